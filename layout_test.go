@@ -21,7 +21,7 @@ import (
 // app. A package that is not listed may import none of ours.
 var arrows = map[string][]string{
 	"cmd/resumed": {
-		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/commandline", "internal/config", "internal/control", "internal/deliver",
+		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/commandline", "internal/config", "internal/config/edit", "internal/control", "internal/deliver",
 		"internal/demo", "internal/dirs", "internal/doctor", "internal/execrun", "internal/explain", "internal/fleet/member", "internal/fleet/natskv", "internal/hint", "internal/humanize",
 		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runner",
 		"internal/sanitize", "internal/service", "internal/state", "internal/terminal/tmux", "internal/termui", "internal/usage",
@@ -70,11 +70,12 @@ var arrows = map[string][]string{
 		"internal/agent", "internal/resume",
 	},
 	"internal/agents":                {"internal/agent", "internal/agent/*", "internal/config", "internal/limit", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
-	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
-	"internal/commandline":           {"internal/buildinfo"},
+	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
+	"internal/commandline":           {"internal/buildinfo", "internal/logging", "internal/sanitize"},
 	"internal/logging":               {"internal/sanitize"},
 	"internal/lastwords":             {"internal/sanitize", "internal/limit"},
 	"internal/config":                {"internal/dirs", "internal/backoff", "internal/budget", "internal/fsevents", "internal/humanize", "internal/limit", "internal/mounts", "internal/ownership", "internal/resume"},
+	"internal/config/edit":           {"internal/atomicfile", "internal/config"},
 	"internal/state":                 {"internal/atomicfile", "internal/fsevents", "internal/lock", "internal/regular", "internal/resume"},
 	"internal/lease":                 {"internal/atomicfile", "internal/lock", "internal/regular"},
 	"internal/lock":                  {"internal/backoff", "internal/regular"},

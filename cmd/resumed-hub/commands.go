@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/commandline"
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/hub"
 	"resumed/internal/humanize"
@@ -66,7 +67,7 @@ func (c *cli) inviteCommand() *cobra.Command {
 				return err
 			}
 			if len(names) > 0 && uses != 0 {
-				return usageError{errors.New("write names or --uses, not both: a line lets in each named machine once")}
+				return commandline.UsageError{Err: errors.New("write names or --uses, not both: a line lets in each named machine once")}
 			}
 			invitation, err := hub.Invite(dir, hub.Line{Names: names, Uses: uses})
 			if err != nil {

@@ -5,12 +5,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +17,6 @@ import (
 	"resumed/internal/dirs"
 	"resumed/internal/hub"
 	"resumed/internal/logging"
-	"resumed/internal/sanitize"
 )
 
 // Exit codes, as documented.
@@ -35,33 +32,25 @@ type cli struct {
 	dirArg              string
 	logLevel, logFormat string
 	json                bool
-	started             bool // a command has started: later errors are not wrong usage
 }
-
-// usageError is a wrong command line.
-type usageError struct{ error }
 
 // run is the whole program, except for the process.
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	c := &cli{out: out, err: errOut}
-	root := c.root()
-	root.SetArgs(args)
-	root.SetOut(out)
-	root.SetErr(errOut)
-	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
+	cmd, err := commandline.Execute(ctx, c.root(), args, out, errOut)
+	unknown, unknownCommand := errors.AsType[*commandline.UnknownCommandError](err)
+	_, usage := errors.AsType[commandline.UsageError](err)
+	code, try := exitFailed, ""
+	switch {
+	case err == nil:
 		return exitDone
+	case unknownCommand:
+		code, try = exitUsage, unknown.Try
+	case usage:
+		code, try = exitUsage, cmd.CommandPath()+" --help"
 	}
-	fmt.Fprintln(c.err, "resumed:", strings.ReplaceAll(sanitize.Text(err.Error()), "\n", "\nresumed: "))
-	if unknown, ok := errors.AsType[*commandline.UnknownCommandError](err); ok {
-		fmt.Fprintln(c.err, "Try:", unknown.Try)
-		return exitUsage
-	}
-	if _, wrong := errors.AsType[usageError](err); wrong || !c.started {
-		fmt.Fprintln(c.err, "Try:", cmd.CommandPath(), "--help")
-		return exitUsage
-	}
-	return exitFailed
+	commandline.Report(c.err, err, try)
+	return code
 }
 
 func (c *cli) root() *cobra.Command {
@@ -75,21 +64,13 @@ func (c *cli) root() *cobra.Command {
 		Example:       "  resumed hub init --listen 192.168.1.10:4222\n  resumed hub",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			c.started = true
-			if err := logging.CheckFlags(c.logLevel, c.logFormat); err != nil {
-				return usageError{err}
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context()) },
+		RunE:          func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context()) },
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.dirArg, "dir", "", "the hub's `DIRECTORY`")
-	flags.StringVar(&c.logLevel, "log-level", "", "debug | info | warn | error")
-	flags.StringVar(&c.logFormat, "log-format", "", "auto | text | json")
 	flags.String("config", "", "") // `resumed --config FILE hub` passes it on; a hub has no configuration
 	_ = flags.MarkHidden("config") // it is there
+	commandline.LogFlags(root, &c.logLevel, &c.logFormat)
 	root.AddCommand(c.initCommand(), c.inviteCommand(), c.listCommand(), c.removeCommand(), c.streamsCommand())
 	commandline.Prepare(root)
 	return root

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +31,6 @@ const unboundedShown = 60
 type scheduling struct {
 	policy, attempts, seed string
 	learned                bool
-	keys                   policyKeys
 }
 
 func (c *cli) backoffCommand() *cobra.Command {
@@ -59,9 +57,7 @@ func (c *cli) backoffCommand() *cobra.Command {
 	flags.StringVar(&s.attempts, "attempts", "", "how many waits to print, `N` (default max_retries)")
 	flags.StringVar(&s.seed, "seed", "", "a `NUMBER` that makes the random part repeatable")
 	flags.BoolVar(&s.learned, "learned", false, "how long past outages took, and the longest wait that follows from it")
-	s.keys.register(cmd)
-	complete(cmd, "strategy", texts(backoff.Strategies())...)
-	complete(cmd, "jitter-mode", texts(backoff.JitterModes())...)
+	addPolicyFlags(cmd)
 	return cmd
 }
 
@@ -78,26 +74,18 @@ func complete(cmd *cobra.Command, flag string, values ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func texts[T ~string](values []T) []string {
-	all := make([]string, len(values))
-	for i, v := range values {
-		all[i] = string(v)
-	}
-	return all
-}
-
 func (c *cli) backoff(cmd *cobra.Command, s scheduling) error {
 	cfg, _, err := c.load()
 	if err != nil {
 		return err
 	}
 	policy, err := pickPolicy(cfg, s.policy)
-	bad := []error{err, s.keys.override(cmd, &policy), checkPolicy(policy)}
+	bad := []error{err, overridePolicy(cmd, &policy), checkPolicy(policy)}
 	retries, err := s.count(policy.MaxRetries)
 	bad = append(bad, err)
 	dice, err := s.dice()
 	if err := errors.Join(append(bad, err)...); err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	schedule := newSchedule(policy, retries, dice)
 	return c.print(schedule, func(p *termui.Printer) { schedule.print(p, cmp.Or(s.policy, "default")) })
@@ -197,11 +185,11 @@ func (s schedule) print(p *termui.Printer, name string) {
 	total := 0.0
 	for _, d := range s.Delays {
 		total += d.Delay
-		span := brief(d.Min)
+		span := humanize.Seconds(d.Min)
 		if d.Max > d.Min {
-			span += " … " + brief(d.Max)
+			span += " … " + humanize.Seconds(d.Max)
 		}
-		rows = append(rows, termui.Row(strconv.Itoa(d.Attempt), brief(d.Base), span, brief(d.Delay), brief(total)))
+		rows = append(rows, termui.Row(strconv.Itoa(d.Attempt), humanize.Seconds(d.Base), span, humanize.Seconds(d.Delay), humanize.Seconds(total)))
 	}
 	p.Table(rows)
 	p.Line("")
@@ -230,25 +218,11 @@ func (s schedule) plot(p *termui.Printer) {
 	for _, d := range s.Delays[:min(len(s.Delays), plotRows)] {
 		least, now, most := cells(d.Min), cells(d.Delay), max(1, cells(d.Max))
 		bar := strings.Repeat("█", least) + strings.Repeat("▒", now-least) + strings.Repeat("░", most-max(now, least))
-		p.Line("%6d %s %s", d.Attempt, bar, brief(d.Delay))
+		p.Line("%6d %s %s", d.Attempt, bar, humanize.Seconds(d.Delay))
 	}
 	if more := len(s.Delays) - plotRows; more > 0 {
 		p.Line("%6s and %d more", "…", more)
 	}
 	p.Line("")
 	p.Line("       █ fixed   ▒ random, this time   ░ random, at most")
-}
-
-// brief writes seconds with three figures or so, as people say them.
-func brief(seconds float64) string {
-	if seconds >= math.MaxInt64/1e9 {
-		return "centuries"
-	}
-	d := time.Duration(seconds * float64(time.Second))
-	for _, step := range []time.Duration{time.Microsecond, time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
-		if d < 1000*step {
-			return humanize.Duration(d.Round(step))
-		}
-	}
-	return humanize.Duration(d.Round(time.Second))
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"resumed/internal/agents"
 	"resumed/internal/backoff"
@@ -30,8 +29,8 @@ import (
 // daemon.
 const completionTimeout = time.Second
 
-// completer offers what may stand in one place of the command line.
-type completer = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
+// offers returns what may be typed in one place of the command line, where typed already is.
+type offers = func(ctx context.Context, typed string) []string
 
 // addCompletion lets the shell complete what the commands take, by the words
 // in which their usage names it.
@@ -40,30 +39,23 @@ func (c *cli) addCompletion(cmd *cobra.Command) {
 	switch {
 	case cmd.ValidArgsFunction != nil || cmd.Hidden || cmd.HasSubCommands():
 	case takes("SESSION") && cmd.Name() == "logs":
-		cmd.ValidArgsFunction = first(c.completeRuns)
+		cmd.ValidArgsFunction = first(c.offerRuns)
 	case takes("SESSION"):
-		cmd.ValidArgsFunction = first(c.completeSessions(worth[cmd.Name()]))
+		cmd.ValidArgsFunction = first(c.offerSessions(worth[cmd.Name()]))
 	case takes("NAME") && cmd.Parent().Name() == "notify":
-		cmd.ValidArgsFunction = first(c.completeChannels)
+		cmd.ValidArgsFunction = first(c.offerChannels)
 	case !takes("FILE") && !takes("CMD"):
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
-	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) { c.completeFlag(cmd, flag.Name) })
+	for flag, offer := range map[string]offers{"policy": c.offerPolicies, "agent": c.offerAgents} {
+		if cmd.LocalFlags().Lookup(flag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+				return offer(cmd.Context(), typed), cobra.ShellCompDirectiveNoFileComp
+			}) // one that is registered stays
+		}
+	}
 	for _, sub := range cmd.Commands() {
 		c.addCompletion(sub)
-	}
-}
-
-// completeFlag offers the values of a flag that names something.
-func (c *cli) completeFlag(cmd *cobra.Command, name string) {
-	offers := map[string]completer{
-		"policy":     c.completePolicies,
-		"agent":      c.completeAgents,
-		"log-level":  cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp),
-		"log-format": cobra.FixedCompletions([]string{"auto", "text", "json"}, cobra.ShellCompDirectiveNoFileComp),
-	}
-	if offer := offers[name]; offer != nil {
-		_ = cmd.RegisterFlagCompletionFunc(name, offer) // one that is registered stays
 	}
 }
 
@@ -77,34 +69,32 @@ var worth = map[string]func(view.Session) bool{
 }
 
 // first completes the first argument only.
-func first(offer completer) completer {
+func first(offer offers) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return offer(cmd, args, typed)
+		return offer(cmd.Context(), typed), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// completeSessions offers the sessions that the running daemon knows.
-func (c *cli) completeSessions(want func(view.Session) bool) completer {
-	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+// offerSessions offers the sessions that the running daemon knows.
+func (c *cli) offerSessions(want func(view.Session) bool) offers {
+	return func(ctx context.Context, typed string) (names []string) {
+		ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 		defer cancel()
 		status, err := c.client().Status(ctx, true)
 		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+			return nil
 		}
-		var offers []string
 		for _, s := range status.Sessions {
 			listed := s.LimitedAt != nil || s.Paused
 			name := typeable(status.Sessions, s, typed)
-			if name == "" || !listed || want != nil && !want(s) {
-				continue
+			if name != "" && listed && (want == nil || want(s)) {
+				names = offer(names, name, humanize.Project(s)+", "+humanize.Standing(s, time.Now()))
 			}
-			offers = offer(offers, name, humanize.Project(s)+", "+humanize.Standing(s, time.Now()))
 		}
-		return offers, cobra.ShellCompDirectiveNoFileComp
+		return names
 	}
 }
 
@@ -124,60 +114,46 @@ func typeable(all []view.Session, s view.Session, typed string) string {
 	return ""
 }
 
-// completeRuns offers the sessions whose output is kept; it needs no daemon.
-func (c *cli) completeRuns(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// offerRuns offers the sessions whose output is stored; it needs no daemon.
+func (c *cli) offerRuns(context.Context, string) (names []string) {
 	root, err := dirs.State(os.Getenv)
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
-	outputs, err := deliver.Outputs(root)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var offers []string
+	outputs, _ := deliver.Outputs(root)
 	for key := range outputs {
-		offers = offer(offers, key.ID, "")
+		names = offer(names, key.ID, "")
 	}
-	slices.Sort(offers)
-	return offers, cobra.ShellCompDirectiveNoFileComp
+	slices.Sort(names)
+	return names
 }
 
-func (c *cli) completePolicies(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var offers []string
-	for _, name := range backoff.Names() {
-		offers = offer(offers, name, "built in")
-	}
-	for _, p := range c.inForce(cmd.Context()).Backoff.Policies {
-		if !slices.Contains(backoff.Names(), p.Name) {
-			offers = offer(offers, p.Name, "from the configuration")
+func (c *cli) offerPolicies(ctx context.Context, _ string) (names []string) {
+	for _, name := range c.inForce(ctx).PolicyNames() {
+		means := "from the configuration"
+		if slices.Contains(backoff.Names(), name) {
+			means = "built in"
 		}
+		names = offer(names, name, means)
 	}
-	return offers, cobra.ShellCompDirectiveNoFileComp
+	return names
 }
 
-func (c *cli) completeAgents(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	agents, err := agents.Make(c.inForce(cmd.Context()))
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+func (c *cli) offerAgents(ctx context.Context, _ string) (names []string) {
+	made, _ := agents.Make(c.inForce(ctx))
+	for name := range made {
+		names = offer(names, name, "")
 	}
-	var offers []string
-	for name := range agents {
-		offers = offer(offers, name, "")
-	}
-	slices.Sort(offers)
-	return offers, cobra.ShellCompDirectiveNoFileComp
+	slices.Sort(names)
+	return names
 }
 
-func (c *cli) completeChannels(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	ways, err := channels.Build("", c.inForce(cmd.Context()), nil, nil)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var offers []string
+func (c *cli) offerChannels(ctx context.Context, _ string) (names []string) {
+	ways, _ := channels.Build("", c.inForce(ctx), nil, nil)
 	for _, channel := range ways {
-		offers = offer(offers, channel.Name(), "")
+		names = offer(names, channel.Name(), "")
 	}
-	return offers, cobra.ShellCompDirectiveNoFileComp
+	return names
 }
 
 // inForce returns the configuration of the running daemon, or the one that a
@@ -203,9 +179,9 @@ func (c *cli) inForce(ctx context.Context) config.Config {
 var harmlessName = regexp.MustCompile(`^[\pL\pN._:@%+,=/][\pL\pN._:@%+,=/-]*$`)
 
 // offer adds a name and what it means.
-func offer(offers []string, name, means string) []string {
+func offer(names []string, name, means string) []string {
 	if !harmlessName.MatchString(name) {
-		return offers
+		return names
 	}
-	return append(offers, cobra.CompletionWithDesc(name, sanitize.Short(means, 60)))
+	return append(names, cobra.CompletionWithDesc(name, sanitize.Short(means, 60)))
 }

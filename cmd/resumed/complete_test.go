@@ -70,9 +70,7 @@ func TestPolicyFlagsAreCompleted(t *testing.T) {
 	b := newBox(t)
 	b.write("policies.toml", "[[backoff.policy]]\nname = \"gentle\"\nbase_delay = \"1m\"\n")
 	c.configArg = b.path("policies.toml")
-	cmd := &cobra.Command{Use: "some"}
-	cmd.SetContext(t.Context())
-	offers, _ := c.completePolicies(cmd, nil, "")
+	offers := c.offerPolicies(t.Context(), "")
 	require.Contains(t, offers, "default\tbuilt in")
 	require.Contains(t, offers, "gentle\tfrom the configuration")
 }

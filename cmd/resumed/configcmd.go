@@ -88,9 +88,9 @@ func toCorrect(path string) string {
 
 func toMend(err error, path string) error {
 	if path == "" { // it is no file that is wrong
-		return hint.With(usageError{err}, "resumed doctor")
+		return hint.With(usageError(err), "resumed doctor")
 	}
-	return hint.With(usageError{err}, toCorrect(path))
+	return hint.With(usageError(err), toCorrect(path))
 }
 
 func (c *cli) configShow() error {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,8 +15,8 @@ import (
 
 	"resumed/configs"
 	"resumed/internal/agents"
-	"resumed/internal/atomicfile"
 	"resumed/internal/config"
+	"resumed/internal/config/edit"
 	"resumed/internal/hint"
 	"resumed/internal/sanitize"
 )
@@ -51,74 +50,34 @@ docs/agents/custom.md lists these agents, and what was tried.`,
 
 // configInit writes a file where there is none.
 func (c *cli) configInit(path, text string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("make the configuration directory: %w", err)
-	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	err := edit.Create(path, text)
 	if errors.Is(err, fs.ErrExist) {
 		return hint.With(fmt.Errorf("%s exists already, and was not changed", path), "resumed config check")
 	}
 	if err != nil {
-		return fmt.Errorf("write configuration: %w", err)
+		return err
 	}
-	_, err = file.WriteString(text)
-	if err := errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("write configuration: %w", err)
-	}
-	_, err = fmt.Fprintln(c.out, "wrote", path)
-	return err
+	return c.say("wrote %s", path)
 }
 
 // addRecipe adds the description of an agent to the file, or to a new one.
 func (c *cli) addRecipe(path, name string) error {
 	recipe, ok := configs.Recipe(name)
 	if !ok {
-		return hint.With(usageError{fmt.Errorf("--agent %q: there is no description of it", name)}, "one of: "+strings.Join(configs.Recipes(), ", "))
+		return hint.With(usageError(fmt.Errorf("--agent %q: there is no description of it", name)), "one of: "+strings.Join(configs.Recipes(), ", "))
 	}
-	text, err := os.ReadFile(path)
+	cfg, err := config.Load(path, agents.Known())
 	if errors.Is(err, fs.ErrNotExist) {
 		return c.configInit(path, configs.Template+"\n"+recipe)
 	}
-	if err != nil {
-		return fmt.Errorf("read configuration: %w", err)
-	}
-	cfg, err := config.Load(path, agents.Known())
 	if err != nil {
 		return toMend(err, path)
 	}
 	if slices.ContainsFunc(cfg.Agents, func(a config.Agent) bool { return a.Name == name }) {
 		return hint.With(fmt.Errorf("%s already has an [[agent]] named %s, and was not changed", path, name), "resumed config check "+sanitize.ShellWord(path))
 	}
-	if err := rewriteConfig(path, []byte(strings.TrimRight(string(text), "\n")+"\n\n"+recipe), "[[agent]]"); err != nil {
+	if err := edit.Append(path, recipe, agents.Known()); err != nil {
 		return err
 	}
 	return c.say("added %s to %s", name, path)
-}
-
-// rewriteConfig replaces a configuration, whose permissions stay. What would not be obeyed
-// is not written: added says what cannot be added then.
-func rewriteConfig(path string, next []byte, added string) error {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	mode := fs.FileMode(0o600)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	trial, err := os.CreateTemp(filepath.Dir(path), ".trial-*.toml")
-	if err != nil {
-		return fmt.Errorf("write configuration: %w", err)
-	}
-	defer os.Remove(trial.Name())
-	_, err = trial.Write(next)
-	if err := errors.Join(err, trial.Close()); err != nil {
-		return fmt.Errorf("write configuration: %w", err)
-	}
-	if _, err := config.Load(trial.Name(), agents.Known()); err != nil {
-		return fmt.Errorf("%s cannot be added to %s: %w", added, path, err)
-	}
-	if err := atomicfile.Write(path, next, mode); err != nil {
-		return fmt.Errorf("write configuration: %w", err)
-	}
-	return nil
 }

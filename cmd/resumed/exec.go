@@ -76,7 +76,7 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 	}
 	o, err := e.options(cfg)
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	stateDir, err := dirs.State(os.Getenv)
 	if err != nil {
@@ -92,16 +92,13 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 		}
 	}
 	defer signal.Stop(signals)
-	show := &waitShow{out: c.err, live: logging.IsTerminal(c.err)}
-
 	o.Argv, o.Signals, o.LeaseDirs = argv, signals, dirs.Leases(os.Getenv, stateDir)
 	o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
+	o.Messages, o.Live = c.err, logging.IsTerminal(c.err)
 	if o.Agents, err = agents.MakeAll(cfg); err != nil {
-		show.say("%v", err)
+		o.Warn(err)
 	}
 	o.Hear = explain.Hear(o.Agents, cfg.Resume.Grace)
-	o.Waits = show.begin
-	o.Warn = func(err error) { show.say("%v", err) }
 	// Not ctx: a signal is for the command first.
 	code, err := execrun.Run(context.WithoutCancel(ctx), o)
 	return finished(code, err)

@@ -60,7 +60,7 @@ func (c *cli) explainCommand() *cobra.Command {
 			case e.text:
 				return c.explainText(cmd.InOrStdin(), e)
 			case len(args) == 0:
-				return usageError{errors.New("explain needs a file, or --text")}
+				return usageError(errors.New("explain needs a file, or --text"))
 			}
 			return c.explainFiles(cmd.Context(), cmd.InOrStdin(), args, e)
 		},
@@ -81,7 +81,7 @@ func (e explaining) explainer(cfg config.Config) (*explain.Explainer, error) {
 		return nil, err
 	}
 	if names := explainer.Agents(); e.agent != "" && !slices.Contains(names, e.agent) {
-		return nil, hint.With(usageError{fmt.Errorf("--agent %q: no agent has that name", e.agent)}, "one of: "+strings.Join(names, ", "))
+		return nil, hint.With(usageError(fmt.Errorf("--agent %q: no agent has that name", e.agent)), "one of: "+strings.Join(names, ", "))
 	}
 	return explainer, nil
 }
@@ -242,7 +242,7 @@ func (c *cli) explainText(in io.Reader, e explaining) error {
 	reader := limit.Reader{At: at}
 	if e.zone != "" {
 		if reader.Zone, err = time.LoadLocation(e.zone); err != nil {
-			return usageError{fmt.Errorf("--tz %q: want a zone such as Europe/Berlin", e.zone)}
+			return usageError(fmt.Errorf("--tz %q: want a zone such as Europe/Berlin", e.zone))
 		}
 	}
 	cfg, _, err := c.load()
@@ -305,7 +305,7 @@ func readTime(flag, value string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, value)
 	if err != nil {
-		return time.Time{}, usageError{fmt.Errorf("%s %q: want a time such as %s", flag, value, time.Now().UTC().Format(time.RFC3339))}
+		return time.Time{}, usageError(fmt.Errorf("%s %q: want a time such as %s", flag, value, time.Now().UTC().Format(time.RFC3339)))
 	}
 	return t, nil
 }

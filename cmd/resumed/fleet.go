@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,6 +17,7 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/atomicfile"
 	"resumed/internal/config"
+	"resumed/internal/config/edit"
 	"resumed/internal/control"
 	"resumed/internal/fleet/member"
 	"resumed/internal/fleet/natskv"
@@ -78,7 +78,7 @@ func (c *cli) fleetCommand() *cobra.Command {
 func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 	invitation, err := natskv.ParseLine(line)
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	path, err := config.Find(c.configArg, os.Getenv)
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 	if err != nil {
 		fmt.Fprintf(c.err, "The hub does not answer yet (%v). This machine joins as soon as it does.\n", err)
 	}
-	if err := configureFleet(path, wanted); err != nil {
+	if err := edit.SetFleet(path, wanted, agents.Known()); err != nil {
 		return err
 	}
 	return c.say("This machine is %s in the fleet at %s; [fleet] is in %s.", wanted.Name, wanted.URL, path)
@@ -143,15 +143,11 @@ func (c *cli) leaveFleet() error {
 	if now.Fleet.URL == "" {
 		return errors.New("this machine is in no fleet")
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("read configuration: %w", err)
-	}
-	next := withoutFleet(string(text))
-	if next == string(text) {
+	err = edit.RemoveFleet(path, agents.Known())
+	if errors.Is(err, edit.ErrUnchanged) {
 		return fmt.Errorf("%s does not set the fleet in a table [fleet]: please remove it there yourself", path)
 	}
-	if err := rewriteConfig(path, []byte(next), "a configuration without [fleet]"); err != nil {
+	if err != nil {
 		return err
 	}
 	said := []string{"This machine has left the fleet at " + now.Fleet.URL + "; [fleet] is no longer in " + path}
@@ -165,22 +161,6 @@ func (c *cli) leaveFleet() error {
 		said = append(said, file+" is removed")
 	}
 	return c.say("%s.\nTo take its access away, run `resumed hub remove %s` on the hub's machine.", strings.Join(said, ", "), member.HostName(now.Fleet))
-}
-
-// withoutFleet returns a file without the keys of its table [fleet]. Comments stay.
-func withoutFleet(text string) string {
-	var out strings.Builder
-	inside := false
-	for line := range strings.Lines(text) {
-		trimmed := strings.TrimSpace(line)
-		if strings.HasPrefix(trimmed, "[") {
-			inside = strings.HasPrefix(trimmed, "[fleet]")
-		}
-		if !inside || trimmed == "" || strings.HasPrefix(trimmed, "#") {
-			out.WriteString(line)
-		}
-	}
-	return out.String()
 }
 
 // asNow returns what puts files back as they are now.
@@ -209,47 +189,6 @@ func keysFor(file string, invitation natskv.Invitation) (natskv.Credentials, err
 	}
 	credentials.Key, credentials.Invitation = invitation.Key, invitation.Seed
 	return credentials, err
-}
-
-// configureFleet writes a fleet into a configuration, and leaves the rest of it as it is. What
-// would not be obeyed is not written.
-func configureFleet(path string, wanted config.Fleet) error {
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read configuration: %w", err)
-	}
-	return rewriteConfig(path, []byte(withFleet(string(text), wanted)), "[fleet]")
-}
-
-// withFleet returns a file with these keys in its table [fleet].
-func withFleet(text string, wanted config.Fleet) string {
-	keys := []string{"url", "credentials_file", "ca_file", "name"}
-	said := fmt.Sprintf("url = %q\ncredentials_file = %q\nca_file = %q\nname = %q\n", wanted.URL, wanted.CredentialsFile, wanted.CAFile, wanted.Name)
-	var out strings.Builder
-	inside, found := false, false
-	for line := range strings.Lines(text) {
-		trimmed := strings.TrimSpace(line)
-		if strings.HasPrefix(trimmed, "[") {
-			inside = strings.HasPrefix(trimmed, "[fleet]")
-			if inside {
-				found = true
-				out.WriteString(strings.TrimSuffix(line, "\n") + "\n" + said)
-				continue
-			}
-		}
-		key, _, _ := strings.Cut(trimmed, "=")
-		if inside && slices.Contains(keys, strings.TrimSpace(key)) {
-			continue
-		}
-		out.WriteString(line)
-	}
-	if found {
-		return out.String()
-	}
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		out.WriteString("\n")
-	}
-	return out.String() + "\n[fleet]\n" + said
 }
 
 // rowsOfFleet is how many sessions of a fleet are shown to people.

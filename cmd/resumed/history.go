@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
-	"os"
 	"strings"
 	"time"
 
@@ -18,7 +16,6 @@ import (
 
 	"resumed/internal/config"
 	"resumed/internal/control"
-	"resumed/internal/dirs"
 	"resumed/internal/hint"
 	"resumed/internal/humanize"
 	"resumed/internal/journal"
@@ -38,7 +35,7 @@ func (c *cli) historyCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := parseSince(since, time.Now())
 			if err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			name := ""
 			if len(args) == 1 {
@@ -73,26 +70,24 @@ func (c *cli) history(ctx context.Context, name string, since time.Time) error {
 	if !errors.Is(err, control.ErrNoDaemon) {
 		return c.printHistory(steps, err)
 	}
-	dir, err := dirs.State(os.Getenv)
-	if err != nil {
-		return err
-	}
-	reader, err := state.OpenReader(dir)
+	stored := false
+	err = withState(func(reader *state.Reader) error {
+		stored = true
+		known, err := sessionsIn(reader)
+		if err != nil {
+			return err
+		}
+		steps, err = journal.History(ctx, reader, name, since, known)
+		return c.printHistory(steps, err)
+	})
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && name != "":
+	case stored || err != nil:
+		return err
+	case name != "":
 		return hint.With(fmt.Errorf("%q: %w", name, control.ErrNoSession), "resumed history")
-	case errors.Is(err, fs.ErrNotExist):
+	default:
 		return c.printHistory(func(func(control.Step, error) bool) {}, nil)
-	case err != nil:
-		return err
 	}
-	defer reader.Close()
-	known, err := sessionsIn(reader)
-	if err != nil {
-		return err
-	}
-	steps, err = journal.History(ctx, reader, name, since, known)
-	return c.printHistory(steps, err)
 }
 
 // printHistory prints the steps as they come: there may be many.

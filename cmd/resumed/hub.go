@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -76,5 +77,10 @@ func completeHub(cmd *cobra.Command, args []string, typed string) ([]string, cob
 	if err != nil || notNumber != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return lines[:last], cobra.ShellCompDirective(directive)
+	offers := slices.DeleteFunc(lines[:last], func(line string) bool {
+		name, isFlag := strings.CutPrefix(strings.TrimSpace(line), "--")
+		name, _, _ = strings.Cut(name, "\t")
+		return isFlag && cmd.Flag(name) != nil // cobra offers the flags of this program by itself
+	})
+	return offers, cobra.ShellCompDirective(directive)
 }

@@ -19,6 +19,9 @@ func TestTheHubIsAnotherProgram(t *testing.T) {
 	out, _, code = b.run("__complete", "hub", "in")
 	require.Zero(t, code)
 	require.Regexp(t, `^init\t.*\ninvite\t.*\n:4\n$`, out)
+	out, _, code = b.run("__complete", "hub", "init", "--l")
+	require.Zero(t, code)
+	require.Regexp(t, `^--log-format\t.*\n--log-level\t.*\n--listen\t.*\n:4\n$`, out, "each flag is offered once")
 
 	_, errOut, code = b.run("--config", "some.toml", "--log-level", "debug", "hub", "list")
 	require.Equal(t, exitFailed, code, "the flags of every command are passed on")

@@ -68,7 +68,7 @@ func (c *cli) uninstallCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case hooksOnly && purge:
-				return usageError{errors.New("--hooks keeps the service, --purge removes everything: give one of them")}
+				return usageError(errors.New("--hooks keeps the service, --purge removes everything: give one of them"))
 			case hooksOnly:
 				return c.installer().UninstallHooks(dryRun)
 			}

@@ -4,14 +4,11 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 
-	"resumed/internal/dirs"
+	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
@@ -28,19 +25,12 @@ type lesson struct {
 
 // learned prints what outages have taught. It asks no daemon: all of it is on disk.
 func (c *cli) learned(ctx context.Context) error {
-	dir, err := dirs.State(os.Getenv)
-	if err != nil {
-		return err
-	}
 	var recoveries resume.Recoveries
-	reader, err := state.OpenReader(dir)
-	switch {
-	case err == nil:
-		defer reader.Close()
-		if recoveries, err = reader.Recoveries(ctx); err != nil {
-			return err
-		}
-	case !errors.Is(err, fs.ErrNotExist):
+	err := withState(func(reader *state.Reader) (err error) {
+		recoveries, err = reader.Recoveries(ctx)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	lessons := make([]lesson, 0, len(recoveries))
@@ -64,9 +54,9 @@ func printLessons(p *termui.Printer, lessons []lesson) {
 	for _, l := range lessons {
 		longest := "15m, until 20 were seen"
 		if l.MaxDelay != nil {
-			longest = brief(*l.MaxDelay)
+			longest = humanize.Seconds(*l.MaxDelay)
 		}
-		rows = append(rows, termui.Row(sanitize.Line(l.Provider), strconv.Itoa(l.Recoveries), brief(l.Median), longest))
+		rows = append(rows, termui.Row(sanitize.Line(l.Provider), strconv.Itoa(l.Recoveries), humanize.Seconds(l.Median), longest))
 	}
 	p.Table(rows)
 }

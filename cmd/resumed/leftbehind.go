@@ -22,7 +22,7 @@ func (c *cli) leftBehind(all bool, args []string) error {
 		return err
 	}
 	written := lastWritten(dir) // before it is opened
-	known, err := storedSessions(dir)
+	known, err := storedSessions()
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +23,6 @@ import (
 	"resumed/internal/logging"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
-	"resumed/internal/state"
 )
 
 func (c *cli) logsCommand() *cobra.Command {
@@ -58,7 +56,7 @@ func (c *cli) findRuns(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	known, err := storedSessions(root)
+	known, err := storedSessions()
 	if err != nil {
 		return "", err
 	}
@@ -94,30 +92,6 @@ func (e noOutput) Error() string {
 }
 
 func (noOutput) Unwrap() error { return control.ErrNoSession }
-
-// storedSessions returns the sessions that a daemon keeps, or has left behind.
-func storedSessions(stateDir string) ([]view.Session, error) {
-	reader, err := state.OpenReader(stateDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer reader.Close()
-	return sessionsIn(reader)
-}
-
-func sessionsIn(reader *state.Reader) ([]view.Session, error) {
-	sessions, err := reader.Sessions()
-	var views []view.Session
-	for _, s := range sessions {
-		if !s.StandsIn() { // else it is a task
-			views = append(views, view.Of(s, 0)) // what it is allowed is not asked
-		}
-	}
-	return views, err
-}
 
 // printRuns prints all outputs, oldest first, and goes on with what is
 // written while follow is set.

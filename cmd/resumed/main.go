@@ -1,4 +1,4 @@
-//go:build !packages && !windows
+//go:build !windows
 
 // Command resumed continues the sessions of coding agents that a limit
 // stopped: it waits as long as the provider asked, continues the same session,
@@ -6,15 +6,9 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
-	"syscall"
+
+	"resumed/internal/commandline"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
+func main() { commandline.Main((&cli{out: os.Stdout, err: os.Stderr}).root, run) }

@@ -70,7 +70,7 @@ func (c *cli) notifyTest(ctx context.Context, name string) error {
 	}
 	results, err := notify.Try(ctx, ways, name, host)
 	if err != nil {
-		return hint.With(usageError{err}, "one of: "+strings.Join(names, ", "))
+		return hint.With(usageError(err), "one of: "+strings.Join(names, ", "))
 	}
 	failed := false
 	trials := make([]trial, 0, len(results))

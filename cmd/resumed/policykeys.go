@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,75 +13,71 @@ import (
 	"resumed/internal/config"
 )
 
-// policyKeys are the flags that stand for the keys of a policy.
-type policyKeys struct {
-	strategy, baseDelay, maxDelay, maxRetries, maxElapsed  string
-	jitter, jitterMode, jitterPercent, hardCap, mostDouble string
+// policyKey is a flag that changes one key of a policy.
+type policyKey struct {
+	flag, usage string
+	want        string             // what the value must be
+	set         func(string) error // what cannot be read leaves the key as it is: one mistake is told once
 }
 
-func (k *policyKeys) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&k.strategy, "strategy", "", "fixed | linear | exponential")
-	flags.StringVar(&k.baseDelay, "base-delay", "", "the first wait, a `DURATION` such as 30s")
-	flags.StringVar(&k.maxDelay, "max-delay", "", "the longest wait, a `DURATION`")
-	flags.StringVar(&k.maxRetries, "max-retries", "", "`N` retries at most")
-	flags.StringVar(&k.maxElapsed, "max-elapsed", "", "give up after this `DURATION`; 0s: only max-retries counts")
-	flags.StringVar(&k.jitter, "jitter", "", "vary the waits at random: true | false")
-	flags.StringVar(&k.jitterMode, "jitter-mode", "", "symmetric | additive | full | equal")
-	flags.StringVar(&k.jitterPercent, "jitter-percent", "", "how much they vary, a `NUMBER` from 0.0 to 1.0")
-	flags.StringVar(&k.hardCap, "hard-cap", "", "max-delay is the longest wait with jitter too: true | false")
-	flags.StringVar(&k.mostDouble, "max-exponent", "", "stop doubling after `N` waits; 0: only max-delay stops it")
-	for _, name := range []string{"jitter", "hard-cap"} {
-		flags.Lookup(name).NoOptDefVal = "true"
+func policyKeys(p *backoff.Policy) []policyKey {
+	const duration, number, choice = "a duration with a unit, such as 30s or 5m", "a whole number", "true or false"
+	fraction := func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
+	return []policyKey{
+		{"strategy", "fixed | linear | exponential", "", into(&p.Strategy, func(s string) (backoff.Strategy, error) { return backoff.Strategy(s), nil })},
+		{"base-delay", "the first wait, a `DURATION` such as 30s", duration, into(&p.BaseDelay, config.ParseDuration)},
+		{"max-delay", "the longest wait, a `DURATION`", duration, into(&p.MaxDelay, config.ParseDuration)},
+		{"max-retries", "`N` retries at most", number, into(&p.MaxRetries, strconv.Atoi)},
+		{"max-elapsed", "give up after this `DURATION`; 0s: only max-retries counts", duration, into(&p.MaxElapsed, config.ParseDuration)},
+		{"jitter", "vary the waits at random: true | false", choice, into(&p.Jitter, strconv.ParseBool)},
+		{"jitter-mode", "symmetric | additive | full | equal", "", into(&p.JitterMode, func(s string) (backoff.JitterMode, error) { return backoff.JitterMode(s), nil })},
+		{"jitter-percent", "how much they vary, a `NUMBER` from 0.0 to 1.0", "a number from 0.0 to 1.0", into(&p.JitterPercent, fraction)},
+		{"hard-cap", "max-delay is the longest wait with jitter too: true | false", choice, into(&p.HardCap, strconv.ParseBool)},
+		{"max-exponent", "stop doubling after `N` waits; 0: only max-delay stops it", number, into(&p.MaxExponent, strconv.Atoi)},
 	}
 }
 
-// override puts what the flags say into the policy, and returns every value
-// that cannot be read.
-func (k *policyKeys) override(cmd *cobra.Command, p *backoff.Policy) error {
-	var bad []error
-	read := func(name, value string, into func(string) error, want string) {
-		if !cmd.Flags().Changed(name) {
-			return
-		}
-		if err := into(value); err != nil {
-			bad = append(bad, fmt.Errorf("--%s %q: must be %s", name, value, want))
-		}
-	}
-	const aDuration, aNumber, aChoice = "a duration with a unit, such as 30s or 5m", "a whole number", "true or false"
-	read("strategy", k.strategy, text(&p.Strategy), "")
-	read("base-delay", k.baseDelay, duration(&p.BaseDelay), aDuration)
-	read("max-delay", k.maxDelay, duration(&p.MaxDelay), aDuration)
-	read("max-retries", k.maxRetries, number(&p.MaxRetries), aNumber)
-	read("max-elapsed", k.maxElapsed, duration(&p.MaxElapsed), aDuration)
-	read("jitter", k.jitter, choice(&p.Jitter), aChoice)
-	read("jitter-mode", k.jitterMode, text(&p.JitterMode), "")
-	read("jitter-percent", k.jitterPercent, fraction(&p.JitterPercent), "a number from 0.0 to 1.0")
-	read("hard-cap", k.hardCap, choice(&p.HardCap), aChoice)
-	read("max-exponent", k.mostDouble, number(&p.MaxExponent), aNumber)
-	return errors.Join(bad...)
-}
-
-// What cannot be read leaves the field as it is: one mistake is told once.
-
-func text[T ~string](into *T) func(string) error {
-	return func(s string) error { *into = T(s); return nil }
-}
-
-func duration(into *time.Duration) func(string) error { return parsed(into, config.ParseDuration) }
-func number(into *int) func(string) error             { return parsed(into, strconv.Atoi) }
-func choice(into *bool) func(string) error            { return parsed(into, strconv.ParseBool) }
-
-func fraction(into *float64) func(string) error {
-	return parsed(into, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
-}
-
-func parsed[T any](into *T, parse func(string) (T, error)) func(string) error {
+func into[T any](key *T, parse func(string) (T, error)) func(string) error {
 	return func(s string) error {
 		v, err := parse(s)
 		if err == nil {
-			*into = v
+			*key = v
 		}
 		return err
 	}
+}
+
+func addPolicyFlags(cmd *cobra.Command) {
+	for _, key := range policyKeys(new(backoff.Policy)) {
+		cmd.Flags().String(key.flag, "", key.usage)
+	}
+	for _, name := range []string{"jitter", "hard-cap"} {
+		cmd.Flags().Lookup(name).NoOptDefVal = "true"
+	}
+	complete(cmd, "strategy", texts(backoff.Strategies())...)
+	complete(cmd, "jitter-mode", texts(backoff.JitterModes())...)
+}
+
+// overridePolicy puts what the flags say into the policy, and returns every value
+// that cannot be read.
+func overridePolicy(cmd *cobra.Command, p *backoff.Policy) error {
+	var bad []error
+	for _, key := range policyKeys(p) {
+		flag := cmd.Flags().Lookup(key.flag)
+		if !flag.Changed {
+			continue
+		}
+		if err := key.set(flag.Value.String()); err != nil {
+			bad = append(bad, fmt.Errorf("--%s %q: must be %s", key.flag, flag.Value.String(), key.want))
+		}
+	}
+	return errors.Join(bad...)
+}
+
+func texts[T ~string](values []T) []string {
+	all := make([]string, len(values))
+	for i, v := range values {
+		all[i] = string(v)
+	}
+	return all
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -154,13 +153,13 @@ func (c *cli) addTasks(cmd *cobra.Command, w wishes, args []string) error {
 	prompts := []string{strings.Join(args, " ")}
 	switch {
 	case w.file != "" && len(args) > 0:
-		return usageError{errors.New("give either a prompt or a file of prompts, not both")}
+		return usageError(errors.New("give either a prompt or a file of prompts, not both"))
 	case w.file != "":
 		if prompts, err = readPrompts(cmd.InOrStdin(), w.file); err != nil {
 			return err
 		}
 	case len(args) == 0:
-		return usageError{errors.New("PROMPT is missing")}
+		return usageError(errors.New("PROMPT is missing"))
 	}
 	var orders []view.TaskOrder
 	for _, prompt := range prompts {
@@ -311,27 +310,17 @@ func (c *cli) listTasks(ctx context.Context) error {
 }
 
 // tasksLeft returns the tasks that wait for the next daemon.
-func tasksLeft() ([]view.Task, error) {
-	dir, err := dirs.State(os.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	reader, err := state.OpenReader(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer reader.Close()
-	sessions, err := reader.Sessions()
-	sessions = slices.DeleteFunc(sessions, func(s resume.Session) bool { return s.Task == nil })
-	resume.SortTasks(sessions)
-	var views []view.Task
-	for _, s := range sessions {
-		views = append(views, view.OfTask(s))
-	}
-	return views, err
+func tasksLeft() (tasks []view.Task, err error) {
+	err = withState(func(reader *state.Reader) error {
+		sessions, err := reader.Sessions()
+		sessions = slices.DeleteFunc(sessions, func(s resume.Session) bool { return s.Task == nil })
+		resume.SortTasks(sessions)
+		for _, s := range sessions {
+			tasks = append(tasks, view.OfTask(s))
+		}
+		return err
+	})
+	return tasks, err
 }
 
 func (c *cli) tasksForPrograms(tasks []view.Task) error {

@@ -6,12 +6,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -23,8 +21,6 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/dirs"
 	"resumed/internal/hint"
-	"resumed/internal/logging"
-	"resumed/internal/sanitize"
 	"resumed/internal/service"
 )
 
@@ -44,14 +40,10 @@ type cli struct {
 	logLevel  string
 	logFormat string
 	json      bool
-	reached   bool   // a command began: what goes wrong from here is not wrong usage
-	command   string // the one that went wrong, as it is called
+	command   string // the one that failed, as people call it
 }
 
-// usageError is a command line that makes no sense.
-type usageError struct{ error }
-
-func (u usageError) Unwrap() error { return u.error }
+func usageError(err error) error { return commandline.UsageError{Err: err} }
 
 // errSilent ends with exit code 1 where all has been said.
 var errSilent = errors.New("")
@@ -59,18 +51,11 @@ var errSilent = errors.New("")
 // run is the whole program but for the process it runs in.
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	c := &cli{out: out, err: errOut}
-	root := c.root()
-	root.SetArgs(args)
-	root.SetOut(out)
-	root.SetErr(errOut)
-	cmd, err := root.ExecuteContextC(ctx)
+	cmd, err := commandline.Execute(ctx, c.root(), args, out, errOut)
 	if err == nil {
 		return exitDone
 	}
 	c.command = cmd.CommandPath()
-	if !c.reached {
-		err = usageError{err}
-	}
 	return c.report(err)
 }
 
@@ -79,7 +64,7 @@ func (c *cli) report(err error) int {
 	code, try := exitFailed, ""
 	problem, badConfig := errors.AsType[*config.Problem](err)
 	unknown, unknownCommand := errors.AsType[*commandline.UnknownCommandError](err)
-	_, badUsage := errors.AsType[usageError](err)
+	_, badUsage := errors.AsType[commandline.UsageError](err)
 	status, ended := errors.AsType[exitStatus](err)
 	switch {
 	case ended:
@@ -105,13 +90,7 @@ func (c *cli) report(err error) int {
 	case errors.Is(err, control.ErrNoSession):
 		code, try = exitNoSession, "resumed status --all"
 	}
-	try = cmp.Or(hint.Of(err), try)
-	if text := sanitize.Text(err.Error()); text != "" { // a file's name may be in it
-		fmt.Fprintln(c.err, "resumed:", strings.ReplaceAll(text, "\n", "\nresumed: "))
-	}
-	if try != "" {
-		fmt.Fprintln(c.err, "Try:", try)
-	}
+	commandline.Report(c.err, err, cmp.Or(hint.Of(err), try))
 	return code
 }
 
@@ -128,19 +107,10 @@ func (c *cli) root() *cobra.Command {
 			"  resumed status    see which sessions wait",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			c.reached = true
-			if err := logging.CheckFlags(c.logLevel, c.logFormat); err != nil {
-				return usageError{err}
-			}
-			return nil
-		},
-		RunE: c.greet,
+		RunE:          c.greet,
 	}
-	flags := root.PersistentFlags()
-	flags.StringVar(&c.configArg, "config", "", "configuration `FILE`")
-	flags.StringVar(&c.logLevel, "log-level", "", "debug | info | warn | error")
-	flags.StringVar(&c.logFormat, "log-format", "", "auto | text | json")
+	root.PersistentFlags().StringVar(&c.configArg, "config", "", "configuration `FILE`")
+	commandline.LogFlags(root, &c.logLevel, &c.logFormat)
 	root.AddCommand(
 		c.runCommand(), c.statusCommand(), c.explainCommand(), c.logsCommand(), c.historyCommand(), c.usageCommand(), c.statuslineCommand(), c.hookCommand(), c.queueCommand(),
 		c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(), c.openCommand(),
@@ -169,11 +139,11 @@ func (c *cli) greet(cmd *cobra.Command, _ []string) error {
 func (c *cli) load() (config.Config, string, error) {
 	path, err := config.Find(c.configArg, os.Getenv)
 	if err != nil {
-		return config.Config{}, "", hint.With(usageError{err}, "another file, or resumed config init")
+		return config.Config{}, "", hint.With(usageError(err), "another file, or resumed config init")
 	}
 	cfg, err := config.Load(path, agents.Known())
 	if errors.Is(err, syscall.EISDIR) {
-		return cfg, path, hint.With(usageError{err}, "another file, or resumed config init")
+		return cfg, path, hint.With(usageError(err), "another file, or resumed config init")
 	}
 	if _, told := errors.AsType[*config.Problem](err); err != nil && !told { // it cannot even be read
 		err = toMend(err, path)

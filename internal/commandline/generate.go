@@ -3,7 +3,9 @@
 package commandline
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,8 +17,15 @@ import (
 	"resumed/internal/buildinfo"
 )
 
-// Generate writes the man pages and completions of a program for packages.
-func Generate(root *cobra.Command, dir string) error {
+// Main writes the man pages and completions of a program for packages, into the directory of the first argument.
+func Main(root func() *cobra.Command, _ func(ctx context.Context, args []string, out, errOut io.Writer) int) {
+	if err := generate(root(), os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "resumed:", err)
+		os.Exit(1)
+	}
+}
+
+func generate(root *cobra.Command, dir string) error {
 	root.DisableAutoGenTag = true
 	if err := manPages(root, filepath.Join(dir, "man")); err != nil {
 		return err

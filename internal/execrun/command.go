@@ -65,10 +65,10 @@ func (c command) run(ctx context.Context, relay *relay) (*ending, error) {
 	terminal := foreground(c.stdin, child.SysProcAttr)
 
 	end := new(ending)
-	child.Stdout = newTee(c.stdout, &end.stdout)
+	child.Stdout = &tee{c.stdout, &end.stdout}
 	child.Stderr = child.Stdout
 	if !sameFile(c.stdout, c.stderr) { // else one pipe keeps the order of what is written
-		child.Stderr = newTee(c.stderr, &end.stderr)
+		child.Stderr = &tee{c.stderr, &end.stderr}
 	}
 	err := relay.attach(func() (int, error) {
 		if err := child.Start(); err != nil {
@@ -144,8 +144,6 @@ type tee struct {
 	out  io.Writer
 	kept *words
 }
-
-func newTee(out io.Writer, kept *words) *tee { return &tee{out: out, kept: kept} }
 
 func (t *tee) Write(p []byte) (int, error) {
 	t.kept.add(p)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"syscall"
@@ -59,10 +60,9 @@ type Options struct {
 	// where that does not tell.
 	Hear func(agent string, rec agent.Recording) resume.Limited
 
-	// Waits is told of each wait, and what it returns is called when the wait
-	// is over. Warn tells a person what does not stop the run.
-	Waits func(backoff.Upcoming) (over func())
-	Warn  func(error)
+	// Messages is where a person is told of waits and trouble; Live: a line there can be rewritten.
+	Messages io.Writer
+	Live     bool
 }
 
 // Run runs the command until it succeeds, fails for good or the retries run
@@ -300,7 +300,7 @@ func (t *task) stated(err error) (time.Duration, bool) {
 }
 
 // waits shows a wait until over is called.
-func (t *task) waits(next backoff.Upcoming) { t.shown = t.Waits(next) }
+func (t *task) waits(next backoff.Upcoming) { t.shown = t.showWait(next) }
 
 func (t *task) over() {
 	if t.shown != nil {

@@ -5,6 +5,7 @@ package humanize
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -31,9 +32,18 @@ func Duration(d time.Duration) string {
 	return s
 }
 
-// Seconds is Duration of a number of seconds, as JSON has it, to the second.
+// Seconds writes a number of seconds with about three figures: "1.234ms", "12.3s", "2h5m10s".
 func Seconds(seconds float64) string {
-	return Duration(time.Duration(seconds * float64(time.Second)).Round(time.Second))
+	if seconds >= math.MaxInt64/1e9 {
+		return "centuries"
+	}
+	d := time.Duration(seconds * float64(time.Second))
+	for _, step := range []time.Duration{time.Microsecond, time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
+		if d < 1000*step {
+			return Duration(d.Round(step))
+		}
+	}
+	return Duration(d.Round(time.Second))
 }
 
 // Span says roughly how long something lasts, in two units: "2d 4h", "1h 47m",

@@ -1,0 +1,22 @@
+//go:build !packages && !windows
+
+package commandline
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Main is the main function of a program. Under the build tag "packages" it writes the man pages and completions of
+// the commands instead, so that the program does not contain what writes them.
+func Main(_ func() *cobra.Command, run func(ctx context.Context, args []string, out, errOut io.Writer) int) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}

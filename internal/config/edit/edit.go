@@ -1,0 +1,144 @@
+// Package edit changes the user's configuration file: it adds to it and takes out of it, and leaves the rest
+// of the text as it is. What Load would refuse is not written.
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"resumed/internal/atomicfile"
+	"resumed/internal/config"
+)
+
+// Create writes a file where there is none; else its error is fs.ErrExist.
+func Create(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make the configuration directory: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_, err = file.WriteString(text)
+		err = errors.Join(err, file.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	return nil
+}
+
+// Append adds text to the end of a file.
+func Append(path, text string, known config.Known) error {
+	return rewrite(path, "[[agent]]", known, func(before string) string {
+		return strings.TrimRight(before, "\n") + "\n\n" + text
+	})
+}
+
+// SetFleet writes the fleet's keys into a file. There need not be one before.
+func SetFleet(path string, wanted config.Fleet, known config.Known) error {
+	err := rewrite(path, "[fleet]", known, func(before string) string { return withFleet(before, wanted) })
+	if errors.Is(err, ErrUnchanged) {
+		return nil
+	}
+	return err
+}
+
+// RemoveFleet takes the table [fleet] out of a file, but for its comments. Its error is ErrUnchanged if there is none.
+func RemoveFleet(path string, known config.Known) error {
+	return rewrite(path, "a configuration without [fleet]", known, withoutFleet)
+}
+
+// rewrite replaces a file, whose permissions stay. added says what cannot be added if Load refuses the result.
+func rewrite(path, added string, known config.Known, change func(before string) string) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	before, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	after := change(string(before))
+	if after == string(before) {
+		return ErrUnchanged
+	}
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	trial, err := os.CreateTemp(filepath.Dir(path), ".trial-*.toml")
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	defer os.Remove(trial.Name())
+	_, err = trial.WriteString(after)
+	if err := errors.Join(err, trial.Close()); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	if _, err := config.Load(trial.Name(), known); err != nil {
+		return fmt.Errorf("%s cannot be added to %s: %w", added, path, err)
+	}
+	if err := atomicfile.Write(path, []byte(after), mode); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	return nil
+}
+
+// ErrUnchanged says that a file is as it was to become.
+var ErrUnchanged = errors.New("the configuration is unchanged")
+
+// withFleet returns a file with these keys in its table [fleet].
+func withFleet(text string, wanted config.Fleet) string {
+	keys := []string{"url", "credentials_file", "ca_file", "name"}
+	said := fmt.Sprintf("url = %q\ncredentials_file = %q\nca_file = %q\nname = %q\n", wanted.URL, wanted.CredentialsFile, wanted.CAFile, wanted.Name)
+	found := false
+	after := inFleet(text, func(line, trimmed string) string {
+		key, _, _ := strings.Cut(trimmed, "=")
+		switch {
+		case strings.HasPrefix(trimmed, "["):
+			found = true
+			return strings.TrimSuffix(line, "\n") + "\n" + said
+		case slices.Contains(keys, strings.TrimSpace(key)):
+			return ""
+		default:
+			return line
+		}
+	})
+	if found {
+		return after
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		after += "\n"
+	}
+	return after + "\n[fleet]\n" + said
+}
+
+// withoutFleet returns a file without its table [fleet]. Comments stay.
+func withoutFleet(text string) string {
+	return inFleet(text, func(line, trimmed string) string {
+		if trimmed == "" || strings.HasPrefix(trimmed, "#") {
+			return line
+		}
+		return ""
+	})
+}
+
+// inFleet changes the lines of the table [fleet], the first of which is its header.
+func inFleet(text string, change func(line, trimmed string) string) string {
+	var out strings.Builder
+	inside := false
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(line)
+		if strings.HasPrefix(trimmed, "[") {
+			inside = strings.HasPrefix(trimmed, "[fleet]")
+		}
+		if inside {
+			line = change(line, trimmed)
+		}
+		out.WriteString(line)
+	}
+	return out.String()
+}

@@ -32,7 +32,7 @@ func Duration(d time.Duration) string {
 	return s
 }
 
-// Seconds writes a number of seconds with about three figures: "1.234ms", "12.3s", "2h5m10s".
+// Seconds writes a number of seconds with about three figures: "123µs", "12.3s", "2h5m10s".
 func Seconds(seconds float64) string {
 	if seconds >= math.MaxInt64/1e9 {
 		return "centuries"

@@ -34,7 +34,7 @@ func TestDurations(t *testing.T) {
 	}
 	require.Equal(t, "30.4s", Seconds(30.4))
 	require.Equal(t, "2m5s", Seconds(125.2))
-	require.Equal(t, "1.234ms", Seconds(0.0012341))
+	require.Equal(t, "123µs", Seconds(0.0001234))
 	require.Equal(t, "centuries", Seconds(1e12))
 }
 

@@ -4,33 +4,37 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
 )
 
-// Identity tells by what is kept for the session's provider: its key, or the account of a login
-// that names one.
+// Identity returns what is stored for the session's provider, which is the same wherever the account
+// is used: its key, or the account of a login that names one.
 func (a *Agent) Identity(s resume.Session, environ []string) string {
-	at := slices.IndexFunc(a.homes, func(h home) bool { return h.account == s.Account })
-	given := a.brand.variable("AUTH_CONTENT") + "=" // it takes the file's place
-	if at < 0 || a.server != nil || s.Provider == "" || slices.ContainsFunc(environ, func(entry string) bool { return len(entry) > len(given) && entry[:len(given)] == given }) {
+	at := slices.IndexFunc(a.homes.Roots, func(root string) bool { return a.homes.Account(root) == s.Account })
+	instead := slices.ContainsFunc(environ, func(entry string) bool { // it takes the file's place
+		value, given := strings.CutPrefix(entry, a.brand.variable("AUTH_CONTENT")+"=")
+		return given && value != ""
+	})
+	if at < 0 || a.server != nil || s.Provider == "" || instead {
 		return ""
 	}
-	text, err := agent.ReadSettings(filepath.Join(a.homes[at].dir, "auth.json"))
-	var kept map[string]struct {
+	text, err := agent.ReadSettings(filepath.Join(a.homes.Roots[at], "auth.json"))
+	var stored map[string]struct {
 		Type    string `json:"type"`
 		Key     string `json:"key"`
 		Account string `json:"accountId"`
 	}
-	if err != nil || json.Unmarshal(text, &kept) != nil {
+	if err != nil || json.Unmarshal(text, &stored) != nil {
 		return ""
 	}
-	switch of := kept[s.Provider]; {
-	case of.Type == "api" && of.Key != "":
-		return "key " + of.Key
-	case of.Type == "oauth" && of.Account != "":
-		return "login " + of.Account
+	switch login := stored[s.Provider]; {
+	case login.Type == "api" && login.Key != "":
+		return "key " + login.Key
+	case login.Type == "oauth" && login.Account != "":
+		return "login " + login.Account
 	default:
 		return ""
 	}

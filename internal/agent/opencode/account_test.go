@@ -15,7 +15,7 @@ func TestWhatIsKeptForAProviderTellsWhoseAllowanceItIs(t *testing.T) {
 	a, err := New(Options{Roots: []string{dir}})
 	require.NoError(t, err)
 	of := func(provider string) string {
-		return a.Identity(resume.Session{Account: a.homes[0].account, Provider: provider}, nil)
+		return a.Identity(resume.Session{Account: a.Home(), Provider: provider}, nil)
 	}
 	require.Empty(t, of("anthropic"), "nothing is kept")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "auth.json"), []byte(`{
@@ -27,6 +27,6 @@ func TestWhatIsKeptForAProviderTellsWhoseAllowanceItIs(t *testing.T) {
 	require.Equal(t, "login acc-1", of("openai"))
 	require.Empty(t, of("github-copilot"), "it does not say who it is")
 	require.Empty(t, of("groq"))
-	require.Empty(t, a.Identity(resume.Session{Account: a.homes[0].account, Provider: "anthropic"}, []string{"OPENCODE_AUTH_CONTENT={}"}))
+	require.Empty(t, a.Identity(resume.Session{Account: a.Home(), Provider: "anthropic"}, []string{"OPENCODE_AUTH_CONTENT={}"}))
 	require.Empty(t, a.Identity(resume.Session{Account: "opencode:elsewhere", Provider: "anthropic"}, nil))
 }

@@ -14,7 +14,7 @@ func TestEveryCapturedSessionIsUnderstood(t *testing.T) {
 	for _, c := range captures(t) {
 		t.Run(c.Case, func(t *testing.T) {
 			a := newAgent(t, Options{})
-			s := newStore(t, a.homes[0].dir)
+			s := newStore(t, a.homes.Roots[0])
 			s.add(loadRows(t, c.File))
 			found, err := a.Evidence(s.path)
 			require.NoError(t, err)
@@ -63,7 +63,7 @@ func requireMeaning(t *testing.T, c captured, event resume.Event) {
 // The gauge that is used up governs, not the one that has room.
 func TestAGaugeStatesTheReset(t *testing.T) {
 	a := newAgent(t, Options{})
-	s := newStore(t, a.homes[0].dir)
+	s := newStore(t, a.homes.Roots[0])
 	s.add(loadRows(t, "db/serve_fake_rl_openai_hdr.json"))
 	found, err := a.Evidence(s.path)
 	require.NoError(t, err)

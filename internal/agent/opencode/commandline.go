@@ -9,22 +9,23 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/opencode/database"
+	"resumed/internal/agent/opencode/processes"
 	"resumed/internal/leash"
 	"resumed/internal/process"
-	"resumed/internal/sqliteread"
 )
 
 var _ agent.CommandLine = (*Agent)(nil)
 
-// invocation is a run with run.
+// invocation is a command line with run.
 type invocation struct {
 	before, options leash.Arguments // on either side of run
-	room            *Agent
+	agent           *Agent
 }
 
 // Invocation says what a command line asks for that runs opencode with run.
 func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
-	before, command, after := flags.Parse(args).Cut()
+	before, command, after := processes.Flags.Parse(args).Cut()
 	return invocation{before, after, a}, command == "run"
 }
 
@@ -58,41 +59,24 @@ func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.T
 			return t
 		}
 		var found []agent.Trail
-		for _, path := range i.room.allDatabases() {
-			var ids []string
-			_ = sqliteread.Steadily(ctx, func(ctx context.Context) (err error) { // what cannot be read tells nothing
-				ids, err = begun(ctx, path, dir, began, i.said())
-				return err
-			})
-			for _, id := range ids {
-				found = append(found, agent.Trail{Session: id, Transcript: path, Cwd: dir})
+		for _, home := range append([]string{i.agent.homes.Usual}, i.agent.homes.Roots...) {
+			paths, _ := i.agent.databases(home) // what cannot be listed holds nothing
+			for _, path := range paths {
+				for _, id := range begun(ctx, path, dir, began, i.prompt()) {
+					found = append(found, agent.Trail{Session: id, Transcript: path, Cwd: dir})
+				}
 			}
 		}
-		if len(found) != 1 {
+		if found = slices.Compact(found); len(found) != 1 {
 			return agent.Trail{}
 		}
 		return found[0]
 	}
 }
 
-// allDatabases returns those of the home that a run takes by itself, and of those
-// that are configured.
-func (a *Agent) allDatabases() []string {
-	homes := a.homes
-	if usual, ok := a.brand.usualHome(a.UserDir); ok && !slices.Contains(homes, usual) {
-		homes = append(slices.Clone(homes), usual)
-	}
-	var all []string
-	for _, h := range homes {
-		paths, _ := h.databases() // what cannot be listed holds nothing
-		all = append(all, paths...)
-	}
-	return all
-}
-
-// said returns the prompt as opencode keeps it: it puts quotes around arguments
+// prompt returns the prompt as opencode stores it: it puts quotes around arguments
 // that contain a blank.
-func (i invocation) said() string {
+func (i invocation) prompt() string {
 	args := i.options.Plain()
 	for n, arg := range args {
 		if strings.Contains(arg, " ") {
@@ -103,42 +87,26 @@ func (i invocation) said() string {
 }
 
 // begun returns the sessions of a database that have begun in the directory since
-// that time, with that prompt. Those of its own agents are none.
-func begun(ctx context.Context, path, dir string, since time.Time, prompt string) (ids []string, err error) {
-	err = readDatabase(ctx, path, func(db *database) error {
-		all, err := db.conversations(ctx)
-		if err != nil {
-			return err
-		}
-		for _, c := range all {
-			if c.createdMS < since.UnixMilli() || c.parent != "" || !process.SameDir(c.directory, dir) {
+// that time, with that prompt, and are no child's; none where it cannot be read.
+func begun(ctx context.Context, path, dir string, since time.Time, prompt string) (ids []string) {
+	_ = database.ReadSteadily(ctx, path, func(db *database.DB) error {
+		ids = nil
+		all, err := db.Sessions(ctx)
+		for _, s := range all {
+			if s.CreatedMS < since.UnixMilli() || s.Parent != "" || !process.SameDir(s.Directory, dir) {
 				continue
 			}
-			first, err := db.firstPrompt(ctx, c.id)
+			first, err := db.FirstPrompt(ctx, s.ID)
 			if err != nil {
 				return err
 			}
 			if agent.Said(first, prompt) {
-				ids = append(ids, c.id)
+				ids = append(ids, s.ID)
 			}
 		}
-		return nil
+		return err
 	})
-	return ids, err
-}
-
-// firstPrompt returns what a session was told first.
-func (db *database) firstPrompt(ctx context.Context, session string) (string, error) {
-	first, err := db.messages(ctx, "WHERE session_id = ? ORDER BY 4, 2 LIMIT 1", session)
-	if err != nil || len(first) == 0 {
-		return "", err
-	}
-	parts, err := db.parts(ctx, "m.id = ?", first[0].id)
-	at := slices.IndexFunc(parts, func(p part) bool { return p.Type == "text" && !p.Synthetic })
-	if err != nil || at < 0 {
-		return "", err
-	}
-	return parts[at].Text, nil
+	return ids
 }
 
 // Resume leaves out what the session was given when it began.

@@ -38,7 +38,7 @@ func TestADenialThatEndedTheTurnIsFound(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			a := newAgent(t, Options{})
-			s := newStore(t, a.homes[0].dir)
+			s := newStore(t, a.homes.Roots[0])
 			s.add(loadRows(t, "db/run_permission_rejected.json"))
 			c.more(s)
 			got, found, err := a.Denied(t.Context(), resume.Session{

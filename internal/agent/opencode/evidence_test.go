@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent/opencode/database"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -76,7 +77,7 @@ func TestWhatEachFailureMeans(t *testing.T) {
 		`{"name":"Brand new","data":"what"}`: {limit.Unknown, 0},
 		`{}`:                                 {limit.Unknown, 0},
 	} {
-		said := Read(fmt.Appendf(nil, `{"role":"assistant","time":{"completed":%d},"error":%s}`, at.UnixMilli(), data), 0, 0)
+		said := database.ReadMessage(fmt.Appendf(nil, `{"role":"assistant","time":{"completed":%d},"error":%s}`, at.UnixMilli(), data), 0, 0)
 		got := limited(t, said.Event(limit.Reader{Zone: time.UTC}))
 		require.Equal(t, want.class.String(), got.Class.String(), data)
 		require.Equal(t, want.class.Transient(), got.WaitHelps, data)
@@ -102,15 +103,16 @@ func BenchmarkLook(b *testing.B) {
 	s.exec("COMMIT")
 	for name, begun := range map[string]bool{"first sight": false, "while it works": true} {
 		b.Run(name, func(b *testing.B) {
-			book := &book{path: s.path}
+			reader := database.Reader{Path: s.path}
+			var cursor *database.Cursor
 			if begun {
-				n, err := book.look(b.Context(), time.Now())
+				news, err := reader.Since(b.Context(), nil, false, time.Now())
 				require.NoError(b, err)
-				require.Len(b, n.observations, 1000)
-				book.accept(n)
+				require.Len(b, news.Observations, 1000)
+				cursor = &news.Cursor
 			}
 			for b.Loop() {
-				_, err := book.look(b.Context(), time.Now())
+				_, err := reader.Since(b.Context(), cursor, begun, time.Now())
 				require.NoError(b, err)
 			}
 		})

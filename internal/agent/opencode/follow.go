@@ -1,12 +1,14 @@
 package opencode
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -14,35 +16,33 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/opencode/database"
+	"resumed/internal/agent/opencode/server"
 	"resumed/internal/backoff"
 	"resumed/internal/resume"
 	"resumed/internal/sqliteread"
 )
 
 const (
-	// secondLook is how long after a look that brought nothing the next one is,
-	// and each after that comes twice as late; there are so many that the look
-	// by the clock comes first.
-	secondLook = time.Second
-	mostLooks  = 5
-
-	// quiet is waited after the first sign of a change: what opencode writes
+	// batchDelay is waited after the first sign of a change: what opencode writes
 	// comes in bursts.
-	quiet = 100 * time.Millisecond
+	batchDelay = 100 * time.Millisecond
 
-	// pause lies between two looks while opencode keeps writing.
+	// pause lies between two readings while opencode keeps writing.
 	pause = 500 * time.Millisecond
+
+	// rereadDelay is how long after a reading that brought nothing the next one is,
+	// and each after that comes twice as late; after maxRereads the survey comes first.
+	rereadDelay = time.Second
+	maxRereads  = 5
 )
 
-// patience is how a database that cannot be read, and a server that does not
-// answer, are asked again. It never gives up: another look follows.
-var patience = backoff.Policy{
+// retryPolicy is how a database that cannot be read, and a server that does not
+// answer, are asked again. It never gives up: another try follows.
+var retryPolicy = backoff.Policy{
 	Strategy: backoff.Exponential, BaseDelay: 500 * time.Millisecond, MaxDelay: time.Minute,
 	Jitter: true, JitterMode: backoff.Symmetric, JitterPercent: 0.2,
 }
-
-// errStopped is what Look returns when Follow has ended.
-var errStopped = errors.New("the databases are not followed any more")
 
 // look is a request to read now what is new.
 type look struct {
@@ -56,7 +56,7 @@ func (a *Agent) Look(ctx context.Context, session resume.Session) error {
 	select {
 	case a.looks <- request:
 	case <-a.finished:
-		return errStopped
+		return errors.New("the databases are not followed any more")
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -68,20 +68,17 @@ func (a *Agent) Look(ctx context.Context, session resume.Session) error {
 	}
 }
 
-// errFollowed is what Follow returns when it was called before.
-var errFollowed = errors.New("the databases are followed already")
-
 // Follow reports what happens to opencode's sessions until ctx is done. One
 // goroutine owns all that is known of the databases; a second one listens to
 // the server where there is one. It may be called once.
 func (a *Agent) Follow(ctx context.Context, feed agent.Feed) error {
 	if a.followed.Swap(true) {
-		return errFollowed
+		return errors.New("the databases are followed already")
 	}
 	defer close(a.finished)
 	f := &follower{
-		agent: a, feed: feed, log: feed.Log, books: make(map[string]*book), open: make(map[string]standing),
-		notes: make(chan note), journal: journal{path: a.events},
+		agent: a, feed: feed, log: feed.Log, databases: make(map[string]*followed), due: make(map[string]time.Time),
+		fromServer: make(chan server.Event), plugin: server.PluginFile{Path: a.events},
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -93,38 +90,41 @@ func (a *Agent) Follow(ctx context.Context, feed agent.Feed) error {
 	return f.run(ctx)
 }
 
-// follower is one run of Follow. All is owned by its goroutine but notes.
+// follower is one run of Follow. All is owned by its goroutine but fromServer.
 type follower struct {
-	agent   *Agent
-	feed    agent.Feed
-	log     *slog.Logger
-	watch   *watch
-	books   map[string]*book
-	open    map[string]standing // sessions whose last message is not over
-	journal journal             // of the plugin
-	notes   chan note           // what the server says
+	agent      *Agent
+	feed       agent.Feed
+	log        *slog.Logger
+	watch      *watch
+	databases  map[string]*followed // by path
+	plugin     server.PluginFile
+	pluginErr  string            // what was last logged of it
+	fromServer chan server.Event // what the server says
 
-	alarm   *time.Timer // the next look
-	due     time.Time   // when it rings; zero: it does not
-	dirty   map[string]bool
-	vain    map[string]int // how many looks in a row brought nothing
-	lastRun time.Time
-	ready   bool // what lay there was told: what comes now is new
+	due   map[string]time.Time // when what is to be read: by path, everything under ""
+	alarm *time.Timer          // rings at the first of them
+	ready bool                 // what was there at the start was reported: what comes now is new
 }
 
-// standing is a session whose last message is not over.
-type standing struct {
-	said    Said // by that message
-	book    *book
-	session conversation
+// followed is one database.
+type followed struct {
+	database.Reader
+	cursor   *database.Cursor // nil: there is none yet
+	stored   []byte           // the cursor as it was last stored
+	stamp    sqliteread.Stamp // of the last reading
+	read     bool             // it was read by this daemon: what comes now is new
+	readAt   time.Time
+	open     map[string]database.Open
+	rereads  int // readings in a row that brought nothing
+	failures int // in a row
+	logged   string
 }
 
 func (f *follower) run(ctx context.Context) error {
 	f.watch = newWatch(f.log, f.agent.deaf)
 	defer f.watch.close()
 	f.alarm = time.NewTimer(time.Hour)
-	f.alarm.Stop()
-	f.dirty, f.vain = make(map[string]bool), make(map[string]int)
+	defer f.alarm.Stop()
 
 	f.survey(ctx)
 	if ctx.Err() != nil {
@@ -133,30 +133,29 @@ func (f *follower) run(ctx context.Context) error {
 	f.ready = true
 	f.feed.Ready()
 
-	sweep := time.NewTicker(f.agent.rescan)
-	defer sweep.Stop()
+	rescan := time.NewTicker(f.agent.rescan)
+	defer rescan.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-f.watch.events:
-			f.heard(ctx)
+			f.takeFileEvents(ctx)
 		case request := <-f.agent.looks:
-			request.done <- f.lookNow(ctx, request.path)
-		case n := <-f.notes:
-			f.hear(ctx, n)
+			request.done <- f.readNow(ctx, request.path)
+		case e := <-f.fromServer:
+			f.take(ctx, e)
 		case <-f.alarm.C:
-			f.due = time.Time{}
-			f.lookAtDirty(ctx)
-		case <-sweep.C:
+			f.readDue(ctx)
+		case <-rescan.C:
 			f.survey(ctx)
 		}
 	}
 }
 
-// heard deals with events that have come.
-func (f *follower) heard(ctx context.Context) {
-	const most = 64 // others have their turn, too
+// takeFileEvents schedules the reading of the files that have changed.
+func (f *follower) takeFileEvents(ctx context.Context) {
+	const most = 64 // the other channels have their turn, too
 	events, err := f.watch.notify.Take(most)
 	for _, event := range events {
 		if event.Op != fsnotify.Chmod {
@@ -169,194 +168,190 @@ func (f *follower) heard(ctx context.Context) {
 	}
 }
 
-// touched notes that a file changed; a look follows soon.
 func (f *follower) touched(name string) {
-	if name == f.agent.events {
-		f.dirty[name] = true
-		f.ring(quiet)
-		return
-	}
-	if f.watch.isWaypoint(name) {
-		f.dirty[""] = true // a directory that was missing may be there now
-		f.ring(quiet)
-		return
-	}
 	path := databaseOf(name)
-	if h := f.agent.homeOf(path); filepath.Dir(path) == h.dir && h.has(filepath.Base(path)) {
-		f.dirty[path] = true
-		delete(f.vain, path)
-		f.ring(max(quiet, pause-time.Since(f.lastRun)))
+	switch {
+	case name == f.agent.events:
+		f.schedule(name, batchDelay)
+	case f.watch.leadsTo(name):
+		f.schedule("", batchDelay) // a directory that was missing may be there now
+	case f.agent.watches(path):
+		d := f.database(path)
+		d.rereads = 0
+		f.schedule(path, max(batchDelay, pause-time.Since(d.readAt)))
 	}
 }
 
-// ring makes the next look happen after d at the latest.
-func (f *follower) ring(d time.Duration) {
-	at := time.Now().Add(d)
-	if f.due.IsZero() || at.Before(f.due) {
-		f.due = at
-		f.alarm.Reset(d)
+// schedule has something read after that time at the latest.
+func (f *follower) schedule(what string, after time.Duration) {
+	at := time.Now().Add(after)
+	if was, ok := f.due[what]; ok && was.Before(at) {
+		return
+	}
+	f.due[what] = at
+	f.setAlarm()
+}
+
+func (f *follower) setAlarm() {
+	var first time.Time
+	for _, at := range f.due {
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	if !first.IsZero() {
+		f.alarm.Reset(time.Until(first))
 	}
 }
 
-// survey looks at everything that changed, by the clock and not by events.
+// readDue reads what is due.
+func (f *follower) readDue(ctx context.Context) {
+	now := time.Now()
+	var due []string
+	for what, at := range f.due {
+		if !at.After(now) {
+			due = append(due, what)
+			delete(f.due, what)
+		}
+	}
+	for _, what := range due {
+		switch what {
+		case "":
+			f.survey(ctx)
+		case f.agent.events:
+			f.readPlugin(ctx)
+		default:
+			f.readOn(ctx, f.database(what))
+		}
+	}
+	f.setAlarm()
+}
+
+// survey reads everything that has changed, whether there was an event of it or not.
 func (f *follower) survey(ctx context.Context) {
-	for _, h := range f.agent.homes {
-		f.watch.add(h.dir)
-		paths, err := h.databases()
+	for _, dir := range f.agent.homes.Roots {
+		f.watch.add(dir)
+		paths, err := f.agent.databases(dir)
 		if err != nil {
-			f.log.Warn("cannot look for databases", "dir", h.dir, "err", err)
+			f.log.Warn("cannot look for databases", "dir", dir, "err", err)
 		}
 		for _, path := range paths {
-			b := f.bookOf(path, h)
-			if now, err := sqliteread.StampOf(path); err != nil || now != b.stamp || !b.live {
-				f.lookOn(ctx, b)
+			d := f.database(path)
+			if now, err := sqliteread.StampOf(path); err != nil || now != d.stamp || !d.read {
+				f.readOn(ctx, d)
 			}
 		}
 	}
-	if dir := filepath.Dir(f.agent.events); isDir(dir) {
+	dir := filepath.Dir(f.agent.events)
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		f.watch.add(dir)
 	}
-	f.readJournal(ctx)
+	f.readPlugin(ctx)
 	f.findDead(ctx)
 }
 
-func (f *follower) lookAtDirty(ctx context.Context) {
-	dirty := f.dirty
-	f.dirty = make(map[string]bool)
-	if dirty[""] {
-		f.survey(ctx)
+// readPlugin takes in what the plugin wrote since the last time.
+func (f *follower) readPlugin(ctx context.Context) {
+	events, err := f.plugin.Read()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && f.pluginErr != err.Error() {
+		f.pluginErr = err.Error()
+		f.log.Warn("cannot read what the plugin wrote", "path", f.plugin.Path, "err", err)
 	}
-	for path := range dirty {
-		switch path {
-		case "":
-		case f.agent.events:
-			f.readJournal(ctx)
-		default:
-			f.lookOn(ctx, f.bookOf(path, f.agent.homeOf(path)))
-		}
+	if len(events) > 0 {
+		f.take(ctx, events...)
 	}
 }
 
-// lookOn reads what is new in a database that was written to. A writer first
+// readOn reads what is new in a database that was written to. A writer first
 // writes, which is an event, and when the disk has it lets readers see it, which
-// is none: more looks follow until nothing new is to be seen. That may also have
-// begun just before we did, and what is seen may be an earlier write than the one that was heard.
-func (f *follower) lookOn(ctx context.Context, b *book) {
-	row := b.cursor.Row
-	_ = f.lookAt(ctx, b) // it complains by itself, and what is in the way may be gone at the next look
-	n := f.vain[b.path]
+// is none: more readings follow until nothing new is there.
+func (f *follower) readOn(ctx context.Context, d *followed) {
+	before := d.cursor
+	_ = f.read(ctx, d) // it is logged, and what is in the way may be gone at the next reading
 	switch {
 	case ctx.Err() != nil:
 		return
-	case b.cursor.Row != row:
-		n = 0
-	case n == mostLooks:
-		delete(f.vain, b.path)
+	case before != nil && d.cursor != nil && d.cursor.Row != before.Row:
+		d.rereads = 0
+	case d.rereads == maxRereads:
+		d.rereads = 0
 		return
 	}
-	f.vain[b.path] = n + 1
-	f.dirty[b.path] = true
-	f.ring(secondLook << n)
+	f.schedule(d.Path, rereadDelay<<d.rereads)
+	d.rereads++
 }
 
-// lookNow reads the database that a session is in, whether it changed or not.
-func (f *follower) lookNow(ctx context.Context, path string) error {
-	h := f.agent.homeOf(path)
-	if filepath.Dir(path) != h.dir || !h.has(filepath.Base(path)) {
-		return nil // it is none of ours any more: the plan says so
+// readNow reads the database that a session is in, whether it changed or not.
+func (f *follower) readNow(ctx context.Context, path string) error {
+	if !f.agent.watches(path) {
+		return nil // it is not watched any more: the plan says so
 	}
-	f.readJournal(ctx)
-	return sqliteread.Steadily(ctx, func(ctx context.Context) error { return f.lookAt(ctx, f.bookOf(path, h)) })
+	f.readPlugin(ctx)
+	return sqliteread.Steadily(ctx, func(ctx context.Context) error { return f.read(ctx, f.database(path)) })
 }
 
-// bookOf returns the book of a database, to be read on where an earlier daemon
-// stopped.
-func (f *follower) bookOf(path string, h home) *book {
-	if b := f.books[path]; b != nil {
-		return b
+// database returns a database, to be read on where an earlier daemon stopped.
+func (f *follower) database(path string) *followed {
+	if d := f.databases[path]; d != nil {
+		return d
 	}
-	b := &book{path: path, agent: f.agent.brand.name, account: h.account, reader: f.agent.Limits}
-	f.books[path] = b
-	stored, ok := f.feed.Kept(path)
-	if !ok {
-		return b
+	d := &followed{Reader: f.agent.reader(path)}
+	f.databases[path] = d
+	if stored, ok := f.feed.Kept(path); ok {
+		var cursor database.Cursor
+		if err := json.Unmarshal(stored, &cursor); err != nil {
+			f.log.Warn("a stored cursor was skipped", "path", path, "err", err)
+		} else {
+			d.cursor = &cursor
+		}
 	}
-	if err := json.Unmarshal(stored, &b.cursor); err != nil {
-		f.log.Warn("a stored cursor was skipped", "path", path, "err", err)
-		b.cursor = cursor{}
-		return b
-	}
-	b.begun = true
-	return b
+	return d
 }
 
-// lookAt reads what is new in a database and tells it. Only then is the cursor
-// kept: after a crash the rows are read again, which changes nothing.
-func (f *follower) lookAt(ctx context.Context, b *book) error {
-	f.lastRun = time.Now()
-	n, err := b.look(ctx, time.Now())
+// read reports what is new in a database. Only then is the cursor
+// stored: after a crash the rows are read again, which changes nothing.
+func (f *follower) read(ctx context.Context, d *followed) error {
+	d.readAt = time.Now()
+	news, err := d.Since(ctx, d.cursor, d.read, d.readAt)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // it was taken away; it may come back
 	case err != nil:
-		f.complain(b, err)
+		f.failed(d, err)
 		return err
 	}
-	if err := f.feed.See(ctx, n.observations); err != nil {
+	if err := f.feed.See(ctx, news.Observations); err != nil {
 		return err
 	}
-	if b.told != "" {
-		f.log.Info("the database can be read again", "path", b.path)
+	if d.logged != "" {
+		f.log.Info("the database can be read again", "path", d.Path)
 	}
-	b.told, b.failures = "", 0
-	changed := !b.live || len(n.observations) > 0 || n.cursor.Row != b.cursor.Row || len(n.cursor.Open) != len(b.cursor.Open)
-	b.accept(n)
-	f.note(b, n)
-	f.sayLong(b, n.long)
-	if n.again {
-		f.dirty[b.path] = true
-		f.ring(hesitation)
+	for _, m := range news.TooLong {
+		f.log.Warn("a message was passed over: it is too long to be read", "path", d.Path, "session", m.Session, "message", m.ID, "longest_mib", database.MaxRecord>>20)
 	}
-	if changed {
-		return f.keep(b)
+	d.logged, d.failures = "", 0
+	d.cursor, d.stamp, d.open, d.read = &news.Cursor, news.Stamp, news.Open, true
+	if news.Undecided {
+		f.schedule(d.Path, database.UndecidedFor)
 	}
-	return nil
+	cursor, err := json.Marshal(d.cursor)
+	if err == nil && !bytes.Equal(cursor, d.stored) {
+		d.stored = cursor
+		f.feed.Keep(d.Path, cursor)
+	}
+	return err
 }
 
-func (f *follower) keep(b *book) error {
-	stored, err := json.Marshal(b.cursor)
-	if err != nil {
-		return err
+// failed logs what is wrong with a database, once until it changes, and has
+// it read again.
+func (f *follower) failed(d *followed, err error) {
+	d.failures++
+	f.schedule(d.Path, retryPolicy.Delay(d.failures, rand.Float64()))
+	if d.logged == err.Error() || sqliteread.Passing(err) && d.failures < 5 {
+		return // locked for an instant: people need not know
 	}
-	f.feed.Keep(b.path, stored)
-	return nil
-}
-
-// sayLong logs which messages are too long to be read, each once.
-func (f *follower) sayLong(b *book, messages []message) {
-	for _, m := range messages {
-		if b.passedOver[m.id] {
-			continue
-		}
-		if b.passedOver == nil {
-			b.passedOver = make(map[string]bool)
-		}
-		b.passedOver[m.id] = true
-		f.log.Warn("a message was passed over: it is too long to be read", "path", b.path, "session", m.session, "message", m.id, "longest_mib", longest>>20)
-	}
-}
-
-// complain logs what is wrong with a database, once until it changes, and has
-// it looked at again.
-func (f *follower) complain(b *book, err error) {
-	b.failures++
-	f.dirty[b.path] = true
-	f.ring(patience.Delay(b.failures, rand.Float64()))
-	if b.told == err.Error() || sqliteread.Passing(err) && b.failures < 5 {
-		return // locked for an instant: none of a person's business
-	}
-	b.told = err.Error()
-	f.log.Warn("cannot read database", "path", b.path, "err", err)
+	d.logged = err.Error()
+	f.log.Warn("cannot read database", "path", d.Path, "err", err)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/opencode/database"
 	"resumed/internal/resume"
 )
 
@@ -139,7 +140,7 @@ func (w *audience) look(s *store) {
 func TestWhatIsThereIsToldAtFirstSight(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, Options{})
-	s := newStore(t, a.homes[0].dir)
+	s := newStore(t, a.homes.Roots[0])
 	for _, c := range captures(t) {
 		if c.Case != "serve_killed_in_retry_wait" { // the same session as another's
 			s.add(loadRows(t, c.File))
@@ -164,7 +165,7 @@ func TestWhatIsThereIsToldAtFirstSight(t *testing.T) {
 func TestNewsIsTold(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, Options{})
-	s := newStore(t, a.homes[0].dir)
+	s := newStore(t, a.homes.Roots[0])
 	now := time.Now()
 	s.session("ses_1", "/src/app", now)
 	w := follow(t, a, nil)
@@ -193,7 +194,7 @@ func TestNewsIsTold(t *testing.T) {
 	for _, sight := range w.told {
 		require.Equal(t, "/src/app", sight.Cwd)
 		require.Equal(t, s.path, sight.Transcript)
-		require.Equal(t, a.homes[0].account, sight.Account)
+		require.Equal(t, a.Home(), sight.Account)
 	}
 	for i := range w.told[1:] {
 		require.Less(t, w.told[i].Pos.Offset, w.told[i+1].Pos.Offset)
@@ -203,7 +204,7 @@ func TestNewsIsTold(t *testing.T) {
 func TestAChildSessionIsNeverTold(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, Options{})
-	s := newStore(t, a.homes[0].dir)
+	s := newStore(t, a.homes.Roots[0])
 	now := time.Now()
 	s.session("ses_parent", "/src/app", now)
 	s.session("ses_child", "/src/app", now)
@@ -279,7 +280,7 @@ func TestEachProviderIsToldBesideTheAccount(t *testing.T) {
 func TestRowsThatAreNumberedAnewAreReadAgain(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, Options{})
-	s := newStore(t, a.homes[0].dir)
+	s := newStore(t, a.homes.Roots[0])
 	now := time.Now()
 	s.session("ses_1", "/src/app", now)
 	s.session("ses_2", "/src/app", now)
@@ -310,7 +311,7 @@ func TestAPromptThatOpencodeGaveItselfIsNoPersons(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
 			a := newAgent(t, Options{})
-			s := newStore(t, a.homes[0].dir)
+			s := newStore(t, a.homes.Roots[0])
 			s.session("ses_1", "/src/app", old)
 			for i, data := range c.parts {
 				s.insert("part", map[string]any{"id": fmt.Sprint("prt_", i), "message_id": "msg_1", "session_id": "ses_1", "data": data})
@@ -328,7 +329,7 @@ func TestATurnThatWasCutOff(t *testing.T) {
 	t.Run("in a retry was cancelled by a person", func(t *testing.T) {
 		t.Parallel()
 		a := newAgent(t, Options{})
-		s := newStore(t, a.homes[0].dir)
+		s := newStore(t, a.homes.Roots[0])
 		s.session("ses_1", "/src/app", old)
 		s.assistant("msg_1", "ses_1", old, cutOff)
 		w := follow(t, a, nil)
@@ -337,7 +338,7 @@ func TestATurnThatWasCutOff(t *testing.T) {
 	t.Run("for a compaction was not", func(t *testing.T) {
 		t.Parallel()
 		a := newAgent(t, Options{})
-		s := newStore(t, a.homes[0].dir)
+		s := newStore(t, a.homes.Roots[0])
 		s.session("ses_1", "/src/app", old)
 		s.user("msg_0", "ses_1", old)
 		s.assistant("msg_1", "ses_1", old.Add(time.Second), cutOff)
@@ -354,7 +355,7 @@ func TestATurnThatWasCutOff(t *testing.T) {
 	t.Run("just now is left alone until it is known why", func(t *testing.T) {
 		t.Parallel()
 		a := newAgent(t, Options{})
-		s := newStore(t, a.homes[0].dir)
+		s := newStore(t, a.homes.Roots[0])
 		now := time.Now()
 		s.session("ses_1", "/src/app", now)
 		s.assistant("msg_1", "ses_1", now, "")
@@ -383,7 +384,7 @@ func TestWithoutEventsTheClockHasToDo(t *testing.T) {
 	a := newAgent(t, Options{})
 	a.deaf, a.rescan = true, 50*time.Millisecond
 	w := follow(t, a, nil)
-	s := newStore(t, a.homes[0].dir)
+	s := newStore(t, a.homes.Roots[0])
 	s.session("ses_1", "/src/app", time.Now())
 	s.assistant("msg_1", "ses_1", time.Now(), refused(1))
 	until[resume.Limited](w, "ses_1")
@@ -403,7 +404,7 @@ func TestWhatIsShownAfterALookIsTold(t *testing.T) {
 			t.Parallel()
 			a := newAgent(t, Options{})
 			a.deaf, a.rescan = true, time.Hour
-			s := newStore(t, a.homes[0].dir)
+			s := newStore(t, a.homes.Roots[0])
 			s.session("ses_1", "/src/app", time.Now())
 			before(s)
 			w := follow(t, a, nil)
@@ -416,7 +417,7 @@ func TestWhatIsShownAfterALookIsTold(t *testing.T) {
 func TestADatabaseMayBeReplaced(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, Options{})
-	s := newStore(t, a.homes[0].dir)
+	s := newStore(t, a.homes.Roots[0])
 	now := time.Now()
 	s.session("ses_1", "/src/app", now)
 	s.assistant("msg_1", "ses_1", now, finished)
@@ -450,11 +451,11 @@ func TestADatabaseThatCannotBeReadIsReadWhenItCan(t *testing.T) {
 		t.Run(trouble, func(t *testing.T) {
 			t.Parallel()
 			a := newAgent(t, Options{})
-			path := filepath.Join(a.homes[0].dir, "opencode.db")
+			path := filepath.Join(a.homes.Roots[0], "opencode.db")
 			mend := spoil(t, path)
 			w := follow(t, a, nil)
 			mend()
-			s := newStore(t, a.homes[0].dir)
+			s := newStore(t, a.homes.Roots[0])
 			s.session("ses_1", "/src/app", time.Now())
 			s.assistant("msg_1", "ses_1", time.Now(), refused(1))
 			until[resume.Limited](w, "ses_1")
@@ -466,7 +467,7 @@ func TestADatabaseThatCannotBeReadIsReadWhenItCan(t *testing.T) {
 func TestALockedDatabaseIsReadWhenItIsFree(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, Options{})
-	s := newStore(t, a.homes[0].dir)
+	s := newStore(t, a.homes.Roots[0])
 	s.session("ses_1", "/src/app", time.Now())
 	w := follow(t, a, nil)
 	s.exec("PRAGMA locking_mode = EXCLUSIVE")
@@ -494,14 +495,13 @@ func TestWhetherAPersonSitsBeforeASession(t *testing.T) {
 			s := newStore(t, t.TempDir())
 			s.exec("ALTER TABLE session ADD COLUMN permission text")
 			s.insert("session", map[string]any{"id": "ses_1", "directory": "/src", "permission": c.rules})
-			db, err := openDatabase(t.Context(), s.path)
-			require.NoError(t, err)
-			defer db.Close()
-			got, ok, err := db.conversation(t.Context(), "ses_1")
-			require.NoError(t, err)
-			require.True(t, ok)
-			require.Equal(t, c.want, got.kind())
+			require.NoError(t, database.Read(t.Context(), s.path, func(db *database.DB) error {
+				got, ok, err := db.Session(t.Context(), "ses_1")
+				require.True(t, ok)
+				require.Equal(t, c.want, got.Kind())
+				return err
+			}))
 		})
 	}
-	require.Empty(t, conversation{}.kind(), "a version without such rules")
+	require.Empty(t, database.Session{}.Kind(), "a version without such rules")
 }

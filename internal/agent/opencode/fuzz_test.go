@@ -1,11 +1,10 @@
 package opencode
 
 import (
-	"bytes"
-	"os"
 	"testing"
 	"time"
 
+	"resumed/internal/agent/opencode/database"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -21,39 +20,20 @@ func FuzzMessage(f *testing.F) {
 	}
 	reader := limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := Read(data, 1794700878837, 1794700893299)
+		s := database.ReadMessage(data, 1794700878837, 1794700893299)
 		event := s.Event(reader)
-		if (event == nil) != (s.meaning == nothing || s.meaning == pending) {
-			t.Fatalf("%v tells %#v", s.meaning, event)
+		if (event == nil) != (s.Meaning == database.Nothing || s.Meaning == database.Pending) {
+			t.Fatalf("%v tells %#v", s.Meaning, event)
 		}
 		l, ok := event.(resume.Limited)
 		if !ok {
 			return
 		}
-		if l.Class == limit.None || l.At.UnixMilli() != s.atMS || l.InProgress {
+		if l.Class == limit.None || l.At.UnixMilli() != s.AtMS || l.InProgress {
 			t.Fatalf("a failure means %#v", l)
 		}
 		if l.Reset.Stated() && !agenttest.MayStateATime(string(data)) {
 			t.Fatalf("reset %v of a row without a number", l.Reset)
 		}
-	})
-}
-
-// Whatever the plugin's file holds, it is understood or passed over.
-func FuzzEntry(f *testing.F) {
-	f.Add([]byte(retryLine(time.UnixMilli(1794700878837), 7, time.UnixMilli(1794700893299))))
-	data, err := os.ReadFile("testdata/plugin-events.jsonl")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for line := range bytes.Lines(data) {
-		f.Add(line)
-	}
-	f.Fuzz(func(t *testing.T, line []byte) {
-		n, ok := parseEntry(line)
-		if ok && (n.session == "" || n.pid <= 0 || n.kind == 0 || n.atMS <= 0) {
-			t.Fatalf("%#v", n)
-		}
-		n.status.Verdict(limit.Reader{}, time.UnixMilli(n.atMS))
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/opencode/processes"
 	"resumed/internal/agenttest"
 	"resumed/internal/process"
 	"resumed/internal/procfs"
@@ -34,7 +35,7 @@ func TestEveryCapturedSessionOfKiloIsUnderstood(t *testing.T) {
 		n++
 		t.Run(c.Case, func(t *testing.T) {
 			a := newKilo(t, Options{Roots: []string{t.TempDir()}})
-			s := newStore(t, a.homes[0].dir)
+			s := newStore(t, a.homes.Roots[0])
 			s.add(loadRows(t, c.File))
 			found, err := a.Evidence(s.path)
 			require.NoError(t, err)
@@ -58,9 +59,13 @@ func TestKiloHasPlacesOfItsOwn(t *testing.T) {
 	t.Setenv("OPENCODE_DB", "/x/opencode.db")
 	t.Setenv("KILO_DB", "")
 	a := newKilo(t, Options{})
-	require.Equal(t, []home{{"/home/u/.local/share/kilo", "kilo:default", "", kilo}}, a.homes)
+	require.Equal(t, []string{"/home/u/.local/share/kilo"}, a.homes.Roots)
+	require.Equal(t, "kilo:default", a.Home())
 	t.Setenv("KILO_DB", "/x/y.db")
-	require.Equal(t, []home{{"/x", "kilo:default", "y.db", kilo}}, newKilo(t, Options{}).homes)
+	named := newKilo(t, Options{})
+	require.Equal(t, []string{"/x"}, named.homes.Roots)
+	require.Equal(t, "kilo:default", named.Home())
+	require.True(t, named.watches("/x/y.db"))
 
 	for name, want := range map[string]bool{"kilo.db": true, "kilo-dev.db": true, "kilo.db-wal": false, "opencode.db": false} {
 		require.Equal(t, want, a.HasDatabase("/x/"+name), name)
@@ -82,8 +87,8 @@ func newStoppedKilo(t *testing.T) *stopped {
 	s.program = filepath.Join(filepath.Dir(s.program), "kilo")
 	require.NoError(t, os.WriteFile(s.program, []byte("#!/bin/sh\n"), 0o700))
 	s.agent = newKilo(t, Options{})
-	require.NoError(t, os.MkdirAll(s.agent.homes[0].dir, 0o700))
-	moved := filepath.Join(s.agent.homes[0].dir, "kilo.db")
+	require.NoError(t, os.MkdirAll(s.agent.homes.Roots[0], 0o700))
+	moved := filepath.Join(s.agent.homes.Roots[0], "kilo.db")
 	for _, more := range []string{"", "-wal", "-shm"} {
 		require.NoError(t, os.Rename(s.path+more, moved+more))
 	}
@@ -107,7 +112,7 @@ func TestASessionOfKiloIsContinuedByKilo(t *testing.T) {
 
 func TestAResumeOfKiloLacksNoRestrictionAndHasNoGrantOfItsOwn(t *testing.T) {
 	s := newStoppedKilo(t)
-	agenttest.Leash(t, flags, nil, func(_ *testing.T, o resume.Origin) []string {
+	agenttest.Leash(t, processes.Flags, nil, func(_ *testing.T, o resume.Origin) []string {
 		s.began(o)
 		return s.argv()
 	})

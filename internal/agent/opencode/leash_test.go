@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent/opencode/processes"
 	"resumed/internal/agenttest"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
@@ -33,10 +34,10 @@ func TestAResumeLacksNoRestrictionAndHasNoGrantOfItsOwn(t *testing.T) {
 		s.began(o)
 		return s.argv()
 	}
-	agenttest.Leash(t, flags, nil, plan)
+	agenttest.Leash(t, processes.Flags, nil, plan)
 	s.message("msg_0", "ses_1", time.Now().Add(-2*time.Minute), `{"role":"user","agent":"plan","model":{"providerID":"p","modelID":"a/b:free","variant":"high"}}`)
 	require.Equal(t, "--agent plan --model p/a/b:free --variant high", strings.Join(s.argv()[5:11], " "))
-	agenttest.Leash(t, flags, []string{"-m", "--model", "--agent", "--variant"}, plan)
+	agenttest.Leash(t, processes.Flags, []string{"-m", "--model", "--agent", "--variant"}, plan)
 }
 
 // What was chosen in the session beats what it was started with; 1.2 tells it in
@@ -102,10 +103,10 @@ func TestWhoseStartCounts(t *testing.T) {
 		"a terminal of its own":  {"--model a/b", ""},
 		"a server":               {"serve --port 4096", ""},
 	} {
-		require.Equal(t, c.server, attachedTo(strings.Fields(c.line)), rule)
+		require.Equal(t, c.server, processes.AttachedTo(strings.Fields(c.line)), rule)
 	}
-	require.True(t, isServer(strings.Fields("--print-logs serve --port 1")))
-	require.False(t, isServer(strings.Fields("run serve")))
+	require.True(t, processes.IsServer(strings.Fields("--print-logs serve --port 1")))
+	require.False(t, processes.IsServer(strings.Fields("run serve")))
 }
 
 // A session that a process of its own worked on is not continued by a server,

@@ -1,19 +1,26 @@
-// Package opencode knows opencode, and Kilo, which was made of it: where their
-// databases are, what a row means, which process lives in a session's directory,
-// and how a session is continued.
+// Package opencode knows opencode, and Kilo, which was made of it: where their databases are
+// and how they are watched, and how a session is continued. What their rows mean, what their servers
+// say and which processes hold a session is in the rooms below.
 package opencode
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/opencode/database"
+	"resumed/internal/agent/opencode/processes"
+	"resumed/internal/agent/opencode/server"
+	"resumed/internal/resume"
 )
 
 // The names of opencode and of Kilo in configuration, status and metrics.
@@ -36,13 +43,14 @@ type Options = agent.Options
 type Agent struct {
 	agent.Base
 	brand  *brand
-	server *url.URL // nil: none
-	homes  []home
-	events string // the file that the plugin writes
+	server *url.URL    // nil: none
+	homes  agent.Homes // data directories, each of them one account
+	only   string      // the name of the usual home's one database; empty: all that release channels make
+	events string      // the file that the plugin writes
 	rescan time.Duration
 	deaf   bool // as on a file system that sends no events
 
-	retries  retries
+	retries  sync.Map // by session: the server.Event that says that it waits to try again
 	followed atomic.Bool
 	looks    chan look
 	finished chan struct{} // closed when Follow has returned
@@ -50,16 +58,7 @@ type Agent struct {
 
 var _ agent.Follower = (*Agent)(nil)
 
-// home is one data directory: one account.
-type home struct {
-	dir     string
-	account string
-	only    string // the name of its one database; empty: all that release channels make
-	brand   *brand
-}
-
-// rescan is the pause between two looks by the clock, for file systems that
-// send no events.
+// rescan is the pause between two surveys, for file systems that send no events.
 const rescan = time.Minute
 
 // New returns opencode. It looks at the environment, not at any file.
@@ -67,74 +66,64 @@ func New(o Options) (*Agent, error) { return openCode.make(o) }
 
 func (b *brand) make(o Options) (*Agent, error) {
 	a := &Agent{
-		Base:     agent.NewBase(agent.About{Name: b.name, Program: b.program, Is: b.isProgram, ByHand: "--session", Flags: flags, Variables: b.variables(), Places: b.places}, o),
+		Base:     agent.NewBase(agent.About{Name: b.name, Program: b.program, Is: b.isProgram, ByHand: "--session", Flags: processes.Flags, Variables: b.variables(), Places: b.places}, o),
 		brand:    b,
 		events:   b.eventsFile(),
 		rescan:   rescan,
 		looks:    make(chan look),
 		finished: make(chan struct{}),
 	}
-	usual, found := b.usualHome(a.UserDir)
-	var bad []error
+	usual, only := b.usualHome(a.UserDir)
+	homes, err := agent.NewHomes(b.name, usual, o.Roots)
+	a.homes, a.only = homes, only
 	if o.Server != "" {
-		server, err := url.Parse(o.Server)
-		if err != nil {
-			bad = append(bad, fmt.Errorf("server of %s: %w", b.name, err))
-		}
-		a.server = server
-	}
-	if len(o.Roots) == 0 {
-		if !found {
-			return nil, errors.Join(append(bad, fmt.Errorf("find the data directory of %s: $HOME is not set", b.name))...)
-		}
-		a.homes = []home{usual}
-	}
-	for _, root := range o.Roots {
-		if !filepath.IsAbs(root) {
-			bad = append(bad, fmt.Errorf("root %q of %s is not an absolute path", root, b.name))
-			continue
-		}
-		h := home{dir: filepath.Clean(root), brand: b}
-		h.account = b.name + ":" + h.dir
-		if found && h.dir == usual.dir {
-			h = usual
-		}
-		if !slices.Contains(a.homes, h) {
-			a.homes = append(a.homes, h)
+		var bad error
+		if a.server, bad = url.Parse(o.Server); bad != nil {
+			err = errors.Join(err, fmt.Errorf("server of %s: %w", b.name, bad))
 		}
 	}
-	return a, errors.Join(bad...)
+	return a, err
 }
 
-// usualHome returns where data is kept when nobody says otherwise.
-func (b *brand) usualHome(userDir string) (home, bool) {
+// usualHome returns the data directory that the program takes by itself, and the name of its one
+// database where that is given; empty: it is not known.
+func (b *brand) usualHome(userDir string) (dir, only string) {
 	data := os.Getenv("XDG_DATA_HOME")
 	if !filepath.IsAbs(data) && userDir != "" {
 		data = filepath.Join(userDir, ".local", "share")
 	}
-	h := home{dir: filepath.Join(data, b.program), account: b.name + ":default", brand: b}
-	switch db := os.Getenv(b.variable("DB")); {
-	case db == "" || db == ":memory:":
-	case filepath.IsAbs(db):
-		h.dir, h.only = filepath.Dir(db), filepath.Base(db)
+	dir = filepath.Join(data, b.program)
+	switch path := os.Getenv(b.variable("DB")); {
+	case path == "" || path == ":memory:":
+	case filepath.IsAbs(path):
+		dir, only = filepath.Dir(path), filepath.Base(path)
 	default:
-		path := filepath.Join(h.dir, db)
-		h.dir, h.only = filepath.Dir(path), filepath.Base(path)
+		path = filepath.Join(dir, path)
+		dir, only = filepath.Dir(path), filepath.Base(path)
 	}
-	return h, filepath.IsAbs(h.dir)
+	if !filepath.IsAbs(dir) {
+		return "", ""
+	}
+	return dir, only
 }
 
-// has reports whether a file of that name is one of the home's databases.
-func (h home) has(name string) bool {
-	if h.only != "" {
-		return name == h.only
+// has reports whether a data directory has a database of that name.
+func (a *Agent) has(dir, name string) bool {
+	if dir == a.homes.Usual && a.only != "" {
+		return name == a.only
 	}
-	return h.brand.isDatabase(name)
+	return a.brand.isDatabase(name)
 }
 
-// databases returns the paths of the databases there are.
-func (h home) databases() ([]string, error) {
-	entries, err := os.ReadDir(h.dir)
+// watches reports whether a file is one of the databases that are followed.
+func (a *Agent) watches(path string) bool {
+	dir := filepath.Dir(path)
+	return slices.Contains(a.homes.Roots, dir) && a.has(dir, filepath.Base(path))
+}
+
+// databases returns the paths of the databases there are in a data directory.
+func (a *Agent) databases(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -143,20 +132,67 @@ func (h home) databases() ([]string, error) {
 	}
 	var paths []string
 	for _, entry := range entries {
-		if h.has(entry.Name()) && !entry.IsDir() {
-			paths = append(paths, filepath.Join(h.dir, entry.Name()))
+		if a.has(dir, entry.Name()) && !entry.IsDir() {
+			paths = append(paths, filepath.Join(dir, entry.Name()))
 		}
 	}
 	return paths, nil
 }
 
-// homeOf returns the data directory that the database lies in. One from
-// elsewhere is read as if it lay in the first.
-func (a *Agent) homeOf(path string) home {
-	for _, h := range a.homes {
-		if filepath.Dir(path) == h.dir && h.has(filepath.Base(path)) {
-			return h
-		}
+// reader returns what reads a database. One from elsewhere is read as if it lay in the first home.
+func (a *Agent) reader(path string) database.Reader {
+	home := filepath.Dir(path)
+	if !a.watches(path) {
+		home = a.homes.Roots[0]
 	}
-	return a.homes[0]
+	return database.Reader{Path: path, Agent: a.brand.name, Account: a.homes.Account(home), Limits: a.Limits}
+}
+
+// client returns what talks to the configured server.
+func (a *Agent) client() *server.Client {
+	user := cmp.Or(os.Getenv(a.brand.variable("SERVER_USERNAME")), a.brand.program)
+	return server.NewClient(a.server, user, os.Getenv(a.brand.variable("SERVER_PASSWORD")))
+}
+
+// finder returns what finds the agent's processes.
+func (a *Agent) finder() processes.Finder {
+	return processes.Finder{Table: a.Processes, Is: a.brand.isProgram}
+}
+
+// Owner returns a live process that may hold the session.
+func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
+	return a.finder().Owner(ctx, s)
+}
+
+// Unwatched returns the servers that work on sessions of the user's where none is
+// configured.
+func (a *Agent) Unwatched(ctx context.Context) ([]agent.UnwatchedProcess, error) {
+	if a.server != nil {
+		return nil, nil
+	}
+	return a.finder().Servers(ctx, a.UserDir)
+}
+
+// Weigh returns the size of the context as the last answer of the session tells it.
+func (a *Agent) Weigh(ctx context.Context, s resume.Session) (size resume.Context, known bool, err error) {
+	err = database.Read(ctx, s.Transcript, func(db *database.DB) (err error) {
+		size, known, err = db.Context(ctx, s.Key.ID)
+		return err
+	})
+	return size, known, err
+}
+
+// readTimeout bounds how long a database is read for one answer.
+const readTimeout = time.Minute
+
+// Denied returns what a run was refused at last. A run without a terminal
+// rejects by itself whatever it would have to ask for, and ends its turn there.
+func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (d agent.Denial, denied bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	err = database.ReadSteadily(ctx, s.Transcript, func(db *database.DB) (err error) {
+		d, denied, err = db.Denied(ctx, s.Key.ID, run.Since.UnixMilli())
+		return err
+	})
+	return d, denied, err
 }

@@ -8,17 +8,18 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/opencode/processes"
 	"resumed/internal/leash"
 	"resumed/internal/process"
 	"resumed/internal/resume"
 )
 
-// Origin returns what the process was started with that works on the session. What
-// shows a server's sessions to people works on none: then that is the server.
+// Origin returns what the process was started with that works on the session. A process that only
+// shows a server's sessions works on none: then that is the server.
 func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	args := process.ProgramArgs(a.Processes.Argv(pid))
-	if url := attachedTo(args); url != "" {
-		if pid = a.serverAt(url); pid == 0 {
+	if url := processes.AttachedTo(args); url != "" {
+		if pid = a.finder().ServerAt(url); pid == 0 {
 			return nil
 		}
 		args = process.ProgramArgs(a.Processes.Argv(pid))
@@ -29,7 +30,7 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	}
 	o := a.OriginBy(table, pid, secrets)
 	if o != nil {
-		o.Server = isServer(args)
+		o.Server = processes.IsServer(args)
 	}
 	return o
 }
@@ -51,7 +52,7 @@ var reference = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 // maxConfig is more than a configuration has.
 const maxConfig = 1 << 20
 
-// named returns the variables that files of a configuration name.
+// envIn returns the variables that files of a configuration name.
 func envIn(files ...string) leash.Row {
 	var names []string
 	for _, file := range files {
@@ -68,7 +69,7 @@ func envIn(files ...string) leash.Row {
 }
 
 // spare says which variables a session that asks the provider does without: the
-// keys of others. nil: nobody knows.
+// keys of others. nil: it is not known.
 func (a *Agent) spare(provider, dir string) func(string) bool {
 	own, known := keysOf[provider]
 	if !known {

@@ -92,7 +92,7 @@ func TestWhoMayHoldASession(t *testing.T) {
 // directory, and one that was cut off where nobody does.
 func TestAnOpenMessageIsJudgedByWhoLives(t *testing.T) {
 	a := newAgent(t, Options{})
-	s := newStore(t, a.homes[0].dir)
+	s := newStore(t, a.homes.Roots[0])
 	s.add(loadRows(t, "db/serve_killed_while_busy.json"))
 	judge := func() agent.Evidence {
 		found, err := a.Evidence(s.path)

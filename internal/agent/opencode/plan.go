@@ -12,122 +12,125 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/opencode/database"
+	"resumed/internal/agent/opencode/server"
 	"resumed/internal/leash"
 	"resumed/internal/program"
 	"resumed/internal/resume"
-	"resumed/internal/sqliteread"
 )
 
 var plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]*$`)
+
+// current is a session as the database has it now.
+type current struct {
+	database.Session
+	prompt database.Record // the last one
+}
 
 // Plan says how the session is continued now: by a headless run of the same
 // session in its own directory, or through a server that knows the session.
 // Model and agent are the session's own, and its permissions are never widened.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
-	c, plan, stands, err := a.stands(ctx, s)
-	if !stands {
-		return plan, err
+	now, leave, err := a.stillStopped(ctx, s)
+	if leave != nil || err != nil {
+		return agent.Plan{Leave: leave}, err
 	}
-	if a.mayBeServed(s) {
-		if plan, ok := a.through(ctx, c, w); ok {
+	// A server may go on with a session that it worked on before, or of which no process was
+	// seen. A session of another process had an environment that the server has not.
+	if o := s.StartedWith(); o == nil || o.Server {
+		if plan, ok := a.through(ctx, now, w); ok {
 			return plan, nil
 		}
 	}
-	return a.run(s, w, c)
+	found, err := a.Find(s)
+	if err != nil {
+		return a.Missing(), nil
+	}
+	chosen, newer := now.chosen()
+	carried, _ := a.Carry(s, newer...) // of a start that was not seen there is only what the database tells
+	args := slices.Concat([]string{"run", "--session", s.Key.ID, "--format", "json"}, chosen, carried.Args, words(w.Prompt))
+	command := a.Begin(found, now.Directory, carried, a.environment(found, s.Transcript), args...)
+	command.Spare = a.spare(now.prompt.Provider(), now.Directory)
+	return agent.Plan{Run: command}, nil
 }
 
-// mayBeServed reports whether a server may go on with the session: it worked on it
-// before, or nobody saw who did. A session of another process had an environment
-// of its own, which the server has not.
-func (a *Agent) mayBeServed(s resume.Session) bool {
-	o := s.StartedWith()
-	return o == nil || o.Server
-}
-
-// stands reads the session anew and reports whether it stands where it stopped,
-// or returns what is to be done otherwise.
-func (a *Agent) stands(ctx context.Context, s resume.Session) (c conversation, otherwise agent.Plan, stands bool, err error) {
+// stillStopped reads the session anew, and returns why nothing may be sent where it is not
+// stopped as it was.
+func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current, leave *agent.Leave, err error) {
 	if err := ctx.Err(); err != nil {
-		return c, agent.Plan{}, false, err
+		return now, nil, err
 	}
 	if !plainName.MatchString(s.Key.ID) {
-		return c, agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, a.brand.name), false, nil
+		return now, agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, a.brand.name).Leave, nil
 	}
-	if n, ok := a.retries.get(s.Key.ID); ok && n.kind == retrying {
-		return c, agent.Left(a.brand.triesAgain(n.status.Next)), false, nil
+	if e, ok := a.retry(s.Key.ID); ok {
+		return now, a.triesAgain(e.Status).Leave, nil
 	}
 	var (
 		last agent.Evidence
-		why  string
+		gone string
 	)
-	err = sqliteread.Steadily(ctx, func(ctx context.Context) error {
-		return readDatabase(ctx, s.Transcript, func(db *database) (err error) {
-			c, last, why, err = a.again(ctx, db, s)
-			return err
-		})
+	err = database.ReadSteadily(ctx, s.Transcript, func(db *database.DB) (err error) {
+		now, last, gone, err = a.readAgain(ctx, db, s)
+		return err
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return c, agent.Parked("the database is gone"), false, nil
+		return now, agent.Parked("the database is gone").Leave, nil
 	case err != nil:
-		return c, agent.Plan{}, false, err
-	case why != "":
-		return c, agent.Parked("%s", why), false, nil
+		return now, nil, err
+	case gone != "":
+		return now, agent.Parked("%s", gone).Leave, nil
 	}
-	if why := standsBack(s, last); why != "" {
-		return c, agent.Left(why), false, nil
+	if why := whyNotNow(s, last); why != "" {
+		return now, agent.Left(why).Leave, nil
 	}
-	if err := agent.CheckDir(c.directory); err != nil {
-		return c, agent.Parked("%s", err), false, nil
+	if err := agent.CheckDir(now.Directory); err != nil {
+		return now, agent.Parked("%s", err).Leave, nil
 	}
-	return c, agent.Plan{}, true, nil
+	return now, nil, nil
 }
 
-// triesAgain says that the agent goes on by itself, and when where that is told.
-func (b *brand) triesAgain(ms int64) string {
-	words := b.title + " tries again by itself"
-	if ms <= 0 || ms > latestMS {
-		return words
+// triesAgain says that the agent goes on by itself, and when where that is known.
+func (a *Agent) triesAgain(s server.Status) agent.Plan {
+	why := a.brand.title + " tries again by itself"
+	if s.Next > 0 && s.Next <= database.LatestMS {
+		why += " at " + time.UnixMilli(s.Next).UTC().Format(time.RFC3339)
 	}
-	return words + " at " + time.UnixMilli(ms).UTC().Format(time.RFC3339)
+	return agent.Left(why)
 }
 
-// again reads the session anew. why is set where it is not to be continued at
-// all.
-func (a *Agent) again(ctx context.Context, db *database, s resume.Session) (c conversation, last agent.Evidence, why string, err error) {
-	c, found, err := db.conversation(ctx, s.Key.ID)
+// readAgain reads the session anew. gone is why it is not to be continued at all.
+func (a *Agent) readAgain(ctx context.Context, db *database.DB, s resume.Session) (now current, last agent.Evidence, gone string, err error) {
+	var found bool
+	now.Session, found, err = db.Session(ctx, s.Key.ID)
 	switch {
 	case err != nil:
-		return c, last, "", err
+		return now, last, "", err
 	case !found:
-		return c, last, "the session is not in the database any more", nil
-	case c.parent != "":
-		return c, last, "it is a child session: its parent goes on by itself", nil
-	case c.archived:
-		return c, last, "the session was archived", nil
+		return now, last, "the session is not in the database any more", nil
+	case now.Parent != "":
+		return now, last, "it is a child session: its parent goes on by itself", nil
+	case now.Archived:
+		return now, last, "the session was archived", nil
 	}
-	messages, err := db.latest(ctx, c.id)
-	if err != nil {
-		return c, last, "", err
+	if last, err = a.last(ctx, db, a.reader(s.Transcript), now.Session); err != nil {
+		return now, last, "", err
 	}
-	b := &book{path: s.Transcript, agent: a.brand.name, account: s.Account, reader: a.Limits}
-	if last, err = a.judge(ctx, b, db, c, messages); err != nil {
-		return c, last, "", err
-	}
-	c.asked, err = db.lastPrompt(ctx, c.id)
-	return c, last, "", err
+	now.prompt, err = db.LastPrompt(ctx, now.ID)
+	return now, last, "", err
 }
 
-// standsBack returns why the session is not continued by what the database says
-// last, or nothing where it stands where it stopped.
-func standsBack(s resume.Session, last agent.Evidence) string {
+// whyNotNow returns why the session is not continued by what the database says
+// last, or nothing where it is still stopped.
+func whyNotNow(s resume.Session, last agent.Evidence) string {
 	switch e := last.Event.(type) {
 	case resume.Prompted:
 		if agent.SentByUs(s, e.At) {
 			return "" // of a resume that came to nothing
 		}
 	case resume.Cancelled:
-		// A turn that is not over and that nobody holds: it was the one that
+		// A turn that is not over and that no process holds: it was the one that
 		// waited by itself until it died, or that of a resume which was ended.
 		if last.Leave != "" && (!e.At.After(s.LimitedAt) || agent.SentByUs(s, e.At)) {
 			return ""
@@ -136,34 +139,20 @@ func standsBack(s resume.Session, last agent.Evidence) string {
 	return agent.WhyNotNow(s, last.Event, time.Now())
 }
 
-// run returns the command that continues the session.
-func (a *Agent) run(s resume.Session, w agent.Words, c conversation) (agent.Plan, error) {
-	found, err := a.Find(s)
-	if err != nil {
-		return a.Missing(), nil
-	}
-	chosen, newer := c.chosen()
-	carried, _ := a.Carry(s, newer...) // of what nobody saw there is only what the database tells
-	args := slices.Concat([]string{"run", "--session", s.Key.ID, "--format", "json"}, chosen, carried.Args, words(w.Prompt))
-	command := a.Begin(found, c.directory, carried, a.environment(found, s.Transcript), args...)
-	command.Spare = a.spare(c.asked.provider(), c.directory)
-	return agent.Plan{Run: command}, nil
-}
-
 // chosen returns what the session's last prompt was asked with. Left to itself
 // opencode takes the usual agent, which may do more than the session's own, and
 // the model of that, which may be another provider's.
 // newer are the flags that the start of the session need not tell any more.
-func (c conversation) chosen() (args, newer []string) {
-	if name := cmp.Or(c.agent, c.asked.Agent); plainName.MatchString(name) {
+func (c current) chosen() (args, newer []string) {
+	if name := cmp.Or(c.Agent, c.prompt.Agent); plainName.MatchString(name) {
 		args, newer = append(args, "--agent", name), append(newer, "--agent")
 	}
-	model := c.asked.Model
+	model := c.prompt.Model
 	with := leash.WithModel(args, model.Provider+"/"+model.ID)
 	if model.Provider == "" || model.ID == "" || len(with) == len(args) {
 		return args, newer
 	}
-	if variant := cmp.Or(model.Variant, c.asked.Variant); plainName.MatchString(variant) {
+	if variant := cmp.Or(model.Variant, c.prompt.Variant); plainName.MatchString(variant) {
 		with = append(with, "--variant", variant)
 	}
 	return with, append(newer, "-m", "--model", "--variant")
@@ -183,12 +172,35 @@ func words(prompt string) []string {
 func (a *Agent) environment(found program.Found, path string) []string {
 	env := found.Environment(a.Env)
 	dir, name := filepath.Dir(path), filepath.Base(path)
-	usual, ok := a.brand.usualHome(a.UserDir)
-	if ok && dir == usual.dir && (name == usual.only || usual.only == "" && name == a.brand.usualDatabase()) {
+	if dir == a.homes.Usual && name == cmp.Or(a.only, a.brand.usualDatabase()) {
 		return env
 	}
-	if filepath.Base(dir) == a.brand.program && dir != usual.dir {
+	if filepath.Base(dir) == a.brand.program && dir != a.homes.Usual {
 		env = append(env, "XDG_DATA_HOME="+filepath.Dir(dir)) // its logins are there too
 	}
 	return append(env, a.brand.variable("DB")+"="+path)
 }
+
+// Start returns the command that begins the session of a task. It prints for programs:
+// that tells its id.
+func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
+	home, name := a.homes.Roots[0], a.brand.usualDatabase()
+	if home == a.homes.Usual {
+		name = cmp.Or(a.only, name)
+	}
+	return a.Open(task, agent.Opening{
+		Args: []string{"run", "--format", "json"},
+		Env:  func(found program.Found) []string { return a.environment(found, filepath.Join(home, name)) },
+		Say:  func(args []string, prompt string) []string { return slices.Concat(args, words(prompt)) },
+	}), nil
+}
+
+var _ agent.Teller = (*Agent)(nil)
+
+// Begun returns the id that each line of a run has.
+func (a *Agent) Begun(printed string) string {
+	return agent.ToldID(agent.Recording{Text: printed}, "sessionID")
+}
+
+// Home returns the account that tasks are begun in.
+func (a *Agent) Home() string { return a.homes.Account(a.homes.Roots[0]) }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/opencode/server"
 	"resumed/internal/limit"
 	"resumed/internal/process"
 	"resumed/internal/procfs"
@@ -36,7 +37,7 @@ func newStopped(t *testing.T) *stopped {
 	a, err := New(Options{})
 	require.NoError(t, err)
 	a.Processes = process.At(procfs.FS(t.TempDir()))
-	s.agent, s.store = a, newStore(t, a.homes[0].dir)
+	s.agent, s.store = a, newStore(t, a.homes.Roots[0])
 	at := time.Now().Add(-time.Minute)
 	s.store.session("ses_1", s.dir, at)
 	s.assistant("msg_1", "ses_1", at, refused(5))
@@ -98,7 +99,7 @@ func TestASessionIsLeftAlone(t *testing.T) {
 		"the session was stopped again, until":    {func(s *stopped) { s.assistant("msg_2", "ses_1", now, refused(3600)) }, false},
 		"the turn was interrupted by the user":    {func(s *stopped) { s.assistant("msg_2", "ses_1", now, cutOff) }, false},
 		"opencode tries again by itself at 2026-11-15T03:11:31Z": {func(s *stopped) {
-			s.agent.retries.put(note{kind: retrying, session: "ses_1", status: Status{Type: "retry", Next: 1794712291486}})
+			s.agent.retries.Store("ses_1", server.Event{Kind: server.Retrying, Session: "ses_1", Status: server.Status{Type: "retry", Next: 1794712291486}})
 		}, false},
 		"is gone":                     {func(s *stopped) { require.NoError(t, os.Remove(s.dir)) }, true},
 		"opencode was not found":      {func(s *stopped) { require.NoError(t, os.Remove(s.program)); s.agent.UserDir = s.dir }, true},
@@ -148,7 +149,7 @@ func TestAResumeThatCameToNothingIsTriedAgain(t *testing.T) {
 
 func TestARunFindsTheDatabaseOfItsSession(t *testing.T) {
 	s := newStopped(t)
-	usual := s.agent.homes[0].dir
+	usual := s.agent.homes.Roots[0]
 	for path, want := range map[string][]string{
 		filepath.Join(usual, "opencode.db"):     nil,
 		filepath.Join(usual, "opencode-dev.db"): {"OPENCODE_DB=" + filepath.Join(usual, "opencode-dev.db")},
@@ -164,30 +165,39 @@ func TestWhereTheDatabasesAre(t *testing.T) {
 	for rule, c := range map[string]struct {
 		data, db string
 		roots    []string
-		want     []home
+		accounts map[string]string // by data directory
+		database string            // of the first
 	}{
-		"the user's own":              {"", "", nil, []home{{"/home/u/.local/share/opencode", "opencode:default", "", openCode}}},
-		"as XDG says":                 {"/data", "", nil, []home{{"/data/opencode", "opencode:default", "", openCode}}},
-		"a relative XDG path is none": {"data", "", nil, []home{{"/home/u/.local/share/opencode", "opencode:default", "", openCode}}},
-		"the one that is named":       {"", "/x/y.db", nil, []home{{"/x", "opencode:default", "y.db", openCode}}},
-		"a name in the usual place":   {"/data", "y.db", nil, []home{{"/data/opencode", "opencode:default", "y.db", openCode}}},
-		"several accounts": {"/data", "", []string{"/data/opencode/", "/b", "/b"}, []home{
-			{"/data/opencode", "opencode:default", "", openCode}, {"/b", "opencode:/b", "", openCode},
-		}},
+		"the user's own":              {"", "", nil, map[string]string{"/home/u/.local/share/opencode": "opencode:default"}, "opencode.db"},
+		"as XDG says":                 {"/data", "", nil, map[string]string{"/data/opencode": "opencode:default"}, "opencode.db"},
+		"a relative XDG path is none": {"data", "", nil, map[string]string{"/home/u/.local/share/opencode": "opencode:default"}, "opencode.db"},
+		"the one that is named":       {"", "/x/y.db", nil, map[string]string{"/x": "opencode:default"}, "y.db"},
+		"a name in the usual place":   {"/data", "y.db", nil, map[string]string{"/data/opencode": "opencode:default"}, "y.db"},
+		"several accounts": {
+			"/data", "", []string{"/data/opencode/", "/b", "/b"},
+			map[string]string{"/data/opencode": "opencode:default", "/b": "opencode:/b"}, "opencode.db",
+		},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			t.Setenv("XDG_DATA_HOME", c.data)
 			t.Setenv("OPENCODE_DB", c.db)
 			a, err := New(Options{Roots: c.roots})
 			require.NoError(t, err)
-			require.Equal(t, c.want, a.homes)
+			accounts := make(map[string]string)
+			for _, root := range a.homes.Roots {
+				accounts[root] = a.homes.Account(root)
+			}
+			require.Equal(t, c.accounts, accounts)
+			require.True(t, a.watches(filepath.Join(a.homes.Roots[0], c.database)))
+			require.Equal(t, c.db == "", a.watches(filepath.Join(a.homes.Roots[0], "opencode-beta.db")))
 		})
 	}
 	_, err := New(Options{Roots: []string{"rel"}})
 	require.ErrorContains(t, err, "not an absolute path")
-	h := home{dir: "/x", brand: openCode}
-	require.True(t, h.has("opencode.db"))
-	require.True(t, h.has("opencode-beta.db"))
-	require.False(t, h.has("opencode.db-wal"))
-	require.False(t, h.has("other.db"))
+	a, err := New(Options{Roots: []string{"/x"}})
+	require.NoError(t, err)
+	require.True(t, a.watches("/x/opencode.db"))
+	require.True(t, a.watches("/x/opencode-beta.db"))
+	require.False(t, a.watches("/x/opencode.db-wal"))
+	require.False(t, a.watches("/x/other.db"))
 }

@@ -36,8 +36,3 @@ func (b *brand) pluginFile() string {
 func (b *brand) eventsFile() string {
 	return filepath.Join(dirs.UserState(os.Getenv), b.program, "events.jsonl")
 }
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}

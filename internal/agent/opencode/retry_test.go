@@ -16,13 +16,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent/opencode/server"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
 // waitingStore returns a database in which ses_1 has an open message.
 func waitingStore(t *testing.T, a *Agent) *store {
-	s := newStore(t, a.homes[0].dir)
+	s := newStore(t, a.homes.Roots[0])
 	began := time.Now().Add(-time.Minute)
 	s.session("ses_1", "/src/app", began)
 	s.user("msg_1", "ses_1", began)
@@ -67,7 +68,7 @@ func TestARetryThatThePluginTellsIsInProgressUntilItsProcessDies(t *testing.T) {
 	died := limited(t, w.last("ses_1"))
 	require.Equal(t, waiting.Reset, died.Reset)
 	require.True(t, died.WaitHelps)
-	_, still := a.retries.get("ses_1")
+	_, still := a.retry("ses_1")
 	require.False(t, still)
 	for i := range w.told[1:] {
 		require.Less(t, w.told[i].Pos.Offset, w.told[i+1].Pos.Offset)
@@ -101,7 +102,7 @@ func TestARetryOfAChildIsNotTold(t *testing.T) {
 func TestTheCapturedStatesAreUnderstood(t *testing.T) {
 	data, err := os.ReadFile("testdata/session-status-retry.json")
 	require.NoError(t, err)
-	var states map[string]Status
+	var states map[string]server.Status
 	require.NoError(t, json.Unmarshal(data, &states))
 	at := time.Date(2026, 11, 14, 23, 59, 40, 0, time.UTC)
 	for session, want := range map[string]struct {
@@ -141,39 +142,40 @@ for (const line of readFileSync(process.argv[2], "utf8").trim().split("\n")) awa
 	out, err := exec.Command(node, filepath.Join(dir, "run.mjs"), captured).CombinedOutput()
 	require.NoError(t, err, string(out))
 
-	j := journal{path: events}
-	notes, err := j.read()
+	file := server.PluginFile{Path: events}
+	read, err := file.Read()
 	require.NoError(t, err)
-	var kinds []noteKind
-	for _, n := range notes {
-		require.Equal(t, "/src/app", n.directory)
-		require.Positive(t, n.pid)
-		if n.session == "ses_e2373d3d3ffe4JigHIj534R8Da" {
-			kinds = append(kinds, n.kind)
+	var kinds []server.Kind
+	for _, e := range read {
+		require.Equal(t, "/src/app", e.Directory)
+		require.Positive(t, e.PID)
+		if e.Session == "ses_e2373d3d3ffe4JigHIj534R8Da" {
+			kinds = append(kinds, e.Kind)
 		}
 	}
-	require.Equal(t, []noteKind{
+	const retrying, working, over = server.Retrying, server.Working, server.Over
+	require.Equal(t, []server.Kind{
 		retrying, working, retrying, working, retrying, working, retrying, working, retrying, working, over, over, over, over, over,
 	}, kinds)
-	require.Equal(t, "Rate limit reached for requests", notes[0].status.Message)
-	require.Equal(t, int64(1794701543598), notes[0].status.Next)
+	require.Equal(t, "Rate limit reached for requests", read[0].Status.Message)
+	require.Equal(t, int64(1794701543598), read[0].Status.Next)
 	info, err := os.Stat(events)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "nobody else's business")
-	again, err := j.read()
+	again, err := file.Read()
 	require.NoError(t, err)
 	require.Empty(t, again)
 }
 
 func TestAJournalThatIsBegunAnewIsReadFromItsStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
-	j := journal{path: path}
+	file := server.PluginFile{Path: path}
 	line := `{"at":1,"pid":7,"type":"session.idle","session":"ses_1"}` + "\n"
 	read := func(want int) {
 		t.Helper()
-		notes, err := j.read()
+		events, err := file.Read()
 		require.NoError(t, err)
-		require.Len(t, notes, want)
+		require.Len(t, events, want)
 	}
 	require.NoError(t, os.WriteFile(path, []byte(line+line+line[:20]), 0o600))
 	read(2)
@@ -234,40 +236,24 @@ func retryEvent(next time.Time) string {
 
 func TestAServerTellsWhatItWaitsForUntilItIsGone(t *testing.T) {
 	t.Parallel()
-	server := newFakeServer(t)
-	a := newAgent(t, Options{Server: server.URL})
+	fake := newFakeServer(t)
+	a := newAgent(t, Options{Server: fake.URL})
 	waitingStore(t, a)
 	w := follow(t, a, nil)
 	captured, err := os.ReadFile("testdata/global-event-sample.sse")
 	require.NoError(t, err)
-	server.events <- strings.TrimSpace(string(captured)) // of sessions nobody knows here
-	server.events <- ": a comment\ndata: no JSON"
+	fake.events <- strings.TrimSpace(string(captured)) // of sessions nobody knows here
+	fake.events <- ": a comment\ndata: no JSON"
 	next := time.Now().Add(time.Hour)
-	server.events <- retryEvent(next)
+	fake.events <- retryEvent(next)
 	waiting := until[resume.Limited](w, "ses_1")
 	require.True(t, waiting.InProgress)
 	require.Equal(t, limit.Overloaded, waiting.Class)
 	require.Equal(t, next.UnixMilli(), waiting.Reset.At.UnixMilli())
 
-	close(server.events) // it ends like a server that is stopped
-	server.Close()
+	close(fake.events) // it ends like a server that is stopped
+	fake.Close()
 	require.Eventually(t, func() bool { return !limited(t, w.last("ses_1")).InProgress }, patient, 5*time.Millisecond)
-}
-
-func TestAServerThatWasStartedAnewKnowsNothingOfOldWaits(t *testing.T) {
-	t.Parallel()
-	var sent []note
-	fake := newFakeServer(t)
-	a := newAgent(t, Options{Server: fake.URL})
-	s := &server{brand: openCode, base: a.server, client: newClient(), waiting: map[string]string{"ses_1": "/a", "ses_2": "/b"}, send: func(n note) { sent = append(sent, n) }}
-	fake.status["/b"] = `{"ses_2":{"type":"retry","attempt":2,"message":"Overloaded","next":5}}`
-	s.resync(t.Context())
-	require.Len(t, sent, 2)
-	kinds := map[string]noteKind{}
-	for _, n := range sent {
-		kinds[n.session] = n.kind
-	}
-	require.Equal(t, map[string]noteKind{"ses_1": dropped, "ses_2": retrying}, kinds)
 }
 
 // A server that is not there, and one that is no opencode, cost a line in the

@@ -3,12 +3,9 @@ package opencode
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -16,29 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/opencode/server"
 	"resumed/internal/resume"
 )
-
-// The kernel's table, as far as a socket is told by it.
-const sockets = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
-   0: 0100007F:1000 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0000000000000000 100 0 0 10 0
-   1: 0100007F:1000 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 4712 1 0000000000000000 20 4 30 10 -1
-   2: 0100007F:1001 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4713 1 0000000000000000 100 0 0 10 0
-half a line
-`
-
-func TestTheServerIsTheProcessThatListensThere(t *testing.T) {
-	require.Equal(t, map[string]string{"4096": "4711", "4097": "4713"}, maps.Collect(listening([]byte(sockets))), "a connection is none that listens")
-
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	a := &Agent{Base: agent.NewBase(agent.About{}, Options{}), server: &url.URL{Scheme: "http", Host: listener.Addr().String()}}
-	require.True(t, a.listensAt(os.Getpid(), a.server.String()))
-	require.False(t, a.listensAt(os.Getppid(), a.server.String()))
-	require.NoError(t, listener.Close())
-	require.False(t, a.listensAt(os.Getpid(), a.server.String()))
-}
 
 // A server that hangs, breaks or speaks nonsense never leads to a second
 // process, and never to a prompt.
@@ -73,9 +50,9 @@ func status404(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *stopped) serve(answer http.HandlerFunc) {
-	server := httptest.NewServer(answer)
-	s.t.Cleanup(server.Close)
-	base, err := url.Parse(server.URL)
+	fake := httptest.NewServer(answer)
+	s.t.Cleanup(fake.Close)
+	base, err := url.Parse(fake.URL)
 	require.NoError(s.t, err)
 	s.agent.server = base
 }
@@ -104,7 +81,7 @@ func TestASendingSaysWhetherItMayHaveArrived(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStopped(t)
 			s.serve(c.answer)
-			err := s.agent.prompt(t.Context(), known{ID: "ses_1", Directory: s.dir}, agent.Words{Prompt: "continue"})
+			err := s.agent.prompt(t.Context(), server.Session{ID: "ses_1", Directory: s.dir}, "continue")
 			_, notSent := errors.AsType[*agent.NotSentError](err)
 			require.Equal(t, c.notSent, notSent, err)
 			require.Equal(t, c.ok, err == nil, err)
@@ -113,7 +90,7 @@ func TestASendingSaysWhetherItMayHaveArrived(t *testing.T) {
 	t.Run("nobody there", func(t *testing.T) {
 		s := newStopped(t)
 		s.agent.server = &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
-		err := s.agent.prompt(t.Context(), known{ID: "ses_1", Directory: s.dir}, agent.Words{Prompt: "continue"})
+		err := s.agent.prompt(t.Context(), server.Session{ID: "ses_1", Directory: s.dir}, "continue")
 		var notSent *agent.NotSentError
 		require.ErrorAs(t, err, &notSent)
 	})

@@ -1,35 +1,32 @@
 package opencode
 
 import (
-	"errors"
 	"log/slog"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
-
-	"github.com/fsnotify/fsnotify"
 
 	"resumed/internal/fsevents"
 )
 
-// watch hears of changes in directories, also of directories that are not
+// watch waits for changes in directories, also in those that are not
 // there yet. It is owned by Follow.
 type watch struct {
 	log    *slog.Logger
-	notify *fsevents.Listener // nil: the rescan has to do
+	notify *fsevents.Listener // nil: the survey has to do
 	events <-chan struct{}
-
-	// waypoints are the parents that are watched for a directory to appear.
-	waypoints map[string]string // by the directory that is awaited
+	at     map[string]string // what is watched for each directory: itself, or the nearest one above that is there
 }
 
 func newWatch(log *slog.Logger, deaf bool) *watch {
-	w := &watch{log: log, waypoints: make(map[string]string)}
+	w := &watch{log: log, at: make(map[string]string)}
 	if deaf {
 		return w
 	}
 	notify, err := fsevents.New()
 	if err != nil {
-		log.Warn("no file events, databases are looked at by the clock", "every", rescan, "err", err)
+		log.Warn("no file events, databases are read by the clock", "every", rescan, "err", err)
 		return w
 	}
 	w.notify, w.events = notify, notify.Ready()
@@ -45,61 +42,37 @@ func (w *watch) close() {
 	}
 }
 
-// add watches dir, or the nearest directory above it that is there. Adding one
-// again changes nothing.
+// add watches dir, or the nearest directory above it that is there. The next one may have come
+// before the one above it was watched: that is tried until nothing changes.
 func (w *watch) add(dir string) {
 	if w.notify == nil {
 		return
 	}
-	before := []string{w.waypoints[dir]}
-	for { // the next one may have come before the one above it was watched: look again until nothing has changed
-		at, err := w.nearest(dir)
-		if err != nil {
-			w.log.Debug("watch directory", "dir", dir, "err", err)
-			return
-		}
-		if at == dir {
-			at = ""
-		}
-		w.waypoints[dir] = at
-		if at == "" || at == before[len(before)-1] {
-			break
-		}
-		before = append(before, at)
+	var before []string
+	for at := w.nearest(dir); at != w.at[dir]; at = w.nearest(dir) {
+		before = append(before, w.at[dir])
+		w.at[dir] = at
 	}
+	watched := slices.Collect(maps.Values(w.at))
 	for _, passed := range before {
-		if passed == "" || w.needed(passed) {
-			continue
-		}
-		if err := w.notify.Remove(passed); err != nil && !errors.Is(err, fsnotify.ErrNonExistentWatch) {
-			w.log.Debug("unwatch directory", "dir", passed, "err", err)
+		if passed != "" && !slices.Contains(watched, passed) {
+			_ = w.notify.Remove(passed) // it may be gone
 		}
 	}
 }
 
 // nearest watches dir, or the nearest directory above it that is there, and returns which.
-func (w *watch) nearest(dir string) (string, error) {
-	err := w.notify.Add(dir)
-	for ; err != nil && dir != filepath.Dir(dir); err = w.notify.Add(dir) {
+func (w *watch) nearest(dir string) string {
+	for w.notify.Add(dir) != nil && dir != filepath.Dir(dir) {
 		dir = filepath.Dir(dir)
 	}
-	return dir, err
+	return dir
 }
 
-func (w *watch) needed(dir string) bool {
-	for awaited, at := range w.waypoints {
-		if at == dir || at == "" && awaited == dir {
-			return true
-		}
-	}
-	return false
-}
-
-// isWaypoint reports whether name lies on the way to a directory that is
-// awaited, or is a watched directory itself.
-func (w *watch) isWaypoint(name string) bool {
-	for awaited := range w.waypoints {
-		if awaited == name || strings.HasPrefix(awaited, name+string(filepath.Separator)) {
+// leadsTo reports whether name is a watched directory, or lies on the way to one.
+func (w *watch) leadsTo(name string) bool {
+	for dir := range w.at {
+		if dir == name || strings.HasPrefix(dir, name+string(filepath.Separator)) {
 			return true
 		}
 	}
@@ -107,6 +80,4 @@ func (w *watch) isWaypoint(name string) bool {
 }
 
 // databaseOf returns the database that a file belongs to.
-func databaseOf(name string) string {
-	return strings.TrimSuffix(name, "-wal")
-}
+func databaseOf(name string) string { return strings.TrimSuffix(name, "-wal") }

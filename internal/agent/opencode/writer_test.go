@@ -26,15 +26,15 @@ func TestReadingLeavesNoTrace(t *testing.T) {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()
 			a := newAgent(t, Options{})
-			s := newStore(t, a.homes[0].dir)
+			s := newStore(t, a.homes.Roots[0])
 			s.session("ses_1", "/src/app", time.Now())
 			s.assistant("msg_1", "ses_1", time.Now(), refused(1))
 			prepare(s)
-			before := leavings(t, a.homes[0].dir)
+			before := leavings(t, a.homes.Roots[0])
 			w := follow(t, a, nil)
 			until[resume.Limited](w, "ses_1")
 			w.stop()
-			after := leavings(t, a.homes[0].dir)
+			after := leavings(t, a.homes.Roots[0])
 			delete(after, "opencode.db-shm")
 			delete(before, "opencode.db-shm") // an index of the log, which SQLite cannot do without
 			require.Equal(t, before, after)
@@ -102,7 +102,7 @@ func write(path string) {
 func TestTheWriterNeverWaits(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, Options{})
-	s := newStore(t, a.homes[0].dir)
+	s := newStore(t, a.homes.Roots[0])
 	s.session("ses_1", "/src/app", time.Now())
 	require.NoError(t, s.db.Close())
 	w := follow(t, a, nil)

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	room "resumed/internal/agent/opencode"
+	"resumed/internal/agent/opencode/database"
+	"resumed/internal/agent/opencode/server"
 	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -21,8 +22,8 @@ type event struct {
 	Type       string `json:"type"`
 	Properties struct {
 		Session string          `json:"sessionID"`
-		Status  room.Status     `json:"status"`
-		Error   *room.Failure   `json:"error"`
+		Status  server.Status     `json:"status"`
+		Error   *database.Failure   `json:"error"`
 		Info    json.RawMessage `json:"info"` // of a session or a message
 	} `json:"properties"`
 }
@@ -93,7 +94,7 @@ func (r Reader) events(rec agent.Recording) []recording.Told {
 func (r Reader) happened(t *turn, e event, i info, at time.Time) resume.Event {
 	switch e.Type {
 	case "session.created", "session.updated":
-		t.Leave = room.WhyLeft(i.Parent, i.Time.Archived > 0)
+		t.Leave = database.WhyLeft(i.Parent, i.Time.Archived > 0)
 		return nil
 	case "session.status":
 		return r.status(t, e.Properties.Status, at)
@@ -103,8 +104,8 @@ func (r Reader) happened(t *turn, e event, i info, at time.Time) resume.Event {
 		t.Working = false
 		return t.lastTry(r.failed(e.Properties.Error, at))
 	case "message.updated":
-		said := room.Read(e.Properties.Info, 0, 0)
-		if said.Broken() {
+		said := database.ReadMessage(e.Properties.Info, 0, 0)
+		if said.Meaning == database.Broken {
 			return nil // the next event tells
 		}
 		return t.lastTry(said.Event(r.limits))
@@ -113,7 +114,7 @@ func (r Reader) happened(t *turn, e event, i info, at time.Time) resume.Event {
 	}
 }
 
-func (r Reader) status(t *turn, s room.Status, at time.Time) resume.Event {
+func (r Reader) status(t *turn, s server.Status, at time.Time) resume.Event {
 	t.Working = s.Type == "busy"
 	switch s.Type {
 	case "retry":

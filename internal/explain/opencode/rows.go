@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	room "resumed/internal/agent/opencode"
+	"resumed/internal/agent/opencode/database"
 	"resumed/internal/explain/recording"
 	"resumed/internal/resume"
 )
@@ -59,26 +59,26 @@ func (r Reader) saved(rec agent.Recording) []recording.Told {
 // the rows of a database, but without a look at processes.
 func (r Reader) judge(s saved, text string) recording.Told {
 	told := recording.Told{
-		Session: s.Session.ID, Cwd: s.Session.Directory, Leave: room.WhyLeft(s.Session.Parent, s.Session.Archived > 0),
+		Session: s.Session.ID, Cwd: s.Session.Directory, Leave: database.WhyLeft(s.Session.Parent, s.Session.Archived > 0),
 		Event: resume.Progressed{At: time.UnixMilli(s.Session.CreatedMS).UTC()},
 	}
 	slices.SortFunc(s.Messages, func(x, y row) int {
 		return cmp.Or(cmp.Compare(y.CreatedMS, x.CreatedMS), cmp.Compare(y.ID, x.ID))
 	})
 	for _, m := range s.Messages {
-		said := room.Read(m.record(), m.CreatedMS, m.UpdatedMS)
-		if said.Silent() {
+		said := database.ReadMessage(m.record(), m.CreatedMS, m.UpdatedMS)
+		if said.Meaning == database.Nothing {
 			continue
 		}
 		if at := strings.LastIndex(text, `"`+m.ID+`"`); told.Line == 0 && m.ID != "" && at >= 0 {
 			told.Line = recording.LineOf(text, at)
 		}
-		if said.Broken() && s.compacted(said.AtMS()) {
+		if said.Meaning == database.Broken && s.compacted(said.AtMS) {
 			continue
 		}
 		told.Event = said.Event(r.limits)
-		if said.Open() {
-			told.Event = resume.Cancelled{At: time.UnixMilli(said.AtMS()).UTC()}
+		if said.Meaning == database.Pending {
+			told.Event = resume.Cancelled{At: said.At()}
 			told.Leave = cmp.Or(told.Leave, "its last turn was not over when this was written")
 		}
 		break
@@ -91,8 +91,8 @@ func (r Reader) judge(s saved, text string) recording.Told {
 func (s saved) compacted(atMS int64) bool {
 	return slices.ContainsFunc(s.Parts, func(part row) bool {
 		at := slices.IndexFunc(s.Messages, func(m row) bool {
-			return m.ID == part.Message && m.CreatedMS >= atMS-room.CompactionBefore && m.CreatedMS <= atMS+room.CompactionAfter
+			return m.ID == part.Message && m.CreatedMS >= atMS-database.CompactionBefore && m.CreatedMS <= atMS+database.CompactionAfter
 		})
-		return at >= 0 && room.Compacts(part.record())
+		return at >= 0 && database.Compacts(part.record())
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/opencode"
+	"resumed/internal/agent/opencode/database"
 	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -68,7 +69,7 @@ type printed struct {
 	Type    string        `json:"type"`
 	AtMS    float64       `json:"timestamp"`
 	Session string        `json:"sessionID"`
-	Error   *room.Failure `json:"error"`
+	Error   *database.Failure `json:"error"`
 }
 
 func (r Reader) records(text string, at time.Time) (recording.Told, bool) {
@@ -101,7 +102,7 @@ func (r Reader) event(p printed, at time.Time) resume.Event {
 }
 
 // failed is what a failure means that ended a turn, or nil if there is none.
-func (r Reader) failed(f *room.Failure, at time.Time) resume.Event {
+func (r Reader) failed(f *database.Failure, at time.Time) resume.Event {
 	if f == nil {
 		return nil
 	}
@@ -122,7 +123,7 @@ func (r Reader) words(text string, at time.Time) (told recording.Told, ok bool) 
 		line = strings.TrimRight(line, "\r\n ")
 		headed = headed || heading.MatchString(line)
 		if m := complaint.FindStringSubmatch(line); m != nil && headed {
-			f := &room.Failure{}
+			f := &database.Failure{}
 			f.Data.Message = m[1]
 			told.Event, told.Line, ok = r.failed(f, at), n, true
 		}

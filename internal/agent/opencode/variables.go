@@ -1,26 +1,5 @@
 package opencode
 
-import "resumed/internal/leash"
-
-// flags are those of the terminal interface, run, serve, web, attach and acp, from
-// 1.2 to 1.18, the hidden ones too. A session is continued by run, which refuses
-// what it does not know: what is carried is known to it.
-var flags = leash.Flags{
-	{Effect: leash.Restricts, Takes: leash.Switch, Names: `--pure`},
-	{Effect: leash.Grants, Takes: leash.Switch, Names: `--auto --yolo --dangerously-skip-permissions`},
-	{Effect: leash.Selects, Takes: leash.Maybe, Names: `-m --model --agent --variant`},
-	{Effect: leash.Nothing, Takes: leash.Maybe | leash.Path, Names: `--dir --cwd`}, // it is the session's own
-	{Effect: leash.Nothing, Takes: leash.Maybe, Names: `--format --log-level --replay-limit`},
-	{Effect: leash.Nothing, Takes: leash.Switch, Names: `--thinking --print-logs --replay --no-replay -h --help -v --version`},
-	{Effect: leash.Once, Takes: leash.Switch, Names: `-c --continue --fork --cloud-fork --share --demo`},
-	{Effect: leash.Once, Takes: leash.Maybe, Names: `-s --session --title --prompt --command --worktree`},
-	{Effect: leash.Once, Takes: leash.Many, Names: `-f --file`},
-	{Effect: leash.Attended, Takes: leash.Switch, Names: `-i --interactive --mini --mdns`},
-	{Effect: leash.Attended, Takes: leash.Maybe, Names: `--port --hostname --mdns-domain --attach -u --username`},
-	{Effect: leash.Attended, Takes: leash.Many, Names: `--cors`},
-	{Effect: leash.Attended, Takes: leash.Maybe | leash.Secret, Names: `-p --password`},
-}
-
 // The variables that each program of the kind reads, by its prefix; what is named
 // in neither list bounds what a session may do.
 const (
@@ -37,7 +16,7 @@ const providerVariables = `*_API_KEY *_API_TOKEN *_AI_KEY *_AI_APIKEY *_BASE_URL
 	CLARIFAI_PAT NEON_AI_GATEWAY_TOKEN MODAL_PROXY_TOKEN RUNINFRA_GATEWAY_KEY ABLIT_KEY SUBMODEL_INSTAGEN_ACCESS_KEY PRIVATEMODE_ENDPOINT
 	INFOMANIAK_PRODUCT_ID WATSONX_AI_PROJECT_ID VERCEL_OIDC_TOKEN`
 
-// keysOf are the variables of providers that most people use. Whoever asks one of
+// keysOf are the variables of providers that most people use. A session that asks one of
 // them does without the keys of all others.
 var keysOf = map[string]string{
 	"amazon-bedrock":          "AWS_*",

@@ -1,0 +1,87 @@
+package database
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// Failure is what ended a turn.
+type Failure struct {
+	Name string `json:"name"`
+	Data struct {
+		Message   string            `json:"message"`
+		Status    int               `json:"statusCode"`
+		Retryable bool              `json:"isRetryable"`
+		Headers   map[string]string `json:"responseHeaders"`
+		Body      string            `json:"responseBody"`
+	} `json:"data"`
+}
+
+// Event returns what a failure means that ended a turn at that time.
+func (f *Failure) Event(limits limit.Reader, at time.Time) resume.Event {
+	if f.aborts() {
+		return resume.Cancelled{At: at}
+	}
+	return resume.Limited{At: at, Verdict: f.verdict(limits, at), Text: agent.Clip(f.words())}
+}
+
+// aborts reports whether a person stopped the turn.
+func (f *Failure) aborts() bool { return f.Name == "MessageAbortedError" }
+
+// verdict says what the failure means, at that time by our clock.
+func (f *Failure) verdict(limits limit.Reader, at time.Time) limit.Verdict {
+	limits.At = at
+	for name, value := range f.Data.Headers {
+		// What the provider says of time it says by its own clock.
+		if date, err := http.ParseTime(value); err == nil && http.CanonicalHeaderKey(name) == "Date" {
+			limits.At = date
+		}
+	}
+	text := f.Data.Message
+	if f.Data.Body != "" {
+		text += "\n" + f.Data.Body
+	}
+	v := limits.Refusal(limit.Refusal{Status: f.Data.Status, Headers: f.Data.Headers, Text: text})
+	v.InProgress = false // it is over: opencode stores an error when it has given up
+	if class, known := f.named(); known || v.Class == limit.None || v.Class == limit.Unknown {
+		v.Class = class
+		v.WaitHelps = class.Transient()
+	}
+	return v
+}
+
+// named returns the class that the failure's name tells, and otherwise the one
+// of a failure of which nothing else is known.
+func (f *Failure) named() (class limit.Class, known bool) {
+	switch f.Name {
+	case "ContextOverflowError":
+		return limit.ContextOverflow, true
+	case "ProviderAuthError":
+		return limit.Auth, true
+	case "MessageOutputLengthError", "StructuredOutputError":
+		return limit.BadRequest, true
+	}
+	if f.Data.Retryable && f.Data.Status == 0 {
+		return limit.Network, false // there was no answer
+	}
+	return limit.Unknown, false
+}
+
+// words is what the failure says to people: an error in the middle of a stream
+// is stored as the provider's JSON.
+func (f *Failure) words() string {
+	var inner struct {
+		Message string `json:"message"`
+		Error   struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	_ = json.Unmarshal([]byte(f.Data.Message), &inner) // most are plain words
+	return cmp.Or(inner.Message, inner.Error.Message, f.Data.Message, f.Name)
+}

@@ -1,0 +1,111 @@
+package database
+
+import (
+	"context"
+	"slices"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// Last returns the last message that tells how a session is; it means Nothing where there is none.
+func (db *DB) Last(ctx context.Context, session string) (Message, error) {
+	for m, err := range db.back(ctx, session) {
+		if err != nil {
+			return Message{}, err
+		}
+		if m.Meaning == Nothing {
+			continue
+		}
+		if m.Meaning == Broken {
+			compacted, err := db.compacted(ctx, m)
+			if err != nil {
+				return Message{}, err
+			}
+			if compacted {
+				continue
+			}
+		}
+		return m, nil
+	}
+	return Message{}, nil
+}
+
+// LastPrompt returns what a session was asked last; it is empty where there is no prompt.
+func (db *DB) LastPrompt(ctx context.Context, session string) (Record, error) {
+	for m, err := range db.back(ctx, session) {
+		if err != nil || m.Meaning == Prompted {
+			return m.Record, err
+		}
+	}
+	return Record{}, nil
+}
+
+// FirstPrompt returns the words that a session was given first.
+func (db *DB) FirstPrompt(ctx context.Context, session string) (string, error) {
+	for m, err := range db.messages(ctx, "WHERE session_id = ? "+db.order("ASC")+" LIMIT 1", session) {
+		if err != nil {
+			return "", err
+		}
+		parts, err := db.parts(ctx, "m.id = ?", m.ID)
+		at := slices.IndexFunc(parts, func(p part) bool { return p.Type == "text" && !p.Synthetic })
+		if err != nil || at < 0 {
+			return "", err
+		}
+		return parts[at].Text, nil
+	}
+	return "", nil
+}
+
+// Context returns the size of a session's context as one of its last answers tells it.
+func (db *DB) Context(ctx context.Context, session string) (size resume.Context, known bool, err error) {
+	const most = 20
+	visited := 0
+	for m, err := range db.back(ctx, session) {
+		if err != nil {
+			return size, false, err
+		}
+		visited++
+		if size, known = m.Context(); known || visited == most {
+			return size, known, nil
+		}
+	}
+	return size, known, nil
+}
+
+// Denied returns the tool that a run since that time was refused at last.
+func (db *DB) Denied(ctx context.Context, session string, sinceMS int64) (d agent.Denial, denied bool, err error) {
+	for m, err := range db.back(ctx, session) {
+		if err != nil {
+			return d, false, err
+		}
+		if m.Meaning != Moved || m.AtMS < sinceMS {
+			break // something else happened, or it was before the run
+		}
+		tools, err := db.parts(ctx, "m.id = ?", m.ID)
+		if err != nil {
+			return d, false, err
+		}
+		tools = slices.DeleteFunc(tools, func(p part) bool { return p.Type != "tool" })
+		if i := slices.IndexFunc(tools, part.denied); i >= 0 {
+			return agent.Denial{Tool: tools[i].Tool, Use: agent.UseOf(tools[i].State.Input)}, true, nil
+		}
+		if len(tools) > 0 {
+			break // it went on with other tools
+		}
+	}
+	return d, false, nil
+}
+
+// WhyLeft returns why nothing is done about a session whatever happens to it, or
+// nothing.
+func WhyLeft(parent string, archived bool) string {
+	switch {
+	case parent != "":
+		return "a child session: its parent goes on by itself"
+	case archived:
+		return "its user archived it"
+	default:
+		return ""
+	}
+}

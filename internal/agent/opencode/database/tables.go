@@ -1,0 +1,200 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// needed is what a database must have to be opencode's.
+var needed = map[string][]string{
+	"session": {"id"},
+	"message": {"id", "session_id", "data"},
+}
+
+// describe finds out which columns there are: they differ between versions.
+func (db *DB) describe(ctx context.Context) error {
+	column := func(rows *sql.Rows) (names [2]string, err error) {
+		err = rows.Scan(&names[0], &names[1])
+		return names, err
+	}
+	for names, err := range rowsOf(ctx, db, column, `
+		SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c
+		WHERE t.type = 'table' AND t.name IN ('session', 'message', 'part')`) {
+		if err != nil {
+			return err
+		}
+		if db.columns[names[0]] == nil {
+			db.columns[names[0]] = make(map[string]bool)
+		}
+		db.columns[names[0]][names[1]] = true
+	}
+	for table, columns := range needed {
+		for _, column := range columns {
+			if !db.columns[table][column] {
+				return fmt.Errorf("read database: it is not one of opencode's kind: it has no %s.%s", table, column)
+			}
+		}
+	}
+	return nil
+}
+
+// A row may hold anything. SQLite knows the length of a value without reading it, and a
+// value that is too long is never read.
+const (
+	MaxRecord = 4 << 20 // the record of a message or a part
+	maxWord   = 4 << 10 // an id, a directory, a time
+)
+
+// bounded returns the expression for a column whose value may be too long.
+func bounded(column string, bytes int, otherwise string) string {
+	return fmt.Sprintf("CASE WHEN octet_length(%[1]s) <= %[2]d THEN %[1]s ELSE %[3]s END", column, bytes, otherwise)
+}
+
+// pick returns the expression for a column that may be missing.
+func (db *DB) pick(table, column, otherwise string) string {
+	if db.columns[table][column] {
+		return bounded(column, maxWord, otherwise)
+	}
+	return otherwise
+}
+
+// number returns what a column holds that should hold a number: SQLite's columns hold anything.
+func number(value any) int64 {
+	switch n := value.(type) {
+	case int64:
+		return n
+	case float64:
+		return millis(n)
+	default:
+		return 0
+	}
+}
+
+// Session is one row of the table session.
+type Session struct {
+	ID        string
+	Parent    string // of a child session
+	Directory string
+	CreatedMS int64
+	Archived  bool
+	Agent     string // which of opencode's agents works on it: each has its own permissions
+	rules     string // its own permissions, beside the agent's, as JSON
+}
+
+// Kind says whether a person sits before the session: one that `opencode run`
+// started may not ask any question. Versions without such rules do not tell.
+func (s Session) Kind() string {
+	var rules []struct {
+		Permission string `json:"permission"`
+		Action     string `json:"action"`
+	}
+	if s.rules == "" || !agent.Decode([]byte(s.rules), &rules) {
+		return ""
+	}
+	for _, rule := range rules {
+		if rule.Permission == "question" && rule.Action == "deny" {
+			return resume.Headless
+		}
+	}
+	return resume.Interactive
+}
+
+func (db *DB) selectSessions() string {
+	rules := db.pick("session", "permission", "''")
+	if db.columns["session"]["permission"] {
+		rules = "CASE WHEN permission IS NULL THEN '[]' ELSE " + rules + " END" // it has none
+	}
+	return "SELECT " + strings.Join([]string{
+		db.pick("session", "id", "''"),
+		db.pick("session", "parent_id", "''"),
+		db.pick("session", "directory", "''"),
+		db.pick("session", "time_created", "0"),
+		db.pick("session", "time_archived", "0") + " <> 0",
+		db.pick("session", "agent", "''"),
+		rules,
+	}, ", ") + " FROM session "
+}
+
+func scanSession(rows *sql.Rows) (s Session, err error) {
+	var created any
+	err = rows.Scan(&s.ID, &s.Parent, &s.Directory, &created, &s.Archived, &s.Agent, &s.rules)
+	s.CreatedMS = number(created)
+	return s, err
+}
+
+// Sessions returns the sessions, oldest first.
+func (db *DB) Sessions(ctx context.Context) ([]Session, error) {
+	all, err := collect(rowsOf(ctx, db, scanSession, db.selectSessions()+"ORDER BY 4, 1"))
+	return slices.DeleteFunc(all, func(s Session) bool { return s.ID == "" }), err // its id is too long
+}
+
+// Session returns one session, or false where it is not there.
+func (db *DB) Session(ctx context.Context, id string) (Session, bool, error) {
+	found, err := collect(rowsOf(ctx, db, scanSession, db.selectSessions()+"WHERE id = ?", id))
+	if err != nil || len(found) == 0 {
+		return Session{}, false, err
+	}
+	return found[0], true, nil
+}
+
+// messages returns the messages that a condition selects, in its order.
+func (db *DB) messages(ctx context.Context, where string, args ...any) iter.Seq2[Message, error] {
+	scan := func(rows *sql.Rows) (Message, error) {
+		var row int64
+		var id, session string
+		var created, updated any
+		var data []byte
+		var long sql.NullBool // NULL has no length
+		err := rows.Scan(&row, &id, &session, &created, &updated, &data, &long)
+		m := ReadMessage(data, number(created), number(updated))
+		m.row, m.ID, m.Session, m.createdMS, m.long = row, id, session, number(created), long.Bool
+		return m, err
+	}
+	return rowsOf(ctx, db, scan, "SELECT "+strings.Join([]string{
+		"rowid",
+		db.pick("message", "id", "''"),
+		db.pick("message", "session_id", "''"),
+		db.pick("message", "time_created", "0"),
+		db.pick("message", "time_updated", "0"),
+		bounded("data", MaxRecord, "NULL"),
+		fmt.Sprintf("octet_length(data) > %d", MaxRecord),
+	}, ", ")+" FROM message "+where, args...)
+}
+
+// order is the order of a session's messages: by an index, where there is one.
+func (db *DB) order(direction string) string {
+	if db.columns["message"]["time_created"] {
+		return fmt.Sprintf("ORDER BY time_created %[1]s, id %[1]s", direction)
+	}
+	return "ORDER BY id " + direction
+}
+
+// back returns the messages of a session, newest first.
+func (db *DB) back(ctx context.Context, session string) iter.Seq2[Message, error] {
+	return db.messages(ctx, "WHERE session_id = ? "+db.order("DESC"), session)
+}
+
+// lastRow returns the number of the last row and the id of its message; 0 where there is none.
+func (db *DB) lastRow(ctx context.Context) (row int64, id string, err error) {
+	return db.rowAt(ctx, "ORDER BY rowid DESC LIMIT 1")
+}
+
+// isRow reports whether the row of that number is the message of that id: rows are
+// numbered anew when messages are taken back or the database is compacted.
+func (db *DB) isRow(ctx context.Context, row int64, id string) (bool, error) {
+	found, has, err := db.rowAt(ctx, "WHERE rowid = ?", row)
+	return found == row && has == id, err
+}
+
+func (db *DB) rowAt(ctx context.Context, where string, args ...any) (row int64, id string, err error) {
+	scan := func(rows *sql.Rows) (struct{}, error) { return struct{}{}, rows.Scan(&row, &id) }
+	_, err = collect(rowsOf(ctx, db, scan, "SELECT rowid, "+db.pick("message", "id", "''")+" FROM message "+where, args...))
+	return row, id, err
+}

@@ -1,0 +1,92 @@
+// Package processes finds the processes of opencode, and tells from their command lines
+// which sessions they may hold.
+package processes
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"resumed/internal/leash"
+	"resumed/internal/process"
+)
+
+// Flags are those of the terminal interface, run, serve, web, attach and acp, from
+// 1.2 to 1.18, the hidden ones too. A session is continued by run, which refuses
+// what it does not know: what is carried is known to it.
+var Flags = leash.Flags{
+	{Effect: leash.Restricts, Takes: leash.Switch, Names: `--pure`},
+	{Effect: leash.Grants, Takes: leash.Switch, Names: `--auto --yolo --dangerously-skip-permissions`},
+	{Effect: leash.Selects, Takes: leash.Maybe, Names: `-m --model --agent --variant`},
+	{Effect: leash.Nothing, Takes: leash.Maybe | leash.Path, Names: `--dir --cwd`}, // it is the session's own
+	{Effect: leash.Nothing, Takes: leash.Maybe, Names: `--format --log-level --replay-limit`},
+	{Effect: leash.Nothing, Takes: leash.Switch, Names: `--thinking --print-logs --replay --no-replay -h --help -v --version`},
+	{Effect: leash.Once, Takes: leash.Switch, Names: `-c --continue --fork --cloud-fork --share --demo`},
+	{Effect: leash.Once, Takes: leash.Maybe, Names: `-s --session --title --prompt --command --worktree`},
+	{Effect: leash.Once, Takes: leash.Many, Names: `-f --file`},
+	{Effect: leash.Attended, Takes: leash.Switch, Names: `-i --interactive --mini --mdns`},
+	{Effect: leash.Attended, Takes: leash.Maybe, Names: `--port --hostname --mdns-domain --attach -u --username`},
+	{Effect: leash.Attended, Takes: leash.Many, Names: `--cors`},
+	{Effect: leash.Attended, Takes: leash.Maybe | leash.Secret, Names: `-p --password`},
+}
+
+// Command returns the subcommand of a command line, or the directory that the terminal
+// interface is started for; empty: there is neither.
+func Command(args []string) string {
+	_, command, _ := Flags.Parse(args).Cut()
+	return command
+}
+
+// IsServer reports whether a process of these arguments works for others.
+func IsServer(args []string) bool {
+	return slices.Contains([]string{"serve", "web", "acp"}, Command(args))
+}
+
+// AttachedTo returns the server whose sessions a process of these arguments only shows;
+// empty: it works by itself.
+func AttachedTo(args []string) string {
+	_, command, after := Flags.Parse(args).Cut()
+	switch plain := after.Plain(); {
+	case command == "attach" && len(plain) > 0:
+		return plain[0]
+	case command == "run":
+		return after.Value("--attach")
+	default:
+		return ""
+	}
+}
+
+// kindOf says whether a person sits before a process of these arguments.
+func kindOf(args []string) string {
+	switch Command(args) {
+	case "run", "serve", "web", "acp", "github", "pr":
+		return "headless"
+	default:
+		return "interactive"
+	}
+}
+
+// sessionless are commands that hold no session.
+var sessionless = []string{
+	"agent", "auth", "completion", "db", "debug", "export", "import", "login", "logout", "mcp", "models",
+	"plugin", "providers", "session", "stats", "uninstall", "upgrade",
+	"cloud", "config", "daemon", "help", "profile", "roll-call", "worktree", // of Kilo
+}
+
+// directories returns those that the process may work in: the one that its environment names, which opencode
+// trusts more than its own, and those of its arguments.
+func directories(p process.Live) []string {
+	dirs := Flags.Parse(p.Args).Values("--dir", "--cwd")
+	if command := Command(p.Args); strings.ContainsAny(command, "/.") {
+		dirs = append(dirs, command)
+	}
+	for i, dir := range dirs {
+		if !filepath.IsAbs(dir) && p.Cwd != "" {
+			dirs[i] = filepath.Join(p.Cwd, dir)
+		}
+	}
+	if pwd := p.Variable("PWD"); pwd != "" {
+		dirs = append(dirs, pwd)
+	}
+	return dirs
+}

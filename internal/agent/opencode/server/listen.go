@@ -1,0 +1,144 @@
+package server
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"resumed/internal/backoff"
+)
+
+const (
+	// silence is how long a stream may send nothing: a heartbeat comes every
+	// few seconds.
+	silence = 90 * time.Second
+
+	maxEvent = 4 << 20 // in bytes
+)
+
+// Listener passes on what a server says.
+type Listener struct {
+	*Client
+	Log   *slog.Logger
+	Retry backoff.Policy // how a server that does not answer is asked again
+
+	// Waiting returns the sessions that the server last said to be retrying, with
+	// their directories.
+	Waiting func() map[string]string
+
+	Send func(Event)
+}
+
+// Listen passes on what the server says until ctx is done.
+func (l *Listener) Listen(ctx context.Context) {
+	logged := ""
+	for failures := 0; ctx.Err() == nil; {
+		err := l.stream(ctx, func() {
+			if failures > 0 {
+				l.Log.Info("the server answers", "server", l.URL.Redacted())
+			}
+			failures, logged = 0, ""
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) { // it is gone, and with it all that it waited for
+			for session, directory := range l.Waiting() {
+				l.Send(Event{Kind: Lost, Session: session, Directory: directory})
+			}
+		}
+		failures++
+		if logged != err.Error() {
+			logged = err.Error()
+			l.Log.Warn("the server cannot be heard", "server", l.URL.Redacted(), "err", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(l.Retry.Delay(failures, rand.Float64())):
+		}
+	}
+}
+
+// stream passes on one stream of events until it ends, which is always an
+// error. connected is called when it began.
+func (l *Listener) stream(ctx context.Context, connected func()) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	answer, err := l.do(ctx, http.MethodGet, "/global/event", "", nil)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	defer answer.Body.Close()
+	l.sendStatuses(ctx)
+	connected()
+
+	watchdog := time.AfterFunc(silence, func() { cancel(fmt.Errorf("it was silent for %s", silence)) })
+	defer watchdog.Stop()
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, maxEvent)
+	for lines.Scan() {
+		watchdog.Reset(silence)
+		if data, ok := strings.CutPrefix(lines.Text(), "data:"); ok {
+			l.sendEvent(data)
+		}
+	}
+	return fmt.Errorf("listen: %w", cmp.Or(context.Cause(ctx), lines.Err(), io.EOF))
+}
+
+// sendEvent passes on one event. Events carry no time of their own.
+func (l *Listener) sendEvent(data string) {
+	var e struct {
+		Directory string `json:"directory"`
+		Payload   struct {
+			Type       string `json:"type"`
+			Properties struct {
+				Session string `json:"sessionID"`
+				Status  Status `json:"status"`
+			} `json:"properties"`
+		} `json:"payload"`
+	}
+	if json.Unmarshal([]byte(data), &e) != nil || e.Payload.Properties.Session == "" {
+		return
+	}
+	status := e.Payload.Properties.Status
+	if kind := kindOf(e.Payload.Type, status); kind != 0 {
+		l.Send(Event{Kind: kind, Session: e.Payload.Properties.Session, Directory: e.Directory, AtMS: time.Now().UnixMilli(), Status: status})
+	}
+}
+
+// sendStatuses asks for the sessions that were waiting when the stream broke: a
+// server that was started anew does not know them. It tells of one directory
+// at a time; without one, of its own.
+func (l *Listener) sendStatuses(ctx context.Context) {
+	waiting := l.Waiting()
+	directories := map[string]bool{"": true}
+	for _, directory := range waiting {
+		directories[directory] = true
+	}
+	for directory := range directories {
+		statuses, err := l.Statuses(ctx, directory)
+		if err != nil {
+			continue // what it says next will tell
+		}
+		for session, was := range waiting {
+			if _, ok := statuses[session]; was == directory && !ok {
+				l.Send(Event{Kind: Lost, Session: session, Directory: directory})
+			}
+		}
+		for session, status := range statuses {
+			if status.Kind() == Retrying {
+				l.Send(Event{Kind: Retrying, Session: session, Directory: directory, AtMS: time.Now().UnixMilli(), Status: status})
+			}
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+)
+
+// maxPluginFile bounds how much of the plugin's file is read at a time; the plugin
+// begins a new one before that.
+const maxPluginFile = 4 << 20
+
+// latestMS is the end of the year 9999: no clock runs that far ahead.
+const latestMS = 253402300799999
+
+// PluginFile is the file that the plugin writes.
+type PluginFile struct {
+	Path   string
+	last   os.FileInfo
+	offset int64 // of what was not read yet
+}
+
+// parseLine reads a line of the plugin's, or says that it means nothing.
+func parseLine(line []byte) (Event, bool) {
+	var l struct {
+		AtMS      int64  `json:"at"`
+		PID       int    `json:"pid"`
+		Directory string `json:"directory"`
+		Type      string `json:"type"`
+		Session   string `json:"session"`
+		Status    Status `json:"status"`
+	}
+	if json.Unmarshal(line, &l) != nil || l.Session == "" || l.PID <= 0 || l.AtMS <= 0 || l.AtMS > latestMS {
+		return Event{}, false
+	}
+	e := Event{kindOf(l.Type, l.Status), l.Session, l.Directory, l.AtMS, l.PID, l.Status}
+	return e, e.Kind != 0
+}
+
+// Read returns what is new in complete lines. A file that was begun anew is
+// read from its start.
+func (f *PluginFile) Read() ([]Event, error) {
+	file, err := os.OpenFile(f.Path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	if f.last == nil || !os.SameFile(f.last, info) || info.Size() < f.offset {
+		f.offset = 0
+	}
+	f.last = info
+	f.offset = max(f.offset, info.Size()-maxPluginFile) // then the first line is cut and means nothing
+	data, err := io.ReadAll(io.NewSectionReader(file, f.offset, maxPluginFile))
+	if err != nil {
+		return nil, err
+	}
+	data = data[:bytes.LastIndexByte(data, '\n')+1]
+	f.offset += int64(len(data))
+	var events []Event
+	for line := range bytes.Lines(data) {
+		if e, ok := parseLine(line); ok {
+			events = append(events, e)
+		}
+	}
+	return events, nil
+}

@@ -1,0 +1,28 @@
+package server
+
+import (
+	"bytes"
+	"os"
+	"testing"
+	"time"
+
+	"resumed/internal/limit"
+)
+
+// Whatever the plugin's file holds, it is understood or passed over.
+func FuzzPluginLine(f *testing.F) {
+	data, err := os.ReadFile("../testdata/plugin-events.jsonl")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for line := range bytes.Lines(data) {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		e, ok := parseLine(line)
+		if ok && (e.Session == "" || e.PID <= 0 || e.Kind == 0 || e.AtMS <= 0) {
+			t.Fatalf("%#v", e)
+		}
+		e.Status.Verdict(limit.Reader{}, time.UnixMilli(e.AtMS))
+	})
+}

@@ -10,6 +10,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,13 +30,13 @@ const (
 	// comes in bursts.
 	batchDelay = 100 * time.Millisecond
 
-	// pause lies between two readings while opencode keeps writing.
+	// pause lies between two surveys while opencode keeps writing.
 	pause = 500 * time.Millisecond
 
-	// rereadDelay is how long after a reading that brought nothing the next one is,
-	// and each after that comes twice as late; after maxRereads the survey comes first.
-	rereadDelay = time.Second
-	maxRereads  = 5
+	// againDelay is how long after a survey the next one is, and each after that comes twice as
+	// late; after maxAgain of them that found nothing new the regular one comes first.
+	againDelay = time.Second
+	maxAgain   = 5
 )
 
 // retryPolicy is how a database that cannot be read, and a server that does not
@@ -77,7 +79,7 @@ func (a *Agent) Follow(ctx context.Context, feed agent.Feed) error {
 	}
 	defer close(a.finished)
 	f := &follower{
-		agent: a, feed: feed, log: feed.Log, databases: make(map[string]*followed), due: make(map[string]time.Time),
+		agent: a, feed: feed, log: feed.Log, databases: make(map[string]*followed),
 		fromServer: make(chan server.Event), plugin: server.PluginFile{Path: a.events},
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -101,9 +103,11 @@ type follower struct {
 	pluginErr  string            // what was last logged of it
 	fromServer chan server.Event // what the server says
 
-	due   map[string]time.Time // when what is to be read: by path, everything under ""
-	alarm *time.Timer          // rings at the first of them
-	ready bool                 // what was there at the start was reported: what comes now is new
+	alarm    *time.Timer // rings for the next survey
+	next     time.Time   // when it does; zero: it does not
+	surveyed time.Time
+	again    int  // surveys in a row that found nothing new
+	ready    bool // what was there at the start was reported: what comes now is new
 }
 
 // followed is one database.
@@ -111,11 +115,9 @@ type followed struct {
 	database.Reader
 	cursor   *database.Cursor // nil: there is none yet
 	stored   []byte           // the cursor as it was last stored
-	stamp    sqliteread.Stamp // of the last reading
+	stamp    sqliteread.Stamp // of the last reading; zero: it is to be read again
 	read     bool             // it was read by this daemon: what comes now is new
-	readAt   time.Time
 	open     map[string]database.Open
-	rereads  int // readings in a row that brought nothing
 	failures int // in a row
 	logged   string
 }
@@ -146,20 +148,22 @@ func (f *follower) run(ctx context.Context) error {
 		case e := <-f.fromServer:
 			f.take(ctx, e)
 		case <-f.alarm.C:
-			f.readDue(ctx)
+			f.next = time.Time{}
+			f.survey(ctx)
 		case <-rescan.C:
 			f.survey(ctx)
 		}
 	}
 }
 
-// takeFileEvents schedules the reading of the files that have changed.
+// takeFileEvents has everything surveyed where a file changed that matters.
 func (f *follower) takeFileEvents(ctx context.Context) {
 	const most = 64 // the other channels have their turn, too
 	events, err := f.watch.notify.Take(most)
 	for _, event := range events {
-		if event.Op != fsnotify.Chmod {
-			f.touched(event.Name)
+		if event.Op != fsnotify.Chmod && f.matters(event.Name) {
+			f.again = 0
+			f.schedule(max(batchDelay, pause-time.Since(f.surveyed)))
 		}
 	}
 	if err != nil {
@@ -168,86 +172,55 @@ func (f *follower) takeFileEvents(ctx context.Context) {
 	}
 }
 
-func (f *follower) touched(name string) {
-	path := databaseOf(name)
-	switch {
-	case name == f.agent.events:
-		f.schedule(name, batchDelay)
-	case f.watch.leadsTo(name):
-		f.schedule("", batchDelay) // a directory that was missing may be there now
-	case f.agent.watches(path):
-		d := f.database(path)
-		d.rereads = 0
-		f.schedule(path, max(batchDelay, pause-time.Since(d.readAt)))
+// matters reports whether a file is read, or lies on the way to a directory that may be there now.
+func (f *follower) matters(name string) bool {
+	return name == f.agent.events || f.watch.leadsTo(name) || f.agent.watches(strings.TrimSuffix(name, "-wal"))
+}
+
+// schedule has everything surveyed after that time at the latest.
+func (f *follower) schedule(after time.Duration) {
+	if at := time.Now().Add(after); f.next.IsZero() || at.Before(f.next) {
+		f.next = at
+		f.alarm.Reset(after)
 	}
 }
 
-// schedule has something read after that time at the latest.
-func (f *follower) schedule(what string, after time.Duration) {
-	at := time.Now().Add(after)
-	if was, ok := f.due[what]; ok && was.Before(at) {
-		return
-	}
-	f.due[what] = at
-	f.setAlarm()
-}
-
-func (f *follower) setAlarm() {
-	var first time.Time
-	for _, at := range f.due {
-		if first.IsZero() || at.Before(first) {
-			first = at
-		}
-	}
-	if !first.IsZero() {
-		f.alarm.Reset(time.Until(first))
-	}
-}
-
-// readDue reads what is due.
-func (f *follower) readDue(ctx context.Context) {
-	now := time.Now()
-	var due []string
-	for what, at := range f.due {
-		if !at.After(now) {
-			due = append(due, what)
-			delete(f.due, what)
-		}
-	}
-	for _, what := range due {
-		switch what {
-		case "":
-			f.survey(ctx)
-		case f.agent.events:
-			f.readPlugin(ctx)
-		default:
-			f.readOn(ctx, f.database(what))
-		}
-	}
-	f.setAlarm()
-}
-
-// survey reads everything that has changed, whether there was an event of it or not.
+// survey reads everything that has changed. A writer first writes, which is an event, and when the
+// disk has it lets readers see it, which is none: more surveys follow until nothing new is there.
 func (f *follower) survey(ctx context.Context) {
+	dirs := f.agent.homes.Roots
+	if dir := filepath.Dir(f.agent.events); isDir(dir) {
+		dirs = append(slices.Clone(dirs), dir)
+	}
+	f.watch.set(dirs)
 	for _, dir := range f.agent.homes.Roots {
-		f.watch.add(dir)
 		paths, err := f.agent.databases(dir)
 		if err != nil {
 			f.log.Warn("cannot look for databases", "dir", dir, "err", err)
 		}
 		for _, path := range paths {
 			d := f.database(path)
-			if now, err := sqliteread.StampOf(path); err != nil || now != d.stamp || !d.read {
-				f.readOn(ctx, d)
+			before := d.stamp
+			if now, err := sqliteread.StampOf(path); err == nil && now == before {
+				continue
+			}
+			if err := f.read(ctx, d); err == nil && d.stamp != before { // an error is logged there
+				f.again = 0
 			}
 		}
 	}
-	dir := filepath.Dir(f.agent.events)
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		f.watch.add(dir)
-	}
 	f.readPlugin(ctx)
 	f.findDead(ctx)
+	f.surveyed = time.Now()
+	if f.again < maxAgain {
+		f.schedule(againDelay << f.again)
+		f.again++
+	}
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // readPlugin takes in what the plugin wrote since the last time.
@@ -260,25 +233,6 @@ func (f *follower) readPlugin(ctx context.Context) {
 	if len(events) > 0 {
 		f.take(ctx, events...)
 	}
-}
-
-// readOn reads what is new in a database that was written to. A writer first
-// writes, which is an event, and when the disk has it lets readers see it, which
-// is none: more readings follow until nothing new is there.
-func (f *follower) readOn(ctx context.Context, d *followed) {
-	before := d.cursor
-	_ = f.read(ctx, d) // it is logged, and what is in the way may be gone at the next reading
-	switch {
-	case ctx.Err() != nil:
-		return
-	case before != nil && d.cursor != nil && d.cursor.Row != before.Row:
-		d.rereads = 0
-	case d.rereads == maxRereads:
-		d.rereads = 0
-		return
-	}
-	f.schedule(d.Path, rereadDelay<<d.rereads)
-	d.rereads++
 }
 
 // readNow reads the database that a session is in, whether it changed or not.
@@ -311,8 +265,7 @@ func (f *follower) database(path string) *followed {
 // read reports what is new in a database. Only then is the cursor
 // stored: after a crash the rows are read again, which changes nothing.
 func (f *follower) read(ctx context.Context, d *followed) error {
-	d.readAt = time.Now()
-	news, err := d.Since(ctx, d.cursor, d.read, d.readAt)
+	news, err := d.Since(ctx, d.cursor, d.read, time.Now())
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -334,7 +287,8 @@ func (f *follower) read(ctx context.Context, d *followed) error {
 	d.logged, d.failures = "", 0
 	d.cursor, d.stamp, d.open, d.read = &news.Cursor, news.Stamp, news.Open, true
 	if news.Undecided {
-		f.schedule(d.Path, database.UndecidedFor)
+		d.stamp = sqliteread.Stamp{}
+		f.schedule(database.UndecidedFor)
 	}
 	cursor, err := json.Marshal(d.cursor)
 	if err == nil && !bytes.Equal(cursor, d.stored) {
@@ -348,7 +302,8 @@ func (f *follower) read(ctx context.Context, d *followed) error {
 // it read again.
 func (f *follower) failed(d *followed, err error) {
 	d.failures++
-	f.schedule(d.Path, retryPolicy.Delay(d.failures, rand.Float64()))
+	d.stamp = sqliteread.Stamp{}
+	f.schedule(retryPolicy.Delay(d.failures, rand.Float64()))
 	if d.logged == err.Error() || sqliteread.Passing(err) && d.failures < 5 {
 		return // locked for an instant: people need not know
 	}

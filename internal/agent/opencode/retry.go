@@ -60,9 +60,7 @@ func (f *follower) take(ctx context.Context, events ...server.Event) {
 			}
 		case e.Kind == server.Over || waited:
 			f.agent.retries.Delete(e.Session)
-			for path := range f.databases {
-				f.schedule(path, batchDelay)
-			}
+			f.schedule(batchDelay)
 		}
 	}
 	for session := range retrying {

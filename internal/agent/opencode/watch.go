@@ -2,7 +2,6 @@ package opencode
 
 import (
 	"log/slog"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,11 +15,11 @@ type watch struct {
 	log    *slog.Logger
 	notify *fsevents.Listener // nil: the survey has to do
 	events <-chan struct{}
-	at     map[string]string // what is watched for each directory: itself, or the nearest one above that is there
+	dirs   []string
 }
 
 func newWatch(log *slog.Logger, deaf bool) *watch {
-	w := &watch{log: log, at: make(map[string]string)}
+	w := &watch{log: log}
 	if deaf {
 		return w
 	}
@@ -42,21 +41,22 @@ func (w *watch) close() {
 	}
 }
 
-// add watches dir, or the nearest directory above it that is there. The next one may have come
-// before the one above it was watched: that is tried until nothing changes.
-func (w *watch) add(dir string) {
-	if w.notify == nil {
+// set watches these directories, or the nearest ones above them that are there, and no others. The next one may
+// have come before the one above it was watched: that is tried until nothing changes.
+func (w *watch) set(dirs []string) {
+	if w.dirs = dirs; w.notify == nil {
 		return
 	}
-	var before []string
-	for at := w.nearest(dir); at != w.at[dir]; at = w.nearest(dir) {
-		before = append(before, w.at[dir])
-		w.at[dir] = at
+	var before, now []string
+	for now == nil || !slices.Equal(before, now) {
+		before, now = now, nil
+		for _, dir := range dirs {
+			now = append(now, w.nearest(dir))
+		}
 	}
-	watched := slices.Collect(maps.Values(w.at))
-	for _, passed := range before {
-		if passed != "" && !slices.Contains(watched, passed) {
-			_ = w.notify.Remove(passed) // it may be gone
+	for _, dir := range w.notify.Added() {
+		if !slices.Contains(now, dir) {
+			_ = w.notify.Remove(dir) // it may be gone
 		}
 	}
 }
@@ -71,13 +71,7 @@ func (w *watch) nearest(dir string) string {
 
 // leadsTo reports whether name is a watched directory, or lies on the way to one.
 func (w *watch) leadsTo(name string) bool {
-	for dir := range w.at {
-		if dir == name || strings.HasPrefix(dir, name+string(filepath.Separator)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.dirs, func(dir string) bool {
+		return dir == name || strings.HasPrefix(dir, name+string(filepath.Separator))
+	})
 }
-
-// databaseOf returns the database that a file belongs to.
-func databaseOf(name string) string { return strings.TrimSuffix(name, "-wal") }

@@ -21,10 +21,10 @@ type event struct {
 	Payload    *event `json:"payload"` // of an event that is sent for all directories
 	Type       string `json:"type"`
 	Properties struct {
-		Session string          `json:"sessionID"`
+		Session string            `json:"sessionID"`
 		Status  server.Status     `json:"status"`
-		Error   *database.Failure   `json:"error"`
-		Info    json.RawMessage `json:"info"` // of a session or a message
+		Error   *database.Failure `json:"error"`
+		Info    json.RawMessage   `json:"info"` // of a session or a message
 	} `json:"properties"`
 }
 

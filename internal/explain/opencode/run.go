@@ -66,9 +66,9 @@ var sessionName = regexp.MustCompile(`^ses_[0-9A-Za-z]+$`)
 
 // printed is one record of `opencode run --format json`.
 type printed struct {
-	Type    string        `json:"type"`
-	AtMS    float64       `json:"timestamp"`
-	Session string        `json:"sessionID"`
+	Type    string            `json:"type"`
+	AtMS    float64           `json:"timestamp"`
+	Session string            `json:"sessionID"`
 	Error   *database.Failure `json:"error"`
 }
 

@@ -76,9 +76,11 @@ func (r Reader) Since(ctx context.Context, cursor *Cursor, after bool, now time.
 	err := Read(ctx, r.Path, func(db *DB) (err error) {
 		p = &pass{Reader: r, db: db, after: after, now: now}
 		p.Stamp, p.Open = db.Stamp, make(map[string]Open)
-		if p.Cursor.Row, p.Cursor.ID, err = db.lastRow(ctx); err != nil {
+		last, err := db.message(ctx, "ORDER BY rowid DESC LIMIT 1")
+		if err != nil {
 			return err
 		}
+		p.Cursor.Row, p.Cursor.ID = last.row, last.ID
 		known, err := p.follows(ctx, cursor)
 		switch {
 		case err != nil:
@@ -114,8 +116,9 @@ func (p *pass) follows(ctx context.Context, cursor *Cursor) (bool, error) {
 		return false, nil
 	case cursor.Row == 0:
 		return true, nil
-	default:
-		return p.db.isRow(ctx, cursor.Row, cursor.ID)
+	default: // rows are numbered anew when messages are taken back or the database is compacted
+		m, err := p.db.message(ctx, "WHERE rowid = ?", cursor.Row)
+		return m.row == cursor.Row && m.ID == cursor.ID, err
 	}
 }
 
@@ -152,11 +155,11 @@ func (p *pass) readLast(ctx context.Context) error {
 func (p *pass) readNew(ctx context.Context, cursor Cursor) error {
 	var messages []Message
 	for _, id := range cursor.Open {
-		found, err := collect(p.db.messages(ctx, "WHERE id = ?", id))
+		m, err := p.db.message(ctx, "WHERE id = ?", id)
 		if err != nil {
 			return err
 		}
-		messages = append(messages, found...)
+		messages = append(messages, m)
 	}
 	added, err := collect(p.db.messages(ctx, "WHERE rowid > ? ORDER BY rowid", cursor.Row))
 	if err != nil {

@@ -8,69 +8,61 @@ import (
 	"resumed/internal/resume"
 )
 
-// Last returns the last message that tells how a session is; it means Nothing where there is none.
-func (db *DB) Last(ctx context.Context, session string) (Message, error) {
+// newest returns the newest message of a session that is wanted; a zero one: none is.
+func (db *DB) newest(ctx context.Context, session string, wanted func(Message) (bool, error)) (Message, error) {
 	for m, err := range db.back(ctx, session) {
 		if err != nil {
 			return Message{}, err
 		}
-		if m.Meaning == Nothing {
-			continue
+		if found, err := wanted(m); found || err != nil {
+			return m, err
 		}
-		if m.Meaning == Broken {
-			compacted, err := db.compacted(ctx, m)
-			if err != nil {
-				return Message{}, err
-			}
-			if compacted {
-				continue
-			}
-		}
-		return m, nil
 	}
 	return Message{}, nil
 }
 
+// Last returns the last message that tells how a session is; it means Nothing where there is none.
+func (db *DB) Last(ctx context.Context, session string) (Message, error) {
+	return db.newest(ctx, session, func(m Message) (bool, error) {
+		if m.Meaning == Broken {
+			compacted, err := db.compacted(ctx, m)
+			return !compacted, err
+		}
+		return m.Meaning != Nothing, nil
+	})
+}
+
 // LastPrompt returns what a session was asked last; it is empty where there is no prompt.
 func (db *DB) LastPrompt(ctx context.Context, session string) (Record, error) {
-	for m, err := range db.back(ctx, session) {
-		if err != nil || m.Meaning == Prompted {
-			return m.Record, err
-		}
-	}
-	return Record{}, nil
+	m, err := db.newest(ctx, session, func(m Message) (bool, error) { return m.Meaning == Prompted, nil })
+	return m.Record, err
 }
 
 // FirstPrompt returns the words that a session was given first.
 func (db *DB) FirstPrompt(ctx context.Context, session string) (string, error) {
-	for m, err := range db.messages(ctx, "WHERE session_id = ? "+db.order("ASC")+" LIMIT 1", session) {
-		if err != nil {
-			return "", err
-		}
-		parts, err := db.parts(ctx, "m.id = ?", m.ID)
-		at := slices.IndexFunc(parts, func(p part) bool { return p.Type == "text" && !p.Synthetic })
-		if err != nil || at < 0 {
-			return "", err
-		}
-		return parts[at].Text, nil
+	m, err := db.message(ctx, "WHERE session_id = ? "+db.order("ASC")+" LIMIT 1", session)
+	if err != nil {
+		return "", err
 	}
-	return "", nil
+	parts, err := db.parts(ctx, "m.id = ?", m.ID)
+	for _, p := range parts {
+		if p.Type == "text" && !p.Synthetic {
+			return p.Text, err
+		}
+	}
+	return "", err
 }
 
 // Context returns the size of a session's context as one of its last answers tells it.
 func (db *DB) Context(ctx context.Context, session string) (size resume.Context, known bool, err error) {
 	const most = 20
 	visited := 0
-	for m, err := range db.back(ctx, session) {
-		if err != nil {
-			return size, false, err
-		}
+	_, err = db.newest(ctx, session, func(m Message) (bool, error) {
 		visited++
-		if size, known = m.Context(); known || visited == most {
-			return size, known, nil
-		}
-	}
-	return size, known, nil
+		size, known = m.Context()
+		return known || visited == most, nil
+	})
+	return size, known, err
 }
 
 // Denied returns the tool that a run since that time was refused at last.

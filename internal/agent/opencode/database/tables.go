@@ -181,20 +181,10 @@ func (db *DB) back(ctx context.Context, session string) iter.Seq2[Message, error
 	return db.messages(ctx, "WHERE session_id = ? "+db.order("DESC"), session)
 }
 
-// lastRow returns the number of the last row and the id of its message; 0 where there is none.
-func (db *DB) lastRow(ctx context.Context) (row int64, id string, err error) {
-	return db.rowAt(ctx, "ORDER BY rowid DESC LIMIT 1")
-}
-
-// isRow reports whether the row of that number is the message of that id: rows are
-// numbered anew when messages are taken back or the database is compacted.
-func (db *DB) isRow(ctx context.Context, row int64, id string) (bool, error) {
-	found, has, err := db.rowAt(ctx, "WHERE rowid = ?", row)
-	return found == row && has == id, err
-}
-
-func (db *DB) rowAt(ctx context.Context, where string, args ...any) (row int64, id string, err error) {
-	scan := func(rows *sql.Rows) (struct{}, error) { return struct{}{}, rows.Scan(&row, &id) }
-	_, err = collect(rowsOf(ctx, db, scan, "SELECT rowid, "+db.pick("message", "id", "''")+" FROM message "+where, args...))
-	return row, id, err
+// message returns the first message that a condition selects; a zero one: there is none.
+func (db *DB) message(ctx context.Context, where string, args ...any) (Message, error) {
+	for m, err := range db.messages(ctx, where, args...) {
+		return m, err
+	}
+	return Message{}, nil
 }

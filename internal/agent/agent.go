@@ -213,10 +213,6 @@ type Line struct {
 	// File is the file, where it is open anyway; nil: it is not. To be read at offsets, and during the
 	// call only.
 	File *os.File
-
-	// Shown is how many bytes right before the line the agent was shown, line
-	// after line, except for what Sift passed over.
-	Shown int64
 }
 
 // Plan is how a session is continued. One field is set; in the answer of Talk it

@@ -222,6 +222,22 @@ func (l Line) Beginning() (begin []byte, ok bool) {
 	return bytes.TrimPrefix(l.Before, []byte(byteOrderMark)), true
 }
 
+// Opening returns how the file of a line begins, behind a byte order mark, as far as room holds
+// it; empty: it cannot be read.
+func (l Line) Opening(room []byte) []byte {
+	file := l.File
+	if file == nil {
+		opened, err := Open(l.Path)
+		if err != nil {
+			return nil
+		}
+		defer opened.Close()
+		file = opened
+	}
+	n, _ := file.ReadAt(room, 0) // what could be read may be enough
+	return bytes.TrimPrefix(room[:n], []byte(byteOrderMark))
+}
+
 // FirstLine returns the first line of the file that a line is of, without its newline; nil: it
 // cannot be read.
 func FirstLine(line Line) []byte {

@@ -231,10 +231,6 @@ func (r *reader) digest(batch watch.Batch) []resume.Observation {
 }
 
 func (r *reader) observe(batch watch.Batch, line watch.Line, born func() (time.Time, bool)) (resume.Observation, bool) {
-	var shown int64
-	if !batch.Back {
-		shown = line.Offset - batch.Since
-	}
 	var before []byte
 	if ahead := line.Offset - batch.BlockAt; ahead > 0 && ahead <= int64(len(batch.Block)) {
 		before = batch.Block[:ahead]
@@ -247,7 +243,6 @@ func (r *reader) observe(batch watch.Batch, line watch.Line, born func() (time.T
 		Cut:     line.Cut,
 		ModTime: batch.ModTime,
 		File:    batch.File,
-		Shown:   shown,
 	})
 	if !ok || seen.Key.ID == "" {
 		return resume.Observation{}, false

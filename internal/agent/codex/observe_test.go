@@ -259,17 +259,6 @@ func TestALimitIsThatOfTheProvider(t *testing.T) {
 	require.Empty(t, got.Provider)
 }
 
-func TestTheDirectoryOfATurnThatWasShownNeedsNoLookBack(t *testing.T) {
-	a := newAgent(t, Options{})
-	src := a.Sources()[0]
-	path := rolloutOf(t, meta(""))
-	require.NotEqual(t, agent.Nothing, rollout.Sift([]byte(turnIn("/one", ""))), "it is shown")
-	_, _ = a.Observe(src, agent.Line{Path: path, Data: []byte(turnIn("/one", "")), Offset: 1000, Shown: 1000})
-	got, ok := a.Observe(src, agent.Line{Path: path, Data: []byte(said(answered)), Offset: 9000, Shown: 8500})
-	require.True(t, ok)
-	require.Equal(t, "/one", got.Cwd, "the file itself does not name it")
-}
-
 func TestTheDirectoryIsThatOfTheLastTurn(t *testing.T) {
 	a := newAgent(t, Options{})
 	src := a.Sources()[0]

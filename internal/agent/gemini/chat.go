@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"io"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,7 +24,9 @@ func IsID(text string) bool { return sessionName.MatchString(text) }
 func place(line agent.Line) (session, cwd string) {
 	begin, held := line.Beginning() // mostly all that is needed of the file is in memory
 	if !held {
-		begin = readBegin(line.Path)
+		room, done := agent.Borrow()
+		defer done()
+		begin = line.Opening(room[:headSize])
 	}
 	session, ok := idIn(begin)
 	if !ok {
@@ -36,17 +37,6 @@ func place(line agent.Line) (session, cwd string) {
 
 // headSize is how much of a file's beginning is read: the header and the preamble.
 const headSize = 64 << 10
-
-// readBegin returns the beginning of a file; nil: it cannot be read.
-func readBegin(path string) []byte {
-	f, err := agent.OpenText(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	begin, _ := io.ReadAll(io.LimitReader(f, headSize)) // what could be read may be enough
-	return begin
-}
 
 // idIn returns the session that the header names, unless it is a subagent's.
 func idIn(begin []byte) (string, bool) {

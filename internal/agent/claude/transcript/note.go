@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"maps"
-	"math"
 	"slices"
 
 	"resumed/internal/agent"
@@ -37,17 +36,6 @@ func LetEnd(text string) bool {
 // maxNoteLines bounds how far back a note is looked for, in one long turn.
 const maxNoteLines = 20_000
 
-// minds notes, of the records that are read one after the other, from where on the
-// turn that is under way has no note: where it began.
-func (rd *Reader) minds(r record, line agent.Line) {
-	switch {
-	case r.isNote():
-		rd.plain.Put(line.Path, math.MaxInt64)
-	case line.Shown > 0 && r.bounds(): // otherwise nobody reads on from here
-		rd.plain.Put(line.Path, line.Offset)
-	}
-}
-
 // isNote reports whether the record is such a note.
 func (r record) isNote() bool { return r.Type == "user" && r.IsMeta && r.Note != "" }
 
@@ -57,28 +45,11 @@ func (r record) bounds() bool {
 	return r.IsAPIError || r.Type == "user" && (r.Origin.Kind != "" || r.prompts() || r.interrupts())
 }
 
-// noteOf returns the last note of the turn that the line is of, or "".
-func (rd *Reader) noteOf(line agent.Line) string {
-	from, known := rd.plain.Get(line.Path)
-	if known && from <= line.Offset && line.Offset-line.Shown <= from {
-		return "" // all since then was read
+// noteBefore returns the last note of the turn that the line is of, or "".
+func noteBefore(line agent.Line) (note string) {
+	if int64(len(line.Before)) == line.Offset && !bytes.Contains(line.Before, noteName) {
+		return "" // as in nearly every file that is met for the first time
 	}
-	if int64(len(line.Before)) == line.Offset && len(line.Before) <= shortFile && !bytes.Contains(line.Before, noteName) {
-		return ""
-	}
-	note := lastNote(line)
-	if note == "" {
-		rd.plain.Put(line.Path, line.Offset)
-	}
-	return note
-}
-
-// shortFile is how much is searched for a note at once, rather than back to where
-// the turn began.
-const shortFile = 64 << 10
-
-// lastNote looks for the note in the lines before.
-func lastNote(line agent.Line) (note string) {
 	visited := 0
 	// What cannot be read tells of no note.
 	_ = agent.LinesBefore(context.Background(), line, func(before agent.Line) bool {
@@ -123,7 +94,7 @@ func (rd *Reader) leavesOff(r record, line agent.Line) (resume.Limited, bool) {
 	if !goesOn && !(r.moved() && r.Message.StopReason == "end_turn") {
 		return resume.Limited{}, false
 	}
-	text, ok := leftOff[rd.noteOf(line)]
+	text, ok := leftOff[noteBefore(line)]
 	if !ok {
 		return resume.Limited{}, false
 	}

@@ -23,7 +23,6 @@ func (rd *Reader) Read(line agent.Line) (o resume.Observation, ok bool) {
 	if !ok || r.IsSidechain {
 		return o, false
 	}
-	rd.minds(r, line)
 	if o.Event, ok = rd.event(r, line); !ok {
 		return o, false
 	}

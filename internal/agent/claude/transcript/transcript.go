@@ -18,8 +18,7 @@ type Reader struct {
 	// LimitsAt returns what understands a refusal that was told at that time.
 	LimitsAt func(time.Time) limit.Reader
 
-	cwds  agent.Cache[string] // where sessions began; transcripts are only appended to
-	plain agent.Cache[int64]  // from where on the turn under way has no note
+	cwds agent.Cache[string] // where sessions began; transcripts are only appended to
 }
 
 // Match accepts PROJECT/SESSION.jsonl. Subagents write deeper, and in

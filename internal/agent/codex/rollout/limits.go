@@ -1,11 +1,14 @@
 package rollout
 
 import (
+	"context"
 	"encoding/json"
 	"strconv"
 	"time"
 
+	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/resume"
 	"resumed/internal/usage"
 )
 
@@ -64,4 +67,47 @@ const maxMinutes = 1e7
 // administrator, not by waiting.
 func (l RateLimits) mustBuy(reader limit.Reader) bool {
 	return l.Spent || reader.Refusal(limit.Refusal{Code: l.Reached}).Class == limit.Billing
+}
+
+// aWeek is what a window lasts at least that is called weekly.
+const aWeek = 6 * 24 * time.Hour
+
+// Usage returns what the provider last said of the week to the session of a rollout: which of the two windows that
+// is differs from plan to plan.
+func Usage(ctx context.Context, path string) (found resume.Usage, known bool, err error) {
+	err = readLimits(ctx, path, maxSince, func(r usage.Reading) bool {
+		if known = r.Length >= aWeek; known {
+			found = resume.Usage{At: r.At, WeekUsed: r.Used, WeekResetsAt: r.ResetsAt}
+		}
+		return !known
+	})
+	return found, known, err
+}
+
+// maxHistory bounds how many lines are looked at for the pace at which the allowances
+// are used: Codex tells them with each answer.
+const maxHistory = 2000
+
+// Readings returns what the provider said of the windows in the last of a rollout.
+func Readings(ctx context.Context, path string) (all []usage.Reading, err error) {
+	err = readLimits(ctx, path, maxHistory, func(r usage.Reading) bool {
+		all = append(all, r)
+		return true
+	})
+	return all, err
+}
+
+// readLimits passes on what was said of the windows within the last lines of a rollout, the
+// newest first, until there is enough.
+func readLimits(ctx context.Context, path string, lines int, more func(usage.Reading) bool) error {
+	last := all(path)
+	last.lines = lines
+	return last.visit(ctx, func(r record, line agent.Line) bool {
+		for _, reading := range r.Payload.Limits.readings(r.at(line.ModTime)) {
+			if !more(reading) {
+				return false
+			}
+		}
+		return true
+	}, tokenCount)
 }

@@ -18,9 +18,6 @@ func (rd *Reader) Read(line agent.Line) (o resume.Observation, ok bool) {
 	if h.delegated() {
 		return o, false
 	}
-	if r.Type == "turn_context" {
-		rd.begins(r.Payload.Turn, line)
-	}
 	if o.Event, ok = rd.event(h, r, line); !ok {
 		return o, false
 	}
@@ -37,11 +34,11 @@ func (rd *Reader) event(h Head, r record, line agent.Line) (resume.Event, bool) 
 	}
 	reader := rd.LimitsAt(at)
 	if f, ok := r.failed(); ok {
-		limits := func() RateLimits { l, _ := limitsBefore(line); return l }
+		limits := func() RateLimits { return limitsBefore(line) }
 		return resume.Limited{At: at, Verdict: f.Verdict(reader, limits), Text: agent.Clip(f.Message)}, true
 	}
 	switch {
-	case r.moved(), r.event() == "task_complete" && r.Payload.Answer != "":
+	case r.moved(), r.kind() == "task_complete" && r.Payload.Answer != "":
 		return resume.Progressed{At: at}, true
 	case r.prompts():
 		return resume.Prompted{At: at}, true
@@ -61,9 +58,9 @@ func (rd *Reader) event(h Head, r record, line agent.Line) (resume.Event, bool) 
 func silentLimit(r record, line agent.Line, reader limit.Reader) (resume.Event, bool) {
 	var limits RateLimits
 	switch {
-	case r.event() == "task_complete":
-		limits, _ = limitsBefore(line)
-	case r.event() == "token_count" && followsTurnContext(line):
+	case r.kind() == "task_complete":
+		limits = limitsBefore(line)
+	case r.kind() == tokenCount && followsTurnContext(line):
 		limits = r.Payload.Limits
 	}
 	reset, ok := limits.exhausted()

@@ -44,12 +44,19 @@ type Failure struct {
 
 func parse(line []byte) (record, bool) { return agent.Parse[record](line) }
 
-// event returns the kind of an event, or nothing where the record is none.
-func (r record) event() string {
-	if r.Type != "event_msg" {
-		return ""
+// The kinds that are looked for.
+const (
+	turnContext = "turn_context"
+	tokenCount  = "token_count"
+	taskStarted = "task_started"
+)
+
+// kind returns the kind of an event, or the type of another record.
+func (r record) kind() string {
+	if r.Type == "event_msg" {
+		return r.Payload.Type
 	}
-	return r.Payload.Type
+	return r.Type
 }
 
 // moved reports whether the model answered or called a tool. What tools return
@@ -64,18 +71,18 @@ func (r record) moved() bool {
 // prompts reports whether the session was given a prompt. The messages of the
 // user's role hold the environment and instructions too, so events tell.
 func (r record) prompts() bool {
-	return r.event() == "user_message" || r.event() == "item_completed" && r.Payload.Item.Type == "UserMessage"
+	return r.kind() == "user_message" || r.kind() == "item_completed" && r.Payload.Item.Type == "UserMessage"
 }
 
 // interrupts reports whether a person broke the turn off. A turn that was
 // replaced goes on as another, and a review ends into the session that it is of.
 func (r record) interrupts() bool {
-	return r.event() == "turn_aborted" && r.Payload.Reason != "replaced" && r.Payload.Reason != "review_ended"
+	return r.kind() == "turn_aborted" && r.Payload.Reason != "replaced" && r.Payload.Reason != "review_ended"
 }
 
 // failed returns the error that ended a turn.
 func (r record) failed() (Failure, bool) {
-	switch r.event() {
+	switch r.kind() {
 	case "task_complete":
 		return r.Payload.failure()
 	case "error":

@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"bytes"
-	"cmp"
 
 	"resumed/internal/agent"
 )
@@ -18,7 +17,7 @@ func Sift(line []byte) agent.Weight {
 		return siftEvent(line, kindOf(payload))
 	case "response_item":
 		return siftItem(line, payload)
-	case "session_meta", "world_state", "token_usage_record", "compacted":
+	case "session_meta", turnContext, "world_state", "token_usage_record", "compacted":
 		return agent.Nothing
 	default:
 		return agent.Matters
@@ -46,7 +45,7 @@ func siftEvent(line, kind []byte) agent.Weight {
 		if bytes.Contains(line, userMessage) {
 			return agent.Matters
 		}
-	case "token_count":
+	case tokenCount:
 		if mayBeExhausted(line) {
 			return agent.Matters
 		}
@@ -91,15 +90,17 @@ func kindOf(payload []byte) []byte {
 	return kind
 }
 
-// mayBe reports whether a line is of these kinds, an empty one being any, by its
-// bytes. One whose kinds cannot be told may be where it names them at all.
-func mayBe(line []byte, outer, inner string) bool {
-	gotOuter, payload := opening(line)
-	kind := kindOf(payload)
-	if len(gotOuter) > 0 && (inner == "" || len(kind) > 0) {
-		return string(gotOuter) == outer && (inner == "" || string(kind) == inner)
+// mayBe reports whether a line is of a kind, by its bytes. One whose kind cannot be told
+// may be if it names that at all.
+func mayBe(line []byte, kind string) bool {
+	outer, payload := opening(line)
+	if string(outer) == "event_msg" {
+		outer = kindOf(payload)
 	}
-	return bytes.Contains(line, []byte(`"`+cmp.Or(inner, outer)+`"`))
+	if len(outer) > 0 {
+		return string(outer) == kind
+	}
+	return bytes.Contains(line, []byte(`"`+kind+`"`))
 }
 
 // mayBeExhausted reports whether a window of the line is used up: whether its

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -43,17 +44,4 @@ func (t Turn) Policy() string {
 func (p Profile) Own() bool { return p.ID != "" && !strings.HasPrefix(p.ID, ":") }
 
 // Name is what kind of sandbox it is.
-func (s Sandbox) Name() string {
-	if s.Type != "" {
-		return s.Type
-	}
-	return s.Mode
-}
-
-// workDir is the directory of the last turn that begins at an offset, as far as
-// the rollout was looked through.
-type workDir struct {
-	cwd   string
-	from  int64 // where it is named; -1 for the directory that the session began in
-	until int64 // no line before it names another
-}
+func (s Sandbox) Name() string { return cmp.Or(s.Type, s.Mode) }

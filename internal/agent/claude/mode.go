@@ -5,11 +5,13 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/claude/startup"
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/leash"
+	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
@@ -155,3 +157,39 @@ func refusesBypass(env []string, o *resume.Origin) bool {
 
 // inSandbox is the variable by which root says that there is nothing to lose.
 const inSandbox = "IS_SANDBOX"
+
+// budgetFlag bounds what a run without a terminal spends. The request during which the sum
+// is reached still ends.
+const budgetFlag = "--max-budget-usd"
+
+// bounded returns the arguments that bound what a run spends. A session that was started
+// with a smaller bound of its own has that.
+func bounded(carried []string, most float64) []string {
+	if most <= 0 {
+		return nil
+	}
+	own, err := strconv.ParseFloat(startup.Flags.Parse(carried).Value(budgetFlag), 64)
+	if err == nil && own <= most {
+		return nil
+	}
+	return []string{budgetFlag, strconv.FormatFloat(most, 'f', 2, 64)}
+}
+
+// fallbackFlag names what Claude Code goes on with where its model is overloaded. It
+// tries its own model first, as often as ever; a limit is met by either of them.
+const fallbackFlag = "--fallback-model"
+
+// models says what a resume of the session may go on with. Only an overload lets it have
+// another model: after a limit that would go round it. A session that was started with
+// the flag has its own, whatever stopped it.
+func (a *Agent) models(had transcript.Settings, s resume.Session, carried []string) (models resume.Models, left []leash.Omission) {
+	switch {
+	case a.fallback == "" || s.Limit.Class != limit.Overloaded || startup.Flags.Parse(carried).Has(fallbackFlag):
+	case !modelName.MatchString(had.Model):
+		left = []leash.Omission{{What: "fallback_model", Why: "the transcript does not record which model the session uses, so that it could not go back to it"}}
+	case a.fallback == had.Model:
+	default:
+		models = resume.Models{Own: had.Model, Fallback: a.fallback}
+	}
+	return models, left
+}

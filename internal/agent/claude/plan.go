@@ -1,8 +1,10 @@
 package claude
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/claude/startup"
@@ -24,10 +26,8 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if _, plan, stands, err := agent.StillStopped(ctx, a, s); !stands {
 		return plan, err
 	}
-	cwd, ok := transcript.FirstCwd(s.Transcript)
-	if !ok {
-		cwd = s.Cwd
-	}
+	cwd, _ := transcript.FirstCwd(agent.Line{Path: s.Transcript})
+	cwd = cmp.Or(cwd, s.Cwd)
 	if err := agent.CheckDir(cwd); err != nil {
 		return agent.Parked("%v", err), nil
 	}
@@ -91,4 +91,23 @@ func (a *Agent) program(s resume.Session) (program.Found, error) {
 		s.Program = resume.Program{}
 	}
 	return a.Find(s)
+}
+
+var _ agent.Starter = (*Agent)(nil)
+
+// Start returns the command that begins the session of a task, under the task's id.
+func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
+	plan := a.Open(task, agent.Opening{
+		Args: []string{"-p", "--session-id", task.Key.ID}, Mode: "--permission-mode",
+		Say: func(args []string, prompt string) []string {
+			if len(strings.Fields(prompt)) == 1 {
+				prompt += " " // a single word may be the name of a command, such as update
+			}
+			return leash.WithPrompt(args, prompt)
+		},
+	})
+	if plan.Run != nil {
+		plan.Run.Unset = a.unset("")
+	}
+	return plan, nil
 }

@@ -3,8 +3,11 @@
 package codex
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"path/filepath"
+	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/codex/hooks"
@@ -75,3 +78,44 @@ func (a *Agent) Readings(ctx context.Context, s resume.Session) ([]usage.Reading
 }
 
 func isProgram(path string) bool { return filepath.Base(path) == "codex" }
+
+// login returns who is signed in for a process with these variables; empty: nobody,
+// nobody can tell, or it is not asked in their name. Tokens are renewed all the
+// time, the account stays.
+func login(variable func(name string) string) string {
+	home := cmp.Or(variable(homeVariable), filepath.Join(variable("HOME"), ".codex"))
+	for range 3 { // it may be written just now
+		text, err := agent.ReadSettings(filepath.Join(home, "auth.json"))
+		if err != nil || variable(execKey) != "" {
+			return ""
+		}
+		var auth struct {
+			Key    string `json:"OPENAI_API_KEY"`
+			Tokens struct {
+				Account string `json:"account_id"`
+			} `json:"tokens"`
+		}
+		if json.Unmarshal(text, &auth) == nil {
+			return cmp.Or(auth.Tokens.Account, auth.Key)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return ""
+}
+
+// Denied returns what a run was refused at last. A run without a terminal never
+// asks: what would leave its sandbox is refused by Codex, or fails in it.
+func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (agent.Denial, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return agent.Denial{}, false, err
+	}
+	had, _, err := rollout.LastTurn(ctx, s.Transcript)
+	if err != nil {
+		return agent.Denial{}, false, err
+	}
+	confined := had.Sandbox.Name() != fullAccess
+	d, denied, _, err := agent.LastDenial(ctx, s.Transcript, run.Since, func(line agent.Line) agent.ToolUse {
+		return rollout.Trace(line, confined)
+	})
+	return d, denied, err
+}

@@ -3,10 +3,6 @@ package transcript
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -29,7 +25,8 @@ func (rd *Reader) Read(line agent.Line) (o resume.Observation, ok bool) {
 	if o.Key.ID, ok = sessionID(r, line.Path); !ok {
 		return o, false
 	}
-	o.Cwd, o.Kind = rd.cwd(r, line), KindBy(r.Entrypoint)
+	cwd, _ := FirstCwd(line)
+	o.Cwd, o.Kind = cmp.Or(cwd, r.Cwd), KindBy(r.Entrypoint)
 	return o, true
 }
 
@@ -76,56 +73,27 @@ func sessionID(r record, path string) (string, bool) {
 	return name, IsID(name)
 }
 
-// cwd returns the directory that the session began in: it is the one to
-// continue in, whatever directory later records name.
-func (rd *Reader) cwd(r record, line agent.Line) string {
-	if cwd, ok := rd.cwds.Get(line.Path); ok {
-		return cwd
-	}
-	if begin, held := line.Beginning(); held || line.Offset == 0 {
-		if cwd, ok := cwdIn(begin); ok || r.Cwd != "" {
-			return cmp.Or(cwd, r.Cwd)
-		}
-	}
-	cwd, ok := firstCwdIn(line.File, line.Path)
-	if !ok {
-		return r.Cwd
-	}
-	rd.cwds.Put(line.Path, cwd)
-	return cwd
-}
-
 // maxHead is how far into a file its first record with a directory is looked for.
 const maxHead = 4 << 20
 
-// FirstCwd returns the first directory that a transcript names.
-func FirstCwd(path string) (string, bool) { return firstCwdIn(nil, path) }
-
-// firstCwdIn is FirstCwd of a file that may be open already.
-func firstCwdIn(f *os.File, path string) (string, bool) {
-	if f == nil {
-		opened, err := agent.Open(path)
-		if err != nil {
-			return "", false
-		}
-		defer opened.Close()
-		f = opened
-	}
-
-	// Most transcripts name it within a few kilobytes.
-	head, done := agent.Borrow()
-	defer done()
-	for size := 8 << 10; size <= maxHead; size *= 8 {
-		head = slices.Grow(head[:0], size)[:size]
-		n, err := f.ReadAt(head, 0)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return "", false
-		}
-		if cwd, ok := cwdIn(head[:n]); ok {
+// FirstCwd returns the first directory that the transcript of a line names: the session began
+// there, and is to be continued there, whatever directory later records name.
+func FirstCwd(line agent.Line) (string, bool) {
+	if begin, held := line.Beginning(); held {
+		if cwd, ok := cwdIn(begin); ok {
 			return cwd, true
 		}
-		if n < size {
-			return "", false
+	}
+	head, done := agent.Borrow()
+	defer done()
+	for size := 8 << 10; size <= maxHead; size *= 8 { // most name it within a few kilobytes
+		head = slices.Grow(head[:0], size)[:size]
+		begin := line.Opening(head)
+		if cwd, ok := cwdIn(begin); ok {
+			return cwd, true
+		}
+		if len(begin) < size/2 {
+			break // that was all
 		}
 	}
 	return "", false
@@ -139,10 +107,7 @@ func cwdIn(head []byte) (string, bool) {
 		if !bytes.Contains(line, []byte(`"cwd"`)) {
 			continue
 		}
-		var r struct {
-			Cwd string `json:"cwd"`
-		}
-		if json.Unmarshal(line, &r) == nil && r.Cwd != "" {
+		if r, ok := parse(line); ok && r.Cwd != "" {
 			return r.Cwd, true
 		}
 	}

@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,35 +14,44 @@ import (
 
 // record is what is read of one line of a transcript.
 type record struct {
-	Type        string    `json:"type"`
-	Subtype     string    `json:"subtype"`
-	Notice      string    `json:"content"` // of a record of type system
-	SessionID   string    `json:"sessionId"`
-	Cwd         string    `json:"cwd"`
-	Entrypoint  string    `json:"entrypoint"`
-	Timestamp   string    `json:"timestamp"`
-	IsSidechain bool      `json:"isSidechain"`
-	Message     Message   `json:"message"`
-	Permission  string    `json:"permissionMode"`
-	Model       string    `json:"requestedModel"`
-	Left        string    `json:"originalModel"` // of a record that tells of another model: the one before it,
-	Took        string    `json:"fallbackModel"` // and the one after it
-	Effort      string    `json:"effort"`
-	Aborted     bool      `json:"isAbortedMidStream"`
-	IsMeta      bool      `json:"isMeta"`
-	QueueOnly   bool      `json:"queueTranscriptOnly"`
-	Summary     bool      `json:"isCompactSummary"`
-	Note        string    `json:"usageLimitNote"` // of what Claude Code tells the model about the limit
-	Origin      origin    `json:"origin"`
-	IsAPIError  bool      `json:"isApiErrorMessage"`
-	Error       string    `json:"error"`
-	APIError    string    `json:"apiError"`
-	Status      int       `json:"apiErrorStatus"`
-	ErrorType   string    `json:"apiErrorType"`
-	Hopeless    bool      `json:"resendCannotCure"`
-	Quota       Quota     `json:"quotaLimits"`
-	Params      errParams `json:"apiErrorParams"`
-	Denial      string    `json:"toolDenialKind"` // of a tool's result, since 2.1.2xx
+	Type        string  `json:"type"`
+	Subtype     string  `json:"subtype"`
+	Notice      string  `json:"content"` // of a record of type system
+	SessionID   string  `json:"sessionId"`
+	Cwd         string  `json:"cwd"`
+	Entrypoint  string  `json:"entrypoint"`
+	Timestamp   string  `json:"timestamp"`
+	IsSidechain bool    `json:"isSidechain"`
+	Message     Message `json:"message"`
+	Permission  string  `json:"permissionMode"`
+	Model       string  `json:"requestedModel"`
+	Left        string  `json:"originalModel"` // of a record that tells of another model: the one before it,
+	Took        string  `json:"fallbackModel"` // and the one after it
+	Effort      string  `json:"effort"`
+	Aborted     bool    `json:"isAbortedMidStream"`
+	IsMeta      bool    `json:"isMeta"`
+	QueueOnly   bool    `json:"queueTranscriptOnly"`
+	Summary     bool    `json:"isCompactSummary"`
+	Note        string  `json:"usageLimitNote"` // of what Claude Code tells the model about the limit
+	IsAPIError  bool    `json:"isApiErrorMessage"`
+	Error       string  `json:"error"`
+	APIError    string  `json:"apiError"`
+	Status      int     `json:"apiErrorStatus"`
+	ErrorType   string  `json:"apiErrorType"`
+	Hopeless    bool    `json:"resendCannotCure"`
+	Quota       Quota   `json:"quotaLimits"`
+	Denial      string  `json:"toolDenialKind"` // of a tool's result, since 2.1.2xx
+
+	Origin struct { // of a prompt
+		Kind string `json:"kind"`
+	} `json:"origin"`
+	Params struct {
+		RateLimit Quota `json:"rate_limit_info"`
+	} `json:"apiErrorParams"`
+
+	CostUSD      float64 `json:"totalCostUSD"`     // of a record of what the session has cost
+	APIDuration  int64   `json:"totalAPIDuration"` // milliseconds
+	ToolDuration int64   `json:"totalToolDuration"`
 }
 
 // Message is what was said. It is the same in a transcript and in what a run
@@ -50,15 +60,6 @@ type Message struct {
 	Model      string          `json:"model"`
 	StopReason string          `json:"stop_reason"`
 	Content    json.RawMessage `json:"content"` // a string or blocks
-}
-
-// origin says who a prompt is from.
-type origin struct {
-	Kind string `json:"kind"`
-}
-
-type errParams struct {
-	RateLimit Quota `json:"rate_limit_info"`
 }
 
 // Quota is the account's limit as the provider stated it.
@@ -135,12 +136,7 @@ func (r record) prompts() bool {
 		return false
 	}
 	text := strings.TrimSpace(textOf(blocks))
-	for _, prefix := range localPrefixes {
-		if strings.HasPrefix(text, prefix) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(localPrefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }
 
 // blocks returns the content; a plain string is one block of text.
@@ -158,13 +154,12 @@ func (m Message) blocks() []block {
 func (m Message) Text() string { return textOf(m.blocks()) }
 
 func textOf(blocks []block) string {
-	var parts []string
-	for _, b := range blocks {
-		if b.Type == "text" {
-			parts = append(parts, b.Text)
+	return agent.JoinedTexts(blocks, func(b block) string {
+		if b.Type != "text" {
+			return ""
 		}
-	}
-	return strings.Join(parts, "\n")
+		return b.Text
+	})
 }
 
 // at returns the record's own time, which every version writes.

@@ -7,18 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
-// Reader says what lines of transcripts mean. It remembers some of what it has read. It
-// needs LimitsAt, and nothing else.
+// Reader says what lines of transcripts mean.
 type Reader struct {
 	// LimitsAt returns what understands a refusal that was told at that time.
 	LimitsAt func(time.Time) limit.Reader
-
-	cwds agent.Cache[string] // where sessions began; transcripts are only appended to
 }
 
 // Match accepts PROJECT/SESSION.jsonl. Subagents write deeper, and in

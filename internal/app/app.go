@@ -353,16 +353,14 @@ func (d *daemon) view(s resume.Session) view.Session {
 // tell reports to people what happened to a session. A dry run reports nothing.
 func (d *daemon) tell(event notify.Event, s resume.Session) {
 	if !d.opts.DryRun {
-		shown := d.view(s)
-		d.notifier.Tell(event, shown, shown.Name)
+		d.notifier.Tell(event, d.view(s))
 	}
 }
 
 // amend says what is newly known of a session in a notice that was not sent yet.
 func (d *daemon) amend(event notify.Event, s resume.Session) {
 	if !d.opts.DryRun {
-		shown := d.view(s)
-		d.notifier.Amend(event, shown, shown.Name)
+		d.notifier.Amend(event, d.view(s))
 	}
 }
 

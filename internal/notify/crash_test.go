@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -70,7 +69,7 @@ func killAfter(t *testing.T, steps int) bool {
 	}
 	tell := func(n *Notifier) {
 		for i := range sessions {
-			n.Tell(GaveUp, session("x", i), "")
+			n.Tell(GaveUp, session("x", i))
 			time.Sleep(time.Second)
 		}
 	}
@@ -144,13 +143,13 @@ func TestNoticeOfAnEarlierProcessTakesNoMoreSessions(t *testing.T) {
 		ch := &fakeChannel{name: "a"}
 		cfg := Config{Channels: []Channel{ch}, GroupWait: time.Hour}
 		n, stop := start(t, Options{Store: store, Config: cfg})
-		n.Tell(GaveUp, session("x", 1), "")
+		n.Tell(GaveUp, session("x", 1))
 		settle()
 		stop()
 
 		n, stop = start(t, Options{Store: store, Config: cfg})
-		n.Tell(GaveUp, session("x", 1), "") // told again to be sure
-		n.Tell(GaveUp, session("x", 2), "")
+		n.Tell(GaveUp, session("x", 1)) // told again to be sure
+		n.Tell(GaveUp, session("x", 2))
 		settle()
 		require.Len(t, ch.notices(), 1, "nobody waits for what cannot come any more")
 		require.Len(t, ch.notices()[0].Sessions, 1)
@@ -159,44 +158,4 @@ func TestNoticeOfAnEarlierProcessTakesNoMoreSessions(t *testing.T) {
 		require.Len(t, ch.notices(), 2)
 		require.Len(t, ch.notices()[1].Sessions, 1)
 	})
-}
-
-// olderLedger is what a resumed of before wrote: what was being gathered was kept
-// beside the marks, and came into the outbox when it was complete.
-const olderLedger = `{"version":1,"groups":[{"id":"ntc_OLD","event":"gave_up","account":"mybot:default","cause":"rate_limit",
-"at":"2026-11-15T14:05:28.561437648Z","due":"2026-11-15T15:05:28.561437648Z","members":[{"view":{"id":"s-2","agent":"mybot",
-"account":"mybot:default","cwd":"/home/u/bot","state":"gave_up","paused":false,"class":"rate_limit","reason":"gave up after 1 resume without progress",
-"limited_at":"2026-11-15T14:05:28.549Z","reset_at":null,"next_at":null,"attempt":1,"max_retries":1,"windows":0,"owner":null,
-"attempts":[{"n":1,"started_at":"2026-11-15T14:05:28.555Z","delay_seconds":0.001,"outcome":"failed"}]},"short":"s-2"}],"total":1}],
-"marks":{"mybot/s-2 gave_up":{"edge":"1794751528549.1.1794751528555","at":1794751528}}}`
-
-func TestWhatAnOlderVersionWasGatheringIsDeliveredOnce(t *testing.T) {
-	for name, inOutbox := range map[string]bool{"it died before the notice was in the outbox": false, "and after": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := newMemStore()
-				store.values[marksKey] = []byte(olderLedger)
-				old, err := decodeMarks([]byte(olderLedger), quiet())
-				require.NoError(t, err)
-				require.Len(t, old.groups, 1)
-				if inOutbox {
-					payload, err := json.Marshal(compose(old.groups[0], "box", time.UTC, nil))
-					require.NoError(t, err)
-					store.rows["ntc_OLD a"] = Delivery{ID: "ntc_OLD", Channel: "a", Payload: payload, At: old.groups[0].At}
-				}
-				ch := &fakeChannel{name: "a"}
-				for range 2 { // and once more, for the second start finds nothing
-					n, stop := start(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
-					n.Tell(GaveUp, old.groups[0].Members[0].View, "s-2")
-					settle()
-					stop()
-				}
-				require.Len(t, ch.notices(), 1)
-				require.Equal(t, "ntc_OLD", ch.notices()[0].ID)
-				require.Equal(t, "s-2", ch.notices()[0].Sessions[0].ID)
-				require.Empty(t, store.Pending())
-				require.NotContains(t, string(store.values[marksKey]), "groups")
-			})
-		})
-	}
 }

@@ -14,27 +14,22 @@ import (
 // Digested is one session of a digest.
 type Digested struct {
 	View   view.Session
-	Short  string // what a person types for it
-	GoOn   string // the command by which a person goes on in it; empty: not known
+	GoOn   string // the command by which a person continues it; empty: not known
 	Needed bool   // it needs a person; else it was continued
 }
 
-// TellDigest says what happened while nobody looked: what was continued, and what
-// needs a person. Of nothing nothing is told.
+// TellDigest reports what was continued, and what needs a person. Without sessions there is no
+// notice.
 func (n *Notifier) TellDigest(sessions []Digested) {
 	if len(sessions) == 0 {
 		return
 	}
-	n.mu.Lock()
-	if len(n.config.wanting(Digest)) > 0 {
-		g := n.gathering.open(n.now(), 0, Digest, resume.AccountKey{}, n.now().String())
+	n.tellAs(Digest, resume.AccountKey{}, "digest of "+n.now().String(), func(g *group) {
 		for _, s := range sessions {
-			g.take(member{View: trimView(s.View), Short: s.Short}, false)
+			g.append(trimView(s.View))
 		}
-		g.Detail = digestText(sessions)
-	}
-	n.mu.Unlock()
-	n.wake()
+		g.detail = digestText(sessions)
+	})
 }
 
 // digestText is the title and the text of a digest: what needs a person comes
@@ -42,7 +37,7 @@ func (n *Notifier) TellDigest(sessions []Digested) {
 func digestText(sessions []Digested) string {
 	var needed, continued []string
 	for _, s := range sessions {
-		line := fmt.Sprintf("- %s (%s)", project(s.View), sanitize.Short(s.Short, longestName))
+		line := listLine(s.View)
 		if s.Needed {
 			line += ": " + sanitize.Short(humanize.Reason(s.View.Reason, func(t time.Time) string { return humanize.LastingClock(t, time.Now()) }), 80)
 		}
@@ -55,8 +50,14 @@ func digestText(sessions []Digested) string {
 			continued = append(continued, line)
 		}
 	}
-	var text strings.Builder
-	text.WriteString("resumed: " + digestTitle(len(continued), len(needed)))
+	var title []string
+	if n := len(continued); n > 0 {
+		title = append(title, humanize.Count(n, "session")+" continued")
+	}
+	if n := len(needed); n > 0 {
+		title = append(title, fmt.Sprintf("%d %s you", n, humanize.Verb(n, "needs", "need")))
+	}
+	text := []string{"resumed: " + strings.Join(title, ", ")}
 	left := maxTextSessions
 	for _, part := range []struct {
 		title string
@@ -67,24 +68,10 @@ func digestText(sessions []Digested) string {
 		}
 		shown := part.lines[:min(len(part.lines), left)]
 		left -= len(shown)
-		text.WriteString("\n" + part.title + "\n" + strings.Join(shown, "\n"))
+		text = append(text, part.title, strings.Join(shown, "\n"))
 		if more := len(part.lines) - len(shown); more > 0 {
-			fmt.Fprintf(&text, "\nand %d more: resumed status", more)
+			text = append(text, fmt.Sprintf(andMore, more))
 		}
 	}
-	return text.String()
-}
-
-func digestTitle(continued, needed int) string {
-	var parts []string
-	if continued > 0 {
-		parts = append(parts, humanize.Count(continued, "session")+" continued")
-	}
-	switch {
-	case needed == 1:
-		parts = append(parts, "1 needs you")
-	case needed > 1:
-		parts = append(parts, fmt.Sprintf("%d need you", needed))
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(text, "\n")
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -14,65 +13,60 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// gathering is what was told and is not complete yet, and a mark for each edge
-// that was told. An edge is a change of a session that people are told of.
+// gathering holds the notices that are not complete yet, and a mark for each edge that was
+// reported. An edge is a change of a session that people are told of.
 //
 // Its methods do no I/O; the notifier's mutex guards it.
 type gathering struct {
 	groups []*group
 	marks  map[string]mark
-	dirty  bool // the marks differ from what is durable
+	dirty  bool // the marks have changed since they were stored
 }
 
-// group is a notice that is being gathered.
+// group is a notice that is being gathered. Its title, text and command are written when it is stored.
 type group struct {
-	ID       string    `json:"id"`
-	Event    Event     `json:"event"`
-	Account  string    `json:"account,omitempty"`
-	Provider string    `json:"provider,omitempty"` // where the account has several
-	Cause    string    `json:"cause,omitempty"`
-	At       time.Time `json:"at"`
-	Due      time.Time `json:"due"` // when it is complete
-	Members  []member  `json:"members,omitempty"`
-	Total    int       `json:"total"`            // sessions it is about; Members are the first MaxListed
-	Detail   string    `json:"detail,omitempty"` // of an event without sessions
+	Notice
+	cause  string
+	due    time.Time // when it is complete
+	detail string    // of an event without sessions
 
-	Allowance *Allowance `json:"allowance,omitempty"`
-
-	closed bool       // it takes no more
-	dirty  bool       // it differs from what is in the outbox
-	kept   []Delivery // what of it is in the outbox
+	closed bool       // no session joins it any more
+	dirty  bool       // it has changed since it was stored
+	stored []Delivery // as it is in the outbox
 }
 
-// member is one session of a group.
-type member struct {
-	View  view.Session `json:"view"`
-	Short string       `json:"short"` // what a person types for it
+// total returns how many sessions the notice is about.
+func (g *group) total() int { return len(g.Sessions) + g.Omitted }
+
+// index returns the place of a session in the notice; -1: it is not listed.
+func (g *group) index(key resume.Key) int {
+	return slices.IndexFunc(g.Sessions, func(v view.Session) bool { return v.Key() == key })
 }
 
-// mark remembers the last edge that was told of one session and event.
+// mark is the last edge that was reported of one session and event.
 type mark struct {
 	Edge string `json:"edge"`
-	At   int64  `json:"at"` // in seconds; the oldest marks are forgotten first
+	At   int64  `json:"at"` // in seconds
 
-	// group is where it was gathered.
+	// group is the id of the notice that reports it.
 	group string
 
-	// fresh is set for edges that this process has heard. A mark from before
-	// is a reason to pass over one equal edge: the one that is replayed, or
-	// told again to be sure, after a restart. A call is passed over however often
-	// it is told: the next one has another name.
+	// fresh is set for edges that this process has reported. A mark from before is a reason to
+	// pass over one equal edge: the one that is replayed, or reported again to be sure, after a
+	// restart.
 	fresh bool
 }
 
-// maxMarks bounds what is remembered. The oldest marks go first.
+// maxMarks bounds the marks; the oldest are dropped first.
 const maxMarks = 20_000
 
-// edgeOf names an edge so that its replay after a crash has the same name,
-// whatever time it is replayed at. What calls a person has a name of its own: it
-// is told again after a restart, when more may be known of the session.
+func markKey(event Event, v view.Session) string { return v.Key().String() + " " + string(event) }
+
+// edgeOf names an edge so that its replay after a crash has the same name, whenever it is
+// replayed. A step that needs a person has a name of its own: it is reported again after a
+// restart, when more may be known of the session.
 func edgeOf(event Event, v view.Session) string {
-	if isCall(event, v) {
+	if needsPerson(event) && v.Call != "" {
 		return v.Call
 	}
 	var limited, started int64
@@ -85,29 +79,28 @@ func edgeOf(event Event, v view.Session) string {
 	return fmt.Sprintf("%d.%d.%d", limited, v.Attempt, started)
 }
 
-// isCall reports whether an edge is a call of a person, which has a name that no
-// other has.
-func isCall(event Event, v view.Session) bool {
-	return v.Call != "" && (event == GaveUp || event == Parked)
-}
+func needsPerson(event Event) bool { return event == GaveUp || event == Parked }
 
-// hear takes in that something happened to a session, once. wanted says
-// whether any channel is to be told; what is not wanted is only marked, so
-// that it is no news after the configuration changed.
-func (all *gathering) hear(now time.Time, wait time.Duration, wanted bool, event Event, m member) {
-	key := m.View.Key().String() + " " + string(event)
-	edge := edgeOf(event, m.View)
+// add adds a session to the notice of an event, once for each edge. An edge that no channel wants
+// is only marked, so that it is not news after the configuration changed.
+func (all *gathering) add(now time.Time, wait time.Duration, wanted bool, event Event, v view.Session) {
+	key, edge := markKey(event, v), edgeOf(event, v)
 	old, known := all.marks[key]
-	if known && old.Edge == edge && (!old.fresh || isCall(event, m.View)) {
+	named := needsPerson(event) && v.Call != "" // no other step has this name, however often it is reported
+	if known && old.Edge == edge && (!old.fresh || named) {
 		old.fresh, old.At = true, now.Unix()
 		all.marks[key] = old
 		return
 	}
 	next := mark{Edge: edge, At: now.Unix(), fresh: true}
 	if wanted {
-		g := all.open(now, wait, event, m.View.AccountKey(), causeOf(m.View))
-		g.take(m, known && old.group == g.ID)
-		all.follow(g, m.View.Key(), 2*max(wait, lookTime))
+		g := all.open(now, wait, event, v.AccountKey(), v.Class.String())
+		if known && old.group == g.ID {
+			g.update(v)
+		} else {
+			g.append(v)
+		}
+		all.putBehindOlderNews(g, v.Key(), 2*max(wait, lookTime))
 		next.group = g.ID
 	}
 	all.marks[key] = next
@@ -115,114 +108,80 @@ func (all *gathering) hear(now time.Time, wait time.Duration, wanted bool, event
 	all.prune()
 }
 
-// follow keeps news of a session from overtaking older news of it, which are still being
-// gathered: on a desktop what comes last takes the place of the other. A group is held back
-// for longest at most, then the older one is told early.
-func (all *gathering) follow(g *group, key resume.Key, longest time.Duration) {
-	about := func(m member) bool { return m.View.Key() == key }
-	last := g.At.Add(longest)
-	behind := false
-	for _, older := range all.groups {
-		switch {
-		case older == g:
-			behind = true
+// putBehindOlderNews keeps news of a session from overtaking older news of it, which is still
+// being gathered: on a desktop the later notice replaces the other. A group is held back for
+// longest at most, then the older one is complete early.
+func (all *gathering) putBehindOlderNews(g *group, key resume.Key, longest time.Duration) {
+	last, at, move := g.At.Add(longest), slices.Index(all.groups, g), false
+	for i, older := range all.groups {
+		if i == at || older.closed || older.index(key) < 0 {
 			continue
-		case older.closed || !slices.ContainsFunc(older.Members, about):
-			continue
-		case older.Due.After(last):
-			older.Due = last
 		}
-		if older.Due.After(g.Due) {
-			g.Due = older.Due
+		if older.due.After(last) {
+			older.due = last
 		}
-		if behind { // what is due at once is told in the order of the groups
-			defer all.last(g)
+		if older.due.After(g.due) {
+			g.due = older.due
 		}
+		move = move || i > at // groups that are due together are sent in their order
+	}
+	if move {
+		all.groups = append(slices.Delete(all.groups, at, at+1), g)
 	}
 }
 
-// last puts a group behind all others.
-func (all *gathering) last(g *group) {
-	i := slices.Index(all.groups, g)
-	all.groups = append(slices.Delete(all.groups, i, i+1), g)
-}
-
-// amend takes in what is newly known of a session, where its notice is still
-// being gathered.
-func (all *gathering) amend(now time.Time, event Event, m member) {
-	in := all.marks[m.View.Key().String()+" "+string(event)].group
+// amend replaces a session in a notice that is still being gathered.
+func (all *gathering) amend(now time.Time, event Event, v view.Session) {
+	in := all.marks[markKey(event, v)].group
 	for _, g := range all.groups {
-		if g.ID == in && !g.closed && now.Before(g.Due) {
-			g.take(m, true)
+		if g.ID == in && !g.closed && now.Before(g.due) {
+			g.update(v)
 		}
 	}
 }
-
-// note takes in an event that is about no session.
-func (all *gathering) note(now time.Time, wait time.Duration, event Event, detail string) {
-	g := all.open(now, wait, event, resume.AccountKey{}, "")
-	g.Detail = detail // the last word counts
-	g.dirty = true
-}
-
-// causeOf says which sessions belong into one notice. A reason is worded for
-// its own session, so the class is what sessions have in common.
-func causeOf(v view.Session) string { return v.Class.String() }
 
 // open returns the group that gathers these, or a new one.
 func (all *gathering) open(now time.Time, wait time.Duration, event Event, account resume.AccountKey, cause string) *group {
 	for _, g := range all.groups {
-		if !g.closed && g.Event == event && g.account() == account && g.Cause == cause && now.Before(g.Due) {
+		if !g.closed && g.Event == event && g.account() == account && g.cause == cause && now.Before(g.due) {
+			g.dirty = true
 			return g
 		}
 	}
-	g := &group{
-		ID:       "ntc_" + rand.Text(),
-		Event:    event,
-		Account:  account.Name,
-		Provider: account.Provider,
-		Cause:    cause,
-		At:       now.UTC().Round(0),
-		Due:      now.UTC().Round(0).Add(wait),
-	}
+	g := newGroup(event, now)
+	g.Account, g.Provider, g.cause, g.due = account.Name, account.Provider, cause, g.At.Add(wait)
 	all.groups = append(all.groups, g)
 	return g
+}
+
+func newGroup(event Event, now time.Time) *group {
+	return &group{Notice: Notice{ID: "ntc_" + rand.Text(), Event: event, At: now.UTC().Round(0)}, dirty: true}
 }
 
 func (g *group) account() resume.AccountKey {
 	return resume.AccountKey{Name: g.Account, Provider: g.Provider}
 }
 
-// take adds a session, or what is newly known of one that is already in.
-func (g *group) take(m member, again bool) {
-	g.dirty = true
-	if again {
-		for i := range g.Members {
-			if g.Members[i].View.Key() == m.View.Key() {
-				g.Members[i] = m
-			}
-		}
-		return
-	}
-	g.Total++
-	if len(g.Members) < MaxListed {
-		g.Members = append(g.Members, m)
+func (g *group) append(v view.Session) {
+	if len(g.Sessions) < MaxListed {
+		g.Sessions = append(g.Sessions, v)
+	} else {
+		g.Omitted++
 	}
 }
 
-// copy returns a group that may be read while this one changes.
-func (g *group) copy() *group {
-	dup := *g
-	dup.Members = slices.Clone(g.Members)
-	return &dup
+func (g *group) update(v view.Session) {
+	if i := g.index(v.Key()); i >= 0 {
+		g.Sessions[i], g.dirty = v, true
+	}
 }
 
-// complete closes the groups whose time has come and returns all closed ones.
-// A clock that was set back does not keep a group open for the difference.
+// complete closes the groups that are due and returns all closed ones. A clock that was set back
+// does not keep a group open for the difference.
 func (all *gathering) complete(now time.Time) []*group {
 	var closed []*group
 	for _, g := range all.groups {
-		g.closed = g.closed || !now.Before(g.Due) || now.Before(g.At.Add(-time.Minute))
+		g.closed = g.closed || !now.Before(g.due) || now.Before(g.At.Add(-time.Minute))
 		if g.closed {
 			closed = append(closed, g)
 		}
@@ -230,12 +189,13 @@ func (all *gathering) complete(now time.Time) []*group {
 	return closed
 }
 
-// due returns when the next group is complete, and whether there is one.
-func (all *gathering) due() (time.Time, bool) {
-	if len(all.groups) == 0 {
-		return time.Time{}, false
+// untilDue returns how long no group is complete, longestSleep at most.
+func (all *gathering) untilDue(now time.Time) time.Duration {
+	wait := longestSleep
+	for _, g := range all.groups {
+		wait = min(wait, max(g.due.Sub(now), 0))
 	}
-	return slices.MinFunc(all.groups, func(a, b *group) int { return a.Due.Compare(b.Due) }).Due, true
+	return wait
 }
 
 func (all *gathering) prune() {
@@ -245,51 +205,29 @@ func (all *gathering) prune() {
 	keys := slices.SortedFunc(maps.Keys(all.marks), func(a, b string) int {
 		return cmp.Or(cmp.Compare(all.marks[a].At, all.marks[b].At), cmp.Compare(a, b))
 	})
-	for _, k := range keys[:maxMarks/10] { // many at once: sorting is dear
+	for _, k := range keys[:maxMarks/10] { // many at once: sorting is slow
 		delete(all.marks, k)
 	}
 }
 
-// marksKey is where the marks are kept; marksVersion is their form. The name is
-// from a time when what was being gathered was kept there too.
+// marksKey is where the marks are stored, and marksVersion their form.
 const (
 	marksKey     = "notify/ledger"
 	marksVersion = 1
 )
 
 type storedMarks struct {
-	Version int               `json:"version"`
-	Groups  []json.RawMessage `json:"groups,omitempty"` // read, not written any more
-	Marks   map[string]mark   `json:"marks"`
+	Version int             `json:"version"`
+	Marks   map[string]mark `json:"marks"`
 }
 
-func encodeMarks(marks map[string]mark) ([]byte, error) {
-	return json.Marshal(storedMarks{Version: marksVersion, Marks: marks})
-}
-
-// decodeMarks reads what an earlier process was told, and what one of an earlier
-// version was gathering. Those groups are closed: they may be in the outbox as
-// they are. One that cannot be read is one lost notice, not a reason to lose
-// others.
-func decodeMarks(data []byte, log *slog.Logger) (*gathering, error) {
-	var s storedMarks
+func decodeMarks(data []byte) (map[string]mark, error) {
+	s := storedMarks{Marks: make(map[string]mark)}
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, fmt.Errorf("read what was told: %w", err)
 	}
 	if s.Version != marksVersion {
 		return nil, fmt.Errorf("read what was told: version %d is not known", s.Version)
 	}
-	all := &gathering{marks: s.Marks, dirty: len(s.Groups) > 0}
-	if all.marks == nil {
-		all.marks = make(map[string]mark)
-	}
-	for _, raw := range s.Groups {
-		g := &group{closed: true, dirty: true}
-		if err := json.Unmarshal(raw, g); err != nil {
-			log.Error("gathered notice is unreadable and lost", "err", err)
-			continue
-		}
-		all.groups = append(all.groups, g)
-	}
-	return all, nil
+	return s.Marks, nil
 }

@@ -189,10 +189,9 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // sample is a notice as the notifier composes it.
 func sample(event Event, n int) Notice {
-	g := &group{ID: "ntc_SAMPLE", Event: event, At: time.Date(2026, 3, 1, 2, 20, 0, 0, time.UTC), Account: "claude-code:default", Total: n}
+	g := &group{Notice: Notice{ID: "ntc_SAMPLE", Event: event, At: time.Date(2026, 3, 1, 2, 20, 0, 0, time.UTC), Account: "claude-code:default"}}
 	for i := range n {
-		v := session(g.Account, i)
-		g.Members = append(g.Members, member{View: v, Short: v.ID[:4]})
+		g.append(session(g.Account, i))
 	}
 	return compose(g, "box", time.UTC, known)
 }
@@ -210,6 +209,15 @@ func session(account string, i int) view.Session {
 		LimitedAt: at,
 		Attempts:  []resume.Attempt{{N: 1, StartedAt: at.Add(time.Minute), Delay: 30 * time.Second, Outcome: resume.LimitedOut}},
 	}, 5)
+}
+
+// pending returns how many deliveries have not ended.
+func pending(n *Notifier) int {
+	total := 0
+	for _, f := range n.Figures() {
+		total += f.Pending
+	}
+	return total
 }
 
 // running starts a notifier and returns it; it is stopped when the test ends.

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"resumed/internal/backoff"
+	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 )
 
 // Config is what of a Notifier may change while it runs.
 type Config struct {
 	Channels  []Channel
-	Events    []Event       // told to channels that name none of their own; nil: DefaultEvents, empty: nothing
+	Events    []Event       // for channels that name none of their own; nil: DefaultEvents, empty: nothing
 	GroupWait time.Duration // how long notices of one account, event and cause are gathered; 0: not at all
 }
 
@@ -47,7 +48,7 @@ func (c Config) wanting(event Event) []string {
 		if events == nil {
 			events = DefaultEvents()
 		}
-		// Whoever is called when nothing goes on without a person is told that, too.
+		// These need a person as a parked session does.
 		if slices.Contains(events, event) || (event == StateError || event == HostGone) && slices.Contains(events, Parked) {
 			names = append(names, ch.Name())
 		}
@@ -63,19 +64,19 @@ type Options struct {
 	Host   string         // what this machine is called in notices
 	Zone   *time.Location // of the times in texts; nil: local
 	Agents Titles
-	Rand   func() float64 // in [0, 1); nil: a fair dice
+	Rand   func() float64 // in [0, 1); nil: math/rand
 
 	// Now is the clock on the wall, which people set; nil: the machine's.
 	Now func() time.Time
 
-	// Share hands in a notice of an account that several hosts share, to be told once
-	// by one of them. It reports whether that is done; nil: there are no others.
+	// Share hands in a notice of an account that several hosts share, so that one of them sends
+	// it. It reports whether that is done; nil: there are no others.
 	Share func(context.Context, Notice) bool
 
 	// Count is called at each end of a delivery, for metrics; may be nil.
 	Count func(channel string, outcome Outcome)
 
-	// Changed is called whenever Figures are others, and must not block; may be nil.
+	// Changed is called when Figures have changed, and must not block; may be nil.
 	Changed func()
 }
 
@@ -83,21 +84,23 @@ type Options struct {
 type Notifier struct {
 	opts  Options
 	log   *slog.Logger
-	nudge chan struct{} // of size 1: something was told, or the configuration changed
+	nudge chan struct{} // of size 1: something was reported, or the configuration changed
+
+	synced bool // all changes are on disk. Owned by Run.
+
+	storing sync.Mutex // held while deliveries are put into the outbox; guards:
+	marks   []byte     // as they are stored
 
 	mu        sync.Mutex // guards everything that follows
 	config    Config
-	gathering *gathering
+	active    Config // what the senders are arranged for
+	gathering gathering
 	senders   map[string]*sender // by channel name; nil before Run
-	tookUp    bool               // what was in the outbox at the start is with the senders
-	declined  time.Time          // when it was last given a notice that no channel wants
-	handed    map[string]bool    // the notices of others, and of earlier processes, that are, too
-
-	// active is the configuration that senders were arranged for. Owned by Run.
-	active Config
+	handed    map[string]bool    // deliveries that the senders were given
+	declined  time.Time          // when a notice was last refused that no channel wants
 }
 
-// New reads what an earlier process has gathered. It starts nothing.
+// New loads what an earlier process has reported. It starts nothing.
 func New(opts Options) (*Notifier, error) {
 	if opts.Store == nil || opts.Log == nil {
 		return nil, errors.New("notifier needs a store and a logger")
@@ -121,83 +124,103 @@ func New(opts Options) (*Notifier, error) {
 		opts.Count = func(string, Outcome) {}
 	}
 	n := &Notifier{
-		opts:      opts,
-		log:       opts.Log,
-		nudge:     make(chan struct{}, 1),
-		config:    opts.Config,
-		gathering: &gathering{marks: make(map[string]mark)},
+		opts: opts, log: opts.Log, nudge: make(chan struct{}, 1), synced: true, config: opts.Config,
+		marks:     fmt.Appendf(nil, `{"version":%d}`, marksVersion),
+		gathering: gathering{marks: make(map[string]mark)}, handed: make(map[string]bool),
 	}
-	n.remember()
+	if data, found := opts.Store.Value(marksKey); found {
+		n.load(data)
+	}
 	return n, nil
 }
 
-// remember reads what an earlier process has told. Where that is damaged people may be
-// called again for what they know, which is better than that nobody is called.
-func (n *Notifier) remember() {
-	data, found := n.opts.Store.Value(marksKey)
-	if !found {
-		return
-	}
-	told, err := decodeMarks(data, n.log)
+// load takes over the marks of an earlier process. Where they are damaged people may be told
+// again what they know, which is better than that they are not told.
+func (n *Notifier) load(data []byte) {
+	marks, err := decodeMarks(data)
 	if err != nil {
 		n.log.Error("what was told cannot be read and begins anew", "err", err)
 		n.TellStateError(fmt.Sprintf("%v: it begins anew, and you may be told again what you know already", err))
 		return
 	}
-	n.gathering = told
+	n.marks, n.gathering.marks = data, marks
 }
 
-// Tell says that something happened to a session: call it on each edge, after
-// or before the session is stored. short is what a person types for it, an
-// unambiguous beginning of its id. It returns at once.
+// Tell reports that something happened to a session: call it on each edge, after or before the
+// session is stored. It returns at once.
 //
-// To lose nothing in a crash, tell every session that is given up or parked
-// again after a start: what an earlier process has told is passed over once.
-func (n *Notifier) Tell(event Event, session view.Session, short string) {
-	if short == "" {
-		short = session.ID
-	}
+// To lose nothing in a crash, report every session that is given up or parked again after a start:
+// what an earlier process has reported is passed over once.
+func (n *Notifier) Tell(event Event, session view.Session) {
 	n.mu.Lock()
 	wanted := len(n.config.wanting(event)) > 0
-	if wanted || event == GaveUp || event == Parked {
+	if wanted || needsPerson(event) {
 		wait := n.config.GroupWait
 		if event == Limited {
 			wait = max(wait, lookTime)
 		}
-		n.gathering.hear(n.now(), wait, wanted, event, member{View: trimView(session), Short: short})
+		n.gathering.add(n.now(), wait, wanted, event, trimView(session))
 	}
 	n.mu.Unlock()
 	n.wake()
 }
 
-// lookTime is how long a session that was just stopped is looked at until it is
-// known how it goes on: nobody is told before.
+// lookTime is how long a session that was just stopped is not reported: until then it is known how
+// it continues.
 const lookTime = 3 * time.Second
 
-// Amend says what is newly known of a session in a notice that is still being
-// gathered. It returns at once.
-func (n *Notifier) Amend(event Event, session view.Session, short string) {
+// Amend says what is newly known of a session in a notice that is still being gathered. It returns
+// at once.
+func (n *Notifier) Amend(event Event, session view.Session) {
 	n.mu.Lock()
-	n.gathering.amend(n.now(), event, member{View: trimView(session), Short: short})
+	n.gathering.amend(n.now(), event, trimView(session))
 	n.mu.Unlock()
 }
 
-// TellConfigError says that a changed configuration was refused, and why.
-func (n *Notifier) TellConfigError(why string) {
+// TellConfigError reports that a changed configuration was refused, and why.
+func (n *Notifier) TellConfigError(why string) { n.tellDetail(ConfigError, why) }
+
+// TellStateError reports what was wrong with the state that an earlier daemon left, once.
+func (n *Notifier) TellStateError(why string) {
+	const key = "daemon " + string(StateError)
 	n.mu.Lock()
-	if len(n.config.wanting(ConfigError)) > 0 {
-		n.gathering.note(n.now(), n.config.GroupWait, ConfigError, why)
+	known := n.gathering.marks[key].Edge == why
+	if !known && len(n.config.wanting(StateError)) > 0 {
+		n.gathering.marks[key] = mark{Edge: why, At: n.now().Unix(), fresh: true}
+		n.gathering.dirty = true
+	}
+	n.mu.Unlock()
+	if !known {
+		n.tellDetail(StateError, why)
+	}
+}
+
+// tellDetail reports an event that is about no session. The last detail counts.
+func (n *Notifier) tellDetail(event Event, detail string) {
+	n.tellAs(event, resume.AccountKey{}, "", func(g *group) { g.detail = detail })
+}
+
+// tellAs fills the notice of an event, where a channel wants it. One with a cause of its own is
+// gathered with no other, and sent at once.
+func (n *Notifier) tellAs(event Event, account resume.AccountKey, cause string, fill func(*group)) {
+	n.mu.Lock()
+	if len(n.config.wanting(event)) > 0 {
+		wait := n.config.GroupWait
+		if cause != "" {
+			wait = 0
+		}
+		fill(n.gathering.open(n.now(), wait, event, account, cause))
 	}
 	n.mu.Unlock()
 	n.wake()
 }
 
-// now returns the time without its monotonic reading, which stands still while
-// the machine sleeps.
+// now returns the time without its monotonic reading, which does not advance while the machine
+// sleeps.
 func (n *Notifier) now() time.Time { return n.opts.Now().Round(0) }
 
-// Swap puts another configuration in force. What waits for a channel that is
-// gone is dropped; a channel of the same name takes over what waits.
+// Swap puts another configuration in force. What waits for a channel that is gone is dropped; a
+// channel of the same name takes over what waits.
 func (n *Notifier) Swap(c Config) error {
 	if err := c.check(); err != nil {
 		return err
@@ -209,57 +232,54 @@ func (n *Notifier) Swap(c Config) error {
 	return nil
 }
 
-func (n *Notifier) wake() {
+func (n *Notifier) wake() { signal(n.nudge) }
+
+// signal fills a channel of size 1.
+func signal(c chan struct{}) {
 	select {
-	case n.nudge <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
 
-// longestSleep bounds every wait: timers stand still while a machine sleeps,
-// and deadlines are times of the wall clock.
-const longestSleep = time.Minute
+const (
+	// longestSleep bounds every wait: timers do not advance while a machine sleeps, and deadlines are
+	// times of the wall clock.
+	longestSleep = time.Minute
 
-// breath is the least time between two turns, so that a burst is stored in few
-// pieces.
-const breath = 50 * time.Millisecond
+	// batchDelay is the least time between two turns, so that a burst is stored in few writes.
+	batchDelay = 50 * time.Millisecond
+)
 
 // storePolicy is how often a store that refuses is asked again.
 var storePolicy = backoff.Policy{Strategy: backoff.Exponential, BaseDelay: time.Second, MaxDelay: time.Minute}
 
-// Run delivers until ctx is done. A delivery that is under way then may end,
-// for a few seconds. Run may be called once.
+// Run delivers until ctx is done. A delivery that is under way then may end, for a few seconds.
+// Run may be called once.
 func (n *Notifier) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	n.arrange(ctx, &running)
-	n.takeUp(ctx)
-	var failures int
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
+	n.hand(ctx, n.opts.Store.Pending()) // of an earlier process: no session joins these notices
+	failures := 0
+	for wait := time.Duration(0); ; {
 		select {
 		case <-ctx.Done():
 			return n.stop(ctx)
 		case <-n.nudge:
-		case <-timer.C:
-		}
-		select { // what was told until now is part of this turn
-		case <-n.nudge:
-		default:
+		case <-time.After(wait):
 		}
 		n.arrange(ctx, &running)
-		wait := n.turn(ctx, &failures)
+		wait = n.turn(ctx, &failures) - batchDelay
 		select {
 		case <-ctx.Done():
-		case <-time.After(breath):
+		case <-time.After(batchDelay):
 		}
-		timer.Reset(wait - breath)
 	}
 }
 
-// arrange makes the senders fit the configuration. Only Run changes the map, and
-// it makes a new one: whoever reads the old one reads it in peace.
+// arrange starts and ends senders as the configuration asks for. Only Run changes the map, and it
+// makes a new one: the old one can be read without a lock.
 func (n *Notifier) arrange(ctx context.Context, running *sync.WaitGroup) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -276,46 +296,36 @@ func (n *Notifier) arrange(ctx context.Context, running *sync.WaitGroup) {
 	}
 	for name, s := range n.senders {
 		if senders[name] == nil {
-			s.remove()
+			s.use(nil)
 		}
 	}
 	n.senders = senders
 }
 
-// stop keeps what was gathered last.
+// stop stores what was gathered last.
 func (n *Notifier) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 	defer cancel()
-	if err := n.keep(ctx); err != nil {
-		return fmt.Errorf("keep gathered notices: %w", err)
+	if err := n.store(ctx); err != nil {
+		return fmt.Errorf("store gathered notices: %w", err)
 	}
 	return nil
 }
 
-// turn moves on what is complete, and returns how long there is nothing to do.
-// failures counts the turns that the store refused in a row.
+// turn hands over what is complete, and returns how long there is nothing to do. failures counts
+// the turns in a row in which the store refused.
 func (n *Notifier) turn(ctx context.Context, failures *int) time.Duration {
-	err := n.release(ctx)
-	switch {
-	case err != nil && ctx.Err() == nil:
+	if err := n.release(ctx); err != nil && ctx.Err() == nil {
 		if *failures++; *failures == 1 {
 			n.log.Error("notices cannot be stored and wait", "err", err)
 		}
 		return storePolicy.Delay(*failures, 0)
-	case *failures > 0:
+	}
+	if *failures > 0 {
 		n.log.Info("notices can be stored again")
 		*failures = 0
 	}
-	return n.untilDue()
-}
-
-// untilDue returns how long there is nothing to do.
-func (n *Notifier) untilDue() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	due, ok := n.gathering.due()
-	if !ok {
-		return longestSleep
-	}
-	return min(max(due.Sub(n.now()), 0), longestSleep)
+	return n.gathering.untilDue(n.now())
 }

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Store keeps what is to be told over a crash. Methods are called from several
-// goroutines.
+// Store keeps notices over a crash. Methods are called from several goroutines.
 type Store interface {
 	// Keep puts deliveries into the outbox and a value under a key, as one change:
 	// all of it is there after a crash, or nothing is. A delivery that is there
@@ -23,10 +22,12 @@ type Store interface {
 	// Tried records a try that did not deliver, and when the next one is due.
 	Tried(id, channel string, tries int, nextAt time.Time, lastErr string)
 
-	// Done ends a delivery, and returns nil once that is on disk.
+	// Done ends a delivery, and returns nil once that is on disk. On an error it is ended all the
+	// same, and on disk as soon as that is possible.
 	Done(ctx context.Context, id, channel, outcome string) error
 
-	// Sync returns nil once all changes made before it are on disk.
+	// Sync returns nil once all changes made before it are on disk. On an error they still wait
+	// to be written.
 	Sync(ctx context.Context) error
 
 	Memory
@@ -52,78 +53,90 @@ type Delivery struct {
 	LastErr string    // of the last try; empty before the first
 }
 
-// keep makes durable what was heard: each notice is in the outbox from its first
-// session on, due when it will be complete, and is replaced there as others join
-// it. With it goes the mark of each edge, so an edge is either unheard, or
-// gathered and marked, whenever the power fails.
-func (n *Notifier) keep(ctx context.Context) error {
-	n.mu.Lock()
-	var changed, groups []*group
-	for _, g := range n.gathering.groups {
-		if g.dirty || !slices.Equal(n.active.wanting(g.Event), g.channels()) {
-			g.dirty = false
-			groups = append(groups, g)
-			changed = append(changed, g.copy())
-		}
+// store makes durable what was reported: each notice is in the outbox from its first session on, due
+// when it will be complete, and is replaced there as others join it. With it goes the mark of each
+// edge, so an edge is either not reported, or gathered and marked, whenever the power fails.
+func (n *Notifier) store(ctx context.Context) error {
+	changed, gone, err := n.keepChanges()
+	if err != nil {
+		return err
 	}
-	if len(changed) == 0 && !n.gathering.dirty {
-		n.mu.Unlock()
+	for _, d := range gone { // its end is on disk with the rest
+		_ = n.opts.Store.Done(ctx, d.ID, d.Channel, string(Removed))
+	}
+	if n.synced = n.synced && !changed; n.synced {
 		return nil
 	}
-	n.gathering.dirty = false
-	marks := maps.Clone(n.gathering.marks)
-	n.mu.Unlock()
-
-	err := n.put(ctx, changed, marks)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for i, g := range groups {
-		g.kept, g.dirty = changed[i].kept, g.dirty || err != nil
-	}
-	n.gathering.dirty = n.gathering.dirty || err != nil
+	err = n.opts.Store.Sync(ctx)
+	n.synced = err == nil
 	return err
 }
 
-// put puts groups into the outbox, for the channels that want them now.
-func (n *Notifier) put(ctx context.Context, changed []*group, marks map[string]mark) error {
-	told, err := encodeMarks(marks)
-	if err != nil {
-		return fmt.Errorf("encode what was told: %w", err)
-	}
-	var open, gone []Delivery
-	for _, g := range changed {
-		payload, err := json.Marshal(compose(g, n.opts.Host, n.opts.Zone, n.opts.Agents))
-		if err != nil {
-			return fmt.Errorf("encode notice: %w", err)
+// keepChanges puts what has changed into the outbox, with the marks. gone is what no channel is sent
+// any more: the configuration changed while it was gathered.
+func (n *Notifier) keepChanges() (changed bool, gone []Delivery, err error) {
+	n.storing.Lock()
+	defer n.storing.Unlock()
+	n.mu.Lock()
+	var open []Delivery
+	for _, g := range n.gathering.groups {
+		before := g.stored
+		if err := n.write(g); err != nil {
+			n.mu.Unlock()
+			return false, nil, err
 		}
-		before := g.kept
-		g.kept = nil
-		for _, name := range n.active.wanting(g.Event) {
-			g.kept = append(g.kept, Delivery{ID: g.ID, Channel: name, Payload: payload, At: g.At, NextAt: g.Due})
+		if g.dirty {
+			open = append(open, g.stored...)
 		}
-		open = append(open, g.kept...)
 		for _, d := range before {
-			if !slices.Contains(g.channels(), d.Channel) {
+			if !slices.Contains(channelsOf(g.stored), d.Channel) {
 				gone = append(gone, d)
 			}
 		}
+		changed, g.dirty = changed || g.dirty, false
 	}
-	n.opts.Store.Keep(open, marksKey, told)
-	for _, d := range gone { // the configuration changed while it was gathered
-		if err := n.opts.Store.Done(ctx, d.ID, d.Channel, string(Removed)); err != nil {
-			return err
-		}
+	changed = changed || n.gathering.dirty
+	n.gathering.dirty = false
+	marks := maps.Clone(n.gathering.marks)
+	n.mu.Unlock()
+	if !changed {
+		return false, nil, nil
 	}
-	return n.opts.Store.Sync(ctx)
+	if n.marks, err = json.Marshal(storedMarks{marksVersion, marks}); err != nil {
+		return false, nil, fmt.Errorf("encode what was told: %w", err)
+	}
+	n.opts.Store.Keep(open, marksKey, n.marks)
+	return true, gone, nil
 }
 
-// channels returns whom the outbox has the group for.
-func (g *group) channels() []string {
+// write makes the deliveries of a group that has changed, for the channels that want it now. n.mu
+// must be held.
+func (n *Notifier) write(g *group) error {
+	wanting := n.active.wanting(g.Event)
+	if g.dirty = g.dirty || !slices.Equal(wanting, channelsOf(g.stored)); !g.dirty {
+		return nil
+	}
+	payload, err := json.Marshal(n.compose(g))
+	if err != nil {
+		return fmt.Errorf("encode notice: %w", err)
+	}
+	g.stored = nil
+	for _, name := range wanting {
+		g.stored = append(g.stored, Delivery{ID: g.ID, Channel: name, Payload: payload, At: g.At, NextAt: g.due})
+	}
+	return nil
+}
+
+func channelsOf(deliveries []Delivery) []string {
 	var names []string
-	for _, d := range g.kept {
+	for _, d := range deliveries {
 		names = append(names, d.Channel)
 	}
 	return names
+}
+
+func (n *Notifier) compose(g *group) Notice {
+	return compose(g, n.opts.Host, n.opts.Zone, n.opts.Agents)
 }
 
 // release hands what is complete to its channels, once it is durable.
@@ -131,68 +144,67 @@ func (n *Notifier) release(ctx context.Context) error {
 	n.mu.Lock()
 	complete := n.gathering.complete(n.now())
 	n.mu.Unlock()
-	if err := n.keep(ctx); err != nil {
+	if err := n.store(ctx); err != nil {
 		return err
 	}
 	n.mu.Lock()
 	n.gathering.groups = slices.DeleteFunc(n.gathering.groups, func(g *group) bool { return slices.Contains(complete, g) })
 	n.mu.Unlock()
 	for _, g := range complete {
-		if !n.share(ctx, g.kept) {
-			n.hand(ctx, g.kept)
+		// Other hosts see the limits of an account, too.
+		if (g.Event == Limited || g.Event == Usage) && n.opts.Share != nil && len(g.stored) > 0 && n.opts.Share(ctx, n.compose(g)) {
+			n.end(ctx, g.stored, Shared)
+		} else {
+			n.hand(ctx, g.stored)
 		}
 	}
 	return nil
 }
 
-// hand gives deliveries to the senders of their channels. One that was never
-// tried is due at once: its notice is complete.
+// maxHanded bounds how many deliveries are known that the senders were given.
+const maxHanded = 10_000
+
+// hand gives deliveries to the senders of their channels, each once. Before Run it does nothing: they
+// are in the outbox.
 func (n *Notifier) hand(ctx context.Context, deliveries []Delivery) {
 	n.mu.Lock()
 	senders := n.senders
-	n.mu.Unlock()
+	var fresh []Delivery
 	for _, d := range deliveries {
-		if d.Tries == 0 {
-			d.NextAt = time.Time{}
+		key := d.ID + " " + d.Channel
+		if senders == nil || n.handed[key] {
+			continue
 		}
+		if len(n.handed) >= maxHanded {
+			clear(n.handed)
+		}
+		n.handed[key] = true
+		fresh = append(fresh, d)
+	}
+	n.mu.Unlock()
+	for _, d := range fresh {
 		if s := senders[d.Channel]; s != nil {
 			s.push(d)
 		} else {
-			n.discard(ctx, d.Channel, []Delivery{d})
+			n.discard(ctx, []Delivery{d})
 		}
 	}
 }
 
 // discard ends deliveries whose channel is gone.
-func (n *Notifier) discard(ctx context.Context, channel string, gone []Delivery) {
-	if len(gone) == 0 {
-		return
-	}
-	n.log.Warn("notices dropped with their channel, which is not configured any more", "channel", channel, "notices", len(gone))
-	for _, d := range gone {
-		if err := n.opts.Store.Done(ctx, d.ID, channel, string(Removed)); err != nil {
-			n.log.Error("end of a delivery cannot be stored", "channel", channel, "notice", d.ID, "err", err)
-		}
-		n.opts.Count(channel, Removed)
+func (n *Notifier) discard(ctx context.Context, gone []Delivery) {
+	if len(gone) > 0 {
+		n.log.Warn("notices dropped with their channel, which is not configured any more", "channel", gone[0].Channel, "notices", len(gone))
+		n.end(ctx, gone, Removed)
 	}
 }
 
-// takeUp hands over what an earlier process left: nothing joins it any more.
-func (n *Notifier) takeUp(ctx context.Context) {
-	n.mu.Lock()
-	n.tookUp = true
-	n.mu.Unlock()
-	left := n.opts.Store.Pending()
-	n.mu.Lock()
-	fresh := make(map[string]bool)
-	for _, d := range left {
-		fresh[d.ID] = fresh[d.ID] || n.claim(d.ID)
+// end ends deliveries that are not sent from here.
+func (n *Notifier) end(ctx context.Context, deliveries []Delivery, outcome Outcome) {
+	for _, d := range deliveries {
+		if err := n.opts.Store.Done(ctx, d.ID, d.Channel, string(outcome)); err != nil {
+			n.log.Error("end of a delivery cannot be stored", "channel", d.Channel, "notice", d.ID, "err", err)
+		}
+		n.opts.Count(d.Channel, outcome)
 	}
-	left = slices.DeleteFunc(left, func(d Delivery) bool { return !fresh[d.ID] })
-	// An earlier version may have died with a notice in both places.
-	n.gathering.groups = slices.DeleteFunc(n.gathering.groups, func(g *group) bool {
-		return slices.ContainsFunc(left, func(d Delivery) bool { return d.ID == g.ID })
-	})
-	n.mu.Unlock()
-	n.hand(ctx, left)
 }

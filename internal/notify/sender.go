@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -34,12 +33,11 @@ const (
 	// wrong.
 	secondChance = time.Hour
 
-	// longestSilence is how long the other side may ask to be left alone. Who asks
-	// for more has said nothing that can be believed.
-	longestSilence = time.Hour
+	// maxSilence is how long a server may ask to be left alone. A longer time is not believed.
+	maxSilence = time.Hour
 
 	// lookAgain is how often it is tried at least whether the means of a channel exist by
-	// now: who logs in in the morning is told then what happened at night.
+	// now: a person who logs in in the morning is told then what happened at night.
 	lookAgain = time.Minute
 
 	// sendLimit bounds one try, whatever the channel's own timeout is.
@@ -48,158 +46,134 @@ const (
 	// stopGrace is how long a try may go on after the end was ordered: one cut
 	// off may have arrived, and would be sent again.
 	stopGrace = 5 * time.Second
+
+	// clockJump is how much more than the process has lived through the wall clock must have
+	// advanced for a sleep of the machine to be noticed.
+	clockJump = time.Minute
 )
 
-// sender delivers what one channel is to send, in its own goroutine.
+// sender delivers what one channel is to send, in its own goroutine. Its times are those that the
+// process lives through: a clock that is set does not change how long a notice is tried.
 type sender struct {
-	n    *Notifier
-	name string
-	kick chan struct{} // of size 1: something below changed
+	n           *Notifier
+	name        string
+	kick        chan struct{} // of size 1: something below has changed
+	lived, wall time.Time     // what both clocks said when they were last compared. Owned by run.
 
-	// current is the channel in use, and clock what it was last seen at. Owned by
-	// run.
-	current Channel
-	clock   clock
-
-	mu      sync.Mutex // guards everything that follows
-	channel Channel
-	queue   []*item
-	hold    time.Time // the other side asked for silence until then
-	removed bool
-	figures Figures
+	mu         sync.Mutex // guards everything that follows
+	channel    Channel    // nil: it is not configured any more
+	queue      []*item
+	quietUntil time.Time // the server asked for silence until then
+	figures    Figures
 }
 
 // item is a delivery in a sender's queue.
 type item struct {
 	Delivery
 	notice  Notice
-	taken   time.Time // when it came into the queue
+	due     time.Time // when it is tried next
+	until   time.Time // when it is dropped
 	outcome Outcome   // set once it has ended and only its record is missing
 }
 
 func newSender(n *Notifier, ch Channel) *sender {
 	return &sender{
-		n:       n,
-		name:    ch.Name(),
-		kick:    make(chan struct{}, 1),
-		current: ch,
-		clock:   clock{wall: n.now(), lived: time.Now()},
-		channel: ch,
+		n: n, name: ch.Name(), kick: make(chan struct{}, 1), lived: time.Now(), wall: n.now(), channel: ch,
 		figures: Figures{Name: ch.Name()},
 	}
 }
 
-// push adds a delivery.
+// push adds a delivery. Its times were noted by a clock that may have been set since: no notice is
+// from the future, and none has to wait for longer than maxSilence.
 func (s *sender) push(d Delivery) {
-	it := &item{Delivery: d, taken: s.n.now()}
-	it.settleClock()
+	now, wall := time.Now(), s.n.now()
+	age := max(wall.Sub(d.At), 0)
+	it := &item{Delivery: d, due: now, until: now.Add(max(keepTrying-age, secondChance))}
+	if wait := d.NextAt.Sub(wall); d.Tries > 0 && wait > 0 && wait <= maxSilence {
+		it.due = now.Add(wait)
+	}
 	if err := json.Unmarshal(d.Payload, &it.notice); err != nil {
 		s.n.log.Error("notice is unreadable and lost", "channel", s.name, "notice", d.ID, "err", err)
 		it.outcome, it.Tries = Failed, 0
 		s.n.opts.Count(s.name, Failed)
 	}
-	it.Payload = nil // the notice is the same, and is all that is needed
+	it.Payload = nil // the notice is all that is needed
 	s.mu.Lock()
 	s.queue = append(s.queue, it)
 	s.mu.Unlock()
 	s.n.opts.Changed()
-	s.wake()
+	signal(s.kick)
 }
 
-// use makes a channel the one to send by, from the next try on.
+// use makes a channel the one to send by, from the next try on. nil ends the sender.
 func (s *sender) use(ch Channel) {
 	s.mu.Lock()
 	s.channel = ch
 	s.mu.Unlock()
-	s.wake()
+	signal(s.kick)
 }
 
-// remove ends the sender and what waits in it.
-func (s *sender) remove() {
+func (s *sender) inUse() Channel {
 	s.mu.Lock()
-	s.removed = true
-	s.mu.Unlock()
-	s.wake()
-}
-
-func (s *sender) wake() {
-	select {
-	case s.kick <- struct{}{}:
-	default:
-	}
+	defer s.mu.Unlock()
+	return s.channel
 }
 
 func (s *sender) run(ctx context.Context) {
-	hush := s.listen(ctx)
+	for ctx.Err() == nil {
+		ch := s.inUse()
+		if ch == nil {
+			s.n.discard(ctx, s.rest())
+			return
+		}
+		s.serve(ctx, ch)
+	}
+}
+
+// serve sends by a channel, and takes orders from it, until another one takes its place.
+func (s *sender) serve(ctx context.Context, ch Channel) {
+	listening, stop := context.WithCancel(ctx)
+	var ended sync.WaitGroup
+	if l, ok := ch.(Listener); ok {
+		ended.Go(func() { l.Listen(listening, s.n.log) })
+	}
 	defer func() {
-		hush()
-		s.close(s.current)
+		stop()
+		ended.Wait()
+		if c, ok := ch.(io.Closer); ok {
+			if err := c.Close(); err != nil {
+				s.n.log.Debug("channel did not close well", "channel", s.name, "err", err)
+			}
+		}
 	}()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		if ctx.Err() != nil {
-			return
-		}
-		before := s.current
-		removed := s.renew()
-		if s.current != before {
-			hush()
-			hush = s.listen(ctx)
-		}
-		if removed {
-			s.n.discard(ctx, s.name, s.rest())
-			return
-		}
-		s.watchClock()
-		it, wait := s.next(s.n.now())
+	for ctx.Err() == nil && s.inUse() == ch {
+		s.catchUp()
+		it, wait := s.next(time.Now())
 		if it != nil && wait <= 0 {
-			s.attend(ctx, it)
+			s.attend(ctx, ch, it)
 			continue
 		}
-		timer.Reset(min(wait, longestSleep))
 		select {
 		case <-ctx.Done():
 		case <-s.kick:
-		case <-timer.C:
+		case <-time.After(min(wait, longestSleep)):
 		}
 	}
 }
 
-// listen hears what people answer by the channel, until it is told to stop.
-func (s *sender) listen(ctx context.Context) (hush func()) {
-	ears, ok := s.current.(Listener)
-	if !ok {
-		return func() {}
+// catchUp makes due what became due by the wall clock while the machine slept.
+func (s *sender) catchUp() {
+	now, wall := time.Now(), s.n.now()
+	slept := wall.Sub(s.wall) - now.Sub(s.lived)
+	s.lived, s.wall = now, wall
+	if slept < clockJump {
+		return
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var ended sync.WaitGroup
-	ended.Go(func() { ears.Listen(ctx, s.n.log) })
-	return func() {
-		cancel()
-		ended.Wait()
-	}
-}
-
-// renew takes the channel that is to be used now, and reports whether the
-// sender is to end.
-func (s *sender) renew() (removed bool) {
 	s.mu.Lock()
-	old := s.current
-	s.current = s.channel
-	removed = s.removed
-	s.mu.Unlock()
-	if old != s.current {
-		s.close(old)
-	}
-	return removed
-}
-
-func (s *sender) close(ch Channel) {
-	if c, ok := ch.(io.Closer); ok {
-		if err := c.Close(); err != nil {
-			s.n.log.Debug("channel did not close well", "channel", s.name, "err", err)
-		}
+	defer s.mu.Unlock()
+	s.quietUntil = s.quietUntil.Add(-slept)
+	for _, it := range s.queue {
+		it.due = it.due.Add(-slept)
 	}
 }
 
@@ -220,16 +194,16 @@ func (s *sender) next(now time.Time) (*item, time.Duration) {
 	defer s.mu.Unlock()
 	var first *item
 	for _, it := range s.queue {
-		if (first == nil || it.NextAt.Before(first.NextAt)) && !s.mustWait(it) {
+		if (first == nil || it.due.Before(first.due)) && !s.mustWait(it) {
 			first = it
 		}
 	}
 	if first == nil {
 		return nil, longestSleep
 	}
-	due := first.NextAt
-	if first.outcome == "" && s.hold.After(due) {
-		due = s.hold
+	due := first.due
+	if first.outcome == "" && s.quietUntil.After(due) {
+		due = s.quietUntil
 	}
 	return first, due.Sub(now)
 }
@@ -244,138 +218,111 @@ func (s *sender) mustWait(it *item) bool {
 }
 
 // attend makes one try, or records the end of one that could not be recorded.
-func (s *sender) attend(ctx context.Context, it *item) {
+func (s *sender) attend(ctx context.Context, ch Channel, it *item) {
 	if it.outcome != "" {
-		s.finish(ctx, it)
+		s.record(ctx, it)
 		return
 	}
-	err := s.send(ctx, it.notice)
+	err := send(ctx, ch, it.notice)
 	if err != nil && ctx.Err() != nil {
 		return // cut off by our own end: no try of its own
 	}
-	s.watchClock()
-	s.judge(ctx, it, err, s.n.now())
+	it.Tries++
+	if err != nil {
+		s.failed(ctx, it, err)
+		return
+	}
+	s.n.log.Debug("notice delivered", "channel", s.name, "notice", it.ID, "event", it.notice.Event, "tries", it.Tries)
+	s.end(ctx, it, Delivered)
 }
 
 // send makes one try. It outlives ctx by stopGrace.
-func (s *sender) send(ctx context.Context, notice Notice) error {
-	tryCtx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), sendLimit,
-		fmt.Errorf("not done within %s", sendLimit))
+func send(ctx context.Context, ch Channel, notice Notice) error {
+	tryCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() {
+	defer context.AfterFunc(ctx, func() {
 		select {
 		case <-tryCtx.Done():
 		case <-time.After(stopGrace):
 			cancel()
 		}
-	})
-	defer stop()
-	_, err := s.current.Send(tryCtx, s.current.Word(notice))
-	return err
+	})()
+	return try(tryCtx, ch, notice).Err
 }
 
-// judge decides what comes of a try.
-func (s *sender) judge(ctx context.Context, it *item, err error, now time.Time) {
+// failed decides what comes of a try that did not deliver.
+func (s *sender) failed(ctx context.Context, it *item, err error) {
 	log := s.n.log.With("channel", s.name, "notice", it.ID, "event", it.notice.Event)
-	it.Tries++
-	if err == nil {
-		log.Debug("notice delivered", "tries", it.Tries)
-		s.end(ctx, it, Delivered, "")
-		return
-	}
 	it.LastErr = sanitize.Cut(sanitize.Text(err.Error()), 500)
 	if _, ok := errors.AsType[*PermanentError](err); ok {
 		log.Error("notice refused", "err", err)
-		s.end(ctx, it, Failed, it.LastErr)
+		s.end(ctx, it, Failed)
 		return
 	}
-	next := now.Add(retryPolicy.Delay(it.Tries, s.n.opts.Rand()))
-	limit := later(it.At.Add(keepTrying), it.taken.Add(secondChance))
-	verdict := Dropped
-	if after, ok := errors.AsType[*RetryAfterError](err); ok && after.After > 0 {
-		next = now.Add(min(after.After, longestSilence))
-		if after.After <= longestSilence {
-			s.quiet(next)
-		}
+	wait, quiet, verdict := retryPolicy.Delay(it.Tries, s.n.opts.Rand()), false, Dropped
+	if asked, ok := errors.AsType[*RetryAfterError](err); ok && asked.After > 0 {
+		wait, quiet = min(asked.After, maxSilence), asked.After <= maxSilence
 	}
 	if _, ok := errors.AsType[*UnavailableError](err); ok {
-		next, verdict = earlier(next, now.Add(lookAgain)), Unavailable
-		s.quiet(next) // one look is enough for all that waits
-		s.warnOnce("channel is not available here", err)
-	} else {
-		s.warnOnce("notice did not arrive and is tried again", err)
+		wait, quiet, verdict = min(wait, lookAgain), true, Unavailable // one look is enough for all that waits
 	}
-	if next.After(limit) {
+	s.warnOnce(err, verdict)
+	now := time.Now()
+	if now.Add(wait).After(it.until) {
 		if verdict == Dropped {
 			log.Error("notice dropped: it could not be delivered for a day", "tries", it.Tries, "err", err)
 		}
-		s.end(ctx, it, verdict, it.LastErr)
+		s.end(ctx, it, verdict)
 		return
 	}
-	s.again(it, next)
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// quiet keeps the sender from sending anything until then.
-func (s *sender) quiet(until time.Time) {
 	s.mu.Lock()
-	s.hold = until.Round(0)
+	it.due, it.NextAt = now.Add(wait), s.n.now().Add(wait).UTC()
+	if quiet {
+		s.quietUntil = it.due
+	}
 	s.mu.Unlock()
+	s.n.opts.Store.Tried(it.ID, s.name, it.Tries, it.NextAt, it.LastErr)
 }
 
 // warnOnce warns of a trouble when it begins or changes, not at every try.
-//
-//nolint:sloglint // its callers say a constant
-func (s *sender) warnOnce(message string, err error) {
+func (s *sender) warnOnce(err error, verdict Outcome) {
 	text := err.Error()
 	s.mu.Lock()
 	known := s.figures.LastError == text
 	s.figures.LastError = text
 	s.mu.Unlock()
 	if known {
-		s.n.log.Debug(message, "channel", s.name, "err", err)
 		return
 	}
 	s.n.opts.Changed()
-	s.n.log.Warn(message, "channel", s.name, "err", err)
+	if verdict == Unavailable {
+		s.n.log.Warn("channel is not available here", "channel", s.name, "err", err)
+	} else {
+		s.n.log.Warn("notice did not arrive and is tried again", "channel", s.name, "err", err)
+	}
 }
 
-// again schedules the next try.
-func (s *sender) again(it *item, next time.Time) {
-	s.mu.Lock()
-	it.NextAt = next.UTC().Round(0)
-	s.mu.Unlock()
-	s.n.opts.Store.Tried(it.ID, s.name, it.Tries, it.NextAt, it.LastErr)
-}
-
-// end settles a delivery.
-func (s *sender) end(ctx context.Context, it *item, outcome Outcome, lastErr string) {
+// end ends a delivery.
+func (s *sender) end(ctx context.Context, it *item, outcome Outcome) {
 	s.mu.Lock()
 	it.outcome = outcome
-	switch outcome {
-	case Delivered:
+	if outcome == Delivered {
+		it.LastErr = ""
 		s.figures.Delivered++
-	default:
+	} else {
 		s.figures.Failed++
 	}
-	s.figures.LastError = lastErr
+	s.figures.LastError = it.LastErr
 	s.mu.Unlock()
 	s.n.opts.Count(s.name, outcome)
 	s.n.opts.Changed()
 	it.Tries = 0 // counts from here on how often the record was refused
-	s.finish(ctx, it)
+	s.record(ctx, it)
 }
 
-// finish records the end of a delivery. It is never sent again because its end
-// could not be recorded: only the record is tried again. A stop that was
-// ordered meanwhile does not cost the record.
-func (s *sender) finish(ctx context.Context, it *item) {
+// record stores the end of a delivery. It is never sent again because its end could not be stored:
+// only the record is tried again. A stop that was ordered meanwhile does not cost the record.
+func (s *sender) record(ctx context.Context, it *item) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 	defer cancel()
 	err := s.n.opts.Store.Done(ctx, it.ID, s.name, string(it.outcome))
@@ -385,7 +332,7 @@ func (s *sender) finish(ctx context.Context, it *item) {
 		if it.Tries++; it.Tries == 1 {
 			s.n.log.Error("end of a delivery cannot be stored", "channel", s.name, "notice", it.ID, "err", err)
 		}
-		it.NextAt = s.n.now().Add(storePolicy.Delay(it.Tries, 0))
+		it.due = time.Now().Add(storePolicy.Delay(it.Tries, 0))
 		return
 	}
 	s.queue = slices.DeleteFunc(s.queue, func(other *item) bool { return other == it })
@@ -419,13 +366,4 @@ func (n *Notifier) Figures() []Figures {
 	}
 	slices.SortFunc(all, func(a, b Figures) int { return cmp.Compare(a.Name, b.Name) })
 	return all
-}
-
-// Pending returns how many deliveries have not ended.
-func (n *Notifier) Pending() int {
-	total := 0
-	for _, f := range n.Figures() {
-		total += f.Pending
-	}
-	return total
 }

@@ -24,8 +24,8 @@ func TestWhatHostsShareIsHandedInAndToldByOne(t *testing.T) {
 				return true
 			},
 		})
-		n.Tell(Limited, session("account", 1), "")
-		n.Tell(Limited, session("account", 2), "")
+		n.Tell(Limited, session("account", 1))
+		n.Tell(Limited, session("account", 2))
 		time.Sleep(2 * lookTime)
 		synctest.Wait()
 		require.Len(t, handed, 1)
@@ -33,13 +33,13 @@ func TestWhatHostsShareIsHandedInAndToldByOne(t *testing.T) {
 		require.Empty(t, here.notices())
 		require.Equal(t, "shared", store.outcomes()[0])
 
-		n.Tell(GaveUp, session("account", 3), "")
+		n.Tell(GaveUp, session("account", 3))
 		settle()
 		require.Len(t, here.notices(), 1, "what is one session's is told where it is")
 		require.Len(t, handed, 1)
 
 		alone = true
-		n.Tell(Limited, session("other", 4), "")
+		n.Tell(Limited, session("other", 4))
 		time.Sleep(2 * lookTime)
 		synctest.Wait()
 		require.Len(t, here.notices(), 2, "a host that is alone tells people itself")

@@ -21,10 +21,6 @@ import (
 // clock time of a time, or nothing where there is none.
 type wording struct{ parsed *template.Template }
 
-func templateFuncs(agents Titles) template.FuncMap {
-	return template.FuncMap{"project": project, "agent": agents.of, "local": localTime}
-}
-
 func localTime(t any) (string, error) {
 	switch t := t.(type) {
 	case time.Time:
@@ -33,7 +29,7 @@ func localTime(t any) (string, error) {
 		if t == nil {
 			return "", nil
 		}
-		return t.Local().Format("2 Jan 15:04:05"), nil
+		return localTime(*t)
 	default:
 		return "", fmt.Errorf("local wants a time, got %T", t)
 	}
@@ -46,7 +42,8 @@ func parseWording(text string, agents Titles) (*wording, error) {
 	if text == "" {
 		return nil, nil
 	}
-	parsed, err := template.New("words").Funcs(templateFuncs(agents)).Option("missingkey=error").Parse(text)
+	funcs := template.FuncMap{"project": project, "agent": agents.of, "local": localTime}
+	parsed, err := template.New("words").Funcs(funcs).Option("missingkey=error").Parse(text)
 	if err != nil {
 		return nil, errors.New(mistake(err))
 	}
@@ -97,10 +94,7 @@ func (w *wording) say(n Notice) string {
 	if w == nil {
 		return ""
 	}
-	words, err := w.try(n)
-	if err != nil {
-		return ""
-	}
+	words, _ := w.try(n)
 	return words
 }
 
@@ -138,10 +132,9 @@ func sampleNotices() []Notice {
 	bare := view.Session{ID: "0198", Agent: "codex", State: resume.Waiting, Attempts: []view.Attempt{}}
 	var samples []Notice
 	for _, e := range Events() {
-		g := &group{ID: "ntc_sample", Event: e, At: at}
+		g := newGroup(e, at)
 		if e != ConfigError && e != StateError && e != Test {
-			g.Account, g.Total = full.Account, 2
-			g.Members = []member{{View: full, Short: "4f2a"}, {View: bare, Short: "0198"}}
+			g.Account, g.Sessions = full.Account, []view.Session{full, bare}
 		}
 		samples = append(samples, compose(g, "host", time.UTC, nil))
 	}

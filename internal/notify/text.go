@@ -2,6 +2,7 @@ package notify
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -21,89 +22,40 @@ import (
 // than about a thousand characters.
 const (
 	maxText         = 1000
-	maxTextSessions = 10 // listed in a text
-	maxViewAttempts = 50 // kept in a notice, the last ones
-	maxReason       = 500
+	maxTextSessions = 10  // listed in a text
 	maxWhat         = 160 // of what happened, and of what to do
-	maxAttemptError = 300
 	longestName     = 100 // of a session: one that is cut cannot be typed
 )
 
-// trimView bounds what one session takes in a notice and makes the words that
-// others wrote harmless.
-func trimView(v view.Session) view.Session {
-	v.Reason = sanitize.Short(v.Reason, maxReason)
-	v.Started.Argv, v.Plan = []string{}, nil // what people told their agents stays on this machine
-	v.Carried.LeftOut = notCarried(v.Carried.LeftOut)
-	v.Attempts = slices.Clone(v.Attempts[max(0, len(v.Attempts)-maxViewAttempts):])
-	if v.Attempts == nil {
-		v.Attempts = []view.Attempt{}
-	}
-	for i := range v.Attempts {
-		v.Attempts[i].Error = sanitize.Short(v.Attempts[i].Error, maxAttemptError)
-	}
-	return v
-}
-
-// notCarried names what of its start a resume did not repeat, without the values
-// of flags and without reasons.
-func notCarried(leftOut []string) []string {
-	names := make([]string, 0, len(leftOut))
-	for _, words := range leftOut {
-		what, _, _ := strings.Cut(words, ": ")
-		if strings.HasPrefix(what, "-") {
-			what, _, _ = strings.Cut(what, " ")
-			what, _, _ = strings.Cut(what, "=")
-		}
-		names = append(names, sanitize.Short(what, 80))
-	}
-	return names
-}
-
-// compose makes the notice of a group.
+// compose makes the notice of a group: with what a person understands at three in the morning.
 func compose(g *group, host string, zone *time.Location, agents Titles) Notice {
-	notice := Notice{
-		Version:   Version,
-		ID:        g.ID,
-		Event:     g.Event,
-		At:        g.At,
-		Host:      host,
-		Account:   g.Account,
-		Provider:  g.Provider,
-		Allowance: g.Allowance,
-		Sessions:  make([]view.Session, 0, len(g.Members)),
-		Omitted:   g.Total - len(g.Members),
+	w := words{Notice: g.Notice, total: g.total(), zone: zone, agents: agents}
+	w.Version, w.Host = Version, host
+	if w.Sessions == nil {
+		w.Sessions = []view.Session{}
 	}
-	for _, m := range g.Members {
-		notice.Sessions = append(notice.Sessions, m.View)
-	}
-	say(&notice, g, zone, agents)
-	return notice
-}
-
-// say writes title, text and command of a notice: what a person understands at
-// three in the morning.
-func say(notice *Notice, g *group, zone *time.Location, agents Titles) {
-	w := words{notice: notice, group: g, zone: zone, agents: agents}
-	notice.RetryCommand = w.retryCommand()
-	switch {
-	case g.Event == ConfigError:
-		notice.Title = "resumed: the changed configuration has errors"
-		notice.Text = fit(sanitize.Text(g.Detail), "The previous configuration stays in use. To see all errors: resumed config check")
-	case g.Event == StateError:
-		notice.Title = "resumed: its saved state is damaged or gone"
-		notice.Text = fit(sanitize.Text(g.Detail), "To see how your sessions stand: resumed status")
-	case g.Event == Digest, g.Event == Usage:
-		title, body, _ := strings.Cut(g.Detail, "\n")
-		notice.Title, notice.Text = title, fit(body, "")
-	case g.Event == Test:
-		notice.Title = "resumed: test notice from " + sanitize.Short(notice.Host, 80)
-		notice.Text = "If you can read this, notices arrive."
-	case g.Total == 1:
-		notice.Title, notice.Text = w.title(), fit(w.bodyOfOne(g.Members[0]), w.advice())
+	w.RetryCommand = w.retryCommand()
+	switch g.Event {
+	case ConfigError:
+		w.Title = "resumed: the changed configuration has errors"
+		w.Text = fit(sanitize.Text(g.detail), "The previous configuration stays in use. To see all errors: resumed config check")
+	case StateError:
+		w.Title = "resumed: its saved state is damaged or gone"
+		w.Text = fit(sanitize.Text(g.detail), "To see how your sessions stand: resumed status")
+	case Digest, Usage:
+		title, body, _ := strings.Cut(g.detail, "\n")
+		w.Title, w.Text = title, fit(body, "")
+	case Test:
+		w.Title = "resumed: test notice from " + sanitize.Short(host, 80)
+		w.Text = "If you can read this, notices arrive."
 	default:
-		notice.Title, notice.Text = w.title(), fit(w.bodyOfMany(), w.advice())
+		body := w.bodyOfMany
+		if w.total == 1 {
+			body = w.bodyOfOne
+		}
+		w.Title, w.Text = w.title(), fit(body(), w.advice())
 	}
+	return w.Notice
 }
 
 // fit joins body and advice within maxText; the advice is never cut.
@@ -115,153 +67,141 @@ func fit(body, advice string) string {
 	return strings.TrimSpace(sanitize.Cut(body, maxText-len(advice)-1) + "\n" + advice)
 }
 
+// words writes the texts of a notice.
 type words struct {
-	notice *Notice
-	group  *group
+	Notice
+	total  int // of the sessions
 	zone   *time.Location
 	agents Titles
 }
 
-// retryCommand is one line for a shell.
+// listed returns the sessions that a text lists.
+func (w words) listed() []view.Session { return w.Sessions[:min(len(w.Sessions), maxTextSessions)] }
+
+// retryCommand is one line for a shell. It names each session by its whole id.
 func (w words) retryCommand() string {
-	if w.group.Event != GaveUp && w.group.Event != Parked {
+	if !needsPerson(w.Event) {
 		return ""
 	}
 	var commands []string
-	for _, m := range w.group.Members[:min(len(w.group.Members), maxTextSessions)] {
-		if m.View.State == resume.Waiting {
-			continue // it is tried again by itself
+	for _, v := range w.listed() {
+		if v.State != resume.Waiting { // else it is tried again by itself
+			commands = append(commands, "resumed retry "+shellWord(v.Typed()))
 		}
-		commands = append(commands, retryOf(m))
 	}
 	return strings.Join(commands, "; ")
 }
 
-// retryOf is the command that tries a session again. It names it by its whole id.
-func retryOf(m member) string { return "resumed retry " + shellWord(m.View.Typed()) }
-
-// title says who it is about and what happened.
+// title names the sessions and says what happened.
 func (w words) title() string {
-	v := w.group.Members[0].View
-	who := project(v)
-	if w.group.Total > 1 {
-		who = fmt.Sprintf("%d sessions", w.group.Total)
-	}
-	if w.group.Event == GaveUp {
-		return fmt.Sprintf("%s: resumed %s", who, w.happened(v)) // the agent has not: it was not asked again
-	}
-	return fmt.Sprintf("%s: %s %s", who, w.agents.of(v.Agent), w.happened(v))
-}
-
-// happened says what happened; of one session it knows more.
-func (w words) happened(v view.Session) string {
-	one := w.group.Total == 1
-	switch w.group.Event {
+	v, what, by := w.Sessions[0], "", ""
+	switch w.Event {
 	case GaveUp:
-		if one {
-			return "gave up after " + humanize.Count(v.Attempt, "try") + because(v.Class)
+		what, by = "gave up", "resumed" // the agent has not: it was not asked again
+		if w.total == 1 {
+			what += " after " + humanize.Count(v.Attempt, "try")
 		}
-		return "gave up" + because(v.Class)
+		what += because(v.Class)
 	case Parked:
+		what = "needs you" + because(v.Class)
 		if v.State == resume.Waiting && v.GivesUpAt != nil && v.Owner == nil {
-			return "is still being tried" + because(v.Class)
+			what = "is still being tried" + because(v.Class)
 		}
-		return "needs you" + because(v.Class)
 	case Limited:
-		return "waits" + because(v.Class)
+		what = "waits" + because(v.Class)
 	case Retrying:
-		if one {
+		what = "is being resumed"
+		if w.total == 1 {
 			v.Attempt = max(v.Attempt, 1)
-			return fmt.Sprintf("is being resumed (try %s)", strings.ReplaceAll(humanize.Tries(v), "/", " of "))
+			what += fmt.Sprintf(" (try %s)", strings.ReplaceAll(humanize.Tries(v), "/", " of "))
 		}
-		return "is being resumed"
 	case Recovered:
-		return "is working again"
+		what = "is working again"
 	default:
-		return string(w.group.Event)
+		what = string(w.Event)
 	}
+	about := project(v)
+	if w.total > 1 {
+		about = fmt.Sprintf("%d sessions", w.total)
+	}
+	return fmt.Sprintf("%s: %s %s", about, cmp.Or(by, w.agents.of(v.Agent)), what)
 }
 
 // bodyOfOne is what happened and where; what to do comes after it. With the title that
 // is four lines, which is what a desktop shows.
-func (w words) bodyOfOne(m member) string {
-	v := m.View
-	var lines []string
-	if what := w.what(v); what != "" {
-		lines = append(lines, what)
-	}
-	lines = append(lines, w.where(m))
-	if next := w.next(v); next != "" {
-		lines = append(lines, next)
-	}
-	if paid := w.ownKey(v); paid != "" {
-		lines = append(lines, paid)
-	}
-	return strings.Join(lines, "\n")
+func (w words) bodyOfOne() string {
+	v := w.Sessions[0]
+	lines := []string{w.what(v), w.where(v), w.next(v), w.ownKey(v)}
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return line == "" }), "\n")
 }
 
 // what says in one line what happened, beyond the title.
 func (w words) what(v view.Session) string {
 	switch {
-	case w.group.Event == Recovered:
+	case w.Event == Recovered:
 		return ""
-	case w.group.Event == GaveUp && len(v.Attempts) > 0:
-		return sentence(strings.TrimPrefix(sanitize.Short(spoken(v.Text), 100)+"; "+w.tried(v), "; "))
+	case w.Event == GaveUp && len(v.Attempts) > 0:
+		return sentence(strings.TrimPrefix(sanitize.Short(withoutJSON(v.Text), 100)+"; "+w.tried(v), "; "))
 	case v.Unreached != "" && v.Owner != nil:
 		where, _, _ := strings.Cut(v.Unreached, ": ")
 		where, _, _ = strings.Cut(where, " (process")
 		return sentence(fmt.Sprintf("%s (process %d): resumed cannot type there", sanitize.Short(where, 80), v.Owner.PID))
 	}
 	reason := w.reason(v)
-	if w.group.Event == Parked && !v.Class.Transient() && strings.HasSuffix(reason, v.Text) {
+	if w.Event == Parked && !v.Class.Transient() && strings.HasSuffix(reason, v.Text) {
 		reason = cmp.Or(v.Text, reason) // the title says the rest
 	}
-	if w.notice.RetryCommand != "" { // which follows, and need not be said twice
+	if w.RetryCommand != "" { // which follows, and need not be said twice
 		reason, _, _ = strings.Cut(reason, "`resumed retry ")
 		reason = strings.TrimRight(reason, ":; ")
 	}
-	if w.group.Event != Retrying { // else the title says that
+	if w.Event != Retrying { // else the title says that
 		reason = strings.TrimPrefix(reason, v.Class.Words()+": ")
 	}
-	return sentence(sanitize.Short(spoken(reason), maxWhat))
+	return sentence(sanitize.Short(withoutJSON(reason), maxWhat))
 }
 
-// where says which session it is, on which machine, and since when it stands.
-func (w words) where(m member) string {
-	where := "Session " + sanitize.Short(m.Short, longestName)
-	if m.View.Cwd != "" {
-		where = sanitize.Short(m.View.Cwd, 120)
+// where says which session it is, on which machine, and when it was stopped.
+func (w words) where(v view.Session) string {
+	where := "Session " + sanitize.Short(v.Name, longestName)
+	if v.Cwd != "" {
+		where = sanitize.Short(v.Cwd, 120)
 	}
-	if w.notice.Host != "" {
-		where += " on " + sanitize.Short(w.notice.Host, 80)
-	}
-	if at := m.View.LimitedAt; at != nil {
+	where += w.onHost()
+	if at := v.LimitedAt; at != nil {
 		where += ", stopped at " + w.clock(at) + at.In(w.zone).Format(" MST")
 	}
 	return where
 }
 
-// next says what comes now without anybody's help.
+func (w words) onHost() string {
+	if w.Host == "" {
+		return ""
+	}
+	return " on " + sanitize.Short(w.Host, 80)
+}
+
+// next says what comes now without a person's help.
 func (w words) next(v view.Session) string {
 	switch {
-	case w.group.Event == Limited && v.Unreached == "" && v.NextAt != nil:
-		words := "It is resumed at " + w.clock(v.NextAt) + "; you do not need to do anything"
+	case w.Event == Limited && v.Unreached == "" && v.NextAt != nil:
+		next := "It is resumed at " + w.clock(v.NextAt) + "; you do not need to do anything"
 		if v.Context != nil && v.Cold != nil && *v.Cold {
-			words += ". A resume reads " + humanize.Context(*v.Context, v.Cold)
+			next += ". A resume reads " + humanize.Context(*v.Context, v.Cold)
 		}
-		return words
-	case w.group.Event == Recovered && v.Attempt > 0:
+		return next
+	case w.Event == Recovered && v.Attempt > 0:
 		return "It took " + humanize.Count(v.Attempt, "try") + switched(v)
-	case w.group.Event == Retrying && w.lost(v) != "":
-		return sentence(strings.TrimPrefix(w.tried(v)+switched(v)+"; "+w.lost(v), "; "))
-	case w.group.Event == Retrying:
+	case w.Event == Retrying && w.notRepeated(v) != "":
+		return sentence(strings.TrimPrefix(w.tried(v)+switched(v)+"; "+w.notRepeated(v), "; "))
+	case w.Event == Retrying:
 		return sentence(w.tried(v) + switched(v))
 	default:
 		return ""
 	}
 }
 
-// switched says which model a session goes on with where that is not its own, or may
+// switched says which model a session continues with where that is not its own, or may
 // not be.
 func switched(v view.Session) string {
 	if len(v.Attempts) == 0 {
@@ -279,10 +219,10 @@ func switched(v view.Session) string {
 	}
 }
 
-// lost says what of a session's start its first resume did not repeat. Those that
+// notRepeated says what of a session's start its first resume did not repeat. Those that
 // follow leave out the same.
-func (w words) lost(v view.Session) string {
-	if w.group.Event != Retrying || v.Attempt > 1 || len(v.Carried.LeftOut) == 0 {
+func (w words) notRepeated(v view.Session) string {
+	if w.Event != Retrying || v.Attempt > 1 || len(v.Carried.LeftOut) == 0 {
 		return ""
 	}
 	return "not repeated from its start: " + sanitize.Short(strings.Join(v.Carried.LeftOut, ", "), 200)
@@ -295,90 +235,95 @@ func (w words) tried(v view.Session) string {
 	}
 	last := v.Attempts[len(v.Attempts)-1]
 	from, to := w.clock(v.Attempts[0].StartedAt), w.clock(last.StartedAt)
-	said := "tried at " + to
+	tried := "tried at " + to
 	if from != to {
-		said = fmt.Sprintf("tried from %s to %s", from, to)
+		tried = fmt.Sprintf("tried from %s to %s", from, to)
 	}
 	if last.Outcome != "" {
-		said += ": " + humanize.Plain(string(last.Outcome))
+		tried += ": " + humanize.Plain(string(last.Outcome))
 	}
 	if last.Error != "" {
-		said += ", " + sanitize.Short(last.Error, 80)
+		tried += ", " + sanitize.Short(last.Error, 80)
 	}
-	return said
+	return tried
+}
+
+// worthAsking is how long a session must still wait before a person is told that it could
+// continue at their own cost.
+const worthAsking = 30 * time.Minute
+
+// ownKey says how a session that waits long could continue at its user's own cost. The answer is a
+// command for a terminal of that machine: a notice has no button for it.
+func (w words) ownKey(v view.Session) string {
+	offer := v.OwnKey
+	if offer == nil || offer.Command == "" || offer.Until == nil || w.Event != Limited && w.Event != Parked || offer.Until.Sub(w.At) < worthAsking {
+		return ""
+	}
+	return "At your own cost: " + sanitize.Short(offer.Command, 120) + " (" + humanize.Estimate(offer) + ")"
 }
 
 // bodyOfMany lists sessions a line each.
 func (w words) bodyOfMany() string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "Account %s", sanitize.Short(w.group.account().String(), 120))
-	if w.notice.Host != "" {
-		fmt.Fprintf(&out, " on %s", sanitize.Short(w.notice.Host, 80))
+	account := resume.AccountKey{Name: w.Account, Provider: w.Provider}
+	lines := []string{"Account " + sanitize.Short(account.String(), 120) + w.onHost() + ":"}
+	for _, v := range w.listed() {
+		lines = append(lines, listLine(v)+w.inList(v))
 	}
-	fmt.Fprintln(&out, ":")
-	shown := w.group.Members[:min(len(w.group.Members), maxTextSessions)]
-	for _, m := range shown {
-		fmt.Fprintf(&out, "- %s (%s)%s\n", project(m.View), sanitize.Short(m.Short, longestName), w.fateOf(m.View))
+	if more := w.total - len(w.listed()); more > 0 {
+		lines = append(lines, fmt.Sprintf(andMore, more))
 	}
-	if more := w.group.Total - len(shown); more > 0 {
-		fmt.Fprintf(&out, "and %d more: resumed status\n", more)
-	}
-	return out.String()
+	return strings.Join(lines, "\n")
 }
 
-// fateOf is what a list says of one session.
-func (w words) fateOf(v view.Session) string {
+// andMore is the last line of a list that is cut.
+const andMore = "and %d more: resumed status"
+
+func listLine(v view.Session) string {
+	return fmt.Sprintf("- %s (%s)", project(v), sanitize.Short(v.Name, longestName))
+}
+
+// inList is what a list says of one session.
+func (w words) inList(v view.Session) string {
 	switch {
-	case w.group.Event == GaveUp && len(v.Attempts) > 0:
+	case w.Event == GaveUp && len(v.Attempts) > 0:
 		return fmt.Sprintf(": %s, last at %s", humanize.Count(v.Attempt, "try"), w.clock(v.Attempts[len(v.Attempts)-1].StartedAt))
-	case w.group.Event == Parked && v.Reason != "":
+	case w.Event == Parked && v.Reason != "":
 		return ": " + sanitize.Short(w.reason(v), 50)
-	case w.group.Event == Limited && v.Unreached != "":
+	case w.Event == Limited && v.Unreached != "":
 		return ": " + sanitize.Short(v.Remedy, 120)
-	case w.group.Event == Limited && v.NextAt != nil:
+	case w.Event == Limited && v.NextAt != nil:
 		return ": resumed at " + w.clock(v.NextAt)
-	case w.lost(v) != "":
-		return ": " + w.lost(v)
+	case w.notRepeated(v) != "":
+		return ": " + w.notRepeated(v)
 	default:
 		return ""
 	}
 }
 
-// advice says what to do now, and by which command the session goes on then.
+// advice says what to do now, and by which command the session continues then.
 func (w words) advice() string {
-	remedy := sentence(sanitize.Short(w.group.Members[0].View.Remedy, maxWhat))
-	calls := w.group.Event == GaveUp || w.group.Event == Parked
+	remedy := sentence(sanitize.Short(w.Sessions[0].Remedy, maxWhat))
+	first, _, _ := strings.Cut(w.RetryCommand, "; ")
+	several := w.total > 1
 	switch {
-	case !calls && (w.group.Event != Limited || w.group.Total > 1):
+	case !needsPerson(w.Event) && (w.Event != Limited || several):
 		return ""
-	case w.notice.RetryCommand == "":
+	case first == "":
 		return remedy
-	}
-	command := w.notice.RetryCommand
-	if w.group.Total > 1 {
-		command = w.firstRetry()
-	}
-	switch {
-	case remedy != "" && w.group.Total > 1:
-		return remedy + ", then one by one: " + command
-	case w.group.Total > 1:
-		return "To try one again: " + command
+	case remedy != "" && several:
+		return remedy + ", then one by one: " + first
+	case several:
+		return "To try one again: " + first
 	case remedy != "":
-		return remedy + ", then: " + command
-	case w.group.Event == Parked:
-		return "To continue it: " + command
+		return remedy + ", then: " + first
+	case w.Event == Parked:
+		return "To continue it: " + first
 	default:
-		return "To try again: " + command
+		return "To try again: " + first
 	}
 }
 
-// firstRetry is the command for the first of several sessions that needs one.
-func (w words) firstRetry() string {
-	first, _, _ := strings.Cut(w.notice.RetryCommand, "; ")
-	return first
-}
-
-// reason is the session's, with its times as they are said here.
+// reason is the session's, with its times as they are written here.
 func (w words) reason(v view.Session) string {
 	return humanize.Reason(v.Reason, func(t time.Time) string { return w.clock(&t) })
 }
@@ -388,7 +333,7 @@ func (w words) clock(t *time.Time) string {
 	if t == nil {
 		return "an unknown time"
 	}
-	return humanize.LastingClock(*t, w.notice.At.In(w.zone))
+	return humanize.LastingClock(*t, w.At.In(w.zone))
 }
 
 // brief cuts a text to so many lines. What to do is kept: that is the last line, or
@@ -419,12 +364,7 @@ func project(v view.Session) string {
 // called by its name.
 type Titles map[string]string
 
-func (t Titles) of(name string) string {
-	if title, ok := t[name]; ok {
-		return title
-	}
-	return sanitize.Short(name, 40)
-}
+func (t Titles) of(name string) string { return cmp.Or(t[name], sanitize.Short(name, 40)) }
 
 func because(c limit.Class) string {
 	if w := c.Words(); w != "" {
@@ -449,4 +389,25 @@ func shellWord(s string) string {
 		return "-- " + word
 	}
 	return word
+}
+
+// withoutJSON replaces the JSON that some agents print by the message that it holds.
+func withoutJSON(text string) string {
+	at := strings.IndexByte(text, '{')
+	if at < 0 {
+		return text
+	}
+	var answer struct {
+		Message string
+		Error   struct{ Message string }
+	}
+	decoder := json.NewDecoder(strings.NewReader(text[at:]))
+	if decoder.Decode(&answer) != nil {
+		return text
+	}
+	message := cmp.Or(answer.Error.Message, answer.Message)
+	if message == "" {
+		return text
+	}
+	return text[:at] + message + text[at+int(decoder.InputOffset()):]
 }

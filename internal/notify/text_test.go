@@ -56,19 +56,19 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 		if change != nil {
 			change(&v)
 		}
-		v.Remedy = agents.Remedy(v)
-		return &group{ID: "ntc_1", Event: e, At: at, Account: v.Account, Total: 1, Members: []member{{View: trimView(v), Short: "4f2a"}}}
+		v.Remedy, v.Name = agents.Remedy(v), "4f2a"
+		return &group{Notice: Notice{ID: "ntc_1", Event: e, At: at, Account: v.Account, Sessions: []view.Session{trimView(v)}}}
 	}
 	many := func(e Event, n int) *group {
-		g := &group{ID: "ntc_1", Event: e, At: at, Account: "claude-code:default", Total: n}
-		for i := range min(n, MaxListed) {
+		g := &group{Notice: Notice{ID: "ntc_1", Event: e, At: at, Account: "claude-code:default"}}
+		for i := range n {
 			v := storied(resume.GaveUp)
-			v.ID, v.Cwd = fmt.Sprintf("%04x", i), fmt.Sprintf("/home/ann/src/service-%d", i)
+			v.ID, v.Name, v.Cwd = fmt.Sprintf("%04x", i), fmt.Sprintf("%04x", i), fmt.Sprintf("/home/ann/src/service-%d", i)
 			if e == Parked {
 				v.State, v.Reason = resume.Parked, fmt.Sprintf("directory %s is gone", v.Cwd)
 			}
 			v.Remedy = agents.Remedy(v)
-			g.Members = append(g.Members, member{View: trimView(v), Short: v.ID})
+			g.append(trimView(v))
 		}
 		return g
 	}
@@ -91,9 +91,9 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 		{"out of reach", one(Parked, func(v *view.Session) { outOfReach(v); v.State = resume.Waiting })},
 		{"three limited, one out of reach", func() *group {
 			g := many(Limited, 3)
-			outOfReach(&g.Members[1].View)
-			g.Members[1].View.State = resume.Waiting
-			g.Members[1].View.Remedy = agents.Remedy(g.Members[1].View)
+			outOfReach(&g.Sessions[1])
+			g.Sessions[1].State = resume.Waiting
+			g.Sessions[1].Remedy = agents.Remedy(g.Sessions[1])
 			return g
 		}()},
 		{"retrying", one(Retrying, func(v *view.Session) {
@@ -103,18 +103,18 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 		{"six gave up", many(GaveUp, 6)},
 		{"six parked", many(Parked, 6)},
 		{"ten thousand gave up", many(GaveUp, 10_000)},
-		{"config error", &group{Event: ConfigError, At: at, Detail: "resumed.toml:3: backoff.base_delay: must be a duration such as \"30s\", got 30"}},
-		{"digest", &group{Event: Digest, At: at, Detail: digestText([]Digested{
-			{View: storied(resume.Watching), Short: "4f2a", GoOn: "cd /home/ann/src/payments-api && claude --resume 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e"},
-			{View: storied(resume.GaveUp), Short: "77aa", GoOn: "codex resume 77aa", Needed: true},
-			{View: storied(resume.Watching), Short: "b0e9"},
+		{"config error", &group{Notice: Notice{Event: ConfigError, At: at}, detail: "resumed.toml:3: backoff.base_delay: must be a duration such as \"30s\", got 30"}},
+		{"digest", &group{Notice: Notice{Event: Digest, At: at}, detail: digestText([]Digested{
+			{View: named(storied(resume.Watching), "4f2a"), GoOn: "cd /home/ann/src/payments-api && claude --resume 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e"},
+			{View: named(storied(resume.GaveUp), "77aa"), GoOn: "codex resume 77aa", Needed: true},
+			{View: named(storied(resume.Watching), "b0e9")},
 		})}},
-		{"usage", &group{Event: Usage, At: at, Detail: usageText(resume.AccountKey{Name: "codex:default"}, usage.Window{
+		{"usage", &group{Notice: Notice{Event: Usage, At: at}, detail: usageText(resume.AccountKey{Name: "codex:default"}, usage.Window{
 			Kind: usage.FiveHours, Used: 82.4, ResetsAt: at.Add(2 * time.Hour), FullAt: new(at.Add(40 * time.Minute)), Earliest: new(at.Add(30 * time.Minute)), Latest: new(at.Add(time.Hour)),
 		}, at)}},
-		{"digest of a good night", &group{Event: Digest, At: at, Detail: digestText([]Digested{{View: storied(resume.Watching), Short: "4f2a"}})}},
-		{"digest of a bad night", &group{Event: Digest, At: at, Detail: digestText(slices.Repeat([]Digested{{View: storied(resume.GaveUp), Short: "4f2a", Needed: true}}, 12))}},
-		{"test", &group{Event: Test, At: at}},
+		{"digest of a good night", &group{Notice: Notice{Event: Digest, At: at}, detail: digestText([]Digested{{View: named(storied(resume.Watching), "4f2a")}})}},
+		{"digest of a bad night", &group{Notice: Notice{Event: Digest, At: at}, detail: digestText(slices.Repeat([]Digested{{View: named(storied(resume.GaveUp), "4f2a"), Needed: true}}, 12))}},
+		{"test", &group{Notice: Notice{Event: Test, At: at}}},
 	}
 	for _, class := range limit.Classes() {
 		for _, agent := range []string{"claude-code", "codex", "opencode", "gemini", "qwen-code", "mybot"} {
@@ -156,6 +156,11 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 	require.Equal(t, string(want), got.String())
 }
 
+func named(v view.Session, name string) view.Session {
+	v.Name = name
+	return v
+}
+
 // outOfReach is a session that is open where nothing can be typed.
 func outOfReach(v *view.Session) {
 	v.Class, v.Attempts, v.Attempt = limit.UsageLimit, nil, 0
@@ -171,7 +176,7 @@ var known = Titles{"claude-code": "Claude Code"}
 func TestSessionTextIsMadeHarmless(t *testing.T) {
 	v := storied(resume.GaveUp)
 	v.Reason, v.Cwd, v.Attempts[0].Error = "\x1b[2Jboo\u202e", "/src/\x1b[31mapi\n\u202eevil", "a\x07b"
-	n := compose(&group{Event: GaveUp, Total: 1, Members: []member{{View: trimView(v), Short: "4f2a"}}}, "h\x1bost", time.UTC, known)
+	n := compose(&group{Notice: Notice{Event: GaveUp, Sessions: []view.Session{trimView(v)}}}, "h\x1bost", time.UTC, known)
 	harmless(t, n.Title+n.Text+n.RetryCommand+n.Sessions[0].Reason+n.Sessions[0].Attempts[0].Error)
 	require.Contains(t, n.Title, "api evil")
 }
@@ -234,7 +239,7 @@ func TestTheFirstResumeSaysWhatItDoesNotRepeat(t *testing.T) {
 			Carried: view.Carried{LeftOut: []string{"--ide: it needs a terminal", "--sdk-url=ws://me: likewise", "--watch a b: likewise", "its mode, which is not known: continued in default"}},
 			Plan:    &view.Plan{Command: []string{"claude", "my plans"}},
 		})
-		return compose(&group{ID: "1", Event: event, Total: 1, Members: []member{{View: v, Short: "abcd"}}}, "box", time.UTC, nil)
+		return compose(&group{Notice: Notice{ID: "1", Event: event, Sessions: []view.Session{v}}}, "box", time.UTC, nil)
 	}
 	const line = "\nNot repeated from its start: --ide, --sdk-url, --watch, its mode, which is not known"
 	first := said(Retrying, 1)

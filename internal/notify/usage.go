@@ -18,16 +18,13 @@ type Allowance struct {
 	FullAt   *time.Time `json:"full_at,omitempty"` // when it is used up at this pace, where that is known
 }
 
-// TellUsage says that much of a window of an account is used.
+// TellUsage reports that much of a window of an account is used.
 func (n *Notifier) TellUsage(account resume.AccountKey, w usage.Window) {
-	n.mu.Lock()
-	if now := n.now(); len(n.config.wanting(Usage)) > 0 {
-		g := n.gathering.open(now, 0, Usage, account, w.Kind+now.String())
-		g.Detail = usageText(account, w, now)
+	now := n.now()
+	n.tellAs(Usage, account, w.Kind+now.String(), func(g *group) {
+		g.detail = usageText(account, w, now)
 		g.Allowance = &Allowance{w.Kind, usage.Mark(w.Used), w.ResetsAt.UTC(), w.FullAt}
-	}
-	n.mu.Unlock()
-	n.wake()
+	})
 }
 
 // UsageWords returns the title and the text of a notice that another host has made.

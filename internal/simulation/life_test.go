@@ -227,7 +227,7 @@ func (l *life) changed(c resume.Change) {
 func (l *life) amend(event notify.Event, s resume.Session) {
 	view := view.Of(s, maxRetries)
 	view.Program = callOf(s)
-	l.notifier.Amend(event, view, view.Name)
+	l.notifier.Amend(event, view)
 }
 
 func (l *life) tell(event notify.Event, s resume.Session) {
@@ -236,10 +236,10 @@ func (l *life) tell(event notify.Event, s resume.Session) {
 	}
 	view := view.Of(s, maxRetries)
 	view.Program = callOf(s) // so that it can be told from others when it arrives
-	l.notifier.Tell(event, view, view.Name)
+	l.notifier.Tell(event, view)
 	if l.bug == callsTwice {
 		view.Call += " again"
-		time.AfterFunc(5*time.Second, func() { l.notifier.Tell(event, view, view.Name) })
+		time.AfterFunc(5*time.Second, func() { l.notifier.Tell(event, view) })
 	}
 }
 

@@ -112,8 +112,7 @@ func (d Digester) tell(ctx context.Context, since time.Time) {
 		if !needed && resumed[s.Key] != resume.Recovered {
 			continue
 		}
-		view := d.View(*s)
-		all = append(all, notify.Digested{View: view, Short: view.Name, GoOn: d.Continue(*s), Needed: needed})
+		all = append(all, notify.Digested{View: d.View(*s), GoOn: d.Continue(*s), Needed: needed})
 	}
 	d.Notifier.TellDigest(all)
 }

@@ -2,13 +2,14 @@ package notify
 
 import (
 	"context"
-	"crypto/rand"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
 
-// Result is what became of a test notice on one channel.
+// Result is what became of a notice that was sent past the outbox by one channel.
 type Result struct {
 	Channel string        // its name
 	To      string        // where it leads, without secrets
@@ -31,8 +32,7 @@ func Try(ctx context.Context, channels []Channel, name, host string) ([]Result, 
 	if name != "" && len(chosen) == 0 {
 		return nil, fmt.Errorf("no channel is named %q", name)
 	}
-	now := time.Now().UTC().Round(0)
-	notice := compose(&group{ID: "ntc_" + rand.Text(), Event: Test, At: now}, host, time.Local, nil)
+	notice := compose(newGroup(Test, time.Now()), host, time.Local, nil)
 	results := make([]Result, len(chosen))
 	var all sync.WaitGroup
 	for i, ch := range chosen {
@@ -42,6 +42,7 @@ func Try(ctx context.Context, channels []Channel, name, host string) ([]Result, 
 	return results, nil
 }
 
+// try makes one try to send a notice.
 func try(ctx context.Context, ch Channel, notice Notice) Result {
 	ctx, cancel := context.WithTimeoutCause(ctx, sendLimit, fmt.Errorf("not done within %s", sendLimit))
 	defer cancel()
@@ -49,4 +50,40 @@ func try(ctx context.Context, ch Channel, notice Notice) Result {
 	began := time.Now()
 	answer, err := ch.Send(ctx, notice)
 	return Result{Channel: ch.Name(), To: ch.To(), Sent: notice.Title, Answer: answer, Took: time.Since(began), Err: err}
+}
+
+// TellStateLost reports past the outbox, which is lost too, that the state is lost. It returns when
+// every channel has taken or refused that, or ctx is done.
+func (n *Notifier) TellStateLost(ctx context.Context, why string) {
+	n.mu.Lock()
+	config := n.config
+	n.mu.Unlock()
+	lost := newGroup(StateError, n.now())
+	lost.detail = why
+	notice := n.compose(lost)
+	var all sync.WaitGroup
+	defer all.Wait()
+	for _, ch := range config.Channels {
+		if slices.Contains(config.wanting(StateError), ch.Name()) {
+			all.Go(func() { n.sendUntilTaken(ctx, ch, notice) })
+		}
+	}
+}
+
+// sendUntilTaken tries a notice until it is taken or refused for good.
+func (n *Notifier) sendUntilTaken(ctx context.Context, ch Channel, notice Notice) {
+	for tries := 1; ctx.Err() == nil; tries++ {
+		err := try(ctx, ch, notice).Err
+		if err == nil {
+			return
+		}
+		n.log.Warn("notice did not arrive", "channel", ch.Name(), "event", notice.Event, "err", err)
+		if _, final := errors.AsType[*PermanentError](err); final {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryPolicy.Delay(tries, n.opts.Rand())):
+		}
+	}
 }

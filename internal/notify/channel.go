@@ -1,15 +1,14 @@
 package notify
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 )
-
-// DefaultTimeout bounds one try of a channel that is given no other.
-const DefaultTimeout = 10 * time.Second
 
 // Common is what every channel is configured with.
 type Common struct {
@@ -19,6 +18,8 @@ type Common struct {
 	Text   string  // template; empty: built in
 	Agents Titles  // for templates that name an agent
 	Lines  int     // the built-in text is cut to so many; 0: it is not
+
+	Timeout time.Duration // of one try; 0: 10 seconds
 }
 
 // OptionError is an option of a channel that cannot be used.
@@ -47,6 +48,7 @@ type Base struct {
 	events      []Event
 	title, text *wording // nil: built in
 	lines       int      // of the built-in text; 0: no bound
+	timeout     time.Duration
 }
 
 // NewBase checks what all channels are configured with.
@@ -62,7 +64,13 @@ func NewBase(c Common) (Base, error) {
 	if textErr != nil {
 		textErr = c.Wrong("text", "%w", textErr)
 	}
-	return Base{name: c.Name, events: slices.Clone(c.Events), title: title, text: text, lines: c.Lines}, errors.Join(titleErr, textErr)
+	b := Base{c.Name, slices.Clone(c.Events), title, text, c.Lines, cmp.Or(c.Timeout, 10*time.Second)}
+	return b, errors.Join(titleErr, textErr)
+}
+
+// Bound bounds one try by the channel's timeout.
+func (b *Base) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, b.timeout, fmt.Errorf("no answer within %s", b.timeout))
 }
 
 // Name returns the channel's name in the configuration.

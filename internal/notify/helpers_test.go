@@ -211,15 +211,6 @@ func session(account string, i int) view.Session {
 	}, 5)
 }
 
-// pending returns how many deliveries have not ended.
-func pending(n *Notifier) int {
-	total := 0
-	for _, f := range n.Figures() {
-		total += f.Pending
-	}
-	return total
-}
-
 // running starts a notifier and returns it; it is stopped when the test ends.
 func running(t *testing.T, o Options) *Notifier {
 	t.Helper()

@@ -367,3 +367,12 @@ func (n *Notifier) Figures() []Figures {
 	slices.SortFunc(all, func(a, b Figures) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
+
+// Pending returns how many deliveries have not ended.
+func (n *Notifier) Pending() int {
+	total := 0
+	for _, f := range n.Figures() {
+		total += f.Pending
+	}
+	return total
+}

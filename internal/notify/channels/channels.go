@@ -86,9 +86,9 @@ func newWebhook(c config.Webhook, trust ownership.Trust) (notify.Channel, error)
 	if err != nil {
 		return nil, fromFile("secret", c.SecretFile, err)
 	}
-	ch, err := webhook.New(webhook.Options{
-		Common: common(c.Channel), URL: address.Reveal(), Secret: key.Reveal(), Timeout: c.Timeout,
-	})
+	options := webhook.Options{Common: common(c.Channel), URL: address.Reveal(), Secret: key.Reveal()}
+	options.Timeout = c.Timeout
+	ch, err := webhook.New(options)
 	return ch, fromFile("secret", c.SecretFile, fromFile("url", c.URLFile, err))
 }
 

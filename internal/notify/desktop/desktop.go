@@ -3,7 +3,6 @@
 package desktop
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/godbus/dbus/v5"
 
@@ -23,7 +21,6 @@ import (
 // Options describe the desktop.
 type Options struct {
 	notify.Common
-	Timeout time.Duration // of one try; 0: notify.DefaultTimeout
 
 	// Retry is called when a person presses "Retry now", once for each session
 	// of the notice. It may take its time, until ctx ends with the channel. Nil:
@@ -39,8 +36,7 @@ type Options struct {
 // notification server, Send returns a notify.UnavailableError.
 type Channel struct {
 	notify.Base
-	timeout time.Duration
-	memory  notify.Memory
+	memory notify.Memory
 
 	sending sync.Mutex // one try at a time
 
@@ -67,7 +63,6 @@ func New(o Options) (*Channel, error) {
 	}
 	d := &Channel{
 		Base:    b,
-		timeout: cmp.Or(o.Timeout, notify.DefaultTimeout),
 		memory:  o.Memory,
 		buttons: make(map[uint32][]resume.Key),
 	}
@@ -107,7 +102,7 @@ const (
 func (d *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	d.sending.Lock()
 	defer d.sending.Unlock()
-	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout, fmt.Errorf("no answer within %s", d.timeout))
+	ctx, cancel := d.Bound(ctx)
 	defer cancel()
 	if runtime.GOOS == "darwin" {
 		return sendByScript(ctx, n)

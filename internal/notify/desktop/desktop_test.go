@@ -124,7 +124,7 @@ func (m screenMethods) Notify(from dbus.Sender, app string, replaces uint32, _, 
 
 func open(t *testing.T, change ...func(*Options)) *Channel {
 	t.Helper()
-	o := Options{Common: notify.Common{Name: "desktop"}, Timeout: 5 * time.Second}
+	o := Options{Common: notify.Common{Name: "desktop", Timeout: 5 * time.Second}}
 	for _, f := range change {
 		f(&o)
 	}

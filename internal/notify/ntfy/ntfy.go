@@ -84,10 +84,7 @@ func (s *Service) Send(ctx context.Context, n notify.Notice) error {
 	if len(text) > maxText {
 		text = strings.ToValidUTF8(text[:maxText-len("…")], "") + "…"
 	}
-	answer, err := s.client.Post(ctx, s.server.JoinPath(s.topic).String(), header, []byte(text))
-	if err == nil && !answer.IsObject() {
-		err = s.client.Strange(answer)
-	}
+	err := s.client.WantObject(s.client.Post(ctx, s.server.JoinPath(s.topic).String(), header, []byte(text)))
 	if _, final := errors.AsType[*notify.PermanentError](err); err == nil || final {
 		s.mu.Lock()
 		delete(s.written, n.ID)

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -39,6 +40,9 @@ func (o *Options) Text(names ...string) string {
 	}
 	return ""
 }
+
+// TextOr returns an option, or its usual value where it is not given.
+func (o *Options) TextOr(usual, name string) string { return cmp.Or(o.Text(name), usual) }
 
 // Flag returns an option that is yes or no.
 func (o *Options) Flag(usual bool, names ...string) bool {

@@ -152,6 +152,15 @@ func (c *Client) Strange(a Answer) error {
 	return fmt.Errorf("%s answered %s, but not in the form of the service: %s", c.name, a.Status, words)
 }
 
+// WantObject checks that an acceptance is a JSON object, as that of most services is.
+func (c *Client) WantObject(a Answer, err error) error {
+	var object map[string]json.RawMessage
+	if err == nil && (json.Unmarshal(a.Body, &object) != nil || object == nil) {
+		return c.Strange(a)
+	}
+	return err
+}
+
 // Retryable reports whether a status may be another one later.
 func Retryable(status int) bool {
 	switch status {
@@ -173,10 +182,4 @@ func RetryAfter(header string, now time.Time) time.Duration {
 		return max(at.Sub(now), 0)
 	}
 	return 0
-}
-
-// IsObject reports whether the answer is a JSON object, as that of most services is.
-func (a Answer) IsObject() bool {
-	var object map[string]json.RawMessage
-	return json.Unmarshal(a.Body, &object) == nil && object != nil
 }

@@ -6,53 +6,49 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"resumed/internal/notify"
-	"resumed/internal/notify/discord"
-	"resumed/internal/notify/gotify"
 	"resumed/internal/notify/mail"
 	"resumed/internal/notify/ntfy"
-	"resumed/internal/notify/pushover"
 	"resumed/internal/notify/remote"
-	"resumed/internal/notify/slack"
-	"resumed/internal/notify/telegram"
 )
 
 // Options describe a chat, push or mail service.
 type Options struct {
-	notify.Common
-	URL       string            // such as ntfy://ntfy.sh/topic
-	Timeout   time.Duration     // of one try; 0: DefaultTimeout
-	Transport http.RoundTripper // nil: the machine's own
+	notify.Common                   // Timeout 0: 20 seconds
+	URL           string            // such as ntfy://ntfy.sh/topic
+	Transport     http.RoundTripper // nil: the machine's own
 
 	// Replies is the topic of ntfy by which buttons answer; empty: there are none.
 	Replies string
 	ntfy.Orders
 }
 
-// DefaultTimeout bounds one try of a service that is given no other.
-const DefaultTimeout = 20 * time.Second
-
-// sender sends by one service.
-type sender interface {
-	Send(context.Context, notify.Notice) error
-}
-
 // Channel sends by one service.
 type Channel struct {
 	notify.Base
-	to      string
-	timeout time.Duration
-	sender  sender
+	to    string
+	send  sendFunc
+	phone *ntfy.Service // nil: it is another service
+}
+
+type sendFunc func(context.Context, notify.Notice) error
+
+// readers read the URL of a service, by its scheme. ntfy and smtp are read by their own packages.
+var readers = map[string]func(*url.URL, *remote.Options, *remote.Client) (sendFunc, error){
+	"discord": discord, "gotify": gotify, "ntfy": nil, "pushover": pushover, "slack": slack, "smtp": nil, "telegram": telegram,
 }
 
 // New checks the options; it connects to nothing. Its errors hold no part of the URL but the
 // scheme and the names of options.
 func New(o Options) (*Channel, error) {
+	o.Timeout = cmp.Or(o.Timeout, 20*time.Second)
 	b, err := notify.NewBase(o.Common)
 	if err != nil {
 		return nil, err
@@ -61,47 +57,49 @@ func New(o Options) (*Channel, error) {
 	if err != nil || u.Scheme == "" {
 		return nil, o.Wrong("url", "it is not a service URL such as ntfy://ntfy.sh/topic")
 	}
-	s := &Channel{Base: b, to: u.Scheme, timeout: cmp.Or(o.Timeout, DefaultTimeout)}
-	hide := remote.NewRedactor(u, true)
-	if s.sender, err = open(u, hide, remote.NewClient(u.Scheme, hide, o.Transport)); err != nil {
+	s := &Channel{Base: b, to: u.Scheme}
+	if err := s.open(u, o.Transport); err != nil {
 		return nil, o.Wrong("url", "%w", err)
 	}
-	if o.Replies == "" {
+	switch {
+	case o.Replies == "":
 		return s, nil
-	}
-	phone, ok := s.sender.(*ntfy.Service)
-	if !ok {
+	case s.phone == nil:
 		return nil, o.Wrong("replies", "only ntfy has buttons that answer, and the URL is one of %s", s.to)
 	}
-	if err := phone.AnswerBy(o.Replies, o.Name, o.Orders); err != nil {
+	if err := s.phone.AnswerBy(o.Replies, o.Name, o.Orders); err != nil {
 		return nil, o.Wrong("replies", "%w", err)
 	}
 	return s, nil
 }
 
-// open makes the service that a URL names.
-func open(u *url.URL, hide remote.Redactor, client *remote.Client) (sender, error) {
-	switch u.Scheme {
-	case "discord":
-		return discord.New(u, client)
-	case "gotify":
-		return gotify.New(u, client)
-	case "ntfy":
-		return ntfy.New(u, client)
-	case "pushover":
-		return pushover.New(u, client)
-	case "slack":
-		return slack.New(u, client)
-	case "smtp":
-		return mail.New(u, hide)
-	case "telegram":
-		return telegram.New(u, client)
-	case "http", "https":
-		return nil, fmt.Errorf("must begin with the name of a service: for ntfy write ntfy://ntfy.sh/TOPIC; a plain %s URL is for [[notify.webhook]]", u.Scheme)
-	default:
-		return nil, fmt.Errorf("there is no service %q; valid here: discord, gotify, ntfy, pushover, slack, smtp, telegram. "+
-			"The program apprise sends to many others: use [[notify.command]] with %s", strings.ToLower(u.Scheme), Apprise)
+// open prepares the service that a URL names.
+func (s *Channel) open(u *url.URL, transport http.RoundTripper) (err error) {
+	hide := remote.NewRedactor(u, true)
+	client := remote.NewClient(u.Scheme, hide, transport)
+	read, known := readers[u.Scheme]
+	switch {
+	case u.Scheme == "http" || u.Scheme == "https":
+		return fmt.Errorf("must begin with the name of a service: for ntfy write ntfy://ntfy.sh/TOPIC; a plain %s URL is for [[notify.webhook]]", u.Scheme)
+	case !known:
+		return fmt.Errorf("there is no service %q; valid here: %s. The program apprise sends to many others: use [[notify.command]] with %s",
+			strings.ToLower(u.Scheme), strings.Join(slices.Sorted(maps.Keys(readers)), ", "), Apprise)
+	case u.Scheme == "ntfy":
+		if s.phone, err = ntfy.New(u, client); err == nil {
+			s.send = s.phone.Send
+		}
+		return err
+	case u.Scheme == "smtp":
+		server, err := mail.New(u, hide)
+		s.send = server.Send
+		return err
 	}
+	options := remote.OptionsOf(u)
+	options.Text("title") // of the notice
+	if s.send, err = read(u, options, client); err != nil {
+		return err
+	}
+	return options.Err()
 }
 
 // Apprise is the command channel for a service that is not here.
@@ -112,9 +110,9 @@ func (s *Channel) To() string { return s.to }
 
 // Send sends by the service.
 func (s *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("no answer within %s", s.timeout))
+	ctx, cancel := s.Bound(ctx)
 	defer cancel()
-	if err := s.sender.Send(ctx, n); err != nil {
+	if err := s.send(ctx, n); err != nil {
 		return "", err
 	}
 	return "accepted", nil
@@ -122,7 +120,7 @@ func (s *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 
 // Listen takes orders from the buttons of notices until ctx is done, where there are any.
 func (s *Channel) Listen(ctx context.Context, log *slog.Logger) {
-	if phone, ok := s.sender.(*ntfy.Service); ok {
-		phone.Listen(ctx, log.With("channel", s.Name()))
+	if s.phone != nil {
+		s.phone.Listen(ctx, log.With("channel", s.Name()))
 	}
 }

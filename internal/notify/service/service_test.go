@@ -37,9 +37,9 @@ func TestAServiceThatHangsEndsWithTheTimeoutAsCause(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer server.Close()
 	defer close(release)
-	s := channel(t, "ntfy://"+strings.TrimPrefix(server.URL, "http://")+"/topic?scheme=http")
-	s.timeout = 50 * time.Millisecond
-	_, err := s.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1))
+	s, err := New(Options{Common: notify.Common{Name: "phone", Timeout: 50 * time.Millisecond}, URL: "ntfy://" + strings.TrimPrefix(server.URL, "http://") + "/topic?scheme=http"})
+	require.NoError(t, err)
+	_, err = s.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1))
 	require.ErrorContains(t, err, "ntfy: no answer within 50ms")
 	_, permanent := errors.AsType[*notify.PermanentError](err)
 	require.False(t, permanent)

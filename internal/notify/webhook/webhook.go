@@ -2,7 +2,6 @@
 package webhook
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,19 +17,17 @@ import (
 // Options describe a webhook.
 type Options struct {
 	notify.Common
-	URL     string        // http or https
-	Secret  string        // whsec_ and base64; empty: not signed
-	Timeout time.Duration // of one try; 0: notify.DefaultTimeout
+	URL    string // http or https
+	Secret string // whsec_ and base64; empty: not signed
 }
 
 // Channel posts notices as JSON, signed as the Standard Webhooks
 // specification says.
 type Channel struct {
 	notify.Base
-	url     *url.URL
-	sign    signer
-	timeout time.Duration
-	client  *remote.Client
+	url    *url.URL
+	sign   signer
+	client *remote.Client
 }
 
 // New checks the options; it connects to nothing. Its errors hold no
@@ -49,7 +46,7 @@ func New(o Options) (*Channel, error) {
 		return nil, o.Wrong("secret", "%w", err)
 	}
 	client := remote.NewClient(remote.RedactURL(u), remote.NewRedactor(u, false), nil)
-	return &Channel{b, u, sign, cmp.Or(o.Timeout, notify.DefaultTimeout), client}, nil
+	return &Channel{b, u, sign, client}, nil
 }
 
 // To returns where the webhook leads, without secrets.
@@ -61,7 +58,7 @@ func (w *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	if err != nil {
 		return "", &notify.PermanentError{Err: fmt.Errorf("encode notice: %w", err)}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, w.timeout, fmt.Errorf("no answer within %s", w.timeout))
+	ctx, cancel := w.Bound(ctx)
 	defer cancel()
 	header := http.Header{"Content-Type": {"application/json"}}
 	w.sign.sign(header, n.ID, time.Now(), body)

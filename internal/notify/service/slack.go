@@ -1,0 +1,115 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"resumed/internal/notify"
+	"resumed/internal/notify/remote"
+)
+
+type slackMessage struct {
+	Text        string            `json:"text"`
+	Username    string            `json:"username,omitempty"`
+	Attachments []slackAttachment `json:"attachments,omitempty"`
+	Thread      string            `json:"thread_ts,omitempty"`
+	Channel     string            `json:"channel,omitempty"`
+	IconEmoji   string            `json:"icon_emoji,omitempty"`
+	IconURL     string            `json:"icon_url,omitempty"`
+}
+
+type slackAttachment struct {
+	Text  string `json:"text"`
+	Color string `json:"color,omitempty"`
+}
+
+// slackAttachments is what Slack takes in one message.
+const slackAttachments = 100
+
+// slackToken has three parts, with one separator; before them a word says of what kind it is.
+var slackToken = regexp.MustCompile(`^(?:(xox.|hook)[-:]|:?)([A-Z0-9]{9,})([-/,])([A-Z0-9]{9,})([-/,])([A-Za-z0-9]{24,})$`)
+
+// slack reads slack://hook:A-B-C@webhook, slack://xoxb:A-B-C@CHANNEL and slack://[NAME@]A/B/C.
+func slack(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, error) {
+	color, message := o.Text("color"), slackMessage{Username: o.Text("botname", "username"), Thread: o.Text("thread_ts")}
+	if icon := o.Text("icon", "icon_emoji", "icon_url"); strings.HasPrefix(icon, "http://") || strings.HasPrefix(icon, "https://") {
+		message.IconURL = icon
+	} else {
+		message.IconEmoji = icon
+	}
+	written, channel := "", u.Hostname()
+	if u.User != nil {
+		written = u.User.String()
+	}
+	if len(u.Path) > 1 {
+		written, channel = channel+u.Path, "webhook"
+		if message.Username == "" {
+			message.Username = u.User.Username()
+		}
+	}
+	parts := slackToken.FindStringSubmatch(written)
+	if parts == nil || parts[3] != parts[5] {
+		return nil, errors.New("must be slack://hook:A-B-C@webhook, with the three parts of the webhook's URL, or slack://xoxb:TOKEN@CHANNEL")
+	}
+	if channel != "webhook" {
+		message.Channel = channel
+	}
+	kind, ids := parts[1], []string{parts[2], parts[4], parts[6]}
+	compose := func(n notify.Notice) slackMessage {
+		m := message
+		m.Text = n.Title
+		for _, line := range strings.SplitN(strings.TrimSuffix(n.Text, "\n"), "\n", slackAttachments) {
+			m.Attachments = append(m.Attachments, slackAttachment{line, color})
+		}
+		return m
+	}
+	if kind == "" || kind == "hook" {
+		return func(ctx context.Context, n notify.Notice) error {
+			answer, err := client.PostJSON(ctx, "https://hooks.slack.com/services/"+strings.Join(ids, "/"), nil, compose(n))
+			if text := string(answer.Body); err == nil && text != "" && text != "ok" {
+				err = client.Strange(answer)
+			}
+			return err
+		}, nil
+	}
+	return func(ctx context.Context, n notify.Notice) error {
+		header := http.Header{"Authorization": {"Bearer " + kind + "-" + strings.Join(ids, "-")}}
+		answer, err := client.PostJSON(ctx, "https://slack.com/api/chat.postMessage", header, compose(n))
+		if err != nil {
+			return err
+		}
+		return slackResult(client, answer)
+	}, nil
+}
+
+// What Slack answers with status 200 to a bot, and what passes by itself.
+var (
+	slackBadToken = []string{"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "missing_scope", "no_permission", "not_allowed_token_type"}
+	slackPassing  = []string{"ratelimited", "rate_limited", "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org"}
+)
+
+// slackResult says what the answer to a bot means.
+func slackResult(client *remote.Client, answer remote.Answer) error {
+	var result struct {
+		OK    *bool  `json:"ok"`
+		Error string `json:"error"`
+	}
+	code := http.StatusBadRequest
+	switch {
+	case json.Unmarshal(answer.Body, &result) != nil || result.OK == nil:
+		return client.Strange(answer)
+	case *result.OK:
+		return nil
+	case slices.Contains(slackBadToken, result.Error):
+		code = http.StatusUnauthorized
+	case slices.Contains(slackPassing, result.Error):
+		code = http.StatusServiceUnavailable
+	}
+	return client.Refusal(answer, code, 0, result.Error)
+}

@@ -1,0 +1,110 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"html"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"resumed/internal/notify"
+	"resumed/internal/notify/remote"
+	"resumed/internal/sanitize"
+)
+
+type telegramMessage struct {
+	Text      string `json:"text"`
+	Chat      string `json:"chat_id"`
+	Thread    *int   `json:"message_thread_id,omitempty"`
+	ParseMode string `json:"parse_mode"`
+	NoPreview bool   `json:"disable_web_page_preview"`
+	Silent    bool   `json:"disable_notification"`
+}
+
+// telegramText is what fits into one message of Telegram, with room for what is escaped.
+const telegramText = 3500
+
+var telegramToken = regexp.MustCompile(`^[0-9]+:[a-zA-Z0-9_-]+$`)
+
+// telegramModes are the ways in which Telegram reads a text.
+var telegramModes = map[string]string{"": "", "none": "", "html": "HTML", "markdown": "Markdown", "markdownv2": "MarkdownV2"}
+
+// telegram reads telegram://TOKEN@telegram?chats=CHAT,CHAT:THREAD. A chat that refuses for good does
+// not keep the notice from the others; one that cannot be reached is tried again, with those after it.
+func telegram(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, error) {
+	message := telegramMessage{NoPreview: !o.Flag(true, "preview"), Silent: !o.Flag(true, "notification")}
+	message.ParseMode = telegramModes[o.Choice("parsemode", "none", "html", "markdown", "markdownv2")]
+	var chats []string
+	for chat := range strings.SplitSeq(o.Text("chats", "channels"), ",") {
+		if chat = strings.TrimSpace(chat); chat != "" {
+			chats = append(chats, chat)
+		}
+	}
+	password, _ := u.User.Password()
+	bot := u.User.Username() + ":" + password
+	if !telegramToken.MatchString(bot) || len(chats) == 0 {
+		return nil, errors.New("must be telegram://TOKEN@telegram?chats=CHAT, with the token of a bot")
+	}
+	address := "https://api.telegram.org/bot" + bot + "/sendMessage"
+	return func(ctx context.Context, n notify.Notice) error {
+		var refused error
+		for _, chat := range chats {
+			answer, err := client.PostJSON(ctx, address, nil, message.with(n, chat))
+			err = telegramResult(client, answer, err)
+			if _, final := errors.AsType[*notify.PermanentError](err); final {
+				refused = err
+			} else if err != nil {
+				return err
+			}
+		}
+		return refused
+	}, nil
+}
+
+// with returns the message for a notice to a chat, CHAT or CHAT:THREAD.
+func (m telegramMessage) with(n notify.Notice, chat string) telegramMessage {
+	m.Chat, chat, _ = strings.Cut(chat, ":")
+	if thread, err := strconv.Atoi(chat); err == nil {
+		m.Thread = &thread
+	}
+	m.Text = sanitize.Cut(n.Text, telegramText)
+	if m.ParseMode == "" {
+		m.ParseMode, m.Text = "HTML", html.EscapeString(m.Text)
+	}
+	if m.ParseMode == "HTML" {
+		m.Text = "<b>" + html.EscapeString(n.Title) + "</b>\n" + m.Text
+	}
+	return m
+}
+
+// telegramResult says what an answer means. Only Telegram's own "ok" is an acceptance.
+func telegramResult(client *remote.Client, answer remote.Answer, err error) error {
+	var result struct {
+		OK          *bool  `json:"ok"`
+		Code        int    `json:"error_code"`
+		Description string `json:"description"`
+		Parameters  struct {
+			After int32 `json:"retry_after"` // seconds
+		} `json:"parameters"`
+	}
+	strange := json.Unmarshal(answer.Body, &result) != nil || result.OK == nil
+	switch {
+	case err == nil && strange:
+		return client.Strange(answer)
+	case strange || err == nil && *result.OK:
+		return err
+	}
+	after := time.Duration(result.Parameters.After) * time.Second
+	if asked, ok := errors.AsType[*notify.RetryAfterError](err); ok && after <= 0 {
+		after = asked.After
+	}
+	if answer.Code >= 400 {
+		result.Code = answer.Code
+	}
+	return client.Refusal(answer, result.Code, after, cmp.Or(result.Description, string(answer.Body)))
+}

@@ -98,7 +98,7 @@ func Run(ctx context.Context, opts Options) error {
 // needs; what it will only need once all of them run, it is given as a function.
 func (d *daemon) build(snapshot state.Snapshot) error {
 	opts := d.opts
-	maker := maker{path: opts.ConfigPath, memory: outbox{d.store}, order: d.ordered}
+	maker := maker{path: opts.ConfigPath, memory: d.store, order: d.ordered}
 	first, err := maker.make(opts.Config, nil)
 	if err != nil {
 		return err
@@ -327,7 +327,7 @@ func (d *daemon) newNotifier(first *settings, changes *control.Changes) (*notify
 		host = "unknown"
 	}
 	return notify.New(notify.Options{
-		Config: first.notify(), Store: outbox{d.store}, Log: d.opts.Log, Host: host, Agents: agents.Titles(),
+		Config: first.notify(), Store: d.store, Log: d.opts.Log, Host: host, Agents: agents.Titles(),
 		Count: func(channel string, outcome notify.Outcome) { d.metrics.Delivered(channel, outcome) },
 		Share: func(ctx context.Context, n notify.Notice) bool { return d.fleet.Share(ctx, n) }, Changed: changes.NoteDaemon,
 	})

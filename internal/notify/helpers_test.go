@@ -74,7 +74,7 @@ func (s *memStore) crash() {
 	s.queue = nil
 }
 
-func (s *memStore) Sync(context.Context) error { return s.write("sync") }
+func (s *memStore) Sync(context.Context, ...resume.Key) error { return s.write("sync") }
 
 func (s *memStore) Keep(open []Delivery, key string, value []byte) {
 	s.put(func() {

@@ -7,6 +7,9 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"resumed/internal/outbox"
+	"resumed/internal/resume"
 )
 
 // Store keeps notices over a crash. Methods are called from several goroutines.
@@ -27,8 +30,8 @@ type Store interface {
 	Done(ctx context.Context, id, channel, outcome string) error
 
 	// Sync returns nil once all changes made before it are on disk. On an error they still wait
-	// to be written.
-	Sync(ctx context.Context) error
+	// to be written. It is called without sessions: those may have records that no disk takes.
+	Sync(ctx context.Context, sessions ...resume.Key) error
 
 	Memory
 }
@@ -43,15 +46,7 @@ type Memory interface {
 }
 
 // Delivery is one notice on its way to one channel.
-type Delivery struct {
-	ID      string // of the notice
-	Channel string
-	Payload []byte    // the notice, as JSON
-	At      time.Time // when the notice came to be
-	Tries   int       // so far
-	NextAt  time.Time // zero: due at once
-	LastErr string    // of the last try; empty before the first
-}
+type Delivery = outbox.Delivery
 
 // store makes durable what was reported: each notice is in the outbox from its first session on, due
 // when it will be complete, and is replaced there as others join it. With it goes the mark of each

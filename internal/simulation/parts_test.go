@@ -59,20 +59,13 @@ type outbox struct {
 }
 
 func (o outbox) Keep(open []notify.Delivery, key string, value []byte) {
-	kept := make([]state.Delivery, len(open))
-	for i, d := range open {
-		kept[i] = state.Delivery(d)
-	}
 	if o.life.bug != keepsNoNotice {
-		o.Store.Keep(kept, key, value)
+		o.Store.Keep(open, key, value)
 	}
 }
 
 func (o outbox) Pending() []notify.Delivery {
-	var pending []notify.Delivery
-	for _, d := range o.Store.Pending() {
-		pending = append(pending, notify.Delivery(d))
-	}
+	pending := o.Store.Pending()
 	// Notices of one time are in the order of their names, which are another
 	// each time that a seed is played.
 	slices.SortStableFunc(pending, func(a, b notify.Delivery) int {
@@ -92,7 +85,7 @@ func about(d notify.Delivery) string {
 	return text.String()
 }
 
-func (o outbox) Sync(ctx context.Context) error {
+func (o outbox) Sync(ctx context.Context, _ ...resume.Key) error {
 	dice, alive := o.life.pass("keep notices")
 	switch {
 	case !alive:

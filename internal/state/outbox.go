@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"resumed/internal/outbox"
 )
 
 // doneFor is how long a delivery that is over is remembered: for that long the
@@ -14,15 +16,7 @@ import (
 const doneFor = 7 * 24 * time.Hour
 
 // Delivery is one notice that is still to be delivered by one channel.
-type Delivery struct {
-	ID      string // of the notice
-	Channel string
-	Payload []byte
-	At      time.Time // when the notice came to be
-	Tries   int
-	NextAt  time.Time // zero: now
-	LastErr string    // of the last try; empty before the first
-}
+type Delivery = outbox.Delivery
 
 type deliveryKey struct{ id, channel string }
 

@@ -27,7 +27,7 @@ type Options struct {
 	// there is no such button.
 	Retry func(ctx context.Context, session resume.Key)
 
-	// Memory remembers over a restart which popups are shown, so that good
+	// Memory stores over a restart which popups are shown, so that good
 	// news still replaces bad; may be nil.
 	Memory notify.Memory
 }
@@ -36,19 +36,17 @@ type Options struct {
 // notification server, Send returns a notify.UnavailableError.
 type Channel struct {
 	notify.Base
-	memory notify.Memory
-
+	options Options
 	sending sync.Mutex // one try at a time
 
-	press   func([]resume.Key) // "Retry now" of these; returns at once; nil: there is no button
-	end     context.CancelFunc // of what was pressed
-	running sync.WaitGroup     // what was pressed, and the goroutine that hears signals
+	press   func([]resume.Key) // retries sessions
+	end     context.CancelFunc // of that
+	running sync.WaitGroup     // that, and the goroutine that reads signals
 
-	mu      sync.Mutex // guards everything that follows
-	conn    *dbus.Conn
-	owner   string                  // the server's connection on the bus
-	buttons map[uint32][]resume.Key // what "Retry now" of a popup means
-	shown   popups
+	mu    sync.Mutex // guards everything that follows
+	conn  *dbus.Conn
+	owner string // the server's connection on the bus
+	shown popups
 }
 
 // mostLines is what a desktop shows of a text: with the title that is four lines.
@@ -61,27 +59,18 @@ func New(o Options) (*Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Channel{
-		Base:    b,
-		memory:  o.Memory,
-		buttons: make(map[uint32][]resume.Key),
-	}
+	d := &Channel{Base: b, options: o}
 	life, end := context.WithCancel(context.Background())
 	d.end = end
-	if o.Retry != nil {
-		// An order waits for the engine and the disk. What the server says is
-		// heard meanwhile.
-		d.press = func(sessions []resume.Key) {
-			d.running.Go(func() {
-				for _, key := range sessions {
-					o.Retry(life, key)
-				}
-			})
+	d.press = func(sessions []resume.Key) {
+		for _, key := range sessions {
+			o.Retry(life, key)
 		}
 	}
-	if d.memory != nil {
-		if data, found := d.memory.Value(d.memoryKey()); found {
-			d.shown = decodePopups(data)
+	if o.Memory != nil {
+		// Only the look of the screen depends on it: what cannot be read counts as nothing.
+		if data, found := o.Memory.Value(d.memoryKey()); found && json.Unmarshal(data, &d.shown) != nil {
+			d.shown = popups{}
 		}
 	}
 	return d, nil
@@ -92,12 +81,6 @@ func (d *Channel) memoryKey() string { return "notify/desktop/" + d.Name() }
 // To returns what the channel is.
 func (d *Channel) To() string { return "desktop" }
 
-const (
-	notifications     = "org.freedesktop.Notifications"
-	notificationsPath = dbus.ObjectPath("/org/freedesktop/Notifications")
-	retryAction       = "retry"
-)
-
 // Send shows the notice.
 func (d *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	d.sending.Lock()
@@ -107,40 +90,19 @@ func (d *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	if runtime.GOOS == "darwin" {
 		return sendByScript(ctx, n)
 	}
-
 	conn, err := d.connect(ctx)
 	if err != nil {
 		return "", err
 	}
 	can, err := d.meet(ctx, conn)
 	if err != nil {
-		return "", d.explain(ctx, "ask notification server", err)
+		return "", explain(ctx, "ask notification server", err)
 	}
-	id, err := d.show(ctx, conn, n, can)
-	switch {
-	case errors.Is(err, errOvertaken):
-		return errOvertaken.Error(), nil
-	case err != nil:
-		return "", d.explain(ctx, "show notice", err)
+	answer, err := d.show(ctx, conn, n, can)
+	if err != nil {
+		return "", explain(ctx, "show notice", err)
 	}
-	return fmt.Sprintf("shown as %d", id), nil
-}
-
-// errOvertaken is the answer for old news.
-var errOvertaken = errors.New("not shown: later news is on the screen")
-
-// explain says why nothing is shown.
-func (d *Channel) explain(ctx context.Context, act string, err error) error {
-	switch {
-	case ctx.Err() != nil:
-		return fmt.Errorf("%s: %w", act, context.Cause(ctx))
-	case nobodyShows(err):
-		return &notify.UnavailableError{Err: errNobodyShows}
-	case errors.Is(err, dbus.ErrClosed):
-		return &notify.UnavailableError{Err: errors.New("the desktop session has ended")}
-	default:
-		return fmt.Errorf("%s: %w", act, err)
-	}
+	return answer, nil
 }
 
 // connect returns the connection, a new one where the old one has ended. It
@@ -158,27 +120,25 @@ func (d *Channel) connect(ctx context.Context) (*dbus.Conn, error) {
 	}
 	if err := conn.AddMatchSignalContext(ctx, dbus.WithMatchInterface(notifications), dbus.WithMatchObjectPath(notificationsPath)); err != nil {
 		conn.Close()
-		return nil, d.explain(ctx, "listen to notification server", err)
+		return nil, explain(ctx, "listen to notification server", err)
 	}
 	signals := make(chan *dbus.Signal, 16)
 	conn.Signal(signals)
 	d.mu.Lock()
 	d.conn = conn
-	clear(d.buttons)
 	d.mu.Unlock()
 	d.running.Go(func() {
 		for s := range signals { // closed with the connection
-			d.hear(s)
+			d.observe(s)
 		}
 	})
 	return conn, nil
 }
 
-// meet finds out who shows notices and what the server can do.
+// meet finds out which program shows notices and what it can do.
 func (d *Channel) meet(ctx context.Context, conn *dbus.Conn) (can []string, err error) {
-	server := conn.Object(notifications, notificationsPath)
 	// This first, for it may start the server.
-	if err := server.CallWithContext(ctx, notifications+".GetCapabilities", 0).Store(&can); err != nil {
+	if err := call(ctx, conn, "GetCapabilities").Store(&can); err != nil {
 		return nil, err
 	}
 	var bus, owner string
@@ -189,75 +149,60 @@ func (d *Channel) meet(ctx context.Context, conn *dbus.Conn) (can []string, err 
 		return nil, err
 	}
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.owner = owner
-	d.shown.meet(bus + " " + owner)
-	d.mu.Unlock()
+	if server := bus + " " + owner; d.shown.Server != server { // another one shows none of ours
+		d.shown = popups{Server: server}
+	}
 	return can, nil
 }
 
+const retryAction = "retry"
+
 // show puts a notice on the screen, in the place of older news of the same
 // sessions.
-func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, can []string) (uint32, error) {
-	sessions, keys := subjects(n)
-	calls := n.Event == notify.GaveUp || n.Event == notify.Parked
-	d.mu.Lock()
-	if !calls && d.shown.overtaken(keys, n.At) { // it waited for a desktop, and others did not
-		d.mu.Unlock()
-		return 0, errOvertaken
+func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, can []string) (answer string, err error) {
+	p := popup{At: n.At}
+	var sessions []resume.Key
+	for _, v := range n.Sessions {
+		sessions = append(sessions, v.Key())
+		p.Keys = append(p.Keys, v.Key().String())
 	}
-	before := popups{Server: d.shown.Server, Shown: slices.Clone(d.shown.Shown)}
-	old := d.shown.supersede(keys)
+	if len(p.Keys) == 0 {
+		p.Keys = []string{"event " + string(n.Event)}
+	}
+	needsPerson := n.Event == notify.GaveUp || n.Event == notify.Parked
+	d.mu.Lock()
+	overtaken, old := d.shown.overtaken(p), d.shown.covered(p)
 	d.mu.Unlock()
-
+	if overtaken && !needsPerson { // it waited for a desktop, and others did not
+		return "not shown: later news is on the screen", nil
+	}
 	var replaces uint32
 	if len(old) > 0 {
-		replaces = old[0]
+		replaces, old = old[0], old[1:]
 	}
 	var actions []string
-	if calls && d.press != nil && len(sessions) > 0 && slices.Contains(can, "actions") {
-		actions = []string{retryAction, "Retry now"}
+	if needsPerson && d.options.Retry != nil && len(sessions) > 0 && slices.Contains(can, "actions") {
+		actions, p.retry = []string{retryAction, "Retry now"}, sessions
 	}
 	urgency := byte(1)
-	if calls {
+	if needsPerson {
 		urgency = 2
 	}
 	hints := map[string]dbus.Variant{"urgency": dbus.MakeVariant(urgency)}
-	server := conn.Object(notifications, notificationsPath)
-	var id uint32
-	err := server.CallWithContext(ctx, notifications+".Notify", 0, "resumed", replaces, "",
-		n.Title, body(n.Text, can), actions, hints, int32(-1)).Store(&id)
-
-	d.mu.Lock()
+	err = call(ctx, conn, "Notify", "resumed", replaces, "", n.Title, body(n.Text, can), actions, hints, int32(-1)).Store(&p.ID)
 	if err != nil {
-		d.shown = before // what was to be replaced is still there
-		d.mu.Unlock()
-		return 0, err
+		return "", err
 	}
-	d.shown.show(id, keys, n.At)
-	delete(d.buttons, id)
-	if len(actions) > 0 {
-		d.buttons[id] = sessions
-	}
+	d.mu.Lock()
+	d.shown.add(p)
+	d.store()
 	d.mu.Unlock()
-	d.remember()
-	for _, other := range old[min(1, len(old)):] {
-		// Best effort: it is old news, and may be gone already.
-		server.CallWithContext(ctx, notifications+".CloseNotification", 0, other)
+	for _, other := range old {
+		call(ctx, conn, "CloseNotification", other) // best effort: it is old news, and may be gone already
 	}
-	return id, nil
-}
-
-// subjects are what a notice is about, for buttons and for replacing. Without
-// sessions the event is its own subject.
-func subjects(n notify.Notice) (sessions []resume.Key, keys []string) {
-	for _, v := range n.Sessions {
-		sessions = append(sessions, v.Key())
-		keys = append(keys, v.Key().String())
-	}
-	if len(keys) == 0 {
-		keys = []string{"event " + string(n.Event)}
-	}
-	return sessions, keys
+	return fmt.Sprintf("shown as %d", p.ID), nil
 }
 
 var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
@@ -274,46 +219,35 @@ func body(text string, can []string) string {
 	}
 }
 
-// hear acts on what the server says.
-func (d *Channel) hear(s *dbus.Signal) {
+// observe acts on a signal of the server.
+func (d *Channel) observe(s *dbus.Signal) {
 	d.mu.Lock()
-	known := s.Sender == d.owner
-	d.mu.Unlock()
-	if !known || len(s.Body) < 2 {
+	defer d.mu.Unlock()
+	if s.Sender != d.owner || len(s.Body) < 2 {
 		return
 	}
 	id, ok := s.Body[0].(uint32)
-	if !ok {
+	i := d.shown.index(id)
+	if !ok || i < 0 {
 		return
 	}
 	switch s.Name {
 	case notifications + ".ActionInvoked":
-		d.mu.Lock()
-		sessions := d.buttons[id]
-		delete(d.buttons, id) // a second press is no second order
-		d.mu.Unlock()
-		if len(sessions) > 0 && s.Body[1] == any(retryAction) {
-			d.press(sessions)
+		sessions := d.shown.Shown[i].retry
+		d.shown.Shown[i].retry = nil // a second press is no second order
+		if s.Body[1] == any(retryAction) {
+			d.running.Go(func() { d.press(sessions) }) // it waits for the engine and the disk
 		}
 	case notifications + ".NotificationClosed":
-		d.mu.Lock()
-		d.shown.forget(id)
-		delete(d.buttons, id)
-		d.mu.Unlock()
-		d.remember()
+		d.shown.Shown = slices.Delete(d.shown.Shown, i, i+1)
+		d.store()
 	}
 }
 
-// remember keeps what is shown over a restart.
-func (d *Channel) remember() {
-	if d.memory == nil {
-		return
-	}
-	d.mu.Lock()
-	data, err := json.Marshal(d.shown)
-	d.mu.Unlock()
-	if err == nil {
-		d.memory.PutValue(d.memoryKey(), data)
+// store stores what is shown over a restart. d.mu must be held.
+func (d *Channel) store() {
+	if data, err := json.Marshal(d.shown); err == nil && d.options.Memory != nil {
+		d.options.Memory.PutValue(d.memoryKey(), data)
 	}
 }
 
@@ -331,4 +265,18 @@ func (d *Channel) Close() error {
 	d.end()
 	d.running.Wait()
 	return err
+}
+
+// explain says why nothing is shown.
+func explain(ctx context.Context, act string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w", act, context.Cause(ctx))
+	case noServer(err):
+		return &notify.UnavailableError{Err: errNoServer}
+	case errors.Is(err, dbus.ErrClosed):
+		return &notify.UnavailableError{Err: errors.New("the desktop session has ended")}
+	default:
+		return fmt.Errorf("%s: %w", act, err)
+	}
 }

@@ -370,7 +370,7 @@ func (noOutbox) Keep([]notify.Delivery, string, []byte)             {}
 func (noOutbox) Pending() []notify.Delivery                         { return nil }
 func (noOutbox) Tried(string, string, int, time.Time, string)       {}
 func (noOutbox) Done(context.Context, string, string, string) error { return nil }
-func (noOutbox) Sync(context.Context) error                         { return nil }
+func (noOutbox) Sync(context.Context, ...resume.Key) error          { return nil }
 
 func TestDesktopWorksThroughTheNotifier(t *testing.T) {
 	s := newScreen(t, bustest.Session(t).Address, everything...)

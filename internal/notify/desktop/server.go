@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/godbus/dbus/v5"
@@ -13,44 +15,38 @@ import (
 	"resumed/internal/sessionbus"
 )
 
-// nobodyShows reports whether an error means that no notification server runs
-// on the bus.
-func nobodyShows(err error) bool {
-	failure, ok := errors.AsType[dbus.Error](err)
-	if !ok {
-		return false
-	}
-	switch failure.Name {
-	case "org.freedesktop.DBus.Error.ServiceUnknown",
-		"org.freedesktop.DBus.Error.NameHasNoOwner",
-		"org.freedesktop.DBus.Error.Spawn.ChildExited",
-		"org.freedesktop.DBus.Error.Spawn.ChildSignaled",
-		"org.freedesktop.DBus.Error.Spawn.ExecFailed",
-		"org.freedesktop.DBus.Error.Spawn.Failed",
-		"org.freedesktop.DBus.Error.Spawn.ServiceNotFound":
-		return true
-	}
-	return false
-}
+const (
+	notifications     = "org.freedesktop.Notifications"
+	notificationsPath = dbus.ObjectPath("/org/freedesktop/Notifications")
+)
 
-// errNoSession says what people know of having no session bus.
-var errNoSession = errors.New("nobody is logged in to a desktop here")
+var (
+	errNoSession = errors.New("nobody is logged in to a desktop here")
+	errNoServer  = errors.New("no program of this desktop session shows notices")
+)
 
 // dial reaches the desktop session.
 func dial(ctx context.Context) (*dbus.Conn, error) {
 	conn, err := sessionbus.Dial(ctx)
-	switch {
-	case errors.Is(err, sessionbus.ErrNone):
-		return nil, errNoSession
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED): // it was there, and ended
-		return nil, errNoSession
-	default:
-		return conn, err
+	// One that was there, and ended, may have left its socket.
+	if errors.Is(err, sessionbus.ErrNone) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		err = errNoSession
 	}
+	return conn, err
 }
 
-// errNobodyShows says that there is a desktop session and no program in it for notices.
-var errNobodyShows = errors.New("no program of this desktop session shows notices")
+// call calls a method of the notification server.
+func call(ctx context.Context, conn *dbus.Conn, method string, args ...any) *dbus.Call {
+	return conn.Object(notifications, notificationsPath).CallWithContext(ctx, notifications+"."+method, 0, args...)
+}
+
+// noServer reports whether an error means that no notification server runs on the bus, and none
+// could be started.
+func noServer(err error) bool {
+	failure, _ := errors.AsType[dbus.Error](err)
+	name, _ := strings.CutPrefix(failure.Name, "org.freedesktop.DBus.Error.")
+	return slices.Contains([]string{"ServiceUnknown", "NameHasNoOwner"}, name) || strings.HasPrefix(name, "Spawn.")
+}
 
 // Server returns the name of the program that shows notices on the user's
 // desktop, or why there is none.
@@ -64,12 +60,11 @@ func Server(ctx context.Context) (string, error) {
 	}
 	defer conn.Close()
 	var name, vendor, version, spec string
-	call := conn.Object(notifications, notificationsPath).CallWithContext(ctx, notifications+".GetServerInformation", 0)
-	if err := call.Store(&name, &vendor, &version, &spec); err != nil {
-		if nobodyShows(err) {
-			return "", errNobodyShows
-		}
-		return "", fmt.Errorf("ask the desktop session who shows notices: %w", err)
+	err = call(ctx, conn, "GetServerInformation").Store(&name, &vendor, &version, &spec)
+	if noServer(err) {
+		return "", errNoServer
+	} else if err != nil {
+		return "", fmt.Errorf("ask the desktop session which program shows notices: %w", err)
 	}
 	return name + " " + version, nil
 }

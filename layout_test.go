@@ -187,7 +187,7 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/explain/...": {2_920, unlimited},
 	"internal/fleet/...":   {4_970, unlimited},
 	"internal/limit/...":   {3_830, unlimited},
-	"internal/notify/...":  {5_330, unlimited},
+	"internal/notify/...":  {4_840, unlimited},
 	"internal/resume":      {3_020, 26},
 	"internal/watch":       {1_900, unlimited},
 

@@ -46,7 +46,7 @@ func (s *settings) channelNames() []string {
 
 // notify returns what the notifier goes by.
 func (s *settings) notify() notify.Config {
-	return notify.Config{Channels: s.channels, Events: channels.Events(s.config.Notify.Events), GroupWait: s.config.Notify.GroupWait}
+	return notify.Config{Channels: s.channels, GroupWait: s.config.Notify.GroupWait}
 }
 
 // goOn returns the command by which a person continues a session, where its agent has one.

@@ -13,11 +13,11 @@ import (
 // Common is what every channel is configured with.
 type Common struct {
 	Name   string
-	Events []Event // empty: those of the notifier
-	Title  string  // template; empty: built in
-	Text   string  // template; empty: built in
-	Agents Titles  // for templates that name an agent
-	Lines  int     // the built-in text is cut to so many; 0: it is not
+	Events []Event
+	Title  string // template; empty: built in
+	Text   string // template; empty: built in
+	Agents Titles // for templates that name an agent
+	Lines  int    // the built-in text is cut to so many; 0: it is not
 
 	Timeout time.Duration // of one try; 0: 10 seconds
 }
@@ -76,7 +76,7 @@ func (b *Base) Bound(ctx context.Context) (context.Context, context.CancelFunc) 
 // Name returns the channel's name in the configuration.
 func (b *Base) Name() string { return b.name }
 
-// Events returns the events that the channel wants; empty: the notifier's.
+// Events returns the events that the channel is sent.
 func (b *Base) Events() []Event { return b.events }
 
 // Word puts a notice into the channel's own words. A template that fails on

@@ -133,7 +133,7 @@ func (s *memStore) outcomes() []string {
 // fakeChannel remembers what was sent by it.
 type fakeChannel struct {
 	name   string
-	events []Event
+	events []Event                             // nil: those that need a person
 	prefix string                              // the channel's own words
 	send   func(context.Context, Notice) error // nil: takes everything
 
@@ -143,8 +143,14 @@ type fakeChannel struct {
 	closed int
 }
 
-func (c *fakeChannel) Name() string    { return c.name }
-func (c *fakeChannel) Events() []Event { return c.events }
+func (c *fakeChannel) Name() string { return c.name }
+
+func (c *fakeChannel) Events() []Event {
+	if c.events == nil {
+		return []Event{GaveUp, Parked}
+	}
+	return c.events
+}
 
 func (c *fakeChannel) To() string { return "nowhere" }
 

@@ -18,7 +18,6 @@ import (
 // Config is what of a Notifier may change while it runs.
 type Config struct {
 	Channels  []Channel
-	Events    []Event       // for channels that name none of their own; nil: DefaultEvents, empty: nothing
 	GroupWait time.Duration // how long notices of one account, event and cause are gathered; 0: not at all
 }
 
@@ -41,15 +40,9 @@ func (c Config) check() error {
 func (c Config) wanting(event Event) []string {
 	var names []string
 	for _, ch := range c.Channels {
-		events := c.Events
-		if own := ch.Events(); len(own) > 0 {
-			events = own
-		}
-		if events == nil {
-			events = DefaultEvents()
-		}
-		// These need a person as a parked session does.
-		if slices.Contains(events, event) || (event == StateError || event == HostGone) && slices.Contains(events, Parked) {
+		// These two need a person as a parked session does.
+		alike := event == StateError || event == HostGone
+		if slices.Contains(ch.Events(), event) || alike && slices.Contains(ch.Events(), Parked) {
 			names = append(names, ch.Name())
 		}
 	}

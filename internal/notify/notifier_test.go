@@ -81,7 +81,7 @@ func TestGroupWaitZeroTellsAtOnce(t *testing.T) {
 	})
 }
 
-func TestEventsAreThoseOfTheChannelElseOfTheNotifier(t *testing.T) {
+func TestEventsAreThoseOfTheChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		standard := &fakeChannel{name: "standard"}
 		good := &fakeChannel{name: "good", events: []Event{Recovered, ConfigError}}
@@ -132,8 +132,8 @@ func TestLostStateIsToldWithoutAnOutbox(t *testing.T) {
 
 func TestNoEventsAtAllMeansThatNothingIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		quiet := &fakeChannel{name: "quiet"}
-		n := running(t, Options{Config: Config{Channels: []Channel{quiet}, Events: []Event{}}})
+		quiet := &fakeChannel{name: "quiet", events: []Event{}}
+		n := running(t, Options{Config: Config{Channels: []Channel{quiet}}})
 		n.Tell(GaveUp, session("x", 1))
 		settle()
 		require.Empty(t, eventsOf(quiet))

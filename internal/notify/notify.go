@@ -35,10 +35,6 @@ func Events() []Event {
 	return []Event{GaveUp, Parked, Limited, Retrying, Recovered, ConfigError, StateError, Digest, Usage, HostGone, Test}
 }
 
-// DefaultEvents returns the events that are told where nothing else is asked
-// for.
-func DefaultEvents() []Event { return []Event{GaveUp, Parked} }
-
 // MaxListed is how many sessions one notice lists at most; Notice.Omitted says
 // how many more it is about.
 const MaxListed = 100
@@ -73,7 +69,7 @@ type Channel interface {
 	// To says where it leads, without secrets.
 	To() string
 
-	// Events are those that it wants to be told of; empty: the notifier's own.
+	// Events are those that it is sent.
 	Events() []Event
 
 	// Word returns a notice in the channel's own words.

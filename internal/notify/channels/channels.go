@@ -48,8 +48,12 @@ func Build(path string, whole config.Config, order func(context.Context, notify.
 		add("webhook", i, ch, err)
 	}
 	for i, c := range cfg.Service {
-		ch, err := newService(c, trust, order, memory)
-		add("service", i, ch, err)
+		address, err := c.Address(trust)
+		var ch notify.Channel
+		if err == nil {
+			ch, err = service.New(service.Options{Common: common(c.Channel), URL: address.Reveal(), Replies: c.Replies, Orders: ntfy.Orders{Order: order, Memory: memory}})
+		}
+		add("service", i, ch, fromFile("url", c.URLFile, err))
 	}
 	for i, c := range cfg.Command {
 		ch, err := command.New(command.Options{Common: common(c.Channel), Run: c.Run, Trust: trust})
@@ -92,15 +96,6 @@ func newWebhook(c config.Webhook, trust ownership.Trust) (notify.Channel, error)
 	return ch, fromFile("secret", c.SecretFile, fromFile("url", c.URLFile, err))
 }
 
-func newService(c config.Service, trust ownership.Trust, order func(context.Context, notify.Order, resume.Key), memory notify.Memory) (notify.Channel, error) {
-	address, err := c.Address(trust)
-	if err != nil {
-		return nil, fromFile("url", c.URLFile, err)
-	}
-	ch, err := service.New(service.Options{Common: common(c.Channel), URL: address.Reveal(), Replies: c.Replies, Orders: ntfy.Orders{Order: order, Memory: memory}})
-	return ch, fromFile("url", c.URLFile, err)
-}
-
 // fromFile says of an error about an option that its value stands in a file of
 // its own, where it does.
 func fromFile(option, file string, err error) error {
@@ -115,14 +110,9 @@ func fromFile(option, file string, err error) error {
 }
 
 func common(c config.Channel) notify.Common {
-	return notify.Common{Name: c.Name, Events: Events(c.Events), Title: c.Title, Text: c.Text, Agents: agents.Titles()}
-}
-
-// Events returns the events of these names.
-func Events(names []string) []notify.Event {
-	all := make([]notify.Event, len(names))
-	for i, name := range names {
-		all[i] = notify.Event(name)
+	shared := notify.Common{Name: c.Name, Title: c.Title, Text: c.Text, Agents: agents.Titles()}
+	for _, event := range c.Events {
+		shared.Events = append(shared.Events, notify.Event(event))
 	}
-	return all
+	return shared
 }

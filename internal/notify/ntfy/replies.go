@@ -81,27 +81,29 @@ func (s *Service) Listen(ctx context.Context, log *slog.Logger) {
 	if s.replies == nil {
 		return
 	}
-	link, dropped := connection{log: log}, drops{log: log}
-	for {
-		err := s.stream(ctx, log, &dropped, link.up)
+	for report := (report{log: log}); ctx.Err() == nil; {
+		err := s.stream(ctx, &report)
 		if ctx.Err() != nil {
 			return
 		}
-		link.down(strings.ReplaceAll(s.client.Unreachable(ctx, err).Error(), s.replies.name, "…"))
-		wait := replyPolicy.Delay(link.failed, rand.Float64())
+		report.down(strings.ReplaceAll(s.client.Unreachable(ctx, err).Error(), s.replies.name, "…"))
+		wait := replyPolicy.Delay(report.failed, rand.Float64())
 		if asked, ok := errors.AsType[*notify.RetryAfterError](err); ok {
 			wait = max(wait, min(asked.After, maxPause))
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
+		pause(ctx, wait)
 	}
 }
 
-// stream reads the topic until the stream ends, and calls alive whenever the server sends anything.
-func (s *Service) stream(ctx context.Context, log *slog.Logger, dropped *drops, alive func()) error {
+func pause(ctx context.Context, wait time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(wait):
+	}
+}
+
+// stream reads the topic until the stream ends.
+func (s *Service) stream(ctx context.Context, report *report) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	silent := time.AfterFunc(maxSilence, func() { cancel(fmt.Errorf("nothing came for %s", maxSilence)) })
@@ -112,23 +114,17 @@ func (s *Service) stream(ctx context.Context, log *slog.Logger, dropped *drops, 
 	}
 	defer resp.Body.Close()
 	defer s.replies.storePosition()
-	lines := bufio.NewReaderSize(resp.Body, maxReply)
-	for {
+	for lines := bufio.NewReaderSize(resp.Body, maxReply); ; {
 		line, err := readLine(lines)
 		if err = cmp.Or(context.Cause(ctx), err); err != nil {
 			return fmt.Errorf("the stream of replies ended: %w", err)
 		}
-		alive()
+		report.up()
 		silent.Reset(maxSilence)
-		if s.replies.obey(ctx, line, log) {
-			continue
-		}
-		if dropped.report(); dropped.n%dropsAtOnce != 0 {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(dropPause):
+		if !s.replies.obey(ctx, line, report.log) {
+			if report.drop(); report.dropped%dropsAtOnce == 0 {
+				pause(ctx, dropPause)
+			}
 		}
 	}
 }
@@ -140,14 +136,7 @@ func (s *Service) subscribe(ctx context.Context) (*http.Response, error) {
 	if last, found := r.buttons.memory.Value(r.positionKey()); found {
 		since = string(last)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.topic+"/json?since="+url.QueryEscape(since), http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	if signIn := s.header.Get("Authorization"); signIn != "" {
-		req.Header.Set("Authorization", signIn)
-	}
-	resp, err := s.client.Stream(req)
+	resp, err := s.client.Stream(ctx, r.topic+"/json?since="+url.QueryEscape(since), s.header.Get("Authorization"))
 	if err != nil || resp.StatusCode == http.StatusOK {
 		return resp, err
 	}
@@ -176,43 +165,33 @@ func (r *replies) storePosition() {
 // readLine reads a line; one that is too long is passed over.
 func readLine(from *bufio.Reader) ([]byte, error) {
 	line, err := from.ReadSlice('\n')
-	if !errors.Is(err, bufio.ErrBufferFull) {
-		return line, err
-	}
 	for errors.Is(err, bufio.ErrBufferFull) {
+		line = nil
 		_, err = from.ReadSlice('\n')
 	}
-	return nil, err
+	return line, err
 }
 
-const (
-	maxToken = 64  // more than any of ours has
-	lastRead = 100 // ids that are compared with: ntfy sends twice what comes while a stream begins
-)
+// lastRead is how many ids a new message is compared with: ntfy sends twice what comes while a stream
+// begins.
+const lastRead = 100
 
 // obey does what an open button says. It reports whether there was nothing wrong with a line.
 func (r *replies) obey(ctx context.Context, line []byte, log *slog.Logger) bool {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return true
 	}
-	var said struct{ ID, Event, Message string }
-	if json.Unmarshal(line, &said) != nil {
+	var reply struct{ ID, Event, Message string }
+	if json.Unmarshal(line, &reply) != nil {
 		return false
 	}
-	if said.Event != "message" {
-		return true // open, keepalive
+	if reply.Event != "message" || slices.Contains(r.read, reply.ID) {
+		return true // open, keepalive, or sent twice
 	}
-	if topicName.MatchString(said.ID) {
-		if slices.Contains(r.read, said.ID) {
-			return true
-		}
-		r.read = append(r.read[max(0, len(r.read)-lastRead+1):], said.ID)
+	if topicName.MatchString(reply.ID) {
+		r.read = append(r.read[max(0, len(r.read)-lastRead+1):], reply.ID)
 	}
-	token := strings.TrimSpace(said.Message)
-	if len(token) > maxToken {
-		return false
-	}
-	taken, open := r.buttons.take(token, time.Now())
+	taken, open := r.buttons.take(strings.TrimSpace(reply.Message), time.Now())
 	if !open {
 		return false
 	}
@@ -224,48 +203,46 @@ func (r *replies) obey(ctx context.Context, line []byte, log *slog.Logger) bool 
 	return true
 }
 
-// connection logs when replies cannot be read, and when they can again. Where something between
-// here and the server ends every stream after a while, that is logged now and then.
-type connection struct {
-	log    *slog.Logger
-	failed int // since the server last sent anything
-	logged bool
-	at     time.Time // when it was logged
+// report logs what goes wrong with replies. It does not fill the log.
+type report struct {
+	log *slog.Logger
+
+	failed int       // streams since the server last sent anything
+	logged bool      // that replies cannot be read
+	at     time.Time // when that was logged
+
+	dropped int // replies since then
+	since   time.Time
 }
 
-func (c *connection) up() {
-	if c.logged {
-		c.log.Info("replies are heard again")
+func (r *report) up() {
+	if r.logged {
+		r.log.Info("replies are heard again")
 	}
-	c.failed, c.logged = 0, false
+	r.failed, r.logged = 0, false
 }
 
-func (c *connection) down(why string) {
-	c.failed++
-	if now := time.Now(); !c.logged && (c.failed > 3 || now.Sub(c.at) >= 10*time.Minute) {
-		c.log.Warn("replies are not heard, and it is tried again", "err", why)
-		c.logged, c.at = true, now
+// down logs that replies cannot be read. Where something between here and the server ends every stream
+// after a while, that is logged now and then.
+func (r *report) down(why string) {
+	r.failed++
+	if now := time.Now(); !r.logged && (r.failed > 3 || now.Sub(r.at) >= 10*time.Minute) {
+		r.log.Warn("replies are not heard, and it is tried again", "err", why)
+		r.logged, r.at = true, now
 	}
-}
-
-// drops logs replies that no open button sent: the first of each hour, and that there are more. A
-// flood does not fill the log.
-type drops struct {
-	log   *slog.Logger
-	n     int
-	since time.Time
 }
 
 const dropsLogged = 5 // of an hour
 
-func (d *drops) report() {
-	if now := time.Now(); now.Sub(d.since) >= time.Hour {
-		d.n, d.since = 0, now
+// drop logs replies that no open button sent: the first of each hour, and that there are more.
+func (r *report) drop() {
+	if now := time.Now(); now.Sub(r.since) >= time.Hour {
+		r.dropped, r.since = 0, now
 	}
-	switch d.n++; {
-	case d.n <= dropsLogged:
-		d.log.Warn("a reply was dropped: it comes from no button, or from one that was used or is too old")
-	case d.n == dropsLogged+1:
-		d.log.Warn("more replies were dropped, and for an hour no more is said of them")
+	switch r.dropped++; {
+	case r.dropped <= dropsLogged:
+		r.log.Warn("a reply was dropped: it comes from no button, or from one that was used or is too old")
+	case r.dropped == dropsLogged+1:
+		r.log.Warn("more replies were dropped, and for an hour no more is said of them")
 	}
 }

@@ -57,8 +57,15 @@ func (c *Client) SkipVerify(skip bool) {
 	}
 }
 
-// Stream sends a request whose answer has no end. No redirect is followed.
-func (c *Client) Stream(req *http.Request) (*http.Response, error) {
+// Stream asks for an answer that has no end. No redirect is followed.
+func (c *Client) Stream(ctx context.Context, address, authorization string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	if authorization != "" {
+		req.Header.Set("Authorization", authorization)
+	}
 	client := http.Client{Transport: c.http.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return errors.New("the server redirects to another place, which is not followed")
 	}}

@@ -88,7 +88,7 @@ var arrows = map[string][]string{
 	"internal/notify/digest":         {"internal/journal", "internal/notify", "internal/resume", "internal/resume/view", "internal/state"},
 	"internal/notify/*":              {"internal/notify", "internal/notify/remote", "internal/backoff", "internal/childenv", "internal/ownership", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/sessionbus"},
 	"internal/notify":                {"internal/backoff", "internal/humanize", "internal/outbox", "internal/sanitize", "internal/limit", "internal/resume", "internal/resume/view", "internal/usage"},
-	"internal/notify/service":        {"internal/notify", "internal/notify/*"},
+	"internal/notify/service":        {"internal/notify", "internal/notify/*", "internal/sanitize"},
 	"internal/ownership":             {"internal/regular", "internal/sanitize"},
 	"internal/runner":                {"internal/atomicfile", "internal/dirs", "internal/procfs", "internal/regular", "internal/sessionbus", "internal/childenv", "internal/sanitize", "internal/resume"},
 	"internal/childenv":              {"internal/resume"},

@@ -51,6 +51,7 @@ func TestInstallAndUninstallLeaveNoTrace(t *testing.T) {
 		"QWEN_HOME=/srv/qwen", "QWEN_RUNTIME_DIR=/srv/run/qwen",
 	}
 	b.vars = append(b.vars, homes...)
+	require.NoError(t, buildHub())
 	before := b.tree()
 
 	out, errOut, code := b.run("install", "--dry-run")
@@ -73,6 +74,7 @@ func TestInstallAndUninstallLeaveNoTrace(t *testing.T) {
 		require.Contains(t, dropIn, "Environment=\""+home+"\"\n", "the service finds every agent's sessions where they are")
 	}
 	require.Contains(t, dropIn, "ExecStart=\nExecStart=\""+b.path(copyPath)+"\" --config \""+b.path("conf.toml")+"\" run\n")
+	require.FileExists(t, b.path(copyPath+"-hub"), "the hub's program is beside this one, here and there")
 	verifyUnit(t, b.path(unitFilePath))
 
 	written := dropIn

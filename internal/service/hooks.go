@@ -141,7 +141,7 @@ func (i Installer) showHooks(plan []hookEdit, o Options) (wanted bool) {
 func (i Installer) addHooks(s spec, plan []hookEdit, made []string) error {
 	if !exists(s.program) {
 		var err error
-		if made, err = i.copyProgram(s); err != nil {
+		if made, err = i.copyPrograms(s); err != nil {
 			return err
 		}
 	}

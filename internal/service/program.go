@@ -81,7 +81,7 @@ func buildMark() []byte {
 	if err != nil {
 		panic(err) // it is a constant
 	}
-	return append(start, "path\tresumed/cmd/resumed\n"...)
+	return append(start, "path\tresumed/cmd/resumed"...) // and -hub
 }
 
 // contains reports whether a text is in what a reader gives.
@@ -101,39 +101,62 @@ func contains(r io.Reader, text []byte) bool {
 	}
 }
 
-// copyProgram copies the program to where the service will find it, if it has to, and returns what it
-// made.
-func (i Installer) copyProgram(s spec) (made []string, err error) {
+// hubName is the program of a fleet's server. It is copied too if it is beside this program.
+const hubName = "resumed-hub"
+
+// copies returns which programs have to be copied, and where to.
+func (s spec) copies() (from, to []string) {
 	if s.copyOf == "" {
 		return nil, nil
 	}
-	refuse := func(err error) error {
-		return hint.With(
-			fmt.Errorf("this program %s, and cannot be copied to %s: %w", s.temporary, s.program, err),
-			"put it where it stays, such as /usr/local/bin, and run it from there",
-		)
+	from, to = []string{s.copyOf}, []string{s.program}
+	if hub := filepath.Join(filepath.Dir(s.copyOf), hubName); isResumed(hub) {
+		from, to = append(from, hub), append(to, filepath.Join(filepath.Dir(s.program), hubName))
 	}
-	there := exists(s.program)
-	if there && !isResumed(s.program) {
-		return nil, refuse(errors.New("another program is there"))
+	return from, to
+}
+
+// copyPrograms copies the programs to where the service will find them, if it has to, and returns what it
+// made.
+func (i Installer) copyPrograms(s spec) (made []string, err error) {
+	from, to := s.copies()
+	for n, path := range to {
+		fresh, err := copyProgram(from[n], path)
+		made = append(made, fresh...)
+		if err != nil {
+			return made, hint.With(
+				fmt.Errorf("this program %s, and cannot be copied to %s: %w", s.temporary, path, err),
+				"put it where it stays, such as /usr/local/bin, and run it from there",
+			)
+		}
 	}
-	made, err = makeDirs(filepath.Dir(s.program))
+	if len(to) > 0 {
+		fmt.Fprintf(i.Err, "This program %s, so this copy is used: %s\n", s.temporary, s.program)
+		i.sayIfNotInPath(s.program)
+	}
+	return made, nil
+}
+
+// copyProgram copies a program over one of ours or to where there is none, and returns what was not there before.
+func copyProgram(from, to string) (made []string, err error) {
+	there := exists(to)
+	if there && !isResumed(to) {
+		return nil, errors.New("another program is there")
+	}
+	if made, err = makeDirs(filepath.Dir(to)); err != nil {
+		return made, err
+	}
+	program, err := os.Open(from)
 	if err != nil {
-		return nil, refuse(err)
+		return made, err
 	}
-	from, err := os.Open(s.copyOf)
-	if err != nil {
-		return nil, refuse(err)
-	}
-	defer from.Close()
-	if err := atomicfile.Copy(s.program, from, 0o755); err != nil {
-		return nil, refuse(err)
+	defer program.Close()
+	if err := atomicfile.Copy(to, program, 0o755); err != nil {
+		return made, err
 	}
 	if !there {
-		made = append(made, s.program)
+		made = append(made, to)
 	}
-	fmt.Fprintf(i.Err, "This program %s, so this copy is used: %s\n", s.temporary, s.program)
-	i.sayIfNotInPath(s.program)
 	return made, nil
 }
 

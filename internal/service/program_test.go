@@ -49,6 +49,40 @@ func TestAProgramOfOursIsKnown(t *testing.T) {
 	require.False(t, isResumed("/nowhere"))
 }
 
+// `resumed hub` looks for its program beside this one, also beside the copy.
+func TestTheProgramOfTheHubIsCopiedToo(t *testing.T) {
+	t.Parallel()
+	dir, home := t.TempDir(), t.TempDir()
+	put := func(path, text string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o755))
+	}
+	s := spec{copyOf: filepath.Join(dir, "resumed"), program: filepath.Join(home, "bin", "resumed"), temporary: "is in a temporary directory"}
+	hub := filepath.Join(home, "bin", hubName)
+	i := Installer{Out: io.Discard, Err: io.Discard}
+	put(s.copyOf, string(buildMark())+"\n")
+	made, err := i.copyPrograms(s)
+	require.NoError(t, err)
+	require.Equal(t, []string{filepath.Join(home, "bin"), s.program}, made, "there is none")
+
+	put(filepath.Join(dir, hubName), string(buildMark())+"-hub\n")
+	made, err = i.copyPrograms(s)
+	require.NoError(t, err)
+	require.Equal(t, []string{hub}, made)
+	made, err = i.copyPrograms(s)
+	require.NoError(t, err)
+	require.Empty(t, made, "it was made before")
+	i.removeMade([]string{filepath.Join(home, "bin"), s.program, hub})
+	require.NoDirExists(t, filepath.Join(home, "bin"))
+
+	put(hub, "#!/bin/sh\n")
+	_, err = i.copyPrograms(s)
+	require.ErrorContains(t, err, hub+": another program is there")
+	text, err := os.ReadFile(hub)
+	require.NoError(t, err)
+	require.Equal(t, "#!/bin/sh\n", string(text))
+}
+
 // Every command that is printed begins with the program's name: a shell has to find it.
 func TestInstallSaysWhenAShellDoesNotFindTheProgram(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()

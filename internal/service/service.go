@@ -119,7 +119,7 @@ func (i Installer) install(ctx context.Context, m manager, s spec, plugins []own
 	if err := m.reach(ctx); err != nil {
 		return i.withoutManager(s, err, dryRun)
 	}
-	made, err := i.copyProgram(s)
+	made, err := i.copyPrograms(s)
 	if err != nil {
 		return err
 	}
@@ -151,8 +151,12 @@ func (i Installer) anotherVersionRuns(ctx context.Context) bool {
 
 func (i Installer) printInstall(m manager, s spec, files []ownFile) error {
 	var b strings.Builder
-	if s.copyOf != "" {
-		fmt.Fprintf(&b, "# This program %s.\ncp %s %s\n", s.temporary, s.copyOf, s.program)
+	from, to := s.copies()
+	if len(to) > 0 {
+		fmt.Fprintf(&b, "# This program %s.\n", s.temporary)
+	}
+	for n := range to {
+		fmt.Fprintf(&b, "cp %s %s\n", from[n], to[n])
 	}
 	for _, f := range files {
 		fmt.Fprintf(&b, "# write %s\n%s\n", f.path, f.text)
@@ -184,7 +188,7 @@ func (i Installer) withoutManager(s spec, err error, dryRun bool) error {
 	var made []string
 	if !dryRun {
 		var failed error
-		if made, failed = i.copyProgram(s); failed != nil {
+		if made, failed = i.copyPrograms(s); failed != nil {
 			return failed
 		}
 	}
@@ -206,7 +210,7 @@ func (i Installer) PrintSystem() error {
 	if err != nil {
 		return err
 	}
-	if _, err := i.copyProgram(s); err != nil {
+	if _, err := i.copyPrograms(s); err != nil {
 		return err
 	}
 	instance := "resumed@" + s.user + ".service"

@@ -41,7 +41,7 @@ var arrows = map[string][]string{
 		"internal/buildinfo", "internal/commandline", "internal/dirs", "internal/fleet/natskv", "internal/hub", "internal/humanize", "internal/logging", "internal/sanitize",
 	},
 	"internal/app": {
-		"internal/agent", "internal/agents", "internal/backend", "internal/budget/ownkey", "internal/config", "internal/control", "internal/deliver", "internal/feed",
+		"internal/agent", "internal/agents", "internal/backend", "internal/budget/ownkey", "internal/config", "internal/config/reload", "internal/control", "internal/deliver", "internal/feed",
 		"internal/fleet/member", "internal/fsevents", "internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/mounts", "internal/notify", "internal/notify/*", "internal/ownership", "internal/procfs", "internal/resume", "internal/resume/engine", "internal/resume/view",
 		"internal/queue", "internal/sdnotify", "internal/state", "internal/webui",
 		"internal/usage",
@@ -74,7 +74,8 @@ var arrows = map[string][]string{
 	"internal/commandline":           {"internal/buildinfo", "internal/logging", "internal/sanitize"},
 	"internal/logging":               {"internal/sanitize"},
 	"internal/lastwords":             {"internal/sanitize", "internal/limit"},
-	"internal/config":                {"internal/dirs", "internal/backoff", "internal/budget", "internal/fsevents", "internal/humanize", "internal/limit", "internal/mounts", "internal/ownership", "internal/resume"},
+	"internal/config":                {"internal/dirs", "internal/backoff", "internal/budget", "internal/humanize", "internal/limit", "internal/ownership", "internal/resume"},
+	"internal/config/reload":         {"internal/config", "internal/fsevents", "internal/mounts", "internal/ownership"},
 	"internal/config/edit":           {"internal/atomicfile", "internal/config"},
 	"internal/state":                 {"internal/atomicfile", "internal/fsevents", "internal/lock", "internal/outbox", "internal/regular", "internal/resume"},
 	"internal/lease":                 {"internal/atomicfile", "internal/lock", "internal/regular"},

@@ -9,6 +9,7 @@ import (
 
 	"resumed/internal/agents"
 	"resumed/internal/config"
+	"resumed/internal/config/reload"
 	"resumed/internal/control"
 	"resumed/internal/feed"
 	"resumed/internal/fleet/member"
@@ -63,7 +64,7 @@ type reloader struct {
 
 // Run follows the file until ctx is done.
 func (r *reloader) Run(ctx context.Context) error {
-	return config.Watch(ctx, r.opts.ConfigPath, config.WatchOptions{
+	return reload.Watch(ctx, r.opts.ConfigPath, reload.Options{
 		Current:  r.opts.Config,
 		Known:    agents.Known(),
 		Requests: r.requests,

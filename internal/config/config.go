@@ -1,5 +1,4 @@
-// Package config reads file and environment into one checked, plain value, and
-// watches the file. A Config is complete: every key has its value, whether it
+// Package config reads file and environment into one checked, plain value. A Config is complete: every key has its value, whether it
 // was written or not, and it is never changed after Load returned it.
 package config
 

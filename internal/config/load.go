@@ -22,25 +22,25 @@ import (
 // order of the file.
 func Load(path string, known Known) (Config, error) {
 	if path == "" {
-		return parse("", nil, known)
+		return Parse("", nil, known)
 	}
-	data, err := readFile(path)
+	data, err := ReadFile(path)
 	if wrong, ok := errors.AsType[*ownership.Error](err); ok {
 		return Config{}, &Problem{File: path, Want: "is not obeyed: " + wrong.Error()}
 	}
 	if err != nil {
 		return Config{}, fmt.Errorf("configuration: %w", err)
 	}
-	return parse(path, data, known)
+	return Parse(path, data, known)
 }
 
 // largestFile is far above what a person writes: a path that leads to a log or
 // a device is refused before it fills the memory.
 const largestFile = 1 << 20
 
-// readFile reads a configuration that the user or root alone can have written:
-// whom else to trust is said in it.
-func readFile(path string) ([]byte, error) { return readTrusted(ownership.Trust{}, path) }
+// ReadFile reads a configuration that the user or root alone can have written:
+// it says itself which other users are trusted.
+func ReadFile(path string) ([]byte, error) { return readTrusted(ownership.Trust{}, path) }
 
 func readTrusted(trust ownership.Trust, path string) ([]byte, error) {
 	f, err := trust.Open(path)
@@ -58,8 +58,8 @@ func readTrusted(trust ownership.Trust, path string) ([]byte, error) {
 	return data, err
 }
 
-// parse makes a configuration of a file's content.
-func parse(path string, data []byte, known Known) (Config, error) {
+// Parse makes a configuration of the content of the file at path, as Load does.
+func Parse(path string, data []byte, known Known) (Config, error) {
 	doc, err := readLayout(data)
 	if p, ok := errors.AsType[*Problem](err); ok {
 		p.File = path
@@ -242,7 +242,7 @@ func Default() Config {
 // was put to use, with the places where their values were written.
 func At(path string, found []*Problem) error {
 	var doc layout
-	if data, err := readFile(path); err == nil {
+	if data, err := ReadFile(path); err == nil {
 		doc, _ = readLayout(data) // it was read before: it changed meanwhile, and no line is told
 	}
 	env, _ := readEnvironment()

@@ -406,13 +406,13 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte("a.b.c = [{x=[[1],{}]}]\n[[t]]\n[t.u]\n[[t.u.v]]\n[[t]]\nk=nan"))
 	f.Add([]byte("[backoff]\njitter_percent = nan\n[[backoff.policy]]\nclasses=[\"\"]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := parse("/etc/resumed/resumed.toml", data, known)
+		c, err := Parse("/etc/resumed/resumed.toml", data, known)
 		if err != nil {
 			_, told := errors.AsType[*Problem](err)
 			require.True(t, told, "an error must say what is wrong: %v", err)
 			return
 		}
-		again, err := parse("/etc/resumed/resumed.toml", []byte(c.encode(false)), known)
+		again, err := Parse("/etc/resumed/resumed.toml", []byte(c.encode(false)), known)
 		require.NoError(t, err)
 		require.Equal(t, c, again, "what is shown is what is in force")
 	})

@@ -25,7 +25,7 @@ func Find(flag string, getenv func(string) string) (string, error) {
 	if path := getenv("RESUMED_CONFIG"); path != "" {
 		return named(path, "RESUMED_CONFIG")
 	}
-	return firstOf(places(getenv))
+	return firstOf(Places(getenv))
 }
 
 const (
@@ -42,8 +42,8 @@ func UserPath(getenv func(string) string) string {
 	return ""
 }
 
-// places returns where a file is looked for that nobody named, best first.
-func places(getenv func(string) string) []string {
+// Places returns where a file is looked for that nobody named, best first.
+func Places(getenv func(string) string) []string {
 	if user := UserPath(getenv); user != "" {
 		return []string{user, systemPath}
 	}

@@ -44,7 +44,8 @@ func TestWhichFileIsInForce(t *testing.T) {
 	home := filepath.Join(dir, "home", ".config", "resumed", "resumed.toml")
 	other := filepath.Join(dir, "other.toml")
 	for _, path := range []string{xdg, home, other} {
-		put(t, path, "")
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
 	}
 	for name, tt := range map[string]struct {
 		flag string
@@ -74,7 +75,7 @@ func TestWhichFileIsInForce(t *testing.T) {
 	require.ErrorContains(t, err, "configuration: there is no file ")
 	_, err = Find("", func(k string) string { return map[string]string{"RESUMED_CONFIG": dir + "/missing"}[k] })
 	require.ErrorContains(t, err, "RESUMED_CONFIG: ")
-	require.Equal(t, []string{systemPath}, places(func(string) string { return "" }))
+	require.Equal(t, []string{systemPath}, Places(func(string) string { return "" }))
 }
 
 func TestPathsAreExpanded(t *testing.T) {

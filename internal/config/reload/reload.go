@@ -1,4 +1,5 @@
-package config
+// Package reload reports changes of the configuration file, however an editor or a program saves it.
+package reload
 
 import (
 	"cmp"
@@ -15,18 +16,19 @@ import (
 	"syscall"
 	"time"
 
+	"resumed/internal/config"
 	"resumed/internal/fsevents"
 	"resumed/internal/mounts"
 	"resumed/internal/ownership"
 )
 
-// WatchOptions is what Watch needs besides the path.
-type WatchOptions struct {
+// Options is what Watch needs besides the path.
+type Options struct {
 	// Apply is called by Watch itself, one call at a time: with a configuration
 	// that was checked, or with what is wrong with the file. It is called once
 	// for each change and for each request, and returns why that configuration
 	// is not in force.
-	Apply func(Config, error) error
+	Apply func(config.Config, error) error
 
 	// Requests ask for a reload even where nothing changed. Each is called once,
 	// with what Apply returned for the file as it was after the request.
@@ -34,9 +36,9 @@ type WatchOptions struct {
 
 	// Current is what was loaded before the watch began. If the file has changed
 	// since then, that is a change too. The zero Config accepts any file.
-	Current Config
+	Current config.Config
 
-	Known Known // the agents that are built in
+	Known config.Known // the agents that are built in
 
 	Log *slog.Logger // nil: nothing is logged
 }
@@ -62,7 +64,7 @@ const (
 
 // watch is the state of one Watch. It is owned by its goroutine.
 type watch struct {
-	opts   WatchOptions
+	opts   Options
 	log    *slog.Logger
 	places []string // where the file is or may appear, best first
 
@@ -84,7 +86,7 @@ type watch struct {
 // Watch reports changes of the file until ctx is done. An empty path means that
 // there is no file so far: Watch then watches the places in which Find looks for
 // one. A file that is deleted, or empty after it was not, is an error for Apply.
-func Watch(ctx context.Context, path string, opts WatchOptions) error {
+func Watch(ctx context.Context, path string, opts Options) error {
 	w, err := newWatch(path, opts)
 	if err != nil {
 		return err
@@ -99,11 +101,11 @@ func Watch(ctx context.Context, path string, opts WatchOptions) error {
 	return w.run(ctx)
 }
 
-func newWatch(path string, opts WatchOptions) (*watch, error) {
+func newWatch(path string, opts Options) (*watch, error) {
 	w := &watch{
 		opts:    opts,
 		log:     cmp.Or(opts.Log, slog.New(slog.DiscardHandler)),
-		places:  places(os.Getenv),
+		places:  config.Places(os.Getenv),
 		recheck: recheckBlind,
 		settle:  time.NewTimer(time.Hour),
 	}
@@ -149,7 +151,7 @@ func (w *watch) begin() {
 	if reflect.ValueOf(w.opts.Current).IsZero() {
 		return
 	}
-	nothing, _ := parse("", nil, w.opts.Known)
+	nothing, _ := config.Parse("", nil, w.opts.Known)
 	w.filled = w.filled || !reflect.DeepEqual(w.opts.Current, nothing)
 	if cfg, err := w.parse(w.reported); err != nil || !reflect.DeepEqual(cfg, w.opts.Current) {
 		w.reported = content{problem: "not read yet"}
@@ -211,23 +213,23 @@ func (w *watch) report(now content) {
 }
 
 // parse makes a configuration of the file's content.
-func (w *watch) parse(c content) (Config, error) {
+func (w *watch) parse(c content) (config.Config, error) {
 	const stays = "; the last good configuration stays"
 	switch {
 	case c.problem != "":
-		return Config{}, &Problem{File: c.path, Want: c.problem + stays}
+		return config.Config{}, &config.Problem{File: c.path, Want: c.problem + stays}
 	case c.path == "" && w.found:
-		return Config{}, &Problem{File: w.places[0], Want: "is gone" + stays}
+		return config.Config{}, &config.Problem{File: w.places[0], Want: "is gone" + stays}
 	case c.path == "":
-		return parse("", nil, w.opts.Known)
+		return config.Parse("", nil, w.opts.Known)
 	case c.blank() && w.filled:
-		return Config{}, &Problem{File: c.path, Want: "is empty where it was not" + stays + ". If the defaults are meant, write a comment into it"}
+		return config.Config{}, &config.Problem{File: c.path, Want: "is empty where it was not" + stays + ". If the defaults are meant, write a comment into it"}
 	case !c.blank():
 		w.filled = true
 	}
 	// From now on it is this file, and its absence means something.
 	w.places, w.found = []string{c.path}, true
-	return parse(c.path, []byte(c.text), w.opts.Known)
+	return config.Parse(c.path, []byte(c.text), w.opts.Known)
 }
 
 // content is what was read of the file. The zero content means that there is none.
@@ -243,13 +245,13 @@ func (c content) blank() bool { return c.problem == "" && strings.TrimSpace(c.te
 // read reads the first of the places that has a file.
 func (w *watch) read() content {
 	for _, path := range w.places {
-		data, err := readFile(path)
+		data, err := config.ReadFile(path)
 		switch {
 		case err == nil:
 			return content{path: path, text: string(data)}
 		case errors.Is(err, syscall.EISDIR):
 			return content{path: path, problem: "is not a regular file"}
-		case !missing(err):
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
 			if e, ok := errors.AsType[*fs.PathError](err); ok {
 				err = e.Err
 			}

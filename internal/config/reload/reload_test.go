@@ -1,4 +1,4 @@
-package config
+package reload
 
 import (
 	"context"
@@ -10,10 +10,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"resumed/internal/config"
 )
 
+// known are the built-in agents of these tests.
+var known = config.Known{{Name: "claude-code"}, {Name: "codex"}}
+
 type change struct {
-	cfg Config
+	cfg config.Config
 	err error
 }
 
@@ -27,16 +32,16 @@ type follower struct {
 // follow starts a Watch, and returns when it stands: it has answered a request.
 func follow(t *testing.T, path string) *follower {
 	t.Helper()
-	f := start(t, path, WatchOptions{Known: known})
+	f := start(t, path, Options{Known: known})
 	f.ask <- func(error) {}
 	f.next()
 	return f
 }
 
-func start(t *testing.T, path string, opts WatchOptions) *follower {
+func start(t *testing.T, path string, opts Options) *follower {
 	f := &follower{t, make(chan func(error)), make(chan change, 100)}
 	opts.Requests = f.ask
-	opts.Apply = func(c Config, err error) error { f.changes <- change{c, err}; return err }
+	opts.Apply = func(c config.Config, err error) error { f.changes <- change{c, err}; return err }
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- Watch(ctx, path, opts) }()
@@ -81,7 +86,7 @@ func (f *follower) problem(want string) {
 	f.t.Helper()
 	c := f.next()
 	require.ErrorContains(f.t, c.err, want)
-	require.Equal(f.t, Config{}, c.cfg)
+	require.Equal(f.t, config.Config{}, c.cfg)
 }
 
 // quiet wants no reload for as long as one could still be on its way.
@@ -260,7 +265,7 @@ func TestWatchAllowsAFileThatWasAlwaysEmpty(t *testing.T) {
 func TestWatchWaitsForADirectoryThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a", "b", "resumed.toml")
-	f := start(t, path, WatchOptions{Known: known})
+	f := start(t, path, Options{Known: known})
 	f.ask <- func(error) {}
 	f.problem("is gone")
 	require.NoError(t, os.Mkdir(filepath.Dir(filepath.Dir(path)), 0o700))
@@ -273,9 +278,9 @@ func TestWatchWithoutAnyFileFindsTheUsersWhenItAppears(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", "")
 	t.Setenv("HOME", home)
-	defaults, err := Load("", known)
+	defaults, err := config.Load("", known)
 	require.NoError(t, err)
-	f := start(t, "", WatchOptions{Known: known, Current: defaults})
+	f := start(t, "", Options{Known: known, Current: defaults})
 	f.ask <- func(error) {}
 	f.prompt("continue")
 
@@ -290,14 +295,14 @@ func TestWatchTellsAChangeFromBeforeItStood(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "resumed.toml")
 	put(t, path, says("loaded"))
-	loaded, err := Load(path, known)
+	loaded, err := config.Load(path, known)
 	require.NoError(t, err)
-	f := start(t, path, WatchOptions{Known: known, Current: loaded})
+	f := start(t, path, Options{Known: known, Current: loaded})
 	f.quiet()
 
 	put(t, path, says("changed"))
 	f.prompt("changed")
-	late := start(t, path, WatchOptions{Known: known, Current: loaded})
+	late := start(t, path, Options{Known: known, Current: loaded})
 	late.prompt("changed")
 	late.quiet()
 }
@@ -308,7 +313,7 @@ func TestWatchPollsWhereThereAreNoEvents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "resumed.toml")
 	put(t, path, says("old"))
 	changes := make(chan change, 1)
-	w, err := newWatch(path, WatchOptions{Known: known, Apply: func(c Config, err error) error { changes <- change{c, err}; return err }})
+	w, err := newWatch(path, Options{Known: known, Apply: func(c config.Config, err error) error { changes <- change{c, err}; return err }})
 	require.NoError(t, err)
 	w.begin()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -337,7 +342,7 @@ func TestWatchIsPatientWithAFileThatIsAboutToBeWritten(t *testing.T) {
 				path := filepath.Join(dir, "resumed.toml")
 				put(t, path, says("old"))
 				var got []change
-				w, err := newWatch(path, WatchOptions{Known: known, Apply: func(c Config, err error) error {
+				w, err := newWatch(path, Options{Known: known, Apply: func(c config.Config, err error) error {
 					got = append(got, change{c, err})
 					return err
 				}})
@@ -381,7 +386,7 @@ func TestARequestIsAnsweredForTheFileAsItWasAfterIt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- Watch(ctx, path, WatchOptions{Known: known, Requests: requests, Apply: func(_ Config, err error) error {
+		done <- Watch(ctx, path, Options{Known: known, Requests: requests, Apply: func(_ config.Config, err error) error {
 			applying <- struct{}{}
 			<-goOn
 			return err
@@ -414,7 +419,7 @@ func TestARequestIsAnsweredWhereThereIsNoFile(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("RESUMED_CONFIG", "")
-	f := start(t, "", WatchOptions{Known: known})
+	f := start(t, "", Options{Known: known})
 	answer := make(chan error, 1)
 	f.ask <- func(err error) { answer <- err }
 	require.NoError(t, <-answer)

@@ -157,7 +157,11 @@ func decode(settings map[string]any) (Config, error) {
 	if len(cfg.Notify.channels()) == 0 {
 		cfg.Notify.Desktop = []Desktop{{Channel{Name: "desktop", Events: slices.Clone(cfg.Notify.Events)}}}
 	}
-	dropEmpty(reflect.ValueOf(&cfg).Elem())
+	visit(step{}, reflect.ValueOf(&cfg).Elem(), func(_ step, _ field, v reflect.Value) {
+		if v.Kind() == reflect.Slice && v.Len() == 0 {
+			v.SetZero() // equal files are equal
+		}
+	})
 	return cfg, err
 }
 
@@ -167,23 +171,6 @@ func decodeText(_, to reflect.Type, data any) (any, error) {
 		return readText(kindOf(to), text)
 	}
 	return data, nil
-}
-
-// dropEmpty makes lists without entries nil, so that equal files are equal.
-func dropEmpty(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Struct:
-		for _, field := range v.Fields() {
-			dropEmpty(field)
-		}
-	case reflect.Slice:
-		if v.Len() == 0 {
-			v.SetZero()
-		}
-		for i := range v.Len() {
-			dropEmpty(v.Index(i))
-		}
-	}
 }
 
 // beyond leaves out problems of keys that are known to be wrong already: they

@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	tmpl "text/template/parse"
@@ -43,18 +44,11 @@ func (n Notify) LastNight(now time.Time) (begins, ends time.Time) {
 // channels returns what all channels have in common, under their keys.
 func (n Notify) channels() map[string]Channel {
 	all := map[string]Channel{}
-	for i, c := range n.Desktop {
-		all[index("notify.desktop", i)] = c.Channel
-	}
-	for i, c := range n.Webhook {
-		all[index("notify.webhook", i)] = c.Channel
-	}
-	for i, c := range n.Service {
-		all[index("notify.service", i)] = c.Channel
-	}
-	for i, c := range n.Command {
-		all[index("notify.command", i)] = c.Channel
-	}
+	visit(step{}.into("notify"), reflect.ValueOf(n), func(at step, f field, v reflect.Value) {
+		if f.kind == kindTable && at.path != "notify" {
+			all[at.key] = v.FieldByName("Channel").Interface().(Channel)
+		}
+	})
 	return all
 }
 

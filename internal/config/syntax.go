@@ -111,3 +111,9 @@ const (
 	linesOfTOML = `a line is key = "value", below the [section] that it belongs to`
 	notTOML     = "this is not TOML: " + linesOfTOML
 )
+
+// CheckTOML returns what keeps a text, of whatever program, from being TOML.
+func CheckTOML(text []byte) error {
+	var whole map[string]any
+	return toml.Unmarshal(text, &whole)
+}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,47 +21,27 @@ const wantDuration = `must be a duration with a unit, in quotes, such as "30s", 
 
 var errDuration = errors.New(wantDuration)
 
-var longUnits = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)([dw])`)
+var durationPattern = regexp.MustCompile(`^(-?)(?:([0-9]+(?:\.[0-9]+)?)w)?(?:([0-9]+(?:\.[0-9]+)?)d)?((?:[0-9.]+[a-zµμ]+)*)$`)
 
 // ParseDuration reads a duration: Go's units, and before them weeks (w) and
-// days (d), a day being 24 hours.
+// days (d), a day being 24 hours. A bare number is refused, "0" too: it hides which unit is meant.
 func ParseDuration(s string) (time.Duration, error) {
-	rest, negative := strings.CutPrefix(s, "-")
-	var long float64
-	matched := false
-	for {
-		m := longUnits.FindStringSubmatch(rest)
-		if m == nil {
-			break
-		}
-		matched = true
-		n, err := strconv.ParseFloat(m[1], 64)
-		if err != nil {
-			return 0, errDuration
-		}
-		unit := day
-		if m[2] == "w" {
-			unit = week
-		}
-		long += n * float64(unit)
-		rest = rest[len(m[0]):]
+	m := durationPattern.FindStringSubmatch(s)
+	if m == nil || s == m[1] {
+		return 0, errDuration
 	}
-	var short time.Duration
-	if rest != "" || !matched {
-		var err error
-		// A bare number is refused, "0" too: it hides which unit is meant.
-		if _, bare := strconv.ParseFloat(rest, 64); bare == nil || strings.ContainsAny(rest, "+-") {
-			return 0, errDuration
-		}
-		if short, err = time.ParseDuration(rest); err != nil {
-			return 0, errDuration
-		}
+	weeks, _ := strconv.ParseFloat(m[2], 64) // none is 0, too many are infinite
+	days, _ := strconv.ParseFloat(m[3], 64)
+	long := weeks*float64(week) + days*float64(day)
+	short, err := time.ParseDuration(cmp.Or(m[4], "0s"))
+	if err != nil {
+		return 0, errDuration
 	}
 	if long+float64(short) >= math.MaxInt64 {
 		return 0, errors.New("must be shorter than 292 years")
 	}
 	d := time.Duration(long) + short
-	if negative {
+	if m[1] != "" {
 		d = -d
 	}
 	return d, nil

@@ -29,14 +29,24 @@ type Options struct {
 	Tells    func() bool                         // whether this host can tell people at all; nil: it can
 	Said     func(Standing)                      // how this host stands has changed
 	HostGone func(Host) (id string, data []byte) // what people are told of a host that is gone while sessions wait there; empty: nothing
-	Counted  func(Count)                         // for figures
+	Metrics  Metrics                             // default: none
 
 	Now  func() time.Time // default: time.Now
 	Rand func() float64   // in [0, 1); required
 }
 
-// Count is something that is counted.
-type Count struct{ CAS, Probe, Dropped string } // one of them: how a write, or a probe, ended, or why a notice was dropped
+// Metrics counts what happens in a fleet.
+type Metrics interface {
+	Wrote(result string)   // how a write ended
+	Probed(outcome string) // how a probe ended
+	Dropped(reason string) // why a notice was dropped
+}
+
+type noMetrics struct{}
+
+func (noMetrics) Wrote(string)   {}
+func (noMetrics) Probed(string)  {}
+func (noMetrics) Dropped(string) {}
 
 // Fleet is this host as one of the fleet. Ask, Changed and Standing block on nothing.
 type Fleet struct {
@@ -78,6 +88,9 @@ type Standing struct {
 func New(opts Options) *Fleet {
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if opts.Metrics == nil {
+		opts.Metrics = noMetrics{}
 	}
 	f := &Fleet{
 		opts: opts, pace: pace{cmp.Or(opts.Heartbeat, Heartbeat)}, kick: make(chan struct{}, 1), accounts: make(map[string]*account),
@@ -123,7 +136,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 // matters is asked for all the same.
 func (f *Fleet) follow(ctx context.Context) (<-chan Entry, func()) {
 	ctx, stop := context.WithCancel(ctx)
-	changes, err := f.opts.Store.Watch(ctx, Accounts, "")
+	changes, err := f.opts.Store.Watch(ctx)
 	if err != nil {
 		return nil, stop
 	}
@@ -294,13 +307,7 @@ func (f *Fleet) wrote(err error) {
 	case err != nil:
 		result = "silent"
 	}
-	f.count(Count{CAS: result})
-}
-
-func (f *Fleet) count(c Count) {
-	if f.opts.Counted != nil {
-		f.opts.Counted(c)
-	}
+	f.opts.Metrics.Wrote(result)
 }
 
 // nudge has tick be called soon.

@@ -118,11 +118,7 @@ func TestANoticeThatNobodyCanTellIsDropped(t *testing.T) {
 				told = append(told, n.Host+"/"+n.ID)
 				return nil
 			},
-			Counted: func(c Count) {
-				if c.Dropped != "" {
-					dropped++
-				}
-			},
+			Metrics: metrics{dropped: func(string) { dropped++ }},
 		})
 		ended := make(chan error, 1)
 		go func() { ended <- f.Run(ctx) }()

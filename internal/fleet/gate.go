@@ -17,11 +17,10 @@ type account struct {
 	early bool      // one that need not wait for the reset
 	tryAt time.Time // before that there is no use in asking the store; zero: now
 
-	free  time.Time // until then any session may start
-	slot  time.Time // until then so many may:
-	slots int
-	step  time.Time // the end of the step of which that is this host's share; zero: of none
-	probe *probing  // this host tries, or may
+	slots      int       // sessions that may start, or everybody,
+	slotsUntil time.Time // until then
+	step       time.Time // the end of the step of which that is this host's share; zero: of none
+	probe      *probing  // this host tries, or may
 
 	refused *told     // that the store does not know yet
 	moved   time.Time // so for a session that went on, by this host's clock; zero: none
@@ -112,14 +111,14 @@ func (a *account) passes(key resume.Key, early bool, now time.Time, goodFor time
 	case a.probe != nil && a.probe.begun.IsZero() && !a.probe.granted.IsZero() && good(a.probe.granted.Add(goodFor), goodFor):
 		a.probe.key, a.probe.begun = key, now
 		return true
-	case a.slots > 0 && good(a.slot, slotFor):
-		if a.slots--; a.slots == 0 { // the next one has not asked yet: leave that nobody uses is one less for others
+	case a.slots == 0 || !good(a.slotsUntil, slotFor):
+		return false
+	case a.slots < everybody:
+		if a.slots--; a.slots == 0 { // the next session has not asked yet: an unused permission is one less for others
 			a.asked, a.tryAt = time.Time{}, time.Time{}
 		}
-		return true
-	default:
-		return good(a.free, slotFor)
 	}
+	return true
 }
 
 func (f *Fleet) account(id string) *account {
@@ -215,7 +214,7 @@ func (f *Fleet) refuse(a *account, s resume.Session, mark string) {
 		a.refused = &t
 	}
 	f.derive(a)
-	a.free, a.slot, a.tryAt = time.Time{}, time.Time{}, time.Time{}
+	a.slotsUntil, a.tryAt = time.Time{}, time.Time{}
 }
 
 // move learns that a session went on.

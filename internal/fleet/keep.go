@@ -118,7 +118,7 @@ func (f *Fleet) saw(id string, now stored) bool {
 	here.last = now
 	f.derive(here)
 	if now.State == resume.Open || now.State == resume.HalfOpen {
-		here.free, here.slot = time.Time{}, time.Time{}
+		here.slotsUntil = time.Time{}
 	}
 	return true
 }
@@ -285,11 +285,7 @@ func (f *Fleet) tryStart(ctx context.Context, id string, was stored) (next time.
 		may = a.slots // it was shared out before, and this is what is left of it
 	}
 	next = began.Add(slotFor)
-	if may == everybody {
-		a.free = next
-	} else {
-		a.slot, a.slots, a.step = next, may, step
-	}
+	a.slotsUntil, a.slots, a.step = next, may, step
 	if may == 0 {
 		next = f.spread().Add(max(0, f.clock.local(step).Sub(f.now())))
 	}

@@ -30,11 +30,7 @@ type kept struct {
 	lasts time.Duration
 }
 
-type watcher struct {
-	bucket Bucket
-	prefix string
-	to     chan Entry
-}
+type watcher struct{ to chan Entry }
 
 // NewMemory returns an empty store with that clock.
 func NewMemory(now func() time.Time) *Memory {
@@ -76,7 +72,7 @@ func (m *Memory) remove(bucket Bucket, key string) {
 
 func (m *Memory) tell(bucket Bucket, e Entry) {
 	for w := range m.watchers {
-		if w.bucket != bucket || !strings.HasPrefix(e.Key, w.prefix) {
+		if bucket != Accounts {
 			continue
 		}
 		select {
@@ -144,8 +140,8 @@ func (m *Memory) Delete(_ context.Context, bucket Bucket, key string, rev uint64
 
 // Watch tells of changes. That a key is over is told when somebody next looks into
 // its bucket.
-func (m *Memory) Watch(ctx context.Context, bucket Bucket, prefix string) (<-chan Entry, error) {
-	w := &watcher{bucket: bucket, prefix: prefix, to: make(chan Entry, 64)}
+func (m *Memory) Watch(ctx context.Context) (<-chan Entry, error) {
+	w := &watcher{to: make(chan Entry, 64)}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.watchers[w] = struct{}{}

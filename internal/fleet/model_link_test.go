@@ -136,7 +136,7 @@ func (l *simLink) write(do func(), rev *uint64, err *error) (uint64, error) {
 	return *rev, *err
 }
 
-func (l *simLink) Watch(context.Context, Bucket, string) (<-chan Entry, error) {
+func (l *simLink) Watch(context.Context) (<-chan Entry, error) {
 	return nil, errSilence
 }
 

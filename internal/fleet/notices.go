@@ -96,7 +96,7 @@ const wantedFor = time.Hour
 func (f *Fleet) deliver(ctx context.Context, n Notice) error {
 	err := f.opts.Deliver(ctx, n)
 	if err != nil && ctx.Err() == nil && f.time().Sub(n.At) > wantedFor {
-		f.count(Count{Dropped: "unwanted"})
+		f.opts.Metrics.Dropped("unwanted")
 		return nil
 	}
 	return err

@@ -142,7 +142,7 @@ func (f *Fleet) tendProbe(ctx context.Context, id string) error {
 		err = f.take(ctx, &mine.lease, f.me())
 	}
 	if _, ok := errors.AsType[*heldError](err); ok || !was.ends(mine.Mark) {
-		f.count(Count{Probe: "lost"})
+		f.opts.Metrics.Probed("lost")
 		f.dropProbe(ctx, id) // others have gone on without it
 		return nil
 	}
@@ -171,7 +171,7 @@ func (f *Fleet) endProbe(ctx context.Context, id string, mine *probing, how outc
 		return err
 	}
 	if !mine.granted.IsZero() { // else another host was faster, and nobody tried here
-		f.count(Count{Probe: string(how)})
+		f.opts.Metrics.Probed(string(how))
 	}
 	f.dropProbe(ctx, id)
 	f.mu.Lock()

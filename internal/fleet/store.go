@@ -37,9 +37,9 @@ type Store interface {
 	// Delete removes a key that has that revision, else it returns ErrConflict.
 	Delete(ctx context.Context, bucket Bucket, key string, rev uint64) error
 
-	// Watch sends the changes of keys with that prefix, from now on, until ctx is
-	// done; then the channel is closed. Changes may be missed, as when the connection was lost.
-	Watch(ctx context.Context, bucket Bucket, prefix string) (<-chan Entry, error)
+	// Watch sends the changes of Accounts, from now on, until ctx is done; then the channel is
+	// closed. Changes may be missed, as when the connection was lost.
+	Watch(ctx context.Context) (<-chan Entry, error)
 
 	// Publish stores a notice of that host: a second one with the same id is dropped.
 	Publish(ctx context.Context, from, id string, notice []byte) error

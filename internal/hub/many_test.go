@@ -67,6 +67,14 @@ func (c *crowd) wrote(b fleet.Bucket, err error) {
 }
 
 // join adds a host that shows its sessions, and returns what has them refused.
+func (c *crowd) Wrote(string)   {}
+func (c *crowd) Dropped(string) {}
+func (c *crowd) Probed(outcome string) {
+	if outcome == "moved" { // on a busy machine leave to try may end before it is used
+		c.probes.Add(1)
+	}
+}
+
 func (c *crowd) join(ctx context.Context, store *natskv.Store, name string, sessions int) (refuse func()) {
 	var f *fleet.Fleet
 	var e *engine.Engine
@@ -76,11 +84,7 @@ func (c *crowd) join(ctx context.Context, store *natskv.Store, name string, sess
 		Account: func(resume.Session) string { return "a1.anthropic" },
 		Waiting: func() int { return sessions },
 		Stir:    func(ctx context.Context) { _ = e.Stir(ctx) },
-		Counted: func(n fleet.Count) {
-			if n.Probe == "moved" { // on a busy machine leave to try may end before it is used
-				c.probes.Add(1)
-			}
-		},
+		Metrics: c,
 	})
 	var marks atomic.Int64
 	e = engine.New(engine.Options{

@@ -94,17 +94,17 @@ func oneWins(t *testing.T, s fleet.Store) {
 func changesAreTold(t *testing.T, s fleet.Store) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	changes, err := s.Watch(ctx, fleet.Leases, "told.")
+	changes, err := s.Watch(ctx)
 	require.NoError(t, err)
 	_, err = s.Create(ctx, fleet.Leases, "untold", []byte("-"), 0)
 	require.NoError(t, err)
-	rev, err := s.Create(ctx, fleet.Leases, "told.a", []byte("1"), 0)
+	rev, err := s.Create(ctx, fleet.Accounts, "told.a", []byte("1"), 0)
 	require.NoError(t, err)
 	e := <-changes
 	require.Equal(t, "told.a", e.Key)
 	require.Equal(t, []byte("1"), e.Value)
 	require.Equal(t, rev, e.Rev)
-	require.NoError(t, s.Delete(ctx, fleet.Leases, "told.a", rev))
+	require.NoError(t, s.Delete(ctx, fleet.Accounts, "told.a", rev))
 	e = <-changes
 	require.Equal(t, "told.a", e.Key)
 	require.True(t, e.Gone)

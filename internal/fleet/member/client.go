@@ -60,10 +60,8 @@ type Notifier interface {
 
 // Metrics counts what happens in the fleet.
 type Metrics interface {
+	fleet.Metrics
 	ExpectFleet()
-	Wrote(result string)
-	Probed(outcome string)
-	Dropped(reason string)
 }
 
 // Client is this host as a member of a fleet, if the configuration names one.

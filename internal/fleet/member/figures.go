@@ -3,8 +3,6 @@ package member
 import (
 	"sync"
 	"time"
-
-	"resumed/internal/fleet"
 )
 
 // Figures are what metrics show of this host in its fleet.
@@ -26,19 +24,6 @@ func (c *Client) Figures() (Figures, bool) {
 		f.Skew = m.fleet.Standing().Skew
 	}
 	return f, true
-}
-
-// count counts what happens in the fleet.
-func (c *Client) count(n fleet.Count) {
-	if n.CAS != "" {
-		c.opts.Metrics.Wrote(n.CAS)
-	}
-	if n.Probe != "" {
-		c.opts.Metrics.Probed(n.Probe)
-	}
-	if n.Dropped != "" {
-		c.opts.Metrics.Dropped(n.Dropped)
-	}
 }
 
 // stopwatch measures how long something is so, all in all.

@@ -75,7 +75,7 @@ func (c *Client) join(ctx context.Context, cfg config.Fleet) (m *membership, lea
 		Account: m.account,
 		Stir:    m.stir,
 		Said:    func(s fleet.Standing) { c.stands(m, s) },
-		Counted: c.count, Waiting: m.waiting, Shows: m.view.shows,
+		Metrics: c.opts.Metrics, Waiting: m.waiting, Shows: m.view.shows,
 		Deliver: m.accept, Tells: c.opts.Notifier.Tells, HostGone: m.goneNotice,
 	})
 	m.fleet.Restore(sessions)

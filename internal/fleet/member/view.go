@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -33,7 +32,6 @@ type viewer struct {
 // showing is what was shown last of a session.
 type showing struct {
 	text string
-	rev  uint64
 	at   time.Time
 }
 
@@ -90,7 +88,7 @@ func (v *viewer) adopt(ctx context.Context) {
 		return // it is forgotten by itself
 	}
 	for _, e := range old {
-		v.shown[e.Key] = showing{rev: e.Rev}
+		v.shown[e.Key] = showing{}
 	}
 }
 
@@ -119,39 +117,22 @@ func (v *viewer) show(ctx context.Context) error {
 		if was := v.shown[key]; was.text == string(text) && time.Since(was.at) < viewAgain {
 			continue
 		}
-		if err := v.put(ctx, key, text); err != nil {
+		if err := v.store.Put(ctx, fleet.View, key, text); err != nil {
 			return err
 		}
+		v.shown[key] = showing{string(text), time.Now()}
 	}
 	v.counts.Store(&counts)
-	for key, was := range v.shown {
+	for key := range v.shown {
 		if here[key] {
 			continue
 		}
-		if err := v.store.Delete(ctx, fleet.View, key, was.rev); err != nil && !errors.Is(err, fleet.ErrConflict) {
+		if err := v.store.Remove(ctx, fleet.View, key); err != nil {
 			return err
 		}
 		delete(v.shown, key)
 	}
 	return nil
-}
-
-// put writes a key that is this host's alone: whatever stands there is older.
-func (v *viewer) put(ctx context.Context, key string, text []byte) error {
-	store, was := v.store, v.shown[key]
-	rev, err := store.Update(ctx, fleet.View, key, text, was.rev, 0)
-	if errors.Is(err, fleet.ErrConflict) || was.rev == 0 {
-		if rev, err = store.Create(ctx, fleet.View, key, text, 0); errors.Is(err, fleet.ErrConflict) {
-			var e fleet.Entry
-			if e, err = store.Get(ctx, fleet.View, key); err == nil {
-				rev, err = store.Update(ctx, fleet.View, key, text, e.Rev, 0)
-			}
-		}
-	}
-	if err == nil {
-		v.shown[key] = showing{string(text), rev, time.Now()}
-	}
-	return err
 }
 
 func shortHash(text string) string {

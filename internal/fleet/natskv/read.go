@@ -208,12 +208,12 @@ func entryOf(bucket fleet.Bucket, msg *nats.Msg) (fleet.Entry, error) {
 // maxPendingChanges is how many changes may wait for the reader of a watch; more are missed.
 const maxPendingChanges = 512
 
-// Watch sends the changes of keys with that prefix.
-func (s *Store) Watch(ctx context.Context, bucket fleet.Bucket, prefix string) (<-chan fleet.Entry, error) {
+// Watch sends the changes of accounts.
+func (s *Store) Watch(ctx context.Context) (<-chan fleet.Entry, error) {
 	in := make(chan *nats.Msg, maxPendingChanges)
-	sub, err := s.nc.ChanSubscribe(changes[bucket]+patternOf(prefix), in)
+	sub, err := s.nc.ChanSubscribe(changes[fleet.Accounts]+">", in)
 	if err != nil {
-		return nil, fmt.Errorf("watch %s: %w", prefix, err)
+		return nil, fmt.Errorf("watch accounts: %w", err)
 	}
 	if s.nc.IsConnected() { // else the connection subscribes when it has a server
 		flush, cancel := bounded(ctx)
@@ -231,8 +231,8 @@ func (s *Store) Watch(ctx context.Context, bucket fleet.Bucket, prefix string) (
 				return
 			case msg = <-in: // at once: a message that waits here may be large
 			}
-			e, err := entryOf(bucket, msg)
-			if err != nil || !strings.HasPrefix(e.Key, prefix) {
+			e, err := entryOf(fleet.Accounts, msg)
+			if err != nil {
 				continue
 			}
 			select {

@@ -92,10 +92,26 @@ func (s *Store) Update(ctx context.Context, bucket fleet.Bucket, key string, val
 
 // Delete removes a key, or this host's record of it, if it has that revision.
 func (s *Store) Delete(ctx context.Context, bucket fleet.Bucket, key string, rev uint64) error {
+	_, err := s.write(ctx, s.deletion(bucket, key), jetstream.WithExpectLastSequencePerSubject(rev))
+	return err
+}
+
+func (s *Store) deletion(bucket fleet.Bucket, key string) *nats.Msg {
 	msg := nats.NewMsg(s.subject(bucket, key))
 	msg.Header.Set(operationHeader, "DEL")
 	msg.Header.Set(jetstream.MsgTTLHeader, markerTTL.String())
-	_, err := s.write(ctx, msg, jetstream.WithExpectLastSequencePerSubject(rev))
+	return msg
+}
+
+// Put writes a key that only this host writes, whatever its revision is.
+func (s *Store) Put(ctx context.Context, bucket fleet.Bucket, key string, value []byte) error {
+	_, err := s.write(ctx, &nats.Msg{Subject: s.subject(bucket, key), Data: value})
+	return err
+}
+
+// Remove removes a key that only this host writes, whatever its revision is.
+func (s *Store) Remove(ctx context.Context, bucket fleet.Bucket, key string) error {
+	_, err := s.write(ctx, s.deletion(bucket, key))
 	return err
 }
 

@@ -103,7 +103,7 @@ var arrows = map[string][]string{
 	"internal/fleet/fleettest":       {"internal/fleet"}, // for tests alone
 	"internal/fleet/natskv":          {"internal/fleet", "internal/regular"},
 	"internal/fleet/member":          {"internal/agent", "internal/config", "internal/control", "internal/fleet", "internal/fleet/natskv", "internal/humanize", "internal/notify", "internal/resume", "internal/resume/view"},
-	"internal/hub":                   {"internal/atomicfile", "internal/fleet/natskv", "internal/fsevents"},
+	"internal/hub":                   {"internal/atomicfile", "internal/fleet", "internal/fleet/natskv", "internal/fsevents"},
 	"internal/watch":                 {"internal/fsevents", "internal/mounts", "internal/sparse"},
 	"internal/agent":                 {"internal/sparse", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage"},
 	"internal/process":               {"internal/procfs", "internal/program", "internal/sanitize", "internal/resume"},

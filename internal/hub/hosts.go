@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
 	"resumed/internal/fleet/natskv"
@@ -47,8 +48,8 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 var errName = errors.New("the name must be letters, digits, '_' or '-', at most 64, beginning with a letter or digit: choose one by --name")
 
-// let lets a host in that holds a line. A name belongs to the first host that came with it.
-func (h *hosts) let(guest string, request natskv.Request) error {
+// admit lets a host in that holds the line of that key. A name belongs to the first host that came with it.
+func (h *hosts) admit(lineKey string, request natskv.Request) error {
 	if !hostName.MatchString(request.Name) {
 		return errName
 	}
@@ -67,10 +68,10 @@ func (h *hosts) let(guest string, request natskv.Request) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if err := h.spend(guest, request.Name); err != nil { // first: a line never lets in one more than it may
+	if err := h.spend(lineKey, request.Name); err != nil { // first: a line never lets in one more than it may
 		return err
 	}
-	text, err := json.MarshalIndent(host{1, request.Name, request.Key, guest, time.Now().UTC().Truncate(time.Second)}, "", "  ")
+	text, err := json.MarshalIndent(host{1, request.Name, request.Key, lineKey, time.Now().UTC().Truncate(time.Second)}, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -80,10 +81,31 @@ func (h *hosts) let(guest string, request natskv.Request) error {
 	return machinesChanged(h.dir)
 }
 
+// receive answers the applicants until the connection is closed. Each is known by the key of its line.
+func (h *hosts) receive(nc *nats.Conn) error {
+	_, err := nc.Subscribe(natskv.JoinSubject+"*", func(msg *nats.Msg) {
+		var (
+			request natskv.Request
+			answer  natskv.Answer
+		)
+		err := json.Unmarshal(msg.Data, &request)
+		if err == nil {
+			err = h.admit(strings.TrimPrefix(msg.Subject, natskv.JoinSubject), request)
+		}
+		if err != nil {
+			answer.Error = err.Error()
+		}
+		if text, err := json.Marshal(answer); err == nil {
+			_ = msg.Respond(text) // the applicant asks again
+		}
+	})
+	return err
+}
+
 // spend counts a machine that is let in by the line of that key.
-func (h *hosts) spend(guest, name string) error {
+func (h *hosts) spend(lineKey, name string) error {
 	_, err := update(h.dir, func(s *settings) error {
-		at := slices.IndexFunc(s.Lines, func(l line) bool { return l.key() == guest })
+		at := slices.IndexFunc(s.Lines, func(l line) bool { return l.key() == lineKey })
 		if at < 0 {
 			return errors.New("this line lets nobody in any more: `resumed hub invite`, on the hub's machine, makes another")
 		}
@@ -122,8 +144,8 @@ func allHosts(dir string) (all []host) {
 	return all
 }
 
-// isGuest reports whether the holder of that key has a line that lets somebody in.
-func (h *hosts) isGuest(key string) bool {
+// isApplicant reports whether the holder of that key has a line that lets somebody in.
+func (h *hosts) isApplicant(key string) bool {
 	s, err := read(h.dir)
 	return err == nil && slices.ContainsFunc(s.Lines, func(l line) bool { return l.key() == key })
 }
@@ -146,72 +168,20 @@ func (h *hosts) Check(c server.ClientAuthentication) bool {
 		return true
 	}
 	user := natskv.HostOf(o.Name)
-	var rights natskv.Rights
+	var granted rights
 	switch {
 	case h.knows(user, o.Nkey):
-		rights = natskv.HostRights(user)
-	case h.isGuest(o.Nkey):
-		user, rights = "guest."+o.Nkey, natskv.GuestRights(o.Nkey) // no host can be called so
+		granted = hostRights(user)
+	case h.isApplicant(o.Nkey):
+		user, granted = "guest."+o.Nkey, applicantRights(o.Nkey) // no host can be called so
 	default:
 		return false
 	}
-	own, err := h.account(user, rights)
+	own, err := h.account(user, granted)
 	if err != nil {
 		h.log.Error("a machine cannot be let in", "host", user, "err", err)
 		return false
 	}
-	c.RegisterUser(&server.User{Username: user, Permissions: permissions(rights), Account: own})
+	c.RegisterUser(&server.User{Username: user, Permissions: granted.permissions(), Account: own})
 	return true
-}
-
-// sharedSubjects are what machines are told of the fleet.
-const sharedSubjects = "resumed.v1.>"
-
-// offer makes the account of the streams, which is the hub's own, serve those of the machines.
-func offer(streams *server.Account) error {
-	for subject, many := range natskv.Services() {
-		answers := server.Singleton
-		if many {
-			answers = server.Streamed
-		}
-		if err := streams.AddServiceExportWithResponse(subject, answers, nil); err != nil {
-			return fmt.Errorf("offer %s: %w", subject, err)
-		}
-	}
-	return streams.AddStreamExport(sharedSubjects, nil)
-}
-
-// accountOf names the account of a machine.
-func accountOf(user string) string { return "resumed." + user }
-
-// account returns the account of one machine. The server checks where a user publishes, but not where the
-// answers go that it asks for: those go anywhere in its account. So each machine has one of its own, in
-// which there is nothing but what its rights bring in.
-func (h *hosts) account(user string, r natskv.Rights) (*server.Account, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	own, isNew := h.ns.LookupOrRegisterAccount(accountOf(user))
-	if !isNew {
-		return own, nil
-	}
-	streams := h.ns.GlobalAccount()
-	for _, subject := range r.Publish {
-		if err := own.AddServiceImport(streams, subject, subject); err != nil {
-			return nil, fmt.Errorf("bring in %s: %w", subject, err)
-		}
-	}
-	for _, subject := range r.Subscribe {
-		if err := own.AddStreamImport(streams, subject, ""); err != nil {
-			return nil, fmt.Errorf("bring in %s: %w", subject, err)
-		}
-	}
-	return own, nil
-}
-
-// permissions says rights in the server's words.
-func permissions(r natskv.Rights) *server.Permissions {
-	return &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: r.Publish},
-		Subscribe: &server.SubjectPermission{Allow: append([]string{r.Inbox}, r.Subscribe...)},
-	}
 }

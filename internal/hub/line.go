@@ -32,7 +32,7 @@ type line struct {
 
 // key returns the public key that the server knows the line by.
 func (l line) key() string {
-	key, err := natskv.GuestKey(l.Seed)
+	key, err := natskv.LineKey(l.Seed)
 	if err != nil {
 		return ""
 	}

@@ -115,7 +115,7 @@ func dialGuest(t *testing.T, o natskv.Options) *nats.Conn {
 // visitor returns how the holder of a join line connects.
 func visitor(t *testing.T, o natskv.Options) natskv.Options {
 	t.Helper()
-	guest, err := o.AsGuest()
+	guest, err := o.AsApplicant()
 	require.NoError(t, err)
 	return guest
 }

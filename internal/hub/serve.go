@@ -62,7 +62,7 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	for aside := ""; ; {
 		err := o.serve(ctx, s)
-		damaged, ok := errors.AsType[*natskv.StreamError](err)
+		damaged, ok := errors.AsType[*streamError](err)
 		if !ok || ctx.Err() != nil || o.cluster != nil || damaged.Stream == aside {
 			return err
 		}
@@ -123,10 +123,10 @@ func (o Options) serve(ctx context.Context, s settings) error {
 	if err := o.prepare(ctx, nc); err != nil {
 		return err
 	}
-	if _, err := natskv.Receive(nc, known.let); err != nil {
+	if err := known.receive(nc); err != nil {
 		return err
 	}
-	err = natskv.Bound(nc, func(host string, cut int, err error) {
+	err = boundHosts(nc, func(host string, cut int, err error) {
 		o.Log.Warn("a machine has stored more than it may: the oldest of that is removed", "host", host, "removed", cut, "err", err)
 	})
 	if err == nil {
@@ -147,13 +147,13 @@ func (o Options) prepare(ctx context.Context, nc *nats.Conn) error {
 	if o.cluster == nil {
 		ctx, cancel := context.WithTimeout(ctx, answerLimit)
 		defer cancel()
-		return natskv.Ensure(ctx, js)
+		return ensureStreams(ctx, js)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errors.New("the hub's servers did not agree in time"))
 	defer cancel()
 	for {
 		try, cancel := context.WithTimeout(ctx, 2*time.Second) // without a leader there is no answer
-		err := natskv.Ensure(try, js)
+		err := ensureStreams(try, js)
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			return err

@@ -38,7 +38,7 @@ func writeStock(dir string, s settings) error {
 	if err := writeStockCertificate(dir, s); err != nil {
 		return err
 	}
-	key, err := natskv.GuestKey(s.StockSeed)
+	key, err := natskv.LineKey(s.StockSeed)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func writeStock(dir string, s settings) error {
 // stockExports are what offer does in the hub's own server.
 func stockExports() []any {
 	all := []any{map[string]any{"stream": sharedSubjects}}
-	for subject, many := range natskv.Services() {
+	for subject, many := range services() {
 		answers := "singleton"
 		if many {
 			answers = "stream"
@@ -80,15 +80,15 @@ func stockExports() []any {
 
 // stockMachine is the account of one machine, as account makes it in the hub's own server.
 func stockMachine(h host) map[string]any {
-	rights := natskv.HostRights(h.Name)
+	granted := hostRights(h.Name)
 	var imports []any
-	for _, subject := range rights.Publish {
+	for _, subject := range granted.Publish {
 		imports = append(imports, map[string]any{"service": map[string]any{"account": stockAccount, "subject": subject}})
 	}
-	for _, subject := range rights.Subscribe {
+	for _, subject := range granted.Subscribe {
 		imports = append(imports, map[string]any{"stream": map[string]any{"account": stockAccount, "subject": subject}})
 	}
-	allowed := permissions(rights)
+	allowed := granted.permissions()
 	return map[string]any{
 		"imports": imports,
 		"users": []any{map[string]any{"nkey": h.Key, "permissions": map[string]any{
@@ -136,7 +136,7 @@ func MakeStreams(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	as, err := natskv.Options{URL: s.URL, CAFile: filepath.Join(dir, caFile), Credentials: natskv.Credentials{Invitation: s.StockSeed}}.AsGuest()
+	as, err := natskv.Options{URL: s.URL, CAFile: filepath.Join(dir, caFile), Credentials: natskv.Credentials{Invitation: s.StockSeed}}.AsApplicant()
 	if err != nil {
 		return fmt.Errorf("read the key for the stock server: %w: `resumed hub init` makes one", err)
 	}
@@ -151,7 +151,7 @@ func MakeStreams(ctx context.Context, dir string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
-	return natskv.Ensure(ctx, js)
+	return ensureStreams(ctx, js)
 }
 
 func newSeed() []byte {

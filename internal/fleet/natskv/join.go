@@ -58,13 +58,13 @@ func (i Invitation) CAText() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: i.CA})
 }
 
-// GuestKey returns the public key of a holder of the invitation.
-func GuestKey(seed []byte) (string, error) {
-	guest, err := guestCredentials(seed)
-	return guest.public, err
+// LineKey returns the public key of a join line, by the seed in it.
+func LineKey(seed []byte) (string, error) {
+	applicant, err := lineCredentials(seed)
+	return applicant.public, err
 }
 
-func guestCredentials(seed []byte) (Credentials, error) {
+func lineCredentials(seed []byte) (Credentials, error) {
 	return credentialsOf(nkeys.FromRawSeed(nkeys.PrefixByteUser, seed))
 }
 
@@ -74,8 +74,8 @@ type Request struct {
 	Key  string `json:"key"` // its public key
 }
 
-// answer is the hub's to a Request.
-type answer struct {
+// Answer is the answer of the hub to a Request.
+type Answer struct {
 	Error string `json:"error,omitempty"`
 }
 
@@ -84,11 +84,11 @@ type RefusedError struct{ Why string }
 
 func (r *RefusedError) Error() string { return r.Why }
 
-// AsGuest returns how a host connects that was not admitted yet.
-func (o Options) AsGuest() (Options, error) {
+// AsApplicant returns how a host connects that was not admitted yet.
+func (o Options) AsApplicant() (Options, error) {
 	var err error
-	o.Credentials, err = guestCredentials(o.Credentials.Invitation)
-	o.Host = guest
+	o.Credentials, err = lineCredentials(o.Credentials.Invitation)
+	o.Host = Applicant
 	return o, err
 }
 
@@ -96,7 +96,7 @@ func (o Options) AsGuest() (Options, error) {
 func Register(ctx context.Context, o Options) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	asks, err := o.AsGuest()
+	asks, err := o.AsApplicant()
 	if err != nil {
 		return err
 	}
@@ -112,11 +112,11 @@ func Register(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	msg, err := nc.RequestWithContext(ctx, joinSubject+asks.Credentials.public, request)
+	msg, err := nc.RequestWithContext(ctx, JoinSubject+asks.Credentials.public, request)
 	if err != nil {
 		return fmt.Errorf("ask the hub at %s to let this host in: %w", o.URL, err)
 	}
-	var says answer
+	var says Answer
 	if err := json.Unmarshal(msg.Data, &says); err != nil {
 		return fmt.Errorf("read the hub's answer: %w", err)
 	}
@@ -124,26 +124,4 @@ func Register(ctx context.Context, o Options) error {
 		return &RefusedError{says.Error}
 	}
 	return nil
-}
-
-// Receive answers guests until the connection is closed. It is the hub's part. A guest is known by the key
-// of its line.
-func Receive(nc *nats.Conn, let func(guest string, r Request) error) (*nats.Subscription, error) {
-	return nc.Subscribe(joinSubject+"*", func(msg *nats.Msg) {
-		var (
-			request Request
-			says    answer
-		)
-		err := json.Unmarshal(msg.Data, &request)
-		if err == nil {
-			err = let(strings.TrimPrefix(msg.Subject, joinSubject), request)
-		}
-		if err != nil {
-			says.Error = err.Error()
-		}
-		text, err := json.Marshal(says)
-		if err == nil {
-			_ = msg.Respond(text) // the guest asks again
-		}
-	})
 }

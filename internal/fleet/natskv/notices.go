@@ -16,7 +16,7 @@ import (
 func (s *Store) Publish(ctx context.Context, from, id string, notice []byte) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	_, err := s.js.PublishMsg(ctx, &nats.Msg{Subject: noticeSubject + from, Data: notice}, jetstream.WithMsgID(id))
+	_, err := s.js.PublishMsg(ctx, &nats.Msg{Subject: NoticeSubject + from, Data: notice}, jetstream.WithMsgID(id))
 	if err != nil {
 		return fmt.Errorf("publish a notice: %w", err)
 	}
@@ -27,7 +27,7 @@ func (s *Store) Publish(ctx context.Context, from, id string, notice []byte) err
 func (s *Store) Notices(ctx context.Context, tell func(context.Context, fleet.Notice) error) error {
 	start, cancel := bounded(ctx)
 	defer cancel()
-	consumer, err := s.js.Consumer(start, noticeStream, notifier)
+	consumer, err := s.js.Consumer(start, NoticeStream, NoticeConsumer)
 	if err != nil {
 		return fmt.Errorf("fetch notices: %w", err)
 	}
@@ -51,10 +51,10 @@ func fetch(ctx context.Context, consumer jetstream.Consumer, tell func(context.C
 		return err
 	}
 	for msg := range found.Messages() {
-		n := fleet.Notice{Host: strings.TrimPrefix(msg.Subject(), noticeSubject), ID: msg.Headers().Get(nats.MsgIdHdr), Data: msg.Data()}
-		again := longestTell
+		n := fleet.Notice{Host: strings.TrimPrefix(msg.Subject(), NoticeSubject), ID: msg.Headers().Get(nats.MsgIdHdr), Data: msg.Data()}
+		again := LongestReport
 		if about, err := msg.Metadata(); err == nil {
-			n.At, again = about.Timestamp, min(longestTell, retryTell*time.Duration(min(about.NumDelivered, maxDeliver)))
+			n.At, again = about.Timestamp, min(LongestReport, retryTell*time.Duration(min(about.NumDelivered, MaxDeliver)))
 		}
 		err := tell(ctx, n)
 		switch {

@@ -23,7 +23,7 @@ const (
 
 // listen subscribes to orders or answers of that key.
 func (s *Store) listen(key string) (*nats.Subscription, error) {
-	sub, err := s.nc.SubscribeSync(changes[orders] + key)
+	sub, err := s.nc.SubscribeSync(Changes[Orders] + key)
 	if err == nil {
 		err = sub.SetPendingLimits(waitingOrders, waitingOrderBytes)
 	}
@@ -48,7 +48,7 @@ func (s *Store) Order(ctx context.Context, host string, order []byte) ([]byte, e
 		return nil, fmt.Errorf("ask %s: %w", host, err)
 	}
 	defer func() { _ = answers.Unsubscribe() }()
-	if _, err := s.js.Publish(ctx, subjectOf(orders, askKey(s.host, host, id)), order); err != nil {
+	if _, err := s.js.Publish(ctx, SubjectOf(Orders, askKey(s.host, host, id)), order); err != nil {
 		return nil, fmt.Errorf("ask %s: %w", host, err)
 	}
 	msg, err := answers.NextMsgWithContext(ctx)
@@ -73,8 +73,8 @@ func (s *Store) Orders(ctx context.Context, answer func(ctx context.Context, fro
 		if err != nil {
 			return err
 		}
-		key := strings.Split(strings.TrimPrefix(msg.Subject, changes[orders]), ".") // of askKey
+		key := strings.Split(strings.TrimPrefix(msg.Subject, Changes[Orders]), ".") // of askKey
 		from, id := key[0], key[2]
-		_, _ = s.js.Publish(ctx, subjectOf(orders, answerKey(s.host, from, id)), answer(ctx, from, msg.Data)) // silence is a refusal
+		_, _ = s.js.Publish(ctx, SubjectOf(Orders, answerKey(s.host, from, id)), answer(ctx, from, msg.Data)) // silence is a refusal
 	}
 }

@@ -111,8 +111,8 @@ func (s *Store) scan(ctx context.Context, bucket fleet.Bucket, pattern string, f
 	defer func() { _ = sub.Unsubscribe() }()
 	for more := true; more && len(found.Entries) < most && found.bytes < mostBytes; more = found.Left > 0 {
 		request := fmt.Sprintf(`{"seq":%d,"next_by_subj":%q,"batch":%d,"max_bytes":%d}`,
-			max(from, found.last+1), subjectOf(bucket, pattern), min(batch, most-len(found.Entries)), min(batchBytes, mostBytes-found.bytes))
-		if err := s.nc.PublishRequest("$JS.API.DIRECT.GET."+streamOf(bucket), replies, []byte(request)); err != nil {
+			max(from, found.last+1), SubjectOf(bucket, pattern), min(batch, most-len(found.Entries)), min(batchBytes, mostBytes-found.bytes))
+		if err := s.nc.PublishRequest("$JS.API.DIRECT.GET."+StreamOf(bucket), replies, []byte(request)); err != nil {
 			return scanned{}, err
 		}
 		if err := found.collect(ctx, bucket, in); err != nil {
@@ -193,7 +193,7 @@ func serverHeader(msg *nats.Msg, header string) string {
 func entryOf(bucket fleet.Bucket, msg *nats.Msg) (fleet.Entry, error) {
 	rev, err := strconv.ParseUint(serverHeader(msg, nats.JSSequence), 10, 64)
 	at, err2 := time.Parse(time.RFC3339Nano, serverHeader(msg, nats.JSTimeStamp))
-	key, ours := strings.CutPrefix(serverHeader(msg, nats.JSSubject), subjectOf(bucket, ""))
+	key, ours := strings.CutPrefix(serverHeader(msg, nats.JSSubject), SubjectOf(bucket, ""))
 	if err := errors.Join(err, err2); err != nil || !ours {
 		return fleet.Entry{}, fmt.Errorf("read what the server sent: %w", errors.Join(err, errors.New("no entry of this bucket")))
 	}
@@ -211,7 +211,7 @@ const maxPendingChanges = 512
 // Watch sends the changes of accounts.
 func (s *Store) Watch(ctx context.Context) (<-chan fleet.Entry, error) {
 	in := make(chan *nats.Msg, maxPendingChanges)
-	sub, err := s.nc.ChanSubscribe(changes[fleet.Accounts]+">", in)
+	sub, err := s.nc.ChanSubscribe(Changes[fleet.Accounts]+">", in)
 	if err != nil {
 		return nil, fmt.Errorf("watch accounts: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -28,37 +27,12 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, fleet.AnswerWithin, errors.New("the fleet's server does not answer"))
 }
 
-// A key that any host may hold has a record for each host, KEY.HOST, and the rights of a host let it write
-// its own records alone: so no host deletes what another one holds. The newest record counts, and a write names
-// the newest revision of all of them.
-
-// isShared reports whether any host may hold a key.
-func isShared(bucket fleet.Bucket, key string) bool {
-	switch bucket {
-	case fleet.Leases:
-		return !strings.HasPrefix(key, fleet.HostKey(""))
-	case fleet.Accounts:
-		return strings.HasPrefix(key, fleet.OwnerKey(""))
-	default:
-		return false
-	}
-}
-
-// recordOf splits the key of a record into the shared key and the host that wrote it.
-func recordOf(bucket fleet.Bucket, record string) (key, by string) {
-	at := strings.LastIndex(record, ".")
-	if !isShared(bucket, record) || at < 0 {
-		return record, ""
-	}
-	return record[:at], record[at+1:]
-}
-
 // subject returns where this host writes a key.
 func (s *Store) subject(bucket fleet.Bucket, key string) string {
 	if isShared(bucket, key) {
 		key += "." + s.host
 	}
-	return subjectOf(bucket, key)
+	return SubjectOf(bucket, key)
 }
 
 // Create writes a key that does not exist.
@@ -85,7 +59,7 @@ func (s *Store) Update(ctx context.Context, bucket fleet.Bucket, key string, val
 	}
 	expected := jetstream.WithExpectLastSequencePerSubject(rev)
 	if isShared(bucket, key) {
-		expected = jetstream.WithExpectLastSequenceForSubject(rev, subjectOf(bucket, key+".*"))
+		expected = jetstream.WithExpectLastSequenceForSubject(rev, SubjectOf(bucket, key+".*"))
 	}
 	return s.write(ctx, msg, expected)
 }
@@ -99,7 +73,7 @@ func (s *Store) Delete(ctx context.Context, bucket fleet.Bucket, key string, rev
 func (s *Store) deletion(bucket fleet.Bucket, key string) *nats.Msg {
 	msg := nats.NewMsg(s.subject(bucket, key))
 	msg.Header.Set(operationHeader, "DEL")
-	msg.Header.Set(jetstream.MsgTTLHeader, markerTTL.String())
+	msg.Header.Set(jetstream.MsgTTLHeader, MarkerTTL.String())
 	return msg
 }
 
@@ -135,7 +109,7 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	asked := time.Now()
-	stream, err := s.js.Stream(ctx, streamOf(fleet.Leases))
+	stream, err := s.js.Stream(ctx, StreamOf(fleet.Leases))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("ask for the time: %w", err)
 	}

@@ -1,15 +1,15 @@
-package natskv
+package hub
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"resumed/internal/fleet"
+	"resumed/internal/fleet/natskv"
 )
 
 // Bounds of what one host may store, in keys of fleet.LargestValue bytes at most. The server has bounds
@@ -20,17 +20,17 @@ const (
 	betweenCuts = 500  // writes of a host between two cuts
 )
 
-// Bound removes the oldest keys of each host that has too many, until the connection is closed, and
-// reports how many it has removed. It is the hub's part.
-func Bound(nc *nats.Conn, report func(host string, cut int, err error)) error {
+// boundHosts removes the oldest keys of each host that has too many, until the connection is closed, and
+// reports how many it has removed.
+func boundHosts(nc *nats.Conn, report func(host string, cut int, err error)) error {
 	written := make(map[string]int)
 	sub, err := nc.Subscribe("resumed.v1.*.>", func(msg *nats.Msg) {
-		host := writer(msg.Subject)
+		host := natskv.WriterOf(msg.Subject)
 		if written[host]++; host == "" || written[host] < betweenCuts {
 			return
 		}
 		delete(written, host)
-		if n, err := Cut(nc, host, mostViews, mostRecords); n > 0 || err != nil {
+		if n, err := cutHost(nc, host, mostViews, mostRecords); n > 0 || err != nil {
 			report(host, n, err)
 		}
 	})
@@ -40,38 +40,18 @@ func Bound(nc *nats.Conn, report func(host string, cut int, err error)) error {
 	return sub.SetPendingLimits(2*betweenCuts, 32<<20) // missed writes are not counted
 }
 
-// writer returns the host that wrote the key of a change; "": any host may have.
-func writer(subject string) string {
-	for _, b := range read {
-		key, ours := strings.CutPrefix(subject, changes[b])
-		if !ours {
-			continue
-		}
-		if _, by := recordOf(b, key); by != "" {
-			return by
-		}
-		if b == fleet.View {
-			host, _, _ := strings.Cut(key, ".")
-			return host
-		}
-		host, _ := strings.CutPrefix(key, fleet.HostKey(""))
-		return host
-	}
-	return ""
-}
-
-// Cut removes all keys of a host but the newest, and returns how many it removed.
-func Cut(nc *nats.Conn, host string, views, records int) (cut int, err error) {
+// cutHost removes all keys of a host but the newest, and returns how many it removed.
+func cutHost(nc *nats.Conn, host string, views, records int) (cut int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	for b, patterns := range own(host) {
+	for b, patterns := range ownKeys(host) {
 		keep := records
 		if b == fleet.View {
 			keep = views
 		}
 		for _, pattern := range patterns {
-			request := fmt.Sprintf(`{"filter":%q,"keep":%d}`, subjectOf(b, pattern), keep)
-			msg, err := nc.RequestWithContext(ctx, "$JS.API.STREAM.PURGE."+streamOf(b), []byte(request))
+			request := fmt.Sprintf(`{"filter":%q,"keep":%d}`, natskv.SubjectOf(b, pattern), keep)
+			msg, err := nc.RequestWithContext(ctx, "$JS.API.STREAM.PURGE."+natskv.StreamOf(b), []byte(request))
 			if err != nil {
 				return cut, fmt.Errorf("cut what %s has stored: %w", host, err)
 			}

@@ -58,7 +58,7 @@ func (f *Fleet) measure(ctx context.Context) error {
 	if err == nil && slow && !measured {
 		err = errSlow
 	}
-	if f.listened(err); err != nil || slow {
+	if f.noteAnswer(false, err); err != nil || slow {
 		return err
 	}
 	f.mu.Lock()

@@ -50,10 +50,10 @@ func TestAClockThatIsTooFarOffLeavesItsHostAlone(t *testing.T) {
 
 func TestAnOldAnswerIsNoNews(t *testing.T) {
 	f := aheadBy(NewMemory(time.Now), 0)
-	require.True(t, f.saw("x", stored{opened(), 5}))
-	require.False(t, f.saw("x", stored{Account{State: resume.Closed}, 4}))
+	require.True(t, f.remember("x", stored{opened(), 5}))
+	require.False(t, f.remember("x", stored{Account{State: resume.Closed}, 4}))
 	require.Equal(t, resume.Open, f.Known()["x"].State)
-	require.True(t, f.saw("x", stored{Account{State: resume.Closed}, 6}))
+	require.True(t, f.remember("x", stored{Account{State: resume.Closed}, 6}))
 }
 
 func TestAProbeThatOthersWentOnWithoutIsGivenUp(t *testing.T) {

@@ -61,18 +61,18 @@ type Fleet struct {
 	missing  map[string]missingHost
 	answered time.Time // when the store last answered a write
 	failing  bool      // it did not answer since
-	stood    Standing  // as it was said last
+	reported Standing  // as it was said last
 	lifted   bool      // a limit is over sooner than sessions were told
 	holds    map[*Hold]struct{}
 	probes   int // that this daemon has asked for
 
 	// Owned by tick.
-	host     lease
-	notifier lease
-	beat     time.Time   // when the leases are renewed next
-	notices  *noticeLoop // nil: another host reports to people
-	started  time.Time
-	tidied   bool
+	host             lease
+	notifier         lease
+	nextBeat         time.Time   // when the leases are renewed next
+	notices          *noticeLoop // nil: another host reports to people
+	started          time.Time
+	oldOwnersDeleted bool
 }
 
 // Standing is how a host stands in its fleet.
@@ -98,7 +98,7 @@ func New(opts Options) *Fleet {
 		host: lease{key: HostKey(opts.Host)}, notifier: lease{key: NotifierKey},
 	}
 	f.answered, f.started = f.now(), f.now()
-	f.stood = Standing{Since: f.now(), Hosts: 1}
+	f.reported = Standing{Since: f.now(), Hosts: 1}
 	return f
 }
 
@@ -111,16 +111,16 @@ func (f *Fleet) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		changes, stop := f.follow(ctx)
+		changes, stop := f.watchAccounts(ctx)
 		for heard := true; heard; {
 			select {
 			case <-ctx.Done():
 				stop()
-				f.leave(context.WithoutCancel(ctx))
+				f.stop(context.WithoutCancel(ctx))
 				return nil
 			case e, ok := <-changes:
 				if heard = ok; ok {
-					f.learn(e)
+					f.accountChanged(e)
 				}
 			case <-f.kick:
 			case <-timer.C:
@@ -132,9 +132,9 @@ func (f *Fleet) Run(ctx context.Context) error {
 	}
 }
 
-// follow asks to be told of changes of accounts. Where that fails there are none: what
+// watchAccounts watches the accounts. Where that fails there are none: what
 // matters is asked for all the same.
-func (f *Fleet) follow(ctx context.Context) (<-chan Entry, func()) {
+func (f *Fleet) watchAccounts(ctx context.Context) (<-chan Entry, func()) {
 	ctx, stop := context.WithCancel(ctx)
 	changes, err := f.opts.Store.Watch(ctx)
 	if err != nil {
@@ -146,17 +146,17 @@ func (f *Fleet) follow(ctx context.Context) (<-chan Entry, func()) {
 // tick does all that is due and returns when there will be more. One goroutine
 // calls it.
 func (f *Fleet) tick(ctx context.Context) time.Time {
-	defer f.say(ctx)
-	if now := f.now(); !now.Before(f.beat) || f.beat.Sub(now) > f.patience() {
+	defer f.reportStanding(ctx)
+	if now := f.now(); !now.Before(f.nextBeat) || f.nextBeat.Sub(now) > f.patience() {
 		if err := f.heartbeat(ctx); err != nil {
-			f.beat = f.now().Add(f.pace.again())
-			return f.beat
+			f.nextBeat = f.now().Add(f.pace.again())
+			return f.nextBeat
 		}
-		f.beat = f.now().Add(f.host.lasts / renewals)
-		f.lookAgain(ctx)
+		f.nextBeat = f.now().Add(f.host.lasts / renewals)
+		f.readLimited(ctx)
 	}
 	f.stirLifted(ctx)
-	next := f.beat
+	next := f.nextBeat
 	if at := f.renewHolds(ctx); !at.IsZero() && at.Before(next) {
 		next = at
 	}
@@ -167,7 +167,7 @@ func (f *Fleet) tick(ctx context.Context) time.Time {
 		return next
 	}
 	for _, id := range f.pending() {
-		if at := f.attend(ctx, id); !at.IsZero() && at.Before(next) {
+		if at := f.process(ctx, id); !at.IsZero() && at.Before(next) {
 			next = at
 		}
 	}
@@ -180,54 +180,45 @@ func (f *Fleet) heartbeat(ctx context.Context) error {
 		return err
 	}
 	f.host.lasts = renewals * f.interval()
-	if err := f.take(ctx, &f.host, f.self()); err != nil {
+	if err := f.acquire(ctx, &f.host, f.self()); err != nil {
 		return err
 	}
-	if f.looksAround() {
+	if f.listsHosts() {
 		entries, err := f.list(ctx, Leases, hostPrefix)
 		if err != nil {
 			return err
 		}
-		f.meet(entries)
+		f.updateHosts(entries)
 	}
-	f.tidy(ctx)
-	f.tendNotices(ctx)
+	f.deleteOldOwners(ctx)
+	f.runNotifier(ctx)
 	return nil
 }
 
-// leave says good-bye.
-func (f *Fleet) leave(ctx context.Context) {
+// stop writes that this host stops by itself, and releases what it has.
+func (f *Fleet) stop(ctx context.Context) {
 	f.stopNotices()
 	bye := f.self()
 	bye.Bye = true
-	_ = f.take(ctx, &f.host, bye) // else it is gone without a word
-	f.give(ctx, &f.notifier)
+	_ = f.acquire(ctx, &f.host, bye) // else it is gone without a word
+	f.releaseLease(ctx, &f.notifier)
 	for _, id := range f.pending() {
-		f.quit(ctx, id)
+		f.releaseProbe(ctx, id)
 	}
 }
 
-// heard learns whether the store has answered a write.
-func (f *Fleet) heard(err error) {
-	if f.listened(err) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.failing, f.answered = false, f.now()
-	}
-}
-
-// listened learns whether the store has answered a question. That it does says little: servers that
-// are cut off from the others answer what they know, and agree to nothing any more.
-func (f *Fleet) listened(err error) bool {
-	if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, ErrMissing) {
-		return true
-	}
+// noteAnswer notes whether the store has answered. Only an answer to a write ends its silence: servers that
+// are cut off from the others still answer reads.
+func (f *Fleet) noteAnswer(write bool, err error) {
+	answered := err == nil || errors.Is(err, ErrConflict) || errors.Is(err, ErrMissing)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.failing { // many hosts write less often: silence begins with the first question
+	switch {
+	case answered && write:
+		f.failing, f.answered = false, f.now()
+	case !answered && !f.failing: // many hosts write less often: silence begins with the first question
 		f.failing, f.answered = true, later(f.answered, f.now().Add(-f.pace.heartbeat-AnswerWithin))
 	}
-	return false
 }
 
 // Standing returns how this host stands.
@@ -238,26 +229,26 @@ func (f *Fleet) Standing() Standing {
 }
 
 func (f *Fleet) standing(now time.Time) Standing {
-	s := Standing{Hosts: max(1, len(f.hosts)), Skew: f.clock.offset, Since: f.stood.Since}
+	s := Standing{Hosts: max(1, len(f.hosts)), Skew: f.clock.offset, Since: f.reported.Since}
 	switch {
 	case f.failing && now.Sub(f.answered) >= f.pace.silence():
 		s.Alone, s.Why = true, "the fleet does not answer"
 	case f.clock.skewed():
 		s.Alone, s.Why = true, "the clock of this host is too far off"
 	}
-	if s.Alone != f.stood.Alone {
+	if s.Alone != f.reported.Alone {
 		s.Since = now
 	}
 	return s
 }
 
-// say says how this host stands, where that has changed. Coming back it knows
+// reportStanding reports how this host stands, where that has changed. Coming back it knows
 // nothing for certain of what was agreed meanwhile.
-func (f *Fleet) say(ctx context.Context) {
+func (f *Fleet) reportStanding(ctx context.Context) {
 	f.mu.Lock()
-	before := f.stood
-	f.stood = f.standing(f.now())
-	now := f.stood
+	before := f.reported
+	f.reported = f.standing(f.now())
+	now := f.reported
 	f.mu.Unlock()
 	if now.Alone == before.Alone {
 		return
@@ -270,13 +261,13 @@ func (f *Fleet) say(ctx context.Context) {
 
 func (f *Fleet) get(ctx context.Context, b Bucket, key string) (Entry, error) {
 	e, err := f.opts.Store.Get(ctx, b, key)
-	f.listened(err)
+	f.noteAnswer(false, err)
 	return e, err
 }
 
 func (f *Fleet) list(ctx context.Context, b Bucket, prefix string) ([]Entry, error) {
 	all, err := f.opts.Store.List(ctx, b, prefix)
-	f.listened(err)
+	f.noteAnswer(false, err)
 	return all, err
 }
 
@@ -299,7 +290,7 @@ func (f *Fleet) remove(ctx context.Context, b Bucket, key string, rev uint64) er
 
 // wrote counts how a write ended.
 func (f *Fleet) wrote(err error) {
-	f.heard(err)
+	f.noteAnswer(true, err)
 	result := "won"
 	switch {
 	case errors.Is(err, ErrConflict):
@@ -310,8 +301,8 @@ func (f *Fleet) wrote(err error) {
 	f.opts.Metrics.Wrote(result)
 }
 
-// nudge has tick be called soon.
-func (f *Fleet) nudge() {
+// wake makes Run call tick soon.
+func (f *Fleet) wake() {
 	select {
 	case f.kick <- struct{}{}:
 	default:

@@ -34,11 +34,11 @@ func TestAHostThatSpeaksNonsenseIsThere(t *testing.T) {
 	for name, value := range nonsense {
 		t.Run(name, func(t *testing.T) {
 			f := New(Options{Host: "here"})
-			f.meet([]Entry{
+			f.updateHosts([]Entry{
 				{Key: HostKey("alice"), Value: []byte(`{"host":"alice","waiting":2}`), Rev: 1, At: time.Now()},
 				{Key: HostKey("mallory"), Value: []byte(`{"host":"mallory","waiting":5}`), Rev: 2, At: time.Now()},
 			})
-			f.meet([]Entry{
+			f.updateHosts([]Entry{
 				{Key: HostKey("alice"), Value: []byte(`{"host":"alice","waiting":2}`), Rev: 1},
 				{Key: HostKey("mallory"), Value: []byte(value), Rev: 3},
 				{Key: HostKey("\x1b[2J"), Value: []byte(`{}`), Rev: 4},
@@ -177,7 +177,7 @@ func TestAFloodOfHostRecordsLeavesLittleBehind(t *testing.T) {
 	beat := func() {
 		entries, err := f.list(t.Context(), Leases, hostPrefix)
 		require.NoError(t, err)
-		f.meet(entries)
+		f.updateHosts(entries)
 	}
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -22,8 +22,8 @@ type account struct {
 	step       time.Time // the end of the step of which that is this host's share; zero: of none
 	probe      *probing  // this host tries, or may
 
-	refused *told     // that the store does not know yet
-	moved   time.Time // so for a session that went on, by this host's clock; zero: none
+	refused *localRefusal // that the store does not know yet
+	moved   time.Time     // so for a session that went on, by this host's clock; zero: none
 
 	delay    time.Duration // by which a start alone is put off,
 	delayFor time.Time     // counted from there
@@ -79,7 +79,7 @@ func (f *Fleet) Ask(s resume.Session, now time.Time) (why string, until time.Tim
 	}
 	a.asked, a.early = now, early
 	if !a.tryAt.After(now) {
-		f.nudge()
+		f.wake()
 	}
 	return inTurn, now.Add(askAgain)
 }
@@ -164,13 +164,13 @@ func (f *Fleet) Changed(c resume.Change) {
 		case !tries:
 			p.outcome = released
 		}
-		f.nudge()
+		f.wake()
 	}
 	switch {
 	case id == "":
 	case stopped:
 		f.refuse(f.account(id), c.After, mark)
-		f.nudge()
+		f.wake()
 	case went:
 		f.move(f.account(id), progressed.At)
 	}
@@ -186,13 +186,13 @@ func (f *Fleet) probeOf(key resume.Key) *probing {
 	return nil
 }
 
-// told is a refusal by this host's clock: how far that is off may not be known yet.
-type told struct {
+// localRefusal is a refusal by this host's clock: how far that is off may not be known yet.
+type localRefusal struct {
 	Refusal
 	counted bool // the reset is by that clock, too
 }
 
-func (c clock) refusal(t told) Refusal {
+func (c clock) refusal(t localRefusal) Refusal {
 	t.At = c.fleet(t.At)
 	if t.counted {
 		t.Reset = c.fleet(t.Reset)
@@ -203,7 +203,7 @@ func (c clock) refusal(t told) Refusal {
 // refuse learns that a session waits for the account. This host goes by it at once.
 func (f *Fleet) refuse(a *account, s resume.Session, mark string) {
 	reset := s.Limit.Reset
-	t := told{Refusal{
+	t := localRefusal{Refusal{
 		At: earlier(s.LimitedAt, f.now()), Class: s.Limit.Class, Reset: reset.At,
 		Exact: !reset.Rough && s.Limit.Class != limit.UsageLimit, Host: f.opts.Host, Mark: mark,
 	}, reset.Counted}
@@ -223,7 +223,7 @@ func (f *Fleet) move(a *account, at time.Time) {
 	if _, changed := a.known.Moved("", f.clock.fleet(at), f.clock.fleet(at), f.opts.Rules()); changed {
 		a.moved, a.tryAt = at, time.Time{}
 		f.derive(a)
-		f.nudge()
+		f.wake()
 	}
 }
 
@@ -249,7 +249,7 @@ func (f *Fleet) derive(a *account) {
 	a.known = now
 	if now.Lifts(f.opts.Rules()).Before(lifts) { // sessions may wait for that, and ask nothing until then
 		f.lifted = true
-		f.nudge()
+		f.wake()
 	}
 }
 

@@ -47,13 +47,13 @@ func (f *Fleet) Hold(ctx context.Context, hash string, takeOver bool) (*Hold, er
 		err = h.own(ctx, takeOver)
 	}
 	if err != nil {
-		f.give(context.WithoutCancel(ctx), &h.lease)
+		f.releaseLease(context.WithoutCancel(ctx), &h.lease)
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.holds[h] = struct{}{}
-	f.nudge()
+	f.wake()
 	return h, nil
 }
 
@@ -67,7 +67,7 @@ func (h *Hold) Confirm(ctx context.Context) error {
 	if released {
 		return errReleased
 	}
-	err := f.take(ctx, &l, f.me())
+	err := f.acquire(ctx, &l, f.me())
 	f.mu.Lock()
 	h.lease, released = l, h.released
 	fresh := f.fresh(l)
@@ -75,7 +75,7 @@ func (h *Hold) Confirm(ctx context.Context) error {
 	held, elsewhere := errors.AsType[*heldError](err)
 	switch {
 	case released: // Release has deleted an earlier revision
-		f.give(context.WithoutCancel(ctx), &l)
+		f.releaseLease(context.WithoutCancel(ctx), &l)
 		return errReleased
 	case elsewhere:
 		return &ElsewhereError{held.by.Host}
@@ -128,7 +128,7 @@ func (h *Hold) Release(ctx context.Context) {
 	l := h.lease
 	f.mu.Unlock()
 	_ = f.remove(ctx, Accounts, OwnerKey(h.hash), h.owner) // else a person is asked before the next host takes it
-	f.give(ctx, &l)
+	f.releaseLease(ctx, &l)
 }
 
 // renewHolds renews the leases of the sessions that this host has, and returns when that is due
@@ -153,10 +153,10 @@ func (f *Fleet) renewHolds(ctx context.Context) (next time.Time) {
 	return next
 }
 
-// tidy deletes the owner records of an earlier daemon of this host: no other host would
+// deleteOldOwners deletes the owner records of an earlier daemon of this host: no other host would
 // take those sessions.
-func (f *Fleet) tidy(ctx context.Context) {
-	if f.tidied || f.now().Sub(f.started) < tidyAfter {
+func (f *Fleet) deleteOldOwners(ctx context.Context) {
+	if f.oldOwnersDeleted || f.now().Sub(f.started) < oldOwnersAfter {
 		return
 	}
 	all, err := f.list(ctx, Accounts, OwnerKey(""))
@@ -165,9 +165,9 @@ func (f *Fleet) tidy(ctx context.Context) {
 			err = errors.Join(err, f.remove(ctx, Accounts, e.Key, e.Rev))
 		}
 	}
-	f.tidied = err == nil
+	f.oldOwnersDeleted = err == nil
 }
 
-// tidyAfter is how long a daemon may take to find the resumes that an earlier one left
+// oldOwnersAfter is how long a daemon may take to find the resumes that an earlier one left
 // running.
-const tidyAfter = 2 * time.Minute
+const oldOwnersAfter = 2 * time.Minute

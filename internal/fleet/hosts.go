@@ -62,8 +62,8 @@ func readHost(e Entry) Host {
 
 func count(n int) int { return min(max(n, 0), largestCount) }
 
-// meet learns which hosts are there, and remembers those that vanished without a word.
-func (f *Fleet) meet(entries []Entry) {
+// updateHosts notes which hosts are there, and remembers those that vanished without a word.
+func (f *Fleet) updateHosts(entries []Entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := make(map[string]Host, len(entries))

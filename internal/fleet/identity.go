@@ -30,19 +30,11 @@ type Identities struct {
 
 // identity is what is known of one account of this host. Its fields are guarded by Identities.mu.
 type identity struct {
-	key     string
-	settled chan struct{} // closed when key counts
-	lookup  *time.Timer   // of the lookup that runs; nil: none does
-	at      time.Time     // when a lookup last ended; zero: none has
-}
-
-func (e *identity) known() bool {
-	select {
-	case <-e.settled:
-		return true
-	default:
-		return false
-	}
+	key    string
+	known  bool          // the key counts
+	ready  chan struct{} // closed then
+	lookup *time.Timer   // of the lookup that runs; nil: none does
+	at     time.Time     // when a lookup last ended; zero: none has
 }
 
 // Of returns the key of a session's account; empty: the session waits for no other host. Where it is
@@ -54,16 +46,16 @@ func (i *Identities) Of(s resume.Session) (key string, known bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	e := i.current(s)
-	return e.key, e.known()
+	return e.key, e.known
 }
 
 // Await is Of that waits until the key is known.
 func (i *Identities) Await(ctx context.Context, s resume.Session) string {
 	i.mu.Lock()
-	settled := i.current(s).settled
+	ready := i.current(s).ready
 	i.mu.Unlock()
 	select {
-	case <-settled:
+	case <-ready:
 	case <-ctx.Done():
 	}
 	key, _ := i.Of(s)
@@ -97,7 +89,7 @@ func (i *Identities) current(s resume.Session) *identity {
 		if i.of == nil {
 			i.of = make(map[resume.AccountKey]*identity)
 		}
-		e = &identity{settled: make(chan struct{})}
+		e = &identity{ready: make(chan struct{})}
 		i.of[s.AccountKey()] = e
 	}
 	if e.lookup == nil && (e.at.IsZero() || time.Since(e.at) >= identityTTL) {
@@ -116,11 +108,10 @@ func (i *Identities) learn(e *identity, lookup *time.Timer, key string) {
 		return
 	}
 	lookup.Stop()
-	news := e.key != key || !e.known()
+	changed := e.settle() || e.key != key
 	e.key, e.lookup, e.at = key, nil, time.Now()
-	e.settle()
 	i.mu.Unlock()
-	if news {
+	if changed {
 		i.Found()
 	}
 }
@@ -128,17 +119,20 @@ func (i *Identities) learn(e *identity, lookup *time.Timer, key string) {
 // slow stops waiting for a lookup. What was known before counts until the lookup ends.
 func (i *Identities) slow(e *identity, account resume.AccountKey) {
 	i.mu.Lock()
-	news := !e.known()
-	e.settle()
+	changed := e.settle()
 	i.mu.Unlock()
-	if news {
+	if changed {
 		i.Slow(account)
 		i.Found()
 	}
 }
 
-func (e *identity) settle() {
-	if !e.known() {
-		close(e.settled)
+// settle makes the key count, and reports whether it did not before.
+func (e *identity) settle() bool {
+	if e.known {
+		return false
 	}
+	e.known = true
+	close(e.ready)
+	return true
 }

@@ -31,9 +31,9 @@ type heldError struct{ by holder }
 
 func (e *heldError) Error() string { return "it is held by host " + e.by.Host }
 
-// take makes this daemon the holder of a lease, or confirms that it is. A write without an
+// acquire makes this daemon the holder of a lease, or confirms that it is. A write without an
 // answer may have been carried out: a lease that is stored with the own name is taken over.
-func (f *Fleet) take(ctx context.Context, l *lease, value any) error {
+func (f *Fleet) acquire(ctx context.Context, l *lease, value any) error {
 	began := f.now()
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -42,7 +42,7 @@ func (f *Fleet) take(ctx context.Context, l *lease, value any) error {
 	l.rev, err = f.put(ctx, Leases, l.key, data, l.rev, f.lasts(l))
 	if errors.Is(err, ErrConflict) {
 		began = f.now()
-		err = f.adopt(ctx, l, data)
+		err = f.acquireAgain(ctx, l, data)
 	}
 	if err == nil {
 		l.at = began
@@ -50,8 +50,8 @@ func (f *Fleet) take(ctx context.Context, l *lease, value any) error {
 	return err
 }
 
-// adopt reads the holder after a conflict.
-func (f *Fleet) adopt(ctx context.Context, l *lease, data []byte) error {
+// acquireAgain reads the holder after a conflict, and acquires a lease that has expired or is this host's own.
+func (f *Fleet) acquireAgain(ctx context.Context, l *lease, data []byte) error {
 	l.rev = 0
 	e, err := f.get(ctx, Leases, l.key)
 	if l.released != nil && l.released() { // asked last: a later holder's lease was read, if any
@@ -68,8 +68,8 @@ func (f *Fleet) adopt(ctx context.Context, l *lease, data []byte) error {
 	return err
 }
 
-// give releases a lease. One that is gone already is released, too.
-func (f *Fleet) give(ctx context.Context, l *lease) {
+// releaseLease releases a lease. One that is gone already is released, too.
+func (f *Fleet) releaseLease(ctx context.Context, l *lease) {
 	if l.rev == 0 {
 		return
 	}

@@ -21,7 +21,7 @@ func TestAHostThatVanishedIsMissedForADay(t *testing.T) {
 			rev++
 			entries = append(entries, Entry{Key: HostKey(h.Host), Value: data, Rev: rev, At: now})
 		}
-		f.meet(entries)
+		f.updateHosts(entries)
 	}
 	here := Host{Host: "here"}
 	busy, idle, left := Host{Host: "busy", Shows: map[string]int{"a": 2}}, Host{Host: "idle"}, Host{Host: "left", Shows: map[string]int{"a": 1}, Bye: true}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"maps"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -36,55 +34,60 @@ func (f *Fleet) Tell(ctx context.Context, id string, data []byte) bool {
 		return false
 	}
 	err := f.opts.Store.Publish(ctx, f.opts.Host, id, data)
-	f.heard(err)
+	f.noteAnswer(true, err)
 	return err == nil
 }
 
-// tendNotices makes one host of the fleet the one that reports to people.
-func (f *Fleet) tendNotices(ctx context.Context) {
+// runNotifier makes one host of the fleet the one that reports to people.
+func (f *Fleet) runNotifier(ctx context.Context) {
 	if f.opts.Deliver == nil {
 		return
 	}
 	if f.opts.Tells != nil && !f.opts.Tells() {
 		f.stopNotices()
-		f.give(ctx, &f.notifier)
+		f.releaseLease(ctx, &f.notifier)
 		return
 	}
 	f.notifier.lasts = f.host.lasts
-	if err := f.take(ctx, &f.notifier, f.me()); err != nil {
+	if err := f.acquire(ctx, &f.notifier, f.me()); err != nil {
 		if _, held := errors.AsType[*heldError](err); held {
 			f.stopNotices()
 		}
 		return
 	}
-	f.tellOfGone(ctx)
-	if f.notices == nil || f.notices.ended.Load() {
-		f.stopNotices()
-		f.notices = f.startNotices(ctx)
-	}
+	f.reportMissing(ctx)
+	f.startNotices(ctx)
 }
 
 // noticeLoop is the goroutine that reports notices.
 type noticeLoop struct {
 	cancel func()
-	done   sync.WaitGroup
-	ended  atomic.Bool // by itself: the connection may have been lost
+	done   chan struct{} // closed when it has ended
 }
 
-func (f *Fleet) startNotices(ctx context.Context) *noticeLoop {
+// startNotices starts the loop unless it runs. It ends by itself when the connection is lost.
+func (f *Fleet) startNotices(ctx context.Context) {
+	if f.notices != nil {
+		select {
+		case <-f.notices.done:
+		default:
+			return
+		}
+	}
+	f.stopNotices()
 	ctx, cancel := context.WithCancel(ctx)
-	loop := &noticeLoop{cancel: cancel}
-	loop.done.Go(func() {
+	loop := &noticeLoop{cancel, make(chan struct{})}
+	f.notices = loop
+	go func() {
+		defer close(loop.done)
 		_ = f.opts.Store.Notices(ctx, f.deliver) // the next heartbeat tries again
-		loop.ended.Store(true)
-	})
-	return loop
+	}()
 }
 
 func (f *Fleet) stopNotices() {
 	if f.notices != nil {
 		f.notices.cancel()
-		f.notices.done.Wait()
+		<-f.notices.done
 		f.notices = nil
 	}
 }
@@ -102,8 +105,8 @@ func (f *Fleet) deliver(ctx context.Context, n Notice) error {
 	return err
 }
 
-// tellOfGone publishes a notice for each host that vanished while sessions wait there.
-func (f *Fleet) tellOfGone(ctx context.Context) {
+// reportMissing publishes a notice for each host that vanished while sessions wait there.
+func (f *Fleet) reportMissing(ctx context.Context) {
 	if f.opts.HostGone == nil {
 		return
 	}

@@ -35,9 +35,9 @@ func (p pace) goodFor() time.Duration { return min(10*time.Second, p.heartbeat*2
 // does so less often: all of them together write as much.
 const manyHosts = 1000
 
-// looksAround reports whether this host lists the other hosts now. The host that reports to people
+// listsHosts reports whether this host lists the other hosts now. The host that reports to people
 // always does; of many others a random part does.
-func (f *Fleet) looksAround() bool {
+func (f *Fleet) listsHosts() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.notifier.rev != 0 || len(f.hosts) <= manyHosts || f.opts.Rand()*float64(len(f.hosts)) <= manyHosts

@@ -26,15 +26,15 @@ func (f *Fleet) tryProbe(ctx context.Context, id string, was stored) (next time.
 		defer f.mu.Unlock()
 		return f.spread().Add(local.Sub(f.now())), nil
 	}
-	if taken, err := f.tried(ctx, id, was, now); err != nil || taken {
+	if taken, err := f.probedElsewhere(ctx, id, was, now); err != nil || taken {
 		return f.now().Add(f.pace.heartbeat), err
 	}
 	if mine == nil {
-		mine = f.nameProbe(id, now)
+		mine = f.newProbe(id, now)
 	}
-	err = f.take(ctx, &mine.lease, f.me())
+	err = f.acquire(ctx, &mine.lease, f.me())
 	if _, ok := errors.AsType[*heldError](err); ok && was.State == resume.HalfOpen && now.Sub(was.Probe.At) >= longestProbe {
-		err = f.wrest(ctx, mine)
+		err = f.takeOverProbe(ctx, mine)
 	}
 	if _, ok := errors.AsType[*heldError](err); ok {
 		f.dropProbe(ctx, id)
@@ -43,12 +43,12 @@ func (f *Fleet) tryProbe(ctx context.Context, id string, was stored) (next time.
 	if err != nil {
 		return time.Time{}, err
 	}
-	return f.announce(ctx, id, was, mine, early)
+	return f.publishProbe(ctx, id, was, mine, early)
 }
 
-// tried reports whether another host tries, as far as can be seen: then there is no use in asking
+// probedElsewhere reports whether another host tries, as far as can be seen: then there is no use in asking
 // for its lease.
-func (f *Fleet) tried(ctx context.Context, id string, was stored, now time.Time) (bool, error) {
+func (f *Fleet) probedElsewhere(ctx context.Context, id string, was stored, now time.Time) (bool, error) {
 	if was.State != resume.HalfOpen || now.Sub(was.Probe.At) >= longestProbe {
 		return false, nil
 	}
@@ -59,7 +59,7 @@ func (f *Fleet) tried(ctx context.Context, id string, was stored, now time.Time)
 	return err == nil && f.holder(e) != f.me(), err
 }
 
-func (f *Fleet) nameProbe(id string, now time.Time) *probing {
+func (f *Fleet) newProbe(id string, now time.Time) *probing {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.probes++
@@ -68,8 +68,8 @@ func (f *Fleet) nameProbe(id string, now time.Time) *probing {
 	return p
 }
 
-// announce tells all hosts who tries.
-func (f *Fleet) announce(ctx context.Context, id string, was stored, mine *probing, early bool) (time.Time, error) {
+// publishProbe tells all hosts who tries.
+func (f *Fleet) publishProbe(ctx context.Context, id string, was stored, mine *probing, early bool) (time.Time, error) {
 	began := f.now()
 	mine.At = f.time()
 	if !was.ends(mine.Mark) { // else an earlier try was heard after all
@@ -89,8 +89,8 @@ func (f *Fleet) announce(ctx context.Context, id string, was stored, mine *probi
 	return began.Add(f.pace.again()), nil
 }
 
-// wrest takes the lease of a host that has tried for longer than anybody may.
-func (f *Fleet) wrest(ctx context.Context, mine *probing) error {
+// takeOverProbe takes the lease of a host that has tried for longer than anybody may.
+func (f *Fleet) takeOverProbe(ctx context.Context, mine *probing) error {
 	e, err := f.get(ctx, Leases, mine.lease.key)
 	if errors.Is(err, ErrMissing) {
 		return ErrConflict // look again
@@ -99,7 +99,7 @@ func (f *Fleet) wrest(ctx context.Context, mine *probing) error {
 		return err
 	}
 	mine.lease.rev = e.Rev
-	return f.take(ctx, &mine.lease, f.me())
+	return f.acquire(ctx, &mine.lease, f.me())
 }
 
 // dropProbe forgets a probe of this host, and gives its lease back.
@@ -110,12 +110,12 @@ func (f *Fleet) dropProbe(ctx context.Context, id string) {
 	a.probe = nil
 	f.mu.Unlock()
 	if mine != nil {
-		f.give(ctx, &mine.lease)
+		f.releaseLease(ctx, &mine.lease)
 	}
 }
 
-// tendProbe keeps the lease of a probe, and tells the store how it ended.
-func (f *Fleet) tendProbe(ctx context.Context, id string) error {
+// checkProbe keeps the lease of a probe, and tells the store how it ended.
+func (f *Fleet) checkProbe(ctx context.Context, id string) error {
 	f.mu.Lock()
 	a, now := f.account(id), f.now()
 	mine := a.probe
@@ -139,7 +139,7 @@ func (f *Fleet) tendProbe(ctx context.Context, id string) error {
 		return err
 	}
 	if was.ends(mine.Mark) {
-		err = f.take(ctx, &mine.lease, f.me())
+		err = f.acquire(ctx, &mine.lease, f.me())
 	}
 	if _, ok := errors.AsType[*heldError](err); ok || !was.ends(mine.Mark) {
 		f.opts.Metrics.Probed("lost")
@@ -180,8 +180,8 @@ func (f *Fleet) endProbe(ctx context.Context, id string, mine *probing, how outc
 	return nil
 }
 
-// quit gives back what this host holds of an account.
-func (f *Fleet) quit(ctx context.Context, id string) {
+// releaseProbe ends a probe of this host that was not used.
+func (f *Fleet) releaseProbe(ctx context.Context, id string) {
 	f.mu.Lock()
 	mine := f.account(id).probe
 	f.mu.Unlock()

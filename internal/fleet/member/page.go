@@ -62,7 +62,12 @@ func (m *membership) pageOf(first bool, views, accounts natskv.Page, hosts, miss
 		page.Next = strconv.FormatUint(views.Next, 10)
 	}
 	slices.SortFunc(views.Entries, func(x, y fleet.Entry) int { return cmp.Compare(x.Key, y.Key) })
-	there := make(map[string]time.Time) // hosts that show sessions, and when they last did
+	lastSeen := make(map[string]time.Time) // of hosts that show sessions, or did
+	noteSeen := func(host string, at time.Time) {
+		if !at.Before(lastSeen[host]) {
+			lastSeen[host] = at
+		}
+	}
 	unreadable := make(map[string]int)
 	for _, e := range views.Entries {
 		host, _, _ := strings.Cut(e.Key, ".")
@@ -74,14 +79,14 @@ func (m *membership) pageOf(first bool, views, accounts natskv.Page, hosts, miss
 			unreadable[host]++
 			continue
 		}
-		there[host] = later(there[host], e.At)
+		noteSeen(host, e.At)
 		page.Sessions = append(page.Sessions, control.FleetSession{Host: host, Session: session})
 	}
 	for _, h := range missing {
-		there[h.Host] = later(there[h.Host], h.SeenAt)
+		noteSeen(h.Host, h.SeenAt)
 	}
 	others := unreadable
-	if !first { // that has said so
+	if !first { // the first page has counted these
 		others = make(map[string]int)
 	}
 	for _, h := range hosts {
@@ -89,7 +94,7 @@ func (m *membership) pageOf(first bool, views, accounts natskv.Page, hosts, miss
 			others[h.Host]++
 		}
 	}
-	page.Hosts = hostsOf(hosts, there)
+	page.Hosts = hostsOf(hosts, lastSeen)
 	page.Accounts, page.AccountsLeft = m.accountsOf(accounts, usesOf(append(hosts, missing...)), others)
 	page.Unreadable = []control.FleetUnreadable{}
 	for _, name := range slices.Sorted(maps.Keys(unreadable)) {
@@ -130,18 +135,11 @@ func usesOf(hosts []fleet.Host) map[string]use {
 	return all
 }
 
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
 // hostsOf lists the hosts that are alive, and those that are gone and whose sessions are still shown.
-func hostsOf(alive []fleet.Host, there map[string]time.Time) []control.FleetHost {
+func hostsOf(alive []fleet.Host, lastSeen map[string]time.Time) []control.FleetHost {
 	all := []control.FleetHost{}
 	for _, h := range alive {
-		delete(there, h.Host)
+		delete(lastSeen, h.Host)
 		state := "alive"
 		switch {
 		case h.Bye:
@@ -151,7 +149,7 @@ func hostsOf(alive []fleet.Host, there map[string]time.Time) []control.FleetHost
 		}
 		all = append(all, control.FleetHost{Name: h.Host, SeenAt: h.SeenAt.UTC(), State: state, SkewSeconds: h.Skew.Seconds(), Version: h.Version})
 	}
-	for name, at := range there {
+	for name, at := range lastSeen {
 		all = append(all, control.FleetHost{Name: name, SeenAt: at.UTC(), State: "gone"})
 	}
 	slices.SortFunc(all, func(x, y control.FleetHost) int { return cmp.Compare(x.Name, y.Name) })

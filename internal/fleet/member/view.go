@@ -62,7 +62,7 @@ func (v *viewer) note() {
 
 func (v *viewer) run(ctx context.Context) {
 	v.note()
-	v.adopt(ctx)
+	v.loadShown(ctx)
 	for {
 		select {
 		case <-ctx.Done():
@@ -81,8 +81,8 @@ func (v *viewer) run(ctx context.Context) {
 	}
 }
 
-// adopt learns what an earlier daemon of this host has shown, so that it is taken down.
-func (v *viewer) adopt(ctx context.Context) {
+// loadShown reads what an earlier daemon of this host has shown, so that it is removed.
+func (v *viewer) loadShown(ctx context.Context) {
 	old, err := v.store.List(ctx, fleet.View, v.host+".")
 	if err != nil {
 		return // it is forgotten by itself

@@ -88,9 +88,6 @@ func HostOf(connection string) string { return strings.TrimPrefix(connection, co
 // Dial connects as the host.
 func (o Options) Dial(more ...nats.Option) (*nats.Conn, error) {
 	options := []nats.Option{nats.Name(connectionName + o.Host), nats.CustomInboxPrefix(Inbox(o.Host)), nats.Nkey(o.Credentials.public, o.Credentials.sign)}
-	if o.Credentials.jwt != "" {
-		options = append(options, nats.UserJWT(func() (string, error) { return o.Credentials.jwt, nil }, o.Credentials.sign))
-	}
 	if o.CAFile != "" {
 		secure, err := trust(o.CAFile)
 		if err != nil {

@@ -19,7 +19,6 @@ type Credentials struct {
 
 	seed   []byte
 	public string
-	jwt    string // for a cluster with operators; "": none
 }
 
 // NewCredentials makes a key of a host.
@@ -73,7 +72,6 @@ func parse(text []byte) (Credentials, error) {
 	if err != nil {
 		return Credentials{}, errors.New("it holds no key of a host")
 	}
-	c.jwt = string(block(text, "NATS USER JWT"))
 	if c.Key, err = part(text, keyPart); c.Key == nil {
 		return Credentials{}, errors.Join(err, errors.New("it does not hold the fleet's key"))
 	}
@@ -112,7 +110,6 @@ func (c Credentials) Text() []byte {
 			fmt.Fprintf(&b, "-----BEGIN %s-----\n%s\n------END %[1]s------\n\n", name, line)
 		}
 	}
-	write("NATS USER JWT", c.jwt)
 	write("USER NKEY SEED", string(c.seed))
 	write(keyPart, base64.StdEncoding.EncodeToString(c.Key))
 	write(invitationPart, base64.StdEncoding.EncodeToString(c.Invitation))

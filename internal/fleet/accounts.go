@@ -41,13 +41,13 @@ func (a *account) asks(now time.Time, p pace) bool {
 // wants reports whether one does, and there is use in asking the store.
 func (a *account) wants(now time.Time, p pace) bool { return a.asks(now, p) && !a.tryAt.After(now) }
 
-// attend does what is to be done for an account, and returns when there will be more;
+// process does what is to be done for an account, and returns when there will be more;
 // zero: something will tell.
-func (f *Fleet) attend(ctx context.Context, id string) time.Time {
+func (f *Fleet) process(ctx context.Context, id string) time.Time {
 	if err := f.report(ctx, id); err != nil {
 		return f.now().Add(f.pace.again())
 	}
-	if err := f.tendProbe(ctx, id); err != nil {
+	if err := f.checkProbe(ctx, id); err != nil {
 		return f.now().Add(f.pace.again())
 	}
 	f.mu.Lock()
@@ -90,7 +90,7 @@ func (f *Fleet) serveOnce(ctx context.Context, id string) {
 func (f *Fleet) read(ctx context.Context, id string) (stored, error) {
 	e, err := f.get(ctx, Accounts, id)
 	if errors.Is(err, ErrMissing) {
-		f.saw(id, stored{})
+		f.remember(id, stored{})
 		return stored{}, nil
 	}
 	if err != nil {
@@ -100,15 +100,15 @@ func (f *Fleet) read(ctx context.Context, id string) (stored, error) {
 	if err != nil {
 		a = Account{State: resume.Closed} // it is nobody's word: the next one is written over it
 	}
-	if !f.saw(id, stored{a, e.Rev}) {
+	if !f.remember(id, stored{a, e.Rev}) {
 		return stored{}, ErrConflict // it is old
 	}
 	return stored{a, e.Rev}, nil
 }
 
-// saw learns how an account stands, and reports whether that is no old news. What the store does not know yet
+// remember notes how an account stands, and reports false for an old state. What the store does not know yet
 // still counts here.
-func (f *Fleet) saw(id string, now stored) bool {
+func (f *Fleet) remember(id string, now stored) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	here := f.account(id)
@@ -123,9 +123,9 @@ func (f *Fleet) saw(id string, now stored) bool {
 	return true
 }
 
-// lookAgain reads the accounts of which this host believes that they are limited. That they are no
+// readLimited reads the accounts of which this host believes that they are limited. That they are no
 // longer it may have missed, as when its connection was lost.
-func (f *Fleet) lookAgain(ctx context.Context) {
+func (f *Fleet) readLimited(ctx context.Context) {
 	f.mu.Lock()
 	var ids []string
 	for id, a := range f.accounts {
@@ -152,8 +152,8 @@ func (f *Fleet) stirLifted(ctx context.Context) {
 	}
 }
 
-// learn learns of a change that another host has made. Leave may be had now.
-func (f *Fleet) learn(e Entry) {
+// accountChanged notes a change that another host has made: the store may give permission now.
+func (f *Fleet) accountChanged(e Entry) {
 	f.mu.Lock()
 	a := f.accounts[e.Key]
 	f.mu.Unlock()
@@ -161,7 +161,7 @@ func (f *Fleet) learn(e Entry) {
 		return // of no account of this host
 	}
 	now, err := ReadAccount(e)
-	if e.Gone || err != nil || !f.saw(e.Key, stored{now, e.Rev}) {
+	if e.Gone || err != nil || !f.remember(e.Key, stored{now, e.Rev}) {
 		return
 	}
 	f.mu.Lock()
@@ -185,7 +185,7 @@ func (f *Fleet) write(ctx context.Context, id string, was stored, a Account) err
 	}
 	rev, err := f.put(ctx, Accounts, id, data, was.rev, 0)
 	if err == nil {
-		f.saw(id, stored{a, rev})
+		f.remember(id, stored{a, rev})
 	}
 	return err
 }

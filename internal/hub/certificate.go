@@ -14,7 +14,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"resumed/internal/atomicfile"
@@ -26,10 +25,7 @@ type authority struct {
 	key         crypto.Signer
 }
 
-const (
-	authorityLives   = 20 * 365 * 24 * time.Hour
-	certificateLives = 90 * 24 * time.Hour
-)
+const authorityLives = 20 * 365 * 24 * time.Hour
 
 // newAuthority makes the authority of a new hub.
 func newAuthority(dir string) error {
@@ -69,14 +65,16 @@ func readAuthority(dir string) (*authority, error) {
 	return &authority{pair.Leaf, key}, nil
 }
 
-// issue makes the certificate of a server.
-func (a *authority) issue(names []string, now, until time.Time) (*tls.Certificate, error) {
+// issue makes the certificate of a server. It lives as long as the authority, whose key is on the same
+// machine.
+func (a *authority) issue(names []string) (*tls.Certificate, error) {
+	now := time.Now()
 	public, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, err
 	}
 	server := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "resumed hub"}, NotBefore: now.Add(-time.Hour), NotAfter: until,
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "resumed hub"}, NotBefore: now.Add(-time.Hour), NotAfter: a.certificate.NotAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, name := range names {
@@ -91,29 +89,6 @@ func (a *authority) issue(names []string, now, until time.Time) (*tls.Certificat
 		return nil, err
 	}
 	return &tls.Certificate{Certificate: [][]byte{der, a.certificate.Raw}, PrivateKey: key}, nil
-}
-
-// secure returns how the server shows who it is: by a certificate that is made when it is
-// needed and replaced long before it ends, whatever this machine is called by then.
-func (a *authority) secure(names func() []string) *tls.Config {
-	var (
-		mu     sync.Mutex
-		issued time.Time
-		shown  *tls.Certificate
-	)
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		now := time.Now()
-		if shown == nil || now.Sub(issued) > certificateLives/3 || now.Before(issued) {
-			next, err := a.issue(names(), now, now.Add(certificateLives))
-			if err != nil {
-				return nil, err
-			}
-			shown, issued = next, now
-		}
-		return shown, nil
-	}}
 }
 
 // namesOf returns what the hub can be reached by, the one that hosts are told first. One

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
@@ -22,13 +24,41 @@ import (
 func three(t *testing.T) (nodes []*starting, invitation natskv.Invitation, urls string) {
 	seats, invitation, urls := threeSeats(t)
 	for i, s := range seats {
-		nodes = append(nodes, start(t, Options{Dir: s.Dir, cluster: &cluster{s.Name, s.Listen, s.Routes}}))
+		nodes = append(nodes, start(t, clustered(Options{Dir: s.Dir}, s)))
 		nodes[i].name = s.Name
 	}
 	for _, node := range nodes {
 		node.ready(t)
 	}
 	return nodes, invitation, urls
+}
+
+// clustered makes the server of a hub one of a cluster, as those of a NATS cluster are.
+func clustered(o Options, s seat) Options {
+	o.adjust = func(options *server.Options) {
+		options.ServerName = s.Name
+		options.Cluster.Name = "resumed"
+		options.Cluster.Host, options.Cluster.Port, _ = hostPort(s.Listen)
+		options.Routes = server.RoutesFromStr(s.Routes)
+	}
+	o.prepare = func(ctx context.Context, js jetstream.JetStream) error {
+		ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errors.New("the hub's servers did not agree in time"))
+		defer cancel()
+		for {
+			try, cancel := context.WithTimeout(ctx, 2*time.Second) // without a leader there is no answer
+			err := ensureStreams(try, js)
+			cancel()
+			if err == nil || ctx.Err() != nil {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return err
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}
+	return o
 }
 
 // shared returns a directory of a server that knows the same hosts.

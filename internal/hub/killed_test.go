@@ -47,7 +47,7 @@ func runNode(text string) int {
 	defer stop()
 	o := Options{Dir: s.Dir, Log: slog.New(slog.DiscardHandler), Ready: func(string) { fmt.Println("ready") }}
 	if s.Name != "" {
-		o.cluster = &cluster{s.Name, s.Listen, s.Routes}
+		o = clustered(o, s)
 	}
 	if err := Serve(ctx, o); err != nil {
 		fmt.Println(err)

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,20 +20,15 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// cluster is how the servers of a test are one, as those of a NATS cluster are.
-type cluster struct {
-	name   string // of this one
-	listen string // where the others reach it
-	routes string
-}
-
 // Options say which hub is served.
 type Options struct {
 	Dir   string
 	Log   *slog.Logger
-	Ready func(address string) // is told when hosts can come
+	Ready func(address string) // is called when hosts can come
 
-	cluster *cluster // nil: it is alone
+	// A test makes several servers one cluster by them.
+	adjust  func(*server.Options)
+	prepare func(context.Context, jetstream.JetStream) error // default: ensureStreams
 }
 
 // What the hub's own server and a stock one are started with.
@@ -43,8 +39,7 @@ const (
 	authTimeout    = 15 // seconds
 )
 
-// startLimit is how long a server may take to read what it stored, and the servers of a cluster to meet.
-// A server that is alone answers at once when it has started.
+// startLimit is how long a server may take to read what it stored. It answers at once when it has started.
 const (
 	startLimit  = time.Minute
 	answerLimit = 20 * time.Second
@@ -63,7 +58,7 @@ func Serve(ctx context.Context, o Options) error {
 	for aside := ""; ; {
 		err := o.serve(ctx, s)
 		damaged, ok := errors.AsType[*streamError](err)
-		if !ok || ctx.Err() != nil || o.cluster != nil || damaged.Stream == aside {
+		if !ok || ctx.Err() != nil || o.prepare != nil || damaged.Stream == aside {
 			return err
 		}
 		aside = damaged.Stream
@@ -120,7 +115,7 @@ func (o Options) serve(ctx context.Context, s settings) error {
 		return fmt.Errorf("reach the hub's own server: %w", err)
 	}
 	defer nc.Close()
-	if err := o.prepare(ctx, nc); err != nil {
+	if err := o.makeStreams(ctx, nc); err != nil {
 		return err
 	}
 	if err := known.receive(nc); err != nil {
@@ -138,32 +133,17 @@ func (o Options) serve(ctx context.Context, s settings) error {
 	return known.keepOut(ctx, nc, func() { o.Ready(ns.Addr().String()) })
 }
 
-// prepare makes the streams. In a cluster there is none to ask before most of it is there.
-func (o Options) prepare(ctx context.Context, nc *nats.Conn) error {
+func (o Options) makeStreams(ctx context.Context, nc *nats.Conn) error {
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return err
 	}
-	if o.cluster == nil {
-		ctx, cancel := context.WithTimeout(ctx, answerLimit)
-		defer cancel()
-		return ensureStreams(ctx, js)
+	if o.prepare != nil {
+		return o.prepare(ctx, js)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errors.New("the hub's servers did not agree in time"))
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
-	for {
-		try, cancel := context.WithTimeout(ctx, 2*time.Second) // without a leader there is no answer
-		err := ensureStreams(try, js)
-		cancel()
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+	return ensureStreams(ctx, js)
 }
 
 func (o Options) server(s settings, known *hosts) (*server.Options, error) {
@@ -175,20 +155,20 @@ func (o Options) server(s settings, known *hosts) (*server.Options, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := func() []string { return append(namesOf(host), s.host()) }
+	certificate, err := signer.issue(append(namesOf(host), s.host()))
+	if err != nil {
+		return nil, err
+	}
 	options := &server.Options{
 		ServerName: serverName, Host: host, Port: port, NoSigs: true, MaxPayload: largestMessage,
 		JetStream: true, StoreDir: filepath.Join(o.Dir, dataDir), SyncAlways: true, DisableJetStreamBanner: true,
-		TLSConfig: signer.secure(names), TLS: true, TLSTimeout: tlsTimeout, AuthTimeout: authTimeout,
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*certificate}}, TLS: true, TLSTimeout: tlsTimeout, AuthTimeout: authTimeout,
 		CustomClientAuthentication: known, AlwaysEnableNonce: true,
 	}
-	if c := o.cluster; c != nil {
-		options.ServerName = c.name
-		options.Cluster.Name = "resumed"
-		options.Cluster.Host, options.Cluster.Port, err = hostPort(c.listen)
-		options.Routes = server.RoutesFromStr(c.routes)
+	if o.adjust != nil {
+		o.adjust(options)
 	}
-	return options, err
+	return options, nil
 }
 
 func hostPort(address string) (string, int, error) {

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -98,8 +97,7 @@ func stockMachine(h host) map[string]any {
 	}
 }
 
-// writeStockCertificate makes the certificate of a stock server, once. It lives as long as the authority,
-// whose key is beside it: nothing would replace it in time.
+// writeStockCertificate makes the certificate of a stock server, once.
 func writeStockCertificate(dir string, s settings) error {
 	if _, err := os.Stat(filepath.Join(dir, stockKeyFile)); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -112,7 +110,7 @@ func writeStockCertificate(dir string, s settings) error {
 	if err != nil {
 		return err
 	}
-	made, err := signer.issue(append(namesOf(listens), s.host()), time.Now(), signer.certificate.NotAfter)
+	made, err := signer.issue(append(namesOf(listens), s.host()))
 	if err != nil {
 		return err
 	}

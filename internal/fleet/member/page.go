@@ -36,17 +36,6 @@ func (c *Client) Page(ctx context.Context, after string, most int) (control.Flee
 	if err != nil {
 		return control.Fleet{}, err
 	}
-	for id := range m.fleet.Known() { // however many others there are
-		if slices.ContainsFunc(accounts.Entries, func(e fleet.Entry) bool { return e.Key == id }) {
-			continue
-		}
-		switch e, err := m.store.Get(ctx, fleet.Accounts, id); {
-		case err == nil:
-			accounts.Entries = append(accounts.Entries, e)
-		case !errors.Is(err, fleet.ErrMissing):
-			return control.Fleet{}, err
-		}
-	}
 	from, _ := strconv.ParseUint(after, 10, 64) // what is no page's end is the beginning
 	views, err := m.store.Page(ctx, fleet.View, from, most)
 	if err != nil {
@@ -156,38 +145,46 @@ func hostsOf(alive []fleet.Host, lastSeen map[string]time.Time) []control.FleetH
 	return all
 }
 
-// accountsOf lists accounts, and counts those beyond mostAccounts.
+// accountsOf lists accounts: those that were read, those of this host, and those of which hosts show sessions.
+// It counts those beyond mostAccounts.
 func (m *membership) accountsOf(entries natskv.Page, uses map[string]use, unreadable map[string]int) (all []control.FleetAccount, left int) {
-	all, left = []control.FleetAccount{}, entries.Left
-	known := make(map[string]bool)
+	accounts := make(map[string]fleet.Account)
+	for id, a := range m.fleet.Known() {
+		if a.State != "" {
+			accounts[id] = a
+		}
+	}
 	for _, e := range entries.Entries {
-		if strings.HasPrefix(e.Key, fleet.OwnerKey("")) {
-			continue
-		}
 		a, err := fleet.ReadAccount(e)
-		if err != nil || !fleet.GoodKey(e.Key) {
+		switch {
+		case strings.HasPrefix(e.Key, fleet.OwnerKey("")):
+		case err != nil || !fleet.GoodKey(e.Key):
 			unreadable["accounts"]++
-			continue
+		default:
+			accounts[e.Key] = a
 		}
-		known[e.Key] = true
-		shown := control.FleetAccount{Name: m.nameOf(e.Key), ID: e.Key, State: string(a.State), By: a.By}
+	}
+	left = entries.Left
+	for id := range uses {
+		_, known := accounts[id]
+		switch {
+		case id == "" || known:
+		case len(accounts) >= mostAccounts:
+			left++
+		default:
+			accounts[id] = fleet.Account{State: resume.Closed}
+		}
+	}
+	all = []control.FleetAccount{}
+	for id, a := range accounts {
+		shown := control.FleetAccount{Name: m.nameOf(id), ID: id, State: string(a.State), By: a.By, Hosts: uses[id].hosts, Sessions: uses[id].sessions}
 		if !a.Reset.IsZero() && a.State != resume.Closed {
 			shown.ResetAt = new(a.Reset.UTC())
 		}
 		if a.Probe != nil && a.State == resume.HalfOpen {
 			shown.Probe = &control.FleetProbe{Host: a.Probe.Host}
 		}
-		shown.Hosts, shown.Sessions = uses[e.Key].hosts, uses[e.Key].sessions
 		all = append(all, shown)
-	}
-	for key, u := range uses {
-		switch {
-		case key == "" || known[key]:
-		case len(all) >= mostAccounts:
-			left++
-		default:
-			all = append(all, control.FleetAccount{Name: m.nameOf(key), ID: key, State: string(resume.Closed), Hosts: u.hosts, Sessions: u.sessions})
-		}
 	}
 	slices.SortFunc(all, func(x, y control.FleetAccount) int { return cmp.Compare(x.ID, y.ID) })
 	return all, left

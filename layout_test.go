@@ -186,7 +186,7 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/config":      {3_000, unlimited},
 	"internal/deliver":     {3_290, 15},
 	"internal/explain/...": {2_920, unlimited},
-	"internal/fleet/...":   {4_970, unlimited},
+	"internal/fleet/...":   {4_690, unlimited},
 	"internal/limit/...":   {3_830, unlimited},
 	"internal/notify/...":  {4_840, unlimited},
 	"internal/resume":      {3_020, 26},

@@ -21,9 +21,9 @@ import (
 // app. A package that is not listed may import none of ours.
 var arrows = map[string][]string{
 	"cmd/resumed": {
-		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/commandline", "internal/config", "internal/config/edit", "internal/control", "internal/deliver",
+		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/commandline", "internal/config", "internal/config/edit", "internal/control",
 		"internal/demo", "internal/dirs", "internal/doctor", "internal/execrun", "internal/explain", "internal/fleet/member", "internal/fleet/natskv", "internal/hint", "internal/humanize",
-		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runner",
+		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner",
 		"internal/sanitize", "internal/service", "internal/state", "internal/terminal/tmux", "internal/termui", "internal/usage",
 	},
 	"internal/demo": {
@@ -47,11 +47,11 @@ var arrows = map[string][]string{
 		"internal/usage",
 	},
 	"internal/deliver": {
-		"internal/agent", "internal/atomicfile", "internal/childenv", "internal/humanize", "internal/leash", "internal/lease", "internal/ownership", "internal/process", "internal/resume", "internal/resume/view", "internal/runner", "internal/sanitize", "internal/terminal", "internal/terminal/*",
+		"internal/agent", "internal/childenv", "internal/humanize", "internal/leash", "internal/lease", "internal/ownership", "internal/process", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner", "internal/sanitize", "internal/terminal", "internal/terminal/*",
 	},
 	"internal/backend": {
 		"internal/agent", "internal/agents", "internal/budget/ownkey", "internal/control", "internal/deliver", "internal/feed", "internal/fleet/member", "internal/journal", "internal/notify", "internal/queue",
-		"internal/resume", "internal/resume/engine", "internal/resume/view", "internal/state", "internal/usage", "internal/webui",
+		"internal/resume", "internal/resume/engine", "internal/resume/view", "internal/runfiles", "internal/state", "internal/usage", "internal/webui",
 	},
 	"internal/budget/ownkey": {"internal/agents", "internal/budget", "internal/config", "internal/resume", "internal/resume/view"},
 	"internal/queue":         {"internal/agent", "internal/agents", "internal/config", "internal/control", "internal/journal", "internal/resume", "internal/resume/engine", "internal/resume/view", "internal/state", "internal/usage"},
@@ -91,6 +91,7 @@ var arrows = map[string][]string{
 	"internal/notify":                {"internal/backoff", "internal/humanize", "internal/outbox", "internal/sanitize", "internal/limit", "internal/resume", "internal/resume/view", "internal/usage"},
 	"internal/notify/service":        {"internal/notify", "internal/notify/*", "internal/sanitize"},
 	"internal/ownership":             {"internal/regular", "internal/sanitize"},
+	"internal/runfiles":              {"internal/atomicfile", "internal/resume", "internal/runner"},
 	"internal/runner":                {"internal/atomicfile", "internal/dirs", "internal/procfs", "internal/regular", "internal/sessionbus", "internal/childenv", "internal/sanitize", "internal/resume"},
 	"internal/childenv":              {"internal/resume"},
 	"internal/sessionbus":            {"internal/dirs"},
@@ -184,7 +185,7 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/agent/...":   {15_740, unlimited},
 	"internal/app":         {930, 0},
 	"internal/config":      {3_000, unlimited},
-	"internal/deliver":     {3_290, 15},
+	"internal/deliver":     {2_790, 8},
 	"internal/explain/...": {2_920, unlimited},
 	"internal/fleet/...":   {4_690, unlimited},
 	"internal/limit/...":   {3_830, unlimited},

@@ -16,12 +16,12 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/backoff"
 	"resumed/internal/config"
-	"resumed/internal/deliver"
 	"resumed/internal/dirs"
 	"resumed/internal/humanize"
 	"resumed/internal/notify/channels"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
+	"resumed/internal/runfiles"
 	"resumed/internal/sanitize"
 )
 
@@ -120,7 +120,7 @@ func (c *cli) offerRuns(context.Context, string) (names []string) {
 	if err != nil {
 		return nil
 	}
-	outputs, _ := deliver.Outputs(root)
+	outputs, _ := runfiles.Outputs(root)
 	for key := range outputs {
 		names = offer(names, key.ID, "")
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/control"
-	"resumed/internal/deliver"
 	"resumed/internal/dirs"
 	"resumed/internal/hint"
 	"resumed/internal/humanize"
 	"resumed/internal/logging"
 	"resumed/internal/resume/view"
+	"resumed/internal/runfiles"
 	"resumed/internal/sanitize"
 )
 
@@ -52,7 +52,7 @@ func (c *cli) findRuns(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	outputs, err := deliver.Outputs(root)
+	outputs, err := runfiles.Outputs(root)
 	if err != nil {
 		return "", err
 	}
@@ -134,7 +134,7 @@ func (c *cli) printOutput(text string) error {
 
 // readNew appends what was written since the last look.
 func readNew(text *strings.Builder, dir string, offsets map[string]int64) error {
-	for _, path := range deliver.Runs(dir) {
+	for _, path := range runfiles.Runs(dir) {
 		file, err := os.Open(path)
 		if errors.Is(err, os.ErrNotExist) {
 			continue // an old one, just removed
@@ -161,7 +161,7 @@ func readNew(text *strings.Builder, dir string, offsets map[string]int64) error 
 
 // runWords says when a run began, how long it took and how it ended.
 func runWords(path string, now time.Time) string {
-	began, ended, how := deliver.RunOf(path)
+	began, ended, how := runfiles.RunOf(path)
 	words := ""
 	if !began.IsZero() {
 		words = " " + humanize.Clock(began, now)

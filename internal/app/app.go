@@ -160,7 +160,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 	d.deliver = deliver.New(deliver.Options{
 		StateDir: opts.StateDir, LeaseDirs: opts.LeaseDirs, DryRun: opts.DryRun,
 		Settings: func() deliver.Settings { return d.settings.Load().forDelivery() }, Engine: d.engine, Transcripts: d.feeds,
-		Hold: d.hold, Purse: d.ownKey, Sync: d.store.Sync, Stopping: d.inputs.stopped, Log: opts.Log,
+		HostLease: d.hostLease, Budget: d.ownKey, Sync: d.store.Sync, Stopping: d.inputs.stopped, Log: opts.Log,
 	}, snapshot.Sessions)
 	return d.buildServers(maker, changes, snapshot.Paused)
 }
@@ -312,8 +312,8 @@ func (d *daemon) newFleet(changes *control.Changes) *member.Client {
 	})
 }
 
-// hold asks the fleet for a session that other machines can see, too.
-func (d *daemon) hold(ctx context.Context, s resume.Session) (deliver.Hold, *resume.NotSent) {
+// hostLease asks the fleet for a session that other machines can see, too.
+func (d *daemon) hostLease(ctx context.Context, s resume.Session) (deliver.HostLease, *resume.NotSent) {
 	held, refused := d.fleet.Hold(ctx, s)
 	if held == nil {
 		return nil, refused

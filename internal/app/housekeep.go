@@ -79,14 +79,11 @@ func (h housekeeper) pruneHistory(ctx context.Context) {
 func (h housekeeper) tidyAll(ctx context.Context) {
 	h.pruneHistory(ctx)
 	history := h.settings.Load().config.History
-	if err := h.deliver.PruneOutputs(ctx, history.Keep, int64(history.RunsMaxSize), time.Now()); err != nil {
-		h.opts.Log.Warn("old outputs were not removed", "err", err)
+	if err := h.deliver.PruneFiles(ctx, history.Keep, int64(history.RunsMaxSize), time.Now()); err != nil {
+		h.opts.Log.Warn("old outputs and copies of transcripts were not removed", "err", err)
 	}
 	if err := lease.Prune(h.opts.LeaseDirs, time.Now().Add(-history.EndedKeep)); err != nil {
 		h.opts.Log.Warn("old leases were not removed", "err", err)
-	}
-	if err := deliver.PruneBackups(h.opts.StateDir, history.Keep, time.Now()); err != nil {
-		h.opts.Log.Warn("old copies of transcripts were not removed", "err", err)
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"resumed/internal/control"
-	"resumed/internal/deliver"
 	"resumed/internal/journal"
 	"resumed/internal/resume"
+	"resumed/internal/runfiles"
 	"resumed/internal/webui"
 )
 
@@ -63,15 +63,15 @@ func (b *Backend) OwnSteps(ctx context.Context, since time.Time) iter.Seq2[contr
 
 // runs returns what the resumes of a session have written, oldest first.
 func runs(stateDir string, key resume.Key) ([]webui.Run, error) {
-	kept, err := deliver.Outputs(stateDir)
+	kept, err := runfiles.Outputs(stateDir)
 	if err != nil {
 		return nil, err
 	}
 	var all []webui.Run
-	for _, path := range deliver.Runs(kept[key]) {
+	for _, path := range runfiles.Runs(kept[key]) {
 		run := webui.Run{}
 		run.N, _ = strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ".log"))
-		run.Began, run.Ended, run.How = deliver.RunOf(path)
+		run.Began, run.Ended, run.How = runfiles.RunOf(path)
 		switch run.Text, run.Cut, err = end(path, shownOutput); {
 		case errors.Is(err, fs.ErrNotExist): // an old one, just removed
 		case err != nil:

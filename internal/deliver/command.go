@@ -3,6 +3,9 @@ package deliver
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,15 +13,15 @@ import (
 	"resumed/internal/humanize"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/runner"
-	"resumed/internal/sanitize"
 )
 
 // command runs a program that continues the session without a terminal.
 type command struct {
 	*delivery
 	plan    *agent.Command
-	env     surroundings
+	env     environment
 	process Process
 	output  string
 }
@@ -31,87 +34,95 @@ func (c *command) String() string {
 	return words
 }
 
-func (c *command) ready(ctx context.Context) *resume.NotSent {
-	if why := replaced(c.session, c.plan.Dir); why != "" && c.owner == nil {
-		return &resume.NotSent{Why: why, Then: resume.Park}
+func (c *command) preview(ctx context.Context, plan *view.Plan) *resume.NotSent {
+	notSent := c.ready(ctx)
+	plan.Command, plan.Dir = c.session.Shown(c.plan.Argv), c.plan.Dir
+	plan.Repeated = append(plan.Repeated, c.session.Shown(c.plan.Carried.Args)...)
+	plan.LeftOut = append(plan.LeftOut, leash.Words(c.plan.Carried.LeftOut)...)
+	plan.Models = c.plan.Models.May()
+	if c.most > 0 {
+		plan.OwnKey = fmt.Sprintf("with your own key, for at most %.2f USD", c.most)
 	}
-	settings := c.opts.Settings()
-	if notSent := untouchable(settings, c.plan.Dir); notSent != nil {
-		return notSent
+	plan.Env = append(plan.Env, c.env.had...)
+	for _, name := range c.env.unset {
+		if _, own := os.LookupEnv(name); own && !slices.Contains(plan.EnvUnset, name) {
+			plan.EnvUnset = append(plan.EnvUnset, name)
+		}
 	}
-	if notSent := foreign(settings, c.plan.Dir); notSent != nil {
-		return notSent
-	}
-	if notSent := c.bind(); notSent != nil {
-		return notSent
-	}
-	return c.payable(ctx)
-}
-
-// bind gives the command the environment that its session had, or says why it may
-// not run. What only hands a message to the session's own process is free of that.
-func (c *command) bind() (notSent *resume.NotSent) {
-	session := c.session
-	if c.plan.Unverifiable {
-		session.Origin = nil
-	}
-	c.env, notSent = c.leashed(session, c.agent, c.plan)
 	return notSent
 }
 
-func (c *command) send(ctx context.Context) (sent bool, instead resume.Event) {
+func (c *command) ready(ctx context.Context) *resume.NotSent {
+	if c.owner == nil {
+		if notSent := replaced(c.session, c.plan.Dir); notSent != nil {
+			return notSent
+		}
+	}
+	if notSent := c.settings.excludes(c.plan.Dir); notSent != nil {
+		return notSent
+	}
+	if notSent := c.settings.distrusts(c.plan.Dir); notSent != nil {
+		return notSent
+	}
+	var notSent *resume.NotSent
+	if c.env, notSent = c.environment(c.plan); notSent != nil {
+		return notSent
+	}
+	return c.payable(ctx, c.plan.Dir, c.env)
+}
+
+func (c *command) send(ctx context.Context) resume.Event {
 	run, notSent := c.make(ctx)
 	if notSent != nil {
-		return false, *notSent
+		return notSent
 	}
-	if notSent := c.confirmHold(ctx); notSent != nil {
+	if notSent := c.confirmHosts(ctx); notSent != nil {
 		c.giveBack()
-		return false, *notSent
+		return notSent
 	}
 	key := c.session.Key
 	now, err := c.opts.Engine.Apply(ctx, key, resume.Sending{Mark: run.Mark, LeftOut: leash.Words(c.plan.Carried.LeftOut), Models: c.plan.Models})
 	if err != nil || now.Run == nil || now.Run.Mark != run.Mark {
 		c.giveBack()
-		return false, nil
+		return withdrawn
 	}
 	process, err := c.machine.Start(*run)
 	if err != nil {
 		c.giveBack()
-		return false, cannotStart(err)
+		return cannotStart(err)
 	}
 	c.process, c.output = process, run.Output
-	log := c.log.With("session", key.ID, "agent", key.Agent, "cwd", run.Dir,
-		"attempt", len(c.session.Attempts), "pid", process.Identity().PID, "output", run.Output)
+	log := c.logOf(key).With("cwd", run.Dir, "attempt", len(c.session.Attempts), "pid", process.Identity().PID, "output", run.Output)
+	c.apply(ctx, key, resume.Started{Mark: run.Mark, Process: process.Identity()})
 	if c.session.Pending() {
 		log.Info("begun")
+		c.apply(ctx, key, resume.Identified{Origin: c.origin(), Kind: resume.Headless})
 	} else {
 		log.Info("resumed")
 	}
-	c.apply(ctx, key, resume.Started{Mark: run.Mark, Process: process.Identity()})
-	if c.session.Pending() {
-		c.apply(ctx, key, resume.Identified{Origin: c.origin(), Kind: resume.Headless})
-	}
-	_ = c.opts.Sync(ctx) // soon: where its mark cannot be read, the next daemon knows it by this alone
-	return true, nil
+	_ = c.opts.Sync(ctx) // soon: if its mark cannot be read, the next daemon knows it by this alone
+	return nil
 }
 
-// confirm waits for the command. When the daemon stops first, the command lives
-// on and the next daemon finds it.
+// confirm waits for the command. If the daemon stops first, the command
+// goes on and the next daemon finds it.
 func (c *command) confirm(ctx context.Context) resume.Event {
-	return c.follow(ctx, c.session, c.process, c.output)
+	return c.followRun(ctx, c.session, c.process, c.output)
 }
 
 // make returns the command, when all is done that must be done before it runs.
 func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
-	if notSent := c.secure(ctx, c.agent, c.session, c.plan.Keep); notSent != nil {
-		return nil, notSent
+	key, n := c.session.Key, c.session.Run.N
+	if err := c.agent.Tidy(ctx, c.session); err != nil {
+		return nil, tryAgain("what an earlier resume left could not be removed: " + err.Error())
 	}
-	dir, err := c.shelves.claim(outputs, c.session.Key)
-	if err != nil {
-		return nil, &resume.NotSent{Why: "its output could not be kept: " + err.Error()}
+	if err := c.files.Copy(key, n, c.plan.Keep); err != nil {
+		return nil, tryAgain("the transcript could not be copied aside: " + err.Error())
 	}
-	pruneRuns(dir, keptRuns-1)
-	environ, notSent := c.pay(ctx)
+	if err := c.files.Prepare(key); err != nil {
+		return nil, tryAgain("its output could not be kept: " + err.Error())
+	}
+	environ, notSent := c.pay(ctx, c.env.set)
 	if notSent != nil {
 		return nil, notSent
 	}
@@ -120,129 +131,38 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 		Dir:    c.plan.Dir,
 		Env:    environ,
 		Unset:  c.env.unset,
-		Output: c.shelves.output(c.session),
-		Status: c.shelves.status(c.session),
+		Output: c.files.Output(key, n),
+		Status: c.files.Status(key, n),
 		Mark:   c.session.Run.Mark,
 		Bounds: c.bounds,
 		Signs:  c.signsOfLife(c.session),
 	}
-	if notSent := foreign(c.opts.Settings(), run.Programs()...); notSent != nil {
+	if notSent := c.settings.distrusts(run.Programs()...); notSent != nil {
 		c.giveBack()
 		return nil, notSent
 	}
 	return run, nil
 }
 
-// bounds returns how long a command may run and be silent, as it is wanted now.
-func (d *Deliverer) bounds() (timeout, stall time.Duration) {
-	settings := d.opts.Settings()
-	return settings.Timeout, settings.Stall
+// origin is what the session of a task is started with: its process need not be looked at
+// to know that.
+func (c *command) origin() *resume.Origin {
+	now := time.Now().Round(0)
+	return &resume.Origin{
+		Process: c.process.Identity(), BeganAt: now, SeenAt: now, Cwd: c.plan.Dir, Args: c.plan.Begins, ArgsSeen: true,
+	}
 }
 
-// cannotStart says what a command that did not start means: what a person
-// must mend costs no attempt, and neither does a disk that is full.
+// cannotStart says what it means that a command did not start: if a person
+// must fix something it costs no attempt, and neither does a full disk.
 func cannotStart(err error) resume.Event {
 	_, noProgram := errors.AsType[*runner.NotFoundError](err)
 	_, noDir := errors.AsType[*runner.DirError](err)
 	if noProgram || noDir {
-		return resume.NotSent{Why: err.Error(), Then: resume.Park}
+		return park(err.Error())
 	}
 	if _, notKept := errors.AsType[*runner.KeepError](err); notKept {
-		return resume.NotSent{Why: err.Error()}
+		return tryAgain(err.Error())
 	}
 	return resume.Ended{Outcome: resume.Failed, Err: err.Error()}
-}
-
-// follow waits for a command that runs and returns how it ended, or nothing where
-// the daemon stops first.
-func (d *Deliverer) follow(ctx context.Context, session resume.Session, process Process, output string) resume.Event {
-	if session.Pending() {
-		hearing, over := context.WithCancel(ctx)
-		defer over()
-		go d.hear(hearing, session, output)
-	}
-	result := d.commands.await(ctx, session.Run.Mark, process)
-	if ctx.Err() != nil {
-		return nil
-	}
-	return d.settle(ctx, session, d.ended(ctx, session, result, output))
-}
-
-// ended says what the end of a command means, and removes what it left behind.
-func (d *Deliverer) ended(ctx context.Context, session resume.Session, result runner.Result, output string) resume.Ended {
-	ended := ending(result, output)
-	if session.Pending() {
-		d.hearLast(ctx, session, output)
-		if session = d.became(session); session.Transcript == "" {
-			return ended // of what nobody has seen no more can be told
-		}
-	}
-	d.tidy(ctx, session)
-	if ended.Outcome != resume.TimedOut {
-		if words, denied := d.denied(ctx, session, output); denied {
-			ended.Outcome, ended.Err = resume.Denied, words
-		}
-	}
-	return ended
-}
-
-// resultTail is how much of a run's output may hold its result.
-const resultTail = 64 << 10
-
-// denied says in words what a resumed run that is over was refused at last.
-func (d *Deliverer) denied(ctx context.Context, session resume.Session, output string) (words string, denied bool) {
-	a := d.opts.Settings().Agent(session.Key.Agent)
-	attempt, known := session.Tried(session.Run.Mark)
-	if a == nil || !known {
-		return "", false
-	}
-	tail, _ := runner.Tail(output, resultTail) // most agents tell in their transcript
-	denial, denied, err := a.Denied(ctx, session, agent.Ran{Since: attempt.StartedAt, Output: tail})
-	if err != nil && ctx.Err() == nil {
-		d.log.Warn("it could not be read whether a resume was refused something",
-			"session", session.Key.ID, "agent", session.Key.Agent, "err", err)
-	}
-	return denial.String(), denied
-}
-
-// ending puts the end of a command into words.
-func ending(result runner.Result, output string) resume.Ended {
-	ended := resume.Ended{Outcome: resume.Delivered}
-	timeout, timedOut := errors.AsType[*runner.TimeoutError](result.Err)
-	stall, stalled := errors.AsType[*runner.StallError](result.Err)
-	switch {
-	case timedOut:
-		ended.Outcome, ended.Err = resume.TimedOut, timeout.Error()
-	case stalled:
-		ended.Outcome, ended.Err = resume.TimedOut, stall.Error()
-	case result.Err != nil:
-		ended.Outcome, ended.Err = resume.Failed, result.Err.Error()
-	}
-	if ended.Outcome == resume.Failed {
-		if words, err := runner.Tail(output, 2048); err == nil {
-			if last := lastLine(words); last != "" {
-				ended.Err += ": " + sanitize.Short(last, sanitize.Sentence)
-			}
-		}
-	}
-	return ended
-}
-
-// signsOfLife returns the files whose change shows that a resumed agent works: its
-// transcript, and what a database writes first.
-func (d *Deliverer) signsOfLife(s resume.Session) func() []string {
-	return func() []string {
-		if s.Transcript == "" {
-			s = d.became(s) // it is made while the command runs
-		}
-		if s.Transcript == "" {
-			return nil
-		}
-		return []string{s.Transcript, s.Transcript + "-wal"}
-	}
-}
-
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
 }

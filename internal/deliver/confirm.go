@@ -9,13 +9,9 @@ import (
 	"resumed/internal/resume"
 )
 
-// appears waits until the agent has written the prompt down. Where it does not,
-// nobody knows what became of it. When the daemon stops the next one looks for
+// appears waits until the agent has written the prompt down. If it does not,
+// nobody can tell what became of it. If the daemon stops first, the next one looks for
 // its trace.
-func (v *delivery) appears(ctx context.Context, patience time.Duration, done string) resume.Event {
-	return v.Deliverer.appears(ctx, v.agent, v.session, patience, done)
-}
-
 func (d *Deliverer) appears(ctx context.Context, a agent.Agent, s resume.Session, patience time.Duration, done string) resume.Event {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); pause(ctx, lookPause) {
 		if ctx.Err() != nil {
@@ -28,7 +24,7 @@ func (d *Deliverer) appears(ctx context.Context, a agent.Agent, s resume.Session
 	switch {
 	case ctx.Err() != nil:
 		return nil
-	case d.queued(ctx, a, s):
+	case d.isQueued(ctx, a, s):
 		return resume.Ended{Outcome: resume.Delivered}
 	default:
 		return unknown(fmt.Sprintf("%s, and did not appear in the transcript within %s", done, patience))
@@ -38,23 +34,18 @@ func (d *Deliverer) appears(ctx context.Context, a agent.Agent, s resume.Session
 // delivered reads what else the transcript says, which is to be known before the
 // wait for movement begins.
 func (d *Deliverer) delivered(ctx context.Context, s resume.Session) resume.Event {
-	_ = d.opts.Transcripts.Look(ctx, s) // it is read on as it comes
+	_ = d.opts.Transcripts.Look(ctx, s) // the rest is read as it comes
 	return resume.Ended{Outcome: resume.Delivered}
 }
 
-// queued reports whether the prompt waits to be taken: then it is safe, and
-// nobody sends it again.
-func (d *Deliverer) queued(ctx context.Context, a agent.Agent, s resume.Session) bool {
+// isQueued reports whether the agent has the prompt and will take it: then it
+// must not be sent again.
+func (d *Deliverer) isQueued(ctx context.Context, a agent.Agent, s resume.Session) bool {
 	waits, err := a.Queued(ctx, s)
 	if err != nil {
-		d.log.Warn("cannot look for a queued prompt", "session", s.Key.ID, "agent", s.Key.Agent, "err", err)
+		d.logOf(s.Key).Warn("cannot look for a queued prompt", "err", err)
 	}
 	return waits
-}
-
-// unknown is a resume of which nobody knows what became.
-func unknown(why string) resume.Ended {
-	return resume.Ended{Outcome: resume.Unknown, Err: why + "; look at the session before you retry"}
 }
 
 // arrived reports whether the transcript shows a prompt, or what came of one,
@@ -87,7 +78,7 @@ func lastOf(ctx context.Context, a agent.Agent, s resume.Session) (last agent.Ev
 	switch a := a.(type) {
 	case agent.Reader:
 		last, found, err = agent.Last(ctx, a, agent.SourceOf(a, s.Transcript), s.Transcript)
-		last.Pos.Offset = last.Offset + 1 // a line that begins where another one ended stands behind it
+		last.Pos.Offset = last.Offset + 1 // a line that begins where another one ended comes after it
 		return last, found, err
 	case agent.Follower:
 		all, err := a.Evidence(s.Transcript)
@@ -99,11 +90,4 @@ func lastOf(ctx context.Context, a agent.Agent, s resume.Session) (last agent.Ev
 		return agent.Evidence{}, false, err
 	}
 	return agent.Evidence{}, false, nil
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

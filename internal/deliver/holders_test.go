@@ -61,7 +61,7 @@ func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			w := stopped(t)
 			c.given(w)
-			require.Equal(t, c.known, w.d.witness(t.Context(), w.agent, new(w.now()), search{weigh: true}))
+			require.Equal(t, c.known, w.d.lookAt(t.Context(), w.agent, new(w.now()), search{weigh: true}))
 			now := w.now()
 			require.Equal(t, c.told, now.Told)
 			require.Contains(t, now.Unreached, c.why)
@@ -82,35 +82,35 @@ func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
 func TestTheEndOfAHolderIsSeen(t *testing.T) {
 	t.Parallel()
 	w := stopped(t)
-	require.True(t, w.d.witness(t.Context(), w.agent, new(w.now()), search{weigh: true}))
+	require.True(t, w.d.lookAt(t.Context(), w.agent, new(w.now()), search{weigh: true}))
 	w.d.Changed(resume.Change{After: w.now()})
 
 	w.agent.ownerErr = agent.ErrUnseen
-	w.d.lookAfterHolders(t.Context())
+	w.d.lookAtHolders(t.Context())
 	require.NotNil(t, w.now().Owner)
 
 	w.agent.owner, w.agent.ownerErr = nil, nil
-	w.d.lookAfterHolders(t.Context())
+	w.d.lookAtHolders(t.Context())
 	require.Nil(t, w.now().Owner)
 	require.NotContains(t, w.now().Reason, "process 42")
 
 	w.d.Changed(resume.Change{After: w.now()})
-	require.Empty(t, w.d.holders.all())
-	require.NotPanics(t, func() { w.d.lookAfterHolders(context.Background()) })
+	require.Empty(t, w.d.tracker.allOpen())
+	require.NotPanics(t, func() { w.d.lookAtHolders(context.Background()) })
 }
 
-// Whoever tells first of a holder, the looks at holders begin.
+// The looks at open sessions begin with the first one, whatever notes it.
 func TestTheFirstHolderIsHeardOf(t *testing.T) {
 	held := resume.Session{Key: resume.Key{Agent: "bot", ID: "a"}, State: resume.Waiting, Owner: &resume.Owner{PID: 7}}
-	for name, tell := range map[string]func(*holders){
-		"by the step":    func(h *holders) { h.follow(held) },
-		"by who saw it":  func(h *holders) { h.saw(held.Key) },
-		"by one of both": func(h *holders) { h.saw(held.Key); h.follow(held) },
+	for name, tell := range map[string]func(*tracker){
+		"by the step":    func(h *tracker) { h.follow(held) },
+		"by who saw it":  func(h *tracker) { h.saw(held.Key) },
+		"by one of both": func(h *tracker) { h.saw(held.Key); h.follow(held) },
 	} {
-		h := newHolders(nil)
-		require.Nil(t, h.next(), "there is nothing to look at")
+		h := newTracker()
+		require.Empty(t, h.allOpen(), "there is nothing to look at")
 		tell(h)
-		require.Len(t, h.wake, 1, name)
-		require.NotNil(t, h.next(), name)
+		require.Len(t, h.wakeHolders, 1, name)
+		require.Len(t, h.allOpen(), 1, name)
 	}
 }

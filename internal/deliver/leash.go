@@ -14,38 +14,37 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// surroundings are the environment that a command of the agent is given: what is
-// added to the daemon's own, and what is taken away from it.
-type surroundings struct {
+// environment is what a command is started in: what is
+// added to the daemon's own environment, and what is taken away from it.
+type environment struct {
 	set, unset []string
 	had        []string // the names of those that the session had
 }
 
-// leashed says why the command may not run for the session, because it would be
-// freer than the session was, or ask another account; else it returns the
-// environment that it runs in.
-func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.Command) (surroundings, *resume.NotSent) {
-	settings := d.opts.Settings()
-	configured, err := settings.Env(session.Key.Agent)
+// environment returns what the command of a plan runs in, or why it may not run: it would be
+// freer than the session was, or use another account. A command that only hands a message to the session's own process
+// is free of that.
+func (v *delivery) environment(plan *agent.Command) (environment, *resume.NotSent) {
+	configured, err := v.settings.Env(v.session.Key.Agent)
 	if err != nil {
-		return surroundings{}, &resume.NotSent{Why: err.Error(), Then: resume.Park}
+		return environment{}, park(err.Error())
 	}
-	all := surroundings{set: slices.Concat(plan.Env, configured), unset: plan.Unset}
-	o := session.StartedWith()
-	if o == nil {
-		return all, nil // the agent's room knows what that means
+	all := environment{set: slices.Concat(plan.Env, configured), unset: plan.Unset}
+	o := v.session.StartedWith()
+	if o == nil || plan.Unverifiable {
+		return all, nil // the agent knows what it means that the start was not seen
 	}
 	if o.Sandbox != "" && !plan.Inside {
-		return all, &resume.NotSent{Why: outside(session, *o, a), Then: resume.Park}
+		return all, park(v.outside(*o))
 	}
 	missing := slices.Clone(plan.Carried.Missing)
 	if leash.Hides(plan.Argv) && len(missing) == 0 {
 		missing = append(missing, leash.Omission{What: "what stood before the program", Why: `it contains a secret, which is kept only with keep_env = "secrets"`})
 	}
 	if o.EnvSeen {
-		env := a.Variables().Carry(*o, slices.Concat(os.Environ(), plan.Env), configured)
+		env := v.agent.Variables().Carry(*o, slices.Concat(os.Environ(), plan.Env), configured)
 		if o.Sandbox != "" && !runsThrough(plan.Argv, o.Through) {
-			env = env.Without(leash.Places) // the way in is a program of our own world
+			env = env.Without(leash.Places) // the way in is a program of this machine
 		}
 		env.Set = withProgram(env.Set, plan.Env)
 		for _, lost := range env.Missing {
@@ -53,19 +52,17 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 				missing = append(missing, lost)
 				continue
 			}
-			env.Unset = append(env.Unset, lost.What) // the daemon's own is another one
+			env.Unset = append(env.Unset, lost.What) // the daemon has another value
 		}
-		all = surroundings{
+		all = environment{
 			set: append(childenv.Without(all.set, env.Unset...), env.Set...), unset: slices.Concat(plan.Unset, env.Unset), had: namesOf(env.Set),
 		}
 	}
 	if len(missing) > 0 {
-		why := sanitize.Short(leash.Refusal(missing), sanitize.Sentence) + "; " + byHand(session, a)
-		return all, &resume.NotSent{Why: why, Then: resume.Park}
+		return all, park(sanitize.Short(leash.Refusal(missing), sanitize.Sentence) + "; " + v.byHand())
 	}
-	if o.Login != "" && a.Login(all.environ(), o.Salt) != o.Login {
-		why := "another account would be used: you are signed in as a different user than when the session ran; sign in as before, or " + byHand(session, a)
-		return all, &resume.NotSent{Why: why, Then: resume.Park}
+	if o.Login != "" && v.agent.Login(all.environ(), o.Salt) != o.Login {
+		return all, park("another account would be used: you are signed in as a different user than when the session ran; sign in as before, or " + v.byHand())
 	}
 	return all, nil
 }
@@ -80,7 +77,7 @@ func withProgram(set, plan []string) []string {
 	}
 	ours, theirs := filepath.SplitList(os.Getenv(name)), filepath.SplitList(had)
 	var before, after []string
-	own := false // from here on the daemon's own directories stand
+	own := false // from here on the daemon's own directories follow
 	for _, dir := range filepath.SplitList(needs) {
 		switch own = own || len(ours) > 0 && dir == ours[0]; {
 		case slices.Contains(theirs, dir) || slices.Contains(ours, dir):
@@ -101,8 +98,8 @@ func runsThrough(argv, through []string) bool {
 }
 
 // environ returns the whole environment.
-func (s surroundings) environ() []string {
-	return append(childenv.Without(os.Environ(), s.unset...), s.set...)
+func (e environment) environ() []string {
+	return append(childenv.Without(os.Environ(), e.unset...), e.set...)
 }
 
 func namesOf(environ []string) []string {
@@ -113,15 +110,15 @@ func namesOf(environ []string) []string {
 	return names
 }
 
-// outside says that the session lived in a world that the command would not run in.
-func outside(session resume.Session, o resume.Origin, a agent.Agent) string {
+// outside says that the session ran in a sandbox that the command would not run in.
+func (v *delivery) outside(o resume.Origin) string {
 	return fmt.Sprintf("it ran in a sandbox (%s) and would be continued outside it: %s in there, or make command of [[agent]] the way in (resume, for an agent of your own)",
-		sanitize.Short(o.Sandbox, sanitize.Sentence), byHand(session, a))
+		sanitize.Short(o.Sandbox, sanitize.Sentence), v.byHand())
 }
 
 // byHand is what a person can do instead.
-func byHand(session resume.Session, a agent.Agent) string {
-	if line := a.GoOn(session); line != "" {
+func (v *delivery) byHand() string {
+	if line := v.agent.GoOn(v.session); line != "" {
 		return "go on with: " + line
 	}
 	return "go on by hand"

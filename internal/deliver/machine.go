@@ -11,8 +11,7 @@ import (
 	"resumed/internal/terminal/tmux"
 )
 
-// Machine is where commands run and terminals are: this one, or one that a
-// simulation makes up.
+// Machine is where commands run and terminals are: this one, or a simulated one.
 type Machine interface {
 	// Start starts a command.
 	Start(runner.Command) (Process, error)
@@ -20,8 +19,8 @@ type Machine interface {
 	// Sees reports whether processes of an earlier daemon can be told from others.
 	Sees() bool
 
-	// Find returns the living process that carries the mark, Adopt the one of that
-	// pid and start time, and Answering whatever has that pid.
+	// Find returns the living process that has the mark, Adopt the one of that
+	// pid and start time, and Answering any process that has that pid.
 	Find(mark string) (Process, bool)
 	Adopt(resume.Process) (Process, bool)
 	Answering(pid int, since time.Time) (Process, bool)
@@ -33,13 +32,16 @@ type Machine interface {
 	Pane(context.Context, resume.Process) (Pane, error)
 }
 
+// stopper ends a command that runs.
+type stopper interface{ Stop(context.Context) error }
+
 // Process is a command that runs, or ran.
 type Process interface {
+	stopper
 	Identity() resume.Process
 	Began() time.Time
 	Bind(runner.Command)
 	Wait(context.Context) runner.Result
-	Stop(context.Context) error
 }
 
 // Pane is a terminal that can be read and typed into.
@@ -50,10 +52,10 @@ type Pane interface {
 	Press(context.Context, terminal.Key) error
 }
 
-// terminals are those that can be typed into. The first ones lie within the others.
+// terminals are those that can be typed into. The first ones run inside the others.
 var terminals = []terminal.Look{tmux.Look, kitty.Look}
 
-// here is the machine that this is.
+// here is this machine.
 type here struct{}
 
 func (here) Start(cmd runner.Command) (Process, error)       { return runner.Start(cmd) }

@@ -77,7 +77,7 @@ type payingWorld struct {
 
 func newPayingWorld(t *testing.T) payingWorld {
 	purse := &purse{left: 4}
-	w := newWorld(t, func(o *Options) { o.Purse = purse })
+	w := newWorld(t, func(o *Options) { o.Budget = purse })
 	purse.diary = &w.diary
 	paying := &payer{fakeAgent: w.agent, counts: true}
 	w.settings.Agent = func(string) agent.Agent { return paying }

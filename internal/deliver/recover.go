@@ -6,14 +6,13 @@ import (
 	"sync"
 	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
 )
 
 // Recover finds out what became of the resumes that an earlier daemon began. A
-// living command is adopted. Of one that is gone the transcript tells, so it is
-// read first, and what the command left behind.
+// living command is adopted. What became of one that is gone is in the transcript, which is
+// read first, and in what the command left behind.
 func (d *Deliverer) Recover(ctx context.Context, sessions []resume.Session) error {
 	var each sync.WaitGroup
 	defer each.Wait()
@@ -39,20 +38,20 @@ func (d *Deliverer) conclude(ctx context.Context, s resume.Session) {
 		return // the daemon stops
 	}
 	if s.Run.Unverifiable {
-		d.concludeUnverifiable(ctx, s)
+		d.report(ctx, s, d.concludeHandOver(ctx, s))
 		return
 	}
-	left := d.machine.Left(d.shelves.status(s))
-	ended := d.ended(ctx, s, left.Result(), d.shelves.output(s))
+	left := d.machine.Left(d.files.Status(s.Key, s.Run.N))
+	ended := d.ended(ctx, s, left.Result(), d.files.Output(s.Key, s.Run.N))
 	if begun := left.Began || s.Run.Process.PID != 0 || ended.Outcome == resume.Denied; !begun {
-		d.log.Info("a resume was never begun and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
-		if d.opts.Purse != nil {
-			d.opts.Purse.Return(s.Run.Mark)
+		d.logOf(s.Key).Info("a resume was never begun and is forgotten")
+		if d.opts.Budget != nil {
+			d.opts.Budget.Return(s.Run.Mark)
 		}
 		d.apply(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
 		return
 	}
-	d.log.Info("a resume ended while no daemon ran", "session", s.Key.ID, "agent", s.Key.Agent, "exit_known", left.Ended)
+	d.logOf(s.Key).Info("a resume ended while no daemon ran", "exit_known", left.Ended)
 	d.report(ctx, s, d.settle(ctx, s, ended))
 }
 
@@ -60,14 +59,14 @@ func (d *Deliverer) conclude(ctx context.Context, s resume.Session) {
 const beginPatience = 5 * time.Minute
 
 // commandOf returns the living command of a resume that an earlier daemon began.
-// What it left behind carries its mark too, so the mark alone tells only where
-// the daemon ended before it knew more. A command whose environment cannot be
+// What the command itself started has its mark too, so the mark alone counts only if
+// that daemon ended before it knew more. A command whose environment cannot be
 // read, or was emptied (sudo, env -i), is known by when it began: numbers of
 // processes come again after a restart of the machine.
 func (d *Deliverer) commandOf(s resume.Session) (Process, bool) {
 	attempt, _ := s.Tried(s.Run.Mark)
-	if !d.machine.Sees() { // whatever answers to its number may be it, and is not joined
-		left := d.machine.Left(d.shelves.status(s))
+	if !d.machine.Sees() { // any process with its number may be it, and is only waited for
+		left := d.machine.Left(d.files.Status(s.Key, s.Run.N))
 		if left.Ended {
 			return nil, false
 		}
@@ -86,47 +85,44 @@ func (d *Deliverer) commandOf(s resume.Session) (Process, bool) {
 }
 
 func (d *Deliverer) adopt(ctx context.Context, s resume.Session, process Process) {
-	held, release, notSent := d.lease(ctx, s.Key)
-	defer release()
-	if notSent != nil {
-		d.log.Warn("a resume that runs has no lease", "session", s.Key.ID, "agent", s.Key.Agent, "why", notSent.Why)
-	} else if d.opts.Hold != nil {
-		insisting, stop := context.WithCancel(ctx)
+	v := &delivery{Deliverer: d, session: s}
+	defer v.releaseLease(ctx)
+	if notSent := v.takeLease(ctx); notSent != nil {
+		d.logOf(s.Key).Warn("a resume that runs has no lease", "why", notSent.Why)
+	} else {
+		asking, stop := context.WithCancel(ctx)
 		defer stop()
-		go d.insist(insisting, held, s)
+		go v.insist(asking)
 	}
-	output := d.shelves.output(s)
-	process.Bind(runner.Command{Mark: s.Run.Mark, Output: output, Status: d.shelves.status(s), Bounds: d.bounds, Signs: d.signsOfLife(s)})
-	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.Identity().PID)
+	output := d.files.Output(s.Key, s.Run.N)
+	process.Bind(runner.Command{Mark: s.Run.Mark, Output: output, Status: d.files.Status(s.Key, s.Run.N), Bounds: d.bounds, Signs: d.signsOfLife(s)})
+	d.logOf(s.Key).Info("a resume of the daemon before still runs", "pid", process.Identity().PID)
 	d.apply(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Identity()})
-	d.report(ctx, s, d.follow(ctx, s, process, output))
+	d.report(ctx, s, d.followRun(ctx, s, process, output))
 }
 
-// concludeUnverifiable finds out what became of a prompt that an earlier daemon was
-// handing over. Only the transcript can tell, or the queue that it waits in; it
+// nextHostsTry lies between two tries to get what runs already from the other hosts.
+const nextHostsTry = 10 * time.Second
+
+// insist asks the other hosts for a session that runs here already, until they agree.
+func (v *delivery) insist(ctx context.Context) {
+	for ctx.Err() == nil && v.askHosts(ctx) != nil {
+		pause(ctx, nextHostsTry)
+	}
+}
+
+// concludeHandOver finds out what became of a prompt that an earlier daemon was
+// handing over. Only the transcript can tell, or the queue that it is in; it
 // is never handed over again. A command that hands it over and still runs is waited for: a person
-// who is called may want the next one at once.
-func (d *Deliverer) concludeUnverifiable(ctx context.Context, s resume.Session) {
+// who is told of it may want the next one at once.
+func (d *Deliverer) concludeHandOver(ctx context.Context, s resume.Session) resume.Event {
 	a := d.opts.Settings().Agent(s.Key.Agent)
 	process, alive := d.machine.Find(s.Run.Mark)
 	switch {
 	case a != nil && alive:
-		d.report(ctx, s, d.handing(ctx, a, s, process))
-		return
-	case a != nil && (arrived(ctx, a, s) || d.queued(ctx, a, s)):
-		d.report(ctx, s, resume.Ended{Outcome: resume.Delivered})
-		return
+		return d.handOver(ctx, a, s, process)
+	case a != nil && (arrived(ctx, a, s) || d.isQueued(ctx, a, s)):
+		return resume.Ended{Outcome: resume.Delivered}
 	}
-	d.report(ctx, s, unknown(
-		"resumed ended while it handed over the prompt, and the transcript does not tell whether it was sent"))
-}
-
-// handing waits for a command that hands a prompt over, and for the prompt.
-func (d *Deliverer) handing(ctx context.Context, a agent.Agent, s resume.Session, process Process) resume.Event {
-	process.Bind(runner.Command{Mark: s.Run.Mark, Output: d.shelves.output(s), Timeout: handOverTimeout})
-	d.commands.await(ctx, s.Run.Mark, process)
-	if ctx.Err() != nil {
-		return nil
-	}
-	return d.appears(ctx, a, s, queuePatience, "the prompt was queued")
+	return unknown("resumed ended while it handed over the prompt, and the transcript does not tell whether it was sent")
 }

@@ -4,23 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 	"resumed/internal/terminal"
 )
 
 const (
-	// lookPause lies between two looks at a screen or a transcript.
-	lookPause = 200 * time.Millisecond
-
 	// drawLooks is how many looks a program has to draw what was typed. They are counted
 	// and not timed: on a busy machine the terminal is as slow as the program.
 	drawLooks = 10
@@ -30,16 +25,22 @@ const (
 	linePatience = 10 * time.Second
 )
 
-// typing types the prompt into the terminal of the process that holds the
-// session.
+// typing types the prompt into the terminal of the process that has the
+// session open.
 type typing struct {
 	*delivery
 	plan *agent.Typing
 	pane Pane
-	menu bool // one covers the composer, and is closed first
+	menu bool // one covers the input field, and is closed first
 }
 
 func (t *typing) String() string { return fmt.Sprintf("typed %q into %s", t.plan.Text, t.pane) }
+
+// preview does not look at the screen: what it shows counts when it is typed into.
+func (t *typing) preview(_ context.Context, plan *view.Plan) *resume.NotSent {
+	plan.Does = fmt.Sprintf("%q is typed into the terminal of process %d", t.plan.Text, t.plan.Process.PID)
+	return nil
+}
 
 // ready finds the pane and looks whether a prompt can be typed there.
 func (t *typing) ready(ctx context.Context) *resume.NotSent {
@@ -49,79 +50,28 @@ func (t *typing) ready(ctx context.Context) *resume.NotSent {
 	}
 	t.pane = pane
 	sight, notSent := t.look(ctx, func(s agent.Sight) bool { return !s.Strange })
-	n := t.glances.count(t.session.Key, sight.Strange)
+	n := t.tracker.countScreen(t.session.Key, sight.Strange)
 	switch {
-	case notSent != nil && sight.Strange && n < lastGlance:
+	case notSent != nil && sight.Strange && n < lastScreenLook:
 		notSent.Then = resume.TryAgain
-		notSent.Why = fmt.Sprintf("%s; resumed looks again before it tells you (look %d of %d)", notSent.Why, n, lastGlance)
-		return t.named(notSent)
-	case notSent != nil:
-		return t.named(notSent)
-	case sight.Draft != "":
-		return t.named(&resume.NotSent{Why: "there is a draft in its input field that nobody sent"})
+		notSent.Why = fmt.Sprintf("%s; resumed looks again before it tells you (look %d of %d)", notSent.Why, n, lastScreenLook)
+	case notSent == nil && sight.Draft != "":
+		notSent = tryAgain("there is a draft in its input field that nobody sent")
 	}
 	t.menu = sight.Menu
-	return nil
-}
-
-// lastGlance is how many looks at screens that are not known it takes until a
-// person is called. What covers a terminal for a while (a notice, a dialog that
-// somebody reads) is gone by then.
-const lastGlance = 3
-
-// glances counts, for each session, the looks at screens that were not known.
-type glances struct {
-	mu   sync.Mutex
-	seen map[resume.Key]int // guarded by mu
-}
-
-// count returns how many looks in a row showed nothing that is known. The last
-// one that is waited for ends the row.
-func (g *glances) count(key resume.Key, strange bool) int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	n := g.seen[key] + 1
-	if strange && n < lastGlance {
-		g.seen[key] = n
-	} else {
-		delete(g.seen, key)
-	}
-	return n
-}
-
-// forget ends the row of a session that is stopped no longer.
-func (g *glances) forget(key resume.Key) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.seen, key)
+	return t.named(notSent)
 }
 
 // refused says what it means that a pane cannot be used.
 func (t *typing) refused(err error) *resume.NotSent {
-	refusal, ok := errors.AsType[*terminal.Refusal](err)
-	if !ok {
-		return &resume.NotSent{Why: err.Error()}
+	if refusal, ok := errors.AsType[*terminal.Refusal](err); ok && !refusal.Passing {
+		return &resume.NotSent{Why: noPane(refusal, t.plan), Then: resume.TellUnreached}
 	}
-	if refusal.Passing {
-		return &resume.NotSent{Why: refusal.Why}
-	}
-	return &resume.NotSent{Why: noPane(refusal, t.plan), Then: resume.TellUnreached}
-}
-
-// noPane says why nothing can be typed, and what helps the next time.
-func noPane(refusal *terminal.Refusal, plan *agent.Typing) string {
-	if !refusal.Outside {
-		return refusal.Why
-	}
-	next := fmt.Sprintf("start it with `resumed shell %s`", plan.Program)
-	if refusal.Helps != "" {
-		next = refusal.Helps + ", or " + next
-	}
-	return fmt.Sprintf("%s; next time %s", refusal.Why, next)
+	return tryAgain(err.Error())
 }
 
 // look reads the screen until it is as wanted, or patience is over: a program
-// that draws is not to be taken at half a word.
+// that draws may have drawn only a part.
 func (t *typing) look(ctx context.Context, wanted func(agent.Sight) bool) (agent.Sight, *resume.NotSent) {
 	for n := 1; ; n++ {
 		screen, err := t.pane.Screen(ctx)
@@ -138,7 +88,7 @@ func (t *typing) look(ctx context.Context, wanted func(agent.Sight) bool) (agent
 		}
 		notSent := leaving(sight.Leave, t.owner)
 		if sight.Strange {
-			notSent.Why += t.keep(screen)
+			notSent.Why += t.store(screen)
 		}
 		return sight, notSent
 	}
@@ -146,46 +96,45 @@ func (t *typing) look(ctx context.Context, wanted func(agent.Sight) bool) (agent
 
 // send types the prompt and sends it. That it may have been sent is on disk
 // before the first key is pressed.
-func (t *typing) send(ctx context.Context) (sent bool, instead resume.Event) {
-	if ok, notSent := t.claim(ctx, t.plan.Process); !ok {
-		return false, event(t.named(notSent))
-	}
-	// Not ctx: a prompt that was begun is never left half typed because the
-	// daemon stops.
+func (t *typing) send(ctx context.Context) resume.Event {
+	notSent := t.claim(ctx, t.plan.Process)
+	// Not ctx: a prompt is never left half typed because the daemon stops.
 	ctx = context.WithoutCancel(ctx)
-	if t.menu {
-		if notSent := t.closeMenu(ctx); notSent != nil {
-			return false, event(t.named(notSent))
-		}
+	if notSent == nil && t.menu {
+		notSent = t.closeMenu(ctx)
 	}
-	if notSent := t.write(ctx); notSent != nil {
-		return false, event(t.named(notSent))
+	if notSent == nil {
+		notSent = t.write(ctx)
 	}
-	err := t.pane.Press(ctx, terminal.Enter)
-	if _, refused := errors.AsType[*terminal.Refusal](err); refused {
-		return false, event(t.named(unsent(err.Error())))
+	if notSent == nil {
+		err := t.pane.Press(ctx, terminal.Enter)
+		if _, refused := errors.AsType[*terminal.Refusal](err); refused {
+			notSent = unsent(err.Error())
+		} // any other error says nothing: the transcript tells whether it was sent
 	}
-	t.log.Info("typed", "session", t.session.Key.ID, "agent", t.session.Key.Agent, "attempt", len(t.session.Attempts),
-		"pid", t.plan.Process.PID, "pane", t.pane.String())
-	return true, nil // where no answer came the transcript will tell
+	if notSent != nil {
+		return t.named(notSent)
+	}
+	t.logOf(t.session.Key).Info("typed", "attempt", len(t.session.Attempts), "pid", t.plan.Process.PID, "pane", t.pane.String())
+	return nil
 }
 
 // confirm waits until the agent has written the prompt down.
 func (t *typing) confirm(ctx context.Context) resume.Event {
-	return t.appears(ctx, linePatience, "the prompt was typed and sent")
+	return t.appears(ctx, t.agent, t.session, linePatience, "the prompt was typed and sent")
 }
 
-// named says of a reason whose terminal it is about, where a person must look there.
+// named adds to a reason which terminal it is about, if a person must look there.
 func (t *typing) named(notSent *resume.NotSent) *resume.NotSent {
-	if notSent == nil {
-		return nil
+	if notSent == nil || notSent == withdrawn {
+		return notSent
 	}
 	notSent.Owner = t.owner
 	switch notSent.Then {
 	case resume.TellUnreached:
-		notSent.Why = t.opts.Settings().outOfReach(*t.owner, notSent.Why)
+		notSent.Why = t.settings.outOfReach(*t.owner, notSent.Why)
 	case resume.Park:
-		notSent.Why = heldBy(*t.owner) + ": " + notSent.Why
+		notSent.Why = openIn(*t.owner) + ": " + notSent.Why
 	}
 	return notSent
 }
@@ -210,44 +159,37 @@ func (t *typing) write(ctx context.Context) *resume.NotSent {
 	if err != nil {
 		return unsent(err.Error())
 	}
-	stands := func(s agent.Sight) bool {
-		return s.Leave == nil && !s.Menu && squeeze(s.Draft) == squeeze(t.plan.Text)
+	typed := func(s agent.Sight) bool {
+		return s.Leave == nil && !s.Menu && withoutSpace(s.Draft) == withoutSpace(t.plan.Text)
 	}
-	sight, notSent := t.look(ctx, stands)
+	sight, notSent := t.look(ctx, typed)
 	switch {
 	case notSent != nil:
 		return unsent("after the prompt was typed, " + notSent.Why)
-	case !stands(sight):
+	case !typed(sight):
 		why := "the text in its input field is not what was typed"
 		if screen, err := t.pane.Screen(ctx); err == nil {
-			why += t.keep(screen)
+			why += t.store(screen)
 		}
 		return unsent(why)
 	}
 	return nil
 }
 
-// unsent is a prompt that was typed and not sent: a person must look.
-func unsent(why string) *resume.NotSent {
-	return &resume.NotSent{Why: why + "; Enter was not pressed", Then: resume.Park}
-}
+// unsent is the verdict on a prompt that was typed and not sent: a person must look.
+func unsent(why string) *resume.NotSent { return park(why + "; Enter was not pressed") }
 
-// keep writes a screen that was not recognised where a person can look at it,
-// and returns words that say where.
-func (t *typing) keep(screen string) string {
-	dir, err := t.shelves.claim(outputs, t.session.Key)
-	path := filepath.Join(dir, "screen.txt") // the newest is enough
-	if err == nil {
-		err = os.WriteFile(path, []byte(sanitize.Text(screen)), 0o600)
-	}
+// store stores a screen that was not recognised, and returns words that say where.
+func (t *typing) store(screen string) string {
+	path, err := t.files.StoreScreen(t.session.Key, sanitize.Text(screen))
 	if err != nil {
-		t.log.Warn("a screen could not be kept", "session", t.session.Key.ID, "err", err)
+		t.logOf(t.session.Key).Warn("a screen could not be kept", "err", err)
 		return ""
 	}
 	return "; it is kept in " + path
 }
 
-func squeeze(s string) string {
+func withoutSpace(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return -1

@@ -93,7 +93,7 @@ func TestAScreenThatIsNotKnownIsLookedAtAgain(t *testing.T) {
 	second := strings.Replace(first, "1 of", "2 of", 1)
 	require.Equal(t, []string{first}, w.act())
 	require.Equal(t, []string{first, second}, w.actAgain())
-	require.Equal(t, []string{first, second, fmt.Sprintf("parked: %s: %s", heldBy(*w.agent.owner), why)}, w.actAgain())
+	require.Equal(t, []string{first, second, fmt.Sprintf("parked: %s: %s", openIn(*w.agent.owner), why)}, w.actAgain())
 	require.FileExists(t, kept)
 	require.Equal(t, "limit\n", w.transcript())
 

@@ -31,7 +31,7 @@ func (o *otherHosts) Release(context.Context) { o.released = true }
 
 func sharing(hosts *otherHosts) func(*Options) {
 	return func(o *Options) {
-		o.Hold = func(context.Context, resume.Session) (Hold, *resume.NotSent) { return hosts, nil }
+		o.HostLease = func(context.Context, resume.Session) (HostLease, *resume.NotSent) { return hosts, nil }
 	}
 }
 
@@ -92,18 +92,18 @@ func TestASessionIsNotHeldAgainBeforeItWasReleased(t *testing.T) {
 	var next *heldLease // of the resume that is due meanwhile
 	holds := 0
 	w = newWorld(t, func(o *Options) {
-		o.Hold = func(context.Context, resume.Session) (Hold, *resume.NotSent) {
+		o.HostLease = func(context.Context, resume.Session) (HostLease, *resume.NotSent) {
 			holds++
 			return releasing(func() { next, _ = w.d.leases.take(w.session.Key) }), nil
 		}
 	})
-	held, release, _ := w.d.lease(t.Context(), w.session.Key)
-	require.Nil(t, w.d.askHosts(t.Context(), held, w.session))
-	release()
-	require.Same(t, held, next, "it waits for the same lock")
-	require.Nil(t, w.d.askHosts(t.Context(), next, w.session))
+	v := &delivery{Deliverer: w.d, session: w.session}
+	require.Nil(t, v.pass(t.Context(), []gate{(*delivery).takeLease, (*delivery).askHosts}))
+	v.releaseLease(t.Context())
+	require.Same(t, v.lease, next, "it waits for the same lock")
+	require.Nil(t, v.askHosts(t.Context()))
 	require.Equal(t, 2, holds, "hosts are asked anew")
-	require.NoError(t, w.d.leases.giveBack(t.Context(), w.session.Key, next))
+	require.NoError(t, w.d.leases.release(t.Context(), w.session.Key, next))
 }
 
 // releasing is a hold, by what happens while it is released.
@@ -114,7 +114,7 @@ func (r releasing) Release(context.Context)       { r() }
 
 func TestASessionIsLeftToTheHostThatLooksAfterIt(t *testing.T) {
 	w := newWorld(t, func(o *Options) {
-		o.Hold = func(context.Context, resume.Session) (Hold, *resume.NotSent) {
+		o.HostLease = func(context.Context, resume.Session) (HostLease, *resume.NotSent) {
 			return nil, &resume.NotSent{Why: "host b looks after it"}
 		}
 	})

@@ -1,9 +1,8 @@
-package deliver
+package runfiles
 
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,16 +11,18 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"resumed/internal/resume"
 )
 
-// An output may take a part of what all of them may take. Of a larger one the
-// end stays, which tells most.
+// Of an output that takes more than a part of what all may take, only the end is kept,
+// which says most.
 const (
 	largestPart = 4 // of one output, in all,
-	endPart     = 8 // and of what stays of it
+	endPart     = 8 // and of what is kept of it
 )
 
-// output is one file that keeps what a session's resumes printed or showed.
+// output is one file with what a session's resumes printed or showed.
 type output struct {
 	path string
 	size int64
@@ -29,30 +30,29 @@ type output struct {
 	runs bool // a command may be writing to it
 }
 
-// PruneOutputs bounds what resumes printed: outputs of sessions that were not
-// resumed for longer than keep are removed, of one that is very large the end
-// stays, and the oldest of what takes more than maxBytes go. One that a command
-// is writing to is only cut. It is called now and then: between two calls a
-// command may write as much as it likes.
-func (d *Deliverer) PruneOutputs(ctx context.Context, keep time.Duration, maxBytes int64, now time.Time) error {
-	dirs, err := Outputs(d.opts.StateDir)
+// Prune bounds what is kept. Files of sessions that were not resumed for longer than keep
+// are removed, of a very large output only the end is kept, and the oldest outputs are removed if
+// all take more than maxBytes. An output that a command is writing to is only cut: running returns the number of the
+// resume that a session is in, 0 if there is none, and an error if that cannot be known.
+func (s *Store) Prune(keep time.Duration, maxBytes int64, now time.Time, running func(resume.Key) (n int, err error)) error {
+	dirs, err := Outputs(s.stateDir)
 	if err != nil {
 		return err
 	}
 	var all []output
-	var failed []error
+	failed := []error{s.pruneCopies(now.Add(-keep))}
 	for key, dir := range dirs {
-		var current []string
-		session, err := d.opts.Engine.Session(ctx, key)
-		if ctx.Err() != nil {
-			return nil // the daemon stops, and who runs cannot be told
+		n, err := running(key)
+		if err != nil {
+			return err
 		}
-		if err == nil && session.Run != nil {
-			current = []string{d.shelves.output(session), d.shelves.status(session)}
+		var current []string
+		if n > 0 {
+			current = []string{s.Output(key, n), s.Status(key, n)}
 		}
 		found := outputsIn(dir, current)
 		if current == nil && !slices.ContainsFunc(found, func(o output) bool { return now.Sub(o.mod) <= keep }) {
-			failed = append(failed, d.shelves.clear(dir, now.Add(-keep)))
+			failed = append(failed, s.remove(dir, now.Add(-keep)))
 			continue
 		}
 		all = append(all, found...)
@@ -67,13 +67,10 @@ func (d *Deliverer) PruneOutputs(ctx context.Context, keep time.Duration, maxByt
 	return errors.Join(append(failed, removeOldest(all, maxBytes)...)...)
 }
 
-// outputsIn returns what a session's directory keeps. current is what a command
+// outputsIn returns the files in a session's directory. current are those that a command
 // may be writing to.
 func outputsIn(dir string, current []string) []output {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
+	entries, _ := os.ReadDir(dir) // it is tried again with the next look
 	var all []output
 	for _, entry := range entries {
 		info, err := entry.Info()
@@ -109,8 +106,8 @@ func removeOldest(all []output, maxBytes int64) (failed []error) {
 	return failed
 }
 
-// keepEnd cuts off all but the end of a file. Whoever appends to it goes on: what
-// is written meanwhile may come to stand before that end.
+// keepEnd cuts off all but the end of a file. A command that appends to it goes on: what it
+// writes meanwhile may come before that end.
 func keepEnd(path string, n int64) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -6,23 +6,12 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
+	"resumed/internal/terminal"
 )
 
-// leaving is a resume that is not sent for the reason that the agent gives.
-func leaving(leave *agent.Leave, owner *resume.Owner) *resume.NotSent {
-	notSent := &resume.NotSent{Why: leave.Why, Until: leave.Until, Owner: owner}
-	switch {
-	case leave.Park:
-		notSent.Then = resume.Park
-	case leave.Tell:
-		notSent.Then = resume.Tell
-	}
-	return notSent
-}
-
-// livePlan says how a session is continued that a live process holds, as far
-// as the user wants it to be. barred is why that process is given nothing as long as
-// it lives; what passes has no such reason.
+// livePlan says how a session is continued that is open in a live process, as far
+// as the user wants that. barred is why that process is given nothing as long as
+// it lives; a reason that passes is none.
 func livePlan(ctx context.Context, a agent.Agent, session resume.Session, owner resume.Owner, settings Settings) (plan agent.Plan, barred string, err error) {
 	plan, err = a.Talk(ctx, session, owner, agent.Words{Prompt: settings.Prompt})
 	switch {
@@ -34,13 +23,13 @@ func livePlan(ctx context.Context, a agent.Agent, session resume.Session, owner 
 		return agent.Runs(owner), "", nil
 	case settings.Live != Type:
 		barred = fmt.Sprintf("resume.live is %q", settings.Live)
-		return agent.Plan{Leave: &agent.Leave{Why: heldBy(owner) + ": " + barred, Park: settings.Live == Notify}}, barred, nil
+		return agent.Plan{Leave: &agent.Leave{Why: openIn(owner) + ": " + barred, Park: settings.Live == Notify}}, barred, nil
 	case plan == agent.Plan{}: // there is no way to reach it
 		barred = "it takes no prompt from outside"
 		return agent.Plan{Leave: &agent.Leave{Why: settings.outOfReach(owner, barred), Tell: true}}, barred, nil
 	case plan.Leave != nil:
 		barred = plan.Leave.Why
-		return agent.Plan{Leave: &agent.Leave{Why: heldBy(owner) + ": " + barred, Park: true}}, barred, nil
+		return agent.Plan{Leave: &agent.Leave{Why: openIn(owner) + ": " + barred, Park: true}}, barred, nil
 	default:
 		return plan, "", nil
 	}
@@ -56,8 +45,8 @@ func (s Settings) outOfReach(owner resume.Owner, why string) string {
 	return fmt.Sprintf("%s: %s; resumed cannot type there (process %d): %s", place(owner), helps, owner.PID, why)
 }
 
-// heldBy begins a reason that is about the process that has the session open.
-func heldBy(owner resume.Owner) string {
+// openIn begins a reason that is about the process that has the session open.
+func openIn(owner resume.Owner) string {
 	return fmt.Sprintf("%s (process %d)", place(owner), owner.PID)
 }
 
@@ -66,4 +55,16 @@ func place(owner resume.Owner) string {
 		return "open in tmux " + owner.Tmux
 	}
 	return "open in its terminal"
+}
+
+// noPane says why nothing can be typed, and what helps the next time.
+func noPane(refusal *terminal.Refusal, plan *agent.Typing) string {
+	if !refusal.Outside {
+		return refusal.Why
+	}
+	next := fmt.Sprintf("start it with `resumed shell %s`", plan.Program)
+	if refusal.Helps != "" {
+		next = refusal.Helps + ", or " + next
+	}
+	return fmt.Sprintf("%s; next time %s", refusal.Why, next)
 }

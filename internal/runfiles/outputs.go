@@ -1,4 +1,4 @@
-package deliver
+package runfiles
 
 import (
 	"errors"
@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,38 +18,26 @@ import (
 // keptRuns is how many outputs of a session's resumes are kept.
 const keptRuns = 10
 
-// Outputs returns where the outputs of resumes are, for each session that has
-// any.
+// Outputs returns the directory with the outputs of each session that has any.
 func Outputs(stateDir string) (map[resume.Key]string, error) {
 	entries, err := os.ReadDir(filepath.Join(stateDir, outputs))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("look for outputs: %w", err)
 	}
-	kept := make(map[resume.Key]string, len(entries))
+	found := make(map[resume.Key]string, len(entries))
 	for _, entry := range entries {
-		dir := filepath.Join(filepath.Join(stateDir, outputs), entry.Name())
+		dir := filepath.Join(stateDir, outputs, entry.Name())
 		id, _, _ := strings.Cut(entry.Name(), "@")
-		kept[resume.Key{Agent: ownerOf(dir), ID: id}] = dir
+		found[resume.Key{Agent: agentOf(dir), ID: id}] = dir
 	}
-	return kept, nil
+	return found, nil
 }
 
 // Runs returns the outputs in a session's directory, oldest first.
 func Runs(dir string) []string {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	var numbers []int
-	for _, entry := range entries {
-		if n, err := strconv.Atoi(strings.TrimSuffix(entry.Name(), ".log")); err == nil && entry.Type().IsRegular() {
-			numbers = append(numbers, n)
-		}
-	}
-	slices.Sort(numbers)
-	paths := make([]string, len(numbers))
-	for i, n := range numbers {
-		paths[i] = filepath.Join(dir, strconv.Itoa(n)+".log")
+	var paths []string
+	for _, n := range numbers(dir, outputSuffix) {
+		paths = append(paths, filepath.Join(dir, strconv.Itoa(n)+outputSuffix))
 	}
 	return paths
 }
@@ -59,7 +46,7 @@ func Runs(dir string) []string {
 // known is zero.
 func RunOf(output string) (began, ended time.Time, how string) {
 	began, _ = runner.BirthTime(output)
-	path := strings.TrimSuffix(output, ".log") + statusSuffix
+	path := statusOf(output)
 	left := runner.ReadLeft(path)
 	switch {
 	case !left.Began:
@@ -78,11 +65,5 @@ func RunOf(output string) (began, ended time.Time, how string) {
 	return began, ended, "ended well"
 }
 
-// pruneRuns removes all but the newest outputs.
-func pruneRuns(dir string, keep int) {
-	paths := Runs(dir)
-	for _, path := range paths[:max(0, len(paths)-keep)] {
-		_ = os.Remove(path) // it is tried again with the next resume
-		_ = os.Remove(strings.TrimSuffix(path, ".log") + statusSuffix)
-	}
-}
+// statusOf returns the status file that belongs to an output.
+func statusOf(output string) string { return strings.TrimSuffix(output, outputSuffix) + statusSuffix }

@@ -1,4 +1,4 @@
-package deliver
+package runfiles
 
 import (
 	"os"
@@ -17,7 +17,7 @@ func TestCopiesAreWholeAndTheNewestStay(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept", "s-1")
 	for n := 1; n <= 5; n++ {
 		require.NoError(t, os.WriteFile(from, []byte("state "+strconv.Itoa(n)), 0o644))
-		require.NoError(t, copyAside(from, dir, n))
+		require.NoError(t, copyInto(dir, from, n))
 	}
 	for n := 3; n <= 5; n++ {
 		path := filepath.Join(dir, strconv.Itoa(n), "chat.jsonl")
@@ -32,7 +32,7 @@ func TestCopiesAreWholeAndTheNewestStay(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, keptCopies)
 
-	require.ErrorIs(t, copyAside(filepath.Join(dir, "none"), dir, 6), os.ErrNotExist)
+	require.ErrorIs(t, copyInto(dir, filepath.Join(dir, "none"), 6), os.ErrNotExist)
 	require.NoDirExists(t, filepath.Join(dir, "6"))
 }
 
@@ -43,11 +43,9 @@ func TestCopiesStayWhereTheirNumbersLeap(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept", "s-1")
 	for _, n := range []int{1, 40, 900, 901} {
 		require.NoError(t, os.WriteFile(from, []byte("state "+strconv.Itoa(n)), 0o644))
-		require.NoError(t, copyAside(from, dir, n))
+		require.NoError(t, copyInto(dir, from, n))
 	}
-	copies, err := copiesIn(dir)
-	require.NoError(t, err)
-	require.Equal(t, []int{40, 900, 901}, copies)
+	require.Equal(t, []int{40, 900, 901}, numbers(dir, ""))
 }
 
 // A claim that is held back after its copy is made again every minute.
@@ -56,23 +54,20 @@ func TestAFileThatDidNotChangeIsCopiedOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept", "s-1")
 	for n := range 10 {
 		require.NoError(t, os.WriteFile(from, []byte("state "+strconv.Itoa(min(n, 2))), 0o644))
-		require.NoError(t, copyAside(from, dir, n))
+		require.NoError(t, copyInto(dir, from, n))
 	}
-	copies, err := copiesIn(dir)
-	require.NoError(t, err)
-	require.Equal(t, []int{0, 1, 2}, copies)
+	require.Equal(t, []int{0, 1, 2}, numbers(dir, ""))
 }
 
 func TestCopiesOfTwoAgentsDoNotMeet(t *testing.T) {
 	from := filepath.Join(t.TempDir(), "chat.jsonl")
-	d := New(Options{StateDir: t.TempDir()}, nil)
+	state := t.TempDir()
 	for _, agent := range []string{"gemini", "mybot", "gemini"} {
 		require.NoError(t, os.WriteFile(from, []byte(agent), 0o644))
-		session := resume.Session{Key: resume.Key{Agent: agent, ID: "s-1"}, Run: &resume.Run{N: 1}}
-		require.Nil(t, d.secure(t.Context(), &fakeAgent{}, session, []string{from}))
+		require.NoError(t, New(state).Copy(resume.Key{Agent: agent, ID: "s-1"}, 1, []string{from}))
 	}
 	for dir, agent := range map[string]string{"s-1": "gemini", "s-1@mybot": "mybot"} {
-		data, err := os.ReadFile(filepath.Join(d.opts.StateDir, "kept", dir, "1", "chat.jsonl"))
+		data, err := os.ReadFile(filepath.Join(state, "kept", dir, "1", "chat.jsonl"))
 		require.NoError(t, err)
 		require.Equal(t, agent, string(data))
 	}
@@ -80,13 +75,14 @@ func TestCopiesOfTwoAgentsDoNotMeet(t *testing.T) {
 
 func TestCopiesOfForgottenSessionsGo(t *testing.T) {
 	state := t.TempDir()
-	require.NoError(t, PruneBackups(state, time.Hour, time.Now()), "there are none yet")
+	prune := func() error { return New(state).Prune(time.Hour, 1<<20, time.Now(), nil) }
+	require.NoError(t, prune(), "there are none yet")
 	for _, id := range []string{"old", "new"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(state, "kept", id, "1"), 0o700))
 	}
 	long := time.Now().Add(-2 * time.Hour)
 	require.NoError(t, os.Chtimes(filepath.Join(state, "kept", "old"), long, long))
-	require.NoError(t, PruneBackups(state, time.Hour, time.Now()))
+	require.NoError(t, prune())
 	require.NoDirExists(t, filepath.Join(state, "kept", "old"))
 	require.DirExists(t, filepath.Join(state, "kept", "new", "1"))
 }

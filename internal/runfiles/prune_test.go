@@ -1,7 +1,6 @@
-package deliver
+package runfiles
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,19 +13,17 @@ import (
 	"resumed/internal/resume"
 )
 
-// alone is an engine that knows one session.
-type alone struct{ *world }
-
-func (a alone) Session(_ context.Context, key resume.Key) (resume.Session, error) {
-	if s := a.now(); s.Key == key {
-		return s, nil
-	}
-	return resume.Session{}, resume.ErrNoSession
+// world is a state directory. The session s-1 is in its first resume.
+type world struct {
+	t     *testing.T
+	store *Store
 }
 
+func newWorld(t *testing.T) world { return world{t, New(t.TempDir())} }
+
 // printedBefore lets a resume of a session have printed something that long ago.
-func (w *world) printedBefore(id string, n int, text string, ago time.Duration) string {
-	dir, err := w.d.shelves.claim(outputs, resume.Key{Agent: "fake", ID: id})
+func (w world) printedBefore(id string, n int, text string, ago time.Duration) string {
+	dir, err := w.store.claim(outputs, resume.Key{Agent: "fake", ID: id})
 	require.NoError(w.t, err)
 	path := filepath.Join(dir, fmt.Sprint(n, ".log"))
 	require.NoError(w.t, os.WriteFile(path, []byte(text), 0o600))
@@ -37,9 +34,14 @@ func (w *world) printedBefore(id string, n int, text string, ago time.Duration) 
 	return path
 }
 
-func (w *world) prune(keep time.Duration, maxBytes int64) {
-	w.d.opts.Engine = alone{w}
-	require.NoError(w.t, w.d.PruneOutputs(w.t.Context(), keep, maxBytes, time.Now()))
+func (w world) prune(keep time.Duration, maxBytes int64) {
+	running := func(key resume.Key) (int, error) {
+		if key.ID == "s-1" {
+			return 1, nil
+		}
+		return 0, nil
+	}
+	require.NoError(w.t, w.store.Prune(keep, maxBytes, time.Now(), running))
 }
 
 const day = 24 * time.Hour
@@ -58,10 +60,10 @@ func TestOutputsOfSessionsThatWereLongNotResumedGo(t *testing.T) {
 	require.FileExists(t, runs, "a command writes to it")
 
 	key := resume.Key{Agent: "fake", ID: "old"}
-	dir, err := w.d.shelves.claim(outputs, key)
+	dir, err := w.store.claim(outputs, key)
 	require.NoError(t, err)
 	w.prune(day, 1<<20)
-	require.Equal(t, "fake", ownerOf(dir), "who has just taken it will write to it")
+	require.Equal(t, "fake", agentOf(dir), "who has just taken it will write to it")
 }
 
 func TestTheOldestOutputsGoWhereAllTakeTooMuch(t *testing.T) {
@@ -102,7 +104,7 @@ func TestTheEndOfALargeOutputStays(t *testing.T) {
 	require.True(t, strings.HasSuffix(text, "line 999\nline 1000\n"), text)
 }
 
-func (w *world) read(path string) string {
+func (w world) read(path string) string {
 	data, err := os.ReadFile(path)
 	require.NoError(w.t, err)
 	return string(data)

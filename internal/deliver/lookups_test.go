@@ -20,7 +20,7 @@ func TestABurstOfLimitsIsLookedAtTogetherAndAResumeByItself(t *testing.T) {
 		w := newWorld(t)
 		const sessions = 2000
 		for i := range sessions {
-			w.d.witnesses.call(resume.Key{Agent: "fake", ID: fmt.Sprint(i)}, true)
+			w.d.tracker.lookUp(resume.Key{Agent: "fake", ID: fmt.Sprint(i)}, true)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -29,7 +29,7 @@ func TestABurstOfLimitsIsLookedAtTogetherAndAResumeByItself(t *testing.T) {
 		cancel()
 		<-done
 		require.Len(t, w.agent.asked, sessions)
-		require.Equal(t, (sessions+manyAtOnce-1)/manyAtOnce, w.questions, "the engine is not asked for one after the other")
+		require.Equal(t, (sessions+batchSize-1)/batchSize, w.questions, "the engine is not asked for one after the other")
 		for _, asked := range w.agent.asked {
 			require.True(t, asked == w.agent.asked[0] && process.Together(asked) == asked)
 		}
@@ -63,11 +63,11 @@ func TestAProcessIsLookedForAgainWhereThereMayBeOne(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan struct{})
 			go func() { defer close(done); _ = w.d.WatchPrograms(ctx) }()
-			w.d.witnesses.call(w.session.Key, false)
+			w.d.tracker.lookUp(w.session.Key, false)
 			time.Sleep(2 * mostLooks * nextLook)
 			synctest.Wait()
 			require.Len(t, w.agent.asked, c.want)
-			require.True(t, w.d.witnesses.vain(w.session.Key, time.Now()))
+			require.True(t, w.d.tracker.missedRecently(w.session.Key, time.Now()))
 			cancel()
 			<-done
 		})
@@ -79,9 +79,9 @@ func TestAGuessIsLookedAtAgain(t *testing.T) {
 	w := stopped(t)
 	w.session.State = resume.Watching
 	w.agent.owner.Guessed = true
-	require.False(t, w.d.witness(t.Context(), w.agent, new(w.now()), search{vain: 1}))
+	require.False(t, w.d.lookAt(t.Context(), w.agent, new(w.now()), search{missed: 1}))
 	w.agent.owner.Guessed = false
-	require.True(t, w.d.witness(t.Context(), w.agent, new(w.now()), search{vain: 1}))
+	require.True(t, w.d.lookAt(t.Context(), w.agent, new(w.now()), search{missed: 1}))
 }
 
 // A session of which its refusal told how large its context is, is not weighed again.
@@ -119,7 +119,7 @@ func TestSessionsThatAreStoppedOneAfterTheOtherShareTheirLooks(t *testing.T) {
 		go func() { defer close(done); _ = w.d.WatchPrograms(ctx) }()
 		const sessions, apart = 100, 20 * time.Millisecond
 		for i := range sessions {
-			w.d.witnesses.call(resume.Key{Agent: "fake", ID: fmt.Sprint(i)}, true)
+			w.d.tracker.lookUp(resume.Key{Agent: "fake", ID: fmt.Sprint(i)}, true)
 			time.Sleep(apart)
 		}
 		time.Sleep(mostLooks * nextLook)
@@ -132,6 +132,6 @@ func TestSessionsThatAreStoppedOneAfterTheOtherShareTheirLooks(t *testing.T) {
 		for _, asked := range w.agent.asked {
 			looks[asked] = true
 		}
-		require.LessOrEqual(t, len(looks), int(sessions*apart/breath+2*mostLooks*nextLook/nextLook))
+		require.LessOrEqual(t, len(looks), int(sessions*apart/batchDelay+2*mostLooks*nextLook/nextLook))
 	})
 }

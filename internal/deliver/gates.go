@@ -1,0 +1,255 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/lease"
+	"resumed/internal/resume"
+	"resumed/internal/runner"
+	"resumed/internal/sanitize"
+)
+
+// What must be true before a session is continued, in this order. Each list is read from top to bottom, and the first
+// gate that refuses says why.
+var (
+	// gatesOfClaim are asked first: what the others look at stays true, for no other process continues the session now.
+	gatesOfClaim = []gate{
+		(*delivery).takeLease,
+		(*delivery).askHosts,
+		(*delivery).claimIsOnDisk,
+	}
+
+	// gatesOfWish ask whether the session is still to be continued.
+	gatesOfWish = []gate{
+		(*delivery).execDidNotGiveUp,
+		(*delivery).nobodyWentOn,
+		(*delivery).isNotOverdue,
+	}
+
+	// gatesOfSession ask whether the session may be continued, and how.
+	gatesOfSession = []gate{
+		(*delivery).agentIsConfigured,
+		(*delivery).directoryIsAllowed,
+		(*delivery).transcriptIsWatched,
+		(*delivery).idIsPlain,
+		(*delivery).filesAreTrusted,
+		(*delivery).contextIsWarm,
+		(*delivery).weekIsNotReserved,
+		(*delivery).ownerIsKnown,
+		(*delivery).userDidNotCloseIt,
+		(*delivery).wayIsKnown,
+	}
+
+	gatesOfResume = slices.Concat(gatesOfClaim, []gate{(*delivery).transcriptIsRead}, gatesOfWish, gatesOfSession)
+
+	// gatesOfTask are those of a task, which has no session yet.
+	gatesOfTask = slices.Concat(gatesOfClaim, []gate{
+		(*delivery).accountIsRead,
+		(*delivery).isNotOverdue,
+		(*delivery).agentIsConfigured,
+		(*delivery).idIsPlain,
+		(*delivery).startIsKnown,
+	})
+)
+
+// transcriptIsRead reads what is new in the transcript: somebody may have gone on, or cancelled it.
+func (v *delivery) transcriptIsRead(ctx context.Context) *resume.NotSent {
+	err := v.opts.Transcripts.Look(ctx, v.located(v.session))
+	if v.opts.Stopping() {
+		return withdrawn // the next daemon finds the claim
+	}
+	if err != nil && ctx.Err() == nil {
+		return tryAgain("the transcript could not be read again: " + err.Error())
+	}
+	notSent := v.refresh(ctx)
+	v.session = v.located(v.session)
+	return notSent
+}
+
+// refresh gets the session as it is now.
+func (v *delivery) refresh(ctx context.Context) *resume.NotSent {
+	now, err := v.opts.Engine.Session(ctx, v.session.Key)
+	if err != nil || now.Run == nil || now.Run.Mark != v.session.Run.Mark {
+		return withdrawn
+	}
+	v.session = now
+	return nil
+}
+
+// execDidNotGiveUp leaves a session alone that `resumed exec` gave up on after it
+// was stopped. A person's order is stronger.
+func (v *delivery) execDidNotGiveUp(context.Context) *resume.NotSent {
+	note, ok := lease.LastNote(v.opts.LeaseDirs, v.session.Key.Agent, v.session.Key.ID)
+	if !ok || note.At.Before(v.session.LimitedAt) || !v.session.RetryAskedAt.IsZero() {
+		return nil
+	}
+	return park("resumed exec gave up on it: " + sanitize.Short(note.Why, sanitize.Sentence))
+}
+
+// nobodyWentOn asks the engine, which knows what was read just now, and before a restart.
+func (v *delivery) nobodyWentOn(ctx context.Context) *resume.NotSent {
+	why, err := v.opts.Engine.Superseded(ctx, v.session.Key)
+	if err != nil {
+		return withdrawn // the daemon stops
+	}
+	return parkIf(why)
+}
+
+func (v *delivery) isNotOverdue(context.Context) *resume.NotSent {
+	return parkIf(v.session.Overdue(time.Now()))
+}
+
+func (v *delivery) agentIsConfigured(context.Context) *resume.NotSent {
+	v.settings = v.opts.Settings()
+	v.agent = v.settings.Agent(v.session.Key.Agent)
+	if v.agent == nil {
+		return tryAgain("the agent " + v.session.Key.Agent + " is not configured or switched off")
+	}
+	return nil
+}
+
+func (v *delivery) directoryIsAllowed(context.Context) *resume.NotSent {
+	return v.settings.excludes(v.session.Cwd)
+}
+
+// transcriptIsWatched makes sure of the account, which is known by where the transcript is.
+func (v *delivery) transcriptIsWatched(context.Context) *resume.NotSent {
+	if agent.Watches(v.agent, v.session.Transcript) {
+		return nil
+	}
+	return tryAgain("its transcript " + v.session.Transcript + " is in none of the configured roots")
+}
+
+// idIsPlain makes sure that the id cannot be read as an option or a path.
+func (v *delivery) idIsPlain(context.Context) *resume.NotSent {
+	if err := runner.CheckID(v.session.Key.ID); err != nil {
+		return park(err.Error())
+	}
+	return nil
+}
+
+func (v *delivery) filesAreTrusted(context.Context) *resume.NotSent {
+	return v.settings.distrusts(v.session.Transcript, v.session.Cwd)
+}
+
+func (v *delivery) contextIsWarm(ctx context.Context) *resume.NotSent {
+	if v.records {
+		v.session = v.weigh(ctx, v.agent, v.session)
+	}
+	return parkIf(v.settings.TooCold(v.session))
+}
+
+func (v *delivery) weekIsNotReserved(context.Context) *resume.NotSent {
+	if v.settings.Reserved == nil {
+		return nil
+	}
+	if why := v.settings.Reserved(v.session); why != "" {
+		return &resume.NotSent{Why: why, Then: resume.KeepForPeople}
+	}
+	return nil
+}
+
+func (v *delivery) ownerIsKnown(ctx context.Context) (notSent *resume.NotSent) {
+	var err error
+	if v.owner, err = v.agent.Owner(ctx, v.session); err == nil {
+		return nil
+	}
+	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
+		if cause == agent.ErrUnseen { //nolint:errorlint // an error that says itself what helps stays
+			err = cause // what was done when processes could not be seen helps no person
+		}
+	}
+	return &resume.NotSent{Why: "cannot tell whether another process has the session open: " + err.Error(), Then: tellIfUnseen(err)}
+}
+
+// tellIfUnseen has a person told if processes cannot be seen: only a person can change that.
+func tellIfUnseen(err error) resume.Then {
+	if errors.Is(err, agent.ErrUnseen) {
+		return resume.Tell
+	}
+	return resume.TryAgain
+}
+
+func (v *delivery) userDidNotCloseIt(context.Context) *resume.NotSent {
+	if v.owner == nil && v.records && v.settings.Leaves && v.session.RetryAskedAt.IsZero() && v.closed(v.agent, v.session) {
+		return &resume.NotSent{Why: "you have closed it", Then: resume.UserClosed}
+	}
+	return nil
+}
+
+// wayIsKnown asks the agent how the session is continued, in its process if it is open in one.
+func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
+	if v.owner != nil && v.records {
+		v.session = v.identify(ctx, v.agent, v.session, v.owner)
+		v.tracker.saw(v.session.Key)
+	} else {
+		v.session, _ = v.identifyWriter(ctx, v.agent, v.session)
+	}
+	var notSent *resume.NotSent
+	if v.most, notSent = v.allowance(); notSent != nil {
+		return notSent
+	}
+	var plan agent.Plan
+	var err error
+	if v.owner != nil {
+		plan, _, err = livePlan(ctx, v.agent, v.session, *v.owner, v.settings)
+	} else {
+		plan, err = v.agent.Plan(ctx, v.session, agent.Words{Prompt: v.settings.Prompt, Most: v.most})
+	}
+	if err != nil {
+		return &resume.NotSent{Why: err.Error(), Owner: v.owner, Then: tellIfUnseen(err)}
+	}
+	return v.choose(plan)
+}
+
+// choose makes the way of a plan.
+func (v *delivery) choose(plan agent.Plan) *resume.NotSent {
+	switch {
+	case plan.Leave != nil:
+		notSent := leaving(plan.Leave, v.owner)
+		if v.owner != nil && notSent.Then == resume.Tell {
+			notSent.Then = resume.TellUnreached
+		}
+		return notSent
+	case plan.Type != nil:
+		v.way = &typing{delivery: v, plan: plan.Type}
+	case plan.Send != nil:
+		v.way = &message{delivery: v, plan: plan.Send}
+	case plan.Run.Unverifiable:
+		v.way = &queue{command{delivery: v, plan: plan.Run}}
+	default:
+		v.way = &command{delivery: v, plan: plan.Run}
+	}
+	return nil
+}
+
+// accountIsRead waits until the transcripts of the agent were read: only then the limits of the account are known.
+// The first task of an agent was due before that, so it is made to be due once more.
+func (v *delivery) accountIsRead(ctx context.Context) *resume.NotSent {
+	first := v.tracker.firstTask(v.session.Key.Agent)
+	if v.opts.Transcripts.Await(ctx, v.session.Key.Agent) != nil || v.opts.Stopping() {
+		return withdrawn // the next daemon finds the claim
+	}
+	if first {
+		v.apply(ctx, v.session.Key, resume.Recalled{})
+		return withdrawn
+	}
+	return v.refresh(ctx)
+}
+
+// startIsKnown asks the agent how a task is started.
+func (v *delivery) startIsKnown(context.Context) *resume.NotSent {
+	starter, ok := v.agent.(agent.Starter)
+	if !ok {
+		return park("resumed cannot start a session of " + v.session.Key.Agent)
+	}
+	plan, err := starter.Start(v.session)
+	if err != nil {
+		return tryAgain(err.Error())
+	}
+	return v.choose(plan)
+}

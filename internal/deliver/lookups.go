@@ -1,0 +1,225 @@
+package deliver
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/process"
+	"resumed/internal/resume"
+)
+
+// Changed is called with every step: at some of them a process can be looked
+// at. It blocks on nothing.
+func (d *Deliverer) Changed(c resume.Change) {
+	d.tracker.follow(c.After)
+	if !c.After.Interrupted() {
+		d.tracker.forgetScreens(c.After.Key)
+	}
+	_, moves := c.Event.(resume.Progressed)
+	if isOccasion(c) && !(moves && d.tracker.missedRecently(c.After.Key, c.At)) {
+		d.tracker.lookUp(c.After.Key, !tellsContext(c))
+	}
+}
+
+// isOccasion reports whether the session's process likely
+// lives at a step, and what it was started with is not known yet: it was just
+// given a prompt, it moves, or it has just been stopped by a limit.
+func isOccasion(c resume.Change) bool {
+	fresh := func(at time.Time) bool { return c.At.Sub(at) < justNow }
+	switch ev := c.Event.(type) {
+	case resume.Limited:
+		return c.After.Interrupted()
+	case resume.Prompted:
+		return fresh(ev.At)
+	case resume.Progressed:
+		return fresh(ev.At) && c.After.StartedWith() == nil
+	default:
+		return false
+	}
+}
+
+// tellsContext reports whether a step has told what a resume has to read again.
+func tellsContext(c resume.Change) bool {
+	ev, ok := c.Event.(resume.Limited)
+	return ok && ev.Context.Tokens > 0 && c.After.Context == ev.Context
+}
+
+const (
+	// A process may write to its transcript before it says which session it has open:
+	// if it is not found it is looked for again, soon.
+	mostLooks = 6
+	nextLook  = 500 * time.Millisecond
+
+	// An agent that a limit stopped counts what the session cost when it ends: that
+	// is looked for that often.
+	costLooks = 4
+
+	// batchDelay lies between two looks that were asked for: a look goes
+	// through all processes of the machine, and hundreds may be asked for in a second.
+	batchDelay = 50 * time.Millisecond
+
+	// batchSize is how many sessions the engine is asked for at a time: each should be only
+	// a moment old when it is looked at, and they take memory.
+	batchSize = 128
+)
+
+// search is how a session's process is looked for.
+type search struct {
+	missed int  // how often it was not found
+	weigh  bool // the size of the session's context is read first
+}
+
+// WatchPrograms looks at the processes that were asked for, and at
+// those that have stopped sessions open, until ctx is done.
+func (d *Deliverer) WatchPrograms(ctx context.Context) error {
+	searches := make(map[resume.Key]search)
+	var again, rested, holders <-chan time.Time // nil: there is nothing to wait for
+	lookups := d.tracker.wakeLookups
+	for {
+		if again == nil && len(searches) > 0 {
+			again = time.After(nextLook)
+		}
+		if holders == nil && len(d.tracker.allOpen()) > 0 {
+			holders = time.After(nextHolderLook)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rested:
+			lookups = d.tracker.wakeLookups
+		case <-lookups:
+			asked := d.tracker.takeLookups()
+			for key, weigh := range asked {
+				searches[key] = search{weigh: weigh}
+			}
+			d.lookFor(ctx, searches, slices.Collect(maps.Keys(asked)))
+			lookups, rested = nil, time.After(batchDelay)
+		case <-again:
+			d.lookFor(ctx, searches, slices.Collect(maps.Keys(searches)))
+			again = nil
+		case <-d.tracker.wakeHolders:
+		case <-holders:
+			d.lookAtHolders(ctx)
+			holders = nil
+		}
+	}
+}
+
+// lookFor looks for the processes of some sessions, and drops the searches that
+// are over.
+func (d *Deliverer) lookFor(ctx context.Context, searches map[resume.Key]search, keys []resume.Key) {
+	together := process.Together(ctx) // one look at all processes answers for all sessions
+	settings := d.opts.Settings()
+	for batch := range slices.Chunk(keys, batchSize) {
+		sessions, err := d.opts.Engine.Standing(ctx, batch)
+		if err != nil {
+			return // the daemon stops
+		}
+		for i, key := range batch {
+			a, look := settings.Agent(key.Agent), searches[key]
+			found := d.lookAt(together, a, sessions[i], look)
+			look.missed++
+			switch {
+			case found:
+				delete(searches, key)
+			case look.missed == mostLooks || sessions[i].Interrupted() && noProcess(together, a):
+				d.tracker.miss(key, time.Now())
+				delete(searches, key)
+			default:
+				searches[key] = look
+			}
+		}
+	}
+}
+
+// noProcess reports whether no process can turn out to have a stopped session of the agent open. Of a
+// session that moves that says little: its process may have only just been started, and does not look
+// like one of the agent yet.
+func noProcess(ctx context.Context, a agent.Agent) bool { return a != nil && a.NoProcess(ctx) }
+
+// lookAt looks at the process of a session, and at what its files say of one that is stopped. It reports whether there is
+// nothing more to look for.
+func (d *Deliverer) lookAt(ctx context.Context, a agent.Agent, known *resume.Session, look search) bool {
+	if a == nil || known == nil {
+		return true // the agent is switched off, or the session is forgotten
+	}
+	session, counted := *known, true
+	if session.Interrupted() {
+		session = d.Price(ctx, a, session)
+		_, mayPay := d.offersKey(a, session)
+		counted = look.missed >= costLooks || !mayPay || session.Cost.Read > session.Seen.Offset
+		if look.missed == 0 && look.weigh {
+			d.weigh(ctx, a, session)
+		} else if look.missed == 0 {
+			d.meter(ctx, a, session)
+		}
+	}
+	return d.lookAtProcess(ctx, a, session) && counted
+}
+
+// lookAtProcess notes what is seen of the session's process.
+func (d *Deliverer) lookAtProcess(ctx context.Context, a agent.Agent, session resume.Session) bool {
+	if d.stillRuns(ctx, a, session) {
+		return true
+	}
+	owner, err := a.Owner(ctx, session)
+	if _, seen := d.identifyWriter(ctx, a, session); seen && err == nil && owner == nil {
+		return true
+	}
+	if err != nil || owner == nil {
+		return time.Since(session.LimitedAt) > justNow && time.Since(session.PromptedAt) > justNow && time.Since(session.MovedAt) > justNow
+	}
+	session = d.identify(ctx, a, session, owner)
+	// There may be two for a moment: a shell that is about to run a command is a copy of itself.
+	guessed := owner.Guessed && session.StartedWith() == nil
+	return d.reach(ctx, a, session, *owner) && !guessed
+}
+
+// identifyWriter notes what the process was started with that writes the session's
+// transcript, if the agent knows no more of it than that: it may not have the session open, but
+// it shows how the session was started.
+func (d *Deliverer) identifyWriter(ctx context.Context, a agent.Agent, session resume.Session) (after resume.Session, seen bool) {
+	pid := a.Writer(ctx, session)
+	if pid == 0 {
+		return session, false
+	}
+	return d.identify(ctx, a, session, &resume.Owner{PID: pid, Kind: session.Kind}), true
+}
+
+// stillRuns reports whether the process is still the one of which all is known:
+// the cheap look, at one file of the kernel. It notes that it was seen.
+func (d *Deliverer) stillRuns(ctx context.Context, a agent.Agent, session resume.Session) bool {
+	if session.Origin == nil || session.Interrupted() || !a.Lives(session.Origin.Process) {
+		return false
+	}
+	if session.StartedWith() == nil {
+		seen := *session.Origin
+		seen.SeenAt = time.Now().Round(0)
+		d.note(ctx, session, resume.Identified{Origin: &seen})
+	}
+	return true
+}
+
+// identify notes which program the owner of a session runs, what it was started
+// with and whether a person uses it, and returns the session with that.
+func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) resume.Session {
+	var news resume.Identified
+	if program, ok := a.Identify(owner.PID); ok && program != session.Program {
+		news.Program = program
+	}
+	had := session.StartedWith()
+	known := had != nil && a.Lives(had.Process) && had.Process.PID == owner.PID
+	if !owner.Guessed && (!known || had.Login != "") { // a person may sign in as another user meanwhile
+		news.Origin = a.Origin(owner.PID, d.opts.Settings().Secrets)
+	}
+	if session.Attended(owner.Kind).Kind != session.Kind {
+		news.Kind = owner.Kind
+	}
+	if news == (resume.Identified{}) {
+		return session
+	}
+	return d.note(ctx, session, news)
+}

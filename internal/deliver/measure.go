@@ -1,0 +1,72 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// weigh notes what a resume of the session has to read again and how much of its allowances is used, and returns the
+// session with that. That it is not known is no trouble.
+func (d *Deliverer) weigh(ctx context.Context, a agent.Agent, session resume.Session) resume.Session {
+	size, known, err := a.Weigh(ctx, session)
+	if d.isNews(ctx, session, "the size of its context", known && size != session.Context, err) {
+		d.note(ctx, session, resume.Weighed{Context: size})
+		session.Context = size
+	}
+	return d.meter(ctx, a, session)
+}
+
+// meter notes how much of its allowances is used, as far as the agent tells.
+func (d *Deliverer) meter(ctx context.Context, a agent.Agent, session resume.Session) resume.Session {
+	usage, known, err := a.Usage(ctx, session)
+	if d.isNews(ctx, session, "how much of the allowance is used", known && usage != session.Usage, err) {
+		d.note(ctx, session, resume.Metered{Usage: usage})
+		session.Usage = usage
+	}
+	return session
+}
+
+// Price notes what the session has cost until now, as far as the agent counts that and its user
+// may have it continue at their own cost.
+func (d *Deliverer) Price(ctx context.Context, a agent.Agent, session resume.Session) resume.Session {
+	payer, ok := d.offersKey(a, session)
+	if !ok {
+		return session
+	}
+	cost, known, err := payer.Cost(ctx, session)
+	if d.isNews(ctx, session, "what it has cost", known && cost != session.Cost, err) {
+		d.note(ctx, session, resume.Priced{Cost: cost})
+		session.Cost = cost
+	}
+	return session
+}
+
+// offersKey reports whether the session may continue with its user's own key.
+func (d *Deliverer) offersKey(a agent.Agent, session resume.Session) (payable, bool) {
+	payer, ok := a.(payable)
+	return payer, ok && d.opts.Budget != nil && d.opts.Budget.Offers(session.Key.Agent)
+}
+
+// isNews reports whether something was read that is new.
+func (d *Deliverer) isNews(ctx context.Context, session resume.Session, what string, changed bool, err error) bool {
+	if err != nil && ctx.Err() == nil {
+		d.logOf(session.Key).Debug("something of a session could not be read", "what", what, "err", err)
+	}
+	return err == nil && changed
+}
+
+// note applies what was seen of a session, and returns the session with what is known of its process.
+func (d *Deliverer) note(ctx context.Context, session resume.Session, news resume.Event) resume.Session {
+	after, err := d.opts.Engine.Apply(ctx, session.Key, news)
+	if err != nil {
+		if ctx.Err() == nil && !errors.Is(err, resume.ErrNoSession) {
+			d.logOf(session.Key).Error("an event could not be applied", "err", err)
+		}
+		return session
+	}
+	session.Program, session.Origin, session.Kind = after.Program, after.Origin, after.Kind
+	return session
+}

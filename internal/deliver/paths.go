@@ -1,0 +1,68 @@
+package deliver
+
+import (
+	"path/filepath"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+	"resumed/internal/runner"
+)
+
+// excludes parks a session in a directory that the user does not want to be
+// touched, by any of its names. The rules know it by the name in the transcript.
+func (s Settings) excludes(dir string) *resume.NotSent {
+	target, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil // the plan says what that means
+	}
+	return parkIf(s.Excluded(target))
+}
+
+// distrusts parks a session if another user can have written one of these paths: what a
+// transcript says decides what is run, its permissions too, and the agent runs what
+// is in a directory. It is asked before anything is taken from them.
+func (s Settings) distrusts(paths ...string) *resume.NotSent {
+	for _, path := range paths {
+		if path == "" {
+			continue // the plan says what that means
+		}
+		if err := s.Trust.Check(path); err != nil {
+			return park("it is not used: " + err.Error())
+		}
+	}
+	return nil
+}
+
+// replaced parks a session if another directory has the name of its own: its
+// work is not there, and its permissions were not given for that. A person may order a retry all the same.
+func replaced(s resume.Session, dir string) *resume.NotSent {
+	born, known := runner.BirthTime(dir)
+	if !known || s.CwdBorn.IsZero() || !s.RetryAskedAt.IsZero() || dir != s.Cwd || born.Equal(s.CwdBorn) {
+		return nil
+	}
+	return park(dir + " was replaced by another directory after the session stopped; retry to continue there")
+}
+
+// located returns the session with its transcript by the name that it has in one
+// of its agent's roots: a link on the way to it may have changed since it was read.
+func (d *Deliverer) located(s resume.Session) resume.Session {
+	a := d.opts.Settings().Agent(s.Key.Agent)
+	if a == nil || agent.Watches(a, s.Transcript) {
+		return s
+	}
+	target, err := filepath.EvalSymlinks(s.Transcript)
+	if err != nil {
+		return s
+	}
+	for _, src := range agent.SourcesOf(a) {
+		root, err := filepath.EvalSymlinks(src.Root)
+		if err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(root, target); err == nil && filepath.IsLocal(rel) {
+			s.Transcript = filepath.Join(src.Root, rel)
+			return s
+		}
+	}
+	return s
+}

@@ -1,0 +1,116 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+	"resumed/internal/runner"
+	"resumed/internal/sanitize"
+)
+
+// followRun waits for a command that runs and returns how it ended, or nil if
+// the daemon stops first.
+func (d *Deliverer) followRun(ctx context.Context, session resume.Session, process Process, output string) resume.Event {
+	if session.Pending() {
+		searching, stop := context.WithCancel(ctx)
+		defer stop()
+		go d.findTaskSession(searching, session, output)
+	}
+	result := d.await(ctx, session.Run.Mark, process)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return d.settle(ctx, session, d.ended(ctx, session, result, output))
+}
+
+// await waits for a command, which Stop may end meanwhile.
+func (d *Deliverer) await(ctx context.Context, mark string, process Process) runner.Result {
+	d.tracker.setCommand(mark, process)
+	defer d.tracker.setCommand(mark, nil)
+	return process.Wait(ctx)
+}
+
+// bounds returns how long a command may run and be silent, by the settings of now.
+func (d *Deliverer) bounds() (timeout, stall time.Duration) {
+	settings := d.opts.Settings()
+	return settings.Timeout, settings.Stall
+}
+
+// signsOfLife returns the files whose change shows that a resumed agent works: its
+// transcript, and what a database writes first.
+func (d *Deliverer) signsOfLife(s resume.Session) func() []string {
+	return func() []string {
+		if s.Transcript == "" {
+			s = d.sessionOfTask(s) // its transcript is made while the command runs
+		}
+		if s.Transcript == "" {
+			return nil
+		}
+		return []string{s.Transcript, s.Transcript + "-wal"}
+	}
+}
+
+// ended says what the end of a command means, and removes what it left behind.
+func (d *Deliverer) ended(ctx context.Context, session resume.Session, result runner.Result, output string) resume.Ended {
+	ended := ending(result, output)
+	if session.Pending() {
+		d.findTaskSessionLate(ctx, session, output)
+		if session = d.sessionOfTask(session); session.Transcript == "" {
+			return ended // no more is known of a session that nobody has seen
+		}
+	}
+	a := d.opts.Settings().Agent(session.Key.Agent)
+	if a == nil {
+		return ended
+	}
+	if err := a.Tidy(ctx, session); err != nil && ctx.Err() == nil {
+		d.logOf(session.Key).Warn("what a resume left could not be removed", "err", err)
+	}
+	if ended.Outcome != resume.TimedOut {
+		if words, denied := d.denied(ctx, a, session, output); denied {
+			ended.Outcome, ended.Err = resume.Denied, words
+		}
+	}
+	return ended
+}
+
+// resultTail is how much of a run's output may hold its result.
+const resultTail = 64 << 10
+
+// denied says what a resumed run that is over was refused at last.
+func (d *Deliverer) denied(ctx context.Context, a agent.Agent, session resume.Session, output string) (words string, denied bool) {
+	attempt, known := session.Tried(session.Run.Mark)
+	if !known {
+		return "", false
+	}
+	tail, _ := runner.Tail(output, resultTail) // most agents tell in their transcript
+	denial, denied, err := a.Denied(ctx, session, agent.Ran{Since: attempt.StartedAt, Output: tail})
+	if err != nil && ctx.Err() == nil {
+		d.logOf(session.Key).Warn("it could not be read whether a resume was refused something", "err", err)
+	}
+	return denial.String(), denied
+}
+
+// ending puts the end of a command into words.
+func ending(result runner.Result, output string) resume.Ended {
+	if result.Err == nil {
+		return resume.Ended{Outcome: resume.Delivered}
+	}
+	if timeout, ok := errors.AsType[*runner.TimeoutError](result.Err); ok {
+		return resume.Ended{Outcome: resume.TimedOut, Err: timeout.Error()}
+	}
+	if stall, ok := errors.AsType[*runner.StallError](result.Err); ok {
+		return resume.Ended{Outcome: resume.TimedOut, Err: stall.Error()}
+	}
+	failed := resume.Ended{Outcome: resume.Failed, Err: result.Err.Error()}
+	words, _ := runner.Tail(output, 2048) // without it the error has to do
+	words = strings.TrimSpace(words)
+	if last := strings.TrimSpace(words[strings.LastIndexByte(words, '\n')+1:]); last != "" {
+		failed.Err += ": " + sanitize.Short(last, sanitize.Sentence)
+	}
+	return failed
+}

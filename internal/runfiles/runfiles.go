@@ -1,0 +1,134 @@
+// Package runfiles keeps the files of resumes: what their commands printed, how each of them ended, screens that were
+// not recognised, and copies of transcripts from before a resume.
+package runfiles
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"resumed/internal/atomicfile"
+	"resumed/internal/resume"
+)
+
+// The directories in the state directory. Each has one directory for each session.
+const (
+	outputs = "runs"
+	copies  = "kept"
+)
+
+// What the names of a resume's files end in, after its number.
+const (
+	outputSuffix = ".log"
+	statusSuffix = ".exit"
+)
+
+// agentFile names the agent of the session that a directory belongs to: two
+// agents may give their sessions the same id.
+const agentFile = "agent"
+
+// Store is the files of all sessions.
+type Store struct {
+	stateDir string
+	mu       sync.Mutex // held while a session gets a directory
+}
+
+// New returns the files in a state directory.
+func New(stateDir string) *Store { return &Store{stateDir: stateDir} }
+
+// Output returns where the n-th resume of a session writes its output.
+func (s *Store) Output(key resume.Key, n int) string {
+	return filepath.Join(s.dirOf(outputs, key), strconv.Itoa(n)+outputSuffix)
+}
+
+// Status returns the file that says that the command of that resume was started, and how it ended.
+func (s *Store) Status(key resume.Key, n int) string {
+	return filepath.Join(s.dirOf(outputs, key), strconv.Itoa(n)+statusSuffix)
+}
+
+// Prepare makes room for the output of one more resume.
+func (s *Store) Prepare(key resume.Key) error {
+	dir, err := s.claim(outputs, key)
+	if err != nil {
+		return err
+	}
+	paths := Runs(dir)
+	for _, path := range paths[:max(0, len(paths)-keptRuns+1)] {
+		_ = os.Remove(path) // it is tried again with the next resume
+		_ = os.Remove(statusOf(path))
+	}
+	return nil
+}
+
+// StoreScreen stores a screen where a person can look at it, and returns its path. Only the newest one is kept.
+func (s *Store) StoreScreen(key resume.Key, text string) (string, error) {
+	dir, err := s.claim(outputs, key)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "screen.txt")
+	return path, os.WriteFile(path, []byte(text), 0o600)
+}
+
+// dirOf returns the directory of a session: it is named after the session's id, unless
+// another agent's session has that one. No id has an @.
+func (s *Store) dirOf(kind string, key resume.Key) string {
+	dir := filepath.Join(s.stateDir, kind, key.ID)
+	if agent := agentOf(dir); agent != "" && agent != key.Agent {
+		return dir + "@" + key.Agent
+	}
+	return dir
+}
+
+// claim makes that directory, and makes it the session's own.
+func (s *Store) claim(kind string, key resume.Key) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	dir := s.dirOf(kind, key)
+	if agentOf(dir) == key.Agent {
+		return dir, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return dir, err
+	}
+	// A file in it is on disk only if the directories above it are.
+	if err := errors.Join(atomicfile.SyncDir(filepath.Dir(dir)), atomicfile.SyncDir(s.stateDir)); err != nil {
+		return dir, err
+	}
+	return dir, atomicfile.Write(filepath.Join(dir, agentFile), []byte(key.Agent), 0o600)
+}
+
+// remove removes a directory, unless a session has claimed it since then.
+func (s *Store) remove(dir string, since time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if info, err := os.Stat(dir); err != nil || info.ModTime().After(since) {
+		return nil
+	}
+	return os.RemoveAll(dir)
+}
+
+// agentOf returns the agent that a directory belongs to; empty: to none yet.
+func agentOf(dir string) string {
+	agent, _ := os.ReadFile(filepath.Join(dir, agentFile))
+	return string(agent)
+}
+
+// numbers returns the numbers that names in a directory begin with, before the suffix, in order.
+func numbers(dir, suffix string) []int {
+	entries, _ := os.ReadDir(dir) // if it cannot be read, nothing can be written there either
+	var all []int
+	for _, entry := range entries {
+		name, ok := strings.CutSuffix(entry.Name(), suffix)
+		if n, err := strconv.Atoi(name); ok && err == nil {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	return all
+}

@@ -72,17 +72,11 @@ func (s *settings) forDelivery() deliver.Settings {
 	wanted := s.config.Resume
 	return deliver.Settings{
 		Prompt: wanted.Prompt, Live: deliver.Live(wanted.Live), Timeout: wanted.Timeout, Stall: wanted.Stall,
-		Leaves:   s.rules.Closed == resume.LeaveClosed,
-		Agent:    func(name string) agent.Agent { return s.agents[name] },
-		Env:      func(name string) ([]string, error) { return s.config.Agent(name).Environment(wanted.Trust()) },
-		Secrets:  wanted.KeepEnv == config.KeepSecrets,
-		Excluded: s.rules.Excluded,
-		TooCold:  func(session resume.Session) string { return s.rules.TooCold(session, time.Now()) },
-		Reserved: func(session resume.Session) string {
-			why, _ := s.rules.Reserved(session, time.Now())
-			return why
-		},
-		Trust: wanted.Trust(),
+		Agent:   func(name string) agent.Agent { return s.agents[name] },
+		Env:     func(name string) ([]string, error) { return s.config.Agent(name).Environment(wanted.Trust()) },
+		Secrets: wanted.KeepEnv == config.KeepSecrets,
+		Rules:   s.rules,
+		Trust:   wanted.Trust(),
 	}
 }
 

@@ -156,13 +156,13 @@ func (c *command) origin() *resume.Origin {
 // cannotStart says what it means that a command did not start: if a person
 // must fix something it costs no attempt, and neither does a full disk.
 func cannotStart(err error) resume.Event {
-	_, noProgram := errors.AsType[*runner.NotFoundError](err)
-	_, noDir := errors.AsType[*runner.DirError](err)
-	if noProgram || noDir {
+	failed, ok := errors.AsType[*runner.StartError](err)
+	switch {
+	case !ok:
+		return resume.Ended{Outcome: resume.Failed, Err: err.Error()}
+	case failed.Later:
+		return tryAgain(err.Error())
+	default:
 		return park(err.Error())
 	}
-	if _, notKept := errors.AsType[*runner.KeepError](err); notKept {
-		return tryAgain(err.Error())
-	}
-	return resume.Ended{Outcome: resume.Failed, Err: err.Error()}
 }

@@ -93,8 +93,8 @@ func TestWhatHoldsAResumeBack(t *testing.T) {
 			[]string{"not sent: the agent fake is not configured or switched off"},
 		},
 		"its directory is excluded": {
-			func(w *world) { w.settings.Excluded = func(string) string { return "it is excluded" } },
-			[]string{"parked: it is excluded"},
+			func(w *world) { w.settings.Rules.Include = []string{"/elsewhere"} },
+			[]string{"parked: its directory is not among resume.include"},
 		},
 		"its transcript lies elsewhere": {
 			func(w *world) { w.session.Transcript = "/elsewhere/s-1.log" },

@@ -140,14 +140,11 @@ func (v *delivery) contextIsWarm(ctx context.Context) *resume.NotSent {
 	if v.records {
 		v.session = v.weigh(ctx, v.agent, v.session)
 	}
-	return parkIf(v.settings.TooCold(v.session))
+	return parkIf(v.settings.Rules.TooCold(v.session, time.Now()))
 }
 
 func (v *delivery) weekIsNotReserved(context.Context) *resume.NotSent {
-	if v.settings.Reserved == nil {
-		return nil
-	}
-	if why := v.settings.Reserved(v.session); why != "" {
+	if why, _ := v.settings.Rules.Reserved(v.session, time.Now()); why != "" {
 		return &resume.NotSent{Why: why, Then: resume.KeepForPeople}
 	}
 	return nil
@@ -175,7 +172,7 @@ func tellIfUnseen(err error) resume.Then {
 }
 
 func (v *delivery) userDidNotCloseIt(context.Context) *resume.NotSent {
-	if v.owner == nil && v.records && v.settings.Leaves && v.session.RetryAskedAt.IsZero() && v.closed(v.agent, v.session) {
+	if v.owner == nil && v.records && v.settings.leavesClosed() && v.session.RetryAskedAt.IsZero() && v.closed(v.agent, v.session) {
 		return &resume.NotSent{Why: "you have closed it", Then: resume.UserClosed}
 	}
 	return nil

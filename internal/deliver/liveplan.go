@@ -39,11 +39,14 @@ func livePlan(ctx context.Context, a agent.Agent, session resume.Session, owner 
 // is and what helps, which is all that a narrow line has room for, and then why.
 func (s Settings) outOfReach(owner resume.Owner, why string) string {
 	helps := "continue there, or quit it and resumed continues it"
-	if s.Leaves {
+	if s.leavesClosed() {
 		helps = "continue there (if you quit it, resumed leaves it to you)"
 	}
 	return fmt.Sprintf("%s: %s; resumed cannot type there (process %d): %s", place(owner), helps, owner.PID, why)
 }
+
+// leavesClosed reports whether a session that its user closed after it was stopped is left alone.
+func (s Settings) leavesClosed() bool { return s.Rules.Closed == resume.LeaveClosed }
 
 // openIn begins a reason that is about the process that has the session open.
 func openIn(owner resume.Owner) string {

@@ -40,15 +40,12 @@ type Settings struct {
 	Live    Live
 	Timeout time.Duration // one command may run this long; 0: no bound
 	Stall   time.Duration // and be silent this long; 0: no bound
-	Leaves  bool          // a session that its user closed after it was stopped is left alone
+	Rules   resume.Rules
+	Trust   ownership.Trust // whose files are trusted
+	Secrets bool            // those of a session's environment are stored
 
-	Agent    func(name string) agent.Agent        // nil: it is not configured, or switched off
-	Env      func(agent string) ([]string, error) // KEY=value, added for its runs
-	Secrets  bool                                 // those of a session's environment are stored
-	Excluded func(directory string) (why string)  // empty: it may be touched
-	TooCold  func(resume.Session) (why string)    // it would read too much anew; empty: it may continue
-	Reserved func(resume.Session) (why string)    // the rest of the week is for people; empty: it may continue. nil: nothing is reserved
-	Trust    ownership.Trust                      // whose files are trusted
+	Agent func(name string) agent.Agent        // nil: it is not configured, or switched off
+	Env   func(agent string) ([]string, error) // KEY=value, added for its runs
 }
 
 // Live is what is done about a session that is open in a live process.

@@ -77,10 +77,8 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	require.NoError(t, os.WriteFile(transcript, []byte("limit\n"), 0o600))
 	w.settings = Settings{
 		Prompt: "continue", Live: Type, Timeout: time.Minute,
-		Agent:    func(name string) agent.Agent { return map[string]agent.Agent{"fake": w.agent}[name] },
-		Env:      func(string) ([]string, error) { return []string{"EXTRA=1"}, nil },
-		Excluded: func(string) string { return "" },
-		TooCold:  func(resume.Session) string { return "" },
+		Agent: func(name string) agent.Agent { return map[string]agent.Agent{"fake": w.agent}[name] },
+		Env:   func(string) ([]string, error) { return []string{"EXTRA=1"}, nil },
 	}
 	w.agent.plan = agent.Plan{Run: &agent.Command{Argv: []string{"true"}, Dir: cwd}}
 	opts := Options{

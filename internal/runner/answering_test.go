@@ -23,7 +23,7 @@ func TestWhatAnswersIsTakenForTheCommandAndLeftAlone(t *testing.T) {
 	require.Equal(t, since, p.Began())
 	status := filepath.Join(t.TempDir(), "status")
 	require.NoError(t, os.WriteFile(status, []byte("pid 7\n"), 0o600))
-	p.Bind(Command{Timeout: time.Nanosecond, Status: status})
+	p.Bind(Command{Bounds: bounds(time.Nanosecond, 0), Status: status})
 	require.ErrorContains(t, p.Stop(t.Context()), "end it yourself")
 	require.NoError(t, child.Process.Signal(syscall.Signal(0)), "it lives")
 	require.Equal(t, Left{Began: true, PID: 7}, ReadLeft(status))

@@ -42,7 +42,7 @@ const about = "boot "
 // announce puts the status file of a command that is about to be begun on the disk.
 func announce(status string) error {
 	if err := atomicfile.Write(status, []byte(about+thisBoot()+"\n"), 0o600); err != nil {
-		return &KeepError{"note that a command is about to be begun", err}
+		return &StartError{What: "note that a command is about to be begun", Err: err, Later: true}
 	}
 	return nil
 }
@@ -88,12 +88,12 @@ func ReadLeft(path string) Left {
 func (l Left) Result() Result {
 	switch {
 	case !l.Ended:
-		return Result{ExitCode: -1}
+		return Result{}
 	case l.Code == 0:
 		return Result{Known: true}
 	case l.Code > 128:
-		return Result{ExitCode: -1, Known: true, Err: fmt.Errorf("signal: %v", syscall.Signal(l.Code-128))}
+		return Result{Known: true, Err: fmt.Errorf("signal: %v", syscall.Signal(l.Code-128))}
 	default:
-		return Result{ExitCode: l.Code, Known: true, Err: fmt.Errorf("exit status %d", l.Code)}
+		return Result{Known: true, Err: fmt.Errorf("exit status %d", l.Code)}
 	}
 }

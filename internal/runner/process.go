@@ -57,10 +57,8 @@ func (e *StallError) Timeout() bool { return true }
 
 // Result is how a command ended.
 type Result struct {
-	ExitCode int           // -1 where a signal ended it or it is not known
-	Known    bool          // false where nobody took its exit status, or it goes on
-	Err      error         // nil where it ended well, or nobody can tell how
-	Duration time.Duration // since it was started
+	Known bool  // false if nobody took its exit status, or it goes on
+	Err   error // nil if it ended well, or nobody can tell how
 }
 
 // Process is a command that runs, or ran. Its methods may be called from
@@ -75,10 +73,9 @@ type Process struct {
 
 	// ended is closed when a child of our own is over; nil for an adopted
 	// process. What follows is written before.
-	ended    chan struct{}
-	exitErr  error
-	exitCode int
-	unknown  bool // it is over, and nobody can tell how
+	ended   chan struct{}
+	exitErr error
+	unknown bool // it is over, and nobody can tell how
 }
 
 // Bind gives an adopted process the bounds, the signs of life and the mark of
@@ -137,7 +134,7 @@ func (p *Process) Wait(ctx context.Context) Result {
 			if p.over() { // both at once: what is known counts
 				return p.result(nil)
 			}
-			return Result{ExitCode: -1, Err: ErrDetached, Duration: time.Since(p.started)}
+			return Result{Err: ErrDetached}
 		case <-look.C:
 			// One that nobody reaps answers for ever, so what it left counts too.
 			if p.ended == nil && (!alive(p.Process) || p.guessed && ReadLeft(p.cmd.Status).Ended) {
@@ -179,13 +176,11 @@ func (p *Process) endBecause(ctx context.Context, why error) Result {
 
 // result is how a command ended that is over, or was ended for a reason.
 func (p *Process) result(why error) Result {
-	r := Result{ExitCode: -1, Err: why, Duration: time.Since(p.started)}
+	r := Result{Err: why}
 	if p.over() {
-		r.ExitCode, r.Known = p.exitCode, !p.unknown
-		r.Err = cmp.Or(why, p.exitErr)
-	} else if left := ReadLeft(p.cmd.Status); p.ended == nil && left.Ended && why == nil {
-		r = left.Result()
-		r.Duration = time.Since(p.started)
+		r = Result{Err: cmp.Or(why, p.exitErr), Known: !p.unknown}
+	} else if p.ended == nil && why == nil {
+		r = ReadLeft(p.cmd.Status).Result()
 	}
 	if p.stopped.Load() && why == nil {
 		r.Err = ErrStopped

@@ -36,19 +36,17 @@ type Command struct {
 	Status string   // the file that tells, also when no daemon runs, that it was begun and how it ended; empty: none
 	Mark   string   // goes into the environment as RESUMED_MARK
 
-	Timeout time.Duration                         // it may run this long; 0: no bound
-	Stall   time.Duration                         // it may be silent this long; 0: no bound
-	Bounds  func() (timeout, stall time.Duration) // where these may change while it runs; nil: they do not
-	Signs   func() []string                       // files whose change is a sign of life, besides Output; nil: none
-	Grace   time.Duration                         // from SIGTERM to SIGKILL; 0: DefaultGrace
+	Bounds func() (timeout, stall time.Duration) // how long it may run and be silent, asked again and again; 0: no bound; nil: none at all
+	Signs  func() []string                       // files whose change is a sign of life, besides Output; nil: none
+	Grace  time.Duration                         // from SIGTERM to SIGKILL; 0: DefaultGrace
 }
 
 // bounds returns the bounds that are in force.
 func (c Command) bounds() (timeout, stall time.Duration) {
-	if c.Bounds != nil {
-		return c.Bounds()
+	if c.Bounds == nil {
+		return 0, 0
 	}
-	return c.Timeout, c.Stall
+	return c.Bounds()
 }
 
 // signs are the files whose change is a sign of life, as far as they are known by now.
@@ -68,45 +66,24 @@ func (c Command) environment() []string {
 	return childenv.Agent(childenv.Without(os.Environ(), c.Unset...), c.Dir, c.Mark, c.Env...)
 }
 
-// NotFoundError says that the program of a command is not there or cannot be run.
-type NotFoundError struct {
-	Program string
-	Path    string // where it was looked for; empty where Program is itself a path
-	Err     error
+// StartError says why a command was not started.
+type StartError struct {
+	What  string // what was tried
+	Err   error
+	Later bool // the disk is full, or refuses: it may be tried again. Else a person has to fix it
 }
 
-func (e *NotFoundError) Error() string {
-	if e.Path == "" {
-		return fmt.Sprintf("find program %q: %v", e.Program, e.Err)
-	}
-	return fmt.Sprintf("find program %q: not in PATH (%s)", e.Program, e.Path)
+func (e *StartError) Error() string { return e.What + ": " + e.Err.Error() }
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// noProgram says that the program of a command is not there or cannot be run.
+func noProgram(name string, err error) error {
+	return &StartError{What: fmt.Sprintf("find program %q", name), Err: err}
 }
 
-func (e *NotFoundError) Unwrap() error { return e.Err }
-
-// DirError says that the directory of a command cannot be worked in.
-type DirError struct {
-	Dir string
-	Err error
-}
-
-func (e *DirError) Error() string { return fmt.Sprintf("enter directory %q: %v", e.Dir, e.Err) }
-
-func (e *DirError) Unwrap() error { return e.Err }
-
-// KeepError says that what is kept of a command cannot be: the disk is full, or
-// refuses. The command was not started.
-type KeepError struct {
-	What string
-	Err  error
-}
-
-func (e *KeepError) Error() string { return e.What + ": " + e.Err.Error() }
-
-func (e *KeepError) Unwrap() error { return e.Err }
-
-// Start starts the command. The error is a *NotFoundError where its program is
-// missing and a *DirError where its directory is: both are for a person to mend.
+// Start starts the command. The error is a *StartError if its program or its directory cannot be used, or
+// if what is kept of it cannot be written.
 func Start(cmd Command) (*Process, error) {
 	if len(cmd.Argv) == 0 || cmd.Argv[0] == "" {
 		return nil, errors.New("start command: it names no program")
@@ -152,14 +129,14 @@ func Start(cmd Command) (*Process, error) {
 	case errors.Is(err, fs.ErrNotExist): // it is there, so it is what its first line names that is not
 		return nil, missingInterpreter(program, err)
 	case errors.Is(err, syscall.ENOEXEC):
-		return nil, &NotFoundError{Program: program, Err: errors.New("it is no program of this machine; a script begins with #! and what runs it")}
+		return nil, noProgram(program, errors.New("it is no program of this machine; a script begins with #! and what runs it"))
 	default:
 		return nil, fmt.Errorf("start %s: %w", filepath.Base(program), err)
 	}
 }
 
 func missingInterpreter(program string, err error) error {
-	return &NotFoundError{Program: program, Err: fmt.Errorf("its interpreter is missing: %w", err)}
+	return noProgram(program, fmt.Errorf("its interpreter is missing: %w", err))
 }
 
 // follow reaps the child when it ends. The goroutine lives as long as the
@@ -178,30 +155,30 @@ func follow(child *exec.Cmd, cmd Command) *Process {
 	}
 	go func() {
 		p.exitErr = child.Wait()
-		p.exitCode = child.ProcessState.ExitCode()
 		close(p.ended)
 	}()
 	return p
 }
 
 func checkDir(dir string) error {
-	if !filepath.IsAbs(dir) {
-		return &DirError{Dir: dir, Err: errors.New("not an absolute path")}
-	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		if inner, ok := errors.AsType[*os.PathError](err); ok {
-			err = inner.Err // the path is named already
-		}
-		return &DirError{Dir: dir, Err: err}
-	}
-	if !info.IsDir() {
-		return &DirError{Dir: dir, Err: syscall.ENOTDIR}
-	}
-	if err := unix.Access(dir, unix.X_OK); err != nil {
-		return &DirError{Dir: dir, Err: err}
+	if err := usableDir(dir); err != nil {
+		return &StartError{What: fmt.Sprintf("enter directory %q", dir), Err: err}
 	}
 	return nil
+}
+
+func usableDir(dir string) error {
+	if !filepath.IsAbs(dir) {
+		return errors.New("not an absolute path")
+	}
+	info, err := os.Stat(dir)
+	if inner, ok := errors.AsType[*os.PathError](err); ok {
+		return inner.Err // the path is named already
+	}
+	if err != nil || !info.IsDir() {
+		return cmp.Or[error](err, syscall.ENOTDIR)
+	}
+	return unix.Access(dir, unix.X_OK)
 }
 
 // Programs returns the paths of what the command runs: its program, and the
@@ -237,7 +214,7 @@ func findProgram(name, dir string, env []string) (string, error) {
 			path = filepath.Join(dir, path)
 		}
 		if err := executable(path); err != nil {
-			return "", &NotFoundError{Program: name, Err: err}
+			return "", noProgram(name, err)
 		}
 		return path, nil
 	}
@@ -248,7 +225,7 @@ func findProgram(name, dir string, env []string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", &NotFoundError{Program: name, Path: list, Err: exec.ErrNotFound}
+	return "", noProgram(name, fmt.Errorf("not in PATH (%s)", list))
 }
 
 func executable(path string) error {
@@ -266,12 +243,12 @@ func openOutput(path string) (*os.File, error) {
 	if path == "" {
 		path = os.DevNull
 	} else if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, &KeepError{"create output directory", err}
+		return nil, &StartError{What: "create output directory", Err: err, Later: true}
 	}
 	// Appended, never emptied: what an earlier run said is worth keeping.
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return nil, &KeepError{"open output file", err}
+		return nil, &StartError{What: "open output file", Err: err, Later: true}
 	}
 	return file, nil
 }

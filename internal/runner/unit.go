@@ -167,7 +167,7 @@ func (p *Process) findOrdered(lost error, patience time.Duration) *Process {
 			return found
 		}
 	}
-	p.exitErr, p.exitCode, p.unknown = fmt.Errorf("whether the service manager started the command is not known: %w", lost), -1, true
+	p.exitErr, p.unknown = fmt.Errorf("whether the service manager started the command is not known: %w", lost), true
 	close(p.ended)
 	return p
 }
@@ -181,11 +181,11 @@ func (p *Process) followUnit(manager *systemd.Conn) {
 		if !alive(p.Process) {
 			unit, err := askUnit(manager, p.cmd.Mark)
 			if err != nil {
-				p.exitCode, p.unknown = -1, true
+				p.unknown = true
 				return
 			}
 			if unit.over {
-				p.exitCode, p.unknown, p.exitErr = unit.exit()
+				p.unknown, p.exitErr = unit.exit()
 				return
 			}
 		}
@@ -221,17 +221,17 @@ func askUnit(manager *systemd.Conn, mark string) (unit, error) {
 }
 
 // exit returns how the main process ended, in the words of a child's end.
-func (u unit) exit() (code int, unknown bool, err error) {
+func (u unit) exit() (unknown bool, err error) {
 	const exited, killed, dumped = 1, 2, 3 // CLD_EXITED and so on, of waitid(2)
 	switch {
 	case u.code == exited && u.status == 0:
-		return 0, false, nil
+		return false, nil
 	case u.code == exited:
-		return int(u.status), false, fmt.Errorf("exit status %d", u.status)
+		return false, fmt.Errorf("exit status %d", u.status)
 	case u.code == killed || u.code == dumped:
-		return -1, false, fmt.Errorf("signal: %v", syscall.Signal(u.status))
+		return false, fmt.Errorf("signal: %v", syscall.Signal(u.status))
 	default:
-		return -1, true, nil
+		return true, nil
 	}
 }
 

@@ -175,11 +175,9 @@ func (l *life) build(snapshot state.Snapshot) {
 func (l *life) settings() deliver.Settings {
 	return deliver.Settings{
 		Prompt: "continue", Live: deliver.Type, Timeout: time.Hour,
-		Agent:    func(string) agent.Agent { return &bot{life: l} },
-		Env:      func(string) ([]string, error) { return nil, nil },
-		Excluded: func(string) string { return "" },
-		TooCold:  func(resume.Session) string { return "" },
-		Trust:    ownership.Trust{Users: []string{ownership.Everybody}},
+		Agent: func(string) agent.Agent { return &bot{life: l} },
+		Env:   func(string) ([]string, error) { return nil, nil },
+		Trust: ownership.Trust{Users: []string{ownership.Everybody}},
 	}
 }
 

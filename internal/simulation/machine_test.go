@@ -250,10 +250,10 @@ func (p *process) wait(ctx context.Context, l *life) runner.Result {
 	select {
 	case <-p.over:
 	case <-ctx.Done():
-		return runner.Result{ExitCode: -1, Err: runner.ErrDetached}
+		return runner.Result{Err: runner.ErrDetached}
 	}
 	if _, alive := l.pass("end of %s", p.mark); !alive {
-		return runner.Result{ExitCode: -1, Err: runner.ErrDetached}
+		return runner.Result{Err: runner.ErrDetached}
 	}
 	return p.result
 }

@@ -319,13 +319,13 @@ func (w *world) turnOf(p *place) {
 
 func (w *world) workCommand(p *place) {
 	proc := p.process
-	result := runner.Result{Known: true}
+	code := 0
 	switch {
 	case proc.status == "": // it only leaves the prompt for the process that holds the session
 		if p.owner != 0 && (w.calm || w.dice.IntN(4) > 0) {
 			p.queue++
 		} else {
-			result = runner.Left{Ended: true, Code: 1}.Result()
+			code = 1
 		}
 	case w.calm || w.dice.IntN(3) > 0:
 		w.turnOf(p)
@@ -333,17 +333,18 @@ func (w *world) workCommand(p *place) {
 			return // and it runs on
 		}
 	case w.dice.IntN(2) == 0: // it fails
-		result = runner.Left{Ended: true, Code: 3}.Result()
+		code = 3
 	}
-	w.end(p, result)
+	w.end(p, code)
 }
 
-func (w *world) end(p *place, result runner.Result) {
-	w.log("%s command %s ends: %v", p.key.ID, p.process.mark, result.Err)
-	if status := p.process.status; status != "" && result.Known {
-		p.left[status] = runner.Left{Began: true, Ended: true, Code: result.ExitCode}
+func (w *world) end(p *place, code int) {
+	left := runner.Left{Began: true, Ended: true, Code: code}
+	w.log("%s command %s ends: %v", p.key.ID, p.process.mark, left.Result().Err)
+	if status := p.process.status; status != "" {
+		p.left[status] = left
 	}
-	p.process.result = result
+	p.process.result = left.Result()
 	close(p.process.over)
 	p.process = nil
 }

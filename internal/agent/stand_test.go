@@ -16,11 +16,13 @@ func TestOnlyPromptsOfEarlierResumesAreOurs(t *testing.T) {
 	minute := func(n float64) time.Time { return at.Add(time.Duration(n * float64(time.Minute))) }
 	s := resume.Session{
 		Past: []resume.Attempt{{Mark: "m1", StartedAt: minute(1), EndedAt: minute(2)}},
-		Attempts: []resume.Attempt{
-			{Mark: "m2", StartedAt: minute(10), EndedAt: minute(11)},
-			{Mark: "m3", StartedAt: minute(20)},
+		Interruption: resume.Interruption{
+			Attempts: []resume.Attempt{
+				{Mark: "m2", StartedAt: minute(10), EndedAt: minute(11)},
+				{Mark: "m3", StartedAt: minute(20)},
+			},
+			Cut: []resume.Attempt{{Mark: "m0", StartedAt: minute(6), EndedAt: minute(7), Outcome: resume.CutOff}},
 		},
-		Cut: []resume.Attempt{{Mark: "m0", StartedAt: minute(6), EndedAt: minute(7), Outcome: resume.CutOff}},
 		Run: &resume.Run{Mark: "m3"},
 	}
 	for n, want := range map[float64]bool{0.5: false, 1.5: true, 5: false, 6.5: true, 10: true, 11.01: true, 11.5: false, 20.5: false} {
@@ -34,7 +36,7 @@ func TestWhyASessionIsLeftAlone(t *testing.T) {
 		return limit.Verdict{Class: limit.UsageLimit, Reset: limit.Reset{At: at}}
 	}
 	known := now.Add(time.Hour)
-	s := resume.Session{Limit: until(known)}
+	s := resume.Session{Interruption: resume.Interruption{Limit: until(known)}}
 	for want, last := range map[string]resume.Event{
 		"newer prompt":              resume.Prompted{},
 		"moved on":                  resume.Progressed{},

@@ -101,7 +101,7 @@ func TestTheEndOfAHolderIsSeen(t *testing.T) {
 
 // The looks at open sessions begin with the first one, whatever notes it.
 func TestTheFirstHolderIsHeardOf(t *testing.T) {
-	held := resume.Session{Key: resume.Key{Agent: "bot", ID: "a"}, State: resume.Waiting, Owner: &resume.Owner{PID: 7}}
+	held := resume.Session{Key: resume.Key{Agent: "bot", ID: "a"}, State: resume.Waiting, Interruption: resume.Interruption{Owner: &resume.Owner{PID: 7}}}
 	for name, tell := range map[string]func(*tracker){
 		"by the step":    func(h *tracker) { h.follow(held) },
 		"by who saw it":  func(h *tracker) { h.saw(held.Key) },

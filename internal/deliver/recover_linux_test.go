@@ -33,7 +33,9 @@ func TestACommandWithoutItsMarkIsKnownByWhenItBegan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run := &resume.Run{Mark: "not-there", N: 1, Process: c.process}
 			_, alive := (&Deliverer{machine: here{}}).commandOf(resume.Session{
-				Run: run, Attempts: []resume.Attempt{{N: 1, Mark: run.Mark, StartedAt: time.Now().Add(-c.claimed)}},
+				Run: run, Interruption: resume.Interruption{
+					Attempts: []resume.Attempt{{N: 1, Mark: run.Mark, StartedAt: time.Now().Add(-c.claimed)}},
+				},
 			})
 			require.Equal(t, c.want, alive)
 		})

@@ -229,7 +229,7 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 // plan says what would be run for a session of which nothing is known but its file.
 func (x *Explainer) plan(a agent.Agent, path string, e agent.Evidence) *view.Plan {
 	limited, _ := e.Event.(resume.Limited)
-	session := resume.Session{Key: e.Key, Cwd: e.Cwd, Transcript: path, Limit: limited.Verdict, LimitedAt: limited.At}
+	session := resume.Session{Key: e.Key, Cwd: e.Cwd, Transcript: path, Interruption: resume.Interruption{Limit: limited.Verdict}, LimitedAt: limited.At}
 	plan, err := a.Plan(context.Background(), session, agent.Words{Prompt: x.prompt})
 	view := &view.Plan{Command: []string{}, Repeated: []string{}, LeftOut: []string{}, Env: []string{}, EnvUnset: []string{}}
 	switch {

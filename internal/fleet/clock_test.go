@@ -24,7 +24,7 @@ func TestFleetTimeIsTheStores(t *testing.T) {
 		f := aheadBy(NewMemory(time.Now), 4*time.Minute)
 		reset := time.Now().Add(time.Hour)
 		f.Restore([]*resume.Session{
-			{State: resume.Waiting, LimitedAt: time.Now().Add(4 * time.Minute), Limit: limit.Verdict{Class: limit.UsageLimit, Reset: limit.Reset{At: reset}}},
+			{State: resume.Waiting, LimitedAt: time.Now().Add(4 * time.Minute), Interruption: resume.Interruption{Limit: limit.Verdict{Class: limit.UsageLimit, Reset: limit.Reset{At: reset}}}},
 		})
 		require.WithinDuration(t, time.Now().Add(4*time.Minute), f.Known()["x"].LimitedAt, 0, "nobody has told it the time")
 		require.NoError(t, f.measure(t.Context()))
@@ -32,7 +32,7 @@ func TestFleetTimeIsTheStores(t *testing.T) {
 		require.Equal(t, reset, f.Known()["x"].Reset, "what a provider states is by nobody's clock")
 		require.Equal(t, -4*time.Minute, f.Standing().Skew)
 		require.False(t, f.Standing().Alone)
-		why, until := f.Ask(resume.Session{Limit: limit.Verdict{Class: limit.UsageLimit}}, f.now())
+		why, until := f.Ask(resume.Session{Interruption: resume.Interruption{Limit: limit.Verdict{Class: limit.UsageLimit}}}, f.now())
 		require.Contains(t, why, "as host a was told")
 		require.Equal(t, reset.Add(rules.Margin+4*time.Minute).Round(0), until, "by this host's clock")
 	})
@@ -62,7 +62,9 @@ func TestAProbeThatOthersWentOnWithoutIsGivenUp(t *testing.T) {
 		f := aheadBy(store, 0)
 		s := resume.Session{
 			Key: resume.Key{Agent: "bot", ID: "s"}, State: resume.Waiting, LimitedAt: time.Now().Add(-time.Hour),
-			Limit: limit.Verdict{Class: limit.UsageLimit, Reset: limit.Reset{At: time.Now().Add(-30 * time.Minute)}},
+			Interruption: resume.Interruption{
+				Limit: limit.Verdict{Class: limit.UsageLimit, Reset: limit.Reset{At: time.Now().Add(-30 * time.Minute)}},
+			},
 		}
 		f.Restore([]*resume.Session{&s})
 		why, _ := f.Ask(s, f.now())

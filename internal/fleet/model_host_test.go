@@ -281,7 +281,9 @@ func (h *simHost) refused(s *simSession, reset time.Time) {
 	s.state = resume.Waiting
 	s.session = resume.Session{
 		Key: resume.Key{Agent: "bot", ID: s.id}, State: resume.Waiting, Account: "bot:default", LimitedAt: h.clock(),
-		Limit: limit.Verdict{Class: limit.UsageLimit, WaitHelps: true, Reset: limit.Reset{At: stated}},
+		Interruption: resume.Interruption{
+			Limit: limit.Verdict{Class: limit.UsageLimit, WaitHelps: true, Reset: limit.Reset{At: stated}},
+		},
 	}
 	s.due = h.clock().Add(30*time.Second + w.upTo(10*time.Second))
 	if !stated.IsZero() {

@@ -42,7 +42,9 @@ func TestALongProbeIsKeptAndCostsLittle(t *testing.T) {
 		f := aheadBy(store, 0)
 		s := resume.Session{
 			Key: resume.Key{Agent: "bot", ID: "s"}, State: resume.Waiting, LimitedAt: time.Now().Add(-time.Hour),
-			Limit: limit.Verdict{Class: limit.UsageLimit, Reset: limit.Reset{At: time.Now().Add(-30 * time.Minute)}},
+			Interruption: resume.Interruption{
+				Limit: limit.Verdict{Class: limit.UsageLimit, Reset: limit.Reset{At: time.Now().Add(-30 * time.Minute)}},
+			},
 		}
 		f.Restore([]*resume.Session{&s})
 		_, _ = f.Ask(s, f.now())

@@ -247,9 +247,9 @@ func TestAStartTellsAgainWhatAPersonMustSee(t *testing.T) {
 	New(l.options(), []resume.Session{
 		session("works", resume.Session{State: resume.Watching}),
 		session("waits", resume.Session{State: resume.Waiting}),
-		session("waits for who holds it", resume.Session{State: resume.Waiting, Owner: owner}),
-		session("waits for who should know", resume.Session{State: resume.Waiting, Owner: owner, Told: true}),
-		session("waits where nobody can be seen", resume.Session{State: resume.Waiting, Told: true}),
+		session("waits for who holds it", resume.Session{State: resume.Waiting, Interruption: resume.Interruption{Owner: owner}}),
+		session("waits for who should know", resume.Session{State: resume.Waiting, Interruption: resume.Interruption{Owner: owner, Told: true}}),
+		session("waits where nobody can be seen", resume.Session{State: resume.Waiting, Interruption: resume.Interruption{Told: true}}),
 		session("runs", resume.Session{State: resume.Resuming}),
 		session("settles", resume.Session{State: resume.Settling}),
 		session("gave up", resume.Session{State: resume.GaveUp}),

@@ -206,14 +206,16 @@ func sample(event Event, n int) Notice {
 func session(account string, i int) view.Session {
 	at := time.Date(2026, 3, 1, 2, 9, 0, 0, time.UTC)
 	return view.Of(resume.Session{
-		Key:       resume.Key{Agent: "claude-code", ID: fmt.Sprintf("%04x-9c1e", i)},
-		Account:   account,
-		Cwd:       fmt.Sprintf("/home/u/src/api%d", i),
-		State:     resume.GaveUp,
-		Reason:    "gave up after 1 resume without progress",
-		Limit:     limit.Verdict{Class: limit.UsageLimit, WaitHelps: true},
+		Key:     resume.Key{Agent: "claude-code", ID: fmt.Sprintf("%04x-9c1e", i)},
+		Account: account,
+		Cwd:     fmt.Sprintf("/home/u/src/api%d", i),
+		State:   resume.GaveUp,
+		Reason:  "gave up after 1 resume without progress",
+		Interruption: resume.Interruption{
+			Limit:    limit.Verdict{Class: limit.UsageLimit, WaitHelps: true},
+			Attempts: []resume.Attempt{{N: 1, StartedAt: at.Add(time.Minute), Delay: 30 * time.Second, Outcome: resume.LimitedOut}},
+		},
 		LimitedAt: at,
-		Attempts:  []resume.Attempt{{N: 1, StartedAt: at.Add(time.Minute), Delay: 30 * time.Second, Outcome: resume.LimitedOut}},
 	}, 5)
 }
 

@@ -28,15 +28,17 @@ var updateTexts = flag.Bool("update-texts", false, "write the golden texts anew"
 func storied(state resume.State) view.Session {
 	at := time.Date(2026, 3, 1, 2, 9, 30, 0, time.UTC)
 	s := resume.Session{
-		Key:       resume.Key{Agent: "claude-code", ID: "4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e"},
-		Account:   "claude-code:default",
-		Cwd:       "/home/ann/src/payments-api",
-		State:     state,
-		Reason:    "gave up after 5 resumes without progress",
-		Limit:     limit.Verdict{Class: limit.Overloaded, WaitHelps: true, Reset: limit.Reset{At: at.Add(21 * time.Hour)}},
-		LimitText: "API Error: 529 Overloaded",
+		Key:     resume.Key{Agent: "claude-code", ID: "4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e"},
+		Account: "claude-code:default",
+		Cwd:     "/home/ann/src/payments-api",
+		State:   state,
+		Reason:  "gave up after 5 resumes without progress",
+		Interruption: resume.Interruption{
+			Limit:     limit.Verdict{Class: limit.Overloaded, WaitHelps: true, Reset: limit.Reset{At: at.Add(21 * time.Hour)}},
+			LimitText: "API Error: 529 Overloaded",
+			NextAt:    at.Add(21*time.Hour + time.Minute),
+		},
 		LimitedAt: at,
-		NextAt:    at.Add(21*time.Hour + time.Minute),
 	}
 	for i, delay := range []time.Duration{30, 60, 120, 240, 300} {
 		at = at.Add(delay*time.Second + 15*time.Second)

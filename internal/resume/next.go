@@ -293,11 +293,7 @@ func (s Session) rest(now time.Time, why string) Session {
 	if !s.Run.sent() {
 		s.Run = nil // it is about to be sent, and need not be
 	}
-	s.State, s.Reason = Watching, why
-	s.Limit, s.LimitText, s.Owner, s.Attempts, s.Cut = limit.Verdict{}, "", nil, nil, nil
-	s.Told, s.Unreached, s.Newcomer, s.MissedAt, s.StoppedAt, s.GivesUpAt = false, "", nil, time.Time{}, time.Time{}, time.Time{}
-	s.ClosedAt = time.Time{}
-	s.NextAt, s.WaitFrom, s.RetryAskedAt, s.Hold, s.Jitter = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
+	s.State, s.Reason, s.Interruption = Watching, why, Interruption{}
 	return s
 }
 

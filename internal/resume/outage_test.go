@@ -64,7 +64,7 @@ func TestTheLongestWaitFollowsTheOutagesThatWereSeen(t *testing.T) {
 	for range 200 {
 		own.Recoveries = own.Recoveries.With("bot", time.Minute)
 	}
-	s := Session{Key: Key{"bot", "a"}, Limit: limit.Verdict{Class: limit.Overloaded}}
+	s := Session{Key: Key{"bot", "a"}, Interruption: Interruption{Limit: limit.Verdict{Class: limit.Overloaded}}}
 	require.Equal(t, time.Minute, own.PolicyOf(s).MaxDelay)
 	policy := own.ByClass[limit.Overloaded]
 	policy.BaseDelay++

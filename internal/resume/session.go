@@ -203,74 +203,70 @@ type Owner struct {
 // one and changes nothing that the old one shares.
 type Session struct {
 	Key        Key       `json:"key"`
-	Name       string    `json:"name,omitempty"` // what people call it; given once, by names
+	Name       string    `json:"name,omitempty"` // what people call it; given once
 	Task       *Task     `json:"task,omitempty"` // that it was begun for, or is to be; nil: its user began it
 	Account    string    `json:"account,omitempty"`
-	Provider   string    `json:"provider,omitempty"` // who answered last, where an account may have several
+	Provider   string    `json:"provider,omitempty"` // that answered last, if an account may have several
 	Cwd        string    `json:"cwd,omitempty"`
 	CwdBorn    time.Time `json:"cwd_born,omitzero"` // when that directory was made, as it was seen when the session was stopped
 	Transcript string    `json:"transcript,omitempty"`
-	Kind       string    `json:"kind,omitempty"` // Interactive or Headless; empty: not told
-	Seen       Position  `json:"seen,omitzero"`  // the last event it was told
+	Kind       string    `json:"kind,omitempty"` // Interactive or Headless; empty: not known
+	Seen       Position  `json:"seen,omitzero"`  // of the last event that was applied
+
+	Program Program  `json:"program,omitzero"`   // what its process ran when it was last seen alive
+	Origin  *Origin  `json:"origin,omitempty"`   // what that process was started with; StartedWith says whether it still counts
+	LeftOut []string `json:"left_out,omitempty"` // what the last resume did not repeat of it, in words
+	Context Context  `json:"context,omitzero"`   // what a resume has to read again, if known
+	Usage   Usage    `json:"usage,omitzero"`     // how much of its account's allowances is used, if known
+	Cost    Cost     `json:"cost,omitzero"`      // what it has cost until now, if known
+
+	BornAt      time.Time `json:"born_at,omitzero"`      // when it began; zero: not known
+	FoundAt     time.Time `json:"found_at,omitzero"`     // when a daemon first saw it
+	MovedAt     time.Time `json:"moved_at,omitzero"`     // when the transcript last moved
+	PromptedAt  time.Time `json:"prompted_at,omitzero"`  // when somebody else than a resume last gave it a prompt
+	LimitedAt   time.Time `json:"limited_at,omitzero"`   // when it was stopped last
+	RecoveredAt time.Time `json:"recovered_at,omitzero"` // when an interruption last ended
 
 	State  State  `json:"state"`
 	Paused bool   `json:"paused,omitempty"`
-	Reason string `json:"reason,omitempty"` // why it stands where it stands, for people
-	Owner  *Owner `json:"owner,omitempty"`
-	Told   bool   `json:"told,omitempty"` // a person knows why it waits on
+	Reason string `json:"reason,omitempty"` // why it is in that state, for people
 
-	// Unreached is why its owner can be given nothing, in words.
-	Unreached string `json:"unreached,omitempty"`
-
-	ClosedAt time.Time `json:"closed_at,omitzero"` // when its user was seen to close the agent, since it was stopped
+	Paid    *Paid     `json:"paid,omitempty"`    // it continues with its user's own key; nil: it does not
+	Windows int       `json:"windows,omitempty"` // usage limits met since a person's last prompt
+	Run     *Run      `json:"run,omitempty"`     // the resume that is being sent or runs
+	Runs    int       `json:"runs,omitempty"`    // how often it was claimed, also if nothing came of it: numbers what is stored of a resume
+	Past    []Attempt `json:"past,omitempty"`    // the resumes of the interruption before
 
 	Call  string `json:"call,omitempty"`  // names the step that called a person; what is read later does not change it
 	Calls int    `json:"calls,omitempty"` // how many such steps there were
 
-	// Program is what its process ran when it was last seen alive.
-	Program Program `json:"program,omitzero"`
+	Interruption
+}
 
-	// Origin is what that process was started with. StartedWith says whether
-	// it still counts.
-	Origin *Origin `json:"origin,omitempty"`
+// Interruption is what is known of the error that stopped a session, and of the wait that follows. It ends as a
+// whole: that of a session that works is zero.
+type Interruption struct {
+	Limit     limit.Verdict `json:"limit,omitzero"`       // what stopped it
+	LimitText string        `json:"limit_text,omitempty"` // in the agent's words
+	StoppedAt time.Time     `json:"stopped_at,omitzero"`  // when it was stopped first, since it last moved or a person asked for it
 
-	// LeftOut is what the last resume did not repeat of it, in words.
-	LeftOut []string `json:"left_out,omitempty"`
+	Owner     *Owner    `json:"owner,omitempty"`     // the process that holds the session
+	Unreached string    `json:"unreached,omitempty"` // why that can be given nothing, in words
+	ClosedAt  time.Time `json:"closed_at,omitzero"`  // when its user was seen to close the agent
+	Newcomer  *Newcomer `json:"newcomer,omitempty"`  // by which a person went on in its directory
+	Told      bool      `json:"told,omitempty"`      // a person knows why it waits on
 
-	Limit       limit.Verdict `json:"limit,omitzero"`        // what stopped it
-	LimitText   string        `json:"limit_text,omitempty"`  // in the agent's words
-	LimitedAt   time.Time     `json:"limited_at,omitzero"`   // when it was stopped last
-	StoppedAt   time.Time     `json:"stopped_at,omitzero"`   // when it was stopped first, since it last moved or a person asked for it
-	BornAt      time.Time     `json:"born_at,omitzero"`      // when it began; zero: not known
-	FoundAt     time.Time     `json:"found_at,omitzero"`     // when it was first heard of
-	Context     Context       `json:"context,omitzero"`      // what a resume has to read again, as far as is known
-	Usage       Usage         `json:"usage,omitzero"`        // what is known of its account's allowances
-	Cost        Cost          `json:"cost,omitzero"`         // what it has cost until now, as far as is known
-	Paid        *Paid         `json:"paid,omitempty"`        // it goes on with its user's own key; nil: it does not
-	MovedAt     time.Time     `json:"moved_at,omitzero"`     // when the transcript last moved
-	PromptedAt  time.Time     `json:"prompted_at,omitzero"`  // when somebody else than a resume last gave it a prompt
-	RecoveredAt time.Time     `json:"recovered_at,omitzero"` // when an interruption last ended
-	Windows     int           `json:"windows,omitempty"`     // usage limits met since a person's last prompt
+	NextAt       time.Time `json:"next_at,omitzero"`     // Waiting: when it is resumed; Settling: when patience ends
+	WaitFrom     time.Time `json:"wait_from,omitzero"`   // when the wait began,
+	Jitter       float64   `json:"dice,omitempty"`       // the chance in it,
+	RetryAskedAt time.Time `json:"asked,omitzero"`       // a person who cut it short,
+	Hold         time.Time `json:"hold,omitzero"`        // and what it may not end before: NextAt can be computed anew
+	Held         *Held     `json:"held,omitempty"`       // that its wait is over and it waits on, for the reason that it has; nil: it does not
+	GivesUpAt    time.Time `json:"gives_up_at,omitzero"` // when no more is tried; zero: the number of tries ends it
+	MissedAt     time.Time `json:"missed_at,omitzero"`   // when it would have been resumed, had a daemon run: it is asked about
 
-	NextAt       time.Time `json:"next_at,omitzero"`   // Waiting: when it is resumed; Settling: when patience ends
-	WaitFrom     time.Time `json:"wait_from,omitzero"` // when the wait began,
-	Jitter       float64   `json:"dice,omitempty"`     // the chance in it,
-	RetryAskedAt time.Time `json:"asked,omitzero"`     // a person who cut it short,
-	Hold         time.Time `json:"hold,omitzero"`      // and what it may not end before: NextAt can be computed anew
-
-	Held *Held `json:"held,omitempty"` // that its wait is over and it waits on, for the reason that it has; nil: it does not
-
-	GivesUpAt time.Time `json:"gives_up_at,omitzero"` // when no more is tried; zero: the number of tries ends it
-
-	MissedAt time.Time `json:"missed_at,omitzero"` // when it would have been resumed, had anybody been there: it is asked about
-
-	Newcomer *Newcomer `json:"newcomer,omitempty"` // by which a person went on in its directory
-
-	Run      *Run      `json:"run,omitempty"`      // the resume that is being sent or runs
 	Attempts []Attempt `json:"attempts,omitempty"` // the resumes since the transcript last moved, the last ones of very many
-	Past     []Attempt `json:"past,omitempty"`     // those of the interruption before
-	Cut      []Attempt `json:"cut,omitempty"`      // those since the transcript last moved that ended with a daemon: they cost nothing, but may have left a prompt
-	Runs     int       `json:"runs,omitempty"`     // how often it was claimed, also where nothing came of it: numbers what is kept of a resume
+	Cut      []Attempt `json:"cut,omitempty"`      // those of them that ended with a daemon: they cost nothing, but may have left a prompt
 }
 
 // Held is what keeps a session from its turn.

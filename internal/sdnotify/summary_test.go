@@ -20,7 +20,9 @@ func TestSummary(t *testing.T) {
 	require.NotEmpty(t, expected)
 	met := make(map[string]bool)
 	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.Local)
-	waiting := func(at time.Time) *resume.Session { return &resume.Session{State: resume.Waiting, NextAt: at} }
+	waiting := func(at time.Time) *resume.Session {
+		return &resume.Session{State: resume.Waiting, Interruption: resume.Interruption{NextAt: at}}
+	}
 	for want, c := range map[string]struct {
 		sessions        []*resume.Session
 		paused, refused bool

@@ -63,10 +63,15 @@ func TestSessionsCursorsAndPauseSurviveARestart(t *testing.T) {
 	full := resume.Session{
 		Key: resume.Key{Agent: "codex", ID: "a/b"}, Account: "codex:default", Cwd: "/tmp/x", Transcript: "/tmp/t.jsonl",
 		Seen: resume.Position{Epoch: "1:2", Offset: 77}, State: resume.Settling, Paused: true, Reason: "why",
-		Limit:     limit.Verdict{Class: limit.UsageLimit, WaitHelps: true, Reset: limit.Reset{At: at, Source: limit.Words, Rough: true}},
-		LimitedAt: at, NextAt: at.Add(time.Hour), Jitter: 0.25, Windows: 2,
-		Attempts: []resume.Attempt{{N: 1, Mark: "m", StartedAt: at, Delay: time.Minute, Outcome: resume.Failed}},
-		Run:      &resume.Run{Mark: "m", N: 1, Process: resume.Process{PID: 7, Start: 8}},
+		Interruption: resume.Interruption{
+			Limit:    limit.Verdict{Class: limit.UsageLimit, WaitHelps: true, Reset: limit.Reset{At: at, Source: limit.Words, Rough: true}},
+			NextAt:   at.Add(time.Hour),
+			Jitter:   0.25,
+			Attempts: []resume.Attempt{{N: 1, Mark: "m", StartedAt: at, Delay: time.Minute, Outcome: resume.Failed}},
+		},
+		LimitedAt: at, Windows: 2,
+
+		Run: &resume.Run{Mark: "m", N: 1, Process: resume.Process{PID: 7, Start: 8}},
 	}
 	s := open(t, filepath.Join(t.TempDir(), "a ?%41#dir", "state"))
 	s.Put(full)

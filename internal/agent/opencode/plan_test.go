@@ -43,7 +43,9 @@ func newStopped(t *testing.T) *stopped {
 	s.assistant("msg_1", "ses_1", at, refused(5))
 	s.session = resume.Session{
 		Key: resume.Key{Agent: Name, ID: "ses_1"}, Cwd: s.dir, Transcript: s.path, LimitedAt: at,
-		Limit: limit.Verdict{Class: limit.RateLimit, WaitHelps: true},
+		Interruption: resume.Interruption{
+			Limit: limit.Verdict{Class: limit.RateLimit, WaitHelps: true},
+		},
 	}
 	return s
 }

@@ -42,7 +42,9 @@ func Session(i int) view.Session {
 		State:     resume.GaveUp,
 		Reason:    "gave up after 1 resume without progress",
 		LimitedAt: at,
-		Attempts:  []resume.Attempt{{N: 1, StartedAt: at.Add(time.Minute), Delay: 30 * time.Second, Outcome: resume.LimitedOut}},
+		Interruption: resume.Interruption{
+			Attempts: []resume.Attempt{{N: 1, StartedAt: at.Add(time.Minute), Delay: 30 * time.Second, Outcome: resume.LimitedOut}},
+		},
 	}, 5)
 }
 

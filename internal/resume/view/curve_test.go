@@ -15,7 +15,7 @@ func TestHowLongEachWaitIs(t *testing.T) {
 	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	outage, _ := backoff.Named("outage")
 	rules := resume.Rules{Backoff: backoff.Default(), ByClass: map[limit.Class]backoff.Policy{limit.Overloaded: outage}, Margin: time.Minute}
-	waiting := resume.Session{State: resume.Waiting, WaitFrom: now, LimitedAt: now, Limit: limit.Verdict{Class: limit.RateLimit}, Attempts: []resume.Attempt{{N: 1}, {N: 2}}}
+	waiting := resume.Session{State: resume.Waiting, LimitedAt: now, Interruption: resume.Interruption{WaitFrom: now, Limit: limit.Verdict{Class: limit.RateLimit}, Attempts: []resume.Attempt{{N: 1}, {N: 2}}}}
 
 	got := BackoffOf(rules, waiting)
 	require.Equal(t, rules.Backoff.String(), got.Policy)

@@ -25,9 +25,17 @@ func TestASessionWithStrangeTimesIsMended(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bad := resume.Session{
 				Key: resume.Key{Agent: "bot", ID: "a"}, State: resume.Waiting, CwdBorn: at, LimitedAt: at, BornAt: at, FoundAt: at, MovedAt: at, RecoveredAt: at,
-				NextAt: at, WaitFrom: at, RetryAskedAt: at, Hold: at, Newcomer: &resume.Newcomer{BornAt: at},
-				Limit:    limit.Verdict{Reset: limit.Reset{At: at}},
-				Attempts: []resume.Attempt{{StartedAt: at, EndedAt: at}}, Past: []resume.Attempt{{StartedAt: at}}, Cut: []resume.Attempt{{EndedAt: at}},
+				Interruption: resume.Interruption{
+					NextAt:       at,
+					WaitFrom:     at,
+					RetryAskedAt: at,
+					Hold:         at,
+					Newcomer:     &resume.Newcomer{BornAt: at},
+					Limit:        limit.Verdict{Reset: limit.Reset{At: at}},
+					Attempts:     []resume.Attempt{{StartedAt: at, EndedAt: at}},
+					Cut:          []resume.Attempt{{EndedAt: at}},
+				},
+				Past: []resume.Attempt{{StartedAt: at}},
 			}
 			_, err := json.Marshal(Of(bad, 1))
 			require.NoError(t, err, "whatever it is, it must not take the others along")
@@ -40,7 +48,7 @@ func TestASessionWithStrangeTimesIsMended(t *testing.T) {
 			require.False(t, again)
 		})
 	}
-	good := resume.Session{Key: resume.Key{Agent: "bot", ID: "a"}, State: resume.Waiting, LimitedAt: now, NextAt: time.Date(2199, time.December, 31, 23, 59, 59, 0, time.UTC).Add(time.Hour)}
+	good := resume.Session{Key: resume.Key{Agent: "bot", ID: "a"}, State: resume.Waiting, LimitedAt: now, Interruption: resume.Interruption{NextAt: time.Date(2199, time.December, 31, 23, 59, 59, 0, time.UTC).Add(time.Hour)}}
 	s, impossible := good.Bounded(now)
 	require.False(t, impossible)
 	require.Equal(t, good.NextAt, s.NextAt)

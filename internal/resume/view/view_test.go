@@ -31,19 +31,21 @@ func TestViewIsThePromisedJSON(t *testing.T) {
 			State:      resume.GaveUp,
 			Paused:     true,
 			Reason:     "gave up after 2 resumes without progress",
-			Owner:      &resume.Owner{PID: 17, Kind: "interactive", Tmux: "%3"},
-			Limit: limit.Verdict{
-				Class:     limit.UsageLimit,
-				WaitHelps: true,
-				Reset:     limit.Reset{At: at.Add(time.Hour), Source: limit.Words, Rough: true},
-			},
-			LimitText: "You've hit your limit",
-			LimitedAt: at,
-			NextAt:    at.Add(2 * time.Hour),
-			Windows:   1,
-			Attempts: []resume.Attempt{
-				{N: 1, Mark: "secret", StartedAt: at, EndedAt: at.Add(time.Minute), Delay: 30400 * time.Millisecond, Outcome: resume.LimitedOut, Err: "limit reached"},
-				{N: 2, StartedAt: at.Add(time.Hour), Delay: time.Minute},
+			LimitedAt:  at,
+			Windows:    1,
+			Interruption: resume.Interruption{
+				Owner: &resume.Owner{PID: 17, Kind: "interactive", Tmux: "%3"},
+				Limit: limit.Verdict{
+					Class:     limit.UsageLimit,
+					WaitHelps: true,
+					Reset:     limit.Reset{At: at.Add(time.Hour), Source: limit.Words, Rough: true},
+				},
+				LimitText: "You've hit your limit",
+				NextAt:    at.Add(2 * time.Hour),
+				Attempts: []resume.Attempt{
+					{N: 1, Mark: "secret", StartedAt: at, EndedAt: at.Add(time.Minute), Delay: 30400 * time.Millisecond, Outcome: resume.LimitedOut, Err: "limit reached"},
+					{N: 2, StartedAt: at.Add(time.Hour), Delay: time.Minute},
+				},
 			},
 			Past: []resume.Attempt{{N: 1, StartedAt: at.Add(-time.Hour), EndedAt: at, Outcome: resume.Recovered}},
 		},
@@ -65,7 +67,7 @@ func TestViewIsThePromisedJSON(t *testing.T) {
 }
 
 func TestViewSharesNothingWithTheSession(t *testing.T) {
-	s := resume.Session{Owner: &resume.Owner{PID: 1}, Attempts: []resume.Attempt{{N: 1}}}
+	s := resume.Session{Interruption: resume.Interruption{Owner: &resume.Owner{PID: 1}, Attempts: []resume.Attempt{{N: 1}}}}
 	v := Of(s, 5)
 	s.Owner.PID, s.Attempts[0].N = 2, 2
 	require.Equal(t, 1, v.Owner.PID)

@@ -64,7 +64,7 @@ func TestWhatClaudeCodeKeepsOfTheAllowances(t *testing.T) {
 					a.UserDir = t.TempDir()
 				}
 				require.NoError(t, os.WriteFile(filepath.Join(dir, ".claude.json"), []byte(c.file), 0o600))
-				s := resume.Session{Transcript: filepath.Join(root, "projects", "-src", "x.jsonl"), LimitText: c.text, LimitedAt: stopped}
+				s := resume.Session{Transcript: filepath.Join(root, "projects", "-src", "x.jsonl"), Interruption: resume.Interruption{LimitText: c.text}, LimitedAt: stopped}
 				got, known, err := a.Usage(t.Context(), s)
 				require.NoError(t, err)
 				require.Equal(t, c.week || c.lifts, known)

@@ -215,7 +215,7 @@ func TestWhatMayBeTyped(t *testing.T) {
 	now := time.Date(2026, 11, 15, 2, 10, 0, 0, time.UTC)
 	type session = resume.Session
 	limited := func(text string, reset time.Time) session {
-		return session{LimitText: text, Limit: limit.Verdict{Reset: limit.Reset{At: reset}}}
+		return session{Interruption: resume.Interruption{LimitText: text, Limit: limit.Verdict{Reset: limit.Reset{At: reset}}}}
 	}
 	overloaded := limited("API Error: 529 Overloaded. This is a server-side issue, usually temporary", time.Time{})
 	shortWindow := limited("You've hit your 5-hour limit · resets 2:02am (UTC)", now.Add(-8*time.Minute))
@@ -270,14 +270,14 @@ func TestWhatMayBeTyped(t *testing.T) {
 	require.Contains(t, got.Leave.Why, "asks for Enter")
 	require.True(t, got.Leave.Park && got.Strange, "it is told, and kept")
 	got = judge(Read(captureOf(t, "cancel-ctrlc-in-retry")), "idle",
-		session{LimitText: "Interrupted · What should Claude do instead?"}, 7, now)
+		session{Interruption: resume.Interruption{LimitText: "Interrupted · What should Claude do instead?"}}, 7, now)
 	require.Equal(t, agent.Sight{Draft: "try again"}, got, "a draft is told, not touched")
 }
 
 // No screen shows why a turn ended that Claude Code let end: the prompt is typed all the same.
 func TestAfterATurnThatWasLetEndThePromptIsTyped(t *testing.T) {
 	for _, text := range []string{claudetest.NearTheLimit, claudetest.InTheGrace} {
-		got := judge(Read(captureOf(t, "ok")), "idle", resume.Session{LimitText: text}, 7, time.Now())
+		got := judge(Read(captureOf(t, "ok")), "idle", resume.Session{Interruption: resume.Interruption{LimitText: text}}, 7, time.Now())
 		require.Equal(t, agent.Sight{}, got)
 	}
 }
@@ -314,7 +314,7 @@ func FuzzReadScreen(f *testing.F) {
 			require.Contains(t, text, "Esc to cancel")
 		}
 		if s.view == strange || s.view == stale {
-			require.False(t, judge(s, "idle", resume.Session{LimitText: "x"}, 1, time.Time{}).Leave == nil)
+			require.False(t, judge(s, "idle", resume.Session{Interruption: resume.Interruption{LimitText: "x"}}, 1, time.Time{}).Leave == nil)
 		}
 	})
 }

@@ -42,7 +42,7 @@ func sessionsIn(reader *state.Reader) ([]view.Session, error) {
 	sessions, err := reader.Sessions()
 	var views []view.Session
 	for _, s := range sessions {
-		if !s.StandsIn() { // else it is a task
+		if !s.IsPlaceholder() { // else it is a task
 			views = append(views, view.Of(s, 0)) // what it is allowed is not asked
 		}
 	}

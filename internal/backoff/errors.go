@@ -20,9 +20,9 @@ func (e *TimeoutError) Error() string {
 		return "timed out before it began"
 	}
 	if e.Err == nil || errors.Is(e.Err, context.DeadlineExceeded) {
-		return fmt.Sprintf("timed out after %s", short(e.After))
+		return fmt.Sprintf("timed out after %s", FormatDuration(e.After))
 	}
-	return fmt.Sprintf("timed out after %s: %v", short(e.After), e.Err)
+	return fmt.Sprintf("timed out after %s: %v", FormatDuration(e.After), e.Err)
 }
 
 // Unwrap returns the operation's error. A deadline in it was the attempt's
@@ -52,7 +52,7 @@ type ExhaustedError struct {
 func (e *ExhaustedError) Error() string {
 	tried := count(len(e.History), "attempt", "attempts")
 	if e.OutOfTime {
-		return fmt.Sprintf("gave up after %s with no time left to wait %s: %v", tried, short(e.Wait), e.Unwrap())
+		return fmt.Sprintf("gave up after %s with no time left to wait %s: %v", tried, FormatDuration(e.Wait), e.Unwrap())
 	}
 	return fmt.Sprintf("gave up after %s: %v", tried, e.Unwrap())
 }

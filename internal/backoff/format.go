@@ -11,13 +11,13 @@ import (
 // String says the policy in one line: "exponential 30s…5m ±10%, 5 retries".
 func (p Policy) String() string {
 	var b strings.Builder
-	b.WriteString(string(p.Strategy) + " " + short(p.BaseDelay))
+	b.WriteString(string(p.Strategy) + " " + FormatDuration(p.BaseDelay))
 	if p.Strategy != Fixed {
-		b.WriteString("…" + short(p.MaxDelay))
+		b.WriteString("…" + FormatDuration(p.MaxDelay))
 	}
 	b.WriteString(p.jitterWords())
 	if p.HardCap && p.Jitter {
-		b.WriteString(", never over " + short(p.MaxDelay))
+		b.WriteString(", never over " + FormatDuration(p.MaxDelay))
 	}
 	if p.MaxExponent > 0 && p.Strategy == Exponential {
 		fmt.Fprintf(&b, ", doubled at most %s", count(p.MaxExponent, "time", "times"))
@@ -29,7 +29,7 @@ func (p Policy) String() string {
 		b.WriteString(", unlimited retries")
 	}
 	if p.MaxElapsed > 0 {
-		b.WriteString(", for " + short(p.MaxElapsed))
+		b.WriteString(", for " + FormatDuration(p.MaxElapsed))
 	}
 	return b.String()
 }
@@ -115,7 +115,7 @@ func (p *Policy) UnmarshalJSON(data []byte) error {
 // duration is a time.Duration that is written as people write it.
 type duration time.Duration
 
-func (d duration) MarshalText() ([]byte, error) { return []byte(short(time.Duration(d))), nil }
+func (d duration) MarshalText() ([]byte, error) { return []byte(FormatDuration(time.Duration(d))), nil }
 
 func (d *duration) UnmarshalText(text []byte) error {
 	parsed, err := time.ParseDuration(string(text))
@@ -123,8 +123,8 @@ func (d *duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// short writes a duration without the zeros at its end: "5m", not "5m0s".
-func short(d time.Duration) string {
+// FormatDuration writes a duration without the zeros at its end: "5m", not "5m0s".
+func FormatDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

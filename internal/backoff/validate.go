@@ -43,7 +43,7 @@ func (p Policy) Validate() error {
 		"base_delay", p.BaseDelay.String(), "must be more than 0s")
 	least, want := time.Duration(1), "must be more than 0s"
 	if p.BaseDelay > 0 {
-		least, want = p.BaseDelay, "must be at least base_delay ("+short(p.BaseDelay)+")"
+		least, want = p.BaseDelay, "must be at least base_delay ("+FormatDuration(p.BaseDelay)+")"
 	}
 	check(p.MaxDelay >= least,
 		"max_delay", p.MaxDelay.String(), want)

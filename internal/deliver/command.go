@@ -96,7 +96,7 @@ func (c *command) send(ctx context.Context) resume.Event {
 	c.apply(ctx, key, resume.Started{Mark: run.Mark, Process: process.Identity()})
 	if c.session.Pending() {
 		log.Info("begun")
-		c.apply(ctx, key, resume.Identified{Origin: c.origin(), Kind: resume.Headless})
+		c.apply(ctx, key, resume.Learned{Origin: c.origin(), Kind: resume.Headless})
 	} else {
 		log.Info("resumed")
 	}

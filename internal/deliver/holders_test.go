@@ -63,7 +63,7 @@ func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
 			c.given(w)
 			require.Equal(t, c.known, w.d.lookAt(t.Context(), w.agent, new(w.now()), search{weigh: true}))
 			now := w.now()
-			require.Equal(t, c.told, now.Told)
+			require.Equal(t, c.told, now.Reported)
 			require.Contains(t, now.Unreached, c.why)
 			if c.why == "" {
 				require.Empty(t, now.Unreached)

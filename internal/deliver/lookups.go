@@ -198,7 +198,7 @@ func (d *Deliverer) stillRuns(ctx context.Context, a agent.Agent, session resume
 	if session.StartedWith() == nil {
 		seen := *session.Origin
 		seen.SeenAt = time.Now().Round(0)
-		d.note(ctx, session, resume.Identified{Origin: &seen})
+		d.note(ctx, session, resume.Learned{Origin: &seen})
 	}
 	return true
 }
@@ -206,7 +206,7 @@ func (d *Deliverer) stillRuns(ctx context.Context, a agent.Agent, session resume
 // identify notes which program the owner of a session runs, what it was started
 // with and whether a person uses it, and returns the session with that.
 func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) resume.Session {
-	var news resume.Identified
+	var news resume.Learned
 	if program, ok := a.Identify(owner.PID); ok && program != session.Program {
 		news.Program = program
 	}
@@ -218,7 +218,7 @@ func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.
 	if session.Attended(owner.Kind).Kind != session.Kind {
 		news.Kind = owner.Kind
 	}
-	if news == (resume.Identified{}) {
+	if news == (resume.Learned{}) {
 		return session
 	}
 	return d.note(ctx, session, news)

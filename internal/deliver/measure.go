@@ -13,7 +13,7 @@ import (
 func (d *Deliverer) weigh(ctx context.Context, a agent.Agent, session resume.Session) resume.Session {
 	size, known, err := a.Weigh(ctx, session)
 	if d.isNews(ctx, session, "the size of its context", known && size != session.Context, err) {
-		d.note(ctx, session, resume.Weighed{Context: size})
+		d.note(ctx, session, resume.Learned{Context: &size})
 		session.Context = size
 	}
 	return d.meter(ctx, a, session)
@@ -23,7 +23,7 @@ func (d *Deliverer) weigh(ctx context.Context, a agent.Agent, session resume.Ses
 func (d *Deliverer) meter(ctx context.Context, a agent.Agent, session resume.Session) resume.Session {
 	usage, known, err := a.Usage(ctx, session)
 	if d.isNews(ctx, session, "how much of the allowance is used", known && usage != session.Usage, err) {
-		d.note(ctx, session, resume.Metered{Usage: usage})
+		d.note(ctx, session, resume.Learned{Usage: &usage})
 		session.Usage = usage
 	}
 	return session
@@ -38,7 +38,7 @@ func (d *Deliverer) Price(ctx context.Context, a agent.Agent, session resume.Ses
 	}
 	cost, known, err := payer.Cost(ctx, session)
 	if d.isNews(ctx, session, "what it has cost", known && cost != session.Cost, err) {
-		d.note(ctx, session, resume.Priced{Cost: cost})
+		d.note(ctx, session, resume.Learned{Cost: &cost})
 		session.Cost = cost
 	}
 	return session

@@ -146,7 +146,7 @@ func TestNoKeyIsUsedWhere(t *testing.T) {
 			require.Contains(t, w.now().Reason, c.why)
 			require.Equal(t, c.stays, w.now().Paid != nil)
 			if !c.stays {
-				require.True(t, w.now().Told)
+				require.True(t, w.now().Reported)
 			}
 		})
 	}

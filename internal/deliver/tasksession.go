@@ -58,7 +58,7 @@ func (d *Deliverer) noteTaskSession(ctx context.Context, task resume.Session, ou
 	}
 	d.apply(ctx, task.Key, resume.Became{Session: id})
 	if now.Origin != nil {
-		d.apply(ctx, key, resume.Identified{Origin: now.Origin, Kind: resume.Headless})
+		d.apply(ctx, key, resume.Learned{Origin: now.Origin, Kind: resume.Headless})
 	}
 	return true
 }
@@ -85,7 +85,7 @@ func (d *Deliverer) sessionOfTask(task resume.Session) resume.Session {
 	if err != nil || now.Task == nil {
 		return task
 	}
-	if now.StandsIn() && now.Task.Session != "" {
+	if now.IsPlaceholder() && now.Task.Session != "" {
 		if now, err = d.opts.Engine.Session(ctx, resume.Key{Agent: task.Key.Agent, ID: now.Task.Session}); err != nil {
 			return task
 		}

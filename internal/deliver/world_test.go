@@ -181,7 +181,7 @@ func describe(ev resume.Event) string {
 		return "sending"
 	case resume.Lost:
 		return "lost"
-	case resume.Identified:
+	case resume.Learned:
 		return "identified as " + ev.Program.Path
 	default:
 		return fmt.Sprintf("%T", ev)

@@ -65,7 +65,7 @@ func (f *Fleet) Ask(s resume.Session, now time.Time) (why string, until time.Tim
 	lifts := a.known.Lifts(rules)
 	early := f.clock.fleet(now).Before(lifts)
 	standing := f.standing(now)
-	if early && (s.Heeds(lifts, f.clock.fleet(now)) || standing.Alone && s.RetryAskedAt.IsZero()) { // alone nobody can grant that it tries before
+	if early && (s.WaitsForFleet(lifts, f.clock.fleet(now)) || standing.Alone && s.RetryAskedAt.IsZero()) { // alone nobody can grant that it tries before
 		return fmt.Sprintf("due, but limited until %s, as host %s was told of its account", lifts.UTC().Format(time.RFC3339), a.known.By), f.clock.local(lifts)
 	}
 	if standing.Alone {

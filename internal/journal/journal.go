@@ -54,7 +54,7 @@ func New(opts Options, sessions []resume.Session) *Journal {
 		switch {
 		case s.State == resume.GaveUp:
 			j.tell(notify.GaveUp, s)
-		case s.State == resume.Parked, s.Told:
+		case s.State == resume.Parked, s.Reported:
 			j.tell(notify.Parked, s)
 		}
 	}
@@ -113,7 +113,7 @@ func (j *Journal) log(c resume.Change) {
 		log.Info("queued", with("task", s.Task.N, "cwd", s.Cwd, "from", s.NextAt.UTC().Format(time.RFC3339), "why", s.Reason)...)
 	case c.Before.Pending() && !s.Pending() && s.State == resume.Watching:
 		log.Info("a task is a session now", with("task", s.Task.N, "why", s.Reason)...)
-	case c.Calls() && s.State == resume.Waiting:
+	case c.NeedsPerson() && s.State == resume.Waiting:
 		log.Warn("waiting, but needs a person", with("class", s.Limit.Class, "why", s.Reason)...)
 	case c.Entered(resume.Waiting):
 		log.Info("waiting", with("class", s.Limit.Class, "until", s.NextAt.UTC().Format(time.RFC3339),
@@ -136,16 +136,15 @@ func (j *Journal) people(c resume.Change) {
 		j.peopleOfTask(c)
 		return
 	}
-	switch c.Event.(type) {
-	case resume.Occupied, resume.Priced:
-		if j.opts.Amend != nil {
-			j.opts.Amend(notify.Limited, s)
-		}
+	learned, _ := c.Event.(resume.Learned)
+	_, occupied := c.Event.(resume.Occupied)
+	if j.opts.Amend != nil && (occupied || learned.Cost != nil) {
+		j.opts.Amend(notify.Limited, s)
 	}
 	switch {
 	case c.Entered(resume.GaveUp):
 		j.tell(notify.GaveUp, s)
-	case c.Calls():
+	case c.NeedsPerson():
 		j.tell(notify.Parked, s)
 	case c.Entered(resume.Waiting) && !c.Before.Interrupted():
 		j.tell(notify.Limited, s)
@@ -165,7 +164,7 @@ func (j *Journal) people(c resume.Change) {
 // that its session was stopped at its first step.
 func (j *Journal) peopleOfTask(c resume.Change) {
 	switch {
-	case c.Calls():
+	case c.NeedsPerson():
 		j.tell(notify.Parked, c.After)
 	case c.Before.Pending() && c.After.State == resume.Waiting && !c.After.Pending():
 		j.tell(notify.Limited, c.After)

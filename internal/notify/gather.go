@@ -66,8 +66,8 @@ func markKey(event Event, v view.Session) string { return v.Key().String() + " "
 // replayed. A step that needs a person has a name of its own: it is reported again after a
 // restart, when more may be known of the session.
 func edgeOf(event Event, v view.Session) string {
-	if needsPerson(event) && v.Call != "" {
-		return v.Call
+	if needsPerson(event) && v.NoticeID != "" {
+		return v.NoticeID
 	}
 	var limited, started int64
 	if v.LimitedAt != nil {
@@ -86,7 +86,7 @@ func needsPerson(event Event) bool { return event == GaveUp || event == Parked }
 func (all *gathering) add(now time.Time, wait time.Duration, wanted bool, event Event, v view.Session) {
 	key, edge := markKey(event, v), edgeOf(event, v)
 	old, known := all.marks[key]
-	named := needsPerson(event) && v.Call != "" // no other step has this name, however often it is reported
+	named := needsPerson(event) && v.NoticeID != "" // no other step has this name, however often it is reported
 	if known && old.Edge == edge && (!old.fresh || named) {
 		old.fresh, old.At = true, now.Unix()
 		all.marks[key] = old

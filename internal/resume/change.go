@@ -11,7 +11,7 @@ type Change struct {
 	At            time.Time
 	Event         Event
 	Before, After Session
-	Dropped       bool // After is not kept any longer
+	Dropped       bool // After is not stored any longer
 }
 
 // Entered reports whether this step led into state.
@@ -19,24 +19,23 @@ func (c Change) Entered(state State) bool {
 	return c.After.State == state && c.Before.State != state
 }
 
-// Calls reports whether this step is one at which a person is needed: nothing
-// goes on without them, or not as long as things stand as they do.
-func (c Change) Calls() bool {
-	return c.Entered(Parked) || c.After.Told && !c.Before.Told
+// NeedsPerson reports whether this step is one at which a person is needed: the session does not
+// continue without them, or not until something changes.
+func (c Change) NeedsPerson() bool {
+	return c.Entered(Parked) || c.After.Reported && !c.Before.Reported
 }
 
-// called gives the step that calls a person a name of its own, also where the session
-// stood there before. It is made of what a crash does not change, so that the step has
-// the same name when it is taken again; and it is kept, so that a limit that is read
-// later does not make another call of it.
-func (s Session) called(before Session) Session {
+// withNotice names the notice of a step at which a person is needed. The name is made of what a crash
+// does not change, so that the step has the same name when it is taken again; and it is stored, so that
+// a limit that is read later does not make another notice of it.
+func (s Session) withNotice(before Session) Session {
 	c := Change{Before: before, After: s}
 	switch {
-	case c.Calls() || c.Entered(GaveUp):
-		s.Calls++
-		s.Call = fmt.Sprintf("%d.%d.%d.%d", millis(s.LimitedAt), s.Tries(), millis(s.LastStart()), s.Calls)
-	case !s.Over() && !s.Told:
-		s.Call = ""
+	case c.NeedsPerson() || c.Entered(GaveUp):
+		s.NoticeCount++
+		s.NoticeID = fmt.Sprintf("%d.%d.%d.%d", millis(s.LimitedAt), s.Tries(), millis(s.LastStart()), s.NoticeCount)
+	case !s.Over() && !s.Reported:
+		s.NoticeID = ""
 	}
 	return s
 }
@@ -48,7 +47,7 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// Forgets reports whether this step forgets an interruption that nobody has cared
+// Forgets reports whether this step forgets an interruption that no person has cared
 // for.
 func (c Change) Forgets() bool {
 	_, expired := c.Event.(Expired)
@@ -57,7 +56,7 @@ func (c Change) Forgets() bool {
 
 // Begun returns the resume that this step began, or nil.
 func (c Change) Begun() *Run {
-	if run := c.After.Run; run != nil && (c.Before.Run == nil || c.Before.Run.Mark != run.Mark) {
+	if run := c.After.Run; run != nil && !c.Before.runs(run.Mark) {
 		return run
 	}
 	return nil
@@ -67,7 +66,7 @@ func (c Change) Begun() *Run {
 // moved before its start was known.
 func (c Change) Begins() bool { return c.Before.Run != nil && c.Before.Run.Begins }
 
-// Stepped reports whether a session stands otherwise than before.
+// Stepped reports whether the state, the wait or the reason of a session has changed.
 func (c Change) Stepped() bool {
 	before, after := c.Before, c.After
 	if _, started := c.Event.(Started); started {
@@ -129,21 +128,12 @@ func (c Change) Concluded() *Attempt {
 	if c.Before.Pending() {
 		return nil // to begin something is no resume
 	}
-	if n := len(c.After.Attempts); n > 0 && c.Entered(Parked) && c.After.Attempts[n-1].Outcome == Denied {
-		return &c.After.Attempts[n-1]
+	if last := c.After.last(); c.Entered(Parked) && last.Outcome == Denied {
+		return &last
 	}
-	if len(c.Before.Attempts) == 0 {
-		return nil
-	}
-	was := c.Before.Attempts[len(c.Before.Attempts)-1]
-	if was.Outcome != "" {
-		return nil
-	}
-	for _, attempts := range [][]Attempt{c.After.Attempts, c.After.Past} {
-		for _, a := range attempts {
-			if a.Mark == was.Mark && a.Outcome != "" {
-				return &a
-			}
+	if was := c.Before.last(); was.N > 0 && was.Outcome == "" {
+		if a, _ := c.After.Tried(was.Mark); a.Outcome != "" {
+			return &a
 		}
 	}
 	return nil
@@ -162,11 +152,10 @@ func (c Change) Interrupts() bool {
 
 // Waited returns how long a session that is resumed now has waited.
 func (c Change) Waited() time.Duration {
-	attempts := c.Before.Attempts
-	if len(attempts) == 0 {
+	if c.Before.Tries() == 0 {
 		return 0
 	}
-	return attempts[len(attempts)-1].StartedAt.Sub(c.Before.WaitFrom)
+	return c.Before.LastStart().Sub(c.Before.WaitFrom)
 }
 
 // WorksOn reports whether nothing happened but that a working session worked on.

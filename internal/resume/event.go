@@ -18,7 +18,7 @@ type (
 		Text  string // the agent's words, for people
 		First bool   // read at the first sight of its file: it may be old news
 
-		// Context is what a resume has to read again; zero: nobody looked, or it is not known.
+		// Context is what a resume has to read again; zero: it is not known.
 		Context Context
 	}
 
@@ -125,16 +125,7 @@ const (
 	DropOwnKey                // its user's own key cannot be used: it waits for its account
 )
 
-// Identified is a live process of the session's own: the program that it runs,
-// what it was started with, and whether a person sits before it. What is not known
-// of it is zero.
-type Identified struct {
-	Program Program
-	Origin  *Origin
-	Kind    string // Interactive or Headless
-}
-
-// Who holds a session that was stopped.
+// Which process holds a session that was stopped.
 type (
 	// Occupied is a live process that holds it, and why nothing can be given to
 	// that process; "" where something can.
@@ -177,71 +168,44 @@ type Slept struct{ For time.Duration }
 // CameBack is the end of a time in which no daemon ran, or the machine slept.
 type CameBack struct{ Since time.Time }
 
-// Expired is an interruption that ended long ago, and that nobody has cared for.
+// Expired is an interruption that ended long ago, and that no person has cared for.
 type Expired struct{}
 
-func (Limited) event() {}
-
+func (Limited) event()    {}
 func (Progressed) event() {}
-
-func (Prompted) event() {}
-
-func (Cancelled) event() {}
-
-func (Due) event() {}
-
-func (Queued) event() {}
-
-func (Postponed) event() {}
-
+func (Prompted) event()   {}
+func (Cancelled) event()  {}
+func (Due) event()        {}
+func (Queued) event()     {}
+func (Postponed) event()  {}
 func (Superseded) event() {}
-
-func (Joined) event() {}
-
-func (Sending) event() {}
-
-func (Started) event() {}
-
-func (Ended) event() {}
-
-func (Recalled) event() {}
-
-func (NotSent) event() {}
-
-func (Lost) event() {}
-
-func (Identified) event() {}
-
-func (Weighed) event() {}
-
-func (Metered) event() {}
-
-func (Occupied) event() {}
-
-func (Released) event() {}
-
-func (Retry) event() {}
-
-func (Forget) event() {}
-
-func (Pause) event() {}
-
-func (Unpause) event() {}
-
+func (Joined) event()     {}
+func (Sending) event()    {}
+func (Started) event()    {}
+func (Ended) event()      {}
+func (Recalled) event()   {}
+func (NotSent) event()    {}
+func (Lost) event()       {}
+func (Occupied) event()   {}
+func (Released) event()   {}
+func (Retry) event()      {}
+func (Forget) event()     {}
+func (Pause) event()      {}
+func (Unpause) event()    {}
 func (Reconsider) event() {}
-
-func (Rewound) event() {}
-
-func (Slept) event() {}
-
-func (Renamed) event() {}
-
-func (CameBack) event() {}
-
-func (Expired) event() {}
+func (Rewound) event()    {}
+func (Slept) event()      {}
+func (Renamed) event()    {}
+func (CameBack) event()   {}
+func (Expired) event()    {}
+func (Learned) event()    {}
+func (Pay) event()        {}
+func (Enqueued) event()   {}
+func (Relisted) event()   {}
+func (Became) event()     {}
 
 // Observation is an event that was read from an agent's files: what happened, to
-// whom, and where it is written.
+// which session, and where it is written.
 type Observation struct {
 	Key        Key
 	Account    string    // AGENT:NAME; sessions of one account share a limit
@@ -256,8 +220,8 @@ type Observation struct {
 	Event      Event
 }
 
-// Position is where in a transcript an event stands. A session passes over
-// events that stand at or before the last one it was told, so reading a file
+// Position is where in a transcript an event is. A session passes over
+// events at or before the last one that was applied, so reading a file
 // again changes nothing.
 type Position struct {
 	Epoch  string `json:"epoch"` // one incarnation of the file; another one starts over
@@ -267,29 +231,16 @@ type Position struct {
 // Born returns when the session began whose first observation this is; zero: it
 // was found, and that is not known.
 func (s Observation) Born() time.Time {
-	at := firstWords(s.Event)
+	at := When(s.Event)
+	limited, _ := s.Event.(Limited)
+	_, cancelled := s.Event.(Cancelled)
+	if limited.First || cancelled { // it began before
+		at = time.Time{}
+	}
 	if s.Late || at.IsZero() || !s.Made.IsZero() && s.Made.Before(at) {
 		return s.Made
 	}
 	return at
-}
-
-// firstWords returns the time of the first event of a session that began before
-// our eyes; zero where it was found.
-func firstWords(ev Event) time.Time {
-	switch ev := ev.(type) {
-	case Limited:
-		if ev.First {
-			return time.Time{}
-		}
-		return ev.At
-	case Progressed:
-		return ev.At
-	case Prompted:
-		return ev.At
-	default:
-		return time.Time{}
-	}
 }
 
 // When returns the time of what a transcript says; zero: it does not tell.

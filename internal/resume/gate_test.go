@@ -12,10 +12,10 @@ import (
 func TestWhoHeedsALimitOfAnotherHost(t *testing.T) {
 	now := time.Now()
 	stated := Session{Interruption: Interruption{Limit: limit.Verdict{Class: limit.UsageLimit, Reset: limit.Reset{At: now}}}}
-	require.True(t, stated.Heeds(now.Add(near), now))
-	require.False(t, stated.Heeds(now.Add(near+1), now), "it may be of a model that the session does not use")
-	require.True(t, Session{Interruption: Interruption{Limit: limit.Verdict{Class: limit.UsageLimit}}}.Heeds(now.Add(100*near), now))
+	require.True(t, stated.WaitsForFleet(now.Add(near), now))
+	require.False(t, stated.WaitsForFleet(now.Add(near+1), now), "it may be of a model that the session does not use")
+	require.True(t, Session{Interruption: Interruption{Limit: limit.Verdict{Class: limit.UsageLimit}}}.WaitsForFleet(now.Add(100*near), now))
 	asked := stated
 	asked.RetryAskedAt = now
-	require.False(t, asked.Heeds(now.Add(1), now), "a person who asks gets a try")
+	require.False(t, asked.WaitsForFleet(now.Add(1), now), "a person who asks gets a try")
 }

@@ -57,7 +57,7 @@ func TestASessionOutOfReachWaitsForItsProcess(t *testing.T) {
 	require.Equal(t, Waiting, w.State)
 	require.Equal(t, due, w.NextAt, "it is looked at again then")
 	require.Equal(t, why+"; usage limit: try later", w.Reason, "what helps comes first")
-	require.True(t, w.Told)
+	require.True(t, w.Reported)
 	require.Equal(t, 7, w.Owner.PID)
 	require.Equal(t, w.Reason, w.do(Reconsider{}).Reason, "a reload does not forget it")
 
@@ -65,7 +65,7 @@ func TestASessionOutOfReachWaitsForItsProcess(t *testing.T) {
 	require.Nil(t, w.Owner)
 	require.Equal(t, "usage limit: try later", w.Reason)
 	require.Equal(t, due, w.NextAt, "not before the limit lifts")
-	require.False(t, w.Told, "the next one who holds it is told of again")
+	require.False(t, w.Reported, "the next one who holds it is told of again")
 
 	w = newWalk().do(met, occupied)
 	w.now = w.NextAt

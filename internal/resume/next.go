@@ -3,7 +3,6 @@ package resume
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"resumed/internal/limit"
@@ -13,13 +12,6 @@ import (
 // stamp with a coarse clock and some agents write whole seconds.
 const slack = time.Second
 
-// maxAttempts bounds how many resumes of one interruption are remembered. The
-// number of the last one tells how many there were.
-const maxAttempts = 100
-
-// maxCut bounds how many resumes that ended with a daemon are remembered.
-const maxCut = 20
-
 // Next returns the session after ev. It has no clock, no randomness and no
 // effects: entering Resuming is what makes the engine act, entering GaveUp or
 // Parked is what makes it call a person. u is a random number in [0, 1).
@@ -27,9 +19,9 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 	if s.State == 0 {
 		s.State = Watching
 	}
-	after := s.next(ev, r, now, u).called(s)
+	after := s.next(ev, r, now, u).withNotice(s)
 	if _, still := ev.(Queued); !still && after.Reason != s.Reason {
-		after.Held = nil
+		after.Blocked = nil
 	}
 	return after
 }
@@ -55,7 +47,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Due:
 		return s.due(ev, r, now, u)
 	case Queued:
-		s.Reason, s.Held = ev.Why, &Held{Until: ev.Until}
+		s.Reason, s.Blocked = ev.Why, &Blocked{Until: ev.Until}
 		return s
 	case Postponed:
 		if s.State == Waiting && s.RetryAskedAt.IsZero() {
@@ -65,8 +57,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s
 	case Superseded:
 		if s.State == Waiting {
-			s.State, s.NextAt = Parked, time.Time{}
-			s.Reason = s.SupersededBy(ev.By)
+			return s.park(s.SupersededBy(ev.By))
 		}
 		return s
 	case Joined:
@@ -75,7 +66,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		}
 		return s
 	case Sending:
-		if s.Run != nil && s.Run.Mark == ev.Mark {
+		if s.runs(ev.Mark) {
 			s.LeftOut = ev.LeftOut
 			return s.models(ev.Models).Restore()
 		}
@@ -87,15 +78,11 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Recalled:
 		return s.recalled(r, now)
 	case NotSent:
-		return s.held(ev, r, now)
+		return s.notSent(ev, r, now)
 	case Lost:
 		return s.lost(ev, r, now)
-	case Identified:
-		return s.identified(ev)
-	case Weighed:
-		return s.weighed(ev, r)
-	case Metered:
-		return s.metered(ev, r, now)
+	case Learned:
+		return s.learned(ev, r, now)
 	case Occupied:
 		return s.occupied(ev)
 	case Released:
@@ -104,9 +91,6 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.retried(ev.By, r, now)
 	case Pay:
 		return s.pay(r, now)
-	case Priced:
-		s.Cost = ev.Cost
-		return s
 	case Forget:
 		if !s.Interrupted() {
 			return s
@@ -138,14 +122,12 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s
 	case Expired:
 		return s.expired(now)
-	case Placed:
-		if s.Task == nil {
+	case Relisted:
+		if s.Task == nil || ev.Place == 0 {
+			s.Task = nil
 			return s
 		}
 		return s.WithTask(func(t *Task) { t.Place = ev.Place })
-	case Unlisted:
-		s.Task = nil
-		return s
 	case Enqueued, Became:
 		return s // it is a session already
 	default:
@@ -175,7 +157,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 		s.RetryAskedAt = time.Time{} // a person's order was carried out, also where its start is not known yet
 	}
 
-	if s = s.settled(ev.At); !old && s.overdrawn(ev) {
+	if s = s.withoutExpiredPayment(ev.At); !old && s.keyRefused(ev) {
 		return s.conclude(LimitedOut, ev.Text, now).unpaid("your own key was refused: "+describe(ev.Verdict, ev.Text), r, now)
 	}
 	if ev.Class == limit.UsageLimit && (s.State == Watching || ev.Reset.At.Sub(s.Limit.Reset.At).Abs() > SameWindow) {
@@ -193,7 +175,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	}
 	s = s.conclude(LimitedOut, ev.Text, now)
 	s.Limit, s.LimitText, s.LimitedAt = ev.Verdict, ev.Text, ev.At
-	if ev.Context.Tokens > 0 && r.OnCold != TellCold { // which is another step, that people are told
+	if ev.Context.Tokens > 0 && r.OnCold != TellCold { // which is another step, that is reported to people
 		s.Context = ev.Context
 	}
 	switch {
@@ -208,10 +190,9 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	}
 }
 
-// Outlived reports whether the session has left behind what was read from
-// another file than the one that told of it last: that one is a copy from
-// before, or takes the place of what was read already.
-func (s Session) Outlived(sight Observation) bool {
+// IsNewerThan reports whether an observation from another file than the last one is older than
+// what the session knows: that file is a copy from before, or replaces what was read already.
+func (s Session) IsNewerThan(sight Observation) bool {
 	if sight.Pos.Epoch == s.Seen.Epoch {
 		return false
 	}
@@ -230,12 +211,6 @@ func (s Session) Outlived(sight Observation) bool {
 	}
 }
 
-func (s Session) giveUp(tries int) Session {
-	s.State, s.NextAt, s.GivesUpAt = GaveUp, time.Time{}, time.Time{}
-	s.Reason = s.cause(fmt.Sprintf("gave up after %d %s without progress", tries, plural(tries, "resume")))
-	return s
-}
-
 func (s Session) progressed(ev Progressed, now time.Time) Session {
 	s.MovedAt = earlier(ev.At, now) // a clock that runs ahead must not make what follows old news
 	if !s.Interrupted() || s.State == Parked && s.DeniedAt(ev.At) {
@@ -245,17 +220,14 @@ func (s Session) progressed(ev Progressed, now time.Time) Session {
 	if n := s.Tries(); n > 0 {
 		why = fmt.Sprintf(WorksAgain+" after %d %s", n, plural(n, "resume"))
 	}
-	if last := s.last(); last != nil {
-		s = s.models(last.Models.switched(ev.Model))
-		if did := s.last().Models.Did(); did != "" {
-			why += ", " + did
-		}
-		if s.last().OwnKey {
-			why += ", with your own key"
-		}
+	s = s.models(s.last().Models.switched(ev.Model))
+	if did := s.last().Models.Did(); did != "" {
+		why += ", " + did
 	}
-	s = s.conclude(Recovered, "", now)
-	return s.rest(now, why)
+	if s.last().OwnKey {
+		why += ", with your own key"
+	}
+	return s.conclude(Recovered, "", now).rest(now, why)
 }
 
 func (s Session) prompted(ev Prompted, now time.Time) Session {
@@ -275,11 +247,7 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 // ours reports whether what was written at that time may be the trace of our
 // own resume.
 func (s Session) ours(at time.Time) bool {
-	if s.Run != nil || s.State == Settling {
-		return true
-	}
-	last := s.last()
-	return last != nil && !at.Before(last.StartedAt.Add(-slack)) && !at.After(last.EndedAt.Add(slack))
+	return s.Run != nil || s.State == Settling || s.last().during(at)
 }
 
 // rest ends the interruption: the session is its user's again.
@@ -287,158 +255,11 @@ func (s Session) rest(now time.Time, why string) Session {
 	if s.Interrupted() {
 		s.RecoveredAt = now
 	}
-	if len(s.Attempts) > 0 {
-		s.Past = s.Attempts
-	}
 	if !s.Run.sent() {
 		s.Run = nil // it is about to be sent, and need not be
 	}
+	s = s.archived()
 	s.State, s.Reason, s.Interruption = Watching, why, Interruption{}
-	return s
-}
-
-func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
-	if s.Deadline().IsZero() || now.Before(s.NextAt) {
-		return s
-	}
-	if s.State == Settling {
-		s = s.conclude(NoProgress, "its transcript showed no new work within "+short(r.Settle), now)
-		return s.wait(r, now, now, u)
-	}
-	if s.Paid != nil && s.settled(now).Paid == nil {
-		s = s.settled(now)
-		s.Reason = s.cause("")
-		return s // it is due all the same, but with its account: others may go first there
-	}
-	if why := r.TooCold(s, now); why != "" {
-		s.State, s.NextAt, s.Reason = Parked, time.Time{}, why
-		return s
-	}
-	s.Runs++
-	s.Run = &Run{Mark: ev.Mark, N: s.Runs, Begins: s.Pending()}
-	if s.Reason = s.cause(""); s.Pending() { // what held it back until now does so no more
-		s.Reason = fmt.Sprintf("task %d is being started", s.Task.N)
-	}
-	s.Attempts = append(slices.Clone(s.Attempts[max(0, len(s.Attempts)-maxAttempts+1):]), Attempt{
-		N:         s.Tries() + 1,
-		Mark:      ev.Mark,
-		StartedAt: now,
-		Delay:     max(0, s.NextAt.Sub(s.WaitFrom)),
-		OwnKey:    s.Paid != nil,
-	})
-	s.State, s.NextAt, s.Hold = Resuming, time.Time{}, time.Time{}
-	return s
-}
-
-func (s Session) started(ev Started) Session {
-	if s.Run == nil || s.Run.Mark != ev.Mark {
-		return s
-	}
-	run := *s.Run
-	run.Process, run.Unverifiable, run.sending = ev.Process, ev.Unverifiable, true
-	if ev.Unverifiable {
-		run.Behind = s.Seen
-	}
-	s.Run, s.Owner, s.Unreached = &run, nil, ""
-	if s.State == Resuming && !ev.Unverifiable { // else it is adopted and a person may have asked for the next, or may still be refused
-		s.RetryAskedAt = time.Time{}
-	}
-	return s
-}
-
-func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
-	if s.Run == nil || s.Run.Mark != ev.Mark {
-		return s
-	}
-	s.Run = nil
-	if ev.Unpaid != "" && s.Paid != nil {
-		return s.conclude(ev.Outcome, ev.Err, now).unpaid(ev.Unpaid, r, now)
-	}
-	if ev.Outcome == Denied {
-		return s.denied(ev, now)
-	}
-	if s.State != Resuming {
-		return s // the transcript has told how it went, and a person may have asked for the next
-	}
-	s.RetryAskedAt = time.Time{}
-	if ev.Outcome == Delivered {
-		s.State, s.WaitFrom, s.NextAt = Settling, now, now.Add(r.Settle)
-		return s
-	}
-	s = s.conclude(ev.Outcome, ev.Err, now)
-	if ev.Outcome == Unknown { // never sent twice because nobody knows
-		s.State, s.NextAt, s.Reason = Parked, time.Time{}, ev.Err
-		return s
-	}
-	return s.wait(r, now, now, u)
-}
-
-func (s Session) held(ev NotSent, r Rules, now time.Time) Session {
-	if s.Run == nil || s.Run.Mark != ev.Mark {
-		return s
-	}
-	s = s.withdraw()
-	if ev.Then == DropOwnKey && s.Paid != nil {
-		return s.unpaid(ev.Why, r, now)
-	}
-	s.Owner, s.Unreached = ev.Owner, ""
-	switch ev.Then {
-	case Park:
-		if ev.Owner != nil {
-			s.Unreached = ev.Why
-		}
-		s.State, s.NextAt, s.Reason = Parked, time.Time{}, ev.Why
-		return s
-	case Tell:
-		s.Told = true
-	case TellUnreached:
-		s.Told, s.Unreached = true, ev.Why
-	case UserClosed:
-		s.ClosedAt = now
-	case NeedsOrder:
-		s.RetryAskedAt = time.Time{}
-	}
-	if s = s.schedule(r, now); ev.Then == KeepForPeople && s.NextAt.After(now) {
-		return s // until when is the rules' to say, and they may change
-	}
-	s.Hold = later(ev.Until, now.Add(recheck))
-	s = s.schedule(r, now)
-	if s.State == Waiting {
-		s.Reason = ev.Why
-	}
-	return s
-}
-
-func (s Session) lost(ev Lost, r Rules, now time.Time) Session {
-	if s.Run == nil || s.Run.Mark != ev.Mark {
-		return s
-	}
-	if s.State != Resuming {
-		s.Run = nil
-		return s
-	}
-	if last := s.last(); last != nil && last.Mark == ev.Mark {
-		cut := *last
-		cut.Outcome, cut.EndedAt = CutOff, now
-		s.Cut = append(slices.Clone(s.Cut[max(0, len(s.Cut)-maxCut+1):]), cut)
-	}
-	return s.withdraw().schedule(r, now)
-}
-
-// recalled waits on where the resume was not yet sent.
-func (s Session) recalled(r Rules, now time.Time) Session {
-	if s.State != Resuming || s.Run == nil || s.Run.sent() {
-		return s
-	}
-	return s.withdraw().schedule(r, now)
-}
-
-// withdraw takes back a resume that took no effect: it costs no attempt.
-func (s Session) withdraw() Session {
-	if last := s.last(); last != nil && s.Run != nil && last.Mark == s.Run.Mark {
-		s.Attempts = slices.Clone(s.Attempts[:len(s.Attempts)-1])
-	}
-	s.Run = nil
 	return s
 }
 
@@ -457,13 +278,6 @@ func (s Session) reconsidered(r Rules, now time.Time) Session {
 	default:
 		return s
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // SameWindow is how far apart two statements of one reset may lie: agents

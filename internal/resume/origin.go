@@ -1,8 +1,27 @@
 package resume
 
 import (
+	"cmp"
 	"slices"
 	"time"
+)
+
+// Process names a process beyond the reuse of its pid.
+type Process struct {
+	PID   int    `json:"pid,omitempty"`
+	Start uint64 `json:"start,omitempty"` // field 22 of /proc/PID/stat
+}
+
+// Program is what a session was run with.
+type Program struct {
+	Path        string `json:"path"`                  // of a program, or of a script
+	Interpreter string `json:"interpreter,omitempty"` // the program that ran the script
+}
+
+// Whether a person sits before a session. If nothing tells, one does.
+const (
+	Interactive = "interactive"
+	Headless    = "headless" // it was given its prompt when it was started, and ends by itself
 )
 
 // Origin is what a session's own process was started with, as it was seen while
@@ -68,24 +87,10 @@ func (s Session) Shown(argv []string) []string {
 	return shown
 }
 
-// identified notes what a live process of the session shows.
-func (s Session) identified(ev Identified) Session {
-	if ev.Program != (Program{}) {
-		s.Program = ev.Program
-	}
-	if ev.Origin != nil && !s.missedBy(*ev.Origin) {
-		s.Origin = ev.Origin
-	}
-	return s.Attended(ev.Kind)
-}
-
 // missedBy reports whether a process began too late to have taken the session's
 // last prompt: it was only opened to look at the session, or holds another one of
 // the same directory.
 func (s Session) missedBy(o Origin) bool {
-	prompted := s.PromptedAt
-	if prompted.IsZero() {
-		prompted = s.LimitedAt // there was one before that
-	}
+	prompted := cmp.Or(s.PromptedAt, s.LimitedAt) // there was one before that
 	return !prompted.IsZero() && o.BeganAt.After(prompted.Add(slack))
 }

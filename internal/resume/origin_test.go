@@ -25,7 +25,7 @@ func TestWhatAProcessWasStartedWithCounts(t *testing.T) {
 		"not where another one may have followed":       {Session{PromptedAt: prompted}, Origin{BeganAt: at(-5), SeenAt: at(-1)}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			after := c.s.Next(Identified{Origin: &c.new}, Rules{}, at(10), 0.5)
+			after := c.s.Next(Learned{Origin: &c.new}, Rules{}, at(10), 0.5)
 			if c.takes {
 				require.Same(t, &c.new, after.Origin)
 			} else {

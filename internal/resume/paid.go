@@ -7,48 +7,25 @@ import (
 	"resumed/internal/limit"
 )
 
-// Cost is what a session has cost until now, as its agent counts it, at the prices of its
-// provider's API. With a subscription nobody is asked for that sum.
-type Cost struct {
-	USD  float64       `json:"usd"`
-	Work time.Duration `json:"work"` // how long the agent has worked for that
-	Read int64         `json:"read"` // where in the transcript it stands
-}
-
-// AnHour returns what an hour of work has cost so far; 0: it is not known.
-func (c Cost) AnHour() float64 {
-	if c.Work < time.Second {
-		return 0
-	}
-	return c.USD / c.Work.Hours()
-}
-
-// Priced is what a session has cost until now.
-type Priced struct{ Cost Cost }
-
-// Pay is a person who has a session go on with their own key, at their cost. It holds until
+// Pay is a person who has a session continue with their own key, at their cost. It holds until
 // the limit is over that stopped the session, and nothing but a person gives it.
 type Pay struct{}
 
-// Paid is a session that goes on like that.
+// Paid is a session that continues like that.
 type Paid struct {
 	AskedAt time.Time `json:"asked_at"`
 	Until   time.Time `json:"until"` // when the limit of its account is over
 
-	// What stopped it: that is waited for again where the key does not help.
+	// What stopped it: that is waited for again if the key does not help.
 	Limit     limit.Verdict `json:"limit"`
 	LimitText string        `json:"limit_text,omitempty"`
 }
 
-func (Priced) event() {}
-
-func (Pay) event() {}
-
-// ownKey stands for the provider in the account of a session that goes on with a key: what it
+// ownKey is the provider in the account of a session that continues with a key: what it
 // meets there says nothing about its own account.
 const ownKey = "your own key"
 
-// Unpayable says why the session cannot go on with its user's own key; empty: it can, as far
+// Unpayable says why the session cannot continue with its user's own key; empty: it can, as far
 // as the session itself goes.
 func (s Session) Unpayable(now time.Time) string {
 	switch {
@@ -79,34 +56,32 @@ func (s Session) pay(r Rules, now time.Time) Session {
 	return s
 }
 
-// overdrawn reports whether a refusal says that the key does not help any more than the
+// keyRefused reports whether a refusal says that the key does not help any more than the
 // account did: to try again later would only fail again.
-func (s Session) overdrawn(ev Limited) bool {
+func (s Session) keyRefused(ev Limited) bool {
 	if s.Paid == nil || !ev.At.Before(s.Paid.Until) {
 		return false
 	}
 	return ev.Class == limit.UsageLimit || ev.Class == limit.Auth || ev.Class == limit.Billing
 }
 
-// unpaid ends that the session goes on with a key: it waits for what it waited for before,
-// and a person is told why.
+// unpaid ends that the session continues with a key: it waits for what it waited for before,
+// and the reason is reported to a person.
 func (s Session) unpaid(why string, r Rules, now time.Time) Session {
 	paid := *s.Paid
-	if len(s.Attempts) > 0 {
-		s.Past = s.Attempts
-	}
+	s = s.archived()
 	if !s.Interrupted() {
 		s.LimitedAt, s.StoppedAt = now, now
 	}
-	s.Paid, s.Attempts, s.RetryAskedAt, s.Hold, s.GivesUpAt = nil, nil, time.Time{}, time.Time{}, time.Time{}
+	s.Paid, s.RetryAskedAt, s.NotBefore, s.GivesUpAt = nil, time.Time{}, time.Time{}, time.Time{}
 	s.Limit, s.LimitText, s.WaitFrom = paid.Limit, paid.LimitText, now
 	s = s.schedule(r, now)
-	s.Reason, s.Told = join(why, s.Reason), true
+	s.Reason, s.Reported = join(why, s.Reason), true
 	return s
 }
 
-// settled ends a payment whose time is over: what comes now is the account's again.
-func (s Session) settled(at time.Time) Session {
+// withoutExpiredPayment ends a payment whose time is over: what comes now is the account's again.
+func (s Session) withoutExpiredPayment(at time.Time) Session {
 	if s.Paid != nil && !at.Before(s.Paid.Until) {
 		s.Paid = nil
 	}

@@ -104,7 +104,7 @@ func TestWhereAKeyDoesNotHelpTheLimitIsWaitedFor(t *testing.T) {
 			require.Nil(t, w.Paid)
 			require.Equal(t, Waiting, w.State)
 			require.Equal(t, due, w.NextAt, "for the limit of its account")
-			require.True(t, w.Told, "a person is told")
+			require.True(t, w.Reported, "a person is told")
 			require.Contains(t, w.Reason, c.why)
 			require.Equal(t, limit.UsageLimit, w.Limit.Class)
 			if w.Run != nil {

@@ -16,9 +16,9 @@ type Newcomer struct {
 // stopped take its place: that one is not resumed then.
 type Newcomers string
 
-// Who takes the place of a session that was stopped.
+// The newcomers that take the place of a session that was stopped.
 const (
-	InteractiveNewcomers Newcomers = "interactive" // a person went on with it; a side job of a script or a hook is none's work but its own
+	InteractiveNewcomers Newcomers = "interactive" // a person went on with it; a side job of a script or a hook does not continue that session's work
 	AnyNewcomer          Newcomers = "any"
 	NoNewcomer           Newcomers = "never"
 )

@@ -1,9 +1,11 @@
 package resume
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
+	"resumed/internal/backoff"
 	"resumed/internal/limit"
 )
 
@@ -23,19 +25,18 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 		return s.rest(now, why)
 	}
 	if why := s.hopeless(r, now); why != "" {
-		s.State, s.NextAt, s.Reason = Parked, time.Time{}, why
-		return s
+		return s.park(why)
 	}
 	policy := r.PolicyOf(s)
 	if policy.Spent(s.Tries(), s.WaitFrom.Sub(s.stoppedAt())) {
 		if s.Paid != nil {
 			return s.unpaid(fmt.Sprintf("%d resumes with your own key did not help", s.Tries()), r, now)
 		}
-		return s.giveUp(s.Tries())
+		return s.giveUp()
 	}
 
 	s.State, s.Reason = Waiting, s.cause("")
-	s = s.ridesOut(policy, r)
+	s = s.untilElapsed(policy, r)
 	at, stated := s.Stated(r)
 	switch {
 	case !s.RetryAskedAt.IsZero():
@@ -46,9 +47,7 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 			at = earlier(at, later(s.WaitFrom, s.GivesUpAt)) // the last try is made when the time is up
 		}
 	}
-	if s.Hold.After(at) {
-		at = s.Hold
-	}
+	at = later(at, s.NotBefore)
 	if why, until := r.Reserved(s, now); until.After(at) {
 		at, s.Reason = until, join(why, s.Reason)
 	}
@@ -59,12 +58,12 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 	return s
 }
 
-// scheduleAgain is schedule for what waits already. What else holds it back than
-// the limit is still worth telling, as long as that is what it waits for.
+// scheduleAgain is schedule for what waits already. The reason stays if it is something else than
+// the limit that the session still waits for.
 func (s Session) scheduleAgain(r Rules, now time.Time) Session {
 	why := s.Reason
 	s = s.schedule(r, now)
-	if s.State == Waiting && (s.Hold.After(now) && !s.NextAt.After(s.Hold) || !s.RetryAskedAt.IsZero()) {
+	if s.State == Waiting && (s.NotBefore.After(now) && !s.NextAt.After(s.NotBefore) || !s.RetryAskedAt.IsZero()) {
 		s.Reason = why
 	}
 	return s
@@ -94,18 +93,44 @@ func (s Session) hopeless(r Rules, now time.Time) string {
 	case s.Limit.Class == limit.None && len(s.Attempts) == 0:
 		return "" // it waits on a person's order alone
 	case s.Limit.Class == limit.None:
-		return join(s.lastErr(), "the resume that you asked for did not help")
+		return join(s.last().Err, "the resume that you asked for did not help")
 	case !s.Limit.Class.Transient() || !s.Limit.WaitHelps:
 		return s.cause("waiting does not help")
 	case s.left(r):
 		return s.leftWhy()
 	case r.MaxWait > 0 && s.Paid == nil && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
 		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s); %s tries anyway",
-			reset.At.UTC().Format(time.RFC3339), short(r.MaxWait), s.retry())
+			reset.At.UTC().Format(time.RFC3339), backoff.FormatDuration(r.MaxWait), s.retry())
 	case r.MaxWindows > 0 && s.Windows > r.MaxWindows:
 		return fmt.Sprintf("passed %d usage limits without a prompt from you (resume.max_windows is %d); %s continues it",
 			s.Windows, r.MaxWindows, s.retry())
 	default:
 		return ""
 	}
+}
+
+// giveUp ends the tries: only a person, or the session itself, continues it.
+func (s Session) giveUp() Session {
+	s.State, s.NextAt, s.GivesUpAt = GaveUp, time.Time{}, time.Time{}
+	s.Reason = s.cause(fmt.Sprintf("gave up after %d %s without progress", s.Tries(), plural(s.Tries(), "resume")))
+	return s
+}
+
+// stoppedAt returns when the session was stopped first.
+func (s Session) stoppedAt() time.Time { return cmp.Or(s.StoppedAt, s.LimitedAt) }
+
+// untilElapsed notes until when a session is tried whose tries are ended by a time and not by their
+// number. When it was tried as often as any other would have been, that is reported to a person,
+// once: it continues by itself, but for how long?
+func (s Session) untilElapsed(policy backoff.Policy, r Rules) Session {
+	s.GivesUpAt = time.Time{}
+	if policy.MaxElapsed == 0 {
+		return s
+	}
+	s.GivesUpAt = ahead(s.stoppedAt().Add(policy.MaxElapsed))
+	if n := s.Tries(); r.Backoff.MaxRetries > 0 && n >= r.Backoff.MaxRetries {
+		s.Reported = true
+		s.Reason = s.cause(fmt.Sprintf("still tried after %d %s, until %s", n, plural(n, "resume"), s.GivesUpAt.UTC().Format(time.RFC3339)))
+	}
+	return s
 }

@@ -3,7 +3,7 @@
 package resume
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -19,7 +19,7 @@ type Key struct {
 
 func (k Key) String() string { return k.Agent + "/" + k.ID }
 
-// State is where a session stands.
+// State is the state of a session.
 type State uint8
 
 // The states, in the order of an interruption's life.
@@ -65,33 +65,6 @@ func (s *State) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown state %q", text)
 }
 
-// Outcome is how one resume ended.
-type Outcome string
-
-// The outcomes. An attempt without one has not ended.
-const (
-	Recovered  Outcome = "recovered"   // the transcript moved
-	LimitedOut Outcome = "limited"     // it met the limit again
-	Failed     Outcome = "failed"      // the command failed
-	TimedOut   Outcome = "timed_out"   // the command ran too long, or hung
-	NoProgress Outcome = "no_progress" // the command ended well and the transcript did not move
-	Denied     Outcome = "denied"      // the agent lacked a permission
-	CutOff     Outcome = "cut_off"     // our own end cut it off; it does not count
-	Unknown    Outcome = "unknown"     // nobody can tell
-
-	// Delivered is how a command ends that did what it was asked. What comes
-	// of it shows in the transcript: it is never the last word on an attempt.
-	Delivered Outcome = "delivered"
-)
-
-// MarshalJSON writes null for an attempt that has not ended.
-func (o Outcome) MarshalJSON() ([]byte, error) {
-	if o == "" {
-		return []byte("null"), nil
-	}
-	return json.Marshal(string(o))
-}
-
 // MarkVariable is the environment variable by which a resumed command, and
 // whatever it starts, is known as ours.
 const MarkVariable = "RESUMED_MARK"
@@ -99,105 +72,6 @@ const MarkVariable = "RESUMED_MARK"
 // OwnKeyVariable is in the environment of a command that has its user's own key, and of
 // whatever it starts.
 const OwnKeyVariable = "RESUMED_OWN_KEY"
-
-// Process names a process beyond the reuse of its pid.
-type Process struct {
-	PID   int    `json:"pid,omitempty"`
-	Start uint64 `json:"start,omitempty"` // field 22 of /proc/PID/stat
-}
-
-// Attempt is one resume.
-type Attempt struct {
-	N         int           `json:"n"`
-	Mark      string        `json:"mark"` // carried by the command in its environment
-	StartedAt time.Time     `json:"started_at"`
-	EndedAt   time.Time     `json:"ended_at,omitzero"` // when the outcome was known
-	Delay     time.Duration `json:"delay"`             // what was waited before it
-	Outcome   Outcome       `json:"outcome,omitempty"`
-	Err       string        `json:"err,omitempty"`
-	Models    Models        `json:"models,omitzero"`
-	OwnKey    bool          `json:"own_key,omitempty"` // it went on with its user's own key
-}
-
-// Models are those of a resume that may go on with another one than the session has,
-// because that one is overloaded. The user has named the other.
-type Models struct {
-	Own      string `json:"own,omitempty"`      // the session's
-	Fallback string `json:"fallback,omitempty"` // as the user named it; empty: it may not
-	Spoke    string `json:"spoke,omitempty"`    // the other one, once that has answered
-}
-
-// switched returns the models when one has spoken.
-func (m Models) switched(spoke string) Models {
-	if m.Fallback != "" && spoke != "" && spoke != m.Own {
-		m.Spoke = spoke
-	}
-	return m
-}
-
-// May says what a resume with these models may do; empty: it stays with the model that
-// the session has.
-func (m Models) May() string {
-	if m.Fallback == "" {
-		return ""
-	}
-	return fmt.Sprintf("with %s if %s is still overloaded (fallback_model)", m.Fallback, m.Own)
-}
-
-// Did says what it has done; empty: it stayed with that, as far as is known.
-func (m Models) Did() string {
-	if m.Spoke == "" {
-		return ""
-	}
-	return fmt.Sprintf("with %s instead of %s (fallback_model)", m.Spoke, m.Own)
-}
-
-// Run is a resume that has begun and not ended. It outlives the state
-// Resuming: an agent that works again is Watching while its command runs on.
-type Run struct {
-	Mark    string  `json:"mark"`
-	N       int     `json:"n"`                // which of all claims of the session; names what is kept of it
-	Begins  bool    `json:"begins,omitempty"` // it begins the session of a task, and resumes nothing
-	Process Process `json:"process,omitzero"` // once the command was started
-
-	// Unverifiable says that the prompt is handed to another's process, by keys or as
-	// a message: where the transcript does not tell, nobody knows what became of it.
-	Unverifiable bool `json:"no_proof,omitempty"`
-
-	// Behind is the last event that the session had been told of when such a prompt was
-	// handed over: what stands there or before it tells nothing of the prompt.
-	Behind Position `json:"behind,omitzero"`
-
-	// sending is true from the point on at which the command may have acted on
-	// the session. One of an earlier daemon always may have.
-	sending bool
-}
-
-// sent reports whether the command may have acted on the session.
-func (r *Run) sent() bool { return r != nil && r.sending }
-
-// Program is what a session was run with.
-type Program struct {
-	Path        string `json:"path"`                  // of a program, or of a script
-	Interpreter string `json:"interpreter,omitempty"` // the program that ran the script
-}
-
-// Whether a person sits before a session. Where nothing tells, one does.
-const (
-	Interactive = "interactive"
-	Headless    = "headless" // it was given its prompt when it was started, and ends by itself
-)
-
-// Owner is a live process that holds a session.
-type Owner struct {
-	PID  int    `json:"pid"`
-	Kind string `json:"kind"`           // Interactive or Headless
-	Tmux string `json:"tmux,omitempty"` // the pane it lives in
-
-	// Guessed says that another process may hold it as well: what this one was
-	// started with may be another session's.
-	Guessed bool `json:"-"`
-}
 
 // Session is one conversation of one agent. It is a value: Next returns a new
 // one and changes nothing that the old one shares.
@@ -237,8 +111,8 @@ type Session struct {
 	Runs    int       `json:"runs,omitempty"`    // how often it was claimed, also if nothing came of it: numbers what is stored of a resume
 	Past    []Attempt `json:"past,omitempty"`    // the resumes of the interruption before
 
-	Call  string `json:"call,omitempty"`  // names the step that called a person; what is read later does not change it
-	Calls int    `json:"calls,omitempty"` // how many such steps there were
+	NoticeID    string `json:"call,omitempty"`  // of the step at which a person was needed; what is read later does not change it
+	NoticeCount int    `json:"calls,omitempty"` // how many such steps there were
 
 	Interruption
 }
@@ -254,14 +128,14 @@ type Interruption struct {
 	Unreached string    `json:"unreached,omitempty"` // why that can be given nothing, in words
 	ClosedAt  time.Time `json:"closed_at,omitzero"`  // when its user was seen to close the agent
 	Newcomer  *Newcomer `json:"newcomer,omitempty"`  // by which a person went on in its directory
-	Told      bool      `json:"told,omitempty"`      // a person knows why it waits on
+	Reported  bool      `json:"told,omitempty"`      // a person knows why it waits on
 
 	NextAt       time.Time `json:"next_at,omitzero"`     // Waiting: when it is resumed; Settling: when patience ends
 	WaitFrom     time.Time `json:"wait_from,omitzero"`   // when the wait began,
 	Jitter       float64   `json:"dice,omitempty"`       // the chance in it,
 	RetryAskedAt time.Time `json:"asked,omitzero"`       // a person who cut it short,
-	Hold         time.Time `json:"hold,omitzero"`        // and what it may not end before: NextAt can be computed anew
-	Held         *Held     `json:"held,omitempty"`       // that its wait is over and it waits on, for the reason that it has; nil: it does not
+	NotBefore    time.Time `json:"hold,omitzero"`        // and what it may not end before: NextAt can be computed anew
+	Blocked      *Blocked  `json:"held,omitempty"`       // that its wait is over and it waits on, for the reason that it has; nil: it does not
 	GivesUpAt    time.Time `json:"gives_up_at,omitzero"` // when no more is tried; zero: the number of tries ends it
 	MissedAt     time.Time `json:"missed_at,omitzero"`   // when it would have been resumed, had a daemon run: it is asked about
 
@@ -269,16 +143,16 @@ type Interruption struct {
 	Cut      []Attempt `json:"cut,omitempty"`      // those of them that ended with a daemon: they cost nothing, but may have left a prompt
 }
 
-// Held is what keeps a session from its turn.
-type Held struct {
+// Blocked is what makes a session wait whose own wait is over.
+type Blocked struct {
 	Until time.Time `json:"until,omitzero"` // zero: no time ends it
 }
 
 // ResumesAt returns when a session that waits is resumed, as far as is known: when its
 // wait is over, or what holds it back after that.
 func (s Session) ResumesAt() time.Time {
-	if s.Held != nil {
-		return later(s.NextAt, s.Held.Until)
+	if s.Blocked != nil {
+		return later(s.NextAt, s.Blocked.Until)
 	}
 	return s.NextAt
 }
@@ -287,13 +161,26 @@ func (s Session) ResumesAt() time.Time {
 // its user.
 func (s Session) Interrupted() bool { return s.State != Watching && s.State != 0 }
 
+// Over reports whether nothing becomes of the interruption without a person.
+func (s Session) Over() bool { return s.State == GaveUp || s.State == Parked }
+
+// park leaves the session to a person.
+func (s Session) park(why string) Session {
+	s.State, s.NextAt, s.Reason = Parked, time.Time{}, why
+	return s
+}
+
+// QuietSince returns when a session that was never interrupted last moved, as
+// far as is known.
+func (s Session) QuietSince() time.Time { return cmp.Or(s.MovedAt, s.FoundAt) }
+
 // WorthKeeping reports whether the session is or was interrupted, not too long
-// ago, is paused, or comes from the queue: people see it, and it is kept over a restart. The others are
+// ago, is paused, or comes from the queue: people see it, and it is stored over a restart. The others are
 // found again in their files.
 func (s Session) WorthKeeping() bool { return !s.LimitedAt.IsZero() || s.Paused || s.Task != nil }
 
 // Forgotten returns the session as one that was never interrupted. It keeps its
-// name: somebody may still know it.
+// name: a person may still know it.
 func (s Session) Forgotten() Session {
 	return Session{
 		Key: s.Key, Name: s.Name, Account: s.Account, Provider: s.Provider, Cwd: s.Cwd, Transcript: s.Transcript, Kind: s.Kind, Seen: s.Seen,
@@ -326,7 +213,7 @@ func (s Session) Deadline() time.Time {
 	}
 }
 
-// Tally is how many sessions stand where.
+// Tally is how many sessions are in each state.
 type Tally [len(stateNames)]int
 
 // Stopped returns how many were stopped and are not given back to their users.
@@ -342,5 +229,5 @@ func (t Tally) Stopped() (n int) {
 // Known returns how many there are.
 func (t Tally) Known() int { return t[Watching] + t.Stopped() }
 
-// ErrNoSession is returned for a session that nobody knows.
+// ErrNoSession is returned for a session that is not known.
 var ErrNoSession = errors.New("no such session")

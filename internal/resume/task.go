@@ -41,9 +41,9 @@ const (
 // Pending reports whether the session is a task that has not shown a session yet.
 func (s Session) Pending() bool { return s.Task != nil && s.Task.BegunAt.IsZero() }
 
-// StandsIn reports whether there is no such session: it is a task that waits, or
+// IsPlaceholder reports whether there is no such session: it is a task that waits, or
 // one whose session has an id that could not be chosen beforehand.
-func (s Session) StandsIn() bool { return s.Task != nil && s.Task.Session != s.Key.ID }
+func (s Session) IsPlaceholder() bool { return s.Task != nil && s.Task.Session != s.Key.ID }
 
 // TaskState returns where the task stands that the session is, or was.
 func (s Session) TaskState() TaskState {
@@ -64,23 +64,12 @@ type (
 	// Enqueued is a task that a person asks for, or asks for anew.
 	Enqueued struct{}
 
-	// Placed gives a task another place among those that wait.
-	Placed struct{ Place int }
-
-	// Unlisted is a task that was begun and is not shown in the queue any longer.
-	Unlisted struct{}
+	// Relisted gives a task another place in the queue; 0: it was begun, and is not shown there any longer.
+	Relisted struct{ Place int }
 
 	// Became is a task whose command has told which session it began.
 	Became struct{ Session string }
 )
-
-func (Enqueued) event() {}
-
-func (Placed) event() {}
-
-func (Unlisted) event() {}
-
-func (Became) event() {}
 
 // pending is Next for a task that has not shown a session yet. done is false where
 // the event means the same as for any session.
@@ -88,7 +77,7 @@ func (s Session) pending(ev Event, r Rules, now time.Time) (after Session, done 
 	switch ev := ev.(type) {
 	case Enqueued:
 		s.State, s.WaitFrom = Waiting, now
-		s.Attempts, s.Cut, s.Hold, s.RetryAskedAt, s.MissedAt, s.Told = nil, nil, time.Time{}, time.Time{}, time.Time{}, false
+		s.Attempts, s.Cut, s.NotBefore, s.RetryAskedAt, s.MissedAt, s.Reported = nil, nil, time.Time{}, time.Time{}, time.Time{}, false
 		return s.scheduleTask(r, now), true
 	case Prompted: // it is there, but nobody has answered it yet
 		return s.WithTask(func(t *Task) { t.Session = s.Key.ID }), true
@@ -134,7 +123,7 @@ func (s Session) begun(session string, now time.Time) Session {
 // endedTask is the end of the command that was to begin a session. Its transcript may
 // not be read yet: that is waited for before anything is said of it.
 func (s Session) endedTask(ev Ended, r Rules, now time.Time) (Session, bool) {
-	if s.Run == nil || s.Run.Mark != ev.Mark || ev.Outcome == Denied || ev.Outcome == Unknown {
+	if !s.runs(ev.Mark) || ev.Outcome == Denied || ev.Outcome == Unknown {
 		return s, false
 	}
 	s.Run, s.RetryAskedAt = nil, time.Time{}
@@ -142,7 +131,7 @@ func (s Session) endedTask(ev Ended, r Rules, now time.Time) (Session, bool) {
 		s = s.conclude(ev.Outcome, ev.Err, now)
 	}
 	if s.State == Resuming {
-		s.State, s.WaitFrom, s.NextAt = Settling, now, now.Add(r.Settle)
+		s = s.settle(r, now)
 	}
 	return s, true
 }
@@ -151,17 +140,14 @@ func (s Session) endedTask(ev Ended, r Rules, now time.Time) (Session, bool) {
 // seen. It is not begun a second time unless a person says so.
 func (s Session) failed(now time.Time) Session {
 	s = s.conclude(NoProgress, "its command ended without an answer from the agent", now)
-	s.State, s.NextAt = Parked, time.Time{}
-	s.Reason = fmt.Sprintf("task %d started, but failed: %s; `resumed logs %s` shows its output, %s starts it again",
-		s.Task.N, s.lastErr(), Typed(s.Key, s.Name), s.retry())
-	return s
+	return s.park(fmt.Sprintf("task %d started, but failed: %s; `resumed logs %s` shows its output, %s starts it again",
+		s.Task.N, s.last().Err, Typed(s.Key, s.Name), s.retry()))
 }
 
 // scheduleTask computes when a task is due, from what is known.
 func (s Session) scheduleTask(r Rules, now time.Time) Session {
 	if why := r.Excluded(s.Cwd); why != "" {
-		s.State, s.NextAt, s.Reason = Parked, time.Time{}, why
-		return s
+		return s.park(why)
 	}
 	s.State, s.Reason = Waiting, "starts when there is room"
 	at := later(s.WaitFrom, s.Task.NotBefore)
@@ -171,7 +157,7 @@ func (s Session) scheduleTask(r Rules, now time.Time) Session {
 	if !s.RetryAskedAt.IsZero() {
 		at, s.Reason = s.RetryAskedAt, "due now, asked for by you"
 	}
-	at = later(at, s.Hold)
+	at = later(at, s.NotBefore)
 	if r.NextAllowed != nil {
 		at = r.NextAllowed(later(at, now))
 	}
@@ -221,11 +207,11 @@ func (l *TaskNumbers) Give(s Session) Session {
 	return s.WithTask(func(t *Task) { t.N, t.Place = l.n, l.place })
 }
 
-// MayHaveBegun reports whether the session is the one that the command of the task works
+// MayHaveStarted reports whether the other session is the one that the command of the task works
 // on, as far as is known: until it has told, it may be any new one of its directory.
-func (s Session) MayHaveBegun(other Session) bool {
+func (s Session) MayHaveStarted(other Session) bool {
 	switch {
-	case s.Run == nil || !s.StandsIn() || s.Key.Agent != other.Key.Agent || other.Pending():
+	case s.Run == nil || !s.IsPlaceholder() || s.Key.Agent != other.Key.Agent || other.Pending():
 		return false
 	case s.Task.Session != "":
 		return s.Task.Session == other.Key.ID

@@ -12,8 +12,8 @@ import (
 func TestTheLastOfTheWeekIsKeptForPeople(t *testing.T) {
 	reset, week := noon.Add(time.Hour), noon.Add(50*time.Hour)
 	met := limitedUntil(noon, limit.UsageLimit, reset)
-	used := func(percent float64) Metered {
-		return Metered{Usage{At: noon, WeekUsed: percent, WeekResetsAt: week}}
+	used := func(percent float64) Learned {
+		return Learned{Usage: &Usage{At: noon, WeekUsed: percent, WeekResetsAt: week}}
 	}
 	keeps := func(percent int, events ...Event) *walk {
 		w := newWalk()
@@ -37,9 +37,9 @@ func TestTheLastOfTheWeekIsKeptForPeople(t *testing.T) {
 
 	require.Equal(t, reset.Add(time.Minute), keeps(10, met, used(89.9)).NextAt, "there is more left")
 	require.Equal(t, reset.Add(time.Minute), keeps(10, met).NextAt, "nobody knows")
-	over := keeps(10, met, Metered{Usage{At: noon, WeekUsed: 99, WeekResetsAt: noon.Add(-time.Hour)}})
+	over := keeps(10, met, Learned{Usage: &Usage{At: noon, WeekUsed: 99, WeekResetsAt: noon.Add(-time.Hour)}})
 	require.Equal(t, reset.Add(time.Minute), over.NextAt, "that week is over")
-	older := keeps(10, met, used(20), Metered{Usage{At: noon.Add(-time.Hour), WeekUsed: 99, WeekResetsAt: week}})
+	older := keeps(10, met, used(20), Learned{Usage: &Usage{At: noon.Add(-time.Hour), WeekUsed: 99, WeekResetsAt: week}})
 	require.Equal(t, reset.Add(time.Minute), older.NextAt, "what was told before counts less")
 }
 
@@ -51,7 +51,7 @@ func TestWhatIsFoundUsedWhenItIsDueWaitsByTheRules(t *testing.T) {
 	w.rules.WeeklyReserve = 40
 	w.do(limited(noon, limit.UsageLimit))
 	w.now = w.NextAt
-	w.do(Due{Mark: "m1"}, Metered{Usage{At: w.now, WeekUsed: 61, WeekResetsAt: week}}, NotSent{Mark: "m1", Then: KeepForPeople, Why: "used"})
+	w.do(Due{Mark: "m1"}, Learned{Usage: &Usage{At: w.now, WeekUsed: 61, WeekResetsAt: week}}, NotSent{Mark: "m1", Then: KeepForPeople, Why: "used"})
 	require.Equal(t, week.Add(w.rules.Margin), w.NextAt)
 	require.Contains(t, w.Reason, "61 % of the week's allowance is used")
 	require.Empty(t, w.Attempts)
@@ -66,7 +66,7 @@ func TestWhatIsFoundUsedWhenItIsDueWaitsByTheRules(t *testing.T) {
 // A limit whose end its record does not state lifts when the agent's own figures say.
 func TestALimitLiftsWhenTheAgentsFiguresSay(t *testing.T) {
 	lifts := noon.Add(2 * time.Hour)
-	told := Metered{Usage{At: noon, Lifts: lifts}}
+	told := Learned{Usage: &Usage{At: noon, Lifts: lifts}}
 	require.Equal(t, lifts, newWalk().do(limited(noon, limit.UsageLimit), told).Limit.Reset.At)
 	require.Equal(t, noon.Add(time.Hour), newWalk().do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour)), told).Limit.Reset.At, "what it was told itself counts")
 	require.False(t, newWalk().do(limited(noon, limit.Overloaded), told).Limit.Reset.Stated(), "an outage is none")

@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -20,9 +21,9 @@ func describe(v limit.Verdict, text string) string {
 	return words
 }
 
-// cause says what stands in the session's way. Who holds it and cannot be reached
+// cause says what holds the session back. A process that holds it and cannot be reached
 // comes first: that is what a person can do something about. Then the latest: a
-// resume that failed by itself is told before the limit that it was to go on after.
+// resume that failed by itself is reported before the limit that it was to continue after.
 // remark is what else is to be said, and comes before that limit's words, which may
 // be long.
 func (s Session) cause(remark string) string {
@@ -41,11 +42,7 @@ func (s Session) cause(remark string) string {
 
 // failure says why the last resume failed, or "" where the limit is the reason.
 func (s Session) failure() string {
-	last := s.last()
-	if last == nil {
-		return ""
-	}
-	switch last.Outcome {
+	switch last := s.last(); last.Outcome {
 	case Failed, TimedOut, NoProgress:
 		return last.Err
 	default:
@@ -75,18 +72,6 @@ const (
 	WentOn     = "continued by itself"
 )
 
-// short writes a duration as a configuration has it: 2m, not 2m0s.
-func short(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
-
 // Typed is what a command that is printed calls a session: its whole id, which means it
 // for ever and on every machine, with the agent before it where its name needs that.
 func Typed(key Key, name string) string {
@@ -94,4 +79,25 @@ func Typed(key Key, name string) string {
 		return name
 	}
 	return key.ID
+}
+
+// grouped writes a large number so that people can read it.
+func grouped(n int64) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + " " + text[i:]
+	}
+	return text
+}
+
+// ago says how long something is over, in whole hours or days.
+func ago(d time.Duration) string {
+	n, unit := int(d.Hours()), "hour"
+	if n >= 48 {
+		n, unit = n/24, "day"
+	}
+	if n == 0 {
+		n, unit = int(d.Minutes()), "minute"
+	}
+	return fmt.Sprintf("%d %s ago", n, plural(n, unit))
 }

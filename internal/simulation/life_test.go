@@ -236,7 +236,7 @@ func (l *life) tell(event notify.Event, s resume.Session) {
 	view.Program = callOf(s) // so that it can be told from others when it arrives
 	l.notifier.Tell(event, view)
 	if l.bug == callsTwice {
-		view.Call += " again"
+		view.NoticeID += " again"
 		time.AfterFunc(5*time.Second, func() { l.notifier.Tell(event, view) })
 	}
 }

@@ -30,7 +30,7 @@ var bugs = []bug{
 // judge holds a step of the engine against the rules in force.
 func (l *life) judge(c resume.Change) {
 	p := l.world.place(c.After.Key)
-	if c.Calls() || c.Entered(resume.GaveUp) {
+	if c.NeedsPerson() || c.Entered(resume.GaveUp) {
 		l.nervous = 3
 	}
 	if run := c.Begun(); run != nil {
@@ -114,8 +114,8 @@ func (w *world) stands(s resume.Session) {
 
 // callOf names what a person is called for; empty: for nothing.
 func callOf(s resume.Session) string {
-	if s.State == resume.GaveUp || s.State == resume.Parked || s.Told {
-		return s.Call
+	if s.State == resume.GaveUp || s.State == resume.Parked || s.Reported {
+		return s.NoticeID
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -19,10 +20,9 @@ type Snapshot struct {
 	Paused     bool                       // everything is paused, not one session alone
 	Recoveries resume.Recoveries          // what outages have taught
 	AliveAt    time.Time                  // when a daemon was last there; zero: nobody noted it
-	Skipped    []error                    // one for each record that could not be read, or not all of it
+	Skipped    []error                    // one for each record that could not be read
 
-	lost   []string         // the ids of the sessions among these
-	mended []resume.Session // kept, but not all that they told
+	lost []string // the ids of the sessions among these
 }
 
 // Load returns what is on disk. A record that cannot be read is skipped and
@@ -31,9 +31,6 @@ func (s *Store) Load() (Snapshot, error) {
 	snap := Snapshot{Cursors: make(map[string]json.RawMessage), Paused: s.paused(), AliveAt: s.aliveAt(), Recoveries: s.recoveries()}
 	if err := s.archive().loadSessions(&snap); err != nil {
 		return Snapshot{}, fmt.Errorf("load sessions: %w", judge(s.path(), err))
-	}
-	for _, session := range snap.mended {
-		s.Put(session)
 	}
 	if err := s.loadCursors(&snap); err != nil {
 		return Snapshot{}, fmt.Errorf("load cursors: %w", judge(s.path(), err))
@@ -67,15 +64,13 @@ func (a archive) loadSessions(snap *Snapshot) error {
 		if err == nil && session.Key != key {
 			err = fmt.Errorf("it calls itself %q", session.Key)
 		}
+		if err == nil && !(resume.Tellable(session.LimitedAt) && resume.Tellable(session.NextAt)) {
+			err = errors.New("it bears a time that cannot be")
+		}
 		if err != nil {
 			snap.Skipped = append(snap.Skipped, fmt.Errorf("read session %q: %w", key, err))
 			snap.lost = append(snap.lost, key.ID)
 			continue
-		}
-		session, impossible := session.Bounded(time.Now())
-		if impossible {
-			snap.mended = append(snap.mended, session)
-			snap.Skipped = append(snap.Skipped, fmt.Errorf("session %q: it bears a time that cannot be; the session is kept without it", key))
 		}
 		snap.Sessions = append(snap.Sessions, session)
 	}

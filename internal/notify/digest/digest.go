@@ -96,7 +96,7 @@ func (d Digester) isDone(ctx context.Context, night time.Time) bool {
 
 // needsPerson reports whether a session goes on by nobody but a person.
 func needsPerson(s resume.Session) bool {
-	return s.State == resume.GaveUp || s.State == resume.Parked || s.State == resume.Waiting && s.Told
+	return s.State == resume.GaveUp || s.State == resume.Parked || s.State == resume.Waiting && s.Reported
 }
 
 // tell tells what happened since that time.

@@ -46,7 +46,7 @@ func newAccount() *account { return &account{windows: newWindows()} }
 
 // count learns that there is one more session like this, or one less.
 func (a *account) count(s resume.Session, n int) {
-	if s.StandsIn() {
+	if s.IsPlaceholder() {
 		return // it is none
 	}
 	if a.sessions += n; s.WorthKeeping() {
@@ -75,8 +75,10 @@ func (a *account) learn(c resume.Change) {
 		}
 	case resume.Progressed:
 		a.moved(ev.At)
-	case resume.Metered:
-		a.meter(ev.Usage)
+	case resume.Learned:
+		if ev.Usage != nil {
+			a.meter(*ev.Usage)
+		}
 	case resume.NotSent:
 		if a.last.key == key && c.Before.Run != nil && c.After.Run == nil {
 			a.last, a.previous = a.previous, start{} // nothing was sent: nobody need keep a distance from it

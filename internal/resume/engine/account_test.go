@@ -440,7 +440,7 @@ func TestWhoIsHeldBackIsToldUntilWhen(t *testing.T) {
 		require.NoError(t, w.SetPaused(t.Context(), false))
 		time.Sleep(time.Hour)
 		require.False(t, view.Of(w.session("overloaded"), 0).Held)
-		require.Nil(t, w.session("overloaded").Held)
+		require.Nil(t, w.session("overloaded").Blocked)
 		w.stop()
 	})
 }

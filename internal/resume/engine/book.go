@@ -81,7 +81,7 @@ func (b *book) index(s *resume.Session) {
 		tally = new(resume.Tally)
 		b.tally[s.Key.Agent] = tally
 	}
-	if !s.StandsIn() { // else there is no such session
+	if !s.IsPlaceholder() { // else there is no such session
 		tally[s.State]++
 	}
 	b.indexDir(s)
@@ -89,7 +89,7 @@ func (b *book) index(s *resume.Session) {
 
 func (b *book) unindex(s *resume.Session) {
 	delete(b.active, s.Key)
-	if !s.StandsIn() {
+	if !s.IsPlaceholder() {
 		b.tally[s.Key.Agent][s.State]--
 	}
 	b.unindexDir(s)

@@ -150,7 +150,7 @@ func (e *Engine) see(ctx context.Context, sight resume.Observation) {
 		e.relocate(ctx, s, resume.Renamed{From: s.Transcript}, sight.Transcript) // while no daemon ran
 		return
 	}
-	if known && s.Outlived(sight) {
+	if known && s.IsNewerThan(sight) {
 		return
 	}
 	before := s
@@ -244,7 +244,7 @@ func (e *Engine) SetPaused(ctx context.Context, paused bool) error {
 // before with what the event brought along.
 func (e *Engine) apply(ctx context.Context, before, s resume.Session, ev resume.Event, now time.Time) resume.Session {
 	after := s.Next(ev, e.opts.Rules, now, e.opts.Rand())
-	if s.StandsIn() && after.Task == nil { // there is nothing behind it
+	if s.IsPlaceholder() && after.Task == nil { // there is nothing behind it
 		e.drop(s)
 		e.opts.Changed(resume.Change{At: now, Event: ev, Before: before, After: after, Dropped: true})
 		return after

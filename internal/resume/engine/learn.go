@@ -6,7 +6,7 @@ import (
 
 // learn remembers an outage that is over.
 func (e *Engine) learn(c resume.Change) {
-	provider, took, ok := c.RodeOut()
+	provider, took, ok := c.Recovery()
 	if !ok {
 		return
 	}

@@ -37,7 +37,7 @@ func (e *Engine) Sessions(ctx context.Context) ([]*resume.Session, error) {
 	err := e.do(ctx, func(context.Context) {
 		all = make([]*resume.Session, 0, len(e.book.sessions))
 		for s := range e.book.all() {
-			if !s.StandsIn() {
+			if !s.IsPlaceholder() {
 				all = append(all, new(e.named(s)))
 			}
 		}
@@ -53,7 +53,7 @@ func (e *Engine) Kept(ctx context.Context) ([]*resume.Session, error) {
 		kept = make([]*resume.Session, 0, len(e.book.active))
 		for key := range e.book.active {
 			s := e.book.shared(key)
-			if !s.WorthKeeping() || s.StandsIn() {
+			if !s.WorthKeeping() || s.IsPlaceholder() {
 				continue
 			}
 			if s.Name == "" {
@@ -70,7 +70,7 @@ func (e *Engine) These(ctx context.Context, keys []resume.Key) ([]*resume.Sessio
 	these := make([]*resume.Session, 0, len(keys))
 	err := e.do(ctx, func(context.Context) {
 		for _, key := range keys {
-			if s, known := e.book.get(key); known && !s.StandsIn() {
+			if s, known := e.book.get(key); known && !s.IsPlaceholder() {
 				these = append(these, new(e.named(s)))
 			}
 		}

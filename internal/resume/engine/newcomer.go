@@ -31,7 +31,7 @@ type begun struct {
 func (a begun) compare(b begun) int { return cmp.Or(a.at.Compare(b.at), compareKeys(a.key, b.key)) }
 
 func (b *book) indexDir(s *resume.Session) {
-	if s.Cwd == "" || s.StandsIn() {
+	if s.Cwd == "" || s.IsPlaceholder() {
 		return
 	}
 	dir := b.dirs[dirOf(s)]

@@ -175,7 +175,7 @@ func TestWhoTakesThePlaceOfASessionThatWasStopped(t *testing.T) {
 		w.seeIn("/src", id, resume.Observation{Kind: kind, Event: resume.Progressed{At: time.Now()}})
 	}
 	identified := func(w *world, kind string) {
-		_, err := w.Apply(w.t.Context(), resume.Key{Agent: "bot", ID: "new"}, resume.Identified{Kind: kind})
+		_, err := w.Apply(w.t.Context(), resume.Key{Agent: "bot", ID: "new"}, resume.Learned{Kind: kind})
 		require.NoError(w.t, err)
 	}
 	for name, c := range map[string]struct {

@@ -50,7 +50,7 @@ func TestAnOutageIsRiddenOutForHalfADay(t *testing.T) {
 		require.Equal(t, len(began), s.Tries())
 		var told []resume.Session
 		for _, c := range w.changes {
-			if c.Calls() {
+			if c.NeedsPerson() {
 				told = append(told, c.After)
 			}
 		}

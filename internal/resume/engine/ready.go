@@ -21,7 +21,7 @@ type queue struct {
 type holdup struct {
 	account resume.AccountKey
 	why     string
-	heed    resume.Heed
+	heed    resume.SharedLimit
 }
 
 // queued is one of them, by who goes first.
@@ -68,7 +68,7 @@ func (q *queue) add(s resume.Session, r resume.Rules) {
 func (q *queue) hold(s resume.Session, r resume.Rules) {
 	q.drop(s.Key)
 	one := queuedOf(s, r)
-	one.holdup = holdup{s.AccountKey(), s.Reason, s.Heed()}
+	one.holdup = holdup{s.AccountKey(), s.Reason, s.SharedLimit()}
 	q.of[s.Key] = one
 	alike := q.told[one.holdup]
 	if alike == nil {

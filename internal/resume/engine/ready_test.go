@@ -90,7 +90,7 @@ func inTurn(t *testing.T, rules resume.Rules) (order []string) {
 			Key: resume.Key{Agent: "bot", ID: id}, Account: "bot:" + id, Cwd: dir, Pos: resume.Position{Epoch: "1", Offset: w.offset},
 			Event: limitedUntil(time.Now(), limit.UsageLimit, reset),
 		}}))
-		w.order(id, resume.Weighed{Context: resume.Context{Tokens: tokens, At: time.Now()}})
+		w.order(id, resume.Learned{Context: &resume.Context{Tokens: tokens, At: time.Now()}})
 	}
 	stop("elsewhere", "/other", 1)
 	stop("old", "/src/a", 0)

@@ -27,7 +27,7 @@ func TestWhatPeopleReadInANight(t *testing.T) {
 	outage := limited(noon, limit.Overloaded)
 	outage.Text = "API Error: 529 Overloaded"
 	held := resume.Occupied{Owner: resume.Owner{PID: 7, Kind: resume.Interactive}}
-	large := resume.Weighed{Context: resume.Context{Tokens: 180_500, At: noon.Add(-time.Hour), Warm: 5 * time.Minute}}
+	large := resume.Learned{Context: &resume.Context{Tokens: 180_500, At: noon.Add(-time.Hour), Warm: 5 * time.Minute}}
 	with := func(change func(*resume.Rules), events ...resume.Event) *walk {
 		w := newWalk()
 		w.Name = "4f2a"
@@ -62,7 +62,7 @@ func TestWhatPeopleReadInANight(t *testing.T) {
 		"a resume that will read much, told":        with(func(r *resume.Rules) { r.MaxColdTokens, r.OnCold = 100_000, resume.TellCold }, usage, large).Reason,
 		"closed by its user, and left":              with(func(r *resume.Rules) { r.Closed = resume.LeaveClosed }, usage, held, resume.Released{Closed: true}).Reason,
 		"closed by its user, and continued":         plain(usage, held, resume.Released{Closed: true}).Reason,
-		"the last of the week":                      with(func(r *resume.Rules) { r.WeeklyReserve = 10 }, usage, resume.Metered{Usage: resume.Usage{At: noon, WeekUsed: 93, WeekResetsAt: noon.Add(50 * time.Hour)}}).Reason,
+		"the last of the week":                      with(func(r *resume.Rules) { r.WeeklyReserve = 10 }, usage, resume.Learned{Usage: &resume.Usage{At: noon, WeekUsed: 93, WeekResetsAt: noon.Add(50 * time.Hour)}}).Reason,
 		"a person went on elsewhere":                plain(usage, resume.Superseded{By: resume.Key{Agent: "claude-code", ID: "77aa"}}).Reason,
 		"a reset that is too far away":              plain(limitedUntil(noon, limit.UsageLimit, noon.Add(900*time.Hour))).Reason,
 		"asked for by a person":                     plain(usage, resume.Retry{}).Reason,

@@ -154,11 +154,11 @@ func (e *Engine) heldBack(s resume.Session, bars bars, now time.Time) (why strin
 	if why, until := e.behind(s, now); why != "" {
 		return why, until
 	}
-	if at := bars.of(s, now.Add(-rules.Margin)); s.Heed().Holds(at, now) {
+	if at := bars.of(s, now.Add(-rules.Margin)); s.SharedLimit().HoldsBack(at, now) {
 		return "due, but limited until " + at.UTC().Format(time.RFC3339) + ", as another session of its account was told",
 			at.Add(rules.Margin)
 	}
-	if why, until := rules.KeptBack(s, e.account(s.AccountKey()).usage, now); why != "" {
+	if why, until := rules.ReservedBy(e.account(s.AccountKey()).usage, s, now); why != "" {
 		return "due, but " + why, until // as another session of the account was told
 	}
 	if why, until := e.account(s.AccountKey()).gate(s.Key, rules, now); why != "" {

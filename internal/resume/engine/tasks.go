@@ -96,7 +96,7 @@ func (e *Engine) DropTask(ctx context.Context, key resume.Key) (err error) {
 		case err == nil:
 			e.apply(ctx, s, s, resume.Forget{}, wallNow())
 		case known && s.Task != nil && !s.Pending() && s.Run == nil:
-			e.apply(ctx, s, s, resume.Unlisted{}, wallNow())
+			e.apply(ctx, s, s, resume.Relisted{}, wallNow())
 			err = nil
 		}
 	})
@@ -120,7 +120,7 @@ func (e *Engine) MoveTask(ctx context.Context, key, to resume.Key) (err error) {
 		all = slices.Insert(slices.Delete(all, from, from+1), place, moved)
 		for i, s := range all {
 			if s.Task.Place != i+1 {
-				e.apply(ctx, s, s, resume.Placed{Place: i + 1}, wallNow())
+				e.apply(ctx, s, s, resume.Relisted{Place: i + 1}, wallNow())
 			}
 		}
 	})
@@ -131,7 +131,7 @@ func (e *Engine) MoveTask(ctx context.Context, key, to resume.Key) (err error) {
 // after that, or the command that began it still works.
 func (e *Engine) behind(s resume.Session, now time.Time) (why string, until time.Time) {
 	for key := range e.working {
-		if t, _ := e.book.get(key); t.Key != s.Key && t.MayHaveBegun(s) {
+		if t, _ := e.book.get(key); t.Key != s.Key && t.MayHaveStarted(s) {
 			return "due, but the command that started it still runs", time.Time{}
 		}
 	}
@@ -146,7 +146,7 @@ func (e *Engine) behind(s resume.Session, now time.Time) (why string, until time
 func (e *Engine) atWork(key resume.Key, now time.Time) (why string, until time.Time) {
 	s, known := e.book.get(key)
 	what := "session " + resume.Typed(key, s.Name)
-	if s.StandsIn() {
+	if s.IsPlaceholder() {
 		what = fmt.Sprintf("task %d", s.Task.N)
 	}
 	switch {
@@ -156,7 +156,7 @@ func (e *Engine) atWork(key resume.Key, now time.Time) (why string, until time.T
 		return "due, but " + what + " comes first, and that needs you", time.Time{}
 	case s.Interrupted() || s.Run != nil:
 		return "due, but " + what + " comes first", time.Time{}
-	case s.StandsIn():
+	case s.IsPlaceholder():
 		return e.atWork(resume.Key{Agent: s.Key.Agent, ID: s.Task.Session}, now)
 	}
 	if rests := s.QuietSince().Add(e.opts.Rules.Settle); rests.After(now) {

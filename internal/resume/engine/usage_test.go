@@ -24,7 +24,7 @@ func TestAWeekIsTheAccounts(t *testing.T) {
 				Key: resume.Key{Agent: "bot", ID: id}, Account: "bot:default", Pos: resume.Position{Epoch: "1", Offset: w.offset}, Event: limitedUntil(time.Now(), limit.UsageLimit, reset),
 			}}))
 		}
-		w.order("one", resume.Metered{Usage: resume.Usage{At: time.Now(), WeekUsed: 85, WeekResetsAt: week}})
+		w.order("one", resume.Learned{Usage: &resume.Usage{At: time.Now(), WeekUsed: 85, WeekResetsAt: week}})
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		begun := func() int {

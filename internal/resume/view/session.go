@@ -49,7 +49,7 @@ type Session struct {
 	Attempts   []Attempt     `json:"attempts"`       // never null
 	Past       []Attempt     `json:"past,omitempty"` // those of the interruption before
 
-	Call string `json:"-"` // names the step that called a person
+	NoticeID string `json:"-"` // of the step at which a person was needed
 }
 
 // OwnKey is how a session that a limit has stopped goes on with its user's own key,
@@ -139,7 +139,7 @@ func Of(s resume.Session, maxRetries int) Session {
 		ResetAt:    viewTime(s.Limit.Reset.At),
 		ResetFrom:  s.Limit.Reset.Source,
 		NextAt:     viewTime(s.ResumesAt()),
-		Held:       s.Held != nil && s.State == resume.Waiting,
+		Held:       s.Blocked != nil && s.State == resume.Waiting,
 		Attempt:    s.Tries(),
 		MaxRetries: maxRetries,
 		GivesUpAt:  viewTime(s.GivesUpAt),
@@ -151,7 +151,7 @@ func Of(s resume.Session, maxRetries int) Session {
 		FoundAt:    viewTime(s.FoundAt),
 		Unreached:  s.Unreached,
 		Attempts:   viewAttempts(s.Attempts),
-		Call:       s.Call,
+		NoticeID:   s.NoticeID,
 	}
 	if s.Context.Tokens > 0 {
 		v.Context = new(s.Context.Tokens)

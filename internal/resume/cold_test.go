@@ -10,13 +10,13 @@ import (
 )
 
 func TestALargeContextThatIsReadAnew(t *testing.T) {
-	size := func(tokens int64, age, warm time.Duration) Weighed {
-		return Weighed{Context{Tokens: tokens, At: noon.Add(-age), Warm: warm}}
+	size := func(tokens int64, age, warm time.Duration) Learned {
+		return Learned{Context: &Context{Tokens: tokens, At: noon.Add(-age), Warm: warm}}
 	}
 	const large, small = 150_000, 20_000
 	for name, c := range map[string]struct {
 		on          OnCold
-		ev          Weighed
+		ev          Learned
 		told, parks bool
 	}{
 		"is resumed where nothing else is wanted": {ResumeCold, size(large, 0, 5*time.Minute), false, false},
@@ -31,7 +31,7 @@ func TestALargeContextThatIsReadAnew(t *testing.T) {
 			w := newWalk()
 			w.rules.MaxColdTokens, w.rules.OnCold = 100_000, c.on
 			w.do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour)), c.ev)
-			require.Equal(t, c.told, w.Told)
+			require.Equal(t, c.told, w.Reported)
 			w.after(2 * time.Hour).do(Due{Mark: "m"})
 			if !c.parks {
 				require.Equal(t, Resuming, w.State)
@@ -48,7 +48,7 @@ func TestALargeContextThatIsReadAnew(t *testing.T) {
 func TestAContextHasNoBoundUnlessOneIsSet(t *testing.T) {
 	w := newWalk()
 	w.rules.OnCold = ParkCold
-	w.do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour)), Weighed{Context{Tokens: 1 << 40, At: noon, Warm: time.Minute}})
+	w.do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour)), Learned{Context: &Context{Tokens: 1 << 40, At: noon, Warm: time.Minute}})
 	w.after(2 * time.Hour).do(Due{Mark: "m"})
 	require.Equal(t, Resuming, w.State)
 }
@@ -64,7 +64,7 @@ func TestARefusalMayTellTheSizeOfTheContext(t *testing.T) {
 		w.do(limited)
 		require.Equal(t, Waiting, w.State)
 		require.Equal(t, want, w.Context, on)
-		require.False(t, w.Told)
+		require.False(t, w.Reported)
 		w.do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour)))
 		require.Equal(t, want, w.Context, "one that does not tell takes nothing back")
 	}

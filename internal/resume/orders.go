@@ -1,10 +1,8 @@
 package resume
 
-import (
-	"time"
-)
+import "time"
 
-// who names the one that asks for something: another machine, or the reader.
+// who names where an order comes from: another machine, or the reader.
 func who(machine string) string {
 	if machine == "" {
 		return "you"
@@ -23,11 +21,9 @@ func (s Session) retried(by string, r Rules, now time.Time) Session {
 		s.Reason = why // what a directory was excluded for counts more than haste
 		return s
 	}
-	if len(s.Attempts) > 0 {
-		s.Past = s.Attempts
-	}
-	s.Attempts, s.Windows, s.Hold, s.Told, s.MissedAt, s.ClosedAt = nil, 0, time.Time{}, false, time.Time{}, time.Time{}
-	s.Paid = nil
+	s = s.archived()
+	s.Paid, s.Windows, s.Reported = nil, 0, false
+	s.NotBefore, s.MissedAt, s.ClosedAt = time.Time{}, time.Time{}, time.Time{}
 	s.RetryAskedAt, s.WaitFrom, s.StoppedAt, s.GivesUpAt = now, now, now, time.Time{}
 	s.State, s.NextAt = Waiting, now
 	s.Reason = "due now, asked for by " + who(by)
@@ -35,4 +31,16 @@ func (s Session) retried(by string, r Rules, now time.Time) Session {
 		s.NextAt = r.NextAllowed(now)
 	}
 	return s
+}
+
+// expired ends an interruption that no person has cared for.
+func (s Session) expired(now time.Time) Session {
+	switch s.State {
+	case GaveUp:
+		return s.rest(now, "forgotten: it gave up longer ago than history.ended_keep")
+	case Parked:
+		return s.rest(now, "forgotten: it was parked longer ago than history.ended_keep")
+	default:
+		return s
+	}
 }

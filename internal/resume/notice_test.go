@@ -40,16 +40,16 @@ func TestACallKeepsItsNameUntilItIsOver(t *testing.T) {
 	} {
 		s := play(Session{}, c.events...)
 		require.Equal(t, c.state, s.State, name)
-		require.NotEmpty(t, s.Call, name)
-		require.Equal(t, s.Call, play(s, c.more, c.more).Call, name)
-		require.Equal(t, s.Call, s.Next(Rewound{}, rules, now.AddDate(-3, 0, 0), 0.5).Call, name)
+		require.NotEmpty(t, s.NoticeID, name)
+		require.Equal(t, s.NoticeID, play(s, c.more, c.more).NoticeID, name)
+		require.Equal(t, s.NoticeID, s.Next(Rewound{}, rules, now.AddDate(-3, 0, 0), 0.5).NoticeID, name)
 
 		moved := play(s, Progressed{At: now.Add(10 * time.Minute)})
-		require.Empty(t, moved.Call, name)
+		require.Empty(t, moved.NoticeID, name)
 		again := play(moved, c.events...)
 		require.Equal(t, c.state, again.State, name)
-		require.NotEqual(t, s.Call, again.Call, name)
-		require.NotEmpty(t, again.Call, name)
+		require.NotEqual(t, s.NoticeID, again.NoticeID, name)
+		require.NotEmpty(t, again.NoticeID, name)
 	}
 }
 
@@ -60,31 +60,31 @@ func TestEachCallHasANameOfItsOwn(t *testing.T) {
 	parked := NotSent{Mark: "2", Why: "nobody can go on", Then: Park}
 	again := NotSent{Mark: "3", Why: "nobody can go on", Then: Park}
 	w := newWalk().do(limited(noon, limit.RateLimit)).after(time.Minute).do(Due{Mark: "1"}, held)
-	names := []string{w.Call}
+	names := []string{w.NoticeID}
 	w.after(time.Hour).do(Due{Mark: "2"}, parked)
-	names = append(names, w.Call)
+	names = append(names, w.NoticeID)
 	w.after(time.Hour).do(Retry{})
-	require.Empty(t, w.Call)
+	require.Empty(t, w.NoticeID)
 	w.do(Due{Mark: "3"}, again)
-	names = append(names, w.Call)
+	names = append(names, w.NoticeID)
 	require.Equal(t, Parked, w.State)
 	slices.Sort(names)
 	require.Len(t, slices.Compact(names), 3)
 
 	w = newWalk().do(limited(noon, limit.RateLimit), Occupied{Owner: Owner{PID: 7}, Unreached: "no", Tell: true})
-	first := w.Call
+	first := w.NoticeID
 	w.do(Released{}, Occupied{Owner: Owner{PID: 8}, Unreached: "no", Tell: true})
-	require.NotEqual(t, first, w.Call)
+	require.NotEqual(t, first, w.NoticeID)
 
 	w = newWalk().do(limited(noon, limit.RateLimit)).after(time.Minute).do(Due{Mark: "1"}, held)
-	first = w.Call
+	first = w.NoticeID
 	w.do(Occupied{Owner: Owner{PID: 7}}, Released{})
-	require.Empty(t, w.Call, "it may be continued")
+	require.Empty(t, w.NoticeID, "it may be continued")
 	held.Mark = "5"
 	w.after(time.Hour).do(Due{Mark: "5"}, held)
-	require.NotEmpty(t, w.Call)
-	require.NotEqual(t, first, w.Call, "out of sight once more")
+	require.NotEmpty(t, w.NoticeID)
+	require.NotEqual(t, first, w.NoticeID, "out of sight once more")
 
 	w.do(Retry{}, Due{Mark: "4"})
-	require.False(t, w.Told, "a person who orders it is told again where it is held")
+	require.False(t, w.Reported, "a person who orders it is told again where it is held")
 }

@@ -9,8 +9,8 @@ import (
 	"resumed/internal/backoff"
 )
 
-// Recoveries are how long the outages took that sessions rode out, the last ones,
-// by who was asked.
+// Recoveries are how long the outages took that sessions waited out, the last ones,
+// by provider.
 type Recoveries map[string][]time.Duration
 
 const (
@@ -20,17 +20,17 @@ const (
 	leastCap, greatestCap = time.Minute, 15 * time.Minute
 )
 
-// Asked names who answers the session: all its accounts meet the same outages.
-func (s Session) Asked() string { return cmp.Or(s.Provider, s.Key.Agent) }
+// asked names the provider of the session: all accounts of it meet the same outages.
+func (s Session) asked() string { return cmp.Or(s.Provider, s.Key.Agent) }
 
-// RodeOut returns how long the outage took that this step ended, and whose it was.
-func (c Change) RodeOut() (provider string, took time.Duration, ok bool) {
+// Recovery returns how long the outage took that this step ended, and of which provider it was.
+func (c Change) Recovery() (provider string, took time.Duration, ok bool) {
 	moved, ok := c.Event.(Progressed)
 	if !ok || !c.Before.Interrupted() || c.After.State != Watching || !c.Before.Limit.Class.Outage() {
 		return "", 0, false
 	}
 	took = earlier(moved.At, c.At).Sub(c.Before.stoppedAt())
-	return c.Before.Asked(), took, took > 0 && c.Before.MissedAt.IsZero()
+	return c.Before.asked(), took, took > 0 && c.Before.MissedAt.IsZero()
 }
 
 // With returns the recoveries with one more.
@@ -62,14 +62,12 @@ func (r Recoveries) Cap(provider string) (time.Duration, bool) {
 	return min(max(median/4, leastCap), greatestCap).Round(time.Second), true
 }
 
-// learned returns the policy with what was learned of the provider, where it is the
-// one that is built in: a person's own stays as it was written.
-func (r Rules) learned(policy backoff.Policy, s Session) backoff.Policy {
+// PolicyOf returns the policy that is in force for what stopped the session. Recoveries change the
+// built-in one alone: a person's own stays as it was written.
+func (r Rules) PolicyOf(s Session) backoff.Policy {
+	policy := r.Policy(s.Key.Agent, s.Limit.Class)
 	builtIn, _ := backoff.Named("outage")
-	if policy != builtIn {
-		return policy
-	}
-	if longest, ok := r.Recoveries.Cap(s.Asked()); ok {
+	if longest, ok := r.Recoveries.Cap(s.asked()); ok && policy == builtIn {
 		policy.MaxDelay = longest
 	}
 	return policy

@@ -1,0 +1,161 @@
+package resume
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"resumed/internal/backoff"
+)
+
+// maxAttempts bounds how many resumes of one interruption are stored. The
+// number of the last one tells how many there were.
+const maxAttempts = 100
+
+// maxCut bounds how many resumes that ended with a daemon are stored.
+const maxCut = 20
+
+func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
+	if s.Deadline().IsZero() || now.Before(s.NextAt) {
+		return s
+	}
+	if s.State == Settling {
+		s = s.conclude(NoProgress, "its transcript showed no new work within "+backoff.FormatDuration(r.Settle), now)
+		return s.wait(r, now, now, u)
+	}
+	if unpaid := s.withoutExpiredPayment(now); unpaid.Paid != s.Paid {
+		unpaid.Reason = s.cause("")
+		return unpaid // it is due all the same, but with its account: other sessions may go first there
+	}
+	if why := r.TooCold(s, now); why != "" {
+		return s.park(why)
+	}
+	s.Runs++
+	s.Run = &Run{Mark: ev.Mark, N: s.Runs, Begins: s.Pending()}
+	if s.Reason = s.cause(""); s.Pending() { // what held it back until now does so no more
+		s.Reason = fmt.Sprintf("task %d is being started", s.Task.N)
+	}
+	s.Attempts = append(slices.Clone(s.Attempts[max(0, len(s.Attempts)-maxAttempts+1):]), Attempt{
+		N:         s.Tries() + 1,
+		Mark:      ev.Mark,
+		StartedAt: now,
+		Delay:     max(0, s.NextAt.Sub(s.WaitFrom)),
+		OwnKey:    s.Paid != nil,
+	})
+	s.State, s.NextAt, s.NotBefore = Resuming, time.Time{}, time.Time{}
+	return s
+}
+
+// settle waits for the transcript to move, after a command that did what it was asked.
+func (s Session) settle(r Rules, now time.Time) Session {
+	s.State, s.WaitFrom, s.NextAt = Settling, now, now.Add(r.Settle)
+	return s
+}
+
+func (s Session) started(ev Started) Session {
+	if !s.runs(ev.Mark) {
+		return s
+	}
+	run := *s.Run
+	run.Process, run.Unverifiable, run.sending = ev.Process, ev.Unverifiable, true
+	if ev.Unverifiable {
+		run.Behind = s.Seen
+	}
+	s.Run, s.Owner, s.Unreached = &run, nil, ""
+	if s.State == Resuming && !ev.Unverifiable { // else it is adopted and a person may have asked for the next, or may still be refused
+		s.RetryAskedAt = time.Time{}
+	}
+	return s
+}
+
+func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
+	if !s.runs(ev.Mark) {
+		return s
+	}
+	s.Run = nil
+	if ev.Unpaid != "" && s.Paid != nil {
+		return s.conclude(ev.Outcome, ev.Err, now).unpaid(ev.Unpaid, r, now)
+	}
+	if ev.Outcome == Denied {
+		return s.denied(ev, now)
+	}
+	if s.State != Resuming {
+		return s // the transcript has told how it went, and a person may have asked for the next
+	}
+	s.RetryAskedAt = time.Time{}
+	if ev.Outcome == Delivered {
+		return s.settle(r, now)
+	}
+	s = s.conclude(ev.Outcome, ev.Err, now)
+	if ev.Outcome == Unknown { // it may have been sent, and is never sent twice
+		return s.park(ev.Err)
+	}
+	return s.wait(r, now, now, u)
+}
+
+func (s Session) notSent(ev NotSent, r Rules, now time.Time) Session {
+	if !s.runs(ev.Mark) {
+		return s
+	}
+	s = s.withdraw()
+	if ev.Then == DropOwnKey && s.Paid != nil {
+		return s.unpaid(ev.Why, r, now)
+	}
+	s.Owner, s.Unreached = ev.Owner, ""
+	switch ev.Then {
+	case Park:
+		if ev.Owner != nil {
+			s.Unreached = ev.Why
+		}
+		return s.park(ev.Why)
+	case Tell:
+		s.Reported = true
+	case TellUnreached:
+		s.Reported, s.Unreached = true, ev.Why
+	case UserClosed:
+		s.ClosedAt = now
+	case NeedsOrder:
+		s.RetryAskedAt = time.Time{}
+	}
+	if s = s.schedule(r, now); ev.Then == KeepForPeople && s.NextAt.After(now) {
+		return s // until when is the rules' to say, and they may change
+	}
+	s.NotBefore = later(ev.Until, now.Add(recheck))
+	s = s.schedule(r, now)
+	if s.State == Waiting {
+		s.Reason = ev.Why
+	}
+	return s
+}
+
+func (s Session) lost(ev Lost, r Rules, now time.Time) Session {
+	if !s.runs(ev.Mark) {
+		return s
+	}
+	if s.State != Resuming {
+		s.Run = nil
+		return s
+	}
+	if cut := s.last(); cut.Mark == ev.Mark {
+		cut.Outcome, cut.EndedAt = CutOff, now
+		s.Cut = append(slices.Clone(s.Cut[max(0, len(s.Cut)-maxCut+1):]), cut)
+	}
+	return s.withdraw().schedule(r, now)
+}
+
+// recalled waits on where the resume was not yet sent.
+func (s Session) recalled(r Rules, now time.Time) Session {
+	if s.State != Resuming || s.Run == nil || s.Run.sent() {
+		return s
+	}
+	return s.withdraw().schedule(r, now)
+}
+
+// withdraw takes back a resume that took no effect: it costs no attempt.
+func (s Session) withdraw() Session {
+	if s.runs(s.last().Mark) {
+		s.Attempts = slices.Clone(s.Attempts[:len(s.Attempts)-1])
+	}
+	s.Run = nil
+	return s
+}

@@ -168,3 +168,13 @@ func (c Change) WorksOn() bool {
 	a.MovedAt, b.MovedAt = time.Time{}, time.Time{}
 	return reflect.DeepEqual(a, b)
 }
+
+// Recovery returns how long the outage took that this step ended, and of which provider it was.
+func (c Change) Recovery() (provider string, took time.Duration, ok bool) {
+	moved, ok := c.Event.(Progressed)
+	if !ok || !c.Before.Interrupted() || c.After.State != Watching || !c.Before.Limit.Class.Outage() {
+		return "", 0, false
+	}
+	took = earlier(moved.At, c.At).Sub(c.Before.stoppedAt())
+	return c.Before.asked(), took, took > 0 && c.Before.MissedAt.IsZero()
+}

@@ -75,3 +75,20 @@ func (s Session) Overdue(now time.Time) string {
 	return fmt.Sprintf("%s %s, and resumed was not running (resume.overdue): %s continues it",
 		what, ago(now.Sub(s.MissedAt)), s.retry())
 }
+
+func (s Session) reconsidered(r Rules, now time.Time) Session {
+	if r.Overdue == 0 {
+		s.MissedAt = time.Time{}
+	}
+	switch s.State {
+	case Settling:
+		s.NextAt = s.WaitFrom.Add(r.Settle)
+		return s
+	case Waiting:
+		return s.scheduleAgain(r, now)
+	case Parked:
+		return s.reopened(r, now)
+	default:
+		return s
+	}
+}

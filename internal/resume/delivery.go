@@ -46,12 +46,6 @@ func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
 	return s
 }
 
-// settle waits for the transcript to move, after a command that did what it was asked.
-func (s Session) settle(r Rules, now time.Time) Session {
-	s.State, s.WaitFrom, s.NextAt = Settling, now, now.Add(r.Settle)
-	return s
-}
-
 func (s Session) started(ev Started) Session {
 	if !s.runs(ev.Mark) {
 		return s

@@ -220,14 +220,6 @@ type Observation struct {
 	Event      Event
 }
 
-// Position is where in a transcript an event is. A session passes over
-// events at or before the last one that was applied, so reading a file
-// again changes nothing.
-type Position struct {
-	Epoch  string `json:"epoch"` // one incarnation of the file; another one starts over
-	Offset int64  `json:"offset"`
-}
-
 // Born returns when the session began whose first observation this is; zero: it
 // was found, and that is not known.
 func (s Observation) Born() time.Time {
@@ -258,3 +250,30 @@ func When(ev Event) time.Time {
 		return time.Time{}
 	}
 }
+
+// Learned is what became known of a session by other ways than its transcript. What is not known is zero.
+type Learned struct {
+	Program Program // what a live process of its own runs,
+	Origin  *Origin // what that was started with,
+	Kind    string  // and whether a person sits before it: Interactive or Headless
+
+	Context *Context
+	Usage   *Usage
+	Cost    *Cost
+}
+
+// Pay is a person who has a session continue with their own key, at their cost. It holds until
+// the limit is over that stopped the session, and nothing but a person gives it.
+type Pay struct{}
+
+// What becomes of a task.
+type (
+	// Enqueued is a task that a person asks for, or asks for anew.
+	Enqueued struct{}
+
+	// Relisted gives a task another place in the queue; 0: it was begun, and is not shown there any longer.
+	Relisted struct{ Place int }
+
+	// Became is a task whose command has told which session it began.
+	Became struct{ Session string }
+)

@@ -8,10 +8,6 @@ import (
 	"resumed/internal/limit"
 )
 
-// slack is how much a record's own time may run before our clock: file systems
-// stamp with a coarse clock and some agents write whole seconds.
-const slack = time.Second
-
 // Next returns the session after ev. It has no clock, no randomness and no
 // effects: entering Resuming is what makes the engine act, entering GaveUp or
 // Parked is what makes it call a person. u is a random number in [0, 1).
@@ -248,36 +244,6 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 // own resume.
 func (s Session) ours(at time.Time) bool {
 	return s.Run != nil || s.State == Settling || s.last().during(at)
-}
-
-// rest ends the interruption: the session is its user's again.
-func (s Session) rest(now time.Time, why string) Session {
-	if s.Interrupted() {
-		s.RecoveredAt = now
-	}
-	if !s.Run.sent() {
-		s.Run = nil // it is about to be sent, and need not be
-	}
-	s = s.archived()
-	s.State, s.Reason, s.Interruption = Watching, why, Interruption{}
-	return s
-}
-
-func (s Session) reconsidered(r Rules, now time.Time) Session {
-	if r.Overdue == 0 {
-		s.MissedAt = time.Time{}
-	}
-	switch s.State {
-	case Settling:
-		s.NextAt = s.WaitFrom.Add(r.Settle)
-		return s
-	case Waiting:
-		return s.scheduleAgain(r, now)
-	case Parked:
-		return s.reopened(r, now)
-	default:
-		return s
-	}
 }
 
 // SameWindow is how far apart two statements of one reset may lie: agents

@@ -7,20 +7,6 @@ import (
 	"resumed/internal/limit"
 )
 
-// Pay is a person who has a session continue with their own key, at their cost. It holds until
-// the limit is over that stopped the session, and nothing but a person gives it.
-type Pay struct{}
-
-// Paid is a session that continues like that.
-type Paid struct {
-	AskedAt time.Time `json:"asked_at"`
-	Until   time.Time `json:"until"` // when the limit of its account is over
-
-	// What stopped it: that is waited for again if the key does not help.
-	Limit     limit.Verdict `json:"limit"`
-	LimitText string        `json:"limit_text,omitempty"`
-}
-
 // ownKey is the provider in the account of a session that continues with a key: what it
 // meets there says nothing about its own account.
 const ownKey = "your own key"
@@ -63,21 +49,6 @@ func (s Session) keyRefused(ev Limited) bool {
 		return false
 	}
 	return ev.Class == limit.UsageLimit || ev.Class == limit.Auth || ev.Class == limit.Billing
-}
-
-// unpaid ends that the session continues with a key: it waits for what it waited for before,
-// and the reason is reported to a person.
-func (s Session) unpaid(why string, r Rules, now time.Time) Session {
-	paid := *s.Paid
-	s = s.archived()
-	if !s.Interrupted() {
-		s.LimitedAt, s.StoppedAt = now, now
-	}
-	s.Paid, s.RetryAskedAt, s.NotBefore, s.GivesUpAt = nil, time.Time{}, time.Time{}, time.Time{}
-	s.Limit, s.LimitText, s.WaitFrom = paid.Limit, paid.LimitText, now
-	s = s.schedule(r, now)
-	s.Reason, s.Reported = join(why, s.Reason), true
-	return s
 }
 
 // withoutExpiredPayment ends a payment whose time is over: what comes now is the account's again.

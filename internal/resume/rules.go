@@ -141,3 +141,48 @@ func (r Rules) Rank(dir string) int {
 	}
 	return rank
 }
+
+// OnCold is what is done about a session whose context is larger than the user
+// wants to have read anew.
+type OnCold string
+
+// What may be done.
+const (
+	ResumeCold OnCold = "resume" // it continues
+	TellCold   OnCold = "tell"   // it continues, and a person is told before
+	ParkCold   OnCold = "park"   // a person is asked
+)
+
+// OnClosed is what is done about a session whose user closed the agent after it was
+// stopped.
+type OnClosed string
+
+// What may be done.
+const (
+	ResumeClosed OnClosed = "resume" // it goes on without a terminal when its time has come
+	LeaveClosed  OnClosed = "leave"  // it is its user's to go on with
+)
+
+// Newcomers says which of the sessions that are begun where another one had been
+// stopped take its place: that one is not resumed then.
+type Newcomers string
+
+// The newcomers that take the place of a session that was stopped.
+const (
+	InteractiveNewcomers Newcomers = "interactive" // a person went on with it; a side job of a script or a hook does not continue that session's work
+	AnyNewcomer          Newcomers = "any"
+	NoNewcomer           Newcomers = "never"
+)
+
+// Replaces reports whether a newcomer of that kind takes the place of a session
+// of that agent.
+func (r Rules) Replaces(agent, kind string) bool {
+	switch {
+	case r.Parallel[agent] || r.Newcomers == NoNewcomer:
+		return false
+	case r.Newcomers == AnyNewcomer:
+		return true
+	default:
+		return kind != Headless
+	}
+}

@@ -134,3 +134,60 @@ func (s Session) untilElapsed(policy backoff.Policy, r Rules) Session {
 	}
 	return s
 }
+
+// PolicyOf returns the policy that is in force for what stopped the session. Recoveries change the
+// built-in one alone: a person's own stays as it was written.
+func (r Rules) PolicyOf(s Session) backoff.Policy {
+	policy := r.Policy(s.Key.Agent, s.Limit.Class)
+	builtIn, _ := backoff.Named("outage")
+	if longest, ok := r.Recoveries.Cap(s.asked()); ok && policy == builtIn {
+		policy.MaxDelay = longest
+	}
+	return policy
+}
+
+// left reports whether the session is left to its user, who has closed it. A retry that a person
+// asks for is made all the same.
+func (s Session) left(r Rules) bool {
+	return r.Closed == LeaveClosed && !s.ClosedAt.IsZero() && s.RetryAskedAt.IsZero()
+}
+
+func (s Session) leftWhy() string {
+	return "you closed it after it was stopped, so it is left to you (resume.closed): " + s.retry() + " continues it"
+}
+
+// scheduleTask computes when a task is due, from what is known.
+func (s Session) scheduleTask(r Rules, now time.Time) Session {
+	if why := r.Excluded(s.Cwd); why != "" {
+		return s.park(why)
+	}
+	s.State, s.Reason = Waiting, "starts when there is room"
+	at := later(s.WaitFrom, s.Task.NotBefore)
+	if s.Task.After != "" {
+		s.Reason = "begins after " + s.Task.After
+	}
+	if !s.RetryAskedAt.IsZero() {
+		at, s.Reason = s.RetryAskedAt, "due now, asked for by you"
+	}
+	at = later(at, s.NotBefore)
+	if r.NextAllowed != nil {
+		at = r.NextAllowed(later(at, now))
+	}
+	s.NextAt = at
+	return s
+}
+
+// unpaid ends that the session continues with a key: it waits for what it waited for before,
+// and the reason is reported to a person.
+func (s Session) unpaid(why string, r Rules, now time.Time) Session {
+	paid := *s.Paid
+	s = s.archived()
+	if !s.Interrupted() {
+		s.LimitedAt, s.StoppedAt = now, now
+	}
+	s.Paid, s.RetryAskedAt, s.NotBefore, s.GivesUpAt = nil, time.Time{}, time.Time{}, time.Time{}
+	s.Limit, s.LimitText, s.WaitFrom = paid.Limit, paid.LimitText, now
+	s = s.schedule(r, now)
+	s.Reason, s.Reported = join(why, s.Reason), true
+	return s
+}

@@ -7,17 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"resumed/internal/limit"
 )
-
-// Key names a session: ids are unique within their agent only.
-type Key struct {
-	Agent string `json:"agent"`
-	ID    string `json:"id"`
-}
-
-func (k Key) String() string { return k.Agent + "/" + k.ID }
 
 // State is the state of a session.
 type State uint8
@@ -117,37 +107,6 @@ type Session struct {
 	Interruption
 }
 
-// Interruption is what is known of the error that stopped a session, and of the wait that follows. It ends as a
-// whole: that of a session that works is zero.
-type Interruption struct {
-	Limit     limit.Verdict `json:"limit,omitzero"`       // what stopped it
-	LimitText string        `json:"limit_text,omitempty"` // in the agent's words
-	StoppedAt time.Time     `json:"stopped_at,omitzero"`  // when it was stopped first, since it last moved or a person asked for it
-
-	Owner     *Owner    `json:"owner,omitempty"`     // the process that holds the session
-	Unreached string    `json:"unreached,omitempty"` // why that can be given nothing, in words
-	ClosedAt  time.Time `json:"closed_at,omitzero"`  // when its user was seen to close the agent
-	Newcomer  *Newcomer `json:"newcomer,omitempty"`  // by which a person went on in its directory
-	Reported  bool      `json:"told,omitempty"`      // a person knows why it waits on
-
-	NextAt       time.Time `json:"next_at,omitzero"`     // Waiting: when it is resumed; Settling: when patience ends
-	WaitFrom     time.Time `json:"wait_from,omitzero"`   // when the wait began,
-	Jitter       float64   `json:"dice,omitempty"`       // the chance in it,
-	RetryAskedAt time.Time `json:"asked,omitzero"`       // a person who cut it short,
-	NotBefore    time.Time `json:"hold,omitzero"`        // and what it may not end before: NextAt can be computed anew
-	Blocked      *Blocked  `json:"held,omitempty"`       // that its wait is over and it waits on, for the reason that it has; nil: it does not
-	GivesUpAt    time.Time `json:"gives_up_at,omitzero"` // when no more is tried; zero: the number of tries ends it
-	MissedAt     time.Time `json:"missed_at,omitzero"`   // when it would have been resumed, had a daemon run: it is asked about
-
-	Attempts []Attempt `json:"attempts,omitempty"` // the resumes since the transcript last moved, the last ones of very many
-	Cut      []Attempt `json:"cut,omitempty"`      // those of them that ended with a daemon: they cost nothing, but may have left a prompt
-}
-
-// Blocked is what makes a session wait whose own wait is over.
-type Blocked struct {
-	Until time.Time `json:"until,omitzero"` // zero: no time ends it
-}
-
 // ResumesAt returns when a session that waits is resumed, as far as is known: when its
 // wait is over, or what holds it back after that.
 func (s Session) ResumesAt() time.Time {
@@ -163,12 +122,6 @@ func (s Session) Interrupted() bool { return s.State != Watching && s.State != 0
 
 // Over reports whether nothing becomes of the interruption without a person.
 func (s Session) Over() bool { return s.State == GaveUp || s.State == Parked }
-
-// park leaves the session to a person.
-func (s Session) park(why string) Session {
-	s.State, s.NextAt, s.Reason = Parked, time.Time{}, why
-	return s
-}
 
 // QuietSince returns when a session that was never interrupted last moved, as
 // far as is known.
@@ -231,3 +184,13 @@ func (t Tally) Known() int { return t[Watching] + t.Stopped() }
 
 // ErrNoSession is returned for a session that is not known.
 var ErrNoSession = errors.New("no such session")
+
+// Pending reports whether the session is a task that has not shown a session yet.
+func (s Session) Pending() bool { return s.Task != nil && s.Task.BegunAt.IsZero() }
+
+// IsPlaceholder reports whether there is no such session: it is a task that waits, or
+// one whose session has an id that could not be chosen beforehand.
+func (s Session) IsPlaceholder() bool { return s.Task != nil && s.Task.Session != s.Key.ID }
+
+// asked names the provider of the session: all accounts of it meet the same outages.
+func (s Session) asked() string { return cmp.Or(s.Provider, s.Key.Agent) }

@@ -9,24 +9,6 @@ import (
 	"time"
 )
 
-// Task is work that has no session yet. It waits as a session does that was stopped,
-// by the same rules and gates, and is claimed and begun as one is resumed. Once its
-// session shows, that is watched like any other.
-type Task struct {
-	N      int    `json:"n"`     // what people call it
-	Place  int    `json:"place"` // who goes first: those of lower ones
-	Prompt string `json:"prompt"`
-	Model  string `json:"model,omitempty"` // empty: the agent's own choice
-	Mode   string `json:"mode,omitempty"`  // the permission mode; empty: the agent's default
-
-	After     string    `json:"after,omitempty"`      // what it was told to wait for, as a person said it
-	NotBefore time.Time `json:"not_before,omitzero"`  // that, where it is a time
-	Behind    Key       `json:"behind,omitzero"`      // that, where it is a session, or another task
-	AddedAt   time.Time `json:"added_at"`             // by whoever asked for it
-	BegunAt   time.Time `json:"begun_at,omitzero"`    // when its session was seen; zero: it was not
-	Session   string    `json:"session_id,omitempty"` // of the session that it became; empty: not known
-}
-
 // TaskState is where a task stands.
 type TaskState string
 
@@ -37,13 +19,6 @@ const (
 	TaskStarted  TaskState = "started"  // it is a session now
 	TaskFailed   TaskState = "failed"   // it cannot be begun, or was and came to nothing; a person is told
 )
-
-// Pending reports whether the session is a task that has not shown a session yet.
-func (s Session) Pending() bool { return s.Task != nil && s.Task.BegunAt.IsZero() }
-
-// IsPlaceholder reports whether there is no such session: it is a task that waits, or
-// one whose session has an id that could not be chosen beforehand.
-func (s Session) IsPlaceholder() bool { return s.Task != nil && s.Task.Session != s.Key.ID }
 
 // TaskState returns where the task stands that the session is, or was.
 func (s Session) TaskState() TaskState {
@@ -58,18 +33,6 @@ func (s Session) TaskState() TaskState {
 		return TaskStarting
 	}
 }
-
-// What becomes of a task.
-type (
-	// Enqueued is a task that a person asks for, or asks for anew.
-	Enqueued struct{}
-
-	// Relisted gives a task another place in the queue; 0: it was begun, and is not shown there any longer.
-	Relisted struct{ Place int }
-
-	// Became is a task whose command has told which session it began.
-	Became struct{ Session string }
-)
 
 // pending is Next for a task that has not shown a session yet. done is false where
 // the event means the same as for any session.
@@ -142,27 +105,6 @@ func (s Session) failed(now time.Time) Session {
 	s = s.conclude(NoProgress, "its command ended without an answer from the agent", now)
 	return s.park(fmt.Sprintf("task %d started, but failed: %s; `resumed logs %s` shows its output, %s starts it again",
 		s.Task.N, s.last().Err, Typed(s.Key, s.Name), s.retry()))
-}
-
-// scheduleTask computes when a task is due, from what is known.
-func (s Session) scheduleTask(r Rules, now time.Time) Session {
-	if why := r.Excluded(s.Cwd); why != "" {
-		return s.park(why)
-	}
-	s.State, s.Reason = Waiting, "starts when there is room"
-	at := later(s.WaitFrom, s.Task.NotBefore)
-	if s.Task.After != "" {
-		s.Reason = "begins after " + s.Task.After
-	}
-	if !s.RetryAskedAt.IsZero() {
-		at, s.Reason = s.RetryAskedAt, "due now, asked for by you"
-	}
-	at = later(at, s.NotBefore)
-	if r.NextAllowed != nil {
-		at = r.NextAllowed(later(at, now))
-	}
-	s.NextAt = at
-	return s
 }
 
 // maxPrompt is how long the prompt of a task may be: one argument of a command

@@ -83,17 +83,3 @@ func (s Observation) Bounded() Observation {
 
 // Tellable reports whether a time can be written as JSON, in UTC.
 func Tellable(t time.Time) bool { return t.UTC().Year() >= 0 && t.UTC().Year() <= 9999 }
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}

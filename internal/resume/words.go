@@ -101,3 +101,8 @@ func ago(d time.Duration) string {
 	}
 	return fmt.Sprintf("%d %s ago", n, plural(n, unit))
 }
+
+// SupersededBy says in words that another session has taken the place of this one.
+func (s Session) SupersededBy(other Key) string {
+	return fmt.Sprintf("session %s was started in the same directory after this one stopped, so this one is left to you: %s continues it", other.ID, s.retry())
+}

@@ -32,7 +32,7 @@ func (a Alarm) Run(ctx context.Context) error {
 	if found := a.Store.Found(); len(found) > 0 {
 		a.Notifier.TellStateError(strings.Join(found, "\n"))
 	}
-	var events <-chan struct{} // nil: the store looks by itself, by the clock
+	var events <-chan struct{} // nil: the store checks by itself, by the clock
 	file, err := fsevents.New()
 	if err == nil {
 		defer func() { _ = file.Close() }()
@@ -48,7 +48,7 @@ func (a Alarm) Run(ctx context.Context) error {
 			return nil
 		case <-events:
 			_, _ = file.Take(math.MaxInt)
-			a.Store.Look()
+			a.Store.Check()
 		case <-a.Store.Lost():
 			sending, done := context.WithTimeout(ctx, lostNoticeTimeout)
 			defer done()

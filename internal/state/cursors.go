@@ -1,6 +1,7 @@
 package state
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,31 +12,26 @@ import (
 // How far files were read. At a start there may be as many as there are sessions.
 
 func (s *Store) loadCursors(snap *Snapshot) error {
-	rows, err := s.db.Query("SELECT path, data FROM cursor")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return each(context.Background(), s.db, func(scan scan) error {
 		var path string
 		var data []byte
-		if err := rows.Scan(&path, &data); err != nil {
+		if err := scan(&path, &data); err != nil {
 			return err
 		}
-		if !json.Valid(data) {
+		if json.Valid(data) {
+			snap.Cursors[path] = data
+		} else {
 			snap.Skipped = append(snap.Skipped, fmt.Errorf("read cursor of %q: not JSON", path))
-			continue
 		}
-		snap.Cursors[path] = data
-	}
-	return rows.Err()
+		return nil
+	}, "SELECT path, data FROM cursor")
 }
 
 // PutCursor queues how far the file was read, as JSON. It is never on disk
 // before what was queued ahead of it, and must not be changed any more.
 func (s *Store) PutCursor(path string, cursor json.RawMessage) {
 	if cursor == nil {
-		cursor = json.RawMessage{} // which no disk takes
+		cursor = json.RawMessage{} // which is refused when it is written
 	}
 	s.moveCursor(path, cursor)
 }
@@ -63,6 +59,9 @@ var cursorRows = newRows("cursor (path, data)", 2, " ON CONFLICT DO UPDATE SET d
 
 // move writes how far files were read, in the order of their names.
 func (w *writer) move(cursors map[string]json.RawMessage) error {
+	if err := w.flush(); err != nil {
+		return err
+	}
 	for _, path := range slices.Sorted(maps.Keys(cursors)) {
 		cursor := cursors[path]
 		if w.store.refuse("cursor\x00", path, validity(cursor)) {

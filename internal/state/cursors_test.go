@@ -15,7 +15,7 @@ import (
 )
 
 // A start moves a cursor for each transcript. They are written together when no more come in
-// masses, but not for ever later; a cursor that comes alone does not wait.
+// such numbers, but not for ever later; a cursor that comes alone does not wait.
 func TestTheCursorsOfAStartAreWrittenTogether(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -34,23 +34,23 @@ func TestTheCursorsOfAStartAreWrittenTogether(t *testing.T) {
 				s.PutCursor(fmt.Sprint("/t/", next), json.RawMessage(`{"offset":1}`))
 				next++
 			}
-			time.Sleep(linger)
+			time.Sleep(batchDelay)
 			synctest.Wait()
 		}
 
-		time.Sleep(linger)
+		time.Sleep(batchDelay)
 		put(1)
 		require.True(t, onDisk(0), "it came alone")
 		for range 3 {
-			put(masses)
+			put(batchThreshold)
 			require.False(t, onDisk(1), "more of them come")
 		}
 		put(1)
-		require.True(t, onDisk(1) && onDisk(next-1), "all that came in masses is there")
+		require.True(t, onDisk(1) && onDisk(next-1), "all that came together is there")
 
 		first := next
-		for range longestInAll/linger + 1 {
-			put(masses)
+		for range maxBatchDelay/batchDelay + 1 {
+			put(batchThreshold)
 		}
 		require.True(t, onDisk(first), "they do not wait for ever")
 
@@ -90,28 +90,28 @@ func TestSessionsThatStopInMassesAreWrittenTogether(t *testing.T) {
 		ctx, cancel := testContext(t)
 		var run sync.WaitGroup
 		run.Go(func() { require.NoError(t, s.Run(ctx)) })
-		time.Sleep(linger)
+		time.Sleep(batchDelay)
 		synctest.Wait()
 		stored := func() []resume.Session { return load(t, s).Sessions }
 
 		for round := range 3 {
-			for n := range masses {
+			for n := range batchThreshold {
 				s.Put(session(fmt.Sprint(n), round))
 			}
-			time.Sleep(linger)
+			time.Sleep(batchDelay)
 			synctest.Wait()
 			require.Empty(t, stored(), "more of them come")
 		}
-		time.Sleep(linger)
+		time.Sleep(batchDelay)
 		synctest.Wait()
-		require.Len(t, stored(), masses)
+		require.Len(t, stored(), batchThreshold)
 		require.Contains(t, stored(), session("0", 2), "as it is now")
 
 		s.Put(session("0", 3))
 		for range maxWaitingLines / 2 {
 			s.AppendHistory(Entry{At: time.Now(), Kind: "waiting", Data: json.RawMessage("{}")})
 		}
-		time.Sleep(linger)
+		time.Sleep(batchDelay)
 		synctest.Wait()
 		require.Contains(t, stored(), session("0", 3), "another as many lines might find no room")
 		cancel()

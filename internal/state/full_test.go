@@ -84,7 +84,7 @@ func TestWhatComesDuringAWriteThatFailsIsNotUndone(t *testing.T) {
 	require.Len(t, again.lines, 2)
 	require.Equal(t, "first", again.lines[0].stmt)
 	require.Equal(t, map[string]json.RawMessage{"a": nil, "b": json.RawMessage("1")}, again.cursors)
-	require.Equal(t, uint64(8), again.upTo)
+	require.Equal(t, uint64(8), again.queued)
 }
 
 func TestAFullDiskIsLoggedOnceAndTriedEverySecond(t *testing.T) {

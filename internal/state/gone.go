@@ -24,7 +24,7 @@ type missed struct {
 func (s *Store) pruneCursors(ctx context.Context, keep time.Duration, now time.Time) error {
 	gone, err := s.goneFiles(ctx)
 	if err != nil {
-		return fmt.Errorf("look for cursors of files that are gone: %w", judge(s.path(), err))
+		return fmt.Errorf("look for cursors of files that are gone: %w", judge(s.Path(), err))
 	}
 	for path, data := range gone {
 		var m missed
@@ -66,17 +66,11 @@ func (s *Store) goneFiles(ctx context.Context) (map[string]string, error) {
 }
 
 func (s *Store) cursorPaths(ctx context.Context) (paths []string, err error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT path FROM cursor")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = each(ctx, s.db, func(scan scan) error {
 		var path string
-		if err := rows.Scan(&path); err != nil {
-			return nil, err
-		}
+		err := scan(&path)
 		paths = append(paths, path)
-	}
-	return paths, rows.Err()
+		return err
+	}, "SELECT path FROM cursor")
+	return paths, err
 }

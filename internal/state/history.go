@@ -61,7 +61,7 @@ func (s *Store) AppendHistory(e Entry) {
 	s.mu.Unlock()
 	s.wake()
 	if overdue {
-		nudge(s.grown)
+		notify(s.grown)
 	}
 }
 
@@ -74,17 +74,17 @@ func (s *Store) Grown() <-chan struct{} { return s.grown }
 func (s *Store) History(ctx context.Context, f Filter) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		_ = s.Sync(ctx) // an error is kept and logged; what is on disk is shown all the same
-		s.archive().lines(ctx, f)(yield)
+		s.reader().History(ctx, f)(yield)
 	}
 }
 
 // HistoryKeys returns the sessions that the history knows.
 func (s *Store) HistoryKeys(ctx context.Context) ([]resume.Key, error) {
 	_ = s.Sync(ctx)
-	return s.archive().keys(ctx)
+	return s.reader().HistoryKeys(ctx)
 }
 
-func (s *Store) archive() archive { return archive{s.db, s.path()} }
+func (s *Store) reader() *Reader { return &Reader{s.db, s.Path()} }
 
 // Prune forgets history older than keep, then the oldest of what takes more
 // than maxBytes; cursors of files that have been gone for longer than keep; and
@@ -114,7 +114,7 @@ func (s *Store) Prune(ctx context.Context, keep time.Duration, maxBytes int64) e
 	}
 	// Hand the pages back to the file system.
 	if _, err := s.db.ExecContext(ctx, "PRAGMA incremental_vacuum"); err != nil {
-		return fmt.Errorf("shrink state database: %w", judge(s.path(), err))
+		return fmt.Errorf("shrink state database: %w", judge(s.Path(), err))
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (s *Store) pruneToSize(ctx context.Context, maxBytes int64) error {
 		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
 	var used int64
 	if err := s.db.QueryRowContext(ctx, size).Scan(&used); err != nil {
-		return fmt.Errorf("measure state database: %w", judge(s.path(), err))
+		return fmt.Errorf("measure state database: %w", judge(s.Path(), err))
 	}
 	if used <= maxBytes {
 		return nil
@@ -140,7 +140,7 @@ func (s *Store) pruneToSize(ctx context.Context, maxBytes int64) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("measure history: %w", judge(s.path(), err))
+		return fmt.Errorf("measure history: %w", judge(s.Path(), err))
 	}
 	return s.deleteHistory(ctx, "SELECT seq FROM history WHERE seq <= ? LIMIT ?", last)
 }
@@ -151,7 +151,7 @@ func (s *Store) deleteHistory(ctx context.Context, query string, bound int64) er
 	for {
 		res, err := s.db.ExecContext(ctx, "DELETE FROM history WHERE seq IN ("+query+")", bound, pruneStep)
 		if err != nil {
-			return fmt.Errorf("prune history: %w", judge(s.path(), err))
+			return fmt.Errorf("prune history: %w", judge(s.Path(), err))
 		}
 		if n, err := res.RowsAffected(); err != nil || n < pruneStep {
 			return err

@@ -86,7 +86,7 @@ func TestHistoryIsPrunedByAgeAndSize(t *testing.T) {
 	require.Less(t, left, 260, "by size")
 
 	s = reopen(t, s)
-	info, err := os.Stat(s.path())
+	info, err := os.Stat(s.Path())
 	require.NoError(t, err)
 	require.Less(t, info.Size(), int64(512<<10), "the file itself must shrink")
 	require.Len(t, history(t, s, Filter{}), left)
@@ -145,7 +145,7 @@ func TestAHistoryThatGrowsIsPrunedBeforeItPassesItsBound(t *testing.T) {
 			require.NoError(t, s.Prune(ctx, 0, bound))
 		default:
 		}
-		info, err := os.Stat(s.path())
+		info, err := os.Stat(s.Path())
 		require.NoError(t, err)
 		require.Less(t, info.Size(), int64(2*bound))
 	}

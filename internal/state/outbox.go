@@ -108,22 +108,15 @@ func (s *Store) putDeliveryLocked(d delivery) {
 
 func (s *Store) loadDeliveries() error {
 	s.deliveries = make(map[deliveryKey]delivery)
-	rows, err := s.db.Query(`SELECT id, channel, payload, created_at, tries, next_at, last_error, done_at, outcome FROM delivery`)
-	if err != nil {
-		return fmt.Errorf("load notices: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err := each(context.Background(), s.db, func(scan scan) error {
 		var d delivery
 		var created, next, done int64
-		err := rows.Scan(&d.ID, &d.Channel, &d.Payload, &created, &d.Tries, &next, &d.LastErr, &done, &d.outcome)
-		if err != nil {
-			return fmt.Errorf("load notices: %w", err)
-		}
+		err := scan(&d.ID, &d.Channel, &d.Payload, &created, &d.Tries, &next, &d.LastErr, &done, &d.outcome)
 		d.At, d.NextAt, d.doneAt = fromMillis(created), fromMillis(next), fromMillis(done)
 		s.deliveries[d.key()] = d
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	}, `SELECT id, channel, payload, created_at, tries, next_at, last_error, done_at, outcome FROM delivery`)
+	if err != nil {
 		return fmt.Errorf("load notices: %w", err)
 	}
 	return nil

@@ -1,6 +1,9 @@
 package state
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+)
 
 // maxWaitingLines bounds what a disk that stays full costs in memory:
 // everything else in the queue is bounded by being coalesced.
@@ -14,23 +17,20 @@ type op struct {
 	args func() ([]any, error) // called once, when it is written
 }
 
-// queue is what waits to be written. Within a batch the order is of no
-// account, for a batch is one transaction: all that matters is that a batch
-// holds everything that was queued before its newest op.
-type queue struct {
+// batch is what is written in one transaction. The order within it is of no
+// account: all that matters is that it holds everything that was queued before its newest op.
+type batch struct {
 	ops     map[string]op
 	cursors map[string]json.RawMessage // by path; nil: to be dropped. There may be a hundred thousand at a start
 	lines   []op                       // of history: none replaces another
-	dropped int                        // lines that found no room
-	queued  uint64                     // how many ops were ever queued
-	written uint64                     // how many of them are on disk
+	queued  uint64                     // how many ops were ever queued, up to its newest
 }
 
-type batch struct {
-	ops     map[string]op
-	cursors map[string]json.RawMessage
-	lines   []op
-	upTo    uint64
+// queue is the batch that waits to be written.
+type queue struct {
+	batch
+	dropped int    // lines that found no room
+	written uint64 // how many of the ops that were ever queued are on disk
 }
 
 func (b batch) empty() bool { return len(b.ops) == 0 && len(b.cursors) == 0 && len(b.lines) == 0 }
@@ -68,31 +68,23 @@ func (q *queue) trim() {
 
 // take empties the queue into a batch.
 func (q *queue) take() batch {
-	b := batch{ops: q.ops, cursors: q.cursors, lines: q.lines, upTo: q.queued}
-	q.ops, q.cursors, q.lines = nil, nil, nil
+	b := q.batch
+	q.batch = batch{queued: b.queued}
 	return b
 }
 
 // restore puts back a batch that was not written, behind what came since.
 func (q *queue) restore(b batch) {
-	for key, o := range b.ops {
-		if _, newer := q.ops[key]; newer {
-			continue
-		}
-		if q.ops == nil {
-			q.ops = make(map[string]op)
-		}
-		q.ops[key] = o
-	}
-	for path, cursor := range b.cursors {
-		if _, newer := q.cursors[path]; newer {
-			continue
-		}
-		if q.cursors == nil {
-			q.cursors = make(map[string]json.RawMessage)
-		}
-		q.cursors[path] = cursor
-	}
+	q.ops, q.cursors = merge(b.ops, q.ops), merge(b.cursors, q.cursors)
 	q.lines = append(b.lines, q.lines...)
 	q.trim()
+}
+
+// merge returns what is in both; a newer value replaces the old one.
+func merge[V any](old, newer map[string]V) map[string]V {
+	if old == nil {
+		return newer
+	}
+	maps.Copy(old, newer)
+	return old
 }

@@ -51,13 +51,11 @@ func rescue(dir string, log *slog.Logger, damaged *DamagedError) (found string, 
 // salvage copies the rows that can be read, from both ends of each table up to
 // where it is damaged, and counts them.
 func salvage(to *sql.DB, aside string) (map[string]int64, error) {
-	file := url.URL{Scheme: "file", Path: aside, RawQuery: url.Values{"_pragma": {"query_only(1)"}}.Encode()}
-	from, err := sql.Open("sqlite", file.String())
+	from, err := openFile(aside, url.Values{"_pragma": {"query_only(1)"}})
 	if err != nil {
 		return nil, err
 	}
 	defer from.Close()
-	from.SetMaxOpenConns(1)
 	kept := make(map[string]int64)
 	for _, r := range rescued {
 		backward := strings.ReplaceAll(r.key, ",", " DESC,") + " DESC"

@@ -24,7 +24,7 @@ func TestADamagedDatabaseIsMovedAsideAndItsRestKept(t *testing.T) {
 	s.PutCursor("/t/one", json.RawMessage(`{"offset":1}`))
 	s.SetPaused(true)
 	require.NoError(t, s.Close())
-	good, err := os.ReadFile(s.path())
+	good, err := os.ReadFile(s.Path())
 	require.NoError(t, err)
 	edit := func(at int, with string) []byte {
 		return append(append(append([]byte(nil), good[:at]...), with...), good[at+len(with):]...)

@@ -3,7 +3,7 @@ package state
 import "strings"
 
 // rows are rows of one table, of which many are written by one statement: with one each, most of
-// the time would go by on the way to it.
+// the time would be overhead.
 type rows struct {
 	columns   int
 	one, many string // the statements for a row, and for rowsAtOnce
@@ -38,7 +38,7 @@ func (w *writer) put(r *rows, args ...any) error {
 	return err
 }
 
-// flush writes the rows that wait for company.
+// flush writes the rows that wait for more.
 func (w *writer) flush() error {
 	for len(w.args) > 0 {
 		n := w.rows.columns

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ const (
 	// name which is something else is never taken for ours: "RSMD".
 	applicationID = 0x52534d44
 
-	busyMillis = 5000
+	busyTimeout = "busy_timeout(5000)" // milliseconds
 )
 
 // Times are milliseconds since 1970, 0 where there is none. What is of a kilobyte or
@@ -124,24 +125,42 @@ func openDatabase(dir string) (*sql.DB, error) {
 	}
 	file.Close()
 
-	db, err := sql.Open("sqlite", dsn(path))
+	db, err := openFile(path, url.Values{"_pragma": {busyTimeout, "synchronous(FULL)"}, "_txlock": {"immediate"}})
 	if err != nil {
-		return nil, fmt.Errorf("open state database: %w", err)
+		return nil, err
 	}
-	db.SetMaxOpenConns(1) // one writer; readers wait for their turn
-	db.SetMaxIdleConns(1)
 	if err := prepare(db, path); err != nil {
 		return nil, errors.Join(judge(path, err), db.Close())
 	}
 	return db, nil
 }
 
-func dsn(path string) string {
-	file := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
-		"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyMillis), "synchronous(FULL)"},
-		"_txlock": {"immediate"},
-	}.Encode()}
-	return file.String()
+func openFile(path string, options url.Values) (*sql.DB, error) {
+	file := url.URL{Scheme: "file", Path: path, RawQuery: options.Encode()}
+	db, err := sql.Open("sqlite", file.String())
+	if err != nil {
+		return nil, fmt.Errorf("open state database: %w", err)
+	}
+	db.SetMaxOpenConns(1) // one writer; readers wait for their turn
+	return db, nil
+}
+
+// scan reads the columns of one row.
+type scan = func(columns ...any) error
+
+// each calls read for every row of a query.
+func each(ctx context.Context, db *sql.DB, read func(scan) error, query string, args ...any) error {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := read(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 func prepare(db *sql.DB, path string) error {

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,11 +30,11 @@ type Snapshot struct {
 // reported; it stays where it is until a newer one takes its place.
 func (s *Store) Load() (Snapshot, error) {
 	snap := Snapshot{Cursors: make(map[string]json.RawMessage), Paused: s.paused(), AliveAt: s.aliveAt(), Recoveries: s.recoveries()}
-	if err := s.archive().loadSessions(&snap); err != nil {
-		return Snapshot{}, fmt.Errorf("load sessions: %w", judge(s.path(), err))
+	if err := s.reader().loadSessions(&snap); err != nil {
+		return Snapshot{}, fmt.Errorf("load sessions: %w", judge(s.Path(), err))
 	}
 	if err := s.loadCursors(&snap); err != nil {
-		return Snapshot{}, fmt.Errorf("load cursors: %w", judge(s.path(), err))
+		return Snapshot{}, fmt.Errorf("load cursors: %w", judge(s.Path(), err))
 	}
 	// Its transcript, which bears its name with most agents, is read anew.
 	maps.DeleteFunc(snap.Cursors, func(path string, _ json.RawMessage) bool {
@@ -47,16 +48,11 @@ func (s *Store) Load() (Snapshot, error) {
 	return snap, nil
 }
 
-func (a archive) loadSessions(snap *Snapshot) error {
-	rows, err := a.db.Query("SELECT agent, id, data FROM session ORDER BY agent, id")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+func (r *Reader) loadSessions(snap *Snapshot) error {
+	return each(context.Background(), r.db, func(scan scan) error {
 		var key resume.Key
 		var data []byte
-		if err := rows.Scan(&key.Agent, &key.ID, &data); err != nil {
+		if err := scan(&key.Agent, &key.ID, &data); err != nil {
 			return err
 		}
 		var session resume.Session
@@ -70,11 +66,11 @@ func (a archive) loadSessions(snap *Snapshot) error {
 		if err != nil {
 			snap.Skipped = append(snap.Skipped, fmt.Errorf("read session %q: %w", key, err))
 			snap.lost = append(snap.lost, key.ID)
-			continue
+			return nil
 		}
 		snap.Sessions = append(snap.Sessions, session)
-	}
-	return rows.Err()
+		return nil
+	}, "SELECT agent, id, data FROM session ORDER BY agent, id")
 }
 
 var sessionRows = newRows("session (agent, id, data)", 3, " ON CONFLICT DO UPDATE SET data = excluded.data")

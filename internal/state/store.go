@@ -27,10 +27,10 @@ type Store struct {
 	db   *sql.DB
 	made os.FileInfo // the database, as it was opened
 
-	nudge chan struct{} // of size 1: something waits in the queue
-	grown chan struct{} // of size 1: the history has grown so much that it is worth pruning
-	lost  chan struct{} // closed by lose
-	lose  func()
+	queuedSome chan struct{} // of size 1: something waits in the queue
+	grown      chan struct{} // of size 1: the history has grown so much that it is worth pruning
+	lost       chan struct{} // closed by lose
+	lose       func()
 
 	// writing is held through a transaction, so that batches reach the disk
 	// in the order in which they were taken. It comes before mu.
@@ -90,12 +90,12 @@ func openStore(dir string, lock *os.File, log *slog.Logger) (*Store, error) {
 	}
 	s := &Store{
 		dir: dir, log: log, lock: lock, db: db,
-		nudge: make(chan struct{}, 1), grown: make(chan struct{}, 1), lost: make(chan struct{}),
+		queuedSome: make(chan struct{}, 1), grown: make(chan struct{}, 1), lost: make(chan struct{}),
 	}
 	s.lose = sync.OnceFunc(func() { close(s.lost) })
-	s.made, err = os.Stat(s.path())
+	s.made, err = os.Stat(s.Path())
 	if err := errors.Join(err, s.loadValues(), s.loadDeliveries()); err != nil {
-		return nil, errors.Join(judge(s.path(), err), db.Close())
+		return nil, errors.Join(judge(s.Path(), err), db.Close())
 	}
 	return s, nil
 }
@@ -129,5 +129,3 @@ func (s *Store) Close() error {
 	closeErr := s.db.Close()
 	return errors.Join(flushErr, closeErr, s.lock.Close())
 }
-
-func (s *Store) path() string { return filepath.Join(s.dir, databaseName) }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -102,20 +103,14 @@ func (s *Store) Value(key string) ([]byte, bool) {
 // soon as it is queued, and asking never waits for the disk.
 func (s *Store) loadValues() error {
 	s.values = make(map[string][]byte)
-	rows, err := s.db.Query("SELECT key, data FROM value")
-	if err != nil {
-		return fmt.Errorf("load values: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err := each(context.Background(), s.db, func(scan scan) error {
 		var key string
 		var data []byte
-		if err := rows.Scan(&key, &data); err != nil {
-			return fmt.Errorf("load values: %w", err)
-		}
+		err := scan(&key, &data)
 		s.values[key] = data
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	}, "SELECT key, data FROM value")
+	if err != nil {
 		return fmt.Errorf("load values: %w", err)
 	}
 	return nil

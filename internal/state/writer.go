@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,30 +17,30 @@ import (
 )
 
 const (
-	// linger is how long a write may wait for company. Nothing is promised
+	// batchDelay is how long a write waits for others. Nothing is promised
 	// before Sync, and a busy transcript moves its cursor many times a second:
 	// a disk need not be woken for each.
-	linger = 200 * time.Millisecond
+	batchDelay = 200 * time.Millisecond
 
 	// A start moves thousands of cursors within a second, and an outage stops as many sessions, of
 	// each of which more becomes known a moment later. Each page of the database, and most
-	// records, would be written again and again: while they come in such masses they wait for the others.
-	masses       = 100
-	longestInAll = 2 * time.Second
+	// records, would be written again and again: while so many come within batchDelay they wait for the others.
+	batchThreshold = 100
+	maxBatchDelay  = 2 * time.Second
 
-	// retryEvery is how often a disk that refuses is asked again.
+	// retryEvery is how often a write that failed is tried again.
 	retryEvery = time.Second
 
-	// lookEvery is how often it is made sure that the database is still there, where nobody
-	// hears that it goes: a daemon that has nothing to write would not notice.
-	lookEvery = time.Minute
+	// checkEvery is how often it is checked that the database is still there, if no event
+	// of the file system tells: a daemon that has nothing to write would not notice.
+	checkEvery = time.Minute
 )
 
 // Run writes what is queued until ctx ends, and what is queued then. Its error
 // is that of the last write.
 func (s *Store) Run(ctx context.Context) error {
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
+	check := time.NewTicker(checkEvery)
+	defer check.Stop()
 	timer := time.NewTimer(0)
 	armed := true // what an earlier life of the queue holds is written at once
 	var waited time.Duration
@@ -48,22 +49,22 @@ func (s *Store) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			timer.Stop()
 			return s.commit()
-		case <-s.nudge:
+		case <-s.queuedSome:
 			if !armed { // otherwise it goes with what waits already
 				armed, waited, queued = true, 0, s.onDisk()
-				timer.Reset(linger)
+				timer.Reset(batchDelay)
 			}
-		case <-look.C:
-			s.Look()
+		case <-check.C:
+			s.Check()
 		case <-timer.C:
 			before, room := queued, false
-			if queued, room = s.waiting(); queued-before >= masses && room && waited < longestInAll {
-				waited += linger
-				timer.Reset(linger)
+			if queued, room = s.waiting(); queued-before >= batchThreshold && room && waited < maxBatchDelay {
+				waited += batchDelay
+				timer.Reset(batchDelay)
 				continue
 			}
 			armed = false
-			if s.commit() != nil { // it is kept and logged there
+			if s.commit() != nil { // which stores and logs it
 				armed = true
 				timer.Reset(retryEvery)
 			}
@@ -75,8 +76,8 @@ func (s *Store) Run(ctx context.Context) error {
 // a claim may be acted on. On an error nothing may be started; what was queued
 // stays queued and is tried again until something newer takes its place.
 //
-// A record that no disk would take does not hold up the others. It is an error
-// for who asks for its session.
+// A record that cannot be written at all does not delay the others. It is an error
+// for a caller that names its session.
 func (s *Store) Sync(ctx context.Context, sessions ...resume.Key) error {
 	if err := s.sync(ctx); err != nil {
 		return err
@@ -146,10 +147,10 @@ func (s *Store) onDisk() uint64 {
 	return s.queue.written
 }
 
-func (s *Store) wake() { nudge(s.nudge) }
+func (s *Store) wake() { notify(s.queuedSome) }
 
-// nudge wakes who waits on a channel of size 1. It returns at once.
-func nudge(ch chan<- struct{}) {
+// notify sends on a channel of size 1 unless something waits there. It returns at once.
+func notify(ch chan<- struct{}) {
 	select {
 	case ch <- struct{}{}:
 	default:
@@ -168,12 +169,12 @@ func (s *Store) commit() error {
 		return nil
 	}
 	err := s.write(b)
-	s.settle(b, err)
+	s.conclude(b, err)
 	return err
 }
 
-// settle records what became of a batch.
-func (s *Store) settle(b batch, err error) {
+// conclude records what became of a batch.
+func (s *Store) conclude(b batch, err error) {
 	s.mu.Lock()
 	before := s.err
 	s.err = err
@@ -183,7 +184,7 @@ func (s *Store) settle(b batch, err error) {
 	if err != nil {
 		s.queue.restore(b)
 	} else {
-		s.queue.written = b.upTo
+		s.queue.written = b.queued
 	}
 	dropped := s.queue.dropped
 	if err == nil {
@@ -201,17 +202,17 @@ func (s *Store) settle(b batch, err error) {
 }
 
 // Path returns where the database is.
-func (s *Store) Path() string { return s.path() }
+func (s *Store) Path() string { return filepath.Join(s.dir, databaseName) }
 
 // Lost is closed when it is known that the database was removed or replaced.
 func (s *Store) Lost() <-chan struct{} { return s.lost }
 
-// Look notices that the database was removed.
-func (s *Store) Look() {
+// Check notices that the database was removed.
+func (s *Store) Check() {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if s.gone() {
-		s.settle(batch{}, s.Gone())
+		s.conclude(batch{}, s.Gone())
 	}
 }
 
@@ -220,11 +221,11 @@ var errGone = errors.New("was removed or replaced while the daemon ran: it ends 
 	" and when it is started again it finds in the transcripts what was interrupted")
 
 // Gone returns what to tell people when it is Lost.
-func (s *Store) Gone() error { return fmt.Errorf("%s %w", s.path(), errGone) }
+func (s *Store) Gone() error { return fmt.Errorf("%s %w", s.Path(), errGone) }
 
-// gone reports whether the database has lost its name. SQLite would write on.
+// gone reports whether the database was removed or replaced. SQLite would write on.
 func (s *Store) gone() bool {
-	now, err := os.Stat(s.path())
+	now, err := os.Stat(s.Path())
 	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, s.made)
 }
 
@@ -232,54 +233,58 @@ func (s *Store) write(b batch) error {
 	if s.gone() {
 		return s.Gone()
 	}
+	if err := s.transact(b); err != nil {
+		return fmt.Errorf("write state: %w", judge(s.Path(), err))
+	}
+	return nil
+}
+
+func (s *Store) transact(b batch) error {
 	// Not the caller's context: a cancelled one would roll back what others
 	// wait for, and the driver pays a goroutine for each statement.
 	tx, err := s.db.Begin()
 	if err != nil {
-		return s.writeError(err)
+		return err
 	}
 	defer func() { _ = tx.Rollback() }()
 	w := writer{store: s, tx: tx, stmts: make(map[string]*sql.Stmt)}
 	// In the order of their keys: in that of their coming each would be written to another page.
 	for _, key := range slices.Sorted(maps.Keys(b.ops)) {
 		if err := w.exec(b.ops[key]); err != nil {
-			return s.writeError(err)
+			return err
 		}
 	}
-	if err := w.flush(); err != nil {
-		return s.writeError(err)
-	}
 	if err := w.move(b.cursors); err != nil {
-		return s.writeError(err)
+		return err
 	}
 	for _, o := range b.lines {
 		if err := w.exec(o); err != nil {
-			return s.writeError(err)
+			return err
 		}
 	}
 	if err := w.flush(); err != nil {
-		return s.writeError(err)
+		return err
 	}
 	if err := tx.Commit(); err != nil {
-		return s.writeError(err)
+		return err
 	}
-	s.understand(w.stmts)
+	s.cachePrepared(w.stmts)
 	return nil
 }
 
-// mostUnderstood is more than there are statements that are written by again and again.
-const mostUnderstood = 16
+// maxPrepared is more than there are statements that are used again and again.
+const maxPrepared = 16
 
-// understand prepares for the next time what was just asked of the database: to understand a
+// cachePrepared prepares the statements of a batch for the next one: to prepare a
 // statement takes longer than to write a row by it. The one connection must be free.
-func (s *Store) understand(stmts map[string]*sql.Stmt) {
+func (s *Store) cachePrepared(stmts map[string]*sql.Stmt) {
 	for text := range stmts {
-		if s.stmts[text] != nil || len(s.stmts) >= mostUnderstood {
+		if s.stmts[text] != nil || len(s.stmts) >= maxPrepared {
 			continue
 		}
 		stmt, err := s.db.Prepare(text)
 		if err != nil {
-			return // the next one who writes meets it
+			return // the next write meets it
 		}
 		if s.stmts == nil {
 			s.stmts = make(map[string]*sql.Stmt)
@@ -288,24 +293,20 @@ func (s *Store) understand(stmts map[string]*sql.Stmt) {
 	}
 }
 
-func (s *Store) writeError(err error) error {
-	return fmt.Errorf("write state: %w", judge(s.path(), err))
-}
-
 // writer writes the ops of one transaction.
 type writer struct {
 	store *Store
 	tx    *sql.Tx
 	stmts map[string]*sql.Stmt // closed with tx
 
-	rows *rows // of which some wait for company; nil: none does
+	rows *rows // of which some wait for more; nil: none does
 	args []any // theirs
 }
 
 func (w *writer) exec(o op) error {
 	args, err := o.args()
 	if w.store.refuse(o.key, "", err) {
-		return nil // no later try mends it, and it must not hold up the others
+		return nil // a later try would fail as well, and the others must not wait for it
 	}
 	if o.rows != nil {
 		return w.put(o.rows, args...)
@@ -351,7 +352,7 @@ func (s *Store) refuse(kind, name string, err error) bool {
 	return true
 }
 
-// given returns args that need no making.
+// given returns args that are known already.
 func given(args ...any) func() ([]any, error) {
 	return func() ([]any, error) { return args, nil }
 }

@@ -18,20 +18,14 @@ type account struct {
 	movedAt   time.Time    // when one of its sessions last moved
 	usage     resume.Usage // what was told last of its allowances
 	windows   windows
-	tries     []try // the resumes that run or are settling
-	last      start
-	previous  start // the last one of another session
+	tries     []try   // the resumes that run or are settling
+	last      instant // when a session was last resumed, and which
+	previous  instant // the last one of another session
 }
 
-// start is when a session of an account was resumed, and which.
-type start struct {
-	at  time.Time
-	key resume.Key
-}
-
-// try is a start whose outcome is not known yet.
+// try is a resume whose outcome is not known yet.
 type try struct {
-	start
+	instant
 	probe bool // it tells whether the limit is over
 }
 
@@ -55,7 +49,7 @@ func (a *account) count(s resume.Session, n int) {
 }
 
 // follow learns from one step of one of the account's sessions, and reports
-// whether the account stands otherwise now.
+// whether the account has changed.
 func (a *account) follow(c resume.Change) bool {
 	free, probed, reset, last, windows := a.limitedAt.IsZero(), a.probed(resume.Key{}), a.reset, a.last, len(a.windows.of)
 	a.learn(c)
@@ -81,7 +75,7 @@ func (a *account) learn(c resume.Change) {
 		}
 	case resume.NotSent:
 		if a.last.key == key && c.Before.Run != nil && c.After.Run == nil {
-			a.last, a.previous = a.previous, start{} // nothing was sent: nobody need keep a distance from it
+			a.last, a.previous = a.previous, instant{} // nothing was sent: the next one need not wait for it
 		}
 	}
 	// A probe that failed for a reason of its own says nothing about the
@@ -121,7 +115,7 @@ func (a *account) moved(at time.Time) {
 // begun learns that one of the account's sessions was resumed.
 func (a *account) begun(key resume.Key, at time.Time) {
 	a.started(key, at)
-	a.tries = append(a.tries, try{start: a.last})
+	a.tries = append(a.tries, try{instant: a.last})
 	a.findProbes()
 }
 
@@ -129,11 +123,11 @@ func (a *account) started(key resume.Key, at time.Time) {
 	if a.last.key != key {
 		a.previous = a.last
 	}
-	a.last = start{at, key}
+	a.last = instant{at, key}
 }
 
-// open learns that one of the account's sessions waits for it. Who was told no
-// time does not make forget what another one was told.
+// open learns that one of the account's sessions waits for it. A refusal without a time
+// does not replace a time that another session was told.
 func (a *account) open(s resume.Session) {
 	if s.LimitedAt.Before(a.limitedAt) {
 		return
@@ -146,8 +140,8 @@ func (a *account) open(s resume.Session) {
 }
 
 // findProbes makes probes of those that try since the account was limited. A
-// limit may be read late, and a crash may leave several behind; and who is one
-// stays it when others meet the same limit meanwhile.
+// limit may be read late, and a crash may leave several behind; and a probe
+// stays one when others meet the same limit meanwhile.
 func (a *account) findProbes() {
 	for i, t := range a.tries {
 		if !a.limitedAt.IsZero() && !t.at.Before(a.limitedAt) {
@@ -196,8 +190,7 @@ func (a *account) gate(key resume.Key, rules resume.Rules, now time.Time) (why s
 	}
 }
 
-// oneByOne names nobody: a reason that changed with whoever tries would be a step
-// of all that wait, each time.
+// The reason does not name the session that tries: each change would rewrite the reasons of all others.
 const oneByOne = "due, but sessions of its account start one after the other (resume.stagger), and after a limit the first one tries alone"
 
 // movesReset reports whether a session that was resumed after a reset was told
@@ -216,7 +209,7 @@ func postpones(c resume.Change, other resume.Session) bool {
 		theirs.Stated() && theirs.At.Sub(c.Before.Limit.Reset.At).Abs() <= resume.SameWindow
 }
 
-// state returns how the account stands: it is not free while a window of one of its
+// state returns the state of the account: it is not free while a window of one of its
 // sessions lies ahead.
 func (a *account) state(now time.Time) resume.Breaker {
 	switch ahead := !a.windows.opensAt(now).IsZero(); {

@@ -58,3 +58,17 @@ func (e *Engine) rewind(ctx context.Context, now time.Time) {
 	e.restoreAccounts(slices.Collect(e.book.all()))
 	e.forgot, e.stirred = now, true
 }
+
+// away is how long the engine's loop must have paused for the daemon to have
+// been away: it never sleeps longer than a minute.
+const away = 5 * time.Minute
+
+// comeBack marks the interruptions whose time passed while no daemon ran, or the machine slept: they are
+// asked about. A person who comes back after days may have done the work otherwise, or not want it any more.
+func (e *Engine) comeBack(ctx context.Context, since, now time.Time) {
+	for s := range e.book.activeSessions() {
+		if s.Interrupted() && s.Missed(since, e.opts.Rules, now) {
+			e.apply(ctx, s, s, resume.CameBack{Since: since}, now)
+		}
+	}
+}

@@ -38,7 +38,7 @@ type Options struct {
 	// not block.
 	Learned func(resume.Recoveries)
 
-	Gate Gate           // has the last word on a start; nil: there is none
+	Gate Gate           // is asked last before a start; nil: there is none
 	Rand func() float64 // in [0, 1)
 	Mark func() string  // a name that no other resume has
 }
@@ -187,18 +187,13 @@ func (e *Engine) relocate(ctx context.Context, s resume.Session, ev resume.Renam
 
 // Apply applies an event to a known session and returns what became of it.
 func (e *Engine) Apply(ctx context.Context, key resume.Key, ev resume.Event) (resume.Session, error) {
-	var after resume.Session
-	known := false
-	err := e.do(ctx, func(ctx context.Context) {
-		var s resume.Session
-		if s, known = e.book.get(key); known {
-			after = e.apply(ctx, s, s, resume.Bounded(ev), wallNow())
+	return ask(ctx, e, func(ctx context.Context) (resume.Session, error) {
+		s, err := e.known(key)
+		if err != nil {
+			return s, err
 		}
+		return e.apply(ctx, s, s, resume.Bounded(ev), wallNow()), nil
 	})
-	if err == nil && !known {
-		err = resume.ErrNoSession
-	}
-	return after, err
 }
 
 // Ping returns when the engine's loop has turned.
@@ -218,8 +213,7 @@ func (e *Engine) SetRules(ctx context.Context, rules resume.Rules, others func()
 	})
 }
 
-// reconsider computes every wait anew, and has those that a daemon before names
-// were kept left behind be given one.
+// reconsider computes every wait anew, and names stored sessions that have no name.
 func (e *Engine) reconsider(ctx context.Context) {
 	for s := range e.book.activeSessions() {
 		if s.State == resume.Waiting || s.State == resume.Settling || s.State == resume.Parked && !s.ClosedAt.IsZero() || s.Name == "" && s.WorthKeeping() {
@@ -240,11 +234,23 @@ func (e *Engine) SetPaused(ctx context.Context, paused bool) error {
 	})
 }
 
-// apply takes one step. before is what the world knows of the session; s is
+// learn notes how long an outage took that is over.
+func (e *Engine) learn(c resume.Change) {
+	provider, took, ok := c.Recovery()
+	if !ok {
+		return
+	}
+	e.opts.Rules.Recoveries = e.opts.Rules.Recoveries.With(provider, took)
+	if e.opts.Learned != nil {
+		e.opts.Learned(e.opts.Rules.Recoveries)
+	}
+}
+
+// apply takes one step. before is the session as others know it; s is
 // before with what the event brought along.
 func (e *Engine) apply(ctx context.Context, before, s resume.Session, ev resume.Event, now time.Time) resume.Session {
 	after := s.Next(ev, e.opts.Rules, now, e.opts.Rand())
-	if s.IsPlaceholder() && after.Task == nil { // there is nothing behind it
+	if s.IsPlaceholder() && after.Task == nil { // there is no session
 		e.drop(s)
 		e.opts.Changed(resume.Change{At: now, Event: ev, Before: before, After: after, Dropped: true})
 		return after
@@ -297,14 +303,14 @@ func (e *Engine) keep(s resume.Session) {
 }
 
 func (e *Engine) sleep() time.Duration {
-	_, at, ok := e.timers.next()
-	if !ok || (!e.wake.IsZero() && e.wake.Before(at)) {
-		at, ok = e.wake, !e.wake.IsZero()
+	wait := longestSleep
+	if next, ok := e.timers.order.Min(); ok {
+		wait = min(wait, next.at.Sub(wallNow()))
 	}
-	if !ok {
-		return longestSleep
+	if !e.wake.IsZero() {
+		wait = min(wait, e.wake.Sub(wallNow()))
 	}
-	return min(longestSleep, max(0, at.Sub(wallNow())))
+	return max(0, wait)
 }
 
 // wallNow returns the time without its monotonic reading, which stands still

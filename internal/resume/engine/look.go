@@ -2,55 +2,75 @@ package engine
 
 import (
 	"context"
+	"iter"
 
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 )
 
+// ask runs f in the engine's goroutine and returns its answer.
+func ask[T any](ctx context.Context, e *Engine, f func(context.Context) (T, error)) (answer T, err error) {
+	if stopped := e.do(ctx, func(ctx context.Context) { answer, err = f(ctx) }); stopped != nil {
+		return answer, stopped
+	}
+	return answer, err
+}
+
+// known returns a session, or ErrNoSession.
+func (e *Engine) known(key resume.Key) (resume.Session, error) {
+	s, known := e.book.get(key)
+	if !known {
+		return s, resume.ErrNoSession
+	}
+	return s, nil
+}
+
 // Session returns one session.
 func (e *Engine) Session(ctx context.Context, key resume.Key) (resume.Session, error) {
-	var s resume.Session
-	known := false
-	err := e.do(ctx, func(context.Context) { s, known = e.book.get(key) })
-	if err == nil && !known {
-		err = resume.ErrNoSession
-	}
-	return s, err
+	return ask(ctx, e, func(context.Context) (resume.Session, error) { return e.known(key) })
 }
 
-// Standing returns how sessions stand, in the order of their keys; nil: it is not known. Who
-// asks must not change them.
+// Standing returns sessions in the order of their keys; nil: it is not known. The caller
+// must not change them.
 func (e *Engine) Standing(ctx context.Context, keys []resume.Key) ([]*resume.Session, error) {
-	standing := make([]*resume.Session, len(keys))
-	err := e.do(ctx, func(context.Context) {
+	return ask(ctx, e, func(context.Context) ([]*resume.Session, error) {
+		found := make([]*resume.Session, len(keys))
 		for i, key := range keys {
-			standing[i] = e.book.shared(key)
+			found[i] = e.book.shared(key)
 		}
+		return found, nil
 	})
-	return standing, err
 }
 
-// Sessions returns all sessions, in no particular order, each with its name:
-// who asks may show it to somebody.
+// Sessions returns all sessions, in the order of their ids, each with its name:
+// the caller may show it to a person.
 func (e *Engine) Sessions(ctx context.Context) ([]*resume.Session, error) {
-	var all []*resume.Session
-	err := e.do(ctx, func(context.Context) {
-		all = make([]*resume.Session, 0, len(e.book.sessions))
-		for s := range e.book.all() {
-			if !s.IsPlaceholder() {
-				all = append(all, new(e.named(s)))
-			}
-		}
+	return ask(ctx, e, func(context.Context) ([]*resume.Session, error) {
+		return e.shown(e.book.all(), len(e.book.sessions)), nil
 	})
-	return all, err
+}
+
+// These returns those of the sessions that are known.
+func (e *Engine) These(ctx context.Context, keys []resume.Key) ([]*resume.Session, error) {
+	return ask(ctx, e, func(context.Context) ([]*resume.Session, error) { return e.shown(e.book.read(keys), len(keys)), nil })
+}
+
+// shown returns copies of sessions with their names, without placeholders.
+func (e *Engine) shown(sessions iter.Seq[resume.Session], most int) []*resume.Session {
+	all := make([]*resume.Session, 0, most)
+	for s := range sessions {
+		if !s.IsPlaceholder() {
+			all = append(all, new(e.named(s)))
+		}
+	}
+	return all
 }
 
 // Kept returns the sessions that are worth keeping, in no particular order. They must not
-// be changed: of ten thousand, copies are ten megabytes for every look at the page.
+// be changed: of ten thousand, copies are ten megabytes for every view of the page.
 func (e *Engine) Kept(ctx context.Context) ([]*resume.Session, error) {
-	var kept []*resume.Session
-	err := e.do(ctx, func(context.Context) {
-		kept = make([]*resume.Session, 0, len(e.book.active))
+	return ask(ctx, e, func(context.Context) ([]*resume.Session, error) {
+		kept := make([]*resume.Session, 0, len(e.book.active))
 		for key := range e.book.active {
 			s := e.book.shared(key)
 			if !s.WorthKeeping() || s.IsPlaceholder() {
@@ -61,21 +81,8 @@ func (e *Engine) Kept(ctx context.Context) ([]*resume.Session, error) {
 			}
 			kept = append(kept, s)
 		}
+		return kept, nil
 	})
-	return kept, err
-}
-
-// These returns those of the sessions that are known.
-func (e *Engine) These(ctx context.Context, keys []resume.Key) ([]*resume.Session, error) {
-	these := make([]*resume.Session, 0, len(keys))
-	err := e.do(ctx, func(context.Context) {
-		for _, key := range keys {
-			if s, known := e.book.get(key); known && !s.IsPlaceholder() {
-				these = append(these, new(e.named(s)))
-			}
-		}
-	})
-	return these, err
 }
 
 // named gives a session a name if it has none.
@@ -87,64 +94,54 @@ func (e *Engine) named(s resume.Session) resume.Session {
 	return s
 }
 
-// Find returns the session that a person means, as the function Find does among all.
+// Find returns the session that a person means, as view.Find does among all.
 func (e *Engine) Find(ctx context.Context, text string) (resume.Key, error) {
-	var views []view.Session
-	err := e.do(ctx, func(context.Context) {
+	return ask(ctx, e, func(context.Context) (resume.Key, error) {
+		var views []view.Session
 		for s := range e.book.fitting(text) {
 			views = append(views, view.Of(e.named(s), 0))
 		}
+		found, err := view.Find(views, text)
+		return found.Key(), err
 	})
-	if err != nil {
-		return resume.Key{}, err
-	}
-	found, err := view.Find(views, text)
-	return found.Key(), err
 }
 
 // Backoff returns how long is waited before each resume of a session.
-func (e *Engine) Backoff(ctx context.Context, key resume.Key) (waits view.Backoff, err error) {
-	failed := e.do(ctx, func(context.Context) {
-		s, known := e.book.get(key)
-		if !known {
-			err = resume.ErrNoSession
-			return
+func (e *Engine) Backoff(ctx context.Context, key resume.Key) (view.Backoff, error) {
+	return ask(ctx, e, func(context.Context) (view.Backoff, error) {
+		s, err := e.known(key)
+		if err != nil {
+			return view.Backoff{}, err
 		}
-		waits = view.BackoffOf(e.opts.Rules, s)
+		return view.BackoffOf(e.opts.Rules, s), nil
 	})
-	if failed != nil {
-		return waits, failed
-	}
-	return waits, err
 }
 
-// Accounts returns how the accounts stand, in no particular order.
+// Accounts returns the states of the accounts, in no particular order.
 func (e *Engine) Accounts(ctx context.Context) ([]resume.Account, error) {
-	var all []resume.Account
-	err := e.do(ctx, func(context.Context) {
+	return ask(ctx, e, func(context.Context) (all []resume.Account, _ error) {
 		now := wallNow()
 		for key, a := range e.accounts {
 			all = append(all, resume.Account{AccountKey: key, State: a.state(now), ResetAt: a.resetAt(now), Sessions: a.sessions, Kept: a.kept, MovedAt: a.movedAt})
 		}
+		return all, nil
 	})
-	return all, err
 }
 
 // Running returns how many resumes run.
-func (e *Engine) Running(ctx context.Context) (n int, err error) {
-	err = e.do(ctx, func(context.Context) { n = e.running })
-	return n, err
+func (e *Engine) Running(ctx context.Context) (int, error) {
+	return ask(ctx, e, func(context.Context) (int, error) { return e.running, nil })
 }
 
-// Tallies returns how many sessions of each agent stand where.
+// Tallies returns how many sessions of each agent are in each state.
 func (e *Engine) Tallies(ctx context.Context) (map[string]resume.Tally, error) {
-	tallies := make(map[string]resume.Tally)
-	err := e.do(ctx, func(context.Context) {
+	return ask(ctx, e, func(context.Context) (map[string]resume.Tally, error) {
+		tallies := make(map[string]resume.Tally)
 		for agent, tally := range e.book.tally {
 			if tally.Known() > 0 {
 				tallies[agent] = *tally
 			}
 		}
+		return tallies, nil
 	})
-	return tallies, err
 }

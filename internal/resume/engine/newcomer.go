@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"maps"
@@ -18,17 +17,9 @@ func dirOf(s *resume.Session) dirKey { return dirKey{s.Key.Agent, s.Cwd} }
 
 // dirSessions is the sessions of one directory.
 type dirSessions struct {
-	working *tree[begun]
+	working *tree[instant] // by when they began
 	stopped map[resume.Key]struct{}
 }
-
-// begun is a session that works, ordered by when it began.
-type begun struct {
-	at  time.Time
-	key resume.Key
-}
-
-func (a begun) compare(b begun) int { return cmp.Or(a.at.Compare(b.at), compareKeys(a.key, b.key)) }
 
 func (b *book) indexDir(s *resume.Session) {
 	if s.Cwd == "" || s.IsPlaceholder() {
@@ -36,13 +27,13 @@ func (b *book) indexDir(s *resume.Session) {
 	}
 	dir := b.dirs[dirOf(s)]
 	if dir == nil {
-		dir = &dirSessions{working: newTree(begun.compare), stopped: make(map[resume.Key]struct{})}
+		dir = &dirSessions{working: newTree(instant.compare), stopped: make(map[resume.Key]struct{})}
 		b.dirs[dirOf(s)] = dir
 	}
 	if s.Interrupted() {
 		dir.stopped[s.Key] = struct{}{}
 	} else {
-		dir.working.ReplaceOrInsert(begun{s.BornAt, s.Key})
+		dir.working.ReplaceOrInsert(instant{s.BornAt, s.Key})
 	}
 }
 
@@ -52,7 +43,7 @@ func (b *book) unindexDir(s *resume.Session) {
 		return
 	}
 	delete(dir.stopped, s.Key)
-	dir.working.Delete(begun{s.BornAt, s.Key})
+	dir.working.Delete(instant{s.BornAt, s.Key})
 	if dir.working.Len() == 0 && len(dir.stopped) == 0 {
 		delete(b.dirs, dirOf(s))
 	}
@@ -61,7 +52,7 @@ func (b *book) unindexDir(s *resume.Session) {
 // all returns the sessions of the directory.
 func (d *dirSessions) all() []resume.Key {
 	keys := slices.Collect(maps.Keys(d.stopped))
-	d.working.Ascend(func(one begun) bool {
+	d.working.Ascend(func(one instant) bool {
 		keys = append(keys, one.key)
 		return true
 	})
@@ -84,7 +75,7 @@ func (b *book) begunSince(at dirKey, since time.Time) iter.Seq[resume.Session] {
 		if dir == nil {
 			return
 		}
-		for one := range dir.working.from(begun{at: since.Add(1)}) {
+		for one := range dir.working.from(instant{at: since.Add(1)}) {
 			if s, _ := b.get(one.key); !yield(s) {
 				return
 			}
@@ -92,8 +83,8 @@ func (b *book) begunSince(at dirKey, since time.Time) iter.Seq[resume.Session] {
 	}
 }
 
-// meet lets the sessions that are stopped remember by which one a person went
-// on in their directory. Who was never stopped is kept neither over a restart nor
+// meet notes in sessions that are stopped by which one a person went
+// on in their directory. A session that was never stopped is stored neither over a restart nor
 // for ever, and what was read of it is not read again.
 func (e *Engine) meet(ctx context.Context, c resume.Change) {
 	if c.After.Cwd == "" || e.opts.Rules.Parallel[c.After.Key.Agent] {
@@ -125,11 +116,11 @@ func (e *Engine) join(ctx context.Context, s resume.Session, now time.Time) {
 	e.apply(ctx, s, s, resume.Joined{Newcomer: other}, now)
 }
 
-// newcomer returns the session by which somebody went on in the same directory
+// newcomer returns the session by which work went on in the same directory
 // after this one was stopped, a person rather than a side job.
 func (e *Engine) newcomer(s resume.Session) (found resume.Newcomer, ok bool) {
 	if s.Cwd == "" || e.opts.Rules.Parallel[s.Key.Agent] || s.Pending() {
-		return found, false // nobody knows where it works, or that says nothing
+		return found, false // its directory is not known, or says nothing
 	}
 	for other := range e.book.begunSince(dirOf(&s), s.LimitedAt) {
 		if other.Key == s.Key || other.State != resume.Watching || !other.MovedAt.After(s.LimitedAt) {
@@ -154,8 +145,8 @@ func (e *Engine) successor(s resume.Session) (resume.Key, bool) {
 
 // Superseded says that a person has gone on in the same directory with another
 // session, or "".
-func (e *Engine) Superseded(ctx context.Context, key resume.Key) (why string, err error) {
-	err = e.do(ctx, func(context.Context) {
+func (e *Engine) Superseded(ctx context.Context, key resume.Key) (string, error) {
+	return ask(ctx, e, func(context.Context) (string, error) {
 		s, _ := e.book.get(key)
 		other, ok := e.successor(s)
 		if n := s.Newcomer; !ok && n != nil && s.RetryAskedAt.IsZero() && e.opts.Rules.Replaces(key.Agent, n.Kind) {
@@ -163,11 +154,11 @@ func (e *Engine) Superseded(ctx context.Context, key resume.Key) (why string, er
 			// it unless it was stopped too.
 			other, ok = n.Key, n.BornAt.After(s.LimitedAt) && !e.interrupted(n.Key)
 		}
-		if ok {
-			why = s.SupersededBy(other)
+		if !ok {
+			return "", nil
 		}
+		return s.SupersededBy(other), nil
 	})
-	return why, err
 }
 
 func (e *Engine) interrupted(key resume.Key) bool {

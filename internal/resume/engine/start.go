@@ -8,20 +8,31 @@ import (
 	"resumed/internal/resume"
 )
 
-// ring lets every wait end that is over.
+// Gate says why a session that is due may not start now, and when that may be another
+// matter. It is asked last: a session that the gate lets through is started, and a gate can only make it
+// wait. It must not block. What it says must be the same for all sessions of
+// an account with the same resume.SharedLimit.
+type Gate func(s resume.Session, now time.Time) (why string, until time.Time)
+
+// Stir has the gate be asked again for the sessions that it holds back.
+func (e *Engine) Stir(ctx context.Context) error {
+	return e.do(ctx, func(context.Context) { e.stirred = true })
+}
+
+// ring ends every wait that is over.
 func (e *Engine) ring(ctx context.Context) {
 	now := wallNow()
 	for {
-		key, at, ok := e.timers.next()
-		if !ok || at.After(now) {
+		next, ok := e.timers.order.Min()
+		if !ok || next.at.After(now) {
 			break
 		}
-		s, _ := e.book.get(key)
+		s, _ := e.book.get(next.key)
 		if s.State == resume.Settling {
 			e.apply(ctx, s, s, resume.Due{}, now)
 			continue
 		}
-		e.timers.set(key, time.Time{})
+		e.timers.set(s.Key, time.Time{})
 		e.ready.add(s, e.opts.Rules)
 		e.stirred = true
 	}
@@ -32,7 +43,7 @@ func (e *Engine) ring(ctx context.Context) {
 	e.forget(ctx, now)
 }
 
-// postpone lets the sessions that wait for the same reset wait on.
+// postpone makes the sessions wait longer that wait for the same reset.
 func (e *Engine) postpone(ctx context.Context, c resume.Change) {
 	if !movesReset(c) {
 		return
@@ -54,8 +65,8 @@ func (e *Engine) account(key resume.AccountKey) *account {
 	return a
 }
 
-// restoreAccounts learns from the sessions of an earlier daemon how the accounts
-// stand: who was stopped, who has moved since, and who tries.
+// restoreAccounts learns the states of the accounts from the sessions of an earlier daemon:
+// which were stopped, which have moved since, and which try.
 func (e *Engine) restoreAccounts(sessions []resume.Session) {
 	inOrder := func(at func(resume.Session) time.Time) []resume.Session {
 		return slices.SortedFunc(slices.Values(sessions), func(a, b resume.Session) int { return at(a).Compare(at(b)) })
@@ -84,15 +95,14 @@ func (e *Engine) restoreAccounts(sessions []resume.Session) {
 	}
 }
 
-// start begins the resumes that are due, as far as anything allows, first to go
-// first. Who would only be told again what it knows is not looked at.
+// start begins the resumes that are due, as far as anything allows, in their order.
+// Sessions whose reason is unchanged are skipped.
 func (e *Engine) start(ctx context.Context, now time.Time) {
 	e.wake = time.Time{}
-	bars := bars{e, make(map[resume.AccountKey]time.Time)}
 	lines := e.ready.lines(func(key resume.AccountKey) []resume.Key { return e.account(key).involved() })
 	for len(lines) > 0 {
 		next := slices.MinFunc(lines, func(a, b *line) int { return a.first.compare(b.first) })
-		if e.look(ctx, next.first, bars, now) && next.told || !next.step() {
+		if e.look(ctx, next.first, now) && next.told || !next.step() {
 			lines = slices.DeleteFunc(lines, func(l *line) bool { return l == next })
 		}
 	}
@@ -100,7 +110,7 @@ func (e *Engine) start(ctx context.Context, now time.Time) {
 
 // look begins the resume of a session that is due, or says why not. It reports
 // whether it was told before what holds back all that stand with it.
-func (e *Engine) look(ctx context.Context, one queued, bars bars, now time.Time) (still bool) {
+func (e *Engine) look(ctx context.Context, one queued, now time.Time) (still bool) {
 	if e.ready.of[one.key] != one {
 		return false // it went on meanwhile
 	}
@@ -108,7 +118,7 @@ func (e *Engine) look(ctx context.Context, one queued, bars bars, now time.Time)
 	if s.Pending() && s.Provider == "" {
 		s.Provider = e.usualProvider(s.Account)
 	}
-	why, until := e.heldBack(s, bars, now)
+	why, until := e.heldBack(s, now)
 	if why == "" {
 		e.begin(ctx, s, now)
 		return false
@@ -141,7 +151,7 @@ func (e *Engine) begin(ctx context.Context, s resume.Session, now time.Time) {
 
 // heldBack says why a session that is due may not start now, and when that may
 // be another matter; zero: some other change will tell.
-func (e *Engine) heldBack(s resume.Session, bars bars, now time.Time) (why string, until time.Time) {
+func (e *Engine) heldBack(s resume.Session, now time.Time) (why string, until time.Time) {
 	rules := e.opts.Rules
 	if e.opts.Paused {
 		return "due, but resumed is paused", time.Time{}
@@ -154,14 +164,15 @@ func (e *Engine) heldBack(s resume.Session, bars bars, now time.Time) (why strin
 	if why, until := e.behind(s, now); why != "" {
 		return why, until
 	}
-	if at := bars.of(s, now.Add(-rules.Margin)); s.SharedLimit().HoldsBack(at, now) {
+	account := e.account(s.AccountKey())
+	if at := account.windows.bar(now.Add(-rules.Margin), account.movedAt); s.SharedLimit().HoldsBack(at, now) {
 		return "due, but limited until " + at.UTC().Format(time.RFC3339) + ", as another session of its account was told",
 			at.Add(rules.Margin)
 	}
-	if why, until := rules.ReservedBy(e.account(s.AccountKey()).usage, s, now); why != "" {
+	if why, until := rules.ReservedBy(account.usage, s, now); why != "" {
 		return "due, but " + why, until // as another session of the account was told
 	}
-	if why, until := e.account(s.AccountKey()).gate(s.Key, rules, now); why != "" {
+	if why, until := account.gate(s.Key, rules, now); why != "" {
 		return why, until
 	}
 	if e.running >= max(1, rules.MaxConcurrent) {
@@ -171,21 +182,4 @@ func (e *Engine) heldBack(s resume.Session, bars bars, now time.Time) (why strin
 		return e.opts.Gate(s, now)
 	}
 	return "", time.Time{}
-}
-
-// bars are the times before which nothing of an account is tried, each worked out
-// once in a walk: thousands may be due.
-type bars struct {
-	engine *Engine
-	known  map[resume.AccountKey]time.Time
-}
-
-func (b bars) of(s resume.Session, now time.Time) time.Time {
-	at, known := b.known[s.AccountKey()]
-	if !known {
-		a := b.engine.account(s.AccountKey())
-		at = a.windows.bar(now, a.movedAt)
-		b.known[s.AccountKey()] = at
-	}
-	return at
 }

@@ -15,9 +15,7 @@ var ErrStarting = errors.New("it is being started, or has started already")
 
 // Tasks returns the sessions that are tasks, or were not long ago, in their order.
 func (e *Engine) Tasks(ctx context.Context) ([]resume.Session, error) {
-	var all []resume.Session
-	err := e.do(ctx, func(context.Context) { all = e.inOrder() })
-	return all, err
+	return ask(ctx, e, func(context.Context) ([]resume.Session, error) { return e.inOrder(), nil })
 }
 
 func (e *Engine) inOrder() []resume.Session {
@@ -40,15 +38,13 @@ func (e *Engine) dropTask(key resume.Key) {
 
 // Enqueue takes a task, which is a session with no more than its key, its account, its
 // directory and the task itself.
-func (e *Engine) Enqueue(ctx context.Context, s resume.Session) (after resume.Session, err error) {
-	failed := e.do(ctx, func(ctx context.Context) {
+func (e *Engine) Enqueue(ctx context.Context, s resume.Session) (resume.Session, error) {
+	return ask(ctx, e, func(ctx context.Context) (resume.Session, error) {
 		if _, known := e.book.get(s.Key); known {
-			err = fmt.Errorf("there is a session %s already", s.Key)
-			return
+			return resume.Session{}, fmt.Errorf("there is a session %s already", s.Key)
 		}
-		after = e.enqueue(ctx, resume.Session{}, e.numbers.Give(s))
+		return e.enqueue(ctx, resume.Session{}, e.numbers.Give(s)), nil
 	})
-	return after, errors.Join(failed, err)
 }
 
 func (e *Engine) enqueue(ctx context.Context, before, s resume.Session) resume.Session {
@@ -58,11 +54,11 @@ func (e *Engine) enqueue(ctx context.Context, before, s resume.Session) resume.S
 }
 
 // ReplaceTask puts a task in the place of another one that was not begun.
-func (e *Engine) ReplaceTask(ctx context.Context, key resume.Key, s resume.Session) (after resume.Session, err error) {
-	failed := e.do(ctx, func(ctx context.Context) {
+func (e *Engine) ReplaceTask(ctx context.Context, key resume.Key, s resume.Session) (resume.Session, error) {
+	return ask(ctx, e, func(ctx context.Context) (resume.Session, error) {
 		old, known := e.book.get(key)
-		if err = changeable(old, known); err != nil {
-			return
+		if err := changeable(old, known); err != nil {
+			return resume.Session{}, err
 		}
 		s = s.WithTask(func(t *resume.Task) { t.N, t.Place, t.AddedAt = old.Task.N, old.Task.Place, old.Task.AddedAt })
 		before := resume.Session{}
@@ -71,9 +67,8 @@ func (e *Engine) ReplaceTask(ctx context.Context, key resume.Key, s resume.Sessi
 		} else {
 			e.apply(ctx, old, old, resume.Forget{}, wallNow())
 		}
-		after = e.enqueue(ctx, before, s)
+		return e.enqueue(ctx, before, s), nil
 	})
-	return after, errors.Join(failed, err)
 }
 
 // changeable says why a task cannot be another one, or nothing.
@@ -89,32 +84,31 @@ func changeable(s resume.Session, known bool) error {
 }
 
 // DropTask forgets a task. The session of one that was begun stays.
-func (e *Engine) DropTask(ctx context.Context, key resume.Key) (err error) {
-	failed := e.do(ctx, func(ctx context.Context) {
+func (e *Engine) DropTask(ctx context.Context, key resume.Key) error {
+	_, err := ask(ctx, e, func(ctx context.Context) (resume.Session, error) {
 		s, known := e.book.get(key)
-		switch err = changeable(s, known); {
-		case err == nil:
-			e.apply(ctx, s, s, resume.Forget{}, wallNow())
-		case known && s.Task != nil && !s.Pending() && s.Run == nil:
-			e.apply(ctx, s, s, resume.Relisted{}, wallNow())
-			err = nil
+		if known && s.Task != nil && !s.Pending() && s.Run == nil {
+			return e.apply(ctx, s, s, resume.Relisted{}, wallNow()), nil
 		}
+		if err := changeable(s, known); err != nil {
+			return s, err
+		}
+		return e.apply(ctx, s, s, resume.Forget{}, wallNow()), nil
 	})
-	return errors.Join(failed, err)
+	return err
 }
 
 // MoveTask gives a task the place that another one has: that one, and those between
 // them, make room.
-func (e *Engine) MoveTask(ctx context.Context, key, to resume.Key) (err error) {
-	failed := e.do(ctx, func(ctx context.Context) {
-		all := e.inOrder()
+func (e *Engine) MoveTask(ctx context.Context, key, to resume.Key) error {
+	_, err := ask(ctx, e, func(ctx context.Context) (all []resume.Session, _ error) {
+		all = e.inOrder()
 		at := func(key resume.Key) int {
 			return slices.IndexFunc(all, func(s resume.Session) bool { return s.Key == key })
 		}
 		from, place := at(key), at(to)
 		if from < 0 || place < 0 {
-			err = resume.ErrNoSession
-			return
+			return nil, resume.ErrNoSession
 		}
 		moved := all[from]
 		all = slices.Insert(slices.Delete(all, from, from+1), place, moved)
@@ -123,8 +117,9 @@ func (e *Engine) MoveTask(ctx context.Context, key, to resume.Key) (err error) {
 				e.apply(ctx, s, s, resume.Relisted{Place: i + 1}, wallNow())
 			}
 		}
+		return all, nil
 	})
-	return errors.Join(failed, err)
+	return err
 }
 
 // behind says why a session waits for another one: it is a task that is to be begun
@@ -141,8 +136,8 @@ func (e *Engine) behind(s resume.Session, now time.Time) (why string, until time
 	return e.atWork(s.Task.Behind, now)
 }
 
-// atWork says why a session is not done with what it was told, or nothing. One that
-// nobody knows any longer is.
+// atWork says why a session is not done with its prompt, or nothing. One that
+// is not known any longer is done.
 func (e *Engine) atWork(key resume.Key, now time.Time) (why string, until time.Time) {
 	s, known := e.book.get(key)
 	what := "session " + resume.Typed(key, s.Name)
@@ -165,8 +160,8 @@ func (e *Engine) atWork(key resume.Key, now time.Time) (why string, until time.T
 	return "", time.Time{}
 }
 
-// usualProvider returns who answers in an account, as far as its sessions tell: a
-// task does not know yet whom it will ask.
+// usualProvider returns the provider of an account, as far as its sessions tell: the
+// provider of a task is not known yet.
 func (e *Engine) usualProvider(name string) string {
 	var latest time.Time
 	provider := ""

@@ -20,42 +20,31 @@ func (p *Policy) Delay(n int, u float64) time.Duration {
 	if !p.Jitter || n <= 0 {
 		return p.capped(n)
 	}
-	d := p.span(n).at(u)
+	d := p.jittered(n, u)
 	if p.HardCap {
 		return min(d, max(p.MaxDelay, 0))
 	}
 	return d
 }
 
-// span is what chance makes of a delay: something from low to low + width.
-// Nanoseconds are exact in a float64 up to 104 days.
-type span struct{ low, width float64 }
-
-// span returns the one before retry n.
-func (p *Policy) span(n int) span {
-	d := float64(p.capped(n))
+// jittered returns the delay before retry n by a random number. Nanoseconds are exact in a float64 up to 104 days.
+func (p *Policy) jittered(n int, u float64) time.Duration {
+	low, width := float64(p.capped(n)), 0.0
 	switch p.JitterMode {
 	case Symmetric:
-		half := d * inUnit(p.JitterPercent)
-		return span{d - half, half + half}
+		half := low * inUnit(p.JitterPercent)
+		low, width = low-half, half+half
 	case Additive:
-		return span{d, d * inUnit(p.JitterPercent)}
+		width = low * inUnit(p.JitterPercent)
 	case Full:
-		return span{0, d}
+		low, width = 0, low
 	case Equal:
-		return span{d / 2, d / 2}
-	default:
-		return span{d, 0}
+		low, width = low/2, low/2
 	}
-}
-
-// at returns the delay by a random number.
-//
-// The product is rounded by itself, so that every machine gives the same delay; the
-// half makes the sum the nearest nanosecond, so that 30 s - 55 % is 13.5 s and not
-// 13.499999999 s.
-func (s span) at(u float64) time.Duration {
-	sum := s.low + float64(s.width*inUnit(u)) + 0.5
+	// The product is rounded by itself, so that every machine gives the same delay; the
+	// half makes the sum the nearest nanosecond, so that 30 s - 55 % is 13.5 s and not
+	// 13.499999999 s.
+	sum := low + float64(width*inUnit(u)) + 0.5
 	if sum >= math.MaxInt64 {
 		return math.MaxInt64
 	}
@@ -116,19 +105,14 @@ func (p *Policy) capped(n int) time.Duration {
 	}
 }
 
-// inUnit returns the number in [0, 1] that is nearest to x, and 0 for NaN. The
-// bits of the numbers in [0, 1] are ordered as they are, and those of all
-// others lie above: one comparison passes what is good.
+// inUnit returns the number in [0, 1] that is nearest to x, and 0 for NaN.
 func inUnit(x float64) float64 {
-	if math.Float64bits(x) <= math.Float64bits(1) {
-		return x
-	}
-	return clampToUnit(x)
-}
-
-func clampToUnit(x float64) float64 {
-	if x > 1 {
+	switch {
+	case x >= 1:
 		return 1
+	case x > 0:
+		return x
+	default:
+		return 0
 	}
-	return 0
 }

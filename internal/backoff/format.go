@@ -71,8 +71,10 @@ type asConfigured struct {
 	MaxExponent   int        `json:"max_exponent"`
 }
 
-func (p Policy) asConfigured() asConfigured {
-	return asConfigured{
+// MarshalJSON writes the policy as it is in the configuration, durations
+// as strings such as "30s".
+func (p Policy) MarshalJSON() ([]byte, error) {
+	return json.Marshal(asConfigured{
 		Strategy:      p.Strategy,
 		BaseDelay:     duration(p.BaseDelay),
 		MaxDelay:      duration(p.MaxDelay),
@@ -83,45 +85,13 @@ func (p Policy) asConfigured() asConfigured {
 		JitterPercent: p.JitterPercent,
 		HardCap:       p.HardCap,
 		MaxExponent:   p.MaxExponent,
-	}
-}
-
-// MarshalJSON writes the policy as it stands in the configuration, durations
-// as strings such as "30s".
-func (p Policy) MarshalJSON() ([]byte, error) { return json.Marshal(p.asConfigured()) }
-
-// UnmarshalJSON reads what MarshalJSON wrote. Keys that are not there leave
-// their fields as they are.
-func (p *Policy) UnmarshalJSON(data []byte) error {
-	c := p.asConfigured()
-	if err := json.Unmarshal(data, &c); err != nil {
-		return fmt.Errorf("read backoff policy: %w", err)
-	}
-	*p = Policy{
-		Strategy:      c.Strategy,
-		BaseDelay:     time.Duration(c.BaseDelay),
-		MaxDelay:      time.Duration(c.MaxDelay),
-		MaxRetries:    c.MaxRetries,
-		MaxElapsed:    time.Duration(c.MaxElapsed),
-		Jitter:        c.Jitter,
-		JitterMode:    c.JitterMode,
-		JitterPercent: c.JitterPercent,
-		HardCap:       c.HardCap,
-		MaxExponent:   c.MaxExponent,
-	}
-	return nil
+	})
 }
 
 // duration is a time.Duration that is written as people write it.
 type duration time.Duration
 
 func (d duration) MarshalText() ([]byte, error) { return []byte(FormatDuration(time.Duration(d))), nil }
-
-func (d *duration) UnmarshalText(text []byte) error {
-	parsed, err := time.ParseDuration(string(text))
-	*d = duration(parsed)
-	return err
-}
 
 // FormatDuration writes a duration without the zeros at its end: "5m", not "5m0s".
 func FormatDuration(d time.Duration) string {

@@ -43,36 +43,3 @@ func TestPolicyIsWrittenAsInTheConfiguration(t *testing.T) {
 	_, err = json.Marshal(Policy{JitterPercent: math.NaN()})
 	require.Error(t, err)
 }
-
-func TestPolicyIsReadBackAsWritten(t *testing.T) {
-	for _, name := range Names() {
-		p, _ := Named(name)
-		text, err := json.Marshal(p)
-		require.NoError(t, err)
-		var back Policy
-		require.NoError(t, json.Unmarshal(text, &back))
-		require.Equal(t, p, back, name)
-	}
-}
-
-func TestUnsetKeysKeepTheirValues(t *testing.T) {
-	p := Default()
-	require.NoError(t, json.Unmarshal([]byte(`{"base_delay":"15s","hard_cap":true}`), &p))
-	want := Default()
-	want.BaseDelay, want.HardCap = 15*sec, true
-	require.Equal(t, want, p)
-}
-
-func TestBadJSONChangesNothing(t *testing.T) {
-	for name, text := range map[string]string{
-		"a bare number for a duration": `{"max_retries":9,"base_delay":30}`,
-		"no duration":                  `{"max_retries":9,"base_delay":"soon"}`,
-		"not an object":                `"30s"`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := Default()
-			require.ErrorContains(t, json.Unmarshal([]byte(text), &p), "read backoff policy: ")
-			require.Equal(t, Default(), p)
-		})
-	}
-}

@@ -130,8 +130,7 @@ url = "`+hook.URL+`"
 	}
 }
 
-// An earlier version kept a notice in another place while it was gathered: what it
-// left undelivered arrives, once, whichever place it was in.
+// What an earlier version left undelivered arrives, once, and so does what it had not stored.
 func TestNoticesOfAnEarlierVersionArriveOnce(t *testing.T) {
 	b, hook := newBox(t), newHook(t)
 	b.write(configFile, bot+`

@@ -32,7 +32,7 @@ func Try(ctx context.Context, channels []Channel, name, host string) ([]Result, 
 	if name != "" && len(chosen) == 0 {
 		return nil, fmt.Errorf("no channel is named %q", name)
 	}
-	notice := compose(newGroup(Test, time.Now()), host, time.Local, nil)
+	notice := compose(newGroup(Test, time.Now()), host, nil)
 	results := make([]Result, len(chosen))
 	var all sync.WaitGroup
 	for i, ch := range chosen {

@@ -20,6 +20,9 @@ import (
 	"resumed/internal/resume/view"
 )
 
+// Golden texts have times of this zone.
+func init() { time.Local = time.UTC }
+
 // memStore is a Store in memory. Changes are queued and reach the "disk", the
 // maps, in order and together when somebody waits for that. gate, where set,
 // is asked before and after: an error from it is what the caller sees.
@@ -199,7 +202,7 @@ func sample(event Event, n int) Notice {
 	for i := range n {
 		g.append(session(g.Account, i))
 	}
-	return compose(g, "box", time.UTC, known)
+	return compose(g, "box", known)
 }
 
 // session is a view of a session that stands where event leaves it.
@@ -235,9 +238,6 @@ func start(t *testing.T, o Options) (*Notifier, func()) {
 	}
 	if o.Log == nil {
 		o.Log = quiet()
-	}
-	if o.Zone == nil {
-		o.Zone = time.UTC
 	}
 	if o.Rand == nil {
 		o.Rand = func() float64 { return 0.5 }

@@ -54,8 +54,7 @@ type Options struct {
 	Config
 	Store  Store
 	Log    *slog.Logger
-	Host   string         // what this machine is called in notices
-	Zone   *time.Location // of the times in texts; nil: local
+	Host   string // what this machine is called in notices
 	Agents Titles
 	Rand   func() float64 // in [0, 1); nil: math/rand
 
@@ -106,9 +105,6 @@ func New(opts Options) (*Notifier, error) {
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now
-	}
-	if opts.Zone == nil {
-		opts.Zone = time.Local
 	}
 	if opts.Changed == nil {
 		opts.Changed = func() {}

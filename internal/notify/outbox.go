@@ -131,7 +131,7 @@ func channelsOf(deliveries []Delivery) []string {
 }
 
 func (n *Notifier) compose(g *group) Notice {
-	return compose(g, n.opts.Host, n.opts.Zone, n.opts.Agents)
+	return compose(g, n.opts.Host, n.opts.Agents)
 }
 
 // release hands what is complete to its channels, once it is durable.

@@ -3,7 +3,6 @@ package notify
 import (
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"text/template"
@@ -86,10 +85,8 @@ func mistake(err error) string {
 // maxWords bounds what a template may write.
 const maxWords = 16 << 10
 
-var errTooLong = fmt.Errorf("writes more than %d bytes", maxWords)
-
-// say returns the words for a notice; none where there is no template, or it
-// fails on this one.
+// say returns the words for a notice; none where there is no template, it fails on this one, or it
+// writes too much.
 func (w *wording) say(n Notice) string {
 	if w == nil {
 		return ""
@@ -100,24 +97,13 @@ func (w *wording) say(n Notice) string {
 
 func (w *wording) try(n Notice) (string, error) {
 	var out strings.Builder
-	err := w.parsed.Execute(&limitedWriter{w: &out, left: maxWords}, n)
-	if err != nil && !errors.Is(err, errTooLong) {
+	if err := w.parsed.Execute(&out, n); err != nil {
 		return "", fmt.Errorf("run template: %w", err)
 	}
-	return strings.TrimSpace(sanitize.Text(out.String())), nil
-}
-
-type limitedWriter struct {
-	w    io.Writer
-	left int
-}
-
-func (l *limitedWriter) Write(p []byte) (int, error) {
-	if len(p) > l.left {
-		return 0, errTooLong
+	if out.Len() > maxWords {
+		return "", nil
 	}
-	l.left -= len(p)
-	return l.w.Write(p)
+	return strings.TrimSpace(sanitize.Text(out.String())), nil
 }
 
 // sampleNotices are one notice of each event, with and without sessions.
@@ -136,7 +122,7 @@ func sampleNotices() []Notice {
 		if e != ConfigError && e != StateError && e != Test {
 			g.Account, g.Sessions = full.Account, []view.Session{full, bare}
 		}
-		samples = append(samples, compose(g, "host", time.UTC, nil))
+		samples = append(samples, compose(g, "host", nil))
 	}
 	return samples
 }

@@ -28,8 +28,8 @@ const (
 )
 
 // compose makes the notice of a group: with what a person understands at three in the morning.
-func compose(g *group, host string, zone *time.Location, agents Titles) Notice {
-	w := words{Notice: g.Notice, total: g.total(), zone: zone, agents: agents}
+func compose(g *group, host string, agents Titles) Notice {
+	w := words{Notice: g.Notice, total: g.total(), agents: agents}
 	w.Version, w.Host = Version, host
 	if w.Sessions == nil {
 		w.Sessions = []view.Session{}
@@ -71,7 +71,6 @@ func fit(body, advice string) string {
 type words struct {
 	Notice
 	total  int // of the sessions
-	zone   *time.Location
 	agents Titles
 }
 
@@ -169,7 +168,7 @@ func (w words) where(v view.Session) string {
 	}
 	where += w.onHost()
 	if at := v.LimitedAt; at != nil {
-		where += ", stopped at " + w.clock(at) + at.In(w.zone).Format(" MST")
+		where += ", stopped at " + w.clock(at) + at.Local().Format(" MST")
 	}
 	return where
 }
@@ -333,7 +332,7 @@ func (w words) clock(t *time.Time) string {
 	if t == nil {
 		return "an unknown time"
 	}
-	return humanize.LastingClock(*t, w.At.In(w.zone))
+	return humanize.LastingClock(*t, w.At.Local())
 }
 
 // brief cuts a text to so many lines. What to do is kept: that is the last line, or

@@ -139,7 +139,7 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 	require.NoError(t, err)
 	var got strings.Builder
 	for _, c := range cases {
-		n := compose(c.group, "box", time.UTC, known)
+		n := compose(c.group, "box", known)
 		require.LessOrEqual(t, utf8.RuneCountInString(n.Text), maxText+1, c.name)
 		require.LessOrEqual(t, strings.Count(n.Text, "\n"), 13, "one screen of a phone: %s", c.name)
 		shown := desk.Word(n)
@@ -178,7 +178,7 @@ var known = Titles{"claude-code": "Claude Code"}
 func TestSessionTextIsMadeHarmless(t *testing.T) {
 	v := storied(resume.GaveUp)
 	v.Reason, v.Cwd, v.Attempts[0].Error = "\x1b[2Jboo\u202e", "/src/\x1b[31mapi\n\u202eevil", "a\x07b"
-	n := compose(&group{Notice: Notice{Event: GaveUp, Sessions: []view.Session{trimView(v)}}}, "h\x1bost", time.UTC, known)
+	n := compose(&group{Notice: Notice{Event: GaveUp, Sessions: []view.Session{trimView(v)}}}, "h\x1bost", known)
 	harmless(t, n.Title+n.Text+n.RetryCommand+n.Sessions[0].Reason+n.Sessions[0].Attempts[0].Error)
 	require.Contains(t, n.Title, "api evil")
 }
@@ -241,7 +241,7 @@ func TestTheFirstResumeSaysWhatItDoesNotRepeat(t *testing.T) {
 			Carried: view.Carried{LeftOut: []string{"--ide: it needs a terminal", "--sdk-url=ws://me: likewise", "--watch a b: likewise", "its mode, which is not known: continued in default"}},
 			Plan:    &view.Plan{Command: []string{"claude", "my plans"}},
 		})
-		return compose(&group{Notice: Notice{ID: "1", Event: event, Sessions: []view.Session{v}}}, "box", time.UTC, nil)
+		return compose(&group{Notice: Notice{ID: "1", Event: event, Sessions: []view.Session{v}}}, "box", nil)
 	}
 	const line = "\nNot repeated from its start: --ide, --sdk-url, --watch, its mode, which is not known"
 	first := said(Retrying, 1)

@@ -1,5 +1,5 @@
 -- The state of an earlier resumed that was killed with two notices to tell: that of
--- s-1 is in the outbox, that of s-2 was still being gathered.
+-- s-1 is in the outbox, that of s-2 was not stored yet.
 PRAGMA application_id = 1381190980;
 PRAGMA user_version = 1;
 CREATE TABLE cursor (
@@ -39,6 +39,6 @@ CREATE TABLE value (
 	key  TEXT NOT NULL PRIMARY KEY,
 	data BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO "value" VALUES('notify/ledger',CAST('{"version":1,"groups":[{"id":"ntc_ERQMD4OVYWOPXTI2V3NEQRH6VC","event":"gave_up","account":"mybot:default","cause":"rate_limit","at":"{{.At}}","due":"{{.Due}}","members":[{"view":{"id":"s-2","agent":"mybot","account":"mybot:default","cwd":"{{.Home}}/bot","transcript":"{{.Home}}/bot/logs/s-2.log","state":"gave_up","paused":false,"class":"rate_limit","reason":"gave up after 1 resume without progress: exit status 1","text":"rate limited","limited_at":"{{.At}}","reset_at":null,"next_at":null,"attempt":1,"max_retries":1,"windows":0,"owner":null,"attempts":[{"n":1,"started_at":"{{.At}}","ended_at":"{{.At}}","delay_seconds":0.000988793,"outcome":"failed","error":"exit status 1"}]},"short":"s-2"}],"total":1}],"marks":{"mybot/s-1 gave_up":{"edge":"{{.Millis}}.1.{{.Millis}}","at":{{.Seconds}}},"mybot/s-2 gave_up":{"edge":"{{.Millis}}.1.{{.Millis}}","at":{{.Seconds}}}}}' AS BLOB));
+INSERT INTO "value" VALUES('notify/ledger',CAST('{"version":1,"marks":{"mybot/s-1 gave_up":{"edge":"{{.Millis}}.1.{{.Millis}}","at":{{.Seconds}}}}}' AS BLOB));
 CREATE INDEX history_at ON history (at);
 CREATE INDEX history_session ON history (agent, id);

@@ -24,13 +24,9 @@ import (
 // Options describe a program that is run for each notice.
 type Options struct {
 	notify.Common
-	Run     []string      // program and arguments; no shell reads them
-	Timeout time.Duration // of one run; 0: DefaultTimeout
-	Trust   ownership.Trust
+	Run   []string // program and arguments; no shell reads them
+	Trust ownership.Trust
 }
-
-// DefaultTimeout bounds one run of a command that is given no other.
-const DefaultTimeout = 30 * time.Second
 
 // Channel runs a program with the notice as JSON on its stdin. Its environment
 // is the daemon's, without what systemd gave the daemon alone, and with
@@ -38,9 +34,7 @@ const DefaultTimeout = 30 * time.Second
 // when it ended other than by exit 0, so it should do its work by that id.
 type Channel struct {
 	notify.Base
-	run     []string
-	timeout time.Duration
-	trust   ownership.Trust
+	options Options
 }
 
 // New checks the options; it runs nothing.
@@ -55,19 +49,20 @@ func New(o Options) (*Channel, error) {
 	if err := ours(o.Trust, exec.Command(o.Run[0])); err != nil {
 		return nil, o.Wrong("run", "%w", err)
 	}
-	return &Channel{Base: b, run: slices.Clone(o.Run), timeout: cmp.Or(o.Timeout, DefaultTimeout), trust: o.Trust}, nil
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	return &Channel{b, o}, nil
 }
 
-// ours says that another user can have written the program.
+// ours says whether another user can have written the program.
 func ours(trust ownership.Trust, cmd *exec.Cmd) error {
 	if wrong, ok := errors.AsType[*ownership.Error](trust.Check(cmd.Path)); ok {
 		return fmt.Errorf("its program is not run: %w", wrong)
 	}
-	return nil // what is not there is told by running it
+	return nil // a program that is not there fails when it is run
 }
 
 // To returns the program.
-func (c *Channel) To() string { return c.run[0] }
+func (c *Channel) To() string { return c.options.Run[0] }
 
 // Send runs the program.
 func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
@@ -75,20 +70,20 @@ func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	if err != nil {
 		return "", &notify.PermanentError{Err: fmt.Errorf("encode notice: %w", err)}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("it ran longer than %s and was killed", c.timeout))
+	o := c.options
+	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("it ran longer than %s and was killed", o.Timeout))
 	defer cancel()
-
-	cmd := exec.CommandContext(ctx, c.run[0], c.run[1:]...)
+	cmd := exec.CommandContext(ctx, o.Run[0], o.Run[1:]...)
 	cmd.Stdin = bytes.NewReader(append(body, '\n'))
-	said := &tail{limit: 4 << 10}
-	cmd.Stdout, cmd.Stderr = said, said
+	var output lastBytes
+	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.Env = childenv.Helper(os.Environ(), "RESUMED_EVENT="+string(n.Event), "RESUMED_NOTICE_ID="+n.ID, "RESUMED_TITLE="+n.Title, "RESUMED_TEXT="+n.Text)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 2 * time.Second // a child that escaped the group may hold our pipe
 
-	if err := ours(c.trust, cmd); err != nil {
-		return "", err // it may be mended before the notice is too old
+	if err := ours(o.Trust, cmd); err != nil {
+		return "", err // it may be repaired before the notice is too old
 	}
 	if err := cmd.Start(); err != nil {
 		err = fmt.Errorf("start command: %w", err)
@@ -98,7 +93,7 @@ func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 		return "", &notify.PermanentError{Err: err}
 	}
 	err = cmd.Wait()
-	words := sanitize.Short(said.String(), 200)
+	words := sanitize.Short(string(output), 200)
 	switch {
 	case err == nil:
 		return strings.TrimSpace("exit 0 " + words), nil
@@ -107,7 +102,7 @@ func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	case errors.Is(err, exec.ErrWaitDelay): // it ended well and left a child behind
 		return "exit 0", nil
 	}
-	err = fmt.Errorf("run %s: %w", c.run[0], err)
+	err = fmt.Errorf("run %s: %w", o.Run[0], err)
 	if words != "" {
 		err = fmt.Errorf("%w: %s", err, words)
 	}
@@ -117,26 +112,15 @@ func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 // passing reports whether a program that could not be started may start later: it
 // is being written just now, or the machine is short of something.
 func passing(err error) bool {
-	for _, no := range []syscall.Errno{syscall.ETXTBSY, syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.EINTR, syscall.EIO, syscall.ESTALE} {
-		if errors.Is(err, no) {
-			return true
-		}
-	}
-	return false
+	errnos := []error{syscall.ETXTBSY, syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.EINTR, syscall.EIO, syscall.ESTALE}
+	return slices.ContainsFunc(errnos, func(errno error) bool { return errors.Is(err, errno) })
 }
 
-// tail keeps the last bytes that are written to it.
-type tail struct {
-	limit int
-	kept  []byte
-}
+// lastBytes keeps the last 4 KiB that are written to it.
+type lastBytes []byte
 
-func (t *tail) Write(p []byte) (int, error) {
-	t.kept = append(t.kept, p...)
-	if over := len(t.kept) - t.limit; over > 0 {
-		t.kept = append(t.kept[:0], t.kept[over:]...)
-	}
+func (l *lastBytes) Write(p []byte) (int, error) {
+	all := append(*l, p...)
+	*l = append((*l)[:0], all[max(0, len(all)-4<<10):]...)
 	return len(p), nil
 }
-
-func (t *tail) String() string { return string(t.kept) }

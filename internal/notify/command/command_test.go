@@ -19,7 +19,7 @@ import (
 
 func open(t *testing.T, timeout time.Duration, run ...string) *Channel {
 	t.Helper()
-	c, err := New(Options{Common: notify.Common{Name: "script"}, Run: run, Timeout: timeout})
+	c, err := New(Options{Common: notify.Common{Name: "script", Timeout: timeout}, Run: run})
 	require.NoError(t, err)
 	return c
 }

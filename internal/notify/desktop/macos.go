@@ -30,9 +30,9 @@ var script = []string{
 func macOS() (string, error) {
 	path, err := exec.LookPath(osascript)
 	if err != nil {
-		return "", &notify.UnavailableError{Err: fmt.Errorf("find the program that shows notices: %w", err)}
+		err = &notify.UnavailableError{Err: fmt.Errorf("find the program that shows notices: %w", err)}
 	}
-	return path, nil
+	return path, err
 }
 
 // sendByScript shows the notice on macOS. There are no buttons, and nothing replaces
@@ -46,16 +46,17 @@ func sendByScript(ctx context.Context, n notify.Notice) (string, error) {
 	cmd.Env = childenv.Helper(os.Environ())
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
+	_, ran := errors.AsType[*exec.ExitError](err)
 	switch {
 	case err == nil:
 		return "shown", nil
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("show notice: %w", context.Cause(ctx))
-	}
-	if _, ran := errors.AsType[*exec.ExitError](err); ran { // nobody is logged in there, or it may not
+	case ran: // nobody is logged in there, or it may not
 		return "", &notify.UnavailableError{Err: fmt.Errorf("%s: %w: %s", osascript, err, sanitize.Short(string(out), 200))}
+	default:
+		return "", fmt.Errorf("show notice: %w", err)
 	}
-	return "", fmt.Errorf("show notice: %w", err)
 }
 
 // plain returns a title that is no option: all that follows it is taken as it is.

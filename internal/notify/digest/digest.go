@@ -26,54 +26,51 @@ type Digester struct {
 	Log      *slog.Logger
 }
 
-// Where it is kept when the last digest was told, or when the first daemon started, and
+// Where it is stored when the last digest was reported, or when the first daemon started, and
 // which of both that is.
 const (
-	digestKey  = "digest/last"
-	digestless = "digest/first"
+	lastKey  = "digest/last"
+	firstKey = "digest/first"
 )
 
-// digestLook bounds how long it sleeps: timers stand still while a machine does.
-const digestLook = time.Minute
-
-// Run tells a digest whenever it is time, until ctx is done.
+// Run reports a digest whenever it is time, until ctx is done.
 func (d Digester) Run(ctx context.Context) error {
 	since, first := d.last()
 	for {
 		now := time.Now()
 		begins, ends := d.Night(now)
-		// A first start in the middle of a night leaves the end of that to be told.
+		// After a first start in the middle of a night, the end of that night is reported.
 		isTime := (since.Before(begins) || first && since.Before(ends)) && (!now.Before(ends) || d.isDone(ctx, begins))
 		d.Log.Debug("looked whether it is time for the digest", "is_time", isTime)
 		if isTime {
 			d.tell(ctx, since)
 			since, first = now, false
-			d.keep(digestKey, now)
+			d.store(lastKey, now)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(digestLook):
+		case <-time.After(time.Minute): // timers do not advance while a machine sleeps
 		}
 	}
 }
 
-// last returns when a digest was told last. Where none was, that is the time of the first
-// start: what was before that is nobody's night.
+// last returns when a digest was reported last. Where none was, that is the time of the first
+// start: what was before is not reported.
 func (d Digester) last() (at time.Time, first bool) {
 	at = time.Now()
-	data, found := d.Store.Value(digestKey)
+	data, found := d.Store.Value(lastKey)
 	if !found {
-		d.keep(digestKey, at)
-		d.keep(digestless, at)
+		d.store(lastKey, at)
+		d.store(firstKey, at)
 		return at, true
 	}
-	_ = at.UnmarshalText(data) // one that cannot be read is now
-	started, _ := d.Store.Value(digestless)
+	_ = at.UnmarshalText(data) // a time that cannot be read counts as now
+	started, _ := d.Store.Value(firstKey)
 	return at, bytes.Equal(data, started)
 }
 
-func (d Digester) keep(key string, at time.Time) {
+func (d Digester) store(key string, at time.Time) {
 	if data, err := at.Round(0).UTC().MarshalText(); err == nil {
 		d.Store.PutValue(key, data)
 	}
@@ -94,12 +91,12 @@ func (d Digester) isDone(ctx context.Context, night time.Time) bool {
 	return len(d.resumed(ctx, night)) > 0
 }
 
-// needsPerson reports whether a session goes on by nobody but a person.
+// needsPerson reports whether a session continues only with a person's help.
 func needsPerson(s resume.Session) bool {
 	return s.State == resume.GaveUp || s.State == resume.Parked || s.State == resume.Waiting && s.Reported
 }
 
-// tell tells what happened since that time.
+// tell reports what happened since that time.
 func (d Digester) tell(ctx context.Context, since time.Time) {
 	sessions, err := d.Sessions(ctx)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"io"
 	"mime"
 	"mime/quotedprintable"
 	"net"
@@ -118,13 +119,17 @@ func (s *Service) Send(ctx context.Context, n notify.Notice) error {
 }
 
 func (s *Service) send(ctx context.Context, n notify.Notice) error {
-	conn, err := s.dial(ctx)
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(s.host, s.port))
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	c, err := smtp.NewClient(conn, s.host)
+	var end net.Conn = bounded{conn, io.LimitReader(conn, maxAnswers)}
+	if s.encrypted {
+		end = tls.Client(end, s.tls)
+	}
+	c, err := smtp.NewClient(end, s.host)
 	if err != nil {
 		return err
 	}
@@ -146,35 +151,16 @@ func (s *Service) send(ctx context.Context, n notify.Notice) error {
 	return s.hand(c, s.compose(n))
 }
 
-func (s *Service) dial(ctx context.Context) (net.Conn, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(s.host, s.port))
-	if err != nil {
-		return nil, err
-	}
-	conn = &bounded{conn, maxAnswers}
-	if !s.encrypted {
-		return conn, nil
-	}
-	return tls.Client(conn, s.tls), nil
-}
-
 // maxAnswers is more than a server says in one mail. A line without an end would be read into memory.
 const maxAnswers = 64 << 10
 
 // bounded is a connection from which so much is read.
 type bounded struct {
 	net.Conn
-	left int
+	limited io.Reader
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, errors.New("the server says too much")
-	}
-	n, err := b.Conn.Read(p[:min(len(p), b.left)])
-	b.left -= n
-	return n, err
-}
+func (b bounded) Read(p []byte) (int, error) { return b.limited.Read(p) }
 
 // hand gives a mail to the server. A receiver that is refused does not keep it from the others.
 func (s *Service) hand(c *smtp.Client, mail []byte) error {
@@ -186,9 +172,9 @@ func (s *Service) hand(c *smtp.Client, mail []byte) error {
 	for _, to := range s.to {
 		if err := c.Rcpt(to); err != nil {
 			refused = fmt.Errorf("receiver: %w", err)
-			continue
+		} else {
+			taken++
 		}
-		taken++
 	}
 	if taken == 0 {
 		return refused

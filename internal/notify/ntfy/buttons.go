@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -97,12 +96,6 @@ var labels = []struct {
 	label string
 }{{notify.RetryNow, "Retry now"}, {notify.Forget, "Cancel"}, {notify.Hold, "Pause"}}
 
-// written are the buttons of a notice that is not delivered yet.
-type written struct {
-	actions string
-	until   time.Time
-}
-
 // actions offers the buttons of a notice, in the form of ntfy; "": it has none. A notice that is sent
 // again has the same buttons: a try whose answer was lost may have reached the phone, and
 // a server that is down for a day must not push out the buttons of notices that arrived.
@@ -111,12 +104,13 @@ func (s *Service) actions(n notify.Notice) string {
 	if s.replies == nil || !stopped || len(n.Sessions) == 0 {
 		return ""
 	}
-	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.written, func(_ string, w written) bool { return now.After(w.until) })
-	if w, again := s.written[n.ID]; again {
-		return w.actions
+	if actions, again := s.written[n.ID]; again {
+		return actions
+	}
+	if len(s.written) >= maxOffers {
+		clear(s.written) // of notices that never arrived
 	}
 	var sessions []resume.Key
 	for _, v := range n.Sessions {
@@ -124,9 +118,9 @@ func (s *Service) actions(n notify.Notice) string {
 	}
 	var all []string
 	for _, l := range labels {
-		token := s.replies.buttons.offer(l.order, sessions, now)
+		token := s.replies.buttons.offer(l.order, sessions, time.Now())
 		all = append(all, fmt.Sprintf("http, %s, %s, method=POST, body=%s, clear=true", l.label, s.replies.topic, token))
 	}
-	s.written[n.ID] = written{strings.Join(all, ";"), now.Add(offerLasts)}
-	return s.written[n.ID].actions
+	s.written[n.ID] = strings.Join(all, ";")
+	return s.written[n.ID]
 }

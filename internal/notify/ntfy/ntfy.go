@@ -23,7 +23,7 @@ type Service struct {
 	replies *replies    // nil: notices have no buttons
 
 	mu      sync.Mutex
-	written map[string]written // by notice, until it is delivered or refused
+	written map[string]string // buttons, by notice, until it is delivered or refused
 }
 
 // topicName is what ntfy takes as the name of a topic.
@@ -35,7 +35,7 @@ func New(u *url.URL, client *remote.Client) (*Service, error) {
 	o.Text("title") // of the notice
 	client.SkipVerify(o.Flag(false, "disabletlsverification"))
 	s := &Service{
-		client: client, topic: strings.TrimPrefix(u.Path, "/"), header: make(http.Header), written: make(map[string]written),
+		client: client, topic: strings.TrimPrefix(u.Path, "/"), header: make(http.Header), written: make(map[string]string),
 		server: url.URL{Scheme: "https", Host: u.Host},
 	}
 	if o.Choice("scheme", "http", "https") == "http" || o.Flag(false, "disabletls") {

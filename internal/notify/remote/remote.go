@@ -143,8 +143,8 @@ func (c *Client) Refusal(a Answer, code int, after time.Duration, words string) 
 		return &notify.PermanentError{Err: fmt.Errorf("%w: %w", err, ErrCredentials)}
 	case code >= 300 && code < 400:
 		return &notify.PermanentError{Err: fmt.Errorf("%w: the redirect is not followed, for it leads to another host or loses the notice", err)}
-	case !Retryable(code):
-		return &notify.PermanentError{Err: err}
+	case code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooEarly && code != http.StatusTooManyRequests:
+		return &notify.PermanentError{Err: err} // it will be the same later
 	case after > 0:
 		return &notify.RetryAfterError{After: after, Err: err}
 	default:
@@ -166,16 +166,6 @@ func (c *Client) WantObject(a Answer, err error) error {
 		return c.Strange(a)
 	}
 	return err
-}
-
-// Retryable reports whether a status may be another one later.
-func Retryable(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
-		return true
-	default:
-		return status >= 500
-	}
 }
 
 // RetryAfter reads the two forms of the Retry-After header, seconds and a date; 0 where it says

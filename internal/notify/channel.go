@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -44,11 +43,8 @@ func (c Common) Wrong(option, format string, args ...any) error {
 
 // Base is what all channels do alike; a channel embeds it.
 type Base struct {
-	name        string
-	events      []Event
+	common      Common
 	title, text *wording // nil: built in
-	lines       int      // of the built-in text; 0: no bound
-	timeout     time.Duration
 }
 
 // NewBase checks what all channels are configured with.
@@ -56,6 +52,7 @@ func NewBase(c Common) (Base, error) {
 	if c.Name == "" {
 		return Base{}, errors.New("a channel needs a name")
 	}
+	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	title, titleErr := parseWording(c.Title, c.Agents)
 	if titleErr != nil {
 		titleErr = c.Wrong("title", "%w", titleErr)
@@ -64,20 +61,19 @@ func NewBase(c Common) (Base, error) {
 	if textErr != nil {
 		textErr = c.Wrong("text", "%w", textErr)
 	}
-	b := Base{c.Name, slices.Clone(c.Events), title, text, c.Lines, cmp.Or(c.Timeout, 10*time.Second)}
-	return b, errors.Join(titleErr, textErr)
+	return Base{c, title, text}, errors.Join(titleErr, textErr)
 }
 
 // Bound bounds one try by the channel's timeout.
 func (b *Base) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, b.timeout, fmt.Errorf("no answer within %s", b.timeout))
+	return context.WithTimeoutCause(ctx, b.common.Timeout, fmt.Errorf("no answer within %s", b.common.Timeout))
 }
 
 // Name returns the channel's name in the configuration.
-func (b *Base) Name() string { return b.name }
+func (b *Base) Name() string { return b.common.Name }
 
 // Events returns the events that the channel is sent.
-func (b *Base) Events() []Event { return b.events }
+func (b *Base) Events() []Event { return b.common.Events }
 
 // Word puts a notice into the channel's own words. A template that fails on
 // this notice must not cost the person the notice: the built-in words stay.
@@ -88,8 +84,8 @@ func (b *Base) Word(n Notice) Notice {
 	}
 	if text := b.text.say(n); text != "" {
 		own.Text = text
-	} else if b.lines > 0 {
-		own.Text = brief(n.Text, b.lines)
+	} else if b.common.Lines > 0 {
+		own.Text = brief(n.Text, b.common.Lines)
 	}
 	return own
 }

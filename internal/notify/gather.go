@@ -30,9 +30,10 @@ type group struct {
 	due    time.Time // when it is complete
 	detail string    // of an event without sessions
 
-	closed bool       // no session joins it any more
-	dirty  bool       // it has changed since it was stored
-	stored []Delivery // as it is in the outbox
+	closed   bool       // no session joins it any more
+	dirty    bool       // it has changed since it was stored
+	channels []string   // by which it is sent
+	stored   []Delivery // as it is in the outbox
 }
 
 // total returns how many sessions the notice is about.

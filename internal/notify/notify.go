@@ -1,6 +1,6 @@
-// Package notify tells people, by every configured way, and tries again when a
-// way is down. What is to be told is durable before anything is sent; each
-// channel delivers at its own pace; nobody waits for a channel but itself.
+// Package notify reports to people, by every configured channel, and tries again when a
+// channel is down. A notice is durable before it is sent; each channel delivers at its own
+// pace and delays no other.
 package notify
 
 import (
@@ -23,7 +23,7 @@ const (
 	Retrying    Event = "retrying"     // a session is being resumed
 	Recovered   Event = "recovered"    // an interrupted session moved again
 	ConfigError Event = "config_error" // a changed configuration was refused
-	StateError  Event = "state_error"  // what is remembered was damaged or removed
+	StateError  Event = "state_error"  // the stored state was damaged or removed
 	Digest      Event = "digest"       // what happened since the last one, once a day
 	Usage       Event = "usage"        // much of an allowance is used, or nearly all of it
 	HostGone    Event = "host_gone"    // a host of the fleet is gone while sessions wait there

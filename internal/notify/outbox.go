@@ -52,12 +52,9 @@ type Delivery = outbox.Delivery
 // when it will be complete, and is replaced there as others join it. With it goes the mark of each
 // edge, so an edge is either not reported, or gathered and marked, whenever the power fails.
 func (n *Notifier) store(ctx context.Context) error {
-	changed, gone, err := n.keepChanges()
+	changed, err := n.keepChanges()
 	if err != nil {
 		return err
-	}
-	for _, d := range gone { // its end is on disk with the rest
-		_ = n.opts.Store.Done(ctx, d.ID, d.Channel, string(Removed))
 	}
 	if n.synced = n.synced && !changed; n.synced {
 		return nil
@@ -67,72 +64,54 @@ func (n *Notifier) store(ctx context.Context) error {
 	return err
 }
 
-// keepChanges puts what has changed into the outbox, with the marks. gone is what no channel is sent
-// any more: the configuration changed while it was gathered.
-func (n *Notifier) keepChanges() (changed bool, gone []Delivery, err error) {
+// keepChanges puts what has changed into the outbox, with the marks.
+func (n *Notifier) keepChanges() (changed bool, err error) {
 	n.storing.Lock()
 	defer n.storing.Unlock()
 	n.mu.Lock()
+	changed, n.gathering.dirty = n.gathering.dirty, false
 	var open []Delivery
 	for _, g := range n.gathering.groups {
-		before := g.stored
-		if err := n.write(g); err != nil {
-			n.mu.Unlock()
-			return false, nil, err
+		if n.write(g) {
+			changed, open = true, append(open, g.stored...)
 		}
-		if g.dirty {
-			open = append(open, g.stored...)
-		}
-		for _, d := range before {
-			if !slices.Contains(channelsOf(g.stored), d.Channel) {
-				gone = append(gone, d)
-			}
-		}
-		changed, g.dirty = changed || g.dirty, false
 	}
-	changed = changed || n.gathering.dirty
-	n.gathering.dirty = false
 	marks := maps.Clone(n.gathering.marks)
 	n.mu.Unlock()
 	if !changed {
-		return false, nil, nil
+		return false, nil
 	}
 	if n.marks, err = json.Marshal(storedMarks{marksVersion, marks}); err != nil {
-		return false, nil, fmt.Errorf("encode what was told: %w", err)
+		return false, fmt.Errorf("encode what was told: %w", err)
 	}
 	n.opts.Store.Keep(open, marksKey, n.marks)
-	return true, gone, nil
+	return true, nil
 }
 
-// write makes the deliveries of a group that has changed, for the channels that want it now. n.mu
-// must be held.
-func (n *Notifier) write(g *group) error {
-	wanting := n.active.wanting(g.Event)
-	if g.dirty = g.dirty || !slices.Equal(wanting, channelsOf(g.stored)); !g.dirty {
-		return nil
+// write makes the deliveries of a group that has changed, for the channels that want it now, and for
+// those that did before: hand drops what has no channel any more. n.mu must be held.
+func (n *Notifier) write(g *group) (changed bool) {
+	for _, name := range n.active.wanting(g.Event) {
+		if !slices.Contains(g.channels, name) {
+			g.channels, g.dirty = append(g.channels, name), true
+		}
+	}
+	if !g.dirty {
+		return false
 	}
 	payload, err := json.Marshal(n.compose(g))
 	if err != nil {
-		return fmt.Errorf("encode notice: %w", err)
+		n.log.Error("notice cannot be encoded and is lost", "notice", g.ID, "event", g.Event, "err", err)
+		g.channels = nil
 	}
-	g.stored = nil
-	for _, name := range wanting {
+	g.stored, g.dirty = nil, false
+	for _, name := range g.channels {
 		g.stored = append(g.stored, Delivery{ID: g.ID, Channel: name, Payload: payload, At: g.At, NextAt: g.due})
 	}
-	return nil
+	return true
 }
 
-func channelsOf(deliveries []Delivery) []string {
-	var names []string
-	for _, d := range deliveries {
-		names = append(names, d.Channel)
-	}
-	return names
-}
-
-func (n *Notifier) compose(g *group) Notice {
-	return compose(g, n.opts.Host, n.opts.Agents)
-}
+func (n *Notifier) compose(g *group) Notice { return compose(g, n.opts.Host, n.opts.Agents) }
 
 // release hands what is complete to its channels, once it is durable.
 func (n *Notifier) release(ctx context.Context) error {

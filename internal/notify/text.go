@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"resumed/internal/humanize"
-	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
@@ -91,37 +90,31 @@ func (w words) retryCommand() string {
 	return strings.Join(commands, "; ")
 }
 
+// happened is what a title says of an event.
+var happened = map[Event]string{
+	GaveUp: "gave up", Parked: "needs you", Limited: "waits", Retrying: "is being resumed", Recovered: "is working again",
+}
+
 // title names the sessions and says what happened.
 func (w words) title() string {
-	v, what, by := w.Sessions[0], "", ""
-	switch w.Event {
-	case GaveUp:
-		what, by = "gave up", "resumed" // the agent has not: it was not asked again
-		if w.total == 1 {
-			what += " after " + humanize.Count(v.Attempt, "try")
-		}
-		what += because(v.Class)
-	case Parked:
-		what = "needs you" + because(v.Class)
-		if v.State == resume.Waiting && v.GivesUpAt != nil && v.Owner == nil {
-			what = "is still being tried" + because(v.Class)
-		}
-	case Limited:
-		what = "waits" + because(v.Class)
-	case Retrying:
-		what = "is being resumed"
-		if w.total == 1 {
-			v.Attempt = max(v.Attempt, 1)
-			what += fmt.Sprintf(" (try %s)", strings.ReplaceAll(humanize.Tries(v), "/", " of "))
-		}
-	case Recovered:
-		what = "is working again"
-	default:
-		what = string(w.Event)
+	v, about, by, what := w.Sessions[0], fmt.Sprintf("%d sessions", w.total), "", cmp.Or(happened[w.Event], string(w.Event))
+	if w.total == 1 {
+		about = project(v)
 	}
-	about := project(v)
-	if w.total > 1 {
-		about = fmt.Sprintf("%d sessions", w.total)
+	switch {
+	case w.Event == GaveUp && w.total == 1:
+		what += " after " + humanize.Count(v.Attempt, "try")
+	case w.Event == Parked && v.State == resume.Waiting && v.GivesUpAt != nil && v.Owner == nil:
+		what = "is still being tried"
+	case w.Event == Retrying && w.total == 1:
+		v.Attempt = max(v.Attempt, 1)
+		what += fmt.Sprintf(" (try %s)", strings.ReplaceAll(humanize.Tries(v), "/", " of "))
+	}
+	if class := v.Class.Words(); class != "" && (needsPerson(w.Event) || w.Event == Limited) {
+		what += " (" + class + ")"
+	}
+	if w.Event == GaveUp {
+		by = "resumed" // the agent has not given up: it was not asked again
 	}
 	return fmt.Sprintf("%s: %s %s", about, cmp.Or(by, w.agents.of(v.Agent)), what)
 }
@@ -191,10 +184,8 @@ func (w words) next(v view.Session) string {
 		return next
 	case w.Event == Recovered && v.Attempt > 0:
 		return "It took " + humanize.Count(v.Attempt, "try") + switched(v)
-	case w.Event == Retrying && w.notRepeated(v) != "":
-		return sentence(strings.TrimPrefix(w.tried(v)+switched(v)+"; "+w.notRepeated(v), "; "))
 	case w.Event == Retrying:
-		return sentence(w.tried(v) + switched(v))
+		return sentence(strings.Trim(w.tried(v)+switched(v)+"; "+w.notRepeated(v), "; "))
 	default:
 		return ""
 	}
@@ -364,13 +355,6 @@ func project(v view.Session) string {
 type Titles map[string]string
 
 func (t Titles) of(name string) string { return cmp.Or(t[name], sanitize.Short(name, 40)) }
-
-func because(c limit.Class) string {
-	if w := c.Words(); w != "" {
-		return " (" + w + ")"
-	}
-	return ""
-}
 
 // sentence begins with a capital letter.
 func sentence(s string) string {

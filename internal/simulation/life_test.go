@@ -156,7 +156,7 @@ func (l *life) build(snapshot state.Snapshot) {
 	}
 	l.notifier, err = notify.New(notify.Options{
 		Config: notify.Config{Channels: channels, GroupWait: 2 * time.Second}, Store: outbox{l.store, l},
-		Log: l.quiet, Host: "here", Zone: time.UTC, Rand: func() float64 { return 0.5 },
+		Log: l.quiet, Host: "here", Rand: func() float64 { return 0.5 },
 	})
 	require.NoError(l.t, err)
 	l.journal = journal.New(journal.Options{Store: l.store, Changes: new(control.Changes), Log: l.quiet, Tell: l.tell, Amend: l.amend}, snapshot.Sessions)

@@ -11,15 +11,15 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Fact is one thing that is known of a session. Its time is told apart from its words:
-// who shows it knows the reader's zone, and counts down.
+// Fact is one thing that is known of a session. Its time is a field of its own: the page shows it
+// in the reader's zone, and counts down.
 type Fact struct {
 	Label string     `json:"label"`
 	Text  string     `json:"text,omitempty"`
 	At    *time.Time `json:"at,omitempty"`
 	Until bool       `json:"until,omitempty"` // At is counted down to
-	Late  string     `json:"late,omitempty"`  // what is said when that is over
-	After string     `json:"after,omitempty"` // what is said behind the time
+	Late  string     `json:"late,omitempty"`  // what is shown when that is over
+	After string     `json:"after,omitempty"` // what is shown behind the time
 	Said  bool       `json:"said,omitempty"`  // Text is a reason, its times are stamps
 }
 
@@ -99,7 +99,7 @@ func heldBy(s view.Session) string {
 	return fmt.Sprintf("%s (%s)", Owner(s), sanitize.Line(s.Owner.Kind))
 }
 
-// Source says who told when a limit is over.
+// Source says where the time of a reset comes from.
 func Source(s limit.Source) string {
 	switch s {
 	case limit.Structured:
@@ -113,7 +113,7 @@ func Source(s limit.Source) string {
 	}
 }
 
-// Undelivered says what has not reached people by one way; silence is good news.
+// Undelivered says what has not been delivered by one channel; empty: all has.
 func Undelivered(channel string, pending, failed int, lastError string) string {
 	if pending == 0 && failed == 0 {
 		return ""

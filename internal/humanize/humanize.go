@@ -102,7 +102,7 @@ func clock(t, now time.Time, today string) string {
 	}
 }
 
-// stamp is how a reason names a time: it is kept, and who reads it may be anywhere.
+// stamp is how a reason names a time: it is stored, and its readers may be in any zone.
 var stamp = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 
 // Reason returns a reason as one line, its times said as they are to a reader here.
@@ -120,10 +120,10 @@ func Reason(text string, say func(time.Time) string) string {
 	})
 }
 
-// Stamp says a time as a reason names it, for who will say it to a reader somewhere.
-func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// stampOf writes a time as a reason names it.
+func stampOf(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// ReasonAt is Reason for who reads it now.
+// ReasonAt is Reason for a reader who reads it now.
 func ReasonAt(text string, now time.Time) string {
 	return Reason(text, func(t time.Time) string { return Clock(t, now) })
 }

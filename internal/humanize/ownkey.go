@@ -14,7 +14,7 @@ func OwnKey(v *view.OwnKey) string {
 		return ""
 	case v.Active && v.Until != nil:
 		return fmt.Sprintf("it continues with your own key, at your cost, until its limit is over at %s; it may still cost %s (budget: %s)",
-			Stamp(*v.Until), dollars(v.Left), v.Budget)
+			stampOf(*v.Until), dollars(v.Left), v.Budget)
 	case v.Command == "":
 		return "it cannot continue with your own key: " + v.Instead
 	default:

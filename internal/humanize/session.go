@@ -14,15 +14,15 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Tone is how a word is meant; who shows it has a colour for each.
+// Tone is how a word is meant; the terminal and the page have a colour for each.
 type Tone string
 
 // The tones.
 const (
 	Bad   Tone = "bad"   // a person is needed
-	Wait  Tone = "wait"  // it goes on by itself, later
+	Wait  Tone = "wait"  // it continues by itself, later
 	Busy  Tone = "busy"  // it is being tried
-	Good  Tone = "good"  // nothing stands in the way
+	Good  Tone = "good"  // it works
 	Still Tone = "still" // a person has stopped it
 )
 
@@ -47,15 +47,15 @@ type Need int
 
 // The needs.
 const (
-	You     Need = iota // nothing goes on without a person
+	You     Need = iota // it does not continue without a person
 	Trying              // it is being resumed
-	Time                // it goes on by itself
+	Time                // it continues by itself
 	Unpause             // a person has stopped it
 	Nothing             // it is back at work
 )
 
-// Needs says what a session needs. One that waits for an owner who can be given nothing
-// needs a person, whatever time it names.
+// Needs says what a session needs. One whose owner cannot be given a prompt needs a person, whatever
+// time it waits for.
 func Needs(s view.Session) Need {
 	switch _, tone := State(s); {
 	case tone == Bad, tone == Wait && s.Unreached != "":
@@ -71,8 +71,8 @@ func Needs(s view.Session) Need {
 	}
 }
 
-// Cause says in few words why a session stands where it stands, the same for all that
-// stand there for the same reason; empty: there is nothing to say.
+// Cause says in few words why a session is stopped, the same for all sessions with the same
+// cause; empty: it is not stopped.
 func Cause(s view.Session) string {
 	switch {
 	case s.State == resume.Watching:
@@ -94,7 +94,7 @@ var urgency = [...]int{
 	resume.GaveUp: 0, resume.Parked: 1, resume.Resuming: 2, resume.Settling: 3, resume.Waiting: 4, resume.Watching: 5,
 }
 
-// Countdown says when a waiting session goes on; it is empty for others.
+// Countdown says when a waiting session continues; it is empty for others.
 func Countdown(s view.Session, now time.Time) string {
 	if s.State != resume.Waiting || s.NextAt == nil {
 		return ""
@@ -197,7 +197,7 @@ func Context(tokens int64, cold *bool) string {
 	if tokens <= 0 {
 		return ""
 	}
-	words := "about " + Number(tokens) + " tokens"
+	words := "about " + number(tokens) + " tokens"
 	switch {
 	case cold == nil:
 	case *cold:
@@ -208,8 +208,8 @@ func Context(tokens int64, cold *bool) string {
 	return words
 }
 
-// Number writes a large number so that people can read it.
-func Number(n int64) string {
+// number writes a large number so that people can read it.
+func number(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + " " + text[i:]

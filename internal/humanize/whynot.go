@@ -2,6 +2,7 @@ package humanize
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,13 +15,13 @@ import (
 // in their order, and the first that stops it is the answer: `status SESSION`, `explain`
 // and docs/faq.md all have it from here.
 type Question struct {
-	Ask    string // for who reads all of them
-	Passed string // what is said of a session that it does not stop
-	Stops  string // what it means where it stops one
+	Ask    string
+	Passed string // the answer for a session that it does not stop
+	Stops  string // what it means where it stops a session
 	Do     string // and what a person can do then
 
-	// stop says of a session why the question stops it, in words of that session's own
-	// where it has any. It is empty where the question stops nothing.
+	// stop says why the question stops a session, in that session's own words where it has any;
+	// empty: it does not.
 	stop func(s view.Session, now time.Time) string
 }
 
@@ -102,7 +103,7 @@ var questions = []Question{
 			if s.State != resume.Waiting || s.Held || s.NextAt == nil || !s.NextAt.After(now) {
 				return ""
 			}
-			return join("it continues by itself at "+Stamp(*s.NextAt), OwnKey(s.OwnKey))
+			return join("it continues by itself at "+stampOf(*s.NextAt), OwnKey(s.OwnKey))
 		},
 	},
 	{
@@ -141,11 +142,5 @@ func WhyNot(s view.Session, now time.Time) Part {
 }
 
 func join(words ...string) string {
-	var said []string
-	for _, w := range words {
-		if w != "" {
-			said = append(said, w)
-		}
-	}
-	return strings.Join(said, "; ")
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), "; ")
 }

@@ -28,19 +28,19 @@ var escapes = regexp.MustCompile(
 // be seen or that turn the direction of writing. Tabs stay, and every kind of
 // line break is a newline.
 func Text(s string) string {
-	if harmless(s) {
+	if isASCII(s, "\n\t") {
 		return s
 	}
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if strings.ContainsFunc(s, commands) { // most text has none, and to look for what they are takes long
+	if strings.ContainsFunc(s, beginsEscape) { // most text has none, and the expression is slow
 		s = escapes.ReplaceAllString(s, "")
 	}
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	return strings.Map(visible, s)
 }
 
-// commands reports whether an escape sequence may begin with r.
-func commands(r rune) bool { return r == '\x1b' || r >= 0x80 && r <= 0x9f }
+// beginsEscape reports whether an escape sequence may begin with r.
+func beginsEscape(r rune) bool { return r == '\x1b' || r >= 0x80 && r <= 0x9f }
 
 // Line returns Text(s) as one line, in which spaces do not pile up.
 func Line(s string) string {
@@ -86,9 +86,11 @@ func Cut(s string, n int) string {
 	return s
 }
 
-func harmless(s string) bool {
+// isASCII reports whether all of s is ASCII that can be seen, or white space that is allowed. Nearly
+// all text is so, and needs nothing else.
+func isASCII[T string | []byte](s T, space string) bool {
 	for i := range len(s) {
-		if c := s[i]; (c < ' ' && c != '\n' && c != '\t') || c >= utf8.RuneSelf || c == 0x7f {
+		if c := s[i]; c < ' ' && strings.IndexByte(space, c) < 0 || c >= 0x7f {
 			return false
 		}
 	}
@@ -115,7 +117,7 @@ func visible(r rune) rune {
 // encoding/json and log/slog do so for some of them alone. What JSON means stays
 // the same. Newlines stay.
 func Escape(text []byte) []byte {
-	if plain(text) || !bytes.ContainsFunc(text, concealed) {
+	if isASCII(text, "\n") || !bytes.ContainsFunc(text, concealed) {
 		return text
 	}
 	safe := make([]byte, 0, len(text)+32)
@@ -131,16 +133,6 @@ func Escape(text []byte) []byte {
 		}
 	}
 	return safe
-}
-
-// plain reports whether all of text is ASCII that can be seen, as nearly every line of a log is.
-func plain(text []byte) bool {
-	for _, c := range text {
-		if (c < ' ' && c != '\n') || c >= 0x7f {
-			return false
-		}
-	}
-	return true
 }
 
 func concealed(r rune) bool {

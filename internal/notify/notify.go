@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 )
 
@@ -27,7 +28,7 @@ const (
 	Digest      Event = "digest"       // what happened since the last one, once a day
 	Usage       Event = "usage"        // much of an allowance is used, or nearly all of it
 	HostGone    Event = "host_gone"    // a host of the fleet is gone while sessions wait there
-	Test        Event = "test"         // somebody asked whether notices arrive
+	Test        Event = "test"         // a person asked whether notices arrive
 )
 
 // Events returns every event, in the order of the documentation.
@@ -96,7 +97,17 @@ const (
 	Hold     Order = "pause"
 )
 
-// Listener is a channel by which people answer. Listen hears them until ctx is done.
+// Orders is what is done when a person presses a button of a notice.
+type Orders struct {
+	// Order is called for each session of the notice, and may take its time, until ctx is done with
+	// the channel. Nil: there are no buttons.
+	Order func(ctx context.Context, order Order, session resume.Key)
+
+	// Memory stores over a restart what is shown and what its buttons mean; may be nil.
+	Memory Memory
+}
+
+// Listener is a channel by which people give orders. Listen takes them until ctx is done.
 type Listener interface {
 	Listen(ctx context.Context, log *slog.Logger)
 }

@@ -11,7 +11,6 @@ import (
 	"resumed/internal/notify"
 	"resumed/internal/notify/command"
 	"resumed/internal/notify/desktop"
-	"resumed/internal/notify/ntfy"
 	"resumed/internal/notify/service"
 	"resumed/internal/notify/webhook"
 	"resumed/internal/ownership"
@@ -35,12 +34,9 @@ func Build(path string, whole config.Config, order func(context.Context, notify.
 		}
 		channels = append(channels, ch)
 	}
-	var retry func(context.Context, resume.Key)
-	if order != nil {
-		retry = func(ctx context.Context, key resume.Key) { order(ctx, notify.RetryNow, key) }
-	}
+	orders := notify.Orders{Order: order, Memory: memory}
 	for i, c := range cfg.Desktop {
-		ch, err := desktop.New(desktop.Options{Common: common(c.Channel), Retry: retry, Memory: memory})
+		ch, err := desktop.New(desktop.Options{Common: common(c.Channel), Orders: orders})
 		add("desktop", i, ch, err)
 	}
 	for i, c := range cfg.Webhook {
@@ -51,7 +47,7 @@ func Build(path string, whole config.Config, order func(context.Context, notify.
 		address, err := c.Address(trust)
 		var ch notify.Channel
 		if err == nil {
-			ch, err = service.New(service.Options{Common: common(c.Channel), URL: address.Reveal(), Replies: c.Replies, Orders: ntfy.Orders{Order: order, Memory: memory}})
+			ch, err = service.New(service.Options{Common: common(c.Channel), URL: address.Reveal(), Replies: c.Replies, Orders: orders})
 		}
 		add("service", i, ch, fromFile("url", c.URLFile, err))
 	}

@@ -21,15 +21,7 @@ import (
 // Options describe the desktop.
 type Options struct {
 	notify.Common
-
-	// Retry is called when a person presses "Retry now", once for each session
-	// of the notice. It may take its time, until ctx ends with the channel. Nil:
-	// there is no such button.
-	Retry func(ctx context.Context, session resume.Key)
-
-	// Memory stores over a restart which popups are shown, so that good
-	// news still replaces bad; may be nil.
-	Memory notify.Memory
+	notify.Orders // a popup has the button "Retry now" alone
 }
 
 // Channel shows notices as popups. Where there is no session bus or no
@@ -64,7 +56,7 @@ func New(o Options) (*Channel, error) {
 	d.end = end
 	d.press = func(sessions []resume.Key) {
 		for _, key := range sessions {
-			o.Retry(life, key)
+			o.Order(life, notify.RetryNow, key)
 		}
 	}
 	if o.Memory != nil {
@@ -183,7 +175,7 @@ func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, ca
 		replaces, old = old[0], old[1:]
 	}
 	var actions []string
-	if needsPerson && d.options.Retry != nil && len(sessions) > 0 && slices.Contains(can, "actions") {
+	if needsPerson && d.options.Order != nil && len(sessions) > 0 && slices.Contains(can, "actions") {
 		actions, p.retry = []string{retryAction, "Retry now"}, sessions
 	}
 	urgency := byte(1)

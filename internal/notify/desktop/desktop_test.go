@@ -144,7 +144,7 @@ var everything = []string{"body", "body-markup", "actions", "persistence"}
 
 func TestDesktopShowsANoticeThatCannotBeOverlooked(t *testing.T) {
 	s := newScreen(t, bustest.Session(t).Address, everything...)
-	d := open(t, func(o *Options) { o.Retry = func(context.Context, resume.Key) {} })
+	d := open(t, func(o *Options) { o.Order = func(context.Context, notify.Order, resume.Key) {} })
 	n := notifytest.Notice(notify.GaveUp, 1)
 	n.Text = "a <b>bold</b> & bad thing"
 	require.NoError(t, send(t, d, n))
@@ -162,7 +162,7 @@ func TestDesktopShowsANoticeThatCannotBeOverlooked(t *testing.T) {
 
 func TestDesktopUsesOnlyWhatTheServerCan(t *testing.T) {
 	s := newScreen(t, bustest.Session(t).Address, "body")
-	d := open(t, func(o *Options) { o.Retry = func(context.Context, resume.Key) {} })
+	d := open(t, func(o *Options) { o.Order = func(context.Context, notify.Order, resume.Key) {} })
 	n := notifytest.Notice(notify.GaveUp, 1)
 	n.Text = "1 < 2"
 	require.NoError(t, send(t, d, n))
@@ -176,7 +176,7 @@ func TestDesktopUsesOnlyWhatTheServerCan(t *testing.T) {
 func TestRetryNowRetriesTheSessionsOfThePopupOnce(t *testing.T) {
 	s := newScreen(t, bustest.Session(t).Address, everything...)
 	pressed := make(chan resume.Key, 10)
-	d := open(t, func(o *Options) { o.Retry = func(_ context.Context, k resume.Key) { pressed <- k } })
+	d := open(t, func(o *Options) { o.Order = func(_ context.Context, _ notify.Order, k resume.Key) { pressed <- k } })
 	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 2)))
 	id := s.last().ID
 	s.emit(t, "ActionInvoked", id+1, "retry") // of somebody else's popup
@@ -202,7 +202,7 @@ func TestRetryThatTakesLongHoldsUpNeitherSignalsNorTheEnd(t *testing.T) {
 	began := make(chan struct{})
 	d := open(t, func(o *Options) {
 		o.Memory = kept
-		o.Retry = func(ctx context.Context, _ resume.Key) {
+		o.Order = func(ctx context.Context, _ notify.Order, _ resume.Key) {
 			close(began)
 			<-ctx.Done()
 		}

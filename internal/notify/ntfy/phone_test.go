@@ -59,7 +59,7 @@ func newPhone(t *testing.T, server, login string) *phone {
 	t.Helper()
 	p := &phone{server: server}
 	p.Service = open(t, "ntfy://"+login+strings.TrimPrefix(server, "http://")+"/alerts?scheme=http", nil)
-	require.NoError(t, p.AnswerBy("answers", "phone", Orders{p.orders.order, &memory{}}))
+	require.NoError(t, p.AnswerBy("answers", "phone", notify.Orders{Order: p.orders.order, Memory: &memory{}}))
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	done.Go(func() { p.Listen(ctx, slog.New(slog.NewTextHandler(&p.log, nil))) })
@@ -182,7 +182,7 @@ func listenFor(t *testing.T, lasts time.Duration, server asked) *phone {
 func listenWith(t *testing.T, m *memory, lasts time.Duration, server asked) *phone {
 	t.Helper()
 	p := &phone{Service: open(t, "ntfy://ntfy.sh/alerts", server)}
-	require.NoError(t, p.AnswerBy("answers", "phone", Orders{p.orders.order, m}))
+	require.NoError(t, p.AnswerBy("answers", "phone", notify.Orders{Order: p.orders.order, Memory: m}))
 	ctx, cancel := context.WithTimeout(t.Context(), lasts)
 	defer cancel()
 	p.Listen(ctx, slog.New(slog.NewTextHandler(&p.log, nil)))

@@ -23,15 +23,6 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Orders is what is done when a button is pressed.
-type Orders struct {
-	// Order is called for each session of a notice. Nil: there are no buttons.
-	Order func(ctx context.Context, order notify.Order, session resume.Key)
-
-	// Memory stores the buttons over a restart; nil: there are no buttons.
-	Memory notify.Memory
-}
-
 // replies reads what people press on their phone. ntfy has it in a second topic, which the daemon
 // reads: no port is open for it. Anyone who knows the topic can write there; only a token counts.
 type replies struct {
@@ -43,7 +34,7 @@ type replies struct {
 }
 
 // AnswerBy lets the buttons of notices answer through a topic. channel names what is stored.
-func (s *Service) AnswerBy(topic, channel string, orders Orders) error {
+func (s *Service) AnswerBy(topic, channel string, orders notify.Orders) error {
 	if !topicName.MatchString(topic) {
 		return errors.New("must be the name of a topic: letters, digits, - and _, 64 at most")
 	}

@@ -76,7 +76,7 @@ func open(t *testing.T, address string, transport http.RoundTripper) *Service {
 func withButtons(t *testing.T, server *notifytest.Ntfy, orders *pressed, m *memory) *Service {
 	t.Helper()
 	s := open(t, server.Topic("alerts"), nil)
-	require.NoError(t, s.AnswerBy("answers", "phone", Orders{orders.order, m}))
+	require.NoError(t, s.AnswerBy("answers", "phone", notify.Orders{Order: orders.order, Memory: m}))
 	return s
 }
 

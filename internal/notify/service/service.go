@@ -27,7 +27,7 @@ type Options struct {
 
 	// Replies is the topic of ntfy by which buttons answer; empty: there are none.
 	Replies string
-	ntfy.Orders
+	notify.Orders
 }
 
 // Channel sends by one service.

@@ -152,7 +152,7 @@ var libraries = map[string][]string{
 	"github.com/go-viper/mapstructure/v2":     {"internal/config"},
 	"github.com/godbus/dbus/v5":               {"internal/sessionbus/bustest", "internal/notify/desktop", "internal/sessionbus", "internal/runner"},
 	"github.com/google/btree":                 {"internal/resume/engine"},
-	"github.com/google/uuid":                  {"internal/app", "internal/queue", "internal/execrun"},
+	"github.com/google/uuid":                  {"internal/agent", "internal/app", "internal/queue", "internal/execrun"},
 	"github.com/lmittmann/tint":               {"internal/logging"},
 	"github.com/nats-io/nats-server/v2":       {"internal/hub"},
 	"github.com/nats-io/nats.go":              {"internal/fleet/natskv", "internal/hub"},

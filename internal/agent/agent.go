@@ -1,5 +1,5 @@
 // Package agent says what resumed needs from any agent: where it writes, what
-// a line means, who holds a session, and how that session is continued.
+// a line means, which process holds a session, and how that session is continued.
 package agent
 
 import (
@@ -61,7 +61,7 @@ type Holder interface {
 	NoProcess(context.Context) bool
 
 	// Writer returns the process that has the session's transcript open to write into
-	// it, of an agent of which nothing else tells who holds a session; 0: none is known.
+	// it, of an agent of which nothing else tells which process holds a session; 0: none is known.
 	Writer(context.Context, resume.Session) int
 
 	// Unwatched returns the live processes of the agent whose sessions are not watched.
@@ -82,8 +82,8 @@ type Account interface {
 	// session.
 	Variables() leash.Variables
 
-	// Login returns a salted hash of who is signed in for a run with that
-	// environment; empty: nobody knows.
+	// Login returns a salted hash of the login that a run with that environment uses;
+	// empty: it is not known.
 	Login(environ []string, salt string) string
 }
 
@@ -98,7 +98,7 @@ type Meter interface {
 	Usage(context.Context, resume.Session) (resume.Usage, bool, error)
 
 	// Readings returns what the agent was told of each window of its account's
-	// allowances, as far as that stands in the session's files; none: it does not tell.
+	// allowances, as far as the session's files say; none: it does not tell.
 	Readings(context.Context, resume.Session) ([]usage.Reading, error)
 }
 
@@ -129,7 +129,7 @@ type Planner interface {
 	Tidy(context.Context, resume.Session) error
 }
 
-// ErrUnseen is in the error of an Owner who cannot be known: a live process may
+// ErrUnseen is in the error of Owner where the holder cannot be known: a live process may
 // hold the session, or none.
 var ErrUnseen = procfs.ErrUnseen
 
@@ -163,7 +163,7 @@ type Follower interface {
 	Evidence(path string) ([]Evidence, error)
 }
 
-// Words is what an agent is told when it is continued.
+// Words is the prompt that continues a session.
 type Words struct {
 	Prompt string
 	Most   float64 // what it may cost, in US dollars, where that is bounded; 0: it is not
@@ -184,7 +184,7 @@ type Source struct {
 	Sift func(line []byte) Weight
 
 	// Shared says that one file may hold many sessions: its last line does not
-	// tell how all of them stand.
+	// tell the state of all of them.
 	Shared bool
 }
 
@@ -243,7 +243,7 @@ type Command struct {
 	Models resume.Models
 
 	// Spare reports whether the session does without a variable that it had and that
-	// nobody has now: it is of a provider that the session does not ask. nil: it
+	// is not set now: it is of a provider that the session does not ask. nil: it
 	// does without none.
 	Spare func(variable string) bool
 
@@ -252,8 +252,8 @@ type Command struct {
 	Inside bool
 
 	// Unverifiable says that the command hands the prompt to the process that holds
-	// the session: its end proves nothing, and once it is gone nobody knows
-	// whether it did so. Only the transcript tells.
+	// the session: its end proves nothing, and once it is gone only the transcript
+	// tells whether it did so.
 	Unverifiable bool
 
 	// Keep are files that the agent itself may lose when it runs: each is
@@ -264,8 +264,8 @@ type Command struct {
 // Leave says why nothing may be sent.
 type Leave struct {
 	Why   string
-	Park  bool      // waiting does not mend it
-	Tell  bool      // it may mend itself, but a person should know, once
+	Park  bool      // waiting does not fix it
+	Tell  bool      // it may pass, but a person should know, once
 	Until time.Time // when to look again; zero: soon
 }
 
@@ -307,14 +307,14 @@ type Sending struct {
 	Text string
 
 	// Do sends it, within a time of its own. It returns a *NotSentError where
-	// nothing was sent for certain; after any other error nobody knows.
+	// nothing was sent for certain; after any other error that is not known.
 	Do func(context.Context) error
 }
 
 // NotSentError is why a Sending took no effect.
 type NotSentError struct {
 	Why  string
-	Park bool // waiting does not mend it
+	Park bool // waiting does not fix it
 }
 
 // Error returns why nothing was sent.
@@ -323,7 +323,7 @@ func (e *NotSentError) Error() string { return e.Why }
 // Sight is what a screen shows. With neither Menu nor Leave it is a composer
 // that waits for a prompt.
 type Sight struct {
-	Draft   string // what stands in the composer
+	Draft   string // the text in the composer
 	Menu    bool   // a menu covers the composer, and Escape closes it without choosing
 	Leave   *Leave // nothing may be typed, and why
 	Strange bool   // because the screen was not recognised

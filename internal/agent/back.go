@@ -67,7 +67,7 @@ func linesHeld(line Line, visit func(Line) bool) (enough bool) {
 		if held = bytes.TrimRight(held, "\n"); len(held) == 0 {
 			return false
 		}
-		start := lastNewline(held) + 1
+		start := bytes.LastIndexByte(held, '\n') + 1
 		data := held[start:]
 		held = held[:start]
 		if at == 0 && start == 0 {
@@ -144,25 +144,11 @@ func (r *backReader) lineStart(end int64) (int64, error) {
 				return 0, err
 			}
 		}
-		if i := lastNewline(r.block[:pos-r.at]); i >= 0 {
+		if i := bytes.LastIndexByte(r.block[:pos-r.at], '\n'); i >= 0 {
 			return r.at + int64(i) + 1, nil
 		}
 	}
 	return 0, nil
-}
-
-// lastNewline looks at windows from the end, and from the front whether there is
-// any at all: that search is many times faster than the one from the back.
-func lastNewline(b []byte) int {
-	const window = 256
-	for end := len(b); end > 0; {
-		start := max(0, end-window)
-		if bytes.IndexByte(b[start:end], '\n') >= 0 {
-			return start + bytes.LastIndexByte(b[start:end], '\n')
-		}
-		end = start
-	}
-	return -1
 }
 
 // text returns the end of what stands before end without empty lines, of which

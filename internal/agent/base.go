@@ -29,12 +29,12 @@ type About struct {
 	Flags     leash.Flags     // those of the program, in all versions that are supported
 	Variables leash.Variables // those of the environment that matter to it alone
 
-	// Login returns who is signed in for a process with these variables; empty:
-	// nobody, or a key decides. It is nil where the agent does not tell.
+	// Login returns the login of a process with these variables; empty: it has none,
+	// or a key decides. It is nil where the agent does not tell.
 	Login func(variable func(name string) string) string
 
 	// Account returns whose allowance is used where no key decides, of an agent whose sessions go on
-	// whoever is signed in. It is nil where Login tells, or nobody does.
+	// with any login. It is nil where Login tells, or nothing does.
 	Account func(variable func(name string) string) string
 
 	// Keys are variables of which each decides whose allowance is used, by a key.
@@ -42,7 +42,7 @@ type About struct {
 }
 
 // Unseen is what is done about a session that may do things without asking, where
-// nobody saw what it was started with: flags may have bounded that.
+// its start was not seen: flags may have bounded that.
 type Unseen string
 
 // What may be done.
@@ -57,7 +57,7 @@ const (
 type Base struct {
 	Processes process.Table
 	Limits    limit.Reader // without its time
-	UserDir   string       // the user's home directory; empty: nobody knows
+	UserDir   string       // the user's home directory; empty: not known
 
 	Command string   // the program's name or path; empty: it is looked for
 	Env     []string // KEY=value, added for resumed runs
@@ -112,7 +112,7 @@ func (b *Base) Find(s resume.Session) (program.Found, error) {
 }
 
 // Carry says what of its start a session is continued with, but for the flags of
-// which something newer is known. It is false where nobody saw that start.
+// which something newer is known. It is false where that start was not seen.
 func (b *Base) Carry(s resume.Session, newer ...string) (carried leash.Carried, seen bool) {
 	o := s.StartedWith()
 	if o == nil || !o.ArgsSeen {

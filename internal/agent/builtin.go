@@ -13,7 +13,7 @@ type Builtin struct {
 	Title     string   // for people
 	Headless  string   // how it is run without a terminal, for people; empty: exec cannot continue such runs
 	Server    bool     // the user may name a server of it
-	Models    bool     // its program goes on with another model by itself, where it is told which
+	Models    bool     // its program goes on with another model by itself, where one is named
 	OwnKey    string   // the variable by which its program takes a key of its user's own; empty: it cannot be bounded what that costs
 	Variables []string // of the environment, that say where it keeps its sessions
 	Remedies  Remedies // what a person does in it
@@ -50,7 +50,7 @@ type Hook struct {
 	Add func(settings []byte, program, version string) ([]byte, error)
 
 	// Remove returns settings without any call of a resumed: what Add was given, where
-	// nobody else has changed them.
+	// nothing else has changed them.
 	Remove func(settings []byte) ([]byte, error)
 
 	// Calls returns the resumed that settings call; "": none.
@@ -73,7 +73,7 @@ type Options struct {
 	Server  string         // URL of a running server, for an agent that has one; empty: none
 	Env     []string       // KEY=value, added for resumed runs
 	Model   string         // what a resume may go on with where the session's own is overloaded; empty: nothing else
-	Unseen  Unseen         // what is done about a session whose start nobody saw; empty: Narrow
+	Unseen  Unseen         // what is done about a session whose start was not seen; empty: Narrow
 	Grace   time.Duration  // a clock time this far in the past means now, not tomorrow
 	Zone    *time.Location // of clock times that name none; nil means local
 }

@@ -14,7 +14,7 @@ import (
 // own processes from those of people.
 const MarkVariable = resume.MarkVariable
 
-// Evidence is a observation and the offset of the line it was read from.
+// Evidence is an observation and the offset of the line it was read from.
 type Evidence struct {
 	resume.Observation
 	Offset int64
@@ -32,8 +32,8 @@ func Back(ctx context.Context, a Reader, src Source, path string, visit func(Evi
 	})
 }
 
-// Last returns the last thing that a file says: it decides how the session
-// stands. It returns false where the file says nothing.
+// Last returns the last thing that a file says: it decides the state of the
+// session. It returns false where the file says nothing.
 func Last(ctx context.Context, a Reader, src Source, path string) (Evidence, bool, error) {
 	var (
 		last  Evidence

@@ -11,14 +11,14 @@ import (
 // Homes are the directories in which an agent keeps its sessions. Each is an
 // account of its own.
 type Homes struct {
-	Usual string   // the one that the agent takes by itself; empty: nobody knows
+	Usual string   // the one that the agent takes by itself; empty: not known
 	Roots []string // those that count; never empty
 
 	agent string
 }
 
 // NewHomes returns the homes at roots, or the usual one where there are none
-// given. Whatever is wrong is told at once.
+// given. All that is wrong is in the error.
 func NewHomes(agent, usual string, roots []string) (Homes, error) {
 	h := Homes{agent: agent}
 	if usual != "" {

@@ -30,8 +30,8 @@ func (t *Transcripts) Identity(s resume.Session, environ []string) string {
 		if tells == nil {
 			continue
 		}
-		if who := tells(variable); who != "" {
-			return "login " + who
+		if login := tells(variable); login != "" {
+			return "login " + login
 		}
 	}
 	return ""

@@ -33,7 +33,7 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 	if o.Sandbox, err = p.Sandbox(pid); err != nil {
 		return nil
 	}
-	if args, seen := p.Arguments(pid, b.about.Is); seen { // of a user's own agent nobody knows the flags
+	if args, seen := p.Arguments(pid, b.about.Is); seen { // the flags of a user's own agent are not known
 		o.Through, args = p.Wrapper(pid, args, b.about.Program)
 		o.Args, o.ArgsSeen = b.about.Flags.Keep(args, secrets), true
 		if through := leash.Hide(o.Through); !secrets {
@@ -56,17 +56,17 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 	return o
 }
 
-// Login returns a hash of who is signed in for a process with that environment;
-// empty: nobody knows.
+// Login returns a salted hash of the login of a process with that environment;
+// empty: it is not known.
 func (b *Base) Login(environ []string, salt string) string {
 	if b.about.Login == nil {
 		return ""
 	}
-	who := b.about.Login(variables(environ))
-	if who == "" {
+	login := b.about.Login(variables(environ))
+	if login == "" {
 		return ""
 	}
-	return leash.Hash(salt, who)
+	return leash.Hash(salt, login)
 }
 
 // Variables are those of the environment that matter to the agent.

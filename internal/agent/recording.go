@@ -6,10 +6,12 @@ import (
 	"iter"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // Recording is what an agent said elsewhere than in a transcript: on the
-// streams of a run, on a screen, to whoever listened to its server.
+// streams of a run, on a screen, to a client of its server.
 type Recording struct {
 	Path   string    // of the file; empty where it is none
 	Text   string    // made harmless; of a long one the beginning and the end
@@ -77,15 +79,6 @@ func objects(value []byte, line int, yield func(int, []byte) bool) bool {
 
 // IsUUID reports whether a text is an id as many agents give it.
 func IsUUID(text string) bool {
-	const like = "00000000-0000-0000-0000-000000000000"
-	if len(text) != len(like) {
-		return false
-	}
-	for i := range len(text) {
-		hex := '0' <= text[i] && text[i] <= '9' || 'a' <= text[i]|0x20 && text[i]|0x20 <= 'f'
-		if dash := like[i] == '-'; dash != (text[i] == '-') || !dash && !hex {
-			return false
-		}
-	}
-	return true
+	const length = 36 // without the other forms that the library takes
+	return len(text) == length && uuid.Validate(text) == nil
 }

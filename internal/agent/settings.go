@@ -15,7 +15,7 @@ const longestSettings = 32 << 20
 
 var errNoSettings = errors.New("it is not a regular file")
 
-// ReadSettings reads a file that an agent keeps for itself or finds in a project. Whoever can
+// ReadSettings reads a file that an agent keeps for itself or finds in a project. Any program that can
 // write there can put a pipe in its place, which would be waited for without an end, or a file
 // without one.
 func ReadSettings(path string) ([]byte, error) {

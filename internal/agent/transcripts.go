@@ -38,7 +38,7 @@ type Transcripts struct {
 }
 
 // UsualHome returns the home that the first of these variables names, else the
-// one of that name below the user's home directory; empty: nobody knows.
+// one of that name below the user's home directory; empty: not known.
 func UsualHome(name string, variables ...string) string {
 	var named string
 	for _, variable := range variables {

@@ -44,7 +44,7 @@ func (s UnwatchedProcess) Remedy() string {
 
 // Unwatched returns the live processes of the agent whose environment names a home
 // that is not among those that are watched, one for each such home. A process with
-// another home directory than the user's is somebody else's concern.
+// another home directory than the user's is another user's.
 func (t *Transcripts) Unwatched(ctx context.Context) ([]UnwatchedProcess, error) {
 	running, err := t.Processes.Running(ctx, t.about.Is)
 	if err != nil {

@@ -10,52 +10,33 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// remedies is what a person can do about each class of refusal, once waiting and trying
-// did not help. It is the one table: status, notices, the page, explain and the documents
-// say what stands here. {logs} is the command that prints what the resumes printed.
-var remedies = map[limit.Class]func(agent.Remedies) string{
-	limit.RateLimit:   always("leave the account alone for some minutes"),
-	limit.UsageLimit:  always("wait until the limit lifts"),
-	limit.Overloaded:  always("check whether the provider is up again"),
-	limit.ServerError: always("check whether the provider is up again"),
-	limit.Network:     always("check whether this machine reaches the provider"),
-	limit.Timeout:     always("look at what it did last ({logs})"),
-	limit.Unknown:     always("look at what it said ({logs})"),
-	limit.Auth: func(h agent.Remedies) string {
-		return "sign in: " + cmp.Or(h.SignIn, "open the agent and sign in there")
-	},
-	limit.Billing: func(h agent.Remedies) string {
-		return cmp.Or(h.Pay, "buy credits or raise the spend limit at its provider")
-	},
-	limit.ContextOverflow: func(h agent.Remedies) string {
-		if h.Shorten == "" {
-			return "open it and make the conversation shorter"
-		}
-		return "open it and type " + h.Shorten
-	},
-	limit.BadRequest: always("open it and see what was refused"),
-}
-
-func always(words string) func(agent.Remedies) string {
-	return func(agent.Remedies) string { return words }
-}
-
-// Remedies returns what can be done about each class, for an agent of that name.
+// Remedies returns what a person can do about each class of refusal, once waiting and trying
+// did not help, for an agent of that name. It is the one table: status, notices, the page, explain
+// and the documents say what is here. {logs} is the command that prints what the resumes printed.
 func Remedies(name string) map[limit.Class]string {
-	all := make(map[limit.Class]string)
-	for class, words := range remedies {
-		all[class] = words(handsOf(name))
-	}
-	return all
-}
-
-func handsOf(name string) agent.Remedies {
+	var own agent.Remedies
 	for _, b := range builtin {
 		if b.Name == name {
-			return b.Remedies
+			own = b.Remedies
 		}
 	}
-	return agent.Remedies{} // the user's own
+	shorten := "make the conversation shorter"
+	if own.Shorten != "" {
+		shorten = "type " + own.Shorten
+	}
+	return map[limit.Class]string{
+		limit.RateLimit:       "leave the account alone for some minutes",
+		limit.UsageLimit:      "wait until the limit lifts",
+		limit.Overloaded:      "check whether the provider is up again",
+		limit.ServerError:     "check whether the provider is up again",
+		limit.Network:         "check whether this machine reaches the provider",
+		limit.Timeout:         "look at what it did last ({logs})",
+		limit.Unknown:         "look at what it said ({logs})",
+		limit.Auth:            "sign in: " + cmp.Or(own.SignIn, "open the agent and sign in there"),
+		limit.Billing:         cmp.Or(own.Pay, "buy credits or raise the spend limit at its provider"),
+		limit.ContextOverflow: "open it and " + shorten,
+		limit.BadRequest:      "open it and see what was refused",
+	}
 }
 
 // Remedy says what a person can do now for a session that does not go on by itself. It is
@@ -70,9 +51,7 @@ func Remedy(v view.Session) string {
 	case v.State == resume.GaveUp && failedByItself(v):
 		words = "look at what it said ({logs})"
 	case v.State == resume.GaveUp || !v.Class.Transient():
-		if of := remedies[v.Class]; of != nil {
-			words = of(handsOf(v.Agent))
-		}
+		words = Remedies(v.Agent)[v.Class]
 	}
 	if words == "" {
 		return "" // as of most, and there may be ten thousand

@@ -85,7 +85,7 @@ func Survey(ctx context.Context, cfg config.Config, recorded string) ([]Finding,
 
 // findProgram finds the program that would be run where nothing is known of the
 // session.
-func (f *Finding) findProgram(a agent.Agent, recorded string) {
+func (f *Finding) findProgram(a agent.Runner, recorded string) {
 	if recorded != "" {
 		own := os.Getenv("PATH")
 		defer os.Setenv("PATH", own)

@@ -30,20 +30,20 @@ func SentByUs(s resume.Session, at time.Time) bool {
 }
 
 // StillStopped returns the last thing that a session's transcript says and whether the
-// session stands where it stopped, or what is to be done otherwise.
-func StillStopped(ctx context.Context, a Reader, s resume.Session) (last Evidence, otherwise Plan, stands bool, err error) {
+// session is still stopped by it, or what is to be done otherwise.
+func StillStopped(ctx context.Context, a Reader, s resume.Session) (last Evidence, otherwise Plan, still bool, err error) {
 	last, found, err := LastOf(ctx, a, s)
 	if found && last.Key != s.Key {
 		return last, Left("the transcript goes on as session " + last.Key.ID), false, err
 	}
-	otherwise, stands, err = StillStoppedBy(s, last.Event, err)
-	return last, otherwise, stands, err
+	otherwise, still, err = StillStoppedBy(s, last.Event, err)
+	return last, otherwise, still, err
 }
 
-// StillStoppedBy reports whether a session stands where it stopped by what its
+// StillStoppedBy reports whether a session is still stopped by what its
 // transcript says last, or why that could not be read; or it returns what is to
 // be done otherwise.
-func StillStoppedBy(s resume.Session, last resume.Event, unread error) (otherwise Plan, stands bool, err error) {
+func StillStoppedBy(s resume.Session, last resume.Event, unread error) (otherwise Plan, still bool, err error) {
 	if errors.Is(unread, fs.ErrNotExist) {
 		return Parked("the transcript is gone"), false, nil
 	}
@@ -71,7 +71,7 @@ func LastOf(ctx context.Context, a Reader, s resume.Session) (last Evidence, fou
 }
 
 // WhyNotNow returns why a session is not continued by what its transcript says
-// last, or nothing where it stands where it stopped. A nil event is a
+// last, or nothing where it is still stopped. A nil event is a
 // transcript that says nothing.
 func WhyNotNow(s resume.Session, last resume.Event, now time.Time) string {
 	switch e := last.(type) {
@@ -95,7 +95,7 @@ func WhyNotNow(s resume.Session, last resume.Event, now time.Time) string {
 	}
 }
 
-// Left returns the plan for what may mend itself.
+// Left returns the plan for what may pass by itself.
 func Left(why string) Plan { return Plan{Leave: &Leave{Why: why}} }
 
 // Runs returns the plan for a session that a run without a terminal holds.
@@ -103,7 +103,7 @@ func Runs(owner resume.Owner) Plan {
 	return Left(fmt.Sprintf("process %d runs it without a terminal, and is waited for", owner.PID))
 }
 
-// Parked returns the plan for what waiting does not mend.
+// Parked returns the plan for what waiting does not fix.
 func Parked(format string, args ...any) Plan {
 	return Plan{Leave: &Leave{Why: fmt.Sprintf(format, args...), Park: true}}
 }

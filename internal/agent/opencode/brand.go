@@ -9,6 +9,12 @@ import (
 	"resumed/internal/leash"
 )
 
+// The names of opencode and of Kilo in configuration, status and metrics.
+const (
+	Name     = "opencode"
+	KiloName = "kilo"
+)
+
 // brand is what opencode and the programs that were made of it differ in. All else
 // of them is the same: the rows of their databases, their servers, their flags.
 type brand struct {
@@ -49,20 +55,6 @@ var (
 		hands:   agent.Remedies{SignIn: "run kilo auth login", Pay: "buy credits on the page of its provider", Shorten: "/compact"},
 	}
 )
-
-// builtin is the brand in the list of agents.
-func (b *brand) builtin() agent.Builtin {
-	return agent.Builtin{
-		Name:      b.name,
-		Title:     b.title,
-		Headless:  b.program + " run",
-		Server:    true,
-		Variables: []string{b.variable("DB")},
-		Plugin:    func() (path, text string) { return b.pluginFile(), b.plugin(b.eventsFile()) },
-		Remedies:  b.hands,
-		New:       func(o agent.Options) (agent.Agent, error) { return b.make(o) },
-	}
-}
 
 // variable returns the name of a variable of the environment.
 func (b *brand) variable(name string) string { return b.prefix + "_" + name }

@@ -23,12 +23,6 @@ import (
 	"resumed/internal/resume"
 )
 
-// The names of opencode and of Kilo in configuration, status and metrics.
-const (
-	Name     = "opencode"
-	KiloName = "kilo"
-)
-
 // Builtin and Kilo are both in the list of agents.
 var (
 	Builtin = openCode.builtin()
@@ -57,6 +51,26 @@ type Agent struct {
 }
 
 var _ agent.Follower = (*Agent)(nil)
+
+// builtin is the brand in the list of agents.
+func (b *brand) builtin() agent.Builtin {
+	return agent.Builtin{
+		Name:      b.name,
+		Title:     b.title,
+		Headless:  b.program + " run",
+		Server:    true,
+		Variables: []string{b.variable("DB")},
+		Plugin:    func() (path, text string) { return b.pluginFile(), b.plugin(b.eventsFile()) },
+		Remedies:  b.hands,
+		New:       func(o agent.Options) (agent.Agent, error) { return b.make(o) },
+	}
+}
+
+// look is a request to read now what is new.
+type look struct {
+	path string
+	done chan error
+}
 
 // rescan is the pause between two surveys, for file systems that send no events.
 const rescan = time.Minute

@@ -40,7 +40,7 @@ func (d *Deliverer) delivered(ctx context.Context, s resume.Session) resume.Even
 
 // isQueued reports whether the agent has the prompt and will take it: then it
 // must not be sent again.
-func (d *Deliverer) isQueued(ctx context.Context, a agent.Agent, s resume.Session) bool {
+func (d *Deliverer) isQueued(ctx context.Context, a agent.Planner, s resume.Session) bool {
 	waits, err := a.Queued(ctx, s)
 	if err != nil {
 		d.logOf(s.Key).Warn("cannot look for a queued prompt", "err", err)

@@ -50,7 +50,7 @@ func (d *Deliverer) lookAtHolders(ctx context.Context) {
 // closed reports whether a person has ended the process that had the session open, as
 // far as can be told: the daemon saw it alive, and it was not killed. A process that ended while no
 // daemon ran may have ended with the machine.
-func (d *Deliverer) closed(a agent.Agent, session resume.Session) bool {
+func (d *Deliverer) closed(a agent.Holder, session resume.Session) bool {
 	owner := session.Owner
 	return owner != nil && owner.Kind != resume.Headless && d.tracker.wasSeen(session.Key) && !a.Killed(session, *owner)
 }

@@ -12,7 +12,7 @@ import (
 // livePlan says how a session is continued that is open in a live process, as far
 // as the user wants that. barred is why that process is given nothing as long as
 // it lives; a reason that passes is none.
-func livePlan(ctx context.Context, a agent.Agent, session resume.Session, owner resume.Owner, settings Settings) (plan agent.Plan, barred string, err error) {
+func livePlan(ctx context.Context, a agent.Planner, session resume.Session, owner resume.Owner, settings Settings) (plan agent.Plan, barred string, err error) {
 	plan, err = a.Talk(ctx, session, owner, agent.Words{Prompt: settings.Prompt})
 	switch {
 	case err != nil:

@@ -138,7 +138,7 @@ func (d *Deliverer) lookFor(ctx context.Context, searches map[resume.Key]search,
 // noProcess reports whether no process can turn out to have a stopped session of the agent open. Of a
 // session that moves that says little: its process may have only just been started, and does not look
 // like one of the agent yet.
-func noProcess(ctx context.Context, a agent.Agent) bool { return a != nil && a.NoProcess(ctx) }
+func noProcess(ctx context.Context, a agent.Holder) bool { return a != nil && a.NoProcess(ctx) }
 
 // lookAt looks at the process of a session, and at what its files say of one that is stopped. It reports whether there is
 // nothing more to look for.
@@ -191,7 +191,7 @@ func (d *Deliverer) identifyWriter(ctx context.Context, a agent.Agent, session r
 
 // stillRuns reports whether the process is still the one of which all is known:
 // the cheap look, at one file of the kernel. It notes that it was seen.
-func (d *Deliverer) stillRuns(ctx context.Context, a agent.Agent, session resume.Session) bool {
+func (d *Deliverer) stillRuns(ctx context.Context, a agent.Holder, session resume.Session) bool {
 	if session.Origin == nil || session.Interrupted() || !a.Lives(session.Origin.Process) {
 		return false
 	}

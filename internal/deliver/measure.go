@@ -10,7 +10,7 @@ import (
 
 // weigh notes what a resume of the session has to read again and how much of its allowances is used, and returns the
 // session with that. That it is not known is no trouble.
-func (d *Deliverer) weigh(ctx context.Context, a agent.Agent, session resume.Session) resume.Session {
+func (d *Deliverer) weigh(ctx context.Context, a agent.Meter, session resume.Session) resume.Session {
 	size, known, err := a.Weigh(ctx, session)
 	if d.isNews(ctx, session, "the size of its context", known && size != session.Context, err) {
 		d.note(ctx, session, resume.Learned{Context: &size})
@@ -20,7 +20,7 @@ func (d *Deliverer) weigh(ctx context.Context, a agent.Agent, session resume.Ses
 }
 
 // meter notes how much of its allowances is used, as far as the agent tells.
-func (d *Deliverer) meter(ctx context.Context, a agent.Agent, session resume.Session) resume.Session {
+func (d *Deliverer) meter(ctx context.Context, a agent.Meter, session resume.Session) resume.Session {
 	usage, known, err := a.Usage(ctx, session)
 	if d.isNews(ctx, session, "how much of the allowance is used", known && usage != session.Usage, err) {
 		d.note(ctx, session, resume.Learned{Usage: &usage})

@@ -82,7 +82,7 @@ func (d *Deliverer) ended(ctx context.Context, session resume.Session, result ru
 const resultTail = 64 << 10
 
 // denied says what a resumed run that is over was refused at last.
-func (d *Deliverer) denied(ctx context.Context, a agent.Agent, session resume.Session, output string) (words string, denied bool) {
+func (d *Deliverer) denied(ctx context.Context, a agent.Planner, session resume.Session, output string) (words string, denied bool) {
 	attempt, known := session.Tried(session.Run.Mark)
 	if !known {
 		return "", false

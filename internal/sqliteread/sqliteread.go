@@ -19,7 +19,7 @@ import (
 // errMoved says that a database changed under a reader that took no locks.
 var errMoved = errors.New("the database changed while it was read")
 
-// Steadily reads again what could not be read because somebody wrote.
+// Steadily reads again what could not be read because another program wrote.
 func Steadily(ctx context.Context, read func(context.Context) error) error {
 	policy, _ := backoff.Named("contention")
 	return backoff.Retry(ctx, policy, read, backoff.Options{Retryable: Passing})
@@ -34,7 +34,7 @@ func Passing(err error) bool {
 	return errors.Is(err, errMoved)
 }
 
-// Database is a database that is open for one look. It is opened for each look
+// Database is a database that is open for one reading. It is opened for each
 // and closed after it: a connection that stays open would keep the program that
 // writes it from tidying up when it ends.
 type Database struct {
@@ -43,7 +43,7 @@ type Database struct {
 
 	path  string
 	pool  *sql.DB
-	still bool // nobody writes: it is read without locks
+	still bool // no program writes: it is read without locks
 }
 
 // Open opens a database. All that is read until it is closed stood there at one
@@ -53,7 +53,7 @@ func Open(ctx context.Context, path string) (*Database, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	db := &Database{path: path, Stamp: seen, still: seen.wal.Size == 0}
+	db := &Database{path: path, Stamp: seen, still: seen.wal.size == 0}
 	if db.pool, err = sql.Open("sqlite", db.dsn()); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
@@ -66,7 +66,7 @@ func Open(ctx context.Context, path string) (*Database, error) {
 	return db, nil
 }
 
-// busyMillis is how long a look waits for a lock. With a write-ahead log there
+// busyMillis is how long a reading waits for a lock. With a write-ahead log there
 // are none but in the instant in which a database is recovered.
 const busyMillis = 200
 
@@ -82,7 +82,7 @@ func (db *Database) dsn() string {
 	return file.String()
 }
 
-// Close ends the look.
+// Close ends the reading.
 func (db *Database) Close() error {
 	return errors.Join(db.Conn.Close(), db.pool.Close())
 }

@@ -39,14 +39,14 @@ func count(t *testing.T, path string) (n int) {
 
 // files are the names in a database's directory, with what tells that they were
 // written to.
-func files(t *testing.T, path string) map[string]FileStamp {
+func files(t *testing.T, path string) map[string]fileStamp {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	require.NoError(t, err)
-	found := make(map[string]FileStamp)
+	found := make(map[string]fileStamp)
 	for _, e := range entries {
 		info, err := e.Info()
 		require.NoError(t, err)
-		found[e.Name()] = StampOfFile(info)
+		found[e.Name()] = stampOfFile(info)
 	}
 	return found
 }

@@ -16,17 +16,17 @@ import (
 // A writer first writes its log, which may take long to reach the disk, and only
 // then lets readers see it, in the log's index: that counts too.
 type Stamp struct {
-	main, wal FileStamp
+	main, wal fileStamp
 	index     [indexHeader]byte
 }
 
 // indexHeader is the part of a log's index that every commit changes.
 const indexHeader = 48
 
-// FileStamp is the same for one file.
-type FileStamp struct {
-	Inode uint64
-	Size  int64
+// fileStamp is the same for one file.
+type fileStamp struct {
+	inode uint64
+	size  int64
 	mod   time.Time
 }
 
@@ -39,15 +39,15 @@ func StampOf(path string) (Stamp, error) {
 	if !main.Mode().IsRegular() {
 		return Stamp{}, fmt.Errorf("%s is not a regular file", path)
 	}
-	s := Stamp{main: StampOfFile(main)}
+	s := Stamp{main: stampOfFile(main)}
 	if wal, err := os.Stat(path + "-wal"); err == nil {
-		s.wal = StampOfFile(wal)
+		s.wal = stampOfFile(wal)
 	}
 	return s, s.readIndex(path + "-shm")
 }
 
-// readIndex reads what readers of a log go by. Where there is no index nobody
-// writes a log, or shows it to anybody.
+// readIndex reads what readers of a log go by. Where there is no index, no log is
+// written, or no reader can see it.
 func (s *Stamp) readIndex(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,11 +64,10 @@ func (s *Stamp) readIndex(path string) error {
 	return err
 }
 
-// StampOfFile returns the stamp of one file.
-func StampOfFile(info os.FileInfo) FileStamp {
-	s := FileStamp{Size: info.Size(), mod: info.ModTime()}
+func stampOfFile(info os.FileInfo) fileStamp {
+	s := fileStamp{size: info.Size(), mod: info.ModTime()}
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
-		s.Inode = sys.Ino
+		s.inode = sys.Ino
 	}
 	return s
 }

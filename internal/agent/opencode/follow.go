@@ -66,6 +66,7 @@ func (f *follower) run(ctx context.Context) error {
 	defer f.alarm.Stop()
 
 	f.survey(ctx)
+	f.findDead(ctx)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -89,6 +90,7 @@ func (f *follower) run(ctx context.Context) error {
 			f.survey(ctx)
 		case <-rescan.C:
 			f.survey(ctx)
+			f.findDead(ctx)
 		}
 	}
 }
@@ -139,7 +141,6 @@ func (f *follower) survey(ctx context.Context) {
 		}
 	}
 	f.readPlugin(ctx)
-	f.findDead(ctx)
 	f.surveyed = time.Now()
 	if f.again < maxAgain {
 		f.schedule(againDelay << f.again)

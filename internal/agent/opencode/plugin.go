@@ -18,7 +18,7 @@ var pluginText string
 const PluginName = "resumed.js"
 
 // plugin returns the plugin that lets the retries of opencode, which live in
-// its memory alone, reach the daemon: JavaScript that appends what it hears to
+// its memory alone, reach the daemon: JavaScript that appends its events to
 // the file at path.
 func (b *brand) plugin(path string) string {
 	quoted, _ := json.Marshal(path) // a string always can be

@@ -29,7 +29,7 @@ func Read(ctx context.Context, path string, read func(*DB) error) (err error) {
 	return db.Check()
 }
 
-// ReadSteadily is Read, and reads again where somebody wrote meanwhile.
+// ReadSteadily is Read, and reads again where another program wrote meanwhile.
 func ReadSteadily(ctx context.Context, path string, read func(*DB) error) error {
 	return sqliteread.Steadily(ctx, func(ctx context.Context) error { return Read(ctx, path, read) })
 }

@@ -19,6 +19,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agents"
 	"resumed/internal/config"
+	"resumed/internal/explain/recording"
 	"resumed/internal/leash"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -70,7 +71,7 @@ type Explanation struct {
 // the same rules, so it cannot drift from it.
 type Explainer struct {
 	agents  map[string]agent.Agent
-	readers map[string]reader
+	readers map[string]recording.Reader
 	config  config.Config
 	rules   resume.Rules
 	limits  limit.Reader // without its time
@@ -89,7 +90,7 @@ func New(cfg config.Config) (*Explainer, error) {
 		return nil, err
 	}
 	limits := limit.Reader{Grace: cfg.Resume.Grace}
-	return &Explainer{agents: known, readers: readersOf(known, limits), config: cfg, rules: cfg.Rules(), limits: limits, prompt: cfg.Resume.Prompt}, nil
+	return &Explainer{agents: known, readers: readers(limits), config: cfg, rules: cfg.Rules(), limits: limits, prompt: cfg.Resume.Prompt}, nil
 }
 
 // Agents returns the names of the agents whose files it reads.
@@ -147,13 +148,13 @@ func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Exp
 		return []Explanation{silent(a.Name(), path)}, nil
 	}
 	src := agent.SourceOf(reader, path)
-	noter, notes := x.readers[a.Name()].(noter)
+	note := x.readers[a.Name()].Note
 	latest := make(map[resume.Key]bool)
 	var found []Explanation
 	add := func(out Explanation, last resume.Event) {
-		if notes && out.Class == limit.None {
-			if note := noter.Note(path, last); note != "" {
-				out.Why += "; " + note
+		if note != nil && out.Class == limit.None {
+			if words := note(path, last); words != "" {
+				out.Why += "; " + words
 			}
 		}
 		found = append(found, out)
@@ -219,7 +220,7 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 	if out.Action == Wait || out.Action == Resume {
 		out.Plan = x.plan(a, path, e)
 	}
-	if g, ok := x.readers[a.Name()].(selfContinuing); ok && out.Action == Wait && g.GoesOn(path) {
+	if goesOn := x.readers[a.Name()].GoesOn; goesOn != nil && out.Action == Wait && goesOn(path) {
 		out.InProgress = true
 		out.Why += ", unless the agent has continued by itself by then, as it says it will"
 	}
@@ -304,7 +305,7 @@ func action(s resume.Session, now time.Time) (Action, string) {
 // its head, or nil. Where one is named it is that one's or nobody's; one that
 // knows no file by its head knows all.
 func (x *Explainer) transcriptOf(path string, head []byte, named agent.Agent) agent.Agent {
-	if named != nil && x.readers[named.Name()] == nil {
+	if named != nil && x.readers[named.Name()].Name == "" {
 		return named
 	}
 	names := x.among(named)

@@ -61,7 +61,7 @@ const (
 )
 
 func TestEachReaderIsOfAnAgentThatThereIs(t *testing.T) {
-	for name := range readers {
+	for name := range readers(limit.Reader{}) {
 		require.True(t, slices.ContainsFunc(agents.Builtin(), func(b agent.Builtin) bool { return b.Name == name }), name)
 	}
 }

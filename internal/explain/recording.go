@@ -195,10 +195,10 @@ func otherStream(path string) string {
 // Hear returns what says how a run of one of these agents failed, by its streams:
 // of class none where they do not tell.
 func Hear(known map[string]agent.Agent, grace time.Duration) func(name string, rec agent.Recording) resume.Limited {
-	of := readersOf(known, limit.Reader{Grace: grace})
+	of := readers(limit.Reader{Grace: grace})
 	return func(name string, rec agent.Recording) resume.Limited {
 		r, ok := of[name]
-		if !ok {
+		if !ok || known[name] == nil {
 			return resume.Limited{}
 		}
 		told, _ := r.Printed(rec)

@@ -3,7 +3,6 @@
 package claude
 
 import (
-	"bytes"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -17,49 +16,42 @@ import (
 	"resumed/internal/resume"
 )
 
-// Name is whose files are read here.
-const Name = room.Name
-
-// Reader reads what was recorded of Claude Code.
-type Reader struct {
-	limits limit.Reader // without its time
-}
-
 // New returns a reader that understands refusals as limits does.
-func New(limits limit.Reader) Reader { return Reader{limits} }
-
-// Recognises reports whether a file that begins with head is a transcript of
-// Claude Code.
-func (Reader) Recognises(head []byte) bool {
-	for line := range bytes.Lines(head) {
-		var r struct {
-			Type      string `json:"type"`
-			SessionID string `json:"sessionId"`
-			UUID      string `json:"uuid"`
-			Version   string `json:"version"`
-			Message   struct {
-				Parts json.RawMessage `json:"parts"`
-			} `json:"message"`
-			Payload json.RawMessage `json:"systemPayload"`
-		}
-		if json.Unmarshal(line, &r) != nil || !agent.IsUUID(r.SessionID) {
-			continue
-		}
-		switch r.Type {
-		case "user", "assistant", "system", "attachment":
-			if agent.IsUUID(r.UUID) && r.Version != "" {
-				return r.Message.Parts == nil && r.Payload == nil // another agent's records differ in where they say something
-			}
-		case "queue-operation", "mode", "permission-mode":
-			return true
-		}
+func New(limits limit.Reader) recording.Reader {
+	return recording.Reader{
+		Name: room.Name, Limits: limits, Begins: begins, GoesOn: transcript.GoesOn, Any: recordedAny,
+		Run: func(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
+			r := readRun(limits, rec)
+			return r.told, r.told.Event != nil && !r.hooks
+		},
 	}
-	return false
 }
 
-// GoesOn reports whether the transcript ends with Claude Code's word that it
-// will go on by itself.
-func (Reader) GoesOn(path string) bool { return transcript.GoesOn(path) }
+// begins recognises a record of a transcript. Another agent's records differ in where they say
+// something.
+func begins(line []byte) (is, known bool) {
+	var r struct {
+		Type      string `json:"type"`
+		SessionID string `json:"sessionId"`
+		UUID      string `json:"uuid"`
+		Version   string `json:"version"`
+		Message   struct {
+			Parts json.RawMessage `json:"parts"`
+		} `json:"message"`
+		Payload json.RawMessage `json:"systemPayload"`
+	}
+	if json.Unmarshal(line, &r) != nil || !agent.IsUUID(r.SessionID) {
+		return false, false
+	}
+	switch r.Type {
+	case "user", "assistant", "system", "attachment":
+		return r.Message.Parts == nil && r.Payload == nil, agent.IsUUID(r.UUID) && r.Version != ""
+	case "queue-operation", "mode", "permission-mode":
+		return true, true
+	default:
+		return false, false
+	}
+}
 
 // printed is one record of what Claude Code says to programs: on the standard
 // output of a run with --output-format json or stream-json, or to a hook. It
@@ -94,11 +86,6 @@ type printed struct {
 	Answer     string `json:"last_assistant_message"`
 }
 
-func parsePrinted(data []byte) (printed, bool) {
-	var p printed
-	return p, agent.Decode(data, &p) && (p.Type != "" || p.Hook != "")
-}
-
 // isOurs reports whether nobody but Claude Code prints such a record. Its
 // descendants print records of the same types.
 func (p printed) isOurs() bool {
@@ -123,120 +110,107 @@ func (p printed) isHook() bool {
 	return p.Hook != "" && strings.Contains(p.Transcript, "/projects/") && strings.HasSuffix(p.Transcript, p.SessionID+".jsonl")
 }
 
-// Printed says what the streams of a run in print mode tell. One that prints
-// plain text tells nothing else than words.
-func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
-	l := r.listen(rec)
-	return l.told, l.told.Event != nil && !l.hooks
-}
-
-func (r Reader) listen(rec agent.Recording) listener {
-	l := r.follow(rec.Text, rec)
-	if !l.ours && l.told.Event == nil && rec.Beside != "" {
-		l = r.follow(rec.Beside, rec)
-		l.told.Beside = true
-	}
-	return l
-}
-
-func (r Reader) follow(text string, rec agent.Recording) listener {
-	l := listener{reader: r.limits, at: rec.At, exact: rec.Exact}
-	for line, data := range agent.Records(text) {
-		if p, ok := parsePrinted(data); ok {
-			l.hear(p, line)
-		}
-	}
-	return l
-}
-
-// listener follows the records of one run.
-type listener struct {
-	reader limit.Reader
-	at     time.Time // of the last record that tells its time
-	exact  bool      // at is when it was said
+// run is what the records of one run tell.
+type run struct {
+	limits limit.Reader // at the time of the last record that tells its time
+	exact  bool         // that is when it was said
 	ours   bool
 	hooks  bool
 	quota  transcript.Quota // as it was last refused
+	last   resume.Event
 	told   recording.Told
 }
 
-func (l *listener) hear(p printed, line int) {
-	l.ours = l.ours || p.isOurs()
-	l.hooks = l.hooks || p.isHook()
+// readRun reads the streams of a run in print mode. One that prints plain text tells nothing
+// else than words.
+func readRun(limits limit.Reader, rec agent.Recording) run {
+	r := run{limits: limits, exact: rec.Exact}
+	r.told = recording.Follow(rec.Text, r.read)
+	if r.ours || r.told.Event != nil || rec.Beside == "" {
+		return r
+	}
+	r = run{limits: limits, exact: rec.Exact}
+	r.told = recording.Follow(rec.Beside, r.read)
+	r.told.Beside = true
+	return r
+}
+
+func (r *run) read(data []byte) (recording.Record, bool) {
+	var p printed
+	if !agent.Decode(data, &p) {
+		return recording.Record{}, false
+	}
+	r.ours = r.ours || p.isOurs()
+	r.hooks = r.hooks || p.isHook()
 	if p.Parent != "" {
-		return // a subagent's: the run goes on without it
+		return recording.Record{}, false // a subagent's: the run goes on without it
 	}
 	if at, err := time.Parse(time.RFC3339, p.Timestamp); err == nil {
-		l.at, l.exact = at, true
-	}
-	if agent.IsUUID(p.SessionID) {
-		l.told.Session = p.SessionID
-	}
-	if l.told.Cwd == "" {
-		l.told.Cwd = p.Cwd
+		r.limits.At, r.exact = at, true
 	}
 	if p.RateLimit.Status == "rejected" {
-		l.quota = p.RateLimit
+		r.quota = p.RateLimit
 	}
-	if event := l.event(p); event != nil {
-		l.told.Event, l.told.Line = event, line
+	event := r.event(p)
+	if event != nil {
+		r.last = event
 	}
+	return recording.Record{Session: recording.ID(p.SessionID), Cwd: p.Cwd, Event: event}, true
 }
 
 // event returns what a record says, or nil where it says nothing new.
-func (l *listener) event(p printed) resume.Event {
-	failed, _ := l.told.Event.(resume.Limited)
+func (r *run) event(p printed) resume.Event {
+	failed, _ := r.last.(resume.Limited)
 	hasFailed := failed.Class != limit.None && !failed.InProgress
 	switch {
 	case p.isHook():
-		return l.hook(p)
+		return r.hook(p)
 	case p.Type == "system" && p.Subtype == "init" && !hasFailed:
-		return resume.Prompted{At: l.at}
+		return resume.Prompted{At: r.limits.At}
 	case p.Type == "system" && p.Subtype == "api_retry":
-		return l.retried(p)
+		return r.retried(p)
 	case p.Type == "assistant" && p.Failed:
-		return l.failed(p, p.Message.Text())
+		return r.failed(p, p.Message.Text())
 	case p.Type == "assistant" && p.Message.FromModel():
-		return resume.Progressed{At: l.at}
+		return resume.Progressed{At: r.limits.At}
 	case p.Type == "user" && p.Message.Interrupts(), p.Type == "result" && strings.HasPrefix(p.Terminal, "aborted"):
-		return resume.Cancelled{At: l.at}
+		return resume.Cancelled{At: r.limits.At}
 	case p.Type != "result", hasFailed && (p.Result == failed.Text || p.Turns == 0):
 		return nil // the answer to a subagent's notice comes after the failure
 	case p.IsError && !strings.HasPrefix(p.Subtype, "error_max_"):
-		return l.failed(p, p.Result)
+		return r.failed(p, p.Result)
 	default:
-		return resume.Progressed{At: l.at}
+		return resume.Progressed{At: r.limits.At}
 	}
 }
 
-func (l *listener) hook(p printed) resume.Event {
+func (r *run) hook(p printed) resume.Event {
 	switch p.Hook {
 	case "StopFailure":
-		return l.failed(p, p.Answer)
+		return r.failed(p, p.Answer)
 	case "Stop":
-		return resume.Progressed{At: l.at}
+		return resume.Progressed{At: r.limits.At}
 	case "UserPromptSubmit":
-		return resume.Prompted{At: l.at}
+		return resume.Prompted{At: r.limits.At}
 	default:
 		return nil
 	}
 }
 
 // failed is the end of a run that failed.
-func (l *listener) failed(p printed, text string) resume.Event {
-	l.reader.At = l.at
-	r := transcript.Refusal{Text: text, Error: p.Error, APIError: p.APIError, Status: p.Status, ErrorType: p.ErrorType, Quota: l.quota}
+func (r *run) failed(p printed, text string) resume.Event {
+	refusal := transcript.Refusal{Text: text, Error: p.Error, APIError: p.APIError, Status: p.Status, ErrorType: p.ErrorType, Quota: r.quota}
 	if p.Params.RateLimit.Stated() {
-		r.Quota = p.Params.RateLimit
+		refusal.Quota = p.Params.RateLimit
 	}
-	v := r.Verdict(l.reader)
-	if at, ok := l.quota.Reset(); ok && v.Class == limit.UsageLimit {
+	v := refusal.Verdict(r.limits)
+	if at, ok := r.quota.Reset(); ok && v.Class == limit.UsageLimit {
 		v.Reset = limit.Reset{At: at, Source: limit.Structured}
 	}
-	if !l.exact {
-		v.Reset = withinWindow(v.Reset, text, l.at)
+	if !r.exact {
+		v.Reset = withinWindow(v.Reset, text, r.limits.At)
 	}
-	return resume.Limited{At: l.at, Verdict: v, Text: agent.Clip(text)}
+	return recording.Refused(r.limits.At, v, text)
 }
 
 var (
@@ -255,26 +229,25 @@ func withinWindow(reset limit.Reset, text string, at time.Time) limit.Reset {
 }
 
 // retried is a refusal that Claude Code tries again by itself.
-func (l *listener) retried(p printed) resume.Event {
-	l.reader.At = l.at
-	v := l.reader.Refusal(limit.Refusal{Status: p.Retry, Code: p.Error})
+func (r *run) retried(p printed) resume.Event {
+	v := r.limits.Refusal(limit.Refusal{Status: p.Retry, Code: p.Error})
 	if v.Class == limit.None || v.Class == limit.Unknown {
 		v.Class = limit.Network // there was no answer
 	}
 	v.WaitHelps, v.InProgress = true, true
-	return resume.Limited{At: l.at, Verdict: v, Text: agent.Clip("retrying: " + p.Error)}
+	return recording.Refused(r.limits.At, v, "retrying: "+p.Error)
 }
 
-// Recorded says what a recording tells: the output of a run, what a hook was
+// recordedAny says what a recording tells: the output of a run, what a hook was
 // told, or a screen.
-func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
-	if l := r.listen(rec); l.ours {
-		kind := recording.RunOutput
-		if l.hooks {
-			kind = recording.HookCalls
-		}
-		return recording.Report{Kind: kind, Told: []recording.Told{l.told}}, true
+func recordedAny(limits limit.Reader, rec agent.Recording) (recording.Report, bool) {
+	r := readRun(limits, rec)
+	switch {
+	case r.ours && r.hooks:
+		return recording.Of(recording.HookCalls, r.told), true
+	case r.ours:
+		return recording.Of(recording.RunOutput, r.told), true
 	}
-	told, ok := r.shown(rec)
-	return recording.Report{Kind: recording.Screen, Told: []recording.Told{told}}, ok
+	told, ok := shown(limits, rec)
+	return recording.Of(recording.Screen, told), ok
 }

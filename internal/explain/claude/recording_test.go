@@ -33,7 +33,7 @@ type captured struct {
 
 // newReader reads as the captures want it: their clock times are UTC where they
 // name no zone.
-func newReader() Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
 
 // recordedAt is when the captures were made; clock times are read from there.
 var recordedAt = time.Date(2026, 11, 15, 0, 25, 0, 0, time.UTC)

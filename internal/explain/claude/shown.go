@@ -15,28 +15,26 @@ import (
 
 // shown says what a screen that was captured tells. Where no prompt can be
 // typed it tells nothing of a turn: Claude Code asks something, or has ended.
-func (r Reader) shown(rec agent.Recording) (recording.Told, bool) {
+func shown(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
 	s := screen.Read(rec.Text)
 	if !s.Known() && !namesItself.MatchString(rec.Text) {
 		return recording.Told{}, false
 	}
 	if !s.Known() {
-		return r.unprompted(rec), true
+		return unprompted(limits, rec), true
 	}
 	told := recording.Told{Working: s.Works()}
 	if m := directory.FindStringSubmatch(rec.Text); m != nil {
 		told.Cwd = m[1]
 	}
-	rec.At = r.shownAt(rec)
-	reader := r.limits
-	reader.At = rec.At
+	limits.At = shownAt(limits.Zone, rec)
 	for _, b := range blocksOf(s.Above) {
-		if event := shownEvent(b, reader); event != nil {
+		if event := shownEvent(b, limits); event != nil {
 			told.Event, told.Line = event, b.Line
 		}
 	}
 	if told.Working {
-		told.Event, told.Line = resume.Progressed{At: rec.At}, 0
+		told.Event, told.Line = resume.Progressed{At: limits.At}, 0
 	}
 	if l, ok := told.Event.(resume.Limited); ok && s.Waits() {
 		l.InProgress = true
@@ -60,27 +58,26 @@ var (
 
 // shownAt returns when the screen was read, by the last clock on it. Its zone is
 // the one that a limit's reset is told in.
-func (r Reader) shownAt(rec agent.Recording) time.Time {
+func shownAt(zone *time.Location, rec agent.Recording) time.Time {
 	clocks := doneAt.FindAllStringSubmatch(rec.Text, -1)
 	if len(clocks) == 0 {
 		return rec.At
 	}
-	shown, err := time.Parse("3:04 PM", clocks[len(clocks)-1][1])
+	clock, err := time.Parse("3:04 PM", clocks[len(clocks)-1][1])
 	if err != nil {
 		return rec.At
 	}
-	zone := r.limits.Zone
 	if m := shownZone.FindStringSubmatch(rec.Text); m != nil {
 		if named, err := time.LoadLocation(m[1]); err == nil {
 			zone = named
 		}
 	}
-	return recording.LastShown(rec, zone, shown.Hour(), shown.Minute())
+	return recording.LastShown(rec, zone, clock.Hour(), clock.Minute())
 }
 
 // unprompted is a screen on which no prompt can be typed. A first run that
 // cannot reach its provider says so there.
-func (r Reader) unprompted(rec agent.Recording) recording.Told {
+func unprompted(limits limit.Reader, rec agent.Recording) recording.Told {
 	told := recording.Told{Leave: "it shows no prompt: Claude Code asks something, or has ended"}
 	if m := resumeHint.FindStringSubmatch(rec.Text); m != nil {
 		told.Session = m[1]
@@ -88,11 +85,9 @@ func (r Reader) unprompted(rec agent.Recording) recording.Told {
 	if !strings.HasPrefix(strings.TrimSpace(rec.Text), "Welcome to Claude Code") {
 		return told
 	}
-	reader := r.limits
-	reader.At = rec.At
 	for i, line := range screen.Rows(rec.Text) {
-		if v := reader.Text(line); v.Class != limit.None {
-			told.Event, told.Line = resume.Limited{At: rec.At, Verdict: v, Text: agent.Clip(strings.TrimSpace(line))}, i+1
+		if v := limits.Text(line); v.Class != limit.None {
+			told.Event, told.Line = recording.Refused(rec.At, v, strings.TrimSpace(line)), i+1
 		}
 	}
 	return told
@@ -146,7 +141,7 @@ func saidOn(sign, text string, reader limit.Reader) resume.Event {
 	}
 	if v := reader.Text(text); v.Class != limit.None {
 		v = transcript.Refusal{Text: text}.Verdict(reader)
-		return resume.Limited{At: reader.At, Verdict: v, Text: agent.Clip(text)}
+		return recording.Refused(reader.At, v, text)
 	}
 	if sign == "⎿" {
 		return nil // a tool's

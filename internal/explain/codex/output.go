@@ -19,29 +19,29 @@ import (
 	"resumed/internal/resume"
 )
 
-// Name is whose files are read here.
-const Name = room.Name
-
-// Reader reads what was recorded of Codex.
-type Reader struct {
-	limits limit.Reader // without its time
+// New returns a reader that understands refusals as limits does.
+func New(limits limit.Reader) recording.Reader {
+	return recording.Reader{
+		Name: room.Name, Limits: limits, Begins: begins, Any: recordedAny,
+		Run: func(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
+			return reader{limits}.printed(rec)
+		},
+	}
 }
 
-// New returns a reader that understands refusals as limits does.
-func New(limits limit.Reader) Reader { return Reader{limits} }
+// reader understands refusals.
+type reader struct{ limits limit.Reader }
 
-// Recognises reports whether a file that begins with head is a rollout.
-func (Reader) Recognises(head []byte) bool {
-	for line := range bytes.Lines(head) {
-		kind, timed := kindAndTime(line)
-		switch kind {
-		case "session_meta":
-			return true
-		case "turn_context", "event_msg", "response_item", "world_state":
-			return timed
-		}
+// begins recognises a record of a rollout.
+func begins(line []byte) (is, known bool) {
+	switch kind, timed := kindAndTime(line); kind {
+	case "session_meta":
+		return true, true
+	case "turn_context", "event_msg", "response_item", "world_state":
+		return timed, true
+	default:
+		return false, false
 	}
-	return false
 }
 
 // kindAndTime returns the type of a record that has a payload, and whether it
@@ -65,9 +65,9 @@ func kindAndTime(line []byte) (kind string, timed bool) {
 	return string(torn), true
 }
 
-// Printed says what the streams of `codex exec` tell: records with --json, else
+// printed says what the streams of `codex exec` tell: records with --json, else
 // the words on its standard error.
-func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
+func (r reader) printed(rec agent.Recording) (recording.Told, bool) {
 	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) { return r.records(text, rec) })
 	if ok {
 		return told, true
@@ -75,8 +75,8 @@ func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
 	return recording.FirstStream(rec, func(text string) (recording.Told, bool) { return r.report(text, rec) })
 }
 
-// printed is one record of `codex exec --json`.
-type printed struct {
+// execRecord is one record of `codex exec --json`.
+type execRecord struct {
 	Type    string          `json:"type"`
 	Thread  string          `json:"thread_id"`
 	Message string          `json:"message"`
@@ -87,10 +87,10 @@ type printed struct {
 }
 
 // records reads the records of a run.
-func (r Reader) records(text string, rec agent.Recording) (told recording.Told, ok bool) {
+func (r reader) records(text string, rec agent.Recording) (told recording.Told, ok bool) {
 	at := rec.At
 	told = recording.Follow(text, func(data []byte) (recording.Record, bool) {
-		var p printed
+		var p execRecord
 		if !agent.Decode(data, &p) {
 			return recording.Record{}, false
 		}
@@ -107,7 +107,7 @@ func (r Reader) records(text string, rec agent.Recording) (told recording.Told, 
 
 // said returns what a record says, or nil where it says nothing new. An error
 // is also what Codex tries again; items of that name are warnings.
-func (r Reader) said(p printed, at time.Time) resume.Event {
+func (r reader) said(p execRecord, at time.Time) resume.Event {
 	switch {
 	case p.Type == "turn.started":
 		return resume.Prompted{At: at}
@@ -127,18 +127,18 @@ var retrying = regexp.MustCompile(`(?i)^(?:reconnecting\.\.\.|stream error: .*re
 
 // refused is an error as Codex tells it outside of a rollout: without what the
 // provider said of the account's limits.
-func (r Reader) refused(f rollout.Failure, at time.Time) resume.Limited {
+func (r reader) refused(f rollout.Failure, at time.Time) resume.Limited {
 	return r.refusedWith(f, at, rollout.RateLimits{})
 }
 
-func (r Reader) refusedWith(f rollout.Failure, at time.Time, limits rollout.RateLimits) resume.Limited {
+func (r reader) refusedWith(f rollout.Failure, at time.Time, limits rollout.RateLimits) resume.Limited {
 	reader := r.limits
 	reader.At = at
 	v := f.Verdict(reader, func() rollout.RateLimits { return limits })
 	if retrying.MatchString(f.Message) {
 		v = inProgress(v)
 	}
-	return resume.Limited{At: at, Verdict: v, Text: agent.Clip(f.Message)}
+	return recording.Refused(at, v, f.Message)
 }
 
 // inProgress is what a refusal means that Codex tries again by itself. Codex
@@ -156,39 +156,41 @@ var (
 	complaint   = regexp.MustCompile(`^(?:\[[^\]]*\] )?ERROR: (.+)$`)
 )
 
-// report reads the words of a run: a banner, then sections that begin with who
-// speaks.
-func (r Reader) report(text string, rec agent.Recording) (told recording.Told, begun bool) {
-	n, at := 0, rec.At
-	for line := range strings.Lines(text) {
-		n++
-		line = strings.TrimRight(line, "\r\n \t")
+// report reads the words of a run: a banner, then sections that begin with the name of the
+// speaker.
+func (r reader) report(text string, rec agent.Recording) (told recording.Told, begun bool) {
+	var session, cwd string
+	var last resume.Event
+	at := rec.At
+	read := func(line string) (event resume.Event) {
 		field, said := bannerField.FindStringSubmatch(line), complaint.FindStringSubmatch(line)
-		var event resume.Event
 		switch {
-		case field != nil && told.Event == nil && field[1] == "workdir":
-			told.Cwd = field[2]
-		case field != nil && told.Event == nil && agent.IsUUID(field[2]):
-			begun, told.Session = true, field[2]
-			at = since(rec, field[2])
+		case field != nil && last == nil && field[1] == "workdir":
+			cwd = field[2]
+		case field != nil && last == nil && agent.IsUUID(field[2]):
+			begun, session = true, field[2]
+			at = since(rec, session)
 		case !begun:
 		case line == "user":
 			event = resume.Prompted{At: at}
 		case line == "codex", strings.HasSuffix(line, "] codex"):
 			event = resume.Progressed{At: at}
 		case said != nil:
-			event = r.complained(said[1], at, told.Event)
+			event = r.complained(said[1], at, last)
 		}
 		if event != nil {
-			told.Event, told.Line = event, n
+			last = event
 		}
+		return event
 	}
+	told = recording.Lines(text, read)
+	told.Session, told.Cwd = session, cwd
 	return told, begun
 }
 
 // complained is an error among the words of a run. What is tried again is not
 // said there, but that it is.
-func (r Reader) complained(text string, at time.Time, before resume.Event) resume.Event {
+func (r reader) complained(text string, at time.Time, before resume.Event) resume.Event {
 	refused := r.refused(rollout.Failure{Message: text}, at)
 	if last, ok := before.(resume.Limited); ok && last.Text == refused.Text {
 		return nil // it is said twice
@@ -211,10 +213,11 @@ func since(rec agent.Recording, session string) time.Time {
 	return began
 }
 
-// Recorded says what a recording tells: the output of a run, a screen, the
+// recordedAny says what a recording tells: the output of a run, a screen, the
 // messages of an app-server, or what hooks were told.
-func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
-	if told, ok := r.Printed(rec); ok {
+func recordedAny(limits limit.Reader, rec agent.Recording) (recording.Report, bool) {
+	r := reader{limits}
+	if told, ok := r.printed(rec); ok {
 		return recording.Of(recording.RunOutput, told), true
 	}
 	if told := r.served(rec); told != nil {

@@ -31,7 +31,7 @@ type captured struct {
 	Cwd     string      `json:"cwd"`
 }
 
-func newReader() Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
 
 // copiedAt is when the captures were copied, hours after they were made.
 var copiedAt = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)

@@ -54,7 +54,7 @@ func snakeCase(data []byte) []byte {
 }
 
 // served reads the messages of an app-server, which tell of many sessions.
-func (r Reader) served(rec agent.Recording) []recording.Told {
+func (r reader) served(rec agent.Recording) []recording.Told {
 	var told []recording.Told
 	var limits rollout.RateLimits
 	at, ok := rec.At, false
@@ -98,7 +98,7 @@ func (m message) isServers() bool {
 func isObject(data json.RawMessage) bool { return len(data) > 0 && data[0] == '{' }
 
 // notified returns what a message tells of its session, or nil.
-func (r Reader) notified(m message, at time.Time, limits rollout.RateLimits) resume.Event {
+func (r reader) notified(m message, at time.Time, limits rollout.RateLimits) resume.Event {
 	if !agent.IsUUID(m.Params.Thread) {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (r Reader) notified(m message, at time.Time, limits rollout.RateLimits) res
 }
 
 // tried is an error after which Codex tries again.
-func (r Reader) tried(m message, at time.Time) resume.Event {
+func (r reader) tried(m message, at time.Time) resume.Event {
 	f := m.Params.Error.Failure
 	if m.Params.Error.Details != "" {
 		f.Message += " (" + m.Params.Error.Details + ")"

@@ -17,7 +17,7 @@ import (
 // shown says what a screen that was captured tells. From its end back: lines
 // that say which model and directory it is, the composer or a question, and
 // above it the conversation.
-func (r Reader) shown(rec agent.Recording) (recording.Told, bool) {
+func (r reader) shown(rec agent.Recording) (recording.Told, bool) {
 	rows := strings.Split(rec.Text, "\n")
 	for i, row := range rows {
 		rows[i] = strings.TrimRight(row, " \t\r\u00a0")
@@ -57,7 +57,7 @@ var (
 var workedUntil = regexp.MustCompile(`^ +Worked for .+ • (\d\d):(\d\d)$`)
 
 // shownAt returns when the screen was read, by the last clock on it.
-func (r Reader) shownAt(rec agent.Recording, rows []string) time.Time {
+func (r reader) shownAt(rec agent.Recording, rows []string) time.Time {
 	for _, row := range slices.Backward(rows) {
 		if m := workedUntil.FindStringSubmatch(row); m != nil {
 			hour, _ := strconv.Atoi(m[1]) // two digits
@@ -122,7 +122,7 @@ func blocksOf(rows []string) []recording.Block {
 const interrupt = "esc to interrupt"
 
 // shows returns what a block says, or nil where it says nothing new.
-func (r Reader) shows(b recording.Block, rec agent.Recording) (event resume.Event, working bool) {
+func (r reader) shows(b recording.Block, rec agent.Recording) (event resume.Event, working bool) {
 	text := b.Text()
 	switch {
 	case b.Sign == "›":
@@ -142,10 +142,10 @@ func (r Reader) shows(b recording.Block, rec agent.Recording) (event resume.Even
 
 // works is the line that moves while Codex is at it. It waits for the network
 // without end: what it waits for is worth saying.
-func (r Reader) works(b recording.Block, rec agent.Recording) (resume.Event, bool) {
+func (r reader) works(b recording.Block, rec agent.Recording) (resume.Event, bool) {
 	if !strings.Contains(b.Rows[0], "waiting for network") {
 		return resume.Progressed{At: rec.At}, true
 	}
 	v := limit.Verdict{Class: limit.Network, WaitHelps: true, InProgress: true}
-	return resume.Limited{At: rec.At, Verdict: v, Text: agent.Clip(b.Text())}, true
+	return recording.Refused(rec.At, v, b.Text()), true
 }

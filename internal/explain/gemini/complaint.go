@@ -69,7 +69,7 @@ func (s *stream) complaints(text string) {
 // waits, but not since when.
 func (s *stream) tried(status, text string) resume.Limited {
 	code, _ := strconv.Atoi(status) // 0 if there is none
-	event := s.of.refuse(text, code, "", s.at)
+	event := refuse(s.limits, limit.Refusal{Status: code, Text: text})
 	event.InProgress, event.Reset = true, limit.Reset{}
 	return event
 }
@@ -77,18 +77,17 @@ func (s *stream) tried(status, text string) resume.Limited {
 // failed is the failure that a run ended with: its words, then details.
 func (s *stream) failed(text string, details []string) resume.Limited {
 	s.over = true
-	var status int
-	var reason string
+	refusal := limit.Refusal{Text: text}
 	for _, line := range details {
 		m := detail.FindStringSubmatch(line)
 		switch {
 		case m == nil && !strings.HasPrefix(line, " "):
-			text += "\n" + line
+			refusal.Text += "\n" + line
 		case m != nil && m[1] == "reason" && m[2] != "undefined":
-			reason = m[2]
-		case m != nil && m[1] != "reason" && status == 0:
-			status, _ = strconv.Atoi(m[2]) // or the name of a system's error
+			refusal.Code = m[2]
+		case m != nil && m[1] != "reason" && refusal.Status == 0:
+			refusal.Status, _ = strconv.Atoi(m[2]) // or the name of a system's error
 		}
 	}
-	return s.of.refuse(text, status, reason, s.at)
+	return refuse(s.limits, refusal)
 }

@@ -3,12 +3,10 @@
 package gemini
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"regexp"
 	"strings"
-	"time"
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/gemini"
@@ -17,32 +15,21 @@ import (
 	"resumed/internal/resume"
 )
 
-// Name is the agent whose files are read here.
-const Name = room.Name
-
-// Reader reads what was recorded of Gemini CLI.
-type Reader struct {
-	limits limit.Reader // without its time
-}
-
 // New returns a reader that understands refusals as limits does.
-func New(limits limit.Reader) Reader { return Reader{limits} }
-
-// Recognises reports whether a file that begins with head is a chat of Gemini
-// CLI.
-func (Reader) Recognises(head []byte) bool {
-	for line := range bytes.Lines(head) {
-		if room.IsHeader(line) {
-			return true
-		}
+func New(limits limit.Reader) recording.Reader {
+	return recording.Reader{
+		Name: room.Name, Limits: limits, Note: note, Run: run, Any: recorded,
+		Begins: func(line []byte) (is, known bool) {
+			is = room.IsHeader(line)
+			return is, is
+		},
 	}
-	return false
 }
 
 const onlyExec = "a run without a terminal that fails leaves no record of why; only `resumed exec` can see that and continue it"
 
-// Note says what a chat cannot tell, by the last that it tells.
-func (Reader) Note(chat string, last resume.Event) string {
+// note says what a chat cannot tell, by the last that it tells.
+func note(chat string, last resume.Event) string {
 	switch _, prompted := last.(resume.Prompted); {
 	case last == nil:
 		return "the file holds no conversation"
@@ -111,14 +98,14 @@ func (p printed) kind() string {
 	}
 }
 
-// Printed says what the streams of a run without a terminal tell. What Gemini CLI
+// run says what the streams of a run without a terminal tell. What Gemini CLI
 // tries again is only on the standard error.
-func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
-	if told, kind := r.streams(rec, recording.RunOutput); told.Event != nil && kind == recording.RunOutput {
+func run(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
+	if told, kind := streams(limits, rec, recording.RunOutput); told.Event != nil && kind == recording.RunOutput {
 		return told, true
 	}
 	if m := plainError.FindStringSubmatchIndex(rec.Text); m != nil {
-		event := r.refuse(rec.Text[m[2]:m[3]], 0, "", rec.At)
+		event := refuse(limits, limit.Refusal{Text: rec.Text[m[2]:m[3]]})
 		return recording.Told{Event: event, Line: recording.LineOf(rec.Text, m[2])}, true
 	}
 	return recording.Told{}, false
@@ -128,20 +115,21 @@ func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
 // words: nothing else is in these lines, and below them only advice.
 var plainError = regexp.MustCompile(`(?:^|\n)(\[API Error: [^\n]*(?:\n[^\n]+){0,3}?\])(?:\nPlease [^\n]+){0,2}\s*$`)
 
-// Recorded says what a recording tells: the output of a run, the report of a
+// recorded says what a recording tells: the output of a run, the report of a
 // failure, or what hooks were told.
-func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
-	told, kind := r.streams(rec, "")
+func recorded(limits limit.Reader, rec agent.Recording) (recording.Report, bool) {
+	told, kind := streams(limits, rec, "")
 	return recording.Of(kind, told), kind != ""
 }
 
 // streams reads both streams of a run, and returns what they are; nothing if they are
 // not Gemini CLI's. If the first one tells how the run ended, the other one only
 // adds the session. kind is what they are known to be, if anything.
-func (r Reader) streams(rec agent.Recording, kind string) (recording.Told, string) {
-	first := stream{of: r, at: reportedAt(rec), kind: kind}
+func streams(limits limit.Reader, rec agent.Recording, kind string) (recording.Told, string) {
+	limits.At = reportedAt(rec)
+	first := stream{limits: limits, kind: kind}
 	first.read(rec.Text)
-	other := stream{of: r, at: first.at, kind: kind}
+	other := stream{limits: first.limits, kind: kind}
 	other.read(rec.Beside)
 	told := first.told
 	told.Session = cmp.Or(told.Session, other.told.Session)
@@ -154,12 +142,11 @@ func (r Reader) streams(rec agent.Recording, kind string) (recording.Told, strin
 
 // stream is one stream of a run.
 type stream struct {
-	of    Reader
-	at    time.Time
-	kind  string // of the recording; empty until a record of Gemini CLI was read
-	over  bool   // it told how the run ended
-	error string // what it told of a failure before the end
-	told  recording.Told
+	limits limit.Reader // at the time of the last record that tells its time
+	kind   string       // of the recording; empty until a record of Gemini CLI was read
+	over   bool         // it told how the run ended
+	error  string       // what it told of a failure before the end
+	told   recording.Told
 }
 
 func (s *stream) read(text string) {
@@ -174,7 +161,7 @@ func (s *stream) read(text string) {
 		if s.kind == "" {
 			return recording.Record{}, false
 		}
-		s.at = agent.Written(p.Timestamp, s.at)
+		s.limits.At = agent.Written(p.Timestamp, s.limits.At)
 		if !room.IsID(p.SessionID) {
 			p.SessionID = ""
 		}
@@ -189,21 +176,21 @@ func (s *stream) read(text string) {
 func (s *stream) event(p printed) resume.Event {
 	switch {
 	case p.Type == "message" && p.Role == "user", p.Hook == "BeforeAgent":
-		return resume.Prompted{At: s.at}
+		return resume.Prompted{At: s.limits.At}
 	case p.Type == "message", p.Type == "tool_use", p.Hook == "AfterAgent":
-		return resume.Progressed{At: s.at}
+		return resume.Progressed{At: s.limits.At}
 	case p.Type == "error":
 		s.error = p.Message
 		return nil
 	case p.Type == "result" && p.Status == "error" && p.Error == nil:
 		s.over = true
-		return s.of.refuse(s.error, 0, "", s.at)
+		return refuse(s.limits, limit.Refusal{Text: s.error})
 	case p.Type == "result" && p.Status == "error", p.Type == "" && p.Error != nil:
 		s.over = true
-		return s.of.refuse(p.Error.Message, p.Error.Code, "", s.at)
+		return refuse(s.limits, limit.Refusal{Status: p.Error.Code, Text: p.Error.Message})
 	case p.Type == "result", p.Response != nil:
 		s.over = true
-		return resume.Progressed{At: s.at}
+		return resume.Progressed{At: s.limits.At}
 	default:
 		return nil
 	}
@@ -213,13 +200,10 @@ func (s *stream) event(p printed) resume.Event {
 const apiError = "[API Error"
 
 // refuse is a failure that ended a run.
-func (r Reader) refuse(text string, status int, code string, at time.Time) resume.Limited {
-	limits := r.limits
-	limits.At = at
-	report := text
+func refuse(limits limit.Reader, refusal limit.Refusal) resume.Limited {
+	text := refusal.Text
 	if !strings.HasPrefix(text, apiError) {
-		report = apiError + ": " + text + "]"
+		refusal.Text = apiError + ": " + text + "]"
 	}
-	v := room.Verdict(limits, limit.Refusal{Status: status, Code: code, Text: report})
-	return resume.Limited{At: at, Verdict: v, Text: agent.Clip(text)}
+	return recording.Refused(limits.At, room.Verdict(limits, refusal), text)
 }

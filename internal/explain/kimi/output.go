@@ -3,7 +3,6 @@
 package kimi
 
 import (
-	"bytes"
 	"regexp"
 	"strings"
 
@@ -14,49 +13,35 @@ import (
 	"resumed/internal/resume"
 )
 
-// Name is the agent whose files are read here.
-const Name = room.Name
-
-// Reader reads what was recorded of Kimi Code.
-type Reader struct {
-	limits limit.Reader // without its time
+// New returns a reader that understands refusals as limits does.
+func New(limits limit.Reader) recording.Reader {
+	return recording.Reader{Name: room.Name, Limits: limits, Begins: begins, Run: run}
 }
 
-// New returns a reader that understands refusals as limits does.
-func New(limits limit.Reader) Reader { return Reader{limits} }
-
-// Recognises reports whether a file that begins with head is what a session of Kimi Code
-// has written.
-func (Reader) Recognises(head []byte) bool {
-	line, _, _ := bytes.Cut(head, []byte("\n"))
+// begins recognises the first record of a session.
+func begins(line []byte) (is, known bool) {
 	var first struct {
 		Type     string  `json:"type"`
 		Protocol string  `json:"protocol_version"`
 		Created  float64 `json:"created_at"`
 	}
-	return agent.Decode(line, &first) && first.Type == "metadata" && first.Protocol != "" && first.Created > 0
+	return agent.Decode(line, &first) && first.Type == "metadata" && first.Protocol != "" && first.Created > 0, true
 }
 
-// failed begins the line in which a run tells why it failed: with a code and words.
-var failed = regexp.MustCompile(`(?m)^[ \t]*error: failed to run prompt: (.+?): (.*)$`)
+// failed is the line in which a run tells why it failed: with a code and words.
+var failed = regexp.MustCompile(`^[ \t]*error: failed to run prompt: (.+?): (.*)$`)
 
-// Printed says what the streams of a run without a terminal tell. A failure is on the
+// run says what the streams of a run without a terminal tell. A failure is on the
 // standard error, whatever the format is.
-func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
-	return recording.FirstStream(rec, func(text string) (told recording.Told, ok bool) {
-		limits := r.limits
-		limits.At = rec.At
-		for _, m := range failed.FindAllStringSubmatchIndex(text, -1) {
-			code, words := text[m[2]:m[3]], strings.TrimSpace(text[m[4]:m[5]])
-			told.Event = resume.Limited{At: rec.At, Verdict: room.Verdict(limits, code, words), Text: agent.Clip(words)}
-			told.Line, ok = recording.LineOf(text, m[2]), true
-		}
-		return told, ok
+func run(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
+	return recording.FirstStream(rec, func(text string) (recording.Told, bool) {
+		told := recording.Lines(text, func(line string) resume.Event {
+			m := failed.FindStringSubmatch(line)
+			if m == nil {
+				return nil
+			}
+			return recording.Refused(rec.At, room.Verdict(limits, m[1], strings.TrimSpace(m[2])), strings.TrimSpace(m[2]))
+		})
+		return told, told.Event != nil
 	})
-}
-
-// Recorded says what a recording tells: the output of a run.
-func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
-	told, ok := r.Printed(rec)
-	return recording.Of(recording.RunOutput, told), ok
 }

@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
+	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -19,7 +20,7 @@ var copiedAt = time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
 // agentRoom holds what sessions of a real Kimi Code wrote.
 const agentRoom = "../../agent/kimi"
 
-func newReader() Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
 
 func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 	for name, class := range map[string]limit.Class{

@@ -60,7 +60,7 @@ type turn struct {
 }
 
 // events reads a stream of events. Only messages have a time.
-func (r Reader) events(rec agent.Recording) []recording.Told {
+func (r reader) events(rec agent.Recording) []recording.Told {
 	turns := make(map[string]*turn)
 	var all []recording.Told
 	at := rec.At.UTC()
@@ -91,7 +91,7 @@ func (r Reader) events(rec agent.Recording) []recording.Told {
 }
 
 // happened returns what an event tells of a session, or nil if that is nothing new.
-func (r Reader) happened(t *turn, e event, i info, at time.Time) resume.Event {
+func (r reader) happened(t *turn, e event, i info, at time.Time) resume.Event {
 	switch e.Type {
 	case "session.created", "session.updated":
 		t.Leave = database.WhyLeft(i.Parent, i.Time.Archived > 0)
@@ -114,11 +114,11 @@ func (r Reader) happened(t *turn, e event, i info, at time.Time) resume.Event {
 	}
 }
 
-func (r Reader) status(t *turn, s server.Status, at time.Time) resume.Event {
+func (r reader) status(t *turn, s server.Status, at time.Time) resume.Event {
 	t.Working = s.Type == "busy"
 	switch s.Type {
 	case "retry":
-		t.waited = resume.Limited{At: at, Verdict: s.Verdict(r.limits, at), Text: agent.Clip(s.Message)}
+		t.waited = recording.Refused(at, s.Verdict(r.limits, at), s.Message)
 		return t.waited
 	case "busy":
 		return resume.Prompted{At: at}

@@ -44,7 +44,7 @@ func (r row) record() []byte {
 }
 
 // saved reads sessions whose rows were saved as JSON.
-func (r Reader) saved(rec agent.Recording) []recording.Told {
+func (r reader) saved(rec agent.Recording) []recording.Told {
 	var all []recording.Told
 	for _, data := range agent.Records(rec.Text) {
 		var s saved
@@ -57,7 +57,7 @@ func (r Reader) saved(rec agent.Recording) []recording.Told {
 
 // judge says how a session was when its rows were saved: as the agent's room judges
 // the rows of a database, but without a look at processes.
-func (r Reader) judge(s saved, text string) recording.Told {
+func (r reader) judge(s saved, text string) recording.Told {
 	told := recording.Told{
 		Session: s.Session.ID, Cwd: s.Session.Directory, Leave: database.WhyLeft(s.Session.Parent, s.Session.Archived > 0),
 		Event: resume.Progressed{At: time.UnixMilli(s.Session.CreatedMS).UTC()},

@@ -6,7 +6,6 @@ package opencode
 import (
 	"bytes"
 	"regexp"
-	"strings"
 	"time"
 
 	"resumed/internal/agent"
@@ -17,31 +16,30 @@ import (
 	"resumed/internal/resume"
 )
 
-// Name and Kilo are the agents whose files are read here: Kilo was made of opencode
-// and writes the same records.
-const (
-	Name = room.Name
-	Kilo = room.KiloName
-)
-
-// Reader reads what was recorded of opencode.
-type Reader struct {
-	limits limit.Reader // without its time
-}
+// Kilo is the other agent whose files are read here: it was made of opencode and writes the
+// same records.
+const Kilo = room.KiloName
 
 // New returns a reader that understands refusals as limits does.
-func New(limits limit.Reader) Reader { return Reader{limits} }
-
-// Recognises reports whether a file that begins with head is a database: no
-// other agent has its sessions in one.
-func (Reader) Recognises(head []byte) bool {
-	return bytes.HasPrefix(head, []byte("SQLite format 3\x00"))
+func New(limits limit.Reader) recording.Reader {
+	return recording.Reader{
+		Name: room.Name, Limits: limits, Any: recorded,
+		// No other agent has its sessions in a database.
+		Begins: func(line []byte) (is, known bool) { return bytes.HasPrefix(line, []byte("SQLite format 3\x00")), true },
+		Run: func(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
+			return reader{limits}.printed(rec)
+		},
+	}
 }
 
-// Recorded says what a recording tells: the output of a run, rows that were saved
+// reader understands refusals.
+type reader struct{ limits limit.Reader }
+
+// recorded says what a recording tells: the output of a run, rows that were saved
 // as JSON, or the events of a server.
-func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
-	if told, ok := r.Printed(rec); ok {
+func recorded(limits limit.Reader, rec agent.Recording) (recording.Report, bool) {
+	r := reader{limits}
+	if told, ok := r.printed(rec); ok {
 		return recording.Of(recording.RunOutput, told), true
 	}
 	if told := r.saved(rec); told != nil {
@@ -51,9 +49,9 @@ func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
 	return recording.Report{Kind: "the events of a server", Told: told}, told != nil
 }
 
-// Printed says what the streams of `opencode run` tell: records with --format
+// printed says what the streams of `opencode run` tell: records with --format
 // json, else the words on its standard error.
-func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
+func (r reader) printed(rec agent.Recording) (recording.Told, bool) {
 	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) { return r.records(text, rec.At) })
 	if ok {
 		return told, true
@@ -64,17 +62,17 @@ func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
 // sessionName is the form of a session's id.
 var sessionName = regexp.MustCompile(`^ses_[0-9A-Za-z]+$`)
 
-// printed is one record of `opencode run --format json`.
-type printed struct {
+// runRecord is one record of `opencode run --format json`.
+type runRecord struct {
 	Type    string            `json:"type"`
 	AtMS    float64           `json:"timestamp"`
 	Session string            `json:"sessionID"`
 	Error   *database.Failure `json:"error"`
 }
 
-func (r Reader) records(text string, at time.Time) (recording.Told, bool) {
+func (r reader) records(text string, at time.Time) (recording.Told, bool) {
 	told := recording.Follow(text, func(data []byte) (recording.Record, bool) {
-		var p printed
+		var p runRecord
 		if !agent.Decode(data, &p) || !sessionName.MatchString(p.Session) {
 			return recording.Record{}, false
 		}
@@ -88,7 +86,7 @@ func (r Reader) records(text string, at time.Time) (recording.Told, bool) {
 }
 
 // event returns what a record of a run tells, or nil.
-func (r Reader) event(p printed, at time.Time) resume.Event {
+func (r reader) event(p runRecord, at time.Time) resume.Event {
 	switch p.Type {
 	case "error":
 		return r.failed(p.Error, at)
@@ -102,7 +100,7 @@ func (r Reader) event(p printed, at time.Time) resume.Event {
 }
 
 // failed is what a failure means that ended a turn, or nil if there is none.
-func (r Reader) failed(f *database.Failure, at time.Time) resume.Event {
+func (r reader) failed(f *database.Failure, at time.Time) resume.Event {
 	if f == nil {
 		return nil
 	}
@@ -116,17 +114,17 @@ var (
 
 // words reads what a run prints for people: the agent and the model, and why the run
 // failed. They do not name the session.
-func (r Reader) words(text string, at time.Time) (told recording.Told, ok bool) {
-	n, headed := 0, false
-	for line := range strings.Lines(text) {
-		n++
-		line = strings.TrimRight(line, "\r\n ")
+func (r reader) words(text string, at time.Time) (recording.Told, bool) {
+	headed := false
+	told := recording.Lines(text, func(line string) resume.Event {
 		headed = headed || heading.MatchString(line)
-		if m := complaint.FindStringSubmatch(line); m != nil && headed {
-			f := &database.Failure{}
-			f.Data.Message = m[1]
-			told.Event, told.Line, ok = r.failed(f, at), n, true
+		m := complaint.FindStringSubmatch(line)
+		if m == nil || !headed {
+			return nil
 		}
-	}
-	return told, ok
+		f := &database.Failure{}
+		f.Data.Message = m[1]
+		return r.failed(f, at)
+	})
+	return told, told.Event != nil
 }

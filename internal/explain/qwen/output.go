@@ -3,10 +3,8 @@
 package qwen
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
-	"time"
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/qwen"
@@ -15,42 +13,35 @@ import (
 	"resumed/internal/resume"
 )
 
-// Name is the agent whose files are read here.
-const Name = room.Name
-
-// Reader reads what was recorded of Qwen Code.
-type Reader struct {
-	limits limit.Reader // without its time
+// New returns a reader that understands refusals as limits does.
+func New(limits limit.Reader) recording.Reader {
+	return recording.Reader{
+		Name: room.Name, Limits: limits, Begins: begins, Run: run,
+		Any: func(limits limit.Reader, rec agent.Recording) (recording.Report, bool) {
+			told, ours := records(limits, rec)
+			return recording.Of(recording.RunOutput, told), ours
+		},
+	}
 }
 
-// New returns a reader that understands refusals as limits does.
-func New(limits limit.Reader) Reader { return Reader{limits} }
-
-// Recognises reports whether a file that begins with head is a chat of Qwen
-// Code.
-func (Reader) Recognises(head []byte) bool {
-	for line := range bytes.Lines(head) {
-		var r struct {
-			SessionID string `json:"sessionId"`
-			UUID      string `json:"uuid"`
-			Version   string `json:"version"`
-			Message   struct {
-				Parts []json.RawMessage `json:"parts"`
-			} `json:"message"`
-			Payload struct {
-				Event struct {
-					Name string `json:"event.name"`
-				} `json:"uiEvent"`
-			} `json:"systemPayload"`
-		}
-		if !agent.Decode(line, &r) || !agent.IsUUID(r.SessionID) || !agent.IsUUID(r.UUID) || r.Version == "" {
-			continue
-		}
-		if len(r.Message.Parts) > 0 || strings.HasPrefix(r.Payload.Event.Name, "qwen-code.") {
-			return true
-		}
+// begins recognises a record of a chat.
+func begins(line []byte) (is, known bool) {
+	var r struct {
+		SessionID string `json:"sessionId"`
+		UUID      string `json:"uuid"`
+		Version   string `json:"version"`
+		Message   struct {
+			Parts []json.RawMessage `json:"parts"`
+		} `json:"message"`
+		Payload struct {
+			Event struct {
+				Name string `json:"event.name"`
+			} `json:"uiEvent"`
+		} `json:"systemPayload"`
 	}
-	return false
+	is = agent.Decode(line, &r) && agent.IsUUID(r.SessionID) && agent.IsUUID(r.UUID) && r.Version != "" &&
+		(len(r.Message.Parts) > 0 || strings.HasPrefix(r.Payload.Event.Name, "qwen-code."))
+	return is, is
 }
 
 // printed is one record of what a run prints with --output-format json or
@@ -96,22 +87,22 @@ func (p printed) isOurs() bool {
 	}
 }
 
-// Printed says what the streams of a run without a terminal tell. Older
+// run says what the streams of a run without a terminal tell. Older
 // versions print an error as if it were the answer.
-func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
-	if told, _ := r.records(rec); told.Event != nil {
+func run(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
+	if told, _ := records(limits, rec); told.Event != nil {
 		return told, true
 	}
 	text := strings.TrimSpace(rec.Text)
 	last := text[strings.LastIndexByte(text, '\n')+1:]
 	if words, ok := plainError(last); ok {
-		return recording.Told{Event: r.refused(words, rec.At), Line: recording.LineOf(text, len(text))}, true
+		return recording.Told{Event: refused(limits, words), Line: recording.LineOf(text, len(text))}, true
 	}
 	return recording.Told{}, false
 }
 
 // records reads the records of a run, and reports whether only Qwen Code prints them.
-func (r Reader) records(rec agent.Recording) (told recording.Told, ours bool) {
+func records(limits limit.Reader, rec agent.Recording) (told recording.Told, ours bool) {
 	told, _ = recording.FirstStream(rec, func(text string) (recording.Told, bool) {
 		told := recording.Follow(text, func(data []byte) (recording.Record, bool) {
 			var p printed
@@ -119,38 +110,35 @@ func (r Reader) records(rec agent.Recording) (told recording.Told, ours bool) {
 				return recording.Record{}, false
 			}
 			ours = ours || p.isOurs()
-			if !agent.IsUUID(p.SessionID) {
-				p.SessionID = ""
-			}
-			return recording.Record{Session: p.SessionID, Cwd: p.Cwd, Event: r.said(p, rec.At)}, p.Parent == ""
+			return recording.Record{Session: recording.ID(p.SessionID), Cwd: p.Cwd, Event: p.event(limits)}, p.Parent == ""
 		})
 		return told, ours || told.Event != nil
 	})
 	return told, ours
 }
 
-// said returns what a record tells, or nil if that is nothing new.
-func (r Reader) said(p printed, at time.Time) resume.Event {
+// event returns what a record tells, or nil if that is nothing new.
+func (p printed) event(limits limit.Reader) resume.Event {
+	said := []string{p.Result}
 	switch p.Type {
 	case "assistant":
 		for _, c := range p.Message.Content {
-			if words, failed := plainError(c.Text); failed {
-				return r.refused(words, at)
-			}
+			said = append(said, c.Text)
 		}
-		return resume.Progressed{At: at}
 	case "result":
-		if words, failed := plainError(p.Result); failed {
-			return r.refused(words, at)
-		}
-		if p.IsError {
-			words, _ := plainError(p.Error.Message)
-			return r.refused(words, at)
-		}
-		return resume.Progressed{At: at}
 	default:
 		return nil
 	}
+	for _, text := range said {
+		if words, failed := plainError(text); failed {
+			return refused(limits, words)
+		}
+	}
+	if p.Type == "result" && p.IsError {
+		words, _ := plainError(p.Error.Message)
+		return refused(limits, words)
+	}
+	return resume.Progressed{At: limits.At}
 }
 
 // plainError returns the words of a text that is nothing but the report of a
@@ -163,14 +151,6 @@ func plainError(text string) (string, bool) {
 	return text, false
 }
 
-func (r Reader) refused(words string, at time.Time) resume.Limited {
-	limits := r.limits
-	limits.At = at
-	return resume.Limited{At: at, Verdict: room.Verdict(limits, words), Text: agent.Clip("[API Error: " + words + "]")}
-}
-
-// Recorded says what a recording tells: the output of a run.
-func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
-	told, ours := r.records(rec)
-	return recording.Of(recording.RunOutput, told), ours
+func refused(limits limit.Reader, words string) resume.Limited {
+	return recording.Refused(limits.At, room.Verdict(limits, words), "[API Error: "+words+"]")
 }

@@ -3,13 +3,70 @@
 package recording
 
 import (
+	"bytes"
 	"cmp"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
+
+// Reader reads what one agent says elsewhere than in its transcripts, and knows those by
+// their beginning.
+type Reader struct {
+	Name   string       // of the agent
+	Limits limit.Reader // without its time
+
+	// Begins reports whether a line at the beginning of a file is one of a transcript or a
+	// database of the agent, and whether that tells it of the file. It may be torn at its end.
+	Begins func(line []byte) (is, known bool)
+
+	// Run says what the streams of a run without a terminal tell, or false where they are
+	// not in a format of the agent's.
+	Run func(limit.Reader, agent.Recording) (Told, bool)
+
+	// Any says what a recording of any kind tells, or false where it is none of the
+	// agent's; nil: there are runs only.
+	Any func(limit.Reader, agent.Recording) (Report, bool)
+
+	// Note returns what a person should know about a transcript in which no interruption
+	// was found, by the last that it tells, or nothing; nil: transcripts tell all.
+	Note func(transcript string, last resume.Event) string
+
+	// GoesOn reports whether a transcript ends with the promise of the agent to go on by
+	// itself when the limit lifts; nil: there is no such promise.
+	GoesOn func(transcript string) bool
+}
+
+// Recognises reports whether a file that begins with head is a transcript or a database of
+// the agent, wherever it lies.
+func (r Reader) Recognises(head []byte) bool {
+	for line := range bytes.Lines(head) {
+		if is, known := r.Begins(line); known {
+			return is
+		}
+	}
+	return false
+}
+
+// Printed says what the streams of a run without a terminal tell.
+func (r Reader) Printed(rec agent.Recording) (Told, bool) { return r.Run(r.at(rec.At), rec) }
+
+// Recorded says what a recording tells, or false where it is none of the agent's.
+func (r Reader) Recorded(rec agent.Recording) (Report, bool) {
+	if r.Any != nil {
+		return r.Any(r.at(rec.At), rec)
+	}
+	told, ok := r.Printed(rec)
+	return Of(RunOutput, told), ok
+}
+
+func (r Reader) at(at time.Time) limit.Reader {
+	r.Limits.At = at
+	return r.Limits
+}
 
 // Report is what a recording tells.
 type Report struct {
@@ -75,6 +132,31 @@ func Follow(text string, parse func(data []byte) (Record, bool)) (told Told) {
 		}
 	}
 	return told
+}
+
+// Lines reads the words of a run, line by line. The last event counts.
+func Lines(text string, read func(line string) resume.Event) (told Told) {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		if event := read(strings.TrimRight(line, "\r\n \t")); event != nil {
+			told.Event, told.Line = event, n
+		}
+	}
+	return told
+}
+
+// ID returns a text that is an id as many agents give it, else nothing.
+func ID(text string) string {
+	if agent.IsUUID(text) {
+		return text
+	}
+	return ""
+}
+
+// Refused is the event of a refusal.
+func Refused(at time.Time, v limit.Verdict, text string) resume.Limited {
+	return resume.Limited{At: at, Verdict: v, Text: agent.Clip(text)}
 }
 
 // Update stores what a recording of several sessions tells last of one of them.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,28 @@ func ReadSettings(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: it has more than %d bytes", path, longestSettings)
 	}
 	return io.ReadAll(io.LimitReader(file, longestSettings))
+}
+
+// ReadJSON reads such a file into a value, and reports whether it could.
+func ReadJSON(path string, into any) bool {
+	data, err := ReadSettings(path)
+	return err == nil && json.Unmarshal(data, into) == nil
+}
+
+// ReadRewritten is ReadJSON of a file that is written all the time: it is tried again where it
+// is there and half written.
+func ReadRewritten(path string, into any) bool {
+	for range 3 {
+		data, err := ReadSettings(path)
+		if err != nil {
+			return false
+		}
+		if json.Unmarshal(data, into) == nil {
+			return true
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return false
 }
 
 // Settings remembers what was read in files that an agent keeps for itself, for as long as

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -126,8 +125,7 @@ func (a *Agent) editsAsVim(home, dir string) bool {
 		var file struct {
 			EditorMode string `json:"editorMode"`
 		}
-		data, err := agent.ReadSettings(path)
-		if err == nil && json.Unmarshal(data, &file) == nil && file.EditorMode != "" {
+		if agent.ReadJSON(path, &file) && file.EditorMode != "" {
 			return file.EditorMode == "vim"
 		}
 	}

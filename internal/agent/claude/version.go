@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -28,15 +27,12 @@ func versionOf(program string) string {
 		filepath.Join(filepath.Dir(target), ".."),
 		filepath.Join(filepath.Dir(target), "node_modules", "@anthropic-ai", "claude-code"),
 	} {
-		data, err := agent.ReadSettings(filepath.Join(dir, "package.json"))
-		if err != nil {
-			continue
-		}
 		var p struct {
 			Name    string `json:"name"`
 			Version string `json:"version"`
 		}
-		if json.Unmarshal(data, &p) == nil && strings.HasPrefix(p.Name, "@anthropic-ai/claude-code") && versionName.MatchString(p.Version) {
+		known := agent.ReadJSON(filepath.Join(dir, "package.json"), &p)
+		if known && strings.HasPrefix(p.Name, "@anthropic-ai/claude-code") && versionName.MatchString(p.Version) {
 			return p.Version
 		}
 	}

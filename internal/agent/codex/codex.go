@@ -5,9 +5,7 @@ package codex
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"path/filepath"
-	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/codex/hooks"
@@ -84,23 +82,16 @@ func isProgram(path string) bool { return filepath.Base(path) == "codex" }
 // time, the account stays.
 func login(variable func(name string) string) string {
 	home := cmp.Or(variable(homeVariable), filepath.Join(variable("HOME"), ".codex"))
-	for range 3 { // it may be written just now
-		text, err := agent.ReadSettings(filepath.Join(home, "auth.json"))
-		if err != nil || variable(execKey) != "" {
-			return ""
-		}
-		var auth struct {
-			Key    string `json:"OPENAI_API_KEY"`
-			Tokens struct {
-				Account string `json:"account_id"`
-			} `json:"tokens"`
-		}
-		if json.Unmarshal(text, &auth) == nil {
-			return cmp.Or(auth.Tokens.Account, auth.Key)
-		}
-		time.Sleep(50 * time.Millisecond)
+	var auth struct {
+		Key    string `json:"OPENAI_API_KEY"`
+		Tokens struct {
+			Account string `json:"account_id"`
+		} `json:"tokens"`
 	}
-	return ""
+	if variable(execKey) != "" || !agent.ReadRewritten(filepath.Join(home, "auth.json"), &auth) {
+		return ""
+	}
+	return cmp.Or(auth.Tokens.Account, auth.Key)
 }
 
 // Denied returns what a run was refused at last. A run without a terminal never

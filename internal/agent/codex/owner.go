@@ -24,10 +24,8 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 	if err != nil {
 		return nil, fmt.Errorf("the session has a lock, and nobody can tell who holds it: %w", err)
 	}
-	for _, pid := range pids {
-		if !a.ours(pid, s) {
-			return a.owner(pid), nil
-		}
+	if owner := a.ownerOf(pids, s); owner != nil {
+		return owner, nil
 	}
 	pids, err = a.Processes.Writers(ctx, rollout)
 	if h, ok := a.reader.Head(s.Transcript); errors.Is(err, agent.ErrUnseen) && ok && h.Locks() {
@@ -36,12 +34,7 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 	if err != nil {
 		return nil, err
 	}
-	for _, pid := range pids {
-		if !a.ours(pid, s) {
-			return a.owner(pid), nil
-		}
-	}
-	return nil, nil
+	return a.ownerOf(pids, s), nil
 }
 
 // ours reports whether the process is the resume that the session is in. A
@@ -64,16 +57,21 @@ func resolved(path string) string {
 	return path
 }
 
-func (a *Agent) owner(pid int) *resume.Owner {
-	argv := a.Processes.Argv(pid)
-	o := &resume.Owner{PID: pid, Kind: "interactive"}
+// ownerOf returns the first of the processes that is not the resume which the session is in.
+func (a *Agent) ownerOf(pids []int, s resume.Session) *resume.Owner {
+	at := slices.IndexFunc(pids, func(pid int) bool { return !a.ours(pid, s) })
+	if at < 0 {
+		return nil
+	}
+	argv := a.Processes.Argv(pids[at])
+	o := &resume.Owner{PID: pids[at], Kind: resume.Interactive}
 	switch {
 	case slices.Contains(argv, serverCommand):
 		// Its environment is that of whoever started it, not of the terminal.
-	case slices.Contains(argv, "exec"):
-		o.Kind = "headless"
+	case slices.Contains(argv, execCommand):
+		o.Kind = resume.Headless
 	default:
-		o.Tmux = a.Processes.Variable(pid, "TMUX_PANE")
+		o.Tmux = a.Processes.Variable(o.PID, "TMUX_PANE")
 	}
 	return o
 }

@@ -56,11 +56,10 @@ func projectRoot(chat string) string {
 	if root := strings.TrimRight(string(data), "\r\n"); filepath.IsAbs(root) {
 		return root
 	}
-	data, _ = agent.ReadSettings(filepath.Join(filepath.Dir(filepath.Dir(project)), "projects.json"))
 	var list struct {
 		Projects map[string]string `json:"projects"`
 	}
-	_ = json.Unmarshal(data, &list)
+	agent.ReadJSON(filepath.Join(filepath.Dir(filepath.Dir(project)), "projects.json"), &list)
 	for root, name := range list.Projects {
 		if name == filepath.Base(project) && filepath.IsAbs(root) {
 			return root

@@ -4,7 +4,6 @@ package gemini
 
 import (
 	"cmp"
-	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -99,8 +98,7 @@ func byGoogle(home string) bool {
 			} `json:"auth"`
 		} `json:"security"`
 	}
-	text, _ := agent.ReadSettings(filepath.Join(home, "settings.json")) // what cannot be read says nothing
-	return json.Unmarshal(text, &settings) == nil && settings.Security.Auth.Type == "oauth-personal"
+	return agent.ReadJSON(filepath.Join(home, "settings.json"), &settings) && settings.Security.Auth.Type == "oauth-personal"
 }
 
 // account returns the Google account that is signed in; empty: none is, or something else is asked.
@@ -109,8 +107,7 @@ func account(variable func(name string) string) string {
 	var accounts struct {
 		Active string `json:"active"`
 	}
-	text, _ := agent.ReadSettings(filepath.Join(home, "google_accounts.json"))
-	if json.Unmarshal(text, &accounts) != nil || !byGoogle(home) {
+	if !agent.ReadJSON(filepath.Join(home, "google_accounts.json"), &accounts) || !byGoogle(home) {
 		return ""
 	}
 	return accounts.Active

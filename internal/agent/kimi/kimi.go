@@ -142,11 +142,10 @@ func login(variable func(name string) string) string {
 		return ""
 	}
 	home := cmp.Or(variable(homeVariable), filepath.Join(variable("HOME"), homeName))
-	text, _ := agent.ReadSettings(filepath.Join(home, "credentials", "kimi-code.json"))
 	var stored struct {
 		Token string `json:"access_token"`
 	}
-	_ = json.Unmarshal(text, &stored) // what cannot be read tells nobody
+	agent.ReadJSON(filepath.Join(home, "credentials", "kimi-code.json"), &stored)
 	parts := strings.Split(stored.Token, ".")
 	if len(parts) != 3 {
 		return ""
@@ -155,7 +154,7 @@ func login(variable func(name string) string) string {
 		Subject string `json:"sub"`
 		User    string `json:"user_id"`
 	}
-	text, _ = base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
-	_ = json.Unmarshal(text, &claims)
+	text, _ := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	_ = json.Unmarshal(text, &claims) // what cannot be read names nobody
 	return cmp.Or(claims.Subject, claims.User)
 }

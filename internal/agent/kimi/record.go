@@ -1,7 +1,6 @@
 package kimi
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -119,10 +118,7 @@ func place(line agent.Line) (session, cwd string) {
 	var state struct {
 		Cwd string `json:"cwd"`
 	}
-	data, err := agent.ReadSettings(filepath.Join(dir, "state.json"))
-	if err != nil || json.Unmarshal(data, &state) != nil {
-		return session, ""
-	}
+	agent.ReadJSON(filepath.Join(dir, "state.json"), &state)
 	return session, state.Cwd
 }
 

@@ -2,6 +2,7 @@ package account
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"iter"
 	"maps"
@@ -10,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/claude/startup"
@@ -139,30 +139,18 @@ var deciding = slices.Concat(Keys, []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_C
 // Login returns who is signed in for a Claude Code with these variables: the
 // account and its organisation.
 func Login(variable func(string) string) string {
-	for _, key := range deciding {
-		if variable(key) != "" {
-			return ""
-		}
+	home := cmp.Or(variable(startup.HomeVariable), variable("HOME"))
+	if home == "" || slices.ContainsFunc(deciding, func(key string) bool { return variable(key) != "" }) {
+		return ""
 	}
-	home := variable(startup.HomeVariable)
-	if home == "" {
-		home = variable("HOME")
+	var settings struct {
+		Account struct {
+			ID           string `json:"accountUuid"`
+			Organisation string `json:"organizationUuid"`
+		} `json:"oauthAccount"`
 	}
-	for range 3 { // it is written all the time
-		data, err := agent.ReadSettings(filepath.Join(home, ".claude.json"))
-		if err != nil || home == "" {
-			return ""
-		}
-		var settings struct {
-			Account struct {
-				ID           string `json:"accountUuid"`
-				Organisation string `json:"organizationUuid"`
-			} `json:"oauthAccount"`
-		}
-		if json.Unmarshal(data, &settings) == nil {
-			return settings.Account.ID + settings.Account.Organisation
-		}
-		time.Sleep(50 * time.Millisecond)
+	if !agent.ReadRewritten(filepath.Join(home, ".claude.json"), &settings) {
+		return ""
 	}
-	return ""
+	return settings.Account.ID + settings.Account.Organisation
 }

@@ -2,7 +2,6 @@ package holders
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -100,8 +99,7 @@ func (h *Holders) living(in registry) ([]entry, error) {
 func (h *Holders) Killed(s resume.Session, owner resume.Owner) bool {
 	for _, root := range h.of.Homes.Roots {
 		var e entry
-		data, err := agent.ReadSettings(filepath.Join(root, "sessions", strconv.Itoa(owner.PID)+".json"))
-		if err == nil && json.Unmarshal(data, &e) == nil && e.SessionID == s.Key.ID {
+		if agent.ReadJSON(filepath.Join(root, "sessions", strconv.Itoa(owner.PID)+".json"), &e) && e.SessionID == s.Key.ID {
 			return true
 		}
 	}
@@ -111,12 +109,8 @@ func (h *Holders) Killed(s resume.Session, owner resume.Owner) bool {
 // entry returns what a living process says of itself. Where the file is half
 // written it says nothing: the process shows in /proc all the same.
 func (h *Holders) entry(dir string, number int) (entry, bool) {
-	data, err := agent.ReadSettings(filepath.Join(dir, strconv.Itoa(number)+".json"))
-	if err != nil {
-		return entry{}, false // it ended meanwhile
-	}
 	e := entry{dir: dir, number: number}
-	if json.Unmarshal(data, &e) != nil || e.PID != number {
+	if !agent.ReadJSON(filepath.Join(dir, strconv.Itoa(number)+".json"), &e) || e.PID != number {
 		return entry{}, false
 	}
 	foreign := h.foreign(e.Domain)

@@ -78,26 +78,15 @@ type Continuation struct {
 // LastContinuation reads it from the transcript's end.
 func LastContinuation(ctx context.Context, transcript string) (Continuation, error) {
 	var last Continuation
-	err := agent.LinesBack(ctx, transcript, func(line agent.Line) bool {
-		switch {
-		case line.Cut:
-			return true
-		case bytes.Contains(line.Data, quotedInformational):
-			r, ok := parse(line.Data)
-			if !ok || r.IsSidechain {
-				return true
-			}
-			if state, ok := r.notice(); ok {
-				last = Continuation{state, r.at(line.ModTime)}
-				return false
-			}
-			return true
-		case bytes.Contains(line.Data, apiErrorMessage):
-			r, ok := parse(line.Data)
-			return !ok || r.IsSidechain || !r.IsAPIError
-		default:
-			return true
+	may := func(line []byte) bool {
+		return bytes.Contains(line, quotedInformational) || bytes.Contains(line, apiErrorMessage)
+	}
+	err := lookBack(ctx, endOf(transcript), may, func(r record, line agent.Line) bool {
+		state, ok := r.notice()
+		if ok {
+			last = Continuation{state, r.at(line.ModTime)}
 		}
+		return !ok && !r.IsAPIError
 	})
 	return last, err
 }

@@ -33,9 +33,6 @@ func LetEnd(text string) bool {
 	return slices.Contains(slices.Collect(maps.Values(leftOff)), text)
 }
 
-// maxNoteLines bounds how far back a note is looked for, in one long turn.
-const maxNoteLines = 20_000
-
 // isNote reports whether the record is such a note.
 func (r record) isNote() bool { return r.Type == "user" && r.IsMeta && r.Note != "" }
 
@@ -50,25 +47,13 @@ func noteBefore(line agent.Line) (note string) {
 	if int64(len(line.Before)) == line.Offset && !bytes.Contains(line.Before, noteName) {
 		return "" // as in nearly every file that is met for the first time
 	}
-	visited := 0
 	// What cannot be read tells of no note.
-	_ = agent.LinesBefore(context.Background(), line, func(before agent.Line) bool {
-		if visited++; visited > maxNoteLines {
-			return false
-		}
-		if before.Cut || !mayBound(before.Data) {
-			return true
-		}
-		r, ok := parse(before.Data)
-		switch {
-		case !ok || r.IsSidechain:
-			return true
-		case r.isNote():
+	_ = lookBack(context.Background(), line, mayBound, func(r record, _ agent.Line) bool {
+		if r.isNote() {
 			note = r.Note
 			return false
-		default:
-			return !r.bounds()
 		}
+		return !r.bounds()
 	})
 	return note
 }

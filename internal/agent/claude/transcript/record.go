@@ -34,15 +34,10 @@ type record struct {
 	Summary     bool    `json:"isCompactSummary"`
 	Note        string  `json:"usageLimitNote"` // of what Claude Code tells the model about the limit
 	IsAPIError  bool    `json:"isApiErrorMessage"`
-	Error       string  `json:"error"`
-	APIError    string  `json:"apiError"`
-	Status      int     `json:"apiErrorStatus"`
-	ErrorType   string  `json:"apiErrorType"`
-	Hopeless    bool    `json:"resendCannotCure"`
-	Quota       Quota   `json:"quotaLimits"`
 	Denial      string  `json:"toolDenialKind"` // of a tool's result, since 2.1.2xx
 
-	Origin struct { // of a prompt
+	Refusal          // of a request
+	Origin  struct { // of a prompt
 		Kind string `json:"kind"`
 	} `json:"origin"`
 	Params struct {

@@ -9,20 +9,18 @@ import (
 // Refusal is what Claude Code says of a request that was refused: in a
 // transcript, on the output of a run, or to a hook.
 type Refusal struct {
-	Text      string
-	Error     string // Claude Code's own name for it
-	APIError  string // and one that is more precise, in later versions
-	Status    int
-	ErrorType string // as the provider calls it
-	Hopeless  bool   // to send the same again cannot cure it
-	Quota     Quota
+	Text      string `json:"-"`
+	Error     string `json:"error"`    // Claude Code's own name for it
+	APIError  string `json:"apiError"` // and one that is more precise, in later versions
+	Status    int    `json:"apiErrorStatus"`
+	ErrorType string `json:"apiErrorType"`     // as the provider calls it
+	Hopeless  bool   `json:"resendCannotCure"` // to send the same again cannot cure it
+	Quota     Quota  `json:"quotaLimits"`
 }
 
 func (r record) refusal() Refusal {
-	f := Refusal{
-		Text: r.Message.Text(), Error: r.Error, APIError: r.APIError, Status: r.Status, ErrorType: r.ErrorType,
-		Hopeless: r.Hopeless, Quota: r.Quota,
-	}
+	f := r.Refusal
+	f.Text = r.Message.Text()
 	if r.Params.RateLimit.Stated() {
 		f.Quota = r.Params.RateLimit
 	}

@@ -38,32 +38,17 @@ func wider(mode, than string) bool {
 	return slices.Index(permissionModes, mode) > slices.Index(permissionModes, than)
 }
 
-// told returns the flags of which the transcript tells something newer.
-func told(s transcript.Settings) []string {
-	var told []string
+// flagsOf returns the arguments that give a run these settings, and the flags of which the
+// transcript so tells something newer than the start. A value that is not known is left out:
+// Claude Code then falls back to its own default.
+func flagsOf(s transcript.Settings) (flags, newer []string) {
 	if modelName.MatchString(s.Model) {
-		told = append(told, "--model")
+		flags, newer = append(flags, "--model", s.Model), append(newer, "--model")
 	}
 	if slices.Contains(efforts, s.Effort) {
-		told = append(told, "--effort")
+		flags, newer = append(flags, "--effort", s.Effort), append(newer, "--effort")
 	}
-	return told
-}
-
-// flagsOf returns the arguments that give a run these settings. A value that is
-// not known is left out: Claude Code then falls back to its own default.
-func flagsOf(s transcript.Settings) []string {
-	var flags []string
-	if s.Permission != "" {
-		flags = append(flags, "--permission-mode", s.Permission)
-	}
-	if modelName.MatchString(s.Model) {
-		flags = append(flags, "--model", s.Model)
-	}
-	if slices.Contains(efforts, s.Effort) {
-		flags = append(flags, "--effort", s.Effort)
-	}
-	return flags
+	return flags, newer
 }
 
 // modeOf returns the permission mode that a command line asks for; empty: it says

@@ -47,12 +47,16 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd st
 	if err != nil {
 		return agent.Plan{}, err
 	}
-	carried, _ := a.Carry(s, told(had)...)
+	flags, newer := flagsOf(had)
+	carried, _ := a.Carry(s, newer...)
 	mode, left, parked := a.mode(had.Permission, s, cwd)
 	if parked != "" {
 		return agent.Parked("%s (unseen = %q): go on with: %s", parked, a.Unseen, a.GoOn(s)), nil
 	}
-	had.Permission, carried.LeftOut = mode, append(carried.LeftOut, left...)
+	if mode != "" {
+		flags = append([]string{"--permission-mode", mode}, flags...)
+	}
+	carried.LeftOut = append(carried.LeftOut, left...)
 	env := a.Environment(found, s.Transcript)
 	if mode == bypass && refusesBypass(env, s.StartedWith()) {
 		return agent.Parked("the session ran with %s, which claude refuses to root outside a sandbox", bypass), nil
@@ -60,7 +64,7 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd st
 
 	models, left := a.models(had, s, carried.Args)
 	carried.LeftOut = append(carried.LeftOut, left...)
-	args := slices.Concat([]string{"-p"}, carried.Args, []string{"--resume", s.Key.ID}, flagsOf(had))
+	args := slices.Concat([]string{"-p"}, carried.Args, []string{"--resume", s.Key.ID}, flags)
 	if models.Fallback != "" {
 		args = append(args, fallbackFlag, models.Fallback)
 	}

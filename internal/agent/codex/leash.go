@@ -129,8 +129,3 @@ func lastOnly(args []string) []string {
 	}
 	return kept
 }
-
-// unseen says why nothing is sent.
-func (a *Agent) unseen(s resume.Session, why string) agent.Plan {
-	return agent.Parked("%s (unseen = %q): go on with: %s", why, a.Unseen, a.GoOn(s))
-}

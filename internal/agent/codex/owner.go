@@ -76,12 +76,6 @@ func (a *Agent) ownerOf(pids []int, s resume.Session) *resume.Owner {
 	return o
 }
 
-// occupied says what is done with a session that a live process holds. A second
-// writer is refused by Codex, and would interleave turns in old versions.
-func occupied(o *resume.Owner) string {
-	return fmt.Sprintf("process %d (%s) holds the session", o.PID, o.Kind)
-}
-
 // Identify returns the program that the process runs. A server was installed by
 // Codex or by an editor for its own use: people run another one.
 func (a *Agent) Identify(pid int) (resume.Program, bool) {

@@ -3,6 +3,7 @@ package codex
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +25,8 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		return agent.Plan{}, err
 	}
 	if owner != nil {
-		return agent.Left(occupied(owner)), nil
+		// Codex refuses a second writer, and in old versions its turns would interleave.
+		return agent.Left(fmt.Sprintf("process %d (%s) holds the session", owner.PID, owner.Kind)), nil
 	}
 	if plan, waits, err := a.waits(ctx, s); waits || err != nil {
 		return plan, err
@@ -71,7 +73,7 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words) (agent
 	if !seen {
 		var why string
 		if had, left, why = a.bound(had); why != "" {
-			return a.unseen(s, why), nil
+			return agent.Parked("%s (unseen = %q): go on with: %s", why, a.Unseen, a.GoOn(s)), nil
 		}
 	}
 	carried.LeftOut = append(carried.LeftOut, left...)

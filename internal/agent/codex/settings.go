@@ -93,17 +93,10 @@ func sandboxFlags(s rollout.Sandbox) []string {
 	const table = "sandbox_workspace_write."
 	return append(flags,
 		"-c", override(table+"network_access", s.Network),
-		"-c", override(table+"writable_roots", writable(s)),
+		"-c", override(table+"writable_roots", append([]string{}, s.Roots...)),
 		"-c", override(table+"exclude_tmpdir_env_var", s.NoEnv),
 		"-c", override(table+"exclude_slash_tmp", s.NoTmp),
 	)
-}
-
-func writable(s rollout.Sandbox) []string {
-	if s.Roots == nil {
-		return []string{}
-	}
-	return s.Roots
 }
 
 // override returns KEY=VALUE of the configuration. Codex reads the value as

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -22,14 +23,16 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if !safeID.MatchString(s.Key.ID) {
 		return agent.Parked("the session id %q may hold letters, digits and . _ : - only, and begins with a letter or digit", s.Key.ID), nil
 	}
-	last, found, err := a.lastOf(ctx, s)
+	last, err := a.lastOf(ctx, s)
 	if errors.Is(err, fs.ErrNotExist) {
 		return agent.Parked("the transcript is gone"), nil
 	}
 	if err != nil {
 		return agent.Plan{}, err
 	}
-	if why := standsBack(last, found); why != "" {
+	// Whether a limit is the one that was waited for cannot be told: lines have no time of their own.
+	_, stopped := last.(resume.Limited)
+	if why := agent.WhyNotNow(s, last, time.Now()); why != "" && !stopped {
 		return agent.Left(why), nil
 	}
 	cwd := s.Cwd
@@ -72,35 +75,14 @@ func fill(program string, args []string, id, prompt, cwd string) []string {
 	return argv
 }
 
-// lastOf returns the last thing that the session's file says of it: a file may
-// tell of several sessions.
-func (a *Agent) lastOf(ctx context.Context, s resume.Session) (agent.Evidence, bool, error) {
-	var (
-		last  agent.Evidence
-		found bool
-	)
-	err := agent.Back(ctx, a, agent.SourceOf(a, s.Transcript), s.Transcript, func(e agent.Evidence) bool {
+// lastOf returns the last thing that the session's file says of it, nil where it says nothing:
+// a file may tell of several sessions.
+func (a *Agent) lastOf(ctx context.Context, s resume.Session) (last resume.Event, err error) {
+	err = agent.Back(ctx, a, agent.SourceOf(a, s.Transcript), s.Transcript, func(e agent.Evidence) bool {
 		if e.Key == s.Key {
-			last, found = e, true
+			last = e.Event
 		}
-		return !found && ctx.Err() == nil
+		return last == nil && ctx.Err() == nil
 	})
-	return last, found, errors.Join(err, ctx.Err())
-}
-
-// standsBack returns why the session is not continued by what its file says
-// last, or nothing where it stands where it stopped. Whether a limit is the
-// one that was waited for cannot be told: lines have no time of their own.
-func standsBack(last agent.Evidence, found bool) string {
-	if !found {
-		return "the transcript does not say any more that the session stopped"
-	}
-	switch last.Event.(type) {
-	case resume.Limited:
-		return ""
-	case resume.Cancelled:
-		return "the turn was interrupted by the user"
-	default:
-		return "the session has moved on by itself"
-	}
+	return last, errors.Join(err, ctx.Err())
 }

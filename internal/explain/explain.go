@@ -63,7 +63,7 @@ type Explanation struct {
 	View view.Session `json:"-"`
 
 	// Plan is what would be run, where something would: by the daemon that looks
-	// after the session, else as for one whose start nobody saw.
+	// after the session, else as for one whose start was not seen.
 	Plan *view.Plan `json:"plan,omitempty"`
 }
 
@@ -96,7 +96,7 @@ func New(cfg config.Config) (*Explainer, error) {
 // Agents returns the names of the agents whose files it reads.
 func (x *Explainer) Agents() []string { return slices.Sorted(maps.Keys(x.agents)) }
 
-// File says how the sessions in a file stand. name is whose file it is; where
+// File explains the sessions in a file. name is whose file it is; where
 // it is empty the file is recognised.
 func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error) {
 	path, err := filepath.Abs(path)
@@ -138,7 +138,7 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 		" no screen, no events and no export; with --agent any text is classified", path)
 }
 
-// transcript says how the sessions of a transcript or a database stand.
+// transcript explains the sessions of a transcript or a database.
 func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Explanation, error) {
 	if follower, ok := a.(agent.Follower); ok {
 		return x.database(follower, path, now)
@@ -181,7 +181,7 @@ func silent(name, path string) Explanation {
 	}
 }
 
-// database says how the sessions of a database stand.
+// database explains the sessions of a database.
 func (x *Explainer) database(a agent.Follower, path string, now time.Time) ([]Explanation, error) {
 	evidence, err := a.Evidence(path)
 	if err != nil {
@@ -302,7 +302,7 @@ func action(s resume.Session, now time.Time) (Action, string) {
 }
 
 // transcriptOf returns the agent whose transcript a file is by its place or by
-// its head, or nil. Where one is named it is that one's or nobody's; one that
+// its head, or nil. Where one is named it is that one's or none's; one that
 // knows no file by its head knows all.
 func (x *Explainer) transcriptOf(path string, head []byte, named agent.Agent) agent.Agent {
 	if named != nil && x.readers[named.Name()].Name == "" {
@@ -329,7 +329,7 @@ func (x *Explainer) transcriptOf(path string, head []byte, named agent.Agent) ag
 }
 
 // among returns the names of all agents, or of the one that is named. Of those that
-// write alike, the one that stands first in the list of agents is asked first.
+// write alike, the one that is first in the list of agents is asked first.
 func (x *Explainer) among(named agent.Agent) []string {
 	if named != nil {
 		return []string{named.Name()}

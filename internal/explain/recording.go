@@ -21,7 +21,7 @@ import (
 // reading says what a recording tells, and whose it is.
 type reading func(rec agent.Recording, named agent.Agent) (name string, report recording.Report, ok bool)
 
-// recording says how the sessions of a recording stand, or nothing where it
+// recording explains the sessions of a recording, or returns nothing where it
 // cannot be read so.
 func (x *Explainer) recording(path string, named agent.Agent, now time.Time, read reading) ([]Explanation, error) {
 	rec, skipped, err := readRecording(path)

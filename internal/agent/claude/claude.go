@@ -74,7 +74,7 @@ func New(o Options) (*Agent, error) {
 	return a, err
 }
 
-// settingsFile is where a person's own settings stand, hooks among them.
+// settingsFile is the file of a person's own settings, hooks among them.
 func settingsFile() string {
 	return filepath.Join(agent.UsualHome(".claude", startup.HomeVariable), "settings.json")
 }

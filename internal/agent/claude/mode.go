@@ -20,7 +20,7 @@ import (
 const bypass = "bypassPermissions"
 
 // usualMode is the mode in which whatever needs a permission is asked for, and
-// refused where nobody is there to give it.
+// refused if no person is there to give it.
 const usualMode = "default"
 
 // judged is the mode in which a program judges what needs a permission.
@@ -91,7 +91,7 @@ var asking = []string{usualMode, "acceptEdits", "plan", judged}
 // mode returns the permission mode that a session goes on in: the last that its
 // transcript tells, else the one that it was started with. A transcript can narrow what the
 // start allowed, never widen it. Where not all is known of how it was started, a mode that
-// never asks may have been bounded by flags that nobody saw: then it is the user's choice
+// never asks may have been bounded by flags that were not seen: then it is the user's choice
 // what becomes of it.
 func (a *Agent) mode(had string, s resume.Session, dir string) (mode string, left []leash.Omission, parked string) {
 	o := s.StartedWith()

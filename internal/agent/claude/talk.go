@@ -71,7 +71,7 @@ func resetOf(s resume.Session, last agent.Evidence) time.Time {
 }
 
 func (a *Agent) typing(s resume.Session, holder holders.Holder, w agent.Words) agent.Plan {
-	text := strings.Join(strings.Fields(w.Prompt), " ") // a line break would send what stands before it
+	text := strings.Join(strings.Fields(w.Prompt), " ") // a line break would send the part before it
 	if why := cannotBeTyped(text); why != "" {
 		return agent.Parked("%s", why)
 	}

@@ -60,7 +60,7 @@ func New(o Options) (*Agent, error) {
 	return a, err
 }
 
-// configFile is where a person's own configuration stands, the notify program in it.
+// configFile is the file of a person's own configuration, the notify program in it.
 func configFile() string {
 	return filepath.Join(agent.UsualHome(".codex", homeVariable), "config.toml")
 }
@@ -77,8 +77,8 @@ func (a *Agent) Readings(ctx context.Context, s resume.Session) ([]usage.Reading
 
 func isProgram(path string) bool { return filepath.Base(path) == "codex" }
 
-// login returns who is signed in for a process with these variables; empty: nobody,
-// nobody can tell, or it is not asked in their name. Tokens are renewed all the
+// login returns who is signed in for a process with these variables; empty: nobody is,
+// it cannot be told, or another account is asked. Tokens are renewed all the
 // time, the account stays.
 func login(variable func(name string) string) string {
 	home := cmp.Or(variable(homeVariable), filepath.Join(variable("HOME"), ".codex"))

@@ -112,7 +112,7 @@ const (
 	// homeVariable moves Codex's home.
 	homeVariable = "CODEX_HOME"
 
-	// execKey is obeyed by codex exec, before whoever is signed in. A terminal and
+	// execKey is obeyed by codex exec, before the account that is signed in. A terminal and
 	// a server pass over it.
 	execKey = "CODEX_API_KEY"
 

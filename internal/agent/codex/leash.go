@@ -41,7 +41,7 @@ func newer(t rollout.Turn) []string {
 }
 
 // bound returns what a session goes on with of which not all is known how it was
-// started: what it may do may have been bounded by flags that nobody saw. Without a
+// started: what it may do may have been bounded by flags that were not seen. Without a
 // sandbox it is the user's choice what becomes of it.
 func (a *Agent) bound(t rollout.Turn) (_ rollout.Turn, left []leash.Omission, parked string) {
 	const why = "its command line was never seen, and may have bounded it"
@@ -79,7 +79,7 @@ func (a *Agent) within(t rollout.Turn, o resume.Origin) (_ rollout.Turn, left []
 }
 
 // startedIn returns the sandbox that the flags of a session name. Where they name none, it is
-// what the configuration allows; for the server that terminals share, nobody knows.
+// what the configuration allows; for the server that terminals share it is not known.
 func (a *Agent) startedIn(line leash.Arguments, dir string) string {
 	named := startedBy(line, "sandbox_mode", "-s", "--sandbox")
 	allows := func(text string) bool { return strings.Contains(text, fullAccess) }
@@ -107,7 +107,7 @@ func startedBy(line leash.Arguments, key string, options ...string) string {
 }
 
 // severally are the flags that may be there more than once. Of the others one may
-// stand before exec and one after it, of which the second counts; side by side
+// be before exec and one after it, of which the second counts; side by side
 // Codex refuses them.
 var severally = []string{"-c", "--config", "--enable", "--disable", "--add-dir"}
 

@@ -38,7 +38,7 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 }
 
 // ours reports whether the process is the resume that the session is in. A
-// server that it left behind serves people too: it is nobody's own.
+// server that it left behind serves people too: it is not ours.
 func (a *Agent) ours(pid int, s resume.Session) bool {
 	return a.Processes.IsRun(pid, s) && !slices.Contains(a.Processes.Argv(pid), serverCommand)
 }
@@ -67,7 +67,7 @@ func (a *Agent) ownerOf(pids []int, s resume.Session) *resume.Owner {
 	o := &resume.Owner{PID: pids[at], Kind: resume.Interactive}
 	switch {
 	case slices.Contains(argv, serverCommand):
-		// Its environment is that of whoever started it, not of the terminal.
+		// Its environment is that of the program that started it, not of the terminal.
 	case slices.Contains(argv, execCommand):
 		o.Kind = resume.Headless
 	default:

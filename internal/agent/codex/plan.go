@@ -34,7 +34,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	return a.run(ctx, s, w)
 }
 
-// stands reports whether the session stands where it stopped, or returns what
+// stands reports whether the session is still stopped, or returns what
 // is to be done otherwise.
 func (a *Agent) stands(ctx context.Context, s resume.Session) (otherwise agent.Plan, stands bool, err error) {
 	if !agent.IsUUID(s.Key.ID) {

@@ -69,7 +69,7 @@ func flagsOf(t rollout.Turn, provider string) []string {
 }
 
 // review returns the arguments that say who is asked whether a command may leave
-// the sandbox. A run without a terminal asks nobody, unless Codex itself reviews
+// the sandbox. A run without a terminal asks no person, unless Codex itself reviews
 // what it would ask a person: that is never taken from the configuration.
 func review(t rollout.Turn) []string {
 	const key, byCodex = "approvals_reviewer", "auto_review"

@@ -10,7 +10,7 @@ import (
 )
 
 // Writer returns the one process that writes the session's file; what it has
-// started has it open too. Where several do, nobody knows whose session it is.
+// started has it open too. If several do, it is not known whose session it is.
 func (a *Agent) Writer(ctx context.Context, s resume.Session) int {
 	writers, err := a.Processes.Writers(ctx, s.Transcript)
 	writers = a.Processes.Eldest(writers)

@@ -31,7 +31,7 @@ func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.T
 		t.Status = status(run.Code)
 		homes := i.room.Homes
 		if _, err := os.Stat(filepath.Join(homes.Usual, "tmp")); t.Session != "" && err != nil {
-			t.Again = true // nobody can look
+			t.Again = true // it cannot be looked for
 			return t
 		}
 		chats := []string{t.Transcript}

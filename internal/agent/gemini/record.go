@@ -241,7 +241,7 @@ func (r record) event(limits limit.Reader, modTime time.Time) (resume.Event, boo
 	}
 }
 
-// Within a JSON string a quote is escaped, so these stand only where the record
+// Within a JSON string a quote is escaped, so these occur only where the record
 // itself has them.
 var (
 	updateBegins = []byte(`{"$set":{"lastUpdated":"`)

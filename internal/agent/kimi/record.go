@@ -108,7 +108,7 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	return said, true
 }
 
-// place returns the session of a file, and where that works: as stands in what Kimi Code
+// place returns the session of a file, and where that works: as written in what Kimi Code
 // keeps of the session beside it. A copy says nowhere of which session it is.
 func place(line agent.Line) (session, cwd string) {
 	dir := sessionDir(line.Path)

@@ -191,7 +191,7 @@ func (r record) failed() (telemetry, bool) {
 	return e, r.Type == "system" && r.Subtype == "ui_telemetry" && e.Name == apiError && e.Subagent == ""
 }
 
-// Within a JSON string a quote is escaped, so these stand only where the record
+// Within a JSON string a quote is escaped, so these occur only where the record
 // itself has them.
 var (
 	quotedAssistant = []byte(`"assistant"`)

@@ -86,7 +86,7 @@ type printed struct {
 	Answer     string `json:"last_assistant_message"`
 }
 
-// isOurs reports whether nobody but Claude Code prints such a record. Its
+// isOurs reports whether only Claude Code prints such a record. Its
 // descendants print records of the same types.
 func (p printed) isOurs() bool {
 	if !agent.IsUUID(p.SessionID) {

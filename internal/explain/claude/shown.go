@@ -47,7 +47,7 @@ var (
 	// namesItself is what Claude Code shows where there is no prompt.
 	namesItself = regexp.MustCompile(`(?m)^(?:Welcome to | ?\S{4,} +|╭─+ )Claude Code v\d|Claude Code'll be able to|ANTHROPIC_API_KEY: |^claude .*--resume [0-9a-f-]{36}$`)
 
-	// directory stands beside the picture that a session begins with.
+	// directory is shown beside the picture that a session begins with.
 	directory = regexp.MustCompile(`(?m)^ ?▝▝   ▝▝   (/.*)$`)
 )
 
@@ -137,7 +137,7 @@ func saidOn(sign, text string, reader limit.Reader) resume.Event {
 	case strings.HasPrefix(text, "Interrupted"), declined:
 		return resume.Cancelled{At: reader.At}
 	case notice:
-		return nil // the refusal itself stands above it
+		return nil // the refusal itself is above it
 	}
 	if v := reader.Text(text); v.Class != limit.None {
 		v = transcript.Refusal{Text: text}.Verdict(reader)

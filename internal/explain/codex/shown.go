@@ -68,7 +68,7 @@ func (r reader) shownAt(rec agent.Recording, rows []string) time.Time {
 	return rec.At
 }
 
-// mostFooter is how many rows may stand below the composer's first one.
+// mostFooter is how many rows may be below the composer's first one.
 const mostFooter = 12
 
 // composerOf returns the row at which the conversation ends, and the rows below

@@ -67,7 +67,7 @@ type printedError struct {
 	Stack   string `json:"stack"` // of a report
 }
 
-// isOurs reports whether nobody but Gemini CLI prints such a record.
+// isOurs reports whether only Gemini CLI prints such a record.
 func (p printed) isOurs() bool {
 	named := room.IsID(p.SessionID)
 	switch {

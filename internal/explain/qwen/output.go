@@ -69,7 +69,7 @@ type printed struct {
 	} `json:"message"`
 }
 
-// isOurs reports whether nobody but Qwen Code prints such a record: the agent
+// isOurs reports whether only Qwen Code prints such a record: the agent
 // that has the same types of records tells what a run cost.
 func (p printed) isOurs() bool {
 	if !agent.IsUUID(p.SessionID) || !agent.IsUUID(p.UUID) {

@@ -105,7 +105,7 @@ func (a *Account) Readings(_ context.Context, s resume.Session) (all []usage.Rea
 	return all, nil
 }
 
-// told returns what the session's account was told last, or false where nobody asked.
+// told returns what the session's account was told last, or false if it never asked.
 func (a *Account) told(s resume.Session) (cached, bool) {
 	root := filepath.Dir(filepath.Dir(filepath.Dir(s.Transcript)))
 	return a.usage.Read(a.ConfigFile(root), func(data []byte) (cached, bool) {

@@ -50,7 +50,7 @@ func (a *Account) Unpayable(s resume.Session, dir string, environ []string) stri
 }
 
 // diverting are the settings, and the variables that settings may set, by which a request goes
-// elsewhere, or with another key. A project brings settings of its own, from whoever wrote it.
+// elsewhere, or with another key. A project brings settings of its own, written by other people.
 var diverting = []string{
 	"ANTHROPIC_*", "apiKeyHelper", startup.CloudSwitch + "*", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
 	"NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "SSL_CERT_*",
@@ -111,7 +111,7 @@ func like(name string, patterns []string) string {
 	return ""
 }
 
-// trusted reports whether a key may be shown to whoever answers there: Anthropic, or a
+// trusted reports whether a key may be sent to the program that answers there: Anthropic, or a
 // program of this machine, which sees what the session says anyway.
 func trusted(address string) bool {
 	host := hostOf(address)
@@ -126,11 +126,11 @@ func hostOf(address string) string {
 	return u.Hostname()
 }
 
-// KeyVariable is the one by which Claude Code takes a key. It wins over whoever is signed in.
+// KeyVariable is the one by which Claude Code takes a key. It wins over the account that is signed in.
 const KeyVariable = "ANTHROPIC_API_KEY"
 
 // Keys are the variables of which each decides by a key in whose name a request is made,
-// whoever is signed in.
+// whatever account is signed in.
 var Keys = []string{KeyVariable, "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}
 
 // deciding are those, and the ones that have a cloud asked.

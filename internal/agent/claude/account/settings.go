@@ -14,7 +14,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// given are settings of a session, and where they stand. They are not there: nothing is given.
+// given are settings of a session, and the file that holds them.
 type given struct {
 	file string
 	data []byte
@@ -41,7 +41,7 @@ func (a *Account) allSettings(s resume.Session, dir string) iter.Seq[given] {
 	}
 }
 
-// read returns the settings of a file, or those that stand in place of one behind a flag.
+// read returns the settings of a file, or those that a flag has in place of a file.
 func read(flag, file string) (found given, there bool) {
 	if strings.HasPrefix(strings.TrimSpace(file), "{") {
 		return given{file: flag, data: []byte(file)}, true

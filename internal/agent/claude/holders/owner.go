@@ -34,7 +34,7 @@ func (h *Holders) Owner(ctx context.Context, s resume.Session) (*resume.Owner, e
 			}
 		}
 	}
-	return h.lodger(ctx, s)
+	return h.neighbour(ctx, s)
 }
 
 // heldElsewhere says that a process which cannot be seen from here may hold a session.
@@ -49,7 +49,7 @@ func (e *heldElsewhere) Error() string {
 		e.entry.number, where, filepath.Join(e.entry.dir, strconv.Itoa(e.entry.number)+".json"))
 }
 
-// Is reports that nobody can know: a person is told.
+// Is reports that the owner cannot be known: it is reported to a person.
 func (e *heldElsewhere) Is(target error) bool { return target == agent.ErrUnseen }
 
 // NoProcess reports whether no registry names a live process, and none lives besides.
@@ -60,7 +60,7 @@ func (h *Holders) NoProcess(ctx context.Context) bool {
 			return false
 		}
 	}
-	all := h.lodgers(ctx)
+	all := h.unregistered(ctx)
 	return all.err == nil && len(all.processes) == 0
 }
 
@@ -77,19 +77,19 @@ func (h *Holders) listed(ctx context.Context, root string) listing {
 	})
 }
 
-// lodgersOf is the key of the lodgers of an agent's homes.
-type lodgersOf struct{ *Holders }
+// unregisteredOf is the key of the unregistered of an agent's homes.
+type unregisteredOf struct{ *Holders }
 
-// lodgers are the live processes of which it is not known what they hold.
-type lodgers struct {
+// unregistered are the live processes of which it is not known what they hold.
+type unregistered struct {
 	processes []process.Live
 	err       error
 }
 
-// lodgers returns the processes of Claude Code that are in no registry, as versions before
+// unregistered returns the processes of Claude Code that are in no registry, as versions before
 // 2.1 are, and were not started to resume some session: which one, they do not say.
-func (h *Holders) lodgers(ctx context.Context) lodgers {
-	return process.Once(ctx, h.of.Processes, lodgersOf{h}, func() lodgers {
+func (h *Holders) unregistered(ctx context.Context) unregistered {
+	return process.Once(ctx, h.of.Processes, unregisteredOf{h}, func() unregistered {
 		running, err := h.of.Processes.Running(ctx, IsClaude)
 		registered := make(map[int]bool)
 		for _, root := range h.of.Homes.Roots {
@@ -97,19 +97,19 @@ func (h *Holders) lodgers(ctx context.Context) lodgers {
 				registered[e.PID] = registered[e.PID] || !e.elsewhere
 			}
 		}
-		return lodgers{slices.DeleteFunc(running, func(p process.Live) bool {
+		return unregistered{slices.DeleteFunc(running, func(p process.Live) bool {
 			return registered[p.PID] || serves(p.Args) || p.Mark != ""
 		}), err}
 	})
 }
 
-// lodger returns a process that lives in the session's directory. Which session it
+// neighbour returns a process that lives in the session's directory. Which session it
 // holds cannot be known, so it may be this one.
-func (h *Holders) lodger(ctx context.Context, s resume.Session) (found *resume.Owner, err error) {
+func (h *Holders) neighbour(ctx context.Context, s resume.Session) (found *resume.Owner, err error) {
 	if s.Cwd == "" {
 		return nil, nil
 	}
-	all := h.lodgers(ctx)
+	all := h.unregistered(ctx)
 	if all.err != nil && writerRegisters(ctx, s.Transcript) {
 		return nil, nil // who holds it would have said so
 	}

@@ -53,7 +53,7 @@ const slack = time.Minute
 // changed returns when the process last said something of itself.
 func (e entry) changed() time.Time { return time.UnixMilli(max(e.UpdatedAt, e.StartedAt)) }
 
-// fresh reports whether the entry may be of whoever took the session's last prompt.
+// fresh reports whether the entry may be of the process that took the session's last prompt.
 // Claude Code writes its entry when a turn begins and when it ends, and nothing in
 // between: how long ago that was says nothing about whether it lives.
 func (e entry) fresh(prompted time.Time) bool {

@@ -11,7 +11,7 @@ import (
 // records.
 const maxBackLines = 20_000
 
-// endOf stands for the line after the last one of a transcript.
+// endOf is the place of the line after the last one of a transcript.
 func endOf(path string) agent.Line { return agent.Line{Path: path, Offset: math.MaxInt64} }
 
 // lookBack visits the records of the main conversation before a line, the last first, until

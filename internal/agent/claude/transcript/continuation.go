@@ -14,7 +14,7 @@ import (
 // usage limit resets within a day. It says so in notices: records of type
 // system that end no turn.
 
-// native is how Claude Code's own continuation stands.
+// native is the state of Claude Code's own continuation.
 type native uint8
 
 const (

@@ -37,7 +37,7 @@ func LetEnd(text string) bool {
 func (r record) isNote() bool { return r.Type == "user" && r.IsMeta && r.Note != "" }
 
 // bounds reports whether no note before the record is of the turn after it: the
-// record begins a turn, by whomever, or ends one that tells more itself.
+// record begins a turn, or ends one that tells more itself.
 func (r record) bounds() bool {
 	return r.IsAPIError || r.Type == "user" && (r.Origin.Kind != "" || r.prompts() || r.interrupts())
 }

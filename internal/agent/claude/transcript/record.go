@@ -96,7 +96,7 @@ func (r record) interrupts() bool {
 	return r.Type == "user" && !r.IsMeta && !r.QueueOnly && r.Message.Interrupts()
 }
 
-// Interrupts reports whether the message is what stands for a person's key that
+// Interrupts reports whether the message records a person's key that
 // broke the turn off.
 func (m Message) Interrupts() bool {
 	return bytes.Contains(m.Content, interruption) && strings.HasPrefix(m.Text(), interrupted)

@@ -41,7 +41,7 @@ func (f Refusal) Verdict(reader limit.Reader) limit.Verdict {
 }
 
 // class returns the class that the refusal's own fields tell, and what its words
-// tell where they do not. The error code "rate_limit" alone stands for a
+// tell where they do not. The error code "rate_limit" alone means a
 // throttle, a usage limit, a spend cap and missing credits alike.
 func (f Refusal) class(words limit.Verdict) limit.Class {
 	switch {
@@ -104,7 +104,7 @@ func (f Refusal) classOfError(words limit.Class) limit.Class {
 func (q Quota) Stated() bool { return q.Status != "" || len(q.ResetsAt) > 0 }
 
 // outOfQuota reports whether the account's limit is what refused the request. A
-// warning has the same shape, and a quota may stand beside another error.
+// warning has the same shape, and a quota may be beside another error.
 func (f Refusal) outOfQuota() bool {
 	if f.APIError != "" {
 		return f.APIError == "usage_limit_reached"

@@ -15,7 +15,7 @@ func Sift(line []byte) agent.Weight {
 		if !bytes.Contains(line, toolUseID) {
 			return agent.Matters
 		}
-		// A person's stop, and a note of the limit, may stand beside the result of a tool.
+		// A person's stop, and a note of the limit, may be beside the result of a tool.
 		if bytes.Contains(line, interruption) || bytes.Contains(line, noteName) {
 			return agent.Matters
 		}
@@ -54,10 +54,10 @@ func recordType(line []byte) []byte {
 
 func nameOf(quoted []byte) []byte { return bytes.Trim(quoted, `"`) }
 
-// interrupted begins what stands for a person's key that broke a turn off.
+// interrupted begins the record of a person's key that broke a turn off.
 const interrupted = "[Request interrupted by user"
 
-// Within a JSON string a quote is escaped, so these stand only where the
+// Within a JSON string a quote is escaped, so these occur only where the
 // record itself has them. Nothing is assumed about spaces between them.
 var (
 	quotedAssistant     = []byte(`"assistant"`)

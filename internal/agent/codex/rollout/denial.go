@@ -67,7 +67,7 @@ func (p toolPayload) output() string {
 }
 
 // refusals are how Codex says that it did not even try, because it was to ask
-// and nobody could be asked.
+// and no person could be asked.
 var refusals = []string{
 	"approval policy is Never", "rejected by user approval settings", "rejected: blocked by policy",
 	"exec command rejected by user", "patch rejected by user",

@@ -8,7 +8,7 @@ import (
 
 var userMessage = []byte(`"UserMessage"`)
 
-// Sift judges a line by its kind, which stands at its beginning. A line whose
+// Sift judges a line by its kind, which is at its beginning. A line whose
 // kind cannot be told that way is read.
 func Sift(line []byte) agent.Weight {
 	outer, payload := opening(line)
@@ -68,7 +68,7 @@ func answers(line, payload []byte) bool {
 const farthestKind = 512
 
 // opening returns the type of a record and how its payload begins, or nothing
-// where they do not stand where Codex writes them.
+// if they are not where Codex writes them.
 func opening(line []byte) (outer, payload []byte) {
 	line = line[:min(len(line), farthestKind)]
 	start := bytes.IndexByte(line, '{') + 1
@@ -106,7 +106,7 @@ func mayBe(line []byte, kind string) bool {
 // mayBeExhausted reports whether a window of the line is used up: whether its
 // share has three digits before the point.
 func mayBeExhausted(line []byte) bool {
-	// What was spent stands before the limits, under names much like theirs.
+	// What was spent is before the limits, under names much like theirs.
 	_, line, _ = bytes.Cut(line, []byte(`limits"`))
 	for {
 		_, rest, found := bytes.Cut(line, []byte(`"used_percent"`))

@@ -60,18 +60,6 @@ type telemetry struct {
 	Status json.RawMessage `json:"status_code"`
 }
 
-// refusal is what the failure of a request says of itself.
-func (e telemetry) refusal() limit.Refusal {
-	f := limit.Refusal{Code: e.Kind, Text: "[API Error: " + e.text() + "]"}
-	var code string
-	if json.Unmarshal(e.Status, &code) == nil && code != "" {
-		f.Code = code
-	} else {
-		_ = json.Unmarshal(e.Status, &f.Status) // of another type it is as good as absent
-	}
-	return f
-}
-
 func (e telemetry) text() string { return cmp.Or(e.Message, e.Error) }
 
 const apiError = "qwen-code.api_error"
@@ -145,7 +133,14 @@ func (e telemetry) event(limits limit.Reader) resume.Event {
 }
 
 func (e telemetry) verdict(limits limit.Reader) limit.Verdict {
-	return agent.Failed(limits.Refusal(e.refusal()))
+	refusal := limit.Refusal{Code: e.Kind, Text: "[API Error: " + e.text() + "]"}
+	var code string
+	if json.Unmarshal(e.Status, &code) == nil && code != "" {
+		refusal.Code = code
+	} else {
+		_ = json.Unmarshal(e.Status, &refusal.Status) // of another type it is as good as absent
+	}
+	return agent.Failed(limits.Refusal(refusal))
 }
 
 // Verdict says what the words of a failed request mean.

@@ -57,31 +57,19 @@ func dial(ctx context.Context, dir string) (net.Conn, error) {
 
 // Status returns all that the daemon knows.
 func (c *Client) Status(ctx context.Context, all bool) (Status, error) {
-	query := url.Values{}
-	if all {
-		query.Set("all", "1")
-	}
-	var status Status
-	err := c.call(ctx, http.MethodGet, "/v1/status", query, &status)
-	return status, err
+	return call[Status](ctx, c, http.MethodGet, "/v1/status", withAll(all))
 }
 
 // Session returns what the daemon knows of one session, and what the next resume
 // of it would do. The status lists no other.
 func (c *Client) Session(ctx context.Context, name string) (Status, error) {
-	var status Status
-	err := c.call(ctx, http.MethodGet, "/v1/session", url.Values{"name": {name}}, &status)
-	return status, err
+	return call[Status](ctx, c, http.MethodGet, "/v1/session", url.Values{"name": {name}})
 }
 
 // Watch calls see with all that the daemon knows and then with what changes,
 // until ctx is done, the daemon is gone, or see returns an error.
 func (c *Client) Watch(ctx context.Context, all bool, see func(Update) error) error {
-	query := url.Values{}
-	if all {
-		query.Set("all", "1")
-	}
-	body, err := c.open(ctx, http.MethodGet, "/v1/events", query)
+	body, err := c.open(ctx, http.MethodGet, "/v1/events", withAll(all))
 	if err != nil {
 		return err
 	}
@@ -103,9 +91,7 @@ func (c *Client) Watch(ctx context.Context, all bool, see func(Update) error) er
 
 // Do carries out an order on the session of that name.
 func (c *Client) Do(ctx context.Context, name string, order Order) (view.Session, error) {
-	var after view.Session
-	err := c.call(ctx, http.MethodPost, "/v1/session/"+string(order), url.Values{"name": {name}}, &after)
-	return after, err
+	return call[view.Session](ctx, c, http.MethodPost, "/v1/session/"+string(order), url.Values{"name": {name}})
 }
 
 // Told tells what a session's agent was told of the allowances of its account.
@@ -114,16 +100,15 @@ func (c *Client) Told(ctx context.Context, name string, readings []usage.Reading
 	if err != nil {
 		return err
 	}
-	return c.call(ctx, http.MethodPost, "/v1/told", url.Values{"name": {name}, "readings": {string(data)}}, nil)
+	return c.order(ctx, "/v1/told", url.Values{"name": {name}, "readings": {string(data)}})
 }
 
 // SetPaused pauses the daemon, or ends that.
 func (c *Client) SetPaused(ctx context.Context, paused bool) error {
-	path := "/v1/unpause"
 	if paused {
-		path = "/v1/pause"
+		return c.order(ctx, "/v1/pause", nil)
 	}
-	return c.call(ctx, http.MethodPost, path, nil, nil)
+	return c.order(ctx, "/v1/unpause", nil)
 }
 
 // PageURL returns where a browser finds the page, with the token that lets it
@@ -133,24 +118,34 @@ func (c *Client) PageURL(ctx context.Context, once bool) (string, error) {
 	if once {
 		method = http.MethodPost
 	}
-	var found page
-	err := c.call(ctx, method, "/v1/page", nil, &found)
+	found, err := call[page](ctx, c, method, "/v1/page", nil)
 	return found.URL, err
 }
 
-func (c *Client) call(ctx context.Context, method, path string, query url.Values, into any) error {
-	body, err := c.open(ctx, method, path, query)
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	if into == nil {
-		return nil
-	}
-	if err := json.NewDecoder(body).Decode(into); err != nil {
-		return fmt.Errorf("read the daemon's answer: %w", err)
+func withAll(all bool) url.Values {
+	if all {
+		return url.Values{"all": {"1"}}
 	}
 	return nil
+}
+
+// call asks the daemon and returns its answer.
+func call[T any](ctx context.Context, c *Client, method, path string, query url.Values) (answer T, err error) {
+	body, err := c.open(ctx, method, path, query)
+	if err != nil {
+		return answer, err
+	}
+	defer body.Close()
+	if err := json.NewDecoder(body).Decode(&answer); err != nil {
+		return answer, fmt.Errorf("read the daemon's answer: %w", err)
+	}
+	return answer, nil
+}
+
+// order asks the daemon for something that it answers with nothing.
+func (c *Client) order(ctx context.Context, path string, query url.Values) error {
+	_, err := call[struct{}](ctx, c, http.MethodPost, path, query)
+	return err
 }
 
 // open asks the daemon and returns its answer, to be read and closed.

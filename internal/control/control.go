@@ -157,6 +157,8 @@ type Backend interface {
 
 	// Reload reads the configuration again and returns what is wrong with it.
 	Reload(ctx context.Context) error
+
+	FleetBackend
 }
 
 // Tasks keeps the work that has no session yet. A task is called by its number, or by

@@ -38,6 +38,21 @@ type daemon struct {
 
 	mu       sync.Mutex // guards what follows
 	sessions []view.Session
+
+	noFleet
+}
+
+// noFleet is a daemon that is in none.
+type noFleet struct{}
+
+func (noFleet) Fleet(context.Context, string, int) (control.Fleet, error) {
+	return control.Fleet{}, control.ErrNoFleet
+}
+
+func (noFleet) ForgetAccount(context.Context, string) error { return control.ErrNoFleet }
+
+func (noFleet) DoAway(context.Context, string, string, control.Order) (view.Session, error) {
+	return view.Session{}, control.ErrNoFleet
 }
 
 func (d *daemon) Changes() *control.Changes { return &d.changes }

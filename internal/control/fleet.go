@@ -103,7 +103,7 @@ type FleetSession struct {
 	view.Session
 }
 
-// FleetBackend answers what is asked of a fleet. A Backend may be one.
+// FleetBackend answers what is asked of a fleet; its error is ErrNoFleet where there is none.
 type FleetBackend interface {
 	// Fleet returns a page of at most that many sessions, from the one on at which after
 	// left off.
@@ -119,48 +119,34 @@ type FleetBackend interface {
 // mostRows bounds a page.
 const mostRows = 10_000
 
-func (s *Server) fleet(w http.ResponseWriter, r *http.Request) {
-	b, ok := s.backend.(FleetBackend)
-	if !ok {
-		answer(w, nil, ErrNoFleet)
-		return
-	}
+func (s *Server) fleet(r *http.Request) (any, error) {
 	most, err := strconv.Atoi(r.FormValue("most"))
 	if err != nil || most < 1 || most > mostRows {
 		most = mostRows
 	}
-	found, err := b.Fleet(r.Context(), r.FormValue("after"), most)
-	answer(w, found, err)
+	return s.backend.Fleet(r.Context(), r.FormValue("after"), most)
 }
 
-func (s *Server) forgetAccount(w http.ResponseWriter, r *http.Request) {
-	b, ok := s.backend.(FleetBackend)
-	if !ok {
-		answer(w, nil, ErrNoFleet)
-		return
-	}
-	answer(w, struct{}{}, b.ForgetAccount(r.Context(), r.FormValue("account")))
+func (s *Server) forgetAccount(r *http.Request) (any, error) {
+	return done, s.backend.ForgetAccount(r.Context(), r.FormValue("account"))
 }
 
 // away reports whether an order is for a session of another host: HOST/SESSION.
 func (s *Server) away(ctx context.Context, name string, order Order) (view.Session, bool, error) {
-	host, session, cut := strings.Cut(name, "/")
-	b, ok := s.backend.(FleetBackend)
-	if !cut || !ok || host == "" || session == "" {
+	host, session, _ := strings.Cut(name, "/")
+	if host == "" || session == "" {
 		return view.Session{}, false, nil
 	}
-	after, err := b.DoAway(ctx, host, session, order)
+	after, err := s.backend.DoAway(ctx, host, session, order)
 	return after, !errors.Is(err, ErrNoFleet), err
 }
 
 // Fleet returns a page of what is known of all hosts.
 func (c *Client) Fleet(ctx context.Context, after string, most int) (Fleet, error) {
-	var found Fleet
-	err := c.call(ctx, http.MethodGet, "/v1/fleet", url.Values{"after": {after}, "most": {strconv.Itoa(most)}}, &found)
-	return found, err
+	return call[Fleet](ctx, c, http.MethodGet, "/v1/fleet", url.Values{"after": {after}, "most": {strconv.Itoa(most)}})
 }
 
 // ForgetAccount has an account count as free for all hosts.
 func (c *Client) ForgetAccount(ctx context.Context, account string) error {
-	return c.call(ctx, http.MethodPost, "/v1/fleet/forget", url.Values{"account": {account}}, nil)
+	return c.order(ctx, "/v1/fleet/forget", url.Values{"account": {account}})
 }

@@ -28,20 +28,19 @@ var errNudge = errors.New("no agent says this to its hook")
 
 // Nudge tells what a hook was told.
 func (c *Client) Nudge(ctx context.Context, n Nudge) error {
-	return c.call(ctx, http.MethodPost, "/v1/nudge", url.Values{
+	return c.order(ctx, "/v1/nudge", url.Values{
 		"agent": {n.Agent}, "session": {n.Session}, "transcript": {n.Transcript}, "pid": {strconv.Itoa(n.PID)}, "terminal": {n.Terminal},
-	}, nil)
+	})
 }
 
-func (s *Server) nudge(w http.ResponseWriter, r *http.Request) {
+func (s *Server) nudge(r *http.Request) (any, error) {
 	pid, err := strconv.Atoi(r.FormValue("pid"))
 	n := Nudge{
 		Agent: r.FormValue("agent"), Session: r.FormValue("session"), Transcript: r.FormValue("transcript"),
 		PID: pid, Terminal: r.FormValue("terminal"),
 	}
 	if err != nil || n.PID < 0 || n.Session == "" || max(len(n.Agent), len(n.Session), len(n.Terminal)) > longestName || len(n.Transcript) > longestFile {
-		answer(w, nil, errNudge)
-		return
+		return nil, errNudge
 	}
-	answer(w, struct{}{}, s.backend.Nudge(n))
+	return done, s.backend.Nudge(n)
 }

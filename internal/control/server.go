@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -110,41 +111,49 @@ func (e *serveError) Unwrap() error { return e.err }
 
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/status", s.status)
-	mux.HandleFunc("GET /v1/session", s.session)
 	mux.HandleFunc("GET /v1/events", s.events)
 	mux.HandleFunc("GET /v1/history", s.history)
-	mux.HandleFunc("GET /v1/page", s.page(false))
-	mux.HandleFunc("POST /v1/page", s.page(true))
-	mux.HandleFunc("POST /v1/session/{order}", s.order)
-	mux.HandleFunc("POST /v1/told", s.told)
-	mux.HandleFunc("POST /v1/nudge", s.nudge)
-	mux.HandleFunc("GET /v1/queue", s.tasks)
-	mux.HandleFunc("POST /v1/queue/{order}", s.taskOrder)
-	mux.HandleFunc("POST /v1/pause", s.setPaused(true))
-	mux.HandleFunc("POST /v1/unpause", s.setPaused(false))
-	mux.HandleFunc("POST /v1/reload", s.reload)
-	mux.HandleFunc("GET /v1/fleet", s.fleet)
-	mux.HandleFunc("POST /v1/fleet/forget", s.forgetAccount)
+	for route, reply := range map[string]func(*http.Request) (any, error){
+		"GET /v1/status":           s.status,
+		"GET /v1/session":          s.session,
+		"GET /v1/page":             func(*http.Request) (any, error) { return s.page(false) },
+		"POST /v1/page":            func(*http.Request) (any, error) { return s.page(true) },
+		"POST /v1/session/{order}": s.order,
+		"POST /v1/told":            s.told,
+		"POST /v1/nudge":           s.nudge,
+		"GET /v1/queue":            s.tasks,
+		"POST /v1/queue/{order}":   s.taskOrder,
+		"POST /v1/pause":           func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), true) },
+		"POST /v1/unpause":         func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), false) },
+		"POST /v1/reload":          func(r *http.Request) (any, error) { return done, s.backend.Reload(r.Context()) },
+		"GET /v1/fleet":            s.fleet,
+		"POST /v1/fleet/forget":    s.forgetAccount,
+	} {
+		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
+			document, err := reply(r)
+			answer(w, document, err)
+		})
+	}
 	return mux
 }
 
-func (s *Server) status(w http.ResponseWriter, r *http.Request) {
-	status, err := s.backend.Status(r.Context(), r.FormValue("all") != "")
-	answer(w, status, err)
+// done is the answer to an order that leaves nothing to say.
+var done = struct{}{}
+
+func (s *Server) status(r *http.Request) (any, error) {
+	return s.backend.Status(r.Context(), r.FormValue("all") != "")
 }
 
-func (s *Server) session(w http.ResponseWriter, r *http.Request) {
+func (s *Server) session(r *http.Request) (any, error) {
 	status, err := s.one(r.Context(), r.FormValue("name"))
 	if err != nil {
-		answer(w, nil, err)
-		return
+		return nil, err
 	}
 	session := &status.Sessions[0]
 	if plan, err := s.backend.Plan(r.Context(), session.Key()); err == nil { // else it is gone meanwhile
 		session.Plan = &plan
 	}
-	answer(w, status, nil)
+	return status, nil
 }
 
 // one returns a status with the one session that is meant.
@@ -160,35 +169,30 @@ func (s *Server) one(ctx context.Context, name string) (Status, error) {
 	return status, err
 }
 
-func (s *Server) order(w http.ResponseWriter, r *http.Request) {
-	order := Order(r.PathValue("order"))
-	switch order {
-	case Retry, Cancel, Stop, Pause, Unpause:
-	case OwnKey, AskOwnKey:
+func (s *Server) order(r *http.Request) (any, error) {
+	order, name := Order(r.PathValue("order")), r.FormValue("name")
+	ownKey := order == OwnKey || order == AskOwnKey
+	switch {
+	case ownKey:
 		if err := onlyPerson(r, "to spend your money"); err != nil {
-			answer(w, nil, err)
-			return
+			return nil, err
 		}
-	default:
-		http.NotFound(w, r)
-		return
+	case !slices.Contains([]Order{Retry, Cancel, Stop, Pause, Unpause}, order):
+		return nil, errNoRoute
 	}
-	key, err := s.backend.Find(r.Context(), r.FormValue("name"))
-	if errors.Is(err, resume.ErrNoSession) && order != OwnKey && order != AskOwnKey {
-		if after, is, err := s.away(r.Context(), r.FormValue("name"), order); is {
-			answer(w, after, err)
-			return
+	key, err := s.backend.Find(r.Context(), name)
+	if errors.Is(err, resume.ErrNoSession) && !ownKey {
+		if after, is, err := s.away(r.Context(), name, order); is {
+			return after, err
 		}
 	}
 	if err != nil {
-		answer(w, nil, err)
-		return
+		return nil, err
 	}
-	after, err := s.backend.Do(r.Context(), key, order)
-	answer(w, after, err)
+	return s.backend.Do(r.Context(), key, order)
 }
 
-func (s *Server) told(w http.ResponseWriter, r *http.Request) {
+func (s *Server) told(r *http.Request) (any, error) {
 	var readings []usage.Reading
 	key, err := s.backend.Find(r.Context(), r.FormValue("name"))
 	if err == nil {
@@ -197,27 +201,22 @@ func (s *Server) told(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = s.backend.Told(r.Context(), key, readings)
 	}
-	answer(w, struct{}{}, err)
+	return done, err
 }
 
-func (s *Server) setPaused(paused bool) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		answer(w, struct{}{}, s.backend.SetPaused(r.Context(), paused))
-	}
+func (s *Server) page(once bool) (any, error) {
+	url, err := s.backend.PageURL(once)
+	return page{url}, err
 }
 
-func (s *Server) page(once bool) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		url, err := s.backend.PageURL(once)
-		answer(w, page{url}, err)
-	}
-}
-
-func (s *Server) reload(w http.ResponseWriter, r *http.Request) {
-	answer(w, struct{}{}, s.backend.Reload(r.Context()))
-}
+// errNoRoute is the answer of a mux that does not know a path.
+var errNoRoute = errors.New("404 page not found")
 
 func answer(w http.ResponseWriter, document any, err error) {
+	if errors.Is(err, errNoRoute) {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
 	code := http.StatusOK
 	if err != nil {
 		document, code = describe(err)

@@ -11,51 +11,40 @@ import (
 	"resumed/internal/resume/view"
 )
 
-func (s *Server) tasks(w http.ResponseWriter, r *http.Request) {
-	tasks, err := s.backend.Queue().Tasks(r.Context())
-	answer(w, tasks, err)
+func (s *Server) tasks(r *http.Request) (any, error) {
+	return s.backend.Queue().Tasks(r.Context())
 }
 
-func (s *Server) taskOrder(w http.ResponseWriter, r *http.Request) {
+func (s *Server) taskOrder(r *http.Request) (any, error) {
 	queue, ctx, name := s.backend.Queue(), r.Context(), r.FormValue("task")
 	var wanted view.TaskOrder
 	if text := r.FormValue("order"); text != "" {
 		if err := json.Unmarshal([]byte(text), &wanted); err != nil {
-			answer(w, nil, fmt.Errorf("read what is asked for: %w", err))
-			return
+			return nil, fmt.Errorf("read what is asked for: %w", err)
 		}
 	}
 	if wanted.Mode != "" {
 		if err := onlyPerson(r, "what another one may do"); err != nil {
-			answer(w, nil, err)
-			return
+			return nil, err
 		}
 	}
-	var (
-		after any
-		err   error
-	)
 	switch r.PathValue("order") {
 	case "add":
-		after, err = queue.Enqueue(ctx, wanted)
+		return queue.Enqueue(ctx, wanted)
 	case "edit":
-		after, err = queue.Edit(ctx, name, wanted)
+		return queue.Edit(ctx, name, wanted)
 	case "drop":
-		after, err = queue.Drop(ctx, name)
+		return queue.Drop(ctx, name)
 	case "move":
-		after, err = queue.Move(ctx, name, r.FormValue("to"))
+		return queue.Move(ctx, name, r.FormValue("to"))
 	default:
-		http.NotFound(w, r)
-		return
+		return nil, errNoRoute
 	}
-	answer(w, after, err)
 }
 
 // Tasks returns the tasks that wait and those that were begun not long ago.
 func (c *Client) Tasks(ctx context.Context) ([]view.Task, error) {
-	var tasks []view.Task
-	err := c.call(ctx, http.MethodGet, "/v1/queue", nil, &tasks)
-	return tasks, err
+	return call[[]view.Task](ctx, c, http.MethodGet, "/v1/queue", nil)
 }
 
 // Enqueue has the daemon take a task.
@@ -75,9 +64,7 @@ func (c *Client) Drop(ctx context.Context, task string) (view.Task, error) {
 
 // Move has the daemon give a task the place of another one, or the first or last.
 func (c *Client) Move(ctx context.Context, task, to string) ([]view.Task, error) {
-	var after []view.Task
-	err := c.call(ctx, http.MethodPost, "/v1/queue/move", url.Values{"task": {task}, "to": {to}}, &after)
-	return after, err
+	return call[[]view.Task](ctx, c, http.MethodPost, "/v1/queue/move", url.Values{"task": {task}, "to": {to}})
 }
 
 func (c *Client) orderTask(ctx context.Context, what, task string, order *view.TaskOrder) (view.Task, error) {
@@ -92,7 +79,5 @@ func (c *Client) orderTask(ctx context.Context, what, task string, order *view.T
 		}
 		query.Set("order", string(text))
 	}
-	var after view.Task
-	err := c.call(ctx, http.MethodPost, "/v1/queue/"+what, query, &after)
-	return after, err
+	return call[view.Task](ctx, c, http.MethodPost, "/v1/queue/"+what, query)
 }

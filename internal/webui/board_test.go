@@ -23,7 +23,8 @@ import (
 
 // board is a daemon that only notes what it is ordered.
 type board struct {
-	changes control.Changes
+	control.FleetBackend // nil: it is in none, and is not asked
+	changes              control.Changes
 
 	mu       sync.Mutex
 	orders   []string

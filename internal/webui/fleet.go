@@ -58,12 +58,11 @@ func (p *Page) fleet(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	backend, ok := p.backend.(control.FleetBackend)
-	if !ok || status.Daemon.Fleet == nil {
+	if status.Daemon.Fleet == nil {
 		answer(w, showFleet(control.DaemonFleet{}, control.Fleet{}))
 		return
 	}
-	found, err := backend.Fleet(r.Context(), r.URL.Query().Get("after"), fleetRows)
+	found, err := p.backend.Fleet(r.Context(), r.URL.Query().Get("after"), fleetRows)
 	if errors.Is(err, control.ErrNoFleet) {
 		found, err = control.Fleet{}, nil // it is joining
 	}

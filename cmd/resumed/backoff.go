@@ -87,8 +87,8 @@ func (c *cli) backoff(cmd *cobra.Command, s scheduling) error {
 	if err := errors.Join(append(bad, err)...); err != nil {
 		return usageError(err)
 	}
-	schedule := newSchedule(policy, retries, dice)
-	return c.print(schedule, func(p *termui.Printer) { schedule.print(p, cmp.Or(s.policy, "default")) })
+	schedule := backoff.NewSchedule(policy, retries, dice)
+	return c.print(schedule, func(p *termui.Printer) { printSchedule(p, schedule, cmp.Or(s.policy, "default")) })
 }
 
 // pickPolicy returns the policy of that name, or [backoff] where none is named.
@@ -146,39 +146,7 @@ func (s scheduling) dice() (func() float64, error) {
 	return rand.New(rand.NewPCG(uint64(seed), 0)).Float64, nil
 }
 
-// schedule is what a policy comes to.
-type schedule struct {
-	Version int            `json:"version"`
-	Policy  backoff.Policy `json:"policy"`
-	Delays  []plannedDelay `json:"delays"`
-	Total   float64        `json:"total_seconds"`
-}
-
-type plannedDelay struct {
-	Attempt int     `json:"attempt"`
-	Base    float64 `json:"base_seconds"`
-	Min     float64 `json:"min_seconds"`
-	Max     float64 `json:"max_seconds"`
-	Delay   float64 `json:"delay_seconds"`
-}
-
-func newSchedule(policy backoff.Policy, retries int, dice func() float64) schedule {
-	s := schedule{Version: 1, Policy: policy, Delays: make([]plannedDelay, 0, retries)}
-	longer := policy
-	longer.MaxRetries = retries
-	for n, delay := range longer.Delays(dice) {
-		if policy.MaxElapsed > 0 && s.Total >= policy.MaxElapsed.Seconds() {
-			break
-		}
-		base, least, greatest := policy.Range(n)
-		s.Delays = append(s.Delays, plannedDelay{n, base.Seconds(), least.Seconds(), greatest.Seconds(), delay.Seconds()})
-		s.Total += delay.Seconds()
-	}
-	s.Total = math.Round(s.Total*1e9) / 1e9 // a sum of floats shows its dust
-	return s
-}
-
-func (s schedule) print(p *termui.Printer, name string) {
+func printSchedule(p *termui.Printer, s backoff.Schedule, name string) {
 	p.Line("%s: %s", name, s.Policy)
 	p.Line("")
 	rows := [][]termui.Cell{termui.Head("ATTEMPT", "BASE", "RANGE", "DELAY", "TOTAL")}
@@ -193,7 +161,7 @@ func (s schedule) print(p *termui.Printer, name string) {
 	}
 	p.Table(rows)
 	p.Line("")
-	s.plot(p)
+	plotSchedule(p, s)
 }
 
 // The plot fits eighty columns, or what the terminal has.
@@ -203,9 +171,9 @@ const (
 	plotRows   = 24
 )
 
-// plot draws a bar for each wait: what is certain, what chance added this
+// plotSchedule draws a bar for each wait: what is certain, what chance added this
 // time, and what it may add.
-func (s schedule) plot(p *termui.Printer) {
+func plotSchedule(p *termui.Printer, s backoff.Schedule) {
 	longest := 0.0
 	for _, d := range s.Delays {
 		longest = max(longest, d.Max)

@@ -117,7 +117,7 @@ func TestPolicyNamesComplete(t *testing.T) {
 func TestThePlotFitsANarrowTerminal(t *testing.T) {
 	p := &termui.Printer{Page: termui.Page{Width: 50}}
 	policy := backoff.Default()
-	newSchedule(policy, policy.MaxRetries, func() float64 { return 0.99 }).plot(p)
+	plotSchedule(p, backoff.NewSchedule(policy, policy.MaxRetries, func() float64 { return 0.99 }))
 	bars, _, _ := strings.Cut(p.String(), "\n\n")
 	require.Contains(t, bars, "5m")
 	require.NotContains(t, bars, "…")

@@ -4,11 +4,13 @@ package main
 
 import (
 	"context"
+	"os"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"resumed/internal/control"
 	"resumed/internal/doctor"
 	"resumed/internal/fleet/member"
 	"resumed/internal/humanize"
@@ -37,7 +39,7 @@ func (c *cli) doctor(ctx context.Context) error {
 	}
 	report := doctor.Examine(ctx, doctor.Input{
 		Version: version(), ConfigPath: path, Config: cfg, ConfigErr: err, Host: member.HostName(cfg.Fleet),
-		RecordedPath: service.RecordedPath(), SocketDir: socketDir(), Status: c.client().Status,
+		RecordedPath: service.RecordedPath(), SocketDir: control.SocketDir(os.Getenv), Status: c.client().Status,
 		Hooks:   func(r *doctor.Report) { service.ExamineHooks(r) },
 		Service: func(ctx context.Context, r *doctor.Report) { service.Examine(ctx, r) },
 	})

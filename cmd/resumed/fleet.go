@@ -194,23 +194,6 @@ func keysFor(file string, invitation natskv.Invitation) (natskv.Credentials, err
 // rowsOfFleet is how many sessions of a fleet are shown to people.
 const rowsOfFleet = 200
 
-// latest leaves of each session what was read last: one that changes while pages are read is
-// on a later page, too.
-func latest(sessions []control.FleetSession) []control.FleetSession {
-	at := make(map[[3]string]int)
-	found := sessions[:0]
-	for _, s := range sessions {
-		key := [3]string{s.Host, s.Agent, s.ID}
-		if i, known := at[key]; known {
-			found[i] = s
-			continue
-		}
-		at[key] = len(found)
-		found = append(found, s)
-	}
-	return found
-}
-
 // statusOfFleet prints how all machines stand.
 func (c *cli) statusOfFleet(cmd *cobra.Command) error {
 	if !c.json {
@@ -227,7 +210,6 @@ func (c *cli) statusOfFleet(cmd *cobra.Command) error {
 			all.Append(more)
 		}
 	}
-	all.Sessions = latest(all.Sessions)
 	if err != nil {
 		return err
 	}

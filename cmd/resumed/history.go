@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"strings"
 	"time"
 
@@ -65,8 +66,8 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 }
 
 func (c *cli) history(ctx context.Context, name string, since time.Time) error {
-	socket, _ := daemonDir() // what a dry run would have done is no history
-	steps, err := control.NewClient(socket).History(ctx, name, since)
+	// What a dry run would have done is no history.
+	steps, err := control.NewClient(control.DaemonDir(os.Getenv)).History(ctx, name, since)
 	if !errors.Is(err, control.ErrNoDaemon) {
 		return c.printHistory(steps, err)
 	}

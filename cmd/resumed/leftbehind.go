@@ -5,13 +5,13 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"resumed/internal/agents"
 	"resumed/internal/dirs"
 	"resumed/internal/humanize"
 	"resumed/internal/resume/view"
+	"resumed/internal/state"
 )
 
 // leftBehind shows how the sessions stood when the last daemon ended, as far as
@@ -21,7 +21,7 @@ func (c *cli) leftBehind(all bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	written := lastWritten(dir) // before it is opened
+	written := state.LastWritten(dir) // before it is opened
 	known, err := storedSessions()
 	if err != nil {
 		return err
@@ -59,15 +59,4 @@ func (c *cli) leftBehind(all bool, args []string) error {
 		text = view.Session(sessions[0])
 	}
 	return c.show(fmt.Sprintf("This is what the last daemon saved at %s:\n\n%s\n", humanize.Clock(written, now), text))
-}
-
-// lastWritten returns when a daemon last wrote into its state.
-func lastWritten(dir string) time.Time {
-	var last time.Time
-	for _, name := range []string{"resumed.db", "resumed.db-wal"} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.ModTime().After(last) {
-			last = info.ModTime()
-		}
-	}
-	return last
 }

@@ -134,8 +134,7 @@ func (c *cli) queueMoveCommand() *cobra.Command {
 
 // queueClient is a client of the daemon. A dry run begins nothing, and keeps no task.
 func queueClient() *control.Client {
-	dir, _ := daemonDir()
-	return control.NewClient(dir)
+	return control.NewClient(control.DaemonDir(os.Getenv))
 }
 
 func noTask(err error) error {
@@ -213,35 +212,18 @@ func (c *cli) keepTasks(orders []view.TaskOrder) ([]view.Task, error) {
 	return added, err
 }
 
-// readPrompts reads a file of prompts.
-func readPrompts(stdin io.Reader, name string) ([]string, error) {
-	var (
-		data []byte
-		err  error
-	)
+// readPrompts reads a file of prompts; - is standard input.
+func readPrompts(stdin io.Reader, name string) (prompts []string, err error) {
+	var data []byte
 	if name == "-" {
 		data, err = io.ReadAll(stdin)
 	} else {
 		data, err = os.ReadFile(name)
 	}
-	if err != nil {
-		return nil, err
+	if prompts = queue.Prompts(string(data)); err == nil && len(prompts) == 0 {
+		err = fmt.Errorf("there is no prompt in %s", name)
 	}
-	lines := strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
-	parts := lines
-	if slices.Contains(lines, "---") {
-		parts = strings.Split("\n"+strings.Join(lines, "\n")+"\n", "\n---\n")
-	}
-	var prompts []string
-	for _, part := range parts {
-		if part = strings.Trim(part, "\n"); strings.TrimSpace(part) != "" {
-			prompts = append(prompts, part)
-		}
-	}
-	if len(prompts) == 0 {
-		return nil, fmt.Errorf("there is no prompt in %s", name)
-	}
-	return prompts, nil
+	return prompts, err
 }
 
 func (c *cli) editTask(cmd *cobra.Command, w wishes, name string, prompt []string) error {

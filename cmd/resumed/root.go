@@ -8,8 +8,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -19,7 +17,6 @@ import (
 	"resumed/internal/commandline"
 	"resumed/internal/config"
 	"resumed/internal/control"
-	"resumed/internal/dirs"
 	"resumed/internal/hint"
 	"resumed/internal/service"
 )
@@ -153,40 +150,5 @@ func (c *cli) load() (config.Config, string, error) {
 
 // client returns a client of the running daemon.
 func (c *cli) client() *control.Client {
-	return control.NewClient(socketDir())
-}
-
-// socketDir returns where the daemon's socket is, or should be. Where none
-// runs, a dry run is asked.
-func socketDir() string {
-	dir, answers := daemonDir()
-	own, err := dirs.State(os.Getenv)
-	if answers || err != nil {
-		return dir
-	}
-	for _, dry := range dryRuns(own) {
-		if control.Answers(dry) {
-			return dry
-		}
-	}
-	return dir
-}
-
-// daemonDir returns where the daemon's socket is, or should be, and whether it
-// answers.
-func daemonDir() (dir string, answers bool) {
-	dir, err := dirs.Runtime(os.Getenv)
-	if err != nil {
-		dir = os.DevNull // there is no home to look in: no daemon is there
-	}
-	places := dirs.Sockets(os.Getenv)
-	if i := slices.IndexFunc(places, control.Answers); i >= 0 {
-		return places[i], true
-	}
-	for _, place := range places { // one that does not answer is worth a word too
-		if _, err := os.Stat(filepath.Join(place, control.SocketName)); err == nil {
-			return place, false
-		}
-	}
-	return dir, false
+	return control.NewClient(control.SocketDir(os.Getenv))
 }

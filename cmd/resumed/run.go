@@ -4,15 +4,11 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -98,29 +94,6 @@ func (c *cli) logger(cfg config.Config) (*slog.LevelVar, *slog.Logger) {
 	return nil, logging.New(c.err, fixed, format)
 }
 
-// dryRunPrefix begins the name of a dry run's directory. Dry runs are told
-// apart as daemons are, by the state that they would keep.
-func dryRunPrefix(stateDir string) string {
-	return fmt.Sprintf("resumed-dry-run-%.4x-", sha256.Sum256([]byte(stateDir)))
-}
-
-// dryRuns returns the directories of the user's dry runs, also of those that
-// ended badly. Anybody may make one in a place that all share.
-func dryRuns(stateDir string) []string {
-	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), dryRunPrefix(stateDir)+"*"))
-	if err != nil {
-		return nil // a name that means something else: none is looked for there
-	}
-	return slices.DeleteFunc(dirs, func(dir string) bool {
-		info, err := os.Lstat(dir)
-		if err != nil {
-			return true
-		}
-		stat, ok := info.Sys().(*syscall.Stat_t)
-		return !ok || !info.IsDir() || int(stat.Uid) != os.Getuid()
-	})
-}
-
 // places returns where state and socket are. A dry run has places of its own:
 // it must not disturb a running daemon, nor leave anything behind.
 func places(dryRun bool) (stateDir, runtimeDir string, cleanUp func(), err error) {
@@ -128,11 +101,8 @@ func places(dryRun bool) (stateDir, runtimeDir string, cleanUp func(), err error
 		return "", "", nil, err
 	}
 	if dryRun {
-		dir, err := os.MkdirTemp("", dryRunPrefix(stateDir))
-		if err != nil {
-			return "", "", nil, fmt.Errorf("make a directory for the dry run: %w", err)
-		}
-		return dir, dir, func() { _ = os.RemoveAll(dir) }, nil
+		dir, err := dirs.MakeDryRun(stateDir)
+		return dir, dir, func() { _ = os.RemoveAll(dir) }, err
 	}
 	if runtimeDir, err = dirs.Runtime(os.Getenv); err != nil {
 		return "", "", nil, err

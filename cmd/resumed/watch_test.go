@@ -240,6 +240,8 @@ func TestLiveViewOfOneSession(t *testing.T) {
 
 // crowd is a daemon of very many sessions.
 type crowd struct {
+	control.FleetBackend // nil: it is in none, and is not asked
+
 	changes control.Changes
 	started time.Time
 

@@ -42,7 +42,7 @@ type Fleet struct {
 
 // Append adds the page that follows.
 func (f *Fleet) Append(next Fleet) {
-	f.Sessions, f.Next, f.SessionsLeft = append(f.Sessions, next.Sessions...), next.Next, next.SessionsLeft
+	f.Sessions, f.Next, f.SessionsLeft = latest(append(f.Sessions, next.Sessions...)), next.Next, next.SessionsLeft
 	for _, u := range next.Unreadable {
 		if i := slices.IndexFunc(f.Unreadable, func(known FleetUnreadable) bool { return known.Name == u.Name }); i >= 0 {
 			f.Unreadable[i].Entries += u.Entries
@@ -50,6 +50,23 @@ func (f *Fleet) Append(next Fleet) {
 			f.Unreadable = append(f.Unreadable, u)
 		}
 	}
+}
+
+// latest leaves of each session what was read last: one that changes while pages are read is
+// on a later page, too.
+func latest(sessions []FleetSession) []FleetSession {
+	at := make(map[[3]string]int)
+	found := sessions[:0]
+	for _, s := range sessions {
+		key := [3]string{s.Host, s.Agent, s.ID}
+		if i, known := at[key]; known {
+			found[i] = s
+			continue
+		}
+		at[key] = len(found)
+		found = append(found, s)
+	}
+	return found
 }
 
 // FleetUnreadable is what a host has written, or hosts have written of accounts, and cannot be read.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"resumed/internal/resume"
 )
@@ -140,4 +141,15 @@ func (r *Reader) Recoveries(ctx context.Context) (resume.Recoveries, error) {
 		return nil, fmt.Errorf("load recoveries: %w", judge(r.path, err))
 	}
 	return readRecoveries(data), nil
+}
+
+// LastWritten returns when a daemon last wrote into the state in dir; zero: never.
+func LastWritten(dir string) time.Time {
+	var last time.Time
+	for _, name := range []string{databaseName, databaseName + "-wal"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
 }

@@ -67,7 +67,7 @@ var arrows = map[string][]string{
 		"internal/agent", "internal/agent/*", "internal/agent/*/*", "internal/explain/recording", "internal/limit", "internal/resume",
 	},
 	"internal/explain/recording": {
-		"internal/agent", "internal/resume",
+		"internal/agent", "internal/limit", "internal/resume",
 	},
 	"internal/agents":                {"internal/agent", "internal/agent/*", "internal/config", "internal/limit", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
 	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
@@ -194,7 +194,7 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/watch":       {1_900, unlimited},
 
 	"internal/resume/engine":            {1_930, 18},
-	"internal/agent":                    {2_800, 5},
+	"internal/agent":                    {2_830, 5},
 	"internal/agent/opencode":           {1_570, 0},
 	"internal/agent/opencode/database":  {1_020, 0},
 	"internal/agent/opencode/processes": {300, 0},

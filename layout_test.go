@@ -189,7 +189,7 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/explain/...": {2_860, unlimited},
 	"internal/fleet/...":   {4_690, unlimited},
 	"internal/limit/...":   {3_830, unlimited},
-	"internal/notify/...":  {4_840, unlimited},
+	"internal/notify/...":  {4_700, unlimited},
 	"internal/resume":      {2_790, 0},
 	"internal/watch":       {1_900, unlimited},
 

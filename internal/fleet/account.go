@@ -9,7 +9,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Account is how an account stands for all hosts. The zero one is closed. Every
+// Account is the state of an account for all hosts. The zero one is closed. Every
 // method returns what is to be written in its place, and whether anything is: it
 // counts when the store took it at the revision at which this one was read. Times are
 // the fleet's.
@@ -20,8 +20,8 @@ type Account struct {
 	Reset     time.Time      `json:"reset,omitzero"`      // as it was stated; zero: it was not
 	Exact     bool           `json:"exact,omitempty"`     // no margin belongs after it
 	LimitedAt time.Time      `json:"limited_at,omitzero"` // when that was
-	By        string         `json:"by,omitempty"`        // which host was told
-	Probe     *Probe         `json:"probe,omitempty"`     // who tries whether the limit is over
+	By        string         `json:"by,omitempty"`        // the host that was refused
+	Probe     *Probe         `json:"probe,omitempty"`     // the test whether the limit is over
 	Ramp      *Ramp          `json:"ramp,omitempty"`      // how many may start since it was found to be
 	ClosedAt  time.Time      `json:"closed_at,omitzero"`  // when that was
 }
@@ -45,25 +45,25 @@ const (
 	// print it to the minute, and compute it from an age.
 	sameWindow = 2 * time.Minute
 
-	// longestProbe bounds a probe: whoever shows neither that the limit is over
-	// nor that it is not holds up nobody for longer.
+	// longestProbe bounds a probe: one that shows neither that the limit is over nor that it
+	// is not makes other hosts wait no longer.
 	longestProbe = 30 * time.Minute
 
 	// counted is how many sessions a step has at most whose starts are counted.
 	counted = 16
 
-	// everybody is how many may start where nobody need wait for another.
+	// everybody is how many may start where no session waits for another.
 	everybody = 1 << 20
 )
 
 // Rules are what this host's user wants.
 type Rules struct {
 	Margin  time.Duration // waited past a stated reset
-	Stagger time.Duration // how long a step lasts; 0: nobody waits for another's start
-	MaxWait time.Duration // what another host was told is believed for this long; 0: no bound
+	Stagger time.Duration // how long a step lasts; 0: no session waits for the start of another
+	MaxWait time.Duration // a refusal of another host counts for this long; 0: no bound
 }
 
-// Refusal is what a host was told.
+// Refusal is the refusal of a session of one host.
 type Refusal struct {
 	At    time.Time
 	Class limit.Class
@@ -73,12 +73,12 @@ type Refusal struct {
 	Mark  string // of the probe that it ended, if any
 }
 
-// ReadAccount returns the account in an entry. A host that lies about when things happened
-// would have the last word for ever: nothing happened after it was written.
+// ReadAccount returns the account in an entry. A host may lie about when things happened,
+// and the newest refusal wins: so no time counts that is after the entry was written.
 func ReadAccount(e Entry) (Account, error) {
 	var a Account
 	if err := Decode(e.Value, &a); err != nil {
-		return Account{}, fmt.Errorf("read how an account stands: %w", err)
+		return Account{}, fmt.Errorf("read the state of an account: %w", err)
 	}
 	a.LimitedAt, a.ClosedAt = earlier(a.LimitedAt, e.At), earlier(a.ClosedAt, e.At)
 	if a.Probe != nil {
@@ -91,7 +91,7 @@ func ReadAccount(e Entry) (Account, error) {
 	}
 	known := a.State == resume.Closed || a.State == resume.Open || a.State == resume.HalfOpen
 	if (a.State == resume.HalfOpen) != (a.Probe != nil) || !known {
-		a.State, a.Probe = resume.Open, nil // nobody may end it but by another probe
+		a.State, a.Probe = resume.Open, nil // only another probe may end it
 	}
 	return a, nil
 }
@@ -103,7 +103,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// Refused is told that a session was refused. An account opens for news alone: a
+// Refused returns the account after a session was refused. It opens for a new refusal only: a
 // refusal since it was last closed, or one that is newer than the last and names
 // another window.
 func (a Account) Refused(r Refusal) (Account, bool) {
@@ -123,7 +123,7 @@ func (a Account) Refused(r Refusal) (Account, bool) {
 }
 
 // another reports whether a refusal names another window than the account waits for.
-// Who was told no time does not make forget what another one was told.
+// A refusal without a time does not replace one with a time.
 func (a Account) another(r Refusal) bool {
 	if r.Reset.IsZero() {
 		return !a.Reset.IsZero() && a.Reset.Before(r.At) && a.State == resume.Open
@@ -131,7 +131,7 @@ func (a Account) another(r Refusal) bool {
 	return a.Reset.IsZero() || r.Reset.Sub(a.Reset).Abs() > sameWindow
 }
 
-// ends reports whether who has that mark may say how the probe ended.
+// ends reports whether the probe of that mark runs: only that one may write how it ended.
 func (a Account) ends(mark string) bool {
 	return a.State == resume.HalfOpen && mark != "" && a.Probe.Mark == mark
 }
@@ -163,7 +163,7 @@ func (a Account) Probed(p Probe, early bool, r Rules) (Account, bool) {
 	return a, true
 }
 
-// Moved is told that a session went on: the one that tries, or another one since the
+// Moved returns the account after a session worked again: the one that probes, or another one since the
 // limit should be over. Then sessions may start, in growing steps.
 func (a Account) Moved(mark string, at, now time.Time, r Rules) (Account, bool) {
 	free := a.State == resume.Open && at.After(a.LimitedAt) && !a.Lifts(r).After(at)
@@ -184,8 +184,8 @@ func (a Account) closed(now time.Time, r Rules) Account {
 	return next
 }
 
-// Released is told that a probe ended and told nothing: the next one may try, at the
-// same reset.
+// Released returns the account after a probe ended without a result: the next one may try, at
+// the same reset.
 func (a Account) Released(mark string) (Account, bool) {
 	if !a.ends(mark) {
 		return a, false
@@ -194,7 +194,7 @@ func (a Account) Released(mark string) (Account, bool) {
 	return a, true
 }
 
-// Started takes leave for starts where the account is closed: for so many, everybody where none need
+// Started permits starts where the account is closed: so many, or everybody where no session needs to
 // wait. Where the step is shared out, or nothing is left of it, the next one begins at next. Small steps
 // are counted by all hosts together. Counting large ones would be a write a start: there each of so many hosts
 // has its share of what the step has room for, the fraction of a session by chance, u in [0, 1). Steps are

@@ -33,7 +33,7 @@ func (f *Fleet) pending() []string {
 	return ids
 }
 
-// asks reports whether a session asks for leave.
+// asks reports whether a session asks for permission to start.
 func (a *account) asks(now time.Time, p pace) bool {
 	return !a.asked.IsZero() && now.Sub(a.asked) <= askAgain+p.again()
 }
@@ -50,34 +50,34 @@ func (f *Fleet) process(ctx context.Context, id string) time.Time {
 	if err := f.checkProbe(ctx, id); err != nil {
 		return f.now().Add(f.pace.again())
 	}
-	f.mu.Lock()
-	a := f.account(id)
-	wants := a.wants(f.now(), f.pace)
-	f.mu.Unlock()
-	if wants {
-		f.serveOnce(ctx, id)
-	}
+	f.serveOnce(ctx, id)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := f.now()
+	a, now := f.account(id), f.now()
 	switch soon := now.Add(f.pace.again()); {
 	case a.probe == nil:
 		return a.tryAt
 	case a.tryAt.After(now):
 		return earlier(a.tryAt, soon)
-	default: // nobody asks any more, and its lease is to be kept
+	default: // no session asks any more, and the lease of the probe is renewed
 		return soon
 	}
 }
 
-// serveOnce asks for leave, and notes when to ask again: unless something has happened meanwhile for
+// serveOnce asks for permission where a session wants it, and notes when to ask again: unless something has happened meanwhile for
 // which to ask at once.
 func (f *Fleet) serveOnce(ctx context.Context, id string) {
 	asking := f.now().Add(AnswerWithin)
 	f.mu.Lock()
 	a := f.account(id)
-	a.tryAt = asking
+	wants := a.wants(f.now(), f.pace)
+	if wants {
+		a.tryAt = asking
+	}
 	f.mu.Unlock()
+	if !wants {
+		return
+	}
 	at := f.serve(ctx, id)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,7 +86,7 @@ func (f *Fleet) serveOnce(ctx context.Context, id string) {
 	}
 }
 
-// read reads how an account stands for all hosts.
+// read reads the state of an account from the store.
 func (f *Fleet) read(ctx context.Context, id string) (stored, error) {
 	e, err := f.get(ctx, Accounts, id)
 	if errors.Is(err, ErrMissing) {
@@ -98,7 +98,7 @@ func (f *Fleet) read(ctx context.Context, id string) (stored, error) {
 	}
 	a, err := ReadAccount(e)
 	if err != nil {
-		a = Account{State: resume.Closed} // it is nobody's word: the next one is written over it
+		a = Account{State: resume.Closed} // it is replaced by the next write
 	}
 	if !f.remember(id, stored{a, e.Rev}) {
 		return stored{}, ErrConflict // it is old
@@ -106,7 +106,7 @@ func (f *Fleet) read(ctx context.Context, id string) (stored, error) {
 	return stored{a, e.Rev}, nil
 }
 
-// remember notes how an account stands, and reports false for an old state. What the store does not know yet
+// remember notes the state of an account, and reports false for an old one. What the store does not know yet
 // still counts here.
 func (f *Fleet) remember(id string, now stored) bool {
 	f.mu.Lock()
@@ -123,8 +123,8 @@ func (f *Fleet) remember(id string, now stored) bool {
 	return true
 }
 
-// readLimited reads the accounts of which this host believes that they are limited. That they are no
-// longer it may have missed, as when its connection was lost.
+// readLimited reads the accounts that are limited as far as this host knows. It may have missed that they
+// are no longer, as when its connection was lost.
 func (f *Fleet) readLimited(ctx context.Context) {
 	f.mu.Lock()
 	var ids []string
@@ -141,7 +141,7 @@ func (f *Fleet) readLimited(ctx context.Context) {
 	}
 }
 
-// stirLifted has the engine ask again for sessions that were told to wait for a limit which is over.
+// stirLifted makes the engine ask again for sessions that wait for a limit which is over.
 func (f *Fleet) stirLifted(ctx context.Context) {
 	f.mu.Lock()
 	lifted := f.lifted
@@ -190,7 +190,7 @@ func (f *Fleet) write(ctx context.Context, id string, was stored, a Account) err
 	return err
 }
 
-// change reads an account and writes what is made of it, until nobody is faster.
+// change reads an account and writes its next state, until no other host is faster.
 func (f *Fleet) change(ctx context.Context, id string, next func(Account) (Account, bool)) error {
 	for range tries {
 		was, err := f.read(ctx, id)
@@ -208,7 +208,7 @@ func (f *Fleet) change(ctx context.Context, id string, next func(Account) (Accou
 	return ErrConflict
 }
 
-// report tells the store what this host was told: a refusal, and that a session went on
+// report writes what the store does not know yet: a refusal, and that a session worked again
 // when the limit should be over.
 func (f *Fleet) report(ctx context.Context, id string) error {
 	f.mu.Lock()
@@ -244,7 +244,7 @@ func (f *Fleet) time() time.Time {
 	return f.clock.fleet(f.now())
 }
 
-// serve asks for leave to start a session, and returns when to ask again.
+// serve asks for permission to start a session, and returns when to ask again.
 func (f *Fleet) serve(ctx context.Context, id string) (next time.Time) {
 	for range tries {
 		was, err := f.read(ctx, id)
@@ -269,7 +269,7 @@ func (f *Fleet) serve(ctx context.Context, id string) (next time.Time) {
 	return later(f.spread(), f.now().Add(time.Millisecond))
 }
 
-// tryStart takes leave for a start where the account is closed.
+// tryStart asks for permission to start where the account is closed.
 func (f *Fleet) tryStart(ctx context.Context, id string, was stored) (next time.Time, err error) {
 	began := f.now()
 	standing := f.Standing()
@@ -296,7 +296,7 @@ func (f *Fleet) tryStart(ctx context.Context, id string, was stored) (next time.
 	return next, nil
 }
 
-// Forget has an account count as free for all hosts, whatever they were told.
+// Forget makes an account count as free for all hosts, whatever they were refused.
 func (f *Fleet) Forget(ctx context.Context, id string) error {
 	err := f.change(ctx, id, func(a Account) (Account, bool) {
 		return a.Forgotten(f.time()), a.State == resume.Open || a.State == resume.HalfOpen
@@ -307,7 +307,7 @@ func (f *Fleet) Forget(ctx context.Context, id string) error {
 	return nil
 }
 
-// Known returns how the accounts stand that this host has sessions of, by their keys.
+// Known returns the accounts that this host has sessions of, by their keys.
 func (f *Fleet) Known() map[string]Account {
 	f.mu.Lock()
 	defer f.mu.Unlock()

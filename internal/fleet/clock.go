@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// ShownSkew is how far a clock may be off before people are told.
+	// ShownSkew is how far a clock may be off before that is reported.
 	ShownSkew = 30 * time.Second
 
 	// LargestSkew is how far a clock may be off for its host to be one of the fleet.
 	LargestSkew = 5 * time.Minute
 
-	// slowAnswer is how long the store may take to say what time it is: nobody
-	// knows when it looked.
+	// slowAnswer is how long the store may take to answer what time it is: after that
+	// the answer is too inexact.
 	slowAnswer = 2 * time.Second
 )
 

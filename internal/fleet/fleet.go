@@ -18,17 +18,17 @@ type Options struct {
 
 	Rules   func() Rules
 	Account func(resume.Session) string // its key among Accounts; empty: it is not shared, or not known yet. It must not block
-	Waiting func() int                  // interrupted sessions of this host; nil: it does not tell
+	Waiting func() int                  // interrupted sessions of this host; nil: not known
 	Shows   func() map[string]int       // how many sessions of each account this host shows to the others; nil: none
 	Version string
 
-	Heartbeat time.Duration // how often this host says that it is there; default: Heartbeat
+	Heartbeat time.Duration // how often this host renews its lease; default: Heartbeat
 
-	Stir     func(context.Context)               // has the engine ask again
-	Deliver  func(context.Context, Notice) error // tells people, where it is this host's turn; it returns once that is certain
-	Tells    func() bool                         // whether this host can tell people at all; nil: it can
-	Said     func(Standing)                      // how this host stands has changed
-	HostGone func(Host) (id string, data []byte) // what people are told of a host that is gone while sessions wait there; empty: nothing
+	Stir     func(context.Context)               // makes the engine ask again
+	Deliver  func(context.Context, Notice) error // reports to people, where this host is the notifier; it returns once that is certain
+	Tells    func() bool                         // whether this host can report to people at all; nil: it can
+	Changed  func(Standing)                      // the state of this host in the fleet has changed
+	HostGone func(Host) (id string, data []byte) // the notice of a host that is gone while sessions wait there; empty: none
 	Metrics  Metrics                             // default: none
 
 	Now  func() time.Time // default: time.Now
@@ -48,7 +48,7 @@ func (noMetrics) Wrote(string)   {}
 func (noMetrics) Probed(string)  {}
 func (noMetrics) Dropped(string) {}
 
-// Fleet is this host as one of the fleet. Ask, Changed and Standing block on nothing.
+// Fleet is this host as one of the fleet. Ask, Changed and Standing do not block.
 type Fleet struct {
 	opts Options
 	pace pace
@@ -75,7 +75,7 @@ type Fleet struct {
 	oldOwnersDeleted bool
 }
 
-// Standing is how a host stands in its fleet.
+// Standing is the state of a host in its fleet.
 type Standing struct {
 	Alone bool
 	Why   string // it is alone
@@ -102,7 +102,7 @@ func New(opts Options) *Fleet {
 	return f
 }
 
-// now returns the time without its monotonic reading, which stands still while the
+// now returns the time without its monotonic reading, which does not advance while the
 // machine sleeps.
 func (f *Fleet) now() time.Time { return f.opts.Now().Round(0) }
 
@@ -112,19 +112,19 @@ func (f *Fleet) Run(ctx context.Context) error {
 	defer timer.Stop()
 	for {
 		changes, stop := f.watchAccounts(ctx)
-		for heard := true; heard; {
+		for watching := true; watching; {
 			select {
 			case <-ctx.Done():
 				stop()
 				f.stop(context.WithoutCancel(ctx))
 				return nil
 			case e, ok := <-changes:
-				if heard = ok; ok {
+				if watching = ok; ok {
 					f.accountChanged(e)
 				}
 			case <-f.kick:
 			case <-timer.C:
-				heard = changes != nil // else ask again for changes
+				watching = changes != nil // else try again to watch
 			}
 			timer.Reset(max(0, f.tick(ctx).Sub(f.now())))
 		}
@@ -174,7 +174,7 @@ func (f *Fleet) tick(ctx context.Context) time.Time {
 	return next
 }
 
-// heartbeat says that this host is there, and learns who else is.
+// heartbeat renews the lease of this host, and reads those of the others.
 func (f *Fleet) heartbeat(ctx context.Context) error {
 	if err := f.measure(ctx); err != nil {
 		return err
@@ -200,7 +200,7 @@ func (f *Fleet) stop(ctx context.Context) {
 	f.stopNotices()
 	bye := f.self()
 	bye.Bye = true
-	_ = f.acquire(ctx, &f.host, bye) // else it is gone without a word
+	_ = f.acquire(ctx, &f.host, bye) // else it counts as missing
 	f.releaseLease(ctx, &f.notifier)
 	for _, id := range f.pending() {
 		f.releaseProbe(ctx, id)
@@ -221,7 +221,7 @@ func (f *Fleet) noteAnswer(write bool, err error) {
 	}
 }
 
-// Standing returns how this host stands.
+// Standing returns the state of this host in the fleet.
 func (f *Fleet) Standing() Standing {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -242,8 +242,7 @@ func (f *Fleet) standing(now time.Time) Standing {
 	return s
 }
 
-// reportStanding reports how this host stands, where that has changed. Coming back it knows
-// nothing for certain of what was agreed meanwhile.
+// reportStanding reports where this host has become alone, or is so no longer.
 func (f *Fleet) reportStanding(ctx context.Context) {
 	f.mu.Lock()
 	before := f.reported
@@ -253,8 +252,8 @@ func (f *Fleet) reportStanding(ctx context.Context) {
 	if now.Alone == before.Alone {
 		return
 	}
-	if f.opts.Said != nil {
-		f.opts.Said(now)
+	if f.opts.Changed != nil {
+		f.opts.Changed(now)
 	}
 	f.opts.Stir(ctx)
 }

@@ -100,7 +100,7 @@ func (h *house) join(ctx context.Context, name string, sessions int) *host {
 		Account: func(resume.Session) string { return "a1.anthropic" },
 		Waiting: func() int { return sessions },
 		Stir:    func(ctx context.Context) { _ = joined.engine.Stir(ctx) },
-		Said: func(s fleet.Standing) {
+		Changed: func(s fleet.Standing) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.said[name] = append(h.said[name], s.Alone)

@@ -11,7 +11,7 @@ import (
 // account is what this host knows of an account that it shares, and wants of it.
 type account struct {
 	last  stored  // as it was last read
-	known Account // that, and what this host was told since
+	known Account // that, and what happened on this host since
 
 	asked time.Time // when a session was due, last
 	early bool      // one that need not wait for the reset
@@ -35,7 +35,7 @@ type probing struct {
 	lease   lease
 	granted time.Time // when it was, by this host's clock; zero: not yet
 	key     resume.Key
-	begun   time.Time // when that session was let through; zero: nobody was
+	begun   time.Time // when that session was started; zero: none was
 	outcome outcome
 }
 
@@ -48,12 +48,12 @@ const (
 	released outcome = "released"
 )
 
-// askAgain is when a session that is held back is looked at again, whatever happens: leave that
-// nobody asks for any longer is not asked for.
+// askAgain is when a session that is held back asks again. A permission for which no session has asked
+// for longer is not requested any more.
 const askAgain = 20 * time.Second
 
-// Ask says why a session that is due may not start now, and when that may be another
-// matter. It is the engine's last question: who is let through starts.
+// Ask returns why a session that is due may not start now, and when to ask again; "": it may. It is the
+// last question of the engine: a session that the gate lets through is started.
 func (f *Fleet) Ask(s resume.Session, now time.Time) (why string, until time.Time) {
 	id := f.opts.Account(s)
 	if id == "" {
@@ -65,7 +65,7 @@ func (f *Fleet) Ask(s resume.Session, now time.Time) (why string, until time.Tim
 	lifts := a.known.Lifts(rules)
 	early := f.clock.fleet(now).Before(lifts)
 	standing := f.standing(now)
-	if early && (s.WaitsForFleet(lifts, f.clock.fleet(now)) || standing.Alone && s.RetryAskedAt.IsZero()) { // alone nobody can grant that it tries before
+	if early && (s.WaitsForFleet(lifts, f.clock.fleet(now)) || standing.Alone && s.RetryAskedAt.IsZero()) { // alone, a host cannot get permission to probe before the reset
 		return fmt.Sprintf("due, but limited until %s, as host %s was told of its account", lifts.UTC().Format(time.RFC3339), a.known.By), f.clock.local(lifts)
 	}
 	if standing.Alone {
@@ -86,7 +86,7 @@ func (f *Fleet) Ask(s resume.Session, now time.Time) (why string, until time.Tim
 
 const inTurn = "due, but the hosts of the fleet start sessions of its account in turn, and after a limit one of them tries alone"
 
-// alone is Ask where nobody answers: the last known reset was honoured, and the hosts
+// alone is Ask where the store does not answer: the last known reset is over, and the hosts
 // that are alone now do not start in the same second.
 func (f *Fleet) alone(a *account, early bool, standing Standing, rules Rules, now time.Time) (string, time.Time) {
 	if early {
@@ -102,7 +102,7 @@ func (f *Fleet) alone(a *account, early bool, standing Standing, rules Rules, no
 	return "", time.Time{}
 }
 
-// passes takes the leave that the account has, if any.
+// passes uses a permission that this host has, if any.
 func (a *account) passes(key resume.Key, early bool, now time.Time, goodFor time.Duration) bool {
 	good := func(until time.Time, most time.Duration) bool { return now.Before(until) && until.Sub(now) <= most }
 	switch {
@@ -130,8 +130,8 @@ func (f *Fleet) account(id string) *account {
 	return a
 }
 
-// Restore is told the sessions of an earlier daemon: what they were refused may be
-// what nobody else knows.
+// Restore is called with the sessions of an earlier daemon: other hosts may not know of their
+// refusals.
 func (f *Fleet) Restore(sessions []*resume.Session) {
 	for _, s := range sessions {
 		if id := f.opts.Account(*s); id != "" && s.State == resume.Waiting && limits(s.Limit.Class) {
@@ -142,7 +142,7 @@ func (f *Fleet) Restore(sessions []*resume.Session) {
 	}
 }
 
-// Changed is told every step of every session.
+// Changed is called with every step of every session.
 func (f *Fleet) Changed(c resume.Change) {
 	limited, stopped := c.Event.(resume.Limited)
 	stopped = stopped && c.After.State == resume.Waiting && limits(limited.Class)
@@ -200,7 +200,7 @@ func (c clock) refusal(t localRefusal) Refusal {
 	return t.Refusal
 }
 
-// refuse learns that a session waits for the account. This host goes by it at once.
+// refuse notes that a session waits for the account. It counts on this host at once.
 func (f *Fleet) refuse(a *account, s resume.Session, mark string) {
 	reset := s.Limit.Reset
 	t := localRefusal{Refusal{
@@ -217,7 +217,7 @@ func (f *Fleet) refuse(a *account, s resume.Session, mark string) {
 	a.slotsUntil, a.tryAt = time.Time{}, time.Time{}
 }
 
-// move learns that a session went on.
+// move notes that a session worked again.
 func (f *Fleet) move(a *account, at time.Time) {
 	at = earlier(at, f.now())
 	if _, changed := a.known.Moved("", f.clock.fleet(at), f.clock.fleet(at), f.opts.Rules()); changed {
@@ -227,8 +227,8 @@ func (f *Fleet) move(a *account, at time.Time) {
 	}
 }
 
-// derive works out how an account stands as far as this host knows. It does so again
-// when it learns how far its clock is off.
+// derive computes the state of an account as far as this host knows, again when it has measured how far
+// its clock is off.
 func (f *Fleet) derive(a *account) {
 	now, r, at := a.last.Account, a.refused, f.clock.fleet(a.moved)
 	lifts := a.known.Lifts(f.opts.Rules())
@@ -247,12 +247,12 @@ func (f *Fleet) derive(a *account) {
 		move()
 	}
 	a.known = now
-	if now.Lifts(f.opts.Rules()).Before(lifts) { // sessions may wait for that, and ask nothing until then
+	if now.Lifts(f.opts.Rules()).Before(lifts) { // sessions may wait for that, and do not ask until then
 		f.lifted = true
 		f.wake()
 	}
 }
 
 // limits reports whether a refusal of this class says that an allowance is used up. An
-// outage is the provider's, or this host's: nobody else waits for it.
+// outage is the provider's, or this host's: no other host waits for it.
 func limits(c limit.Class) bool { return c == limit.UsageLimit || c == limit.RateLimit }

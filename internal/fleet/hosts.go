@@ -13,7 +13,7 @@ type Host struct {
 	Life    string         `json:"life"`
 	Version string         `json:"version,omitempty"`
 	Waiting int            `json:"waiting"`
-	Shows   map[string]int `json:"shows,omitempty"` // sessions of each account, by its key; "": of accounts that nobody knows
+	Shows   map[string]int `json:"shows,omitempty"` // sessions of each account, by its key; "": of accounts that are not known
 	Skew    time.Duration  `json:"skew"`
 	Alone   bool           `json:"alone,omitempty"`
 	Bye     bool           `json:"bye,omitempty"` // it stops by itself
@@ -23,7 +23,7 @@ type Host struct {
 	rev        uint64
 }
 
-// missingHost is a host that vanished without a word, and that has sessions which wait or are shown still.
+// missingHost is a host that vanished, and that has sessions which wait or are still shown.
 type missingHost struct {
 	Host
 	told bool // a notice of it was published
@@ -62,7 +62,7 @@ func readHost(e Entry) Host {
 
 func count(n int) int { return min(max(n, 0), largestCount) }
 
-// updateHosts notes which hosts are there, and remembers those that vanished without a word.
+// updateHosts notes which hosts are there, and which have vanished.
 func (f *Fleet) updateHosts(entries []Entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

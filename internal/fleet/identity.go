@@ -12,7 +12,7 @@ const (
 	// IdentifyWithin is how long sessions wait until it is known which account they use.
 	IdentifyWithin = 10 * time.Second
 
-	// identityTTL is how long it is believed who is signed in.
+	// identityTTL is how long the account counts that was found to be signed in.
 	identityTTL = time.Minute
 )
 
@@ -20,7 +20,7 @@ const (
 // and a file system that does not answer blocks a read without an end. So each lookup runs in a
 // goroutine of its own, and only Await waits for one.
 type Identities struct {
-	Find  func(resume.Session) string // the key of its account; empty: nobody knows. It may block
+	Find  func(resume.Session) string // the key of its account; empty: not known. It may block
 	Found func()                      // an account has another key than before
 	Slow  func(resume.AccountKey)     // Find has taken longer than IdentifyWithin
 

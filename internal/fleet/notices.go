@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// NoticeID names what people are told of an account once a window, whichever hosts
-// see it.
+// NoticeID names a notice of an account that is reported once a window, however many hosts publish it.
 func NoticeID(account, event string, window time.Time) string {
 	at := "-"
 	if !window.IsZero() {

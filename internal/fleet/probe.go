@@ -9,8 +9,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// tryProbe asks for leave to try whether the limit is over. First comes the lease, of
-// which there is one; then all hosts are told. It returns when to ask again.
+// tryProbe asks for permission to probe whether the limit is over: first by the lease, of which there is
+// one, then by the account. It returns when to ask again.
 func (f *Fleet) tryProbe(ctx context.Context, id string, was stored) (next time.Time, err error) {
 	f.mu.Lock()
 	a, rules, now := f.account(id), f.opts.Rules(), f.clock.fleet(f.now())
@@ -20,7 +20,7 @@ func (f *Fleet) tryProbe(ctx context.Context, id string, was stored) (next time.
 	f.mu.Unlock()
 	switch {
 	case mine != nil && !mine.granted.IsZero():
-		return f.now().Add(f.pace.again()), nil // it has that leave, or tries
+		return f.now().Add(f.pace.again()), nil // it has that permission, or probes
 	case now.Before(lifts) && !early:
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -68,11 +68,11 @@ func (f *Fleet) newProbe(id string, now time.Time) *probing {
 	return p
 }
 
-// publishProbe tells all hosts who tries.
+// publishProbe writes to the account that this host probes.
 func (f *Fleet) publishProbe(ctx context.Context, id string, was stored, mine *probing, early bool) (time.Time, error) {
 	began := f.now()
 	mine.At = f.time()
-	if !was.ends(mine.Mark) { // else an earlier try was heard after all
+	if !was.ends(mine.Mark) { // else an earlier write has succeeded after all
 		after, ok := was.Probed(mine.Probe, early, f.opts.Rules())
 		if !ok {
 			f.dropProbe(ctx, id)
@@ -143,13 +143,13 @@ func (f *Fleet) checkProbe(ctx context.Context, id string) error {
 	}
 	if _, ok := errors.AsType[*heldError](err); ok || !was.ends(mine.Mark) {
 		f.opts.Metrics.Probed("lost")
-		f.dropProbe(ctx, id) // others have gone on without it
+		f.dropProbe(ctx, id) // other hosts no longer wait for it
 		return nil
 	}
 	return err
 }
 
-// ended says how a probe ended, if it did. Leave that nobody has used is given back.
+// ended says how a probe ended, if it did. A permission that was not used is given back.
 func (p *probing) ended(now time.Time, wanted bool, pace pace) outcome {
 	unused := p.begun.IsZero() && (p.granted.IsZero() && !wanted || !p.granted.IsZero() && now.Sub(p.granted).Abs() > pace.goodFor())
 	endless := !p.begun.IsZero() && now.Sub(p.begun) >= longestProbe-pace.lease()
@@ -159,7 +159,7 @@ func (p *probing) ended(now time.Time, wanted bool, pace pace) outcome {
 	return p.outcome
 }
 
-// endProbe tells the store how a probe ended. What it was refused was told before.
+// endProbe writes how a probe ended. A refusal was reported before.
 func (f *Fleet) endProbe(ctx context.Context, id string, mine *probing, how outcome) error {
 	err := f.change(ctx, id, func(a Account) (Account, bool) {
 		if how == moved {
@@ -170,7 +170,7 @@ func (f *Fleet) endProbe(ctx context.Context, id string, mine *probing, how outc
 	if err != nil {
 		return err
 	}
-	if !mine.granted.IsZero() { // else another host was faster, and nobody tried here
+	if !mine.granted.IsZero() { // else another host was faster
 		f.opts.Metrics.Probed(string(how))
 	}
 	f.dropProbe(ctx, id)

@@ -19,7 +19,7 @@ import (
 	"resumed/internal/atomicfile"
 )
 
-// authority signs the certificates of one hub. Its hosts believe nobody else.
+// authority signs the certificates of one hub. Its hosts trust no other.
 type authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
@@ -91,8 +91,8 @@ func (a *authority) issue(names []string) (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{der, a.certificate.Raw}, PrivateKey: key}, nil
 }
 
-// namesOf returns what the hub can be reached by, the one that hosts are told first. One
-// that listens everywhere is told by this machine's name.
+// namesOf returns the names of the hub; the first is the one in join lines. A hub that listens
+// everywhere has the name of this machine there.
 func namesOf(host string) []string {
 	ip := net.ParseIP(host)
 	everywhere := host == "" || ip != nil && ip.IsUnspecified()

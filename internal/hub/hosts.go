@@ -150,8 +150,8 @@ func (h *hosts) isApplicant(key string) bool {
 	return err == nil && slices.ContainsFunc(s.Lines, func(l line) bool { return l.key() == key })
 }
 
-// Check lets a client in who proves to hold the key of a host, and gives it that host's
-// rights. The server calls it for every connection.
+// Check admits a client that proves to hold the key of a host, and gives it the rights of that
+// host. The server calls it for every connection.
 func (h *hosts) Check(c server.ClientAuthentication) bool {
 	o := c.GetOpts()
 	signature, err := base64.RawURLEncoding.DecodeString(o.Sig)

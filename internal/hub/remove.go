@@ -123,7 +123,7 @@ func (h *hosts) keepOut(ctx context.Context, nc *nats.Conn, ready func()) error 
 }
 
 // disconnect ends the connections of machines that would not be let in now. The holder of a line that
-// was replaced is told so when it asks.
+// was replaced gets that answer when it asks.
 func (h *hosts) disconnect() {
 	const page = 1000
 	for from := 0; ; from += page {

@@ -69,7 +69,7 @@ func services() map[string]bool {
 	}
 }
 
-// sharedSubjects are what machines are told of the fleet.
+// sharedSubjects are the changes that hosts may read.
 const sharedSubjects = "resumed.v1.>"
 
 // offer makes the account of the streams, which is the hub's own, serve those of the machines.

@@ -25,7 +25,7 @@ const (
 	// that meet the same limit.
 	noticesKept = 24 * time.Hour
 
-	// mostUndone is how many notices may wait to come again while others are told.
+	// mostUndone is how many notices may wait to come again while others are reported.
 	mostUndone = 1000
 )
 

@@ -72,7 +72,7 @@ type Client struct {
 	alone    stopwatch
 }
 
-// state is how this host stands with the fleet of the configuration. It is never changed.
+// state is the state of this host in the fleet of the configuration. It is never changed.
 type state struct {
 	*membership       // nil: this host is in no fleet
 	joinErr     error // why not, if there should be one

@@ -74,7 +74,7 @@ func (c *Client) join(ctx context.Context, cfg config.Fleet) (m *membership, lea
 		},
 		Account: m.account,
 		Stir:    m.stir,
-		Said:    func(s fleet.Standing) { c.stands(m, s) },
+		Changed: func(s fleet.Standing) { c.standingChanged(m, s) },
 		Metrics: c.opts.Metrics, Waiting: m.waiting, Shows: m.view.shows,
 		Deliver: m.accept, Tells: c.opts.Notifier.Tells, HostGone: m.goneNotice,
 	})
@@ -115,8 +115,8 @@ func readKeys(ctx context.Context, cfg config.Fleet) (natskv.Credentials, error)
 	}
 }
 
-// stands is called when this host has lost its fleet, or has it again.
-func (c *Client) stands(m *membership, s fleet.Standing) {
+// standingChanged is called when this host has lost its fleet, or has it again.
+func (c *Client) standingChanged(m *membership, s fleet.Standing) {
 	c.alone.run(s.Alone)
 	if s.Alone {
 		m.log.Warn("alone: this host goes by what it knows itself until the fleet answers", "why", s.Why)

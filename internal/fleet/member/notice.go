@@ -18,8 +18,8 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// handed is a notice on its way through the fleet. It has facts alone: the host that tells people writes the words, and
-// knows from the server which host has handed it in.
+// handed is a notice on its way through the fleet. It has facts alone: the host that reports it writes the words, and
+// knows from the server which host has published it.
 type handed struct {
 	Event     notify.Event      `json:"event"`
 	Account   string            `json:"account,omitempty"`
@@ -41,7 +41,7 @@ type goneHost struct {
 // mostHanded is how many sessions a notice lists on its way.
 const mostHanded = 10
 
-// facts leaves of a notice what other hosts need to tell it.
+// facts returns the part of a notice that other hosts need to report it.
 func facts(notice notify.Notice, reset time.Time) ([]byte, error) {
 	h := handed{
 		Event: notice.Event, Account: notice.Account, Provider: notice.Provider, Reset: reset, Allowance: notice.Allowance,
@@ -60,7 +60,7 @@ func facts(notice notify.Notice, reset time.Time) ([]byte, error) {
 	}
 }
 
-// goneNotice is what people are told of a host that is gone.
+// goneNotice is the notice of a host that is gone.
 func (m *membership) goneNotice(h fleet.Host) (id string, data []byte) {
 	data, err := json.Marshal(handed{Event: notify.HostGone, Gone: &goneHost{h.Host, h.Waiting, h.SeenAt.UTC()}})
 	if err != nil {
@@ -75,7 +75,7 @@ const (
 	dropTooMany    = "too_many"
 )
 
-// accept tells people what some host has handed in. What cannot be told by any host is dropped, and said once.
+// accept reports a notice that some host has published. One that no host can report is dropped, and logged once.
 func (m *membership) accept(ctx context.Context, n fleet.Notice) error {
 	notice, err := m.received(n, time.Now())
 	why := dropUnreadable
@@ -92,17 +92,17 @@ func (m *membership) accept(ctx context.Context, n fleet.Notice) error {
 	return nil
 }
 
-// mostNotices is how many notices of one host people are told within an hour.
+// mostNotices is how many notices of one host are reported within an hour.
 const mostNotices = 60
 
-// senders counts what hosts have handed in. One goroutine uses it.
+// senders counts the notices of each host. One goroutine uses it.
 type senders struct {
 	from time.Time
 	ids  map[string]map[string]bool // the notices of each host since then
 	said map[[2]string]bool         // which drops were logged
 }
 
-// tooMany reports whether a host has handed in more than people want to hear.
+// tooMany reports whether a host has published more than people want to read.
 func (s *senders) tooMany(n fleet.Notice, now time.Time) bool {
 	if s.ids == nil || now.Sub(s.from).Abs() >= time.Hour {
 		s.from, s.ids = now, make(map[string]map[string]bool)
@@ -119,7 +119,7 @@ func (s *senders) tooMany(n fleet.Notice, now time.Time) bool {
 	return false
 }
 
-// first reports whether nothing was said yet of notices of a host that are dropped for that reason.
+// first reports whether no drop for that reason was logged yet for a host.
 func (s *senders) first(host, why string) bool {
 	if s.said == nil {
 		s.said = make(map[[2]string]bool)
@@ -129,7 +129,7 @@ func (s *senders) first(host, why string) bool {
 	return !s.said[key]
 }
 
-// received words a notice that a host has handed in, unless that cannot be understood or is not so.
+// received writes the words of a notice that a host has published, unless it cannot be read or is not true.
 func (m *membership) received(n fleet.Notice, now time.Time) (notify.Notice, error) {
 	var h handed
 	if err := fleet.Decode(n.Data, &h); err != nil {
@@ -185,7 +185,7 @@ func sayUsage(notice *notify.Notice, a notify.Allowance, now time.Time) error {
 	return nil
 }
 
-// sayGone believes what this host has seen itself, or an earlier daemon of it: another one could say it of any host.
+// sayGone trusts what this host has seen itself, or an earlier daemon of it: another one could claim it of any host.
 func (m *membership) sayGone(notice *notify.Notice, gone goneHost) error {
 	missed := func(h fleet.Host) bool { return h.Host == gone.Name }
 	if notice.Host != m.host && !slices.ContainsFunc(m.fleet.Missing(), missed) || !fleet.GoodKey(gone.Name) || gone.Waiting < 1 {

@@ -22,8 +22,8 @@ import (
 // mostAccounts is how many accounts of a fleet are read, and how many are shown.
 const mostAccounts = 1000
 
-// Page returns how the fleet stands, and a page of its sessions. Of them no more is read:
-// how many there are the hosts say themselves.
+// Page returns the state of the fleet, and a page of its sessions. No more sessions are read: the hosts publish
+// how many they have.
 func (c *Client) Page(ctx context.Context, after string, most int) (control.Fleet, error) {
 	m := c.current()
 	if m == nil {
@@ -198,7 +198,7 @@ func (m *membership) nameOf(key string) string {
 	return cmp.Or(m.names[key], fmt.Sprintf("%.8s", key))
 }
 
-// Forget has an account count as free for all hosts.
+// Forget makes an account count as free for all hosts.
 func (c *Client) Forget(ctx context.Context, name string) error {
 	m := c.current()
 	if m == nil {

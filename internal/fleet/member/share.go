@@ -40,14 +40,14 @@ func (c *Client) Hold(ctx context.Context, s resume.Session) (*fleet.Hold, *resu
 		return nil, &resume.NotSent{Why: why, Then: resume.Park}
 	default:
 		notSent := &resume.NotSent{Why: "other machines can see it too: " + err.Error()}
-		if elsewhere { // an order of now is no leave to take the session over when that host is gone
+		if elsewhere { // an order of now is no permission to take the session over when that host is gone
 			notSent.Then = resume.NeedsOrder
 		}
 		return nil, notSent
 	}
 }
 
-// Share hands in a notice of an account that hosts share, so that people are told once.
+// Share publishes a notice of an account that hosts share, so that it is reported once.
 func (c *Client) Share(ctx context.Context, notice notify.Notice) bool {
 	m := c.current()
 	if m == nil {
@@ -75,12 +75,12 @@ func (c *Client) Share(ctx context.Context, notice notify.Notice) bool {
 	return err == nil && m.fleet.Tell(ctx, notice.ID, data)
 }
 
-// shareUsage hands in that much of an allowance is used. Hosts are told its end to the second,
+// shareUsage publishes that much of an allowance is used. Hosts know its end to the second,
 // each by its own agent: it is the same one.
 func (m *membership) shareUsage(ctx context.Context, notice notify.Notice) bool {
 	id := m.identities.Known(resume.AccountKey{Name: notice.Account, Provider: notice.Provider})
 	if id == "" {
-		return false // nobody knows whose it is
+		return false // its account is not known
 	}
 	event := fmt.Sprintf("%s.%s.%.0f", notice.Event, notice.Allowance.Window, notice.Allowance.Percent)
 	notice.ID = fleet.NoticeID(id, event, notice.Allowance.ResetsAt.Round(10*time.Minute))
@@ -95,7 +95,7 @@ const engineTimeout = 10 * time.Second
 func (m *membership) waiting() (n int) {
 	ctx, cancel := context.WithTimeout(context.Background(), engineTimeout)
 	defer cancel()
-	tallies, _ := m.opts.Engine.Tallies(ctx) // of one that stops nothing is told
+	tallies, _ := m.opts.Engine.Tallies(ctx) // an engine that stops has nothing to count
 	for _, t := range tallies {
 		n += t[resume.Waiting]
 	}

@@ -20,7 +20,7 @@ type seen struct {
 	Session view.Session `json:"session"`
 }
 
-// viewer shows the interrupted sessions of this host to the others.
+// viewer publishes the interrupted sessions of this host for the others.
 type viewer struct {
 	*membership
 	noted  chan struct{}
@@ -108,7 +108,7 @@ func (v *viewer) show(ctx context.Context) error {
 		account := v.account(*s)
 		counts[account]++
 		text, err := json.Marshal(seen{account, shared(v.opts.View(*s), share)})
-		if err == nil && len(text) > fleet.LargestValue { // nobody would read it
+		if err == nil && len(text) > fleet.LargestValue { // other hosts would not read it
 			text, err = json.Marshal(seen{account, shared(v.opts.View(*s), config.ShareFacts)})
 		}
 		if err != nil {

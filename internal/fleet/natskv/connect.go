@@ -79,7 +79,7 @@ func Open(o Options) (*Store, error) {
 	return &Store{nc: nc, js: js, host: o.Host}, nil
 }
 
-// connectionName stands before the name of the host in the name of its connection.
+// connectionName precedes the name of the host in the name of its connection.
 const connectionName = "resumed "
 
 // HostOf returns the host that a connection of that name claims to be of.

@@ -42,7 +42,7 @@ func (s *Store) Notices(ctx context.Context, tell func(context.Context, fleet.No
 	return ctx.Err()
 }
 
-// fetch waits some seconds for a notice, and acknowledges it if it was told.
+// fetch waits some seconds for a notice, and acknowledges it if it was reported.
 func fetch(ctx context.Context, consumer jetstream.Consumer, tell func(context.Context, fleet.Notice) error) error {
 	wait, cancel := bounded(ctx)
 	defer cancel()
@@ -60,10 +60,10 @@ func fetch(ctx context.Context, consumer jetstream.Consumer, tell func(context.C
 		switch {
 		case err == nil:
 			acknowledge, cancel := bounded(context.WithoutCancel(ctx))
-			_ = msg.DoubleAck(acknowledge) // else it is told again
+			_ = msg.DoubleAck(acknowledge) // else it is reported again
 			cancel()
 		case ctx.Err() != nil:
-			_ = msg.Nak() // another host tells it now
+			_ = msg.Nak() // another host reports it now
 		default:
 			_ = msg.NakWithDelay(again)
 		}
@@ -71,5 +71,5 @@ func fetch(ctx context.Context, consumer jetstream.Consumer, tell func(context.C
 	return nil
 }
 
-// retryTell is when a notice that could not be told comes again; longer each time, up to longestTell.
+// retryTell is when a notice that could not be reported comes again; longer each time, up to longestTell.
 const retryTell = 5 * time.Second

@@ -43,34 +43,42 @@ func TestASessionThatOtherHostsShareIsHeldUntilItsResumeIsOver(t *testing.T) {
 	require.True(t, hosts.released)
 }
 
+// ways are the ways to send a prompt.
+var ways = map[string]struct {
+	way  func(*world)
+	done []string // what is done last
+	tidy int      // and that often it was tidied up before
+}{
+	"a command": {func(*world) {}, []string{"sending", "starts"}, 1},
+	"a command that hands it over": {func(w *world) {
+		w.agent.talk.Run = &agent.Command{Argv: []string{"true"}, Dir: w.session.Cwd, Unverifiable: true}
+	}, []string{"starts"}, 1},
+	"a message": {func(w *world) {
+		w.agent.talk.Send = &agent.Sending{To: "it", Do: func(context.Context) error { w.diary.add("sends"); return nil }}
+	}, []string{"sends"}, 0},
+	"a terminal": {func(w *world) {
+		w.agent.talk.Type = &agent.Typing{Text: "continue", Judge: func(string) agent.Sight { return agent.Sight{} }}
+	}, []string{"types"}, 0},
+}
+
+// onNotedMachine lets the world send its prompt in that way on a machine that only notes it.
+func (w *world) onNotedMachine(way func(*world)) {
+	w.d.machine = noting{w: w}
+	if way(w); w.agent.talk != (agent.Plan{}) {
+		w.agent.owner = &resume.Owner{PID: 42, Kind: resume.Interactive}
+	}
+}
+
 // What is done before a prompt is sent may take longer than a hold is good for: it is
 // confirmed after that, whichever way the prompt is sent, and without it nothing is.
 func TestThatNoOtherHostHasItIsConfirmedLast(t *testing.T) {
 	const confirmed, nobody = "no other host has it", "not sent: cannot tell whether another machine looks after the session: nobody answered"
-	for name, c := range map[string]struct {
-		way  func(*world)
-		done []string // after the confirmation
-		tidy int      // and that often it was tidied up before
-	}{
-		"a command": {func(*world) {}, []string{"sending", "starts"}, 1},
-		"a command that hands it over": {func(w *world) {
-			w.agent.talk.Run = &agent.Command{Argv: []string{"true"}, Dir: w.session.Cwd, Unverifiable: true}
-		}, []string{"starts"}, 1},
-		"a message": {func(w *world) {
-			w.agent.talk.Send = &agent.Sending{To: "it", Do: func(context.Context) error { w.diary.add("sends"); return nil }}
-		}, []string{"sends"}, 0},
-		"a terminal": {func(w *world) {
-			w.agent.talk.Type = &agent.Typing{Text: "continue", Judge: func(string) agent.Sight { return agent.Sight{} }}
-		}, []string{"types"}, 0},
-	} {
+	for name, c := range ways {
 		t.Run(name, func(t *testing.T) {
 			act := func(err error) (*otherHosts, []string) {
 				hosts := &otherHosts{confirmed: err}
 				hosts.w = newWorld(t, sharing(hosts))
-				hosts.w.d.machine = noting{w: hosts.w}
-				if c.way(hosts.w); hosts.w.agent.talk != (agent.Plan{}) {
-					hosts.w.agent.owner = &resume.Owner{PID: 42, Kind: resume.Interactive}
-				}
+				hosts.w.onNotedMachine(c.way)
 				hosts.w.d.Act(t.Context(), hosts.w.now())
 				said := hosts.w.diary.all()
 				return hosts, said[slices.Index(said, confirmed)+1:]

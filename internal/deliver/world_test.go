@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -204,6 +205,8 @@ type fakeAgent struct {
 	denied   string
 	program  resume.Program
 	tidied   int
+	killed   bool      // its processes were killed
+	promptAt time.Time // of its prompts; zero: now
 }
 
 func (a *fakeAgent) Name() string { return "fake" }
@@ -217,7 +220,7 @@ func (a *fakeAgent) Observe(_ agent.Source, line agent.Line) (resume.Observation
 	seen := resume.Observation{Key: resume.Key{Agent: "fake", ID: "s-1"}}
 	switch string(line.Data) {
 	case "prompt":
-		seen.Event = resume.Prompted{At: time.Now()}
+		seen.Event = resume.Prompted{At: cmp.Or(a.promptAt, time.Now())}
 	default:
 		return seen, false
 	}
@@ -228,6 +231,8 @@ func (a *fakeAgent) Owner(ctx context.Context, _ resume.Session) (*resume.Owner,
 	a.asked = append(a.asked, ctx)
 	return a.owner, a.ownerErr
 }
+
+func (a *fakeAgent) Killed(resume.Session, resume.Owner) bool { return a.killed }
 
 func (a *fakeAgent) NoProcess(context.Context) bool { return a.nobody }
 

@@ -1,0 +1,116 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/lease"
+	"resumed/internal/resume"
+	"resumed/internal/runner"
+)
+
+// A claim that a crash can undo would be made a second time: whatever the way, nothing is sent
+// while the disk refuses it. The prompt that is handed to another process is claimed twice.
+func TestNothingIsSentIfTheClaimIsNotOnDisk(t *testing.T) {
+	for name, c := range ways {
+		for refused := 1; refused <= 2; refused++ {
+			w := newWorld(t)
+			w.onNotedMachine(c.way)
+			if refused == 2 && w.agent.owner == nil {
+				continue // the command that continues a session is claimed once
+			}
+			calls := 0
+			w.d.opts.Sync = func(context.Context, ...resume.Key) error {
+				if calls++; calls == refused {
+					return errors.New("disk full")
+				}
+				return nil
+			}
+			got := w.act()
+			require.Equal(t, "not sent: "+notOnDisk+"disk full", got[len(got)-1], name)
+			for _, line := range got {
+				require.NotContains(t, []string{"sending", "starts", "sends", "types"}, line, name)
+			}
+			require.Equal(t, resume.Waiting, w.now().State, "it is tried again")
+		}
+	}
+}
+
+// A session may be continued again while the command before is still ending: neither another process nor another
+// host gets it before both are over.
+func TestALeaseIsReleasedWithItsLastUser(t *testing.T) {
+	hosts := new(otherHosts)
+	hosts.w = newWorld(t, sharing(hosts))
+	d, session := hosts.w.d, hosts.w.session
+	first, second := &delivery{Deliverer: d, session: session}, &delivery{Deliverer: d, session: session}
+	for _, v := range []*delivery{first, second} {
+		require.Nil(t, v.pass(t.Context(), []gate{(*delivery).takeLease, (*delivery).askHosts}))
+	}
+	first.releaseLease(t.Context())
+	require.False(t, hosts.released)
+	_, err := lease.Acquire(d.opts.LeaseDirs, session.Key.Agent, session.Key.ID)
+	require.ErrorAs(t, err, new(*lease.HeldError))
+
+	second.releaseLease(t.Context())
+	require.True(t, hosts.released)
+	again, err := lease.Acquire(d.opts.LeaseDirs, session.Key.Agent, session.Key.ID)
+	require.NoError(t, err)
+	require.NoError(t, again.Release())
+}
+
+// Only a process that was seen to live, and that nobody killed, was closed by its user.
+func TestWhatEndsWithoutItsUserWasNotClosed(t *testing.T) {
+	w := stopped(t)
+	session := w.session
+	session.Owner = w.agent.owner
+	require.False(t, w.d.closed(w.agent, session), "it may have ended with the machine")
+	w.d.tracker.saw(session.Key)
+	require.True(t, w.d.closed(w.agent, session))
+	w.agent.killed = true
+	require.False(t, w.d.closed(w.agent, session))
+	w.agent.killed, session.Owner = false, &resume.Owner{PID: 42, Kind: resume.Headless}
+	require.False(t, w.d.closed(w.agent, session), "no person used it")
+}
+
+// A prompt that was there before the resume was claimed is not the resume's.
+func TestAnEarlierPromptIsNotTakenForTheResumes(t *testing.T) {
+	w := newWorld(t)
+	s := w.session
+	require.NoError(t, os.WriteFile(s.Transcript, []byte("limit\nprompt\n"), 0o600))
+	claimed := s.Attempts[0].StartedAt
+	w.agent.promptAt = claimed
+	arrives := func(behind int64, at, limitedAt time.Time) bool {
+		w.agent.promptAt, s.LimitedAt = at, limitedAt
+		s.Run.Behind.Offset = behind
+		return arrived(t.Context(), w.agent, s)
+	}
+	const line = int64(len("limit\n")) // where the prompt begins
+	before := claimed.Add(-time.Hour)
+	require.True(t, arrives(line, claimed, before))
+	require.False(t, arrives(line+1, claimed, before), "it was read before the claim")
+	require.True(t, arrives(line, claimed.Add(-time.Second), before), "some agents write whole seconds")
+	require.False(t, arrives(line, claimed.Add(-time.Second-1), before), "it is older than the claim")
+	require.False(t, arrives(line, claimed, claimed), "it is no newer than the limit")
+}
+
+// The work of a session is not in a directory that only has the name of its own. A person may order it all the same.
+func TestAReplacedDirectoryIsContinuedInOnOrder(t *testing.T) {
+	w := newWorld(t)
+	if _, known := runner.BirthTime(w.session.Cwd); !known {
+		t.Skip("NOT TESTED HERE: the file system does not tell when a directory was made")
+	}
+	w.run("touch touched")
+	w.session.CwdBorn = time.Unix(1, 0)
+	got := w.act()
+	require.Contains(t, got[len(got)-1], "parked: "+w.session.Cwd+" was replaced by another directory")
+	require.NoFileExists(t, filepath.Join(w.session.Cwd, "touched"))
+	got = w.actAgain()
+	require.Equal(t, "delivered", got[len(got)-1])
+	require.FileExists(t, filepath.Join(w.session.Cwd, "touched"))
+}

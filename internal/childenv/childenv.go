@@ -74,3 +74,12 @@ func Value(env []string, name string) string {
 	}
 	return ""
 }
+
+// Names returns the names of the variables of an environment.
+func Names(env []string) []string {
+	names := make([]string, len(env))
+	for i, entry := range env {
+		names[i], _, _ = strings.Cut(entry, "=")
+	}
+	return names
+}

@@ -95,12 +95,34 @@ func (v *delivery) releaseLease(ctx context.Context) {
 	}
 }
 
-// askHosts makes sure that no other host looks after the session.
+// askHosts makes sure that no other host looks after a session that others may
+// continue as well.
 func (v *delivery) askHosts(ctx context.Context) *resume.NotSent {
-	if v.lease == nil {
+	if v.lease == nil || v.opts.HostLease == nil {
 		return nil
 	}
-	return v.lease.askHosts(ctx, v.opts, v.session)
+	v.lease.mu.Lock()
+	defer v.lease.mu.Unlock()
+	if v.lease.hosts != nil {
+		return nil
+	}
+	hosts, notSent := v.opts.HostLease(ctx, v.session)
+	v.lease.hosts = hosts
+	return notSent
+}
+
+// confirmHosts makes sure of it once more. It is the last thing that is
+// done before the prompt is sent: what is done before may take longer than the lease of the hosts is valid.
+func (v *delivery) confirmHosts(ctx context.Context) *resume.NotSent {
+	v.lease.mu.Lock()
+	defer v.lease.mu.Unlock()
+	if v.lease.hosts == nil {
+		return nil
+	}
+	if err := v.lease.hosts.Confirm(ctx); err != nil {
+		return &resume.NotSent{Why: "cannot tell whether another machine looks after the session: " + err.Error(), Owner: v.owner}
+	}
+	return nil
 }
 
 // claim stores that the prompt may have been handed to the process before
@@ -136,12 +158,4 @@ func (v *delivery) claimIsOnDisk(ctx context.Context) *resume.NotSent {
 		return &resume.NotSent{Why: notOnDisk + err.Error(), Owner: v.owner}
 	}
 	return nil
-}
-
-func (v *delivery) confirmHosts(ctx context.Context) *resume.NotSent {
-	notSent := v.lease.confirmHosts(ctx)
-	if notSent != nil {
-		notSent.Owner = v.owner
-	}
-	return notSent
 }

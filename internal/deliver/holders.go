@@ -94,7 +94,7 @@ func (d *Deliverer) unreached(ctx context.Context, a agent.Agent, session resume
 	}
 	_, err = d.machine.Pane(ctx, plan.Type.Process)
 	if refusal, ok := errors.AsType[*terminal.Refusal](err); ok && !refusal.Passing {
-		return settings.outOfReach(owner, noPane(refusal, plan.Type)), true
+		return settings.outOfReach(owner, refusal.Advice(plan.Type.Program)), true
 	}
 	return "", true
 }

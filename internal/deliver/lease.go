@@ -74,33 +74,3 @@ func (h *heldLease) releaseHosts(ctx context.Context) {
 		h.hosts = nil
 	}
 }
-
-// askHosts makes sure that no other host looks after a session that others may
-// continue as well.
-func (h *heldLease) askHosts(ctx context.Context, opts Options, session resume.Session) *resume.NotSent {
-	if opts.HostLease == nil {
-		return nil
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.hosts != nil {
-		return nil
-	}
-	hosts, notSent := opts.HostLease(ctx, session)
-	h.hosts = hosts
-	return notSent
-}
-
-// confirmHosts makes sure of it once more. It is the last thing that is
-// done before the prompt is sent: what is done before may take longer than the lease of the hosts is valid.
-func (h *heldLease) confirmHosts(ctx context.Context) *resume.NotSent {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.hosts == nil {
-		return nil
-	}
-	if err := h.hosts.Confirm(ctx); err != nil {
-		return &resume.NotSent{Why: "cannot tell whether another machine looks after the session: " + err.Error()}
-	}
-	return nil
-}

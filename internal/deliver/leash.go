@@ -3,9 +3,7 @@ package deliver
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/childenv"
@@ -46,7 +44,7 @@ func (v *delivery) environment(plan *agent.Command) (environment, *resume.NotSen
 		if o.Sandbox != "" && !runsThrough(plan.Argv, o.Through) {
 			env = env.Without(leash.Places) // the way in is a program of this machine
 		}
-		env.Set = withProgram(env.Set, plan.Env)
+		env.Set = childenv.WithPath(os.Environ(), env.Set, plan.Env)
 		for _, lost := range env.Missing {
 			if plan.Spare == nil || !plan.Spare(lost.What) {
 				missing = append(missing, lost)
@@ -55,7 +53,7 @@ func (v *delivery) environment(plan *agent.Command) (environment, *resume.NotSen
 			env.Unset = append(env.Unset, lost.What) // the daemon has another value
 		}
 		all = environment{
-			set: append(childenv.Without(all.set, env.Unset...), env.Set...), unset: slices.Concat(plan.Unset, env.Unset), had: namesOf(env.Set),
+			set: append(childenv.Without(all.set, env.Unset...), env.Set...), unset: slices.Concat(plan.Unset, env.Unset), had: childenv.Names(env.Set),
 		}
 	}
 	if len(missing) > 0 {
@@ -67,30 +65,6 @@ func (v *delivery) environment(plan *agent.Command) (environment, *resume.NotSen
 	return all, nil
 }
 
-// withProgram returns the variables of a session with what its program needs in
-// PATH: it may be another program than the one that the session was run with.
-func withProgram(set, plan []string) []string {
-	const name = "PATH"
-	had, needs := childenv.Value(set, name), childenv.Value(plan, name)
-	if had == "" || needs == "" {
-		return set
-	}
-	ours, theirs := filepath.SplitList(os.Getenv(name)), filepath.SplitList(had)
-	var before, after []string
-	own := false // from here on the daemon's own directories follow
-	for _, dir := range filepath.SplitList(needs) {
-		switch own = own || len(ours) > 0 && dir == ours[0]; {
-		case slices.Contains(theirs, dir) || slices.Contains(ours, dir):
-		case own:
-			after = append(after, dir)
-		default:
-			before = append(before, dir)
-		}
-	}
-	path := strings.Join(slices.Concat(before, theirs, after), string(filepath.ListSeparator))
-	return append(childenv.Without(set, name), name+"="+path)
-}
-
 // runsThrough reports whether a command begins with what stood before the session's
 // own program.
 func runsThrough(argv, through []string) bool {
@@ -100,14 +74,6 @@ func runsThrough(argv, through []string) bool {
 // environ returns the whole environment.
 func (e environment) environ() []string {
 	return append(childenv.Without(os.Environ(), e.unset...), e.set...)
-}
-
-func namesOf(environ []string) []string {
-	names := make([]string, len(environ))
-	for i, entry := range environ {
-		names[i], _, _ = strings.Cut(entry, "=")
-	}
-	return names
 }
 
 // outside says that the session ran in a sandbox that the command would not run in.

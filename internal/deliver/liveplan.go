@@ -6,7 +6,6 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
-	"resumed/internal/terminal"
 )
 
 // livePlan says how a session is continued that is open in a live process, as far
@@ -58,16 +57,4 @@ func place(owner resume.Owner) string {
 		return "open in tmux " + owner.Tmux
 	}
 	return "open in its terminal"
-}
-
-// noPane says why nothing can be typed, and what helps the next time.
-func noPane(refusal *terminal.Refusal, plan *agent.Typing) string {
-	if !refusal.Outside {
-		return refusal.Why
-	}
-	next := fmt.Sprintf("start it with `resumed shell %s`", plan.Program)
-	if refusal.Helps != "" {
-		next = refusal.Helps + ", or " + next
-	}
-	return fmt.Sprintf("%s; next time %s", refusal.Why, next)
 }

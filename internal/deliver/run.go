@@ -54,6 +54,9 @@ func (d *Deliverer) signsOfLife(s resume.Session) func() []string {
 	}
 }
 
+// resultTail is how much of a run's output may hold its result.
+const resultTail = 64 << 10
+
 // ended says what the end of a command means, and removes what it left behind.
 func (d *Deliverer) ended(ctx context.Context, session resume.Session, result runner.Result, output string) resume.Ended {
 	ended := ending(result, output)
@@ -70,29 +73,19 @@ func (d *Deliverer) ended(ctx context.Context, session resume.Session, result ru
 	if err := a.Tidy(ctx, session); err != nil && ctx.Err() == nil {
 		d.logOf(session.Key).Warn("what a resume left could not be removed", "err", err)
 	}
-	if ended.Outcome != resume.TimedOut {
-		if words, denied := d.denied(ctx, a, session, output); denied {
-			ended.Outcome, ended.Err = resume.Denied, words
-		}
-	}
-	return ended
-}
-
-// resultTail is how much of a run's output may hold its result.
-const resultTail = 64 << 10
-
-// denied says what a resumed run that is over was refused at last.
-func (d *Deliverer) denied(ctx context.Context, a agent.Planner, session resume.Session, output string) (words string, denied bool) {
 	attempt, known := session.Tried(session.Run.Mark)
-	if !known {
-		return "", false
+	if ended.Outcome == resume.TimedOut || !known {
+		return ended
 	}
 	tail, _ := runner.Tail(output, resultTail) // most agents tell in their transcript
 	denial, denied, err := a.Denied(ctx, session, agent.Ran{Since: attempt.StartedAt, Output: tail})
 	if err != nil && ctx.Err() == nil {
 		d.logOf(session.Key).Warn("it could not be read whether a resume was refused something", "err", err)
 	}
-	return denial.String(), denied
+	if denied {
+		ended.Outcome, ended.Err = resume.Denied, denial.String()
+	}
+	return ended
 }
 
 // ending puts the end of a command into words.

@@ -2,8 +2,6 @@ package deliver
 
 import (
 	"context"
-	"io"
-	"os"
 	"time"
 
 	"resumed/internal/agent"
@@ -32,7 +30,7 @@ const lateTranscript = 10 * time.Second
 func (d *Deliverer) findTaskSessionLate(ctx context.Context, task resume.Session, output string) {
 	ctx, cancel := context.WithTimeout(ctx, lateTranscript)
 	defer cancel()
-	if teller, ok := d.opts.Settings().Agent(task.Key.Agent).(agent.Teller); ok && teller.Begun(beginning(output)) != "" {
+	if teller, ok := d.opts.Settings().Agent(task.Key.Agent).(agent.Teller); ok && teller.Begun(runner.Head(output, beginningSize)) != "" {
 		d.findTaskSession(ctx, task, output)
 	}
 }
@@ -48,7 +46,7 @@ func (d *Deliverer) noteTaskSession(ctx context.Context, task resume.Session, ou
 	if err != nil || !now.Pending() {
 		return true
 	}
-	id := teller.Begun(beginning(output))
+	id := teller.Begun(runner.Head(output, beginningSize))
 	if id == "" || runner.CheckID(id) != nil {
 		return false
 	}
@@ -65,17 +63,6 @@ func (d *Deliverer) noteTaskSession(ctx context.Context, task resume.Session, ou
 
 // beginningSize is how much of what a command prints may hold the id of its session.
 const beginningSize = 64 << 10
-
-// beginning returns what a command printed first.
-func beginning(output string) string {
-	file, err := os.Open(output)
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	text, _ := io.ReadAll(io.LimitReader(file, beginningSize)) // what was read until then counts
-	return string(text)
-}
 
 // sessionOfTask returns the session that a task became, in the run that the task is in.
 func (d *Deliverer) sessionOfTask(task resume.Session) resume.Session {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -65,7 +64,7 @@ func (t *typing) ready(ctx context.Context) *resume.NotSent {
 // refused says what it means that a pane cannot be used.
 func (t *typing) refused(err error) *resume.NotSent {
 	if refusal, ok := errors.AsType[*terminal.Refusal](err); ok && !refusal.Passing {
-		return &resume.NotSent{Why: noPane(refusal, t.plan), Then: resume.TellUnreached}
+		return &resume.NotSent{Why: refusal.Advice(t.plan.Program), Then: resume.TellUnreached}
 	}
 	return tryAgain(err.Error())
 }
@@ -189,11 +188,4 @@ func (t *typing) store(screen string) string {
 	return "; it is kept in " + path
 }
 
-func withoutSpace(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return -1
-		}
-		return r
-	}, s)
-}
+func withoutSpace(s string) string { return strings.Join(strings.Fields(s), "") }

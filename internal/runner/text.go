@@ -37,6 +37,17 @@ func isAlnum(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
+// Head returns the beginning of a file, up to n bytes of it, as far as it can be read.
+func Head(path string, n int64) string {
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	text, _ := io.ReadAll(io.LimitReader(file, n))
+	return string(text)
+}
+
 // Tail returns the end of a file, up to n bytes of it, made harmless.
 // It begins with a whole line where it can.
 func Tail(path string, n int64) (string, error) {

@@ -19,6 +19,7 @@ import (
 	systemd "github.com/coreos/go-systemd/v22/dbus"
 	"github.com/godbus/dbus/v5"
 
+	"resumed/internal/childenv"
 	"resumed/internal/dirs"
 	"resumed/internal/procfs"
 	"resumed/internal/sessionbus"
@@ -106,12 +107,7 @@ func managerVariables(manager *systemd.Conn) []string {
 		return nil
 	}
 	entries, _ := variant.Value().([]string)
-	names := make([]string, 0, len(entries))
-	for _, entry := range entries {
-		name, _, _ := strings.Cut(entry, "=")
-		names = append(names, name)
-	}
-	return names
+	return childenv.Names(entries)
 }
 
 // errNotBegun says that a unit came to nothing before it had a process.

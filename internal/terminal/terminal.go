@@ -27,6 +27,18 @@ type Refusal struct {
 
 func (e *Refusal) Error() string { return e.Why }
 
+// Advice says why nothing can be typed, and what helps the next time that the program is started.
+func (e *Refusal) Advice(program string) string {
+	if !e.Outside {
+		return e.Why
+	}
+	next := fmt.Sprintf("start it with `resumed shell %s`", program)
+	if e.Helps != "" {
+		next = e.Helps + ", or " + next
+	}
+	return fmt.Sprintf("%s; next time %s", e.Why, next)
+}
+
 // Key is a key that may be pressed. There are no others on purpose: digits and
 // arrows choose from menus.
 type Key string

@@ -1,4 +1,4 @@
-package deliver
+package childenv
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 )
 
 func TestAnotherProgramThanTheSessionsFindsWhatItNeeds(t *testing.T) {
-	t.Setenv("PATH", "/usr/bin:/bin")
+	own := []string{"PATH=/usr/bin:/bin"}
 	session := []string{"A=1", "PATH=/home/u/bin:/usr/bin"}
 	for name, c := range map[string]struct{ plan, want string }{
 		"it needs nothing":                 {"", "/home/u/bin:/usr/bin"},
@@ -21,8 +21,8 @@ func TestAnotherProgramThanTheSessionsFindsWhatItNeeds(t *testing.T) {
 			if c.plan != "" {
 				plan = []string{c.plan}
 			}
-			require.ElementsMatch(t, []string{"A=1", "PATH=" + c.want}, withProgram(session, plan))
+			require.ElementsMatch(t, []string{"A=1", "PATH=" + c.want}, WithPath(own, session, plan))
 		})
 	}
-	require.Equal(t, []string{"A=1"}, withProgram([]string{"A=1"}, []string{"PATH=/x"}), "nobody saw the session's")
+	require.Equal(t, []string{"A=1"}, WithPath(own, []string{"A=1"}, []string{"PATH=/x"}), "nobody saw the session's")
 }

@@ -16,6 +16,7 @@ import (
 	"resumed/internal/journal"
 	"resumed/internal/resume"
 	"resumed/internal/runfiles"
+	"resumed/internal/state"
 	"resumed/internal/webui"
 )
 
@@ -53,12 +54,12 @@ func (b *Backend) Detail(ctx context.Context, key resume.Key) (webui.Detail, err
 // Steps returns the newest steps since a time, of one session or, where the key is zero,
 // of all, oldest first.
 func (b *Backend) Steps(ctx context.Context, key resume.Key, since time.Time, most int) iter.Seq2[control.Step, error] {
-	return journal.Steps(ctx, b.opts.Store, key, since, most)
+	return journal.Steps(ctx, b.opts.Store, state.Filter{Key: key, Since: since, Last: most})
 }
 
 // OwnSteps returns the steps since a time that concern the daemon itself, oldest first.
 func (b *Backend) OwnSteps(ctx context.Context, since time.Time) iter.Seq2[control.Step, error] {
-	return journal.Own(ctx, b.opts.Store, since)
+	return journal.Steps(ctx, b.opts.Store, state.Filter{Own: true, Since: since})
 }
 
 // runs returns what the resumes of a session have written, oldest first.

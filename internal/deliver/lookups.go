@@ -114,7 +114,7 @@ func (d *Deliverer) lookFor(ctx context.Context, searches map[resume.Key]search,
 	together := process.Together(ctx) // one look at all processes answers for all sessions
 	settings := d.opts.Settings()
 	for batch := range slices.Chunk(keys, batchSize) {
-		sessions, err := d.opts.Engine.Standing(ctx, batch)
+		sessions, err := d.opts.Engine.Lookup(ctx, batch)
 		if err != nil {
 			return // the daemon stops
 		}

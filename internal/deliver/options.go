@@ -62,7 +62,7 @@ const (
 type Engine interface {
 	Apply(ctx context.Context, key resume.Key, ev resume.Event) (resume.Session, error)
 	Session(ctx context.Context, key resume.Key) (resume.Session, error)
-	Standing(ctx context.Context, keys []resume.Key) ([]*resume.Session, error) // nil: it is not known
+	Lookup(ctx context.Context, keys []resume.Key) ([]*resume.Session, error) // nil: it is not known
 	Superseded(ctx context.Context, key resume.Key) (why string, err error)
 }
 

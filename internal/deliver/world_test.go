@@ -140,8 +140,8 @@ func (w *world) Apply(_ context.Context, key resume.Key, ev resume.Event) (resum
 // Session is the engine's.
 func (w *world) Session(context.Context, resume.Key) (resume.Session, error) { return w.now(), nil }
 
-// Standing is the engine's.
-func (w *world) Standing(_ context.Context, keys []resume.Key) ([]*resume.Session, error) {
+// Lookup is the engine's.
+func (w *world) Lookup(_ context.Context, keys []resume.Key) ([]*resume.Session, error) {
 	w.questions++
 	all := make([]*resume.Session, len(keys))
 	for i := range all {

@@ -208,22 +208,10 @@ func History(ctx context.Context, a archive, name string, since time.Time, known
 	}, nil
 }
 
-// Steps returns the newest steps since a time, of one session or, where the key is zero,
-// of all, oldest first. It asks for nobody's name.
-func Steps(ctx context.Context, a archive, key resume.Key, since time.Time, most int) iter.Seq2[control.Step, error] {
+// Steps returns the steps that the filter wants, oldest first, without the names of their sessions.
+func Steps(ctx context.Context, a archive, filter state.Filter) iter.Seq2[control.Step, error] {
 	return func(yield func(control.Step, error) bool) {
-		for entry, err := range a.History(ctx, state.Filter{Key: key, Since: since, Last: most}) {
-			if !yield(show(entry, view.Session{}), err) {
-				return
-			}
-		}
-	}
-}
-
-// Own returns the steps since a time that concern the daemon itself, oldest first.
-func Own(ctx context.Context, a archive, since time.Time) iter.Seq2[control.Step, error] {
-	return func(yield func(control.Step, error) bool) {
-		for entry, err := range a.History(ctx, state.Filter{Own: true, Since: since}) {
+		for entry, err := range a.History(ctx, filter) {
 			if !yield(show(entry, view.Session{}), err) {
 				return
 			}

@@ -78,7 +78,7 @@ func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
 	}
 	s.RetryAskedAt = time.Time{}
 	if ev.Outcome == Delivered {
-		return s.settle(r, now)
+		return s.settle(r.Settle, now)
 	}
 	s = s.conclude(ev.Outcome, ev.Err, now)
 	if ev.Outcome == Unknown { // it may have been sent, and is never sent twice

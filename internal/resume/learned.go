@@ -1,6 +1,8 @@
 package resume
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"resumed/internal/limit"
@@ -50,4 +52,84 @@ func (s Session) metered(usage Usage, r Rules, now time.Time) Session {
 		s.Limit.Reset = limit.Reset{At: s.Usage.Lifts, Source: limit.Structured}
 	}
 	return s.scheduleAgain(r, now)
+}
+
+// StartedWith returns what the process was started with that took the session's
+// last prompt; nil: nobody saw it. One that was seen before that prompt and not
+// after it may have been followed by another, with other arguments.
+func (s Session) StartedWith() *Origin {
+	if s.Origin == nil || s.Origin.SeenAt.Before(s.PromptedAt) {
+		return nil
+	}
+	return s.Origin
+}
+
+// Shown returns a command line that continues the session as people may see it:
+// without the secrets that are kept of its start.
+func (s Session) Shown(argv []string) []string {
+	if s.Origin == nil || s.Origin.Shown == nil {
+		return argv
+	}
+	shown, kept := slices.Clone(argv), slices.Concat(s.Origin.Through, s.Origin.Args)
+	for i, arg := range argv {
+		if at := slices.Index(kept, arg); at >= 0 && at < len(s.Origin.Shown) {
+			shown[i] = s.Origin.Shown[at]
+		}
+	}
+	return shown
+}
+
+// missedBy reports whether a process began too late to have taken the session's
+// last prompt: it was only opened to look at the session, or holds another one of
+// the same directory.
+func (s Session) missedBy(o Origin) bool {
+	prompted := cmp.Or(s.PromptedAt, s.LimitedAt) // there was one before that
+	return !prompted.IsZero() && o.BeganAt.After(prompted.Add(slack))
+}
+
+// Attended returns the session with what was told of its kind. One that a
+// person ever sat before stays theirs, whatever continued it since.
+func (s Session) Attended(kind string) Session {
+	if kind != "" && s.Kind != Interactive {
+		s.Kind = kind
+	}
+	return s
+}
+
+// occupied notes which process holds the session while it waits.
+func (s Session) occupied(ev Occupied) Session {
+	if s.State != Waiting || s.Run != nil {
+		return s
+	}
+	s.Owner, s.Reported, s.ClosedAt = &ev.Owner, s.Reported || ev.Tell, time.Time{}
+	if s.Unreached != ev.Unreached {
+		s.Unreached = ev.Unreached
+		s.Reason = s.cause("")
+	}
+	return s
+}
+
+// released computes the wait anew if a process that is gone was all that held the session back.
+func (s Session) released(ev Released, r Rules, now time.Time) Session {
+	if s.Owner == nil || s.Run != nil {
+		return s
+	}
+	heldBack := s.State == Waiting || s.State == Parked && s.Unreached != "" && s.Reason == s.Unreached
+	s.Owner, s.Unreached, s.Reported = nil, "", false
+	if !heldBack {
+		return s
+	}
+	if ev.Closed {
+		s.ClosedAt = now
+	}
+	s.NotBefore = time.Time{}
+	return s.schedule(r, now)
+}
+
+// reopened computes a wait for a session that was left to its user by earlier rules.
+func (s Session) reopened(r Rules, now time.Time) Session {
+	if s.ClosedAt.IsZero() || s.left(r) || s.Reason != s.leftWhy() {
+		return s
+	}
+	return s.schedule(r, now)
 }

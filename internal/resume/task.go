@@ -94,7 +94,7 @@ func (s Session) endedTask(ev Ended, r Rules, now time.Time) (Session, bool) {
 		s = s.conclude(ev.Outcome, ev.Err, now)
 	}
 	if s.State == Resuming {
-		s = s.settle(r, now)
+		s = s.settle(r.Settle, now)
 	}
 	return s, true
 }

@@ -33,9 +33,6 @@ type try struct {
 // the session's.
 func shared(c limit.Class) bool { return limits(c) || c.Outage() }
 
-// limits reports whether a refusal of this class says that an allowance is used up.
-func limits(c limit.Class) bool { return c == limit.UsageLimit || c == limit.RateLimit }
-
 func newAccount() *account { return &account{windows: newWindows()} }
 
 // count learns that there is one more session like this, or one less.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"resumed/internal/resume"
 )
@@ -176,4 +178,125 @@ func (b *book) fitting(text string) iter.Seq[resume.Session] {
 		}
 	}
 	return b.read(slices.Collect(maps.Keys(fit)))
+}
+
+// A session's name is what people see of its id and type to mean it: a
+// beginning that no other session had when the name was given. It is given once
+// and kept with the session, because by then it stands in a notice, on a screen
+// or in somebody's memory: one that comes later and begins alike is given a
+// longer name.
+
+// nameBeside returns the shortest beginning of a session's id that is no other's, by
+// those that stand beside it among all. An id that two agents use has the agent's
+// name before it, and so has one that a command would take for an option.
+func nameBeside(key resume.Key, beside []resume.Key) string {
+	length := shortest(key.ID)
+	for _, other := range beside {
+		if other.ID == key.ID {
+			return key.String()
+		}
+		length = max(length, common(key.ID, other.ID)+1)
+	}
+	if strings.HasPrefix(key.ID, "-") {
+		return key.String()
+	}
+	for length < len(key.ID) && (!utf8.RuneStart(key.ID[length]) || key.ID[length-1] == '-') {
+		length++
+	}
+	return key.ID[:min(length, len(key.ID))]
+}
+
+// common returns how many bytes a and b begin with alike.
+func common(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// shortest returns how many bytes of an id a name has at least: four, after a
+// prefix that all ids of an agent share, such as "ses_". An id that begins with
+// the time (a UUID of version 7) begins for weeks as all others do: of it the
+// whole time is taken, so that none of a later day begins alike.
+func shortest(id string) int {
+	const uuid, time = len("01990000-0000-7000-8000-000000000000"), len("01990000-0000")
+	if len(id) == uuid && id[8] == '-' && id[time:time+2] == "-7" {
+		return time
+	}
+	prefix := strings.IndexByte(id[:min(8, len(id))], '_') + 1
+	return min(prefix+4, len(id))
+}
+
+// dirKey names a directory in which sessions of one agent work.
+type dirKey struct{ agent, dir string }
+
+func dirOf(s *resume.Session) dirKey { return dirKey{s.Key.Agent, s.Cwd} }
+
+// dirSessions is the sessions of one directory.
+type dirSessions struct {
+	working *tree[instant] // by when they began
+	stopped map[resume.Key]struct{}
+}
+
+func (b *book) indexDir(s *resume.Session) {
+	if s.Cwd == "" || s.IsPlaceholder() {
+		return
+	}
+	dir := b.dirs[dirOf(s)]
+	if dir == nil {
+		dir = &dirSessions{working: newTree(instant.compare), stopped: make(map[resume.Key]struct{})}
+		b.dirs[dirOf(s)] = dir
+	}
+	if s.Interrupted() {
+		dir.stopped[s.Key] = struct{}{}
+	} else {
+		dir.working.ReplaceOrInsert(instant{s.BornAt, s.Key})
+	}
+}
+
+func (b *book) unindexDir(s *resume.Session) {
+	dir := b.dirs[dirOf(s)]
+	if dir == nil {
+		return
+	}
+	delete(dir.stopped, s.Key)
+	dir.working.Delete(instant{s.BornAt, s.Key})
+	if dir.working.Len() == 0 && len(dir.stopped) == 0 {
+		delete(b.dirs, dirOf(s))
+	}
+}
+
+// all returns the sessions of the directory.
+func (d *dirSessions) all() []resume.Key {
+	keys := slices.Collect(maps.Keys(d.stopped))
+	d.working.Ascend(func(one instant) bool {
+		keys = append(keys, one.key)
+		return true
+	})
+	return keys
+}
+
+// stoppedIn returns the stopped sessions of a directory.
+func (b *book) stoppedIn(at dirKey) iter.Seq[resume.Session] {
+	dir := b.dirs[at]
+	if dir == nil {
+		return b.read(nil)
+	}
+	return b.read(slices.SortedFunc(maps.Keys(dir.stopped), compareKeys))
+}
+
+// begunSince returns the sessions of a directory that began after a time and work.
+func (b *book) begunSince(at dirKey, since time.Time) iter.Seq[resume.Session] {
+	return func(yield func(resume.Session) bool) {
+		dir := b.dirs[at]
+		if dir == nil {
+			return
+		}
+		for one := range dir.working.from(instant{at: since.Add(1)}) {
+			if s, _ := b.get(one.key); !yield(s) {
+				return
+			}
+		}
+	}
 }

@@ -312,14 +312,3 @@ func (e *Engine) sleep() time.Duration {
 	}
 	return max(0, wait)
 }
-
-// wallNow returns the time without its monotonic reading, which stands still
-// while the machine sleeps.
-func wallNow() time.Time { return time.Now().Round(0) }
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}

@@ -30,9 +30,9 @@ func (e *Engine) Session(ctx context.Context, key resume.Key) (resume.Session, e
 	return ask(ctx, e, func(context.Context) (resume.Session, error) { return e.known(key) })
 }
 
-// Standing returns sessions in the order of their keys; nil: it is not known. The caller
+// Lookup returns sessions in the order of their keys; nil: it is not known. The caller
 // must not change them.
-func (e *Engine) Standing(ctx context.Context, keys []resume.Key) ([]*resume.Session, error) {
+func (e *Engine) Lookup(ctx context.Context, keys []resume.Key) ([]*resume.Session, error) {
 	return ask(ctx, e, func(context.Context) ([]*resume.Session, error) {
 		found := make([]*resume.Session, len(keys))
 		for i, key := range keys {

@@ -2,86 +2,10 @@ package engine
 
 import (
 	"context"
-	"iter"
-	"maps"
-	"slices"
 	"time"
 
 	"resumed/internal/resume"
 )
-
-// dirKey names a directory in which sessions of one agent work.
-type dirKey struct{ agent, dir string }
-
-func dirOf(s *resume.Session) dirKey { return dirKey{s.Key.Agent, s.Cwd} }
-
-// dirSessions is the sessions of one directory.
-type dirSessions struct {
-	working *tree[instant] // by when they began
-	stopped map[resume.Key]struct{}
-}
-
-func (b *book) indexDir(s *resume.Session) {
-	if s.Cwd == "" || s.IsPlaceholder() {
-		return
-	}
-	dir := b.dirs[dirOf(s)]
-	if dir == nil {
-		dir = &dirSessions{working: newTree(instant.compare), stopped: make(map[resume.Key]struct{})}
-		b.dirs[dirOf(s)] = dir
-	}
-	if s.Interrupted() {
-		dir.stopped[s.Key] = struct{}{}
-	} else {
-		dir.working.ReplaceOrInsert(instant{s.BornAt, s.Key})
-	}
-}
-
-func (b *book) unindexDir(s *resume.Session) {
-	dir := b.dirs[dirOf(s)]
-	if dir == nil {
-		return
-	}
-	delete(dir.stopped, s.Key)
-	dir.working.Delete(instant{s.BornAt, s.Key})
-	if dir.working.Len() == 0 && len(dir.stopped) == 0 {
-		delete(b.dirs, dirOf(s))
-	}
-}
-
-// all returns the sessions of the directory.
-func (d *dirSessions) all() []resume.Key {
-	keys := slices.Collect(maps.Keys(d.stopped))
-	d.working.Ascend(func(one instant) bool {
-		keys = append(keys, one.key)
-		return true
-	})
-	return keys
-}
-
-// stoppedIn returns the stopped sessions of a directory.
-func (b *book) stoppedIn(at dirKey) iter.Seq[resume.Session] {
-	dir := b.dirs[at]
-	if dir == nil {
-		return b.read(nil)
-	}
-	return b.read(slices.SortedFunc(maps.Keys(dir.stopped), compareKeys))
-}
-
-// begunSince returns the sessions of a directory that began after a time and work.
-func (b *book) begunSince(at dirKey, since time.Time) iter.Seq[resume.Session] {
-	return func(yield func(resume.Session) bool) {
-		dir := b.dirs[at]
-		if dir == nil {
-			return
-		}
-		for one := range dir.working.from(instant{at: since.Add(1)}) {
-			if s, _ := b.get(one.key); !yield(s) {
-				return
-			}
-		}
-	}
-}
 
 // meet notes in sessions that are stopped by which one a person went
 // on in their directory. A session that was never stopped is stored neither over a restart nor

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
@@ -95,3 +96,6 @@ func (w *windows) around(end time.Time, near time.Duration) (keys []resume.Key) 
 	}
 	return keys
 }
+
+// limits reports whether a refusal of this class says that an allowance is used up.
+func limits(c limit.Class) bool { return c == limit.UsageLimit || c == limit.RateLimit }

@@ -24,7 +24,7 @@ const (
 // lookAtHolders looks whether the processes still live that have stopped sessions open. A
 // session whose process is gone is continued as any other.
 func (d *Deliverer) lookAtHolders(ctx context.Context) {
-	ctx = process.Together(ctx)
+	ctx = process.WithSnapshot(ctx)
 	for _, key := range d.tracker.allOpen() {
 		session, err := d.opts.Engine.Session(ctx, key)
 		a := d.opts.Settings().Agent(key.Agent)

@@ -111,7 +111,7 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 // lookFor looks for the processes of some sessions, and drops the searches that
 // are over.
 func (d *Deliverer) lookFor(ctx context.Context, searches map[resume.Key]search, keys []resume.Key) {
-	together := process.Together(ctx) // one look at all processes answers for all sessions
+	together := process.WithSnapshot(ctx) // one look at all processes answers for all sessions
 	settings := d.opts.Settings()
 	for batch := range slices.Chunk(keys, batchSize) {
 		sessions, err := d.opts.Engine.Lookup(ctx, batch)

@@ -31,14 +31,14 @@ func TestABurstOfLimitsIsLookedAtTogetherAndAResumeByItself(t *testing.T) {
 		require.Len(t, w.agent.asked, sessions)
 		require.Equal(t, (sessions+batchSize-1)/batchSize, w.questions, "the engine is not asked for one after the other")
 		for _, asked := range w.agent.asked {
-			require.True(t, asked == w.agent.asked[0] && process.Together(asked) == asked)
+			require.True(t, asked == w.agent.asked[0] && process.WithSnapshot(asked) == asked)
 		}
 
 		w.agent.asked = nil
 		require.NotEmpty(t, w.act())
 		require.NotEmpty(t, w.agent.asked)
 		for _, asked := range w.agent.asked {
-			require.NotEqual(t, asked, process.Together(asked))
+			require.NotEqual(t, asked, process.WithSnapshot(asked))
 		}
 	})
 }

@@ -73,11 +73,11 @@ type round struct {
 
 type roundKey struct{}
 
-// Together returns a context whose questions are answered by one look, which is
+// WithSnapshot returns a context whose questions are answered by one look, which is
 // taken with the first of them and again when it is a second old. Who wants to know
 // what is true now asks with a context that no earlier question was asked with. A
 // context that is already such a one is returned as it is.
-func Together(ctx context.Context) context.Context {
+func WithSnapshot(ctx context.Context) context.Context {
 	if _, together := ctx.Value(roundKey{}).(*round); together {
 		return ctx
 	}

@@ -52,8 +52,8 @@ func called(name string) func(string) bool {
 func TestQuestionsThatAreAskedTogetherTakeOneWalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the clock stands still: no look grows old
 		table, walks := made(t)
-		ctx := Together(t.Context())
-		require.Equal(t, ctx, Together(ctx))
+		ctx := WithSnapshot(t.Context())
+		require.Equal(t, ctx, WithSnapshot(ctx))
 		for range questions {
 			for name, want := range map[string]*resume.Owner{"bot": {PID: 7, Kind: "interactive"}, "crab": {PID: 8, Kind: "headless"}} {
 				owner, err := table.Neighbour(ctx, resume.Session{Cwd: "/src"}, called(name), "-p")
@@ -79,7 +79,7 @@ func TestQuestionsThatAreAskedTogetherTakeOneWalk(t *testing.T) {
 func TestAQuestionIsNeverAnsweredByAnEarlierLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table, walks := made(t)
-		together := Together(t.Context())
+		together := WithSnapshot(t.Context())
 		running := func(ctx context.Context) int {
 			found, err := table.Running(ctx, called("bot"))
 			require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestAQuestionIsNeverAnsweredByAnEarlierLook(t *testing.T) {
 		require.NoError(t, os.RemoveAll(table.Path(7)))
 		require.Equal(t, 1, running(together), "it was asked together")
 		require.Equal(t, 0, running(t.Context()))
-		require.Equal(t, 0, running(Together(t.Context())))
+		require.Equal(t, 0, running(WithSnapshot(t.Context())))
 		require.EqualValues(t, 3, walks.Load())
 	})
 }
@@ -130,7 +130,7 @@ func TestQuestionsThatWaitTakeOneWalkMore(t *testing.T) {
 func TestALookGrowsOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table, walks := counted(procfs.FS(t.TempDir()))
-		ctx := Together(t.Context())
+		ctx := WithSnapshot(t.Context())
 		for range 10 {
 			_, err := table.List(ctx)
 			require.NoError(t, err)
@@ -149,14 +149,14 @@ func TestWhoStopsAskingStopsNobodyElse(t *testing.T) {
 	_, err := table.List(ctx)
 	require.NoError(t, err)
 	table.looks.walk = func(context.Context) ([]procfs.Listed, error) { return nil, errors.New("torn") }
-	_, err = table.Running(Together(t.Context()), called("bot"))
+	_, err = table.Running(WithSnapshot(t.Context()), called("bot"))
 	require.ErrorContains(t, err, "torn")
 }
 
 // BenchmarkOwners asks for the owner of a session among the processes of this
 // machine, as a burst of limits does.
 func BenchmarkOwners(b *testing.B) {
-	for name, ctx := range map[string]func() context.Context{"alone": b.Context, "together": func() context.Context { return Together(b.Context()) }} {
+	for name, ctx := range map[string]func() context.Context{"alone": b.Context, "together": func() context.Context { return WithSnapshot(b.Context()) }} {
 		b.Run(name, func(b *testing.B) {
 			ctx := ctx()
 			for b.Loop() {

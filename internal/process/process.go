@@ -99,7 +99,7 @@ func (t Table) Running(ctx context.Context, is func(program string) bool) ([]Liv
 // that takes no lock: who lives in the session's directory may hold any session
 // of it, and who names the session holds that one.
 func (t Table) Neighbour(ctx context.Context, s resume.Session, is func(program string) bool, promptOptions ...string) (*resume.Owner, error) {
-	ctx = Together(ctx)
+	ctx = WithSnapshot(ctx)
 	running, err := t.Running(ctx, is)
 	if err != nil || len(running) == 0 {
 		return nil, err

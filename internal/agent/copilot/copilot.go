@@ -136,7 +136,7 @@ func startedIn(args []string) string {
 // it holds: inuse.PID.lock in their directories, which one that was killed leaves behind. One
 // that notes none is only just starting, and may take any session of its directory.
 func owner(ctx context.Context, a *agent.Described, s resume.Session) (*resume.Owner, error) {
-	running, err := a.Processes.Running(process.Together(ctx), isProgram)
+	running, err := a.Processes.Running(process.WithSnapshot(ctx), isProgram)
 	if err != nil || len(running) == 0 {
 		return nil, err
 	}

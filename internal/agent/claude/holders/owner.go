@@ -19,7 +19,7 @@ import (
 // Owner returns the live process that holds the session. Claude Code takes no
 // lock: a second process on one session forks the conversation.
 func (h *Holders) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
-	ctx = process.Together(ctx)
+	ctx = process.WithSnapshot(ctx)
 	for _, root := range h.of.Homes.Roots {
 		seen := h.listed(ctx, root)
 		if seen.err != nil {
@@ -54,7 +54,7 @@ func (e *heldElsewhere) Is(target error) bool { return target == agent.ErrUnseen
 
 // NoProcess reports whether no registry names a live process, and none lives besides.
 func (h *Holders) NoProcess(ctx context.Context) bool {
-	ctx = process.Together(ctx)
+	ctx = process.WithSnapshot(ctx)
 	for _, root := range h.of.Homes.Roots {
 		if seen := h.listed(ctx, root); seen.err != nil || len(seen.entries) > 0 {
 			return false

@@ -224,7 +224,7 @@ func TestAnOwnerThatIsAskedForTogetherWithOthersCostsLittle(t *testing.T) {
 				processes = append(processes, procDir{PID: 100 + i, Argv: []string{"node", "/srv/server.js"}, Cwd: "/srv", Start: "1"})
 			}
 			a.Processes = fakeProc(t, processes...)
-			ctx := process.Together(t.Context())
+			ctx := process.WithSnapshot(t.Context())
 			s := resume.Session{Key: resume.Key{Agent: "claude-code", ID: sessionA}, Cwd: "/src/app"}
 			require.LessOrEqual(t, testing.AllocsPerRun(200, func() {
 				owner, err := a.Owner(ctx, s)

@@ -31,7 +31,7 @@ func (f Finder) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 // server may hold those of any directory: it does where no other process does, and
 // neither the session's own process nor its permissions say that it is another's.
 func (f Finder) Holders(ctx context.Context, s resume.Session) ([]process.Live, error) {
-	ctx = process.Together(ctx)
+	ctx = process.WithSnapshot(ctx)
 	running, err := f.Running(ctx, f.Is)
 	if err != nil || len(running) == 0 {
 		return nil, err

@@ -183,7 +183,7 @@ var situations = map[string]situation{
 		only: "gemini", words: soon,
 		then: func(s *stay) {
 			text := strings.Replace(s.read(s.chat()), s.id, "f"+s.id[1:], 1)
-			s.write(s.chat(), text)
+			s.write(s.chat(), strings.ReplaceAll(text, "retry in 3s", "retry in 3h")) // the other session is resumed later
 		},
 		state: resume.Parked, why: "not of session",
 	},

@@ -67,6 +67,7 @@ func mirror(at step, v reflect.Value, brief, hide bool) any {
 			list[i] = mirror(at.element(i), v.Index(i), brief, hide)
 		}
 		return list
+	default:
 	}
 	text, ok := scalar(v).(string)
 	switch {

@@ -134,6 +134,7 @@ func (t *typing) named(notSent *resume.NotSent) *resume.NotSent {
 		notSent.Why = t.settings.outOfReach(*t.owner, notSent.Why)
 	case resume.Park:
 		notSent.Why = openIn(*t.owner) + ": " + notSent.Why
+	default:
 	}
 	return notSent
 }

@@ -166,6 +166,7 @@ func (t *tally) count(want Class, printed, recorded Verdict) {
 		t.right++
 	case None:
 		t.silent++
+	default:
 	}
 	if recorded.WaitHelps == want.Transient() {
 		t.acted++

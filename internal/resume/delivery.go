@@ -110,6 +110,7 @@ func (s Session) notSent(ev NotSent, r Rules, now time.Time) Session {
 		s.ClosedAt = now
 	case NeedsOrder:
 		s.RetryAskedAt = time.Time{}
+	case TryAgain, KeepForPeople, DropOwnKey:
 	}
 	if s = s.schedule(r, now); ev.Then == KeepForPeople && s.NextAt.After(now) {
 		return s // until when is the rules' to say, and they may change

@@ -82,6 +82,7 @@ func requireMeaning(t *testing.T, c captured, event resume.Event) {
 	case limit.Cancelled:
 		require.IsType(t, resume.Cancelled{}, event)
 		return
+	default:
 	}
 	require.IsType(t, resume.Limited{}, event)
 	limited := event.(resume.Limited)

@@ -176,8 +176,10 @@ func TestWhereTheDatabasesAre(t *testing.T) {
 		"the one that is named":       {"", "/x/y.db", nil, map[string]string{"/x": "opencode:default"}, "y.db"},
 		"a name in the usual place":   {"/data", "y.db", nil, map[string]string{"/data/opencode": "opencode:default"}, "y.db"},
 		"several accounts": {
-			"/data", "", []string{"/data/opencode/", "/b", "/b"},
-			map[string]string{"/data/opencode": "opencode:default", "/b": "opencode:/b"}, "opencode.db",
+			"/data", "",
+			[]string{"/data/opencode/", "/b", "/b"},
+			map[string]string{"/data/opencode": "opencode:default", "/b": "opencode:/b"},
+			"opencode.db",
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {

@@ -222,6 +222,7 @@ func (p *pass) take(ctx context.Context, s Session, m Message, last, first bool)
 			p.Undecided = true
 			return false, nil
 		}
+	default:
 	}
 	event := m.Event(p.Limits)
 	switch e := event.(type) {

@@ -31,7 +31,7 @@ func TestADetachedCommandGoesOn(t *testing.T) {
 	require.True(t, p.Wait(t.Context()).Known, "and may be waited for again")
 }
 
-// startByDaemon has another process start a command and die by SIGKILL.
+// startByDaemon makes another process start a command and die by SIGKILL.
 func startByDaemon(t *testing.T) (Command, resume.Process) {
 	t.Helper()
 	cmd := command(t, "polite")
@@ -86,7 +86,7 @@ func TestAnAdoptedCommandKeepsItsBounds(t *testing.T) {
 	time.Sleep(300 * time.Millisecond)
 	p, ok := Adopt(process)
 	require.True(t, ok)
-	cmd.Bounds = bounds(250*time.Millisecond, 0) // over already: it counts from the start, not from the adoption
+	cmd.Bounds = bounds(250*time.Millisecond, 0) // exceeded already: it counts from the start, not from the adoption
 	p.Bind(cmd)
 	began := time.Now()
 	got := p.Wait(t.Context())
@@ -110,8 +110,8 @@ func TestTheLaterOwnerOfAPidIsNotTakenForTheCommand(t *testing.T) {
 	_, ok = Adopt(resume.Process{})
 	require.False(t, ok)
 
-	// An earlier command had this pid, its record is still about: ending it
-	// must not end the new owner, nor anyone in its group.
+	// An earlier command had this pid and its record still exists: ending that command must
+	// not end the new process of that pid, nor its group.
 	earlier := &Process{Process: resume.Process{PID: p.PID, Start: p.Start - 1}, cmd: Command{Mark: "gone"}}
 	require.NoError(t, earlier.Stop(t.Context()))
 	require.True(t, lives(p.PID))
@@ -134,7 +134,7 @@ func TestADeadProcessIsNotFound(t *testing.T) {
 	child.Env = append(os.Environ(), childEnv+"=exit", resume.MarkVariable+"=zombie-"+strconv.Itoa(os.Getpid()))
 	require.NoError(t, child.Start())
 	defer func() { _ = child.Wait() }()
-	for lives(child.Process.Pid) { // until it is over, and not reaped
+	for lives(child.Process.Pid) { // until it is a zombie
 		time.Sleep(time.Millisecond)
 	}
 	_, ok := Find("zombie-" + strconv.Itoa(os.Getpid()))

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Where processes cannot be seen, whatever answers to a command's number is taken
-// for it, and is not ended.
+// Where processes cannot be distinguished, any process with a command's pid counts as that
+// command, and is not ended.
 func TestWhatAnswersIsTakenForTheCommandAndLeftAlone(t *testing.T) {
 	child := exec.Command("sleep", "600")
 	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -36,7 +36,7 @@ func TestWhatAnswersIsTakenForTheCommandAndLeftAlone(t *testing.T) {
 		_, alive = Answering(pid, since)
 		require.False(t, alive, pid)
 	}
-	follower := exec.Command("sleep", "600") // in our group: no command of ours
+	follower := exec.Command("sleep", "600") // in the group of this process, so not started as a command
 	require.NoError(t, follower.Start())
 	t.Cleanup(func() { _ = follower.Process.Kill(); _ = follower.Wait() })
 	_, alive = Answering(follower.Process.Pid, since)

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BirthTime returns when a directory was made. It tells a directory from another of
-// the same name, also over a restart of the machine, which its number does not.
-// Not every file system knows it, and none is waited for.
+// BirthTime returns when a directory was created. It distinguishes a directory from a later one
+// of the same name, also over a restart, which its inode does not. Not every file system records it,
+// and the call waits for none.
 func BirthTime(dir string) (time.Time, bool) {
 	var info unix.Statx_t
 	if unix.Statx(unix.AT_FDCWD, dir, unix.AT_STATX_DONT_SYNC, unix.STATX_BTIME, &info) != nil || info.Mask&unix.STATX_BTIME == 0 {

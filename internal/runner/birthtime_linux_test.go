@@ -23,7 +23,7 @@ func TestADirectoryIsToldFromAnotherOfItsName(t *testing.T) {
 	again, _ := BirthTime(dir)
 	require.Equal(t, first, again, "what happens in it makes no other of it")
 
-	time.Sleep(20 * time.Millisecond) // the clock of file systems is coarse
+	time.Sleep(20 * time.Millisecond) // file systems have coarse clocks
 	require.NoError(t, os.Mkdir(dir+"-other", 0o700))
 	require.NoError(t, os.RemoveAll(dir))
 	require.NoError(t, os.Rename(dir+"-other", dir))

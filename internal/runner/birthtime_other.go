@@ -4,5 +4,5 @@ package runner
 
 import "time"
 
-// BirthTime returns when a directory was made. Here it cannot be told.
+// BirthTime returns when a directory was created. It is not known on this system.
 func BirthTime(string) (time.Time, bool) { return time.Time{}, false }

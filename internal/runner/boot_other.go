@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// thisBoot names the time since the machine started. Where the kernel does not tell, it
-// is another each time that it is asked for: nobody can say that it is the same.
+// thisBoot returns an id of the time since the machine started. Where the kernel has none,
+// each call returns a new one, because it cannot be known whether the boot is the same.
 func thisBoot() string {
 	name, err := unix.Sysctl("kern.bootsessionuuid")
 	if err != nil || name == "" {

@@ -11,7 +11,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// stat is what the kernel says of a process.
+// stat is the kernel's record of a process.
 type stat struct {
 	procfs.Stat
 	pid int
@@ -22,17 +22,17 @@ func readStat(pid int) (stat, error) {
 	return stat{s, pid}, err
 }
 
-// process names it, whoever has the pid later.
+// process identifies the process, even if its pid is used again later.
 func (s stat) process() resume.Process { return resume.Process{PID: s.pid, Start: s.Start} }
 
-// StartTime returns when the process started, in the system's own measure. With the
-// pid it names one process, whoever has the pid later.
+// StartTime returns when the process started, in the system's own unit. Together with the
+// pid it identifies one process, even if the pid is used again later.
 func StartTime(pid int) (uint64, error) {
 	s, err := readStat(pid)
 	return s.Start, err
 }
 
-// Sees reports whether processes of an earlier daemon can be told from others.
+// Sees reports whether the processes of an earlier daemon can be recognised.
 func Sees() bool { return procfs.Proc.Tells() }
 
 func alive(process resume.Process) bool {
@@ -49,9 +49,9 @@ func age(process resume.Process) time.Duration {
 	return max(0, age)
 }
 
-// Find returns the living process of this user that carries the mark in its
-// environment. Of several it is the one that was started with it, not what
-// that one started: the oldest, and of equals the one that leads its session.
+// Find returns the living process of this user that has the mark in its environment. Child
+// processes inherit the mark, so of several it is the oldest, and of those that started
+// together the leader of its session.
 func Find(mark string) (*Process, bool) {
 	with := marked(mark)
 	if len(with) == 0 {
@@ -67,7 +67,7 @@ func Find(mark string) (*Process, bool) {
 	return p, ok
 }
 
-// follows is 0 for the leader of a session and 1 for who follows it.
+// follows is 0 for the leader of a session and 1 for any other process.
 func follows(s stat) int {
 	if s.pid == s.Session {
 		return 0
@@ -85,10 +85,10 @@ func marked(mark string) []stat {
 	return with
 }
 
-// processes returns those of this user, but never this one: a daemon that was
-// itself started by a resumed command carries that command's mark.
+// processes returns those of this user, except the daemon itself: a daemon that a resumed
+// command started has the mark of that command.
 func processes() []stat {
-	pids, _ := procfs.Proc.PIDs() // a kernel that tells nothing tells of none
+	pids, _ := procfs.Proc.PIDs() // if the kernel lists none, there are none to find
 	var all []stat
 	for _, pid := range pids {
 		if pid == os.Getpid() || !procfs.Proc.Own(pid) {
@@ -102,14 +102,14 @@ func processes() []stat {
 }
 
 func carries(pid int, mark string) bool {
-	env, _ := procfs.Proc.Environ(pid) // of one that is gone nothing is known
+	env, _ := procfs.Proc.Environ(pid) // empty for a process that has ended
 	return mark != "" && slices.Contains(env, resume.MarkVariable+"="+mark)
 }
 
-// family is what is left of a command: who is in its group or session, and who
-// went away and still carries its mark.
+// family is what is left of a command: the processes in its group or session, and those that
+// left both and still have its mark.
 type family struct {
-	group   int // 0: nobody is left in it
+	group   int // 0: no process is left in it
 	members []stat
 }
 
@@ -117,17 +117,17 @@ func (f family) empty() bool { return len(f.members) == 0 }
 func (f family) size() int   { return len(f.members) }
 
 func (p *Process) family() family {
-	if !Sees() { // what left the group is not found here
+	if !Sees() { // a process that left the group is not found here
 		if p.PID <= 0 || syscall.Kill(-p.PID, 0) != nil {
 			return family{}
 		}
 		return family{group: p.PID, members: []stat{{pid: p.PID}}}
 	}
 	all := processes()
-	ours := p.PID > 0 // a unit whose process is not known yet has only its mark
+	ours := p.PID > 0 // until the process of a unit is known, there is only the mark
 	for _, s := range all {
 		if s.pid == p.PID && s.Start != p.Start {
-			ours = false // the pid has a new owner, so the group had ended
+			ours = false // the pid was used again, so the group had ended
 		}
 	}
 	var f family
@@ -145,9 +145,9 @@ func (p *Process) family() family {
 	return f
 }
 
-// signal sends sig to everyone who was not told yet.
+// signal sends sig to every process that did not get it yet.
 func (f family) signal(sig syscall.Signal, told map[resume.Process]bool) {
-	// The group at once: nobody in it can fork out of the way.
+	// The whole group in one call, so that no process escapes by a fork.
 	atOnce := f.group != 0 && len(told) == 0
 	if atOnce {
 		_ = syscall.Kill(-f.group, sig)
@@ -160,8 +160,8 @@ func (f family) signal(sig syscall.Signal, told map[resume.Process]bool) {
 	}
 }
 
-// signalOne holds on to the process before it looks whose pid it is, so that
-// the signal cannot reach a later owner of the pid.
+// signalOne opens the process before it compares the start time, so that the signal cannot
+// reach a later process of the same pid.
 func signalOne(process resume.Process, sig syscall.Signal) {
 	handle, err := os.FindProcess(process.PID)
 	if err != nil {

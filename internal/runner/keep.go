@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// KeepCommand is the name under which the program itself takes the shell's place
-// as keeper, in an image that holds nothing but the program. It is given the status
-// file, the command's program and its arguments.
+// KeepCommand is the subcommand by which this program replaces the keeper's shell where there
+// is no shell, as in an image with only this program. Its arguments are the status file, the
+// command's program and the arguments of that.
 const KeepCommand = "keep-status"
 
-// Keep does what the keeper's few lines of shell do, and returns the exit code.
+// Keep does the same as the keeper's shell script, and returns the exit code.
 func Keep(status string, argv []string) int {
 	if os.WriteFile(status, nil, 0o600) != nil {
 		return 126
 	}
 	ending := []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM}
-	signal.Notify(make(chan os.Signal, 1), ending...) // the command gets them too, and it decides
+	signal.Notify(make(chan os.Signal, 1), ending...) // the command gets them too, and decides what to do
 	note := func(text string) { _ = os.WriteFile(status, []byte(text+"\n"), 0o600) }
 	note(fmt.Sprintf("pid %d", os.Getpid()))
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -34,12 +34,12 @@ func Keep(status string, argv []string) int {
 		if syscall.Kill(os.Getpid(), syscall.Signal(code-128)) != nil {
 			return code // it was no signal
 		}
-		time.Sleep(time.Second) // it ends us before; where it does not, the code tells of it
+		time.Sleep(time.Second) // the signal ends this process first; if it does not, the exit code says the same
 	}
 	return code
 }
 
-// exitCode says how a command ended, as a shell does.
+// exitCode returns the exit code that a shell would return.
 func exitCode(err error) int {
 	ended, ok := errors.AsType[*exec.ExitError](err)
 	switch {

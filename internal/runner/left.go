@@ -11,17 +11,16 @@ import (
 	"resumed/internal/regular"
 )
 
-// A command may end while no daemon runs that could take its exit status. So it
-// runs under a few lines of shell that note in a small file that it was begun,
-// before it is, under which number, and then how it ended. They are given its arguments as they are,
-// say nothing themselves and end as it ended; a request to end goes to the whole
-// group, and they wait for what the command makes of it.
+// A command may end while no daemon runs that could read its exit status. So it runs under a
+// short shell script, the keeper, that writes to a status file: first that the command starts
+// and the pid, later how it ended. The keeper passes the arguments on unchanged, prints
+// nothing and exits as the command did. A signal to end goes to the whole group, and the
+// keeper waits for the command to handle it.
 //
-// A power cut can undo whatever they note, for a shell cannot bring a file to the disk. So the
-// daemon puts the file there before it starts them, on the disk, with the name of the
-// time since the machine started. Found in that same time the words stand for a command that
-// was not begun: its shell would have replaced them. Found later, nobody can
-// tell any more, and what may have been done is not done twice.
+// A power cut can undo what the keeper wrote, because a shell cannot sync a file to disk. So
+// the daemon first writes the file itself, with a sync and the id of the boot. Found in the
+// same boot, that text means that the command was not started: the keeper would have
+// replaced it. Found in a later boot, the command may have run, and is not run again.
 const (
 	shell  = "/bin/sh"
 	keeper = `: > "$0" || exit 126
@@ -36,10 +35,10 @@ trap - HUP INT TERM
 exit "$code"`
 )
 
-// about is what a status file says before its command is begun.
+// about begins the text of a status file before its command is started.
 const about = "boot "
 
-// announce puts the status file of a command that is about to be begun on the disk.
+// announce writes and syncs the status file of a command that is about to be started.
 func announce(status string) error {
 	if err := atomicfile.Write(status, []byte(about+thisBoot()+"\n"), 0o600); err != nil {
 		return &StartError{What: "note that a command is about to be begun", Err: err, Later: true}
@@ -57,16 +56,15 @@ func kept(program string, argv []string, status string) (string, []string) {
 	return shell, append([]string{shell, "-c", keeper, status, program}, argv[1:]...)
 }
 
-// Left is what a command left in its status file.
+// Left is the content of a command's status file.
 type Left struct {
 	Began bool // it may have acted
-	PID   int  // of what leads its group; 0: not known
-	Ended bool // and its end is known:
-	Code  int  // the exit code; 128 and the signal's number where one ended it
+	PID   int  // of the leader of its group; 0: not known
+	Ended bool // and its exit code is known:
+	Code  int  // the exit code; 128 plus the number of the signal if one ended it
 }
 
-// ReadLeft reads a status file. One that is not there, or cannot be read, tells
-// nothing.
+// ReadLeft reads a status file. One that is missing or unreadable gives the zero Left.
 func ReadLeft(path string) Left {
 	data, err := regular.Read(path)
 	if err != nil {
@@ -77,14 +75,14 @@ func ReadLeft(path string) Left {
 		return Left{Began: boot != thisBoot()}
 	}
 	if pid, found := strings.CutPrefix(text, "pid "); found {
-		number, _ := strconv.Atoi(pid) // half of it is none
+		number, _ := strconv.Atoi(pid) // 0 if it is not a number
 		return Left{Began: true, PID: number}
 	}
 	code, err := strconv.Atoi(text)
 	return Left{Began: true, Ended: err == nil, Code: code}
 }
 
-// Result is how the command ended, as far as that is known.
+// Result returns how the command ended, as far as that is known.
 func (l Left) Result() Result {
 	switch {
 	case !l.Ended:

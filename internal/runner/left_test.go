@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// However a command ends, the file that it leaves tells the same as its exit
-// status, and what it prints is its own words alone.
+// However a command ends, its status file says the same as its exit status, and the keeper
+// adds nothing to its output.
 func TestWhatACommandLeavesTellsHowItEnded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -59,7 +59,7 @@ func TestWhatACommandLeavesTellsHowItEnded(t *testing.T) {
 	}
 }
 
-// What was begun and never ended was cut off with the machine, or by SIGKILL.
+// A command that started and did not end was cut off by a power cut or by SIGKILL.
 func TestWhatACommandLeavesWithoutItsEnd(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -75,7 +75,7 @@ func TestWhatACommandLeavesWithoutItsEnd(t *testing.T) {
 	require.NoError(t, left.Result().Err, "nobody can tell")
 }
 
-// A command that cannot note that it was begun is not begun.
+// If the status file cannot be written, the command is not started.
 func TestACommandThatCannotLeaveAnythingIsNotRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -85,9 +85,9 @@ func TestACommandThatCannotLeaveAnythingIsNotRun(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "touched"))
 }
 
-// What a daemon noted and no shell replaced tells that nothing was begun, as long as the
-// machine runs. After a power cut it tells nothing: what the shell noted may be
-// lost with what the command did.
+// If the keeper did not replace the daemon's text, the command was not started, as long as the
+// machine has not restarted. After a power cut it may have run: the keeper's text may be
+// lost.
 func TestACommandThatWasOnlyAnnouncedWasNotBegunUnlessTheMachineWentDown(t *testing.T) {
 	t.Parallel()
 	status := filepath.Join(t.TempDir(), "1.exit")
@@ -102,7 +102,7 @@ func TestACommandThatWasOnlyAnnouncedWasNotBegunUnlessTheMachineWentDown(t *test
 	}
 }
 
-// The file is nobody else's, whatever the umask of the command.
+// No other user can read the file, whatever the umask.
 func TestWhatACommandLeavesIsItsOwners(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

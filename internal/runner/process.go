@@ -14,21 +14,20 @@ import (
 )
 
 const (
-	// lookEvery is how often a command is looked at for signs of life, and an
-	// adopted one for its end.
+	// lookEvery is how often a command is checked for signs of life, and an adopted one for
+	// its end.
 	lookEvery = 500 * time.Millisecond
 
-	// sweepEvery is how often processes that were told to end are counted.
+	// sweepEvery is how often processes are counted that got a signal to end.
 	sweepEvery = 50 * time.Millisecond
 
-	// killPatience is how long processes may take to vanish after SIGKILL. One
-	// that hangs in the kernel never does, and is reported.
+	// killPatience is how long processes may take to end after SIGKILL. One that hangs in
+	// the kernel never ends, and is reported.
 	killPatience = 5 * time.Second
 )
 
 var (
-	// ErrDetached is the error of a Wait that ended before the command did: the
-	// command goes on.
+	// ErrDetached is the error of a Wait that returned before the command ended: it still runs.
 	ErrDetached = errors.New("the command was left running")
 
 	// ErrStopped is part of the error of a command that Stop ended.
@@ -42,7 +41,7 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("the command was ended: it ran longer than %s", e.After)
 }
 
-// Timeout makes it a timeout for those who ask for no more.
+// Timeout makes it a timeout for callers that check only for that.
 func (e *TimeoutError) Timeout() bool { return true }
 
 // StallError says that a command gave no sign of life and was ended.
@@ -52,13 +51,13 @@ func (e *StallError) Error() string {
 	return fmt.Sprintf("the command was ended: it gave no sign of life for %s", e.After)
 }
 
-// Timeout makes it a timeout for those who ask for no more.
+// Timeout makes it a timeout for callers that check only for that.
 func (e *StallError) Timeout() bool { return true }
 
 // Result is how a command ended.
 type Result struct {
-	Known bool  // false if nobody took its exit status, or it goes on
-	Err   error // nil if it ended well, or nobody can tell how
+	Known bool  // false if its exit status was not read, or it still runs
+	Err   error // nil if it ended without an error, or it is not known how
 }
 
 // Process is a command that runs, or ran. Its methods may be called from
@@ -68,25 +67,25 @@ type Process struct {
 
 	cmd     Command
 	started time.Time
-	guessed bool // it answers to the pid of the command, and nothing more is known
+	guessed bool // a process has the pid of the command, and nothing more is known
 	stopped atomic.Bool
 
-	// ended is closed when a child of our own is over; nil for an adopted
-	// process. What follows is written before.
+	// ended is closed when a child of this daemon has ended; nil for an adopted process.
+	// The fields below are written before.
 	ended   chan struct{}
 	exitErr error
-	unknown bool // it is over, and nobody can tell how
+	unknown bool // it has ended, and it is not known how
 }
 
-// Bind gives an adopted process the bounds, the signs of life and the mark of
-// the command that it was started with. It comes before Wait and Stop.
+// Bind sets the limits, the signs of life and the mark of the command that an adopted process
+// was started with. Call it before Wait and Stop.
 func (p *Process) Bind(cmd Command) {
 	cmd.Mark = cmp.Or(cmd.Mark, p.cmd.Mark)
 	p.cmd = cmd
 }
 
-// Adopt returns the living process of that pid and start time, or false where
-// it is gone, or its pid is another's now.
+// Adopt returns the living process of that pid and start time, or false if it has ended or
+// another process has its pid now.
 func Adopt(process resume.Process) (*Process, bool) {
 	if process.PID <= 0 || process.Start == 0 || !alive(process) {
 		return nil, false
@@ -94,9 +93,9 @@ func Adopt(process resume.Process) (*Process, bool) {
 	return &Process{Process: process, started: time.Now().Add(-age(process))}, true
 }
 
-// Answering returns the process that has the pid of a command of ours, begun at
-// that time, where processes cannot be seen: it is taken for that command, so that
-// it is not run twice, and never ended, for it may be another's.
+// Answering returns the process that has the pid of a command started at that time, where
+// processes cannot be distinguished. It counts as that command, so that the command is not run
+// twice; it is never ended, because it may be another process.
 func Answering(pid int, since time.Time) (*Process, bool) {
 	if !answers(pid) {
 		return nil, false
@@ -104,8 +103,8 @@ func Answering(pid int, since time.Time) (*Process, bool) {
 	return &Process{Process: resume.Process{PID: pid}, started: since, guessed: true}, true
 }
 
-// answers reports whether there is a process of this user with that pid that
-// leads its group, as our commands do.
+// answers reports whether this user has a process of that pid that leads its group, as the
+// commands of a daemon do.
 func answers(pid int) bool {
 	if pid <= 0 || pid == os.Getpid() || syscall.Kill(pid, 0) != nil {
 		return false
@@ -114,14 +113,14 @@ func answers(pid int) bool {
 	return err == nil && group == pid
 }
 
-// Identity names the process beyond the reuse of its pid.
+// Identity identifies the process, even if its pid is used again later.
 func (p *Process) Identity() resume.Process { return p.Process }
 
 // Began returns when the command was started.
 func (p *Process) Began() time.Time { return p.started }
 
-// Wait waits for the command to end. It ends it, and all that it started, when
-// it runs or stalls too long. When ctx ends first, the command is left running.
+// Wait waits for the command to end. It ends the command and its children if they run too
+// long or show no sign of life for too long. When ctx ends first, the command is left running.
 func (p *Process) Wait(ctx context.Context) Result {
 	look := time.NewTicker(p.lookEvery())
 	defer look.Stop()
@@ -131,12 +130,12 @@ func (p *Process) Wait(ctx context.Context) Result {
 		case <-p.ended:
 			return p.result(nil)
 		case <-ctx.Done():
-			if p.over() { // both at once: what is known counts
+			if p.over() { // both at once: the exit status counts
 				return p.result(nil)
 			}
 			return Result{Err: ErrDetached}
 		case <-look.C:
-			// One that nobody reaps answers for ever, so what it left counts too.
+			// A zombie without a parent that waits still has its pid, so its status file counts too.
 			if p.ended == nil && (!alive(p.Process) || p.guessed && ReadLeft(p.cmd.Status).Ended) {
 				return p.result(nil)
 			}
@@ -154,7 +153,7 @@ func (p *Process) Wait(ctx context.Context) Result {
 	}
 }
 
-// lookEvery is short enough for a short stall, and for a short timeout.
+// lookEvery returns an interval that is short enough for a short stall or timeout.
 func (p *Process) lookEvery() time.Duration {
 	every := lookEvery
 	timeout, stall := p.cmd.bounds()
@@ -166,7 +165,6 @@ func (p *Process) lookEvery() time.Duration {
 	return max(time.Millisecond, every)
 }
 
-// endBecause ends the command for the given reason.
 func (p *Process) endBecause(ctx context.Context, why error) Result {
 	if err := p.end(ctx); err != nil {
 		why = fmt.Errorf("%w; %w", why, err)
@@ -174,7 +172,7 @@ func (p *Process) endBecause(ctx context.Context, why error) Result {
 	return p.result(why)
 }
 
-// result is how a command ended that is over, or was ended for a reason.
+// result returns the result of a command that has ended, or was ended for a reason.
 func (p *Process) result(why error) Result {
 	r := Result{Err: why}
 	if p.over() {
@@ -191,8 +189,8 @@ func (p *Process) result(why error) Result {
 	return r
 }
 
-// over reports whether a child of our own has ended. Of an adopted process,
-// and of one that not even SIGKILL ends, it never knows.
+// over reports whether a child of this daemon has ended. It is false for an adopted process,
+// and for one that does not end even after SIGKILL.
 func (p *Process) over() bool {
 	select {
 	case <-p.ended:
@@ -202,14 +200,14 @@ func (p *Process) over() bool {
 	}
 }
 
-// Stop ends the command and all that it started: SIGTERM, and after Grace, or
-// at once when ctx ends, SIGKILL. The error says what would not end.
+// Stop ends the command and its children with SIGTERM, and with SIGKILL after Grace or as
+// soon as ctx ends. The error says which processes did not end.
 func (p *Process) Stop(ctx context.Context) error {
 	p.stopped.Store(true)
 	return p.end(ctx)
 }
 
-// end ends the group, and what left the group and still carries the mark.
+// end ends the group, and the processes that left the group and still have the mark.
 func (p *Process) end(ctx context.Context) error {
 	if p.guessed {
 		return fmt.Errorf("end the command: processes cannot be seen here, so that process %d may be another's: end it yourself", p.PID)
@@ -218,14 +216,14 @@ func (p *Process) end(ctx context.Context) error {
 	if p.sweep(ctx, syscall.SIGTERM, p.cmd.grace()) == 0 {
 		return p.reaped()
 	}
-	// Not ctx: a group that was told to end is never left half ended.
+	// Without ctx: SIGKILL must reach all of a group that got SIGTERM.
 	if left := p.sweep(context.WithoutCancel(ctx), syscall.SIGKILL, killPatience); left > 0 {
 		return fmt.Errorf("end the command: %d of its processes do not end", left)
 	}
 	return p.reaped()
 }
 
-// reaped waits until the exit status of a child that is over was taken.
+// reaped waits until the exit status of a child that has ended was read.
 func (p *Process) reaped() error {
 	if p.ended == nil {
 		return nil
@@ -238,10 +236,10 @@ func (p *Process) reaped() error {
 	}
 }
 
-// sweep sends the signal and returns how many processes still live when all
-// are gone, patience is over or ctx ends. It looks again until then, for a
-// process may have forked meanwhile; but it tells each only once, for a second
-// SIGTERM makes many programs skip their cleaning up.
+// sweep sends the signal and returns how many processes still live when all have ended,
+// patience is over or ctx ends. It lists them again until then, because a process may have
+// forked; but each gets the signal only once, because many programs skip their cleanup on a
+// second SIGTERM.
 func (p *Process) sweep(ctx context.Context, sig syscall.Signal, patience time.Duration) int {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
@@ -262,9 +260,9 @@ func (p *Process) sweep(ctx context.Context, sig syscall.Signal, patience time.D
 	}
 }
 
-// pulse watches files for signs of life. It goes by what changes between two
-// looks, not by the files' own times: those tell a laptop that slept through
-// the night that all was silent for hours.
+// pulse checks files for signs of life. It compares the files between two checks, and not
+// their times with the clock: after a laptop slept for a night, that would look like hours
+// without a change.
 type pulse struct {
 	paths func() []string
 	last  map[string]sign
@@ -284,7 +282,7 @@ func newPulse(paths func() []string) *pulse {
 	return p
 }
 
-// quiet looks and returns how long nothing has changed.
+// quiet checks the files and returns how long nothing has changed.
 func (p *pulse) quiet() time.Duration {
 	for _, path := range p.paths() {
 		if now := signOf(path); now != p.last[path] {

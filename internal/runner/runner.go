@@ -1,8 +1,7 @@
-// Package runner runs a resume command in its own process group, or under a
-// service manager in a unit of its own, with timeouts, and keeps its last
-// words. A command outlives the daemon: its output
-// goes to a file, and a later daemon finds it again by the mark in its
-// environment or by its pid and start time.
+// Package runner runs a resume command in its own process group, or in its own unit of a
+// service manager, with timeouts. A command outlives the daemon: its output goes to a file,
+// and a later daemon finds it again by the mark in its environment or by its pid and start
+// time.
 package runner
 
 import (
@@ -23,7 +22,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// DefaultGrace lies between the request to end and the end.
+// DefaultGrace is the time between SIGTERM and SIGKILL.
 const DefaultGrace = 10 * time.Second
 
 // Command is a program to run. It is never given to a shell.
@@ -31,17 +30,16 @@ type Command struct {
 	Argv   []string // Argv[0] is looked up in the PATH of its environment
 	Dir    string   // an absolute path
 	Env    []string // KEY=value, added to the daemon's own
-	Unset  []string // the names of those of the daemon's own that it does not get
+	Unset  []string // variables of the daemon that it does not get
 	Output string   // the file that its output is appended to; empty: nowhere
-	Status string   // the file that tells, also when no daemon runs, that it was begun and how it ended; empty: none
+	Status string   // the file in which its start and its exit code are written, also when no daemon runs; empty: none
 	Mark   string   // goes into the environment as RESUMED_MARK
 
-	Bounds func() (timeout, stall time.Duration) // how long it may run and be silent, asked again and again; 0: no bound; nil: none at all
-	Signs  func() []string                       // files whose change is a sign of life, besides Output; nil: none
+	Bounds func() (timeout, stall time.Duration) // how long it may run and be silent, called at each check; 0: no limit; nil: neither
+	Signs  func() []string                       // files in which a change is a sign of life, in addition to Output; nil: none
 	Grace  time.Duration                         // from SIGTERM to SIGKILL; 0: DefaultGrace
 }
 
-// bounds returns the bounds that are in force.
 func (c Command) bounds() (timeout, stall time.Duration) {
 	if c.Bounds == nil {
 		return 0, 0
@@ -49,7 +47,7 @@ func (c Command) bounds() (timeout, stall time.Duration) {
 	return c.Bounds()
 }
 
-// signs are the files whose change is a sign of life, as far as they are known by now.
+// signs returns the files in which a change is a sign of life, as far as they are known by now.
 func (c Command) signs() []string {
 	paths := []string{c.Output}
 	if c.Signs != nil {
@@ -58,10 +56,8 @@ func (c Command) signs() []string {
 	return paths
 }
 
-// grace lies between the request to end and the end.
 func (c Command) grace() time.Duration { return cmp.Or(c.Grace, DefaultGrace) }
 
-// environment returns the one that the command runs in.
 func (c Command) environment() []string {
 	return childenv.Agent(childenv.Without(os.Environ(), c.Unset...), c.Dir, c.Mark, c.Env...)
 }
@@ -70,20 +66,20 @@ func (c Command) environment() []string {
 type StartError struct {
 	What  string // what was tried
 	Err   error
-	Later bool // the disk is full, or refuses: it may be tried again. Else a person has to fix it
+	Later bool // the disk is full or fails: it may be tried again. Otherwise a person has to fix it
 }
 
 func (e *StartError) Error() string { return e.What + ": " + e.Err.Error() }
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// noProgram says that the program of a command is not there or cannot be run.
+// noProgram is the error for a program that is missing or cannot be run.
 func noProgram(name string, err error) error {
 	return &StartError{What: fmt.Sprintf("find program %q", name), Err: err}
 }
 
-// Start starts the command. The error is a *StartError if its program or its directory cannot be used, or
-// if what is kept of it cannot be written.
+// Start starts the command. The error is a *StartError if its program or its directory cannot
+// be used, or if its output or status file cannot be written.
 func Start(cmd Command) (*Process, error) {
 	if len(cmd.Argv) == 0 || cmd.Argv[0] == "" {
 		return nil, errors.New("start command: it names no program")
@@ -103,7 +99,7 @@ func Start(cmd Command) (*Process, error) {
 	defer output.Close()
 	if ok, err := startable(program); err != nil {
 		return nil, err
-	} else if ok && cmd.Status != "" { // what is wrong with others is told by starting them
+	} else if ok && cmd.Status != "" { // for others, the start gives the better error
 		program, cmd.Argv = kept(program, cmd.Argv, cmd.Status)
 		if err := announce(cmd.Status); err != nil {
 			return nil, err
@@ -118,15 +114,15 @@ func Start(cmd Command) (*Process, error) {
 
 	child := &exec.Cmd{
 		Path: program, Args: cmd.Argv, Dir: cmd.Dir, Env: env,
-		Stdout: output, Stderr: output, // and nil for stdin is /dev/null
-		// A session of its own: no terminal to ask questions on, no hangup
-		// when ours closes, and one group to end it by.
+		Stdout: output, Stderr: output, // nil for stdin is /dev/null
+		// Its own session: without a terminal to ask questions on and without a hangup when
+		// the daemon's terminal closes, and one group to send signals to.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	switch err := child.Start(); {
 	case err == nil:
 		return follow(child, cmd), nil
-	case errors.Is(err, fs.ErrNotExist): // it is there, so it is what its first line names that is not
+	case errors.Is(err, fs.ErrNotExist): // the file exists, so its interpreter is missing
 		return nil, missingInterpreter(program, err)
 	case errors.Is(err, syscall.ENOEXEC):
 		return nil, noProgram(program, errors.New("it is no program of this machine; a script begins with #! and what runs it"))
@@ -139,9 +135,8 @@ func missingInterpreter(program string, err error) error {
 	return noProgram(program, fmt.Errorf("its interpreter is missing: %w", err))
 }
 
-// follow reaps the child when it ends. The goroutine lives as long as the
-// child: a child that is left running needs somebody to take its exit status
-// as long as this daemon lives.
+// follow reads the exit status of the child when it ends. The goroutine lives as long as the
+// child: even a child that is left running must be reaped while this daemon lives.
 func follow(child *exec.Cmd, cmd Command) *Process {
 	p := &Process{
 		Process: resume.Process{PID: child.Process.Pid},
@@ -149,7 +144,7 @@ func follow(child *exec.Cmd, cmd Command) *Process {
 		started: time.Now(),
 		ended:   make(chan struct{}),
 	}
-	// Not yet reaped, so the pid is still its own, even when it is over.
+	// Even if it has ended: it is not reaped yet, so no other process has its pid.
 	if start, err := StartTime(p.PID); err == nil {
 		p.Start = start
 	}
@@ -173,7 +168,7 @@ func usableDir(dir string) error {
 	}
 	info, err := os.Stat(dir)
 	if inner, ok := errors.AsType[*os.PathError](err); ok {
-		return inner.Err // the path is named already
+		return inner.Err // the caller adds the path
 	}
 	if err != nil || !info.IsDir() {
 		return cmp.Or[error](err, syscall.ENOTDIR)
@@ -181,9 +176,8 @@ func usableDir(dir string) error {
 	return unix.Access(dir, unix.X_OK)
 }
 
-// Programs returns the paths of what the command runs: its program, and the
-// script that it is given where it is an interpreter. What is not found is left
-// out: Start tells.
+// Programs returns the paths that the command runs: its program, and the script if the program
+// is an interpreter. Paths that are not found are left out: Start reports them.
 func (c Command) Programs() []string {
 	if len(c.Argv) == 0 || !filepath.IsAbs(c.Dir) {
 		return nil
@@ -204,9 +198,8 @@ func (c Command) Programs() []string {
 	return []string{program}
 }
 
-// findProgram finds the program in the PATH that the command itself will see.
-// Relative entries of PATH are passed over: what lies in a session's directory
-// is not for us to run by name.
+// findProgram finds the program in the PATH of the command. Relative entries of PATH are
+// skipped: a file in a session's directory must not run because of its name.
 func findProgram(name, dir string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		path := name
@@ -245,7 +238,7 @@ func openOutput(path string) (*os.File, error) {
 	} else if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, &StartError{What: "create output directory", Err: err, Later: true}
 	}
-	// Appended, never emptied: what an earlier run said is worth keeping.
+	// Appended, never truncated: the output of an earlier run is kept.
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, &StartError{What: "open output file", Err: err, Later: true}

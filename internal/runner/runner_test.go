@@ -20,11 +20,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The test binary is its own child: with this variable it does what it names.
+// The test binary is its own child: this variable names what it does.
 const childEnv = "RUNNER_TEST_CHILD"
 
-// A child that is built with the race detector would dawdle for a second
-// before it exits.
+// A child that is built with the race detector would sleep for a second before it exits.
 const noExitSleep = "GORACE=atexit_sleep_ms=0"
 
 func TestMain(m *testing.M) {
@@ -48,7 +47,7 @@ var children = map[string]func(args []string) int{
 		signal.Notify(term, syscall.SIGTERM)
 		fmt.Println("ready")
 		<-term
-		time.Sleep(3 * sweepEvery) // time for a second one
+		time.Sleep(3 * sweepEvery) // time for a second signal
 		fmt.Println("cleaned up, signals left:", len(term))
 		return 0
 	},
@@ -65,7 +64,7 @@ var children = map[string]func(args []string) int{
 	"daemon": daemon,
 }
 
-// stubborn ignores SIGTERM and says its pid.
+// stubborn ignores SIGTERM and prints its pid.
 func stubborn([]string) int {
 	signal.Ignore(syscall.SIGTERM)
 	fmt.Println("pid", os.Getpid())
@@ -87,7 +86,7 @@ func startAndSleep(setsid bool) int {
 	return 0
 }
 
-// facts is what a child can say of the world it was started in.
+// facts is what a child reports about its environment.
 type facts struct {
 	Args     []string
 	Env      []string
@@ -105,7 +104,7 @@ func report(args []string) int {
 	f := facts{Args: args, Env: os.Environ(), Dir: dir, Stdin: stdin, PID: os.Getpid(), Group: syscall.Getpgrp()}
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, entry := range entries {
-		// What the runtime opened itself after the start is no inheritance.
+		// Descriptors that the runtime opened after the start are not inherited.
 		target, err := os.Readlink("/proc/self/fd/" + entry.Name())
 		if err == nil && !strings.HasPrefix(target, "anon_inode:") && !strings.HasPrefix(target, "/proc/") && !strings.HasPrefix(target, "/sys/") {
 			f.Files = append(f.Files, entry.Name()+" "+target)
@@ -122,7 +121,7 @@ func report(args []string) int {
 	return 0
 }
 
-// daemon starts a command as a daemon would, says which, and dies at once.
+// daemon starts a command as a daemon would, prints its identity, and dies at once.
 func daemon(args []string) int {
 	p, err := Start(Command{
 		Argv: []string{os.Args[0]}, Dir: args[0], Output: args[1], Mark: args[2],
@@ -170,7 +169,7 @@ func output(t testing.TB, cmd Command) string {
 	return string(text)
 }
 
-// awaitOutput waits until the command has said something, and returns it.
+// awaitOutput waits until the command has printed something, and returns it.
 func awaitOutput(t testing.TB, cmd Command, want string) string {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -182,7 +181,7 @@ func awaitOutput(t testing.TB, cmd Command, want string) string {
 	return ""
 }
 
-// requireExit checks with which code a command has ended.
+// requireExit checks the exit code of a command.
 func requireExit(t *testing.T, code int, got Result) {
 	t.Helper()
 	if code == 0 {
@@ -192,7 +191,7 @@ func requireExit(t *testing.T, code int, got Result) {
 	}
 }
 
-// bounds are those of a command that never change.
+// bounds returns limits that never change.
 func bounds(timeout, stall time.Duration) func() (time.Duration, time.Duration) {
 	return func() (time.Duration, time.Duration) { return timeout, stall }
 }
@@ -296,7 +295,7 @@ func TestWhatTheChildInherits(t *testing.T) {
 	t.Setenv("HOME", "/home/someone")
 	t.Setenv("PWD", "/elsewhere")
 
-	// A descriptor that somebody left open to children.
+	// A descriptor that children would inherit.
 	leak, err := syscall.Open(os.DevNull, syscall.O_RDWR, 0) // without O_CLOEXEC
 	require.NoError(t, err)
 	defer syscall.Close(leak)
@@ -429,7 +428,7 @@ func TestNobodyOfACommandIsLeftBehind(t *testing.T) {
 	}
 }
 
-// lives reports whether a process is there and not merely unreaped.
+// lives reports whether a process exists and is not a zombie.
 func lives(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if errors.Is(err, fs.ErrNotExist) {

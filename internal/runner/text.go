@@ -13,9 +13,8 @@ import (
 
 const maxID = 200
 
-// CheckID returns an error for a session id that may not be part of a command
-// or of a path: one that would be read as an option, or that has characters
-// which no agent uses in ids.
+// CheckID returns an error for a session id that must not be part of a command or a path: one
+// that could be taken for an option, or that has characters which no agent uses in ids.
 func CheckID(id string) error {
 	switch {
 	case id == "":
@@ -37,7 +36,7 @@ func isAlnum(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// Head returns the beginning of a file, up to n bytes of it, as far as it can be read.
+// Head returns up to n bytes from the beginning of a file; empty if it cannot be read.
 func Head(path string, n int64) string {
 	file, err := os.Open(path)
 	if err != nil {
@@ -48,8 +47,8 @@ func Head(path string, n int64) string {
 	return string(text)
 }
 
-// Tail returns the end of a file, up to n bytes of it, made harmless.
-// It begins with a whole line where it can.
+// Tail returns up to n bytes from the end of a file, without control characters. It begins
+// with a whole line if possible.
 func Tail(path string, n int64) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -72,8 +71,7 @@ func Tail(path string, n int64) (string, error) {
 	return sanitize.Text(text), nil
 }
 
-// wholeLines drops the rest of a line whose beginning is missing, but not
-// where that is all there is.
+// wholeLines drops the first line, which is not complete, unless it is the only one.
 func wholeLines(text string) string {
 	_, rest, found := strings.Cut(text, "\n")
 	if found && strings.TrimSpace(rest) != "" {

@@ -25,36 +25,33 @@ import (
 	"resumed/internal/sessionbus"
 )
 
-// Under a service manager a command is a unit of its own. It does not live in
-// the daemon's sandbox, nor does its memory count as the daemon's; and nothing
-// that it starts can leave its control group, so that it ends as a whole.
+// Under a service manager a command is a unit of its own: it does not run in the daemon's
+// sandbox, its memory does not count as the daemon's, and no process that it starts can
+// leave its control group, so that it is ended as a whole.
 
 const (
-	// managerPatience is how long the manager may take to answer, and to begin
-	// a unit.
+	// managerPatience is how long the manager may take to answer, and to start a unit.
 	managerPatience = 10 * time.Second
 
-	// firstLook is when a unit is looked at for its end first. The looks grow
-	// rarer, up to lookEvery.
+	// firstLook is the first interval at which a unit is checked for its end. It doubles
+	// with each check, up to lookEvery.
 	firstLook = 5 * time.Millisecond
 )
 
-// unitName returns the name of a command's unit. The mark is one that no other
-// command has.
+// unitName returns the name of a command's unit. Each command has its own mark.
 func unitName(mark string) string {
 	return "resumed-" + notInNames.ReplaceAllString(mark, "_") + ".service"
 }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9:_.-]`)
 
-// underManager reports whether a user's service manager started this daemon. A
-// shell that a manager's unit opened passes its variables on, so they must name
-// this very process.
+// underManager reports whether a user's service manager started this daemon. A shell in a
+// unit passes the unit's variables on, so they must name this process.
 func underManager() bool {
 	if os.Getenv("INVOCATION_ID") == "" {
 		return false
 	}
-	self, told := os.LookupEnv("SYSTEMD_EXEC_PID") // since 248
+	self, told := os.LookupEnv("SYSTEMD_EXEC_PID") // since systemd 248
 	if told && self != strconv.Itoa(os.Getpid()) || !told && os.Getenv("NOTIFY_SOCKET") == "" {
 		return false
 	}
@@ -68,8 +65,8 @@ func dialManager(ctx context.Context) (*systemd.Conn, error) {
 	return systemd.NewConnection(func() (*dbus.Conn, error) { return sessionbus.Dial(ctx) })
 }
 
-// startUnit has the manager start the command, and waits until it runs. It
-// returns nil where there is no manager, or it refused: nothing was started.
+// startUnit makes the manager start the command, and waits until it runs. It returns nil if
+// there is no manager or it refused: then nothing was started.
 func startUnit(program string, cmd Command, env []string) (*Process, error) {
 	if ok, _ := startable(program); !ok {
 		return nil, nil
@@ -94,9 +91,9 @@ func startUnit(program string, cmd Command, env []string) (*Process, error) {
 	return p.findOrdered(err, managerPatience), nil
 }
 
-// managerVariables returns the names of the variables that the manager gives to
-// each of its units: a person may have put a key there, of another account. Where
-// it does not tell, only those are taken away that are known to be wrong.
+// managerVariables returns the names of the variables that the manager gives to each unit:
+// there may be a key of another account among them. If the manager does not answer, only
+// the names in Command.Unset are removed.
 func managerVariables(manager *systemd.Conn) []string {
 	text, err := manager.GetManagerProperty("Environment")
 	if err != nil {
@@ -110,10 +107,10 @@ func managerVariables(manager *systemd.Conn) []string {
 	return childenv.Names(entries)
 }
 
-// errNotBegun says that a unit came to nothing before it had a process.
+// errNotBegun says that a unit ended before it had a process.
 var errNotBegun = errors.New("the unit was not begun")
 
-// begin orders the unit and waits until its main process is there.
+// begin requests the unit and waits until its main process exists.
 func (p *Process) begin(ctx context.Context, manager *systemd.Conn, properties []systemd.Property) error {
 	job := make(chan string, 1)
 	if _, err := manager.StartTransientUnitContext(ctx, unitName(p.cmd.Mark), "fail", properties, job); err != nil {
@@ -121,12 +118,12 @@ func (p *Process) begin(ctx context.Context, manager *systemd.Conn, properties [
 	}
 	select {
 	case <-job:
-	case <-ctx.Done(): // it is slow: the unit is there all the same
+	case <-ctx.Done(): // the manager is slow; the unit exists already
 	}
 	unit, err := askUnit(manager, p.cmd.Mark)
 	switch {
 	case err != nil:
-		return errors.New("ask for the unit: " + err.Error()) // not wrapped: the order was taken, so no answer is a refusal any more
+		return errors.New("ask for the unit: " + err.Error()) // not wrapped: the request was accepted, so no error means a refusal any more
 	case unit.pid == 0 && unit.over:
 		return errNotBegun
 	}
@@ -137,8 +134,8 @@ func (p *Process) begin(ctx context.Context, manager *systemd.Conn, properties [
 	return nil
 }
 
-// refused reports whether an error means that the manager has started nothing.
-// Where its answer was lost it may have; and so where the unit is there already.
+// refused reports whether an error means that the manager started nothing. It may have
+// started the unit if its answer was lost, or if the unit exists already.
 func refused(err error) bool {
 	if _, unsendable := errors.AsType[dbus.FormatError](err); unsendable || errors.Is(err, errNotBegun) {
 		return true
@@ -153,9 +150,9 @@ func refused(err error) bool {
 	}, answer.Name)
 }
 
-// findOrdered returns the command that was ordered when the answer was lost. One
-// that is not found may be over already, or never have begun: it is not started
-// again, and nobody can tell how it ended.
+// findOrdered finds a requested command after the manager's answer was lost. If it is not
+// found, it may have ended already or never have started: it is not started again, and its
+// result is unknown.
 func (p *Process) findOrdered(lost error, patience time.Duration) *Process {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(sweepEvery) {
 		if found, ok := Find(p.cmd.Mark); ok {
@@ -168,8 +165,8 @@ func (p *Process) findOrdered(lost error, patience time.Duration) *Process {
 	return p
 }
 
-// followUnit waits until the unit is over, with all that is in it, and takes its
-// exit status. The manager keeps it as long as the connection lives.
+// followUnit waits until all processes of the unit have ended, and reads the exit status.
+// The manager stores that as long as the connection is open.
 func (p *Process) followUnit(manager *systemd.Conn) {
 	defer close(p.ended)
 	defer manager.Close()
@@ -189,10 +186,10 @@ func (p *Process) followUnit(manager *systemd.Conn) {
 	}
 }
 
-// unit is what the manager says of a command's unit.
+// unit is the manager's record of a command's unit.
 type unit struct {
-	over         bool // with all that was in it
-	pid          int  // of its main process, also when that has ended; 0: none was started
+	over         bool // all its processes have ended
+	pid          int  // of its main process, also after that has ended; 0: none was started
 	living       bool // the main process has not ended yet
 	code, status int32
 }
@@ -216,7 +213,7 @@ func askUnit(manager *systemd.Conn, mark string) (unit, error) {
 	return u, nil
 }
 
-// exit returns how the main process ended, in the words of a child's end.
+// exit returns how the main process ended, in the same words as for a child process.
 func (u unit) exit() (unknown bool, err error) {
 	const exited, killed, dumped = 1, 2, 3 // CLD_EXITED and so on, of waitid(2)
 	switch {
@@ -231,17 +228,17 @@ func (u unit) exit() (unknown bool, err error) {
 	}
 }
 
-// startable reports whether a program is one that a manager can start. It would
-// only say that the unit failed: what is wrong with others is told by starting
-// them here, but for a script whose interpreter is not there, which is an error.
+// startable reports whether the manager can start a program. The manager would only answer that
+// the unit failed, so other programs are started by the daemon, for a better error. A script
+// without its interpreter is an error.
 func startable(program string) (bool, error) {
 	f, err := os.Open(program)
 	if err != nil {
-		return true, nil // what cannot be read can still be run
+		return true, nil // a file that cannot be read may still be executable
 	}
 	defer f.Close()
 	head := make([]byte, 256)
-	n, _ := io.ReadFull(f, head) // most programs are longer; what is there counts
+	n, _ := io.ReadFull(f, head) // a short program is read as far as it goes
 	line, _, _ := strings.Cut(string(head[:n]), "\n")
 	script, ok := strings.CutPrefix(line, "#!")
 	if !ok {
@@ -255,17 +252,17 @@ func startable(program string) (bool, error) {
 	return true, nil
 }
 
-// machO reports whether a file that begins so is a program of macOS.
+// machO reports whether the first bytes of a file are those of a macOS program.
 func machO(head []byte) bool {
 	return bytes.HasPrefix(head, []byte{0xcf, 0xfa, 0xed, 0xfe}) || bytes.HasPrefix(head, []byte{0xca, 0xfe, 0xba, 0xbe})
 }
 
-// unitProperties describe the unit. Values of variables may be secret: the
-// manager is told them over the bus, and they are in nobody's arguments.
+// unitProperties describe the unit. Values of variables may be secret: they go to the manager
+// over the bus, never in the arguments of a process.
 func unitProperties(program string, cmd Command, env []string) []systemd.Property {
 	argv := []string{program}
 	for _, arg := range cmd.Argv[1:] {
-		argv = append(argv, strings.ReplaceAll(arg, "$", "$$")) // the manager would put variables in
+		argv = append(argv, strings.ReplaceAll(arg, "$", "$$")) // the manager would expand variables
 	}
 	variables := slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return !passes(strings.Cut(entry, "=")) })
 	all := []systemd.Property{
@@ -276,10 +273,10 @@ func unitProperties(program string, cmd Command, env []string) []systemd.Propert
 		property("Environment", variables),
 		property("KillMode", "control-group"),
 		property("TimeoutStopUSec", uint64(max(time.Millisecond, cmd.grace()).Microseconds())),
-		property("CollectMode", "inactive-or-failed"), // it leaves nothing behind,
-		property("AddRef", true),                      // but not before its end was seen here
+		property("CollectMode", "inactive-or-failed"), // the unit is removed after its end,
+		property("AddRef", true),                      // but only after the daemon has read how it ended
 	}
-	if gone := missing(cmd.Unset, env); len(gone) > 0 { // the manager has an environment, too
+	if gone := missing(cmd.Unset, env); len(gone) > 0 { // the manager adds its own variables
 		all = append(all, property("UnsetEnvironment", gone))
 	}
 	if cmd.Output != "" {
@@ -288,7 +285,7 @@ func unitProperties(program string, cmd Command, env []string) []systemd.Propert
 	return all
 }
 
-// missing returns the names that an environment does not have.
+// missing returns the valid names that an environment does not have.
 func missing(names, env []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return !variableName.MatchString(name) || slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
@@ -301,15 +298,15 @@ func property(name string, value any) systemd.Property {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// passes reports whether a manager takes the variable. It refuses a unit with
-// one that it does not, such as an exported function of a shell.
+// passes reports whether a manager accepts the variable. It refuses a unit with a variable
+// that it does not accept, such as an exported shell function.
 func passes(name, value string, _ bool) bool {
 	return variableName.MatchString(name) && utf8.ValidString(value) &&
 		!strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f })
 }
 
-// endUnit ends the command's unit, where it has one, with all that is in it.
-// What it leaves is found by the sweep, and so is what a manager leaves that is gone.
+// endUnit stops the command's unit, if it has one. The sweep ends processes that are left, also
+// if the manager is gone.
 func (p *Process) endUnit(ctx context.Context) {
 	if p.cmd.Mark == "" || !inUnit(p.PID, unitName(p.cmd.Mark)) {
 		return
@@ -331,7 +328,7 @@ func (p *Process) endUnit(ctx context.Context) {
 	}
 }
 
-// inUnit reports whether the process lives in the unit's control group.
+// inUnit reports whether the process is in the unit's control group.
 func inUnit(pid int, unit string) bool {
 	groups, err := os.ReadFile(procfs.Proc.Path(pid, "cgroup"))
 	return err == nil && (bytes.Contains(groups, []byte("/"+unit+"\n")) || bytes.Contains(groups, []byte("/"+unit+"/")))

@@ -22,12 +22,12 @@ import (
 	"resumed/internal/sessionbus/bustest"
 )
 
-// Under a real manager these tests are about that one: run the test binary with
-// systemd-run --user --wait, as systemd/test.sh does.
+// To test against a real manager, run the test binary with systemd-run --user --wait, as
+// systemd/test.sh does.
 func underRealManager() bool { return os.Getenv("FAKE_MANAGER") == "" && underManager() }
 
-// managed makes this process look like the main process of a user's service. It
-// returns nil where it is one.
+// managed makes this process look like the main process of a user's service. It returns nil if
+// it is one.
 func managed(t *testing.T) (*bustest.Bus, *bustest.Manager) {
 	if underRealManager() {
 		return nil, nil
@@ -147,14 +147,14 @@ func TestASignalThatEndsAUnitIsKnown(t *testing.T) {
 	require.True(t, got.Known)
 }
 
-// A unit outlives the bus on which it was ordered, as it outlives the daemon.
+// A unit outlives the bus on which it was requested, and the daemon.
 func TestAUnitOutlivesTheBus(t *testing.T) {
 	bus, _ := managed(t)
 	if bus == nil {
 		t.Skip("NOT TESTED UNDER A REAL MANAGER: its bus is needed")
 	}
 	cmd := command(t, "polite")
-	cmd.Grace = time.Minute // a busy machine needs its time
+	cmd.Grace = time.Minute // a busy machine is slow
 	p := start(t, cmd)
 	awaitOutput(t, cmd, "ready")
 	bus.Kill()
@@ -173,8 +173,7 @@ func TestAUnitOutlivesTheBus(t *testing.T) {
 	require.False(t, got.Known, "whoever knew is gone")
 }
 
-// A manager that refuses has started nothing: the command runs as it does
-// where there is none.
+// A manager that refuses has started nothing: the command runs as if there were no manager.
 func TestAManagerThatRefusesIsDoneWithout(t *testing.T) {
 	bus, m := managed(t)
 	if m == nil {
@@ -197,8 +196,8 @@ func TestAManagerThatRefusesIsDoneWithout(t *testing.T) {
 	runsPlain("there is no bus")
 }
 
-// What cannot be said on a bus is not said: the command runs as it does
-// where there is no manager.
+// A value that cannot be sent on a bus is not sent: the command runs as if there were no
+// manager.
 func TestACommandThatNoBusCarriesRunsWithoutAUnit(t *testing.T) {
 	managed(t)
 	cmd := command(t, "report", "\xff")
@@ -207,7 +206,7 @@ func TestACommandThatNoBusCarriesRunsWithoutAUnit(t *testing.T) {
 	require.NotContains(t, output(t, cmd), `"MANAGER=1"`)
 }
 
-// A manager would only say that a unit failed.
+// A manager would only answer that a unit failed.
 func TestAMissingInterpreterIsToldUnderAManagerToo(t *testing.T) {
 	managed(t)
 	for name, text := range map[string]string{"missing": "#!/no/such/shell\n", "unnamed": "echo hello\n"} {
@@ -235,7 +234,7 @@ func TestAUnitThatComesToNothingIsDoneWithout(t *testing.T) {
 	require.True(t, refused(errNotBegun))
 }
 
-// The answer is lost, the unit is not: it is not started a second time.
+// Only the answer is lost: the unit is not started a second time.
 func TestALostAnswerStartsNothingTwice(t *testing.T) {
 	for name, lose := range map[string]func(*bustest.Manager){
 		"the manager goes away": func(m *bustest.Manager) {
@@ -269,7 +268,7 @@ func TestALostAnswerStartsNothingTwice(t *testing.T) {
 	}
 }
 
-// One that is not found may be over: nobody can tell.
+// A command that is not found may have ended: the result is unknown.
 func TestALostCommandIsNeitherRunNorKnown(t *testing.T) {
 	p := &Process{cmd: Command{Mark: "never-started"}, started: time.Now(), ended: make(chan struct{})}
 	lost := errors.New("connection reset")
@@ -311,7 +310,7 @@ func TestOnlyTheMainProcessOfAServiceHasAManager(t *testing.T) {
 	}
 }
 
-// Under a real manager the command is in a control group of its own.
+// Under a real manager the command has its own control group.
 func TestACommandIsAUnitOfItsOwn(t *testing.T) {
 	if !underRealManager() {
 		t.Skip("NOT TESTED HERE: this is not a service of a user's systemd; run the test binary with systemd-run --user --wait")

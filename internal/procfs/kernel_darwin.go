@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// statOf returns what the kernel tells of a process in one piece.
+// statOf returns the Stat of a process with one call.
 func statOf(pid int) (Stat, error) {
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
@@ -15,7 +15,7 @@ func statOf(pid int) (Stat, error) {
 	if int(k.Proc.P_pid) != pid {
 		return Stat{}, syscall.ESRCH
 	}
-	session, _ := unix.Getsid(pid) // of another user's it is not told
+	session, _ := unix.Getsid(pid) // hidden for another user's process
 	s := Stat{
 		State: 'S', Parent: int(k.Eproc.Ppid), Group: int(k.Eproc.Pgid), Session: session, Foreground: int(k.Eproc.Tpgid),
 		Start: uint64(k.Proc.P_starttime.Sec*1000 + int64(k.Proc.P_starttime.Usec)/1000),
@@ -35,7 +35,7 @@ func statOf(pid int) (Stat, error) {
 
 func environOf(pid int) ([]string, error) { return of(pid).Environ() }
 
-// Terminal returns the number by which a Stat names the terminal of that path.
+// Terminal returns the number of the terminal of that path, as in Stat.TTY.
 func Terminal(path string) (uint64, error) {
 	info, err := device(path)
 	return uint64(uint32(info.Rdev)), err

@@ -8,7 +8,7 @@ import (
 
 func statOf(pid int) (Stat, error) { return statByPieces(pid) }
 
-// environOf asks the kernel: the library does not.
+// environOf uses a system call, because the library does not support this.
 func environOf(pid int) ([]string, error) {
 	text, err := unix.SysctlRaw("kern.proc.env", pid)
 	if err != nil {
@@ -17,8 +17,8 @@ func environOf(pid int) ([]string, error) {
 	return strings.Split(strings.TrimRight(string(text), "\x00"), "\x00"), nil
 }
 
-// Terminal returns the number by which a Stat names the terminal of that path. No Stat
-// does so here, and no terminal is that of a process.
+// Terminal returns a number for the terminal of that path that equals no Stat.TTY: it is not
+// known here.
 func Terminal(path string) (uint64, error) {
 	info, err := device(path)
 	return info.Rdev | 1<<63, err

@@ -4,8 +4,8 @@ func statOf(pid int) (Stat, error) { return statByPieces(pid) }
 
 func environOf(pid int) ([]string, error) { return of(pid).Environ() }
 
-// Terminal returns the number by which a Stat names the terminal of that path: eight
-// bits of the minor number, the major one, the rest of the minor.
+// Terminal returns the number of the terminal of that path, as in Stat.TTY: eight bits of the
+// minor number, the major one, the rest of the minor.
 func Terminal(path string) (uint64, error) {
 	info, err := device(path)
 	number := info.Rdev

@@ -13,18 +13,18 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// Library is what the system's own calls tell of processes, through a library. It is
-// asked where there is no /proc, as on macOS.
+// Library reads processes through a library that uses system calls, where there is no /proc,
+// as on macOS.
 const Library FS = "library"
 
-// of returns a process of the library's.
+// of returns the library's type for a process.
 func of(pid int) *process.Process { return &process.Process{Pid: int32(pid)} }
 
-// told reports whether the library can be believed: it reads /proc itself where that is
-// the only source, and then nobody has looked whose that is.
+// told reports whether the library is reliable. On Linux it reads /proc itself, without a check
+// that this /proc shows our own processes.
 func (f FS) told() bool { return f == Library || runtime.GOOS != "linux" }
 
-// pidsByLibrary returns all processes. A list in which we are not ourselves is none.
+// pidsByLibrary returns all processes. A list without this process is not valid.
 func (f FS) pidsByLibrary(ctx context.Context) ([]int, error) {
 	if !f.told() {
 		return nil, fmt.Errorf("list processes: %w", ErrUnseen)
@@ -40,7 +40,7 @@ func (f FS) pidsByLibrary(ctx context.Context) ([]int, error) {
 	return pids, nil
 }
 
-// argvByLibrary returns the arguments of one process; one of another user tells none.
+// argvByLibrary returns the arguments of a process; none for a process of another user.
 func (f FS) argvByLibrary(pid int) []string {
 	if !f.told() {
 		return nil
@@ -49,8 +49,8 @@ func (f FS) argvByLibrary(pid int) []string {
 	return argv
 }
 
-// environByLibrary returns the environment of a process. A system that keeps it for
-// itself tells an empty one, which no process has that somebody started.
+// environByLibrary returns the environment of a process. A system that hides it returns an
+// empty one, and no process that was started normally has that.
 func (f FS) environByLibrary(pid int) ([]string, error) {
 	var environ []string
 	err := error(ErrUnseen)
@@ -69,8 +69,7 @@ func (f FS) environByLibrary(pid int) ([]string, error) {
 	return environ, nil
 }
 
-// cwdByLibrary returns the directory that a process works in; empty where it has
-// ended.
+// cwdByLibrary returns the working directory of a process; empty if it has ended.
 func (f FS) cwdByLibrary(pid int) (string, error) {
 	if f.told() {
 		if cwd, err := of(pid).Cwd(); err == nil && cwd != "" {
@@ -83,8 +82,7 @@ func (f FS) cwdByLibrary(pid int) (string, error) {
 	return "", fmt.Errorf("read the directory of process %d: %w", pid, ErrUnseen)
 }
 
-// statByLibrary returns what the system tells of a process. When it began is in
-// milliseconds since 1970.
+// statByLibrary returns the Stat of a process. Its start time is in milliseconds since 1970.
 func (f FS) statByLibrary(pid int) (Stat, error) {
 	if !f.told() {
 		return Stat{}, fmt.Errorf("read process %d: %w", pid, ErrUnseen)
@@ -99,17 +97,17 @@ func (f FS) statByLibrary(pid int) (Stat, error) {
 	return s, nil
 }
 
-// userByLibrary returns whose process it is: who it acts as.
+// userByLibrary returns the effective user id of a process.
 func userByLibrary(pid int) (int, error) {
-	users, err := of(pid).Uids() // the real one and the one that counts, or that alone
+	users, err := of(pid).Uids() // the real and the effective one, or only one
 	if err != nil || len(users) == 0 {
 		return 0, fmt.Errorf("read whose process %d is: %w", pid, errors.Join(ErrUnseen, err))
 	}
 	return int(users[min(1, len(users)-1)]), nil
 }
 
-// exeByLibrary returns the file that a process runs; empty where it is not known, or
-// has been replaced since.
+// exeByLibrary returns the file that a process runs; empty if it is not known or was replaced
+// since the start.
 func (f FS) exeByLibrary(pid int) string {
 	if !f.told() {
 		return ""
@@ -123,8 +121,8 @@ func (f FS) exeByLibrary(pid int) string {
 	return path
 }
 
-// havingByLibrary returns who has a variable. Where not even our own environment is
-// told, none is.
+// havingByLibrary returns the processes that have a variable. If even our own environment is
+// hidden, it is an error.
 func (f FS) havingByLibrary(ctx context.Context, name string) (map[int]string, error) {
 	pids, err := f.pidsByLibrary(ctx)
 	if err != nil {
@@ -135,7 +133,7 @@ func (f FS) havingByLibrary(ctx context.Context, name string) (map[int]string, e
 	}
 	found := make(map[int]string)
 	for _, pid := range pids {
-		environ, _ := f.environByLibrary(pid) // of one that has ended, or is another user's, nothing is known
+		environ, _ := f.environByLibrary(pid) // empty for a process that has ended or is another user's
 		if value := Variable(environ, name); value != "" {
 			found[pid] = value
 		}

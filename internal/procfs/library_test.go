@@ -53,8 +53,7 @@ func made(t *testing.T) (dir, file string) {
 	return dir, file
 }
 
-// What macOS is asked for by the library must be told as /proc tells it: the same calls
-// run here.
+// The library, which is used on macOS, must return the same as /proc: the same calls run here.
 func TestTheLibraryTellsWhatTheKernelTells(t *testing.T) {
 	dir, file := made(t)
 	pid := child(t, dir, file, os.O_RDONLY)
@@ -96,7 +95,7 @@ func TestTheLibraryTellsWhatTheKernelTells(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, apart)
 
-	if Proc.Seen() { // both beside each other
+	if Proc.Seen() { // compare both
 		kernel, err := Proc.Stat(pid)
 		require.NoError(t, err)
 		require.Equal(t, []int{kernel.Parent, kernel.Group}, []int{s.Parent, s.Group})
@@ -132,7 +131,7 @@ func TestTheLibraryKnowsWhoHasEnded(t *testing.T) {
 	require.False(t, known)
 }
 
-// A program that was replaced under a process is not what it runs.
+// A program that was replaced after the start of a process is not the one that it runs.
 func TestTheLibraryDoesNotTakeANewFileForWhatRuns(t *testing.T) {
 	dir, file := made(t)
 	pid := child(t, dir, file, os.O_RDONLY)
@@ -141,7 +140,7 @@ func TestTheLibraryDoesNotTakeANewFileForWhatRuns(t *testing.T) {
 	require.Empty(t, Library.Executable(pid))
 }
 
-// Where there is no /proc, lsof must tell the same of files.
+// Without /proc, lsof must return the same files.
 func TestLsofTellsWhatTheKernelTells(t *testing.T) {
 	if _, err := exec.LookPath("lsof"); err != nil {
 		t.Skip("SKIPPED: there is no lsof, which is asked where there is no /proc")
@@ -176,7 +175,7 @@ func TestWhatNobodyTellsIsNotKnown(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return
 	}
-	// The library reads /proc on Linux: where that is not ours, it is not asked.
+	// The library reads /proc on Linux: if that is not ours, the library is not used.
 	_, err = Proc.pidsByLibrary(t.Context())
 	require.ErrorIs(t, err, ErrUnseen)
 	_, err = Proc.havingByLibrary(t.Context(), "A")

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// ErrUnseen says that it cannot be known which processes there are, or what one
-// of them does. That is not the same as that there is none.
+// ErrUnseen says that it cannot be known which processes there are, or what one of them does.
+// It does not mean that there is none.
 var ErrUnseen = errors.New("processes cannot be seen here: give it a /proc that shows them, or lsof where there is no such thing")
 
-// askPatience bounds how long another program is asked about processes.
+// askPatience bounds how long another program may run.
 const askPatience = 10 * time.Second
 
-// ask runs a program that tells of processes. lsof ends with an error where it
-// finds nothing: whoever asks knows an answer by what is in it.
+// ask runs a program that lists processes. lsof exits with an error if it finds nothing, so the
+// caller has to check the output.
 func ask(ctx context.Context, name string, args ...string) string {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
@@ -29,8 +29,8 @@ func ask(ctx context.Context, name string, args ...string) string {
 	return string(out)
 }
 
-// usersByLsof returns who has a file open, and of them who may write into it. We
-// are asked for too, to see that it answers at all.
+// usersByLsof returns the processes that have a file open, and those of them that may write to
+// it. Our own pid is in the query to check that lsof works at all.
 func usersByLsof(ctx context.Context, path string) (users, writers []int, err error) {
 	out := ask(ctx, "lsof", "-w", "-Fpan", "-p", strconv.Itoa(os.Getpid()), "--", path)
 	seen, pid, access := false, 0, ""
@@ -38,7 +38,7 @@ func usersByLsof(ctx context.Context, path string) (users, writers []int, err er
 		value := strings.TrimSuffix(line[1:], "\n")
 		switch line[0] {
 		case 'p':
-			pid, _ = strconv.Atoi(value) // lsof's own form: a number
+			pid, _ = strconv.Atoi(value) // lsof always prints a number
 			seen = seen || pid == os.Getpid()
 		case 'a':
 			access = value
@@ -58,7 +58,7 @@ func usersByLsof(ctx context.Context, path string) (users, writers []int, err er
 	return users, writers, nil
 }
 
-// openByLsof returns what a process has open.
+// openByLsof returns the open files of a process.
 func openByLsof(pid int) ([]File, error) {
 	out := ask(context.Background(), "lsof", "-w", "-Ffn", "-p", strconv.Itoa(pid))
 	var files []File
@@ -67,7 +67,7 @@ func openByLsof(pid int) ([]File, error) {
 			files = append(files, File{Name: "/" + name})
 		}
 	}
-	if len(files) == 0 && !ended(pid) { // it has its program open, and where it works
+	if len(files) == 0 && !ended(pid) { // each process has at least its program and directory open
 		return nil, fmt.Errorf("look what process %d has open: %w", pid, ErrUnseen)
 	}
 	return files, nil

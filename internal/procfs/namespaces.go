@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// namespaces are those in which what a process sees is another's: the kernel's
-// name of each, and ours.
+// namespaces are those that change what a process sees: the kernel's name of each, and ours.
 var namespaces = []struct{ file, word string }{
 	{"mnt", "mounts"}, {"pid", "processes"}, {"user", "users"},
 }
 
-// Apart returns in which respects a process lives in another world than we do: its
-// mounts, its processes, its users, its root directory, its own user. It fails where that cannot
-// be known. Systems without a /proc have no such worlds.
+// Apart returns what a process does not share with this one: mounts, processes, users, root
+// directory, user id. It fails if that cannot be read. Systems without /proc do not have such
+// namespaces.
 func (f FS) Apart(pid int) ([]string, error) {
 	if f.asks() {
 		return nil, nil
@@ -49,8 +48,8 @@ func (f FS) Apart(pid int) ([]string, error) {
 	return apart, nil
 }
 
-// user returns whose process it is. The owner of its directory does not tell: one
-// that hides its memory is root's there.
+// user returns the effective user id of a process. The owner of its directory is not reliable:
+// for a process that hides its memory it is root.
 func (f FS) user(pid int) (int, error) {
 	status, err := read(f.Path(pid, "status"))
 	if err != nil {
@@ -59,15 +58,15 @@ func (f FS) user(pid int) (int, error) {
 	for line := range strings.Lines(string(status)) {
 		if users, ok := strings.CutPrefix(line, "Uid:"); ok {
 			if all := strings.Fields(users); len(all) > 1 {
-				return strconv.Atoi(all[1]) // the one that counts
+				return strconv.Atoi(all[1]) // the effective one
 			}
 		}
 	}
 	return 0, fmt.Errorf("%s does not tell", f.Path(pid, "status"))
 }
 
-// Container returns what kind of container a process says that it lives in; empty:
-// none that we do not live in ourselves, as far as it says.
+// Container returns the kind of container that a process is in, by its own information; empty:
+// none, or the same as ours.
 func (f FS) Container(pid int) string {
 	kind := f.container(pid)
 	if kind == f.container(os.Getpid()) {
@@ -88,9 +87,8 @@ func (f FS) container(pid int) string {
 	return ""
 }
 
-// Inner returns the number by which a process knows itself: another one than ours
-// for it where it lives in a namespace of processes of its own. It is 0 where
-// nobody tells.
+// Inner returns the pid of a process in its own pid namespace, which may differ from the pid
+// here; 0: not known.
 func (f FS) Inner(pid int) int {
 	status, err := read(f.Path(pid, "status"))
 	if err != nil {
@@ -102,7 +100,7 @@ func (f FS) Inner(pid int) int {
 			if len(all) == 0 {
 				return 0
 			}
-			inner, _ := strconv.Atoi(all[len(all)-1]) // the kernel writes numbers
+			inner, _ := strconv.Atoi(all[len(all)-1]) // the kernel always writes numbers
 			return inner
 		}
 	}

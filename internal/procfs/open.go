@@ -13,14 +13,14 @@ import (
 	"syscall"
 )
 
-// File is one that a process has open: a path without symbolic links, or a name
-// such as socket:[4711].
+// File is an open file of a process: a path without symbolic links, or a name such as
+// socket:[4711].
 type File struct {
 	Name string
 	fd   string
 }
 
-// Open returns what a process has open, or why nobody knows.
+// Open returns the open files of a process, or an error if they cannot be known.
 func (f FS) Open(pid int) ([]File, error) {
 	if f.asks() {
 		return openByLsof(pid)
@@ -30,7 +30,7 @@ func (f FS) Open(pid int) ([]File, error) {
 
 func (f FS) open(pid int) []File {
 	dir := f.Path(pid, "fd")
-	fds, _ := os.ReadDir(dir) // it has ended, or is another user's: nothing is known
+	fds, _ := os.ReadDir(dir) // empty if it has ended or is another user's
 	var files []File
 	for _, fd := range fds {
 		if name, err := os.Readlink(filepath.Join(dir, fd.Name())); err == nil {
@@ -45,8 +45,8 @@ func (f FS) Opens(pid int, name string) bool {
 	return slices.ContainsFunc(f.open(pid), func(file File) bool { return file.Name == name })
 }
 
-// Writes reports whether the process has the file of that name open to write
-// into it. Where the kernel does not tell what for, it may be for that.
+// Writes reports whether the process has the file of that name open for writing. If the kernel
+// does not show the mode, it counts as writing.
 func (f FS) Writes(pid int, name string) bool {
 	return slices.ContainsFunc(f.open(pid), func(file File) bool { return file.Name == name && f.writable(pid, file.fd) })
 }
@@ -67,18 +67,18 @@ func (f FS) writable(pid int, fd string) bool {
 	return true
 }
 
-// Lockers returns the processes that hold a lock on the file, by what the
-// kernel lists. The lock itself is not tried: a trial at the wrong moment would
-// keep it from whoever takes it without waiting.
+// Lockers returns the processes that hold a lock on the file, from the kernel's list. It does
+// not try the lock itself: that could make a process fail that takes it at that moment without
+// waiting.
 func (f FS) Lockers(path string) ([]int, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // nobody has it open
+		return nil, nil // no process has it open
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look at a lock: %w", err)
 	}
-	if f.asks() { // who has a file open that is there to be locked, holds it
+	if f.asks() { // a lock file is open only in the process that holds it
 		users, _, err := usersByLsof(context.Background(), path)
 		return users, err
 	}
@@ -93,8 +93,8 @@ func (f FS) Lockers(path string) ([]int, error) {
 		if !ok || l.inode != inode {
 			continue
 		}
-		// File systems of several volumes name another device here than to
-		// those who ask for a file's: then the open file tells.
+		// File systems with several volumes have another device number in this list than in
+		// stat: then the open files decide.
 		if l.device == device || f.Opens(l.pid, path) {
 			pids = append(pids, l.pid)
 		}
@@ -102,7 +102,7 @@ func (f FS) Lockers(path string) ([]int, error) {
 	return pids, nil
 }
 
-// lock is one that a process holds on a file.
+// lock is a lock that a process holds on a file.
 type lock struct {
 	pid           int
 	device, inode string
@@ -112,7 +112,7 @@ type lock struct {
 //
 //	1: FLOCK  ADVISORY  WRITE 15191 fe:00:131090 0 EOF
 //
-// One who waits for the lock has an arrow in its line, which is none of these.
+// The line of a process that waits for the lock has an arrow, and is not parsed.
 func parseLock(line string) (lock, bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 6 {
@@ -126,7 +126,7 @@ func parseLock(line string) (lock, bool) {
 	return lock{pid, fields[5][:cut], fields[5][cut+1:]}, true
 }
 
-// identity returns a file's device and inode as the list of locks prints them.
+// identity returns a file's device and inode in the format of the list of locks.
 func identity(info fs.FileInfo) (device, inode string) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// statByPieces returns what the library tells of a process. Of its terminal it tells
-// nothing.
+// statByPieces returns the Stat of a process with several calls of the library, which does not
+// know its terminal.
 func statByPieces(pid int) (Stat, error) {
 	p := of(pid)
 	parent, err := p.Ppid()
@@ -19,7 +19,7 @@ func statByPieces(pid int) (Stat, error) {
 	if err := errors.Join(err, beganErr, stateErr); err != nil {
 		return Stat{}, err
 	}
-	group, _ := syscall.Getpgid(pid) // of another user's it may not be told
+	group, _ := syscall.Getpgid(pid) // may be hidden for another user's process
 	s := Stat{State: 'S', Parent: int(parent), Group: group, Start: uint64(began)}
 	switch states[0] {
 	case process.Zombie:

@@ -1,6 +1,5 @@
-// Package procfs reads what the kernel tells of processes in /proc, or by its calls and
-// by lsof where there is none: their arguments, environments, directories, open files
-// and locks.
+// Package procfs reads the arguments, environments, directories, open files and locks of
+// processes: in /proc, or with system calls and lsof where there is none.
 package procfs
 
 import (
@@ -17,15 +16,15 @@ import (
 	"time"
 )
 
-// FS is where the kernel tells of processes. Where it does not, the Library and lsof
-// are asked; what they do not tell either is not known, which is ErrUnseen. Of
-// processes of other users little is told.
+// FS is the directory where the kernel shows processes. Where there is none, the Library and
+// lsof are used; what they do not know either is ErrUnseen. Little is known about processes of
+// other users.
 type FS string
 
-// Proc is the usual place, which Linux alone has.
+// Proc is the usual directory. Only Linux has it.
 const Proc FS = "/proc"
 
-// PIDs returns the processes that the kernel tells of.
+// PIDs returns all visible processes.
 func (f FS) PIDs() ([]int, error) {
 	if f.asks() {
 		return f.pidsByLibrary(context.Background())
@@ -45,7 +44,7 @@ func (f FS) PIDs() ([]int, error) {
 	all := make([]int, 0, len(names))
 	for _, name := range names {
 		if name[0] < '0' || name[0] > '9' {
-			continue // it is of the machine
+			continue // not a process
 		}
 		if pid, err := strconv.Atoi(name); err == nil {
 			all = append(all, pid)
@@ -55,14 +54,14 @@ func (f FS) PIDs() ([]int, error) {
 	return all, nil
 }
 
-// Path returns where the kernel tells something of a process.
+// Path returns the path of a file about a process.
 func (f FS) Path(pid int, name ...string) string {
 	return filepath.Join(append([]string{string(f), strconv.Itoa(pid)}, name...)...)
 }
 
-// Argv returns the arguments that a process was started with, empty ones too. One that
-// has ended, or is another user's, tells nothing. One that wrote a title over its
-// arguments tells the title alone.
+// Argv returns the arguments that a process was started with, also empty ones. It is nil for a
+// process that has ended or is another user's. A process that wrote a title over its arguments
+// has only the title.
 func (f FS) Argv(pid int) []string {
 	if f.asks() {
 		return f.argvByLibrary(pid)
@@ -91,14 +90,13 @@ func (f FS) Environ(pid int) ([]string, error) {
 	return strings.Split(string(environ), "\x00"), nil
 }
 
-// Variable returns a variable of a process's environment; empty: it has none,
-// or that is not known.
+// Variable returns a variable of a process's environment; empty: unset or not known.
 func (f FS) Variable(pid int, name string) string {
 	environ, _ := f.Environ(pid)
 	return Variable(environ, name)
 }
 
-// Variable returns a variable of an environment; empty: it has none.
+// Variable returns a variable of an environment; empty: unset.
 func Variable(environ []string, name string) string {
 	for _, pair := range environ {
 		if value, found := strings.CutPrefix(pair, name+"="); found {
@@ -108,7 +106,7 @@ func Variable(environ []string, name string) string {
 	return ""
 }
 
-// Cwd returns the directory that a process works in; empty: it is not known.
+// Cwd returns the working directory of a process; empty: not known.
 func (f FS) Cwd(pid int) string {
 	if f.asks() {
 		cwd, _ := f.cwdByLibrary(pid)
@@ -118,7 +116,7 @@ func (f FS) Cwd(pid int) string {
 	return cwd
 }
 
-// Executable returns the file that a process runs; empty: it is not known.
+// Executable returns the file that a process runs; empty: not known.
 func (f FS) Executable(pid int) string {
 	if f.asks() {
 		return f.exeByLibrary(pid)
@@ -127,7 +125,7 @@ func (f FS) Executable(pid int) string {
 	return strings.TrimSuffix(exe, " (deleted)")
 }
 
-// Own reports whether a process is of our own user.
+// Own reports whether a process belongs to our own user.
 func (f FS) Own(pid int) bool {
 	if f.asks() {
 		user, err := userByLibrary(pid)
@@ -141,7 +139,7 @@ func (f FS) Own(pid int) bool {
 	return ok && int(stat.Uid) == os.Getuid()
 }
 
-// device returns what is known of a device.
+// device returns the file information of a device.
 func device(path string) (info syscall.Stat_t, err error) {
 	if err := syscall.Stat(path, &info); err != nil {
 		return info, &os.PathError{Op: "stat", Path: path, Err: err}
@@ -149,22 +147,22 @@ func device(path string) (info syscall.Stat_t, err error) {
 	return info, nil
 }
 
-// Stat is what the kernel tells of a process in one line.
+// Stat is the kernel's record of a process, in one line.
 type Stat struct {
 	State      byte
 	Parent     int
 	Group      int
 	Session    int
-	TTY        uint64 // the device of its terminal; 0: it has none
-	Foreground int    // the group that its terminal's keys go to
-	Start      uint64 // in the system's own measure: it tells one process from another of the same number
+	TTY        uint64 // the device number of its terminal; 0: none
+	Foreground int    // the process group that gets the keys of its terminal
+	Start      uint64 // in the system's own unit: it distinguishes a process from a later one of the same pid
 }
 
-// Living reports whether the process may still do something. A zombie will not.
+// Living reports whether the process can still run. A zombie cannot.
 func (s Stat) Living() bool { return s.State != 'Z' && s.State != 'X' && s.State != 'x' }
 
-// Stat reads the line. The name in it may hold anything, spaces and parentheses
-// too, so what matters comes after the last parenthesis.
+// Stat reads the line. The program's name in it may contain spaces and parentheses, so the
+// other fields begin after the last parenthesis.
 func (f FS) Stat(pid int) (Stat, error) {
 	if f.asks() {
 		return f.statByLibrary(pid)
@@ -191,12 +189,11 @@ func (f FS) Stat(pid int) (Stat, error) {
 	return s, nil
 }
 
-// tick is the unit in which Linux counts starts, since the system began; it is the
-// same on every one that Go runs on.
+// tick is the unit of start times on Linux, counted since boot; the same on all architectures
+// that Go supports.
 const tick = time.Second / 100
 
-// Age returns how long ago a living process began, or false where that is not
-// known.
+// Age returns how long ago a living process started, or false if that is not known.
 func (f FS) Age(pid int) (time.Duration, bool) {
 	s, err := f.Stat(pid)
 	if err != nil || !s.Living() {

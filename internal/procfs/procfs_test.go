@@ -19,7 +19,7 @@ func TestTheKernelTellsOfAProcess(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	// A name that looks like the end of the name's field.
+	// A name that looks like the end of the name field.
 	odd := filepath.Join(dir, "a) Z 1 (b")
 	sleep, err := exec.LookPath("sleep")
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestAnEmptyArgumentIsOneToo(t *testing.T) {
 		"claude\x00-p\x00\x00\x00":              {"claude", "-p", "", ""},
 		"claude\x00--tools\x00\x00--resume\x00": {"claude", "--tools", "", "--resume"},
 		"claude\x00--tools":                     {"claude", "--tools"},
-		// A process writes its title over its arguments, and the rest of their place stays empty.
+		// A process overwrites its arguments with a title, and the rest of the space is empty.
 		"claude\x00\x00\x00\x00\x00": {"claude"},
 	} {
 		proc := procfs.FS(t.TempDir())

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// pages are what files of the kernel's are read into: most fit into one.
+// pages are buffers for reading files of the kernel: most files fit into one.
 var pages = sync.Pool{New: func() any { return new([4096]byte) }}
 
-// read returns what a file of the kernel's says. They never have a reader wait, so that they need
-// not be watched as os.ReadFile does: it asks the kernel eleven times where four do, and
-// there are hundreds of processes to be asked of.
+// read returns the content of a file of the kernel. Such a file never blocks, so it does not need
+// the poller that os.ReadFile uses: that takes eleven system calls instead of four, and there
+// are hundreds of processes to read.
 func read(path string) ([]byte, error) {
 	fd, err := patiently(func() (int, error) { return syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0) })
 	if err != nil {
@@ -34,7 +34,7 @@ func read(path string) ([]byte, error) {
 	}
 }
 
-// patiently asks until no signal interrupts it.
+// patiently repeats a system call that a signal interrupted.
 func patiently(ask func() (int, error)) (n int, err error) {
 	for n, err = ask(); errors.Is(err, syscall.EINTR); n, err = ask() {
 	}

@@ -8,13 +8,13 @@ import (
 	"sync/atomic"
 )
 
-// Seen reports whether the kernel tells of processes: of us, at least, by our own
-// number. An empty directory does not, nor one of another namespace of numbers.
+// Seen reports whether the kernel shows processes here: at least this one, under its own pid. An
+// empty directory does not, nor one of another pid namespace.
 func (f FS) Seen() bool {
 	if f == Library {
 		return false
 	}
-	if f != Proc { // made up by a test, which is no process there
+	if f != Proc { // made by a test, without this process
 		_, err := os.Stat(string(f))
 		return err == nil
 	}
@@ -22,7 +22,7 @@ func (f FS) Seen() bool {
 	return err == nil && self == strconv.Itoa(os.Getpid())
 }
 
-// asks reports whether the library and other programs are to be asked about processes.
+// asks reports whether the library and lsof are used instead of the directory.
 func (f FS) asks() bool {
 	if f != Proc || procSeen.Load() {
 		return f == Library
@@ -32,11 +32,10 @@ func (f FS) asks() bool {
 	return !seen
 }
 
-// procSeen says that Proc was seen once: what is read of one process need not look
-// again.
+// procSeen caches that Proc was seen once, so that each read of a process need not check it.
 var procSeen atomic.Bool
 
-// Tells reports whether anybody tells of processes: of us, at least.
+// Tells reports whether processes can be read here at all: at least this one.
 func (f FS) Tells() bool {
 	if !f.asks() {
 		return f.Seen()
@@ -51,8 +50,7 @@ type Listed struct {
 	Argv []string
 }
 
-// List returns the processes that tell their arguments, or why they cannot be
-// known.
+// List returns the processes with readable arguments, or an error if they cannot be known.
 func (f FS) List(ctx context.Context) ([]Listed, error) {
 	pids, err := f.PIDs()
 	if err != nil {
@@ -70,8 +68,8 @@ func (f FS) List(ctx context.Context) ([]Listed, error) {
 	return all, nil
 }
 
-// Where returns the directory that a process works in, or why it cannot be known.
-// It is empty where the process has ended or is another user's.
+// Where returns the working directory of a process, or an error if it cannot be known. It is
+// empty if the process has ended or is another user's.
 func (f FS) Where(pid int) (string, error) {
 	if f.asks() {
 		return f.cwdByLibrary(pid)
@@ -79,8 +77,8 @@ func (f FS) Where(pid int) (string, error) {
 	return f.Cwd(pid), nil
 }
 
-// Writers returns the processes but this one that have the file of that name open
-// to write into it, or why they cannot be known.
+// Writers returns the processes except this one that have the file of that name open for
+// writing, or an error if they cannot be known.
 func (f FS) Writers(ctx context.Context, name string) ([]int, error) {
 	var found []int
 	if f.asks() {
@@ -104,8 +102,8 @@ func (f FS) Writers(ctx context.Context, name string) ([]int, error) {
 	return found, nil
 }
 
-// Having returns the processes that have a variable in their environment, with
-// its value, or why they cannot be known.
+// Having returns the processes that have a variable in their environment, with its value, or
+// an error if they cannot be known.
 func (f FS) Having(ctx context.Context, name string) (map[int]string, error) {
 	if f.asks() {
 		return f.havingByLibrary(ctx, name)

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program that starts itself in a container is not its forebear there; one that a
-// person runs in a container of their own is another one.
+// A program that starts itself in a container is not its own ancestor there; one that a person
+// runs in another container is a different one.
 func TestWhatAProgramStartedInItsOwnSandboxIsNoOther(t *testing.T) {
 	outer := Live{PID: 1, Args: []string{"--sandbox"}}
 	inner := Live{PID: 2, Args: []string{"--sandbox"}, sandboxed: true}

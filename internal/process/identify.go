@@ -10,10 +10,10 @@ import (
 	"resumed/internal/resume"
 )
 
-// Program returns what a process runs, so that it can be run again: the agent's
-// own binary, or the script of an interpreter. is tells whether a path is the
-// agent's. A file that was replaced or removed since the process began, one of
-// another user's process, and whatever only started the agent, are not it.
+// Program returns the program of a process, so that it can be run again: the agent's own binary,
+// or the script of an interpreter. is reports whether a path is the agent's. It returns false for a
+// file that was replaced or removed since the start, for another user's process, and for a
+// program that only started the agent.
 func (t Table) Program(pid int, is func(path string) bool) (resume.Program, bool) {
 	exe, ok := t.executable(pid)
 	if !ok {
@@ -27,27 +27,27 @@ func (t Table) Program(pid int, is func(path string) bool) (resume.Program, bool
 		return resume.Program{Path: exe}, is(exe) || is(argv[0]) && liesBelow(exe, argv[0])
 	}
 	script := scriptOf(argv)
-	if is(argv[0]) { // it has given itself a title, and its arguments are lost
-		script = t.Variable(pid, "_") // what a shell started it by
+	if is(argv[0]) { // it overwrote its arguments with a title
+		script = t.Variable(pid, "_") // a shell puts the path of the command there
 	}
 	if !filepath.IsAbs(script) && strings.ContainsRune(script, filepath.Separator) {
-		script = filepath.Join(t.Cwd(pid), script) // not known: the path stays relative
+		script = filepath.Join(t.Cwd(pid), script) // stays relative if the directory is not known
 	}
 	info, err := os.Stat(script)
 	found := is(script) && filepath.IsAbs(script) && err == nil && info.Mode().IsRegular()
 	return resume.Program{Path: script, Interpreter: exe}, found
 }
 
-// liesBelow reports whether a file lies in a directory that is called as the
-// program is, as a file that is named after its version does. What a process
-// calls itself proves nothing: any program can be started by any name.
+// liesBelow reports whether a file is below a directory that has the program's name, as a file
+// named after its version is. The name of a process alone proves nothing: a program can be
+// started under any name.
 func liesBelow(exe, name string) bool {
 	name = filepath.Base(strings.TrimSpace(name))
 	return slices.Contains(strings.Split(filepath.Dir(exe), string(filepath.Separator)), name)
 }
 
-// executable returns the file that a process of our own user runs, where it is
-// still that very file.
+// executable returns the file that a process of our own user runs, if that is still the same
+// file.
 func (t Table) executable(pid int) (string, bool) {
 	if !t.Own(pid) {
 		return "", false
@@ -59,8 +59,8 @@ func (t Table) executable(pid int) (string, bool) {
 	if !t.Seen() {
 		return path, true
 	}
-	// The kernel adds a word to the name of a file that is gone; a container
-	// has a file of its own by that name.
+	// The kernel appends "(deleted)" to the name of a removed file; in a container the same
+	// name is another file.
 	link := t.Path(pid, "exe")
 	name, _ := os.Readlink(link)
 	runs, runsErr := os.Stat(link)
@@ -68,8 +68,7 @@ func (t Table) executable(pid int) (string, bool) {
 	return path, name == path && runsErr == nil && thereErr == nil && os.SameFile(runs, there)
 }
 
-// runsOthers reports whether a program is one by which others are run: what it
-// runs is not itself.
+// runsOthers reports whether a program is one that runs others, such as an interpreter.
 func runsOthers(exe string) bool {
 	name := strings.TrimRight(filepath.Base(exe), "0123456789.-")
 	switch name {
@@ -81,10 +80,10 @@ func runsOthers(exe string) bool {
 	return false
 }
 
-// scriptOf returns what an interpreter of these arguments runs.
+// scriptOf returns the script in the arguments of an interpreter.
 func scriptOf(argv []string) string {
 	args := withoutInterpreter(argv)
-	if len(args) == len(argv) { // not one of JavaScript
+	if len(args) == len(argv) { // not an interpreter of JavaScript
 		args = argv[1:]
 	}
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {

@@ -8,34 +8,34 @@ import (
 	"resumed/internal/procfs"
 )
 
-// look is what was seen of processes at one time: their arguments, and of some of
-// them more. Many questions are answered by one.
+// look is a snapshot of the processes: their arguments, and more of some of them. One snapshot
+// answers many queries.
 type look struct {
 	began  time.Time
 	listed []procfs.Listed
 	err    error
-	done   chan struct{} // closed when the above is there
+	done   chan struct{} // closed when the fields above are set
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	pieces map[any]any
 }
 
-// looks lets all who ask at the same time share one look.
+// looks makes concurrent queries share one snapshot.
 type looks struct {
 	walk func(context.Context) ([]procfs.Listed, error)
-	turn chan struct{} // of size 1: one walk at a time
+	turn chan struct{} // of size 1: one walk over the processes at a time
 
-	mu   sync.Mutex // guards what follows
-	next *look      // which has not begun: it answers all who come until then; nil: nobody waits
+	mu   sync.Mutex // guards the field below
+	next *look      // not started yet: it answers all queries until it starts; nil: no query waits
 }
 
 func newLooks(where procfs.FS) *looks {
 	return &looks{walk: where.List, turn: make(chan struct{}, 1)}
 }
 
-// take returns a look that began after it was called: who asks whether somebody
-// holds a session is never told of a time before the question. Who asks while
-// another look is under way waits for the next one, with all others who do.
+// take returns a snapshot that started after the call, so that the answer is never older than
+// the question whether a process holds a session. A query during a walk waits for the next
+// one, together with all others that wait.
 func (l *looks) take(ctx context.Context) *look {
 	l.mu.Lock()
 	next, leads := l.next, l.next == nil
@@ -45,7 +45,7 @@ func (l *looks) take(ctx context.Context) *look {
 	}
 	l.mu.Unlock()
 	if leads {
-		l.lead(context.WithoutCancel(ctx), next) // others wait for it
+		l.lead(context.WithoutCancel(ctx), next) // without cancel, because others wait for it
 	}
 	<-next.done
 	return next
@@ -62,21 +62,20 @@ func (l *looks) lead(ctx context.Context, next *look) {
 	close(next.done)
 }
 
-// oldest is how old a look may be that answers questions which are asked together.
+// oldest is how old a snapshot may be that a group of queries shares.
 const oldest = time.Second
 
-// round are questions that are asked together.
+// round is a group of queries.
 type round struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the field below
 	looks map[*looks]*look
 }
 
 type roundKey struct{}
 
-// WithSnapshot returns a context whose questions are answered by one look, which is
-// taken with the first of them and again when it is a second old. Who wants to know
-// what is true now asks with a context that no earlier question was asked with. A
-// context that is already such a one is returned as it is.
+// WithSnapshot returns a context in which all queries share one snapshot, which is taken with the
+// first of them and again when it is a second old. A caller that needs the present state uses a
+// context without earlier queries. A context that has a snapshot is returned as it is.
 func WithSnapshot(ctx context.Context) context.Context {
 	if _, together := ctx.Value(roundKey{}).(*round); together {
 		return ctx
@@ -84,7 +83,7 @@ func WithSnapshot(ctx context.Context) context.Context {
 	return context.WithValue(ctx, roundKey{}, &round{looks: make(map[*looks]*look)})
 }
 
-// look returns the one that answers a question.
+// look returns the snapshot that answers a query.
 func (t Table) look(ctx context.Context) *look {
 	r, together := ctx.Value(roundKey{}).(*round)
 	if !together {
@@ -100,8 +99,7 @@ func (t Table) look(ctx context.Context) *look {
 	return seen
 }
 
-// Once reads something that belongs to a look, by its key, unless that was already
-// read for another question that the same look answers.
+// Once reads a value for a snapshot, by its key, unless it was already read for that snapshot.
 func Once[V any](ctx context.Context, t Table, key any, read func() V) V {
 	return once(t.look(ctx), key, read)
 }

@@ -21,7 +21,7 @@ import (
 
 const questions = 2000
 
-// made is a /proc with processes of two agents, and how often it was walked over.
+// made is a /proc with processes of two agents that counts the walks over it.
 func made(t *testing.T) (Table, *atomic.Int32) {
 	root := t.TempDir()
 	for pid, argv := range map[int]string{7: "bot", 8: "node /usr/bin/crab -p x", 9: "vim bot"} {
@@ -48,9 +48,9 @@ func called(name string) func(string) bool {
 	return func(path string) bool { return filepath.Base(path) == name }
 }
 
-// A burst of limits must not cost a walk over all processes for each session.
+// A burst of limits must not walk over all processes for each session.
 func TestQuestionsThatAreAskedTogetherTakeOneWalk(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // the clock stands still: no look grows old
+	synctest.Test(t, func(t *testing.T) { // the clock does not move, so no snapshot gets old
 		table, walks := made(t)
 		ctx := WithSnapshot(t.Context())
 		require.Equal(t, ctx, WithSnapshot(ctx))
@@ -74,8 +74,8 @@ func TestQuestionsThatAreAskedTogetherTakeOneWalk(t *testing.T) {
 	})
 }
 
-// What is asked by itself is answered by what is true after the question, also right
-// after others were answered together.
+// A single query is answered by the state after the query, also directly after a group of
+// queries.
 func TestAQuestionIsNeverAnsweredByAnEarlierLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table, walks := made(t)
@@ -94,12 +94,12 @@ func TestAQuestionIsNeverAnsweredByAnEarlierLook(t *testing.T) {
 	})
 }
 
-// Who comes while a walk is under way is not answered by it: what it has passed by
-// may have changed. All of them are answered by the next.
+// A query that comes during a walk is not answered by that walk, which may have missed a
+// change. All such queries share the next walk.
 func TestQuestionsThatWaitTakeOneWalkMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table, passed := At(procfs.FS(t.TempDir())), make(chan struct{})
-		walks, state := 0, "free" // in turn alone
+		walks, state := 0, "free" // only used in turn
 		table.looks.walk = func(context.Context) ([]procfs.Listed, error) {
 			walks++
 			seen := []procfs.Listed{{PID: 7, Argv: []string{state}}}
@@ -140,7 +140,7 @@ func TestALookGrowsOld(t *testing.T) {
 	})
 }
 
-// One who is gone before the answer is there must not take it from the others.
+// A query that is cancelled must not cancel the walk that others wait for.
 func TestWhoStopsAskingStopsNobodyElse(t *testing.T) {
 	table := At(procfs.FS(t.TempDir()))
 	table.looks.walk = func(ctx context.Context) ([]procfs.Listed, error) { return nil, ctx.Err() }
@@ -153,8 +153,8 @@ func TestWhoStopsAskingStopsNobodyElse(t *testing.T) {
 	require.ErrorContains(t, err, "torn")
 }
 
-// BenchmarkOwners asks for the owner of a session among the processes of this
-// machine, as a burst of limits does.
+// BenchmarkOwners finds the owner of a session among the processes of this machine, as in a
+// burst of limits.
 func BenchmarkOwners(b *testing.B) {
 	for name, ctx := range map[string]func() context.Context{"alone": b.Context, "together": func() context.Context { return WithSnapshot(b.Context()) }} {
 		b.Run(name, func(b *testing.B) {

@@ -1,5 +1,5 @@
-// Package process says what is seen of the living processes of agents: which run, what
-// program each is and what it was started with, and who may hold a session.
+// Package process finds the living processes of agents: which run, their programs and
+// arguments, and which may hold a session.
 package process
 
 import (
@@ -14,22 +14,21 @@ import (
 	"resumed/internal/resume"
 )
 
-// Table is where the processes of agents are looked for. What is asked of all of
-// them is answered by a look that others may share; what is asked of one, by its
-// number, is always read anew.
+// Table finds the processes of agents. Queries about all of them are answered by a snapshot that
+// others may share; queries about one, by its pid, always read it again.
 type Table struct {
 	procfs.FS
 	looks *looks
 }
 
-// Here is where the processes of this machine are looked for.
+// Here is the Table of this machine.
 var Here = At(procfs.Proc)
 
-// At returns a Table of processes that are told of elsewhere.
+// At returns a Table of the processes in another place.
 func At(where procfs.FS) Table { return Table{where, newLooks(where)} }
 
-// Answers reports whether there is a process of that number. Where the kernel
-// does not tell more, it is taken for the one that was meant.
+// Answers reports whether there is a process of that pid. Where the kernel does not show more,
+// it counts as the expected one.
 func Answers(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
@@ -38,32 +37,31 @@ func Answers(pid int) bool {
 // Live is a living program.
 type Live struct {
 	PID  int
-	Args []string // of the program itself, without an interpreter's
-	Mark string   // of the resume that it was started for, or by; empty: of none
-	Pane string   // of tmux, where it lives in one
-	Cwd  string   // the directory that it works in; empty: not known
+	Args []string // of the program itself, without those of an interpreter
+	Mark string   // of the resume that started it, directly or not; empty: none
+	Pane string   // of tmux, if it is in one
+	Cwd  string   // its working directory; empty: not known
 
 	environ   []string
-	place     Place // of Cwd
-	forebears []int // the nearest first
-	sandboxed bool  // it lives in a sandbox that its own program made
-	titled    bool  // it has given itself a title, by which its arguments are lost
+	place     Place // the directory of Cwd
+	forebears []int // its ancestors, the nearest first
+	sandboxed bool  // it is in a sandbox that its own program made
+	titled    bool  // it overwrote its arguments with a title
 	detached  bool  // it has no terminal
 }
 
-// Variable returns a variable of the process's environment; empty: it has none, or
-// that is not known.
+// Variable returns a variable of the process's environment; empty: unset or not known.
 func (p Live) Variable(name string) string { return procfs.Variable(p.environ, name) }
 
-// These are the keys of what is read once for a look: what is known of a process, by its
-// number; what runs in all of them; and where a directory is, by its name.
+// The keys of what is read once per snapshot: a process, by its pid; all programs; and a
+// directory, by its name.
 type (
 	liveOf     int
 	programsOf struct{}
 	placeOf    string
 )
 
-// programs returns what was listed, without interpreters and what has no arguments.
+// programs returns the processes with the interpreters removed from their arguments.
 func (l *look) programs() []procfs.Listed {
 	programs := make([]procfs.Listed, 0, len(l.listed))
 	for _, listed := range l.listed {
@@ -74,8 +72,8 @@ func (l *look) programs() []procfs.Listed {
 	return programs
 }
 
-// Running returns the living processes of a program, run by itself or by an
-// interpreter of JavaScript. is tells whether a path is the program's.
+// Running returns the living processes of a program, run by itself or by an interpreter of
+// JavaScript. is reports whether a path is the program's.
 func (t Table) Running(ctx context.Context, is func(program string) bool) ([]Live, error) {
 	seen := t.look(ctx)
 	if seen.err != nil {
@@ -88,16 +86,16 @@ func (t Table) Running(ctx context.Context, is func(program string) bool) ([]Liv
 		}
 		process := once(seen, liveOf(listed.PID), func() known[Live] { return knownAs(t.read(listed.PID, listed.Argv[1:])) })
 		if process.err != nil {
-			return nil, process.err // it may be the one that is looked for
+			return nil, process.err // it may be the process that is searched for
 		}
 		found = append(found, process.value)
 	}
 	return found, nil
 }
 
-// Neighbour returns the living process that may hold the session of an agent
-// that takes no lock: who lives in the session's directory may hold any session
-// of it, and who names the session holds that one.
+// Neighbour returns the living process that may hold the session of an agent without locks. A
+// process in the session's directory may hold any session of it, and one that has the session's
+// id in its arguments holds that one.
 func (t Table) Neighbour(ctx context.Context, s resume.Session, is func(program string) bool, promptOptions ...string) (*resume.Owner, error) {
 	ctx = WithSnapshot(ctx)
 	running, err := t.Running(ctx, is)
@@ -111,8 +109,8 @@ func (t Table) Neighbour(ctx context.Context, s resume.Session, is func(program 
 	return OneOf(running, s, func(p Live) string { return p.Kind(promptOptions...) }), nil
 }
 
-// OneOf returns the owner among processes that may hold the session: the one that
-// names it, else the only one, else a guess.
+// OneOf returns the owner among the processes that may hold the session: the one with its id in
+// its arguments, else the only one, else a guess.
 func OneOf(holders []Live, s resume.Session, kind func(Live) string) *resume.Owner {
 	if len(holders) == 0 {
 		return nil
@@ -127,10 +125,9 @@ func OneOf(holders []Live, s resume.Session, kind func(Live) string) *resume.Own
 	return &resume.Owner{PID: owner.PID, Kind: kind(owner), Tmux: owner.Pane, Guessed: guessed}
 }
 
-// begun returns the processes without those that one of them has started with its
-// own arguments: programs begin themselves anew, for more memory or in a sandbox of
-// their own, and a script starts the binary that it brings. What a person gave is
-// the first one's.
+// begun removes the processes that another of them started with the same arguments: agents start
+// themselves again for more memory or in a sandbox, and a script starts its binary. The first
+// process is the one that the person started.
 func begun(all []Live) []Live {
 	return slices.DeleteFunc(slices.Clone(all), func(p Live) bool {
 		return slices.ContainsFunc(all, func(first Live) bool {
@@ -139,21 +136,21 @@ func begun(all []Live) []Live {
 	})
 }
 
-// read returns what is known of a process of the program.
+// read reads a process of the program.
 func (t Table) read(pid int, args []string) (Live, error) {
 	cwd, err := t.Where(pid)
-	environ, _ := t.Environ(pid) // of one that is gone, or another user's, nothing is known
+	environ, _ := t.Environ(pid) // empty if it has ended or is another user's
 	process := Live{PID: pid, Args: args, Cwd: cwd, environ: environ, place: PlaceOf(cwd), forebears: t.forebears(pid)}
 	process.Mark, process.Pane = process.Variable(resume.MarkVariable), process.Variable("TMUX_PANE")
 	_, told := t.Arguments(pid, func(string) bool { return true })
 	stat, statErr := t.Stat(pid)
 	process.titled, process.detached = !told, statErr == nil && stat.TTY == 0
-	apart, _ := t.Apart(pid)                                                // who hides it is nobody's child
-	process.sandboxed = len(apart) > 0 && process.Variable("SANDBOX") != "" // as Gemini CLI and Qwen Code tell themselves in there
+	apart, _ := t.Apart(pid)                                                // an error counts as not sandboxed
+	process.sandboxed = len(apart) > 0 && process.Variable("SANDBOX") != "" // Gemini CLI and Qwen Code set it there
 	return process, err
 }
 
-// forebears returns who started a process, who started that, and so on.
+// forebears returns the parent of a process, the parent of that, and so on.
 func (t Table) forebears(pid int) []int {
 	var all []int
 	for stat, err := t.Stat(pid); err == nil && stat.Parent > 1 && len(all) < maxForebears; stat, err = t.Stat(stat.Parent) {
@@ -162,23 +159,22 @@ func (t Table) forebears(pid int) []int {
 	return all
 }
 
-// Eldest returns the processes without those that others of them have started.
+// Eldest removes the processes that others of them have started.
 func (t Table) Eldest(pids []int) []int {
 	return slices.DeleteFunc(slices.Clone(pids), func(pid int) bool {
 		return slices.ContainsFunc(t.forebears(pid), func(forebear int) bool { return slices.Contains(pids, forebear) })
 	})
 }
 
-// IsRun reports whether the process is the resume that the session is in. A mark
-// alone does not make it that: it is also with the runs that another daemon has
-// left behind, and in every terminal that a resumed run has opened.
+// IsRun reports whether the process belongs to the current resume of the session. Any mark is
+// not enough: resumes of an earlier daemon have one, and every terminal that a resume opened.
 func (t Table) IsRun(pid int, s resume.Session) bool {
 	return s.Run != nil && s.Run.Mark != "" && t.Variable(pid, resume.MarkVariable) == s.Run.Mark
 }
 
-// Bystands reports whether a process of that kind holds nothing of the session
-// although it lives where the session does: it is the resume that the session
-// is in, or one of another session. If its arguments are lost it may be of any session.
+// Bystands reports whether a process of that kind cannot hold the session although it is in the
+// same directory: it is the session's own resume, or that of another session. A process without
+// readable arguments may hold any session.
 func (p Live) Bystands(s resume.Session, kind string) bool {
 	if p.Mark == "" {
 		return false
@@ -186,35 +182,34 @@ func (p Live) Bystands(s resume.Session, kind string) bool {
 	return s.Run != nil && p.Mark == s.Run.Mark || kind == "headless" && !p.titled && !p.Names(s.Key.ID)
 }
 
-// LivesIn reports whether the process works in the directory.
+// LivesIn reports whether the directory is the working directory of the process.
 func (p Live) LivesIn(place Place) bool { return p.place.Is(place) }
 
-// Place is a directory, by whatever name; the zero Place is none.
+// Place is a directory, independent of its name; the zero Place is none.
 type Place struct{ name, real string }
 
-// PlaceOf returns the directory of that name. Who compares it with many does so
-// once: to follow symbolic links costs more than all the rest.
+// PlaceOf returns the directory of that name. Call it once to compare with many: resolving
+// symbolic links costs more than the rest.
 func PlaceOf(dir string) Place {
 	if dir == "" {
 		return Place{}
 	}
-	target, _ := filepath.EvalSymlinks(dir) // one that is not there has its name alone
+	target, _ := filepath.EvalSymlinks(dir) // a missing directory has only its name
 	return Place{filepath.Clean(dir), target}
 }
 
-// PlaceOf returns the directory of that name, which is looked for once for all questions
-// that are asked together: the sessions of a burst share few.
+// PlaceOf returns the directory of that name, resolved once per snapshot: the sessions of a
+// burst share few directories.
 func (t Table) PlaceOf(ctx context.Context, dir string) Place {
 	return Once(ctx, t, placeOf(dir), func() Place { return PlaceOf(dir) })
 }
 
-// Is reports whether two places are one.
+// Is reports whether both are the same directory.
 func (p Place) Is(other Place) bool {
 	return p.name != "" && (p.name == other.name || p.real != "" && p.real == other.real)
 }
 
-// SameDir reports whether two paths are one place, by whatever name; an empty
-// one is none.
+// SameDir reports whether two paths are the same directory; an empty path is none.
 func SameDir(a, b string) bool {
 	if a == "" || b == "" {
 		return false
@@ -222,14 +217,13 @@ func SameDir(a, b string) bool {
 	return filepath.Clean(a) == filepath.Clean(b) || PlaceOf(a).Is(PlaceOf(b))
 }
 
-// Names reports whether an argument of the process is that word, or gives it as
-// an option's value.
+// Names reports whether an argument of the process is that word, or an option with that value.
 func (p Live) Names(word string) bool {
 	return slices.ContainsFunc(p.Args, func(arg string) bool { return arg == word || strings.HasSuffix(arg, "="+word) })
 }
 
-// Kind says whether a person sits before the process: one that was given its
-// prompt by such an option ends by itself. If its arguments are lost, its terminal tells.
+// Kind reports whether a person uses the process: one with a prompt option is headless, and ends
+// by itself. If the arguments are not readable, it depends on the terminal.
 func (p Live) Kind(promptOptions ...string) string {
 	if p.titled && p.detached {
 		return "headless"
@@ -243,8 +237,8 @@ func (p Live) Kind(promptOptions ...string) string {
 	return "interactive"
 }
 
-// ProgramArgs returns the arguments of the program that a command line runs, by
-// itself or by an interpreter of JavaScript.
+// ProgramArgs returns the arguments of the program of a command line, run by itself or by an
+// interpreter of JavaScript.
 func ProgramArgs(argv []string) []string {
 	if len(argv) == 0 {
 		return nil
@@ -253,17 +247,17 @@ func ProgramArgs(argv []string) []string {
 	return args[min(1, len(args)):]
 }
 
-// Runs reports whether a command line runs the program, by itself or by an
-// interpreter of JavaScript.
+// Runs reports whether a command line runs the program, by itself or by an interpreter of
+// JavaScript.
 func Runs(argv []string, is func(program string) bool) bool {
 	args := withoutInterpreter(argv)
 	return len(args) > 0 && is(args[0])
 }
 
-// interpreterValues are the options of node whose value is an argument of its own.
+// interpreterValues are the options of node that take the next argument as their value.
 var interpreterValues = []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions", "--env-file"}
 
-// withoutInterpreter returns what an interpreter runs, and its arguments.
+// withoutInterpreter removes an interpreter and its options from a command line.
 func withoutInterpreter(argv []string) []string {
 	switch filepath.Base(argv[0]) {
 	case "node", "nodejs", "bun":

@@ -62,8 +62,8 @@ func TestWhoIsOneOfSeveralIsAGuess(t *testing.T) {
 	require.True(t, process.OneOf([]process.Live{one, {PID: 3}}, session, kind).Guessed)
 }
 
-// Gemini CLI and Qwen Code begin themselves anew for more memory, and opencode's
-// script starts its binary.
+// Gemini CLI and Qwen Code start themselves again for more memory, and opencode's script starts
+// its binary.
 func TestAProgramThatBeganItselfAnewIsOne(t *testing.T) {
 	const stat = "%d (node) S %d 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0"
 	root := t.TempDir()

@@ -9,8 +9,8 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Arguments returns those of the agent's program, or false where the process does
-// not tell: one that has given itself a title has none any more.
+// Arguments returns those of the agent's program, or false if they are not known: a process that
+// set a title has overwritten them.
 func (t Table) Arguments(pid int, is func(string) bool) ([]string, bool) {
 	raw := t.Argv(pid)
 	if len(raw) == 0 || is == nil {
@@ -24,8 +24,8 @@ func (t Table) Arguments(pid int, is func(string) bool) ([]string, bool) {
 	return argv[1:], !titled
 }
 
-// Sandbox says how the world of a process differs from ours; empty: it does not.
-// What a process hides of it counts as different.
+// Sandbox describes the namespaces that a process does not share with us; empty: it shares all.
+// Those that it hides count as not shared.
 func (t Table) Sandbox(pid int) (string, error) {
 	apart, err := t.Apart(pid)
 	if errors.Is(err, fs.ErrPermission) {
@@ -41,7 +41,7 @@ func (t Table) Sandbox(pid int) (string, error) {
 	return words, nil
 }
 
-// Lives reports whether the very process lives whose start was recorded.
+// Lives reports whether the process of that pid and start time still lives.
 func (t Table) Lives(process resume.Process) bool {
 	if !t.Tells() {
 		return process.PID > 0 && Answers(process.PID)

@@ -23,7 +23,7 @@ func TestWhatStandsBeforeTheAgent(t *testing.T) {
 	const none = ""
 	for rule, c := range map[string]struct {
 		args           string   // of the agent
-		forebears      []string // the nearest first: what each runs, and its arguments
+		forebears      []string // its ancestors, the nearest first: the program of each, and its arguments
 		through, given string
 	}{
 		"nothing":                                      {"-y x", nil, none, "-y x"},

@@ -14,18 +14,18 @@ import (
 	"resumed/internal/resume"
 )
 
-// caller is a connection, and the process that made it. Its start tells it from another process
-// that has its number later.
+// caller is a connection and the process that made it. The start time distinguishes that from a
+// later process of the same pid.
 type caller struct {
 	net.Conn
 	process resume.Process
 }
 
-// callerOf finds the process that asks in the context of its request.
+// callerOf is the context key of the process that sent a request.
 type callerOf struct{}
 
 func newCaller(conn *net.UnixConn) caller {
-	pid, _ := peer.PID(conn) // not known: it is refused what an agent is refused
+	pid, _ := peer.PID(conn) // not known: it is refused like an agent
 	stat, _ := procfs.Proc.Stat(pid)
 	return caller{conn, resume.Process{PID: pid, Start: stat.Start}}
 }
@@ -34,8 +34,8 @@ func withCaller(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, callerOf{}, conn.(caller).process)
 }
 
-// onlyPerson says why whoever asks may not order that: it is an agent that the daemon runs, or nobody
-// knows that it is none.
+// onlyPerson returns an error if the caller may not give that order: it is an agent that the
+// daemon runs, or it cannot be known that it is not.
 func onlyPerson(r *http.Request, order string) error {
 	process, _ := r.Context().Value(callerOf{}).(resume.Process)
 	switch is, err := ofARun(procfs.Proc, process); {
@@ -49,10 +49,10 @@ func onlyPerson(r *http.Request, order string) error {
 
 var errGone = errors.New("it has ended, or it is not of this machine")
 
-// ofARun reports whether a process belongs to a command that the daemon started: it, or one that it
-// descends from, has the mark of such a command, is the daemon, or lives in the unit of one. A
-// process can take the mark out of its own environment, and not out of those of its parents and of the leaders
-// of its session and its group. One that leaves all of these behind is not recognised.
+// ofARun reports whether a process belongs to a command that the daemon started: the process or
+// one of its ancestors has the mark of such a command, is a child of the daemon, or is in the
+// unit of one. A process can remove the mark from its own environment, but not from those of its
+// parents and of the leaders of its session and group. One that leaves all of these is not found.
 func ofARun(proc procfs.FS, process resume.Process) (bool, error) {
 	stat, err := proc.Stat(process.PID)
 	if err != nil || stat.Start != process.Start {
@@ -75,10 +75,10 @@ func ofARun(proc procfs.FS, process resume.Process) (bool, error) {
 	return false, nil
 }
 
-// units are those of the daemon and of the commands that it runs.
+// units matches the units of the daemon and of the commands that it runs.
 var units = regexp.MustCompile(`/resumed(-[^/\n]*)?\.service[/\n]`)
 
-// inUnit reports whether the process lives in one of them.
+// inUnit reports whether the process is in such a unit.
 func inUnit(proc procfs.FS, pid int) bool {
 	groups, err := os.ReadFile(proc.Path(pid, "cgroup"))
 	return err == nil && units.Match(groups)

@@ -12,7 +12,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// shown is what a made-up kernel tells of a process.
+// shown is a process in a made-up /proc.
 type shown struct {
 	parent, session int
 	environ, cgroup string

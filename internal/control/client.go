@@ -17,8 +17,8 @@ import (
 	"resumed/internal/usage"
 )
 
-// How long the daemon may take to begin its answer, and to go on with it. An
-// order may have to wait for a disk, or for a command that is to end.
+// How long the daemon may take for the beginning of its answer, and for each further part. An
+// order may have to wait for a disk, or for a command to end.
 const (
 	answerLimit = 20 * time.Second
 	orderLimit  = 45 * time.Second
@@ -27,8 +27,7 @@ const (
 // Client is the command line's end of the socket.
 type Client struct{ http http.Client }
 
-// NewClient returns a client of the daemon whose socket is in dir. It connects
-// at the first call.
+// NewClient returns a client of the daemon with the socket in dir. It connects at the first call.
 func NewClient(dir string) *Client {
 	return &Client{http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, dir) },
@@ -41,7 +40,7 @@ func Answers(dir string) bool {
 	if err != nil {
 		return false
 	}
-	_ = conn.Close() // nothing was asked
+	_ = conn.Close() // nothing was sent
 	return true
 }
 
@@ -55,26 +54,26 @@ func dial(ctx context.Context, dir string) (net.Conn, error) {
 	return dialer.DialContext(ctx, "unix", path)
 }
 
-// Status returns all that the daemon knows.
+// Status returns the state of the daemon.
 func (c *Client) Status(ctx context.Context, all bool) (Status, error) {
 	return call[Status](ctx, c, http.MethodGet, "/v1/status", withAll(all))
 }
 
-// Session returns what the daemon knows of one session, and what the next resume
-// of it would do. The status lists no other.
+// Session returns the state of one session, and what its next resume would do. The status lists
+// no other session.
 func (c *Client) Session(ctx context.Context, name string) (Status, error) {
 	return call[Status](ctx, c, http.MethodGet, "/v1/session", url.Values{"name": {name}})
 }
 
-// Watch calls see with all that the daemon knows and then with what changes,
-// until ctx is done, the daemon is gone, or see returns an error.
+// Watch calls see with the whole state and then with each change, until ctx is done, the daemon
+// is gone, or see returns an error.
 func (c *Client) Watch(ctx context.Context, all bool, see func(Update) error) error {
 	body, err := c.open(ctx, http.MethodGet, "/v1/events", withAll(all))
 	if err != nil {
 		return err
 	}
 	defer body.Close()
-	body.limit = 0 // it is quiet for as long as nothing changes
+	body.limit = 0 // nothing is sent as long as nothing changes
 	for lines := json.NewDecoder(body); ; {
 		var update Update
 		if err := lines.Decode(&update); err != nil {
@@ -89,12 +88,12 @@ func (c *Client) Watch(ctx context.Context, all bool, see func(Update) error) er
 	}
 }
 
-// Do carries out an order on the session of that name.
+// Do executes an order on the session of that name.
 func (c *Client) Do(ctx context.Context, name string, order Order) (view.Session, error) {
 	return call[view.Session](ctx, c, http.MethodPost, "/v1/session/"+string(order), url.Values{"name": {name}})
 }
 
-// Told tells what a session's agent was told of the allowances of its account.
+// Told sends the allowances that an agent reported for the account of a session.
 func (c *Client) Told(ctx context.Context, name string, readings []usage.Reading) error {
 	data, err := json.Marshal(readings)
 	if err != nil {
@@ -103,7 +102,7 @@ func (c *Client) Told(ctx context.Context, name string, readings []usage.Reading
 	return c.order(ctx, "/v1/told", url.Values{"name": {name}, "readings": {string(data)}})
 }
 
-// SetPaused pauses the daemon, or ends that.
+// SetPaused pauses or unpauses the daemon.
 func (c *Client) SetPaused(ctx context.Context, paused bool) error {
 	if paused {
 		return c.order(ctx, "/v1/pause", nil)
@@ -111,8 +110,8 @@ func (c *Client) SetPaused(ctx context.Context, paused bool) error {
 	return c.order(ctx, "/v1/unpause", nil)
 }
 
-// PageURL returns where a browser finds the page, with the token that lets it
-// in. With once it lets in one browser, now.
+// PageURL returns the URL of the page with an access token. With once it works for one browser,
+// now.
 func (c *Client) PageURL(ctx context.Context, once bool) (string, error) {
 	method := http.MethodGet
 	if once {
@@ -129,7 +128,7 @@ func withAll(all bool) url.Values {
 	return nil
 }
 
-// call asks the daemon and returns its answer.
+// call sends a request and decodes the answer.
 func call[T any](ctx context.Context, c *Client, method, path string, query url.Values) (answer T, err error) {
 	body, err := c.open(ctx, method, path, query)
 	if err != nil {
@@ -142,13 +141,13 @@ func call[T any](ctx context.Context, c *Client, method, path string, query url.
 	return answer, nil
 }
 
-// order asks the daemon for something that it answers with nothing.
+// order sends a request that has an empty answer.
 func (c *Client) order(ctx context.Context, path string, query url.Values) error {
 	_, err := call[struct{}](ctx, c, http.MethodPost, path, query)
 	return err
 }
 
-// open asks the daemon and returns its answer, to be read and closed.
+// open sends a request and returns the answer, to be read and closed.
 func (c *Client) open(ctx context.Context, method, path string, query url.Values) (*reply, error) {
 	limit := answerLimit
 	if method == http.MethodPost {
@@ -164,15 +163,15 @@ func (c *Client) open(ctx context.Context, method, path string, query url.Values
 	return r, nil
 }
 
-// reply is an answer that the daemon does not leave half said for ever.
+// reply is an answer with a time limit for each part.
 type reply struct {
 	ctx    context.Context // of the request
 	cancel context.CancelCauseFunc
-	limit  time.Duration // for each part of it; 0: none
+	limit  time.Duration // for each part; 0: none
 	body   io.ReadCloser
 }
 
-// ask sends the request and waits for the answer to begin.
+// ask sends the request and waits for the beginning of the answer.
 func (r *reply) ask(client *http.Client, method, path string, query url.Values) error {
 	target := url.URL{Scheme: "http", Host: "resumed", Path: path, RawQuery: query.Encode()}
 	request, err := http.NewRequestWithContext(r.ctx, method, target.String(), http.NoBody)
@@ -183,7 +182,7 @@ func (r *reply) ask(client *http.Client, method, path string, query url.Values) 
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED):
 		return ErrNoDaemon
-	case errors.Is(err, syscall.EAGAIN): // too many wait for it already
+	case errors.Is(err, syscall.EAGAIN): // too many connections wait for it already
 		return ErrHung
 	case err != nil:
 		return fmt.Errorf("ask the daemon: %w", err)
@@ -205,7 +204,7 @@ func (r *reply) Close() error {
 	return r.body.Close()
 }
 
-// inTime gives up a step that takes too long.
+// inTime cancels a step that takes too long.
 func (r *reply) inTime(step func() error) error {
 	if r.limit == 0 {
 		return step()
@@ -219,7 +218,7 @@ func (r *reply) inTime(step func() error) error {
 	return err
 }
 
-// RemoteError is the daemon's own word on what went wrong.
+// RemoteError is an error that the daemon returned.
 type RemoteError struct {
 	Text string
 	kind string
@@ -227,7 +226,7 @@ type RemoteError struct {
 
 func (e *RemoteError) Error() string { return e.Text }
 
-// Is tells a session, or a task, that nobody knows from other troubles.
+// Is recognises ErrNoSession and ErrNoTask.
 func (e *RemoteError) Is(target error) bool {
 	return target == ErrNoSession && e.kind == kindNoSession || target == ErrNoTask && e.kind == kindNoTask
 }

@@ -1,5 +1,5 @@
-// Package control answers questions and takes orders on a unix socket. Server
-// is the daemon's end, Client the command line's.
+// Package control serves requests on a unix socket. Server is the daemon's end, Client the
+// command line's.
 package control
 
 import (
@@ -16,7 +16,7 @@ import (
 // SocketName is the name of the socket in the runtime directory.
 const SocketName = "resumed.sock"
 
-// Status is what the daemon knows, as `status --json` prints it.
+// Status is the state of the daemon, as `status --json` prints it.
 type Status struct {
 	Version  int            `json:"version"`
 	Now      time.Time      `json:"now"`
@@ -33,16 +33,16 @@ type Daemon struct {
 	Paused    bool      `json:"paused"`
 	DryRun    bool      `json:"dry_run"`
 	Config    Config    `json:"config"`
-	HTTP      string    `json:"http"` // where metrics and the page are served; empty: nowhere
+	HTTP      string    `json:"http"` // the address of the metrics and the page; empty: not served
 	Notices   Notices   `json:"notices"`
-	Agents    []Watched `json:"agents"`   // whose sessions it watches; never null
-	Problems  []string  `json:"problems"` // what stands in its way right now
+	Agents    []Watched `json:"agents"`   // with watched sessions; never null
+	Problems  []string  `json:"problems"` // what prevents it from working right now
 
-	Fleet *DaemonFleet `json:"fleet"` // null: it is in none
+	Fleet *DaemonFleet `json:"fleet"` // null: not in a fleet
 	Queue Queue        `json:"queue"`
 }
 
-// Queue is how many tasks stand where. Those that were begun are sessions.
+// Queue counts the tasks by state. Those that were started are sessions.
 type Queue struct {
 	Queued   int        `json:"queued"`
 	Starting int        `json:"starting"`
@@ -50,29 +50,29 @@ type Queue struct {
 	NextAt   *time.Time `json:"next_at"` // when the first of them is due, if there is room; null: none waits
 }
 
-// Watched is an agent whose sessions are watched.
+// Watched is an agent with watched sessions.
 type Watched struct {
 	Name     string     `json:"name"`
 	Sessions int        `json:"sessions"` // that are known
-	MovedAt  *time.Time `json:"moved_at"` // when one of them last moved; null: nobody saw it
+	MovedAt  *time.Time `json:"moved_at"` // when one of them last moved; null: not observed
 }
 
-// Config is how the configuration in force came to be.
+// Config is the origin of the configuration in use.
 type Config struct {
 	Path     string    `json:"path"` // empty: built-in defaults
 	LoadedAt time.Time `json:"loaded_at"`
 	OK       bool      `json:"ok"`
-	Error    *string   `json:"error"` // why the newest file is not in force
+	Error    *string   `json:"error"` // why the newest file is not in use
 }
 
-// Notices is how the telling of people goes.
+// Notices is the state of the deliveries to people.
 type Notices struct {
 	Pending  int       `json:"pending"` // deliveries that have not ended
 	Failed   int       `json:"failed"`  // since the start: refused, dropped or unavailable
 	Channels []Channel `json:"channels"`
 }
 
-// Channel is one way to reach people.
+// Channel is one way to send notices.
 type Channel struct {
 	Name      string `json:"name"`
 	Pending   int    `json:"pending"`
@@ -81,8 +81,8 @@ type Channel struct {
 	LastError string `json:"last_error,omitempty"`
 }
 
-// Account is a limit that several sessions share. Where sessions of one home
-// ask several providers, each has its own, under the same name.
+// Account is a limit that several sessions share. If the sessions of one home use several
+// providers, each provider has its own, under the same name.
 type Account struct {
 	Name     string     `json:"name"`
 	Provider string     `json:"provider,omitempty"`
@@ -90,7 +90,7 @@ type Account struct {
 	ResetAt  *time.Time `json:"reset_at"`
 	Sessions int        `json:"sessions"`
 
-	Windows []usage.Window `json:"windows"` // its allowances, as far as the agent tells; never null
+	Windows []usage.Window `json:"windows"` // its allowances, as far as the agent knows them; never null
 }
 
 func (a Account) String() string {
@@ -108,51 +108,50 @@ const (
 	Pause   Order = "pause"
 	Unpause Order = "unpause"
 
-	// OwnKey is retry with the user's own key, at their cost. It is taken on the socket
-	// alone, and for a session of this host.
+	// OwnKey is retry with the user's own key, at their cost. It is accepted only on the
+	// socket, and for a session of this host.
 	OwnKey Order = "own_key"
 
-	// AskOwnKey does nothing, and says whether OwnKey would.
+	// AskOwnKey only reports whether OwnKey is possible.
 	AskOwnKey Order = "ask_own_key"
 )
 
 // Backend is the daemon, as the server needs it.
 type Backend interface {
-	// Status returns all that is known; all includes sessions that were
-	// never interrupted. Where only is given, no other sessions are listed;
-	// accounts and daemon are told in full.
+	// Status returns the state; all includes sessions that were never interrupted. If only is
+	// given, no other sessions are listed; accounts and daemon are complete.
 	Status(ctx context.Context, all bool, only ...resume.Key) (Status, error)
 
-	// Find returns the session that a person means by a text.
+	// Find returns the session that a person names.
 	Find(ctx context.Context, name string) (resume.Key, error)
 
-	// Plan returns what the next resume of a session would do, as things stand.
+	// Plan returns what the next resume of a session would do at the moment.
 	Plan(ctx context.Context, key resume.Key) (view.Plan, error)
 
-	// Changes is where the daemon notes what changed.
+	// Changes is where the daemon records changes.
 	Changes() *Changes
 
-	// Do carries out an order and returns the session after it.
+	// Do executes an order and returns the session after it.
 	Do(ctx context.Context, key resume.Key, order Order) (view.Session, error)
 
-	// Told takes what a session's agent was told of the allowances of its account.
+	// Told stores the allowances that an agent reported for the account of a session.
 	Told(ctx context.Context, key resume.Key, readings []usage.Reading) error
 
-	// Nudge has what an agent's hook tells of looked at soon. It returns at once.
+	// Nudge makes the daemon read a session soon, after a hook was called. It returns at once.
 	Nudge(nudge Nudge) error
 
-	// Queue is who keeps the tasks.
+	// Queue returns the tasks.
 	Queue() Tasks
 
-	// SetPaused pauses the daemon as a whole, or ends that.
+	// SetPaused pauses or unpauses the whole daemon.
 	SetPaused(ctx context.Context, paused bool) error
 
-	// History returns the steps since a time, oldest first, of all sessions
-	// or of the one of that name.
+	// History returns the steps since a time, oldest first, of all sessions or of the one
+	// with that name.
 	History(ctx context.Context, name string, since time.Time) (iter.Seq2[Step, error], error)
 
-	// PageURL returns where a browser finds the page, with the token that lets
-	// it in, or why there is none. With once it lets in one browser, now.
+	// PageURL returns the URL of the page with an access token, or why there is none. With
+	// once it works for one browser, now.
 	PageURL(once bool) (string, error)
 
 	// Reload reads the configuration again and returns what is wrong with it.
@@ -161,22 +160,21 @@ type Backend interface {
 	FleetBackend
 }
 
-// Tasks keeps the work that has no session yet. A task is called by its number, or by
-// its id.
+// Tasks is the queue of work that has no session yet. A task is named by its number or its id.
 type Tasks interface {
-	// Tasks returns those that wait and those that were begun not long ago, in their order.
+	// Tasks returns those that wait and those that were started recently, in their order.
 	Tasks(ctx context.Context) ([]view.Task, error)
 
-	// Enqueue takes a task, Edit puts another one in its place, Drop forgets it.
+	// Enqueue adds a task, Edit replaces one, Drop removes one.
 	Enqueue(ctx context.Context, order view.TaskOrder) (view.Task, error)
 	Edit(ctx context.Context, task string, order view.TaskOrder) (view.Task, error)
 	Drop(ctx context.Context, task string) (view.Task, error)
 
-	// Move gives a task the place of another one, or the first or last.
+	// Move moves a task to the position of another one, or to First or Last.
 	Move(ctx context.Context, task, to string) ([]view.Task, error)
 }
 
-// The places that have names.
+// The positions that have names.
 const (
 	First = "FIRST"
 	Last  = "LAST"
@@ -190,8 +188,7 @@ var (
 	ErrNoTask    = errors.New("no such task")
 )
 
-// IsAmbiguous reports whether a name fits several sessions, as found here or
-// as the daemon says.
+// IsAmbiguous reports whether a name matches several sessions, as found here or by the daemon.
 func IsAmbiguous(err error) bool {
 	if remote, ok := errors.AsType[*RemoteError](err); ok {
 		return remote.kind == kindAmbiguous

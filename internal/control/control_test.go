@@ -26,7 +26,7 @@ import (
 	"resumed/internal/usage"
 )
 
-// daemon is a backend of a few sessions.
+// daemon is a backend with a few sessions.
 type daemon struct {
 	orders  []string
 	nudged  []control.Nudge
@@ -34,15 +34,15 @@ type daemon struct {
 	paused  bool
 	reload  error
 	changes control.Changes
-	looks   atomic.Int32 // how often it was asked
+	looks   atomic.Int32 // how often Status was called
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	sessions []view.Session
 
 	noFleet
 }
 
-// noFleet is a daemon that is in none.
+// noFleet is a daemon without a fleet.
 type noFleet struct{}
 
 func (noFleet) Fleet(context.Context, string, int) (control.Fleet, error) {
@@ -71,7 +71,7 @@ func (d *daemon) Status(_ context.Context, all bool, only ...resume.Key) (contro
 	return status, nil
 }
 
-// set puts a session in a state and tells it.
+// set changes the state of a session and records the change.
 func (d *daemon) set(i int, state resume.State) {
 	d.mu.Lock()
 	d.sessions[i].State = state
@@ -177,7 +177,7 @@ func TestWhatAnAgentWasToldIsPassedOn(t *testing.T) {
 	require.ErrorIs(t, client.Told(t.Context(), "s-2", []usage.Reading{reading}), control.ErrNoSession)
 }
 
-// A reload is asked for by programs that speak to the socket themselves.
+// Programs that use the socket directly can ask for a reload.
 func TestAReloadIsAnsweredWithWhatIsWrong(t *testing.T) {
 	d := &daemon{}
 	dir := serve(t, d)
@@ -201,7 +201,7 @@ func TestAReloadIsAnsweredWithWhatIsWrong(t *testing.T) {
 	require.JSONEq(t, `{"error":"line 3: no such key","kind":"bad_config"}`, body)
 }
 
-// Whoever runs the server must hear of it, or the daemon lives on and is deaf.
+// The caller of Run must get the error, or the daemon runs on and cannot be reached.
 func TestASocketThatCannotBeServedEndsTheServer(t *testing.T) {
 	server, err := control.Listen(t.TempDir(), &daemon{}, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
@@ -226,7 +226,7 @@ func TestErrorsKeepTheirMeaningOverTheWire(t *testing.T) {
 	require.Empty(t, d.orders)
 }
 
-// Where the way to a socket cannot be gone, nobody knows whether a daemon is there.
+// If the path of a socket cannot be used, it is not known whether a daemon runs.
 func TestASocketThatCannotBeReachedIsNotNobody(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
 	require.NoError(t, os.Mkdir(dir, 0o700))
@@ -244,7 +244,7 @@ func TestNoDaemon(t *testing.T) {
 	require.ErrorIs(t, err, control.ErrNoDaemon)
 
 	// A socket that a dead daemon left behind.
-	short, err := os.MkdirTemp("", "ctl") // the path of a socket may not be long
+	short, err := os.MkdirTemp("", "ctl") // the path of a socket must be short
 	require.NoError(t, err)
 	defer os.RemoveAll(short)
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(short, control.SocketName)})

@@ -11,47 +11,46 @@ import (
 	"resumed/internal/resume"
 )
 
-// Update is one line of the stream of changes: a status in which only what
-// changed since the line before is listed. The first one is whole.
+// Update is one line of the stream of changes: a status that lists only what changed since the
+// line before. The first one is complete.
 type Update struct {
 	Status
-	Whole bool         `json:"whole"`          // Sessions are all there are: forget the others
-	Gone  []resume.Key `json:"gone,omitempty"` // sessions that are not listed any longer
+	Whole bool         `json:"whole"`          // Sessions are all that exist: drop the others
+	Gone  []resume.Key `json:"gone,omitempty"` // sessions that are no longer listed
 }
 
-// A stream is written in bundles.
+// A stream sends changes in batches.
 const (
-	// bundleGap is the least time between two lines of one stream: the first
-	// change is told at once, what follows it within this goes into one line.
+	// bundleGap is the least time between two lines of one stream: the first change is sent
+	// at once, the changes after it within this time in one line.
 	bundleGap = 10 * time.Millisecond
 
-	// manyChanges is how many sessions are told one by one. Beyond, all are
-	// told anew: little may wait for a reader that is slow. An outage that stops two thousand is
-	// not beyond: all that ever were stopped may be many more.
+	// manyChanges is how many changed sessions are listed one by one. If there are more, all
+	// sessions are sent again, so that little waits for a slow reader. It is above an outage
+	// that stops two thousand sessions: all sessions together may be many more.
 	manyChanges = 4096
 
-	// readerPatience is how long a reader may take for one line. One that
-	// takes longer is cut off, and starts over if it still cares.
+	// readerPatience is how long a reader may take for one line. A slower one is
+	// disconnected, and can connect again.
 	readerPatience = 30 * time.Second
 )
 
-// Changes tells those who follow the daemon which sessions changed. It keeps
-// names, not news: however slow a follower is, little waits for it, and who
-// notes a change never waits for anybody. The zero value is ready.
+// Changes tells followers which sessions changed. It stores keys and not contents: however slow a
+// follower is, little waits for it, and recording a change never blocks. The zero value is ready.
 type Changes struct {
-	// mu guards everything that follows, and the followers themselves.
+	// mu guards the field below, and the followers themselves.
 	mu        sync.Mutex
 	followers map[*follower]struct{}
 }
 
-// follower is one who wants to know, and what he was not told yet.
+// follower is one reader, and the changes that it did not get yet.
 type follower struct {
-	nudge chan struct{} // of size 1: there is something to tell
+	nudge chan struct{} // of size 1: there is something to send
 	keys  map[resume.Key]struct{}
-	whole bool // more than the names in keys
+	whole bool // more than the sessions in keys
 }
 
-// Note says that a session changed, or is not kept any longer.
+// Note records that a session changed or was removed.
 func (c *Changes) Note(key resume.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,10 +62,10 @@ func (c *Changes) Note(key resume.Key) {
 	}
 }
 
-// NoteDaemon says that the daemon itself stands otherwise, or an account, and no session.
+// NoteDaemon records that the daemon itself or an account changed, and no session.
 func (c *Changes) NoteDaemon() { c.Note(resume.Key{}) }
 
-// NoteAll says that anything may have changed, the daemon itself too.
+// NoteAll records that anything may have changed, also the daemon itself.
 func (c *Changes) NoteAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +75,7 @@ func (c *Changes) NoteAll() {
 	}
 }
 
-// follow returns a follower who knows nothing yet.
+// follow adds a follower that gets everything first.
 func (c *Changes) follow() *follower {
 	f := &follower{nudge: make(chan struct{}, 1), keys: make(map[resume.Key]struct{})}
 	f.all()
@@ -96,7 +95,7 @@ func (c *Changes) leave(f *follower) {
 	delete(c.followers, f)
 }
 
-// take returns what is to be told, and begins to note anew.
+// take returns the recorded changes and clears them.
 func (c *Changes) take(f *follower) (keys []resume.Key, whole bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +108,7 @@ func (c *Changes) take(f *follower) (keys []resume.Key, whole bool) {
 	return keys, whole
 }
 
-// again has a follower told everything anew.
+// again makes a follower get everything again.
 func (c *Changes) again(f *follower) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,26 +128,25 @@ func (f *follower) wake() {
 	}
 }
 
-// Follower is told by a backend what changed. One goroutine may use it.
+// Follower gets the changes of a backend. Only one goroutine may use it.
 type Follower struct {
 	backend Backend
 	all     bool
 	unsaid  *follower
-	ready   <-chan time.Time // when the next update may be gathered; nil: now
+	ready   <-chan time.Time // when the next update may be made; nil: now
 }
 
-// Follow returns a follower who knows nothing yet: its first update is whole.
-// all includes sessions that were never interrupted. Leave must be called.
+// Follow returns a follower. Its first update is complete. all includes sessions that were
+// never interrupted. Leave must be called.
 func Follow(backend Backend, all bool) *Follower {
 	return &Follower{backend: backend, all: all, unsaid: backend.Changes().follow()}
 }
 
-// Leave ends the following.
+// Leave removes the follower.
 func (f *Follower) Leave() { f.backend.Changes().leave(f.unsaid) }
 
-// Next waits until something changed and returns it. What changes in close
-// succession is told at once. After an error nothing is lost: the next update
-// is whole.
+// Next waits until something changed and returns it. Changes shortly after each other are in one
+// update. After an error nothing is lost: the next update is complete.
 func (f *Follower) Next(ctx context.Context) (Update, error) {
 	if f.ready != nil {
 		if !proceed(ctx, f.ready) {
@@ -169,7 +167,7 @@ func (f *Follower) Next(ctx context.Context) (Update, error) {
 	return update, nil
 }
 
-// gather makes the update of what is to be told.
+// gather makes the update with the current state of what changed.
 func (f *Follower) gather(ctx context.Context, keys []resume.Key, whole bool) (Update, error) {
 	if whole {
 		status, err := f.backend.Status(ctx, f.all)
@@ -184,7 +182,7 @@ func (f *Follower) gather(ctx context.Context, keys []resume.Key, whole bool) (U
 	return Update{Status: status, Gone: gone}, err
 }
 
-// proceed waits for signal. It returns false where ctx is done before.
+// proceed waits for signal. It returns false if ctx is done first.
 func proceed[T any](ctx context.Context, signal <-chan T) bool {
 	select {
 	case <-ctx.Done():
@@ -194,7 +192,7 @@ func proceed[T any](ctx context.Context, signal <-chan T) bool {
 	}
 }
 
-// events streams what changes, one JSON document a line.
+// events streams changes, one JSON document per line.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()

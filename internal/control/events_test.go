@@ -19,8 +19,8 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// watch follows a daemon and returns what it tells. Nothing is read ahead: an
-// update that is not taken from the channel waits in the daemon.
+// watch follows a daemon and returns its updates. Nothing is read ahead: an update that is not
+// taken from the channel waits in the daemon.
 func watch(t *testing.T, dir string, all bool) <-chan control.Update {
 	updates := make(chan control.Update)
 	ended := make(chan struct{})
@@ -102,7 +102,7 @@ func TestQuietDaemonIsNotAsked(t *testing.T) {
 	d := &daemon{sessions: []view.Session{sessionView("a", "1")}}
 	updates := watch(t, serve(t, d), true)
 	next(t, updates)
-	time.Sleep(time.Second) // several bundles' worth
+	time.Sleep(time.Second) // time for several batches
 	require.Equal(t, int32(1), d.looks.Load())
 }
 
@@ -122,11 +122,11 @@ func TestManyChangesAreToldAnew(t *testing.T) {
 	}
 }
 
-// A reader that never reads must not keep the engine, which notes changes, nor
-// the daemon's end, nor another reader waiting.
+// A reader that never reads must not block the engine, which records changes, nor the stop of
+// the daemon, nor another reader.
 func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 	d := &daemon{}
-	for i := range 5000 { // far more than a socket's buffer takes
+	for i := range 5000 { // far more than the buffer of a socket
 		d.sessions = append(d.sessions, sessionView("a", fmt.Sprintf("s-%04d", i)))
 	}
 	dir := t.TempDir()
@@ -141,7 +141,7 @@ func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 	defer conn.Close()
 	_, err = io.WriteString(conn, "GET /v1/events?all=1 HTTP/1.1\r\nHost: resumed\r\n\r\n")
 	require.NoError(t, err)
-	line, err := bufio.NewReaderSize(conn, 16).ReadString('\n') // it has begun, and now nobody reads on
+	line, err := bufio.NewReaderSize(conn, 16).ReadString('\n') // it has started, and no more is read
 	require.NoError(t, err)
 	require.Contains(t, line, "200")
 

@@ -9,7 +9,7 @@ import (
 // Break closes the socket under the server.
 func (s *Server) Break() { _ = s.socket.listener.Close() }
 
-// NewClientOf returns a client of whoever is at the other end of a connection.
+// NewClientOf returns a client on an existing connection.
 func NewClientOf(conn net.Conn) *Client {
 	return &Client{http.Client{Transport: &http.Transport{
 		DialContext:       func(context.Context, string, string) (net.Conn, error) { return conn, nil },
@@ -17,7 +17,7 @@ func NewClientOf(conn net.Conn) *Client {
 	}}}
 }
 
-// WithoutProc makes this process see nothing of its own open files, until undo.
+// WithoutProc hides the open files of this process from itself, until undo.
 func WithoutProc() (undo func()) {
 	was := openFiles
 	openFiles = "/nowhere"
@@ -27,5 +27,5 @@ func WithoutProc() (undo func()) {
 // BundleGap is the least time between two lines of one stream.
 const BundleGap = bundleGap
 
-// ManyChanges is how many sessions are told one by one.
+// ManyChanges is how many changed sessions are listed one by one.
 const ManyChanges = manyChanges

@@ -14,20 +14,20 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// ErrNoFleet says that the daemon is in none.
+// ErrNoFleet says that the daemon is in no fleet.
 var ErrNoFleet = errors.New("this host is in no fleet")
 
-// DaemonFleet is how the daemon stands in its fleet.
+// DaemonFleet is the state of the daemon in its fleet.
 type DaemonFleet struct {
 	State string    `json:"state"` // connected | alone
 	Why   string    `json:"why,omitempty"`
 	URL   string    `json:"url"`
 	Name  string    `json:"name"`  // of this host
-	Hosts int       `json:"hosts"` // that were last seen, this one too
+	Hosts int       `json:"hosts"` // that were last seen, including this one
 	Since time.Time `json:"since"`
 }
 
-// Fleet is how all hosts of a fleet stand, and a page of their interrupted sessions.
+// Fleet is the state of all hosts of a fleet, and a page of their interrupted sessions.
 type Fleet struct {
 	Version  int            `json:"version"`
 	Hosts    []FleetHost    `json:"hosts"`
@@ -37,10 +37,10 @@ type Fleet struct {
 
 	SessionsLeft int               `json:"sessions_left,omitempty"` // on the pages that follow
 	AccountsLeft int               `json:"accounts_left,omitempty"` // that are not listed
-	Unreadable   []FleetUnreadable `json:"unreadable"`              // never null; the first page has what is of no session, too
+	Unreadable   []FleetUnreadable `json:"unreadable"`              // never null; the first page also has entries that are not sessions
 }
 
-// Append adds the page that follows.
+// Append adds the next page.
 func (f *Fleet) Append(next Fleet) {
 	f.Sessions, f.Next, f.SessionsLeft = latest(append(f.Sessions, next.Sessions...)), next.Next, next.SessionsLeft
 	for _, u := range next.Unreadable {
@@ -52,8 +52,8 @@ func (f *Fleet) Append(next Fleet) {
 	}
 }
 
-// latest leaves of each session what was read last: one that changes while pages are read is
-// on a later page, too.
+// latest keeps the last read version of each session: a session that changes while pages are
+// read is on a later page again.
 func latest(sessions []FleetSession) []FleetSession {
 	at := make(map[[3]string]int)
 	found := sessions[:0]
@@ -69,7 +69,7 @@ func latest(sessions []FleetSession) []FleetSession {
 	return found
 }
 
-// FleetUnreadable is what a host has written, or hosts have written of accounts, and cannot be read.
+// FleetUnreadable counts the entries of a host, or of accounts, that cannot be read.
 type FleetUnreadable struct {
 	Name    string `json:"name"` // of the host, or "accounts"
 	Entries int    `json:"entries"`
@@ -99,17 +99,17 @@ func (h FleetHost) Skewed() bool {
 
 // FleetAccount is an allowance that hosts share.
 type FleetAccount struct {
-	Name     string      `json:"name"` // as this host calls it, else the beginning of its id
+	Name     string      `json:"name"` // the name on this host, else the beginning of its id
 	ID       string      `json:"id"`
 	State    string      `json:"state"` // closed | open | half_open
 	ResetAt  *time.Time  `json:"reset_at"`
-	By       string      `json:"by,omitempty"` // the host that was told
+	By       string      `json:"by,omitempty"` // the host that was refused
 	Probe    *FleetProbe `json:"probe"`
 	Hosts    int         `json:"hosts"` // that have interrupted sessions of it
 	Sessions int         `json:"sessions"`
 }
 
-// FleetProbe is who tries whether a limit is over.
+// FleetProbe is the host that tests whether a limit is over.
 type FleetProbe struct {
 	Host string `json:"host"`
 }
@@ -120,16 +120,16 @@ type FleetSession struct {
 	view.Session
 }
 
-// FleetBackend answers what is asked of a fleet; its error is ErrNoFleet where there is none.
+// FleetBackend serves requests about a fleet; its error is ErrNoFleet if there is none.
 type FleetBackend interface {
-	// Fleet returns a page of at most that many sessions, from the one on at which after
-	// left off.
+	// Fleet returns a page of at most that many sessions. after is the Next of the page
+	// before.
 	Fleet(ctx context.Context, after string, most int) (Fleet, error)
 
-	// ForgetAccount has an account count as free for all hosts.
+	// ForgetAccount makes an account count as free for all hosts.
 	ForgetAccount(ctx context.Context, name string) error
 
-	// DoAway has another host carry out an order.
+	// DoAway makes another host execute an order.
 	DoAway(ctx context.Context, host, session string, order Order) (view.Session, error)
 }
 
@@ -148,7 +148,7 @@ func (s *Server) forgetAccount(r *http.Request) (any, error) {
 	return done, s.backend.ForgetAccount(r.Context(), r.FormValue("account"))
 }
 
-// away reports whether an order is for a session of another host: HOST/SESSION.
+// away executes an order for a session of another host, HOST/SESSION, and reports whether it is one.
 func (s *Server) away(ctx context.Context, name string, order Order) (view.Session, bool, error) {
 	host, session, _ := strings.Cut(name, "/")
 	if host == "" || session == "" {
@@ -158,12 +158,12 @@ func (s *Server) away(ctx context.Context, name string, order Order) (view.Sessi
 	return after, !errors.Is(err, ErrNoFleet), err
 }
 
-// Fleet returns a page of what is known of all hosts.
+// Fleet returns a page of the state of all hosts.
 func (c *Client) Fleet(ctx context.Context, after string, most int) (Fleet, error) {
 	return call[Fleet](ctx, c, http.MethodGet, "/v1/fleet", url.Values{"after": {after}, "most": {strconv.Itoa(most)}})
 }
 
-// ForgetAccount has an account count as free for all hosts.
+// ForgetAccount makes an account count as free for all hosts.
 func (c *Client) ForgetAccount(ctx context.Context, account string) error {
 	return c.order(ctx, "/v1/fleet/forget", url.Values{"account": {account}})
 }

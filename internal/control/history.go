@@ -14,16 +14,16 @@ import (
 	"resumed/internal/resume"
 )
 
-// Step is one line of the history, as `history --json` prints it: what was
-// decided or done, and why.
+// Step is one line of the history, as `history --json` prints it: what was decided or done,
+// and why.
 type Step struct {
 	Version int            `json:"version"`
 	At      time.Time      `json:"at"`
 	Session string         `json:"session"`           // empty: it concerns the daemon itself
-	Name    string         `json:"name,omitempty"`    // what people call the session; empty where it is long forgotten
+	Name    string         `json:"name,omitempty"`    // of the session, for people; empty if it was removed long ago
 	Project string         `json:"project,omitempty"` // the last part of its directory
 	Agent   string         `json:"agent"`
-	Kind    string         `json:"kind"` // the state that was entered, or what else happened
+	Kind    string         `json:"kind"` // the new state, or what else happened
 	From    string         `json:"from,omitempty"`
 	To      string         `json:"to,omitempty"`
 	Class   string         `json:"class,omitempty"`
@@ -32,11 +32,10 @@ type Step struct {
 	Attempt int            `json:"attempt"`           // resumes since the transcript last moved
 	Outcome resume.Outcome `json:"outcome,omitempty"` // of the resume that ended with this step
 	Error   string         `json:"error,omitempty"`
-	AliveAt time.Time      `json:"alive_at,omitzero"` // of a daemon that starts: when one was last there before; zero: never, or not known
+	AliveAt time.Time      `json:"alive_at,omitzero"` // of a daemon that starts: when one last ran before; zero: never, or not known
 }
 
-// history streams the steps as JSON Lines: there may be more than anyone
-// wants to hold.
+// history streams the steps as JSON Lines, because there may be too many for memory.
 func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	var since time.Time
 	if text := r.FormValue("since"); text != "" {
@@ -58,15 +57,14 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 			err = encoder.Encode(step)
 		}
 		if err != nil {
-			// The status line is gone: a torn answer says that something is
-			// missing.
+			// The status line was already sent: a broken answer shows that something is missing.
 			panic(http.ErrAbortHandler)
 		}
 	}
 }
 
-// History returns the steps since a time, oldest first, of all sessions or of
-// the one of that name. It ends at the first error.
+// History returns the steps since a time, oldest first, of all sessions or of the one with that
+// name. It ends at the first error.
 func (c *Client) History(ctx context.Context, name string, since time.Time) (iter.Seq2[Step, error], error) {
 	query := url.Values{"name": {name}}
 	if !since.IsZero() {

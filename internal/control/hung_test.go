@@ -16,8 +16,8 @@ import (
 	"resumed/internal/control"
 )
 
-// hears returns a client of a daemon that says this, and then nothing until the
-// client is gone, after which ended is closed.
+// hears returns a client of a daemon that sends this and then nothing until the client is gone;
+// then ended is closed.
 func hears(t *testing.T, said ...string) (client *control.Client, ended chan struct{}) {
 	here, there := net.Pipe()
 	ended = make(chan struct{})
@@ -37,7 +37,7 @@ func hears(t *testing.T, said ...string) (client *control.Client, ended chan str
 	return control.NewClientOf(here), ended
 }
 
-// Whoever asks a daemon that hangs is told so, in time, wherever it stopped.
+// A client of a daemon that hangs gets an error in time, wherever the answer stopped.
 func TestAHungDaemonIsNotWaitedForForEver(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
 	for name, c := range map[string]struct {
@@ -71,7 +71,7 @@ func TestAHungDaemonIsNotWaitedForForEver(t *testing.T) {
 	}
 }
 
-// A stream is quiet for as long as nothing changes.
+// A stream sends nothing as long as nothing changes.
 func TestAQuietStreamIsNoHungDaemon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, ended := hears(t, "HTTP/1.1 200 OK\r\n\r\n{\"version\":1}\n", "{\"version\":1}\n")

@@ -9,12 +9,11 @@ import (
 	"resumed/internal/fsevents"
 )
 
-// nameWatch hears that a socket loses its name, where the kernel tells that: of a file that
-// is no directory, Linux alone does. The zero nameWatch hears nothing.
+// nameWatch watches whether a socket file is removed. Only Linux has events for a file that is
+// not a directory. The zero nameWatch has no events.
 type nameWatch struct{ listener *fsevents.Listener }
 
-// watch listens to the name of a socket, and returns how often it is looked whether it stands
-// besides.
+// watch starts watching the file of a socket, and returns how often to check it in addition.
 func (n *nameWatch) watch(of *socket) (pause time.Duration) {
 	n.close()
 	if runtime.GOOS != "linux" {
@@ -25,14 +24,14 @@ func (n *nameWatch) watch(of *socket) (pause time.Duration) {
 		return lookEvery
 	}
 	n.listener = listener
-	// The socket itself: beside it something may be written all the time.
+	// The socket itself: other files in its directory may change all the time.
 	if err := listener.Add(filepath.Join(of.dir, SocketName)); err != nil {
 		return lookEvery
 	}
 	return lookRarely
 }
 
-// events is sent to when something happens to the name; nil: nobody tells.
+// events receives when something happens to the file; nil: not watched.
 func (n *nameWatch) events() <-chan struct{} {
 	if n.listener == nil {
 		return nil
@@ -40,12 +39,12 @@ func (n *nameWatch) events() <-chan struct{} {
 	return n.listener.Ready()
 }
 
-// taken passes over what was heard: only that it was counts.
+// taken drops the events: their content does not matter.
 func (n *nameWatch) taken() { _, _ = n.listener.Take(math.MaxInt) }
 
 func (n *nameWatch) close() {
 	if n.listener != nil {
-		_ = n.listener.Close() // nothing is lost by it
+		_ = n.listener.Close() // nothing can be lost
 		n.listener = nil
 	}
 }

@@ -8,17 +8,17 @@ import (
 	"strconv"
 )
 
-// Nudge is what an agent's hook tells the moment something happens to a session. It
-// only says where to look: what happened is read in the transcript.
+// Nudge is what an agent's hook sends when something happens to a session. It only says where to
+// look: the event itself is read from the transcript.
 type Nudge struct {
 	Agent      string
 	Session    string
-	Transcript string // "": the agent did not say
+	Transcript string // "": not known
 	PID        int    // the process that called the hook; 0: not known
 	Terminal   string // a pane of tmux, or a terminal; "": none
 }
 
-// These bound what a hook may say: more than any agent's ids, and any path.
+// Limits for what a hook sends: more than the ids of any agent, and any path.
 const (
 	longestName = 200
 	longestFile = 4096
@@ -26,7 +26,7 @@ const (
 
 var errNudge = errors.New("no agent says this to its hook")
 
-// Nudge tells what a hook was told.
+// Nudge sends what a hook was called with.
 func (c *Client) Nudge(ctx context.Context, n Nudge) error {
 	return c.order(ctx, "/v1/nudge", url.Values{
 		"agent": {n.Agent}, "session": {n.Session}, "transcript": {n.Transcript}, "pid": {strconv.Itoa(n.PID)}, "terminal": {n.Terminal},

@@ -19,18 +19,18 @@ import (
 	"resumed/internal/usage"
 )
 
-// problem is an error on the wire.
+// problem is an error in an answer.
 type problem struct {
 	Error string `json:"error"`
 	Kind  string `json:"kind,omitempty"` // no_session | ambiguous | bad_config | no_task
 }
 
-// page is where a browser finds the page.
+// page is the answer with the URL of the page.
 type page struct {
 	URL string `json:"url"`
 }
 
-// The kinds of problems that a client tells apart.
+// The kinds of problems that a client distinguishes.
 const (
 	kindNoSession = "no_session"
 	kindAmbiguous = "ambiguous"
@@ -54,9 +54,8 @@ type Server struct {
 	stop     context.CancelFunc
 }
 
-// Listen makes the socket in dir, which only its owner may enter. A socket
-// that a dead daemon left behind is replaced; the error is ErrTaken where a living
-// one answers on it.
+// Listen makes the socket in dir, which only its owner may enter. A socket that a dead daemon
+// left is replaced; the error is ErrTaken if a living daemon answers on it.
 func Listen(dir string, backend Backend, log *slog.Logger) (*Server, error) {
 	made, err := openSocket(dir)
 	if err != nil {
@@ -67,8 +66,8 @@ func Listen(dir string, backend Backend, log *slog.Logger) (*Server, error) {
 	return s, nil
 }
 
-// Run serves until ctx is done, or until a socket cannot be served any longer: a
-// daemon that nobody can reach must not look as if all were well.
+// Run serves until ctx is done, or until a socket fails: a daemon that cannot be reached must
+// not look healthy.
 func (s *Server) Run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -102,7 +101,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// serveError is why a socket cannot be served.
+// serveError is the error of a socket that failed.
 type serveError struct{ err error }
 
 func (e *serveError) Error() string { return fmt.Sprintf("serve control socket: %v", e.err) }
@@ -137,7 +136,7 @@ func (s *Server) handler() http.Handler {
 	return mux
 }
 
-// done is the answer to an order that leaves nothing to say.
+// done is the empty answer to an order.
 var done = struct{}{}
 
 func (s *Server) status(r *http.Request) (any, error) {
@@ -150,13 +149,13 @@ func (s *Server) session(r *http.Request) (any, error) {
 		return nil, err
 	}
 	session := &status.Sessions[0]
-	if plan, err := s.backend.Plan(r.Context(), session.Key()); err == nil { // else it is gone meanwhile
+	if plan, err := s.backend.Plan(r.Context(), session.Key()); err == nil { // on an error it was removed meanwhile
 		session.Plan = &plan
 	}
 	return status, nil
 }
 
-// one returns a status with the one session that is meant.
+// one returns a status with only the session of that name.
 func (s *Server) one(ctx context.Context, name string) (Status, error) {
 	key, err := s.backend.Find(ctx, name)
 	if err != nil {
@@ -209,7 +208,7 @@ func (s *Server) page(once bool) (any, error) {
 	return page{url}, err
 }
 
-// errNoRoute is the answer of a mux that does not know a path.
+// errNoRoute has the text of a mux that does not know a path.
 var errNoRoute = errors.New("404 page not found")
 
 func answer(w http.ResponseWriter, document any, err error) {
@@ -223,7 +222,7 @@ func answer(w http.ResponseWriter, document any, err error) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(document) // the client is gone: nobody to tell
+	_ = json.NewEncoder(w).Encode(document) // on an error the client is gone
 }
 
 func describe(err error) (problem, int) {
@@ -247,7 +246,7 @@ func describe(err error) (problem, int) {
 	return p, http.StatusInternalServerError
 }
 
-// peers lets in only the user that the daemon runs as, and root.
+// peers accepts only connections of the user that the daemon runs as, and of root.
 type peers struct {
 	net.Listener
 	log *slog.Logger

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// It is looked whether the socket still has its name: a logout or a cleaner of temporary files may
-// take it away, and nobody could reach the daemon any more.
+// How often to check that the socket file still exists: a logout or a cleaner of temporary files
+// may remove it, and then no client can reach the daemon.
 const (
-	lookEvery  = 10 * time.Second // where no event tells of that,
-	lookRarely = time.Minute      // and where one does
+	lookEvery  = 10 * time.Second // without file events,
+	lookRarely = time.Minute      // and with them
 
-	// settleTime is how long after an event it is looked: who takes away the directory as well must
-	// not find a new socket in it.
+	// settleTime is how long after an event to check: a program that also removes the
+	// directory must not find a new socket in it.
 	settleTime = 5 * time.Second
 )
 
 // ErrTaken says that another daemon answers on the socket.
 var ErrTaken = errors.New("another daemon answers")
 
-// socket is a listening socket and the name that it was given.
+// socket is a listening socket and its file.
 type socket struct {
 	dir      string
 	listener *net.UnixListener
@@ -48,7 +48,7 @@ func openSocket(dir string) (*socket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on control socket: %w", err)
 	}
-	// Strangers who come before this are turned away by who they are.
+	// Other users who connect before this are refused by their user id.
 	err = os.Chmod(path, 0o600)
 	made, lookErr := os.Lstat(path)
 	if err := errors.Join(err, lookErr); err != nil {
@@ -57,7 +57,7 @@ func openSocket(dir string) (*socket, error) {
 	return &socket{dir, listener, made}, nil
 }
 
-// removeStale removes what a dead daemon left behind.
+// removeStale removes the socket of a dead daemon.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -68,7 +68,7 @@ func removeStale(path string) error {
 	case info.Mode().Type() != os.ModeSocket:
 		return fmt.Errorf("%s is in the way and is not a socket: move it away", path)
 	}
-	// Another one may live with a state directory of its own.
+	// A living daemon may have another state directory.
 	if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		_ = conn.Close()
 		return fmt.Errorf("%w on %s: stop it first, or set XDG_RUNTIME_DIR", ErrTaken, path)
@@ -79,14 +79,13 @@ func removeStale(path string) error {
 	return nil
 }
 
-// stands reports whether the name still leads to the socket.
+// stands reports whether the file is still that of the socket.
 func (d *socket) stands() bool {
 	info, err := os.Lstat(filepath.Join(d.dir, SocketName))
 	return err == nil && os.SameFile(info, d.made)
 }
 
-// keepSocket makes the socket anew whenever its name was taken away, until ctx is
-// done.
+// keepSocket makes the socket again whenever its file was removed, until ctx is done.
 func (s *Server) keepSocket(ctx context.Context, opened func(*socket)) {
 	var name nameWatch
 	defer name.close()
@@ -121,28 +120,27 @@ func (s *Server) keepSocket(ctx context.Context, opened func(*socket)) {
 		pause = name.watch(made)
 		timer.Reset(pause)
 		s.log.Info("the control socket was removed and is made anew")
-		s.socket.listener.SetUnlinkOnClose(false) // its name is another's now
+		s.socket.listener.SetUnlinkOnClose(false) // another socket has its name now
 		s.socket = made
 		opened(made)
 	}
 }
 
-// longestPath is what the kernel takes as the path of a socket.
+// longestPath is how long the path of a socket may be for every kernel.
 const longestPath = 100
 
-// openFiles is where the kernel shows what this process has open.
+// openFiles is where the kernel shows the open files of this process.
 var openFiles = "/proc/self/fd"
 
-// PathError says that nobody can reach a socket by a path as long as that.
+// PathError says that the path of a socket is too long to connect to.
 type PathError struct{ Path string }
 
 func (e *PathError) Error() string {
 	return fmt.Sprintf("%s is too long a path for a socket, and without /proc there is no other way to it: set XDG_RUNTIME_DIR to a shorter one", e.Path)
 }
 
-// socketPath returns a path of the socket in dir that the kernel takes. Where
-// the real one is too long it leads through the open directory, and is good
-// until release is called.
+// socketPath returns a path of the socket in dir that the kernel accepts. If the real path is too
+// long, it leads through the open directory and is valid until release is called.
 func socketPath(dir string) (path string, release func(), err error) {
 	path = filepath.Join(dir, SocketName)
 	if len(path) <= longestPath {
@@ -153,7 +151,7 @@ func socketPath(dir string) (path string, release func(), err error) {
 		return "", nil, err
 	}
 	through := filepath.Join(openFiles, fmt.Sprint(open.Fd()))
-	if _, err := os.Stat(through); err != nil { // else a daemon that runs there would be taken for none
+	if _, err := os.Stat(through); err != nil { // without this check a running daemon would not be found
 		return "", nil, errors.Join(&PathError{path}, open.Close())
 	}
 	return filepath.Join(through, SocketName), func() { _ = open.Close() }, nil

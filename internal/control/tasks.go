@@ -42,27 +42,27 @@ func (s *Server) taskOrder(r *http.Request) (any, error) {
 	}
 }
 
-// Tasks returns the tasks that wait and those that were begun not long ago.
+// Tasks returns the tasks that wait and those that were started recently.
 func (c *Client) Tasks(ctx context.Context) ([]view.Task, error) {
 	return call[[]view.Task](ctx, c, http.MethodGet, "/v1/queue", nil)
 }
 
-// Enqueue has the daemon take a task.
+// Enqueue adds a task.
 func (c *Client) Enqueue(ctx context.Context, order view.TaskOrder) (view.Task, error) {
 	return c.orderTask(ctx, "add", "", &order)
 }
 
-// Edit has the daemon put another task in the place of one.
+// Edit replaces a task.
 func (c *Client) Edit(ctx context.Context, task string, order view.TaskOrder) (view.Task, error) {
 	return c.orderTask(ctx, "edit", task, &order)
 }
 
-// Drop has the daemon forget a task.
+// Drop removes a task.
 func (c *Client) Drop(ctx context.Context, task string) (view.Task, error) {
 	return c.orderTask(ctx, "drop", task, nil)
 }
 
-// Move has the daemon give a task the place of another one, or the first or last.
+// Move moves a task to the position of another one, or to First or Last.
 func (c *Client) Move(ctx context.Context, task, to string) ([]view.Task, error) {
 	return call[[]view.Task](ctx, c, http.MethodPost, "/v1/queue/move", url.Values{"task": {task}, "to": {to}})
 }
@@ -71,7 +71,7 @@ func (c *Client) orderTask(ctx context.Context, what, task string, order *view.T
 	query := url.Values{"task": {task}}
 	if order != nil {
 		if err := resume.CheckPrompt(order.Prompt); err != nil {
-			return view.Task{}, err // a request cannot hold what is much longer
+			return view.Task{}, err // a much longer one does not fit into a request
 		}
 		text, err := json.Marshal(order)
 		if err != nil {

@@ -8,8 +8,8 @@ import (
 	"resumed/internal/dirs"
 )
 
-// SocketDir returns where the daemon's socket is, or should be. If no daemon
-// runs, it is that of a dry run.
+// SocketDir returns the directory of the daemon's socket. If no daemon runs, it is that of a
+// dry run, or the one where a daemon would listen.
 func SocketDir(getenv func(string) string) string {
 	dir, answers := daemonDir(getenv)
 	own, err := dirs.State(getenv)
@@ -35,14 +35,14 @@ func daemonDir(getenv func(string) string) (dir string, answers bool) {
 	if i := slices.IndexFunc(places, Answers); i >= 0 {
 		return places[i], true
 	}
-	for _, place := range places { // a socket that does not answer is worth a word too
+	for _, place := range places { // a socket that does not answer is reported too
 		if _, err := os.Stat(filepath.Join(place, SocketName)); err == nil {
 			return place, false
 		}
 	}
 	dir, err := dirs.Runtime(getenv)
 	if err != nil {
-		dir = os.DevNull // there is no home to look in: no daemon is there
+		dir = os.DevNull // without a home directory there is no daemon
 	}
 	return dir, false
 }

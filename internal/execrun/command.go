@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// endGrace lies between the request to end and the end.
+	// endGrace is the time between SIGTERM and SIGKILL.
 	endGrace = 5 * time.Second
 
-	// drain is how long output is still read after the command has ended: what
-	// it left in the background may hold the pipe for ever.
+	// drain is how long output is still read after the command has ended: a process that it
+	// left in the background may keep the pipe open for ever.
 	drain = 2 * time.Second
 )
 
@@ -32,7 +32,7 @@ func (e *StartError) Error() string { return fmt.Sprintf("start the command: %v"
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// command is one run of a program in a process group of its own.
+// command is one run of a program in its own process group.
 type command struct {
 	argv           []string
 	dir            string
@@ -44,19 +44,19 @@ type command struct {
 type ending struct {
 	code      int
 	at        time.Time
-	stdout    words // and stderr where both went to one place
+	stdout    words // and stderr if both are the same file
 	stderr    words
-	signalled bool // a signal of ours was passed on
+	signalled bool // a signal was passed on to the command
 }
 
-// run runs the command to its end. When ctx ends first, the whole group is
-// ended. What is sent to this process meanwhile goes to the group.
+// run runs the command until it ends. When ctx ends first, the whole group is ended. Signals to
+// this process are passed on to the group.
 func (c command) run(ctx context.Context, relay *relay) (*ending, error) {
 	child := exec.Command(c.argv[0], c.argv[1:]...)
 	if child.Err != nil {
 		return nil, cannotStart(child.Err)
 	}
-	child.Dir = c.dir // and with it PWD, which some agents trust more
+	child.Dir = c.dir // also sets PWD, which some agents prefer
 	child.WaitDelay = drain
 	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if c.stdin != nil {
@@ -67,7 +67,7 @@ func (c command) run(ctx context.Context, relay *relay) (*ending, error) {
 	end := new(ending)
 	child.Stdout = &tee{c.stdout, &end.stdout}
 	child.Stderr = child.Stdout
-	if !sameFile(c.stdout, c.stderr) { // else one pipe keeps the order of what is written
+	if !sameFile(c.stdout, c.stderr) { // otherwise one pipe, which keeps the order of the output
 		child.Stderr = &tee{c.stderr, &end.stderr}
 	}
 	err := relay.attach(func() (int, error) {
@@ -106,14 +106,14 @@ func endWith(ctx context.Context, group int, ended <-chan struct{}) {
 		return
 	case <-ctx.Done():
 	}
-	_ = syscall.Kill(-group, syscall.SIGTERM) // fails where it is gone
+	_ = syscall.Kill(-group, syscall.SIGTERM) // fails if the group has ended
 	timer := time.NewTimer(endGrace)
 	defer timer.Stop()
 	select {
 	case <-ended:
 	case <-timer.C:
 	}
-	_ = syscall.Kill(-group, syscall.SIGKILL) // also what the command leaves behind
+	_ = syscall.Kill(-group, syscall.SIGKILL) // also for processes that the command left behind
 }
 
 func exitCode(state *os.ProcessState) int {
@@ -139,7 +139,7 @@ func sameFile(a, b *os.File) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// tee passes output on as it is and keeps some of it.
+// tee passes output on unchanged and keeps some of it.
 type tee struct {
 	out  io.Writer
 	kept *words
@@ -150,10 +150,10 @@ func (t *tee) Write(p []byte) (int, error) {
 	return t.out.Write(p)
 }
 
-// input is what the command reads.
+// input is the standard input of the command.
 type input struct {
 	file   *os.File
-	offset int64 // where it began, of a file that can be read again
+	offset int64 // where it began, if the file can be read again
 	again  bool
 	empty  bool // nothing can be read from it
 }
@@ -172,7 +172,7 @@ func newInput(file *os.File) (*input, error) {
 	return in, nil
 }
 
-// rewind lets the next run read what the first one did, where that can be.
+// rewind makes the next run read the same input as the first, if that is possible.
 func (in *input) rewind() error {
 	if !in.again {
 		return nil
@@ -183,5 +183,5 @@ func (in *input) rewind() error {
 	return nil
 }
 
-// spent reports whether what was read cannot be read again.
+// spent reports whether the input cannot be read again.
 func (in *input) spent() bool { return !in.again && !in.empty }

@@ -1,6 +1,6 @@
-// Package execrun runs a command under a retry policy: it says from the exit
-// code and the last words why a run failed, waits, and tries again. A known
-// agent in print mode is continued in the same session.
+// Package execrun runs a command under a retry policy: it finds from the exit code and the end of
+// the output why a run failed, waits, and tries again. A known agent in print mode is continued
+// in the same session.
 package execrun
 
 import (
@@ -20,54 +20,53 @@ import (
 	"resumed/internal/resume"
 )
 
-// The exit codes that are not the command's own.
+// The exit codes that are not those of the command.
 const (
 	CodeFailed      = 1
-	CodeGaveUp      = 75  // the retries ran out
-	CodeCannotStart = 126 // as shells say it
+	CodeGaveUp      = 75  // no retries are left
+	CodeCannotStart = 126 // as in shells
 	CodeNotFound    = 127
-	codeSignal      = 128 // and the signal's number
+	codeSignal      = 128 // plus the number of the signal
 )
 
-// Options say what is run, and how.
+// Options are the command, and how it is run.
 type Options struct {
 	Argv []string
 	Dir  string // an absolute path
 
-	// Agent names the agent whose command it is. Empty: it is known by the
-	// program's name, where it is that of one of Agents.
+	// Agent is the name of the agent that the command runs. Empty: it is found by the name of
+	// the program, if one of Agents has it.
 	Agent  string
 	Agents map[string]agent.Agent // by name
-	Prompt string                 // what a session is told when it is continued
+	Prompt string                 // is sent to a session when it is continued
 
-	Timeout time.Duration // one run may take this long; 0: no bound
-	RetryOn []limit.Class // what is worth a retry; empty: whatever may pass
+	Timeout time.Duration // how long one run may take; 0: no limit
+	RetryOn []limit.Class // the classes to retry; empty: all that may pass
 
-	// Policy returns the policy for a failure of that class; agent is empty
-	// where the command is not a known agent's.
+	// Policy returns the policy for a failure of that class; agent is empty if the command is not
+	// that of a known agent.
 	Policy  func(agent string, class limit.Class) backoff.Policy
-	Margin  time.Duration // waited past a stated usage-limit reset or clock time
-	MaxWait time.Duration // a stated time further away is not waited for; 0: no bound
+	Margin  time.Duration // added to a stated usage-limit reset or clock time
+	MaxWait time.Duration // a stated time further away is not waited for; 0: no limit
 	Grace   time.Duration // a clock time this far in the past means now, not tomorrow
 
 	LeaseDirs []string
 
 	Stdin          *os.File
 	Stdout, Stderr *os.File
-	Signals        <-chan os.Signal // what is sent to this process
+	Signals        <-chan os.Signal // sent to this process
 
-	// Hear says how a run of an agent failed, by what it printed: of class none
-	// where that does not tell.
+	// Hear finds in the output of an agent how a run failed: of class none if the output does
+	// not say it.
 	Hear func(agent string, rec agent.Recording) resume.Limited
 
-	// Messages is where a person is told of waits and trouble; Live: a line there can be rewritten.
+	// Messages is where waits and problems are reported; Live: a line there can be rewritten.
 	Messages io.Writer
 	Live     bool
 }
 
-// Run runs the command until it succeeds, fails for good or the retries run
-// out. It returns the exit code, and an error where there is more to say than
-// the command said itself.
+// Run runs the command until it succeeds, fails for good or no retries are left. It returns the
+// exit code, and an error if there is more to report than the command printed.
 func Run(ctx context.Context, o Options) (int, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -102,19 +101,19 @@ type task struct {
 	talk  *talk
 	lease *lease.Lease
 	runs  int
-	shown func() // ends what shows the wait
+	shown func() // ends the display of the wait
 }
 
 // Failure is a run that failed.
 type Failure struct {
-	Code    int // 128 and the signal's number where a signal ended it
+	Code    int // 128 plus the number of the signal if one ended it
 	Verdict limit.Verdict
-	Text    string    // its last words, for people
+	Text    string    // the end of its output, for people
 	At      time.Time // when it ended
 
-	cut     bool          // it was sent a signal, or died of Ctrl-C: whoever did that wants an end
-	final   error         // why there is no other run
-	allowed time.Duration // what it took more than, where that ended it
+	cut     bool          // a signal was passed on to it, or Ctrl-C ended it: so the sender wants an end
+	final   error         // why it is not run again
+	allowed time.Duration // the timeout, if that ended it
 }
 
 func (f *Failure) Error() string {
@@ -141,7 +140,7 @@ func (t *task) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lasting := context.WithoutCancel(ctx) // what follows is done also when the time for the run is over
+	lasting := context.WithoutCancel(ctx) // the rest is done even if the time for the run is over
 	t.talk.heard(lasting, end)
 	if err := t.talk.tidy(lasting); err != nil {
 		t.Warn(err)
@@ -154,7 +153,7 @@ func (t *task) run(ctx context.Context) error {
 	failure.Verdict, failure.Text = t.talk.judge(end, reader)
 	if timeout, ok := errors.AsType[*backoff.TimeoutError](context.Cause(ctx)); ok {
 		failure.allowed = timeout.After
-		failure.Verdict = limit.Verdict{Class: limit.Timeout, WaitHelps: true} // whatever it was saying
+		failure.Verdict = limit.Verdict{Class: limit.Timeout, WaitHelps: true} // whatever it printed
 	}
 	failure.final = t.hold(lasting)
 	return failure
@@ -172,7 +171,7 @@ func (t *task) next(ctx context.Context) ([]string, *os.File, error) {
 	}
 	argv, continued := t.talk.next()
 	if continued && !t.talk.trail.Again {
-		return argv, nil, nil // the session has what was read
+		return argv, nil, nil // the session already has the input
 	}
 	if err := t.input.rewind(); err != nil {
 		return nil, nil, err
@@ -180,8 +179,8 @@ func (t *task) next(ctx context.Context) ([]string, *os.File, error) {
 	return argv, t.input.file, nil
 }
 
-// startOver gives the session up to who holds it: the command is repeated as it
-// was, where that can be.
+// startOver gives the session up because another process holds it: the command is run again
+// from the beginning, if that is possible.
 func (t *task) startOver(ctx context.Context, held error) error {
 	t.talk.startOver()
 	t.release()
@@ -192,9 +191,8 @@ func (t *task) startOver(ctx context.Context, held error) error {
 	return t.hold(ctx)
 }
 
-// hold takes the session's lease, so that nobody else continues it while this
-// process waits. The error says who does already; other trouble is told and
-// gone on with.
+// hold takes the session's lease, so that no other process continues it while this one waits.
+// The error names the process that has it already; other problems are only reported.
 func (t *task) hold(ctx context.Context) error {
 	session := t.talk.id
 	if session == "" || t.lease != nil && t.lease.ID() == session {
@@ -219,8 +217,8 @@ func (t *task) hold(ctx context.Context) error {
 	return nil
 }
 
-// note leaves word of a session that was given up, so that a daemon does not
-// begin with it all over again behind the caller's back.
+// note stores that the session was given up, so that a daemon does not start all over again
+// without the caller's knowledge.
 func (t *task) note(err error) {
 	exhausted, ok := errors.AsType[*backoff.ExhaustedError](err)
 	if !ok {
@@ -238,7 +236,7 @@ func (t *task) release() {
 	t.lease = nil
 }
 
-// classOf returns what made a run fail.
+// classOf returns the class of a failure.
 func classOf(err error) limit.Class {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f.Verdict.Class
@@ -246,7 +244,7 @@ func classOf(err error) limit.Class {
 	return limit.None
 }
 
-// retryable says whether a failed run is worth another one.
+// retryable reports whether a failed run is tried again.
 func (t *task) retryable(err error) bool {
 	f, ok := errors.AsType[*Failure](err)
 	if !ok || f.cut || f.final != nil {
@@ -273,7 +271,7 @@ func (t *task) retryable(err error) bool {
 	return true
 }
 
-// due returns when a stated limit lifts, with the margin it needs.
+// due returns when a stated limit lifts, with the margin.
 func (t *task) due(f *Failure) (time.Time, bool) {
 	reset := f.Verdict.Reset
 	if !reset.Stated() {
@@ -285,8 +283,8 @@ func (t *task) due(f *Failure) (time.Time, bool) {
 	return reset.At, true
 }
 
-// stated returns the wait that was asked for, counted from the run's end: the
-// wait itself is counted from a moment later, and so is never too short.
+// stated returns the stated wait, counted from the end of the run: the wait itself starts a
+// moment later, and so is never too short.
 func (t *task) stated(err error) (time.Duration, bool) {
 	f, ok := errors.AsType[*Failure](err)
 	if !ok {
@@ -294,7 +292,7 @@ func (t *task) stated(err error) (time.Duration, bool) {
 	}
 	at, ok := t.due(f)
 	if t.runs > 1 && !at.After(f.At) {
-		return 0, false // it has proved to be no help, and the policy decides
+		return 0, false // it did not help before, so the policy decides
 	}
 	return at.Sub(f.At), ok
 }
@@ -309,8 +307,7 @@ func (t *task) over() {
 	}
 }
 
-// conclude turns the end of all runs into an exit code, and into what is to be
-// said beyond it.
+// conclude returns the exit code after all runs, and the error to print.
 func conclude(err error) (int, error) {
 	if err == nil {
 		return 0, nil
@@ -325,7 +322,7 @@ func conclude(err error) (int, error) {
 		return CodeFailed, interrupted
 	}
 	if f, ok := errors.AsType[*Failure](err); ok {
-		if f.final == nil && f.allowed > 0 { // it could not say so itself
+		if f.final == nil && f.allowed > 0 { // the command could not print it itself
 			return f.Code, fmt.Errorf("the command took more than %s (--timeout) and was ended", f.allowed)
 		}
 		return f.Code, f.final

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// hardGrace is what a command has after the second signal.
+// hardGrace is the time between a second signal and SIGKILL.
 const hardGrace = 2 * time.Second
 
-// relay passes on what is sent to this process: to the command's group while
-// it runs. Between runs there is nobody to pass it on to, and it ends the wait.
+// relay passes signals to this process on to the command's group while it runs. Between runs a
+// signal ends the wait.
 type relay struct {
 	cancel context.CancelCauseFunc
 	quit   chan struct{}
 	done   sync.WaitGroup
 
-	mu     sync.Mutex // guards everything that follows
+	mu     sync.Mutex // guards the fields below
 	group  int        // 0: no command runs
-	passed int        // how many signals the group was sent
+	passed int        // how many signals were passed on to the group
 	hard   *time.Timer
 }
 
-// newRelay begins to pass on signals; stop ends it.
+// newRelay starts passing on signals; stop ends it.
 func newRelay(signals <-chan os.Signal, cancel context.CancelCauseFunc) *relay {
 	r := &relay{cancel: cancel, quit: make(chan struct{})}
 	r.done.Go(func() {
@@ -55,7 +55,7 @@ func (r *relay) pass(sig syscall.Signal) {
 		return
 	}
 	group := r.group
-	_ = syscall.Kill(-group, sig) // fails where it has just ended
+	_ = syscall.Kill(-group, sig) // fails if it has just ended
 	r.passed++
 	if r.passed == 2 {
 		r.hard = time.AfterFunc(hardGrace, func() { r.kill(group) })
@@ -65,13 +65,13 @@ func (r *relay) pass(sig syscall.Signal) {
 func (r *relay) kill(group int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.group == group { // else the number may be another's by now
+	if r.group == group { // otherwise another group may have that number
 		_ = syscall.Kill(-group, syscall.SIGKILL)
 	}
 }
 
-// attach starts a group and lets it have what is sent from now on. A signal
-// that comes meanwhile waits until there is somebody to pass it on to.
+// attach starts a group that gets all signals from now on. A signal that comes during the start
+// waits until the group exists.
 func (r *relay) attach(start func() (group int, err error)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,8 +83,7 @@ func (r *relay) attach(start func() (group int, err error)) error {
 	return nil
 }
 
-// detach says that the group is gone, and reports whether it was sent
-// anything.
+// detach marks the group as ended, and reports whether it got a signal.
 func (r *relay) detach() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

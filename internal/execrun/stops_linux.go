@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// followStops does for Ctrl-Z what a shell expects: when the command is
-// stopped this process stops too, and when it goes on so does the command. It
-// returns when the command has ended.
+// followStops makes Ctrl-Z work as a shell expects: when the command is stopped, this process
+// stops too, and when it continues, so does the command. It returns when the command has ended.
 func (t *terminal) followStops(pid int) {
 	if t == nil {
 		return
@@ -24,16 +23,16 @@ func (t *terminal) followStops(pid int) {
 		}
 		t.takeBack()
 		stopSelf()
-		if t.ours() { // the shell has let us go on, and in front
+		if t.ours() { // the shell has continued this process in the foreground
 			t.lend(pid)
 		}
 		_ = syscall.Kill(-pid, syscall.SIGCONT)
 	}
 }
 
-// stopSelf stops this process as Ctrl-Z would have, and returns when it goes
-// on. The stop comes a moment after it was asked for, and never where no shell
-// would be there to end it: neither may be taken for the end of it.
+// stopSelf stops this process as Ctrl-Z would, and returns when it continues. The stop comes a
+// moment after the signal, and never comes if there is no shell that could continue it: the
+// wait covers both.
 func stopSelf() {
 	goesOn := make(chan os.Signal, 1)
 	signal.Notify(goesOn, syscall.SIGCONT)
@@ -45,8 +44,8 @@ func stopSelf() {
 	}
 }
 
-// waitForStop reports whether the child was stopped, or else has ended. Its
-// end is left for others to see.
+// waitForStop reports whether the child was stopped; false: it has ended. It does not reap the
+// child.
 func waitForStop(pid int) (bool, error) {
 	const stopped = 5 // CLD_STOPPED
 	for {

@@ -2,6 +2,5 @@
 
 package execrun
 
-// followStops is not needed where it cannot be told that a command was
-// stopped.
+// followStops does nothing where a stop of the command cannot be detected.
 func (t *terminal) followStops(int) {}

@@ -19,26 +19,26 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// talk is one command and, where it is a known agent's, its session.
+// talk is one command and, if it is that of a known agent, its session.
 type talk struct {
 	argv   []string
 	prompt string
 	dir    string
 
-	name  string           // of the agent; empty where none is known
-	agent agent.Agent      // nil where the command is not to be continued
-	line  agent.Invocation // nil with agent
-	at    int              // where in argv the program's own arguments begin
+	name  string           // of the agent; empty: not known
+	agent agent.Agent      // nil if the command cannot be continued
+	line  agent.Invocation // nil if agent is nil
+	at    int              // index in argv of the first argument of the agent
 	hear  func(agent string, rec agent.Recording) resume.Limited
 
-	given []string // added to a command that begins a session, so that it gets the id
-	id    string   // of the session, where it was given, named or told
+	given []string // added to a command that starts a session, to set its id
+	id    string   // of the session, if it was set, in the arguments or printed
 	ended func(context.Context, agent.Ended) agent.Trail
 
-	began    time.Time      // the latest run
-	trail    agent.Trail    // that the latest run left
-	said     resume.Limited // what the latest run said of its failure; of class none where it said nothing
-	recorded resume.Limited // what its transcript says of it, likewise
+	began    time.Time      // when the latest run started
+	trail    agent.Trail    // what the latest run left
+	said     resume.Limited // the failure that the latest run printed; of class none if it printed none
+	recorded resume.Limited // the failure in its transcript, likewise
 }
 
 func newTalk(o Options) *talk {
@@ -59,9 +59,8 @@ func newTalk(o Options) *talk {
 	return t
 }
 
-// whose returns the agent that a command runs, and where the agent's own
-// arguments begin. A wrapper before the agent (env, npx) is seen through only
-// where the agent is named.
+// whose returns the agent that a command runs, and the index of the agent's own arguments. A
+// wrapper before the agent (env, npx) is recognised only if Options.Agent is set.
 func whose(o Options) (name string, at int) {
 	runs := func(arg string, a agent.Agent) bool {
 		known, ok := a.(agent.CommandLine)
@@ -79,8 +78,7 @@ func whose(o Options) (name string, at int) {
 	return "", 1
 }
 
-// give has the session that the command begins be called by a new id, where the
-// agent lets that be chosen.
+// give sets a new id for the session that the command starts, if the agent allows that.
 func (t *talk) give() {
 	id := uuid.NewString()
 	if t.given = t.line.Give(id); t.given != nil {
@@ -88,7 +86,7 @@ func (t *talk) give() {
 	}
 }
 
-// first returns the command line as it was asked for.
+// first returns the command line of the first run.
 func (t *talk) first() []string {
 	if len(t.given) == 0 {
 		return t.argv
@@ -100,8 +98,7 @@ func (t *talk) first() []string {
 	return slices.Concat(t.argv[:end], t.given, t.argv[end:])
 }
 
-// next returns the command line of a later run, and whether that continues the
-// session.
+// next returns the command line of a later run, and whether it continues the session.
 func (t *talk) next() (argv []string, continued bool) {
 	if t.trail.Session == "" {
 		return t.first(), false
@@ -109,14 +106,14 @@ func (t *talk) next() (argv []string, continued bool) {
 	return slices.Concat(t.argv[:t.at], t.line.Resume(t.trail, t.prompt)), true
 }
 
-// begins is told that a run begins.
+// begins is called before a run.
 func (t *talk) begins() {
 	if t.line != nil {
 		t.began, t.ended = time.Now(), t.line.Begin(t.dir)
 	}
 }
 
-// heard takes note of the run that is over.
+// heard records the result of a run.
 func (t *talk) heard(ctx context.Context, end *ending) {
 	if t.line == nil {
 		return
@@ -128,21 +125,21 @@ func (t *talk) heard(ctx context.Context, end *ending) {
 	t.recorded = t.record(ctx)
 }
 
-// record returns how the transcript says that the latest run failed.
+// record returns the failure of the latest run from the transcript.
 func (t *talk) record(ctx context.Context) resume.Limited {
 	reader, ok := t.agent.(agent.Reader)
 	if !ok || t.trail.Transcript == "" {
 		return resume.Limited{}
 	}
-	last, _, _ := agent.LastOf(ctx, reader, t.session()) // what cannot be read tells nothing
+	last, _, _ := agent.LastOf(ctx, reader, t.session()) // a transcript that cannot be read has none
 	refused, _ := last.Event.(resume.Limited)
-	if refused.At.Before(t.began.Truncate(time.Second)) { // some records are cut to the second
+	if refused.At.Before(t.began.Truncate(time.Second)) { // some transcripts have times in whole seconds
 		return resume.Limited{}
 	}
 	return refused
 }
 
-// session is what the agent is asked about.
+// session returns the session for calls of the agent.
 func (t *talk) session() resume.Session {
 	return resume.Session{
 		Key:        resume.Key{Agent: t.name, ID: t.id},
@@ -151,8 +148,8 @@ func (t *talk) session() resume.Session {
 	}
 }
 
-// held returns why the session may not be continued: somebody else holds it, or
-// nobody can tell.
+// held returns why the session must not be continued: another process holds it, or it is not
+// known whether one does.
 func (t *talk) held(ctx context.Context) error {
 	if t.trail.Session == "" {
 		return nil
@@ -167,8 +164,8 @@ func (t *talk) held(ctx context.Context) error {
 	return nil
 }
 
-// leftRunning returns the process of a resume of the session that a daemon which
-// is gone has left running: nobody holds its lease.
+// leftRunning returns the process of a resume of the session that a daemon left running when it
+// ended. Such a process has no lease.
 func (t *talk) leftRunning(ctx context.Context) (pid int, found bool, err error) {
 	owner, err := t.agent.Owner(ctx, t.session())
 	if err != nil || owner == nil || owner.Kind != "headless" {
@@ -177,8 +174,7 @@ func (t *talk) leftRunning(ctx context.Context) (pid int, found bool, err error)
 	return owner.PID, procfs.Proc.Variable(owner.PID, agent.MarkVariable) != "", nil
 }
 
-// tidy has what the run left beside the transcript removed, where that must not
-// stay.
+// tidy removes files that the run left beside the transcript and that must not stay.
 func (t *talk) tidy(ctx context.Context) error {
 	if t.agent == nil || t.trail.Transcript == "" {
 		return nil
@@ -186,7 +182,7 @@ func (t *talk) tidy(ctx context.Context) error {
 	return t.agent.Tidy(ctx, t.session())
 }
 
-// startOver forgets the session: the next run is the command as it was.
+// startOver drops the session: the next run is the first command again.
 func (t *talk) startOver() {
 	t.trail = agent.Trail{}
 	if t.id = t.line.Session(); t.id == "" {
@@ -194,15 +190,15 @@ func (t *talk) startOver() {
 	}
 }
 
-// needsInput reports whether another run needs what the first one read.
+// needsInput reports whether another run needs the input of the first one.
 func (t *talk) needsInput() bool {
 	return t.line != nil && !t.line.Prompted() && (t.trail.Session == "" || t.trail.Again)
 }
 
-// failed reports whether a run failed though its exit code says otherwise.
+// failed reports whether a run failed although its exit code may be 0.
 func (t *talk) failed() bool { return t.said.Class != limit.None && !t.said.InProgress }
 
-// judge says why a run failed, and in which words. Agents print the minute in which a
+// judge returns why a run failed, and the text for people. Agents print the minute in which a
 // limit lifts, or nothing; their transcripts may have the second.
 func (t *talk) judge(end *ending, reader limit.Reader) (limit.Verdict, string) {
 	verdict, words := t.printed(end, reader)
@@ -213,7 +209,7 @@ func (t *talk) judge(end *ending, reader limit.Reader) (limit.Verdict, string) {
 	return verdict, words
 }
 
-// printed says the same by what the run printed alone.
+// printed does the same, only from the output of the run.
 func (t *talk) printed(end *ending, reader limit.Reader) (limit.Verdict, string) {
 	if t.said.Class != limit.None {
 		return t.said.Verdict, sanitize.Short(t.said.Text, longestText)
@@ -225,5 +221,5 @@ func (t *talk) printed(end *ending, reader limit.Reader) (limit.Verdict, string)
 	return verdict, words
 }
 
-// longestText is how much of a failure's words is shown.
+// longestText is how much of a failure's text is shown.
 const longestText = 160

@@ -23,8 +23,8 @@ import (
 
 const id = "4f2a1c9e-0000-4000-8000-000000000001"
 
-// robot is an agent that is called "robot do PROMPT", names a session with
-// "--in ID" and is continued by "robot go on in ID".
+// robot is an agent with the command line "robot do PROMPT"; "--in ID" names a session, and
+// "robot go on in ID" continues it.
 type robot struct {
 	agent.Agent
 	takesID bool
@@ -74,7 +74,7 @@ func (o order) Resume(t agent.Trail, prompt string) []string {
 	return []string{"go", "on", "in", t.Session, prompt}
 }
 
-// talkOf begins a talk with robots.
+// talkOf returns a talk with a robot.
 func talkOf(r *robot, agentName, argv string) *talk {
 	return newTalk(Options{
 		Agent: agentName, Argv: strings.Fields(argv), Prompt: "continue",
@@ -83,7 +83,7 @@ func talkOf(r *robot, agentName, argv string) *talk {
 	})
 }
 
-// ends has the latest run be over that printed that.
+// ends ends the latest run with that output.
 func (t *talk) ends(printed string) {
 	t.begins()
 	end := &ending{at: time.Now()}
@@ -175,7 +175,7 @@ func TestJudgement(t *testing.T) {
 	for rule, c := range map[string]struct {
 		argv, stdout, stderr string
 		code                 int
-		failed               bool // though the code may be 0
+		failed               bool // even if the code is 0
 		class                limit.Class
 		gist                 string
 	}{

@@ -8,23 +8,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is the one that a command reads from. The command has a process
-// group of its own, and a terminal lets only one group read: it has to be lent.
-// The nil terminal is none.
+// terminal is the terminal that a command reads from. The command has its own process group, and
+// only the foreground group may read: so the command has to be put there. nil: no terminal.
 type terminal struct{ fd int }
 
-// foreground has attr lend the terminal that stdin is, where it is ours to
-// lend.
+// foreground makes attr put the child in the foreground of the terminal that is stdin, if this
+// process is there now.
 func foreground(stdin *os.File, attr *syscall.SysProcAttr) *terminal {
 	if stdin == nil {
 		return nil
 	}
 	t := &terminal{fd: int(stdin.Fd())}
 	if !t.ours() {
-		return nil // no terminal, or another job has it
+		return nil // not a terminal, or another job is in the foreground
 	}
-	// Whoever is not in the foreground is stopped when it changes that, or
-	// when it writes and the user has asked for that.
+	// A background process is stopped when it changes the foreground, or when it writes and
+	// the terminal is set so.
 	signal.Ignore(syscall.SIGTTOU)
 	attr.Foreground, attr.Ctty = true, t.fd
 	return t
@@ -38,9 +37,9 @@ func (t *terminal) ours() bool {
 
 func (t *terminal) lend(group int) { _ = unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, group) }
 
-// takeBack makes this process the one that the terminal's keys reach.
+// takeBack puts this process in the foreground again.
 func (t *terminal) takeBack() {
 	if t != nil {
-		t.lend(unix.Getpgrp()) // fails where the terminal is gone
+		t.lend(unix.Getpgrp()) // fails if the terminal is gone
 	}
 }

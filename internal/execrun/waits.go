@@ -12,7 +12,7 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Warn tells a person something that does not stop the run.
+// Warn reports a problem that does not stop the run.
 func (o Options) Warn(err error) { o.say(err.Error()) }
 
 // say prints one line that stays.
@@ -20,12 +20,12 @@ func (o Options) say(text string) {
 	fmt.Fprintf(o.Messages, "resumed: %s\n", sanitize.Line(text))
 }
 
-// showWait shows a wait until the function that it returns is called: by a line that
-// counts down where it can be rewritten, and by one line a wait elsewhere.
+// showWait shows a wait until the returned function is called: as a countdown if the line can be
+// rewritten, otherwise as one line per wait.
 func (o Options) showWait(next backoff.Upcoming) (over func()) {
 	why := next.Err.Error()
 	if timeout, ok := errors.AsType[*backoff.TimeoutError](next.Err); ok {
-		why = (&backoff.TimeoutError{After: timeout.After}).Error() // how it died of that tells nothing
+		why = (&backoff.TimeoutError{After: timeout.After}).Error() // how it ended after the timeout does not matter
 	}
 	then := fmt.Sprintf("retry %d", next.Retry)
 	if next.MaxRetries > 0 {
@@ -51,7 +51,7 @@ func countDown(out io.Writer, until time.Time, then string, quit <-chan struct{}
 	defer ticker.Stop()
 	const clearLine = "\r\x1b[K"
 	for {
-		// Rounded up: "in 0s" is over.
+		// Rounded up, so that "in 0s" means over.
 		left := max(0, time.Until(until.Round(0))) + time.Second - time.Nanosecond
 		fmt.Fprintf(out, "%sresumed: %s in %s (%s), Ctrl-C stops", clearLine, then,
 			humanize.Span(left.Truncate(time.Second)), humanize.Clock(until, time.Now()))

@@ -6,17 +6,17 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// kept is how much of a command's output is kept at each end: its beginning
-// names the session, its end says why it failed.
+// kept is how much of a command's output is kept at each end: the beginning names the session,
+// the end says why it failed.
 const kept = 64 << 10
 
-// words is the beginning and the end of what a command printed.
+// words is the beginning and the end of a command's output.
 type words struct {
-	mu   sync.Mutex // guards everything that follows
+	mu   sync.Mutex // guards the fields below
 	head []byte
 	ring []byte
-	next int   // where the ring goes on once it is full
-	size int64 // of all that was printed
+	next int   // where the full ring continues
+	size int64 // of the whole output
 }
 
 func (w *words) add(p []byte) {
@@ -39,8 +39,8 @@ func (w *words) add(p []byte) {
 	}
 }
 
-// all returns what was printed, made harmless; of much the beginning and the
-// end, on lines of their own.
+// all returns the output without control characters; of a long one the beginning and the end,
+// on separate lines.
 func (w *words) all() string {
 	w.mu.Lock()
 	text := string(w.ring[w.next:]) + string(w.ring[:w.next])

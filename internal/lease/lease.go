@@ -1,6 +1,6 @@
-// Package lease lets one process at a time look after a session: a daemon and
-// an exec on the same machine, or two execs, must not continue it both. A lease
-// is a locked file, so the kernel ends it when its holder dies.
+// Package lease makes sure that only one process at a time takes care of a session: a daemon and
+// an exec on the same machine, or two execs, must not both continue it. A lease is a locked
+// file, so the kernel ends it when its holder dies.
 package lease
 
 import (
@@ -16,9 +16,9 @@ import (
 	"resumed/internal/lock"
 )
 
-// HeldError says that another process looks after the session.
+// HeldError says that another process takes care of the session.
 type HeldError struct {
-	PID int // 0: the holder has not said yet
+	PID int // 0: the holder has not written it yet
 }
 
 func (e *HeldError) Error() string {
@@ -28,16 +28,16 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("another resumed (pid %d) looks after this session", e.PID)
 }
 
-// Lease is a session that this process looks after.
+// Lease is the right of this process to take care of a session.
 type Lease struct {
 	id      string
 	files   []*os.File
 	release func() error
 }
 
-// Acquire takes the lease of an agent's session in every one of the directories.
-// The error is a *HeldError where another process has it, or this one already
-// does. A place that cannot be written to is done without where there is another.
+// Acquire takes the lease of an agent's session in all directories. The error is a *HeldError if
+// another process has it, or this one already does. A directory that cannot be written to is
+// skipped if there is another.
 func Acquire(dirs []string, agent, id string) (*Lease, error) {
 	l := &Lease{id: id}
 	l.release = sync.OnceValue(l.end)
@@ -59,7 +59,6 @@ func Acquire(dirs []string, agent, id string) (*Lease, error) {
 	return l, nil
 }
 
-// acquire takes the lease in one directory.
 func acquire(dir, name string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of leases: %w", err)
@@ -76,11 +75,11 @@ func acquire(dir, name string) (*os.File, error) {
 		if current(file, path) {
 			return file, nil
 		}
-		file.Close() // its holder removed it between our opening and our locking
+		file.Close() // its holder removed it before it was locked here
 	}
 }
 
-// Elsewhere reports whether another process looks after an agent's session.
+// Elsewhere reports whether another process takes care of an agent's session.
 func Elsewhere(dirs []string, agent, id string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool {
 		pid := lock.Holder(filepath.Join(dir, name(agent, id)))
@@ -91,7 +90,7 @@ func Elsewhere(dirs []string, agent, id string) bool {
 // ID returns the session's id.
 func (l *Lease) ID() string { return l.id }
 
-// Release gives the lease back. A second call does nothing.
+// Release releases the lease. A second call does nothing.
 func (l *Lease) Release() error {
 	if l == nil {
 		return nil
@@ -99,9 +98,9 @@ func (l *Lease) Release() error {
 	return l.release()
 }
 
-// end removes the files while they are still locked: whoever has opened one by
-// then finds that it is not the one of that name any more. One that was removed
-// under our hands may have been taken by another.
+// end removes the files while they are still locked: a process that has already opened one
+// finds that it no longer has that name. A file that another program removed is not removed
+// again: another process may have a new lease of that name.
 func (l *Lease) end() error {
 	var failed []error
 	for _, file := range l.files {
@@ -119,17 +118,17 @@ func (l *Lease) end() error {
 // suffix ends the name of every lease.
 const suffix = ".lock"
 
-// longestName is what a file name may be long on every common file system.
+// longestName is how long a file name may be on every common file system.
 const longestName = 255
 
-// name escapes what a file's name may not hold. An id of unthinkable length is
-// cut; two of those may share a lease, which only makes one of them wait.
+// name escapes characters that a file name must not contain. An extremely long id is cut; two of
+// those may share a lease, which only makes one of them wait.
 func name(agent, id string) string {
 	escaped := url.PathEscape(agent) + "@" + strings.ReplaceAll(url.PathEscape(id), "@", "%40")
 	return escaped[:min(len(escaped), longestName-len(suffix))] + suffix
 }
 
-// current reports whether path still names the file that was locked.
+// current reports whether path is still the locked file.
 func current(file *os.File, path string) bool {
 	locked, err := file.Stat()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMain lets the test binary be another process that holds a lease.
+// TestMain makes the test binary another process that holds a lease.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("HOLD_LEASE_IN"); dir != "" {
 		if _, err := Acquire([]string{dir}, "codex", "s-1"); err != nil {
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Println("held")
 		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-		os.Exit(0) // without a release, as one that dies
+		os.Exit(0) // without a release, as if it had died
 	}
 	os.Exit(m.Run())
 }
@@ -80,8 +80,8 @@ func TestALeaseLeavesNothingBehind(t *testing.T) {
 	require.Empty(t, entries)
 }
 
-// Removing a locked file is what goes wrong in such schemes: one process locks
-// the file that is gone, another the new one, and both go on.
+// The usual error of lock files: one process locks the removed file, another the new one, and
+// both continue.
 func TestManyWhoComeAndGoNeverHoldItTogether(t *testing.T) {
 	dir := t.TempDir()
 	var holders, turns atomic.Int32
@@ -139,7 +139,7 @@ func TestALeaseIsSeenInEveryPlaceThatTwoHaveInCommon(t *testing.T) {
 	require.Equal(t, left, got)
 }
 
-// A logout removes the runtime directory while its leases are held.
+// A logout removes the runtime directory while leases are held.
 func TestALeaseWhosePlaceWasRemovedIsHeldInTheOther(t *testing.T) {
 	home, login := t.TempDir(), filepath.Join(t.TempDir(), "login")
 	l, err := Acquire([]string{home, login}, "codex", "s-1")

@@ -10,14 +10,14 @@ import (
 	"resumed/internal/regular"
 )
 
-// Note is left by a process that gave up on a session: whoever may look after
-// the session next does not begin all over again.
+// Note is stored by a process that gave up on a session, so that the next process does not
+// start all over again.
 type Note struct {
 	At  time.Time `json:"at"`
 	Why string    `json:"why"`
 }
 
-// GiveUp leaves a note. The lease is still to be released.
+// GiveUp stores a note. The lease must still be released.
 func (l *Lease) GiveUp(n Note) error {
 	if l == nil {
 		return nil
@@ -34,8 +34,8 @@ func (l *Lease) GiveUp(n Note) error {
 	return nil
 }
 
-// LastNote returns the note that was left last about an agent's session. One
-// that cannot be read is as good as none.
+// LastNote returns the newest note about an agent's session. One that cannot be read counts as
+// none.
 func LastNote(dirs []string, agent, id string) (last Note, found bool) {
 	for _, dir := range dirs {
 		data, err := regular.Read(notePath(filepath.Join(dir, name(agent, id))))
@@ -53,5 +53,5 @@ func LastNote(dirs []string, agent, id string) (last Note, found bool) {
 // noteSuffix ends the name of every note.
 const noteSuffix = ".note"
 
-// notePath is as long as the path of the lease itself.
+// notePath returns a path that is as long as that of the lease.
 func notePath(lease string) string { return lease[:len(lease)-len(suffix)] + noteSuffix }

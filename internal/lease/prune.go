@@ -14,8 +14,8 @@ import (
 	"resumed/internal/regular"
 )
 
-// Prune removes what was left in the directories before a time and is of no use
-// any more: notes, and locks whose holders died without removing them.
+// Prune removes files in the directories that are older than a time: notes, and locks
+// that a dead holder did not remove.
 func Prune(dirs []string, before time.Time) error {
 	var failed []error
 	for _, dir := range dirs {
@@ -43,20 +43,20 @@ func Prune(dirs []string, before time.Time) error {
 	return nil
 }
 
-// leftSince reports whether a note says that it was left since then. Its file
-// may be older, as on a machine whose clock was set.
+// leftSince reports whether the time in a note is since then. Its file may be older, as after
+// the clock was set.
 func leftSince(path string, before time.Time) bool {
 	data, err := regular.Read(path)
 	var n Note
 	return err == nil && json.Unmarshal(data, &n) == nil && !n.At.Before(before)
 }
 
-// removeAbandoned removes a lock that nobody holds, in the way in which a holder
-// does: while it is locked.
+// removeAbandoned removes a lock without a holder, in the same way as a holder does: while it
+// is locked.
 func removeAbandoned(path string) error {
 	file, err := lock.Take(path)
 	if err != nil {
-		return nil // somebody holds it, or will come again
+		return nil // it is held, or it is tried again later
 	}
 	defer file.Close()
 	if !current(file, path) {
@@ -65,7 +65,7 @@ func removeAbandoned(path string) error {
 	return remove(path)
 }
 
-// remove removes a file that another daemon may have removed just now.
+// remove removes a file that another daemon may have just removed.
 func remove(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err

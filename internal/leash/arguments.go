@@ -12,12 +12,11 @@ type word struct {
 	raw    []string
 }
 
-// Arguments are those of a command line, taken apart.
+// Arguments is a parsed command line.
 type Arguments []word
 
-// Parse takes the arguments of the program apart. A flag that the table does not
-// name is taken to have a value where a plain word follows: what is wrongly kept
-// does no harm, what is wrongly dropped might.
+// Parse parses the arguments of the program. A flag that the table does not have gets the next
+// plain word as its value: a word that is kept by mistake does no harm, a dropped one might.
 func (f Flags) Parse(args []string) Arguments { return f.known().parse(args) }
 
 func (k known) parse(args []string) Arguments {
@@ -53,10 +52,10 @@ func (k known) parse(args []string) Arguments {
 	return all
 }
 
-// arity returns how many values a flag takes; 0: nobody knows.
+// arity returns how many values a flag takes; 0: not known.
 func (k known) arity(option string) Takes { return k[option].Takes & arityMask }
 
-// takes reports whether a flag has a value that may stand right behind it.
+// takes reports whether a flag has a value that may follow it without a space.
 func (k known) takes(option string) bool {
 	arity := k.arity(option)
 	return arity == One || arity == Maybe || arity == Many
@@ -64,8 +63,8 @@ func (k known) takes(option string) bool {
 
 func isOption(arg string) bool { return len(arg) > 1 && arg[0] == '-' }
 
-// cluster takes several one-letter options apart that stand as one: -pc. Only the
-// last of them may have values, which follow; it is empty where they are none.
+// cluster splits one-letter options that are written as one, such as -pc. Only the last of them
+// may have values, which follow; it is empty if arg is not such a cluster.
 func (k known) cluster(arg string) (letters Arguments, last string) {
 	if strings.HasPrefix(arg, "--") || len(arg) < 3 {
 		return nil, ""
@@ -84,7 +83,7 @@ func (k known) cluster(arg string) (letters Arguments, last string) {
 	return nil, ""
 }
 
-// values returns how many of the arguments that follow belong to an option.
+// values returns how many of the next arguments belong to an option.
 func (k known) values(option string, next []string) int {
 	plain := slices.IndexFunc(next, isOption)
 	if plain < 0 {
@@ -99,7 +98,7 @@ func (k known) values(option string, next []string) int {
 		}
 		return 0
 	case One:
-		return min(1, len(next)) // whatever it looks like
+		return min(1, len(next)) // even if it looks like an option
 	case Many:
 		return plain
 	default:
@@ -107,7 +106,7 @@ func (k known) values(option string, next []string) int {
 	}
 }
 
-// Has reports whether one of the options is there.
+// Has reports whether the arguments have one of the options.
 func (a Arguments) Has(options ...string) bool {
 	return slices.ContainsFunc(a, func(w word) bool { return w.option != "" && slices.Contains(options, w.option) })
 }
@@ -143,7 +142,7 @@ func (a Arguments) Values(options ...string) []string {
 	return all
 }
 
-// Plain returns the arguments that are no options.
+// Plain returns the arguments that are not options.
 func (a Arguments) Plain() []string {
 	var args []string
 	for _, w := range a {
@@ -154,7 +153,7 @@ func (a Arguments) Plain() []string {
 	return args
 }
 
-// Options returns the options with their values, but for those.
+// Options returns the options with their values, except those named.
 func (a Arguments) Options(but ...string) []string {
 	var args []string
 	for _, w := range a {
@@ -165,7 +164,7 @@ func (a Arguments) Options(but ...string) []string {
 	return args
 }
 
-// Cut splits the line at the first plain argument, which is a subcommand.
+// Cut splits the arguments at the first plain one, which is a subcommand.
 func (a Arguments) Cut() (before Arguments, command string, after Arguments) {
 	for i, w := range a {
 		if w.option == "" {
@@ -175,8 +174,7 @@ func (a Arguments) Cut() (before Arguments, command string, after Arguments) {
 	return a, "", nil
 }
 
-// WithPrompt appends what an agent is told, so that it is not taken for an
-// option.
+// WithPrompt appends a prompt, so that it is not taken for an option.
 func WithPrompt(args []string, prompt string) []string {
 	if strings.HasPrefix(prompt, "-") {
 		args = append(args, "--")
@@ -184,8 +182,8 @@ func WithPrompt(args []string, prompt string) []string {
 	return append(args, prompt)
 }
 
-// WithValue appends an option and its value, so that the value is not taken for
-// an option: that needs the option's long name.
+// WithValue appends an option and its value, so that the value is not taken for an option: that
+// needs the option's long name.
 func WithValue(args []string, option, long, value string) []string {
 	if strings.HasPrefix(value, "-") {
 		return append(args, long+"="+value)
@@ -195,7 +193,7 @@ func WithValue(args []string, option, long, value string) []string {
 
 var modelName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/-]*$`)
 
-// WithModel appends the model that a session had, where that is known.
+// WithModel appends the model of a session, if it is known.
 func WithModel(args []string, model string) []string {
 	if modelName.MatchString(model) {
 		return append(args, "--model", model)

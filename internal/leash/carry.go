@@ -9,11 +9,11 @@ import (
 	"resumed/internal/resume"
 )
 
-// Carried is what a resume takes over from the start of its session.
+// Carried is what a resume repeats from the start of its session.
 type Carried struct {
-	Args    []string   // to be repeated, as they were
-	LeftOut []Omission // what is not, where a person may miss it
-	Missing []Omission // what has to be and cannot: nothing may be sent
+	Args    []string   // to be repeated
+	LeftOut []Omission // not repeated, and a person may miss it
+	Missing []Omission // must be repeated and cannot: nothing may be sent
 }
 
 // Omission is something that is not repeated.
@@ -21,7 +21,7 @@ type Omission struct{ What, Why string }
 
 func (o Omission) String() string { return o.What + ": " + o.Why }
 
-// Words returns omissions as people read them.
+// Words returns omissions as text for people.
 func Words(all []Omission) []string {
 	words := make([]string, len(all))
 	for i, o := range all {
@@ -30,9 +30,8 @@ func Words(all []Omission) []string {
 	return words
 }
 
-// Carry says which arguments of its start a session is continued with. newer are
-// the flags for which something newer is known, and given by the caller; what a
-// session may do without asking is always given by the caller.
+// Carry returns the arguments of the start that a resume repeats. newer are the flags for which
+// the caller has a newer value; the caller always sets what a session may do without asking.
 func (f Flags) Carry(o resume.Origin, newer ...string) Carried {
 	var (
 		carried Carried
@@ -60,11 +59,11 @@ func (f Flags) Carry(o resume.Origin, newer ...string) Carried {
 	return carried
 }
 
-// shown returns the word as people see it.
+// shown returns the word as text for people.
 func (w word) shown(row Flag) string { return strings.Join(w.hide(row), " ") }
 
-// from returns the word with its relative paths as seen from dir: the resume may
-// begin elsewhere. A document that stands in the place of its file is left as it is.
+// from returns the word with its relative paths resolved from dir: the resume may start elsewhere.
+// A JSON document instead of a path stays unchanged.
 func (w word) from(dir string, takes Takes) []string {
 	if takes&Path == 0 || dir == "" {
 		return w.raw
@@ -88,7 +87,7 @@ func absolute(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// Refusal says why nothing is sent where something has to be repeated and cannot.
+// Refusal is the reason to send nothing if something must be repeated and cannot.
 func Refusal(missing []Omission) string {
 	return fmt.Sprintf("what the session was started with cannot be repeated: %s", strings.Join(Words(missing), "; "))
 }

@@ -13,18 +13,18 @@ import (
 	"resumed/internal/resume"
 )
 
-// Row is a row of variables of one kind. A name may have * in it. The first row
-// that has a name counts.
+// Row is a row of variables of one kind. A name may contain *. The first row that matches a name
+// counts.
 type Row struct {
 	Effect Effect
-	Names  string // with blanks between them
-	Plain  bool   // its values are no secrets, whatever they are called
+	Names  string // separated by spaces
+	Plain  bool   // its values are not secret, whatever the names are
 }
 
 // Variables is the table of the environment variables that matter to a program.
 type Variables []Row
 
-// Places are the variables that say where things lie in the world of a process.
+// Places are the variables with paths, which depend on the machine or container of a process.
 const Places = "PATH HOME VIRTUAL_ENV XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME"
 
 // Common are variables that matter to every agent.
@@ -36,14 +36,13 @@ var Common = Variables{
 
 var secretName = regexp.MustCompile(`(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|HEADERS?|COOKIES?|AUTH)$`)
 
-// longest is how much of a value is kept.
+// longest is how long a stored value may be.
 const longest = 16 << 10
 
-// row returns the row that a variable is in.
 func (v Variables) row(name string) (Row, bool) {
 	for _, row := range v {
 		for pattern := range strings.FieldsSeq(row.Names) {
-			if ok, _ := path.Match(pattern, name); ok { // tables have no bad pattern
+			if ok, _ := path.Match(pattern, name); ok { // the tables have only valid patterns
 				return row, row.Effect != Nothing
 			}
 		}
@@ -57,7 +56,7 @@ func (v Variables) Has(name string) bool {
 	return matters
 }
 
-// secret reports whether the value of a variable must not be kept.
+// secret reports whether the value of a variable must not be stored.
 func (r Row) secret(name, value string) bool {
 	if len(value) > longest || IsSecret(value) {
 		return true
@@ -65,8 +64,8 @@ func (r Row) secret(name, value string) bool {
 	return !r.Plain && len(value) > 5 && secretName.MatchString(strings.ToUpper(name))
 }
 
-// Keep returns the variables of an environment that matter, and the salt of their
-// hashes. Secrets are kept as such only where they are wanted.
+// Keep returns the variables of an environment that matter, and the salt of their hashes. Of a
+// secret only the hash is stored, unless secrets is true.
 func (v Variables) Keep(environ []string, secrets bool) (kept []resume.Variable, salt string) {
 	salt = rand.Text()
 	for _, entry := range environ {
@@ -87,22 +86,21 @@ func (v Variables) Keep(environ []string, secrets bool) (kept []resume.Variable,
 	return kept, salt
 }
 
-// Hash returns what a secret is known by.
+// Hash returns the hash by which a secret is recognised.
 func Hash(salt, value string) string {
 	mac := hmac.New(sha256.New, []byte(salt))
 	mac.Write([]byte(value))
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// Environment is how the environment of a resume differs from the daemon's own.
+// Environment is the difference between the environments of a resume and of the daemon.
 type Environment struct {
-	Set     []string   // KEY=value, in place of what is configured and of the daemon's own
-	Unset   []string   // the names of those that the session did not have
-	Missing []Omission // those that the session had and nobody has now: nothing may be sent
+	Set     []string   // KEY=value, replaces configured variables and those of the daemon
+	Unset   []string   // variables that the session did not have
+	Missing []Omission // the session had them and their values are lost: nothing may be sent
 }
 
-// Without returns the environment that leaves variables of these names as they are
-// with the daemon.
+// Without removes variables of these names, so that the resume gets them from the daemon.
 func (e Environment) Without(names string) Environment {
 	spared := func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -112,9 +110,9 @@ func (e Environment) Without(names string) Environment {
 	return e
 }
 
-// Carry says which environment the session is continued with, so that it is the
-// one that it had. own is the daemon's; configured is what the user gives resumed
-// runs. Both may have the secrets that were not kept.
+// Carry returns the environment that makes a resume run with the same variables as its session.
+// own is that of the daemon; configured are the variables that the user sets for resumes. Both
+// may have the secrets that were not stored.
 func (v Variables) Carry(o resume.Origin, own, configured []string) Environment {
 	var e Environment
 	had := make(map[string]bool)
@@ -138,7 +136,7 @@ func (v Variables) Carry(o resume.Origin, own, configured []string) Environment 
 			continue
 		}
 		if row.Effect != Account && names(configured, name) {
-			continue // the user wants it for resumed runs, and it asks nobody else
+			continue // the user wants it for resumes, and it does not change the account
 		}
 		e.Unset = append(e.Unset, name)
 	}
@@ -156,8 +154,7 @@ func (r Row) missing(name string) Omission {
 	}
 }
 
-// find returns the value of a secret that was not kept, from environments that may
-// have it.
+// find searches environments for the value of a secret that was not stored.
 func find(variable resume.Variable, salt string, environments ...[]string) (string, bool) {
 	for _, environ := range environments {
 		for _, entry := range environ {

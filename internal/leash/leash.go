@@ -1,6 +1,6 @@
-// Package leash says what of a session's start a resume repeats: which of its
-// flags and variables restrict, grant or choose something. It knows the rules, the
-// agents' rooms know the flags.
+// Package leash decides what of a session's start a resume repeats: which of its flags and
+// variables restrict, grant or choose something. The rules are here, the flags are in the
+// packages of the agents.
 package leash
 
 import (
@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// Effect is what a flag or a variable does to what a session may do. One that no
-// table names is taken to restrict.
+// Effect is what a flag or a variable does to what a session may do. One that is in no table
+// counts as a restriction.
 type Effect uint8
 
 // The effects.
 const (
-	Restricts Effect = iota // forbids or bounds something: it is always repeated
-	Grants                  // allows something: it is repeated as it was, never more
-	Selects                 // chooses a model, a provider, a directory: it is always repeated
-	Account                 // chooses who is asked, and in whose name: it is always the same, or nothing is sent
-	Mode                    // what may be done without asking: what the transcript says last counts where the start allowed it
-	Nothing                 // how things look, or what is written beside: it is not missed
-	Once                    // a prompt, a choice of a session: it was for that one start
-	Attended                // needs a terminal or another program at its other end: it cannot be repeated
+	Restricts Effect = iota // forbids or limits something: always repeated
+	Grants                  // allows something: repeated unchanged, never more
+	Selects                 // chooses a model, a provider, a directory: always repeated
+	Account                 // chooses the provider and the account: always the same, or nothing is sent
+	Mode                    // what may be done without asking: the last mode in the transcript counts, if the start allowed it
+	Nothing                 // look or side output: never missed
+	Once                    // a prompt, or the choice of a session: only for that one start
+	Attended                // needs a terminal or another program that is connected to it: cannot be repeated
 )
 
-// String names the effect.
+// String returns the name of the effect.
 func (e Effect) String() string {
 	return [...]string{"restricts", "grants", "selects", "account", "mode", "nothing", "once", "attended"}[e]
 }
 
-// Takes is how many values a flag has, and what they are.
+// Takes is how many values a flag has, and of which kind.
 type Takes uint8
 
 // How many values: exactly one of these.
@@ -38,29 +38,29 @@ const (
 	One
 	Maybe  // one, unless a flag follows
 	Many   // up to the next flag
-	Switch // none, but for the word true or false; --no- before its name turns it off
+	Switch // none, or the word true or false; --no- before its name turns it off
 
 	arityMask = 7
 )
 
-// What they are: these may be added.
+// Of which kind: these may be added.
 const (
-	Path   Takes = 1 << (3 + iota) // a file or directory; a relative one is meant from where the session began
-	Secret                         // must not be kept
+	Path   Takes = 1 << (3 + iota) // a file or directory; relative to the directory of the session's start
+	Secret                         // must not be stored
 )
 
 // Flag is a row of a table: flags of one kind.
 type Flag struct {
 	Effect Effect
 	Takes  Takes
-	Names  string // with blanks between them
+	Names  string // separated by spaces
 
-	// By tells the effect by the value, for flags of many meanings; nil: it is
-	// always the same.
+	// By returns the effect of a value, for flags with several meanings; nil: it is always
+	// Effect.
 	By func(value string) Effect
 
-	// Hides reports whether a value must not be kept, beside those that look like
-	// secrets. Where it is there, values are KEY=VALUE, and KEY is no secret.
+	// Hides reports whether a value must not be stored, in addition to those that look like
+	// secrets. If it is set, values are KEY=VALUE, and KEY is not secret.
 	Hides func(value string) bool
 }
 
@@ -74,8 +74,7 @@ func ByValue(then, otherwise Effect, values ...string) func(value string) Effect
 	}
 }
 
-// Flags is the table of a program's flags, in all of its versions that are
-// supported.
+// Flags is the table of a program's flags, in all supported versions.
 type Flags []Flag
 
 // known are the rows of a table by the name of a flag.
@@ -94,7 +93,7 @@ func (f Flags) known() known {
 	return all
 }
 
-// Names returns every flag that the table has.
+// Names returns all flags in the table.
 func (f Flags) Names() []string {
 	var names []string
 	for _, row := range f {
@@ -103,17 +102,17 @@ func (f Flags) Names() []string {
 	return names
 }
 
-// Takes returns how many values a flag takes; 0: nobody knows.
+// Takes returns how many values a flag takes; 0: not known.
 func (f Flags) Takes(name string) Takes { return f.known().arity(name) }
 
 // Word is a flag of a command line, with its values.
 type Word struct {
 	Option string
-	Raw    []string // as it stands there
+	Raw    []string // as written
 	Effect Effect
 }
 
-// Words returns the flags of a command line and what each of them does.
+// Words returns the flags of a command line with their effects.
 func (f Flags) Words(args []string) []Word {
 	rows := f.known()
 	var words []Word
@@ -125,7 +124,7 @@ func (f Flags) Words(args []string) []Word {
 	return words
 }
 
-// effect returns what a flag does, by its value where that tells.
+// effect returns the effect of a flag, which may depend on its value.
 func (k known) effect(w word) Effect {
 	row := k[w.option]
 	if row.By != nil {

@@ -98,7 +98,7 @@ var surroundings = slices.Concat(Variables{
 	{Effect: Restricts, Names: "BOT_*"},
 }, Common)
 
-// As yargs reads a command line, by which several agents are called.
+// As yargs parses a command line, which several agents use.
 func TestSwitchesAndClusters(t *testing.T) {
 	flags := Flags{
 		{Effect: Grants, Takes: Switch, Names: "-y --yolo"},

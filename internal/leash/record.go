@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Hidden stands for a value that is not kept.
+// Hidden replaces a value that is not stored.
 const Hidden = "(not kept)"
 
-// Keep returns of the arguments of a program what may be kept: no prompt, and no
-// secret unless they are wanted.
+// Keep returns the arguments of a program that may be stored: no prompt, and no secret unless
+// secrets is true.
 func (f Flags) Keep(args []string, secrets bool) []string {
 	rows := f.known()
 	var kept []string
 	for _, w := range rows.parse(args) {
 		switch row, known := rows[w.option]; {
 		case w.option == "":
-			continue // a prompt, a subcommand, a directory: it was for that one start
+			continue // a prompt, a subcommand, a directory: only for that one start
 		case known && row.Effect == Once && row.Takes&arityMask == One:
-			kept = append(kept, w.option+"="+Hidden) // alone it would take what follows for its value
+			kept = append(kept, w.option+"="+Hidden) // without a value it would take the next argument
 		case known && row.Effect == Once:
 			kept = append(kept, w.option)
 		case secrets:
@@ -32,7 +32,7 @@ func (f Flags) Keep(args []string, secrets bool) []string {
 	return kept
 }
 
-// Hide returns the command line of any program without what looks like a secret.
+// Hide returns the command line of any program without values that look like secrets.
 func Hide(argv []string) []string {
 	shown := slices.Clone(argv)
 	for i, arg := range argv {
@@ -50,11 +50,10 @@ func Hide(argv []string) []string {
 	return shown
 }
 
-// Hides reports whether something of a command line was not kept: it cannot be
-// run again.
+// Hides reports whether a part of a command line was not stored: it cannot be run again.
 func Hides(argv []string) bool { return word{raw: argv}.hidden() }
 
-// hide returns the word without values that are secret.
+// hide returns the word without secret values.
 func (w word) hide(row Flag) []string {
 	raw := slices.Clone(w.raw)
 	if value := strings.TrimPrefix(raw[0], w.option); value != "" {
@@ -69,7 +68,7 @@ func (w word) hide(row Flag) []string {
 	return raw
 }
 
-// hide returns what may be kept of a value.
+// hide returns the part of a value that may be stored.
 func (f Flag) hide(value string) string {
 	key, _, pair := strings.Cut(value, "=")
 	switch {
@@ -82,26 +81,25 @@ func (f Flag) hide(value string) string {
 	}
 }
 
-// hidden reports whether a value of the word was not kept.
+// hidden reports whether a value of the word was not stored.
 func (w word) hidden() bool {
 	return slices.ContainsFunc(w.raw, func(arg string) bool { return arg == Hidden || strings.HasSuffix(arg, "="+Hidden) })
 }
 
 var (
-	// secretField is a field of a document, or of a header, that holds a secret.
+	// secretField matches a field of a document or header that contains a secret.
 	secretField = regexp.MustCompile(`(?i)(?:(?:api[_-]?key|token|secret|passw(?:or)?d|authorization|cookie|credential)s?["']?\s*[:=]|bearer)\s*["']?([^\s"'{}\[\],$]{6,})`)
-	// keyWord looks like a key of one of the providers.
+	// keyWord matches a key of one of the providers.
 	keyWord = regexp.MustCompile(`\b(sk|pk|rk|ghp|gho|ghs|xox[abp]|AIza|AKIA|eyJ)[-_A-Za-z0-9]{12,}`)
 )
 
-// IsSecret reports whether a text holds what looks like a key, a token or a
-// password.
+// IsSecret reports whether a text contains something like a key, a token or a password.
 func IsSecret(text string) bool {
 	if keyWord.MatchString(text) {
 		return true
 	}
 	for _, found := range secretField.FindAllStringSubmatch(text, -1) {
-		if strings.Trim(found[len(found)-1], "0123456789") != "" { // a number of tokens is none
+		if strings.Trim(found[len(found)-1], "0123456789") != "" { // a count of tokens is not secret
 			return true
 		}
 	}

@@ -7,11 +7,10 @@ import (
 	"resumed/internal/procfs"
 )
 
-// prove returns nil where keys typed into the window reach the process: it descends
-// from the window's first process, its terminal is the window's, and it is in the
-// foreground there. A program that was moved to the background, or
-// that lives in a terminal within the window, is somewhere else: what is typed
-// would reach a shell or an editor.
+// prove returns nil if keys typed into the window reach the process: it descends from the
+// window's first process, has the window's terminal, and is in the foreground there. Keys for a
+// program in the background, or in a terminal inside the window, would reach a shell or an
+// editor.
 func (p *Pane) prove(ctx context.Context) error {
 	facts, err := p.window.Facts(ctx)
 	if err != nil {
@@ -32,7 +31,7 @@ func (p *Pane) prove(ctx context.Context) error {
 	return nil
 }
 
-// maxDepth is far beyond how deep processes start each other.
+// maxDepth is far more than the depth of any process tree.
 const maxDepth = 1000
 
 func descends(pid, root int) bool {

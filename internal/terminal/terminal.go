@@ -1,6 +1,6 @@
-// Package terminal finds the terminal that an agent is open in, proves whose it is
-// before every key, and types into it. The programs that can be asked to type (tmux,
-// kitty) are rooms of their own beneath it: each says what it knows of a window.
+// Package terminal finds the terminal of an agent, checks before every key that it is the right
+// one, and types into it. The programs that can type (tmux, kitty) have packages of their own
+// below this one.
 package terminal
 
 import (
@@ -15,19 +15,19 @@ import (
 	"resumed/internal/resume"
 )
 
-// Refusal says why a terminal is not touched.
+// Refusal says why a terminal is not used.
 type Refusal struct {
 	Why     string
-	Passing bool // somebody is about: it may be over soon
+	Passing bool // it may be over soon, as when a person uses the terminal
 	Outside bool // the process was not started where anything can be typed
 
-	// Helps is what a person can do, so that it can the next time; "": nothing there.
+	// Helps is what a person can do to make it work the next time; "": nothing.
 	Helps string
 }
 
 func (e *Refusal) Error() string { return e.Why }
 
-// Advice says why nothing can be typed, and what helps the next time that the program is started.
+// Advice returns why nothing can be typed, and what helps at the next start of the program.
 func (e *Refusal) Advice(program string) string {
 	if !e.Outside {
 		return e.Why
@@ -39,8 +39,8 @@ func (e *Refusal) Advice(program string) string {
 	return fmt.Sprintf("%s; next time %s", e.Why, next)
 }
 
-// Key is a key that may be pressed. There are no others on purpose: digits and
-// arrows choose from menus.
+// Key is a key that may be pressed. There are no others on purpose: digits and arrows choose
+// from menus.
 type Key string
 
 // The keys.
@@ -49,52 +49,51 @@ const (
 	Escape Key = "Escape"
 )
 
-// Window is one terminal of a program that can be asked to read it and to type.
-// What is said of it is believed only as far as the kernel says the same.
+// Window is a terminal of a program that can read it and type into it. Its information counts
+// only if the kernel confirms it.
 type Window interface {
-	// String names the window for people, and Kind what it is one of: "tmux pane".
+	// String names the window for people, Kind its type: "tmux pane".
 	String() string
 	Kind() string
 
-	// Facts returns what the program says of the window now: a *Refusal where keys
-	// would not reach the program that it shows.
+	// Facts returns the present state of the window: a *Refusal if keys would not reach the
+	// program in it.
 	Facts(context.Context) (Facts, error)
 
-	// Screen returns the text that the window shows, one line a row.
+	// Screen returns the text in the window, one line per row.
 	Screen(context.Context) (string, error)
 
-	// Write types one line of plain text as it is, Press presses a key.
+	// Write types one line of plain text, Press presses a key.
 	Write(ctx context.Context, text string) error
 	Press(context.Context, Key) error
 }
 
-// Facts are what a proof begins with.
+// Facts is what prove compares with the process.
 type Facts struct {
 	Root int    // the window's first process
-	TTY  uint64 // its terminal, as the kernel numbers it
+	TTY  uint64 // its terminal, in the kernel's numbering
 }
 
-// Look returns the window that a process of that environment was told that it
-// lives in, or nil where it was told of none. It may have moved away since: that is
-// what the proof is for.
+// Look returns the window that the environment of a process names, or nil if it names none. The
+// process may have moved away since: prove checks that.
 type Look func(environ []string) (Window, error)
 
-// Pane is the terminal that a process lives in. Find makes one.
+// Pane is the terminal of a process. Find makes one.
 type Pane struct {
 	window  Window
 	process resume.Process
 }
 
-// Find returns the terminal that the process lives in, and proves it. A process may
-// have been told of several, one within the other: the one that is proved counts. The error is a
-// *Refusal where there is none, or where it is another's.
+// Find returns the terminal of the process, and proves it. The environment may name several, one
+// inside the other: the one that is proved counts. The error is a *Refusal if there is none, or
+// if it belongs to another process.
 func Find(ctx context.Context, process resume.Process, looks ...Look) (*Pane, error) {
 	environ, err := procfs.Proc.Environ(process.PID)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		return nil, &Refusal{Why: fmt.Sprintf("process %d is gone", process.PID), Passing: true}
 	}
 	if err != nil {
-		return nil, err // it names the process
+		return nil, err // it has the pid in its text
 	}
 	var refused error
 	for _, look := range looks {
@@ -118,8 +117,8 @@ func Find(ctx context.Context, process resume.Process, looks ...Look) (*Pane, er
 	return nil, refused
 }
 
-// weight says which of several reasons a person is told: the one that may be over
-// soon, then the one of a terminal that is there.
+// weight orders reasons; the heaviest is reported: first one that may be over soon, then one of
+// a terminal that exists.
 func weight(err error) int {
 	refusal, ok := errors.AsType[*Refusal](err)
 	switch {
@@ -135,11 +134,10 @@ func weight(err error) int {
 // String names the terminal for people.
 func (p *Pane) String() string { return p.window.String() }
 
-// Screen returns the text that the terminal shows, one line a row.
+// Screen returns the text in the terminal, one line per row.
 func (p *Pane) Screen(ctx context.Context) (string, error) { return p.window.Screen(ctx) }
 
-// Type types the text as it is, and nothing after it. It proves again whose
-// the terminal is.
+// Type types the text and nothing after it. It proves the terminal again.
 func (p *Pane) Type(ctx context.Context, text string) error {
 	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
 		return fmt.Errorf("type into %s: only one line of plain text can be typed", p)
@@ -150,7 +148,7 @@ func (p *Pane) Type(ctx context.Context, text string) error {
 	return p.window.Write(ctx, text)
 }
 
-// Press presses a key. It proves again whose the terminal is.
+// Press presses a key. It proves the terminal again.
 func (p *Pane) Press(ctx context.Context, key Key) error {
 	if key != Enter && key != Escape {
 		return fmt.Errorf("press %q: not a key that is ever pressed", key)

@@ -1,5 +1,4 @@
-// Package kitty asks kitty to read a window and to type into it, by its remote
-// control on a socket.
+// Package kitty reads a window of kitty and types into it, by kitty's remote control on a socket.
 package kitty
 
 import (
@@ -17,18 +16,17 @@ import (
 	"resumed/internal/terminal"
 )
 
-// Hint says what makes a kitty take remote control.
+// Hint says how a kitty is set to accept remote control.
 const Hint = "put `allow_remote_control socket-only` and `listen_on unix:@kitty` into kitty.conf"
 
-// window is one of a kitty.
+// window is a window of a kitty.
 type window struct {
-	socket string // where it listens; "@name" has no file
+	socket string // where kitty listens; "@name" has no file
 	id     int
 }
 
-// Look returns the window that a process of that environment was told that it lives
-// in, or nil. Sockets are never searched for: one that nobody told the agent of is
-// somebody else's.
+// Look returns the window that the environment of a process names, or nil. It does not search
+// for sockets: one that is not in the agent's environment may belong to another kitty.
 func Look(environ []string) (terminal.Window, error) {
 	id, err := strconv.Atoi(procfs.Variable(environ, "KITTY_WINDOW_ID"))
 	if err != nil || id <= 0 {
@@ -52,7 +50,7 @@ func Look(environ []string) (terminal.Window, error) {
 
 var errStranger = &terminal.Refusal{Why: "the socket of its kitty belongs to another user"}
 
-// checkFile refuses a socket that is not the user's own, before anything is said to it.
+// checkFile refuses a socket of another user before anything is sent to it.
 func checkFile(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode()&os.ModeSocket == 0 {
@@ -70,8 +68,8 @@ func (w *window) String() string {
 	return fmt.Sprintf("window %d of the kitty at %s", w.id, w.socket)
 }
 
-// Facts looks for the window among all that kitty has. Its terminal is that of its
-// first process, as the kernel says.
+// Facts finds the window in kitty's list. Its terminal is that of its first process, as the
+// kernel shows it.
 func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
 	answers, err := w.call(ctx, command{Cmd: "ls"})
 	if err != nil {
@@ -90,14 +88,14 @@ func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
 
 var errClosed = &terminal.Refusal{Why: "its kitty window is gone"}
 
-// facts are what kitty says of a window.
+// facts are kitty's information about a window.
 type facts struct {
 	ID    int `json:"id"`
 	PID   int `json:"pid"`
-	Lines int `json:"lines"` // that it has room for
+	Lines int `json:"lines"` // the height of the window
 }
 
-// among returns what a list of windows says of this one.
+// among finds this window in a list of windows.
 func (w *window) among(list string) (facts, error) {
 	var screens []struct {
 		Tabs []struct {
@@ -119,8 +117,8 @@ func (w *window) among(list string) (facts, error) {
 	return facts{}, errClosed
 }
 
-// Screen returns the last rows of all that the window has: of what is seen kitty would return
-// what somebody reads who has scrolled back, and that is not where keys go.
+// Screen returns the last rows of the whole text. For the visible part kitty would return what a
+// person has scrolled back to, and keys do not go there.
 func (w *window) Screen(ctx context.Context) (string, error) {
 	answers, err := w.call(ctx, command{Cmd: "ls"}, command{Cmd: "get-text", Payload: map[string]any{
 		"match": w.match(), "extent": "all", "wrap_markers": true,
@@ -136,8 +134,8 @@ func (w *window) Screen(ctx context.Context) (string, error) {
 	return strings.Join(rows[max(0, len(rows)-f.Lines):], "\n") + "\n", nil
 }
 
-// rowsOf cuts a text into rows: a return ends each, and a new line the last one of
-// a line that was too long.
+// rowsOf splits a text into rows: a return ends each row, and a newline the last row of a
+// wrapped line.
 func rowsOf(text string) []string {
 	text = strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\r")
 	rows := strings.Split(strings.ReplaceAll(text, "\r", "\n"), "\n")
@@ -150,13 +148,13 @@ func rowsOf(text string) []string {
 // Write types a line.
 func (w *window) Write(ctx context.Context, text string) error { return w.send(ctx, text) }
 
-// Press presses a key: its byte, as a terminal sends it to a program that asks for nothing else.
+// Press presses a key: the byte that a terminal sends for it by default.
 func (w *window) Press(ctx context.Context, key terminal.Key) error {
 	return w.send(ctx, map[terminal.Key]string{terminal.Enter: "\r", terminal.Escape: "\x1b"}[key])
 }
 
-// send hands bytes to the window's program. Kitty does not say whether it did: the window that it
-// names afterwards was there, for none comes back.
+// send sends bytes to the window's program. Kitty does not confirm it; but if the window is in
+// the list afterwards, it existed before, because a closed window does not come back.
 func (w *window) send(ctx context.Context, text string) error {
 	data := "base64:" + base64.StdEncoding.EncodeToString([]byte(text))
 	answers, err := w.call(ctx, command{Cmd: "send-text", Silent: true, Payload: map[string]any{"match": w.match(), "data": data}}, command{Cmd: "ls"})
@@ -164,7 +162,7 @@ func (w *window) send(ctx context.Context, text string) error {
 		return err
 	}
 	if _, err := w.among(answers[0]); err != nil {
-		return fmt.Errorf("type into %s: kitty did not name it afterwards", w) // no Refusal: it may have been typed
+		return fmt.Errorf("type into %s: kitty did not name it afterwards", w) // not a Refusal: it may have been typed
 	}
 	return nil
 }

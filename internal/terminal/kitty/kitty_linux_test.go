@@ -24,8 +24,7 @@ import (
 	"resumed/internal/terminal/tmux"
 )
 
-// The test binary is the program in the window: with this variable it does what
-// it names.
+// The test binary is the program in the window: this variable names what it does.
 const childEnv = "KITTY_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -41,10 +40,10 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// nobody is another user.
+// nobody is the user id of another user.
 const nobody = 65534
 
-// stranger listens as another user and notes what it is told.
+// stranger listens as another user and records what is sent to it.
 func stranger() int {
 	if syscall.Setgid(nobody) != nil || syscall.Setuid(nobody) != nil {
 		return 1
@@ -64,7 +63,7 @@ func stranger() int {
 	}
 }
 
-// shown is more than fits into the window.
+// shown is more text than fits into the window.
 func shown() string {
 	var b strings.Builder
 	for i := range 60 {
@@ -73,7 +72,7 @@ func shown() string {
 	return b.String() + strings.Repeat("x", 300) + "\r\nünd ❯ ready  "
 }
 
-// program is one in a window.
+// program is a program in a window.
 type program struct {
 	terminaltest.Program
 	id int
@@ -97,7 +96,7 @@ func find(t *testing.T, process resume.Process) *terminal.Pane {
 	return pane
 }
 
-// One kitty is enough for all: it takes a second of work to start.
+// All tests share one kitty: its start takes a second.
 func TestARealKitty(t *testing.T) {
 	t.Parallel()
 	k := kittytest.Start(t)
@@ -196,7 +195,7 @@ func TestARealKitty(t *testing.T) {
 		if _, err := exec.LookPath("tmux"); err != nil {
 			t.Skip("TMUX IN KITTY IS NOT TESTED HERE: there is no tmux")
 		}
-		dir, err := os.MkdirTemp("", "tm") // sockets have short names
+		dir, err := os.MkdirTemp("", "tm") // the paths of sockets must be short
 		require.NoError(t, err)
 		t.Cleanup(func() { os.RemoveAll(dir) })
 		socket := filepath.Join(dir, "s")
@@ -245,13 +244,13 @@ func TestAKittyWithAPasswordIsLeft(t *testing.T) {
 	require.False(t, got.Passing)
 }
 
-// outside starts a process in no terminal, with that environment.
+// outside starts a process without a terminal, with that environment.
 func outside(t *testing.T, env ...string) resume.Process {
 	child := exec.Command(os.Args[0])
 	child.Env = append(env, childEnv+"=sleep")
 	require.NoError(t, child.Start())
 	t.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); { // an exec is over a moment before its environment is seen
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); { // the new environment is visible a moment after exec
 		if env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", child.Process.Pid)); err != nil || len(env) > 0 {
 			break
 		}
@@ -294,8 +293,8 @@ func TestAProcessThatKittyCannotReach(t *testing.T) {
 	}
 }
 
-// A socket that another user made is told nothing: not what is to be typed, and not what
-// is looked for.
+// Nothing is sent to a socket of another user: neither the text to type, nor what is searched
+// for.
 func TestASocketOfAnotherUserIsRefused(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -319,7 +318,7 @@ func TestASocketOfAnotherUserIsRefused(t *testing.T) {
 		require.Equal(t, "the socket of its kitty belongs to another user", terminaltest.Refusal(t, err).Why)
 		said, err := os.ReadFile(heard)
 		for deadline := time.Now().Add(time.Minute); err != nil && name[0] == '@' && time.Now().Before(deadline); {
-			said, err = os.ReadFile(heard) // one that has a file is not even reached
+			said, err = os.ReadFile(heard) // a socket with a file is not even connected to
 		}
 		require.Equal(t, name[0] == '@', err == nil)
 		require.Empty(t, said)

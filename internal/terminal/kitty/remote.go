@@ -19,20 +19,19 @@ import (
 	"resumed/internal/terminal"
 )
 
-// callTimeout bounds one question. A kitty that hangs must not hold a resume for ever; one that
-// draws answers when it has drawn, which takes long on a busy machine.
+// callTimeout bounds one call. A kitty that hangs must not block a resume for ever; one that
+// draws answers only after that, which takes long on a busy machine.
 const callTimeout = 20 * time.Second
 
-// command is what kitty is asked, as JSON between two marks.
+// command is a request to kitty, as JSON between two marks.
 type command struct {
 	Cmd     string         `json:"cmd"`
 	Version [3]int         `json:"version"`
-	Silent  bool           `json:"no_response,omitempty"` // it is not answered, whatever becomes of it
+	Silent  bool           `json:"no_response,omitempty"` // kitty sends no answer, not even an error
 	Payload map[string]any `json:"payload,omitempty"`
 }
 
-// spoken is the version of kitty whose words are used: it answers to none that is newer
-// than itself.
+// spoken is the version of the protocol: kitty refuses one that is newer than itself.
 var spoken = [3]int{0, 20, 0}
 
 // The marks around a message.
@@ -43,11 +42,11 @@ var (
 
 var errRefused = errors.New("refuses")
 
-// longestAnswer is far beyond what kitty says of all its windows.
+// longestAnswer is far more than kitty sends about all its windows.
 const longestAnswer = 16 << 20
 
-// call asks kitty and returns its answers, one for each command that has one. It asks itself, and
-// not by kitty's own program: only so it is known who listens.
+// call sends commands to kitty and returns the answers. It does not use kitty's own program,
+// because then it could not check which user listens.
 func (w *window) call(ctx context.Context, commands ...command) ([]string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer within %s", callTimeout))
 	defer cancel()
@@ -63,14 +62,14 @@ func (w *window) call(ctx context.Context, commands ...command) ([]string, error
 		return answers, nil
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
-	case errors.Is(err, errRefused) && !commands[0].Silent: // else something may have been typed
+	case errors.Is(err, errRefused) && !commands[0].Silent: // otherwise something may have been typed
 		return nil, &terminal.Refusal{Why: fmt.Sprintf("its kitty %s (passwords for it are not supported)", err)}
 	}
 	return nil, fmt.Errorf("kitty %s: %w", commands[0].Cmd, err)
 }
 
-// dial reaches the kitty. A name without a file can be anybody's: who listens must be
-// the user.
+// dial connects to kitty. Any user can take a name without a file, so the listener must be the
+// same user.
 func (w *window) dial(ctx context.Context) (*net.UnixConn, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "unix", w.socket)
@@ -92,7 +91,6 @@ func (w *window) dial(ctx context.Context) (*net.UnixConn, error) {
 	return socket, nil
 }
 
-// ask sends the commands and reads the answers.
 func ask(conn net.Conn, commands []command) (answers []string, err error) {
 	var message bytes.Buffer
 	expected := 0

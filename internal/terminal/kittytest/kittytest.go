@@ -1,4 +1,4 @@
-// Package kittytest runs a real kitty on a display that nobody sees, for tests.
+// Package kittytest runs a real kitty on an invisible display, for tests.
 package kittytest
 
 import (
@@ -17,18 +17,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Kitty is one that takes remote control.
+// Kitty is a kitty that accepts remote control.
 type Kitty struct {
 	t       *testing.T
 	Socket  string
 	Process *os.Process
 }
 
-// patience is how long a kitty may take on a machine that is busy.
+// patience is how long a kitty may take on a busy machine.
 const patience = time.Minute
 
-// Start starts a kitty with a window that does nothing. Options are those of its
-// configuration.
+// Start starts a kitty with a window that does nothing. options are entries of kitty.conf.
 func Start(t *testing.T, options ...string) *Kitty {
 	t.Helper()
 	for _, program := range []string{"kitty", "Xvfb"} {
@@ -39,7 +38,7 @@ func Start(t *testing.T, options ...string) *Kitty {
 			t.Skip("KITTY IS NOT TESTED HERE: there is no " + program)
 		}
 	}
-	dir, err := os.MkdirTemp("", "kitty") // sockets have short names
+	dir, err := os.MkdirTemp("", "kitty") // the paths of sockets must be short
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	k := &Kitty{t: t, Socket: filepath.Join(dir, "s")}
@@ -70,7 +69,7 @@ func Start(t *testing.T, options ...string) *Kitty {
 	}
 }
 
-// display starts an X server and returns its number.
+// display starts an X server and returns the number of its display.
 func display(t *testing.T) string {
 	t.Helper()
 	read, write, err := os.Pipe()
@@ -91,7 +90,7 @@ func run(t *testing.T, cmd *exec.Cmd) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 }
 
-// Launch runs a command in a window of its own and returns its id.
+// Launch runs a command in a new window and returns the window's id.
 func (k *Kitty) Launch(dir string, env []string, argv ...string) int {
 	k.t.Helper()
 	id, err := strconv.Atoi(k.Ask("launch", map[string]any{"type": "tab", "cwd": dir, "env": env, "args": argv}))
@@ -99,7 +98,7 @@ func (k *Kitty) Launch(dir string, env []string, argv ...string) int {
 	return id
 }
 
-// Screen returns what a window shows.
+// Screen returns the text in a window.
 func (k *Kitty) Screen(id int) string {
 	k.t.Helper()
 	return k.Ask("get-text", map[string]any{"match": fmt.Sprint("id:", id)})
@@ -124,7 +123,7 @@ func (k *Kitty) PID(id int) int {
 	return 0
 }
 
-// Ask gives an order and returns the answer.
+// Ask sends a command and returns the answer.
 func (k *Kitty) Ask(order string, payload map[string]any) string {
 	k.t.Helper()
 	conn, err := net.Dial("unix", k.Socket)
@@ -136,7 +135,7 @@ func (k *Kitty) Ask(order string, payload map[string]any) string {
 	_, err = fmt.Fprintf(conn, "\x1bP@kitty-cmd%s\x1b\\", text)
 	require.NoError(k.t, err)
 	said, reader := "", bufio.NewReader(conn)
-	for !strings.HasSuffix(said, "\x1b\\") { // JSON has backslashes of its own
+	for !strings.HasSuffix(said, "\x1b\\") { // JSON may contain backslashes too
 		more, err := reader.ReadString('\\')
 		require.NoError(k.t, err)
 		said += more

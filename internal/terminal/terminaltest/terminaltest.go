@@ -1,4 +1,4 @@
-// Package terminaltest is a program that notes what is typed into its terminal, for tests.
+// Package terminaltest is a program that records what is typed into its terminal, for tests.
 package terminaltest
 
 import (
@@ -20,8 +20,8 @@ import (
 	"resumed/internal/terminal"
 )
 
-// Echo is such a program: it shows something, and notes in the file of its first argument who
-// it is, and the bytes that it is given.
+// Echo is that program: it prints a text, and writes its pid and the bytes that it reads to the
+// file of its first argument.
 func Echo(shows string) (code int) {
 	old, err := term.MakeRaw(0)
 	if err != nil {
@@ -39,13 +39,13 @@ func Echo(shows string) (code int) {
 	return 0
 }
 
-// Program is one that runs, as the test sees it.
+// Program is a running Echo.
 type Program struct {
 	T    *testing.T
-	Keys string // the file of what it was given
+	Keys string // the file that it writes to
 }
 
-// Typed returns the program's pid and all that it was given.
+// Typed returns the program's pid and all bytes that it has read.
 func (p Program) Typed() (pid int, keys string) {
 	data, _ := os.ReadFile(p.Keys)
 	first, rest, _ := strings.Cut(string(data), "\n")
@@ -53,14 +53,14 @@ func (p Program) Typed() (pid int, keys string) {
 	return pid, rest
 }
 
-// Process returns the program's process, once it runs. It ends with the test.
+// Process returns the program's process when it runs. The process ends with the test.
 func (p Program) Process() resume.Process {
 	p.T.Helper()
 	pid := 0
 	p.Until("the program runs", func() bool {
 		pid, _ = p.Typed()
 		path, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // which comes after the program
+		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // is set after exe
 		return filepath.Base(path) == filepath.Base(os.Args[0]) && len(environ) > 0
 	})
 	process := ProcessOf(p.T, pid)
@@ -72,7 +72,7 @@ func (p Program) Process() resume.Process {
 	return process
 }
 
-// ProcessOf returns the very process of that number.
+// ProcessOf returns the process of that pid.
 func ProcessOf(t *testing.T, pid int) resume.Process {
 	t.Helper()
 	stat, err := procfs.Proc.Stat(pid)
@@ -80,7 +80,7 @@ func ProcessOf(t *testing.T, pid int) resume.Process {
 	return resume.Process{PID: pid, Start: stat.Start}
 }
 
-// Until waits for something.
+// Until waits until ok returns true.
 func (p Program) Until(what string, ok func() bool) {
 	p.T.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
@@ -90,7 +90,7 @@ func (p Program) Until(what string, ok func() bool) {
 	}
 }
 
-// Refusal returns the refusal that an error is.
+// Refusal returns the refusal in an error.
 func Refusal(t *testing.T, err error) *terminal.Refusal {
 	t.Helper()
 	refusal := new(terminal.Refusal)

@@ -12,20 +12,20 @@ import (
 	"strings"
 )
 
-// ServerPrefix is how the names of servers begin that sessions live in.
+// ServerPrefix begins the names of the servers that this program starts.
 const ServerPrefix = "resumed-"
 
-// Session is a command in a server of its own: it has the environment of who
-// started it, and ends with it.
+// Session is a command in its own tmux server: it has the environment of the caller, and the
+// server ends with it.
 type Session struct {
 	Server string   // its name, for -L
 	Dir    string   // where the command runs
 	Argv   []string // the command
-	Note   string   // a directory in which it is noted how it ended, as long as that is there
+	Note   string   // a directory for the last screen and the exit code, as long as it exists
 }
 
-// noted runs a command and notes what it left on the screen and its exit code. It
-// lives through the keys that interrupt the command.
+// noted runs a command and stores its last screen and exit code. It survives the keys that
+// interrupt the command.
 const noted = `trap : INT QUIT
 "$@"
 code=$?
@@ -35,8 +35,8 @@ if [ -d "$0" ]; then
 fi
 exit $code`
 
-// Args are those of the tmux that begins the session and shows it in the terminal
-// that it is started in.
+// Args returns the arguments of the tmux that starts the session and shows it in the current
+// terminal.
 func (s Session) Args() []string {
 	args := []string{"-u", "-L", s.Server, "new-session", "-s", "resumed", "-c", s.Dir, "--", "sh", "-c", noted, s.Note}
 	for _, arg := range s.Argv {
@@ -50,7 +50,7 @@ func (s Session) Args() []string {
 		";", "set-option", "status-right", "#{prefix} d detaches ")
 }
 
-// Lives reports whether the session has not ended: somebody only left it.
+// Lives reports whether the session has not ended: it was only detached.
 func (s Session) Lives() bool {
 	return exec.Command("tmux", "-L", s.Server, "has-session", "-t", "resumed").Run() == nil
 }
@@ -58,14 +58,14 @@ func (s Session) Lives() bool {
 // Left is a session that still runs, whether a terminal shows it or not.
 type Left struct {
 	Session
-	Program string // what runs in it now
+	Program string // the program that runs in it now
 }
 
-// StillRunning returns the sessions that this program began and that have not ended. Where
-// the window was closed, nobody was told how to come back.
+// StillRunning returns the sessions that this program started and that still run. A person who
+// closed the window was not told how to come back.
 func StillRunning() []Left {
 	dir := filepath.Join(cmp.Or(os.Getenv("TMUX_TMPDIR"), "/tmp"), fmt.Sprintf("tmux-%d", os.Getuid()))
-	sockets, _ := filepath.Glob(filepath.Join(dir, ServerPrefix+"*")) // the pattern is a good one
+	sockets, _ := filepath.Glob(filepath.Join(dir, ServerPrefix+"*")) // the pattern is valid
 	var all []Left
 	for _, socket := range sockets {
 		name := filepath.Base(socket)
@@ -80,17 +80,16 @@ func StillRunning() []Left {
 	return all
 }
 
-// LastScreen returns what the command left on the screen when it ended: the screen
-// itself ends with it.
+// LastScreen returns the screen at the end of the command: tmux itself removes it.
 func (s Session) LastScreen() string {
-	data, _ := os.ReadFile(filepath.Join(s.Note, "screen")) // nothing is left where it cannot be read
+	data, _ := os.ReadFile(filepath.Join(s.Note, "screen")) // empty if it cannot be read
 	return strings.TrimRight(string(data), " \n")
 }
 
-// ErrNoCode is returned where a command left no exit code.
+// ErrNoCode says that a command stored no exit code.
 var ErrNoCode = errors.New("the command left no exit code")
 
-// ExitCode returns that of the command, once it has ended.
+// ExitCode returns the exit code of the command after it has ended.
 func (s Session) ExitCode() (int, error) {
 	data, err := os.ReadFile(filepath.Join(s.Note, "code"))
 	if errors.Is(err, fs.ErrNotExist) {

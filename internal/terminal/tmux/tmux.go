@@ -1,5 +1,5 @@
-// Package tmux asks tmux to read a pane and to type into it; it begins a
-// session for a command that is to be typed into.
+// Package tmux reads a pane of tmux and types into it; it also starts a session for a command
+// that is to be typed into.
 package tmux
 
 import (
@@ -19,22 +19,20 @@ import (
 	"resumed/internal/terminal"
 )
 
-// callTimeout bounds one call of tmux. A server that hangs must not hold a
-// resume for ever.
+// callTimeout bounds one call of tmux. A server that hangs must not block a resume for ever.
 const callTimeout = 5 * time.Second
 
-// pane is one of a server.
+// pane is a pane of a tmux server.
 type pane struct {
-	program string // tmux
+	program string // the path of tmux
 	socket  string // of the server
 	id      string // %N
 }
 
-// Look returns the pane that a process of that environment was told that it lives
-// in, or nil.
+// Look returns the pane that the environment of a process names, or nil.
 func Look(environ []string) (terminal.Window, error) {
 	id := procfs.Variable(environ, "TMUX_PANE")
-	// SOCKET,PID,SESSION; the socket's own path may hold commas.
+	// SOCKET,PID,SESSION; the path of the socket may contain commas.
 	fields := strings.Split(procfs.Variable(environ, "TMUX"), ",")
 	if len(fields) < 3 || !isPaneID(id) {
 		return nil, nil
@@ -64,8 +62,8 @@ func (p *pane) String() string {
 	return fmt.Sprintf("pane %s of the tmux server at %s", p.id, p.socket)
 }
 
-// facts are what tmux says of a pane. Keys must reach the program on its
-// screen: not a mode of tmux, not several panes at once.
+// facts are tmux's information about a pane. Keys must reach the program in it: not a mode of
+// tmux, and not several panes at once.
 type facts struct {
 	id, pid, tty                    string
 	inMode, synchronized, off, died bool
@@ -86,7 +84,7 @@ func (p *pane) facts(ctx context.Context) (facts, error) {
 	return facts{id: f[0], pid: f[1], tty: f[2], inMode: on(f[3]), synchronized: on(f[4]), off: on(f[5]), died: on(f[6])}, nil
 }
 
-// Facts asks the server.
+// Facts reads the state of the pane from the server.
 func (p *pane) Facts(ctx context.Context) (terminal.Facts, error) {
 	f, err := p.facts(ctx)
 	if err != nil {
@@ -113,7 +111,7 @@ func (p *pane) Facts(ctx context.Context) (terminal.Facts, error) {
 	return terminal.Facts{Root: root, TTY: device}, nil
 }
 
-// Screen returns what the pane shows.
+// Screen returns the text in the pane.
 func (p *pane) Screen(ctx context.Context) (string, error) {
 	return p.call(ctx, "capture-pane", "-p", "-t", p.id)
 }
@@ -129,15 +127,15 @@ func (p *pane) Write(ctx context.Context, text string) error {
 
 // Press presses a key.
 func (p *pane) Press(ctx context.Context, key terminal.Key) error {
-	_, err := p.call(ctx, "send-keys", "-t", p.id, string(key)) // tmux has the same names
+	_, err := p.call(ctx, "send-keys", "-t", p.id, string(key)) // tmux has the same names for keys
 	return err
 }
 
-// call runs one command of tmux, without a shell, and returns what it printed.
+// call runs one command of tmux, without a shell, and returns its output.
 func (p *pane) call(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer within %s", callTimeout))
 	defer cancel()
-	// -u: without it tmux prints underscores for what a locale of C does not have.
+	// -u: without it tmux prints underscores for characters that the C locale does not have.
 	cmd := exec.CommandContext(ctx, p.program, append([]string{"-u", "-S", p.socket}, args...)...)
 	cmd.Env = childenv.Without(os.Environ(), "TMUX", "TMUX_PANE")
 	cmd.WaitDelay = time.Second

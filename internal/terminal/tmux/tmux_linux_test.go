@@ -20,8 +20,7 @@ import (
 	"resumed/internal/terminal/tmux"
 )
 
-// The test binary is the program in the pane: with this variable it does what
-// it names.
+// The test binary is the program in the pane: this variable names what it does.
 const childEnv = "TMUX_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -35,7 +34,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// server is a tmux of its own.
+// server is a tmux server for one test.
 type server struct {
 	terminaltest.Program // in its pane
 	dir                  string
@@ -46,7 +45,7 @@ func newServer(t *testing.T) *server {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("TMUX IS NOT TESTED HERE: there is no program of that name")
 	}
-	dir, err := os.MkdirTemp("", "tm,x") // sockets have short names; this one has a comma
+	dir, err := os.MkdirTemp("", "tm,x") // the paths of sockets must be short; this one has a comma
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return &server{Program: terminaltest.Program{T: t, Keys: filepath.Join(dir, "keys")}, dir: dir, socket: filepath.Join(dir, "s")}
@@ -82,7 +81,7 @@ func TestWhatIsTypedReachesTheProgramAsItIs(t *testing.T) {
 	s := newServer(t)
 	t.Setenv("LC_ALL", "C") // as in a service
 	t.Setenv("LANG", "C")
-	t.Setenv("TMUX", "/nowhere,1,0") // the daemon may itself have been started in one
+	t.Setenv("TMUX", "/nowhere,1,0") // the daemon itself may run in a pane
 	s.run("SELF")
 	pane := find(t, s.Process())
 	require.Contains(t, pane.String(), s.socket)
@@ -194,7 +193,7 @@ func TestAPaneIsProvedToBeTheProcesss(t *testing.T) {
 	}
 }
 
-// What was true when the pane was found need not be true when a key is pressed.
+// The state when the pane was found may have changed when a key is pressed.
 func TestEveryKeyIsProvedAnew(t *testing.T) {
 	s := newServer(t)
 	s.run("SELF")
@@ -219,7 +218,7 @@ func TestAProcessOutsideOfTmuxHasNoPane(t *testing.T) {
 		child.Env = append(env, childEnv+"=sleep")
 		require.NoError(t, child.Start())
 		t.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })
-		for { // an exec is over a moment before its environment is seen
+		for { // the new environment is visible a moment after exec
 			if env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", child.Process.Pid)); err != nil || len(env) > 0 {
 				break
 			}
@@ -243,7 +242,7 @@ func TestAProcessOutsideOfTmuxHasNoPane(t *testing.T) {
 		require.False(t, got.Passing)
 	}
 
-	// One that inherited the variables of a pane and does not live there.
+	// It inherited the variables of a pane and is not in that pane.
 	s := newServer(t)
 	s.run("SELF")
 	find(t, s.Process())
@@ -255,7 +254,7 @@ func TestAProcessOutsideOfTmuxHasNoPane(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A tmux that never answers holds nobody up for long.
+// A tmux that never answers does not block for long.
 func TestACallThatHangsIsCutShort(t *testing.T) {
 	s := newServer(t)
 	s.run("SELF")

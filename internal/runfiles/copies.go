@@ -35,7 +35,7 @@ func (s *Store) Copy(key resume.Key, n int, files []string) error {
 }
 
 // copyInto copies a file into the directory dir/n. If the newest copy is the same, it is
-// not copied again: claims that came to nothing would push out older states.
+// not copied again: claims that are not delivered would push out older states.
 // Only the newest copies are kept, whatever their numbers: most claims make no copy.
 func copyInto(dir, file string, n int) error {
 	name := filepath.Base(file)
@@ -57,7 +57,7 @@ func copyInto(dir, file string, n int) error {
 	return nil
 }
 
-// copyFile copies a file. A file with the new name is whole, and on disk.
+// copyFile copies a file. Under its new name the file is complete and synced to disk.
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -67,8 +67,7 @@ func copyFile(from, to string) error {
 	return atomicfile.Copy(to, in, 0o600)
 }
 
-// sameContent reports whether two files are the same. A file that cannot be read
-// is like no other.
+// sameContent reports whether two files are the same. A file that cannot be read equals none.
 func sameContent(a, b string) bool {
 	sumA, errA := checksum(a)
 	sumB, errB := checksum(b)

@@ -36,8 +36,8 @@ func TestCopiesAreWholeAndTheNewestStay(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(dir, "6"))
 }
 
-// Every claim has a number, and most of those that are held back end without a
-// copy: what counts is how many copies there are.
+// Every claim has a number, and most claims that are held back make no copy: so the limit is on
+// the number of copies.
 func TestCopiesStayWhereTheirNumbersLeap(t *testing.T) {
 	from := filepath.Join(t.TempDir(), "chat.jsonl")
 	dir := filepath.Join(t.TempDir(), "kept", "s-1")
@@ -48,7 +48,7 @@ func TestCopiesStayWhereTheirNumbersLeap(t *testing.T) {
 	require.Equal(t, []int{40, 900, 901}, numbers(dir, ""))
 }
 
-// A claim that is held back after its copy is made again every minute.
+// A claim that is held back after its copy was made is repeated every minute.
 func TestAFileThatDidNotChangeIsCopiedOnce(t *testing.T) {
 	from := filepath.Join(t.TempDir(), "chat.jsonl")
 	dir := filepath.Join(t.TempDir(), "kept", "s-1")

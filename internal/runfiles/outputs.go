@@ -42,8 +42,8 @@ func Runs(dir string) []string {
 	return paths
 }
 
-// RunOf says when the run with that output began and ended, and how. What is not
-// known is zero.
+// RunOf returns when the run with that output started and ended, and how. Unknown values are
+// zero.
 func RunOf(output string) (began, ended time.Time, how string) {
 	began, _ = runner.BirthTime(output)
 	path := statusOf(output)

@@ -15,14 +15,14 @@ import (
 	"resumed/internal/resume"
 )
 
-// Of an output that takes more than a part of what all may take, only the end is kept,
-// which says most.
+// Of an output that is larger than a part of the limit for all, only the end is kept, which
+// matters most.
 const (
-	largestPart = 4 // of one output, in all,
-	endPart     = 8 // and of what is kept of it
+	largestPart = 4 // an output larger than limit/4 is cut
+	endPart     = 8 // to limit/8
 )
 
-// output is one file with what a session's resumes printed or showed.
+// output is a file with the output or the screen of a session's resumes.
 type output struct {
 	path string
 	size int64
@@ -30,10 +30,10 @@ type output struct {
 	runs bool // a command may be writing to it
 }
 
-// Prune bounds what is kept. Files of sessions that were not resumed for longer than keep
-// are removed, of a very large output only the end is kept, and the oldest outputs are removed if
-// all take more than maxBytes. An output that a command is writing to is only cut: running returns the number of the
-// resume that a session is in, 0 if there is none, and an error if that cannot be known.
+// Prune bounds what is kept. Files of sessions that were not resumed for longer than keep are
+// removed, of a very large output only the end is kept, and the oldest outputs are removed if all
+// take more than maxBytes. An output that a command is writing to is only cut: running returns
+// the number of a session's running resume, 0 if there is none, and an error if that is not known.
 func (s *Store) Prune(keep time.Duration, maxBytes int64, now time.Time, running func(resume.Key) (n int, err error)) error {
 	dirs, err := Outputs(s.stateDir)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Store) Prune(keep time.Duration, maxBytes int64, now time.Time, running
 // outputsIn returns the files in a session's directory. current are those that a command
 // may be writing to.
 func outputsIn(dir string, current []string) []output {
-	entries, _ := os.ReadDir(dir) // it is tried again with the next look
+	entries, _ := os.ReadDir(dir) // tried again at the next Prune
 	var all []output
 	for _, entry := range entries {
 		info, err := entry.Info()
@@ -106,8 +106,8 @@ func removeOldest(all []output, maxBytes int64) (failed []error) {
 	return failed
 }
 
-// keepEnd cuts off all but the end of a file. A command that appends to it goes on: what it
-// writes meanwhile may come before that end.
+// keepEnd removes all but the end of a file. A command can still append to it: what it writes
+// meanwhile may come before that end.
 func keepEnd(path string, n int64) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if errors.Is(err, fs.ErrNotExist) {

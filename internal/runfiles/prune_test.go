@@ -21,7 +21,7 @@ type world struct {
 
 func newWorld(t *testing.T) world { return world{t, New(t.TempDir())} }
 
-// printedBefore lets a resume of a session have printed something that long ago.
+// printedBefore writes an output of a session that is that old.
 func (w world) printedBefore(id string, n int, text string, ago time.Duration) string {
 	dir, err := w.store.claim(outputs, resume.Key{Agent: "fake", ID: id})
 	require.NoError(w.t, err)
@@ -48,7 +48,7 @@ const day = 24 * time.Hour
 
 func TestOutputsOfSessionsThatWereLongNotResumedGo(t *testing.T) {
 	w := newWorld(t)
-	w.prune(day, 1<<20) // there are none yet
+	w.prune(day, 1<<20) // there are no files yet
 	old, young := w.printedBefore("old", 1, "x", 2*day), w.printedBefore("young", 1, "x", time.Hour)
 	both := w.printedBefore("both", 1, "x", 2*day)
 	w.printedBefore("both", 2, "x", time.Hour)
@@ -82,7 +82,7 @@ func TestTheOldestOutputsGoWhereAllTakeTooMuch(t *testing.T) {
 	}
 }
 
-// A command that prints without end is cut while it runs, and goes on printing.
+// The output of a command that prints without end is cut while the command runs on.
 func TestTheEndOfALargeOutputStays(t *testing.T) {
 	w := newWorld(t)
 	path := w.printedBefore("s-1", 1, "", 0)

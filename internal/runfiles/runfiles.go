@@ -1,5 +1,5 @@
-// Package runfiles keeps the files of resumes: what their commands printed, how each of them ended, screens that were
-// not recognised, and copies of transcripts from before a resume.
+// Package runfiles stores the files of resumes: the output and the exit code of each command,
+// screens that were not recognised, and copies of transcripts from before a resume.
 package runfiles
 
 import (
@@ -22,7 +22,7 @@ const (
 	copies  = "kept"
 )
 
-// What the names of a resume's files end in, after its number.
+// The suffixes of a resume's files, after its number.
 const (
 	outputSuffix = ".log"
 	statusSuffix = ".exit"
@@ -46,7 +46,7 @@ func (s *Store) Output(key resume.Key, n int) string {
 	return filepath.Join(s.dirOf(outputs, key), strconv.Itoa(n)+outputSuffix)
 }
 
-// Status returns the file that says that the command of that resume was started, and how it ended.
+// Status returns the status file of that resume's command: whether it was started, and how it ended.
 func (s *Store) Status(key resume.Key, n int) string {
 	return filepath.Join(s.dirOf(outputs, key), strconv.Itoa(n)+statusSuffix)
 }
@@ -59,13 +59,13 @@ func (s *Store) Prepare(key resume.Key) error {
 	}
 	paths := Runs(dir)
 	for _, path := range paths[:max(0, len(paths)-keptRuns+1)] {
-		_ = os.Remove(path) // it is tried again with the next resume
+		_ = os.Remove(path) // tried again at the next resume
 		_ = os.Remove(statusOf(path))
 	}
 	return nil
 }
 
-// StoreScreen stores a screen where a person can look at it, and returns its path. Only the newest one is kept.
+// StoreScreen stores a screen for people, and returns its path. Only the newest one is kept.
 func (s *Store) StoreScreen(key resume.Key, text string) (string, error) {
 	dir, err := s.claim(outputs, key)
 	if err != nil {
@@ -75,8 +75,8 @@ func (s *Store) StoreScreen(key resume.Key, text string) (string, error) {
 	return path, os.WriteFile(path, []byte(text), 0o600)
 }
 
-// dirOf returns the directory of a session: it is named after the session's id, unless
-// another agent's session has that one. No id has an @.
+// dirOf returns the directory of a session: it is named after the session's id, unless a session
+// of another agent has that directory. No id has an @.
 func (s *Store) dirOf(kind string, key resume.Key) string {
 	dir := filepath.Join(s.stateDir, kind, key.ID)
 	if agent := agentOf(dir); agent != "" && agent != key.Agent {
@@ -85,7 +85,7 @@ func (s *Store) dirOf(kind string, key resume.Key) string {
 	return dir
 }
 
-// claim makes that directory, and makes it the session's own.
+// claim makes that directory, and records that it belongs to the session.
 func (s *Store) claim(kind string, key resume.Key) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,14 +96,14 @@ func (s *Store) claim(kind string, key resume.Key) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return dir, err
 	}
-	// A file in it is on disk only if the directories above it are.
+	// Files in it survive a power cut only if the directories above are synced too.
 	if err := errors.Join(atomicfile.SyncDir(filepath.Dir(dir)), atomicfile.SyncDir(s.stateDir)); err != nil {
 		return dir, err
 	}
 	return dir, atomicfile.Write(filepath.Join(dir, agentFile), []byte(key.Agent), 0o600)
 }
 
-// remove removes a directory, unless a session has claimed it since then.
+// remove removes a directory, unless a session has used it since then.
 func (s *Store) remove(dir string, since time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,13 +113,13 @@ func (s *Store) remove(dir string, since time.Time) error {
 	return os.RemoveAll(dir)
 }
 
-// agentOf returns the agent that a directory belongs to; empty: to none yet.
+// agentOf returns the agent that a directory belongs to; empty: none yet.
 func agentOf(dir string) string {
 	agent, _ := os.ReadFile(filepath.Join(dir, agentFile))
 	return string(agent)
 }
 
-// numbers returns the numbers that names in a directory begin with, before the suffix, in order.
+// numbers returns the numbers of the files with that suffix in a directory, in order.
 func numbers(dir, suffix string) []int {
 	entries, _ := os.ReadDir(dir) // if it cannot be read, nothing can be written there either
 	var all []int

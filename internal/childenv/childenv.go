@@ -1,4 +1,4 @@
-// Package childenv makes the environment of what the daemon starts.
+// Package childenv makes the environment of processes that the daemon starts.
 package childenv
 
 import (
@@ -9,8 +9,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// private are variables by which a service manager speaks to the daemon alone.
-// A child that answers to them would be taken for the daemon.
+// private are variables for communication between a service manager and the daemon. A child
+// that used them would be taken for the daemon.
 var private = []string{
 	"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC",
 	"LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES",
@@ -19,23 +19,22 @@ var private = []string{
 	"CREDENTIALS_DIRECTORY",
 }
 
-// places are the daemon's own. What works for the daemon may look for it there;
-// an agent has places of its own.
+// places are directories of the daemon. A helper may use them to find the daemon; an agent has
+// its own.
 var places = []string{
 	"STATE_DIRECTORY", "RUNTIME_DIRECTORY", "CACHE_DIRECTORY", "LOGS_DIRECTORY", "CONFIGURATION_DIRECTORY",
 	"PWD", "OLDPWD",
 }
 
-// Helper returns the environment of a program that works for the daemon, such
-// as one that tells people: the daemon's own, with what is added.
+// Helper returns the environment of a program that works for the daemon, such as one that sends
+// notices: the daemon's own, with additions.
 func Helper(own []string, add ...string) []string {
 	return append(Without(own, private...), add...)
 }
 
-// Agent returns the environment of an agent that works in dir, given the
-// daemon's own and what is added for it. It finds nothing of the daemon's there
-// but the mark, by which a later daemon finds it; an empty mark is none. No name is
-// there twice: systemd would refuse to start a unit with that.
+// Agent returns the environment of an agent in dir: the daemon's own without what concerns the
+// daemon, with additions and the mark, by which a later daemon finds the agent; an empty mark is
+// none. No name is there twice: systemd would refuse to start such a unit.
 func Agent(own []string, dir, mark string, add ...string) []string {
 	env := slices.DeleteFunc(Without(own, slices.Concat(private, places)...), func(entry string) bool {
 		return strings.HasPrefix(entry, "RESUMED_")
@@ -65,7 +64,7 @@ func Without(env []string, names ...string) []string {
 	})
 }
 
-// Value returns a variable as the child will see it: the last one counts.
+// Value returns a variable as the child will see it: the last entry counts.
 func Value(env []string, name string) string {
 	for _, entry := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {

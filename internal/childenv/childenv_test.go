@@ -18,7 +18,7 @@ func TestAnAgentFindsNothingOfTheDaemonsButItsMark(t *testing.T) {
 	require.NotContains(t, Agent(own, "/src", "", "RESUMED_MARK=forged"), "RESUMED_MARK=forged")
 }
 
-// A script that is told of a notice may ask the daemon: it must find it.
+// A script that handles a notice may call the daemon, so it must be able to find it.
 func TestAHelperFindsTheDaemonAndIsNotTakenForIt(t *testing.T) {
 	require.Equal(t,
 		[]string{"HOME=/home/dev", "PATH=/bin", "PWD=/", "STATE_DIRECTORY=/var/lib/r", "RESUMED_CONFIG=/etc/r.toml", "RESUMED_MARK=of-another", "NOTIFY_SOCKETS=mine", "RESUMED_EVENT=test"},

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// WithPath returns an environment with what a program needs in PATH, if both have one. The directories that it needs
-// and that are neither there nor the daemon's own come before the others, or after them, as they do in needed.
+// WithPath adds to PATH of env the directories of PATH in needed, if both have one. Directories
+// that are neither in env nor the daemon's own come before or after the others, as in needed.
 func WithPath(own, env, needed []string) []string {
 	const name = "PATH"
 	had, needs := Value(env, name), Value(needed, name)

@@ -1,5 +1,5 @@
-// Package ownership says whether another user can have written a file, or put it
-// where it lies: what is obeyed must be the user's own or the system's.
+// Package ownership checks whether another user can have written or placed a file: files that
+// control this program must belong to the user or to the system.
 package ownership
 
 import (
@@ -16,39 +16,38 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Error says that another user can have written what is obeyed.
+// Error says that another user can have written such a file.
 type Error struct {
 	Path string // what is wrong: the file itself, or a directory above it
-	Why  string // in words that follow the path
-	Fix  string // the command that mends it
+	Why  string // to be printed after the path
+	Fix  string // the command that fixes it
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s %s: %s", e.Path, e.Why, e.Fix) }
 
-// Trust is whom the user trusts besides root and himself, by names or numbers.
+// Trust is the users and groups that the user trusts besides root, by name or number.
 type Trust struct {
-	Users  []string // Everybody among them: no file system that shows all as open is in the way
-	Groups []string // that may write; one without strangers needs no mention
+	Users  []string // with Everybody among them nothing is refused, as for file systems that show all files as writable
+	Groups []string // may write; a group without other users need not be listed
 }
 
-// Everybody stands for all users of the machine.
+// Everybody means all users of the machine.
 const Everybody = "*"
 
 func (t Trust) everybody() bool { return slices.Contains(t.Users, Everybody) }
 
-// Check returns an *Error where another user can have written the file or
-// directory at path, or can put another in its place: by a directory above it,
-// or by a link on the way. What does not exist is nobody's; what cannot be
-// looked at is an error.
+// Check returns an *Error if another user can have written the file or directory at path, or can
+// replace it: through a directory above it, or through a link on the way. A missing file is
+// accepted; one that cannot be read is an error.
 func (t Trust) Check(path string) error {
 	return walk(path, func(at place) error {
 		switch {
 		case at.info == nil:
-			return nil // what does not exist belongs to nobody
+			return nil // nothing to check
 		case at.link():
-			return t.owned(at) // its mode means nothing
+			return t.owned(at) // the mode of a link has no meaning
 		case !at.last && at.info.Mode()&fs.ModeSticky != 0:
-			return t.owned(at) // only owners take away or rename what lies in it
+			return t.owned(at) // only owners may remove or rename files in it
 		default:
 			if err := t.owned(at); err != nil {
 				return err
@@ -58,7 +57,7 @@ func (t Trust) Check(path string) error {
 	})
 }
 
-// Owner is Check of whom the file at path belongs to, and of nothing else.
+// Owner checks only which user owns the file at path.
 func (t Trust) Owner(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,12 +69,12 @@ func (t Trust) Owner(path string) error {
 	return t.OwnerOf(path, info)
 }
 
-// OwnerOf is Owner of a file that was looked at already.
+// OwnerOf is Owner for a file with known info.
 func (t Trust) OwnerOf(path string, info fs.FileInfo) error {
 	return t.owned(place{path: path, info: info, last: true})
 }
 
-// Open checks the file at path and opens it. What was checked is what is read.
+// Open checks the file at path and opens it. The open file is checked again.
 func (t Trust) Open(path string) (*os.File, error) {
 	if err := t.Check(path); err != nil {
 		return nil, err
@@ -101,29 +100,29 @@ func (t Trust) Open(path string) (*os.File, error) {
 	return file, nil
 }
 
-// place is one thing on the way to a file.
+// place is one part of the path to a file.
 type place struct {
 	path string
 	info fs.FileInfo // nil: it does not exist
-	last bool        // it is what the way leads to
+	last bool        // it is the end of the path
 }
 
 func (p place) link() bool { return p.info != nil && p.info.Mode()&fs.ModeSymlink != 0 }
 
-// ids returns the numbers of owner and group.
+// ids returns the user id and the group id.
 func (p place) ids() (uid, gid uint32) {
-	stat := p.info.Sys().(*syscall.Stat_t) // on every system that this is built for
+	stat := p.info.Sys().(*syscall.Stat_t) // true on all supported systems
 	return stat.Uid, stat.Gid
 }
 
-// mostLinks is how many symbolic links a way may have, as in the kernel.
+// mostLinks is how many symbolic links a path may have, as in the kernel.
 const mostLinks = 40
 
-// Directories returns the directories whose entries decide which file path leads to: those of
-// the file itself, of every symbolic link on the way, and of the first part that is missing.
+// Directories returns the directories with the entries that decide which file path leads to: those of
+// the file itself, of every symbolic link on the way, and of the first missing part.
 func Directories(path string) []string {
 	var dirs []string
-	_ = walk(path, func(at place) error { // what cannot be read decides nothing
+	_ = walk(path, func(at place) error { // a part that cannot be read is skipped
 		if at.info == nil || at.last || at.link() {
 			dirs = append(dirs, filepath.Dir(at.path))
 		}
@@ -132,8 +131,8 @@ func Directories(path string) []string {
 	return dirs
 }
 
-// walk visits every part of path, from the root directory on and through every link. It
-// ends at the first part that is missing, which has no info.
+// walk visits every part of path, from the root directory and through every link. It ends at the
+// first missing part, which has no info.
 func walk(path string, visit func(place) error) error {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -184,7 +183,7 @@ func (t Trust) owned(at place) error {
 		Why:  fmt.Sprintf("belongs to %s, not to you", userName(uid)),
 		Fix:  fmt.Sprintf("sudo chown %s %s", userName(uint32(os.Geteuid())), sanitize.ShellWord(at.path)),
 	}
-	switch { // what was planted must not be taken over unread
+	switch { // do not suggest to take over a planted file unread
 	case at.link():
 		wrong.Fix = "rm " + sanitize.ShellWord(at.path)
 	case at.info.Mode().IsRegular():

@@ -11,7 +11,7 @@ import (
 // stranger is another user: nobody.
 const stranger = nobody
 
-// asRoot skips, loudly, where files cannot be given away.
+// asRoot skips, with a clear message, if files cannot be given to another user.
 func asRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		require.Empty(t, os.Getenv("CI_ROOT"), "this run was to be root's")
@@ -98,19 +98,19 @@ func TestWhatBelongsToAnotherIsNot(t *testing.T) {
 	refused(t, Trust{}.Check(link), link, "belongs to nobody", "rm "+link)
 }
 
-// A umask of 002 and a group for each user is how many systems are set up.
+// Many systems have a umask of 002 and a group for each user.
 func TestAGroupWithoutStrangersMayWrite(t *testing.T) {
 	asRoot(t)
 	file := write(t, filepath.Join(t.TempDir(), "file"), 0o664)
 	require.NoError(t, Trust{}.Check(file), "root's own group")
-	require.NoError(t, os.Chown(file, 0, nobody)) // by that number nogroup, in which are several
+	require.NoError(t, os.Chown(file, 0, nobody)) // nogroup, which has several members
 	refused(t, Trust{}.Check(file), file, "can be written by the group "+groupName(nobody), "chmod go-w "+file)
 	require.NoError(t, Trust{Groups: []string{"65534"}}.Check(file))
 	require.NoError(t, Trust{Groups: []string{groupName(nobody)}}.Check(file))
-	require.NoError(t, os.Chown(file, 1, 1)) // daemon, and a group of its own: as a user and his group
+	require.NoError(t, os.Chown(file, 1, 1)) // the user daemon and its private group
 	require.NoError(t, Trust{Users: []string{"1"}}.Check(file), "all who are in it are trusted")
 	require.NoError(t, os.Chown(file, 0, 1))
 	require.Error(t, Trust{}.Check(file))
-	require.NoError(t, os.Chown(file, 0, 4242)) // no file knows it
+	require.NoError(t, os.Chown(file, 0, 4242)) // not in /etc/group
 	require.Error(t, Trust{}.Check(file))
 }

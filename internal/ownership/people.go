@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// user reports whether the user of that number is the user himself, root, or one
-// who is trusted. Whoever owns the user's home can do all in his name anyway: so
-// it is where a file server shows all of it as nobody's.
+// user reports whether that user id is the user, root, or a trusted user. The owner of the user's
+// home directory counts too, because that owner can act as the user anyway: a file server may
+// show all of it as owned by nobody.
 func (t Trust) user(uid uint32) bool {
 	if uid == 0 || int(uid) == os.Geteuid() || slices.Contains(t.Users, strconv.Itoa(int(uid))) {
 		return true
@@ -29,30 +29,29 @@ func (t Trust) user(uid uint32) bool {
 	return len(t.Users) > 0 && slices.Contains(t.Users, userName(uid))
 }
 
-// group reports whether nobody may write by the group who is not trusted to: it
-// is trusted itself, or there is no stranger in it, as in the group of one's own
-// that many systems give every user.
+// group reports whether only trusted users may write through the group: it is trusted itself, or
+// has no other users, like the private group that many systems give to every user.
 func (t Trust) group(gid uint32) bool {
 	switch {
 	case gid == 0 || slices.Contains(t.Groups, strconv.Itoa(int(gid))) || slices.Contains(t.Groups, groupName(gid)):
 		return true
-	case runtime.GOOS == "darwin": // its files do not tell who is in a group
+	case runtime.GOOS == "darwin": // on macOS the files do not list the members
 		const admin = 80 // its members may become root
 		return gid == admin
 	}
 	members, listed := membersOf(gid)
-	if !listed { // a directory service has it: a group of one's own has one's own number
+	if !listed { // in a directory service: a private group has the number of its user
 		return int(gid) == os.Geteuid() && int(gid) == os.Getegid()
 	}
 	return !slices.ContainsFunc(members, func(uid uint32) bool { return !t.user(uid) })
 }
 
-// nobody is what the kernel shows for users that it cannot show.
+// nobody is the id that the kernel shows for users outside of the namespace.
 const nobody = 65534
 
-// behindNobody reports whether a file that seems to be nobody's is likely
-// root's: in a namespace of the user's own, root cannot be seen. What lies in the
-// directories of the system, and the directories above a file, are root's then.
+// behindNobody reports whether a file of nobody probably belongs to root: in a user namespace,
+// root may not be visible. That holds for system directories, and for the directories above a
+// file.
 func behindNobody(uid uint32, at place) bool {
 	if uid != nobody {
 		return false
@@ -78,10 +77,9 @@ func ownerOf(path string) (uid uint32, known bool) {
 	return stat.Uid, true
 }
 
-// membersOf returns who is in a group, by the files of the system; not listed:
-// they do not know the group.
+// membersOf returns the members of a group from /etc; not listed: the group is not there.
 func membersOf(gid uint32) (members []uint32, listed bool) {
-	const gone = ^uint32(0) // a member of whom nobody knows who it is
+	const gone = ^uint32(0) // a member that is not a known user
 	number := strconv.Itoa(int(gid))
 	uids := make(map[string]uint32)
 	for _, f := range table("/etc/passwd", 4) { // name:password:uid:gid
@@ -118,7 +116,7 @@ func membersOf(gid uint32) (members []uint32, listed bool) {
 	return members, listed
 }
 
-// table returns the lines of a file with fields between colons, as many at least.
+// table returns the lines of a file that have at least so many fields between colons.
 func table(path string, fields int) [][]string {
 	file, err := os.Open(path)
 	if err != nil {

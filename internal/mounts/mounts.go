@@ -1,5 +1,5 @@
-// Package mounts says whether a file lies on a file system that other machines can
-// write to as well.
+// Package mounts finds out whether a file is on a file system that other machines can also
+// write to.
 package mounts
 
 import (
@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Network returns what the file system is called that path lies on, where it is one
-// that several machines share, as NFS is; empty: it is this machine's own, or nobody
-// knows. A path that does not exist lies where the nearest directory above it does.
+// Network returns the name of the file system of path, if several machines share it, as with NFS;
+// empty: it is local, or not known. For a path that does not exist, the nearest directory above
+// counts.
 func Network(path string) string {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -29,8 +29,8 @@ func Network(path string) string {
 	}
 }
 
-// shared are the names that systems give to file systems of several machines. Those
-// that a program of the user serves (FUSE) are named by that program.
+// shared are the names of file systems that several machines share. Those of FUSE are named
+// after the program that serves them.
 var shared = map[string]bool{
 	"nfs": true, "nfs4": true, "cifs": true, "smb3": true, "smbfs": true, "9p": true, "afs": true, "afpfs": true, "coda": true, "ceph": true, "gfs2": true,
 	"ocfs2": true, "lustre": true, "gpfs": true, "beegfs": true, "ncpfs": true, "vboxsf": true, "vmhgfs": true, "virtiofs": true, "webdav": true,
@@ -38,8 +38,8 @@ var shared = map[string]bool{
 	"fuse.juicefs": true, "fuse.davfs": true, "fuse.moosefs": true, "fuse.mfs": true, "fuse.vmhgfs-fuse": true, "fuse.smbnetfs": true, "fuse.grpcfuse": true, "fuse.osxfs": true,
 }
 
-// mountedAt returns the type of the file system that path lies on, by a text as of
-// /proc/self/mountinfo: that of the longest mount point, and of several the last.
+// mountedAt returns the type of the file system of path, from the text of /proc/self/mountinfo:
+// that of the longest mount point, and of several the last.
 func mountedAt(mountinfo, path string) string {
 	longest, kind := -1, ""
 	for line := range strings.Lines(mountinfo) {
@@ -57,5 +57,5 @@ func mountedAt(mountinfo, path string) string {
 	return kind
 }
 
-// unescape undoes what the kernel does to a name with spaces.
+// unescape reverses the kernel's escapes for special characters in paths.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

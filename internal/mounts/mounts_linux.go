@@ -5,15 +5,14 @@ import (
 	"syscall"
 )
 
-// magic numbers of file systems, as statfs(2) returns them.
+// magic has the numbers of file systems that statfs(2) returns.
 var magic = map[uint32]string{
 	0x6969: "nfs", 0xff534d42: "cifs", 0xfe534d42: "smb3", 0x517b: "smbfs", 0x01021997: "9p", 0x5346414f: "afs", 0x6b414653: "afs",
 	0x73757245: "coda", 0x00c36400: "ceph", 0x01161970: "gfs2", 0x7461636f: "ocfs2", 0x0bd00bd0: "lustre", 0x47504653: "gpfs",
 	0x19830326: "beegfs", 0x564c: "ncpfs", 0x786f4256: "vboxsf", 0xbacbacbc: "vmhgfs",
 }
 
-// fuse is the number of everything that a program serves: which one, the list of
-// mounts tells.
+// fuse is the number of all file systems that a program serves: the list of mounts has the name.
 const fuse = 0x65735546
 
 func network(path string) string {

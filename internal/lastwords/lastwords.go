@@ -1,4 +1,4 @@
-// Package lastwords finds in the last words of a program why it failed.
+// Package lastwords finds in the end of a program's output why it failed.
 package lastwords
 
 import (
@@ -12,17 +12,17 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// What is judged is bounded: a program says in a few lines why it failed.
+// Limits for the text that is judged: a program prints in a few lines why it failed.
 const (
 	lastLines = 12
 	lastBytes = 12 << 10
 )
 
-// stackFrame is where in a program written in JavaScript an error came from:
-// it says nothing, and there may be more of them than lines are judged.
+// stackFrame matches a line of a JavaScript stack trace: it is no reason, and there may be more
+// of them than lines are judged.
 var stackFrame = regexp.MustCompile(`^\s+at .*[:(]`)
 
-// Last returns the last lines of a text that are not blank, without a stack.
+// Last returns the last lines of a text that are not blank, without a stack trace.
 func Last(text string) string {
 	lines := slices.DeleteFunc(strings.Split(text, "\n"), stackFrame.MatchString)
 	first, size := len(lines), 0
@@ -39,9 +39,9 @@ func Last(text string) string {
 	return strings.TrimSpace(strings.Join(lines[first:], "\n"))
 }
 
-// Judge says why a program failed that ended with these words, and in which of
-// them. Where several texts tell, the first counts; but a program that has ended
-// tries nothing again, so one that tells of that counts last.
+// Judge finds in the last lines of a program why it failed, and returns the line that says it. Of
+// several texts with a reason the first counts; but a text about a retry in progress counts last,
+// because a program that has ended does not retry.
 func Judge(reader limit.Reader, texts ...string) (limit.Verdict, string) {
 	var unsure limit.Verdict
 	var doubt string
@@ -62,11 +62,11 @@ func Judge(reader limit.Reader, texts ...string) (limit.Verdict, string) {
 	return unsure, doubt
 }
 
-// longestGist is how much of a failure's words is shown.
+// longestGist is how much of a failure's text is shown.
 const longestGist = 160
 
-// Gist returns the line of a text that was judged so, or else the last one that
-// says anything, short enough to be shown, and its number from 1.
+// Gist returns the line of a text with that verdict, short enough to be shown, and its number
+// from 1; if there is none, the last line with words, and 0.
 func Gist(reader limit.Reader, text string, v limit.Verdict) (line int, words string) {
 	for i, line := range slices.Backward(strings.Split(text, "\n")) {
 		says := line
@@ -86,14 +86,14 @@ func Gist(reader limit.Reader, text string, v limit.Verdict) (line int, words st
 	return 0, words
 }
 
-// dumpedField is a field of an object that a program printed as it is: the line
-// above, which says what the object is, says more to people.
+// dumpedField matches a field of a printed object: the line above, which says what the object
+// is, is clearer to people.
 var dumpedField = regexp.MustCompile(`^\s*\w+: \S+$`)
 
-// letters tell a line that says something from a number or a bracket.
+// letters match a line with words, and not only a number or a bracket.
 var letters = regexp.MustCompile(`\pL{2}`)
 
-// record is a line of JSON, as far as programs agree on it.
+// record is a line of JSON, with the fields that many programs use.
 type record struct {
 	Result  string          `json:"result"`
 	Message json.RawMessage `json:"message"`
@@ -110,7 +110,7 @@ func parse(line string) (record, bool) {
 	return r, err == nil
 }
 
-// words returns what a record says to people.
+// words returns the text of a record for people.
 func (r record) words() string {
 	if r.Result != "" {
 		return r.Result

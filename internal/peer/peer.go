@@ -1,4 +1,4 @@
-// Package peer says which user and which process is at the other end of a socket.
+// Package peer finds the user and the process at the other end of a socket.
 package peer
 
 import (
@@ -6,12 +6,12 @@ import (
 	"net"
 )
 
-// UID returns the user at the other end of a connection, as the kernel noted it: of one
-// that was dialled, who listens there.
+// UID returns the user at the other end of a connection, from the kernel: after a dial, that is
+// the listener.
 func UID(conn *net.UnixConn) (int, error) { return ask(conn, userOf) }
 
-// PID returns the process that made the connection, as the kernel noted it; 0: the kernel does not
-// tell, or it lives where its number means nothing here.
+// PID returns the process that made the connection, from the kernel; 0: not known, or it is in
+// another pid namespace.
 func PID(conn *net.UnixConn) (int, error) { return ask(conn, processOf) }
 
 func ask(conn *net.UnixConn, question func(fd int) (int, error)) (number int, err error) {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processOf reads the last field, which has no name in the library: FreeBSD 13 and later fill it in.
+// processOf reads the last field, which the library does not name: FreeBSD 13 and later set it.
 func processOf(fd int) (int, error) {
 	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package program finds the program of an agent on this machine, and says how it is
-// run: as configured, as a session ran it, in PATH, where such programs are put.
+// Package program finds the program of an agent on this machine: as configured, as a session ran
+// it, in PATH, or in the usual directories.
 package program
 
 import (
@@ -20,13 +20,13 @@ type Way uint8
 
 // The ways, the best first.
 const (
-	ByConfig  Way = iota + 1 // the user names it
+	ByConfig  Way = iota + 1 // set by the user
 	BySession                // the session's own process ran it
-	ByPath                   // it is in PATH, which `install` records for the service
-	ByPlace                  // it lies where such programs are usually put
+	ByPath                   // in PATH, which `install` stores for the service
+	ByPlace                  // in a directory where such programs usually are
 )
 
-// String says it in words for people.
+// String returns it as text for people.
 func (w Way) String() string {
 	switch w {
 	case ByConfig:
@@ -46,19 +46,19 @@ func (w Way) String() string {
 type Found struct {
 	resume.Program
 	Way     Way
-	Through []string // what stands before its arguments instead of it; empty: nothing does
+	Through []string // replaces the program at the beginning of the command line; empty: nothing does
 }
 
-// Search says how the program of an agent is found.
+// Search is how the program of an agent is found.
 type Search struct {
-	Name    string   // what it is called
-	Command string   // its name or path, as the user says; empty: it is looked for
-	Places  []string // where it is usually put
+	Name    string   // the name of the program
+	Command string   // its name or path, set by the user; empty: it is searched
+	Places  []string // the usual directories
 }
 
-// Find returns the program: the one that the user names, else the one that the
-// session was run with where it is still there, else the one in PATH, else the
-// one in the first of the usual places. What is configured is not guessed at.
+// Find returns the program: the configured one, else the one that the session was run with if it
+// still exists, else the one in PATH, else the one in the first of the usual directories. If one
+// is configured, no other is tried.
 func (s Search) Find(recorded resume.Program) (Found, error) {
 	if s.Command != "" {
 		return configured(s.Command)
@@ -78,9 +78,8 @@ func (s Search) Find(recorded resume.Program) (Found, error) {
 	return Found{}, err
 }
 
-// configured returns the program that the user names: by its name, by its path, or
-// by a command line that ends with it and is the way to it, such as "podman exec
-// box claude".
+// configured returns the program that the user set: by its name, by its path, or by a command line
+// that ends with it, such as "podman exec box claude".
 func configured(command string) (Found, error) {
 	path, err := lookUp(command)
 	words := strings.Fields(command)
@@ -92,8 +91,8 @@ func configured(command string) (Found, error) {
 	return Found{Program: resume.Program{Path: path}, Way: ByConfig, Through: words}, err
 }
 
-// lookUp returns the path of a program by its name in PATH. A name with a slash
-// in it is that very file; ~/ begins the user's home directory.
+// lookUp returns the path of a program by its name in PATH. A name with a slash is a path; ~/
+// is the user's home directory.
 func lookUp(name string) (string, error) {
 	file := name
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
@@ -113,8 +112,7 @@ func lookUp(name string) (string, error) {
 	return path, nil
 }
 
-// usable reports whether a program that was recorded can still be run. Another
-// user may have put it there since.
+// usable reports whether a recorded program can still be run. Another user may have replaced it.
 func usable(p resume.Program) bool {
 	if p.Interpreter == "" {
 		return IsExecutable(p.Path) && isOurs(p.Path)
@@ -123,8 +121,7 @@ func usable(p resume.Program) bool {
 	return err == nil && info.Mode().IsRegular() && isOurs(p.Path) && IsExecutable(p.Interpreter) && isOurs(p.Interpreter)
 }
 
-// isOurs reports whether nobody but this user and root can have written the
-// file.
+// isOurs reports whether only this user and root can have written the file.
 func isOurs(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm()&0o002 != 0 {
@@ -140,8 +137,8 @@ func IsExecutable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
-// Argv returns what a command line of the program begins with: its path, or its
-// interpreter's where a script cannot be run by itself.
+// Argv returns the beginning of the program's command line: its path, preceded by its interpreter
+// if a script cannot be run by itself.
 func (p Found) Argv() []string {
 	if len(p.Through) > 0 {
 		return p.Through
@@ -168,7 +165,7 @@ func asksFor(script, interpreter string) bool {
 	return strings.HasPrefix(filepath.Base(interpreter), filepath.Base(asked[0]))
 }
 
-// firstLine returns what follows #! at the beginning of a script.
+// firstLine returns the text after #! at the beginning of a script.
 func firstLine(script string) string {
 	f, err := os.Open(script)
 	if err != nil {
@@ -185,11 +182,10 @@ func firstLine(script string) string {
 	return rest
 }
 
-// Environment returns env with what the program needs in PATH: the interpreter
-// that it was run by, and its own directory where PATH does not have it, for a
-// script installed by npm needs the node beside it. Where that is known without,
-// its directory comes last: that of a project's own tools is full of names. A
-// PATH that env sets is left as it is.
+// Environment returns env with a PATH that has what the program needs: the directory of its
+// interpreter, and its own directory, because a script installed by npm needs the node beside it.
+// If the interpreter is known, the program's directory comes last: it may contain many other
+// programs of a project. A PATH that env sets stays unchanged.
 func (p Found) Environment(env []string) []string {
 	env = slices.Clone(env)
 	if slices.ContainsFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "PATH=") }) {
@@ -211,8 +207,7 @@ func (p Found) Environment(env []string) []string {
 	return append(env, "PATH="+strings.Join(path, string(filepath.ListSeparator)))
 }
 
-// withDir returns the directories with dir at that place, where it is not among
-// them.
+// withDir inserts dir at that position, unless it is already among the directories.
 func withDir(dirs []string, dir string, at int) []string {
 	if slices.Contains(dirs, dir) {
 		return dirs
@@ -220,9 +215,8 @@ func withDir(dirs []string, dir string, at int) []string {
 	return slices.Insert(dirs, at, dir)
 }
 
-// UsualPlaces returns where programs of npm and the like are installed for the
-// user of that home directory: a service often lacks the PATH of the user's
-// shell.
+// UsualPlaces returns the directories where npm and similar tools install programs for the user of
+// that home directory: a service often does not have the PATH of the user's shell.
 func UsualPlaces(home string) []string {
 	at := func(parts ...string) string { return filepath.Join(append([]string{home}, parts...)...) }
 	places := []string{
@@ -241,7 +235,7 @@ func UsualPlaces(home string) []string {
 		at(".nvm", "versions", "node", "*", "bin"),
 		at(".local", "share", "fnm", "node-versions", "*", "installation", "bin"),
 	} {
-		found, _ := filepath.Glob(pattern) // errs on a bad pattern only
+		found, _ := filepath.Glob(pattern) // fails only for an invalid pattern
 		slices.SortFunc(found, newestFirst)
 		places = append(places, found...)
 	}

@@ -65,8 +65,7 @@ func TestAProgramThatCannotBeRunAnyMoreIsPassedOver(t *testing.T) {
 	require.Equal(t, inPath, found(t, search, recorded).Path)
 }
 
-// It lay in a place such as /tmp: whoever may write there must not choose what
-// is run.
+// In a directory such as /tmp, other users must not be able to choose the program that is run.
 func TestAProgramThatOthersMayHavePutThereIsPassedOver(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
@@ -99,7 +98,7 @@ func TestAScriptIsRunAsItWasRun(t *testing.T) {
 	cases := map[string]struct {
 		first string
 		mode  os.FileMode
-		alone bool // by its own path
+		alone bool // run by its own path
 	}{
 		"a script that asks for it":   {"#!/usr/bin/env node", 0o755, true},
 		"with options":                {"#!/usr/bin/env -S node --no-warnings", 0o755, true},

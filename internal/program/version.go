@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Version runs a program for its version, and returns its path with what it says. A program that does
-// not know the flag has an unknown version.
+// Version runs a program with its version flag, and returns its path with the first line of
+// output. A program that does not know the flag has an unknown version.
 func Version(ctx context.Context, env []string, program, flag string) string {
 	const patience = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)

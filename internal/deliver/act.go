@@ -8,8 +8,8 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// Act sends one resume and reports on it. The engine calls it when a session
-// enters Resuming. It returns when the resume is over, or soon after ctx is done.
+// Act sends one resume and applies its result. The engine calls it when a session enters Resuming. It
+// returns when the resume is over, or soon after ctx is done.
 func (d *Deliverer) Act(ctx context.Context, session resume.Session) {
 	gates := gatesOfResume
 	if session.Pending() {
@@ -24,9 +24,8 @@ func (d *Deliverer) Act(ctx context.Context, session resume.Session) {
 	d.report(ctx, session, v.carryOut(ctx))
 }
 
-// Preview says what the next resume of a session would do now. It
-// goes the way of a resume, but takes no lease, sends nothing and notes
-// nothing.
+// Preview returns what the next resume of a session would do now. It asks the same gates as a resume,
+// but takes no lease, sends nothing and stores nothing.
 func (d *Deliverer) Preview(ctx context.Context, session resume.Session) view.Plan {
 	plan := view.Plan{Command: []string{}, Repeated: []string{}, LeftOut: []string{}, Env: []string{}, EnvUnset: []string{}}
 	v := &delivery{Deliverer: d, session: d.located(session)}
@@ -43,8 +42,8 @@ func (d *Deliverer) Preview(ctx context.Context, session resume.Session) view.Pl
 	return plan
 }
 
-// Unpayable says why the session cannot continue with its user's own key now; empty:
-// it can, at most for what is returned. It only looks.
+// Unpayable returns why the session cannot continue with its user's own key now. If why is empty it
+// can, and most is what it may cost. Unpayable changes nothing.
 func (d *Deliverer) Unpayable(ctx context.Context, session resume.Session) (most float64, why string) {
 	session = d.located(session)
 	session.Paid, session.RetryAskedAt = new(resume.Paid), time.Now() // as if a person asked for it

@@ -100,17 +100,17 @@ func (c *command) send(ctx context.Context) resume.Event {
 	} else {
 		log.Info("resumed")
 	}
-	_ = c.opts.Sync(ctx) // soon: if its mark cannot be read, the next daemon knows it by this alone
+	_ = c.opts.Sync(ctx) // soon: if the mark of the process cannot be read, the next daemon finds the process only by this event
 	return nil
 }
 
-// confirm waits for the command. If the daemon stops first, the command
-// goes on and the next daemon finds it.
+// confirm waits for the command. If the daemon stops first, the command continues to run and the next
+// daemon finds it.
 func (c *command) confirm(ctx context.Context) resume.Event {
 	return c.followRun(ctx, c.session, c.process, c.output)
 }
 
-// make returns the command, when all is done that must be done before it runs.
+// make prepares everything that the command needs, and returns the command.
 func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 	key, n := c.session.Key, c.session.Run.N
 	if err := c.agent.Tidy(ctx, c.session); err != nil {
@@ -144,8 +144,8 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 	return run, nil
 }
 
-// origin is what the session of a task is started with: its process need not be looked at
-// to know that.
+// origin is what the session of a task was started with. It is known from the plan, without a look at
+// the process.
 func (c *command) origin() *resume.Origin {
 	now := time.Now().Round(0)
 	return &resume.Origin{
@@ -153,8 +153,8 @@ func (c *command) origin() *resume.Origin {
 	}
 }
 
-// cannotStart says what it means that a command did not start: if a person
-// must fix something it costs no attempt, and neither does a full disk.
+// cannotStart returns the result of a command that did not start. An error that a person must fix costs
+// no attempt, and a full disk does not either.
 func cannotStart(err error) resume.Event {
 	failed, ok := errors.AsType[*runner.StartError](err)
 	switch {

@@ -9,9 +9,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// appears waits until the agent has written the prompt down. If it does not,
-// nobody can tell what became of it. If the daemon stops first, the next one looks for
-// its trace.
+// appears waits until the transcript shows the prompt. If it does not in time, the result is unknown.
+// If the daemon stops first, the next daemon looks for the prompt.
 func (d *Deliverer) appears(ctx context.Context, a agent.Agent, s resume.Session, patience time.Duration, done string) resume.Event {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); pause(ctx, lookPause) {
 		if ctx.Err() != nil {
@@ -31,15 +30,15 @@ func (d *Deliverer) appears(ctx context.Context, a agent.Agent, s resume.Session
 	}
 }
 
-// delivered reads what else the transcript says, which is to be known before the
-// wait for movement begins.
+// delivered reads the rest of the transcript first: the engine has to know it before it waits for the
+// session to move.
 func (d *Deliverer) delivered(ctx context.Context, s resume.Session) resume.Event {
-	_ = d.opts.Transcripts.Look(ctx, s) // the rest is read as it comes
+	_ = d.opts.Transcripts.Look(ctx, s) // what cannot be read now is read later by the watcher
 	return resume.Ended{Outcome: resume.Delivered}
 }
 
-// isQueued reports whether the agent has the prompt and will take it: then it
-// must not be sent again.
+// isQueued reports whether the agent has the prompt in its queue: then the prompt must not be sent
+// again.
 func (d *Deliverer) isQueued(ctx context.Context, a agent.Planner, s resume.Session) bool {
 	waits, err := a.Queued(ctx, s)
 	if err != nil {
@@ -48,9 +47,9 @@ func (d *Deliverer) isQueued(ctx context.Context, a agent.Planner, s resume.Sess
 	return waits
 }
 
-// arrived reports whether the transcript shows a prompt, or what came of one,
-// since the resume was claimed, behind all that it said before: an earlier prompt
-// may have come late, a moment ago.
+// arrived reports whether the transcript shows a prompt, or its result, since the resume was claimed.
+// Only what is behind the end of the transcript at the claim counts: the prompt of an earlier resume
+// may have appeared late.
 func arrived(ctx context.Context, a agent.Agent, s resume.Session) bool {
 	if len(s.Attempts) == 0 || s.Run == nil {
 		return false
@@ -73,7 +72,7 @@ func arrived(ctx context.Context, a agent.Agent, s resume.Session) bool {
 	return at.After(s.LimitedAt) && !at.Before(since)
 }
 
-// lastOf returns the last thing that is known of the session.
+// lastOf returns the last event of the session in its transcript.
 func lastOf(ctx context.Context, a agent.Agent, s resume.Session) (last agent.Evidence, found bool, err error) {
 	switch a := a.(type) {
 	case agent.Reader:

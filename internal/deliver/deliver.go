@@ -1,7 +1,6 @@
-// Package deliver carries a resume from due to delivered: it takes the session's
-// lease, checks everything again, asks the agent how the session is continued,
-// and sends the prompt in one of four ways. No other package acts on the world for a
-// session.
+// Package deliver delivers a resume that is due: it takes the session's lease, checks everything again,
+// asks the agent how the session is continued, and sends the prompt in one of four ways. No other
+// package starts a process or sends a prompt for a session.
 package deliver
 
 import (
@@ -15,7 +14,7 @@ import (
 	"resumed/internal/runfiles"
 )
 
-// Deliverer sends resumes and looks after the commands that run.
+// Deliverer sends resumes and waits for the commands that run.
 type Deliverer struct {
 	opts    Options
 	log     *slog.Logger
@@ -25,8 +24,8 @@ type Deliverer struct {
 	tracker *tracker
 }
 
-// New returns a deliverer. sessions are those of an earlier daemon: the processes
-// of stopped ones are looked at. Recover finds out what became of their resumes.
+// New returns a Deliverer. sessions are those of an earlier daemon: the processes of the stopped ones
+// are looked up. Recover finds out the results of their resumes.
 func New(opts Options, sessions []resume.Session) *Deliverer {
 	d := &Deliverer{
 		opts: opts, log: opts.Log, machine: cmp.Or[Machine](opts.Machine, here{}),
@@ -41,18 +40,18 @@ func New(opts Options, sessions []resume.Session) *Deliverer {
 	return d
 }
 
-// PruneFiles bounds the outputs of resumes and the copies of transcripts. It is called now and then: between two
-// calls a command may write as much as it likes.
+// PruneFiles bounds the outputs of resumes and the copies of transcripts. It is called periodically:
+// between two calls a command may write any amount.
 func (d *Deliverer) PruneFiles(ctx context.Context, keep time.Duration, maxBytes int64, now time.Time) error {
 	err := d.files.Prune(keep, maxBytes, now, func(key resume.Key) (int, error) {
 		session, err := d.opts.Engine.Session(ctx, key)
 		if err != nil || session.Run == nil {
-			return 0, ctx.Err() // a session that is not known has no resume
+			return 0, ctx.Err() // an unknown session has no resume
 		}
 		return session.Run.N, nil
 	})
 	if ctx.Err() != nil {
-		return nil // the daemon stops: the next one prunes them
+		return nil // the daemon stops: the next one prunes
 	}
 	return err
 }
@@ -60,8 +59,8 @@ func (d *Deliverer) PruneFiles(ctx context.Context, keep time.Duration, maxBytes
 // stopPatience is how long Stop waits for a command that is being started.
 const stopPatience = 15 * time.Second
 
-// Stop ends a command, also one that is just being started. A prompt that
-// was handed to another process has none.
+// Stop stops a command, also one that is just being started. A prompt that was handed to another
+// process has no command to stop.
 func (d *Deliverer) Stop(ctx context.Context, key resume.Key, mark string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, stopPatience, errors.New("the resume is still being started: try again"))
 	defer cancel()
@@ -77,7 +76,7 @@ func (d *Deliverer) Stop(ctx context.Context, key resume.Key, mark string) error
 	return context.Cause(ctx)
 }
 
-// report applies what became of the resume that the session is in.
+// report applies the result of the session's resume.
 func (d *Deliverer) report(ctx context.Context, session resume.Session, ev resume.Event) {
 	switch known := ev.(type) {
 	case nil:
@@ -95,20 +94,20 @@ func (d *Deliverer) report(ctx context.Context, session resume.Session, ev resum
 	d.apply(ctx, session.Key, ev)
 }
 
-// apply applies an event to a session. If the daemon stops meanwhile nothing is lost:
-// the claim is on disk.
+// apply applies an event to a session. If the daemon stops meanwhile nothing is lost: the claim is on
+// disk.
 func (d *Deliverer) apply(ctx context.Context, key resume.Key, ev resume.Event) {
 	if _, err := d.opts.Engine.Apply(ctx, key, ev); err != nil && ctx.Err() == nil {
 		d.logOf(key).Error("an event could not be applied", "err", err)
 	}
 }
 
-// logOf returns the log with the name of a session.
+// logOf returns the log with the id and the agent of a session.
 func (d *Deliverer) logOf(key resume.Key) *slog.Logger {
 	return d.log.With("session", key.ID, "agent", key.Agent)
 }
 
-// lookPause lies between two looks at a screen, a transcript or the engine.
+// lookPause is the time between two reads of a screen, a transcript or the engine.
 const lookPause = 200 * time.Millisecond
 
 func pause(ctx context.Context, d time.Duration) {

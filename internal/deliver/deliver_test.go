@@ -37,8 +37,8 @@ func TestACommandIsRunInItsDirectoryWithItsMark(t *testing.T) {
 	require.Equal(t, 2, w.agent.tidied, "before the run, and after it")
 }
 
-// The claim is on disk before anything is asked, and before a prompt may reach a
-// process that is not ours.
+// The claim is on disk before the gates are asked, and before a prompt may reach another program's
+// process.
 func TestTheClaimIsOnDiskFirst(t *testing.T) {
 	w := newWorld(t)
 	w.look = func(context.Context) error { w.diary.add("looked"); return nil }
@@ -251,8 +251,8 @@ func TestWhatBecomesOfAMessage(t *testing.T) {
 	}
 }
 
-// What only hands the prompt over proves nothing by its end: the transcript must
-// show the prompt, or the agent say that it waits to be taken.
+// The end of a command that only hands the prompt over proves nothing: the transcript must show the
+// prompt, or the agent must have it in its queue.
 func TestWhatBecomesOfAQueuedPrompt(t *testing.T) {
 	t.Parallel()
 	hand := func(script string) *world {
@@ -285,7 +285,7 @@ func TestStopEndsTheCommand(t *testing.T) {
 	require.NoError(t, w.d.Stop(t.Context(), w.now().Key, "mark-1"), "there is nothing left to stop")
 }
 
-// Looks at screens that are not known are counted while the session is stopped.
+// Unrecognised screens are counted only while the session is stopped.
 func TestLooksAtAScreenOfBeforeDoNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

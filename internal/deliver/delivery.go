@@ -10,39 +10,38 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// delivery is one resume on its way. The gates fill it in.
+// delivery is one resume that is being delivered. The gates fill it in.
 type delivery struct {
 	*Deliverer
 	session  resume.Session
-	records  bool // what is seen on the way is noted with the session; false: it is only a preview
+	records  bool // store what is found out about the session; false: this is only a preview
 	lease    *heldLease
 	settings Settings
 	agent    agent.Agent
 	owner    *resume.Owner // the process that has the session open; nil: none
-	most     float64       // what it may cost, if it has the user's own key; 0: it has not
+	most     float64       // what the resume may cost with the user's own key; 0: it does not use that key
 	way      way
 }
 
 // way is one way to send a prompt.
 type way interface {
-	// String says what is sent, in words that follow "would have".
+	// String says what is sent, as a phrase that follows "would have".
 	String() string
 
-	// preview shows what would be sent, and returns why it would not.
+	// preview fills in what would be sent, and returns why it would not be sent.
 	preview(context.Context, *view.Plan) *resume.NotSent
 
-	// ready says why it cannot be sent now. It only looks.
+	// ready returns why the prompt cannot be sent now. It changes nothing.
 	ready(context.Context) *resume.NotSent
 
-	// send sends it. It returns nil if that was done, else what to report instead.
+	// send sends the prompt. It returns nil if that was done, else the event to apply instead.
 	send(context.Context) resume.Event
 
-	// confirm returns what became of it, or nil if the daemon stops
-	// first: the next one finds out.
+	// confirm returns the result, or nil if the daemon stops first: then the next daemon finds out.
 	confirm(context.Context) resume.Event
 }
 
-// gate says why a resume is not sent; nil: it may pass.
+// gate returns why a resume is not sent; nil: the gate lets it through.
 type gate func(*delivery, context.Context) *resume.NotSent
 
 // pass asks the gates in their order, up to the first that refuses.
@@ -55,7 +54,8 @@ func (v *delivery) pass(ctx context.Context, gates []gate) *resume.NotSent {
 	return nil
 }
 
-// carryOut sends a resume that has passed its gates, and returns what became of it; nil if the daemon stops first.
+// carryOut sends a resume that has passed its gates, and returns its result; nil if the daemon stops
+// first.
 func (v *delivery) carryOut(ctx context.Context) resume.Event {
 	if notSent := v.way.ready(ctx); notSent != nil {
 		return notSent
@@ -69,7 +69,7 @@ func (v *delivery) carryOut(ctx context.Context) resume.Event {
 	return v.way.confirm(ctx)
 }
 
-// takeLease makes this daemon the one that looks after the session. A dry run sends nothing and takes no lease.
+// takeLease takes the session's lease for this daemon. A dry run sends nothing and takes no lease.
 func (v *delivery) takeLease(context.Context) *resume.NotSent {
 	if v.opts.DryRun {
 		return nil
@@ -85,7 +85,7 @@ func (v *delivery) takeLease(context.Context) *resume.NotSent {
 	return nil
 }
 
-// releaseLease gives the lease back, if there is one.
+// releaseLease releases the lease, if there is one.
 func (v *delivery) releaseLease(ctx context.Context) {
 	if v.lease == nil {
 		return
@@ -95,8 +95,7 @@ func (v *delivery) releaseLease(ctx context.Context) {
 	}
 }
 
-// askHosts makes sure that no other host looks after a session that others may
-// continue as well.
+// askHosts takes the lease among hosts, if other hosts may continue the session too.
 func (v *delivery) askHosts(ctx context.Context) *resume.NotSent {
 	if v.lease == nil || v.opts.HostLease == nil {
 		return nil
@@ -111,8 +110,8 @@ func (v *delivery) askHosts(ctx context.Context) *resume.NotSent {
 	return notSent
 }
 
-// confirmHosts makes sure of it once more. It is the last thing that is
-// done before the prompt is sent: what is done before may take longer than the lease of the hosts is valid.
+// confirmHosts confirms the lease among hosts directly before the prompt is sent: the steps before may
+// take longer than that lease is valid.
 func (v *delivery) confirmHosts(ctx context.Context) *resume.NotSent {
 	v.lease.mu.Lock()
 	defer v.lease.mu.Unlock()
@@ -125,8 +124,8 @@ func (v *delivery) confirmHosts(ctx context.Context) *resume.NotSent {
 	return nil
 }
 
-// claim stores that the prompt may have been handed to the process before
-// it is, and makes sure that no other host does.
+// claim stores that the prompt may have been handed to the process, before it is handed over, and
+// confirms that no other host continues the session.
 func (v *delivery) claim(ctx context.Context, to resume.Process) *resume.NotSent {
 	mark := v.session.Run.Mark
 	now, err := v.opts.Engine.Apply(ctx, v.session.Key, resume.Started{Mark: mark, Process: to, Unverifiable: true})
@@ -137,7 +136,7 @@ func (v *delivery) claim(ctx context.Context, to resume.Process) *resume.NotSent
 	if notSent := v.claimIsOnDisk(ctx); notSent != nil {
 		return notSent
 	}
-	// Not ctx: if the daemon stops now, nobody could tell that nothing was sent.
+	// Not ctx: if the daemon stopped now, it would be unknown that nothing was sent.
 	return v.confirmHosts(context.WithoutCancel(ctx))
 }
 
@@ -152,7 +151,8 @@ func (v *delivery) claimOwner(ctx context.Context) *resume.NotSent {
 
 const notOnDisk = "the claim could not be written to disk: "
 
-// claimIsOnDisk is asked before anything is sent: a claim that a crash can undo would be made a second time.
+// claimIsOnDisk runs before anything is sent: if a crash could undo the claim, the session would be
+// claimed and resumed twice.
 func (v *delivery) claimIsOnDisk(ctx context.Context) *resume.NotSent {
 	if err := v.opts.Sync(ctx, v.session.Key); err != nil {
 		return &resume.NotSent{Why: notOnDisk + err.Error(), Owner: v.owner}

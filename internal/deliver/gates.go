@@ -13,24 +13,25 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// What must be true before a session is continued, in this order. Each list is read from top to bottom, and the first
-// gate that refuses says why.
+// What must be true before a session is continued. The gates are asked from top to bottom, and the
+// first gate that refuses gives the reason.
 var (
-	// gatesOfClaim are asked first: what the others look at stays true, for no other process continues the session now.
+	// gatesOfClaim are asked first: with the lease, no other process continues the session while the
+	// other gates are asked.
 	gatesOfClaim = []gate{
 		(*delivery).takeLease,
 		(*delivery).askHosts,
 		(*delivery).claimIsOnDisk,
 	}
 
-	// gatesOfWish ask whether the session is still to be continued.
+	// gatesOfWish check whether the session still has to be continued.
 	gatesOfWish = []gate{
 		(*delivery).execDidNotGiveUp,
 		(*delivery).nobodyWentOn,
 		(*delivery).isNotOverdue,
 	}
 
-	// gatesOfSession ask whether the session may be continued, and how.
+	// gatesOfSession check whether the session may be continued, and how.
 	gatesOfSession = []gate{
 		(*delivery).agentIsConfigured,
 		(*delivery).directoryIsAllowed,
@@ -46,7 +47,7 @@ var (
 
 	gatesOfResume = slices.Concat(gatesOfClaim, []gate{(*delivery).transcriptIsRead}, gatesOfWish, gatesOfSession)
 
-	// gatesOfTask are those of a task, which has no session yet.
+	// gatesOfTask are the gates of a task, which has no session yet.
 	gatesOfTask = slices.Concat(gatesOfClaim, []gate{
 		(*delivery).accountIsRead,
 		(*delivery).isNotOverdue,
@@ -56,7 +57,8 @@ var (
 	})
 )
 
-// transcriptIsRead reads what is new in the transcript: somebody may have gone on, or cancelled it.
+// transcriptIsRead reads what is new in the transcript: a person may have continued or cancelled the
+// session.
 func (v *delivery) transcriptIsRead(ctx context.Context) *resume.NotSent {
 	err := v.opts.Transcripts.Look(ctx, v.located(v.session))
 	if v.opts.Stopping() {
@@ -70,7 +72,7 @@ func (v *delivery) transcriptIsRead(ctx context.Context) *resume.NotSent {
 	return notSent
 }
 
-// refresh gets the session as it is now.
+// refresh loads the session from the engine again.
 func (v *delivery) refresh(ctx context.Context) *resume.NotSent {
 	now, err := v.opts.Engine.Session(ctx, v.session.Key)
 	if err != nil || now.Run == nil || now.Run.Mark != v.session.Run.Mark {
@@ -80,8 +82,8 @@ func (v *delivery) refresh(ctx context.Context) *resume.NotSent {
 	return nil
 }
 
-// execDidNotGiveUp leaves a session alone that `resumed exec` gave up on after it
-// was stopped. A person's order is stronger.
+// execDidNotGiveUp refuses a session that `resumed exec` gave up on after it was stopped, unless a
+// person has asked for a retry.
 func (v *delivery) execDidNotGiveUp(context.Context) *resume.NotSent {
 	note, ok := lease.LastNote(v.opts.LeaseDirs, v.session.Key.Agent, v.session.Key.ID)
 	if !ok || note.At.Before(v.session.LimitedAt) || !v.session.RetryAskedAt.IsZero() {
@@ -90,7 +92,7 @@ func (v *delivery) execDidNotGiveUp(context.Context) *resume.NotSent {
 	return park("resumed exec gave up on it: " + sanitize.Short(note.Why, sanitize.Sentence))
 }
 
-// nobodyWentOn asks the engine, which knows what was read just now, and before a restart.
+// nobodyWentOn asks the engine, which also knows what was read just now, and before a restart.
 func (v *delivery) nobodyWentOn(ctx context.Context) *resume.NotSent {
 	why, err := v.opts.Engine.Superseded(ctx, v.session.Key)
 	if err != nil {
@@ -116,7 +118,8 @@ func (v *delivery) directoryIsAllowed(context.Context) *resume.NotSent {
 	return v.settings.excludes(v.session.Cwd)
 }
 
-// transcriptIsWatched makes sure of the account, which is known by where the transcript is.
+// transcriptIsWatched checks that the transcript is in a configured root: the root determines the
+// account.
 func (v *delivery) transcriptIsWatched(context.Context) *resume.NotSent {
 	if agent.Watches(v.agent, v.session.Transcript) {
 		return nil
@@ -124,7 +127,7 @@ func (v *delivery) transcriptIsWatched(context.Context) *resume.NotSent {
 	return tryAgain("its transcript " + v.session.Transcript + " is in none of the configured roots")
 }
 
-// idIsPlain makes sure that the id cannot be read as an option or a path.
+// idIsPlain checks that the id cannot be parsed as an option or a path.
 func (v *delivery) idIsPlain(context.Context) *resume.NotSent {
 	if err := runner.CheckID(v.session.Key.ID); err != nil {
 		return park(err.Error())
@@ -157,13 +160,13 @@ func (v *delivery) ownerIsKnown(ctx context.Context) (notSent *resume.NotSent) {
 	}
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
 		if cause == agent.ErrUnseen { //nolint:errorlint // an error that says itself what helps stays
-			err = cause // what was done when processes could not be seen helps no person
+			err = cause // how processes were looked up does not help a person
 		}
 	}
 	return &resume.NotSent{Why: "cannot tell whether another process has the session open: " + err.Error(), Then: tellIfUnseen(err)}
 }
 
-// tellIfUnseen has a person told if processes cannot be seen: only a person can change that.
+// tellIfUnseen reports to a person that processes cannot be seen: only a person can change that.
 func tellIfUnseen(err error) resume.Then {
 	if errors.Is(err, agent.ErrUnseen) {
 		return resume.Tell
@@ -178,7 +181,7 @@ func (v *delivery) userDidNotCloseIt(context.Context) *resume.NotSent {
 	return nil
 }
 
-// wayIsKnown asks the agent how the session is continued, in its process if it is open in one.
+// wayIsKnown asks the agent how the session is continued; if a process has it open, in that process.
 func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 	if v.owner != nil && v.records {
 		v.session = v.identify(ctx, v.agent, v.session, v.owner)
@@ -203,7 +206,7 @@ func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 	return v.choose(plan)
 }
 
-// choose makes the way of a plan.
+// choose sets the way that a plan asks for.
 func (v *delivery) choose(plan agent.Plan) *resume.NotSent {
 	switch {
 	case plan.Leave != nil:
@@ -224,8 +227,8 @@ func (v *delivery) choose(plan agent.Plan) *resume.NotSent {
 	return nil
 }
 
-// accountIsRead waits until the transcripts of the agent were read: only then the limits of the account are known.
-// The first task of an agent was due before that, so it is made to be due once more.
+// accountIsRead waits until the agent's transcripts are read: only then the account's limits are known.
+// The first task of an agent was due before that, so it is recalled and becomes due again.
 func (v *delivery) accountIsRead(ctx context.Context) *resume.NotSent {
 	first := v.tracker.firstTask(v.session.Key.Agent)
 	if v.opts.Transcripts.Await(ctx, v.session.Key.Agent) != nil || v.opts.Stopping() {
@@ -238,7 +241,7 @@ func (v *delivery) accountIsRead(ctx context.Context) *resume.NotSent {
 	return v.refresh(ctx)
 }
 
-// startIsKnown asks the agent how a task is started.
+// startIsKnown asks the agent for the command that starts a task.
 func (v *delivery) startIsKnown(context.Context) *resume.NotSent {
 	starter, ok := v.agent.(agent.Starter)
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"resumed/internal/runner"
 )
 
-// message sends the prompt to the process that has the session open, by a request of the agent's
-// own.
+// message sends the prompt to the process that has the session open, with a request of the agent's own
+// protocol.
 type message struct {
 	*delivery
 	plan *agent.Sending
@@ -32,7 +32,7 @@ func (m *message) send(ctx context.Context) resume.Event {
 	if notSent := m.claimOwner(ctx); notSent != nil {
 		return notSent
 	}
-	// Not ctx: a request that was begun is answered, also when the daemon stops.
+	// Not ctx: a request that was begun is completed, even if the daemon stops.
 	err := m.plan.Do(context.WithoutCancel(ctx))
 	if refusal, ok := errors.AsType[*agent.NotSentError](err); ok {
 		return leaving(&agent.Leave{Why: refusal.Why, Park: refusal.Park}, m.owner)
@@ -44,20 +44,19 @@ func (m *message) send(ctx context.Context) resume.Event {
 	return nil
 }
 
-// confirm has nothing to wait for: the answer was the proof.
+// confirm has nothing to wait for: the answer to the request confirmed it.
 func (m *message) confirm(ctx context.Context) resume.Event { return m.delivered(ctx, m.session) }
 
 const (
-	// queuePatience is how long an agent may take to pick up a message that was
-	// left for it, and to write it down.
+	// queuePatience is how long an agent may take to read a queued message and to record it in the
+	// transcript.
 	queuePatience = 30 * time.Second
 
-	// handOverTimeout bounds a command that only hands a prompt over.
+	// handOverTimeout bounds a command that only hands over a prompt.
 	handOverTimeout = time.Minute
 )
 
-// queue runs a command that leaves the prompt for the process that has the
-// session open.
+// queue runs a command that puts the prompt into the queue of the process that has the session open.
 type queue struct{ command }
 
 func (q *queue) send(ctx context.Context) resume.Event {
@@ -68,7 +67,7 @@ func (q *queue) send(ctx context.Context) resume.Event {
 	if notSent != nil {
 		return notSent
 	}
-	run.Bounds, run.Status = handOverBounds, "" // only the transcript tells what became of it
+	run.Bounds, run.Status = handOverBounds, "" // only the transcript shows the result
 	process, err := q.machine.Start(*run)
 	if err != nil {
 		return cannotStart(err)
@@ -77,14 +76,14 @@ func (q *queue) send(ctx context.Context) resume.Event {
 	result := q.await(ctx, run.Mark, process)
 	switch {
 	case ctx.Err() != nil:
-		return withdrawn // the next daemon looks for its trace
+		return withdrawn // the next daemon looks for the prompt in the transcript
 	case result.Err != nil:
 		return unknown("the prompt could not be handed over: " + ending(result, run.Output).Err)
 	}
 	return nil
 }
 
-// confirm waits until the agent has written the prompt down.
+// confirm waits until the transcript shows the prompt.
 func (q *queue) confirm(ctx context.Context) resume.Event {
 	return q.appears(ctx, q.agent, q.session, queuePatience, queued)
 }
@@ -93,7 +92,7 @@ const queued = "the prompt was queued"
 
 func handOverBounds() (timeout, stall time.Duration) { return handOverTimeout, 0 }
 
-// handOver waits for a command of an earlier daemon that hands a prompt over, and for the prompt.
+// handOver waits for a hand-over command of an earlier daemon, and then for the prompt.
 func (d *Deliverer) handOver(ctx context.Context, a agent.Agent, s resume.Session, process Process) resume.Event {
 	process.Bind(runner.Command{Mark: s.Run.Mark, Output: d.files.Output(s.Key, s.Run.N), Bounds: handOverBounds})
 	d.await(ctx, s.Run.Mark, process)

@@ -12,17 +12,16 @@ import (
 )
 
 const (
-	// nextHolderLook lies between two looks whether the processes still live that have stopped
-	// sessions open.
+	// nextHolderLook is the interval at which the owners of stopped sessions are checked.
 	nextHolderLook = 10 * time.Second
 
-	// decisionTime is how long after a refusal a process may take until it shows whether
-	// it goes on by itself.
+	// decisionTime is how long after an error a process may take to show whether it continues by
+	// itself.
 	decisionTime = 1500 * time.Millisecond
 )
 
-// lookAtHolders looks whether the processes still live that have stopped sessions open. A
-// session whose process is gone is continued as any other.
+// lookAtHolders checks whether the owners of stopped sessions still run. A session without an owner is
+// continued like any other.
 func (d *Deliverer) lookAtHolders(ctx context.Context) {
 	ctx = process.WithSnapshot(ctx)
 	for _, key := range d.tracker.allOpen() {
@@ -32,12 +31,12 @@ func (d *Deliverer) lookAtHolders(ctx context.Context) {
 			continue
 		}
 		if session.Owner == nil {
-			d.tracker.follow(session) // it was released just before it was seen
+			d.tracker.follow(session) // the owner was released just before saw was called
 			continue
 		}
 		owner, err := a.Owner(ctx, session)
 		switch {
-		case err != nil: // a process that cannot be seen is not gone
+		case err != nil: // a process that cannot be seen may still run
 		case owner == nil:
 			d.apply(ctx, key, resume.Released{Closed: d.closed(a, session)})
 		default:
@@ -47,17 +46,16 @@ func (d *Deliverer) lookAtHolders(ctx context.Context) {
 	}
 }
 
-// closed reports whether a person has ended the process that had the session open, as
-// far as can be told: the daemon saw it alive, and it was not killed. A process that ended while no
-// daemon ran may have ended with the machine.
+// closed reports whether a person has ended the process that had the session open, as far as can be
+// known: the daemon saw it alive, and it was not killed. A process that ended while no daemon ran may
+// have ended with the machine.
 func (d *Deliverer) closed(a agent.Holder, session resume.Session) bool {
 	owner := session.Owner
 	return owner != nil && owner.Kind != resume.Headless && d.tracker.wasSeen(session.Key) && !a.Killed(session, *owner)
 }
 
-// reach notes whether the process that has a stopped session open can be
-// given a prompt, and reports whether that could be told. A person should know
-// long before it is due that nothing will be typed.
+// reach stores whether the owner of a stopped session can be given a prompt, and reports whether that
+// is known. If it cannot, a person should know it long before the session is due.
 func (d *Deliverer) reach(ctx context.Context, a agent.Agent, session resume.Session, owner resume.Owner) bool {
 	if session.State != resume.Waiting || session.Run != nil || owner.Kind == resume.Headless {
 		return true
@@ -74,14 +72,14 @@ func (d *Deliverer) reach(ctx context.Context, a agent.Agent, session resume.Ses
 	return known
 }
 
-// unreached says why nothing can be given to the process, or "". It reports
-// whether that is known: one that works may yet show that it goes on by itself.
+// unreached returns why the process cannot be given a prompt, or "". known is false while the process
+// works: it may still continue by itself.
 func (d *Deliverer) unreached(ctx context.Context, a agent.Agent, session resume.Session, owner resume.Owner, settings Settings) (why string, known bool) {
 	plan, barred, err := livePlan(ctx, a, session, owner, settings)
 	switch {
 	case err != nil:
 		return "", false
-	case plan.Leave != nil && !plan.Leave.Until.IsZero(): // it goes on by itself
+	case plan.Leave != nil && !plan.Leave.Until.IsZero(): // it continues by itself
 		return "", true
 	case barred != "":
 		return settings.outOfReach(owner, barred), true

@@ -13,8 +13,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// stopped is a session that was stopped an hour before its limit lifts, and that
-// a live process holds.
+// stopped is a session that was stopped an hour before its limit lifts, and that a live process has
+// open.
 func stopped(t *testing.T) *world {
 	w := newWorld(t)
 	ago := time.Now().Add(-time.Minute)
@@ -27,12 +27,12 @@ func stopped(t *testing.T) *world {
 	return w
 }
 
-// A person is told at once that nothing will be typed, not when it is due.
+// It is reported at once that nothing can be typed, not only when the session is due.
 func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
 	t.Parallel()
 	for rule, c := range map[string]struct {
 		given func(*world)
-		known bool   // it can be told
+		known bool   // whether it is known
 		why   string // in the reason; "": it can be given the prompt
 		told  bool
 	}{
@@ -77,8 +77,8 @@ func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
 	}
 }
 
-// When the process ends the session is its rules' again; one that nobody can look
-// at is not taken for gone.
+// When the process ends, the session is continued by its rules again. A process that cannot be seen is
+// not treated as gone.
 func TestTheEndOfAHolderIsSeen(t *testing.T) {
 	t.Parallel()
 	w := stopped(t)
@@ -99,7 +99,7 @@ func TestTheEndOfAHolderIsSeen(t *testing.T) {
 	require.NotPanics(t, func() { w.d.lookAtHolders(context.Background()) })
 }
 
-// The looks at open sessions begin with the first one, whatever notes it.
+// The checks of open sessions begin with the first one, whichever method stores it.
 func TestTheFirstHolderIsHeardOf(t *testing.T) {
 	held := resume.Session{Key: resume.Key{Agent: "bot", ID: "a"}, State: resume.Waiting, Interruption: resume.Interruption{Owner: &resume.Owner{PID: 7}}}
 	for name, tell := range map[string]func(*tracker){

@@ -8,9 +8,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// leases are the sessions that this daemon looks after. A session may be
-// continued again while the command that continued it before is still ending:
-// the lease is released with the last of them.
+// leases are the leases that this daemon holds. A session may be continued again while the command of
+// the resume before is still ending: the lease is released by its last user.
 type leases struct {
 	dirs []string
 
@@ -23,15 +22,15 @@ type heldLease struct {
 	users int // guarded by leases.mu
 
 	mu    sync.Mutex
-	hosts HostLease // guarded by mu; nil: other hosts were not asked, or there are none
+	hosts HostLease // guarded by mu; nil: not asked for yet, or there are no other hosts
 }
 
 func newLeases(dirs []string) *leases {
 	return &leases{dirs: dirs, held: make(map[resume.Key]*heldLease)}
 }
 
-// take makes this daemon the one that looks after the session until it is
-// released. The error is a *lease.HeldError if another process does.
+// take takes the session's lease for this daemon, until it is released. The error is a *lease.HeldError
+// if another process holds it.
 func (l *leases) take(key resume.Key) (*heldLease, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,13 +47,13 @@ func (l *leases) take(key resume.Key) (*heldLease, error) {
 	return h, nil
 }
 
-// release gives the lease back when its last user is done. Other hosts may have the session only if what was sent
-// has ended, and not because the daemon ends.
+// release releases the lease when its last user is done. The lease among hosts is released only if the
+// resume has ended, not if the daemon stops.
 func (l *leases) release(ctx context.Context, key resume.Key, h *heldLease) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if h.users == 1 && ctx.Err() == nil {
-		h.mu.Lock() // a resume that takes the session from now on asks the hosts after this
+		h.mu.Lock() // a resume that takes the lease from now on asks the hosts after this
 		l.mu.Unlock()
 		h.releaseHosts(context.WithoutCancel(ctx))
 		h.mu.Unlock()
@@ -67,7 +66,7 @@ func (l *leases) release(ctx context.Context, key resume.Key, h *heldLease) erro
 	return h.Release()
 }
 
-// releaseHosts lets other hosts have the session, with mu held.
+// releaseHosts releases the lease among hosts. The caller holds mu.
 func (h *heldLease) releaseHosts(ctx context.Context) {
 	if h.hosts != nil {
 		h.hosts.Release(ctx)

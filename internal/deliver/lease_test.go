@@ -13,7 +13,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// otherHosts is what hosts agree on about a session.
+// otherHosts is a lease among hosts.
 type otherHosts struct {
 	w         *world
 	confirmed error
@@ -47,7 +47,7 @@ func TestASessionThatOtherHostsShareIsHeldUntilItsResumeIsOver(t *testing.T) {
 var ways = map[string]struct {
 	way  func(*world)
 	done []string // what is done last
-	tidy int      // and that often it was tidied up before
+	tidy int      // how often the agent had tidied up before
 }{
 	"a command": {func(*world) {}, []string{"sending", "starts"}, 1},
 	"a command that hands it over": {func(w *world) {
@@ -61,7 +61,7 @@ var ways = map[string]struct {
 	}, []string{"types"}, 0},
 }
 
-// onNotedMachine lets the world send its prompt in that way on a machine that only notes it.
+// onNotedMachine sends the prompt in that way on a machine that only records it.
 func (w *world) onNotedMachine(way func(*world)) {
 	w.d.machine = noting{w: w}
 	if way(w); w.agent.talk != (agent.Plan{}) {
@@ -69,8 +69,8 @@ func (w *world) onNotedMachine(way func(*world)) {
 	}
 }
 
-// What is done before a prompt is sent may take longer than a hold is good for: it is
-// confirmed after that, whichever way the prompt is sent, and without it nothing is.
+// The steps before a prompt is sent may take longer than the lease among hosts is valid: it is
+// confirmed after them, in every way of sending, and nothing is sent without it.
 func TestThatNoOtherHostHasItIsConfirmedLast(t *testing.T) {
 	const confirmed, nobody = "no other host has it", "not sent: cannot tell whether another machine looks after the session: nobody answered"
 	for name, c := range ways {
@@ -94,7 +94,7 @@ func TestThatNoOtherHostHasItIsConfirmedLast(t *testing.T) {
 	}
 }
 
-// A session may be due again while other hosts are still being told that they may have it.
+// A session may be due again while its lease among hosts is still being released.
 func TestASessionIsNotHeldAgainBeforeItWasReleased(t *testing.T) {
 	var w *world
 	var next *heldLease // of the resume that is due meanwhile
@@ -114,7 +114,7 @@ func TestASessionIsNotHeldAgainBeforeItWasReleased(t *testing.T) {
 	require.NoError(t, w.d.leases.release(t.Context(), w.session.Key, next))
 }
 
-// releasing is a hold, by what happens while it is released.
+// releasing is a lease that runs a function while it is released.
 type releasing func()
 
 func (r releasing) Confirm(context.Context) error { return nil }

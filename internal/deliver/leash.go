@@ -12,16 +12,15 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// environment is what a command is started in: what is
-// added to the daemon's own environment, and what is taken away from it.
+// environment is the change to the daemon's own environment for a command.
 type environment struct {
 	set, unset []string
-	had        []string // the names of those that the session had
+	had        []string // the names of the variables that the session had
 }
 
-// environment returns what the command of a plan runs in, or why it may not run: it would be
-// freer than the session was, or use another account. A command that only hands a message to the session's own process
-// is free of that.
+// environment returns the environment of a plan's command, or why the command may not run: it would
+// have more permissions than the session had, or use another account. A command that only hands a
+// message to the session's own process is not checked.
 func (v *delivery) environment(plan *agent.Command) (environment, *resume.NotSent) {
 	configured, err := v.settings.Env(v.session.Key.Agent)
 	if err != nil {
@@ -30,7 +29,7 @@ func (v *delivery) environment(plan *agent.Command) (environment, *resume.NotSen
 	all := environment{set: slices.Concat(plan.Env, configured), unset: plan.Unset}
 	o := v.session.StartedWith()
 	if o == nil || plan.Unverifiable {
-		return all, nil // the agent knows what it means that the start was not seen
+		return all, nil // the agent decides what to do if the start was not seen
 	}
 	if o.Sandbox != "" && !plan.Inside {
 		return all, park(v.outside(*o))
@@ -42,7 +41,7 @@ func (v *delivery) environment(plan *agent.Command) (environment, *resume.NotSen
 	if o.EnvSeen {
 		env := v.agent.Variables().Carry(*o, slices.Concat(os.Environ(), plan.Env), configured)
 		if o.Sandbox != "" && !runsThrough(plan.Argv, o.Through) {
-			env = env.Without(leash.Places) // the way in is a program of this machine
+			env = env.Without(leash.Places) // the program that enters the sandbox runs on this machine
 		}
 		env.Set = childenv.WithPath(os.Environ(), env.Set, plan.Env)
 		for _, lost := range env.Missing {
@@ -65,8 +64,8 @@ func (v *delivery) environment(plan *agent.Command) (environment, *resume.NotSen
 	return all, nil
 }
 
-// runsThrough reports whether a command begins with what stood before the session's
-// own program.
+// runsThrough reports whether a command begins with the words that stood before the session's own
+// program.
 func runsThrough(argv, through []string) bool {
 	return len(through) > 0 && len(argv) >= len(through) && slices.Equal(argv[:len(through)], through)
 }
@@ -76,13 +75,13 @@ func (e environment) environ() []string {
 	return append(childenv.Without(os.Environ(), e.unset...), e.set...)
 }
 
-// outside says that the session ran in a sandbox that the command would not run in.
+// outside is the reason for a session that ran in a sandbox, while the command would not.
 func (v *delivery) outside(o resume.Origin) string {
 	return fmt.Sprintf("it ran in a sandbox (%s) and would be continued outside it: %s in there, or make command of [[agent]] the way in (resume, for an agent of your own)",
 		sanitize.Short(o.Sandbox, sanitize.Sentence), v.byHand())
 }
 
-// byHand is what a person can do instead.
+// byHand says what a person can do instead.
 func (v *delivery) byHand() string {
 	if line := v.agent.GoOn(v.session); line != "" {
 		return "go on with: " + line

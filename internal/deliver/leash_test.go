@@ -15,7 +15,7 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// startedWith lets somebody have seen what the session was started with.
+// startedWith sets what the session was started with.
 func (w *world) startedWith(o resume.Origin) {
 	o.SeenAt, o.ArgsSeen, o.EnvSeen = time.Now(), true, true
 	w.session.Origin = &o
@@ -36,8 +36,8 @@ func TestACommandRunsInTheEnvironmentOfItsSession(t *testing.T) {
 	require.Contains(t, string(env), "EXTRA=1\n", "what the user adds for resumed runs")
 }
 
-// A program that leads into a container is one of our own world: the homes in there
-// are not its own.
+// A program that enters a container runs outside of it: the home directories in the container are not
+// its own.
 func TestTheWayIntoASandboxKeepsItsOwnPlaces(t *testing.T) {
 	t.Setenv("HOME", "/home/outside")
 	for name, c := range map[string]struct {
@@ -129,7 +129,7 @@ func TestAPreviewTouchesNothing(t *testing.T) {
 	require.Empty(t, w.diary.all())
 }
 
-// trimmed leaves out what the environment of the tests has besides.
+// trimmed removes what comes from the environment of the tests.
 func trimmed(p view.Plan) view.Plan {
 	kept := []string{}
 	for _, name := range p.EnvUnset {

@@ -8,15 +8,14 @@ import (
 	"resumed/internal/resume"
 )
 
-// livePlan says how a session is continued that is open in a live process, as far
-// as the user wants that. barred is why that process is given nothing as long as
-// it lives; a reason that passes is none.
+// livePlan returns how a session is continued that is open in a live process, if the settings allow it.
+// barred is why that process is never given a prompt; a reason that only holds for now is not barred.
 func livePlan(ctx context.Context, a agent.Planner, session resume.Session, owner resume.Owner, settings Settings) (plan agent.Plan, barred string, err error) {
 	plan, err = a.Talk(ctx, session, owner, agent.Words{Prompt: settings.Prompt})
 	switch {
 	case err != nil:
 		return agent.Plan{}, "", err
-	case plan.Leave != nil && !plan.Leave.Park: // it goes on by itself, or works
+	case plan.Leave != nil && !plan.Leave.Park: // it continues by itself, or works
 		return plan, "", nil
 	case plan == agent.Plan{} && owner.Kind == resume.Headless:
 		return agent.Runs(owner), "", nil
@@ -34,8 +33,8 @@ func livePlan(ctx context.Context, a agent.Planner, session resume.Session, owne
 	}
 }
 
-// outOfReach says of a session that is open where nothing can be typed: where that
-// is and what helps, which is all that a narrow line has room for, and then why.
+// outOfReach is the reason for a session that is open in a terminal that cannot be typed into. The
+// place and the advice come first, because a narrow line has room only for them; then the reason.
 func (s Settings) outOfReach(owner resume.Owner, why string) string {
 	helps := "continue there, or quit it and resumed continues it"
 	if s.leavesClosed() {
@@ -44,10 +43,10 @@ func (s Settings) outOfReach(owner resume.Owner, why string) string {
 	return fmt.Sprintf("%s: %s; resumed cannot type there (process %d): %s", place(owner), helps, owner.PID, why)
 }
 
-// leavesClosed reports whether a session that its user closed after it was stopped is left alone.
+// leavesClosed reports whether a stopped session is left alone after its user closed it.
 func (s Settings) leavesClosed() bool { return s.Rules.Closed == resume.LeaveClosed }
 
-// openIn begins a reason that is about the process that has the session open.
+// openIn is the beginning of a reason about the process that has the session open.
 func openIn(owner resume.Owner) string {
 	return fmt.Sprintf("%s (process %d)", place(owner), owner.PID)
 }

@@ -11,8 +11,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// Changed is called with every step: at some of them a process can be looked
-// at. It blocks on nothing.
+// Changed is called with every change of a session. It does not block; some changes ask for a lookup of
+// the session's process.
 func (d *Deliverer) Changed(c resume.Change) {
 	d.tracker.follow(c.After)
 	if !c.After.Interrupted() {
@@ -24,9 +24,8 @@ func (d *Deliverer) Changed(c resume.Change) {
 	}
 }
 
-// isOccasion reports whether the session's process likely
-// lives at a step, and what it was started with is not known yet: it was just
-// given a prompt, it moves, or it has just been stopped by a limit.
+// isOccasion reports whether the session's process probably lives at this change, and what it was
+// started with is not known yet: it was just given a prompt, it moves, or a limit has just stopped it.
 func isOccasion(c resume.Change) bool {
 	fresh := func(at time.Time) bool { return c.At.Sub(at) < justNow }
 	switch ev := c.Event.(type) {
@@ -41,39 +40,39 @@ func isOccasion(c resume.Change) bool {
 	}
 }
 
-// tellsContext reports whether a step has told what a resume has to read again.
+// tellsContext reports whether the change contains the size of the session's context.
 func tellsContext(c resume.Change) bool {
 	ev, ok := c.Event.(resume.Limited)
 	return ok && ev.Context.Tokens > 0 && c.After.Context == ev.Context
 }
 
 const (
-	// A process may write to its transcript before it says which session it has open:
-	// if it is not found it is looked for again, soon.
+	// A process may write to its transcript before it records which session it has open. So if it is
+	// not found, it is looked up again soon.
 	mostLooks = 6
 	nextLook  = 500 * time.Millisecond
 
-	// An agent that a limit stopped counts what the session cost when it ends: that
-	// is looked for that often.
+	// An agent records the cost of a session when it ends, which is after the limit: the cost is read
+	// up to that often.
 	costLooks = 4
 
-	// batchDelay lies between two looks that were asked for: a look goes
-	// through all processes of the machine, and hundreds may be asked for in a second.
+	// batchDelay is the time between two batches of lookups: a lookup reads all processes of the
+	// machine, and hundreds may be asked for in a second.
 	batchDelay = 50 * time.Millisecond
 
-	// batchSize is how many sessions the engine is asked for at a time: each should be only
-	// a moment old when it is looked at, and they take memory.
+	// batchSize is how many sessions are loaded from the engine at a time: each should be fresh when it
+	// is used, and they take memory.
 	batchSize = 128
 )
 
-// search is how a session's process is looked for.
+// search is the state of the lookups for one session's process.
 type search struct {
 	missed int  // how often it was not found
 	weigh  bool // the size of the session's context is read first
 }
 
-// WatchPrograms looks at the processes that were asked for, and at
-// those that have stopped sessions open, until ctx is done.
+// WatchPrograms does the lookups that were asked for and checks the owners of stopped sessions, until
+// ctx is done.
 func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 	searches := make(map[resume.Key]search)
 	var again, rested, holders <-chan time.Time // nil: there is nothing to wait for
@@ -108,10 +107,9 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 	}
 }
 
-// lookFor looks for the processes of some sessions, and drops the searches that
-// are over.
+// lookFor looks up the processes of some sessions, and removes the searches that are over.
 func (d *Deliverer) lookFor(ctx context.Context, searches map[resume.Key]search, keys []resume.Key) {
-	together := process.WithSnapshot(ctx) // one look at all processes answers for all sessions
+	together := process.WithSnapshot(ctx) // the list of all processes is read once for all sessions
 	settings := d.opts.Settings()
 	for batch := range slices.Chunk(keys, batchSize) {
 		sessions, err := d.opts.Engine.Lookup(ctx, batch)
@@ -135,13 +133,13 @@ func (d *Deliverer) lookFor(ctx context.Context, searches map[resume.Key]search,
 	}
 }
 
-// noProcess reports whether no process can turn out to have a stopped session of the agent open. Of a
-// session that moves that says little: its process may have only just been started, and does not look
-// like one of the agent yet.
+// noProcess reports whether no process can have a stopped session of the agent open. It is not asked
+// for a session that moves: its process may have started only just now, and not look like one of the
+// agent yet.
 func noProcess(ctx context.Context, a agent.Holder) bool { return a != nil && a.NoProcess(ctx) }
 
-// lookAt looks at the process of a session, and at what its files say of one that is stopped. It reports whether there is
-// nothing more to look for.
+// lookAt looks up the process of a session, and reads the files of a stopped one. It reports whether
+// the search is over.
 func (d *Deliverer) lookAt(ctx context.Context, a agent.Agent, known *resume.Session, look search) bool {
 	if a == nil || known == nil {
 		return true // the agent is switched off, or the session is forgotten
@@ -160,7 +158,7 @@ func (d *Deliverer) lookAt(ctx context.Context, a agent.Agent, known *resume.Ses
 	return d.lookAtProcess(ctx, a, session) && counted
 }
 
-// lookAtProcess notes what is seen of the session's process.
+// lookAtProcess stores what is found out about the session's process.
 func (d *Deliverer) lookAtProcess(ctx context.Context, a agent.Agent, session resume.Session) bool {
 	if d.stillRuns(ctx, a, session) {
 		return true
@@ -173,14 +171,14 @@ func (d *Deliverer) lookAtProcess(ctx context.Context, a agent.Agent, session re
 		return time.Since(session.LimitedAt) > justNow && time.Since(session.PromptedAt) > justNow && time.Since(session.MovedAt) > justNow
 	}
 	session = d.identify(ctx, a, session, owner)
-	// There may be two for a moment: a shell that is about to run a command is a copy of itself.
+	// There may be two for a moment: a shell forks before it runs a command.
 	guessed := owner.Guessed && session.StartedWith() == nil
 	return d.reach(ctx, a, session, *owner) && !guessed
 }
 
-// identifyWriter notes what the process was started with that writes the session's
-// transcript, if the agent knows no more of it than that: it may not have the session open, but
-// it shows how the session was started.
+// identifyWriter stores what the process that writes the session's transcript was started with, if the
+// agent knows only the writer: that process may not have the session open, but it shows how the session
+// was started.
 func (d *Deliverer) identifyWriter(ctx context.Context, a agent.Agent, session resume.Session) (after resume.Session, seen bool) {
 	pid := a.Writer(ctx, session)
 	if pid == 0 {
@@ -189,8 +187,8 @@ func (d *Deliverer) identifyWriter(ctx context.Context, a agent.Agent, session r
 	return d.identify(ctx, a, session, &resume.Owner{PID: pid, Kind: session.Kind}), true
 }
 
-// stillRuns reports whether the process is still the one of which all is known:
-// the cheap look, at one file of the kernel. It notes that it was seen.
+// stillRuns reports whether the known process still runs. It is a cheap check, of one file of the
+// kernel. It stores that the process was seen.
 func (d *Deliverer) stillRuns(ctx context.Context, a agent.Holder, session resume.Session) bool {
 	if session.Origin == nil || session.Interrupted() || !a.Lives(session.Origin.Process) {
 		return false
@@ -203,8 +201,8 @@ func (d *Deliverer) stillRuns(ctx context.Context, a agent.Holder, session resum
 	return true
 }
 
-// identify notes which program the owner of a session runs, what it was started
-// with and whether a person uses it, and returns the session with that.
+// identify stores which program the owner of a session runs, what it was started with and whether a
+// person uses it. It returns the updated session.
 func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) resume.Session {
 	var news resume.Learned
 	if program, ok := a.Identify(owner.PID); ok && program != session.Program {

@@ -13,8 +13,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// A burst of limits takes one look at all processes, a resume always one of its own:
-// that nobody holds the session must be true after it was decided to send it.
+// The lookups of a burst of limits share one read of all processes. A resume does its own: that no
+// process has the session open must be true after the decision to send.
 func TestABurstOfLimitsIsLookedAtTogetherAndAResumeByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -43,9 +43,10 @@ func TestABurstOfLimitsIsLookedAtTogetherAndAResumeByItself(t *testing.T) {
 	})
 }
 
-// A process that is there but does not say yet which session it holds is looked for again. Where a session
-// has stopped and there is none at all, nobody is waited for; that of one that moves may only
-// just begin. Who moves on all the same is not looked for all the time.
+// A process that has not recorded yet which session it has open is looked up again. If the session is
+// stopped and the agent has no process at all, the search is over; if the session moves, its process
+// may be just starting. A session that moves although its process is not found is not looked up all the
+// time.
 func TestAProcessIsLookedForAgainWhereThereMayBeOne(t *testing.T) {
 	for _, c := range []struct {
 		state  resume.State
@@ -58,7 +59,7 @@ func TestAProcessIsLookedForAgainWhereThereMayBeOne(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := stopped(t)
-			w.session.State, w.session.LimitedAt = c.state, time.Now().Add(time.Hour) // it is not too old to be looked for
+			w.session.State, w.session.LimitedAt = c.state, time.Now().Add(time.Hour) // not too old to be looked up
 			w.agent.owner, w.agent.nobody = nil, c.nobody
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan struct{})
@@ -74,7 +75,7 @@ func TestAProcessIsLookedForAgainWhereThereMayBeOne(t *testing.T) {
 	}
 }
 
-// Of two processes nobody knows which one holds the session, but one may be gone at the next look.
+// It is not known which of two processes has the session open, but one may be gone at the next lookup.
 func TestAGuessIsLookedAtAgain(t *testing.T) {
 	w := stopped(t)
 	w.session.State = resume.Watching
@@ -84,7 +85,7 @@ func TestAGuessIsLookedAtAgain(t *testing.T) {
 	require.True(t, w.d.lookAt(t.Context(), w.agent, new(w.now()), search{missed: 1}))
 }
 
-// A session of which its refusal told how large its context is, is not weighed again.
+// If the limit's event contains the size of the context, it is not read again.
 func TestASessionThatWasWeighedIsNotWeighedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := stopped(t)
@@ -107,12 +108,12 @@ func TestASessionThatWasWeighedIsNotWeighedAgain(t *testing.T) {
 	})
 }
 
-// A hundred sessions that are stopped within a second or two are looked for as often as
-// one would be, their files are read once, and they share the looks at all processes.
+// A hundred sessions that are stopped within a second or two cause as many lookups as one: their files
+// are read once, and they share the reads of all processes.
 func TestSessionsThatAreStoppedOneAfterTheOtherShareTheirLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := stopped(t)
-		w.session.LimitedAt = time.Now().Add(time.Hour) // none of them is too old to be looked for
+		w.session.LimitedAt = time.Now().Add(time.Hour) // not too old to be looked up
 		w.agent.owner = nil
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})

@@ -16,23 +16,23 @@ type Machine interface {
 	// Start starts a command.
 	Start(runner.Command) (Process, error)
 
-	// Sees reports whether processes of an earlier daemon can be told from others.
+	// Sees reports whether processes of an earlier daemon can be distinguished from others.
 	Sees() bool
 
-	// Find returns the living process that has the mark, Adopt the one of that
-	// pid and start time, and Answering any process that has that pid.
+	// Find returns the living process with the mark, Adopt the one with that pid and start time, and
+	// Answering any process with that pid.
 	Find(mark string) (Process, bool)
 	Adopt(resume.Process) (Process, bool)
 	Answering(pid int, since time.Time) (Process, bool)
 
-	// Left returns what a command left in its status file.
+	// Left returns what a command wrote to its status file.
 	Left(path string) runner.Left
 
-	// Pane returns the terminal that a process lives in.
+	// Pane returns the terminal that a process runs in.
 	Pane(context.Context, resume.Process) (Pane, error)
 }
 
-// stopper ends a command that runs.
+// stopper stops a command that runs.
 type stopper interface{ Stop(context.Context) error }
 
 // Process is a command that runs, or ran.
@@ -52,7 +52,7 @@ type Pane interface {
 	Press(context.Context, terminal.Key) error
 }
 
-// terminals are those that can be typed into. The first ones run inside the others.
+// terminals are the terminals that can be typed into. The first ones run inside the others.
 var terminals = []terminal.Look{tmux.Look, kitty.Look}
 
 // here is this machine.

@@ -8,8 +8,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// weigh notes what a resume of the session has to read again and how much of its allowances is used, and returns the
-// session with that. That it is not known is no trouble.
+// weigh stores how much a resume of the session has to read again and how much of its allowances is
+// used, and returns the updated session. Unknown values are no error.
 func (d *Deliverer) weigh(ctx context.Context, a agent.Meter, session resume.Session) resume.Session {
 	size, known, err := a.Weigh(ctx, session)
 	if d.isNews(ctx, session, "the size of its context", known && size != session.Context, err) {
@@ -19,7 +19,7 @@ func (d *Deliverer) weigh(ctx context.Context, a agent.Meter, session resume.Ses
 	return d.meter(ctx, a, session)
 }
 
-// meter notes how much of its allowances is used, as far as the agent tells.
+// meter stores how much of the session's allowances is used, if the agent records that.
 func (d *Deliverer) meter(ctx context.Context, a agent.Meter, session resume.Session) resume.Session {
 	usage, known, err := a.Usage(ctx, session)
 	if d.isNews(ctx, session, "how much of the allowance is used", known && usage != session.Usage, err) {
@@ -29,8 +29,8 @@ func (d *Deliverer) meter(ctx context.Context, a agent.Meter, session resume.Ses
 	return session
 }
 
-// Price notes what the session has cost until now, as far as the agent counts that and its user
-// may have it continue at their own cost.
+// Price stores what the session has cost until now, if the agent records that and the session may
+// continue with its user's own key.
 func (d *Deliverer) Price(ctx context.Context, a agent.Agent, session resume.Session) resume.Session {
 	payer, ok := d.offersKey(a, session)
 	if !ok {
@@ -50,7 +50,7 @@ func (d *Deliverer) offersKey(a agent.Agent, session resume.Session) (payable, b
 	return payer, ok && d.opts.Budget != nil && d.opts.Budget.Offers(session.Key.Agent)
 }
 
-// isNews reports whether something was read that is new.
+// isNews reports whether a value was read and has changed. It logs an error.
 func (d *Deliverer) isNews(ctx context.Context, session resume.Session, what string, changed bool, err error) bool {
 	if err != nil && ctx.Err() == nil {
 		d.logOf(session.Key).Debug("something of a session could not be read", "what", what, "err", err)
@@ -58,7 +58,7 @@ func (d *Deliverer) isNews(ctx context.Context, session resume.Session, what str
 	return err == nil && changed
 }
 
-// note applies what was seen of a session, and returns the session with what is known of its process.
+// note applies an event, and returns the session with the updated fields about its process.
 func (d *Deliverer) note(ctx context.Context, session resume.Session, news resume.Event) resume.Session {
 	after, err := d.opts.Engine.Apply(ctx, session.Key, news)
 	if err != nil {

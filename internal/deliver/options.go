@@ -13,24 +13,25 @@ import (
 // Options are what a Deliverer works with. All but HostLease, Budget and Machine are required.
 type Options struct {
 	StateDir  string   // outputs of commands and copies of transcripts are stored there
-	LeaseDirs []string // where programs agree on which of them looks after a session
+	LeaseDirs []string // where programs agree on which of them continues a session
 	DryRun    bool     // report what would be sent, and send nothing
 
 	Settings    func() Settings
 	Engine      Engine
 	Transcripts Transcripts
 
-	// Sync returns when the decisions about these sessions are on disk, of all if none is named. It fails
-	// if the disk refuses.
+	// Sync returns when the decisions about these sessions are on disk; without keys, those about all
+	// sessions. It fails if they cannot be written.
 	Sync func(context.Context, ...resume.Key) error
 
-	// HostLease makes this host the one that looks after a session which other hosts may continue
-	// as well, or says why not; neither if no other host can. nil: there are no others.
+	// HostLease takes the lease of a session that other hosts may continue too, or returns why it
+	// cannot. It returns nil and nil if no other host can continue the session. If the function is nil,
+	// there are no other hosts.
 	HostLease func(context.Context, resume.Session) (HostLease, *resume.NotSent)
 
 	Budget   Budget      // of the user's own keys; nil: none is ever used
 	Machine  Machine     // nil: this one
-	Stopping func() bool // the daemon stops: transcripts are not read any longer
+	Stopping func() bool // the daemon stops: transcripts are no longer read
 	Log      *slog.Logger
 }
 
@@ -42,20 +43,20 @@ type Settings struct {
 	Stall   time.Duration // and be silent this long; 0: no bound
 	Rules   resume.Rules
 	Trust   ownership.Trust // whose files are trusted
-	Secrets bool            // those of a session's environment are stored
+	Secrets bool            // secrets of a session's environment are stored
 
 	Agent func(name string) agent.Agent        // nil: it is not configured, or switched off
 	Env   func(agent string) ([]string, error) // KEY=value, added for its runs
 }
 
-// Live is what is done about a session that is open in a live process.
+// Live is what to do with a session that is open in a live process.
 type Live string
 
-// What may be done.
+// The values of Live.
 const (
 	Type   Live = "type"   // the process is given the prompt
-	Notify Live = "notify" // a person is told
-	Ignore Live = "ignore" // nothing
+	Notify Live = "notify" // the session is reported to a person
+	Ignore Live = "ignore" // nothing is done
 )
 
 // Engine owns the sessions.
@@ -71,50 +72,50 @@ type Transcripts interface {
 	// Look reads what is new about a session before it returns.
 	Look(ctx context.Context, session resume.Session) error
 
-	// Await returns when all files of an agent were read once.
+	// Await returns when all files of an agent have been read once.
 	Await(ctx context.Context, agent string) error
 }
 
-// HostLease says that no other host continues a session.
+// HostLease is a lease that keeps other hosts from continuing a session.
 type HostLease interface {
-	// Confirm makes sure of it. The prompt is sent within seconds of that.
+	// Confirm checks that the lease is still valid. The prompt is sent within seconds after that.
 	Confirm(ctx context.Context) error
 
-	// Release lets other hosts have the session.
+	// Release lets other hosts continue the session.
 	Release(ctx context.Context)
 }
 
-// Budget is what runs with the user's own keys may cost. Its reasons are for people.
+// Budget limits what runs with the user's own keys may cost. Its reasons are shown to people.
 type Budget interface {
-	// Left returns what a run of the session may cost now, in US dollars, or why none may begin.
+	// Left returns what a run of the session may cost now, in US dollars, or why no run may begin.
 	Left(session resume.Session) (most float64, why string)
 
-	// SetAside takes that much out of what is left before the run of that mark begins, or
-	// says why not. had is what the session has cost until then.
+	// SetAside reserves that much for the run with this mark before it begins, or returns why not. had
+	// is what the session has cost until then.
 	SetAside(session resume.Session, mark string, most float64, had resume.Cost) (why string)
 
-	// Settle notes what the session has cost when the run is over, if that is known, and
-	// says why the run was stopped, if that was because of its cost.
+	// Settle stores what the session has cost when the run is over, if that is known. It returns why
+	// the run was stopped, if its cost was the reason.
 	Settle(session resume.Session, mark string, has resume.Cost, known, failed bool) (why string)
 
-	// Return gives back what was set aside for a run that never began.
+	// Return releases what was reserved for a run that never began.
 	Return(mark string)
 
 	// Offers reports whether sessions of the agent may continue with the user's own key.
 	Offers(agent string) bool
 
-	// Key returns the variable for the key, and the key. It is read anew each time.
+	// Key returns the name of the variable, and the key. The key is read again at each call.
 	Key(agent string) (variable, key string, err error)
 }
 
-// payable is an agent that continues with a key of its user's own, counts what that costs, and stops
-// at a sum.
+// payable is an agent that can continue with its user's own key, records what that costs, and stops at
+// a given sum.
 type payable interface {
-	// Cost returns what the session has cost until now, by the agent's own count; false:
-	// it has not counted.
+	// Cost returns what the session has cost until now, as the agent recorded it; false: it recorded
+	// nothing.
 	Cost(ctx context.Context, s resume.Session) (resume.Cost, bool, error)
 
-	// Unpayable says why a run of the session in that directory and environment would not use
-	// such a key, or would show it to others; empty: nothing is against it.
+	// Unpayable returns why a run of the session in that directory and environment would not use the
+	// key, or would show it to others; empty: no reason.
 	Unpayable(s resume.Session, dir string, environ []string) string
 }

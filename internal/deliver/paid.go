@@ -7,8 +7,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// payer returns the agent as one whose sessions can continue with a key, or why they cannot. What is wrong with
-// the key itself shows when it is read.
+// payer returns the agent as a payable, or why its sessions cannot continue with a key. The key itself
+// is checked when it is read.
 func (v *delivery) payer() (payable, *resume.NotSent) {
 	payer, ok := v.agent.(payable)
 	if !ok || v.opts.Budget == nil {
@@ -17,13 +17,14 @@ func (v *delivery) payer() (payable, *resume.NotSent) {
 	return payer, nil
 }
 
-// unpaid is the verdict on a resume that is not sent with the user's key, and not tried again with it.
+// unpaid is the verdict on a resume that is not sent with the user's key, and not tried again with that
+// key.
 func unpaid(why string) *resume.NotSent {
 	return &resume.NotSent{Why: "it cannot continue with your own key: " + why, Then: resume.DropOwnKey}
 }
 
-// allowance returns what the command of a session may cost that continues with its user's key; 0:
-// it continues with its account.
+// allowance returns what the command may cost if the session continues with its user's key; 0: it
+// continues with its account.
 func (v *delivery) allowance() (most float64, notSent *resume.NotSent) {
 	if v.session.Paid == nil {
 		return 0, nil
@@ -42,7 +43,7 @@ func (v *delivery) allowance() (most float64, notSent *resume.NotSent) {
 	return most, nil
 }
 
-// payable says why a command in that directory and environment may not have the user's key.
+// payable returns why a command in that directory and environment may not have the user's key.
 func (v *delivery) payable(ctx context.Context, dir string, env environment) *resume.NotSent {
 	if v.session.Paid == nil {
 		return nil
@@ -70,8 +71,8 @@ func (v *delivery) cost(ctx context.Context, payer payable) (resume.Cost, *resum
 	return cost, nil
 }
 
-// pay sets aside what the command may cost, and returns its environment with the key.
-// What was set aside is on disk before it runs.
+// pay reserves what the command may cost, and returns its environment with the key. The reservation is
+// on disk before the command runs.
 func (v *delivery) pay(ctx context.Context, environ []string) ([]string, *resume.NotSent) {
 	if v.session.Paid == nil {
 		return environ, nil
@@ -98,14 +99,14 @@ func (v *delivery) pay(ctx context.Context, environ []string) ([]string, *resume
 	return append(childenv.Without(environ, variable), variable+"="+key, resume.OwnKeyVariable+"=1"), nil
 }
 
-// giveBack returns what was set aside for a command that was not started.
+// giveBack releases what was reserved for a command that was not started.
 func (v *delivery) giveBack() {
 	if v.session.Paid != nil {
 		v.opts.Budget.Return(v.session.Run.Mark)
 	}
 }
 
-// settle notes what a run that is over has cost, and adds to its end that it was stopped by that.
+// settle stores what a finished run has cost. If the cost stopped the run, the event says so.
 func (d *Deliverer) settle(ctx context.Context, session resume.Session, ended resume.Ended) resume.Ended {
 	mark := session.Run.Mark
 	attempt, known := session.Tried(mark)
@@ -121,7 +122,7 @@ func (d *Deliverer) settle(ctx context.Context, session resume.Session, ended re
 		}
 	}
 	ended.Unpaid = d.opts.Budget.Settle(session, mark, cost, counted, ended.Outcome == resume.Failed)
-	if ended.Unpaid != "" { // what the run wrote must not be taken for another's work later
+	if ended.Unpaid != "" { // what the run wrote must not count as the work of somebody else later
 		if err := d.opts.Transcripts.Look(ctx, d.located(session)); err != nil && ctx.Err() == nil {
 			d.logOf(session.Key).Warn("the transcript could not be read again", "err", err)
 		}

@@ -16,7 +16,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// payer is a fakeAgent that counts what it costs: a dollar for each look.
+// payer is a fakeAgent that records its cost: a dollar for each call.
 type payer struct {
 	*fakeAgent
 	cost   resume.Cost
@@ -32,11 +32,11 @@ func (p *payer) Cost(context.Context, resume.Session) (resume.Cost, bool, error)
 
 func (p *payer) Unpayable(resume.Session, string, []string) string { return p.shows }
 
-// purse writes down what is done with it.
+// purse records the calls of its methods.
 type purse struct {
 	*diary
 	left   float64
-	taken  bool // what is left is gone when it is to be set aside
+	taken  bool // the money is spent before it is reserved
 	keyErr error
 	ends   string
 }
@@ -72,7 +72,7 @@ type payingWorld struct {
 	*world
 	payer *payer
 	purse *purse
-	seen  string // where the command writes its environment to; it fails where that is with .fails
+	seen  string // the command writes its environment to this file; it fails if the file with .fails exists
 }
 
 func newPayingWorld(t *testing.T) payingWorld {
@@ -128,7 +128,7 @@ func TestNoKeyIsUsedWhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(payingWorld)
 		why   string
-		stays bool // the answer stands: it may still be carried out
+		stays bool // the order to pay is kept: it may still be carried out
 	}{
 		"nothing is left":                   {func(w payingWorld) { w.purse.left = 0 }, "nothing is left", false},
 		"it is gone in the last moment":     {func(w payingWorld) { w.purse.taken = true }, "it is gone", false},
@@ -152,7 +152,7 @@ func TestNoKeyIsUsedWhere(t *testing.T) {
 	}
 }
 
-// failsSecond is a disk that is full once something was set aside.
+// failsSecond is a disk that is full after the reservation.
 func failsSecond() func(context.Context, ...resume.Key) error {
 	n := 0
 	return func(context.Context, ...resume.Key) error {
@@ -163,7 +163,7 @@ func failsSecond() func(context.Context, ...resume.Key) error {
 	}
 }
 
-// What was set aside for a command that cannot be started counts for nothing.
+// What was reserved for a command that cannot be started is released.
 func TestACommandThatDoesNotStartCostsNothing(t *testing.T) {
 	w := newPayingWorld(t)
 	w.agent.plan.Run.Argv = []string{filepath.Join(t.TempDir(), "gone")}
@@ -173,7 +173,7 @@ func TestACommandThatDoesNotStartCostsNothing(t *testing.T) {
 	require.NotContains(t, w.diary.all(), "started")
 }
 
-// A daemon that died after something was set aside and before the run began gives it back.
+// If a daemon died after the reservation and before the run began, the reservation is released.
 func TestWhatWasSetAsideForARunThatNeverBeganIsReturned(t *testing.T) {
 	w := newPayingWorld(t)
 	require.Equal(t, []string{"all was read", "returned mark-1", "lost"}, w.recovered())

@@ -8,8 +8,8 @@ import (
 	"resumed/internal/runner"
 )
 
-// excludes parks a session in a directory that the user does not want to be
-// touched, by any of its names. The rules know it by the name in the transcript.
+// excludes parks a session in a directory that the user excluded. The rules check the path in the
+// transcript; this checks the path that its links lead to.
 func (s Settings) excludes(dir string) *resume.NotSent {
 	target, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -18,9 +18,9 @@ func (s Settings) excludes(dir string) *resume.NotSent {
 	return parkIf(s.Rules.Excluded(target))
 }
 
-// distrusts parks a session if another user can have written one of these paths: what a
-// transcript says decides what is run, its permissions too, and the agent runs what
-// is in a directory. It is asked before anything is taken from them.
+// distrusts parks a session if another user can have written one of these paths: the transcript
+// determines what is run and with which permissions, and the agent runs programs of the directory. It
+// is checked before anything is read from them.
 func (s Settings) distrusts(paths ...string) *resume.NotSent {
 	for _, path := range paths {
 		if path == "" {
@@ -33,8 +33,8 @@ func (s Settings) distrusts(paths ...string) *resume.NotSent {
 	return nil
 }
 
-// replaced parks a session if another directory has the name of its own: its
-// work is not there, and its permissions were not given for that. A person may order a retry all the same.
+// replaced parks a session if its directory was replaced by another one of the same name: the work is
+// not there, and the permissions were not given for it. A person may order a retry anyway.
 func replaced(s resume.Session, dir string) *resume.NotSent {
 	born, known := runner.BirthTime(dir)
 	if !known || s.CwdBorn.IsZero() || !s.RetryAskedAt.IsZero() || dir != s.Cwd || born.Equal(s.CwdBorn) {
@@ -43,8 +43,8 @@ func replaced(s resume.Session, dir string) *resume.NotSent {
 	return park(dir + " was replaced by another directory after the session stopped; retry to continue there")
 }
 
-// located returns the session with its transcript by the name that it has in one
-// of its agent's roots: a link on the way to it may have changed since it was read.
+// located returns the session with the path that its transcript has in one of the agent's roots: a link
+// in the path may have changed since it was read.
 func (d *Deliverer) located(s resume.Session) resume.Session {
 	a := d.opts.Settings().Agent(s.Key.Agent)
 	if a == nil || agent.Watches(a, s.Transcript) {

@@ -15,8 +15,8 @@ import (
 	"resumed/internal/runner"
 )
 
-// A claim that a crash can undo would be made a second time: whatever the way, nothing is sent
-// while the disk refuses it. The prompt that is handed to another process is claimed twice.
+// If a crash could undo the claim, the session would be claimed twice: in no way of sending is anything
+// sent while the disk refuses the claim. A prompt for another process is claimed twice.
 func TestNothingIsSentIfTheClaimIsNotOnDisk(t *testing.T) {
 	for name, c := range ways {
 		for refused := 1; refused <= 2; refused++ {
@@ -42,8 +42,8 @@ func TestNothingIsSentIfTheClaimIsNotOnDisk(t *testing.T) {
 	}
 }
 
-// A session may be continued again while the command before is still ending: neither another process nor another
-// host gets it before both are over.
+// A session may be continued again while the command before is still ending: no other process and no
+// other host gets it before both are over.
 func TestALeaseIsReleasedWithItsLastUser(t *testing.T) {
 	hosts := new(otherHosts)
 	hosts.w = newWorld(t, sharing(hosts))
@@ -64,7 +64,7 @@ func TestALeaseIsReleasedWithItsLastUser(t *testing.T) {
 	require.NoError(t, again.Release())
 }
 
-// Only a process that was seen to live, and that nobody killed, was closed by its user.
+// Only a process that was seen alive and was not killed was closed by its user.
 func TestWhatEndsWithoutItsUserWasNotClosed(t *testing.T) {
 	w := stopped(t)
 	session := w.session
@@ -78,7 +78,7 @@ func TestWhatEndsWithoutItsUserWasNotClosed(t *testing.T) {
 	require.False(t, w.d.closed(w.agent, session), "no person used it")
 }
 
-// A prompt that was there before the resume was claimed is not the resume's.
+// A prompt from before the claim is not the prompt of the resume.
 func TestAnEarlierPromptIsNotTakenForTheResumes(t *testing.T) {
 	w := newWorld(t)
 	s := w.session
@@ -99,7 +99,7 @@ func TestAnEarlierPromptIsNotTakenForTheResumes(t *testing.T) {
 	require.False(t, arrives(line, claimed, claimed), "it is no newer than the limit")
 }
 
-// The work of a session is not in a directory that only has the name of its own. A person may order it all the same.
+// The session's work is not in another directory of the same name. A person may order a retry anyway.
 func TestAReplacedDirectoryIsContinuedInOnOrder(t *testing.T) {
 	w := newWorld(t)
 	if _, known := runner.BirthTime(w.session.Cwd); !known {

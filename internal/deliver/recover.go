@@ -10,9 +10,9 @@ import (
 	"resumed/internal/runner"
 )
 
-// Recover finds out what became of the resumes that an earlier daemon began. A
-// living command is adopted. What became of one that is gone is in the transcript, which is
-// read first, and in what the command left behind.
+// Recover finds out the results of the resumes that an earlier daemon began. A living command is
+// adopted. The result of one that is gone is in the transcript, which is read first, and in the files
+// that the command wrote.
 func (d *Deliverer) Recover(ctx context.Context, sessions []resume.Session) error {
 	var each sync.WaitGroup
 	defer each.Wait()
@@ -29,10 +29,9 @@ func (d *Deliverer) Recover(ctx context.Context, sessions []resume.Session) erro
 	return nil
 }
 
-// conclude finds out what became of a resume whose command is gone. One that was
-// begun counts, however it ended and whether or not it left a trace: what it did
-// must not be done twice. Only a claim that was never begun took no effect, and is
-// sent again at no cost.
+// conclude finds out the result of a resume after its command is gone. A resume that was begun counts,
+// however it ended and even if it left no trace: what it did must not be done twice. Only a claim that
+// was never begun had no effect. It is sent again and costs no attempt.
 func (d *Deliverer) conclude(ctx context.Context, s resume.Session) {
 	if d.opts.Transcripts.Await(ctx, s.Key.Agent) != nil {
 		return // the daemon stops
@@ -58,14 +57,13 @@ func (d *Deliverer) conclude(ctx context.Context, s resume.Session) {
 // beginPatience is how long after the claim a command begins at the latest.
 const beginPatience = 5 * time.Minute
 
-// commandOf returns the living command of a resume that an earlier daemon began.
-// What the command itself started has its mark too, so the mark alone counts only if
-// that daemon ended before it knew more. A command whose environment cannot be
-// read, or was emptied (sudo, env -i), is known by when it began: numbers of
-// processes come again after a restart of the machine.
+// commandOf returns the living command of a resume that an earlier daemon began. Processes that the
+// command started have its mark too, so the mark alone counts only if that daemon ended before it
+// stored the process. If the environment of a command cannot be read, or was emptied (sudo, env -i),
+// the command is identified by its start time: pids are used again after a reboot.
 func (d *Deliverer) commandOf(s resume.Session) (Process, bool) {
 	attempt, _ := s.Tried(s.Run.Mark)
-	if !d.machine.Sees() { // any process with its number may be it, and is only waited for
+	if !d.machine.Sees() { // any process with its pid may be it; it is only waited for
 		left := d.machine.Left(d.files.Status(s.Key, s.Run.N))
 		if left.Ended {
 			return nil, false
@@ -101,20 +99,21 @@ func (d *Deliverer) adopt(ctx context.Context, s resume.Session, process Process
 	d.report(ctx, s, d.followRun(ctx, s, process, output))
 }
 
-// nextHostsTry lies between two tries to get what runs already from the other hosts.
+// nextHostsTry is the time between two tries to get the lease among hosts for a command that runs
+// already.
 const nextHostsTry = 10 * time.Second
 
-// insist asks the other hosts for a session that runs here already, until they agree.
+// insist asks for the lease among hosts of a session that runs here already, until it gets it.
 func (v *delivery) insist(ctx context.Context) {
 	for ctx.Err() == nil && v.askHosts(ctx) != nil {
 		pause(ctx, nextHostsTry)
 	}
 }
 
-// concludeHandOver finds out what became of a prompt that an earlier daemon was
-// handing over. Only the transcript can tell, or the queue that it is in; it
-// is never handed over again. A command that hands it over and still runs is waited for: a person
-// who is told of it may want the next one at once.
+// concludeHandOver finds out the result of a prompt that an earlier daemon was handing over. Only the
+// transcript or the agent's queue shows it; the prompt is never handed over again. A hand-over command
+// that still runs is waited for before anything is reported: a person may order the next resume at
+// once.
 func (d *Deliverer) concludeHandOver(ctx context.Context, s resume.Session) resume.Event {
 	a := d.opts.Settings().Agent(s.Key.Agent)
 	process, alive := d.machine.Find(s.Run.Mark)

@@ -15,15 +15,14 @@ import (
 	"resumed/internal/runner"
 )
 
-// recovered is what a daemon does that finds the session as an earlier one left it.
+// recovered returns what a daemon does with a session that an earlier daemon left.
 func (w *world) recovered() []string {
 	w.t.Helper()
 	require.NoError(w.t, w.d.Recover(w.t.Context(), []resume.Session{w.now()}))
 	return w.diary.all()
 }
 
-// Where no process and no trace is left, all that lay in the files must have been
-// read before that is believed.
+// A resume without a process and without a trace is lost, but only once all files have been read.
 func TestAResumeThatLeftNothingIsLost(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, []string{"all was read", "lost"}, w.recovered())
@@ -36,8 +35,8 @@ func TestAResumeThatWasRefusedSomethingIsDenied(t *testing.T) {
 	require.Contains(t, got[len(got)-1], "denied: ")
 }
 
-// A prompt that may have been handed to another's process is never handed over
-// again: the transcript shows it, or it waits to be taken, or nobody knows.
+// A prompt that may have been handed to another process is never handed over again: the transcript
+// shows it, or the agent's queue has it, or the result is unknown.
 func TestAPromptThatMayHaveBeenHandedOver(t *testing.T) {
 	handed := func() *world {
 		w := newWorld(t)
@@ -58,8 +57,8 @@ func TestAPromptThatMayHaveBeenHandedOver(t *testing.T) {
 	require.Equal(t, []string{"all was read", "delivered"}, w.recovered())
 }
 
-// A prompt that nobody knew of came late, a moment before a person asked for the next one:
-// it does not stand for that one.
+// The prompt of a resume with an unknown result appears late, a moment before a person asks for the
+// next resume: it does not confirm that one.
 func TestAPromptThatCameLateStandsForNoOther(t *testing.T) {
 	for name, c := range map[string]struct{ after, want string }{
 		"nothing came after it":   {"", "unknown: resumed ended while it handed over the prompt"},
@@ -77,8 +76,8 @@ func TestAPromptThatCameLateStandsForNoOther(t *testing.T) {
 	}
 }
 
-// A command that hands a prompt over and still runs is waited for before anybody is
-// called: who is may want the next one at once.
+// A hand-over command that still runs is waited for before anything is reported: a person may order the
+// next resume at once.
 func TestACommandThatHandsAPromptOverIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -97,7 +96,7 @@ func TestACommandThatHandsAPromptOverIsWaitedFor(t *testing.T) {
 	require.Equal(t, []string{"all was read", "delivered"}, w.recovered())
 }
 
-// A command that lives on is waited for, with the lease of its session.
+// A command that still runs is waited for, with the lease of its session.
 func TestACommandThatLivesIsAdopted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,8 +12,7 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// followRun waits for a command that runs and returns how it ended, or nil if
-// the daemon stops first.
+// followRun waits for a running command and returns how it ended, or nil if the daemon stops first.
 func (d *Deliverer) followRun(ctx context.Context, session resume.Session, process Process, output string) resume.Event {
 	if session.Pending() {
 		searching, stop := context.WithCancel(ctx)
@@ -27,25 +26,25 @@ func (d *Deliverer) followRun(ctx context.Context, session resume.Session, proce
 	return d.settle(ctx, session, d.ended(ctx, session, result, output))
 }
 
-// await waits for a command, which Stop may end meanwhile.
+// await waits for a command, which Stop may stop meanwhile.
 func (d *Deliverer) await(ctx context.Context, mark string, process Process) runner.Result {
 	d.tracker.setCommand(mark, process)
 	defer d.tracker.setCommand(mark, nil)
 	return process.Wait(ctx)
 }
 
-// bounds returns how long a command may run and be silent, by the settings of now.
+// bounds returns how long a command may run and be silent, by the current settings.
 func (d *Deliverer) bounds() (timeout, stall time.Duration) {
 	settings := d.opts.Settings()
 	return settings.Timeout, settings.Stall
 }
 
-// signsOfLife returns the files whose change shows that a resumed agent works: its
-// transcript, and what a database writes first.
+// signsOfLife returns the files that change while a resumed agent works: its transcript, and the
+// write-ahead log if that is a database.
 func (d *Deliverer) signsOfLife(s resume.Session) func() []string {
 	return func() []string {
 		if s.Transcript == "" {
-			s = d.sessionOfTask(s) // its transcript is made while the command runs
+			s = d.sessionOfTask(s) // its transcript is created while the command runs
 		}
 		if s.Transcript == "" {
 			return nil
@@ -54,16 +53,16 @@ func (d *Deliverer) signsOfLife(s resume.Session) func() []string {
 	}
 }
 
-// resultTail is how much of a run's output may hold its result.
+// resultTail is how much of the end of a run's output is searched for its result.
 const resultTail = 64 << 10
 
-// ended says what the end of a command means, and removes what it left behind.
+// ended returns what the end of a command means, and removes files that it left.
 func (d *Deliverer) ended(ctx context.Context, session resume.Session, result runner.Result, output string) resume.Ended {
 	ended := ending(result, output)
 	if session.Pending() {
 		d.findTaskSessionLate(ctx, session, output)
 		if session = d.sessionOfTask(session); session.Transcript == "" {
-			return ended // no more is known of a session that nobody has seen
+			return ended // without a transcript no more is known of the session
 		}
 	}
 	a := d.opts.Settings().Agent(session.Key.Agent)
@@ -77,7 +76,7 @@ func (d *Deliverer) ended(ctx context.Context, session resume.Session, result ru
 	if ended.Outcome == resume.TimedOut || !known {
 		return ended
 	}
-	tail, _ := runner.Tail(output, resultTail) // most agents tell in their transcript
+	tail, _ := runner.Tail(output, resultTail) // most agents record it in their transcript
 	denial, denied, err := a.Denied(ctx, session, agent.Ran{Since: attempt.StartedAt, Output: tail})
 	if err != nil && ctx.Err() == nil {
 		d.logOf(session.Key).Warn("it could not be read whether a resume was refused something", "err", err)
@@ -88,7 +87,7 @@ func (d *Deliverer) ended(ctx context.Context, session resume.Session, result ru
 	return ended
 }
 
-// ending puts the end of a command into words.
+// ending converts the end of a command to an event.
 func ending(result runner.Result, output string) resume.Ended {
 	if result.Err == nil {
 		return resume.Ended{Outcome: resume.Delivered}
@@ -100,7 +99,7 @@ func ending(result runner.Result, output string) resume.Ended {
 		return resume.Ended{Outcome: resume.TimedOut, Err: stall.Error()}
 	}
 	failed := resume.Ended{Outcome: resume.Failed, Err: result.Err.Error()}
-	words, _ := runner.Tail(output, 2048) // without it the error has to do
+	words, _ := runner.Tail(output, 2048) // without the output, the error alone is reported
 	words = strings.TrimSpace(words)
 	if last := strings.TrimSpace(words[strings.LastIndexByte(words, '\n')+1:]); last != "" {
 		failed.Err += ": " + sanitize.Short(last, sanitize.Sentence)

@@ -9,8 +9,8 @@ import (
 	"resumed/internal/runner"
 )
 
-// The command of a task prints which session it has begun. Most do so at once, so the looks
-// at their output grow rarer.
+// The command of a task prints the id of the session that it begins. Most do so at once, so its output
+// is read less and less often.
 const (
 	firstOutputLook = 100 * time.Millisecond
 	lastOutputLook  = 5 * time.Second
@@ -23,10 +23,10 @@ func (d *Deliverer) findTaskSession(ctx context.Context, task resume.Session, ou
 	}
 }
 
-// lateTranscript is how long after the end of a command its transcript may be read at last.
+// lateTranscript is how long after the end of a command its transcript is still waited for.
 const lateTranscript = 10 * time.Second
 
-// findTaskSessionLate does so for a command that is over.
+// findTaskSessionLate is findTaskSession for a command that is over.
 func (d *Deliverer) findTaskSessionLate(ctx context.Context, task resume.Session, output string) {
 	ctx, cancel := context.WithTimeout(ctx, lateTranscript)
 	defer cancel()
@@ -35,8 +35,8 @@ func (d *Deliverer) findTaskSessionLate(ctx context.Context, task resume.Session
 	}
 }
 
-// noteTaskSession notes which session the command of a task has begun, and reports whether there
-// is nothing more to wait for.
+// noteTaskSession stores which session the command of a task has begun, and reports whether the search
+// is over.
 func (d *Deliverer) noteTaskSession(ctx context.Context, task resume.Session, output string) bool {
 	teller, ok := d.opts.Settings().Agent(task.Key.Agent).(agent.Teller)
 	if !ok {
@@ -52,7 +52,7 @@ func (d *Deliverer) noteTaskSession(ctx context.Context, task resume.Session, ou
 	}
 	key := resume.Key{Agent: task.Key.Agent, ID: id}
 	if _, err := d.opts.Engine.Session(ctx, key); err != nil {
-		return false // what it prints counts once its transcript is there
+		return false // the id counts once the session's transcript was read
 	}
 	d.apply(ctx, task.Key, resume.Became{Session: id})
 	if now.Origin != nil {
@@ -61,12 +61,12 @@ func (d *Deliverer) noteTaskSession(ctx context.Context, task resume.Session, ou
 	return true
 }
 
-// beginningSize is how much of what a command prints may hold the id of its session.
+// beginningSize is how much of the beginning of the output is searched for the session's id.
 const beginningSize = 64 << 10
 
-// sessionOfTask returns the session that a task became, in the run that the task is in.
+// sessionOfTask returns the session that a task became, with the run of the task.
 func (d *Deliverer) sessionOfTask(task resume.Session) resume.Session {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // a daemon that stops answers nothing
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // an engine that stops does not answer
 	defer cancel()
 	now, err := d.opts.Engine.Session(ctx, task.Key)
 	if err != nil || now.Task == nil {

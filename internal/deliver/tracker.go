@@ -9,22 +9,21 @@ import (
 	"resumed/internal/resume"
 )
 
-// justNow is how old the first sign of a session may be whose process is still
-// worth looking for.
+// justNow is how long after a session's last event its process is still looked up.
 const justNow = time.Minute
 
-// tracker holds what is known of sessions only as long as the daemon runs. It blocks on nothing.
+// tracker is what is known about sessions only while the daemon runs. Its methods do not block.
 type tracker struct {
-	wakeLookups chan struct{} // of size 1: there are processes to look at
-	wakeHolders chan struct{} // of size 1: there is an open session, and there was none
+	wakeLookups chan struct{} // of size 1: there are lookups to do
+	wakeHolders chan struct{} // of size 1: there is an open session, and there was none before
 
 	mu             sync.Mutex               // guards everything that follows
 	running        map[string]stopper       // commands, by mark
-	agentsSeen     map[string]bool          // a task of theirs was due since the daemon started
-	unknownScreens map[resume.Key]int       // looks in a row at screens that were not recognised
-	lookups        map[resume.Key]bool      // whose process is to be looked at; true: also the size of their context
-	missed         map[resume.Key]time.Time // whose process was not found, and when
-	open           map[resume.Key]bool      // stopped and open in a process; true: it was seen alive since the daemon started
+	agentsSeen     map[string]bool          // a task of this agent was due since the daemon started
+	unknownScreens map[resume.Key]int       // how often in a row the screen was not recognised
+	lookups        map[resume.Key]bool      // sessions to look up the process of; true: read the size of the context too
+	missed         map[resume.Key]time.Time // when the process of a session was not found
+	open           map[resume.Key]bool      // sessions that are stopped and open in a process; true: it was seen alive since the daemon started
 }
 
 func newTracker() *tracker {
@@ -35,7 +34,7 @@ func newTracker() *tracker {
 	}
 }
 
-// wake makes a loop look again, without a wait.
+// wake wakes a loop, and does not block.
 func wake(loop chan struct{}) {
 	select {
 	case loop <- struct{}{}:
@@ -43,14 +42,14 @@ func wake(loop chan struct{}) {
 	}
 }
 
-// command returns the command of that mark; nil: none runs.
+// command returns the command with that mark; nil: none runs.
 func (t *tracker) command(mark string) stopper {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.running[mark]
 }
 
-// setCommand notes that a command runs, or by nil that it is over.
+// setCommand stores that a command runs; nil: that it is over.
 func (t *tracker) setCommand(mark string, process stopper) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,13 +69,12 @@ func (t *tracker) firstTask(agent string) bool {
 	return !seen
 }
 
-// lastScreenLook is how many looks at screens that are not recognised it takes until a
-// person is told. What covers a terminal for a while (a notice, a dialog that
-// somebody reads) is gone by then.
+// lastScreenLook is how often in a row a screen must not be recognised until that is reported. What
+// covers a terminal for a while (a notice, a dialog that a person reads) is gone by then.
 const lastScreenLook = 3
 
-// countScreen returns how many looks in a row showed a screen that was not recognised. The last
-// one ends the row.
+// countScreen returns how often in a row the screen was not recognised. At lastScreenLook the count
+// starts again.
 func (t *tracker) countScreen(key resume.Key, unknown bool) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,14 +87,14 @@ func (t *tracker) countScreen(key resume.Key, unknown bool) int {
 	return n
 }
 
-// forgetScreens ends the row of a session that is no longer stopped.
+// forgetScreens resets the count of a session that is no longer stopped.
 func (t *tracker) forgetScreens(key resume.Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.unknownScreens, key)
 }
 
-// lookUp asks for a look at the process of a session, and at the size of its context.
+// lookUp asks for a lookup of the session's process, and with weigh for the size of its context.
 func (t *tracker) lookUp(key resume.Key, weigh bool) {
 	t.mu.Lock()
 	t.lookups[key] = t.lookups[key] || weigh
@@ -104,7 +102,7 @@ func (t *tracker) lookUp(key resume.Key, weigh bool) {
 	wake(t.wakeLookups)
 }
 
-// takeLookups returns the looks that were asked for since it was called last.
+// takeLookups returns the lookups that were asked for since the last call.
 func (t *tracker) takeLookups() map[resume.Key]bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,11 +111,11 @@ func (t *tracker) takeLookups() map[resume.Key]bool {
 	return taken
 }
 
-// maxMissed bounds how many sessions are noted whose process was not found.
+// maxMissed bounds the size of missed.
 const maxMissed = 4096
 
-// miss notes that a session's process was not found: it is another user's, or in
-// a namespace that cannot be seen.
+// miss stores that a session's process was not found: it may be another user's, or in another
+// namespace.
 func (t *tracker) miss(key resume.Key, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,8 +125,8 @@ func (t *tracker) miss(key resume.Key, now time.Time) {
 	t.missed[key] = now
 }
 
-// missedRecently reports whether it was not found just now: a session that moves all
-// the time must not be looked for all the time.
+// missedRecently reports whether the process was not found a moment ago: a session that moves all the
+// time must not cause lookups all the time.
 func (t *tracker) missedRecently(key resume.Key, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,7 +134,7 @@ func (t *tracker) missedRecently(key resume.Key, now time.Time) bool {
 	return ok && now.Sub(at) < justNow
 }
 
-// follow notes whether a session is stopped and open in a process.
+// follow stores whether a session is stopped and open in a process.
 func (t *tracker) follow(s resume.Session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,18 +147,18 @@ func (t *tracker) follow(s resume.Session) {
 	}
 }
 
-// saw notes that the process lives that has a session open. It may come before follow, which another
-// goroutine calls.
+// saw stores that the session's owner lives. It may be called before follow, which another goroutine
+// calls.
 func (t *tracker) saw(key resume.Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.setOpen(key, true)
 }
 
-// setOpen notes an open session, with mu held.
+// setOpen stores an open session. The caller holds mu.
 func (t *tracker) setOpen(key resume.Key, seen bool) {
 	t.open[key] = seen
-	if len(t.open) == 1 { // more are looked at already
+	if len(t.open) == 1 { // with more than one, the loop runs already
 		wake(t.wakeHolders)
 	}
 }

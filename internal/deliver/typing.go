@@ -15,33 +15,31 @@ import (
 )
 
 const (
-	// drawLooks is how many looks a program has to draw what was typed. They are counted
-	// and not timed: on a busy machine the terminal is as slow as the program.
+	// drawLooks is how often the screen is read until the program has drawn what was typed. It is a
+	// count and not a time: on a busy machine the terminal is as slow as the program.
 	drawLooks = 10
 
-	// linePatience is how long an agent may take to write down the prompt that
-	// it was given.
+	// linePatience is how long an agent may take to record a typed prompt in its transcript.
 	linePatience = 10 * time.Second
 )
 
-// typing types the prompt into the terminal of the process that has the
-// session open.
+// typing types the prompt into the terminal of the process that has the session open.
 type typing struct {
 	*delivery
 	plan *agent.Typing
 	pane Pane
-	menu bool // one covers the input field, and is closed first
+	menu bool // a menu covers the input field, and is closed first
 }
 
 func (t *typing) String() string { return fmt.Sprintf("typed %q into %s", t.plan.Text, t.pane) }
 
-// preview does not look at the screen: what it shows counts when it is typed into.
+// preview does not read the screen: only what it shows when the prompt is typed counts.
 func (t *typing) preview(_ context.Context, plan *view.Plan) *resume.NotSent {
 	plan.Does = fmt.Sprintf("%q is typed into the terminal of process %d", t.plan.Text, t.plan.Process.PID)
 	return nil
 }
 
-// ready finds the pane and looks whether a prompt can be typed there.
+// ready finds the pane and checks whether a prompt can be typed there.
 func (t *typing) ready(ctx context.Context) *resume.NotSent {
 	pane, err := t.machine.Pane(ctx, t.plan.Process)
 	if err != nil {
@@ -61,7 +59,7 @@ func (t *typing) ready(ctx context.Context) *resume.NotSent {
 	return t.named(notSent)
 }
 
-// refused says what it means that a pane cannot be used.
+// refused returns the verdict on a pane that cannot be used.
 func (t *typing) refused(err error) *resume.NotSent {
 	if refusal, ok := errors.AsType[*terminal.Refusal](err); ok && !refusal.Passing {
 		return &resume.NotSent{Why: refusal.Advice(t.plan.Program), Then: resume.TellUnreached}
@@ -69,8 +67,8 @@ func (t *typing) refused(err error) *resume.NotSent {
 	return tryAgain(err.Error())
 }
 
-// look reads the screen until it is as wanted, or patience is over: a program
-// that draws may have drawn only a part.
+// look reads the screen until it is as wanted, at most drawLooks times: the program may have drawn only
+// a part.
 func (t *typing) look(ctx context.Context, wanted func(agent.Sight) bool) (agent.Sight, *resume.NotSent) {
 	for n := 1; ; n++ {
 		screen, err := t.pane.Screen(ctx)
@@ -93,8 +91,8 @@ func (t *typing) look(ctx context.Context, wanted func(agent.Sight) bool) (agent
 	}
 }
 
-// send types the prompt and sends it. That it may have been sent is on disk
-// before the first key is pressed.
+// send types the prompt and presses Enter. Before the first key, it is on disk that the prompt may have
+// been sent.
 func (t *typing) send(ctx context.Context) resume.Event {
 	notSent := t.claim(ctx, t.plan.Process)
 	// Not ctx: a prompt is never left half typed because the daemon stops.
@@ -109,7 +107,7 @@ func (t *typing) send(ctx context.Context) resume.Event {
 		err := t.pane.Press(ctx, terminal.Enter)
 		if _, refused := errors.AsType[*terminal.Refusal](err); refused {
 			notSent = unsent(err.Error())
-		} // any other error says nothing: the transcript tells whether it was sent
+		} // any other error proves nothing: the transcript shows whether it was sent
 	}
 	if notSent != nil {
 		return t.named(notSent)
@@ -118,7 +116,7 @@ func (t *typing) send(ctx context.Context) resume.Event {
 	return nil
 }
 
-// confirm waits until the agent has written the prompt down.
+// confirm waits until the transcript shows the prompt.
 func (t *typing) confirm(ctx context.Context) resume.Event {
 	return t.appears(ctx, t.agent, t.session, linePatience, "the prompt was typed and sent")
 }
@@ -179,7 +177,7 @@ func (t *typing) write(ctx context.Context) *resume.NotSent {
 // unsent is the verdict on a prompt that was typed and not sent: a person must look.
 func unsent(why string) *resume.NotSent { return park(why + "; Enter was not pressed") }
 
-// store stores a screen that was not recognised, and returns words that say where.
+// store stores a screen that was not recognised, and returns a phrase that says where.
 func (t *typing) store(screen string) string {
 	path, err := t.files.StoreScreen(t.session.Key, sanitize.Text(screen))
 	if err != nil {

@@ -17,9 +17,8 @@ import (
 	"resumed/internal/runner"
 )
 
-// composer is a make-believe agent in a pane of a tmux of its own: each line that
-// it is given stands in its transcript as a prompt. The screen's last line is
-// what is written and not sent.
+// composer is a fake agent in a pane of its own tmux: each line that it is given is written to its
+// transcript as a prompt. The last line of the screen is the text that was typed and not sent.
 func (w *world) composer() {
 	w.t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -77,8 +76,8 @@ func TestNothingIsTypedWhereAPersonHasWrittenSomething(t *testing.T) {
 	require.Equal(t, w.agent.owner, w.now().Owner, "status shows who holds it")
 }
 
-// A screen that is not known may be known a moment later: nobody is called
-// before it was looked at three times. What is seen then is kept.
+// A screen that is not recognised may be recognised a moment later: nothing is reported before the
+// third look. That screen is stored.
 func TestAScreenThatIsNotKnownIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -105,7 +104,7 @@ func TestAScreenThatIsNotKnownIsLookedAtAgain(t *testing.T) {
 
 func last(events []string) string { return events[len(events)-1] }
 
-// What does not stand in the composer as it was typed is not sent.
+// If the screen does not show the text as it was typed, it is not sent.
 func TestWhatIsNotShownAsItWasTypedIsNotSent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -5,8 +5,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// withdrawn is the verdict on a resume that was taken back meanwhile, or that a daemon which stops leaves to the next
-// one: there is nothing to report.
+// withdrawn is the verdict on a resume that was cancelled meanwhile, or that a stopping daemon leaves
+// to the next one: nothing is reported.
 var withdrawn = new(resume.NotSent)
 
 // tryAgain is the verdict on a resume that may be sent later.
@@ -35,7 +35,7 @@ func leaving(leave *agent.Leave, owner *resume.Owner) *resume.NotSent {
 	return notSent
 }
 
-// unknown is what became of a resume of which nobody can tell whether it was sent.
+// unknown is the result of a resume if it is not known whether it was sent.
 func unknown(why string) resume.Ended {
 	return resume.Ended{Outcome: resume.Unknown, Err: why + "; look at the session before you retry"}
 }

@@ -23,8 +23,7 @@ import (
 	"resumed/internal/terminal"
 )
 
-// world is one session of one agent that is due, an engine that knows nothing
-// else, and what is done about it.
+// world is one session of one agent that is due, a fake engine, and a diary of what is done.
 type world struct {
 	t        *testing.T
 	d        *Deliverer
@@ -38,11 +37,10 @@ type world struct {
 
 	mu      sync.Mutex // guards what follows
 	session resume.Session
-	why     string // who went on in its directory
+	why     string // why the session is superseded
 }
 
-// diary is what happened, in order: events that were applied, and whatever else
-// a test wants to see between them.
+// diary is what happened, in order: applied events, and other lines that a test adds.
 type diary struct {
 	told func(line string) // may be nil
 
@@ -101,15 +99,14 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	return w
 }
 
-// act sends the resume that is due, and returns the diary without what was only
-// to be on disk.
+// act sends the resume that is due, and returns the diary without the lines about the disk.
 func (w *world) act() []string {
 	w.t.Helper()
 	w.d.Act(w.t.Context(), w.now())
 	return slices.DeleteFunc(w.diary.all(), func(line string) bool { return line == "on disk" })
 }
 
-// actAgain does so again, after one that was not sent.
+// actAgain is act for the next resume, after one that was not sent.
 func (w *world) actAgain() []string {
 	w.t.Helper()
 	w.mu.Lock()
@@ -125,7 +122,7 @@ func (w *world) now() resume.Session {
 	return w.session
 }
 
-// Apply is the engine's.
+// Apply implements Engine.
 func (w *world) Apply(_ context.Context, key resume.Key, ev resume.Event) (resume.Session, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,10 +134,10 @@ func (w *world) Apply(_ context.Context, key resume.Key, ev resume.Event) (resum
 	return w.session, nil
 }
 
-// Session is the engine's.
+// Session implements Engine.
 func (w *world) Session(context.Context, resume.Key) (resume.Session, error) { return w.now(), nil }
 
-// Lookup is the engine's.
+// Lookup implements Engine.
 func (w *world) Lookup(_ context.Context, keys []resume.Key) ([]*resume.Session, error) {
 	w.questions++
 	all := make([]*resume.Session, len(keys))
@@ -150,16 +147,16 @@ func (w *world) Lookup(_ context.Context, keys []resume.Key) ([]*resume.Session,
 	return all, nil
 }
 
-// Superseded is the engine's.
+// Superseded implements Engine.
 func (w *world) Superseded(context.Context, resume.Key) (string, error) { return w.why, nil }
 
-// Look is the feeds'.
+// Look implements Transcripts.
 func (w *world) Look(ctx context.Context, _ resume.Session) error { return w.look(ctx) }
 
-// Await is the feeds'.
+// Await implements Transcripts.
 func (w *world) Await(context.Context, string) error { w.diary.add("all was read"); return nil }
 
-// describe says what a test may want to know of an event.
+// describe returns the fields of an event that tests check.
 func describe(ev resume.Event) string {
 	switch ev := ev.(type) {
 	case resume.NotSent:
@@ -189,7 +186,7 @@ func describe(ev resume.Event) string {
 	}
 }
 
-// fakeAgent says what it is told to say. It is every kind of agent that there is.
+// fakeAgent returns what the test sets. It implements every interface of an agent.
 type fakeAgent struct {
 	agent.Base
 	root     string
@@ -215,7 +212,7 @@ func (a *fakeAgent) Sources() []agent.Source {
 	return []agent.Source{{Root: a.root, Match: func(string) bool { return true }}}
 }
 
-// Observe knows two lines.
+// Observe understands two lines.
 func (a *fakeAgent) Observe(_ agent.Source, line agent.Line) (resume.Observation, bool) {
 	seen := resume.Observation{Key: resume.Key{Agent: "fake", ID: "s-1"}}
 	switch string(line.Data) {
@@ -262,7 +259,7 @@ func (a *fakeAgent) Tidy(context.Context, resume.Session) error { a.tidied++; re
 
 func (a *fakeAgent) Identify(int) (resume.Program, bool) { return a.program, a.program.Path != "" }
 
-// noting is a machine, and a terminal, that only note what they are asked to do.
+// noting is a machine, and a terminal, that only records its calls.
 type noting struct {
 	here
 	w *world

@@ -2,7 +2,7 @@ package limit
 
 import "fmt"
 
-// Class says what kind of refusal stopped a session.
+// Class is the kind of refusal that stopped a session.
 type Class uint8
 
 // The classes. The zero Class is None: nothing was refused.
@@ -38,7 +38,7 @@ var classNames = [...]string{
 	Cancelled:       "cancelled",
 }
 
-// classWords are the names that people read: everywhere the same.
+// classWords are the names that people read.
 var classWords = [...]string{
 	None:            "",
 	RateLimit:       "rate limit",
@@ -55,7 +55,7 @@ var classWords = [...]string{
 	Cancelled:       "stopped by you",
 }
 
-// Words says for people what stopped a session; it is empty where nothing did.
+// Words returns the name of the class for people; empty for None.
 func (c Class) Words() string {
 	if int(c) < len(classWords) {
 		return classWords[c]
@@ -63,7 +63,7 @@ func (c Class) Words() string {
 	return c.String()
 }
 
-// Classes returns every class, in the order of the documentation.
+// Classes returns all classes, in the order of the documentation.
 func Classes() []Class {
 	all := make([]Class, len(classNames))
 	for i := range all {
@@ -82,8 +82,8 @@ func ParseClass(name string) (Class, error) {
 	return None, fmt.Errorf("unknown class %q", name)
 }
 
-// Transient reports whether a refusal of this class may lift by itself. What
-// is not understood may: it is tried a few times before a person gets a notice.
+// Transient reports whether a refusal of this class may lift by itself. Unknown may: it is tried a few
+// times before a person gets a notice.
 func (c Class) Transient() bool {
 	switch c {
 	case RateLimit, UsageLimit, Overloaded, ServerError, Network, Timeout, Unknown:
@@ -93,8 +93,8 @@ func (c Class) Transient() bool {
 	}
 }
 
-// Outage reports whether a refusal of this class says that the provider does not
-// work for anybody, or cannot be reached.
+// Outage reports whether a refusal of this class means that the provider works for no user, or cannot
+// be reached.
 func (c Class) Outage() bool { return c == Overloaded || c == ServerError || c == Network }
 
 func (c Class) String() string {

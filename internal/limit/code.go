@@ -6,17 +6,17 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// naming is what a code says.
+// naming is the meaning of a code.
 type naming struct {
 	class Class
-	weak  bool // it only names a family
+	weak  bool // it names only a family of classes
 }
 
 //go:embed codes.tsv
 var codesFile string
 
-// codes are error codes of providers and agents, as words; exceptions are the
-// names of exceptions that are no provider's code.
+// codes are error codes of providers and agents, split into words. exceptions are names of exceptions
+// that are not a provider's code.
 var codes, exceptions token.Lexicon[naming]
 
 func init() {
@@ -33,7 +33,7 @@ func init() {
 	}
 }
 
-// classOfStatus returns the family that an HTTP status names.
+// classOfStatus returns the class that an HTTP status stands for by itself.
 func classOfStatus(status int) Class {
 	switch {
 	case status == 401 || status == 403 || status == 407:
@@ -59,8 +59,7 @@ func classOfStatus(status int) Class {
 	}
 }
 
-// admits reports whether a refusal with that status can be of that class:
-// whether words and codes may say so.
+// admits reports whether a refusal with that status can be of that class, if words or codes say so.
 func admits(status int, c Class) bool {
 	switch {
 	case c == None:

@@ -7,9 +7,9 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// concept is what several words mean alike: that an allowance is used up is said
-// by exhausted, depleted, spent and gone. What is learned of a concept holds for words
-// that no example has.
+// concept is the common meaning of several words: exhausted, depleted, spent and gone all mean that an
+// allowance is used up. A weight that is learned for a concept also applies to words that no example
+// contains.
 type concept struct {
 	feature
 	name string
@@ -18,7 +18,7 @@ type concept struct {
 //go:embed concepts.tsv
 var conceptsFile string
 
-// concepts are what each word, or stem, means.
+// concepts are the meanings of each word or stem.
 var concepts = parseConcepts(conceptsFile)
 
 func parseConcepts(text string) map[feature][]*concept {

@@ -41,7 +41,7 @@ func samples(t *testing.T, file string) []sample {
 	return all
 }
 
-// reader is one at noon, UTC, of the day the message was seen.
+// reader is a reader at noon, UTC, of the day when the message was seen.
 func (s sample) reader() Reader {
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	for _, layout := range []string{"2006-01-02", "2006-01", "2006"} {
@@ -53,14 +53,14 @@ func (s sample) reader() Reader {
 	return Reader{At: at, Zone: time.UTC, Grace: 10 * time.Minute}
 }
 
-// want works the hint out without the package's own grammar.
+// want computes the time of the hint without the grammar of the package.
 func (s sample) want(t *testing.T, r Reader) (time.Time, bool) {
 	t.Helper()
 	kind, rest, _ := strings.Cut(s.ResetHint, ":")
 	value, zone := rest, time.UTC
 	if v, tz, ok := strings.Cut(rest, ";tz="); ok {
 		value = v
-		if z, err := time.LoadLocation(tz); err == nil { // else local, as the grammar has it
+		if z, err := time.LoadLocation(tz); err == nil { // otherwise local, as in the grammar
 			zone = z
 		}
 	}
@@ -140,8 +140,8 @@ func step(r Reader, clock time.Time, zone *time.Location, on func(time.Time, int
 	}
 }
 
-// unstated are messages whose hint is known from elsewhere: no part of the
-// message names that time, so none may be read from it.
+// unstated are messages with a hint from another source: the message does not contain that time, so it
+// must not be read from it.
 var unstated = map[string]string{
 	"duration:60s":                       "limited to 8 requests per minute",
 	"daily:00:00;tz=America/Los_Angeles": "daily gemini-2.5-pro quota limit",
@@ -149,8 +149,8 @@ var unstated = map[string]string{
 
 func TestMessagesAsAgentsPrintThem(t *testing.T) { readAll(t, "messages.jsonl") }
 
-// What people pasted from agents and providers that the grammar was not made
-// after, with sentences of the same words that are no refusal.
+// Messages of agents and providers that people pasted and that the grammar was not made for, and
+// sentences with the same words that are not refusals.
 func TestMessagesAsPeoplePasteThem(t *testing.T) { readAll(t, "pasted.jsonl") }
 
 // Each line of the phrases, families and wordings that the weights are learned from.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What was once read wrong, as an agent's own record of a failure.
+// Records of failures that were once read wrong.
 func TestRecordsThatWereReadWrong(t *testing.T) {
 	for name, c := range map[string]struct {
 		refusal Refusal
@@ -41,7 +41,7 @@ func TestRecordsThatWereReadWrong(t *testing.T) {
 	}
 }
 
-// What was once read wrong where a program printed it.
+// Lines of programs that were once read wrong.
 func TestLinesThatWereReadWrong(t *testing.T) {
 	for text, c := range map[string]struct {
 		class   Class
@@ -66,8 +66,8 @@ func TestLinesThatWereReadWrong(t *testing.T) {
 	}
 }
 
-// How far back a clock may lie depends on the window, and a provider that names
-// no zone means its own.
+// How far back a clock time may be depends on the window, and a provider that names no zone means its
+// own.
 func TestClocksOfWindowsAndOfProviders(t *testing.T) {
 	for text, want := range map[string]string{
 		"Your weekly allowance is used up, it is topped up on Monday at 09:00":                                           "2026-11-16T09:00:00Z",
@@ -86,13 +86,13 @@ func TestClocksOfWindowsAndOfProviders(t *testing.T) {
 	}
 }
 
-// A time that is only partly understood is none.
+// A time that is only partly understood does not count.
 func TestTimesInPart(t *testing.T) {
 	for in, want := range map[string]string{
 		"resets 2026-11-15T22:00:00.000+0000": "2026-11-15T22:00:00Z",
 		"resets 2026-11-16T22:00+0100":        "",
 		"resets 2026-11-16T22h":               "",
-		"resets 2026-11-15":                   "", // when on this day, it does not say
+		"resets 2026-11-15":                   "", // the time of day is not stated
 		"resets 2026-11-16":                   "2026-11-16T00:00:00Z",
 		"resets 05/12/2026":                   "2026-12-05T00:00:00Z",
 		"resets 12/05/2026":                   "2026-12-05T00:00:00Z",

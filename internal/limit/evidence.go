@@ -4,26 +4,27 @@ import (
 	"time"
 )
 
-// evidence is what the parts of one refusal say about it.
+// evidence is what the parts of one refusal tell about it.
 type evidence struct {
 	facts
-	strong  Class // plain words
-	weak    Class // words that say little
-	scored  Class // what the words are like, where no phrase is known
-	sure    bool  // of that
+	strong  Class // by clear phrases
+	weak    Class // by phrases that say little
+	scored  Class // by the learned weights, if no phrase is known
+	sure    bool  // whether scored is sure
 	scores  *scores
-	byWait  bool // weak depends on the wait that is asked for
-	paced   bool // strong is a pace where the wait is short
-	vague   bool // strong yields to plainer words
-	counted bool // strong comes from a field that names the period of the quota
-	reopens bool // an allowance comes back by itself
-	lifted  bool // it is over
-	alone   bool // it goes on by itself, if nothing else is said
+	byWait  bool // weak depends on the stated wait
+	paced   bool // strong means a rate limit if the wait is short
+	vague   bool // strong gives way to clearer words
+	counted bool // strong comes from a field with the period of the quota
+	reopens bool // an allowance is refilled by itself
+	lifted  bool // the limit is over
+	alone   bool // the agent continues by itself, if the message says nothing else
 	wait    time.Duration
 	reset   Reset
 }
 
-// addPhrase adds what a phrase says of a quota that is counted by a period.
+// addPhrase adds the meaning of a phrase. period is the class by the period of the quota, if the
+// message names one.
 func (e *evidence) addPhrase(p phrase, period Class) {
 	if period != None {
 		if p.perPeriod {
@@ -44,8 +45,8 @@ func (e *evidence) addPhrase(p phrase, period Class) {
 	}
 }
 
-// addStrong keeps the first plain word, but for one that names what never
-// passes: "Forbidden: your team has used all its credits" is about the credits.
+// addStrong keeps the first clear phrase, except that a class that never passes wins: "Forbidden: your
+// team has used all its credits" is about the credits.
 func (e *evidence) addStrong(c Class, paced, vague bool) {
 	plainer := e.vague && c != None && !vague
 	if e.strong == None || plainer || neverPasses(c) && !neverPasses(e.strong) {
@@ -53,18 +54,17 @@ func (e *evidence) addStrong(c Class, paced, vague bool) {
 	}
 }
 
-// neverPasses reports what has to be bought or shortened, however it is dressed.
+// neverPasses reports whether waiting never helps: something has to be bought or shortened.
 func neverPasses(c Class) bool { return c == Billing || c == ContextOverflow }
 
-// addReset keeps the first time that is stated: parts are read in the order
-// of how far they are to be trusted.
+// addReset keeps the first stated time: parts are read in the order of their reliability.
 func (e *evidence) addReset(reset Reset) {
 	if !e.reset.Stated() {
 		e.reset = reset
 	}
 }
 
-// addFacts adds what the fields of a part say.
+// addFacts adds the fields of a part.
 func (e *evidence) addFacts(f *facts) {
 	if e.status == 0 {
 		e.status = f.status
@@ -83,7 +83,7 @@ func (e *evidence) addFacts(f *facts) {
 	e.beijing = e.beijing || f.beijing
 }
 
-// merge adds what a part of the message says by itself.
+// merge adds the evidence of one part of the message.
 func (e *evidence) merge(part evidence) {
 	e.addFacts(&part.facts)
 	if part.counted && !neverPasses(e.strong) {
@@ -101,9 +101,9 @@ func (e *evidence) merge(part evidence) {
 	e.addReset(part.reset)
 }
 
-// class weighs the evidence. What never passes goes first; then what is named
-// exactly wins over what only names a family, as far as the status admits it.
-// Extra usage that is spent does not matter where the plan's own comes back.
+// class decides the class. Classes that never pass come first. Then an exact name wins over the name of
+// a family, if the status admits it. Used-up extra usage does not matter if the plan's own allowance is
+// refilled.
 func (e *evidence) class() Class {
 	if e.reopens && e.strong == Billing && e.code != Billing && e.reset.Stated() && admits(e.status, UsageLimit) {
 		return UsageLimit
@@ -124,7 +124,7 @@ func (e *evidence) class() Class {
 	}
 	refined := e.refined()
 	if e.code == Auth && (e.strong == UsageLimit || refined == UsageLimit) {
-		return UsageLimit // so some providers call an allowance that is used up
+		return UsageLimit // some providers use this code for a used-up allowance
 	}
 	for _, c := range [...]Class{e.code, e.strong, refined, classOfStatus(e.status), e.family} {
 		if admits(e.status, c) {
@@ -137,8 +137,8 @@ func (e *evidence) class() Class {
 	return e.scored
 }
 
-// refined returns what the words are like where no phrase says it. A status
-// narrows that down.
+// refined returns the class by the learned weights, if no phrase is known. The status restricts the
+// choice.
 func (e *evidence) refined() Class {
 	family := classOfStatus(e.status)
 	switch {
@@ -152,9 +152,9 @@ func (e *evidence) refined() Class {
 	return e.scores.among(family, func(c Class) bool { return c != Cancelled && admits(e.status, c) })
 }
 
-// mayLift reports a class that a stated time overrules: what an agent recorded
-// as refused until then is a limit that lifts then, whatever its words. Not so
-// where a field says that it has to be bought, shortened or signed in for.
+// mayLift reports whether a stated time overrules the class: if an agent recorded a refusal until that
+// time, it is a limit that lifts then, whatever its words are. This does not apply if a field says that
+// something has to be bought, shortened or signed in for.
 func (e *evidence) mayLift(c Class) bool {
 	switch c {
 	case None, BadRequest:
@@ -168,7 +168,7 @@ func (e *evidence) mayLift(c Class) bool {
 	}
 }
 
-// liftsAs returns the class of a limit of which nothing is known but when it lifts.
+// liftsAs returns the class of a limit if only the time when it lifts is known.
 func (e *evidence) liftsAs(now time.Time) Class {
 	if e.reset.Rough || e.reset.At.Sub(now) >= longWait {
 		return UsageLimit
@@ -176,8 +176,7 @@ func (e *evidence) liftsAs(now time.Time) Class {
 	return RateLimit
 }
 
-// longWait is the wait from which on a request to come back later means an
-// allowance that is used up rather than a pace that was too quick.
+// longWait is the wait from which on "try again later" means a used-up allowance and not a rate limit.
 const longWait = time.Hour
 
 func (e *evidence) byLength() Class {

@@ -8,34 +8,34 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// facts is what the fields of one refusal say.
+// facts are the fields of one refusal.
 type facts struct {
 	status   int
 	code     Class        // a code that names the class
 	family   Class        // a code that names only a family
 	period   Class        // by the period of the quota, in a field
-	failed   bool         // the record says itself that it reports a failure
-	rejected bool         // an account's quota was refused, by the record's own field
-	running  bool         // the agent tries again by itself
-	beijing  bool         // by a provider that states times as they are in Beijing
-	texts    []string     // what the record says in words
-	times    []statedTime // when it lifts, as stated; those that are trusted more come first
+	failed   bool         // the record marks itself as a failure
+	rejected bool         // a field of the record says that an account's quota was refused
+	running  bool         // the agent retries by itself
+	beijing  bool         // the provider states times in Beijing time
+	texts    []string     // the texts of the record
+	times    []statedTime // when it lifts; more reliable times come first
 }
 
-// statedTime is a time as a field states it.
+// statedTime is the value of a time field.
 type statedTime struct {
 	value string
-	unit  time.Duration // of a number; 0 where the field holds a point in time
-	mixed bool          // the field may hold a length as well
+	unit  time.Duration // of a number; 0 if the field holds a point in time
+	mixed bool          // the field may hold a point in time or a duration
 }
 
-// known reports whether a field says by itself what was refused.
+// known reports whether a field alone tells what was refused.
 func (f *facts) known() bool {
 	return f.code != None || f.family != None || f.status != 0 || f.rejected
 }
 
-// leadsWithCode reports whether the tokens begin with a code that is known, as
-// programs spell it: insufficient_quota.
+// leadsWithCode reports whether the tokens begin with a known code in the spelling of programs:
+// insufficient_quota.
 func leadsWithCode(src string, toks []token.Token) bool {
 	end := 1
 	for end < len(toks) && toks[end].Kind == token.Word && src[toks[end-1].End:toks[end].Start] == "_" {
@@ -48,7 +48,7 @@ func leadsWithCode(src string, toks []token.Token) bool {
 	return ok
 }
 
-// addCode adds what a code says.
+// addCode adds the meaning of a code.
 func (f *facts) addCode(code string) {
 	if code == "" {
 		return
@@ -67,7 +67,7 @@ func (f *facts) addCode(code string) {
 	}
 }
 
-// Codes of Z.ai, which no other provider has.
+// The range of Z.ai's codes, which no other provider uses.
 const firstOfZai, lastOfZai = 1300, 1330
 
 func (f *facts) name(n naming) {
@@ -88,9 +88,9 @@ func meaning(code string) (naming, bool) {
 	return h.Means, true
 }
 
-// splitRecord takes the structured part out of a message and returns what it says, and
-// the message with "{}" in its place. It reports false for a record that is no
-// refusal: what a person or a tool said, a plain answer.
+// splitRecord removes the structured part of a message and returns its facts, and the message with "{}"
+// in its place. It returns false for a record that is not a refusal: a prompt, the output of a tool, a
+// normal answer.
 func splitRecord(s string) (f *facts, rest string, ok bool) {
 	fields, rest := splitFields(s)
 	if len(fields) == 0 {
@@ -135,7 +135,7 @@ func splitRecord(s string) (f *facts, rest string, ok bool) {
 	return f, rest, !answer || isError
 }
 
-// add adds what one field says.
+// add adds the meaning of one field.
 func (f *facts) add(field field) {
 	switch field.key {
 	case "code", "status", "statuscode", "httpstatus", "httpstatuscode", "apierrorstatus", "errorstatus", "errorcode",
@@ -167,7 +167,7 @@ func (f *facts) addCodeField(field field) {
 	switch {
 	case field.value == "rejected" && field.key == "status":
 		f.rejected = true
-	case strings.Contains(field.value, " | "): // it says which codes there are
+	case strings.Contains(field.value, " | "): // a list of the possible codes
 	case field.quoted && strings.Contains(field.value, " "):
 		if means, ok := meaning(field.value); ok {
 			f.name(means)
@@ -179,7 +179,7 @@ func (f *facts) addCodeField(field field) {
 	}
 }
 
-// quotaPeriod reads the period out of a quota's name, such as
+// quotaPeriod returns the class by the period in a quota's name, such as
 // GenerateRequestsPerDayPerProjectPerModel.
 func quotaPeriod(id string) Class {
 	switch {

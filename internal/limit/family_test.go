@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// judged is a family of messages by what they mean.
+// judged are messages by the class that they mean.
 type judged map[Class][]string
 
 func (all judged) check(t *testing.T) {
@@ -441,7 +441,7 @@ func TestWhatAPlanOrItsAdministratorForbids(t *testing.T) {
 	}.check(t)
 }
 
-// Extra usage that is spent does not matter where the plan's own comes back.
+// Used-up extra usage does not matter if the plan's own allowance is refilled.
 func TestAPlanThatComesBackBesideASpendLimit(t *testing.T) {
 	for _, line := range []string{
 		`You've hit your org's monthly spend limit · ask your admin to raise it at https://claude.ai/admin-settings/usage · your 5-hour limit resets 2:18pm (UTC)`,

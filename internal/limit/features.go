@@ -7,14 +7,14 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// feature is what is counted of a line: a word, two words side by side, what
-// they mean, or how the line looks. It is known by the hash of its name.
+// feature is a property of a line that has a weight: a word, two adjacent words, a concept, or the look
+// of the line. It is identified by the hash of its name.
 type feature = token.Hash
 
-// pair is the feature of two things side by side.
+// pair is the feature of two adjacent words or concepts.
 func pair(first, second feature) feature { return (first*31 ^ second) * 1099511628211 }
 
-// named returns the feature of that name.
+// named returns the feature with that name.
 func named(name string) feature {
 	first, second, two := strings.Cut(name, " ")
 	if !two {
@@ -23,7 +23,7 @@ func named(name string) feature {
 	return pair(token.Hashed(first), token.Hashed(second))
 }
 
-// nameOf is the name of a feature.
+// nameOf returns the name of a feature.
 func nameOf(first, second string) string {
 	switch second {
 	case "", "~":
@@ -33,10 +33,10 @@ func nameOf(first, second string) string {
 	}
 }
 
-// mostTokens is how much of a line is counted: a refusal names itself early.
+// mostTokens is how much of a line is used: a refusal says early what it is.
 const mostTokens = 96
 
-// stem is how much of a longer word is counted too: expire, expired, expires.
+// stem is the length of the prefix of a longer word that is a feature too: expire, expired, expires.
 const stem = 5
 
 // begin and end stand for the two ends of a line.
@@ -44,14 +44,14 @@ const begin, end = "^", "$"
 
 var beginning, ending = token.Hashed(begin), token.Hashed(end)
 
-// gathered are the features of a line, and where they are asked for their names.
+// gathered are the features of a line and, with named, their names.
 type gathered struct {
 	features []feature
 	names    []string
 	named    bool
 }
 
-// tell adds a feature; first and second are the words that it is made of.
+// tell adds a feature that consists of the words first and second.
 func (g *gathered) tell(f feature, first, second string) {
 	g.features = append(g.features, f)
 	if g.named {
@@ -59,7 +59,7 @@ func (g *gathered) tell(f feature, first, second string) {
 	}
 }
 
-// gather adds every feature of the tokens.
+// gather adds all features of the tokens.
 func (g *gathered) gather(src string, toks []token.Token) {
 	toks = toks[:min(len(toks), mostTokens)]
 	if len(toks) == 0 {
@@ -102,11 +102,11 @@ func (g *gathered) gather(src string, toks []token.Token) {
 	g.looks(src, toks)
 }
 
-// lengthWords make a number before them a length, and no status.
+// lengthWords follow a number that is a length and not a status.
 var lengthWords = token.Set("s sec secs second seconds ms milliseconds m min minutes h hours days")
 
-// spelling is how the number or the address at the beginning is counted: any
-// number is like any other, but for those that are statuses.
+// spelling returns the word that stands for the number or address at the beginning: all numbers are
+// alike, except statuses.
 func spelling(toks []token.Token) string {
 	t := &toks[0]
 	switch {
@@ -120,7 +120,7 @@ func spelling(toks []token.Token) string {
 }
 
 var (
-	// sizes of lines, by how many words they have at most.
+	// sizes are the classes of line lengths, in words.
 	sizes = [...]struct {
 		below int
 		name  string
@@ -139,8 +139,8 @@ func (g *gathered) tellIf(is bool, name string) {
 	}
 }
 
-// looks tells how a line looks: as programs, lists, logs and people write, or as
-// agents report.
+// looks adds features for the look of a line: like code, a list, a log, a person's text, or an agent's
+// report.
 func (g *gathered) looks(src string, toks []token.Token) {
 	words, marks := 0, 0
 	var isCamel, isFile, isCall, isHere, isInner, isGauge bool
@@ -194,7 +194,7 @@ func (g *gathered) looks(src string, toks []token.Token) {
 	g.tellIf(len(toks) > 2 && commits[first.Text] && (toks[1].Is(":") || toks[1].Is("(") && toks[1].Glued), "!commit")
 }
 
-// gauges reports a share that is not all: 74 %, or 912 of 1,000.
+// gauges reports whether the tokens are a share of less than all: 74 %, or 912 of 1,000.
 func gauges(toks []token.Token) bool {
 	switch {
 	case len(toks) > 1 && (toks[1].Is("%") || toks[1].Is("percent")):
@@ -207,7 +207,7 @@ func gauges(toks []token.Token) bool {
 	}
 }
 
-// stamped returns how many tokens a date and a time take up at the beginning.
+// stamped returns the number of tokens of a date and a time at the beginning.
 func stamped(toks []token.Token) int {
 	for i := range toks {
 		t := &toks[i]

@@ -16,9 +16,8 @@ type field struct {
 
 const mostFields = 400
 
-// splitFields takes the structured part out of a message and returns its
-// fields, and the message with "{}" in its place. The structure may be cut
-// short, or be the inside of an object.
+// splitFields removes the structured part of a message and returns its fields, and the message with
+// "{}" in its place. The structure may be truncated, or be the inside of an object.
 func splitFields(s string) (fields []field, rest string) {
 	start, end := structure(s)
 	if start < 0 {
@@ -77,7 +76,7 @@ func scanFields(s string) []field {
 		if !strings.HasPrefix(value, ":") {
 			continue
 		}
-		value = strings.TrimPrefix(strings.TrimLeft(value[1:], " \t\r\n"), "Some(") // as Rust prints what is there
+		value = strings.TrimPrefix(strings.TrimLeft(value[1:], " \t\r\n"), "Some(") // as Rust prints an optional value
 		f := field{key: plainKey(key)}
 		if value != "" && (value[0] == '"' || value[0] == '\'') {
 			f.value, n = scanString(value)
@@ -96,15 +95,15 @@ func scanFields(s string) []field {
 	return out
 }
 
-// opens reports whether the single quote at s[i] begins a string, as it does in
-// a printed dictionary, rather than being an apostrophe.
+// opens reports whether the single quote at s[i] begins a string, as in a printed dictionary, and is
+// not an apostrophe.
 func opens(s string, i int) bool {
 	before := strings.TrimRight(s[:i], " \t\r\n")
 	return before != "" && strings.IndexByte("{[,:(", before[len(before)-1]) >= 0
 }
 
-// closes reports whether the quote at s[i] ends the string that it is in. An
-// apostrophe in a single-quoted string does not.
+// closes reports whether the quote at s[i] ends the string that it is in. An apostrophe in a
+// single-quoted string does not.
 func closes(s string, i int) bool {
 	if s[i] == '"' || i+1 >= len(s) {
 		return true
@@ -112,8 +111,8 @@ func closes(s string, i int) bool {
 	return strings.IndexByte(",:}]) \t\r\n", s[i+1]) >= 0
 }
 
-// scanString reads a quoted string and returns it and its length with quotes.
-// One that is cut short ends with the input.
+// scanString reads a quoted string and returns it and its length with quotes. A truncated string ends
+// with the input.
 func scanString(s string) (value string, n int) {
 	for n = 1; n < len(s); n++ {
 		switch {

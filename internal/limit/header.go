@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// headers are the headers of an answer by lower-case name.
+// headers are the headers of a response by lower-case name.
 type headers map[string]string
 
 // lowerHeaders returns headers by their names in lower case.
@@ -19,7 +19,7 @@ func lowerHeaders(h map[string]string) headers {
 	return set
 }
 
-// addTo adds what headers say about the class.
+// addTo adds the headers that determine the class.
 func (h headers) addTo(f *facts) {
 	f.addCode(h["x-codex-rate-limit-reached-type"])
 	if h["anthropic-ratelimit-unified-status"] != "rejected" {
@@ -31,7 +31,7 @@ func (h headers) addTo(f *facts) {
 	}
 }
 
-// retry returns when the headers ask to come back.
+// retry returns the times of the Retry-After headers.
 func (h headers) retry() []statedTime {
 	var times []statedTime
 	if value := h["retry-after-ms"]; value != "" {
@@ -43,10 +43,9 @@ func (h headers) retry() []statedTime {
 	return times
 }
 
-// gauges returns when the windows that are used up are full again: the last of
-// them counts, and by itself one that says which. Windows that have room left
-// are not what refused. They stand on every answer, so they count only for
-// a refusal that is about a limit.
+// gauges returns when the used-up windows are refilled. The last of them counts; refused is the window
+// that refused, if the headers name it. Windows with room left did not refuse. These headers are in
+// every response, so they count only for a refusal about a limit.
 func (h headers) gauges() (windows []statedTime, refused *statedTime) {
 	for name, value := range h {
 		limits := strings.Contains(name, "ratelimit") || strings.Contains(name, "rate-limit") || strings.HasPrefix(name, "x-codex-")
@@ -61,10 +60,10 @@ func (h headers) gauges() (windows []statedTime, refused *statedTime) {
 	return windows, refused
 }
 
-// unifiedReset is when the window of Anthropic's that refused opens again.
+// unifiedReset is when Anthropic's window that refused is refilled.
 const unifiedReset = "anthropic-ratelimit-unified-reset"
 
-// hasRoom reports whether the window of a reset header is known not to be used up.
+// hasRoom reports whether the window of a reset header is known to have room left.
 func (h headers) hasRoom(reset string) bool {
 	if left, ok := h[strings.Replace(reset, "reset", "remaining", 1)]; ok {
 		n, err := strconv.ParseFloat(left, 64)

@@ -6,9 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// heldout are refusals and near-misses in the words of many providers that
-// nothing was learned from: what becomes of them tells what becomes of messages
-// that nobody has seen.
+// heldout are refusals and similar messages in the words of many providers. Nothing was learned from
+// them, so they show how unknown messages are read.
 func TestMessagesThatNobodyFitted(t *testing.T) {
 	var refusals, named, acted, withStatus, nearMisses, alarms int
 	for _, s := range samples(t, "heldout.jsonl") {

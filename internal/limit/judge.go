@@ -8,9 +8,8 @@ import (
 	"resumed/internal/limit/when"
 )
 
-// Text judges words as something the agent itself printed: one line, or a few
-// that were its last. A person's prompt, source code, a tool's own output and a
-// usage gauge are no refusal.
+// Text judges text that the agent itself printed: one line, or its last few lines. A prompt, source
+// code, the output of a tool and a display of usage are not refusals.
 func (r Reader) Text(s string) Verdict {
 	s = token.Clip(s)
 	if !strings.Contains(s, "\n") || !hasRecords(s) {
@@ -19,7 +18,7 @@ func (r Reader) Text(s string) Verdict {
 			return v
 		}
 	}
-	// Records on several lines are none together: each is read by itself.
+	// Several records do not form one message: each line is read alone.
 	for lines := strings.TrimSpace(s); lines != ""; {
 		line := lastLine(lines)
 		e := r.gather(line, false, 0)
@@ -31,8 +30,8 @@ func (r Reader) Text(s string) Verdict {
 	return Verdict{}
 }
 
-// Refusal judges a refusal by its status, its code, its headers, and then its
-// text. Text is taken for the agent's own report of the refusal.
+// Refusal judges a refusal by its status, its code, its headers, and then its text. The text is assumed
+// to be the agent's own report of the refusal.
 func (r Reader) Refusal(f Refusal) Verdict {
 	if f.Status == 0 && f.Code == "" && f.Text == "" && len(f.Headers) == 0 {
 		return Verdict{}
@@ -56,7 +55,7 @@ func (r Reader) Refusal(f Refusal) Verdict {
 	return v
 }
 
-// Because returns the words of a text that speak for a class, the plainest first.
+// Because returns the words of a text that are evidence for a class, the strongest first.
 func Because(text string, c Class) []string {
 	record, rest, ok := splitRecord(token.Clip(text))
 	if !ok {
@@ -74,8 +73,8 @@ func Because(text string, c Class) []string {
 	return said
 }
 
-// headerReset returns when the headers of a refusal of that class say it
-// lifts. Retry-After is about this refusal; the gauges stand on every answer.
+// headerReset returns when a refusal of that class lifts by its headers. Retry-After is about this
+// refusal; the headers about windows are in every response.
 func (r Reader) headerReset(h headers, c Class) (Reset, bool) {
 	if at, ok := r.first(h.retry()); ok {
 		return Reset{At: at.At, Source: Header, Counted: at.Counted}, true
@@ -96,7 +95,7 @@ func (r Reader) headerReset(h headers, c Class) (Reset, bool) {
 	return Reset{At: last.At, Source: Header, Counted: last.Counted}, !last.At.IsZero()
 }
 
-// first returns the first of the times that can be read.
+// first returns the first time that can be parsed.
 func (r Reader) first(times []statedTime) (when.Found, bool) {
 	for _, t := range times {
 		if at, ok := when.Reader(r).Value(t.value, t.unit, t.mixed); ok {
@@ -106,13 +105,13 @@ func (r Reader) first(times []statedTime) (when.Found, bool) {
 	return when.Found{}, false
 }
 
-// lastLine returns the last line of s that is not blank, without blanks around it.
+// lastLine returns the last line of s that is not blank, trimmed.
 func lastLine(s string) string {
 	s = strings.TrimSpace(s)
 	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
 }
 
-// hasRecords reports a line that ends with a record, all of which it holds.
+// hasRecords reports whether a line contains a whole record at its end.
 func hasRecords(s string) bool {
 	for line := range strings.Lines(s) {
 		if strings.Contains(line, "{") && strings.HasSuffix(strings.TrimSpace(line), "}") {
@@ -127,11 +126,11 @@ func begins(toks []token.Token, i int) bool {
 	return i == 0 || toks[i].First || toks[i-1].Kind >= token.Mark || statusAt(toks, i-1) != 0
 }
 
-// nesting is how deep messages within messages are read.
+// nesting is how many levels of messages within messages are read.
 const nesting = 3
 
-// gather reads one message. Where it is trusted, it is known to be a report of
-// a refusal; otherwise one of its lines has to read like one.
+// gather reads one message. If trusted, it is known to be a report of a refusal; otherwise one of its
+// lines has to read like one.
 func (r Reader) gather(s string, trusted bool, depth int) evidence {
 	record, rest, ok := splitRecord(s)
 	if !ok {
@@ -153,12 +152,12 @@ func (r Reader) gather(s string, trusted bool, depth int) evidence {
 	return evidence{}
 }
 
-// little is what a line has to score where a known code or a status in an
-// error's frame speaks for it too.
+// little is the score that a line needs if a known code or a status in an error message is evidence
+// too.
 const little = -20
 
-// reports reports whether a line reads like the agent's own report of a refusal,
-// and returns its score where that was needed to know it.
+// reports reports whether a line reads like the agent's own report of a refusal, and returns its score
+// if it was computed.
 func reports(src string, line []token.Token, record *facts) (*scores, bool) {
 	if record != nil && line[0].Is("{") && len(line) <= 3 {
 		return nil, true // a record, and nothing else
@@ -200,11 +199,11 @@ func opensRecord(line []token.Token) bool {
 	return false
 }
 
-// shortGrace is how far in the past a clock time may lie that is stated of a window
-// of a day or more: such a limit is met long after its window began, so a time that is past is tomorrow's.
+// shortGrace is how far in the past a clock time may be if the window is a day or more: such a limit is
+// met long after its window began, so a past time means tomorrow.
 const shortGrace = 10 * time.Minute
 
-// clock returns a reader of the times that a message states.
+// clock returns a reader for the times in a message.
 func (r Reader) clock(e *evidence, period Class) when.Reader {
 	if period == UsageLimit {
 		r.Grace = min(r.Grace, shortGrace)
@@ -215,8 +214,8 @@ func (r Reader) clock(e *evidence, period Class) when.Reader {
 	return when.Reader(r)
 }
 
-// gatherInner adds what a record says in words. Where one of its texts reports
-// a refusal, the others are about it.
+// gatherInner adds the texts of a record. If one of them reports a refusal, the others are about it
+// too.
 func (r Reader) gatherInner(e *evidence, record *facts, trusted bool, depth int) {
 	if record.beijing {
 		r.Zone = when.Beijing
@@ -233,15 +232,15 @@ func (r Reader) gatherInner(e *evidence, record *facts, trusted bool, depth int)
 	}
 }
 
-// message is one message, cut up.
+// message is one message, tokenized.
 type message struct {
 	src    string
 	toks   []token.Token
-	record *facts  // its structured part, where it has one
-	score  *scores // of the line that reports; nil where it was not needed to know that
+	record *facts  // its structured part, if any
+	score  *scores // of the line that reports the refusal; nil: not computed
 }
 
-// weigh collects all that a message says.
+// weigh collects the evidence of a message.
 func (r Reader) weigh(m message, trusted bool, depth int) evidence {
 	var e evidence
 	src, toks, record := m.src, m.toks, m.record

@@ -24,16 +24,15 @@ var (
 	wrongFlag = flag.Bool("wrong", false, "with -learn: print each line of a source left out that is read wrong")
 )
 
-// corpora are the examples that are learned from, and how much each of them
-// counts: what agents really printed counts more than what is only like it.
-// heldout.jsonl is none of them: it tells what becomes of messages that nobody
-// fitted.
+// corpora are the examples that the weights are learned from, and how much each counts: what agents
+// really printed counts more than similar messages. heldout.jsonl is not one of them: it shows how
+// unknown messages are read.
 var corpora = []struct {
 	name   string
 	counts int
 }{{"messages.jsonl", 3}, {"pasted.jsonl", 2}, {"families.jsonl", 2}, {"worded.jsonl", 1}, {"elsewhere.jsonl", 1}}
 
-// The weights are what make learn makes of the examples.
+// The weights in the file are those that `make learn` computes from the examples.
 func TestTheWeightsAreThoseOfTheExamples(t *testing.T) {
 	bySource, err := readExamples("testdata")
 	require.NoError(t, err)
@@ -98,8 +97,8 @@ func trainRows(rows []row) namedWeights {
 	return trainWeights(all)
 }
 
-// examples returns what is learned from a message: as it is scored, without its
-// structured part, and what that part says in words.
+// examples returns what is learned from a message: the message without its structured part, as it is
+// scored, and the texts of that part.
 func examples(text string, c Class) []example {
 	record, rest, ok := splitRecord(text)
 	if !ok {
@@ -116,17 +115,17 @@ func examples(text string, c Class) []example {
 	return all
 }
 
-// folds is into how many parts the sources are divided, each of which is read
-// once with weights that were learned from the others.
+// folds is the number of parts of the sources. Each part is read once with weights that were learned
+// from the others.
 const folds = 10
 
 // tally counts how the messages of one class were read.
 type tally struct {
-	all, right, silent int // as anybody may have printed them
-	acted              int // as an agent's own record: to wait, or to tell a person
+	all, right, silent int // read as text that anybody may have printed
+	acted              int // read as an agent's own record: wait, or report to a person
 }
 
-// leaveOut prints how messages are read of sources that nothing was learned from.
+// leaveOut prints how the messages of each source are read with weights that were learned without it.
 func leaveOut(out io.Writer, bySource map[string][]row, wrong bool) error {
 	before := trained
 	defer func() { trained = before }()

@@ -8,21 +8,21 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// phrase is what a phrase of phrases.tsv means.
+// phrase is the meaning of a phrase of phrases.tsv.
 type phrase struct {
 	class Class
 
-	first     bool // counts only where a clause begins with it
-	weak      bool // a plainer word, a code or a status is believed instead
-	vague     bool // yields to plainer words
-	running   bool // said by an agent that goes on by itself
-	alone     bool // said by an agent that goes on by itself, if it says nothing else
-	lifted    bool // said of a limit that is over while the agent waits for a person
-	reopens   bool // said of an allowance that comes back by itself, whatever else is used up
-	paced     bool // said of a pace and of an allowance alike: a short wait tells a pace
-	byWait    bool // the length of the wait that is asked for tells the class
-	beijing   bool // said by a provider that states times as they are in Beijing
-	perPeriod bool // the period of the quota tells the class: by the minute it is a pace
+	first     bool // counts only at the beginning of a clause
+	weak      bool // a clearer phrase, a code or a status wins
+	vague     bool // gives way to clearer phrases
+	running   bool // printed by an agent that continues by itself
+	alone     bool // printed by an agent that continues by itself, if the message says nothing else
+	lifted    bool // about a limit that is over while the agent waits for a person
+	reopens   bool // about an allowance that is refilled by itself, whatever else is used up
+	paced     bool // used for rate limits and for allowances: with a short wait it is a rate limit
+	byWait    bool // the length of the stated wait decides the class
+	beijing   bool // printed by a provider that states times in Beijing time
+	perPeriod bool // the period of the quota decides the class: per minute it is a rate limit
 	period    bool // names such a period
 }
 
@@ -45,8 +45,8 @@ func init() {
 	}
 }
 
-// parsePhrase reads a line: the pattern, the class, traits with commas, and then
-// the program that prints it, where that was seen, and when.
+// parsePhrase parses a line: the pattern, the class, traits separated by commas, and then the program
+// that prints it, where and when that was seen.
 func parsePhrase(columns []string) (pattern string, means phrase, err error) {
 	if len(columns) != 6 {
 		return "", means, fmt.Errorf("phrases: want six columns: %q", columns)
@@ -71,8 +71,7 @@ func parsePhrase(columns []string) (pattern string, means phrase, err error) {
 	return columns[0], means, nil
 }
 
-// periodIn returns the class of a quota that is counted by the period that is
-// named first, or None.
+// periodIn returns the class by the first period of a quota that is named, or None.
 func periodIn(toks []token.Token) Class {
 	for i := range toks {
 		if h, ok := periods.At(toks, i); ok {
@@ -82,8 +81,7 @@ func periodIn(toks []token.Token) Class {
 	return None
 }
 
-// phraseAt returns what the phrase at toks[i] means; of several the first in the file
-// counts.
+// phraseAt returns the meaning of the phrase at toks[i]; of several, the first in the file counts.
 func phraseAt(toks []token.Token, i int) (phrase, bool) {
 	h, ok := phrases.At(toks, i)
 	return h.Means, ok

@@ -13,13 +13,13 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// learned are the classes that the weights tell apart. None is the first.
+// learned are the classes that the weights distinguish. None is the first.
 var learned = [...]Class{
 	None, RateLimit, UsageLimit, Overloaded, ServerError, Network,
 	Auth, Billing, ContextOverflow, BadRequest, Cancelled,
 }
 
-// scores says how much speaks for each class of learned, in hundredths.
+// scores are the sums of the weights for each class of learned, in hundredths.
 type scores [len(learned)]int32
 
 // weights are what each feature adds to the scores.
@@ -38,7 +38,7 @@ var trained = sync.OnceValue(func() weights {
 	return w
 })
 
-// parseWeights reads a line for each feature: its name, and what it adds for each class of learned.
+// parseWeights parses a line for each feature: its name, and what it adds for each class of learned.
 func parseWeights(text string) (weights, error) {
 	w := weights{}
 	for columns := range token.Rows(text) {
@@ -55,7 +55,7 @@ func parseWeights(text string) (weights, error) {
 	return w, nil
 }
 
-// score weighs the tokens of a line, or of a message.
+// score adds up the weights of a line or a message.
 func (w weights) score(src string, toks []token.Token) scores {
 	var total scores
 	var room [256]feature
@@ -71,8 +71,8 @@ func (w weights) score(src string, toks []token.Token) scores {
 	return total
 }
 
-// best returns the class that most speaks for, None aside, and by how much more
-// than for None and than for the next.
+// best returns the class with the highest score except None, and by how much it is above None and above
+// the next class.
 func (s scores) best() (c Class, overNone, overNext int32) {
 	at, next := 1, int32(-1<<30)
 	for i := 2; i < len(s); i++ {
@@ -85,13 +85,13 @@ func (s scores) best() (c Class, overNone, overNext int32) {
 	return learned[at], s[at] - s[0], s[at] - next
 }
 
-// enough is by how much a class has to win to be believed.
+// enough is the lead that a class needs to be believed.
 const enough = 75
 
-// judge returns the class that the words of a refusal are like, or None, and
-// whether that is sure. Where it is a refusal for other reasons than its words,
-// they have to be words that were seen before, and what never passes has to be
-// plain: nothing is parked for a guess, least of all for an agent's own crash.
+// judge returns the class of a refusal by the learned weights, or None, and whether that is sure. If it
+// is known to be a refusal, its words must be known from the examples, and a class that is not
+// transient needs a clear lead: a session is not parked for a guess, least of all after a crash of the
+// agent.
 func (s scores) judge(src string, toks []token.Token, known bool) (c Class, sure bool) {
 	c, over, next := s.best()
 	switch {
@@ -104,8 +104,8 @@ func (s scores) judge(src string, toks []token.Token, known bool) (c Class, sure
 	return c, next >= enough
 }
 
-// among returns the class that most speaks for of those that may be, where the
-// family that is known has a start.
+// among returns the class with the highest score among those that may be. The known family gets a
+// bonus.
 func (s scores) among(family Class, may func(Class) bool) Class {
 	best, most := family, int32(-1<<30)
 	if at := slices.Index(learned[:], family); at > 0 {
@@ -119,13 +119,12 @@ func (s scores) among(family Class, may func(Class) bool) Class {
 	return best
 }
 
-// speaks reports whether there are words at all.
+// speaks reports whether there is any word.
 func speaks(toks []token.Token) bool {
 	return slices.ContainsFunc(toks, func(t token.Token) bool { return t.Kind == token.Word && len(t.Text) > 1 })
 }
 
-// familiar reports whether most of the longer words, or their stems, were seen in
-// the examples.
+// familiar reports whether most of the longer words, or their stems, occur in the examples.
 func familiar(src string, toks []token.Token) bool {
 	line := gathered{named: true}
 	line.gather(src, toks)
@@ -145,7 +144,7 @@ func familiar(src string, toks []token.Token) bool {
 	return all == 0 || 2*seen > all
 }
 
-// reasons returns the words that speak most for a class, the strongest first.
+// reasons returns the words with the highest weights for a class, the strongest first.
 func reasons(src string, toks []token.Token, c Class) []string {
 	at := slices.Index(learned[:], c)
 	if at < 0 {
@@ -175,7 +174,7 @@ func reasons(src string, toks []token.Token, c Class) []string {
 
 const mostReasons = 3
 
-// plain reports what is made of letters only, and of so many that it says something.
+// plain reports whether the words have only letters, and enough of them to be understood.
 func plain(words string) bool {
 	return len(words) > len("pm ") && !strings.ContainsFunc(words, func(r rune) bool { return r != ' ' && !unicode.IsLetter(r) })
 }

@@ -7,18 +7,18 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// before are words that a status may stand behind.
+// before are words that may come before a status.
 var before = token.Set(`error errors failed failure exception code status http api provider llm model request response server upstream endpoint stream
 	got received returned responded answered replied with from type retry attempt last fatal unexpected exceeded rejected paused claude openai anthropic gemini
 	codex proxy gateway url is was fehler erreur ошибка erro errore 错误 錯誤 エラー 오류`)
 
-// errors are how the languages that agents are used in call an error.
+// errors are the words for "error" in several languages.
 var errors = token.Set("error fehler erreur ошибка erro errore 错误 錯誤 エラー 오류")
 
-// saysError reports a word that leads what failed.
+// saysError reports whether the word is one for "error".
 func saysError(t token.Token) bool { return errors[t.Text] }
 
-// statusAt reads an HTTP status where one is expected, or 0.
+// statusAt returns the HTTP status at toks[i], or 0.
 func statusAt(toks []token.Token, i int) int {
 	t := toks[i]
 	if t.Kind != token.Number || len(t.Text) != 3 || t.Text[0] != '4' && t.Text[0] != '5' || isPort(toks, i) || isAmount(toks, i) {
@@ -39,14 +39,14 @@ func statusAt(toks []token.Token, i int) int {
 	return n
 }
 
-// headsPage reports whether toks[i] begins the title of a page
-// of HTML, as proxies send it: <title>502 Bad Gateway</title>.
+// headsPage reports whether toks[i] begins the title of an HTML page, as proxies send it: <title>502
+// Bad Gateway</title>.
 func headsPage(toks []token.Token, i int) bool {
 	return i >= 3 && toks[i-1].Is(">") && toks[i-2].Is("title") && toks[i-3].Is("<")
 }
 
-// isPort reports a number that is the port of an address before it, such as
-// 443: "status:503" names a status, "10.0.0.1:503" does not.
+// isPort reports whether the number is the port of an address, such as 443: "status:503" names a
+// status, "10.0.0.1:503" does not.
 func isPort(toks []token.Token, i int) bool {
 	if i < 2 || !toks[i].Glued || !toks[i-1].Is(":") || !toks[i-1].Glued {
 		return false
@@ -55,8 +55,8 @@ func isPort(toks []token.Token, i int) bool {
 	return host.Kind == token.Number || host.Is(":") || host.Is("]") || host.Kind == token.Word && !before[host.Text]
 }
 
-// isAmount reports a number that counts something: "after 402 seconds", "500
-// requests", "Retry-After: 403".
+// isAmount reports whether the number counts something: "after 402 seconds", "500 requests",
+// "Retry-After: 403".
 func isAmount(toks []token.Token, i int) bool {
 	if i+1 < len(toks) && !toks[i+1].First && !toks[i+1].Upper && countables[toks[i+1].Text] {
 		return true
@@ -69,23 +69,23 @@ func isAmount(toks []token.Token, i int) bool {
 }
 
 var (
-	// countables are what limits and lengths are counted in.
+	// countables are the units of limits and durations.
 	countables = token.Set(`ms s sec secs second seconds m min mins minute minutes h hr hrs hour hours d day days
 	tokens token requests request messages message prompts calls credits characters bytes kb mb gb files images steps tests errors retries
 	attempts times items lines words percent usd dollars cents rpm tpm k`)
 
-	// waits stand before a length, never before a status.
+	// waits come before a duration, never before a status.
 	waits = token.Set("after in within wait waiting for limit")
 )
 
-// sdks are the roots of the names that clients of providers throw: they speak of nothing else.
+// sdks are the first parts of exception names of clients that are only used for providers.
 var sdks = token.Set("openai anthropic litellm groq mistralai cohere ollama genai")
 
-// clients are the roots of what agents ask providers with, among others.
+// clients are the first parts of exception names of general clients that agents use.
 var clients = token.Set("httpx requests aiohttp urllib3 botocore google")
 
-// throws reports whether the tokens are the last line of an agent that died of an
-// exception of its client: a dotted name, and behind it nothing, or what it says.
+// throws reports whether the tokens are the last line of an agent that crashed with an exception of its
+// client: a dotted name, followed by nothing or by its message.
 func throws(src string, toks []token.Token) bool {
 	root := toks[0].Text
 	if len(toks) < 2 || toks[0].Upper || !sdks[root] && !clients[root] || src[toks[0].End:toks[1].Start] != "." {
@@ -98,8 +98,8 @@ func throws(src string, toks []token.Token) bool {
 	return failed && (sdks[root] || end == len(toks) || toks[end].First || toks[end].Is(":"))
 }
 
-// addThrown adds what the name of an exception says at toks[i], as an
-// SDK prints it: openai.RateLimitError: ….
+// addThrown adds the meaning of an exception's name at toks[i], as an SDK prints it:
+// openai.RateLimitError: ….
 func (f *facts) addThrown(toks []token.Token, i int) {
 	if !toks[i].Upper || i > 0 && toks[i].Glued {
 		return

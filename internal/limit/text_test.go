@@ -418,8 +418,8 @@ func TestAHugeTextIsReadAtItsEnds(t *testing.T) {
 	require.Equal(t, Overloaded, noon.Text(filler+report).Class)
 }
 
-// What repeats without end must cost no more than its length: one bad line of a
-// transcript may not hold up the rest.
+// The time to read a repetitive text must be linear in its length: one bad line of a transcript must
+// not delay the rest.
 func TestAnyTextIsReadInBoundedTime(t *testing.T) {
 	for _, unit := range []string{
 		"rate limited, ", "rate limited\n", "you have hit your ", "you ", "a ", "retry in 1h and ", "until ", "until 3pm (UTC) ",

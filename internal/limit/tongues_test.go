@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What providers tell their customers, and agents their users, in the languages
-// they speak: at is the time that it states, if it states one.
+// Messages of providers and agents in other languages; at is the stated time, if any.
 func TestOtherLanguagesInMoreWords(t *testing.T) {
 	for _, c := range []struct {
 		class Class

@@ -14,7 +14,7 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// example is one line of which it is known what it means.
+// example is one line with a known meaning.
 type example struct {
 	Text  string
 	Class Class
@@ -28,7 +28,7 @@ type namedWeight struct {
 	adds weight
 }
 
-// weights are the same as the program uses them.
+// weights converts them to the type that the program uses.
 func (w namedWeights) weights() weights {
 	plain := weights{}
 	for f, entry := range w {
@@ -46,8 +46,8 @@ const (
 	hundred    = 100
 )
 
-// trainWeights learns weights from examples: an averaged perceptron that asks for a
-// margin. The same examples give the same weights, in whatever order.
+// trainWeights learns weights from examples with an averaged perceptron with a margin. The same
+// examples give the same weights, in any order.
 func trainWeights(examples []example) namedWeights {
 	type known struct {
 		features []int32 // places in names

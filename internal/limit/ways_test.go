@@ -2,8 +2,8 @@ package limit
 
 import "testing"
 
-// Each class in as many words as providers and agents have for it, and what
-// comes near: the grammar is of families, not of sentences.
+// Each class in the words of many providers and agents, and similar texts that are not of it: the
+// grammar describes families, not sentences.
 func TestWaysOfSayingIt(t *testing.T) {
 	judged{
 		UsageLimit: {

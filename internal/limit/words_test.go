@@ -33,7 +33,7 @@ func corpus(t *testing.T) []string {
 	return texts
 }
 
-// A phrase that no example has is one that nobody can check.
+// A phrase without an example cannot be checked.
 func TestEachPhraseIsHitByAnExample(t *testing.T) {
 	var lines token.Lexicon[string]
 	unhit := map[string]bool{}
@@ -46,7 +46,7 @@ func TestEachPhraseIsHitByAnExample(t *testing.T) {
 		unhit[line] = true
 	}
 	for _, text := range corpus(t) {
-		// Records quote their words once more: what stands within is read like the rest.
+		// Records contain quoted records: their words are read like the rest.
 		toks := token.Cut(strings.ReplaceAll(text, `\\\"`, `"`))
 		for i := range toks {
 			for h := range lines.Hits(toks, i) {
@@ -90,8 +90,7 @@ var fewExamples = []example{
 	{"invalid key", Auth},
 }
 
-// Training is a function of its examples. What only one of them has is no
-// evidence.
+// The same examples give the same weights. A feature of only one example is no evidence.
 func TestTheSameExamplesGiveTheSameWeights(t *testing.T) {
 	backward := slices.Clone(fewExamples)
 	slices.Reverse(backward)

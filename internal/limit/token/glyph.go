@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// isGlyph reports a letter of the scripts that write words without blanks
-// between them, or with their endings grown on.
+// isGlyph reports whether r is a letter of a script without blanks between words, or with attached
+// endings.
 func isGlyph(r rune) bool {
 	return r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー'
 }
 
-// glyphWords are the words in such scripts that the grammar knows, by their
-// first letter, longer ones first: they are found by looking for them.
+// glyphWords are the known words in such scripts by their first letter, longer ones first: there are no
+// blanks to split at.
 var glyphWords = map[rune][]string{}
 
-// LearnGlyphs has a word in such a script found everywhere.
+// LearnGlyphs adds a word in such a script.
 func LearnGlyphs(w string) {
 	r, _ := utf8.DecodeRuneInString(w)
 	if !isGlyph(r) {
@@ -33,8 +33,8 @@ func LearnGlyphs(w string) {
 	glyphWords[r] = append(words[:at:at], append([]string{w}, words[at:]...)...)
 }
 
-// glyphs takes the longest word that is known, or one letter. These scripts
-// have no small letters, and what is side by side is no identifier.
+// glyphs takes the longest known word, or one letter. These scripts have no lower case, and adjacent
+// words do not form an identifier.
 func (l *lexer) glyphs() {
 	start := l.pos
 	r, size := utf8.DecodeRuneInString(l.src[start:])

@@ -36,18 +36,18 @@ type part struct {
 
 const (
 	gapWords  = 5
-	gapTokens = 30 // however few words they are
+	gapTokens = 30 // even if they are fewer words
 )
 
-// wordID stands for a word that occurs in a phrase; zero for any other. Phrases
-// are matched against tokens by these alone.
+// wordID is the number of a word that occurs in a phrase; 0 for any other word. Phrases are matched
+// only by these numbers.
 type wordID uint16
 
-// vocabulary holds the words of all phrases by their hashes, which are known
-// already when a message is cut.
+// vocabulary maps the hashes of all words of phrases to their ids. The hashes are already computed when
+// a message is cut.
 var vocabulary = map[Hash]wordID{}
 
-// learn returns the id of a word, and gives it one.
+// learn returns the id of a word, and assigns one if it has none.
 func learn(w string) wordID {
 	h := Hashed(w)
 	if vocabulary[h] == 0 {
@@ -88,7 +88,7 @@ func parsePhrase(notation string) phrase {
 	return p
 }
 
-// matchParts returns the position after the parts where they stand at toks[i], or -1.
+// matchParts returns the position after the parts if they match at toks[i], or -1.
 func matchParts(parts []part, toks []Token, i int) int {
 	if len(parts) == 0 {
 		return i
@@ -114,7 +114,7 @@ func matchParts(parts []part, toks []Token, i int) int {
 	return -1
 }
 
-// matchGap passes over as few words as will do.
+// matchGap skips as few words as possible.
 func matchGap(rest []part, toks []Token, i int) int {
 	last := min(len(toks), i+gapTokens)
 	for words := 0; ; {
@@ -137,13 +137,13 @@ func matchGap(rest []part, toks []Token, i int) int {
 	}
 }
 
-// joins reports a mark inside a name: x/y:free, a@b.c.
+// joins reports whether the mark is inside a name: x/y:free, a@b.c.
 func joins(toks []Token, i int) bool {
 	return toks[i].Kind == Mark && toks[i].Glued && i+1 < len(toks) && toks[i+1].Glued && strings.Contains("/:@+~", toks[i].Text)
 }
 
-// matchKinds takes as many words of limitKinds as will do: "quota" in "daily
-// quota limit reached" is one of them, in "daily quota reached" it is not.
+// matchKinds takes as many words of limitKinds as needed: "quota" is one of them in "daily quota limit
+// reached", but not in "daily quota reached".
 func matchKinds(rest []part, toks []Token, i int) int {
 	for range gapWords {
 		if i >= len(toks) || toks[i].Kind != Number && !limitKinds[toks[i].Text] {
@@ -167,8 +167,8 @@ func (e part) fits(t Token) bool {
 	return t.ID != 0 && slices.Contains(e.words, t.ID)
 }
 
-// Lexicon finds, of many phrases, those that stand at one place. It is
-// indexed by first word, so that looking costs one map access where none does.
+// Lexicon finds the phrases that match at a position. It is indexed by the first word, so that a
+// position without a match costs one lookup.
 type Lexicon[T any] struct {
 	byWord   [][]entry[T] // by wordID
 	byNumber []entry[T]
@@ -179,8 +179,8 @@ type entry[T any] struct {
 	means T
 }
 
-// Add puts in every line of the notation; blank lines are passed over. A
-// phrase begins with words or a number that must be there.
+// Add adds every line of the notation; blank lines are skipped. A phrase must begin with a word or a
+// number that is not optional.
 func (x *Lexicon[T]) Add(means T, lines string) {
 	for line := range strings.Lines(lines) {
 		p := parsePhrase(line)
@@ -216,8 +216,7 @@ type Hit[T any] struct {
 	Open  bool // anything may follow
 }
 
-// Hits yields the phrases that stand at toks[i]; those that were added first
-// go first.
+// Hits yields the phrases that match at toks[i], in the order in which they were added.
 func (x *Lexicon[T]) Hits(toks []Token, i int) iter.Seq[Hit[T]] {
 	return func(yield func(Hit[T]) bool) {
 		if i >= len(toks) {
@@ -238,7 +237,7 @@ func (x *Lexicon[T]) Hits(toks []Token, i int) iter.Seq[Hit[T]] {
 	}
 }
 
-// At returns the first of the phrases that stand at toks[i].
+// At returns the first phrase that matches at toks[i].
 func (x *Lexicon[T]) At(toks []Token, i int) (Hit[T], bool) {
 	for h := range x.Hits(toks, i) {
 		return h, true
@@ -246,13 +245,13 @@ func (x *Lexicon[T]) At(toks []Token, i int) (Hit[T], bool) {
 	return Hit[T]{}, false
 }
 
-// Begins reports whether a phrase may begin with the word.
+// Begins reports whether a phrase may begin with the token.
 func (x *Lexicon[T]) Begins(t Token) bool {
 	return t.ID != 0 && int(t.ID) < len(x.byWord) && len(x.byWord[t.ID]) > 0
 }
 
-// Rows yields the columns of a table: a line a row, tabs between them, and
-// comments behind "//".
+// Rows yields the columns of a table: one row per line, separated by tabs. Lines that begin with "//"
+// are comments.
 func Rows(table string) iter.Seq[[]string] {
 	return func(yield func([]string) bool) {
 		for line := range strings.Lines(table) {
@@ -264,9 +263,8 @@ func Rows(table string) iter.Seq[[]string] {
 	}
 }
 
-// limitKinds are what limits are called after: "5-hour limit", "weekly Opus
-// limit", "free daily request quota". A limit of another kind (threads,
-// retries, file sizes) is the agent's own affair.
+// limitKinds are the words in the names of limits: "5-hour limit", "weekly Opus limit", "free daily
+// request quota". A limit of another kind (threads, retries, file sizes) is not the provider's.
 var limitKinds = Set(`usage session weekly daily monthly hourly hour hours h day days week month minute
 		plan quota model models opus sonnet haiku fable claude codex gemini gpt qwen copilot kiro amazon q developer cursor grok
 		free tier pro max plus premium team enterprise individual personal organization org account workspace subscription

@@ -1,5 +1,5 @@
-// Package token cuts a message into words, numbers and marks, and finds phrases
-// in them: prose and the identifiers of programs are read by the same phrases.
+// Package token splits a message into words, numbers and marks, and finds phrases in them. The same
+// phrases match prose and identifiers of programs.
 package token
 
 import (
@@ -15,15 +15,14 @@ type Kind uint8
 const (
 	Word   Kind = iota // letters; lower case, apostrophes dropped
 	Number             // digits, with a fraction where there is one
-	Mark               // punctuation that parts or joins clauses
+	Mark               // punctuation that separates or joins clauses
 	Sign               // any other symbol: bullets, frames, emoji
 	Link               // a whole URL: its words say nothing about limits
 )
 
-// Token is one piece of a message. Words are in lower case and broken where
-// identifiers are ("rate_limit_error", "rateLimitExceeded" and "rate-limit"
-// all begin with the words rate and limit), so that codes and prose are read
-// by the same phrases.
+// Token is one piece of a message. Words are in lower case and split where identifiers are
+// ("rate_limit_error", "rateLimitExceeded" and "rate-limit" all begin with the words rate and limit),
+// so that the same phrases match codes and prose.
 type Token struct {
 	Text       string
 	Hash       Hash // of Text
@@ -42,7 +41,7 @@ type Hash uint64
 // Hashed returns the hash of a text.
 func Hashed(s string) Hash { return Hash(14695981039346656037).With(s) }
 
-// With goes on from a hash with more of a text.
+// With continues a hash with more text.
 func (h Hash) With(s string) Hash {
 	for i := range len(s) {
 		h = (h ^ Hash(s[i])) * 1099511628211
@@ -50,10 +49,10 @@ func (h Hash) With(s string) Hash {
 	return h
 }
 
-// Is reports whether the token reads so.
+// Is reports whether the token has this text.
 func (t Token) Is(text string) bool { return t.Text == text }
 
-// marks maps what parts clauses to one spelling each.
+// marks maps punctuation to one spelling each.
 var marks = map[rune]string{
 	'.': ".", '!': "!", '?': "?", ';': ";", ':': ":", ',': ",",
 	'(': "(", ')': ")", '[': "[", ']': "]", '{': "{", '}': "}",
@@ -66,7 +65,7 @@ var marks = map[rune]string{
 	'（': "(", '）': ")", '「': `"`, '」': `"`, '−': "—",
 }
 
-// plainMarks are those of marks that are found without a search.
+// plainMarks are the ASCII marks, as an array for speed.
 var plainMarks [utf8.RuneSelf]string
 
 func init() {
@@ -99,7 +98,8 @@ func Cut(s string) []Token {
 	return l.out
 }
 
-// Lower keeps every offset, which strings.ToLower does not.
+// Lower converts ASCII letters only, so that every offset stays the same. strings.ToLower does not
+// guarantee that.
 func Lower(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
@@ -122,7 +122,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// tabWidth makes a tab as wide as the columns of a table are apart.
+// tabWidth is the width of a tab in blanks.
 const tabWidth = 8
 
 func (l *lexer) step() {
@@ -184,8 +184,7 @@ func IsAlnum(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// escape passes over the backslash of a quoted string; an escaped blank is a
-// blank.
+// escape skips the backslash of a quoted string; an escaped blank counts as a blank.
 func (l *lexer) escape() {
 	l.pos++
 	if l.pos < len(l.src) && strings.IndexByte("nrt", l.src[l.pos]) >= 0 {
@@ -302,7 +301,7 @@ func (l *lexer) word() {
 	l.emit(Token{Text: text, Start: start, End: l.pos, Kind: Word, Upper: upper})
 }
 
-// brands are names that are one word in spite of the capital inside.
+// brands are names that are one word although they have a capital letter inside.
 var brands = []string{"openai", "openrouter", "opencode", "chatgpt", "deepseek", "litellm", "xai"}
 
 // brand returns the length of the brand that begins here, or 0.
@@ -319,8 +318,8 @@ func (l *lexer) brand() int {
 	return 0
 }
 
-// acronymEnds reports whether the current capital begins a word after an
-// acronym: the C of APICall, but neither the A of OAuth nor the I of APIs.
+// acronymEnds reports whether the current capital begins a word after an acronym: the C of APICall, but
+// neither the A of OAuth nor the I of APIs.
 func (l *lexer) acronymEnds(start int) bool {
 	if l.pos-start < 2 || l.pos+2 >= len(l.src) || !IsUpper(l.src[l.pos-1]) {
 		return false
@@ -348,7 +347,7 @@ func dropApostrophes(s string) string {
 	}, s)
 }
 
-// url passes over an address up to a blank or a closing mark.
+// url skips an address up to a blank or a closing mark.
 func (l *lexer) url() {
 	start := l.pos
 	if i := strings.IndexAny(l.src[l.pos:], " \t\r\n\"<>)]},\\"); i >= 0 {
@@ -385,11 +384,11 @@ func (l *lexer) symbol(r rune, size int) {
 	l.emit(Token{Text: text, Start: start, End: l.pos, Kind: Mark})
 }
 
-// mostText is how much of a message is read. Of a longer one its beginning and
-// its end are: an error is in one of them.
+// mostText is how much of a message is read. Of a longer one, the beginning and the end are read: an
+// error is in one of them.
 const mostText = 16 << 10
 
-// Clip returns as much of a message as is read.
+// Clip returns the part of a message that is read.
 func Clip(s string) string {
 	if len(s) <= mostText {
 		return s

@@ -7,19 +7,18 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// anchor is what a word announces about the time that follows it.
+// anchor is what a word tells about the time that follows it.
 type anchor uint8
 
 const (
 	lifts     anchor = iota + 1 // when the limit lifts
 	again                       // when to ask again
-	continues                   // when the agent goes on by itself
+	continues                   // when the agent continues by itself
 	header                      // a header quoted in words: a number is seconds
 )
 
-// anchored returns the time that the words of the message announce. A message
-// of an agent that goes on by itself is read for when it does; any other for
-// when the limit lifts, and then for when to ask again.
+// anchored returns the time that the message states. If the agent continues by itself, that is when it
+// continues; otherwise when the limit lifts, or else when to try again.
 func (s *timeScan) anchored(running bool) (Found, bool) {
 	order := [...]anchor{lifts, again, continues}
 	if running {
@@ -44,7 +43,7 @@ func (s *timeScan) anchored(running bool) (Found, bool) {
 	return Found{}, false
 }
 
-// announced reads the time that the word at toks[i] announces.
+// announced reads the time after the anchor at toks[i].
 func (s *timeScan) announced(i int) (anchor, Found, bool) {
 	if s.toks[i].Is("|") && i+1 < len(s.toks) && s.toks[i+1].Glued {
 		f, ok := s.epoch(i + 1)
@@ -70,7 +69,7 @@ func (s *timeScan) announced(i int) (anchor, Found, bool) {
 	return again, f, ok
 }
 
-// followed reads a time at toks[i] that is announced by what follows it.
+// followed reads a time at toks[i] if its anchor comes after it.
 func (s *timeScan) followed(i int) (anchor, Found, bool) {
 	t := s.toks[i]
 	if _, weekday := weekdays[t.Text]; t.Kind != token.Number && !weekday && s.src[t.Start] < utf8.RuneSelf {

@@ -7,8 +7,7 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// wall is what a message says of a point in time on the wall: any part of it
-// may be missing.
+// wall is a stated calendar time. Any part of it may be missing.
 type wall struct {
 	year       int
 	month      time.Month
@@ -31,8 +30,8 @@ func (w wall) onlyWeekday() bool {
 	return w.hasWeekday && !w.hasClock && !w.hasDate() && !w.hasAhead
 }
 
-// calendar reads a clock time, a date, a weekday, or any of them together in
-// any order, with or without a zone.
+// calendar reads a clock time, a date, a weekday, or several of them in any order, with or without a
+// zone.
 func (s *timeScan) calendar(i int) (Found, bool) {
 	var w wall
 	begin, end := i, -1
@@ -49,7 +48,7 @@ func (s *timeScan) calendar(i int) (Found, bool) {
 		return Found{}, false
 	}
 	if w.hasDate() && !w.hasClock && (s.goesOnAsClock(end) || s.isToday(w)) {
-		return Found{}, false // a date without its clock is not midnight
+		return Found{}, false // a date without a clock time is not midnight
 	}
 	if w.onlyWeekday() && begin > 0 && lengthWords[s.toks[begin-1].Text] {
 		return Found{}, false
@@ -60,8 +59,8 @@ func (s *timeScan) calendar(i int) (Found, bool) {
 	return Found{At: at, Rough: !exact, Daily: daily, End: end}, ok
 }
 
-// goesOnAsClock reports that a clock follows a date in a spelling that
-// is not known: what is only partly understood is no time.
+// goesOnAsClock reports whether a clock time in an unknown spelling follows a date: a time that is only
+// partly understood does not count.
 func (s *timeScan) goesOnAsClock(end int) bool {
 	if end >= len(s.toks) || s.toks[end].First {
 		return false
@@ -74,7 +73,7 @@ func (s *timeScan) goesOnAsClock(end int) bool {
 	return end+1 < len(s.toks) && s.toks[end].Kind == token.Number && s.toks[end+1].Is(":") && s.toks[end+1].Glued
 }
 
-// isToday reports a date that has begun already: when on that day, it does not say.
+// isToday reports whether the date is today: the time of day is not stated.
 func (s *timeScan) isToday(w wall) bool {
 	if s.r.At.IsZero() {
 		return false
@@ -87,16 +86,16 @@ func (s *timeScan) isToday(w wall) bool {
 	return w.month == month && w.day == day && (w.year == 0 || w.year == year)
 }
 
-// inWord reports a part of a longer word, such as the first of WedA: it states
-// nothing. Scripts without blanks have no such words.
+// inWord reports whether the token is part of a longer word, such as Wed in WedA: it states nothing.
+// Scripts without blanks have no such words.
 func (s *timeScan) inWord(i int) bool {
 	letters := func(t token.Token) bool { return t.Kind == token.Word && s.src[t.Start] < utf8.RuneSelf }
 	return letters(s.toks[i]) && (s.toks[i].Glued && i > 0 && letters(s.toks[i-1]) ||
 		i+1 < len(s.toks) && s.toks[i+1].Glued && letters(s.toks[i+1]))
 }
 
-// part reads one part of a calendar time that is not there yet, and returns
-// the position after it, or -1.
+// part reads one part of a calendar time that w does not have yet, and returns the position after it,
+// or -1.
 func (s *timeScan) part(w *wall, i int) int {
 	if i >= len(s.toks) {
 		return -1
@@ -179,7 +178,7 @@ func (s *timeScan) clock(w *wall, i int) int {
 	return end
 }
 
-// minutes reads ":30" and ":30:15"; second is -1 where none is stated.
+// minutes reads ":30" and ":30:15"; second is -1 if none is stated.
 func (s *timeScan) minutes(i int) (minute, second, end int) {
 	second, end = -1, i
 	for n := range 2 {
@@ -205,8 +204,8 @@ func (s *timeScan) minutes(i int) (minute, second, end int) {
 	return minute, second, end
 }
 
-// hourWord reads what makes a bare number the hour of a day, and the minutes
-// behind it: 15 Uhr, 15h30 behind a word that announces one, 15点30分.
+// hourWord reads the word that makes a number the hour of a day, and the minutes after it: 15 Uhr,
+// 15h30 after a word such as "at", 15点30分.
 func (s *timeScan) hourWord(i int) (minute, end int) {
 	if i >= len(s.toks) {
 		return 0, i
@@ -227,7 +226,7 @@ func (s *timeScan) hourWord(i int) (minute, end int) {
 	return 0, i + 1
 }
 
-// halfOfDay reads am and pm in their spellings; after is -1 where there is none.
+// halfOfDay reads am and pm in their spellings; after is -1 if there is none.
 func (s *timeScan) halfOfDay(i int) (hours, after int) {
 	if i >= len(s.toks) {
 		return 0, -1

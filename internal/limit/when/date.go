@@ -46,8 +46,8 @@ func (s *timeScan) date(w *wall, i int) int {
 	return s.monthAndDay(w, i)
 }
 
-// monthAndDay reads 05/01, which is a date only where one is announced: else it
-// counts attempts.
+// monthAndDay reads 05/01, which is a date only after "on", "by" or "until": otherwise it counts
+// attempts.
 func (s *timeScan) monthAndDay(w *wall, i int) int {
 	if i == 0 || i+2 >= len(s.toks) || !slices.Contains([]string{"on", "by", "until"}, s.toks[i-1].Text) || !s.toks[i+1].Is("/") {
 		return -1
@@ -64,7 +64,7 @@ func (s *timeScan) monthAndDay(w *wall, i int) int {
 	return end
 }
 
-// isNear reports a day of the coming month: no limit's window is longer.
+// isNear reports whether the day is within the next month: no limit's window is longer.
 func (s *timeScan) isNear(month, day int) bool {
 	on, ok := s.r.next(wall{month: time.Month(month), day: day})
 	return ok && !on.Before(s.r.At.Add(-staleDay)) && on.Before(s.r.At.Add(staleDate))
@@ -90,7 +90,7 @@ func (s *timeScan) dayOfMonth(i int) (day, end int) {
 	return day, end
 }
 
-// numericDates are the dates that are numbers alone, or numbers before the names of their parts.
+// numericDates are dates of numbers only, or of numbers followed by the names of their parts.
 var numericDates = []*regexp.Regexp{
 	regexp.MustCompile(`^(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})`),
 	regexp.MustCompile(`^(?P<year>\d{4}) ?/ ?(?P<month>\d{1,2}) ?/ ?(?P<day>\d{1,2})`),
@@ -99,7 +99,7 @@ var numericDates = []*regexp.Regexp{
 	slashedDate,
 }
 
-// slashedDate may have the day first, or the month.
+// slashedDate may have the day or the month first.
 var slashedDate = regexp.MustCompile(`^(?P<month>\d{1,2}) ?/ ?(?P<day>\d{1,2}) ?/ ?(?P<year>\d{4}|\d{2})`)
 
 // numericDate reads 2026-11-18, 2026/11/18, 2026年11月18日, 18.11.2026 and 11/18/2026.
@@ -112,7 +112,7 @@ func (s *timeScan) numericDate(w *wall, i int) int {
 		}
 		year, month, day := smallInt(m[form.SubexpIndex("year")]), smallInt(m[form.SubexpIndex("month")]), smallInt(m[form.SubexpIndex("day")])
 		if year < 0 {
-			year = 0 // it names none
+			year = 0 // the date has no year
 		} else if year < 100 {
 			year += 2000
 		}
@@ -124,14 +124,14 @@ func (s *timeScan) numericDate(w *wall, i int) int {
 		}
 		w.year, w.month, w.day = year, time.Month(month), day
 		if form == slashedDate && day <= 12 && s.isPastDay(*w) {
-			w.month, w.day = time.Month(day), month // of both readings the one ahead is meant
+			w.month, w.day = time.Month(day), month // of both readings, the one in the future is meant
 		}
 		return s.after(s.toks[i].Start + len(m[0]))
 	}
 	return -1
 }
 
-// isPastDay reports a date that lies before the current day.
+// isPastDay reports whether the date is before the current day.
 func (s *timeScan) isPastDay(w wall) bool {
 	return time.Date(w.year, w.month, w.day+1, 0, 0, 0, 0, s.r.zone()).Before(s.r.At)
 }

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// staleDate is how far back a date without a year may lie: no limit's window
-// is longer than a month, so what lies further back means the coming year.
+// staleDate is how far back a date without a year may be: no limit's window is longer than a month, so
+// an earlier date means the next year.
 const staleDate = 31 * day
 
-// staleDay is how long a day that has begun is still the current one.
+// staleDay is how long a day that has begun still counts as the current one.
 const staleDay = day
 
-// next returns the point in time that the wall clock shows w, near r.At: the
-// next one, or the one just past where it is past by no more than r.Grace.
+// next returns the time near r.At at which a clock on the wall shows w: the next one, or the last one
+// if it is at most r.Grace ago.
 func (r Reader) next(w wall) (time.Time, bool) {
 	if w.zone == nil {
 		w.zone = r.zone()
@@ -24,7 +24,7 @@ func (r Reader) next(w wall) (time.Time, bool) {
 	case w.hasDate() && w.year != 0:
 		return w.on(w.year, w.month, w.day, time.Time{})
 	case w.hasDate():
-		// Eight years ahead hold a 29 February, also across a centenary.
+		// Within eight years there is a 29 February, also around a year such as 2100.
 		for y := year - 1; y <= year+8; y++ {
 			if at, ok := w.on(y, w.month, w.day, r.At.Add(-staleDate)); ok && !at.Before(r.At.Add(-staleDate)) {
 				return at, true
@@ -46,9 +46,9 @@ func (r Reader) next(w wall) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// on returns w's clock time on that day, or false where the month has no such
-// day. Of a time that the clocks show twice it is the first that is not before
-// since; a time that they skip is counted on from before the change.
+// on returns w's clock time on that day, or false if the month has no such day. If clocks show the time
+// twice, it is the first one that is not before since. A time that clocks skip is computed with the
+// offset before the change.
 func (w wall) on(year int, month time.Month, dayOfMonth int, since time.Time) (time.Time, bool) {
 	naive := time.Date(year, month, dayOfMonth, w.hour, w.min, w.sec, 0, time.UTC)
 	if w.hasDate() && naive.Day() != dayOfMonth {

@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// layouts are how headers and fields write a point in time.
+// layouts are the formats of a point in time in headers and fields.
 var layouts = []string{time.RFC3339Nano, time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC}
 
-// Value reads the value of a field: a number is a Unix time, or where a unit is
-// given so many of them; mixed says that a field with a unit may hold both, or a length in
-// words.
+// Value reads the value of a field. A number is a Unix time or, with a unit, a duration in that unit.
+// mixed: a field with a unit may hold either, or a duration in words.
 func (r Reader) Value(value string, unit time.Duration, mixed bool) (Found, bool) {
 	if n, err := strconv.ParseFloat(value, 64); err == nil {
 		if at, ok := Epoch(n); ok && (unit == 0 || mixed) {

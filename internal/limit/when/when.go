@@ -1,5 +1,5 @@
-// Package when reads times out of what providers and agents say: lengths, clock
-// times, dates, weekdays, epochs, in the languages that agents are used in.
+// Package when reads times in messages of providers and agents: durations, clock times, dates, weekdays
+// and epochs, in several languages.
 package when
 
 import (
@@ -15,7 +15,7 @@ import (
 // Reader reads times that were stated at one time and place.
 type Reader struct {
 	At    time.Time      // when the words were printed
-	Zone  *time.Location // the zone they were printed in where they name none; nil means local
+	Zone  *time.Location // the zone of the words if they name none; nil: local
 	Grace time.Duration  // a clock time this far in the past means now, not tomorrow
 }
 
@@ -24,17 +24,17 @@ type timeScan struct {
 	r      Reader
 	src    string
 	toks   []token.Token
-	closed bool // a word is there that announces what is before it
+	closed bool // there is a word that announces the time before it
 }
 
-// Found is a time and where it ends.
+// Found is a time, and where it ends in the tokens.
 type Found struct {
 	At      time.Time
-	Rough   bool          // cut short to the minute, or to the day
+	Rough   bool          // rounded down to the minute or the day
 	Daily   bool          // a clock time without a date
-	Counted bool          // stated as a duration, which counts from when it was said
-	Exact   time.Duration // its length then
-	End     int           // the token behind it
+	Counted bool          // stated as a duration, which counts from when it was printed
+	Exact   time.Duration // that duration
+	End     int           // the index of the token after it
 }
 
 // When reads a bare time: a duration, a clock time, a date, a weekday, an
@@ -52,9 +52,8 @@ func (r Reader) When(s string) (Found, bool) {
 	return scan.anchored(false)
 }
 
-// Announced returns the time that the words of a message announce; toks are
-// those of src, or the last of them. A message of an agent that goes on by
-// itself is read for when it does.
+// Announced returns the time that a message states; toks are the tokens of src, or the last of them. If
+// the agent continues by itself (running), it is the time when it continues.
 func (r Reader) Announced(src string, toks []token.Token, running bool) (Found, bool) {
 	scan := timeScan{r: r, src: src, toks: toks}
 	return scan.anchored(running)
@@ -70,7 +69,7 @@ func (s *timeScan) skipFillers(i int) int {
 	return i
 }
 
-// at reads the time at toks[i], fillers before it aside.
+// at reads the time at toks[i], after fillers.
 func (s *timeScan) at(i int) (Found, bool) {
 	i = s.skipFillers(i)
 	if i >= len(s.toks) {
@@ -90,13 +89,13 @@ func (s *timeScan) at(i int) (Found, bool) {
 	return Found{}, false
 }
 
-// isPast reports that what ends before toks[i] is how long ago something was.
+// isPast reports whether the time before toks[i] says how long ago something was.
 func (s *timeScan) isPast(i int) bool {
 	return i < len(s.toks) && (s.toks[i].Is("ago") || s.toks[i].Is("earlier"))
 }
 
-// isoLayouts are the date-times that are one piece of text. Those without
-// a zone are in the reader's.
+// isoLayouts are the date-times without a blank, or with one after the date. Those without a zone are
+// in the reader's zone.
 var isoLayouts = []struct {
 	layout string
 	rough  bool
@@ -112,7 +111,7 @@ var isoLayouts = []struct {
 	{"2006-01-02T15:04", true},
 }
 
-// iso reads an RFC 3339 time and its near relatives that are one word.
+// iso reads an RFC 3339 time or a similar format.
 func (s *timeScan) iso(i int) (Found, bool) {
 	t := s.toks[i]
 	if t.Kind != token.Number || len(t.Text) != 4 || i+4 >= len(s.toks) {
@@ -133,7 +132,7 @@ func (s *timeScan) iso(i int) (Found, bool) {
 	return Found{}, false
 }
 
-// Thinkable reports a year in which a limit may lift.
+// Thinkable reports whether the year is one in which a limit may lift.
 func Thinkable(at time.Time) bool { return at.Year() >= firstYear && at.Year() <= lastYear }
 
 const firstYear, lastYear = 2000, 2199
@@ -152,9 +151,8 @@ func (s *timeScan) epoch(i int) (Found, bool) {
 	return Found{At: at, End: i + 1}, ok
 }
 
-// Epoch reads a Unix time in seconds, or in milliseconds where it would
-// otherwise lie thousands of years ahead. It refuses what is neither: counts,
-// identifiers, and times outside this century.
+// Epoch reads a Unix time in seconds, or in milliseconds if the value would otherwise be thousands of
+// years ahead. It rejects other numbers: counts, identifiers, and times outside this century.
 func Epoch[N int | int64 | float64](n N) (time.Time, bool) {
 	const (
 		first = 978307200  // 2001-01-01
@@ -174,7 +172,7 @@ func Epoch[N int | int64 | float64](n N) (time.Time, bool) {
 
 const day = 24 * time.Hour
 
-// Longest is the longest wait: what is longer is none.
+// Longest is the longest wait: a longer one is not believed.
 const Longest = 10 * 366 * day
 
 func (s *timeScan) unitAt(i int) time.Duration {
@@ -205,7 +203,7 @@ func (s *timeScan) duration(i int) (Found, bool) {
 	return s.r.in(total, end)
 }
 
-// in returns the time that lies so many nanoseconds ahead.
+// in returns the time that many nanoseconds after r.At.
 func (r Reader) in(wait float64, end int) (Found, bool) {
 	if r.At.IsZero() || !(wait >= 0 && wait <= float64(Longest)) {
 		return Found{}, false
@@ -214,11 +212,11 @@ func (r Reader) in(wait float64, end int) (Found, bool) {
 	return Found{At: r.At.Add(d), Exact: d, Counted: true, End: end}, true
 }
 
-// mostParts is how many parts a length may have: weeks to milliseconds.
+// mostParts is how many parts a duration may have: weeks to milliseconds.
 const mostParts = 6
 
-// length reads one part of a length, which follows one in units of last;
-// unit is 0 where there is none.
+// length reads one part of a duration. last is the unit of the part before; the returned unit is 0 if
+// there is no part.
 func (s *timeScan) length(i int, last time.Duration) (amount float64, unit time.Duration, after int) {
 	half := s.skipWords(i, "a")
 	switch {
@@ -244,15 +242,15 @@ func (s *timeScan) length(i int, last time.Duration) (amount float64, unit time.
 	return amount, unit, after
 }
 
-// abbreviated reports whether a unit is one or two letters, as no unit is behind an
-// amount in words: there they are something else.
+// abbreviated reports whether a unit has one or two letters. After an amount in words that is not a
+// unit.
 func (s *timeScan) abbreviated(i int) bool {
 	text := s.toks[min(i, len(s.toks)-1)].Text
 	return len(text) < 3 && text[0] < utf8.RuneSelf
 }
 
-// isoDuration reads "PT5M", "PT1H30M", "P1DT2H". Years and months are no
-// lengths of time, and no limit is stated in them.
+// isoDuration reads "PT5M", "PT1H30M", "P1DT2H". Years and months have no fixed length, and no limit is
+// stated in them.
 func (s *timeScan) isoDuration(i int) (Found, bool) {
 	t := s.toks[i]
 	if t.Kind != token.Word || !t.Upper || !t.Is("p") && !t.Is("pt") {
@@ -283,8 +281,8 @@ func (s *timeScan) isoDuration(i int) (Found, bool) {
 	return s.r.in(total, s.after(t.Start+1+len(src)-len(rest)))
 }
 
-// isCountdown reports what is announced as a length, "in 01:30:00", and is no
-// time of day.
+// isCountdown reports whether the time is announced as a duration, "in 01:30:00", and is not a time of
+// day.
 func (s *timeScan) isCountdown(i int) bool {
 	if i == 0 || !lengthWords[s.toks[i-1].Text] || s.toks[i].Kind != token.Number {
 		return false
@@ -294,8 +292,8 @@ func (s *timeScan) isCountdown(i int) bool {
 	return end > i+1 && after < 0
 }
 
-// countdown reads hours, minutes and seconds. Of two numbers it is not known
-// whether they are hours and minutes or minutes and seconds.
+// countdown reads hours, minutes and seconds. Two numbers are rejected: they may be hours and minutes,
+// or minutes and seconds.
 func (s *timeScan) countdown(i int) (Found, bool) {
 	hours := smallInt(s.toks[i].Text)
 	minute, second, end := s.minutes(i + 1)
@@ -318,7 +316,7 @@ func (s *timeScan) amount(i int) (float64, bool) {
 	return n, ok
 }
 
-// seconds reads a number without a unit, as Retry-After has it.
+// seconds reads a number without a unit, as in Retry-After.
 func (s *timeScan) seconds(i int) (Found, bool) {
 	if i >= len(s.toks) || s.toks[i].Kind != token.Number {
 		return Found{}, false

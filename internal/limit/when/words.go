@@ -20,13 +20,13 @@ type set = map[string]bool
 var (
 	months    = map[string]time.Month{}
 	weekdays  = map[string]time.Weekday{}
-	daysAhead = map[string]int{}     // days that are named by how far ahead they are
-	halves    = map[string]int{}     // hours that a word before the hour adds: 下午3点
-	numbers   = map[string]float64{} // amounts in words; none of them is one but before a unit
+	daysAhead = map[string]int{}     // words such as "tomorrow", and how many days ahead they are
+	halves    = map[string]int{}     // hours to add for a word before the hour: 下午3点
+	numbers   = map[string]float64{} // amounts in words; they count only before a unit
 	units     = map[string]time.Duration{}
 
-	// Zones by the short names that people and agents use. A name that stands
-	// for a place keeps that place's summer time; one that names the season does not.
+	// Zones by their usual abbreviations. A name of a place has that place's summer time; a name of a
+	// season has a fixed offset.
 	placeZones = map[string]string{}
 	fixedZones = map[string]int{} // seconds
 
@@ -34,12 +34,12 @@ var (
 	andWords    = set{} // join the parts of a length
 	joiners     = set{} // join the parts of a date: "Monday, the 4th of May at 5pm"
 	hourWords   = set{} // make the number before them an hour of the day: 15 Uhr, 15点
-	fillers     = set{} // may stand between the word that announces a time and the time
-	clockWords  = set{} // stand before a time of day and never before a length: what follows "à 15h30" is no wait of fifteen hours
-	lengthWords = set{} // stand before a length and never before a day: what follows "in Sat" is the rest of a word or a name
-	bygone      = set{} // stand before a reset that has been: "last reset: 10:00"
-	lasting     = set{} // stand before the end of something else: "valid until Dec 1"
-	particles   = set{} // stand between a time and its closer
+	fillers     = set{} // may come between the word that announces a time and the time
+	clockWords  = set{} // come before a time of day and never before a duration: "à 15h30" is not a wait of fifteen hours
+	lengthWords = set{} // come before a duration and never before a day: in "in Sat", Sat is not Saturday
+	bygone      = set{} // come before a reset in the past: "last reset: 10:00"
+	lasting     = set{} // come before the end of something else: "valid until Dec 1"
+	particles   = set{} // come between a time and its closer
 
 	anchors token.Lexicon[anchor]
 	closers token.Lexicon[anchor] // announce the time before them: "2h until the reset", "15分钟后再试"
@@ -71,7 +71,7 @@ func init() {
 	}
 }
 
-// learn stores a word that stands for a value.
+// learn stores the value of a word.
 func learn(kind, value, word string) {
 	n, _ := strconv.Atoi(value)
 	switch kind {

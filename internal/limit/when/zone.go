@@ -13,16 +13,16 @@ import (
 
 const hourSeconds = 60 * 60
 
-// Beijing is the zone of providers that name none and mean their own.
+// Beijing is the zone of providers that state Beijing times without a zone.
 var Beijing = time.FixedZone("CST", 8*hourSeconds)
 
-// loaded keeps the zones that were found: loading one reads a file.
+// loaded caches zones: loading one reads a file.
 var loaded sync.Map // string → *time.Location
 
 const longestZone = 48
 
-// loadZone returns the zone of that name in the zone database, as it is
-// spelled or in the usual capitals.
+// loadZone returns the zone with that name in the zone database, as it is spelled or with the usual
+// capitals.
 func loadZone(name string) (*time.Location, bool) {
 	if len(name) > longestZone || !strings.Contains(name, "/") {
 		return nil, false
@@ -52,9 +52,8 @@ func capitals(name string) string {
 	return string(b)
 }
 
-// zoneAt reads a zone at toks[i], in brackets or bare. A bracketed
-// name that is not known is passed over and leaves the reader's own zone: a
-// bad zone must not cost the time before it.
+// zoneAt reads a zone at toks[i], in brackets or bare. An unknown name in brackets is skipped and the
+// reader's own zone is used: the time before it is still valid.
 func (s *timeScan) zoneAt(i int) (zone *time.Location, end int) {
 	if i < len(s.toks) && s.toks[i].Is("(") {
 		inner, end := s.zoneName(i + 1)
@@ -97,7 +96,7 @@ func (s *timeScan) zoneName(i int) (*time.Location, int) {
 		return nil, -1
 	}
 	if seconds == 0 {
-		// UTC+2 counts eastward, other than the POSIX Etc/GMT-2.
+		// UTC+2 is east of Greenwich, unlike the POSIX Etc/GMT-2.
 		if z, end := s.offset(t.End); z != nil {
 			return z, end
 		}
@@ -118,7 +117,7 @@ func Zone(name string) (*time.Location, bool) {
 	return zone, zone != nil && end == len(scan.toks)
 }
 
-// zoneSpelling returns the longest beginning of src that could be a zone's name.
+// zoneSpelling returns the longest prefix of src that could be a zone's name.
 func zoneSpelling(src string) string {
 	for i := range len(src) {
 		if c := src[i]; !token.IsAlnum(c) && c != '/' && c != '_' && c != '-' && c != '+' {
@@ -128,7 +127,7 @@ func zoneSpelling(src string) string {
 	return src
 }
 
-// minusSign is what typesetters write for a minus.
+// minusSign is the typographic minus.
 const minusSign = "−"
 
 // offset reads +02:00, -5 or +0530 at a byte offset.

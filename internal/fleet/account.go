@@ -9,50 +9,49 @@ import (
 	"resumed/internal/resume"
 )
 
-// Account is the state of an account for all hosts. The zero one is closed. Every
-// method returns what is to be written in its place, and whether anything is: it
-// counts when the store took it at the revision at which this one was read. Times are
-// the fleet's.
+// Account is the state of an account for all hosts. The zero value is closed. Every method returns the
+// next state, and whether it differs: it counts once the store has accepted it at the revision at which
+// this state was read. Times are the fleet's.
 type Account struct {
 	State     resume.Breaker `json:"state"`
 	Epoch     uint64         `json:"epoch"`               // counts the refusals that opened it
 	Class     limit.Class    `json:"class,omitempty"`     // of the last of them
-	Reset     time.Time      `json:"reset,omitzero"`      // as it was stated; zero: it was not
-	Exact     bool           `json:"exact,omitempty"`     // no margin belongs after it
-	LimitedAt time.Time      `json:"limited_at,omitzero"` // when that was
+	Reset     time.Time      `json:"reset,omitzero"`      // as stated; zero: not stated
+	Exact     bool           `json:"exact,omitempty"`     // no margin has to be added
+	LimitedAt time.Time      `json:"limited_at,omitzero"` // when it was refused
 	By        string         `json:"by,omitempty"`        // the host that was refused
 	Probe     *Probe         `json:"probe,omitempty"`     // the test whether the limit is over
-	Ramp      *Ramp          `json:"ramp,omitempty"`      // how many may start since it was found to be
-	ClosedAt  time.Time      `json:"closed_at,omitzero"`  // when that was
+	Ramp      *Ramp          `json:"ramp,omitempty"`      // how many sessions may start since the limit was over
+	ClosedAt  time.Time      `json:"closed_at,omitzero"`  // when the limit was found to be over
 }
 
-// Probe is a session of one host that tries, alone, whether a limit is over.
+// Probe is a session of one host that tests, alone, whether a limit is over.
 type Probe struct {
 	Host string    `json:"host"`
-	Mark string    `json:"mark"` // as no other probe has
+	Mark string    `json:"mark"` // unique to this probe
 	At   time.Time `json:"at"`   // when it was allowed
 }
 
-// Ramp lets sessions start in steps: each has twice as many as the one before.
+// Ramp lets sessions start in steps: each step has twice as many as the one before.
 type Ramp struct {
 	From time.Time `json:"from"` // when the step began; it lasts for a stagger
-	Size int       `json:"size"` // sessions that may start in it
-	Left int       `json:"left"` // of these
+	Size int       `json:"size"` // how many sessions may start in it
+	Left int       `json:"left"` // how many of them have not started yet
 }
 
 const (
-	// sameWindow is how far apart two statements of one reset may lie: agents
-	// print it to the minute, and compute it from an age.
+	// sameWindow is how far apart two statements of one reset may be: agents print it to the minute,
+	// and compute it from an age.
 	sameWindow = 2 * time.Minute
 
-	// longestProbe bounds a probe: one that shows neither that the limit is over nor that it
-	// is not makes other hosts wait no longer.
+	// longestProbe bounds a probe: after that, a probe without a result no longer makes other hosts
+	// wait.
 	longestProbe = 30 * time.Minute
 
-	// counted is how many sessions a step has at most whose starts are counted.
+	// counted is the size of the largest step in which starts are counted.
 	counted = 16
 
-	// everybody is how many may start where no session waits for another.
+	// everybody is how many sessions may start if none has to wait for another.
 	everybody = 1 << 20
 )
 
@@ -73,8 +72,8 @@ type Refusal struct {
 	Mark  string // of the probe that it ended, if any
 }
 
-// ReadAccount returns the account in an entry. A host may lie about when things happened,
-// and the newest refusal wins: so no time counts that is after the entry was written.
+// ReadAccount returns the account in an entry. A host may write wrong times, and the newest refusal
+// wins: so no time may be later than the entry itself.
 func ReadAccount(e Entry) (Account, error) {
 	var a Account
 	if err := Decode(e.Value, &a); err != nil {
@@ -103,9 +102,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// Refused returns the account after a session was refused. It opens for a new refusal only: a
-// refusal since it was last closed, or one that is newer than the last and names
-// another window.
+// Refused returns the account after a session was refused. It opens only for a new refusal: one since
+// it was last closed, or one that is newer than the last and names another window.
 func (a Account) Refused(r Refusal) (Account, bool) {
 	switch {
 	case a.ends(r.Mark):
@@ -122,8 +120,8 @@ func (a Account) Refused(r Refusal) (Account, bool) {
 	}, true
 }
 
-// another reports whether a refusal names another window than the account waits for.
-// A refusal without a time does not replace one with a time.
+// another reports whether a refusal names another window than the account waits for. A refusal without
+// a time does not replace one with a time.
 func (a Account) another(r Refusal) bool {
 	if r.Reset.IsZero() {
 		return !a.Reset.IsZero() && a.Reset.Before(r.At) && a.State == resume.Open
@@ -131,13 +129,13 @@ func (a Account) another(r Refusal) bool {
 	return a.Reset.IsZero() || r.Reset.Sub(a.Reset).Abs() > sameWindow
 }
 
-// ends reports whether the probe of that mark runs: only that one may write how it ended.
+// ends reports whether the probe with that mark runs: only that one may write how it ended.
 func (a Account) ends(mark string) bool {
 	return a.State == resume.HalfOpen && mark != "" && a.Probe.Mark == mark
 }
 
-// Lifts returns when the limit is over, as far as was stated; zero: it was not. What
-// another host says is believed as long as this one would wait for its own.
+// Lifts returns when the limit is over, as stated; zero: not stated. The statement of another host is
+// believed for at most MaxWait, like an own one.
 func (a Account) Lifts(r Rules) time.Time {
 	if a.State != resume.Open && a.State != resume.HalfOpen || a.Reset.IsZero() {
 		return time.Time{}
@@ -152,9 +150,9 @@ func (a Account) Lifts(r Rules) time.Time {
 	return at
 }
 
-// Probed lets a host try whether the limit is over, alone. Before the reset only who
-// is early on purpose does: a person asks, or waits for something else. Where another host tries
-// it counts that the caller holds the lease: then that one has lost it.
+// Probed lets one host test, alone, whether the limit is over. Before the reset it needs early: a
+// person asks for it, or the session waits for something else. If another host probes already, the
+// caller must hold the lease: then the other host has lost it.
 func (a Account) Probed(p Probe, early bool, r Rules) (Account, bool) {
 	if a.State != resume.Open && a.State != resume.HalfOpen || !early && p.At.Before(a.Lifts(r)) {
 		return a, false
@@ -163,8 +161,8 @@ func (a Account) Probed(p Probe, early bool, r Rules) (Account, bool) {
 	return a, true
 }
 
-// Moved returns the account after a session worked again: the one that probes, or another one since the
-// limit should be over. Then sessions may start, in growing steps.
+// Moved returns the account after a session worked again: the session that probes, or another one after
+// the limit should be over. Then sessions may start, in growing steps.
 func (a Account) Moved(mark string, at, now time.Time, r Rules) (Account, bool) {
 	free := a.State == resume.Open && at.After(a.LimitedAt) && !a.Lifts(r).After(at)
 	if !a.ends(mark) && !free {
@@ -173,7 +171,7 @@ func (a Account) Moved(mark string, at, now time.Time, r Rules) (Account, bool) 
 	return a.closed(now, r), true
 }
 
-// Forgotten is the account after a person has said that its limit does not count.
+// Forgotten returns the account after a person has ordered to ignore its limit.
 func (a Account) Forgotten(now time.Time) Account { return a.closed(now, Rules{}) }
 
 func (a Account) closed(now time.Time, r Rules) Account {
@@ -184,8 +182,8 @@ func (a Account) closed(now time.Time, r Rules) Account {
 	return next
 }
 
-// Released returns the account after a probe ended without a result: the next one may try, at
-// the same reset.
+// Released returns the account after a probe ended without a result: the next one may start, at the
+// same reset.
 func (a Account) Released(mark string) (Account, bool) {
 	if !a.ends(mark) {
 		return a, false
@@ -194,11 +192,11 @@ func (a Account) Released(mark string) (Account, bool) {
 	return a, true
 }
 
-// Started permits starts where the account is closed: so many, or everybody where no session needs to
-// wait. Where the step is shared out, or nothing is left of it, the next one begins at next. Small steps
-// are counted by all hosts together. Counting large ones would be a write a start: there each of so many hosts
-// has its share of what the step has room for, the fraction of a session by chance, u in [0, 1). Steps are
-// over once more may start than want to.
+// Started permits starts if the account is closed: may of them, or everybody if no session has to wait.
+// If the step is divided among the hosts, or used up, the next one begins at next. All hosts count the
+// starts of small steps together. To count large steps would be one write per start: there each host
+// gets its share of the step, and a fraction of a session by chance, with u in [0, 1). The steps end
+// once more sessions may start than want to.
 func (a Account) Started(r Rules, hosts int, u float64, now time.Time) (after Account, may int, changed bool, next time.Time) {
 	if a.Ramp == nil || r.Stagger <= 0 {
 		return a, everybody, false, time.Time{}

@@ -92,7 +92,7 @@ func TestAProbeWaitsForResetAndMargin(t *testing.T) {
 func TestWhatAnotherHostWasToldIsBelievedForMaxWait(t *testing.T) {
 	a, _ := Account{}.Refused(Refusal{At: noon, Reset: noon.AddDate(10, 0, 0), Host: "liar"})
 	require.Equal(t, noon.Add(192*time.Hour), a.Lifts(rules))
-	// A host that says that it was told tomorrow has nothing won by that.
+	// A host that dates its refusal in the future gains nothing.
 	a.LimitedAt = noon.AddDate(1, 0, 0)
 	data, err := json.Marshal(a)
 	require.NoError(t, err)

@@ -10,17 +10,16 @@ import (
 	"resumed/internal/resume"
 )
 
-// tries is how often a write is tried that another host was faster with, before others
-// have their turn.
+// tries is how often a write is tried again after a conflict, before other accounts have their turn.
 const tries = 3
 
-// stored is an account as it was read: what is written in its place names its revision.
+// stored is an account as it was read, with its revision for the next write.
 type stored struct {
 	Account
 	rev uint64
 }
 
-// pending returns the accounts for which something is to be done, now or at a time that it names.
+// pending returns the accounts for which there is something to do, now or later.
 func (f *Fleet) pending() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -38,11 +37,11 @@ func (a *account) asks(now time.Time, p pace) bool {
 	return !a.asked.IsZero() && now.Sub(a.asked) <= askAgain+p.again()
 }
 
-// wants reports whether one does, and there is use in asking the store.
+// wants reports whether a session asks, and the store may be asked already.
 func (a *account) wants(now time.Time, p pace) bool { return a.asks(now, p) && !a.tryAt.After(now) }
 
-// process does what is to be done for an account, and returns when there will be more;
-// zero: something will tell.
+// process does what is due for an account, and returns when there will be more to do; zero: it will be
+// woken.
 func (f *Fleet) process(ctx context.Context, id string) time.Time {
 	if err := f.report(ctx, id); err != nil {
 		return f.now().Add(f.pace.again())
@@ -59,13 +58,13 @@ func (f *Fleet) process(ctx context.Context, id string) time.Time {
 		return a.tryAt
 	case a.tryAt.After(now):
 		return earlier(a.tryAt, soon)
-	default: // no session asks any more, and the lease of the probe is renewed
+	default: // no session asks any longer, and the lease of the probe is renewed
 		return soon
 	}
 }
 
-// serveOnce asks for permission where a session wants it, and notes when to ask again: unless something has happened meanwhile for
-// which to ask at once.
+// serveOnce asks for permission if a session wants it, and stores when to ask again, unless something
+// has happened meanwhile that requires to ask at once.
 func (f *Fleet) serveOnce(ctx context.Context, id string) {
 	asking := f.now().Add(AnswerWithin)
 	f.mu.Lock()
@@ -106,8 +105,8 @@ func (f *Fleet) read(ctx context.Context, id string) (stored, error) {
 	return stored{a, e.Rev}, nil
 }
 
-// remember notes the state of an account, and reports false for an old one. What the store does not know yet
-// still counts here.
+// remember stores the state of an account, and reports false for an old one. What the store does not
+// know yet still counts on this host.
 func (f *Fleet) remember(id string, now stored) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,8 +122,8 @@ func (f *Fleet) remember(id string, now stored) bool {
 	return true
 }
 
-// readLimited reads the accounts that are limited as far as this host knows. It may have missed that they
-// are no longer, as when its connection was lost.
+// readLimited reads the accounts that are limited as far as this host knows. It may have missed that
+// they are no longer, for example when its connection was lost.
 func (f *Fleet) readLimited(ctx context.Context) {
 	f.mu.Lock()
 	var ids []string
@@ -136,7 +135,7 @@ func (f *Fleet) readLimited(ctx context.Context) {
 	f.mu.Unlock()
 	for _, id := range ids {
 		if _, err := f.read(ctx, id); err != nil {
-			return // the next heartbeat does
+			return // the next heartbeat tries again
 		}
 	}
 }
@@ -152,13 +151,13 @@ func (f *Fleet) stirLifted(ctx context.Context) {
 	}
 }
 
-// accountChanged notes a change that another host has made: the store may give permission now.
+// accountChanged stores a change by another host: the store may give permission now.
 func (f *Fleet) accountChanged(e Entry) {
 	f.mu.Lock()
 	a := f.accounts[e.Key]
 	f.mu.Unlock()
 	if a == nil {
-		return // of no account of this host
+		return // not an account of this host
 	}
 	now, err := ReadAccount(e)
 	if e.Gone || err != nil || !f.remember(e.Key, stored{now, e.Rev}) {
@@ -177,7 +176,7 @@ func (f *Fleet) spread() time.Time {
 	return f.now().Add(time.Duration(f.opts.Rand() * float64(longest)))
 }
 
-// write writes what is to stand in the place of what was read.
+// write replaces the state that was read.
 func (f *Fleet) write(ctx context.Context, id string, was stored, a Account) error {
 	data, err := json.Marshal(a)
 	if err != nil {
@@ -190,7 +189,7 @@ func (f *Fleet) write(ctx context.Context, id string, was stored, a Account) err
 	return err
 }
 
-// change reads an account and writes its next state, until no other host is faster.
+// change reads an account and writes its next state, and tries again after a conflict.
 func (f *Fleet) change(ctx context.Context, id string, next func(Account) (Account, bool)) error {
 	for range tries {
 		was, err := f.read(ctx, id)
@@ -208,8 +207,8 @@ func (f *Fleet) change(ctx context.Context, id string, next func(Account) (Accou
 	return ErrConflict
 }
 
-// report writes what the store does not know yet: a refusal, and that a session worked again
-// when the limit should be over.
+// report writes what the store does not know yet: a refusal, or that a session worked again when the
+// limit should be over.
 func (f *Fleet) report(ctx context.Context, id string) error {
 	f.mu.Lock()
 	a := f.account(id)
@@ -269,7 +268,7 @@ func (f *Fleet) serve(ctx context.Context, id string) (next time.Time) {
 	return later(f.spread(), f.now().Add(time.Millisecond))
 }
 
-// tryStart asks for permission to start where the account is closed.
+// tryStart asks for permission to start if the account is closed.
 func (f *Fleet) tryStart(ctx context.Context, id string, was stored) (next time.Time, err error) {
 	began := f.now()
 	standing := f.Standing()
@@ -282,7 +281,7 @@ func (f *Fleet) tryStart(ctx context.Context, id string, was stored) (next time.
 	f.mu.Lock()
 	a := f.account(id)
 	if !step.IsZero() && a.step.Equal(step) {
-		may = a.slots // it was shared out before, and this is what is left of it
+		may = a.slots // the step was divided before, and this is the rest
 	}
 	next = began.Add(slotFor)
 	a.slotsUntil, a.slots, a.step = next, may, step
@@ -296,7 +295,7 @@ func (f *Fleet) tryStart(ctx context.Context, id string, was stored) (next time.
 	return next, nil
 }
 
-// Forget makes an account count as free for all hosts, whatever they were refused.
+// Forget marks an account as not limited for all hosts, whatever was refused.
 func (f *Fleet) Forget(ctx context.Context, id string) error {
 	err := f.change(ctx, id, func(a Account) (Account, bool) {
 		return a.Forgotten(f.time()), a.State == resume.Open || a.State == resume.HalfOpen

@@ -10,25 +10,25 @@ const (
 	// ShownSkew is how far a clock may be off before that is reported.
 	ShownSkew = 30 * time.Second
 
-	// LargestSkew is how far a clock may be off for its host to be one of the fleet.
+	// LargestSkew is how far a clock may be off for its host to take part in the fleet.
 	LargestSkew = 5 * time.Minute
 
-	// slowAnswer is how long the store may take to answer what time it is: after that
-	// the answer is too inexact.
+	// slowAnswer is how long the store may take to return its time: after that the answer is too
+	// inexact.
 	slowAnswer = 2 * time.Second
 )
 
-// clock tells the fleet's time: that of this host, and how far the store's is away
-// from it. All hosts compare with the same one, whatever their own say.
+// clock converts to the fleet's time: that is the store's clock, so that all hosts compare with the
+// same one.
 type clock struct {
 	offset   time.Duration
-	measured bool // else nothing of this host's may be dated for others
+	measured bool // otherwise no time of this host may be written for others
 }
 
-// errSlow says that the time is not known yet.
+// errSlow means that the fleet's time is not known yet.
 var errSlow = errors.New("the store takes too long to say what time it is")
 
-// fleet returns the fleet's time for one of this host.
+// fleet converts a time of this host to the fleet's time.
 func (c clock) fleet(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
@@ -36,7 +36,7 @@ func (c clock) fleet(t time.Time) time.Time {
 	return t.Add(c.offset)
 }
 
-// local returns this host's time for one of the fleet.
+// local converts a time of the fleet to this host's time.
 func (c clock) local(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
@@ -44,7 +44,7 @@ func (c clock) local(t time.Time) time.Time {
 	return t.Add(-c.offset)
 }
 
-// skewed reports whether nothing can be agreed with such a clock.
+// skewed reports whether the clock is too far off to take part.
 func (c clock) skewed() bool { return c.offset.Abs() > LargestSkew }
 
 // measure asks the store for the time.

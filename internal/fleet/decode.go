@@ -11,9 +11,9 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Bounds of what another host may have this one read.
+// Bounds of what is read from other hosts.
 const (
-	// LargestValue is the most bytes of one thing that are read. A host has much less to say of one.
+	// LargestValue is the largest value that is read. Honest hosts write much less.
 	LargestValue = 16 << 10
 
 	mostItems    = 100 // of a list
@@ -21,8 +21,8 @@ const (
 	largestCount = 1_000_000
 )
 
-// Decode reads what another host has written. It may be broken into: what it wrote is bounded, can be shown on a
-// terminal, and can be written as JSON again. On an error into is of no use.
+// Decode reads what another host has written. That host may be compromised: the result is bounded, can
+// be shown on a terminal, and can be written as JSON again. After an error, into must not be used.
 func Decode(data []byte, into any) error {
 	if len(data) > LargestValue {
 		return fmt.Errorf("it has %d bytes, and %d are read at most", len(data), LargestValue)
@@ -36,7 +36,7 @@ func Decode(data []byte, into any) error {
 
 var timeType = reflect.TypeFor[time.Time]()
 
-// clean makes all texts, times and lists harmless that can be reached from a value.
+// clean bounds and sanitizes all texts, times and lists that can be reached from a value.
 func clean(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -60,7 +60,7 @@ func clean(v reflect.Value) {
 		}
 	case reflect.Slice:
 		if v.Len() > mostItems {
-			few := reflect.MakeSlice(v.Type(), mostItems, mostItems) // the array behind the many is not kept
+			few := reflect.MakeSlice(v.Type(), mostItems, mostItems) // without the array of the long list
 			reflect.Copy(few, v)
 			v.Set(few)
 		}
@@ -72,8 +72,8 @@ func clean(v reflect.Value) {
 	}
 }
 
-// keyName is how keys and names of hosts are written.
+// keyName is the form of keys and names of hosts.
 var keyName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
-// GoodKey reports whether a key is one that a host writes, and can be shown.
+// GoodKey reports whether a key has the form that hosts write, and can be shown.
 func GoodKey(key string) bool { return len(key) <= 200 && keyName.MatchString(key) }

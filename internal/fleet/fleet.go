@@ -10,14 +10,14 @@ import (
 	"resumed/internal/resume"
 )
 
-// Options are what a Fleet works with. Those with a default may be left out.
+// Options configure a Fleet. Those with a default may be left out.
 type Options struct {
 	Store Store
-	Host  string // what this host is called; no other has that name
-	Life  string // names this daemon, as no other was or will be named
+	Host  string // the unique name of this host
+	Life  string // a unique name of this daemon process
 
 	Rules   func() Rules
-	Account func(resume.Session) string // its key among Accounts; empty: it is not shared, or not known yet. It must not block
+	Account func(resume.Session) string // key of its account in Accounts; empty: it is not shared, or not known yet. It must not block
 	Waiting func() int                  // interrupted sessions of this host; nil: not known
 	Shows   func() map[string]int       // how many sessions of each account this host shows to the others; nil: none
 	Version string
@@ -25,7 +25,7 @@ type Options struct {
 	Heartbeat time.Duration // how often this host renews its lease; default: Heartbeat
 
 	Stir     func(context.Context)               // makes the engine ask again
-	Deliver  func(context.Context, Notice) error // reports to people, where this host is the notifier; it returns once that is certain
+	Deliver  func(context.Context, Notice) error // reports to people, if this host is the notifier; it returns once that is done
 	Tells    func() bool                         // whether this host can report to people at all; nil: it can
 	Changed  func(Standing)                      // the state of this host in the fleet has changed
 	HostGone func(Host) (id string, data []byte) // the notice of a host that is gone while sessions wait there; empty: none
@@ -48,7 +48,7 @@ func (noMetrics) Wrote(string)   {}
 func (noMetrics) Probed(string)  {}
 func (noMetrics) Dropped(string) {}
 
-// Fleet is this host as one of the fleet. Ask, Changed and Standing do not block.
+// Fleet is this host as a member of the fleet. Ask, Changed and Standing do not block.
 type Fleet struct {
 	opts Options
 	pace pace
@@ -57,14 +57,14 @@ type Fleet struct {
 	mu       sync.Mutex // guards everything that follows
 	accounts map[string]*account
 	clock    clock
-	hosts    map[string]Host // that were last seen, this one too
+	hosts    map[string]Host // those last seen, with this one
 	missing  map[string]missingHost
 	answered time.Time // when the store last answered a write
-	failing  bool      // it did not answer since
-	reported Standing  // as it was said last
-	lifted   bool      // a limit is over sooner than sessions were told
+	failing  bool      // it has not answered since
+	reported Standing  // as last reported
+	lifted   bool      // a limit is over earlier than the sessions expect
 	holds    map[*Hold]struct{}
-	probes   int // that this daemon has asked for
+	probes   int // how many probes this daemon has asked for
 
 	// Owned by tick.
 	host             lease
@@ -78,9 +78,9 @@ type Fleet struct {
 // Standing is the state of a host in its fleet.
 type Standing struct {
 	Alone bool
-	Why   string // it is alone
+	Why   string // why it is alone
 	Since time.Time
-	Hosts int // that were last seen, this one too
+	Hosts int // hosts last seen, with this one
 	Skew  time.Duration
 }
 
@@ -106,7 +106,7 @@ func New(opts Options) *Fleet {
 // machine sleeps.
 func (f *Fleet) now() time.Time { return f.opts.Now().Round(0) }
 
-// Run keeps this host's place in the fleet until ctx is done, and leaves it then.
+// Run takes part in the fleet until ctx is done, and then leaves it.
 func (f *Fleet) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -132,8 +132,8 @@ func (f *Fleet) Run(ctx context.Context) error {
 	}
 }
 
-// watchAccounts watches the accounts. Where that fails there are none: what
-// matters is asked for all the same.
+// watchAccounts watches the accounts. If that fails there is no channel: whatever matters is read from
+// the store anyway.
 func (f *Fleet) watchAccounts(ctx context.Context) (<-chan Entry, func()) {
 	ctx, stop := context.WithCancel(ctx)
 	changes, err := f.opts.Store.Watch(ctx)
@@ -143,8 +143,7 @@ func (f *Fleet) watchAccounts(ctx context.Context) (<-chan Entry, func()) {
 	return changes, stop
 }
 
-// tick does all that is due and returns when there will be more. One goroutine
-// calls it.
+// tick does all that is due and returns when to call it again. Only one goroutine calls it.
 func (f *Fleet) tick(ctx context.Context) time.Time {
 	defer f.reportStanding(ctx)
 	if now := f.now(); !now.Before(f.nextBeat) || f.nextBeat.Sub(now) > f.patience() {
@@ -195,20 +194,20 @@ func (f *Fleet) heartbeat(ctx context.Context) error {
 	return nil
 }
 
-// stop writes that this host stops by itself, and releases what it has.
+// stop writes that this host stops on purpose, and releases its leases.
 func (f *Fleet) stop(ctx context.Context) {
 	f.stopNotices()
 	bye := f.self()
 	bye.Bye = true
-	_ = f.acquire(ctx, &f.host, bye) // else it counts as missing
+	_ = f.acquire(ctx, &f.host, bye) // otherwise it counts as missing
 	f.releaseLease(ctx, &f.notifier)
 	for _, id := range f.pending() {
 		f.releaseProbe(ctx, id)
 	}
 }
 
-// noteAnswer notes whether the store has answered. Only an answer to a write ends its silence: servers that
-// are cut off from the others still answer reads.
+// noteAnswer stores whether the store has answered. Only the answer to a write ends its silence:
+// servers that are cut off from the others still answer reads.
 func (f *Fleet) noteAnswer(write bool, err error) {
 	answered := err == nil || errors.Is(err, ErrConflict) || errors.Is(err, ErrMissing)
 	f.mu.Lock()
@@ -216,7 +215,7 @@ func (f *Fleet) noteAnswer(write bool, err error) {
 	switch {
 	case answered && write:
 		f.failing, f.answered = false, f.now()
-	case !answered && !f.failing: // many hosts write less often: silence begins with the first question
+	case !answered && !f.failing: // with many hosts, writes are rare: the silence begins with the first question
 		f.failing, f.answered = true, later(f.answered, f.now().Add(-f.pace.heartbeat-AnswerWithin))
 	}
 }
@@ -242,7 +241,7 @@ func (f *Fleet) standing(now time.Time) Standing {
 	return s
 }
 
-// reportStanding reports where this host has become alone, or is so no longer.
+// reportStanding reports that this host has become alone, or is no longer.
 func (f *Fleet) reportStanding(ctx context.Context) {
 	f.mu.Lock()
 	before := f.reported
@@ -270,7 +269,7 @@ func (f *Fleet) list(ctx context.Context, b Bucket, prefix string) ([]Entry, err
 	return all, err
 }
 
-// put writes a key that has that revision, or that does not exist where rev is 0.
+// put writes a key that has that revision; rev 0: a key that does not exist.
 func (f *Fleet) put(ctx context.Context, b Bucket, key string, value []byte, rev uint64, lasts time.Duration) (next uint64, err error) {
 	if rev == 0 {
 		next, err = f.opts.Store.Create(ctx, b, key, value, lasts)

@@ -20,7 +20,7 @@ import (
 	"resumed/internal/resume/engine"
 )
 
-// line is a store that can be cut off.
+// line is a store with a connection that can be cut.
 type line struct {
 	*fleet.Memory
 	cut *atomic.Bool
@@ -62,13 +62,13 @@ type house struct {
 	store line
 
 	stagger time.Duration
-	takes   time.Duration // until a session that was resumed shows something
-	deaf    bool          // hosts that join are not told of changes
+	takes   time.Duration // until a resumed session shows a result
+	deaf    bool          // hosts that join get no changes
 
 	mu     sync.Mutex // guards everything that follows
-	reset  time.Time  // nothing is answered before
+	reset  time.Time  // before that, everything is refused
 	starts []start
-	said   map[string][]bool // how hosts said they stand: alone?
+	said   map[string][]bool // the reported standings of hosts: alone?
 	told   []string
 }
 
@@ -86,8 +86,7 @@ type host struct {
 	engine *engine.Engine
 }
 
-// join adds a host with some sessions, all of one account, which have just been told a
-// reset.
+// join adds a host with some sessions, all of one account, which have just been refused until a reset.
 func (h *house) join(ctx context.Context, name string, sessions int) *host {
 	joined := new(host)
 	var store fleet.Store = h.store
@@ -133,7 +132,7 @@ func (h *house) join(ctx context.Context, name string, sessions int) *host {
 	return joined
 }
 
-// limit has a session refused.
+// limit makes a session be refused.
 func (h *house) limit(ctx context.Context, on *host, id string) {
 	h.mu.Lock()
 	reset := h.reset
@@ -258,7 +257,7 @@ func TestAHostThatIsGoneIsToldOfOnce(t *testing.T) {
 		h := newHouse(t)
 		h.reset = time.Now().Add(10 * time.Minute)
 		a := h.join(ctx, "a", 1)
-		time.Sleep(time.Second) // it is the one that tells people
+		time.Sleep(time.Second) // it is the host that reports to people
 		synctest.Wait()
 		b := h.join(ctx, "b", 1)
 		leaving, leave := context.WithCancel(ctx)
@@ -297,7 +296,7 @@ func TestAPersonMayForgetALimit(t *testing.T) {
 	})
 }
 
-// A server that is cut off from the others answers questions, and agrees to nothing.
+// A server that is cut off from the others answers reads, and refuses writes.
 func TestAHostWhoseWritesNobodyAnswersIsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -322,7 +321,7 @@ func TestAHostWhoseWritesNobodyAnswersIsAlone(t *testing.T) {
 	})
 }
 
-// reads is a store that answers what it is asked, whatever becomes of writes.
+// reads is a store that answers reads, whatever happens to writes.
 type reads struct{ line }
 
 func (r reads) Get(ctx context.Context, b fleet.Bucket, key string) (fleet.Entry, error) {

@@ -18,7 +18,7 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// nonsense is what a host that was broken into may write in the place of anything.
+// nonsense is what a compromised host may write as any value.
 var nonsense = map[string]string{
 	"nothing":           ``,
 	"no JSON":           `{"host":`,
@@ -29,7 +29,7 @@ var nonsense = map[string]string{
 	"more than is read": `{"host":"` + strings.Repeat("m", LargestValue) + `"}`,
 }
 
-// A host of which nobody understands what it says is there all the same, and takes nothing away from the others.
+// A host with an unreadable record still counts, and does not affect the others.
 func TestAHostThatSpeaksNonsenseIsThere(t *testing.T) {
 	for name, value := range nonsense {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestWhatAHostSaysOfItselfIsBounded(t *testing.T) {
 	require.LessOrEqual(t, len(h.Version), longestText+len("…"))
 }
 
-// What is decoded can be shown, and written again.
+// What is decoded can be shown, and encoded again.
 func FuzzDecode(f *testing.F) {
 	for _, value := range nonsense {
 		f.Add([]byte(value))
@@ -101,7 +101,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A notice that no host can tell holds up no other, and is dropped after an hour.
+// A notice that no host can report does not delay others, and is dropped after an hour.
 func TestANoticeThatNobodyCanTellIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -134,7 +134,7 @@ func TestANoticeThatNobodyCanTellIsDropped(t *testing.T) {
 
 		time.Sleep(wantedFor)
 		ctx, stop = context.WithCancel(t.Context())
-		go func() { ended <- f.Run(ctx) }() // another host has its turn
+		go func() { ended <- f.Run(ctx) }() // another host becomes the notifier
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Equal(t, 1, dropped)
@@ -160,7 +160,7 @@ func (c *counting) Notices(ctx context.Context, tell func(context.Context, Notic
 	})
 }
 
-// However much a host writes of itself, others keep little of it.
+// However much a host writes about itself, others store little of it.
 func TestAFloodOfHostRecordsLeavesLittleBehind(t *testing.T) {
 	store, f := NewMemory(time.Now), New(Options{Host: "here"})
 	f.opts.Store = store

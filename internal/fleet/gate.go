@@ -8,24 +8,24 @@ import (
 	"resumed/internal/resume"
 )
 
-// account is what this host knows of an account that it shares, and wants of it.
+// account is what this host knows about a shared account, and what it wants from it.
 type account struct {
-	last  stored  // as it was last read
-	known Account // that, and what happened on this host since
+	last  stored  // as last read
+	known Account // with what happened on this host since
 
-	asked time.Time // when a session was due, last
-	early bool      // one that need not wait for the reset
-	tryAt time.Time // before that there is no use in asking the store; zero: now
+	asked time.Time // when a session was last due
+	early bool      // a session that need not wait for the reset asked
+	tryAt time.Time // the store need not be asked before; zero: now
 
 	slots      int       // sessions that may start, or everybody,
 	slotsUntil time.Time // until then
-	step       time.Time // the end of the step of which that is this host's share; zero: of none
-	probe      *probing  // this host tries, or may
+	step       time.Time // the end of the step that the slots are a share of; zero: none
+	probe      *probing  // this host probes, or has permission to
 
-	refused *localRefusal // that the store does not know yet
-	moved   time.Time     // so for a session that went on, by this host's clock; zero: none
+	refused *localRefusal // not written to the store yet
+	moved   time.Time     // when a session moved, not written to the store yet, by this host's clock; zero: none
 
-	delay    time.Duration // by which a start alone is put off,
+	delay    time.Duration // how long a start is delayed if this host is alone,
 	delayFor time.Time     // counted from there
 }
 
@@ -33,9 +33,9 @@ type account struct {
 type probing struct {
 	Probe
 	lease   lease
-	granted time.Time // when it was, by this host's clock; zero: not yet
+	granted time.Time // when permission was given, by this host's clock; zero: not yet
 	key     resume.Key
-	begun   time.Time // when that session was started; zero: none was
+	begun   time.Time // when that session was started; zero: not yet
 	outcome outcome
 }
 
@@ -48,12 +48,12 @@ const (
 	released outcome = "released"
 )
 
-// askAgain is when a session that is held back asks again. A permission for which no session has asked
-// for longer is not requested any more.
+// askAgain is when a session that is held back asks again. If no session has asked for longer,
+// permission is no longer requested.
 const askAgain = 20 * time.Second
 
 // Ask returns why a session that is due may not start now, and when to ask again; "": it may. It is the
-// last question of the engine: a session that the gate lets through is started.
+// last check of the engine: a session that the gate lets through is started.
 func (f *Fleet) Ask(s resume.Session, now time.Time) (why string, until time.Time) {
 	id := f.opts.Account(s)
 	if id == "" {
@@ -86,8 +86,8 @@ func (f *Fleet) Ask(s resume.Session, now time.Time) (why string, until time.Tim
 
 const inTurn = "due, but the hosts of the fleet start sessions of its account in turn, and after a limit one of them tries alone"
 
-// alone is Ask where the store does not answer: the last known reset is over, and the hosts
-// that are alone now do not start in the same second.
+// alone is Ask if the store does not answer: starts wait for the last known reset, and are delayed so
+// that hosts which are alone do not all start in the same second.
 func (f *Fleet) alone(a *account, early bool, standing Standing, rules Rules, now time.Time) (string, time.Time) {
 	if early {
 		return "", time.Time{} // a person wants it now
@@ -102,7 +102,7 @@ func (f *Fleet) alone(a *account, early bool, standing Standing, rules Rules, no
 	return "", time.Time{}
 }
 
-// passes uses a permission that this host has, if any.
+// passes uses a permission of this host, if there is one.
 func (a *account) passes(key resume.Key, early bool, now time.Time, goodFor time.Duration) bool {
 	good := func(until time.Time, most time.Duration) bool { return now.Before(until) && until.Sub(now) <= most }
 	switch {
@@ -114,7 +114,7 @@ func (a *account) passes(key resume.Key, early bool, now time.Time, goodFor time
 	case a.slots == 0 || !good(a.slotsUntil, slotFor):
 		return false
 	case a.slots < everybody:
-		if a.slots--; a.slots == 0 { // the next session has not asked yet: an unused permission is one less for others
+		if a.slots--; a.slots == 0 { // no other session has asked yet: an unused permission would be missing for other hosts
 			a.asked, a.tryAt = time.Time{}, time.Time{}
 		}
 	}
@@ -130,7 +130,7 @@ func (f *Fleet) account(id string) *account {
 	return a
 }
 
-// Restore is called with the sessions of an earlier daemon: other hosts may not know of their
+// Restore is called with the sessions of an earlier daemon: other hosts may not know about their
 // refusals.
 func (f *Fleet) Restore(sessions []*resume.Session) {
 	for _, s := range sessions {
@@ -142,7 +142,7 @@ func (f *Fleet) Restore(sessions []*resume.Session) {
 	}
 }
 
-// Changed is called with every step of every session.
+// Changed is called for every change of every session.
 func (f *Fleet) Changed(c resume.Change) {
 	limited, stopped := c.Event.(resume.Limited)
 	stopped = stopped && c.After.State == resume.Waiting && limits(limited.Class)
@@ -176,7 +176,7 @@ func (f *Fleet) Changed(c resume.Change) {
 	}
 }
 
-// probeOf returns the probe that the session runs, if it does and nothing came of it yet.
+// probeOf returns the probe that the session runs, if it has no result yet.
 func (f *Fleet) probeOf(key resume.Key) *probing {
 	for _, a := range f.accounts {
 		if p := a.probe; p != nil && p.key == key && !p.begun.IsZero() && p.outcome == running {
@@ -186,10 +186,10 @@ func (f *Fleet) probeOf(key resume.Key) *probing {
 	return nil
 }
 
-// localRefusal is a refusal by this host's clock: how far that is off may not be known yet.
+// localRefusal is a refusal in this host's time: its clock may not have been compared yet.
 type localRefusal struct {
 	Refusal
-	counted bool // the reset is by that clock, too
+	counted bool // the reset is in this host's time too
 }
 
 func (c clock) refusal(t localRefusal) Refusal {
@@ -200,7 +200,7 @@ func (c clock) refusal(t localRefusal) Refusal {
 	return t.Refusal
 }
 
-// refuse notes that a session waits for the account. It counts on this host at once.
+// refuse stores that a session was refused. It counts on this host at once.
 func (f *Fleet) refuse(a *account, s resume.Session, mark string) {
 	reset := s.Limit.Reset
 	t := localRefusal{Refusal{
@@ -217,7 +217,7 @@ func (f *Fleet) refuse(a *account, s resume.Session, mark string) {
 	a.slotsUntil, a.tryAt = time.Time{}, time.Time{}
 }
 
-// move notes that a session worked again.
+// move stores that a session worked again.
 func (f *Fleet) move(a *account, at time.Time) {
 	at = earlier(at, f.now())
 	if _, changed := a.known.Moved("", f.clock.fleet(at), f.clock.fleet(at), f.opts.Rules()); changed {
@@ -227,8 +227,8 @@ func (f *Fleet) move(a *account, at time.Time) {
 	}
 }
 
-// derive computes the state of an account as far as this host knows, again when it has measured how far
-// its clock is off.
+// derive computes the state of an account as this host knows it. It is called again after each
+// comparison of the clock.
 func (f *Fleet) derive(a *account) {
 	now, r, at := a.last.Account, a.refused, f.clock.fleet(a.moved)
 	lifts := a.known.Lifts(f.opts.Rules())
@@ -247,12 +247,12 @@ func (f *Fleet) derive(a *account) {
 		move()
 	}
 	a.known = now
-	if now.Lifts(f.opts.Rules()).Before(lifts) { // sessions may wait for that, and do not ask until then
+	if now.Lifts(f.opts.Rules()).Before(lifts) { // sessions may wait for the old time and do not ask before
 		f.lifted = true
 		f.wake()
 	}
 }
 
-// limits reports whether a refusal of this class says that an allowance is used up. An
-// outage is the provider's, or this host's: no other host waits for it.
+// limits reports whether a refusal of this class means a used-up allowance. An outage concerns the
+// provider or this host: other hosts do not wait for it.
 func limits(c limit.Class) bool { return c == limit.UsageLimit || c == limit.RateLimit }

@@ -10,8 +10,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// While it is looked up which account a session uses, its probe may end and the probe of another
-// session may begin. What became of the first session says nothing about the second probe.
+// While the account of a session is looked up, its probe may end and the probe of another session may
+// begin. The result of the first session says nothing about the second probe.
 func TestASessionEndsNoProbeButItsOwn(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, event := range map[string]resume.Event{

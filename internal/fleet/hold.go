@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// Hold is a session in a home that several hosts share, and that this host has.
+// Hold is a session in a home directory that several hosts share, while this host has it.
 type Hold struct {
 	fleet    *Fleet
 	hash     string
 	owner    uint64 // the revision of the owner record of this host
 	lease    lease
 	released bool
-	tried    time.Time // when its lease was last renewed, or should have been
+	tried    time.Time // when the renewal of its lease was last tried
 }
 
-// errReleased says that this host has released a session meanwhile.
+// errReleased means that this host has released the session meanwhile.
 var errReleased = errors.New("it was given back meanwhile")
 
-// ElsewhereError says that another host has a session.
+// ElsewhereError means that another host has the session.
 type ElsewhereError struct{ Host string }
 
 func (e *ElsewhereError) Error() string { return "host " + e.Host + " looks after it" }
 
-// GoneError says that the last host that had a session is gone, and has not
-// released it: the session may still run there.
+// GoneError means that the last host that had a session is gone, and has not released it: the session
+// may still run there.
 type GoneError struct{ Host string }
 
 func (e *GoneError) Error() string {
 	return "host " + e.Host + " looked after it last, and is gone"
 }
 
-// Hold makes this host the one that has a shared session, until Release. With takeOver
-// it takes the session from a host that is gone.
+// Hold takes a shared session for this host, until Release. With takeOver it takes the session from a
+// host that is gone.
 func (f *Fleet) Hold(ctx context.Context, hash string, takeOver bool) (*Hold, error) {
 	if s := f.Standing(); s.Alone {
 		return nil, fmt.Errorf("this host is alone (%s)", s.Why)
@@ -57,7 +57,7 @@ func (f *Fleet) Hold(ctx context.Context, hash string, takeOver bool) (*Hold, er
 	return h, nil
 }
 
-// Confirm makes sure that this host still has the session, as of some seconds ago at most: a machine may
+// Confirm checks that this host still has the session, as of at most some seconds ago: the machine may
 // have slept before the answer was read. The caller acts at once.
 func (h *Hold) Confirm(ctx context.Context) error {
 	f := h.fleet
@@ -118,8 +118,8 @@ func (h *Hold) own(ctx context.Context, takeOver bool) error {
 	return err
 }
 
-// Release gives the session back: the next host need not ask a person. A record that was written since
-// by another Hold stays.
+// Release releases the session: the next host need not ask a person. A record that another Hold has
+// written since stays.
 func (h *Hold) Release(ctx context.Context) {
 	f := h.fleet
 	f.mu.Lock()
@@ -127,12 +127,12 @@ func (h *Hold) Release(ctx context.Context) {
 	h.released = true
 	l := h.lease
 	f.mu.Unlock()
-	_ = f.remove(ctx, Accounts, OwnerKey(h.hash), h.owner) // else a person is asked before the next host takes it
+	_ = f.remove(ctx, Accounts, OwnerKey(h.hash), h.owner) // otherwise a person is asked before the next host takes it
 	f.releaseLease(ctx, &l)
 }
 
-// renewHolds renews the leases of the sessions that this host has, and returns when that is due
-// again; zero: it has none.
+// renewHolds renews the leases of the sessions that this host has, and returns when the next renewal is
+// due; zero: it has none.
 func (f *Fleet) renewHolds(ctx context.Context) (next time.Time) {
 	f.mu.Lock()
 	var due []*Hold
@@ -148,13 +148,13 @@ func (f *Fleet) renewHolds(ctx context.Context) (next time.Time) {
 	}
 	f.mu.Unlock()
 	for _, h := range due {
-		_ = h.Confirm(ctx) // a resume that runs is not stopped; nothing more is sent
+		_ = h.Confirm(ctx) // a running resume is not stopped, but nothing more is sent
 	}
 	return next
 }
 
-// deleteOldOwners deletes the owner records of an earlier daemon of this host: no other host would
-// take those sessions.
+// deleteOldOwners deletes the owner records of an earlier daemon of this host: with them, no other host
+// would take those sessions.
 func (f *Fleet) deleteOldOwners(ctx context.Context) {
 	if f.oldOwnersDeleted || f.now().Sub(f.started) < oldOwnersAfter {
 		return
@@ -168,6 +168,5 @@ func (f *Fleet) deleteOldOwners(ctx context.Context) {
 	f.oldOwnersDeleted = err == nil
 }
 
-// oldOwnersAfter is how long a daemon may take to find the resumes that an earlier one left
-// running.
+// oldOwnersAfter is how long a daemon may take to find the resumes of an earlier daemon that still run.
 const oldOwnersAfter = 2 * time.Minute

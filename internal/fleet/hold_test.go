@@ -90,7 +90,7 @@ func TestWhatADaemonLeftIsItsHostsAgain(t *testing.T) {
 	})
 }
 
-// sleeper is a store whose answer is read long after it was given.
+// sleeper is a store with answers that are read long after they were given.
 type sleeper struct{ *fleet.Memory }
 
 func (s sleeper) Update(ctx context.Context, b fleet.Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
@@ -130,10 +130,10 @@ func TestASessionThatIsHeldAgainBeforeItWasReleasedIsAskedAboutWhenItsHostIsGone
 	})
 }
 
-// slow is a store that takes its time with a renewal.
+// slow is a store that is slow to renew.
 type slow struct {
 	*fleet.Memory
-	asked, answered time.Duration // until it is carried out, and until the answer is read
+	asked, answered time.Duration // until the write is done, and until its answer is read
 }
 
 func (s slow) Update(ctx context.Context, b fleet.Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {

@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// Host is one of the fleet, as it is stored.
+// Host is a host of the fleet, as stored.
 type Host struct {
 	Host    string         `json:"host"`
 	Life    string         `json:"life"`
 	Version string         `json:"version,omitempty"`
 	Waiting int            `json:"waiting"`
-	Shows   map[string]int `json:"shows,omitempty"` // sessions of each account, by its key; "": of accounts that are not known
+	Shows   map[string]int `json:"shows,omitempty"` // sessions of each account, by its key; "": of unknown accounts
 	Skew    time.Duration  `json:"skew"`
 	Alone   bool           `json:"alone,omitempty"`
-	Bye     bool           `json:"bye,omitempty"` // it stops by itself
+	Bye     bool           `json:"bye,omitempty"` // it stops on purpose
 	SeenAt  time.Time      `json:"-"`             // by the store's clock
 
-	Unreadable bool `json:"-"` // it is there, and what it says of itself cannot be read
+	Unreadable bool `json:"-"` // its record exists, and cannot be read
 	rev        uint64
 }
 
-// missingHost is a host that vanished, and that has sessions which wait or are still shown.
+// missingHost is a host that vanished, with sessions that wait or are still shown.
 type missingHost struct {
 	Host
-	told bool // a notice of it was published
+	told bool // a notice about it was published
 }
 
 func (f *Fleet) self() Host {
@@ -41,7 +41,7 @@ func (f *Fleet) self() Host {
 	return h
 }
 
-// readHost returns the host in an entry. Where that cannot be read, the host is there all the same.
+// readHost returns the host in an entry. If the entry cannot be read, the host still counts.
 func readHost(e Entry) Host {
 	name := e.Key[len(hostPrefix):]
 	var h Host
@@ -62,7 +62,7 @@ func readHost(e Entry) Host {
 
 func count(n int) int { return min(max(n, 0), largestCount) }
 
-// updateHosts notes which hosts are there, and which have vanished.
+// updateHosts stores which hosts are there, and which have vanished.
 func (f *Fleet) updateHosts(entries []Entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,7 +94,7 @@ func (f *Fleet) Hosts() []Host {
 	return slices.Collect(maps.Values(f.hosts))
 }
 
-// Missing returns the hosts that vanished and whose sessions are still shown.
+// Missing returns the hosts that vanished and have sessions which are still shown.
 func (f *Fleet) Missing() []Host {
 	f.mu.Lock()
 	defer f.mu.Unlock()

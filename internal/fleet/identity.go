@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// IdentifyWithin is how long sessions wait until it is known which account they use.
+	// IdentifyWithin is how long sessions wait until their account is known.
 	IdentifyWithin = 10 * time.Second
 
-	// identityTTL is how long the account counts that was found to be signed in.
+	// identityTTL is how long a lookup of the signed-in account is valid.
 	identityTTL = time.Minute
 )
 
-// Identities caches which account of the fleet each session uses. To look that up, files are read,
-// and a file system that does not answer blocks a read without an end. So each lookup runs in a
-// goroutine of its own, and only Await waits for one.
+// Identities caches which account of the fleet each session uses. A lookup reads files, and a file
+// system that does not answer blocks it forever. So each lookup runs in its own goroutine, and only
+// Await waits for one.
 type Identities struct {
 	Find  func(resume.Session) string // the key of its account; empty: not known. It may block
-	Found func()                      // an account has another key than before
+	Found func()                      // the key of an account has changed
 	Slow  func(resume.AccountKey)     // Find has taken longer than IdentifyWithin
 
 	mu sync.Mutex
@@ -31,17 +31,17 @@ type Identities struct {
 // identity is what is known of one account of this host. Its fields are guarded by Identities.mu.
 type identity struct {
 	key    string
-	known  bool          // the key counts
-	ready  chan struct{} // closed then
-	lookup *time.Timer   // of the lookup that runs; nil: none does
+	known  bool          // the key is valid
+	ready  chan struct{} // closed when known is set
+	lookup *time.Timer   // the timer of the running lookup; nil: none runs
 	at     time.Time     // when a lookup last ended; zero: none has
 }
 
-// Of returns the key of a session's account; empty: the session waits for no other host. Where it is
-// not known yet the caller asks again: Found tells when.
+// Of returns the key of a session's account; empty: the session waits for no other host. If it is not
+// known yet the caller asks again after Found is called.
 func (i *Identities) Of(s resume.Session) (key string, known bool) {
 	if s.Paid != nil {
-		return "", true // it uses a key of its user's own
+		return "", true // it uses its user's own key
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -49,7 +49,7 @@ func (i *Identities) Of(s resume.Session) (key string, known bool) {
 	return e.key, e.known
 }
 
-// Await is Of that waits until the key is known.
+// Await is like Of, but waits until the key is known.
 func (i *Identities) Await(ctx context.Context, s resume.Session) string {
 	i.mu.Lock()
 	ready := i.current(s).ready
@@ -62,7 +62,7 @@ func (i *Identities) Await(ctx context.Context, s resume.Session) string {
 	return key
 }
 
-// Known returns the key of an account that a session was seen to use; empty: there was none.
+// Known returns the key of an account that a session uses; empty: not known.
 func (i *Identities) Known(account resume.AccountKey) string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -72,8 +72,8 @@ func (i *Identities) Known(account resume.AccountKey) string {
 	return ""
 }
 
-// Renew has every account looked up again, as when the configuration has changed. A lookup that
-// still runs does not count any more.
+// Renew makes every account be looked up again, for example after the configuration has changed. The
+// result of a lookup that still runs is ignored.
 func (i *Identities) Renew() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -82,7 +82,7 @@ func (i *Identities) Renew() {
 	}
 }
 
-// current returns what is known of a session's account, and starts a lookup where that is old.
+// current returns the identity of a session's account, and starts a lookup if it is old.
 func (i *Identities) current(s resume.Session) *identity {
 	e := i.of[s.AccountKey()]
 	if e == nil {
@@ -116,7 +116,7 @@ func (i *Identities) learn(e *identity, lookup *time.Timer, key string) {
 	}
 }
 
-// slow stops waiting for a lookup. What was known before counts until the lookup ends.
+// slow stops waiting for a lookup. The old key is valid until the lookup ends.
 func (i *Identities) slow(e *identity, account resume.AccountKey) {
 	i.mu.Lock()
 	changed := e.settle()
@@ -127,7 +127,7 @@ func (i *Identities) slow(e *identity, account resume.AccountKey) {
 	}
 }
 
-// settle makes the key count, and reports whether it did not before.
+// settle makes the key valid, and reports whether it was not before.
 func (e *identity) settle() bool {
 	if e.known {
 		return false

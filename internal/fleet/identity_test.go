@@ -11,7 +11,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// lookups are files that answer when a test wants them to.
+// lookups are lookups that end when a test wants it.
 type lookups struct {
 	fleet.Identities
 	answers map[string]chan string // by account
@@ -34,7 +34,7 @@ func newLookups(accounts ...string) *lookups {
 	return l
 }
 
-// answer lets the lookups of an account that run now end.
+// answer ends the running lookup of an account.
 func (l *lookups) answer(account, key string) {
 	l.answers[account] <- key
 	synctest.Wait()
@@ -79,8 +79,8 @@ func TestNobodyWaitsForAFileThatDoesNotAnswer(t *testing.T) {
 	})
 }
 
-// Another configuration may name other files: what hangs is not waited for any longer, and it decides nothing
-// when it ends after all.
+// Another configuration may name other files: a lookup that hangs is no longer waited for, and its
+// result is ignored.
 func TestAfterAReloadAccountsAreLookedUpAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLookups("a")
@@ -100,7 +100,7 @@ func TestAfterAReloadAccountsAreLookedUpAgain(t *testing.T) {
 		synctest.Wait()
 		l.require(t, "a", "new", true)
 		l.Renew()
-		l.require(t, "a", "new", true) // until something else is known
+		l.require(t, "a", "new", true) // until another key is known
 		now <- "newer"
 		synctest.Wait()
 		l.require(t, "a", "newer", true)

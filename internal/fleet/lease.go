@@ -8,31 +8,31 @@ import (
 	"time"
 )
 
-// lease is a key that one daemon of one host holds as long as it renews it. The store's clock
-// decides whether it still does.
+// lease is a key that one daemon of one host holds as long as it renews it. The store's clock decides
+// whether it has expired.
 type lease struct {
 	key   string
-	mine  bool          // the lease of an earlier daemon of this host is not taken over
+	mine  bool          // a lease of an earlier daemon of this host is not taken over
 	lasts time.Duration // zero: three heartbeats of this host
-	rev   uint64        // 0: not held, as far as is known
+	rev   uint64        // 0: not held, as far as known
 	at    time.Time     // when it was confirmed, by this host's clock
 
-	released func() bool // it was released while it was renewed, and is not taken again; nil: that cannot be
+	released func() bool // reports whether it was released while it was renewed: then it is not taken again; nil: never
 }
 
-// holder is the daemon that holds a lease, as it is stored.
+// holder is the daemon that holds a lease, as stored.
 type holder struct {
 	Host string `json:"host"`
 	Life string `json:"life"` // of its daemon
 }
 
-// heldError says that another daemon holds a lease.
+// heldError means that another daemon holds a lease.
 type heldError struct{ by holder }
 
 func (e *heldError) Error() string { return "it is held by host " + e.by.Host }
 
-// acquire makes this daemon the holder of a lease, or confirms that it is. A write without an
-// answer may have been carried out: a lease that is stored with the own name is taken over.
+// acquire takes a lease for this daemon, or confirms it. A write without an answer may have succeeded:
+// a lease that is stored with this daemon's name is taken over.
 func (f *Fleet) acquire(ctx context.Context, l *lease, value any) error {
 	began := f.now()
 	data, err := json.Marshal(value)
@@ -54,7 +54,7 @@ func (f *Fleet) acquire(ctx context.Context, l *lease, value any) error {
 func (f *Fleet) acquireAgain(ctx context.Context, l *lease, data []byte) error {
 	l.rev = 0
 	e, err := f.get(ctx, Leases, l.key)
-	if l.released != nil && l.released() { // asked last: a later holder's lease was read, if any
+	if l.released != nil && l.released() { // asked last: if there is a later holder, its lease was read
 		return errReleased
 	}
 	if err != nil && !errors.Is(err, ErrMissing) {
@@ -68,17 +68,17 @@ func (f *Fleet) acquireAgain(ctx context.Context, l *lease, data []byte) error {
 	return err
 }
 
-// releaseLease releases a lease. One that is gone already is released, too.
+// releaseLease releases a lease. It is no error if the lease is gone already.
 func (f *Fleet) releaseLease(ctx context.Context, l *lease) {
 	if l.rev == 0 {
 		return
 	}
-	_ = f.remove(ctx, Leases, l.key, l.rev) // else its time ends it
+	_ = f.remove(ctx, Leases, l.key, l.rev) // otherwise it expires
 	l.rev = 0
 }
 
-// fresh reports whether a lease was confirmed just now: no other host can hold it before
-// the next action has ended.
+// fresh reports whether a lease was confirmed just now: no other host can get it before the next action
+// has ended.
 func (f *Fleet) fresh(l lease) bool {
 	return l.rev != 0 && f.now().Sub(l.at).Abs() < f.pace.goodFor()
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Memory is a Store in memory, as one server has it.
+// Memory is a Store in memory, like a single server.
 type Memory struct {
 	now func() time.Time
 
@@ -24,7 +24,7 @@ type Memory struct {
 	news     chan struct{} // closed when there is one more notice
 }
 
-// kept is an entry, and how long it is there.
+// kept is an entry, and how long it lasts.
 type kept struct {
 	Entry
 	lasts time.Duration
@@ -40,7 +40,7 @@ func NewMemory(now func() time.Time) *Memory {
 	}
 }
 
-// in returns what is in a bucket, without what is over.
+// in returns the keys of a bucket that have not expired.
 func (m *Memory) in(bucket Bucket) map[string]kept {
 	all := m.buckets[bucket]
 	if all == nil {
@@ -77,12 +77,12 @@ func (m *Memory) tell(bucket Bucket, e Entry) {
 		}
 		select {
 		case w.to <- e:
-		default: // who does not listen misses it
+		default: // a reader that is too slow misses it
 		}
 	}
 }
 
-// Get returns what lies under a key.
+// Get returns the value of a key.
 func (m *Memory) Get(_ context.Context, bucket Bucket, key string) (Entry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,7 +93,7 @@ func (m *Memory) Get(_ context.Context, bucket Bucket, key string) (Entry, error
 	return e.Entry, nil
 }
 
-// List returns what lies under all keys that begin so, in their order.
+// List returns the keys with that prefix, sorted.
 func (m *Memory) List(_ context.Context, bucket Bucket, prefix string) ([]Entry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,7 +107,7 @@ func (m *Memory) List(_ context.Context, bucket Bucket, prefix string) ([]Entry,
 	return found, nil
 }
 
-// Create writes a key that is not there.
+// Create writes a key that does not exist.
 func (m *Memory) Create(_ context.Context, bucket Bucket, key string, value []byte, lasts time.Duration) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,7 +117,7 @@ func (m *Memory) Create(_ context.Context, bucket Bucket, key string, value []by
 	return m.put(bucket, key, value, lasts), nil
 }
 
-// Update writes a key that stands at that revision.
+// Update writes a key that has that revision.
 func (m *Memory) Update(_ context.Context, bucket Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,7 +127,7 @@ func (m *Memory) Update(_ context.Context, bucket Bucket, key string, value []by
 	return m.put(bucket, key, value, lasts), nil
 }
 
-// Delete removes a key that stands at that revision.
+// Delete removes a key that has that revision.
 func (m *Memory) Delete(_ context.Context, bucket Bucket, key string, rev uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,8 +138,7 @@ func (m *Memory) Delete(_ context.Context, bucket Bucket, key string, rev uint64
 	return nil
 }
 
-// Watch tells of changes. That a key is over is told when somebody next looks into
-// its bucket.
+// Watch sends changes. The expiry of a key is sent when its bucket is read the next time.
 func (m *Memory) Watch(ctx context.Context) (<-chan Entry, error) {
 	w := &watcher{to: make(chan Entry, 64)}
 	m.mu.Lock()
@@ -154,7 +153,7 @@ func (m *Memory) Watch(ctx context.Context) (<-chan Entry, error) {
 	return w.to, nil
 }
 
-// Publish hands in a notice once.
+// Publish stores a notice once.
 func (m *Memory) Publish(_ context.Context, from, id string, notice []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -168,7 +167,7 @@ func (m *Memory) Publish(_ context.Context, from, id string, notice []byte) erro
 	return nil
 }
 
-// Notices hands each notice to tell once.
+// Notices calls tell once for each notice.
 func (m *Memory) Notices(ctx context.Context, tell func(context.Context, Notice) error) error {
 	told := make(map[string]bool)
 	for {

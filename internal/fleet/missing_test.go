@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A host that vanished is missed as long as what it showed may still be there.
+// A host that vanished counts as missing as long as its sessions may still be shown.
 func TestAHostThatVanishedIsMissedForADay(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	f := New(Options{Host: "here", Now: func() time.Time { return now }})

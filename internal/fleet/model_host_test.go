@@ -36,13 +36,13 @@ func (h *simHost) start() {
 
 func (h *simHost) clock() time.Time { return h.w.now.Add(h.skew) }
 
-// undisturbed reports whether all went well for the host, for as long as a lease lasts.
+// undisturbed reports whether nothing went wrong for the host for as long as a lease lasts.
 func (h *simHost) undisturbed() bool {
 	return !h.held() && h.w.now.Sub(later(h.disturbed, later(h.asleep, h.cut))) > LeaseTTL+Heartbeat
 }
 
-// held reports whether the host waits for an answer for longer than any daemon would: it
-// sleeps, or others do within whose call its own is played.
+// held reports whether the host waits for an answer for longer than any daemon would: it sleeps, or
+// other hosts sleep in calls that the simulation runs inside its own.
 func (h *simHost) held() bool {
 	return !h.called.IsZero() && h.w.now.Sub(h.called) > AnswerWithin
 }
@@ -74,7 +74,7 @@ func (h *simHost) tick() {
 	}
 }
 
-// nudged lets the daemon tick where it was asked to.
+// nudged calls tick if the daemon was woken.
 func (h *simHost) nudged() {
 	select {
 	case <-h.fleet.kick:
@@ -85,7 +85,7 @@ func (h *simHost) nudged() {
 	}
 }
 
-// walk is the engine of the host: it starts what is due, one after the other.
+// walk is the engine of the host: it starts the sessions that are due, one after the other.
 func (h *simHost) walk() {
 	w := h.w
 	h.walkAt = time.Time{}
@@ -95,7 +95,7 @@ func (h *simHost) walk() {
 		}
 	}
 	for _, s := range h.sessions {
-		now := h.clock() // it goes on while a start is carried out
+		now := h.clock() // it advances while a session is started
 		if s.state != resume.Waiting {
 			continue
 		}
@@ -105,7 +105,7 @@ func (h *simHost) walk() {
 		}
 		tries := slices.ContainsFunc(h.sessions, func(o *simSession) bool { return o.state == resume.Resuming })
 		if tries && !h.limitedAt.IsZero() {
-			continue // until that one shows something
+			continue // until that one shows a result
 		}
 		if at := h.lastStart.Add(simStagger); now.Before(at) {
 			wake(at)
@@ -121,7 +121,7 @@ func (h *simHost) walk() {
 	h.nudged()
 }
 
-// begin starts a session, as the last thing that was asked for allows.
+// begin starts a session that the gate has let through.
 func (h *simHost) begin(s *simSession) {
 	w := h.w
 	h.lastStart = h.clock()
@@ -136,7 +136,7 @@ func (h *simHost) begin(s *simSession) {
 	w.log("%s starts %s, ends %s", h.name, s.id, s.endsAt.Format("04:05"))
 }
 
-// send starts a session of a home that hosts share.
+// send starts a session in a shared home directory.
 func (h *simHost) send(s *simSession) bool {
 	w, life := h.w, h.lives
 	hold, err := h.fleet.Hold(context.Background(), "shared", w.auto)
@@ -156,7 +156,7 @@ func (h *simHost) send(s *simSession) bool {
 		h.failed(s)
 		return false
 	}
-	if s.shared.done { // the transcript tells
+	if s.shared.done { // the transcript shows it
 		hold.Release(context.Background())
 		h.recovered(s, s.shared.movedAt.Add(h.skew))
 		return false
@@ -171,7 +171,7 @@ func (h *simHost) send(s *simSession) bool {
 	return true
 }
 
-// checkStart holds what must be true of every start.
+// checkStart checks what must be true for every start.
 func (h *simHost) checkStart(s *simSession) {
 	w := h.w
 	alone := h.fleet.Standing().Alone
@@ -196,7 +196,7 @@ func (h *simHost) checkStart(s *simSession) {
 	h.probing = s.id
 }
 
-// checkSteps holds that sessions start in growing steps, where nothing goes wrong.
+// checkSteps checks that sessions start in growing steps if nothing goes wrong.
 func (h *simHost) checkSteps(s *simSession) {
 	w := h.w
 	e, err := w.store.Get(context.Background(), Accounts, simAccount)
@@ -205,9 +205,9 @@ func (h *simHost) checkSteps(s *simSession) {
 	}
 	a, err := ReadAccount(e)
 	if err != nil || a.State != resume.Closed {
-		return // of what this host does not know yet
+		return // this host does not know it yet
 	}
-	steps := w.now.Add(time.Second).Sub(a.ClosedAt) / simStagger // clocks are read over a slow line
+	steps := w.now.Add(time.Second).Sub(a.ClosedAt) / simStagger // clocks are read over a slow connection
 	since := 0
 	for _, at := range w.starts {
 		if at.After(a.ClosedAt) {
@@ -219,7 +219,7 @@ func (h *simHost) checkSteps(s *simSession) {
 	}
 }
 
-// ends shows what became of a run.
+// ends shows the result of a run.
 func (h *simHost) ends(s *simSession) {
 	w := h.w
 	s.endsAt = time.Time{}
@@ -252,7 +252,7 @@ func (h *simHost) ends(s *simSession) {
 	}
 }
 
-// letGo gives a shared session back: in some worlds so late that it may be held again by then.
+// letGo releases a shared session: in some worlds so late that it may be held again by then.
 func (h *simHost) letGo(s *simSession) {
 	if s.shared == nil {
 		return
@@ -260,7 +260,7 @@ func (h *simHost) letGo(s *simSession) {
 	w, hold := h.w, s.hold
 	s.shared.running, s.hold = "", nil
 	release := func() {
-		if hold != nil && hold.fleet == h.fleet { // else its daemon is dead
+		if hold != nil && hold.fleet == h.fleet { // otherwise its daemon is dead
 			hold.Release(context.Background())
 		}
 	}

@@ -8,13 +8,12 @@ import (
 	"resumed/internal/resume"
 )
 
-// simLink is the way of a host to the store.
+// simLink is the connection of a host to the store.
 type simLink struct{ h *simHost }
 
 var errSilence = errors.New("nobody answered")
 
-// way lets the world go on while the host waits, and says whether the question, and
-// the answer, arrive.
+// way lets the world go on while the host waits, and returns whether the request and the answer arrive.
 func (l *simLink) way(write func()) (asked, answered bool) {
 	h, w := l.h, l.h.w
 	life := h.lives
@@ -92,7 +91,7 @@ func (l *simLink) Get(ctx context.Context, b Bucket, key string) (Entry, error) 
 	return e, err
 }
 
-// shown notes what the host knows of the account.
+// shown stores what the host knows about the account.
 func (l *simLink) shown(e Entry) {
 	if a, err := ReadAccount(e); err == nil && (a.Epoch > l.h.known.Epoch || a.Epoch == l.h.known.Epoch && a.State == resume.Closed) {
 		l.h.known = a

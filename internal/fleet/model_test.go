@@ -18,31 +18,30 @@ import (
 	"resumed/internal/resume"
 )
 
-// How much is tried: go test ./internal/fleet -run Histories -histories 100000 -first 1000.
-// A failing one prints its seed; -histories 1 -first SEED plays it again.
+// How much is tried: go test ./internal/fleet -run Histories -histories 100000 -first 1000. A failing
+// history prints its seed; -histories 1 -first SEED runs it again.
 var (
 	histories = flag.Uint64("histories", 800, "how many random `histories` to try")
 	first     = flag.Uint64("first", 0, "the `seed` of the first one")
 )
 
-// world is a make-believe fleet: hosts whose daemons die, sleep and lose their
-// connection, clocks that are off, writes that are lost or late, and a provider with
-// limits. The hosts run the real code, without goroutines: while one of them waits for the store,
-// the world goes on.
+// world is a simulated fleet: hosts with daemons that die, sleep and lose their connection, clocks that
+// are off, writes that are lost or late, and a provider with limits. The hosts run the real code,
+// without goroutines: while one of them waits for the store, the world goes on.
 type world struct {
 	dice   *rand.Rand
-	now    time.Time // as the store and the provider have it
+	now    time.Time // the time of the store and the provider
 	end    time.Time // nothing goes wrong after that
 	store  *Memory
 	hosts  []*simHost
 	late   []lateWrite
-	closes []time.Time // of windows: limited from the even ones to the odd ones
-	shared *simSession // lies in a home of two hosts
+	closes []time.Time // the edges of windows: limited from even ones to odd ones
+	shared *simSession // in a home directory of two hosts
 	depth  int
 	calm   bool // nothing goes wrong at all
 	dead   bool // in the end the store is gone for good
-	slow   bool // what is given back is given back late
-	auto   bool // what a host that is gone has looked after is taken over unasked
+	slow   bool // sessions are released late
+	auto   bool // sessions of a host that is gone are taken over without an order
 	starts []time.Time
 	trail  []string
 	keep   bool
@@ -64,31 +63,31 @@ type simHost struct {
 	busy      bool      // its daemon waits for the store
 	called    time.Time // since when; zero: it does not
 	asleep    time.Time // until then nothing of it runs
-	cut       time.Time // until then it reaches nobody
+	cut       time.Time // until then it has no connection
 	disturbed time.Time // when something last went wrong for it
 	tickAt    time.Time
 	walkAt    time.Time
 	sessions  []*simSession
 	lastStart time.Time
 	limitedAt time.Time // its own breaker: since when it is open
-	probing   string    // the session that tries for the fleet
+	probing   string    // the session that probes for the fleet
 	synced    bool      // it knows the fleet's time
-	known     Account   // what it was ever shown, by its epoch
+	known     Account   // the newest state that it was shown, by epoch
 	old       map[string]Entry
 }
 
-// simSession is a session: what is true of it, and what its host knows.
+// simSession is a session: the truth about it, and what its host knows.
 type simSession struct {
 	id      string
-	shared  *simSession // the one that it is the same as; nil: itself
+	shared  *simSession // the same session on the other host; nil: this one
 	state   resume.State
 	session resume.Session
 	due     time.Time // by its host's clock
-	endsAt  time.Time // when its run shows something; zero: it does not run
+	endsAt  time.Time // when its run shows a result; zero: it does not run
 	running string    // the host on which it runs
 	done    bool
 	movedAt time.Time
-	lost    bool // nobody may take it over
+	lost    bool // no host may take it over
 	adopt   bool // an earlier daemon began it
 	hold    *Hold
 	tries   int
@@ -114,7 +113,7 @@ func newWorld(seed uint64, keep bool) *world {
 		h := &simHost{w: w, name: fmt.Sprint("h", i), old: make(map[string]Entry)}
 		h.skew = []time.Duration{0, 0, 3 * time.Second, -8 * time.Second, 100 * time.Second, -100 * time.Second, 10 * time.Minute, -10 * time.Minute}[w.dice.IntN(8)]
 		if i < 2 && h.skew.Abs() > LargestSkew {
-			h.skew /= 5 // what is shared cannot go on where a host is always alone
+			h.skew /= 5 // shared sessions cannot continue if a host is always alone
 		}
 		for j := range 1 + w.dice.IntN(3) {
 			h.sessions = append(h.sessions, &simSession{id: fmt.Sprintf("%s.%d", h.name, j), state: resume.Watching})
@@ -145,7 +144,7 @@ func (w *world) breaks(format string, args ...any) {
 	}
 }
 
-// limited returns when the window ends that now lies in; zero: it lies in none.
+// limited returns when the current window ends; zero: nothing is limited now.
 func (w *world) limited() time.Time {
 	for i := 0; i < len(w.closes); i += 2 {
 		if !w.now.Before(w.closes[i]) && w.now.Before(w.closes[i+1]) {
@@ -201,7 +200,7 @@ func (w *world) next() (time.Time, func()) {
 	return at, do
 }
 
-// trouble is one thing that goes wrong.
+// trouble makes one thing go wrong.
 func (w *world) trouble() {
 	h := w.hosts[w.dice.IntN(len(w.hosts))]
 	h.disturb()
@@ -221,7 +220,7 @@ func (w *world) trouble() {
 	default:
 		w.log("the daemon of %s dies", h.name)
 		for _, s := range h.sessions {
-			if s.state == resume.Resuming { // what it ran lives on, and is found again
+			if s.state == resume.Resuming { // its command still runs, and is found again
 				s.state = resume.Waiting
 				s.session.State = resume.Waiting
 				s.due = h.clock().Add(5 * time.Second)
@@ -236,12 +235,12 @@ func (w *world) trouble() {
 	}
 }
 
-// play lets a history happen, and returns what must never happen and did.
+// play runs a history, and returns the world with the violations that happened.
 func play(seed uint64, keep bool) *world {
 	w := newWorld(seed, keep)
 	for _, h := range w.hosts {
 		for _, s := range h.sessions {
-			s.endsAt = w.closes[0].Add(w.upTo(20 * time.Second)) // it works, until it meets the limit
+			s.endsAt = w.closes[0].Add(w.upTo(20 * time.Second)) // it works until it is refused
 		}
 	}
 	for w.broken == "" && w.now.Before(w.end) {
@@ -256,7 +255,7 @@ func play(seed uint64, keep bool) *world {
 	w.end = w.now
 	for _, h := range w.hosts {
 		h.cut, h.asleep = earlier(h.cut, w.now), earlier(h.asleep, w.now)
-		if w.dead { // all go on alone
+		if w.dead { // all continue alone
 			h.cut = w.now.Add(24 * time.Hour)
 		}
 	}
@@ -273,7 +272,7 @@ func play(seed uint64, keep bool) *world {
 	return w
 }
 
-// over reports whether every session has gone on.
+// over reports whether every session has continued.
 func (w *world) over() bool {
 	for _, h := range w.hosts {
 		for _, s := range h.sessions {
@@ -285,7 +284,7 @@ func (w *world) over() bool {
 	return true
 }
 
-// settled reports whether a session has gone on, or cannot.
+// settled reports whether a session has continued, or cannot.
 func (w *world) settled(s *simSession) bool {
 	return s.done || s.lost || s.shared != nil && (s.shared.done || w.dead)
 }
@@ -314,9 +313,9 @@ func TestHistories(t *testing.T) {
 	workers.Wait()
 }
 
-// Refusals that were dated by a clock that nobody had compared, a session of a shared home
-// whose machine slept, a start before a reset that was known, a shared session that was held
-// again before it was given back.
+// Refusals that were dated by a clock that was not compared yet, a session of a shared home directory
+// on a machine that slept, a start before a known reset, a shared session that was held again before it
+// was released.
 func TestHistoriesThatOnceBrokeSomething(t *testing.T) {
 	for _, seed := range []uint64{1321, 1601, 8735, 64063, 4052} {
 		w := play(seed, true)

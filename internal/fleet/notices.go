@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// NoticeID names a notice of an account that is reported once a window, however many hosts publish it.
+// NoticeID is the id of a notice about an account that is reported once per window, however many hosts
+// publish it.
 func NoticeID(account, event string, window time.Time) string {
 	at := "-"
 	if !window.IsZero() {
@@ -17,8 +18,8 @@ func NoticeID(account, event string, window time.Time) string {
 	return strings.Join([]string{account, event, at}, "/")
 }
 
-// Window returns which window of an account a time lies in, for NoticeID: statements of
-// one reset that lie close together are of one window.
+// Window returns the window of an account that a reset belongs to, for NoticeID: resets that are close
+// together belong to the same window.
 func (a Account) Window(reset time.Time) time.Time {
 	if !a.Reset.IsZero() && (reset.IsZero() || reset.Sub(a.Reset).Abs() <= sameWindow) {
 		return a.Reset
@@ -26,8 +27,8 @@ func (a Account) Window(reset time.Time) time.Time {
 	return reset
 }
 
-// Tell publishes a notice that one host of the fleet reports to people. It
-// returns false where that failed: a host that is alone reports the notice itself.
+// Tell publishes a notice that one host of the fleet reports to people. It returns false if that
+// failed: then this host reports the notice itself.
 func (f *Fleet) Tell(ctx context.Context, id string, data []byte) bool {
 	if f.Standing().Alone {
 		return false
@@ -94,7 +95,7 @@ func (f *Fleet) stopNotices() {
 // wantedFor is how long a notice waits for a host that can report it.
 const wantedFor = time.Hour
 
-// deliver reports one notice, or leaves it to a host that can. A notice that no host can report is dropped.
+// deliver reports one notice, or leaves it to a host that can. After wantedFor, it is dropped.
 func (f *Fleet) deliver(ctx context.Context, n Notice) error {
 	err := f.opts.Deliver(ctx, n)
 	if err != nil && ctx.Err() == nil && f.time().Sub(n.At) > wantedFor {
@@ -118,7 +119,7 @@ func (f *Fleet) reportMissing(ctx context.Context) {
 		}
 		id, data := f.opts.HostGone(m.Host)
 		if id != "" && !f.Tell(ctx, id, data) {
-			continue // at the next heartbeat
+			continue // again at the next heartbeat
 		}
 		f.mu.Lock()
 		if _, still := f.missing[name]; still {

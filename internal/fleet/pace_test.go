@@ -35,7 +35,7 @@ func TestManyHostsSayLessOftenThatTheyAreThere(t *testing.T) {
 	})
 }
 
-// What a try takes is not known before: its lease is renewed until then, and nothing else is done.
+// It is not known how long a probe takes: its lease is renewed until it ends, and nothing else is done.
 func TestALongProbeIsKeptAndCostsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewMemory(time.Now)

@@ -9,8 +9,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// tryProbe asks for permission to probe whether the limit is over: first by the lease, of which there is
-// one, then by the account. It returns when to ask again.
+// tryProbe asks for permission to probe whether the limit is over: first it takes the lease, which only
+// one host can have, then it writes the account. It returns when to ask again.
 func (f *Fleet) tryProbe(ctx context.Context, id string, was stored) (next time.Time, err error) {
 	f.mu.Lock()
 	a, rules, now := f.account(id), f.opts.Rules(), f.clock.fleet(f.now())
@@ -20,7 +20,7 @@ func (f *Fleet) tryProbe(ctx context.Context, id string, was stored) (next time.
 	f.mu.Unlock()
 	switch {
 	case mine != nil && !mine.granted.IsZero():
-		return f.now().Add(f.pace.again()), nil // it has that permission, or probes
+		return f.now().Add(f.pace.again()), nil // it has the permission already, or probes
 	case now.Before(lifts) && !early:
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -46,8 +46,7 @@ func (f *Fleet) tryProbe(ctx context.Context, id string, was stored) (next time.
 	return f.publishProbe(ctx, id, was, mine, early)
 }
 
-// probedElsewhere reports whether another host tries, as far as can be seen: then there is no use in asking
-// for its lease.
+// probedElsewhere reports whether another host probes: then its lease cannot be had.
 func (f *Fleet) probedElsewhere(ctx context.Context, id string, was stored, now time.Time) (bool, error) {
 	if was.State != resume.HalfOpen || now.Sub(was.Probe.At) >= longestProbe {
 		return false, nil
@@ -72,7 +71,7 @@ func (f *Fleet) newProbe(id string, now time.Time) *probing {
 func (f *Fleet) publishProbe(ctx context.Context, id string, was stored, mine *probing, early bool) (time.Time, error) {
 	began := f.now()
 	mine.At = f.time()
-	if !was.ends(mine.Mark) { // else an earlier write has succeeded after all
+	if !was.ends(mine.Mark) { // otherwise an earlier write has succeeded
 		after, ok := was.Probed(mine.Probe, early, f.opts.Rules())
 		if !ok {
 			f.dropProbe(ctx, id)
@@ -89,7 +88,7 @@ func (f *Fleet) publishProbe(ctx context.Context, id string, was stored, mine *p
 	return began.Add(f.pace.again()), nil
 }
 
-// takeOverProbe takes the lease of a host that has tried for longer than anybody may.
+// takeOverProbe takes the lease of a host that has probed for longer than longestProbe.
 func (f *Fleet) takeOverProbe(ctx context.Context, mine *probing) error {
 	e, err := f.get(ctx, Leases, mine.lease.key)
 	if errors.Is(err, ErrMissing) {
@@ -102,7 +101,7 @@ func (f *Fleet) takeOverProbe(ctx context.Context, mine *probing) error {
 	return f.acquire(ctx, &mine.lease, f.me())
 }
 
-// dropProbe forgets a probe of this host, and gives its lease back.
+// dropProbe forgets a probe of this host, and releases its lease.
 func (f *Fleet) dropProbe(ctx context.Context, id string) {
 	f.mu.Lock()
 	a := f.account(id)
@@ -114,7 +113,7 @@ func (f *Fleet) dropProbe(ctx context.Context, id string) {
 	}
 }
 
-// checkProbe keeps the lease of a probe, and tells the store how it ended.
+// checkProbe renews the lease of a probe, and writes how it ended.
 func (f *Fleet) checkProbe(ctx context.Context, id string) error {
 	f.mu.Lock()
 	a, now := f.account(id), f.now()
@@ -149,7 +148,7 @@ func (f *Fleet) checkProbe(ctx context.Context, id string) error {
 	return err
 }
 
-// ended says how a probe ended, if it did. A permission that was not used is given back.
+// ended returns how a probe ended, if it did. An unused permission is released.
 func (p *probing) ended(now time.Time, wanted bool, pace pace) outcome {
 	unused := p.begun.IsZero() && (p.granted.IsZero() && !wanted || !p.granted.IsZero() && now.Sub(p.granted).Abs() > pace.goodFor())
 	endless := !p.begun.IsZero() && now.Sub(p.begun) >= longestProbe-pace.lease()
@@ -170,7 +169,7 @@ func (f *Fleet) endProbe(ctx context.Context, id string, mine *probing, how outc
 	if err != nil {
 		return err
 	}
-	if !mine.granted.IsZero() { // else another host was faster
+	if !mine.granted.IsZero() { // otherwise another host was faster
 		f.opts.Metrics.Probed(string(how))
 	}
 	f.dropProbe(ctx, id)
@@ -186,6 +185,6 @@ func (f *Fleet) releaseProbe(ctx context.Context, id string) {
 	mine := f.account(id).probe
 	f.mu.Unlock()
 	if mine != nil && mine.begun.IsZero() {
-		_ = f.endProbe(ctx, id, mine, released) // else its time ends it
+		_ = f.endProbe(ctx, id, mine, released) // otherwise its lease expires
 	}
 }

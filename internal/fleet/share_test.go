@@ -13,7 +13,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// However often its sessions ask, a host starts as many in a step as is its share, and asks anew in the next one.
+// However often its sessions ask, a host starts only its share of a step, and asks again in the next
+// one.
 func TestAHostHasOneShareOfAStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewMemory(time.Now)
@@ -46,7 +47,7 @@ func TestAHostHasOneShareOfAStep(t *testing.T) {
 	})
 }
 
-// unheard is a store that tells of no changes: the host's own would make it ask again.
+// unheard is a store that sends no changes: the host's own changes would make it ask again.
 type unheard struct{ *Memory }
 
 func (u unheard) Watch(ctx context.Context) (<-chan Entry, error) {
@@ -55,13 +56,13 @@ func (u unheard) Watch(ctx context.Context) (<-chan Entry, error) {
 	return none, nil
 }
 
-// A session that asks while leave for another one is on its way is not forgotten.
+// A session that asks while another one gets permission is not forgotten.
 func TestWhoAsksWhileAnotherIsServedIsServedNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewMemory(time.Now)
 		var f *Fleet
 		started := 0
-		walk := func(context.Context) { // two sessions, the first to be let through is one less
+		walk := func(context.Context) { // two sessions; each that the gate lets through asks no more
 			for range 2 - started {
 				if why, _ := f.Ask(resume.Session{}, time.Now().Round(0)); why == "" {
 					started++
@@ -103,7 +104,8 @@ func (m metrics) Dropped(why string) {
 	}
 }
 
-// hurried is a store in which another host has found out that the limit is over just as the lease to try is had.
+// hurried is a store in which another host finds out that the limit is over just when the probe's lease
+// is taken.
 type hurried struct{ *Memory }
 
 func (h hurried) Create(ctx context.Context, b Bucket, key string, value []byte, lasts time.Duration) (uint64, error) {

@@ -1,8 +1,7 @@
-// Package fleet makes hosts that share an account wait for each other. It is a
-// gate and no dispatcher: whatever it knows, and however wrong that is, it can only
-// let a host wait. What is agreed lies in a Store that all hosts reach, and is
-// decided there by compare-and-set alone; the rules are pure functions of what is
-// agreed, what happened, and when.
+// Package fleet makes hosts that share an account wait for each other. It is a gate and not a
+// dispatcher: even if its data is wrong, it can only make a host wait. The shared data is in a Store
+// that all hosts reach, and is changed there only by compare-and-set. The rules are pure functions of
+// the shared data, the events, and the time.
 package fleet
 
 import (
@@ -11,14 +10,14 @@ import (
 	"time"
 )
 
-// AnswerWithin is how long a Store takes for one answer at most.
+// AnswerWithin is the longest time that a Store takes for one answer.
 const AnswerWithin = 5 * time.Second
 
-// Store holds keys with revisions for all hosts of a fleet. A write names the revision
-// that was read, and one of several writers wins; a value that was read only says what to try.
+// Store holds keys with revisions for all hosts of a fleet. A write names the revision that was read,
+// and only one of several writers succeeds; a value that was read may be outdated.
 //
 // An error other than ErrConflict and ErrMissing means that the store did not answer within
-// AnswerWithin. A write may be carried out all the same, also later.
+// AnswerWithin. The write may still succeed, also later.
 type Store interface {
 	// Get returns the value of a key, or ErrMissing. It may be an old value.
 	Get(ctx context.Context, bucket Bucket, key string) (Entry, error)
@@ -26,27 +25,27 @@ type Store interface {
 	// List returns the keys with that prefix. Their values may be old, too.
 	List(ctx context.Context, bucket Bucket, prefix string) ([]Entry, error)
 
-	// Create writes a key that does not exist, and returns its revision, else ErrConflict.
-	// The key expires after lasts unless it is written again; zero: with its bucket's TTL,
-	// which is also the longest.
+	// Create writes a key that does not exist, and returns its revision, or else ErrConflict. The key
+	// expires after lasts unless it is written again; zero: after the TTL of its bucket, which is also
+	// the maximum.
 	Create(ctx context.Context, bucket Bucket, key string, value []byte, lasts time.Duration) (rev uint64, err error)
 
-	// Update writes a key that has that revision, and returns the next one, else ErrConflict.
+	// Update writes a key that has that revision, and returns the next one, or else ErrConflict.
 	Update(ctx context.Context, bucket Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error)
 
-	// Delete removes a key that has that revision, else it returns ErrConflict.
+	// Delete removes a key that has that revision, or else returns ErrConflict.
 	Delete(ctx context.Context, bucket Bucket, key string, rev uint64) error
 
-	// Watch sends the changes of Accounts, from now on, until ctx is done; then the channel is
-	// closed. Changes may be missed, as when the connection was lost.
+	// Watch sends the changes of Accounts, from now on, until ctx is done; then the channel is closed.
+	// Changes may be missed, for example if the connection was lost.
 	Watch(ctx context.Context) (<-chan Entry, error)
 
 	// Publish stores a notice of that host: a second one with the same id is dropped.
 	Publish(ctx context.Context, from, id string, notice []byte) error
 
-	// Notices calls tell for each stored notice, the oldest first, until ctx is done or the connection is
-	// lost. A notice for which tell returns nil is removed; any other comes again later. Only the holder
-	// of the notifier's lease calls it.
+	// Notices calls tell for each stored notice, the oldest first, until ctx is done or the connection
+	// is lost. A notice for which tell returns nil is removed; any other is delivered again later. Only
+	// the holder of the notifier's lease calls it.
 	Notices(ctx context.Context, tell func(context.Context, Notice) error) error
 
 	// Now returns the store's time.
@@ -69,14 +68,14 @@ const (
 	View     Bucket = "resumed_view"     // interrupted sessions, for people
 )
 
-// ViewTTL is how long a session is shown that is not written again.
+// ViewTTL is how long a session is shown if it is not written again.
 const ViewTTL = 24 * time.Hour
 
-// TTL returns when a key expires that is not written again, by the store's clock.
+// TTL returns when a key expires if it is not written again, by the store's clock.
 func (b Bucket) TTL() time.Duration {
 	switch b {
 	case Leases:
-		return 6 * time.Hour // a lease has a shorter time of its own
+		return 6 * time.Hour // a lease has its own, shorter TTL
 	case View:
 		return ViewTTL
 	default:
@@ -96,7 +95,7 @@ type Entry struct {
 
 // Notice is an event that is reported to people once.
 type Notice struct {
-	Host string // that has published it, as the store knows it
+	Host string // the host that published it, as the store knows it
 	ID   string
 	At   time.Time // when it was published, by the store's clock
 	Data []byte
@@ -117,6 +116,6 @@ func ProbeKey(account string) string { return "probe." + account }
 // SessionKey is the lease of the host that has a shared session, by a hash of its path and id.
 func SessionKey(hash string) string { return "sess." + hash }
 
-// OwnerKey is the record, in Accounts, of the last host that had a shared session: a lease
-// expires with its host, and this does not.
+// OwnerKey is the record, in Accounts, of the last host that had a shared session. It does not expire
+// with its host, unlike a lease.
 func OwnerKey(hash string) string { return "owner." + hash }

@@ -12,7 +12,7 @@ import (
 	"resumed/internal/fleet"
 )
 
-// deaf is a store whose changes nobody is told of, as while a connection is lost.
+// deaf is a store that sends no changes, as while a connection is lost.
 type deaf struct{ line }
 
 func (d deaf) Watch(ctx context.Context) (<-chan fleet.Entry, error) {
@@ -21,8 +21,8 @@ func (d deaf) Watch(ctx context.Context) (<-chan fleet.Entry, error) {
 	return none, nil
 }
 
-// Once a limit is over a host starts one session in each stagger: whoever is in the way of
-// that in a large fleet is so for the few steps in which it grows, however short these are.
+// Once a limit is over, a host starts one session in each stagger. In a large fleet it waits longer
+// only in the few steps in which the ramp grows, however short these are.
 func TestNoHostWaitsForLongerThanTheStepsTake(t *testing.T) {
 	for _, c := range []struct {
 		hosts, sessions int
@@ -59,8 +59,9 @@ func TestNoHostWaitsForLongerThanTheStepsTake(t *testing.T) {
 	}
 }
 
-// A session that was told nothing itself waits for the limit that another host was told. When that is over
-// before, it is not held back any longer: at once, or where its host did not hear of it at the next heartbeat.
+// A session that was not refused itself waits for the limit of another host. If that limit is over
+// earlier, the session is no longer held back: at once, or at the next heartbeat if its host missed the
+// change.
 func TestALimitThatIsOverSoonerHoldsNobodyBack(t *testing.T) {
 	for _, c := range []struct {
 		name   string

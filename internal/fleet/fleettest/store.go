@@ -1,4 +1,4 @@
-// Package fleettest says what any Store of a fleet must do, for tests alone.
+// Package fleettest tests that a Store of a fleet does what it must.
 package fleettest
 
 import (
@@ -18,7 +18,7 @@ import (
 // patience is how long anything may take on a busy machine.
 const patience = 30 * time.Second
 
-// Store checks that a store decides by revision alone. It must be empty.
+// Store checks that a store decides only by revision. It must be empty.
 func Store(t *testing.T, s fleet.Store) {
 	t.Run("a key is created once", func(t *testing.T) { createdOnce(t, s) })
 	t.Run("a write names the revision that was read", func(t *testing.T) { byRevision(t, s) })
@@ -137,7 +137,7 @@ func noticeOnce(t *testing.T, s fleet.Store) {
 	verdict <- nil
 }
 
-// listen passes on each notice, and takes what became of it.
+// listen passes on each notice, and returns the verdict that the test sends.
 func listen(ctx context.Context, s fleet.Store) (told chan fleet.Notice, verdict, ended chan error) {
 	told, verdict, ended = make(chan fleet.Notice), make(chan error), make(chan error, 1)
 	go func() {

@@ -1,5 +1,5 @@
-// Package member makes this machine a member of the fleet that the configuration names.
-// Without one its gate is open, and no byte is sent.
+// Package member makes this machine a member of the fleet in the configuration. Without a fleet its
+// gate is open, and nothing is sent.
 package member
 
 import (
@@ -23,12 +23,12 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// Options are what a Client needs of the daemon.
+// Options are what a Client needs from the daemon.
 type Options struct {
 	Version  string
 	DryRun   bool // no fleet is joined
 	Log      *slog.Logger
-	Settings func() Settings // those in force
+	Settings func() Settings // the current ones
 	Engine   Engine
 	Notifier Notifier
 	Metrics  Metrics
@@ -91,7 +91,7 @@ func (c *Client) current() *membership {
 	return nil
 }
 
-// Gate is an engine.Gate.
+// Gate implements engine.Gate.
 func (c *Client) Gate(s resume.Session, now time.Time) (string, time.Time) {
 	if m := c.current(); m != nil {
 		if _, known := m.identities.Of(s); !known {
@@ -107,7 +107,7 @@ func (c *Client) Gate(s resume.Session, now time.Time) (string, time.Time) {
 
 func (c *Client) wantsFleet() bool { return c.opts.Settings().Fleet.URL != "" && !c.opts.DryRun }
 
-// SessionChanged is called for every step of every session. It does not block.
+// SessionChanged is called for every change of every session. It does not block.
 func (c *Client) SessionChanged(change resume.Change) {
 	if m := c.current(); m != nil {
 		m.fleet.Changed(change)
@@ -123,10 +123,10 @@ func (c *Client) Reload() {
 	}
 }
 
-// joinRetry is when joining is tried again after it failed: the missing file may be there then.
+// joinRetry is when joining is tried again after it failed: a missing file may exist then.
 const joinRetry = time.Minute
 
-// Run is in the fleet that the configuration names, until ctx is done.
+// Run is a member of the configured fleet, until ctx is done.
 func (c *Client) Run(ctx context.Context) error {
 	c.Reload()
 	leave := func() {}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Figures are what metrics show of this host in its fleet.
+// Figures are the metrics of this host in its fleet.
 type Figures struct {
 	Connected bool
 	Hosts     int
@@ -13,7 +13,7 @@ type Figures struct {
 	Skew      time.Duration // by which the fleet's clock is ahead
 }
 
-// Figures returns the figures of this host, and false where it is in no fleet.
+// Figures returns the figures of this host, and false if it is in no fleet.
 func (c *Client) Figures() (Figures, bool) {
 	s := c.Standing()
 	if s == nil {
@@ -26,10 +26,10 @@ func (c *Client) Figures() (Figures, bool) {
 	return f, true
 }
 
-// stopwatch measures how long something is so, all in all.
+// stopwatch measures the total time that something is true.
 type stopwatch struct {
 	mu    sync.Mutex // guards what follows
-	since time.Time  // zero: it is not so now
+	since time.Time  // zero: it is not true now
 	total time.Duration
 }
 

@@ -37,7 +37,7 @@ type membership struct {
 	names map[string]string // of accounts on this host, by their keys
 }
 
-// join takes this host's place in a fleet, and returns how it is left.
+// join joins a fleet, and returns a function that leaves it.
 func (c *Client) join(ctx context.Context, cfg config.Fleet) (m *membership, leave func(), err error) {
 	leave = func() {}
 	credentials, err := readKeys(ctx, cfg)
@@ -92,7 +92,7 @@ func (c *Client) join(ctx context.Context, cfg config.Fleet) (m *membership, lea
 	}, nil
 }
 
-// readKeys reads the credentials of this host. It does not wait for a file system that does not
+// readKeys reads the credentials of this host. It does not wait forever for a file system that does not
 // answer: until a host has joined, its sessions wait.
 func readKeys(ctx context.Context, cfg config.Fleet) (natskv.Credentials, error) {
 	ctx, cancel := context.WithTimeout(ctx, fleet.IdentifyWithin)
@@ -102,7 +102,7 @@ func readKeys(ctx context.Context, cfg config.Fleet) (natskv.Credentials, error)
 	go func() {
 		found, err := natskv.ReadCredentials(cfg.CredentialsFile)
 		if cfg.CAFile != "" {
-			_, _ = os.ReadFile(cfg.CAFile) // only whether it answers: natskv.Open reports what is wrong with it
+			_, _ = os.ReadFile(cfg.CAFile) // only whether it answers: natskv.Open reports other errors
 		}
 		credentials = found
 		read <- err
@@ -115,7 +115,7 @@ func readKeys(ctx context.Context, cfg config.Fleet) (natskv.Credentials, error)
 	}
 }
 
-// standingChanged is called when this host has lost its fleet, or has it again.
+// standingChanged is called when this host has lost its fleet, or reached it again.
 func (c *Client) standingChanged(m *membership, s fleet.Standing) {
 	c.alone.run(s.Alone)
 	if s.Alone {
@@ -131,7 +131,7 @@ func (m *membership) stir(ctx context.Context) { _ = m.opts.Engine.Stir(ctx) }
 
 // identified is called when the account of some sessions has become known, or has changed.
 func (m *membership) identified(ctx context.Context) {
-	if sessions, err := m.opts.Engine.Kept(ctx); err == nil { // else it stops
+	if sessions, err := m.opts.Engine.Kept(ctx); err == nil { // otherwise the engine stops
 		m.fleet.Restore(sessions)
 	}
 	m.view.note()
@@ -145,7 +145,7 @@ func (m *membership) account(s resume.Session) string {
 	return key
 }
 
-// identify looks up the key of a session's account in the files of its agent.
+// identify looks up the key of a session's account in its agent's files.
 func (m *membership) identify(s resume.Session) string {
 	identity := identityOf(m.opts.Settings(), s)
 	if identity == "" {
@@ -160,12 +160,13 @@ func (m *membership) identify(s resume.Session) string {
 	return key
 }
 
-// identifier is an agent that can tell whose allowance a session uses.
+// identifier is an agent that can identify the account of a session.
 type identifier interface {
 	Identity(s resume.Session, environ []string) string
 }
 
-// identityOf returns a text that is the same on all hosts that use the account of a session; "": not known.
+// identityOf returns a text that is the same on all hosts that use the session's account; "": not
+// known.
 func identityOf(now Settings, s resume.Session) string {
 	cfg := now.Agent(s.Key.Agent)
 	if cfg.Account != "" {

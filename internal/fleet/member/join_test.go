@@ -13,7 +13,7 @@ import (
 	"resumed/internal/config"
 )
 
-// Files that do not answer, as on a network that is down, are not waited for without an end.
+// Files that do not answer, for example on a network that is down, are not waited for forever.
 func TestKeysThatDoNotAnswerAreAnError(t *testing.T) {
 	dir := t.TempDir()
 	credentials, ca := filepath.Join(dir, "credentials"), filepath.Join(dir, "ca.pem")
@@ -23,7 +23,7 @@ func TestKeysThatDoNotAnswerAreAnError(t *testing.T) {
 	_, err := readKeys(ctx, config.Fleet{CredentialsFile: credentials, CAFile: ca})
 	require.ErrorContains(t, err, credentials)
 	require.ErrorContains(t, err, "does not answer")
-	writer, err := os.OpenFile(ca, os.O_WRONLY, 0) // the read that still waits ends
+	writer, err := os.OpenFile(ca, os.O_WRONLY, 0) // ends the read that still waits
 	require.NoError(t, err)
 	require.NoError(t, writer.Close())
 }

@@ -18,8 +18,8 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// handed is a notice on its way through the fleet. It has facts alone: the host that reports it writes the words, and
-// knows from the server which host has published it.
+// handed is a notice that is sent through the fleet. It has only facts: the host that reports it writes
+// the words, and gets the sender from the server.
 type handed struct {
 	Event     notify.Event      `json:"event"`
 	Account   string            `json:"account,omitempty"`
@@ -38,7 +38,7 @@ type goneHost struct {
 	SeenAt  time.Time `json:"seen_at"`
 }
 
-// mostHanded is how many sessions a notice lists on its way.
+// mostHanded is how many sessions such a notice lists.
 const mostHanded = 10
 
 // facts returns the part of a notice that other hosts need to report it.
@@ -75,7 +75,8 @@ const (
 	dropTooMany    = "too_many"
 )
 
-// accept reports a notice that some host has published. One that no host can report is dropped, and logged once.
+// accept reports a notice that some host has published. One that no host can report is dropped, and
+// logged once.
 func (m *membership) accept(ctx context.Context, n fleet.Notice) error {
 	notice, err := m.received(n, time.Now())
 	why := dropUnreadable
@@ -92,17 +93,17 @@ func (m *membership) accept(ctx context.Context, n fleet.Notice) error {
 	return nil
 }
 
-// mostNotices is how many notices of one host are reported within an hour.
+// mostNotices is how many notices of one host are reported per hour.
 const mostNotices = 60
 
 // senders counts the notices of each host. One goroutine uses it.
 type senders struct {
 	from time.Time
 	ids  map[string]map[string]bool // the notices of each host since then
-	said map[[2]string]bool         // which drops were logged
+	said map[[2]string]bool         // which drops were logged already
 }
 
-// tooMany reports whether a host has published more than people want to read.
+// tooMany reports whether a host has published too many notices.
 func (s *senders) tooMany(n fleet.Notice, now time.Time) bool {
 	if s.ids == nil || now.Sub(s.from).Abs() >= time.Hour {
 		s.from, s.ids = now, make(map[string]map[string]bool)
@@ -119,7 +120,7 @@ func (s *senders) tooMany(n fleet.Notice, now time.Time) bool {
 	return false
 }
 
-// first reports whether no drop for that reason was logged yet for a host.
+// first reports whether a drop for that reason was not logged yet for a host.
 func (s *senders) first(host, why string) bool {
 	if s.said == nil {
 		s.said = make(map[[2]string]bool)
@@ -129,7 +130,8 @@ func (s *senders) first(host, why string) bool {
 	return !s.said[key]
 }
 
-// received writes the words of a notice that a host has published, unless it cannot be read or is not true.
+// received writes the words of a notice that a host has published, unless it cannot be read or is
+// false.
 func (m *membership) received(n fleet.Notice, now time.Time) (notify.Notice, error) {
 	var h handed
 	if err := fleet.Decode(n.Data, &h); err != nil {
@@ -185,7 +187,8 @@ func sayUsage(notice *notify.Notice, a notify.Allowance, now time.Time) error {
 	return nil
 }
 
-// sayGone trusts what this host has seen itself, or an earlier daemon of it: another one could claim it of any host.
+// sayGone requires that this host, or an earlier daemon of it, has seen that the host is gone: any host
+// could claim it.
 func (m *membership) sayGone(notice *notify.Notice, gone goneHost) error {
 	missed := func(h fleet.Host) bool { return h.Host == gone.Name }
 	if notice.Host != m.host && !slices.ContainsFunc(m.fleet.Missing(), missed) || !fleet.GoodKey(gone.Name) || gone.Waiting < 1 {

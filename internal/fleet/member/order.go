@@ -15,20 +15,20 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// away is an order for a session of another host, on its way.
+// away is an order for a session of another host.
 type away struct {
 	Session string        `json:"session"`
 	Order   control.Order `json:"order"`
 }
 
-// answer is what became of it.
+// answer is the answer to it.
 type answer struct {
 	Error   string        `json:"error,omitempty"`
 	Unknown bool          `json:"unknown,omitempty"` // there is no such session
 	Session *view.Session `json:"session,omitempty"`
 }
 
-// Do has another host carry out an order.
+// Do sends an order to another host.
 func (c *Client) Do(ctx context.Context, host, session string, order control.Order) (view.Session, error) {
 	m := c.current()
 	if m == nil {
@@ -61,15 +61,15 @@ func (c *Client) Do(ctx context.Context, host, session string, order control.Ord
 // mayAsk are the orders that another host may give.
 var mayAsk = map[control.Order]bool{control.Retry: true, control.Cancel: true, control.Pause: true}
 
-// notForOthersError says that an order is not taken from another host.
+// notForOthersError means that another host may not give this order.
 type notForOthersError struct{ order control.Order }
 
 func (e *notForOthersError) Error() string {
 	return fmt.Sprintf("%.20q is not taken from another machine, which may ask for retry, cancel or pause: run it there", e.order)
 }
 
-// readOrder returns what another host asks for. An order with something in it that this daemon does not know is none: it
-// may be meant otherwise.
+// readOrder parses an order of another host. An order with an unknown field is refused: it may mean
+// something else.
 func readOrder(text []byte) (asked away, err error) {
 	if len(text) > fleet.LargestValue {
 		return away{}, errors.New("the order is too long")
@@ -85,8 +85,8 @@ func readOrder(text []byte) (asked away, err error) {
 	return asked, nil
 }
 
-// answerOrder carries out what another host asks for. It may ask for little of what a person of this host
-// may, and what protects a session still does.
+// answerOrder carries out an order of another host. Such a host may give few orders, and the
+// protections of sessions still apply.
 func (m *membership) answerOrder(ctx context.Context, from string, text []byte) []byte {
 	var says answer
 	asked, err := readOrder(text)

@@ -22,8 +22,8 @@ import (
 // mostAccounts is how many accounts of a fleet are read, and how many are shown.
 const mostAccounts = 1000
 
-// Page returns the state of the fleet, and a page of its sessions. No more sessions are read: the hosts publish
-// how many they have.
+// Page returns the state of the fleet, and one page of its sessions. Other sessions are not read: the
+// hosts publish how many they have.
 func (c *Client) Page(ctx context.Context, after string, most int) (control.Fleet, error) {
 	m := c.current()
 	if m == nil {
@@ -36,7 +36,7 @@ func (c *Client) Page(ctx context.Context, after string, most int) (control.Flee
 	if err != nil {
 		return control.Fleet{}, err
 	}
-	from, _ := strconv.ParseUint(after, 10, 64) // what is no page's end is the beginning
+	from, _ := strconv.ParseUint(after, 10, 64) // an invalid position means the beginning
 	views, err := m.store.Page(ctx, fleet.View, from, most)
 	if err != nil {
 		return control.Fleet{}, err
@@ -44,14 +44,14 @@ func (c *Client) Page(ctx context.Context, after string, most int) (control.Flee
 	return m.pageOf(from == 0, views, accounts, m.fleet.Hosts(), m.fleet.Missing()), nil
 }
 
-// pageOf shows what was read. What cannot be understood is counted, and takes nothing away from the rest.
+// pageOf converts what was read. Unreadable entries are counted, and do not affect the rest.
 func (m *membership) pageOf(first bool, views, accounts natskv.Page, hosts, missing []fleet.Host) control.Fleet {
 	page := control.Fleet{Version: 1, Sessions: []control.FleetSession{}, SessionsLeft: views.Left}
 	if views.Next != 0 {
 		page.Next = strconv.FormatUint(views.Next, 10)
 	}
 	slices.SortFunc(views.Entries, func(x, y fleet.Entry) int { return cmp.Compare(x.Key, y.Key) })
-	lastSeen := make(map[string]time.Time) // of hosts that show sessions, or did
+	lastSeen := make(map[string]time.Time) // of hosts with sessions, also former ones
 	noteSeen := func(host string, at time.Time) {
 		if !at.Before(lastSeen[host]) {
 			lastSeen[host] = at
@@ -92,7 +92,7 @@ func (m *membership) pageOf(first bool, views, accounts natskv.Page, hosts, miss
 	return page
 }
 
-// seenOf returns the session that a host shows, unless that cannot be read or shown.
+// seenOf returns the session in an entry, unless it cannot be read or shown.
 func seenOf(e fleet.Entry) (view.Session, bool) {
 	var s seen
 	if !fleet.GoodKey(e.Key) || fleet.Decode(e.Value, &s) != nil {
@@ -101,7 +101,7 @@ func seenOf(e fleet.Entry) (view.Session, bool) {
 	return s.Session, presentable(s.Session)
 }
 
-// presentable reports whether a session of another host is one that can be told to people and programs.
+// presentable reports whether a session of another host can be shown to people and programs.
 func presentable(v view.Session) bool {
 	if v.ID == "" || v.Agent == "" || !v.Interrupted() {
 		return false
@@ -124,7 +124,8 @@ func usesOf(hosts []fleet.Host) map[string]use {
 	return all
 }
 
-// hostsOf lists the hosts that are alive, and those that are gone and whose sessions are still shown.
+// hostsOf lists the hosts that are alive, and those that are gone but have sessions that are still
+// shown.
 func hostsOf(alive []fleet.Host, lastSeen map[string]time.Time) []control.FleetHost {
 	all := []control.FleetHost{}
 	for _, h := range alive {
@@ -145,8 +146,8 @@ func hostsOf(alive []fleet.Host, lastSeen map[string]time.Time) []control.FleetH
 	return all
 }
 
-// accountsOf lists accounts: those that were read, those of this host, and those of which hosts show sessions.
-// It counts those beyond mostAccounts.
+// accountsOf lists accounts: those that were read, those of this host, and those of which hosts have
+// sessions. It counts those beyond mostAccounts.
 func (m *membership) accountsOf(entries natskv.Page, uses map[string]use, unreadable map[string]int) (all []control.FleetAccount, left int) {
 	accounts := make(map[string]fleet.Account)
 	for id, a := range m.fleet.Known() {
@@ -190,15 +191,14 @@ func (m *membership) accountsOf(entries natskv.Page, uses map[string]use, unread
 	return all, left
 }
 
-// nameOf returns what people call an account: by its name on this host, else by the beginning
-// of its key.
+// nameOf returns the name of an account for people: its name on this host, or the beginning of its key.
 func (m *membership) nameOf(key string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return cmp.Or(m.names[key], fmt.Sprintf("%.8s", key))
 }
 
-// Forget makes an account count as free for all hosts.
+// Forget marks an account as not limited for all hosts.
 func (c *Client) Forget(ctx context.Context, name string) error {
 	m := c.current()
 	if m == nil {

@@ -15,7 +15,7 @@ import (
 	"resumed/internal/humanize"
 )
 
-// goodView is what a daemon shows of a session.
+// goodView is what a daemon publishes about a session.
 const goodView = `{"account":"","session":{"id":"s-1","name":"s-1","agent":"bot","state":"waiting","class":"usage_limit","next_at":"2026-03-02T13:00:00Z"}}`
 
 // bad are entries that no daemon writes. Each of them is one entry.
@@ -33,7 +33,7 @@ var bad = map[string]string{
 	"a session that runs": `{"session":{"id":"s","agent":"bot","state":"watching"}}`,
 }
 
-// shownAs is what status --fleet --json answers of some entries.
+// shownAs is what status --fleet --json shows for some entries.
 func shownAs(t *testing.T, views, accounts []fleet.Entry) control.Fleet {
 	t.Helper()
 	page := hostOf("here").pageOf(true, natskv.Page{Entries: views}, natskv.Page{Entries: accounts}, nil, nil)
@@ -51,7 +51,7 @@ func entryOf(key, value string) fleet.Entry {
 	return fleet.Entry{Key: key, Value: []byte(value), At: noon}
 }
 
-// A bad entry of one host is one line, and the sessions of others are shown.
+// A bad entry of one host is one line, and the sessions of other hosts are shown.
 func TestABadEntryOfAHostIsOneLine(t *testing.T) {
 	for name, value := range bad {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestABadEntryOfAHostIsOneLine(t *testing.T) {
 	require.Equal(t, "mallory: 2 entries could not be read", page.Unreadable[0].String())
 }
 
-// Times and counts that no daemon would write are shown as none.
+// Impossible times and counts are not shown.
 func TestWhatIsImpossibleIsNotShown(t *testing.T) {
 	for _, at := range []string{"0001-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "0000-01-01T00:00:00+23:59", "9999-12-31T23:59:59Z"} {
 		value := strings.Replace(goodView, "2026-03-02T13:00:00Z", at, 1)
@@ -95,7 +95,7 @@ func TestABadAccountIsOneLine(t *testing.T) {
 	require.Len(t, page.Accounts, 1)
 }
 
-// Hosts may say that they show sessions of any number of accounts.
+// Hosts may claim to have sessions of any number of accounts.
 func TestAccountsAreShownUpToABound(t *testing.T) {
 	shows := make(map[string]int)
 	for i := range mostAccounts + 500 {

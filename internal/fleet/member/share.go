@@ -13,8 +13,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Hold makes this host the one that looks after a session that lies on a file system which other
-// machines write to, too.
+// Hold takes the lease of a session on a file system that other machines write to as well.
 func (c *Client) Hold(ctx context.Context, s resume.Session) (*fleet.Hold, *resume.NotSent) {
 	m := c.current()
 	if m == nil && c.opts.Settings().Fleet.URL == "" || c.opts.Network(s.Transcript) == "" {
@@ -40,14 +39,14 @@ func (c *Client) Hold(ctx context.Context, s resume.Session) (*fleet.Hold, *resu
 		return nil, &resume.NotSent{Why: why, Then: resume.Park}
 	default:
 		notSent := &resume.NotSent{Why: "other machines can see it too: " + err.Error()}
-		if elsewhere { // an order of now is no permission to take the session over when that host is gone
+		if elsewhere { // an order of now does not permit to take the session over later, when that host is gone
 			notSent.Then = resume.NeedsOrder
 		}
 		return nil, notSent
 	}
 }
 
-// Share publishes a notice of an account that hosts share, so that it is reported once.
+// Share publishes a notice about a shared account, so that it is reported once.
 func (c *Client) Share(ctx context.Context, notice notify.Notice) bool {
 	m := c.current()
 	if m == nil {
@@ -75,8 +74,8 @@ func (c *Client) Share(ctx context.Context, notice notify.Notice) bool {
 	return err == nil && m.fleet.Tell(ctx, notice.ID, data)
 }
 
-// shareUsage publishes that much of an allowance is used. Hosts know its end to the second,
-// each by its own agent: it is the same one.
+// shareUsage publishes that much of an allowance is used. Each host reads the end of the window from
+// its own agent, so it is rounded: it is the same window.
 func (m *membership) shareUsage(ctx context.Context, notice notify.Notice) bool {
 	id := m.identities.Known(resume.AccountKey{Name: notice.Account, Provider: notice.Provider})
 	if id == "" {
@@ -95,7 +94,7 @@ const engineTimeout = 10 * time.Second
 func (m *membership) waiting() (n int) {
 	ctx, cancel := context.WithTimeout(context.Background(), engineTimeout)
 	defer cancel()
-	tallies, _ := m.opts.Engine.Tallies(ctx) // an engine that stops has nothing to count
+	tallies, _ := m.opts.Engine.Tallies(ctx) // an engine that stops returns nothing
 	for _, t := range tallies {
 		n += t[resume.Waiting]
 	}

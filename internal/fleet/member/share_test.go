@@ -32,7 +32,7 @@ func (p *published) Publish(_ context.Context, _, id string, data []byte) error 
 	return nil
 }
 
-// usageHost is a host that knows one account of the fleet by its own name for it.
+// usageHost is a host that has its own name for one account of the fleet.
 func usageHost(t *testing.T, store fleet.Store, name string, local resume.AccountKey) *Client {
 	t.Helper()
 	m := &membership{host: name, identities: fleet.Identities{Find: func(resume.Session) string { return "5eed.-" }, Found: func() {}}}
@@ -43,11 +43,11 @@ func usageHost(t *testing.T, store fleet.Store, name string, local resume.Accoun
 	return c
 }
 
-// Three hosts use one account, and each of them sees a mark passed: people are told once, and
-// again at the next mark and in the next window.
+// Three hosts use one account, and each of them sees that a threshold is passed: it is reported once,
+// and again at the next threshold and in the next window.
 func TestUsageIsToldOnceForAllHosts(t *testing.T) {
 	store := &published{t: t, ids: make(map[string]bool)}
-	accounts := []resume.AccountKey{{Name: "codex:default"}, {Name: "codex:default"}, {Name: "codex:work"}} // one, whatever hosts call it
+	accounts := []resume.AccountKey{{Name: "codex:default"}, {Name: "codex:default"}, {Name: "codex:work"}} // the same account, under different names
 	var hosts []*Client
 	for i, name := range []string{"laptop", "server", "box"} {
 		hosts = append(hosts, usageHost(t, store, name, accounts[i]))

@@ -14,7 +14,7 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// seen is what other hosts see of a session.
+// seen is what other hosts are shown of a session.
 type seen struct {
 	Account string       `json:"account"` // its key in the fleet
 	Session view.Session `json:"session"`
@@ -24,22 +24,22 @@ type seen struct {
 type viewer struct {
 	*membership
 	noted  chan struct{}
-	counts atomic.Pointer[map[string]int] // of what is shown, by account
+	counts atomic.Pointer[map[string]int] // how many sessions are shown, by account
 
 	shown map[string]showing // owned by run
 }
 
-// showing is what was shown last of a session.
+// showing is what was last published about a session.
 type showing struct {
 	text string
 	at   time.Time
 }
 
 const (
-	// viewPause lies between two looks at what changed.
+	// viewPause is the time between two updates.
 	viewPause = 2 * time.Second
 
-	// viewAgain is when what did not change is shown again, long before it is forgotten.
+	// viewAgain is when an unchanged session is published again, long before it expires.
 	viewAgain = fleet.ViewTTL / 4
 )
 
@@ -52,7 +52,7 @@ func newViewer(m *membership) *viewer {
 // shows returns how many sessions of each account are shown.
 func (v *viewer) shows() map[string]int { return *v.counts.Load() }
 
-// note says that something changed.
+// note asks for an update.
 func (v *viewer) note() {
 	select {
 	case v.noted <- struct{}{}:
@@ -81,18 +81,18 @@ func (v *viewer) run(ctx context.Context) {
 	}
 }
 
-// loadShown reads what an earlier daemon of this host has shown, so that it is removed.
+// loadShown reads what an earlier daemon of this host has published, so that it can be removed.
 func (v *viewer) loadShown(ctx context.Context) {
 	old, err := v.store.List(ctx, fleet.View, v.host+".")
 	if err != nil {
-		return // it is forgotten by itself
+		return // it expires by itself
 	}
 	for _, e := range old {
 		v.shown[e.Key] = showing{}
 	}
 }
 
-// show tells what is new.
+// show publishes what has changed.
 func (v *viewer) show(ctx context.Context) error {
 	sessions, err := v.opts.Engine.Kept(ctx)
 	if err != nil {
@@ -140,8 +140,8 @@ func shortHash(text string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// shared leaves of a session what its host gives away: without share = "texts" nothing that
-// somebody wrote, or was started with.
+// shared removes the parts of a session that are not shared: without share = "texts", everything that
+// somebody wrote and what it was started with.
 func shared(v view.Session, share string) view.Session {
 	v.Plan, v.Past = nil, nil
 	if share == config.ShareTexts {

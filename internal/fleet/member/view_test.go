@@ -11,7 +11,7 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// What somebody wrote leaves the host only where that is wanted.
+// Texts that somebody wrote leave the host only if that is configured.
 func TestTextsAreSharedOnlyWhereThatIsWanted(t *testing.T) {
 	const secret = "hunter2"
 	v := view.Session{

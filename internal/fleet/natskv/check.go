@@ -14,7 +14,7 @@ import (
 	"resumed/internal/fleet"
 )
 
-// Health is the state of a server of a fleet, as a host sees it.
+// Health is the state of a fleet's server, as a host sees it.
 type Health struct {
 	Version string        // of the server
 	Took    time.Duration // the time of an answer
@@ -34,7 +34,7 @@ var (
 	ErrNothingIsThere = errors.New("it keeps nothing for a fleet yet")
 )
 
-// oldest is the first version of the server whose keys can expire with a marker.
+// oldest is the first version of the server that has keys which expire with a marker.
 var oldest = [2]int{2, 11}
 
 // Check connects to one server as the host would, and reads from it.
@@ -76,7 +76,7 @@ func Check(ctx context.Context, o Options) (Health, error) {
 	return h, err
 }
 
-// reasonOf returns the reason above that an error means, or the error.
+// reasonOf maps an error to one of the reasons above, or returns it.
 func reasonOf(err error) error {
 	_, other := errors.AsType[x509.HostnameError](err)
 	_, refused := errors.AsType[*tls.CertificateVerificationError](err)

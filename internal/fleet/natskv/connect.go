@@ -19,25 +19,25 @@ import (
 	"resumed/internal/regular"
 )
 
-// Options say which fleet is reached, and by which host.
+// Options are the fleet to connect to, and the host that connects.
 type Options struct {
 	URL         string // of one or several servers, with commas
 	Credentials Credentials
 	CAFile      string // "": the system's authorities
 	Host        string // the name of this host in the fleet
 
-	// For Open alone, and optional.
+	// Only for Open, and optional.
 	Log     *slog.Logger
 	Within  time.Duration // the longest pause between two tries to reach a server; 0: longestPause
 	Changed func()        // the connection was made, or lost
 	Refused func(error)   // the server has refused something
 }
 
-// longestPause is the default of Within. Hosts that lost a server at the same moment come back
-// one by one in that time.
+// longestPause is the default of Within. Hosts that lost a server at the same moment reconnect spread
+// over that time.
 const longestPause = 30 * time.Second
 
-// Open begins to connect and returns at once: a server that is down is tried until Close.
+// Open starts to connect and returns at once: a server that is down is tried until Close.
 func Open(o Options) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -48,7 +48,7 @@ func Open(o Options) (*Store, error) {
 		}
 	}
 	var opened atomic.Pointer[nats.Conn]
-	logged := "" // the last refusal: tries come one after the other, without an end
+	logged := "" // the last refusal: the same one would be logged again with every try
 	nc, err := o.Dial(
 		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
 		nats.CustomReconnectDelay(func(attempts int) time.Duration {
@@ -82,10 +82,10 @@ func Open(o Options) (*Store, error) {
 // connectionName precedes the name of the host in the name of its connection.
 const connectionName = "resumed "
 
-// HostOf returns the host that a connection of that name claims to be of.
+// HostOf returns the host that a connection with that name claims to be.
 func HostOf(connection string) string { return strings.TrimPrefix(connection, connectionName) }
 
-// Dial connects as the host.
+// Dial connects as this host.
 func (o Options) Dial(more ...nats.Option) (*nats.Conn, error) {
 	options := []nats.Option{nats.Name(connectionName + o.Host), nats.CustomInboxPrefix(Inbox(o.Host)), nats.Nkey(o.Credentials.public, o.Credentials.sign)}
 	if o.CAFile != "" {
@@ -102,8 +102,9 @@ func (o Options) Dial(more ...nats.Option) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// register asks the hub to admit this host where the server does not know it: the host joined while
-// there was no hub, or the hub was made anew. It logs a refusal unless it was logged before, and returns it.
+// register asks the hub to admit this host if the server does not know it: the host joined while there
+// was no hub, or the hub was set up again. It logs a refusal unless it was logged before, and returns
+// it.
 func (o Options) register(err error, logged string) string {
 	if !errors.Is(err, nats.ErrAuthorization) {
 		return logged
@@ -128,7 +129,7 @@ func pauseAfter(attempts int, longest time.Duration, u float64) time.Duration {
 	return time.Duration((0.1 + 0.9*u) * float64(most))
 }
 
-// trust makes the certificates trusted that the authority of a file has signed.
+// trust trusts the certificates that the authority in a file has signed.
 func trust(file string) (nats.Option, error) {
 	pem, err := regular.Read(file)
 	if err != nil {
@@ -144,7 +145,7 @@ func trust(file string) (nats.Option, error) {
 // Connected reports whether a server is connected now.
 func (s *Store) Connected() bool { return s.nc.IsConnected() }
 
-// LastError returns why none is, as far as is known.
+// LastError returns why no server is connected, as far as known.
 func (s *Store) LastError() error { return reasonOf(s.nc.LastError()) }
 
 // Close ends the connection.

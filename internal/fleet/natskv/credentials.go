@@ -11,8 +11,8 @@ import (
 	"resumed/internal/regular"
 )
 
-// Credentials are the key of a host, and the fleet's key, with which names of accounts are made unreadable
-// for others. Their file has the form of NATS's own, with more parts.
+// Credentials are the key of a host, and the key of the fleet, which hashes the names of accounts.
+// Their file has the format of NATS credentials, with more parts.
 type Credentials struct {
 	Key        []byte // of the fleet
 	Invitation []byte // the seed of the join line; nil: none
@@ -21,7 +21,7 @@ type Credentials struct {
 	public string
 }
 
-// NewCredentials makes a key of a host.
+// NewCredentials generates the key of a host.
 func NewCredentials() (Credentials, error) { return credentialsOf(nkeys.CreateUser()) }
 
 func credentialsOf(pair nkeys.KeyPair, err error) (Credentials, error) {
@@ -54,7 +54,7 @@ const (
 	keySize = 32 // bytes, of all keys
 )
 
-// ReadCredentials reads a file of credentials.
+// ReadCredentials reads a credentials file.
 func ReadCredentials(file string) (Credentials, error) {
 	text, err := regular.Read(file)
 	if err != nil {
@@ -79,7 +79,7 @@ func parse(text []byte) (Credentials, error) {
 	return c, err
 }
 
-// part returns the key of the block of that name; nil: there is none.
+// part returns the key in the block with that name; nil: there is none.
 func part(text []byte, name string) ([]byte, error) {
 	line := block(text, name)
 	if line == nil {
@@ -92,7 +92,7 @@ func part(text []byte, name string) ([]byte, error) {
 	return key, nil
 }
 
-// block returns the line of the block of that name; nil: there is none.
+// block returns the line of the block with that name; nil: there is none.
 func block(text []byte, name string) []byte {
 	_, after, found := bytes.Cut(text, []byte("-----BEGIN "+name+"-----"))
 	if !found {
@@ -102,7 +102,7 @@ func block(text []byte, name string) []byte {
 	return bytes.TrimSpace(line)
 }
 
-// Text returns the file of the credentials.
+// Text returns the content of the credentials file.
 func (c Credentials) Text() []byte {
 	var b bytes.Buffer
 	write := func(name, line string) {

@@ -21,12 +21,12 @@ import (
 // many hosts it admits.
 type Invitation struct {
 	URL  string
-	Seed []byte // of the key that a host asks with until it is admitted
+	Seed []byte // of the key that a host uses until it is admitted
 	Key  []byte // of the fleet
 	CA   []byte // the certificate that signed the server's, in DER form
 }
 
-// Line is the invitation in one word.
+// Line returns the invitation as one word.
 func (i Invitation) Line() string {
 	all := append(append(append([]byte(nil), i.Seed...), i.Key...), i.CA...)
 	return i.URL + "/" + base64.RawURLEncoding.EncodeToString(all)
@@ -53,12 +53,12 @@ func ParseLine(text string) (Invitation, error) {
 	return i, nil
 }
 
-// CAText returns the file of the certificate.
+// CAText returns the content of the certificate file.
 func (i Invitation) CAText() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: i.CA})
 }
 
-// LineKey returns the public key of a join line, by the seed in it.
+// LineKey returns the public key of a join line, from its seed.
 func LineKey(seed []byte) (string, error) {
 	applicant, err := lineCredentials(seed)
 	return applicant.public, err
@@ -79,12 +79,12 @@ type Answer struct {
 	Error string `json:"error,omitempty"`
 }
 
-// RefusedError says why a host is not admitted.
+// RefusedError is why a host is not admitted.
 type RefusedError struct{ Why string }
 
 func (r *RefusedError) Error() string { return r.Why }
 
-// AsApplicant returns how a host connects that was not admitted yet.
+// AsApplicant returns the options of a host that is not admitted yet.
 func (o Options) AsApplicant() (Options, error) {
 	var err error
 	o.Credentials, err = lineCredentials(o.Credentials.Invitation)

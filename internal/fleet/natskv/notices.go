@@ -12,7 +12,7 @@ import (
 	"resumed/internal/fleet"
 )
 
-// Publish stores a notice of the host of that name. The server lets no other host do so.
+// Publish stores a notice of the host with that name. The server does not allow other hosts to do that.
 func (s *Store) Publish(ctx context.Context, from, id string, notice []byte) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -60,10 +60,10 @@ func fetch(ctx context.Context, consumer jetstream.Consumer, tell func(context.C
 		switch {
 		case err == nil:
 			acknowledge, cancel := bounded(context.WithoutCancel(ctx))
-			_ = msg.DoubleAck(acknowledge) // else it is reported again
+			_ = msg.DoubleAck(acknowledge) // otherwise it is reported again
 			cancel()
 		case ctx.Err() != nil:
-			_ = msg.Nak() // another host reports it now
+			_ = msg.Nak() // then another host reports it
 		default:
 			_ = msg.NakWithDelay(again)
 		}
@@ -71,5 +71,6 @@ func fetch(ctx context.Context, consumer jetstream.Consumer, tell func(context.C
 	return nil
 }
 
-// retryTell is when a notice that could not be reported comes again; longer each time, up to longestTell.
+// retryTell is when a notice that could not be reported is delivered again. The delay grows up to
+// LongestReport.
 const retryTell = 5 * time.Second

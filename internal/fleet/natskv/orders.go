@@ -12,7 +12,7 @@ import (
 	"resumed/internal/fleet"
 )
 
-// ErrNobody says that no host of that name listens.
+// ErrNobody means that no host of that name is there.
 var ErrNobody = errors.New("no host of that name is there")
 
 // Bounds of the orders that wait. More are dropped, and the hosts that asked get no answer.
@@ -21,7 +21,7 @@ const (
 	waitingOrderBytes = 256 << 10
 )
 
-// listen subscribes to orders or answers of that key.
+// listen subscribes to the orders or answers with that key.
 func (s *Store) listen(key string) (*nats.Subscription, error) {
 	sub, err := s.nc.SubscribeSync(Changes[Orders] + key)
 	if err == nil {
@@ -30,8 +30,8 @@ func (s *Store) listen(key string) (*nats.Subscription, error) {
 	return sub, err
 }
 
-// Order asks another host to do something, and returns what it says. The server lets a host ask in no
-// other name than its own.
+// Order sends an order to another host, and returns its answer. The server allows a host to send orders
+// only in its own name.
 func (s *Store) Order(ctx context.Context, host string, order []byte) ([]byte, error) {
 	if strings.ContainsAny(host, ".*> \t\r\n") {
 		return nil, ErrNobody
@@ -58,7 +58,7 @@ func (s *Store) Order(ctx context.Context, host string, order []byte) ([]byte, e
 	return msg.Data, nil
 }
 
-// Orders answers what other hosts ask of this one, one after the other, until ctx is done.
+// Orders answers the orders of other hosts, one after the other, until ctx is done.
 func (s *Store) Orders(ctx context.Context, answer func(ctx context.Context, from string, order []byte) []byte) error {
 	asked, err := s.listen(askKey("*", s.host, "*"))
 	if err != nil {
@@ -75,6 +75,6 @@ func (s *Store) Orders(ctx context.Context, answer func(ctx context.Context, fro
 		}
 		key := strings.Split(strings.TrimPrefix(msg.Subject, Changes[Orders]), ".") // of askKey
 		from, id := key[0], key[2]
-		_, _ = s.js.Publish(ctx, SubjectOf(Orders, answerKey(s.host, from, id)), answer(ctx, from, msg.Data)) // silence is a refusal
+		_, _ = s.js.Publish(ctx, SubjectOf(Orders, answerKey(s.host, from, id)), answer(ctx, from, msg.Data)) // without an answer, the order counts as refused
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"resumed/internal/fleet"
 )
 
-// Bounds of what is read at a time, in keys and bytes. Other hosts may write as much as the server takes.
+// Bounds of one read, in keys and bytes. Other hosts may write as much as the server accepts.
 const (
 	batch      = 1000
 	batchBytes = 1 << 20
@@ -32,8 +32,8 @@ func (s *Store) Get(ctx context.Context, bucket fleet.Bucket, key string) (fleet
 	return e, err
 }
 
-// last is Get that also returns a key that is gone, with the revision of the last write to it. A key whose
-// writer has made its header unreadable has no value, and can be written again.
+// last is like Get, but also returns a deleted key, with the revision of the last write to it. A key
+// with an unreadable header has no value, and can be written again.
 func (s *Store) last(ctx context.Context, bucket fleet.Bucket, key string) (fleet.Entry, error) {
 	pattern, shared := key, isShared(bucket, key)
 	if shared {
@@ -75,7 +75,7 @@ type Page struct {
 	Left    int    // keys after that
 }
 
-// Page returns at most so many keys of a bucket: the oldest of those that were written after that
+// Page returns at most most keys of a bucket: the oldest of those that were written after that
 // revision. However many there are, no more are read.
 func (s *Store) Page(ctx context.Context, bucket fleet.Bucket, after uint64, most int) (Page, error) {
 	found, err := s.scan(ctx, bucket, ">", after+1, most+1, pageBytes)
@@ -93,17 +93,17 @@ func (s *Store) Page(ctx context.Context, bucket fleet.Bucket, after uint64, mos
 // scanned is the result of a scan.
 type scanned struct {
 	Page
-	last    uint64 // the revision of the last key that was sent, also of one that is gone
-	deleted bool   // keys were left out that are gone
+	last    uint64 // the revision of the last key that was sent, also of a deleted one
+	deleted bool   // deleted keys were left out
 	bytes   int
 }
 
-// scan reads at most so many keys that match a pattern, from a revision on.
+// scan reads at most most keys that match a pattern, from a revision on.
 func (s *Store) scan(ctx context.Context, bucket fleet.Bucket, pattern string, from uint64, most, mostBytes int) (found scanned, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	replies := s.nc.NewInbox()
-	in := make(chan *nats.Msg, batch+1) // a channel that the client makes has room for 65,536
+	in := make(chan *nats.Msg, batch+1) // a channel that the client creates has room for 65,536
 	sub, err := s.nc.ChanSubscribe(replies, in)
 	if err != nil {
 		return scanned{}, err
@@ -125,7 +125,7 @@ func (s *Store) scan(ctx context.Context, bucket fleet.Bucket, pattern string, f
 	return found, nil
 }
 
-// collect adds the answers to one request. An entry whose writer has made its header unreadable is left out.
+// collect adds the answers to one request. An entry with an unreadable header is left out.
 func (p *scanned) collect(ctx context.Context, bucket fleet.Bucket, in <-chan *nats.Msg) (err error) {
 	for {
 		var msg *nats.Msg
@@ -170,8 +170,8 @@ const (
 // stored. The headers of the server's own answers are smaller.
 const minStoredHeader = 128
 
-// statusOf returns the status of an answer of the server itself; "": the message is a stored one. Its writer chose
-// a part of its header, and may have forged a status there.
+// statusOf returns the status of an answer of the server itself; "": the message is a stored one. The
+// writer of a stored message chooses a part of its header, and may have forged a status there.
 func statusOf(msg *nats.Msg) string {
 	header := msg.Size() - len(msg.Subject) - len(msg.Reply) - len(msg.Data)
 	if header >= minStoredHeader || len(msg.Data) > 0 {
@@ -205,7 +205,7 @@ func entryOf(bucket fleet.Bucket, msg *nats.Msg) (fleet.Entry, error) {
 	return e, nil
 }
 
-// maxPendingChanges is how many changes may wait for the reader of a watch; more are missed.
+// maxPendingChanges is how many changes may wait for the reader of a watch; further ones are missed.
 const maxPendingChanges = 512
 
 // Watch sends the changes of accounts.

@@ -22,12 +22,12 @@ type Store struct {
 
 var _ fleet.Store = (*Store)(nil)
 
-// bounded gives the server its time for an answer.
+// bounded adds the timeout for an answer of the server.
 func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, fleet.AnswerWithin, errors.New("the fleet's server does not answer"))
 }
 
-// subject returns where this host writes a key.
+// subject returns the subject to which this host writes a key.
 func (s *Store) subject(bucket fleet.Bucket, key string) string {
 	if isShared(bucket, key) {
 		key += "." + s.host
@@ -54,7 +54,7 @@ func (s *Store) Update(ctx context.Context, bucket fleet.Bucket, key string, val
 	msg := nats.NewMsg(s.subject(bucket, key))
 	msg.Data = value
 	if lasts != 0 {
-		const shortest = time.Second // the server counts no smaller ones
+		const shortest = time.Second // the server does not support shorter ones
 		msg.Header.Set(jetstream.MsgTTLHeader, max(lasts, shortest).Truncate(time.Second).String())
 	}
 	expected := jetstream.WithExpectLastSequencePerSubject(rev)

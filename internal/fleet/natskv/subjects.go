@@ -7,24 +7,24 @@ import (
 	"resumed/internal/fleet"
 )
 
-// The names of the streams and subjects of a fleet, which the hub makes and its hosts use.
+// The names of the streams and subjects of a fleet, which the hub creates and its hosts use.
 const (
 	NoticeStream   = "RESUMED_NOTICES"
-	NoticeSubject  = "resumed.v1.notice." // before the host that publishes it
+	NoticeSubject  = "resumed.v1.notice." // followed by the host that publishes it
 	NoticeConsumer = "notifier"
-	JoinSubject    = "resumed.v1.join." // before the key of the join line
+	JoinSubject    = "resumed.v1.join." // followed by the key of the join line
 )
 
-// Orders is the bucket of orders to other hosts and of their answers, for a minute. A key begins with the
-// name of the host that writes it, and a host has no right to write other keys: so the sender of an order
-// and of an answer is proved.
+// Orders is the bucket of orders to other hosts and of their answers, stored for a minute. A key begins
+// with the name of the host that writes it, and a host may not write other keys: that proves the
+// sender.
 const Orders fleet.Bucket = "resumed_orders"
 
 func askKey(from, to, id string) string    { return from + "." + to + "." + id + ".ask" }
 func answerKey(from, to, id string) string { return from + "." + to + "." + id + ".answer" }
 
-// Changes are the subjects on which the server sends every change of a bucket: JetStream refuses
-// the 1,001st consumer of a bucket.
+// Changes are the subjects on which the server publishes every change of a bucket. Consumers are no
+// alternative: JetStream refuses the 1,001st one of a bucket.
 var Changes = map[fleet.Bucket]string{
 	fleet.Accounts: "resumed.v1.acct.",
 	fleet.Leases:   "resumed.v1.lease.",
@@ -49,14 +49,14 @@ func StreamOf(b fleet.Bucket) string { return "KV_" + string(b) }
 // SubjectOf returns the subject of a key.
 func SubjectOf(b fleet.Bucket, key string) string { return "$KV." + string(b) + "." + key }
 
-// Inbox is the subject of answers to a host. Each has its own, which no other host may subscribe to.
+// Inbox is the subject of answers to a host. Other hosts may not subscribe to it.
 func Inbox(host string) string { return "_INBOX_" + host }
 
-// Applicant is the name of a host that was not admitted yet. No host can have that name.
+// Applicant is the name of a host that is not admitted yet. No real host can have that name.
 const Applicant = "-guest"
 
-// A key that any host may hold has a record for each host, KEY.HOST, and the rights of a host let it write
-// its own records alone: so no host deletes what another one holds. The newest record counts, and a write names
+// A key that any host may hold has a record for each host, KEY.HOST, and a host may only write its own
+// records: so no host can delete what another one holds. The newest record counts, and a write names
 // the newest revision of all of them.
 
 // isShared reports whether any host may hold a key.
@@ -80,7 +80,7 @@ func recordOf(bucket fleet.Bucket, record string) (key, by string) {
 	return record[:at], record[at+1:]
 }
 
-// WriterOf returns the host that made a change, by its subject; "": any host may have.
+// WriterOf returns the host that made a change, by its subject; "": it may be any host.
 func WriterOf(subject string) string {
 	if key, ok := strings.CutPrefix(subject, Changes[fleet.View]); ok {
 		host, _, _ := strings.Cut(key, ".")

@@ -12,16 +12,16 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// Bounds of what one host may store, in keys of fleet.LargestValue bytes at most. The server has bounds
-// for streams only, which one host could fill alone.
+// Bounds of what one host may store, in keys of at most fleet.LargestValue bytes. The server bounds
+// only whole streams, which one host could fill alone.
 const (
-	mostViews   = 3000 // sessions that are shown to others
+	mostViews   = 3000 // sessions that other hosts are shown
 	mostRecords = 500  // leases and owner records
 	betweenCuts = 500  // writes of a host between two cuts
 )
 
-// boundHosts removes the oldest keys of each host that has too many, until the connection is closed, and
-// reports how many it has removed.
+// boundHosts removes the oldest keys of each host that has too many, until the connection is closed,
+// and reports how many it removed.
 func boundHosts(nc *nats.Conn, report func(host string, cut int, err error)) error {
 	written := make(map[string]int)
 	sub, err := nc.Subscribe("resumed.v1.*.>", func(msg *nats.Msg) {
@@ -40,7 +40,7 @@ func boundHosts(nc *nats.Conn, report func(host string, cut int, err error)) err
 	return sub.SetPendingLimits(2*betweenCuts, 32<<20) // missed writes are not counted
 }
 
-// cutHost removes all keys of a host but the newest, and returns how many it removed.
+// cutHost removes all but the newest keys of a host, and returns how many it removed.
 func cutHost(nc *nats.Conn, host string, views, records int) (cut int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -19,7 +19,7 @@ import (
 	"resumed/internal/atomicfile"
 )
 
-// authority signs the certificates of one hub. Its hosts trust no other.
+// authority signs the certificates of one hub. Its hosts trust no other one.
 type authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
@@ -27,7 +27,7 @@ type authority struct {
 
 const authorityLives = 20 * 365 * 24 * time.Hour
 
-// newAuthority makes the authority of a new hub.
+// newAuthority creates the authority of a new hub.
 func newAuthority(dir string) error {
 	now := time.Now()
 	public, key, err := ed25519.GenerateKey(rand.Reader)
@@ -65,8 +65,8 @@ func readAuthority(dir string) (*authority, error) {
 	return &authority{pair.Leaf, key}, nil
 }
 
-// issue makes the certificate of a server. It lives as long as the authority, whose key is on the same
-// machine.
+// issue creates the certificate of a server. It is valid as long as the authority: the authority's key
+// is on the same machine.
 func (a *authority) issue(names []string) (*tls.Certificate, error) {
 	now := time.Now()
 	public, key, err := ed25519.GenerateKey(rand.Reader)
@@ -91,8 +91,8 @@ func (a *authority) issue(names []string) (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{der, a.certificate.Raw}, PrivateKey: key}, nil
 }
 
-// namesOf returns the names of the hub; the first is the one in join lines. A hub that listens
-// everywhere has the name of this machine there.
+// namesOf returns the names of the hub; the first is used in join lines. If the hub listens on all
+// addresses, that is the name of this machine.
 func namesOf(host string) []string {
 	ip := net.ParseIP(host)
 	everywhere := host == "" || ip != nil && ip.IsUnspecified()

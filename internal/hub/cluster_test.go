@@ -20,7 +20,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// three starts three servers that are one, and returns them with the addresses of all.
+// three starts a cluster of three servers, and returns them with the addresses of all.
 func three(t *testing.T) (nodes []*starting, invitation natskv.Invitation, urls string) {
 	seats, invitation, urls := threeSeats(t)
 	for i, s := range seats {
@@ -33,7 +33,7 @@ func three(t *testing.T) (nodes []*starting, invitation natskv.Invitation, urls 
 	return nodes, invitation, urls
 }
 
-// clustered makes the server of a hub one of a cluster, as those of a NATS cluster are.
+// clustered makes the server of a hub a member of a cluster.
 func clustered(o Options, s seat) Options {
 	o.adjust = func(options *server.Options) {
 		options.ServerName = s.Name
@@ -61,7 +61,7 @@ func clustered(o Options, s seat) Options {
 	return o
 }
 
-// shared returns a directory of a server that knows the same hosts.
+// shared returns a directory for another server that knows the same hosts.
 func shared(t *testing.T, dir string) string {
 	own := t.TempDir()
 	require.NoError(t, os.CopyFS(own, os.DirFS(dir)))
@@ -79,7 +79,7 @@ func again(t *testing.T, before *starting) *starting {
 	return node
 }
 
-// servers returns on how many servers the accounts are stored, and which of them decides; "": not known.
+// servers returns how many servers store the accounts, and which of them is the leader; "": not known.
 func servers(t *testing.T, o natskv.Options) (replicas int, leader string) {
 	t.Helper()
 	nc, err := o.Dial()
@@ -96,8 +96,7 @@ func servers(t *testing.T, o natskv.Options) (replicas int, leader string) {
 	return stream.CachedInfo().Config.Replicas, stream.CachedInfo().Cluster.Leader
 }
 
-// stopLeader stops the server that decides, and returns which one that was and how long nothing could be
-// written.
+// stopLeader stops the leader, and returns which server that was and how long nothing could be written.
 func stopLeader(t *testing.T, o natskv.Options, s *natskv.Store, nodes []*starting, rev *uint64) (int, time.Duration) {
 	t.Helper()
 	decides := -1
@@ -108,7 +107,7 @@ func stopLeader(t *testing.T, o natskv.Options, s *natskv.Store, nodes []*starti
 	})
 	nodes[decides].stop()
 	began := time.Now()
-	patience := 250 * time.Millisecond // what was asked while nobody decides is answered never
+	patience := 250 * time.Millisecond // requests while there is no leader are never answered
 	until(t, "it is written again", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
@@ -117,15 +116,14 @@ func stopLeader(t *testing.T, o natskv.Options, s *natskv.Store, nodes []*starti
 		if err == nil {
 			*rev = next
 		} else if e, err := s.Get(t.Context(), fleet.Accounts, "a"); err == nil {
-			*rev = e.Rev // it may have been written all the same
+			*rev = e.Rev // it may have been written anyway
 		}
 		return err == nil
 	})
 	return decides, time.Since(began)
 }
 
-// One of three servers may end; of two that end everybody hears nothing any more, and the
-// third comes back to what was agreed.
+// One of three servers may stop. If two have stopped, writes get no answer, and the host is alone.
 func TestThreeServersAreOne(t *testing.T) {
 	t.Parallel()
 	nodes, invitation, urls := three(t)
@@ -137,8 +135,8 @@ func TestThreeServersAreOne(t *testing.T) {
 	replicas, _ := servers(t, o)
 	require.Equal(t, 3, replicas)
 
-	// Waiting for an election takes four seconds at least, on any machine. On a busy one what hands
-	// over in time may take as long, but not each time.
+	// An election takes at least four seconds, on any machine. On a busy one, a planned change of the
+	// leader may take as long, but not each time.
 	const inTime, tries = 2 * time.Second, 5
 	var took []time.Duration
 	decides := -1

@@ -13,7 +13,7 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// Whatever file of what it stores is damaged, the hub starts again: all of it can be made anew.
+// Whichever stored file is damaged, the hub starts again: all of them can be created again.
 func TestAHubStartsWithDamagedFiles(t *testing.T) {
 	t.Parallel()
 	dir, invitation := newHub(t)
@@ -64,7 +64,7 @@ func TestAHubStartsWithDamagedFiles(t *testing.T) {
 	}
 }
 
-// tellOne takes a notice, and is done with it.
+// tellOne takes one notice and acknowledges it.
 func tellOne(t *testing.T, s *natskv.Store) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), limit)
@@ -76,7 +76,7 @@ func tellOne(t *testing.T, s *natskv.Store) {
 	require.ErrorIs(t, err, context.Canceled, "there was one")
 }
 
-// flipped returns a text of the same length of which nothing is as it was.
+// flipped returns a text of the same length in which every byte differs.
 func flipped(text []byte) []byte {
 	other := make([]byte, len(text))
 	for i, b := range text {

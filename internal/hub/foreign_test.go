@@ -21,7 +21,7 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// mallory is a host that was broken into: it sends what no daemon would.
+// mallory is a compromised host: it sends what no daemon would send.
 func mallory(t *testing.T, invitation natskv.Invitation) *nats.Conn {
 	t.Helper()
 	o := guestOf(t, invitation, "mallory", invitation.URL)
@@ -32,7 +32,7 @@ func mallory(t *testing.T, invitation natskv.Invitation) *nats.Conn {
 	return nc
 }
 
-// What the server says of an entry counts, and not what its writer has put there.
+// Only what the server adds to an entry counts, not what its writer added.
 func TestAHeaderOfAHostIsNotTheServers(t *testing.T) {
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
@@ -70,7 +70,7 @@ func TestAHeaderOfAHostIsNotTheServers(t *testing.T) {
 	}
 }
 
-// A header that ends early hides what the server adds to it. That is one entry less, and no end of all others.
+// A header that ends early hides what the server appends. Only that entry is lost, and not all others.
 func TestAHeaderThatEndsEarlyIsOneEntrysTrouble(t *testing.T) {
 	dir, invitation := newHub(t)
 	hub := serve(t, Options{Dir: dir})
@@ -102,7 +102,7 @@ func TestAHeaderThatEndsEarlyIsOneEntrysTrouble(t *testing.T) {
 	require.NoError(t, err, "it can be written over")
 }
 
-// raw speaks with a server as no client library does: headers are sent as they are.
+// raw speaks the protocol without a client library: headers are sent unchanged.
 func raw(t *testing.T, address string, o natskv.Options) (send func(subject, header string)) {
 	_, text, _ := strings.Cut(string(o.Credentials.Text()), "-----BEGIN USER NKEY SEED-----\n")
 	pair, err := nkeys.FromSeed([]byte(strings.Fields(text)[0]))
@@ -137,7 +137,7 @@ func raw(t *testing.T, address string, o natskv.Options) (send func(subject, hea
 	}
 }
 
-// A notice carries the host that handed it in, and one that is left for later holds up no other.
+// A notice contains the host that published it, and one that is left for later does not delay others.
 func TestANoticeNamesTheHostThatHandedItIn(t *testing.T) {
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
@@ -158,7 +158,7 @@ func TestANoticeNamesTheHostThatHandedItIn(t *testing.T) {
 	require.Equal(t, []string{"mallory: of mallory", "alice: of alice"}, told)
 }
 
-// A flood of large entries is read in pieces, however many are asked for.
+// A flood of large entries is read in parts, however many are asked for.
 func TestAFloodOfViewsIsReadInPieces(t *testing.T) {
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})

@@ -9,9 +9,9 @@ import (
 	"resumed/internal/fleet"
 )
 
-// What a host asks for at each heartbeat leaves little behind: garbage is memory of its daemon
-// until it is collected, which takes minutes.
-func TestAHeartbeatLeavesLittleGarbage(t *testing.T) { // not beside others: all of the process's is counted
+// The requests of each heartbeat allocate little: garbage takes memory of the daemon until it is
+// collected, which takes minutes.
+func TestAHeartbeatLeavesLittleGarbage(t *testing.T) { // not parallel: the allocations of the whole process are counted
 	dir, invitation := newHub(t)
 	server := &node{seat: seat{Dir: dir}}
 	server.start(t)
@@ -27,7 +27,7 @@ func TestAHeartbeatLeavesLittleGarbage(t *testing.T) { // not beside others: all
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 	}
-	beat() // what is made once is not counted
+	beat() // what is allocated once is not counted
 	const beats = 20
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -22,20 +22,20 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// hosts judges connections to the hub: by the files of the machines that have joined, and by the join
-// lines. The file of a machine is read for each of its connections, so that a change counts at once.
+// hosts decides about connections to the hub: by the files of the machines that have joined, and by the
+// join lines. The file of a machine is read for each of its connections, so that changes count at once.
 type hosts struct {
-	dir string // the hub's
-	hub string // by what the hub itself is known, as a client of its server
+	dir string // of the hub
+	hub string // the public key of the hub itself, as a client of its server
 	log *slog.Logger
 	ns  *server.Server
 
-	mu sync.Mutex // one is let in, and one account is made, at a time
+	mu sync.Mutex // serializes admissions, and the creation of accounts
 }
 
 func hostFile(dir, name string) string { return filepath.Join(dir, hostsDir, name+".json") }
 
-// host is the file of one.
+// host is the content of a host's file.
 type host struct {
 	Version int       `json:"version"`
 	Name    string    `json:"name"`
@@ -48,7 +48,8 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 var errName = errors.New("the name must be letters, digits, '_' or '-', at most 64, beginning with a letter or digit: choose one by --name")
 
-// admit lets a host in that holds the line of that key. A name belongs to the first host that came with it.
+// admit admits a host that has the line with that key. A name belongs to the first host that joined
+// with it.
 func (h *hosts) admit(lineKey string, request natskv.Request) error {
 	if !hostName.MatchString(request.Name) {
 		return errName
@@ -68,7 +69,7 @@ func (h *hosts) admit(lineKey string, request natskv.Request) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if err := h.spend(lineKey, request.Name); err != nil { // first: a line never lets in one more than it may
+	if err := h.spend(lineKey, request.Name); err != nil { // first: a line must never admit more hosts than it may
 		return err
 	}
 	text, err := json.MarshalIndent(host{1, request.Name, request.Key, lineKey, time.Now().UTC().Truncate(time.Second)}, "", "  ")
@@ -81,7 +82,8 @@ func (h *hosts) admit(lineKey string, request natskv.Request) error {
 	return machinesChanged(h.dir)
 }
 
-// receive answers the applicants until the connection is closed. Each is known by the key of its line.
+// receive answers the requests to join until the connection is closed. The subject contains the key of
+// the line.
 func (h *hosts) receive(nc *nats.Conn) error {
 	_, err := nc.Subscribe(natskv.JoinSubject+"*", func(msg *nats.Msg) {
 		var (
@@ -102,7 +104,7 @@ func (h *hosts) receive(nc *nats.Conn) error {
 	return err
 }
 
-// spend counts a machine that is let in by the line of that key.
+// spend counts a machine that joins with the line of that key.
 func (h *hosts) spend(lineKey, name string) error {
 	_, err := update(h.dir, func(s *settings) error {
 		at := slices.IndexFunc(s.Lines, func(l line) bool { return l.key() == lineKey })
@@ -123,7 +125,7 @@ func readHost(file string) (host, error) {
 	return known, err
 }
 
-// knows reports whether that is the key of the machine of that name.
+// knows reports whether that is the key of the machine with that name.
 func (h *hosts) knows(name, key string) bool {
 	if !hostName.MatchString(name) {
 		return false
@@ -132,9 +134,9 @@ func (h *hosts) knows(name, key string) bool {
 	return err == nil && known.Key == key
 }
 
-// allHosts returns the machines that were let in, by name.
+// allHosts returns the machines that have joined, by name.
 func allHosts(dir string) (all []host) {
-	files, _ := filepath.Glob(hostFile(dir, "*")) // the pattern is a good one
+	files, _ := filepath.Glob(hostFile(dir, "*")) // the pattern is valid
 	for _, file := range files {
 		known, err := readHost(file)
 		if err == nil && strings.TrimSuffix(filepath.Base(file), ".json") == known.Name {
@@ -144,13 +146,13 @@ func allHosts(dir string) (all []host) {
 	return all
 }
 
-// isApplicant reports whether the holder of that key has a line that lets somebody in.
+// isApplicant reports whether that is the key of a line that machines can still join with.
 func (h *hosts) isApplicant(key string) bool {
 	s, err := read(h.dir)
 	return err == nil && slices.ContainsFunc(s.Lines, func(l line) bool { return l.key() == key })
 }
 
-// Check admits a client that proves to hold the key of a host, and gives it the rights of that
+// Check admits a client that proves that it has the key of a host, and gives it the rights of that
 // host. The server calls it for every connection.
 func (h *hosts) Check(c server.ClientAuthentication) bool {
 	o := c.GetOpts()
@@ -173,7 +175,7 @@ func (h *hosts) Check(c server.ClientAuthentication) bool {
 	case h.knows(user, o.Nkey):
 		granted = hostRights(user)
 	case h.isApplicant(o.Nkey):
-		user, granted = "guest."+o.Nkey, applicantRights(o.Nkey) // no host can be called so
+		user, granted = "guest."+o.Nkey, applicantRights(o.Nkey) // no host can have this name
 	default:
 		return false
 	}

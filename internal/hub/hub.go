@@ -1,5 +1,5 @@
-// Package hub is the server that the hosts of a fleet meet at: NATS JetStream in a
-// process of its own, with a directory that holds all that it needs.
+// Package hub is the server that connects the hosts of a fleet: NATS JetStream in its own process, with
+// a directory that contains everything it needs.
 package hub
 
 import (
@@ -21,23 +21,23 @@ const (
 	settingsFile = "hub.json"
 	caFile       = "ca.pem"
 	caKeyFile    = "ca.key"
-	hostsDir     = "hosts" // one file a host: by what it is known
-	dataDir      = "data"  // what JetStream keeps
+	hostsDir     = "hosts" // one file per host, with its key
+	dataDir      = "data"  // the files of JetStream
 	damagedDir   = "damaged"
 )
 
-// settings are what Init decided, and the lines that machines join with.
+// settings are what Init decided, and the join lines.
 type settings struct {
 	Version int    `json:"version"`
 	Listen  string `json:"listen"`
-	URL     string `json:"url"` // by which hosts reach it
+	URL     string `json:"url"` // the address that hosts connect to
 	Key     []byte `json:"fleet_key"`
 	Lines   []line `json:"lines"`
 
-	StockSeed []byte `json:"stock_seed,omitempty"` // of the key that makes streams on a stock server
+	StockSeed []byte `json:"stock_seed,omitempty"` // of the key that creates streams on a stock server
 }
 
-// settingsVersion is of the format of settings.
+// settingsVersion is the version of the format of settings.
 const settingsVersion = 2
 
 // DefaultListen is the address of a hub if the operator names none: only this machine can reach it.
@@ -45,8 +45,8 @@ const DefaultListen = "127.0.0.1:4222"
 
 const keySize = 32
 
-// Init makes the directory of a hub, and returns the invitation for its hosts. A hub
-// that is there already stays as it is; its newest line that still lets somebody in is returned, or a new one.
+// Init creates the directory of a hub, and returns the invitation for its hosts. An existing hub is not
+// changed: its newest line that still works is returned, or a new one.
 func Init(dir, listen string, says Line) (natskv.Invitation, error) {
 	if old, err := read(dir); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil && listen != "" && listen != old.Listen {
@@ -77,7 +77,7 @@ func Init(dir, listen string, says Line) (natskv.Invitation, error) {
 	if err := newAuthority(dir); err != nil {
 		return natskv.Invitation{}, fmt.Errorf("make certificates: %w", err)
 	}
-	if err := s.write(dir); err != nil { // last: with it the hub is there
+	if err := s.write(dir); err != nil { // last: the hub exists once this file does
 		return natskv.Invitation{}, err
 	}
 	return change(dir, func(*settings) error { return nil })
@@ -98,7 +98,7 @@ func read(dir string) (settings, error) {
 	return s, nil
 }
 
-// host is what hosts call the hub: a person may have written another name there.
+// host is the name that hosts use for the hub: a person may have edited it.
 func (s settings) host() string {
 	u, err := url.Parse(s.URL)
 	if err != nil {

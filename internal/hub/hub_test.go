@@ -21,7 +21,7 @@ import (
 // limit is how long anything may take on a busy machine.
 const limit = time.Minute
 
-// served is a hub of a test.
+// served is a running hub of a test.
 type served struct {
 	address string
 	stop    func()
@@ -71,7 +71,7 @@ func (s *starting) ready(t *testing.T) {
 
 func freeAddress(t *testing.T) string { return freeAddresses(t, 1)[0] }
 
-// freeAddresses returns so many different ones.
+// freeAddresses returns n different addresses.
 func freeAddresses(t *testing.T, n int) (all []string) {
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -93,7 +93,7 @@ func newHub(t *testing.T) (string, natskv.Invitation) {
 	return dir, invitation
 }
 
-// guestOf returns what a host is configured with that has the join line.
+// guestOf returns the options of a host that has the join line.
 func guestOf(t *testing.T, invitation natskv.Invitation, name, url string) natskv.Options {
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(ca, invitation.CAText(), 0o600))
@@ -108,7 +108,7 @@ func guestOf(t *testing.T, invitation natskv.Invitation, name, url string) natsk
 	return natskv.Options{URL: url, CAFile: ca, Host: name, Credentials: c}
 }
 
-// open returns the store of a host that was let in.
+// open returns the store of a host that was admitted.
 func open(t *testing.T, o natskv.Options) *natskv.Store {
 	t.Helper()
 	s, err := natskv.Open(o)
@@ -138,10 +138,10 @@ func TestAHubIsAStore(t *testing.T) {
 	fleettest.Store(t, anyKey{open(t, o)})
 }
 
-// anyKey gives the keys of the common tests names that a host called box may write.
+// anyKey maps the keys of the common tests to names that a host called box may write.
 type anyKey struct{ *natskv.Store }
 
-// mine returns where a key is stored: of leases a host may not write any that it likes.
+// mine returns where a key is stored: a host may not write any lease that it likes.
 func mine(b fleet.Bucket, key string) (fleet.Bucket, string) {
 	if b == fleet.Leases {
 		return fleet.View, "box." + key
@@ -237,7 +237,7 @@ func TestManyKeysAreListedInPages(t *testing.T) {
 	require.Len(t, all, 111, "24, 240…249 and 2400…2499")
 }
 
-// A lease is gone when it is not written again.
+// A lease expires if it is not written again.
 func TestALeaseEnds(t *testing.T) {
 	t.Parallel()
 	const lasts = 2 * time.Second
@@ -260,7 +260,7 @@ func TestALeaseEnds(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
 	defer cancel()
-	for err = nil; err == nil; { // each bucket has a timer of its own
+	for err = nil; err == nil; { // each bucket has its own timer
 		_, err = s.Get(ctx, fleet.Leases, fleet.HostKey("box"))
 	}
 	require.ErrorIs(t, err, fleet.ErrMissing)

@@ -22,13 +22,13 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// nodeEnv has this test binary be a server of its own.
+// nodeEnv makes this test binary run as a server.
 const nodeEnv = "HUB_TEST_NODE"
 
-// killsEnv says how often servers are killed: CI wants a hundred times, and all of them.
+// killsEnv is how often servers are killed: CI sets it to a hundred, and all servers are killed.
 const killsEnv = "HUB_TEST_KILLS"
 
-// seat is where a server is; without a name it is alone.
+// seat is the place of a server; without a name it is not in a cluster.
 type seat struct{ Dir, Name, Listen, Routes string }
 
 func TestMain(m *testing.M) {
@@ -56,7 +56,7 @@ func runNode(text string) int {
 	return 0
 }
 
-// node is a server in a process of its own.
+// node is a server in its own process.
 type node struct {
 	seat
 	proc  *exec.Cmd
@@ -94,8 +94,7 @@ func (n *node) wait() bool {
 	}
 }
 
-// formed starts three servers. That another program takes one of their addresses before is
-// nobody's fault: others are tried then.
+// formed starts three servers. If another program takes one of their addresses first, it tries others.
 func formed(t *testing.T) (nodes []*node, invitation natskv.Invitation, urls string) {
 	t.Helper()
 	for range 3 {
@@ -120,7 +119,7 @@ func formed(t *testing.T) (nodes []*node, invitation natskv.Invitation, urls str
 	return nil, natskv.Invitation{}, ""
 }
 
-// counter is a number that many servers keep: it is written again and again, each time by the
+// counter is a number that several servers store: it is written again and again, each time at the
 // revision that was read.
 type counter struct {
 	s     *natskv.Store
@@ -129,7 +128,7 @@ type counter struct {
 	acked int
 }
 
-// rise writes the next number, as soon as the servers agree on it.
+// rise writes the next number, as soon as the servers accept it.
 func (c *counter) rise(t *testing.T) {
 	t.Helper()
 	until(t, "it is written again", func() bool {
@@ -141,7 +140,7 @@ func (c *counter) rise(t *testing.T) {
 			c.n, c.rev, c.acked = c.n+1, rev, c.n+1
 			return true
 		}
-		if e, err := c.s.Get(ctx, fleet.Accounts, "n"); err == nil { // it may have been written all the same
+		if e, err := c.s.Get(ctx, fleet.Accounts, "n"); err == nil { // it may have been written anyway
 			seen, err := strconv.Atoi(string(e.Value))
 			require.NoError(t, err)
 			if e.Rev > c.rev {
@@ -152,8 +151,8 @@ func (c *counter) rise(t *testing.T) {
 	})
 }
 
-// Servers are killed in the midst of their work, one after the other. What was acknowledged is
-// there for ever, and it is always written again.
+// Servers are killed while they work, one after the other. What was acknowledged is never lost, and
+// writes always succeed again later.
 func TestNothingIsLostWhenServersAreKilled(t *testing.T) {
 	t.Parallel()
 	kills, err := strconv.Atoi(os.Getenv(killsEnv))
@@ -172,7 +171,7 @@ func TestNothingIsLostWhenServersAreKilled(t *testing.T) {
 	var longest time.Duration
 	dice := rand.New(rand.NewPCG(1, 2))
 	for i := range kills {
-		n := nodes[i*victims/kills] // its first end may cost elections, the next ones find it no leader
+		n := nodes[i*victims/kills] // its first kill may cause elections; after that it is not the leader
 		began, killed := time.Now(), make(chan struct{})
 		go func() {
 			defer close(killed)
@@ -204,8 +203,8 @@ func (n *node) address(t *testing.T) string {
 	return s.Listen
 }
 
-// threeSeats makes the places of three servers that are one, and returns them with the addresses
-// of all.
+// threeSeats creates the places of a cluster of three servers, and returns them with the addresses of
+// all.
 func threeSeats(t *testing.T) (seats []seat, invitation natskv.Invitation, urls string) {
 	dir, invitation := newHub(t)
 	const n = 3

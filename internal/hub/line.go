@@ -15,22 +15,23 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// Line says which machines may join with a join line: each of the named machines once, or a number of machines of any name.
+// Line is which machines may join with a join line: each of the named machines once, or a number of
+// machines of any name.
 type Line struct {
 	Names []string `json:"names,omitempty"`
 	Uses  int      `json:"uses,omitempty"`
 }
 
-// DefaultUses is how many machines a line lets in where the operator does not say.
+// DefaultUses is how many machines may join with a line by default.
 const DefaultUses = 10
 
-// line is a Line as it is stored, with the secret that is in the printed line.
+// line is a Line as stored, with the secret of the printed line.
 type line struct {
 	Seed []byte `json:"seed"`
 	Line
 }
 
-// key returns the public key that the server knows the line by.
+// key returns the public key of the line.
 func (l line) key() string {
 	key, err := natskv.LineKey(l.Seed)
 	if err != nil {
@@ -42,7 +43,7 @@ func (l line) key() string {
 // usedUp reports whether no machine can join with the line any more.
 func (l line) usedUp() bool { return len(l.Names) == 0 && l.Uses <= 0 }
 
-// spend counts a machine that the line lets in.
+// spend counts a machine that joins with the line.
 func (l *line) spend(name string) error {
 	if len(l.Names) == 0 {
 		l.Uses--
@@ -56,12 +57,12 @@ func (l *line) spend(name string) error {
 	return nil
 }
 
-// Invite makes one more line.
+// Invite creates one more line.
 func Invite(dir string, says Line) (natskv.Invitation, error) {
 	return change(dir, func(s *settings) error { return s.invite(says) })
 }
 
-// Renew makes a new line, and no machine can join with the others any more.
+// Renew creates a new line, and invalidates all others.
 func Renew(dir string, says Line) (natskv.Invitation, error) {
 	return change(dir, func(s *settings) error {
 		s.Lines = nil
@@ -69,7 +70,7 @@ func Renew(dir string, says Line) (natskv.Invitation, error) {
 	})
 }
 
-// change changes the settings of a hub, and returns the invitation by its newest line.
+// change changes the settings of a hub, and returns the invitation with its newest line.
 func change(dir string, apply func(*settings) error) (natskv.Invitation, error) {
 	s, err := update(dir, apply)
 	if err != nil {
@@ -78,8 +79,8 @@ func change(dir string, apply func(*settings) error) (natskv.Invitation, error) 
 	return s.invitation(dir)
 }
 
-// update changes the settings of a hub. The hub and a command may want that at the same moment: one of
-// them after the other reads, changes and writes.
+// update changes the settings of a hub. The hub and a command may do that at the same time: a lock
+// makes one wait for the other.
 func update(dir string, apply func(*settings) error) (settings, error) {
 	lock, err := os.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +89,7 @@ func update(dir string, apply func(*settings) error) (settings, error) {
 	if err != nil {
 		return settings{}, err
 	}
-	defer lock.Close() // ends the lock
+	defer lock.Close() // releases the lock
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return settings{}, fmt.Errorf("lock %s: %w", dir, err)
 	}
@@ -103,7 +104,7 @@ func update(dir string, apply func(*settings) error) (settings, error) {
 		return s, err
 	}
 	s.Lines = slices.DeleteFunc(s.Lines, line.usedUp)
-	if s.StockSeed == nil { // the hub was made by an older version, or just now
+	if s.StockSeed == nil { // the hub was created by an older version, or just now
 		s.StockSeed = newSeed()
 	}
 	if err := s.write(dir); err != nil {
@@ -143,8 +144,8 @@ func (s settings) write(dir string) error {
 	return store(dir, settingsFile, append(text, '\n'))
 }
 
-// store replaces a file of a hub's directory. It belongs to the owner of the directory: root may have
-// given the order, and the service is another user.
+// store replaces a file in a hub's directory. The owner of the directory will own it: root may have run
+// the command, while the service runs as another user.
 func store(dir, name string, text []byte) error {
 	file := filepath.Join(dir, name)
 	if err := atomicfile.Write(file, text, 0o600); err != nil {
@@ -153,7 +154,7 @@ func store(dir, name string, text []byte) error {
 	return ownedLike(file, dir)
 }
 
-// ownedLike gives a file the owner of a directory, where root may do that.
+// ownedLike gives a file the owner of a directory, if this process is root.
 func ownedLike(file, dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil || os.Geteuid() != 0 {

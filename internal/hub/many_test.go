@@ -23,13 +23,14 @@ import (
 	"resumed/internal/resume/engine"
 )
 
-// hostsEnv says how many hosts share a limit, with as many sessions each: `make bench-hub` wants a hundred.
+// hostsEnv is how many hosts share a limit, with as many sessions each: `make bench-hub` sets a
+// hundred.
 const hostsEnv = "HUB_TEST_HOSTS"
 
 // crowd is many hosts with real engines, and a provider with a limit.
 type crowd struct {
 	t       *testing.T
-	reset   time.Time // nothing is answered before
+	reset   time.Time // before that, everything is refused
 	stagger time.Duration
 
 	probes, won, lost atomic.Int64
@@ -38,7 +39,7 @@ type crowd struct {
 	starts []time.Time
 }
 
-// counting counts what is written of accounts.
+// counting counts the writes to accounts.
 type counting struct {
 	*natskv.Store
 	crowd *crowd
@@ -66,15 +67,16 @@ func (c *crowd) wrote(b fleet.Bucket, err error) {
 	}
 }
 
-// join adds a host that shows its sessions, and returns what has them refused.
+// Wrote implements fleet.Metrics.
 func (c *crowd) Wrote(string)   {}
 func (c *crowd) Dropped(string) {}
 func (c *crowd) Probed(outcome string) {
-	if outcome == "moved" { // on a busy machine leave to try may end before it is used
+	if outcome == "moved" { // on a busy machine a permission to probe may end before it is used
 		c.probes.Add(1)
 	}
 }
 
+// join adds a host that publishes its sessions, and returns a function that makes them be refused.
 func (c *crowd) join(ctx context.Context, store *natskv.Store, name string, sessions int) (refuse func()) {
 	var f *fleet.Fleet
 	var e *engine.Engine
@@ -98,7 +100,7 @@ func (c *crowd) join(ctx context.Context, store *natskv.Store, name string, sess
 	})
 	go func() { _ = e.Run(ctx) }()
 	go func() { _ = f.Run(ctx) }()
-	shown := []byte(strings.Repeat("x", 1000)) // what others see of a session is about as long
+	shown := []byte(strings.Repeat("x", 1000)) // about as long as what others are shown of a session
 	for i := range sessions {
 		_, err := store.Create(ctx, fleet.View, name+".bot."+strconv.Itoa(i), shown, 0)
 		require.NoError(c.t, err)
@@ -119,7 +121,7 @@ func (c *crowd) see(ctx context.Context, e *engine.Engine, id string, ev resume.
 	}})
 }
 
-// act is a resume: the session moves, or is refused where the limit is not over.
+// act is a resume: the session moves, or is refused if the limit is not over.
 func (c *crowd) act(ctx context.Context, e *engine.Engine, s resume.Session) {
 	c.mu.Lock()
 	c.starts = append(c.starts, time.Now())
@@ -137,13 +139,13 @@ func (c *crowd) started() int {
 	return len(c.starts)
 }
 
-// Many hosts wait for one limit: one of them tries, all sessions start in the end, each once, and
-// neither the writes of a step nor the hub's memory grow with what waits.
+// Many hosts wait for one limit: one of them probes, all sessions start in the end, each once, and
+// neither the writes of a step nor the hub's memory grow with the number of waiting sessions.
 func TestManyHostsShareALimit(t *testing.T) {
 	t.Parallel()
 	hosts, err := strconv.Atoi(os.Getenv(hostsEnv))
 	if err != nil {
-		hosts = 12 // so many that they share out the larger steps
+		hosts = 12 // enough to divide the larger steps among them
 	}
 	sessions := hosts
 	dir, invitation := newHub(t)
@@ -159,11 +161,11 @@ func TestManyHostsShareALimit(t *testing.T) {
 		name := fmt.Sprint("h", i)
 		refusals = append(refusals, c.join(ctx, joined(t, invitation, name), name, sessions))
 	}
-	c.reset = time.Now().Add(3 * time.Second) // once all are there: who is refused after the limit was found to be over opens it again
+	c.reset = time.Now().Add(3 * time.Second) // once all have joined: a refusal after the limit was found to be over opens it again
 	for _, refuse := range refusals {
 		refuse()
 	}
-	late := time.Since(c.reset) // on a busy machine they may be
+	late := time.Since(c.reset) // on a busy machine they may be late
 	all := hosts * sessions
 	require.Eventually(t, func() bool { return c.started() >= all }, 5*limit, 20*time.Millisecond, "all sessions start")
 	c.mu.Lock()

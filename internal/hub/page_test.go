@@ -14,7 +14,7 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// counted stands between a host and its hub, and counts the bytes that the hub sends.
+// counted is a proxy between a host and its hub that counts the bytes that the hub sends.
 func counted(t *testing.T, hub string) (url string, sent *atomic.Int64) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func counted(t *testing.T, hub string) (url string, sent *atomic.Int64) {
 	return "tls://" + l.Addr().String(), sent
 }
 
-// tally counts what is written to it.
+// tally counts the bytes that are written to it.
 type tally struct{ n *atomic.Int64 }
 
 func (t tally) Write(p []byte) (int, error) {
@@ -46,7 +46,7 @@ func (t tally) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Somebody who looks at some sessions of a large fleet is sent those, and not all there are.
+// A page of some sessions of a large fleet costs only those sessions, and not all there are.
 func TestAPageCostsTheSameHoweverManyRowsThereAre(t *testing.T) {
 	t.Parallel()
 	dir, invitation := newHub(t)
@@ -80,7 +80,7 @@ func TestAPageCostsTheSameHoweverManyRowsThereAre(t *testing.T) {
 	require.Less(t, max(first, second), 2*few, "bytes of a page")
 }
 
-// What is there all the time is on some page, also where it changes meanwhile.
+// An entry that exists all the time is on some page, even if it changes meanwhile.
 func TestNothingIsMissingOnAllPagesTogether(t *testing.T) {
 	t.Parallel()
 	dir, invitation := newHub(t)
@@ -93,7 +93,7 @@ func TestNothingIsMissingOnAllPagesTogether(t *testing.T) {
 		require.NoError(t, err)
 		revs[key] = rev
 	}
-	for _, key := range []string{"box.bot.3", "box.bot.17"} { // taken down: a mark stands there
+	for _, key := range []string{"box.bot.3", "box.bot.17"} { // deleted: a marker stays
 		require.NoError(t, s.Delete(t.Context(), fleet.View, key, revs[key]))
 		delete(revs, key)
 	}
@@ -105,7 +105,7 @@ func TestNothingIsMissingOnAllPagesTogether(t *testing.T) {
 		for _, e := range page.Entries {
 			seen[e.Key]++
 		}
-		if after, more = page.Next, page.Next != 0; change < 2 { // one that was seen, and one that was not
+		if after, more = page.Next, page.Next != 0; change < 2 { // one that was on a page already, and one that was not
 			for _, key := range []string{"box.bot.0", "box.bot.29"} {
 				revs[key], err = s.Update(t.Context(), fleet.View, key, []byte("1"), revs[key], 0)
 				require.NoError(t, err)

@@ -20,8 +20,8 @@ import (
 	"resumed/internal/fsevents"
 )
 
-// Remove removes a machine. With the line that it joined with it would join again by itself, so that
-// line stops working. A hub that runs sees it at once.
+// Remove removes a machine. It could join again by itself with its old line, so that line is
+// invalidated too. A running hub notices it at once.
 func Remove(dir, name string) error {
 	_, err := update(dir, func(s *settings) error {
 		gone, err := readHost(hostFile(dir, name))
@@ -53,7 +53,7 @@ type List struct {
 	Lines    []Line    `json:"lines"`
 }
 
-// Known returns what the hub of a directory knows.
+// Known returns what the hub in a directory knows.
 func Known(dir string) (List, error) {
 	s, err := read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,7 +76,7 @@ func noHub(dir string) error {
 	return fmt.Errorf("there is no hub in %s: make one with `resumed hub init --dir %s`", dir, dir)
 }
 
-// listed says which hosts there are.
+// listed says which hosts there are, for an error message.
 func listed(dir string) string {
 	files, err := filepath.Glob(hostFile(dir, "*"))
 	if err != nil || len(files) == 0 {
@@ -88,8 +88,8 @@ func listed(dir string) string {
 	return "it knows " + strings.Join(files, ", ")
 }
 
-// keepOut ends the connections of machines that are removed while they are connected, and removes what
-// they have stored, until ctx is done.
+// keepOut disconnects machines that are removed while they are connected, and removes what they have
+// stored, until ctx is done.
 func (h *hosts) keepOut(ctx context.Context, nc *nats.Conn, ready func()) error {
 	listener, err := fsevents.New()
 	if err != nil {
@@ -122,8 +122,8 @@ func (h *hosts) keepOut(ctx context.Context, nc *nats.Conn, ready func()) error 
 	}
 }
 
-// disconnect ends the connections of machines that would not be let in now. The holder of a line that
-// was replaced gets that answer when it asks.
+// disconnect disconnects machines that would not be admitted now. The holder of a line that was
+// replaced is refused when it asks to join.
 func (h *hosts) disconnect() {
 	const page = 1000
 	for from := 0; ; from += page {
@@ -135,7 +135,7 @@ func (h *hosts) disconnect() {
 		for _, c := range open.Conns {
 			if name := natskv.HostOf(c.Name); c.Account == accountOf(name) && !h.knows(name, c.AuthorizedUser) {
 				h.log.Info("a host that was removed is disconnected", "host", name)
-				_ = h.ns.DisconnectClientByID(c.Cid) // it may have left by itself
+				_ = h.ns.DisconnectClientByID(c.Cid) // it may have disconnected already
 			}
 		}
 		if len(open.Conns) < page {

@@ -15,16 +15,16 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// ask publishes a request as a user of the hub, with a reply subject of its choice, and waits until the
-// server has worked on it.
+// ask publishes a request as a user of the hub, with a chosen reply subject, and waits until the server
+// has processed it.
 func ask(t *testing.T, nc *nats.Conn, subject, reply string, data []byte) {
 	t.Helper()
 	require.NoError(t, nc.PublishRequest(subject, reply, data))
 	require.NoError(t, nc.FlushTimeout(limit))
 }
 
-// The server publishes an answer wherever the request says. With a line to join alone, that must not
-// reach what deletes a stream.
+// The server publishes an answer to any reply subject. The holder of a join line must not be able to
+// delete a stream that way.
 func TestAGuestCannotOrderByAReplySubject(t *testing.T) {
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
@@ -48,8 +48,9 @@ func TestAGuestCannotOrderByAReplySubject(t *testing.T) {
 	}
 }
 
-// A member that reads its own view has the answer published by the hub. That must not write what is
-// another's, nor tell it something in the hub's name, nor make a stream that hears everybody.
+// If a member reads its own view, the hub publishes the answer. With a chosen reply subject that must
+// not write the keys of another host, nor send something in the hub's name, nor create a stream that
+// receives everything.
 func TestAMemberCannotWriteByAReplySubject(t *testing.T) {
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
@@ -71,7 +72,7 @@ func TestAMemberCannotWriteByAReplySubject(t *testing.T) {
 		})
 	}()
 	until(t, "alice is asked", func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // it may not listen yet
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // it may not be subscribed yet
 		defer cancel()
 		_, err := mallory.Order(ctx, "alice", []byte("first"))
 		return err == nil
@@ -103,7 +104,7 @@ func TestAMemberCannotWriteByAReplySubject(t *testing.T) {
 	require.Empty(t, made, "no stream of its own")
 }
 
-// dialGuest connects with nothing but the join line.
+// dialGuest connects with only the join line.
 func dialGuest(t *testing.T, o natskv.Options) *nats.Conn {
 	t.Helper()
 	nc, err := visitor(t, o).Dial(nats.NoReconnect(), nats.Timeout(10*time.Second))
@@ -112,7 +113,7 @@ func dialGuest(t *testing.T, o natskv.Options) *nats.Conn {
 	return nc
 }
 
-// visitor returns how the holder of a join line connects.
+// visitor returns the options of the holder of a join line.
 func visitor(t *testing.T, o natskv.Options) natskv.Options {
 	t.Helper()
 	guest, err := o.AsApplicant()

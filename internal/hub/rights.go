@@ -11,12 +11,12 @@ import (
 
 // rights are the subjects that a user of the server may use.
 type rights struct {
-	Inbox     string // of the answers to it
+	Inbox     string // for the answers to its requests
 	Publish   []string
 	Subscribe []string
 }
 
-// ownKeys returns the keys that only the host of that name writes, as patterns.
+// ownKeys returns patterns of the keys that only the host of that name writes.
 func ownKeys(name string) map[fleet.Bucket][]string {
 	return map[fleet.Bucket][]string{
 		fleet.Accounts: {fleet.OwnerKey("*." + name)},
@@ -28,9 +28,8 @@ func ownKeys(name string) map[fleet.Bucket][]string {
 	}
 }
 
-// hostRights returns what a host of that name needs, and no more: to write its own leases and
-// view, and the accounts, and to read. It can neither delete a stream nor write keys of
-// another host.
+// hostRights returns the minimal rights of a host: to write its own leases and view, and the accounts,
+// and to read. It can neither delete a stream nor write the keys of another host.
 func hostRights(name string) rights {
 	r := rights{
 		Inbox: natskv.Inbox(name) + ".>",
@@ -54,13 +53,13 @@ func hostRights(name string) rights {
 	return r
 }
 
-// applicantRights returns what the holder of an invitation may do: ask to be admitted.
+// applicantRights returns the rights of the holder of an invitation: to ask to be admitted.
 func applicantRights(key string) rights {
 	return rights{Inbox: natskv.Inbox(natskv.Applicant) + ".>", Publish: []string{natskv.JoinSubject + key}}
 }
 
-// services are the subjects that the account of the streams offers to the accounts of the hosts, and whether a
-// request has several answers.
+// services are the subjects that the account of the streams exports to the accounts of the hosts, and
+// whether a request has several answers.
 func services() map[string]bool {
 	return map[string]bool{
 		"$KV.>": false, "$JS.ACK.>": false, "$JS.API.STREAM.INFO.*": false, "$JS.API.CONSUMER.INFO.*.*": false,
@@ -69,10 +68,11 @@ func services() map[string]bool {
 	}
 }
 
-// sharedSubjects are the changes that hosts may read.
+// sharedSubjects are the subjects of changes that hosts may read.
 const sharedSubjects = "resumed.v1.>"
 
-// offer makes the account of the streams, which is the hub's own, serve those of the machines.
+// offer exports the services of the account of the streams, which is the hub's own, to the accounts of
+// the machines.
 func offer(streams *server.Account) error {
 	for subject, many := range services() {
 		answers := server.Singleton
@@ -86,12 +86,12 @@ func offer(streams *server.Account) error {
 	return streams.AddStreamExport(sharedSubjects, nil)
 }
 
-// accountOf names the account of a machine.
+// accountOf returns the name of a machine's account.
 func accountOf(user string) string { return "resumed." + user }
 
-// account returns the account of one machine. The server checks where a user publishes, but not where the
-// answers go that it asks for: those go anywhere in its account. So each machine has one of its own, in
-// which there is nothing but what its rights bring in.
+// account returns the account of one machine. The server checks where a user publishes, but not the
+// reply subjects of its requests: an answer can go to any subject of the account. So each machine has
+// its own account, with only the imports that its rights allow.
 func (h *hosts) account(user string, r rights) (*server.Account, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,7 +113,7 @@ func (h *hosts) account(user string, r rights) (*server.Account, error) {
 	return own, nil
 }
 
-// permissions are the rights in the form of the server.
+// permissions converts the rights to the type of the server.
 func (r rights) permissions() *server.Permissions {
 	return &server.Permissions{
 		Publish:   &server.SubjectPermission{Allow: r.Publish},

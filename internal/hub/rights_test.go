@@ -18,7 +18,7 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// A host that was broken into can make others wait, and nothing else.
+// A compromised host can make others wait, and nothing else.
 func TestAHostCannotDoWhatIsNotItsOwn(t *testing.T) {
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
@@ -109,7 +109,7 @@ func TestANameBelongsToWhoCameFirst(t *testing.T) {
 	require.ErrorContains(t, natskv.Register(t.Context(), second), "the line no longer works")
 }
 
-// A host that was let in holds what it would be let in with again, and tries.
+// A removed host still has its line, and tries to join again.
 func TestAHostThatIsRemovedStaysOut(t *testing.T) {
 	dir, invitation := newHub(t)
 	hub := serve(t, Options{Dir: dir})
@@ -142,7 +142,7 @@ func TestAHostThatIsRemovedStaysOut(t *testing.T) {
 	require.NoError(t, natskv.Register(t.Context(), guestOf(t, again, "late", again.URL)))
 }
 
-// A line lets in whom the operator said, and as many.
+// A line admits the hosts that the operator allowed, and not more.
 func TestALineIsUsedUp(t *testing.T) {
 	dir, _ := newHub(t)
 	serve(t, Options{Dir: dir})
@@ -161,7 +161,7 @@ func TestALineIsUsedUp(t *testing.T) {
 	host := guestOf(t, twice, "last", twice.URL)
 	require.NoError(t, natskv.Register(t.Context(), host))
 	require.ErrorContains(t, register(twice, "more"), "the line no longer works")
-	open(t, host) // who was let in needs no line
+	open(t, host) // a host that was admitted needs no line
 
 	known, err := Known(dir)
 	require.NoError(t, err)
@@ -177,7 +177,7 @@ func TestALineIsUsedUp(t *testing.T) {
 	require.ErrorContains(t, err, "--uses 1")
 }
 
-// A host may be joined before there is a hub, and is let in when that comes.
+// A host may join before there is a hub, and is admitted when the hub starts.
 func TestAHostThatWasEarlyIsLetIn(t *testing.T) {
 	dir, invitation := newHub(t)
 	o := guestOf(t, invitation, "box", invitation.URL)
@@ -218,7 +218,7 @@ func TestAHostAsksAnother(t *testing.T) {
 		})
 	}()
 	until(t, "it answers", func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // it may not listen yet
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // it may not be subscribed yet
 		defer cancel()
 		answer, err := alice.Order(ctx, "bob", []byte("retry"))
 		return err == nil && string(answer) == "done for alice: retry"
@@ -229,20 +229,20 @@ func TestAHostAsksAnother(t *testing.T) {
 	require.ErrorIs(t, <-ended, context.Canceled)
 }
 
-// A stranger that connects again and again must not have the files of all machines read each time.
+// A client that connects again and again must not cause a read of the files of all machines.
 func TestAConnectionCostsNoLookAtOtherHosts(t *testing.T) {
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	box := guestOf(t, invitation, "box", invitation.URL)
 	require.NoError(t, natskv.Register(t.Context(), box))
-	require.NoError(t, syscall.Mkfifo(hostFile(dir, "other"), 0o600)) // to read it is to wait for ever
+	require.NoError(t, syscall.Mkfifo(hostFile(dir, "other"), 0o600)) // reading it would block forever
 	open(t, box)
 	stranger := guestOf(t, invitation, "stranger", invitation.URL)
 	_, err := stranger.Dial(nats.NoReconnect())
 	require.ErrorIs(t, err, nats.ErrAuthorization)
 }
 
-// The hub counts a machine in the moment in which the operator makes a line, and neither is lost.
+// The hub counts a machine while the operator creates a line, and neither change is lost.
 func TestLinesAreChangedOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	dir, invitation := newHub(t)
@@ -250,7 +250,7 @@ func TestLinesAreChangedOneAfterTheOther(t *testing.T) {
 	const n = 20
 	var (
 		both  sync.WaitGroup
-		all   atomic.Bool // have joined
+		all   atomic.Bool // all have joined
 		lines int
 	)
 	both.Go(func() {

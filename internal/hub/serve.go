@@ -20,18 +20,18 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// Options say which hub is served.
+// Options configure a hub.
 type Options struct {
 	Dir   string
 	Log   *slog.Logger
-	Ready func(address string) // is called when hosts can come
+	Ready func(address string) // called when hosts can connect
 
-	// A test makes several servers one cluster by them.
+	// Set by tests, to form a cluster of several servers.
 	adjust  func(*server.Options)
 	prepare func(context.Context, jetstream.JetStream) error // default: ensureStreams
 }
 
-// What the hub's own server and a stock one are started with.
+// Settings of the hub's own server and of a stock one.
 const (
 	serverName     = "resumed-hub"
 	largestMessage = 256 << 10
@@ -39,14 +39,15 @@ const (
 	authTimeout    = 15 // seconds
 )
 
-// startLimit is how long a server may take to read what it stored. It answers at once when it has started.
+// startLimit is how long a server may take to load its data, answerLimit how long it may take to answer
+// after that.
 const (
 	startLimit  = time.Minute
 	answerLimit = 20 * time.Second
 )
 
-// Serve is the hub until ctx is done. A stream that it cannot read is made anew: it holds nothing that
-// the machines do not say again.
+// Serve runs the hub until ctx is done. A stream that cannot be read is created again: machines will
+// write all of its content again.
 func Serve(ctx context.Context, o Options) error {
 	s, err := read(o.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +71,7 @@ func Serve(ctx context.Context, o Options) error {
 	}
 }
 
-// setAside moves the files of a stream out of the server's way, and returns where they are.
+// setAside moves the files of a stream to another directory, and returns their path.
 func setAside(dir, stream string) (string, error) {
 	old := filepath.Join(dir, damagedDir, stream)
 	if err := os.RemoveAll(old); err != nil {
@@ -183,8 +184,7 @@ func hostPort(address string) (string, int, error) {
 	return host, n, err
 }
 
-// logger gives the server's words to ours. What it says all the time is for those who
-// look for something.
+// logger writes the server's log to ours. Its frequent messages have the level debug.
 type logger struct{ log *slog.Logger }
 
 func (l logger) Noticef(format string, v ...any) {

@@ -12,8 +12,8 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// What one host holds, another can neither delete nor hold as well, and it may be held again by whoever
-// is first.
+// What one host holds, another host can neither delete nor hold too. After a release, the first host
+// that asks gets it.
 func TestWhatAHostHoldsIsItsOwn(t *testing.T) {
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
@@ -30,7 +30,7 @@ func TestWhatAHostHoldsIsItsOwn(t *testing.T) {
 		require.ErrorIs(t, err, fleet.ErrConflict, key)
 		require.ErrorIs(t, mallory.Delete(ctx, b, key, rev), fleet.ErrConflict, key)
 
-		over, err := mallory.Update(ctx, b, key, []byte("mallory's"), rev, 0) // who was read before may be taken over
+		over, err := mallory.Update(ctx, b, key, []byte("mallory's"), rev, 0) // a host that has read the revision may replace the holder
 		require.NoError(t, err, key)
 		_, err = alice.Update(ctx, b, key, []byte("late"), rev, 0)
 		require.ErrorIs(t, err, fleet.ErrConflict, key)
@@ -59,7 +59,7 @@ func TestWhatAHostHoldsIsItsOwn(t *testing.T) {
 	}
 }
 
-// Of many hosts that want the same, one gets it.
+// Of many hosts that want the same key, one gets it.
 func TestOneHostHoldsASession(t *testing.T) {
 	t.Parallel()
 	dir, invitation := newHub(t)
@@ -70,7 +70,7 @@ func TestOneHostHoldsASession(t *testing.T) {
 	}
 	for range 50 {
 		var asking sync.WaitGroup
-		revisions := make([]uint64, len(hosts)) // 0: it did not get it
+		revisions := make([]uint64, len(hosts)) // 0: the host did not get it
 		for i, h := range hosts {
 			asking.Go(func() {
 				rev, err := h.Create(t.Context(), fleet.Leases, fleet.SessionKey("s"), []byte("x"), 0)
@@ -91,7 +91,7 @@ func TestOneHostHoldsASession(t *testing.T) {
 	}
 }
 
-// A host that writes without end fills the hub to its share, and the others go on.
+// A host that writes without end fills only its share of the hub, and does not affect the others.
 func TestAFloodOfOneHostIsCut(t *testing.T) {
 	t.Parallel()
 	dir, invitation := newHub(t)

@@ -25,7 +25,7 @@ const (
 	stockCertFile = "server.pem"
 	stockKeyFile  = "server.key"
 	stockDataDir  = "nats-data"
-	stockAccount  = "resumed" // has the streams
+	stockAccount  = "resumed" // the account of the streams
 )
 
 const stockHead = `# For a stock nats-server (2.11 or newer): nats-server -c FILE. Written by resumed hub; changes are lost.
@@ -48,7 +48,7 @@ func writeStock(dir string, s settings) error {
 		accounts[accountOf(h.Name)] = stockMachine(h)
 	}
 	text := bytes.NewBufferString(stockHead)
-	encoder := json.NewEncoder(text) // the server reads JSON as well
+	encoder := json.NewEncoder(text) // the server accepts JSON, too
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	err = encoder.Encode(map[string]any{
@@ -64,7 +64,7 @@ func writeStock(dir string, s settings) error {
 	return store(dir, stockFile, text.Bytes())
 }
 
-// stockExports are what offer does in the hub's own server.
+// stockExports are the exports that offer adds in the hub's own server.
 func stockExports() []any {
 	all := []any{map[string]any{"stream": sharedSubjects}}
 	for subject, many := range services() {
@@ -77,7 +77,7 @@ func stockExports() []any {
 	return all
 }
 
-// stockMachine is the account of one machine, as account makes it in the hub's own server.
+// stockMachine is the account of one machine, like account in the hub's own server.
 func stockMachine(h host) map[string]any {
 	granted := hostRights(h.Name)
 	var imports []any
@@ -97,7 +97,7 @@ func stockMachine(h host) map[string]any {
 	}
 }
 
-// writeStockCertificate makes the certificate of a stock server, once.
+// writeStockCertificate creates the certificate of a stock server, once.
 func writeStockCertificate(dir string, s settings) error {
 	if _, err := os.Stat(filepath.Join(dir, stockKeyFile)); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -125,7 +125,7 @@ func writeStockCertificate(dir string, s settings) error {
 	return store(dir, stockKeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
 }
 
-// MakeStreams makes the streams of the fleet on the stock server that runs with a hub's configuration.
+// MakeStreams creates the streams of the fleet on a stock server that runs with a hub's configuration.
 func MakeStreams(ctx context.Context, dir string) error {
 	s, err := read(dir)
 	if errors.Is(err, fs.ErrNotExist) {

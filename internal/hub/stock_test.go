@@ -15,7 +15,7 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// Machines that have joined by the hub are served by a stock server as well.
+// A stock server also serves machines that have joined with the hub.
 func TestAStockServerServesTheFleet(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "nats-server")
 	out, err := exec.Command("go", "build", "-o", program, "github.com/nats-io/nats-server/v2").CombinedOutput()

@@ -12,7 +12,7 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// buckets are those in which every host may read everything.
+// buckets are the buckets that every host may read.
 var buckets = []fleet.Bucket{fleet.Accounts, fleet.Leases, fleet.View}
 
 const (
@@ -21,19 +21,18 @@ const (
 	// ordersTTL is how long an order, and its answer, is stored.
 	ordersTTL = time.Minute
 
-	// noticesKept is how long the id of a notice is known: the longest time between two hosts
-	// that meet the same limit.
+	// noticesKept is how long the id of a notice is stored: the longest time between two hosts that
+	// meet the same limit.
 	noticesKept = 24 * time.Hour
 
-	// mostUndone is how many notices may wait to come again while others are reported.
+	// mostUndone is how many notices may wait for another delivery while others are reported.
 	mostUndone = 1000
 )
 
-// mostBytes bounds a bucket: it takes memory, or disk, of the servers.
+// mostBytes bounds the memory or disk that a bucket takes.
 var mostBytes = map[fleet.Bucket]int64{fleet.Accounts: 64 << 20, fleet.Leases: 64 << 20, fleet.View: 256 << 20, natskv.Orders: 8 << 20}
 
-// ensureStreams makes the streams of a fleet, with a replica on each server, three
-// at most.
+// ensureStreams creates the streams of a fleet, with a replica on each server, at most three.
 func ensureStreams(ctx context.Context, js jetstream.JetStream) error {
 	for _, cfg := range streams() {
 		if err := ensureStream(ctx, js, cfg); err != nil {
@@ -49,7 +48,7 @@ func ensureStreams(ctx context.Context, js jetstream.JetStream) error {
 	return nil
 }
 
-// streamError says which stream of a fleet cannot be made.
+// streamError is the error of a stream that cannot be created.
 type streamError struct {
 	Stream string
 	Err    error
@@ -82,7 +81,7 @@ func streams() []jetstream.StreamConfig {
 	})
 }
 
-// ensureStream asks for fewer replicas where there are fewer servers.
+// ensureStream asks for fewer replicas if there are fewer servers.
 func ensureStream(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (err error) {
 	for cfg.Replicas = mostReplicas; cfg.Replicas >= 1; cfg.Replicas-- {
 		if _, err = js.CreateOrUpdateStream(ctx, cfg); err == nil {
@@ -90,7 +89,7 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, cfg jetstream.Str
 		}
 		refused, ok := errors.AsType[*jetstream.APIError](err)
 		if !ok || refused.ErrorCode != 10074 && refused.ErrorCode != 10005 {
-			return err // not for lack of servers
+			return err // the number of servers is not the reason
 		}
 	}
 	return err

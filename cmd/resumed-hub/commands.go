@@ -91,7 +91,7 @@ func (c *cli) printLine(known hub.List, invitation natskv.Invitation) error {
 	return err
 }
 
-// reached says so if only this machine can reach the hub.
+// reached returns a note if only this machine can reach the hub.
 func reached(listen string) string {
 	if strings.HasPrefix(listen, "127.") || strings.HasPrefix(listen, "localhost:") || strings.HasPrefix(listen, "[::1]") {
 		return ", which only this machine can reach (--listen sets another address)"
@@ -99,7 +99,7 @@ func reached(listen string) string {
 	return ""
 }
 
-// letsIn says which machines can join with a line.
+// letsIn returns which machines can join with a line, for people.
 func letsIn(l hub.Line) string {
 	switch len(l.Names) {
 	case 0:

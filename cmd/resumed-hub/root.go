@@ -26,7 +26,7 @@ const (
 	exitUsage  = 2
 )
 
-// cli is what every command works with.
+// cli is what all commands share.
 type cli struct {
 	out, err            io.Writer
 	dirArg              string
@@ -34,7 +34,7 @@ type cli struct {
 	json                bool
 }
 
-// run is the whole program, except for the process.
+// run is the whole program without the process: it returns the exit code.
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	c := &cli{out: out, err: errOut}
 	cmd, err := commandline.Execute(ctx, c.root(), args, out, errOut)
@@ -69,7 +69,7 @@ func (c *cli) root() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.dirArg, "dir", "", "the hub's `DIRECTORY`")
 	flags.String("config", "", "") // `resumed --config FILE hub` passes it on; a hub has no configuration
-	_ = flags.MarkHidden("config") // it is there
+	_ = flags.MarkHidden("config") // it exists
 	commandline.LogFlags(root, &c.logLevel, &c.logFormat)
 	root.AddCommand(c.initCommand(), c.inviteCommand(), c.listCommand(), c.removeCommand(), c.streamsCommand())
 	commandline.Prepare(root)
@@ -90,8 +90,8 @@ func (c *cli) serve(ctx context.Context) error {
 	})
 }
 
-// dir returns the hub's directory: as the flag says, in the directory that systemd made for the service, or
-// else beside the state of the user's daemon.
+// dir returns the hub's directory: from the flag, in the directory that systemd made for the service,
+// or else next to the state of the user's daemon.
 func (c *cli) dir() (string, error) {
 	if c.dirArg != "" {
 		return filepath.Abs(c.dirArg)

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the dashboard and the alerts ask for must be there, and what is there
-// must be described.
+// The metrics that the dashboard and the alerts use must exist, and all metrics must be documented.
 func TestDocumentsNameMetricsThatExist(t *testing.T) {
 	var source []byte
 	for _, file := range []string{"metrics.go", "fleet.go"} {
@@ -46,13 +45,13 @@ func TestDocumentsNameMetricsThatExist(t *testing.T) {
 	require.True(t, json.Valid([]byte(read("grafana.json"))))
 }
 
-// Every panel has a place of its own on the dashboard, a title and words that say what it shows.
+// Every panel of the dashboard has its own place, a title and a description.
 func TestPanelsOfTheDashboardHaveTheirPlaces(t *testing.T) {
 	type panel struct {
 		ID                       int
 		Type, Title, Description string
 		GridPos                  struct{ X, Y, W, H int }
-		Panels                   []panel // of a row that is folded
+		Panels                   []panel // of a collapsed row
 	}
 	var dashboard struct{ Panels []panel }
 	text, err := os.ReadFile("../../docs/grafana.json")

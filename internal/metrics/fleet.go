@@ -6,22 +6,22 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Fleet is how this host stands among those that share an account with it.
+// Fleet is the state of this host in its fleet.
 type Fleet struct {
 	Connected bool
 	Hosts     int
-	Alone     time.Duration // for how long it was, all in all
+	Alone     time.Duration // in total
 	Skew      time.Duration // of its clock
 }
 
-// What a write, and a probe, may end with, and why a notice of another host is dropped.
+// The results of a write and of a probe, and why a notice of another host is dropped.
 var (
 	casResults    = []string{"won", "lost", "silent"}
 	probeOutcomes = []string{"moved", "refused", "released", "lost"}
 	dropReasons   = []string{"unreadable", "too_many", "unwanted"}
 )
 
-// fleetCounters count what this host does in its fleet. Without one they are not there.
+// fleetCounters count what this host does in its fleet. Without a fleet they have no values.
 type fleetCounters struct{ cas, probes, dropped *prometheus.CounterVec }
 
 func newFleetCounters() fleetCounters {
@@ -35,7 +35,7 @@ func newFleetCounters() fleetCounters {
 	}
 }
 
-// ExpectFleet makes the counters of a fleet there before they move.
+// ExpectFleet initializes the counters of a fleet with 0.
 func (m *Metrics) ExpectFleet() {
 	for _, result := range casResults {
 		m.fleet.cas.WithLabelValues(result)
@@ -48,13 +48,13 @@ func (m *Metrics) ExpectFleet() {
 	}
 }
 
-// Wrote counts how a write to what the fleet agrees on ended.
+// Wrote counts a write to the shared state of the fleet, by its result.
 func (m *Metrics) Wrote(result string) { m.fleet.cas.WithLabelValues(result).Inc() }
 
-// Probed counts how a try of this host ended.
+// Probed counts a probe of this host, by its outcome.
 func (m *Metrics) Probed(outcome string) { m.fleet.probes.WithLabelValues(outcome).Inc() }
 
-// Dropped counts a notice from the fleet that is not told.
+// Dropped counts a notice from the fleet that is not reported.
 func (m *Metrics) Dropped(reason string) { m.fleet.dropped.WithLabelValues(reason).Inc() }
 
 var (

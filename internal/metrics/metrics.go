@@ -1,5 +1,4 @@
-// Package metrics counts what happens, and says how things stand when somebody
-// looks, in the words of Prometheus.
+// Package metrics counts events and provides the state of the daemon for Prometheus.
 package metrics
 
 import (
@@ -29,14 +28,13 @@ type Source struct {
 	Accounts       func(context.Context) ([]resume.Account, error)
 	Windows        func(resume.AccountKey) []usage.Window
 	Tasks          func(context.Context) ([]resume.Session, error)
-	Agents         func() []string                 // that are watched
+	Agents         func() []string                 // the watched ones
 	PendingNotices func() int                      // deliveries that have not ended
-	Loaded         func() (at time.Time, ok bool)  // the configuration in force, and whether it is the newest
+	Loaded         func() (at time.Time, ok bool)  // the configuration in use, and whether it is the newest
 	Fleet          func() (figures Fleet, ok bool) // false: there is no fleet
 }
 
-// Metrics counts what happens. What is true at a moment is asked for when
-// somebody looks.
+// Metrics counts events. The current state is read from the Source at each scrape.
 type Metrics struct {
 	registry      *prometheus.Registry
 	interruptions *prometheus.CounterVec
@@ -48,7 +46,7 @@ type Metrics struct {
 	fleet         fleetCounters
 }
 
-// New returns metrics of the daemon of that version.
+// New returns the metrics of a daemon of that version.
 func New(version string, source Source) *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
@@ -88,14 +86,14 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
-// outcomes are all that may become of a resume.
+// outcomes are all outcomes of a resume.
 var outcomes = []resume.Outcome{
 	resume.Recovered, resume.LimitedOut, resume.Failed, resume.TimedOut,
 	resume.NoProgress, resume.Denied, resume.CutOff, resume.Unknown,
 }
 
-// Expect makes every counter that may move there from the beginning: of one
-// that is born at 1, nobody sees that it rose.
+// Expect initializes every counter with 0: if a counter first appears with 1, Prometheus does not see
+// the increase.
 func (m *Metrics) Expect(agents []string, channels []string) {
 	for _, agent := range agents {
 		m.giveUps.WithLabelValues(agent)
@@ -115,7 +113,7 @@ func (m *Metrics) Expect(agents []string, channels []string) {
 	}
 }
 
-// Observe counts a step. It blocks on nothing.
+// Observe counts a change of a session. It does not block.
 func (m *Metrics) Observe(c resume.Change) {
 	agent := c.After.Key.Agent
 	if ev, limited := c.Event.(resume.Limited); limited && c.Interrupts() {
@@ -135,12 +133,12 @@ func (m *Metrics) Observe(c resume.Change) {
 	}
 }
 
-// Delivered counts the end of a delivery.
+// Delivered counts a delivery that has ended.
 func (m *Metrics) Delivered(channel string, outcome notify.Outcome) {
 	m.notifications.WithLabelValues(channel, string(outcome)).Inc()
 }
 
-// gauges asks the daemon how things stand.
+// gauges reads the state of the daemon.
 type gauges struct{ source Source }
 
 var (
@@ -154,15 +152,15 @@ var (
 	loadedDesc   = prometheus.NewDesc("resumed_config_last_reload_success_timestamp_seconds", "When the configuration in use was read.", nil, nil)
 )
 
-// Describe names the gauges.
+// Describe sends the descriptions of the gauges.
 func (gauges) Describe(ch chan<- *prometheus.Desc) {
 	for _, desc := range append([]*prometheus.Desc{sessionsDesc, accountDesc, providerDesc, usedDesc, tasksDesc, pendingDesc, reloadDesc, loadedDesc}, fleetDescs...) {
 		ch <- desc
 	}
 }
 
-// Collect asks for their values. An engine that does not answer leaves its own
-// out: the rest may tell why.
+// Collect sends their values. If the engine does not answer, its values are left out: the others may
+// show why.
 func (g gauges) Collect(ch chan<- prometheus.Metric) {
 	send := func(desc *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
@@ -185,8 +183,8 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 	if err != nil {
 		return
 	}
-	// An agent without any is there too: a line that appears with its first session
-	// cannot be compared with before.
+	// Agents without sessions are included: a series that first appears with the first session cannot
+	// be compared with before.
 	agents := slices.Concat(g.source.Agents(), slices.Collect(maps.Keys(tallies)))
 	slices.Sort(agents)
 	for _, agent := range slices.Compact(agents) {
@@ -203,7 +201,7 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 			send(tasksDesc, float64(count[state]), string(state))
 		}
 	}
-	open := make(map[string]bool) // an account of several providers is one that any of them holds back
+	open := make(map[string]bool) // an account with several providers is limited if any of them limits it
 	for _, account := range accounts {
 		limited := account.State != resume.Closed
 		open[account.Name] = open[account.Name] || limited

@@ -19,10 +19,10 @@ import (
 	"resumed/internal/usage"
 )
 
-// noon is when every story begins.
+// noon is when every test begins.
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-// standing is how things stand.
+// standing is the state of the daemon.
 type standing struct {
 	sessions []resume.Session
 	accounts []resume.Account
@@ -80,8 +80,7 @@ func observe(m *Metrics, events ...resume.Event) {
 	}
 }
 
-// scrape returns the lines that begin with one of the names, as somebody who
-// looks reads them.
+// scrape returns the lines of a scrape that begin with one of the names.
 func scrape(t *testing.T, m *Metrics, names ...string) []string {
 	t.Helper()
 	answer := httptest.NewRecorder()
@@ -98,7 +97,7 @@ func scrape(t *testing.T, m *Metrics, names ...string) []string {
 	return found
 }
 
-// counted returns the counters that moved.
+// counted returns the counters that are not 0.
 func counted(t *testing.T, m *Metrics) []string {
 	t.Helper()
 	moved := []string{}
@@ -193,7 +192,7 @@ func TestADeliveryIsCountedByItsEnd(t *testing.T) {
 	}, counted(t, m))
 }
 
-// Of a counter that is born at 1 nobody sees that it rose.
+// If a counter first appears with 1, Prometheus does not see the increase.
 func TestWhatMayMoveIsThereFromTheBeginning(t *testing.T) {
 	m := New("1.0", new(standing).source())
 	m.Expect([]string{"diary"}, []string{"phone"})

@@ -10,21 +10,21 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// cells is how many parts of the past of an account are told apart.
+// cells is into how many parts the past of an account is divided.
 const cells = int(Reach / grain)
 
-// crowded is what lies between two resumes that are told apart where many sessions share
-// a strip.
+// crowded is the shortest time between two resumes that have separate marks, if many sessions share a
+// strip.
 const crowded = 20 * time.Minute
 
-// Account returns the strip of the limit that sessions share: at each moment what is
-// worst among them. steps has those of each session, own those of the daemon, in order.
+// Account returns the strip of the limit that sessions share: at each moment the worst state among
+// them. steps are the steps of each session, own those of the daemon, in order.
 func Account(a control.Account, sessions []view.Session, steps map[resume.Key][]control.Step, own []control.Step, now time.Time) Strip {
 	strip := newStrip(own, now)
 	var worst [cells]Span
 	for _, v := range sessions {
 		for _, span := range past(v, steps[v.Key()], strip.From, strip.Now) {
-			if span.Kind == Stopped { // the session is, not the limit that it shares
+			if span.Kind == Stopped { // the session is stopped, not the shared limit
 				continue
 			}
 			strip.cover(&worst, span)
@@ -46,7 +46,7 @@ func Account(a control.Account, sessions []view.Session, steps map[resume.Key][]
 	return strip
 }
 
-// cover notes a span where nothing worse is known.
+// cover sets the cells of a span, except those that have something worse.
 func (s *Strip) cover(worst *[cells]Span, span Span) {
 	first, last := s.cell(span.From), s.cell(span.To.Add(-1))
 	for i := first; i <= last; i++ {
@@ -58,7 +58,7 @@ func (s *Strip) cover(worst *[cells]Span, span Span) {
 
 func (s *Strip) cell(at time.Time) int { return min(max(int(at.Sub(s.From)/grain), 0), cells-1) }
 
-// joined returns the cells as spans.
+// joined converts the cells to spans.
 func (s *Strip) joined(worst *[cells]Span) []Span {
 	spans := []Span{}
 	for i, cell := range worst {

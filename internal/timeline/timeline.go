@@ -1,6 +1,5 @@
-// Package timeline draws the time of sessions and accounts as strips: what was, from
-// the history, and what is expected. It decides what there is to see; who shows it only
-// has to draw.
+// Package timeline computes the past and the expected future of sessions and accounts as strips, from
+// the history. A user interface only has to draw them.
 package timeline
 
 import (
@@ -14,26 +13,26 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// Reach is how far a strip looks back, and ahead.
+// Reach is how far a strip goes back, and ahead.
 const Reach = 24 * time.Hour
 
-// grain is the shortest time that is told apart: less than a pixel of a strip. It bounds
-// how much a strip can have, whatever happened.
+// grain is the shortest time that is shown: less than a pixel of a strip. It bounds the size of a
+// strip, whatever happened.
 const grain = 2 * time.Minute
 
 // Kind is what a part of a strip shows.
 type Kind string
 
-// The kinds, by what is shown first where several sessions share a strip.
+// The kinds, in the order of priority if several sessions share a strip.
 const (
 	Limited  Kind = "limited"  // an allowance is used up
 	Outage   Kind = "outage"   // the provider fails
 	Waiting  Kind = "waiting"  // it waits for another reason
 	Stopped  Kind = "stopped"  // a person is needed
 	Resuming Kind = "resuming" // it is being resumed
-	Working  Kind = "working"  // nothing is in its way
-	Unknown  Kind = "unknown"  // nobody saw it
-	Away     Kind = "away"     // no daemon ran, whatever else there was
+	Working  Kind = "working"  // the session is not stopped
+	Unknown  Kind = "unknown"  // the session was not observed
+	Away     Kind = "away"     // no daemon ran, whatever else happened
 )
 
 var kinds = []Kind{Limited, Outage, Waiting, Stopped, Resuming, Working, Unknown}
@@ -48,22 +47,22 @@ type Strip struct {
 	Marks []Mark    `json:"marks"` // never null; in order
 }
 
-// Span is a time in which nothing changed.
+// Span is a time without a change.
 type Span struct {
 	Kind     Kind      `json:"kind"`
 	Words    string    `json:"words"`
 	From     time.Time `json:"from"`
 	To       time.Time `json:"to"`
-	Expected bool      `json:"expected,omitempty"` // it lies ahead
+	Expected bool      `json:"expected,omitempty"` // it is in the future
 }
 
-// Mark is a moment: a resume, or something that is expected.
+// Mark is a point in time: a resume, or something that is expected.
 type Mark struct {
 	Kind  string        `json:"kind"` // resume | reset | next | end
 	Tone  humanize.Tone `json:"tone"`
 	Words string        `json:"words"`
 	At    time.Time     `json:"at"`
-	Times int           `json:"times,omitempty"` // how many it stands for; 0: one
+	Times int           `json:"times,omitempty"` // how many events it stands for; 0: one
 }
 
 func newStrip(own []control.Step, now time.Time) Strip {
@@ -71,8 +70,8 @@ func newStrip(own []control.Step, now time.Time) Strip {
 	return Strip{From: now.Add(-Reach), Now: now, To: now.Add(Reach), Spans: []Span{}, Away: away(own, now.Add(-Reach)), Marks: []Mark{}}
 }
 
-// Session returns the strip of one session. Its steps are in order, and may begin
-// before the strip does; own are those of the daemon itself.
+// Session returns the strip of one session. Its steps are in order, and may begin before the strip
+// does; own are the steps of the daemon itself.
 func Session(v view.Session, steps, own []control.Step, now time.Time) Strip {
 	strip := newStrip(own, now)
 	strip.Spans = coarse(past(v, steps, strip.From, strip.Now))
@@ -84,11 +83,11 @@ func Session(v view.Session, steps, own []control.Step, now time.Time) Strip {
 	return strip
 }
 
-// away returns when no daemon ran, of which the daemon's own steps tell: each that starts
-// knows when one was last there.
+// away returns when no daemon ran, by the daemon's own steps: each start records when a daemon was last
+// alive.
 func away(own []control.Step, from time.Time) []Span {
 	spans := []Span{}
-	last := from // when one was last there
+	last := from // when a daemon was last alive
 	for _, step := range own {
 		if began := later(last, step.AliveAt); step.Kind == "started" && step.At.Sub(began) >= grain {
 			spans = append(spans, Span{Kind: Away, Words: "no daemon ran", From: began.UTC(), To: step.At.UTC()})
@@ -98,10 +97,10 @@ func away(own []control.Step, from time.Time) []Span {
 	return spans
 }
 
-// past returns what a session did until now, of which the steps tell.
+// past returns what a session did until now, by its steps.
 func past(v view.Session, steps []control.Step, from, now time.Time) []Span {
-	// What it did before its first step is where that step came from, and where there
-	// is none what it does now.
+	// Before its first step, the session was in the state that this step left. Without steps, it was in
+	// its current state.
 	kind, words := kindOf(v.State, v.Class)
 	first := now
 	if len(steps) > 0 {
@@ -134,9 +133,9 @@ func past(v view.Session, steps []control.Step, from, now time.Time) []Span {
 	return spans
 }
 
-// beginning returns since when it is known what a session did, and what is to be said of
-// the time before: nothing of one that was not there yet. One that was stopped by its
-// first step had been so all the time: it would have a step into that.
+// beginning returns since when the state of a session is known, and a span for the time before, unless
+// the session did not exist yet. If it was stopped before its first step, it was stopped all the time:
+// otherwise there would be a step for it.
 func beginning(v view.Session, kind Kind, from, first time.Time) ([]Span, time.Time) {
 	if kind != Working || !first.After(from) {
 		return nil, from
@@ -154,7 +153,7 @@ func beginning(v view.Session, kind Kind, from, first time.Time) ([]Span, time.T
 	return []Span{{Kind: Unknown, Words: "not known", From: from, To: known}}, known
 }
 
-// ticks returns the resumes that the steps tell of, with what came of each.
+// ticks returns a mark for each resume in the steps, with its outcome.
 func ticks(steps []control.Step) []Mark {
 	var all []Mark
 	open := false
@@ -177,7 +176,7 @@ func ticks(steps []control.Step) []Mark {
 	return all
 }
 
-// ahead adds what is expected of a session.
+// ahead adds what is expected for a session.
 func (s *Strip) ahead(v view.Session) {
 	if v.State != resume.Waiting || v.Paused {
 		return
@@ -199,18 +198,18 @@ func (s *Strip) expect(kind Kind, words string, until time.Time) {
 	s.Spans = append(s.Spans, Span{Kind: kind, Words: words, From: s.Now, To: earlier(until.UTC(), s.To), Expected: true})
 }
 
-// mark adds a moment that lies in the strip.
+// mark adds a mark if it is within the strip.
 func (s *Strip) mark(m Mark) {
 	if !m.At.Before(s.From) && !m.At.After(s.To) {
 		s.Marks = append(s.Marks, m)
 	}
 }
 
-// sort puts the marks in order, and makes one of those that cannot be told apart.
+// sort sorts the marks, and merges those that are too close to be shown separately.
 func (s *Strip) sort(apart time.Duration) {
 	slices.SortStableFunc(s.Marks, func(a, b Mark) int { return a.At.Compare(b.At) })
 	kept := s.Marks[:0]
-	last := make(map[string]int) // where in kept, by what it shows
+	last := make(map[string]int) // index in kept, by kind and words
 	for _, m := range s.Marks {
 		what := m.Kind + " " + m.Words
 		if i, ok := last[what]; ok && m.At.Sub(kept[i].At) < apart {
@@ -223,8 +222,8 @@ func (s *Strip) sort(apart time.Duration) {
 	s.Marks = kept
 }
 
-// coarse joins what is too short to be seen with what follows it. The last span stays,
-// however short: it is how things stand.
+// coarse joins spans that are too short to be seen with the next one. The last span stays, however
+// short: it is the current state.
 func coarse(spans []Span) []Span {
 	all := []Span{}
 	for _, span := range spans {
@@ -247,11 +246,11 @@ func kindNamed(state, class string) (Kind, string) {
 		s = resume.Watching
 	}
 	var c limit.Class
-	_ = c.UnmarshalText([]byte(class)) // one that is not known is a wait like another
+	_ = c.UnmarshalText([]byte(class)) // an unknown class is an ordinary wait
 	return kindOf(s, c)
 }
 
-// kindOf says what a session does in a state, in which a refusal of that class has brought it.
+// kindOf returns what a session does in that state after a refusal of that class.
 func kindOf(s resume.State, c limit.Class) (Kind, string) {
 	words := c.Words()
 	switch {

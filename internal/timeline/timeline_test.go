@@ -121,7 +121,7 @@ func TestMarks(t *testing.T) {
 		State: resume.Waiting, Class: limit.Overloaded, NextAt: new(at(2)), ResetAt: new(at(1)), GivesUpAt: new(at(12)),
 	}
 	steps := []control.Step{
-		ended(went(-20, "settling", "watching", ""), resume.Recovered), // it began before the strip
+		ended(went(-20, "settling", "watching", ""), resume.Recovered), // the resume began before the strip
 		went(-6, "waiting", "resuming", ""), ended(went(-5.5, "resuming", "waiting", ""), resume.LimitedOut),
 		went(-4, "waiting", "resuming", ""), ended(went(-3.5, "resuming", "waiting", ""), resume.Failed),
 		went(-1, "waiting", "resuming", ""),
@@ -185,7 +185,8 @@ func TestStripOfAnAccountShowsTheWorst(t *testing.T) {
 	require.Empty(t, free.Marks)
 }
 
-// When no daemon ran stands beside all else: each that starts knows when one was last there.
+// The times without a daemon are separate from the rest: each start records when a daemon was last
+// alive.
 func TestStripsSayWhenNoDaemonRan(t *testing.T) {
 	own := func(hours float64, kind string, alive time.Time) control.Step {
 		return control.Step{At: at(hours), Kind: kind, AliveAt: alive}

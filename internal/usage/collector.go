@@ -8,14 +8,14 @@ import (
 	"resumed/internal/resume"
 )
 
-// Collector reads how much of their allowances the accounts have used, from the files of the
-// agents whose sessions moved. It asks no provider.
+// Collector reads how much of their allowances the accounts have used, from the files of the agents of
+// sessions that moved. It asks no provider.
 type Collector struct {
 	opts   CollectorOptions
 	meters *Meters
 
 	mu    sync.Mutex
-	moved map[resume.AccountKey]resume.Session // the session of each account that moved last since the last reading
+	moved map[resume.AccountKey]resume.Session // for each account, the session that moved last since the last reading
 	wake  chan struct{}
 }
 
@@ -25,7 +25,7 @@ type CollectorOptions struct {
 		Value(key string) ([]byte, bool)
 		PutValue(key string, value []byte)
 	}
-	Read    func(context.Context, resume.Session) ([]Reading, error) // what the agent of a session wrote
+	Read    func(context.Context, resume.Session) ([]Reading, error) // reads what the agent of a session recorded
 	Report  func(resume.AccountKey, Window)                          // much of a window is used
 	Changed func()                                                   // the windows of an account have changed
 }
@@ -33,7 +33,7 @@ type CollectorOptions struct {
 // metersKey is where the readings are stored.
 const metersKey = "usage/meters"
 
-// collectEvery is the least time between two readings.
+// collectEvery is the shortest time between two readings.
 const collectEvery = time.Minute
 
 // NewCollector returns a collector with the meters that were stored.
@@ -45,7 +45,7 @@ func NewCollector(opts CollectorOptions) *Collector {
 	}
 }
 
-// Observe notes which session moved. It does not block.
+// Observe stores which session moved. It does not block.
 func (c *Collector) Observe(change resume.Change) {
 	switch change.Event.(type) {
 	case resume.Progressed, resume.Limited:

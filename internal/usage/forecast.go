@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// Forecast is when a window will be full, at the pace of late. The range is what the
-// pace of shorter and of longer times would lead to.
+// Forecast is when a window will be full at the recent pace. The range comes from the paces over a
+// shorter and a longer time.
 type Forecast struct {
 	PerHour              float64 // percent
 	At, Earliest, Latest time.Time
 }
 
 const (
-	// few is how many readings say nothing yet of a pace, rise how many percent: they
-	// come in whole ones.
+	// few is how many readings a pace needs at least, rise how many percent of growth: readings are
+	// whole percents.
 	few  = 3
 	rise = 2.0
 	full = 100.0
 )
 
-// horizons are by what share of a window's length a reading counts half: the pace of
-// late, and of times before and since that.
+// horizons are after which share of the window's length a reading counts half: for the recent pace, and
+// for those over a shorter and a longer time.
 var horizons = [...]float64{1.0 / 4, 1.0 / 12, 1}
 
-// forecast returns when the window will be full, or false where nobody can know: too
-// little was read, nothing is being used, or it resets before.
+// forecast returns when the window will be full, or false if that is not known: there are too few
+// readings, nothing is being used, or it resets before.
 func (w *window) forecast(now time.Time) (Forecast, bool) {
 	last := w.last()
 	first := w.Readings[0]
@@ -55,9 +55,8 @@ func (w *window) forecast(now time.Time) (Forecast, bool) {
 	return f, true
 }
 
-// pace is by how many percent an hour the use grew from reading to reading. The older
-// ones count less. Work comes in phases, so what was used in all says more than the line
-// that lies closest to the readings.
+// pace is by how many percent per hour the use grew from reading to reading. Older readings count less.
+// Work comes in phases, so the total use is a better estimate than a regression line.
 func (w *window) pace(half time.Duration) float64 {
 	last := w.last()
 	var used, took float64
@@ -73,7 +72,7 @@ func (w *window) pace(half time.Duration) float64 {
 	return used / took
 }
 
-// hours is a length of time, never one that does not fit.
+// hours converts hours to a duration without overflow.
 func hours(h float64) time.Duration {
 	return time.Duration(min(h, 24*366) * float64(time.Hour))
 }

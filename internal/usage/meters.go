@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Window is one window of an account, as people and programs see it.
+// Window is one window of an account, as shown to people and programs.
 type Window struct {
 	Kind     string     `json:"kind"`
 	Used     float64    `json:"used_percent"`
 	ResetsAt time.Time  `json:"resets_at"`
-	PerHour  *float64   `json:"percent_per_hour"` // null: nobody knows
-	FullAt   *time.Time `json:"full_at"`          // null: not before it resets, or nobody knows
+	PerHour  *float64   `json:"percent_per_hour"` // null: not known
+	FullAt   *time.Time `json:"full_at"`          // null: not before it resets, or not known
 	Earliest *time.Time `json:"full_at_earliest"`
 	Latest   *time.Time `json:"full_at_latest"`
 	Source   string     `json:"source"` // reported | estimated
@@ -28,10 +28,10 @@ type Meters struct {
 	of map[string]map[string]*window // by account, and by kind
 }
 
-// maxAccounts and maxKinds bound what is kept: names come out of files of others.
+// maxAccounts and maxKinds bound what is stored: the names come from files of other programs.
 const maxAccounts, maxKinds = 200, 10
 
-// NewMeters returns those that Keep gave, or none where that cannot be read.
+// NewMeters returns the meters that Keep stored, or empty ones if those cannot be read.
 func NewMeters(kept []byte) *Meters {
 	m := &Meters{}
 	if json.Unmarshal(kept, &m.of) != nil || m.of == nil {
@@ -45,7 +45,7 @@ func NewMeters(kept []byte) *Meters {
 	return m
 }
 
-// Keep returns all that is known, without what is over.
+// Keep returns all meters for storage, without windows that are over.
 func (m *Meters) Keep(now time.Time) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,8 +58,8 @@ func (m *Meters) Keep(now time.Time) ([]byte, error) {
 	return json.Marshal(m.of)
 }
 
-// Add takes what was read of an account's windows, and reports whether it is news.
-// A clock that runs ahead of ours has not been read yet.
+// Add adds readings of an account's windows, and reports whether they are new. Readings from the future
+// are ignored.
 func (m *Meters) Add(account string, now time.Time, readings ...Reading) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,7 +87,7 @@ func (m *Meters) Add(account string, now time.Time, readings ...Reading) bool {
 	return news
 }
 
-// Windows returns those of an account that are not over, the short ones first.
+// Windows returns the windows of an account that are not over, the short ones first.
 func (m *Meters) Windows(account string, now time.Time) []Window {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,10 +118,10 @@ func (w *window) view(now time.Time) Window {
 	return v
 }
 
-// marks are the shares of which people are told, once a window.
+// marks are the percentages that are reported to people, once per window.
 var marks = [...]float64{95, 80}
 
-// Mark returns the mark that such a use has passed; 0: none.
+// Mark returns the highest mark that this use has passed; 0: none.
 func Mark(used float64) float64 {
 	for _, mark := range marks {
 		if used >= mark {
@@ -131,7 +131,7 @@ func Mark(used float64) float64 {
 	return 0
 }
 
-// Crossed returns the windows of an account that passed a mark since it was asked last.
+// Crossed returns the windows of an account that passed a mark since the last call.
 func (m *Meters) Crossed(account string, now time.Time) []Window {
 	m.mu.Lock()
 	defer m.mu.Unlock()

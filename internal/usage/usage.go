@@ -1,6 +1,6 @@
-// Package usage says how much of an account's allowances is used, when they will be
-// full at the pace of late, and what people are to be told of that. It touches nothing:
-// what is used is read by the rooms of the agents, out of files that they write anyway.
+// Package usage computes how much of an account's allowances is used, when they will be full at the
+// recent pace, and what to report about that. It reads no files: the agents' packages read the use from
+// files that the agents write anyway.
 package usage
 
 import (
@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// The windows that most providers count in.
+// The windows that most providers use.
 const (
 	FiveHours = "five_hour"
 	SevenDays = "seven_day"
 )
 
-// Reading is what an account was told of one of its windows.
+// Reading is the use of one window of an account at one time.
 type Reading struct {
 	Kind      string        `json:"kind"`
 	Length    time.Duration `json:"length"`
 	Used      float64       `json:"used"` // percent
 	ResetsAt  time.Time     `json:"resets_at"`
 	At        time.Time     `json:"at"`
-	Estimated bool          `json:"estimated,omitempty"` // counted by us, not told by the provider
+	Estimated bool          `json:"estimated,omitempty"` // counted by resumed, not reported by the provider
 }
 
-// Kind names a window by how long it is.
+// Kind returns the name of a window by its length.
 func Kind(length time.Duration) string {
 	switch length.Round(time.Hour) {
 	case 5 * time.Hour:
@@ -38,29 +38,27 @@ func Kind(length time.Duration) string {
 	}
 }
 
-// sane reports whether a reading can be true: files are written by others.
+// sane reports whether a reading can be true: other programs write the files.
 func (r Reading) sane() bool {
 	return r.Length >= time.Minute && r.Length <= 366*24*time.Hour && r.Used >= 0 && r.Used <= 1000 &&
 		!r.At.IsZero() && r.ResetsAt.After(r.At) && r.ResetsAt.Sub(r.At) <= r.Length+r.Length/4+slip
 }
 
-// slip is by how much the stated end of one window may differ from reading to reading.
+// slip is by how much the stated end of one window may differ between readings.
 const slip = 2 * time.Minute
 
-// detail is into how many parts a window is divided, of each of which the last reading
-// is kept.
+// detail is into how many parts a window is divided. Of each part, only the last reading is stored.
 const detail = 300
 
-// window is what was read of one window that is not over.
+// window is the readings of one window that is not over.
 type window struct {
 	Readings []Reading `json:"readings"` // the oldest first
-	Told     float64   `json:"told"`     // the highest mark that people were told of
+	Told     float64   `json:"told"`     // the highest mark that was reported
 }
 
 func (w *window) last() Reading { return w.Readings[len(w.Readings)-1] }
 
-// add takes a reading that is newer than all others. A window that ends later is
-// another one.
+// add adds a reading that is newer than all others. A reading with a later end begins a new window.
 func (w *window) add(r Reading) bool {
 	if len(w.Readings) == 0 {
 		w.Readings = append(w.Readings, r)
@@ -69,7 +67,7 @@ func (w *window) add(r Reading) bool {
 	last := w.last()
 	switch ends := r.ResetsAt.Sub(last.ResetsAt); {
 	case !r.At.After(last.At) || ends < -slip:
-		return false // old news, or of another window that a file still names
+		return false // old, or of another window that a file still contains
 	case ends > slip:
 		*w = window{Readings: []Reading{r}}
 		return true

@@ -17,7 +17,7 @@ func told(after time.Duration, used float64) Reading {
 
 func TestAWindowFillsAtThePaceOfLate(t *testing.T) {
 	m := NewMeters(nil)
-	for i := range 60 { // a percent each two minutes
+	for i := range 60 { // one percent every two minutes
 		require.True(t, m.Add("a", nine.Add(time.Duration(i)*time.Minute), told(time.Duration(i)*time.Minute, float64(i)/2)))
 	}
 	now := nine.Add(time.Hour)
@@ -94,7 +94,7 @@ func TestWhatCannotBeTrueIsNotKept(t *testing.T) {
 	require.Empty(t, NewMeters([]byte(`{"a":{"five_hour":null,"x":{"readings":[]},"y":{"readings":[{"kind":"y"}]}}}`)).Windows("a", now))
 }
 
-// A week of readings each second stays small.
+// A reading each second for a week takes little memory.
 func TestReadingsAreBounded(t *testing.T) {
 	m := NewMeters(nil)
 	for i := range 5 * 3600 {
@@ -105,8 +105,8 @@ func TestReadingsAreBounded(t *testing.T) {
 	require.InDelta(t, 10, m.of["a"][FiveHours].pace(time.Hour), 0.5)
 }
 
-// Days of work as it is done: phases of up to five minutes of different haste, told in
-// whole percents. Half of the forecasts are off by no more than a tenth of the time left.
+// Simulated working days: phases of up to five minutes with different paces, reported in whole
+// percents. Half of the forecasts are off by at most a tenth of the time left.
 func TestForecastsOfWorkingDays(t *testing.T) {
 	var errs []float64
 	for seed := range uint64(200) {

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Common is what every channel is configured with.
+// Common is the configuration that all channels have.
 type Common struct {
 	Name   string
 	Events []Event
 	Title  string // template; empty: built in
 	Text   string // template; empty: built in
 	Agents Titles // for templates that name an agent
-	Lines  int    // the built-in text is cut to so many; 0: it is not
+	Lines  int    // the built-in text is cut to this many lines; 0: not cut
 
 	Timeout time.Duration // of one try; 0: 10 seconds
 }
@@ -33,21 +33,21 @@ func (e *OptionError) Error() string {
 	return fmt.Sprintf("channel %q: %s: %v", e.Channel, e.Option, e.Err)
 }
 
-// Unwrap returns what is wrong with the option.
+// Unwrap returns the error of the option.
 func (e *OptionError) Unwrap() error { return e.Err }
 
-// Wrong returns what is wrong with an option.
+// Wrong returns an OptionError.
 func (c Common) Wrong(option, format string, args ...any) error {
 	return &OptionError{c.Name, option, fmt.Errorf(format, args...)}
 }
 
-// Base is what all channels do alike; a channel embeds it.
+// Base is the common part of all channels; a channel embeds it.
 type Base struct {
 	common      Common
 	title, text *wording // nil: built in
 }
 
-// NewBase checks what all channels are configured with.
+// NewBase checks the common configuration.
 func NewBase(c Common) (Base, error) {
 	if c.Name == "" {
 		return Base{}, errors.New("a channel needs a name")
@@ -72,11 +72,11 @@ func (b *Base) Bound(ctx context.Context) (context.Context, context.CancelFunc) 
 // Name returns the channel's name in the configuration.
 func (b *Base) Name() string { return b.common.Name }
 
-// Events returns the events that the channel is sent.
+// Events returns the events that the channel gets.
 func (b *Base) Events() []Event { return b.common.Events }
 
-// Word puts a notice into the channel's own words. A template that fails on
-// this notice must not cost the person the notice: the built-in words stay.
+// Word applies the channel's own templates to a notice. If a template fails on this notice, the
+// built-in words are used: the notice must not be lost.
 func (b *Base) Word(n Notice) Notice {
 	own := n
 	if title := b.title.say(n); title != "" {

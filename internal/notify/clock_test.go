@@ -20,7 +20,7 @@ func (w *wall) set(by time.Duration)       { w.off.Add(int64(by)) }
 func down(context.Context, Notice) error   { return errDown }
 func unreachable(name string) *fakeChannel { return &fakeChannel{name: name, send: down} }
 
-// However the clock is set, a notice is tried at its pace, for a day.
+// However the clock is set, a notice is tried with its backoff, for a day.
 func TestNoticeIsTriedForADayThatWasLivedThrough(t *testing.T) {
 	for name, by := range map[string]time.Duration{
 		"it stays":             0,
@@ -74,8 +74,8 @@ func TestSilenceDoesNotOutlastAClockThatWasSetBack(t *testing.T) {
 	})
 }
 
-// What an earlier process left is from a clock that was years ahead, or years
-// behind, or from before the machine was switched off for long.
+// The notice of an earlier process has the time of a clock that was years ahead or behind, or of long
+// before, if the machine was off.
 func TestNoticeOfAnotherClockIsDeliveredSoonAfterTheStart(t *testing.T) {
 	for name, by := range map[string]time.Duration{"years ahead": 10 * year, "years behind": -10 * year, "an hour ahead": time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestNoticeOfAnotherClockIsDeliveredSoonAfterTheStart(t *testing.T) {
 				tries := 0
 				ch := &fakeChannel{name: "a", send: func(context.Context, Notice) error {
 					if tries++; tries <= 2 {
-						return errDown // the network comes up a little later
+						return errDown // the network is up a little later
 					}
 					return nil
 				}}
@@ -106,8 +106,8 @@ func TestNoticeOfAnotherClockIsDeliveredSoonAfterTheStart(t *testing.T) {
 	}
 }
 
-// A gateway that says "come back in 68 years" has said nothing: its notice is tried
-// for its day, and the others go out.
+// A gateway that asks for a pause of 68 years is not believed: its notice is tried for a day, and other
+// notices are sent.
 func TestAbsurdRetryAfterCostsNoNoticeAndSilencesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := map[string]int{}

@@ -14,8 +14,8 @@ import (
 
 var errDead = errors.New("the process is dead")
 
-// mortal counts the steps of a process that can be seen from outside, and ends
-// its life at one of them: from there on nothing it does has any effect.
+// mortal counts the steps of a process that are visible from outside, and kills it at one of them:
+// after that nothing it does has any effect.
 type mortal struct {
 	mu   sync.Mutex
 	left int // steps to live
@@ -33,9 +33,8 @@ func (m *mortal) step(name string) error {
 	return nil
 }
 
-// TestKillAtEveryStepLosesAndDoublesNothing kills the process at each step it
-// takes, before and after the step had its effect, starts another one on the
-// same store, and looks at what people received.
+// TestKillAtEveryStepLosesAndDoublesNothing kills the process at each step, before and after the step
+// had its effect, starts another one on the same store, and checks what people received.
 func TestKillAtEveryStepLosesAndDoublesNothing(t *testing.T) {
 	for steps := 0; ; steps++ {
 		var lived bool
@@ -47,7 +46,7 @@ func TestKillAtEveryStepLosesAndDoublesNothing(t *testing.T) {
 	}
 }
 
-// killAfter returns whether the first process lived to its end.
+// killAfter returns whether the first process ended without being killed.
 func killAfter(t *testing.T, steps int) bool {
 	const sessions = 3
 	store := newMemStore()
@@ -74,7 +73,7 @@ func killAfter(t *testing.T, steps int) bool {
 		}
 	}
 
-	// The first life.
+	// The first process.
 	n, err := New(Options{Store: store, Log: quiet(), Config: Config{
 		GroupWait: 10 * time.Second,
 		Channels:  []Channel{channel("a", life), channel("b", life)},
@@ -94,8 +93,8 @@ func killAfter(t *testing.T, steps int) bool {
 	<-ended
 	store.crash()
 
-	// A receiver that answered a process which died before it could write that
-	// down is asked again, under the same id. Nothing else may come twice.
+	// If the process died after the receiver accepted a notice and before that was stored, the notice
+	// is sent again, with the same id. Nothing else may be sent twice.
 	unrecorded := map[string]bool{}
 	for name, notices := range received {
 		for _, notice := range notices {
@@ -105,8 +104,7 @@ func killAfter(t *testing.T, steps int) bool {
 		}
 	}
 
-	// The second life: the sessions are stored as given up, so they are told
-	// again.
+	// The second process: the sessions are stored as given up, so they are reported again.
 	eternal := &mortal{left: 1 << 30}
 	store.gate = nil
 	n, stop := start(t, Options{Store: store, Config: Config{
@@ -148,7 +146,7 @@ func TestNoticeOfAnEarlierProcessTakesNoMoreSessions(t *testing.T) {
 		stop()
 
 		n, stop = start(t, Options{Store: store, Config: cfg})
-		n.Tell(GaveUp, session("x", 1)) // told again to be sure
+		n.Tell(GaveUp, session("x", 1)) // reported again to be sure
 		n.Tell(GaveUp, session("x", 2))
 		settle()
 		require.Len(t, ch.notices(), 1, "nobody waits for what cannot come any more")

@@ -14,12 +14,11 @@ import (
 // Digested is one session of a digest.
 type Digested struct {
 	View   view.Session
-	GoOn   string // the command by which a person continues it; empty: not known
-	Needed bool   // it needs a person; else it was continued
+	GoOn   string // the command that continues it; empty: not known
+	Needed bool   // it needs a person; otherwise it was continued
 }
 
-// TellDigest reports what was continued, and what needs a person. Without sessions there is no
-// notice.
+// TellDigest reports what was continued, and what needs a person. Without sessions there is no notice.
 func (n *Notifier) TellDigest(sessions []Digested) {
 	if len(sessions) == 0 {
 		return
@@ -32,8 +31,7 @@ func (n *Notifier) TellDigest(sessions []Digested) {
 	})
 }
 
-// digestText is the title and the text of a digest: what needs a person comes
-// first.
+// digestText returns the title and the text of a digest: sessions that need a person come first.
 func digestText(sessions []Digested) string {
 	var needed, continued []string
 	for _, s := range sessions {

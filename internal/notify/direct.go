@@ -9,19 +9,18 @@ import (
 	"time"
 )
 
-// Result is what became of a notice that was sent past the outbox by one channel.
+// Result is the result of a notice that one channel sent without the outbox.
 type Result struct {
 	Channel string        // its name
-	To      string        // where it leads, without secrets
+	To      string        // its destination, without secrets
 	Sent    string        // the title that was sent
-	Answer  string        // what came back; empty where the channel says nothing
-	Took    time.Duration // until then
-	Err     error         // nil: it was taken
+	Answer  string        // the answer; empty if the channel has none
+	Took    time.Duration // until the answer
+	Err     error         // nil: it was accepted
 }
 
-// Try sends a test notice by each channel at once, or by the one of that name,
-// past the outbox, and waits for the answers. It is an error to name a channel
-// that is not there.
+// Try sends a test notice with all channels at once, or with the one of that name, without the outbox,
+// and waits for the answers. It is an error if there is no channel of that name.
 func Try(ctx context.Context, channels []Channel, name, host string) ([]Result, error) {
 	var chosen []Channel
 	for _, ch := range channels {
@@ -42,7 +41,7 @@ func Try(ctx context.Context, channels []Channel, name, host string) ([]Result, 
 	return results, nil
 }
 
-// try makes one try to send a notice.
+// try tries once to send a notice.
 func try(ctx context.Context, ch Channel, notice Notice) Result {
 	ctx, cancel := context.WithTimeoutCause(ctx, sendLimit, fmt.Errorf("not done within %s", sendLimit))
 	defer cancel()
@@ -52,8 +51,8 @@ func try(ctx context.Context, ch Channel, notice Notice) Result {
 	return Result{Channel: ch.Name(), To: ch.To(), Sent: notice.Title, Answer: answer, Took: time.Since(began), Err: err}
 }
 
-// TellStateLost reports past the outbox, which is lost too, that the state is lost. It returns when
-// every channel has taken or refused that, or ctx is done.
+// TellStateLost reports that the state is lost, without the outbox, which is lost too. It returns when
+// every channel has accepted or refused the notice, or ctx is done.
 func (n *Notifier) TellStateLost(ctx context.Context, why string) {
 	n.mu.Lock()
 	config := n.config
@@ -70,7 +69,7 @@ func (n *Notifier) TellStateLost(ctx context.Context, why string) {
 	}
 }
 
-// sendUntilTaken tries a notice until it is taken or refused for good.
+// sendUntilTaken tries a notice until it is accepted or refused permanently.
 func (n *Notifier) sendUntilTaken(ctx context.Context, ch Channel, notice Notice) {
 	for tries := 1; ctx.Err() == nil; tries++ {
 		err := try(ctx, ch, notice).Err

@@ -13,8 +13,8 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// gathering holds the notices that are not complete yet, and a mark for each edge that was
-// reported. An edge is a change of a session that people are told of.
+// gathering holds the notices that are not complete yet, and a mark for each edge that was reported. An
+// edge is a change of a session that is reported to people.
 //
 // Its methods do no I/O; the notifier's mutex guards it.
 type gathering struct {
@@ -28,23 +28,23 @@ type group struct {
 	Notice
 	cause  string
 	due    time.Time // when it is complete
-	detail string    // of an event without sessions
+	detail string    // the text of an event without sessions
 
-	closed   bool       // no session joins it any more
+	closed   bool       // no session is added any more
 	dirty    bool       // it has changed since it was stored
-	channels []string   // by which it is sent
-	stored   []Delivery // as it is in the outbox
+	channels []string   // the channels that it is sent with
+	stored   []Delivery // as stored in the outbox
 }
 
 // total returns how many sessions the notice is about.
 func (g *group) total() int { return len(g.Sessions) + g.Omitted }
 
-// index returns the place of a session in the notice; -1: it is not listed.
+// index returns the index of a session in the notice; -1: not listed.
 func (g *group) index(key resume.Key) int {
 	return slices.IndexFunc(g.Sessions, func(v view.Session) bool { return v.Key() == key })
 }
 
-// mark is the last edge that was reported of one session and event.
+// mark is the last edge that was reported for one session and event.
 type mark struct {
 	Edge string `json:"edge"`
 	At   int64  `json:"at"` // in seconds
@@ -52,9 +52,8 @@ type mark struct {
 	// group is the id of the notice that reports it.
 	group string
 
-	// fresh is set for edges that this process has reported. A mark from before is a reason to
-	// pass over one equal edge: the one that is replayed, or reported again to be sure, after a
-	// restart.
+	// fresh is set for edges that this process has reported. A mark of an earlier process makes one
+	// equal edge be skipped: the one that is replayed, or reported again to be sure, after a restart.
 	fresh bool
 }
 
@@ -63,9 +62,9 @@ const maxMarks = 20_000
 
 func markKey(event Event, v view.Session) string { return v.Key().String() + " " + string(event) }
 
-// edgeOf names an edge so that its replay after a crash has the same name, whenever it is
-// replayed. A step that needs a person has a name of its own: it is reported again after a
-// restart, when more may be known of the session.
+// edgeOf returns a name for an edge that stays the same if the edge is replayed after a crash. A step
+// that needs a person has its own name: it is reported again after a restart, when more may be known
+// about the session.
 func edgeOf(event Event, v view.Session) string {
 	if needsPerson(event) && v.NoticeID != "" {
 		return v.NoticeID
@@ -82,12 +81,12 @@ func edgeOf(event Event, v view.Session) string {
 
 func needsPerson(event Event) bool { return event == GaveUp || event == Parked }
 
-// add adds a session to the notice of an event, once for each edge. An edge that no channel wants
-// is only marked, so that it is not news after the configuration changed.
+// add adds a session to the notice of an event, once for each edge. If no channel wants the event, the
+// edge is only marked, so that it is not reported after the configuration changes.
 func (all *gathering) add(now time.Time, wait time.Duration, wanted bool, event Event, v view.Session) {
 	key, edge := markKey(event, v), edgeOf(event, v)
 	old, known := all.marks[key]
-	named := needsPerson(event) && v.NoticeID != "" // no other step has this name, however often it is reported
+	named := needsPerson(event) && v.NoticeID != "" // the name is unique to this step, however often it is reported
 	if known && old.Edge == edge && (!old.fresh || named) {
 		old.fresh, old.At = true, now.Unix()
 		all.marks[key] = old
@@ -109,9 +108,9 @@ func (all *gathering) add(now time.Time, wait time.Duration, wanted bool, event 
 	all.prune()
 }
 
-// putBehindOlderNews keeps news of a session from overtaking older news of it, which is still
-// being gathered: on a desktop the later notice replaces the other. A group is held back for
-// longest at most, then the older one is complete early.
+// putBehindOlderNews keeps a notice from overtaking an older one about the same session that is still
+// being gathered: on a desktop the later notice replaces the other. A group is delayed for at most
+// longest; then the older group is completed early.
 func (all *gathering) putBehindOlderNews(g *group, key resume.Key, longest time.Duration) {
 	last, at, move := g.At.Add(longest), slices.Index(all.groups, g), false
 	for i, older := range all.groups {
@@ -141,7 +140,7 @@ func (all *gathering) amend(now time.Time, event Event, v view.Session) {
 	}
 }
 
-// open returns the group that gathers these, or a new one.
+// open returns the group for this event, account and cause, or a new one.
 func (all *gathering) open(now time.Time, wait time.Duration, event Event, account resume.AccountKey, cause string) *group {
 	for _, g := range all.groups {
 		if !g.closed && g.Event == event && g.account() == account && g.cause == cause && now.Before(g.due) {
@@ -177,8 +176,8 @@ func (g *group) update(v view.Session) {
 	}
 }
 
-// complete closes the groups that are due and returns all closed ones. A clock that was set back
-// does not keep a group open for the difference.
+// complete closes the groups that are due and returns all closed ones. If the clock was set back, a
+// group does not stay open for the difference.
 func (all *gathering) complete(now time.Time) []*group {
 	var closed []*group
 	for _, g := range all.groups {
@@ -190,7 +189,7 @@ func (all *gathering) complete(now time.Time) []*group {
 	return closed
 }
 
-// untilDue returns how long no group is complete, longestSleep at most.
+// untilDue returns how long until the next group is complete, at most longestSleep.
 func (all *gathering) untilDue(now time.Time) time.Duration {
 	wait := longestSleep
 	for _, g := range all.groups {
@@ -211,7 +210,7 @@ func (all *gathering) prune() {
 	}
 }
 
-// marksKey is where the marks are stored, and marksVersion their form.
+// marksKey is the key under which the marks are stored, and marksVersion the version of their format.
 const (
 	marksKey     = "notify/ledger"
 	marksVersion = 1

@@ -23,9 +23,9 @@ import (
 // Golden texts have times of this zone.
 func init() { time.Local = time.UTC }
 
-// memStore is a Store in memory. Changes are queued and reach the "disk", the
-// maps, in order and together when somebody waits for that. gate, where set,
-// is asked before and after: an error from it is what the caller sees.
+// memStore is a Store in memory. Changes are queued and reach the "disk", the maps, in order and
+// together when a caller waits for that. gate, if set, is called before and after: its error is
+// returned to the caller.
 type memStore struct {
 	gate func(op string, after bool) error
 
@@ -70,7 +70,7 @@ func (s *memStore) flush() {
 	s.writes++
 }
 
-// crash loses what is not on disk.
+// crash drops what is not on disk.
 func (s *memStore) crash() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *memStore) outcomes() []string {
 	return slices.Sorted(maps.Values(s.ended))
 }
 
-// fakeChannel remembers what was sent by it.
+// fakeChannel records what was sent with it.
 type fakeChannel struct {
 	name   string
 	events []Event                             // nil: those that need a person
@@ -205,7 +205,7 @@ func sample(event Event, n int) Notice {
 	return compose(g, "box", known)
 }
 
-// session is a view of a session that stands where event leaves it.
+// session is a view of a session that was given up.
 func session(account string, i int) view.Session {
 	at := time.Date(2026, 3, 1, 2, 9, 0, 0, time.UTC)
 	return view.Of(resume.Session{

@@ -15,13 +15,13 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// Config is what of a Notifier may change while it runs.
+// Config is the part of a Notifier that may change while it runs.
 type Config struct {
 	Channels  []Channel
 	GroupWait time.Duration // how long notices of one account, event and cause are gathered; 0: not at all
 }
 
-// check says what is wrong with a configuration.
+// check returns what is wrong with a configuration.
 func (c Config) check() error {
 	seen := make(map[string]bool)
 	for _, ch := range c.Channels {
@@ -40,7 +40,7 @@ func (c Config) check() error {
 func (c Config) wanting(event Event) []string {
 	var names []string
 	for _, ch := range c.Channels {
-		// These two need a person as a parked session does.
+		// These two need a person, like a parked session.
 		alike := event == StateError || event == HostGone
 		if slices.Contains(ch.Events(), event) || alike && slices.Contains(ch.Events(), Parked) {
 			names = append(names, ch.Name())
@@ -49,30 +49,30 @@ func (c Config) wanting(event Event) []string {
 	return names
 }
 
-// Options are what a Notifier is made of. Store and Log are required.
+// Options configure a Notifier. Store and Log are required.
 type Options struct {
 	Config
 	Store  Store
 	Log    *slog.Logger
-	Host   string // what this machine is called in notices
+	Host   string // the name of this machine in notices
 	Agents Titles
 	Rand   func() float64 // in [0, 1); nil: math/rand
 
-	// Now is the clock on the wall, which people set; nil: the machine's.
+	// Now is the wall clock, which people may set; nil: that of the machine.
 	Now func() time.Time
 
-	// Share hands in a notice of an account that several hosts share, so that one of them sends
-	// it. It reports whether that is done; nil: there are no others.
+	// Share publishes a notice of an account that several hosts share, so that one of them sends it. It
+	// reports whether that succeeded; nil: there are no other hosts.
 	Share func(context.Context, Notice) bool
 
-	// Count is called at each end of a delivery, for metrics; may be nil.
+	// Count is called when a delivery ends, for metrics; may be nil.
 	Count func(channel string, outcome Outcome)
 
 	// Changed is called when Figures have changed, and must not block; may be nil.
 	Changed func()
 }
 
-// Notifier gathers what happens into notices and delivers them.
+// Notifier gathers events into notices and delivers them.
 type Notifier struct {
 	opts  Options
 	log   *slog.Logger
@@ -81,18 +81,18 @@ type Notifier struct {
 	synced bool // all changes are on disk. Owned by Run.
 
 	storing sync.Mutex // held while deliveries are put into the outbox; guards:
-	marks   []byte     // as they are stored
+	marks   []byte     // as stored
 
 	mu        sync.Mutex // guards everything that follows
 	config    Config
-	active    Config // what the senders are arranged for
+	active    Config // the configuration that the senders use
 	gathering gathering
 	senders   map[string]*sender // by channel name; nil before Run
-	handed    map[string]bool    // deliveries that the senders were given
-	declined  time.Time          // when a notice was last refused that no channel wants
+	handed    map[string]bool    // deliveries that were passed to the senders
+	declined  time.Time          // when a notice was last refused because no channel wants it
 }
 
-// New loads what an earlier process has reported. It starts nothing.
+// New loads the marks of an earlier process. It starts nothing.
 func New(opts Options) (*Notifier, error) {
 	if opts.Store == nil || opts.Log == nil {
 		return nil, errors.New("notifier needs a store and a logger")
@@ -123,8 +123,8 @@ func New(opts Options) (*Notifier, error) {
 	return n, nil
 }
 
-// load takes over the marks of an earlier process. Where they are damaged people may be told
-// again what they know, which is better than that they are not told.
+// load takes over the marks of an earlier process. If they are damaged, people may be told something
+// again, which is better than not at all.
 func (n *Notifier) load(data []byte) {
 	marks, err := decodeMarks(data)
 	if err != nil {
@@ -135,11 +135,11 @@ func (n *Notifier) load(data []byte) {
 	n.marks, n.gathering.marks = data, marks
 }
 
-// Tell reports that something happened to a session: call it on each edge, after or before the
-// session is stored. It returns at once.
+// Tell reports an event of a session: call it on each edge, before or after the session is stored. It
+// returns at once.
 //
-// To lose nothing in a crash, report every session that is given up or parked again after a start:
-// what an earlier process has reported is passed over once.
+// To lose nothing in a crash, report every session that is given up or parked again after a start: what
+// an earlier process has reported is skipped once.
 func (n *Notifier) Tell(event Event, session view.Session) {
 	n.mu.Lock()
 	wanted := len(n.config.wanting(event)) > 0
@@ -154,12 +154,11 @@ func (n *Notifier) Tell(event Event, session view.Session) {
 	n.wake()
 }
 
-// lookTime is how long a session that was just stopped is not reported: until then it is known how
-// it continues.
+// lookTime is how long the report of a stopped session is delayed: after that it is known how it
+// continues.
 const lookTime = 3 * time.Second
 
-// Amend says what is newly known of a session in a notice that is still being gathered. It returns
-// at once.
+// Amend updates a session in a notice that is still being gathered. It returns at once.
 func (n *Notifier) Amend(event Event, session view.Session) {
 	n.mu.Lock()
 	n.gathering.amend(n.now(), event, trimView(session))
@@ -169,7 +168,7 @@ func (n *Notifier) Amend(event Event, session view.Session) {
 // TellConfigError reports that a changed configuration was refused, and why.
 func (n *Notifier) TellConfigError(why string) { n.tellDetail(ConfigError, why) }
 
-// TellStateError reports what was wrong with the state that an earlier daemon left, once.
+// TellStateError reports once what is wrong with the state of an earlier daemon.
 func (n *Notifier) TellStateError(why string) {
 	const key = "daemon " + string(StateError)
 	n.mu.Lock()
@@ -184,13 +183,13 @@ func (n *Notifier) TellStateError(why string) {
 	}
 }
 
-// tellDetail reports an event that is about no session. The last detail counts.
+// tellDetail reports an event without a session. Of several details the last one counts.
 func (n *Notifier) tellDetail(event Event, detail string) {
 	n.tellAs(event, resume.AccountKey{}, "", func(g *group) { g.detail = detail })
 }
 
-// tellAs fills the notice of an event, where a channel wants it. One with a cause of its own is
-// gathered with no other, and sent at once.
+// tellAs fills in the notice of an event, if a channel wants it. A notice with its own cause is not
+// gathered with others, and is sent at once.
 func (n *Notifier) tellAs(event Event, account resume.AccountKey, cause string, fill func(*group)) {
 	n.mu.Lock()
 	if len(n.config.wanting(event)) > 0 {
@@ -208,8 +207,8 @@ func (n *Notifier) tellAs(event Event, account resume.AccountKey, cause string, 
 // sleeps.
 func (n *Notifier) now() time.Time { return n.opts.Now().Round(0) }
 
-// Swap puts another configuration in force. What waits for a channel that is gone is dropped; a
-// channel of the same name takes over what waits.
+// Swap replaces the configuration. Deliveries for a channel that was removed are dropped; a channel of
+// the same name takes over its deliveries.
 func (n *Notifier) Swap(c Config) error {
 	if err := c.check(); err != nil {
 		return err
@@ -223,7 +222,7 @@ func (n *Notifier) Swap(c Config) error {
 
 func (n *Notifier) wake() { signal(n.nudge) }
 
-// signal fills a channel of size 1.
+// signal sends to a channel of size 1 without blocking.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -236,20 +235,20 @@ const (
 	// times of the wall clock.
 	longestSleep = time.Minute
 
-	// batchDelay is the least time between two turns, so that a burst is stored in few writes.
+	// batchDelay is the shortest time between two turns, so that a burst is stored in few writes.
 	batchDelay = 50 * time.Millisecond
 )
 
-// storePolicy is how often a store that refuses is asked again.
+// storePolicy is how often a failing store is tried again.
 var storePolicy = backoff.Policy{Strategy: backoff.Exponential, BaseDelay: time.Second, MaxDelay: time.Minute}
 
-// Run delivers until ctx is done. A delivery that is under way then may end, for a few seconds.
-// Run may be called once.
+// Run delivers until ctx is done. A delivery in progress may then continue for a few seconds. Run may
+// be called once.
 func (n *Notifier) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	n.arrange(ctx, &running)
-	n.hand(ctx, n.opts.Store.Pending()) // of an earlier process: no session joins these notices
+	n.hand(ctx, n.opts.Store.Pending()) // of an earlier process: no session is added to these notices
 	failures := 0
 	for wait := time.Duration(0); ; {
 		select {
@@ -267,8 +266,8 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// arrange starts and ends senders as the configuration asks for. Only Run changes the map, and it
-// makes a new one: the old one can be read without a lock.
+// arrange starts and stops senders according to the configuration. Only Run replaces the map, and never
+// changes it: it can be read without a lock.
 func (n *Notifier) arrange(ctx context.Context, running *sync.WaitGroup) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -301,8 +300,8 @@ func (n *Notifier) stop(ctx context.Context) error {
 	return nil
 }
 
-// turn hands over what is complete, and returns how long there is nothing to do. failures counts
-// the turns in a row in which the store refused.
+// turn passes complete notices to the senders, and returns how long there is nothing to do. failures
+// counts the turns in a row in which the store failed.
 func (n *Notifier) turn(ctx context.Context, failures *int) time.Duration {
 	if err := n.release(ctx); err != nil && ctx.Err() == nil {
 		if *failures++; *failures == 1 {

@@ -96,8 +96,8 @@ func TestEventsAreThoseOfTheChannel(t *testing.T) {
 	})
 }
 
-// Damaged state is told once, over restarts too, to whom is called when nothing goes
-// on without a person.
+// Damaged state is reported once, also across restarts, to the channels that get events which need a
+// person.
 func TestDamagedStateIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, people, silent := newMemStore(), &fakeChannel{name: "people"}, &fakeChannel{name: "silent", events: []Event{Recovered}}
@@ -113,7 +113,7 @@ func TestDamagedStateIsToldOnce(t *testing.T) {
 	})
 }
 
-// A removed state has no outbox: what is said of that is said past it.
+// If the state was removed there is no outbox: that is reported without it.
 func TestLostStateIsToldWithoutAnOutbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, tries := newMemStore(), 0
@@ -140,7 +140,7 @@ func TestNoEventsAtAllMeansThatNothingIsTold(t *testing.T) {
 	})
 }
 
-// settle lets everything happen that is to happen at once.
+// settle waits until everything has happened that is due now.
 func settle() {
 	time.Sleep(3 * batchDelay)
 	synctest.Wait()
@@ -197,7 +197,7 @@ func TestRetryAfterBeatsTheScheduleAndSilencesTheChannel(t *testing.T) {
 		n := running(t, Options{Config: Config{Channels: []Channel{ch}}})
 		n.Tell(GaveUp, session("x", 1))
 		settle()
-		n.Tell(GaveUp, session("y", 2)) // must not be sent into the silence either
+		n.Tell(GaveUp, session("y", 2)) // must not be sent during the pause either
 		time.Sleep(time.Hour - time.Second)
 		synctest.Wait()
 		require.Len(t, ch.notices(), 1)
@@ -251,8 +251,8 @@ func TestRefusedNoticeIsNotTriedAgain(t *testing.T) {
 	})
 }
 
-// A machine without a desktop all night: who logs in in the morning is told of it
-// within a minute, and where nobody logs in for a day nothing piles up.
+// A machine has no desktop all night: a person who logs in in the morning gets the notices within a
+// minute. If nobody logs in for a day, nothing accumulates.
 func TestNoticesWaitForTheNextLogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logs
@@ -546,11 +546,11 @@ func TestToldAgainAfterARestartIsPassedOverButNotATrueRepetition(t *testing.T) {
 
 		n, stop = start(t, Options{Store: store, Config: cfg})
 		defer stop()
-		n.Tell(GaveUp, session("x", 1)) // told to be sure, at the start
-		n.Tell(GaveUp, session("x", 2)) // this one was never heard of
+		n.Tell(GaveUp, session("x", 1)) // reported to be sure, at the start
+		n.Tell(GaveUp, session("x", 2)) // this one was never reported
 		settle()
 		require.Len(t, ch.notices(), 2)
-		n.Tell(GaveUp, session("x", 1)) // a person retried in vain
+		n.Tell(GaveUp, session("x", 1)) // a person retried without success
 		settle()
 		require.Len(t, ch.notices(), 3)
 	})

@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A session that gives up while it is still being looked at how its limit goes on: "it waits,
-// you need not do anything" must not be the last word, which a desktop shows.
+// A session gives up while the report of its limit is still delayed: "it waits, you need not do
+// anything" must not be the last notice, which a desktop shows.
 func TestNewsOfASessionIsToldInItsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &fakeChannel{name: "a", events: Events()}
 		n := running(t, Options{Config: Config{Channels: []Channel{ch}, GroupWait: time.Second}})
-		n.Tell(GaveUp, session("x", 2)) // another one: its notice is open when the next one joins it
+		n.Tell(GaveUp, session("x", 2)) // another one: its notice is open when the next session is added
 		n.Tell(Limited, session("x", 1))
 		time.Sleep(500 * time.Millisecond)
 		n.Tell(GaveUp, session("x", 1))
@@ -25,8 +25,7 @@ func TestNewsOfASessionIsToldInItsOrder(t *testing.T) {
 	})
 }
 
-// Sessions that are limited and give up one after the other do not put the first call off
-// without an end.
+// Sessions that are limited and give up one after the other do not delay the first notice without end.
 func TestACallIsHeldBackForSecondsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &fakeChannel{name: "a", events: Events()}

@@ -12,11 +12,10 @@ import (
 	"resumed/internal/resume"
 )
 
-// Store keeps notices over a crash. Methods are called from several goroutines.
+// Store stores notices durably. Its methods are called from several goroutines.
 type Store interface {
-	// Keep puts deliveries into the outbox and a value under a key, as one change:
-	// all of it is there after a crash, or nothing is. A delivery that is there
-	// already takes the new content, unless it is done.
+	// Keep puts deliveries into the outbox and a value under a key, as one change: after a crash either
+	// all of it is there or nothing. An existing delivery gets the new content, unless it is done.
 	Keep(open []Delivery, key string, value []byte)
 
 	// Pending returns the deliveries that are not done, oldest first.
@@ -25,32 +24,32 @@ type Store interface {
 	// Tried records a try that did not deliver, and when the next one is due.
 	Tried(id, channel string, tries int, nextAt time.Time, lastErr string)
 
-	// Done ends a delivery, and returns nil once that is on disk. On an error it is ended all the
-	// same, and on disk as soon as that is possible.
+	// Done ends a delivery, and returns nil once that is on disk. After an error it is ended too, and
+	// is written to disk as soon as possible.
 	Done(ctx context.Context, id, channel, outcome string) error
 
-	// Sync returns nil once all changes made before it are on disk. On an error they still wait
-	// to be written. It is called without sessions: those may have records that no disk takes.
+	// Sync returns nil once all earlier changes are on disk. After an error they still wait to be
+	// written. It is called without sessions: those may have records that cannot be written.
 	Sync(ctx context.Context, sessions ...resume.Key) error
 
 	Memory
 }
 
-// Memory keeps small values over a restart.
+// Memory stores small values across restarts.
 type Memory interface {
-	// PutValue keeps a value under a key, all of it or nothing.
+	// PutValue stores a value under a key, all of it or nothing.
 	PutValue(key string, value []byte)
 
 	// Value returns the value of a key, and whether there is one.
 	Value(key string) ([]byte, bool)
 }
 
-// Delivery is one notice on its way to one channel.
+// Delivery is one notice for one channel.
 type Delivery = outbox.Delivery
 
 // store makes durable what was reported: each notice is in the outbox from its first session on, due
-// when it will be complete, and is replaced there as others join it. With it goes the mark of each
-// edge, so an edge is either not reported, or gathered and marked, whenever the power fails.
+// when it will be complete, and is replaced there when sessions are added. The marks are stored in the
+// same change, so at any crash an edge is either not reported, or both gathered and marked.
 func (n *Notifier) store(ctx context.Context) error {
 	changed, err := n.keepChanges()
 	if err != nil {
@@ -88,8 +87,8 @@ func (n *Notifier) keepChanges() (changed bool, err error) {
 	return true, nil
 }
 
-// write makes the deliveries of a group that has changed, for the channels that want it now, and for
-// those that did before: hand drops what has no channel any more. n.mu must be held.
+// write creates the deliveries of a group that has changed, for the channels that want it now, and for
+// those that did before: hand drops those without a channel. The caller holds n.mu.
 func (n *Notifier) write(g *group) (changed bool) {
 	for _, name := range n.active.wanting(g.Event) {
 		if !slices.Contains(g.channels, name) {
@@ -113,7 +112,7 @@ func (n *Notifier) write(g *group) (changed bool) {
 
 func (n *Notifier) compose(g *group) Notice { return compose(g, n.opts.Host, n.opts.Agents) }
 
-// release hands what is complete to its channels, once it is durable.
+// release passes complete notices to their channels, once they are durable.
 func (n *Notifier) release(ctx context.Context) error {
 	n.mu.Lock()
 	complete := n.gathering.complete(n.now())
@@ -125,7 +124,7 @@ func (n *Notifier) release(ctx context.Context) error {
 	n.gathering.groups = slices.DeleteFunc(n.gathering.groups, func(g *group) bool { return slices.Contains(complete, g) })
 	n.mu.Unlock()
 	for _, g := range complete {
-		// Other hosts see the limits of an account, too.
+		// Other hosts see the limits of a shared account, too.
 		if (g.Event == Limited || g.Event == Usage) && n.opts.Share != nil && len(g.stored) > 0 && n.opts.Share(ctx, n.compose(g)) {
 			n.end(ctx, g.stored, Shared)
 		} else {
@@ -135,10 +134,10 @@ func (n *Notifier) release(ctx context.Context) error {
 	return nil
 }
 
-// maxHanded bounds how many deliveries are known that the senders were given.
+// maxHanded bounds the size of handed.
 const maxHanded = 10_000
 
-// hand gives deliveries to the senders of their channels, each once. Before Run it does nothing: they
+// hand passes deliveries to the senders of their channels, each once. Before Run it does nothing: they
 // are in the outbox.
 func (n *Notifier) hand(ctx context.Context, deliveries []Delivery) {
 	n.mu.Lock()
@@ -165,7 +164,7 @@ func (n *Notifier) hand(ctx context.Context, deliveries []Delivery) {
 	}
 }
 
-// discard ends deliveries whose channel is gone.
+// discard ends deliveries of a channel that was removed.
 func (n *Notifier) discard(ctx context.Context, gone []Delivery) {
 	if len(gone) > 0 {
 		n.log.Warn("notices dropped with their channel, which is not configured any more", "channel", gone[0].Channel, "notices", len(gone))
@@ -173,7 +172,7 @@ func (n *Notifier) discard(ctx context.Context, gone []Delivery) {
 	}
 }
 
-// end ends deliveries that are not sent from here.
+// end ends deliveries that this host does not send.
 func (n *Notifier) end(ctx context.Context, deliveries []Delivery, outcome Outcome) {
 	for _, d := range deliveries {
 		if err := n.opts.Store.Done(ctx, d.ID, d.Channel, string(outcome)); err != nil {

@@ -14,7 +14,7 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// retryPolicy is how a delivery that did not arrive is tried again.
+// retryPolicy is how a failed delivery is tried again.
 var retryPolicy = backoff.Policy{
 	Strategy:      backoff.Exponential,
 	BaseDelay:     5 * time.Second,
@@ -28,42 +28,41 @@ const (
 	// keepTrying is how old a notice may get before it is dropped.
 	keepTrying = 24 * time.Hour
 
-	// secondChance is how long a notice that an earlier process left is tried,
-	// however old it is by the clock: the machine may have been off, or the clock
-	// wrong.
+	// secondChance is how long a notice of an earlier process is tried, however old it is by the clock:
+	// the machine may have been off, or the clock wrong.
 	secondChance = time.Hour
 
-	// maxSilence is how long a server may ask to be left alone. A longer time is not believed.
+	// maxSilence is the longest pause that a server may ask for. A longer one is not believed.
 	maxSilence = time.Hour
 
-	// lookAgain is how often it is tried at least whether the means of a channel exist by
-	// now: a person who logs in in the morning is told then what happened at night.
+	// lookAgain is how often at least an unavailable channel is tried again: a person who logs in in
+	// the morning gets the notices of the night then.
 	lookAgain = time.Minute
 
 	// sendLimit bounds one try, whatever the channel's own timeout is.
 	sendLimit = 2 * time.Minute
 
-	// stopGrace is how long a try may go on after the end was ordered: one cut
-	// off may have arrived, and would be sent again.
+	// stopGrace is how long a try may continue after a stop: one that is cut off may have arrived, and
+	// would be sent again.
 	stopGrace = 5 * time.Second
 
-	// clockJump is how much more than the process has lived through the wall clock must have
-	// advanced for a sleep of the machine to be noticed.
+	// clockJump is by how much the wall clock must advance more than the monotonic clock to count as a
+	// sleep of the machine.
 	clockJump = time.Minute
 )
 
-// sender delivers what one channel is to send, in its own goroutine. Its times are those that the
-// process lives through: a clock that is set does not change how long a notice is tried.
+// sender delivers the notices of one channel, in its own goroutine. It uses monotonic times: setting
+// the clock does not change how long a notice is tried.
 type sender struct {
 	n           *Notifier
 	name        string
-	kick        chan struct{} // of size 1: something below has changed
-	lived, wall time.Time     // what both clocks said when they were last compared. Owned by run.
+	kick        chan struct{} // of size 1: a field below has changed
+	lived, wall time.Time     // both clocks when they were last compared. Owned by run.
 
 	mu         sync.Mutex // guards everything that follows
-	channel    Channel    // nil: it is not configured any more
+	channel    Channel    // nil: it is no longer configured
 	queue      []*item
-	quietUntil time.Time // the server asked for silence until then
+	quietUntil time.Time // the server asked for a pause until then
 	figures    Figures
 }
 
@@ -83,8 +82,8 @@ func newSender(n *Notifier, ch Channel) *sender {
 	}
 }
 
-// push adds a delivery. Its times were noted by a clock that may have been set since: no notice is
-// from the future, and none has to wait for longer than maxSilence.
+// push adds a delivery. Its times come from a clock that may have been set since: no notice is from the
+// future, and none has to wait for longer than maxSilence.
 func (s *sender) push(d Delivery) {
 	now, wall := time.Now(), s.n.now()
 	age := max(wall.Sub(d.At), 0)
@@ -97,7 +96,7 @@ func (s *sender) push(d Delivery) {
 		it.outcome, it.Tries = Failed, 0
 		s.n.opts.Count(s.name, Failed)
 	}
-	it.Payload = nil // the notice is all that is needed
+	it.Payload = nil // only the notice is needed
 	s.mu.Lock()
 	s.queue = append(s.queue, it)
 	s.mu.Unlock()
@@ -105,7 +104,7 @@ func (s *sender) push(d Delivery) {
 	signal(s.kick)
 }
 
-// use makes a channel the one to send by, from the next try on. nil ends the sender.
+// use sets the channel for the next tries. nil stops the sender.
 func (s *sender) use(ch Channel) {
 	s.mu.Lock()
 	s.channel = ch
@@ -130,7 +129,7 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
-// serve sends by a channel, and takes orders from it, until another one takes its place.
+// serve sends with a channel, and receives orders from it, until the channel is replaced.
 func (s *sender) serve(ctx context.Context, ch Channel) {
 	listening, stop := context.WithCancel(ctx)
 	var ended sync.WaitGroup
@@ -161,7 +160,7 @@ func (s *sender) serve(ctx context.Context, ch Channel) {
 	}
 }
 
-// catchUp makes due what became due by the wall clock while the machine slept.
+// catchUp makes items due that became due by the wall clock while the machine slept.
 func (s *sender) catchUp() {
 	now, wall := time.Now(), s.n.now()
 	slept := wall.Sub(s.wall) - now.Sub(s.lived)
@@ -188,7 +187,7 @@ func (s *sender) rest() []Delivery {
 	return rest
 }
 
-// next returns the delivery whose turn is next, and how long that is.
+// next returns the delivery that is due next, and how long until then.
 func (s *sender) next(now time.Time) (*item, time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +207,7 @@ func (s *sender) next(now time.Time) (*item, time.Duration) {
 	return first, due.Sub(now)
 }
 
-// mustWait keeps good news from overtaking the bad news that it closes.
+// mustWait keeps a notice about a recovery from overtaking earlier notices of its account.
 func (s *sender) mustWait(it *item) bool {
 	if it.notice.Event != Recovered {
 		return false
@@ -217,7 +216,7 @@ func (s *sender) mustWait(it *item) bool {
 	return slices.ContainsFunc(before, func(other *item) bool { return other.notice.Account == it.notice.Account })
 }
 
-// attend makes one try, or records the end of one that could not be recorded.
+// attend makes one try, or tries again to store the end of a delivery.
 func (s *sender) attend(ctx context.Context, ch Channel, it *item) {
 	if it.outcome != "" {
 		s.record(ctx, it)
@@ -225,7 +224,7 @@ func (s *sender) attend(ctx context.Context, ch Channel, it *item) {
 	}
 	err := send(ctx, ch, it.notice)
 	if err != nil && ctx.Err() != nil {
-		return // cut off by our own end: no try of its own
+		return // cut off because we stop: it does not count as a try
 	}
 	it.Tries++
 	if err != nil {
@@ -236,7 +235,7 @@ func (s *sender) attend(ctx context.Context, ch Channel, it *item) {
 	s.end(ctx, it, Delivered)
 }
 
-// send makes one try. It outlives ctx by stopGrace.
+// send makes one try. It may continue for stopGrace after ctx is done.
 func send(ctx context.Context, ch Channel, notice Notice) error {
 	tryCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -250,7 +249,7 @@ func send(ctx context.Context, ch Channel, notice Notice) error {
 	return try(tryCtx, ch, notice).Err
 }
 
-// failed decides what comes of a try that did not deliver.
+// failed decides what happens after a failed try.
 func (s *sender) failed(ctx context.Context, it *item, err error) {
 	log := s.n.log.With("channel", s.name, "notice", it.ID, "event", it.notice.Event)
 	it.LastErr = sanitize.Cut(sanitize.Text(err.Error()), 500)
@@ -264,7 +263,7 @@ func (s *sender) failed(ctx context.Context, it *item, err error) {
 		wait, quiet = min(asked.After, maxSilence), asked.After <= maxSilence
 	}
 	if _, ok := errors.AsType[*UnavailableError](err); ok {
-		wait, quiet, verdict = min(wait, lookAgain), true, Unavailable // one look is enough for all that waits
+		wait, quiet, verdict = min(wait, lookAgain), true, Unavailable // one try is enough for all waiting notices
 	}
 	s.warnOnce(err, verdict)
 	now := time.Now()
@@ -284,7 +283,7 @@ func (s *sender) failed(ctx context.Context, it *item, err error) {
 	s.n.opts.Store.Tried(it.ID, s.name, it.Tries, it.NextAt, it.LastErr)
 }
 
-// warnOnce warns of a trouble when it begins or changes, not at every try.
+// warnOnce logs a problem when it begins or changes, not at every try.
 func (s *sender) warnOnce(err error, verdict Outcome) {
 	text := err.Error()
 	s.mu.Lock()
@@ -316,12 +315,12 @@ func (s *sender) end(ctx context.Context, it *item, outcome Outcome) {
 	s.mu.Unlock()
 	s.n.opts.Count(s.name, outcome)
 	s.n.opts.Changed()
-	it.Tries = 0 // counts from here on how often the record was refused
+	it.Tries = 0 // from here on it counts how often the record could not be stored
 	s.record(ctx, it)
 }
 
-// record stores the end of a delivery. It is never sent again because its end could not be stored:
-// only the record is tried again. A stop that was ordered meanwhile does not cost the record.
+// record stores the end of a delivery. If that fails, only the record is tried again: the notice is
+// never sent again for that reason. A stop does not prevent the record.
 func (s *sender) record(ctx context.Context, it *item) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 	defer cancel()
@@ -338,7 +337,7 @@ func (s *sender) record(ctx context.Context, it *item) {
 	s.queue = slices.DeleteFunc(s.queue, func(other *item) bool { return other == it })
 }
 
-// Figures are what status and metrics show of one channel.
+// Figures are the numbers of one channel for status and metrics.
 type Figures struct {
 	Name      string `json:"name"`
 	Pending   int    `json:"pending"`   // deliveries that have not ended

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Tells reports whether any channel here wants what hosts share.
+// Tells reports whether any channel here wants the events that hosts share.
 func (n *Notifier) Tells() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -22,16 +22,15 @@ func (n *Notifier) Tells() bool {
 	return false
 }
 
-// declineFor is how long a host leaves notices to others after it was given one that none of its
-// channels wants: the host that handed it in may have such a channel. It does so each declineAgain at
-// most: it has notices of its own to send.
+// declineFor is how long a host leaves notices to others after it got one that none of its channels
+// wants: the host that published it may have such a channel. It does so at most once per declineAgain:
+// it has its own notices to send.
 const (
 	declineFor   = 2 * time.Minute
 	declineAgain = 10 * time.Minute
 )
 
-// Accept takes a notice that this host sends for all. It returns nil once that
-// survives a crash.
+// Accept accepts a notice that this host sends for all. It returns nil once the notice is durable.
 func (n *Notifier) Accept(ctx context.Context, notice Notice) error {
 	payload, err := json.Marshal(notice)
 	if err != nil {

@@ -51,7 +51,7 @@ func TestANoticeThatIsAcceptedIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, quiet := &fakeChannel{name: "a", events: []Event{Limited}}, &fakeChannel{name: "b", events: []Event{GaveUp}}
 		n := running(t, Options{Config: Config{Channels: []Channel{here, quiet}}})
-		for range 2 { // it was not noted at once that it was told
+		for range 2 { // the second time, as if the first acknowledgement was lost
 			require.NoError(t, n.Accept(t.Context(), Notice{ID: "x", Event: Limited, Host: "other", Title: "limited"}))
 			settle()
 		}

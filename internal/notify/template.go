@@ -14,10 +14,9 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// wording is a person's own template of a title or a text. It sees a Notice
-// under the names of its Go fields, and has three functions: project gives the
-// directory name of a session, agent the full name of an agent, and local the
-// clock time of a time, or nothing where there is none.
+// wording is a user's template of a title or a text. It gets a Notice with the names of its Go fields,
+// and three functions: project returns the directory name of a session, agent the full name of an
+// agent, and local the clock time of a time, or nothing if there is none.
 type wording struct{ parsed *template.Template }
 
 func localTime(t any) (string, error) {
@@ -34,9 +33,8 @@ func localTime(t any) (string, error) {
 	}
 }
 
-// parseWording reads a template and tries it on a notice of every kind, so
-// that a name it has wrong is found before anything happens. An empty text
-// gives a nil wording, which keeps the built-in words.
+// parseWording parses a template and tries it on a notice of every kind, so that a wrong name is found
+// at once. An empty text gives a nil wording, which means the built-in words.
 func parseWording(text string, agents Titles) (*wording, error) {
 	if text == "" {
 		return nil, nil
@@ -60,7 +58,7 @@ var (
 	noFunction = regexp.MustCompile(`function "(\w+)" not defined`)
 )
 
-// mistake says what is wrong with a template, without the words of the library.
+// mistake returns what is wrong with a template, without the words of the library.
 func mistake(err error) string {
 	said := err.Error()
 	if f := noFunction.FindStringSubmatch(said); f != nil {
@@ -82,11 +80,10 @@ func mistake(err error) string {
 	}
 }
 
-// maxWords bounds what a template may write.
+// maxWords bounds the output of a template.
 const maxWords = 16 << 10
 
-// say returns the words for a notice; none where there is no template, it fails on this one, or it
-// writes too much.
+// say returns the output for a notice; empty if there is no template, or it fails or writes too much.
 func (w *wording) say(n Notice) string {
 	if w == nil {
 		return ""
@@ -106,7 +103,7 @@ func (w *wording) try(n Notice) (string, error) {
 	return strings.TrimSpace(sanitize.Text(out.String())), nil
 }
 
-// sampleNotices are one notice of each event, with and without sessions.
+// sampleNotices returns one notice of each event, with and without sessions.
 func sampleNotices() []Notice {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	full := view.Session{

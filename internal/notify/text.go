@@ -17,16 +17,16 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// The bounds of what people read. Push services cut or refuse a text of more
-// than about a thousand characters.
+// Bounds of the texts for people. Push services cut or refuse texts of more than about a thousand
+// characters.
 const (
 	maxText         = 1000
 	maxTextSessions = 10  // listed in a text
-	maxWhat         = 160 // of what happened, and of what to do
-	longestName     = 100 // of a session: one that is cut cannot be typed
+	maxWhat         = 160 // for what happened, and for what to do
+	longestName     = 100 // of a session: a truncated name cannot be typed
 )
 
-// compose makes the notice of a group: with what a person understands at three in the morning.
+// compose writes the notice of a group, so that a person understands it at three in the morning.
 func compose(g *group, host string, agents Titles) Notice {
 	w := words{Notice: g.Notice, total: g.total(), agents: agents}
 	w.Version, w.Host = Version, host
@@ -69,33 +69,33 @@ func fit(body, advice string) string {
 // words writes the texts of a notice.
 type words struct {
 	Notice
-	total  int // of the sessions
+	total  int // number of sessions
 	agents Titles
 }
 
 // listed returns the sessions that a text lists.
 func (w words) listed() []view.Session { return w.Sessions[:min(len(w.Sessions), maxTextSessions)] }
 
-// retryCommand is one line for a shell. It names each session by its whole id.
+// retryCommand returns one line for a shell. It names each session by its whole id.
 func (w words) retryCommand() string {
 	if !needsPerson(w.Event) {
 		return ""
 	}
 	var commands []string
 	for _, v := range w.listed() {
-		if v.State != resume.Waiting { // else it is tried again by itself
+		if v.State != resume.Waiting { // otherwise it is tried again by itself
 			commands = append(commands, "resumed retry "+shellWord(v.Typed()))
 		}
 	}
 	return strings.Join(commands, "; ")
 }
 
-// happened is what a title says of an event.
+// happened is the part of a title for an event.
 var happened = map[Event]string{
 	GaveUp: "gave up", Parked: "needs you", Limited: "waits", Retrying: "is being resumed", Recovered: "is working again",
 }
 
-// title names the sessions and says what happened.
+// title names the sessions and what happened.
 func (w words) title() string {
 	v, about, by, what := w.Sessions[0], fmt.Sprintf("%d sessions", w.total), "", cmp.Or(happened[w.Event], string(w.Event))
 	if w.total == 1 {
@@ -119,15 +119,15 @@ func (w words) title() string {
 	return fmt.Sprintf("%s: %s %s", about, cmp.Or(by, w.agents.of(v.Agent)), what)
 }
 
-// bodyOfOne is what happened and where; what to do comes after it. With the title that
-// is four lines, which is what a desktop shows.
+// bodyOfOne says what happened and where; what to do comes after it. With the title that is four lines,
+// as many as a desktop shows.
 func (w words) bodyOfOne() string {
 	v := w.Sessions[0]
 	lines := []string{w.what(v), w.where(v), w.next(v), w.ownKey(v)}
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return line == "" }), "\n")
 }
 
-// what says in one line what happened, beyond the title.
+// what returns one line about what happened, beyond the title.
 func (w words) what(v view.Session) string {
 	switch {
 	case w.Event == Recovered:
@@ -143,17 +143,17 @@ func (w words) what(v view.Session) string {
 	if w.Event == Parked && !v.Class.Transient() && strings.HasSuffix(reason, v.Text) {
 		reason = cmp.Or(v.Text, reason) // the title says the rest
 	}
-	if w.RetryCommand != "" { // which follows, and need not be said twice
+	if w.RetryCommand != "" { // it follows, and is not repeated
 		reason, _, _ = strings.Cut(reason, "`resumed retry ")
 		reason = strings.TrimRight(reason, ":; ")
 	}
-	if w.Event != Retrying { // else the title says that
+	if w.Event != Retrying { // otherwise the title contains it
 		reason = strings.TrimPrefix(reason, v.Class.Words()+": ")
 	}
 	return sentence(sanitize.Short(withoutJSON(reason), maxWhat))
 }
 
-// where says which session it is, on which machine, and when it was stopped.
+// where returns which session it is, on which machine, and when it was stopped.
 func (w words) where(v view.Session) string {
 	where := "Session " + sanitize.Short(v.Name, longestName)
 	if v.Cwd != "" {
@@ -173,7 +173,7 @@ func (w words) onHost() string {
 	return " on " + sanitize.Short(w.Host, 80)
 }
 
-// next says what comes now without a person's help.
+// next returns what will happen without a person.
 func (w words) next(v view.Session) string {
 	switch {
 	case w.Event == Limited && v.Unreached == "" && v.NextAt != nil:
@@ -191,8 +191,7 @@ func (w words) next(v view.Session) string {
 	}
 }
 
-// switched says which model a session continues with where that is not its own, or may
-// not be.
+// switched returns which model a session continues with if that is another one, or may be.
 func switched(v view.Session) string {
 	if len(v.Attempts) == 0 {
 		return ""
@@ -209,8 +208,8 @@ func switched(v view.Session) string {
 	}
 }
 
-// notRepeated says what of a session's start its first resume did not repeat. Those that
-// follow leave out the same.
+// notRepeated returns which parts of a session's start its first resume did not repeat. Later resumes
+// leave out the same parts.
 func (w words) notRepeated(v view.Session) string {
 	if w.Event != Retrying || v.Attempt > 1 || len(v.Carried.LeftOut) == 0 {
 		return ""
@@ -218,7 +217,7 @@ func (w words) notRepeated(v view.Session) string {
 	return "not repeated from its start: " + sanitize.Short(strings.Join(v.Carried.LeftOut, ", "), 200)
 }
 
-// tried says when it was tried, and how the last try ended.
+// tried returns when it was tried, and how the last try ended.
 func (w words) tried(v view.Session) string {
 	if len(v.Attempts) == 0 {
 		return ""
@@ -238,12 +237,12 @@ func (w words) tried(v view.Session) string {
 	return tried
 }
 
-// worthAsking is how long a session must still wait before a person is told that it could
-// continue at their own cost.
+// worthAsking is how long a session must still have to wait before the notice says that it could
+// continue at the user's own cost.
 const worthAsking = 30 * time.Minute
 
-// ownKey says how a session that waits long could continue at its user's own cost. The answer is a
-// command for a terminal of that machine: a notice has no button for it.
+// ownKey returns how a session that waits long could continue at its user's own cost. It is a command
+// for a terminal of that machine: a notice has no button for it.
 func (w words) ownKey(v view.Session) string {
 	offer := v.OwnKey
 	if offer == nil || offer.Command == "" || offer.Until == nil || w.Event != Limited && w.Event != Parked || offer.Until.Sub(w.At) < worthAsking {
@@ -252,7 +251,7 @@ func (w words) ownKey(v view.Session) string {
 	return "At your own cost: " + sanitize.Short(offer.Command, 120) + " (" + humanize.Estimate(offer) + ")"
 }
 
-// bodyOfMany lists sessions a line each.
+// bodyOfMany lists the sessions, one per line.
 func (w words) bodyOfMany() string {
 	account := resume.AccountKey{Name: w.Account, Provider: w.Provider}
 	lines := []string{"Account " + sanitize.Short(account.String(), 120) + w.onHost() + ":"}
@@ -265,14 +264,14 @@ func (w words) bodyOfMany() string {
 	return strings.Join(lines, "\n")
 }
 
-// andMore is the last line of a list that is cut.
+// andMore is the last line of a truncated list.
 const andMore = "and %d more: resumed status"
 
 func listLine(v view.Session) string {
 	return fmt.Sprintf("- %s (%s)", project(v), sanitize.Short(v.Name, longestName))
 }
 
-// inList is what a list says of one session.
+// inList returns what a list says about one session.
 func (w words) inList(v view.Session) string {
 	switch {
 	case w.Event == GaveUp && len(v.Attempts) > 0:
@@ -290,7 +289,7 @@ func (w words) inList(v view.Session) string {
 	}
 }
 
-// advice says what to do now, and by which command the session continues then.
+// advice returns what to do now, and the command that continues the session then.
 func (w words) advice() string {
 	remedy := sentence(sanitize.Short(w.Sessions[0].Remedy, maxWhat))
 	first, _, _ := strings.Cut(w.RetryCommand, "; ")
@@ -313,12 +312,12 @@ func (w words) advice() string {
 	}
 }
 
-// reason is the session's, with its times as they are written here.
+// reason returns the session's reason, with its times in local form.
 func (w words) reason(v view.Session) string {
 	return humanize.Reason(v.Reason, func(t time.Time) string { return w.clock(&t) })
 }
 
-// clock writes a time as people here say it, with the day where it is another.
+// clock formats a time for people, with the day if it is another one.
 func (w words) clock(t *time.Time) string {
 	if t == nil {
 		return "an unknown time"
@@ -326,7 +325,7 @@ func (w words) clock(t *time.Time) string {
 	return humanize.LastingClock(*t, w.At.Local())
 }
 
-// brief cuts a text to so many lines. What to do is kept: that is the last line, or
+// brief cuts a text to a number of lines. The last line stays if it says what to do; otherwise it is
 // the command that shows all.
 func brief(text string, most int) string {
 	lines := strings.Split(text, "\n")
@@ -340,7 +339,7 @@ func brief(text string, most int) string {
 	return strings.Join(append(lines[:most-1:most-1], last), "\n")
 }
 
-// project is the name of the directory that a session works in.
+// project returns the name of the session's directory.
 func project(v view.Session) string {
 	base := filepath.Base(v.Cwd)
 	if v.Cwd == "" || base == "/" || base == "." {
@@ -350,13 +349,12 @@ func project(v view.Session) string {
 	return sanitize.Short(base, 60)
 }
 
-// Titles is what people call the agents, by name. One that is not in it is
-// called by its name.
+// Titles maps the names of agents to their full names. An agent that is not in it keeps its name.
 type Titles map[string]string
 
 func (t Titles) of(name string) string { return cmp.Or(t[name], sanitize.Short(name, 40)) }
 
-// sentence begins with a capital letter.
+// sentence makes the first letter a capital.
 func sentence(s string) string {
 	if s == "" {
 		return ""
@@ -365,7 +363,7 @@ func sentence(s string) string {
 	return string(unicode.ToUpper(first)) + s[size:]
 }
 
-// shellWord quotes what a shell would not take as one plain word.
+// shellWord quotes a text for a shell if needed.
 func shellWord(s string) string {
 	word := sanitize.ShellWord(sanitize.Short(s, 200))
 	if strings.HasPrefix(s, "-") {
@@ -374,7 +372,7 @@ func shellWord(s string) string {
 	return word
 }
 
-// withoutJSON replaces the JSON that some agents print by the message that it holds.
+// withoutJSON replaces JSON that some agents print by the message in it.
 func withoutJSON(text string) string {
 	at := strings.IndexByte(text, '{')
 	if at < 0 {

@@ -24,7 +24,7 @@ import (
 
 var updateTexts = flag.Bool("update-texts", false, "write the golden texts anew")
 
-// storied is a session with a whole story behind it.
+// storied is a session with a long history.
 func storied(state resume.State) view.Session {
 	at := time.Date(2026, 3, 1, 2, 9, 30, 0, time.UTC)
 	s := resume.Session{
@@ -121,7 +121,7 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 	for _, class := range limit.Classes() {
 		for _, agent := range []string{"claude-code", "codex", "opencode", "gemini", "qwen-code", "mybot"} {
 			if class.Transient() && agent != "mybot" || class == limit.None || class == limit.Cancelled {
-				continue // what is to be done about them is the same of all
+				continue // what to do about them is the same for all
 			}
 			event, state, said := Parked, resume.Parked, class.Words()+", waiting does not help: the agent's own words"
 			if class.Transient() {
@@ -163,7 +163,7 @@ func named(v view.Session, name string) view.Session {
 	return v
 }
 
-// outOfReach is a session that is open where nothing can be typed.
+// outOfReach makes a session be open where nothing can be typed.
 func outOfReach(v *view.Session) {
 	v.Class, v.Attempts, v.Attempt = limit.UsageLimit, nil, 0
 	v.Owner = &resume.Owner{PID: 4242, Kind: "interactive"}
@@ -172,7 +172,7 @@ func outOfReach(v *view.Session) {
 	v.Reason = v.Unreached + "; usage limit: You've hit your 5-hour limit · resets 11pm (UTC)"
 }
 
-// known is what people call the agents of these tests.
+// known are the full names of the agents in these tests.
 var known = Titles{"claude-code": "Claude Code"}
 
 func TestSessionTextIsMadeHarmless(t *testing.T) {

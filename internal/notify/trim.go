@@ -7,11 +7,10 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// maxViewAttempts is how many attempts of a session are kept in a notice, the last ones.
+// maxViewAttempts is how many attempts of a session a notice contains, the last ones.
 const maxViewAttempts = 50
 
-// trimView bounds what one session takes in a notice and makes the words that
-// others wrote harmless.
+// trimView bounds the size of one session in a notice and sanitizes texts that others wrote.
 func trimView(v view.Session) view.Session {
 	v.Reason = sanitize.Short(v.Reason, 500)
 	v.Started.Argv, v.Plan = []string{}, nil // what people told their agents stays on this machine
@@ -23,8 +22,8 @@ func trimView(v view.Session) view.Session {
 	return v
 }
 
-// notCarried names what of its start a resume did not repeat, without the values
-// of flags and without reasons.
+// notCarried returns the names of what a resume did not repeat, without the values of flags and without
+// reasons.
 func notCarried(leftOut []string) []string {
 	names := make([]string, 0, len(leftOut))
 	for _, words := range leftOut {

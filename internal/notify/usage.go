@@ -10,12 +10,12 @@ import (
 	"resumed/internal/usage"
 )
 
-// Allowance is a window of an account's, and the mark that its use has passed.
+// Allowance is a window of an account, and the mark that its use has passed.
 type Allowance struct {
 	Window   string     `json:"window"`
 	Percent  float64    `json:"percent"`
 	ResetsAt time.Time  `json:"resets_at"`
-	FullAt   *time.Time `json:"full_at,omitempty"` // when it is used up at this pace, where that is known
+	FullAt   *time.Time `json:"full_at,omitempty"` // when it is used up at this pace, if known
 }
 
 // TellUsage reports that much of a window of an account is used.
@@ -27,14 +27,14 @@ func (n *Notifier) TellUsage(account resume.AccountKey, w usage.Window) {
 	})
 }
 
-// UsageWords returns the title and the text of a notice that another host has made.
+// UsageWords returns the title and the text of a notice of another host.
 func UsageWords(account resume.AccountKey, a Allowance, now time.Time) (title, text string) {
 	w := usage.Window{Kind: a.Window, Used: a.Percent, ResetsAt: a.ResetsAt, FullAt: a.FullAt, Earliest: a.FullAt, Latest: a.FullAt}
 	title, text, _ = strings.Cut(usageText(account, w, now), "\n")
 	return title, text
 }
 
-// usageText is the title and the text.
+// usageText returns the title and the text.
 func usageText(account resume.AccountKey, w usage.Window, now time.Time) string {
 	text := fmt.Sprintf("resumed: %s of the %s of %s used\n", humanize.Percent(w.Used), humanize.Window(w.Kind), account)
 	if full := humanize.Fills(w, now); full != "" {

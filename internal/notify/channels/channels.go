@@ -1,4 +1,4 @@
-// Package channels builds the ways to reach people that the configuration has.
+// Package channels builds the configured channels.
 package channels
 
 import (
@@ -17,10 +17,9 @@ import (
 	"resumed/internal/resume"
 )
 
-// Build makes every way to reach people that the configuration knows, and
-// reports all that cannot be built, with its place in the file at path. order is
-// called when a person presses a button of a notice; it may be nil, and so
-// may memory.
+// Build builds all configured channels, and reports those that cannot be built, with their place in the
+// file at path. order is called when a person presses a button of a notice. order and memory may be
+// nil.
 func Build(path string, whole config.Config, order func(context.Context, notify.Order, resume.Key), memory notify.Memory) ([]notify.Channel, error) {
 	cfg, trust := whole.Notify, whole.Resume.Trust()
 	var (
@@ -61,8 +60,8 @@ func Build(path string, whole config.Config, order func(context.Context, notify.
 	return channels, nil
 }
 
-// unusable is what is wrong with the channel at that key. No value is shown: it
-// may be a secret.
+// unusable returns the problems of the channel at that key. They contain no values: these may be
+// secrets.
 func unusable(key string, err error) []*config.Problem {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []*config.Problem
@@ -92,8 +91,8 @@ func newWebhook(c config.Webhook, trust ownership.Trust) (notify.Channel, error)
 	return ch, fromFile("secret", c.SecretFile, fromFile("url", c.URLFile, err))
 }
 
-// fromFile says of an error about an option that its value stands in a file of
-// its own, where it does.
+// fromFile changes an error about an option if its value comes from a file: then the error names that
+// file.
 func fromFile(option, file string, err error) error {
 	wrong, ok := errors.AsType[*notify.OptionError](err)
 	if err == nil || file == "" || ok && wrong.Option != option {

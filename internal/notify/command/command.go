@@ -1,4 +1,4 @@
-// Package command runs a program of the user's for each notice.
+// Package command runs a user's program for each notice.
 package command
 
 import (
@@ -21,17 +21,17 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Options describe a program that is run for each notice.
+// Options configure a program that is run for each notice.
 type Options struct {
 	notify.Common
 	Run   []string // program and arguments; no shell reads them
 	Trust ownership.Trust
 }
 
-// Channel runs a program with the notice as JSON on its stdin. Its environment
-// is the daemon's, without what systemd gave the daemon alone, and with
-// RESUMED_EVENT, RESUMED_NOTICE_ID, RESUMED_TITLE and RESUMED_TEXT. It may be run again for the same notice
-// when it ended other than by exit 0, so it should do its work by that id.
+// Channel runs a program with the notice as JSON on its stdin. Its environment is the daemon's, without
+// the variables that systemd set only for the daemon, and with RESUMED_EVENT, RESUMED_NOTICE_ID,
+// RESUMED_TITLE and RESUMED_TEXT. If it does not exit with 0 it may be run again for the same notice,
+// so it should use the id to recognise that.
 type Channel struct {
 	notify.Base
 	options Options
@@ -53,12 +53,12 @@ func New(o Options) (*Channel, error) {
 	return &Channel{b, o}, nil
 }
 
-// ours says whether another user can have written the program.
+// ours returns an error if another user can have written the program.
 func ours(trust ownership.Trust, cmd *exec.Cmd) error {
 	if wrong, ok := errors.AsType[*ownership.Error](trust.Check(cmd.Path)); ok {
 		return fmt.Errorf("its program is not run: %w", wrong)
 	}
-	return nil // a program that is not there fails when it is run
+	return nil // a missing program fails when it is run
 }
 
 // To returns the program.
@@ -83,7 +83,7 @@ func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	cmd.WaitDelay = 2 * time.Second // a child that escaped the group may hold our pipe
 
 	if err := ours(o.Trust, cmd); err != nil {
-		return "", err // it may be repaired before the notice is too old
+		return "", err // it may be fixed before the notice is too old
 	}
 	if err := cmd.Start(); err != nil {
 		err = fmt.Errorf("start command: %w", err)
@@ -99,7 +99,7 @@ func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 		return strings.TrimSpace("exit 0 " + words), nil
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
-	case errors.Is(err, exec.ErrWaitDelay): // it ended well and left a child behind
+	case errors.Is(err, exec.ErrWaitDelay): // it succeeded and left a child running
 		return "exit 0", nil
 	}
 	err = fmt.Errorf("run %s: %w", o.Run[0], err)
@@ -109,14 +109,14 @@ func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	return "", err
 }
 
-// passing reports whether a program that could not be started may start later: it
-// is being written just now, or the machine is short of something.
+// passing reports whether a program that could not be started may start later: it is just being
+// written, or the machine lacks a resource.
 func passing(err error) bool {
 	errnos := []error{syscall.ETXTBSY, syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.EINTR, syscall.EIO, syscall.ESTALE}
 	return slices.ContainsFunc(errnos, func(errno error) bool { return errors.Is(err, errno) })
 }
 
-// lastBytes keeps the last 4 KiB that are written to it.
+// lastBytes holds the last 4 KiB that were written to it.
 type lastBytes []byte
 
 func (l *lastBytes) Write(p []byte) (int, error) {

@@ -53,8 +53,8 @@ func TestCommandGetsTheNoticeOnStdin(t *testing.T) {
 	require.NotContains(t, env, "NOTIFY_SOCKET")
 }
 
-// What others can write others decide; checked when it is used, and a notice
-// waits for the mend.
+// A program that other users can write is not run; that is checked at each use, and the notice waits
+// until it is fixed.
 func TestCommandThatOthersCanWriteIsNotRun(t *testing.T) {
 	dir := t.TempDir()
 	program, out := filepath.Join(dir, "tell"), filepath.Join(dir, "out")
@@ -92,8 +92,7 @@ func TestCommandThatDoesNotExistIsFinal(t *testing.T) {
 	require.True(t, permanent, "%v", err)
 }
 
-// An editor or an update holds the program open for a moment: the kernel answers
-// "text file busy".
+// An editor or an update has the program open for a moment: the kernel returns "text file busy".
 func TestCommandThatIsBeingWrittenIsTriedAgain(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
 	require.NoError(t, os.WriteFile(program, must(os.ReadFile("/bin/true")), 0o755))
@@ -132,8 +131,7 @@ func TestCommandThatHangsIsKilledWithItsChildren(t *testing.T) {
 	require.True(t, gone(pid), "the child must not outlive the command")
 }
 
-// gone waits a moment for a killed process to vanish, or to be a zombie that
-// nobody has collected yet.
+// gone waits a moment for a killed process to vanish, or to be a zombie that was not waited for yet.
 func gone(pid int) bool {
 	for range 100 {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

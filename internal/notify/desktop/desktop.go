@@ -1,5 +1,5 @@
-// Package desktop shows notices on the desktop of the person who runs the
-// daemon, by D-Bus, or by a script of the system on macOS.
+// Package desktop shows notices on the desktop of the user who runs the daemon, with D-Bus, or with
+// osascript on macOS.
 package desktop
 
 import (
@@ -18,30 +18,30 @@ import (
 	"resumed/internal/resume"
 )
 
-// Options describe the desktop.
+// Options configure the desktop channel.
 type Options struct {
 	notify.Common
-	notify.Orders // a popup has the button "Retry now" alone
+	notify.Orders // a popup has only the button "Retry now"
 }
 
-// Channel shows notices as popups. Where there is no session bus or no
-// notification server, Send returns a notify.UnavailableError.
+// Channel shows notices as popups. Without a session bus or a notification server, Send returns a
+// notify.UnavailableError.
 type Channel struct {
 	notify.Base
 	options Options
 	sending sync.Mutex // one try at a time
 
 	press   func([]resume.Key) // retries sessions
-	end     context.CancelFunc // of that
-	running sync.WaitGroup     // that, and the goroutine that reads signals
+	end     context.CancelFunc // cancels press
+	running sync.WaitGroup     // press, and the goroutine that reads signals
 
 	mu    sync.Mutex // guards everything that follows
 	conn  *dbus.Conn
-	owner string // the server's connection on the bus
+	owner string // the bus name of the notification server
 	shown popups
 }
 
-// mostLines is what a desktop shows of a text: with the title that is four lines.
+// mostLines is how much of a text a desktop shows: with the title that is four lines.
 const mostLines = 3
 
 // New checks the options; it connects to nothing.
@@ -60,7 +60,7 @@ func New(o Options) (*Channel, error) {
 		}
 	}
 	if o.Memory != nil {
-		// Only the look of the screen depends on it: what cannot be read counts as nothing.
+		// Only the display depends on it: data that cannot be read is ignored.
 		if data, found := o.Memory.Value(d.memoryKey()); found && json.Unmarshal(data, &d.shown) != nil {
 			d.shown = popups{}
 		}
@@ -70,7 +70,7 @@ func New(o Options) (*Channel, error) {
 
 func (d *Channel) memoryKey() string { return "notify/desktop/" + d.Name() }
 
-// To returns what the channel is.
+// To returns the kind of the channel.
 func (d *Channel) To() string { return "desktop" }
 
 // Send shows the notice.
@@ -97,8 +97,8 @@ func (d *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	return answer, nil
 }
 
-// connect returns the connection, a new one where the old one has ended. It
-// stays open after a notice was shown: buttons are pressed later.
+// connect returns the connection, or a new one if the old one has ended. It stays open after a notice
+// is shown: buttons are pressed later.
 func (d *Channel) connect(ctx context.Context) (*dbus.Conn, error) {
 	d.mu.Lock()
 	conn := d.conn
@@ -127,9 +127,9 @@ func (d *Channel) connect(ctx context.Context) (*dbus.Conn, error) {
 	return conn, nil
 }
 
-// meet finds out which program shows notices and what it can do.
+// meet finds out which program shows notices and its capabilities.
 func (d *Channel) meet(ctx context.Context, conn *dbus.Conn) (can []string, err error) {
-	// This first, for it may start the server.
+	// This comes first: it may start the server.
 	if err := call(ctx, conn, "GetCapabilities").Store(&can); err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (d *Channel) meet(ctx context.Context, conn *dbus.Conn) (can []string, err 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.owner = owner
-	if server := bus + " " + owner; d.shown.Server != server { // another one shows none of ours
+	if server := bus + " " + owner; d.shown.Server != server { // another server shows none of our popups
 		d.shown = popups{Server: server}
 	}
 	return can, nil
@@ -151,8 +151,7 @@ func (d *Channel) meet(ctx context.Context, conn *dbus.Conn) (can []string, err 
 
 const retryAction = "retry"
 
-// show puts a notice on the screen, in the place of older news of the same
-// sessions.
+// show shows a notice, and replaces older notices about the same sessions.
 func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, can []string) (answer string, err error) {
 	p := popup{At: n.At}
 	var sessions []resume.Key
@@ -167,7 +166,7 @@ func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, ca
 	d.mu.Lock()
 	overtaken, old := d.shown.overtaken(p), d.shown.covered(p)
 	d.mu.Unlock()
-	if overtaken && !needsPerson { // it waited for a desktop, and others did not
+	if overtaken && !needsPerson { // it waited for a desktop, and later notices did not
 		return "not shown: later news is on the screen", nil
 	}
 	var replaces uint32
@@ -199,7 +198,7 @@ func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, ca
 
 var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// body is a text as the server can show it.
+// body returns the text in a form that the server can show.
 func body(text string, can []string) string {
 	switch {
 	case !slices.Contains(can, "body"):
@@ -226,7 +225,7 @@ func (d *Channel) observe(s *dbus.Signal) {
 	switch s.Name {
 	case notifications + ".ActionInvoked":
 		sessions := d.shown.Shown[i].retry
-		d.shown.Shown[i].retry = nil // a second press is no second order
+		d.shown.Shown[i].retry = nil // a second press does not order again
 		if s.Body[1] == any(retryAction) {
 			d.running.Go(func() { d.press(sessions) }) // it waits for the engine and the disk
 		}
@@ -236,15 +235,14 @@ func (d *Channel) observe(s *dbus.Signal) {
 	}
 }
 
-// store stores what is shown over a restart. d.mu must be held.
+// store stores the shown popups for the next start. The caller holds d.mu.
 func (d *Channel) store() {
 	if data, err := json.Marshal(d.shown); err == nil && d.options.Memory != nil {
 		d.options.Memory.PutValue(d.memoryKey(), data)
 	}
 }
 
-// Close ends the connection. Notices stay on the screen; their buttons do
-// nothing any more.
+// Close ends the connection. Notices stay on the screen, but their buttons do nothing any more.
 func (d *Channel) Close() error {
 	d.mu.Lock()
 	conn := d.conn
@@ -259,7 +257,7 @@ func (d *Channel) Close() error {
 	return err
 }
 
-// explain says why nothing is shown.
+// explain returns why nothing is shown.
 func explain(ctx context.Context, act string, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -179,7 +179,7 @@ func TestRetryNowRetriesTheSessionsOfThePopupOnce(t *testing.T) {
 	d := open(t, func(o *Options) { o.Order = func(_ context.Context, _ notify.Order, k resume.Key) { pressed <- k } })
 	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 2)))
 	id := s.last().ID
-	s.emit(t, "ActionInvoked", id+1, "retry") // of somebody else's popup
+	s.emit(t, "ActionInvoked", id+1, "retry") // of another program's popup
 	s.emit(t, "ActionInvoked", id, "retry")
 	s.emit(t, "ActionInvoked", id, "retry") // a double click
 
@@ -259,8 +259,7 @@ func TestPopupThatAPersonClosedIsNotReplaced(t *testing.T) {
 	require.Zero(t, s.last().Replaces)
 }
 
-// memory keeps values over a restart of the channel, and says when it is given
-// one, where somebody listens.
+// memory stores values across restarts of the channel, and signals each of them if a test listens.
 type memory struct {
 	values sync.Map
 	puts   chan struct{}
@@ -363,7 +362,7 @@ func TestDesktopIsAChannel(t *testing.T) {
 	notifytest.Conform(t, func(c notify.Common) (notify.Channel, error) { return New(Options{Common: c}) })
 }
 
-// noOutbox is a store for a notifier that is never started again.
+// noOutbox is a store for a notifier that is never restarted.
 type noOutbox struct{ *memory }
 
 func (noOutbox) Keep([]notify.Delivery, string, []byte)             {}
@@ -401,8 +400,8 @@ func TestDesktopWorksThroughTheNotifier(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// A notice that waited for a desktop does not take the place of later news of its session;
-// what needs a person is always shown.
+// A notice that waited for a desktop does not replace later news about its session; a notice that needs
+// a person is always shown.
 func TestOldNewsDoesNotReplaceLaterNews(t *testing.T) {
 	s := newScreen(t, bustest.Session(t).Address, everything...)
 	d := open(t)

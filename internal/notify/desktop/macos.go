@@ -15,18 +15,18 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// osascript is the program by which macOS, which has no D-Bus, shows notices.
+// osascript is the program that shows notices on macOS, which has no D-Bus.
 const osascript = "osascript"
 
-// script shows its second argument under its first. What a notice says is never part of
-// a script: it is given as an argument, and means nothing.
+// script shows its second argument under the title of its first. The text of a notice is never part of
+// the script: it is an argument, and is not executed.
 var script = []string{
 	"-e", "on run argv",
 	"-e", "display notification (item 2 of argv) with title (item 1 of argv)",
 	"-e", "end run",
 }
 
-// macOS returns the program that shows notices there, or why there is none.
+// macOS returns the program that shows notices on macOS, or why there is none.
 func macOS() (string, error) {
 	path, err := exec.LookPath(osascript)
 	if err != nil {
@@ -35,8 +35,7 @@ func macOS() (string, error) {
 	return path, err
 }
 
-// sendByScript shows the notice on macOS. There are no buttons, and nothing replaces
-// what was shown before.
+// sendByScript shows the notice on macOS. There are no buttons, and older notices are not replaced.
 func sendByScript(ctx context.Context, n notify.Notice) (string, error) {
 	program, err := macOS()
 	if err != nil {
@@ -52,14 +51,14 @@ func sendByScript(ctx context.Context, n notify.Notice) (string, error) {
 		return "shown", nil
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("show notice: %w", context.Cause(ctx))
-	case ran: // nobody is logged in there, or it may not
+	case ran: // nobody is logged in, or it is not permitted
 		return "", &notify.UnavailableError{Err: fmt.Errorf("%s: %w: %s", osascript, err, sanitize.Short(string(out), 200))}
 	default:
 		return "", fmt.Errorf("show notice: %w", err)
 	}
 }
 
-// plain returns a title that is no option: all that follows it is taken as it is.
+// plain returns a title that is not parsed as an option: arguments after it are not parsed either.
 func plain(title string) string {
 	if title == "" || strings.HasPrefix(title, "-") {
 		return "resumed: " + title

@@ -13,8 +13,8 @@ import (
 	"resumed/internal/notify"
 )
 
-// What a notice says must never be read as a script or as an option, whatever an agent
-// or a provider has put into it.
+// The text of a notice must never be executed as a script or parsed as an option, whatever an agent or
+// a provider wrote.
 func TestANoticeIsNoScript(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)

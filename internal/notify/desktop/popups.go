@@ -7,8 +7,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// popups are the notices that a desktop shows, as far as is known. Numbers of
-// popups mean something to the server that gave them alone.
+// popups are the notices that a desktop shows, as far as known. The ids of popups are valid only for
+// the server that assigned them.
 type popups struct {
 	Server string  `json:"server"` // the bus and the connection of the server
 	Shown  []popup `json:"shown"`
@@ -17,16 +17,16 @@ type popups struct {
 // popup is one notice on the screen.
 type popup struct {
 	ID   uint32    `json:"id"`
-	Keys []string  `json:"keys"`        // the sessions it is about; without sessions its event
+	Keys []string  `json:"keys"`        // the sessions that it is about; without sessions, its event
 	At   time.Time `json:"at,omitzero"` // of the notice
 
 	retry []resume.Key // what "Retry now" retries
 }
 
-// maxPopups bounds the popups that are known; the oldest are dropped first.
+// maxPopups bounds the stored popups; the oldest are dropped first.
 const maxPopups = 200
 
-// overtaken reports whether later news is on the screen of everything that a new popup is about.
+// overtaken reports whether the screen shows later news about all keys of a new popup.
 func (p *popups) overtaken(next popup) bool {
 	for _, key := range next.Keys {
 		later := func(shown popup) bool { return shown.At.After(next.At) && slices.Contains(shown.Keys, key) }
@@ -37,7 +37,7 @@ func (p *popups) overtaken(next popup) bool {
 	return true
 }
 
-// covered returns the popups that are about nothing else than a new one.
+// covered returns the popups that have no keys besides those of a new one.
 func (p *popups) covered(next popup) []uint32 {
 	var ids []uint32
 	for _, old := range p.Shown {
@@ -48,7 +48,7 @@ func (p *popups) covered(next popup) []uint32 {
 	return ids
 }
 
-// add adds a popup. Older ones that are about other sessions, too, stay for those.
+// add adds a popup. Older popups stay if they are also about other sessions.
 func (p *popups) add(next popup) {
 	var shown []popup
 	for _, old := range p.Shown {

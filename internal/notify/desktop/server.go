@@ -25,10 +25,10 @@ var (
 	errNoServer  = errors.New("no program of this desktop session shows notices")
 )
 
-// dial reaches the desktop session.
+// dial connects to the session bus.
 func dial(ctx context.Context) (*dbus.Conn, error) {
 	conn, err := sessionbus.Dial(ctx)
-	// One that was there, and ended, may have left its socket.
+	// A session that has ended may have left its socket.
 	if errors.Is(err, sessionbus.ErrNone) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		err = errNoSession
 	}
@@ -40,8 +40,7 @@ func call(ctx context.Context, conn *dbus.Conn, method string, args ...any) *dbu
 	return conn.Object(notifications, notificationsPath).CallWithContext(ctx, notifications+"."+method, 0, args...)
 }
 
-// noServer reports whether an error means that no notification server runs on the bus, and none
-// could be started.
+// noServer reports whether an error means that no notification server runs, and none could be started.
 func noServer(err error) bool {
 	failure, _ := errors.AsType[dbus.Error](err)
 	name, _ := strings.CutPrefix(failure.Name, "org.freedesktop.DBus.Error.")

@@ -16,18 +16,18 @@ import (
 
 // Digester reports to people once a day what happened since the last digest.
 type Digester struct {
-	// Night returns the last night at a time: when it began, and when it ends or ended.
+	// Night returns the last night at a given time: when it began, and when it ends or ended.
 	Night    func(now time.Time) (begins, ends time.Time)
 	Sessions func(context.Context) ([]*resume.Session, error)
 	View     func(resume.Session) view.Session
-	Continue func(resume.Session) string // the command by which a person continues a session; "": not known
+	Continue func(resume.Session) string // the command that continues a session; "": not known
 	Store    *state.Store
 	Notifier *notify.Notifier
 	Log      *slog.Logger
 }
 
-// Where it is stored when the last digest was reported, or when the first daemon started, and
-// which of both that is.
+// The keys of the time of the last digest, or of the first start if there was none, and of the time of
+// the first start.
 const (
 	lastKey  = "digest/last"
 	firstKey = "digest/first"
@@ -39,7 +39,7 @@ func (d Digester) Run(ctx context.Context) error {
 	for {
 		now := time.Now()
 		begins, ends := d.Night(now)
-		// After a first start in the middle of a night, the end of that night is reported.
+		// If the first start was during a night, the end of that night is reported.
 		isTime := (since.Before(begins) || first && since.Before(ends)) && (!now.Before(ends) || d.isDone(ctx, begins))
 		d.Log.Debug("looked whether it is time for the digest", "is_time", isTime)
 		if isTime {
@@ -55,8 +55,8 @@ func (d Digester) Run(ctx context.Context) error {
 	}
 }
 
-// last returns when a digest was reported last. Where none was, that is the time of the first
-// start: what was before is not reported.
+// last returns when a digest was last reported. If none was, that is the time of the first start:
+// nothing before it is reported.
 func (d Digester) last() (at time.Time, first bool) {
 	at = time.Now()
 	data, found := d.Store.Value(lastKey)
@@ -76,12 +76,12 @@ func (d Digester) store(key string, at time.Time) {
 	}
 }
 
-// isDone reports whether the last resume of a night is over: there was one, and nothing
-// waits or runs any longer but for people.
+// isDone reports whether the last resume of a night is over: there was one, and no session waits or
+// runs any longer, except for a person.
 func (d Digester) isDone(ctx context.Context, night time.Time) bool {
 	sessions, err := d.Sessions(ctx)
 	if err != nil {
-		return false // it stops
+		return false // the engine stops
 	}
 	for _, s := range sessions {
 		if s.Run != nil || s.Interrupted() && !needsPerson(*s) {
@@ -91,7 +91,7 @@ func (d Digester) isDone(ctx context.Context, night time.Time) bool {
 	return len(d.resumed(ctx, night)) > 0
 }
 
-// needsPerson reports whether a session continues only with a person's help.
+// needsPerson reports whether a session continues only if a person acts.
 func needsPerson(s resume.Session) bool {
 	return s.State == resume.GaveUp || s.State == resume.Parked || s.State == resume.Waiting && s.Reported
 }
@@ -100,7 +100,7 @@ func needsPerson(s resume.Session) bool {
 func (d Digester) tell(ctx context.Context, since time.Time) {
 	sessions, err := d.Sessions(ctx)
 	if err != nil {
-		return // it stops
+		return // the engine stops
 	}
 	resumed := d.resumed(ctx, since)
 	var all []notify.Digested
@@ -114,8 +114,8 @@ func (d Digester) tell(ctx context.Context, since time.Time) {
 	d.Notifier.TellDigest(all)
 }
 
-// resumed returns the sessions that were resumed since that time, and how that ended: of
-// several resumes the one that moved it.
+// resumed returns the sessions that were resumed since that time, and the outcome: of several resumes,
+// that of the one that made it move.
 func (d Digester) resumed(ctx context.Context, since time.Time) map[resume.Key]resume.Outcome {
 	ends := make(map[resume.Key]resume.Outcome)
 	steps, err := journal.History(ctx, d.Store, "", since, nil)

@@ -26,24 +26,24 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Service sends mails by one server.
+// Service sends mails with one server.
 type Service struct {
 	hide           remote.Redactor
 	host, port     string
-	client         string // how this machine calls itself
+	client         string // the name of this machine in HELO
 	from           *netmail.Address
 	to             []string
 	auth           smtp.Auth // nil: none
 	html           bool
-	encrypted      bool // from the first byte on
-	starttls, must bool // where the server can, or else not at all
+	encrypted      bool // TLS from the first byte on
+	starttls, must bool // STARTTLS if the server offers it; must: required
 	tls            *tls.Config
 }
 
 // New reads smtp://[USER:PASSWORD@]HOST[:PORT]/?from=ADDRESS&to=ADDRESS,ADDRESS.
 func New(u *url.URL, hide remote.Redactor) (*Service, error) {
 	o := remote.OptionsOf(u)
-	o.Text("subject", "title", "timeout") // of the notice, and of every service
+	o.Text("subject", "title", "timeout") // title and subject come from the notice, the timeout from every service
 	s := &Service{
 		hide: hide, host: u.Hostname(), port: cmp.Or(u.Port(), "25"), client: cmp.Or(o.Text("clienthost"), "localhost"),
 		html: o.Flag(false, "usehtml"), starttls: o.Flag(true, "usestarttls", "starttls"), must: o.Flag(false, "requirestarttls"),
@@ -83,12 +83,12 @@ func New(u *url.URL, hide remote.Redactor) (*Service, error) {
 	return s, o.Err()
 }
 
-// plus restores the plus signs of addresses, which a URL has as spaces.
+// plus restores the plus signs of addresses, which a URL decodes as spaces.
 func plus(addresses string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(addresses, ", ", ","), " ", "+")
 }
 
-// bearer signs in with an access token, as XOAUTH2 does.
+// bearer signs in with an access token, as XOAUTH2.
 type bearer struct{ user, token string }
 
 func (b bearer) Start(*smtp.ServerInfo) (string, []byte, error) {
@@ -151,10 +151,11 @@ func (s *Service) send(ctx context.Context, n notify.Notice) error {
 	return s.hand(c, s.compose(n))
 }
 
-// maxAnswers is more than a server says in one mail. A line without an end would be read into memory.
+// maxAnswers is more than a server answers for one mail. Without it, an endless line would be read into
+// memory.
 const maxAnswers = 64 << 10
 
-// bounded is a connection from which so much is read.
+// bounded is a connection that returns only a limited number of bytes.
 type bounded struct {
 	net.Conn
 	limited io.Reader
@@ -162,7 +163,7 @@ type bounded struct {
 
 func (b bounded) Read(p []byte) (int, error) { return b.limited.Read(p) }
 
-// hand gives a mail to the server. A receiver that is refused does not keep it from the others.
+// hand passes a mail to the server. If a recipient is refused, the others still get it.
 func (s *Service) hand(c *smtp.Client, mail []byte) error {
 	if err := c.Mail(s.from.Address); err != nil {
 		return err
@@ -189,7 +190,7 @@ func (s *Service) hand(c *smtp.Client, mail []byte) error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	_ = c.Quit() // it is accepted, whatever comes now
+	_ = c.Quit() // it is accepted already
 	return refused
 }
 
@@ -205,7 +206,7 @@ func (s *Service) compose(n notify.Notice) []byte {
 		"To: " + strings.Join(s.to, ", "),
 		"Subject: " + mime.QEncoding.Encode("utf-8", sanitize.Line(n.Title)),
 		"Date: " + time.Now().Format(time.RFC1123Z),
-		"Message-ID: <" + n.ID + "@resumed.invalid>", // the same over all tries: many programs show such mails once
+		"Message-ID: <" + n.ID + "@resumed.invalid>", // the same in all tries: many programs show such mails once
 		"MIME-Version: 1.0",
 		"Content-Type: text/" + kind + "; charset=utf-8",
 		"Content-Transfer-Encoding: quoted-printable",
@@ -214,7 +215,7 @@ func (s *Service) compose(n notify.Notice) []byte {
 		out.WriteString(line + "\r\n")
 	}
 	body := quotedprintable.NewWriter(&out)
-	_, _ = body.Write([]byte(text)) // a buffer takes all
+	_, _ = body.Write([]byte(text)) // writing to a buffer does not fail
 	_ = body.Close()
 	return out.Bytes()
 }

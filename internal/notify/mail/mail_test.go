@@ -25,12 +25,12 @@ import (
 	"resumed/internal/notify/remote"
 )
 
-// server is an SMTP server that answers each command with 250, or as it is given.
+// server is an SMTP server that answers each command with 250, or with a given answer.
 type server struct {
 	net.Listener
 	tls     *tls.Config // nil: it has none
 	answers map[string]string
-	said    chan string // what clients say, a line each
+	said    chan string // the lines that clients send
 }
 
 func newServer(t *testing.T, answers map[string]string) *server {
@@ -99,7 +99,7 @@ func (s *server) serve(conn net.Conn) {
 	}
 }
 
-// lines returns what was said until the connection is over.
+// lines returns what clients sent until the connection ended.
 func (s *server) lines(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -164,7 +164,7 @@ func TestHowAMailIsSent(t *testing.T) {
 	require.ErrorContains(t, open(t, s, "", "&requirestarttls=yes").Send(t.Context(), notifytest.Notice(notify.GaveUp, 1)), "no STARTTLS")
 }
 
-// What a server answers means the same as with the other services.
+// The answers of a mail server have the same meaning as those of the other services.
 func TestEachAnswerOfAMailServer(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers map[string]string

@@ -1,5 +1,5 @@
-// Package notifytest holds what the tests of all channels share: a notice to
-// send, and what every channel promises.
+// Package notifytest contains what the tests of all channels share: a notice to send, and checks that
+// every channel must pass.
 package notifytest
 
 import (
@@ -15,8 +15,7 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// Notice is a notice about some sessions, numbered from 0, as the notifier
-// composes it.
+// Notice is a notice about some sessions, numbered from 0, like those that the notifier composes.
 func Notice(event notify.Event, sessions int) notify.Notice {
 	at := time.Date(2026, 3, 1, 2, 20, 0, 0, time.UTC)
 	n := notify.Notice{
@@ -48,8 +47,7 @@ func Session(i int) view.Session {
 	}, 5)
 }
 
-// Conform checks what every channel promises. silent makes a channel that leads
-// to somebody who never answers.
+// Conform checks what every channel must do. silent returns a channel to a server that never answers.
 func Conform(t *testing.T, silent func(notify.Common) (notify.Channel, error)) {
 	t.Helper()
 	_, err := silent(notify.Common{})

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// Ntfy is a server that does what ntfy does, as its documentation says: topics that are
-// posted to (https://docs.ntfy.sh/publish/), kept, and streamed as lines of JSON
-// (https://docs.ntfy.sh/subscribe/api/). What the daemon counts on is tried with the server
-// itself too, where it is installed: see RealNtfy.
+// Ntfy is a server that behaves as the documentation of ntfy says: topics can be posted to
+// (https://docs.ntfy.sh/publish/), are stored, and are streamed as lines of JSON
+// (https://docs.ntfy.sh/subscribe/api/). The tests also use the real server, if it is installed: see
+// RealNtfy.
 type Ntfy struct {
 	*httptest.Server
 
 	mu        sync.Mutex
 	messages  []NtfyMessage
-	changed   chan struct{} // closed when there is more
+	changed   chan struct{} // closed when there are more messages
 	listeners map[string]int
 }
 
@@ -40,7 +40,7 @@ type NtfyMessage struct {
 // NtfyAction is a button of a message.
 type NtfyAction struct{ Action, Label, URL, Method, Body string }
 
-// Press does what the app does when the button is pressed.
+// Press does what the app does when a person presses the button.
 func (a NtfyAction) Press(t *testing.T) {
 	t.Helper()
 	Post(t, a.URL, a.Body)
@@ -49,7 +49,7 @@ func (a NtfyAction) Press(t *testing.T) {
 // Post publishes a message.
 func Post(t *testing.T, address, body string) {
 	t.Helper()
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // a phone of its own
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // like a separate phone
 	resp, err := client.Post(address, "text/plain", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -68,12 +68,12 @@ func NewNtfy(t *testing.T) *Ntfy {
 	return n
 }
 
-// Topic is the URL of a topic as the configuration has it.
+// Topic returns the URL of a topic for the configuration.
 func (n *Ntfy) Topic(topic string) string {
 	return fmt.Sprintf("ntfy://%s/%s?scheme=http", strings.TrimPrefix(n.Server.URL, "http://"), topic)
 }
 
-// Got returns what was posted to a topic.
+// Got returns the messages of a topic.
 func (n *Ntfy) Got(topic string) []NtfyMessage {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -100,7 +100,7 @@ func (n *Ntfy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, longestText))
-	if err != nil || len(body) == longestText { // it would be a file, and there is no place for files
+	if err != nil || len(body) == longestText { // ntfy would store it as a file, which is not supported here
 		http.Error(w, `{"code":40014,"http":400,"error":"invalid request: attachments not allowed"}`, http.StatusBadRequest)
 		return
 	}
@@ -116,13 +116,13 @@ func (n *Ntfy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(m)
 }
 
-// longestText is what ntfy takes for a file. The other words are those of its ids, and of
-// what it takes for a time to begin at.
+// longestText is the size from which on ntfy treats a text as a file. since is the form of its ids and
+// of the start of a stream.
 const longestText = 4096
 
 var since = regexp.MustCompile(`^(?:|all|[A-Za-z0-9]{12})$`)
 
-// stream writes what was posted since the message of that id, and what comes.
+// stream writes the messages since the one with that id, and new ones.
 func (n *Ntfy) stream(w http.ResponseWriter, r *http.Request, topic string) {
 	asked := r.URL.Query()
 	if !since.MatchString(asked.Get("since")) {
@@ -171,7 +171,7 @@ func (n *Ntfy) stream(w http.ResponseWriter, r *http.Request, topic string) {
 	}
 }
 
-// actionsOf reads the short form of buttons: "http, LABEL, URL, method=POST, body=…; …".
+// actionsOf parses the short form of buttons: "http, LABEL, URL, method=POST, body=…; …".
 func actionsOf(header string) []NtfyAction {
 	var all []NtfyAction
 	for part := range strings.SplitSeq(header, ";") {

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// RealNtfy is ntfy's own server. It keeps its address and its messages over a restart: what
-// is in front of it hands everything on to its socket.
+// RealNtfy is the real ntfy server. It has the same address and messages after a restart: a proxy in
+// front of it forwards everything to its socket.
 type RealNtfy struct {
 	URL string
 
@@ -29,7 +29,7 @@ type RealNtfy struct {
 	ended   chan struct{}
 }
 
-// NewRealNtfy starts the server with some options, and skips a test where it is not installed.
+// NewRealNtfy starts the server with some options, and skips the test if it is not installed.
 func NewRealNtfy(t *testing.T, options ...string) *RealNtfy {
 	t.Helper()
 	if testing.Short() {
@@ -43,7 +43,7 @@ func NewRealNtfy(t *testing.T, options ...string) *RealNtfy {
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	config, socket := filepath.Join(dir, "server.yml"), filepath.Join(dir, "socket")
-	require.NoError(t, os.WriteFile(config, nil, 0o600)) // not the machine's own
+	require.NoError(t, os.WriteFile(config, nil, 0o600)) // not the configuration of the machine
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}
@@ -62,7 +62,7 @@ func NewRealNtfy(t *testing.T, options ...string) *RealNtfy {
 	return n
 }
 
-// handOn gives what comes to the server, byte by byte, until the listener is closed.
+// handOn forwards connections to the server, until the listener is closed.
 func (n *RealNtfy) handOn(front net.Listener, dial func(context.Context, string, string) (net.Conn, error)) {
 	for {
 		phone, err := front.Accept()
@@ -126,7 +126,7 @@ func (n *RealNtfy) Stop() {
 	<-n.ended
 }
 
-// Poll returns what a server of ntfy has of a topic; token: of somebody who may read it.
+// Poll returns the messages of a topic on an ntfy server; token: for topics that are not public.
 func Poll(t *testing.T, server, topic, token string) []NtfyMessage {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server+"/"+topic+"/json?poll=1&since=all", http.NoBody)

@@ -16,10 +16,10 @@ import (
 	"resumed/internal/resume"
 )
 
-// offer is an order that a button of a notice gives. A button sends its token and nothing
-// else: only the offer says what is done, and to which sessions.
+// offer is an order that a button of a notice gives. A button sends only its token: the offer
+// determines what is done, and to which sessions.
 type offer struct {
-	Hash     string       `json:"hash"` // of the token; the token itself is in the notice alone
+	Hash     string       `json:"hash"` // of the token; the token itself is only in the notice
 	Order    notify.Order `json:"order"`
 	Sessions []resume.Key `json:"sessions"`
 	Until    time.Time    `json:"until"`
@@ -30,22 +30,22 @@ const (
 	maxOffers  = 300                // the oldest are dropped first
 )
 
-// buttons are the orders that were offered and not given yet. They are stored: a button is
-// pressed in the morning, and the daemon may have been restarted.
+// buttons are the offers that were not used yet. They are stored: a button may be pressed hours later,
+// after the daemon was restarted.
 type buttons struct {
 	memory notify.Memory
 	key    string
 
-	// What was stored last, and the offers in it: a reply that no button sent must be cheap, there may
-	// be thousands.
+	// What was stored last, and its offers: a message that no button sent must be cheap to check, as
+	// there may be thousands.
 	stored []byte
 	offers []offer
 }
 
-// offering guards what is stored: after a reload two channels share it for a moment.
+// offering guards the stored offers: after a reload two channels share them for a moment.
 var offering sync.Mutex
 
-// offer offers an order once, and returns the token by which it is given.
+// offer offers an order once, and returns its token.
 func (b *buttons) offer(order notify.Order, sessions []resume.Key, now time.Time) string {
 	token := rand.Text()
 	offering.Lock()
@@ -70,11 +70,11 @@ func (b *buttons) take(token string, now time.Time) (offer, bool) {
 	return taken, true
 }
 
-// open returns a copy of the offers that can still be taken.
+// open returns a copy of the offers that can still be used.
 func (b *buttons) open(now time.Time) []offer {
 	if data, _ := b.memory.Value(b.key); !bytes.Equal(data, b.stored) {
 		b.stored, b.offers = data, nil
-		_ = json.Unmarshal(data, &b.offers) // what cannot be read was not offered
+		_ = json.Unmarshal(data, &b.offers) // offers that cannot be read do not exist
 	}
 	return slices.DeleteFunc(slices.Clone(b.offers), func(o offer) bool { return now.After(o.Until) })
 }
@@ -90,15 +90,15 @@ func hashOf(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// labels are the texts of the buttons, in their order. ntfy shows three at most.
+// labels are the texts of the buttons, in their order. ntfy shows at most three.
 var labels = []struct {
 	order notify.Order
 	label string
 }{{notify.RetryNow, "Retry now"}, {notify.Forget, "Cancel"}, {notify.Hold, "Pause"}}
 
-// actions offers the buttons of a notice, in the form of ntfy; "": it has none. A notice that is sent
-// again has the same buttons: a try whose answer was lost may have reached the phone, and
-// a server that is down for a day must not push out the buttons of notices that arrived.
+// actions returns the buttons of a notice, in the form of ntfy; "": it has none. A notice that is sent
+// again has the same buttons: a try without an answer may have reached the phone, and a server that is
+// down for a day must not displace the buttons of notices that arrived.
 func (s *Service) actions(n notify.Notice) string {
 	stopped := n.Event == notify.GaveUp || n.Event == notify.Parked || n.Event == notify.Limited
 	if s.replies == nil || !stopped || len(n.Sessions) == 0 {

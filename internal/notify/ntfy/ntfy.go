@@ -1,4 +1,4 @@
-// Package ntfy sends notices to a topic of ntfy, and takes orders from the buttons below them.
+// Package ntfy sends notices to a topic of ntfy, and receives orders from their buttons.
 package ntfy
 
 import (
@@ -23,16 +23,16 @@ type Service struct {
 	replies *replies    // nil: notices have no buttons
 
 	mu      sync.Mutex
-	written map[string]string // buttons, by notice, until it is delivered or refused
+	written map[string]string // buttons by notice, until it is delivered or refused
 }
 
-// topicName is what ntfy takes as the name of a topic.
+// topicName is the form of a topic's name.
 var topicName = regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`)
 
-// New reads ntfy://[USER:PASSWORD@]HOST/TOPIC. An access token is a password without a user.
+// New parses ntfy://[USER:PASSWORD@]HOST/TOPIC. An access token is a password without a user.
 func New(u *url.URL, client *remote.Client) (*Service, error) {
 	o := remote.OptionsOf(u)
-	o.Text("title") // of the notice
+	o.Text("title") // the title comes from the notice
 	client.SkipVerify(o.Flag(false, "disabletlsverification"))
 	s := &Service{
 		client: client, topic: strings.TrimPrefix(u.Path, "/"), header: make(http.Header), written: make(map[string]string),
@@ -68,8 +68,8 @@ func New(u *url.URL, client *remote.Client) (*Service, error) {
 	return s, o.Err()
 }
 
-// maxText is what ntfy takes as a text, in bytes, with a little to spare. It makes a file
-// of what is longer, and refuses it where it stores no files.
+// maxText is the longest text that ntfy accepts, in bytes, with some reserve. It stores longer texts as
+// files, and refuses them if it stores no files.
 const maxText = 4000
 
 // Send sends a notice.

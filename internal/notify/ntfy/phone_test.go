@@ -46,7 +46,7 @@ const (
 	again    = "replies are heard again"
 )
 
-// phone is a channel to a server, and who listens to what is pressed.
+// phone is a channel to a server, and the orders of its buttons.
 type phone struct {
 	*Service
 	server string
@@ -54,7 +54,7 @@ type phone struct {
 	log    diary
 }
 
-// newPhone listens until the test ends; login is what stands before the host, if anything.
+// newPhone listens until the test ends; login is the part before the host, if any.
 func newPhone(t *testing.T, server, login string) *phone {
 	t.Helper()
 	p := &phone{server: server}
@@ -67,7 +67,7 @@ func newPhone(t *testing.T, server, login string) *phone {
 	return p
 }
 
-// shows sends a notice, and returns what the phone has of it.
+// shows sends a notice, and returns the message that the phone gets.
 func (p *phone) shows(t *testing.T, n notify.Notice, token string) notifytest.NtfyMessage {
 	t.Helper()
 	require.NoError(t, p.Send(t.Context(), n))
@@ -81,8 +81,7 @@ func (p *phone) ordered(t *testing.T, want ...string) {
 	require.Equal(t, want, p.orders.all())
 }
 
-// What the daemon counts on is so with the server that the tests bring along, and with the
-// one that people use.
+// What the daemon relies on is true for the server of the tests, and for the real one.
 func TestNtfyShowsANoticeWhoseButtonsCountOnce(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) string{
 		"stand-in": func(t *testing.T) string { return notifytest.NewNtfy(t).Server.URL },
@@ -120,7 +119,7 @@ func TestNtfyShowsANoticeWhoseButtonsCountOnce(t *testing.T) {
 	}
 }
 
-// A server that is restarted is heard again, and what was pressed counts.
+// After a restart the server's stream is read again, and buttons that were pressed count.
 func TestButtonsOutliveARestartOfNtfy(t *testing.T) {
 	t.Parallel()
 	server := notifytest.NewRealNtfy(t)
@@ -132,14 +131,13 @@ func TestButtonsOutliveARestartOfNtfy(t *testing.T) {
 	eventually(t, "it is told that nothing is heard", func() bool { return p.log.count(notHeard) == 1 })
 	require.Error(t, p.Send(t.Context(), notifytest.Notice(notify.Parked, 1)))
 	server.Start(t)
-	seen.Actions[0].Press(t) // nobody listens yet
+	seen.Actions[0].Press(t) // the stream is not open yet
 	p.ordered(t, "pause 0000-9c1e", "retry 0000-9c1e")
 	require.Equal(t, 1, p.log.count(again))
 	require.Zero(t, p.log.count(dropped), "what was heard before is not heard again")
 }
 
-// A server of one's own is closed but for what the phone must write. A token stands where a
-// password does, of nobody.
+// A private server allows only what the phone must write. A token is used as a password without a user.
 func TestNtfyWithAccessControl(t *testing.T) {
 	t.Parallel()
 	const token, hash = "tk_3gd7d2yftt4b8ixyfe9mnmro88o76", "$2a$10$rVOl2Hr/tt.pGbc5K1qPvOtJRr19lGXu8QTJzn7qCdLavxeaV5XVa"
@@ -162,7 +160,7 @@ func TestNtfyWithAccessControl(t *testing.T) {
 	}
 }
 
-// asked is a server that is reached without a network.
+// asked is a server without a network.
 type asked func(*http.Request) *http.Response
 
 func (a asked) RoundTrip(r *http.Request) (*http.Response, error) { return a(r), nil }
@@ -171,7 +169,7 @@ func answering(status int, retryAfter, body string) *http.Response {
 	return &http.Response{StatusCode: status, Status: http.StatusText(status), Header: http.Header{"Retry-After": {retryAfter}}, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// listenFor has a phone hear such a server for as long as that.
+// listenFor makes a phone listen to such a server for a time.
 func listenFor(t *testing.T, lasts time.Duration, server asked) *phone {
 	t.Helper()
 	var m memory
@@ -191,7 +189,7 @@ func listenWith(t *testing.T, m *memory, lasts time.Duration, server asked) *pho
 
 const opened = `{"id":"abcdefghijkl","time":1,"event":"open","topic":"answers"}` + "\n"
 
-// A server is asked less and less often while it refuses, and not before it wants to be.
+// A server that refuses is tried less and less often, and not before it allows it.
 func TestAServerThatRefusesIsNotPressed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := 0
@@ -206,7 +204,8 @@ func TestAServerThatRefusesIsNotPressed(t *testing.T) {
 	})
 }
 
-// A proxy that ends every stream is no flood of warnings, and an outage after one that was told is told.
+// A proxy that ends every stream does not cause a flood of warnings, and an outage after one that was
+// logged is logged again.
 func TestAStreamThatEndsOftenIsToldNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := listenFor(t, time.Hour, func(*http.Request) *http.Response { return answering(200, "", opened) })
@@ -226,7 +225,7 @@ func TestAStreamThatEndsOftenIsToldNowAndThen(t *testing.T) {
 	})
 }
 
-// What one server calls its replies another does not understand: it is asked for all it has.
+// Another server does not know the ids of the first one: it is asked for all its messages.
 func TestAnotherServerIsAskedAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var since []string
@@ -240,7 +239,7 @@ func TestAnotherServerIsAskedAnew(t *testing.T) {
 	})
 }
 
-// A flood of replies that are none is told, and does not fill the log.
+// A flood of invalid replies is logged, and does not fill the log.
 func TestAFloodOfRepliesDoesNotFillTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := listenFor(t, 90*time.Minute, func(*http.Request) *http.Response {
@@ -252,8 +251,8 @@ func TestAFloodOfRepliesDoesNotFillTheLog(t *testing.T) {
 	})
 }
 
-// A tap behind thousands of replies that are none is obeyed at once. They cost no write
-// each, and when the stream begins anew they are not read again.
+// A button press behind thousands of invalid replies is handled at once. They cause no write each, and
+// are not read again when the stream restarts.
 func TestAFloodOfRepliesDoesNotDelayATap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const junk = 3000
@@ -282,7 +281,7 @@ func TestAFloodOfRepliesDoesNotDelayATap(t *testing.T) {
 	})
 }
 
-// What comes while a stream begins is told twice by ntfy, and that is nobody's mistake.
+// ntfy sends messages twice that arrive while a stream begins: that is not an error.
 func TestAReplyThatIsToldTwiceIsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := listenFor(t, time.Minute, func(*http.Request) *http.Response {
@@ -292,8 +291,8 @@ func TestAReplyThatIsToldTwiceIsOne(t *testing.T) {
 	})
 }
 
-// A server that is down for long keeps the buttons of what it showed before, and a notice that
-// is sent again has the buttons of its first try.
+// If a server is down for long, the buttons of earlier notices stay valid, and a notice that is sent
+// again has the buttons of its first try.
 func TestTriesOfANoticeShareItsButtons(t *testing.T) {
 	server := notifytest.NewNtfy(t)
 	p := newPhone(t, server.Server.URL, "")
@@ -311,7 +310,7 @@ func TestTriesOfANoticeShareItsButtons(t *testing.T) {
 	for range maxOffers {
 		require.Error(t, p.Send(t.Context(), n))
 	}
-	kinds := len(offered) // all of them would be printed
+	kinds := len(offered) // otherwise all of them would be printed
 	require.Equal(t, 1, kinds)
 	first.Actions[0].Press(t)
 	p.ordered(t, "retry 0000-9c1e")

@@ -23,17 +23,19 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// replies reads what people press on their phone. ntfy has it in a second topic, which the daemon
-// reads: no port is open for it. Anyone who knows the topic can write there; only a token counts.
+// replies reads the buttons that people press on their phones. ntfy stores them in a second topic,
+// which the daemon reads: no port has to be open. Anyone who knows the topic can write to it; only
+// tokens count.
 type replies struct {
 	topic   string // its URL
-	name    string // must not be shown
+	name    string // of the topic; must not be shown
 	order   func(ctx context.Context, order notify.Order, session resume.Key)
 	buttons buttons
 	read    []string // ids of the last messages
 }
 
-// AnswerBy lets the buttons of notices answer through a topic. channel names what is stored.
+// AnswerBy makes the buttons of notices send their replies to a topic. channel is part of the key of
+// the stored buttons.
 func (s *Service) AnswerBy(topic, channel string, orders notify.Orders) error {
 	if !topicName.MatchString(topic) {
 		return errors.New("must be the name of a topic: letters, digits, - and _, 64 at most")
@@ -50,7 +52,7 @@ func (s *Service) AnswerBy(topic, channel string, orders notify.Orders) error {
 	return nil
 }
 
-// replyPolicy is how the topic is asked again when the server is down.
+// replyPolicy is how often the topic is tried again while the server is down.
 var replyPolicy = backoff.Policy{
 	Strategy: backoff.Exponential, BaseDelay: 2 * time.Second, MaxDelay: 5 * time.Minute,
 	Jitter: true, JitterMode: backoff.Symmetric, JitterPercent: 0.2,
@@ -58,16 +60,16 @@ var replyPolicy = backoff.Policy{
 
 const (
 	maxSilence = 3 * time.Minute // ntfy sends something every 45 seconds
-	maxReply   = 16 << 10        // of one line; ntfy's own bound is a quarter of it
-	maxPause   = time.Hour       // that a server may ask for
+	maxReply   = 16 << 10        // of one line; ntfy's own limit is a quarter of it
+	maxPause   = time.Hour       // the longest pause that a server may ask for
 
-	// A flood of messages that are no replies leaves the processor to others by a pause after so many: a
-	// tap behind thousands of them is not late.
+	// During a flood of messages that are not replies there is a pause after each dropsAtOnce of them,
+	// which leaves the processor to others: a reply behind thousands of them is not late.
 	dropPause   = 20 * time.Millisecond
 	dropsAtOnce = 512
 )
 
-// Listen takes orders from the topic of replies until ctx is done.
+// Listen receives orders from the topic of replies until ctx is done.
 func (s *Service) Listen(ctx context.Context, log *slog.Logger) {
 	if s.replies == nil {
 		return
@@ -120,10 +122,10 @@ func (s *Service) stream(ctx context.Context, report *report) error {
 	}
 }
 
-// subscribe asks for what came since the last reply that was read, and what comes.
+// subscribe asks for the messages since the last one that was read, and for new ones.
 func (s *Service) subscribe(ctx context.Context) (*http.Response, error) {
 	r := s.replies
-	since := "all" // what is old has no open button
+	since := "all" // old messages match no open button
 	if last, found := r.buttons.memory.Value(r.positionKey()); found {
 		since = string(last)
 	}
@@ -134,7 +136,7 @@ func (s *Service) subscribe(ctx context.Context) (*http.Response, error) {
 	_ = resp.Body.Close()
 	if resp.StatusCode == http.StatusBadRequest {
 		r.read = nil
-		r.buttons.memory.PutValue(r.positionKey(), nil) // another server may not know the ids of the one before
+		r.buttons.memory.PutValue(r.positionKey(), nil) // a new server may not know the ids of the old one
 	}
 	err = fmt.Errorf("the server answered %s", resp.Status)
 	if after := remote.RetryAfter(resp.Header.Get("Retry-After"), time.Now()); after > 0 {
@@ -145,15 +147,15 @@ func (s *Service) subscribe(ctx context.Context) (*http.Response, error) {
 
 func (r *replies) positionKey() string { return r.buttons.key + "/last" }
 
-// storePosition stores how far the topic was read. A daemon that is killed before reads on from the
-// position before this one, and a button counts once.
+// storePosition stores how far the topic was read. A daemon that is killed before reads from the
+// position before, and a button still counts once.
 func (r *replies) storePosition() {
 	if len(r.read) > 0 {
 		r.buttons.memory.PutValue(r.positionKey(), []byte(r.read[len(r.read)-1]))
 	}
 }
 
-// readLine reads a line; one that is too long is passed over.
+// readLine reads a line; lines that are too long are skipped.
 func readLine(from *bufio.Reader) ([]byte, error) {
 	line, err := from.ReadSlice('\n')
 	for errors.Is(err, bufio.ErrBufferFull) {
@@ -163,11 +165,11 @@ func readLine(from *bufio.Reader) ([]byte, error) {
 	return line, err
 }
 
-// lastRead is how many ids a new message is compared with: ntfy sends twice what comes while a stream
-// begins.
+// lastRead is how many ids a new message is compared with: ntfy sends messages twice that arrive while
+// a stream begins.
 const lastRead = 100
 
-// obey does what an open button says. It reports whether there was nothing wrong with a line.
+// obey carries out the order of an open button. It reports whether the line was valid.
 func (r *replies) obey(ctx context.Context, line []byte, log *slog.Logger) bool {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return true
@@ -190,16 +192,16 @@ func (r *replies) obey(ctx context.Context, line []byte, log *slog.Logger) bool 
 		log.Info("ordered by a reply", "order", taken.Order, "session", sanitize.Line(key.ID), "agent", key.Agent)
 		r.order(ctx, taken.Order, key)
 	}
-	r.storePosition() // not for what is dropped: each line of a flood would be a write
+	r.storePosition() // not for dropped lines: each line of a flood would be a write
 	return true
 }
 
-// report logs what goes wrong with replies. It does not fill the log.
+// report logs problems with replies, without filling the log.
 type report struct {
 	log *slog.Logger
 
 	failed int       // streams since the server last sent anything
-	logged bool      // that replies cannot be read
+	logged bool      // it was logged that replies cannot be read
 	at     time.Time // when that was logged
 
 	dropped int // replies since then
@@ -213,8 +215,8 @@ func (r *report) up() {
 	r.failed, r.logged = 0, false
 }
 
-// down logs that replies cannot be read. Where something between here and the server ends every stream
-// after a while, that is logged now and then.
+// down logs that replies cannot be read. If a proxy ends every stream after a while, that is logged
+// only from time to time.
 func (r *report) down(why string) {
 	r.failed++
 	if now := time.Now(); !r.logged && (r.failed > 3 || now.Sub(r.at) >= 10*time.Minute) {
@@ -223,9 +225,9 @@ func (r *report) down(why string) {
 	}
 }
 
-const dropsLogged = 5 // of an hour
+const dropsLogged = 5 // per hour
 
-// drop logs replies that no open button sent: the first of each hour, and that there are more.
+// drop logs replies that no open button sent: the first ones of each hour, and that there are more.
 func (r *report) drop() {
 	if now := time.Now(); now.Sub(r.since) >= time.Hour {
 		r.dropped, r.since = 0, now

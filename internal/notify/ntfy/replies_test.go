@@ -20,7 +20,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// memory keeps values, as the daemon's state does.
+// memory stores values, like the daemon's state.
 type memory struct {
 	values sync.Map
 	puts   atomic.Int64
@@ -43,7 +43,7 @@ func (m *memory) Value(key string) ([]byte, bool) {
 	return value.([]byte), true
 }
 
-// pressed collects what was ordered.
+// pressed records the orders.
 type pressed struct {
 	mu     sync.Mutex
 	orders []string
@@ -63,7 +63,7 @@ func (p *pressed) all() []string {
 	return append([]string{}, p.orders...)
 }
 
-// open makes the service of a URL; transport nil: the machine's.
+// open creates the service of a URL; transport nil: the default one.
 func open(t *testing.T, address string, transport http.RoundTripper) *Service {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -80,7 +80,7 @@ func withButtons(t *testing.T, server *notifytest.Ntfy, orders *pressed, m *memo
 	return s
 }
 
-// hears has a channel hear replies until it is told to stop.
+// hears makes a channel listen to replies until stop is called.
 func hears(t *testing.T, server *notifytest.Ntfy, ch *Service) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup

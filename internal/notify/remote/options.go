@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Options are the options in the query of a service URL. A name that is written in another case is
-// the same; one that was not asked for is an error.
+// Options are the options in the query of a service URL. Names are not case-sensitive; a name that no
+// service asks for is an error.
 type Options struct {
 	given map[string]string
 	asked []string
@@ -20,7 +20,7 @@ type Options struct {
 // OptionsOf reads the options of a URL.
 func OptionsOf(u *url.URL) *Options {
 	o := &Options{given: make(map[string]string)}
-	query, err := url.ParseQuery(strings.ReplaceAll(u.RawQuery, ";", "%3b")) // ntfy's buttons have semicolons
+	query, err := url.ParseQuery(strings.ReplaceAll(u.RawQuery, ";", "%3b")) // ntfy's buttons contain semicolons
 	if err != nil {
 		o.err = errors.New("its options cannot be read")
 	}
@@ -30,7 +30,7 @@ func OptionsOf(u *url.URL) *Options {
 	return o
 }
 
-// Text returns an option that has one or several names; "" where it is not given.
+// Text returns an option that has one or several names; "" if it is not given.
 func (o *Options) Text(names ...string) string {
 	o.asked = append(o.asked, names...)
 	for _, name := range names {
@@ -41,7 +41,7 @@ func (o *Options) Text(names ...string) string {
 	return ""
 }
 
-// TextOr returns an option, or its usual value where it is not given.
+// TextOr returns an option, or its default.
 func (o *Options) TextOr(usual, name string) string { return cmp.Or(o.Text(name), usual) }
 
 // Flag returns an option that is yes or no.
@@ -59,7 +59,7 @@ func (o *Options) Flag(usual bool, names ...string) bool {
 	}
 }
 
-// Choice returns an option that is one of some words, in small letters; "" where it is not given.
+// Choice returns an option that must be one of some words, in lower case; "" if it is not given.
 func (o *Options) Choice(name string, words ...string) string {
 	value := strings.ToLower(o.Text(name))
 	if value != "" && !slices.Contains(words, value) {
@@ -68,15 +68,15 @@ func (o *Options) Choice(name string, words ...string) string {
 	return value
 }
 
-// Wrong notes what is wrong with an option.
+// Wrong records what is wrong with an option. The first one counts.
 func (o *Options) Wrong(name, why string) {
 	if o.err == nil {
 		o.err = fmt.Errorf("its option %s %s", name, why)
 	}
 }
 
-// Err returns what is wrong with the options. It is asked for last: an option that was not asked
-// for does not exist.
+// Err returns what is wrong with the options. Call it last: options that were not asked for until then
+// are unknown.
 func (o *Options) Err() error {
 	for name := range o.given {
 		if !slices.Contains(o.asked, name) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// RedactURL returns where a URL leads, without its secrets: user, path and query are those of
-// most chat and push services.
+// RedactURL returns the destination of a URL without its secrets: those of most chat and push services
+// are in the user, the path and the query.
 func RedactURL(u *url.URL) string {
 	shown := u.Scheme + "://" + u.Host
 	if u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
@@ -17,15 +17,14 @@ func RedactURL(u *url.URL) string {
 	return shown
 }
 
-// Redactor takes a URL's secrets out of texts that others wrote.
+// Redactor removes a URL's secrets from texts that others wrote.
 type Redactor struct{ secrets []string }
 
-// shortestSecret keeps words such as "hook" or "v1" readable: a token that
-// short protects nothing.
+// shortestSecret leaves words such as "hook" or "v1" readable: such a short token is not a secret.
 const shortestSecret = 5
 
-// NewRedactor knows every part of a URL that may be a secret. hostToo is for
-// services that carry a token where others carry a host.
+// NewRedactor collects every part of a URL that may be a secret. hostToo is for services that have a
+// token in the place of the host.
 func NewRedactor(u *url.URL, hostToo bool) Redactor {
 	var found []string
 	add := func(parts ...string) {
@@ -50,7 +49,7 @@ func NewRedactor(u *url.URL, hostToo bool) Redactor {
 	if hostToo && !strings.Contains(u.Hostname(), ".") {
 		add(u.Hostname())
 	}
-	// The longest first, or a secret's beginning would hide and leave its end.
+	// The longest come first: otherwise a shorter secret could hide only a part of a longer one.
 	slices.SortFunc(found, func(a, b string) int { return len(b) - len(a) })
 	return Redactor{secrets: slices.Compact(found)}
 }

@@ -1,5 +1,5 @@
-// Package remote sends the notices of all services and webhooks by HTTP: what is asked, what an
-// answer means, and which parts of a URL never appear in an error.
+// Package remote sends the notices of all services and webhooks over HTTP: it makes requests,
+// interprets responses, and keeps secrets of a URL out of errors.
 package remote
 
 import (
@@ -28,8 +28,8 @@ type Client struct {
 	http http.Client
 }
 
-// NewClient makes a client whose errors call the server by name. transport nil: that of the
-// machine, with the proxies of the environment.
+// NewClient returns a client. Its errors contain the name of the server. If transport is nil, it is the
+// default one, with the proxies of the environment.
 func NewClient(name string, hide Redactor, transport http.RoundTripper) *Client {
 	if transport == nil {
 		transport = http.DefaultTransport
@@ -37,8 +37,8 @@ func NewClient(name string, hide Redactor, transport http.RoundTripper) *Client 
 	return &Client{name, hide, http.Client{Transport: transport, CheckRedirect: sameHost}}
 }
 
-// sameHost follows a redirect only where the notice stays complete and with its receiver: on the
-// same host, not from https to http, and as a POST, which only 307 and 308 preserve.
+// sameHost follows a redirect only if the complete notice goes to the same receiver: on the same host,
+// not from https to http, and as a POST, which only 307 and 308 preserve.
 func sameHost(next *http.Request, via []*http.Request) error {
 	first := via[0]
 	downgraded := first.URL.Scheme == "https" && next.URL.Scheme != "https"
@@ -48,7 +48,7 @@ func sameHost(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// SkipVerify accepts any certificate, as people ask for with a server of their own.
+// SkipVerify accepts any certificate, for users with their own server.
 func (c *Client) SkipVerify(skip bool) {
 	if transport, ok := c.http.Transport.(*http.Transport); ok && skip {
 		transport = transport.Clone()
@@ -57,7 +57,7 @@ func (c *Client) SkipVerify(skip bool) {
 	}
 }
 
-// Stream asks for an answer that has no end. No redirect is followed.
+// Stream requests an endless response. It follows no redirects.
 func (c *Client) Stream(ctx context.Context, address, authorization string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *Client) Stream(ctx context.Context, address, authorization string) (*ht
 	return client.Do(req)
 }
 
-// Answer is what a server answered.
+// Answer is the response of a server.
 type Answer struct {
 	Code   int
 	Status string // the code in words
@@ -95,8 +95,8 @@ func (c *Client) PostJSON(ctx context.Context, address string, header http.Heade
 	return c.Post(ctx, address, header, body)
 }
 
-// Post posts a body. Where the answer is not 2xx, the error says what that means for the
-// notice; there is an answer then, too.
+// Post posts a body. If the response is not 2xx, the error says what that means for the notice, and the
+// Answer is returned too.
 func (c *Client) Post(ctx context.Context, address string, header http.Header, body []byte) (Answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *Client) Post(ctx context.Context, address string, header http.Header, b
 		return Answer{}, c.Unreachable(ctx, err)
 	}
 	defer resp.Body.Close()
-	// An answer that is cut off is judged by its beginning, which a service checks for its own form.
+	// A truncated response is judged by its beginning; the service checks its form.
 	words, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	answer := Answer{resp.StatusCode, strings.TrimSpace(strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode)), words}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
@@ -118,7 +118,7 @@ func (c *Client) Post(ctx context.Context, address string, header http.Header, b
 	return answer, c.Refusal(answer, answer.Code, RetryAfter(resp.Header.Get("Retry-After"), time.Now()), string(words))
 }
 
-// Unreachable says why there was no answer.
+// Unreachable returns why there was no response.
 func (c *Client) Unreachable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -128,11 +128,11 @@ func (c *Client) Unreachable(ctx context.Context, err error) error {
 	return errors.New(c.name + ": " + c.hide.Redact(err.Error()))
 }
 
-// ErrCredentials is part of the error where a server refused who asks, or what they may do.
+// ErrCredentials is part of the error if a server refused the credentials or the permissions.
 var ErrCredentials = errors.New("check the credentials of this channel")
 
-// Refusal is the error for an answer that refuses a notice. code is the HTTP status that means
-// the same as the refusal; words are those of the server.
+// Refusal is the error for a response that refuses a notice. code is the HTTP status with the same
+// meaning; words are the server's.
 func (c *Client) Refusal(a Answer, code int, after time.Duration, words string) error {
 	err := fmt.Errorf("%s answered %s", c.name, a.Status)
 	if words = sanitize.Short(c.hide.Redact(words), 200); words != "" {
@@ -144,7 +144,7 @@ func (c *Client) Refusal(a Answer, code int, after time.Duration, words string) 
 	case code >= 300 && code < 400:
 		return &notify.PermanentError{Err: fmt.Errorf("%w: the redirect is not followed, for it leads to another host or loses the notice", err)}
 	case code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooEarly && code != http.StatusTooManyRequests:
-		return &notify.PermanentError{Err: err} // it will be the same later
+		return &notify.PermanentError{Err: err} // it would be refused again later
 	case after > 0:
 		return &notify.RetryAfterError{After: after, Err: err}
 	default:
@@ -152,14 +152,14 @@ func (c *Client) Refusal(a Answer, code int, after time.Duration, words string) 
 	}
 }
 
-// Strange is the error for an answer that is not in the form of the service, such as the sign-in
+// Strange is the error for a response that does not have the form of the service, such as the sign-in
 // page of a network: the notice is tried again.
 func (c *Client) Strange(a Answer) error {
 	words := cmp.Or(sanitize.Short(c.hide.Redact(string(a.Body)), 100), "nothing")
 	return fmt.Errorf("%s answered %s, but not in the form of the service: %s", c.name, a.Status, words)
 }
 
-// WantObject checks that an acceptance is a JSON object, as that of most services is.
+// WantObject checks that a success response is a JSON object, as for most services.
 func (c *Client) WantObject(a Answer, err error) error {
 	var object map[string]json.RawMessage
 	if err == nil && (json.Unmarshal(a.Body, &object) != nil || object == nil) {
@@ -168,8 +168,8 @@ func (c *Client) WantObject(a Answer, err error) error {
 	return err
 }
 
-// RetryAfter reads the two forms of the Retry-After header, seconds and a date; 0 where it says
-// nothing that can be read.
+// RetryAfter parses the two forms of the Retry-After header, seconds and a date; 0 if it cannot be
+// parsed.
 func RetryAfter(header string, now time.Time) time.Duration {
 	header = strings.TrimSpace(header)
 	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil {

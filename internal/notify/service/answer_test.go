@@ -24,8 +24,8 @@ import (
 	"resumed/internal/notify/remote"
 )
 
-// world is the internet: every host of it is one server that answers in one way. Servers of
-// one's own are reached at its address, without TLS.
+// world is the internet: every host is the same server, which answers in one way. Users' own servers
+// are reached at its address, without TLS.
 type world struct {
 	host      string
 	transport http.RoundTripper
@@ -78,7 +78,7 @@ func (w *world) send(ctx context.Context, t *testing.T, u string, answer http.Ha
 	return err
 }
 
-// sent returns what was sent to a server that accepts it.
+// sent returns the request to a server that accepts it.
 func (w *world) sent(t *testing.T, u string, n notify.Notice) request {
 	t.Helper()
 	yes := says(200, "", accepted(u))
@@ -125,7 +125,7 @@ func elsewhere(status int) http.HandlerFunc {
 	}
 }
 
-// reading is what the notifier makes of an answer.
+// reading is how the notifier interprets a response.
 func reading(err error) string {
 	if errors.Is(err, remote.ErrCredentials) {
 		return "credentials"
@@ -142,7 +142,7 @@ func reading(err error) string {
 	return "accepted"
 }
 
-// services has a URL of each form of service, and what the service answers to a notice that it accepts.
+// services has a URL of each form of service, and the response of the service to an accepted notice.
 var services = map[string]string{
 	"discord://token@123456789":                                                        ``,
 	"discord://token@123456789/raw":                                                    `{"id":"1"}`,
@@ -163,8 +163,8 @@ func accepted(u string) string {
 	return ""
 }
 
-// Nothing that was refused, by the network or by the service, is taken for delivered, and what passes
-// by itself is tried again.
+// A notice that the network or the service refused is never treated as delivered, and temporary
+// refusals are tried again.
 func TestEachAnswerOfEachService(t *testing.T) {
 	w := newWorld(t)
 	date := time.Now().Add(10 * time.Minute).UTC().Format(http.TimeFormat)
@@ -210,7 +210,7 @@ func TestEachAnswerOfEachService(t *testing.T) {
 	}
 }
 
-// A try ends with its context, at once.
+// A try ends at once with its context.
 func TestAServerThatHangsIsLeft(t *testing.T) {
 	for service := range services {
 		w := newWorld(t)
@@ -226,7 +226,7 @@ func TestAServerThatHangsIsLeft(t *testing.T) {
 	}
 }
 
-// A refusal that comes with status 200 is one.
+// A refusal with status 200 is still a refusal.
 func TestRefusalsInWords(t *testing.T) {
 	w := newWorld(t)
 	const bot, chat = "slack://xoxb:123456789012-1234567890123-abcdefghijklmnopqrstuvwx@C001CHANNEL", telegramURL + "1"
@@ -271,7 +271,7 @@ func TestTelegramGetsTitleTextAndThread(t *testing.T) {
 	require.True(t, strings.HasPrefix(got["text"].(string), "long & "), got["text"])
 }
 
-// A chat that is gone does not keep the notice from the others, and the person is told.
+// If a chat is gone, the other chats still get the notice, and the error is reported.
 func TestTelegramChatThatRefusesKeepsItFromNoOther(t *testing.T) {
 	w := newWorld(t)
 	err := w.send(t.Context(), t, telegramURL+"1,2", func(rw http.ResponseWriter, _ *http.Request) {

@@ -13,7 +13,7 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// What Discord takes in one message.
+// Limits of one Discord message.
 const (
 	discordEmbeds = 10
 	discordTitle  = 256
@@ -33,7 +33,7 @@ type discordEmbed struct {
 	Color uint64 `json:"color"`
 }
 
-// discord reads discord://TOKEN@WEBHOOK.
+// discord parses discord://TOKEN@WEBHOOK.
 func discord(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, error) {
 	o.Text("colorerror", "colorwarn", "colorinfo", "colordebug") // a notice has no levels
 	raw, lines := o.Flag(false, "json") || u.Path == "/raw", o.Flag(true, "splitlines")
@@ -53,7 +53,7 @@ func discord(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, er
 	return func(ctx context.Context, n notify.Notice) error {
 		var answer remote.Answer
 		var err error
-		if raw { // the text is the message as JSON
+		if raw { // the text is already the JSON of the message
 			answer, err = client.Post(ctx, address, http.Header{"Content-Type": {"application/json"}}, []byte(n.Text))
 		} else {
 			answer, err = client.PostJSON(ctx, address, nil, message.with(n, color, lines))
@@ -65,7 +65,7 @@ func discord(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, er
 	}, nil
 }
 
-// with returns the message for a notice. lines: each line of its text is a box of its own.
+// with returns the message for a notice. lines: each line of the text becomes an embed.
 func (m discordMessage) with(n notify.Notice, color uint64, lines bool) discordMessage {
 	texts := []string{sanitize.Cut(n.Text, discordText)}
 	if lines {

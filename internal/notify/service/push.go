@@ -16,7 +16,7 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// gotify reads gotify://HOST[/PATH]/TOKEN.
+// gotify parses gotify://HOST[/PATH]/TOKEN.
 func gotify(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, error) {
 	o.Flag(false, "useheader") // always: a URL is logged in more places than a header
 	client.SkipVerify(o.Flag(false, "insecureskipverify"))
@@ -50,14 +50,14 @@ func gotify(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, err
 	}, nil
 }
 
-// pushoverText is what Pushover takes as a message.
+// pushoverText is the longest message of Pushover.
 const pushoverText = 1024
 
-// pushover reads pushover://NAME:TOKEN@USER.
+// pushover parses pushover://NAME:TOKEN@USER.
 func pushover(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, error) {
 	token, _ := u.User.Password()
 	always := url.Values{"user": {u.Host}, "token": {token}, "device": {o.Text("devices")}}
-	// 2 would have to be confirmed by the person, again and again.
+	// With 2, Pushover repeats the notice until the person confirms it.
 	if priority := o.Choice("priority", "-2", "-1", "0", "1"); priority != "" {
 		always.Set("priority", priority)
 	}

@@ -1,4 +1,4 @@
-// Package service sends notices by chat, push and mail services.
+// Package service sends notices with chat, push and mail services.
 package service
 
 import (
@@ -19,18 +19,18 @@ import (
 	"resumed/internal/notify/remote"
 )
 
-// Options describe a chat, push or mail service.
+// Options configure a chat, push or mail service.
 type Options struct {
 	notify.Common                   // Timeout 0: 20 seconds
 	URL           string            // such as ntfy://ntfy.sh/topic
-	Transport     http.RoundTripper // nil: the machine's own
+	Transport     http.RoundTripper // nil: the default one
 
-	// Replies is the topic of ntfy by which buttons answer; empty: there are none.
+	// Replies is the ntfy topic for the replies of buttons; empty: there are no buttons.
 	Replies string
 	notify.Orders
 }
 
-// Channel sends by one service.
+// Channel sends with one service.
 type Channel struct {
 	notify.Base
 	to    string
@@ -40,12 +40,12 @@ type Channel struct {
 
 type sendFunc func(context.Context, notify.Notice) error
 
-// readers read the URL of a service, by its scheme. ntfy and smtp are read by their own packages.
+// readers parse the URL of a service, by its scheme. The packages ntfy and mail parse their own.
 var readers = map[string]func(*url.URL, *remote.Options, *remote.Client) (sendFunc, error){
 	"discord": discord, "gotify": gotify, "ntfy": nil, "pushover": pushover, "slack": slack, "smtp": nil, "telegram": telegram,
 }
 
-// New checks the options; it connects to nothing. Its errors hold no part of the URL but the
+// New checks the options; it connects to nothing. Its errors contain no part of the URL except the
 // scheme and the names of options.
 func New(o Options) (*Channel, error) {
 	o.Timeout = cmp.Or(o.Timeout, 20*time.Second)
@@ -95,20 +95,20 @@ func (s *Channel) open(u *url.URL, transport http.RoundTripper) (err error) {
 		return err
 	}
 	options := remote.OptionsOf(u)
-	options.Text("title") // of the notice
+	options.Text("title") // the title comes from the notice
 	if s.send, err = read(u, options, client); err != nil {
 		return err
 	}
 	return options.Err()
 }
 
-// Apprise is the command channel for a service that is not here.
+// Apprise is the command channel for services that are not supported.
 const Apprise = `run = ["sh", "-c", 'apprise -t "$RESUMED_TITLE" -b "$RESUMED_TEXT" URL']`
 
-// To returns the kind of service; all else in its URL may be a secret.
+// To returns the kind of service; everything else in its URL may be a secret.
 func (s *Channel) To() string { return s.to }
 
-// Send sends by the service.
+// Send sends with the service.
 func (s *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	ctx, cancel := s.Bound(ctx)
 	defer cancel()
@@ -118,7 +118,7 @@ func (s *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	return "accepted", nil
 }
 
-// Listen takes orders from the buttons of notices until ctx is done, where there are any.
+// Listen receives orders from the buttons of notices until ctx is done, if there are buttons.
 func (s *Channel) Listen(ctx context.Context, log *slog.Logger) {
 	if s.phone != nil {
 		s.phone.Listen(ctx, log.With("channel", s.Name()))

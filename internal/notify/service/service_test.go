@@ -79,7 +79,7 @@ func TestSecretsOfAServiceNeverShow(t *testing.T) {
 	}
 }
 
-// Every form of a URL that people have in their files is read, without a network.
+// All URL forms in users' configurations are parsed, without a network.
 func TestURLsOfServicesAreReadWithoutANetwork(t *testing.T) {
 	for _, u := range []string{
 		"ntfy://ntfy.sh/topic",

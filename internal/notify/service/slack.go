@@ -29,13 +29,13 @@ type slackAttachment struct {
 	Color string `json:"color,omitempty"`
 }
 
-// slackAttachments is what Slack takes in one message.
+// slackAttachments is the limit of one Slack message.
 const slackAttachments = 100
 
-// slackToken has three parts, with one separator; before them a word says of what kind it is.
+// slackToken has three parts with the same separator, after a prefix for its kind.
 var slackToken = regexp.MustCompile(`^(?:(xox.|hook)[-:]|:?)([A-Z0-9]{9,})([-/,])([A-Z0-9]{9,})([-/,])([A-Za-z0-9]{24,})$`)
 
-// slack reads slack://hook:A-B-C@webhook, slack://xoxb:A-B-C@CHANNEL and slack://[NAME@]A/B/C.
+// slack parses slack://hook:A-B-C@webhook, slack://xoxb:A-B-C@CHANNEL and slack://[NAME@]A/B/C.
 func slack(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, error) {
 	color, message := o.Text("color"), slackMessage{Username: o.Text("botname", "username"), Thread: o.Text("thread_ts")}
 	if icon := o.Text("icon", "icon_emoji", "icon_url"); strings.HasPrefix(icon, "http://") || strings.HasPrefix(icon, "https://") {
@@ -88,13 +88,13 @@ func slack(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, erro
 	}, nil
 }
 
-// What Slack answers with status 200 to a bot, and what passes by itself.
+// Errors that Slack returns to a bot with status 200: for the token, and temporary ones.
 var (
 	slackBadToken = []string{"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "missing_scope", "no_permission", "not_allowed_token_type"}
 	slackPassing  = []string{"ratelimited", "rate_limited", "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org"}
 )
 
-// slackResult says what the answer to a bot means.
+// slackResult interprets the response to a bot.
 func slackResult(client *remote.Client, answer remote.Answer) error {
 	var result struct {
 		OK    *bool  `json:"ok"`

@@ -26,16 +26,16 @@ type telegramMessage struct {
 	Silent    bool   `json:"disable_notification"`
 }
 
-// telegramText is what fits into one message of Telegram, with room for what is escaped.
+// telegramText is what fits into one Telegram message, with room for escapes.
 const telegramText = 3500
 
 var telegramToken = regexp.MustCompile(`^[0-9]+:[a-zA-Z0-9_-]+$`)
 
-// telegramModes are the ways in which Telegram reads a text.
+// telegramModes are the parse modes of Telegram.
 var telegramModes = map[string]string{"": "", "none": "", "html": "HTML", "markdown": "Markdown", "markdownv2": "MarkdownV2"}
 
-// telegram reads telegram://TOKEN@telegram?chats=CHAT,CHAT:THREAD. A chat that refuses for good does
-// not keep the notice from the others; one that cannot be reached is tried again, with those after it.
+// telegram parses telegram://TOKEN@telegram?chats=CHAT,CHAT:THREAD. If a chat refuses permanently, the
+// others still get the notice; if a chat cannot be reached, it is tried again, with those after it.
 func telegram(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, error) {
 	message := telegramMessage{NoPreview: !o.Flag(true, "preview"), Silent: !o.Flag(true, "notification")}
 	message.ParseMode = telegramModes[o.Choice("parsemode", "none", "html", "markdown", "markdownv2")]
@@ -82,7 +82,7 @@ func (m telegramMessage) with(n notify.Notice, chat string) telegramMessage {
 	return m
 }
 
-// telegramResult says what an answer means. Only Telegram's own "ok" is an acceptance.
+// telegramResult interprets a response. Only Telegram's own "ok" counts as accepted.
 func telegramResult(client *remote.Client, answer remote.Answer, err error) error {
 	var result struct {
 		OK          *bool  `json:"ok"`

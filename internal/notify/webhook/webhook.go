@@ -1,4 +1,4 @@
-// Package webhook posts notices to a URL of the user's.
+// Package webhook posts notices to a user's URL.
 package webhook
 
 import (
@@ -19,15 +19,14 @@ import (
 	"resumed/internal/notify/remote"
 )
 
-// Options describe a webhook.
+// Options configure a webhook.
 type Options struct {
 	notify.Common
 	URL    string // http or https
 	Secret string // whsec_ and base64; empty: not signed
 }
 
-// Channel posts notices as JSON, signed as the Standard Webhooks
-// specification says.
+// Channel posts notices as JSON, signed according to the Standard Webhooks specification.
 type Channel struct {
 	notify.Base
 	url    *url.URL
@@ -35,8 +34,7 @@ type Channel struct {
 	client *remote.Client
 }
 
-// New checks the options; it connects to nothing. Its errors hold no
-// part of the URL or the secret.
+// New checks the options; it connects to nothing. Its errors contain no part of the URL or the secret.
 func New(o Options) (*Channel, error) {
 	b, err := notify.NewBase(o.Common)
 	if err != nil {
@@ -54,10 +52,10 @@ func New(o Options) (*Channel, error) {
 	return &Channel{b, u, sign, client}, nil
 }
 
-// To returns where the webhook leads, without secrets.
+// To returns the webhook's destination, without secrets.
 func (w *Channel) To() string { return remote.RedactURL(w.url) }
 
-// Send posts the notice. Any 2xx is an acceptance, whatever else is answered.
+// Send posts the notice. Any 2xx counts as accepted, whatever the body is.
 func (w *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	body, err := json.Marshal(n)
 	if err != nil {
@@ -71,8 +69,7 @@ func (w *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	return answer.Status, err
 }
 
-// signer signs bodies as the Standard Webhooks specification says. The zero
-// signer does not sign.
+// signer signs bodies according to the Standard Webhooks specification. The zero signer does not sign.
 type signer struct{ key []byte }
 
 func newSigner(secret string) (signer, error) {
@@ -87,8 +84,8 @@ func newSigner(secret string) (signer, error) {
 	return signer{key: key}, nil
 }
 
-// sign sets the headers of one try. The id stays the same over all tries, so
-// that a receiver can tell a second try from a second notice.
+// sign sets the headers of one try. The id is the same in all tries, so that a receiver can distinguish
+// a second try from a second notice.
 func (s signer) sign(h http.Header, id string, now time.Time, body []byte) {
 	stamp := strconv.FormatInt(now.Unix(), 10)
 	h.Set("Webhook-Id", id)

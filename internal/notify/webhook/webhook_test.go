@@ -50,7 +50,7 @@ func TestWebhookIsAChannel(t *testing.T) {
 }
 
 func TestSignatureIsTheOneOfTheSpecification(t *testing.T) {
-	// The example that the specification's own libraries test against.
+	// The example of the specification's own libraries.
 	s, err := newSigner(secret)
 	require.NoError(t, err)
 	h := http.Header{}
@@ -225,8 +225,7 @@ func TestSecretsOfAWebhookNeverShow(t *testing.T) {
 	}
 }
 
-// The environment's proxies are read once in the life of a process, so this
-// test runs itself in another one.
+// The environment's proxies are read once per process, so this test runs itself in another process.
 func TestWebhookHonoursTheProxyOfTheEnvironment(t *testing.T) {
 	if os.Getenv("NOTIFY_TEST_PROXIED") != "" {
 		require.NoError(t, send(t, open(t, "http://hooks.invalid/x"), notifytest.Notice(notify.GaveUp, 1)))

@@ -1,5 +1,5 @@
-// Package app builds the daemon from a configuration and runs it: what starts
-// first, what stops last, what changes on a reload.
+// Package app builds the daemon from a configuration and runs it: it determines what starts first, what
+// stops last, and what changes on a reload.
 package app
 
 import (
@@ -37,8 +37,8 @@ import (
 	"resumed/internal/webui"
 )
 
-// daemon is the parts of a running resumed. None of them knows it: each is given
-// what it needs of the others.
+// daemon is the parts of a running resumed. The parts do not know it: each gets only what it needs from
+// the others.
 type daemon struct {
 	opts      Options
 	settings  *inForce
@@ -59,12 +59,12 @@ type daemon struct {
 	web       *webui.Server
 	reloader  *reloader
 	summary   *sdnotify.Summary
-	firstRead chan struct{} // closed when all that lay there was read
+	firstRead chan struct{} // closed when all existing transcripts were read
 
-	disk, people, core, inputs *stage // by when they stop: last first
+	disk, people, core, inputs *stage // in reverse order of their stop
 }
 
-// Run is the daemon. It returns nil when ctx is done.
+// Run runs the daemon. It returns nil when ctx is done.
 func Run(ctx context.Context, opts Options) error {
 	store, err := state.Open(opts.StateDir, opts.Log)
 	if err != nil {
@@ -94,8 +94,8 @@ func Run(ctx context.Context, opts Options) error {
 	return d.run(ctx, snapshot)
 }
 
-// build makes the parts and starts none, in an order in which each finds what it
-// needs; what it will only need once all of them run, it is given as a function.
+// build creates the parts and starts none. Each part is created after those that it needs; a part that
+// it needs only while all run is passed as a function.
 func (d *daemon) build(snapshot state.Snapshot) error {
 	opts := d.opts
 	maker := maker{path: opts.ConfigPath, memory: d.store, order: d.ordered}
@@ -125,7 +125,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 	d.usage = usage.NewCollector(usage.CollectorOptions{
 		Store: d.store, Report: d.notifier.TellUsage, Changed: changes.NoteDaemon,
 		Read: func(ctx context.Context, s resume.Session) ([]usage.Reading, error) {
-			if a := d.settings.Load().agents[s.Key.Agent]; a != nil { // else it is switched off
+			if a := d.settings.Load().agents[s.Key.Agent]; a != nil { // otherwise it is switched off
 				return a.Readings(ctx, s)
 			}
 			return nil, nil
@@ -165,7 +165,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 	return d.buildServers(maker, changes, snapshot.Paused)
 }
 
-// buildServers makes the parts through which people and programs reach the daemon.
+// buildServers creates the parts that people and programs connect to.
 func (d *daemon) buildServers(maker maker, changes *control.Changes, paused bool) error {
 	opts := d.opts
 	requests := make(reloadRequests)
@@ -205,10 +205,10 @@ func (d *daemon) buildServers(maker maker, changes *control.Changes, paused bool
 	return err
 }
 
-// run starts the parts from the sinks up and stops them in the other order, so
-// that nothing speaks to a part that is gone. before is what the daemon before left.
+// run starts the parts that others write to first, and stops them in reverse order, so that no part
+// calls one that has stopped. before is the state of the earlier daemon.
 func (d *daemon) run(ctx context.Context, before state.Snapshot) error {
-	d.journal.NoteStart(d.opts.Version, before.AliveAt) // ahead of all that it decides
+	d.journal.NoteStart(d.opts.Version, before.AliveAt) // before anything that this daemon decides
 	d.disk.run("state", d.store.Run)
 	d.people.run("notifier", d.notifier.Run)
 	if !d.opts.DryRun {
@@ -257,14 +257,14 @@ func (d *daemon) run(ctx context.Context, before state.Snapshot) error {
 	return nil
 }
 
-// logFound logs, when all that lies in the agents' homes was read, how many sessions were found,
-// and where to look next: what a person wants to know at the first start.
+// logFound logs how many sessions were found, once all files in the agents' homes are read, and which
+// commands show more: this is for the first start.
 func (d *daemon) logFound(ctx context.Context) error {
 	defer close(d.firstRead)
 	names := d.settings.Load().agentNames()
 	for _, name := range names {
 		if d.feeds.Await(ctx, name) != nil {
-			return nil // it stops
+			return nil // the daemon stops
 		}
 	}
 	if tallies, err := d.engine.Tallies(ctx); err == nil {
@@ -273,7 +273,7 @@ func (d *daemon) logFound(ctx context.Context) error {
 	return nil
 }
 
-// gate has the last word on a start.
+// gate makes the last decision about a start.
 func (d *daemon) gate(s resume.Session, now time.Time) (why string, until time.Time) {
 	if why, until = d.queue.Gate(s, now); why != "" {
 		return why, until
@@ -281,7 +281,7 @@ func (d *daemon) gate(s resume.Session, now time.Time) (why string, until time.T
 	return d.fleet.Gate(s, now)
 }
 
-// changed is told every step by the engine, and blocks on nothing.
+// changed is called by the engine for every change, and does not block.
 func (d *daemon) changed(c resume.Change) {
 	d.metrics.Observe(c)
 	d.summary.Wake()
@@ -294,7 +294,7 @@ func (d *daemon) changed(c resume.Change) {
 	}
 }
 
-// newFleet makes this daemon a member of the fleet of its configuration.
+// newFleet makes this daemon a member of the configured fleet.
 func (d *daemon) newFleet(changes *control.Changes) *member.Client {
 	return member.New(member.Options{
 		Version: d.opts.Version, DryRun: d.opts.DryRun, Log: d.opts.Log,
@@ -312,7 +312,7 @@ func (d *daemon) newFleet(changes *control.Changes) *member.Client {
 	})
 }
 
-// hostLease asks the fleet for a session that other machines can see, too.
+// hostLease asks the fleet for the lease of a session that other machines can see too.
 func (d *daemon) hostLease(ctx context.Context, s resume.Session) (deliver.HostLease, *resume.NotSent) {
 	held, refused := d.fleet.Hold(ctx, s)
 	if held == nil {
@@ -343,28 +343,28 @@ func (d *daemon) digester() digest.Digester {
 	}
 }
 
-// view returns what people see of a session.
+// view returns what people are shown of a session.
 func (d *daemon) view(s resume.Session) view.Session {
 	v := d.settings.Load().view(s)
 	v.OwnKey = d.ownKey.Offer(s, time.Now())
 	return v
 }
 
-// tell reports to people what happened to a session. A dry run reports nothing.
+// tell reports an event of a session to people. A dry run reports nothing.
 func (d *daemon) tell(event notify.Event, s resume.Session) {
 	if !d.opts.DryRun {
 		d.notifier.Tell(event, d.view(s))
 	}
 }
 
-// amend says what is newly known of a session in a notice that was not sent yet.
+// amend updates a session in a notice that was not sent yet.
 func (d *daemon) amend(event notify.Event, s resume.Session) {
 	if !d.opts.DryRun {
 		d.notifier.Amend(event, d.view(s))
 	}
 }
 
-// ordered is a person who presses a button of a notice.
+// ordered is called when a person presses a button of a notice.
 func (d *daemon) ordered(ctx context.Context, order notify.Order, key resume.Key) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -374,8 +374,8 @@ func (d *daemon) ordered(ctx context.Context, order notify.Order, key resume.Key
 	}
 }
 
-// listen opens the socket of the daemon: in the state directory where another
-// daemon, of another state directory, has the usual one.
+// listen opens the daemon's socket. If the daemon of another state directory has the usual one, the
+// socket is in the state directory.
 func listen(opts Options, answers control.Backend) (*control.Server, error) {
 	server, err := control.Listen(opts.RuntimeDir, answers, opts.Log)
 	if !errors.Is(err, control.ErrTaken) {

@@ -14,12 +14,12 @@ import (
 	"resumed/internal/state"
 )
 
-// continued is the history of a session that was continued. An agent that is
-// quick has moved before it is known that it was started.
+// continued is the history of a session that was continued. A fast agent moves before the event of its
+// start is applied.
 const continued = "waiting (resuming (settling )?watching|watching resuming)$"
 
-// The whole way: a limit is met, waited out, the session is continued and moves,
-// and all of that is on disk when the daemon has stopped.
+// From the limit to the end: the session waits, is continued and moves, and all of that is on disk when
+// the daemon has stopped.
 func TestFromALimitToProgress(t *testing.T) {
 	h := newHouse(t)
 	h.configure(t, "10ms", "on")
@@ -73,8 +73,8 @@ func TestADaemonGoesOnWhereTheOneBeforeStopped(t *testing.T) {
 	require.Regexp(t, continued, second.kinds(t, "s-1"))
 }
 
-// A bad file changes nothing and is told; a good one is in force for what waits
-// already, and the agent that it changes is another one from then on.
+// A bad file changes nothing and is reported; a good one also applies to sessions that wait already,
+// and replaces the agent that it changes.
 func TestAReloadIsInForceAsAWholeOrNotAtAll(t *testing.T) {
 	h := newHouse(t)
 	h.configure(t, "1h", "old")
@@ -105,11 +105,11 @@ func TestAReloadIsInForceAsAWholeOrNotAtAll(t *testing.T) {
 	require.Equal(t, "step 1\nrate limited\nstep new: continue\n", h.transcript(t, "s-1"), "it is not read again either")
 	h.write(t, "s-3", "step 1\n")
 	h.write(t, "s-3", "new: enough\n")
-	d.await(t, "s-3", resume.Waiting) // what the agent means is another's to say by now
+	d.await(t, "s-3", resume.Waiting) // the changed agent understands the line in its new way
 	require.Contains(t, d.kinds(t, ""), "config")
 }
 
-// What cannot be built is not half built.
+// If the daemon cannot be built, nothing is left over.
 func TestADaemonThatCannotBeBuiltLeavesNothingBehind(t *testing.T) {
 	h := newHouse(t)
 	h.configure(t, "1h", "on")
@@ -119,5 +119,5 @@ func TestADaemonThatCannotBeBuiltLeavesNothingBehind(t *testing.T) {
 	opts := Options{Config: cfg, StateDir: h.path("state"), RuntimeDir: h.path("run"), Log: slog.New(slog.DiscardHandler)}
 	require.ErrorContains(t, Run(t.Context(), opts), "agent bot: limit")
 	require.False(t, control.Answers(h.path("run")))
-	h.run(t) // the state is free
+	h.run(t) // the state is not locked
 }

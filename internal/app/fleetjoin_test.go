@@ -18,7 +18,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// serveHub serves a hub, and writes what a host joins it with: ca.pem and credentials.
+// serveHub serves a hub, and writes the files that a host needs to join: ca.pem and credentials.
 func (h house) serveHub(t *testing.T) (url string) {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -57,8 +57,9 @@ func (h house) join(t *testing.T, url, credentials, ca string) {
 	require.NoError(t, f.Close())
 }
 
-// Other machines see a shared home, too. Where their fleet is configured and cannot be joined, nobody knows whether
-// one of them continues a session there: it waits, and a person reads why. Sessions of this machine alone go on.
+// Other machines see a shared home, too. If their fleet is configured and cannot be joined, it is not
+// known whether one of them continues a session there: the session waits, and its reason says why.
+// Sessions of only this machine continue.
 func TestASessionInASharedHomeWaitsUntilItsFleetIsJoined(t *testing.T) {
 	h := newHouse(t)
 	h.network = func(path string) string {
@@ -120,8 +121,8 @@ func TestASessionInASharedHomeWaitsUntilItsFleetIsJoined(t *testing.T) {
 	continues("shared-2")
 }
 
-// Files that do not answer, as on a network that is down, are not waited for without an end: sessions of this machine
-// alone would wait as long, and the daemon could not stop.
+// Files that do not answer, for example on a network that is down, are not waited for forever: sessions
+// of only this machine would wait too, and the daemon could not stop.
 func TestKeysThatDoNotAnswerHoldUpNothing(t *testing.T) {
 	h := newHouse(t)
 	require.NoError(t, syscall.Mkfifo(h.path("ca.pem"), 0o600))
@@ -130,7 +131,7 @@ func TestKeysThatDoNotAnswerHoldUpNothing(t *testing.T) {
 	h.write(t, "local-1", "step 1\nrate limited\n")
 	d.awaitStep(t, "local-1", func(c resume.Change) bool { return strings.Contains(c.After.Reason, "still joining its fleet") })
 	d.stop()
-	writer, err := os.OpenFile(h.path("ca.pem"), os.O_WRONLY, 0) // those who still read it end
+	writer, err := os.OpenFile(h.path("ca.pem"), os.O_WRONLY, 0) // ends the reads that still wait
 	require.NoError(t, err)
 	require.NoError(t, writer.Close())
 }

@@ -9,43 +9,42 @@ import (
 	"resumed/internal/state"
 )
 
-// pruneEvery is the pause between two looks at what may be forgotten.
+// pruneEvery is the time between two cleanups.
 const pruneEvery = time.Hour
 
-// housekeeper keeps what grows from growing for ever.
+// housekeeper bounds what would grow without end.
 type housekeeper struct {
 	opts      Options
 	settings  *inForce
 	store     *state.Store
 	deliver   *deliver.Deliverer
-	ping      func(context.Context) error // returns when the engine's loop has turned
-	firstRead <-chan struct{}             // closed when all that lay there was read
+	ping      func(context.Context) error // returns when the engine's loop has run once
+	firstRead <-chan struct{}             // closed when all existing transcripts were read
 }
 
-// aliveEvery is how often it is noted that the daemon is there: after a crash it
-// seems to have been away for that much longer at most.
+// aliveEvery is how often it is stored that the daemon is alive: after a crash it seems to have been
+// down for at most that much longer.
 const aliveEvery = 10 * time.Minute
 
-// longestFirstLook is how long all else waits for the first look at the agents' homes.
+// longestFirstLook is how long the cleanup waits until the agents' homes are read.
 const longestFirstLook = time.Minute
 
-// straysEvery is how often it is looked whether an agent works where nobody looks.
+// straysEvery is how often unwatched processes are looked up.
 const straysEvery = time.Minute
 
-// Run looks at what may be forgotten until ctx is done: at everything once an
-// hour, and at the history also when it has grown.
+// Run cleans up until ctx is done: everything once an hour, and the history also when it has grown.
 func (h housekeeper) Run(ctx context.Context) error {
 	ticker := time.NewTicker(pruneEvery)
 	defer ticker.Stop()
 	alive := time.NewTicker(aliveEvery)
 	defer alive.Stop()
-	if h.ping(ctx) == nil { // what passed while no daemon was there is noted before it is forgotten that none was
+	if h.ping(ctx) == nil { // the engine must see how long no daemon ran before this is overwritten
 		h.store.SetAlive(time.Now())
 	}
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-h.firstRead: // what somebody waits for comes first
+	case <-h.firstRead: // people may wait for this, so it comes first
 	case <-time.After(longestFirstLook):
 	}
 	h.tidyAll(ctx)
@@ -87,12 +86,11 @@ func (h housekeeper) tidyAll(ctx context.Context) {
 	}
 }
 
-// tellStrays says once of each home that an agent works in it and that nobody
-// looks there.
+// tellStrays logs once for each home that an agent works in it but it is not watched.
 func (h housekeeper) tellStrays(ctx context.Context, told map[string]bool) {
 	settings := h.settings.Load()
 	for _, name := range settings.agentNames() {
-		strays, _ := settings.agents[name].Unwatched(ctx) // where processes cannot be seen, none is found
+		strays, _ := settings.agents[name].Unwatched(ctx) // if processes cannot be seen, none is found
 		for _, stray := range strays {
 			if key := name + "\x00" + stray.Home; !told[key] {
 				told[key] = true

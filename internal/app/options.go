@@ -8,24 +8,24 @@ import (
 	"resumed/internal/resume"
 )
 
-// Options are what a daemon is made of.
+// Options configure a daemon.
 type Options struct {
 	ConfigPath string        // the file that is watched; "": built-in defaults
-	Config     config.Config // what it says
+	Config     config.Config // its content
 	StateDir   string
 	RuntimeDir string
-	LeaseDirs  []string // where it is agreed who looks after a session
+	LeaseDirs  []string // where programs agree on which of them continues a session
 	Version    string
 	DryRun     bool // decide and log everything, start nothing
 
 	Log   *slog.Logger
-	Level *slog.LevelVar // follows log.level; nil: it stays as it is
+	Level *slog.LevelVar // set to log.level; nil: not changed
 
 	Reload <-chan struct{}     // asks for a reload, as SIGHUP does; may be nil
 	Ready  func()              // called when the daemon watches; may be nil
-	Seen   func(resume.Change) // told every step, as a log is; must not block; may be nil
+	Seen   func(resume.Change) // called for every change, for tests and logs; must not block; may be nil
 
-	Network func(path string) string // which file system of several machines a file lies on, if any; nil: as mounts says
+	Network func(path string) string // returns the shared file system that a file is on, if any; nil: mounts.Network
 }
 
 func (o Options) network(path string) string {

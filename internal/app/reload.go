@@ -25,10 +25,10 @@ import (
 // storeTimeout bounds how long an order waits for the engine and the disk.
 const storeTimeout = 10 * time.Second
 
-// reloadRequests ask for the configuration to be read again.
+// reloadRequests are requests to read the configuration again.
 type reloadRequests chan func(error)
 
-// ask reads the configuration again and returns what is wrong with it.
+// ask makes the configuration be read again and returns its errors.
 func (r reloadRequests) ask(ctx context.Context) error {
 	answer := make(chan error, 1)
 	select {
@@ -44,7 +44,7 @@ func (r reloadRequests) ask(ctx context.Context) error {
 	}
 }
 
-// reloader puts every good change of the configuration in force.
+// reloader applies every valid change of the configuration.
 type reloader struct {
 	opts     Options
 	maker    maker
@@ -59,10 +59,10 @@ type reloader struct {
 	journal  *journal.Journal
 	changes  *control.Changes
 	fleet    *member.Client
-	wake     func() // says that something changed
+	wake     func() // something has changed
 }
 
-// Run follows the file until ctx is done.
+// Run watches the file until ctx is done.
 func (r *reloader) Run(ctx context.Context) error {
 	return reload.Watch(ctx, r.opts.ConfigPath, reload.Options{
 		Current:  r.opts.Config,
@@ -78,20 +78,20 @@ func (r *reloader) Run(ctx context.Context) error {
 	})
 }
 
-// forward passes on the requests that come from outside.
+// forward passes on requests from outside.
 func (r *reloader) forward(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-r.opts.Reload:
-			_ = r.requests.ask(ctx) // the log tells
+			_ = r.requests.ask(ctx) // errors are logged
 		}
 	}
 }
 
-// apply puts a configuration in force, all of it or nothing: what can fail is
-// done before anything is touched. A bad one changes nothing.
+// apply applies a configuration, all of it or nothing: everything that can fail is done before anything
+// is changed.
 func (r *reloader) apply(ctx context.Context, cfg config.Config, err error) error {
 	var made *settings
 	if err == nil {
@@ -104,7 +104,7 @@ func (r *reloader) apply(ctx context.Context, cfg config.Config, err error) erro
 		r.refuse(err)
 		return err
 	}
-	said := func() { r.settings.Store(made) } // from here on it is said to be in force
+	said := func() { r.settings.Store(made) } // from here on it is shown as the current one
 	if err := r.engine.SetRules(ctx, made.rules, said); err != nil {
 		return fmt.Errorf("put the rules in force: %w", err)
 	}
@@ -122,14 +122,14 @@ func (r *reloader) apply(ctx context.Context, cfg config.Config, err error) erro
 	return nil
 }
 
-// Warn logs what a person should know about a configuration that is put in force.
+// Warn logs what a person should know about a new configuration.
 func Warn(log *slog.Logger, path string, cfg config.Config) {
 	for _, warning := range config.Warnings(path, cfg) {
 		log.Warn("configuration", "warning", warning)
 	}
 }
 
-// refuse notes why a newer configuration is not in force.
+// refuse stores why a newer configuration is not used.
 func (r *reloader) refuse(err error) {
 	stays := *r.settings.Load()
 	stays.refused = err
@@ -140,7 +140,7 @@ func (r *reloader) refuse(err error) {
 	r.notifier.TellConfigError(err.Error())
 }
 
-// cursors returns how far every place was read, as it is stored.
+// cursors returns the stored read positions of all sources.
 func (r *reloader) cursors() feed.Cursors {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 	"resumed/internal/state"
 )
 
-// phone is a way to reach people.
+// phone is a notice channel.
 type phone struct {
 	notify.Base
 	heard chan notify.Notice
@@ -30,7 +30,7 @@ func (p *phone) Send(_ context.Context, n notify.Notice) (string, error) {
 	return "", nil
 }
 
-// What is in force stays so, and everybody who asks is told why.
+// The current settings stay, and all that is shown contains the error.
 func TestARefusedConfigurationLeavesSettingsInForceAndShowsWhy(t *testing.T) {
 	cfg := usual(t)
 	log := slog.New(slog.DiscardHandler)
@@ -102,7 +102,7 @@ func TestARequestForAReloadEndsWithItsContext(t *testing.T) {
 		ctx, cancel = context.WithTimeoutCause(t.Context(), time.Second, impatient)
 		defer cancel()
 		require.ErrorIs(t, requests.ask(ctx), impatient, "nobody answers")
-		(<-taken)(nil) // late, and it need not wait for who has gone
+		(<-taken)(nil) // late: the answer does not block although the caller is gone
 
 		refused := errors.New("what is this?")
 		go func() { (<-requests)(refused) }()

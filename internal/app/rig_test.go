@@ -20,27 +20,25 @@ import (
 	"resumed/internal/resume"
 )
 
-// patience is how long a test waits for what must come; nothing waits that long
-// when the code is right.
+// patience is how long a test waits; if the code is correct nothing takes that long.
 const patience = time.Minute
 
-// house is where a daemon lives, and a bot whose sessions are files beside it.
+// house is the home directory of a daemon, and of a bot with sessions in files.
 type house struct {
 	dir     string
-	network func(path string) string // nil: as it is
+	network func(path string) string // nil: the real one
 }
 
 func newHouse(t *testing.T) house {
 	dir := t.TempDir()
-	t.Setenv("HOME", dir) // what is not said below lies there too
+	t.Setenv("HOME", dir) // all other paths are below it, too
 	return house{dir: dir}
 }
 
 func (h house) path(name string) string { return filepath.Join(h.dir, name) }
 
-// configure writes what the daemon goes by: the bot is the only agent, it is
-// continued after delay, and word is its own: the resume says it, and "word:
-// enough" is a limit.
+// configure writes the configuration: the bot is the only agent, it is continued after delay, and word
+// is specific to it: the resume prints it, and "word: enough" is a limit.
 func (h house) configure(t *testing.T, delay, word string) {
 	t.Helper()
 	var text strings.Builder
@@ -88,7 +86,7 @@ func (h house) transcript(t *testing.T, session string) string {
 type tenant struct {
 	client *control.Client
 	reload chan struct{}
-	stop   func() // and wait for its end
+	stop   func() // stops it and waits for its end
 
 	mu    sync.Mutex
 	steps []resume.Change
@@ -134,13 +132,13 @@ func (d *tenant) saw(c resume.Change) {
 	}
 }
 
-// await returns the first step of a session into a state.
+// await returns the first change of a session to a state.
 func (d *tenant) await(t *testing.T, session string, state resume.State) resume.Change {
 	t.Helper()
 	return d.awaitStep(t, session, func(c resume.Change) bool { return c.Before.State != 0 && c.Entered(state) })
 }
 
-// awaitStep returns the first step of a session that is as wanted.
+// awaitStep returns the first change of a session that is as wanted.
 func (d *tenant) awaitStep(t *testing.T, session string, wanted func(resume.Change) bool) resume.Change {
 	t.Helper()
 	for deadline := time.After(patience); ; {
@@ -161,7 +159,7 @@ func (d *tenant) awaitStep(t *testing.T, session string, wanted func(resume.Chan
 	}
 }
 
-// until returns what the daemon says of itself once that is as wanted.
+// until returns the daemon's status once it is as wanted.
 func (d *tenant) until(t *testing.T, wanted func(control.Daemon) bool) control.Daemon {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -179,7 +177,7 @@ func (d *tenant) until(t *testing.T, wanted func(control.Daemon) bool) control.D
 
 var errFound = fmt.Errorf("found")
 
-// kinds returns what stands in the history of a session, or of all.
+// kinds returns the kinds of steps in the history of a session, or of all.
 func (d *tenant) kinds(t *testing.T, session string) string {
 	t.Helper()
 	steps, err := d.client.History(t.Context(), session, time.Time{})

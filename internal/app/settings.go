@@ -19,8 +19,8 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// settings is all that a configuration makes. It is never changed: a reload
-// replaces it as a whole.
+// settings is everything that is built from a configuration. It is immutable: a reload replaces it as a
+// whole.
 type settings struct {
 	config   config.Config
 	path     string // of its file; "": built-in defaults
@@ -28,10 +28,10 @@ type settings struct {
 	agents   map[string]agent.Agent
 	channels []notify.Channel
 	loadedAt time.Time
-	refused  error // why a newer file is not in force
+	refused  error // why a newer file is not used
 }
 
-// inForce is the settings that are in force. The reloader alone replaces them.
+// inForce is the current settings. Only the reloader replaces them.
 type inForce = atomic.Pointer[settings]
 
 func (s *settings) agentNames() []string { return slices.Sorted(maps.Keys(s.agents)) }
@@ -44,30 +44,30 @@ func (s *settings) channelNames() []string {
 	return names
 }
 
-// notify returns what the notifier goes by.
+// notify returns the configuration of the notifier.
 func (s *settings) notify() notify.Config {
 	return notify.Config{Channels: s.channels, GroupWait: s.config.Notify.GroupWait}
 }
 
-// goOn returns the command by which a person continues a session, where its agent has one.
+// goOn returns the command that continues a session, if its agent has one.
 func (s *settings) goOn(session resume.Session) string {
-	if a := s.agents[session.Key.Agent]; a != nil { // else it is switched off
+	if a := s.agents[session.Key.Agent]; a != nil { // otherwise it is switched off
 		return a.GoOn(session)
 	}
 	return ""
 }
 
-// view shows a session with the bound that the rules give it.
+// view returns a session with the limits of the rules.
 func (s *settings) view(session resume.Session) view.Session {
 	v := view.Of(session, s.rules.Policy(session.Key.Agent, session.Limit.Class).MaxRetries)
 	if cold, known := session.Cold(time.Now()); known && v.Cold == nil {
-		v.Cold = new(cold) // it is not waiting: a resume would be now
+		v.Cold = new(cold) // it is not waiting: a resume would start now
 	}
 	v.Remedy = agents.Remedy(v)
 	return v
 }
 
-// forDelivery returns what a delivery goes by now.
+// forDelivery returns the current settings for a delivery.
 func (s *settings) forDelivery() deliver.Settings {
 	wanted := s.config.Resume
 	return deliver.Settings{
@@ -80,16 +80,15 @@ func (s *settings) forDelivery() deliver.Settings {
 	}
 }
 
-// maker makes settings of a configuration.
+// maker builds settings from a configuration.
 type maker struct {
-	path   string // of the file that is watched; "": it may still appear
+	path   string // of the watched file; "": it may still appear
 	memory notify.Memory
-	order  func(context.Context, notify.Order, resume.Key) // a person presses a button of a notice
+	order  func(context.Context, notify.Order, resume.Key) // called when a person presses a button of a notice
 }
 
-// make does all that can fail, and changes nothing. What did not change since
-// before, where there is one, is taken over: agents keep what they have read, and
-// the buttons on a desktop go on working.
+// make does everything that can fail, and changes nothing. Parts that have not changed since before are
+// reused: agents keep their caches, and the buttons on a desktop still work.
 func (m maker) make(cfg config.Config, before *settings) (*settings, error) {
 	path := m.configPath()
 	made, err := agents.Make(cfg)
@@ -111,8 +110,7 @@ func (m maker) make(cfg config.Config, before *settings) (*settings, error) {
 	return &settings{config: cfg, path: path, rules: cfg.Rules(), agents: made, channels: ways, loadedAt: time.Now()}, nil
 }
 
-// configPath returns the file that the configuration comes from; one that was
-// not there at the start may have appeared since.
+// configPath returns the file of the configuration; it may have been created after the start.
 func (m maker) configPath() string {
 	if m.path != "" {
 		return m.path
@@ -129,7 +127,7 @@ func sameAgent(before, after config.Config, name string) bool {
 		before.Resume.Unseen == after.Resume.Unseen
 }
 
-// keepDesktops puts the desktops that did not change back in their places.
+// keepDesktops reuses the desktop channels that have not changed.
 func keepDesktops(before *settings, cfg config.Notify, channels []notify.Channel) {
 	for _, desktop := range before.config.Notify.Desktop {
 		same := func(c config.Desktop) bool { return reflect.DeepEqual(c, desktop) }

@@ -11,8 +11,7 @@ import (
 	"resumed/internal/notify"
 )
 
-// usual is the configuration of a house with two desktops, a webhook, a custom
-// agent and all that is built in.
+// usual is a configuration with two desktops, a webhook, a custom agent and all built-in agents.
 func usual(t *testing.T) config.Config {
 	t.Helper()
 	h := newHouse(t)
@@ -40,7 +39,7 @@ func entry(cfg *config.Config, name string) *config.Agent {
 	return &cfg.Agents[slices.IndexFunc(cfg.Agents, func(a config.Agent) bool { return a.Name == name })]
 }
 
-// Agents that stay keep what they have read, and their feeds go on untouched.
+// Unchanged agents keep their caches, and their feeds are not restarted.
 func TestAReloadMakesOnlyTheAgentsAnewThatChanged(t *testing.T) {
 	cfg := usual(t)
 	all := []string{"bot", "claude-code", "codex", "copilot", "gemini", "kilo", "kimi", "opencode", "qwen-code"}
@@ -71,7 +70,7 @@ func TestAReloadMakesOnlyTheAgentsAnewThatChanged(t *testing.T) {
 	}
 }
 
-// The buttons on a desktop go on working; what else there is keeps nothing.
+// The buttons on a desktop still work; other channels have no state to keep.
 func TestAReloadKeepsTheDesktopsThatDidNotChange(t *testing.T) {
 	cfg := usual(t)
 	before, err := maker{}.make(cfg, nil)

@@ -14,8 +14,8 @@ type stage struct {
 	wg     sync.WaitGroup
 }
 
-// newStage returns a stage that outlives ctx: it ends with stop. A part that
-// fails makes the whole daemon stop.
+// newStage returns a stage that outlives ctx: it ends with stop. If a part fails, the whole daemon
+// stops.
 func newStage(ctx context.Context, fail context.CancelCauseFunc) *stage {
 	s := &stage{fail: fail}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -35,10 +35,10 @@ func (s *stage) stop() {
 	s.wg.Wait()
 }
 
-// stopped reports whether the parts of the stage are to stop, or have.
+// stopped reports whether the parts of the stage have been told to stop.
 func (s *stage) stopped() bool { return s.ctx.Err() != nil }
 
-// partError is a part of the daemon that ended before its time.
+// partError is the error of a part that ended too early.
 type partError struct {
 	part string
 	err  error

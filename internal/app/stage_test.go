@@ -31,7 +31,7 @@ func TestAPartThatFailsStopsTheDaemonByItsName(t *testing.T) {
 	})
 }
 
-// What is asked to stop may complain, but that is no failure of the daemon.
+// A part may return an error after it was told to stop; that does not make the daemon fail.
 func TestAStageStopsByItsOwnOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

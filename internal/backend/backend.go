@@ -29,17 +29,17 @@ import (
 	"resumed/internal/usage"
 )
 
-// Options are what a Backend works with. All are required.
+// Options configure a Backend. All are required.
 type Options struct {
 	Version  string
 	DryRun   bool
 	StateDir string
-	Paused   bool // as an earlier daemon left it
+	Paused   bool // as stored by an earlier daemon
 	Log      *slog.Logger
 
-	Settings func() Settings                   // those in force
-	View     func(resume.Session) view.Session // what people see of a session
-	Continue func(resume.Session) string       // the command by which a person continues a session
+	Settings func() Settings                   // the current ones
+	View     func(resume.Session) view.Session // what people are shown of a session
+	Continue func(resume.Session) string       // the command that continues a session
 	Reload   func(context.Context) error       // reads the configuration again
 	HTTP     func() (address string, err error)
 	PageURL  func(once bool) (string, error)
@@ -58,11 +58,11 @@ type Options struct {
 	OwnKey   *ownkey.Budget
 }
 
-// Settings are the parts of the settings in force that are shown.
+// Settings are the parts of the current settings that are shown.
 type Settings struct {
 	Path     string // of the configuration file; "": built-in defaults
 	LoadedAt time.Time
-	Refused  error // why a newer file is not in force
+	Refused  error // why a newer file is not used
 	Agents   map[string]agent.Agent
 }
 
@@ -73,7 +73,7 @@ type Backend struct {
 	pause     *pauseSwitch
 }
 
-// New returns what answers the requests of one daemon.
+// New returns the backend of one daemon.
 func New(opts Options) *Backend {
 	return &Backend{opts: opts, startedAt: time.Now(), pause: newPauseSwitch(opts.Paused, opts.Engine, opts.Store)}
 }
@@ -81,13 +81,14 @@ func New(opts Options) *Backend {
 // Paused reports whether the daemon as a whole is paused.
 func (b *Backend) Paused() bool { return b.pause.paused.Load() }
 
-// Queue answers requests about tasks.
+// Queue returns what answers requests about tasks.
 func (b *Backend) Queue() control.Tasks { return b.opts.Queue }
 
-// Changes is where followers hear of each step.
+// Changes is where clients subscribe to changes.
 func (b *Backend) Changes() *control.Changes { return b.opts.Changes }
 
-// Status returns the daemon and its sessions; without all, only those that matter to people.
+// Status returns the state of the daemon and its sessions; without all, only those that matter to
+// people.
 func (b *Backend) Status(ctx context.Context, all bool, only ...resume.Key) (control.Status, error) {
 	sessions, err := b.sessions(ctx, all, only)
 	if err != nil {
@@ -103,7 +104,7 @@ func (b *Backend) Status(ctx context.Context, all bool, only ...resume.Key) (con
 		Daemon:   b.self(ctx, accounts),
 		Accounts: b.accounts(accounts, all),
 	}
-	slices.SortFunc(sessions, func(x, y *resume.Session) int { // before they are views, which are moved less easily
+	slices.SortFunc(sessions, func(x, y *resume.Session) int { // sorted before the conversion: views are larger and slower to move
 		return cmp.Or(cmp.Compare(x.Key.Agent, y.Key.Agent), cmp.Compare(x.Key.ID, y.Key.ID))
 	})
 	status.Sessions = make([]view.Session, 0, len(sessions))
@@ -113,7 +114,7 @@ func (b *Backend) Status(ctx context.Context, all bool, only ...resume.Key) (con
 	return status, nil
 }
 
-// sessions asks the engine for no more than is shown.
+// sessions loads no more sessions than are shown.
 func (b *Backend) sessions(ctx context.Context, all bool, only []resume.Key) ([]*resume.Session, error) {
 	switch {
 	case len(only) > 0:
@@ -129,12 +130,12 @@ func (b *Backend) sessions(ctx context.Context, all bool, only []resume.Key) ([]
 	}
 }
 
-// Find returns the session that a text means.
+// Find returns the session that a text refers to.
 func (b *Backend) Find(ctx context.Context, name string) (resume.Key, error) {
 	return b.opts.Engine.Find(ctx, name)
 }
 
-// Plan says what the next resume of a session would do.
+// Plan returns what the next resume of a session would do.
 func (b *Backend) Plan(ctx context.Context, key resume.Key) (view.Plan, error) {
 	session, err := b.opts.Engine.Session(ctx, key)
 	if err != nil {
@@ -186,7 +187,7 @@ func notices(figures []notify.Figures) control.Notices {
 	return sum
 }
 
-// accounts lists the accounts of the sessions that are listed: of all, or of those that are kept.
+// accounts returns the accounts of the listed sessions: of all, or of those that are kept.
 func (b *Backend) accounts(known []resume.Account, all bool) []control.Account {
 	shown := []control.Account{}
 	for _, a := range known {
@@ -218,7 +219,7 @@ func (b *Backend) Do(ctx context.Context, key resume.Key, order control.Order) (
 	return b.do(ctx, "", key, order)
 }
 
-// do carries out an order of another host, or of a person of this one where by is empty.
+// do carries out an order of another host; if by is empty, of a person on this host.
 func (b *Backend) do(ctx context.Context, by string, key resume.Key, order control.Order) (view.Session, error) {
 	events := map[control.Order]resume.Event{
 		control.Retry:   resume.Retry{By: by},
@@ -244,7 +245,7 @@ func (b *Backend) do(ctx context.Context, by string, key resume.Key, order contr
 	return b.opts.View(after), b.opts.Store.Sync(ctx, key)
 }
 
-// Told records what a session was told of its account's allowances.
+// Told stores what the provider told a session about its account's allowances.
 func (b *Backend) Told(ctx context.Context, key resume.Key, readings []usage.Reading) error {
 	session, err := b.opts.Engine.Session(ctx, key)
 	if err == nil {
@@ -253,7 +254,7 @@ func (b *Backend) Told(ctx context.Context, key resume.Key, readings []usage.Rea
 	return err
 }
 
-// Nudge has the transcript read of which an agent's hook tells.
+// Nudge makes the transcript be read that an agent's hook names.
 func (b *Backend) Nudge(nudge control.Nudge) error {
 	if agents.Hook(nudge.Agent) == nil {
 		return fmt.Errorf("no agent %q calls a hook", nudge.Agent)
@@ -263,7 +264,7 @@ func (b *Backend) Nudge(nudge control.Nudge) error {
 	return nil
 }
 
-// DoFor carries out an order of another host, which names a session as a person would.
+// DoFor carries out an order of another host, which names a session like a person would.
 func (b *Backend) DoFor(ctx context.Context, from, session string, order control.Order) (view.Session, error) {
 	key, err := b.Find(ctx, session)
 	if err != nil {
@@ -277,7 +278,7 @@ func (b *Backend) Fleet(ctx context.Context, after string, most int) (control.Fl
 	return b.opts.Fleet.Page(ctx, after, most)
 }
 
-// ForgetAccount removes what is stored of an account.
+// ForgetAccount marks an account of the fleet as not limited, for all hosts.
 func (b *Backend) ForgetAccount(ctx context.Context, name string) error {
 	return b.opts.Fleet.Forget(ctx, name)
 }
@@ -287,7 +288,7 @@ func (b *Backend) DoAway(ctx context.Context, host, session string, order contro
 	return b.opts.Fleet.Do(ctx, host, session, order)
 }
 
-// SetPaused holds back all resumes, or lets them go on.
+// SetPaused holds back all resumes, or releases them.
 func (b *Backend) SetPaused(ctx context.Context, paused bool) error {
 	if err := b.pause.set(ctx, paused); err != nil {
 		return err

@@ -26,7 +26,7 @@ const (
 	shownOutput = 16 << 10
 )
 
-// Detail returns all that is known of one session.
+// Detail returns everything that is known about one session.
 func (b *Backend) Detail(ctx context.Context, key resume.Key) (webui.Detail, error) {
 	session, err := b.opts.Engine.Session(ctx, key)
 	if err != nil {
@@ -51,8 +51,8 @@ func (b *Backend) Detail(ctx context.Context, key resume.Key) (webui.Detail, err
 	return shown, err
 }
 
-// Steps returns the newest steps since a time, of one session or, where the key is zero,
-// of all, oldest first.
+// Steps returns the newest steps since a time, oldest first: of one session or, if the key is zero, of
+// all.
 func (b *Backend) Steps(ctx context.Context, key resume.Key, since time.Time, most int) iter.Seq2[control.Step, error] {
 	return journal.Steps(ctx, b.opts.Store, state.Filter{Key: key, Since: since, Last: most})
 }
@@ -62,7 +62,7 @@ func (b *Backend) OwnSteps(ctx context.Context, since time.Time) iter.Seq2[contr
 	return journal.Steps(ctx, b.opts.Store, state.Filter{Own: true, Since: since})
 }
 
-// runs returns what the resumes of a session have written, oldest first.
+// runs returns the output of a session's resumes, oldest first.
 func runs(stateDir string, key resume.Key) ([]webui.Run, error) {
 	kept, err := runfiles.Outputs(stateDir)
 	if err != nil {
@@ -74,7 +74,7 @@ func runs(stateDir string, key resume.Key) ([]webui.Run, error) {
 		run.N, _ = strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ".log"))
 		run.Began, run.Ended, run.How = runfiles.RunOf(path)
 		switch run.Text, run.Cut, err = end(path, shownOutput); {
-		case errors.Is(err, fs.ErrNotExist): // an old one, just removed
+		case errors.Is(err, fs.ErrNotExist): // an old one that was just removed
 		case err != nil:
 			return nil, err
 		default:

@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// pauseSwitch pauses the daemon as a whole, and keeps the engine and the stored state in agreement.
+// pauseSwitch pauses the daemon as a whole, and keeps the engine and the stored state consistent.
 type pauseSwitch struct {
 	engine interface {
 		SetPaused(context.Context, bool) error
 	}
 	store  interface{ SetPaused(bool) }
-	turn   chan struct{} // of size 1: a lock that a context can end the wait for
+	turn   chan struct{} // of size 1: a lock; a context can cancel the wait for it
 	paused atomic.Bool
 }
 
@@ -24,8 +24,8 @@ func newPauseSwitch(paused bool, engine interface {
 	return p
 }
 
-// set pauses, or ends that. Orders that come at the same time are carried out one
-// after the other: what is on disk is what the engine was told last.
+// set pauses or unpauses. Concurrent orders are carried out one after the other, so that the stored
+// state is the last one that the engine got.
 func (p *pauseSwitch) set(ctx context.Context, paused bool) error {
 	select {
 	case p.turn <- struct{}{}:

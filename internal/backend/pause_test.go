@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slow is an engine or a disk that knows whether it is paused, and takes its
-// time to hear of it: one of delays a call.
+// slow is an engine or a store with a pause state that is slow to change: each call takes one of
+// delays.
 type slow struct {
 	paused bool
 	delays []time.Duration
@@ -39,8 +39,8 @@ type slowDisk struct{ slow }
 
 func (s *slowDisk) SetPaused(paused bool) { s.hear(paused) }
 
-// The socket pauses while the page ends the pause: whoever is slow, the disk must
-// not say "paused" of an engine that runs.
+// The socket pauses while the page unpauses: whichever is slow, the disk must not say "paused" while
+// the engine runs.
 func TestOrdersAtTheSameTimeLeaveDiskAndEngineOfOneMind(t *testing.T) {
 	delays := [][]time.Duration{{0}, {time.Second, 0}, {0, time.Second}}
 	for _, engineTakes := range delays {
@@ -51,7 +51,7 @@ func TestOrdersAtTheSameTimeLeaveDiskAndEngineOfOneMind(t *testing.T) {
 				failed := make(chan error, 2)
 				for _, paused := range []bool{true, false} {
 					go func() { failed <- p.set(t.Context(), paused) }()
-					synctest.Wait() // it is under way, or done
+					synctest.Wait() // it is in progress, or done
 				}
 				require.NoError(t, errors.Join(<-failed, <-failed))
 				require.False(t, engine.paused, "the last order counts")

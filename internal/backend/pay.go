@@ -11,8 +11,8 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// pay has a session go on with its user's own key, or says why it cannot. Only the socket leads
-// here, which is its user's alone: no button of a notice, no page and no other host.
+// pay makes a session continue with its user's own key, or returns why it cannot. Only the socket can
+// call it, which only the user can use: no button of a notice, no page and no other host can.
 func (b *Backend) pay(ctx context.Context, key resume.Key) (view.Session, error) {
 	session, err := b.payable(ctx, key)
 	if err != nil || session.Paid != nil {
@@ -29,8 +29,8 @@ func (b *Backend) pay(ctx context.Context, key resume.Key) (view.Session, error)
 	return b.opts.View(after), b.opts.Store.Sync(ctx, key)
 }
 
-// payable returns a session that can go on with its user's own key now, or does so already, or
-// says why it cannot.
+// payable returns a session that can continue with its user's own key now, or does so already, or the
+// reason why it cannot.
 func (b *Backend) payable(ctx context.Context, key resume.Key) (resume.Session, error) {
 	session, err := b.opts.Engine.Session(ctx, key)
 	if err != nil || session.Paid != nil {

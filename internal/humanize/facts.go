@@ -11,19 +11,19 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Fact is one thing that is known of a session. Its time is a field of its own: the page shows it
-// in the reader's zone, and counts down.
+// Fact is one property of a session. Its time is a separate field: the page shows it in the reader's
+// zone, with a countdown.
 type Fact struct {
 	Label string     `json:"label"`
 	Text  string     `json:"text,omitempty"`
 	At    *time.Time `json:"at,omitempty"`
-	Until bool       `json:"until,omitempty"` // At is counted down to
-	Late  string     `json:"late,omitempty"`  // what is shown when that is over
-	After string     `json:"after,omitempty"` // what is shown behind the time
-	Said  bool       `json:"said,omitempty"`  // Text is a reason, its times are stamps
+	Until bool       `json:"until,omitempty"` // count down to At
+	Late  string     `json:"late,omitempty"`  // shown when the countdown is over
+	After string     `json:"after,omitempty"` // shown after the time
+	Said  bool       `json:"said,omitempty"`  // Text is a reason with time stamps
 }
 
-// Line says a fact in one line.
+// Line returns a fact as one line.
 func (f Fact) Line(now time.Time) string {
 	text := f.Text
 	if f.Said {
@@ -38,7 +38,7 @@ func (f Fact) Line(now time.Time) string {
 	return text + f.After
 }
 
-// Facts says what is known of a session now, in the order in which people ask.
+// Facts returns what is known about a session now, in the order of interest.
 func Facts(s view.Session) []Fact {
 	var all []Fact
 	say := func(label, text string) {
@@ -59,7 +59,7 @@ func Facts(s view.Session) []Fact {
 	if s.Reason != "" {
 		all = append(all, Fact{Label: "why", Text: sanitize.Line(s.Reason), Said: true})
 	}
-	if s.Unreached == "" { // else the reason says it
+	if s.Unreached == "" { // otherwise the reason contains it
 		say("to do", sanitize.Line(s.Remedy))
 	}
 	if words := OwnKey(s.OwnKey); words != "" {
@@ -99,7 +99,7 @@ func heldBy(s view.Session) string {
 	return fmt.Sprintf("%s (%s)", Owner(s), sanitize.Line(s.Owner.Kind))
 }
 
-// Source says where the time of a reset comes from.
+// Source returns where the time of a reset comes from.
 func Source(s limit.Source) string {
 	switch s {
 	case limit.Structured:
@@ -113,7 +113,7 @@ func Source(s limit.Source) string {
 	}
 }
 
-// Undelivered says what has not been delivered by one channel; empty: all has.
+// Undelivered returns how many notices of one channel are not delivered; empty: all are.
 func Undelivered(channel string, pending, failed int, lastError string) string {
 	if pending == 0 && failed == 0 {
 		return ""

@@ -1,6 +1,6 @@
-// Package humanize says for people what programs count: durations, times,
-// numbers of things, and how sessions stand. The terminal, the page, notices, the
-// status line of the service manager and the commands all say it in these words.
+// Package humanize formats values for people: durations, times, counts, and the states of sessions. The
+// terminal, the page, notices, the status line of the service manager and the commands all use its
+// words.
 package humanize
 
 import (
@@ -16,8 +16,8 @@ import (
 
 const day = 24 * time.Hour
 
-// Duration writes a duration without the zeros at its end, in a form that the
-// configuration takes: "5m", not "5m0s"; "90d", not "2160h0m0s".
+// Duration formats a duration without trailing zeros, in a form that the configuration accepts: "5m",
+// not "5m0s"; "90d", not "2160h0m0s".
 func Duration(d time.Duration) string {
 	if d >= 10*day && d%day == 0 {
 		return strconv.Itoa(int(d/day)) + "d"
@@ -32,7 +32,7 @@ func Duration(d time.Duration) string {
 	return s
 }
 
-// Seconds writes a number of seconds with about three figures: "123µs", "12.3s", "2h5m10s".
+// Seconds formats a number of seconds with about three digits: "123µs", "12.3s", "2h5m10s".
 func Seconds(seconds float64) string {
 	if seconds >= math.MaxInt64/1e9 {
 		return "centuries"
@@ -46,8 +46,8 @@ func Seconds(seconds float64) string {
 	return Duration(d.Round(time.Second))
 }
 
-// Span says roughly how long something lasts, in two units: "2d 4h", "1h 47m",
-// "40s". Less than nothing is nothing.
+// Span formats a duration roughly, in two units: "2d 4h", "1h 47m", "40s". Negative durations count as
+// 0.
 func Span(d time.Duration) string {
 	d = max(0, d.Round(time.Second))
 	pair := func(big, small time.Duration, a, b string) string {
@@ -65,12 +65,12 @@ func Span(d time.Duration) string {
 	}
 }
 
-// Until says how long it is to a time, and when that is: "in 1h 47m, 15:00".
+// Until returns how long it is until a time, and the time: "in 1h 47m, 15:00".
 func Until(t, now time.Time) string { return until(t, now, dueNow) }
 
 const dueNow = "due now"
 
-// until says what is over by late.
+// until returns late if the time is over.
 func until(t, now time.Time, late string) string {
 	left := t.Sub(now)
 	if left <= 0 {
@@ -79,15 +79,14 @@ func until(t, now time.Time, late string) string {
 	return "in " + Span((left + time.Second - 1).Truncate(time.Second)) + ", " + ShortClock(t, now)
 }
 
-// Clock says a time in the reader's zone to the second, with the day where it
-// is another.
+// Clock formats a time in the local zone to the second, with the day if it is another one.
 func Clock(t, now time.Time) string { return clock(t, now, "15:04:05") }
 
-// ShortClock says a time as Clock does, to the minute.
+// ShortClock is Clock to the minute.
 func ShortClock(t, now time.Time) string { return clock(t, now, "15:04") }
 
-// clock says a time as shortly as it is clear: of the days to come the day of
-// the week, of others the date.
+// clock formats a time as short as possible: with the weekday in the next days, with the date
+// otherwise.
 func clock(t, now time.Time, today string) string {
 	t, now = t.Local(), now.Local()
 	switch days := int(dayOf(t).Sub(dayOf(now)) / day); {
@@ -102,13 +101,13 @@ func clock(t, now time.Time, today string) string {
 	}
 }
 
-// stamp is how a reason names a time: it is stored, and its readers may be in any zone.
+// stamp matches a time in a reason: reasons are stored, and their readers may be in any zone.
 var stamp = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 
-// Reason returns a reason as one line, its times said as they are to a reader here.
+// Reason returns a reason as one line, with its times formatted by say.
 func Reason(text string, say func(time.Time) string) string {
 	text = sanitize.Line(text)
-	if !strings.Contains(text, "Z") { // most have none, and there may be ten thousand
+	if !strings.Contains(text, "Z") { // most reasons have none, and there may be ten thousand
 		return text
 	}
 	return stamp.ReplaceAllStringFunc(text, func(written string) string {
@@ -120,17 +119,16 @@ func Reason(text string, say func(time.Time) string) string {
 	})
 }
 
-// stampOf writes a time as a reason names it.
+// stampOf formats a time for a reason.
 func stampOf(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// ReasonAt is Reason for a reader who reads it now.
+// ReasonAt is Reason for a person who reads it now.
 func ReasonAt(text string, now time.Time) string {
 	return Reason(text, func(t time.Time) string { return Clock(t, now) })
 }
 
-// LastingClock says a time for a text that is kept and may be read days later:
-// it names the day fully where that is another than the one of the text. Both
-// times are taken in the zone of the text's.
+// LastingClock formats a time for a text that is stored and may be read days later: it contains the
+// full day if that is not the day of the text. Both times are in the zone of written.
 func LastingClock(t, written time.Time) string {
 	t = t.In(written.Location())
 	if dayOf(t).Equal(dayOf(written)) {
@@ -139,14 +137,14 @@ func LastingClock(t, written time.Time) string {
 	return t.Format("15:04:05 on Mon 2 Jan")
 }
 
-// dayOf is the same for two times of one day, in their own zone.
+// dayOf returns the same value for all times of a day, in their own zone.
 func dayOf(t time.Time) time.Time {
 	year, month, date := t.Date()
 	return time.Date(year, month, date, 0, 0, 0, 0, time.UTC)
 }
 
-// Count says how many there are: "1 session", "2 sessions", "3 tries". The noun
-// is one with a regular plural.
+// Count formats a number of things: "1 session", "2 sessions", "3 tries". The noun must have a regular
+// plural.
 func Count(n int, noun string) string {
 	if n != 1 {
 		noun = plural(noun)
@@ -161,7 +159,7 @@ func plural(noun string) string {
 	return noun + "s"
 }
 
-// Verb picks the form that goes with a number: Verb(n, "waits", "wait").
+// Verb returns the form of a verb for a number: Verb(n, "waits", "wait").
 func Verb(n int, one, many string) string {
 	if n == 1 {
 		return one
@@ -169,7 +167,7 @@ func Verb(n int, one, many string) string {
 	return many
 }
 
-// Plain says a word of the programs', such as no_progress, as people write it.
+// Plain formats an identifier, such as no_progress, for people.
 func Plain(word string) string { return strings.ReplaceAll(word, "_", " ") }
 
 // Bytes returns a size with a unit.

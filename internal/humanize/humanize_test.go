@@ -96,7 +96,7 @@ func TestReasonsSayTimesAsTheyAreHere(t *testing.T) {
 	}
 }
 
-// A session whose wait is over is not said to be due while something holds it back.
+// A session is not called due while it is held back, even if its wait is over.
 func TestWhoIsHeldBackIsNotDue(t *testing.T) {
 	utc(t)
 	v := view.Session{State: resume.Waiting, NextAt: new(noon.Add(-time.Minute)), Reason: "due, but resumed is paused"}
@@ -111,7 +111,7 @@ func TestWhoIsHeldBackIsNotDue(t *testing.T) {
 	require.Contains(t, why.Lines[len(why.Lines)-1], "due, but resumed is paused")
 }
 
-// What pause answers: a wait that goes on is not when the session goes on.
+// The answer of pause: the end of the wait is not when the session continues.
 func TestAPausedSessionSaysWhenItsWaitEnds(t *testing.T) {
 	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 	s := view.Session{State: resume.Waiting, NextAt: new(now.Add(107 * time.Minute))}

@@ -8,18 +8,18 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Part is a few lines under a title.
+// Part is some lines with a title.
 type Part struct {
 	Title string   `json:"title"`
 	Lines []string `json:"lines"`
-	Said  bool     `json:"said,omitempty"` // they are reasons, their times are stamps
+	Said  bool     `json:"said,omitempty"` // they are reasons with time stamps
 }
 
-// Leash says what a session was started with and what its next resume would do.
-// It says nothing of a session of which nothing is asked.
+// Leash returns what a session was started with and what its next resume would do. For a session that
+// is not stopped there is no next resume.
 func Leash(s view.Session) []Part {
 	parts := []Part{{"Started with", started(s.Started), false}}
-	idle := s.State == resume.Watching && s.Plan != nil && s.Plan.Instead != "" // it is said that there is nothing to resume
+	idle := s.State == resume.Watching && s.Plan != nil && s.Plan.Instead != "" // the plan only says that there is nothing to resume
 	if s.Plan != nil && !idle {
 		parts = append(parts, plan(*s.Plan, s.Cwd)...)
 	} else if len(s.Carried.LeftOut) > 0 {
@@ -28,7 +28,7 @@ func Leash(s view.Session) []Part {
 	return parts
 }
 
-// started says what is known of a session's own start.
+// started returns what is known about a session's start.
 func started(s view.Start) []string {
 	said := []string{"its command line is not known: the process ended before resumed saw it, or hides it"}
 	if s.Seen {
@@ -43,7 +43,7 @@ func started(s view.Start) []string {
 	return said
 }
 
-// plan says what the next resume of a session of that directory would do.
+// plan returns what the next resume of a session in that directory would do.
 func plan(p view.Plan, cwd string) []Part {
 	var parts []Part
 	add := func(title string, words ...string) {

@@ -6,8 +6,8 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// OwnKey says how a session goes on at its user's own cost, or could; empty: it cannot, and
-// never could.
+// OwnKey returns how a session continues at its user's own cost, or could; empty: it cannot, and never
+// could.
 func OwnKey(v *view.OwnKey) string {
 	switch {
 	case v == nil:
@@ -23,7 +23,7 @@ func OwnKey(v *view.OwnKey) string {
 	}
 }
 
-// Estimate says what it would cost to go on, as far as that is known.
+// Estimate returns what it would cost to continue, as far as known.
 func Estimate(v *view.OwnKey) string {
 	if v.AnHour == nil {
 		return "not known how much"

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Queue says how many tasks stand where; empty: there are none.
+// Queue returns how many tasks are in each state; empty: there are none.
 func Queue(queued, starting, failed int, next *time.Time, now time.Time) string {
 	var parts []string
 	if queued > 0 {

@@ -14,7 +14,7 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Tone is how a word is meant; the terminal and the page have a colour for each.
+// Tone is the meaning of a word; the terminal and the page have a colour for each.
 type Tone string
 
 // The tones.
@@ -23,10 +23,10 @@ const (
 	Wait  Tone = "wait"  // it continues by itself, later
 	Busy  Tone = "busy"  // it is being tried
 	Good  Tone = "good"  // it works
-	Still Tone = "still" // a person has stopped it
+	Still Tone = "still" // a person has paused it
 )
 
-// State says in a word how a session stands, and how that is meant.
+// State returns one word for the state of a session, and its tone.
 func State(s view.Session) (string, Tone) {
 	switch {
 	case s.State == resume.GaveUp, s.State == resume.Parked:
@@ -50,12 +50,12 @@ const (
 	You     Need = iota // it does not continue without a person
 	Trying              // it is being resumed
 	Time                // it continues by itself
-	Unpause             // a person has stopped it
-	Nothing             // it is back at work
+	Unpause             // a person has paused it
+	Nothing             // it works again
 )
 
-// Needs says what a session needs. One whose owner cannot be given a prompt needs a person, whatever
-// time it waits for.
+// Needs returns what a session needs. If its owner cannot be given a prompt, it needs a person, even if
+// it still waits for a time.
 func Needs(s view.Session) Need {
 	switch _, tone := State(s); {
 	case tone == Bad, tone == Wait && s.Unreached != "":
@@ -71,8 +71,8 @@ func Needs(s view.Session) Need {
 	}
 }
 
-// Cause says in few words why a session is stopped, the same for all sessions with the same
-// cause; empty: it is not stopped.
+// Cause returns in few words why a session is stopped, the same for all sessions with the same cause;
+// empty: it is not stopped.
 func Cause(s view.Session) string {
 	switch {
 	case s.State == resume.Watching:
@@ -86,15 +86,15 @@ func Cause(s view.Session) string {
 	}
 }
 
-// Urgency ranks states: first, with the lowest number, what needs a person, then
-// what happens next.
+// Urgency ranks states, the most urgent with the lowest number: first what needs a person, then what
+// happens next.
 func Urgency(s resume.State) int { return urgency[s] }
 
 var urgency = [...]int{
 	resume.GaveUp: 0, resume.Parked: 1, resume.Resuming: 2, resume.Settling: 3, resume.Waiting: 4, resume.Watching: 5,
 }
 
-// Countdown says when a waiting session continues; it is empty for others.
+// Countdown returns when a waiting session continues; empty for others.
 func Countdown(s view.Session, now time.Time) string {
 	if s.State != resume.Waiting || s.NextAt == nil {
 		return ""
@@ -102,7 +102,7 @@ func Countdown(s view.Session, now time.Time) string {
 	return until(*s.NextAt, now, Late(s))
 }
 
-// Late is what is said of a session that is not resumed though its time is over.
+// Late returns the words for a session that is not resumed although its time is over.
 func Late(s view.Session) string {
 	if s.Held {
 		return "held back"
@@ -110,7 +110,7 @@ func Late(s view.Session) string {
 	return dueNow
 }
 
-// Standing says in one phrase how a session stands: "waiting, in 1h 47m, 15:00".
+// Standing returns the state of a session in one phrase: "waiting, in 1h 47m, 15:00".
 func Standing(s view.Session, now time.Time) string {
 	word, _ := State(s)
 	when := Countdown(s, now)
@@ -124,8 +124,7 @@ func Standing(s view.Session, now time.Time) string {
 	}
 }
 
-// Account says in a word how a limit stands that sessions share, by the state of
-// its breaker.
+// Account returns one word for the state of a shared limit, by the state of its breaker.
 func Account(state string) (string, Tone) {
 	switch state {
 	case "closed":
@@ -137,7 +136,7 @@ func Account(state string) (string, Tone) {
 	}
 }
 
-// Project names the directory that a session works in.
+// Project returns the name of the session's directory.
 func Project(s view.Session) string {
 	if s.Cwd == "" {
 		return "?"
@@ -145,8 +144,8 @@ func Project(s view.Session) string {
 	return sanitize.Line(filepath.Base(s.Cwd))
 }
 
-// Owner names the process that holds a session, "pid 17" or "pid 17 in %3"; it is
-// empty where none does.
+// Owner returns the process that has a session open, "pid 17" or "pid 17 in %3"; empty if there is
+// none.
 func Owner(s view.Session) string {
 	if s.Owner == nil {
 		return ""
@@ -158,8 +157,7 @@ func Owner(s view.Session) string {
 	return words
 }
 
-// Tries says how many resumes a session has had, and how many it may have where
-// that is bounded.
+// Tries returns how many resumes a session has had, and the maximum if there is one.
 func Tries(s view.Session) string {
 	if s.MaxRetries == 0 {
 		return strconv.Itoa(s.Attempt)
@@ -167,10 +165,10 @@ func Tries(s view.Session) string {
 	return fmt.Sprintf("%d/%d", s.Attempt, s.MaxRetries)
 }
 
-// Outcome says how a resume ended, or that it has not.
+// Outcome returns how a resume ended, or that it is running.
 func Outcome(o resume.Outcome) string { return Plain(cmp.Or(string(o), "running")) }
 
-// OutcomeTone says how the end of a resume is meant.
+// OutcomeTone returns the tone of an outcome.
 func OutcomeTone(o resume.Outcome) Tone {
 	switch o {
 	case "", resume.Delivered:
@@ -184,7 +182,7 @@ func OutcomeTone(o resume.Outcome) Tone {
 	}
 }
 
-// Took says after how long something ended.
+// Took returns after how long something ended.
 func Took(d time.Duration) string {
 	if d < time.Second {
 		return " at once"
@@ -192,7 +190,7 @@ func Took(d time.Duration) string {
 	return " after " + Span(d)
 }
 
-// Context says what a resume has to read again; empty: that is not known.
+// Context returns how much a resume has to read again; empty: not known.
 func Context(tokens int64, cold *bool) string {
 	if tokens <= 0 {
 		return ""
@@ -208,7 +206,7 @@ func Context(tokens int64, cold *bool) string {
 	return words
 }
 
-// number writes a large number so that people can read it.
+// number groups the digits of a large number.
 func number(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	for i := len(text) - 3; i > 0; i -= 3 {

@@ -9,7 +9,7 @@ import (
 	"resumed/internal/usage"
 )
 
-// Window names a window of an allowance.
+// Window returns the name of an allowance's window.
 func Window(kind string) string {
 	switch kind {
 	case usage.FiveHours:
@@ -21,7 +21,7 @@ func Window(kind string) string {
 	}
 }
 
-// Percent says how much of a window is used. What is not all is never called that.
+// Percent returns how much of a window is used. It is 100 % only if all is used.
 func Percent(used float64) string {
 	if used < 100 {
 		used = min(math.Round(used), 99)
@@ -29,7 +29,7 @@ func Percent(used float64) string {
 	return fmt.Sprintf("%.0f %%", used)
 }
 
-// Used says in short how much of each window is used.
+// Used returns in short how much of each window is used.
 func Used(windows []usage.Window) string {
 	var parts []string
 	for _, w := range windows {
@@ -38,7 +38,7 @@ func Used(windows []usage.Window) string {
 	return strings.Join(parts, ", ")
 }
 
-// Fills says when a window will be full, within what range; empty: nobody expects it.
+// Fills returns when a window will be full, and the range; empty: not expected.
 func Fills(w usage.Window, now time.Time) string {
 	if w.FullAt == nil {
 		return ""

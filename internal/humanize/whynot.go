@@ -11,17 +11,17 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Question is one of those that decide whether a session is resumed now. They are asked
-// in their order, and the first that stops it is the answer: `status SESSION`, `explain`
-// and docs/faq.md all have it from here.
+// Question is one of the checks that decide whether a session is resumed now. They are asked in their
+// order, and the first one that stops the session is the answer: `status SESSION`, `explain` and
+// docs/faq.md all use this list.
 type Question struct {
 	Ask    string
 	Passed string // the answer for a session that it does not stop
-	Stops  string // what it means where it stops a session
+	Stops  string // what it means if it stops a session
 	Do     string // and what a person can do then
 
-	// stop says why the question stops a session, in that session's own words where it has any;
-	// empty: it does not.
+	// stop returns why the question stops a session, in that session's own words if it has any; empty:
+	// it does not.
 	stop func(s view.Session, now time.Time) string
 }
 
@@ -34,7 +34,7 @@ var questions = []Question{
 			if s.Interrupted() {
 				return ""
 			}
-			if s.Reason != "" { // such as one that was stopped too long ago: that is no session that was not stopped
+			if s.Reason != "" { // for example, it was stopped too long ago: that is not the same as not stopped
 				return "nothing to resume: " + s.Reason
 			}
 			return "it was not stopped: there is nothing to resume"
@@ -125,10 +125,10 @@ var questions = []Question{
 	},
 }
 
-// Questions returns what decides whether a session is resumed, in order.
+// Questions returns the checks that decide whether a session is resumed, in order.
 func Questions() []Question { return append([]Question(nil), questions...) }
 
-// WhyNot goes through the questions, as far as the one that stops the session.
+// WhyNot asks the questions, up to the one that stops the session.
 func WhyNot(s view.Session, now time.Time) Part {
 	part := Part{Title: "Why is it (not) resumed? The first line with an arrow is the answer", Said: true}
 	for _, q := range questions {

@@ -7,18 +7,16 @@ import (
 	"resumed/internal/resume"
 )
 
-// board is what is known from the updates so far. There may be ten thousand
-// sessions: those that an update does not bring are neither made nor sorted
-// anew.
+// board is the state after all updates so far. There may be ten thousand sessions: those that are not
+// in an update are neither rebuilt nor sorted again.
 type board struct {
 	status control.Status // without its sessions
 	rows   map[resume.Key]*row
-	order  []*row                 // the same, as they are shown
+	order  []*row                 // the same, in the order in which they are shown
 	states [resume.Parked + 1]int // how many sessions are in each
 }
 
-// apply takes in an update and returns the rows that it brought, as they are
-// shown.
+// apply applies an update and returns the rows in it, in the order in which they are shown.
 func (b *board) apply(u control.Update) []*row {
 	b.status = u.Status
 	b.status.Sessions = nil
@@ -46,7 +44,7 @@ func (b *board) apply(u control.Update) []*row {
 	return changed
 }
 
-// drop takes a session off the board.
+// drop removes a session from the board.
 func (b *board) drop(key resume.Key) {
 	if r := b.rows[key]; r != nil {
 		r.dropped = true

@@ -10,10 +10,10 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Session shows all that is known of one session.
+// Session shows everything that is known about one session.
 func (p Page) Session(s view.Session) string { return strings.Join(p.session(s), "\n") + "\n" }
 
-// labels is how wide the names of the facts are.
+// labels is the width of the labels.
 const labels = 12
 
 func (p Page) session(s view.Session) []string {
@@ -41,7 +41,7 @@ func (p Page) session(s view.Session) []string {
 	return lines
 }
 
-// evidence shows on what the state rests.
+// evidence shows the text that the state is based on.
 func (p Page) evidence(s view.Session) []string {
 	if s.Text == "" {
 		return nil
@@ -53,7 +53,7 @@ func (p Page) evidence(s view.Session) []string {
 	return lines
 }
 
-// resumes is a line for each resume: when, after which wait, how it ended.
+// resumes returns a line for each resume: when, after which wait, how it ended.
 func (p Page) resumes(title string, attempts []view.Attempt) []string {
 	if len(attempts) == 0 {
 		return nil

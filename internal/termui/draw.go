@@ -22,8 +22,7 @@ func (m *model) View() tea.View {
 	return v
 }
 
-// screen returns the lines of the screen: exactly as many as it has, none
-// wider than it is.
+// screen returns the lines of the screen: exactly as many as it is high, and none wider than it is.
 func (m *model) screen() []string {
 	lines := m.header()
 	room := m.room()
@@ -53,10 +52,10 @@ func (m *model) screen() []string {
 	return lines
 }
 
-// room is how many lines there are between header and footer.
+// room is the number of lines between header and footer.
 func (m *model) room() int { return max(1, m.height-len(m.header())-2) }
 
-// header says how the daemon and its accounts stand.
+// header shows the state of the daemon and its accounts.
 func (m *model) header() []string {
 	lines := []string{m.spread(m.title(), m.page.Paint.In(Dim, m.page.Now.Format("15:04:05")))}
 	d := m.board.status.Daemon
@@ -86,7 +85,7 @@ func (m *model) header() []string {
 	return lines[:min(len(lines), max(1, m.height-5))]
 }
 
-// title is the first line: who this is, and how many stand how.
+// title is the first line: the name, and how many sessions are in which state.
 func (m *model) title() string {
 	name := m.page.Paint.In(Bold, "resumed")
 	if m.away != nil {
@@ -127,7 +126,7 @@ func (p Page) tally(b *board) string {
 	return strings.Join(parts, ", ")
 }
 
-// spread puts one text left and one right, where there is room for both.
+// spread puts one text left and one right, if there is room for both.
 func (m *model) spread(left, right string) string {
 	between := m.page.Width - ansi.StringWidth(left) - ansi.StringWidth(right)
 	if between < gap {
@@ -136,10 +135,10 @@ func (m *model) spread(left, right string) string {
 	return left + strings.Repeat(" ", between) + right
 }
 
-// gutter is where the selected row is marked: also without colours.
+// gutter is the width of the mark of the selected row: it is visible without colours, too.
 const gutter = 2
 
-// list is the table, as much of it as there is room for.
+// list is the visible part of the table.
 func (m *model) list(room int) []string {
 	if len(m.rows) == 0 {
 		switch {
@@ -170,7 +169,7 @@ func (m *model) list(room int) []string {
 	return lines
 }
 
-// lines is what is shown and scrolled in place of the table, where anything is.
+// lines is what is shown in place of the table, if anything.
 func (m *model) lines() []string {
 	switch {
 	case m.fleet != nil:
@@ -182,7 +181,7 @@ func (m *model) lines() []string {
 	}
 }
 
-// scrolled returns how far that is scrolled; nil: the table is shown.
+// scrolled returns the scroll position of lines; nil: the table is shown.
 func (m *model) scrolled() *int {
 	switch {
 	case m.fleet != nil:
@@ -194,7 +193,7 @@ func (m *model) scrolled() *int {
 	}
 }
 
-// details is all that is known of the selected session.
+// details is everything that is known about the selected session.
 func (m *model) details() []string {
 	r := m.selected()
 	if r == nil {
@@ -203,8 +202,8 @@ func (m *model) details() []string {
 	return m.page.session(r.view)
 }
 
-// message is the line above the footer: a question, the filter, what became of
-// an order, or where in the list the screen is.
+// message is the line above the footer: a question, the filter, the result of an order, or the position
+// in the list.
 func (m *model) message() string {
 	where := m.page.Paint.In(Dim, m.where())
 	switch {
@@ -220,7 +219,7 @@ func (m *model) message() string {
 	return m.spread("", where)
 }
 
-// where says which part of the whole is on the screen.
+// where returns which part of the whole is on the screen.
 func (m *model) where() string {
 	switch shown, all := len(m.rows), len(m.board.rows); {
 	case m.help:
@@ -237,8 +236,8 @@ func (m *model) where() string {
 	}
 }
 
-// bind is a key and what it does. Where there is no room for all, those of the
-// highest spare are left out first.
+// bind is a key and what it does. If there is no room for all, those with the highest spare are left
+// out first.
 type bind struct {
 	key, does string
 	spare     int
@@ -268,7 +267,7 @@ var (
 	filterKeys = []bind{{"enter", "keep", 0}, {"esc", "show all", 1}, {"↑↓", "move", 2}}
 )
 
-// explained says what every key does.
+// explained describes every key.
 var explained = []struct{ key, does string }{
 	{"↑ ↓, k j", "move one session"},
 	{"pgup pgdn, b f", "move a page; so does space"},
@@ -283,7 +282,7 @@ var explained = []struct{ key, does string }{
 	{"q", "quit"},
 }
 
-// footer shows the keys, as many as there is room for.
+// footer shows as many keys as there is room for.
 func (m *model) footer() string {
 	binds := listKeys
 	switch {
@@ -310,7 +309,7 @@ func (m *model) footer() string {
 	}
 }
 
-// keys explains every key.
+// keys shows the description of every key.
 func (m *model) keys() []string {
 	room := 0
 	for _, e := range explained {

@@ -14,7 +14,7 @@ func (p Page) Fleet(f control.Fleet) string {
 	return p.fleet(f, "resumed status --fleet --json lists them all")
 }
 
-// fleet is Fleet that says where more are to be seen.
+// fleet is Fleet with a text that says where to see more.
 func (p Page) fleet(f control.Fleet, where string) string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintln(&b, p.cut(sanitize.Line(fmt.Sprintf(format, args...)))) }

@@ -9,7 +9,7 @@ import (
 	"resumed/internal/control"
 )
 
-// What is not shown of a fleet, and what cannot be, is said.
+// The output says what is not shown of a fleet, or cannot be.
 func TestWhatIsLeftOutOfAFleetIsSaid(t *testing.T) {
 	shown := Page{Now: time.Now(), Width: 100}.Fleet(control.Fleet{
 		Next: "1", SessionsLeft: 3900, AccountsLeft: 12,

@@ -10,29 +10,29 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Daemon is the daemon, as a view needs it.
+// Daemon is the daemon as the views use it.
 type Daemon interface {
-	// Watch calls see with all that is known and then with what changes, until
-	// ctx is done or the daemon is gone.
+	// Watch calls see with the whole state and then with each change, until ctx is done or the daemon
+	// is gone.
 	Watch(ctx context.Context, all bool, see func(control.Update) error) error
 
-	// Do carries out an order on the session of that name.
+	// Do carries out an order for the session of that name.
 	Do(ctx context.Context, name string, order control.Order) (view.Session, error)
 
-	// Fleet returns a page of what is known of all hosts.
+	// Fleet returns a page of the state of all hosts.
 	Fleet(ctx context.Context, after string, most int) (control.Fleet, error)
 
-	// SetPaused pauses the daemon, or ends that.
+	// SetPaused pauses or unpauses the daemon.
 	SetPaused(ctx context.Context, paused bool) error
 }
 
-// lookEvery is the pause between two looks for a daemon that is gone.
+// lookEvery is the time between two tries to reach a daemon that is gone.
 const lookEvery = time.Second
 
-// lost is a daemon that does not answer any longer.
+// lost means that the daemon no longer answers.
 type lost struct{ err error }
 
-// String says it to people.
+// String returns it in words for people.
 func (l lost) String() string {
 	if l.err == nil || errors.Is(l.err, control.ErrNoDaemon) {
 		return "no daemon; looking for it"
@@ -40,8 +40,8 @@ func (l lost) String() string {
 	return "the daemon does not answer; trying again (" + sanitize.Line(l.err.Error()) + ")"
 }
 
-// follow tells what the daemon says, and when it is gone, until ctx is done.
-// It finds a daemon that was started anew.
+// follow passes on the daemon's updates, and that it is gone, until ctx is done. It connects again to a
+// restarted daemon.
 func follow(ctx context.Context, daemon Daemon, all bool, update func(control.Update) error, gone func(lost) error) error {
 	for {
 		var stop error

@@ -19,7 +19,7 @@ import (
 // orderTimeout is how long an order may take.
 const orderTimeout = 10 * time.Second
 
-// key does what a key asks for.
+// key handles a key.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	switch name := k.String(); {
 	case name == "ctrl+c":
@@ -41,7 +41,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	}
 }
 
-// answer takes the answer to a question: only yes is yes.
+// answer handles the answer to a question: only y means yes.
 func (m *model) answer(name string) tea.Cmd {
 	yes := m.ask.yes
 	m.ask = nil
@@ -103,7 +103,7 @@ func (m *model) command(name string) tea.Cmd {
 	return nil
 }
 
-// back leaves the innermost thing there is to leave.
+// back closes the innermost view.
 func (m *model) back() {
 	if m.open {
 		m.open = false
@@ -115,7 +115,7 @@ func (m *model) back() {
 	}
 }
 
-// travel moves the selection, or the details.
+// travel moves the selection, or scrolls the details.
 func (m *model) travel(name string) {
 	page := max(1, m.room()-1)
 	far := len(m.rows) + len(m.lines())
@@ -132,7 +132,7 @@ func (m *model) travel(name string) {
 	m.move(m.index + step)
 }
 
-// give orders something for the selected session.
+// give gives an order for the selected session.
 func (m *model) give(order control.Order) tea.Cmd {
 	r := m.selected()
 	if r == nil {
@@ -148,7 +148,7 @@ func (m *model) give(order control.Order) tea.Cmd {
 	})
 }
 
-// outcome says what became of an order.
+// outcome returns the result of an order in words.
 func outcome(order control.Order, after view.Session) string {
 	state, _ := humanize.State(after)
 	switch order {
@@ -199,8 +199,7 @@ func (m *model) toggleAll() tea.Cmd {
 	})
 }
 
-// order has the daemon do something, and says what came of it. The view goes
-// on meanwhile.
+// order runs an order in the background, and shows its result.
 func (m *model) order(do func(context.Context) (string, error)) tea.Cmd {
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeoutCause(m.ctx, orderTimeout, fmt.Errorf("no answer within %s", orderTimeout))

@@ -9,11 +9,11 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// Leash shows what is known of how a session is continued.
+// Leash shows how a session is continued.
 func (p Page) Leash(s view.Session) string { return strings.Join(p.leash(s), "\n") + "\n" }
 
-// leash shows what the session was started with and what the next resume would
-// run, with what it repeats of that.
+// leash shows what the session was started with and what the next resume would run, with the parts of
+// the start that it repeats.
 func (p Page) leash(s view.Session) []string {
 	var lines []string
 	for _, part := range humanize.Leash(s) {
@@ -39,8 +39,7 @@ func (p Page) part(part humanize.Part) []string {
 	return lines
 }
 
-// words breaks a text between its words only: a flag that is broken at its hyphens
-// cannot be read.
+// words breaks a text only between words: a flag that is broken at its hyphens cannot be read.
 func (p Page) words(text string) []string {
 	const indent = "  "
 	var lines []string

@@ -15,18 +15,17 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Following is what is followed, and where it is shown.
+// Following is what is watched, and where it is shown.
 type Following struct {
 	Daemon Daemon
 	Out    io.Writer
-	Err    io.Writer // for what is no part of the output
+	Err    io.Writer // for messages that are not part of the output
 	Paint  Paint
-	All    bool        // also sessions that were never interrupted
-	Only   *resume.Key // no other session; nil: all of them
+	All    bool        // also sessions that were never stopped
+	Only   *resume.Key // only this session; nil: all of them
 }
 
-// Lines prints how the sessions stand, and then one line whenever something
-// changes, until ctx is done.
+// Lines prints the state of the sessions, and then one line for each change, until ctx is done.
 func (f Following) Lines(ctx context.Context) error {
 	p := printer{f: f, said: make(map[resume.Key]string)}
 	return follow(ctx, f.Daemon, f.All, p.update, p.gone)
@@ -48,7 +47,7 @@ func (f Following) Updates(ctx context.Context, see func(control.Update) error) 
 	})
 }
 
-// narrow leaves one session in an update.
+// narrow removes all other sessions from an update.
 func narrow(u control.Update, key resume.Key) control.Update {
 	sessions := []view.Session{}
 	for _, s := range u.Sessions {
@@ -67,7 +66,7 @@ func narrow(u control.Update, key resume.Key) control.Update {
 	return u
 }
 
-// printer prints what differs from what it said before.
+// printer prints what has changed since its last line.
 type printer struct {
 	f     Following
 	board board
@@ -88,7 +87,7 @@ func (p *printer) update(u control.Update) error {
 		if p.f.Only != nil && key != *p.f.Only {
 			continue
 		}
-		// A countdown runs down; that is no news. What it runs to is.
+		// The countdown changes all the time, which is not printed. A change of its end is.
 		essence := fmt.Sprint(r.view.State, r.view.Paused, r.view.Attempt, next(&r.view), r.owner, r.why)
 		if p.said[key] == essence {
 			continue
@@ -120,7 +119,7 @@ func (p *printer) session(r *row, now time.Time) string {
 	return line
 }
 
-// daemon says how the daemon stands, where that is news.
+// daemon prints the state of the daemon if it has changed.
 func (p *printer) daemon(d control.Daemon) error {
 	facts := []string{fmt.Sprintf("resumed %s, pid %d", sanitize.Line(d.Version), d.PID)}
 	if d.Paused {
@@ -142,7 +141,7 @@ func (p *printer) daemon(d control.Daemon) error {
 
 func (p *printer) gone(l lost) error {
 	if p.away {
-		return nil // said once
+		return nil // printed once
 	}
 	p.away, p.heard = true, ""
 	return p.say(time.Now(), p.f.Paint.In(Red, l.String()))

@@ -16,7 +16,7 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// paper is an output that may be read while it is written.
+// paper is an output that can be read while it is written.
 type paper struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -28,7 +28,7 @@ func (p *paper) Write(b []byte) (int, error) {
 	return p.text.Write(b)
 }
 
-// lines returns what was written, without its times, and forgets it.
+// lines returns what was written, without times, and clears it.
 func (p *paper) lines() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,12 +13,12 @@ import (
 	"resumed/internal/resume"
 )
 
-// framesPerSecond bounds how often the terminal is written. A key shows its
-// effect within a frame; more would only cost.
+// framesPerSecond bounds how often the terminal is written. The effect of a key is visible within a
+// frame; more would only cost time.
 const framesPerSecond = 20
 
-// Live shows the sessions on a terminal until the person has seen enough, or
-// ctx is done. Keys come from the terminal, whatever standard input is.
+// Live shows the sessions on a terminal until the person quits, or ctx is done. Keys come from the
+// terminal, whatever standard input is.
 func (f Following) Live(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	program := tea.NewProgram(newModel(ctx, f),
@@ -26,7 +26,7 @@ func (f Following) Live(ctx context.Context) error {
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		send := func(msg tea.Msg) error { program.Send(msg); return nil }
-		_ = follow(ctx, f.Daemon, f.All, // it ends with ctx alone
+		_ = follow(ctx, f.Daemon, f.All, // it ends only with ctx
 			func(u control.Update) error { return send(u) },
 			func(l lost) error { return send(l) })
 	})
@@ -39,7 +39,7 @@ func (f Following) Live(ctx context.Context) error {
 	return err
 }
 
-// model is all that the live view shows and remembers.
+// model is the state of the live view.
 type model struct {
 	ctx  context.Context // of the orders that keys give; ends with the view
 	f    Following
@@ -49,14 +49,14 @@ type model struct {
 	board  board
 	away   *lost // the daemon is gone
 
-	rows    []*row // what the filter lets through, in order
+	rows    []*row // the rows that match the filter, in order
 	natural layout // room for all of them
-	nextFor int    // the widest countdown shown so far: columns must not jump
+	nextFor int    // the widest countdown shown so far: columns must not move
 
 	filter string
-	typing bool       // keys go into the filter
+	typing bool       // keys change the filter
 	at     resume.Key // the selected session,
-	index  int        // and where it is in rows
+	index  int        // and its index in rows
 	top    int        // the first row on the screen
 
 	fleet  *fleetView // nil: the sessions of this host are shown
@@ -74,7 +74,7 @@ type question struct {
 	yes  tea.Cmd
 }
 
-// notice is what became of an order.
+// notice is the result of an order.
 type notice struct {
 	text   string
 	colour Colour
@@ -91,7 +91,7 @@ func newModel(ctx context.Context, f Following) *model {
 	return m
 }
 
-// tick is a second that went by.
+// tick is sent every second.
 type tick time.Time
 
 func everySecond() tea.Cmd {
@@ -101,7 +101,7 @@ func everySecond() tea.Cmd {
 // Init starts the clock.
 func (m *model) Init() tea.Cmd { return everySecond() }
 
-// Update takes in one event.
+// Update handles one event.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	m.page.Now = time.Now()
 	switch msg := msg.(type) {
@@ -129,8 +129,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// refresh works out anew which sessions are shown, and keeps the selected one
-// selected wherever it went.
+// refresh computes again which sessions are shown, and keeps the same session selected.
 func (m *model) refresh() {
 	words := strings.Fields(strings.ToLower(m.filter))
 	m.rows = m.rows[:0]
@@ -149,7 +148,7 @@ func (m *model) refresh() {
 		}
 	}
 	if found < 0 && m.open && m.board.rows[m.at] != nil {
-		return // its details stay, though the filter hides its row
+		return // its details stay open even if the filter hides its row
 	}
 	if found < 0 {
 		found = m.index
@@ -166,7 +165,7 @@ func (r *row) matches(words []string) bool {
 	return true
 }
 
-// move selects a row, the nearest one there is.
+// move selects a row, or the nearest one that exists.
 func (m *model) move(to int) {
 	m.index = max(0, min(to, len(m.rows)-1))
 	if m.index < len(m.rows) {
@@ -180,7 +179,7 @@ func (m *model) setFilter(text string) {
 	m.refresh()
 }
 
-// selected returns the session that keys are about, or nil.
+// selected returns the session that keys apply to, or nil.
 func (m *model) selected() *row {
 	if m.open {
 		return m.board.rows[m.at]

@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// fleetRows is how many sessions of a fleet are asked for at a time: there may be a hundred
+	// fleetRows is how many sessions of a fleet are requested at a time: there may be a hundred
 	// thousand.
 	fleetRows = 200
 
-	// fleetEvery is how often they are asked for again while they are shown.
+	// fleetEvery is how often they are requested again while they are shown.
 	fleetEvery = 3 * time.Second
 )
 
-// fleetView is what the live view shows of a fleet.
+// fleetView is the state of the view of a fleet.
 type fleetView struct {
-	seen   *control.Fleet // nil: nobody has answered yet
+	seen   *control.Fleet // nil: no answer yet
 	err    error
 	asked  time.Time
-	pages  []string // where those before this one begin
-	after  string   // where this one does
+	pages  []string // where the pages before this one begin
+	after  string   // where this page begins
 	scroll int
 }
 
-// fleetSeen is an answer.
+// fleetSeen is the answer to a request.
 type fleetSeen struct {
 	found control.Fleet
 	err   error
@@ -53,7 +53,7 @@ func (m *model) toggleFleet() tea.Cmd {
 	return m.askFleet()
 }
 
-// askFleet asks for the page that is shown.
+// askFleet requests the page that is shown.
 func (m *model) askFleet() tea.Cmd {
 	m.fleet.asked = m.page.Now
 	after := m.fleet.after
@@ -65,7 +65,7 @@ func (m *model) askFleet() tea.Cmd {
 	}
 }
 
-// fleetAgain asks again when that is due.
+// fleetAgain requests it again when that is due.
 func (m *model) fleetAgain() tea.Cmd {
 	if m.fleet == nil || m.page.Now.Sub(m.fleet.asked).Abs() < fleetEvery {
 		return nil
@@ -73,7 +73,7 @@ func (m *model) fleetAgain() tea.Cmd {
 	return m.askFleet()
 }
 
-// fleetTold takes in an answer, unless another page is shown meanwhile.
+// fleetTold handles an answer, unless another page is shown meanwhile.
 func (m *model) fleetTold(s fleetSeen) {
 	if m.fleet == nil || m.fleet.after != s.after {
 		return
@@ -84,7 +84,7 @@ func (m *model) fleetTold(s fleetSeen) {
 	}
 }
 
-// fleetCommand does what a key asks for while the fleet is shown.
+// fleetCommand handles a key while the fleet is shown.
 func (m *model) fleetCommand(name string) tea.Cmd {
 	f := m.fleet
 	switch name {
@@ -110,7 +110,7 @@ func (m *model) fleetCommand(name string) tea.Cmd {
 	return nil
 }
 
-// fleetLines is the fleet, as `status --fleet` prints it.
+// fleetLines shows the fleet, like `status --fleet`.
 func (m *model) fleetLines() []string {
 	f := m.fleet
 	var lines []string
@@ -124,7 +124,7 @@ func (m *model) fleetLines() []string {
 	return append(lines, strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
 }
 
-// fleetWords say how the daemon stands in its fleet.
+// fleetWords returns the state of the daemon in its fleet.
 func fleetWords(f *control.DaemonFleet) (string, Colour) {
 	words, colour := fmt.Sprintf("fleet: %s, as %s with %s", f.State, f.Name, humanize.Count(f.Hosts, "host")), Dim
 	if f.State != "connected" {

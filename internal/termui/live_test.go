@@ -17,7 +17,7 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// press sends keys and carries out what they order.
+// press sends keys and runs the commands that they return.
 func press(m *model, keys ...string) {
 	named := map[string]tea.KeyPressMsg{
 		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
@@ -121,8 +121,8 @@ func TestAnAbsentDaemonIsSaidAndComesBack(t *testing.T) {
 	require.NotContains(t, shown(m), "4f2a")
 }
 
-// Whatever is pressed and however the window is dragged, the screen is as high
-// and as wide as it is.
+// Whatever keys are pressed and however the window is resized, the output has exactly the size of the
+// screen.
 func TestTheScreenIsAlwaysWhole(t *testing.T) {
 	keys := []string{"up", "down", "pgup", "pgdown", "home", "end", "enter", "esc", "/", "a", "0", "backspace", "space", "?", "r", "c", "y", "p", "P", "g", "G"}
 	dice := rand.New(rand.NewPCG(1, 2))

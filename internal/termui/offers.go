@@ -9,10 +9,10 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// mostOffers bounds how many are shown: each session shows its own.
+// mostOffers bounds how many offers are shown: the details of each session show its own.
 const mostOffers = 3
 
-// offers says which sessions go on at their user's own cost, or could.
+// offers shows which sessions continue at their user's own cost, or could.
 func (p Page) offers(sessions []view.Session) string {
 	var text strings.Builder
 	shown, more := 0, 0

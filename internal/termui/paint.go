@@ -9,12 +9,11 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// Colour is one of the sixteen that every terminal theme defines, so that it
-// can be read on dark and on light. No state has blue, which many dark themes
-// drown.
+// Colour is one of the sixteen that every terminal theme defines, so that it is readable on dark and on
+// light backgrounds. No state is blue, which is hard to read in many dark themes.
 type Colour string
 
-// The colours, and the two ways to set text apart without one.
+// The colours, and other ways to highlight text.
 const (
 	None    Colour = ""
 	Red     Colour = "31"
@@ -28,18 +27,18 @@ const (
 	Reverse Colour = "7"
 )
 
-// tones are the colours of what is said of sessions and limits.
+// tones are the colours of the tones.
 var tones = map[humanize.Tone]Colour{
 	humanize.Bad: Red, humanize.Wait: Yellow, humanize.Busy: Magenta, humanize.Good: Green, humanize.Still: Cyan,
 }
 
-// stateOf says in a word how a session stands, and in which colour.
+// stateOf returns one word for the state of a session, and its colour.
 func stateOf(s view.Session) (string, Colour) {
 	word, tone := humanize.State(s)
 	return word, tones[tone]
 }
 
-// Paint colours text where it is true, and leaves it as it is elsewhere.
+// Paint colours text if it is true.
 type Paint bool
 
 // In returns the text in a colour.
@@ -64,7 +63,7 @@ func fill(text string, width int) string {
 
 func cut(text string, width int) string { return ansi.Truncate(text, max(0, width), "…") }
 
-// wrap breaks text into lines of a width; 0 means no bound.
+// wrap breaks text into lines of a width; 0: no bound.
 func wrap(text string, width int) []string {
 	if width > 0 {
 		text = ansi.Wrap(text, width, "")

@@ -1,6 +1,5 @@
-// Package termui shows people how their sessions stand: as a page, as a live
-// view of a terminal, and as lines for a log. What agents and providers wrote
-// goes through clean before it is shown.
+// Package termui shows people the state of their sessions: as a page, as a live view in a terminal, and
+// as lines for a log. What agents and providers wrote is sanitized before it is shown.
 package termui
 
 import (
@@ -19,9 +18,9 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Page is where something is shown once.
+// Page is the terminal for one output.
 type Page struct {
-	Width int // of the terminal; 0 means no bound
+	Width int // of the terminal; 0: no bound
 	Paint Paint
 	Now   time.Time
 }
@@ -47,7 +46,7 @@ func (p Page) Status(status control.Status) string {
 // screen is how many rows most terminals show at once.
 const screen = 24
 
-// Sessions shows a row for each session, what needs a person first.
+// Sessions shows a row for each session; those that need a person come first.
 func (p Page) Sessions(sessions []view.Session) string {
 	if len(sessions) == 0 {
 		return ""
@@ -71,7 +70,7 @@ func (p Page) Sessions(sessions []view.Session) string {
 	return text.String()
 }
 
-// accounts is a line for each limit that sessions share, limited ones first.
+// accounts returns a line for each shared limit, limited ones first.
 func (p Page) accounts(accounts []control.Account) []string {
 	sorted := slices.SortedStableFunc(slices.Values(accounts), func(a, b control.Account) int {
 		return cmp.Compare(b2i(a.State == "closed"), b2i(b.State == "closed"))
@@ -110,7 +109,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// accountWords says how a limit stands.
+// accountWords returns the state of a limit in words.
 func accountWords(a control.Account, now time.Time) (string, Colour) {
 	words, tone := humanize.Account(a.State)
 	if tone == humanize.Wait && a.ResetAt != nil && a.ResetAt.After(now) {
@@ -119,7 +118,7 @@ func accountWords(a control.Account, now time.Time) (string, Colour) {
 	return words, tones[tone]
 }
 
-// daemon says how the daemon and its configuration stand.
+// daemon shows the state of the daemon and its configuration.
 func (p Page) daemon(d control.Daemon) []string {
 	line := fmt.Sprintf("resumed %s, pid %d, up %s", sanitize.Line(d.Version), d.PID, humanize.Span(p.Now.Sub(d.StartedAt)))
 	if d.Paused {
@@ -159,7 +158,7 @@ func (p Page) daemon(d control.Daemon) []string {
 	return lines
 }
 
-// home writes a path as its owner would.
+// home replaces the home directory in a path by ~.
 func home(path string) string {
 	dir, err := os.UserHomeDir()
 	if err != nil || dir == "/" {

@@ -13,7 +13,7 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// byUrgency puts first what needs a person, then what happens next.
+// byUrgency sorts first what needs a person, then what happens next.
 func byUrgency(a, b *row) int {
 	x, y := &a.view, &b.view
 	if d := humanize.Urgency(x.State) - humanize.Urgency(y.State); d != 0 {
@@ -32,19 +32,19 @@ func next(v *view.Session) int64 {
 	return v.NextAt.UnixNano()
 }
 
-// row is a session as the table shows it. What does not change with time is
-// made once: there may be ten thousand.
+// row is a session in the table. What does not change with time is computed once: there may be ten
+// thousand.
 type row struct {
 	view    view.Session
-	name    string // what a person types to mean it
+	name    string // what a person types to refer to it
 	project string
 	agent   string
 	owner   string
 	why     string
 	tries   string
-	hay     string // what a filter looks in
-	room    layout // what its columns need, the countdown's left aside
-	dropped bool   // another one stands for the session, or none
+	hay     string // the text that a filter searches
+	room    layout // the width of its columns, except for the countdown
+	dropped bool   // it was replaced, or the session is gone
 }
 
 func newRow(v view.Session) *row {
@@ -82,13 +82,13 @@ const (
 
 var titles = [columns]string{"SESSION", "PROJECT", "AGENT", "STATE", "NEXT", "TRY", "OWNER", "WHY"}
 
-// widest bounds what one column takes from the others.
+// widest bounds the width of a column.
 var widest = [columns]int{colProject: 28, colAgent: 20, colState: 9, colNext: 24, colTry: 7, colOwner: 18}
 
-// What gives way in a narrow terminal, in this order: the countdown goes before
-// the reason, which most rows have room for, as only those that wait have one;
-// columns shrink; they are left out. The reason, last in the row, takes what is
-// left. A name is cut where nothing else is left to cut: people type it.
+// What gives way in a narrow terminal, in this order: the countdown moves into the column of the
+// reason, because only waiting sessions have one; columns shrink; columns are left out. The reason is
+// last and gets the rest of the width. A name is truncated only if nothing else is left: people type
+// it.
 var (
 	shrinks = []struct{ column, to, below int }{
 		{colProject, 14, aloneWhy}, {colAgent, 8, aloneWhy}, {colProject, 9, leastWhy},
@@ -98,12 +98,12 @@ var (
 
 const (
 	gap       = 2  // between columns
-	aloneWhy  = 30 // what a reason needs beside a column of countdowns,
-	leastWhy  = 22 // what it needs to say anything with one before it,
-	uselessAt = 6  // and where it says nothing
+	aloneWhy  = 30 // width that a reason needs beside a column of countdowns,
+	leastWhy  = 22 // width that it needs with a countdown in front of it,
+	uselessAt = 6  // and width below which it is useless
 )
 
-// layout is how wide each column is; 0: it is left out.
+// layout is the width of each column; 0: it is left out.
 type layout [columns]int
 
 // grow makes room for another row.
@@ -113,18 +113,18 @@ func (l *layout) grow(room layout) {
 	}
 }
 
-// countdowns makes room for those of rows.
+// countdowns makes room for the countdowns of rows.
 func (l *layout) countdowns(rows []*row, now time.Time) {
 	for _, r := range rows {
 		l[colNext] = max(l[colNext], ansi.StringWidth(humanize.Countdown(r.view, now)))
 	}
 }
 
-// fit returns the layout for a terminal of a width; 0 means no bound.
+// fit returns the layout for a terminal of that width; 0: no bound.
 func (l layout) fit(width int) layout {
 	for i := range l {
 		if i == colOwner && l[i] == 0 || i == colNext && l[i] == 0 {
-			continue // nobody has one
+			continue // no row has one
 		}
 		l[i] = max(l[i], len(titles[i]))
 		if width > 0 && widest[i] > 0 {
@@ -142,7 +142,7 @@ func (l layout) fit(width int) layout {
 		switch {
 		case missing <= 0:
 		case s.column == colAgent:
-			l[s.column] = min(l[s.column], s.to) // names become shorter at once
+			l[s.column] = min(l[s.column], s.to) // names are shortened at once
 		default:
 			l[s.column] = min(l[s.column], max(s.to, l[s.column]-missing)) // no more than needed
 		}
@@ -164,7 +164,7 @@ func (l layout) fit(width int) layout {
 	return l
 }
 
-// rest is what the other columns leave for the reason.
+// rest is the width that the other columns leave for the reason.
 func (l layout) rest(width int) int {
 	for _, w := range l[:colWhy] {
 		if w > 0 {
@@ -180,18 +180,18 @@ func (r *row) line(l layout, now time.Time, paint Paint) string {
 	if l[colOwner] == 0 && r.owner != "" && !strings.Contains(r.why, strconv.Itoa(r.view.Owner.PID)) {
 		cells[colWhy].Text = "held by " + r.owner + ": " + r.why
 	}
-	// Who must do something is told that first; nothing comes of itself at that time. A
-	// reason may say itself that it is due.
+	// If a person must act, the reason comes first: nothing happens by itself at that time. A reason
+	// may already say that the session is due.
 	if when := cells[colNext].Text; l[colNext] == 0 && when != "" && r.view.Unreached == "" && !strings.HasPrefix(r.why, "due") {
 		cells[colWhy].Text = strings.TrimSuffix(when+": "+cells[colWhy].Text, ": ")
 	}
 	if ansi.StringWidth(r.agent) > l[colAgent] {
-		cells[colAgent].Text = strings.TrimSuffix(r.agent, "-code") // known by the rest, too
+		cells[colAgent].Text = strings.TrimSuffix(r.agent, "-code") // the rest is clear enough
 	}
 	return l.line(cells, paint)
 }
 
-// cells returns what the row says now.
+// cells returns the current content of the row.
 func (r *row) cells(now time.Time) [columns]Cell {
 	state, colour := stateOf(r.view)
 	return [columns]Cell{
@@ -206,7 +206,7 @@ func (r *row) cells(now time.Time) [columns]Cell {
 	}
 }
 
-// line prints cells side by side.
+// line prints cells next to each other.
 func (l layout) line(cells [columns]Cell, paint Paint) string {
 	var b strings.Builder
 	for i, c := range cells {

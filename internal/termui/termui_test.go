@@ -21,7 +21,7 @@ import (
 
 var noon = time.Date(2026, 11, 15, 13, 13, 0, 0, time.UTC)
 
-// utc makes the reader's zone that of the tests.
+// utc sets the local zone of the tests.
 func utc(t *testing.T) {
 	local := time.Local
 	time.Local = time.UTC
@@ -157,7 +157,7 @@ func TestBoardFollowsUpdates(t *testing.T) {
 	require.Len(t, b.order, 1)
 }
 
-// However sessions come, change and go, the order is that of sorting them all.
+// However sessions come, change and go, the order is the same as after sorting all of them.
 func TestTheOrderIsKept(t *testing.T) {
 	dice := rand.New(rand.NewPCG(3, 4))
 	var b board
@@ -204,7 +204,7 @@ func TestDetailsShowEvidenceAndResumes(t *testing.T) {
 	}
 }
 
-// A transcript's words reach the screen: they must not command it.
+// Words of a transcript are shown on the screen: they must not contain control sequences.
 func TestNothingRawIsShown(t *testing.T) {
 	evil := "\x1b[31mred\x1b]0;title\x07\u202e\r\nforged\tline"
 	v := session(evil, resume.GaveUp, func(v *view.Session) {
@@ -230,7 +230,7 @@ func TestNothingRawIsShown(t *testing.T) {
 	require.Equal(t, 2, strings.Count(lines.String(), "\n"), "one line for the daemon, one for the session")
 }
 
-// fake is a daemon whose updates a test writes.
+// fake is a daemon that sends the updates of a test.
 type fake struct {
 	updates chan control.Update
 	orders  chan string
@@ -261,7 +261,7 @@ func (f *fake) Do(_ context.Context, name string, order control.Order) (view.Ses
 	return session("x", resume.Waiting), nil
 }
 
-// Fleet has three pages, each with the row at which it begins.
+// Fleet has three pages; each contains the row at which it begins.
 func (f *fake) Fleet(_ context.Context, after string, most int) (control.Fleet, error) {
 	page := map[string]control.Fleet{"": {Next: "b"}, "b": {Next: "c"}, "c": {}}[after]
 	page.Hosts = []control.FleetHost{{Name: "build", State: "gone", SeenAt: time.Now()}}

@@ -1,6 +1,5 @@
-// Package sanitize makes text from elsewhere harmless: what an agent or a
-// provider wrote must not move a cursor, forge a line or turn words around on
-// the terminal, in the log or in the notice that shows it.
+// Package sanitize makes foreign text harmless: what an agent or a provider wrote must not move a
+// cursor, forge a line or change the writing direction in the terminal, log or notice that shows it.
 package sanitize
 
 import (
@@ -13,20 +12,18 @@ import (
 	"unicode/utf8"
 )
 
-// Sentence is how many characters of a program's words are kept for people.
+// Sentence is how many characters of a program's message are kept for people.
 const Sentence = 300
 
-// escapes are the sequences by which a program commands a terminal, also ones
-// that are cut off. None reaches beyond its line, lest one that never ends
-// hides all that follows.
+// escapes are escape sequences of terminals, also truncated ones. None extends beyond its line:
+// otherwise one without an end would hide everything after it.
 var escapes = regexp.MustCompile(
 	`(?:\x1b\[|\x{9b})[0-?]*[ -/]*(?:[@-~]|$)` + // colours, cursor
 		`|(?:\x1b[\]PX^_]|[\x{9d}\x{90}\x{98}\x{9e}\x{9f}])[^\x07\x1b\x{9c}\n]*(?:\x07|\x1b\\|\x{9c})?` + // titles, links, clipboard
-		`|\x1b[ -/]*[0-~]?`) // all others
+		`|\x1b[ -/]*[0-~]?`) // all other sequences
 
-// Text returns s without escape sequences and without characters that cannot
-// be seen or that turn the direction of writing. Tabs stay, and every kind of
-// line break is a newline.
+// Text returns s without escape sequences, invisible characters and characters that change the writing
+// direction. Tabs stay, and every kind of line break becomes a newline.
 func Text(s string) string {
 	if isASCII(s, "\n\t") {
 		return s
@@ -42,7 +39,7 @@ func Text(s string) string {
 // beginsEscape reports whether an escape sequence may begin with r.
 func beginsEscape(r rune) bool { return r == '\x1b' || r >= 0x80 && r <= 0x9f }
 
-// Line returns Text(s) as one line, in which spaces do not pile up.
+// Line returns Text(s) as one line, without repeated spaces.
 func Line(s string) string {
 	s = Text(s)
 	if isLine(s) {
@@ -51,8 +48,8 @@ func Line(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// isLine reports whether s has no white space but single spaces between words. Where it
-// has letters beyond ASCII it says no: some of those are spaces.
+// isLine reports whether s has no white space except single spaces between words. It returns false for
+// text beyond ASCII, which may have other spaces.
 func isLine(s string) bool {
 	before := byte(' ')
 	for i := range len(s) {
@@ -68,8 +65,7 @@ func isLine(s string) bool {
 // Short returns Line(s), cut to at most n characters.
 func Short(s string, n int) string { return Cut(Line(s), n) }
 
-// Cut returns s with at most n characters, the last one an ellipsis where
-// some are missing.
+// Cut returns at most n characters of s, the last one an ellipsis if some are missing.
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -86,8 +82,8 @@ func Cut(s string, n int) string {
 	return s
 }
 
-// isASCII reports whether all of s is ASCII that can be seen, or white space that is allowed. Nearly
-// all text is so, and needs nothing else.
+// isASCII reports whether s has only visible ASCII characters and the allowed white space. Nearly all
+// text is like that, and needs no change.
 func isASCII[T string | []byte](s T, space string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && strings.IndexByte(space, c) < 0 || c >= 0x7f {
@@ -103,7 +99,7 @@ func visible(r rune) rune {
 		return r
 	case r == '\r' || r == '\u2028' || r == '\u2029':
 		return '\n'
-	case r == '\u200c' || r == '\u200d': // they join letters and emoji, no more
+	case r == '\u200c' || r == '\u200d': // they only join letters and emoji
 		return r
 	case unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r):
 		return -1
@@ -112,10 +108,9 @@ func visible(r rune) rune {
 	}
 }
 
-// Escape returns JSON, or a line of a log, with every character that cannot be
-// seen or that turns the direction of writing spelled out as JSON spells it.
-// encoding/json and log/slog do so for some of them alone. What JSON means stays
-// the same. Newlines stay.
+// Escape returns JSON, or a line of a log, in which all invisible characters and those that change the
+// writing direction are escaped as in JSON. encoding/json and log/slog escape only some of them. The
+// meaning of the JSON stays the same. Newlines stay.
 func Escape(text []byte) []byte {
 	if isASCII(text, "\n") || !bytes.ContainsFunc(text, concealed) {
 		return text

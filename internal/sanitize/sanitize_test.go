@@ -47,7 +47,7 @@ func TestCut(t *testing.T) {
 	require.Equal(t, strings.Repeat("ä", 99)+"…", sanitize.Cut(strings.Repeat("ä", 120), 100))
 }
 
-// What programs read says the same; what a terminal gets commands it nothing.
+// Programs read the same JSON; a terminal gets no control sequences.
 func TestEscape(t *testing.T) {
 	const said = "a\x1b[2J\x7f\u0085\u009b31m\u202e\u2066\ufeff\u2028\U000e0041\xff é 漢 👩‍💻\tb\nc"
 	data, err := json.Marshal(map[string]string{said: said})

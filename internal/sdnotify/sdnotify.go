@@ -15,7 +15,7 @@ func send(message string) { _, _ = sd.SdNotify(false, message) }
 // Ready reports that the daemon has started.
 func Ready(status string) { send(sd.SdNotifyReady + "\nSTATUS=" + status) }
 
-// Reloading must be followed by Reloaded, or systemd waits for ever.
+// Reloading must be followed by Reloaded, or systemd waits forever.
 func Reloading() { send(sd.SdNotifyReloading + "\n" + sd.SdNotifyMonotonicUsec()) }
 
 // Reloaded reports that a reload has ended.
@@ -24,8 +24,8 @@ func Reloaded() { send(sd.SdNotifyReady) }
 // Stopping reports that the daemon stops.
 func Stopping() { send(sd.SdNotifyStopping + "\nSTATUS=stopping") }
 
-// FeedWatchdog proves to systemd that ping returns, until ctx is done: systemd restarts
-// a daemon whose engine hangs.
+// FeedWatchdog notifies systemd as long as ping succeeds, until ctx is done: systemd restarts the
+// daemon if the engine hangs.
 func FeedWatchdog(ctx context.Context, ping func(context.Context) error) error {
 	interval, err := sd.SdWatchdogEnabled(false)
 	if err != nil {

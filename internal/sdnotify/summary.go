@@ -10,23 +10,23 @@ import (
 	"resumed/internal/resume"
 )
 
-// summaryPause is the least time between two summaries: a burst is one change.
+// summaryPause is the shortest time between two summaries: a burst is one change.
 const summaryPause = time.Second
 
-// Summary keeps systemd's status line of the daemon up to date.
+// Summary updates the daemon's status line in systemd.
 type Summary struct {
 	source Source
 	wake   chan struct{} // of size 1: something changed
 }
 
-// Source is what a summary is made of.
+// Source is the data of a summary.
 type Source struct {
 	Sessions      func(context.Context) ([]*resume.Session, error)
 	Paused        func() bool
-	ConfigRefused func() bool // the newest configuration is not in force
+	ConfigRefused func() bool // the newest configuration is not used
 }
 
-// NewSummary returns a summary that nothing is sent of yet.
+// NewSummary returns a summary that has sent nothing yet.
 func NewSummary(source Source) *Summary {
 	return &Summary{source: source, wake: make(chan struct{}, 1)}
 }
@@ -67,7 +67,7 @@ func (s *Summary) Run(ctx context.Context) error {
 	}
 }
 
-// summarise returns the state of all sessions in a line: "3 sessions wait, next at 15:00".
+// summarise returns the state of all sessions in one line: "3 sessions wait, next at 15:00".
 func summarise(sessions []*resume.Session, paused, refused bool, now time.Time) string {
 	var waiting, running, stuck int
 	var next time.Time

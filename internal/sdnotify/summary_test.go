@@ -12,7 +12,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// The test that boots a systemd waits for words of the status line.
+// The test that boots a systemd waits for these words in the status line.
 func TestSummary(t *testing.T) {
 	script, err := os.ReadFile("../../systemd/test.sh")
 	require.NoError(t, err)

@@ -1,5 +1,5 @@
-// Package sqliteread reads SQLite databases of other programs so that nothing beside
-// them is created or changed, and their writers never wait for us.
+// Package sqliteread reads SQLite databases of other programs. It creates and changes no files next to
+// them, and their writers never wait for it.
 package sqliteread
 
 import (
@@ -16,16 +16,16 @@ import (
 	"resumed/internal/backoff"
 )
 
-// errMoved says that a database changed under a reader that took no locks.
+// errMoved means that a database changed while it was read without locks.
 var errMoved = errors.New("the database changed while it was read")
 
-// Steadily reads again what could not be read because another program wrote.
+// Steadily tries again to read what could not be read because another program wrote.
 func Steadily(ctx context.Context, read func(context.Context) error) error {
 	policy, _ := backoff.Named("contention")
 	return backoff.Retry(ctx, policy, read, backoff.Options{Retryable: Passing})
 }
 
-// Passing reports whether an error is over in an instant.
+// Passing reports whether an error is temporary, for a moment.
 func Passing(err error) bool {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		code := e.Code() & 0xff // the rest is detail
@@ -34,9 +34,8 @@ func Passing(err error) bool {
 	return errors.Is(err, errMoved)
 }
 
-// Database is a database that is open for one reading. It is opened for each
-// and closed after it: a connection that stays open would keep the program that
-// writes it from tidying up when it ends.
+// Database is a database that is open for one reading. It is opened and closed for each one: a
+// connection that stays open would keep the writing program from cleaning up when it ends.
 type Database struct {
 	*sql.Conn
 	Stamp Stamp // when it was opened
@@ -46,8 +45,8 @@ type Database struct {
 	still bool // no program writes: it is read without locks
 }
 
-// Open opens a database. All that is read until it is closed stood there at one
-// time, if Check finds no fault.
+// Open opens a database. Everything that is read until Close is from the same moment, unless Check
+// returns an error.
 func Open(ctx context.Context, path string) (*Database, error) {
 	seen, err := StampOf(path)
 	if err != nil {
@@ -66,17 +65,17 @@ func Open(ctx context.Context, path string) (*Database, error) {
 	return db, nil
 }
 
-// busyMillis is how long a reading waits for a lock. With a write-ahead log there
-// are none but in the instant in which a database is recovered.
+// busyMillis is how long a reading waits for a lock. With a write-ahead log there is none, except while
+// a database is recovered.
 const busyMillis = 200
 
 func (db *Database) dsn() string {
 	query := url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyMillis), "query_only(1)"}}
 	switch _, err := os.Stat(db.path + "-shm"); {
 	case db.still:
-		query.Set("immutable", "1") // else SQLite would create the log and its index
+		query.Set("immutable", "1") // otherwise SQLite would create the log and its index
 	case err == nil:
-		query.Set("readonly_shm", "1") // else it would write into the index
+		query.Set("readonly_shm", "1") // otherwise SQLite would write to the index
 	}
 	file := url.URL{Scheme: "file", Path: db.path, RawQuery: query.Encode()}
 	return file.String()
@@ -87,10 +86,10 @@ func (db *Database) Close() error {
 	return errors.Join(db.Conn.Close(), db.pool.Close())
 }
 
-// Check returns an error where what was read may be torn.
+// Check returns an error if what was read may be inconsistent.
 func (db *Database) Check() error {
 	if !db.still {
-		return nil // SQLite's own locks saw to it
+		return nil // SQLite's own locks ensured it
 	}
 	now, err := StampOf(db.path)
 	if err != nil {

@@ -37,8 +37,7 @@ func count(t *testing.T, path string) (n int) {
 	return n
 }
 
-// files are the names in a database's directory, with what tells that they were
-// written to.
+// files returns the files in a database's directory, with their stamps.
 func files(t *testing.T, path string) map[string]fileStamp {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	require.NoError(t, err)
@@ -98,7 +97,7 @@ func TestALookThatWasOvertakenIsTakenAgain(t *testing.T) {
 	require.Equal(t, 2, looks)
 }
 
-// What a writer shows its readers counts, even if no file looks different.
+// A commit that readers can see changes the stamp, even if no file looks different.
 func TestAStampTellsEveryCommit(t *testing.T) {
 	db, path := theirs(t, "WAL")
 	write(t, db, "UPDATE notes SET text = 'two'")
@@ -108,7 +107,7 @@ func TestAStampTellsEveryCommit(t *testing.T) {
 	require.NoError(t, err)
 
 	const again = "UPDATE notes SET text = 'six'"
-	for range 20 { // until the log, begun anew, is as long as it was
+	for range 20 { // until the restarted log is as long as before
 		write(t, db, "PRAGMA wal_checkpoint(RESTART)")
 		write(t, db, again)
 	}

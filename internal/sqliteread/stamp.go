@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// Stamp tells whether a database was written to: two that are equal say that it
-// was not.
+// Stamp shows whether a database was written to: if two stamps are equal, it was not.
 //
-// A writer first writes its log, which may take long to reach the disk, and only
-// then lets readers see it, in the log's index: that counts too.
+// A writer first writes its log, which may take long to reach the disk, and only then makes it visible
+// to readers, in the log's index: so the index is part of the stamp.
 type Stamp struct {
 	main, wal fileStamp
 	index     [indexHeader]byte
@@ -23,7 +22,7 @@ type Stamp struct {
 // indexHeader is the part of a log's index that every commit changes.
 const indexHeader = 48
 
-// fileStamp is the same for one file.
+// fileStamp is a stamp of one file.
 type fileStamp struct {
 	inode uint64
 	size  int64
@@ -46,8 +45,8 @@ func StampOf(path string) (Stamp, error) {
 	return s, s.readIndex(path + "-shm")
 }
 
-// readIndex reads what readers of a log go by. Where there is no index, no log is
-// written, or no reader can see it.
+// readIndex reads the header that readers of a log use. Without an index, no log is written, or no
+// reader can see it.
 func (s *Stamp) readIndex(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,7 +58,7 @@ func (s *Stamp) readIndex(path string) error {
 	defer file.Close()
 	_, err = io.ReadFull(file, s.index[:])
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil // it is only just made
+		return nil // it was just created
 	}
 	return err
 }

@@ -1,5 +1,5 @@
-// Package atomicfile replaces files at once: whoever reads one finds all of the
-// old or all of the new, also after a crash.
+// Package atomicfile replaces files atomically: a reader gets either all of the old content or all of
+// the new, also after a crash.
 package atomicfile
 
 import (
@@ -13,24 +13,24 @@ import (
 	"syscall"
 )
 
-// Write makes data the whole of the file at path. It is os.WriteFile, but that
-// a link of that name is replaced, not followed.
+// Write replaces the content of the file at path. It is like os.WriteFile, except that a symbolic link
+// is replaced, not followed.
 func Write(path string, data []byte, perm fs.FileMode) error {
 	return Copy(path, bytes.NewReader(data), perm)
 }
 
-// Copy is Write of all that can be read.
+// Copy is Write with the content of a reader.
 func Copy(path string, from io.Reader, perm fs.FileMode) error {
 	dir := filepath.Dir(path)
-	// A name of its own, in the same directory: a rename does not cross file
-	// systems. It says nothing of path's name, which may be as long as a name can be.
+	// A unique name in the same directory: a rename does not cross file systems. It does not contain
+	// path's name, which may have the maximum length.
 	temp := filepath.Join(dir, ".resumed-"+rand.Text())
 	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(file, from)
-	// On disk before it has the name, else a crash could leave the name on nothing.
+	// Sync before the rename: otherwise a crash could leave an empty file under that name.
 	err = errors.Join(err, file.Sync(), file.Close())
 	if err == nil {
 		err = os.Rename(temp, path)
@@ -41,12 +41,12 @@ func Copy(path string, from io.Reader, perm fs.FileMode) error {
 	return SyncDir(dir)
 }
 
-// SyncDir brings the names in a directory to disk. A file system that cannot do that
-// is left to itself: there is no other way to ask.
+// SyncDir writes the entries of a directory to disk. If the file system does not support that, it does
+// nothing: there is no other way.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
-		return nil // it may be written to and not read
+		return nil // the directory may be writable and not readable
 	}
 	defer d.Close()
 	if err := d.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {

@@ -24,7 +24,7 @@ func names(t *testing.T, dir string) []string {
 }
 
 func TestWriteReplacesTheWholeFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), strings.Repeat("n", 255)) // as long as a name may be
+	path := filepath.Join(t.TempDir(), strings.Repeat("n", 255)) // the maximum length of a name
 	require.NoError(t, Write(path, []byte("old and longer"), 0o600))
 	old, err := os.Open(path)
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ func TestWriteReplacesTheWholeFile(t *testing.T) {
 	require.Len(t, names(t, filepath.Dir(path)), 1, "nothing else is left")
 }
 
-// A link could lead to a file that others read.
+// A link could lead to a file that others can read.
 func TestALinkIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	other, path := filepath.Join(dir, "other"), filepath.Join(dir, "path")

@@ -10,13 +10,12 @@ import (
 	"syscall"
 )
 
-// Check returns an error where something else than a regular file has that name.
-// Nothing is wrong with a name that nothing has, nor with what this process was given
-// without a name, as by /dev/stdin.
+// Check returns an error if the path is something else than a regular file. A path that does not exist
+// is no error, and neither is an open file of this process without a name, such as /dev/stdin.
 func Check(path string) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return nil // to open it tells why
+		return nil // opening it returns the reason
 	}
 	info, err := os.Lstat(target)
 	if err != nil || info.Mode().IsRegular() {
@@ -34,7 +33,7 @@ func Check(path string) error {
 	return fmt.Errorf("%s is %s, not a file; move it away", path, kind)
 }
 
-// Read returns what a regular file holds.
+// Read returns the content of a regular file.
 func Read(path string) ([]byte, error) {
 	if err := Check(path); err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"resumed/internal/limit"
 )
 
-// Breaker is the state of an account.
+// Breaker is the state of an account's limit.
 type Breaker string
 
 // The states of an account's breaker.
@@ -16,11 +16,10 @@ const (
 	HalfOpen Breaker = "half_open" // one session tries, alone
 )
 
-// AccountKey names a limit that several sessions share. One home of an agent is
-// one account, and its name is a promise to other programs: AGENT:NAME. But a
-// limit is a provider's, and some agents ask several of them from one home. So
-// the provider is beside the name and not in it: a program that looks an account up by
-// its name finds it, and one provider's limit holds back no session of another's.
+// AccountKey names a limit that several sessions share. One home of an agent is one account, and other
+// programs may rely on its name AGENT:NAME. Some agents use several providers from one home, each with
+// its own limit. The provider is not part of the name: a program finds the account by its name, and the
+// limit of one provider does not hold back the sessions of another.
 type AccountKey struct{ Name, Provider string }
 
 // String names the account for people.
@@ -31,8 +30,8 @@ func (k AccountKey) String() string {
 	return k.Name + " (" + k.Provider + ")"
 }
 
-// AccountKey names the limit that the session shares with others. One that continues with a
-// key shares none: that it moves does not mean that the limit of its account is over.
+// AccountKey names the limit that the session shares with others. A session that uses its user's own
+// key shares none: if it moves, the limit of its account may still hold.
 func (s Session) AccountKey() AccountKey {
 	if s.Paid != nil {
 		return AccountKey{s.Account, ownKey}
@@ -46,22 +45,22 @@ type Account struct {
 	State    Breaker
 	ResetAt  time.Time // zero: not stated
 	Sessions int
-	Kept     int       // how many of them are worth keeping
+	Kept     int       // how many of them are WorthKeeping
 	MovedAt  time.Time // when one of them last moved; zero: not known
 }
 
-// near is how far away a window may end for which a session is held back that waits
-// for something else. One of days may be of a model that the session does not use.
+// near is how soon a window must end to hold back a session that was not stopped by it. A window of
+// several days may belong to a model that the session does not use.
 const near = 6 * time.Hour
 
-// SharedLimit is whether a session that is due waits for a window of its account that
-// was stated to another session.
+// SharedLimit says whether a session that is due waits for a window that was stated to another session
+// of its account.
 type SharedLimit uint8
 
 const (
-	ignored       SharedLimit = iota // a time was stated to the session itself, or a person asked for a try
-	awaited                          // it would only meet the limit
-	awaitedIfNear                    // if it does not end too far away
+	ignored       SharedLimit = iota // the provider named a time to the session itself, or a person asked for a try
+	awaited                          // a try would only meet the limit
+	awaitedIfNear                    // waits if the window ends soon: see near
 )
 
 // SharedLimit says whether the session waits for a window that was stated to another session.
@@ -70,7 +69,7 @@ func (s Session) SharedLimit() SharedLimit {
 	case !s.RetryAskedAt.IsZero():
 		return ignored
 	case s.Pending():
-		return awaited // it is begun when there is room
+		return awaited // a task starts when there is room
 	case s.Limit.Class == limit.UsageLimit && !s.Limit.Reset.Stated():
 		return awaited
 	case s.Limit.Class == limit.UsageLimit, s.Limit.Class == limit.RateLimit && s.Limit.Reset.Stated():
@@ -80,13 +79,13 @@ func (s Session) SharedLimit() SharedLimit {
 	}
 }
 
-// HoldsBack reports whether a window that ends then holds the session back.
+// HoldsBack reports whether a window with that end holds the session back.
 func (l SharedLimit) HoldsBack(ends, now time.Time) bool {
 	return !ends.IsZero() && (l == awaited || l == awaitedIfNear && ends.Sub(now) <= near)
 }
 
-// WaitsForFleet reports whether the session waits for a limit of its account that was stated to
-// another host. A person who asks for a try gets one.
+// WaitsForFleet reports whether the session waits for a limit of its account that was stated to another
+// machine. It does not if a person asked for a try.
 func (s Session) WaitsForFleet(lifts, now time.Time) bool {
 	return s.RetryAskedAt.IsZero() && (s.SharedLimit() == awaited || lifts.Sub(now) <= near)
 }

@@ -19,15 +19,15 @@ func (c Change) Entered(state State) bool {
 	return c.After.State == state && c.Before.State != state
 }
 
-// NeedsPerson reports whether this step is one at which a person is needed: the session does not
-// continue without them, or not until something changes.
+// NeedsPerson reports whether a person must act after this step: the session does not continue without
+// them, or not until something changes.
 func (c Change) NeedsPerson() bool {
 	return c.Entered(Parked) || c.After.Reported && !c.Before.Reported
 }
 
-// withNotice names the notice of a step at which a person is needed. The name is made of what a crash
-// does not change, so that the step has the same name when it is taken again; and it is stored, so that
-// a limit that is read later does not make another notice of it.
+// withNotice gives the notice of this step an id, if a person is needed. The id is made of values that
+// are the same after a crash, so a repeated step gets the same id. It is stored, so a limit that is
+// read later makes no second notice.
 func (s Session) withNotice(before Session) Session {
 	c := Change{Before: before, After: s}
 	switch {
@@ -47,14 +47,14 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// Forgets reports whether this step forgets an interruption that no person has cared
-// for.
+// Forgets reports whether this step ends an interruption because it expired without any action of a
+// person.
 func (c Change) Forgets() bool {
 	_, expired := c.Event.(Expired)
 	return expired
 }
 
-// Begun returns the resume that this step began, or nil.
+// Begun returns the resume that this step claimed, or nil.
 func (c Change) Begun() *Run {
 	if run := c.After.Run; run != nil && !c.Before.runs(run.Mark) {
 		return run
@@ -62,23 +62,23 @@ func (c Change) Begun() *Run {
 	return nil
 }
 
-// Begins reports whether the command that runs begins the session of a task: it may have
-// moved before its start was known.
+// Begins reports whether the running command begins the session of a task. Such a session may move
+// before the start of its command is known.
 func (c Change) Begins() bool { return c.Before.Run != nil && c.Before.Run.Begins }
 
 // Stepped reports whether the state, the wait or the reason of a session has changed.
 func (c Change) Stepped() bool {
 	before, after := c.Before, c.After
 	if _, started := c.Event.(Started); started {
-		return false // what matters of it is that it was sent
+		return false // Sent covers it
 	}
 	moved := before.State != after.State && (before.State != 0 || after.State != Watching)
 	postponed := after.State == Waiting && !before.NextAt.Equal(after.NextAt)
 	return moved || postponed || before.Reason != after.Reason
 }
 
-// Declined reports whether a step is an interruption that is not waited out:
-// it is too old, or its directory is excluded.
+// Declined reports whether this step is an interruption that gets no wait: it is too old, or its
+// directory is excluded.
 func (c Change) Declined() bool {
 	_, limited := c.Event.(Limited)
 	if !limited || c.After.State != Watching || c.Before.Interrupted() {
@@ -87,8 +87,8 @@ func (c Change) Declined() bool {
 	return c.Before.Reason != c.After.Reason || !c.Before.LimitedAt.Equal(c.After.LimitedAt)
 }
 
-// Sent reports whether with this step a resume was really sent: its command
-// runs, or it was delivered without one.
+// Sent reports whether this step sent a resume: its command runs, or the prompt was delivered without a
+// command.
 func (c Change) Sent() bool {
 	run := c.Before.Run
 	if run == nil || run.Process.PID != 0 {
@@ -104,15 +104,14 @@ func (c Change) Sent() bool {
 	}
 }
 
-// delivers reports whether the end of a resume brings that it was delivered. A
-// session that moved before is past that.
+// delivers reports whether the end of a resume is what shows its delivery. If the session moved before,
+// the transcript has already shown it.
 func (c Change) delivers(ev Ended) bool {
 	return ev.Mark == c.Before.Run.Mark && ev.Outcome == Delivered && c.Before.State == Resuming
 }
 
-// Given reports whether with this step a resume has reached the agent for
-// certain. One that is only about to be handed to a live process may still be
-// held back.
+// Given reports whether the agent has certainly received the resume with this step. A prompt that is
+// about to be handed to a live process may still be held back.
 func (c Change) Given() bool {
 	if c.Before.Run != nil && c.Before.Run.Unverifiable {
 		ended, ok := c.Event.(Ended)
@@ -122,11 +121,11 @@ func (c Change) Given() bool {
 	return c.Sent() && !(ok && started.Unverifiable)
 }
 
-// Concluded returns the resume whose outcome this step brought, or nil. One
-// that moved the session may turn out to have been refused something.
+// Concluded returns the resume that got its outcome with this step, or nil. A resume that moved the
+// session may get the outcome Denied later.
 func (c Change) Concluded() *Attempt {
 	if c.Before.Pending() {
-		return nil // to begin something is no resume
+		return nil // the start of a task is not a resume
 	}
 	if last := c.After.last(); c.Entered(Parked) && last.Outcome == Denied {
 		return &last
@@ -139,8 +138,8 @@ func (c Change) Concluded() *Attempt {
 	return nil
 }
 
-// Interrupts reports whether a refusal stopped a session that worked, or that
-// was just resumed. An agent that repeats itself is not stopped again.
+// Interrupts reports whether a refusal stopped a session that worked, or that was just resumed. A
+// repeated refusal of a stopped session does not count.
 func (c Change) Interrupts() bool {
 	switch c.Before.State {
 	case 0, Watching, Resuming, Settling:
@@ -150,7 +149,7 @@ func (c Change) Interrupts() bool {
 	}
 }
 
-// Waited returns how long a session that is resumed now has waited.
+// Waited returns how long the session waited before its last resume.
 func (c Change) Waited() time.Duration {
 	if c.Before.Tries() == 0 {
 		return 0
@@ -158,7 +157,7 @@ func (c Change) Waited() time.Duration {
 	return c.Before.LastStart().Sub(c.Before.WaitFrom)
 }
 
-// WorksOn reports whether nothing happened but that a working session worked on.
+// WorksOn reports whether the only change is that a working session moved.
 func (c Change) WorksOn() bool {
 	a, b := c.Before, c.After
 	if a.State != b.State || a.State != Watching {
@@ -169,7 +168,7 @@ func (c Change) WorksOn() bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// Recovery returns how long the outage took that this step ended, and of which provider it was.
+// Recovery returns how long the outage took that this step ended, and the provider that had it.
 func (c Change) Recovery() (provider string, took time.Duration, ok bool) {
 	moved, ok := c.Event.(Progressed)
 	if !ok || !c.Before.Interrupted() || c.After.State != Watching || !c.Before.Limit.Class.Outage() {

@@ -19,7 +19,7 @@ func idleSession() Session {
 	}
 }
 
-// fill puts something into a value that is not its zero.
+// fill sets a value to something other than zero.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -51,7 +51,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-// A session that works on is told from one of which anything else became known.
+// WorksOn is false if anything but the position and the time of the session changed.
 func TestWorkingOnIsNothingElseThanMoving(t *testing.T) {
 	for field := range reflect.TypeFor[Session]().Fields() {
 		for _, before := range []Session{idleSession(), {Key: Key{"bot", "a"}, State: Watching, LimitedAt: time.Now()}} {

@@ -15,8 +15,8 @@ func (s Session) Latest() time.Time {
 	return slices.MaxFunc(happened, time.Time.Compare)
 }
 
-// counted returns a reset that was said at a time which lies ahead now: a duration counts from
-// now on.
+// counted corrects a reset that was stated as a duration, if the record's time is later than now: the
+// duration then counts from now.
 func counted(reset limit.Reset, said, now time.Time) limit.Reset {
 	if ahead := said.Sub(now); reset.Counted && !said.IsZero() && ahead > 0 {
 		reset.At = reset.At.Add(-ahead)
@@ -24,8 +24,8 @@ func counted(reset limit.Reset, said, now time.Time) limit.Reset {
 	return reset
 }
 
-// rewound is the session after the clock was set back. A stated reset is a time
-// of the provider's clock and stays, unless it is counted from our own; what else holds it back is checked again.
+// rewound is the session after the clock was set back. A stated reset comes from the provider's clock
+// and stays, unless it was computed from our clock. NotBefore is dropped and the wait computed again.
 func (s Session) rewound(r Rules, now time.Time) Session {
 	s.Limit.Reset = counted(s.Limit.Reset, s.LimitedAt, now)
 	for _, t := range []*time.Time{&s.LimitedAt, &s.StoppedAt, &s.MovedAt, &s.BornAt, &s.FoundAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt} {
@@ -40,9 +40,8 @@ func (s Session) rewound(r Rules, now time.Time) Session {
 	return s.reconsidered(r, now)
 }
 
-// Missed reports whether the session would have been resumed long ago, had a daemon
-// run since then. What waited for its turn while the daemon ran missed
-// nothing by that.
+// Missed reports whether the session would have been resumed long ago if a daemon had run since then. A
+// session that was due and waited while the daemon ran has missed nothing.
 func (s Session) Missed(since time.Time, r Rules, now time.Time) bool {
 	if r.Overdue == 0 || s.Over() || !s.RetryAskedAt.IsZero() {
 		return false
@@ -50,11 +49,11 @@ func (s Session) Missed(since time.Time, r Rules, now time.Time) bool {
 	return now.Sub(later(s.dueAt(), since)) > r.Overdue
 }
 
-// dueAt returns when the session's wait ends or ended; for a resume that is being sent, when it began.
+// dueAt returns when the wait of the session ends or ended, or when the resume that is being sent
+// began.
 func (s Session) dueAt() time.Time { return cmp.Or(s.NextAt, s.LastStart()) }
 
-// late marks a refusal that is read so long after its time that no daemon can have
-// run then.
+// late sets MissedAt if the refusal is read so late that no daemon can have run at its time.
 func (s Session) late(r Rules, now time.Time) Session {
 	s.MissedAt = time.Time{}
 	if at := later(s.LimitedAt, s.Limit.Reset.At); s.State == Waiting && r.Overdue > 0 && now.Sub(at) > r.Overdue {
@@ -63,7 +62,7 @@ func (s Session) late(r Rules, now time.Time) Session {
 	return s
 }
 
-// Overdue says why the session is not resumed without being asked about, or "".
+// Overdue says why the session waits for a person's answer before it is resumed, or "".
 func (s Session) Overdue(now time.Time) string {
 	if s.MissedAt.IsZero() {
 		return ""

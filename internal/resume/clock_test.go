@@ -9,8 +9,8 @@ import (
 	"resumed/internal/limit"
 )
 
-// A duration counts from when it was said. Where the clock was set back since then, by
-// years perhaps, that lies ahead: it counts from now on. What a provider states by its own clock stays.
+// A duration counts from the time of its record. If the clock was set back since then, that time is in
+// the future, and the duration counts from now. A time by the provider's own clock stays.
 func TestADurationCountsFromNowWhenTheClockIsSetBack(t *testing.T) {
 	const wait = 3 * time.Hour
 	for _, counted := range []bool{true, false} {

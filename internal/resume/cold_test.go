@@ -53,7 +53,7 @@ func TestAContextHasNoBoundUnlessOneIsSet(t *testing.T) {
 	require.Equal(t, Resuming, w.State)
 }
 
-// What a refusal brings along is noted with it, unless a person is to be told of it by a step of its own.
+// The context of a refusal is stored with it, unless a person is told about it in a step of its own.
 func TestARefusalMayTellTheSizeOfTheContext(t *testing.T) {
 	size := Context{Tokens: 150_000, At: noon, Warm: time.Minute}
 	limited := limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour))

@@ -13,16 +13,16 @@ import (
 	"resumed/internal/limit"
 )
 
-// history is one make-believe machine: a disk, a transcript, an agent and a
-// daemon that dies again and again.
+// history is a simulated machine: a disk, a transcript, an agent and a daemon that is killed again and
+// again.
 type history struct {
 	t    *testing.T
 	dice *rand.Rand
 	now  time.Time
 
 	// What survives a crash.
-	disk       []byte // the session as it was written last
-	cursor     int    // lines of the transcript that were read, as it was written last
+	disk       []byte // the session as it was last written
+	cursor     int    // lines of the transcript that were read, as last written
 	transcript []Event
 	process    string // the mark of the living command
 	began      time.Time
@@ -130,7 +130,7 @@ func (h *history) send() {
 	if h.dies() {
 		return
 	}
-	h.catchUp() // look again before acting
+	h.catchUp() // read again before acting
 	if h.session.Run == nil || h.session.Run.Mark != mark {
 		return
 	}
@@ -154,7 +154,7 @@ func (h *history) dies() bool {
 	return false
 }
 
-// start is the moment that matters: a command acts on the session.
+// start is the critical point: a command acts on the session.
 func (h *history) start(mark string) {
 	h.log("SENT %s", mark)
 	h.sent++
@@ -183,7 +183,7 @@ func (h *history) lastStop() int {
 	return -1
 }
 
-// agentLives lets the command that runs do something.
+// agentLives lets the running command do something.
 func (h *history) agentLives() {
 	if h.process == "" || h.dice.IntN(3) == 0 {
 		return
@@ -202,7 +202,7 @@ func (h *history) agentLives() {
 	h.process = ""
 }
 
-// turn lets time pass and something happen.
+// turn lets time pass and lets something happen.
 func (h *history) turn() {
 	h.now = h.now.Add(time.Duration(h.dice.Int64N(int64(2 * time.Minute))))
 	switch h.dice.IntN(8) {
@@ -235,7 +235,7 @@ func (h *history) turn() {
 	h.due()
 }
 
-// due lets a wait end that is over.
+// due ends a wait that is over.
 func (h *history) due() {
 	before := h.session
 	h.step(Due{Mark: fmt.Sprintf("m%d", h.dice.Uint32())})
@@ -267,8 +267,8 @@ func (h *history) settle() {
 	}
 }
 
-// Whenever the daemon dies, nothing is sent twice, nothing over a person, and
-// no interruption is forgotten.
+// Whenever the daemon is killed, nothing is sent twice, nothing interferes with a person, and no
+// interruption is forgotten.
 func TestNothingIsSentTwiceWhereverTheDaemonDies(t *testing.T) {
 	t.Parallel()
 	sent := 0

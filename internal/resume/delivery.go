@@ -8,11 +8,10 @@ import (
 	"resumed/internal/backoff"
 )
 
-// maxAttempts bounds how many resumes of one interruption are stored. The
-// number of the last one tells how many there were.
+// maxAttempts bounds how many resumes of one interruption are stored. The N of the last one counts all.
 const maxAttempts = 100
 
-// maxCut bounds how many resumes that ended with a daemon are stored.
+// maxCut bounds how many resumes are stored that were cut off by the end of a daemon.
 const maxCut = 20
 
 func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
@@ -25,14 +24,14 @@ func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
 	}
 	if unpaid := s.withoutExpiredPayment(now); unpaid.Paid != s.Paid {
 		unpaid.Reason = s.cause("")
-		return unpaid // it is due all the same, but with its account: other sessions may go first there
+		return unpaid // still due, but with its account, where other sessions may go first
 	}
 	if why := r.TooCold(s, now); why != "" {
 		return s.park(why)
 	}
 	s.Runs++
 	s.Run = &Run{Mark: ev.Mark, N: s.Runs, Begins: s.Pending()}
-	if s.Reason = s.cause(""); s.Pending() { // what held it back until now does so no more
+	if s.Reason = s.cause(""); s.Pending() { // the reason for holding it back is over
 		s.Reason = fmt.Sprintf("task %d is being started", s.Task.N)
 	}
 	s.Attempts = append(slices.Clone(s.Attempts[max(0, len(s.Attempts)-maxAttempts+1):]), Attempt{
@@ -56,7 +55,7 @@ func (s Session) started(ev Started) Session {
 		run.Behind = s.Seen
 	}
 	s.Run, s.Owner, s.Unreached = &run, nil, ""
-	if s.State == Resuming && !ev.Unverifiable { // else it is adopted and a person may have asked for the next, or may still be refused
+	if s.State == Resuming && !ev.Unverifiable { // otherwise it is adopted and a person may have asked for the next, or the prompt may still be refused
 		s.RetryAskedAt = time.Time{}
 	}
 	return s
@@ -74,14 +73,14 @@ func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
 		return s.denied(ev, now)
 	}
 	if s.State != Resuming {
-		return s // the transcript has told how it went, and a person may have asked for the next
+		return s // the transcript has shown the result, and a person may have asked for the next resume
 	}
 	s.RetryAskedAt = time.Time{}
 	if ev.Outcome == Delivered {
 		return s.settle(r.Settle, now)
 	}
 	s = s.conclude(ev.Outcome, ev.Err, now)
-	if ev.Outcome == Unknown { // it may have been sent, and is never sent twice
+	if ev.Outcome == Unknown { // it may have been sent: never send it twice
 		return s.park(ev.Err)
 	}
 	return s.wait(r, now, now, u)
@@ -113,7 +112,7 @@ func (s Session) notSent(ev NotSent, r Rules, now time.Time) Session {
 	case TryAgain, KeepForPeople, DropOwnKey:
 	}
 	if s = s.schedule(r, now); ev.Then == KeepForPeople && s.NextAt.After(now) {
-		return s // until when is the rules' to say, and they may change
+		return s // the rules decide until when, and they may change
 	}
 	s.NotBefore = later(ev.Until, now.Add(recheck))
 	s = s.schedule(r, now)
@@ -138,7 +137,7 @@ func (s Session) lost(ev Lost, r Rules, now time.Time) Session {
 	return s.withdraw().schedule(r, now)
 }
 
-// recalled waits on where the resume was not yet sent.
+// recalled makes the session wait again if its resume was not sent yet.
 func (s Session) recalled(r Rules, now time.Time) Session {
 	if s.State != Resuming || s.Run == nil || s.Run.sent() {
 		return s
@@ -146,7 +145,7 @@ func (s Session) recalled(r Rules, now time.Time) Session {
 	return s.withdraw().schedule(r, now)
 }
 
-// withdraw takes back a resume that took no effect: it costs no attempt.
+// withdraw removes a resume that had no effect: it does not count as a try.
 func (s Session) withdraw() Session {
 	if s.runs(s.last().Mark) {
 		s.Attempts = slices.Clone(s.Attempts[:len(s.Attempts)-1])

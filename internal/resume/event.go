@@ -9,16 +9,16 @@ import (
 // Event is something that happened to a session.
 type Event interface{ event() }
 
-// What a transcript says. At is always the record's own time.
+// Events that are read from a transcript. At is the record's own time.
 type (
 	// Limited is a refusal that ended a turn.
 	Limited struct {
 		At time.Time
 		limit.Verdict
-		Text  string // the agent's words, for people
-		First bool   // read at the first sight of its file: it may be old news
+		Text  string // in the agent's words, for people
+		First bool   // found when the file was read for the first time: it may be old
 
-		// Context is what a resume has to read again; zero: it is not known.
+		// Context is what the provider reads again at a resume; zero: not known.
 		Context Context
 	}
 
@@ -26,77 +26,75 @@ type (
 	// another error, not a prompt.
 	Progressed struct {
 		At    time.Time
-		Model string // that spoke; empty: not told
+		Model string // the model that answered; empty: not known
 	}
 
-	// Prompted is a prompt that was given to the agent, by a person or by us.
+	// Prompted is a prompt to the agent, from a person or from us.
 	Prompted struct {
 		At time.Time
-		By string // who gave it where it is no person, such as "another resumed"
+		By string // the sender if it is not a person, such as "another resumed"
 	}
 
 	// Cancelled is a turn that a person stopped.
 	Cancelled struct{ At time.Time }
 )
 
-// Renamed is a transcript that has another name now. It concerns every session
-// of its agent that was read from it, so its observation names no session.
+// Renamed is a transcript with a new name. Its observation names no session: it concerns every session
+// of the agent that was read from that file.
 type Renamed struct{ From string }
 
-// What becomes of a resume.
+// The events of a resume.
 type (
-	// Due is the end of a wait. Mark names the resume that follows from it.
+	// Due is the end of a wait. Mark names the resume that begins now.
 	Due struct{ Mark string }
 
-	// Queued is a wait that is over and must wait on, for a reason outside
-	// the session. Until is when that may be another matter; zero: it is not known.
+	// Queued holds back a session that is due, for a reason outside of it. Until is when that reason
+	// may end; zero: not known.
 	Queued struct {
 		Why   string
 		Until time.Time
 	}
 
-	// Postponed is a wait for a reset that another session of the account has
-	// found to come later.
+	// Postponed is a later reset, which another session of the account has found.
 	Postponed struct {
 		Reset limit.Reset
 		By    Key
 	}
 
-	// Superseded is a wait that is over when a person has gone on in the same
-	// directory with another session.
+	// Superseded ends a wait because a person continued in the same directory with another session.
 	Superseded struct{ By Key }
 
-	// Joined is a session that was begun where this one had been stopped.
+	// Joined is a new session that began in the directory of this one after this one was stopped.
 	Joined struct{ Newcomer }
 
-	// Sending is the point from which a resume cannot be taken back: what the
-	// transcript says from here on may be its doing.
+	// Sending is the point from which a resume cannot be taken back: what the transcript shows from
+	// here on may come from it.
 	Sending struct {
 		Mark    string
-		LeftOut []string // what of the session's own command line is not repeated, in words
-		Models  Models   // what it may go on with
+		LeftOut []string // which parts of the session's own command line are not repeated, for people
+		Models  Models   // the models it may continue with
 	}
 
-	// Started is a resume command that runs now, or a prompt that is about to
-	// be handed to the process that holds the session.
+	// Started is a resume with a running command, or with a prompt that is about to be handed to the
+	// process that holds the session.
 	Started struct {
 		Mark string
 		Process
 		Unverifiable bool
 	}
 
-	// Ended is a resume command that is over.
+	// Ended is the end of a resume command.
 	Ended struct {
 		Mark    string
 		Outcome Outcome // Delivered, Failed, TimedOut, Denied or Unknown
-		Err     string  // in words; empty where it ended well
-		Unpaid  string  // why its user's own key is not used any longer; empty: it may be
+		Err     string  // for people; empty if it succeeded
+		Unpaid  string  // why the user's own key is not used any longer; empty: it may be used
 	}
 
-	// Recalled is a resume that is not to be sent, if it was not yet.
+	// Recalled takes back a resume that was not sent yet.
 	Recalled struct{}
 
-	// NotSent is a resume that was not sent: why, and what follows from that.
+	// NotSent is a resume that was not sent: why, and what happens next.
 	NotSent struct {
 		Mark  string
 		Why   string
@@ -105,70 +103,69 @@ type (
 		Until time.Time // when to try again; zero: soon
 	}
 
-	// Lost is a resume that an earlier daemon began and of which no living
-	// process and no trace in the transcript was found.
+	// Lost is a resume of an earlier daemon that left no living process and no trace in the transcript.
 	Lost struct{ Mark string }
 )
 
-// Then is what follows if a resume was not sent.
+// Then says what happens after a resume was not sent.
 type Then uint8
 
-// What may follow.
+// What can happen then.
 const (
 	TryAgain      Then = iota // the session waits, and is tried again
-	Park                      // waiting does not help: a person has to act
-	Tell                      // it is tried again, and a person is told once
-	TellUnreached             // the same; the process that has it open can be given nothing as long as it lives
-	UserClosed                // its user was seen to have closed it just now
-	NeedsOrder                // it is tried again; the order that led here did not know this, and is used up
-	KeepForPeople             // the rest of the week's allowance is for people: the rules say until when
-	DropOwnKey                // its user's own key cannot be used: it waits for its account
+	Park                      // waiting does not help: a person must act
+	Tell                      // it is tried again, and reported to a person once
+	TellUnreached             // the same; the process that has it open accepts no prompt as long as it lives
+	UserClosed                // its user has just closed it
+	NeedsOrder                // it is tried again; the person's order was given without knowing this, and no longer counts
+	KeepForPeople             // the rest of the week's allowance is reserved for people: the rules say until when
+	DropOwnKey                // the user's own key cannot be used: it waits for its account
 )
 
-// Which process holds a session that was stopped.
+// Events about the process that holds a stopped session.
 type (
-	// Occupied is a live process that holds it, and why nothing can be given to
-	// that process; "" where something can.
+	// Occupied is a live process that holds the session. Unreached says why it cannot be given a
+	// prompt; "" if it can.
 	Occupied struct {
 		Owner     Owner
 		Unreached string
-		Tell      bool // a person should know, once
+		Tell      bool // report it to a person, once
 	}
 
 	// Released is the end of that process.
 	Released struct {
-		Closed bool // as far as can be told, its user ended it
+		Closed bool // its user ended it, as far as is known
 	}
 )
 
-// What a person orders.
+// Orders of a person.
 type (
-	// Retry makes an interrupted session due now, attempts forgiven.
-	Retry struct{ By string } // the machine that asks for it; "": a person of this one, as for those that follow
+	// Retry makes an interrupted session due now and forgets its attempts.
+	Retry struct{ By string } // the machine that asks; "": a person on this machine, as in the following orders
 
-	// Forget drops the interruption; a new one counts again.
+	// Forget ends the interruption. A new one is handled as usual.
 	Forget struct{ By string }
 
-	// Pause keeps a session from being resumed until Unpause.
+	// Pause holds a session back until Unpause.
 	Pause struct{ By string }
 
 	// Unpause ends a Pause.
 	Unpause struct{}
 )
 
-// Reconsider computes a wait anew from what is known, after the rules changed.
+// Reconsider computes the wait again, after the rules changed.
 type Reconsider struct{}
 
 // Rewound is a clock that was set back.
 type Rewound struct{}
 
-// Slept is a clock that ran on while nothing else did.
+// Slept is time that only passed on the clock: the machine slept, or the clock was set forward.
 type Slept struct{ For time.Duration }
 
 // CameBack is the end of a time in which no daemon ran, or the machine slept.
 type CameBack struct{ Since time.Time }
 
-// Expired is an interruption that ended long ago, and that no person has cared for.
+// Expired is an interruption that ended long ago and that no person has acted on.
 type Expired struct{}
 
 func (Limited) event()    {}
@@ -204,29 +201,28 @@ func (Enqueued) event()   {}
 func (Relisted) event()   {}
 func (Became) event()     {}
 
-// Observation is an event that was read from an agent's files: what happened, to
-// which session, and where it is written.
+// Observation is an event that was read from an agent's files: what happened, to which session, and
+// where it is recorded.
 type Observation struct {
 	Key        Key
 	Account    string    // AGENT:NAME; sessions of one account share a limit
-	Provider   string    // who answers there, where an account may have several; empty: not told
-	Cwd        string    // where the session works
+	Provider   string    // who answers, if an account may have several providers; empty: not known
+	Cwd        string    // the session's working directory
 	CwdBorn    time.Time // when that directory was made; zero: not known
 	Transcript string    // the file it was read from
-	Kind       string    // Interactive or Headless; empty: not told
-	Made       time.Time // when the session, or that file, was made; zero: not known, or its first event tells
-	Late       bool      // this is not how it began: that was read before, or happened elsewhere
+	Kind       string    // Interactive or Headless; empty: not known
+	Made       time.Time // when the session, or that file, was made; zero: not known, or the first event shows it
+	Late       bool      // this is not the session's first event: that was read before, or is in another file
 	Pos        Position
 	Event      Event
 }
 
-// Born returns when the session began whose first observation this is; zero: it
-// was found, and that is not known.
+// Born returns when the session of this first observation began; zero: not known.
 func (s Observation) Born() time.Time {
 	at := When(s.Event)
 	limited, _ := s.Event.(Limited)
 	_, cancelled := s.Event.(Cancelled)
-	if limited.First || cancelled { // it began before
+	if limited.First || cancelled { // it began before this event
 		at = time.Time{}
 	}
 	if s.Late || at.IsZero() || !s.Made.IsZero() && s.Made.Before(at) {
@@ -235,7 +231,7 @@ func (s Observation) Born() time.Time {
 	return at
 }
 
-// When returns the time of what a transcript says; zero: it does not tell.
+// When returns the time of a transcript event; zero: it has none.
 func When(ev Event) time.Time {
 	switch ev := ev.(type) {
 	case Limited:
@@ -251,29 +247,29 @@ func When(ev Event) time.Time {
 	}
 }
 
-// Learned is what became known of a session by other ways than its transcript. What is not known is zero.
+// Learned is news about a session from other sources than its transcript. Zero fields are not known.
 type Learned struct {
-	Program Program // what a live process of its own runs,
-	Origin  *Origin // what that was started with,
-	Kind    string  // and whether a person sits before it: Interactive or Headless
+	Program Program // the program of its live process
+	Origin  *Origin // what that process was started with
+	Kind    string  // whether a person uses it: Interactive or Headless
 
 	Context *Context
 	Usage   *Usage
 	Cost    *Cost
 }
 
-// Pay is a person who has a session continue with their own key, at their cost. It holds until
-// the limit is over that stopped the session, and nothing but a person gives it.
+// Pay is a person's order to continue a session with their own key, at their cost. It holds until the
+// limit that stopped the session is over. Only a person can give it.
 type Pay struct{}
 
-// What becomes of a task.
+// The events of a task.
 type (
-	// Enqueued is a task that a person asks for, or asks for anew.
+	// Enqueued is a task that a person adds, or asks for again.
 	Enqueued struct{}
 
-	// Relisted gives a task another place in the queue; 0: it was begun, and is not shown there any longer.
+	// Relisted moves a task to another place in the queue; 0: it has begun and is no longer listed.
 	Relisted struct{ Place int }
 
-	// Became is a task whose command has told which session it began.
+	// Became is the id of the session that the command of a task has begun.
 	Became struct{ Session string }
 )

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A transcript is left unread only where its session would be forgotten at once and
-// no refusal in it could matter.
+// A transcript may stay unread only if its session would be forgotten at once and no refusal in it
+// could matter.
 func TestOldTranscriptsAreLeftUnread(t *testing.T) {
 	now := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
 	const day = 24 * time.Hour

@@ -27,7 +27,7 @@ func (s Session) learned(ev Learned, r Rules, now time.Time) Session {
 	return s.Attended(ev.Kind)
 }
 
-// weighed notes how large the context is, and reports it to a person if that is wanted.
+// weighed sets the size of the context, and reports it to a person if the rules want that.
 func (s Session) weighed(size Context, r Rules) Session {
 	s.Context = size
 	if s.State != Waiting || s.Reported || r.OnCold != TellCold {
@@ -39,7 +39,7 @@ func (s Session) weighed(size Context, r Rules) Session {
 	return s
 }
 
-// metered notes how much is used, and waits for what was not known when the wait began.
+// metered sets the usage, and changes the wait if the usage was not known when the wait began.
 func (s Session) metered(usage Usage, r Rules, now time.Time) Session {
 	if usage.At.Before(s.Usage.At) {
 		return s
@@ -54,9 +54,9 @@ func (s Session) metered(usage Usage, r Rules, now time.Time) Session {
 	return s.scheduleAgain(r, now)
 }
 
-// StartedWith returns what the process was started with that took the session's
-// last prompt; nil: nobody saw it. One that was seen before that prompt and not
-// after it may have been followed by another, with other arguments.
+// StartedWith returns what the process was started with that received the session's last prompt; nil:
+// not known. A process that was last seen before that prompt may have been replaced by another, with
+// other arguments.
 func (s Session) StartedWith() *Origin {
 	if s.Origin == nil || s.Origin.SeenAt.Before(s.PromptedAt) {
 		return nil
@@ -64,8 +64,8 @@ func (s Session) StartedWith() *Origin {
 	return s.Origin
 }
 
-// Shown returns a command line that continues the session as people may see it:
-// without the secrets that are kept of its start.
+// Shown returns a command line that continues the session, without the secrets that are stored in its
+// origin, for people.
 func (s Session) Shown(argv []string) []string {
 	if s.Origin == nil || s.Origin.Shown == nil {
 		return argv
@@ -79,16 +79,15 @@ func (s Session) Shown(argv []string) []string {
 	return shown
 }
 
-// missedBy reports whether a process began too late to have taken the session's
-// last prompt: it was only opened to look at the session, or holds another one of
-// the same directory.
+// missedBy reports whether a process started too late to have received the session's last prompt: it
+// was only opened to read the session, or holds another session of the same directory.
 func (s Session) missedBy(o Origin) bool {
-	prompted := cmp.Or(s.PromptedAt, s.LimitedAt) // there was one before that
+	prompted := cmp.Or(s.PromptedAt, s.LimitedAt) // there was a prompt before the limit
 	return !prompted.IsZero() && o.BeganAt.After(prompted.Add(slack))
 }
 
-// Attended returns the session with what was told of its kind. One that a
-// person ever sat before stays theirs, whatever continued it since.
+// Attended returns the session with this kind. A session that was once interactive stays so, whatever
+// continued it since.
 func (s Session) Attended(kind string) Session {
 	if kind != "" && s.Kind != Interactive {
 		s.Kind = kind
@@ -96,7 +95,7 @@ func (s Session) Attended(kind string) Session {
 	return s
 }
 
-// occupied notes which process holds the session while it waits.
+// occupied sets the process that holds the session while it waits.
 func (s Session) occupied(ev Occupied) Session {
 	if s.State != Waiting || s.Run != nil {
 		return s
@@ -109,7 +108,7 @@ func (s Session) occupied(ev Occupied) Session {
 	return s
 }
 
-// released computes the wait anew if a process that is gone was all that held the session back.
+// released computes the wait again if only a process that has ended held the session back.
 func (s Session) released(ev Released, r Rules, now time.Time) Session {
 	if s.Owner == nil || s.Run != nil {
 		return s
@@ -126,7 +125,7 @@ func (s Session) released(ev Released, r Rules, now time.Time) Session {
 	return s.schedule(r, now)
 }
 
-// reopened computes a wait for a session that was left to its user by earlier rules.
+// reopened computes a wait for a closed session that earlier rules left to its user.
 func (s Session) reopened(r Rules, now time.Time) Session {
 	if s.ClosedAt.IsZero() || s.left(r) || s.Reason != s.leftWhy() {
 		return s

@@ -44,8 +44,8 @@ func TestAResumeIsHeldAsLongAsItIsAskedFor(t *testing.T) {
 	require.Equal(t, at.Add(recheck), due(NotSent{Why: "long ago", Until: noon.Add(-time.Hour)}).NextAt, "never at once")
 }
 
-// A session that is open where nothing can be typed says so at once, and goes on
-// by the same rules when its process is gone.
+// If the process of a session accepts no prompt, that is reported at once, and the session continues by
+// the same rules when its process has ended.
 func TestASessionOutOfReachWaitsForItsProcess(t *testing.T) {
 	const why = "quit it: process 7 holds it"
 	reset := noon.Add(time.Hour)
@@ -79,8 +79,8 @@ func TestASessionOutOfReachWaitsForItsProcess(t *testing.T) {
 	require.Empty(t, newWalk().do(met, occupied, Prompted{At: noon.Add(time.Minute)}).Unreached, "a person went on in it")
 }
 
-// What was parked because of who held it is not parked for ever: but what was
-// parked for another reason is, whoever held it.
+// A session that was parked because of its owner is released when that ends; one that was parked for
+// another reason is not.
 func TestTheEndOfAHolderRevivesOnlyWhatItHeldBack(t *testing.T) {
 	parked := func(hold NotSent) *walk {
 		w := newWalk().do(limited(noon, limit.Overloaded))
@@ -102,8 +102,8 @@ func TestTheEndOfAHolderRevivesOnlyWhatItHeldBack(t *testing.T) {
 	require.Equal(t, Parked, unknown.do(Released{}).State, "nobody knows what became of a prompt: never sent twice")
 }
 
-// Who closed a session after it was stopped may want to be asked. A person's order is
-// stronger, and so are other rules.
+// A user who closed a session after it was stopped may want to be asked. A person's order overrides
+// that, and so do other rules.
 func TestASessionThatItsUserClosedIsLeftToThem(t *testing.T) {
 	met := limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour))
 	held := Occupied{Owner: Owner{PID: 7, Kind: Interactive}}

@@ -8,9 +8,9 @@ import (
 	"resumed/internal/limit"
 )
 
-// Next returns the session after ev. It has no clock, no randomness and no
-// effects: entering Resuming is what makes the engine act, entering GaveUp or
-// Parked is what makes it call a person. u is a random number in [0, 1).
+// Next returns the session after ev. It has no clock, no randomness and no side effects: the engine
+// acts when a session enters Resuming, and reports to a person when it enters GaveUp or Parked. u is a
+// random number in [0, 1).
 func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 	if s.State == 0 {
 		s.State = Watching
@@ -104,7 +104,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Rewound:
 		return s.rewound(r, now)
 	case Renamed:
-		return s // where it lies now came with the event
+		return s // the event brought the new path
 	case Slept:
 		if s.State == Settling {
 			s.WaitFrom = earlier(s.WaitFrom.Add(ev.For), now)
@@ -132,25 +132,25 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 }
 
 func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session {
-	if ev.At.IsZero() || ev.At.After(now) { // a clock that runs ahead must not prolong the wait
+	if ev.At.IsZero() || ev.At.After(now) { // a record from a clock that is ahead must not prolong the wait
 		ev.Reset = counted(ev.Reset, ev.At, now)
 		ev.At = now
 	}
 	old := s.Run.sent() && ev.At.Add(slack).Before(s.LastStart())
 	switch {
 	case ev.Class == limit.None || ev.InProgress:
-		return s // nothing is to be done yet
+		return s // nothing to do yet
 	case ev.Class == limit.Cancelled:
 		return s.rest(now, "stopped by a person")
 	case r.stale(ev, s.FoundAt, now):
 		s.Reason = "its interruption was older than resume.lookback when it was first seen"
 		return s
 	case old && s.State != Resuming:
-		return s // old news: the resume was sent after it
+		return s // the resume was sent after this refusal
 	case s.Run != nil && !s.Run.sent():
-		s = s.withdraw() // newer news than the resume that is about to be sent
+		s = s.withdraw() // the refusal is newer than the resume that is about to be sent
 	case s.State == Resuming && !old:
-		s.RetryAskedAt = time.Time{} // a person's order was carried out, also where its start is not known yet
+		s.RetryAskedAt = time.Time{} // the person's order was carried out, even if its start is not known yet
 	}
 
 	if s = s.withoutExpiredPayment(ev.At); !old && s.keyRefused(ev) {
@@ -159,26 +159,25 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	if ev.Class == limit.UsageLimit && (s.State == Watching || ev.Reset.At.Sub(s.Limit.Reset.At).Abs() > SameWindow) {
 		s.Windows++
 	}
-	if old { // or it never was, by the daemon before: then this is what it waits for
+	if old { // or the daemon before never sent it: then the session waits for this limit
 		s.Limit, s.LimitText = ev.Verdict, ev.Text
 		return s
 	}
-	// An agent that repeats itself while it is waited for does not begin the
-	// wait anew: it would never end.
+	// A repeated refusal while the session waits does not begin a new wait, which would never end.
 	repeated := s.State == Waiting && s.Run == nil
 	if !s.Interrupted() {
 		s.StoppedAt = ev.At
 	}
 	s = s.conclude(LimitedOut, ev.Text, now)
 	s.Limit, s.LimitText, s.LimitedAt = ev.Verdict, ev.Text, ev.At
-	if ev.Context.Tokens > 0 && r.OnCold != TellCold { // which is another step, that is reported to people
+	if ev.Context.Tokens > 0 && r.OnCold != TellCold { // TellCold reports it in a step of its own
 		s.Context = ev.Context
 	}
 	switch {
 	case s.State == GaveUp:
-		return s // only movement or a person takes it out of there
+		return s // only new work or a person changes that
 	case repeated && !s.RetryAskedAt.IsZero():
-		return s // a person's order stands
+		return s // the person's order still holds
 	case repeated:
 		return s.scheduleAgain(r, now).late(r, now)
 	default:
@@ -186,8 +185,8 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	}
 }
 
-// IsNewerThan reports whether an observation from another file than the last one is older than
-// what the session knows: that file is a copy from before, or replaces what was read already.
+// IsNewerThan reports whether an observation from another file is older than what is known of the
+// session: that file is an old copy, or repeats what was read before.
 func (s Session) IsNewerThan(sight Observation) bool {
 	if sight.Pos.Epoch == s.Seen.Epoch {
 		return false
@@ -198,8 +197,8 @@ func (s Session) IsNewerThan(sight Observation) bool {
 	case at.IsZero():
 		return false
 	case at.Equal(s.LimitedAt):
-		// What it still waits for tells where its file lies now; but a copy in
-		// another account does not move it there.
+		// The refusal that the session waits for shows where its file is now. But a copy in another
+		// account does not move the session there.
 		elsewhere := sight.Account != "" && sight.Account != s.Account
 		return !stops || s.State == Watching || elsewhere
 	default:
@@ -208,9 +207,9 @@ func (s Session) IsNewerThan(sight Observation) bool {
 }
 
 func (s Session) progressed(ev Progressed, now time.Time) Session {
-	s.MovedAt = earlier(ev.At, now) // a clock that runs ahead must not make what follows old news
+	s.MovedAt = earlier(ev.At, now) // a record from a clock that is ahead must not make later events look old
 	if !s.Interrupted() || s.State == Parked && s.DeniedAt(ev.At) {
-		return s // by the run that was refused something: it has ended
+		return s // the work of the denied resume, which has ended
 	}
 	why := WentOn
 	if n := s.Tries(); n > 0 {
@@ -232,7 +231,7 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 	}
 	s.PromptedAt = later(s.PromptedAt, earlier(ev.At, now))
 	if ev.By == "" {
-		s.Windows, s.Paid = 0, nil // a person goes on, with what they have
+		s.Windows, s.Paid = 0, nil // a person continues it with their own account
 	}
 	if !s.Interrupted() {
 		return s
@@ -240,12 +239,11 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 	return s.rest(now, "continued by "+cmp.Or(ev.By, "a person"))
 }
 
-// ours reports whether what was written at that time may be the trace of our
-// own resume.
+// ours reports whether a record of that time may come from our own resume.
 func (s Session) ours(at time.Time) bool {
 	return s.Run != nil || s.State == Settling || s.last().during(at)
 }
 
-// SameWindow is how far apart two statements of one reset may lie: agents
-// print it to the minute, and compute it from an age.
+// SameWindow is how far apart two statements of the same reset may be: agents print it to the minute,
+// and compute it from an age.
 const SameWindow = 2 * time.Minute

@@ -14,10 +14,10 @@ import (
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-// half is the dice that adds no jitter to a symmetric policy.
+// half is the random number that adds no jitter to a symmetric policy.
 const half = 0.5
 
-// defaultRules are those of a user who wishes nothing special.
+// defaultRules are those of a user without own settings.
 func defaultRules() Rules {
 	return Rules{
 		Backoff:       backoff.Default(),
@@ -404,7 +404,7 @@ func TestNewsBeforeSendingWithdrawsTheResume(t *testing.T) {
 	require.Nil(t, w.Run, "nothing was sent, and nothing need be")
 }
 
-// A command may be quick: its own words are read before we know its pid.
+// A command may be quick: its records are read before its pid is known.
 func TestNewsAfterSendingIsTheResumesOwn(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.RateLimit)).after(30 * time.Second)
 	w.do(Due{Mark: "a"}, Sending{Mark: "a"}, limited(w.now, limit.RateLimit))
@@ -424,8 +424,8 @@ func TestOldNewsOfASentResumeChangesNothing(t *testing.T) {
 	require.Equal(t, before, w.Session)
 }
 
-// A daemon that dies between its claim and the command leaves a resume of which
-// the next one must take for granted that it was sent, until it knows better.
+// A daemon that is killed between its claim and the command leaves a resume that the next daemon must
+// treat as sent, until it knows better.
 func TestOldNewsCountsWhereTheResumeWasNeverSent(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.RateLimit)).after(30 * time.Second).do(Due{Mark: "a"})
 	w.Session = w.Session.Restore()
@@ -437,8 +437,8 @@ func TestOldNewsCountsWhereTheResumeWasNeverSent(t *testing.T) {
 	require.Equal(t, reset.Add(w.rules.Margin), w.NextAt, "nothing before a stated reset")
 }
 
-// What a person ordered was carried out when its command was sent, whether or not
-// that it runs is known by the time it meets a limit.
+// A person's order is carried out when its command was sent, even if the command meets a limit before
+// its start is known.
 func TestAnOrderIsCarriedOutOnce(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.RateLimit), Retry{}, Due{Mark: "a"}, Sending{Mark: "a"})
 	reset := w.now.Add(time.Hour)
@@ -446,7 +446,7 @@ func TestAnOrderIsCarriedOutOnce(t *testing.T) {
 	require.Equal(t, reset.Add(w.rules.Margin), w.NextAt, "nothing before a stated reset")
 }
 
-// A prompt that a live process refuses was not sent: what a person ordered stands.
+// A prompt that a live process refuses was not sent: the person's order still holds.
 func TestAnOrderStandsUntilItIsCarriedOut(t *testing.T) {
 	reset := noon.Add(time.Hour)
 	w := newWalk().do(limitedUntil(noon, limit.UsageLimit, reset), Retry{}, Due{Mark: "a"})
@@ -455,7 +455,7 @@ func TestAnOrderStandsUntilItIsCarriedOut(t *testing.T) {
 	require.True(t, w.NextAt.Before(reset), "at the next look, not at the reset")
 }
 
-// Nor is an order leave for what the person could not know of: it ends with the answer.
+// A person's order does not cover what the person could not know: it ends with the answer.
 func TestAnOrderThatWasAnsweredDoesNotStand(t *testing.T) {
 	reset := noon.Add(time.Hour)
 	w := newWalk().do(limitedUntil(noon, limit.UsageLimit, reset), Retry{}, Due{Mark: "a"}, NotSent{Mark: "a", Why: "another machine looks after it", Then: NeedsOrder})
@@ -548,7 +548,7 @@ func TestClockThatRunsAheadDoesNotProlongTheWait(t *testing.T) {
 	require.Equal(t, 30*time.Second, w.NextAt.Sub(noon))
 }
 
-// Whatever happens, in whatever order, these must hold.
+// Invariants for all events in any order.
 func TestInvariantsOverRandomWalks(t *testing.T) {
 	for seed := range uint64(3000) {
 		dice := rand.New(rand.NewPCG(seed, 1))
@@ -619,8 +619,8 @@ func randomEvent(dice *rand.Rand, w *walk) Event {
 	return events[dice.IntN(len(events))]
 }
 
-// The last failure is the reason, and stands first: what a limit said hours before
-// helps nobody to mend what fails now.
+// The last failure comes first in the reason: a limit from hours before does not help to fix what fails
+// now.
 func TestTheLastFailureIsTheReason(t *testing.T) {
 	rules := ridingOut(t)
 	rules.Backoff.MaxRetries = 2

@@ -10,7 +10,7 @@ import (
 	"resumed/internal/limit"
 )
 
-// What calls a person has one name, whatever is read or set after it.
+// A notice has one id, whatever is read or set after it.
 func TestACallKeepsItsNameUntilItIsOver(t *testing.T) {
 	rules := defaultRules()
 	rules.Backoff.MaxRetries, rules.Backoff.Jitter = 1, false
@@ -53,8 +53,8 @@ func TestACallKeepsItsNameUntilItIsOver(t *testing.T) {
 	}
 }
 
-// Two steps that call a person have two names, also where the session stands as it
-// stood before: what a restart takes for told is never told.
+// Two notices have different ids, even if the session is in the same state as before: a restart skips
+// an id that was already reported.
 func TestEachCallHasANameOfItsOwn(t *testing.T) {
 	held := NotSent{Mark: "1", Why: "nobody can see", Then: Tell}
 	parked := NotSent{Mark: "2", Why: "nobody can go on", Then: Park}

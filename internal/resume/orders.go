@@ -7,7 +7,7 @@ import (
 	"resumed/internal/limit"
 )
 
-// who names where an order comes from: another machine, or the reader.
+// who names the source of an order: another machine, or the reader.
 func who(machine string) string {
 	if machine == "" {
 		return "you"
@@ -23,7 +23,7 @@ func (s Session) retried(by string, r Rules, now time.Time) Session {
 		return s
 	}
 	if why := r.Excluded(s.Cwd); why != "" {
-		s.Reason = why // what a directory was excluded for counts more than haste
+		s.Reason = why // an excluded directory counts more than the order
 		return s
 	}
 	s = s.archived()
@@ -38,7 +38,7 @@ func (s Session) retried(by string, r Rules, now time.Time) Session {
 	return s
 }
 
-// expired ends an interruption that no person has cared for.
+// expired ends an interruption that no person has acted on.
 func (s Session) expired(now time.Time) Session {
 	switch s.State {
 	case GaveUp:
@@ -50,12 +50,12 @@ func (s Session) expired(now time.Time) Session {
 	}
 }
 
-// ownKey is the provider in the account of a session that continues with a key: what it
-// meets there says nothing about its own account.
+// ownKey is the provider in the account of a session that uses its user's own key: a limit there says
+// nothing about the session's own account.
 const ownKey = "your own key"
 
-// Unpayable says why the session cannot continue with its user's own key; empty: it can, as far
-// as the session itself goes.
+// Unpayable says why the session cannot continue with its user's own key; empty: the session itself
+// does not prevent it.
 func (s Session) Unpayable(now time.Time) string {
 	switch {
 	case s.State != Waiting && s.State != Parked && s.State != GaveUp || s.Pending():
@@ -85,8 +85,8 @@ func (s Session) pay(r Rules, now time.Time) Session {
 	return s
 }
 
-// keyRefused reports whether a refusal says that the key does not help any more than the
-// account did: to try again later would only fail again.
+// keyRefused reports whether a refusal says that the key cannot help either: a later try would fail
+// again.
 func (s Session) keyRefused(ev Limited) bool {
 	if s.Paid == nil || !ev.At.Before(s.Paid.Until) {
 		return false
@@ -94,7 +94,7 @@ func (s Session) keyRefused(ev Limited) bool {
 	return ev.Class == limit.UsageLimit || ev.Class == limit.Auth || ev.Class == limit.Billing
 }
 
-// withoutExpiredPayment ends a payment whose time is over: what comes now is the account's again.
+// withoutExpiredPayment returns the session to its account if the time of its own key is over.
 func (s Session) withoutExpiredPayment(at time.Time) Session {
 	if s.Paid != nil && !at.Before(s.Paid.Until) {
 		s.Paid = nil

@@ -14,8 +14,8 @@ func TestWhatAProcessWasStartedWithCounts(t *testing.T) {
 	for name, c := range map[string]struct {
 		s     Session
 		new   Origin
-		takes bool // it is noted
-		seen  bool // and what is noted counts
+		takes bool // the origin is stored
+		seen  bool // and StartedWith returns it
 	}{
 		"of one that took the last prompt":              {Session{Origin: had, PromptedAt: prompted}, Origin{BeganAt: at(-5), SeenAt: at(1)}, true, true},
 		"not of one that began after it":                {Session{Origin: had, PromptedAt: prompted}, Origin{BeganAt: at(5), SeenAt: at(6)}, false, false},

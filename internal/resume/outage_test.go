@@ -11,7 +11,7 @@ import (
 	"resumed/internal/limit"
 )
 
-// ridingOut are rules under which outages are ridden out.
+// ridingOut are rules under which sessions wait out an outage.
 func ridingOut(t testing.TB) Rules {
 	rules := defaultRules()
 	policy, ok := backoff.Named("outage")

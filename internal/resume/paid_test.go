@@ -10,7 +10,8 @@ import (
 	"resumed/internal/limit"
 )
 
-// paying is a session that a usage limit stopped for three hours, and that goes on with a key.
+// paying is a session that a usage limit stopped for three hours, and that continues with the user's
+// own key.
 func paying() *walk {
 	w := newWalk().do(limitedUntil(noon, limit.UsageLimit, noon.Add(3*time.Hour)))
 	w.Account = "claude-code:default"
@@ -35,7 +36,7 @@ func TestAPersonPaysForASession(t *testing.T) {
 	require.Equal(t, "works again after 1 resume, with your own key", w.Reason)
 	require.True(t, w.Past[0].OwnKey)
 
-	// An overload is waited for, and the key is used again.
+	// It waits out an overload, and uses the key again.
 	w.after(time.Minute).do(limited(w.now, limit.Overloaded)).end(Failed)
 	w.resume()
 	require.True(t, w.Attempts[0].OwnKey)

@@ -8,7 +8,7 @@ import (
 	"resumed/internal/limit"
 )
 
-// This file has what a session consists of, and nothing that needs the session as a whole.
+// This file has the parts of a session, and nothing that needs the whole session.
 
 // Key names a session: ids are unique within their agent only.
 type Key struct {
@@ -18,11 +18,10 @@ type Key struct {
 
 func (k Key) String() string { return k.Agent + "/" + k.ID }
 
-// Position is where in a transcript an event is. A session passes over
-// events at or before the last one that was applied, so reading a file
-// again changes nothing.
+// Position is where in a transcript an event is. A session skips events at or before the last one that
+// was applied, so reading a file again changes nothing.
 type Position struct {
-	Epoch  string `json:"epoch"` // one incarnation of the file; another one starts over
+	Epoch  string `json:"epoch"` // one version of the file; a new one is read from its start
 	Offset int64  `json:"offset"`
 }
 
@@ -35,13 +34,13 @@ const (
 	LimitedOut Outcome = "limited"     // it met the limit again
 	Failed     Outcome = "failed"      // the command failed
 	TimedOut   Outcome = "timed_out"   // the command ran too long, or hung
-	NoProgress Outcome = "no_progress" // the command ended well and the transcript did not move
+	NoProgress Outcome = "no_progress" // the command succeeded, but the transcript did not move
 	Denied     Outcome = "denied"      // the agent lacked a permission
-	CutOff     Outcome = "cut_off"     // the daemon's own end cut it off; it does not count
-	Unknown    Outcome = "unknown"     // nothing tells
+	CutOff     Outcome = "cut_off"     // the end of the daemon cut it off; it does not count
+	Unknown    Outcome = "unknown"     // the result cannot be known
 
-	// Delivered is how a command ends that did what it was asked. What comes
-	// of it shows in the transcript: it is never the outcome of an attempt.
+	// Delivered is how a successful command ends. Its result shows in the transcript: it is never the
+	// outcome of an attempt.
 	Delivered Outcome = "delivered"
 )
 
@@ -56,30 +55,30 @@ func (o Outcome) MarshalJSON() ([]byte, error) {
 // Attempt is one resume.
 type Attempt struct {
 	N         int           `json:"n"`
-	Mark      string        `json:"mark"` // carried by the command in its environment
+	Mark      string        `json:"mark"` // set in the environment of the command
 	StartedAt time.Time     `json:"started_at"`
 	EndedAt   time.Time     `json:"ended_at,omitzero"` // when the outcome was known
-	Delay     time.Duration `json:"delay"`             // what was waited before it
+	Delay     time.Duration `json:"delay"`             // the wait before it
 	Outcome   Outcome       `json:"outcome,omitempty"`
 	Err       string        `json:"err,omitempty"`
 	Models    Models        `json:"models,omitzero"`
-	OwnKey    bool          `json:"own_key,omitempty"` // it continued with its user's own key
+	OwnKey    bool          `json:"own_key,omitempty"` // it used its user's own key
 }
 
-// during reports whether a record of that time may be the trace of the attempt.
+// during reports whether a record of that time may come from the attempt.
 func (a Attempt) during(at time.Time) bool {
 	return !a.StartedAt.IsZero() && !at.Before(a.StartedAt.Add(-slack)) && !at.After(a.EndedAt.Add(slack))
 }
 
-// Models are those of a resume that may continue with another one than the session has,
-// because that one is overloaded. The user has named the other.
+// Models are the models of a resume that may continue with a fallback model of the user, because the
+// session's own is overloaded.
 type Models struct {
 	Own      string `json:"own,omitempty"`      // the session's
-	Fallback string `json:"fallback,omitempty"` // as the user named it; empty: it may not
-	Spoke    string `json:"spoke,omitempty"`    // the other one, once that has answered
+	Fallback string `json:"fallback,omitempty"` // as the user named it; empty: no other model may be used
+	Spoke    string `json:"spoke,omitempty"`    // the other model, once it has answered
 }
 
-// switched returns the models when one has spoken.
+// switched returns the models after an answer of the model spoke.
 func (m Models) switched(spoke string) Models {
 	if m.Fallback != "" && spoke != "" && spoke != m.Own {
 		m.Spoke = spoke
@@ -87,8 +86,7 @@ func (m Models) switched(spoke string) Models {
 	return m
 }
 
-// May says what a resume with these models may do; empty: it stays with the model that
-// the session has.
+// May says which model a resume may use, for people; empty: only the session's own.
 func (m Models) May() string {
 	if m.Fallback == "" {
 		return ""
@@ -96,7 +94,7 @@ func (m Models) May() string {
 	return fmt.Sprintf("with %s if %s is still overloaded (fallback_model)", m.Fallback, m.Own)
 }
 
-// Did says what it has done; empty: it stayed with that, as far as is known.
+// Did says which model a resume has used, for people; empty: the session's own, as far as is known.
 func (m Models) Did() string {
 	if m.Spoke == "" {
 		return ""
@@ -104,94 +102,92 @@ func (m Models) Did() string {
 	return fmt.Sprintf("with %s instead of %s (fallback_model)", m.Spoke, m.Own)
 }
 
-// Run is a resume that has begun and not ended. It outlives the state
-// Resuming: an agent that works again is Watching while its command runs on.
+// Run is a resume that has begun and not ended. It may be longer than the state Resuming: a session
+// that works again is Watching while the command still runs.
 type Run struct {
 	Mark    string  `json:"mark"`
-	N       int     `json:"n"`                // which of all claims of the session; names what is stored of it
+	N       int     `json:"n"`                // number among all claims of the session; part of the names of its files
 	Begins  bool    `json:"begins,omitempty"` // it begins the session of a task, and resumes nothing
-	Process Process `json:"process,omitzero"` // once the command was started
+	Process Process `json:"process,omitzero"` // set when the command has started
 
-	// Unverifiable says that the prompt is handed to another's process, by keys or as
-	// a message: if the transcript does not tell, nothing tells what became of it.
+	// Unverifiable says that the prompt goes to a process that we did not start, as keys or as a
+	// message: only the transcript can show its result.
 	Unverifiable bool `json:"no_proof,omitempty"`
 
-	// Behind is the last event that the session had seen when such a prompt was
-	// handed over: what is written there or before it tells nothing of the prompt.
+	// Behind is the last event of the session when such a prompt was handed over: records up to there
+	// say nothing about the prompt.
 	Behind Position `json:"behind,omitzero"`
 
-	// sending is true from the point on at which the command may have acted on
-	// the session. One of an earlier daemon always may have.
+	// sending is true as soon as the command may have acted on the session. For a run of an earlier
+	// daemon it is always true.
 	sending bool
 }
 
 // sent reports whether the command may have acted on the session.
 func (r *Run) sent() bool { return r != nil && r.sending }
 
-// Process names a process beyond the reuse of its pid.
+// Process identifies a process even if its pid is used again.
 type Process struct {
 	PID   int    `json:"pid,omitempty"`
 	Start uint64 `json:"start,omitempty"` // field 22 of /proc/PID/stat
 }
 
-// Program is what a session was run with.
+// Program is what a session's process runs.
 type Program struct {
-	Path        string `json:"path"`                  // of a program, or of a script
-	Interpreter string `json:"interpreter,omitempty"` // the program that ran the script
+	Path        string `json:"path"`                  // of a program or a script
+	Interpreter string `json:"interpreter,omitempty"` // the program that runs the script
 }
 
-// Whether a person sits before a session. If nothing tells, one does.
+// Whether a person uses the session directly. If not known, Interactive is assumed.
 const (
 	Interactive = "interactive"
-	Headless    = "headless" // it was given its prompt when it was started, and ends by itself
+	Headless    = "headless" // it got its prompt when it was started, and ends by itself
 )
 
-// Origin is what a session's own process was started with, as it was seen while
-// that process lived. It says what a resume must repeat. It holds no secret,
-// unless the user wants that.
+// Origin is what a session's own process was started with, as observed while it lived. A resume repeats
+// it. It has no secrets, unless the user wants that.
 type Origin struct {
-	Process Process   `json:"process"`           // whose it is
-	BeganAt time.Time `json:"began_at,omitzero"` // when it was started; zero: not known
-	SeenAt  time.Time `json:"seen_at"`           // when it was last seen alive
+	Process Process   `json:"process"`
+	BeganAt time.Time `json:"began_at,omitzero"` // when the process started; zero: not known
+	SeenAt  time.Time `json:"seen_at"`           // when the process was last seen alive
 	Cwd     string    `json:"cwd,omitempty"`
 
-	// Args are the arguments of the program, without its prompt. ArgsSeen is
-	// false where the process hides them: that is not the same as none.
+	// Args are the arguments of the program, without its prompt. ArgsSeen is false if they could not be
+	// read, which is not the same as none.
 	Args     []string `json:"args,omitempty"`
 	ArgsSeen bool     `json:"args_seen,omitempty"`
 
-	// Shown is Through and Args without the secrets in them, where these are kept.
+	// Shown is Through and Args without their secrets, if secrets are stored.
 	Shown []string `json:"shown,omitempty"`
 
-	// Env are the variables that matter to the agent. EnvSeen is false where they
-	// could not be read: that is not the same as none.
+	// Env are the variables that matter to the agent. EnvSeen is false if they could not be read, which
+	// is not the same as none.
 	Env     []Variable `json:"env,omitempty"`
 	EnvSeen bool       `json:"env_seen,omitempty"`
 	Salt    string     `json:"salt,omitempty"` // of the hashes in Env
 
-	Login   string   `json:"login,omitempty"`   // a hash of who was signed in then; empty: not known
-	Sandbox string   `json:"sandbox,omitempty"` // how its world differs from the daemon's, in words; empty: it does not
-	Through []string `json:"through,omitempty"` // the program that started it, and still stood before it, with its arguments up to the agent's
+	Login   string   `json:"login,omitempty"`   // a hash of the login at that time; empty: not known
+	Sandbox string   `json:"sandbox,omitempty"` // how its environment differs from the daemon's (such as namespaces), for people; empty: it does not
+	Through []string `json:"through,omitempty"` // the wrapper that started it and still runs, with its arguments up to the agent's
 	TTY     bool     `json:"tty,omitempty"`     // it has a terminal
-	Server  bool     `json:"server,omitempty"`  // it works for others, who need not live where it does
+	Server  bool     `json:"server,omitempty"`  // it is a server; its clients may be elsewhere
 }
 
-// Variable is one of the environment. Of a secret only a hash is kept: enough to
-// know it again.
+// Variable is an environment variable. Of a secret only a hash is stored, to recognise it.
 type Variable struct {
 	Name  string `json:"name"`
 	Value string `json:"value,omitempty"`
-	Hash  string `json:"hash,omitempty"` // of a value that is not kept
+	Hash  string `json:"hash,omitempty"` // of a value that is not stored
 }
 
 // Owner is a live process that holds a session.
 type Owner struct {
 	PID  int    `json:"pid"`
 	Kind string `json:"kind"`           // Interactive or Headless
-	Tmux string `json:"tmux,omitempty"` // the pane it lives in
+	Tmux string `json:"tmux,omitempty"` // the pane it runs in
 
-	// Guessed says that another process may hold it as well: what this one was
-	// started with may be another session's.
+	// Guessed says that another process may hold the session instead: this one may have been started
+	// for another session.
 	Guessed bool `json:"-"`
 }
 
@@ -200,31 +196,30 @@ type Context struct {
 	Tokens int64     `json:"tokens"`
 	At     time.Time `json:"at"` // when the provider last read it
 
-	// Warm is how long the provider keeps it at hand, if known: what is
-	// read again within that costs a tenth.
+	// Warm is how long the provider caches it, if known: reading it again within that time costs a
+	// tenth.
 	Warm time.Duration `json:"warm,omitempty"`
 }
 
-// Usage is what a session's agent knows of its account's allowances.
+// Usage is what a session's agent knows about the allowances of its account.
 type Usage struct {
 	At           time.Time `json:"at"`                      // when the provider stated it
 	WeekUsed     float64   `json:"week_used"`               // percent of what is allowed in a week
-	WeekResetsAt time.Time `json:"week_resets_at,omitzero"` // zero: nothing is known of the week
+	WeekResetsAt time.Time `json:"week_resets_at,omitzero"` // zero: the week is not known
 
-	// Lifts is when the limit ends that stopped the session, if the record of
-	// it did not tell.
+	// Lifts is when the limit ends that stopped the session, if its record did not say.
 	Lifts time.Time `json:"lifts,omitzero"`
 }
 
-// Cost is what a session has cost until now, as its agent counts it, at the prices of its
-// provider's API. With a subscription nobody is asked for that sum.
+// Cost is what a session has cost so far, as its agent counts it, at the prices of the provider's API.
+// Users with a subscription do not pay it.
 type Cost struct {
 	USD  float64       `json:"usd"`
-	Work time.Duration `json:"work"` // how long the agent has worked for that
-	Read int64         `json:"read"` // the position in the transcript at which it was read
+	Work time.Duration `json:"work"` // how long the agent has worked
+	Read int64         `json:"read"` // the position in the transcript up to which it was read
 }
 
-// AnHour returns what an hour of work has cost so far; 0: it is not known.
+// AnHour returns the cost of an hour of work so far; 0: not known.
 func (c Cost) AnHour() float64 {
 	if c.Work < time.Second {
 		return 0
@@ -232,74 +227,73 @@ func (c Cost) AnHour() float64 {
 	return c.USD / c.Work.Hours()
 }
 
-// Paid is a session that continues like that.
+// Paid says that a session continues with its user's own key.
 type Paid struct {
 	AskedAt time.Time `json:"asked_at"`
 	Until   time.Time `json:"until"` // when the limit of its account is over
 
-	// What stopped it: that is waited for again if the key does not help.
+	// What stopped it. The session waits for this again if the key does not help.
 	Limit     limit.Verdict `json:"limit"`
 	LimitText string        `json:"limit_text,omitempty"`
 }
 
-// Newcomer is a session that was begun where another one had been stopped.
+// Newcomer is a session that began in the directory of a stopped one.
 type Newcomer struct {
 	Key    Key       `json:"key"`
 	BornAt time.Time `json:"born_at"`
-	Kind   string    `json:"kind,omitempty"` // Interactive or Headless; empty: not told
+	Kind   string    `json:"kind,omitempty"` // Interactive or Headless; empty: not known
 }
 
-// Task is work that has no session yet. It waits as a session does that was stopped,
-// by the same rules and gates, and is claimed and begun as one is resumed. Once its
-// session shows, that is watched like any other.
+// Task is work that has no session yet. It waits under the same rules and gates as a stopped session,
+// and is claimed and started like a resume. Its session is then watched like any other.
 type Task struct {
-	N      int    `json:"n"`     // what people call it
-	Place  int    `json:"place"` // who goes first: those of lower ones
+	N      int    `json:"n"`     // its number, for people
+	Place  int    `json:"place"` // lower ones go first
 	Prompt string `json:"prompt"`
 	Model  string `json:"model,omitempty"` // empty: the agent's own choice
 	Mode   string `json:"mode,omitempty"`  // the permission mode; empty: the agent's default
 
-	After     string    `json:"after,omitempty"`      // what it was told to wait for, as a person said it
-	NotBefore time.Time `json:"not_before,omitzero"`  // that, where it is a time
-	Behind    Key       `json:"behind,omitzero"`      // that, where it is a session, or another task
-	AddedAt   time.Time `json:"added_at"`             // by whoever asked for it
-	BegunAt   time.Time `json:"begun_at,omitzero"`    // when its session was seen; zero: it was not
-	Session   string    `json:"session_id,omitempty"` // of the session that it became; empty: not known
+	After     string    `json:"after,omitempty"`      // what a person wants it to wait for, in their words
+	NotBefore time.Time `json:"not_before,omitzero"`  // the same, if it is a time
+	Behind    Key       `json:"behind,omitzero"`      // the same, if it is a session or another task
+	AddedAt   time.Time `json:"added_at"`             // when a person asked for it
+	BegunAt   time.Time `json:"begun_at,omitzero"`    // when its session was first observed; zero: not yet
+	Session   string    `json:"session_id,omitempty"` // id of its session; empty: not known
 }
 
-// Blocked is what makes a session wait whose own wait is over.
+// Blocked holds back a session that is due.
 type Blocked struct {
-	Until time.Time `json:"until,omitzero"` // zero: no time ends it
+	Until time.Time `json:"until,omitzero"` // zero: not known
 }
 
-// Interruption is what is known of the error that stopped a session, and of the wait that follows. It ends as a
-// whole: that of a session that works is zero.
+// Interruption is what is known about the error that stopped a session, and about the wait after it. It
+// is zero for a session that works.
 type Interruption struct {
 	Limit     limit.Verdict `json:"limit,omitzero"`       // what stopped it
 	LimitText string        `json:"limit_text,omitempty"` // in the agent's words
-	StoppedAt time.Time     `json:"stopped_at,omitzero"`  // when it was stopped first, since it last moved or a person asked for it
+	StoppedAt time.Time     `json:"stopped_at,omitzero"`  // when it was first stopped, since it last moved or a person asked for a retry
 
 	Owner     *Owner    `json:"owner,omitempty"`     // the process that holds the session
-	Unreached string    `json:"unreached,omitempty"` // why that can be given nothing, in words
-	ClosedAt  time.Time `json:"closed_at,omitzero"`  // when its user was seen to close the agent
-	Newcomer  *Newcomer `json:"newcomer,omitempty"`  // by which a person went on in its directory
-	Reported  bool      `json:"told,omitempty"`      // a person knows why it waits on
+	Unreached string    `json:"unreached,omitempty"` // why the owner cannot be given a prompt, for people
+	ClosedAt  time.Time `json:"closed_at,omitzero"`  // when its user was observed to close the agent
+	Newcomer  *Newcomer `json:"newcomer,omitempty"`  // the session with which a person continued in its directory
+	Reported  bool      `json:"told,omitempty"`      // a person was told why it still waits
 
-	NextAt       time.Time `json:"next_at,omitzero"`     // Waiting: when it is resumed; Settling: when patience ends
-	WaitFrom     time.Time `json:"wait_from,omitzero"`   // when the wait began,
-	Jitter       float64   `json:"dice,omitempty"`       // the chance in it,
-	RetryAskedAt time.Time `json:"asked,omitzero"`       // a person who cut it short,
-	NotBefore    time.Time `json:"hold,omitzero"`        // and what it may not end before: NextAt can be computed anew
-	Blocked      *Blocked  `json:"held,omitempty"`       // that its wait is over and it waits on, for the reason that it has; nil: it does not
-	GivesUpAt    time.Time `json:"gives_up_at,omitzero"` // when no more is tried; zero: the number of tries ends it
-	MissedAt     time.Time `json:"missed_at,omitzero"`   // when it would have been resumed, had a daemon run: it is asked about
+	NextAt       time.Time `json:"next_at,omitzero"`     // Waiting: when it is resumed; Settling: until when the transcript must move
+	WaitFrom     time.Time `json:"wait_from,omitzero"`   // when the wait began
+	Jitter       float64   `json:"dice,omitempty"`       // the random part of the wait
+	RetryAskedAt time.Time `json:"asked,omitzero"`       // when a person asked for a try, which ends the wait
+	NotBefore    time.Time `json:"hold,omitzero"`        // the wait does not end before this, also if NextAt is computed again
+	Blocked      *Blocked  `json:"held,omitempty"`       // it is due, but Reason holds it back; nil: it is not
+	GivesUpAt    time.Time `json:"gives_up_at,omitzero"` // when the tries end; zero: their number ends them
+	MissedAt     time.Time `json:"missed_at,omitzero"`   // when it would have been resumed if a daemon had run: a person is asked first
 
-	Attempts []Attempt `json:"attempts,omitempty"` // the resumes since the transcript last moved, the last ones of very many
-	Cut      []Attempt `json:"cut,omitempty"`      // those of them that ended with a daemon: they cost nothing, but may have left a prompt
+	Attempts []Attempt `json:"attempts,omitempty"` // the resumes since the transcript last moved, the last maxAttempts of them
+	Cut      []Attempt `json:"cut,omitempty"`      // resumes that ended with their daemon: they do not count, but may have left a prompt
 }
 
-// slack is how much a record's own time may run before our clock: file systems
-// stamp with a coarse clock and some agents write whole seconds.
+// slack is how far a record's time may be before our clock: file systems use a coarse clock and some
+// agents write whole seconds.
 const slack = time.Second
 
 func later(a, b time.Time) time.Time {

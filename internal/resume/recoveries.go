@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// Recoveries are how long the outages took that sessions waited out, the last ones,
-// by provider.
+// Recoveries are the durations of the latest outages that sessions waited out, by provider.
 type Recoveries map[string][]time.Duration
 
 const (
-	enoughRecoveries = 20 // before anything is learned from them
+	enoughRecoveries = 20 // fewer are not used
 	keptRecoveries   = 100
 
 	leastCap, greatestCap = time.Minute, 15 * time.Minute
@@ -26,8 +25,7 @@ func (r Recoveries) With(provider string, took time.Duration) Recoveries {
 	return next
 }
 
-// Median returns how long an outage of that provider took, as a rule, and from how
-// many that is known.
+// Median returns the median duration of that provider's outages, and of how many it is.
 func (r Recoveries) Median(provider string) (median time.Duration, n int) {
 	all := slices.Sorted(slices.Values(r[provider]))
 	if n = len(all); n == 0 {
@@ -36,8 +34,8 @@ func (r Recoveries) Median(provider string) (median time.Duration, n int) {
 	return (all[(n-1)/2] + all[n/2]) / 2, n
 }
 
-// Cap returns the longest wait between two tries that is worth it: a quarter of what
-// an outage takes. False: too few were seen.
+// Cap returns the longest useful wait between two tries: a quarter of the median outage. False: too few
+// are known.
 func (r Recoveries) Cap(provider string) (time.Duration, bool) {
 	median, n := r.Median(provider)
 	if n < enoughRecoveries {

@@ -11,64 +11,63 @@ import (
 	"resumed/internal/limit"
 )
 
-// recheck is how long a resume that could not be sent waits before the next look.
+// recheck is how long a resume that could not be sent waits before the next try.
 const recheck = time.Minute
 
-// Order says who goes first when several sessions are due.
+// Order says which session goes first when several are due.
 type Order string
 
 // The orders.
 const (
-	Oldest Order = "oldest" // limited first, resumed first
+	Oldest Order = "oldest" // the one that was stopped first
 	Newest Order = "newest"
 )
 
-// Rules are the user's wishes, as Next and the engine need them.
+// Rules are the user's settings, as Next and the engine need them.
 type Rules struct {
-	Backoff backoff.Policy                 // where nothing else applies
-	ByClass map[limit.Class]backoff.Policy // for what was refused
-	ByAgent map[string]backoff.Policy      // for who was refused; wins over ByClass
+	Backoff backoff.Policy                 // used if nothing else applies
+	ByClass map[limit.Class]backoff.Policy // by class of refusal
+	ByAgent map[string]backoff.Policy      // by agent; wins over ByClass
 
-	Margin     time.Duration // waited past a stated usage-limit reset or clock time
-	MaxWait    time.Duration // a stated reset further away is parked; 0: no bound
-	Overdue    time.Duration // a wait that was over this long while no daemon was there is asked about; 0: never
-	Settle     time.Duration // after a resume the transcript must move within this
-	Lookback   time.Duration // older interruptions are not adopted at first sight
-	MaxWindows int           // usage limits a session may cross without a person's prompt; 0: no bound
+	Margin     time.Duration // added to a stated usage-limit reset or clock time
+	MaxWait    time.Duration // if a stated reset is further away, the session is parked; 0: no bound
+	Overdue    time.Duration // if no daemon ran for this long after a wait was over, a person is asked; 0: never
+	Settle     time.Duration // the transcript must move within this time after a resume
+	Lookback   time.Duration // older interruptions are ignored when a session is found
+	MaxWindows int           // usage limits a session may pass without a person's prompt; 0: no bound
 
-	Include []string // directories whose sessions are resumed; empty: all
-	Exclude []string // directories that are never touched
+	Include []string // only sessions in these directories are resumed; empty: all
+	Exclude []string // sessions in these directories are never resumed
 
-	Newcomers Newcomers // who takes the place of a session that was stopped
+	Newcomers Newcomers // which new sessions take the place of a stopped one
 
-	Closed OnClosed // what is done about a session that its user closed after it was stopped
+	Closed OnClosed // what happens to a session that its user closed after it was stopped
 
-	// Parallel are the agents whose sessions share a directory by design: a
-	// newer one there says nothing about the others.
+	// Parallel are the agents that run several sessions in one directory by design: a newer session
+	// there says nothing about the others.
 	Parallel map[string]bool
 
 	// NextAllowed returns the first time at or after t at which resumes are allowed;
 	// nil: always.
 	NextAllowed func(t time.Time) time.Time
 
-	MaxColdTokens int64  // a resume may read this much anew; 0: no bound
-	OnCold        OnCold // what is done where it would read more
+	MaxColdTokens int64  // tokens that a resume may read again; 0: no bound
+	OnCold        OnCold // what happens if it would read more
 
-	WeeklyReserve int // percent of a week's allowance that only people use; 0: none
+	WeeklyReserve int // percent of a week's allowance that is reserved for people; 0: none
 
-	KeepEnded time.Duration // a session that gave up or is parked is forgotten after this; 0: never
-	KeepQuiet time.Duration // one that was never interrupted, after it was silent this long; 0: never
+	KeepEnded time.Duration // a session that gave up or is parked is forgotten after this time; 0: never
+	KeepQuiet time.Duration // a session that was never interrupted is forgotten after it was idle this long; 0: never
 
-	MaxConcurrent int           // resumes at a time
-	Stagger       time.Duration // between sessions of one account
-	Priority      []Priority    // who goes first when several are due, by directory,
-	Order         Order         // and else
+	MaxConcurrent int           // resumes at the same time
+	Stagger       time.Duration // time between resumes of one account
+	Priority      []Priority    // which directories go first when several sessions are due
+	Order         Order         // used among sessions of the same rank
 
-	Recoveries Recoveries // the engine's own: what outages have taught
+	Recoveries Recoveries // set by the engine: durations of past outages
 }
 
-// Policy returns the backoff policy for a session of that agent that met that
-// class of refusal.
+// Policy returns the backoff policy for an agent and a class of refusal.
 func (r Rules) Policy(agent string, class limit.Class) backoff.Policy {
 	if p, ok := r.ByAgent[agent]; ok {
 		return p
@@ -79,7 +78,7 @@ func (r Rules) Policy(agent string, class limit.Class) backoff.Policy {
 	return r.Backoff
 }
 
-// Excluded says why sessions in dir are not touched, or "".
+// Excluded says why sessions in dir are not resumed, or "".
 func (r Rules) Excluded(dir string) string {
 	for _, d := range r.Exclude {
 		if within(dir, d) {
@@ -102,12 +101,11 @@ func within(dir, parent string) bool {
 	return dir == parent || parent == "/" || strings.HasPrefix(dir, parent+string(filepath.Separator))
 }
 
-// longestWindow is how long an allowance may take to return: those of a month do.
+// longestWindow is the longest window of a usage limit: some are a month long.
 const longestWindow = 31 * 24 * time.Hour
 
-// Unread returns the time before which a transcript that nobody has read must have
-// moved for the last time to be left unread: its session would be forgotten at once,
-// and a refusal at its end would be stale. Zero: none may be left.
+// Unread returns a time. A transcript that was never read and last moved before it need not be read:
+// its session would be forgotten at once, and a refusal at its end would be stale. Zero: read all.
 func (r Rules) Unread(now time.Time) time.Time {
 	if r.KeepQuiet <= 0 {
 		return time.Time{}
@@ -115,8 +113,8 @@ func (r Rules) Unread(now time.Time) time.Time {
 	return now.Add(-max(r.KeepQuiet, max(r.MaxWait, longestWindow)+r.Lookback))
 }
 
-// stale reports whether a refusal that was there before its session was found
-// is too old to be acted on: neither it nor its reset is younger than Lookback.
+// stale reports whether a refusal from before its session was found is too old: neither it nor its
+// reset is younger than Lookback.
 func (r Rules) stale(ev Limited, found, now time.Time) bool {
 	if !ev.First && !ev.At.Before(found) {
 		return false
@@ -125,14 +123,13 @@ func (r Rules) stale(ev Limited, found, now time.Time) bool {
 	return ev.At.Before(since) && ev.Reset.At.Before(since)
 }
 
-// Priority is the rank of the sessions of a directory: those of 1 go first.
+// Priority is the rank of the sessions of a directory; 1 goes first.
 type Priority struct {
 	Dir  string
 	Rank int
 }
 
-// Rank returns that of a directory, by the closest one that is named. What is not
-// named comes last.
+// Rank returns the rank of the closest parent directory in Priority. Other directories come last.
 func (r Rules) Rank(dir string) int {
 	rank, closest := math.MaxInt, -1
 	for _, p := range r.Priority {
@@ -143,40 +140,37 @@ func (r Rules) Rank(dir string) int {
 	return rank
 }
 
-// OnCold is what is done about a session whose context is larger than the user
-// wants to have read anew.
+// OnCold says what happens to a session with a context larger than MaxColdTokens.
 type OnCold string
 
-// What may be done.
+// The values of OnCold.
 const (
 	ResumeCold OnCold = "resume" // it continues
-	TellCold   OnCold = "tell"   // it continues, and a person is told before
+	TellCold   OnCold = "tell"   // it continues, and is reported to a person before
 	ParkCold   OnCold = "park"   // a person is asked
 )
 
-// OnClosed is what is done about a session whose user closed the agent after it was
-// stopped.
+// OnClosed says what happens to a session after its user closed the agent while it was stopped.
 type OnClosed string
 
-// What may be done.
+// The values of OnClosed.
 const (
-	ResumeClosed OnClosed = "resume" // it goes on without a terminal when its time has come
-	LeaveClosed  OnClosed = "leave"  // it is its user's to go on with
+	ResumeClosed OnClosed = "resume" // it is resumed without a terminal when it is due
+	LeaveClosed  OnClosed = "leave"  // it is left to its user
 )
 
-// Newcomers says which of the sessions that are begun where another one had been
-// stopped take its place: that one is not resumed then.
+// Newcomers says which new sessions take the place of a stopped session in the same directory, which is
+// then not resumed.
 type Newcomers string
 
-// The newcomers that take the place of a session that was stopped.
+// The values of Newcomers.
 const (
-	InteractiveNewcomers Newcomers = "interactive" // a person went on with it; a side job of a script or a hook does not continue that session's work
+	InteractiveNewcomers Newcomers = "interactive" // a person continued with it; sessions of scripts and hooks do not count
 	AnyNewcomer          Newcomers = "any"
 	NoNewcomer           Newcomers = "never"
 )
 
-// Replaces reports whether a newcomer of that kind takes the place of a session
-// of that agent.
+// Replaces reports whether a newcomer of that kind takes the place of a session of that agent.
 func (r Rules) Replaces(agent, kind string) bool {
 	switch {
 	case r.Parallel[agent] || r.Newcomers == NoNewcomer:
@@ -188,8 +182,8 @@ func (r Rules) Replaces(agent, kind string) bool {
 	}
 }
 
-// Cold reports whether a resume at that time is read anew as a whole, and whether
-// that is known.
+// Cold reports whether a resume at that time has to read the whole context again, and whether that is
+// known.
 func (s Session) Cold(at time.Time) (cold, known bool) {
 	if s.Context.Tokens == 0 || s.Context.Warm == 0 || s.Context.At.IsZero() {
 		return false, false
@@ -197,8 +191,8 @@ func (s Session) Cold(at time.Time) (cold, known bool) {
 	return at.Sub(s.Context.At) > s.Context.Warm, true
 }
 
-// tooCold says that a resume at that time would read more anew than is wanted; empty:
-// it would not, or that is not known.
+// tooCold says that a resume at that time would read more again than MaxColdTokens; empty: it would
+// not, or that is not known.
 func (s Session) tooCold(r Rules, at time.Time) string {
 	cold, known := s.Cold(at)
 	if r.MaxColdTokens <= 0 || s.Context.Tokens <= r.MaxColdTokens || known && !cold {
@@ -208,8 +202,8 @@ func (s Session) tooCold(r Rules, at time.Time) string {
 		grouped(s.Context.Tokens), grouped(r.MaxColdTokens))
 }
 
-// TooCold says why the session is not resumed at that time, because of what that
-// would read anew; empty: nothing is against it. A person's order is stronger.
+// TooCold says why the session is not resumed at that time because of what it would read again; empty:
+// it may be resumed. A person's order overrides it.
 func (r Rules) TooCold(s Session, at time.Time) string {
 	if r.OnCold != ParkCold || !s.RetryAskedAt.IsZero() {
 		return ""
@@ -221,9 +215,8 @@ func (r Rules) TooCold(s Session, at time.Time) string {
 	return why + "; " + s.retry() + " continues it anyway"
 }
 
-// Reserved says why the session is not resumed now, because the rest of the week is
-// reserved for people, and until when; empty: nothing is against it. A person's order is
-// stronger.
+// Reserved says why the session is not resumed now because the rest of the week is reserved for people,
+// and until when; empty: it may be resumed. A person's order overrides it.
 func (r Rules) Reserved(s Session, now time.Time) (why string, until time.Time) {
 	if why, until = r.ReservedBy(s.Usage, s, now); why != "" {
 		why += "; " + s.retry() + " continues it now"
@@ -231,8 +224,8 @@ func (r Rules) Reserved(s Session, now time.Time) (why string, until time.Time) 
 	return why, until
 }
 
-// ReservedBy is Reserved by the usage of the account. Its reason does not name the session, so that
-// sessions that wait for the same reason are found together.
+// ReservedBy is Reserved for the usage of the account. Its reason does not name the session, so that
+// sessions that wait for the same reason can be grouped.
 func (r Rules) ReservedBy(u Usage, s Session, now time.Time) (why string, until time.Time) {
 	until = u.WeekResetsAt.Add(r.Margin)
 	free := r.WeeklyReserve <= 0 || u.WeekUsed < 100-float64(r.WeeklyReserve) || !until.After(now)

@@ -9,14 +9,14 @@ import (
 	"resumed/internal/limit"
 )
 
-// wait begins a wait at from, or says why there is none.
+// wait begins a wait at from, unless waiting does not help.
 func (s Session) wait(r Rules, from, now time.Time, u float64) Session {
 	s.WaitFrom, s.Jitter = from, u
 	return s.schedule(r, now)
 }
 
-// schedule computes NextAt from what is known, so that it can be called again
-// whenever the rules change.
+// schedule computes NextAt from stored values only, so that it can be called again when the rules
+// change.
 func (s Session) schedule(r Rules, now time.Time) Session {
 	if s.Pending() {
 		return s.scheduleTask(r, now)
@@ -58,8 +58,8 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 	return s
 }
 
-// scheduleAgain is schedule for what waits already. The reason stays if it is something else than
-// the limit that the session still waits for.
+// scheduleAgain is schedule for a session that waits already. It leaves the reason if that is not the
+// limit but something that still holds.
 func (s Session) scheduleAgain(r Rules, now time.Time) Session {
 	why := s.Reason
 	s = s.schedule(r, now)
@@ -69,12 +69,11 @@ func (s Session) scheduleAgain(r Rules, now time.Time) Session {
 	return s
 }
 
-// Stated returns the time the provider named, with the margin it needs. It
-// does not count where it was over before the wait began and a resume has
-// been tried since: then it has proved to be no help, and backoff rules.
+// Stated returns the time that the provider named, with the margin. That time is ignored if it was over
+// before the wait began and a resume has been tried since: it did not help, so the backoff decides.
 func (s Session) Stated(r Rules) (time.Time, bool) {
 	reset := s.Limit.Reset
-	if !reset.Stated() || s.Paid != nil && s.Limit == s.Paid.Limit { // which is not what a key waits for
+	if !reset.Stated() || s.Paid != nil && s.Limit == s.Paid.Limit { // with a key, the session does not wait for that reset
 		return time.Time{}, false
 	}
 	at := reset.At
@@ -91,7 +90,7 @@ func (s Session) Stated(r Rules) (time.Time, bool) {
 func (s Session) hopeless(r Rules, now time.Time) string {
 	switch reset := s.Limit.Reset; {
 	case s.Limit.Class == limit.None && len(s.Attempts) == 0:
-		return "" // it waits on a person's order alone
+		return "" // it waits only because a person asked
 	case s.Limit.Class == limit.None:
 		return join(s.last().Err, "the resume that you asked for did not help")
 	case !s.Limit.Class.Transient() || !s.Limit.WaitHelps:
@@ -109,19 +108,18 @@ func (s Session) hopeless(r Rules, now time.Time) string {
 	}
 }
 
-// giveUp ends the tries: only a person, or the session itself, continues it.
+// giveUp ends the tries: only a person or new work in the session ends this state.
 func (s Session) giveUp() Session {
 	s.State, s.NextAt, s.GivesUpAt = GaveUp, time.Time{}, time.Time{}
 	s.Reason = s.cause(fmt.Sprintf("gave up after %d %s without progress", s.Tries(), plural(s.Tries(), "resume")))
 	return s
 }
 
-// stoppedAt returns when the session was stopped first.
+// stoppedAt returns when the session was first stopped.
 func (s Session) stoppedAt() time.Time { return cmp.Or(s.StoppedAt, s.LimitedAt) }
 
-// untilElapsed notes until when a session is tried whose tries are ended by a time and not by their
-// number. When it was tried as often as any other would have been, that is reported to a person,
-// once: it continues by itself, but for how long?
+// untilElapsed sets GivesUpAt if the policy ends the tries by time and not by number. After MaxRetries
+// of the default policy it reports to a person, once, that the tries continue and until when.
 func (s Session) untilElapsed(policy backoff.Policy, r Rules) Session {
 	s.GivesUpAt = time.Time{}
 	if policy.MaxElapsed == 0 {
@@ -135,8 +133,8 @@ func (s Session) untilElapsed(policy backoff.Policy, r Rules) Session {
 	return s
 }
 
-// PolicyOf returns the policy that is in force for what stopped the session. Recoveries change the
-// built-in one alone: a person's own stays as it was written.
+// PolicyOf returns the policy for what stopped the session. Recoveries change only the built-in outage
+// policy: a policy of the user stays as it was written.
 func (r Rules) PolicyOf(s Session) backoff.Policy {
 	policy := r.Policy(s.Key.Agent, s.Limit.Class)
 	builtIn, _ := backoff.Named("outage")
@@ -146,8 +144,8 @@ func (r Rules) PolicyOf(s Session) backoff.Policy {
 	return policy
 }
 
-// left reports whether the session is left to its user, who has closed it. A retry that a person
-// asks for is made all the same.
+// left reports whether the session is left to its user, who has closed it. A retry that a person asks
+// for is made all the same.
 func (s Session) left(r Rules) bool {
 	return r.Closed == LeaveClosed && !s.ClosedAt.IsZero() && s.RetryAskedAt.IsZero()
 }
@@ -156,7 +154,7 @@ func (s Session) leftWhy() string {
 	return "you closed it after it was stopped, so it is left to you (resume.closed): " + s.retry() + " continues it"
 }
 
-// scheduleTask computes when a task is due, from what is known.
+// scheduleTask computes when a task is due.
 func (s Session) scheduleTask(r Rules, now time.Time) Session {
 	if why := r.Excluded(s.Cwd); why != "" {
 		return s.park(why)
@@ -177,8 +175,8 @@ func (s Session) scheduleTask(r Rules, now time.Time) Session {
 	return s
 }
 
-// unpaid ends that the session continues with a key: it waits for what it waited for before,
-// and the reason is reported to a person.
+// unpaid ends the use of the user's own key: the session waits for its limit again, and why is reported
+// to a person.
 func (s Session) unpaid(why string, r Rules, now time.Time) Session {
 	paid := *s.Paid
 	s = s.archived()

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// TaskState is where a task stands.
+// TaskState is the state of a task.
 type TaskState string
 
 // The states of a task.
 const (
-	TaskQueued   TaskState = "queued"   // it waits for its turn
-	TaskStarting TaskState = "starting" // its command is being started, or has not shown a session yet
+	TaskQueued   TaskState = "queued"   // it waits
+	TaskStarting TaskState = "starting" // its command is being started, or its session has not been observed yet
 	TaskStarted  TaskState = "started"  // it is a session now
-	TaskFailed   TaskState = "failed"   // it cannot be begun, or was and came to nothing; a person is told
+	TaskFailed   TaskState = "failed"   // it cannot be started, or its command had no result; reported to a person
 )
 
-// TaskState returns where the task stands that the session is, or was.
+// TaskState returns the state of the session's task.
 func (s Session) TaskState() TaskState {
 	switch {
 	case !s.Pending():
@@ -34,15 +34,15 @@ func (s Session) TaskState() TaskState {
 	}
 }
 
-// pending is Next for a task that has not shown a session yet. done is false where
-// the event means the same as for any session.
+// pending is Next for a task without an observed session. done is false if the event is handled as for
+// any session.
 func (s Session) pending(ev Event, r Rules, now time.Time) (after Session, done bool) {
 	switch ev := ev.(type) {
 	case Enqueued:
 		s.State, s.WaitFrom = Waiting, now
 		s.Attempts, s.Cut, s.NotBefore, s.RetryAskedAt, s.MissedAt, s.Reported = nil, nil, time.Time{}, time.Time{}, time.Time{}, false
 		return s.scheduleTask(r, now), true
-	case Prompted: // it is there, but nobody has answered it yet
+	case Prompted: // the session exists, but the agent has not answered yet
 		return s.WithTask(func(t *Task) { t.Session = s.Key.ID }), true
 	case Limited, Progressed, Cancelled:
 		s.BornAt = When(ev)
@@ -57,12 +57,12 @@ func (s Session) pending(ev Event, r Rules, now time.Time) (after Session, done 
 		}
 		return s, false
 	case Forget, Expired:
-		if s.Run == nil { // what runs shows what becomes of it
+		if s.Run == nil { // a running command shows its own result
 			s.State, s.Reason, s.Task = Watching, "dropped from the queue", nil
 		}
 		return s, true
 	case Superseded, Joined, Postponed:
-		return s, true // these are of what was stopped
+		return s, true // only for stopped sessions
 	}
 	return s, false
 }
@@ -75,7 +75,7 @@ func (s Session) WithTask(change func(*Task)) Session {
 	return s
 }
 
-// begun makes a session of the task: the work is its agent's now.
+// begun turns the task into a session.
 func (s Session) begun(session string, now time.Time) Session {
 	s = s.WithTask(func(t *Task) { t.Session, t.BegunAt = session, now })
 	s = s.conclude(Recovered, "", now).rest(now, fmt.Sprintf("task %d started as session %s", s.Task.N, session))
@@ -83,8 +83,8 @@ func (s Session) begun(session string, now time.Time) Session {
 	return s
 }
 
-// endedTask is the end of the command that was to begin a session. Its transcript may
-// not be read yet: that is waited for before anything is said of it.
+// endedTask handles the end of a task's command. The transcript may not be read yet, so the task
+// settles before it fails.
 func (s Session) endedTask(ev Ended, r Rules, now time.Time) (Session, bool) {
 	if !s.runs(ev.Mark) || ev.Outcome == Denied || ev.Outcome == Unknown {
 		return s, false
@@ -99,19 +99,18 @@ func (s Session) endedTask(ev Ended, r Rules, now time.Time) (Session, bool) {
 	return s, true
 }
 
-// failed is a task whose command was run and is over, and of which no session was
-// seen. It is not begun a second time unless a person says so.
+// failed parks a task after its command has ended without a session. It is started again only if a
+// person asks for it.
 func (s Session) failed(now time.Time) Session {
 	s = s.conclude(NoProgress, "its command ended without an answer from the agent", now)
 	return s.park(fmt.Sprintf("task %d started, but failed: %s; `resumed logs %s` shows its output, %s starts it again",
 		s.Task.N, s.last().Err, Typed(s.Key, s.Name), s.retry()))
 }
 
-// maxPrompt is how long the prompt of a task may be: one argument of a command
-// holds no more than 128 KiB.
+// maxPrompt is the longest prompt of a task: one argument of a command can have 128 KiB at most.
 const maxPrompt = 100 << 10
 
-// CheckPrompt says why no agent can be given that prompt, or nothing.
+// CheckPrompt says why no agent can be given that prompt, or returns nil.
 func CheckPrompt(prompt string) error {
 	switch {
 	case strings.TrimSpace(prompt) == "":
@@ -125,32 +124,32 @@ func CheckPrompt(prompt string) error {
 	}
 }
 
-// SortTasks puts tasks into their order.
+// SortTasks sorts tasks by place, then by number.
 func SortTasks(tasks []Session) {
 	slices.SortFunc(tasks, func(a, b Session) int {
 		return cmp.Or(cmp.Compare(a.Task.Place, b.Task.Place), cmp.Compare(a.Task.N, b.Task.N))
 	})
 }
 
-// TaskNumbers are the last number and the last place of the tasks that it knows. Numbers
-// are given once, and again only when no other task is left.
+// TaskNumbers are the highest number and place of the tasks that were noted. A number is used again
+// only when no other task is left.
 type TaskNumbers struct{ n, place int }
 
-// Note takes note of a task; a session that is none is nothing to it.
+// Note counts a task; it ignores a session without one.
 func (l *TaskNumbers) Note(s Session) {
 	if s.Task != nil {
 		l.n, l.place = max(l.n, s.Task.N), max(l.place, s.Task.Place)
 	}
 }
 
-// Give returns a task with a number and a place behind all the others.
+// Give returns a task with the next number, in the last place.
 func (l *TaskNumbers) Give(s Session) Session {
 	l.n, l.place = l.n+1, l.place+1
 	return s.WithTask(func(t *Task) { t.N, t.Place = l.n, l.place })
 }
 
-// MayHaveStarted reports whether the other session is the one that the command of the task works
-// on, as far as is known: until it has told, it may be any new one of its directory.
+// MayHaveStarted reports whether the other session may be the one that the command of the task started:
+// until its id is known, any new one in its directory may be.
 func (s Session) MayHaveStarted(other Session) bool {
 	switch {
 	case s.Run == nil || !s.IsPlaceholder() || s.Key.Agent != other.Key.Agent || other.Pending():

@@ -6,19 +6,17 @@ import (
 	"resumed/internal/limit"
 )
 
-// A transcript may contain any date: one of the year -1 or
-// 10000 can be compared and added to, but not be written as JSON, and what
-// cannot be written can neither be stored nor shown. So every time is bounded
-// where it enters: an event that happened at an impossible time does not tell
-// when it happened, and what is to come is never later than that.
+// A transcript may contain any date. One in the year -1 or 10000 can be compared and added to, but not
+// written as JSON, so it could neither be stored nor shown. So all times are bounded where they enter:
+// an event at an impossible time has no time, and no future time is later than latest.
 
-// latest is the latest time that anything is waited for.
+// latest is the latest time that a session can wait for.
 var latest = time.Date(2199, time.December, 31, 23, 59, 59, 0, time.UTC)
 
-// Possible reports whether anything can have been written at that time.
+// Possible reports whether a record can have been written at that time.
 func Possible(t time.Time) bool { return t.UTC().Year() >= 1970 && !t.After(latest) }
 
-// past bounds the time of what has happened; zero: it does not tell.
+// past bounds a time in the past; zero: not known.
 func past(t time.Time) time.Time {
 	if t.IsZero() || Possible(t) {
 		return t
@@ -26,7 +24,7 @@ func past(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// ahead bounds the time of what is to come.
+// ahead bounds a time in the future.
 func ahead(t time.Time) time.Time {
 	if t.After(latest) {
 		return latest
@@ -34,7 +32,7 @@ func ahead(t time.Time) time.Time {
 	return past(t)
 }
 
-// Bounded returns an event whose times can be stored.
+// Bounded returns the event with times that can be stored.
 func Bounded(ev Event) Event {
 	switch ev := ev.(type) {
 	case Limited:
@@ -67,7 +65,7 @@ func Bounded(ev Event) Event {
 	}
 }
 
-// boundedReset drops a reset before all times, which no provider can have stated.
+// boundedReset drops a reset before 1970, which no provider can have stated.
 func boundedReset(r limit.Reset) limit.Reset {
 	if r.At = ahead(r.At); !r.Stated() {
 		return limit.Reset{}
@@ -75,7 +73,7 @@ func boundedReset(r limit.Reset) limit.Reset {
 	return r
 }
 
-// Bounded returns an observation whose times can be stored.
+// Bounded returns the observation with times that can be stored.
 func (s Observation) Bounded() Observation {
 	s.CwdBorn, s.Made, s.Event = past(s.CwdBorn), past(s.Made), Bounded(s.Event)
 	return s

@@ -43,8 +43,8 @@ func TestTheLastOfTheWeekIsKeptForPeople(t *testing.T) {
 	require.Equal(t, reset.Add(time.Minute), older.NextAt, "what was told before counts less")
 }
 
-// What was found out only when it was due waits as what was known before does: other
-// rules let it go on.
+// A usage that is learned only when the session is due makes it wait like one that was known before.
+// New rules may end that wait.
 func TestWhatIsFoundUsedWhenItIsDueWaitsByTheRules(t *testing.T) {
 	week := noon.Add(50 * time.Hour)
 	w := newWalk()
@@ -63,7 +63,7 @@ func TestWhatIsFoundUsedWhenItIsDueWaitsByTheRules(t *testing.T) {
 	require.Equal(t, w.now.Add(recheck), w.NextAt, "never at once, whoever else thought that it is used")
 }
 
-// A limit whose end its record does not state lifts when the agent's own figures say.
+// If its record states no end, a limit lifts when the agent's own figures say.
 func TestALimitLiftsWhenTheAgentsFiguresSay(t *testing.T) {
 	lifts := noon.Add(2 * time.Hour)
 	told := Learned{Usage: &Usage{At: noon, Lifts: lifts}}

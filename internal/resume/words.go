@@ -21,11 +21,9 @@ func describe(v limit.Verdict, text string) string {
 	return words
 }
 
-// cause says what holds the session back. A process that holds it and cannot be reached
-// comes first: that is what a person can do something about. Then the latest: a
-// resume that failed by itself is reported before the limit that it was to continue after.
-// remark is what else is to be said, and comes before that limit's words, which may
-// be long.
+// cause says what holds the session back. A process that holds it and cannot be reached comes first,
+// because a person can change that. Then the latest: a resume that failed by itself comes before the
+// limit that it was to continue after. remark is added before the limit's own text, which may be long.
 func (s Session) cause(remark string) string {
 	class, failed := describe(s.Limit, ""), s.failure()
 	switch {
@@ -40,7 +38,7 @@ func (s Session) cause(remark string) string {
 	}
 }
 
-// failure says why the last resume failed, or "" where the limit is the reason.
+// failure says why the last resume failed, or "" if a limit is the reason.
 func (s Session) failure() string {
 	switch last := s.last(); last.Outcome {
 	case Failed, TimedOut, NoProgress:
@@ -50,11 +48,10 @@ func (s Session) failure() string {
 	}
 }
 
-// retry is the command by which a person has the session continued, as it is quoted in
-// a sentence.
+// retry is the quoted command with which a person continues the session.
 func (s Session) retry() string { return "`resumed retry " + Typed(s.Key, s.Name) + "`" }
 
-// join puts what is not empty into one line.
+// join puts the parts that are not empty into one line.
 func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
 }
@@ -66,14 +63,14 @@ func plural(n int, noun string) string {
 	return noun + "s"
 }
 
-// The beginnings of what is said of a session that is not stopped any more.
+// The first words of the reason of a session that is not stopped any more.
 const (
 	WorksAgain = "works again"
 	WentOn     = "continued by itself"
 )
 
-// Typed is what a command that is printed calls a session: its whole id, which means it
-// for ever and on every machine, with the agent before it where its name needs that.
+// Typed is how a printed command names a session: by its whole id, which is valid for ever and on every
+// machine, with the agent before it if its name needs that.
 func Typed(key Key, name string) string {
 	if name == key.String() {
 		return name
@@ -81,7 +78,7 @@ func Typed(key Key, name string) string {
 	return key.ID
 }
 
-// grouped writes a large number so that people can read it.
+// grouped writes a large number with spaces, for people.
 func grouped(n int64) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -90,7 +87,7 @@ func grouped(n int64) string {
 	return text
 }
 
-// ago says how long something is over, in whole hours or days.
+// ago says how long ago something was, in whole hours or days.
 func ago(d time.Duration) string {
 	n, unit := int(d.Hours()), "hour"
 	if n >= 48 {
@@ -102,7 +99,7 @@ func ago(d time.Duration) string {
 	return fmt.Sprintf("%d %s ago", n, plural(n, unit))
 }
 
-// SupersededBy says in words that another session has taken the place of this one.
+// SupersededBy says that another session has taken the place of this one, for people.
 func (s Session) SupersededBy(other Key) string {
 	return fmt.Sprintf("session %s was started in the same directory after this one stopped, so this one is left to you: %s continues it", other.ID, s.retry())
 }

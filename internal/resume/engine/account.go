@@ -8,45 +8,44 @@ import (
 	"resumed/internal/resume"
 )
 
-// account is what the engine knows of one account. It needs no place on disk:
-// the sessions that wait, or try, say all of it again after a restart.
+// account is what the engine knows about one account. It is not stored: after a restart it is computed
+// from the sessions.
 type account struct {
-	sessions, kept int // how many there are, and how many of them are worth keeping
+	sessions, kept int // all, and how many of them are WorthKeeping
 
-	limitedAt time.Time    // zero: nothing is known to be refused but what windows say
-	reset     time.Time    // as it was stated last; zero: it was not
+	limitedAt time.Time    // zero: no limit is known but those in windows
+	reset     time.Time    // as last stated; zero: not stated
 	movedAt   time.Time    // when one of its sessions last moved
-	usage     resume.Usage // what was told last of its allowances
+	usage     resume.Usage // the latest usage of its allowances
 	windows   windows
 	tries     []try   // the resumes that run or are settling
 	last      instant // when a session was last resumed, and which
 	previous  instant // the last one of another session
 }
 
-// try is a resume whose outcome is not known yet.
+// try is a resume without an outcome yet.
 type try struct {
 	instant
-	probe bool // it tells whether the limit is over
+	probe bool // it shows whether the limit is over
 }
 
-// shared reports whether a refusal of this class is the account's rather than
-// the session's.
+// shared reports whether a refusal of this class concerns the whole account and not only the session.
 func shared(c limit.Class) bool { return limits(c) || c.Outage() }
 
 func newAccount() *account { return &account{windows: newWindows()} }
 
-// count learns that there is one more session like this, or one less.
+// count adds n sessions like this one; n may be negative.
 func (a *account) count(s resume.Session, n int) {
 	if s.IsPlaceholder() {
-		return // it is none
+		return // not a session yet
 	}
 	if a.sessions += n; s.WorthKeeping() {
 		a.kept += n
 	}
 }
 
-// follow learns from one step of one of the account's sessions, and reports
-// whether the account has changed.
+// follow updates the account after one step of one of its sessions, and reports whether the account has
+// changed.
 func (a *account) follow(c resume.Change) bool {
 	free, probed, reset, last, windows := a.limitedAt.IsZero(), a.probed(resume.Key{}), a.reset, a.last, len(a.windows.of)
 	a.learn(c)
@@ -72,18 +71,17 @@ func (a *account) learn(c resume.Change) {
 		}
 	case resume.NotSent:
 		if a.last.key == key && c.Before.Run != nil && c.After.Run == nil {
-			a.last, a.previous = a.previous, instant{} // nothing was sent: the next one need not wait for it
+			a.last, a.previous = a.previous, instant{} // nothing was sent: the next session need not wait for it
 		}
 	}
-	// A probe that failed for a reason of its own says nothing about the
-	// account: the next one may try.
+	// A probe that failed for its own reason says nothing about the account: the next one may try.
 	if c.After.State != resume.Resuming && c.After.State != resume.Settling {
 		a.leave(key)
 	}
 }
 
-// resetAt returns when the account is free again, as far as is known: the earliest
-// end of what lies ahead, else what was stated last.
+// resetAt returns when the account is free again, as far as is known: the earliest end of a window in
+// the future, otherwise the last stated reset.
 func (a *account) resetAt(now time.Time) time.Time {
 	if at := a.windows.opensAt(now); !at.IsZero() {
 		return at
@@ -91,14 +89,14 @@ func (a *account) resetAt(now time.Time) time.Time {
 	return a.reset
 }
 
-// meter learns how much of the allowances is used.
+// meter updates the usage of the allowances.
 func (a *account) meter(u resume.Usage) {
 	if u.At.After(a.usage.At) {
 		a.usage = u
 	}
 }
 
-// moved learns that one of the account's sessions moved.
+// moved handles that one of the account's sessions moved.
 func (a *account) moved(at time.Time) {
 	a.movedAt = later(a.movedAt, at)
 	if at.After(a.limitedAt) {
@@ -109,7 +107,7 @@ func (a *account) moved(at time.Time) {
 	}
 }
 
-// begun learns that one of the account's sessions was resumed.
+// begun handles that one of the account's sessions was resumed.
 func (a *account) begun(key resume.Key, at time.Time) {
 	a.started(key, at)
 	a.tries = append(a.tries, try{instant: a.last})
@@ -123,8 +121,8 @@ func (a *account) started(key resume.Key, at time.Time) {
 	a.last = instant{at, key}
 }
 
-// open learns that one of the account's sessions waits for it. A refusal without a time
-// does not replace a time that another session was told.
+// open handles that one of the account's sessions waits for its limit. A refusal without a time does
+// not replace a time that was stated to another session.
 func (a *account) open(s resume.Session) {
 	if s.LimitedAt.Before(a.limitedAt) {
 		return
@@ -136,9 +134,8 @@ func (a *account) open(s resume.Session) {
 	a.findProbes()
 }
 
-// findProbes makes probes of those that try since the account was limited. A
-// limit may be read late, and a crash may leave several behind; and a probe
-// stays one when others meet the same limit meanwhile.
+// findProbes turns all tries since the account was limited into probes. A limit may be read late, and a
+// crash may leave several tries; and a probe stays one if other sessions meet the same limit meanwhile.
 func (a *account) findProbes() {
 	for i, t := range a.tries {
 		if !a.limitedAt.IsZero() && !t.at.Before(a.limitedAt) {
@@ -147,19 +144,18 @@ func (a *account) findProbes() {
 	}
 }
 
-// leave learns that a session does not try any longer.
+// leave removes the tries of a session.
 func (a *account) leave(key resume.Key) {
 	a.tries = slices.DeleteFunc(a.tries, func(t try) bool { return t.key == key })
 }
 
-// probed reports whether a session other than the given one tries whether the
-// limit is over.
+// probed reports whether another session than the given one tries whether the limit is over.
 func (a *account) probed(other resume.Key) bool {
 	return slices.ContainsFunc(a.tries, func(t try) bool { return t.probe && t.key != other })
 }
 
-// involved returns the sessions that try, and the one that started last: the gate may
-// be closed for all others because of them.
+// involved returns the sessions that try, and the one that started last: because of them the gate may
+// be closed for all others.
 func (a *account) involved() []resume.Key {
 	keys := []resume.Key{a.last.key}
 	for _, t := range a.tries {
@@ -170,8 +166,7 @@ func (a *account) involved() []resume.Key {
 
 func (a *account) involves(key resume.Key) bool { return slices.Contains(a.involved(), key) }
 
-// gate says why a session of the account may not start now, and when that may
-// be another matter; zero: some other change will tell.
+// gate says why a session of the account may not start now, and until when; zero: not known.
 func (a *account) gate(key resume.Key, rules resume.Rules, now time.Time) (why string, until time.Time) {
 	before := a.last
 	if before.key == key {
@@ -190,24 +185,23 @@ func (a *account) gate(key resume.Key, rules resume.Rules, now time.Time) (why s
 // The reason does not name the session that tries: each change would rewrite the reasons of all others.
 const oneByOne = "due, but sessions of its account start one after the other (resume.stagger), and after a limit the first one tries alone"
 
-// movesReset reports whether a session that was resumed after a reset was told
-// another one: then it is another one for all that wait for the same.
+// movesReset reports whether a session that was resumed after a reset got a new one: it then applies to
+// all that wait for the same reset.
 func movesReset(c resume.Change) bool {
 	ev, ok := c.Event.(resume.Limited)
 	tried := c.Before.State == resume.Resuming || c.Before.State == resume.Settling
 	return ok && tried && shared(ev.Class) && ev.Reset.At.After(c.At) && c.Before.Limit.Reset.Stated()
 }
 
-// postpones reports whether a step that moves a reset moves it for the other
-// session too.
+// postpones reports whether a step that moves a reset also moves it for the other session.
 func postpones(c resume.Change, other resume.Session) bool {
 	theirs := other.Limit.Reset
 	return other.State == resume.Waiting && other.Key != c.After.Key && other.AccountKey() == c.After.AccountKey() &&
 		theirs.Stated() && theirs.At.Sub(c.Before.Limit.Reset.At).Abs() <= resume.SameWindow
 }
 
-// state returns the state of the account: it is not free while a window of one of its
-// sessions lies ahead.
+// state returns the state of the account: it is not free while a window of one of its sessions has not
+// ended.
 func (a *account) state(now time.Time) resume.Breaker {
 	switch ahead := !a.windows.opensAt(now).IsZero(); {
 	case a.limitedAt.IsZero() && !ahead:

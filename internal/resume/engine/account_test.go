@@ -15,7 +15,7 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// seeOf is see for sessions of one home that ask several providers.
+// seeOf is see for sessions of one home that use several providers.
 func (w *world) seeOf(provider, id string, ev resume.Event) {
 	w.offset++
 	require.NoError(w.t, w.Observe(w.t.Context(), []resume.Observation{{
@@ -35,7 +35,7 @@ func (w *world) accountOf(provider string) resume.Account {
 	return resume.Account{}
 }
 
-// works runs until the daemon ends and shows nothing.
+// works runs until the daemon ends, and its transcript does not move.
 func works(ctx context.Context, w *world, s resume.Session) {
 	_, _ = w.Apply(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: resume.Process{PID: 9}})
 	<-ctx.Done()
@@ -86,7 +86,7 @@ func TestASessionThatChangesItsProviderLeavesTheAccount(t *testing.T) {
 func TestAUsageLimitWithoutATimeEndsWithTheAccounts(t *testing.T) {
 	hours := 3 * time.Hour
 	for name, c := range map[string]struct {
-		stopped func(w *world) // after "told" was told that its usage limit lifts in three hours
+		stopped func(w *world) // after the session "told" was stopped by a usage limit that lifts in three hours
 		begins  time.Duration
 	}{
 		"nobody spends retries on a limit whose end is known": {
@@ -151,7 +151,7 @@ func TestAUsageLimitWithoutATimeEndsWithTheAccounts(t *testing.T) {
 	}
 }
 
-// What was known of an account is said again by the sessions that wait.
+// After a restart, the state of an account is computed from its waiting sessions.
 func TestAnAccountIsKnownAgainAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rules := defaultRules()
@@ -167,7 +167,7 @@ func TestAnAccountIsKnownAgainAfterARestart(t *testing.T) {
 			Sessions: []resume.Session{
 				waits("late", "anthropic", limited(now, limit.UsageLimit)),
 				waits("early", "anthropic", limitedUntil(now.Add(-time.Minute), limit.UsageLimit, reset)),
-				waits("old", "", limited(now, limit.RateLimit)), // of a daemon that knew of no providers
+				waits("old", "", limited(now, limit.RateLimit)), // stored by a daemon that knew no providers
 				tries(waits("probe", "openai", limited(now.Add(-time.Hour), limit.RateLimit))),
 				waits("next", "openai", limited(now.Add(-time.Hour), limit.RateLimit)),
 				waits("slow", "google", limited(now.Add(-time.Hour), limit.RateLimit)),
@@ -182,8 +182,8 @@ func TestAnAccountIsKnownAgainAfterARestart(t *testing.T) {
 	})
 }
 
-// A daemon that died between two steps may leave two sessions behind that try.
-// That one of them is lost leaves the other one alone with its try.
+// A daemon that died between two steps may leave two sessions that try. If one of them is lost, the
+// other one is still waited for.
 func TestWhoWasFoundTryingIsWaitedForAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rules := defaultRules()
@@ -246,8 +246,8 @@ func TestALostStartDoesNotShortenTheDistanceToOthers(t *testing.T) {
 	})
 }
 
-// A resume may be withdrawn and begun anew before the first one was told that it
-// is held: that says nothing of the second.
+// A resume may be withdrawn and started again before NotSent of the first one arrives: that does not
+// affect the second.
 func TestWhatHeldAnEarlierResumeDoesNotUndoTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rules := defaultRules()
@@ -391,8 +391,8 @@ func TestAccountsTellTheTruth(t *testing.T) {
 	}
 }
 
-// README promises it: nothing of an account is tried before the time that any of its
-// sessions was told.
+// README promises it: no session of an account is tried before the reset that was stated to any of
+// them.
 func TestNothingIsProbedBeforeTheStatedTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rules := ridingOut(t)
@@ -416,7 +416,7 @@ func TestNothingIsProbedBeforeTheStatedTime(t *testing.T) {
 	})
 }
 
-// Whose wait is over is told for when it waits on: when that is over, where a time is known.
+// A session that is due and held back shows until when, if a time is known.
 func TestWhoIsHeldBackIsToldUntilWhen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rules := ridingOut(t)

@@ -12,15 +12,15 @@ import (
 	"resumed/internal/resume"
 )
 
-// book is all sessions, indexed by what the engine asks for at every step. An answer costs what it is
-// long, however many sessions there are.
+// book is all sessions, indexed for the questions of every step. The cost of an answer depends on its
+// size, not on the number of sessions.
 type book struct {
 	sessions map[resume.Key]*resume.Session // replaced, never changed
 	byID     *tree[resume.Key]
-	active   map[resume.Key]struct{} // the sessions that isActive names
+	active   map[resume.Key]struct{} // the sessions for which isActive is true
 	dirs     map[dirKey]*dirSessions
 	tally    map[string]*resume.Tally // by agent
-	looks    int                      // at sessions: tests count them
+	looks    int                      // reads of sessions, counted for tests
 }
 
 func newBook() book {
@@ -44,20 +44,20 @@ func (b *book) get(key resume.Key) (resume.Session, bool) {
 	return resume.Session{}, false
 }
 
-// shared returns a session that must not be changed; nil: it is not known.
+// shared returns a session that must not be changed; nil: not known.
 func (b *book) shared(key resume.Key) *resume.Session {
 	b.looks++
 	return b.sessions[key]
 }
 
-// put stores a session and returns the one it replaces.
+// put stores a session and returns the one that it replaces.
 func (b *book) put(s resume.Session) (before resume.Session, known bool) {
 	if old := b.shared(s.Key); old != nil {
 		before, known = *old, true
 		b.unindex(old)
 		s.Key = old.Key
 	} else {
-		s.Key.ID = strings.Clone(s.Key.ID) // it may be cut from something longer
+		s.Key.ID = strings.Clone(s.Key.ID) // it may be part of a longer string, which would stay in memory
 		b.byID.ReplaceOrInsert(s.Key)
 	}
 	b.sessions[s.Key] = &s
@@ -83,7 +83,7 @@ func (b *book) index(s *resume.Session) {
 		tally = new(resume.Tally)
 		b.tally[s.Key.Agent] = tally
 	}
-	if !s.IsPlaceholder() { // else there is no such session
+	if !s.IsPlaceholder() { // a placeholder is not a session
 		tally[s.State]++
 	}
 	b.indexDir(s)
@@ -97,7 +97,7 @@ func (b *book) unindex(s *resume.Session) {
 	b.unindexDir(s)
 }
 
-// all returns every session in the order of their ids, each as it is when its turn comes.
+// all returns every session in the order of their ids, each in its current state when it is yielded.
 func (b *book) all() iter.Seq[resume.Session] {
 	keys := make([]resume.Key, 0, len(b.sessions))
 	b.byID.Ascend(func(key resume.Key) bool {
@@ -107,7 +107,7 @@ func (b *book) all() iter.Seq[resume.Session] {
 	return b.read(keys)
 }
 
-// activeSessions returns the active sessions, each as it is when its turn comes.
+// activeSessions returns the active sessions, each in its current state when it is yielded.
 func (b *book) activeSessions() iter.Seq[resume.Session] {
 	return b.read(slices.SortedFunc(maps.Keys(b.active), compareKeys))
 }
@@ -122,8 +122,8 @@ func (b *book) read(keys []resume.Key) iter.Seq[resume.Session] {
 	}
 }
 
-// readFrom returns the sessions of an agent that are read from a transcript. It goes
-// through all sessions: a transcript is seldom renamed.
+// readFrom returns the sessions of an agent that are read from a transcript. It visits all sessions:
+// transcripts are rarely renamed.
 func (b *book) readFrom(agent, transcript string) iter.Seq[resume.Session] {
 	var found []resume.Key
 	for key, s := range b.sessions {
@@ -150,8 +150,8 @@ func (b *book) name(key resume.Key) string {
 	return nameBeside(key, beside)
 }
 
-// fitting returns the sessions that a text may mean, each once: those whose id begins
-// so, with or without the agent's name before it, and those of a project of that name.
+// fitting returns the sessions that a text may mean, each once: those with an id that begins with it,
+// with or without the agent's name before it, and those of a project of that name.
 func (b *book) fitting(text string) iter.Seq[resume.Session] {
 	fit := make(map[resume.Key]struct{})
 	begins := func(agent, id string) {
@@ -180,15 +180,13 @@ func (b *book) fitting(text string) iter.Seq[resume.Session] {
 	return b.read(slices.Collect(maps.Keys(fit)))
 }
 
-// A session's name is what people see of its id and type to mean it: a
-// beginning that no other session had when the name was given. It is given once
-// and kept with the session, because by then it stands in a notice, on a screen
-// or in somebody's memory: one that comes later and begins alike is given a
-// longer name.
+// A session's name is the short form of its id that people see and type: a prefix that no other session
+// had when the name was given. It never changes, because it may already be in a notice, on a screen or
+// in a person's memory: a later session with the same prefix gets a longer name.
 
-// nameBeside returns the shortest beginning of a session's id that is no other's, by
-// those that stand beside it among all. An id that two agents use has the agent's
-// name before it, and so has one that a command would take for an option.
+// nameBeside returns the shortest prefix of a session's id that is not shared with its neighbours in
+// the order of all ids. The agent's name is put before an id that two agents use, and before one that a
+// command would take for an option.
 func nameBeside(key resume.Key, beside []resume.Key) string {
 	length := shortest(key.ID)
 	for _, other := range beside {
@@ -206,7 +204,7 @@ func nameBeside(key resume.Key, beside []resume.Key) string {
 	return key.ID[:min(length, len(key.ID))]
 }
 
-// common returns how many bytes a and b begin with alike.
+// common returns the length of the common prefix of a and b, in bytes.
 func common(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -215,10 +213,10 @@ func common(a, b string) int {
 	return n
 }
 
-// shortest returns how many bytes of an id a name has at least: four, after a
-// prefix that all ids of an agent share, such as "ses_". An id that begins with
-// the time (a UUID of version 7) begins for weeks as all others do: of it the
-// whole time is taken, so that none of a later day begins alike.
+// shortest returns the minimum length of a name, in bytes: four, after a prefix that all ids of an
+// agent share, such as "ses_". An id that begins with the time (a UUID of version 7) has the same first
+// bytes as all others for weeks: its name has the whole time, so that no id of a later day has the same
+// prefix.
 func shortest(id string) int {
 	const uuid, time = len("01990000-0000-7000-8000-000000000000"), len("01990000-0000")
 	if len(id) == uuid && id[8] == '-' && id[time:time+2] == "-7" {
@@ -228,7 +226,7 @@ func shortest(id string) int {
 	return min(prefix+4, len(id))
 }
 
-// dirKey names a directory in which sessions of one agent work.
+// dirKey names a directory with sessions of one agent.
 type dirKey struct{ agent, dir string }
 
 func dirOf(s *resume.Session) dirKey { return dirKey{s.Key.Agent, s.Cwd} }
@@ -286,7 +284,7 @@ func (b *book) stoppedIn(at dirKey) iter.Seq[resume.Session] {
 	return b.read(slices.SortedFunc(maps.Keys(dir.stopped), compareKeys))
 }
 
-// begunSince returns the sessions of a directory that began after a time and work.
+// begunSince returns the sessions of a directory that began after a time and are not stopped.
 func (b *book) begunSince(at dirKey, since time.Time) iter.Seq[resume.Session] {
 	return func(yield func(resume.Session) bool) {
 		dir := b.dirs[at]

@@ -12,7 +12,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// bare is an engine that nobody runs: its steps are taken by the test.
+// bare is an engine without a running loop: the test takes its steps.
 func bare(sessions int) *Engine {
 	e := New(Options{
 		Rules: defaultRules(), Rand: func() float64 { return half }, Mark: counter(),
@@ -24,8 +24,8 @@ func bare(sessions int) *Engine {
 	return e
 }
 
-// What is done for each line that matters allocates little: budgets are what it
-// takes today and a bit more. Who needs more should know why.
+// Handling a line allocates little: the budgets are today's values and a bit more. Raise one only for a
+// known reason.
 func TestTheHotPathsKeepTheirBudgetsOfMemory(t *testing.T) {
 	e, ctx := bare(1000), context.Background()
 	sight := crowdMember(7)
@@ -58,7 +58,7 @@ func TestTheHotPathsKeepTheirBudgetsOfMemory(t *testing.T) {
 	}
 }
 
-// A hundred thousand sessions fit into 250 MB, with what else the daemon holds.
+// A hundred thousand sessions fit into 250 MB, with everything else in the daemon.
 func TestASessionThatWasNeverStoppedTakesLittleMemory(t *testing.T) {
 	const sessions, most = 20_000, 1_700
 	held := func() uint64 {

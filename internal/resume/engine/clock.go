@@ -8,13 +8,12 @@ import (
 	"resumed/internal/resume"
 )
 
-// jump is how far the clock must have been set to be noticed.
+// jump is how far the clock must be set to be noticed.
 const jump = 2 * time.Second
 
-// watchClock notices that the clock was set back: what was noted by the clock
-// of before would lie in a future that may be years away. It notices as well that
-// the clock ran on while nothing else did, by which it was set forward, or the
-// machine slept.
+// watchClock notices that the clock was set back: times that were stored before would be in the future,
+// perhaps for years. It also notices that the clock went further than the monotonic time: it was set
+// forward, or the machine slept.
 func (e *Engine) watchClock(ctx context.Context) {
 	turn := time.Now() // with its monotonic reading
 	now := turn.Round(0)
@@ -36,7 +35,7 @@ func (e *Engine) watchClock(ctx context.Context) {
 	}
 }
 
-// skip gives what settles the time that nobody had.
+// skip gives settling sessions the skipped time back, in which no process ran.
 func (e *Engine) skip(ctx context.Context, skipped time.Duration, now time.Time) {
 	for s := range e.book.activeSessions() {
 		if s.State == resume.Settling {
@@ -45,7 +44,7 @@ func (e *Engine) skip(ctx context.Context, skipped time.Duration, now time.Time)
 	}
 }
 
-// rewind makes of what was noted in the future what was noted now.
+// rewind sets times that are in the future to now.
 func (e *Engine) rewind(ctx context.Context, now time.Time) {
 	for s := range e.book.all() {
 		if s.Latest().After(now) {
@@ -59,12 +58,13 @@ func (e *Engine) rewind(ctx context.Context, now time.Time) {
 	e.forgot, e.stirred = now, true
 }
 
-// away is how long the engine's loop must have paused for the daemon to have
-// been away: it never sleeps longer than a minute.
+// away is how long a pause of the engine's loop must be to count as an absence of the daemon: the loop
+// never sleeps longer than a minute.
 const away = 5 * time.Minute
 
-// comeBack marks the interruptions whose time passed while no daemon ran, or the machine slept: they are
-// asked about. A person who comes back after days may have done the work otherwise, or not want it any more.
+// comeBack marks the interruptions whose wait ended while no daemon ran, or the machine slept: a person
+// is asked about them. After days the person may have done the work in another way, or not want it any
+// more.
 func (e *Engine) comeBack(ctx context.Context, since, now time.Time) {
 	for s := range e.book.activeSessions() {
 		if s.Interrupted() && s.Missed(since, e.opts.Rules, now) {

@@ -12,8 +12,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// Inside a bubble the clock cannot be set back, but a daemon may find what one
-// left whose clock ran ahead.
+// Inside a bubble the clock cannot be set back, but a daemon may load what another one stored when its
+// clock was ahead.
 func TestAWaitThatBeganInTheFutureEnds(t *testing.T) {
 	const ahead = 1000 * time.Hour
 	policy := defaultRules().Backoff
@@ -22,7 +22,7 @@ func TestAWaitThatBeganInTheFutureEnds(t *testing.T) {
 	rules.Backoff = policy
 	wait := policy.Delay(1, half)
 	for name, c := range map[string]struct {
-		at   func(s resume.Session, now time.Time) resume.Session // the session, as a clock wrote it that said now
+		at   func(s resume.Session, now time.Time) resume.Session // the session, as stored by a clock that showed now
 		want time.Duration
 	}{
 		"a wait by backoff": {
@@ -123,7 +123,7 @@ func TestARecordOfTheFutureDoesNotMakeLaterOnesOldNews(t *testing.T) {
 	})
 }
 
-// A laptop that is closed right after a resume: its agent slept too.
+// A laptop that is closed right after a resume: its agent sleeps too.
 func TestWhatSettlesIsGivenTheTimeThatTheMachineSlept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const night = 8 * time.Hour
@@ -136,7 +136,7 @@ func TestWhatSettlesIsGivenTheTimeThatTheMachineSlept(t *testing.T) {
 		require.Equal(t, resume.Settling, s.State)
 		left := time.Until(s.NextAt)
 		require.NoError(t, w.do(t.Context(), func(ctx context.Context) {
-			w.latest = w.latest.Add(-night) // what was noted was noted by the clock of the evening
+			w.latest = w.latest.Add(-night) // stored by the clock of the evening
 			s.WaitFrom, s.NextAt = s.WaitFrom.Add(-night), s.NextAt.Add(-night)
 			w.keep(s)
 			w.watchClock(ctx)

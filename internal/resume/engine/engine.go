@@ -1,5 +1,5 @@
-// Package engine owns the sessions: one goroutine applies events to them in one order, keeps their timers and
-// accounts, and starts what is due. The rules are those of package resume.
+// Package engine owns the sessions: one goroutine applies events to them in one order, has their timers
+// and accounts, and starts what is due. The rules are in package resume.
 package engine
 
 import (
@@ -11,36 +11,32 @@ import (
 	"resumed/internal/resume"
 )
 
-// longestSleep bounds how long the engine sleeps: timers stand still while a
-// laptop is suspended, so a reset that passed meanwhile is noticed this late
-// at most.
+// longestSleep bounds how long the engine sleeps: timers stop while a laptop is suspended, so a reset
+// that passed meanwhile is noticed this late at most.
 const longestSleep = time.Minute
 
-// Options are what an Engine works with. All functions but Learned and Gate are required.
+// Options configure an Engine. All functions but Learned and Gate are required.
 type Options struct {
 	Rules    resume.Rules
-	Sessions []resume.Session // as they were when the engine last stopped
-	Paused   bool             // nothing is started until SetPaused(false)
-	AliveAt  time.Time        // when a daemon was last there, as far as is known
+	Sessions []resume.Session // as stored when the engine last stopped
+	Paused   bool             // no resume is started until SetPaused(false)
+	AliveAt  time.Time        // when a daemon last ran, as far as is known
 
-	Recoveries resume.Recoveries // what an earlier daemon learned
+	Recoveries resume.Recoveries // of earlier daemons
 
-	// Act sends the resume that session.Run names and reports on it through
-	// Apply. It runs in a goroutine of its own and must return soon after ctx
-	// is done.
+	// Act sends the resume in session.Run and reports on it through Apply. It runs in a goroutine of
+	// its own and must return soon after ctx is done.
 	Act func(ctx context.Context, session resume.Session)
 
-	// Changed is told every step, in order. It must not block and must not
-	// call the engine.
+	// Changed is called with every step, in order. It must not block and must not call the engine.
 	Changed func(resume.Change)
 
-	// Learned is told all recoveries when there is one more. Like Changed it must
-	// not block.
+	// Learned is called with all recoveries when there is a new one. It must not block.
 	Learned func(resume.Recoveries)
 
-	Gate Gate           // is asked last before a start; nil: there is none
+	Gate Gate           // is called last before a start; nil: none
 	Rand func() float64 // in [0, 1)
-	Mark func() string  // a name that no other resume has
+	Mark func() string  // returns a unique name for a resume
 }
 
 // Engine owns all sessions and applies events to them in one order.
@@ -54,15 +50,15 @@ type Engine struct {
 	timers   timers
 	accounts map[resume.AccountKey]*account
 	ready    queue                   // due, but held back
-	wake     time.Time               // when one of them may start; zero: unknown
-	stirred  bool                    // something changed that may let one of them start
+	wake     time.Time               // when one of ready may start; zero: not known
+	stirred  bool                    // something changed that may let one of ready start
 	running  int                     // sessions with a Run
-	tasks    map[resume.Key]struct{} // that wait, or were begun not long ago
-	working  map[resume.Key]struct{} // of these, those whose command runs
+	tasks    map[resume.Key]struct{} // tasks that wait, or began not long ago
+	working  map[resume.Key]struct{} // those of tasks that have a running command
 	numbers  resume.TaskNumbers
-	forgot   time.Time // when it was last looked at what may be forgotten
-	latest   time.Time // by the clock, as far as is known
-	turned   time.Time // when the loop last turned, with its monotonic reading
+	forgot   time.Time // when forget last ran
+	latest   time.Time // the latest known time of the clock
+	turned   time.Time // when the loop last ran, with its monotonic reading
 }
 
 // New returns an engine that knows the given sessions. Run starts it.
@@ -80,7 +76,7 @@ func New(opts Options) *Engine {
 	}
 	for _, s := range opts.Sessions {
 		if s = s.Restore(); s.State == resume.Settling {
-			s.WaitFrom = wallNow() // what its transcript says since is not read yet
+			s.WaitFrom = wallNow() // its transcript since then is not read yet
 		}
 		e.keep(s)
 		e.latest = later(e.latest, s.Latest())
@@ -90,13 +86,12 @@ func New(opts Options) *Engine {
 	return e
 }
 
-// Run applies events until ctx is done, then waits for the actions to return.
-// One goroutine owns all sessions: nothing is locked, all events have one
-// order.
+// Run applies events until ctx is done, then waits for the actions to return. One goroutine owns all
+// sessions, so nothing is locked and all events have one order.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.acting.Wait()
 	e.watchClock(ctx)
-	e.reconsider(ctx) // the rules may be others than those of the daemon that left these waits
+	e.reconsider(ctx) // the rules may have changed since these waits were stored
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -147,7 +142,7 @@ func (e *Engine) see(ctx context.Context, sight resume.Observation) {
 	}
 	s, known := e.book.get(sight.Key)
 	if known && s.Seen.Epoch == sight.Pos.Epoch && sight.Pos.Offset <= s.Seen.Offset {
-		e.relocate(ctx, s, resume.Renamed{From: s.Transcript}, sight.Transcript) // while no daemon ran
+		e.relocate(ctx, s, resume.Renamed{From: s.Transcript}, sight.Transcript) // renamed while no daemon ran
 		return
 	}
 	if known && s.IsNewerThan(sight) {
@@ -169,7 +164,7 @@ func (e *Engine) see(ctx context.Context, sight resume.Observation) {
 	e.apply(ctx, before, s, sight.Event, wallNow())
 }
 
-// renamed tells the sessions of a transcript where it lies now.
+// renamed sets the new path of a transcript in its sessions.
 func (e *Engine) renamed(ctx context.Context, agent string, ev resume.Renamed, to string) {
 	for s := range e.book.readFrom(agent, ev.From) {
 		e.relocate(ctx, s, ev, to)
@@ -185,7 +180,7 @@ func (e *Engine) relocate(ctx context.Context, s resume.Session, ev resume.Renam
 	e.apply(ctx, before, s, ev, wallNow())
 }
 
-// Apply applies an event to a known session and returns what became of it.
+// Apply applies an event to a known session and returns the session after it.
 func (e *Engine) Apply(ctx context.Context, key resume.Key, ev resume.Event) (resume.Session, error) {
 	return ask(ctx, e, func(ctx context.Context) (resume.Session, error) {
 		s, err := e.known(key)
@@ -196,13 +191,13 @@ func (e *Engine) Apply(ctx context.Context, key resume.Key, ev resume.Event) (re
 	})
 }
 
-// Ping returns when the engine's loop has turned.
+// Ping returns when the engine's loop has run once.
 func (e *Engine) Ping(ctx context.Context) error {
 	return e.do(ctx, func(context.Context) {})
 }
 
-// SetRules changes the rules and computes every wait anew. What goes with the rules is put in
-// force by others, before anything is started by them.
+// SetRules changes the rules and computes every wait again. others applies the rest of the new
+// configuration, before any session is started by the new rules.
 func (e *Engine) SetRules(ctx context.Context, rules resume.Rules, others func()) error {
 	return e.do(ctx, func(ctx context.Context) {
 		rules.Recoveries = e.opts.Rules.Recoveries
@@ -213,7 +208,7 @@ func (e *Engine) SetRules(ctx context.Context, rules resume.Rules, others func()
 	})
 }
 
-// reconsider computes every wait anew, and names stored sessions that have no name.
+// reconsider computes every wait again, and names stored sessions that have no name.
 func (e *Engine) reconsider(ctx context.Context) {
 	for s := range e.book.activeSessions() {
 		if s.State == resume.Waiting || s.State == resume.Settling || s.State == resume.Parked && !s.ClosedAt.IsZero() || s.Name == "" && s.WorthKeeping() {
@@ -222,7 +217,7 @@ func (e *Engine) reconsider(ctx context.Context) {
 	}
 }
 
-// SetPaused keeps anything from being started, or lets what came due start.
+// SetPaused stops all starts, or lets the sessions that are due start.
 func (e *Engine) SetPaused(ctx context.Context, paused bool) error {
 	return e.do(ctx, func(ctx context.Context) {
 		e.opts.Paused, e.stirred = paused, true
@@ -234,7 +229,7 @@ func (e *Engine) SetPaused(ctx context.Context, paused bool) error {
 	})
 }
 
-// learn notes how long an outage took that is over.
+// learn stores the duration of an outage that is over.
 func (e *Engine) learn(c resume.Change) {
 	provider, took, ok := c.Recovery()
 	if !ok {
@@ -246,11 +241,11 @@ func (e *Engine) learn(c resume.Change) {
 	}
 }
 
-// apply takes one step. before is the session as others know it; s is
-// before with what the event brought along.
+// apply takes one step. before is the session as stored; s is before with the values of the event's
+// observation.
 func (e *Engine) apply(ctx context.Context, before, s resume.Session, ev resume.Event, now time.Time) resume.Session {
 	after := s.Next(ev, e.opts.Rules, now, e.opts.Rand())
-	if s.IsPlaceholder() && after.Task == nil { // there is no session
+	if s.IsPlaceholder() && after.Task == nil { // a dropped task has no session
 		e.drop(s)
 		e.opts.Changed(resume.Change{At: now, Event: ev, Before: before, After: after, Dropped: true})
 		return after

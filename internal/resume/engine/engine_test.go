@@ -28,12 +28,12 @@ type world struct {
 	offset  int64
 }
 
-// newWorld runs an engine whose resumes are carried out by act.
+// newWorld runs an engine in which act carries out the resumes.
 func newWorld(t *testing.T, rules resume.Rules, act func(ctx context.Context, w *world, s resume.Session)) *world {
 	return newWorldOf(t, Options{Rules: rules}, act)
 }
 
-// newWorldOf is newWorld with what an earlier daemon left.
+// newWorldOf is newWorld with what an earlier daemon stored.
 func newWorldOf(t *testing.T, opts Options, act func(ctx context.Context, w *world, s resume.Session)) *world {
 	w := &world{t: t, epoch: time.Now()}
 	marks := 0
@@ -92,7 +92,7 @@ func (w *world) session(id string) resume.Session {
 	return s
 }
 
-// fails takes a second and ends badly.
+// fails takes a second and fails.
 func fails(ctx context.Context, w *world, s resume.Session) {
 	mark := s.Run.Mark
 	_, _ = w.Apply(ctx, s.Key, resume.Started{Mark: mark, Process: resume.Process{PID: 9}})
@@ -115,8 +115,8 @@ func TestEngineKeepsTheScheduleAndGivesUp(t *testing.T) {
 }
 
 func TestEngineWakesALaptopThatSleptThroughTheReset(t *testing.T) {
-	// Inside a bubble nothing suspends; that no sleep is longer than a minute
-	// is what bounds the delay.
+	// Inside a bubble the machine cannot sleep; the delay is bounded because no sleep is longer than a
+	// minute.
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, defaultRules(), fails)
 		w.see("a", limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(100*time.Hour)))
@@ -211,7 +211,8 @@ func TestEngineRulesChangeLive(t *testing.T) {
 	})
 }
 
-// What comes due by new rules is started with what goes with them, however long that takes.
+// Sessions that become due by new rules are started only after others has returned, however long that
+// takes.
 func TestNothingStartsByRulesThatAreHalfInForce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var whole atomic.Bool
@@ -445,7 +446,7 @@ func BenchmarkEngineLimitAndProgress(b *testing.B) {
 	}
 }
 
-// Another file that tells of a session may be a copy of what is long over.
+// Another file of a session may be an old copy.
 func TestWhatASessionHasLeftBehindChangesNothing(t *testing.T) {
 	limitedAt := func(at time.Time) resume.Limited { return limited(at, limit.Overloaded) }
 	for rule, c := range map[string]struct {

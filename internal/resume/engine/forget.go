@@ -7,15 +7,14 @@ import (
 	"resumed/internal/resume"
 )
 
-// remembered is how long a session that recovered stays in the list.
+// remembered is how long a recovered session stays in the list.
 const remembered = 24 * time.Hour
 
-// forgetEvery is the pause between two looks at what may be forgotten.
+// forgetEvery is the time between two runs of forget.
 const forgetEvery = time.Hour
 
-// forget lets go of what is long over, once an hour, so that a daemon that runs
-// for years grows with what it looks after and not with its age. What is
-// interrupted and waits, or runs, is never forgotten.
+// forget removes sessions that ended long ago, once an hour, so that the memory of a daemon that runs
+// for years does not grow with its age. Interrupted sessions that wait or run are never forgotten.
 func (e *Engine) forget(ctx context.Context, now time.Time) {
 	if now.Sub(e.forgot) < forgetEvery {
 		return
@@ -43,11 +42,10 @@ func (e *Engine) forget(ctx context.Context, now time.Time) {
 	e.forgetAccounts(now)
 }
 
-// longer reports whether an age is beyond a bound; 0: there is none.
+// longer reports whether an age is above a bound; 0: no bound.
 func longer(age, bound time.Duration) bool { return bound > 0 && age > bound }
 
-// drop forgets a session altogether. It is found again when it moves, as after a
-// restart.
+// drop removes a session completely. It is found again when it moves, as after a restart.
 func (e *Engine) drop(s resume.Session) {
 	e.timers.set(s.Key, time.Time{})
 	e.ready.drop(s.Key)
@@ -57,8 +55,8 @@ func (e *Engine) drop(s resume.Session) {
 	e.leaveAccount(s)
 }
 
-// leaveAccount ends what a session means for its account: it does not try for the others any
-// longer, and they do not wait for what it was told.
+// leaveAccount removes a session from its account: its tries are no longer probes, and others do not
+// wait for its window any longer.
 func (e *Engine) leaveAccount(s resume.Session) {
 	a := e.account(s.AccountKey())
 	a.leave(s.Key)
@@ -66,9 +64,8 @@ func (e *Engine) leaveAccount(s resume.Session) {
 	e.stirred = true
 }
 
-// forgetAccounts forgets the accounts of which no session is left. They say
-// nothing that another start would not have forgotten, too, but for the distance
-// that the next session keeps from the last.
+// forgetAccounts removes the accounts without sessions. Apart from Stagger, which is checked here, they
+// have nothing that a restart would not lose too.
 func (e *Engine) forgetAccounts(now time.Time) {
 	for key, a := range e.accounts {
 		if a.sessions == 0 && now.Sub(a.last.at) > e.opts.Rules.Stagger {

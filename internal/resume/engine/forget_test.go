@@ -12,7 +12,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// keeping are rules of a user who wants little kept.
+// keeping are rules of a user who wants to store little.
 func keeping() resume.Rules {
 	rules := defaultRules()
 	rules.KeepEnded, rules.KeepQuiet = 30*24*time.Hour, 30*24*time.Hour
@@ -63,7 +63,7 @@ func TestAnEngineThatRunsForEverDoesNotGrow(t *testing.T) {
 			time.Sleep(24 * time.Hour)
 		}
 		require.NoError(t, w.Ping(t.Context()))
-		most := 10*31 + 33 // of a month, and of those that were parked a month and a day before
+		most := 10*31 + 33 // those of a month, and those that were parked a month and a day before
 		require.LessOrEqual(t, len(w.book.sessions), most)
 		require.LessOrEqual(t, len(w.Engine.accounts), most)
 		require.LessOrEqual(t, len(w.book.dirs), most)
@@ -72,8 +72,7 @@ func TestAnEngineThatRunsForEverDoesNotGrow(t *testing.T) {
 	})
 }
 
-// A session that was forgotten is found again when it moves; it is not one that
-// has just begun.
+// A session that was forgotten is found again when it moves; it does not count as new.
 func TestASessionThatWasForgottenIsFoundAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, keeping(), fails)

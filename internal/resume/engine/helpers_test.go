@@ -18,7 +18,7 @@ import (
 
 var bot = resume.Key{Agent: "bot", ID: "s"}
 
-// seen is a session as people see it: AGENT/ID, as it stands.
+// seen is the view of a session AGENT/ID in that state.
 func seen(full string, state resume.State, more ...func(*view.Session)) view.Session {
 	agent, id, _ := strings.Cut(full, "/")
 	v := view.Session{Agent: agent, ID: id, State: state}
@@ -30,10 +30,10 @@ func seen(full string, state resume.State, more ...func(*view.Session)) view.Ses
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-// half is the dice that adds no jitter to a symmetric policy.
+// half is the random number that adds no jitter to a symmetric policy.
 const half = 0.5
 
-// defaultRules are those of a user who wishes nothing special.
+// defaultRules are those of a user without own settings.
 func defaultRules() resume.Rules {
 	return resume.Rules{
 		Backoff:       backoff.Default(),
@@ -95,7 +95,7 @@ func limitedUntil(at time.Time, c limit.Class, reset time.Time) resume.Limited {
 	return ev
 }
 
-// ridingOut are rules under which outages are ridden out.
+// ridingOut are rules under which sessions wait out an outage.
 func ridingOut(t testing.TB) resume.Rules {
 	rules := defaultRules()
 	policy, ok := backoff.Named("outage")
@@ -104,7 +104,7 @@ func ridingOut(t testing.TB) resume.Rules {
 	return rules
 }
 
-// strange are times that files may bear.
+// strange are times that files may have.
 var strange = map[string]time.Time{
 	"year -1 in UTC":   time.Date(0, 1, 1, 0, 0, 0, 0, time.FixedZone("", 14*3600)),
 	"year 10000":       time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -14*3600)),

@@ -14,23 +14,23 @@ import (
 	"resumed/internal/resume"
 )
 
-// life is one daemon, from its start to its death.
+// life is one run of a daemon, until it is killed.
 type life struct {
 	*machine
 	engine  *Engine
 	dead    bool
-	ctx     context.Context // done when it is dead
+	ctx     context.Context // done when it was killed
 	cancel  context.CancelFunc
 	done    chan struct{}
 	pending map[resume.Key][]byte // not on disk yet
 	read    map[resume.Key]int
-	known   map[resume.Key]bool // something of it was read by an earlier daemon
-	dice    *rand.Rand          // of its deaths
+	known   map[resume.Key]bool // an earlier daemon has read something of it
+	dice    *rand.Rand          // decides when it is killed
 	mortal  bool
 	others  sync.WaitGroup
 }
 
-// start begins a daemon's life with what the disk knows.
+// start starts a daemon with what is on disk.
 func (m *machine) start(mortal bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -65,7 +65,7 @@ func (m *machine) start(mortal bool) {
 	l.others.Go(func() { l.recover(ctx, known) })
 }
 
-// die ends the daemon at once: nothing it does from here on reaches the world.
+// die kills the daemon: nothing that it does from here on has an effect.
 func (l *life) die() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +82,7 @@ func (l *life) die() {
 	l.cancel()
 }
 
-// risk lets the daemon die here, now and then.
+// risk kills the daemon here, now and then.
 func (l *life) risk() bool {
 	l.mu.Lock()
 	dies := l.mortal && l.dice.IntN(8) == 0
@@ -94,7 +94,7 @@ func (l *life) risk() bool {
 	return dies || dead
 }
 
-// changed is told every step, in the engine's own goroutine.
+// changed is called with every step, in the engine's goroutine.
 func (l *life) changed(c resume.Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,7 +120,7 @@ func (l *life) changed(c resume.Change) {
 	}
 }
 
-// judgeQueue holds what keeps a session back against whose limit it is.
+// judgeQueue checks that a session does not wait for a limit of another provider.
 func (l *life) judgeQueue(s resume.Session, why string) {
 	for other := range l.engine.book.all() {
 		key := other.Key
@@ -130,7 +130,7 @@ func (l *life) judgeQueue(s resume.Session, why string) {
 	}
 }
 
-// judgeBegin holds a resume that begins against the rules in force.
+// judgeBegin checks a resume that begins against the current rules.
 func (l *life) judgeBegin(c resume.Change) {
 	s, rules := c.After, l.engine.opts.Rules
 	switch {
@@ -161,7 +161,7 @@ func (l *life) judgeBegin(c resume.Change) {
 	}
 }
 
-// sync puts on disk what is known.
+// sync writes what is known to disk.
 func (l *life) sync() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,14 +177,14 @@ func (l *life) sync() {
 		} else if changed {
 			l.disk[p.key] = data
 		}
-		if dropped || l.dice.IntN(2) == 0 { // what is dropped was read long ago
+		if dropped || l.dice.IntN(2) == 0 { // a dropped session was read long ago
 			p.cursor = l.read[p.key]
 		}
 	}
 	clear(l.pending)
 }
 
-// look reads what is new of all sessions, or of one.
+// look reads the new lines of all sessions, or of one.
 func (l *life) look(ctx context.Context, only *place) {
 	l.mu.Lock()
 	var observations []resume.Observation
@@ -231,7 +231,7 @@ func (l *life) recover(ctx context.Context, known []resume.Session) {
 		l.mu.Lock()
 		begun := l.machine.place(s.Key).begun[s.Run.Mark]
 		l.mu.Unlock()
-		if begun { // by what the command left behind
+		if begun { // the command has left traces
 			_, _ = l.engine.Apply(ctx, s.Key, resume.Ended{Mark: s.Run.Mark, Outcome: resume.Failed, Err: "exit status 1"})
 		} else {
 			_, _ = l.engine.Apply(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
@@ -239,8 +239,7 @@ func (l *life) recover(ctx context.Context, known []resume.Session) {
 	}
 }
 
-// act does what a daemon does when a session enters Resuming. It may die at
-// every point of it.
+// act does what a daemon does when a session enters Resuming. It may be killed at every point of it.
 func (l *life) act(ctx context.Context, s resume.Session) {
 	mark := s.Run.Mark
 	p := l.machine.place(s.Key)
@@ -285,7 +284,7 @@ func (l *life) act(ctx context.Context, s resume.Session) {
 	l.follow(ctx, s)
 }
 
-// ask judges that a person is asked about a session.
+// ask checks that a person is asked about a session only after an absence.
 func (l *life) ask(s resume.Session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -319,8 +318,8 @@ func (l *life) owned(p *place) bool {
 	return p.owned
 }
 
-// run is the moment that matters: a command acts on the session. No person and
-// no exec can have come since the look, for the world moves between turns only.
+// run is the critical point: a command acts on the session. No person and no exec can have come since
+// look, because the world changes only between turns.
 func (l *life) run(p *place, mark string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -354,7 +353,7 @@ func (l *life) run(p *place, mark string) bool {
 	return true
 }
 
-// follow waits for the command and tells how it ended.
+// follow waits for the command and reports how it ended.
 func (l *life) follow(ctx context.Context, s resume.Session) {
 	p := l.machine.place(s.Key)
 	for {

@@ -17,12 +17,11 @@ import (
 	"resumed/internal/resume"
 )
 
-// machine is a make-believe machine on which several sessions of one home ask
-// two providers. Its daemon dies again and again; people, exec, orders and
-// changed rules come in between.
+// machine is a simulated machine on which several sessions of one home use two providers. Its daemon is
+// killed again and again; people, exec, orders and changed rules come in between.
 type machine struct {
 	t     *testing.T
-	dice  *rand.Rand // of the world
+	dice  *rand.Rand // decides what happens
 	weeks bool
 
 	mu      sync.Mutex // guards everything that follows
@@ -37,13 +36,13 @@ type machine struct {
 	forgets int
 	asks    int
 	died    time.Time // the last daemon
-	alive   time.Time // on disk: when one was there
-	away    time.Time // when nobody was there for long, last
+	alive   time.Time // on disk: when a daemon last ran
+	away    time.Time // when no daemon ran for long, last
 	trail   []string
-	broken  string // what must never happen and did
+	broken  string // an invariant that did not hold
 }
 
-// place is where one session lives: what is true of it whoever is looking.
+// place is the true state of one session, whatever a daemon knows of it.
 type place struct {
 	key        resume.Key
 	dir        string
@@ -51,20 +50,20 @@ type place struct {
 	born       time.Time
 	provider   string
 	transcript []resume.Event
-	cursor     int // lines that were read, as it is on disk
+	cursor     int // lines that were read, as stored on disk
 
 	owned   bool   // a person's process holds it
-	exec    bool   // exec looks after it
+	exec    bool   // exec runs it
 	process string // the mark of the living command
 	began   time.Time
-	leased  *life // the daemon that looks after it
+	leased  *life // the daemon that has its lease
 
-	begun   map[string]bool // the commands that ever were, by mark
+	begun   map[string]bool // all commands that were started, by mark
 	sends   map[int]int     // commands by the line of the interruption they were sent for
-	retries int             // how often a person ordered one
-	ordered bool            // one that was not sent yet
-	wanted  int             // the line of the interruption for which it was
-	missed  int             // the line of an interruption whose time passed while nobody was there; -1: none
+	retries int             // how often a person asked for a retry
+	ordered bool            // a retry was asked for and not sent yet
+	wanted  int             // the line of the interruption for which it was asked
+	missed  int             // the line of an interruption whose wait ended while no daemon ran; -1: none
 
 	forgotten map[int]bool // interruptions that a daemon has forgotten, by their line
 }
@@ -92,15 +91,14 @@ func (m *machine) settleIn(p *place) {
 	m.places = append(m.places, p)
 }
 
-// mostTries is how often a session is resumed at most where nobody asks for it: in
-// an hour of outage.
+// mostTries is how often a session is resumed at most without an order of a person, in an hour of
+// outage.
 const mostTries = 9
 
 // mostPlaces bounds how many sessions a machine has.
 const mostPlaces = 8
 
-// join begins another session where that one lives: a person who goes on, or a
-// side job.
+// join begins another session in the directory of that one: a person who continues, or a headless job.
 func (m *machine) join(host *place) {
 	if len(m.places) == mostPlaces {
 		return
@@ -110,7 +108,7 @@ func (m *machine) join(host *place) {
 		kind: []string{"", resume.Interactive, resume.Headless, resume.Headless}[m.dice.IntN(4)], born: time.Now(),
 	}
 	if slices.ContainsFunc(m.places[len(providersOfHome):], func(q *place) bool { return q.dir == p.dir && q.kind != resume.Headless }) {
-		p.kind = resume.Headless // of several people the last one is remembered
+		p.kind = resume.Headless // of several interactive ones the last is stored
 	}
 	m.settleIn(p)
 	m.log("%s begins in %s, %s", p.key.ID, p.dir, p.kind)
@@ -118,8 +116,8 @@ func (m *machine) join(host *place) {
 	m.write(p, resume.Progressed{At: time.Now()})
 }
 
-// replaced returns the session by which a person went on in the place's
-// directory since it was stopped in that line, or nil.
+// replaced returns the session with which a person continued in the place's directory since it was
+// stopped in that line, or nil.
 func (m *machine) replaced(p *place, stop int, rules resume.Rules) *place {
 	if stop < 0 || p.ordered {
 		return nil
@@ -132,7 +130,7 @@ func (m *machine) replaced(p *place, stop int, rules resume.Rules) *place {
 	}
 	for _, q := range here {
 		if q.kind == resume.Headless && len(here) > 1 {
-			continue // of several one is remembered, and rather a person than a side job
+			continue // one of several is stored, and preferably an interactive one
 		}
 		if q.born.After(resume.When(p.transcript[stop])) && q.lastStop(len(q.transcript)) < 0 && rules.Replaces("bot", q.kind) {
 			return q
@@ -145,7 +143,7 @@ func (m *machine) log(format string, args ...any) {
 	m.trail = append(m.trail, time.Now().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
 }
 
-// never notes what must never happen.
+// never reports that an invariant does not hold.
 func (m *machine) never(format string, args ...any) {
 	if m.broken == "" {
 		m.broken = fmt.Sprintf(format, args...)
@@ -240,7 +238,7 @@ func (m *machine) happen() {
 	}
 }
 
-// work lets the command that runs do something.
+// work lets the running command do something.
 func (m *machine) work(p *place) {
 	if p.process == "" || m.dice.IntN(3) == 0 {
 		return
@@ -261,7 +259,7 @@ func (m *machine) work(p *place) {
 	p.process = ""
 }
 
-// order lets a person or the configuration change what is wanted.
+// order lets a person or the configuration change something.
 func (m *machine) order() {
 	l := m.life
 	ctx := l.ctx
@@ -303,7 +301,7 @@ func (m *machine) order() {
 	}
 }
 
-// usual are the rules that a machine begins with.
+// usual are the rules of a machine at its start.
 func (m *machine) usual() resume.Rules {
 	rules := defaultRules()
 	rules.Overdue = 24 * time.Hour
@@ -313,7 +311,7 @@ func (m *machine) usual() resume.Rules {
 	return rules
 }
 
-// wishes are rules of some kind.
+// wishes are random rules.
 func (m *machine) wishes(margin time.Duration) resume.Rules {
 	rules := m.usual()
 	if margin%9 == 0 {
@@ -343,8 +341,7 @@ func (m *machine) wishes(margin time.Duration) resume.Rules {
 	return rules
 }
 
-// turn lets time pass and something happen. On a machine that runs for weeks
-// there are quiet days.
+// turn lets time pass and lets something happen. On a machine that runs for weeks there are quiet days.
 func (m *machine) turn() {
 	time.Sleep(time.Duration(m.dice.Int64N(int64(2 * time.Minute))))
 	if m.weeks && m.dice.IntN(10) == 0 {
@@ -364,7 +361,7 @@ func (m *machine) turn() {
 	m.revive(m.life.mortal)
 }
 
-// revive starts the next daemon where the last one died.
+// revive starts the next daemon after the last one was killed.
 func (m *machine) revive(mortal bool) {
 	l := m.life
 	synctest.Wait()
@@ -381,8 +378,7 @@ func (m *machine) revive(mortal bool) {
 	synctest.Wait()
 }
 
-// comeBack notes whose time has passed while nobody was there. An hour is more than
-// any wait here takes.
+// comeBack notes which waits ended while no daemon ran. An hour is longer than any wait here.
 func (m *machine) comeBack() {
 	if m.rules.Overdue == 0 || time.Since(m.alive) < m.rules.Overdue {
 		return
@@ -402,8 +398,7 @@ func (m *machine) stop() {
 	m.life.others.Wait()
 }
 
-// settle lets people leave and the agents recover: then every interruption must
-// end.
+// settle lets people leave and the agents recover: then every interruption must end.
 func (m *machine) settle() {
 	m.stop()
 	m.mu.Lock()
@@ -439,8 +434,8 @@ func (m *machine) settle() {
 	}
 }
 
-// Whatever happens: never two commands for one interruption, never one over a
-// person or exec, never against the rules in force, and nobody is forgotten.
+// Invariants: never two commands for one interruption, never one while a person or exec has the
+// session, never one against the current rules, and no session is forgotten.
 func TestRandomHistoriesOfAMachine(t *testing.T) {
 	t.Parallel()
 	sent, deaths, forgets, asks := 0, 0, 0, 0

@@ -30,8 +30,7 @@ func (e *Engine) Session(ctx context.Context, key resume.Key) (resume.Session, e
 	return ask(ctx, e, func(context.Context) (resume.Session, error) { return e.known(key) })
 }
 
-// Lookup returns sessions in the order of their keys; nil: it is not known. The caller
-// must not change them.
+// Lookup returns sessions in the order of their keys; nil: not known. The caller must not change them.
 func (e *Engine) Lookup(ctx context.Context, keys []resume.Key) ([]*resume.Session, error) {
 	return ask(ctx, e, func(context.Context) ([]*resume.Session, error) {
 		found := make([]*resume.Session, len(keys))
@@ -42,15 +41,15 @@ func (e *Engine) Lookup(ctx context.Context, keys []resume.Key) ([]*resume.Sessi
 	})
 }
 
-// Sessions returns all sessions, in the order of their ids, each with its name:
-// the caller may show it to a person.
+// Sessions returns all sessions in the order of their ids, each with its name, so that the caller can
+// show it to a person.
 func (e *Engine) Sessions(ctx context.Context) ([]*resume.Session, error) {
 	return ask(ctx, e, func(context.Context) ([]*resume.Session, error) {
 		return e.shown(e.book.all(), len(e.book.sessions)), nil
 	})
 }
 
-// These returns those of the sessions that are known.
+// These returns the sessions with these keys that are known.
 func (e *Engine) These(ctx context.Context, keys []resume.Key) ([]*resume.Session, error) {
 	return ask(ctx, e, func(context.Context) ([]*resume.Session, error) { return e.shown(e.book.read(keys), len(keys)), nil })
 }
@@ -66,8 +65,8 @@ func (e *Engine) shown(sessions iter.Seq[resume.Session], most int) []*resume.Se
 	return all
 }
 
-// Kept returns the sessions that are worth keeping, in no particular order. They must not
-// be changed: of ten thousand, copies are ten megabytes for every view of the page.
+// Kept returns the sessions that are WorthKeeping, in no particular order. The caller must not change
+// them: copies of ten thousand would be ten megabytes for every view of the page.
 func (e *Engine) Kept(ctx context.Context) ([]*resume.Session, error) {
 	return ask(ctx, e, func(context.Context) ([]*resume.Session, error) {
 		kept := make([]*resume.Session, 0, len(e.book.active))
@@ -94,7 +93,7 @@ func (e *Engine) named(s resume.Session) resume.Session {
 	return s
 }
 
-// Find returns the session that a person means, as view.Find does among all.
+// Find returns the session that a person means, as view.Find does for all sessions.
 func (e *Engine) Find(ctx context.Context, text string) (resume.Key, error) {
 	return ask(ctx, e, func(context.Context) (resume.Key, error) {
 		var views []view.Session
@@ -106,7 +105,7 @@ func (e *Engine) Find(ctx context.Context, text string) (resume.Key, error) {
 	})
 }
 
-// Backoff returns how long is waited before each resume of a session.
+// Backoff returns the waits before each resume of a session.
 func (e *Engine) Backoff(ctx context.Context, key resume.Key) (view.Backoff, error) {
 	return ask(ctx, e, func(context.Context) (view.Backoff, error) {
 		s, err := e.known(key)

@@ -15,7 +15,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// crowdMember is the first that is seen of one of many sessions.
+// crowdMember is the first observation of one of many sessions.
 func crowdMember(i int) resume.Observation {
 	id := fmt.Sprintf("%08x-4000-4000-8000-000000000000", uint32(i)*2654435761)
 	return resume.Observation{
@@ -24,9 +24,8 @@ func crowdMember(i int) resume.Observation {
 	}
 }
 
-// crowded runs an engine with many sessions of one account in directories of twenty:
-// of four one works, two are stopped until tomorrow, and one is due and waits for
-// others that began before it.
+// crowded runs an engine with many sessions of one account, twenty in each directory: of four, one
+// works, two are stopped until tomorrow, and one is due and held back by earlier ones.
 func crowded(t *testing.T, sessions int) *world {
 	rules := defaultRules()
 	rules.MaxWait, rules.Stagger, rules.MaxConcurrent = 0, 0, 3
@@ -50,7 +49,7 @@ func crowded(t *testing.T, sessions int) *world {
 	return w
 }
 
-// looks returns how many sessions the engine looks at for each of these.
+// looks returns how many sessions the engine reads for each of these operations.
 func looks(t *testing.T, sessions int) map[string]int {
 	t.Helper()
 	counted := make(map[string]int)
@@ -76,8 +75,8 @@ func looks(t *testing.T, sessions int) map[string]int {
 			synctest.Wait()
 			counted[what] = visited() - before
 		}
-		// Twice: that one moved disproves what thousands were told, and whoever looks
-		// next passes over these for the last time.
+		// Twice: a movement disproves the windows of thousands, and the next read skips these for the
+		// last time.
 		for round, id := range []string{"one", "two"} {
 			see := func(ev resume.Event) func() error {
 				return func() error { w.seeShared(id, ev); return nil }
@@ -101,8 +100,7 @@ func looks(t *testing.T, sessions int) map[string]int {
 	return counted
 }
 
-// Whatever happens to a session, and whoever asks for one, is dealt with at the same
-// cost however many there are.
+// Each step and each question costs the same, however many sessions there are.
 func TestAStepAndALookCostTheSameHoweverManySessionsThereAre(t *testing.T) {
 	few, many := looks(t, 10), looks(t, 10_000)
 	for what, n := range many {
@@ -111,15 +109,15 @@ func TestAStepAndALookCostTheSameHoweverManySessionsThereAre(t *testing.T) {
 	}
 }
 
-// Whoever opens the page looks at all that were stopped, and the summary of the service
-// does so with every step. That copies none of them.
+// The page reads all sessions that were stopped, and the summary of the service does so with every
+// step. That must not copy them.
 func TestALookAtAllThatWereStoppedCopiesNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := crowded(t, 1000)
 		kept, err := w.Kept(t.Context()) // now each has its name
 		require.NoError(t, err)
 		require.Len(t, kept, 750)
-		least := uint64(math.MaxUint64) // others may ask for memory meanwhile
+		least := uint64(math.MaxUint64) // other goroutines may allocate meanwhile
 		for range 5 {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)

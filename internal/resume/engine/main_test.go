@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Random histories make garbage by the million and keep little: to look for it less often saves a
-// third of what these tests cost.
+// Random histories make much garbage and use little memory: a less frequent collection saves a third of
+// the time.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())

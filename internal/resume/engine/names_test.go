@@ -29,7 +29,7 @@ func TestNamesAreBeginningsThatNoOtherHas(t *testing.T) {
 	for full := range want {
 		s := seen(full, resume.Watching)
 		if known.put(resume.Session{Key: s.Key()}); len(all)%3 == 0 {
-			known.name(s.Key()) // however many come between two who want one
+			known.name(s.Key()) // also if other sessions come between two names
 		}
 		all = append(all, s)
 	}
@@ -42,7 +42,7 @@ func TestNamesAreBeginningsThatNoOtherHas(t *testing.T) {
 	}
 }
 
-// crowd runs an engine and lets sessions come, which are stopped or not.
+// crowd runs an engine and adds sessions, stopped or not.
 type crowd struct {
 	*Engine
 	t    *testing.T
@@ -95,8 +95,8 @@ func timed(at time.Time) string {
 	return fmt.Sprintf("%s-%s-7%03x-8%03x-%012x", ms[:8], ms[8:], rand.IntN(1<<12), rand.IntN(1<<12), rand.Int64N(1<<48))
 }
 
-// What was printed for a session means it as long as it is known, whoever comes
-// later, and after a restart.
+// A printed name means the same session as long as that is known, whatever sessions come later, and
+// after a restart.
 func TestANameMeansTheSameSessionForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, nil)
@@ -126,7 +126,7 @@ func TestANameMeansTheSameSessionForEver(t *testing.T) {
 			}
 		}
 		for day := range 4 {
-			for range 20 { // of one millisecond, one second, one minute; and others that begin alike
+			for range 20 { // of one millisecond, one second, one minute; and others with the same prefix
 				now := time.Now()
 				for i, id := range []string{timed(now), timed(now), timed(now), timed(now.Add(time.Second / 3)), "task-" + timed(now), "task-4f2a"} {
 					if i%2 == 0 {
@@ -151,7 +151,7 @@ func TestANameMeansTheSameSessionForEver(t *testing.T) {
 	})
 }
 
-// A session of a daemon that kept no names is given one, and that is kept.
+// A session that was stored without a name gets one, which is stored.
 func TestASessionThatHasNoNameYetIsGivenOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key := resume.Key{Agent: "claude-code", ID: "4f2a7711-1111-4222-8333-444444444444"}
@@ -162,7 +162,7 @@ func TestASessionThatHasNoNameYetIsGivenOne(t *testing.T) {
 	})
 }
 
-// The engine looks at those that may be meant alone, and finds what a look at all would.
+// The engine reads only the sessions that may be meant, and finds the same as a search of all.
 func TestTheEngineFindsWhatALookAtAllFinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, nil)

@@ -7,9 +7,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// meet notes in sessions that are stopped by which one a person went
-// on in their directory. A session that was never stopped is stored neither over a restart nor
-// for ever, and what was read of it is not read again.
+// meet stores in stopped sessions which newcomer continued in their directory. The newcomer itself is
+// not stored if it was never stopped, and its transcript is not read again.
 func (e *Engine) meet(ctx context.Context, c resume.Change) {
 	if c.After.Cwd == "" || e.opts.Rules.Parallel[c.After.Key.Agent] {
 		return
@@ -18,15 +17,14 @@ func (e *Engine) meet(ctx context.Context, c resume.Change) {
 		e.join(ctx, c.After, c.At)
 	}
 	if begins := c.Before.MovedAt.IsZero() || c.Before.Kind != c.After.Kind; begins && !c.After.MovedAt.IsZero() {
-		at := c.At // a step is large, and must not be moved into the heap for this
+		at := c.At // c is large, and would escape to the heap if it was used below
 		for s := range e.book.stoppedIn(dirOf(&c.After)) {
 			e.join(ctx, s, at)
 		}
 	}
 }
 
-// join notes a newcomer whether or not the rules of today care for it: it may be
-// gone when they are others.
+// join stores a newcomer even if the current rules ignore it: it may be gone when they change.
 func (e *Engine) join(ctx context.Context, s resume.Session, now time.Time) {
 	other, ok := e.newcomer(s)
 	if !ok || s.Newcomer != nil && *s.Newcomer == other {
@@ -34,17 +32,17 @@ func (e *Engine) join(ctx context.Context, s resume.Session, now time.Time) {
 	}
 	if known := s.Newcomer; known != nil && known.Key != other.Key && other.Kind == resume.Headless {
 		if known.Kind != resume.Headless && known.BornAt.After(s.LimitedAt) && !e.interrupted(known.Key) {
-			return // a side job tells less than a person who has gone on
+			return // a headless session says less than a person who continued
 		}
 	}
 	e.apply(ctx, s, s, resume.Joined{Newcomer: other}, now)
 }
 
-// newcomer returns the session by which work went on in the same directory
-// after this one was stopped, a person rather than a side job.
+// newcomer returns the session that continued in the same directory after this one was stopped; an
+// interactive one is preferred.
 func (e *Engine) newcomer(s resume.Session) (found resume.Newcomer, ok bool) {
 	if s.Cwd == "" || e.opts.Rules.Parallel[s.Key.Agent] || s.Pending() {
-		return found, false // its directory is not known, or says nothing
+		return found, false // the directory is not known, or says nothing
 	}
 	for other := range e.book.begunSince(dirOf(&s), s.LimitedAt) {
 		if other.Key == s.Key || other.State != resume.Watching || !other.MovedAt.After(s.LimitedAt) {
@@ -57,8 +55,8 @@ func (e *Engine) newcomer(s resume.Session) (found resume.Newcomer, ok bool) {
 	return found, ok
 }
 
-// successor returns the newcomer that has taken the session's place, by the
-// rules in force. A person who asks for the session gets it.
+// successor returns the newcomer that has taken the session's place, by the current rules. If a person
+// asked for a retry, there is none.
 func (e *Engine) successor(s resume.Session) (resume.Key, bool) {
 	if !s.RetryAskedAt.IsZero() {
 		return resume.Key{}, false
@@ -67,15 +65,14 @@ func (e *Engine) successor(s resume.Session) (resume.Key, bool) {
 	return other.Key, ok && e.opts.Rules.Replaces(s.Key.Agent, other.Kind)
 }
 
-// Superseded says that a person has gone on in the same directory with another
-// session, or "".
+// Superseded says that a person has continued in the same directory with another session, or "".
 func (e *Engine) Superseded(ctx context.Context, key resume.Key) (string, error) {
 	return ask(ctx, e, func(context.Context) (string, error) {
 		s, _ := e.book.get(key)
 		other, ok := e.successor(s)
 		if n := s.Newcomer; !ok && n != nil && s.RetryAskedAt.IsZero() && e.opts.Rules.Replaces(key.Agent, n.Kind) {
-			// After a restart, or when it has rested for long, nothing is known of
-			// it unless it was stopped too.
+			// After a restart, or a long idle time, the newcomer is not known unless it was stopped
+			// too.
 			other, ok = n.Key, n.BornAt.After(s.LimitedAt) && !e.interrupted(n.Key)
 		}
 		if !ok {

@@ -28,8 +28,7 @@ func (w *world) superseded(id string) string {
 	return why
 }
 
-// restarted is a world that knows what the other one has put on disk of a
-// session.
+// restarted is a world that loads what the other one has stored of a session.
 func (w *world) restarted(id string, rules resume.Rules) *world {
 	data, err := json.Marshal(w.session(id))
 	require.NoError(w.t, err)
@@ -151,8 +150,7 @@ func TestWhoWentOnInTheDirectoryIsKnownAfterARestart(t *testing.T) {
 	}
 }
 
-// What is over for a day is not listed any more, but when it goes on that is not
-// its beginning.
+// A session that recovered a day ago is not listed any more, but it is not new when it continues.
 func TestASessionThatWasForgottenIsNotBegunAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, defaultRules(), waits)
@@ -167,8 +165,8 @@ func TestASessionThatWasForgottenIsNotBegunAnew(t *testing.T) {
 	})
 }
 
-// A commit hook or a script that asks an agent something in the directory of a
-// session that waits does not go on with that session's work.
+// A commit hook or a script that runs an agent in the directory of a waiting session does not continue
+// that session's work.
 func TestWhoTakesThePlaceOfASessionThatWasStopped(t *testing.T) {
 	joins := func(w *world, id, kind string) {
 		time.Sleep(time.Second)

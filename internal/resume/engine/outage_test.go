@@ -146,8 +146,8 @@ func incident(u float64) time.Duration {
 	return between(48, 180, 2*u-1)
 }
 
-// rideOut lets one session meet an incident that lasts so long, and returns how
-// often it was tried and, if it went on, how long after the end.
+// rideOut lets one session meet an outage of that length, and returns how often it was tried and, if it
+// continued, how long after the end.
 func rideOut(t *testing.T, rules resume.Rules, learned resume.Recoveries, lasts time.Duration, dice *rand.Rand) (tries int, lost time.Duration, wentOn bool) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -13,7 +13,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// asks sends what is not to be asked about, as whoever delivers does.
+// asks sends a resume unless a person must be asked first, as the deliverer does.
 func asks(ctx context.Context, w *world, s resume.Session) {
 	if why := s.Overdue(time.Now()); why != "" {
 		_, _ = w.Apply(ctx, s.Key, resume.NotSent{Mark: s.Run.Mark, Why: why, Then: resume.Park})
@@ -37,8 +37,8 @@ func TestAWaitThatPassedLongAgoIsAskedAbout(t *testing.T) {
 		rules   *resume.Rules
 		happens func(w *world) // with the session "a", whose usage limit lifts in an hour
 		away    time.Duration  // how long no daemon runs then
-		noted   time.Duration  // how long before it left the last one noted that it is there
-		after   func(w *world) // when the next one has begun
+		noted   time.Duration  // how long before its end the last daemon stored that it runs
+		after   func(w *world) // when the next daemon has started
 		want    resume.State   // two hours later
 		reason  string
 	}{
@@ -117,17 +117,17 @@ func (w *world) order(id string, ev resume.Event) {
 	require.NoError(w.t, err)
 }
 
-// A laptop that slept for days runs the same daemon on.
+// On a laptop that slept for days the same daemon continues.
 func TestAMachineThatSleptForDaysAsksAboutWhatPassedMeanwhile(t *testing.T) {
 	for slept, want := range map[time.Duration]resume.State{72 * time.Hour: resume.Parked, 12 * time.Hour: resume.Resuming} {
 		synctest.Test(t, func(t *testing.T) {
 			rules := defaultRules()
 			rules.Overdue = 24 * time.Hour
 			w := newWorld(t, rules, asks)
-			require.NoError(t, w.SetPaused(t.Context(), true)) // what is changed below is not acted on in the same turn
+			require.NoError(t, w.SetPaused(t.Context(), true)) // so that the change below has no effect in the same turn
 			w.see("a", limited(time.Now(), limit.Overloaded))
 			require.NoError(t, w.do(t.Context(), func(context.Context) {
-				s, _ := w.book.get(resume.Key{Agent: "bot", ID: "a"}) // as it would be had it been stopped that much earlier
+				s, _ := w.book.get(resume.Key{Agent: "bot", ID: "a"}) // as if it had been stopped that much earlier
 				s.LimitedAt, s.WaitFrom = s.LimitedAt.Add(-slept), s.WaitFrom.Add(-slept)
 				s.NextAt = s.NextAt.Add(-slept)
 				w.keep(s)

@@ -11,7 +11,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// What one session pays for says nothing of the account that the others wait for.
+// If one session continues with its user's own key, that says nothing about the account for which the
+// others wait.
 func TestWhoPaysProvesNothingToTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rules := defaultRules()
@@ -21,7 +22,7 @@ func TestWhoPaysProvesNothingToTheOthers(t *testing.T) {
 		for _, id := range []string{"a1", "a2"} {
 			w.seeOf("", id, limitedUntil(time.Now(), limit.UsageLimit, reset))
 		}
-		w.seeOf("", "a3", limited(time.Now(), limit.UsageLimit)) // which heeds what the others were told
+		w.seeOf("", "a3", limited(time.Now(), limit.UsageLimit)) // it waits for the window of the others
 		_, err := w.Apply(t.Context(), resume.Key{Agent: "bot", ID: "a1"}, resume.Pay{})
 		require.NoError(t, err)
 		synctest.Wait()

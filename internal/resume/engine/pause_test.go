@@ -13,8 +13,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Between the claim and the command lies a look at the transcript, which may
-// take its time.
+// Between the claim and the command the transcript is read, which may take time.
 func TestNothingIsSentAfterAPause(t *testing.T) {
 	for name, c := range map[string]struct {
 		pause, unpause func(context.Context, *world) error
@@ -69,7 +68,7 @@ func TestAPauseLeavesWhatRunsAlone(t *testing.T) {
 	})
 }
 
-// A daemon that starts long after a resume has not yet read what came of it.
+// A daemon that starts long after a resume has not yet read its result.
 func TestWhatSettledWhileNoDaemonRanIsNotJudgedUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rules := defaultRules()

@@ -7,29 +7,28 @@ import (
 	"resumed/internal/resume"
 )
 
-// queue is the sessions that are due. Thousands may wait behind one that tries, and
-// each step of each of them may let another one start. So those who were told why
-// they are held back stand together with the others who were told the same: when the
-// first of them is still held back for that, all of them are.
+// queue is the sessions that are due. Thousands may wait behind one that tries, and each step of each
+// of them may let another one start. So sessions with the same reason are grouped: if the first one is
+// still held back for that reason, all of the group are.
 type queue struct {
 	of    map[resume.Key]queued
-	fresh *tree[queued]            // were not told anything yet
-	told  map[holdup]*tree[queued] // none of them empty
+	fresh *tree[queued]            // sessions without a reason yet
+	told  map[holdup]*tree[queued] // sessions by their reason; no tree is empty
 }
 
-// holdup is what holds sessions back alike.
+// holdup is a reason that holds back a group of sessions.
 type holdup struct {
 	account resume.AccountKey
 	why     string
 	heed    resume.SharedLimit
 }
 
-// queued is one of them, by who goes first.
+// queued is a session in the queue, with the values that order it.
 type queued struct {
 	key    resume.Key
-	rank   int   // by its directory;
-	place  int   // what was begun goes before what is queued, and that in its own order;
-	tokens int64 // of equal ones the smaller context goes first,
+	rank   int   // of its directory
+	place  int   // 0: a stopped session, which goes before tasks of its rank; otherwise the place of the task
+	tokens int64 // then the smaller context goes first
 	turn   int64 // then by when it was stopped
 	holdup holdup
 }
@@ -39,7 +38,7 @@ func newQueue() queue {
 }
 
 func queuedOf(s resume.Session, r resume.Rules) queued {
-	tokens := cmp.Or(s.Context.Tokens, math.MaxInt64) // of which nothing is known may be a large one
+	tokens := cmp.Or(s.Context.Tokens, math.MaxInt64) // an unknown context may be large
 	turn := s.LimitedAt.UnixNano()
 	if r.Order == resume.Newest {
 		turn = -turn
@@ -56,7 +55,7 @@ func (a queued) compare(b queued) int {
 		cmp.Compare(a.key.Agent, b.key.Agent), cmp.Compare(a.key.ID, b.key.ID))
 }
 
-// add lets a session wait for its turn.
+// add puts a session into the queue.
 func (q *queue) add(s resume.Session, r resume.Rules) {
 	q.drop(s.Key)
 	one := queuedOf(s, r)
@@ -64,7 +63,7 @@ func (q *queue) add(s resume.Session, r resume.Rules) {
 	q.fresh.ReplaceOrInsert(one)
 }
 
-// hold lets a session wait on that was told why.
+// hold puts a session into the group of its reason.
 func (q *queue) hold(s resume.Session, r resume.Rules) {
 	q.drop(s.Key)
 	one := queuedOf(s, r)
@@ -78,7 +77,7 @@ func (q *queue) hold(s resume.Session, r resume.Rules) {
 	alike.ReplaceOrInsert(one)
 }
 
-// drop takes a session out.
+// drop removes a session.
 func (q *queue) drop(key resume.Key) {
 	one, there := q.of[key]
 	if !there {
@@ -95,15 +94,15 @@ func (q *queue) drop(key resume.Key) {
 	}
 }
 
-// line is sessions that stand one behind the other.
+// line is sessions in their order.
 type line struct {
 	alike *tree[queued]
 	first queued
-	told  bool // what holds one of them back holds back all
-	alone bool // nobody stands behind the first
+	told  bool // the reason of one of them holds back all
+	alone bool // only the first is meant
 }
 
-// step goes on to the next one, and reports whether there is one.
+// step moves on to the next session, and reports whether there is one.
 func (l *line) step() bool {
 	if l.alone {
 		return false
@@ -117,8 +116,8 @@ func (l *line) step() bool {
 	return false
 }
 
-// lines returns all who wait, those that involved names each in a line of their own
-// as well: others may be held back because of them.
+// lines returns all waiting sessions. The sessions of involved also get a line of their own: others may
+// be held back because of them.
 func (q *queue) lines(involved func(resume.AccountKey) []resume.Key) []*line {
 	var lines []*line
 	if first, ok := q.fresh.Min(); ok {
@@ -136,7 +135,7 @@ func (q *queue) lines(involved func(resume.AccountKey) []resume.Key) []*line {
 	return lines
 }
 
-// rankAnew puts those who are due into the order of other rules.
+// rankAnew sorts the queue by new rules.
 func (q *queue) rankAnew(b *book, r resume.Rules) {
 	for key := range q.of {
 		s, _ := b.get(key)

@@ -14,8 +14,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// Sessions that wait behind one that tries are told so once: a thousand that give
-// up one after the other are a few thousand steps, not a million.
+// Sessions that wait behind one that tries get their reason once: a thousand that give up one after the
+// other are a few thousand steps, not a million.
 func TestWaitingForOthersIsOneStepHoweverManyGoFirst(t *testing.T) {
 	const sessions = 300
 	synctest.Test(t, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestWhoGoesFirstByDirectoryThenByContextThenByAge(t *testing.T) {
 	}
 }
 
-// inTurn returns in which order sessions are resumed that are due at once.
+// inTurn returns the order in which sessions are resumed that are due at the same time.
 func inTurn(t *testing.T, rules resume.Rules) (order []string) {
 	w := newWorld(t, rules, recovers)
 	reset := time.Now().Add(time.Hour)
@@ -108,7 +108,7 @@ func inTurn(t *testing.T, rules resume.Rules) (order []string) {
 	return order
 }
 
-// Rules that come while sessions stand in a queue put them into another order.
+// New rules sort the queue again.
 func TestOtherRulesReorderThoseWhoAreDue(t *testing.T) {
 	q := newQueue()
 	sessions := newBook()

@@ -18,8 +18,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// What people read as the reason of a session, in each situation of a night. Each
-// sentence must be understood by who does not know the code.
+// The reasons of a session that people read, in each situation of a night. A reader who does not know
+// the code must understand them.
 func TestWhatPeopleReadInANight(t *testing.T) {
 	reset := noon.Add(time.Hour)
 	usage := limitedUntil(noon, limit.UsageLimit, reset)
@@ -85,7 +85,7 @@ func TestWhatPeopleReadInANight(t *testing.T) {
 	require.Equal(t, string(want), text.String())
 }
 
-// heldBackSentences are the reasons of those who are due and may not start yet.
+// heldBackSentences are the reasons of sessions that are due and may not start yet.
 func heldBackSentences(t *testing.T) map[string]string {
 	all := make(map[string]string)
 	for name, change := range map[string]func(*resume.Rules){

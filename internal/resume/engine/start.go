@@ -8,18 +8,17 @@ import (
 	"resumed/internal/resume"
 )
 
-// Gate says why a session that is due may not start now, and when that may be another
-// matter. It is asked last: a session that the gate lets through is started, and a gate can only make it
-// wait. It must not block. What it says must be the same for all sessions of
-// an account with the same resume.SharedLimit.
+// Gate says why a session that is due may not start now, and until when. It is called last: a session
+// that the gate lets through is started. It can only hold a session back, and must not block. Its
+// answer must be the same for all sessions of an account with the same resume.SharedLimit.
 type Gate func(s resume.Session, now time.Time) (why string, until time.Time)
 
-// Stir has the gate be asked again for the sessions that it holds back.
+// Stir makes the engine call the gate again for the sessions that it holds back.
 func (e *Engine) Stir(ctx context.Context) error {
 	return e.do(ctx, func(context.Context) { e.stirred = true })
 }
 
-// ring ends every wait that is over.
+// ring handles all waits that are over.
 func (e *Engine) ring(ctx context.Context) {
 	now := wallNow()
 	for {
@@ -43,7 +42,7 @@ func (e *Engine) ring(ctx context.Context) {
 	e.forget(ctx, now)
 }
 
-// postpone makes the sessions wait longer that wait for the same reset.
+// postpone makes sessions wait longer that wait for the same reset.
 func (e *Engine) postpone(ctx context.Context, c resume.Change) {
 	if !movesReset(c) {
 		return
@@ -55,7 +54,7 @@ func (e *Engine) postpone(ctx context.Context, c resume.Change) {
 	}
 }
 
-// account returns what is known of an account.
+// account returns the account, and makes it if it is new.
 func (e *Engine) account(key resume.AccountKey) *account {
 	a := e.accounts[key]
 	if a == nil {
@@ -65,8 +64,8 @@ func (e *Engine) account(key resume.AccountKey) *account {
 	return a
 }
 
-// restoreAccounts learns the states of the accounts from the sessions of an earlier daemon:
-// which were stopped, which have moved since, and which try.
+// restoreAccounts computes the states of the accounts from the sessions of an earlier daemon: which
+// were stopped, which have moved since, and which try.
 func (e *Engine) restoreAccounts(sessions []resume.Session) {
 	inOrder := func(at func(resume.Session) time.Time) []resume.Session {
 		return slices.SortedFunc(slices.Values(sessions), func(a, b resume.Session) int { return at(a).Compare(at(b)) })
@@ -95,8 +94,8 @@ func (e *Engine) restoreAccounts(sessions []resume.Session) {
 	}
 }
 
-// start begins the resumes that are due, as far as anything allows, in their order.
-// Sessions whose reason is unchanged are skipped.
+// start starts the sessions that are due and may start, in order. It skips sessions if their reason is
+// unchanged.
 func (e *Engine) start(ctx context.Context, now time.Time) {
 	e.wake = time.Time{}
 	lines := e.ready.lines(func(key resume.AccountKey) []resume.Key { return e.account(key).involved() })
@@ -108,11 +107,11 @@ func (e *Engine) start(ctx context.Context, now time.Time) {
 	}
 }
 
-// look begins the resume of a session that is due, or says why not. It reports
-// whether it was told before what holds back all that stand with it.
+// look starts a session that is due, or says why not. It reports whether its reason is unchanged and
+// holds back its whole group.
 func (e *Engine) look(ctx context.Context, one queued, now time.Time) (still bool) {
 	if e.ready.of[one.key] != one {
-		return false // it went on meanwhile
+		return false // it has changed meanwhile
 	}
 	s, _ := e.book.get(one.key)
 	if s.Pending() && s.Provider == "" {
@@ -129,7 +128,7 @@ func (e *Engine) look(ctx context.Context, one queued, now time.Time) (still boo
 	still = s.Reason == why
 	if !still {
 		if why == oneByOne {
-			until = time.Time{} // then it is the turn of one of them
+			until = time.Time{} // at that time only one of them may start
 		}
 		s = e.apply(ctx, s, s, resume.Queued{Why: why, Until: until}, now)
 		e.timers.set(one.key, time.Time{})
@@ -140,7 +139,7 @@ func (e *Engine) look(ctx context.Context, one queued, now time.Time) (still boo
 	return still && !e.account(s.AccountKey()).involves(s.Key)
 }
 
-// begin resumes a session, unless a person has gone on in its directory.
+// begin resumes a session, unless a person has continued in its directory.
 func (e *Engine) begin(ctx context.Context, s resume.Session, now time.Time) {
 	if other, ok := e.successor(s); ok {
 		e.apply(ctx, s, s, resume.Superseded{By: other}, now)
@@ -149,8 +148,7 @@ func (e *Engine) begin(ctx context.Context, s resume.Session, now time.Time) {
 	e.apply(ctx, s, s, resume.Due{Mark: e.opts.Mark()}, now)
 }
 
-// heldBack says why a session that is due may not start now, and when that may
-// be another matter; zero: some other change will tell.
+// heldBack says why a session that is due may not start now, and until when; zero: not known.
 func (e *Engine) heldBack(s resume.Session, now time.Time) (why string, until time.Time) {
 	rules := e.opts.Rules
 	if e.opts.Paused {
@@ -170,7 +168,7 @@ func (e *Engine) heldBack(s resume.Session, now time.Time) (why string, until ti
 			at.Add(rules.Margin)
 	}
 	if why, until := rules.ReservedBy(account.usage, s, now); why != "" {
-		return "due, but " + why, until // as another session of the account was told
+		return "due, but " + why, until // as was stated to another session of the account
 	}
 	if why, until := account.gate(s.Key, rules, now); why != "" {
 		return why, until

@@ -13,7 +13,7 @@ import (
 // ErrStarting is returned for a task that cannot be changed any more.
 var ErrStarting = errors.New("it is being started, or has started already")
 
-// Tasks returns the sessions that are tasks, or were not long ago, in their order.
+// Tasks returns the sessions that are tasks, or were tasks not long ago, in order.
 func (e *Engine) Tasks(ctx context.Context) ([]resume.Session, error) {
 	return ask(ctx, e, func(context.Context) ([]resume.Session, error) { return e.inOrder(), nil })
 }
@@ -36,8 +36,7 @@ func (e *Engine) dropTask(key resume.Key) {
 	}
 }
 
-// Enqueue takes a task, which is a session with no more than its key, its account, its
-// directory and the task itself.
+// Enqueue adds a task: a session that has only its key, its account, its directory and the task.
 func (e *Engine) Enqueue(ctx context.Context, s resume.Session) (resume.Session, error) {
 	return ask(ctx, e, func(ctx context.Context) (resume.Session, error) {
 		if _, known := e.book.get(s.Key); known {
@@ -53,7 +52,7 @@ func (e *Engine) enqueue(ctx context.Context, before, s resume.Session) resume.S
 	return e.apply(ctx, before, s, resume.Enqueued{}, now)
 }
 
-// ReplaceTask puts a task in the place of another one that was not begun.
+// ReplaceTask replaces a task that has not started.
 func (e *Engine) ReplaceTask(ctx context.Context, key resume.Key, s resume.Session) (resume.Session, error) {
 	return ask(ctx, e, func(ctx context.Context) (resume.Session, error) {
 		old, known := e.book.get(key)
@@ -71,7 +70,7 @@ func (e *Engine) ReplaceTask(ctx context.Context, key resume.Key, s resume.Sessi
 	})
 }
 
-// changeable says why a task cannot be another one, or nothing.
+// changeable says why a task cannot be replaced or dropped, or returns nil.
 func changeable(s resume.Session, known bool) error {
 	switch {
 	case !known || s.Task == nil:
@@ -83,7 +82,7 @@ func changeable(s resume.Session, known bool) error {
 	}
 }
 
-// DropTask forgets a task. The session of one that was begun stays.
+// DropTask forgets a task. If it has started, its session stays.
 func (e *Engine) DropTask(ctx context.Context, key resume.Key) error {
 	_, err := ask(ctx, e, func(ctx context.Context) (resume.Session, error) {
 		s, known := e.book.get(key)
@@ -98,8 +97,7 @@ func (e *Engine) DropTask(ctx context.Context, key resume.Key) error {
 	return err
 }
 
-// MoveTask gives a task the place that another one has: that one, and those between
-// them, make room.
+// MoveTask moves a task to the place of another one. That one and those between them move by one.
 func (e *Engine) MoveTask(ctx context.Context, key, to resume.Key) error {
 	_, err := ask(ctx, e, func(ctx context.Context) (all []resume.Session, _ error) {
 		all = e.inOrder()
@@ -122,8 +120,8 @@ func (e *Engine) MoveTask(ctx context.Context, key, to resume.Key) error {
 	return err
 }
 
-// behind says why a session waits for another one: it is a task that is to be begun
-// after that, or the command that began it still works.
+// behind says why a session waits for another one: it is a task that is to start after that, or the
+// command that started it still runs.
 func (e *Engine) behind(s resume.Session, now time.Time) (why string, until time.Time) {
 	for key := range e.working {
 		if t, _ := e.book.get(key); t.Key != s.Key && t.MayHaveStarted(s) {
@@ -136,8 +134,8 @@ func (e *Engine) behind(s resume.Session, now time.Time) (why string, until time
 	return e.atWork(s.Task.Behind, now)
 }
 
-// atWork says why a session is not done with its prompt, or nothing. One that
-// is not known any longer is done.
+// atWork says why a session is not done with its prompt, or "". A session that is not known any longer
+// is done.
 func (e *Engine) atWork(key resume.Key, now time.Time) (why string, until time.Time) {
 	s, known := e.book.get(key)
 	what := "session " + resume.Typed(key, s.Name)
@@ -160,8 +158,8 @@ func (e *Engine) atWork(key resume.Key, now time.Time) (why string, until time.T
 	return "", time.Time{}
 }
 
-// usualProvider returns the provider of an account, as far as its sessions tell: the
-// provider of a task is not known yet.
+// usualProvider returns the provider that answers for an account, judged by its sessions: the provider
+// of a task is not known yet.
 func (e *Engine) usualProvider(name string) string {
 	var latest time.Time
 	provider := ""

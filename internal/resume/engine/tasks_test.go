@@ -14,7 +14,7 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// begins is a command that works on, whose session shows at once, with what it says.
+// begins is a command that runs on. Its session is observed at once, with these events.
 func begins(says resume.Event) func(ctx context.Context, w *world, s resume.Session) {
 	return func(ctx context.Context, w *world, s resume.Session) {
 		mark := s.Run.Mark
@@ -130,8 +130,8 @@ func TestATaskThatComesToNothingIsToldAndNotBegunAgain(t *testing.T) {
 	})
 }
 
-// Where the id cannot be chosen the command tells it: the session is another one, and
-// is not resumed while that command runs.
+// If the id cannot be chosen, the command reports it: the session is another one, and is not resumed
+// while that command runs.
 func TestATaskBecomesAnotherSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rules := defaultRules()
@@ -147,7 +147,7 @@ func TestATaskBecomesAnotherSession(t *testing.T) {
 			_ = w.Observe(ctx, []resume.Observation{{
 				Key: resume.Key{Agent: "bot", ID: "real"}, Account: "bot:default", Cwd: s.Cwd, Pos: resume.Position{Epoch: "1", Offset: 1}, Event: limited(time.Now(), limit.Overloaded),
 			}})
-			time.Sleep(10 * time.Minute) // it takes its time to tell
+			time.Sleep(10 * time.Minute) // it reports late
 			_, _ = w.Apply(ctx, s.Key, resume.Became{Session: "real"})
 			time.Sleep(time.Hour)
 			_, _ = w.Apply(ctx, s.Key, resume.Ended{Mark: mark, Outcome: resume.Delivered})
@@ -214,7 +214,7 @@ func TestATaskIsBegunAfterWhatItWaitsFor(t *testing.T) {
 		w.enqueue(task("a", func(s *resume.Session) { s.Task.Behind = resume.Key{Agent: "bot", ID: "x"} }))
 		w.enqueue(task("b", func(s *resume.Session) { s.Task.NotBefore = time.Now().Add(5 * time.Hour) }))
 		w.enqueue(task("c", func(s *resume.Session) { s.Task.Behind = resume.Key{Agent: "bot", ID: "b"} }))
-		for range 60 { // it works on and on
+		for range 60 { // it still works
 			time.Sleep(time.Minute)
 			w.seeShared("x", resume.Progressed{At: time.Now()})
 		}
@@ -248,7 +248,7 @@ func TestATaskThatIsCancelledKeepsNobodyOfItsAccountWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rules := defaultRules()
 		rules.MaxConcurrent = 5
-		w := newWorld(t, rules, begins(nil)) // of its command no session shows
+		w := newWorld(t, rules, begins(nil)) // its command shows no session
 		reset := time.Now().Add(30 * time.Second)
 		w.seeShared("x", limitedUntil(time.Now(), limit.UsageLimit, reset))
 		key := w.enqueue(task("a")).Key

@@ -11,10 +11,10 @@ import (
 	"resumed/internal/resume"
 )
 
-// tree holds values in order. No two of them compare equal.
+// tree is a sorted set of values.
 type tree[T any] struct {
 	*btree.BTreeG[T]
-	visited int // values that from has yielded: tests count them
+	visited int // values that from has yielded, counted for tests
 }
 
 func newTree[T any](compare func(a, b T) int) *tree[T] {
@@ -32,7 +32,7 @@ func (t *tree[T]) from(v T) iter.Seq[T] {
 	}
 }
 
-// instant is when something happened to a session, or will.
+// instant is when something happens to a session.
 type instant struct {
 	at  time.Time
 	key resume.Key
@@ -40,7 +40,7 @@ type instant struct {
 
 func (a instant) compare(b instant) int { return cmp.Or(a.at.Compare(b.at), compareKeys(a.key, b.key)) }
 
-// timers finds the session whose deadline comes first.
+// timers finds the session with the earliest deadline.
 type timers struct {
 	of    map[resume.Key]time.Time
 	order *tree[instant]
@@ -50,7 +50,7 @@ func newTimers() timers {
 	return timers{of: make(map[resume.Key]time.Time), order: newTree(instant.compare)}
 }
 
-// set gives the session a deadline; the zero time takes it away.
+// set sets the deadline of a session; the zero time removes it.
 func (t *timers) set(key resume.Key, at time.Time) {
 	if was, known := t.of[key]; known {
 		t.order.Delete(instant{was, key})
@@ -62,8 +62,7 @@ func (t *timers) set(key resume.Key, at time.Time) {
 	}
 }
 
-// wallNow returns the time without its monotonic reading, which stands still
-// while the machine sleeps.
+// wallNow returns the time without its monotonic reading, which stops while the machine sleeps.
 func wallNow() time.Time { return time.Now().Round(0) }
 
 func later(a, b time.Time) time.Time {
@@ -73,7 +72,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// compareKeys orders sessions so that those whose ids share most stand together.
+// compareKeys orders by id first, so that ids with the same prefix are neighbours.
 func compareKeys(a, b resume.Key) int {
 	return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Agent, b.Agent))
 }

@@ -11,7 +11,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// What one session was told of the week holds for all of its account.
+// A usage of the week that one session learned applies to all sessions of its account.
 func TestAWeekIsTheAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rules := defaultRules()

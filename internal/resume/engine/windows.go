@@ -8,21 +8,21 @@ import (
 	"resumed/internal/resume"
 )
 
-// window is a limit of which a session that it stopped was told when it lifts. A
-// movement of another session disproves none: limits are also of a model.
+// window is a limit that stopped a session, with the time at which it lifts as stated to that session.
+// If another session moves, that does not disprove it: a limit may be for one model only.
 type window struct {
 	key             resume.Key
 	statedAt, lifts time.Time
-	limits          bool // an allowance is used up; otherwise something is out of order
+	limits          bool // an allowance is used up; otherwise it is an outage
 }
 
-// windows are those of an account, by when they end. Thousands of sessions may be
-// stopped, and it is asked at each step of each of them who is free next.
+// windows are the windows of an account, sorted by their end. Thousands of sessions may be stopped, and
+// each step of each of them asks for the next end.
 type windows struct {
 	of   map[resume.Key]window
 	all  *tree[window]
-	ends *tree[window] // of allowances
-	bars *tree[window] // those of them that no movement has disproved, as far as was looked
+	ends *tree[window] // those with limits
+	bars *tree[window] // those of ends that are not known to be disproved by a movement
 }
 
 func newWindows() windows {
@@ -30,9 +30,9 @@ func newWindows() windows {
 	return windows{of: make(map[resume.Key]window), all: newTree(byEnd), ends: newTree(byEnd), bars: newTree(byEnd)}
 }
 
-// note learns which window has stopped a session, if any.
+// note stores the window that stopped a session, if any.
 func (w *windows) note(s resume.Session) {
-	if !s.Interrupted() || !s.Limit.Reset.Stated() || s.Paid != nil { // what a key is refused is no account's
+	if !s.Interrupted() || !s.Limit.Reset.Stated() || s.Paid != nil { // a refusal of the user's own key says nothing about the account
 		w.drop(s.Key)
 		return
 	}
@@ -48,7 +48,7 @@ func (w *windows) note(s resume.Session) {
 	}
 }
 
-// drop learns that none stops the session.
+// drop removes the window of a session.
 func (w *windows) drop(key resume.Key) {
 	was, known := w.of[key]
 	if !known {
@@ -60,7 +60,7 @@ func (w *windows) drop(key resume.Key) {
 	w.bars.Delete(was)
 }
 
-// opensAt returns the earliest end that lies after now; zero: there is none.
+// opensAt returns the earliest end after now; zero: none.
 func (w *windows) opensAt(now time.Time) time.Time {
 	for one := range w.ends.from(window{lifts: now.Add(1)}) {
 		return one.lifts
@@ -68,9 +68,8 @@ func (w *windows) opensAt(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// bar returns the earliest end after now that no movement since has shown not to be
-// everybody's; zero: there is none. What a movement has disproved stays so, and is
-// not looked at again.
+// bar returns the earliest end after now that may apply to all sessions: none has moved since it was
+// stated. Zero: none. A window that a movement has disproved stays so, and is not checked again.
 func (w *windows) bar(now, movedAt time.Time) (at time.Time) {
 	var disproved []window
 	for one := range w.bars.from(window{lifts: now.Add(1)}) {
@@ -86,7 +85,7 @@ func (w *windows) bar(now, movedAt time.Time) (at time.Time) {
 	return at
 }
 
-// around returns the sessions that were told an end close to that one.
+// around returns the sessions with a window that ends close to that time.
 func (w *windows) around(end time.Time, near time.Duration) (keys []resume.Key) {
 	for one := range w.all.from(window{lifts: end.Add(-near)}) {
 		if one.lifts.Sub(end) > near {

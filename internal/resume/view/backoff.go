@@ -6,15 +6,15 @@ import (
 	"resumed/internal/resume"
 )
 
-// mostWaits bounds how many waits are told of a policy that goes on for long.
+// mostWaits bounds how many waits of a long policy are shown.
 const mostWaits = 60
 
-// Backoff is how long is waited before each resume of a session, as other programs see it.
+// Backoff is the waits before the resumes of a session, as other programs see them.
 type Backoff struct {
-	Policy string     `json:"policy"`           // in words
-	Waits  []Wait     `json:"waits"`            // never null; the first ones of very many
-	Next   int        `json:"next"`             // which of them is, or would be, waited out now
-	Stated *time.Time `json:"stated,omitempty"` // the provider has named a time: that is waited for instead
+	Policy string     `json:"policy"`           // for people
+	Waits  []Wait     `json:"waits"`            // never null; the first ones, at most mostWaits
+	Next   int        `json:"next"`             // the current or next one of them
+	Stated *time.Time `json:"stated,omitempty"` // the provider has named a time: the session waits for that instead
 }
 
 // Wait is the wait before one resume.
@@ -25,7 +25,7 @@ type Wait struct {
 	MaxSeconds  float64 `json:"max_seconds"`
 }
 
-// BackoffOf returns how long the policy in force has a session wait.
+// BackoffOf returns the waits of a session by its current policy.
 func BackoffOf(r resume.Rules, s resume.Session) Backoff {
 	policy := r.PolicyOf(s)
 	view := Backoff{Policy: policy.String(), Waits: []Wait{}, Next: s.Tries() + 1}

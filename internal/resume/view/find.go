@@ -9,7 +9,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Typed is what a command that is printed calls the session.
+// Typed is how a printed command names the session.
 func (v Session) Typed() string { return resume.Typed(v.Key(), v.Name) }
 
 // AmbiguousError is a name that fits several sessions.
@@ -27,11 +27,10 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%q fits %d sessions: %s%s", e.Name, len(e.Sessions), strings.Join(shown, ", "), more)
 }
 
-// Find returns the one of all known sessions that a person means: by its id, by
-// a beginning of that, by the name that is printed for it, or by its project,
-// which is the last part of its directory. What fits several means the one that
-// has that very name, else the only one of them that is interrupted. An agent's
-// name may stand before an id: "claude-code/4f2a".
+// Find returns the session that a person means: by its id, a prefix of that, the name that is printed
+// for it, or its project, which is the last part of its directory. If a text fits several, it means the
+// one with exactly that name, otherwise the only interrupted one. An agent's name may come before an
+// id: "claude-code/4f2a".
 func Find(sessions []Session, text string) (Session, error) {
 	var several []Session
 	for _, fits := range []func(Session, string) bool{isID, beginsID, isProject} {
@@ -59,8 +58,8 @@ func Find(sessions []Session, text string) (Session, error) {
 	return Session{}, ambiguous
 }
 
-// meant returns which of the sessions that a text fits is meant, if that can be
-// told. That one of two agents' sessions with one id is called by it does not.
+// meant returns which of the fitting sessions is meant, if that is clear. A name that is the whole id
+// does not decide, because sessions of two agents may have the same id.
 func meant(fitting []Session, text string) (Session, bool) {
 	only := func(which func(Session) bool) (Session, bool) {
 		found := slices.DeleteFunc(slices.Clone(fitting), func(s Session) bool { return !which(s) })

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// strange are times that files may bear.
+// strange are times that files may have.
 var strange = map[string]time.Time{
 	"year -1 in UTC":   time.Date(0, 1, 1, 0, 0, 0, 0, time.FixedZone("", 14*3600)),
 	"year 10000":       time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -14*3600)),

@@ -9,7 +9,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// seen is a session as people see it: AGENT/ID, as it stands.
+// seen is the view of a session AGENT/ID in that state.
 func seen(full string, state resume.State, more ...func(*Session)) Session {
 	agent, id, _ := strings.Cut(full, "/")
 	v := Session{Agent: agent, ID: id, State: state}
@@ -32,20 +32,20 @@ func TestASessionIsFoundByWhatPeopleCallIt(t *testing.T) {
 		seen("a/webshop", resume.Watching, worksIn("/")), seen("b/codecs", resume.Watching),
 	}
 	for text, want := range map[string]string{
-		"4f2a":           "claude-code/4f2a", // an id wins over what begins so
+		"4f2a":           "claude-code/4f2a", // an id wins over a prefix
 		"4f2a-":          "claude-code/4f2a-long",
 		"mybot/9c":       "mybot/9c",
 		"codex/9":        "codex/9c",
 		"claude-code/4f": "",
-		"9c":             "", // two agents', both interrupted
+		"9c":             "", // of two agents, both interrupted
 		"nobody":         "",
 		"":               "",
-		"0199":           "codex/0199-two", // the one that is interrupted
+		"0199":           "codex/0199-two", // the interrupted one
 		"0199-t":         "codex/0199-two",
 		"0199-th":        "codex/0199-three",
-		"task":           "codex/task-1", // what is printed for one means it, whoever else is interrupted
+		"task":           "codex/task-1", // a printed name means its session, even if another one is interrupted
 		"task-":          "codex/task-2",
-		"web":            "a/webshop", // a beginning of an id wins over a project
+		"web":            "a/webshop", // a prefix of an id wins over a project
 		"shop":           "",
 		"alone":          "a/third",
 		"code":           "b/codecs", // not the agent's name

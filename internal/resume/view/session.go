@@ -10,14 +10,14 @@ import (
 	"resumed/internal/resume"
 )
 
-// Session is a session as other programs see it, in status and in notices. Its
-// JSON is a promise: fields may be added, none may change.
+// Session is a session as other programs see it, in status and in notices. Its JSON is stable: fields
+// may be added, but not changed.
 type Session struct {
 	ID         string        `json:"id"`
-	Name       string        `json:"name"` // what people call it, and Find knows it by
+	Name       string        `json:"name"` // for people; Find accepts it
 	Agent      string        `json:"agent"`
 	Account    string        `json:"account"`
-	Provider   string        `json:"provider,omitempty"` // where an account may have several
+	Provider   string        `json:"provider,omitempty"` // if an account may have several
 	Cwd        string        `json:"cwd"`
 	Transcript string        `json:"transcript"`
 	State      resume.State  `json:"state"`
@@ -29,69 +29,69 @@ type Session struct {
 	ResetAt    *time.Time    `json:"reset_at"`
 	ResetFrom  limit.Source  `json:"reset_source,omitempty"`
 	NextAt     *time.Time    `json:"next_at"`
-	Held       bool          `json:"held,omitempty"`        // the wait is over, and the reason says why it waits on
+	Held       bool          `json:"held,omitempty"`        // it is due, and the reason says what holds it back
 	Attempt    int           `json:"attempt"`               // resumes since the transcript last moved
 	MaxRetries int           `json:"max_retries"`           // 0: no bound
-	GivesUpAt  *time.Time    `json:"gives_up_at,omitempty"` // when no more is tried, where a time ends it
+	GivesUpAt  *time.Time    `json:"gives_up_at,omitempty"` // when the tries end, if a time ends them
 	Windows    int           `json:"windows"`
 	Owner      *resume.Owner `json:"owner"`
-	Program    string        `json:"program,omitempty"`   // what its own process ran, where that was seen
-	Context    *int64        `json:"context_tokens"`      // what a resume has to read again; null: not known
-	Cold       *bool         `json:"cold"`                // the provider does not have it at hand then; null: not known
-	BornAt     *time.Time    `json:"born_at,omitempty"`   // when it began, where that is known
-	FoundAt    *time.Time    `json:"found_at,omitempty"`  // when a daemon first saw it
-	Unreached  string        `json:"unreached,omitempty"` // why the owner can be given nothing, and what helps
-	Remedy     string        `json:"remedy,omitempty"`    // what a person can do now, where the session does not go on by itself
-	OwnKey     *OwnKey       `json:"own_key,omitempty"`   // how it can go on, or goes on, at its user's own cost
+	Program    string        `json:"program,omitempty"`   // what its own process ran, if observed
+	Context    *int64        `json:"context_tokens"`      // what the provider reads again at a resume; null: not known
+	Cold       *bool         `json:"cold"`                // the provider will no longer have it in its cache; null: not known
+	BornAt     *time.Time    `json:"born_at,omitempty"`   // when it began, if known
+	FoundAt    *time.Time    `json:"found_at,omitempty"`  // when a daemon first observed it
+	Unreached  string        `json:"unreached,omitempty"` // why the owner cannot be given a prompt, and what helps
+	Remedy     string        `json:"remedy,omitempty"`    // what a person can do now, if the session does not continue by itself
+	OwnKey     *OwnKey       `json:"own_key,omitempty"`   // how it can continue, or continues, at its user's own cost
 	Started    Start         `json:"started_with"`
 	Carried    Carried       `json:"carried"`
-	Plan       *Plan         `json:"plan,omitempty"` // what the next resume would do, where one session is asked for
+	Plan       *Plan         `json:"plan,omitempty"` // what the next resume would do, if one session is asked for
 	Attempts   []Attempt     `json:"attempts"`       // never null
-	Past       []Attempt     `json:"past,omitempty"` // those of the interruption before
+	Past       []Attempt     `json:"past,omitempty"` // those of the previous interruption
 
-	NoticeID string `json:"-"` // of the step at which a person was needed
+	NoticeID string `json:"-"` // notice of the step at which a person was needed
 }
 
-// OwnKey is how a session that a limit has stopped goes on with its user's own key,
-// where they have allowed that. Sums are in US dollars.
+// OwnKey is how a session that a limit has stopped continues with its user's own key, if the user has
+// allowed that. Sums are in US dollars.
 type OwnKey struct {
-	Active  bool       `json:"active"`            // it goes on with it
+	Active  bool       `json:"active"`            // it continues with the key
 	Until   *time.Time `json:"until"`             // when its account's limit is over
-	Command string     `json:"command,omitempty"` // by which a person has it do so; empty: it does, or cannot
-	Budget  string     `json:"budget"`            // as the user has written it
+	Command string     `json:"command,omitempty"` // with which a person starts that; empty: it does already, or cannot
+	Budget  string     `json:"budget"`            // as the user wrote it
 	Left    float64    `json:"left_usd"`          // what the session may still cost
-	Cost    *float64   `json:"cost_usd"`          // what it has cost until now, with the subscription too; null: not known
+	Cost    *float64   `json:"cost_usd"`          // what it has cost so far, also with the subscription; null: not known
 	AnHour  *float64   `json:"estimate_usd_per_hour"`
-	Instead string     `json:"instead,omitempty"` // why it cannot
+	Instead string     `json:"instead,omitempty"` // why the key cannot be used
 }
 
-// Start is what a session's own process was started with. It names variables
-// and never tells what is in them.
+// Start is what a session's own process was started with. It has the names of variables, never their
+// values.
 type Start struct {
 	Argv    []string `json:"argv"`    // never null; without the prompt
-	Seen    bool     `json:"seen"`    // false: its process was not seen, or hides its arguments
+	Seen    bool     `json:"seen"`    // false: its process was not observed, or its arguments could not be read
 	Env     []string `json:"env"`     // never null
-	Sandbox *string  `json:"sandbox"` // how its world differs from the daemon's; null: it does not, as far as is known
+	Sandbox *string  `json:"sandbox"` // how its environment differs from the daemon's; null: it does not, as far as is known
 }
 
-// Carried is what became of that in the last resume.
+// Carried is what the last resume did not repeat of Start.
 type Carried struct {
 	LeftOut []string `json:"left_out"` // never null
 }
 
-// Plan is what the next resume of a session would do, as things stand. It
-// names variables and never tells what is in them.
+// Plan is what the next resume of a session would do at this moment. It has the names of variables,
+// never their values.
 type Plan struct {
-	Command  []string `json:"command"`           // never null; empty: none would be run
-	Dir      string   `json:"dir"`               // where
-	Does     string   `json:"does"`              // in words, where something else than a command is done
-	Repeated []string `json:"repeated"`          // never null: of Command, what was taken over from the session's own start
-	LeftOut  []string `json:"left_out"`          // never null: what of that start was not, and why
-	Env      []string `json:"env"`               // never null: variables that are as the session had them
-	EnvUnset []string `json:"env_unset"`         // never null: those of the daemon that the session did not have
-	Instead  string   `json:"instead"`           // why nothing would be sent; empty: it would
-	Models   string   `json:"models,omitempty"`  // which other model it may go on with, in words
-	OwnKey   string   `json:"own_key,omitempty"` // that it has its user's own key, and what it may cost, in words
+	Command  []string `json:"command"`           // never null; empty: no command
+	Dir      string   `json:"dir"`               // its working directory
+	Does     string   `json:"does"`              // for people, if it is not a command
+	Repeated []string `json:"repeated"`          // never null: the parts of Command that come from the session's own start
+	LeftOut  []string `json:"left_out"`          // never null: the parts of that start that are not repeated, and why
+	Env      []string `json:"env"`               // never null: variables with the values that the session had
+	EnvUnset []string `json:"env_unset"`         // never null: variables of the daemon that the session did not have
+	Instead  string   `json:"instead"`           // why no resume would be sent; empty: it would
+	Models   string   `json:"models,omitempty"`  // which other model it may use, for people
+	OwnKey   string   `json:"own_key,omitempty"` // says that it uses its user's own key, and what it may cost, for people
 }
 
 // Attempt is one resume as other programs see it.
@@ -99,19 +99,18 @@ type Attempt struct {
 	N            int            `json:"n"`
 	StartedAt    *time.Time     `json:"started_at"`
 	EndedAt      *time.Time     `json:"ended_at"`
-	DelaySeconds float64        `json:"delay_seconds"` // what was waited before it
+	DelaySeconds float64        `json:"delay_seconds"` // the wait before it
 	Outcome      resume.Outcome `json:"outcome"`       // null while it runs
 	Error        string         `json:"error"`
-	Fallback     string         `json:"fallback_model,omitempty"` // what it might go on with, had its model been overloaded
-	Model        string         `json:"model,omitempty"`          // what it went on with instead of its own
-	OwnKey       bool           `json:"own_key,omitempty"`        // it went on with its user's own key
+	Fallback     string         `json:"fallback_model,omitempty"` // what it could use if its own model was overloaded
+	Model        string         `json:"model,omitempty"`          // what it used instead of its own
+	OwnKey       bool           `json:"own_key,omitempty"`        // it used its user's own key
 }
 
-// Key names the session that is seen.
+// Key returns the key of the session.
 func (v Session) Key() resume.Key { return resume.Key{Agent: v.Agent, ID: v.ID} }
 
-// Interrupted reports whether the session is stopped and not yet given back to
-// its user.
+// Interrupted reports whether the session is stopped and its interruption has not ended.
 func (v Session) Interrupted() bool { return v.State != resume.Watching && v.State != 0 }
 
 // AccountKey names the limit that the session shares with others.
@@ -119,8 +118,8 @@ func (v Session) AccountKey() resume.AccountKey {
 	return resume.AccountKey{Name: v.Account, Provider: v.Provider}
 }
 
-// Of returns the session as other programs see it. maxRetries is what the
-// policy in force allows it. The view shares nothing with the session.
+// Of returns the session as other programs see it. maxRetries is what the current policy allows. The
+// view shares no memory with the session.
 func Of(s resume.Session, maxRetries int) Session {
 	v := Session{
 		ID:         s.Key.ID,
@@ -208,8 +207,8 @@ func viewAttempts(attempts []resume.Attempt) []Attempt {
 	return views
 }
 
-// viewTime returns a time as others see it. One that cannot be written must not
-// keep all that is told along with it from being told.
+// viewTime returns a time for JSON. It drops a time that JSON cannot represent, which would make the
+// whole document fail.
 func viewTime(t time.Time) *time.Time {
 	if t.IsZero() || !resume.Tellable(t) {
 		return nil

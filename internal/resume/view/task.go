@@ -6,8 +6,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Task is a task as other programs see it. Its JSON is a promise: fields may be
-// added, none may change.
+// Task is a task as other programs see it. Its JSON is stable: fields may be added, but not changed.
 type Task struct {
 	N       int              `json:"n"`
 	ID      string           `json:"id"`
@@ -17,17 +16,17 @@ type Task struct {
 	Prompt  string           `json:"prompt"`
 	Model   string           `json:"model,omitempty"`
 	Mode    string           `json:"mode,omitempty"`
-	After   string           `json:"after"` // empty: nothing but room
+	After   string           `json:"after"` // empty: it only waits for room
 	State   resume.TaskState `json:"state"`
 	Paused  bool             `json:"paused"`
-	Session *string          `json:"session"` // that it became; null: none yet
+	Session *string          `json:"session"` // id of its session; null: none yet
 	Reason  string           `json:"reason"`
 	AddedAt *time.Time       `json:"added_at"`
-	NextAt  *time.Time       `json:"next_at"`  // when it is due; null: it waits for nothing, or for a person
-	BegunAt *time.Time       `json:"begun_at"` // null: it was not
+	NextAt  *time.Time       `json:"next_at"`  // when it is due; null: it does not wait, or it waits for a person
+	BegunAt *time.Time       `json:"begun_at"` // null: not yet
 }
 
-// OfTask returns the task that the session is, or was, as other programs see it.
+// OfTask returns the task of a session as other programs see it.
 func OfTask(s resume.Session) Task {
 	v := Task{
 		N: s.Task.N, ID: s.Key.ID, Agent: s.Key.Agent, Account: s.Account, Dir: s.Cwd,
@@ -44,9 +43,9 @@ func OfTask(s resume.Session) Task {
 	return v
 }
 
-// TaskOrder is a task as a person asks for it.
+// TaskOrder is a person's request for a task.
 type TaskOrder struct {
-	Agent  string `json:"agent,omitempty"` // empty: the first that is there
+	Agent  string `json:"agent,omitempty"` // empty: the first that is installed
 	Dir    string `json:"dir"`             // absolute
 	Prompt string `json:"prompt"`
 	Model  string `json:"model,omitempty"`
@@ -54,7 +53,7 @@ type TaskOrder struct {
 	After  string `json:"after,omitempty"`
 }
 
-// Order returns what would ask for the same task again.
+// Order returns a request for the same task.
 func (v Task) Order() TaskOrder {
 	return TaskOrder{Agent: v.Agent, Dir: v.Dir, Prompt: v.Prompt, Model: v.Model, Mode: v.Mode, After: v.After}
 }

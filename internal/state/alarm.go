@@ -10,10 +10,10 @@ import (
 	"resumed/internal/fsevents"
 )
 
-// Alarm reports to people that the stored state was damaged, or is gone: otherwise they would
-// learn it from a session that was not resumed. When it is gone, the daemon ends, so that the next
-// one stores again what it promises. The next one would not know of running resumes: as long as one
-// runs, this daemon stays.
+// Alarm reports to people that the stored state was damaged or removed: otherwise they would only
+// notice that a session was not resumed. If it was removed, the daemon ends, so that the next one can
+// store its state again. The next daemon would not know about running resumes, so this one ends only
+// when none runs.
 type Alarm struct {
 	Store    *Store
 	Notifier interface {
@@ -23,8 +23,8 @@ type Alarm struct {
 	Running func(context.Context) (resumes int, err error)
 }
 
-// lostNoticeTimeout is how long the channels may take to send why the daemon ends: meanwhile
-// nothing is resumed.
+// lostNoticeTimeout is how long the channels may take to report why the daemon ends: meanwhile nothing
+// is resumed.
 const lostNoticeTimeout = 10 * time.Second
 
 // Run watches the stored state until ctx is done. It returns an error when the state is gone.
@@ -32,7 +32,7 @@ func (a Alarm) Run(ctx context.Context) error {
 	if found := a.Store.Found(); len(found) > 0 {
 		a.Notifier.TellStateError(strings.Join(found, "\n"))
 	}
-	var events <-chan struct{} // nil: the store checks by itself, by the clock
+	var events <-chan struct{} // nil: the store checks at intervals by itself
 	file, err := fsevents.New()
 	if err == nil {
 		defer func() { _ = file.Close() }()

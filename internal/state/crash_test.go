@@ -20,9 +20,8 @@ const (
 	crashRounds = 25
 )
 
-// writeUntilKilled is the child of the crash test. Each step changes a session,
-// then its cursor, syncs and says so; then it adds a notice and finishes the
-// one before.
+// writeUntilKilled is the child process of the crash test. Each step changes a session, then its
+// cursor, syncs and prints that; then it adds a notice and finishes the one before.
 func writeUntilKilled(dir string) int {
 	fail := func(err error) int {
 		fmt.Fprintln(os.Stderr, err)
@@ -63,8 +62,8 @@ func writeUntilKilled(dir string) int {
 
 func notice(n int) string { return fmt.Sprintf("notice-%06d", n) }
 
-// crash runs the child, kills it after a while, and returns the last step of
-// each kind that it said was on disk.
+// crash runs the child, kills it after a while, and returns the last step of each kind that it printed
+// as synced.
 func crash(t *testing.T, dir string, after time.Duration) map[string]int {
 	t.Helper()
 	child := exec.CommandContext(t.Context(), os.Args[0])
@@ -76,7 +75,7 @@ func crash(t *testing.T, dir string, after time.Duration) map[string]int {
 	said := make(map[string]int)
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		if len(said) == 0 { // it is at work: the clock runs from here
+		if len(said) == 0 { // it has started to work: the time counts from here
 			time.AfterFunc(after, func() { _ = child.Process.Kill() })
 		}
 		var what string

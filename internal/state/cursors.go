@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// How far files were read. At a start there may be as many as there are sessions.
+// A cursor is the position up to which a file was read. At a start there may be one for each session.
 
 func (s *Store) loadCursors(snap *Snapshot) error {
 	return each(context.Background(), s.db, func(scan scan) error {
@@ -27,16 +27,16 @@ func (s *Store) loadCursors(snap *Snapshot) error {
 	}, "SELECT path, data FROM cursor")
 }
 
-// PutCursor queues how far the file was read, as JSON. It is never on disk
-// before what was queued ahead of it, and must not be changed any more.
+// PutCursor queues the position up to which the file was read, as JSON. It is never on disk before what
+// was queued earlier. The caller must not change it afterwards.
 func (s *Store) PutCursor(path string, cursor json.RawMessage) {
 	if cursor == nil {
-		cursor = json.RawMessage{} // which is refused when it is written
+		cursor = json.RawMessage{} // not valid JSON: refused when it is written
 	}
 	s.moveCursor(path, cursor)
 }
 
-// DropCursor queues the end of a cursor.
+// DropCursor queues the removal of a cursor.
 func (s *Store) DropCursor(path string) { s.moveCursor(path, nil) }
 
 func (s *Store) moveCursor(path string, cursor json.RawMessage) {
@@ -46,8 +46,8 @@ func (s *Store) moveCursor(path string, cursor json.RawMessage) {
 	s.wake()
 }
 
-// Cursor returns how far the file was read, as far as it is on disk. What cannot be
-// read there is not known.
+// Cursor returns the cursor of the file that is on disk. A cursor that is not valid JSON counts as not
+// known.
 func (s *Store) Cursor(path string) (cursor json.RawMessage, known bool) {
 	err := s.db.QueryRow("SELECT data FROM cursor WHERE path = ?", path).Scan((*[]byte)(&cursor))
 	return cursor, err == nil && json.Valid(cursor)
@@ -57,7 +57,7 @@ const dropCursor = "DELETE FROM cursor WHERE path = ?"
 
 var cursorRows = newRows("cursor (path, data)", 2, " ON CONFLICT DO UPDATE SET data = excluded.data")
 
-// move writes how far files were read, in the order of their names.
+// move writes cursors in the order of their paths.
 func (w *writer) move(cursors map[string]json.RawMessage) error {
 	if err := w.flush(); err != nil {
 		return err

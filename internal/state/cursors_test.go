@@ -14,8 +14,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// A start moves a cursor for each transcript. They are written together when no more come in
-// such numbers, but not for ever later; a cursor that comes alone does not wait.
+// A start moves a cursor for each transcript. They are written together when fewer come in, but not
+// much later; a single cursor does not wait.
 func TestTheCursorsOfAStartAreWrittenTogether(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,8 +81,8 @@ func TestTheCursorsOfAStartAreWrittenTogether(t *testing.T) {
 	require.NotContains(t, cursors, "/t/bad2")
 }
 
-// An outage stops thousands of sessions, and of each more is known a moment later: they are
-// written once, with that. What is not kept for ever while it waits does not wait.
+// An outage stops thousands of sessions, which change again a moment later: each is written once, with
+// that change. History lines, of which only some can be queued, do not wait.
 func TestSessionsThatStopInMassesAreWrittenTogether(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

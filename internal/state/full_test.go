@@ -52,7 +52,7 @@ func TestAFullDiskStopsClaimsAndLosesNothing(t *testing.T) {
 	require.Equal(t, err, s.Err())
 	require.Empty(t, load(t, s).Cursors, "a cursor must not get ahead of what was read before it")
 
-	// What comes while the disk is full takes the place of what waits.
+	// What is queued while the disk is full replaces what was queued before.
 	newer := bigSession("claim")
 	newer.Windows = 2
 	s.Put(newer)

@@ -12,15 +12,14 @@ import (
 	"time"
 )
 
-// missed is what a cursor says of its file besides how far it was read.
+// missed is the note in a cursor that its file is missing.
 type missed struct {
-	GoneAt int64 `json:"gone_at"` // milliseconds; 0: it was there when it was last looked for
+	GoneAt int64 `json:"gone_at"` // milliseconds; 0: the file was there at the last check
 }
 
-// pruneCursors forgets how far files were read that have been gone for that
-// long. A file may come back, as with a disk that is not always there; so what
-// is noted at first is only since when it is missed. A cursor that is stored anew
-// does not have that note.
+// pruneCursors removes cursors if their files have been missing for longer than keep. A file may come
+// back, as with a disk that is not always mounted; so first it only stores since when the file is
+// missing. A cursor that is put again has no such note.
 func (s *Store) pruneCursors(ctx context.Context, keep time.Duration, now time.Time) error {
 	gone, err := s.goneFiles(ctx)
 	if err != nil {
@@ -28,7 +27,7 @@ func (s *Store) pruneCursors(ctx context.Context, keep time.Duration, now time.T
 	}
 	for path, data := range gone {
 		var m missed
-		_ = json.Unmarshal([]byte(data), &m) // what cannot be read is missed from now on
+		_ = json.Unmarshal([]byte(data), &m) // a bad note counts as missing from now on
 		stmt, args := "", []any{path, data}
 		switch {
 		case m.GoneAt == 0:
@@ -38,17 +37,17 @@ func (s *Store) pruneCursors(ctx context.Context, keep time.Duration, now time.T
 		default:
 			continue
 		}
-		// A key of its own: it must not take the place of a newer cursor, and
-		// does nothing where there is one.
+		// A key of its own: it must not replace a newer cursor in the queue, and has no effect if there
+		// is one.
 		s.enqueue(op{key: "gone\x00" + path, stmt: stmt, args: given(args...)})
 	}
 	return nil
 }
 
-// goneFiles returns the cursors of files that are not there. What an agent
-// keeps that reports by itself is not named by a path.
+// goneFiles returns the cursors of files that do not exist. Cursors of sources that are not files have
+// no absolute path.
 func (s *Store) goneFiles(ctx context.Context) (map[string]string, error) {
-	paths, err := s.cursorPaths(ctx) // not looked for one by one: the database has one connection, and a disk may be slow
+	paths, err := s.cursorPaths(ctx) // first all paths: the database has one connection, and a disk may be slow
 	if err != nil {
 		return nil, err
 	}

@@ -42,14 +42,14 @@ func TestCursorsOfFilesThatAreLongGoneAreForgotten(t *testing.T) {
 	require.EqualValues(t, 12, read.Offset, "it says all that it said")
 	require.Equal(t, cursor, kept[there])
 
-	s.PutCursor(back, cursor) // its disk was there for a while
+	s.PutCursor(back, cursor) // its disk was mounted for a while
 	kept = prune(now.Add(25 * time.Hour))
 	require.Len(t, kept, 4)
 	require.NotContains(t, kept, gone)
 	require.Len(t, prune(now.Add(50*time.Hour)), 3, "and is gone for good")
 }
 
-// A file that comes back just now has a newer cursor than what was looked at.
+// A file that has just come back has a newer cursor than the one that was checked.
 func TestANewerCursorIsNotForgotten(t *testing.T) {
 	s := open(t, t.TempDir())
 	t.Cleanup(func() { s.Close() })

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// historyPage is how many lines are read at a time: the database has one
-	// connection, and a slow reader must not keep it.
+	// historyPage is how many lines are read at a time: the database has one connection, and a slow
+	// reader must not hold it.
 	historyPage = 500
 
 	// pruneStep is how many lines are deleted at a time, for the same reason.
 	pruneStep = 500
 
-	// lineCost is what a line takes besides its data: its other columns, its
-	// place in three trees.
+	// lineCost is the size of a line besides its data: its other columns and its entries in three
+	// trees.
 	lineCost = 200
 
 	// leastBudget is how much history is appended between two prunings at least.
@@ -31,23 +31,23 @@ const (
 // Entry is one line of the history: what was decided or done, when, and why.
 type Entry struct {
 	At   time.Time
-	Key  resume.Key // zero: it concerns no session
+	Key  resume.Key // zero: about no session
 	Kind string
 	Data json.RawMessage
 }
 
-// Filter says which lines of the history are wanted. The zero Filter wants all.
+// Filter selects lines of the history. The zero Filter selects all.
 type Filter struct {
 	Since time.Time  // zero: from the beginning
-	Key   resume.Key // zero: of every session
-	Own   bool       // only those that concern the daemon itself
-	Last  int        // only so many, the newest; 0: all
+	Key   resume.Key // zero: all sessions
+	Own   bool       // only lines about the daemon itself
+	Last  int        // only the newest ones, at most this many; 0: all
 }
 
 var historyRows = newRows("history (at, agent, id, kind, data)", 5, "")
 
-// AppendHistory queues a line. Where the disk refuses for long, the oldest
-// lines that wait are given up: a history is not worth the memory.
+// AppendHistory queues a line. If the disk fails for long, the oldest queued lines are dropped: a
+// history is not worth the memory.
 func (s *Store) AppendHistory(e Entry) {
 	data := string(e.Data)
 	s.mu.Lock()
@@ -65,20 +65,20 @@ func (s *Store) AppendHistory(e Entry) {
 	}
 }
 
-// Grown tells when so much history was appended since it was last pruned that
-// its bound may be passed: a bound that is looked at once an hour is none.
+// Grown receives a value when so much history was appended since the last pruning that its bound may be
+// exceeded: to check the bound once an hour is not enough.
 func (s *Store) Grown() <-chan struct{} { return s.grown }
 
-// History returns the lines that the filter wants, in the order in which they
-// were appended. It ends at the first error.
+// History returns the lines that the filter selects, in the order in which they were appended. It ends
+// at the first error.
 func (s *Store) History(ctx context.Context, f Filter) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		_ = s.Sync(ctx) // an error is kept and logged; what is on disk is shown all the same
+		_ = s.Sync(ctx) // its error is logged; what is on disk is still shown
 		s.reader().History(ctx, f)(yield)
 	}
 }
 
-// HistoryKeys returns the sessions that the history knows.
+// HistoryKeys returns the sessions in the history.
 func (s *Store) HistoryKeys(ctx context.Context) ([]resume.Key, error) {
 	_ = s.Sync(ctx)
 	return s.reader().HistoryKeys(ctx)
@@ -86,9 +86,8 @@ func (s *Store) HistoryKeys(ctx context.Context) ([]resume.Key, error) {
 
 func (s *Store) reader() *Reader { return &Reader{s.db, s.Path()} }
 
-// Prune forgets history older than keep, then the oldest of what takes more
-// than maxBytes; cursors of files that have been gone for longer than keep; and
-// notices that have long been delivered. 0 means no bound.
+// Prune removes history older than keep, then the oldest lines above maxBytes; cursors of files that
+// have been missing for longer than keep; and old finished notices. 0 means no bound.
 func (s *Store) Prune(ctx context.Context, keep time.Duration, maxBytes int64) error {
 	now := time.Now()
 	s.mu.Lock()
@@ -112,7 +111,7 @@ func (s *Store) Prune(ctx context.Context, keep time.Duration, maxBytes int64) e
 			return err
 		}
 	}
-	// Hand the pages back to the file system.
+	// Give the free pages back to the file system.
 	if _, err := s.db.ExecContext(ctx, "PRAGMA incremental_vacuum"); err != nil {
 		return fmt.Errorf("shrink state database: %w", judge(s.Path(), err))
 	}
@@ -120,8 +119,7 @@ func (s *Store) Prune(ctx context.Context, keep time.Duration, maxBytes int64) e
 }
 
 func (s *Store) pruneToSize(ctx context.Context, maxBytes int64) error {
-	// Most of the time the whole database is smaller than that, and nobody
-	// needs to measure.
+	// Usually the whole database is smaller than that, and the history need not be measured.
 	const size = `SELECT (page_count - freelist_count) * page_size
 		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
 	var used int64
@@ -145,8 +143,8 @@ func (s *Store) pruneToSize(ctx context.Context, maxBytes int64) error {
 	return s.deleteHistory(ctx, "SELECT seq FROM history WHERE seq <= ? LIMIT ?", last)
 }
 
-// deleteHistory deletes the lines that the query names, in small steps, so
-// that nobody who waits for the disk waits long.
+// deleteHistory deletes the lines that the query selects, in small steps, so that other users of the
+// connection do not wait long.
 func (s *Store) deleteHistory(ctx context.Context, query string, bound int64) error {
 	for {
 		res, err := s.db.ExecContext(ctx, "DELETE FROM history WHERE seq IN ("+query+")", bound, pruneStep)

@@ -53,7 +53,7 @@ func TestHistoryIsReadInOrderAndByFilter(t *testing.T) {
 	require.Equal(t, "1497", string(last[0].Data))
 	require.Len(t, history(t, s, Filter{Last: 10 * historyPage}), 3*historyPage, "there are no more")
 
-	// Whoever has seen enough may stop, and others may write meanwhile.
+	// A reader may stop early, and others may write meanwhile.
 	for _, err := range s.History(t.Context(), Filter{}) {
 		require.NoError(t, err)
 		s.Put(session("meanwhile", 1))
@@ -92,8 +92,8 @@ func TestHistoryIsPrunedByAgeAndSize(t *testing.T) {
 	require.Len(t, history(t, s, Filter{}), left)
 }
 
-// Whoever asks while no daemon runs must leave everything as it is, also what
-// a killed daemon left: its write-ahead log.
+// A reader without a daemon must leave everything as it is, also the write-ahead log of a killed
+// daemon.
 func TestReaderReadsWithoutHolding(t *testing.T) {
 	dir := t.TempDir()
 	_, err := OpenReader(dir)
@@ -125,8 +125,7 @@ func TestReaderReadsWithoutHolding(t *testing.T) {
 	require.NoError(t, s.Close(), "a reader leaves nothing that keeps a daemon from starting")
 }
 
-// A bound that is looked at once an hour is none: a storm of steps is told while
-// it blows.
+// To check the bound once an hour is not enough: many steps are reported while they come.
 func TestAHistoryThatGrowsIsPrunedBeforeItPassesItsBound(t *testing.T) {
 	const bound = 4 << 20
 	s := open(t, t.TempDir())

@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// Holding is how much of one kind the database keeps.
+// Holding is how much of one kind the database stores.
 type Holding struct {
 	What  string // sessions | cursors | history | notices
 	Count int
-	Bytes int64 // of what they say, without what the database needs for itself
+	Bytes int64 // of the data only, without the overhead of the database
 }
 
-// Holdings returns how much the database keeps of each kind.
+// Holdings returns how much the database stores of each kind.
 func (r *Reader) Holdings(ctx context.Context) ([]Holding, error) {
 	var all []Holding
 	for _, kind := range []struct{ what, size, table string }{

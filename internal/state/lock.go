@@ -11,10 +11,10 @@ import (
 
 const lockName = "resumed.lock"
 
-// HeldError says that another daemon holds the state directory.
+// HeldError says that another daemon has locked the state directory.
 type HeldError struct {
 	Dir string
-	PID int // 0: the holder has not said yet
+	PID int // 0: not known yet
 }
 
 func (e *HeldError) Error() string {
@@ -24,9 +24,8 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("another daemon (pid %d) holds %s", e.PID, e.Dir)
 }
 
-// takeLock makes this process the one daemon of dir until the file is closed.
-// The file itself stays, because removing it would let two daemons lock two
-// files of one name.
+// takeLock makes this process the only daemon of dir until the file is closed. The file is never
+// removed: otherwise two daemons could lock two files of the same name.
 func takeLock(dir string) (*os.File, error) {
 	file, err := lock.Take(filepath.Join(dir, lockName))
 	if held, ok := errors.AsType[*lock.HeldError](err); ok {

@@ -11,8 +11,8 @@ import (
 	"resumed/internal/outbox"
 )
 
-// doneFor is how long a delivery that is over is remembered: for that long the
-// same notice is not delivered again.
+// doneFor is how long a finished delivery is stored: during that time the same notice is not delivered
+// again.
 const doneFor = 7 * 24 * time.Hour
 
 // Delivery is one notice that is still to be delivered by one channel.
@@ -20,8 +20,8 @@ type Delivery = outbox.Delivery
 
 type deliveryKey struct{ id, channel string }
 
-// delivery is a row of the outbox: the open ones, and those that are over and
-// not yet pruned, without their payload.
+// delivery is a row of the outbox: open deliveries, and finished ones until they are pruned, without
+// their payload.
 type delivery struct {
 	Delivery
 	doneAt  time.Time
@@ -30,10 +30,9 @@ type delivery struct {
 
 func (d delivery) key() deliveryKey { return deliveryKey{d.ID, d.Channel} }
 
-// Keep queues deliveries for the outbox and a small value under a name, as one
-// change: both are on disk after a crash, or neither is. A delivery that is there
-// already takes the new content; one that is over stays so, so a caller that
-// cannot know may keep it twice.
+// Keep queues deliveries for the outbox and a small value under a name, as one change: after a crash
+// either both are on disk or neither. An open delivery gets the new content; a finished one stays
+// finished, so a caller may repeat a delivery without knowing whether it exists.
 func (s *Store) Keep(open []Delivery, key string, value []byte) {
 	s.mu.Lock()
 	for _, d := range open {
@@ -47,7 +46,7 @@ func (s *Store) Keep(open []Delivery, key string, value []byte) {
 	s.wake()
 }
 
-// Pending returns what is still to be delivered, oldest first.
+// Pending returns the open deliveries, oldest first.
 func (s *Store) Pending() []Delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +62,7 @@ func (s *Store) Pending() []Delivery {
 	return open
 }
 
-// Tried queues that a delivery was tried and is to be tried again at nextAt.
+// Tried queues that a delivery failed and is to be tried again at nextAt.
 func (s *Store) Tried(id, channel string, tries int, nextAt time.Time, lastErr string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,9 +75,8 @@ func (s *Store) Tried(id, channel string, tries int, nextAt time.Time, lastErr s
 	s.wake()
 }
 
-// Done takes a delivery out of the outbox, whether it arrived or never will.
-// From now on it is not pending. On a nil error that is on disk too; on an
-// error it will be as soon as the disk allows.
+// Done finishes a delivery, whether it succeeded or never will. From now on it is not pending. A nil
+// error means that this is on disk; after an error it will be written as soon as possible.
 func (s *Store) Done(ctx context.Context, id, channel, outcome string) error {
 	s.mu.Lock()
 	d, ok := s.deliveries[deliveryKey{id, channel}]
@@ -93,8 +91,8 @@ func (s *Store) Done(ctx context.Context, id, channel, outcome string) error {
 	return nil
 }
 
-// putDeliveryLocked remembers d and queues all of its row, so that nothing
-// depends on which of its changes reach the disk.
+// putDeliveryLocked sets d and queues its whole row, so that it does not matter which of its changes
+// reach the disk.
 func (s *Store) putDeliveryLocked(d delivery) {
 	s.deliveries[d.key()] = d
 	s.queue.put(op{
@@ -122,7 +120,7 @@ func (s *Store) loadDeliveries() error {
 	return nil
 }
 
-// pruneDeliveries forgets deliveries that were over before the given time.
+// pruneDeliveries removes deliveries that were finished before the given time.
 func (s *Store) pruneDeliveries(before time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// add keeps a notice for channels, durably.
+// add stores a notice for channels and syncs.
 func add(t *testing.T, s *Store, id string, channels []string, payload []byte, at time.Time) error {
 	t.Helper()
 	var open []Delivery

@@ -5,31 +5,31 @@ import (
 	"maps"
 )
 
-// maxWaitingLines bounds what a disk that stays full costs in memory:
-// everything else in the queue is bounded by being coalesced.
+// maxWaitingLines bounds the memory that is used while the disk is full: everything else in the queue
+// is bounded because newer ops replace older ones.
 const maxWaitingLines = 10_000
 
-// op is one write that waits for its transaction.
+// op is a queued write.
 type op struct {
-	key  string // ops of one key replace each other
+	key  string // a newer op replaces an older one with the same key
 	rows *rows  // nil: stmt is run
 	stmt string
-	args func() ([]any, error) // called once, when it is written
+	args func() ([]any, error) // called once, when the op is written
 }
 
-// batch is what is written in one transaction. The order within it is of no
-// account: all that matters is that it holds everything that was queued before its newest op.
+// batch is written in one transaction. Its inner order does not matter: it only has to contain
+// everything that was queued before its newest op.
 type batch struct {
 	ops     map[string]op
-	cursors map[string]json.RawMessage // by path; nil: to be dropped. There may be a hundred thousand at a start
-	lines   []op                       // of history: none replaces another
+	cursors map[string]json.RawMessage // by path; nil: drop it. At a start there may be a hundred thousand
+	lines   []op                       // of the history: they do not replace each other
 	queued  uint64                     // how many ops were ever queued, up to its newest
 }
 
 // queue is the batch that waits to be written.
 type queue struct {
 	batch
-	dropped int    // lines that found no room
+	dropped int    // lines that were dropped for lack of room
 	written uint64 // how many of the ops that were ever queued are on disk
 }
 
@@ -43,7 +43,7 @@ func (q *queue) put(o op) {
 	q.queued++
 }
 
-// move puts how far a file was read.
+// move queues a cursor.
 func (q *queue) move(path string, cursor json.RawMessage) {
 	if q.cursors == nil {
 		q.cursors = make(map[string]json.RawMessage)
@@ -58,7 +58,7 @@ func (q *queue) append(o op) {
 	q.trim()
 }
 
-// trim drops the oldest lines where there is no room for all.
+// trim drops the oldest lines if there are too many.
 func (q *queue) trim() {
 	if over := len(q.lines) - maxWaitingLines; over > 0 {
 		q.dropped += over
@@ -73,14 +73,14 @@ func (q *queue) take() batch {
 	return b
 }
 
-// restore puts back a batch that was not written, behind what came since.
+// restore puts back a batch that could not be written. What was queued since is newer.
 func (q *queue) restore(b batch) {
 	q.ops, q.cursors = merge(b.ops, q.ops), merge(b.cursors, q.cursors)
 	q.lines = append(b.lines, q.lines...)
 	q.trim()
 }
 
-// merge returns what is in both; a newer value replaces the old one.
+// merge merges two maps; newer values replace old ones.
 func merge[V any](old, newer map[string]V) map[string]V {
 	if old == nil {
 		return newer

@@ -15,8 +15,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// History returns the lines that the filter wants, in the order in which they
-// were appended. It ends at the first error.
+// History returns the lines that the filter selects, in the order in which they were appended. It ends
+// at the first error.
 func (r *Reader) History(ctx context.Context, f Filter) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		var last int64
@@ -41,15 +41,15 @@ func (r *Reader) History(ctx context.Context, f Filter) iter.Seq2[Entry, error] 
 	}
 }
 
-// before returns the line before the newest ones that are wanted. Where it cannot be
-// found, reading the lines says why.
+// before returns the last line before the newest f.Last ones. If it fails, reading the lines returns
+// the error.
 func (r *Reader) before(ctx context.Context, f Filter) (seq int64) {
 	where, args := f.where(0)
 	_ = r.db.QueryRowContext(ctx, "SELECT seq FROM history"+where+" ORDER BY seq DESC LIMIT 1 OFFSET ?", append(args, f.Last)...).Scan(&seq)
 	return seq
 }
 
-// where returns which lines after one the filter wants.
+// where returns the condition for the lines that the filter selects after line last.
 func (f Filter) where(last int64) (string, []any) {
 	if f.Key == (resume.Key{}) && !f.Own {
 		return " WHERE seq > ? AND at >= ?", []any{last, millis(f.Since)}
@@ -57,7 +57,7 @@ func (f Filter) where(last int64) (string, []any) {
 	return " WHERE seq > ? AND at >= ? AND agent = ? AND id = ?", []any{last, millis(f.Since), f.Key.Agent, f.Key.ID}
 }
 
-// page reads the lines that follow line last, and moves last on.
+// page reads the lines after line last, and advances last.
 func (r *Reader) page(ctx context.Context, f Filter, last *int64) ([]Entry, error) {
 	where, args := f.where(*last)
 	var page []Entry
@@ -75,7 +75,7 @@ func (r *Reader) page(ctx context.Context, f Filter, last *int64) ([]Entry, erro
 	return page, err
 }
 
-// HistoryKeys returns the sessions that the history knows.
+// HistoryKeys returns the sessions in the history.
 func (r *Reader) HistoryKeys(ctx context.Context) ([]resume.Key, error) {
 	var all []resume.Key
 	err := each(ctx, r.db, func(scan scan) error {
@@ -90,15 +90,14 @@ func (r *Reader) HistoryKeys(ctx context.Context) ([]resume.Key, error) {
 	return all, nil
 }
 
-// Reader reads a state directory without holding it: for people who ask while
-// no daemon runs. It changes nothing, and a daemon may start meanwhile.
+// Reader reads a state directory without locking it, while no daemon runs. It changes nothing, and a
+// daemon may start meanwhile.
 type Reader struct {
 	db   *sql.DB
 	path string
 }
 
-// OpenReader opens the database in dir. The error is fs.ErrNotExist where no
-// daemon has ever run there.
+// OpenReader opens the database in dir. The error is fs.ErrNotExist if no daemon has ever run there.
 func OpenReader(dir string) (*Reader, error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {
@@ -114,7 +113,7 @@ func OpenReader(dir string) (*Reader, error) {
 	switch fresh, err := identify(db, path); {
 	case err != nil:
 		return nil, errors.Join(judge(path, err), db.Close())
-	case fresh: // a daemon makes it just now
+	case fresh: // a daemon is creating it
 		return nil, errors.Join(fmt.Errorf("open state database: %w", fs.ErrNotExist), db.Close())
 	}
 	return &Reader{db, path}, nil
@@ -123,8 +122,7 @@ func OpenReader(dir string) (*Reader, error) {
 // Close closes the database.
 func (r *Reader) Close() error { return r.db.Close() }
 
-// Sessions returns the sessions that are kept. One that cannot be read is
-// passed over: a daemon reports it.
+// Sessions returns the stored sessions. It skips those that cannot be read: a daemon reports them.
 func (r *Reader) Sessions() ([]resume.Session, error) {
 	var snap Snapshot
 	if err := r.loadSessions(&snap); err != nil {
@@ -133,7 +131,7 @@ func (r *Reader) Sessions() ([]resume.Session, error) {
 	return snap.Sessions, nil
 }
 
-// Recoveries returns what outages have taught.
+// Recoveries returns the durations of past outages.
 func (r *Reader) Recoveries(ctx context.Context) (resume.Recoveries, error) {
 	var data []byte
 	err := r.db.QueryRowContext(ctx, "SELECT data FROM value WHERE key = ?", recoveriesKey).Scan(&data)
@@ -143,7 +141,7 @@ func (r *Reader) Recoveries(ctx context.Context) (resume.Recoveries, error) {
 	return readRecoveries(data), nil
 }
 
-// LastWritten returns when a daemon last wrote into the state in dir; zero: never.
+// LastWritten returns when a daemon last wrote to the state in dir; zero: never.
 func LastWritten(dir string) time.Time {
 	var last time.Time
 	for _, name := range []string{databaseName, databaseName + "-wal"} {

@@ -13,23 +13,21 @@ import (
 	"time"
 )
 
-// rescued are the tables whose rows are taken over from a damaged database, and
-// what orders them. Cursors are not: a session that is lost is found again only
-// where its transcript is read anew.
+// rescued are the tables that are copied from a damaged database, and their sort keys. Cursors are not
+// copied: a lost session is found again only if its transcript is read from the start.
 var rescued = []struct{ table, key string }{
 	{"session", "agent, id"}, {"value", "key"}, {"delivery", "id, channel"}, {"history", "seq"},
 }
 
-// mostRescued bounds how many rows of a table are read: a damaged tree may have
-// no end.
+// mostRescued bounds how many rows of a table are read: a damaged tree may be endless.
 const mostRescued = 1_000_000
 
-// rescue moves a damaged database aside and begins another one with what can
-// still be read of it. It returns what to tell people.
+// rescue moves a damaged database aside and creates a new one with the rows that can still be read. It
+// returns a text for people.
 func rescue(dir string, log *slog.Logger, damaged *DamagedError) (found string, err error) {
 	path := filepath.Join(dir, databaseName)
 	aside := path + ".damaged-" + time.Now().UTC().Format("20060102T150405.000000000Z")
-	for _, beside := range []string{"-shm", "-wal", ""} { // the database last: a rescue that is cut off is begun again
+	for _, beside := range []string{"-shm", "-wal", ""} { // the database last: then an interrupted rescue starts again
 		if err := os.Rename(path+beside, aside+beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", errors.Join(damaged, fmt.Errorf("move it aside: %w", err))
 		}
@@ -48,8 +46,7 @@ func rescue(dir string, log *slog.Logger, damaged *DamagedError) (found string, 
 		damaged.Err, aside, kept["session"]), nil
 }
 
-// salvage copies the rows that can be read, from both ends of each table up to
-// where it is damaged, and counts them.
+// salvage copies the readable rows, from both ends of each table up to the damage, and counts them.
 func salvage(to *sql.DB, aside string) (map[string]int64, error) {
 	from, err := openFile(aside, url.Values{"_pragma": {"query_only(1)"}})
 	if err != nil {
@@ -70,8 +67,7 @@ func salvage(to *sql.DB, aside string) (map[string]int64, error) {
 	return kept, nil
 }
 
-// copyRows copies rows until one cannot be read. Its error is that of the
-// database that they are copied to.
+// copyRows copies rows until one cannot be read. Only errors of the target database are returned.
 func copyRows(to, from *sql.DB, table, order string) (kept int64, err error) {
 	rows, damage := from.Query(fmt.Sprintf("SELECT * FROM %s ORDER BY %s LIMIT %d", table, order, mostRescued))
 	if damage != nil {
@@ -90,7 +86,7 @@ func copyRows(to, from *sql.DB, table, order string) (kept int64, err error) {
 	insert, err := tx.Prepare(fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (?%s)",
 		table, strings.Join(columns, ", "), strings.Repeat(", ?", len(columns)-1)))
 	if err != nil {
-		return 0, nil // it is not one of our tables any longer
+		return 0, nil // it is no longer one of our tables
 	}
 	row, into := make([]any, len(columns)), make([]any, len(columns))
 	for i := range row {
@@ -99,9 +95,9 @@ func copyRows(to, from *sql.DB, table, order string) (kept int64, err error) {
 	for rows.Next() && rows.Scan(into...) == nil {
 		result, err := insert.Exec(row...)
 		if err != nil {
-			continue // a value that does not belong there
+			continue // a bad value
 		}
-		n, _ := result.RowsAffected() // SQLite always tells
+		n, _ := result.RowsAffected() // SQLite always supports it
 		kept += n
 	}
 	return kept, tx.Commit()

@@ -32,7 +32,7 @@ func TestADamagedDatabaseIsMovedAsideAndItsRestKept(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		data []byte
-		kept int // sessions, at least; where the garbage lies differs from run to run
+		kept int // sessions, at least; the position of the garbage differs from run to run
 	}{
 		"a format of no kind": {edit(47, "\xfb"), 0},
 		"no database at all":  {[]byte(strings.Repeat("plain text\n", 1000)), 0},

@@ -2,18 +2,18 @@ package state
 
 import "strings"
 
-// rows are rows of one table, of which many are written by one statement: with one each, most of
-// the time would be overhead.
+// rows writes many rows of one table with one statement: with a statement for each, most of the time
+// would be overhead.
 type rows struct {
 	columns   int
-	one, many string // the statements for a row, and for rowsAtOnce
+	one, many string // the statements for one row, and for rowsAtOnce
 }
 
 // rowsAtOnce is how many rows one statement writes.
 const rowsAtOnce = 16
 
-// newRows returns the rows that an INSERT of these columns into a table writes, followed by what
-// is done about those that are there.
+// newRows returns the rows for an INSERT into these columns of a table. conflict says what happens to
+// existing rows.
 func newRows(table string, columns int, conflict string) *rows {
 	row := "(?" + strings.Repeat(", ?", columns-1) + ")"
 	text := func(n int) string {
@@ -22,7 +22,7 @@ func newRows(table string, columns int, conflict string) *rows {
 	return &rows{columns, text(1), text(rowsAtOnce)}
 }
 
-// put writes a row, with others of its kind that come next.
+// put writes a row, together with the next ones of the same kind.
 func (w *writer) put(r *rows, args ...any) error {
 	if w.rows != r {
 		if err := w.flush(); err != nil {
@@ -38,7 +38,7 @@ func (w *writer) put(r *rows, args ...any) error {
 	return err
 }
 
-// flush writes the rows that wait for more.
+// flush writes the buffered rows.
 func (w *writer) flush() error {
 	for len(w.args) > 0 {
 		n := w.rows.columns

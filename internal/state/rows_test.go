@@ -11,8 +11,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// However many rows come together, each is there once, as it was put last, and the history is in the
-// order in which it was told.
+// However many rows are written together, each exists once, with its last value, and the history is in
+// the order in which it was appended.
 func TestRowsThatAreWrittenTogetherAreAllThere(t *testing.T) {
 	for _, many := range []int{0, 1, rowsAtOnce - 1, rowsAtOnce, rowsAtOnce + 1, 5*rowsAtOnce + 3} {
 		s := open(t, t.TempDir())
@@ -46,7 +46,7 @@ func TestRowsThatAreWrittenTogetherAreAllThere(t *testing.T) {
 	}
 }
 
-// What a stopped session costs until it is on disk, beside its JSON, is bounded.
+// The memory to write a stopped session, besides its JSON, is bounded.
 func TestTheAllocationsOfAStoredSessionAreFew(t *testing.T) {
 	s := open(t, t.TempDir())
 	t.Cleanup(func() { s.Close() })

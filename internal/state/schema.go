@@ -19,19 +19,18 @@ import (
 const (
 	databaseName = "resumed.db"
 
-	// schemaVersion is kept in the database's user_version.
+	// schemaVersion is stored in the database's user_version.
 	schemaVersion = 1
 
-	// applicationID is kept in the database's header, so that a file of that
-	// name which is something else is never taken for ours: "RSMD".
+	// applicationID is stored in the database's header, so that another program's file of the same name
+	// is not taken for ours: "RSMD".
 	applicationID = 0x52534d44
 
 	busyTimeout = "busy_timeout(5000)" // milliseconds
 )
 
-// Times are milliseconds since 1970, 0 where there is none. What is of a kilobyte or
-// more has a rowid: without one a row of more than a quarter of a page takes a
-// page of its own.
+// Times are milliseconds since 1970; 0: none. Tables with rows of a kilobyte or more have a rowid:
+// without it, a row of more than a quarter of a page would take a page of its own.
 const schema = `
 CREATE TABLE session (
 	agent TEXT NOT NULL,
@@ -75,11 +74,11 @@ CREATE INDEX history_at ON history (at);
 CREATE INDEX history_session ON history (agent, id);
 `
 
-// VersionError says that the database was written by another version of
-// resumed, or by another program. It is left as it is.
+// VersionError says that the database was written by another version of resumed, or by another program.
+// It is not changed.
 type VersionError struct {
 	Path  string
-	Found int // 0: it is no state database at all
+	Found int // 0: not a state database
 	Known int
 }
 
@@ -104,21 +103,20 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// checkFiles returns an error where the database, or what SQLite keeps beside it, is no
-// file: SQLite would wait for ever, or speak of the disk.
+// checkFiles returns an error if the database, or one of SQLite's files beside it, is not a regular
+// file: SQLite would block for ever, or report a disk error.
 func checkFiles(path string) error {
 	return errors.Join(regular.Check(path), regular.Check(path+"-wal"), regular.Check(path+"-shm"))
 }
 
-// openDatabase opens the database in dir, and creates it where there is none.
-// Nothing is written before it is known to be ours.
+// openDatabase opens the database in dir, or creates it. Nothing is written before it is known to be
+// ours.
 func openDatabase(dir string) (*sql.DB, error) {
 	path := filepath.Join(dir, databaseName)
 	if err := checkFiles(path); err != nil {
 		return nil, err
 	}
-	// SQLite would create it readable by all, and gives the mode of the
-	// database to the files beside it.
+	// SQLite would create it readable by all, and uses its mode for the files beside it.
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open state database: %w", err)
@@ -141,7 +139,7 @@ func openFile(path string, options url.Values) (*sql.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state database: %w", err)
 	}
-	db.SetMaxOpenConns(1) // one writer; readers wait for their turn
+	db.SetMaxOpenConns(1) // one writer; readers wait
 	return db, nil
 }
 
@@ -174,8 +172,7 @@ func prepare(db *sql.DB, path string) error {
 	return check(db, path)
 }
 
-// identify returns nil for a database that this program knows, and for one
-// that nobody has written to.
+// identify returns nil for a database of this program and version, and for an empty one.
 func identify(db *sql.DB, path string) (fresh bool, err error) {
 	var application, version, tables int
 	err = errors.Join(
@@ -198,7 +195,7 @@ func identify(db *sql.DB, path string) (fresh bool, err error) {
 }
 
 func create(db *sql.DB) error {
-	// Both are part of the file and must come before the first table.
+	// Both are stored in the file and must be set before the first table exists.
 	for _, pragma := range []string{"PRAGMA auto_vacuum = INCREMENTAL", "PRAGMA journal_mode = WAL"} {
 		if _, err := db.Exec(pragma); err != nil {
 			return fmt.Errorf("create state database: %w", err)
@@ -219,10 +216,10 @@ func create(db *sql.DB) error {
 	return nil
 }
 
-// check looks for damage now, while a person is looking, rather than at the
-// first write that meets it.
+// check looks for damage at the start, when a person may notice, and not at the first write that hits
+// it.
 func check(db *sql.DB, path string) error {
-	// A copy made by other tools may have lost it.
+	// A copy made by other tools may have lost the mode.
 	if _, err := db.Exec("PRAGMA journal_mode = WAL"); err != nil {
 		return fmt.Errorf("set journal mode: %w", err)
 	}
@@ -236,12 +233,12 @@ func check(db *sql.DB, path string) error {
 	return nil
 }
 
-// judge turns SQLite's words for a damaged file into ones that say what to do.
+// judge turns SQLite's errors for a damaged file into a DamagedError, which says what to do.
 func judge(path string, err error) error {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		switch e.Code() & 0xff { // the rest is detail
+		switch e.Code() & 0xff { // the other bits are details
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB,
-			// What is asked never changes: it fails where the file is not what was written.
+			// Our statements never change: they fail only if the file is not what was written.
 			sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG:
 			return &DamagedError{Path: path, Err: err}
 		}

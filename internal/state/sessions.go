@@ -14,20 +14,20 @@ import (
 	"resumed/internal/resume"
 )
 
-// Snapshot is what was known when the last daemon ended.
+// Snapshot is what was stored when the last daemon ended.
 type Snapshot struct {
 	Sessions   []resume.Session
 	Cursors    map[string]json.RawMessage // by path
-	Paused     bool                       // everything is paused, not one session alone
-	Recoveries resume.Recoveries          // what outages have taught
-	AliveAt    time.Time                  // when a daemon was last there; zero: nobody noted it
+	Paused     bool                       // everything is paused, not only one session
+	Recoveries resume.Recoveries          // the durations of past outages
+	AliveAt    time.Time                  // when a daemon last ran; zero: not known
 	Skipped    []error                    // one for each record that could not be read
 
-	lost []string // the ids of the sessions among these
+	lost []string // the ids of the sessions among Skipped
 }
 
-// Load returns what is on disk. A record that cannot be read is skipped and
-// reported; it stays where it is until a newer one takes its place.
+// Load returns what is on disk. A record that cannot be read is skipped and reported; it stays on disk
+// until a newer one replaces it.
 func (s *Store) Load() (Snapshot, error) {
 	snap := Snapshot{Cursors: make(map[string]json.RawMessage), Paused: s.paused(), AliveAt: s.aliveAt(), Recoveries: s.recoveries()}
 	if err := s.reader().loadSessions(&snap); err != nil {
@@ -36,7 +36,8 @@ func (s *Store) Load() (Snapshot, error) {
 	if err := s.loadCursors(&snap); err != nil {
 		return Snapshot{}, fmt.Errorf("load cursors: %w", judge(s.Path(), err))
 	}
-	// Its transcript, which bears its name with most agents, is read anew.
+	// The transcript of a lost session, which has its id in its name for most agents, is read from the
+	// start.
 	maps.DeleteFunc(snap.Cursors, func(path string, _ json.RawMessage) bool {
 		return slices.ContainsFunc(snap.lost, func(id string) bool { return strings.Contains(filepath.Base(path), id) })
 	})
@@ -87,7 +88,7 @@ func (s *Store) Put(session resume.Session) {
 	})
 }
 
-// DropSession queues the end of a session's record.
+// DropSession queues the removal of a session.
 func (s *Store) DropSession(key resume.Key) {
 	s.enqueue(op{
 		key:  sessionKey(key),

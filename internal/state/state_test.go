@@ -33,7 +33,7 @@ func open(t testing.TB, dir string) *Store {
 	return s
 }
 
-// reopen is what a daemon finds that starts after another one ended.
+// reopen returns what the next daemon finds.
 func reopen(t testing.TB, s *Store) *Store {
 	t.Helper()
 	require.NoError(t, s.Close())
@@ -155,7 +155,7 @@ func TestARecordThatCannotBeWrittenHoldsUpNobody(t *testing.T) {
 	s := open(t, t.TempDir())
 	t.Cleanup(func() { s.Close() })
 	bad := session("bad", 1)
-	bad.Jitter = math.NaN() // JSON has no word for it
+	bad.Jitter = math.NaN() // JSON cannot represent it
 	s.Put(bad)
 	s.PutCursor("/t/bad", json.RawMessage("nonsense"))
 	s.Put(session("good", 1))
@@ -259,7 +259,7 @@ func TestRunWritesInBatchesAndFlushesWhenItStops(t *testing.T) {
 	}
 	cancel()
 	run.Wait()
-	// Not by Close, which would flush as well.
+	// Not with Close, which would also write the queue.
 	require.NoError(t, s.db.Close())
 	require.NoError(t, s.lock.Close())
 	s = open(t, s.dir)
@@ -372,8 +372,7 @@ func BenchmarkLoad10kSessions(b *testing.B) {
 	}
 }
 
-// Thousands of sessions that were stopped take what they say, and not a page of the disk
-// each.
+// Thousands of stopped sessions take the size of their data, not a page each.
 func TestSessionsTakeNoMoreThanTheySay(t *testing.T) {
 	s := open(t, t.TempDir())
 	const sessions, long = 2000, 1000
@@ -390,8 +389,8 @@ func TestSessionsTakeNoMoreThanTheySay(t *testing.T) {
 	require.Less(t, info.Size(), int64(2*sessions*long))
 }
 
-// What is queued while a commit writes is not part of it: a Sync that took it for written would let a
-// claim be acted on that a crash forgets.
+// What is queued while a commit writes is not part of it: if Sync took it for written, a claim could be
+// acted on that a crash loses.
 func TestSyncWritesWhatWasQueuedDuringACommit(t *testing.T) {
 	s := open(t, t.TempDir())
 	t.Cleanup(func() { s.Close() })

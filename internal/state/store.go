@@ -1,9 +1,8 @@
-// Package state keeps sessions, claims, cursors and undelivered notices over a
-// crash. All of it is one SQLite database in a directory that one daemon holds.
+// Package state stores sessions, claims, cursors and undelivered notices so that a crash loses none.
+// All of it is one SQLite database in a directory that one daemon locks.
 //
-// Writes are queued and never block; they reach the disk in the order in which
-// they were queued, everything that waits in one transaction. Sync is the
-// barrier for what must be on disk before something else may happen.
+// Writes are queued and never block. They reach the disk in the order in which they were queued, all
+// queued ones in one transaction. Sync waits for what must be on disk before something else may happen.
 package state
 
 import (
@@ -18,42 +17,40 @@ import (
 	"resumed/internal/atomicfile"
 )
 
-// Store is the state of one daemon. Its methods may be called from several
-// goroutines at once.
+// Store is the state of one daemon. Its methods may be called from several goroutines at once.
 type Store struct {
 	dir  string
 	log  *slog.Logger
 	lock *os.File
 	db   *sql.DB
-	made os.FileInfo // the database, as it was opened
+	made os.FileInfo // the database file that was opened
 
-	queuedSome chan struct{} // of size 1: something waits in the queue
-	grown      chan struct{} // of size 1: the history has grown so much that it is worth pruning
+	queuedSome chan struct{} // of size 1: something is queued
+	grown      chan struct{} // of size 1: the history has grown enough to be pruned
 	lost       chan struct{} // closed by lose
 	lose       func()
 
-	// writing is held through a transaction, so that batches reach the disk
-	// in the order in which they were taken. It comes before mu.
+	// writing is locked during a transaction, so that batches reach the disk in the order in which they
+	// were taken. It is locked before mu.
 	writing sync.Mutex
-	stmts   map[string]*sql.Stmt // guarded by writing: those that were prepared, by their text
+	stmts   map[string]*sql.Stmt // guarded by writing: prepared statements, by their text
 
-	// mu guards everything that follows, and is never held while the disk works.
+	// mu guards everything that follows, and is never locked during disk I/O.
 	mu         sync.Mutex
 	queue      queue
-	found      []string         // what was wrong with what the last daemon left
+	found      []string         // problems with what the last daemon stored, for people
 	err        error            // of the last write
-	appended   int64            // bytes of history since it was last pruned,
-	budget     int64            // and how many there may be; 0: no bound is known
+	appended   int64            // bytes of history since the last pruning
+	budget     int64            // when appended is above this, the history is pruned; 0: no bound
 	refused    map[string]error // records that cannot be stored, by the key of their op
 	values     map[string][]byte
 	deliveries map[deliveryKey]delivery
 }
 
-// Open takes the state directory for this process and opens the database in
-// it; both are created where they are missing. The error is a *HeldError where
-// another daemon holds the directory, and a *VersionError where the database is
-// not one that this program knows. One that is damaged is moved aside, and what
-// can be read of it is kept: Found tells.
+// Open locks the state directory for this process and opens the database in it; both are created if
+// missing. The error is a *HeldError if another daemon has the directory, and a *VersionError if the
+// database is not one that this program knows. A damaged one is moved aside, and its readable rows are
+// copied: Found reports it.
 func Open(dir string, log *slog.Logger) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -100,13 +97,13 @@ func openStore(dir string, lock *os.File, log *slog.Logger) (*Store, error) {
 	return s, nil
 }
 
-// makeDir creates dir for its owner alone. A service manager makes it readable
-// by all unless it is told otherwise.
+// makeDir creates dir for its owner only. A service manager makes it readable by all unless it is
+// configured otherwise.
 func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("create state directory: %w", err)
 	}
-	if err := atomicfile.SyncDir(filepath.Dir(dir)); err != nil { // else a power cut may take all of it away
+	if err := atomicfile.SyncDir(filepath.Dir(dir)); err != nil { // otherwise a power failure may remove the new directory
 		return fmt.Errorf("create state directory: %w", err)
 	}
 	info, err := os.Stat(dir)
@@ -122,8 +119,8 @@ func makeDir(dir string) error {
 	return nil
 }
 
-// Close writes what is still queued, closes the database and lets go of the
-// directory. Run must have returned.
+// Close writes what is still queued, closes the database and unlocks the directory. Run must have
+// returned.
 func (s *Store) Close() error {
 	flushErr := s.commit()
 	closeErr := s.db.Close()

@@ -10,7 +10,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// pausedKey is the value that is there while everything is paused.
+// pausedKey is the value that exists while everything is paused.
 const pausedKey = "paused"
 
 // SetPaused queues whether everything is paused.
@@ -27,28 +27,28 @@ func (s *Store) paused() bool {
 	return ok
 }
 
-// aliveKey is the value that says when a daemon was last there.
+// aliveKey is the value with the time when a daemon last ran.
 const aliveKey = "alive_at"
 
-// SetAlive queues that a daemon is there.
+// SetAlive queues that a daemon runs at this time.
 func (s *Store) SetAlive(at time.Time) {
 	s.PutValue(aliveKey, []byte(at.UTC().Format(time.RFC3339)))
 }
 
-// aliveAt returns when a daemon was last there; zero: nobody noted it.
+// aliveAt returns when a daemon last ran; zero: not known.
 func (s *Store) aliveAt() time.Time {
 	text, _ := s.Value(aliveKey)
-	at, _ := time.Parse(time.RFC3339, string(text)) // what is no time is as good as none
+	at, _ := time.Parse(time.RFC3339, string(text)) // an invalid time counts as none
 	return at
 }
 
-// recoveriesKey is the value that says what outages have taught.
+// recoveriesKey is the value with the durations of past outages.
 const recoveriesKey = "recoveries"
 
-// SetRecoveries queues what outages have taught.
+// SetRecoveries queues the durations of past outages.
 func (s *Store) SetRecoveries(r resume.Recoveries) {
 	data, err := json.Marshal(r)
-	if err == nil { // durations by names can always be written
+	if err == nil { // a map of durations can always be written
 		s.PutValue(recoveriesKey, data)
 	}
 }
@@ -58,7 +58,7 @@ func (s *Store) recoveries() resume.Recoveries {
 	return readRecoveries(data)
 }
 
-// readRecoveries reads what was kept; what cannot be read teaches nothing.
+// readRecoveries reads the stored value; an invalid one counts as none.
 func readRecoveries(data []byte) resume.Recoveries {
 	var r resume.Recoveries
 	if json.Unmarshal(data, &r) != nil {
@@ -67,8 +67,7 @@ func readRecoveries(data []byte) resume.Recoveries {
 	return r
 }
 
-// PutValue queues a small value under a name; nil takes it away. Value returns
-// it from now on.
+// PutValue queues a small value under a name; nil removes it. Value returns it from now on.
 func (s *Store) PutValue(key string, value []byte) {
 	s.mu.Lock()
 	s.putValueLocked(key, value)
@@ -82,7 +81,7 @@ func (s *Store) putValueLocked(key string, value []byte) {
 		s.queue.put(op{key: "value\x00" + key, stmt: "DELETE FROM value WHERE key = ?", args: given(key)})
 		return
 	}
-	value = append([]byte{}, value...) // never nil, for nil means none
+	value = append([]byte{}, value...) // never nil: nil means none
 	s.values[key] = value
 	s.queue.put(op{
 		key:  "value\x00" + key,
@@ -99,8 +98,8 @@ func (s *Store) Value(key string) ([]byte, bool) {
 	return bytes.Clone(value), ok
 }
 
-// loadValues reads the values, which are few, into memory: so one is seen as
-// soon as it is queued, and asking never waits for the disk.
+// loadValues reads all values, which are few, into memory: so a queued value is returned at once, and
+// Value never waits for the disk.
 func (s *Store) loadValues() error {
 	s.values = make(map[string][]byte)
 	err := each(context.Background(), s.db, func(scan scan) error {

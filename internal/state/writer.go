@@ -17,32 +17,31 @@ import (
 )
 
 const (
-	// batchDelay is how long a write waits for others. Nothing is promised
-	// before Sync, and a busy transcript moves its cursor many times a second:
-	// a disk need not be woken for each.
+	// batchDelay is how long a write waits for others. Nothing is promised before Sync, and a busy
+	// transcript moves its cursor many times a second: not each needs its own disk write.
 	batchDelay = 200 * time.Millisecond
 
-	// A start moves thousands of cursors within a second, and an outage stops as many sessions, of
-	// each of which more becomes known a moment later. Each page of the database, and most
-	// records, would be written again and again: while so many come within batchDelay they wait for the others.
+	// A start moves thousands of cursors within a second, and an outage stops as many sessions, which
+	// change again a moment later. Each page of the database, and most records, would be written again
+	// and again. So while at least this many writes are queued within batchDelay, they wait for more.
 	batchThreshold = 100
 	maxBatchDelay  = 2 * time.Second
 
-	// retryEvery is how often a write that failed is tried again.
+	// retryEvery is how often a failed write is tried again.
 	retryEvery = time.Second
 
-	// checkEvery is how often it is checked that the database is still there, if no event
-	// of the file system tells: a daemon that has nothing to write would not notice.
+	// checkEvery is how often Run checks that the database still exists, in case there are no file
+	// system events: a daemon that has nothing to write would not notice.
 	checkEvery = time.Minute
 )
 
-// Run writes what is queued until ctx ends, and what is queued then. Its error
-// is that of the last write.
+// Run writes what is queued until ctx is done, and once more then. It returns the error of the last
+// write.
 func (s *Store) Run(ctx context.Context) error {
 	check := time.NewTicker(checkEvery)
 	defer check.Stop()
 	timer := time.NewTimer(0)
-	armed := true // what an earlier life of the queue holds is written at once
+	armed := true // what was queued before Run is written at once
 	var waited time.Duration
 	for queued := uint64(0); ; {
 		select {
@@ -50,7 +49,7 @@ func (s *Store) Run(ctx context.Context) error {
 			timer.Stop()
 			return s.commit()
 		case <-s.queuedSome:
-			if !armed { // otherwise it goes with what waits already
+			if !armed { // otherwise it is written with what is already queued
 				armed, waited, queued = true, 0, s.onDisk()
 				timer.Reset(batchDelay)
 			}
@@ -64,7 +63,7 @@ func (s *Store) Run(ctx context.Context) error {
 				continue
 			}
 			armed = false
-			if s.commit() != nil { // which stores and logs it
+			if s.commit() != nil { // which stores and logs the error
 				armed = true
 				timer.Reset(retryEvery)
 			}
@@ -72,12 +71,12 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 }
 
-// Sync returns nil when all that was queued before the call is on disk: then
-// a claim may be acted on. On an error nothing may be started; what was queued
-// stays queued and is tried again until something newer takes its place.
+// Sync returns nil when everything that was queued before the call is on disk: then a claim may be
+// acted on. After an error nothing may be started; what was queued stays queued and is tried again
+// until something newer replaces it.
 //
-// A record that cannot be written at all does not delay the others. It is an error
-// for a caller that names its session.
+// A record that cannot be written at all does not delay the others. It is an error only for a caller
+// that passes its session.
 func (s *Store) Sync(ctx context.Context, sessions ...resume.Key) error {
 	if err := s.sync(ctx); err != nil {
 		return err
@@ -106,8 +105,8 @@ func (s *Store) sync(ctx context.Context) error {
 	return s.commit()
 }
 
-// Err returns why the last write did not reach the disk, or which record cannot
-// be stored; nil where all is on disk.
+// Err returns why the last write failed, or which record cannot be stored; nil if everything is on
+// disk.
 func (s *Store) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +116,7 @@ func (s *Store) Err() error {
 	return s.refused[slices.Min(slices.Collect(maps.Keys(s.refused)))]
 }
 
-// Found returns what was wrong with what the last daemon left, for people.
+// Found returns problems with what the last daemon stored, for people.
 func (s *Store) Found() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,15 +131,15 @@ func (s *Store) enqueue(o op) {
 	s.wake()
 }
 
-// waiting returns how much was ever queued, and whether there is room for as much of the
-// history as waits already.
+// waiting returns how many ops were ever queued, and whether there is room for as many history lines as
+// are queued already.
 func (s *Store) waiting() (queued uint64, room bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.queue.queued, len(s.queue.lines) < maxWaitingLines/2
 }
 
-// onDisk returns how much of what was ever queued is written.
+// onDisk returns how many of the ops that were ever queued are written.
 func (s *Store) onDisk() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +148,7 @@ func (s *Store) onDisk() uint64 {
 
 func (s *Store) wake() { notify(s.queuedSome) }
 
-// notify sends on a channel of size 1 unless something waits there. It returns at once.
+// notify sends on a channel of size 1, unless it is full. It never blocks.
 func notify(ch chan<- struct{}) {
 	select {
 	case ch <- struct{}{}:
@@ -157,7 +156,7 @@ func notify(ch chan<- struct{}) {
 	}
 }
 
-// commit writes all that is queued in one transaction.
+// commit writes everything that is queued in one transaction.
 func (s *Store) commit() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -173,7 +172,7 @@ func (s *Store) commit() error {
 	return err
 }
 
-// conclude records what became of a batch.
+// conclude handles the result of writing a batch.
 func (s *Store) conclude(b batch, err error) {
 	s.mu.Lock()
 	before := s.err
@@ -201,13 +200,13 @@ func (s *Store) conclude(b batch, err error) {
 	}
 }
 
-// Path returns where the database is.
+// Path returns the path of the database.
 func (s *Store) Path() string { return filepath.Join(s.dir, databaseName) }
 
-// Lost is closed when it is known that the database was removed or replaced.
+// Lost is closed when the database was found to be removed or replaced.
 func (s *Store) Lost() <-chan struct{} { return s.lost }
 
-// Check notices that the database was removed.
+// Check checks whether the database was removed or replaced.
 func (s *Store) Check() {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -216,14 +215,15 @@ func (s *Store) Check() {
 	}
 }
 
-// errGone says that what is written is lost: no later daemon will find it.
+// errGone says that writes are lost: no later daemon would find them.
 var errGone = errors.New("was removed or replaced while the daemon ran: it ends when what it resumed is done," +
 	" and when it is started again it finds in the transcripts what was interrupted")
 
-// Gone returns what to tell people when it is Lost.
+// Gone returns the error for people after Lost is closed.
 func (s *Store) Gone() error { return fmt.Errorf("%s %w", s.Path(), errGone) }
 
-// gone reports whether the database was removed or replaced. SQLite would write on.
+// gone reports whether the database was removed or replaced. SQLite would go on writing to the old
+// file.
 func (s *Store) gone() bool {
 	now, err := os.Stat(s.Path())
 	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, s.made)
@@ -240,15 +240,15 @@ func (s *Store) write(b batch) error {
 }
 
 func (s *Store) transact(b batch) error {
-	// Not the caller's context: a cancelled one would roll back what others
-	// wait for, and the driver pays a goroutine for each statement.
+	// Not the caller's context: if it is cancelled, it would roll back writes of other callers, and the
+	// driver needs a goroutine for each statement.
 	tx, err := s.db.Begin()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
 	w := writer{store: s, tx: tx, stmts: make(map[string]*sql.Stmt)}
-	// In the order of their keys: in that of their coming each would be written to another page.
+	// Sorted by key: otherwise each write would touch another page.
 	for _, key := range slices.Sorted(maps.Keys(b.ops)) {
 		if err := w.exec(b.ops[key]); err != nil {
 			return err
@@ -272,11 +272,11 @@ func (s *Store) transact(b batch) error {
 	return nil
 }
 
-// maxPrepared is more than there are statements that are used again and again.
+// maxPrepared is more than the number of statements that are used repeatedly.
 const maxPrepared = 16
 
-// cachePrepared prepares the statements of a batch for the next one: to prepare a
-// statement takes longer than to write a row by it. The one connection must be free.
+// cachePrepared prepares the statements of a batch for the next one: to prepare a statement takes
+// longer than to write a row. The only connection must be free.
 func (s *Store) cachePrepared(stmts map[string]*sql.Stmt) {
 	for text := range stmts {
 		if s.stmts[text] != nil || len(s.stmts) >= maxPrepared {
@@ -284,7 +284,7 @@ func (s *Store) cachePrepared(stmts map[string]*sql.Stmt) {
 		}
 		stmt, err := s.db.Prepare(text)
 		if err != nil {
-			return // the next write meets it
+			return // the next write reports the error
 		}
 		if s.stmts == nil {
 			s.stmts = make(map[string]*sql.Stmt)
@@ -299,14 +299,14 @@ type writer struct {
 	tx    *sql.Tx
 	stmts map[string]*sql.Stmt // closed with tx
 
-	rows *rows // of which some wait for more; nil: none does
-	args []any // theirs
+	rows *rows // of the buffered values; nil: none
+	args []any // the buffered values
 }
 
 func (w *writer) exec(o op) error {
 	args, err := o.args()
 	if w.store.refuse(o.key, "", err) {
-		return nil // a later try would fail as well, and the others must not wait for it
+		return nil // a retry would fail too, and must not delay the others
 	}
 	if o.rows != nil {
 		return w.put(o.rows, args...)
@@ -328,13 +328,13 @@ func (w *writer) run(text string, args ...any) (err error) {
 	return err
 }
 
-// refuse notes whether a record can be stored at all, by the two parts of its key. It
-// reports that it cannot.
+// refuse records whether a record can be stored at all, by the two parts of its key. It returns true if
+// it cannot.
 func (s *Store) refuse(kind, name string, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil && len(s.refused) == 0 {
-		return false // as always
+		return false // the usual case
 	}
 	key := kind + name
 	if err == nil {
@@ -352,7 +352,7 @@ func (s *Store) refuse(kind, name string, err error) bool {
 	return true
 }
 
-// given returns args that are known already.
+// given returns args that need no computation.
 func given(args ...any) func() ([]any, error) {
 	return func() ([]any, error) { return args, nil }
 }

@@ -16,16 +16,16 @@ import (
 	"resumed/internal/state"
 )
 
-// Kinds of steps that lead into no state.
+// Kinds of steps that do not enter a state.
 const (
 	Started  = "started"
 	Stopped  = "stopped"
 	Paused   = "paused"
 	Unpaused = "unpaused"
 	Config   = "config"
-	Left     = "left"     // an interruption that is not waited out
-	Enqueued = "queued"   // a task that was asked for
-	Unqueued = "unqueued" // one that was dropped
+	Left     = "left"     // an interruption that gets no wait
+	Enqueued = "queued"   // a task that was added
+	Unqueued = "unqueued" // a task that was dropped
 )
 
 // step is one line of the history, as it is stored.
@@ -41,16 +41,13 @@ type step struct {
 	AliveAt time.Time      `json:"alive_at,omitzero"`
 }
 
-// reasons are those for which a session was held back since something last
-// happened to it.
+// reasons are the reasons for which each session was held back since its last other step.
 type reasons map[resume.Key][]string
 
-// mostReasons bounds what is remembered of one session, and what is told of it
-// until something else happens to it.
+// mostReasons bounds how many reasons of a session are stored and recorded until its next other step.
 const mostReasons = 16
 
-// first reports whether a session is held back for that reason for the first
-// time.
+// first reports whether the session is held back for that reason for the first time.
 func (r reasons) first(key resume.Key, why string) bool {
 	if slices.Contains(r[key], why) || len(r[key]) >= mostReasons {
 		return false
@@ -59,9 +56,8 @@ func (r reasons) first(key resume.Key, why string) bool {
 	return true
 }
 
-// notable reports whether a step is a decision that was not made before. A
-// session that cannot be resumed now is looked at every minute: that is one
-// decision, with one reason.
+// notable reports whether a step is a new decision. A session that cannot be resumed now is tried every
+// minute: that is one decision, with one reason.
 func (j *Journal) notable(c resume.Change) bool {
 	before, after := c.Before, c.After
 	switch c.Event.(type) {
@@ -70,8 +66,7 @@ func (j *Journal) notable(c resume.Change) bool {
 			return j.held.first(after.Key, after.Reason)
 		}
 	case resume.Due, resume.Sending:
-		// Only a look, so far: what comes of it is another step. A resume
-		// that did not help ends here, though.
+		// Nothing was sent yet: the result is another step. But a resume that did not help ends here.
 		return after.State != resume.Resuming && after.State != before.State
 	case resume.Pause, resume.Unpause:
 		return before.Paused != after.Paused
@@ -79,7 +74,7 @@ func (j *Journal) notable(c resume.Change) bool {
 		return c.Stepped()
 	case resume.Recalled:
 		if after.Pending() {
-			return false // nothing was told of it before
+			return false // its start was not recorded
 		}
 	}
 	news := c.Sent() || c.Stepped() || c.Declined()
@@ -104,8 +99,7 @@ func (j *Journal) history(c resume.Change) {
 	kind := s.State.String()
 	switch ev := c.Event.(type) {
 	case resume.Started:
-		// The look before it was no step of its own, and an agent that is quick
-		// has moved by now.
+		// Due was not recorded as a step of its own, and a quick agent may have moved by now.
 		line.From, line.To, kind = resume.Waiting.String(), resume.Resuming.String(), resume.Resuming.String()
 		if line.Attempt == 0 {
 			line.Attempt = len(s.Past)
@@ -157,27 +151,25 @@ func (j *Journal) record(at time.Time, key resume.Key, kind string, line step) {
 	j.opts.Store.AppendHistory(state.Entry{At: at, Key: key, Kind: kind, Data: data})
 }
 
-// Note appends a line that concerns the daemon itself. It may be called by
-// anybody.
+// Note appends a line about the daemon itself. It is safe for concurrent use.
 func (j *Journal) Note(kind, reason string) {
 	j.record(time.Now(), resume.Key{}, kind, step{Reason: reason})
 }
 
-// NoteStart appends that a daemon starts, and when one was last there before it: one
-// that crashed could not say when it ended.
+// NoteStart appends that a daemon starts, and when one last ran before: a daemon that crashed could not
+// record its end.
 func (j *Journal) NoteStart(version string, alive time.Time) {
 	j.record(time.Now(), resume.Key{}, Started, step{Reason: "resumed " + version, AliveAt: alive})
 }
 
-// archive is where a history is read from: the state of a daemon, or what one
-// left behind.
+// archive is the source of a history: the store of a running daemon, or a reader of the stored state.
 type archive interface {
 	History(context.Context, state.Filter) iter.Seq2[state.Entry, error]
 	HistoryKeys(context.Context) ([]resume.Key, error)
 }
 
-// History returns the steps in a, since a time, of all sessions or of the one
-// of that name. known are sessions that may be named besides those in a, with their names.
+// History returns the steps in a since a time, of all sessions or of the named one. known are more
+// sessions that may be named, and their names.
 func History(ctx context.Context, a archive, name string, since time.Time, known []view.Session) (iter.Seq2[control.Step, error], error) {
 	filter := state.Filter{Since: since}
 	views := make(map[resume.Key]view.Session, len(known))
@@ -208,7 +200,7 @@ func History(ctx context.Context, a archive, name string, since time.Time, known
 	}, nil
 }
 
-// Steps returns the steps that the filter wants, oldest first, without the names of their sessions.
+// Steps returns the steps that the filter selects, oldest first, without the names of their sessions.
 func Steps(ctx context.Context, a archive, filter state.Filter) iter.Seq2[control.Step, error] {
 	return func(yield func(control.Step, error) bool) {
 		for entry, err := range a.History(ctx, filter) {
@@ -219,7 +211,7 @@ func Steps(ctx context.Context, a archive, filter state.Filter) iter.Seq2[contro
 	}
 }
 
-// merge returns every session once.
+// merge returns all sessions, each once.
 func merge(known []view.Session, keys []resume.Key) []view.Session {
 	seen := make(map[resume.Key]bool)
 	var all []view.Session
@@ -235,8 +227,8 @@ func merge(known []view.Session, keys []resume.Key) []view.Session {
 	return all
 }
 
-// show turns a stored line into one for other programs. One that cannot be
-// read is shown as far as it can.
+// show converts a stored line for other programs. If it cannot be parsed, the rest of the entry is
+// still shown.
 func show(entry state.Entry, of view.Session) control.Step {
 	var line step
 	if err := json.Unmarshal(entry.Data, &line); err != nil {

@@ -27,8 +27,8 @@ func notables(changes []resume.Change) []string {
 	return all
 }
 
-// A session that a person has open is looked at every minute, all night: that
-// is one line in history and log, not hundreds.
+// A session that a person has open is tried every minute, all night: that is one line in history and
+// log, not hundreds.
 func TestAHoldIsOneDecisionHoweverOftenItIsMade(t *testing.T) {
 	held := func(mark, why string) resume.NotSent { return resume.NotSent{Mark: mark, Why: why} }
 	got := notables(story(
@@ -50,7 +50,7 @@ func TestAHoldIsOneDecisionHoweverOftenItIsMade(t *testing.T) {
 	}, got)
 }
 
-// A person who asks again is told again.
+// A person who asks again gets a new line.
 func TestAHoldIsSaidAgainAfterARetry(t *testing.T) {
 	held := func(mark string) resume.NotSent {
 		return resume.NotSent{Mark: mark, Why: "process 7 holds the session"}
@@ -85,8 +85,8 @@ func TestAResumeIsSentWhenItsCommandRunsOrWasTyped(t *testing.T) {
 	require.Equal(t, 1, count(rateLimited(), resume.Due{Mark: "1"}, delivered), "without a process of its own")
 }
 
-// A prompt that is about to be handed to a live process may still be held back,
-// and a session that has moved needs no word of the resume that moved it.
+// A prompt that is about to be handed to a live process may still be held back, and a session that has
+// moved needs no notice about the resume that moved it.
 func TestARetryIsToldOnceItReachedTheAgent(t *testing.T) {
 	told := func(events ...resume.Event) (kinds []string) {
 		for _, c := range story(append([]resume.Event{rateLimited(), resume.Due{Mark: "1"}}, events...)...) {
@@ -113,7 +113,7 @@ func TestAnOutcomeIsConcludedOnce(t *testing.T) {
 	for _, c := range story(
 		rateLimited(),
 		resume.Due{Mark: "1"}, started("1"), resume.Ended{Mark: "1", Outcome: resume.Failed, Err: "exit status 1"},
-		rateLimited(), // its record is read after its end: the same attempt
+		rateLimited(), // its record is read after the end of the attempt: still the same attempt
 		resume.Due{Mark: "2"}, started("2"), resume.Ended{Mark: "2", Outcome: resume.Delivered},
 		resume.Progressed{At: time.Date(2026, 11, 15, 13, 0, 0, 0, time.UTC)},
 	) {
@@ -124,7 +124,7 @@ func TestAnOutcomeIsConcludedOnce(t *testing.T) {
 	require.Equal(t, []resume.Outcome{resume.Failed, resume.Recovered}, got)
 }
 
-// files is a history that was written.
+// files is a stored history.
 type files struct {
 	entries []state.Entry
 	asked   state.Filter
@@ -203,7 +203,7 @@ func TestWhatConcernsTheDaemonIsOfNoSession(t *testing.T) {
 	require.Equal(t, "ordered by you", show(l.entries[0], view.Session{}).Reason)
 }
 
-// Reasons that change with each look must not fill a disk.
+// Reasons that change at each try must not fill a disk.
 func TestTheReasonsToldOfOneHoldAreBounded(t *testing.T) {
 	events := []resume.Event{rateLimited()}
 	for i := range 500 {

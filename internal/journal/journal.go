@@ -1,5 +1,5 @@
-// Package journal turns a step of a session into what outlives it: a row on disk,
-// a line of the history and of the log, a word to people and to those who watch.
+// Package journal records each step of a session: on disk, in the history and the log, in notices to
+// people and in streams.
 package journal
 
 import (
@@ -12,37 +12,34 @@ import (
 	"resumed/internal/state"
 )
 
-// Options are what a Journal writes to. None of them may wait for the disk, the
-// network or the engine; all but Tell are required.
+// Options are what a Journal writes to. None of them may block on the disk, the network or the engine;
+// all but Tell and Amend are required.
 type Options struct {
 	Store interface {
 		Put(resume.Session)
 		DropSession(resume.Key)
 		AppendHistory(state.Entry)
 	}
-	Changes *control.Changes // those who watch
+	Changes *control.Changes // streams of changes
 	Log     *slog.Logger
 
-	// Tell tells people what happened to a session; nil: nobody is told.
+	// Tell reports to people what happened to a session; nil: no notices.
 	Tell func(event notify.Event, session resume.Session)
 
-	// Amend tells what is newly known of a session in a notice that was not sent
-	// yet; nil: nobody is told.
+	// Amend updates a notice that was not sent yet with news about the session; nil: no updates.
 	Amend func(event notify.Event, session resume.Session)
 }
 
-// Journal fans out what happened. Changed is called by the engine's goroutine
-// alone. It holds locks, those of the store, of the notifier and of who
-// watches, but none for longer than a copy in memory takes.
+// Journal records what happened. Only the engine's goroutine calls Changed, so it must not block: the
+// locks that it takes, of the store, the notifier and the streams, are held only for a copy in memory.
 type Journal struct {
 	opts Options
 	held reasons
 }
 
-// New returns a journal that knows the sessions of an earlier daemon: why they are
-// held back is not said again. It tells anew
-// what a person must see, in case that daemon died between deciding and telling:
-// the notifier passes over what it has told.
+// New returns a journal that knows the sessions of an earlier daemon: their current reasons are not
+// recorded again. It reports again what a person must know, in case that daemon was killed between
+// decision and notice: the notifier skips notices that it already has.
 func New(opts Options, sessions []resume.Session) *Journal {
 	j := &Journal{opts: opts, held: make(reasons)}
 	for _, s := range sessions {
@@ -61,7 +58,7 @@ func New(opts Options, sessions []resume.Session) *Journal {
 	return j
 }
 
-// Changed writes down one step.
+// Changed records one step.
 func (j *Journal) Changed(c resume.Change) {
 	key := c.After.Key
 	if c.Dropped {
@@ -96,13 +93,13 @@ func (j *Journal) Changed(c resume.Change) {
 	j.people(c)
 }
 
-// startedAnew reports whether it became known what a session runs with, or
-// whether that still counts: the process may be gone when the next daemon looks.
+// startedAnew reports whether the origin of the session changed, or a new prompt that decides whether
+// it still counts. It is stored, because the process may have ended before the next daemon starts.
 func startedAnew(c resume.Change) bool {
 	return c.After.Origin != c.Before.Origin || c.After.Origin != nil && !c.After.PromptedAt.Equal(c.Before.PromptedAt)
 }
 
-// log says what a person would want to know the next morning.
+// log logs what a person wants to know the next morning.
 func (j *Journal) log(c resume.Change) {
 	s := c.After
 	log, with := j.opts.Log, func(more ...any) []any {
@@ -129,7 +126,7 @@ func (j *Journal) log(c resume.Change) {
 	}
 }
 
-// people tells the edges that a person may want to know.
+// people reports the changes of state that a person may want to know.
 func (j *Journal) people(c resume.Change) {
 	s := c.After
 	if c.Before.Pending() || s.Pending() || c.Given() && c.Begins() {
@@ -153,15 +150,15 @@ func (j *Journal) people(c resume.Change) {
 			s.Attempts = s.Past // it moved before its start was known
 		}
 		j.tell(notify.Retrying, s)
-	case c.Forgets(): // nothing is well again
+	case c.Forgets(): // not a recovery
 	case c.Entered(resume.Watching) && c.Before.Interrupted():
 		s.Attempts = s.Past // the notice shows what was tried
 		j.tell(notify.Recovered, s)
 	}
 }
 
-// peopleOfTask tells of a task what a person must see of it: that it came to nothing, and
-// that its session was stopped at its first step.
+// peopleOfTask reports only what a person must know of a task: that it failed, or that a limit stopped
+// its session at its first step.
 func (j *Journal) peopleOfTask(c resume.Change) {
 	switch {
 	case c.NeedsPerson():

@@ -16,12 +16,12 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// at is a moment of a story: ten minutes pass between two events.
+// at is a time in a story: ten minutes pass between two events.
 func at(n int) time.Time {
 	return time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC).Add(time.Duration(n) * 10 * time.Minute)
 }
 
-// The edges that a person may want to know, each told once.
+// The changes that a person may want to know, each reported once.
 func TestWhatPeopleAreTold(t *testing.T) {
 	limited := rateLimited()
 	cannotWait := limited
@@ -104,7 +104,7 @@ func TestNobodyIsToldWhereThereIsNoWay(t *testing.T) {
 	require.Equal(t, []string{"put a waiting"}, l.store)
 }
 
-// A notice shows what was tried, also where the session has moved by then.
+// A notice shows the attempts, also if the session has moved by then.
 func TestANoticeShowsTheAttempts(t *testing.T) {
 	l := new(ledger)
 	tell(l, story(rateLimited(), resume.Due{Mark: "1"}, resume.Sending{Mark: "1"}, resume.Progressed{At: at(3)}, started("1"))...)
@@ -148,7 +148,7 @@ func TestEveryDecisionIsOneLineOfTheHistoryAndTheLog(t *testing.T) {
 	require.Equal(t, at(0), l.entries[0].At)
 }
 
-// A quick agent has moved before it is known that it was started.
+// A quick agent has moved before its start is known.
 func TestAStartThatIsKnownLateIsALineOfItsOwn(t *testing.T) {
 	l := new(ledger)
 	tell(l, story(rateLimited(), resume.Due{Mark: "1"}, resume.Sending{Mark: "1"}, resume.Progressed{At: at(3)}, started("1"))...)
@@ -175,7 +175,7 @@ func TestTheLogSaysWhatNeedsAPerson(t *testing.T) {
 	}
 }
 
-// It is found again in its file.
+// It will be found again in its file.
 func TestASessionThatWasNeverInterruptedLeavesNothingOnDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := new(ledger)
@@ -196,7 +196,7 @@ func TestASessionThatWasNeverInterruptedLeavesNothingOnDisk(t *testing.T) {
 	})
 }
 
-// An interruption that is not waited out is worth a line, and no more.
+// An interruption that gets no wait is only recorded in the history.
 func TestAnInterruptionThatIsLeftAloneIsALineOfTheHistory(t *testing.T) {
 	l := new(ledger)
 	old := rateLimited()
@@ -235,8 +235,8 @@ func TestWhatIsPutAndDropped(t *testing.T) {
 	})
 }
 
-// The daemon before may have died between deciding and telling; the notifier
-// passes over what it has told.
+// The daemon before may have been killed between decision and notice; the notifier skips notices that
+// it already has.
 func TestAStartTellsAgainWhatAPersonMustSee(t *testing.T) {
 	l := new(ledger)
 	owner := &resume.Owner{PID: 7}
@@ -267,7 +267,7 @@ func TestAStartTellsAgainWhatAPersonMustSee(t *testing.T) {
 	require.Empty(t, l.entries)
 }
 
-// Why a session is held back stands in the history of the daemon before.
+// The reasons of held back sessions are already in the history of the daemon before.
 func TestAStartSaysNotAgainWhyASessionIsHeldBack(t *testing.T) {
 	changes := story(rateLimited(), resume.Due{Mark: "1"}, resume.NotSent{Mark: "1", Why: "a person types"},
 		resume.Due{Mark: "2"}, resume.NotSent{Mark: "2", Why: "a person types"},

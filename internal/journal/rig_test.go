@@ -46,16 +46,16 @@ func started(mark string) resume.Started {
 	return resume.Started{Mark: mark, Process: resume.Process{PID: 42}}
 }
 
-// ledger is all that a journal writes to.
+// ledger records everything that a journal writes.
 type ledger struct {
 	store   []string      // what was put and dropped
 	entries []state.Entry // of the history
-	told    []notice      // to people
+	told    []notice      // notices to people
 	log     bytes.Buffer  // level and message of each line
 	changes control.Changes
 }
 
-// notice is what people are told.
+// notice is a notice to people.
 type notice struct {
 	event   notify.Event
 	session resume.Session
@@ -81,7 +81,7 @@ func (l *ledger) options() Options {
 	}
 }
 
-// events are those that people were told.
+// events are the events of the notices.
 func (l *ledger) events() []notify.Event {
 	all := []notify.Event{}
 	for _, n := range l.told {
@@ -90,7 +90,7 @@ func (l *ledger) events() []notify.Event {
 	return all
 }
 
-// history is the lines that were written, each on one line.
+// history is the recorded lines, each on one line.
 func (l *ledger) history(t *testing.T) []string {
 	t.Helper()
 	all := []string{}
@@ -111,10 +111,10 @@ func (l *ledger) history(t *testing.T) []string {
 	return all
 }
 
-// lines are what was logged.
+// lines are the logged lines.
 func (l *ledger) lines() []string { return strings.Split(strings.TrimSpace(l.log.String()), "\n") }
 
-// tell has a journal write down what happened.
+// tell passes changes to a journal.
 func tell(l *ledger, changes ...resume.Change) {
 	j := New(l.options(), nil)
 	for _, c := range changes {
@@ -122,8 +122,8 @@ func tell(l *ledger, changes ...resume.Change) {
 	}
 }
 
-// audience is a daemon whose followers are told names only. It must be used in a
-// bubble: they are told at their own pace.
+// audience is a daemon with streams that send only names. It must be used in a bubble: streams have
+// their own pace.
 type audience struct {
 	control.Backend
 	changes *control.Changes
@@ -135,7 +135,7 @@ func (a audience) Status(context.Context, bool, ...resume.Key) (control.Status, 
 	return control.Status{}, nil
 }
 
-// heard returns the names that a follower is told within a minute.
+// heard returns the names that a stream gets within a minute.
 func heard(f *control.Follower) []resume.Key {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

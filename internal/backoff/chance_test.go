@@ -20,12 +20,12 @@ const (
 	draws = 100_000
 	bins  = 100
 
-	// A fair dice gives a chi-square above this once in a thousand times, for
-	// bins - 1 degrees of freedom.
+	// Fair random numbers give a chi-square above this once in a thousand times, for bins - 1 degrees
+	// of freedom.
 	chiSquareLimit = 148.2
 )
 
-// chiSquare tells how far draws are from being spread evenly over [low, high].
+// chiSquare measures how far draws are from a uniform distribution over [low, high].
 func chiSquare(all []time.Duration, low, high time.Duration) float64 {
 	var counts [bins]float64
 	for _, d := range all {
@@ -64,7 +64,7 @@ func TestEveryModeIsEvenOverItsWholeRange(t *testing.T) {
 	}
 }
 
-// The test above is worth something only if it sees a dice that is not fair.
+// The test above is only useful if it detects unfair random numbers.
 func TestAnUnfairDiceIsSeen(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	p := Default()
@@ -84,7 +84,7 @@ func TestAnUnfairDiceIsSeen(t *testing.T) {
 	}
 }
 
-// A hard cap costs spread: what it cuts off comes to lie on the cap itself.
+// A hard cap reduces the spread: all delays above the cap become the cap.
 func TestHardCapGathersWhatItCutsOff(t *testing.T) {
 	p := mustNamed(t, "workflow")
 	dice := rand.New(rand.NewPCG(3, 4))
@@ -101,8 +101,8 @@ func TestHardCapGathersWhatItCutsOff(t *testing.T) {
 
 const drawsVariable = "BACKOFF_TEST_PRINT_DRAWS"
 
-// TestDrawsOfOneProcess draws with the default dice inside a bubble, whose
-// clock stands at the same nanosecond in every process.
+// TestDrawsOfOneProcess draws with the default Rand inside a bubble: its clock shows the same time in
+// every process.
 func TestDrawsOfOneProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string
@@ -124,8 +124,7 @@ func TestDrawsOfOneProcess(t *testing.T) {
 	})
 }
 
-// Dice that are seeded by the clock would fall alike here: both processes see
-// the same instant.
+// Random numbers that are seeded by the clock would be equal here: both processes have the same time.
 func TestTwoProcessesOfOneNanosecondDoNotShareJitter(t *testing.T) {
 	var printed [2][]string
 	var group sync.WaitGroup

@@ -8,14 +8,12 @@ import (
 	"time"
 )
 
-// Delay returns the wait before retry n, counting from 1. The growing delay is
-// capped at MaxDelay first and spread by chance after: clamping afterwards
-// would make half of all waits at the cap equal, so that is done for HardCap
-// only. An n of 0 or less gives the base as it is.
+// Delay returns the wait before retry n, counting from 1. The growing delay is first capped at
+// MaxDelay, then jittered: if it was capped afterwards, half of all waits at the cap would be equal, so
+// only HardCap does that. An n of 0 or less gives the base delay without jitter.
 //
-// u is a random number in [0, 1): the caller owns the dice, so equal arguments
-// give equal waits. Whatever the arguments and however bad the policy, the
-// result is never negative and never overflows.
+// u is a random number in [0, 1) from the caller, so equal arguments give equal waits. For all
+// arguments, and even for an invalid policy, the result is never negative and never overflows.
 func (p *Policy) Delay(n int, u float64) time.Duration {
 	if !p.Jitter || n <= 0 {
 		return p.capped(n)
@@ -27,7 +25,8 @@ func (p *Policy) Delay(n int, u float64) time.Duration {
 	return d
 }
 
-// jittered returns the delay before retry n by a random number. Nanoseconds are exact in a float64 up to 104 days.
+// jittered returns the delay before retry n for a random number. Nanoseconds are exact in a float64 up
+// to 104 days.
 func (p *Policy) jittered(n int, u float64) time.Duration {
 	low, width := float64(p.capped(n)), 0.0
 	switch p.JitterMode {
@@ -41,9 +40,8 @@ func (p *Policy) jittered(n int, u float64) time.Duration {
 	case Equal:
 		low, width = low/2, low/2
 	}
-	// The product is rounded by itself, so that every machine gives the same delay; the
-	// half makes the sum the nearest nanosecond, so that 30 s - 55 % is 13.5 s and not
-	// 13.499999999 s.
+	// The product is rounded separately, so that all machines give the same delay. The half rounds the
+	// sum to the nearest nanosecond, so that 30 s - 55 % is 13.5 s and not 13.499999999 s.
 	sum := low + float64(width*inUnit(u)) + 0.5
 	if sum >= math.MaxInt64 {
 		return math.MaxInt64
@@ -51,8 +49,8 @@ func (p *Policy) jittered(n int, u float64) time.Duration {
 	return time.Duration(sum)
 }
 
-// Range returns the capped delay before retry n as it is before jitter, and
-// the least and the greatest that chance makes of it.
+// Range returns the capped delay before retry n without jitter, and the smallest and largest delay with
+// it.
 func (p Policy) Range(n int) (base, least, greatest time.Duration) {
 	return p.capped(n), p.Delay(n, 0), p.Delay(n, 1)
 }
@@ -88,8 +86,8 @@ func (p *Policy) capped(n int) time.Duration {
 		if p.MaxExponent > 0 {
 			shift = min(shift, uint(p.MaxExponent))
 		}
-		// Shifting the limit down instead of the delay up cannot overflow, and
-		// a shift by 64 or more gives the 0 that is wanted.
+		// To shift the limit down instead of the delay up cannot overflow, and a shift by 64 or more
+		// gives 0, as needed.
 		if d > limit>>shift {
 			return limit
 		}

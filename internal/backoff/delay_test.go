@@ -184,7 +184,7 @@ func TestDelaysNumbersRetriesAndStopsWhenAsked(t *testing.T) {
 	for n, d := range Default().Delays(u) {
 		require.Equal(t, len(got)+1, n)
 		if got = append(got, d); n == 3 {
-			break // the dice are out: another throw would panic
+			break // the random numbers are used up: another call would panic
 		}
 	}
 	require.Equal(t, []time.Duration{27 * sec, 60 * sec, 132 * sec}, got)
@@ -215,7 +215,7 @@ func FuzzDelay(f *testing.F) {
 			require.GreaterOrEqual(t, next, plain, "delays never shrink")
 		}
 		if p.JitterMode != Full && !hard {
-			inexact := plain >> 52 // nanoseconds that a float64 cannot tell apart
+			inexact := plain >> 52 // nanoseconds that a float64 cannot distinguish
 			require.LessOrEqual(t, least, plus(plain, inexact))
 			require.GreaterOrEqual(t, most, plain-inexact)
 		}

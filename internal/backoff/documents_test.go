@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// window is what chance may make of one delay.
+// window is the range of one delay with jitter.
 type window struct{ base, least, most time.Duration }
 
 func windows(p Policy, n int) []window {
@@ -25,7 +25,7 @@ func mustNamed(t *testing.T, name string) Policy {
 	return p
 }
 
-// total returns the least and the greatest time that all waits take together.
+// total returns the smallest and largest sum of all waits.
 func total(p Policy) (least, most time.Duration) {
 	for _, w := range windows(p, p.MaxRetries) {
 		least, most = least+w.least, most+w.most
@@ -42,7 +42,7 @@ func TestSessionPolicyIsItsTable(t *testing.T) {
 		{60 * sec, 54 * sec, 66 * sec},
 		{120 * sec, 108 * sec, 132 * sec},
 		{240 * sec, 216 * sec, 264 * sec},
-		{300 * sec, 270 * sec, 330 * sec}, // 480 s, capped; then spread
+		{300 * sec, 270 * sec, 330 * sec}, // 480 s, capped; then jittered
 		{300 * sec, 270 * sec, 330 * sec},
 	}, windows(p, 6))
 }

@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// TimeoutError is one attempt that took longer than Options.Timeout allows. It
-// is never the caller's own deadline: errors.Is(err, context.DeadlineExceeded)
-// is false for it.
+// TimeoutError is an attempt that took longer than Options.Timeout. It is never the caller's own
+// deadline: errors.Is(err, context.DeadlineExceeded) is false for it.
 type TimeoutError struct {
 	After time.Duration // the time that the attempt had
-	Err   error         // what the operation returned; nil where it was not run
+	Err   error         // what the operation returned; nil if it was not run
 }
 
 func (e *TimeoutError) Error() string {
@@ -25,8 +24,8 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("timed out after %s: %v", FormatDuration(e.After), e.Err)
 }
 
-// Unwrap returns the operation's error. A deadline in it was the attempt's
-// own, and is kept back: it must not pass for the caller's.
+// Unwrap returns the operation's error, but not a deadline: it was the attempt's own, and must not look
+// like the caller's.
 func (e *TimeoutError) Unwrap() error {
 	if errors.Is(e.Err, context.DeadlineExceeded) {
 		return nil
@@ -34,17 +33,17 @@ func (e *TimeoutError) Unwrap() error {
 	return e.Err
 }
 
-// Timeout marks the error for those who ask as package net does.
+// Timeout marks the error as a timeout, as package net does.
 func (e *TimeoutError) Timeout() bool { return true }
 
-// ExhaustedError is an operation that failed to the end: its retries, or the
-// time for another wait, ran out. It unwraps to the last error. Where time ran
-// out, errors.Is(err, context.DeadlineExceeded) holds too.
+// ExhaustedError is an operation that never succeeded: its retries, or the time for another wait, ran
+// out. It unwraps to the last error. If time ran out, errors.Is(err, context.DeadlineExceeded) is true
+// too.
 type ExhaustedError struct {
 	History []Attempt // every attempt, oldest first; at least one
 
-	// OutOfTime is true where retries were left but the next wait would not
-	// have ended before the caller's deadline; Wait is how long it was.
+	// OutOfTime is true if retries were left but the next wait, which is Wait, would not have ended
+	// before the caller's deadline.
 	OutOfTime bool
 	Wait      time.Duration
 }
@@ -60,18 +59,17 @@ func (e *ExhaustedError) Error() string {
 // Unwrap returns the last attempt's error.
 func (e *ExhaustedError) Unwrap() error { return lastError(e.History) }
 
-// Is matches context.DeadlineExceeded where time ran out.
+// Is matches context.DeadlineExceeded if time ran out.
 func (e *ExhaustedError) Is(target error) bool {
 	return e.OutOfTime && target == context.DeadlineExceeded
 }
 
-// InterruptedError is an operation whose caller's context ended first. It
-// unwraps to the context's error and to its cause, and not to an error of the
-// operation: those are in its history.
+// InterruptedError is an operation that ended because the caller's context was done. It unwraps to the
+// context's error and to its cause, but not to errors of the operation: those are in its history.
 type InterruptedError struct {
-	History []Attempt // every attempt, oldest first; empty where none was begun
+	History []Attempt // every attempt, oldest first; empty if none began
 	Err     error     // context.Canceled or context.DeadlineExceeded
-	Cause   error     // context.Cause: why
+	Cause   error     // context.Cause
 }
 
 func (e *InterruptedError) Error() string {

@@ -9,8 +9,7 @@ import (
 	"resumed/internal/backoff"
 )
 
-// The schedule of the default policy, without its chance: u = 0.5 lies in the
-// middle of the jitter.
+// The delays of the default policy without randomness: u = 0.5 is the middle of the jitter.
 func ExamplePolicy_Delay() {
 	p := backoff.Default()
 	for n := range p.MaxRetries {
@@ -24,15 +23,14 @@ func ExamplePolicy_Delay() {
 	// 5m0s
 }
 
-// What a wait may be at least and at most. The cap comes first and the jitter
-// after it, so that waits at the cap differ too.
+// The smallest and largest wait. The cap comes before the jitter, so that waits at the cap differ too.
 func ExamplePolicy_Range() {
 	base, least, greatest := backoff.Default().Range(5)
 	fmt.Println(base, least, greatest)
 	// Output: 5m0s 4m30s 5m30s
 }
 
-// An operation that works at the third try.
+// An operation that succeeds at the third try.
 func ExampleRetry() {
 	p := backoff.Policy{Strategy: backoff.Exponential, BaseDelay: time.Millisecond, MaxDelay: time.Second, MaxRetries: 5}
 	tries := 0
@@ -46,7 +44,7 @@ func ExampleRetry() {
 	// Output: 3 <nil>
 }
 
-// A counter that is kept elsewhere, such as in a record on disk.
+// A counter that is stored elsewhere, such as in a record on disk.
 func ExampleTracker() {
 	t := backoff.NewTracker(backoff.Policy{Strategy: backoff.Fixed, BaseDelay: time.Second, MaxDelay: time.Second, MaxRetries: 2})
 	for {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// String says the policy in one line: "exponential 30s…5m ±10%, 5 retries".
+// String describes the policy in one line: "exponential 30s…5m ±10%, 5 retries".
 func (p Policy) String() string {
 	var b strings.Builder
 	b.WriteString(string(p.Strategy) + " " + FormatDuration(p.BaseDelay))
@@ -55,9 +55,8 @@ func count(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// asConfigured is a policy with the keys and the values of the configuration.
-// It serves JSON only: a MarshalText of Policy would make a TOML encoder write
-// a string where the file has a table.
+// asConfigured is a policy with the keys and values of the configuration. It is for JSON only: a
+// MarshalText of Policy would make a TOML encoder write a string instead of a table.
 type asConfigured struct {
 	Strategy      Strategy   `json:"strategy"`
 	BaseDelay     duration   `json:"base_delay"`
@@ -71,8 +70,7 @@ type asConfigured struct {
 	MaxExponent   int        `json:"max_exponent"`
 }
 
-// MarshalJSON writes the policy as it is in the configuration, durations
-// as strings such as "30s".
+// MarshalJSON writes the policy as in the configuration, with durations as strings such as "30s".
 func (p Policy) MarshalJSON() ([]byte, error) {
 	return json.Marshal(asConfigured{
 		Strategy:      p.Strategy,
@@ -88,12 +86,12 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// duration is a time.Duration that is written as people write it.
+// duration is a time.Duration that is written as in the configuration.
 type duration time.Duration
 
 func (d duration) MarshalText() ([]byte, error) { return []byte(FormatDuration(time.Duration(d))), nil }
 
-// FormatDuration writes a duration without the zeros at its end: "5m", not "5m0s".
+// FormatDuration writes a duration without zero units at its end: "5m", not "5m0s".
 func FormatDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

@@ -17,8 +17,8 @@ import (
 var update = flag.Bool("update", false, "write the table of the herd into docs/backoff.md")
 
 const (
-	herd     = 1000 // clients that are limited in the same instant
-	capacity = 100  // requests that the recovering server takes in a second
+	herd     = 1000 // clients that meet the limit at the same time
+	capacity = 100  // requests that the recovering server accepts in a second
 
 	herdDocument = "../../docs/backoff.md"
 	herdBegin    = "<!-- herd: begin -->\n"
@@ -31,9 +31,9 @@ type client struct {
 	at time.Duration // of its next request
 }
 
-// stampede lets a herd come back to a server that takes `capacity` requests a
-// second and refuses the rest, which back off again. It returns how many
-// requests were sent until nobody waited any more, and how many clients gave up.
+// stampede lets a herd come back to a server that accepts `capacity` requests a second and refuses the
+// rest, which back off again. It returns how many requests were sent until no client waited, and how
+// many clients gave up.
 func stampede(p Policy, dice *rand.Rand) (requests, gaveUp int) {
 	waiting := make([]client, 0, herd)
 	for range herd {
@@ -66,8 +66,7 @@ func again(waiting []client, c client, dice *rand.Rand) []client {
 	return append(waiting, c)
 }
 
-// peaks returns the most arrivals in one second at each retry, of a herd that
-// is refused every time.
+// peaks returns the most arrivals in one second at each retry, if the herd is refused every time.
 func peaks(p Policy, dice *rand.Rand) []int {
 	bySecond := make([]map[time.Duration]int, p.MaxRetries)
 	for i := range bySecond {
@@ -89,7 +88,7 @@ func peaks(p Policy, dice *rand.Rand) []int {
 	return most
 }
 
-// herdPolicies are the default policy with every way of jitter.
+// herdPolicies are the default policy with every jitter mode.
 func herdPolicies() []struct {
 	name   string
 	policy Policy

@@ -2,8 +2,7 @@ package backoff
 
 import "time"
 
-// The built-in policies beside Default, by the names that the configuration
-// and the command line know them by.
+// The built-in policies, by their names in the configuration and on the command line.
 var named = []struct {
 	name   string
 	policy Policy
@@ -60,16 +59,16 @@ func hardCapped(p Policy) Policy {
 	return p
 }
 
-// outage rides out what a provider needs hours to mend: published incidents last
-// 20 to 180 minutes.
+// outage is for problems that a provider needs hours to fix: published incidents last 20 to 180
+// minutes.
 func outage() Policy {
 	p := doubling(0, 30*time.Second, 15*time.Minute, 0.2)
 	p.MaxElapsed = 12 * time.Hour
 	return p
 }
 
-// contention keeps peers apart that compete for one thing: short waits that
-// only ever grow by chance, and a doubling that stops below the cap.
+// contention spreads processes that compete for one thing: short waits, jitter that only adds, and a
+// doubling that stops below the cap.
 func contention() Policy {
 	p := hardCapped(doubling(6, 10*time.Millisecond, time.Second, 0.5))
 	p.JitterMode = Additive

@@ -11,70 +11,67 @@ import (
 // Options say how Retry runs an operation. The zero Options retry every error
 // and set no timeout.
 type Options struct {
-	// Timeout is the time that one attempt may take; 0 means no bound. A
-	// negative one has passed already: the operation is not run at all.
+	// Timeout is how long one attempt may take; 0: no bound. If it is negative, the time is already
+	// over and the operation is not run.
 	Timeout time.Duration
 
-	// Retryable says whether an error is worth another attempt. Nil means that
-	// all are. It is not asked about the end of the caller's own context.
+	// Retryable says whether an attempt after this error makes sense. Nil: after every error. It is not
+	// called when the caller's context is done.
 	Retryable func(error) bool
 
-	// PolicyFor returns the policy that applies after an error, where that
-	// depends on the error. The retries that were made stay counted. Nil means
-	// the policy that Retry was given.
+	// PolicyFor returns the policy after an error, if it depends on the error. Retries made so far
+	// still count. Nil: the policy of the call.
 	PolicyFor func(error) Policy
 
-	// ServerDelay returns the wait that the other side asked for, which wins
-	// over the policy's. Nil asks an error of the chain that has a method
-	// RetryAfter() (time.Duration, bool).
+	// ServerDelay returns the wait that the server asked for, which wins over the policy's. Nil: an
+	// error of the chain with a method RetryAfter() (time.Duration, bool) is asked.
 	//
-	// A delay of 0 or less is a stated time that has passed, and means now;
-	// but not twice in a row, or a server that always says "now" would be
-	// asked in a tight loop. The policy's delay is waited then.
+	// A delay of 0 or less is a stated time that has passed, and means now; but not twice in a row,
+	// otherwise a server that always says "now" would cause a tight loop. Then the policy's delay is
+	// used.
 	ServerDelay func(error) (time.Duration, bool)
 
-	// OnRetry is told of each retry before the wait for it begins.
+	// OnRetry is called before the wait of each retry.
 	OnRetry func(Upcoming)
 
-	// Rand is the dice of the jitter, a number in [0, 1). Nil means
-	// math/rand/v2, which no two processes share.
+	// Rand returns the random number in [0, 1) for the jitter. Nil: math/rand/v2, which is different in
+	// each process.
 	Rand func() float64
 }
 
 // Attempt is one run of an operation that failed.
 type Attempt struct {
-	N         int // counts from 1; the first one is no retry
+	N         int // counts from 1; the first one is not a retry
 	StartedAt time.Time
 	EndedAt   time.Time
 	Err       error
-	Delay     time.Duration // the wait that was begun after it; 0 after the last
-	Stated    bool          // the other side asked for that wait
+	Delay     time.Duration // the wait after it; 0 after the last
+	Stated    bool          // the server asked for that wait
 }
 
-// Upcoming is a retry that is about to be waited for.
+// Upcoming is a retry after a wait that begins now.
 type Upcoming struct {
 	Retry      int // counts from 1: "retry 2 of 5"
 	MaxRetries int
-	Err        error         // why: what the last attempt returned
+	Err        error         // of the last attempt
 	Delay      time.Duration // the wait before it
-	Stated     bool          // the other side asked for that wait
+	Stated     bool          // the server asked for that wait
 	At         time.Time     // when the wait ends
-	History    []Attempt     // every attempt so far, oldest first; not to be changed
+	History    []Attempt     // every attempt so far, oldest first; must not be changed
 }
 
-// Retry runs op until it returns nil, and waits between attempts as the policy
-// says. It runs op 1 + p.MaxRetries times at most, and not again once p.MaxElapsed
-// has passed since it first failed; 0 or fewer retries run it once. What it returns tells how it ended:
+// Retry runs op until it returns nil, and waits between attempts by the policy. It runs op 1 +
+// p.MaxRetries times at most, and not again once p.MaxElapsed has passed since the first failure; with
+// 0 or fewer retries it runs once. It returns:
 //
-//   - nil: op did;
-//   - op's own error, as it is: it was not worth a retry;
+//   - nil: op succeeded;
+//   - op's own error, unchanged: it was not Retryable;
 //   - *ExhaustedError: the retries ran out, or no wait could end before ctx's deadline;
-//   - *InterruptedError: ctx ended, before op, during it or during a wait;
+//   - *InterruptedError: ctx was done, before op, during it or during a wait;
 //   - *TimeoutError, as one of the errors above: an attempt took too long.
 //
-// An attempt's context ends with opts.Timeout or with ctx, whichever is first;
-// op must heed it, for Retry waits until op returns. A panic of op is a bug and
-// not a failure to be tried again: it passes through.
+// An attempt's context ends with opts.Timeout or with ctx, whichever is first; op must respect it,
+// because Retry waits until op returns. A panic of op is not recovered.
 func Retry(ctx context.Context, p Policy, op func(context.Context) error, opts Options) error {
 	if opts.Rand == nil {
 		opts.Rand = rand.Float64
@@ -108,8 +105,8 @@ type run struct {
 	history []Attempt
 }
 
-// failed decides what follows a failed attempt, and waits where that is
-// another one. It reports whether the run is over, and with what.
+// failed decides what follows a failed attempt, and waits if that is another one. It reports whether
+// the run is over, and its error.
 func (r *run) failed(ctx context.Context, made Attempt) (done bool, err error) {
 	if ctx.Err() != nil {
 		r.history = append(r.history, made)
@@ -148,14 +145,14 @@ func (r *run) failed(ctx context.Context, made Attempt) (done bool, err error) {
 			Delay:      delay,
 			Stated:     stated,
 			At:         due,
-			History:    slices.Clip(r.history), // an append of theirs must not meet ours
+			History:    slices.Clip(r.history), // an append by the callback must not overwrite ours
 		})
 	}
 	waitUntil(ctx, due)
 	return false, nil
 }
 
-// heed returns the wait that the other side asked for, or else the formula's.
+// heed returns the wait that the server asked for, otherwise the policy's.
 func (r *run) heed(err error, formula time.Duration) (delay time.Duration, stated bool) {
 	asked, ok := r.opts.ServerDelay(err)
 	if !ok {
@@ -174,8 +171,8 @@ func (r *run) interrupted(ctx context.Context) error {
 	return &InterruptedError{History: r.history, Err: ctx.Err(), Cause: context.Cause(ctx)}
 }
 
-// attempt runs op once. The timeout is the attempt's own only where it comes
-// before the caller's deadline; where both are one instant, it is the caller's.
+// attempt runs op once. The timeout counts as the attempt's own only if it is before the caller's
+// deadline; if both are at the same time, it is the caller's.
 func attempt(ctx context.Context, timeout time.Duration, op func(context.Context) error) error {
 	deadline, bounded := ctx.Deadline()
 	if timeout == 0 || bounded && time.Until(deadline) <= timeout {
@@ -186,8 +183,8 @@ func attempt(ctx context.Context, timeout time.Duration, op func(context.Context
 	defer cancel() // also when op panics
 	err := op(limited)
 	if err != nil && errors.Is(context.Cause(limited), expired) {
-		// A killed command or a broken connection does not mention the
-		// deadline that ended it: the context knows.
+		// A killed command or a broken connection does not mention the deadline that ended it, but the
+		// context does.
 		return &TimeoutError{After: timeout, Err: err}
 	}
 	return err
@@ -204,13 +201,12 @@ func retryAfter(err error) (time.Duration, bool) {
 	return 0, false
 }
 
-// nap is how long a wait goes without a look at the wall clock.
+// nap is the longest time between two checks of the wall clock.
 const nap = time.Minute
 
-// waitUntil returns at due or as soon as ctx ends. Timers stand still while a
-// machine is suspended, so the wall clock is looked at now and then: a wait of
-// hours ends soon after a laptop wakes, and not hours later. The clock that is
-// ahead decides: setting the wall clock back must not prolong a wait.
+// waitUntil returns at due, or as soon as ctx is done. Timers stop while a machine is suspended, so the
+// wall clock is checked regularly: a wait of hours ends soon after a laptop wakes. The clock that is
+// ahead decides: if the wall clock is set back, the wait must not become longer.
 func waitUntil(ctx context.Context, due time.Time) {
 	wall := due.Round(0) // without its monotonic reading
 	for {

@@ -13,13 +13,13 @@ import (
 
 var errRefused = errors.New("refused")
 
-// steady is a policy whose waits can be told exactly: 1 s, 2 s, 4 s, 8 s, 8 s.
+// steady is a policy with fixed waits: 1 s, 2 s, 4 s, 8 s, 8 s.
 func steady(retries int) Policy {
 	return Policy{Strategy: Exponential, BaseDelay: sec, MaxDelay: 8 * sec, MaxRetries: retries}
 }
 
-// failing is an operation that fails a number of times and then succeeds; a
-// negative number never succeeds. It notes when it was run.
+// failing is an operation that fails a number of times and then succeeds; with a negative number it
+// never succeeds. It records when it was run.
 type failing struct {
 	times   int
 	err     error
@@ -233,7 +233,7 @@ func TestTheDiceAreTheCallers(t *testing.T) {
 	})
 }
 
-// A wait of hours is made of naps; it must still end when it should.
+// A wait of hours consists of naps; it must still end at the right time.
 func TestLongWaitsEndOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		op := newFailing(1)

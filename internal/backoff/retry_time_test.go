@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hang is an operation that heeds its context and does nothing else.
+// hang is an operation that only waits for the end of its context.
 func hang(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
@@ -31,7 +31,7 @@ func TestAnAttemptThatTakesTooLongIsATimeoutAndRetried(t *testing.T) {
 	})
 }
 
-// A killed command says "signal: killed" and nothing of a deadline.
+// A killed command reports "signal: killed" and no deadline.
 func TestATimeoutIsKnownWhateverTheOperationSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		errKilled := errors.New("signal: killed")
@@ -138,8 +138,8 @@ func TestSuccessWinsOverACancelThatCameWithIt(t *testing.T) {
 
 func TestAnAttemptNeverGetsMoreTimeThanTheCallerHas(t *testing.T) {
 	tests := map[string]struct {
-		timeout, left, want time.Duration // left: 0 for a caller without deadline
-		callers             bool          // the deadline that ends it is the caller's
+		timeout, left, want time.Duration // left: until the caller's deadline; 0: none
+		callers             bool          // the caller's deadline ends it
 	}{
 		"caller has less":        {time.Minute, 5 * sec, 5 * sec, true},
 		"caller has more":        {5 * sec, time.Minute, 5 * sec, false},
@@ -211,8 +211,7 @@ func TestAWaitThatCannotEndBeforeTheDeadlineIsNotBegun(t *testing.T) {
 	}
 }
 
-// A delivery is tried for a day: 5 s doubling to 10 minutes, as often as that
-// takes.
+// A delivery is tried for a day: 5 s doubling to 10 minutes, without a bound on the number.
 func TestRetryForADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)

@@ -19,7 +19,8 @@ type ScheduleDelay struct {
 	Delay   float64 `json:"delay_seconds"`
 }
 
-// NewSchedule returns the waits before so many retries, or fewer if the policy ends before. dice is as for Delays.
+// NewSchedule returns the waits before so many retries, or fewer if the policy ends earlier. dice is
+// the u of Delays.
 func NewSchedule(policy Policy, retries int, dice func() float64) Schedule {
 	s := Schedule{Version: 1, Policy: policy, Delays: make([]ScheduleDelay, 0, retries)}
 	longer := policy
@@ -32,6 +33,6 @@ func NewSchedule(policy Policy, retries int, dice func() float64) Schedule {
 		s.Delays = append(s.Delays, ScheduleDelay{n, base.Seconds(), least.Seconds(), greatest.Seconds(), delay.Seconds()})
 		s.Total += delay.Seconds()
 	}
-	s.Total = math.Round(s.Total*1e9) / 1e9 // a sum of floats shows its dust
+	s.Total = math.Round(s.Total*1e9) / 1e9 // removes rounding errors of the sum
 	return s
 }

@@ -37,7 +37,7 @@ func TestTrackerWithoutRetriesIsExhaustedAtOnce(t *testing.T) {
 	}
 }
 
-// What a tracker remembers of a retry gives the same waits as the policy.
+// A tracker gives the same waits as the policy.
 func TestTrackerRemembersWhatThePolicySays(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	modes := []JitterMode{Symmetric, Additive, Full, Equal, "none"}

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// FieldError is one field of a policy that cannot be meant.
+// FieldError is an invalid field of a policy.
 type FieldError struct {
-	Field string // the configuration's name for it, such as "max_delay"
+	Field string // its name in the configuration, such as "max_delay"
 	Value string // what was given
-	Want  string // what is wanted, beginning with "must"
+	Want  string // what is allowed, beginning with "must"
 }
 
 func (e *FieldError) Error() string {
@@ -26,9 +26,8 @@ func Strategies() []Strategy { return []Strategy{Fixed, Linear, Exponential} }
 // JitterModes returns every jitter mode, in the order of the documentation.
 func JitterModes() []JitterMode { return []JitterMode{Symmetric, Additive, Full, Equal} }
 
-// Validate returns nil or every bad field at once: an errors.Join of
-// *FieldError, in the order of the fields. The jitter mode may be left out
-// where there is no jitter.
+// Validate returns nil or all invalid fields: an errors.Join of *FieldError, in the order of the
+// fields. Without jitter, the jitter mode may be empty.
 func (p Policy) Validate() error {
 	var bad []error
 	check := func(ok bool, field, value, want string) {

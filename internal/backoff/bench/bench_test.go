@@ -1,6 +1,5 @@
-// Package bench measures package backoff side by side with the libraries of
-// its field. It is a module of its own, so that none of them reaches the
-// daemon's go.mod.
+// Package bench compares package backoff with other libraries. It is a module of its own, so that these
+// libraries do not get into the daemon's go.mod.
 package bench
 
 import (
@@ -20,20 +19,18 @@ import (
 	"resumed/internal/backoff"
 )
 
-// schedule is how many delays of one operation are asked for before the next
-// one begins. Libraries that count within themselves are reset then, or made
-// anew where they cannot be.
+// schedule is how many delays of one operation are computed before the next one begins. Libraries with
+// a counter of their own are then reset, or created again if they have no reset.
 const schedule = 8
 
 var errRefused = errors.New("refused")
 
-// sink keeps the compiler from leaving out what nobody uses.
+// sink prevents the compiler from removing unused results.
 var sink time.Duration
 
-// BenchmarkDelay computes one delay: 30 s doubling to 5 min, ±10 %, dice
-// included. All throw the shared dice of math/rand, which costs more than all
-// the rest. jpillora has no percentage: its jitter is over the whole range.
-// failsafe-go is missing: it computes delays inside its executor only.
+// BenchmarkDelay computes one delay: 30 s doubling to 5 min, ±10 %, with its random number. All use the
+// global source of math/rand, which costs more than the rest. jpillora has no percentage: its jitter is
+// over the whole range. failsafe-go is missing: it computes delays only inside its executor.
 func BenchmarkDelay(b *testing.B) {
 	b.Run("resumed", func(b *testing.B) {
 		p := backoff.Default()
@@ -74,8 +71,8 @@ func BenchmarkDelay(b *testing.B) {
 	})
 }
 
-// rounds reports what one call takes in the fastest of many short rounds: in a long one
-// a busy machine would be measured, too.
+// rounds reports the time of one call in the fastest of many short rounds: a long round would also
+// measure the load of the machine.
 func rounds(b *testing.B, call func(n int)) {
 	const calls = 1000 * schedule
 	best := time.Duration(math.MaxInt64)
@@ -90,11 +87,11 @@ func rounds(b *testing.B, call func(n int)) {
 	b.ReportMetric(float64(best.Nanoseconds())/calls, "ns/op")
 }
 
-// BenchmarkFirstTry is what an operation pays that succeeds at once.
+// BenchmarkFirstTry is the overhead for an operation that succeeds at once.
 func BenchmarkFirstTry(b *testing.B) { benchmarkRun(b, 0) }
 
-// BenchmarkThreeRetries is what an operation pays that fails three times. The
-// waits are a few nanoseconds, so that the work around them is what is seen.
+// BenchmarkThreeRetries is the overhead for an operation that fails three times. The waits are a few
+// nanoseconds, so that mostly the overhead is measured.
 func BenchmarkThreeRetries(b *testing.B) { benchmarkRun(b, 3) }
 
 func benchmarkRun(b *testing.B, failures int) {

@@ -1,5 +1,4 @@
-// Package budget says what runs at their user's own cost may cost, and what is left
-// of that.
+// Package budget has the limits for runs that use the user's own key, and what is left of them.
 package budget
 
 import (
@@ -9,15 +8,14 @@ import (
 	"time"
 )
 
-// Terms are what a user allows. All sums are in US dollars, which is what the agents
-// count in.
+// Terms are the user's limits. All sums are in US dollars, which the agents count in.
 type Terms struct {
-	Session float64 // what one session may cost in a period,
-	Total   float64 // what all sessions together may cost,
-	Each    Period  // and how long a period is
+	Session float64 // for one session in a period
+	Total   float64 // for all sessions in a period
+	Each    Period  // the length of a period
 }
 
-// Period is a day or a month of the calendar, where the user lives.
+// Period is a calendar day or month in local time.
 type Period string
 
 // The periods.
@@ -26,18 +24,18 @@ const (
 	Month Period = "month"
 )
 
-// Example is a budget as it is written.
+// Example is a budget as in the configuration.
 const Example = "5 USD a session, 20 USD a month"
 
 var written = regexp.MustCompile(`(?i)^\s*(\d{1,6}(?:\.\d{1,2})?)\s*USD\s+a\s+session\s*,\s*(\d{1,6}(?:\.\d{1,2})?)\s*USD\s+a\s+(day|month)\s*$`)
 
-// Parse reads what a user has written.
+// Parse parses a budget from the configuration.
 func Parse(text string) (Terms, error) {
 	found := written.FindStringSubmatch(text)
 	if found == nil {
 		return Terms{}, fmt.Errorf("must say what one session and what all of them may cost, such as %q (or a day)", Example)
 	}
-	session, _ := strconv.ParseFloat(found[1], 64) // the pattern allows nothing else
+	session, _ := strconv.ParseFloat(found[1], 64) // the pattern allows only numbers
 	total, _ := strconv.ParseFloat(found[2], 64)
 	t := Terms{Session: session, Total: total, Each: Month}
 	if found[3][0] == 'd' || found[3][0] == 'D' {
@@ -49,12 +47,12 @@ func Parse(text string) (Terms, error) {
 	return t, nil
 }
 
-// String says what is allowed, as it is written.
+// String writes the terms as in the configuration.
 func (t Terms) String() string {
 	return fmt.Sprintf("%s a session, %s a %s", USD(t.Session), USD(t.Total), t.Each)
 }
 
-// begins returns when the period began that now lies in.
+// begins returns the start of the period that contains now.
 func (t Terms) begins(now time.Time) time.Time {
 	year, month, day := now.Date()
 	if t.Each == Month {
@@ -63,7 +61,7 @@ func (t Terms) begins(now time.Time) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, now.Location())
 }
 
-// least is the smallest sum that something is begun for.
+// least is the smallest sum with which a run may begin.
 const least = 0.01
 
 // USD writes a sum for people.

@@ -38,7 +38,7 @@ func TestWhatIsSetAsideIsGone(t *testing.T) {
 	require.True(t, l.SetAside(terms, entry("m2", "b", now, 3)))
 
 	l.Settle("m1", 1.234)
-	l.Settle("m1", 0) // once is all
+	l.Settle("m1", 0) // only the first call counts
 	l.Drop("m2")
 	require.InDelta(t, 3.76, l.Left(terms, "bot", "a", now).Most(), 1e-9, "whole cents, and never more than there is")
 	kept, err := l.Keep(now)

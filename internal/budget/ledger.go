@@ -8,18 +8,17 @@ import (
 	"time"
 )
 
-// Entry is one run at its user's cost. What it may cost is set aside before it begins,
-// and counts as spent until it is known what it did cost: a run of which nobody ever
-// learns that has cost all of it.
+// Entry is one run with the user's own key. The most it may cost is reserved before it begins, and
+// counts as spent until the real cost is known: if it is never known, all of it counts.
 type Entry struct {
 	Mark    string    `json:"mark"` // of the resume
 	Agent   string    `json:"agent"`
 	Session string    `json:"session"`
 	At      time.Time `json:"at"`
-	Most    float64   `json:"most"` // set aside
+	Most    float64   `json:"most"` // the reserved sum
 
-	// Before is what the session had cost by then, and Read is where that was read:
-	// what is read later and elsewhere is news.
+	// Before is what the session had cost before the run, and Read the position in the transcript up to
+	// which that was read: a cost is new only if it is read after that.
 	Before float64 `json:"before"`
 	Read   int64   `json:"read"`
 
@@ -36,26 +35,25 @@ func (e Entry) counts() float64 {
 
 // Left is what may still be spent in this period.
 type Left struct {
-	Session float64 `json:"session"` // by that session,
-	Total   float64 `json:"total"`   // and by all
+	Session float64 `json:"session"` // by this session
+	Total   float64 `json:"total"`   // by all sessions
 }
 
-// Most returns what the next run may cost, in whole cents; 0: none may begin.
+// Most returns what the next run may cost, in whole cents; 0: no run may begin.
 func (l Left) Most() float64 {
 	return math.Floor(min(l.Session, l.Total)/least+rounding) * least
 }
 
-// rounding is what sums of cents may be off by.
+// rounding is the possible error of sums of cents.
 const rounding = 1e-6
 
-// Ledger is what runs have cost. Its methods may be called by anybody.
+// Ledger is the cost of all runs. It is safe for concurrent use.
 type Ledger struct {
 	mu      sync.Mutex
 	entries []Entry
 }
 
-// NewLedger returns the ledger that was kept. The error says that it cannot be read: then
-// nobody knows what was spent.
+// NewLedger loads a stored ledger. If it returns an error, what was spent is not known.
 func NewLedger(kept []byte) (*Ledger, error) {
 	l := new(Ledger)
 	if len(kept) == 0 {
@@ -64,10 +62,10 @@ func NewLedger(kept []byte) (*Ledger, error) {
 	return l, json.Unmarshal(kept, &l.entries)
 }
 
-// oldest is how long an entry is kept: longer than a period lasts.
+// oldest is how long an entry is stored: longer than a period.
 const oldest = 62 * 24 * time.Hour
 
-// Keep returns what is to be kept of it.
+// Keep returns the ledger for storage, without old entries.
 func (l *Ledger) Keep(now time.Time) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,8 +93,7 @@ func (l *Ledger) left(t Terms, agent, session string, now time.Time) Left {
 	return Left{max(0, left.Session), max(0, left.Total)}
 }
 
-// SetAside takes what a run may cost out of what is left, or reports that so much is
-// not there.
+// SetAside reserves what a run may cost, or reports that not enough is left.
 func (l *Ledger) SetAside(t Terms, e Entry) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +104,7 @@ func (l *Ledger) SetAside(t Terms, e Entry) bool {
 	return true
 }
 
-// Find returns the run of that mark.
+// Find returns the run with that mark.
 func (l *Ledger) Find(mark string) (Entry, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +114,7 @@ func (l *Ledger) Find(mark string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Settle notes what a run has cost.
+// Settle sets what a run has cost.
 func (l *Ledger) Settle(mark string, spent float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +123,7 @@ func (l *Ledger) Settle(mark string, spent float64) {
 	}
 }
 
-// Drop forgets a run that never began.
+// Drop removes a run that never began.
 func (l *Ledger) Drop(mark string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

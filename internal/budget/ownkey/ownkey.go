@@ -1,4 +1,5 @@
-// Package ownkey holds what runs with the user's own keys have cost, and what they may still cost.
+// Package ownkey stores what runs with the user's own keys have cost, and computes what they may still
+// cost.
 package ownkey
 
 import (
@@ -14,9 +15,9 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// Options are what a Budget works with. All are required.
+// Options configure a Budget. All are required.
 type Options struct {
-	Config func() config.Config // in force
+	Config func() config.Config // the current one
 	Store  interface {
 		Value(key string) ([]byte, bool)
 		PutValue(key string, value []byte)
@@ -32,7 +33,7 @@ type Budget struct {
 	broken error // the stored ledger cannot be read: what was spent is not known
 }
 
-// ledgerKey is where the ledger is stored. It holds sums, and no key.
+// ledgerKey is the name of the stored ledger. It has sums, and no key.
 const ledgerKey = "own_key/ledger"
 
 // New returns the budget as it was stored.
@@ -42,17 +43,17 @@ func New(opts Options) *Budget {
 	return &Budget{opts: opts, ledger: ledger, broken: err}
 }
 
-// terms returns what the user allows for sessions of an agent; false: nothing.
+// terms returns the user's limits for sessions of an agent; false: not allowed.
 func (b *Budget) terms(agent string) (budget.Terms, bool) {
 	entry := b.opts.Config().Agent(agent)
 	if entry.OwnKeyFile == "" || !entry.Enabled {
 		return budget.Terms{}, false
 	}
 	terms, err := budget.Parse(entry.Budget)
-	return terms, err == nil // else the configuration was refused
+	return terms, err == nil // otherwise the configuration was refused
 }
 
-// Offers reports whether the user may have sessions of the agent go on with their own key.
+// Offers reports whether sessions of the agent may continue with the user's own key.
 func (b *Budget) Offers(agent string) bool {
 	_, ok := b.terms(agent)
 	return ok
@@ -69,7 +70,7 @@ func (b *Budget) Left(s resume.Session) (most float64, why string) {
 	return most, ""
 }
 
-// left is Left by what is known, without reading a file.
+// left is Left without reading a file.
 func (b *Budget) left(s resume.Session) (most float64, why string) {
 	terms, ok := b.terms(s.Key.Agent)
 	switch {
@@ -93,7 +94,7 @@ func usedUp(terms budget.Terms, left budget.Left) string {
 	return fmt.Sprintf("the budget is used up (%s for a session in a %s)", budget.USD(terms.Session), terms.Each)
 }
 
-// SetAside takes what a run may cost out of what is left.
+// SetAside reserves what a run may cost, or says why not.
 func (b *Budget) SetAside(s resume.Session, mark string, most float64, had resume.Cost) (why string) {
 	terms, ok := b.terms(s.Key.Agent)
 	entry := budget.Entry{
@@ -107,7 +108,7 @@ func (b *Budget) SetAside(s resume.Session, mark string, most float64, had resum
 	return ""
 }
 
-// Settle notes what a run has cost, and says that it was stopped by what it might cost.
+// Settle stores what a run has cost. It says if the run was stopped because it reached its limit.
 func (b *Budget) Settle(s resume.Session, mark string, has resume.Cost, known, failed bool) (why string) {
 	entry, found := b.ledger.Find(mark)
 	if !found {
@@ -130,7 +131,7 @@ func (b *Budget) Settle(s resume.Session, mark string, has resume.Cost, known, f
 	return ""
 }
 
-// Return gives back what was set aside for a run that never began.
+// Return releases what was reserved for a run that never began.
 func (b *Budget) Return(mark string) {
 	if _, found := b.ledger.Find(mark); found {
 		b.ledger.Drop(mark)
@@ -138,7 +139,7 @@ func (b *Budget) Return(mark string) {
 	}
 }
 
-// Key returns the variable that holds the key, and the key.
+// Key returns the environment variable for the key, and the key.
 func (b *Budget) Key(agent string) (variable, key string, err error) {
 	now := b.opts.Config()
 	for _, known := range agents.Builtin() {
@@ -160,8 +161,8 @@ func (b *Budget) store() {
 	b.opts.Changed()
 }
 
-// Offer returns how a session continues with its user's own key, or could; nil: neither.
-// It reads no file.
+// Offer returns how a session continues with its user's own key, or could; nil: neither. It reads no
+// file.
 func (b *Budget) Offer(s resume.Session, now time.Time) *view.OwnKey {
 	terms, ok := b.terms(s.Key.Agent)
 	if !ok || s.Paid == nil && s.Unpayable(now) != "" {

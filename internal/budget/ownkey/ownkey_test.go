@@ -79,7 +79,7 @@ func TestWhatARunHasCost(t *testing.T) {
 	}
 }
 
-// A ledger that cannot be read hides what was spent: nothing more is.
+// If the ledger cannot be read, what was spent is not known: no run may begin.
 func TestABrokenLedgerAllowsNothing(t *testing.T) {
 	b := newBudget(t, values{ledgerKey: []byte("{")})
 	require.Zero(t, left(t, b, session))

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Prompts returns the prompts of a text: one in each line, or with lines of --- between
-// prompts of several lines.
+// Prompts splits a text into prompts: one in each line, or of several lines with lines of --- between
+// them.
 func Prompts(text string) []string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	parts := lines

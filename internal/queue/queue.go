@@ -1,5 +1,5 @@
-// Package queue holds the tasks that people ask for: prompts that become sessions when their time
-// comes and their account has allowance left.
+// Package queue has the tasks that people add: prompts that become sessions when they are due and their
+// account has allowance left.
 package queue
 
 import (
@@ -23,7 +23,7 @@ import (
 	"resumed/internal/usage"
 )
 
-// Engine has the tasks, as sessions that were not started yet.
+// Engine has the tasks, as sessions that have not started.
 type Engine interface {
 	Tasks(context.Context) ([]resume.Session, error)
 	Enqueue(context.Context, resume.Session) (resume.Session, error)
@@ -34,7 +34,7 @@ type Engine interface {
 	Accounts(context.Context) ([]resume.Account, error)
 }
 
-// Options are what a queue works with. All are required.
+// Options configure a Queue. All are required.
 type Options struct {
 	Engine  Engine
 	Agents  func() map[string]agent.Agent
@@ -51,7 +51,7 @@ type Queue struct{ opts Options }
 // New returns the queue.
 func New(opts Options) *Queue { return &Queue{opts} }
 
-// Tasks returns all tasks, in their order.
+// Tasks returns all tasks, in order.
 func (q *Queue) Tasks(ctx context.Context) ([]view.Task, error) {
 	tasks, err := q.opts.Engine.Tasks(ctx)
 	views := make([]view.Task, 0, len(tasks))
@@ -87,7 +87,7 @@ func (q *Queue) Edit(ctx context.Context, name string, order view.TaskOrder) (vi
 	if task.Task.Behind == task.Key {
 		return view.Task{}, errors.New("a task cannot wait for itself")
 	}
-	if task.Task.After == old.Task.After { // its time is not computed again
+	if task.Task.After == old.Task.After { // keep its time, which may have been computed from a reset
 		task.Task.NotBefore, task.Task.Behind = old.Task.NotBefore, old.Task.Behind
 	}
 	after, err := q.opts.Engine.ReplaceTask(ctx, old.Key, task)
@@ -110,7 +110,7 @@ func (q *Queue) Drop(ctx context.Context, name string) (view.Task, error) {
 	return q.stored(ctx, old, nil)
 }
 
-// Move gives a task another place in the order.
+// Move moves a task to another place in the order.
 func (q *Queue) Move(ctx context.Context, name, to string) ([]view.Task, error) {
 	task, err := q.find(ctx, name)
 	if err != nil {
@@ -169,7 +169,7 @@ func findTask(tasks []resume.Session, name string) (resume.Session, error) {
 	return tasks[at], nil
 }
 
-// taskOf makes a task of an order.
+// taskOf makes a task from an order.
 func (q *Queue) taskOf(ctx context.Context, order view.TaskOrder) (resume.Session, error) {
 	task, err := agents.Task(q.opts.Agents(), order, uuid.NewString(), time.Now())
 	if err != nil || task.Task.After == "" || !task.Task.NotBefore.IsZero() {
@@ -194,8 +194,8 @@ func noSuchAfter(after string, err error) error {
 	return fmt.Errorf("--after %s is neither reset, nor a time such as 22:00, nor a task: %w", after, err)
 }
 
-// reset returns when the next window of the task's account begins, with the margin: when its
-// limit is reset, else when its first allowance is. Zero: there is nothing to wait for.
+// reset returns when the next window of the task's account begins, with the margin: when its limit is
+// reset, otherwise when the first of its windows ends. Zero: none is known.
 func (q *Queue) reset(ctx context.Context, task resume.Session) (time.Time, error) {
 	accounts, err := q.opts.Engine.Accounts(ctx)
 	if err != nil {
@@ -225,11 +225,11 @@ func (q *Queue) reset(ctx context.Context, task resume.Session) (time.Time, erro
 	return next.Add(q.opts.Margin()).Round(0), nil
 }
 
-// Count counts the tasks that were not started.
+// Count counts the tasks that have not started.
 func (q *Queue) Count(ctx context.Context) (sum control.Queue) {
 	tasks, err := q.opts.Engine.Tasks(ctx)
 	if err != nil {
-		return sum // it stops
+		return sum // the engine is stopping
 	}
 	for _, s := range tasks {
 		switch s.TaskState() {
@@ -242,13 +242,13 @@ func (q *Queue) Count(ctx context.Context) (sum control.Queue) {
 			sum.Starting++
 		case resume.TaskFailed:
 			sum.Failed++
-		case resume.TaskStarted: // a session
+		case resume.TaskStarted: // it is a session now
 		}
 	}
 	return sum
 }
 
-// Gate makes a task wait for the end of a window that is used up, before its account meets the limit.
+// Gate holds a task back until the end of a window that is used up, so that it does not meet the limit.
 func (q *Queue) Gate(s resume.Session, now time.Time) (why string, until time.Time) {
 	if !s.Pending() || !s.RetryAskedAt.IsZero() {
 		return "", time.Time{}

@@ -70,7 +70,7 @@ type rig struct {
 	*Queue
 	engine  *fakeEngine
 	windows []usage.Window
-	stored  []resume.Key // that Sync was asked for
+	stored  []resume.Key // the keys of calls of Sync
 	dir     string
 }
 

@@ -1,5 +1,5 @@
-// Package lock lets one process at a time hold a file, and says who does. The
-// kernel ends the hold when its process dies, however it dies.
+// Package lock locks a file for one process at a time, and says which process has it. The kernel
+// releases the lock when that process ends, for whatever reason.
 package lock
 
 import (
@@ -16,9 +16,9 @@ import (
 	"resumed/internal/regular"
 )
 
-// HeldError says that another process holds the file.
+// HeldError says that another process has locked the file.
 type HeldError struct {
-	PID int // 0: the holder has not said yet
+	PID int // 0: not known yet
 }
 
 func (e *HeldError) Error() string {
@@ -28,16 +28,15 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("process %d holds it", e.PID)
 }
 
-// lastBreath is how long a hold outlives its process at most: a command that
-// was being started when the process was killed keeps its descriptors until it
-// is a program of its own.
+// lastBreath is how long a lock may outlive its process: a command that was being started when the
+// process was killed has its descriptors until exec.
 var lastBreath = backoff.Policy{
 	Strategy: backoff.Fixed, BaseDelay: 50 * time.Millisecond, MaxDelay: 50 * time.Millisecond, MaxRetries: 60,
 }
 
-// Take holds the file at path until it is closed; the file is created where it
-// is missing. The error is a *HeldError where a living process holds it. The
-// hold of a dead one is waited for a moment.
+// Take locks the file at path until it is closed; the file is created if missing. The error is a
+// *HeldError if a living process has the lock. If that process has ended, Take waits a moment for the
+// release.
 func Take(path string) (file *os.File, err error) {
 	try := func(context.Context) error {
 		file, err = take(path)
@@ -77,8 +76,7 @@ func take(path string) (*os.File, error) {
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// sign is a courtesy to whoever comes second. A full disk must keep nobody
-// from holding the file.
+// sign writes our pid, to be reported by other processes. A full disk must not prevent locking.
 func sign(file *os.File) error {
 	if err := file.Truncate(0); err != nil {
 		return err
@@ -90,7 +88,7 @@ func sign(file *os.File) error {
 	return err
 }
 
-// Holder returns the living process that is said to hold the file; 0: none.
+// Holder returns the living process that has signed the file; 0: none.
 func Holder(path string) int {
 	if regular.Check(path) != nil {
 		return 0

@@ -28,8 +28,7 @@ func TestOneHolderAtATime(t *testing.T) {
 	require.NoError(t, again.Close())
 }
 
-// A command that a killed process was just starting holds its descriptors for
-// a moment longer.
+// A command that a killed process was just starting has its descriptors for a moment longer.
 func TestTheHoldOfTheDeadIsWaitedFor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	file, err := lock.Take(path)

@@ -1,5 +1,5 @@
-// Package dirs says where resumed keeps what is its own: state, socket, leases
-// and settings. All look for them here, so that they find each other.
+// Package dirs says where the directories of resumed are: state, socket, leases and settings. All parts
+// ask here, so that they find each other.
 package dirs
 
 import (
@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// own is the name of resumed's directory in a place that programs share.
+// own is the name of resumed's directory in a directory that programs share.
 const own = "resumed"
 
-// State returns the directory that holds the state: the one systemd made for
-// the service, else the user's own.
+// State returns the state directory: the one that systemd made for the service, otherwise the user's
+// own.
 func State(getenv func(string) string) (string, error) {
 	if dir, err := serviceDir(getenv, "STATE_DIRECTORY"); dir != "" || err != nil {
 		return dir, err
@@ -26,9 +26,8 @@ func State(getenv func(string) string) (string, error) {
 	return "", errors.New("find the state directory: none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set to an absolute path")
 }
 
-// UserState returns the user's own state directory, also where the service was
-// given another: what the user's programs write for the daemon is there. It is
-// empty where there is no home.
+// UserState returns the user's own state directory, also if the service has another one: the user's
+// programs write there for the daemon. It is empty if there is no home.
 func UserState(getenv func(string) string) string {
 	base := xdg(getenv, "XDG_STATE_HOME", ".local/state")
 	if base == "" {
@@ -37,12 +36,12 @@ func UserState(getenv func(string) string) string {
 	return filepath.Join(base, own)
 }
 
-// Config returns the directory in which the user's programs have a directory of
-// settings each; empty where there is no home.
+// Config returns the directory in which each of the user's programs has a directory of settings; empty
+// if there is no home.
 func Config(getenv func(string) string) string { return xdg(getenv, "XDG_CONFIG_HOME", ".config") }
 
-// xdg returns a directory by the XDG rules: the one that a variable names, else
-// the usual one in the home. They say that a relative path is to be passed over.
+// xdg returns a directory by the XDG rules: the one in the variable, otherwise the default in the home.
+// By these rules a relative path is ignored.
 func xdg(getenv func(string) string, variable, usual string) string {
 	if dir := getenv(variable); filepath.IsAbs(dir) {
 		return dir
@@ -53,8 +52,8 @@ func xdg(getenv func(string) string, variable, usual string) string {
 	return ""
 }
 
-// Runtime returns the directory that holds the socket: what goes away with
-// the login or the service where there is such a place, else the state directory.
+// Runtime returns the directory for the socket: one that is removed with the login or the service,
+// otherwise the state directory.
 func Runtime(getenv func(string) string) (string, error) {
 	if dir, err := serviceDir(getenv, "RUNTIME_DIRECTORY"); dir != "" || err != nil {
 		return dir, err
@@ -74,9 +73,9 @@ func serviceDir(getenv func(string) string, name string) (string, error) {
 	return first, nil
 }
 
-// Login returns the directory that goes away with the user's login, and whether
-// the environment tells of it. A cron job and a service of the system's manager
-// are not told: for them it is where it usually is, and may not be there.
+// Login returns the directory that is removed with the user's login, and whether the environment names
+// it. For a cron job and a system service it does not: then the usual path is returned, which may not
+// exist.
 func Login(getenv func(string) string) (dir string, told bool) {
 	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		return dir, true
@@ -84,11 +83,9 @@ func Login(getenv func(string) string) (dir string, told bool) {
 	return fmt.Sprintf("/run/user/%d", os.Getuid()), false
 }
 
-// Sockets returns where a daemon may have its socket. One that the system's
-// service manager runs has no runtime directory of the user's, and a login over
-// ssh or in a cron job may have none where the daemon has. A daemon that found
-// the usual place taken is in its state directory, and nobody else is: that
-// comes first.
+// Sockets returns where a daemon may have its socket. A system service has no runtime directory of the
+// user, and a login over ssh or a cron job may have none even if the daemon has one. If its usual path
+// was taken, a daemon uses its state directory, which no other daemon uses: so that comes first.
 func Sockets(getenv func(string) string) []string {
 	var all []string
 	if dir, err := State(getenv); err == nil {
@@ -103,11 +100,10 @@ func Sockets(getenv func(string) string) []string {
 	return all
 }
 
-// Leases returns where the leases of a machine's user are: beside the state
-// directory, so that daemons with state of their own share it, and in the place
-// that goes away with the login, where there is one. A lease is held in all of
-// them: a cron job and a system's service know less of where to look than a
-// login does, and each must see what the others hold.
+// Leases returns the directories of the leases: beside the state directory, so that daemons with other
+// state directories share it, and in the directory that is removed with the login, if there is one. A
+// lease is taken in all of them: cron jobs and system services know fewer directories than a login, and
+// each must see the leases of the others.
 func Leases(getenv func(string) string, stateDir string) []string {
 	login, told := Login(getenv)
 	return leases(stateDir, login, told)
@@ -121,10 +117,10 @@ func leases(stateDir, login string, told bool) []string {
 	return all
 }
 
-// Measure returns how many files are below dir, and how large they are together. Notes of a few bytes
-// (whose directory it is, how a command ended) do not count.
+// Measure returns how many files are below dir, and their total size. Small marker files ("agent",
+// "*.exit") do not count.
 func Measure(dir string) (files int, bytes int64) {
-	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error { // what cannot be read is not counted
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error { // unreadable files are not counted
 		if err == nil && entry.Type().IsRegular() && entry.Name() != "agent" && filepath.Ext(entry.Name()) != ".exit" {
 			if info, err := entry.Info(); err == nil {
 				files, bytes = files+1, bytes+info.Size()

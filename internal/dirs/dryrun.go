@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// dryRunPrefix begins the name of a dry run's directory. Dry runs are told
-// apart as daemons are, by the state that they would store.
+// dryRunPrefix is the first part of the name of a dry run's directory. Like daemons, dry runs are
+// distinguished by the state directory that they would use.
 func dryRunPrefix(stateDir string) string {
 	return fmt.Sprintf("resumed-dry-run-%.4x-", sha256.Sum256([]byte(stateDir)))
 }
@@ -24,12 +24,12 @@ func MakeDryRun(stateDir string) (string, error) {
 	return dir, nil
 }
 
-// DryRuns returns the directories of the user's dry runs, also of those that
-// ended badly. Any user can make one in a place that all share.
+// DryRuns returns the directories of the user's dry runs, also of those that crashed. Other users'
+// directories are ignored: the temporary directory is shared.
 func DryRuns(stateDir string) []string {
 	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), dryRunPrefix(stateDir)+"*"))
 	if err != nil {
-		return nil // a name that means something else: none is looked for there
+		return nil // the path is not a valid pattern
 	}
 	return slices.DeleteFunc(dirs, func(dir string) bool {
 		info, err := os.Lstat(dir)

@@ -2,19 +2,19 @@ package config
 
 import "strings"
 
-// Known are the agents that are built in: their entries change them, and
-// describe nothing.
+// Known are the built-in agents. An entry with such a name changes the agent, and does not describe a
+// new one.
 type Known []Builtin
 
-// Builtin is an agent that needs no entry.
+// Builtin is an agent that works without an entry.
 type Builtin struct {
 	Name   string
-	Server bool // it can be reached through a server, which its entry may name
-	Models bool // its program can go on with another model by itself
-	OwnKey bool // it goes on with a key of its user's own, counts what that costs, and stops at a sum
+	Server bool // it can be reached through a server that its entry may name
+	Models bool // its program can change to another model by itself
+	OwnKey bool // it can continue with the user's own key, count the cost, and stop at a limit
 }
 
-// names returns those of the agents that is picks.
+// names returns the names of the agents for which is returns true.
 func (k Known) names(is func(Builtin) bool) []string {
 	var names []string
 	for _, b := range k {
@@ -25,8 +25,7 @@ func (k Known) names(is func(Builtin) bool) []string {
 	return names
 }
 
-// Agent returns what is said about the agent of that name. One without an entry
-// is enabled.
+// Agent returns the entry of an agent. An agent without one is enabled.
 func (c Config) Agent(name string) Agent {
 	for _, a := range c.Agents {
 		if a.Name == name {
@@ -36,8 +35,7 @@ func (c Config) Agent(name string) Agent {
 	return Agent{Name: name, Enabled: true}
 }
 
-// Failovers says in words what sessions may go on with besides what they have, as far as
-// the user wrote it down.
+// Failovers describes, by agent, the fallback model or own key with which sessions may continue.
 func (c Config) Failovers() map[string]string {
 	said := make(map[string]string)
 	for _, a := range c.Agents {

@@ -1,5 +1,5 @@
-// Package config reads file and environment into one checked, plain value. A Config is complete: every key has its value, whether it
-// was written or not, and it is never changed after Load returned it.
+// Package config loads the file and the environment into one checked Config. A Config is complete:
+// every key has a value, written or default. It never changes after Load returned it.
 package config
 
 import (
@@ -9,13 +9,12 @@ import (
 	"resumed/internal/ownership"
 )
 
-// Config is all that a user can say. Equal files give configurations that are
-// equal by reflect.DeepEqual: a list without entries is always nil.
+// Config holds all settings of a user. Equal files give configurations that are equal by
+// reflect.DeepEqual: a list without entries is always nil.
 //
-// The tags of a field are all that is written about its key: its name (toml), its default, the
-// words that it may be (oneof), what a duration of 0s means (zero; without it 0s is refused) or
-// its bounds (within), what a path leads to (path), which agents it is for (for), and that its
-// value is never shown (secret).
+// The tags of a field describe its key: its name (toml), its default, the allowed words (oneof), what a
+// duration of 0s means (zero; without it 0s is refused) or its bounds (within), the kind of its path
+// (path), which agents it is for (for), and whether its value is hidden (secret).
 type Config struct {
 	Log     Log     `toml:"log"`
 	Resume  Resume  `toml:"resume"`
@@ -27,20 +26,20 @@ type Config struct {
 	Fleet   Fleet   `toml:"fleet"`
 }
 
-// Log says how much is logged, and in which form.
+// Log sets the level and the format of the log.
 type Log struct {
 	Level  string `toml:"level" default:"info" oneof:"debug info warn error"`
 	Format string `toml:"format" default:"auto" oneof:"auto text json"`
 }
 
-// SlogLevel returns Level as the logger wants it.
+// SlogLevel returns Level as an slog.Level.
 func (l Log) SlogLevel() slog.Level {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(l.Level)) // Load has checked it
 	return level
 }
 
-// Resume says when and how interrupted sessions are continued.
+// Resume sets when and how interrupted sessions are resumed.
 type Resume struct {
 	Prompt        string        `toml:"prompt" default:"continue"`
 	Margin        time.Duration `toml:"margin" default:"60s" zero:"none"`
@@ -54,8 +53,8 @@ type Resume struct {
 	MaxConcurrent int           `toml:"max_concurrent" default:"2"`
 	MaxWindows    int           `toml:"max_windows" default:"8"`
 	Stagger       time.Duration `toml:"stagger" default:"20s" zero:"none"`
-	Live          string        `toml:"live" default:"type" oneof:"type notify ignore"`        // what is done with a session whose process lives
-	Unseen        string        `toml:"unseen" default:"narrow" oneof:"narrow same_mode park"` // about a session that may do things without asking, whose start was not seen
+	Live          string        `toml:"live" default:"type" oneof:"type notify ignore"`        // for a session whose process is running
+	Unseen        string        `toml:"unseen" default:"narrow" oneof:"narrow same_mode park"` // for a session that may act without asking, if its start was not observed
 	KeepEnv       string        `toml:"keep_env" default:"names" oneof:"names secrets"`
 	Newcomer      string        `toml:"newcomer" default:"interactive" oneof:"interactive any never"`
 	Closed        string        `toml:"closed" default:"resume" oneof:"resume leave"`
@@ -68,11 +67,10 @@ type Resume struct {
 	WeeklyReserve int           `toml:"weekly_reserve"` // percent; 0: none
 	Priority      []Priority    `toml:"priority"`
 	TrustedUsers  []string      `toml:"trusted_users"`  // besides root and the user
-	TrustedGroups []string      `toml:"trusted_groups"` // that may write what is obeyed
+	TrustedGroups []string      `toml:"trusted_groups"` // that may write the files resumed obeys
 }
 
-// KeepSecrets is the KeepEnv that stores the values of secrets too, and not only their names
-// with a hash.
+// KeepSecrets is the KeepEnv that stores the values of secrets, not only their names and a hash.
 const KeepSecrets = "secrets"
 
 // Priority is the rank of the sessions of a directory.
@@ -81,7 +79,7 @@ type Priority struct {
 	Rank int    `toml:"rank"`
 }
 
-// Trust says which users may have written what is obeyed.
+// Trust returns the users and groups that may write the files resumed obeys.
 func (r Resume) Trust() ownership.Trust {
 	return ownership.Trust{Users: r.TrustedUsers, Groups: r.TrustedGroups}
 }
@@ -94,56 +92,55 @@ type Agent struct {
 	Name    string   `toml:"name"`
 	Kind    string   `toml:"kind"` // "" for a built-in agent, else KindCustom
 	Enabled bool     `toml:"enabled" default:"true"`
-	Policy  string   `toml:"policy"`            // "": by class
-	Account string   `toml:"account"`           // of a fleet: the account whose allowance it uses; "": as its files say
+	Policy  string   `toml:"policy"`            // "": the policy of the class
+	Account string   `toml:"account"`           // in a fleet: the account whose allowance it uses; "": read from the agent's files
 	Env     []string `toml:"env" secret:"true"` // KEY=value
 	EnvFile string   `toml:"env_file" path:"secret"`
 
-	Roots   []string `toml:"roots" for:"built-in" path:"dir"`       // none: where the agent writes by itself
+	Roots   []string `toml:"roots" for:"built-in" path:"dir"`       // none: the agent's default directories
 	Command string   `toml:"command" for:"built-in" path:"command"` // "": the agent's own name
 	Server  string   `toml:"server" for:"built-in"`
 
-	// FallbackModel is what a resume may go on with where the session's own model is
-	// overloaded; "": nothing else.
+	// FallbackModel is the model that a resume may use if the session's own is overloaded; "": none.
 	FallbackModel string `toml:"fallback_model" for:"built-in"`
 
-	// OwnKeyFile holds the user's own key, with which a session goes on after a usage
-	// limit where they say so, each time; "": none does. Budget is what that may cost.
+	// OwnKeyFile holds the user's own key. A session continues with it after a usage limit, only if the
+	// user asks for it, each time; "": no key. Budget limits the cost.
 	OwnKeyFile string `toml:"own_key_file" for:"built-in" path:"secret"`
 	Budget     string `toml:"budget" for:"built-in"`
 
 	Files    []string `toml:"files" for:"custom" path:"pattern"`
 	Session  string   `toml:"session" for:"custom"`
 	Cwd      string   `toml:"cwd" for:"custom" path:"dir"`
-	About    string   `toml:"about" for:"custom" path:"file"` // a file that tells where a session works, with {session}; "": none
-	Program  []string `toml:"program" for:"custom"`           // what holds a session while it runs in its directory, and words of runs without a person; none: not known
+	About    string   `toml:"about" for:"custom" path:"file"` // a file that names the session's directory, with {session}; "": none
+	Program  []string `toml:"program" for:"custom"`           // the program that holds a session while it runs in its directory, and words of its headless runs; none: not known
 	Limit    []string `toml:"limit" for:"custom"`
 	Progress []string `toml:"progress" for:"custom"`
 	Resume   []string `toml:"resume" for:"custom" path:"argv"`
-	Start    []string `toml:"start" for:"custom" path:"argv"` // begins a session for the queue; none: it cannot
+	Start    []string `toml:"start" for:"custom" path:"argv"` // starts a session for the queue; none: it cannot
 }
 
-// Notify says what people are told, and by which ways. Load leaves no Notify
-// without a channel: with none in the file there is one desktop channel.
+// Notify sets which events are reported, and by which channels. After Load there is always a channel:
+// without one in the file, it is one desktop channel.
 type Notify struct {
 	Events    []string      `toml:"events" default:"gave_up parked"`
 	GroupWait time.Duration `toml:"group_wait" default:"10s" zero:"none"`
-	DigestAt  string        `toml:"digest_at" default:"07:30"` // when the event digest is told: a time of day, such as "07:30", or a night, such as "22:00-08:00"
+	DigestAt  string        `toml:"digest_at" default:"07:30"` // when the digest is sent: a time of day, such as "07:30", or a night, such as "22:00-08:00"
 	Desktop   []Desktop     `toml:"desktop"`
 	Webhook   []Webhook     `toml:"webhook"`
 	Service   []Service     `toml:"service"`
 	Command   []Command     `toml:"command"`
 }
 
-// Channel is what all channels have.
+// Channel holds the keys that all channels have.
 type Channel struct {
 	Name   string   `toml:"name"`
-	Events []string `toml:"events"` // Load copies those of [notify] where none are given; none: it is silent
+	Events []string `toml:"events"` // Load copies those of [notify] if the key is missing; empty: the channel is silent
 	Title  string   `toml:"title"`  // text/template; "": built in
 	Text   string   `toml:"text"`   // text/template; "": built in
 }
 
-// Desktop shows notices on the user's desktop.
+// Desktop shows notices on the desktop.
 type Desktop struct{ Channel }
 
 // Webhook posts notices to a URL.
@@ -156,47 +153,47 @@ type Webhook struct {
 	Timeout    time.Duration `toml:"timeout" default:"10s"`
 }
 
-// Service sends notices by a service URL.
+// Service sends notices through a service URL.
 type Service struct {
 	Channel
 	URL     Secret `toml:"url"`
 	URLFile string `toml:"url_file" path:"secret"`
-	Replies string `toml:"replies"` // a topic of ntfy; "": notices have no buttons
+	Replies string `toml:"replies"` // an ntfy topic; "": notices have no buttons
 }
 
-// Command gives notices to a program.
+// Command passes notices to a program.
 type Command struct {
 	Channel
 	Run []string `toml:"run" path:"argv"`
 }
 
-// History says how much of the past is stored.
+// History sets how much of the past is stored.
 type History struct {
-	Keep        time.Duration `toml:"keep" default:"90d"`             // steps, outputs, copies of transcripts, notes about files that are gone
+	Keep        time.Duration `toml:"keep" default:"90d"`             // steps, outputs, copies of transcripts, notes about deleted files
 	MaxSize     Size          `toml:"max_size" default:"64MiB"`       // of all steps together
-	EndedKeep   time.Duration `toml:"ended_keep" default:"30d"`       // sessions that gave up or are parked, from when something last happened to them
+	EndedKeep   time.Duration `toml:"ended_keep" default:"30d"`       // sessions that gave up or are parked, since their last change
 	RunsMaxSize Size          `toml:"runs_max_size" default:"256MiB"` // of the outputs of all resumes together
 }
 
-// HTTP is the page and the metrics.
+// HTTP sets the address of the page and the metrics.
 type HTTP struct {
 	Listen string `toml:"listen"` // host:port; "": off
 }
 
-// Fleet says how hosts that share an account find each other.
+// Fleet sets how hosts that share an account find each other.
 type Fleet struct {
-	URL             string        `toml:"url"` // of one or several servers, with commas; "": there is no fleet
+	URL             string        `toml:"url"` // of one or several servers, separated by commas; "": no fleet
 	CredentialsFile string        `toml:"credentials_file" path:"secret"`
 	CAFile          string        `toml:"ca_file" path:"file"`
-	Name            string        `toml:"name"` // of this host; "": the system's
+	Name            string        `toml:"name"` // of this host; "": the system's name
 	Share           string        `toml:"share" default:"facts" oneof:"facts texts"`
 	Takeover        string        `toml:"takeover" default:"ask" oneof:"ask auto"` // of a session in a shared home whose host is gone
 	Heartbeat       time.Duration `toml:"heartbeat" default:"15s" within:"1s 1m"`
 }
 
-// The values of Fleet that other rooms compare with.
+// Values of Fleet that other packages compare with.
 const (
 	ShareFacts   = "facts" // the states of sessions, and where they are
-	ShareTexts   = "texts" // also prompts and what agents said
+	ShareTexts   = "texts" // also prompts and the agents' messages
 	TakeoverAuto = "auto"
 )

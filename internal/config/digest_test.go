@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A digest is told once a day, and late rather than never.
+// A digest is sent once a day, and late rather than never.
 func TestWhenADigestIsDue(t *testing.T) {
 	zone := time.FixedZone("here", 2*60*60)
 	at := func(day, hour, minute int) time.Time { return time.Date(2026, 11, day, hour, minute, 0, 0, zone) }

@@ -8,8 +8,8 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// layout is what stands where in a TOML document. viper forgets lines and the
-// case of keys, so both are read here.
+// layout is where each key of a TOML document is. viper drops line numbers and the case of keys, so
+// both are read here.
 type layout struct {
 	entries []entry
 	byKey   map[string]int // index in entries
@@ -25,7 +25,7 @@ type entry struct {
 	line, column int
 }
 
-// value is what was written, for people.
+// value returns the written value, for error messages.
 func (e entry) value() string {
 	switch e.kind {
 	case unstable.Table, unstable.ArrayTable:
@@ -41,8 +41,8 @@ func (e entry) value() string {
 	}
 }
 
-// find returns the entry of a key, or of the nearest table or array around it
-// where the key itself is not written.
+// find returns the entry of a key, or of the nearest table or array around it if the key is not
+// written.
 func (l layout) find(key string) (e entry, exact bool) {
 	for at := key; at != ""; at = around(at) {
 		if i, ok := l.byKey[at]; ok {
@@ -54,7 +54,7 @@ func (l layout) find(key string) (e entry, exact bool) {
 
 // readLayout reads a document. Its error is a *Problem without a file.
 func readLayout(data []byte) (layout, error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors begin with it
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors write a byte order mark
 	if p := foreignText(data); p != nil {
 		return layout{}, p
 	}
@@ -84,9 +84,9 @@ func readLayout(data []byte) (layout, error) {
 	return layout{entries: r.entries, byKey: r.byKey, values: whole}, nil
 }
 
-// without returns the document without what is wrong in it, which then has its
-// default and the rest can still be judged; nor what the schema does not know:
-// viper takes forever over deep tables, and takes Level for level.
+// without returns the document without wrong values, so that they get their defaults and the rest can
+// still be checked. It also drops keys that the schema does not know: viper is very slow with deep
+// tables, and treats Level as level.
 func (l layout) without(wrong []*Problem) map[string]any {
 	keys := map[string]bool{}
 	for _, p := range wrong {
@@ -106,7 +106,7 @@ func prune(at step, value any, wrong map[string]bool) {
 				prune(in, v[name], wrong)
 			}
 		}
-	case []any: // what is wrong in it stays: the others keep their numbers
+	case []any: // a wrong element stays, so that the others keep their index
 		for i := range v {
 			prune(at.element(i), v[i], wrong)
 		}
@@ -119,10 +119,10 @@ type layoutReader struct {
 	parser   unstable.Parser
 	entries  []entry
 	byKey    map[string]int
-	tables   map[string]int // how many elements an array of tables has by now
+	tables   map[string]int // elements of each array of tables so far
 }
 
-// header notes a [table] or [[table]] line and returns where its keys go.
+// header records a [table] or [[table]] line and returns the place of its keys.
 func (r *layoutReader) header(e *unstable.Node) step {
 	var at step
 	for it := e.Key(); it.Next(); {
@@ -148,7 +148,7 @@ func (r *layoutReader) header(e *unstable.Node) step {
 	return at
 }
 
-// keyValue notes a key with its value; the tables of a dotted key come first.
+// keyValue records a key with its value, after the tables of a dotted key.
 func (r *layoutReader) keyValue(at step, e *unstable.Node) {
 	for it := e.Key(); it.Next() && at.known(); {
 		part := it.Node()
@@ -161,8 +161,7 @@ func (r *layoutReader) keyValue(at step, e *unstable.Node) {
 	}
 }
 
-// value notes a value and all that is in it. Nodes that know no place of their
-// own stand where their key stands.
+// value records a value and everything in it. Nodes without a position get the position of their key.
 func (r *layoutReader) value(at step, name string, v *unstable.Node, place unstable.Range) {
 	data := string(v.Data)
 	if v.Kind != unstable.String && v.Raw.Length > 0 {
@@ -198,8 +197,8 @@ func (r *layoutReader) note(at step, name string, kind unstable.Kind, data strin
 	r.entries = append(r.entries, entry{at, name, kind, data, line, column})
 }
 
-// position returns the line and column of an offset, both counting from 1, the
-// column in bytes as the parser's own errors have it.
+// position returns the line and column of an offset. Both count from 1; the column counts bytes, as in
+// the parser's own errors.
 func (r *layoutReader) position(offset int) (line, column int) {
 	line, _ = slices.BinarySearch(r.newlines, offset)
 	start := 0

@@ -16,10 +16,8 @@ import (
 	"resumed/internal/ownership"
 )
 
-// Load reads the file over the defaults and the environment over both, and
-// checks the result. An empty path stands for no file; known are the agents
-// that are built in. Its error is every problem at once, each a *Problem, in the
-// order of the file.
+// Load reads the file over the defaults, the environment over both, and checks the result. An empty
+// path means no file. Its error holds all problems, each a *Problem, in the order of the file.
 func Load(path string, known Known) (Config, error) {
 	if path == "" {
 		return Parse("", nil, known)
@@ -34,12 +32,12 @@ func Load(path string, known Known) (Config, error) {
 	return Parse(path, data, known)
 }
 
-// largestFile is far above what a person writes: a path that leads to a log or
-// a device is refused before it fills the memory.
+// largestFile is far more than a person writes: a path that leads to a log or a device is refused
+// before it fills the memory.
 const largestFile = 1 << 20
 
-// ReadFile reads a configuration that the user or root alone can have written:
-// it says itself which other users are trusted.
+// ReadFile reads a configuration that only the user or root can have written: other trusted users are
+// named in the file itself.
 func ReadFile(path string) ([]byte, error) { return readTrusted(ownership.Trust{}, path) }
 
 func readTrusted(trust ownership.Trust, path string) ([]byte, error) {
@@ -58,7 +56,7 @@ func readTrusted(trust ownership.Trust, path string) ([]byte, error) {
 	return data, err
 }
 
-// Parse makes a configuration of the content of the file at path, as Load does.
+// Parse is Load with the content of the file at path.
 func Parse(path string, data []byte, known Known) (Config, error) {
 	doc, err := readLayout(data)
 	if p, ok := errors.AsType[*Problem](err); ok {
@@ -89,10 +87,10 @@ func Parse(path string, data []byte, known Known) (Config, error) {
 	return cfg, nil
 }
 
-// keyDelimiter keeps viper from splitting keys that contain a dot.
+// keyDelimiter is not a dot, so that viper does not split keys that contain one.
 const keyDelimiter = "::"
 
-// merge has viper put the file before the defaults, and the environment before both.
+// merge uses viper to put the file over the defaults, and the environment over both.
 func merge(file map[string]any, env map[string]override) (map[string]any, error) {
 	v := viper.NewWithOptions(viper.KeyDelimiter(keyDelimiter))
 	for path, f := range schema() {
@@ -112,7 +110,7 @@ func merge(file map[string]any, env map[string]override) (map[string]any, error)
 	return settings, nil
 }
 
-// inherit gives the entries of arrays what they do not say themselves.
+// inherit fills in the missing keys of array entries.
 func inherit(settings map[string]any) {
 	fill(settings["agent"], fallbacks("agent[]"))
 
@@ -122,7 +120,7 @@ func inherit(settings map[string]any) {
 	fill(backoff["policy"], policy)
 
 	notify, _ := settings["notify"].(map[string]any)
-	for _, channels := range notify { // what is no channel has no entries
+	for _, channels := range notify { // other values of notify have no entries
 		fill(channels, map[string]any{"events": notify["events"]})
 	}
 	fill(notify["webhook"], fallbacks("notify.webhook[]"))
@@ -140,7 +138,7 @@ func fill(entries any, values map[string]any) {
 	}
 }
 
-// decode makes a configuration of settings that are complete.
+// decode makes a configuration of complete settings.
 func decode(settings map[string]any) (Config, error) {
 	var cfg Config
 	d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
@@ -159,13 +157,13 @@ func decode(settings map[string]any) (Config, error) {
 	}
 	visit(step{}, reflect.ValueOf(&cfg).Elem(), func(_ step, _ field, v reflect.Value) {
 		if v.Kind() == reflect.Slice && v.Len() == 0 {
-			v.SetZero() // equal files are equal
+			v.SetZero() // so that equal files are equal
 		}
 	})
 	return cfg, err
 }
 
-// decodeText reads the text of units and classes.
+// decodeText parses the text of units and classes.
 func decodeText(_, to reflect.Type, data any) (any, error) {
 	if text, ok := data.(string); ok {
 		return readText(kindOf(to), text)
@@ -173,8 +171,7 @@ func decodeText(_, to reflect.Type, data any) (any, error) {
 	return data, nil
 }
 
-// beyond leaves out problems of keys that are known to be wrong already: they
-// were judged by their defaults.
+// beyond drops problems of keys that are wrong already: the check saw their defaults.
 func beyond(known, more []*Problem) []*Problem {
 	wrong := map[string]bool{}
 	for _, p := range known {
@@ -190,7 +187,7 @@ func beyond(known, more []*Problem) []*Problem {
 	})
 }
 
-// locate says where a problem's value was written.
+// locate sets where a problem's value was written.
 func locate(p *Problem, path string, doc layout, env map[string]override) {
 	if o, ok := env[p.Key]; ok {
 		p.Env, p.Value = o.name, display(o.text)
@@ -209,11 +206,11 @@ func locate(p *Problem, path string, doc layout, env map[string]override) {
 	case exact:
 		p.Value = e.value()
 	case p.Value != `""`:
-		p.Value += " (not set here)" // it has its default, or what it inherits
+		p.Value += " (not set here)" // it is the default, or inherited
 	}
 }
 
-// Default returns the configuration of a user who said nothing.
+// Default returns the configuration without a file and an environment.
 func Default() Config {
 	settings, err := merge(nil, nil)
 	if err == nil {
@@ -222,15 +219,15 @@ func Default() Config {
 			return cfg
 		}
 	}
-	panic(fmt.Sprintf("default configuration: %v", err)) // the tags of Config are wrong
+	panic(fmt.Sprintf("default configuration: %v", err)) // a tag of Config is wrong
 }
 
-// At returns problems that showed when the configuration of the file at path
-// was put to use, with the places where their values were written.
+// At adds the places of the values to problems that were found when the configuration of the file at
+// path was used.
 func At(path string, found []*Problem) error {
 	var doc layout
 	if data, err := ReadFile(path); err == nil {
-		doc, _ = readLayout(data) // it was read before: it changed meanwhile, and no line is told
+		doc, _ = readLayout(data) // on an error the file has changed since: no line is given
 	}
 	env, _ := readEnvironment()
 	for _, p := range found {
@@ -247,8 +244,8 @@ type override struct {
 	text string
 }
 
-// envName returns the variable that overrides a key, or "" where none does:
-// only single values of a section can be overridden.
+// envName returns the variable that overrides a key, or "": only single values of a section can be
+// overridden.
 func envName(f field) string {
 	if !f.scalar() || strings.Contains(f.path, "[]") || strings.Count(f.path, ".") != 1 {
 		return ""
@@ -256,8 +253,7 @@ func envName(f field) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(f.path, ".", "_"))
 }
 
-// readEnvironment returns what the environment says, by key. An empty variable
-// says nothing.
+// readEnvironment returns the values from the environment, by key. An empty variable is ignored.
 func readEnvironment() (map[string]override, []*Problem) {
 	found := map[string]override{}
 	var bad []*Problem

@@ -346,7 +346,7 @@ func TestUnreadableFiles(t *testing.T) {
 	require.ErrorContains(t, err, "not a configuration file")
 }
 
-// A wrong path in --config must cost an error, not the machine.
+// A wrong path in --config must not fill the memory.
 func TestHostileDocumentsAreRefusedSoon(t *testing.T) {
 	for name, file := range map[string]string{
 		"a deep key":     strings.Repeat("a.", 50_000) + "a = 1",

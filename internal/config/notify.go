@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// eventNames returns every event that a person can be told.
+// eventNames returns every event that can be reported.
 func eventNames() []string {
 	return []string{"gave_up", "parked", "limited", "retrying", "recovered", "config_error", "state_error", "digest", "usage", "host_gone", "test"}
 }
 
-// digestHours returns the span of the day in which a digest is told; where that is
-// one time, it begins and ends then.
+// digestHours returns the span of the day in which a digest is sent. For a single time, the span begins
+// and ends then.
 func (n Notify) digestHours() (Hours, error) {
 	if strings.Contains(n.DigestAt, "-") {
 		return parseHours(n.DigestAt)
@@ -25,8 +25,7 @@ func (n Notify) digestHours() (Hours, error) {
 	return Hours{From: at % minutesOfDay, To: at % minutesOfDay}, err
 }
 
-// LastNight returns when the span last began of which a digest tells, and when that one
-// ends, or ended.
+// LastNight returns when the latest span that a digest covers began, and when it ends or ended.
 func (n Notify) LastNight(now time.Time) (begins, ends time.Time) {
 	hours, _ := n.digestHours() // Load has checked it
 	at := func(day time.Time, minutes int) time.Time {
@@ -41,7 +40,7 @@ func (n Notify) LastNight(now time.Time) (begins, ends time.Time) {
 	return begins, ends
 }
 
-// channels returns what all channels have in common, under their keys.
+// channels returns the common part of all channels, by key.
 func (n Notify) channels() map[string]Channel {
 	all := map[string]Channel{}
 	visit(step{}.into("notify"), reflect.ValueOf(n), func(at step, f field, v reflect.Value) {
@@ -65,7 +64,7 @@ func (n Notify) validate(found *problems) {
 			found.check(!taken, key+".name", c.Name, "must be unique: %s has it too", first)
 			names[c.Name] = key
 		}
-		// Events that were inherited are reported where they stand.
+		// Inherited events are reported at [notify].
 		if !slices.Equal(c.Events, n.Events) {
 			found.events(key+".events", c.Events)
 		}
@@ -99,7 +98,7 @@ func (w Webhook) validate(found *problems, key string) {
 	found.check(w.Secret == "" || w.SecretFile == "", key+".secret_file", w.SecretFile, "must not be set beside secret")
 }
 
-// oneOfTwo wants a value either in the file or in a file of its own.
+// oneOfTwo requires a value either in the configuration or in a file of its own.
 func (ps *problems) oneOfTwo(key, name string, given, inFile bool) bool {
 	switch {
 	case given && inFile:
@@ -120,8 +119,7 @@ func (ps *problems) events(key string, events []string) {
 	}
 }
 
-// template checks how a template is written. Which names it may use is known to
-// the one that fills it in.
+// template checks the syntax of a template. The names in it are checked where it is filled in.
 func (ps *problems) template(key, text string) {
 	tree := tmpl.New("title")
 	tree.Mode = tmpl.SkipFuncCheck

@@ -12,11 +12,9 @@ import (
 	"resumed/internal/ownership"
 )
 
-// largestKey is how long a key may be.
 const largestKey = 4 << 10
 
-// OwnKey reads the user's own key. It is read when a run is about to begin with it, and
-// kept nowhere.
+// OwnKey reads the user's own key. It is read right before a run that uses it, and never stored.
 func (a Agent) OwnKey(trust ownership.Trust) (Secret, error) {
 	key, err := readKey(trust, a.OwnKeyFile)
 	if err != nil {
@@ -50,7 +48,7 @@ func readKey(trust ownership.Trust, path string) (Secret, error) {
 	return Secret(key), nil
 }
 
-// checkKeyFile says what is wrong with a file of a key, without a look into it.
+// checkKeyFile returns what is wrong with a key file, without reading it.
 func checkKeyFile(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -59,7 +57,7 @@ func checkKeyFile(path string) error {
 	return secluded(path, info)
 }
 
-// CheckOwnKey says what is wrong with the file of the user's own key, without a look into it.
+// CheckOwnKey returns what is wrong with the file of the user's own key, without reading it.
 func (a Agent) CheckOwnKey() error {
 	if err := checkKeyFile(a.OwnKeyFile); err != nil {
 		return fmt.Errorf("own_key_file of agent %s: %w", a.Name, err)
@@ -67,7 +65,7 @@ func (a Agent) CheckOwnKey() error {
 	return nil
 }
 
-// secluded says that somebody else than the user may read a file.
+// secluded returns an error if other users may read a file.
 func secluded(path string, info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {

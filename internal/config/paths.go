@@ -15,9 +15,8 @@ import (
 	"resumed/internal/ownership"
 )
 
-// Find returns the file that is in force: the flag's, else $RESUMED_CONFIG,
-// else the user's, else the system's; "" where there is none. A file that was
-// named must be there.
+// Find returns the file in use: the flag's, else $RESUMED_CONFIG, else the user's, else the system's,
+// or "" if there is none. A file that was named must exist.
 func Find(flag string, getenv func(string) string) (string, error) {
 	if flag != "" {
 		return named(flag, "configuration")
@@ -33,8 +32,8 @@ const (
 	systemPath = "/etc/" + fileName
 )
 
-// UserPath returns where the user's own file is or would be; "" where neither
-// $XDG_CONFIG_HOME nor $HOME says.
+// UserPath returns the path of the user's own file, which need not exist, or "" if neither
+// $XDG_CONFIG_HOME nor $HOME is set.
 func UserPath(getenv func(string) string) string {
 	if dir := dirs.Config(getenv); dir != "" {
 		return filepath.Join(dir, fileName)
@@ -42,7 +41,7 @@ func UserPath(getenv func(string) string) string {
 	return ""
 }
 
-// Places returns where a file is looked for that nobody named, best first.
+// Places returns where a file is searched if none was named, best first.
 func Places(getenv func(string) string) []string {
 	if user := UserPath(getenv); user != "" {
 		return []string{user, systemPath}
@@ -57,7 +56,7 @@ func named(path, by string) (string, error) {
 	return path, nil
 }
 
-// unreadError says in plain words why a file that was named cannot be read.
+// unreadError explains in plain words why a file that was named cannot be read.
 type unreadError struct {
 	words string
 	error
@@ -100,11 +99,11 @@ func missing(err error) bool {
 // namedPath is a path that a key names.
 type namedPath struct {
 	key   string
-	leads string // what it leads to: the tag "path" of its key
+	leads string // the tag "path" of its key
 	value *string
 }
 
-// paths returns the paths that lead to one of these. Of a command only the program is a path.
+// paths returns the paths with one of these tags. Of a command only the program is a path.
 func (c *Config) paths(leadTo ...string) []namedPath {
 	var all []namedPath
 	visit(step{}, reflect.ValueOf(c).Elem(), func(at step, f field, v reflect.Value) {
@@ -120,8 +119,7 @@ func (c *Config) paths(leadTo ...string) []namedPath {
 	return all
 }
 
-// resolvePaths expands "~/" and makes paths absolute, from the directory of
-// the file that names them.
+// resolvePaths expands "~/" and makes paths absolute, relative to the directory of the file.
 func (c *Config) resolvePaths(file string) []*Problem {
 	var found problems
 	for _, p := range c.paths("dir", "pattern", "file", "secret", "command", "argv") {
@@ -142,7 +140,7 @@ func (c *Config) resolvePaths(file string) []*Problem {
 	return found
 }
 
-// program leaves a plain name alone: that is looked up in PATH.
+// program does not change a plain name, which is looked up in PATH.
 func program(file, name string) (string, error) {
 	if strings.Contains(name, "/") || strings.HasPrefix(name, "~") {
 		return absolute(file, name)
@@ -150,8 +148,8 @@ func program(file, name string) (string, error) {
 	return name, nil
 }
 
-// commandLine resolves the program of a command line, or a path with spaces in it if that
-// is a file. The other words are arguments, with slashes or without.
+// commandLine resolves the program of a command line, or the whole line if it is a file with spaces in
+// its name. The other words are arguments.
 func commandLine(file, line string) (string, error) {
 	name, rest, several := strings.Cut(strings.TrimSpace(line), " ")
 	if !several {
@@ -187,15 +185,14 @@ func absolute(file, path string) (string, error) {
 	return filepath.Join(dir, path), err
 }
 
-// directory returns where the relative paths of a file begin.
+// directory returns the directory to which relative paths in a file refer.
 func directory(path string) (string, error) {
 	full, err := filepath.Abs(path)
 	return filepath.Dir(full), err
 }
 
-// Environment returns what is added to the environment of an agent's resumed
-// runs: the lines of env_file, then env. It is read anew for every run, so a
-// renewed token needs no reload.
+// Environment returns the variables that are added to an agent's resumes: the lines of env_file, then
+// env. The file is read for every resume, so a renewed token needs no reload.
 func (a Agent) Environment(trust ownership.Trust) ([]string, error) {
 	if a.EnvFile == "" {
 		return a.Env, nil
@@ -221,7 +218,7 @@ func (a Agent) Environment(trust ownership.Trust) ([]string, error) {
 	return append(env, a.Env...), nil
 }
 
-// unquote takes one pair of quotes off, as shells and systemd do.
+// unquote removes one pair of quotes, as shells and systemd do.
 func unquote(s string) string {
 	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
 		return s[1 : len(s)-1]
@@ -234,8 +231,7 @@ func (w Webhook) Address(trust ownership.Trust) (Secret, error) {
 	return secretFrom(trust, w.URL, w.URLFile)
 }
 
-// Key returns the secret that signs bodies, from secret or secret_file; ""
-// where they are not signed.
+// Key returns the secret that signs bodies, from secret or secret_file, or "" for no signature.
 func (w Webhook) Key(trust ownership.Trust) (Secret, error) {
 	return secretFrom(trust, w.Secret, w.SecretFile)
 }
@@ -245,7 +241,7 @@ func (s Service) Address(trust ownership.Trust) (Secret, error) {
 	return secretFrom(trust, s.URL, s.URLFile)
 }
 
-// secretFrom leaves it to the caller to say which key of whom it reads.
+// secretFrom returns errors without the name of the key, which the caller adds.
 func secretFrom(trust ownership.Trust, given Secret, file string) (Secret, error) {
 	if file == "" {
 		return given, nil

@@ -13,14 +13,13 @@ import (
 	"resumed/internal/resume"
 )
 
-// Backoff is the policy of every wait that nothing else is said about, and the
-// policies that have a name.
+// Backoff is the default policy, and the policies that have a name.
 type Backoff struct {
 	backoff.Policy
 	Policies []NamedPolicy `toml:"policy"`
 }
 
-// NamedPolicy is a policy for some classes, or for whoever names it.
+// NamedPolicy is a policy for some classes, or for agents that name it.
 type NamedPolicy struct {
 	Name    string        `toml:"name"`
 	Classes []limit.Class `toml:"classes"`
@@ -30,8 +29,8 @@ type NamedPolicy struct {
 // defaultPolicy is the name of [backoff] itself.
 const defaultPolicy = "default"
 
-// Policy returns the policy of an agent's sessions that were stopped by a
-// refusal of that class: the agent's, else the class's, else [backoff].
+// Policy returns the policy for an agent's sessions that were stopped by an error of that class: the
+// agent's, else the class's, else [backoff].
 func (c Config) Policy(agent string, class limit.Class) backoff.Policy {
 	if a := c.Agent(agent); a.Policy != "" {
 		if p, ok := c.NamedPolicy(a.Policy); ok {
@@ -52,12 +51,12 @@ func (c Config) Policy(agent string, class limit.Class) backoff.Policy {
 	return c.Backoff.Policy
 }
 
-// outagePolicy is the name of the policy of sessions whose provider cannot be
-// reached, or does not answer.
+// outagePolicy is the name of the policy for sessions whose provider cannot be reached or does not
+// answer.
 const outagePolicy = "outage"
 
-// SessionPolicy is Policy for what the daemon looks after: an outage is ridden out,
-// unless the file says otherwise of its class.
+// SessionPolicy is Policy for sessions of the daemon: it waits until an outage ends, unless the file
+// has a policy for the agent or the class.
 func (c Config) SessionPolicy(agent string, class limit.Class) backoff.Policy {
 	named := func(p NamedPolicy) bool { return slices.Contains(p.Classes, class) }
 	if class.Outage() && c.Agent(agent).Policy == "" && !slices.ContainsFunc(c.Backoff.Policies, named) {
@@ -67,12 +66,12 @@ func (c Config) SessionPolicy(agent string, class limit.Class) backoff.Policy {
 	return c.Policy(agent, class)
 }
 
-// unknownTries is how often a failure that nobody understands is tried again
-// before a person is told, unless a policy of the file says otherwise.
+// unknownTries is how often an unknown failure is tried again before it is reported, unless a policy of
+// the file says otherwise.
 const unknownTries = 2
 
-// NamedPolicy returns the policy of that name: one of the file, else one that
-// is built in. "default" is [backoff] as it is in force.
+// NamedPolicy returns the policy of that name: one of the file, else a built-in one. "default" is
+// [backoff] as configured.
 func (c Config) NamedPolicy(name string) (backoff.Policy, bool) {
 	if name == defaultPolicy {
 		return c.Backoff.Policy, true
@@ -119,8 +118,7 @@ func (b Backoff) validate(found *problems) {
 	}
 }
 
-// policy adds what is wrong with a policy. What it inherited is reported where
-// it stands, not once more.
+// policy adds the problems of a policy. Problems of inherited values are reported at [backoff] only.
 func (ps *problems) policy(key string, p backoff.Policy, inherited map[string]*backoff.FieldError) {
 	errs, values := fieldErrors(p), map[string]any{}
 	for key, f := range fieldsOf(reflect.TypeFor[backoff.Policy]()) {
@@ -162,12 +160,11 @@ func fieldErrors(p backoff.Policy) map[string]*backoff.FieldError {
 	return found
 }
 
-// leastQuiet is how long a session that was never interrupted is remembered at
-// least: one that moves again after it was forgotten must be told from one that
-// has just begun.
+// leastQuiet is the minimum time for which a session without an interruption is stored: a session that
+// moves again after it was dropped looks like a new one.
 const leastQuiet = 24 * time.Hour
 
-// Rules returns the rules that the configuration asks for.
+// Rules returns the rules for resumes.
 func (c Config) Rules() resume.Rules {
 	rules := resume.Rules{
 		Backoff:       c.Backoff.Policy,
@@ -194,7 +191,7 @@ func (c Config) Rules() resume.Rules {
 		KeepQuiet:     max(c.History.EndedKeep, leastQuiet),
 	}
 	if c.Resume.Hours != (Hours{}) {
-		// Hours are the user's, and many of the times come from records in UTC.
+		// Hours are in the user's time zone, and many times come from records in UTC.
 		rules.NextAllowed = func(t time.Time) time.Time { return c.Resume.Hours.Next(t.Local()) }
 	}
 	for _, p := range c.Resume.Priority {
@@ -218,8 +215,7 @@ func (c Config) Rules() resume.Rules {
 	return rules
 }
 
-// byAnyName returns the directories, and what they are without symbolic links:
-// agents write down either.
+// byAnyName returns the directories, and their paths without symbolic links: agents record either.
 func byAnyName(dirs []string) []string {
 	all := slices.Clone(dirs)
 	for _, dir := range dirs {

@@ -16,15 +16,15 @@ import (
 	"resumed/internal/limit"
 )
 
-// Problem is one thing in a configuration that cannot be meant.
+// Problem is one mistake in a configuration.
 type Problem struct {
 	File   string
 	Line   int    // 0: unknown
 	Column int    // 0: unknown
 	Env    string // the variable that gave the value, if one did
-	Key    string // such as backoff.max_delay or agent[1].files[0]; "" for TOML that cannot be read
-	Value  string // as it was written; "" where nothing was, or where it is a secret
-	Want   string // what to do about it
+	Key    string // such as backoff.max_delay or agent[1].files[0]; "" for invalid TOML
+	Value  string // as it was written; "" if it was not, or is a secret
+	Want   string // what to do
 }
 
 func (p *Problem) Error() string {
@@ -51,7 +51,7 @@ func (p *Problem) Error() string {
 	return b.String()
 }
 
-// join sorts problems by their place and makes one error of them.
+// join sorts problems by position and joins them into one error.
 func join(problems []*Problem) error {
 	slices.SortStableFunc(problems, func(a, b *Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -63,7 +63,7 @@ func join(problems []*Problem) error {
 	return errors.Join(errs...)
 }
 
-// problems collects what is wrong with a configuration.
+// problems collects the problems of a configuration.
 type problems []*Problem
 
 func (ps *problems) add(key string, value any, want string, args ...any) {
@@ -79,8 +79,7 @@ func (ps *problems) check(ok bool, key string, value any, want string, args ...a
 
 const longestDisplay = 80
 
-// display writes a value as it would stand in a file, shortened. A nil value
-// or a secret is not written at all.
+// display returns a value as it is written in a file, shortened; "" for nil or a secret.
 func display(value any) string {
 	var s string
 	switch v := value.(type) {
@@ -101,7 +100,7 @@ func display(value any) string {
 	return s
 }
 
-// oneOf says what an enumerated value must be, with the likeliest one.
+// oneOf lists the allowed words, with the likeliest one.
 func oneOf(value string, words []string) string {
 	want := "must be one of " + strings.Join(words, ", ")
 	if near := nearest(value, words); near != "" {
@@ -110,8 +109,8 @@ func oneOf(value string, words []string) string {
 	return want
 }
 
-// check compares a document with the schema: unknown keys, wrong types, and
-// text that is not what its key holds.
+// check compares a document with the schema: unknown keys, wrong types, and text that its key does not
+// accept.
 func (l layout) check() []*Problem {
 	var found []*Problem
 	for _, e := range l.entries {
@@ -131,7 +130,7 @@ func (l layout) check() []*Problem {
 	return found
 }
 
-// forms says how a kind is written, and what is wanted where it is not.
+// forms says how a kind is written, and the message if it is not.
 var forms = map[kind]struct {
 	want  string
 	nodes []unstable.Kind
@@ -149,7 +148,7 @@ var forms = map[kind]struct {
 	kindTables:   {"must be a section in double brackets", []unstable.Kind{unstable.ArrayTable, unstable.Array}},
 }
 
-// want says what the field must be where e is something else, or "".
+// want returns what the field must be if e is something else, or "".
 func (f field) want(e entry) string {
 	form := forms[f.kind]
 	switch {
@@ -171,14 +170,14 @@ func (f field) want(e entry) string {
 	}
 }
 
-// scales says what one is of a number that is a share: both ways are in use.
+// scales explains the unit of numbers that are a share: both percent and fraction are in use.
 var scales = map[string]string{
 	"resume.weekly_reserve":           ": 10 is 10 %",
 	"backoff.jitter_percent":          ": 0.1 is 10 %",
 	"backoff.policy[].jitter_percent": ": 0.1 is 10 %",
 }
 
-// readText reads text as what a key of that kind holds.
+// readText parses text as the value of a key of that kind.
 func readText(k kind, s string) (value any, err error) {
 	switch k {
 	case kindDuration:
@@ -215,8 +214,8 @@ func classNames() []string {
 	return names
 }
 
-// unknownKey says that a key is unknown, and which one was likely meant: one
-// beside it, or one of that very name elsewhere; else which there are.
+// unknownKey reports an unknown key and the one that was likely meant: one in the same table, or one of
+// the same name elsewhere; else it lists the keys.
 func unknownKey(e entry) string {
 	var beside, elsewhere []string
 	for _, path := range slices.Sorted(maps.Keys(schema())) {
@@ -246,7 +245,7 @@ func unknownKey(e entry) string {
 	}
 }
 
-// mostListed is how many keys a person reads through.
+// mostListed is how many keys a message may list.
 const mostListed = 12
 
 // nearest returns the word that was likely meant, or "".
@@ -272,8 +271,7 @@ func nearest(word string, words []string) string {
 	return ""
 }
 
-// distance counts the letters to put in, take out, change or swap with their
-// neighbour to make b of a.
+// distance counts the letters to insert, delete, change or swap with their neighbour to turn a into b.
 func distance(a, b string) int {
 	before, last, row := []int(nil), make([]int, len(b)+1), []int(nil)
 	for j := range last {

@@ -13,8 +13,8 @@ import (
 	"resumed/internal/limit"
 )
 
-// schema holds every key, under its path. It is derived from Config, so that
-// the two cannot disagree. The root is under "".
+// schema holds every key by its path; the root is "". It is derived from Config, so that the two cannot
+// disagree.
 var schema = sync.OnceValue(func() map[string]field {
 	all := map[string]field{}
 	describe(all, "", "", reflect.ValueOf(Config{Backoff: Backoff{Policy: backoff.Default()}}))
@@ -25,9 +25,9 @@ var schema = sync.OnceValue(func() map[string]field {
 type field struct {
 	path     string // such as agent[].files[]
 	kind     kind
-	tag      reflect.StructTag // of an element of a list: the list's
+	tag      reflect.StructTag // for an element of a list: the tag of the list
 	secret   bool              // its value is never shown
-	fallback any               // its default as a file has it; nil: none
+	fallback any               // its default, as written in a file; nil: none
 }
 
 // scalar reports whether the field holds a single value.
@@ -42,7 +42,7 @@ func describe(all map[string]field, path string, tag reflect.StructTag, v reflec
 		f.fallback = strings.Fields(text)
 	case written:
 		f.fallback = text
-	case f.scalar() && !v.IsZero(): // a policy has its defaults without tags
+	case f.scalar() && !v.IsZero(): // the defaults of a policy are not in tags
 		f.fallback = scalar(v)
 	}
 	all[path] = f
@@ -68,7 +68,7 @@ func fallbacks(table string) map[string]any {
 	return all
 }
 
-// visit calls do for each value of a configuration, those in it after the one around them.
+// visit calls do for each value of a configuration, outer values first.
 func visit(at step, v reflect.Value, do func(step, field, reflect.Value)) {
 	f := schema()[at.path]
 	do(at, f, v)
@@ -132,8 +132,8 @@ func kindOf(t reflect.Type) kind {
 	}
 }
 
-// fieldsOf yields a struct's fields with their keys, in their order; those of
-// embedded structs are among them.
+// fieldsOf yields the fields of a struct with their keys, in order, including those of embedded
+// structs.
 func fieldsOf(t reflect.Type) iter.Seq2[string, reflect.StructField] {
 	return func(yield func(string, reflect.StructField) bool) {
 		for _, f := range reflect.VisibleFields(t) {
@@ -145,11 +145,11 @@ func fieldsOf(t reflect.Type) iter.Seq2[string, reflect.StructField] {
 }
 
 // step is a place in a file: as a key, such as agent[1].files[0], and as a path of the schema,
-// agent[].files[], with the path around it.
+// agent[].files[], with its parent.
 type step struct{ key, path, parent string }
 
-// known reports whether the schema has the place. What is below an unknown
-// one is skipped: it has been told, and a hostile document is deep.
+// known reports whether the schema has the place. Everything below an unknown key is skipped: the key
+// is reported already, and a hostile document can be deep.
 func (s step) known() bool {
 	_, ok := schema()[s.path]
 	return ok
@@ -166,7 +166,7 @@ func (s step) element(i int) step { return step{index(s.key, i), s.path + "[]", 
 
 var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// child is the path of a key in a table.
+// child returns the path of a key in a table.
 func child(path, key string) string {
 	if path == "" {
 		return key
@@ -176,7 +176,7 @@ func child(path, key string) string {
 
 func index(key string, i int) string { return key + "[" + strconv.Itoa(i) + "]" }
 
-// around cuts the last part off a key or a path.
+// around removes the last part of a key or a path.
 func around(key string) string {
 	if i := strings.LastIndexAny(key, ".["); i > 0 {
 		return key[:i]

@@ -15,11 +15,11 @@ import (
 	"resumed/internal/humanize"
 )
 
-// TOML is the configuration as a file has it, with its secrets hidden.
+// TOML returns the configuration as a file, with secrets hidden.
 func (c Config) TOML() string { return c.encode(true) }
 
-// MarshalJSON writes the configuration with the keys and values of the file,
-// and the version of the document; its secrets are hidden.
+// MarshalJSON writes the keys and values of the file and the version of the document, with secrets
+// hidden.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type document struct {
 		Version int `toml:"version"`
@@ -28,20 +28,19 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	return json.Marshal(mirror(step{}, reflect.ValueOf(document{1, c}), false, true))
 }
 
-// encode writes a file; with its secrets it is one that Load reads as this very configuration.
+// encode writes a file. With its secrets, Load reads it as the same configuration.
 func (c Config) encode(hide bool) string {
 	var b bytes.Buffer
 	err := toml.NewEncoder(&b).EnableMarshalerInterface().Encode(mirror(step{}, reflect.ValueOf(c), true, hide))
 	if err != nil {
-		panic(fmt.Sprintf("encode configuration: %v", err)) // a mirror has nothing that TOML has not
+		panic(fmt.Sprintf("encode configuration: %v", err)) // a mirror holds only types that TOML has
 	}
 	return b.String()
 }
 
-// mirror is what encoders are given instead of a configuration: they would
-// write durations as numbers, and know neither the keys of a policy nor what
-// of a secret may be shown. It has the keys of the file in their order. A brief
-// one leaves out what an entry of an array does not say.
+// mirror converts a configuration for encoders: they would write durations as numbers, and know neither
+// the keys of a policy nor which part of a secret may be shown. It has the keys of the file in order.
+// With brief, it omits what silent reports.
 func mirror(at step, v reflect.Value, brief, hide bool) any {
 	switch kindOf(v.Type()) {
 	case kindTable:
@@ -80,8 +79,8 @@ func mirror(at step, v reflect.Value, brief, hide bool) any {
 	}
 }
 
-// silent tells what was left out from what was said. The events of a channel
-// always say something: without the key it would inherit some.
+// silent reports whether a value is left out of the file. The events of a channel are always written:
+// without the key the channel would inherit some.
 func silent(at step, v reflect.Value) bool {
 	if v.Kind() != reflect.String && v.Kind() != reflect.Slice || v.Len() > 0 {
 		return false
@@ -89,12 +88,10 @@ func silent(at step, v reflect.Value) bool {
 	return kindOf(v.Type()) == kindTables || strings.Contains(at.path, "[]") && !strings.HasSuffix(at.path, ".events")
 }
 
-// quoted is text that TOML has in double quotes, as people write it. The
-// encoder would choose single ones.
+// quoted is text that is written in double quotes in TOML. The encoder would use single ones.
 type quoted string
 
-// MarshalTOML uses that JSON's escapes are TOML's too; only DEL has to be
-// escaped besides.
+// MarshalTOML uses JSON's escapes, which are valid in TOML; only DEL must be escaped in addition.
 func (q quoted) MarshalTOML() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -103,7 +100,7 @@ func (q quoted) MarshalTOML() ([]byte, error) {
 	return bytes.ReplaceAll(bytes.TrimSpace(b.Bytes()), []byte("\x7f"), []byte(`\u007f`)), err
 }
 
-// scalar returns a value as it stands in a file: a string, a number or a bool.
+// scalar returns a value as it is written in a file: a string, a number or a bool.
 func scalar(v reflect.Value) any {
 	switch value := v.Interface().(type) {
 	case time.Duration:
@@ -119,9 +116,8 @@ func scalar(v reflect.Value) any {
 	return v.Interface()
 }
 
-// redact returns what of a secret may be shown: the name of a variable, and of a URL what tells
-// it from others. For the web that is its host, for a service only its scheme, because
-// the token of a service can be anywhere.
+// redact returns the part of a secret that may be shown: the name of a variable, the host of a web URL.
+// Of a service URL it is only the scheme, because the token can be anywhere in it.
 func redact(at step, text string) string {
 	if name, _, found := strings.Cut(text, "="); found && at.path == "agent[].env[]" {
 		return name + "=" + hidden
@@ -139,15 +135,15 @@ func redact(at step, text string) string {
 	}
 }
 
-// holdsSecret reports whether the file itself holds something to hide.
+// holdsSecret reports whether the file itself contains a secret.
 func (c Config) holdsSecret() bool {
 	holds := false
 	visit(step{}, reflect.ValueOf(c), func(_ step, f field, v reflect.Value) { holds = holds || f.secret && v.Len() > 0 })
 	return holds
 }
 
-// String is the configuration as TOML, secrets hidden.
+// String returns TOML.
 func (c Config) String() string { return c.TOML() }
 
-// LogValue keeps a configuration that is logged from showing its secrets.
+// LogValue hides the secrets from logs.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What people really type, and what they read then: no word of the parser's.
+// Mistakes that people make, and the messages they get, without the parser's words.
 func TestSlipsOfTheFingersAreNamed(t *testing.T) {
 	for name, tt := range map[string]struct{ file, want string }{
 		"text without quotes":       {"[resume]\nprompt = continue\n", `:2:10: text and durations must be in quotes, such as "continue" or "30s"`},
@@ -50,12 +50,12 @@ func TestSlipsOfTheFingersAreNamed(t *testing.T) {
 	}
 }
 
-// A long dash is what a word processor makes of a hyphen.
+// Word processors turn a hyphen into a long dash.
 func TestHoursWithALongDash(t *testing.T) {
 	require.Equal(t, Hours{22 * 60, 8 * 60}, load(t, "[resume]\nhours = \"22:00–08:00\"\n").Resume.Hours)
 }
 
-// The way into a container has slashes that are not the file's matter.
+// Slashes in the arguments, such as paths in a container, are not resolved.
 func TestACommandLineKeepsItsWords(t *testing.T) {
 	dir := t.TempDir()
 	spaced := filepath.Join(dir, "my tools", "claude")
@@ -76,7 +76,7 @@ func TestACommandLineKeepsItsWords(t *testing.T) {
 	require.Equal(t, filepath.Join(filepath.Dir(path), "bin/enter")+" box claude", c.Agents[0].Command)
 }
 
-// What is written correctly and can have no effect is told, too.
+// Valid settings without an effect are reported, too.
 func TestWhatHasNoEffectIsTold(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)

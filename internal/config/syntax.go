@@ -12,8 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// foreignText tells of a document that no editor of TOML wrote: its letters would be
-// complained of one by one.
+// foreignText recognizes files that are not UTF-8: the parser would complain about single letters.
 func foreignText(data []byte) *Problem {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
@@ -31,8 +30,8 @@ func foreignText(data []byte) *Problem {
 	return nil
 }
 
-// syntaxProblem says what is wrong with a document that is no TOML, in the words of
-// the slip that people make there. It never shows the line itself: that may hold a secret.
+// syntaxProblem describes a TOML syntax error as the mistake that people make there. It never shows the
+// line itself, which may hold a secret.
 func syntaxProblem(data []byte, err error) *Problem {
 	p := &Problem{Want: strings.TrimPrefix(err.Error(), "toml: ")}
 	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
@@ -65,10 +64,10 @@ func syntaxProblem(data []byte, err error) *Problem {
 
 const curlyQuotes = "“”„‟‘’‚‛«»‹›″′"
 
-// keyTwice is what the parser says of a key that is there already.
+// keyTwice matches the parser's error about a duplicate key.
 var keyTwice = regexp.MustCompile(`^key (\S+) is already defined$`)
 
-// before says in which of the lines above a key was set first.
+// before returns in which line above a key was set first.
 func before(lines [][]byte, key string) string {
 	for i, line := range slices.Backward(lines) {
 		name, _, found := bytes.Cut(line, []byte("="))
@@ -79,8 +78,8 @@ func before(lines [][]byte, key string) string {
 	return ""
 }
 
-// slips are the mistakes that people make most: what the parser says of one, in which
-// line, and what is said instead. The first that fits is told.
+// slips are the most common mistakes: a pattern of the line, a pattern of the parser's error, and the
+// message instead. The first match is used.
 var slips = []struct {
 	line *regexp.Regexp // nil: any
 	said *regexp.Regexp
@@ -93,7 +92,7 @@ var slips = []struct {
 	{regexp.MustCompile(`^\s*[{}]`), anything, notTOML},
 	{regexp.MustCompile(`^\s*[A-Za-z0-9_.-]+\s*:`), anything, "write = and not a colon: " + linesOfTOML},
 	{regexp.MustCompile(`^\s*[A-Za-z0-9_.-]+\s*=\s*(#.*)?$`), anything, `the value is missing: write "" for empty text`},
-	// The parser complains of the letter after "inf" or "t".
+	// The parser's error is about the letter after "inf" or "t".
 	{regexp.MustCompile(`^\s*[A-Za-z0-9_.-]+\s*=\s*([A-Za-z~/$]|[0-9.]+[a-zA-Z])`), anything, `text and durations must be in quotes, such as "continue" or "30s"`},
 	{nil, regexp.MustCompile(`^(basic|literal) strings cannot have new lines$`), "the quote at the end of the text is missing"},
 	{nil, regexp.MustCompile(`^.*(escape|escaped character).*$`), `in double quotes a backslash has a meaning of its own: write the text in single quotes, such as '\d+'`},
@@ -112,7 +111,7 @@ const (
 	notTOML     = "this is not TOML: " + linesOfTOML
 )
 
-// CheckTOML returns what keeps a text, of whatever program, from being TOML.
+// CheckTOML returns why a text is not TOML.
 func CheckTOML(text []byte) error {
 	var whole map[string]any
 	return toml.Unmarshal(text, &whole)

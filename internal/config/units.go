@@ -23,8 +23,8 @@ var errDuration = errors.New(wantDuration)
 
 var durationPattern = regexp.MustCompile(`^(-?)(?:([0-9]+(?:\.[0-9]+)?)w)?(?:([0-9]+(?:\.[0-9]+)?)d)?((?:[0-9.]+[a-zµμ]+)*)$`)
 
-// ParseDuration reads a duration: Go's units, and before them weeks (w) and
-// days (d), a day being 24 hours. A bare number is refused, "0" too: it hides which unit is meant.
+// ParseDuration parses a duration: Go's units, and before them weeks (w) and days (d) of 24 hours. A
+// number without a unit is refused, also "0".
 func ParseDuration(s string) (time.Duration, error) {
 	m := durationPattern.FindStringSubmatch(s)
 	if m == nil || s == m[1] {
@@ -54,7 +54,7 @@ const wantSize = `must be a size with a unit, in quotes, such as "64MiB" or "1GB
 
 var sizePattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]+)$`)
 
-// The units, largest first among those that are written out again.
+// The units, largest first among those that String uses.
 var sizeUnits = []struct {
 	name  string
 	bytes int64
@@ -101,8 +101,7 @@ func (s Size) String() string {
 	return "0B"
 }
 
-// Hours is a span of every day, in local time; it may go over midnight. The
-// zero Hours is all day long.
+// Hours is a span of every day, in local time; it may cross midnight. The zero Hours is the whole day.
 type Hours struct {
 	From, To int // minutes after midnight; To is not part of the span
 }
@@ -111,12 +110,12 @@ const minutesOfDay = 24 * 60
 
 const wantHours = `must be a span of the day, such as "22:00-08:00", in the time of this machine`
 
-// parseHours reads a span such as "22:00-08:00"; "" is all day long.
+// parseHours parses a span such as "22:00-08:00"; "" is the whole day.
 func parseHours(s string) (Hours, error) {
 	if s == "" {
 		return Hours{}, nil
 	}
-	from, to, found := strings.Cut(strings.NewReplacer("–", "-", "—", "-").Replace(s), "-") // a word processor makes dashes longer
+	from, to, found := strings.Cut(strings.NewReplacer("–", "-", "—", "-").Replace(s), "-") // word processors make dashes longer
 	if !found {
 		return Hours{}, errors.New(wantHours)
 	}
@@ -142,10 +141,10 @@ func parseClock(s string) (minutes int, err error) {
 	return t.Hour()*60 + t.Minute(), nil
 }
 
-// IsZero reports whether h is all day long.
+// IsZero reports whether h is the whole day.
 func (h Hours) IsZero() bool { return h == Hours{} }
 
-// Contains reports whether t, in its own zone, lies in the span.
+// Contains reports whether t, in its own zone, is in the span.
 func (h Hours) Contains(t time.Time) bool {
 	now := t.Hour()*60 + t.Minute()
 	switch {
@@ -158,9 +157,8 @@ func (h Hours) Contains(t time.Time) bool {
 	}
 }
 
-// Next returns t where the span contains it, else the next minute that it
-// contains, in t's zone. It looks at every minute, because a change of the
-// clocks may leave out the one at which the span begins.
+// Next returns t if the span contains it, else the next minute that it contains, in t's zone. It checks
+// every minute, because a clock change can skip the one at which the span begins.
 func (h Hours) Next(t time.Time) time.Time {
 	if h.Contains(t) {
 		return t
@@ -185,8 +183,7 @@ func (h Hours) String() string {
 
 const hidden = "[hidden]"
 
-// Secret is text that is never printed or logged. Reveal gives it to whoever
-// needs it.
+// Secret is text that is never printed or logged. Reveal returns it.
 type Secret string
 
 // Reveal returns the text itself.
@@ -199,7 +196,7 @@ func (s Secret) String() string {
 	return hidden
 }
 
-// GoString hides the text from %#v too.
+// GoString hides the text from %#v.
 func (s Secret) GoString() string { return s.String() }
 
 // LogValue hides the text from logs.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// validate returns every value and combination that cannot be meant.
+// validate returns all wrong values and combinations.
 func (c Config) validate(known Known) []*Problem {
 	var found problems
 	visit(step{}, reflect.ValueOf(c), func(at step, f field, v reflect.Value) { found.tags(at.key, f, v) })
@@ -24,7 +24,7 @@ func (c Config) validate(known Known) []*Problem {
 	return found
 }
 
-// tags checks what the tags of Config say about a value. A policy checks its durations itself.
+// tags checks a value against the tags of Config. A policy checks its durations itself.
 func (ps *problems) tags(key string, f field, v reflect.Value) {
 	words, zero, within := strings.Fields(f.tag.Get("oneof")), f.tag.Get("zero"), f.tag.Get("within")
 	switch value := v.Interface().(type) {
@@ -46,7 +46,7 @@ func (ps *problems) tags(key string, f field, v reflect.Value) {
 			ps.check(value > 0, key, value, "must be more than 0s")
 		}
 	case Size:
-		ps.check(value >= 1<<20, key, value, "must be at least 1MiB") // less would leave next to nothing
+		ps.check(value >= 1<<20, key, value, "must be at least 1MiB") // less would leave almost nothing
 	}
 }
 
@@ -69,7 +69,7 @@ func (r Resume) validate(found *problems) {
 
 var wellFormed = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// name refuses names that cannot stand in an account, a label or a command.
+// name refuses names that cannot be part of an account, a label or a command.
 func (ps *problems) name(key, name string) bool {
 	if name == "" {
 		ps.add(key, nil, "must be set")
@@ -115,15 +115,15 @@ func (f Fleet) validate(found *problems) {
 	found.check(f.CredentialsFile != "", "fleet.credentials_file", nil, "must be set: `resumed fleet join` writes it")
 }
 
-// isHostName reports whether a name can be a part of a key of the fleet: a dot would
-// be two parts, and a slash stands before a session.
+// isHostName reports whether a name can be a part of a fleet key: a dot would make two parts, and a
+// slash separates it from a session.
 func isHostName(name string) bool {
 	return wellFormed.MatchString(name) && !strings.Contains(name, ".")
 }
 
 var envKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// modelNames are those that a program can be given as one argument.
+// modelNames matches model names that can be passed as one argument.
 var modelNames = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*(,[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*)*$`)
 
 var placeholder = regexp.MustCompile(`\{[A-Za-z_]+\}`)

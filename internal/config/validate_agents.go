@@ -49,7 +49,7 @@ func (ps *problems) environment(key string, env []string) {
 	}
 }
 
-// unused refuses the keys of the other sort of agents: they would have no effect.
+// unused refuses keys that are for the other sort of agents: they would have no effect.
 func (a Agent) unused(found *problems, key, sort, want string) {
 	for name, f := range fieldsOf(reflect.TypeFor[Agent]()) {
 		set := f.Tag.Get("for") == sort && !reflect.ValueOf(a).FieldByIndex(f.Index).IsZero()
@@ -73,7 +73,7 @@ func (a Agent) validateBuiltin(found *problems, key string, known Known) {
 	a.validateOwnKey(found, key, known)
 }
 
-// validateOwnKey checks what lets a session go on at its user's own cost.
+// validateOwnKey checks the keys that let a session continue at the user's own cost.
 func (a Agent) validateOwnKey(found *problems, key string, known Known) {
 	if a.OwnKeyFile == "" {
 		found.check(a.Budget == "", key+".budget", a.Budget, "is for own_key_file, which is not set")
@@ -84,7 +84,7 @@ func (a Agent) validateOwnKey(found *problems, key string, known Known) {
 		found.add(key+".own_key_file", a.OwnKeyFile, "is for %s only: of %s it is not known what a session costs, so that no budget would hold", strings.Join(able, ", "), a.Name)
 		return
 	}
-	if err := checkKeyFile(a.OwnKeyFile); err != nil && !errors.Is(err, fs.ErrNotExist) { // which whoever wants it tells
+	if err := checkKeyFile(a.OwnKeyFile); err != nil && !errors.Is(err, fs.ErrNotExist) { // Warnings reports a missing file
 		found.add(key+".own_key_file", a.OwnKeyFile, "%s", err)
 	}
 	if a.Budget == "" {
@@ -99,14 +99,14 @@ func (a Agent) validateCustom(found *problems, key string, builtin []string) {
 		switch near := nearest(a.Name, builtin); {
 		case a.Kind != "":
 			found.add(key+".kind", a.Kind, `must be "custom" for an agent of your own`)
-		case a.Name == "": // which is told
+		case a.Name == "": // reported already
 		case near != "":
 			found.add(key+".name", a.Name, `is not built in; did you mean %s? An agent of your own needs kind = "custom"`, near)
 		default:
 			found.add(key+".name", a.Name, `is not built in; these are: %s. An agent of your own needs kind = "custom"`, strings.Join(builtin, ", "))
 		}
 		if a.Kind == "" {
-			return // what else it lacks follows from that
+			return // the other problems follow from this one
 		}
 	}
 	a.unused(found, key, "built-in", "is for built-in agents only")
@@ -152,7 +152,7 @@ func (a Agent) validatePatterns(found *problems, key string) {
 	}
 }
 
-// groups returns the groups that mean something in a custom agent's regexps.
+// groups returns the group names that a custom agent's regexps may use.
 func groups() []string {
 	all := []string{"session", "cwd", "after", "at", "class", "time", "zone", "text"}
 	for _, class := range limit.Classes() {
@@ -161,8 +161,7 @@ func groups() []string {
 	return all
 }
 
-// pattern compiles a regexp and refuses groups that mean nothing there. It
-// returns nil for one that does not compile.
+// pattern compiles a regexp and refuses unknown groups. It returns nil if the regexp does not compile.
 func (ps *problems) pattern(key, pattern string, allowed ...string) *regexp.Regexp {
 	if pattern == "" {
 		ps.add(key, pattern, "must not be empty: it would match every line")
@@ -181,7 +180,7 @@ func (ps *problems) pattern(key, pattern string, allowed ...string) *regexp.Rege
 	return re
 }
 
-// placeholders returns what stands for a session's own values in a command.
+// placeholders returns the words that are replaced by a session's values in a command.
 func placeholders() []string { return []string{"{session}", "{prompt}", "{cwd}"} }
 
 func (a Agent) validateResume(found *problems, key string) {
@@ -193,8 +192,8 @@ func (a Agent) validateResume(found *problems, key string) {
 	found.command(key, a.Resume)
 }
 
-// validateStart checks the command that begins a session. Without the id in it nobody
-// would know which session it began.
+// validateStart checks the command that starts a session. Without the id in it, it would be unknown
+// which session was started.
 func (a Agent) validateStart(found *problems, key string) {
 	if a.Start == nil {
 		return

@@ -41,7 +41,7 @@ func TestCustomAgent(t *testing.T) {
 	require.True(t, c.Agent("codex").Enabled, "a built-in agent needs no entry")
 }
 
-// Each case changes one thing of a good file, and exactly that is told.
+// Each case changes one thing in a good file, and only that is reported.
 func TestImpossibleValues(t *testing.T) {
 	for name, tt := range map[string]struct{ file, old, new, want string }{
 		"negative margin":               {"[resume]\nX", "X", `margin = "-1s"`, `resume.margin = "-1s": must be 0s (none) or more`},

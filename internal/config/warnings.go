@@ -16,8 +16,7 @@ import (
 	"resumed/internal/ownership"
 )
 
-// Warnings returns what a person should know about a configuration that is
-// otherwise good: secrets that others can read, files that are not there,
+// Warnings returns advice about a valid configuration: secrets that others can read, missing files,
 // variables that override nothing, a page that other machines can reach.
 func Warnings(path string, c Config) []string {
 	var found []string
@@ -47,7 +46,7 @@ func Warnings(path string, c Config) []string {
 	}
 	for _, p := range c.paths("command", "argv") {
 		name := *p.value
-		if p.leads == "command" && !runnable(name) { // else it may be a path with spaces in it
+		if p.leads == "command" && !runnable(name) { // else it may be a path with spaces
 			name, _, _ = strings.Cut(name, " ")
 		}
 		if !c.disabled(p.key) && !runnable(name) {
@@ -66,8 +65,7 @@ func Warnings(path string, c Config) []string {
 	return found
 }
 
-// besideFile says how a path came about that was most likely written without its
-// beginning.
+// besideFile explains a path that was most likely written without its beginning.
 func besideFile(file, path string) string {
 	dir, err := directory(file)
 	if file == "" || err != nil || !strings.HasPrefix(path, dir+"/") {
@@ -76,7 +74,7 @@ func besideFile(file, path string) string {
 	return ", beside this file: write the full path, or begin with ~/"
 }
 
-// disabled reports whether a key belongs to an agent that is switched off.
+// disabled reports whether a key belongs to a disabled agent.
 func (c Config) disabled(key string) bool {
 	for i, a := range c.Agents {
 		if !a.Enabled && strings.HasPrefix(key, index("agent", i)+".") {
@@ -91,7 +89,7 @@ func runnable(program string) bool {
 	return err == nil
 }
 
-// toName says how to name a program that is not found by its name.
+// toName explains how to write a program that was not found.
 func toName(program string) string {
 	if strings.Contains(program, "/") {
 		return " that can be run"
@@ -99,8 +97,7 @@ func toName(program string) string {
 	return " in PATH: write its full path"
 }
 
-// strangers tells of users and groups that are trusted and that nobody has: they are
-// numbers here, or misspelt.
+// strangers reports trusted users and groups that do not exist here: they may be misspelt.
 func (r Resume) strangers() []string {
 	var unknown []string
 	look := func(key, what string, names []string, lookup func(string) error) {
@@ -115,7 +112,7 @@ func (r Resume) strangers() []string {
 	return unknown
 }
 
-// tells reports whether a channel tells the event.
+// tells reports whether any channel has the event.
 func (n Notify) tells(event string) bool {
 	for _, ch := range n.channels() {
 		if slices.Contains(ch.Events, event) {
@@ -125,8 +122,8 @@ func (n Notify) tells(event string) bool {
 	return false
 }
 
-// foreignFiles returns the files that are named and that another user can have
-// written. What cannot be read is reported when it is read.
+// foreignFiles returns problems for secret files that another user can have written. Files that cannot
+// be read are reported when they are read.
 func (c *Config) foreignFiles() []*Problem {
 	var found problems
 	for _, f := range c.paths("secret") {
@@ -151,9 +148,9 @@ func loopback(listen string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// unknownVariables tells of the variables that look like overrides and are
-// none: they name a section, a key without its section, or nearly one of them. Others
-// that begin with RESUMED_ belong to somebody else.
+// unknownVariables returns warnings about variables that look like overrides and are not: they name a
+// section, a key without its section, or are misspelt. Others that begin with RESUMED_ belong to other
+// programs.
 func unknownVariables(environ []string) []string {
 	known, bare := []string{"RESUMED_CONFIG"}, map[string]string{}
 	var sections []string
@@ -187,7 +184,7 @@ func unknownVariables(environ []string) []string {
 	return unknown
 }
 
-// inList reports whether a variable is named as one for a key that holds a list.
+// inList reports whether a variable is named after a key that holds a list.
 func inList(name string) bool {
 	for path, f := range schema() {
 		if f.kind == kindList && name == envPrefix+strings.ToUpper(strings.ReplaceAll(path, ".", "_")) {
@@ -197,7 +194,7 @@ func inList(name string) bool {
 	return false
 }
 
-// misspelt returns the variable that a name is a slip of the fingers away from.
+// misspelt returns the variable that was likely meant, or "".
 func misspelt(name string, known []string) string {
 	best, least := "", 3
 	for _, k := range slices.Sorted(slices.Values(known)) {

@@ -1,5 +1,5 @@
-// Package edit changes the user's configuration file: it adds to it and takes out of it, and leaves the rest
-// of the text as it is. What Load would refuse is not written.
+// Package edit adds text to the user's configuration file or removes it, and leaves the rest as it is.
+// It never writes a file that Load would refuse.
 package edit
 
 import (
@@ -15,7 +15,7 @@ import (
 	"resumed/internal/config"
 )
 
-// Create writes a file where there is none; else its error is fs.ErrExist.
+// Create writes a new file. Its error is fs.ErrExist if there is one.
 func Create(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the configuration directory: %w", err)
@@ -38,7 +38,7 @@ func Append(path, text string, known config.Known) error {
 	})
 }
 
-// SetFleet writes the fleet's keys into a file. There need not be one before.
+// SetFleet writes the keys of the fleet into a file, which need not exist.
 func SetFleet(path string, wanted config.Fleet, known config.Known) error {
 	err := rewrite(path, "[fleet]", known, func(before string) string { return withFleet(before, wanted) })
 	if errors.Is(err, ErrUnchanged) {
@@ -47,12 +47,14 @@ func SetFleet(path string, wanted config.Fleet, known config.Known) error {
 	return err
 }
 
-// RemoveFleet takes the table [fleet] out of a file, but for its comments. Its error is ErrUnchanged if there is none.
+// RemoveFleet removes the table [fleet] from a file, except its comments. Its error is ErrUnchanged if
+// there is none.
 func RemoveFleet(path string, known config.Known) error {
 	return rewrite(path, "a configuration without [fleet]", known, withoutFleet)
 }
 
-// rewrite replaces a file, whose permissions stay. added says what cannot be added if Load refuses the result.
+// rewrite replaces a file and keeps its permissions. added names the change in the error if Load
+// refuses the result.
 func rewrite(path, added string, known config.Known, change func(before string) string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -87,7 +89,7 @@ func rewrite(path, added string, known config.Known, change func(before string) 
 	return nil
 }
 
-// ErrUnchanged says that a file is as it was to become.
+// ErrUnchanged says that the file needs no change.
 var ErrUnchanged = errors.New("the configuration is unchanged")
 
 // withFleet returns a file with these keys in its table [fleet].
@@ -116,7 +118,7 @@ func withFleet(text string, wanted config.Fleet) string {
 	return after + "\n[fleet]\n" + said
 }
 
-// withoutFleet returns a file without its table [fleet]. Comments stay.
+// withoutFleet returns a file without its table [fleet]; comments stay.
 func withoutFleet(text string) string {
 	return inFleet(text, func(line, trimmed string) string {
 		if trimmed == "" || strings.HasPrefix(trimmed, "#") {
@@ -126,7 +128,7 @@ func withoutFleet(text string) string {
 	})
 }
 
-// inFleet changes the lines of the table [fleet], the first of which is its header.
+// inFleet changes the lines of the table [fleet], beginning with its header.
 func inFleet(text string, change func(line, trimmed string) string) string {
 	var out strings.Builder
 	inside := false

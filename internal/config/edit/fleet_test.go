@@ -8,7 +8,7 @@ import (
 	"resumed/internal/config"
 )
 
-// Who joins keeps the rest of the configuration, comments too.
+// Joining a fleet keeps the rest of the configuration, with its comments.
 func TestJoiningChangesTheTableOfTheFleetAlone(t *testing.T) {
 	t.Parallel()
 	wanted := config.Fleet{URL: "tls://hub:1", CredentialsFile: "/c", CAFile: "/a", Name: "box"}
@@ -24,7 +24,7 @@ func TestJoiningChangesTheTableOfTheFleetAlone(t *testing.T) {
 	}
 }
 
-// Who leaves keeps the rest, too.
+// Leaving a fleet keeps the rest, too.
 func TestLeavingTakesTheTableOfTheFleetAlone(t *testing.T) {
 	t.Parallel()
 	for before, after := range map[string]string{

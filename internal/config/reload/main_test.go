@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The tests of Watch wait far more than they compute: two at a time, as on a
-// small machine, would be slow for nothing.
+// The tests of Watch mostly wait: running only two at a time on a small machine would be slow for
+// nothing.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if fuzzing := flag.Lookup("test.fuzz").Value.String() != ""; !fuzzing {

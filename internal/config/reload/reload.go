@@ -1,4 +1,4 @@
-// Package reload reports changes of the configuration file, however an editor or a program saves it.
+// Package reload watches the configuration file, however an editor or a program saves it.
 package reload
 
 import (
@@ -22,23 +22,22 @@ import (
 	"resumed/internal/ownership"
 )
 
-// Options is what Watch needs besides the path.
+// Options configures Watch.
 type Options struct {
-	// Apply is called by Watch itself, one call at a time: with a configuration
-	// that was checked, or with what is wrong with the file. It is called once
-	// for each change and for each request, and returns why that configuration
-	// is not in force.
+	// Apply is called by Watch, one call at a time: with a checked configuration, or with what is wrong
+	// with the file. It is called once for each change and each request, and returns why the
+	// configuration is not in use.
 	Apply func(config.Config, error) error
 
-	// Requests ask for a reload even where nothing changed. Each is called once,
-	// with what Apply returned for the file as it was after the request.
+	// Requests ask for a reload even if nothing changed. Each is called once, with what Apply returned
+	// for the file as it was after the request.
 	Requests <-chan func(error)
 
-	// Current is what was loaded before the watch began. If the file has changed
-	// since then, that is a change too. The zero Config accepts any file.
+	// Current is the configuration that was loaded before. A file that differs counts as a change. The
+	// zero Config accepts any file.
 	Current config.Config
 
-	Known config.Known // the agents that are built in
+	Known config.Known // the built-in agents
 
 	Log *slog.Logger // nil: nothing is logged
 }
@@ -48,21 +47,21 @@ const (
 	// of an editor is several changes.
 	quiet = 200 * time.Millisecond
 
-	// absence is how long a file may be gone or empty before that is meant: many
-	// programs truncate and then write.
+	// absence is how long a file may be missing or empty before that counts: many programs truncate a
+	// file and then write it.
 	absence = 700 * time.Millisecond
 
-	// longest bounds the wait for a file that changes all the time.
+	// longest limits the wait for a file that never stops changing.
 	longest = 3 * time.Second
 
-	// The file is checked this often without an event: usually, if other machines
-	// can write to it, and if there are no events at all.
+	// How often the file is checked without an event: usually, if other machines can write it, and if
+	// there are no events at all.
 	recheck       = time.Minute
 	recheckShared = 10 * time.Second
 	recheckBlind  = 500 * time.Millisecond
 )
 
-// watch is the state of one Watch. It is owned by its goroutine.
+// watch is the state of one Watch, owned by its goroutine.
 type watch struct {
 	opts   Options
 	log    *slog.Logger
@@ -72,20 +71,19 @@ type watch struct {
 	events   <-chan struct{}
 	recheck  time.Duration
 
-	mark     fingerprint // of the file when it was checked last
+	mark     fingerprint // of the file at the last check
 	reported content     // what Apply was called with last
 	found    bool        // there was a file
 	filled   bool        // it was not empty
 	asked    []func(error)
 
-	settle     *time.Timer // runs while a change is waited for to end
+	settle     *time.Timer // runs until a change ends
 	firstEvent time.Time   // of this change; zero: the timer does not run
 	lastEvent  time.Time
 }
 
-// Watch reports changes of the file until ctx is done. An empty path means that
-// there is no file so far: Watch then watches the places in which Find looks for
-// one. A file that is deleted, or empty after it was not, is an error for Apply.
+// Watch reports changes of the file until ctx is done. An empty path means that there is no file yet:
+// Watch then watches all Places. A file that is deleted, or becomes empty, is an error for Apply.
 func Watch(ctx context.Context, path string, opts Options) error {
 	w, err := newWatch(path, opts)
 	if err != nil {
@@ -127,7 +125,7 @@ func (w *watch) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-w.events:
-			_, _ = w.listener.Take(math.MaxInt) // the file itself tells what has changed
+			_, _ = w.listener.Take(math.MaxInt) // check reads the file itself
 			w.check()
 		case <-time.After(w.recheck):
 			w.check()
@@ -175,7 +173,7 @@ func (w *watch) check() bool {
 	return true
 }
 
-// changed starts or prolongs the wait for the end of a change.
+// changed starts or extends the wait for the end of a change.
 func (w *watch) changed() {
 	w.lastEvent = time.Now()
 	if w.firstEvent.IsZero() {
@@ -184,7 +182,7 @@ func (w *watch) changed() {
 	w.settle.Reset(max(0, min(quiet, time.Until(w.firstEvent.Add(longest)))))
 }
 
-// settled ends the wait, unless a program seems to be about to write the file.
+// settled ends the wait, unless a program seems about to write the file.
 func (w *watch) settled() {
 	if w.check() && time.Since(w.firstEvent) < longest {
 		return
@@ -212,7 +210,7 @@ func (w *watch) report(now content) {
 	w.asked = nil
 }
 
-// parse makes a configuration of the file's content.
+// parse makes a configuration of the content of the file.
 func (w *watch) parse(c content) (config.Config, error) {
 	const stays = "; the last good configuration stays"
 	switch {
@@ -227,12 +225,12 @@ func (w *watch) parse(c content) (config.Config, error) {
 	case !c.blank():
 		w.filled = true
 	}
-	// From now on it is this file, and its absence means something.
+	// From now on only this file counts, and its absence is an error.
 	w.places, w.found = []string{c.path}, true
 	return config.Parse(c.path, []byte(c.text), w.opts.Known)
 }
 
-// content is what was read of the file. The zero content means that there is none.
+// content is what the file held when it was read. The zero content means that there is no file.
 type content struct {
 	path    string
 	text    string
@@ -261,7 +259,7 @@ func (w *watch) read() content {
 	return content{}
 }
 
-// fingerprint tells whether a file may have changed, without reading it.
+// fingerprint shows whether a file may have changed, without reading it.
 type fingerprint struct {
 	path  string
 	inode uint64
@@ -286,8 +284,8 @@ func fingerprintOf(places []string) fingerprint {
 	return fingerprint{}
 }
 
-// watchDirs watches the directories that decide which file the places lead to. A directory can
-// appear before the one around it is watched: it looks again until it has found no other one.
+// watchDirs watches the directories that decide which file is used. A directory can appear before its
+// parent is watched, so it repeats until the directories stay the same.
 func (w *watch) watchDirs() {
 	if w.listener == nil {
 		return
@@ -321,7 +319,7 @@ func (w *watch) watchDirs() {
 	}
 }
 
-// mostRounds is more than the levels of a path that are made while it is watched.
+// mostRounds is more than the directory levels that can appear meanwhile.
 const mostRounds = 20
 
 func (w *watch) directories() map[string]bool {

@@ -29,7 +29,7 @@ type follower struct {
 	changes chan change
 }
 
-// follow starts a Watch, and returns when it stands: it has answered a request.
+// follow starts a Watch, and returns when it has answered a request.
 func follow(t *testing.T, path string) *follower {
 	t.Helper()
 	f := start(t, path, Options{Known: known})
@@ -63,7 +63,7 @@ func (f *follower) next() change {
 	}
 }
 
-// prompt wants the next reload to be good and to carry this prompt.
+// prompt expects the next reload to succeed with this prompt.
 func (f *follower) prompt(want string) {
 	f.t.Helper()
 	c := f.next()
@@ -71,8 +71,8 @@ func (f *follower) prompt(want string) {
 	require.Equal(f.t, want, c.cfg.Resume.Prompt)
 }
 
-// until wants a reload to be good and to carry this prompt, sooner or later: who saves in
-// several steps may be seen in the middle of it, on a busy machine.
+// until expects a reload with this prompt at some point: on a busy machine, Watch may observe the
+// middle of a save in several steps.
 func (f *follower) until(want string) {
 	f.t.Helper()
 	for {
@@ -89,7 +89,7 @@ func (f *follower) problem(want string) {
 	require.Equal(f.t, config.Config{}, c.cfg)
 }
 
-// quiet wants no reload for as long as one could still be on its way.
+// quiet expects no reload for as long as one could still come.
 func (f *follower) quiet() {
 	f.t.Helper()
 	select {
@@ -187,7 +187,7 @@ func TestWatchFollowsLinks(t *testing.T) {
 	f.prompt("two, edited")
 }
 
-// A mounted ConfigMap is a link through a link that is swapped as a whole.
+// A mounted ConfigMap is a link to a link that is swapped as a whole.
 func TestWatchFollowsMountedVolumes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -307,7 +307,7 @@ func TestWatchTellsAChangeFromBeforeItStood(t *testing.T) {
 	late.quiet()
 }
 
-// Without events, as on some network file systems, the file is still looked at.
+// Without events, as on some network file systems, the file is polled.
 func TestWatchPollsWhereThereAreNoEvents(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "resumed.toml")
@@ -375,8 +375,7 @@ func TestWatchIsPatientWithAFileThatIsAboutToBeWritten(t *testing.T) {
 	}
 }
 
-// Who asks for a reload while another one runs wants to know about the file as
-// it is now, not as it was when that one began.
+// A reload that is requested while another one runs must use the file as it is now.
 func TestARequestIsAnsweredForTheFileAsItWasAfterIt(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "resumed.toml")
@@ -403,7 +402,7 @@ func TestARequestIsAnsweredForTheFileAsItWasAfterIt(t *testing.T) {
 	goOn <- struct{}{}
 	require.ErrorContains(t, <-second, "nonsense")
 	cancel()
-	for stopped := false; !stopped; { // the change itself may be told once more
+	for stopped := false; !stopped; { // the change itself may be reported once more
 		select {
 		case <-applying:
 			goOn <- struct{}{}
@@ -414,7 +413,7 @@ func TestARequestIsAnsweredForTheFileAsItWasAfterIt(t *testing.T) {
 	}
 }
 
-// Where there is no file there is nothing to wait for.
+// Without a file there is nothing to wait for.
 func TestARequestIsAnsweredWhereThereIsNoFile(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())

@@ -6,7 +6,7 @@ import (
 	"runtime"
 )
 
-// Report takes what is found out about the service.
+// Report collects the findings about the service.
 type Report interface {
 	OK(name, text string)
 	Warn(name, text, fix string)
@@ -24,7 +24,7 @@ func Examine(ctx context.Context, report Report) {
 	}
 }
 
-// HowToStart says how a daemon that does not run is started.
+// HowToStart returns how to start a daemon that is not running.
 func HowToStart() string {
 	m, err := newSystemdUser()
 	if err == nil && runtime.GOOS == "linux" && (exists(filepath.Join(m.dir, unitName)) || m.packaged()) {
@@ -33,7 +33,7 @@ func HowToStart() string {
 	return "resumed install (as a service), or resumed run (in this terminal)"
 }
 
-// RecordedPath returns the PATH that install recorded for the service; "": none is installed.
+// RecordedPath returns the PATH that install recorded for the service, or "".
 func RecordedPath() string {
 	m, err := newSystemdUser()
 	if err != nil {

@@ -15,23 +15,22 @@ import (
 	"resumed/launchd"
 )
 
-// marker begins the units that install writes; a plugin begins with pluginMarker.
+// Units that install writes begin with marker, plugins with pluginMarker.
 const (
 	marker       = "# Written by `resumed install`; `resumed uninstall` removes it.\n"
 	pluginMarker = "// Written by resumed"
 )
 
-// These begin the lines that record which directories install has made, and where it has put a copy
-// of the program.
+// Lines with these prefixes record the directories and the program copy that install made.
 const (
 	madePrefix   = "# made directory: "
 	copiedPrefix = "# made file: "
 )
 
-// ownFile is one file that install writes.
+// ownFile is a file that install writes.
 type ownFile struct {
 	path, text string
-	records    bool // it records what install has made
+	records    bool // it records the directories and copies that install made
 }
 
 func isOurs(text string) bool {
@@ -50,7 +49,7 @@ func pluginFiles(wanted func(agent string) bool) []ownFile {
 	return files
 }
 
-// installed returns the files of ours that are there, with their texts.
+// installed returns the existing files that install wrote, with their texts.
 func installed(m manager) []ownFile {
 	return present(append(m.allFiles(), pluginFiles(func(string) bool { return true })...))
 }
@@ -66,7 +65,7 @@ func present(files []ownFile) []ownFile {
 	return found
 }
 
-// refuseForeign returns an error if somebody else wrote one of the files.
+// refuseForeign returns an error if one of the files was not written by resumed.
 func refuseForeign(files []ownFile) error {
 	for _, f := range files {
 		old, err := os.ReadFile(f.path)
@@ -80,7 +79,7 @@ func refuseForeign(files []ownFile) error {
 	return nil
 }
 
-// writeFiles writes the files that are not there yet and reports whether anything changed.
+// writeFiles writes new and changed files, and reports whether anything changed.
 func (i Installer) writeFiles(files []ownFile, made []string) (changed bool, err error) {
 	made = append(madeBefore(present(files)), made...)
 	for _, f := range files {
@@ -107,7 +106,7 @@ func (i Installer) writeFiles(files []ownFile, made []string) (changed bool, err
 	return changed, nil
 }
 
-// linkTarget returns what a link leads to: a user who stores units elsewhere keeps the link.
+// linkTarget resolves a link, so that a user's link to units elsewhere is not replaced.
 func linkTarget(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		return target
@@ -115,7 +114,7 @@ func linkTarget(path string) string {
 	return path
 }
 
-// makeDirs makes dir and what is missing above it, and returns what it made, innermost last.
+// makeDirs makes dir and its missing parents, and returns those it made, innermost last.
 func makeDirs(dir string) ([]string, error) {
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		return nil, nil
@@ -142,7 +141,7 @@ func madeLines(made []string) string {
 	return b.String()
 }
 
-// madeBefore returns what an earlier install has made.
+// madeBefore returns the paths that an earlier install made.
 func madeBefore(files []ownFile) []string {
 	var made []string
 	for _, f := range files {
@@ -157,8 +156,7 @@ func madeBefore(files []ownFile) []string {
 	return made
 }
 
-// removeMade removes what install made, unless others use it: empty directories, and its copy of the
-// program.
+// removeMade removes what install made if it is still unused: empty directories, and the program copy.
 func (i Installer) removeMade(made []string) {
 	for _, path := range slices.Backward(made) {
 		info, err := os.Lstat(path)

@@ -13,18 +13,17 @@ import (
 	"resumed/internal/dirs"
 )
 
-// hookRecord is what is known of settings that install has changed. The copy of what they
-// were lies beside it.
+// hookRecord describes settings that install changed. A copy of the original is stored next to it.
 type hookRecord struct {
 	Path    string   `json:"path"`
 	Existed bool     `json:"existed"`
-	Sum     string   `json:"sum"`  // of what install wrote
-	Made    []string `json:"made"` // directories, and a copy of the program
+	Sum     string   `json:"sum"`  // of the text that install wrote
+	Made    []string `json:"made"` // directories, and the program copy
 
 	before []byte
 }
 
-// hookPlaces returns where the record of an agent's settings is kept, and their copy.
+// hookPlaces returns the paths of an agent's record and of the copy of its settings.
 func hookPlaces(agent string) (record, before string, err error) {
 	dir, err := dirs.State(os.Getenv)
 	if err != nil {
@@ -34,8 +33,8 @@ func hookPlaces(agent string) (record, before string, err error) {
 	return filepath.Join(dir, agent+".json"), filepath.Join(dir, agent+".before"), nil
 }
 
-// keepHook keeps what an agent's settings were without us, for their owner alone: there
-// may be secrets in them.
+// keepHook stores an agent's settings without our part, readable by the user only: they may hold
+// secrets.
 func keepHook(edit hookEdit, made []string) error {
 	record, copied, err := hookPlaces(edit.agent)
 	if err != nil {
@@ -71,7 +70,7 @@ func keepHook(edit hookEdit, made []string) error {
 	return nil
 }
 
-// keptHook returns what is known of an agent's settings.
+// keptHook loads the record of an agent's settings.
 func keptHook(agent string) (kept hookRecord, known bool) {
 	record, copied, err := hookPlaces(agent)
 	if err != nil {
@@ -82,13 +81,13 @@ func keptHook(agent string) (kept hookRecord, known bool) {
 		return hookRecord{}, false
 	}
 	if kept.before, err = os.ReadFile(copied); err != nil {
-		kept.Sum = "" // the copy is gone: our part is taken out by itself
+		kept.Sum = "" // without the copy, our part is cut out of the file
 	}
 	return kept, true
 }
 
-// undo returns the settings without us: as they were where nobody has changed them since,
-// else without our part. Nil: the file was made by us, and nothing else is in it.
+// undo returns the settings without our part: the original if nobody changed them since. Nil: the file
+// was made by install, and holds nothing else.
 func (k hookRecord) undo(now hookEdit, remove func([]byte) ([]byte, error)) ([]byte, error) {
 	switch {
 	case k.Path != now.path || k.Sum != checksum(now.before):
@@ -100,7 +99,7 @@ func (k hookRecord) undo(now hookEdit, remove func([]byte) ([]byte, error)) ([]b
 	}
 }
 
-// forgetHook removes what was kept of an agent's settings.
+// forgetHook removes the record and the copy.
 func forgetHook(agent string) {
 	record, copied, err := hookPlaces(agent)
 	if err != nil {

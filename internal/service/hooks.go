@@ -18,16 +18,16 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// hookEdit is a change of an agent's own settings.
+// hookEdit is a change to an agent's own settings.
 type hookEdit struct {
 	agent, title  string
 	path          string
 	before, after []byte
-	existed       bool // else the file is made, or was
+	existed       bool // false: install makes or made the file
 }
 
-// installWithHooks is install, and has agents call this program. They do so also where no service
-// manager runs the daemon: that is no failure.
+// installWithHooks installs the service and makes agents call this program. The hooks are also
+// installed without a service manager; that is not an error.
 func (i Installer) installWithHooks(ctx context.Context, s spec, o Options, install func() error) error {
 	plan, err := i.planHooks(ctx, s.program)
 	if err != nil {
@@ -50,8 +50,8 @@ func (i Installer) installWithHooks(ctx context.Context, s spec, o Options, inst
 	return err
 }
 
-// planHooks returns what has to change for the agents that are here to call program. It
-// changes nothing, and refuses settings that are not understood.
+// planHooks returns the changes that make the installed agents call the program. It changes nothing,
+// and refuses settings that it cannot parse.
 func (i Installer) planHooks(ctx context.Context, called string) ([]hookEdit, error) {
 	cfg, err := i.Config()
 	if err != nil {
@@ -91,7 +91,7 @@ func (i Installer) planHooks(ctx context.Context, called string) ([]hookEdit, er
 	return plan, nil
 }
 
-// readEdit reads the settings of an agent; a file that is not there has none.
+// readEdit reads the settings of an agent. A missing file has none.
 func readEdit(agent, title, path string) (hookEdit, error) {
 	edit := hookEdit{agent: agent, title: title, path: path}
 	info, err := os.Stat(path)
@@ -108,8 +108,8 @@ func readEdit(agent, title, path string) (hookEdit, error) {
 	return edit, err
 }
 
-// checkSettings makes sure that no agent is given what it cannot read. JSON is read
-// whole when it is changed.
+// checkSettings refuses invalid TOML, which the agent could not read. JSON is parsed when it is
+// changed.
 func checkSettings(path string, text []byte) error {
 	if filepath.Ext(path) != ".toml" {
 		return nil
@@ -122,7 +122,7 @@ func checkSettings(path string, text []byte) error {
 
 func (e hookEdit) changes() bool { return !bytes.Equal(e.before, e.after) }
 
-// showHooks shows what would change, and returns whether a person wants it.
+// showHooks shows the changes, and returns whether the user wants them.
 func (i Installer) showHooks(plan []hookEdit, o Options) (wanted bool) {
 	changes := false
 	for _, edit := range plan {
@@ -136,8 +136,8 @@ func (i Installer) showHooks(plan []hookEdit, o Options) (wanted bool) {
 	return o.DryRun || o.Yes || !changes || i.Ask("Change the settings of your agents like this? [y/N] ")
 }
 
-// addHooks changes the settings as planned. A copy of each is kept, and what was made for
-// them and nobody else.
+// addHooks changes the settings as planned. It stores a copy of each file, and a list of what was made
+// for the hooks only.
 func (i Installer) addHooks(s spec, plan []hookEdit, made []string) error {
 	if !exists(s.program) {
 		var err error
@@ -159,7 +159,7 @@ func (i Installer) addHooks(s spec, plan []hookEdit, made []string) error {
 		if err := keepHook(edit, made); err != nil {
 			return err
 		}
-		made = nil // it is known now
+		made = nil // stored with the first edit
 		if err := writeSettings(edit.path, edit.after); err != nil {
 			return fmt.Errorf("write the settings of %s: %w", edit.title, err)
 		}
@@ -168,9 +168,9 @@ func (i Installer) addHooks(s spec, plan []hookEdit, made []string) error {
 	return nil
 }
 
-// writeSettings writes a file of an agent's, which may be a link, with the mode that it had.
+// writeSettings writes an agent's settings, which may be a link, and keeps the mode of the file.
 func writeSettings(path string, text []byte) error {
-	mode := fs.FileMode(0o600) // of agents' own making
+	mode := fs.FileMode(0o600) // as agents do
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
@@ -178,12 +178,11 @@ func writeSettings(path string, text []byte) error {
 	if err := atomicfile.Write(path, text, mode); err != nil {
 		return err
 	}
-	return os.Chmod(path, mode) // whatever the umask took
+	return os.Chmod(path, mode) // despite the umask
 }
 
-// removeHooks takes our part out of the settings of agents, and returns whether there was
-// any. Where nothing else has changed since, they are what they were before. A program that
-// was copied for them goes too, unless somebody may need it.
+// removeHooks removes our part from the settings of agents, and returns whether there was any. A file
+// that nobody else changed is restored. The program copy is removed too, unless it is needed.
 func (i Installer) removeHooks(dryRun, needed bool) (found bool, err error) {
 	var made []string
 	for _, b := range agents.Builtin() {
@@ -221,7 +220,7 @@ func (i Installer) removeHooks(dryRun, needed bool) (found bool, err error) {
 	return found, nil
 }
 
-// undoHook writes what is left of the settings, and removes a file that install made.
+// undoHook writes the remaining settings, or removes a file that install made.
 func (i Installer) undoHook(edit hookEdit, kept hookRecord, dryRun bool) (was bool, err error) {
 	switch gone := edit.after == nil && kept.Path == edit.path && !kept.Existed; {
 	case !edit.existed || !edit.changes():
@@ -244,7 +243,7 @@ func (i Installer) undoHook(edit hookEdit, kept hookRecord, dryRun bool) (was bo
 	return true, nil
 }
 
-// ExamineHooks reports which agents call this program, and whether they will find it.
+// ExamineHooks reports which agents call this program, and whether the path is right.
 func ExamineHooks(report Report) {
 	for _, b := range agents.Builtin() {
 		if b.Hook == nil || !exists(filepath.Dir(b.Hook.File())) {
@@ -266,7 +265,7 @@ func ExamineHooks(report Report) {
 	}
 }
 
-// difference shows what changes between two texts, line by line.
+// difference shows the changed lines between two texts.
 func difference(before, after []byte) string {
 	old, fresh := splitLines(before), splitLines(after)
 	start := 0

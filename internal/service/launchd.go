@@ -10,14 +10,14 @@ import (
 	"resumed/launchd"
 )
 
-// launchdAgent is the daemon as launchd runs it for a user who is logged in.
+// launchdAgent is the daemon as a launchd agent of a user who is logged in.
 type launchdAgent struct {
-	plist  string // the path of its property list
+	plist  string // path of its property list
 	log    string
-	domain string // of the user's own login
+	domain string // of the user's login
 }
 
-// agentLabel is what launchd calls the daemon.
+// agentLabel is the name of the daemon in launchd.
 const agentLabel = "resumed"
 
 func newLaunchdAgent() (launchdAgent, error) {

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// withLaunchctl gives the test a home and a launchctl that takes notes and remembers
-// whether the agent is loaded.
+// withLaunchctl gives the test a home and a launchctl that logs its calls and stores whether the agent
+// is loaded.
 func withLaunchctl(t *testing.T) (home string, orders func() []string) {
 	home = t.TempDir()
 	t.Setenv("HOME", home)
@@ -37,7 +37,7 @@ echo "$*" >> %[1]s
 	require.NoError(t, os.Mkdir(filepath.Join(home, "bin"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(home, "bin", "launchctl"), []byte(script), 0o700))
 	return home, func() []string {
-		text, _ := os.ReadFile(notes) // none were given
+		text, _ := os.ReadFile(notes) // no calls, no file
 		_ = os.Remove(notes)
 		return strings.Split(strings.TrimSpace(string(text)), "\n")
 	}
@@ -98,7 +98,7 @@ func TestInstallOnMacOS(t *testing.T) {
 	require.FileExists(t, plist)
 }
 
-// What is asked for beside the service is added, and goes with it.
+// Plugins are installed with the service, and removed with it.
 func TestInstallOnMacOSAddsPlugins(t *testing.T) {
 	home, _ := withLaunchctl(t)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
@@ -125,7 +125,7 @@ func TestInstallOnMacOSAddsPlugins(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(home, "Library", "LaunchAgents", "resumed.plist"))
 }
 
-// words returns what stands in a property list.
+// words returns the texts in a property list.
 func words(t *testing.T, text []byte) []string {
 	var all []string
 	for decoder := xml.NewDecoder(bytes.NewReader(text)); ; {

@@ -17,8 +17,8 @@ import (
 	"resumed/internal/hint"
 )
 
-// whyTemporary says why the program at path will not be there for long, in words that follow "it";
-// "": it stays. A service that names such a path works until the next cleaning.
+// whyTemporary returns why the program at path will be removed soon, in words that follow "it", or "".
+// A service with such a path works only until the next cleanup.
 func whyTemporary(path, tempDir string) string {
 	if direct, err := filepath.EvalSymlinks(path); err == nil {
 		path = direct
@@ -46,15 +46,15 @@ func whyTemporary(path, tempDir string) string {
 	return ""
 }
 
-// isGoBuildDir knows the directories that go run starts programs from: a temporary one the first time,
-// then the one in the build cache that is named by a sum, whatever GOCACHE is called.
+// isGoBuildDir recognizes the directories of go run: a temporary one the first time, then one in the
+// build cache that is named by a hash, whatever GOCACHE is.
 func isGoBuildDir(part string) bool {
 	sum, isEntry := strings.CutSuffix(part, "-d")
 	raw, err := hex.DecodeString(sum)
 	return strings.HasPrefix(part, "go-build") || isEntry && err == nil && len(raw) == sha256.Size
 }
 
-// lastingPath returns where a program is copied to that is in a temporary place.
+// lastingPath returns where a temporary program is copied to.
 func lastingPath() (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -63,7 +63,7 @@ func lastingPath() (string, error) {
 	return filepath.Join(home, ".local", "bin", "resumed"), nil
 }
 
-// isResumed reports whether a file is a program of ours, of any version.
+// isResumed reports whether a file is a resumed or resumed-hub of any version.
 func isResumed(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -73,21 +73,20 @@ func isResumed(path string) bool {
 	return contains(f, buildMark())
 }
 
-// buildMark is how the linker has a program of ours begin to say what it is made of. It is searched as
-// bytes: debug/buildinfo brings the readers of all formats of programs with it, half a megabyte for
-// one question. It is put together here, so that a program that only searches does not contain it.
+// buildMark returns the start of the build info that the linker adds. It is searched as bytes, because
+// debug/buildinfo would add half a megabyte. It is assembled at run time, so that a program that only
+// searches for it does not contain it.
 func buildMark() []byte {
 	start, err := hex.DecodeString("3077af0c9274080241e1c107e6d618e6")
 	if err != nil {
 		panic(err) // it is a constant
 	}
-	return append(start, "path\tresumed/cmd/resumed"...) // and -hub
+	return append(start, "path\tresumed/cmd/resumed"...) // also matches resumed-hub
 }
 
-// contains reports whether a text is in what a reader gives.
 func contains(r io.Reader, text []byte) bool {
 	buf := make([]byte, 1<<20)
-	kept := 0 // the end of the block before: the text may have begun in it
+	kept := 0 // length of the end of the last block: the text may begin in it
 	for {
 		n, err := io.ReadFull(r, buf[kept:])
 		seen := buf[:kept+n]
@@ -101,10 +100,10 @@ func contains(r io.Reader, text []byte) bool {
 	}
 }
 
-// hubName is the program of a fleet's server. It is copied too if it is beside this program.
+// hubName is the fleet server. It is copied too if it is next to this program.
 const hubName = "resumed-hub"
 
-// copies returns which programs have to be copied, and where to.
+// copies returns the programs to copy, and their new paths.
 func (s spec) copies() (from, to []string) {
 	if s.copyOf == "" {
 		return nil, nil
@@ -116,8 +115,7 @@ func (s spec) copies() (from, to []string) {
 	return from, to
 }
 
-// copyPrograms copies the programs to where the service will find them, if it has to, and returns what it
-// made.
+// copyPrograms copies the programs for the service, if needed, and returns what it made.
 func (i Installer) copyPrograms(s spec) (made []string, err error) {
 	from, to := s.copies()
 	for n, path := range to {
@@ -137,7 +135,7 @@ func (i Installer) copyPrograms(s spec) (made []string, err error) {
 	return made, nil
 }
 
-// copyProgram copies a program over one of ours or to where there is none, and returns what was not there before.
+// copyProgram copies a program, only over one of ours or to a new path, and returns what it made.
 func copyProgram(from, to string) (made []string, err error) {
 	there := exists(to)
 	if there && !isResumed(to) {
@@ -160,8 +158,7 @@ func copyProgram(from, to string) (made []string, err error) {
 	return made, nil
 }
 
-// sayIfNotInPath says what makes a shell find the program: every command that is printed anywhere
-// begins with its name.
+// sayIfNotInPath explains how to make the shell find the program: all printed commands need it.
 func (i Installer) sayIfNotInPath(program string) {
 	found, err := exec.LookPath("resumed")
 	switch dir := filepath.Dir(program); {

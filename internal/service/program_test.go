@@ -13,7 +13,7 @@ import (
 
 func TestAProgramThatWillVanishIsKnown(t *testing.T) {
 	t.Parallel()
-	// What is below the tests' own temporary directory counts as staying here.
+	// The tests' own temporary directory counts as permanent here.
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	stays := whyTemporary(os.Args[0], "/nowhere")
@@ -35,7 +35,7 @@ func TestAProgramThatWillVanishIsKnown(t *testing.T) {
 	require.Empty(t, whyTemporary("/bin/sh", base))
 }
 
-// A program of ours is known wherever in the file it says so, also where two reads meet.
+// A program of ours is recognized wherever the mark is in the file, also across two reads.
 func TestAProgramOfOursIsKnown(t *testing.T) {
 	t.Parallel()
 	ours := buildMark()
@@ -49,7 +49,7 @@ func TestAProgramOfOursIsKnown(t *testing.T) {
 	require.False(t, isResumed("/nowhere"))
 }
 
-// `resumed hub` looks for its program beside this one, also beside the copy.
+// `resumed hub` looks for its program next to this one, also next to the copy.
 func TestTheProgramOfTheHubIsCopiedToo(t *testing.T) {
 	t.Parallel()
 	dir, home := t.TempDir(), t.TempDir()
@@ -83,7 +83,7 @@ func TestTheProgramOfTheHubIsCopiedToo(t *testing.T) {
 	require.Equal(t, "#!/bin/sh\n", string(text))
 }
 
-// Every command that is printed begins with the program's name: a shell has to find it.
+// All printed commands begin with the program's name: the shell must find it.
 func TestInstallSaysWhenAShellDoesNotFindTheProgram(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	program := filepath.Join(dir, "resumed")
@@ -104,7 +104,7 @@ func TestInstallSaysWhenAShellDoesNotFindTheProgram(t *testing.T) {
 	require.Contains(t, says(other+":"+dir), "is another one, "+filepath.Join(other, "resumed"))
 }
 
-// What a unit says of the PATH is read as it was written.
+// The PATH is read back from a unit as it was written.
 func TestTheRecordedPathIsReadAgain(t *testing.T) {
 	m := systemdUser{dir: t.TempDir()}
 	s := spec{program: "/bin/resumed", variables: []string{"PATH=/there:/usr/bin:/bin:/100%\"\\x"}}

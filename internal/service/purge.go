@@ -14,14 +14,15 @@ import (
 	"resumed/internal/humanize"
 )
 
-// leftover is a directory of resumed's own, in a place that programs share.
+// leftover is a directory of resumed, in a directory that other programs use too.
 type leftover struct{ path, what string }
 
-// leftovers returns what is there of resumed besides what install made.
+// leftovers returns the directories of resumed that install did not make.
 func leftovers(getenv func(string) string) []leftover {
 	var all []leftover
 	add := func(path, what string) {
-		// Only what has our name is ours as a whole; a service may have been given any directory.
+		// Only a directory with our name is ours as a whole; a service can be configured with any
+		// directory.
 		if filepath.Base(path) != "resumed" || !exists(path) || slices.ContainsFunc(all, func(l leftover) bool { return l.path == path }) {
 			return
 		}
@@ -44,7 +45,7 @@ func leftovers(getenv func(string) string) []leftover {
 	return all
 }
 
-// purge removes, after uninstall, all that is left of resumed in the user's home.
+// purge removes, after uninstall, everything of resumed in the user's home.
 func (i Installer) purge(ctx context.Context, dryRun, yes bool) error {
 	left := leftovers(os.Getenv)
 	if len(left) == 0 {
@@ -80,8 +81,8 @@ func (i Installer) purge(ctx context.Context, dryRun, yes bool) error {
 	return i.sayWhoHasTheProgram()
 }
 
-// removeEmpty removes a directory of the home and those above it while nothing is in them,
-// such as a ~/.local/state that nobody else uses. A link is somebody's wish and stays.
+// removeEmpty removes an empty directory in the home, and then its parents while they are empty, such
+// as ~/.local/state. A link was made on purpose and stays.
 func removeEmpty(dir string) {
 	home, err := os.UserHomeDir()
 	for err == nil && strings.HasPrefix(dir, filepath.Clean(home)+string(filepath.Separator)) {
@@ -93,7 +94,7 @@ func removeEmpty(dir string) {
 	}
 }
 
-// sayWhoHasTheProgram says how the program itself goes.
+// sayWhoHasTheProgram prints how to remove the program itself.
 func (i Installer) sayWhoHasTheProgram() error {
 	program, err := os.Executable()
 	if err != nil || !exists(program) || whyTemporary(program, os.TempDir()) != "" {

@@ -1,5 +1,5 @@
 // Package service installs resumed as a service of the user (systemd, launchd) or of the system, and
-// removes it again.
+// removes it.
 package service
 
 import (
@@ -20,41 +20,41 @@ import (
 	"resumed/systemd"
 )
 
-// Installer installs and removes the service, and says on Out and Err what it does.
+// Installer installs and removes the service, and reports its steps on Out and Err.
 type Installer struct {
 	Out, Err   io.Writer
 	Version    string                                                      // of this program
-	ConfigPath string                                                      // that the service is given; "": the one that it finds
-	Config     func() (config.Config, error)                               // what the service will read
-	Status     func(ctx context.Context, all bool) (control.Status, error) // of the daemon that runs
-	Ask        func(question string) bool                                  // false where no person can answer
+	ConfigPath string                                                      // passed to the service; "": the service finds its own
+	Config     func() (config.Config, error)                               // the one that the service will load
+	Status     func(ctx context.Context, all bool) (control.Status, error) // of the running daemon
+	Ask        func(question string) bool                                  // false if nobody can answer
 }
 
-// Options are what can be chosen for an install.
+// Options are the choices for an install.
 type Options struct {
-	DryRun  bool // only print what would be done
-	Hooks   bool // also have agents call this program
-	Yes     bool // do not ask before the settings of agents are changed
+	DryRun  bool // only print the steps
+	Hooks   bool // also make agents call this program
+	Yes     bool // change the settings of agents without asking
 	Plugins func(agent string) bool
 }
 
-// manager is what runs the daemon as a service of the user: systemd or launchd.
+// manager runs the daemon as a service of the user: systemd or launchd.
 type manager interface {
-	// files returns what install writes for the manager.
+	// files returns the files that install writes for the manager.
 	files(ctx context.Context, s spec) ([]ownFile, error)
 	// allFiles returns the same for any version of the manager, without their texts.
 	allFiles() []ownFile
 	// reach returns nil if the manager answers.
 	reach(ctx context.Context) error
-	// start enables and starts the service, or starts it again. The words say how it runs.
+	// start enables and starts the service, or restarts it. The words describe the result.
 	start(ctx context.Context, again bool) (words string, err error)
 	stop(ctx context.Context) error
-	// removed is called when the files are gone.
+	// removed is called after the files were removed.
 	removed(ctx context.Context) error
-	// startCommands and stopCommand are what a dry run prints.
+	// startCommands and stopCommand are printed by a dry run.
 	startCommands() []string
 	stopCommand() string
-	// note returns what else a user should know about the service; "": nothing.
+	// note returns further advice about the service, or "".
 	note(s spec) string
 	examine(ctx context.Context, report Report)
 }
@@ -66,7 +66,7 @@ func userManager() (manager, error) {
 	return newSystemdUser()
 }
 
-// Install runs the daemon as a service of the user. A second call updates the service.
+// Install runs the daemon as a service of the user. A second call updates it.
 func (i Installer) Install(ctx context.Context, o Options) error {
 	s, err := i.describe()
 	if err != nil {
@@ -83,7 +83,7 @@ func (i Installer) Install(ctx context.Context, o Options) error {
 	return install()
 }
 
-// describe returns the service that runs this program in the environment of this shell.
+// describe returns the service that runs this program in this shell's environment.
 func (i Installer) describe() (spec, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -127,12 +127,12 @@ func (i Installer) install(ctx context.Context, m manager, s spec, plugins []own
 	if err != nil {
 		return err
 	}
-	words, err := m.start(ctx, changed || i.anotherVersionRuns(ctx)) // agents that work are not stopped by a restart
+	words, err := m.start(ctx, changed || i.anotherVersionRuns(ctx)) // a restart does not stop working agents
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(i.Out, words)
-	if s.copyOf == "" { // else it was said already
+	if s.copyOf == "" { // else it was printed already
 		i.sayIfNotInPath(s.program)
 	}
 	if note := m.note(s); note != "" {
@@ -141,7 +141,7 @@ func (i Installer) install(ctx context.Context, m manager, s spec, plugins []own
 	return nil
 }
 
-// anotherVersionRuns reports whether the daemon that runs is not this program.
+// anotherVersionRuns reports whether the running daemon has another version than this program.
 func (i Installer) anotherVersionRuns(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -170,8 +170,7 @@ func (i Installer) printInstall(m manager, s spec, files []ownFile) error {
 
 const nothingDone = "# Nothing was done: this was a dry run.\n"
 
-// noManager is why no service can be installed where nothing would run it, and what was made
-// nevertheless.
+// noManager is the error if no manager can run the service, with the files that were made anyway.
 type noManager struct {
 	error
 	made []string
@@ -179,8 +178,8 @@ type noManager struct {
 
 func (n noManager) Unwrap() error { return n.error }
 
-// withoutManager adds to an error what can be done where there is no systemd, or none that runs. A
-// program that will vanish is copied first, so that those commands find it.
+// withoutManager adds alternatives to an error if there is no systemd, or none that runs. A temporary
+// program is copied first, so that those commands find it.
 func (i Installer) withoutManager(s spec, err error, dryRun bool) error {
 	if !errors.Is(err, errNoSystemd) && systemdRuns() {
 		return err
@@ -195,7 +194,7 @@ func (i Installer) withoutManager(s spec, err error, dryRun bool) error {
 	return hint.With(noManager{err, made}, unsupervised(s.program))
 }
 
-// unsupervised is what a person can do where no systemd starts the daemon.
+// unsupervised returns commands that start the daemon without systemd.
 func unsupervised(program string) string {
 	return strings.ReplaceAll(`one of these instead, which start it without systemd
   tmux new-session -d -s resumed 'PROGRAM run'                                  # now, until the machine stops
@@ -204,7 +203,7 @@ func unsupervised(program string) string {
 		"PROGRAM", program)
 }
 
-// PrintSystem prints a script that installs the service of the system for this user.
+// PrintSystem prints a script that installs a system service for this user.
 func (i Installer) PrintSystem() error {
 	s, err := i.describe()
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"resumed/internal/agents"
 )
 
-// spec is the daemon as a service manager is to run it.
+// spec describes how a service manager runs the daemon.
 type spec struct {
-	program   string   // path of this program, or of the copy that is made of it
-	copyOf    string   // what is copied there; "": nothing has to be
+	program   string   // path of this program, or of its copy
+	copyOf    string   // the program to copy to that path; "": none
 	temporary string   // why it is copied
-	config    string   // "": the one that is found
-	user      string   // who runs it
+	config    string   // "": the service finds its own
+	user      string   // the user that runs it
 	variables []string // KEY=value
 }
 
@@ -26,7 +26,7 @@ func (s spec) argv() []string {
 	return []string{s.program, "run"}
 }
 
-// dropIn is the part of a unit that says which program runs, and in which environment.
+// dropIn returns the part of a unit that sets the program and its environment.
 func (s spec) dropIn() string {
 	var b strings.Builder
 	b.WriteString("[Service]\n")
@@ -36,19 +36,19 @@ func (s spec) dropIn() string {
 	argv := s.argv()
 	for i, arg := range argv {
 		if filepath.IsAbs(arg) {
-			argv[i] = strings.ReplaceAll(quoteForUnit(arg), `$`, `$$`) // a dollar has a meaning in commands
+			argv[i] = strings.ReplaceAll(quoteForUnit(arg), `$`, `$$`) // systemd expands $ in commands
 		}
 	}
 	fmt.Fprintf(&b, "ExecStart=\nExecStart=%s\n", strings.Join(argv, " "))
 	return b.String()
 }
 
-// quoteForUnit writes a word as systemd reads it.
+// quoteForUnit quotes a word for systemd.
 func quoteForUnit(word string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `%`, `%%`, "\n", `\n`).Replace(word) + `"`
 }
 
-// recordedPath returns the PATH in the drop-in of an installed service; "": there is none.
+// recordedPath returns the PATH in the drop-in of an installed service, or "".
 func recordedPath(files []ownFile) string {
 	for _, f := range present(files) {
 		for line := range strings.Lines(f.text) {
@@ -60,8 +60,8 @@ func recordedPath(files []ownFile) string {
 	return ""
 }
 
-// recordedVariables returns the variables without which the daemon would not find what this shell
-// finds: a service has none of the shell's.
+// recordedVariables returns the variables that the daemon needs to find what this shell finds: a
+// service gets none of the shell's.
 func recordedVariables(getenv func(string) string) []string {
 	all := []string{"PATH=" + usablePath(getenv("PATH"))}
 	names := []string{"RESUMED_CONFIG", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"}
@@ -76,7 +76,7 @@ func recordedVariables(getenv func(string) string) []string {
 	return all
 }
 
-// usablePath leaves relative and repeated directories out of a PATH.
+// usablePath removes relative and duplicate directories from a PATH.
 func usablePath(path string) string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(path) {

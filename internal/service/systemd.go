@@ -18,13 +18,13 @@ import (
 
 const unitName = "resumed.service"
 
-// notifyReloadSince is the first systemd that knows Type=notify-reload. An older one would take it
-// for Type=simple, and only warn.
+// notifyReloadSince is the first systemd with Type=notify-reload. An older one uses Type=simple
+// instead, and only warns.
 const notifyReloadSince = 253
 
 var errNoSystemd = errors.New("install needs systemd")
 
-// systemdUser is the service manager of a user.
+// systemdUser is the systemd manager of a user.
 type systemdUser struct {
 	dir string // of the user's units
 }
@@ -133,8 +133,8 @@ func (m systemdUser) examine(ctx context.Context, report Report) {
 	}
 }
 
-// packaged reports whether a unit of a package was enabled, in the user's manager or for the user in
-// the system's: then nothing needs to be installed.
+// packaged reports whether a package's unit is enabled, for the user or as a system service: then no
+// install is needed.
 func (m systemdUser) packaged() bool {
 	return exists(filepath.Join(m.dir, "default.target.wants", unitName)) ||
 		exists(filepath.Join("/etc/systemd/system/multi-user.target.wants", "resumed@"+ownership.CurrentUser()+".service"))
@@ -163,7 +163,7 @@ func systemctl(ctx context.Context, args ...string) error {
 	return runCommand(ctx, "systemctl", append([]string{"--user"}, args...)...)
 }
 
-// runCommand runs a program of the service manager; its output is part of the error.
+// runCommand runs a program of the service manager. Its output is part of the error.
 func runCommand(ctx context.Context, name string, args ...string) error {
 	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	if err != nil {

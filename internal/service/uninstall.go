@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Uninstall stops the service and removes what install made: all that is left in the user's home,
-// too, with purge, after asking unless yes is set.
+// Uninstall stops the service and removes what install made. With purge it also removes everything else
+// in the user's home, after asking unless yes is set.
 func (i Installer) Uninstall(ctx context.Context, dryRun, purge, yes bool) error {
 	m, err := userManager()
 	if err != nil {
@@ -32,16 +32,16 @@ func (i Installer) Uninstall(ctx context.Context, dryRun, purge, yes bool) error
 	return nil
 }
 
-// UninstallHooks removes our part from the settings of agents, and nothing else.
+// UninstallHooks only removes our part from the settings of agents.
 func (i Installer) UninstallHooks(dryRun bool) error {
-	found, err := i.removeHooks(dryRun, true) // a daemon may run the same copy of the program
+	found, err := i.removeHooks(dryRun, true) // a daemon may run the same program copy
 	if err == nil && !found {
 		fmt.Fprintln(i.Out, "No agent calls resumed: there are no hooks to remove.")
 	}
 	return err
 }
 
-// uninstall removes the service; hooks says that something else was removed already.
+// uninstall removes the service; hooks means that hooks were removed already.
 func (i Installer) uninstall(ctx context.Context, m manager, dryRun, hooks bool) error {
 	files := installed(m)
 	if len(files) == 0 {
@@ -51,7 +51,7 @@ func (i Installer) uninstall(ctx context.Context, m manager, dryRun, hooks bool)
 		return nil
 	}
 	made := madeBefore(files)
-	unit := m.allFiles()[0].path // a service of another maker is not stopped
+	unit := m.allFiles()[0].path // a service that resumed did not install is not stopped
 	ours := slices.ContainsFunc(files, func(f ownFile) bool { return f.path == unit })
 	if dryRun {
 		if ours {
@@ -88,7 +88,7 @@ func (i Installer) uninstall(ctx context.Context, m manager, dryRun, hooks bool)
 	return nil
 }
 
-// sayWhatStays says how the rest is removed, by a command that is still there.
+// sayWhatStays prints how to remove the rest, with a command that still exists.
 func (i Installer) sayWhatStays() {
 	var paths []string
 	for _, l := range leftovers(os.Getenv) {
@@ -98,7 +98,7 @@ func (i Installer) sayWhatStays() {
 		return
 	}
 	by := "resumed uninstall --purge"
-	if _, err := exec.LookPath("resumed"); err != nil { // its copy may just have been removed
+	if _, err := exec.LookPath("resumed"); err != nil { // its copy may have been removed just now
 		by = "rm -r " + strings.Join(paths, " ")
 	}
 	fmt.Fprintln(i.Out, "Your settings and the state stay. To remove them too:", by)

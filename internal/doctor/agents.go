@@ -35,7 +35,7 @@ func examineAgents(ctx context.Context, r *Report, in Input) {
 	examineInotify(r, directories)
 }
 
-// present reports whether there is anything of an agent here.
+// present reports whether this machine has the agent's files or program, or an entry for it.
 func present(f agents.Finding) bool {
 	for _, h := range f.Homes {
 		if !h.Missing {
@@ -100,14 +100,14 @@ func roots(homes []agents.Home) string {
 	return strings.Join(all, ", ")
 }
 
-// programVersions asks every program which version it is of. One of the user's
-// own is not asked: nobody knows what it does with a question it does not know.
+// programVersions asks every program for its version. Custom agents are not asked: a program may do
+// anything with an unknown flag.
 func programVersions(ctx context.Context, found []agents.Finding) map[string]string {
 	versions := make([]string, len(found))
 	var all sync.WaitGroup
 	for i, f := range found {
 		switch {
-		case f.Custom || len(f.Foreign) > 0: // nor is one that another can have written
+		case f.Custom || len(f.Foreign) > 0: // nor programs that another user can have written
 			versions[i] = f.Program
 		case f.Program != "":
 			all.Go(func() { versions[i] = program.Version(ctx, f.Env, f.Program, "--version") })

@@ -44,11 +44,11 @@ func examineDaemon(ctx context.Context, r *Report, in Input) {
 	}
 }
 
-// mostSessions bounds how many sessions are named one by one.
+// mostSessions limits how many sessions are listed.
 const mostSessions = 20
 
-// examineSessions says which program each interrupted session was run with,
-// where that was seen: it is continued with the same.
+// examineSessions reports the program of each interrupted session, if it was observed: a resume uses
+// the same.
 func examineSessions(r *Report, sessions []view.Session, trust ownership.Trust) {
 	named := 0
 	for _, s := range sessions {

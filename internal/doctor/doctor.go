@@ -1,4 +1,4 @@
-// Package doctor says what is wrong with a setup, and what helps.
+// Package doctor reports problems of a setup, and their fixes.
 package doctor
 
 import (
@@ -23,7 +23,7 @@ const (
 	Fail Verdict = "fail" // something does not work
 )
 
-// Check is one thing that was examined.
+// Check is the result of one check.
 type Check struct {
 	Name   string  `json:"name"`
 	Status Verdict `json:"status"`
@@ -31,26 +31,26 @@ type Check struct {
 	Fix    string  `json:"fix,omitempty"` // the command that fixes it
 }
 
-// Report is what was found.
+// Report holds all results.
 type Report struct {
 	Checks []Check
-	Stored []Stored // how much a daemon stores, and where
+	Stored []Stored // how much the daemon stores, and where
 }
 
 // OK adds a check that found nothing wrong.
 func (r *Report) OK(name, text string) { r.add(name, OK, text, "") }
 
-// Warn adds a check that found something which works less well than it could.
+// Warn adds a check that found something that works less well than it could.
 func (r *Report) Warn(name, text, fix string) { r.add(name, Warn, text, fix) }
 
-// Fail adds a check that found something which does not work.
+// Fail adds a check that found something that does not work.
 func (r *Report) Fail(name, text, fix string) { r.add(name, Fail, text, fix) }
 
 func (r *Report) add(name string, v Verdict, text, fix string) {
 	r.Checks = append(r.Checks, Check{name, v, sanitize.Short(text, 400), fix})
 }
 
-// Count returns how many checks ended so.
+// Count returns how many checks have the verdict.
 func (r *Report) Count(v Verdict) int {
 	n := 0
 	for _, c := range r.Checks {
@@ -61,7 +61,7 @@ func (r *Report) Count(v Verdict) int {
 	return n
 }
 
-// Input is what the doctor does not find out itself.
+// Input is what the doctor cannot find out itself.
 type Input struct {
 	Version      string // of this program
 	ConfigPath   string
@@ -75,7 +75,7 @@ type Input struct {
 	Service      func(context.Context, *Report)                              // examines the installed service
 }
 
-// timeLimit bounds the whole examination.
+// timeLimit limits the whole examination.
 const timeLimit = 30 * time.Second
 
 // Examine examines the setup of this machine.
@@ -116,11 +116,11 @@ func examineConfig(r *Report, in Input) {
 	}
 }
 
-// notInstalled is the text for an agent that is not here.
+// notInstalled is the text for an agent that is not installed.
 const notInstalled = "not installed"
 
 // ForPeople returns the checks with one line for all agents that are not installed: most people have
-// one or two.
+// one or two agents.
 func (r *Report) ForPeople() []Check {
 	var names []string
 	absent := func(c Check) bool { return c.Text == notInstalled && strings.HasPrefix(c.Name, "agent ") }
@@ -137,7 +137,7 @@ func (r *Report) ForPeople() []Check {
 		switch {
 		case !absent(c):
 			folded = append(folded, c)
-		case strings.HasSuffix(c.Name, " "+names[len(names)-1]): // after those that are here
+		case strings.HasSuffix(c.Name, " "+names[len(names)-1]): // after the installed agents
 			folded = append(folded, Check{Name: "other agents", Status: OK, Text: notInstalled + ": " + strings.Join(names, ", ")})
 		}
 	}

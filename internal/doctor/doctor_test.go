@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Most people have one agent or two: the others take one line, after those that are here.
+// Agents that are not installed share one line, after the installed ones.
 func TestAgentsThatAreNotInstalledTakeOneLine(t *testing.T) {
 	agent := func(name, text string) Check { return Check{Name: "agent " + name, Status: OK, Text: text} }
 	folded := (&Report{Checks: []Check{agent("a", notInstalled), agent("b", "here"), agent("c", notInstalled), {Name: "daemon", Status: Warn, Text: "not running"}}}).ForPeople()

@@ -14,10 +14,10 @@ import (
 	"resumed/internal/humanize"
 )
 
-// joinAgain is what helps where this machine's part of a fleet is not as its hub has it.
+// joinAgain is the fix if the hub does not accept this machine's fleet settings.
 const joinAgain = "resumed hub invite, on the hub's machine, prints a line: run it here"
 
-// examineFleet looks at the fleet that the configuration names, as the daemon would reach it.
+// examineFleet connects to the configured fleet as the daemon would.
 func examineFleet(ctx context.Context, r *Report, in Input) {
 	cfg := in.Config.Fleet
 	if cfg.URL == "" {
@@ -50,7 +50,7 @@ func examineFleet(ctx context.Context, r *Report, in Input) {
 	}
 }
 
-// fleetRemedy says what helps against an error of the fleet.
+// fleetRemedy returns the fix for an error of the fleet.
 func fleetRemedy(err error, cfg config.Fleet) string {
 	switch {
 	case errors.Is(err, natskv.ErrNobodyThere):
@@ -86,7 +86,7 @@ func examineFleetClock(r *Report, h natskv.Health) {
 	}
 }
 
-// examineFleetHosts compares the versions of all machines with that of this program.
+// examineFleetHosts compares the versions of all machines with this program's.
 func examineFleetHosts(r *Report, h natskv.Health, version string) {
 	var names, others []string
 	for _, host := range h.Hosts {

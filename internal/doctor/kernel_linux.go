@@ -10,7 +10,7 @@ import (
 	"resumed/internal/humanize"
 )
 
-// examineInotify compares what the kernel allows with what is to be watched.
+// examineInotify compares the kernel's limits with the number of directories to watch.
 func examineInotify(r *Report, directories int) {
 	const (
 		name = "inotify"
@@ -48,20 +48,19 @@ func examineInotify(r *Report, directories int) {
 	}
 }
 
-// examineMounts compares the mounts of the daemon with those of this shell: if they differ, every
-// session looks sandboxed to the daemon.
+// examineMounts compares the daemon's mounts with those of this shell: if they differ, every session
+// looks sandboxed to the daemon.
 func examineMounts(r *Report, daemon int) {
 	ours, err := os.Readlink("/proc/self/ns/mnt")
 	theirs, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", daemon))
 	if err != nil || err2 != nil || ours == theirs {
-		return // it is another user's, or all is well
+		return // the daemon belongs to another user, or all is well
 	}
 	r.Warn("daemon's mounts", fmt.Sprintf("pid %d, or your shell, has its own mounts: sessions that you start here look sandboxed to the daemon, and are not continued", daemon),
 		"run the daemon where you work: without Protect… or Private… in its unit, or inside your container")
 }
 
-// clockSynchronised reports whether something keeps the clock right, where the
-// kernel can tell.
+// clockSynchronised reports whether the clock is synchronised, if the kernel knows.
 func clockSynchronised() (synchronised, known bool) {
 	const unsynchronised = 5 // TIME_ERROR
 	var buf syscall.Timex

@@ -2,11 +2,11 @@
 
 package doctor
 
-// examineInotify has nothing to look at where there is no inotify.
+// examineInotify does nothing: there is no inotify here.
 func examineInotify(*Report, int) {}
 
-// examineMounts has nothing to look at: there is one view of the files here.
+// examineMounts does nothing: all processes share the mounts here.
 func examineMounts(*Report, int) {}
 
-// clockSynchronised cannot tell here.
+// clockSynchronised is unknown here.
 func clockSynchronised() (synchronised, known bool) { return false, false }

@@ -25,11 +25,11 @@ func examineTmux(ctx context.Context, r *Report) {
 	r.OK("tmux", program.Version(ctx, nil, path, "-V"))
 }
 
-// examineKitty says whether an agent in this kitty can be typed into.
+// examineKitty reports whether resumed can type into an agent in this kitty.
 func examineKitty(ctx context.Context, r *Report) {
 	window, err := kitty.Look(os.Environ())
 	if window == nil && err == nil {
-		return // it is not in one
+		return // not in kitty
 	}
 	if err == nil {
 		_, err = window.Facts(ctx)
@@ -55,7 +55,7 @@ func examineDesktop(ctx context.Context, r *Report, cfg config.Config) {
 	}
 }
 
-// toAddChannel says where a channel is written down.
+// toAddChannel returns how to add a channel.
 func toAddChannel(cfg config.Config) string {
 	if len(cfg.Notify.Service) > 0 {
 		return "resumed notify test"
@@ -63,7 +63,7 @@ func toAddChannel(cfg config.Config) string {
 	return "[[notify.service]] in the file that resumed config init writes"
 }
 
-// examineClock looks at what every stated time is compared with.
+// examineClock checks the clock and zone, with which all named times are compared.
 func examineClock(r *Report, now time.Time) {
 	if zone := os.Getenv("TZ"); zone != "" && !filepath.IsAbs(strings.TrimPrefix(zone, ":")) {
 		if _, err := time.LoadLocation(strings.TrimPrefix(zone, ":")); err != nil {

@@ -16,7 +16,7 @@ import (
 	"resumed/internal/state"
 )
 
-// Stored is how much of one kind a daemon stores, where, and until when.
+// Stored describes one kind of stored data: where it is, its size, and its limit.
 type Stored struct {
 	What  string `json:"what"` // sessions | cursors | history | notices | outputs | copies | leases
 	Path  string `json:"path"`
@@ -25,11 +25,11 @@ type Stored struct {
 	Bound string `json:"bound"` // in words
 }
 
-// examineStored says what the daemon stores, and how large it is.
+// examineStored reports what the daemon stores, and its size.
 func examineStored(ctx context.Context, r *Report, cfg config.Config) {
 	stateDir, err := dirs.State(os.Getenv)
 	if err != nil {
-		return // that is told already
+		return // reported already
 	}
 	r.Stored = slices.Concat([]Stored{}, storedInDatabase(ctx, r, stateDir, cfg.History), storedInFiles(stateDir, cfg.History))
 	for _, k := range r.Stored {
@@ -37,7 +37,7 @@ func examineStored(ctx context.Context, r *Report, cfg config.Config) {
 		if name == "cursors" {
 			name = "read positions"
 		}
-		if in := filepath.Dir(k.Path); in != stateDir { // else the state's line says where
+		if in := filepath.Dir(k.Path); in != stateDir { // else the line of the state directory says where
 			name += " in " + k.Path
 		}
 		r.OK("kept", fmt.Sprintf("%s: %d, %s; %s", name, k.Count, humanize.Bytes(k.Bytes), k.Bound))
@@ -47,7 +47,7 @@ func examineStored(ctx context.Context, r *Report, cfg config.Config) {
 func storedInDatabase(ctx context.Context, r *Report, stateDir string, h config.History) []Stored {
 	reader, err := state.OpenReader(stateDir)
 	if err != nil {
-		return nil // there is none yet, or it is told already
+		return nil // there is none yet, or it is reported already
 	}
 	defer reader.Close()
 	holdings, err := reader.Holdings(ctx)

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// ErrLimited is how a run of an agent ends that wrote about a limit.
+// ErrLimited ends a run of an agent that hit a limit.
 var ErrLimited = errors.New("rate limited")
 
-// steps are what the agents write.
+// steps are the lines that the agents write.
 var steps = map[string][]string{
 	"painter": {"mixes colours", "paints the walls", "paints the roof", "paints the door", "paints a cat", "signs the picture"},
 	"unlucky": {"buys a ticket", "waits for the draw", "", "", "", ""},
 }
 
-// Agent runs as a pretend agent. It writes its transcript into the directory it works in, and goes on
+// Agent runs as a pretend agent. It writes its transcript into its working directory, and continues
 // where the transcript ends.
 func Agent(name, session string) error {
 	log, err := os.OpenFile(session+".log", os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)

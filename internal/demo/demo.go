@@ -1,5 +1,5 @@
 // Package demo shows what happens after a limit: it runs the real daemon with two pretend agents, in a
-// directory of its own.
+// temporary directory.
 package demo
 
 import (
@@ -28,8 +28,8 @@ import (
 	"resumed/internal/termui"
 )
 
-// configText is a real configuration with short waits and two agents: painter is limited once, unlucky
-// never recovers.
+// configText is a real configuration with short waits and two agents: painter hits a limit once,
+// unlucky never recovers.
 const configText = `
 [resume]
 settle = "3s"
@@ -68,16 +68,16 @@ name = "demo"
 url = "%[3]s"
 `
 
-// sessions are the sessions of the agents, by agent.
+// sessions are the session ids, by agent.
 var sessions = map[string]string{"painter": "canvas-1", "unlucky": "lottery-7"}
 
-// timeLimit bounds the demo.
+// timeLimit limits the demo.
 const timeLimit = 28 * time.Second
 
-// AgentCommand is the command of this program that runs as one of the agents.
+// AgentCommand is the command of this program that runs a pretend agent.
 const AgentCommand = "demo-agent"
 
-// Run plays the demo and prints what happens, as it happens.
+// Run runs the demo and prints each event as it happens.
 func Run(ctx context.Context, out io.Writer, page termui.Page, version string) error {
 	dir, err := os.MkdirTemp("", "resumed-demo-")
 	if err != nil {
@@ -111,7 +111,7 @@ func Run(ctx context.Context, out io.Writer, page termui.Page, version string) e
 
 func writeConfig(file, dir, program, webhook string) (config.Config, error) {
 	text := fmt.Appendf(nil, configText, dir, program, webhook)
-	for _, b := range agents.Known() { // the user's own sessions are not part of the demo
+	for _, b := range agents.Known() { // the user's own agents are not part of the demo
 		text = fmt.Appendf(text, "\n[[agent]]\nname = %q\nenabled = false\n", b.Name)
 	}
 	if err := os.WriteFile(file, text, 0o600); err != nil {
@@ -125,17 +125,17 @@ func writeConfig(file, dir, program, webhook string) (config.Config, error) {
 	return config.Load(file, agents.Known())
 }
 
-// show prints what happens.
+// show prints the events of the demo.
 type show struct {
 	out   io.Writer
 	page  termui.Page
 	dir   string
 	began time.Time
-	ends  chan struct{} // one for each session that has finished or was given up
+	ends  chan struct{} // receives once for each session that finished or gave up
 
 	printing sync.Mutex     // one line at a time
 	reading  sync.Mutex     // guards shown
-	shown    map[string]int // how many lines of an agent's log were printed
+	shown    map[string]int // lines of each agent's log that were printed
 }
 
 // play runs the daemon and both agents until both sessions have ended.
@@ -157,7 +157,7 @@ func (s *show) play(ctx context.Context, program string, o app.Options) (control
 		followers.Go(func() { s.follow(daemon, name) })
 		agent := exec.CommandContext(ctx, program, AgentCommand, name, session, "paint a house")
 		agent.Dir = filepath.Join(s.dir, name)
-		go func() { _ = agent.Run() }() // its log says how it ended
+		go func() { _ = agent.Run() }() // its log shows how it ended
 	}
 	for range sessions {
 		select {
@@ -181,13 +181,13 @@ func (s *show) say(who string, colour termui.Colour, format string, args ...any)
 	p := &termui.Printer{Page: s.page}
 	text := sanitize.Line(fmt.Sprintf(format, args...))
 	p.Line("%5.1fs  %s %s", time.Since(s.began).Seconds(), s.page.Paint.In(colour, fmt.Sprintf("%-8s", who)), text)
-	_, _ = io.WriteString(s.out, p.String()) // a demo whose output is closed goes on
+	_, _ = io.WriteString(s.out, p.String()) // if the output is closed, the demo continues
 }
 
-// step prints what the engine decided.
+// step prints a decision of the engine.
 func (s *show) step(change resume.Change) {
 	after, who := change.After, change.After.Key.Agent
-	s.catchUp(who) // the lines that led to the decision come before it
+	s.catchUp(who) // the lines that led to the decision come first
 	switch {
 	case change.Entered(resume.Waiting):
 		why := "backoff"
@@ -204,7 +204,7 @@ func (s *show) step(change resume.Change) {
 	}
 }
 
-// webhook starts a server that prints the notices it gets, and returns its address.
+// webhook starts a server that prints the notices it receives, and returns its address.
 func (s *show) webhook(ctx context.Context) (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -226,7 +226,7 @@ func (s *show) webhook(ctx context.Context) (string, error) {
 	return "http://" + listener.Addr().String() + "/notices", nil
 }
 
-// follow prints what an agent writes until ctx is done.
+// follow prints the agent's new lines until ctx is done.
 func (s *show) follow(ctx context.Context, name string) {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
@@ -240,7 +240,7 @@ func (s *show) follow(ctx context.Context, name string) {
 	}
 }
 
-// catchUp prints what an agent has written since the last call.
+// catchUp prints the agent's lines since the last call.
 func (s *show) catchUp(name string) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
@@ -255,7 +255,7 @@ func (s *show) catchUp(name string) {
 	}
 }
 
-// printResult prints how both sessions ended, as `resumed status` does.
+// printResult prints how both sessions ended, like `resumed status`.
 func (s *show) printResult(status control.Status) error {
 	p := &termui.Printer{Page: s.page}
 	p.Now = time.Now()

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// checkArguments has every command take what its usage line says. Its errors name what is missing,
-// unexpected or unknown.
+// checkArguments makes every command accept the arguments in its usage line. Errors name what is
+// missing, unexpected or unknown.
 func checkArguments(cmd *cobra.Command) {
 	switch {
 	case cmd.HasSubCommands():
@@ -29,8 +29,8 @@ func checkArguments(cmd *cobra.Command) {
 	}
 }
 
-// asUsed reads a usage line: WORD is needed, [WORD] may be there, and [WORD…]
-// may be there many times.
+// asUsed checks arguments against the usage line: WORD is required, [WORD] is optional, [WORD…] can be
+// repeated.
 func asUsed(cmd *cobra.Command, args []string) error {
 	var needed []string
 	most := 0
@@ -55,12 +55,12 @@ func asUsed(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// UnknownCommandError says which command is unknown, and what the user can try instead.
+// UnknownCommandError names the unknown command, and what the user can try.
 type UnknownCommandError struct{ Command, Try string }
 
 func (e *UnknownCommandError) Error() string { return fmt.Sprintf("unknown command %q", e.Command) }
 
-// knowsCommand refuses an argument that is none of a command's own commands.
+// knowsCommand refuses an argument that is not a subcommand.
 func knowsCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -70,11 +70,11 @@ func knowsCommand(cmd *cobra.Command, args []string) error {
 	for _, name := range append(cmd.SuggestionsFor(args[0]), "--help") {
 		tries = append(tries, cmd.CommandPath()+" "+name)
 	}
-	_, name, _ := strings.Cut(cmd.CommandPath()+" "+args[0], " ") // without that of the program
+	_, name, _ := strings.Cut(cmd.CommandPath()+" "+args[0], " ") // without the name of the program
 	return &UnknownCommandError{Command: name, Try: strings.Join(tries, ", or ")}
 }
 
-// flagError names the values that a flag takes.
+// flagError adds the values that a flag accepts.
 func flagError(_ *cobra.Command, err error) error {
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {

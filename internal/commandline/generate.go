@@ -17,7 +17,8 @@ import (
 	"resumed/internal/buildinfo"
 )
 
-// Main writes the man pages and completions of a program for packages, into the directory of the first argument.
+// Main writes the man pages and completions of a program for packages, into the directory in the first
+// argument.
 func Main(root func() *cobra.Command, _ func(ctx context.Context, args []string, out, errOut io.Writer) int) {
 	if err := generate(root(), os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "resumed:", err)

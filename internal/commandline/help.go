@@ -1,7 +1,7 @@
 //go:build !windows
 
-// Package commandline gives the commands of a program the same help, completion scripts and checks of
-// their arguments.
+// Package commandline gives all commands of a program the same help, completion scripts and argument
+// checks.
 package commandline
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpTemplate shows how a command is used before it explains anything.
+// helpTemplate shows examples before the explanation.
 const helpTemplate = `{{.Short}}.
 {{if .HasExample}}
 Examples:
@@ -41,7 +41,7 @@ Everywhere:
 More: {{.CommandPath}} COMMAND --help{{end}}
 `
 
-// Prepare is called when all commands of a program are there.
+// Prepare must be called after all commands of a program were added.
 func Prepare(root *cobra.Command) {
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Version}}\n")
@@ -49,7 +49,7 @@ func Prepare(root *cobra.Command) {
 	checkArguments(root)
 }
 
-// addHelp gives every command the same help, also those that cobra brings.
+// addHelp gives every command the same help, also those that cobra adds.
 func addHelp(root *cobra.Command) {
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(usageTemplate)
@@ -72,8 +72,8 @@ func addHelp(root *cobra.Command) {
 		strings.ReplaceAll("  source <(NAME completion bash)\n  NAME completion fish > ~/.config/fish/completions/NAME.fish", "NAME", name))
 }
 
-// plainBash lets the script of bash work also without the package bash-completion, which many machines do
-// not have. %s is the name of the program in cobra's functions.
+// plainBash makes the bash script work without the package bash-completion, which many machines lack.
+// %s is the name of the program in cobra's functions.
 const plainBash = `
 if ! declare -F _get_comp_words_by_ref >/dev/null; then
     __%s_init_completion()
@@ -101,10 +101,10 @@ func workInPlainBash(root *cobra.Command) {
 	}
 }
 
-// OtherProgram is the annotation of a command that another program runs, and also explains.
+// OtherProgram marks a command that another program runs and explains.
 const OtherProgram = "other program"
 
-// explainCommands has help refuse an unknown command.
+// explainCommands makes help refuse an unknown command.
 func explainCommands(root *cobra.Command) {
 	help, _, err := root.Find([]string{"help"})
 	if err != nil {
@@ -127,7 +127,7 @@ func explainCommands(root *cobra.Command) {
 	}
 }
 
-// describe sets the texts of a command that cobra brings.
+// describe sets the texts of a command that cobra adds.
 func describe(root *cobra.Command, path, short, example string) {
 	cmd, rest, err := root.Find(strings.Fields(path))
 	if err != nil || len(rest) > 0 {

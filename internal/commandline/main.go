@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Main is the main function of a program. Under the build tag "packages" it writes the man pages and completions of
-// the commands instead, so that the program does not contain what writes them.
+// Main is the main function of a program. With the build tag "packages" it writes the man pages and
+// completions instead, so that the released program does not contain that code.
 func Main(_ func() *cobra.Command, run func(ctx context.Context, args []string, out, errOut io.Writer) int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)

@@ -20,7 +20,7 @@ type UsageError struct{ Err error }
 func (u UsageError) Error() string { return u.Err.Error() }
 func (u UsageError) Unwrap() error { return u.Err }
 
-// LogFlags adds the flags of the logger to every command of a program.
+// LogFlags adds the logger's flags to every command of a program.
 func LogFlags(root *cobra.Command, level, format *string) {
 	flags := root.PersistentFlags()
 	flags.StringVar(level, "log-level", "", "debug | info | warn | error")
@@ -35,8 +35,8 @@ func LogFlags(root *cobra.Command, level, format *string) {
 	}
 }
 
-// Execute runs the command that the arguments name, and returns that command with its error. What
-// goes wrong before the command starts is a UsageError. It needs LogFlags.
+// Execute runs the command that the arguments name, and returns it with its error. An error before the
+// command starts is a UsageError. LogFlags must be called first.
 func Execute(ctx context.Context, root *cobra.Command, args []string, out, errOut io.Writer) (*cobra.Command, error) {
 	started, check := false, root.PersistentPreRunE
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
@@ -53,9 +53,9 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, out, errOu
 	return cmd, err
 }
 
-// Report prints what went wrong, and what the user can try; "": nothing is known.
+// Report prints the error, and what the user can try if it is not "".
 func Report(out io.Writer, err error, try string) {
-	if text := sanitize.Text(err.Error()); text != "" { // a file's name may be in it
+	if text := sanitize.Text(err.Error()); text != "" { // it may contain a file name
 		fmt.Fprintln(out, "resumed:", strings.ReplaceAll(text, "\n", "\nresumed: "))
 	}
 	if try != "" {

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// isJournal reports whether out is the stream that systemd names: a program
-// that was started from a service may have its output elsewhere.
+// isJournal reports whether out is the stream in JOURNAL_STREAM: a program that a service started may
+// have another output.
 func isJournal(out io.Writer, stream string) bool {
 	file, ok := out.(*os.File)
 	if !ok || stream == "" {
@@ -27,8 +27,8 @@ func isJournal(out io.Writer, stream string) bool {
 	return ok && stream == fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
 }
 
-// newJournalLogger returns a logger whose lines begin with their priority, as
-// the journal reads it. Time and level are the journal's own.
+// newJournalLogger returns a logger whose lines begin with their priority, for the journal, which adds
+// the time and level itself.
 func newJournalLogger(out io.Writer, options *slog.HandlerOptions, format string) *slog.Logger {
 	options.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
@@ -44,7 +44,7 @@ func newJournalLogger(out io.Writer, options *slog.HandlerOptions, format string
 	return slog.New(journalHandler{inner, target})
 }
 
-// journalHandler sets the priority of the line that follows.
+// journalHandler sets the priority of the next line.
 type journalHandler struct {
 	slog.Handler
 	target *prioritised
@@ -65,15 +65,15 @@ func (h journalHandler) WithGroup(name string) slog.Handler {
 	return journalHandler{h.Handler.WithGroup(name), h.target}
 }
 
-// prioritised writes lines with a priority before them.
+// prioritised writes lines with their priority in front.
 type prioritised struct {
 	out io.Writer
 
-	mu       sync.Mutex // held through a record; guards priority
+	mu       sync.Mutex // locked for a whole record; guards priority
 	priority int
 }
 
-// Write is called once a record, under mu.
+// Write is called once per record, under mu.
 func (p *prioritised) Write(line []byte) (int, error) {
 	if _, err := p.out.Write(fmt.Appendf(nil, "<%d>%s", p.priority, line)); err != nil {
 		return 0, err

@@ -1,7 +1,7 @@
 //go:build !windows
 
-// Package logging makes the logger of a program, for a terminal, a file or the journal, and knows what
-// an output can show.
+// Package logging makes the logger of a program, for a terminal, a file or the journal, and detects
+// what an output supports.
 package logging
 
 import (
@@ -20,7 +20,7 @@ import (
 )
 
 // New returns a logger for that output: colours on a terminal, lines with priorities in the journal,
-// text elsewhere, and JSON if the format says so.
+// else text, or JSON if the format is "json".
 func New(out io.Writer, level slog.Leveler, format string) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if isJournal(out, os.Getenv("JOURNAL_STREAM")) {
@@ -36,7 +36,7 @@ func New(out io.Writer, level slog.Leveler, format string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(Escape(out), options))
 }
 
-// CheckFlags reports a value that --log-level or --log-format does not take; "" is the default.
+// CheckFlags refuses invalid values of --log-level and --log-format; "" is the default.
 func CheckFlags(level, format string) error {
 	switch level {
 	case "", "debug", "info", "warn", "error":
@@ -51,8 +51,8 @@ func CheckFlags(level, format string) error {
 	return nil
 }
 
-// Escape returns a writer for JSON or slog's text that escapes control characters, so that no record can
-// change a terminal. Each write must be a whole record.
+// Escape returns a writer for JSON or slog's text that escapes control characters, so that no record
+// can control the terminal. Each write must be a whole record.
 func Escape(out io.Writer) io.Writer { return escaping{out} }
 
 type escaping struct{ io.Writer }
@@ -75,7 +75,7 @@ func Colours(w io.Writer) bool {
 	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// cleaning removes control characters before a handler that writes to a terminal without escaping.
+// cleaning removes control characters for a handler that does not escape them.
 type cleaning struct{ slog.Handler }
 
 func (h cleaning) Handle(ctx context.Context, record slog.Record) error {
@@ -117,8 +117,8 @@ func cleanAttr(a slog.Attr) slog.Attr {
 	return a
 }
 
-// harmless removes control characters, also those that tint would make: it turns the four characters
-// \x1b of a quoted text into an escape.
+// harmless removes control characters, also those that tint would make: it turns a quoted \x1b into a
+// real escape.
 func harmless(text string) string {
 	return strings.ReplaceAll(sanitize.Line(text), `\x1b`, `\u001b`)
 }

@@ -1,4 +1,4 @@
-// Package buildinfo says which version a program is, and what it was built from.
+// Package buildinfo returns the version of a program and the commit it was built from.
 package buildinfo
 
 import (
@@ -9,22 +9,23 @@ import (
 	"strings"
 )
 
-// Newest is the version of the last release, or of the one that is being made. It is written only here;
-// the tag of a release is "v" and this.
+// Newest is the version of the last or the next release. It is defined only here; the tag of a release
+// is "v" plus this.
 const Newest = "0.2.0"
 
-// The linker sets these where packages are built (packaging/build), so that the programs are the same from a
-// clone, from a second work tree and from an archive of the sources. Elsewhere the stamps of the go command count.
+// The linker sets these for packages (packaging/build), so that a clone, a second work tree and an
+// archive of the sources give the same programs. In other builds the VCS stamps of the go command are
+// used.
 var released, commit, date string
 
-// Build is what a program was built from.
+// Build is the origin of a program.
 type Build struct {
 	Version string
-	Commit  string // "": not known, as under `go run`
-	Date    string // when it was committed, RFC 3339
+	Commit  string // "": not known, as with `go run`
+	Date    string // of the commit, RFC 3339
 }
 
-// This returns what this program was built from.
+// This returns the build of this program.
 func This() Build {
 	if released != "" {
 		return Build{released, commit, date}
@@ -36,8 +37,8 @@ func This() Build {
 	return builtFrom(info)
 }
 
-// builtFrom reads the stamps of the go command. Only a build of the tag itself has the plain version; every
-// other one has the time of its commit after it, so that a later build sorts after an earlier one.
+// builtFrom reads the stamps of the go command. Only a build of the tag has the plain version. All
+// others add the time of their commit, so that later builds sort after earlier ones.
 func builtFrom(info *debug.BuildInfo) Build {
 	settings := make(map[string]string)
 	for _, s := range info.Settings {
@@ -58,7 +59,7 @@ func builtFrom(info *debug.BuildInfo) Build {
 	return b
 }
 
-// About is one line for people: what to name in a report of a problem.
+// About returns one line to name in a bug report.
 func About(program string) string {
 	b := This()
 	from := ""

@@ -38,7 +38,7 @@ func TestVersionSaysWhatItWasBuiltFrom(t *testing.T) {
 	}
 }
 
-// The newest version in the changelog is the one that is built.
+// The newest version in the changelog is Newest.
 func TestTheChangelogKnowsTheVersion(t *testing.T) {
 	text, err := os.ReadFile("../../CHANGELOG.md")
 	require.NoError(t, err)

@@ -1,9 +1,8 @@
-// Package hint gives an error what a person can do about it.
+// Package hint adds to an error what the user can try.
 package hint
 
 import "errors"
 
-// hinted is an error with a hint.
 type hinted struct {
 	error
 	hint string
@@ -11,10 +10,10 @@ type hinted struct {
 
 func (h hinted) Unwrap() error { return h.error }
 
-// With returns the error with what a person can try.
+// With adds a hint to an error.
 func With(err error, try string) error { return hinted{err, try} }
 
-// Of returns what a person can try about an error; "": nothing is known.
+// Of returns the hint of an error, or "".
 func Of(err error) string {
 	h, _ := errors.AsType[hinted](err)
 	return h.hint

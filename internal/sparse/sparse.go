@@ -1,6 +1,5 @@
-// Package sparse passes over the holes of files: parts that nobody wrote, that take
-// no room and read as zeros. There is no line's end in them, and they may be
-// terabytes.
+// Package sparse skips the holes of files: parts that were never written, use no disk space and read as
+// zeros. They contain no line end, and can be terabytes.
 package sparse
 
 import (
@@ -12,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NextData returns the first place at or after offset that is not in a hole.
-// Where the file system knows of no holes that is offset itself.
+// NextData returns the first offset at or after offset that is not in a hole; offset itself if the file
+// system does not support holes.
 func NextData(in *os.File, offset int64) int64 {
 	at, err := in.Seek(offset, unix.SEEK_DATA)
 	switch {
@@ -26,9 +25,8 @@ func NextData(in *os.File, offset int64) int64 {
 	}
 }
 
-// LastData returns where the hole begins that ends at end, or end where the byte
-// before it is in none. It can be asked only what comes next, so it searches for
-// the first place from which nothing does.
+// LastData returns the start of the hole that ends at end, or end if the byte before it is data. The
+// kernel only finds the next data, so it searches for the first offset without data up to end.
 func LastData(in *os.File, end int64) int64 {
 	if end == 0 || NextData(in, end-1) < end {
 		return end

@@ -1,5 +1,5 @@
-// Package sessionbus reaches the D-Bus of the user's login, on which desktop
-// and service manager answer.
+// Package sessionbus connects to the user's D-Bus session bus, with the desktop and the service
+// manager.
 package sessionbus
 
 import (
@@ -14,8 +14,8 @@ import (
 	"resumed/internal/dirs"
 )
 
-// Dial connects to the session bus, and gives up with ctx: the library itself
-// would wait for ever for a bus that does not answer.
+// Dial connects to the session bus until ctx is done: the library itself would wait forever for a bus
+// that does not answer.
 func Dial(ctx context.Context) (*dbus.Conn, error) {
 	address, err := address()
 	if err != nil {
@@ -38,13 +38,12 @@ func Dial(ctx context.Context) (*dbus.Conn, error) {
 	return conn, nil
 }
 
-// ErrNone says that DBUS_SESSION_BUS_ADDRESS is not set, and that there is no socket in
-// the usual place.
+// ErrNone says that DBUS_SESSION_BUS_ADDRESS is not set, and that the usual socket does not exist.
 var ErrNone = errors.New("there is no session bus")
 
-// address returns where the bus listens. A systemd user service often has no
-// DBUS_SESSION_BUS_ADDRESS, but the bus has its usual place. The library's own
-// search is not used: it would start a bus of its own, which nobody looks at.
+// address returns where the bus listens. A systemd user service often has no DBUS_SESSION_BUS_ADDRESS,
+// but the bus is at its usual path. The library's own search is not used: it would start a new bus that
+// no program uses.
 func address() (string, error) {
 	if address := os.Getenv("DBUS_SESSION_BUS_ADDRESS"); address != "" && address != "autolaunch:" {
 		return address, nil

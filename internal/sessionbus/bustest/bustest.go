@@ -1,5 +1,4 @@
-// Package bustest gives tests a session bus of their own, and a service manager
-// on it.
+// Package bustest gives tests their own session bus, with a service manager on it.
 package bustest
 
 import (
@@ -19,15 +18,15 @@ const config = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Config
 <policy context="default"><allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/></policy>
 </busconfig>`
 
-// Bus is a D-Bus daemon that runs.
+// Bus is a running D-Bus daemon.
 type Bus struct {
-	Dir     string // where its socket is, as in the runtime directory of a login
+	Dir     string // of its socket, like the runtime directory of a login
 	Address string
 	daemon  *exec.Cmd
 }
 
-// Session starts a bus and makes it the session bus of this process, found where
-// a systemd user service finds it.
+// Session starts a bus and makes it the session bus of this process, at the path where a systemd user
+// service finds it.
 func Session(t *testing.T) *Bus {
 	t.Helper()
 	b := Start(t)
@@ -63,7 +62,7 @@ func Start(t *testing.T) *Bus {
 	return b
 }
 
-// Kill ends the bus at once, as a crash would.
+// Kill kills the bus, as a crash would.
 func (b *Bus) Kill() {
 	_ = b.daemon.Process.Kill()
 	_ = b.daemon.Wait()

@@ -24,18 +24,17 @@ const (
 	managerPath = "/org/freedesktop/systemd1"
 )
 
-// Manager stands in for a user's service manager, on a real bus: it starts
-// commands as that would, outside of this process' group and with nothing but
-// the variables that it is told, and MANAGER=1.
+// Manager replaces a user's service manager, on a real bus. Like the real one it starts commands
+// outside of this process's group, and only with the variables it was given, and MANAGER=1.
 type Manager struct {
 	conn *dbus.Conn
-	mu   sync.Mutex // guards everything that follows, the behaviour too: see Behave
+	mu   sync.Mutex // guards all other fields: see Behave
 
-	Before  func() *dbus.Error // is done before a unit is started; an error is the answer, and nothing is started
-	After   func() *dbus.Error // is done when a unit was started; an error is the answer all the same
-	Forgets *dbus.Error        // is the answer to who asks for a unit
+	Before  func() *dbus.Error // called before a unit is started; on an error nothing is started
+	After   func() *dbus.Error // called after a unit was started; an error is returned all the same
+	Forgets *dbus.Error        // the answer to questions about a unit
 
-	Variables []string // KEY=value, that each unit gets which does not say otherwise
+	Variables []string // KEY=value, for each unit unless it unsets them
 
 	units map[string]map[string]dbus.Variant
 }
@@ -57,19 +56,19 @@ func (b *Bus) Manager(t *testing.T) *Manager {
 	return m
 }
 
-// Behave changes how the manager behaves while it answers.
+// Behave changes the behaviour while the manager runs.
 func (m *Manager) Behave(change func(*Manager)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	change(m)
 }
 
-// Leave takes the manager from the bus, whoever waits for its answer.
+// Leave removes the manager from the bus, even if a caller waits for an answer.
 func (m *Manager) Leave() { m.conn.Close() }
 
 type managerMethods struct{ m *Manager }
 
-// property is one of those that a unit is ordered with.
+// property is a property of a unit to start.
 type property struct {
 	Name  string
 	Value dbus.Variant
@@ -106,7 +105,7 @@ func (m *Manager) start(name string, properties []property) string {
 	defer m.mu.Unlock()
 	m.units[name] = unit
 	child, err := start(told, m.Variables)
-	if err != nil { // as a manager that cannot even fork
+	if err != nil { // like a manager that cannot fork
 		unit["ActiveState"] = dbus.MakeVariant("failed")
 		return "failed"
 	}
@@ -125,7 +124,7 @@ func start(told map[string]dbus.Variant, variables []string) (*exec.Cmd, error) 
 	var env, unset []string
 	var dir, output string
 	if taken, ok := told["UnsetEnvironment"]; ok {
-		_ = taken.Store(&unset) // another type is none
+		_ = taken.Store(&unset) // another type counts as none
 	}
 	variables = slices.DeleteFunc(slices.Clone(variables), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -154,7 +153,7 @@ func start(told map[string]dbus.Variant, variables []string) (*exec.Cmd, error) 
 }
 
 func (m *Manager) reap(child *exec.Cmd, unit map[string]dbus.Variant) {
-	_ = child.Wait() // its state tells
+	_ = child.Wait() // see ProcessState
 	const exited, killed = 1, 2
 	status, _ := child.ProcessState.Sys().(syscall.WaitStatus)
 	code, value := int32(exited), int32(status.ExitStatus())
@@ -180,7 +179,7 @@ func (o managerProperties) Get(_, name string) (dbus.Variant, *dbus.Error) {
 
 type unitMethods struct{ m *Manager }
 
-// GetAll answers for a unit that it does not know as systemd does.
+// GetAll answers like systemd, also for an unknown unit.
 func (o unitMethods) GetAll(msg dbus.Message, _ string) (map[string]dbus.Variant, *dbus.Error) {
 	o.m.mu.Lock()
 	defer o.m.mu.Unlock()
@@ -194,8 +193,7 @@ func (o unitMethods) GetAll(msg dbus.Message, _ string) (map[string]dbus.Variant
 	return map[string]dbus.Variant{"LoadState": dbus.MakeVariant("not-found"), "ActiveState": dbus.MakeVariant("inactive")}, nil
 }
 
-// Drop forgets all units, as a manager does when they are over and nobody holds
-// on to them.
+// Drop drops all units, like a manager when they have ended and have no references.
 func (m *Manager) Drop() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -204,11 +202,11 @@ func (m *Manager) Drop() {
 
 var escaped = regexp.MustCompile(`_[0-9a-f]{2}`)
 
-// unitOf returns the name of the unit at a path, in which all but letters and
-// digits are written as numbers.
+// unitOf returns the name of the unit at a path, in which everything but letters and digits is escaped
+// as a number.
 func unitOf(path dbus.ObjectPath) string {
 	return escaped.ReplaceAllStringFunc(filepath.Base(string(path)), func(code string) string {
-		c, _ := strconv.ParseUint(code[1:], 16, 8) // two digits always can be read
+		c, _ := strconv.ParseUint(code[1:], 16, 8) // two hex digits always parse
 		return string(rune(c))
 	})
 }

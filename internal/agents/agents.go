@@ -1,5 +1,5 @@
-// Package agents is the one list of agents: what each is called, what people
-// call it, and how it is made from a configuration.
+// Package agents is the list of all agents: their names, their titles, and how each is made from a
+// configuration.
 package agents
 
 import (
@@ -21,8 +21,7 @@ import (
 	"resumed/internal/usage"
 )
 
-// builtin is every agent that needs no description. Adding one is a folder
-// under internal/agent and a line here.
+// builtin are the built-in agents. A new one is a directory under internal/agent and a line here.
 var builtin = []agent.Builtin{
 	claude.Builtin,
 	codex.Builtin,
@@ -34,10 +33,10 @@ var builtin = []agent.Builtin{
 	kimi.Builtin,
 }
 
-// Builtin returns every agent that needs no description.
+// Builtin returns the built-in agents.
 func Builtin() []agent.Builtin { return slices.Clone(builtin) }
 
-// Known returns what a configuration must know of the built-in agents.
+// Known returns the built-in agents for the configuration.
 func Known() config.Known {
 	var known config.Known
 	for _, b := range builtin {
@@ -46,8 +45,7 @@ func Known() config.Known {
 	return known
 }
 
-// Titles returns what people call the built-in agents, by name. One of the
-// user's own is called by its name.
+// Titles returns the titles of the built-in agents, by name. A custom agent has only its name.
 func Titles() map[string]string {
 	titles := make(map[string]string)
 	for _, b := range builtin {
@@ -56,8 +54,8 @@ func Titles() map[string]string {
 	return titles
 }
 
-// StatusLine reads what an agent gives to the command of its status line: the session,
-// and what its account was told of its allowances.
+// StatusLine parses what an agent passes to its status line command: the session, and the use of its
+// account's allowances.
 func StatusLine(said []byte, now time.Time) (session string, readings []usage.Reading) {
 	for _, b := range builtin {
 		if b.StatusLine != nil {
@@ -69,8 +67,8 @@ func StatusLine(said []byte, now time.Time) (session string, readings []usage.Re
 	return "", nil
 }
 
-// Hook returns how the agent of that name calls a program when something happens to
-// a session; nil: it does not, or there is no such agent.
+// Hook returns how the agent calls a program when something happens to a session; nil: it has no hooks,
+// or there is no such agent.
 func Hook(name string) *agent.Hook {
 	for _, b := range builtin {
 		if b.Name == name {
@@ -80,8 +78,7 @@ func Hook(name string) *agent.Hook {
 	return nil
 }
 
-// Make builds every agent that the configuration knows and has not switched
-// off, by name.
+// Make makes every enabled agent, by name.
 func Make(cfg config.Config) (map[string]agent.Agent, error) {
 	made := make(map[string]agent.Agent)
 	add := func(entry config.Agent, build func() (agent.Agent, error)) error {
@@ -117,8 +114,7 @@ func Make(cfg config.Config) (map[string]agent.Agent, error) {
 	return made, nil
 }
 
-// MakeAll is Make for every agent that the configuration knows, also those that
-// it has switched off: that is said to the daemon.
+// MakeAll makes all agents, also disabled ones: disabling an agent concerns the daemon only.
 func MakeAll(cfg config.Config) (map[string]agent.Agent, error) {
 	cfg.Agents = slices.Clone(cfg.Agents)
 	for i := range cfg.Agents {
@@ -139,5 +135,5 @@ func makeCustom(entry config.Agent, cfg config.Config) (agent.Agent, error) {
 	return a.Begins(), nil
 }
 
-// sorted returns the names of agents that were made, in order.
+// sorted returns the names of agents, sorted.
 func sorted(made map[string]agent.Agent) []string { return slices.Sorted(maps.Keys(made)) }

@@ -33,7 +33,7 @@ func TestWhoReadsTheListFindsEveryAgent(t *testing.T) {
 	}
 }
 
-// known is an agent of which nothing but its name is known.
+// known is an agent with nothing but its options.
 type known struct {
 	agent.Agent
 	options agent.Options

@@ -6,7 +6,7 @@ import (
 	"resumed/internal/agent"
 )
 
-// Add puts one more line into the list, for the time of a test.
+// Add adds an agent to the list for one test.
 func Add(t *testing.T, b agent.Builtin) {
 	had := builtin
 	builtin = append(Builtin(), b)

@@ -10,9 +10,9 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// Remedies returns what a person can do about each class of refusal, once waiting and trying
-// did not help, for an agent of that name. It is the one table: status, notices, the page, explain
-// and the documents say what is here. {logs} is the command that prints what the resumes printed.
+// Remedies returns what a person can do about each class of error when tries did not help, for the
+// agent of that name. Status, notices, the page, explain and the documents all use this table. {logs}
+// is the command that prints the output of the resumes.
 func Remedies(name string) map[limit.Class]string {
 	var own agent.Remedies
 	for _, b := range builtin {
@@ -39,8 +39,8 @@ func Remedies(name string) map[limit.Class]string {
 	}
 }
 
-// Remedy says what a person can do now for a session that does not go on by itself. It is
-// empty where nothing is to be done, and where the session's reason says all there is.
+// Remedy returns what a person can do now for a session that does not continue by itself, or "" if
+// there is nothing to do, or the session's reason says it.
 func Remedy(v view.Session) string {
 	called := v.State == resume.GaveUp || v.State == resume.Parked
 	words := ""
@@ -54,13 +54,13 @@ func Remedy(v view.Session) string {
 		words = Remedies(v.Agent)[v.Class]
 	}
 	if words == "" {
-		return "" // as of most, and there may be ten thousand
+		return "" // most sessions: there may be ten thousand
 	}
 	return strings.ReplaceAll(words, "{logs}", "resumed logs "+v.Typed())
 }
 
-// reach says how a session goes on whose process lives and can be given nothing. What
-// helps stands in the reason, after where it is open.
+// reach returns how to continue a session whose process runs and cannot be reached. The advice is in
+// the reason, after the place where the session is open.
 func reach(v view.Session) string {
 	_, helps, _ := strings.Cut(v.Unreached, ": ")
 	helps, _, said := strings.Cut(helps, "; resumed cannot type")
@@ -73,7 +73,7 @@ func reach(v view.Session) string {
 	return helps
 }
 
-// failedByItself reports whether the last resume did not end at the limit.
+// failedByItself reports whether the last resume failed for another reason than the limit.
 func failedByItself(v view.Session) bool {
 	if len(v.Attempts) == 0 {
 		return false

@@ -17,38 +17,38 @@ import (
 	"resumed/internal/program"
 )
 
-// Finding is what is there of one agent.
+// Finding is what was found of one agent.
 type Finding struct {
 	Name       string
-	Configured bool     // the user named it
+	Configured bool     // it has an entry in the configuration
 	Custom     bool     // the user described it
-	Program    string   // path; "" where it is not found or the agent cannot say
-	How        string   // by which way it was found
-	Env        []string // what a run of it needs
+	Program    string   // path; "" if it is not found, or unknown
+	How        string   // how it was found
+	Env        []string // variables that it needs to run
 	ProgramErr error    // why it is not found
 	Homes      []Home
 
-	// Foreign is what another user can have written, of the program and of the
-	// homes: it is not obeyed.
+	// Foreign are the files of the program and the homes that another user can have written: they are
+	// not obeyed.
 	Foreign []*ownership.Error
 
-	// Unwatched are its live processes that keep their sessions where none are watched.
+	// Unwatched are its running processes whose sessions are in homes that are not watched.
 	Unwatched []agent.UnwatchedProcess
 }
 
-// Home is one place where an agent writes.
+// Home is one directory of an agent.
 type Home struct {
 	Account     string
 	Root        string
 	Missing     bool
 	Directories int // that are watched
 	Transcripts int
-	Unreadable  []string // of both
+	Unreadable  []string // directories and transcripts
 	Newest      time.Time
 }
 
-// Survey looks for every agent that the configuration knows. It starts nothing.
-// recorded is the PATH that the service is run with; empty: it has this one.
+// Survey looks for every enabled agent, without starting a program. recorded is the PATH of the
+// service; "": the same as here.
 func Survey(ctx context.Context, cfg config.Config, recorded string) ([]Finding, error) {
 	made, err := Make(cfg)
 	if err != nil {
@@ -77,19 +77,18 @@ func Survey(ctx context.Context, cfg config.Config, recorded string) ([]Finding,
 		for _, src := range agent.SourcesOf(a) {
 			f.Homes = append(f.Homes, visit(src, foreign))
 		}
-		f.Unwatched, _ = a.Unwatched(ctx) // where processes cannot be seen, none is found
+		f.Unwatched, _ = a.Unwatched(ctx) // if processes cannot be listed, none is found
 		all = append(all, f)
 	}
 	return all, nil
 }
 
-// findProgram finds the program that would be run where nothing is known of the
-// session.
+// findProgram finds the program that would run if nothing is known about the session.
 func (f *Finding) findProgram(a agent.Runner, recorded string) {
 	if recorded != "" {
 		own := os.Getenv("PATH")
 		defer os.Setenv("PATH", own)
-		_ = os.Setenv("PATH", recorded) // errs on a bad name only
+		_ = os.Setenv("PATH", recorded) // fails only for a bad name
 	}
 	var found program.Found
 	if found, f.ProgramErr = a.Program(); f.ProgramErr != nil {
@@ -101,7 +100,7 @@ func (f *Finding) findProgram(a agent.Runner, recorded string) {
 	}
 }
 
-// visit looks at all that would be watched of a source.
+// visit visits everything that would be watched of a source.
 func visit(src agent.Source, foreign func(path string)) Home {
 	h := Home{Account: src.Account, Root: src.Root}
 	_ = filepath.WalkDir(src.Root, func(path string, entry fs.DirEntry, err error) error {
@@ -140,7 +139,7 @@ func (h *Home) transcript(path string, entry fs.DirEntry) {
 	}
 }
 
-// Says puts a home into words.
+// Says describes a home.
 func (h Home) Says() string {
 	if h.Missing {
 		return h.Root + " is not there"

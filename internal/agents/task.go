@@ -11,11 +11,11 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// AfterReset is what a task says that waits for the account's next window.
+// AfterReset is the After of a task that waits for the account's next window.
 const AfterReset = "reset"
 
-// Task makes a task of what a person asks for, or says what is wrong with that. What it
-// is to be begun after is looked up by the caller, unless it is a time.
+// Task makes a task of an order, or returns what is wrong with it. The caller looks up what the task
+// waits for, unless that is a time.
 func Task(made map[string]agent.Agent, order view.TaskOrder, id string, now time.Time) (resume.Session, error) {
 	a, err := starter(made, order.Agent)
 	if err != nil {
@@ -32,7 +32,7 @@ func Task(made map[string]agent.Agent, order view.TaskOrder, id string, now time
 	return s, agent.CheckTask(a, s)
 }
 
-// starter returns the agent of that name, or the first that is on this machine.
+// starter returns the agent of that name, or the first one on this machine.
 func starter(made map[string]agent.Agent, name string) (agent.Starter, error) {
 	if name != "" {
 		a := made[name]
@@ -53,7 +53,7 @@ func starter(made map[string]agent.Agent, name string) (agent.Starter, error) {
 	return nil, fmt.Errorf("no agent on this machine can be started: resumed can start %s, and --agent names one", strings.Join(starters(made), ", "))
 }
 
-// starters returns those that can begin a session, in the order of the list.
+// starters returns the agents that can start a session, in the order of the list.
 func starters(made map[string]agent.Agent) []string {
 	var names []string
 	for _, b := range builtin {
@@ -69,8 +69,8 @@ func starters(made map[string]agent.Agent) []string {
 	return names
 }
 
-// clock reads a time that a person says: a clock, a date, or how long from now. A clock
-// is the next time that it shows that.
+// clock parses a clock time, a date, or a duration from now. A clock time is the next time of day that
+// matches.
 func clock(text string, now time.Time) (time.Time, bool) {
 	for _, layout := range []string{"15:04", "15:04:05"} {
 		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {

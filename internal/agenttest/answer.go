@@ -5,7 +5,7 @@ import "time"
 // Kind is what a provider does with a request.
 type Kind string
 
-// The kinds. What each looks like on the wire is the dialect's affair.
+// The kinds. Each dialect sends them in its own way.
 const (
 	KindText       Kind = "text"
 	KindTool       Kind = "tool"
@@ -28,42 +28,40 @@ const (
 // Answer is what the provider does with one request.
 type Answer struct {
 	kind  Kind
-	text  string        // what is said, or the command that is to be run
+	text  string        // the answer, or the command to run
 	after time.Duration // until the limit lifts; 0: not stated
-	think time.Duration // before anything is answered
+	think time.Duration // delay before the answer
 }
 
-// Thinking is the answer, given after a while.
+// Thinking delays the answer.
 func (a Answer) Thinking(d time.Duration) Answer {
 	a.think = d
 	return a
 }
 
-// Kind returns what the provider does.
+// Kind returns the kind of the answer.
 func (a Answer) Kind() Kind { return a.kind }
 
-// Text says something and ends the turn.
+// Text answers with a text and ends the turn.
 func Text(text string) Answer { return Answer{kind: KindText, text: text} }
 
 // Tool asks the agent to run a shell command.
 func Tool(command string) Answer { return Answer{kind: KindTool, text: command} }
 
-// RateLimit refuses with 429. Retry-After is sent where after is not 0.
+// RateLimit refuses with 429, and with Retry-After if after is not 0.
 func RateLimit(after time.Duration) Answer { return Answer{kind: KindRateLimit, after: after} }
 
-// UsageLimit refuses as a subscription whose five-hour allowance is used up
-// does, and states when it is back.
+// UsageLimit refuses like a subscription whose five-hour allowance is used up, and states when it
+// resets.
 func UsageLimit(after time.Duration) Answer { return Answer{kind: KindUsageLimit, after: after} }
 
-// WeeklyLimit is UsageLimit for the allowance of a week.
+// WeeklyLimit is UsageLimit for a weekly allowance.
 func WeeklyLimit(after time.Duration) Answer { return Answer{kind: KindWeekly, after: after} }
 
-// Allowance refuses with 403 because an allowance is used up, and does not say when it
-// is back, as Moonshot does.
+// Allowance refuses with 403 because an allowance is used up, and states no reset, as Moonshot does.
 func Allowance() Answer { return Answer{kind: KindAllowance} }
 
-// Overloaded refuses because the provider has too much to do: 529, or what the
-// dialect has for it.
+// Overloaded refuses because the provider is overloaded: 529, or the same in other dialects.
 func Overloaded() Answer { return Answer{kind: KindOverloaded} }
 
 // ServerError refuses with 500.
@@ -81,7 +79,7 @@ func TooLong() Answer { return Answer{kind: KindTooLong} }
 // BrokenStream begins to answer and then reports an error in the stream.
 func BrokenStream() Answer { return Answer{kind: KindBroken} }
 
-// Reset resets the connection before a byte of an answer.
+// Reset resets the connection before the first byte of an answer.
 func Reset() Answer { return Answer{kind: KindReset} }
 
 // CutStream begins to answer and then resets the connection.
@@ -90,10 +88,10 @@ func CutStream() Answer { return Answer{kind: KindCut} }
 // Hang never answers.
 func Hang() Answer { return Answer{kind: KindHang} }
 
-// StuckStream begins to answer and then falls silent.
+// StuckStream begins to answer and then stops sending.
 func StuckStream() Answer { return Answer{kind: KindStuck} }
 
-// refuses reports whether the answer is a status and a body, and no stream.
+// refuses reports whether the answer is a status and a body, not a stream.
 func (a Answer) refuses() bool {
 	switch a.kind {
 	case KindRateLimit, KindUsageLimit, KindWeekly, KindAllowance, KindOverloaded, KindServer, KindDown, KindAuth, KindTooLong:
@@ -103,8 +101,7 @@ func (a Answer) refuses() bool {
 	}
 }
 
-// resetAt is when the limit lifts, in whole seconds as providers state it, or
-// zero where the answer states none.
+// resetAt returns when the limit lifts, in whole seconds as providers state it, or zero.
 func (a Answer) resetAt(now time.Time) time.Time {
 	if a.after == 0 {
 		return time.Time{}

@@ -19,7 +19,7 @@ func (anthropic) read(_ *http.Request, body []byte) ask {
 			Content json.RawMessage
 		}
 	}
-	_ = json.Unmarshal(body, &in) // what is not understood is a side request
+	_ = json.Unmarshal(body, &in) // an unknown body is a side request
 	q := ask{model: in.Model, stream: in.Stream, side: len(in.Tools) == 0}
 	for _, tool := range in.Tools {
 		q.tools = append(q.tools, tool.Name)
@@ -59,7 +59,7 @@ func (anthropic) refuse(a Answer, now time.Time) (int, http.Header, any) {
 	}
 }
 
-// unified are the headers of a subscription whose allowance is used up.
+// unified returns the headers of a subscription whose allowance is used up.
 func unified(a Answer, now time.Time, claim, window string) http.Header {
 	const prefix = "anthropic-ratelimit-unified-"
 	reset := epoch(a.resetAt(now))
@@ -94,7 +94,7 @@ func (d anthropic) stream(q ask, a Answer) []string {
 	return append(events, d.end("tool_use")...)
 }
 
-// text is a message's beginning and one complete block of text.
+// text returns the start of a message and one complete block of text.
 func (d anthropic) text(q ask, text string) []string {
 	return append(d.open(q, text), event("content_block_stop", object{"type": "content_block_stop", "index": 0}))
 }

@@ -15,20 +15,20 @@ import (
 	"resumed/internal/resume"
 )
 
-// Captured is the transcript of a session that a real agent wrote, and what it means.
+// Captured is the transcript of a real agent's session, and its meaning.
 type Captured struct {
 	Case    string      `json:"case"`
 	File    string      `json:"file"`
 	Class   limit.Class `json:"class"`
 	Session string      `json:"session"`
 	Cwd     string      `json:"cwd"`
-	Reset   time.Time   `json:"reset"` // zero where none is stated
+	Reset   time.Time   `json:"reset"` // zero if none is stated
 }
 
-// Path returns where the transcript is, for a test of its room.
+// Path returns the path of the transcript, for a test of its package.
 func (c Captured) Path() string { return filepath.Join("testdata", filepath.FromSlash(c.File)) }
 
-// Understood checks that the room understands how every captured session ends.
+// Understood checks that the agent understands how every captured session ends.
 func Understood(t *testing.T, a agent.Reader) {
 	t.Helper()
 	src := a.Sources()[0]
@@ -56,7 +56,7 @@ func Understood(t *testing.T, a agent.Reader) {
 	}
 }
 
-// BothWays checks that reading forwards ends where reading backwards begins.
+// BothWays checks that reading forwards and backwards gives the same last event.
 func BothWays(t *testing.T, a agent.Reader) {
 	t.Helper()
 	src := a.Sources()[0]
@@ -78,7 +78,7 @@ func BothWays(t *testing.T, a agent.Reader) {
 	}
 }
 
-// ObserveAll returns all that is seen in a transcript that is read from its start.
+// ObserveAll returns all observations of a transcript that is read from its start.
 func ObserveAll(by interface {
 	Observe(src agent.Source, line agent.Line) (resume.Observation, bool)
 }, src agent.Source, path string, data []byte,

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// chat speaks OpenAI's chat completions, as most other providers do too.
+// chat speaks OpenAI's chat completions, which most other providers use too.
 type chat struct{}
 
 func (chat) read(_ *http.Request, body []byte) ask {
@@ -21,7 +21,7 @@ func (chat) read(_ *http.Request, body []byte) ask {
 			Content json.RawMessage
 		}
 	}
-	_ = json.Unmarshal(body, &in) // what is not understood is a side request
+	_ = json.Unmarshal(body, &in) // an unknown body is a side request
 	q := ask{model: in.Model, stream: in.Stream, side: len(in.Tools) == 0}
 	for _, tool := range in.Tools {
 		q.tools = append(q.tools, tool.Function.Name)

@@ -11,11 +11,10 @@ import (
 	"resumed/internal/agent"
 )
 
-// ID is a session of tests.
+// ID is the session id in tests.
 const ID = "4f2a1c9e-0000-4000-8000-000000000001"
 
-// Words returns the arguments of a command line, in which a prompt is written
-// with _ for its blanks.
+// Words returns the arguments of a command line. In the line, _ stands for a blank of a prompt.
 func Words(line string) []string {
 	words := strings.Fields(line)
 	for i := range words {
@@ -24,15 +23,15 @@ func Words(line string) []string {
 	return words
 }
 
-// Called is a command line of an agent, and what is to be known of it.
+// Called is a command line of an agent, and the expected result.
 type Called struct {
 	Rule, Line string
-	Next       string // what continues the session ID; empty: it is no run without a terminal
-	Session    string // that the line names
-	Silent     bool   // the line does not say what to do
+	Next       string // the arguments that continue the session ID; "": not a headless run
+	Session    string // named by the line
+	Silent     bool   // the line has no prompt
 }
 
-// Invocations checks what an agent makes of command lines.
+// Invocations checks how an agent parses command lines.
 func Invocations(t *testing.T, a agent.CommandLine, table []Called) {
 	t.Helper()
 	for _, c := range table {
@@ -56,8 +55,7 @@ func Invocations(t *testing.T, a agent.CommandLine, table []Called) {
 	}
 }
 
-// Ran returns what a run leaves to go on from that was called by the line in that
-// directory, did that, and left such words.
+// Ran returns the trail of a run of that line in dir, during which does was called and which ended so.
 func Ran(t *testing.T, a agent.CommandLine, line, dir string, does func(), ended agent.Ended) agent.Trail {
 	t.Helper()
 	called, ok := a.Invocation(Words(line))
@@ -72,7 +70,7 @@ func Ran(t *testing.T, a agent.CommandLine, line, dir string, does func(), ended
 	return over(t.Context(), ended)
 }
 
-// Write writes a file and the directories around it.
+// Write writes a file and makes its parent directories.
 func Write(t *testing.T, path, text string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))

@@ -20,7 +20,7 @@ func (gemini) read(r *http.Request, body []byte) ask {
 			Parts json.RawMessage
 		}
 	}
-	_ = json.Unmarshal(body, &in) // what is not understood is a side request
+	_ = json.Unmarshal(body, &in) // an unknown body is a side request
 	name, method, _ := strings.Cut(r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:], ":")
 	q := ask{model: name, stream: method == "streamGenerateContent"}
 	for _, tool := range in.Tools {
@@ -28,7 +28,7 @@ func (gemini) read(r *http.Request, body []byte) ask {
 			q.tools = append(q.tools, function.Name)
 		}
 	}
-	// Gemini CLI asks in one piece which model is to be asked.
+	// Gemini CLI asks without a stream which model to use.
 	q.side = len(q.tools) == 0
 	for _, content := range in.Contents {
 		if content.Role == "user" {

@@ -13,12 +13,10 @@ import (
 	"resumed/internal/resume"
 )
 
-// Leash checks what a room repeats of a session's start: for random command lines
-// of its flags the arguments of its plan lack no restriction and no choice, and
-// have no grant that the session had not. plan returns those arguments, without
-// the program, or nil where nothing is sent because something cannot be repeated;
-// given are the flags that the room gives by itself, because the transcript tells
-// something newer.
+// Leash checks what an agent repeats of a session's start: for random command lines of its flags, the
+// planned arguments keep every restriction and choice, and grant nothing new. plan returns those
+// arguments, without the program, or nil if nothing is sent because something cannot be repeated. given
+// are the flags that the agent sets itself, because the transcript has newer values.
 func Leash(t *testing.T, flags leash.Flags, given []string, plan func(t *testing.T, o resume.Origin) []string) {
 	t.Helper()
 	for seed := range uint64(300) {
@@ -43,7 +41,7 @@ func Leash(t *testing.T, flags leash.Flags, given []string, plan func(t *testing
 	}
 }
 
-// randomLine returns a command line of some of the flags, with a prompt at times.
+// randomLine returns a command line of some of the flags, sometimes with a prompt.
 func randomLine(dice *rand.Rand, flags leash.Flags) []string {
 	values := []string{"alpha", "Bash(touch:*)", "a b", `{"x":1}`, "/abs/path", "rel/path", "7", ""}
 	value := func() string { return values[dice.IntN(len(values))] }
@@ -73,8 +71,8 @@ func randomLine(dice *rand.Rand, flags leash.Flags) []string {
 	return args
 }
 
-// contains reports whether a line has these arguments, in this order and side by
-// side. A relative path may be absolute in one of both.
+// contains reports whether a line has these arguments, in order and next to each other. A relative path
+// in one may be absolute in the other.
 func contains(line, args []string) bool {
 	absolute := func(abs, arg string) bool {
 		head, value, joined := strings.Cut(arg, "=")

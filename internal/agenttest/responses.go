@@ -11,7 +11,7 @@ import (
 // responses speaks OpenAI's Responses API, with what Codex's own backend adds.
 type responses struct{}
 
-// id is an identifier as providers make them.
+// id returns an identifier like those of providers.
 func id(prefix string) string { return prefix + "_" + strings.ToLower(rand.Text()[:16]) }
 
 func (responses) read(_ *http.Request, body []byte) ask {
@@ -24,7 +24,7 @@ func (responses) read(_ *http.Request, body []byte) ask {
 			Content    json.RawMessage
 		}
 	}
-	_ = json.Unmarshal(body, &in) // what is not understood is a side request
+	_ = json.Unmarshal(body, &in) // an unknown body is a side request
 	q := ask{model: in.Model, stream: in.Stream, side: len(in.Tools) == 0}
 	for _, tool := range in.Tools {
 		if tool.Name == "" {
@@ -55,7 +55,7 @@ func (responses) refuse(a Answer, now time.Time) (int, http.Header, any) {
 	}
 }
 
-// codexWindows are the headers of a plan of which one window is used up.
+// codexWindows returns the headers of a plan with one used up window.
 func codexWindows(a Answer, now time.Time) http.Header {
 	first, second := "100.0", "61.0"
 	firstReset, secondReset := a.resetAt(now), now.Add(72*time.Hour)
@@ -73,7 +73,7 @@ func codexWindows(a Answer, now time.Time) http.Header {
 	)
 }
 
-// openAIRefusal is what both OpenAI dialects share.
+// openAIRefusal returns the refusals that both OpenAI dialects share.
 func openAIRefusal(a Answer) (int, http.Header, any) {
 	switch a.kind {
 	case KindRateLimit:

@@ -17,8 +17,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// Cases returns what testdata/cases.json says of the files beside it, which
-// real agents wrote. It is that of the package under test, or of another one.
+// Cases returns the entries of testdata/cases.json about the files next to it, which real agents wrote:
+// of the package under test, or of another one.
 func Cases[C any](t testing.TB, of ...string) []C {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(append(of, "testdata", "cases.json")...))
@@ -31,8 +31,8 @@ func Cases[C any](t testing.TB, of ...string) []C {
 	return index.Cases
 }
 
-// Alone returns an agent as the captures want it, whose clock times are UTC where they name no
-// zone. It has a home of its own unless roots are named, and sees no processes.
+// Alone returns an agent for the captures: its clock times without a zone are UTC. It has a temporary
+// home unless roots are given, and finds no processes.
 func Alone[A any](t testing.TB, newAgent func(agent.Options) (A, error), see func(A, process.Table), roots []string) A {
 	t.Helper()
 	if roots == nil {
@@ -56,7 +56,7 @@ func Seeds(f *testing.F) {
 	}
 }
 
-// ClassOf returns the class of what an agent said.
+// ClassOf returns the class of an event.
 func ClassOf(event resume.Event) limit.Class {
 	switch ev := event.(type) {
 	case resume.Limited:
@@ -68,8 +68,8 @@ func ClassOf(event resume.Event) limit.Class {
 	}
 }
 
-// Denied returns what a run was refused that printed that output, and whose
-// transcript is a file of testdata and the lines that follow it.
+// Denied returns what was refused to a run with that output. Its transcript is a file of testdata plus
+// the lines in more.
 func Denied(t *testing.T, a agent.Agent, file string, since time.Time, output string, more ...string) (agent.Denial, bool) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", file))

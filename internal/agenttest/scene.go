@@ -22,8 +22,8 @@ type Scene[A agent.Agent] struct {
 	Session resume.Session
 }
 
-// NewScene makes a user's home and the program in PATH. The transcript is a path in that
-// home, and begins with the home of the agent; newAgent makes the agent of such a one.
+// NewScene makes a user's home and the program in PATH. transcript is a path in that home that begins
+// with the agent's home; newAgent makes the agent with that home.
 func NewScene[A agent.Agent](t *testing.T, program, id, transcript string, newAgent func(t testing.TB, roots ...string) A) *Scene[A] {
 	t.Helper()
 	user, bin := t.TempDir(), t.TempDir()
@@ -39,7 +39,7 @@ func NewScene[A agent.Agent](t *testing.T, program, id, transcript string, newAg
 	return sc
 }
 
-// Write adds records to the transcript.
+// Write appends records to the transcript.
 func (sc *Scene[A]) Write(t *testing.T, records ...any) {
 	t.Helper()
 	f, err := os.OpenFile(sc.Session.Transcript, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -53,7 +53,7 @@ func (sc *Scene[A]) Write(t *testing.T, records ...any) {
 	}
 }
 
-// Plan says how the session is continued with that prompt.
+// Plan returns how the session is continued with that prompt.
 func (sc *Scene[A]) Plan(t *testing.T, prompt string) agent.Plan {
 	t.Helper()
 	plan, err := sc.Agent.Plan(t.Context(), sc.Session, agent.Words{Prompt: prompt})
@@ -61,8 +61,8 @@ func (sc *Scene[A]) Plan(t *testing.T, prompt string) agent.Plan {
 	return plan
 }
 
-// Arguments returns those that continue the session where its process was seen to begin
-// so; nil: nothing is sent, because something cannot be repeated.
+// Arguments returns the arguments that continue a session with this origin; nil: nothing is sent,
+// because something cannot be repeated.
 func (sc *Scene[A]) Arguments(t *testing.T, o resume.Origin) []string {
 	t.Helper()
 	o.SeenAt = time.Now()
@@ -75,8 +75,8 @@ func (sc *Scene[A]) Arguments(t *testing.T, o resume.Origin) []string {
 	return plan.Run.Argv[1:]
 }
 
-// MustGoOn checks that the session is continued in its directory by these arguments, and
-// with nothing added.
+// MustGoOn checks that the session is continued in its directory by these arguments, and with no
+// variables added.
 func (sc *Scene[A]) MustGoOn(t *testing.T, prompt string, args ...string) {
 	t.Helper()
 	plan := sc.Plan(t, prompt)
@@ -86,8 +86,7 @@ func (sc *Scene[A]) MustGoOn(t *testing.T, prompt string, args ...string) {
 	require.Empty(t, plan.Run.Env)
 }
 
-// MustLeave checks that the session is not continued, for that reason; park tells whether
-// a person is asked.
+// MustLeave checks that the session is not continued, for that reason; park is whether it is parked.
 func (sc *Scene[A]) MustLeave(t *testing.T, why string, park bool) {
 	t.Helper()
 	leave := sc.Plan(t, "continue").Leave
@@ -96,7 +95,7 @@ func (sc *Scene[A]) MustLeave(t *testing.T, why string, park bool) {
 	require.Equal(t, park, leave.Park, why)
 }
 
-// Spoilt is what waiting does not mend, by the reason that is given for it.
+// Spoilt are problems that waiting does not fix, by the reason that is given.
 func Spoilt[A agent.Agent](program string) map[string]func(*testing.T, *Scene[A]) {
 	return map[string]func(*testing.T, *Scene[A]){
 		program + " was not found": func(t *testing.T, sc *Scene[A]) { require.NoError(t, os.Remove(sc.Program)) },
@@ -106,8 +105,7 @@ func Spoilt[A agent.Agent](program string) map[string]func(*testing.T, *Scene[A]
 	}
 }
 
-// MoveHome moves the agent's home elsewhere, with the session, and returns where it was
-// and where it is.
+// MoveHome moves the agent's home with the session, and returns the old and the new path.
 func (sc *Scene[A]) MoveHome(t *testing.T) (from, to string) {
 	t.Helper()
 	rel, err := filepath.Rel(sc.Session.Cwd, sc.Session.Transcript)

@@ -1,8 +1,7 @@
-// Package agenttest is what tests of agents share. Server is a make-believe
-// provider: one server on the loopback that speaks as Anthropic (Messages),
-// OpenAI (Responses and chat completions) and Google (generateContent) do, and
-// that answers, fails and falls silent as it is told. No part of the program
-// may import it.
+// Package agenttest has helpers for tests of agents. Server is a fake provider: one local server that
+// speaks the protocols of Anthropic (Messages), OpenAI (Responses and chat completions) and Google
+// (generateContent), and answers, fails or hangs as the test says. The program itself must not import
+// it.
 package agenttest
 
 import (
@@ -16,36 +15,35 @@ import (
 	"time"
 )
 
-// Request is one request that a provider was sent.
+// Request is one request to the provider.
 type Request struct {
 	At      time.Time
 	Path    string    // or the host that a proxy was asked for
-	Side    bool      // not of the conversation itself: a title, a summary, a probe
-	Prompts []string  // what people said in the conversation so far, oldest first
-	Answer  Kind      // what it was answered
-	Key     string    // in whose name
-	Model   string    // which was asked for
-	Reset   time.Time // when the limit lifts that was stated, or zero
+	Side    bool      // not part of the conversation: a title, a summary, a probe
+	Prompts []string  // of people, in the conversation so far, oldest first
+	Answer  Kind      // the answer that was sent
+	Key     string    // the API key
+	Model   string    // the requested model
+	Reset   time.Time // the stated reset, or zero
 }
 
-// Server is the make-believe provider.
+// Server is the fake provider.
 type Server struct {
-	URL string // of the server; the paths below it are those of the providers
+	URL string // of the server; the paths below it are the providers'
 
 	http   *httptest.Server
 	closed chan struct{} // ends the answers that hang
 
-	mu       sync.Mutex // guards everything that follows
+	mu       sync.Mutex // guards all fields below
 	script   []Answer
-	words    string // what changes the script
+	words    string // the prompt that replaces the script by then
 	then     []Answer
-	busy     string // the model that has too much to do
+	busy     string // the overloaded model
 	requests []Request
 }
 
-// NewServer starts a provider that follows the script: each request of a
-// conversation takes one answer, and the last one is given for ever. It ends
-// with the test.
+// NewServer starts a provider that follows the script: each request of a conversation uses one answer,
+// and the last one is repeated. It stops with the test.
 func NewServer(t testing.TB, script ...Answer) *Server {
 	s := &Server{closed: make(chan struct{})}
 	s.Script(script...)
@@ -59,7 +57,7 @@ func NewServer(t testing.TB, script ...Answer) *Server {
 	return s
 }
 
-// Script replaces what is left of the script.
+// Script replaces the rest of the script.
 func (s *Server) Script(script ...Answer) {
 	if len(script) == 0 {
 		script = []Answer{Text("Hello.")}
@@ -69,23 +67,22 @@ func (s *Server) Script(script ...Answer) {
 	s.script, s.then = script, nil
 }
 
-// Upon replaces the script by another one as soon as a prompt of the
-// conversation says these words.
+// Upon replaces the script as soon as a prompt of the conversation says these words.
 func (s *Server) Upon(words string, script ...Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.words, s.then = words, script
 }
 
-// Busy refuses every request for a model with that in its name, as overloaded, until it is
-// told another; "": none. The script is for the others.
+// Busy refuses every request for a model with that in its name, as overloaded, until the next call; "":
+// none. Other models follow the script.
 func (s *Server) Busy(model string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy = model
 }
 
-// Requests returns the requests of conversations so far, without side ones.
+// Requests returns the requests of conversations so far, without side requests.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,14 +95,14 @@ func (s *Server) Requests() []Request {
 	return main
 }
 
-// Heard returns every request so far, side ones too.
+// Heard returns every request so far, also side requests.
 func (s *Server) Heard() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request(nil), s.requests...)
 }
 
-// ask is a request as the answers need it.
+// ask is a request, parsed.
 type ask struct {
 	model   string
 	stream  bool
@@ -114,9 +111,9 @@ type ask struct {
 	tools   []string
 }
 
-// dialect is how one kind of provider speaks.
+// dialect is the protocol of one kind of provider.
 type dialect interface {
-	// read understands a request.
+	// read parses a request.
 	read(r *http.Request, body []byte) ask
 
 	// refuse returns a refusal: its status, its headers and its body.
@@ -125,16 +122,16 @@ type dialect interface {
 	// stream returns the events of an answer.
 	stream(q ask, a Answer) []string
 
-	// begin returns the events of an answer's beginning, and trouble the one
-	// that reports an error after it.
+	// begin returns the first events of an answer, and trouble the event that reports an error after
+	// them.
 	begin(q ask) []string
 	trouble() string
 
-	// whole returns an answer in one piece.
+	// whole returns an answer without a stream.
 	whole(q ask, a Answer) any
 }
 
-// dialectOf returns the provider that is spoken to at that path, or nil.
+// dialectOf returns the dialect of a path, or nil.
 func dialectOf(path string) dialect {
 	switch {
 	case strings.HasSuffix(path, "/messages"):
@@ -154,7 +151,7 @@ func dialectOf(path string) dialect {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the agent went away
+		return // the agent closed the connection
 	}
 	d := dialectOf(r.URL.Path)
 	if d == nil || r.Method != http.MethodPost {
@@ -170,14 +167,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.answer(reply{w: w, r: r, closed: s.closed}, d, q, a, now)
 }
 
-// keyOf returns the key that a request brings.
+// keyOf returns the API key of a request.
 func keyOf(r *http.Request) string {
 	return cmp.Or(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Header.Get("X-Api-Key"), r.Header.Get("X-Goog-Api-Key"))
 }
 
 func (s *Server) answer(w reply, d dialect, q ask, a Answer, now time.Time) {
 	if !q.stream && a.kind == KindBroken {
-		a = Overloaded() // there is no stream that could break
+		a = Overloaded() // there is no stream to break
 	}
 	w.think(a.think)
 	switch {
@@ -202,7 +199,7 @@ func (s *Server) answer(w reply, d dialect, q ask, a Answer, now time.Time) {
 	}
 }
 
-// next takes an answer from the script. Side requests are always served.
+// next takes an answer from the script. Side requests always succeed.
 func (s *Server) next(q ask) Answer {
 	if q.side {
 		return Text("A title")
@@ -222,9 +219,8 @@ func (s *Server) next(q ask) Answer {
 	return a
 }
 
-// Says counts the prompts that say these words, on a line of their own and
-// however the agent wrapped it: some put quotes around a prompt, some put
-// hints of their own before it.
+// Says counts the prompts that contain these words as a line of their own: some agents add quotes to a
+// prompt, some add hints before it.
 func Says(prompts []string, words string) int {
 	n := 0
 	for _, prompt := range prompts {
@@ -244,8 +240,7 @@ func (s *Server) record(r Request) {
 	s.requests = append(s.requests, r)
 }
 
-// aside answers what agents ask besides: which models there are, how many
-// tokens something has.
+// aside answers other requests of agents, such as the list of models or a token count.
 func (s *Server) aside(w http.ResponseWriter, r *http.Request) {
 	s.record(Request{At: time.Now(), Path: cmp.Or(r.URL.Path, r.Host), Side: true})
 	out := reply{w: w, r: r, closed: s.closed}

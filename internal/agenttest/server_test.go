@@ -21,7 +21,7 @@ import (
 type provider struct {
 	path    string
 	body    string // asks for a stream, with a shell tool
-	whole   string // the same in one piece
+	whole   string // the same without a stream
 	side    string // without tools
 	said    func(events []object) string
 	command func(events []object) string
@@ -121,7 +121,7 @@ func decode(text string) object {
 	return o
 }
 
-// at returns what lies at the end of a path of keys and indexes, or zero.
+// at returns the value at a path of keys and indexes, or zero.
 func at[T any](o any, path ...any) T {
 	for _, step := range path {
 		switch step := step.(type) {
@@ -370,7 +370,7 @@ func TestAThinkerAnswersAfterAWhile(t *testing.T) {
 	})
 }
 
-// A test that ends while an agent is kept waiting must not wait with it.
+// A test that ends while an agent waits must not wait with it.
 func TestSilenceEndsWithTheTest(t *testing.T) {
 	ended := make(chan error, 1)
 	t.Run("inner", func(t *testing.T) {

@@ -31,10 +31,10 @@ func (w reply) json(status int, header http.Header, body any) {
 	w.w.Header().Set("Content-Type", "application/json")
 	w.w.Header().Set("Request-Id", "req_fake")
 	w.w.WriteHeader(status)
-	_, _ = w.w.Write(data) // an agent that went away shows in what it writes
+	_, _ = w.w.Write(data) // a lost agent shows in its own output
 }
 
-// events streams events, each of which the agent sees at once.
+// events streams events and flushes each one.
 func (w reply) events(events ...string) {
 	w.w.Header().Set("Content-Type", "text/event-stream")
 	w.w.Header().Set("Cache-Control", "no-cache")
@@ -49,7 +49,7 @@ func (w reply) events(events ...string) {
 
 func (w reply) flush() { _ = http.NewResponseController(w.w).Flush() }
 
-// hang keeps the agent waiting until it goes away or the test ends.
+// hang waits until the agent disconnects or the test ends.
 func (w reply) hang() {
 	select {
 	case <-w.r.Context().Done():
@@ -57,7 +57,7 @@ func (w reply) hang() {
 	}
 }
 
-// think says nothing for a while.
+// think waits before the answer.
 func (w reply) think(d time.Duration) {
 	select {
 	case <-w.r.Context().Done():
@@ -66,7 +66,7 @@ func (w reply) think(d time.Duration) {
 	}
 }
 
-// reset ends the connection as a machine that fell over would.
+// reset resets the connection, as a machine that crashed would.
 func (w reply) reset() {
 	conn, _, err := http.NewResponseController(w.w).Hijack()
 	if err != nil {
@@ -78,7 +78,7 @@ func (w reply) reset() {
 	_ = conn.Close()
 }
 
-// event is one server-sent event. A name is sent where there is one.
+// event returns one server-sent event, with its name unless that is "".
 func event(name string, body any) string {
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -90,7 +90,7 @@ func event(name string, body any) string {
 	return fmt.Sprintf("event: %s\ndata: %s\n\n", name, data)
 }
 
-// headers makes headers of key and value pairs. Empty values are left out.
+// headers makes headers of pairs of keys and values, without empty values.
 func headers(pairs ...string) http.Header {
 	h := make(http.Header)
 	for pair := range slices.Chunk(pairs, 2) {
@@ -101,7 +101,7 @@ func headers(pairs ...string) http.Header {
 	return h
 }
 
-// wholeSeconds is d as Retry-After states it, or nothing where it is 0.
+// wholeSeconds returns d for Retry-After, or "" for 0.
 func wholeSeconds(d time.Duration) string {
 	if d == 0 {
 		return ""
@@ -109,10 +109,10 @@ func wholeSeconds(d time.Duration) string {
 	return strconv.Itoa(int(d.Seconds()))
 }
 
-// epoch is a time as rate-limit headers state it.
+// epoch returns a time for rate-limit headers.
 func epoch(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 
-// shell returns the call of the agent's own shell tool that runs the command.
+// shell returns a call of the agent's own shell tool with the command.
 func shell(tools []string, command string) (name string, arguments object) {
 	has := func(tool string) bool { return slices.Contains(tools, tool) }
 	switch {
@@ -131,7 +131,7 @@ func shell(tools []string, command string) (name string, arguments object) {
 	}
 }
 
-// encode is arguments as the OpenAI dialects carry them: JSON in a string.
+// encode returns arguments as in the OpenAI dialects: JSON in a string.
 func encode(arguments object) string {
 	data, err := json.Marshal(arguments)
 	if err != nil {
@@ -140,8 +140,7 @@ func encode(arguments object) string {
 	return string(data)
 }
 
-// Texts returns the texts of a message's content, which is a string or a list
-// of parts.
+// Texts returns the texts of a message's content, which is a string or a list of parts.
 func Texts(content json.RawMessage) []string {
 	var plain string
 	if json.Unmarshal(content, &plain) == nil {

@@ -1,5 +1,5 @@
-// Package configs holds the commented configuration file that `resumed config
-// init` writes, and descriptions of agents that are not built in.
+// Package configs holds the commented configuration file that `resumed config init` writes, and
+// descriptions of agents that are not built in.
 package configs
 
 import (
@@ -16,9 +16,9 @@ var Template string
 //go:embed agents/*.toml
 var recipes embed.FS
 
-// Recipes returns the names of the agents that a description is kept of, in order.
+// Recipes returns the names of the agents that have a description, sorted.
 func Recipes() []string {
-	entries, _ := recipes.ReadDir("agents") // it was compiled in
+	entries, _ := recipes.ReadDir("agents") // embedded
 	var names []string
 	for _, entry := range entries {
 		names = append(names, strings.TrimSuffix(entry.Name(), ".toml"))

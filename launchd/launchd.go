@@ -1,5 +1,4 @@
-// Package launchd holds the property list by which `resumed install` runs the daemon on
-// macOS.
+// Package launchd holds the property list with which `resumed install` runs the daemon on macOS.
 package launchd
 
 import (
@@ -14,12 +13,12 @@ var text string
 
 var plist = template.Must(template.New("plist").Parse(text))
 
-// Agent is what launchd is to run.
+// Agent is a launchd agent.
 type Agent struct {
 	Label     string
 	Argv      []string
 	Variables []string // KEY=value
-	Log       string   // the path of the file that it writes to
+	Log       string   // path of its output
 }
 
 // Plist returns the property list.
@@ -44,9 +43,9 @@ func (a Agent) Plist() (string, error) {
 
 func escaped(text string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes everything
+	_ = xml.EscapeText(&b, []byte(text)) // a Builder never fails
 	return b.String()
 }
 
-// Ours reports whether a property list is of install's making.
+// Ours reports whether install wrote a property list.
 func Ours(text string) bool { return strings.Contains(text, "<!-- Written by `resumed install`") }

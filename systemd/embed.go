@@ -3,7 +3,7 @@ package systemd
 
 import _ "embed"
 
-// User is the unit of a user's own service manager.
+// User is the unit for the user's service manager.
 //
 //go:embed resumed.service
 var User string
@@ -13,7 +13,7 @@ var User string
 //go:embed notify-reload.conf
 var NotifyReload string
 
-// System is the template of the system's service manager: one instance a user.
+// System is the template unit for the system's service manager: one instance per user.
 //
 //go:embed resumed@.service
 var System string

@@ -1,6 +1,5 @@
-// Command image writes a container image of static programs as a tar file, in
-// the layout of OCI and of `docker save` at once: podman and docker load it. The
-// same programs give the same bytes.
+// Command image writes a container image of static programs as a tar file, in the layouts of OCI and of
+// `docker save` at once, so that podman and docker load it. The same programs give the same bytes.
 package main
 
 import (
@@ -65,7 +64,7 @@ func archive(at time.Time, entries []entry) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// layout gathers the blobs of an image, each under the hash of what is in it.
+// layout collects the blobs of an image, each named by its hash.
 type layout struct{ entries []entry }
 
 func (l *layout) blob(data []byte, mediaType string) map[string]any {
@@ -88,7 +87,7 @@ func sum(data []byte) string {
 func blobPath(digest string) string { return "blobs/" + strings.Replace(digest, ":", "/", 1) }
 
 func write(out string, programs []string, arch, version string, at time.Time) error {
-	// A directory for what is temporary: `resumed demo` plays there.
+	// `resumed demo` needs a directory for temporary files.
 	files := []entry{{"tmp/", 0o1777, nil}, {"usr/", 0o755, nil}, {"usr/bin/", 0o755, nil}}
 	for _, program := range programs {
 		data, err := os.ReadFile(program)

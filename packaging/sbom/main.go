@@ -1,5 +1,4 @@
-// Command sbom prints which modules a Go program was built from, as CycloneDX
-// JSON: the same that `go version -m` reads from it.
+// Command sbom prints the modules of a Go program as CycloneDX JSON: the same ones as `go version -m`.
 package main
 
 import (
@@ -61,7 +60,7 @@ func run(program, version, date string) error {
 	})
 }
 
-// components are Go's own library, which has its own weaknesses, and all modules.
+// components returns all modules, and Go's standard library, which can have vulnerabilities of its own.
 func components(info *debug.BuildInfo) []component {
 	number := strings.TrimPrefix(info.GoVersion, "go")
 	all := []component{{Type: "library", Name: "stdlib", Version: number, PURL: purl("stdlib", number)}}

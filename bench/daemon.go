@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// patience is how long anything may take that a daemon is waited for.
+// patience limits every wait for a daemon.
 const patience = 5 * time.Minute
 
 // daemon is a running resumed.
@@ -27,10 +27,10 @@ type daemon struct {
 	shown  chan string // lines of its stream of changes
 	stream context.CancelFunc
 
-	wall, cpu time.Duration // until all that lay there was read
+	wall, cpu time.Duration // until all existing transcripts were read
 }
 
-// start runs a daemon in the home and returns when it has read all.
+// start runs a daemon in the home and returns when it has read everything.
 func start(binary string, h *home) (*daemon, error) {
 	d := &daemon{cmd: exec.Command(binary, "run", "--log-format", "json"), home: h, logged: make(chan string, 1<<16), stream: func() {}}
 	d.cmd.Env = environment(h)
@@ -87,7 +87,7 @@ func feed(lines *bufio.Scanner, to chan<- string) {
 	}
 }
 
-// await takes lines until one is the wanted one.
+// await reads lines until the wanted one.
 func await(lines <-chan string, wanted func(string) bool) error {
 	timeout := time.After(patience)
 	for {
@@ -110,14 +110,14 @@ func (d *daemon) stop() {
 	_ = d.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	for range d.logged {
 	}
-	_ = d.cmd.Wait() // ended by a signal
+	_ = d.cmd.Wait() // it was ended by a signal
 }
 
-// used is the processor time of the daemon so far.
+// used returns the processor time of the daemon so far.
 func (d *daemon) used() time.Duration { return cpuOf(d.cmd.Process.Pid) }
 
-// cpuOf sums up the processor time of a process's threads, to the nanosecond. That of
-// threads that have ended is lost: Go keeps its threads.
+// cpuOf sums up the processor time of all threads of a process, in nanoseconds. Threads that have ended
+// are not counted: Go keeps its threads.
 func cpuOf(pid int) (sum time.Duration) {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	for _, file := range files {
@@ -132,8 +132,8 @@ func cpuOf(pid int) (sum time.Duration) {
 	return sum
 }
 
-// memory is what a process takes, in MB: anon is its own data, rss counts also the pages of the
-// program's file, which the kernel takes back when it needs them.
+// memory is the memory of a process, in MB: anon is its own data; rss includes pages of the program's
+// file, which the kernel can drop.
 type memory struct{ anon, rss float64 }
 
 func (m memory) String() string { return fmt.Sprintf("%.0f / %.0f MB", m.anon, m.rss) }
@@ -156,7 +156,7 @@ func memoryOf(pid int) (m memory) {
 	return m
 }
 
-// wakeUps is how often the threads of a process have waited for something that came.
+// wakeUps returns how often the threads of a process have woken up.
 func wakeUps(pid int) (sum int) {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 	for _, file := range files {
@@ -169,7 +169,7 @@ func wakeUps(pid int) (sum int) {
 	return sum
 }
 
-// childTime is the processor time of a command that has ended.
+// childTime returns the processor time of a command that has ended.
 func childTime(c *exec.Cmd) time.Duration {
 	return c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 }

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Transcripts are as Claude Code writes them, of 20 KB, in up to 500 projects.
+// Transcripts look like those of Claude Code, with 20 KB each, in up to 500 projects.
 const (
 	transcriptSize = 20 << 10
 	mostProjects   = 500
 )
 
-// blockedSize is what a transcript takes of a disk, with its name.
+// blockedSize is the disk space of a transcript, with its directory entry.
 const blockedSize = transcriptSize + 6<<10
 
-// roomIn returns how many bytes the disk of a directory has room for.
+// roomIn returns the free bytes on the disk of a directory.
 func roomIn(dir string) int64 {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(dir, &disk); err != nil {
@@ -28,7 +28,7 @@ func roomIn(dir string) int64 {
 	return int64(disk.Bavail) * disk.Bsize
 }
 
-// words are what people, models and tools write.
+// words are the texts of people, models and tools.
 var words = strings.Fields(`the parser handles a line that ends in the middle of a record because the only test that covers it has been
 flaky since yesterday func (r *Reader) Next() error { if i := bytes.IndexByte(buf, x); i >= 0 { return nil } } ok github.com/example/project 0.412s
 package.json README.md src/index.ts export async function load drwxr-xr-x 2 dev dev 4096 node_modules Everything else stays as it was`)
@@ -36,14 +36,14 @@ package.json README.md src/index.ts export async function load drwxr-xr-x 2 dev 
 // session is one transcript.
 type session struct{ id, path, cwd string }
 
-// home is a home directory with sessions in it.
+// home is a home directory with sessions.
 type home struct {
 	dir      string
 	sessions []session
 	dice     *rand.Rand
 }
 
-// newHome makes a home with n sessions of an hour ago.
+// newHome makes a home with n sessions that are an hour old.
 func newHome(dir string, n int) (*home, error) {
 	h := &home{dir: dir, dice: rand.New(rand.NewPCG(1, uint64(n)))}
 	for i := range n {
@@ -82,8 +82,7 @@ func (h *home) prose(n int) string {
 	return b.String()
 }
 
-// transcript is a prompt, answers and what tools returned, and an answer that ends
-// the turn.
+// transcript returns a prompt, answers with tool results, and an answer that ends the turn.
 func (h *home) transcript(s session, size int) string {
 	var b strings.Builder
 	at := time.Now().Add(-time.Hour)
@@ -106,7 +105,7 @@ func (h *home) transcript(s session, size int) string {
 	return b.String()
 }
 
-// limit appends a refusal to a session's transcript.
+// limit appends a rate limit error to a session's transcript.
 func (h *home) limit(s session) error {
 	line := fmt.Sprintf(`{"parentUuid":"%s","isSidechain":false,"type":"assistant","message":{"model":"<synthetic>","role":"assistant","content":[{"type":"text","text":"API Error: 529 Overloaded."}]},"error":"overloaded","isApiErrorMessage":true,"apiErrorStatus":529,"uuid":"%s","timestamp":"%s","cwd":"%s","sessionId":"%s","version":"2.1.325"}`+"\n",
 		h.id(), h.id(), stamp(time.Now()), s.cwd, s.id)

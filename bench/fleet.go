@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// pairs is how many daemons run alone, and how many in a fleet, side by side.
+// pairs is how many daemons run alone, and how many in a fleet, at the same time.
 const pairs = 3
 
-// settled is how long they have run when they are compared: several heartbeats were sent.
+// settled is how long they run before the comparison: long enough for several heartbeats.
 const settled = time.Minute
 
-// fleet measures what a daemon costs more where it is one of a fleet. All are started in
-// turn and run at the same time, so that neither kind has the better minute.
+// fleet measures what a daemon costs more in a fleet. Both kinds are started in turn and run at the
+// same time, so that load on the machine affects both.
 func (r *report) fleet(dir string) error {
 	place := filepath.Join(dir, "fleet")
 	defer os.RemoveAll(place)
@@ -53,7 +53,7 @@ func (r *report) fleet(dir string) error {
 	return nil
 }
 
-// hub runs the server of a fleet, and returns the line that daemons join it by.
+// hub runs the server of a fleet, and returns the line with which daemons join it.
 func (r *report) hub(dir string) (invitation string, stop func(), err error) {
 	line, err := exec.Command(r.binary, "hub", "init", "--dir", dir, "--listen", "127.0.0.1:24222").Output()
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *report) hub(dir string) (invitation string, stop func(), err error) {
 	return words[len(words)-1], stop, nil
 }
 
-// neighbour runs a daemon in a home of its own, alone or as a member of the fleet.
+// neighbour runs a daemon in its own home, alone or as a member of the fleet.
 func (r *report) neighbour(dir, name, invitation string, join bool) (*daemon, error) {
 	h, err := newHome(dir, 10)
 	if err != nil {
@@ -97,7 +97,7 @@ func (r *report) neighbour(dir, name, invitation string, join bool) (*daemon, er
 	return start(r.binary, h)
 }
 
-// middle is the memory of the daemon that is neither the smallest nor the largest.
+// middle returns the median memory of the daemons.
 func middle(daemons []*daemon) memory {
 	var used []memory
 	for _, d := range daemons {

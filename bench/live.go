@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// idleFor is how long a daemon is watched that has nothing to do.
+// idleFor is how long an idle daemon is measured.
 const idleFor = 10 * time.Second
 
 // burst is how many sessions are stopped at once.
@@ -33,7 +33,7 @@ func (r *report) live(dir string, n, samples int) error {
 	}
 	r.add("start until all is read", n, "%.2f s (%.2f s CPU)", d.wall.Seconds(), d.cpu.Seconds())
 	r.grows("start, CPU", n, d.cpu.Seconds())
-	time.Sleep(time.Second) // it writes its cursors
+	time.Sleep(time.Second) // it stores its cursors
 	d.stop()
 	if d, err = start(r.binary, h); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (r *report) appends(d *daemon, order []int) error {
 		}
 		logged = append(logged, time.Since(begin))
 		shown = append(shown, <-both)
-		time.Sleep(15 * time.Millisecond) // longer than changes are bundled
+		time.Sleep(15 * time.Millisecond) // longer than changes are batched
 	}
 	n := len(d.home.sessions)
 	r.add("append → logged, p50 / p99", n, "%s", quantiles(logged))
@@ -123,7 +123,7 @@ func (r *report) burst(d *daemon, order []int) error {
 		return err
 	}
 	took := time.Since(begin)
-	time.Sleep(2 * time.Second) // what is put off counts, too
+	time.Sleep(2 * time.Second) // delayed work counts, too
 	n := len(d.home.sessions)
 	r.add(fmt.Sprintf("%d limits at once, until all are shown", burst), n, "%.2f s", took.Seconds())
 	r.add(fmt.Sprintf("%d limits at once, CPU of each", burst), n, "%.2f ms", ms((d.used()-before)/burst))
@@ -131,8 +131,8 @@ func (r *report) burst(d *daemon, order []int) error {
 	return nil
 }
 
-// strike takes the sessions off a list that a line of the stream shows. To look for each of them in
-// each line took longer than what is measured.
+// strike removes the sessions in a line of the stream from missing. Searching each session in each line
+// took longer than the measured work.
 func strike(missing map[string]bool, line string) {
 	const before = `{"id":"`
 	for {

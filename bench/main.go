@@ -1,6 +1,6 @@
-// Program bench measures the built daemon from outside, with its peers beside it on the
-// same data, prints one table and writes it to a file (`make bench`). It is a module of
-// its own, so that none of the peers reaches the daemon's go.mod.
+// Program bench measures the built daemon from outside, and similar programs on the same data, prints
+// one table and writes it to a file (`make bench`). It is a separate module, so that those programs are
+// not in the daemon's go.mod.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// run is the whole program, in the root of the repository.
+// run is the whole program. It runs in the root of the repository.
 func run(sizes, out string, quick, memoryOnly bool) error {
 	dir, err := os.MkdirTemp("", "resumed-bench")
 	if err != nil {
@@ -85,7 +85,7 @@ func run(sizes, out string, quick, memoryOnly bool) error {
 	return os.WriteFile(out, []byte(text), 0o644)
 }
 
-// build builds the program as it is released.
+// build builds the program like a release.
 func build(dir string) (string, error) {
 	binary := filepath.Join(dir, "resumed")
 	c := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./cmd/resumed")

@@ -16,8 +16,8 @@ import (
 // looksAtPage is how often the page is opened.
 const looksAtPage = 20
 
-// page measures what a browser waits for from the daemon when it opens the page: until it
-// knows the groups of the sessions that were stopped, which is all that it draws first.
+// page measures how long a browser waits for the daemon when it opens the page: until it has the groups
+// of the stopped sessions, which it draws first.
 func (r *report) page(d *daemon) error {
 	at, err := d.servePage(r.binary)
 	if err != nil {
@@ -36,7 +36,7 @@ func (r *report) page(d *daemon) error {
 	return nil
 }
 
-// servePage has the daemon serve its page, which it does not by itself, and returns the link.
+// servePage enables the page, which is off by default, and returns its link.
 func (d *daemon) servePage(binary string) (*url.URL, error) {
 	dir := filepath.Join(d.home.dir, ".config/resumed")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/nxadm/tail"
 )
 
-// benchLine is a line of `go test -bench`, with its figure in the given unit.
+// benchLine matches a line of `go test -bench` with a value in one of these units.
 var benchLine = regexp.MustCompile(`(?m)^Benchmark\w+/(\S+?)-?\d*\s+\d+\s+([\d.]+) (MB/cpu-s|ns/op)`)
 
-// benchmarks runs benchmarks of the repository and visits their figures.
+// benchmarks runs benchmarks of the repository and calls visit with their values.
 func benchmarks(dir, pattern string, visit func(name, figure string), packages ...string) error {
 	c := exec.Command("go", append([]string{"test", "-run", "^$", "-bench", pattern, "-benchtime", "0.5s", "-count", "3"}, packages...)...)
 	c.Dir, c.Stderr = dir, os.Stderr
@@ -31,7 +31,7 @@ func benchmarks(dir, pattern string, visit func(name, figure string), packages .
 	return nil
 }
 
-// reading measures how fast transcripts are read, beside those who search or parse them.
+// reading measures how fast transcripts are read, compared with programs that search or parse them.
 func (r *report) reading(dir string) error {
 	best := make(map[string]float64)
 	var names []string
@@ -57,7 +57,7 @@ func (r *report) reading(dir string) error {
 	return r.searching(dir)
 }
 
-// searching has the programs that search texts look for one word in as many bytes.
+// searching measures programs that search for one word in as many bytes.
 func (r *report) searching(dir string) error {
 	h, err := newHome(filepath.Join(dir, "search"), 1)
 	if err != nil {
@@ -82,7 +82,7 @@ func (r *report) searching(dir string) error {
 		least := time.Hour
 		for range 5 {
 			c := exec.Command(command[0], append(command[1:], big)...)
-			_ = c.Run() // 1: it is not found, as it should be
+			_ = c.Run() // exit code 1: not found, as expected
 			least = min(least, childTime(c))
 		}
 		r.peers = append(r.peers, row{name, fmt.Sprintf("%.0f MB per CPU second", float64(len(text))/1e6/least.Seconds())})
@@ -90,7 +90,7 @@ func (r *report) searching(dir string) error {
 	return nil
 }
 
-// delay measures what one delay costs, beside the libraries of the field.
+// delay measures the cost of one delay, compared with other backoff libraries.
 func (r *report) delay() error {
 	best := make(map[string]float64)
 	var names []string
@@ -110,12 +110,11 @@ func (r *report) delay() error {
 	return err
 }
 
-// mostTails is how many files nxadm/tail is given: it takes a goroutine, a buffer and
-// a descriptor for each.
+// mostTails limits the files for nxadm/tail: each one needs a goroutine, a buffer and a descriptor.
 const mostTails = 10_000
 
-// tails has nxadm/tail follow the same files, and a poller look at them every five
-// seconds, as scripts do.
+// tails makes nxadm/tail watch the same files, and a poller check them every five seconds, as scripts
+// do.
 func (r *report) tails(h *home, order []int) error {
 	n := len(h.sessions)
 	if n > mostTails || len(order) == 0 {
@@ -138,7 +137,7 @@ func (r *report) tails(h *home, order []int) error {
 			}
 		}()
 	}
-	for busy := before; cpuOf(os.Getpid())-busy > 10*time.Millisecond; { // each file is opened by a goroutine of its own
+	for busy := before; cpuOf(os.Getpid())-busy > 10*time.Millisecond; { // each file is opened by its own goroutine
 		busy = cpuOf(os.Getpid())
 		time.Sleep(time.Second)
 	}
@@ -165,7 +164,7 @@ func (r *report) tails(h *home, order []int) error {
 	return r.poll(h, order)
 }
 
-// awaitPath reports whether a line of that file came soon.
+// awaitPath reports whether a line of that file came within five seconds.
 func awaitPath(came <-chan string, path string) bool {
 	timeout := time.After(5 * time.Second)
 	for {
@@ -180,10 +179,10 @@ func awaitPath(came <-chan string, path string) bool {
 	}
 }
 
-// pollEvery is the pause of a script that polls.
+// pollEvery is the pause of a polling script.
 const pollEvery = 5 * time.Second
 
-// poll looks at every file every five seconds, as a script does.
+// poll checks every file every five seconds, as a script does.
 func (r *report) poll(h *home, order []int) error {
 	sizes := make([]int64, len(h.sessions))
 	look := func(changed func(int)) {

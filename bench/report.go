@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// row is one figure.
+// row is one value.
 type row struct{ name, figure string }
 
-// report is what was measured.
+// report holds the results.
 type report struct {
 	binary string
-	peers  []row                      // what does not depend on the number of sessions
-	names  []string                   // of what does
+	peers  []row                      // values that do not depend on the number of sessions
+	names  []string                   // of values that do
 	cells  map[string]map[int]string  // by name and number
-	curves map[string]map[int]float64 // how something grows
+	curves map[string]map[int]float64 // by name and number
 	sizes  []int
 
 	memoryOnly bool
@@ -31,7 +31,7 @@ func newReport() *report {
 	return &report{cells: make(map[string]map[int]string), curves: make(map[string]map[int]float64)}
 }
 
-// add notes a figure that depends on the number of sessions.
+// add records a value that depends on the number of sessions.
 func (r *report) add(name string, n int, format string, args ...any) {
 	if r.cells[name] == nil {
 		r.cells[name] = make(map[int]string)
@@ -43,7 +43,7 @@ func (r *report) add(name string, n int, format string, args ...any) {
 	r.cells[name][n] = fmt.Sprintf(format, args...)
 }
 
-// grows notes a point of a curve.
+// grows records a point of a curve.
 func (r *report) grows(name string, n int, value float64) {
 	if r.curves[name] == nil {
 		r.curves[name] = make(map[int]float64)
@@ -51,8 +51,8 @@ func (r *report) grows(name string, n int, value float64) {
 	r.curves[name][n] = value
 }
 
-// exponent is by which power of the number of sessions something grows from the
-// second largest number to the largest; the constant part is small there.
+// exponent returns the power of the number of sessions with which a value grows, from the second
+// largest number to the largest: the constant part is small there.
 func exponent(points map[int]float64, sizes []int) (float64, bool) {
 	if len(sizes) < 2 {
 		return 0, false
@@ -64,7 +64,7 @@ func exponent(points map[int]float64, sizes []int) (float64, bool) {
 	return math.Log(points[b]/points[a]) / math.Log(float64(b)/float64(a)), true
 }
 
-// program measures what the program itself costs.
+// program measures the cost of the program itself.
 func (r *report) program() {
 	if info, err := os.Stat(r.binary); err == nil {
 		r.peers = append(r.peers, row{"binary, static and stripped", fmt.Sprintf("%.1f MB", float64(info.Size())/1e6)})
@@ -75,14 +75,14 @@ func (r *report) program() {
 			c := exec.Command(r.binary, args...)
 			c.Env = []string{"HOME=" + os.TempDir() + "/resumed-bench-nobody"}
 			begin := time.Now()
-			_ = c.Run() // status says 3 where no daemon runs
+			_ = c.Run() // the exit code of status is 3 if no daemon runs
 			least, cpu = min(least, time.Since(begin)), min(cpu, childTime(c))
 		}
 		r.peers = append(r.peers, row{"`resumed " + strings.Join(args, " ") + "`", fmt.Sprintf("%.0f ms (%.0f ms CPU)", ms(least), ms(cpu))})
 	}
 }
 
-// text is the report for people.
+// text returns the report as Markdown.
 func (r *report) text() string {
 	var b strings.Builder
 	slices.Sort(r.sizes)

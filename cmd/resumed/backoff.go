@@ -19,15 +19,14 @@ import (
 	"resumed/internal/termui"
 )
 
-// mostAttempts is how many delays are printed at most: more would be of use to
-// nobody and could fill a disk.
+// mostAttempts limits the printed delays: more would be useless and could fill a disk.
 const mostAttempts = 100_000
 
-// unboundedShown is how many delays are printed of a policy that a time ends, at most.
+// unboundedShown limits the printed delays of a policy that ends at a time.
 const unboundedShown = 60
 
-// scheduling is what the flags of backoff say. All of them are read as text,
-// so that everything that is wrong can be said at once.
+// scheduling holds the flags of backoff. All of them are parsed from text, so that all mistakes can be
+// reported at once.
 type scheduling struct {
 	policy, attempts, seed string
 	learned                bool
@@ -61,8 +60,7 @@ func (c *cli) backoffCommand() *cobra.Command {
 	return cmd
 }
 
-// noStrayValue knows why a value may stand alone: a flag that needs none was
-// given one after a space.
+// noStrayValue explains an unexpected argument: it may be the value of a flag that needs "=".
 func noStrayValue(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -91,7 +89,7 @@ func (c *cli) backoff(cmd *cobra.Command, s scheduling) error {
 	return c.print(schedule, func(p *termui.Printer) { printSchedule(p, schedule, cmp.Or(s.policy, "default")) })
 }
 
-// pickPolicy returns the policy of that name, or [backoff] where none is named.
+// pickPolicy returns the policy of that name, or [backoff] for "".
 func pickPolicy(cfg config.Config, name string) (backoff.Policy, error) {
 	if name == "" {
 		return cfg.Backoff.Policy, nil
@@ -103,7 +101,7 @@ func pickPolicy(cfg config.Config, name string) (backoff.Policy, error) {
 	return policy, nil
 }
 
-// checkPolicy says of every bad key by which flag it is mended.
+// checkPolicy names the flag for every bad key.
 func checkPolicy(policy backoff.Policy) error {
 	joined, ok := policy.Validate().(interface{ Unwrap() []error })
 	if !ok {
@@ -133,8 +131,7 @@ func (s scheduling) count(retries int) (int, error) {
 	return n, nil
 }
 
-// dice returns what chance is made of; nil stands for the one that nobody can
-// repeat.
+// dice returns a random source that can be repeated; nil: the usual one.
 func (s scheduling) dice() (func() float64, error) {
 	if s.seed == "" {
 		return nil, nil
@@ -164,15 +161,15 @@ func printSchedule(p *termui.Printer, s backoff.Schedule, name string) {
 	plotSchedule(p, s)
 }
 
-// The plot fits eighty columns, or what the terminal has.
+// The plot fits 80 columns, or the width of the terminal.
 const (
 	plotWidth  = 60
-	plotBeside = 17 // the number before a bar and the wait behind it
+	plotBeside = 17 // the number before a bar and the wait after it
 	plotRows   = 24
 )
 
-// plotSchedule draws a bar for each wait: what is certain, what chance added this
-// time, and what it may add.
+// plotSchedule draws a bar for each wait: the fixed part, the random part of this time, and the largest
+// random part.
 func plotSchedule(p *termui.Printer, s backoff.Schedule) {
 	longest := 0.0
 	for _, d := range s.Delays {

@@ -25,15 +25,13 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// completionTimeout bounds how long a person who pressed tab waits for the
-// daemon.
+// completionTimeout limits the wait for the daemon after the tab key.
 const completionTimeout = time.Second
 
-// offers returns what may be typed in one place of the command line, where typed already is.
+// offers returns the completions at one place of the command line, where typed is already there.
 type offers = func(ctx context.Context, typed string) []string
 
-// addCompletion lets the shell complete what the commands take, by the words
-// in which their usage names it.
+// addCompletion makes the shell complete arguments, by the words in the usage lines.
 func (c *cli) addCompletion(cmd *cobra.Command) {
 	takes := func(word string) bool { return strings.Contains(cmd.Use, word) }
 	switch {
@@ -51,7 +49,7 @@ func (c *cli) addCompletion(cmd *cobra.Command) {
 		if cmd.LocalFlags().Lookup(flag) != nil {
 			_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 				return offer(cmd.Context(), typed), cobra.ShellCompDirectiveNoFileComp
-			}) // one that is registered stays
+			}) // an earlier registration stays
 		}
 	}
 	for _, sub := range cmd.Commands() {
@@ -59,8 +57,7 @@ func (c *cli) addCompletion(cmd *cobra.Command) {
 	}
 }
 
-// worth says of which sessions a command makes sense; of any, where it is not
-// listed.
+// worth says for which sessions a command makes sense; a command that is not listed: for all.
 var worth = map[string]func(view.Session) bool{
 	"retry":   func(s view.Session) bool { return s.State != resume.Watching },
 	"cancel":  func(s view.Session) bool { return s.State != resume.Watching },
@@ -78,7 +75,7 @@ func first(offer offers) cobra.CompletionFunc {
 	}
 }
 
-// offerSessions offers the sessions that the running daemon knows.
+// offerSessions offers the sessions of the running daemon.
 func (c *cli) offerSessions(want func(view.Session) bool) offers {
 	return func(ctx context.Context, typed string) (names []string) {
 		ctx, cancel := context.WithTimeout(ctx, completionTimeout)
@@ -98,8 +95,8 @@ func (c *cli) offerSessions(want func(view.Session) bool) offers {
 	}
 }
 
-// typeable returns what a person may go on to type to mean the session: its id,
-// or its project where that means no other one; "" where neither begins so.
+// typeable returns the name of the session that continues what was typed: its id, or its project if no
+// other session has that; "": neither matches.
 func typeable(all []view.Session, s view.Session, typed string) string {
 	name, project := s.ID, filepath.Base(s.Cwd)
 	if strings.Contains(typed, "/") {
@@ -114,7 +111,7 @@ func typeable(all []view.Session, s view.Session, typed string) string {
 	return ""
 }
 
-// offerRuns offers the sessions whose output is stored; it needs no daemon.
+// offerRuns offers the sessions with stored output. It needs no daemon.
 func (c *cli) offerRuns(context.Context, string) (names []string) {
 	root, err := dirs.State(os.Getenv)
 	if err != nil {
@@ -156,8 +153,7 @@ func (c *cli) offerChannels(ctx context.Context, _ string) (names []string) {
 	return names
 }
 
-// inForce returns the configuration of the running daemon, or the one that a
-// daemon would have.
+// inForce returns the configuration of the running daemon, or the one that a daemon would load.
 func (c *cli) inForce(ctx context.Context) config.Config {
 	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
@@ -174,11 +170,11 @@ func (c *cli) inForce(ctx context.Context) config.Config {
 	return cfg
 }
 
-// harmlessName is what a shell takes as one word that does nothing else. What
-// an agent calls its sessions is not ours to trust.
+// harmlessName matches a single shell word without side effects. The names that agents give to sessions
+// cannot be trusted.
 var harmlessName = regexp.MustCompile(`^[\pL\pN._:@%+,=/][\pL\pN._:@%+,=/-]*$`)
 
-// offer adds a name and what it means.
+// offer adds a name with its description.
 func offer(names []string, name, means string) []string {
 	if !harmlessName.MatchString(name) {
 		return names

@@ -47,8 +47,7 @@ func (c *cli) configCommand() *cobra.Command {
 	return cmd
 }
 
-// configCheck does all that the daemon would do with the file, short of
-// running it.
+// configCheck does everything the daemon would do with the file, except run.
 func (c *cli) configCheck() error {
 	cfg, path, err := c.load()
 	if err != nil {
@@ -70,8 +69,8 @@ func (c *cli) configCheck() error {
 	return c.say("%s: ok", path)
 }
 
-// buildable reports all parts of the daemon that cannot be made of a
-// configuration that is right in itself: a file that it names is missing, say.
+// buildable reports all parts of the daemon that cannot be made from a valid configuration, for example
+// because a file is missing.
 func buildable(cfg config.Config, path string) error {
 	_, badAgents := agents.Make(cfg)
 	_, badChannels := channels.Build(path, cfg, nil, nil)
@@ -81,13 +80,13 @@ func buildable(cfg config.Config, path string) error {
 	return nil
 }
 
-// toCorrect says what to do about a file that is wrong.
+// toCorrect returns what to do about a wrong file.
 func toCorrect(path string) string {
 	return "correct " + path + ", then resumed config check " + sanitize.ShellWord(path)
 }
 
 func toMend(err error, path string) error {
-	if path == "" { // it is no file that is wrong
+	if path == "" { // no file is wrong
 		return hint.With(usageError(err), "resumed doctor")
 	}
 	return hint.With(usageError(err), toCorrect(path))

@@ -44,11 +44,11 @@ docs/agents/custom.md lists these agents, and what was tried.`,
 		},
 	}
 	cmd.Flags().StringVar(&recipe, "agent", "", "add the description of this agent: "+strings.Join(configs.Recipes(), ", "))
-	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(configs.Recipes(), cobra.ShellCompDirectiveNoFileComp)) // it is there
+	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(configs.Recipes(), cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	return cmd
 }
 
-// configInit writes a file where there is none.
+// configInit writes a new file.
 func (c *cli) configInit(path, text string) error {
 	err := edit.Create(path, text)
 	if errors.Is(err, fs.ErrExist) {

@@ -54,14 +54,14 @@ func (c *cli) doctor(ctx context.Context) error {
 
 func printChecks(p *termui.Printer, report *doctor.Report) {
 	width := p.Width
-	p.Width = 0 // a command that is cut fixes nothing: it is wrapped
+	p.Width = 0 // the fix is wrapped: a cut command is useless
 	colours := map[doctor.Verdict]termui.Colour{doctor.OK: termui.Green, doctor.Warn: termui.Yellow, doctor.Fail: termui.Red}
 	checks := report.ForPeople()
 	names := 0
 	for _, check := range checks {
 		names = max(names, ansi.StringWidth(sanitize.Line(check.Name)))
 	}
-	room := 0 // for what is said; 0: any
+	room := 0 // width of the text; 0: any
 	if width > 0 {
 		room = max(width-len("warn  ")-names-2, 30)
 	}
@@ -90,7 +90,7 @@ func printChecks(p *termui.Printer, report *doctor.Report) {
 	}
 }
 
-// wrapWords breaks a text between its words into lines of so many columns; 0 or less: one line.
+// wrapWords breaks a text into lines of room columns; 0 or less: one line.
 func wrapWords(text string, room int) []string {
 	if room <= 0 && text != "" {
 		return []string{text}

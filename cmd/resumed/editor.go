@@ -15,7 +15,7 @@ import (
 	"resumed/internal/hint"
 )
 
-// edited lets a person change a text in the editor of their choice.
+// edited opens a text in the user's editor, and returns the result.
 func edited(ctx context.Context, text string) (string, error) {
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
 	if editor == "" {
@@ -30,7 +30,7 @@ func edited(ctx context.Context, text string) (string, error) {
 	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
 		return "", err
 	}
-	run := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", path) // it may have arguments of its own
+	run := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", path) // the editor may have arguments
 	run.Stdin, run.Stdout, run.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := run.Run(); err != nil {
 		return "", fmt.Errorf("run the editor %s: %w", editor, err)

@@ -26,7 +26,7 @@ import (
 	"resumed/internal/logging"
 )
 
-// executing is what the flags of exec say.
+// executing holds the flags of exec.
 type executing struct {
 	agent, policy, timeout string
 	retryOn                []string
@@ -49,7 +49,7 @@ func (c *cli) execCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return c.exec(cmd.Context(), e, args) },
 	}
 	flags := cmd.Flags()
-	flags.SetInterspersed(false) // what follows the command is the command's
+	flags.SetInterspersed(false) // flags after the command belong to the command
 	flags.StringVar(&e.agent, "agent", "", "`NAME` of the agent (default: recognised by the program's name)")
 	flags.StringVar(&e.policy, "policy", "", "`NAME` of a policy (default: the agent's, the class's, or [backoff])")
 	flags.StringVar(&e.timeout, "timeout", "", "the longest `DURATION` of one run")
@@ -87,7 +87,7 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 	}
 	signals := make(chan os.Signal, 4)
 	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
-		if !signal.Ignored(sig) { // nohup means it
+		if !signal.Ignored(sig) { // nohup ignores it on purpose
 			signal.Notify(signals, sig)
 		}
 	}
@@ -99,12 +99,12 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 		o.Warn(err)
 	}
 	o.Hear = explain.Hear(o.Agents, cfg.Resume.Grace)
-	// Not ctx: a signal is for the command first.
+	// Not ctx: a signal goes to the command first.
 	code, err := execrun.Run(context.WithoutCancel(ctx), o)
 	return finished(code, err)
 }
 
-// options reads the flags, and returns everything that is wrong with them.
+// options parses the flags, and returns everything that is wrong with them.
 func (e executing) options(cfg config.Config) (execrun.Options, error) {
 	o := execrun.Options{
 		Agent:   e.agent,
@@ -141,7 +141,7 @@ func (e executing) options(cfg config.Config) (execrun.Options, error) {
 	return o, errors.Join(bad...)
 }
 
-// builtinAgents returns the names of the agents that need no description.
+// builtinAgents returns the names of the built-in agents.
 func builtinAgents() []string {
 	var names []string
 	for _, b := range agents.Builtin() {
@@ -150,7 +150,7 @@ func builtinAgents() []string {
 	return names
 }
 
-// headless returns the runs that are continued.
+// headless returns the headless commands that exec can continue.
 func headless() []string {
 	var runs []string
 	for _, b := range agents.Builtin() {
@@ -171,7 +171,7 @@ func customAgents(cfg config.Config) []string {
 	return names
 }
 
-// finished hands on the exit code, with what is to be said about it.
+// finished returns the exit code, with the message about it.
 func finished(code int, err error) error {
 	switch {
 	case err == nil && code == exitDone:
@@ -189,10 +189,10 @@ func finished(code int, err error) error {
 	return hint.With(exitStatus{code, err}, try)
 }
 
-// exitStatus is the end of a command that has its own exit code.
+// exitStatus is the error of a command with its own exit code.
 type exitStatus struct {
 	code int
-	err  error // nil: all has been said
+	err  error // nil: no message
 }
 
 func (e exitStatus) Error() string {

@@ -30,7 +30,7 @@ import (
 	"resumed/internal/termui"
 )
 
-// explaining is what the flags of explain say.
+// explaining holds the flags of explain.
 type explaining struct {
 	agent, now, at, zone string
 	text                 bool
@@ -51,8 +51,7 @@ func (c *cli) explainCommand() *cobra.Command {
 			"  tmux capture-pane -p -t work | resumed explain -\n" +
 			"  resumed explain --text \"You've hit your 5-hour limit · resets 2am (UTC)\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// Nothing is to be wound down: a signal ends it, also where it
-			// waits for input.
+			// There is nothing to clean up: a signal ends the program, also while it waits for input.
 			signal.Reset(os.Interrupt, syscall.SIGTERM)
 			switch {
 			case e.text && len(args) > 0:
@@ -74,7 +73,7 @@ func (c *cli) explainCommand() *cobra.Command {
 	return cmd
 }
 
-// explainer returns one that knows the agent that is named, if any.
+// explainer returns an Explainer, after checking that the named agent exists.
 func (e explaining) explainer(cfg config.Config) (*explain.Explainer, error) {
 	explainer, err := explain.New(cfg)
 	if err != nil {
@@ -125,12 +124,12 @@ func (c *cli) explainFiles(ctx context.Context, in io.Reader, paths []string, e 
 	return nil
 }
 
-// explainFile explains a file; - is one that comes on standard input.
+// explainFile explains a file; - is standard input.
 func explainFile(explainer *explain.Explainer, in io.Reader, path, agent string, now time.Time) ([]explain.Explanation, error) {
 	if path != "-" {
 		return explainer.File(path, agent, now)
 	}
-	input, err := io.ReadAll(in) // before there is anything to leave behind
+	input, err := io.ReadAll(in) // before a temporary file is made
 	if err != nil {
 		return nil, fmt.Errorf("read the input: %w", err)
 	}
@@ -150,11 +149,11 @@ func explainFile(explainer *explain.Explainer, in io.Reader, path, agent string,
 	return found, err
 }
 
-// daemonPatience is how long explain waits for a daemon: it does without.
+// daemonPatience limits the wait for a daemon: explain works without one.
 const daemonPatience = 5 * time.Second
 
-// watched asks the daemon, where one runs, what it knows of the session: what it
-// was started with is in no file. It returns nothing where nobody knows it.
+// watched asks the daemon, if one runs, about the session: how it was started is in no file. It returns
+// nil if the session is unknown.
 func (c *cli) watched(ctx context.Context, x *explain.Explanation) *view.Session {
 	if x.Plan == nil || x.Session == "" {
 		return nil
@@ -193,7 +192,7 @@ func (c *cli) printExplanation(x explain.Explanation, seen *view.Session, now ti
 func explanationRows(x explain.Explanation, now time.Time) [][]termui.Cell {
 	var rows [][]termui.Cell
 	add := func(label, text string) {
-		if text != "" { // not every file tells all of it
+		if text != "" { // not every file has all values
 			rows = append(rows, []termui.Cell{{Text: "  " + label, Colour: termui.Bold}, {Text: text}})
 		}
 	}
@@ -203,7 +202,7 @@ func explanationRows(x explain.Explanation, now time.Time) [][]termui.Cell {
 	add("class", cmp.Or(x.Class.Words(), x.Class.String()))
 	evidence := sanitize.Line(x.Text)
 	if x.Line > 0 {
-		evidence = strings.TrimSuffix(fmt.Sprintf("line %d: %s", x.Line, evidence), ": ") // one that works has no words of a refusal
+		evidence = strings.TrimSuffix(fmt.Sprintf("line %d: %s", x.Line, evidence), ": ") // a working session has no error text
 	}
 	add("evidence", evidence)
 	if x.ResetAt != nil {
@@ -223,7 +222,7 @@ func explanationRows(x explain.Explanation, now time.Time) [][]termui.Cell {
 	return rows
 }
 
-// judged is one message as `explain --text --json` prints it.
+// judged is one message in the output of `explain --text --json`.
 type judged struct {
 	Version    int         `json:"version"`
 	Text       string      `json:"text"`
@@ -257,7 +256,7 @@ func (c *cli) explainText(in io.Reader, e explaining) error {
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadString('\n')
-		// A blank line has its object too: programs pair lines with objects.
+		// A blank line gets an object too: programs match lines and objects.
 		if text := strings.TrimRight(line, "\r\n"); text != "" || c.json && line != "" {
 			if err := c.printJudged(text, reader); err != nil {
 				return err

@@ -122,15 +122,15 @@ func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 	return c.say("This machine is %s in the fleet at %s; [fleet] is in %s.", wanted.Name, wanted.URL, path)
 }
 
-// longestLine is far above what a join line has, in bytes.
+// longestLine is far more bytes than a join line has.
 const longestLine = 64 << 10
 
-// keyFiles names the files in which the keys of a fleet are, beside a configuration.
+// keyFiles returns the paths of the fleet's keys, next to a configuration.
 func keyFiles(dir string) config.Fleet {
 	return config.Fleet{CredentialsFile: filepath.Join(dir, "fleet.credentials"), CAFile: filepath.Join(dir, "fleet-ca.pem")}
 }
 
-// leaveFleet undoes what joining did.
+// leaveFleet reverts joining.
 func (c *cli) leaveFleet() error {
 	path, err := config.Find(c.configArg, os.Getenv)
 	if err != nil {
@@ -153,7 +153,7 @@ func (c *cli) leaveFleet() error {
 	said := []string{"This machine has left the fleet at " + now.Fleet.URL + "; [fleet] is no longer in " + path}
 	for _, file := range []string{keyFiles(filepath.Dir(path)).CredentialsFile, keyFiles(filepath.Dir(path)).CAFile} {
 		if file != now.Fleet.CredentialsFile && file != now.Fleet.CAFile {
-			continue // not what `fleet join` wrote
+			continue // not written by `fleet join`
 		}
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove a key of the fleet: %w", err)
@@ -163,11 +163,11 @@ func (c *cli) leaveFleet() error {
 	return c.say("%s.\nTo take its access away, run `resumed hub remove %s` on the hub's machine.", strings.Join(said, ", "), member.HostName(now.Fleet))
 }
 
-// asNow returns what puts files back as they are now.
+// asNow returns a function that restores the files as they are now.
 func asNow(files ...string) (putBack func() error) {
 	texts := make([][]byte, len(files))
 	for i, file := range files {
-		texts[i], _ = os.ReadFile(file) // what cannot be read is of no use
+		texts[i], _ = os.ReadFile(file) // an unreadable file cannot be restored
 	}
 	return func() (err error) {
 		for i, file := range files {
@@ -181,7 +181,7 @@ func asNow(files ...string) (putBack func() error) {
 	}
 }
 
-// keysFor returns what this machine is known by. It keeps its key when it joins again.
+// keysFor returns the credentials of this machine. It keeps its key when it joins again.
 func keysFor(file string, invitation natskv.Invitation) (natskv.Credentials, error) {
 	credentials, err := natskv.ReadCredentials(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -191,10 +191,10 @@ func keysFor(file string, invitation natskv.Invitation) (natskv.Credentials, err
 	return credentials, err
 }
 
-// rowsOfFleet is how many sessions of a fleet are shown to people.
+// rowsOfFleet limits the sessions of a fleet that are printed for people.
 const rowsOfFleet = 200
 
-// statusOfFleet prints how all machines stand.
+// statusOfFleet prints the sessions of all machines.
 func (c *cli) statusOfFleet(cmd *cobra.Command) error {
 	if !c.json {
 		page, err := c.client().Fleet(cmd.Context(), "", rowsOfFleet)

@@ -49,7 +49,7 @@ func (c *cli) historyCommand() *cobra.Command {
 	return cmd
 }
 
-// parseSince returns the time from which on the history is wanted.
+// parseSince returns the time from which the history is shown.
 func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -66,7 +66,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 }
 
 func (c *cli) history(ctx context.Context, name string, since time.Time) error {
-	// What a dry run would have done is no history.
+	// The steps of a dry run are not part of the history.
 	steps, err := control.NewClient(control.DaemonDir(os.Getenv)).History(ctx, name, since)
 	if !errors.Is(err, control.ErrNoDaemon) {
 		return c.printHistory(steps, err)
@@ -91,7 +91,7 @@ func (c *cli) history(ctx context.Context, name string, since time.Time) error {
 	}
 }
 
-// printHistory prints the steps as they come: there may be many.
+// printHistory prints the steps as they arrive: there may be many.
 func (c *cli) printHistory(steps iter.Seq2[control.Step, error], err error) error {
 	if errors.Is(err, control.ErrNoSession) {
 		return hint.With(err, "resumed history, or resumed status --all")
@@ -115,11 +115,11 @@ func (c *cli) printHistory(steps iter.Seq2[control.Step, error], err error) erro
 	return nil
 }
 
-// printStep prints one line: when, who, what, why.
+// printStep prints one line: when, which session, what, why.
 func printStep(p *termui.Printer, s control.Step) {
 	who := "resumed"
 	if s.Session != "" {
-		who = cmp.Or(s.Name, s.Session) // whole: it is typed again
+		who = cmp.Or(s.Name, s.Session) // not shortened: people type it again
 		if s.Project != "" {
 			who += " " + s.Project
 		}
@@ -141,7 +141,7 @@ func printStep(p *termui.Printer, s control.Step) {
 	pad := strings.Repeat(" ", max(0, 9-len(words))) + "  "
 	indent := ansi.StringWidth(start) + len(words) + len(pad)
 	lines := []string{humanize.ReasonAt(text, s.At.Local())}
-	if p.Width > indent+leastReason { // the reason is what people came for: it is broken, never cut
+	if p.Width > indent+leastReason { // the reason is wrapped, never cut
 		lines = strings.Split(ansi.Wrap(lines[0], p.Width-indent, ""), "\n")
 	}
 	p.Text(start + p.Paint.In(colour, words) + pad + lines[0] + "\n")
@@ -150,7 +150,7 @@ func printStep(p *termui.Printer, s control.Step) {
 	}
 }
 
-// leastReason is how much room a reason needs beside what stands before it.
+// leastReason is the least width for a reason next to the other columns.
 const leastReason = 20
 
 func stepName(s control.Step) (string, termui.Colour) {

@@ -20,8 +20,8 @@ import (
 	"resumed/internal/control"
 )
 
-// longestHook bounds what is read of an agent, and hookWithin how long it waits for a
-// hook, whatever the daemon does.
+// longestHook limits what is read from an agent, and hookWithin how long the agent waits for a hook,
+// whatever the daemon does.
 const (
 	longestHook = 1 << 20
 	hookWithin  = 500 * time.Millisecond
@@ -37,7 +37,7 @@ func (c *cli) hookCommand() *cobra.Command {
 			"nothing, takes half a second at most and never fails, with or without a daemon.",
 		Example: "  resumed hook claude-code\n  resumed hook codex -- notify-send Codex",
 		Args:    cobra.ArbitraryArgs,
-		// Whatever an agent appends, it is no flag of ours and nothing to complain of.
+		// Arguments that an agent appends are neither flags of ours nor errors.
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && (args[0] == "--help" || args[0] == "-h") {
@@ -59,11 +59,11 @@ func (c *cli) hookCommand() *cobra.Command {
 	}
 }
 
-// hookCall is how an agent called us.
+// hookCall is how an agent called this program.
 type hookCall struct {
 	agent string
-	said  string   // as the last argument; "": on the standard input
-	own   []string // the program that the user had, with what the agent said; empty: none
+	said  string   // the last argument; "": it is on the standard input
+	own   []string // the user's own hook program, with the agent's input; empty: none
 }
 
 func readCall(args []string) hookCall {
@@ -82,8 +82,8 @@ func readCall(args []string) hookCall {
 	return call
 }
 
-// nudge tells the daemon which session to look at. Of what goes wrong nobody is told: an
-// agent shows what its hooks print.
+// nudge tells the daemon which session to check. Errors are not printed: an agent shows the output of
+// its hooks.
 func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 	hook := agents.Hook(call.agent)
 	if hook == nil {
@@ -104,7 +104,7 @@ func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 	})
 }
 
-// caller returns the process behind the shell that an agent may have called us by.
+// caller returns the agent's process, also if it called this program through a shell.
 func caller(pid int) int {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -123,7 +123,7 @@ func caller(pid int) int {
 	return parent
 }
 
-// terminalOf returns the terminal that a process reads from, where that can be told.
+// terminalOf returns the terminal that a process reads from, if it is known.
 func terminalOf(pid int) string {
 	name, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", pid))
 	if err != nil || !strings.HasPrefix(name, "/dev/") || name == os.DevNull {
@@ -132,7 +132,7 @@ func terminalOf(pid int) string {
 	return name
 }
 
-// goOn becomes the program that the user had: it runs as if the agent had called it.
+// goOn replaces this process by the user's own hook program, as if the agent had called it.
 func (h hookCall) goOn() {
 	if len(h.own) == 0 {
 		return

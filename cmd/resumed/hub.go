@@ -19,7 +19,7 @@ import (
 	"resumed/internal/hint"
 )
 
-// hubName is the program of the hub: a daemon has no use for the server in it.
+// hubName is the program of the hub, which is separate because a daemon does not need the server.
 const hubName = "resumed-hub"
 
 func (c *cli) hubCommand() *cobra.Command {
@@ -43,7 +43,7 @@ func (c *cli) hubCommand() *cobra.Command {
 	}
 }
 
-// findHub returns the program of the hub: the one of this installation, or else the one in PATH.
+// findHub returns the hub's program: the one next to this program, else the one in PATH.
 func findHub() (string, error) {
 	own, err := os.Executable()
 	if err != nil {
@@ -61,7 +61,7 @@ func findHub() (string, error) {
 	)
 }
 
-// completeHub asks the hub's program what can be typed.
+// completeHub asks the hub's program for completions.
 func completeHub(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	program, err := findHub()
 	if err != nil {
@@ -80,7 +80,7 @@ func completeHub(cmd *cobra.Command, args []string, typed string) ([]string, cob
 	offers := slices.DeleteFunc(lines[:last], func(line string) bool {
 		name, isFlag := strings.CutPrefix(strings.TrimSpace(line), "--")
 		name, _, _ = strings.Cut(name, "\t")
-		return isFlag && cmd.Flag(name) != nil // cobra offers the flags of this program by itself
+		return isFlag && cmd.Flag(name) != nil // cobra offers the flags of this program itself
 	})
 	return offers, cobra.ShellCompDirective(directive)
 }

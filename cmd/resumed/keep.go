@@ -8,7 +8,7 @@ import (
 	"resumed/internal/runner"
 )
 
-// keepCommand is what a command runs under where there is no shell.
+// keepCommand runs a command and stores its exit status where there is no shell to do that.
 func (c *cli) keepCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                runner.KeepCommand + " STATUS PROGRAM [ARG…]",

@@ -15,15 +15,15 @@ import (
 	"resumed/internal/termui"
 )
 
-// lesson is what the outages of one provider have taught.
+// lesson is what was learned from the outages of one provider.
 type lesson struct {
 	Provider   string   `json:"provider"`
 	Recoveries int      `json:"recoveries"`
 	Median     float64  `json:"median_seconds"`
-	MaxDelay   *float64 `json:"max_delay_seconds"` // null: too few were seen
+	MaxDelay   *float64 `json:"max_delay_seconds"` // null: too few were observed
 }
 
-// learned prints what outages have taught. It asks no daemon: all of it is on disk.
+// learned prints what was learned from outages. It needs no daemon: everything is on disk.
 func (c *cli) learned(ctx context.Context) error {
 	var recoveries resume.Recoveries
 	err := withState(func(reader *state.Reader) (err error) {

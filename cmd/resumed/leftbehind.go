@@ -14,8 +14,7 @@ import (
 	"resumed/internal/state"
 )
 
-// leftBehind shows how the sessions stood when the last daemon ended, as far as
-// there are any.
+// leftBehind prints the sessions as the last daemon stored them, if there are any.
 func (c *cli) leftBehind(all bool, args []string) error {
 	dir, err := dirs.State(os.Getenv)
 	if err != nil {
@@ -29,7 +28,7 @@ func (c *cli) leftBehind(all bool, args []string) error {
 	cfg, _, configErr := c.load()
 	sessions := []view.Session{}
 	for _, v := range known {
-		if configErr == nil { // without one it is not known what it is allowed
+		if configErr == nil { // without a configuration its number of tries is unknown
 			v.MaxRetries = cfg.Policy(v.Agent, v.Class).MaxRetries
 		}
 		v.Remedy = agents.Remedy(v)
@@ -40,7 +39,7 @@ func (c *cli) leftBehind(all bool, args []string) error {
 	if len(args) == 1 {
 		session, err := view.Find(sessions, args[0])
 		if err != nil {
-			return nil // that there is no daemon is all that can be said
+			return nil // only "no daemon" can be reported
 		}
 		sessions = []view.Session{session}
 	}

@@ -45,8 +45,7 @@ func (c *cli) logsCommand() *cobra.Command {
 	return cmd
 }
 
-// findRuns finds the outputs of a session by what a person calls it, also when
-// no daemon runs.
+// findRuns finds the outputs of a session by its name, also without a daemon.
 func (c *cli) findRuns(name string) (string, error) {
 	root, err := dirs.State(os.Getenv)
 	if err != nil {
@@ -83,8 +82,8 @@ func (c *cli) findRuns(name string) (string, error) {
 	return outputs[found.Key()], err
 }
 
-// noOutput says that a session has not been resumed by a command. For programs that is no
-// such session, as it always was.
+// noOutput says that no command has resumed a session yet. Programs get the code for an unknown
+// session, as before.
 type noOutput struct{ name string }
 
 func (e noOutput) Error() string {
@@ -93,8 +92,7 @@ func (e noOutput) Error() string {
 
 func (noOutput) Unwrap() error { return control.ErrNoSession }
 
-// printRuns prints all outputs, oldest first, and goes on with what is
-// written while follow is set.
+// printRuns prints all outputs, oldest first, and with follow also what is written later.
 func (c *cli) printRuns(ctx context.Context, dir string, lines int, follow bool) error {
 	var text strings.Builder
 	offsets := make(map[string]int64)
@@ -122,8 +120,8 @@ func (c *cli) printRuns(ctx context.Context, dir string, lines int, follow bool)
 	}
 }
 
-// printOutput shows what an agent wrote: as it is to a file or a pipe, and made
-// harmless on a terminal.
+// printOutput prints an agent's output: unchanged to a file or a pipe, without control characters on a
+// terminal.
 func (c *cli) printOutput(text string) error {
 	if logging.IsTerminal(c.out) {
 		text = sanitize.Text(text)
@@ -132,12 +130,12 @@ func (c *cli) printOutput(text string) error {
 	return err
 }
 
-// readNew appends what was written since the last look.
+// readNew appends what was written since the last call.
 func readNew(text *strings.Builder, dir string, offsets map[string]int64) error {
 	for _, path := range runfiles.Runs(dir) {
 		file, err := os.Open(path)
 		if errors.Is(err, os.ErrNotExist) {
-			continue // an old one, just removed
+			continue // an old one that was just removed
 		}
 		if err != nil {
 			return fmt.Errorf("open output: %w", err)
@@ -159,7 +157,7 @@ func readNew(text *strings.Builder, dir string, offsets map[string]int64) error 
 	return nil
 }
 
-// runWords says when a run began, how long it took and how it ended.
+// runWords describes when a run began, how long it took and how it ended.
 func runWords(path string, now time.Time) string {
 	began, ended, how := runfiles.RunOf(path)
 	words := ""

@@ -37,7 +37,7 @@ func (c *cli) notifyCommand() *cobra.Command {
 	return cmd
 }
 
-// trial is what became of a test notice on one channel, for programs.
+// trial is the result of a test notice on one channel, for programs.
 type trial struct {
 	Name        string  `json:"name"`
 	To          string  `json:"to"`
@@ -93,7 +93,7 @@ func (c *cli) notifyTest(ctx context.Context, name string) error {
 	}
 }
 
-// otherChannel says what to do about a channel that reaches nobody.
+// otherChannel returns what to do about a channel that does not work.
 func otherChannel(path string) string {
 	const add = "a channel that works here, such as [[notify.service]] for your phone"
 	if path == "" {

@@ -18,7 +18,7 @@ import (
 	"resumed/internal/hint"
 )
 
-// openLimit is how long a desktop that finds no browser takes to say so.
+// openLimit is how long a desktop without a browser may take to fail.
 const openLimit = 3 * time.Second
 
 func (c *cli) openCommand() *cobra.Command {
@@ -60,9 +60,8 @@ func desktopOpener() string {
 	}
 }
 
-// browse opens the page in a browser. Everybody on the machine may see what
-// that is started with: the link is good for once. Some desktops return only
-// when the browser ends: one that has not failed by then works.
+// browse opens the page in a browser. Other users can see the arguments of a process, so the link works
+// only once. Some desktops return only when the browser ends: if one has not failed in time, it works.
 func (c *cli) browse(ctx context.Context) error {
 	opener := desktopOpener()
 	if opener == "" {
@@ -87,7 +86,7 @@ func (c *cli) browse(ctx context.Context) error {
 	}
 }
 
-// pageHint says where the page's address is configured.
+// pageHint explains where to configure the address of the page.
 func (c *cli) pageHint(ctx context.Context) string {
 	const key, again = `set listen = "127.0.0.1:7733" under [http] in `, ", then resumed open"
 	status, err := c.client().Status(ctx, false)

@@ -91,8 +91,7 @@ func (c *cli) setPaused(cmd *cobra.Command, args []string, paused bool) error {
 	return err
 }
 
-// order has the daemon do something with a session, and says how the session
-// stands then.
+// order makes the daemon do something with a session, and prints the session's state after it.
 func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done string) error {
 	after, err := c.client().Do(cmd.Context(), name, order)
 	if err != nil {
@@ -109,7 +108,7 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 	}
 	standing := humanize.Standing(after, time.Now())
 	switch {
-	case strings.HasPrefix(standing, done): // it says all of it
+	case strings.HasPrefix(standing, done): // it says everything already
 	case strings.HasSuffix(standing, done):
 		standing = done
 	default:
@@ -118,7 +117,7 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 	return c.say("%s: %s", sanitize.Line(after.Key().String()), standing)
 }
 
-// notStopped says why a session that was to be tried again is not.
+// notStopped returns why a session cannot be retried.
 func notStopped(s view.Session) string {
 	reason := humanize.ReasonAt(s.Reason, time.Now())
 	switch {

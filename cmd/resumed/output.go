@@ -18,7 +18,7 @@ import (
 	"resumed/internal/termui"
 )
 
-// page is the output of a command: as wide as the terminal, in colours if they can be seen.
+// page returns the layout of the output: the width of the terminal, and colours if it has them.
 func (c *cli) page() termui.Page {
 	p := termui.Page{Paint: termui.Paint(logging.Colours(c.out)), Now: time.Now()}
 	if logging.IsTerminal(c.out) {
@@ -30,7 +30,7 @@ func (c *cli) page() termui.Page {
 	return p
 }
 
-// print prints a value as JSON if --json is given, and else what forPeople prints.
+// print prints a value as JSON with --json, else what forPeople prints.
 func (c *cli) print(value any, forPeople func(p *termui.Printer)) error {
 	if c.json {
 		return c.printJSON(value)
@@ -51,13 +51,13 @@ func (c *cli) show(text string) error {
 	return err
 }
 
-// jsonFlag lets a command print for programs.
+// jsonFlag adds the flag --json to a command.
 func (c *cli) jsonFlag(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON for programs")
 	return cmd
 }
 
-// agreed asks a person, if there is one.
+// agreed asks the user, and returns false without a terminal.
 func (c *cli) agreed(question string) bool {
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
 		return false

@@ -16,7 +16,7 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// retryWithOwnKey has a session go on at its user's cost, once they have seen what that is.
+// retryWithOwnKey continues a session at the user's own cost, after they have seen the cost.
 func (c *cli) retryWithOwnKey(cmd *cobra.Command, name string, yes bool) error {
 	asked, err := c.client().Do(cmd.Context(), name, control.AskOwnKey)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 type policyKey struct {
 	flag, usage string
 	want        string             // what the value must be
-	set         func(string) error // what cannot be read leaves the key as it is: one mistake is told once
+	set         func(string) error // an invalid value leaves the key as it is, so that one mistake is reported once
 }
 
 func policyKeys(p *backoff.Policy) []policyKey {
@@ -58,8 +58,7 @@ func addPolicyFlags(cmd *cobra.Command) {
 	complete(cmd, "jitter-mode", texts(backoff.JitterModes())...)
 }
 
-// overridePolicy puts what the flags say into the policy, and returns every value
-// that cannot be read.
+// overridePolicy sets the keys of the policy from the flags, and returns every invalid value.
 func overridePolicy(cmd *cobra.Command, p *backoff.Policy) error {
 	var bad []error
 	for _, key := range policyKeys(p) {

@@ -47,7 +47,7 @@ func (c *cli) queueCommand() *cobra.Command {
 	return cmd
 }
 
-// wishes are what the flags of a task say.
+// wishes holds the flags of a task.
 type wishes struct {
 	view.TaskOrder
 	file string
@@ -132,7 +132,7 @@ func (c *cli) queueMoveCommand() *cobra.Command {
 	})
 }
 
-// queueClient is a client of the daemon. A dry run begins nothing, and keeps no task.
+// queueClient returns a client of the real daemon: a dry run starts and stores no tasks.
 func queueClient() *control.Client {
 	return control.NewClient(control.DaemonDir(os.Getenv))
 }
@@ -163,7 +163,7 @@ func (c *cli) addTasks(cmd *cobra.Command, w wishes, args []string) error {
 	var orders []view.TaskOrder
 	for _, prompt := range prompts {
 		if err := resume.CheckPrompt(prompt); err != nil {
-			return err // before the first of them is added
+			return err // before the first task is added
 		}
 		order := w.TaskOrder
 		order.Prompt = prompt
@@ -181,7 +181,7 @@ func (c *cli) addTasks(cmd *cobra.Command, w wishes, args []string) error {
 	return err
 }
 
-// enqueue gives tasks to the daemon, or keeps them for the next one.
+// enqueue gives tasks to the daemon, or stores them for the next one.
 func (c *cli) enqueue(ctx context.Context, orders []view.TaskOrder) (added []view.Task, err error) {
 	for _, order := range orders {
 		task, err := queueClient().Enqueue(ctx, order)
@@ -262,7 +262,7 @@ func (c *cli) editTask(cmd *cobra.Command, w wishes, name string, prompt []strin
 	return c.saidOfTask(task, "changed; "+c.queued(task))
 }
 
-// queued says how a task stands that was just asked for.
+// queued describes the state of a new task.
 func (c *cli) queued(task view.Task) string {
 	words := "queued for " + task.Agent
 	if task.After == agents.AfterReset && task.NextAt != nil && !task.NextAt.After(time.Now()) {
@@ -271,7 +271,7 @@ func (c *cli) queued(task view.Task) string {
 	return words + ": " + taskStanding(task, time.Now())
 }
 
-// saidOfTask says what was done with a task.
+// saidOfTask prints what was done with a task.
 func (c *cli) saidOfTask(task view.Task, done string) error {
 	if c.json {
 		return c.tasksForPrograms([]view.Task{task})
@@ -328,7 +328,7 @@ func (c *cli) printTasks(tasks []view.Task) error {
 	return c.show(p.String())
 }
 
-// taskStanding says what a task waits for, or what became of it.
+// taskStanding returns what a task waits for, or how it ended.
 func taskStanding(t view.Task, now time.Time) string {
 	reason := humanize.ReasonAt(t.Reason, now)
 	switch {

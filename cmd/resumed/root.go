@@ -30,22 +30,22 @@ const (
 	exitNoSession = 4
 )
 
-// cli is what every command works with.
+// cli is shared by all commands.
 type cli struct {
 	out, err  io.Writer
 	configArg string
 	logLevel  string
 	logFormat string
 	json      bool
-	command   string // the one that failed, as people call it
+	command   string // the command that failed, as people type it
 }
 
 func usageError(err error) error { return commandline.UsageError{Err: err} }
 
-// errSilent ends with exit code 1 where all has been said.
+// errSilent ends with exit code 1 without a message.
 var errSilent = errors.New("")
 
-// run is the whole program but for the process it runs in.
+// run is the whole program, without its process.
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	c := &cli{out: out, err: errOut}
 	cmd, err := commandline.Execute(ctx, c.root(), args, out, errOut)
@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	return c.report(err)
 }
 
-// report tells a person what went wrong and returns the exit code.
+// report prints the error and returns the exit code.
 func (c *cli) report(err error) int {
 	code, try := exitFailed, ""
 	problem, badConfig := errors.AsType[*config.Problem](err)
@@ -119,8 +119,7 @@ func (c *cli) root() *cobra.Command {
 	return root
 }
 
-// greet is resumed without a command: a short status where a daemon runs, and
-// a short help where none does.
+// greet is resumed without a command: a short status if a daemon runs, else a short help.
 func (c *cli) greet(cmd *cobra.Command, _ []string) error {
 	status, err := c.client().Status(cmd.Context(), false)
 	switch {
@@ -132,7 +131,7 @@ func (c *cli) greet(cmd *cobra.Command, _ []string) error {
 	return c.printStatus(status)
 }
 
-// load reads the configuration that the command line names, or the one found.
+// load loads the configuration that the command line names, or the one that is found.
 func (c *cli) load() (config.Config, string, error) {
 	path, err := config.Find(c.configArg, os.Getenv)
 	if err != nil {
@@ -142,7 +141,7 @@ func (c *cli) load() (config.Config, string, error) {
 	if errors.Is(err, syscall.EISDIR) {
 		return cfg, path, hint.With(usageError(err), "another file, or resumed config init")
 	}
-	if _, told := errors.AsType[*config.Problem](err); err != nil && !told { // it cannot even be read
+	if _, told := errors.AsType[*config.Problem](err); err != nil && !told { // it cannot be read
 		err = toMend(err, path)
 	}
 	return cfg, path, err

@@ -43,9 +43,8 @@ func (c *cli) daemon(ctx context.Context, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	// A program of Go's that crashes exits with 2, as one whose configuration
-	// is wrong does, and a service manager would not start it again. This lets
-	// it end by a signal.
+	// A Go program that panics exits with 2, which is also the code for a wrong configuration, and a
+	// service manager would not restart it. This makes it end by a signal.
 	debug.SetTraceback("crash")
 	level, log := c.logger(cfg)
 	app.Warn(log, path, cfg)
@@ -77,8 +76,7 @@ func (c *cli) daemon(ctx context.Context, dryRun bool) error {
 	return err
 }
 
-// logger returns the logger that configuration and command line ask for. Its
-// level follows the configuration unless the command line names one.
+// logger returns the configured logger. Its level follows the configuration unless a flag sets it.
 func (c *cli) logger(cfg config.Config) (*slog.LevelVar, *slog.Logger) {
 	format := cfg.Log.Format
 	if c.logFormat != "" {
@@ -90,12 +88,12 @@ func (c *cli) logger(cfg config.Config) (*slog.LevelVar, *slog.Logger) {
 		return level, logging.New(c.err, level, format)
 	}
 	var fixed slog.Level
-	_ = fixed.UnmarshalText([]byte(c.logLevel)) // it was checked before
+	_ = fixed.UnmarshalText([]byte(c.logLevel)) // checked before
 	return nil, logging.New(c.err, fixed, format)
 }
 
-// places returns where state and socket are. A dry run has places of its own:
-// it must not disturb a running daemon, nor leave anything behind.
+// places returns the directories of state and socket. A dry run has its own: it must not disturb a
+// running daemon, and must leave nothing behind.
 func places(dryRun bool) (stateDir, runtimeDir string, cleanUp func(), err error) {
 	if stateDir, err = dirs.State(os.Getenv); err != nil {
 		return "", "", nil, err
@@ -110,7 +108,7 @@ func places(dryRun bool) (stateDir, runtimeDir string, cleanUp func(), err error
 	return stateDir, runtimeDir, func() {}, nil
 }
 
-// hangups turns SIGHUP into requests to read the configuration again.
+// hangups turns SIGHUP into requests to reload the configuration.
 func hangups() (<-chan struct{}, func()) {
 	signals := make(chan os.Signal, 1)
 	requests := make(chan struct{}, 1)

@@ -42,7 +42,7 @@ func (c *cli) shellCommand() *cobra.Command {
 			return c.shell(args)
 		},
 	}
-	cmd.Flags().SetInterspersed(false) // what follows the command is the command's
+	cmd.Flags().SetInterspersed(false) // flags after the command belong to the command
 	return cmd
 }
 
@@ -63,7 +63,7 @@ func (c *cli) shell(argv []string) error {
 	return c.showShell(append([]string{program}, argv[1:]...))
 }
 
-// listShells says how to come back to what was left.
+// listShells prints how to attach to the agents that still run.
 func (c *cli) listShells(left []tmux.Left) error {
 	if len(left) == 0 {
 		return c.show("No agent that resumed shell started is running.\n")
@@ -75,8 +75,7 @@ func (c *cli) listShells(left []tmux.Left) error {
 	return c.show(b.String())
 }
 
-// showShell runs the command in a tmux of its own, in this terminal, until it has
-// ended or somebody leaves it.
+// showShell runs the command in its own tmux, in this terminal, until it ends or the user detaches.
 func (c *cli) showShell(argv []string) error {
 	note, err := os.MkdirTemp("", "resumed-shell-")
 	if err != nil {
@@ -90,8 +89,8 @@ func (c *cli) showShell(argv []string) error {
 	session := tmux.Session{Server: tmux.ServerPrefix + strconv.Itoa(os.Getpid()), Dir: dir, Argv: argv, Note: note}
 	show := exec.Command("tmux", session.Args()...)
 	show.Stdin, show.Stdout, show.Stderr = os.Stdin, os.Stdout, os.Stderr
-	// Caught, for this program only: when the window is closed the command lives on,
-	// and what it leaves behind is nobody's business.
+	// Caught for this program only: when the window is closed the command continues to run, without a
+	// message.
 	closed := make(chan os.Signal, 1)
 	signal.Notify(closed, syscall.SIGHUP)
 	defer signal.Stop(closed)

@@ -72,7 +72,7 @@ func (c *cli) statusCommand() *cobra.Command {
 	return cmd
 }
 
-// watch goes on showing how the sessions stand: all of them, or only one.
+// watch shows the sessions and their changes until it is stopped: all of them, or only one.
 func (c *cli) watch(ctx context.Context, all bool, only *resume.Key) error {
 	following := termui.Following{
 		Daemon: c.client(), Out: c.out, Err: c.err, Paint: termui.Paint(logging.Colours(c.out)), All: all || only != nil, Only: only,
@@ -88,7 +88,7 @@ func (c *cli) watch(ctx context.Context, all bool, only *resume.Key) error {
 	}
 }
 
-// printStatus prints for people: the sessions, the accounts, the daemon.
+// printStatus prints the sessions, the accounts and the daemon for people.
 func (c *cli) printStatus(status control.Status) error {
 	return c.show(c.page().Status(status))
 }

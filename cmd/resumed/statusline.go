@@ -18,8 +18,8 @@ import (
 	"resumed/internal/usage"
 )
 
-// longestStatus bounds what is read of an agent, and toldWithin how long its status line
-// waits for the daemon: it is drawn after each answer.
+// longestStatus limits what is read from an agent, and toldWithin how long its status line waits for
+// the daemon: the line is drawn after each answer.
 const (
 	longestStatus = 1 << 20
 	toldWithin    = 500 * time.Millisecond
@@ -48,7 +48,7 @@ func (c *cli) statuslineCommand() *cobra.Command {
 				ctx, cancel := context.WithTimeout(cmd.Context(), toldWithin)
 				defer cancel()
 				if session != "" && len(readings) > 0 {
-					_ = c.client().Told(ctx, session, readings) // without a daemon nobody keeps it
+					_ = c.client().Told(ctx, session, readings) // without a daemon it is dropped
 				}
 			})
 			defer telling.Wait()
@@ -60,7 +60,7 @@ func (c *cli) statuslineCommand() *cobra.Command {
 	}
 }
 
-// passOn runs the status line command of the user's own, with what the agent said.
+// passOn runs the user's own status line command with the agent's input.
 func (c *cli) passOn(ctx context.Context, argv []string, said []byte) error {
 	own := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	own.Stdin, own.Stdout, own.Stderr = bytes.NewReader(said), c.out, c.err
@@ -71,7 +71,7 @@ func (c *cli) passOn(ctx context.Context, argv []string, said []byte) error {
 	return err
 }
 
-// usedLine is a status line of our own.
+// usedLine returns the default status line.
 func usedLine(readings []usage.Reading) string {
 	meters, now := usage.NewMeters(nil), time.Now()
 	meters.Add("", now, readings...)

@@ -12,7 +12,7 @@ import (
 	"resumed/internal/state"
 )
 
-// withState calls read with the state that a daemon has stored, and does not if there is none.
+// withState calls read with the stored state of a daemon, if there is one.
 func withState(read func(*state.Reader) error) error {
 	dir, err := dirs.State(os.Getenv)
 	if err != nil {
@@ -29,7 +29,7 @@ func withState(read func(*state.Reader) error) error {
 	return read(reader)
 }
 
-// storedSessions returns the sessions that a daemon has stored.
+// storedSessions loads the sessions that a daemon has stored.
 func storedSessions() (known []view.Session, err error) {
 	err = withState(func(reader *state.Reader) error {
 		known, err = sessionsIn(reader)
@@ -43,7 +43,7 @@ func sessionsIn(reader *state.Reader) ([]view.Session, error) {
 	var views []view.Session
 	for _, s := range sessions {
 		if !s.IsPlaceholder() { // else it is a task
-			views = append(views, view.Of(s, 0)) // what it is allowed is not asked
+			views = append(views, view.Of(s, 0)) // the number of tries is not needed
 		}
 	}
 	return views, err

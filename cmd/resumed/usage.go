@@ -40,7 +40,7 @@ func (c *cli) usageCommand() *cobra.Command {
 	})
 }
 
-// accountUsed is an account of which something is known.
+// accountUsed is an account with known usage.
 type accountUsed struct {
 	Name     string         `json:"name"`
 	Provider string         `json:"provider,omitempty"`

@@ -29,7 +29,7 @@ func (c *cli) versionCommand() *cobra.Command {
 	})
 }
 
-// orNull is null in JSON if nothing is known.
+// orNull returns nil, which is null in JSON, for "".
 func orNull(text string) *string {
 	if text == "" {
 		return nil

@@ -1,5 +1,5 @@
-// Package parrot is a made-up agent: all that the room of one must hold. It
-// writes what happens, line after line, into a file for each session.
+// Package parrot is a made-up agent, with all that the package of an agent must have. It writes the
+// events of each session into one file, line by line.
 package parrot
 
 import (
@@ -16,7 +16,7 @@ import (
 
 const name = "parrot"
 
-// Builtin is the parrot in the list of agents.
+// Builtin is the entry of the parrot in the list of agents.
 var Builtin = agent.Builtin{
 	Name:      name,
 	Title:     "Polly the Parrot",

@@ -30,7 +30,7 @@ func TestBackoffPrintsTheSchedule(t *testing.T) {
 	require.NotEqual(t, out, other)
 }
 
-// printed is the schedule as programs read it.
+// printed is the JSON output.
 type printed struct {
 	Version int
 	Policy  map[string]any

@@ -9,8 +9,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// startable is an agent of the user's own that the queue can begin; its program writes
-// into a file that is named after the session.
+// startable is a custom agent whose sessions the queue can start; its program writes into a file that
+// is named after the session.
 const startable = `
 [resume]
 stagger = "0s"
@@ -54,7 +54,7 @@ echo "step one" >> "$HOME/logs/$2.log"
 	require.Equal(t, 1, code)
 	require.Contains(t, errOut, "mybot takes no model")
 
-	// It is a session like any other then.
+	// From here on it is a session like any other.
 	b.appendTo("logs/"+task.ID+".log", "limited\n")
 	b.until("it is resumed", func() bool { return strings.HasSuffix(b.read("calls"), "\nresume\n"+task.ID+"\ncontinue\n") })
 	b.untilState(task.ID, resume.Watching)

@@ -178,7 +178,7 @@ func TestStopLeavesTheAgentWorking(t *testing.T) {
 	require.Len(t, b.calls(), 1, "the transcript moved, so nothing is sent again")
 }
 
-// A transcript that Claude Code 2.1.325 wrote at a usage limit, moved to now.
+// A transcript that Claude Code 2.1.325 wrote at a usage limit, with times shifted to now.
 func TestClaudeUsageLimitWaitsForItsReset(t *testing.T) {
 	b := newBox(t)
 	b.start()
@@ -207,8 +207,8 @@ func TestClaudeUsageLimitWaitsForItsReset(t *testing.T) {
 	require.Equal(t, id, x["session"])
 }
 
-// shiftTranscript moves the times of a captured transcript so that it was
-// written now and its limit resets then.
+// shiftTranscript shifts the times of a captured transcript: it was written now, and its limit resets
+// at reset.
 func shiftTranscript(t *testing.T, text string, reset time.Time, cwd string) (shifted, session string) {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -409,8 +409,8 @@ func TestExplainText(t *testing.T) {
 	require.Contains(t, lines[1], `"class":"none"`)
 }
 
-// The words of a provider behind any agent count as that agent's own; the same
-// words in source code, in a test and in the mouth of another program do not.
+// The error text of a provider counts for any agent that uses it; the same text in source code, in a
+// test or in the output of another program does not.
 func TestExplainTextKnowsWhoSpeaks(t *testing.T) {
 	b := newBox(t)
 	for line, class := range map[string]string{
@@ -457,7 +457,7 @@ func TestExplainTextGivesOneObjectForEveryLine(t *testing.T) {
 
 func TestDemoTellsBothStories(t *testing.T) {
 	b := newBox(t)
-	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+refusalLine(claudeSession, b.path("bot"))) // which is not the demo's business
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+refusalLine(claudeSession, b.path("bot"))) // the demo must ignore it
 	began := time.Now()
 	out, errOut, code := b.run("demo")
 	require.Zero(t, code, errOut)
@@ -468,7 +468,7 @@ func TestDemoTellsBothStories(t *testing.T) {
 	} {
 		require.Contains(t, out, want)
 	}
-	wrote := map[string]string{} // what each agent wrote last
+	wrote := map[string]string{} // the last line of each agent
 	for line := range strings.Lines(out) {
 		switch words := strings.Fields(line); {
 		case len(words) < 3:
@@ -483,8 +483,7 @@ func TestDemoTellsBothStories(t *testing.T) {
 	require.Empty(t, leftovers)
 }
 
-// What is right as TOML but cannot be used is bad configuration too, and all of
-// it is told at once.
+// Valid TOML that cannot be used is a bad configuration too, and all mistakes are reported at once.
 func TestChannelsThatCannotBeBuiltAreBadConfiguration(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, `[[notify.webhook]]
@@ -512,8 +511,7 @@ url_file = "~/token"
 	}
 }
 
-// A daemon that is stopped in the moment a wait ends leaves the resume to the
-// next one, which sends it at once.
+// If a daemon is stopped at the moment a wait ends, the next one sends the resume at once.
 func TestStoppedWhenDue(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, "[resume]\nstagger = \"0s\"\n"+bot)
@@ -562,7 +560,7 @@ func TestAgentsComeAndGoWithTheConfiguration(t *testing.T) {
 	b := newBox(t)
 	b.write("bot/resume.sh", recordCall+`echo "step 2" >> logs/$1.log`)
 	b.write("bot/logs/s-1.log", "rate limited, retry in 1h\n")
-	b.start() // with no configuration at all
+	b.start() // without a configuration file
 	require.Empty(t, b.status().Daemon.Config.Path)
 
 	b.write(configFile, bot)
@@ -591,7 +589,7 @@ func TestReloadOnRequest(t *testing.T) {
 	b.until("SIGHUP reloads", func() bool { return b.status().Daemon.Config.LoadedAt.After(before) })
 }
 
-// A transcript of a process that has said that it goes on by itself.
+// The transcript says that the agent continues by itself.
 func TestExplainSaysThatTheAgentGoesOnByItself(t *testing.T) {
 	b := newBox(t)
 	file, err := filepath.Abs("../../internal/agent/claude/testdata/transcripts/i-u5h-armed.jsonl")

@@ -7,8 +7,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Whoever sees that a command needs more time changes the file, and does not end
-// the daemon for that.
+// A command that needs more time gets it from a changed file, without a restart of the daemon.
 func TestTheBoundsOfACommandThatRunsAreThoseOfTheFile(t *testing.T) {
 	b := newBox(t)
 	stall := func(d string) string { return "[resume]\nstall = \"" + d + "\"\n" + fastBackoff + bot }

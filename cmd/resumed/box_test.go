@@ -31,9 +31,8 @@ import (
 // program is the built binary that the black-box tests run.
 var program string
 
-// testsAtOnce is how many tests run at a time. They wait more than they work; but a user may have
-// only so many inotify instances, of which a daemon takes one, and a test has up to four daemons
-// or a browser.
+// testsAtOnce is how many tests run at a time. They mostly wait; but a user has a limited number of
+// inotify instances, a daemon needs one, and a test has up to four daemons or a browser.
 func testsAtOnce() int {
 	tests := max(16, 2*runtime.GOMAXPROCS(0))
 	if most, err := os.ReadFile("/proc/sys/fs/inotify/max_user_instances"); err == nil {
@@ -45,7 +44,7 @@ func testsAtOnce() int {
 }
 
 func TestMain(m *testing.M) {
-	// Stand-ins first: their arguments are not a test's.
+	// Stand-ins first: their arguments are not those of a test.
 	for variable, run := range map[string]func(string) int{
 		standInEnv: runStandIn, codexHolderEnv: runCodexHolder, opencodeServerEnv: runOpencodeServer,
 	} {
@@ -74,7 +73,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// build builds a binary as the tests are built.
+// build builds a binary with the same flags as the tests.
 func build(binary, pkg string) error {
 	args := append([]string{"build", forNoDebugger, "-o", binary}, buildFlags()...)
 	if out, err := exec.Command("go", append(args, pkg)...).CombinedOutput(); err != nil {
@@ -83,16 +82,14 @@ func build(binary, pkg string) error {
 	return nil
 }
 
-// buildHub builds the program of the hub beside that of the daemon, for the tests that need one.
+// buildHub builds the hub next to the daemon, for the tests that need it.
 var buildHub = sync.OnceValue(func() error { return build(filepath.Join(filepath.Dir(program), hubName), "../resumed-hub") })
 
-// forNoDebugger leaves out what only a debugger reads, as releases do: to link that takes as long as
-// to link all the rest.
+// forNoDebugger omits debug information, as releases do: linking it takes as long as the rest.
 const forNoDebugger = "-ldflags=-s -w"
 
-// buildFlags let the binary be watched as the tests are: where COVERAGE_DIR is
-// set for its coverage, else by the race detector. Both at once make it so slow
-// that tests of seconds measure nothing but that.
+// buildFlags build the binary with coverage if COVERAGE_DIR is set, else with the race detector. With
+// both, it would be too slow for tests that measure seconds.
 func buildFlags() []string {
 	switch {
 	case os.Getenv("COVERAGE_DIR") != "":
@@ -104,15 +101,15 @@ func buildFlags() []string {
 	}
 }
 
-// patience is how long a test waits for what must happen.
+// patience limits the wait for what must happen.
 const patience = time.Minute
 
-// box is a machine of its own for one test: a home, a daemon, a bot.
+// box is a simulated machine for one test: a home, a daemon, a bot.
 type box struct {
 	t      *testing.T
 	binary string
 	home   string
-	vars   []string // KEY=value, over those of env
+	vars   []string // KEY=value, override those of env
 	log    bytes.Buffer
 	proc   *exec.Cmd
 	mu     sync.Mutex
@@ -158,7 +155,7 @@ func (b *box) appendTo(name, text string) {
 	require.NoError(b.t, errors.Join(err, f.Close()))
 }
 
-// sweep ends what the daemon has started and left to live.
+// sweep kills the processes that the daemon started and left running.
 func (b *box) sweep() {
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range environments {
@@ -172,7 +169,7 @@ func (b *box) sweep() {
 	}
 }
 
-// env is that of a user who has nothing but a home.
+// env returns the environment of a user who has only a home.
 func (b *box) env() []string {
 	return append([]string{
 		"HOME=" + b.home,
@@ -185,7 +182,7 @@ func (b *box) env() []string {
 	}, b.vars...)
 }
 
-// run runs a command to its end and returns what it printed and its exit code.
+// run runs a command to its end and returns its output and its exit code.
 func (b *box) run(args ...string) (stdout, stderr string, code int) {
 	b.t.Helper()
 	return b.runWith("", args...)
@@ -221,7 +218,7 @@ func (b *box) start(args ...string) {
 	b.until("the daemon answers", func() bool { _, err := b.daemon.Status(b.t.Context(), false); return err == nil })
 }
 
-// command returns a command whose log is kept.
+// command returns a command whose log is stored.
 func (b *box) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(b.binary, args...)
 	cmd.Env, cmd.Dir = b.env(), b.home
@@ -279,8 +276,8 @@ func (b *box) within(limit time.Duration, what string, ok func() bool) {
 	}
 }
 
-// status asks the daemon itself: a process for each look would be most of what
-// these tests do. The command has tests of its own.
+// status asks the daemon directly: a process for each call would dominate these tests. The command has
+// its own tests.
 func (b *box) status() control.Status {
 	b.t.Helper()
 	status, err := b.daemon.Status(b.t.Context(), false)
@@ -288,8 +285,7 @@ func (b *box) status() control.Status {
 	return status
 }
 
-// channel returns how it goes with the first way to reach people; zero where the
-// notifier has not begun.
+// channel returns the state of the first channel; zero before the notifier has started.
 func (b *box) channel() control.Channel {
 	if channels := b.status().Daemon.Notices.Channels; len(channels) > 0 {
 		return channels[0]
@@ -316,7 +312,7 @@ func (b *box) untilState(id string, state resume.State) view.Session {
 	return s
 }
 
-// reconfigure changes the configuration and returns when it is in force.
+// reconfigure changes the configuration and returns when it is in use.
 func (b *box) reconfigure(text string) {
 	b.t.Helper()
 	before := b.status().Daemon.Config.LoadedAt
@@ -324,7 +320,7 @@ func (b *box) reconfigure(text string) {
 	b.until("the configuration is in force", func() bool { return b.status().Daemon.Config.LoadedAt.After(before) })
 }
 
-// bot is the configuration of an agent of the user's own: a shell script.
+// bot is the configuration of a custom agent: a shell script.
 const bot = `
 [[agent]]
 name = "mybot"
@@ -337,16 +333,16 @@ progress = ['^step ']
 resume = ["sh", "./resume.sh", "{session}", "{prompt}"]
 `
 
-// likeLimits has outages tried as limits are: tests cannot wait for the policy outage.
+// likeLimits makes outages use the policy of limits: the policy outage waits too long for tests.
 const likeLimits = "[[backoff.policy]]\nname = \"like-limits\"\nclasses = [\"overloaded\", \"server_error\", \"network\"]\n"
 
-// recordCall is what every resume.sh begins with.
+// recordCall is the beginning of every resume.sh.
 const recordCall = `echo "$(date +%s.%N) id=$1 prompt=$2 cwd=$(pwd) PWD=$PWD" >> calls
 `
 
-// calls returns the resumes that the bot was given.
+// calls returns the resumes that the bot received.
 func (b *box) calls() []string {
-	text := b.read("bot/calls") // once: it may grow
+	text := b.read("bot/calls") // only once: it may grow
 	return strings.Split(text, "\n")[:strings.Count(text, "\n")]
 }
 
@@ -361,7 +357,7 @@ func (b *box) callTimes() []float64 {
 	return times
 }
 
-// hook is a webhook's receiver.
+// hook is the server of a webhook.
 type hook struct {
 	*httptest.Server
 	mu      sync.Mutex

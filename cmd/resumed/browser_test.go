@@ -21,15 +21,15 @@ import (
 	"resumed/internal/resume"
 )
 
-// browser is a headless one in which a person would see what the page shows.
+// browser is a headless browser that shows the page.
 type browser struct {
 	t   *testing.T
 	ctx context.Context
 
-	high int64 // what it shows, in pixels; 0: as much as most screens do
+	high int64 // height of the window in pixels; 0: that of most screens
 
 	mu         sync.Mutex
-	asked      []string // the addresses that were asked for
+	asked      []string // the addresses that were requested
 	complaints []string
 }
 
@@ -40,7 +40,7 @@ func newBrowser(t *testing.T) *browser {
 		require.Empty(t, os.Getenv("CI"), "CI has a browser")
 		t.Skip("THE PAGE IS NOT TESTED IN A BROWSER HERE: there is no chromium")
 	}
-	// It would ask for updates and the like; nothing here may leave the machine.
+	// It would check for updates and the like; nothing may leave this machine.
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
@@ -83,13 +83,13 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	for _, step := range steps {
 		err := chromedp.Do(ctx, step)
 		for err != nil && ctx.Err() == nil && strings.Contains(err.Error(), "Could not find node") {
-			err = chromedp.Do(ctx, step) // the page drew it anew between being found and being used
+			err = chromedp.Do(ctx, step) // the page drew it again after it was found
 		}
 		require.NoError(b.t, err)
 	}
 }
 
-// eval returns what an expression is, as text.
+// eval returns the value of an expression as text.
 func (b *browser) eval(expression string) string {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -110,10 +110,10 @@ func (b *browser) until(what, expression string) {
 	}
 }
 
-// drawer is the expression of where all of one session is shown.
+// drawer is the expression for the element with all details of one session.
 const drawer = `document.querySelector('#drawer')`
 
-// of returns the expression of an element in a session's row.
+// of returns the expression for an element in a session's row.
 func of(id, selector string) string {
 	return fmt.Sprintf(`document.querySelector('[data-key="mybot/%s"] %s')`, id, selector)
 }
@@ -182,8 +182,8 @@ func TestPersonSteersFromTheBrowser(t *testing.T) {
 	}
 }
 
-// neighbour is another program on another port of this machine, and all that a
-// browser has ever told it.
+// neighbour is another program on another port of this machine, and everything that a browser has sent
+// to it.
 func neighbour(t *testing.T) (address string, told func() string) {
 	var mu sync.Mutex
 	var all strings.Builder
@@ -203,8 +203,8 @@ func neighbour(t *testing.T) (address string, told func() string) {
 	}
 }
 
-// A browser sends its cookies to every port of a host, so to every program of
-// every user of this machine. What lets the page in stays with the page.
+// A browser sends its cookies to every port of a host, so to programs of all users. The secret of the
+// page must stay with the page.
 func TestOtherPortsAreToldNoSecret(t *testing.T) {
 	b := newBox(t)
 	w := newBrowser(t)
@@ -218,7 +218,7 @@ func TestOtherPortsAreToldNoSecret(t *testing.T) {
 	w.do(chromedp.Navigate(link))
 	w.until("it is live", live)
 
-	// The same person looks at what another program serves, in the same tab.
+	// The same tab shows what another program serves.
 	elsewhere, told := neighbour(t)
 	w.do(chromedp.Navigate(elsewhere + "/here"))
 	require.Contains(t, told(), "GET /here")
@@ -236,7 +236,7 @@ func TestOtherPortsAreToldNoSecret(t *testing.T) {
 	}
 	require.False(t, b.status().Daemon.Paused)
 
-	// Back, without the token, and after a reload, the page is let in.
+	// Back without the token, and after a reload, the page is still signed in.
 	w.do(chromedp.Navigate(origin))
 	w.until("it is live again", live)
 	key := w.eval("sessionStorage.getItem('key')")
@@ -247,7 +247,7 @@ func TestOtherPortsAreToldNoSecret(t *testing.T) {
 	require.NotContains(t, told(), key)
 	require.NotContains(t, b.logged(), key)
 
-	// A tab that was opened without the link says how to get in.
+	// A tab that was opened without the link explains how to sign in.
 	another := w.tab()
 	another.do(chromedp.Navigate(origin))
 	another.until("it says how", `document.querySelector('#locked').checkVisibility() && document.body.innerText.includes('resumed open')`)
@@ -268,7 +268,7 @@ func TestOtherPortsAreToldNoSecret(t *testing.T) {
 func (b *browser) tab() *browser {
 	ctx, end := chromedp.NewContext(b.ctx)
 	b.t.Cleanup(end)
-	_, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}) // a tab lives as long as the context of its first call
+	_, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}) // a tab exists as long as the context of its first call
 	require.NoError(b.t, err)
 	return &browser{t: b.t, ctx: ctx}
 }

@@ -11,8 +11,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// A session whose user closes the agent after it was stopped is continued, or left
-// to them where they want that. One that was killed was not closed.
+// A session whose user closes the agent after the stop is continued, or left alone if configured. A
+// killed agent was not closed.
 func TestASessionThatItsUserClosedIsContinuedOrLeft(t *testing.T) {
 	t.Parallel()
 	for situation, c := range map[string]struct {
@@ -43,8 +43,7 @@ func TestASessionThatItsUserClosedIsContinuedOrLeft(t *testing.T) {
 	}
 }
 
-// holdAndEnd has an agent that cannot be reached hold the session when it is
-// stopped, and ends it.
+// holdAndEnd starts an agent that cannot be reached and holds the stopped session, and ends it.
 func (b *liveBox) holdAndEnd(by syscall.Signal) {
 	b.t.Helper()
 	b.alone(b.standIn(), "claude")
@@ -54,7 +53,7 @@ func (b *liveBox) holdAndEnd(by syscall.Signal) {
 	require.NoError(b.t, syscall.Kill(b.registeredPID(), by))
 }
 
-// What people read of it, and that a changed file is heeded.
+// Checks the messages, and that a changed configuration is used.
 func TestASessionThatWasLeftGoesOnWhenTheRuleChanges(t *testing.T) {
 	b, hook := newLiveBox(t), newHook(t)
 	told := fmt.Sprintf("[notify]\nevents = [\"parked\"]\ngroup_wait = \"0s\"\n[[notify.webhook]]\nname = \"ops\"\nurl = %q\n", hook.URL)

@@ -18,16 +18,16 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// codexHolderEnv makes the test binary a stand-in for a Codex that holds a
-// session: it has the lock and the rollout, and takes what is queued.
+// codexHolderEnv makes the test binary a stand-in for a Codex that holds a session: it has the lock and
+// the rollout open, and takes queued messages.
 const codexHolderEnv = "RESUMED_TEST_CODEX"
 
-// codexHolder is how it behaves.
+// codexHolder configures the stand-in.
 type codexHolder struct {
-	Lock    string // empty: a version that takes none
+	Lock    string // empty: a version without a lock
 	Rollout string
-	Queue   string // the file that messages are left in
-	Ready   string // made when it holds the session
+	Queue   string // the file with queued messages
+	Ready   string // created when it holds the session
 	Deaf    bool   // it takes no messages
 }
 
@@ -75,7 +75,7 @@ func codexTurn(id string) string {
 		codexEvent(`{"type":"task_complete","turn_id":"`+id+`","last_agent_message":"Done."}`)
 }
 
-// codexLiveBox is a box in which Codex was stopped by a limit that is over.
+// codexLiveBox is a box in which a limit that is over stopped Codex.
 type codexLiveBox struct{ *box }
 
 func newCodexLiveBox(t *testing.T) *codexLiveBox {
@@ -86,7 +86,7 @@ func newCodexLiveBox(t *testing.T) *codexLiveBox {
 	return b
 }
 
-// codexQueue stands in for the command: it keeps how it was called, and queues.
+// codexQueue replaces the command: it records its arguments, and queues the message.
 const codexQueue = `#!/bin/sh
 { pwd; printf '%s\n' "$@"; } >> "$HOME/calls"
 echo message >> "$HOME/queue"
@@ -137,7 +137,7 @@ func (b *codexLiveBox) turns() int { return strings.Count(b.read(codexRollout), 
 
 var codexDaemon = []string{"app-server", "--listen", "unix://", "--analytics-default-enabled", "--managed-daemon"}
 
-// Each situation has one right action.
+// Each situation has one correct action.
 func TestACodexSessionThatLives(t *testing.T) {
 	t.Parallel()
 	holds := func(change func(*codexHolder), args ...string) func(*codexLiveBox) {
@@ -148,10 +148,10 @@ func TestACodexSessionThatLives(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		live    func(*codexLiveBox)
-		more    string // in the rollout, after what stopped it
+		more    string // in the rollout, after the error that stopped it
 		state   resume.State
 		why     string
-		queued  bool // the message was left, once
+		queued  bool // the message was queued, once
 		unknown bool
 	}{
 		"the server of its terminals is left a message": {live: holds(nil, codexDaemon...), state: resume.Watching, queued: true},
@@ -220,7 +220,7 @@ func TestACodexSessionThatLives(t *testing.T) {
 	}
 }
 
-// A daemon that dies while a message is left for Codex never leaves a second.
+// If the daemon dies while it queues a message for Codex, no second message is queued.
 func TestACrashWhileQueueing(t *testing.T) {
 	t.Parallel()
 	const dies = "mkdir \"$HOME/died\" 2>/dev/null && kill -9 $PPID\n"
@@ -256,7 +256,7 @@ func TestACrashWhileQueueing(t *testing.T) {
 	}
 }
 
-// A message that waits in Codex's own queue is neither lost nor left again.
+// A message in Codex's own queue is neither lost nor queued again.
 func TestACrashAfterQueueingFindsTheMessage(t *testing.T) {
 	b := newCodexLiveBox(t)
 	b.configure("settle = \"1h\"")
@@ -280,7 +280,7 @@ func TestACrashAfterQueueingFindsTheMessage(t *testing.T) {
 	b.start()
 	b.untilState(codexSession, resume.Settling)
 
-	b.appendTo(codexRollout, codexTurn("live0")) // it is taken at last
+	b.appendTo(codexRollout, codexTurn("live0")) // now it is taken
 	b.untilState(codexSession, resume.Watching)
 	require.Equal(t, 1, strings.Count(b.read("calls"), "queue"))
 }

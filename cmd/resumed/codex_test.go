@@ -18,11 +18,11 @@ import (
 
 const codexSession = "01a1dc7f-d50d-70c2-94be-ec6581ff1fdd"
 
-// codexRollout is where Codex keeps that session: under the day it began.
+// codexRollout is the path of that session: it contains the day it began.
 const codexRollout = ".codex/sessions/2026/11/14/rollout-2026-11-14T23-58-47-" + codexSession + ".jsonl"
 
-// shiftRollout moves a rollout that Codex 0.166 wrote at a usage limit: it was
-// written now, in that directory, and its limit resets then.
+// shiftRollout shifts a rollout that Codex 0.166 wrote at a usage limit: it was written now, in that
+// directory, and its limit resets at reset.
 func shiftRollout(t *testing.T, reset time.Time, cwd string) string {
 	data, err := os.ReadFile(filepath.Join("testdata", "codex-usage-limit.jsonl"))
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func shiftRollout(t *testing.T, reset time.Time, cwd string) string {
 	return strings.ReplaceAll(text, "/home/dev/src", cwd)
 }
 
-// A file that does not tell whose it is gives nobody to continue.
+// A file that does not name its session cannot be continued.
 func TestASessionThatCannotBeNamedIsLeftAlone(t *testing.T) {
 	b := newBox(t)
 	whole := shiftRollout(t, time.Now().Add(2*time.Hour), b.path("bot"))
@@ -45,7 +45,7 @@ func TestASessionThatCannotBeNamedIsLeftAlone(t *testing.T) {
 	require.Len(t, b.status().Sessions, 1)
 }
 
-// A transcript that is brought back from a backup is as old as its records.
+// A transcript that is restored from a backup is as old as its records.
 func TestAnOldTranscriptThatAppearsIsLeftAlone(t *testing.T) {
 	b := newBox(t)
 	b.start()
@@ -64,8 +64,8 @@ func TestAnOldTranscriptThatAppearsIsLeftAlone(t *testing.T) {
 	require.Len(t, b.status().Sessions, 1, "the old one was never interrupted before our eyes")
 }
 
-// A transcript that nobody has touched for months is not even opened: a start must not
-// take longer for all that ever was. When its session goes on, that is seen.
+// A transcript that is unchanged for months is not opened: old files must not slow down a start. When
+// its session continues, that is observed.
 func TestATranscriptThatRestedForMonthsIsReadWhenItMoves(t *testing.T) {
 	b := newBox(t)
 	text := shiftRollout(t, time.Now().Add(2*time.Hour), b.path("bot"))
@@ -108,7 +108,7 @@ func TestCodexUsageLimitWaitsForItsReset(t *testing.T) {
 	require.Equal(t, "wait", x["action"])
 }
 
-// A stand-in for codex writes down how it was called, and answers.
+// codexStandIn records its arguments, and answers.
 const codexStandIn = `#!/bin/sh
 { pwd; printf '%s\n' "$@"; } >> "$HOME/calls"
 now=$(date -u +%Y-%m-%dT%H:%M:%S.000Z)
@@ -139,7 +139,7 @@ func TestCodexSessionIsContinuedOnceWithTheSettingsItHad(t *testing.T) {
 	}, strings.Split(strings.TrimSpace(b.read("calls")), "\n"))
 }
 
-// The rollout tells of full access, and nobody saw which flags may have bounded it.
+// The rollout says full access, and the flags that may have restricted it were not observed.
 func TestACodexSessionThatNobodySawBeginIsContinuedInASandbox(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, "[resume]\nmargin = \"0s\"\n")

@@ -12,7 +12,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// offered returns what the shell is offered after these words.
+// offered returns the completions after these words.
 func (b *box) offered(args ...string) []string {
 	b.t.Helper()
 	out, errOut, code := b.run(append([]string{"__complete"}, args...)...)
@@ -60,7 +60,7 @@ source <("$1" completion bash)
 COMP_WORDS=("$1" retry w) COMP_CWORD=2 COMP_LINE="$1 retry w" COMP_POINT=${#COMP_LINE}
 __start_resumed; printf '%s\n' "${COMPREPLY[@]}"`, "bash", program)
 	cmd.Env, cmd.Dir = b.env(), b.home
-	out, err := cmd.Output() // a shell that completes nothing complains on stderr
+	out, err := cmd.Output() // a shell without completion writes an error to stderr
 	require.NoError(t, err)
 	require.Equal(t, "wait-1", strings.TrimSpace(string(out)))
 }

@@ -12,8 +12,8 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// tint makes an escape of these four characters when it has quoted them: a
-// provider's words would set the title of the terminal.
+// tint turns these four characters into an escape after it has quoted them: the error text of a
+// provider could set the title of the terminal.
 func TestNoTextOfALogLineCommandsATerminal(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, strings.Replace(bot, `retry in (?P<after>\S+)'`, `retry in (?P<after>\S+).*'`, 1))
@@ -26,7 +26,7 @@ func TestNoTextOfALogLineCommandsATerminal(t *testing.T) {
 	require.Contains(t, s.text(), "\x1b[", "it is coloured all the same")
 }
 
-// hostileName is of a file: JSON lets two of these characters stand as they are.
+// hostileName is a file name: JSON does not escape two of these characters.
 const hostileName = "s-\u009b2J\x7f\u202e"
 
 func TestNoLogCarriesControlCharacters(t *testing.T) {

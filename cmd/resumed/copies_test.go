@@ -14,7 +14,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// callsOnly is an agent that is seen to be called, and does nothing else.
+// callsOnly is an agent that only records its calls.
 const callsOnly = "#!/bin/sh\necho \"$CLAUDE_CONFIG_DIR $*\" >> \"$HOME/calls\"\n"
 
 const slowly = "[backoff]\nbase_delay = \"4s\"\njitter = false\n"
@@ -31,7 +31,7 @@ func waiting(t *testing.T, config string) (b *box, transcript string) {
 	return b, transcript
 }
 
-// stays watches for longer than the wait that would lead to a resume.
+// staysWatching watches for longer than the wait before a resume would be.
 func (b *box) staysWatching() {
 	b.t.Helper()
 	for deadline := time.Now().Add(3 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
@@ -57,8 +57,7 @@ func TestACancelledWaitStaysCancelledWhenItsFileIsReplaced(t *testing.T) {
 	b.staysWatching()
 }
 
-// The home of a session says whose account it is: without it nothing is known
-// of where to go on.
+// The home of a session decides its account: without it the session cannot be continued.
 func TestASessionOfAHomeThatIsNotWatchedAnyMoreIsLeftAlone(t *testing.T) {
 	b := newBox(t)
 	roots := func(dirs ...string) string {
@@ -82,8 +81,7 @@ func TestASessionOfAHomeThatIsNotWatchedAnyMoreIsLeftAlone(t *testing.T) {
 	b.until("it goes on in its home", func() bool { return strings.Contains(b.read("calls"), b.path(".claude-work")) })
 }
 
-// registersAndWorks is a run that says which session it holds, as Claude Code
-// does, and takes its time.
+// registersAndWorks is a run that registers its session, as Claude Code does, and takes some time.
 const registersAndWorks = `#!/bin/sh
 echo "$*" >> "$HOME/calls"
 mkdir -p "$HOME/.claude/sessions"
@@ -112,8 +110,7 @@ func TestARunThatAnotherDaemonLeftBehindIsNotJoined(t *testing.T) {
 	b.write("done", "")
 }
 
-// A home has several names where a link leads to it, and a service may know it
-// by another one than a shell.
+// A home has several paths if there is a link to it, and a service may use another one than a shell.
 func TestAWaitGoesOnWhenTheHomeHasAnotherName(t *testing.T) {
 	b := newBox(t)
 	link := filepath.Join(t.TempDir(), "home")

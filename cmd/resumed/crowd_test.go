@@ -32,8 +32,8 @@ func (c *crowd) OwnSteps(context.Context, time.Time) iter.Seq2[control.Step, err
 	return func(func(control.Step, error) bool) {}
 }
 
-// worked returns for how long the thread of the page has had the processor since it began
-// to load. Other work of the machine does not add to it, as it does to what a clock says.
+// worked returns the processor time of the page's thread since it began to load. Unlike a clock, it
+// does not count other work of the machine.
 func (b *browser) worked() time.Duration {
 	b.t.Helper()
 	got, err := chromedp.Call(b.ctx, performance.GetMetrics, struct{}{})
@@ -47,11 +47,11 @@ func (b *browser) worked() time.Duration {
 	return 0
 }
 
-// found counts the sessions of the groups that a page shows.
+// found counts the sessions in the groups that a page shows.
 const found = `[...document.querySelectorAll('.group .many')].reduce((sum, each) => sum + parseInt(each.textContent), 0)`
 
-// drawn says on each page when its first groups of sessions are on the screen, which the
-// browser tells of text that has a name for that, and what they are; and when all sessions are there.
+// drawn records on each page when its first groups of sessions are on the screen, and their text, and
+// when all sessions are there. The browser reports the first by the element timing of the text.
 const drawn = `new MutationObserver((_, observer) => {
   const groups = document.querySelectorAll('.group');
   if (!groups.length) return;
@@ -63,8 +63,8 @@ const drawn = `new MutationObserver((_, observer) => {
   all();
 }).observe(document, {childList: true, subtree: true})`
 
-// Of ten thousand sessions a person sees something at once, and what is typed to find one
-// shows while it is typed.
+// With ten thousand sessions, the page shows something at once, and the search shows what is typed
+// while it is typed.
 func TestPageOfTenThousandSessions(t *testing.T) {
 	t.Parallel()
 	w := newBrowser(t)
@@ -84,7 +84,7 @@ func TestPageOfTenThousandSessions(t *testing.T) {
 	within := func(what string, work, most time.Duration) {
 		t.Helper()
 		t.Logf("%s: %s of work", what, work.Round(time.Millisecond))
-		if !raceDetector { // which makes the machine a slower one
+		if !raceDetector { // it is much slower
 			require.Less(t, work, most, what)
 		}
 	}

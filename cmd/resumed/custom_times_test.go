@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An agent of one's own may say in a line when that was written, and in which zone.
+// A line of a custom agent may contain its time and zone.
 func TestALineOfOnesOwnAgentSaysWhenItWasWritten(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, `

@@ -22,8 +22,8 @@ import (
 	"resumed/internal/webui"
 )
 
-// day is a daemon that has a day behind it: a limit that was over and is met again, an
-// outage, hours in which no daemon ran, sessions that need a person.
+// day is a daemon after a day of work: a limit that was over and came again, an outage, hours without a
+// daemon, sessions that need a person.
 type day struct {
 	*crowd
 	status control.Status
@@ -74,7 +74,7 @@ func newDay() *day {
 	return d
 }
 
-// at returns a time of the day, in hours from now.
+// at returns a time, in hours from now.
 func (d *day) at(hours float64) *time.Time {
 	return new(d.started.Add(time.Duration(hours * float64(time.Hour))))
 }
@@ -97,7 +97,7 @@ func (d *day) add(v view.Session, class string, stopped ...float64) {
 	}
 }
 
-// resumed tells of a resume at that hour, of what came of it and of the state after it.
+// resumed adds the steps of a resume at that hour: its outcome and the state after it.
 func (d *day) resumed(id string, hour float64, class string, how resume.Outcome, to string) {
 	d.steps = append(d.steps,
 		control.Step{At: *d.at(hour), Agent: "claude-code", Session: id, Kind: "resuming", From: "waiting", To: "resuming", Class: class, Reason: "the wait is over"},
@@ -156,7 +156,7 @@ func (d *day) open(w *browser) {
 	w.until("all of it is drawn", fmt.Sprintf(`document.querySelectorAll('.session .strip svg').length === %d && document.querySelectorAll('#accounts .strip svg').length === 2`, len(d.sessions)))
 }
 
-// A person who comes back to the page sees what the day was like, and what is next.
+// A person who comes back to the page sees the past day, and what is next.
 func TestPageOfAnOrdinaryDay(t *testing.T) {
 	t.Parallel()
 	w := newBrowser(t)
@@ -166,7 +166,7 @@ func TestPageOfAnOrdinaryDay(t *testing.T) {
 	require.Equal(t, "100 % used|84 % used|42 % used", w.eval(`[...document.querySelectorAll('.gauge .percent')].map((each) => each.textContent).join('|')`))
 	require.Regexp(t, `^full .+ to .+, resets in 2d 1[12]h, `, w.eval(`document.querySelectorAll('.gauge .resets')[1].textContent`))
 
-	// Each strip has its times where they belong: now in the middle, 24 hours on each side.
+	// Each strip has its times at the right place: now in the middle, 24 hours on each side.
 	hours := func(key, part string) string {
 		return w.eval(fmt.Sprintf(`[...document.querySelectorAll('[data-key$="/%s"] .strip %s')].map((each) => (parseFloat(each.getAttribute('x') ?? each.getAttribute('x1')) - 50) / 50 * 24).map((hour) => hour.toFixed(1)).join(' ')`, key, part))
 	}
@@ -188,7 +188,7 @@ func TestPageOfAnOrdinaryDay(t *testing.T) {
 	require.Equal(t, "3", w.eval(`[...document.querySelectorAll('.curve .wait')].findIndex((each) => each.matches('.here')) + 1`), "where it stands")
 	require.Equal(t, "6 to 60", w.eval(`document.querySelector('[data-part=backoff] tbody tr:last-child td').textContent`), "what is the same is said once")
 	if os.Getenv("SCREENSHOTS") != "" {
-		w.high = 2600 // all of it on one picture
+		w.high = 2600 // everything on one picture
 		w.shots("day-drawer")
 	}
 }

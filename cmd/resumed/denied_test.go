@@ -29,8 +29,8 @@ func refusalLine(session, cwd string) string {
 	})
 }
 
-// claudeScript stands in for Claude Code without a terminal: a command that it
-// was not allowed ends its turn, and its exit code tells nothing.
+// claudeScript stands in for a headless Claude Code: a command that was not allowed ends its turn, and
+// its exit code is 0 nevertheless.
 const claudeScript = `#!/bin/sh
 echo "$*" >> "$HOME/calls"
 now=$(date -u +%%Y-%%m-%%dT%%H:%%M:%%S.000Z)
@@ -50,7 +50,7 @@ func quickly(hook *hook) string {
 	return fmt.Sprintf("[backoff]\nbase_delay = \"200ms\"\njitter = false\n[notify]\ngroup_wait = \"0s\"\n[[notify.webhook]]\nname = \"ops\"\nurl = %q\n", hook.URL)
 }
 
-// mustBeDenied checks what a person sees of a resume that was refused that.
+// mustBeDenied checks what a person sees of a resume that was denied something.
 func (b *box) mustBeDenied(hook *hook, id, what string) {
 	b.t.Helper()
 	parked := b.untilState(id, resume.Parked)
@@ -94,7 +94,7 @@ func TestADeniedPermissionIsToldOnceAndRetriedOnOrder(t *testing.T) {
 	require.Equal(t, 2, strings.Count(b.read("calls"), "\n"))
 }
 
-// What became of the run is told also by a daemon that did not see it end.
+// The outcome of a run is reported also by a daemon that did not observe its end.
 func TestADenialIsFoundAfterTheDaemonWasAway(t *testing.T) {
 	b, hook := newBox(t), newHook(t)
 	b.write(configFile, quickly(hook))

@@ -14,8 +14,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// Who names a night is told when its last resume is over, and not again in that night: also
-// of the night in which the daemon was started for the first time.
+// With a night as digest_at, the digest is sent when the last resume is over, and not again in that
+// night; also in the night of the first start.
 func TestTheDigestAfterTheLastResumeOfANight(t *testing.T) {
 	b, hook := newLiveBox(t), newHook(t)
 	night := time.Now().Add(-time.Hour).Format("15:04") + "-" + time.Now().Add(3*time.Hour).Format("15:04")
@@ -43,14 +43,13 @@ func TestTheDigestAfterTheLastResumeOfANight(t *testing.T) {
 	require.Len(t, hook.got(), 1)
 }
 
-// digests has the daemon tell digests, and say when it looked whether to.
+// digests makes the daemon send digests, and log its checks.
 func (b *liveBox) digests(at string, hook *hook) {
 	b.write(configFile, b.read(configFile)+bot+fmt.Sprintf("[log]\nlevel = \"debug\"\n[notify]\nevents = [\"digest\"]\ndigest_at = %q\n"+
 		"[[notify.webhook]]\nname = \"ops\"\nurl = %q\n", at, hook.URL))
 }
 
-// startAtDigest starts the daemon and reports whether it found that it was time for a
-// digest.
+// startAtDigest starts the daemon and reports whether it found that a digest was due.
 func (b *liveBox) startAtDigest() (isTime bool) {
 	b.t.Helper()
 	before := len(b.logged())
@@ -64,8 +63,7 @@ func (b *liveBox) startAtDigest() (isTime bool) {
 	return strings.Contains(line, "is_time=true")
 }
 
-// yesterday makes the daemon, which does not run, believe that the last digest was told
-// a day ago.
+// yesterday changes the stored state of a stopped daemon: the last digest was sent a day ago.
 func (b *liveBox) yesterday() {
 	b.t.Helper()
 	db, err := sql.Open("sqlite", "file:"+b.path(".local/state/resumed/resumed.db"))
@@ -75,8 +73,7 @@ func (b *liveBox) yesterday() {
 	require.NoError(b.t, db.Close())
 }
 
-// Who wants it is told once a day what was continued, what needs them, and how to
-// go on.
+// The digest is sent once a day: what was continued, what needs a person, and how to go on.
 func TestTheMorningDigest(t *testing.T) {
 	b, hook := newLiveBox(t), newHook(t)
 	b.digests(time.Now().Add(-time.Minute).Format("15:04"), hook)

@@ -29,8 +29,8 @@ var (
 	optional      = regexp.MustCompile(`\s*\[[^\]]*\]`)
 )
 
-// shownCommands returns every command that a document shows, by where it stands: in blocks
-// with a prompt, in lines of a block, in the text, and in the README's table of commands.
+// shownCommands returns every command in a document, by place: in blocks with a prompt, in lines of a
+// block, in the text, and in the README's table of commands.
 func shownCommands(t *testing.T, file string) []string {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -73,10 +73,10 @@ func shownCommands(t *testing.T, file string) []string {
 	return all
 }
 
-// endless are the commands that go on until they are told to stop; they are begun.
+// endless are commands that run until they are stopped; they are only started.
 var endless = regexp.MustCompile(`^resumed (run|shell|status --watch|logs .*-f|open$|demo$)`)
 
-// unlucky are the commands that fail in a home like this one, as they should, and why.
+// unlucky are commands that correctly fail in this home, and why.
 var unlucky = map[string]string{
 	"resumed doctor":            "it finds what stands in the way",
 	"resumed notify test":       "there is no desktop",
@@ -105,8 +105,8 @@ var unlucky = map[string]string{
 	"tmux capture-pane -p -t work | resumed explain -": "there is nothing on that screen",
 }
 
-// Every command that a document shows is one that the program knows, with the flags and
-// arguments that are shown, and does what it should in a home with an agent in it.
+// Every command in the documents exists, with its flags and arguments, and works in a home with an
+// agent.
 func TestEveryCommandOfTheDocumentsRuns(t *testing.T) {
 	require.NoError(t, buildHub())
 	b := newBox(t)
@@ -153,7 +153,7 @@ func TestEveryCommandOfTheDocumentsRuns(t *testing.T) {
 	}
 }
 
-// rank puts last what ends the service.
+// rank puts commands that end the service last.
 func rank(command string) string {
 	if strings.Contains(command, "uninstall") {
 		return "2"
@@ -161,7 +161,7 @@ func rank(command string) string {
 	return "1"
 }
 
-// heard keeps what a command says, and calls somebody at its first words.
+// heard stores a command's output, and calls a function at its first words.
 type heard struct {
 	said bytes.Buffer
 	call func()
@@ -172,15 +172,14 @@ func (h *heard) Write(p []byte) (int, error) {
 	return h.said.Write(p)
 }
 
-// typed has a shell run a command, as a person would. One that goes on until it is stopped
-// is stopped when it has said something, a complaint or what it is for.
+// typed runs a command in a shell, as a person would. An endless one is stopped after its first output.
 func (b *box) typed(t *testing.T, command string, endless bool) (out string, code int, ended bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Env, cmd.Dir = b.env(), b.home
-	if strings.HasPrefix(command, "resumed run") { // beside the daemon that is there
+	if strings.HasPrefix(command, "resumed run") { // next to the running daemon
 		cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+b.path("other"), "XDG_RUNTIME_DIR="+b.path("other"))
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -63,7 +63,7 @@ func TestDoctorLooksAtTheFleet(t *testing.T) {
 	require.Contains(t, said["fleet server"].Text, "nobody answers")
 }
 
-// Where join writes what a machine is known by, and whom it believes.
+// The files that join writes: this machine's keys, and the certificate that it trusts.
 const (
 	fleetKeys = ".config/resumed/fleet.credentials"
 	fleetCA   = ".config/resumed/fleet-ca.pem"

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// examined returns what the doctor says for programs: the worst of each name.
+// examined returns the doctor's JSON output: the worst check of each name.
 func (b *box) examined() (map[string]doctor.Check, int) {
 	b.t.Helper()
 	out, errOut, code := b.run("doctor", "--json")

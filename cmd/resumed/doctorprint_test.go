@@ -22,7 +22,7 @@ func TestLongLinesAreBrokenBetweenWords(t *testing.T) {
 	require.Empty(t, wrapWords("", 0))
 }
 
-// What retry answers where there is nothing to do.
+// The answers of retry if there is nothing to do.
 func TestWhyASessionIsNotRetried(t *testing.T) {
 	for want, s := range map[string]view.Session{
 		"it is not stopped":                 {State: resume.Watching, Reason: "works again after 1 resume"},

@@ -37,7 +37,7 @@ func TestADirectoryIsExcludedByAnyOfItsNames(t *testing.T) {
 	}
 }
 
-// Many change the configuration and then start the service again.
+// Many people change the configuration and then restart the service.
 func TestWhatWasExcludedWhileNoDaemonRanIsLeftAlone(t *testing.T) {
 	b := newBox(t)
 	b.write("secret/main.go", "package main\n")

@@ -23,7 +23,7 @@ type screen struct {
 	shown  strings.Builder
 }
 
-// onScreen runs a program in a terminal of its own.
+// onScreen runs a program in its own terminal.
 func (b *box) onScreen(name string, args ...string) *screen {
 	b.t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
@@ -122,7 +122,7 @@ func TestCtrlCEndsAWait(t *testing.T) {
 	b.write(configFile, quick)
 	s := b.onScreen(program, "exec", "--policy", "patient", "--", "sh", "-c", counting+`echo "503 Service Unavailable"; exit 1`)
 	s.untilShown("in 10m 0s")
-	s.untilShown("in 9m 5") // it counts
+	s.untilShown("in 9m 5") // it counts down
 	s.press(ctrlC)
 	require.Equal(t, 130, s.code(), s.text())
 	require.Equal(t, 1, b.times())
@@ -136,14 +136,14 @@ func TestCtrlZStopsAndGoesOn(t *testing.T) {
 	s := b.onScreen(shell, "--norc", "--noprofile", "-i")
 	s.press("PS1='prompt> '\n")
 	s.press(program + ` exec -- sh -c 'echo ready; i=0; while [ ! -e go ]; do sleep 0.05; done; read x; echo "got $x"; exit 5'` + "\n")
-	s.untilShown("\rready") // not the echo of what was typed
+	s.untilShown("\rready") // not the echo of the typed text
 	s.press(ctrlZ)
 	s.untilShown("Stopped")
 	s.press("echo alive-$((1+1))\n")
 	s.untilShown("alive-2")
 	s.press("fg\n")
 	b.write("go", "")
-	time.Sleep(200 * time.Millisecond) // the shell hands over the terminal
+	time.Sleep(200 * time.Millisecond) // the shell passes the terminal on
 	s.press("water\n")
 	s.untilShown("got water")
 	s.press("echo code-$?\n")

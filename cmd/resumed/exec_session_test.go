@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The ids of a session that a run has begun, and of one that is a person's.
+// The ids of a session that a run started, and of a person's session.
 const (
 	ownID     = "4f2a1c9e-0000-4000-8000-000000000001"
 	personsID = "7b3d2e8f-0000-4000-8000-000000000002"
 )
 
-// chatKeeper are functions of a script that write what agents write: each is
-// told the session and what was said first in it.
+// chatKeeper are shell functions that write the files of agents, given the session and its first
+// prompt.
 const chatKeeper = `
 geminiChat() {
 	dir=$HOME/.gemini/tmp/home; mkdir -p $dir/chats; pwd > $dir/.project_root
@@ -43,7 +43,7 @@ opencodeLog() {
 func TestExecContinuesNobodyElsesSession(t *testing.T) {
 	const overloaded = `echo "API Error: 529 Overloaded."; exit 1`
 	for name, c := range map[string]struct {
-		before string // done before the command is run
+		before string // runs before the command
 		run    string // what the run does and what a person does meanwhile
 		argv   string
 	}{
@@ -198,8 +198,7 @@ func TestExecFindsTheSessionOfOpencodeInItsDatabase(t *testing.T) {
 	require.Equal(t, "run -m a/b fix it now\nrun -m a/b --session ses_own continue\n", b.read("args"))
 }
 
-// Whoever holds the session would find a second conversation in it, or lose its
-// own.
+// The process that holds the session would find a second conversation in it, or lose its own.
 func TestExecLeavesASessionToWhoHoldsIt(t *testing.T) {
 	t.Parallel()
 	const stays = ` >/dev/null 2>&1 </dev/null &`

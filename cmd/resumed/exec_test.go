@@ -18,7 +18,7 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// quick is a configuration whose waits a test can sit out.
+// quick is a configuration with waits that are short enough for a test.
 const quick = `
 [resume]
 margin = "1s"
@@ -44,7 +44,7 @@ max_retries = 1
 // times returns how often the scripts of a test have run.
 func (b *box) times() int { return strings.Count(b.read("runs"), "\n") }
 
-// counting is what a script begins with: $n is which run this is.
+// counting is the beginning of a script: $n is the number of this run.
 const counting = `echo run >> runs; n=$(wc -l < runs); `
 
 func TestExecClassifiesHowACommandEnds(t *testing.T) {
@@ -137,7 +137,7 @@ func TestExecAddsTheMarginToAUsageLimit(t *testing.T) {
 	require.GreaterOrEqual(t, second, float64(int(first))+2.0, "the stated second and the margin of one more")
 }
 
-// What Claude Code prints is the minute in which the limit lifts: its transcript has the second.
+// Claude Code prints the minute in which the limit lifts; its transcript has the second.
 func TestExecAsksNobodyBeforeTheTimeThatTheTranscriptStates(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, strings.Replace(quick, `margin = "1s"`, `margin = "0s"`, 1))
@@ -198,7 +198,7 @@ func TestExecGivesAFileToEveryRun(t *testing.T) {
 	require.Equal(t, "the inputthe input", string(out))
 }
 
-// begin starts an exec that a test sends signals to.
+// begin starts an exec, so that a test can send signals to it.
 func (b *box) begin(args ...string) (*exec.Cmd, func() int) {
 	b.t.Helper()
 	cmd := b.command(append([]string{"exec"}, args...)...)
@@ -234,7 +234,7 @@ func TestExecEndsACommandThatIgnoresTwoSignals(t *testing.T) {
 	b.until("it runs", func() bool { return b.read("ready") != "" })
 	for range 2 {
 		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
-		time.Sleep(50 * time.Millisecond) // else two become one
+		time.Sleep(50 * time.Millisecond) // else two signals become one
 	}
 	require.Equal(t, 128+int(syscall.SIGKILL), wait())
 }
@@ -266,7 +266,7 @@ func TestExecUnderNohupHearsNoHangup(t *testing.T) {
 	require.Equal(t, 5, cmd.ProcessState.ExitCode())
 }
 
-// agentIs puts a program of that name first in the PATH.
+// agentIs puts a program of that name first in PATH.
 func (b *box) agentIs(name, script string) []string {
 	b.write(filepath.Join("bin", name), "#!/bin/sh\n"+`echo "$@" >> args; echo run >> runs; n=$(wc -l < runs)`+"\n"+script)
 	return append(b.env(), "PATH="+b.path("bin")+":"+os.Getenv("PATH"))
@@ -363,9 +363,8 @@ func TestExecDoesNotRepeatAnAgentWhosePromptIsGone(t *testing.T) {
 	require.Contains(t, b.logged(), "cannot be given twice")
 }
 
-// At its next start Gemini CLI would delete the chat because of the stub.
-// Gemini CLI says that the quota of a day is used up, and not until when: that is
-// known. The report is of a day far away, which nobody waits for.
+// Gemini CLI says that the quota of a day is used up, but not until when: that is known. The report is
+// from a day far in the future, for which exec does not wait.
 func TestExecKnowsWhenTheQuotaOfADayIsThereAgain(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, strings.Replace(quick, "[resume]", "[resume]\nmax_wait = \"48h\"", 1))
@@ -377,6 +376,7 @@ func TestExecKnowsWhenTheQuotaOfADayIsThereAgain(t *testing.T) {
 	require.Equal(t, 1, b.times(), "and is not tried five times")
 }
 
+// At its next start Gemini CLI would delete the chat because of the stub.
 func TestExecRemovesTheStubThatGeminiLeaves(t *testing.T) {
 	const id = "4f2a1c9e-0000-4000-8000-000000000001"
 	b := newBox(t)
@@ -402,7 +402,7 @@ echo done`)
 	require.Contains(t, left[0], "T00-15-")
 }
 
-// claudeWrites is a claude that keeps a transcript as the real one does.
+// claudeWrites is a claude that writes a transcript like the real one.
 const claudeWrites = `
 id=; while [ $# -gt 0 ]; do case $1 in --session-id|--resume) id=$2; shift;; esac; shift; done
 dir=$HOME/.claude/projects/-work; mkdir -p $dir

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// capture is a file that a real agent wrote or printed, and what it means.
+// capture is a file that a real agent wrote or printed, and the expected explanation.
 type capture struct {
 	File      string    `json:"file"`
 	Agent     string    `json:"agent"`
@@ -34,7 +34,7 @@ func captures(t *testing.T) []capture {
 	return all
 }
 
-// explained is what explain says of one session.
+// explained is the explanation of one session.
 type explained struct {
 	File       string
 	Agent      string
@@ -140,8 +140,7 @@ func TestExplainSaysThatARecordingIsNoTranscript(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// Some editors begin a text with a mark; who saves a transcript there, or mails
-// it, has it.
+// Some editors write a byte order mark; a transcript that was saved with one, or mailed, has it.
 func TestExplainPassesOverAByteOrderMark(t *testing.T) {
 	b := newBox(t)
 	for agent, name := range map[string]string{
@@ -177,7 +176,7 @@ func TestExplainBelievesWhoseWordsTheyAre(t *testing.T) {
 	}
 }
 
-// A transcript is one also where nothing at its beginning says so.
+// A transcript is recognized even if its beginning is missing.
 func TestExplainReadsTheEndOfATranscript(t *testing.T) {
 	b := newBox(t)
 	b.write("tail.jsonl", `{"type":"assistant","isApiErrorMessage":true,"error":"server_error","apiErrorStatus":529,"timestamp":"2026-11-15T00:00:00Z",`+
@@ -189,7 +188,7 @@ func TestExplainReadsTheEndOfATranscript(t *testing.T) {
 	require.NotContains(t, got.Why, "not a transcript")
 }
 
-// The last records alone tell what happened, and whose they are.
+// The last records alone are enough to find out what happened, and in which session.
 func TestExplainReadsTheLastRecordsOfAnyAgent(t *testing.T) {
 	b := newBox(t)
 	for _, c := range []struct{ file, agent, session string }{

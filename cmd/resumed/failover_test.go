@@ -12,8 +12,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// busyClaude stands in for a Claude Code whose model is overloaded: it goes on with the
-// other one where it is told which.
+// busyClaude stands in for a Claude Code whose model is overloaded: it uses the fallback model if it is
+// given one.
 const busyClaude = `#!/bin/sh
 echo "$*" >> "$HOME/calls"
 now=$(date -u +%%Y-%%m-%%dT%%H:%%M:%%S.000Z)
@@ -23,7 +23,7 @@ say system '"subtype":"model_fallback","originalModel":"claude-opus-5-5","fallba
 say assistant '"requestedModel":"claude-sonnet-5-5","message":{"model":"claude-sonnet-5-5","stop_reason":"end_turn","content":[{"type":"text","text":"That is all."}]}'
 `
 
-// stoppedBy is a session of Claude Code with opus that was refused with that status.
+// stoppedBy is a session of Claude Code with opus that was stopped by an error with that status.
 func stoppedBy(cwd string, status int, text string) string {
 	return transcriptLine(claudeSession, cwd, time.Now(), map[string]any{
 		"type": "user", "permissionMode": "default", "message": map[string]any{"role": "user", "content": "work"},
@@ -37,7 +37,7 @@ func stoppedBy(cwd string, status int, text string) string {
 	})
 }
 
-// swiftly waits next to nothing, and tells of everything.
+// swiftly has almost no waits, and reports all events.
 func swiftly(hook *hook) string {
 	return quickly(hook) + "events = [\"retrying\", \"recovered\"]\n" +
 		"[[backoff.policy]]\nname = \"soon\"\nclasses = [\"overloaded\"]\n[[agent]]\nname = \"claude-code\"\nfallback_model = \"sonnet\"\n"
@@ -57,7 +57,7 @@ func TestAfterAnOverloadTheModelThatWasWrittenDownGoesOn(t *testing.T) {
 	out, _, _ = b.run("explain", b.path(claudeTranscript))
 	require.Contains(t, out, "with sonnet if claude-opus-5-5 is still overloaded (fallback_model)")
 	b.start()
-	recovered := func() string { // an agent that is quick moves before its start is known
+	recovered := func() string { // a quick agent moves before its start is recorded
 		for _, notice := range hook.got() {
 			if notice.Event == notify.Recovered {
 				return notice.Text
@@ -80,7 +80,7 @@ func TestAfterAnOverloadTheModelThatWasWrittenDownGoesOn(t *testing.T) {
 	})
 	require.Contains(t, recovered(), "it continues with claude-sonnet-5-5 (fallback_model)")
 
-	// It has its own model again when it is stopped by a limit, and nothing else.
+	// It uses its own model again after a limit.
 	b.appendTo(claudeTranscript, refusalLine(claudeSession, b.path("bot")))
 	b.until("it is resumed once more", func() bool { return strings.Count(b.read("calls"), " continue\n") == 2 })
 	require.Contains(t, b.read("calls"), "--model claude-opus-5-5 continue\n")

@@ -13,10 +13,10 @@ import (
 	"resumed/internal/resume"
 )
 
-// In a fleet it is read whose account a session uses. A file that does not answer, as in a home on a network that is
-// down, holds up nothing but the session that needs it, and that one not for long.
+// In a fleet the account of a session is read from a file. A file that hangs, as in a home on a broken
+// network, delays only the session that needs it, and not for long.
 func TestAFileThatDoesNotAnswerHoldsUpNoOtherSession(t *testing.T) {
-	h := newHubBox(t) // it is not served: the machine works alone
+	h := newHubBox(t) // the hub does not run: the machine works alone
 	b := h.host("box")
 	b.write("server/secrets", "")
 	hang, answer := mountedBy(t, b.path("server"), b.path("network"))
@@ -50,7 +50,8 @@ func TestAFileThatDoesNotAnswerHoldsUpNoOtherSession(t *testing.T) {
 	b.untilState(liveID, resume.Watching)
 }
 
-// mountedBy mounts a directory on another by a program that can be made to hang, and to answer again.
+// mountedBy mounts a directory on another through a program that can be made to hang and to answer
+// again.
 func mountedBy(t *testing.T, dir, at string) (hang, answer func()) {
 	t.Helper()
 	if _, err := exec.LookPath("bindfs"); err != nil {

@@ -9,11 +9,11 @@ import (
 	"resumed/internal/resume"
 )
 
-// Three machines meet one limit: a person is told once, and by a machine that can.
+// Three machines hit one limit: a person is notified once, by a machine that can.
 func TestALimitOfSeveralMachinesIsToldOnce(t *testing.T) {
 	h := newHubBox(t)
 	h.serve()
-	hosts := []*box{h.host("one"), h.host("two"), h.host("other")} // the last one tells of other things
+	hosts := []*box{h.host("one"), h.host("two"), h.host("other")} // the last one reports other events
 	for i, b := range hosts {
 		channel := "[notify]\nevents = []\n[[notify.command]]\nname = \"other\"\nevents = [\"parked\"]\nrun = [\"true\"]\n"
 		if i < 2 {

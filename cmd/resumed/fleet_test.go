@@ -17,14 +17,14 @@ import (
 	"resumed/internal/resume"
 )
 
-// hubBox is a machine that the others meet at.
+// hubBox is the machine with the hub.
 type hubBox struct {
 	*box
 	line string
 	proc *exec.Cmd
 }
 
-// fleets lets one fleet be there at a time: each is several daemons (see testsAtOnce).
+// fleets allows one fleet at a time: each one has several daemons (see testsAtOnce).
 var fleets sync.Mutex
 
 func newHubBox(t *testing.T) *hubBox {
@@ -36,7 +36,7 @@ func newHubBox(t *testing.T) *hubBox {
 	return h
 }
 
-// init makes a hub, and takes its line.
+// init makes a hub, and stores its join line.
 func (h *hubBox) init(dir string) {
 	t := h.t
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -60,7 +60,7 @@ func (h *hubBox) serve() {
 	h.until("the hub is ready", func() bool { return strings.Count(h.logged(), "msg=ready") > before })
 }
 
-// end ends the hub and returns its exit code.
+// end stops the hub and returns its exit code.
 func (h *hubBox) end(sig syscall.Signal) int {
 	if h.proc == nil {
 		return -1
@@ -72,7 +72,7 @@ func (h *hubBox) end(sig syscall.Signal) int {
 	return code
 }
 
-// host is a machine of the fleet, of whose resumes the file notes tells, as of all of them.
+// host is a machine of the fleet. The resumes of all machines are recorded in the file notes.
 func (h *hubBox) host(name string) *box {
 	h.t.Helper()
 	b := &box{t: h.t, binary: program, home: h.t.TempDir()}
@@ -96,7 +96,7 @@ func (b *box) inFleet(state string, hosts int) func() bool {
 	}
 }
 
-// figure adds up what the hosts count under a name, and under a label where there is one.
+// figure sums up a metric of the hosts, with that label unless it is "".
 func figure(hosts []*box, name, label string) (sum int) {
 	for _, b := range hosts {
 		for _, m := range b.scrape()[name].GetMetric() {
@@ -108,7 +108,7 @@ func figure(hosts []*box, name, label string) (sum int) {
 	return sum
 }
 
-// pagesOf asks for all pages of so many sessions, and returns which are on them.
+// pagesOf requests all pages with that many sessions, and returns the sessions on them.
 func pagesOf(b *box, most int) map[string]bool {
 	found := make(map[string]bool)
 	for after, more := "", true; more; more = after != "" {
@@ -124,8 +124,8 @@ func pagesOf(b *box, most int) map[string]bool {
 	return found
 }
 
-// One account on three machines: one of them tries whether the limit is over, and the rest
-// follow. Without the hub all go on by themselves, and with it they are one again.
+// One account on three machines: one of them tries whether the limit is over, and the others follow.
+// Without the hub each works alone, and with it they are a fleet again.
 func TestMachinesOfOneAccountTryALimitOnce(t *testing.T) {
 	h := newHubBox(t)
 	early := h.host("early") // there is no hub yet
@@ -138,7 +138,7 @@ func TestMachinesOfOneAccountTryALimitOnce(t *testing.T) {
 		b.until("all are there", b.inFleet("connected", 3))
 	}
 	for i, b := range hosts {
-		_, errOut, code := b.run("pause") // so that all of them wait at once, however long that takes
+		_, errOut, code := b.run("pause") // so that all wait at the same time, however long that takes
 		require.Zero(t, code, errOut)
 		for n := range 4 {
 			b.write(fmt.Sprintf("bot/logs/s-%d-%d.log", i, n), "step 1\nrate limited, retry in 2s\n")
@@ -170,7 +170,7 @@ func TestMachinesOfOneAccountTryALimitOnce(t *testing.T) {
 
 	require.Equal(t, 1, figure(hosts, "resumed_fleet_probes_total", "moved"), "of all hosts one tried")
 	require.Positive(t, figure(hosts, "resumed_fleet_cas_total", "won"))
-	hosts[0].until("each sees three", func() bool { // a busy machine may be late with a heartbeat
+	hosts[0].until("each sees three", func() bool { // on a busy machine a heartbeat may be late
 		return figure(hosts, "resumed_fleet_hosts", "") == 9 && figure(hosts, "resumed_fleet_connected", "") == 3
 	})
 
@@ -226,7 +226,7 @@ func TestAMachineThatIsRemovedGoesOnAlone(t *testing.T) {
 	stays.until("it is back", stays.inFleet("connected", 2))
 }
 
-// A machine joins by a line that nobody sees, and leaves as it came.
+// A machine joins with a line that is not shown, and leaves no trace.
 func TestAMachineJoinsUnseenAndLeaves(t *testing.T) {
 	h := newHubBox(t)
 	h.serve()
@@ -337,7 +337,7 @@ func TestStatusSaysWhyAFleetCannotBeJoined(t *testing.T) {
 	require.Contains(t, out, "fleet: alone, as box with 1 host: "+why)
 }
 
-// The hub is lost and comes back: nobody stops for want of it.
+// The hub is lost and comes back: no machine stops because of that.
 func TestAHubThatIsKilledIsDoneWithout(t *testing.T) {
 	h := newHubBox(t)
 	h.serve()

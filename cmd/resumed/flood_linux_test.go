@@ -18,11 +18,9 @@ import (
 	"resumed/internal/resume"
 )
 
-// flood opens connections by the hundred, without a token, and keeps each for as
-// long as it is let: some say nothing, some begin a request and do not end it,
-// some begin a body, some do not read what they asked for. It returns when all
-// of them were opened once; those that are cut off are opened anew until the
-// test ends.
+// flood opens hundreds of connections without a token, and keeps each one open as long as possible:
+// some send nothing, some begin a request or a body and do not finish it, some do not read the answer.
+// It returns when all were opened once; closed ones are opened again until the test ends.
 func flood(t *testing.T, address string, many int) {
 	openings := []string{
 		"",
@@ -42,7 +40,7 @@ func flood(t *testing.T, address string, many int) {
 			for first := true; ; first = false {
 				conn, err := net.Dial("tcp", address)
 				if err == nil {
-					_, _ = io.WriteString(conn, openings[i%len(openings)]) // cut off already: opened anew
+					_, _ = io.WriteString(conn, openings[i%len(openings)]) // if it was closed already, it is opened again
 				}
 				if first {
 					opened.Done()
@@ -61,8 +59,8 @@ func flood(t *testing.T, address string, many int) {
 	opened.Wait()
 }
 
-// hold returns when the other end has cut off the connection, or at the stop. It
-// reads no more than needed to see that.
+// hold returns when the other end closed the connection, or at the stop. It reads no more than needed
+// for that.
 func hold(conn net.Conn, stop <-chan struct{}) {
 	defer conn.Close()
 	for {
@@ -79,8 +77,8 @@ func hold(conn net.Conn, stop <-chan struct{}) {
 	}
 }
 
-// Whoever can reach the page's port has no token yet, and must not be able to
-// keep the daemon from its work: a machine has only so many descriptors.
+// Anyone who can reach the page's port has no token yet, and must not be able to block the daemon:
+// descriptors are limited.
 func TestStrangersOnThePortStopNothing(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, bot+fastBackoff)
@@ -115,7 +113,7 @@ func TestStrangersOnThePortStopNothing(t *testing.T) {
 	b.until("who asks properly is answered", func() bool {
 		answer, err := http.Get("http://" + address + "/healthz")
 		if err != nil {
-			return false // its turn to make room
+			return false // closed to make room
 		}
 		defer answer.Body.Close()
 		return answer.StatusCode == http.StatusOK

@@ -26,8 +26,7 @@ const (
 
 var capturedTime = regexp.MustCompile(`"2026-11-15T[0-9:.]+Z"`)
 
-// now returns a captured file as if it had been written now, in the bot's
-// directory.
+// now returns a captured file as if it had been written now, in the bot's directory.
 func (b *box) now(file string) string {
 	data, err := os.ReadFile(filepath.Join("testdata", file))
 	require.NoError(b.t, err)
@@ -43,7 +42,7 @@ func (b *box) explain(file string) map[string]any {
 	return x
 }
 
-// A chat that Gemini CLI 0.61 wrote at a quota's end, moved to now.
+// A chat that Gemini CLI 0.61 wrote when a quota was used up, with times shifted to now.
 func TestGeminiQuotaWaitsForItsReset(t *testing.T) {
 	b := newBox(t)
 	b.start()
@@ -66,8 +65,7 @@ func TestGeminiQuotaWaitsForItsReset(t *testing.T) {
 	require.Equal(t, geminiSession, x["session"])
 }
 
-// Some editors begin a text with a mark that is no part of its first record, which
-// says whose session it is.
+// Some editors write a byte order mark before the first record, which names the session.
 func TestAByteOrderMarkHidesNoSession(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, "[resume]\nmargin = \"1h\"\n")
@@ -91,8 +89,8 @@ func TestExplainSaysWhatAGeminiChatCannotTell(t *testing.T) {
 	require.Contains(t, x["why"], "only `resumed exec` can")
 }
 
-// geminiStandIn is a gemini that does what the real one does when it resumes: it
-// restates the conversation, and leaves a stub beside it.
+// geminiStandIn does what the real gemini does on a resume: it repeats the conversation, and leaves a
+// stub next to it.
 const geminiStandIn = `#!/bin/sh
 echo "cwd=$(pwd) args=$*" >> "$HOME/calls"
 chats="$HOME/` + geminiChats + `"
@@ -146,7 +144,7 @@ command = "`+b.path("bin/gemini")+`"
 	require.Equal(t, 2, strings.Count(b.read("calls"), "\n"))
 }
 
-// A stub that lies there from before would cost the chat when gemini starts.
+// An old stub would delete the chat when gemini starts.
 func TestGeminiStartsOnlyWithoutAStub(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, "[resume]\nmargin = \"0s\"\n[[agent]]\nname = \"gemini\"\ncommand = \""+b.path("bin/gemini")+"\"\n")
@@ -159,7 +157,7 @@ func TestGeminiStartsOnlyWithoutAStub(t *testing.T) {
 	require.Equal(t, filepath.Base(geminiChat)+"\n", b.read("found"))
 }
 
-// A chat that Qwen Code 0.24 wrote at a usage limit, moved to now.
+// A chat that Qwen Code 0.24 wrote at a usage limit, with times shifted to now.
 func TestQwenIsResumedAfterItsTelemetrySaysWhy(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, `

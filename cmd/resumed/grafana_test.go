@@ -20,8 +20,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// conditional are the metrics that are there only where an agent tells them, and by
-// whom. The documents name them all the same.
+// conditional are metrics that exist only if an agent reports their values, and where from. The
+// documents name them all the same.
 var conditional = map[string]string{
 	"resumed_account_provider_open":       "an account that asks several providers",
 	"resumed_account_used_ratio":          "an agent that tells how much is used",
@@ -65,8 +65,8 @@ func dashboardQueries(t *testing.T) []string {
 	return queries
 }
 
-// busyBox is a daemon that has gone through all that the dashboard shows: a session that
-// was continued, one that gave up, a notice of it, a limit that lasts.
+// busyBox is a daemon with everything that the dashboard shows: a session that was continued, one that
+// gave up, its notice, a limit that lasts.
 func busyBox(t *testing.T) *box {
 	b := newBox(t)
 	b.busy()
@@ -88,8 +88,8 @@ func (b *box) busy() {
 	b.until("and is counted", func() bool { return b.channel().Delivered > 0 })
 }
 
-// busyHost is a daemon with all that the dashboard shows of some alone: it is in a fleet and has tried
-// a limit for it, an agent has told how much is used, and one account asks two providers.
+// busyHost is a daemon with everything that only some daemons have: it is in a fleet and has tried a
+// limit for it, an agent has reported its usage, and one account uses two providers.
 func (h *hubBox) busyHost() *box {
 	h.t.Helper()
 	b := h.host("one")
@@ -113,7 +113,7 @@ var (
 	labelled    = regexp.MustCompile(`\b((?:resumed|process)_[a-z_]+)\{([^}]*)\}`)
 )
 
-// Every metric and every label that the dashboard or an alert names is exported.
+// Every metric and every label in the dashboard or an alert is exported.
 func TestTheDashboardNamesWhatTheDaemonExports(t *testing.T) {
 	b := busyBox(t)
 	exported := b.scrape()
@@ -139,7 +139,7 @@ func TestTheDashboardNamesWhatTheDaemonExports(t *testing.T) {
 			for _, label := range family.GetMetric()[0].GetLabel() {
 				names = append(names, label.GetName())
 			}
-			names = append(names, "instance", "job") // those that Prometheus adds
+			names = append(names, "instance", "job") // Prometheus adds these
 			for matcher := range strings.SplitSeq(found[2], ",") {
 				name := regexp.MustCompile(`^\s*\w+`).FindString(matcher)
 				require.Contains(t, names, strings.TrimSpace(name), "%s in %s", found[1], query)
@@ -148,7 +148,7 @@ func TestTheDashboardNamesWhatTheDaemonExports(t *testing.T) {
 	}
 }
 
-// A real Prometheus that asks two daemons, one of them in a fleet, has an answer to every query of the
+// A real Prometheus with two daemons, one of them in a fleet, has data for every query of the
 // dashboard.
 func TestPrometheusAnswersTheDashboard(t *testing.T) {
 	if testing.Short() {
@@ -177,16 +177,16 @@ func TestPrometheusAnswersTheDashboard(t *testing.T) {
 		_ = cmd.Wait()
 		log.Close()
 	})
-	// What a query says where there is nothing would hide that there is nothing.
+	// The default of a query would hide that there is no data.
 	meant := strings.NewReplacer("$instance", ".*", "$__rate_interval", "1m", " or vector(0)", "")
 	answered := func(query string) bool {
 		var found struct{ Result []any }
 		return askPrometheus(t, address, "query?query="+url.QueryEscape(meant.Replace(query)), &found) && len(found.Result) > 0
 	}
 	b.until("Prometheus has asked both daemons", func() bool { return answered("count(resumed_build_info) == 2") })
-	b.reconfigure(b.read(configFile) + "[log]\nlevel = \"debug\"\n") // which the dashboard marks
+	b.reconfigure(b.read(configFile) + "[log]\nlevel = \"debug\"\n") // the dashboard marks it
 	queries := dashboardQueries(t)
-	slices.SortFunc(queries, func(x, y string) int { // a mark is seen for a minute
+	slices.SortFunc(queries, func(x, y string) int { // a mark is visible for a minute
 		return strings.Count(y, "changes(") - strings.Count(x, "changes(")
 	})
 	for _, query := range queries {
@@ -209,7 +209,7 @@ func TestPrometheusAnswersTheDashboard(t *testing.T) {
 	})
 }
 
-// askPrometheus reports whether it answers yet, and reads what.
+// askPrometheus reports whether Prometheus answers yet, and decodes the answer.
 func askPrometheus(t *testing.T, address, what string, into any) bool {
 	t.Helper()
 	answer, err := http.Get("http://" + address + "/api/v1/" + what)
@@ -218,7 +218,7 @@ func askPrometheus(t *testing.T, address, what string, into any) bool {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode == http.StatusServiceUnavailable {
-		return false // it is about to begin
+		return false // it is still starting
 	}
 	var said struct {
 		Status string
@@ -231,7 +231,7 @@ func askPrometheus(t *testing.T, address, what string, into any) bool {
 	return true
 }
 
-// freeAddress returns one that nobody listens at.
+// freeAddress returns an address that is not in use.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

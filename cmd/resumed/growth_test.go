@@ -28,8 +28,8 @@ ended_keep = "2s"
 
 const stateOf = ".local/state/resumed"
 
-// What gave up long ago is forgotten, and never resumed again for that: neither
-// by the daemon that forgets it, nor by one that has never heard of it.
+// A session that gave up long ago is dropped, and then never resumed again: neither by the daemon that
+// drops it, nor by one that never knew it.
 func TestAForgottenInterruptionIsNotAdoptedAgain(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, forgetful)
@@ -51,7 +51,7 @@ func TestAForgottenInterruptionIsNotAdoptedAgain(t *testing.T) {
 	require.Contains(t, last.Reason, "forgotten")
 	require.Zero(t, b.kill(syscall.SIGTERM))
 
-	// A day later its row goes, too.
+	// A day later its row is removed, too.
 	store, err := state.Open(b.path(stateOf), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	store.DropSession(resume.Key{Agent: "mybot", ID: "s-1"})

@@ -14,7 +14,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// steps returns the history as programs read it; none of a session that is not known yet.
+// steps returns the history as JSON; none for an unknown session.
 func (b *box) steps(args ...string) []control.Step {
 	b.t.Helper()
 	out, errOut, code := b.run(append([]string{"history", "--json"}, args...)...)
@@ -92,7 +92,7 @@ func TestHistoryTellsTheWholeStoryWithAndWithoutADaemon(t *testing.T) {
 	require.False(t, again.AliveAt.IsZero() || again.AliveAt.After(again.At), "it knows when one was last there")
 }
 
-// A decision to do nothing is a decision: it is there, with its reason, once.
+// A decision to do nothing is in the history too, with its reason, once.
 func TestHistoryKeepsDecisionsToDoNothing(t *testing.T) {
 	b := newBox(t)
 	old := time.Now().Add(-30 * 24 * time.Hour)
@@ -111,7 +111,7 @@ func TestHistoryKeepsDecisionsToDoNothing(t *testing.T) {
 	b.untilState("s-1", resume.Resuming)
 	b.write("bot/logs/s-2.log", "rate limited, retry in 0s\n")
 	b.until("the second is held back", func() bool { return strings.Contains(b.session("s-2").Reason, "tries alone") })
-	for range 3 { // each turns the engine's loop once more
+	for range 3 { // each one makes the engine's loop run once more
 		b.run("pause", "s-3")
 	}
 	held := b.steps("s-2")

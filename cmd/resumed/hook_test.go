@@ -14,8 +14,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// A file that is written by another name sends no event to who watches its directory,
-// and is read by the clock after minutes.
+// A file that is written through another name sends no event for its directory, and would only be read
+// after minutes.
 func TestAHookHasATranscriptReadThatSendsNoEvent(t *testing.T) {
 	b := newBox(t)
 	b.write(claudeTranscript, promptLine(claudeSession, b.path("src"), "work")+answerLine(claudeSession, b.path("src"), "done"))
@@ -48,7 +48,7 @@ func TestAHookNeverTroublesItsAgent(t *testing.T) {
 	quiet("", "codex", "--", "no-such-program", said)
 	quiet("", "codex", "--", said)
 
-	// A daemon that takes the call and never answers.
+	// A daemon that accepts the call and never answers.
 	dir := b.path("runtime", "resumed")
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	hung, err := net.Listen("unix", filepath.Join(dir, control.SocketName))

@@ -15,7 +15,7 @@ const (
 	ownConfig      = "# mine\nmodel = \"gpt\"\nnotify = [\"mine\", \"two words\"]\n\n[tui]\ntheme = \"x\"\n"
 )
 
-// withAgents gives the box agents that have settings.
+// withAgents installs agents with settings in the box.
 func (b *box) withAgents(version string) {
 	b.withSystemctl("257")
 	b.write("bin/claude", "#!/bin/sh\necho '"+version+" (Claude Code)'\n")
@@ -82,7 +82,7 @@ func TestHooksComeAndGoWithoutATrace(t *testing.T) {
 	require.Contains(t, out, "Nothing is installed")
 }
 
-// Hooks work with a daemon that was started in whatever way: that nothing here runs services is no failure of theirs.
+// Hooks work with a daemon however it was started: they do not fail without a service manager.
 func TestHooksNeedNoServiceManager(t *testing.T) {
 	b := newBox(t)
 	b.withAgents("2.1.325")
@@ -139,7 +139,7 @@ func TestWhatAPersonChangedBetweenHooksStays(t *testing.T) {
 	edit := func(text string) string { return strings.Replace(text, `"secret"`, `"another", "NEW": "1"`, 1) }
 	b.write(claudeSettings, edit(b.read(claudeSettings)))
 	b.appendTo(codexSettings, "model = \"gpt\"\n")
-	_, errOut, code = b.run("install", "--hooks") // and nothing is to be done
+	_, errOut, code = b.run("install", "--hooks") // and there is nothing to do
 	require.Zero(t, code, errOut)
 	_, errOut, code = b.run("uninstall")
 	require.Zero(t, code, errOut)

@@ -20,10 +20,10 @@ import (
 	"resumed/internal/webui"
 )
 
-// hostile is a daemon all of whose words were written by an agent that means ill.
+// hostile is a daemon whose texts were all written by a hostile agent.
 type hostile struct{ *crowd }
 
-// markup is what such an agent writes, with where it stands.
+// markup is the text of such an agent, with its place.
 func markup(where string) string {
 	return where + `<img src=x onerror=document.title='owned'>"'><script>document.title='owned'`
 }
@@ -94,7 +94,7 @@ func (h hostile) Do(context.Context, resume.Key, control.Order) (view.Session, e
 	return h.sessions[0], nil
 }
 
-// What an agent wrote stays text in every part of the page, whatever it is.
+// The text of an agent stays text in every part of the page.
 func TestNoWordOfAnAgentIsMarkup(t *testing.T) {
 	t.Parallel()
 	w := newBrowser(t)

@@ -34,7 +34,7 @@ func TestAHugeFileHoldsUpNobody(t *testing.T) {
 			}
 			b.start()
 			b.until("the other is resumed", func() bool { return len(b.calls()) == 1 && b.session("s-1").State == resume.Watching })
-			require.NoError(t, os.Chtimes(b.path("bot/logs/huge.log"), time.Now(), time.Now())) // looked at again
+			require.NoError(t, os.Chtimes(b.path("bot/logs/huge.log"), time.Now(), time.Now())) // checked again
 			b.appendTo("bot/logs/huge.log", "\nstep 3\n")
 			began := time.Now()
 			require.Zero(t, b.kill(syscall.SIGTERM))
@@ -43,8 +43,8 @@ func TestAHugeFileHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// Before a resume the session's own transcript is read from its end back, by
-// whatever asks it for something. It may have grown as no transcript does.
+// Before a resume the session's own transcript is read backwards from its end. It may be far larger
+// than a real one.
 func TestAHugeTranscriptOfItsOwnHoldsUpNobody(t *testing.T) {
 	for name, grow := range map[string]func(path string) error{
 		"by a hole":         func(path string) error { return os.Truncate(path, 100<<30) },
@@ -78,7 +78,7 @@ func appendBytes(path string, data []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// sized makes a file that has that size and only the text in it.
+// sized makes a sparse file of that size with the text in it.
 func sized(path string, size int64, text string) error {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return err

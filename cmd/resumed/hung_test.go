@@ -11,12 +11,12 @@ import (
 	"resumed/internal/resume"
 )
 
-// A daemon that hangs is told, and waited for no longer than a person would.
+// A daemon that hangs is reported, and commands wait for it only a short time.
 func TestHungDaemonDoesNotHangTheCommands(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, bot+served)
 	b.write("bot/logs/s1.log", "rate limited, retry in 1h\n")
-	b.write("bot/logs/s2.log", "rate limited, retry in 1h\n") // what is asked for may still be done when the daemon goes on
+	b.write("bot/logs/s2.log", "rate limited, retry in 1h\n") // the order may still be done when the daemon continues
 	b.start()
 	b.untilState("s1", resume.Waiting)
 	b.untilState("s2", resume.Waiting)

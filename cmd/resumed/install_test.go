@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// withSystemctl gives the box a systemctl that only takes notes.
+// withSystemctl gives the box a systemctl that only records its calls.
 func (b *box) withSystemctl(version string) {
 	b.write("bin/systemctl", `#!/bin/sh
 if [ "$1" = --version ]; then echo "systemd `+version+`"; exit 0; fi
@@ -23,8 +23,7 @@ echo "$*" >> `+b.path("orders")+`
 	b.vars = append(b.vars, "PATH="+b.path("bin")+":"+b.path("node modules/100% $HOME/bin")+":relative:"+b.path("bin")+":"+os.Getenv("PATH"))
 }
 
-// tree returns every file and directory of the home, but for what the test
-// itself keeps there.
+// tree returns every file and directory of the home, except those of the test itself.
 func (b *box) tree() []string {
 	var all []string
 	require.NoError(b.t, filepath.WalkDir(b.home, func(path string, _ fs.DirEntry, err error) error {
@@ -86,7 +85,7 @@ func TestInstallAndUninstallLeaveNoTrace(t *testing.T) {
 	require.Equal(t, "--user show-environment\n--user enable resumed.service\n--user start resumed.service\n", b.read("orders"),
 		"a second install is harmless")
 
-	_, errOut, code = b.run("install") // something changed: what was made before is still known
+	_, errOut, code = b.run("install") // after a change, what was made before is still known
 	require.Zero(t, code, errOut)
 	require.Contains(t, b.read("orders"), "restart")
 
@@ -103,13 +102,13 @@ func TestInstallAndUninstallLeaveNoTrace(t *testing.T) {
 	require.Contains(t, out, "Nothing is installed")
 }
 
-// verifyUnit lets systemd itself read a unit with its drop-ins.
 // isResumed reports whether a file is this program.
 func isResumed(path string) bool {
 	out, err := exec.Command(path, "version").Output()
 	return err == nil && strings.HasPrefix(string(out), "resumed ")
 }
 
+// verifyUnit lets systemd check a unit with its drop-ins.
 func verifyUnit(t *testing.T, path string) {
 	t.Helper()
 	analyze, err := exec.LookPath("systemd-analyze")
@@ -122,7 +121,7 @@ func verifyUnit(t *testing.T, path string) {
 	}
 	out, err := exec.Command(analyze, "verify", "--man=no", path).CombinedOutput()
 	require.NoError(t, err, string(out))
-	// The systemd that verifies may be older than the one installed for.
+	// The systemd that verifies may be older than the one that was installed for.
 	require.NotContains(t, strings.ReplaceAll(string(out), "Failed to parse service type, ignoring: notify-reload", ""), "ignoring", string(out))
 }
 
@@ -175,7 +174,7 @@ func TestInstallWithoutAManagerSaysWhatToDo(t *testing.T) {
 	require.Contains(t, errOut, "Failed to connect to bus")
 	require.Contains(t, errOut, "Try:")
 	require.NoDirExists(t, b.path(".config/systemd"))
-	require.NoError(t, os.RemoveAll(b.path(".local"))) // a copy, where the machine itself has no systemd
+	require.NoError(t, os.RemoveAll(b.path(".local"))) // a copy, if the machine has no systemd
 
 	b.vars = append(b.vars, "PATH=/nowhere")
 	_, errOut, code = b.run("install", "--dry-run")

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// To open a named pipe is to wait for who writes into it.
+// Opening a named pipe waits until another process writes into it.
 func TestAPipeInThePlaceOfAFileIsReported(t *testing.T) {
 	for file, commands := range map[string][][]string{
 		".local/state/resumed/resumed.db":     {{"status"}, {"queue"}, {"history"}, {"doctor"}, {"logs", "x"}, {"queue", "add", "x"}, {"run"}},

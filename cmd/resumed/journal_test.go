@@ -10,12 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// journalctl -p warning must show warnings, and the journal's own time is
-// enough.
+// journalctl -p warning must show warnings, and the lines need no time of their own.
 func TestJournalLinesCarryTheirPriority(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, bot)
-	b.vars = append(b.vars, "RESUMED_LOG_LEVL=info") // is warned about
+	b.vars = append(b.vars, "RESUMED_LOG_LEVL=info") // causes a warning
 	log, err := os.Create(b.path("journal"))
 	require.NoError(t, err)
 	defer log.Close()
@@ -38,14 +37,14 @@ func TestJournalLinesCarryTheirPriority(t *testing.T) {
 		require.Regexp(t, `^<[3-7]>msg=`, line)
 	}
 
-	// A variable that was handed down means another stream.
+	// An inherited variable means another stream.
 	b.start()
 	require.Contains(t, b.logged(), "time=")
 	require.NotContains(t, b.logged(), "<6>")
 }
 
-// Exit code 2 says that the configuration is wrong, and that starting again
-// does not help. A crash must look otherwise.
+// Exit code 2 means that the configuration is wrong, and that a restart does not help. A crash must
+// have another code.
 func TestACrashIsNotTakenForABadConfiguration(t *testing.T) {
 	b := newBox(t)
 	b.start()

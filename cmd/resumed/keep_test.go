@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An image that holds nothing but the program has no shell that could note how a
-// command ended; the program does it then, in the same words.
+// An image with only the program has no shell to record how a command ended; the program records it
+// then, in the same format.
 func TestHowACommandEndedIsNotedWithoutAShell(t *testing.T) {
 	b := newBox(t)
 	tests := map[string]struct {

@@ -13,8 +13,8 @@ import (
 	"resumed/internal/terminal/kittytest"
 )
 
-// A session that is open in a window of kitty is typed into as one in tmux is. One
-// kitty is enough for all situations: it takes a second of work to start.
+// A session in a window of kitty is typed into like one in tmux. One kitty serves all situations: it
+// takes a second to start.
 func TestASessionInKitty(t *testing.T) {
 	t.Parallel()
 	k := kittytest.Start(t)
@@ -69,7 +69,7 @@ func TestASessionInKitty(t *testing.T) {
 	}
 }
 
-// Who works in a kitty that takes no orders is told what to change.
+// For a kitty without remote control, a person is told what to change.
 func TestAKittyThatTakesNoRemoteControlIsToldOf(t *testing.T) {
 	b := newLiveBox(t)
 	b.vars = append(b.vars, "KITTY_WINDOW_ID=1")

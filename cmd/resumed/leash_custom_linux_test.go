@@ -11,8 +11,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// An agent of the user's own whose process was seen in namespaces of its own: what
-// runs the same program outside of them is not the way in, another command is.
+// The process of a custom agent ran in its own namespaces: the same program outside of them must not
+// continue the session, but another command may.
 func TestASandboxedSessionOfOnesOwnAgentIsNotContinuedOutside(t *testing.T) {
 	sandbox := namespaces(t)
 	b := newBox(t)
@@ -33,7 +33,7 @@ func TestASandboxedSessionOfOnesOwnAgentIsNotContinuedOutside(t *testing.T) {
 	b.write("bot/way-in", "#!/bin/sh\nexec "+strings.Join(sandbox, " ")+` sh "$@"`+"\n")
 	require.NoError(t, exec.Command("chmod", "+x", b.path("bot/way-in")).Run())
 	b.reconfigure(strings.Replace(bot, `resume = ["sh", "./resume.sh"`, `resume = ["`+b.path("bot/way-in")+`", "./resume.sh"`, 1))
-	b.until("it is continued", func() bool { // one that is due while the configuration changes is put off
+	b.until("it is continued", func() bool { // a session that is due while the configuration changes is delayed
 		_, _, _ = b.run("retry", "s-1")
 		return len(b.calls()) > 0
 	})

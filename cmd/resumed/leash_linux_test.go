@@ -19,8 +19,8 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// heldClaude stands in for Claude Code, as a script that node runs: with -p it
-// notes how it was called and answers, else it lives until it is told to end.
+// heldClaude stands in for Claude Code, as a script that node runs: with -p it records its arguments
+// and answers, else it runs until it is told to end.
 const heldClaude = `#!/usr/bin/env node
 case " $* " in
 *" --version "*) echo 2.1.325; exit;;
@@ -37,7 +37,7 @@ esac
 while [ ! -e "$HOME/over" ]; do sleep 0.05; done
 `
 
-// leashBox is a box with a Claude Code that somebody starts.
+// leashBox is a box with a Claude Code that a person starts.
 type leashBox struct {
 	*box
 	claude string
@@ -56,8 +56,8 @@ func newLeashBox(t *testing.T) *leashBox {
 	return b
 }
 
-// install writes a program. Another process does so: one that a test starts
-// meanwhile would keep the file busy.
+// install writes a program. Another process does the writing: a process that a test starts meanwhile
+// would inherit the open file and keep it busy.
 func (b *leashBox) install(name, text string) {
 	b.t.Helper()
 	require.NoError(b.t, os.MkdirAll(filepath.Dir(b.path(name)), 0o755))
@@ -69,7 +69,7 @@ func (b *leashBox) install(name, text string) {
 // leashConfig is a configuration whose waits are short.
 const leashConfig = "[backoff]\nbase_delay = \"200ms\"\njitter = false\n[resume]\nlive = \"ignore\"\n"
 
-// hold starts a command in the session's directory that lives until release.
+// hold starts a command in the session's directory that runs until release.
 func (b *leashBox) hold(env []string, argv ...string) (pid int) {
 	b.t.Helper()
 	if argv[0] == "claude" {
@@ -89,7 +89,7 @@ func (b *leashBox) hold(env []string, argv ...string) (pid int) {
 	return pid
 }
 
-// running returns the process that runs claude; 0: none does.
+// running returns the process that runs claude, or 0.
 func (b *leashBox) running() int {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range lines {
@@ -104,13 +104,13 @@ func (b *leashBox) running() int {
 	return 0
 }
 
-// register lets a process say that it holds the session.
+// register writes that a process holds the session.
 func (b *leashBox) register(pid int) {
 	b.write(fmt.Sprintf(".claude/sessions/%d.json", pid), fmt.Sprintf(
 		`{"pid":%d,"sessionId":%q,"procStart":%q,"status":"idle","entrypoint":"cli"}`, pid, claudeSession, procStart(pid)))
 }
 
-// release ends what was held.
+// release ends the process of hold.
 func (b *leashBox) release() {
 	b.t.Helper()
 	b.write("over", "")
@@ -129,7 +129,7 @@ func (b *leashBox) stopped() {
 	b.appendTo(claudeTranscript, refusalLine(claudeSession, b.path("bot")))
 }
 
-// anySession also finds one that was never stopped.
+// anySession also finds a session that was never stopped.
 func (b *leashBox) anySession() view.Session {
 	status, err := b.daemon.Status(b.t.Context(), true)
 	require.NoError(b.t, err)
@@ -153,8 +153,8 @@ func (b *leashBox) ran() []string {
 	return strings.Split(strings.TrimSpace(b.read("ran.args")), "\n")
 }
 
-// ranAtLast asks for the resume until it is sent: one that is due while the
-// configuration changes is put off for a minute.
+// ranAtLast retries until the resume is sent: one that is due while the configuration changes is
+// delayed for a minute.
 func (b *leashBox) ranAtLast() []string {
 	b.t.Helper()
 	b.until("it is continued", func() bool {
@@ -164,7 +164,7 @@ func (b *leashBox) ranAtLast() []string {
 	return b.ran()
 }
 
-// ranWith returns a variable of the resume, with its name.
+// ranWith returns a variable of the resume, as NAME=value.
 func (b *leashBox) ranWith(name string) string {
 	for line := range strings.SplitSeq(b.read("ran.env"), "\n") {
 		if strings.HasPrefix(line, name+"=") {
@@ -192,7 +192,7 @@ func TestASessionIsContinuedAsItWasStarted(t *testing.T) {
 	require.Empty(t, v.Carried.LeftOut)
 
 	b.release()
-	require.Zero(t, b.kill(syscall.SIGTERM)) // between the look and the limit
+	require.Zero(t, b.kill(syscall.SIGTERM)) // after the process was observed, and before the limit
 	b.stopped()
 	b.start()
 	require.Equal(t, resume.Waiting, b.untilState(claudeSession, resume.Waiting).State)
@@ -208,7 +208,7 @@ func TestASessionIsContinuedAsItWasStarted(t *testing.T) {
 	require.True(t, strings.HasPrefix(b.ranWith("PATH"), "PATH="+b.path("node20/bin")+":"))
 }
 
-// tellsWhatItWouldRun looks at what people are shown before a resume.
+// tellsWhatItWouldRun checks what people are shown before a resume.
 func (b *leashBox) tellsWhatItWouldRun() {
 	b.t.Helper()
 	command := b.claude + " -p --disallowedTools 'Bash(touch:*)' --max-turns 3 --resume " + claudeSession + " continue"
@@ -236,7 +236,7 @@ func (b *leashBox) tellsWhatItWouldRun() {
 	require.Contains(b.t, out, `"repeated":["--disallowedTools"`)
 }
 
-// Without its empty value --tools would take --resume for one, and a new session would begin.
+// Without its empty value, --tools would take --resume as its value, and a new session would begin.
 func TestAnEmptyArgumentIsRepeated(t *testing.T) {
 	b := newLeashBox(t)
 	b.start()
@@ -255,7 +255,7 @@ func TestAnEmptyArgumentIsRepeated(t *testing.T) {
 	require.Equal(t, []string{"-p", "--max-turns", "3", "--tools", "", "--resume", claudeSession}, args[:7])
 }
 
-// Another process with other flags takes the next prompt: those count.
+// Another process with other flags takes the next prompt: its flags are used.
 func TestTheNewestStartOfASessionCounts(t *testing.T) {
 	b := newLeashBox(t)
 	b.start()
@@ -272,8 +272,8 @@ func TestTheNewestStartOfASessionCounts(t *testing.T) {
 	b.stopped()
 	b.untilState(claudeSession, resume.Waiting)
 
-	// Somebody opens it to read, and leaves: what took its last prompt still counts.
-	time.Sleep(1100 * time.Millisecond) // some agents stamp whole seconds
+	// A person opens it only to read: the process that took its last prompt still counts.
+	time.Sleep(1100 * time.Millisecond) // some agents write times in whole seconds
 	b.register(b.hold(nil, "claude", "--resume", claudeSession, "--verbose"))
 	b.steer("unpause")
 	b.until("it is held", func() bool { return strings.Contains(b.session(claudeSession).Reason, "open in its terminal") })
@@ -284,8 +284,8 @@ func TestTheNewestStartOfASessionCounts(t *testing.T) {
 	require.NotContains(t, args, "--max-turns")
 }
 
-// A process that nobody saw took the last prompt: what an earlier one was started
-// with says nothing of it.
+// A process that was not observed took the last prompt: the flags of an earlier one say nothing about
+// it.
 func TestAPromptOfAnUnseenProcessMakesItsStartUnknown(t *testing.T) {
 	b := newLeashBox(t)
 	b.start()
@@ -305,8 +305,7 @@ func TestAPromptOfAnUnseenProcessMakesItsStartUnknown(t *testing.T) {
 	require.NotContains(t, b.ran(), "--max-turns")
 }
 
-// namespaces returns a command that gives another one mounts, processes and users
-// of its own.
+// namespaces returns a command that runs another one with its own mounts, processes and users.
 func namespaces(t *testing.T) []string {
 	argv := []string{"unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork"}
 	if out, err := exec.Command(argv[0], append(argv[1:], "true")...).CombinedOutput(); err != nil {
@@ -331,7 +330,7 @@ func TestASandboxedSessionIsNotContinuedOutside(t *testing.T) {
 	require.Zero(t, parked.Attempt)
 	require.Empty(t, b.read("ran"))
 
-	// The user names the way in.
+	// The user names the command that enters the sandbox.
 	b.install("way-in", "#!/bin/sh\necho \"$1 $HOME\" > \"$HOME/way\"\nshift\nPATH="+filepath.Dir(b.claude)+":$PATH exec "+strings.Join(sandbox, " ")+" \"$@\"\n")
 	b.reconfigure(leashConfig + fmt.Sprintf("[[agent]]\nname = \"claude-code\"\ncommand = %q\n", b.path("way-in")+" {cwd} "+b.claude))
 	b.ranAtLast()
@@ -341,7 +340,7 @@ func TestASandboxedSessionIsNotContinuedOutside(t *testing.T) {
 	require.NotEqual(t, mounts, strings.TrimSpace(b.read("ran.mounts")))
 }
 
-// What stood before the program when it was started stands before it again.
+// A wrapper that was before the program at the start is used again.
 func TestWhatStoodBeforeASessionStandsThereAgain(t *testing.T) {
 	sandbox := namespaces(t)
 	for name, c := range map[string]struct {
@@ -376,7 +375,7 @@ func TestWhatStoodBeforeASessionStandsThereAgain(t *testing.T) {
 	}
 }
 
-// A key that the session had and nobody has now is not replaced by another.
+// A key that the session had and that is unknown now is not replaced by another.
 func TestAKeyThatNobodyHasIsNotReplaced(t *testing.T) {
 	b := newLeashBox(t)
 	b.vars = []string{"HTTPS_PROXY=http://me:of-the-daemon@proxy:1"}

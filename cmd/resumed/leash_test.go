@@ -11,7 +11,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// tellingClaude is a Claude Code that tells how it was run.
+// tellingClaude is a Claude Code that records how it was run.
 const tellingClaude = `#!/usr/bin/env node
 case "$*" in *continue*)
 	echo "args=$* url=$ANTHROPIC_BASE_URL token=$ANTHROPIC_AUTH_TOKEN key=$ANTHROPIC_API_KEY home=$CLAUDE_CONFIG_DIR" >> "$HOME/calls"
@@ -22,22 +22,22 @@ esac
 while [ ! -e "$HOME/over" ]; do sleep 0.05; done
 `
 
-// leashed is a session of Claude Code that was started with these variables and
-// arguments, was stopped, and whose process has ended.
+// leashed is a session of Claude Code that was started with these variables and arguments, was stopped,
+// and whose process has ended.
 func (b *box) leashed(mode string, vars []string, args ...string) {
 	b.t.Helper()
 	b.waiting(mode, vars, args...)
 	b.steer("unpause")
 }
 
-// waiting is leashed while nothing is resumed.
+// waiting is leashed, with the daemon paused.
 func (b *box) waiting(mode string, vars []string, args ...string) {
 	b.t.Helper()
 	claude := b.nodeAt("node20/bin")
 	b.write("node20/bin/claude", fmt.Sprintf(tellingClaude, claudeSession, claudeTranscript))
 	b.write(configFile, "[backoff]\nbase_delay = \"200ms\"\njitter = false\n[resume]\nlive = \"ignore\"\n"+b.read(configFile))
 	b.start()
-	b.steer("pause") // until all is as it should be
+	b.steer("pause") // until everything is set up
 	holder := b.liveWith(append(vars, "PATH="+b.path("node20/bin")+":"+os.Getenv("PATH")), claude, args...)
 	prompt := strings.Replace(promptLine(claudeSession, b.path("bot"), "work"), "{", `{"permissionMode":"`+mode+`",`, 1)
 	b.write(claudeTranscript, prompt+refusalLine(claudeSession, b.path("bot")))
@@ -77,8 +77,7 @@ func TestNoOtherAccountIsAsked(t *testing.T) {
 	require.Contains(t, b.read("calls"), " token=of-the-session ")
 }
 
-// A session that never asks, and of which nobody saw what bounds it, goes on in a
-// mode that asks.
+// A session that never asks, and whose restrictions were not observed, continues in a mode that asks.
 func TestAStartThatNobodySawIsNotTakenForAFreeOne(t *testing.T) {
 	for setting, want := range map[string]string{"": "--permission-mode default", "unseen = \"park\"": ""} {
 		t.Run(setting, func(t *testing.T) {
@@ -98,8 +97,8 @@ func TestAStartThatNobodySawIsNotTakenForAFreeOne(t *testing.T) {
 	}
 }
 
-// Who hits a limit and signs in as somebody else must not have the first session
-// go on in the name of the second account.
+// If a person hits a limit and signs in with another account, the first session must not continue with
+// the second account.
 func TestASessionIsNotContinuedInTheNameOfAnotherLogin(t *testing.T) {
 	b := newBox(t)
 	signIn := func(id string) { b.write(".claude.json", `{"oauthAccount":{"accountUuid":"`+id+`"}}`) }

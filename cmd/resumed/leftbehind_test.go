@@ -13,7 +13,7 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// Without a daemon people still see how things stood, and that none runs.
+// Without a daemon the last state is shown, and that no daemon runs.
 func TestStatusWithoutADaemonShowsWhatIsOnDisk(t *testing.T) {
 	b := newBox(t)
 	out, errOut, code := b.run("status")

@@ -15,9 +15,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// What an agent has started and left running, such as a server that it tries
-// its work with, is not the agent: it neither keeps the session nor is ended
-// with a later resume.
+// A process that an agent has started and left running, such as a server, is not the agent: it neither
+// holds the session nor is it ended with a later resume.
 func TestWhatAResumedRunLeftBehindIsNotTakenForIt(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, "[resume]\nstall = \"2s\"\n[backoff]\nbase_delay = \"200ms\"\njitter = false\n"+bot)
@@ -34,7 +33,7 @@ echo "step 1" >> logs/s1.log
 	b.write("bot/logs/s1.log", "rate limited\n")
 	b.until("the run has begun", func() bool { return b.read("bot/server") != "" })
 	b.until("it is known to run", func() bool { return b.session("s1").State == resume.Resuming })
-	time.Sleep(200 * time.Millisecond) // until that is on disk
+	time.Sleep(200 * time.Millisecond) // until that is stored
 	b.kill(syscall.SIGKILL)
 	b.write("bot/go", "")
 	b.until("the run is over", func() bool { return b.read("bot/logs/s1.log") != "rate limited\n" })
@@ -44,19 +43,19 @@ echo "step 1" >> logs/s1.log
 	b.appendTo("bot/logs/s1.log", "rate limited\n")
 	b.until("it is resumed again", func() bool { return len(b.calls()) == 2 })
 	b.until("it went on", func() bool { return b.session("s1").State == resume.Watching })
-	time.Sleep(3 * time.Second) // longer than what counts as a stall
+	time.Sleep(3 * time.Second) // longer than a stall
 	require.NoError(t, b.signal("bot/server", 0), "the server still runs")
 }
 
-// signal sends a signal to the process whose number is in a file.
+// signal sends a signal to the process whose pid is in a file.
 func (b *box) signal(name string, sig syscall.Signal) error {
 	pid, err := strconv.Atoi(strings.TrimSpace(b.read(name)))
 	require.NoError(b.t, err)
 	return syscall.Kill(pid, sig)
 }
 
-// A wrapper may empty the environment, and that of another user's process
-// cannot be read: the command that runs is known all the same.
+// A wrapper may clear the environment, and that of another user's process cannot be read: the running
+// command is recognized all the same.
 func TestARunWithoutItsMarkIsNotBegunTwiceAfterARestart(t *testing.T) {
 	b := newBox(t)
 	hidden := strings.Replace(bot, `resume = ["sh"`, `resume = ["env", "-i", "PATH=/usr/bin:/bin", "sh"`, 1)
@@ -85,8 +84,8 @@ func TestAWaitWhoseRecordCannotBeReadIsFoundAgain(t *testing.T) {
 	require.Contains(t, b.logged(), "a stored record was skipped")
 }
 
-// A command that goes into the background ends well and at once: the session is
-// not given to a second one while it works.
+// A command that goes into the background ends successfully at once: no second command is started while
+// it works.
 func TestACommandThatWorksInTheBackgroundIsNotJoined(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, "[resume]\nsettle = \"300ms\"\n[backoff]\nbase_delay = \"100ms\"\njitter = false\n"+bot)
@@ -99,8 +98,8 @@ func TestACommandThatWorksInTheBackgroundIsNotJoined(t *testing.T) {
 	require.Len(t, b.calls(), 1)
 }
 
-// What was left running by a command that met the limit again, such as a server,
-// keeps nobody from the next try.
+// A process that was left running by a command that hit the limit again, such as a server, does not
+// block the next try.
 func TestWhatARefusedCommandLeavesRunningHoldsNothing(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\njitter = false\n"+bot)

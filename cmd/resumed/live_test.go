@@ -31,7 +31,7 @@ const (
 // liveBox is a box in which Claude Code was stopped.
 type liveBox struct {
 	*box
-	dir     string // of the tmux server, and of what the stand-in is told
+	dir     string // of the tmux server, and of the stand-in's files
 	windows int
 }
 
@@ -76,7 +76,7 @@ func standInVariable(t *testing.T, s standIn) string {
 	return standInEnv + "=" + string(settings)
 }
 
-// show runs a stand-in in a pane of a tmux of its own.
+// show runs a stand-in in a pane of its own tmux.
 func (b *liveBox) show(s standIn, command string) {
 	b.t.Helper()
 	self, err := os.Executable()
@@ -106,14 +106,14 @@ func (b *liveBox) awaitRegistered(s standIn) {
 	})
 }
 
-// tmux gives an order to the server of the first stand-in.
+// tmux sends a command to the server of the first stand-in.
 func (b *liveBox) tmux(args ...string) {
 	b.t.Helper()
 	out, err := exec.Command("tmux", append([]string{"-S", filepath.Join(b.dir, "s1")}, args...)...).CombinedOutput()
 	require.NoError(b.t, err, "%s", out)
 }
 
-// keys returns what the stand-in was given.
+// keys returns the keys that the stand-in received.
 func (b *liveBox) keys() string {
 	data, err := os.ReadFile(filepath.Join(b.dir, "keys"))
 	if err != nil {
@@ -150,12 +150,12 @@ func (b *liveBox) noticed(at time.Time, text string) {
 
 func (b *liveBox) prompts() int { return strings.Count(b.read(b.transcript()), `"content":"continue"`) }
 
-// evidence returns the screen that was kept, or "".
+// evidence returns the stored screen, or "".
 func (b *liveBox) evidence() string {
 	return b.read(".local/state/resumed/runs/" + liveID + "/screen.txt")
 }
 
-// Each situation has one right action.
+// Each situation has one correct action.
 func TestASessionThatLives(t *testing.T) {
 	t.Parallel()
 	const inPane = "exec SELF"
@@ -170,16 +170,16 @@ func TestASessionThatLives(t *testing.T) {
 	}
 	overload := func(b *liveBox) { b.overloaded() }
 	var said sentences
-	t.Cleanup(func() { said.sameAs(t, "testdata/live.golden") }) // when all of them are through
+	t.Cleanup(func() { said.sameAs(t, "testdata/live.golden") }) // after all subtests
 	for name, c := range map[string]struct {
-		live    func(*liveBox) // what lives before the daemon starts
+		live    func(*liveBox) // what runs before the daemon starts
 		stop    func(*liveBox) // what stops the session
 		state   resume.State
 		why     string // in its reason
-		keys    string // what was typed, all in all
+		keys    string // all typed text
 		runs    int    // commands that were run
-		keeps   bool   // the screen, as evidence
-		pending bool   // it is looked at again
+		keeps   bool   // the screen is stored as evidence
+		pending bool   // it is checked again
 	}{
 		"an idle prompt after an error is typed into": {
 			live: show(nil), stop: overload, state: resume.Watching, keys: "continue\r",
@@ -370,11 +370,11 @@ func TestASessionThatLives(t *testing.T) {
 			var s view.Session
 			b.until(fmt.Sprintf("it is %s because %q", c.state, c.why), func() bool {
 				if s = b.session(liveID); strings.Contains(s.Reason, "resumed looks again") {
-					b.run("retry", liveID) // not in a minute: now
+					b.run("retry", liveID) // now, not in a minute
 				}
 				return s.State == c.state && strings.Contains(s.Reason, c.why)
 			})
-			why, _, _ := strings.Cut(s.Reason, "; provider overloaded: ") // who is told of before it is due is told the cause too
+			why, _, _ := strings.Cut(s.Reason, "; provider overloaded: ") // a reason before the due time also names the cause
 			said.add(name, b.impersonal(why, 0))
 			require.Equal(t, c.keys, b.keys())
 			require.Equal(t, c.runs, strings.Count(b.read("runs"), "\n"))
@@ -402,7 +402,7 @@ func (b *liveBox) registeredPID() int {
 	return pid
 }
 
-// alone runs a stand-in under that name, in no terminal.
+// alone runs a stand-in under that name, without a terminal.
 func (b *liveBox) alone(s standIn, name string) {
 	self, err := os.Executable()
 	require.NoError(b.t, err)
@@ -415,7 +415,7 @@ func (b *liveBox) alone(s standIn, name string) {
 	b.awaitRegistered(s)
 }
 
-// The times of its own continuation: it is looked at again when that is over.
+// The agent names a time at which it continues by itself: the session is checked again after that.
 func TestALiveSessionIsLookedAtAgainAfterItsOwnTime(t *testing.T) {
 	b := newLiveBox(t)
 	s := b.standIn()
@@ -442,11 +442,11 @@ func TestACrashWhileTyping(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		step  string // the word in a call of tmux at which the daemon dies
-		after bool   // the call is still carried out
+		after bool   // the call itself still happens
 		menu  bool
 		state resume.State
 		why   string
-		keys  string // all in all, the next daemon's included
+		keys  string // in total, with those of the next daemon
 	}{
 		"before it finds the pane":  {step: "display-message", state: resume.Watching, keys: "continue\r"},
 		"before it sees the screen": {step: "capture-pane", state: resume.Watching, keys: "continue\r"},

@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// lockless is an agent that takes no lock and names no process: who lives in a
-// session's directory may hold it.
+// lockless is an agent that takes no lock and names no process: any process of it in the session's
+// directory may hold the session.
 type lockless struct {
 	name    string
 	program string
-	chat    func(project, id string) string // the session's file, in the home
-	begin   func() string                   // how a chat begins: a turn that was answered, and a prompt
+	chat    func(project, id string) string // path of the session's file in the home
+	begin   func() string                   // the beginning of a chat: an answered turn, and a prompt
 	refusal func(words string) string       // that ends the turn
 	prompt  func(text string) string
-	answer  string // with what only the session knows to be filled in
+	answer  string // with placeholders that the session fills in
 	cancel  string // a person stops the turn
-	words   string // what it is told when it is continued
-	model   string // that it is continued with
-	shell   string // the part of its id that names the chat, for a shell with the id as $2
-	flag    string // that names the session to it; empty: --resume
+	words   string // the prompt of a resume
+	model   string // the model of a resume
+	shell   string // shell expression for the part of the id in the file name; the id is $2
+	flag    string // the flag that names the session; empty: --resume
 	prefix  string // of its ids
 }
 
@@ -43,7 +43,7 @@ func geminiPrompt(id, text string) map[string]any {
 	return geminiMessage(id, "user", []any{map[string]any{"text": text}})
 }
 
-// geminiCLI takes the prompt that was refused back out of the conversation.
+// geminiCLI removes the refused prompt from the conversation.
 var geminiCLI = lockless{
 	name: "gemini", program: "gemini", words: "second turn", model: "gemini-2.5-flash", shell: "${2%%-*}",
 	chat: func(project, id string) string {
@@ -66,7 +66,7 @@ var geminiCLI = lockless{
 	cancel: chatLine(geminiMessage("i2", "info", "Request cancelled.")),
 }
 
-// recordID is what Qwen Code gives each of its records.
+// recordID is the id in each record of Qwen Code.
 const recordID = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c00a"
 
 func qwenRecord(kind string, more map[string]any) map[string]any {
@@ -87,7 +87,7 @@ func qwenFailed(kind string, status int, words string) string {
 }
 
 var qwenCode = lockless{
-	name: "qwen-code", program: "qwen", words: "continue", model: "qwen3-coder --auth-type openai", shell: "$2", // its chat tells both
+	name: "qwen-code", program: "qwen", words: "continue", model: "qwen3-coder --auth-type openai", shell: "$2", // its chat has both
 	chat: func(project, id string) string { return ".qwen/projects/-" + project + "/chats/" + id + ".jsonl" },
 	begin: func() string {
 		return qwenSaid("user", "user", "first turn") + qwenSaid("assistant", "model", "Done.") + qwenSaid("user", "user", "second turn")
@@ -103,8 +103,8 @@ func copilotEvent(kind string, data map[string]any) string {
 	return chatLine(map[string]any{"type": kind, "data": data, "id": recordID, "timestamp": "@TIME@"})
 }
 
-// copilotCLI notes who holds a session; its stand-ins do not, as one that is only just
-// starting.
+// copilotCLI records the process that holds a session; its stand-ins do not, like one that has just
+// started.
 var copilotCLI = lockless{
 	name: "copilot", program: "copilot", words: "continue", shell: "$2", // a session keeps its model
 	chat: func(_, id string) string { return ".copilot/session-state/" + id + "/events.jsonl" },
@@ -126,7 +126,7 @@ func kimiRecord(kind string, more map[string]any) string {
 	record := map[string]any{"agentId": "main", "time": "@MS@"}
 	maps.Copy(record, more)
 	line := strings.Replace(chatLine(record), `"@MS@"`, "@MS@", 1)
-	return `{"type":"` + kind + `",` + strings.TrimPrefix(line, "{") // as it writes them
+	return `{"type":"` + kind + `",` + strings.TrimPrefix(line, "{") // in the order of the real ones
 }
 
 func kimiSaid(text string) string {
@@ -135,7 +135,7 @@ func kimiSaid(text string) string {
 
 const kimiAnswer = `{"type":"context.append_loop_event","agentId":"main","event":{"type":"content.part","part":{"type":"text","text":"Going on."}},"time":@MS@}`
 
-// kimiCode keeps the directory of a session in a file beside its records.
+// kimiCode stores the directory of a session in a file next to its records.
 var kimiCode = lockless{
 	name: "kimi", program: "kimi", words: "continue", shell: "$2", flag: "--session", prefix: "session_", // a session keeps its model
 	chat: func(project, id string) string {
@@ -154,8 +154,8 @@ var kimiCode = lockless{
 	cancel: kimiRecord("turn.ended", map[string]any{"reason": "cancelled"}),
 }
 
-// write puts a stand-in for the agent into the PATH: it keeps how it was called,
-// and goes on with the session. script runs in between.
+// write puts a stand-in for the agent into PATH: it records its call, runs script, and continues the
+// session.
 func (a lockless) write(b *box, script string) {
 	chat := strings.Replace(a.chat("$project", "SHORT-ID"), "SHORT-ID", a.shell, 1)
 	answer := strings.NewReplacer("@TIME@", "'$now'", "@MS@", "'$ms'", "@ID@", "'$2'", "@CWD@", "'$(pwd)'").Replace(a.answer)
@@ -164,7 +164,7 @@ func (a lockless) write(b *box, script string) {
 		"now=$(date -u +%Y-%m-%dT%H:%M:%S.000Z)\nms=$(date +%s)000\n"+script+"\necho '"+answer+"' >> \"$chat\"\n")
 }
 
-// stay is one session of a lockless agent in a directory of its own.
+// stay is one session of a lockless agent in its own directory.
 type stay struct {
 	*box
 	agent lockless
@@ -183,7 +183,7 @@ func (b *box) stay(a lockless, n int) *stay {
 	return s
 }
 
-// tellsPlace writes where the session works, for an agent whose chat does not say so.
+// tellsPlace writes the session's directory, for an agent whose chat does not contain it.
 func (s *stay) tellsPlace() {
 	if s.agent.name == kimiCode.name {
 		s.write(strings.TrimSuffix(s.chat(), "agents/main/wire.jsonl")+"state.json", fmt.Sprintf(`{"cwd":%q}`, s.path(s.dir)))
@@ -192,7 +192,7 @@ func (s *stay) tellsPlace() {
 
 func (s *stay) chat() string { return s.agent.chat(s.dir, s.id) }
 
-// fill puts what only the session knows into a line.
+// fill replaces the placeholders in a line.
 func (s *stay) fill(text string) string {
 	now := time.Now().UTC()
 	return strings.NewReplacer("@ID@", s.id, "@CWD@", s.path(s.dir), "@TIME@", now.Format("2006-01-02T15:04:05.000Z"), "@MS@", strconv.FormatInt(now.UnixMilli(), 10)).Replace(text)
@@ -200,7 +200,7 @@ func (s *stay) fill(text string) string {
 
 func (s *stay) say(text string) { s.appendTo(s.chat(), s.fill(text)) }
 
-// stops lets a turn end in a refusal.
+// stops ends a turn with an error.
 func (s *stay) stops(words string) {
 	s.write(s.chat(), s.fill(s.agent.begin()+s.agent.refusal(words)))
 }
@@ -213,12 +213,12 @@ func (s *stay) lives(dir string, args ...string) {
 	s.standIn(s.agent.program, opencodeServerEnv, opencodeServer{}, dir, args...)
 }
 
-// calls returns how the program was called in the session's directory.
+// calls returns the calls of the program in the session's directory.
 func (s *stay) calls() []string {
 	return strings.FieldsFunc(s.read("calls/"+s.dir), func(r rune) bool { return r == '\n' })
 }
 
-// call is how it is to be called.
+// call returns the expected call.
 func (s *stay) call() string {
 	model := ""
 	if s.agent.model != "" {
@@ -232,7 +232,7 @@ func (s *stay) kept(n int) string {
 	return s.read(fmt.Sprintf(".local/state/resumed/kept/%s/%d/%s", s.id, n, filepath.Base(s.chat())))
 }
 
-// configureLockless lets their programs be found, and waits be short.
+// configureLockless puts their programs into PATH, and makes waits short.
 func (b *box) configureLockless(keys string) {
 	b.t.Helper()
 	b.write(configFile, "[backoff]\nbase_delay = \"300ms\"\njitter = false\n"+likeLimits+"[resume]\nmargin = \"0s\"\nstagger = \"0s\"\nmax_concurrent = 99\n"+keys+"\n"+
@@ -240,8 +240,7 @@ func (b *box) configureLockless(keys string) {
 			b.path("bin/gemini"), b.path("bin/qwen"), b.path("bin/copilot"), b.path("bin/kimi")))
 }
 
-// pidsIn returns the processes of the agent that live in a directory of the
-// home.
+// pidsIn returns the processes of the agent in a directory of the home.
 func (s *stay) pidsIn(dir string) []int {
 	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
 	var pids []int

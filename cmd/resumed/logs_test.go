@@ -10,7 +10,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Two bots may call their sessions alike; what each one prints is its own.
+// Two bots may use the same session names; each one has its own output.
 func TestOutputsOfSessionsWithOneName(t *testing.T) {
 	b := newBox(t)
 	other := strings.NewReplacer("mybot", "other", "~/bot", "~/other").Replace(bot)
@@ -35,8 +35,7 @@ func TestOutputsOfSessionsWithOneName(t *testing.T) {
 	require.Contains(t, errOut, `"main" fits 2 sessions: mybot/main, other/main`)
 }
 
-// Who looks for the output of a session that waits is told that there is none yet, not that
-// there is no such session.
+// For a session that waits, logs says that there is no output yet, not that there is no such session.
 func TestASessionThatWaitsHasNoOutputYet(t *testing.T) {
 	b := newBox(t)
 	b.write(claudeTranscript, outOfAllowance(b.path("bot"), 3*time.Hour, -1))

@@ -16,18 +16,18 @@ import (
 	"resumed/internal/resume"
 )
 
-// look is how a person may look at the page.
+// look is a colour scheme and a width of the page.
 type look struct {
 	scheme string
 	width  int64
 }
 
-// looks are those that must be well: from a phone to a wide screen, light and dark.
+// looks are those that must work: from a phone to a wide screen, light and dark.
 var looks = []look{
 	{"light", 360}, {"dark", 360}, {"light", 768}, {"dark", 768}, {"light", 1280}, {"dark", 1280}, {"light", 2560}, {"dark", 2560},
 }
 
-// as makes the browser one of that look.
+// as sets the look of the browser.
 func (b *browser) as(l look) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -38,8 +38,7 @@ func (b *browser) as(l look) {
 	b.until("it is as wide as it should be", fmt.Sprintf("innerWidth === %d", l.width))
 }
 
-// shots holds that the page fits every look, and keeps what a person would see where
-// SCREENSHOTS names a directory.
+// shots checks that the page fits every look, and stores screenshots if SCREENSHOTS names a directory.
 func (b *browser) shots(name string) {
 	b.t.Helper()
 	for _, l := range looks {
@@ -58,7 +57,7 @@ func innerText(selector string) string {
 	return fmt.Sprintf(`document.querySelector('%s').innerText`, selector)
 }
 
-// A page that nobody has anything to do on says so, and who is watched.
+// If there is nothing to do, the page says so, and what is watched.
 func TestBrowserShowsThatAllIsWell(t *testing.T) {
 	b := newBox(t)
 	w := newBrowser(t)
@@ -72,7 +71,7 @@ func TestBrowserShowsThatAllIsWell(t *testing.T) {
 	w.shots("empty")
 }
 
-// A session goes through all of its life while the page and its drawer are open.
+// A session goes through all its states while the page and its drawer are open.
 func TestBrowserFollowsAnInterruption(t *testing.T) {
 	b := newBox(t)
 	w := newBrowser(t)
@@ -132,7 +131,7 @@ func TestBrowserFollowsAnInterruption(t *testing.T) {
 	require.Empty(t, w.complaints, "nothing was refused and nothing broke")
 }
 
-// Many sessions are a few groups, and only those rows are made that can be seen.
+// Many sessions are shown as a few groups, and only visible rows are created.
 func TestBrowserFoldsManySessions(t *testing.T) {
 	b := newBox(t)
 	w := newBrowser(t)
@@ -178,14 +177,14 @@ func TestBrowserFoldsManySessions(t *testing.T) {
 	w.until("all are back", innerText(".group .many")+` === '450 sessions'`)
 }
 
-// The page says times and spans as status does.
+// The page shows times and durations like status.
 func TestBrowserHasTheClockOfStatus(t *testing.T) {
 	b := newBox(t)
 	w := newBrowser(t)
 	b.write(configFile, bot+served)
 	b.start()
 	w.do(chromedp.Navigate(b.page()))
-	words, err := os.ReadFile("../../internal/webui/files/words.js") // the page has them within itself
+	words, err := os.ReadFile("../../internal/webui/files/words.js") // the page contains them
 	require.NoError(t, err)
 	w.eval(`(() => {` + strings.ReplaceAll(string(words), "\nexport ", "\n") + `
 		window.words = {span, until, clock, said, sentence}

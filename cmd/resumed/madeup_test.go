@@ -17,15 +17,14 @@ import (
 	"resumed/internal/resume"
 )
 
-// The folder and the list, as this package sees them.
+// The directory and the list, relative to this package.
 const (
 	parrotRoom = "../../internal/agent/parrot"
 	agentList  = "../../internal/agents/agents.go"
 )
 
-// buildWithParrot builds the program with one more agent: its folder and its
-// line in the list, which needs an import as every line there does. Nothing else
-// is another file than the one that people run.
+// buildWithParrot builds the program with one more agent: its directory and its line in the list, with
+// an import as every line there. All other files are those of the released program.
 func buildWithParrot(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,7 +52,7 @@ func buildWithParrot(t *testing.T) string {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), replace, 0o600))
 
 	binary := filepath.Join(dir, "resumed")
-	// Not for coverage: the tool that prepares for that does not see an overlay.
+	// Not for coverage: its tool ignores an overlay.
 	build := []string{"build", forNoDebugger, "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary}
 	out, err := exec.CommandContext(t.Context(), "go", append(build, ".")...).CombinedOutput()
 	require.NoError(t, err, string(out))
@@ -67,8 +66,7 @@ func absolute(t *testing.T, path string) string {
 	return full
 }
 
-// parrotStandIn is a parrot that repeats what it is told, but for the first
-// time in an exec.
+// parrotStandIn is a parrot that repeats its prompt, except for the first time in an exec.
 const parrotStandIn = `#!/bin/sh
 case "$1" in --version) echo "parrot 1.0"; exit;; esac
 echo "$*" >> "$HOME/calls"
@@ -92,7 +90,7 @@ func (b *box) perch(id, kind, text string) {
 		time.Now().UTC().Format(time.RFC3339Nano), b.path("bot"), kind, text))
 }
 
-// An agent is one folder and one line: everything else finds it in the list.
+// An agent is one directory and one line: everything else finds it in the list.
 func TestAnAgentIsOneFolderAndOneLine(t *testing.T) {
 	t.Parallel()
 	binary := buildWithParrot(t)

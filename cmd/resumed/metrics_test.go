@@ -37,8 +37,8 @@ func (b *box) get(path string) (string, int) {
 	return string(body), answer.StatusCode
 }
 
-// value returns a counter, a gauge or how often a histogram was told
-// something; -1 where there is none with these labels.
+// value returns a counter, a gauge or the sample count of a histogram; -1 if there is none with these
+// labels.
 func value(families map[string]*dto.MetricFamily, name string, labels ...string) float64 {
 	family := families[name]
 	if family == nil {
@@ -181,7 +181,7 @@ func TestHTTPIsOffUntilAskedForAndFollowsTheFile(t *testing.T) {
 	_, err = http.Get("http://" + first + "/healthz")
 	require.Error(t, err)
 
-	// A port that is taken is shown and keeps nothing from working.
+	// A port that is in use is reported, and does not stop anything else.
 	taken := newHook(t)
 	b.write(configFile, bot+"[http]\nlisten = \""+strings.TrimPrefix(taken.URL, "http://")+"\"\n")
 	b.until("the problem shows", func() bool { return len(b.status().Daemon.Problems) > 0 })

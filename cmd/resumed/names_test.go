@@ -15,14 +15,14 @@ import (
 	"resumed/internal/resume"
 )
 
-// timedID is an id as Codex makes them: it begins with the time, so that those
-// of weeks begin alike. n tells those of one time apart.
+// timedID is an id like those of Codex: it begins with the time, so that the ids of weeks begin alike.
+// n makes ids of the same time differ.
 func timedID(at time.Time, n int) string {
 	ms := fmt.Sprintf("%012x", at.UnixMilli())
 	return fmt.Sprintf("%s-%s-7%03x-8abc-0123456789ab", ms[:8], ms[8:], n)
 }
 
-// firstColumn returns what status prints for the sessions of a state.
+// firstColumn returns the first column of status for the sessions of a state.
 func (b *box) firstColumn(state string, args ...string) []string {
 	out, errOut, code := b.run(append([]string{"status"}, args...)...)
 	require.Zero(b.t, code, errOut)
@@ -35,8 +35,8 @@ func (b *box) firstColumn(state string, args ...string) []string {
 	return names
 }
 
-// Most sessions are not listed, as they were never interrupted; what is printed
-// for one that is must not mean one of these, nor nobody.
+// Most sessions are not listed, as they were never interrupted; a short name that is printed must not
+// match one of them, and must match a session.
 func TestEveryNameThatIsPrintedWorks(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, bot+`
@@ -109,7 +109,7 @@ run = ["sh", "-c", "cat >> `+b.path("told")+`"]
 		}
 	}
 	check()
-	for line := range strings.Lines(firstOf(b.run("history"))) { // what it prints is typed again, too
+	for line := range strings.Lines(firstOf(b.run("history"))) { // its names are typed again, too
 		if name := strings.Fields(line)[2]; name != "resumed" {
 			_, errOut, code := b.run("history", name)
 			require.Zero(t, code, "%s: %s", name, errOut)
@@ -120,7 +120,7 @@ run = ["sh", "-c", "cat >> `+b.path("told")+`"]
 		require.Zero(t, code, "%s: %s", name, errOut)
 	}
 
-	// Others come that begin as the names do; and another daemon.
+	// New sessions begin with the same names; then comes another daemon.
 	for i, name := range printed {
 		for n := range 3 {
 			id := name + timedID(now, 0)[len(name):]

@@ -17,13 +17,13 @@ const (
 	otherTranscript = ".claude/projects/-src/" + otherSession + ".jsonl"
 )
 
-// besides lets another session work in the directory of the bot.
+// besides lets another session work in the bot's directory.
 func (b *box) besides() {
 	b.t.Helper()
 	b.besidesBy("cli")
 }
 
-// besidesBy is besides for a session that was entered that way.
+// besidesBy is besides with that entrypoint.
 func (b *box) besidesBy(entrypoint string) {
 	b.t.Helper()
 	work := promptLine(otherSession, b.path("bot"), "this instead") + answerLine(otherSession, b.path("bot"), "Done.")
@@ -47,8 +47,7 @@ func (b *box) decided() view.Session {
 
 const inBackoff = "[backoff]\nbase_delay = %q\njitter = false\n"
 
-// A session that was never stopped itself is not kept over a restart, but what
-// it means for another one is.
+// A session without an interruption is not stored over a restart, but its effect on another session is.
 func TestAPersonWhoWentOnInAnotherSessionIsNotDisturbedAfterARestart(t *testing.T) {
 	b, _ := waiting(t, fmt.Sprintf(inBackoff, "4m"))
 	b.besides()
@@ -60,8 +59,8 @@ func TestAPersonWhoWentOnInAnotherSessionIsNotDisturbedAfterARestart(t *testing.
 	require.Empty(t, b.read("calls"))
 }
 
-// Two sessions in one directory are no trouble: that a daemon hears of one of
-// them for the first time does not mean that it was begun just then.
+// Two sessions in one directory are no problem: the first time that a daemon observes one of them need
+// not be its start.
 func TestASessionThatWorkedBesideItAllAlongIsNoNewcomerAfterARestart(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, fmt.Sprintf(inBackoff, "4m"))
@@ -80,8 +79,8 @@ func TestASessionThatWorkedBesideItAllAlongIsNoNewcomerAfterARestart(t *testing.
 	require.Contains(t, b.read("calls"), claudeSession)
 }
 
-// What is due when the daemon starts waits until all is read that lies there,
-// in the other homes of the agent too.
+// A session that is due when the daemon starts waits until all transcripts are read, also in the other
+// homes of the agent.
 func TestAPersonWhoWentOnInAnotherHomeWhileNoDaemonRanIsNotDisturbed(t *testing.T) {
 	roots := func(b *box) string {
 		return fmt.Sprintf("[[agent]]\nname = \"claude-code\"\nroots = [%q, %q]\n", b.path(".claude"), b.path(".claude-work"))
@@ -97,7 +96,7 @@ func TestAPersonWhoWentOnInAnotherHomeWhileNoDaemonRanIsNotDisturbed(t *testing.
 	b.write(configFile, roots(b)+fmt.Sprintf(inBackoff, "10ms"))
 	b.write(strings.Replace(otherTranscript, ".claude", ".claude-work", 1),
 		promptLine(otherSession, b.path("bot"), "this instead")+answerLine(otherSession, b.path("bot"), "Done."))
-	for i := range 1500 { // which are read first
+	for i := range 1500 { // these are read first
 		id := fmt.Sprintf("%08x-0c64-4f0e-8a1b-5de2c4f7a903", i)
 		b.write(".claude-work/projects/-src/"+id+".jsonl", promptLine(id, b.path("tmp"), "go")+answerLine(id, b.path("tmp"), "Done."))
 	}
@@ -106,8 +105,8 @@ func TestAPersonWhoWentOnInAnotherHomeWhileNoDaemonRanIsNotDisturbed(t *testing.
 	require.Empty(t, b.read("calls"))
 }
 
-// A commit hook asks `claude -p` for a message in the directory of a session that
-// waits: nobody has gone on with that one's work.
+// A commit hook runs `claude -p` in the directory of a session that waits: that does not continue the
+// session's work.
 func TestASideJobInTheSameDirectoryTakesNobodysPlace(t *testing.T) {
 	for name, c := range map[string]struct {
 		config  string

@@ -11,8 +11,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// A turn that Claude Code let end because a usage limit was near is no finished
-// task.
+// A turn that Claude Code ended early because a usage limit was near is not a finished task.
 func TestATurnThatWasLetEndIsContinued(t *testing.T) {
 	b := newLiveBox(t)
 	b.write("claude.sh", "#!/bin/sh\necho \"$*\" >> \"$HOME/runs\"\nprintf '%s\\n' '"+strings.TrimSpace(promptLine(liveID, b.path("bot"), "continue"))+"' '"+
@@ -28,8 +27,8 @@ func TestATurnThatWasLetEndIsContinued(t *testing.T) {
 	require.Equal(t, 1, strings.Count(b.read("runs"), "\n"))
 }
 
-// A resume that worked and was let end near the limit again has moved the session, also
-// where its last answer is the first thing that tells so.
+// A resume that worked and ended early near the limit again has moved the session, even if its last
+// answer is the first sign of that.
 func TestATurnThatWorkedAndWasLetEndAgainIsForgiven(t *testing.T) {
 	b := newLiveBox(t)
 	b.configure("")

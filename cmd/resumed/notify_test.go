@@ -95,8 +95,8 @@ run = ["no-such-program"]
 	require.Contains(t, out, "notices by ops: 1 to be delivered, 0 failed:")
 }
 
-// The daemon is killed somewhere between "decided" and "delivered", again and
-// again: each give-up reaches the webhook, and reaches it once.
+// The daemon is killed at many points between the decision and the delivery: each notice of a give-up
+// reaches the webhook exactly once.
 func TestANoticeArrivesOnceWhereverTheDaemonIsKilled(t *testing.T) {
 	b, hook := newBox(t), newHook(t)
 	b.write(configFile, bot+`
@@ -130,7 +130,7 @@ url = "`+hook.URL+`"
 	}
 }
 
-// What an earlier version left undelivered arrives, once, and so does what it had not stored.
+// Undelivered notices of an earlier version arrive once, and so do those that it had not stored.
 func TestNoticesOfAnEarlierVersionArriveOnce(t *testing.T) {
 	b, hook := newBox(t), newHook(t)
 	b.write(configFile, bot+`
@@ -163,8 +163,8 @@ url = "`+hook.URL+`"
 	require.Len(t, hook.got(), 2)
 }
 
-// told counts the notices that a session's end was told in. One that the
-// daemon died over before it could note the answer comes again under its id.
+// told counts the notices about a session's end. If the daemon died before it stored the answer, the
+// notice comes again with the same id.
 func told(h *hook, id string) int {
 	notices := make(map[string]bool)
 	for _, notice := range h.got() {
@@ -177,7 +177,7 @@ func told(h *hook, id string) int {
 	return len(notices)
 }
 
-// failing is a bot whose resumes fail, and a webhook that is told of it.
+// failing is a bot whose resumes fail, and a webhook that is notified.
 func failing(url string) string {
 	return bot + `
 [resume]
@@ -194,8 +194,7 @@ url = "` + url + `"
 `
 }
 
-// A limit line that is read after the give-up says nothing new, however often the
-// daemon is started after it.
+// A limit line that is read after the give-up changes nothing, however often the daemon is restarted.
 func TestAGiveUpIsToldOnceWhateverIsReadAfterIt(t *testing.T) {
 	b, hook := newBox(t), newHook(t)
 	b.write(configFile, failing(hook.URL))
@@ -209,15 +208,14 @@ func TestAGiveUpIsToldOnceWhateverIsReadAfterIt(t *testing.T) {
 		b.until("the line is read", func() bool { return b.session("s-0").LimitedAt.After(before) })
 		require.Zero(t, b.kill(syscall.SIGTERM))
 		b.start()
-		other := fmt.Sprintf("s-%d", round+1) // what is told at the start is told before it
+		other := fmt.Sprintf("s-%d", round+1) // notices of the start are sent before this one
 		b.write("bot/logs/"+other+".log", "rate limited\n")
 		b.until("the notice of "+other+" arrives", func() bool { return told(hook, other) == 1 })
 		require.Equal(t, 1, told(hook, "s-0"))
 	}
 }
 
-// moody is a webhook that answers as it is told to, by the session that a notice is
-// about.
+// moody is a webhook whose answer depends on the session in the notice.
 func moody(t *testing.T, answer func(w http.ResponseWriter, session string)) *hook {
 	h := &hook{}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -235,7 +233,7 @@ func moody(t *testing.T, answer func(w http.ResponseWriter, session string)) *ho
 	return h
 }
 
-// outbox asks the state of a daemon that is stopped for a number in each row.
+// outbox queries a number in each row from the database of a stopped daemon.
 func (b *box) outbox(statement string, args ...any) (next []int64) {
 	db, err := sql.Open("sqlite", "file:"+b.path(".local/state/resumed/resumed.db"))
 	require.NoError(b.t, err)
@@ -252,8 +250,7 @@ func (b *box) outbox(statement string, args ...any) (next []int64) {
 	return next
 }
 
-// A gateway that asks for 68 years of silence costs no notice, not its own and no
-// other.
+// A gateway with a Retry-After of 68 years costs no notice, neither its own nor another.
 func TestAnAbsurdRetryAfterDropsNoNoticeAndHoldsUpNoOther(t *testing.T) {
 	b := newBox(t)
 	hook := moody(t, func(w http.ResponseWriter, session string) {
@@ -279,8 +276,8 @@ func TestAnAbsurdRetryAfterDropsNoNoticeAndHoldsUpNoOther(t *testing.T) {
 	require.WithinDuration(t, time.Now().Add(time.Hour), time.UnixMilli(next[0]), 5*time.Minute)
 }
 
-// Notices that were noted by a clock years ahead of today's arrive soon after the
-// clock was set right, and so do those of a clock that was years behind.
+// Notices with times of a clock that was years ahead arrive soon after the clock is correct again, and
+// so do those of a clock that was years behind.
 func TestNoticesOfAClockThatWasWrongArrive(t *testing.T) {
 	t.Parallel()
 	for name, by := range map[string]int{"ahead": 20, "behind": -20} {
@@ -311,7 +308,7 @@ func TestNoticesOfAClockThatWasWrongArrive(t *testing.T) {
 	}
 }
 
-// A notifier's program that is just being replaced is run a little later.
+// A notifier program that is being replaced is run a little later.
 func TestACommandThatIsBeingWrittenIsRunLater(t *testing.T) {
 	b := newBox(t)
 	shell, err := os.ReadFile("/bin/sh")
@@ -340,7 +337,7 @@ run = ["`+b.path("notifier")+`", "-c", "cat >> told"]
 	b.until("it is run", func() bool { return script().Delivered == 1 })
 }
 
-// Telegram behind a network that refuses has taken nothing, and the test says so.
+// Telegram behind a network that refuses connections got nothing, and the test says so.
 func TestNotifyTestDoesNotTakeSilenceForAnAnswer(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, `

@@ -15,8 +15,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// A row of a database may be as long as its writer likes: it must not cost as
-// much memory.
+// A row of a database can be very long: it must not need as much memory.
 func TestALongRowOfOpencodeCostsLittle(t *testing.T) {
 	if raceDetector {
 		t.Skip("SKIPPED: the race detector takes the memory that is measured here")
@@ -40,7 +39,7 @@ func TestALongRowOfOpencodeCostsLittle(t *testing.T) {
 	explain.Env, explain.Dir, explain.Stdout = b.env(), b.home, &out
 	require.NoError(t, explain.Start())
 	var peak int
-	for kib := 0; kib >= 0; kib = peakOf(explain.Process.Pid) { // what the kernel tells of it at its end is that of this test too
+	for kib := 0; kib >= 0; kib = peakOf(explain.Process.Pid) { // rusage would include the memory of this test
 		peak = max(peak, kib)
 	}
 	require.NoError(t, explain.Wait())
@@ -62,14 +61,13 @@ func TestALongRowOfOpencodeCostsLittle(t *testing.T) {
 
 var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// peakOf returns the most memory that a process had so far, in KiB; less than
-// none where it is over.
+// peakOf returns the peak memory of a process, in KiB; negative after its end.
 func peakOf(pid int) int {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	found := highWater.FindSubmatch(status)
 	if found == nil {
 		return -1
 	}
-	kib, _ := strconv.Atoi(string(found[1])) // digits alone
+	kib, _ := strconv.Atoi(string(found[1])) // digits only
 	return kib
 }

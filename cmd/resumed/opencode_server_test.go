@@ -19,18 +19,18 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// opencodeServerEnv makes the test binary a stand-in for an opencode that
-// serves, or, without an address, for a terminal of it.
+// opencodeServerEnv makes the test binary a stand-in for an opencode server, or, without an address,
+// for opencode in a terminal.
 const opencodeServerEnv = "RESUMED_TEST_OPENCODE"
 
-// opencodeServer is how it behaves.
+// opencodeServer configures the stand-in.
 type opencodeServer struct {
-	Address string // the file that its URL is written to; empty: it does not listen
-	Prompts string // the file that every prompt is written to
-	Answer  string // what it says of the session; empty: it does not know it
-	Status  string // how the session stands
+	Address string // the file for its URL; empty: it does not listen
+	Prompts string // the file for every prompt
+	Answer  string // its JSON of the session; empty: it does not know it
+	Status  string // the status of the session
 	Code    int    // of its answer to a prompt
-	Victim  string // the file with the pid of a process that dies of a prompt
+	Victim  string // the file with the pid of a process that it kills at a prompt
 }
 
 func runOpencodeServer(settings string) int {
@@ -114,7 +114,7 @@ func (b *servedBox) configure(server, resumeKeys string) {
 		"[[agent]]\nname = \"opencode\"\nserver = %q\n", resumeKeys, server))
 }
 
-// answer writes the turn that a prompt leads to.
+// answer writes the turn after a prompt.
 func (b *servedBox) answer() {
 	now := time.Now().UnixMilli()
 	b.db.exec("INSERT INTO message VALUES ('msg_2', 'ses_1', ?, ?, ?)", now, now, fmt.Sprintf(`{"role":"user","time":{"created":%d}}`, now))
@@ -127,7 +127,7 @@ func (b *servedBox) sent() string {
 		`"parts":[{"type":"text","text":"continue"}]}` + "\n"
 }
 
-// Each situation has one right action.
+// Each situation has one correct action.
 func TestAServedOpencodeSession(t *testing.T) {
 	t.Parallel()
 	serves := func(keys string, change func(*opencodeServer)) func(*servedBox) {
@@ -223,7 +223,7 @@ func TestAServedOpencodeSession(t *testing.T) {
 	}
 }
 
-// A daemon that dies before it is answered never sends a second prompt.
+// A daemon that dies before the answer never sends a second prompt.
 func TestACrashWhileSending(t *testing.T) {
 	for name, state := range map[string]resume.State{
 		"and the prompt left no trace": resume.Parked,

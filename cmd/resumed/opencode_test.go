@@ -18,7 +18,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// opencodeDB is a database as opencode keeps one.
+// opencodeDB is a database like opencode's.
 type opencodeDB struct {
 	b    *box
 	path string
@@ -60,8 +60,7 @@ func (o *opencodeDB) refused(id, session string, retryAfter int) {
 		"statusCode":429,"isRetryable":true,"responseHeaders":{"retry-after":"%d"}}}}`, now, now, retryAfter))
 }
 
-// opencodeScript stands in for opencode: it keeps how it was called, and its
-// turn is written by the test.
+// opencodeScript stands in for opencode: it records its call, and the test writes its turn.
 const opencodeScript = `#!/bin/sh
 echo "args=$* cwd=$(pwd -P) PWD=$PWD mark=${RESUMED_MARK:+set}" >> "$HOME/opencode-calls"
 while [ ! -e "$HOME/answered" ]; do sleep 0.05; done

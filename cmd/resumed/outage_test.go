@@ -12,7 +12,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// outageIn is a policy that rides out an outage in the time of a test.
+// outageIn is a policy that waits for the end of an outage in the time of a test.
 const outageIn = `
 [backoff]
 max_retries = 2
@@ -38,8 +38,8 @@ progress = ['^step ']
 resume = ["sh", "resume.sh"]
 `
 
-// An outage is tried for longer than anything else: a person is told once that it
-// is, and until when; and it gives up when the time is up.
+// An outage is tried for longer than anything else: a person is notified once, with the time until
+// which it is tried; then the session gives up.
 func TestAnOutageIsRiddenOutAndToldOnce(t *testing.T) {
 	b, hook := newBox(t), newHook(t)
 	b.write(configFile, strings.ReplaceAll(outageIn, "%s", "12s")+outageBot+"[[notify.webhook]]\nname = \"ops\"\nurl = \""+hook.URL+"\"\n")
@@ -51,7 +51,7 @@ func TestAnOutageIsRiddenOutAndToldOnce(t *testing.T) {
 	require.Equal(t, resume.Waiting, told.State)
 	require.Equal(t, 2, told.Attempt, "after the tries of [backoff]")
 	require.Contains(t, told.Reason, "still tried after 2 resumes, until "+told.GivesUpAt.Format(time.RFC3339))
-	require.Contains(t, told.Reason, "provider overloaded") // first, or after how the command ended: whichever was seen last
+	require.Contains(t, told.Reason, "provider overloaded") // first, or after the exit of the command, whichever was observed last
 	require.Contains(t, hook.got()[0].Title, "is still being tried")
 	require.Zero(t, told.MaxRetries)
 	b.untilState("s-1", resume.GaveUp)
@@ -99,8 +99,7 @@ func TestTheOutagePolicyIsPrintedAndWhatWasLearned(t *testing.T) {
 	require.Contains(t, out, `"max_delay_seconds":null`)
 }
 
-// What stands in the way now is said first, wherever it is said: a limit of hours
-// ago helps nobody to mend it.
+// The current problem is always named first: a limit of hours ago does not help to fix it.
 func TestTheLastFailureIsSaidFirstEverywhere(t *testing.T) {
 	b, hook := newBox(t), newHook(t)
 	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\nmax_retries = 2\n"+served+outageBot+"[[notify.webhook]]\nname = \"ops\"\nurl = \""+hook.URL+"\"\n")
@@ -117,8 +116,8 @@ func TestTheLastFailureIsSaidFirstEverywhere(t *testing.T) {
 	require.Equal(t, "rate_limit", s.Text, "the limit's own words are there still")
 }
 
-// An account is not called free while one of its sessions waits for a time that it
-// was told, whoever else moves.
+// An account is not shown as free while one of its sessions waits for a named time, even if others
+// move.
 func TestAnAccountIsNotFreeWhileAWindowLiesAhead(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, served)

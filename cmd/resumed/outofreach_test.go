@@ -22,8 +22,8 @@ import (
 
 var updateReach = flag.Bool("update-reach", false, "write the golden words about sessions out of reach anew")
 
-// A session that is open in a plain terminal is told of when it is stopped, waits
-// for its process, and is continued when that is gone.
+// A stopped session in a plain terminal is reported, waits for its process, and is continued after that
+// has ended.
 func TestASessionInAPlainTerminalWaitsForItsProcess(t *testing.T) {
 	b, hook := newLiveBox(t), newHook(t)
 	b.write(configFile, b.read(configFile)+fmt.Sprintf("[notify]\nevents = [\"limited\", \"parked\"]\ngroup_wait = \"0s\"\n"+
@@ -52,7 +52,7 @@ func TestASessionInAPlainTerminalWaitsForItsProcess(t *testing.T) {
 	text.WriteString("=== status\n" + status[:strings.Index(status, "\n\n")] + "\n\n=== status SESSION\n" + one[:strings.Index(one, "\nattempts")] + "\n")
 	sameAs(t, "testdata/out-of-reach.golden", b.impersonal(text.String(), view.Owner.PID))
 
-	_, errOut, code := b.run("retry", liveID) // the wait is over: nothing is typed, nothing runs beside it
+	_, errOut, code := b.run("retry", liveID) // the wait is over: nothing is typed, and no second process runs
 	require.Zero(t, code, errOut)
 	b.until("it is held back", func() bool { s := b.session(liveID); return s.Reason == s.Unreached })
 	require.Empty(t, b.read("runs"))
@@ -64,7 +64,7 @@ func TestASessionInAPlainTerminalWaitsForItsProcess(t *testing.T) {
 	require.LessOrEqual(t, len(hook.got()), 3, "who asks is answered, and nobody is told anything else")
 }
 
-// impersonal leaves out of a text what differs from run to run.
+// impersonal removes from a text what differs from run to run.
 func (b *liveBox) impersonal(text string, pid int) string {
 	host, err := os.Hostname()
 	require.NoError(b.t, err)
@@ -86,7 +86,7 @@ func (b *liveBox) impersonal(text string, pid int) string {
 	return text
 }
 
-// sentences are what people read in many situations, by their names.
+// sentences are the messages in many situations, by name.
 type sentences struct {
 	mu  sync.Mutex
 	all map[string]string // guarded by mu
@@ -101,8 +101,7 @@ func (s *sentences) add(situation, text string) {
 	s.all[situation] = text
 }
 
-// sameAs compares them with a golden file. Where only some situations were tried,
-// there is nothing to compare.
+// sameAs compares them with a golden file, unless only some situations were run.
 func (s *sentences) sameAs(t *testing.T, golden string) {
 	if t.Failed() || flag.Lookup("test.run").Value.String() != "" && strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
 		return

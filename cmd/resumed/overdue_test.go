@@ -14,14 +14,14 @@ import (
 	"resumed/internal/resume"
 )
 
-// Who switches the machine on after days is asked before old work goes on by
-// itself, and the command that is named does what it says.
+// If the machine was off for days, a person is asked before old work continues, and the named command
+// works.
 func TestAWaitThatPassedWhileNoDaemonRanIsAskedAbout(t *testing.T) {
 	b, _ := waiting(t, "[resume]\noverdue = \"1s\"\n[backoff]\nbase_delay = \"5m\"\njitter = false\n")
 	require.Zero(t, b.kill(syscall.SIGTERM))
 	require.Empty(t, b.read("calls"))
 	b.passed(10 * time.Minute)
-	time.Sleep(2 * time.Second) // as long as nobody was there
+	time.Sleep(2 * time.Second) // the time without a daemon
 
 	b.start()
 	s := b.decided()
@@ -44,7 +44,7 @@ func TestAWaitThatPassedWhileNoDaemonRanGoesOnWhereNobodyIsToBeAsked(t *testing.
 	require.Contains(t, b.read("calls"), claudeSession)
 }
 
-// passed makes the wait of the session, of which no daemon knows now, begin earlier.
+// passed moves the start of the session's wait back, while no daemon runs.
 func (b *box) passed(by time.Duration) {
 	b.t.Helper()
 	db, err := sql.Open("sqlite", "file:"+b.path(".local/state/resumed/resumed.db"))

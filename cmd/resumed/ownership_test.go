@@ -14,20 +14,20 @@ import (
 // stranger is another user: nobody.
 const stranger = 65534
 
-// asRoot skips, loudly, where files cannot be given away.
+// asRoot skips the test if files cannot be given to another user.
 func asRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("NOT TESTED: only root can give files to another user; run the tests as root too")
 	}
 }
 
-// bypassing is a prompt of a session in which nobody is asked for permission.
+// bypassing is a prompt of a session that never asks for permission.
 func bypassing(id, cwd string) string {
 	return strings.Replace(promptLine(id, cwd, "work"), "{", `{"permissionMode":"bypassPermissions",`, 1)
 }
 
-// Whoever can put a file into a root must not have an agent run as the user,
-// least of all with the permissions that the file names.
+// A user who can write a file into a root must not make an agent run as the owner, least of all with
+// the permissions in that file.
 func TestATranscriptOfAnotherUserIsNotRead(t *testing.T) {
 	asRoot(t)
 	b := newBox(t)
@@ -55,11 +55,11 @@ func TestATranscriptOfAnotherUserIsNotRead(t *testing.T) {
 	require.Equal(t, "chmod go-w "+b.path(".claude/projects/-src"), said["agent claude-code"].Fix)
 }
 
-// What others can write is parked with the path and the remedy, and goes on
-// when it is mended.
+// A session with files that others can write is parked with the path and the fix, and continues when
+// that is fixed.
 func TestWhatOthersCanWriteIsNotObeyed(t *testing.T) {
 	for name, c := range map[string]struct {
-		path string // that is opened to others
+		path string // that others can write
 		mode os.FileMode
 	}{
 		"the transcript":                {"bot/logs/s-1.log", 0o666},
@@ -96,7 +96,7 @@ func TestWhatOthersCanWriteIsNotObeyed(t *testing.T) {
 	}
 }
 
-// A configuration decides what is run; so do the files that it names.
+// A configuration decides which programs run; so do the files that it names.
 func TestAConfigurationThatOthersCanWriteIsRefused(t *testing.T) {
 	const settings = bot + `
 env_file = "~/bot.env"

@@ -18,8 +18,8 @@ import (
 
 const ownKey = "sk-ant-REDACTED"
 
-// countingClaude stands in for a Claude Code that counts what it costs. It writes its environment
-// and its arguments down; where there is a file broke, it stops when it has cost what it may.
+// countingClaude stands in for a Claude Code that counts its cost. It records its environment and its
+// arguments; if there is a file broke, it stops at its budget.
 const countingClaude = `#!/bin/sh
 n=$(($(ls "$HOME" | grep -c '^env\.') + 1))
 tr '\0' '\n' < /proc/self/environ > "$HOME/env.$n.part" 2>/dev/null || env > "$HOME/env.$n.part"
@@ -34,8 +34,8 @@ printf '{"type":"cost-state","sessionId":"%[1]s","totalCostUSD":%%s,"totalAPIDur
 [ ! -e "$HOME/broke" ]
 `
 
-// outOfAllowance is a session of Claude Code that a usage limit has stopped for that long, and
-// that has cost so much until then; less than zero: it does not count.
+// outOfAllowance is a session of Claude Code that a usage limit has stopped for that long, with its
+// cost so far; less than zero: the cost is unknown.
 func outOfAllowance(cwd string, wait time.Duration, cost float64) string {
 	text := promptLine(claudeSession, cwd, "work") + answerLine(claudeSession, cwd, "I begin.") + transcriptLine(claudeSession, cwd, time.Now(), map[string]any{
 		"type": "assistant", "isApiErrorMessage": true, "error": "rate_limit", "apiErrorStatus": 429,
@@ -63,7 +63,7 @@ func newPayingBox(t *testing.T, cost float64) (*box, *hook) {
 	return b, hook
 }
 
-// told returns the text of the first notice of an event that says something.
+// told returns the text of the first notice of the event that contains words.
 func (h *hook) told(event notify.Event, words string) string {
 	for _, notice := range h.got() {
 		if notice.Event == event && strings.Contains(notice.Text, words) {
@@ -73,7 +73,7 @@ func (h *hook) told(event notify.Event, words string) string {
 	return ""
 }
 
-// mustKeepNo makes sure that nothing that the daemon keeps or says has that in it.
+// mustKeepNo checks that no stored file and no output contains the secret.
 func (b *box) mustKeepNo(secret string) {
 	b.t.Helper()
 	require.NotContains(b.t, b.logged(), secret)
@@ -101,7 +101,7 @@ func TestASessionGoesOnWithItsUsersOwnKeyWhereTheySaySo(t *testing.T) {
 	b.start()
 	b.untilState(claudeSession, resume.Waiting)
 
-	// Everybody says that it could, and nobody does it.
+	// All outputs offer it, and it does not happen by itself.
 	b.until("what it has cost is known", func() bool { return b.session(claudeSession).OwnKey.AnHour != nil })
 	for _, args := range [][]string{{"status"}, {"status", claudeSession}, {"explain", b.path(claudeTranscript)}} {
 		out, _, _ := b.run(args...)
@@ -135,7 +135,7 @@ func TestASessionGoesOnWithItsUsersOwnKeyWhereTheySaySo(t *testing.T) {
 	require.Contains(t, history, "with your own key as you asked")
 	b.mustKeepNo(ownKey)
 
-	// What its user goes on with is what they have.
+	// A later limit does not use the key again.
 	b.appendTo(claudeTranscript, promptLine(claudeSession, b.path("bot"), "more")+refusalLine(claudeSession, b.path("bot")))
 	b.until("it is resumed once more", func() bool { return b.read("env.2") != "" })
 	require.NotContains(t, b.read("env.2"), "ANTHROPIC_API_KEY")
@@ -178,7 +178,7 @@ func TestWhoDoesNotCountGetsNoKey(t *testing.T) {
 	require.Empty(t, b.read("calls"))
 }
 
-// A daemon that dies between the answer and the start carries it out when it is back, once.
+// If the daemon dies between the answer and the start, the next one starts the session, once.
 func TestAnAnswerSurvivesACrash(t *testing.T) {
 	b, hook := newPayingBox(t, 1.5)
 	b.start()

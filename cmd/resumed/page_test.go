@@ -16,7 +16,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// page returns the link that open prints, once the page is served.
+// page returns the link that open prints, when the page is served.
 func (b *box) page() string {
 	b.t.Helper()
 	var link string
@@ -28,14 +28,13 @@ func (b *box) page() string {
 	return link
 }
 
-// visitor is a page that was let in, as a program.
+// visitor is a client that is signed in like the page.
 type visitor struct {
 	t           *testing.T
 	origin, key string
 }
 
-// visit follows a link as the page does. The key is "" where the link does not
-// let in.
+// visit opens a link as the page does. The key is "" if the link is not accepted.
 func visit(t *testing.T, link string) visitor {
 	t.Helper()
 	parsed, err := url.Parse(link)
@@ -151,8 +150,7 @@ func TestLinkLetsABrowserIn(t *testing.T) {
 	require.NotEmpty(t, visit(t, b.page()).key)
 }
 
-// Where there is a desktop the link goes there, and where that fails to the
-// person.
+// With a desktop the link is opened there; if that fails, it is printed.
 func TestOpenAsksTheDesktop(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, bot+served)

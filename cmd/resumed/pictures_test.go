@@ -18,8 +18,8 @@ import (
 
 var pictures = flag.String("pictures", "", "take the pictures of the README anew, into this directory")
 
-// The pictures of the README are taken by make pictures: of a real run of the demo, and of the
-// page as it is on an ordinary day.
+// `make pictures` takes the pictures of the README: of a real run of the demo, and of the page on an
+// ordinary day.
 func TestPicturesOfTheReadme(t *testing.T) {
 	if *pictures == "" {
 		t.Skip("pictures are taken by make pictures")
@@ -40,13 +40,13 @@ func TestPicturesOfTheReadme(t *testing.T) {
 	w.until("it has moved to its end", `getComputedStyle([...document.querySelectorAll('text')].at(-1)).opacity === '1'`)
 }
 
-// said is a line that was printed, and how long after the start.
+// said is a printed line, and its time after the start.
 type said struct {
 	at   time.Duration
 	text string
 }
 
-// record notes when the demo prints what.
+// record records when the demo prints each line.
 func (b *box) record(args ...string) []said {
 	b.t.Helper()
 	cmd := exec.Command(b.binary, args...)
@@ -66,13 +66,13 @@ func (b *box) record(args ...string) []said {
 const (
 	step    = 19              // from line to line
 	shown   = 5 * time.Second // how long the end stays
-	columns = 110             // what is longer is cut
+	columns = 110             // longer lines are cut
 	svgHead = "  <style>text{font:13px ui-monospace,Menlo,Consolas,monospace;fill:#d6deeb;white-space:pre}.who{fill:#7fdbca}.bad{fill:#ef8a80}.tell{fill:#ecc48d}.dim{fill:#7a8ba3}\n"
 	calm    = "@media(prefers-reduced-motion:reduce){text{animation:none!important;opacity:1!important}}"
 )
 
-// moving draws lines that appear when they were printed, again and again. It needs no script:
-// a README shows it as a picture.
+// moving draws lines that appear at the time they were printed, in a loop. It has no script, so that a
+// README can show it as a picture.
 func moving(command string, lines []said) string {
 	whole := lines[len(lines)-1].at + shown
 	height := (len(lines) + 3) * step

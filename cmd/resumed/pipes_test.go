@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What an agent finds in a project may be a pipe that nobody ever writes to: it holds up
-// neither that session nor others, nor the daemon's end.
+// A project may contain a pipe without a writer: it delays neither that session nor others, nor the
+// daemon's end.
 func TestAPipeInAProjectHoldsUpNobody(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, bot+"[backoff]\nbase_delay = \"100ms\"\n[resume]\nstagger = \"0s\"\nmargin = \"0s\"\nmax_concurrent = 1\n")

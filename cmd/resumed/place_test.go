@@ -27,7 +27,7 @@ func TestInstallRunsACopyOfAProgramThatWillVanish(t *testing.T) {
 	require.Zero(t, code, errOut)
 	require.NotContains(t, errOut, "export PATH")
 
-	b.binary = b.path(copyPath) // the copy itself goes on from here, although this home is temporary too
+	b.binary = b.path(copyPath) // from here on the copy is used, although this home is temporary too
 	_, errOut, code = b.run("install")
 	require.Zero(t, code, errOut)
 	out, errOut, code = b.run("uninstall")
@@ -48,7 +48,7 @@ func TestInstallTakesNobodysProgramAway(t *testing.T) {
 	require.Equal(t, before, b.tree())
 	require.Contains(t, b.read(copyPath), "mine")
 
-	older, err := os.ReadFile(program) // one that the install script put there stays
+	older, err := os.ReadFile(program) // one from the install script stays
 	require.NoError(t, err)
 	b.write(copyPath, string(older))
 	_, errOut, code = b.run("install")
@@ -98,7 +98,7 @@ func TestPurgeListsAndRemovesWhatIsLeft(t *testing.T) {
 	require.Contains(t, out, "removed "+b.path(".config/resumed"))
 	require.FileExists(t, b.path(".claude/projects/x/session.jsonl"))
 	require.FileExists(t, b.path(".local/state/other/resumed/mine"))
-	for _, dir := range []string{".claude", ".local", ".config"} { // what the test itself put there
+	for _, dir := range []string{".claude", ".local", ".config"} { // made by the test itself
 		require.NoError(t, os.RemoveAll(b.path(dir)))
 	}
 	require.Equal(t, before, b.tree())
@@ -134,7 +134,7 @@ func TestPurgeWaitsForADaemonThatRuns(t *testing.T) {
 	require.Contains(t, errOut, "Try: kill ")
 	require.DirExists(t, b.path(".local/state/resumed"))
 
-	b.write(".config/systemd/user/default.target.wants/resumed.service", "") // a package's, enabled by hand
+	b.write(".config/systemd/user/default.target.wants/resumed.service", "") // a package's unit, enabled by hand
 	_, errOut, code = b.run("uninstall", "--purge", "--yes")
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, errOut, "Try: systemctl --user disable --now resumed, then")

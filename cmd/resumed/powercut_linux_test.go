@@ -14,7 +14,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// traced has the daemon run under strace, which notes these system calls in a file.
+// traced runs the daemon under strace, which records these system calls in a file.
 func (b *box) traced(calls string) (trace string) {
 	b.t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -28,8 +28,8 @@ func (b *box) traced(calls string) (trace string) {
 	return "trace"
 }
 
-// A power cut loses what is not on the disk. That a command is about to be begun
-// must be there before it is: else it would count as never begun, and run twice.
+// A power cut loses what is not on disk. The claim of a command must be on disk before the command
+// starts: else it would count as never started, and run twice.
 func TestACommandIsBegunOnlyWhenAPowerCutCannotHideIt(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, bot)

@@ -12,7 +12,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// tracingClaude leaves a trace of where it was continued, and answers.
+// tracingClaude records where it was continued, and answers.
 const tracingClaude = `#!/bin/sh
 pwd >> "$HOME/trace"
 id=$(printf '%s' "$*" | grep -o '[0-9a-f]\{8\}-[0-9a-f-]\{27\}')
@@ -20,8 +20,8 @@ now=$(date -u +%Y-%m-%dT%H:%M:%S.000Z)
 sed "s/WHEN/$now/" "$HOME/answers/$id" >> "$HOME/.claude/projects/-src/$id.jsonl"
 `
 
-// When a window opens, who goes first is seen from outside: by rank of their
-// directory, then the smaller context, then who was stopped first.
+// When a window opens, the sessions start by the rank of their directory, then by smaller context, then
+// by the time they were stopped.
 func TestWhoGoesFirstWhenAWindowOpens(t *testing.T) {
 	for rule, c := range map[string]struct{ config, want string }{
 		"without a wish": {"", "small large old late release"},
@@ -56,8 +56,8 @@ func TestWhoGoesFirstWhenAWindowOpens(t *testing.T) {
 	}
 }
 
-// stopped makes a session of Claude Code that was refused something at that time,
-// and waits until it is known how large it is.
+// stopped makes a session of Claude Code that was stopped at that time, and waits until its size is
+// known.
 func (b *box) stopped(id, dir string, tokens int, at time.Time) {
 	b.t.Helper()
 	cwd := b.path(dir)

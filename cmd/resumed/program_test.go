@@ -15,9 +15,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// nodeClaude stands in for a Claude Code that npm installed: it needs the node
-// beside it, which is no other than a shell here. With -p it answers, else it
-// lives until it is told to end.
+// nodeClaude stands in for a Claude Code from npm: it needs the node next to it, which is a shell here.
+// With -p it answers, else it runs until it is told to end.
 const nodeClaude = `#!/usr/bin/env node
 if [ "$1" = -p ]; then
 	echo "$0 $PATH" >> "$HOME/calls"
@@ -28,7 +27,7 @@ fi
 while [ ! -e "$HOME/over" ]; do sleep 0.05; done
 `
 
-// nodeAt installs a node and a claude of its own in a directory of that name.
+// nodeAt installs a node and a claude in a directory of that name.
 func (b *box) nodeAt(dir string) (claude string) {
 	b.t.Helper()
 	b.write(dir+"/claude", fmt.Sprintf(nodeClaude, claudeSession, claudeTranscript))
@@ -38,14 +37,13 @@ func (b *box) nodeAt(dir string) (claude string) {
 	return b.path(dir, "claude")
 }
 
-// live starts a claude in a terminal's stead and registers it as the holder of
-// the session.
+// live starts a claude without a terminal and registers it as the holder of the session.
 func (b *box) live(claude, dir string) *exec.Cmd {
 	b.t.Helper()
 	return b.liveWith([]string{"PATH=" + dir + ":" + os.Getenv("PATH")}, claude)
 }
 
-// liveWith is live with variables and arguments of its own.
+// liveWith is live with variables and arguments.
 func (b *box) liveWith(vars []string, claude string, args ...string) *exec.Cmd {
 	b.t.Helper()
 	cmd := exec.Command(claude, args...)
@@ -73,7 +71,7 @@ func TestASessionIsContinuedWithTheProgramItWasRunWith(t *testing.T) {
 	b.write("bin/claude", "#!/bin/sh\n[ \"$1\" = --version ] || echo \"$0\" >> \"$HOME/calls\"\n") // the one in PATH
 	claude := b.nodeAt("node20/bin")
 	b.start()
-	b.steer("pause") // until all is as it should be
+	b.steer("pause") // until everything is set up
 	holder := b.live(claude, b.path("node20/bin"))
 	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "work")+refusalLine(claudeSession, b.path("bot")))
 	b.until("its program is known", func() bool { return b.session(claudeSession).Program == claude })
@@ -96,8 +94,7 @@ func TestASessionIsContinuedWithTheProgramItWasRunWith(t *testing.T) {
 	require.Equal(t, 1, strings.Count(b.read("calls"), "\n"))
 }
 
-// A run without a terminal is gone as soon as it has met a limit: it is looked
-// at when it begins.
+// A headless run ends as soon as it has hit a limit: it is observed when it begins.
 func TestTheProgramOfAShortRunIsKnownFromItsBeginning(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, "[backoff]\nbase_delay = \"200ms\"\njitter = false\n")
@@ -116,8 +113,7 @@ func TestTheProgramOfAShortRunIsKnownFromItsBeginning(t *testing.T) {
 	require.Regexp(t, "^"+claude+" ", b.read("calls"))
 }
 
-// The service has the PATH of the shell that it was installed from, which is
-// not always this one.
+// The service has the PATH of the shell that installed it, which may differ from this one.
 func TestDoctorLooksWhereTheServiceLooks(t *testing.T) {
 	b := newBox(t)
 	b.write("bin/claude", "#!/bin/sh\necho here\n")
@@ -135,7 +131,7 @@ func TestARecordedProgramThatIsGoneGivesWay(t *testing.T) {
 	b.write(configFile, "[backoff]\nbase_delay = \"500ms\"\njitter = false\n[resume]\nlive = \"ignore\"\n")
 	claude := b.nodeAt("node20/bin")
 	b.start()
-	b.steer("pause") // until all is as it should be
+	b.steer("pause") // until everything is set up
 	holder := b.live(claude, b.path("node20/bin"))
 	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "work")+refusalLine(claudeSession, b.path("bot")))
 	b.until("its program is known", func() bool { return b.session(claudeSession).Program == claude })

@@ -22,7 +22,7 @@ func (o *opencodeDB) refusedBy(provider, id, session, words, headers string) {
 		provider, now, now, words, headers))
 }
 
-// account returns how one provider's limit stands.
+// account returns the state of one provider's limit.
 func account(status control.Status, provider string) control.Account {
 	for _, a := range status.Accounts {
 		if a.Provider == provider {
@@ -32,7 +32,7 @@ func account(status control.Status, provider string) control.Account {
 	return control.Account{}
 }
 
-// Sessions of one home ask two providers, and only one of them is used up.
+// Sessions of one home use two providers, and only one of them is limited.
 func TestOneProvidersLimitDoesNotHoldUpAnother(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, served+"[backoff]\nbase_delay = \"200ms\"\njitter = false\n[resume]\nstagger = \"10m\"\n")
@@ -78,7 +78,7 @@ func TestOneProvidersLimitDoesNotHoldUpAnother(t *testing.T) {
 	require.EqualValues(t, 0, value(figures, "resumed_account_provider_open", "account", "opencode:default", "provider", "openai"))
 	require.EqualValues(t, 1, value(figures, "resumed_account_open", "account", "opencode:default"))
 
-	// Its user changes the model of one that waits.
+	// The user changes the model of a session that waits.
 	db.exec("INSERT INTO message VALUES ('msg_5', 'ses_mute', ?, ?, ?)", now+1, now+1,
 		fmt.Sprintf(`{"role":"user","time":{"created":%d},"model":{"providerID":"openai","modelID":"m"}}`, now+1))
 	b.untilState("ses_mute", resume.Watching)

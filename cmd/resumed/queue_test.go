@@ -16,8 +16,8 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// queueClaude is a Claude Code that begins a session under the id that it is given, leaves
-// a trace of what it was told, and answers. Each argument stands in a file of its own.
+// queueClaude is a Claude Code that starts a session under the given id, records its prompt, and
+// answers. Each argument is stored in its own file.
 const queueClaude = `#!/bin/sh
 echo "$$ $(pwd) $*" | head -n 1 >> "$HOME/trace"
 id=; args=$(mktemp -d "$HOME/args.XXXXXX"); n=0; prev=
@@ -34,7 +34,7 @@ sed "s|WHEN|$now|; s|ID|$id|g; s|CWD|$(pwd)|" "$HOME/begins" > "$HOME/.claude/pr
 while [ -e "$HOME/works" ]; do sleep 0.05; done
 `
 
-// newQueueBox is a machine on which Claude Code can begin sessions.
+// newQueueBox is a machine on which Claude Code can start sessions.
 func newQueueBox(t *testing.T, config string) *box {
 	b := newBox(t)
 	b.write(configFile, "[resume]\nmargin = \"0s\"\nstagger = \"0s\"\nsettle = \"3s\"\n"+config)
@@ -50,7 +50,7 @@ func newQueueBox(t *testing.T, config string) *box {
 	return b
 }
 
-// begun returns the arguments that each run of the agent was given.
+// begun returns the arguments of each run of the agent.
 func (b *box) begun() (runs [][]string) {
 	for dir := range strings.Lines(b.read("begun")) {
 		dir = strings.TrimSpace(dir)
@@ -97,8 +97,8 @@ func (b *box) given() (prompts []string) {
 	return prompts
 }
 
-// While the account is limited a task waits; it is begun once when that is over, under
-// the id that was chosen for it, and is a session like any other then.
+// A task waits while the account is limited; then it is started once, under the id that was chosen for
+// it, and is a session like any other.
 func TestATaskIsBegunWhenItsAccountHasRoom(t *testing.T) {
 	b := newQueueBox(t, "")
 	b.start()
@@ -140,8 +140,8 @@ func TestATaskIsBegunWhenItsAccountHasRoom(t *testing.T) {
 	require.Contains(t, history, "task 1 is begun by process")
 }
 
-// A limit that was met while no daemon ran holds a task that was added then: it is due
-// before the first transcript is read.
+// A limit that was hit while no daemon ran also holds back a task that was added then, although the
+// task is due before the first transcript is read.
 func TestATaskThatWasAddedWithoutADaemonKeepsALimit(t *testing.T) {
 	b := newQueueBox(t, "")
 	lifts := time.Now().Add(2 * time.Hour).Truncate(time.Second)
@@ -156,8 +156,8 @@ func TestATaskThatWasAddedWithoutADaemonKeepsALimit(t *testing.T) {
 	require.Empty(t, b.begun())
 }
 
-// What stops the session of a task is waited for as with any other, and the session goes
-// on with the permissions that it was begun with.
+// If the session of a task is stopped, it waits like any other, and continues with the permissions it
+// was started with.
 func TestTheSessionOfATaskIsResumed(t *testing.T) {
 	b := newQueueBox(t, fmt.Sprintf(inBackoff, "10ms"))
 	refused := strings.ReplaceAll(usageLimitLine("ID", "CWD", time.Unix(0, 0), time.Now().Add(2*time.Second)),
@@ -172,9 +172,9 @@ func TestTheSessionOfATaskIsResumed(t *testing.T) {
 	require.Contains(t, b.begun()[1], "acceptEdits")
 }
 
-// However the prompt reads, it is the prompt and nothing else.
+// Whatever the prompt contains, it is passed as the prompt only.
 func TestAPromptIsGivenAsItIs(t *testing.T) {
-	b := newQueueBox(t, "max_concurrent = 1\n") // in their order
+	b := newQueueBox(t, "max_concurrent = 1\n") // one after the other
 	b.write("src/README", "")
 	b.start()
 	hostile := []string{
@@ -212,8 +212,8 @@ func TestAPromptIsGivenAsItIs(t *testing.T) {
 	require.Len(t, b.tasks(), len(hostile), "none of a file that cannot be taken as a whole")
 }
 
-// Without a daemon a task is kept for the next one. Tasks go in their order, which can be
-// changed, and so can they until they are begun.
+// Without a daemon a task is stored for the next one. Tasks start in their order, which can be changed,
+// and so can tasks that were not started.
 func TestTasksAreMovedChangedAndDropped(t *testing.T) {
 	b := newQueueBox(t, "max_concurrent = 1\n")
 	b.write("src/README", "")
@@ -277,7 +277,7 @@ func numbers(tasks []view.Task) (all []int) {
 	return all
 }
 
-// A task waits for a time, and for another session to have nothing left to do.
+// A task waits for a time, or until another session has nothing left to do.
 func TestATaskWaitsForWhatItIsToldTo(t *testing.T) {
 	b := newQueueBox(t, "max_concurrent = 5\n")
 	b.write("src/README", "")
@@ -304,7 +304,7 @@ func TestATaskWaitsForWhatItIsToldTo(t *testing.T) {
 	b.until("a person who asks for it gets it", func() bool { return b.task(1).State == resume.TaskStarted })
 }
 
-// What comes to nothing is told, and not begun a second time unless a person says so.
+// A task that fails is reported, and not started a second time unless a person asks for it.
 func TestATaskThatFailsIsTold(t *testing.T) {
 	hook := newHook(t)
 	b := newQueueBox(t, fmt.Sprintf("[notify]\ngroup_wait = \"0s\"\n[[notify.webhook]]\nname = \"hook\"\nurl = %q\n", hook.URL))
@@ -328,7 +328,7 @@ func TestATaskThatFailsIsTold(t *testing.T) {
 	require.Len(t, b.begun(), 2)
 }
 
-// A directory that others can write to, or that is excluded, is none to work in.
+// A task is not started in a directory that others can write to, or that is excluded.
 func TestATaskIsNotBegunWhereItMayNot(t *testing.T) {
 	b := newQueueBox(t, "exclude = [\"~/src/secret\"]\n")
 	b.write("src/secret/README", "")
@@ -351,7 +351,7 @@ func TestATaskIsNotBegunWhereItMayNot(t *testing.T) {
 	require.Contains(t, errOut, "not configured")
 }
 
-// The daemon is killed again and again while tasks are begun: each is begun once.
+// The daemon is killed again and again while tasks are started: each one is started once.
 func TestEachTaskIsBegunOnceWhateverHappensToTheDaemon(t *testing.T) {
 	b := newQueueBox(t, "max_concurrent = 4\n")
 	b.write("src/README", "")
@@ -399,8 +399,8 @@ func usageLimitLine(session, cwd string, at, lifts time.Time) string {
 	})
 }
 
-// An agent that chooses the ids of its sessions itself tells which one it began. That is
-// not resumed as long as the command works that began it.
+// An agent that chooses its session ids itself reports which session it started. That session is not
+// resumed while the command that started it runs.
 func TestATaskOfCodexIsTheSessionThatItTells(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, "[resume]\nmargin = \"0s\"\nstagger = \"0s\"\n[[agent]]\nname = \"claude-code\"\nenabled = false\n")

@@ -16,7 +16,7 @@ import (
 	"resumed/internal/config"
 )
 
-// understood is what is understood of a session.
+// understood is what the description finds out about a session.
 type understood struct {
 	Session   string     `json:"session"`
 	Class     string     `json:"class"`
@@ -25,8 +25,8 @@ type understood struct {
 	Reset     *time.Time `json:"reset_at"`
 }
 
-// Every description of an agent is taken as it is written, and understands what that agent wrote.
-// Of Droid's log the last two lines are made up of others: of its screen, and of what another session began.
+// Every description of an agent is valid, and understands that agent's files. The last two lines of
+// Droid's log are made up: from its screen, and from the start of another session.
 func TestEveryRecipeReadsWhatItsAgentWrote(t *testing.T) {
 	require.NotEmpty(t, configs.Recipes())
 	for _, name := range configs.Recipes() {
@@ -34,7 +34,7 @@ func TestEveryRecipeReadsWhatItsAgentWrote(t *testing.T) {
 			b := newBox(t)
 			from := filepath.Join("testdata", "recipes", name)
 			require.NoError(t, os.CopyFS(b.path(), os.DirFS(filepath.Join(from, "home"))))
-			b.write("bin/"+name, "#!/bin/sh\n") // else it is warned that there is no such program
+			b.write("bin/"+name, "#!/bin/sh\n") // else there is a warning that the program is missing
 			_, errOut, code := b.run("config", "init", "--agent", name)
 			require.Zero(t, code, errOut)
 			out, errOut, code := b.run("config", "check")
@@ -62,8 +62,8 @@ func TestEveryRecipeReadsWhatItsAgentWrote(t *testing.T) {
 	}
 }
 
-// What a resume may do without asking is what the session might, so no description
-// adds a flag that allows more.
+// A resume may do without asking only what the session might, so no description adds a flag that allows
+// more.
 func TestNoRecipeAllowsMore(t *testing.T) {
 	for _, name := range configs.Recipes() {
 		recipe, ok := configs.Recipe(name)

@@ -13,8 +13,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// What a person has to do is said in the same words wherever they look: in the notice,
-// in status, for programs, and of the file alone.
+// What a person has to do is described in the same words everywhere: in the notice, in status, in JSON,
+// and in explain of the file.
 func TestWhatAPersonHasToDoIsSaidEverywhere(t *testing.T) {
 	const signIn = "sign in: run claude and type /login"
 	b, hook := newBox(t), newHook(t)

@@ -9,8 +9,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// A button on the phone reaches the daemon by the topic of replies alone: no port is open
-// for it, what is pressed counts once, and nothing else that is written there does anything.
+// A button on the phone reaches the daemon only through the topic of replies: no port is open for it, a
+// press counts once, and other messages do nothing.
 func TestAButtonOnThePhoneReachesTheDaemon(t *testing.T) {
 	b, server := newBox(t), notifytest.NewNtfy(t)
 	config := func(replies string) string {

@@ -13,8 +13,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// The last of the week is a person's, where that is wanted: sessions wait for the new
-// one and say so, and go on when a person asks.
+// The last part of the week's allowance can be reserved for people: sessions wait for the next week and
+// say so, and continue when a person asks.
 func TestTheLastOfTheWeekIsKeptForPeople(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, "[resume]\nmargin = \"0s\"\nunseen = \"same_mode\"\nweekly_reserve = 40\n")
@@ -53,8 +53,8 @@ func TestARetryUsesTheReserve(t *testing.T) {
 	b.untilState(codexSession, resume.Watching)
 }
 
-// A turn that Claude Code let end near a limit states no time: what it keeps of the
-// window does.
+// A turn that Claude Code ended early near a limit states no time: the recorded usage of the window
+// does.
 func TestATurnThatWasLetEndWaitsForTheWindow(t *testing.T) {
 	b := newLiveBox(t)
 	lifts := time.Now().Add(2 * time.Hour).Truncate(time.Second).UTC()

@@ -11,8 +11,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// A command that ends while no daemon runs, and leaves no trace in the
-// transcript, was sent all the same: what it did must not be done twice.
+// A command that ends while no daemon runs, and leaves no trace in the transcript, counts as sent: it
+// must not run twice.
 func TestACommandThatEndsWhileNoDaemonRunsCounts(t *testing.T) {
 	for name, c := range map[string]struct {
 		end    string // of the command

@@ -15,7 +15,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// What a person's command line and environment hold that nobody may read elsewhere.
+// Secrets in a person's command line and environment.
 const (
 	secretInFlag = "tok-in-settings-0001"
 	secretInJSON = "tok-in-a-header-0002"
@@ -36,7 +36,7 @@ func secretVariables() []string {
 	return []string{"ANTHROPIC_API_KEY=" + secretKey, "HTTPS_PROXY=http://me:" + secretPass + "@proxy:1"}
 }
 
-// leaks is all that leaves the daemon.
+// leaks collects all output of the daemon.
 type leaks struct {
 	mu   sync.Mutex
 	text strings.Builder // guarded by mu
@@ -122,7 +122,7 @@ func TestSecretsOfASessionReachNobody(t *testing.T) {
 	}
 }
 
-// checkFiles looks through all that the daemon keeps.
+// checkFiles checks all files that the daemon stores.
 func (b *leashBox) checkFiles(kept bool) {
 	b.t.Helper()
 	found := false
@@ -131,7 +131,7 @@ func (b *leashBox) checkFiles(kept bool) {
 		require.NoError(b.t, err)
 		info, err := entry.Info()
 		require.NoError(b.t, err)
-		if filepath.Ext(path) != ".exit" { // how a command ended is no secret, and lies in a directory that is
+		if filepath.Ext(path) != ".exit" { // how a command ended is not secret, and its directory is private
 			require.Zero(b.t, info.Mode().Perm()&0o077, "%s is its owner's alone", path)
 		}
 		if !info.Mode().IsRegular() {

@@ -23,8 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The services are reached as on any machine: by a proxy that leads to all of them, with a certificate that
-// the system trusts.
+// The services are reached as on a real machine: through a proxy for all of them, with a certificate
+// that the system trusts.
 func TestNotifyTestReachesTheServices(t *testing.T) {
 	var mu sync.Mutex
 	got := make(map[string]string) // by host
@@ -87,7 +87,7 @@ url = "discord://s3cret-token@123"
 	}
 }
 
-// certificateOf makes a certificate of some hosts, and a file that holds what signed it: itself.
+// certificateOf makes a self-signed certificate for some hosts, and a file with it.
 func certificateOf(t *testing.T, hosts ...string) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

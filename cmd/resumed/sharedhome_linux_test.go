@@ -12,7 +12,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// onTheNetwork mounts a directory on another, as one that other machines see as well.
+// onTheNetwork mounts a directory on another, as a file system that other machines share.
 func onTheNetwork(t *testing.T, dir, at string) {
 	t.Helper()
 	if _, err := exec.LookPath("bindfs"); err != nil {
@@ -27,8 +27,8 @@ func onTheNetwork(t *testing.T, dir, at string) {
 	t.Cleanup(func() { require.NoError(t, exec.Command("umount", "--lazy", at).Run()) })
 }
 
-// A home that machines share is on none of them alone: who continues a session there holds it
-// for all of them, and of whom nobody knows how far they came a person is asked.
+// In a home that machines share, the machine that continues a session holds it for all of them. If that
+// machine is gone and its progress unknown, a person is asked.
 func TestASessionInASharedHomeIsContinuedByOneMachine(t *testing.T) {
 	shared := t.TempDir()
 	h := newHubBox(t)
@@ -36,7 +36,7 @@ func TestASessionInASharedHomeIsContinuedByOneMachine(t *testing.T) {
 	one, two := h.host("one"), h.host("two")
 	for _, b := range []*box{one, two} {
 		onTheNetwork(t, shared, b.path("bot", "logs"))
-		b.write(configFile, strings.Replace(b.read(configFile), "account = \"team\"\n", "", 1)) // nobody waits for the other's account
+		b.write(configFile, strings.Replace(b.read(configFile), "account = \"team\"\n", "", 1)) // so that no machine waits for the other's account
 		b.write("bot/resume.sh", strings.Replace(b.read("bot/resume.sh"), "sleep 1", "while [ ! -e done ]; do sleep 0.05; done", 1))
 		b.start()
 	}
@@ -53,7 +53,7 @@ func TestASessionInASharedHomeIsContinuedByOneMachine(t *testing.T) {
 	}
 	begun := h.read("notes")
 
-	two.appendTo("bot/logs/s-1.log", "\n") // no file system tells a machine of what another writes
+	two.appendTo("bot/logs/s-1.log", "\n") // no file system reports the writes of another machine
 	two.untilState("s-1", resume.Waiting)
 	order("unpause")
 	elsewhere := func() bool { return strings.Contains(two.session("s-1").Reason, "host one looks after it") }
@@ -62,7 +62,7 @@ func TestASessionInASharedHomeIsContinuedByOneMachine(t *testing.T) {
 	two.until("an order does not go over it", elsewhere)
 
 	order("pause")
-	one.kill(syscall.SIGKILL) // with what it had started: the machine is gone
+	one.kill(syscall.SIGKILL) // with its processes: the machine is gone
 	one.sweep()
 	two.until("that is seen", func() bool { return two.status().Daemon.Fleet.Hosts == 1 })
 	two.appendTo("bot/logs/s-2.log", "\n")

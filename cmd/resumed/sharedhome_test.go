@@ -12,8 +12,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// A home may lie on a file system that other machines share. What one of them has
-// registered as its own is never continued beside it, and a person is told what to do.
+// A home may be on a file system that other machines share. A session that another machine has
+// registered is never continued here, and a person is told what to do.
 func TestASessionThatAnotherMachineHasRegisteredIsHeld(t *testing.T) {
 	b := newLiveBox(t)
 	const entry = ".claude/sessions/7.json"

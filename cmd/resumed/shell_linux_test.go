@@ -13,8 +13,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// inTerminal runs resumed in a terminal that is no tmux, and returns its exit code
-// and what it showed.
+// inTerminal runs resumed in a terminal without tmux, and returns its exit code and what it showed.
 func (b *liveBox) inTerminal(command string) (shown string, code int) {
 	b.t.Helper()
 	cmd := exec.Command("script", "-qec", command, "/dev/null")
@@ -26,7 +25,7 @@ func (b *liveBox) inTerminal(command string) (shown string, code int) {
 func TestShellHandsOnTheExitCode(t *testing.T) {
 	b := newLiveBox(t)
 	for _, code := range []int{0, 7, 130} {
-		shown, got := b.inTerminal( // its last words outlive its screen
+		shown, got := b.inTerminal( // its last output stays visible
 			fmt.Sprintf("%s shell sh -c 'pwd; echo $1; exit %d' sh 'a;'", b.binary, code))
 		require.Equal(t, code, got, shown)
 		require.Contains(t, shown, b.path("bot"), "it runs where it was started")
@@ -70,7 +69,7 @@ func TestShellWithoutWhatItNeeds(t *testing.T) {
 	require.Equal(t, 7, cmd.ProcessState.ExitCode(), "in tmux the agent is started as it is: %s", out)
 }
 
-// What is started by it is typed into, and lives on when somebody leaves it.
+// Agents that it starts can be typed into, and keep running when the user detaches.
 func TestShellIsTypedIntoAndCanBeLeft(t *testing.T) {
 	b := newLiveBox(t)
 	b.show(b.standIn(), "env -u TMUX -u TMUX_PANE TMUX_TMPDIR="+b.dir+" "+b.binary+" shell SELF; sleep 100")

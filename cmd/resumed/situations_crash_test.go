@@ -17,12 +17,11 @@ import (
 	"resumed/internal/resume"
 )
 
-// dies kills the daemon, once. It is the parent of what keeps the command's exit
+// dies kills the daemon, once. The daemon is the parent of the process that stores the command's exit
 // status.
 const dies = "mkdir \"$HOME/died\" 2>/dev/null && read -r _ _ _ daemon _ < /proc/$PPID/stat && kill -9 \"$daemon\"\n"
 
-// A daemon may die at every step of a resume. Nothing is sent twice, and what
-// came to nothing is sent again.
+// A daemon may die at every step of a resume. Nothing is sent twice, and what failed is sent again.
 func TestACrashAtEachStepOfAgentsWithoutALock(t *testing.T) {
 	t.Parallel()
 	const inSeconds = "503 The model is overloaded. Please retry in 5s."
@@ -32,11 +31,11 @@ func TestACrashAtEachStepOfAgentsWithoutALock(t *testing.T) {
 		s.kill(syscall.SIGKILL)
 	}
 	for name, c := range map[string]struct {
-		words  string // of the refusal; empty: that it lifts at once
+		words  string // of the error; empty: that the limit lifts at once
 		script string
 		crash  func(*stay)
-		calls  int  // all in all
-		stays  bool // the prompt that was given is in the conversation: it is only continued
+		calls  int  // in total
+		stays  bool // the prompt is in the conversation: it is only continued
 		after  func(*stay)
 	}{
 		"before the claim is on disk": {
@@ -79,7 +78,7 @@ func TestACrashAtEachStepOfAgentsWithoutALock(t *testing.T) {
 		for _, a := range []lockless{geminiCLI, qwenCode, copilotCLI, kimiCode} {
 			t.Run(a.name+"/"+name, func(t *testing.T) {
 				b := newBox(t)
-				b.configureLockless("settle = \"2s\"\n") // what left no trace counts, and is followed by another
+				b.configureLockless("settle = \"2s\"\n") // a command without a trace counts, and is followed by another
 				s := b.stay(a, 1)
 				b.write("prompt", a.prompt(a.words))
 				a.write(b, c.script)
@@ -108,8 +107,8 @@ func (s *stay) untilRuns() {
 	s.until("the command runs", func() bool { return s.exists("runs") })
 }
 
-// claimed changes what a daemon left on disk to what it leaves when it dies
-// between the claim and the start of the command.
+// claimed changes the stored state to that of a daemon that died between the claim and the start of the
+// command.
 func (s *stay) claimed() {
 	db, err := sql.Open("sqlite", "file:"+s.path(".local/state/resumed/resumed.db"))
 	require.NoError(s.t, err)
@@ -127,7 +126,7 @@ func (s *stay) claimed() {
 	require.NoError(s.t, err)
 }
 
-// A daemon may die between deciding that only a person helps and telling one.
+// A daemon may die between the decision that only a person can help and the notice.
 func TestAPersonIsToldByTheNextDaemonOfASessionThatOnlyTheyCanReach(t *testing.T) {
 	b, hook := newBox(t), newHook(t)
 	b.configureLockless("")

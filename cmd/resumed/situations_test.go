@@ -26,25 +26,25 @@ const (
 	tooLate = "503 The model is overloaded. Please retry in 300h."
 )
 
-// situation is how a session of a lockless agent stands when it is due.
+// situation is the state of a lockless agent's session when it is due.
 type situation struct {
 	before func(*stay) // before the daemon starts
-	words  string      // of the refusal; empty: atOnce
-	then   func(*stay) // once it waits
-	only   string      // of this agent
+	words  string      // of the error; empty: atOnce
+	then   func(*stay) // when it waits
+	only   string      // for this agent only
 
 	state   resume.State
 	why     string // in its reason
 	runs    int
-	pending bool        // it is looked at again
-	check   func(*stay) // what else is to be seen
+	pending bool        // it is checked again
+	check   func(*stay) // further checks
 }
 
 func inDirectory(args ...string) func(*stay) {
 	return func(s *stay) { s.lives(s.path(s.dir), args...) }
 }
 
-// leased has another process look after the session.
+// leased lets another process hold the lease of the session.
 func leased(s *stay) {
 	held, err := lease.Acquire([]string{s.path("runtime/resumed/leases")}, s.agent.name, s.id)
 	require.NoError(s.t, err)
@@ -58,7 +58,7 @@ func order(args ...string) func(*stay) {
 	}
 }
 
-// newcomer is another session of the same directory that a person has begun.
+// newcomer is another session in the same directory that a person has started.
 func newcomer(s *stay) {
 	other := *s
 	other.id = other.agent.prefix + "f" + s.id[len(other.agent.prefix)+1:]
@@ -71,7 +71,7 @@ func newcomer(s *stay) {
 const excluded = "its directory is excluded"
 
 var situations = map[string]situation{
-	// Who holds it.
+	// Which process holds it.
 	"nobody lives there":                {state: resume.Watching, runs: 1},
 	"a person lives in the directory":   {before: inDirectory(), state: resume.Waiting, why: "open in its terminal", pending: true},
 	"a person resumed it there":         {before: inDirectory("--resume", "latest"), state: resume.Waiting, why: "open in its terminal", pending: true},
@@ -196,7 +196,7 @@ var situations = map[string]situation{
 		state: resume.Parked, why: "cannot be given again",
 	},
 
-	// What only a run of Kimi Code in a terminal does.
+	// What only Kimi Code in a terminal does.
 	"its mode asks": {
 		only: "kimi", words: soon, then: func(s *stay) { s.say(kimiRecord("permission.set_mode", map[string]any{"mode": "manual"})) },
 		state: resume.Parked, why: "kimi -p never asks",
@@ -226,13 +226,13 @@ func (s *stay) stubName() string {
 	return strings.Replace(s.chat(), "T00-19", "T00-42", 1)
 }
 
-// stub is what a run in a later minute leaves beside the chat.
+// stub is the file that a run in a later minute leaves next to the chat.
 func (s *stay) stub() {
 	lines := strings.SplitAfter(s.fill(s.agent.begin()), "\n")
 	s.write(s.stubName(), lines[0]+lines[1])
 }
 
-// bury kills whoever lives in the directory.
+// bury kills the processes in the directory.
 func (s *stay) bury() {
 	for _, pid := range s.pidsIn(s.dir) {
 		require.NoError(s.t, syscall.Kill(pid, syscall.SIGKILL))
@@ -240,8 +240,8 @@ func (s *stay) bury() {
 	s.until("it is gone", func() bool { return len(s.pidsIn(s.dir)) == 0 })
 }
 
-// Each situation has one right action. All of them are met by one daemon, at
-// once: none may touch another.
+// Each situation has one correct action. One daemon handles all of them at once: none may affect
+// another.
 func TestSituationsOfAgentsWithoutALock(t *testing.T) {
 	b := newBox(t)
 	type scene struct {
@@ -309,7 +309,7 @@ func TestSituationsOfAgentsWithoutALock(t *testing.T) {
 	}
 }
 
-// Wishes that are for all sessions.
+// Settings that apply to all sessions.
 func TestWishesOfAgentsWithoutALock(t *testing.T) {
 	t.Parallel()
 	closed := time.Now().UTC().Add(2 * time.Hour)
@@ -373,8 +373,8 @@ func TestWishesOfAgentsWithoutALock(t *testing.T) {
 	}
 }
 
-// A process that cannot be talked to keeps its session waiting. Whoever sits
-// before it is told so, once, and need not do more than end it.
+// A process that cannot be reached keeps its session waiting. A person is notified once, and only needs
+// to end the process.
 func TestAPersonIsToldOfASessionThatOnlyTheyCanReach(t *testing.T) {
 	b, hook := newBox(t), newHook(t)
 	b.configureLockless("")

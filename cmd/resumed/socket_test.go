@@ -11,7 +11,7 @@ import (
 	"resumed/internal/control"
 )
 
-// A logout takes the runtime directory away, with the socket in it.
+// A logout removes the runtime directory, with the socket in it.
 func TestADaemonWhoseSocketWasRemovedCanBeReachedAgain(t *testing.T) {
 	b, _ := waiting(t, slowly)
 	require.NoError(t, os.RemoveAll(b.path("runtime")))
@@ -20,7 +20,7 @@ func TestADaemonWhoseSocketWasRemovedCanBeReachedAgain(t *testing.T) {
 	require.Zero(t, code, errOut)
 }
 
-// The state directory tells daemons apart: each is asked by those who share it.
+// Daemons differ by their state directory: commands ask the one with the same directory.
 func TestASecondDaemonDoesNotTakeTheSocketOfTheFirst(t *testing.T) {
 	b := newBox(t)
 	b.start()

@@ -11,8 +11,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// schemingClaude stands in for a resumed Claude Code that gives orders in its user's name, without
-// the mark of its run, and that answers then.
+// schemingClaude stands in for a resumed Claude Code that runs commands of resumed as its user, without
+// the mark of its run, and then answers.
 const schemingClaude = `#!/bin/sh
 order() { env -u RESUMED_MARK sh -c '"$@"; echo "code $?"' sh %[1]s "$@" >> "$HOME/said" 2>&1; }
 order retry %[2]s --own-key --yes

@@ -15,25 +15,25 @@ import (
 	"golang.org/x/term"
 )
 
-// standInEnv makes the test binary a stand-in for Claude Code: it shows screens
-// that the real one drew, and reacts to keys as the real one did.
+// standInEnv makes the test binary a stand-in for Claude Code: it shows captured screens of the real
+// one, and reacts to keys like it.
 const standInEnv = "RESUMED_TEST_STAND_IN"
 
-// standIn is how it behaves.
+// standIn configures the stand-in.
 type standIn struct {
 	Session    string
 	Transcript string
 	Cwd        string
 	Registry   string // the directory; empty: it does not register
-	Keys       string // the file that every byte it is given is written to
+	Keys       string // the file for every byte it receives
 	Screens    string // the directory of captured screens
 
-	Screen    string            // what it shows,
-	Instead   map[string]string // but for these words
-	Status    string            // what it says of itself
-	Draft     string            // what stands in its composer
-	AfterMenu string            // what it shows after Escape; empty: it stays
-	Mute      bool              // it takes a prompt and writes nothing down
+	Screen    string            // the screen that it shows,
+	Instead   map[string]string // with these replacements
+	Status    string            // its status in the registry
+	Draft     string            // the text in its composer
+	AfterMenu string            // the screen after Escape; empty: the same
+	Mute      bool              // it takes a prompt and writes nothing to the transcript
 	Deaf      bool              // it takes keys and shows nothing
 	StartedAt int64             // in milliseconds; 0: now
 }
@@ -62,7 +62,7 @@ func runStandIn(settings string) int {
 	for {
 		n, err := os.Stdin.Read(buf)
 		if err != nil {
-			time.Sleep(time.Hour) // a process without a terminal lives on
+			time.Sleep(time.Hour) // a process without a terminal keeps running
 		}
 		if _, err := keys.Write(buf[:n]); err != nil {
 			return fail(err)
@@ -93,8 +93,7 @@ func (s *standIn) press(key rune) {
 	}
 }
 
-// send writes down what the real one writes when it is given a prompt, and
-// that it works again.
+// send writes what the real one writes after a prompt, and that it works again.
 func (s *standIn) send() {
 	prompt := s.Draft
 	s.Draft = ""
@@ -109,8 +108,7 @@ func (s *standIn) send() {
 	fmt.Fprint(f, promptLine(s.Session, s.Cwd, prompt), answerLine(s.Session, s.Cwd, "Going on."))
 }
 
-// leave ends it as the real one ends when its window is closed: it is not in the
-// registry any longer.
+// leave ends it like the real one when its window is closed: its registry entry is removed.
 func (s *standIn) leave() {
 	closed := make(chan os.Signal, 1)
 	signal.Notify(closed, syscall.SIGHUP)

@@ -12,7 +12,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// A database that is damaged is no worse than one that was deleted.
+// A damaged database is no worse than a deleted one.
 func TestADamagedDatabaseStopsNobody(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, bot+b.toldTo())
@@ -36,7 +36,7 @@ func TestADamagedDatabaseStopsNobody(t *testing.T) {
 	require.Contains(t, b.told()[0], "damaged")
 }
 
-// What was told is a value of the state like others: garbage in it stops nobody.
+// Stored usage is part of the state: garbage in it stops nothing.
 func TestWhatWasToldMayBeDamaged(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, bot+"[backoff]\nbase_delay = \"50ms\"\nmax_retries = 1\n[notify]\ngroup_wait = \"0s\"\n"+b.toldTo())
@@ -57,8 +57,8 @@ func TestWhatWasToldMayBeDamaged(t *testing.T) {
 	require.Contains(t, b.told()[0], "read what was told")
 }
 
-// Without its state a daemon can promise nothing. It ends, also one that has nothing to write,
-// and whoever starts it again has one that works.
+// Without its state a daemon cannot work safely. It ends, even if it has nothing to write, and works
+// again after a restart.
 func TestAStateDirectoryThatIsRemovedEndsTheDaemon(t *testing.T) {
 	for how, remove := range map[string]func(state string) error{
 		"removed": os.RemoveAll,
@@ -79,8 +79,8 @@ func TestAStateDirectoryThatIsRemovedEndsTheDaemon(t *testing.T) {
 	}
 }
 
-// What is written to a database without a name is lost with the daemon: a claim must not stand
-// there. The daemon that comes after it does not know what was begun.
+// Writes to a deleted database are lost with the daemon: a claim must not be stored there, as the next
+// daemon would not know what was started.
 func TestNothingIsResumedTwiceWhenTheStateWasRemoved(t *testing.T) {
 	for when, running := range map[string]bool{"while a session waits": false, "while it is resumed": true} {
 		t.Run(when, func(t *testing.T) {
@@ -110,12 +110,12 @@ func TestNothingIsResumedTwiceWhenTheStateWasRemoved(t *testing.T) {
 	}
 }
 
-// toldTo is a channel whose notices told returns. It asks for nothing of its own.
+// toldTo is a channel whose notices told returns. It has no events of its own.
 func (b *box) toldTo() string {
 	return "[[notify.command]]\nname = \"script\"\nrun = [\"sh\", \"-c\", \"cat > " + b.path("told-") + "$(date +%s%N)\"]\n"
 }
 
-// told returns the notices of damaged or removed state.
+// told returns the notices about damaged or removed state.
 func (b *box) told() (all []string) {
 	files, err := filepath.Glob(b.path("told-*"))
 	require.NoError(b.t, err)
@@ -129,7 +129,7 @@ func (b *box) told() (all []string) {
 	return all
 }
 
-// Who tidies up the folders of an agent has not deleted its sessions.
+// Moving the directories of an agent does not delete its sessions.
 func TestATranscriptThatIsRenamedIsFollowed(t *testing.T) {
 	t.Parallel()
 	for name, down := range map[string]bool{"while the daemon runs": false, "while none runs": true} {

@@ -12,7 +12,7 @@ import (
 	"resumed/internal/control"
 )
 
-// The status line of the user's own is what it was, and the daemon knows what is used.
+// The user's own status line stays the same, and the daemon knows the usage.
 func TestAStatusLineTellsWhatIsUsed(t *testing.T) {
 	b := newBox(t)
 	b.write("own.sh", "#!/bin/sh\nprintf 'mine: '; cat | wc -c | tr -d ' '; echo trouble >&2; exit 3\n")

@@ -12,7 +12,7 @@ import (
 	"resumed/internal/sessionbus/bustest"
 )
 
-// A person who wants a resume to end does not want it to begin a moment later.
+// A resume that a person stops must not start a moment later.
 func TestACommandThatIsBeingStartedCanBeStopped(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, fastBackoff+bot)
@@ -20,7 +20,7 @@ func TestACommandThatIsBeingStartedCanBeStopped(t *testing.T) {
 	bus := bustest.Start(t)
 	ordered, begin := make(chan struct{}), make(chan struct{})
 	bus.Manager(t).Behave(func(m *bustest.Manager) {
-		m.Before = func() *dbus.Error { // it takes its time
+		m.Before = func() *dbus.Error { // it takes some time
 			close(ordered)
 			<-begin
 			return nil
@@ -43,7 +43,7 @@ func TestACommandThatIsBeingStartedCanBeStopped(t *testing.T) {
 	}
 }
 
-// marked returns the living processes of the box that a resume has started.
+// marked returns the running processes of the box that a resume has started.
 func (b *box) marked() []string {
 	entries, err := os.ReadDir("/proc")
 	require.NoError(b.t, err)

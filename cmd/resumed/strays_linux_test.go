@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// works starts a process that passes for an agent's.
+// works starts a process that looks like an agent's.
 func (b *box) works(program string, vars ...string) {
 	b.t.Helper()
 	cmd := exec.Command("sleep", "600")
@@ -29,10 +29,10 @@ func TestAHomeThatNobodyLooksAtIsTold(t *testing.T) {
 	b := newBox(t)
 	b.write(".codex/sessions/README", "")
 	b.works("codex", "CODEX_HOME="+b.path("work", "codex"))
-	b.works("codex", "CODEX_HOME="+b.path("work", "codex")) // once is enough
+	b.works("codex", "CODEX_HOME="+b.path("work", "codex")) // reported once
 	b.works("codex", "CODEX_HOME="+b.path(".codex"))
 	b.works("claude", "CLAUDE_CONFIG_DIR=work/claude")
-	b.works("claude", "CLAUDE_CONFIG_DIR="+b.path("elsewhere"), "HOME=/nowhere") // of no concern here
+	b.works("claude", "CLAUDE_CONFIG_DIR="+b.path("elsewhere"), "HOME=/nowhere") // not relevant here
 	b.start()
 	b.until("it is in the log", func() bool {
 		return strings.Contains(b.logged(), b.path("work", "claude")) && strings.Contains(b.logged(), b.path("work", "codex"))
@@ -51,7 +51,7 @@ func TestAHomeThatNobodyLooksAtIsTold(t *testing.T) {
 	require.NotContains(t, said["agent codex"].Text, "is not watched")
 }
 
-// A server of opencode that nobody has named is told, with the setting to add.
+// An opencode server that is not configured is reported, with the setting to add.
 func TestAServerThatNobodyHasNamedIsTold(t *testing.T) {
 	b := newBox(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -60,7 +60,7 @@ func TestAServerThatNobodyHasNamedIsTold(t *testing.T) {
 	socket, err := listener.(*net.TCPListener).File()
 	require.NoError(t, err)
 	defer socket.Close()
-	b.write("serve", "exec 9>&1; while :; do sleep 1; done") // what the shell is given to run
+	b.write("serve", "exec 9>&1; while :; do sleep 1; done") // the script of the shell
 	cmd := exec.Command("/bin/sh")
 	cmd.Args = []string{"opencode", "serve", "--port", "4096"}
 	cmd.Dir, cmd.Env, cmd.ExtraFiles = b.home, b.env(), []*os.File{socket}

@@ -16,7 +16,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// statusOf asks as a person would: a document that breaks off is a failure.
+// statusOf runs the command: truncated JSON is a failure.
 func (b *box) statusOf() control.Status {
 	b.t.Helper()
 	out, errOut, code := b.run("status", "--json", "--all")
@@ -26,12 +26,12 @@ func (b *box) statusOf() control.Status {
 	return status
 }
 
-// dated returns a record with another time of its own.
+// dated returns a record with another timestamp.
 func dated(record, at string) string {
 	return regexp.MustCompile(`"timestamp":"[^"]*"`).ReplaceAllLiteralString(record, `"timestamp":"`+at+`"`)
 }
 
-// These times can be read, and not be written in UTC.
+// These times can be parsed, but not written in UTC.
 func TestARecordOfAnImpossibleTimeIsOneSessionsTrouble(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"0000-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"} {
@@ -59,7 +59,7 @@ func TestARecordOfAnImpossibleTimeIsOneSessionsTrouble(t *testing.T) {
 	}
 }
 
-// What a daemon left that did not bound times.
+// The state of a daemon that did not limit times.
 func TestAnImpossibleTimeInTheDatabaseIsOneSessionsTrouble(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, bot)
@@ -96,8 +96,7 @@ func TestAnImpossibleTimeInTheDatabaseIsOneSessionsTrouble(t *testing.T) {
 	require.Empty(t, b.statusOf().Daemon.Problems, "it was mended for good")
 }
 
-// A session that waits for a time that cannot be written would be gone after a
-// crash.
+// A session that waits for a time that cannot be written would be lost after a crash.
 func TestNoTimeThatARecordStatesCostsTheSession(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, "[resume]\nmax_wait = \"0s\"\n")
@@ -115,7 +114,7 @@ func TestNoTimeThatARecordStatesCostsTheSession(t *testing.T) {
 	require.NotNil(t, s.NextAt)
 	require.Nil(t, s.ResetAt, "the year 9999 is no time that a provider states")
 	require.Less(t, s.NextAt.Year(), 2100)
-	_, errOut, code := b.run("pause", claudeSession) // on disk when it returns
+	_, errOut, code := b.run("pause", claudeSession) // stored when it returns
 	require.Zero(t, code, errOut)
 	b.kill(syscall.SIGKILL)
 	require.NoError(t, os.Remove(b.path(claudeTranscript)))
@@ -136,7 +135,7 @@ func TestImpossibleTimesOfOpencodeAreOneSessionsTrouble(t *testing.T) {
 	b.write("bot/logs/s-1.log", "rate limited, retry in 3h\n")
 	b.untilState("s-1", resume.Waiting)
 	b.untilState("ses_bad", resume.Waiting)
-	_, errOut, code := b.run("pause", "ses_bad") // on disk when it returns
+	_, errOut, code := b.run("pause", "ses_bad") // stored when it returns
 	require.Zero(t, code, errOut)
 	b.kill(syscall.SIGKILL)
 	b.start()

@@ -10,7 +10,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Words that nobody has listed are judged by what was learned, and it is said by which.
+// Unknown texts are classified by learned words, and explain names them.
 func TestExplainSaysWhichWordsItJudgedBy(t *testing.T) {
 	b := newBox(t)
 	const line = "Your weekly allowance has been consumed, it is topped up on Monday at 09:00.\n"
@@ -24,8 +24,7 @@ func TestExplainSaysWhichWordsItJudgedBy(t *testing.T) {
 	require.Contains(t, out, `"because":["`)
 }
 
-// A failure that nobody understands is tried twice, and then a person is told in
-// which words.
+// An unknown failure is tried twice, and then reported with its text.
 func TestAFailureThatNobodyUnderstandsIsTriedTwice(t *testing.T) {
 	b, hook := newBox(t), newHook(t)
 	b.write(configFile, quickly(hook)+"[resume]\nsettle = \"300ms\"\n")

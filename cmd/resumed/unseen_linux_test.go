@@ -15,8 +15,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// unseen lets the daemon run where it sees no processes: over /proc lies an empty
-// directory, in a view of the files that is its own.
+// unseen runs the daemon where it sees no processes: in its own mount namespace, /proc is an empty
+// directory.
 func (b *box) unseen() {
 	b.t.Helper()
 	const hide = "mount -t tmpfs none /proc"
@@ -24,13 +24,14 @@ func (b *box) unseen() {
 		b.t.Skipf("SKIPPED: A SYSTEM WITHOUT /proc IS NOT TESTED HERE: unshare is not allowed: %v: %s", err, out)
 	}
 	b.binary = b.path("unseen")
-	// Written by another process: one that this test starts meanwhile would keep it busy.
+	// Written by another process: one that this test starts meanwhile would keep the file busy.
 	write := exec.Command("sh", "-c", `cat > "$0" && chmod +x "$0"`, b.binary)
 	write.Stdin = strings.NewReader("#!/bin/sh\nexec unshare -m sh -c '" + hide + ` && exec "$0" "$@"' '` + program + "' \"$@\"\n")
 	require.NoError(b.t, write.Run())
 }
 
-// Who cannot see whether a session lives does not resume it, and says so once.
+// If the daemon cannot see whether a session's process runs, it does not resume it, and reports that
+// once.
 func TestAnUnseenSessionIsHeld(t *testing.T) {
 	b, hook := newBox(t), newHook(t)
 	b.unseen()
@@ -105,8 +106,7 @@ func TestAnUnseenSessionIsHeld(t *testing.T) {
 	}
 }
 
-// A command that an earlier daemon began is not begun again because nobody can
-// see it.
+// A command that an earlier daemon started is not started again if processes cannot be seen.
 func TestAnUnseenResumeIsNotDoubled(t *testing.T) {
 	b := newBox(t)
 	b.unseen()

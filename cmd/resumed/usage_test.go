@@ -13,7 +13,7 @@ import (
 	"resumed/internal/usage"
 )
 
-// usedRollout is one in which an allowance was used at an even pace for an hour.
+// usedRollout is a rollout in which an allowance was used evenly for an hour.
 func usedRollout(t *testing.T, cwd string, resets time.Time, from, to float64) string {
 	head, _, _ := strings.Cut(shiftRollout(t, time.Now(), cwd), "\n")
 	var text strings.Builder
@@ -28,8 +28,7 @@ func usedRollout(t *testing.T, cwd string, resets time.Time, from, to float64) s
 	return text.String()
 }
 
-// How much is used is read out of what the agent was told, and the wall is seen before
-// it is met.
+// The usage is read from the agent's records, and a limit is predicted before it is hit.
 func TestUsageAheadOfTheWall(t *testing.T) {
 	b, hook := newBox(t), newHook(t)
 	b.write(configFile, "[notify]\nevents = [\"usage\"]\ngroup_wait = \"0s\"\n[[notify.webhook]]\nname = \"ops\"\nurl = \""+hook.URL+"\"\n")

@@ -26,7 +26,7 @@ import (
 	"resumed/internal/usage"
 )
 
-// terminal is a terminal of a test's own, in which a command runs.
+// terminal is a terminal for one test, in which a command runs.
 type terminal struct {
 	b      *box
 	socket string
@@ -41,7 +41,7 @@ func newTerminal(b *box, width, height int, env []string, args ...string) *termi
 		}
 		b.t.Skip("SKIPPED: tmux is not installed, so the live view is NOT tested. Install tmux to test it.")
 	}
-	dir, err := os.MkdirTemp("", "tmux") // the path of a socket may not be long
+	dir, err := os.MkdirTemp("", "tmux") // the path of a socket must be short
 	require.NoError(b.t, err)
 	term := &terminal{b: b, socket: filepath.Join(dir, "s")}
 	command := strings.Join(append([]string{program}, args...), " ") + "; echo ended with $?; sleep 60"
@@ -55,7 +55,7 @@ func newTerminal(b *box, width, height int, env []string, args ...string) *termi
 		if b.t.Failed() {
 			b.t.Logf("screen:\n%s", term.screen())
 		}
-		_ = exec.Command("tmux", "-S", term.socket, "kill-server").Run() // our own: the socket is
+		_ = exec.Command("tmux", "-S", term.socket, "kill-server").Run() // the socket belongs to this test
 		_ = os.RemoveAll(dir)
 	})
 	return term
@@ -70,7 +70,7 @@ func (m *terminal) tmux(args ...string) string {
 	return string(out)
 }
 
-// keys presses keys, as tmux names them.
+// keys presses keys, with tmux's names.
 func (m *terminal) keys(keys ...string) {
 	m.b.t.Helper()
 	m.tmux(append([]string{"send-keys"}, keys...)...)
@@ -83,7 +83,7 @@ func (m *terminal) resize(width, height int) {
 
 func (m *terminal) screen() string { return m.tmux("capture-pane", "-p") }
 
-// painted is the screen with its colours.
+// painted returns the screen with its colours.
 func (m *terminal) painted() string { return m.tmux("capture-pane", "-p", "-e") }
 
 // shows waits until the screen has all of these texts.
@@ -102,9 +102,8 @@ func (m *terminal) hides(text string) {
 	m.b.until(fmt.Sprintf("the screen hides %q", text), func() bool { return !strings.Contains(m.screen(), text) })
 }
 
-// severalStates starts a daemon with a session that waits, one that was given
-// up, one that is parked and one that goes on. Each has an agent and a
-// directory of its own, so that none waits for another.
+// severalStates starts a daemon with sessions in several states: waiting, gave up, parked and working.
+// Each has its own agent and directory, so that none waits for another.
 func severalStates(b *box) {
 	b.t.Helper()
 	var config strings.Builder
@@ -238,14 +237,14 @@ func TestLiveViewOfOneSession(t *testing.T) {
 	term.shows("lost", "good")
 }
 
-// crowd is a daemon of very many sessions.
+// crowd is a daemon with very many sessions.
 type crowd struct {
-	control.FleetBackend // nil: it is in none, and is not asked
+	control.FleetBackend // nil: no fleet, and never called
 
 	changes control.Changes
 	started time.Time
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	sessions []view.Session
 }
 
@@ -324,7 +323,7 @@ func TestLiveViewOfTenThousandSessions(t *testing.T) {
 	term := newTerminal(b, 80, 24, nil, "status", "--watch")
 	term.shows("1 of 10000")
 	t.Logf("first screen after %s", time.Since(began).Round(time.Millisecond))
-	if !raceDetector { // which makes it ten times slower
+	if !raceDetector { // it is ten times slower
 		require.Less(t, time.Since(began), 30*time.Second)
 	}
 
@@ -390,7 +389,7 @@ func TestWatchWithoutADaemon(t *testing.T) {
 	require.Equal(t, exitNoSession, code)
 }
 
-// follow runs a command and returns the lines it prints as it prints them.
+// follow runs a command and returns its lines as it prints them.
 func follow(b *box, args ...string) <-chan string {
 	cmd := exec.Command(program, args...)
 	cmd.Env, cmd.Dir = b.env(), b.home

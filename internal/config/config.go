@@ -53,7 +53,7 @@ type Resume struct {
 	MaxConcurrent int           `toml:"max_concurrent" default:"2"`
 	MaxWindows    int           `toml:"max_windows" default:"8"`
 	Stagger       time.Duration `toml:"stagger" default:"20s" zero:"none"`
-	Live          string        `toml:"live" default:"type" oneof:"type notify ignore"`        // for a session whose process is running
+	Live          string        `toml:"live" default:"type" oneof:"type notify ignore"`        // for a session with a running process
 	Unseen        string        `toml:"unseen" default:"narrow" oneof:"narrow same_mode park"` // for a session that may act without asking, if its start was not observed
 	KeepEnv       string        `toml:"keep_env" default:"names" oneof:"names secrets"`
 	Newcomer      string        `toml:"newcomer" default:"interactive" oneof:"interactive any never"`
@@ -93,7 +93,7 @@ type Agent struct {
 	Kind    string   `toml:"kind"` // "" for a built-in agent, else KindCustom
 	Enabled bool     `toml:"enabled" default:"true"`
 	Policy  string   `toml:"policy"`            // "": the policy of the class
-	Account string   `toml:"account"`           // in a fleet: the account whose allowance it uses; "": read from the agent's files
+	Account string   `toml:"account"`           // in a fleet: the account that provides the allowance; "": read from the agent's files
 	Env     []string `toml:"env" secret:"true"` // KEY=value
 	EnvFile string   `toml:"env_file" path:"secret"`
 
@@ -187,7 +187,7 @@ type Fleet struct {
 	CAFile          string        `toml:"ca_file" path:"file"`
 	Name            string        `toml:"name"` // of this host; "": the system's name
 	Share           string        `toml:"share" default:"facts" oneof:"facts texts"`
-	Takeover        string        `toml:"takeover" default:"ask" oneof:"ask auto"` // of a session in a shared home whose host is gone
+	Takeover        string        `toml:"takeover" default:"ask" oneof:"ask auto"` // of a session in a shared home, after its host is gone
 	Heartbeat       time.Duration `toml:"heartbeat" default:"15s" within:"1s 1m"`
 }
 

@@ -51,7 +51,7 @@ func (c Config) Policy(agent string, class limit.Class) backoff.Policy {
 	return c.Backoff.Policy
 }
 
-// outagePolicy is the name of the policy for sessions whose provider cannot be reached or does not
+// outagePolicy is the name of the policy for sessions with a provider that cannot be reached or does not
 // answer.
 const outagePolicy = "outage"
 

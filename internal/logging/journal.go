@@ -27,7 +27,7 @@ func isJournal(out io.Writer, stream string) bool {
 	return ok && stream == fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
 }
 
-// newJournalLogger returns a logger whose lines begin with their priority, for the journal, which adds
+// newJournalLogger returns a logger that begins lines with their priority, for the journal, which adds
 // the time and level itself.
 func newJournalLogger(out io.Writer, options *slog.HandlerOptions, format string) *slog.Logger {
 	options.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {

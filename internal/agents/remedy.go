@@ -59,7 +59,7 @@ func Remedy(v view.Session) string {
 	return strings.ReplaceAll(words, "{logs}", "resumed logs "+v.Typed())
 }
 
-// reach returns how to continue a session whose process runs and cannot be reached. The advice is in
+// reach returns how to continue a session with a running process that cannot be reached. The advice is in
 // the reason, after the place where the session is open.
 func reach(v view.Session) string {
 	_, helps, _ := strings.Cut(v.Unreached, ": ")

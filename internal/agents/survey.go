@@ -32,7 +32,7 @@ type Finding struct {
 	// not obeyed.
 	Foreign []*ownership.Error
 
-	// Unwatched are its running processes whose sessions are in homes that are not watched.
+	// Unwatched are its running processes with sessions in homes that are not watched.
 	Unwatched []agent.UnwatchedProcess
 }
 

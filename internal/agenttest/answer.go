@@ -51,7 +51,7 @@ func Tool(command string) Answer { return Answer{kind: KindTool, text: command} 
 // RateLimit refuses with 429, and with Retry-After if after is not 0.
 func RateLimit(after time.Duration) Answer { return Answer{kind: KindRateLimit, after: after} }
 
-// UsageLimit refuses like a subscription whose five-hour allowance is used up, and states when it
+// UsageLimit refuses like a subscription with a used up five-hour allowance, and states when it
 // resets.
 func UsageLimit(after time.Duration) Answer { return Answer{kind: KindUsageLimit, after: after} }
 

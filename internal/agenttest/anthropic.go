@@ -59,7 +59,7 @@ func (anthropic) refuse(a Answer, now time.Time) (int, http.Header, any) {
 	}
 }
 
-// unified returns the headers of a subscription whose allowance is used up.
+// unified returns the headers of a subscription with a used up allowance.
 func unified(a Answer, now time.Time, claim, window string) http.Header {
 	const prefix = "anthropic-ratelimit-unified-"
 	reset := epoch(a.resetAt(now))

@@ -9,7 +9,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// startable is a custom agent whose sessions the queue can start; its program writes into a file that
+// startable is a custom agent that the queue can start; its program writes into a file that
 // is named after the session.
 const startable = `
 [resume]

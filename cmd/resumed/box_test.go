@@ -218,7 +218,7 @@ func (b *box) start(args ...string) {
 	b.until("the daemon answers", func() bool { _, err := b.daemon.Status(b.t.Context(), false); return err == nil })
 }
 
-// command returns a command whose log is stored.
+// command returns a command and stores its log.
 func (b *box) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(b.binary, args...)
 	cmd.Env, cmd.Dir = b.env(), b.home

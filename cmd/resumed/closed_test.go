@@ -11,7 +11,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// A session whose user closes the agent after the stop is continued, or left alone if configured. A
+// If the user closes the agent after the stop, the session is continued, or left alone if configured. A
 // killed agent was not closed.
 func TestASessionThatItsUserClosedIsContinuedOrLeft(t *testing.T) {
 	t.Parallel()

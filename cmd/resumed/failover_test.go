@@ -12,7 +12,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// busyClaude stands in for a Claude Code whose model is overloaded: it uses the fallback model if it is
+// busyClaude stands in for a Claude Code with an overloaded model: it uses the fallback model if it is
 // given one.
 const busyClaude = `#!/bin/sh
 echo "$*" >> "$HOME/calls"

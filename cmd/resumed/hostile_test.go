@@ -20,7 +20,7 @@ import (
 	"resumed/internal/webui"
 )
 
-// hostile is a daemon whose texts were all written by a hostile agent.
+// hostile is a daemon with texts of a hostile agent only.
 type hostile struct{ *crowd }
 
 // markup is the text of such an agent, with its place.

@@ -66,7 +66,7 @@ func (b *leashBox) install(name, text string) {
 	require.NoError(b.t, write.Run())
 }
 
-// leashConfig is a configuration whose waits are short.
+// leashConfig is a configuration with short waits.
 const leashConfig = "[backoff]\nbase_delay = \"200ms\"\njitter = false\n[resume]\nlive = \"ignore\"\n"
 
 // hold starts a command in the session's directory that runs until release.

@@ -23,7 +23,7 @@ while [ ! -e "$HOME/over" ]; do sleep 0.05; done
 `
 
 // leashed is a session of Claude Code that was started with these variables and arguments, was stopped,
-// and whose process has ended.
+// and has no process any more.
 func (b *box) leashed(mode string, vars []string, args ...string) {
 	b.t.Helper()
 	b.waiting(mode, vars, args...)
@@ -77,7 +77,7 @@ func TestNoOtherAccountIsAsked(t *testing.T) {
 	require.Contains(t, b.read("calls"), " token=of-the-session ")
 }
 
-// A session that never asks, and whose restrictions were not observed, continues in a mode that asks.
+// A session that never asks, with restrictions that were not observed, continues in a mode that asks.
 func TestAStartThatNobodySawIsNotTakenForAFreeOne(t *testing.T) {
 	for setting, want := range map[string]string{"": "--permission-mode default", "unseen = \"park\"": ""} {
 		t.Run(setting, func(t *testing.T) {

@@ -47,7 +47,7 @@ echo "step 1" >> logs/s1.log
 	require.NoError(t, b.signal("bot/server", 0), "the server still runs")
 }
 
-// signal sends a signal to the process whose pid is in a file.
+// signal sends a signal to the process with the pid in a file.
 func (b *box) signal(name string, sig syscall.Signal) error {
 	pid, err := strconv.Atoi(strings.TrimSpace(b.read(name)))
 	require.NoError(b.t, err)

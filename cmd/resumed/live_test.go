@@ -51,7 +51,7 @@ func newLiveBox(t *testing.T) *liveBox {
 	return b
 }
 
-// configure writes a configuration whose waits are short.
+// configure writes a configuration with short waits.
 func (b *liveBox) configure(resumeKeys string) {
 	b.write(configFile, fmt.Sprintf("[backoff]\nbase_delay = \"100ms\"\n"+likeLimits+"[resume]\nmargin = \"0s\"\nstagger = \"0s\"\n%s\n"+
 		"[[agent]]\nname = \"claude-code\"\ncommand = %q\n", resumeKeys, b.path("claude.sh")))

@@ -183,7 +183,7 @@ func (b *box) stay(a lockless, n int) *stay {
 	return s
 }
 
-// tellsPlace writes the session's directory, for an agent whose chat does not contain it.
+// tellsPlace writes the session's directory, for an agent that does not write it into the chat.
 func (s *stay) tellsPlace() {
 	if s.agent.name == kimiCode.name {
 		s.write(strings.TrimSuffix(s.chat(), "agents/main/wire.jsonl")+"state.json", fmt.Sprintf(`{"cwd":%q}`, s.path(s.dir)))

@@ -177,7 +177,7 @@ func told(h *hook, id string) int {
 	return len(notices)
 }
 
-// failing is a bot whose resumes fail, and a webhook that is notified.
+// failing is a bot with failing resumes, and a webhook that is notified.
 func failing(url string) string {
 	return bot + `
 [resume]
@@ -215,7 +215,7 @@ func TestAGiveUpIsToldOnceWhateverIsReadAfterIt(t *testing.T) {
 	}
 }
 
-// moody is a webhook whose answer depends on the session in the notice.
+// moody is a webhook that answers depending on the session in the notice.
 func moody(t *testing.T, answer func(w http.ResponseWriter, session string)) *hook {
 	h := &hook{}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -110,7 +110,7 @@ func TestNothingIsResumedTwiceWhenTheStateWasRemoved(t *testing.T) {
 	}
 }
 
-// toldTo is a channel whose notices told returns. It has no events of its own.
+// toldTo is a channel for the notices that told returns. It has no events of its own.
 func (b *box) toldTo() string {
 	return "[[notify.command]]\nname = \"script\"\nrun = [\"sh\", \"-c\", \"cat > " + b.path("told-") + "$(date +%s%N)\"]\n"
 }

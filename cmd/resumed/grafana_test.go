@@ -20,8 +20,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// conditional are metrics that exist only if an agent reports their values, and where from. The
-// documents name them all the same.
+// conditional are metrics that exist only under a condition, such as a fleet. The documents name them
+// all the same.
 var conditional = map[string]string{
 	"resumed_account_provider_open":       "an account that asks several providers",
 	"resumed_account_used_ratio":          "an agent that tells how much is used",

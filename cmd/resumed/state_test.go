@@ -36,7 +36,7 @@ func TestADamagedDatabaseStopsNobody(t *testing.T) {
 	require.Contains(t, b.told()[0], "damaged")
 }
 
-// Stored usage is part of the state: garbage in it stops nothing.
+// Which notices were sent is part of the state: garbage in it stops nothing.
 func TestWhatWasToldMayBeDamaged(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, bot+"[backoff]\nbase_delay = \"50ms\"\nmax_retries = 1\n[notify]\ngroup_wait = \"0s\"\n"+b.toldTo())

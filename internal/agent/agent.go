@@ -1,5 +1,5 @@
-// Package agent says what resumed needs from any agent: where it writes, what
-// a line means, which process holds a session, and how that session is continued.
+// Package agent defines what resumed needs from every agent: where it writes, what a line
+// means, which process holds a session, and how the session is continued.
 package agent
 
 import (
@@ -16,10 +16,9 @@ import (
 	"resumed/internal/usage"
 )
 
-// Agent knows one kind of coding agent. Its methods are called from several
-// goroutines at once. It is a Reader or a Follower besides, by the way in which
-// it keeps its sessions. Its room embeds Base, which answers for what an agent
-// does not have.
+// Agent is one kind of coding agent. Its methods are called from several goroutines at once.
+// Depending on how it stores its sessions it is also a Reader or a Follower. Implementations
+// embed Base, which has defaults for what an agent lacks.
 type Agent interface {
 	// Name is the agent's name in configuration, status and metrics.
 	Name() string
@@ -31,123 +30,117 @@ type Agent interface {
 	Planner
 }
 
-// Runner knows the program of an agent.
+// Runner finds the program of an agent.
 type Runner interface {
-	// Program returns the program that continues sessions of which nothing
-	// else is known, or why it is not found.
+	// Program returns the program that continues sessions about which nothing else is known,
+	// or why it is not found.
 	Program() (program.Found, error)
 
-	// Identify returns the program that a live process of the agent runs, or
-	// false where it is not known for certain. Sessions are often run with
-	// another than the one that a service finds.
+	// Identify returns the program that a live process of the agent runs, or false if that is
+	// not certain. Sessions often run with a different program than the one a service finds.
 	Identify(pid int) (resume.Program, bool)
 
-	// GoOn returns the line for a shell by which a person goes on with the session where
-	// it works, or "": none is known.
+	// GoOn returns the shell command with which a person continues the session in its
+	// directory; "": not known.
 	GoOn(resume.Session) string
 }
 
-// Holder knows the processes that hold sessions of an agent.
+// Holder finds the processes that hold sessions of an agent.
 type Holder interface {
-	// Owner returns the live process that holds the session, or nil. Where that
-	// cannot be known its error is ErrUnseen.
+	// Owner returns the live process that holds the session, or nil. If that cannot be
+	// determined, its error is ErrUnseen.
 	Owner(context.Context, resume.Session) (*resume.Owner, error)
 
-	// Lives reports whether the very process lives.
+	// Lives reports whether exactly this process is alive (its pid was not reused).
 	Lives(resume.Process) bool
 
-	// NoProcess reports whether certainly no process lives that might hold any session
-	// of the agent.
+	// NoProcess reports whether it is certain that no live process holds any session of the agent.
 	NoProcess(context.Context) bool
 
-	// Writer returns the process that has the session's transcript open to write into
-	// it, of an agent of which nothing else tells which process holds a session; 0: none is known.
+	// Writer returns the process that has the session's transcript open for writing, for
+	// agents that offer no other way to find the owner; 0: none is known.
 	Writer(context.Context, resume.Session) int
 
 	// Unwatched returns the live processes of the agent whose sessions are not watched.
 	Unwatched(context.Context) ([]UnwatchedProcess, error)
 
-	// Killed reports whether the process that held the session, and is gone, is known
-	// to have been killed, or to have crashed: its user did not end it.
+	// Killed reports whether the process that held the session is known to have been killed or
+	// to have crashed, so its user did not end it.
 	Killed(resume.Session, resume.Owner) bool
 }
 
-// Account knows what a session was started with, and whose allowance it uses.
+// Account tells what a session was started with, and which allowance it uses.
 type Account interface {
-	// Origin returns what a live process of the agent was started with, as far
-	// as that matters; nil: it is not known. Secrets are kept only if wanted.
+	// Origin returns what a live process of the agent was started with, as far as it matters
+	// for a resume; nil: not known. Secrets are included only on request.
 	Origin(pid int, secrets bool) *resume.Origin
 
-	// Variables are those of the environment that a resume must share with its
-	// session.
+	// Variables are the environment variables that a resume must share with its session.
 	Variables() leash.Variables
 
-	// Login returns a salted hash of the login that a run with that environment uses;
-	// empty: it is not known.
+	// Login returns a salted hash of the login that a run with this environment uses;
+	// empty: not known.
 	Login(environ []string, salt string) string
 }
 
-// Meter knows how large a session is, and how much of its allowances is used.
+// Meter measures the size of a session, and how much of its allowances is used.
 type Meter interface {
-	// Weigh returns what a resume of the session has to read again, or false where
-	// that is not known.
+	// Weigh returns the size of the context that a resume of the session has to read again, or
+	// false if it is not known.
 	Weigh(context.Context, resume.Session) (resume.Context, bool, error)
 
-	// Usage returns what the agent knows of its account's allowances, or false where it
-	// does not tell.
+	// Usage returns what the agent knows about its account's allowances, or false if it does
+	// not tell.
 	Usage(context.Context, resume.Session) (resume.Usage, bool, error)
 
-	// Readings returns what the agent was told of each window of its account's
-	// allowances, as far as the session's files say; none: it does not tell.
+	// Readings returns the state of each window of the account's allowances, as far as the
+	// session's files contain it; none: not known.
 	Readings(context.Context, resume.Session) ([]usage.Reading, error)
 }
 
-// Planner knows how a session is continued, and what came of that.
+// Planner decides how a session is continued, and evaluates the result.
 type Planner interface {
-	// Plan says how the session is continued now. It looks at the transcript
-	// again: what was true when the wait began may not be true any more.
+	// Plan returns how the session is continued now. It reads the transcript again, which may
+	// have changed during the wait.
 	Plan(context.Context, resume.Session, Words) (Plan, error)
 
-	// Talk says how the session is continued while owner holds it. Like Plan
-	// it looks at everything again. It leaves a session that goes on by itself.
-	// A Plan in which nothing is set says that there is no way to reach owner.
+	// Talk returns how the session is continued while owner holds it. Like Plan it reads
+	// everything again. A session that continues by itself gets Plan.Leave. An empty Plan
+	// means that there is no way to reach owner.
 	Talk(ctx context.Context, session resume.Session, owner resume.Owner, words Words) (Plan, error)
 
-	// Queued reports whether a prompt for the session waits to be taken by a
-	// process.
+	// Queued reports whether a prompt for the session waits until a process takes it.
 	Queued(context.Context, resume.Session) (bool, error)
 
-	// Denied returns what a resumed run of the session was refused at last, or
-	// false where it was refused nothing, or went on without it. A run without a
-	// terminal that needs a permission is refused it, and ends well as far as
-	// its exit code goes.
+	// Denied returns the last permission that a resumed run of the session was refused, or
+	// false if there was none or the run continued without it. A run without a terminal is
+	// refused every permission it has to ask for, and still exits successfully.
 	Denied(ctx context.Context, session resume.Session, run Ran) (Denial, bool, error)
 
-	// Tidy removes what resumed runs of the session left behind that must not
-	// stay. It is called before a run, and when it is over, by whichever daemon
-	// sees that.
+	// Tidy removes what resumed runs of the session left behind and must not stay. It is called
+	// before a run, and after its end by whichever daemon notices it.
 	Tidy(context.Context, resume.Session) error
 }
 
-// ErrUnseen is in the error of Owner where the holder cannot be known: a live process may
-// hold the session, or none.
+// ErrUnseen is in the error of Owner if the owner cannot be determined: there may or may not
+// be a live process that holds the session.
 var ErrUnseen = procfs.ErrUnseen
 
-// Reader is an Agent that writes its sessions into the lines of files.
+// Reader is an Agent that writes its sessions as lines of files.
 type Reader interface {
 	Agent
 
 	// Sources returns the places where the agent writes.
 	Sources() []Source
 
-	// Observe says what one line means for its session, or false where it
-	// means nothing. Equal lines give equal observations, whenever they are read.
-	// It leaves Pos to the caller. Without an id it tells what happened to a
-	// session that cannot be named: enough to explain it, not to continue it.
+	// Observe returns what one line means for its session, or false if nothing. Equal lines
+	// give equal observations, whenever they are read. The caller sets Pos. An observation
+	// without an id is about a session whose id is not known: it can be explained, but not
+	// continued.
 	Observe(Source, Line) (resume.Observation, bool)
 }
 
-// Follower is an Agent that keeps its sessions elsewhere.
+// Follower is an Agent that stores its sessions in another way, such as a database.
 type Follower interface {
 	Agent
 
@@ -155,18 +148,17 @@ type Follower interface {
 	// It must return soon after that.
 	Follow(ctx context.Context, feed Feed) error
 
-	// Look reports what is new about the session before it returns.
+	// Look reports everything new about the session before it returns.
 	Look(ctx context.Context, session resume.Session) error
 
-	// Evidence returns the last thing that the file at path says about each of
-	// its sessions.
+	// Evidence returns the last event in the file at path for each of its sessions.
 	Evidence(path string) ([]Evidence, error)
 }
 
 // Words is the prompt that continues a session.
 type Words struct {
 	Prompt string
-	Most   float64 // what it may cost, in US dollars, where that is bounded; 0: it is not
+	Most   float64 // the most it may cost, in US dollars; 0: no bound
 }
 
 // Source is one place where an agent writes.
@@ -179,23 +171,22 @@ type Source struct {
 	// the agent's.
 	Match func(rel string) bool
 
-	// Sift is a cheap look at the bytes of a line, before anything is copied
-	// or parsed.
+	// Sift estimates the weight of a line from its bytes, before it is copied or parsed.
 	Sift func(line []byte) Weight
 
-	// Shared says that one file may hold many sessions: its last line does not
-	// tell the state of all of them.
+	// Shared says that one file may contain many sessions: its last line does not tell the
+	// state of all of them.
 	Shared bool
 }
 
-// Weight is what a line may be worth, judged by its bytes alone.
+// Weight is how important a line may be, estimated from its bytes alone.
 type Weight uint8
 
 // The weights.
 const (
-	Nothing Weight = iota // cannot matter
-	Moves                 // may be movement: of a run of such lines the last real one tells all
-	Matters               // may be anything: it must be read
+	Nothing Weight = iota // can be ignored
+	Moves                 // may be movement: of consecutive lines like this the last real one is enough
+	Matters               // may be anything: it must be parsed
 )
 
 // Line is one complete line of a file.
@@ -203,20 +194,18 @@ type Line struct {
 	Path    string    // of the file
 	Offset  int64     // of the line's first byte
 	Data    []byte    // without its newline; valid during the call only
-	Cut     bool      // the line is longer than can be held: Data is its beginning
+	Cut     bool      // the line is longer than the maximum: Data is its beginning
 	ModTime time.Time // of the file, when the line was read
 
-	// Before is what of the file right before the line is in memory anyway, from the
-	// beginning of a line on; valid during the call only. LinesBefore reads it.
+	// Before is the part of the file right before the line that is in memory anyway. It starts
+	// at the beginning of a line and is valid during the call only. LinesBefore reads it.
 	Before []byte
 
-	// File is the file, where it is open anyway; nil: it is not. To be read at offsets, and during the
-	// call only.
+	// File is the open file, or nil if it is not open. Use it with ReadAt, during the call only.
 	File *os.File
 }
 
-// Plan is how a session is continued. One field is set; in the answer of Talk it
-// may be none.
+// Plan is how a session is continued. One field is set, or none in the result of Talk.
 type Plan struct {
 	Run   *Command
 	Type  *Typing
@@ -230,59 +219,56 @@ type Command struct {
 	Dir  string   // an existing directory
 	Env  []string // KEY=value, added to the daemon's own
 
-	// Begins are the arguments of one that begins a session, without the prompt.
+	// Begins are the arguments of a command that begins a session, without the prompt.
 	Begins []string
 
-	// Unset are the variables of the daemon's own that it does not get.
+	// Unset are the variables of the daemon's environment that the command does not get.
 	Unset []string
 
-	// Carried is what it repeats of the session's own command line.
+	// Carried is what the command repeats of the session's own command line.
 	Carried leash.Carried
 
-	// Models is what it may go on with where the session's own model is overloaded.
+	// Models is what the command may use if the session's own model is overloaded.
 	Models resume.Models
 
-	// Spare reports whether the session does without a variable that it had and that
-	// is not set now: it is of a provider that the session does not ask. nil: it
-	// does without none.
+	// Spare reports whether a variable that the session had may be missing now, because it
+	// belongs to a provider that the session does not use. nil: none may be missing.
 	Spare func(variable string) bool
 
-	// Inside says that the program is the way into the world that the session
-	// lived in, where that is another one than the daemon's.
+	// Inside says that the program enters the container or sandbox of the session, if that is
+	// not the daemon's own environment.
 	Inside bool
 
-	// Unverifiable says that the command hands the prompt to the process that holds
-	// the session: its end proves nothing, and once it is gone only the transcript
-	// tells whether it did so.
+	// Unverifiable says that the command hands the prompt to the process that holds the
+	// session: its exit proves nothing, only the transcript tells whether the prompt arrived.
 	Unverifiable bool
 
-	// Keep are files that the agent itself may lose when it runs: each is
-	// copied aside before, and nothing is run where that cannot be done.
+	// Keep are files that the agent may lose when it runs: each is copied first, and if that
+	// fails the command is not run.
 	Keep []string
 }
 
-// Leave says why nothing may be sent.
+// Leave is why nothing may be sent.
 type Leave struct {
 	Why   string
 	Park  bool      // waiting does not fix it
-	Tell  bool      // it may pass, but a person should know, once
-	Until time.Time // when to look again; zero: soon
+	Tell  bool      // it may pass by itself, but a person should be told once
+	Until time.Time // when to try again; zero: soon
 }
 
-// Feed is what a Follower reports to.
+// Feed is where a Follower reports to.
 type Feed struct {
-	// See applies observations, in order; each has its Pos. When it has returned
-	// nil they will not be lost.
+	// See applies observations in order; each has its Pos. Once it returns nil they are not lost.
 	See func(ctx context.Context, observations []resume.Observation) error
 
-	// Kept returns what was kept under that name, also by an earlier daemon.
+	// Kept loads the cursor stored under that name, also by an earlier daemon.
 	Kept func(name string) (json.RawMessage, bool)
 
-	// Keep keeps how far the agent has read. It is never on disk before what
-	// was seen ahead of it.
+	// Keep stores how far the agent has read. The cursor never reaches the disk before the
+	// observations that precede it.
 	Keep func(name string, cursor json.RawMessage)
 
-	// Ready is to be called once, when all that was there was reported.
+	// Ready must be called once, when everything that already existed has been reported.
 	Ready func()
 
 	Log *slog.Logger
@@ -293,25 +279,25 @@ type Feed struct {
 type Typing struct {
 	Process resume.Process // whose terminal it is
 	Text    string         // one line
-	Program string         // what people start such a process by
+	Program string         // the command with which people start such a process
 
-	// Judge says what the terminal's screen shows now. It is asked before
-	// anything is typed, and again before the prompt is sent.
+	// Judge evaluates what the terminal's screen shows. It is called before anything is typed,
+	// and again before the prompt is sent.
 	Judge func(screen string) Sight
 }
 
-// Sending is a prompt that is sent to the process that holds the session, by no
-// program and no terminal.
+// Sending is a prompt that is sent directly to the process that holds the session, without a
+// program or a terminal.
 type Sending struct {
-	To   string // whom, for people
+	To   string // the receiver, for people
 	Text string
 
-	// Do sends it, within a time of its own. It returns a *NotSentError where
-	// nothing was sent for certain; after any other error that is not known.
+	// Do sends the prompt, with its own timeout. It returns a *NotSentError if certainly
+	// nothing was sent; after any other error that is not known.
 	Do func(context.Context) error
 }
 
-// NotSentError is why a Sending took no effect.
+// NotSentError is why a Sending had no effect.
 type NotSentError struct {
 	Why  string
 	Park bool // waiting does not fix it
@@ -320,8 +306,8 @@ type NotSentError struct {
 // Error returns why nothing was sent.
 func (e *NotSentError) Error() string { return e.Why }
 
-// Sight is what a screen shows. With neither Menu nor Leave it is a composer
-// that waits for a prompt.
+// Sight is what a screen shows. If neither Menu nor Leave is set, it is a composer that waits
+// for a prompt.
 type Sight struct {
 	Draft   string // the text in the composer
 	Menu    bool   // a menu covers the composer, and Escape closes it without choosing

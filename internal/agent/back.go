@@ -16,41 +16,39 @@ import (
 )
 
 const (
-	// maxLine is how much of one line is held. Longer ones are cut: a record
-	// that says why a session stopped is a few kilobytes.
+	// maxLine is how much of one line is read. Longer ones are cut: a record that says why a
+	// session stopped is a few kilobytes.
 	maxLine = 8 << 20
 
-	// blockSize is how much is read at a time on the way back.
+	// blockSize is how much is read at a time.
 	blockSize = 256 << 10
 
-	// firstBlock is how much is read at first: mostly what is looked for is there.
+	// firstBlock is how much is read first: it mostly contains what is searched.
 	firstBlock = 16 << 10
 )
 
-// blocks are what is read into. They are shared: thousands of sessions may be looked
-// at, but few at a time.
+// blocks are shared buffers: thousands of sessions may be read, but few at a time.
 var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
 
-// Borrow returns room to read into, until done is called.
+// Borrow returns a buffer, which is valid until done is called.
 func Borrow() (room []byte, done func()) {
 	block := blocks.Get().(*[blockSize]byte)
 	return block[:], func() { blocks.Put(block) }
 }
 
-// Open opens a transcript for reading. A pipe opens at once, and a file takes four questions
-// to the kernel less than os.Open has.
+// Open opens a transcript for reading. It does not block on a pipe, and needs four system calls
+// less than os.Open.
 func Open(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) }
 
-// LinesBack visits the lines of a file from its end back, until visit returns
-// false. A last line without its newline is visited too; empty ones are not.
-// Memory stays bounded whatever the file holds, and the work between two looks at
-// ctx does too; holes cost nothing.
+// LinesBack visits the lines of a file from its end backwards, until visit returns false. A last
+// line without a newline is visited too; empty lines are not. Memory is bounded for any file, and
+// so is the work between two checks of ctx; holes of sparse files cost nothing.
 func LinesBack(ctx context.Context, path string, visit func(Line) bool) error {
 	return linesBack(ctx, path, math.MaxInt64, visit)
 }
 
-// LinesBefore is LinesBack from a line on, without it. The file is opened only if what
-// is held of it does not do.
+// LinesBefore is LinesBack for the lines before a line. The file is opened only if its part in
+// memory is not enough.
 func LinesBefore(ctx context.Context, line Line, visit func(Line) bool) error {
 	at := line.Offset - int64(len(line.Before))
 	if enough := linesHeld(line, visit); enough || at == 0 {
@@ -59,8 +57,8 @@ func LinesBefore(ctx context.Context, line Line, visit func(Line) bool) error {
 	return linesBack(ctx, line.Path, at, visit)
 }
 
-// linesHeld is LinesBefore as far as the file is held in memory. It reports whether visit has
-// returned false.
+// linesHeld is LinesBefore for the part of the file in memory. It reports whether visit returned
+// false.
 func linesHeld(line Line, visit func(Line) bool) (enough bool) {
 	held, at := line.Before, line.Offset-int64(len(line.Before))
 	for {
@@ -79,7 +77,7 @@ func linesHeld(line Line, visit func(Line) bool) (enough bool) {
 	}
 }
 
-// linesBack is LinesBack from an offset on, at which a line begins.
+// linesBack is LinesBack from an offset at which a line begins.
 func linesBack(ctx context.Context, path string, offset int64, visit func(Line) bool) error {
 	f, err := Open(path)
 	if err != nil {
@@ -122,18 +120,18 @@ func linesBack(ctx context.Context, path string, offset int64, visit func(Line) 
 	return nil
 }
 
-// backReader reads a file from its end back, one block at a time.
+// backReader reads a file backwards, one block at a time.
 type backReader struct {
 	ctx   context.Context
 	f     *os.File
-	block []byte // its length is what the next block may hold
-	at    int64  // where the held bytes stand in the file
-	held  int    // how many of block's bytes are from the file
+	block []byte // its length is the size of the next block
+	at    int64  // the file offset of the block
+	held  int    // how many bytes of block are valid
 
-	long []byte // a line that no block holds as a whole
+	long []byte // a line longer than a block
 }
 
-// lineStart returns where the line that ends before end begins.
+// lineStart returns the offset of the line that ends at end.
 func (r *backReader) lineStart(end int64) (int64, error) {
 	for pos := end; pos > 0; pos = r.at {
 		if pos <= r.at || pos > r.at+int64(r.held) {
@@ -151,8 +149,8 @@ func (r *backReader) lineStart(end int64) (int64, error) {
 	return 0, nil
 }
 
-// text returns the end of what stands before end without empty lines, of which
-// there may be a billion, as far as the held block tells.
+// text returns end without the empty lines before it, as far as the block contains them. There
+// may be a billion of them.
 func (r *backReader) text(end int64) int64 {
 	if end <= r.at || end > r.at+int64(r.held) {
 		return end
@@ -160,7 +158,7 @@ func (r *backReader) text(end int64) int64 {
 	return r.at + int64(len(bytes.TrimRight(r.block[:end-r.at], "\n")))
 }
 
-// load holds the block that ends at pos.
+// load reads the block that ends at pos.
 func (r *backReader) load(pos int64) error {
 	if err := r.ctx.Err(); err != nil {
 		return context.Cause(r.ctx)
@@ -196,11 +194,11 @@ func (r *backReader) slice(start, end int64) ([]byte, error) {
 	return data, nil
 }
 
-// byteOrderMark is what some editors begin a text with.
+// byteOrderMark is how some editors begin a text.
 const byteOrderMark = "\ufeff"
 
-// Beginning returns the file's beginning up to the line, behind a byte order mark, if it is
-// in memory.
+// Beginning returns the file's content before the line, without a byte order mark, if all of it
+// is in memory.
 func (l Line) Beginning() (begin []byte, ok bool) {
 	if l.Offset == 0 || int64(len(l.Before)) != l.Offset {
 		return nil, false
@@ -208,8 +206,8 @@ func (l Line) Beginning() (begin []byte, ok bool) {
 	return bytes.TrimPrefix(l.Before, []byte(byteOrderMark)), true
 }
 
-// Opening returns how the file of a line begins, behind a byte order mark, as far as room holds
-// it; empty: it cannot be read.
+// Opening reads the beginning of a line's file into room, without a byte order mark; empty: it
+// cannot be read.
 func (l Line) Opening(room []byte) []byte {
 	file := l.File
 	if file == nil {
@@ -220,12 +218,11 @@ func (l Line) Opening(room []byte) []byte {
 		defer opened.Close()
 		file = opened
 	}
-	n, _ := file.ReadAt(room, 0) // what could be read may be enough
+	n, _ := file.ReadAt(room, 0) // a partial read may be enough
 	return bytes.TrimPrefix(room[:n], []byte(byteOrderMark))
 }
 
-// FirstLine returns the first line of the file that a line is of, without its newline; nil: it
-// cannot be read.
+// FirstLine returns the first line of a line's file, without its newline; nil: it cannot be read.
 func FirstLine(line Line) []byte {
 	if begin, held := line.Beginning(); held {
 		first, _, _ := bytes.Cut(begin, []byte("\n"))
@@ -236,11 +233,11 @@ func FirstLine(line Line) []byte {
 		return nil
 	}
 	defer file.Close()
-	first, _ := bufio.NewReader(io.LimitReader(file, maxLine)).ReadBytes('\n') // what could be read is judged by its reader
+	first, _ := bufio.NewReader(io.LimitReader(file, maxLine)).ReadBytes('\n') // the caller judges a partial read
 	return bytes.TrimSuffix(first, []byte("\n"))
 }
 
-// OpenText opens a file at its beginning, behind a byte order mark.
+// OpenText opens a file, positioned after a byte order mark.
 func OpenText(path string) (*os.File, error) {
 	file, err := os.Open(path)
 	if err != nil {

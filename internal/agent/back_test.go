@@ -101,7 +101,7 @@ func TestReadingBackBeginsWhereItIsToldTo(t *testing.T) {
 	}
 }
 
-// What is held of a file tells the same as the file itself, however much it is.
+// The part of a file in memory gives the same lines as the file itself, whatever its size.
 func TestReadingBackBeginsWithWhatIsHeld(t *testing.T) {
 	const text = "\ufeffone\n\n\ntwo\nthree\r\n\nfour\n"
 	path := write(t, text)
@@ -133,7 +133,7 @@ func TestAFileThatCannotBeReadIsAnError(t *testing.T) {
 	require.ErrorContains(t, agent.LinesBack(t.Context(), t.TempDir(), none), "not a regular file")
 }
 
-// A line of a gibibyte, in a file that takes no room on disk.
+// A line of a gibibyte, in a sparse file.
 func TestAHugeLineCostsBoundedMemory(t *testing.T) {
 	path := write(t, "first\n")
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -162,7 +162,7 @@ func TestAHugeLineCostsBoundedMemory(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
 }
 
-// What nobody wrote takes no time, however much of it there is.
+// Holes of a sparse file take no time, whatever their size.
 func TestLinesAreReadBackOverHoles(t *testing.T) {
 	const tera = 1 << 40
 	path := write(t, "a\n")
@@ -181,7 +181,7 @@ func TestLinesAreReadBackOverHoles(t *testing.T) {
 	require.Equal(t, []int64{tera + 1, 2, 0}, offsets)
 }
 
-// Whoever stops need not wait until the beginning of a file is reached.
+// A cancelled caller does not wait until the beginning of a file is reached.
 func TestReadingBackEndsWithItsContext(t *testing.T) {
 	path := write(t, strings.Repeat("\n", 1<<20)+strings.Repeat("line\n", 1<<20))
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -17,56 +17,56 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// About is what an agent's room says of its agent, once.
+// About is the fixed description of an agent.
 type About struct {
 	Name    string                 // in configuration, status and metrics
 	Program string                 // what its program is called
 	Is      func(path string) bool // reports whether a path is the program's
-	Places  []string               // where the program may also lie, below the user's home directory
+	Places  []string               // further directories of the program, below the user's home directory
 
-	ByHand string // the arguments by which a person goes on with a session, whose id follows; empty: not known
+	ByHand string // the arguments with which a person continues a session, before its id; empty: not known
 
-	Flags     leash.Flags     // those of the program, in all versions that are supported
-	Variables leash.Variables // those of the environment that matter to it alone
+	Flags     leash.Flags     // of the program, in all supported versions
+	Variables leash.Variables // of the environment, that only this agent uses
 
-	// Login returns the login of a process with these variables; empty: it has none,
-	// or a key decides. It is nil where the agent does not tell.
+	// Login returns the login of a process with these variables; empty: it has none, or a key
+	// is used instead. nil if the agent does not tell.
 	Login func(variable func(name string) string) string
 
-	// Account returns whose allowance is used where no key decides, of an agent whose sessions go on
-	// with any login. It is nil where Login tells, or nothing does.
+	// Account returns the account if no key is used, for agents whose sessions can continue
+	// with any login. nil if Login tells it, or nothing does.
 	Account func(variable func(name string) string) string
 
-	// Keys are variables of which each decides whose allowance is used, by a key.
+	// Keys are variables with an API key. Each one decides which allowance is used.
 	Keys []string
 }
 
-// Unseen is what is done about a session that may do things without asking, where
-// its start was not seen: flags may have bounded that.
+// Unseen is how a session that may act without asking is resumed if its start was not seen:
+// flags may have restricted it.
 type Unseen string
 
-// What may be done.
+// The values of Unseen.
 const (
-	Narrow   Unseen = "narrow"    // it goes on in the next mode that asks
-	SameMode Unseen = "same_mode" // it goes on in the mode that its transcript tells
-	Park     Unseen = "park"      // a person is asked
+	Narrow   Unseen = "narrow"    // continue in the next stricter mode, which asks
+	SameMode Unseen = "same_mode" // continue in the mode stated in its transcript
+	Park     Unseen = "park"      // ask a person
 )
 
-// Base is what all agents have in common, and what there is to say where an
-// agent does not have something. A room embeds it.
+// Base is what all agents have in common, and the defaults for what an agent lacks. Every
+// agent embeds it.
 type Base struct {
 	Processes process.Table
-	Limits    limit.Reader // without its time
+	Limits    limit.Reader // its At is not set
 	UserDir   string       // the user's home directory; empty: not known
 
-	Command string   // the program's name or path; empty: it is looked for
+	Command string   // the program's name or path; empty: it is searched
 	Env     []string // KEY=value, added for resumed runs
 	Unseen  Unseen
 
 	about About
 }
 
-// NewBase returns what an agent has in common with others.
+// NewBase returns the Base of an agent.
 func NewBase(about About, o Options) Base {
 	userDir, _ := os.UserHomeDir()
 	return Base{
@@ -89,15 +89,15 @@ func (b *Base) ProgramName() string { return b.about.Program }
 // Flags is the table of the program's flags.
 func (b *Base) Flags() leash.Flags { return b.about.Flags }
 
-// LimitsAt reads limits that were told at that time.
+// LimitsAt returns a reader for limits that were stated at that time.
 func (b *Base) LimitsAt(at time.Time) limit.Reader {
 	reader := b.Limits
 	reader.At = at
 	return reader
 }
 
-// Find returns the program that continues the session: as configured, as the
-// session was run with, in PATH, or where it is usually put.
+// Find returns the program that continues the session: the configured one, the one the session
+// ran with, the one in PATH, or one in the usual directories.
 func (b *Base) Find(s resume.Session) (program.Found, error) {
 	var places []string
 	for _, place := range b.about.Places {
@@ -111,8 +111,8 @@ func (b *Base) Find(s resume.Session) (program.Found, error) {
 	return found, err
 }
 
-// Carry says what of its start a session is continued with, but for the flags of
-// which something newer is known. It is false where that start was not seen.
+// Carry returns which flags of its start a session is continued with, except those for which
+// something newer is known. It returns false if that start was not seen.
 func (b *Base) Carry(s resume.Session, newer ...string) (carried leash.Carried, seen bool) {
 	o := s.StartedWith()
 	if o == nil || !o.ArgsSeen {
@@ -133,20 +133,20 @@ func (b *Base) Begin(p program.Found, dir string, carried leash.Carried, env []s
 	}
 }
 
-// Missing is the plan where the program is not found.
+// Missing returns the plan if the program is not found.
 func (b *Base) Missing() Plan {
 	return Parked("%s was not found: set command in [[agent]]", b.about.Program)
 }
 
-// Program returns the program that continues sessions of which nothing else is
-// known, or why it is not found.
+// Program returns the program that continues sessions about which nothing else is known, or why
+// it is not found.
 func (b *Base) Program() (program.Found, error) { return b.Find(resume.Session{}) }
 
-// Lives reports whether the very process lives.
+// Lives reports whether exactly this process is alive (its pid was not reused).
 func (b *Base) Lives(process resume.Process) bool { return b.Processes.Lives(process) }
 
-// GoOn returns the line for a shell by which a person goes on with the session where it
-// works, or "": agents work in the directory that they are started in.
+// GoOn returns the shell command with which a person continues the session in its directory, or
+// "": agents work in the directory they are started in.
 func (b *Base) GoOn(s resume.Session) string {
 	if b.about.ByHand == "" {
 		return ""
@@ -158,8 +158,7 @@ func (b *Base) GoOn(s resume.Session) string {
 	return "cd " + sanitize.ShellWord(s.Cwd) + " && " + line
 }
 
-// Identify returns the program that the process runs, or false where it is not
-// known for certain.
+// Identify returns the program that the process runs, or false if that is not certain.
 func (b *Base) Identify(pid int) (resume.Program, bool) {
 	if b.about.Is == nil {
 		return resume.Program{}, false
@@ -167,30 +166,30 @@ func (b *Base) Identify(pid int) (resume.Program, bool) {
 	return b.Processes.Program(pid, b.about.Is)
 }
 
-// Talk says that there is no way to reach the owner.
+// Talk returns an empty Plan: there is no way to reach the owner.
 func (b *Base) Talk(context.Context, resume.Session, resume.Owner, Words) (Plan, error) {
 	return Plan{}, nil
 }
 
-// Queued says that no prompt waits.
+// Queued reports that no prompt is queued.
 func (b *Base) Queued(context.Context, resume.Session) (bool, error) { return false, nil }
 
-// Denied says that nothing was refused.
+// Denied reports that nothing was refused.
 func (b *Base) Denied(context.Context, resume.Session, Ran) (Denial, bool, error) {
 	return Denial{}, false, nil
 }
 
-// Tidy removes nothing: nothing was left.
+// Tidy does nothing: runs leave nothing behind.
 func (b *Base) Tidy(context.Context, resume.Session) error { return nil }
 
-// Killed says that nothing is known of how a process ended.
+// Killed reports false: how a process ended is not known.
 func (b *Base) Killed(resume.Session, resume.Owner) bool { return false }
 
-// NoProcess says that a process may live.
+// NoProcess reports false: a process may be alive.
 func (b *Base) NoProcess(context.Context) bool { return false }
 
-// Writer says that no process is known by the files that it writes.
+// Writer returns 0: the process that writes a transcript is not known.
 func (b *Base) Writer(context.Context, resume.Session) int { return 0 }
 
-// Unwatched says that no process is known whose sessions are not watched.
+// Unwatched returns none.
 func (b *Base) Unwatched(context.Context) ([]UnwatchedProcess, error) { return nil, nil }

@@ -6,74 +6,71 @@ import (
 	"resumed/internal/usage"
 )
 
-// Builtin is an agent that no user needs to describe: what its room tells the
-// list of agents.
+// Builtin is an entry in the list of agents that users need not describe.
 type Builtin struct {
 	Name      string   // in configuration, status and metrics
 	Title     string   // for people
 	Headless  string   // how it is run without a terminal, for people; empty: exec cannot continue such runs
-	Server    bool     // the user may name a server of it
-	Models    bool     // its program goes on with another model by itself, where one is named
-	OwnKey    string   // the variable by which its program takes a key of its user's own; empty: it cannot be bounded what that costs
-	Variables []string // of the environment, that say where it keeps its sessions
+	Server    bool     // the user may configure the URL of its server
+	Models    bool     // its program switches to another model by itself, if one is named
+	OwnKey    string   // the variable with which its program takes the user's own API key; empty: the cost cannot be bounded
+	Variables []string // of the environment, that say where it stores its sessions
 	Remedies  Remedies // what a person does in it
 
 	// New makes the agent.
 	New func(Options) (Agent, error)
 
-	// Plugin returns what makes the agent tell more than it writes by itself,
-	// and where it belongs; nil: nothing does.
+	// Plugin returns a plugin with which the agent reports more than it writes by itself, and
+	// the path to install it at; nil: there is none.
 	Plugin func() (path, text string)
 
-	// StatusLine reads what the agent gives to the command of its status line: the
-	// session, and what its account was told of its allowances; nil: it has none.
+	// StatusLine parses what the agent passes to its status line command: the session, and the
+	// state of its account's allowances; nil: it has none.
 	StatusLine func(said []byte, now time.Time) (session string, readings []usage.Reading)
 
-	// Hook is how the agent calls a program of others when something happens to a
-	// session; nil: it does not.
+	// Hook is how the agent calls another program when something happens to a session; nil: it
+	// cannot.
 	Hook *Hook
 }
 
 // Hook is how an agent calls a program when something happens to a session.
 type Hook struct {
-	// Read returns which session is meant by what the agent says, on the standard
-	// input of the program or as its last argument, and the transcript of that
-	// session where it says so. Whatever else it says is left alone.
+	// Read returns the session in the hook's input, and its transcript if it is named. The
+	// input comes on the standard input or as the last argument. Other fields are ignored.
 	Read func(said []byte) (session, transcript string)
 
-	// File returns the file of settings in which the agent finds the program.
+	// File returns the settings file in which the agent finds the hook.
 	File func() string
 
-	// Add returns settings that call program, a resumed, and are the same in every other
-	// byte; empty settings are those of a file that is not there. version is what the
-	// agent says of itself, as far as it is known. The error says what is wrong with them.
+	// Add returns settings that call program, a resumed, with every other byte unchanged; empty
+	// settings are those of a missing file. version is the agent's version, if it is known. The
+	// error says what is wrong with the settings.
 	Add func(settings []byte, program, version string) ([]byte, error)
 
-	// Remove returns settings without any call of a resumed: what Add was given, where
-	// nothing else has changed them.
+	// Remove returns settings without any call of a resumed: the ones passed to Add, if nothing
+	// else has changed them.
 	Remove func(settings []byte) ([]byte, error)
 
 	// Calls returns the resumed that settings call; "": none.
 	Calls func(settings []byte) string
 }
 
-// Remedies are what a person does in an agent where waiting does not help, as phrases
-// for a sentence. What is empty is said in general words.
+// Remedies are what a person does in an agent if waiting does not help, as phrases for a
+// sentence. An empty one is replaced by general words.
 type Remedies struct {
 	SignIn  string // "run claude and type /login"
 	Pay     string // "raise the spend limit at …"
-	Shorten string // "/compact": what makes a conversation that is too long shorter
+	Shorten string // "/compact": what shortens a conversation that is too long
 }
 
-// Options says which installation of an agent is meant. The zero Options is the
-// user's own.
+// Options selects an installation of an agent. The zero Options is the user's own.
 type Options struct {
-	Roots   []string       // homes, absolute; empty: the one that the agent takes by itself
-	Command string         // the program's name or path; empty: it is looked for
+	Roots   []string       // homes, absolute; empty: the agent's default
+	Command string         // the program's name or path; empty: it is searched
 	Server  string         // URL of a running server, for an agent that has one; empty: none
 	Env     []string       // KEY=value, added for resumed runs
-	Model   string         // what a resume may go on with where the session's own is overloaded; empty: nothing else
-	Unseen  Unseen         // what is done about a session whose start was not seen; empty: Narrow
+	Model   string         // what a resume may use if the session's own model is overloaded; empty: nothing else
+	Unseen  Unseen         // what to do about a session whose start was not seen; empty: Narrow
 	Grace   time.Duration  // a clock time this far in the past means now, not tomorrow
-	Zone    *time.Location // of clock times that name none; nil means local
+	Zone    *time.Location // for clock times without a zone; nil means local
 }

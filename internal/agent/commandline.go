@@ -11,61 +11,59 @@ import (
 	"strings"
 )
 
-// CommandLine is what an Agent may also be: one whose runs without a terminal
-// `exec` can continue, because it knows how the program is called.
+// CommandLine is an Agent whose runs without a terminal `exec` can continue, because it can
+// parse the program's command line.
 type CommandLine interface {
-	// ProgramName is what the agent's program is called.
+	// ProgramName returns the name of the agent's program.
 	ProgramName() string
 
-	// Invocation says what these arguments of the program ask for, or false
-	// where that is not a run without a terminal.
+	// Invocation parses arguments of the program. It returns false if they are not a run
+	// without a terminal.
 	Invocation(args []string) (Invocation, bool)
 }
 
 // Invocation is a command line that runs an agent without a terminal.
 type Invocation interface {
-	// Prompted reports whether the line itself says what to do: otherwise that
-	// comes by the standard input.
+	// Prompted reports whether the command line contains the prompt: otherwise the prompt comes
+	// on the standard input.
 	Prompted() bool
 
-	// Session returns the session that the line names; empty: none.
+	// Session returns the session that the command line names; empty: none.
 	Session() string
 
-	// Give returns what is to be added so that a new session gets that id; nil
-	// where that cannot be.
+	// Give returns the arguments that give a new session that id; nil if that is impossible.
 	Give(id string) []string
 
-	// Begin is called before the line is run in that directory. What it returns
-	// is called when the run is over, and tells what can be continued. That is a
-	// session which the run was given or has told of itself, never one that only
-	// happened to change meanwhile.
+	// Begin is called before the command is run in that directory. The returned function is
+	// called when the run is over, and returns what can be continued: a session whose id was
+	// given to the run or printed by it, never one that just happened to change meanwhile.
 	Begin(dir string) func(context.Context, Ended) Trail
 
 	// Resume returns the arguments that continue the session.
 	Resume(t Trail, prompt string) []string
 }
 
-// Ended is a run that is over.
+// Ended is a finished run.
 type Ended struct {
-	Recording        // what it printed, on its standard output and beside it
+	Recording        // what it printed, on standard output and standard error
 	Code      int    // its exit code
-	Session   string // as it was given, named or told before; empty: not known
+	Session   string // as it was given, named or printed; empty: not known
 }
 
-// Trail is what a run left to go on from.
+// Trail is what can be continued after a run.
 type Trail struct {
 	Session    string // empty: there is nothing to continue
 	Transcript string // of the session; empty: not known
-	Cwd        string // of the session, where that is not the run's directory
-	Again      bool   // the session has forgotten the prompt: that has to be given again
+	Cwd        string // of the session, if it is not the run's directory
+	Again      bool   // the session does not contain the prompt, which must be sent again
 
-	// Status is the HTTP status that the exit code stands for; 0: it tells none.
+	// Status is the HTTP status that the exit code means; 0: none.
 	Status int
 }
 
 var plainID = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{3,127}$`)
 
-// PlainID returns the id where no program takes it for an option or a path.
+// PlainID returns the id if no program can mistake it for an option or a path, else "".
 func PlainID(id string) string {
 	if plainID.MatchString(id) {
 		return id
@@ -73,7 +71,7 @@ func PlainID(id string) string {
 	return ""
 }
 
-// ToldID returns the id that a run's records say first, by the name of its field.
+// ToldID returns the first id in a run's records, in the field of that name.
 func ToldID(rec Recording, field string) string {
 	for _, text := range []string{rec.Text, rec.Beside} {
 		for _, data := range Records(text) {
@@ -87,16 +85,16 @@ func ToldID(rec Recording, field string) string {
 	return ""
 }
 
-// Said reports whether a recorded prompt is what a command line says. What came
-// by the standard input stands before or after it, in lines of its own.
+// Said reports whether a recorded prompt is the one of a command line. Text from the standard
+// input is before or after it, on its own lines.
 func Said(recorded, prompt string) bool {
 	recorded, prompt = strings.TrimSpace(recorded), strings.TrimSpace(prompt)
 	return prompt != "" &&
 		(recorded == prompt || strings.HasPrefix(recorded, prompt+"\n") || strings.HasSuffix(recorded, "\n"+prompt))
 }
 
-// Files returns the files of a pattern below the homes: the one that a run takes
-// by itself, and those that are configured.
+// Files returns the files that match a pattern in the homes: the default one and the configured
+// ones.
 func (h Homes) Files(pattern string) []string {
 	var all []string
 	for _, root := range append([]string{h.Usual}, h.Roots...) {
@@ -109,9 +107,8 @@ func (h Homes) Files(pattern string) []string {
 	return slices.Compact(all)
 }
 
-// NewFiles notes which files of a pattern there are. What it returns lists those
-// that have come since: a run that begins a session writes a file of its own, and
-// never into one that was there before.
+// NewFiles lists the files that match a pattern. The returned function lists those created since:
+// a run that begins a session always writes a new file.
 func (h Homes) NewFiles(pattern string) func() []string {
 	before := h.Files(pattern)
 	return func() []string {
@@ -122,6 +119,6 @@ func (h Homes) NewFiles(pattern string) func() []string {
 	}
 }
 
-// IsDashedID reports whether a text is an id with dashes, as of a UUID: not an index, and
-// not a word such as latest.
+// IsDashedID reports whether a text is an id with dashes, such as a UUID: not an index, and not a
+// word such as latest.
 func IsDashedID(text string) bool { return strings.Contains(text, "-") && PlainID(text) != "" }

@@ -9,7 +9,7 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Ran is a resumed run that is over.
+// Ran is a finished resumed run.
 type Ran struct {
 	Since  time.Time // when it began
 	Output string    // the end of what it printed
@@ -17,20 +17,19 @@ type Ran struct {
 
 // Denial is a tool that an agent was not allowed to use.
 type Denial struct {
-	Tool string // its name, as the agent has it; empty: not known
+	Tool string // its name, as the agent writes it; empty: not known
 	Use  string // what it was to do, such as a command; empty: not known
 
-	call string // by which the call is found
+	call string // the id of the call
 }
 
-// Refuse is the denial of the call of that id, where its record does not name
-// the tool.
+// Refuse returns the denial of the call with that id, if its record does not name the tool.
 func Refuse(call string) *Denial { return &Denial{call: call} }
 
-// longestUse bounds how much of a command a person is shown.
+// longestUse bounds how much of a command is shown to a person.
 const longestUse = 120
 
-// String says it in words for people.
+// String returns a sentence for people.
 func (d Denial) String() string {
 	what := "a tool"
 	if d.Tool != "" {
@@ -46,22 +45,22 @@ func (d Denial) String() string {
 // Call is a tool that an agent called.
 type Call struct{ ID, Tool, Use string }
 
-// ToolUse is what one record tells of a run's tools. The zero ToolUse is a record
-// that tells nothing of them, such as an answer in words.
+// ToolUse is what one record says about a run's tools. The zero ToolUse is a record without
+// tools, such as an answer in words.
 type ToolUse struct {
 	At     time.Time
 	Calls  []Call
 	Denied *Denial
-	Other  bool // the run was stopped by something else, or another one began
+	Other  bool // something else stopped the run, or another run began
 }
 
-// LastDenial reads a transcript from its end back to where a run began. A
-// denial counts where no tool was called after it: otherwise the agent went on
-// without. told reports whether the run called any tool at all.
+// LastDenial reads a transcript from its end back to the beginning of a run. A denial counts if
+// no tool was called after it: otherwise the agent continued without the tool. told reports
+// whether the run called any tool at all.
 func LastDenial(ctx context.Context, path string, since time.Time, read func(Line) ToolUse) (d Denial, denied, told bool, err error) {
 	err = LinesBack(ctx, path, func(line Line) bool {
 		if line.Cut {
-			return true // not a whole record: nothing can be said of it
+			return true // an incomplete record
 		}
 		t := read(line)
 		if !t.At.IsZero() && t.At.Before(since.Add(-slack)) {
@@ -79,7 +78,7 @@ func LastDenial(ctx context.Context, path string, since time.Time, read func(Lin
 	return d, denied, told, err
 }
 
-// names takes the tool's name from its call, and reports whether it is known.
+// names copies the tool's name from its call, and reports whether it is known.
 func (d *Denial) names(calls []Call) bool {
 	for _, c := range calls {
 		if d.Tool == "" && c.ID == d.call {
@@ -89,8 +88,7 @@ func (d *Denial) names(calls []Call) bool {
 	return d.Tool != ""
 }
 
-// UseOf returns what a tool was to do by its arguments: the command, or the file
-// that it works on.
+// UseOf returns what a tool was to do, from its arguments: the command, or the file it works on.
 func UseOf(arguments map[string]any) string {
 	for _, name := range []string{"command", "cmd", "file_path", "filePath", "absolute_path", "path", "url"} {
 		switch value := arguments[name].(type) {

@@ -17,41 +17,41 @@ import (
 	"resumed/internal/resume"
 )
 
-// Description is an agent as a value: one that appends the records of its sessions to
-// files of its homes, and whose program takes a prompt by -p and --prompt.
+// Description describes an agent as data. Such an agent appends records of its sessions to
+// files in its homes, and its program takes a prompt with -p and --prompt.
 type Description struct {
 	About
 	Title    string   // for people
 	Remedies Remedies // what a person does in it
 
-	Home          string   // what its home is called, below the user's home directory
-	HomeVariables []string // that name another home; the last takes a run there
-	Around        bool     // they name the directory around the home, which is always called Home
+	Home          string   // the name of its home, below the user's home directory
+	HomeVariables []string // that name another home; the last one is set for a run in another home
+	Around        bool     // the variables name the parent directory of the home, which is always called Home
 
-	Dir   string // of each home, in which the files lie
+	Dir   string // of each home, with the transcripts
 	Files Source // what each home's source is like
 	Glob  string // the same files, below a home
 
 	IsID func(text string) bool // reports whether a text is the id of a session
 
-	// Read returns what a line says, or false where that is nothing. limits reads
-	// what was said of limits at that time.
+	// Read returns what a line says, or false if nothing. limits returns a reader for limits
+	// that were stated at that time.
 	Read func(line Line, limits func(at time.Time) limit.Reader) (Record, bool)
 
-	// Place returns the session that the file of a line belongs to, and where it works;
-	// nil: each record tells.
+	// Place returns the session of a line's file, and its directory; nil: each record contains
+	// both.
 	Place func(Line) (session, cwd string)
 
-	// Counts is what stands in every line that tells the size of the context.
+	// Counts is a text that every line with the size of the context contains.
 	Counts string
 
-	// Choose says what a resume is given besides the flags of the session's start; nil:
-	// nothing. Enough reports whether earlier lines cannot tell more settings; nil: they can.
+	// Choose returns what a resume gets besides the flags of the session's start; nil: nothing.
+	// Enough reports whether earlier lines cannot add more settings; nil: they always can.
 	Choose func(ctx context.Context, d *Described, s resume.Session, had RunSettings) (Choice, error)
 	Enough func(RunSettings) bool
 
-	// Owner returns the live process that may hold a session; nil: any process that lives in
-	// the session's directory may.
+	// Owner returns the live process that may hold a session; nil: any process in the session's
+	// directory may.
 	Owner func(ctx context.Context, d *Described, s resume.Session) (*resume.Owner, error)
 
 	// Named returns the variables that the settings of the homes and of a directory name; nil:
@@ -66,22 +66,22 @@ type Description struct {
 // Record is what one line of a transcript says.
 type Record struct {
 	At       time.Time
-	Event    resume.Event // what happened; nil: nothing did
+	Event    resume.Event // what happened; nil: nothing
 	Prompt   string       // the words of a prompt
-	Session  string       // where there is no Place
+	Session  string       // if there is no Place
 	Cwd      string
 	Provider string
 
 	Calls  []Call  // the tools that are called
 	Denied *Denial // the tool that was not allowed
-	Tokens int64   // the size of the context; 0: not told
+	Tokens int64   // the size of the context; 0: not stated
 	RunSettings
 }
 
-// RunSettings is what records tell of how a session runs; empty: not told.
+// RunSettings is what records say about how a session runs; empty: not stated.
 type RunSettings struct{ Model, Login, Mode, Permission string }
 
-// older adds what an earlier record tells.
+// older adds settings of an earlier record.
 func (s *RunSettings) older(other RunSettings) {
 	for into, value := range map[*string]string{&s.Model: other.Model, &s.Login: other.Login, &s.Mode: other.Mode, &s.Permission: other.Permission} {
 		if *into == "" {
@@ -90,11 +90,11 @@ func (s *RunSettings) older(other RunSettings) {
 	}
 }
 
-// Choice is what a resume is given.
+// Choice is what a resume gets.
 type Choice struct {
-	Args  []string         // after the session
-	Newer []string         // the flags that the session's start need not tell any more
-	Left  []leash.Omission // what it is not given, and why
+	Args  []string         // after the session id
+	Newer []string         // flags of the session's start that are replaced by something newer
+	Left  []leash.Omission // what the resume does not get, and why
 	Words string           // the prompt; empty: the one that the user has configured
 	Dir   string           // empty: the session's
 	Keep  []string         // Command.Keep
@@ -109,14 +109,15 @@ type Described struct {
 	is Description
 }
 
-// Starting is a described agent that can also begin a session.
-type Starting struct{ Described }
+// Starting is a described agent that can also begin a session. Telling is one whose sessions
+// choose their own ids.
+type (
+	Starting struct{ Described }
+	Telling  struct{ Starting }
+)
 
-// Telling is a described agent that chooses the id of a session that it begins.
-type Telling struct{ Starting }
-
-// Start returns the command that begins the session of a task: under the task's id, or one
-// that prints for programs, which tells the id.
+// Start returns the command that begins the session of a task: with the task's id, or with
+// output in JSON, which contains the id.
 func (d *Starting) Start(task resume.Session) (Plan, error) {
 	line := d.is.Line
 	if len(line.Gives) > 0 {
@@ -125,19 +126,19 @@ func (d *Starting) Start(task resume.Session) (Plan, error) {
 	return d.Open(task, Opening{Args: []string{line.Output[0], "stream-json"}, Mode: line.Mode}), nil
 }
 
-// Begun returns the id that a run prints first for programs.
+// Begun returns the first id in the JSON output of a run.
 func (d *Telling) Begun(printed string) string {
 	return ToldID(Recording{Text: printed}, d.is.Line.Field)
 }
 
-// Builtin is the agent in the list of agents.
+// Builtin returns the entry for the list of agents.
 func (is Description) Builtin(newAgent func(Options) (Agent, error)) Builtin {
 	return Builtin{
 		Name: is.Name, Title: is.Title, Headless: is.Program + " -p", Variables: is.HomeVariables, Remedies: is.Remedies, New: newAgent,
 	}
 }
 
-// Describe makes d the agent of the description. It looks at the environment, not at any file.
+// Describe makes d the agent of the description. It reads the environment, but no file.
 func (d *Described) Describe(is Description, o Options) error {
 	usual, variable := UsualHome(is.Home, is.HomeVariables...), is.HomeVariables[len(is.HomeVariables)-1]
 	if is.Around {
@@ -165,7 +166,7 @@ func (d *Described) Describe(is Description, o Options) error {
 	return errors.Join(bad...)
 }
 
-// record reads a line. What has no time did not happen.
+// record parses a line. A record without a time is no event.
 func (d *Described) record(line Line) (Record, bool) {
 	r, ok := d.is.Read(line, d.LimitsAt)
 	if r.At.IsZero() {
@@ -174,7 +175,7 @@ func (d *Described) record(line Line) (Record, bool) {
 	return r, ok
 }
 
-// place returns the session that a record belongs to, and where it works.
+// place returns the session of a record, and its directory.
 func (d *Described) place(r Record, line Line) (session, cwd string) {
 	if d.is.Place != nil {
 		return d.is.Place(line)
@@ -197,7 +198,7 @@ func (d *Described) trace(line Line) ToolUse {
 	return ToolUse{At: r.At, Calls: r.Calls, Denied: r.Denied, Other: endsRun(r.Event)}
 }
 
-// endsRun reports whether a run was stopped by something else than a denial.
+// endsRun reports whether a run was stopped by something other than a denial.
 func endsRun(event resume.Event) bool {
 	switch event.(type) {
 	case resume.Limited, resume.Cancelled:
@@ -206,8 +207,8 @@ func endsRun(event resume.Event) bool {
 	return false
 }
 
-// size returns how large the context was at an answer. How long the provider keeps it is
-// not known.
+// size returns the size of the context at an answer. How long the provider caches it is not
+// known.
 func (d *Described) size(line Line) (resume.Context, bool) {
 	if !bytes.Contains(line.Data, []byte(d.is.Counts)) {
 		return resume.Context{}, false
@@ -216,8 +217,8 @@ func (d *Described) size(line Line) (resume.Context, bool) {
 	return resume.Context{Tokens: r.Tokens, At: r.At}, ok && r.Tokens > 0
 }
 
-// Owner returns the live process that may hold the session. Most such agents take no lock: a
-// process that lives in the session's directory may hold any session of it.
+// Owner returns the live process that may hold the session. Most described agents take no
+// lock: a process in the session's directory may hold any session of that directory.
 func (d *Described) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	if d.is.Owner != nil {
 		return d.is.Owner(ctx, d, s)
@@ -240,10 +241,9 @@ func (d *Described) variables(dir string) leash.Variables {
 	return slices.Concat(d.Base.Variables(), d.is.Named(d, dir))
 }
 
-// Plan says how the session is continued now: by a run without a terminal of the same
-// session in its directory, with the flags that it was started with. What a session may do
-// without asking is in few transcripts: where its start was not seen, the run has what the
-// user's settings say, and never more.
+// Plan returns how the session is continued now: by a run without a terminal in the session's
+// directory, with the flags of its start. Few transcripts say what a session may do without
+// asking: if its start was not seen, the run gets what the user's settings allow, never more.
 func (d *Described) Plan(ctx context.Context, s resume.Session, w Words) (Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return Plan{}, err
@@ -280,13 +280,13 @@ func (d *Described) Plan(ctx context.Context, s resume.Session, w Words) (Plan, 
 	return plan, nil
 }
 
-// maxEndLines bounds how far back a transcript is looked through: in one long turn there
-// may be many records since the last prompt.
+// maxEndLines bounds how many lines of a transcript are read backwards: a long turn may have
+// many records since the last prompt.
 const maxEndLines = 20_000
 
-// endOf reads how the transcript of a session ends: the last event, nil where nothing
-// happened, and the last settings. Prompts of our own are passed over: a resume that was cut
-// off leaves its prompt behind, and nothing has moved.
+// endOf reads the end of a session's transcript: the last event, nil if there is none, and the
+// last settings. It skips prompts sent by resumed: a resume that was cut off leaves its prompt
+// behind without any progress.
 func (d *Described) endOf(ctx context.Context, s resume.Session, w Words) (last resume.Event, had RunSettings, err error) {
 	visited := 0
 	err = LinesBack(ctx, s.Transcript, func(line Line) bool {
@@ -302,15 +302,15 @@ func (d *Described) endOf(ctx context.Context, s resume.Session, w Words) (last 
 	return last, had, err
 }
 
-// SentNow reports whether an event is a prompt of our own: of an earlier resume of the
+// SentNow reports whether an event is a prompt sent by resumed: by an earlier resume of the
 // session, or the one that is about to be sent.
 func SentNow(s resume.Session, event resume.Event, words string, w Words) bool {
 	prompt, ok := event.(resume.Prompted)
 	return ok && (SentByUs(s, prompt.At) || strings.TrimSpace(words) == strings.TrimSpace(w.Prompt))
 }
 
-// Failed returns the verdict of a failure that ended a turn: the agent has given up, and a
-// failure of which nothing is understood is still one.
+// Failed returns the verdict of a failure that ended a turn: the agent has given up. A failure
+// that is not recognised becomes Unknown.
 func Failed(v limit.Verdict) limit.Verdict {
 	v.InProgress = false
 	if v.Class == limit.None {
@@ -319,7 +319,7 @@ func Failed(v limit.Verdict) limit.Verdict {
 	return v
 }
 
-// JoinedTexts returns the texts of parts that have one, a line each.
+// JoinedTexts returns the non-empty texts of parts, one per line.
 func JoinedTexts[P any](parts []P, text func(P) string) string {
 	var texts []string
 	for _, part := range parts {
@@ -330,8 +330,8 @@ func JoinedTexts[P any](parts []P, text func(P) string) string {
 	return strings.Join(texts, "\n")
 }
 
-// ProgramOf returns what reports whether a path is that of a program: by its own names, or
-// by those of scripts in a package, all separated by spaces.
+// ProgramOf returns a function that reports whether a path is that of a program: by its own
+// names, or by those of scripts in a package. Names are separated by spaces.
 func ProgramOf(names, scripts, pkg string) func(path string) bool {
 	return func(path string) bool {
 		name := filepath.Base(path)

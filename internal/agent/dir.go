@@ -7,8 +7,7 @@ import (
 	"path/filepath"
 )
 
-// CheckDir returns nil for a directory that one can work in, and an error in
-// words for people otherwise.
+// CheckDir returns nil for a directory that one can work in, else an error for people.
 func CheckDir(dir string) error {
 	if dir == "" {
 		return errors.New("the session's directory is not known")

@@ -10,18 +10,18 @@ import (
 	"resumed/internal/resume"
 )
 
-// MarkVariable is the mark of a resumed command, by which an agent tells our
-// own processes from those of people.
+// MarkVariable contains the mark of a resumed command, which tells its processes from those of
+// people.
 const MarkVariable = resume.MarkVariable
 
 // Evidence is an observation and the offset of the line it was read from.
 type Evidence struct {
 	resume.Observation
 	Offset int64
-	Leave  string // why nothing is done about it, whatever the rules say; empty: they decide
+	Leave  string // why nothing is done about it, whatever the rules say; empty: the rules decide
 }
 
-// Back visits what a file says from its end back, until visit returns false.
+// Back visits the evidence in a file from its end backwards, until visit returns false.
 func Back(ctx context.Context, a Reader, src Source, path string, visit func(Evidence) bool) error {
 	return LinesBack(ctx, path, func(line Line) bool {
 		if !src.worth(line.Data) {
@@ -32,8 +32,8 @@ func Back(ctx context.Context, a Reader, src Source, path string, visit func(Evi
 	})
 }
 
-// Last returns the last thing that a file says: it decides the state of the
-// session. It returns false where the file says nothing.
+// Last returns the last evidence in a file, which decides the state of the session. It returns
+// false if there is none.
 func Last(ctx context.Context, a Reader, src Source, path string) (Evidence, bool, error) {
 	var (
 		last  Evidence
@@ -46,8 +46,7 @@ func Last(ctx context.Context, a Reader, src Source, path string) (Evidence, boo
 	return last, found, err
 }
 
-// SourcesOf returns the places where the agent writes lines; a Follower has
-// none.
+// SourcesOf returns the sources of a Reader; a Follower has none.
 func SourcesOf(a Agent) []Source {
 	if reader, ok := a.(Reader); ok {
 		return reader.Sources()
@@ -55,15 +54,15 @@ func SourcesOf(a Agent) []Source {
 	return nil
 }
 
-// Watches reports whether path lies in one of the agent's sources. What a
-// Follower reports is wherever it says.
+// Watches reports whether path is in one of the agent's sources. For a Follower any path is
+// accepted.
 func Watches(a Agent, path string) bool {
 	_, follows := a.(Follower)
 	return follows || slices.ContainsFunc(SourcesOf(a), func(src Source) bool { return src.has(path) })
 }
 
-// SourceOf returns the agent's source that path lies in. A file from elsewhere
-// is read as if it lay in the agent's first one.
+// SourceOf returns the agent's source that contains path. A file from elsewhere is read as if it
+// were in the agent's first source.
 func SourceOf(a Reader, path string) Source {
 	sources := a.Sources()
 	for _, src := range sources {
@@ -77,16 +76,16 @@ func SourceOf(a Reader, path string) Source {
 	return sources[0]
 }
 
-// has reports whether path lies in the source.
+// has reports whether path is in the source.
 func (s Source) has(path string) bool {
 	rel, err := filepath.Rel(s.Root, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// maxText is how many bytes of an agent's words are kept for people.
+// maxText is how many bytes of an agent's text are stored for people.
 const maxText = 2000
 
-// Clip cuts an agent's words short, never within a character.
+// Clip shortens an agent's text, never within a character.
 func Clip(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= maxText {
@@ -99,5 +98,5 @@ func Clip(s string) string {
 	return s[:cut] + "…"
 }
 
-// worth reports whether a line must be read, judged by its bytes alone.
+// worth reports whether a line must be parsed, judged by its bytes alone.
 func (s Source) worth(line []byte) bool { return s.Sift == nil || s.Sift(line) != Nothing }

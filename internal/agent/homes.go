@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// Homes are the directories in which an agent keeps its sessions. Each is an
-// account of its own.
+// Homes are the directories in which an agent stores its sessions. Each is a separate account.
 type Homes struct {
-	Usual string   // the one that the agent takes by itself; empty: not known
-	Roots []string // those that count; never empty
+	Usual string   // the agent's default; empty: not known
+	Roots []string // those that are watched; never empty
 
 	agent string
 }
 
-// NewHomes returns the homes at roots, or the usual one where there are none
-// given. All that is wrong is in the error.
+// NewHomes returns the homes at roots, or the usual one if roots is empty. The error contains
+// everything that is wrong.
 func NewHomes(agent, usual string, roots []string) (Homes, error) {
 	h := Homes{agent: agent}
 	if usual != "" {
@@ -50,7 +49,7 @@ func (h Homes) Account(root string) string {
 	return h.agent + ":" + root
 }
 
-// Of returns the home that path lies in, or the first.
+// Of returns the home that contains path, or the first one.
 func (h Homes) Of(path string) string {
 	for _, root := range h.Roots {
 		if strings.HasPrefix(path, root+string(filepath.Separator)) {
@@ -60,7 +59,7 @@ func (h Homes) Of(path string) string {
 	return h.Roots[0]
 }
 
-// Sources returns a source like that one for a directory of each home.
+// Sources returns a copy of like for a directory of each home.
 func (h Homes) Sources(dir string, like Source) []Source {
 	sources := make([]Source, 0, len(h.Roots))
 	for _, root := range h.Roots {

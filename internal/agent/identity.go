@@ -7,10 +7,10 @@ import (
 	"resumed/internal/resume"
 )
 
-// Identity returns a text that is the same wherever the account of the session is used, for a
-// run with that environment; empty: it is not known. The first key that is set tells, else the
-// login of the session's home. A session that was seen to run with another login has none. The text may
-// be a secret: it must not leave the host as it is.
+// Identity returns a text that identifies the session's account on every machine, for a run with
+// that environment; empty: not known. It is the first key that is set, else the login of the
+// session's home. A session that was seen to run with another login has none. The text may be a
+// secret: it must not leave the host unhashed.
 func (t *Transcripts) Identity(s resume.Session, environ []string) string {
 	if t.Elsewhere != nil {
 		if home := t.Elsewhere(t.Homes.Of(s.Transcript)); home != "" {
@@ -37,7 +37,7 @@ func (t *Transcripts) Identity(s resume.Session, environ []string) string {
 	return ""
 }
 
-// variables returns what an environment says of a name: the last word counts.
+// variables returns a lookup in an environment: the last entry of a name counts.
 func variables(environ []string) func(name string) string {
 	return func(name string) string {
 		for _, entry := range slices.Backward(environ) {

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// Parse reads a record as Decode does.
+// Parse is Decode into a new record.
 func Parse[R any](data []byte) (record R, ok bool) {
 	ok = Decode(data, &record)
 	return record, ok
 }
 
-// Decode reads a record. A field of an unexpected type is left empty: what another
-// version changed must not cost the record.
+// Decode parses a record. A field of an unexpected type stays empty: a change in another version
+// must not cost the whole record.
 func Decode(data []byte, into any) bool {
 	err := json.Unmarshal(data, into)
 	_, mistyped := errors.AsType[*json.UnmarshalTypeError](err)
@@ -24,10 +24,9 @@ func Decode(data []byte, into any) bool {
 
 var typeFirst = []byte(`{"type":`)
 
-// SiftByType returns a sieve for records that have their type in a field type, which
-// mostly is the first one: of these types some move and some matter, all others are worth
-// nothing. Within a JSON string a quote is escaped, so a type in quotes stands only where a
-// record itself has it.
+// SiftByType returns a Sift for records with a field type, which mostly is the first one. The
+// listed types are Moves or Matters, all others are Nothing. Quotes within a JSON string are
+// escaped, so a type in quotes is found only as a value of a record.
 func SiftByType(moves, matters []string) func(line []byte) Weight {
 	var quoted [][]byte
 	for _, name := range slices.Concat(moves, matters) {
@@ -47,19 +46,18 @@ func SiftByType(moves, matters []string) func(line []byte) Weight {
 	}
 }
 
-// endSize is how far a record's fields are looked for from either end of its
-// line. What is longer stands between them: an answer, a file, a tool's output.
+// endSize is how much of either end of a line is searched for a record's fields. Longer values
+// are in the middle: an answer, a file, a tool's output.
 const endSize = 1 << 10
 
-// Head returns the beginning of a line, as far as TextAtHead looks.
+// Head returns the part of a line that TextAtHead searches.
 func Head(line []byte) []byte { return line[:min(len(line), endSize)] }
 
-// TextAtEnds returns a text of the record that a line of JSON holds, one of
-// the record itself and not of what lies in it, where it stands near the line's
-// beginning or its end. It looks at no byte in between, so it costs the same
-// for a line of any length; where it finds nothing, nothing is known.
+// TextAtEnds returns a string field of the record in a line of JSON if it is near the beginning
+// or the end of the line. Fields of nested values do not count. It does not read the middle, so
+// it costs the same for a line of any length; if it finds nothing, the field may still exist.
 //
-// The text is as the line has it, with its escapes.
+// The text is returned with its escapes.
 func TextAtEnds(line []byte, field string) ([]byte, bool) {
 	if text, ok := TextAtHead(line, field); ok {
 		return text, true
@@ -74,7 +72,7 @@ func TextAtEnds(line []byte, field string) ([]byte, bool) {
 			if depth--; depth <= 0 {
 				return nil, false
 			}
-		case '"': // met first on the way back, it closes a string
+		case '"': // going backwards, it closes a string
 			start := openingQuote(tail, i)
 			if start < 0 {
 				return nil, false
@@ -90,15 +88,15 @@ func TextAtEnds(line []byte, field string) ([]byte, bool) {
 	return nil, false
 }
 
-// TextAtHead is TextAtEnds for a text near the beginning. It ends where something lies in
-// the record: fields after that are found from the other end, if at all.
+// TextAtHead is TextAtEnds for the beginning only. It stops at the first nested value: fields
+// after that can only be found from the end.
 func TextAtHead(line []byte, field string) ([]byte, bool) {
 	head := Head(line)
 	start := bytes.IndexByte(head, '{')
 	if start < 0 {
 		return nil, false
 	}
-	// Mostly no text before it has a brace: then a search for the name is enough.
+	// Mostly no brace comes before it: then a search for the name is enough.
 	name := []byte(`"` + field + `":"`)
 	if at := bytes.Index(head, name); at > start && !bytes.ContainsAny(head[start+1:at], "{[") {
 		if end := closingQuote(head, at+len(name)-1); end > 0 {
@@ -125,8 +123,8 @@ func TextAtHead(line []byte, field string) ([]byte, bool) {
 	return nil, false
 }
 
-// textAfter returns the text that belongs to the name whose closing quote is at
-// end, or false where it is no name, or not of a text.
+// textAfter returns the string value of the name whose closing quote is at end, or false if that
+// is not a name, or its value is not a string.
 func textAfter(b []byte, end int) ([]byte, bool) {
 	rest := bytes.TrimLeft(b[end+1:], " \t")
 	if len(rest) == 0 || rest[0] != ':' {
@@ -143,7 +141,7 @@ func textAfter(b []byte, end int) ([]byte, bool) {
 	return rest[1:closing], true
 }
 
-// closingQuote returns where the string ends that begins at open, or -1.
+// closingQuote returns the end of the string that begins at open, or -1.
 func closingQuote(b []byte, open int) int {
 	for i := open + 1; i < len(b); i++ {
 		step := bytes.IndexByte(b[i:], '"')
@@ -157,7 +155,7 @@ func closingQuote(b []byte, open int) int {
 	return -1
 }
 
-// openingQuote returns where the string begins that ends at closing, or -1.
+// openingQuote returns the beginning of the string that ends at closing, or -1.
 func openingQuote(b []byte, closing int) int {
 	for i := closing - 1; i >= 0; i-- {
 		if b[i] == '"' && !escaped(b, i) {
@@ -183,10 +181,9 @@ const (
 	keptTail = 1 << 10
 )
 
-// Lean returns a line of JSON with the middle of its long texts left out. What
-// a record means is said in few words, and the parser spends most of its time on
-// the others: answers, files, what tools print. Anything else is returned as it
-// is, and so is a line that is no JSON.
+// Lean returns a line of JSON without the middle of its long texts. They are answers, files and
+// output of tools, on which the parser would spend most of its time; the meaning of a record is
+// in short texts. Everything else stays as it is, also a line that is not JSON.
 func Lean(line []byte) []byte {
 	var lean []byte
 	taken := 0
@@ -216,11 +213,11 @@ func Lean(line []byte) []byte {
 	return append(lean, line[taken:]...)
 }
 
-// longestEscape is that of a character that needs two of them.
+// longestEscape is the length of a character that needs two escapes.
 const longestEscape = len(`\ud83d\ude00`)
 
-// plainPlace returns the first place of a text at or after at where it may be cut, at the
-// latest its end: neither an escape nor a character is torn there.
+// plainPlace returns the first position at or after at where a text can be cut without splitting
+// an escape or a character, at the latest end.
 func plainPlace(line []byte, at, end int) int {
 	for at < end && (bytes.IndexByte(line[at-longestEscape:at], '\\') >= 0 || !utf8.RuneStart(line[at])) {
 		at++

@@ -32,7 +32,7 @@ func TestLeanCutsLongTextsAlone(t *testing.T) {
 	}
 }
 
-// Wherever the cuts fall, what was JSON stays JSON, of the same texts.
+// Wherever the cuts are, JSON stays JSON with the same texts.
 func FuzzLeanTearsNothing(f *testing.F) {
 	f.Add("\\", uint16(3))
 	f.Add("é", uint16(1))

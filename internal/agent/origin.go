@@ -8,15 +8,14 @@ import (
 	"resumed/internal/resume"
 )
 
-// Origin returns what a live process of the agent was started with, or nothing
-// where it ended meanwhile, is another user's, or hides in which world it lives:
-// what is not known for certain is not known. Secrets are kept as such only where
-// they are wanted.
+// Origin returns what a live process of the agent was started with. It returns nil if the process
+// ended meanwhile, belongs to another user, or its sandbox cannot be determined. Secrets are
+// included only on request.
 func (b *Base) Origin(pid int, secrets bool) *resume.Origin {
 	return b.OriginBy(b.Variables(), pid, secrets)
 }
 
-// OriginBy is Origin by another table of variables than the agent's usual one.
+// OriginBy is Origin with another table of variables than the agent's usual one.
 func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Origin {
 	p := b.Processes
 	before, err := p.Stat(pid)
@@ -44,20 +43,19 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 	}
 	if environ, err := p.Environ(pid); err == nil {
 		if variables(environ)(resume.OwnKeyVariable) != "" {
-			return nil // what a person paid for once is not how the session began
+			return nil // a run that a person paid for once is not how the session began
 		}
 		o.Env, o.Salt = table.Keep(environ, secrets)
 		o.EnvSeen = true
 		o.Login = b.Login(environ, o.Salt)
 	}
 	if after, err := p.Stat(pid); err == nil && after.Start != before.Start || err != nil && p.Tells() {
-		return nil // what was read may be another's
+		return nil // the pid may have been reused
 	}
 	return o
 }
 
-// Login returns a salted hash of the login of a process with that environment;
-// empty: it is not known.
+// Login returns a salted hash of the login of a process with that environment; empty: not known.
 func (b *Base) Login(environ []string, salt string) string {
 	if b.about.Login == nil {
 		return ""
@@ -69,5 +67,5 @@ func (b *Base) Login(environ []string, salt string) string {
 	return leash.Hash(salt, login)
 }
 
-// Variables are those of the environment that matter to the agent.
+// Variables are the environment variables that matter to the agent.
 func (b *Base) Variables() leash.Variables { return slices.Concat(b.about.Variables, leash.Common) }

@@ -19,8 +19,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// holdEnv makes the test binary a stand-in for an agent, whatever its arguments
-// are: it lives until its standard input ends.
+// holdEnv makes the test binary act as an agent, whatever its arguments: it lives until its
+// standard input ends.
 const holdEnv = "AGENT_TEST_HOLD"
 
 func TestMain(m *testing.M) {
@@ -36,7 +36,7 @@ type scene struct {
 	*testing.T
 	dir  string
 	base agent.Base
-	as   uint32 // the user whose processes they are; 0: this one
+	as   uint32 // the user of the processes; 0: this one
 }
 
 func newScene(t *testing.T) *scene {
@@ -60,8 +60,8 @@ func (s *scene) path(parts ...string) string {
 	return filepath.Join(append([]string{s.dir}, parts...)...)
 }
 
-// copy puts a program under another name. The file is written by another process:
-// one that is started meanwhile would keep it busy.
+// copy copies a program under another name. Another process writes the file: a child that is
+// started meanwhile would keep it open for writing ("text file busy").
 func (s *scene) copy(program, name string) {
 	s.Helper()
 	require.NoError(s, os.MkdirAll(filepath.Dir(s.path(name)), 0o755))
@@ -72,7 +72,7 @@ func (s *scene) copy(program, name string) {
 func (s *scene) begin(program string, argv ...string) int {
 	s.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
-	if filepath.Base(argv[0]) == "node" && argv[1] == "as" { // under a title of its own
+	if filepath.Base(argv[0]) == "node" && argv[1] == "as" { // with its own process title
 		cmd.Args = argv[2:]
 	}
 	cmd.Dir = s.dir
@@ -126,7 +126,7 @@ func TestWhatALiveProcessWasStartedWith(t *testing.T) {
 	require.Nil(t, s.base.Origin(1<<22+1, false), "one that is not there")
 }
 
-// What a person paid for once is not how the session began: the next resume has no such key.
+// A run that a person paid for once is not how the session began: the next resume has no such key.
 func TestARunWithOnesOwnKeyIsNoOrigin(t *testing.T) {
 	s := newScene(t)
 	pid := s.begin(s.path("bot"), "env", resume.OwnKeyVariable+"=1", s.path("bot"))

@@ -8,7 +8,7 @@ import (
 	"resumed/internal/agent"
 )
 
-// What another version writes in another way costs that field alone; what is no JSON costs the record.
+// A field of another type is lost alone; a line that is not JSON is no record.
 func TestAFieldOfAnotherTypeCostsTheFieldAlone(t *testing.T) {
 	type record struct {
 		Type   string `json:"type"`

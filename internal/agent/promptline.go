@@ -11,47 +11,47 @@ import (
 	"resumed/internal/resume"
 )
 
-// PromptOptions are those by which a described agent takes a prompt without a terminal.
+// PromptOptions are the options with which a described agent takes a prompt without a terminal.
 var PromptOptions = []string{"-p", "--prompt"}
 
-// WithPrompt appends a prompt, so that it is never taken for an option.
+// WithPrompt appends a prompt so that it cannot be mistaken for an option.
 func WithPrompt(args []string, prompt string) []string {
 	return leash.WithValue(args, PromptOptions[0], PromptOptions[1], prompt)
 }
 
-// PromptFlags is what a command line of a described agent may have.
+// PromptFlags describes the command lines of a described agent.
 type PromptFlags struct {
 	Plain       bool     // plain arguments are a prompt too
-	Subcommands []string // words that are none
+	Subcommands []string // words that are not a prompt
 	Terminal    []string // options of runs with a terminal
 
-	Names  [][]string             // the options that name a session, the strongest first
-	IsName func(text string) bool // reports whether that names one by its id; nil: where it is an id
+	Names  [][]string             // the options that name a session, in order of precedence
+	IsName func(text string) bool // reports whether a value is the id of a session; nil: IsID decides
 
-	// Gives is the option that gives an id to a new session, and those with which that
-	// cannot be; nil: it cannot at all.
+	// Gives is the option that sets the id of a new session, followed by options that exclude
+	// it; nil: the id cannot be set.
 	Gives []string
 
 	Once []string // the options that a resume does not repeat
 
 	Mode   string   // the option that takes a permission mode
-	Output []string // the options that choose how a run prints, of which json tells the id
-	Field  string   // in which it does
+	Output []string // the options for the output format; with json the output contains the id
+	Field  string   // the field of the id
 
-	// Find returns what can be continued of a session whose id is known; nil: the session.
+	// Find returns what can be continued of a session with a known id; nil: just the session.
 	Find func(d *Described, id string) Trail
 }
 
-// PromptLine is a command line of a described agent that runs it without a terminal.
+// PromptLine is a command line that runs a described agent without a terminal.
 type PromptLine struct {
 	leash.Arguments
 	of *Described
 }
 
-// Invocation says what a command line asks for that runs the agent without a terminal.
+// Invocation parses a command line that runs the agent without a terminal.
 func (d *Described) Invocation(args []string) (Invocation, bool) { return d.PromptLine(args) }
 
-// PromptLine is Invocation.
+// PromptLine is Invocation with a concrete type.
 func (d *Described) PromptLine(args []string) (PromptLine, bool) {
 	p, is := PromptLine{d.is.Flags.Parse(args), d}, d.is.Line
 	plain := p.Plain()
@@ -61,7 +61,7 @@ func (d *Described) PromptLine(args []string) (PromptLine, bool) {
 	return p, p.Has(PromptOptions...) || is.Plain && len(plain) > 0
 }
 
-// Prompt returns what the line says to do.
+// Prompt returns the prompt on the command line.
 func (p PromptLine) Prompt() string {
 	prompt := p.Value(PromptOptions...)
 	if p.of.is.Line.Plain {
@@ -70,10 +70,10 @@ func (p PromptLine) Prompt() string {
 	return prompt
 }
 
-// Prompted reports whether the line says what to do.
+// Prompted reports whether the command line contains a prompt.
 func (p PromptLine) Prompted() bool { return p.Prompt() != "" }
 
-// Session returns the session that the line names by its id.
+// Session returns the session that the command line names by its id.
 func (p PromptLine) Session() string {
 	is := p.of.is.Line.IsName
 	if is == nil {
@@ -87,7 +87,7 @@ func (p PromptLine) Session() string {
 	return ""
 }
 
-// Give returns what gives a new session that id.
+// Give returns the arguments that set the id of a new session.
 func (p PromptLine) Give(id string) []string {
 	if with := p.of.is.Line.Gives; len(with) > 0 && !p.Has(with...) {
 		return []string{with[0], id}
@@ -95,8 +95,7 @@ func (p PromptLine) Give(id string) []string {
 	return nil
 }
 
-// Told returns the session that a run has printed for programs, else the one that it was
-// given.
+// Told returns the session id in the JSON output of a run, else the id that the run was given.
 func (p PromptLine) Told(run Ended) string {
 	if is := p.of.is.Line; strings.HasSuffix(p.Value(is.Output...), "json") {
 		return cmp.Or(ToldID(run.Recording, is.Field), run.Session)
@@ -104,8 +103,8 @@ func (p PromptLine) Told(run Ended) string {
 	return run.Session
 }
 
-// Begin believes the id that a run prints to programs. Without one the session is the one
-// new session of the directory that begins with the line's own prompt.
+// Begin uses the id in the JSON output of a run. Without one, the session is the only new one of
+// the directory that begins with the prompt of the command line.
 func (p PromptLine) Begin(dir string) func(context.Context, Ended) Trail {
 	begun := p.of.Homes.NewFiles(p.of.is.Glob)
 	return func(ctx context.Context, run Ended) Trail {
@@ -130,10 +129,10 @@ func (p PromptLine) Begin(dir string) func(context.Context, Ended) Trail {
 	}
 }
 
-// opening returns what a transcript begins with: its session, where that works, and its
-// first prompt.
+// opening returns the session at the beginning of a transcript, its directory, and its first
+// prompt.
 func (d *Described) opening(ctx context.Context, path string) (session, cwd, prompt string) {
-	_ = LinesBack(ctx, path, func(line Line) bool { // what cannot be read is no session's
+	_ = LinesBack(ctx, path, func(line Line) bool { // an unreadable file belongs to no session
 		r, _ := d.record(line)
 		if _, ok := r.Event.(resume.Prompted); ok && !line.Cut {
 			prompt = r.Prompt

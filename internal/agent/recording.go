@@ -10,24 +10,22 @@ import (
 	"github.com/google/uuid"
 )
 
-// Recording is what an agent said elsewhere than in a transcript: on the
-// streams of a run, on a screen, to a client of its server.
+// Recording is output of an agent outside of a transcript: of a run, on a screen, or to a client
+// of its server.
 type Recording struct {
-	Path   string    // of the file; empty where it is none
-	Text   string    // made harmless; of a long one the beginning and the end
-	Beside string    // what the same run said on its other stream, where that is known
+	Path   string    // of the file; empty: it is not a file
+	Text   string    // sanitized; of a long one the beginning and the end
+	Beside string    // the other stream of the same run, if it is known
 	At     time.Time // when it was last written to
-	Exact  bool      // that is when it was said: it is no copy
+	Exact  bool      // At is when it was printed: the file is not a copy
 }
 
-// maxDocuments bounds how many records that take several lines are looked for
-// in one recording: each may be a try in vain.
+// maxDocuments bounds how many objects of several lines are tried to be parsed in one recording.
 const maxDocuments = 16
 
-// Records visits the records of a text: its lines that are JSON objects, and
-// objects that are spread over lines, as programs print them for people. Of a
-// list it visits the objects. With each comes the number of the line that it
-// begins in.
+// Records visits the JSON objects of a text: those in one line, and those that span several lines,
+// as programs print them for people. For a list it visits its objects. The number is that of the
+// object's first line.
 func Records(text string) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		documents := 0
@@ -77,8 +75,8 @@ func objects(value []byte, line int, yield func(int, []byte) bool) bool {
 	return true
 }
 
-// IsUUID reports whether a text is an id as many agents give it.
+// IsUUID reports whether a text is a UUID, which many agents use as id.
 func IsUUID(text string) bool {
-	const length = 36 // without the other forms that the library takes
+	const length = 36 // excludes the other forms that the library accepts
 	return len(text) == length && uuid.Validate(text) == nil
 }

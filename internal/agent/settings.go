@@ -11,16 +11,15 @@ import (
 	"time"
 )
 
-// longestSettings is more than any agent writes about itself.
+// longestSettings is larger than any settings file of an agent.
 const longestSettings = 32 << 20
 
 var errNoSettings = errors.New("it is not a regular file")
 
-// ReadSettings reads a file that an agent keeps for itself or finds in a project. Any program that can
-// write there can put a pipe in its place, which would be waited for without an end, or a file
-// without one.
+// ReadSettings reads a file of an agent's settings, also one in a project. Any program that can
+// write there could replace it by a pipe, which would block forever, or by an endless file.
 func ReadSettings(path string) ([]byte, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe opens at once
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not block
 	if err != nil {
 		return nil, err
 	}
@@ -37,14 +36,14 @@ func ReadSettings(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, longestSettings))
 }
 
-// ReadJSON reads such a file into a value, and reports whether it could.
+// ReadJSON parses such a file, and reports whether it could.
 func ReadJSON(path string, into any) bool {
 	data, err := ReadSettings(path)
 	return err == nil && json.Unmarshal(data, into) == nil
 }
 
-// ReadRewritten is ReadJSON of a file that is written all the time: it is tried again where it
-// is there and half written.
+// ReadRewritten is ReadJSON for a file that is rewritten often: it retries if the file is half
+// written.
 func ReadRewritten(path string, into any) bool {
 	for range 3 {
 		data, err := ReadSettings(path)
@@ -59,27 +58,26 @@ func ReadRewritten(path string, into any) bool {
 	return false
 }
 
-// Settings remembers what was read in files that an agent keeps for itself, for as long as
-// they look as they did: thousands of sessions may have one of them in common. The zero
-// Settings remembers nothing.
+// Settings caches the parsed content of settings files until they change: thousands of sessions
+// may share one of them. The zero Settings is empty.
 type Settings[V any] struct {
 	mu     sync.Mutex
 	byPath map[string]settled[V] // guarded by mu
 }
 
-// settled is what a file said, and how it looked then.
+// settled is the parsed content of a file, with the file info from before it was read.
 type settled[V any] struct {
 	info  os.FileInfo
 	value V
 	ok    bool
 }
 
-// afresh is how old a file must be that may be known by its look: what is written within
-// one tick of the clock of a file system bears one time.
+// afresh is how old a file must be to be cached: two writes within one tick of the file system's
+// clock have the same modification time.
 const afresh = time.Second
 
-// Read returns what parse makes of the file, which is read where it does not look as it did. Of
-// one that cannot be read nothing is known.
+// Read returns the parsed file, which is read again if its info has changed. It returns false if
+// the file cannot be read.
 func (s *Settings[V]) Read(path string, parse func([]byte) (V, bool)) (value V, ok bool) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -99,7 +97,7 @@ func (s *Settings[V]) Read(path string, parse func([]byte) (V, bool)) (value V, 
 		if s.byPath == nil {
 			s.byPath = make(map[string]settled[V])
 		}
-		s.byPath[path] = settled[V]{info, value, ok} // of homes, which are few
+		s.byPath[path] = settled[V]{info, value, ok} // the files of homes, which are few
 	}
 	return value, ok
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Neither a pipe nor a file without an end holds anybody up.
+// Neither a pipe nor an endless file blocks the caller.
 func TestSettingsAreReadWithinBounds(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "settings.json")
@@ -33,9 +33,8 @@ func TestSettingsAreReadWithinBounds(t *testing.T) {
 	require.ErrorContains(t, err, "more than")
 }
 
-// A file that thousands of sessions have in common is parsed when it has changed, and not for each
-// of them. One that is being written is read every time: what is written within one tick
-// of the clock looks alike.
+// A file that thousands of sessions share is parsed only after a change. A file that was just
+// written is parsed every time: two writes within one tick of the clock look the same.
 func TestSettingsThatLookAsTheyDidAreNotReadAgain(t *testing.T) {
 	path, long, parsed := filepath.Join(t.TempDir(), "settings.json"), time.Now().Add(-time.Hour), 0
 	write := func(text string, at time.Time) {
@@ -60,7 +59,7 @@ func TestSettingsThatLookAsTheyDidAreNotReadAgain(t *testing.T) {
 	require.Equal(t, "longer", read())
 	require.NoError(t, os.Remove(path))
 	require.Empty(t, read(), "what it said does not outlive it")
-	write("still", time.Now().Add(time.Hour)) // as if it were this moment
+	write("still", time.Now().Add(time.Hour)) // as if the clock were at that time
 	require.Equal(t, "still", read())
 	write("moves", time.Now().Add(time.Hour))
 	require.Equal(t, "moves", read())

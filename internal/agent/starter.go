@@ -13,33 +13,31 @@ import (
 	"resumed/internal/resume"
 )
 
-// Starter is what an Agent may also be: one that begins a session without a
-// terminal.
+// Starter is an Agent that can also begin a session without a terminal.
 type Starter interface {
 	Agent
 
-	// Start returns the command that begins the session of a task, with the
-	// permissions that the agent has by itself unless the task names others. The
-	// session has the task's id where that can be chosen.
+	// Start returns the command that begins the session of a task, with the agent's default
+	// permissions unless the task names others. The session has the task's id if the agent
+	// allows to choose it.
 	Start(task resume.Session) (Plan, error)
 
-	// Home returns the account that tasks are begun in.
+	// Home returns the account in which tasks begin.
 	Home() string
 }
 
-// Teller is a Starter whose sessions choose their ids themselves.
+// Teller is a Starter whose sessions choose their own ids.
 type Teller interface {
 	Starter
 
-	// Begun returns the session that such a command has told of in what it printed;
-	// empty: it has not yet.
+	// Begun returns the session id in the output of such a command; empty: not printed yet.
 	Begun(printed string) string
 }
 
 var plainMode = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
-// CheckTask says what is wrong with a task of the agent, whatever there is on this
-// machine when it is begun.
+// CheckTask returns what is wrong with a task of the agent, including what Start finds on this
+// machine now.
 func CheckTask(a Agent, s resume.Session) error {
 	starter, ok := a.(Starter)
 	if !ok {
@@ -66,13 +64,13 @@ func CheckTask(a Agent, s resume.Session) error {
 
 // Opening is how the program of an agent begins a session.
 type Opening struct {
-	Args []string // what comes first
+	Args []string // the first arguments
 	Env  func(program.Found) []string
-	Mode string                                      // the option that takes a permission mode; empty: it has none
+	Mode string                                      // the option for the permission mode; empty: there is none
 	Say  func(args []string, prompt string) []string // appends the prompt; nil: by -p
 }
 
-// Open is the plan to begin the session of a task by the program.
+// Open returns the plan to begin the session of a task with the program.
 func (b *Base) Open(s resume.Session, o Opening) Plan {
 	if err := CheckDir(s.Cwd); err != nil {
 		return Parked("%v", err)
@@ -101,11 +99,11 @@ func (b *Base) Open(s resume.Session, o Opening) Plan {
 	return Plan{Run: run}
 }
 
-// Open is Base.Open in the first home.
+// Open is Base.Open with the environment of the first home.
 func (t *Transcripts) Open(s resume.Session, o Opening) Plan {
 	o.Env = func(found program.Found) []string { return t.Environment(found, "") }
 	return t.Base.Open(s, o)
 }
 
-// Home returns the account that tasks are begun in: that of the first home.
+// Home returns the account in which tasks begin: that of the first home.
 func (t *Transcripts) Home() string { return t.Homes.Account(t.Homes.Roots[0]) }

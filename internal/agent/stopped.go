@@ -10,11 +10,11 @@ import (
 	"resumed/internal/resume"
 )
 
-// slack is how much a record's own time may differ from our clock's.
+// slack is how much a record's timestamp may differ from our clock.
 const slack = time.Second
 
-// SentByUs reports whether a prompt of that time was given by an earlier resume
-// of the session. The resume that is about to be sent has given none yet.
+// SentByUs reports whether a prompt of that time was sent by an earlier resume of the session,
+// not by the one that is about to be sent.
 func SentByUs(s resume.Session, at time.Time) bool {
 	for _, attempts := range [][]resume.Attempt{s.Attempts, s.Past, s.Cut} {
 		for _, a := range attempts {
@@ -29,8 +29,8 @@ func SentByUs(s resume.Session, at time.Time) bool {
 	return false
 }
 
-// StillStopped returns the last thing that a session's transcript says and whether the
-// session is still stopped by it, or what is to be done otherwise.
+// StillStopped returns the last evidence in a session's transcript and whether it still stops the
+// session. If not, otherwise is the plan to follow.
 func StillStopped(ctx context.Context, a Reader, s resume.Session) (last Evidence, otherwise Plan, still bool, err error) {
 	last, found, err := LastOf(ctx, a, s)
 	if found && last.Key != s.Key {
@@ -40,9 +40,8 @@ func StillStopped(ctx context.Context, a Reader, s resume.Session) (last Evidenc
 	return last, otherwise, still, err
 }
 
-// StillStoppedBy reports whether a session is still stopped by what its
-// transcript says last, or why that could not be read; or it returns what is to
-// be done otherwise.
+// StillStoppedBy reports whether last, the last event in the transcript, still stops a session.
+// If not, otherwise is the plan to follow. unread is why the transcript could not be read.
 func StillStoppedBy(s resume.Session, last resume.Event, unread error) (otherwise Plan, still bool, err error) {
 	if errors.Is(unread, fs.ErrNotExist) {
 		return Parked("the transcript is gone"), false, nil
@@ -56,9 +55,8 @@ func StillStoppedBy(s resume.Session, last resume.Event, unread error) (otherwis
 	return Plan{}, true, nil
 }
 
-// LastOf returns the last thing that a session's transcript says, but for the
-// prompts of our own resumes: one that was cut off leaves its prompt behind,
-// and nothing has moved.
+// LastOf returns the last evidence in a session's transcript. It skips prompts sent by resumed: a
+// resume that was cut off leaves its prompt behind without any progress.
 func LastOf(ctx context.Context, a Reader, s resume.Session) (last Evidence, found bool, err error) {
 	err = Back(ctx, a, SourceOf(a, s.Transcript), s.Transcript, func(e Evidence) bool {
 		if prompt, ok := e.Event.(resume.Prompted); ok && e.Key == s.Key && SentByUs(s, prompt.At) {
@@ -70,9 +68,8 @@ func LastOf(ctx context.Context, a Reader, s resume.Session) (last Evidence, fou
 	return last, found, err
 }
 
-// WhyNotNow returns why a session is not continued by what its transcript says
-// last, or nothing where it is still stopped. A nil event is a
-// transcript that says nothing.
+// WhyNotNow returns why a session is not continued after the last event in its transcript, or ""
+// if it is still stopped. A nil event means that the transcript has none.
 func WhyNotNow(s resume.Session, last resume.Event, now time.Time) string {
 	switch e := last.(type) {
 	case resume.Limited:
@@ -85,7 +82,7 @@ func WhyNotNow(s resume.Session, last resume.Event, now time.Time) string {
 		return "a newer prompt was given to the session"
 	case resume.Progressed:
 		if s.DeniedAt(e.At) {
-			return "" // a resume was refused something and ended with that
+			return "" // a resume ended because it was refused a permission
 		}
 		return "the session has moved on by itself"
 	case resume.Cancelled:
@@ -95,7 +92,7 @@ func WhyNotNow(s resume.Session, last resume.Event, now time.Time) string {
 	}
 }
 
-// Left returns the plan for what may pass by itself.
+// Left returns the plan for an obstacle that may pass by itself.
 func Left(why string) Plan { return Plan{Leave: &Leave{Why: why}} }
 
 // Runs returns the plan for a session that a run without a terminal holds.
@@ -103,7 +100,7 @@ func Runs(owner resume.Owner) Plan {
 	return Left(fmt.Sprintf("process %d runs it without a terminal, and is waited for", owner.PID))
 }
 
-// Parked returns the plan for what waiting does not fix.
+// Parked returns the plan for an obstacle that waiting does not fix.
 func Parked(format string, args ...any) Plan {
 	return Plan{Leave: &Leave{Why: fmt.Sprintf(format, args...), Park: true}}
 }

@@ -13,32 +13,32 @@ import (
 	"resumed/internal/resume"
 )
 
-// Transcripts is the Base of an agent that writes its sessions, line after
-// line, into files of its homes.
+// Transcripts is the Base of an agent that writes its sessions line by line into files in its
+// homes.
 type Transcripts struct {
 	Base
 	Homes Homes
 	Files Source // what each home's source is like
-	Dir   string // of each home, in which the files lie
+	Dir   string // of each home, with the transcripts
 
-	// Elsewhere returns the variable, as KEY=value, that takes a run to another
-	// home than the usual one; empty: it finds that by itself.
+	// Elsewhere returns the variable, as KEY=value, that makes a run use another home than the
+	// usual one; empty: not needed.
 	Elsewhere func(home string) string
 
-	// Read says what a line means for its session, by its id, and leaves to
-	// Observe what is the same for all.
+	// Read returns what a line means for its session, with the session's id. Observe adds the
+	// fields that are set in the same way for all agents.
 	Read func(Line) (resume.Observation, bool)
 
-	// ToolUse says what a line tells of tools.
+	// ToolUse returns what a line says about tools.
 	ToolUse func(Line) ToolUse
 
-	// Size returns how large the context was at a line that is an answer; nil:
-	// this agent does not tell.
+	// Size returns the size of the context at a line that is an answer; nil: this agent does
+	// not state it.
 	Size func(Line) (resume.Context, bool)
 }
 
-// UsualHome returns the home that the first of these variables names, else the
-// one of that name below the user's home directory; empty: not known.
+// UsualHome returns the home that the first set variable names, else the one of that name below
+// the user's home directory; empty: not known.
 func UsualHome(name string, variables ...string) string {
 	var named string
 	for _, variable := range variables {
@@ -50,11 +50,10 @@ func UsualHome(name string, variables ...string) string {
 	return named
 }
 
-// Sources returns the directory of transcripts of each home.
+// Sources returns the transcript directory of each home.
 func (t *Transcripts) Sources() []Source { return t.Homes.Sources(t.Dir, t.Files) }
 
-// Observe says what one line means for its session. Of a line that is not whole
-// nothing can be said.
+// Observe returns what one line means for its session. Cut lines are ignored.
 func (t *Transcripts) Observe(src Source, line Line) (resume.Observation, bool) {
 	if line.Cut {
 		return resume.Observation{}, false
@@ -68,7 +67,7 @@ func (t *Transcripts) Observe(src Source, line Line) (resume.Observation, bool) 
 	return o, true
 }
 
-// Denied returns what a run was refused at last, by what its transcript tells.
+// Denied returns the last refusal of a run, from its transcript.
 func (t *Transcripts) Denied(ctx context.Context, s resume.Session, run Ran) (Denial, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return Denial{}, false, err
@@ -77,8 +76,8 @@ func (t *Transcripts) Denied(ctx context.Context, s resume.Session, run Ran) (De
 	return d, denied, err
 }
 
-// Run is the plan to continue a session by the program and these arguments, in
-// that directory. What is carried is among them.
+// Run returns the plan to continue a session with the program and these arguments, in that
+// directory. The arguments include the carried ones.
 func (t *Transcripts) Run(s resume.Session, dir string, carried leash.Carried, args ...string) Plan {
 	if err := CheckDir(dir); err != nil {
 		return Parked("%v", err)
@@ -90,7 +89,7 @@ func (t *Transcripts) Run(s resume.Session, dir string, carried leash.Carried, a
 	return Plan{Run: t.Begin(found, dir, carried, t.Environment(found, s.Transcript), args...)}
 }
 
-// Environment returns what a run of that transcript's session is given.
+// Environment returns the variables for a run of that transcript's session.
 func (t *Transcripts) Environment(p program.Found, transcript string) []string {
 	env := p.Environment(t.Env)
 	if root := t.Homes.Of(transcript); root != t.Homes.Usual {
@@ -101,8 +100,8 @@ func (t *Transcripts) Environment(p program.Found, transcript string) []string {
 	return env
 }
 
-// Written returns the time that a record says of itself. One without, or with an
-// impossible one, is as old as its file.
+// Written returns the timestamp of a record. If it is missing or impossible, the file's time is
+// used.
 func Written(timestamp string, file time.Time) time.Time {
 	if t, err := time.Parse(time.RFC3339, timestamp); err == nil && resume.Possible(t) {
 		return t
@@ -110,15 +109,15 @@ func Written(timestamp string, file time.Time) time.Time {
 	return file
 }
 
-// Cache remembers something of each file. The zero Cache is empty.
+// Cache stores a value per file. The zero Cache is empty.
 type Cache[V any] struct {
 	mu     sync.Mutex
 	byPath map[string]V // guarded by mu
 }
 
-const maxCached = 512 // beyond the sessions that move at a time
+const maxCached = 512 // more than the sessions that move at a time
 
-// Get returns what is remembered of the file.
+// Get returns the value of the file.
 func (c *Cache[V]) Get(path string) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +125,7 @@ func (c *Cache[V]) Get(path string) (V, bool) {
 	return v, ok
 }
 
-// Put remembers something of the file.
+// Put sets the value of the file. A full Cache is emptied first.
 func (c *Cache[V]) Put(path string, v V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,16 +12,16 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// UnwatchedProcess is a live process of an agent that keeps its sessions where none are
-// watched, or a server of its sessions that is not configured.
+// UnwatchedProcess is a live process of an agent that stores its sessions in a home that is not
+// watched, or a server of sessions that is not configured.
 type UnwatchedProcess struct {
 	PID      int
-	Variable string   // that says where
-	Home     string   // what it says; of a server, its address
-	Roots    []string // what has to be watched: the last of them is not; none: it is a server
+	Variable string   // that names the home
+	Home     string   // the value of Variable; of a server, its address
+	Roots    []string // what should be watched: only the last one is new; none: it is a server
 }
 
-// String says it for people.
+// String returns a sentence for people.
 func (s UnwatchedProcess) String() string {
 	if len(s.Roots) == 0 {
 		return fmt.Sprintf("process %d serves sessions at %s, which is not configured: they are not continued", s.PID, sanitize.Short(s.Home, sanitize.Sentence))
@@ -30,7 +30,7 @@ func (s UnwatchedProcess) String() string {
 		s.PID, s.Variable, sanitize.Short(s.Home, sanitize.Sentence))
 }
 
-// Remedy is the line of the configuration that fixes it.
+// Remedy returns the line of the configuration that fixes it.
 func (s UnwatchedProcess) Remedy() string {
 	if len(s.Roots) == 0 {
 		return fmt.Sprintf("server = %q in its [[agent]] entry", s.Home)
@@ -42,9 +42,9 @@ func (s UnwatchedProcess) Remedy() string {
 	return fmt.Sprintf("roots = [%s] in its [[agent]] entry", strings.Join(quoted, ", "))
 }
 
-// Unwatched returns the live processes of the agent whose environment names a home
-// that is not among those that are watched, one for each such home. A process with
-// another home directory than the user's is another user's.
+// Unwatched returns the live processes of the agent whose environment names a home that is not
+// watched, one per home. A process with another home directory than the user's belongs to another
+// user.
 func (t *Transcripts) Unwatched(ctx context.Context) ([]UnwatchedProcess, error) {
 	running, err := t.Processes.Running(ctx, t.about.Is)
 	if err != nil {
@@ -62,7 +62,7 @@ func (t *Transcripts) Unwatched(ctx context.Context) ([]UnwatchedProcess, error)
 		}
 		home := filepath.Clean(said)
 		if below := filepath.Join(said, filepath.Base(t.Homes.Usual)); t.Elsewhere(below) == variable+"="+home {
-			home = below // the variable names the directory around it
+			home = below // the variable names its parent directory
 		}
 		is := func(other string) bool { return process.SameDir(other, home) }
 		listed := func(s UnwatchedProcess) bool { return is(s.Roots[len(s.Roots)-1]) }

@@ -8,21 +8,20 @@ import (
 	"resumed/internal/usage"
 )
 
-// maxWeighLines bounds how far back an answer is looked for.
+// maxWeighLines bounds how far back an answer is searched.
 const maxWeighLines = 2000
 
-// Weigh says that the size of the context is not known.
+// Weigh returns false: the size of the context is not known.
 func (b *Base) Weigh(context.Context, resume.Session) (resume.Context, bool, error) {
 	return resume.Context{}, false, nil
 }
 
-// Usage says that the agent does not tell how much of its allowances is used.
+// Usage returns false: the agent does not tell how much of its allowances is used.
 func (b *Base) Usage(context.Context, resume.Session) (resume.Usage, bool, error) {
 	return resume.Usage{}, false, nil
 }
 
-// Weigh returns the size of the context as the last answer in the transcript
-// tells it.
+// Weigh returns the size of the context that the last answer in the transcript states.
 func (t *Transcripts) Weigh(ctx context.Context, s resume.Session) (found resume.Context, known bool, err error) {
 	if t.Size == nil {
 		return found, false, nil
@@ -37,7 +36,7 @@ func (t *Transcripts) Weigh(ctx context.Context, s resume.Session) (found resume
 	return found, known, err
 }
 
-// WeighAt returns the same as the last answer before the line tells it, where that is near.
+// WeighAt is Weigh for the last answer before the line, if that is near.
 func (t *Transcripts) WeighAt(line Line) (found resume.Context, known bool) {
 	if t.Size == nil || line.File == nil {
 		return found, false
@@ -47,7 +46,7 @@ func (t *Transcripts) WeighAt(line Line) (found resume.Context, known bool) {
 	room = room[:min(line.Offset, firstBlock)]
 	at := line.Offset - int64(len(room))
 	if n, _ := line.File.ReadAt(room, at); n < len(room) {
-		return found, false // it was cut while it was read
+		return found, false // the file was truncated meanwhile
 	}
 	if at > 0 {
 		room = room[bytes.IndexByte(room, '\n')+1:]
@@ -60,5 +59,5 @@ func (t *Transcripts) WeighAt(line Line) (found resume.Context, known bool) {
 	return found, known
 }
 
-// Readings says the same of every window of its allowances.
+// Readings returns none: the agent does not tell.
 func (b *Base) Readings(context.Context, resume.Session) ([]usage.Reading, error) { return nil, nil }

@@ -29,12 +29,11 @@ type captured struct {
 
 const sessionA = claudetest.Session
 
-// What Claude Code writes.
 var base, said, refused, asked, noticed, outOfQuota, encode = claudetest.Record, claudetest.Said, claudetest.Refused, claudetest.Asked, claudetest.Noticed, claudetest.OutOfQuota, claudetest.Encode
 
 func newAgent(t testing.TB, o Options) *Agent {
 	if o.Zone == nil {
-		o.Zone = time.UTC // the captures' clock times are UTC where they name no zone
+		o.Zone = time.UTC // the captures' clock times without a zone are UTC
 	}
 	if o.Roots == nil {
 		o.Roots = []string{t.TempDir()}

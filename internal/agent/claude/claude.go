@@ -1,6 +1,5 @@
-// Package claude knows Claude Code, and how a session of it is continued. Its rooms know the rest:
-// what a transcript means, which process holds a session, what a terminal shows, in whose name
-// a session asks, what it was started with.
+// Package claude supports Claude Code, and decides how its sessions are continued. Subpackages
+// handle transcripts, owners, terminal screens, accounts and startup flags.
 package claude
 
 import (
@@ -19,7 +18,7 @@ import (
 // Name is Claude Code's name in configuration, status and metrics.
 const Name = "claude-code"
 
-// Builtin is Claude Code in the list of agents.
+// Builtin is the entry of Claude Code in the list of agents.
 var Builtin = agent.Builtin{
 	Name:      Name,
 	Title:     "Claude Code",
@@ -34,23 +33,21 @@ var Builtin = agent.Builtin{
 	Hook:       &agent.Hook{Read: hooks.Read, File: settingsFile, Add: hooks.Add, Remove: hooks.Remove, Calls: hooks.Calls},
 }
 
-// Options says which Claude Code is meant: without Roots its home is
-// $CLAUDE_CONFIG_DIR, else ~/.claude.
+// Options selects a Claude Code: without Roots its home is $CLAUDE_CONFIG_DIR, else ~/.claude.
 type Options = agent.Options
 
-// Agent is Claude Code with its config homes: what its rooms know, and how a session is
-// continued with that.
+// Agent is Claude Code with its homes.
 type Agent struct {
 	agent.Transcripts
 	holders.Holders
 	*account.Account
 	reader   transcript.Reader
-	fallback string // what a resume may go on with after an overload; empty: nothing else
+	fallback string // the model for a resume after an overload; empty: only the session's own
 }
 
 var _ agent.Reader = (*Agent)(nil)
 
-// New returns the agent. It looks at the environment, not at any file.
+// New returns the agent. It reads the environment, but no file.
 func New(o Options) (*Agent, error) {
 	homes, err := agent.NewHomes(Name, agent.UsualHome(".claude", startup.HomeVariable), o.Roots)
 	a := &Agent{Transcripts: agent.Transcripts{
@@ -67,20 +64,20 @@ func New(o Options) (*Agent, error) {
 	a.Read, a.ToolUse, a.Size = a.reader.Read, a.reader.Trace, transcript.Size
 	a.Elsewhere = func(home string) string {
 		if home == filepath.Join(a.UserDir, ".claude") {
-			return "" // naming it would move .claude.json, and with it the login
+			return "" // setting the variable would move .claude.json, and with it the login
 		}
 		return startup.HomeVariable + "=" + home
 	}
 	return a, err
 }
 
-// settingsFile is the file of a person's own settings, hooks among them.
+// settingsFile returns the user's settings file, which contains the hooks.
 func settingsFile() string {
 	return filepath.Join(agent.UsualHome(".claude", startup.HomeVariable), "settings.json")
 }
 
-// Denied returns what a run was refused at last: as the transcript tells, else
-// as its result does, where it was printed as JSON.
+// Denied returns the last refusal of a run, from the transcript, else from its result, if that
+// was printed as JSON.
 func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (agent.Denial, bool, error) {
 	return a.reader.Denied(ctx, s, run)
 }

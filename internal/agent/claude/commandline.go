@@ -19,8 +19,7 @@ type invocation struct {
 	room *Agent
 }
 
-// Invocation says what a command line asks for that runs Claude Code with
-// --print.
+// Invocation parses a command line that runs Claude Code with --print.
 func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
 	i := invocation{startup.Flags.Parse(args), a}
 	return i, i.Has("-p", "--print")
@@ -33,7 +32,7 @@ func (i invocation) Prompted() bool {
 func (i invocation) Session() string {
 	id := i.Value("--session-id")
 	if id == "" && !i.Has("--fork-session") {
-		id = strings.TrimSuffix(filepath.Base(i.Value("-r", "--resume")), ".jsonl") // a transcript's path is as good
+		id = strings.TrimSuffix(filepath.Base(i.Value("-r", "--resume")), ".jsonl") // it may also be the path of a transcript
 	}
 	return agent.PlainID(id)
 }
@@ -46,13 +45,12 @@ func (i invocation) Give(id string) []string {
 	return []string{"--session-id", id}
 }
 
-// keepsNothing reports whether there will be nothing to continue, or not from
-// this directory.
+// keepsNothing reports whether the run stores nothing to continue, or not in this directory.
 func (i invocation) keepsNothing() bool { return i.Has("--no-session-persistence", "-w", "--worktree") }
 
-// Begin believes the id that Claude Code prints to programs: old versions
-// continue a session under a new one. One that it was given counts where it has
-// made a transcript of it, or where nobody can look.
+// Begin uses the id in the JSON output of Claude Code: old versions continue a session under a
+// new id. Without it, the id that the run was given counts if it has a transcript, or if the
+// transcripts cannot be searched.
 func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail {
 	return func(_ context.Context, run agent.Ended) agent.Trail {
 		id := run.Session
@@ -72,7 +70,7 @@ func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail
 	}
 }
 
-// transcript returns where a session is kept; empty: it is not found.
+// transcript returns the path of a session's transcript; empty: not found.
 func (a *Agent) transcript(id string) string {
 	found := a.Homes.Files("projects/*/" + id + ".jsonl")
 	if len(found) == 0 {

@@ -12,7 +12,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// fellOver is what Claude Code writes when another model goes on with a turn.
+// fellOver is what Claude Code writes when another model continues a turn.
 func fellOver(from, to string) map[string]any {
 	r := base(map[string]any{"originalModel": from, "fallbackModel": to, "trigger": "overloaded", "content": "Switched to " + to})
 	r["type"], r["subtype"] = "system", "model_fallback"
@@ -22,7 +22,7 @@ func fellOver(from, to string) map[string]any {
 // by is an answer of that model.
 func by(model string) map[string]any { return answered(map[string]any{"requestedModel": model}) }
 
-// inTheMiddle is a session of that model that was stopped by an overload.
+// inTheMiddle is a session with that model that an overload stopped.
 func inTheMiddle(t *testing.T) scene {
 	sc := newScene(t, asked(map[string]any{"permissionMode": "default"}, "work"), by("claude-opus-5-5"), overload())
 	sc.agent.fallback = "sonnet"
@@ -65,8 +65,8 @@ func TestAnotherModelIsNotNamedWhere(t *testing.T) {
 	}
 }
 
-// Claude Code 2.1.197 tells neither what it was asked for nor that it took another: a
-// session would stay with the other model for ever.
+// Claude Code 2.1.197 records neither the requested model nor the switch to another one: a
+// session would stay with the other model forever.
 func TestAVersionThatDoesNotRecordItsModelStaysWithIt(t *testing.T) {
 	sc := newScene(t, asked(map[string]any{"permissionMode": "default"}, "work"), answered(nil), overload())
 	sc.agent.fallback, sc.session.Limit.Class = "sonnet", limit.Overloaded

@@ -38,8 +38,8 @@ func TestHomesAreAccounts(t *testing.T) {
 	require.ErrorContains(t, err, `"work"`)
 }
 
-// The same account is known on every machine, by who is signed in or by a key, and an account of
-// another home is another one.
+// An account has the same identity on every machine, by its login or key; another home has
+// another identity.
 func TestWhoseAllowanceASessionUses(t *testing.T) {
 	usual, other := t.TempDir(), t.TempDir()
 	for home, id := range map[string]string{usual: "me", other: "work"} {

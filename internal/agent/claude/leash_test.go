@@ -16,12 +16,12 @@ import (
 	"resumed/internal/resume"
 )
 
-// startedWith says that the session's process was seen, with these arguments.
+// startedWith marks the session's process as seen, with these arguments.
 func (sc *scene) startedWith(args ...string) {
 	sc.session.Origin = &resume.Origin{Cwd: sc.cwd, Args: startup.Flags.Keep(args, false), ArgsSeen: true, SeenAt: time.Now()}
 }
 
-// inMode is a session that was stopped in that mode; empty: its version tells none.
+// inMode is a session that stopped in that mode; empty: its version does not record it.
 func inMode(t *testing.T, mode string) scene {
 	fields := map[string]any{"permissionMode": mode}
 	if mode == "" {
@@ -113,7 +113,7 @@ func TestARelativePathIsMeantFromWhereTheSessionBegan(t *testing.T) {
 	}, sc.plan(t, "continue").Run.Argv[2:9])
 }
 
-// The model that answered last counts, not the one that was asked for at the start.
+// The model of the last answer counts, not the one requested at the start.
 func TestModelAndEffortAreTheNewest(t *testing.T) {
 	sc := newScene(t, asked(map[string]any{"permissionMode": "default"}, "work"),
 		answered(map[string]any{"requestedModel": "claude-opus-5-5", "effort": "high"}), overload())
@@ -131,7 +131,7 @@ func TestASessionWhoseStartNobodySaw(t *testing.T) {
 	const narrowed = ", and may have bounded it: continued in default, which asks"
 	for rule, c := range map[string]struct {
 		mode   string
-		args   []string // where it was seen
+		args   []string // if the start was seen
 		unseen agent.Unseen
 		want   string
 		left   string
@@ -176,7 +176,7 @@ func TestASessionWhoseStartNobodySaw(t *testing.T) {
 	}
 }
 
-// Whoever can write to a transcript can add a mode to it.
+// Every program that can write to a transcript can add a mode to it.
 func TestARecordNeverWidensWhatTheStartAllowed(t *testing.T) {
 	bypassed := `{"permissions":{"defaultMode":"bypassPermissions"}}`
 	for rule, c := range map[string]struct {
@@ -251,8 +251,7 @@ func TestTheUsualHomeIsNotTakenForTheDaemons(t *testing.T) {
 	require.NotContains(t, sc.plan(t, "continue").Run.Unset, "CLAUDE_CONFIG_DIR")
 }
 
-// Whose AWS key lies about in the environment is nobody's account, unless it is
-// Bedrock that is asked.
+// An AWS key in the environment does not decide the account, unless the session uses Bedrock.
 func TestACloudsKeysMatterWhereThatCloudIsAsked(t *testing.T) {
 	sc := inMode(t, "default")
 	sc.startedWith()

@@ -15,19 +15,18 @@ import (
 	"resumed/internal/resume"
 )
 
-// bypass is the mode without any permission checks. It is passed on where the
-// session had it, and never added.
+// bypass is the mode without permission checks. A resume gets it only if the session had it.
 const bypass = "bypassPermissions"
 
-// usualMode is the mode in which whatever needs a permission is asked for, and
-// refused if no person is there to give it.
+// usualMode is the mode that asks for every permission. Without a person to answer, it is
+// refused.
 const usualMode = "default"
 
-// judged is the mode in which a program judges what needs a permission.
+// judged is the mode in which a program decides about permissions.
 const judged = "auto"
 
 var (
-	// permissionModes are ordered by what they allow without a question, least first.
+	// permissionModes are ordered by what they allow without asking, least first.
 	permissionModes = []string{"plan", "dontAsk", usualMode, "acceptEdits", judged, bypass}
 	efforts         = []string{"low", "medium", "high", "xhigh", "max"}
 	modelName       = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*$`)
@@ -38,9 +37,8 @@ func wider(mode, than string) bool {
 	return slices.Index(permissionModes, mode) > slices.Index(permissionModes, than)
 }
 
-// flagsOf returns the arguments that give a run these settings, and the flags of which the
-// transcript so tells something newer than the start. A value that is not known is left out:
-// Claude Code then falls back to its own default.
+// flagsOf returns the arguments for these settings, and the flags of the start that they replace.
+// An unknown value is omitted: Claude Code then uses its own default.
 func flagsOf(s transcript.Settings) (flags, newer []string) {
 	if modelName.MatchString(s.Model) {
 		flags, newer = append(flags, "--model", s.Model), append(newer, "--model")
@@ -51,8 +49,7 @@ func flagsOf(s transcript.Settings) (flags, newer []string) {
 	return flags, newer
 }
 
-// modeOf returns the permission mode that a command line asks for; empty: it says
-// nothing of it.
+// modeOf returns the permission mode of a command line; empty: none is given.
 func modeOf(args []string) string {
 	line := startup.Flags.Parse(args)
 	if line.Has("--dangerously-skip-permissions") {
@@ -61,16 +58,16 @@ func modeOf(args []string) string {
 	return line.Value("--permission-mode")
 }
 
-// startedIn returns the mode that a session was started in, and the one that allows most of
-// those that it could change to.
+// startedIn returns the mode that a session was started in, and the widest mode that it could
+// change to.
 func (a *Agent) startedIn(s resume.Session, dir string) (start, most string) {
 	args := s.StartedWith().Args
 	line := startup.Flags.Parse(args)
 	start = modeOf(args)
-	if start == "" && !line.Has("--setting-sources", "--bare", "--safe-mode", "--restricted") { // else some settings do not count
+	if start == "" && !line.Has("--setting-sources", "--bare", "--safe-mode", "--restricted") { // else some settings are ignored
 		start = a.DefaultMode(s, dir)
 	}
-	inTerminal := start == "" && !line.Has("-p", "--print") // there new versions start in auto
+	inTerminal := start == "" && !line.Has("-p", "--print") // new versions then start in auto
 	if !slices.Contains(permissionModes, start) {
 		start = usualMode
 	}
@@ -84,15 +81,14 @@ func (a *Agent) startedIn(s resume.Session, dir string) (start, most string) {
 	}
 }
 
-// asking are the modes in which Claude Code asks, or a program that judges for it,
-// before it does what might do harm.
+// asking are the modes in which a person, or a program that decides for them, is asked before
+// anything that may do harm.
 var asking = []string{usualMode, "acceptEdits", "plan", judged}
 
-// mode returns the permission mode that a session goes on in: the last that its
-// transcript tells, else the one that it was started with. A transcript can narrow what the
-// start allowed, never widen it. Where not all is known of how it was started, a mode that
-// never asks may have been bounded by flags that were not seen: then it is the user's choice
-// what becomes of it.
+// mode returns the permission mode in which a session continues: the last one in its transcript,
+// else the one of its start. A transcript can narrow what the start allowed, never widen it. If
+// the start is not fully known, a mode that never asks may have been restricted by flags that
+// were not seen: then the user's setting unseen decides.
 func (a *Agent) mode(had string, s resume.Session, dir string) (mode string, left []leash.Omission, parked string) {
 	o := s.StartedWith()
 	seen := o != nil && o.ArgsSeen
@@ -100,7 +96,7 @@ func (a *Agent) mode(had string, s resume.Session, dir string) (mode string, lef
 		had = modeOf(o.Args)
 	}
 	if had != "" && !slices.Contains(permissionModes, had) {
-		had = usualMode // what the user's settings say may allow more than the session did
+		had = usualMode // the default in the user's settings may allow more than the session had
 	}
 	asks := slices.Contains(asking, had)
 	var why string
@@ -128,8 +124,8 @@ func (a *Agent) mode(had string, s resume.Session, dir string) (mode string, lef
 	}
 }
 
-// refusesBypass reports whether claude, run with env for a session that was started
-// like that, would refuse to go on without permission checks.
+// refusesBypass reports whether claude, run with env for a session of this origin, would refuse
+// to continue without permission checks.
 func refusesBypass(env []string, o *resume.Origin) bool {
 	if os.Geteuid() != 0 || slices.Contains(env, inSandbox+"=1") {
 		return false
@@ -140,15 +136,15 @@ func refusesBypass(env []string, o *resume.Origin) bool {
 	return os.Getenv(inSandbox) != "1"
 }
 
-// inSandbox is the variable by which root says that there is nothing to lose.
+// inSandbox is the variable with which root confirms to be in a sandbox.
 const inSandbox = "IS_SANDBOX"
 
-// budgetFlag bounds what a run without a terminal spends. The request during which the sum
-// is reached still ends.
+// budgetFlag bounds what a run without a terminal spends. The request that reaches the bound
+// still completes.
 const budgetFlag = "--max-budget-usd"
 
-// bounded returns the arguments that bound what a run spends. A session that was started
-// with a smaller bound of its own has that.
+// bounded returns the arguments that bound what a run spends. A smaller bound from the session's
+// start is kept.
 func bounded(carried []string, most float64) []string {
 	if most <= 0 {
 		return nil
@@ -160,13 +156,13 @@ func bounded(carried []string, most float64) []string {
 	return []string{budgetFlag, strconv.FormatFloat(most, 'f', 2, 64)}
 }
 
-// fallbackFlag names what Claude Code goes on with where its model is overloaded. It
-// tries its own model first, as often as ever; a limit is met by either of them.
+// fallbackFlag names the model that Claude Code uses if its own is overloaded. It always tries
+// its own model first. A limit stops either model.
 const fallbackFlag = "--fallback-model"
 
-// models says what a resume of the session may go on with. Only an overload lets it have
-// another model: after a limit that would go round it. A session that was started with
-// the flag has its own, whatever stopped it.
+// models returns the models for a resume of the session. Another model is allowed only after an
+// overload: after a limit it would be a way around it. A session that was started with the flag
+// keeps its own value in any case.
 func (a *Agent) models(had transcript.Settings, s resume.Session, carried []string) (models resume.Models, left []leash.Omission) {
 	switch {
 	case a.fallback == "" || s.Limit.Class != limit.Overloaded || startup.Flags.Parse(carried).Has(fallbackFlag):

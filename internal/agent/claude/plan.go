@@ -14,8 +14,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// Plan says how the session is continued now: by a headless run of the same
-// session, in the directory it began in, with the settings it had.
+// Plan returns how the session is continued now: by a headless run of the same session, in the
+// directory it began in, with its settings.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return agent.Plan{}, err
@@ -75,8 +75,8 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd st
 	return agent.Plan{Run: run}, nil
 }
 
-// unset are the variables that a run must not have from the daemon: what a Claude
-// Code told the daemon in whose terminal it was started, and another home.
+// unset are the daemon's variables that a run must not inherit: those of a Claude Code in whose
+// terminal the daemon was started, and another home.
 func (a *Agent) unset(transcript string) []string {
 	names := []string{
 		"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION",
@@ -88,8 +88,8 @@ func (a *Agent) unset(transcript string) []string {
 	return names
 }
 
-// program finds claude. A version that forks sessions is not taken because a
-// session was run with it.
+// program finds claude. If the session's own program is a version that forks sessions, it is not
+// used.
 func (a *Agent) program(s resume.Session) (program.Found, error) {
 	if s.Program.Path != "" && forksSessions(versionOf(s.Program.Path)) {
 		s.Program = resume.Program{}
@@ -99,7 +99,7 @@ func (a *Agent) program(s resume.Session) (program.Found, error) {
 
 var _ agent.Starter = (*Agent)(nil)
 
-// Start returns the command that begins the session of a task, under the task's id.
+// Start returns the command that begins the session of a task, with the task's id.
 func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
 	plan := a.Open(task, agent.Opening{
 		Args: []string{"-p", "--session-id", task.Key.ID}, Mode: "--permission-mode",

@@ -45,7 +45,7 @@ func newScene(t *testing.T, records ...any) scene {
 	return sc
 }
 
-// write appends records, all of them said in the session's directory.
+// write appends records, all in the session's directory.
 func (sc scene) write(t *testing.T, records ...any) {
 	f, err := os.OpenFile(sc.session.Transcript, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(t, err)
@@ -162,8 +162,8 @@ func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
 	})
 }
 
-// A resume that was killed leaves its prompt behind. It is no person's, and the
-// session must not wait for ever because of it.
+// A killed resume leaves its prompt behind. No person wrote it, and the session must not wait
+// forever because of it.
 func TestThePromptOfAResumeThatWasCutOffIsNotAPersons(t *testing.T) {
 	started := time.Now().Add(-10 * time.Minute)
 	at := func(t time.Time) map[string]any { return map[string]any{"timestamp": t.UTC().Format(time.RFC3339Nano)} }
@@ -275,8 +275,8 @@ func TestALongTurnSinceThePromptDoesNotHideItsMode(t *testing.T) {
 	require.Contains(t, sc.plan(t, "continue").Run.Argv, "acceptEdits")
 }
 
-// Versions before 2.0 go on under a new id, so the session that was waited for
-// would never be seen to move, and its work would be sent again and again.
+// Versions before 2.0 continue under a new id, so the waiting session would never move, and its
+// prompt would be sent again and again.
 func TestAVersionThatForksSessionsIsNotUsed(t *testing.T) {
 	install := map[string]func(t *testing.T, dir, version string) string{
 		"npm": func(t *testing.T, dir, version string) string {

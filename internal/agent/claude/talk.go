@@ -16,12 +16,12 @@ import (
 	"resumed/internal/resume"
 )
 
-// longestTyped is how long a prompt may be that is typed. Claude Code takes a
-// long one for something pasted, and hides it.
+// longestTyped is the maximum length of a typed prompt. Claude Code treats a longer one as pasted
+// text, and hides it.
 const longestTyped = 500
 
-// Talk says how a session is continued while a live process holds it: by
-// typing into its terminal, once it neither works nor goes on by itself.
+// Talk returns how a session is continued while a live process holds it: by typing into its
+// terminal, once it neither works nor will continue by itself.
 func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, w agent.Words) (agent.Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return agent.Plan{}, err
@@ -49,7 +49,7 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	return a.typing(s, holder, w), nil
 }
 
-// standsAside leaves a session that Claude Code continues by itself.
+// standsAside returns the plan for a session that Claude Code will continue by itself.
 func standsAside(ctx context.Context, s resume.Session, last agent.Evidence, holder holders.Holder) (agent.Plan, bool, error) {
 	own, err := transcript.LastContinuation(ctx, s.Transcript)
 	if err != nil {
@@ -95,8 +95,8 @@ func (a *Agent) typing(s resume.Session, holder holders.Holder, w agent.Words) a
 	}}
 }
 
-// cannotBeTyped says why a prompt cannot be typed, or "". In the composer its
-// first character may mean something.
+// cannotBeTyped returns why a prompt cannot be typed, or "". Its first character may have a
+// meaning in the composer.
 func cannotBeTyped(text string) string {
 	switch {
 	case text == "":
@@ -112,10 +112,10 @@ func cannotBeTyped(text string) string {
 	}
 }
 
-// editsAsVim reports whether a process with that home, in that directory, has
-// vim's keys. Its screen says so in INSERT only.
+// editsAsVim reports whether a process with that home and directory uses vim keys. Its screen
+// shows that in INSERT mode only.
 func (a *Agent) editsAsVim(home, dir string) bool {
-	for _, path := range []string{ // who is obeyed comes first
+	for _, path := range []string{ // in order of precedence
 		"/etc/claude-code/managed-settings.json",
 		filepath.Join(dir, ".claude", "settings.local.json"),
 		filepath.Join(dir, ".claude", "settings.json"),

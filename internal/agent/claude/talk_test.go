@@ -28,8 +28,7 @@ type procDir = claudetest.Process
 
 var fakeProc, register, registered = claudetest.Processes, claudetest.Register, claudetest.Registered
 
-// talk asks how a session is continued that a registered process holds, which
-// began at that time.
+// talk returns the plan for a session held by a registered process that began at that time.
 func (sc scene) talk(t *testing.T, status string, began time.Time, more ...procDir) agent.Plan {
 	sc.agent.Processes = fakeProc(t, append(more, procDir{PID: 7, Argv: []string{"claude"}, Start: "100"})...)
 	register(t, sc.agent.Homes.Roots[0], "7.json", fmt.Sprintf(
@@ -214,7 +213,7 @@ func captureOf(t *testing.T, name string) string {
 	return string(data)
 }
 
-// The status is read anew with every look: it may have changed since the plan.
+// The status is read again for every screen: it may have changed since the plan.
 func TestTheJudgementFollowsTheProcess(t *testing.T) {
 	sc := newScene(t, asked(nil, "work"), overload())
 	sc.session.LimitText = "API Error: 529 Overloaded."
@@ -227,8 +226,8 @@ func TestTheJudgementFollowsTheProcess(t *testing.T) {
 	require.Contains(t, typing.Judge(screen).Leave.Why, "let go")
 }
 
-// In vim's NORMAL mode letters are commands, and no screen shows it: the settings
-// tell that vim is on, and INSERT is shown.
+// In vim's NORMAL mode letters are commands, and no screen shows it: the settings say that vim is
+// on, and the screen shows INSERT.
 func TestNothingIsTypedInVimsNormalMode(t *testing.T) {
 	const vim, plain = `{"editorMode":"vim"}`, `{"editorMode":"normal"}`
 	for rule, c := range map[string]struct {

@@ -10,15 +10,15 @@ import (
 
 var versionName = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
 
-// versionOf returns the version of an installed claude, or nothing where its
-// place does not tell. The program is not run for it.
+// versionOf returns the version of an installed claude, or "" if its path does not tell. It does
+// not run the program.
 func versionOf(program string) string {
 	target, err := filepath.EvalSymlinks(program)
 	if err != nil {
 		return ""
 	}
-	// The native installer names the program after its version; npm leaves the
-	// package's description beside it, or below what only calls it.
+	// The native installer names the program after its version; npm puts a package.json beside
+	// the program, or below its wrapper.
 	if name := filepath.Base(target); versionName.MatchString(name) {
 		return name
 	}
@@ -39,9 +39,8 @@ func versionOf(program string) string {
 	return ""
 }
 
-// forksSessions reports whether that version continues a session under a new
-// id, in a new file. What comes of it could not be seen, and it would be sent
-// again.
+// forksSessions reports whether that version continues a session under a new id, in a new file.
+// The result could not be observed, and the prompt would be sent again.
 func forksSessions(version string) bool {
 	return strings.HasPrefix(version, "0.") || strings.HasPrefix(version, "1.")
 }

@@ -1,5 +1,5 @@
-// Package account knows in whose name a session of Claude Code asks: who is signed in, which
-// key decides, and what the account was told of its allowances.
+// Package account determines the account of a Claude Code session: the login, the API key, and
+// the state of the account's allowances.
 package account
 
 import (
@@ -18,17 +18,17 @@ import (
 	"resumed/internal/usage"
 )
 
-// Account knows it of the sessions in an agent's homes.
+// Account answers this for the sessions in an agent's homes.
 type Account struct {
 	of    *agent.Transcripts
 	usage agent.Settings[cached]
 }
 
-// New returns that of an agent.
+// New returns the Account of an agent.
 func New(of *agent.Transcripts) *Account { return &Account{of: of} }
 
-// cached is what Claude Code last was told of the account's allowances, in percent. It
-// asks when somebody looks at them (/usage), and keeps the answer in .claude.json.
+// cached is the last known state of the account's allowances, in percent. Claude Code fetches
+// it when a person opens /usage, and stores it in .claude.json.
 type cached struct {
 	FetchedAt   int64 `json:"fetchedAtMs"`
 	Utilization struct {
@@ -42,16 +42,16 @@ type allowance struct {
 	ResetsAt time.Time `json:"resets_at"`
 }
 
-// Spare says which variables the session does without that it had: those of clouds,
-// where none of its settings has it ask one.
+// Spare reports which variables of the session may be missing now: those of clouds, if none of
+// its settings makes it use one.
 func (a *Account) Spare(s resume.Session, dir string) func(string) bool {
 	return func(name string) bool {
 		return startup.IsCloud(name) && !a.asksCloud(s, dir)
 	}
 }
 
-// asksCloud reports whether the session may ask a cloud: by its environment, or by
-// that which settings give it.
+// asksCloud reports whether the session may use a cloud, because of its environment or its
+// settings.
 func (a *Account) asksCloud(s resume.Session, dir string) bool {
 	if o := s.StartedWith(); o != nil {
 		for _, variable := range o.Env {
@@ -68,12 +68,12 @@ func (a *Account) asksCloud(s resume.Session, dir string) bool {
 	return false
 }
 
-// shortWindow is how long the window lasts before whose end Claude Code lets a turn end.
-// longWindow is the other one that it keeps an eye on.
+// shortWindow is the window near whose end Claude Code lets a turn end. longWindow is the other
+// window that it tracks.
 const shortWindow, longWindow = 5 * time.Hour, 7 * 24 * time.Hour
 
-// Usage returns what Claude Code keeps of the account's allowances. Of a turn that it
-// let end near the limit it tells when that limit lifts: the record does not.
+// Usage returns what Claude Code stores about the account's allowances. For a turn that it let
+// end near the limit this has the reset time, which the record lacks.
 func (a *Account) Usage(_ context.Context, s resume.Session) (resume.Usage, bool, error) {
 	told, ok := a.told(s)
 	if !ok {
@@ -84,12 +84,12 @@ func (a *Account) Usage(_ context.Context, s resume.Session) (resume.Usage, bool
 	}
 	lifts := told.Utilization.FiveHour.ResetsAt
 	if transcript.LetEnd(s.LimitText) && lifts.After(s.LimitedAt) && lifts.Sub(s.LimitedAt) <= shortWindow {
-		found.Lifts = lifts // else it is of an earlier window
+		found.Lifts = lifts // else it belongs to an earlier window
 	}
 	return found, !found.WeekResetsAt.IsZero() || !found.Lifts.IsZero(), nil
 }
 
-// Readings returns what Claude Code keeps of each window.
+// Readings returns what Claude Code stores about each window.
 func (a *Account) Readings(_ context.Context, s resume.Session) (all []usage.Reading, err error) {
 	told, ok := a.told(s)
 	if !ok {
@@ -105,28 +105,28 @@ func (a *Account) Readings(_ context.Context, s resume.Session) (all []usage.Rea
 	return all, nil
 }
 
-// told returns what the session's account was told last, or false if it never asked.
+// told returns the last stored state of the account, or false if there is none.
 func (a *Account) told(s resume.Session) (cached, bool) {
 	root := filepath.Dir(filepath.Dir(filepath.Dir(s.Transcript)))
 	return a.usage.Read(a.ConfigFile(root), func(data []byte) (cached, bool) {
 		var config struct {
 			Cached cached `json:"cachedUsageUtilization"`
 		}
-		err := json.Unmarshal(data, &config) // it may be being written
+		err := json.Unmarshal(data, &config) // the file may be half written
 		return config.Cached, err == nil && config.Cached.FetchedAt > 0
 	})
 }
 
-// ConfigFile returns the file of a home that Claude Code keeps what it knows in.
+// ConfigFile returns the file in which Claude Code stores its state for a home.
 func (a *Account) ConfigFile(home string) string {
 	if home == filepath.Join(a.of.UserDir, ".claude") {
-		return filepath.Join(a.of.UserDir, ".claude.json") // beside the usual one,
+		return filepath.Join(a.of.UserDir, ".claude.json") // beside the usual home,
 	}
-	return filepath.Join(home, ".claude.json") // and in one that was moved
+	return filepath.Join(home, ".claude.json") // and in any other home
 }
 
-// StatusLine reads what Claude Code gives to the command of its status line: the session,
-// and what its account was told of each window with the last answer.
+// StatusLine parses what Claude Code passes to its status line command: the session, and the
+// state of each window as of the last answer.
 func StatusLine(said []byte, now time.Time) (session string, all []usage.Reading) {
 	var input struct {
 		Session string `json:"session_id"`
@@ -146,7 +146,7 @@ func StatusLine(said []byte, now time.Time) (session string, all []usage.Reading
 	return input.Session, all
 }
 
-// shownWindow is one of them.
+// shownWindow is one window in that input.
 type shownWindow struct {
 	Used     float64 `json:"used_percentage"`
 	ResetsAt float64 `json:"resets_at"` // epoch seconds

@@ -17,8 +17,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// Unpayable says why a run of the session in that environment would not use a key of its
-// user's own, or would show it to somebody else; empty: nothing is against it.
+// Unpayable returns why a run of the session in that environment would not use the user's own
+// key, or would leak it; empty: no reason.
 func (a *Account) Unpayable(s resume.Session, dir string, environ []string) string {
 	variable := func(name string) string {
 		for _, entry := range slices.Backward(environ) {
@@ -49,20 +49,19 @@ func (a *Account) Unpayable(s resume.Session, dir string, environ []string) stri
 	return ""
 }
 
-// diverting are the settings, and the variables that settings may set, by which a request goes
-// elsewhere, or with another key. A project brings settings of its own, written by other people.
+// diverting are settings, and variables in settings, that send a request elsewhere or with
+// another key. A project has its own settings, written by other people.
 var diverting = []string{
 	"ANTHROPIC_*", "apiKeyHelper", startup.CloudSwitch + "*", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
 	"NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "SSL_CERT_*",
 }
 
-// harmless is what begins like one of them and says only which model is asked.
+// harmless are names that match diverting but only choose the model.
 var harmless = []string{"ANTHROPIC_MODEL", "ANTHROPIC_*_MODEL", "ANTHROPIC_*_MODEL_*"}
 
-// divert says that a key may be shown to somebody else because of these settings; empty: they
-// say nothing of the kind. Settings that cannot be understood may say anything. What names the variable
-// of the key may have it put there, or read it. own says that they are of the session itself, and not of
-// what it starts.
+// divert returns why these settings may leak a key; empty: they do not. Unreadable settings may
+// do anything. Settings that name the variable of the key may forward or read it. own says that
+// they are settings of the session itself, not of a server that it starts.
 func (g given) divert(own bool) string {
 	var all any
 	if g.err != nil || json.Unmarshal(g.data, &all) != nil {
@@ -71,13 +70,13 @@ func (g given) divert(own bool) string {
 	if name := diverts(all); name != "" && own {
 		return "says by itself whom it asks or with which key (" + name + ")"
 	}
-	if plain, _ := json.Marshal(all); bytes.Contains(plain, []byte(KeyVariable)) { // without escapes
+	if plain, _ := json.Marshal(all); bytes.Contains(plain, []byte(KeyVariable)) { // decoded: a name may be escaped
 		return "names " + KeyVariable + ": your own key would be given to what it starts or asks"
 	}
 	return ""
 }
 
-// diverts returns what one of the names in settings is like by which a key may go elsewhere.
+// diverts returns the pattern of a name in settings that may send a key elsewhere.
 func diverts(settings any) string {
 	var inside iter.Seq[any]
 	switch settings := settings.(type) {
@@ -101,7 +100,7 @@ func diverts(settings any) string {
 	return ""
 }
 
-// like returns which of the patterns a name is like.
+// like returns the first pattern that matches a name.
 func like(name string, patterns []string) string {
 	for _, pattern := range patterns {
 		if ok, _ := path.Match(pattern, name); ok {
@@ -111,8 +110,8 @@ func like(name string, patterns []string) string {
 	return ""
 }
 
-// trusted reports whether a key may be sent to the program that answers there: Anthropic, or a
-// program of this machine, which sees what the session says anyway.
+// trusted reports whether a key may be sent to that address: Anthropic, or a program on this
+// machine, which sees the conversation anyway.
 func trusted(address string) bool {
 	host := hostOf(address)
 	return host == "api.anthropic.com" || host == "localhost" || host == "127.0.0.1" || host == "::1"
@@ -126,18 +125,17 @@ func hostOf(address string) string {
 	return u.Hostname()
 }
 
-// KeyVariable is the one by which Claude Code takes a key. It wins over the account that is signed in.
+// KeyVariable is the variable for an API key. It overrides the signed-in account.
 const KeyVariable = "ANTHROPIC_API_KEY"
 
-// Keys are the variables of which each decides by a key in whose name a request is made,
-// whatever account is signed in.
+// Keys are the variables with a key. Each one overrides the signed-in account.
 var Keys = []string{KeyVariable, "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}
 
-// deciding are those, and the ones that have a cloud asked.
+// deciding are Keys, and the variables that select a cloud.
 var deciding = slices.Concat(Keys, []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"})
 
-// Login returns who is signed in for a Claude Code with these variables: the
-// account and its organisation.
+// Login returns the signed-in account and its organisation, for a Claude Code with these
+// variables.
 func Login(variable func(string) string) string {
 	home := cmp.Or(variable(startup.HomeVariable), variable("HOME"))
 	if home == "" || slices.ContainsFunc(deciding, func(key string) bool { return variable(key) != "" }) {

@@ -14,14 +14,14 @@ import (
 	"resumed/internal/resume"
 )
 
-// given are settings of a session, and the file that holds them.
+// given are settings of a session, and their file.
 type given struct {
 	file string
 	data []byte
-	err  error // they are there, and could not be read
+	err  error // the file exists, but could not be read
 }
 
-// allSettings yields what settings a session has. Of two that say something else the later counts.
+// allSettings yields the settings of a session. Later ones override earlier ones.
 func (a *Account) allSettings(s resume.Session, dir string) iter.Seq[given] {
 	return func(yield func(given) bool) {
 		var files []string
@@ -41,7 +41,7 @@ func (a *Account) allSettings(s resume.Session, dir string) iter.Seq[given] {
 	}
 }
 
-// read returns the settings of a file, or those that a flag has in place of a file.
+// read returns the settings of a file, or those that a flag contains instead of a path.
 func read(flag, file string) (found given, there bool) {
 	if strings.HasPrefix(strings.TrimSpace(file), "{") {
 		return given{file: flag, data: []byte(file)}, true
@@ -50,8 +50,8 @@ func read(flag, file string) (found given, there bool) {
 	return given{file, data, err}, !errors.Is(err, fs.ErrNotExist)
 }
 
-// DefaultMode returns the permission mode in which settings have a session start that no flag
-// gives one; empty: they say nothing of it.
+// DefaultMode returns the permission mode that settings give to a session started without a
+// mode flag; empty: none.
 func (a *Account) DefaultMode(s resume.Session, dir string) (mode string) {
 	for settings := range a.allSettings(s, dir) {
 		var said struct {
@@ -68,9 +68,9 @@ func (a *Account) DefaultMode(s resume.Session, dir string) (mode string) {
 
 const managedSettings = "/etc/claude-code/managed-settings.json"
 
-// servers yields what names the MCP servers of a session, which Claude Code starts or asks, and in
-// which it puts variables of its own environment: beside the project and above it, in flags, and
-// in what Claude Code keeps of its user.
+// servers yields the settings that name MCP servers of a session. Claude Code starts them or
+// connects to them, and expands variables of its environment in them. They are in the project
+// directory and its parents, in flags, and in the user's configuration.
 func (a *Account) servers(s resume.Session, dir string) iter.Seq[given] {
 	return func(yield func(given) bool) {
 		var files []string
@@ -98,8 +98,8 @@ func (a *Account) servers(s resume.Session, dir string) iter.Seq[given] {
 
 const mcpFlag = "--mcp-config"
 
-// configured returns the servers that the user of a session has set up in Claude Code: everywhere,
-// and in the session's directory or one above it.
+// configured returns the MCP servers in the user's configuration: global ones, and those of the
+// session's directory or its parents.
 func (a *Account) configured(s resume.Session, dir string) (all []given) {
 	type part struct {
 		Servers json.RawMessage `json:"mcpServers"`
@@ -111,7 +111,7 @@ func (a *Account) configured(s resume.Session, dir string) (all []given) {
 	file := a.ConfigFile(a.of.Homes.Of(s.Transcript))
 	found, there := read("", file)
 	if there && json.Unmarshal(found.data, &config) != nil {
-		return []given{found} // which says that it cannot be read
+		return []given{found} // divert reports that it cannot be read
 	}
 	parts := []part{config.part}
 	for project, its := range config.Projects {

@@ -1,4 +1,4 @@
-// Package claudetest makes records as Claude Code writes them, for the tests of its rooms.
+// Package claudetest creates records as Claude Code writes them, for tests.
 package claudetest
 
 import (
@@ -10,19 +10,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Session is whose records they are.
+// Session is the id in the records.
 const Session = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c001"
 
-// What is said of a turn that Claude Code let end: near the limit, and in the grace after it.
+// The texts for a turn that Claude Code let end: near the limit, and in the grace after it.
 const (
 	NearTheLimit = "Claude Code let its turn end, because the usage limit was near"
 	InTheGrace   = "Claude Code let its turn end in the grace after the usage limit"
 )
 
-// Armed is the notice that Claude Code goes on by itself.
+// Armed is the notice that Claude Code will continue by itself.
 const Armed = "Usage limit reached · continuing automatically at 2:02am · esc to cancel"
 
-// Record fills in what every record has.
+// Record adds the fields that every record has.
 func Record(fields map[string]any) map[string]any {
 	r := map[string]any{
 		"sessionId": Session, "cwd": "/src/app", "isSidechain": false, "version": "2.1.325",
@@ -32,19 +32,19 @@ func Record(fields map[string]any) map[string]any {
 	return r
 }
 
-// Said is what a model says in a record.
+// Said is a message of a model in a record.
 func Said(model, text string) map[string]any {
 	return map[string]any{"model": model, "role": "assistant", "content": []any{map[string]any{"type": "text", "text": text}}}
 }
 
-// Refused is the record of a request that was refused.
+// Refused is the record of a refused request.
 func Refused(fields map[string]any, text string) map[string]any {
 	r := Record(fields)
 	r["type"], r["isApiErrorMessage"], r["message"] = "assistant", true, Said("<synthetic>", text)
 	return r
 }
 
-// OutOfQuota is one that a usage limit refused.
+// OutOfQuota is the record of a request that a usage limit refused.
 func OutOfQuota(at, reset time.Time) map[string]any {
 	return Refused(map[string]any{
 		"error": "rate_limit", "apiErrorStatus": 429, "apiError": "usage_limit_reached",
@@ -53,7 +53,7 @@ func OutOfQuota(at, reset time.Time) map[string]any {
 	}, "You've hit your 5-hour limit · resets 2:02am (UTC)")
 }
 
-// Asked is the record of a prompt, or of what else Claude Code tells the model.
+// Asked is the record of a prompt, or of other input to the model.
 func Asked(fields map[string]any, content any) map[string]any {
 	r := Record(fields)
 	r["type"], r["message"] = "user", map[string]any{"role": "user", "content": content}
@@ -68,7 +68,7 @@ func Noticed(at time.Time, content string) map[string]any {
 	})
 }
 
-// Encode writes a record as a line, without its end.
+// Encode returns a record as a line, without its newline.
 func Encode(t testing.TB, record any) []byte {
 	data, err := json.Marshal(record)
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 	"resumed/internal/procfs"
 )
 
-// Process is one directory of a made-up /proc.
+// Process is one directory of a fake /proc.
 type Process struct {
 	PID   int
 	Argv  []string
@@ -23,7 +23,7 @@ type Process struct {
 	State string
 }
 
-// Processes returns a made-up /proc with these.
+// Processes returns a fake /proc with these processes.
 func Processes(t *testing.T, all ...Process) process.Table {
 	root := t.TempDir()
 	for _, p := range all {
@@ -44,14 +44,14 @@ func Processes(t *testing.T, all ...Process) process.Table {
 	return process.At(procfs.FS(root))
 }
 
-// Register writes a file into the registry of a home.
+// Register writes a file into the session registry of a home.
 func Register(t *testing.T, home, file, content string) {
 	dir := filepath.Join(home, "sessions")
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600))
 }
 
-// Registered is what a process registers.
+// Registered is the content of a process's registry file.
 func Registered(pid int, session, start, more string) string {
 	return fmt.Sprintf(`{"pid":%d,"sessionId":%q,"cwd":"/src/app","procStart":%q,"kind":"interactive"%s}`, pid, session, start, more)
 }

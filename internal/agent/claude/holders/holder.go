@@ -13,23 +13,23 @@ import (
 type Holder struct {
 	PID    int
 	Began  time.Time
-	Home   string // in which it has registered
-	Status string // what it did when it was looked for: busy, idle, waiting
+	Home   string // whose registry has its entry
+	Status string // at the time of the search: busy, idle, waiting
 
 	entry entry
 }
 
-// Process returns the very process, or false where it does not say when it was started.
+// Process returns the process, or false if its entry has no start time.
 func (h Holder) Process() (resume.Process, bool) {
 	start, err := strconv.ParseUint(h.entry.ProcStart, 10, 64)
 	return resume.Process{PID: h.PID, Start: start}, err == nil
 }
 
-// registers is how long a process may take until it says which session it
-// holds. Versions before 2.1 never do.
+// registers is how long a process may take to register its session. Versions before 2.1 never
+// do.
 const registers = time.Minute
 
-// Holder returns what the session's owner has registered, or why nothing can be said to it.
+// Holder returns the registry entry of the session's owner, or why the owner cannot be reached.
 func (h *Holders) Holder(s resume.Session, owner resume.Owner) (holder Holder, untold *agent.Leave, err error) {
 	holders := 0
 	for _, root := range h.of.Homes.Roots {
@@ -61,8 +61,8 @@ func (h *Holders) Holder(s resume.Session, owner resume.Owner) (holder Holder, u
 	}
 }
 
-// Doing returns what a holder is doing now, in its own words; "gone": it has let go of the
-// session.
+// Doing returns the current status of a holder, as it registered it; "gone": it no longer holds
+// the session.
 func (h *Holders) Doing(of Holder) string {
 	now, ok := h.entry(of.entry.dir, of.entry.number)
 	if !ok || now.SessionID != of.entry.SessionID {

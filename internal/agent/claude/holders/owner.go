@@ -1,5 +1,5 @@
-// Package holders finds the live process that holds a session of Claude Code: by what
-// processes register in its homes, else by where they live.
+// Package holders finds the live process that holds a session of Claude Code: by the registry in
+// its homes, else by working directory.
 package holders
 
 import (
@@ -16,8 +16,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// Owner returns the live process that holds the session. Claude Code takes no
-// lock: a second process on one session forks the conversation.
+// Owner returns the live process that holds the session. Claude Code takes no lock: a second
+// process on the same session forks the conversation.
 func (h *Holders) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	ctx = process.WithSnapshot(ctx)
 	for _, root := range h.of.Homes.Roots {
@@ -37,7 +37,7 @@ func (h *Holders) Owner(ctx context.Context, s resume.Session) (*resume.Owner, e
 	return h.neighbour(ctx, s)
 }
 
-// heldElsewhere says that a process which cannot be seen from here may hold a session.
+// heldElsewhere says that a process in another container or machine may hold a session.
 type heldElsewhere struct{ entry entry }
 
 func (e *heldElsewhere) Error() string {
@@ -49,10 +49,10 @@ func (e *heldElsewhere) Error() string {
 		e.entry.number, where, filepath.Join(e.entry.dir, strconv.Itoa(e.entry.number)+".json"))
 }
 
-// Is reports that the owner cannot be known: it is reported to a person.
+// Is makes the error an ErrUnseen, which is reported to a person.
 func (e *heldElsewhere) Is(target error) bool { return target == agent.ErrUnseen }
 
-// NoProcess reports whether no registry names a live process, and none lives besides.
+// NoProcess reports whether no registry names a live process, and no unregistered one is alive.
 func (h *Holders) NoProcess(ctx context.Context) bool {
 	ctx = process.WithSnapshot(ctx)
 	for _, root := range h.of.Homes.Roots {
@@ -64,8 +64,7 @@ func (h *Holders) NoProcess(ctx context.Context) bool {
 	return all.err == nil && len(all.processes) == 0
 }
 
-// listed returns what the registry of a home tells, read once for all sessions that are
-// asked for together.
+// listed returns the registry of a home, read once per snapshot.
 func (h *Holders) listed(ctx context.Context, root string) listing {
 	return process.Once(ctx, h.of.Processes, registryOf(root), func() listing {
 		entries, err := h.living(registryOf(root))
@@ -77,17 +76,17 @@ func (h *Holders) listed(ctx context.Context, root string) listing {
 	})
 }
 
-// unregisteredOf is the key of the unregistered of an agent's homes.
+// unregisteredOf is the cache key for the unregistered processes of an agent.
 type unregisteredOf struct{ *Holders }
 
-// unregistered are the live processes of which it is not known what they hold.
+// unregistered are the live processes whose session is not known.
 type unregistered struct {
 	processes []process.Live
 	err       error
 }
 
-// unregistered returns the processes of Claude Code that are in no registry, as versions before
-// 2.1 are, and were not started to resume some session: which one, they do not say.
+// unregistered returns the processes of Claude Code in no registry, such as versions before 2.1.
+// Processes started by a resume are excluded.
 func (h *Holders) unregistered(ctx context.Context) unregistered {
 	return process.Once(ctx, h.of.Processes, unregisteredOf{h}, func() unregistered {
 		running, err := h.of.Processes.Running(ctx, IsClaude)
@@ -103,15 +102,15 @@ func (h *Holders) unregistered(ctx context.Context) unregistered {
 	})
 }
 
-// neighbour returns a process that lives in the session's directory. Which session it
-// holds cannot be known, so it may be this one.
+// neighbour returns a process in the session's directory. Its session is not known, so it may
+// be this one.
 func (h *Holders) neighbour(ctx context.Context, s resume.Session) (found *resume.Owner, err error) {
 	if s.Cwd == "" {
 		return nil, nil
 	}
 	all := h.unregistered(ctx)
 	if all.err != nil && writerRegisters(ctx, s.Transcript) {
-		return nil, nil // who holds it would have said so
+		return nil, nil // an owner would be in the registry
 	}
 	if all.err != nil {
 		return nil, all.err
@@ -129,30 +128,30 @@ func (h *Holders) neighbour(ctx context.Context, s resume.Session) (found *resum
 	return found, nil
 }
 
-// writerRegisters reports whether a version that is in the registry while it lives was
-// the last to write the transcript: 2.1 was the first.
+// writerRegisters reports whether the last writer of the transcript is a version that registers
+// its sessions, which is 2.1 or later.
 func writerRegisters(ctx context.Context, transcript string) bool {
 	var major, minor int
 	err := agent.LinesBack(ctx, transcript, func(line agent.Line) bool {
 		var r struct {
 			Version string `json:"version"`
 		}
-		_ = json.Unmarshal(line.Data, &r) // what is no record names no version
+		_ = json.Unmarshal(line.Data, &r) // a line that is not a record has no version
 		n, _ := fmt.Sscanf(r.Version, "%d.%d.", &major, &minor)
 		return n < 2
 	})
 	return err == nil && (major > 2 || major == 2 && minor >= 1)
 }
 
-// Holders looks for the processes that hold the sessions of an agent's homes.
+// Holders finds the processes that hold the sessions of an agent's homes.
 type Holders struct{ of *agent.Transcripts }
 
-// New returns those of that agent, whose homes and processes may be set later.
+// New returns the Holders of an agent, whose homes and processes may be set later.
 func New(of *agent.Transcripts) Holders { return Holders{of} }
 
-// lives reports whether the process that began at start is alive; an empty
-// start is any process of that pid. Where there is no /proc, whose measure of time the
-// registry has, a process is known by its pid and its program.
+// lives reports whether the process that began at start is alive; with an empty start, any
+// process with that pid. The registry has start times as in /proc: without /proc, a process is
+// identified by its pid and program.
 func (h *Holders) lives(pid int, start string) bool {
 	if !h.of.Processes.Seen() {
 		argv := h.of.Processes.Argv(pid)
@@ -162,14 +161,13 @@ func (h *Holders) lives(pid int, start string) bool {
 	return err == nil && stat.Living() && (start == "" || start == strconv.FormatUint(stat.Start, 10))
 }
 
-// serves reports whether a process of these arguments works for others, and holds no
-// session.
+// serves reports whether a process with these arguments is a server, which holds no session.
 func serves(args []string) bool {
 	return len(args) > 0 && (args[0] == "daemon" || args[0] == "mcp")
 }
 
-// IsClaude reports whether a path is that of Claude Code. Old versions are node under
-// a title of their own: nothing but "claude".
+// IsClaude reports whether a path is that of Claude Code. Old versions are node processes with
+// the title "claude".
 func IsClaude(program string) bool {
 	switch filepath.Base(strings.TrimSpace(program)) {
 	case "claude", "claude.exe":
@@ -180,7 +178,7 @@ func IsClaude(program string) bool {
 	return false
 }
 
-// kindOf says whether a person sits before a process of these arguments.
+// kindOf returns whether a process with these arguments is headless or interactive.
 func kindOf(args []string) string {
 	if slices.Contains(args, "-p") || slices.Contains(args, "--print") {
 		return resume.Headless

@@ -23,7 +23,7 @@ type procDir = claudetest.Process
 
 var fakeProc, register, registered = claudetest.Processes, claudetest.Register, claudetest.Registered
 
-// home is an agent with a home, and who holds the sessions there.
+// home is an agent with a home and its Holders.
 type home struct {
 	agent.Transcripts
 	Holders
@@ -154,19 +154,19 @@ func TestCapturedRegistryFilesAreRead(t *testing.T) {
 	}
 }
 
-// childVariable makes the test program a process that waits for its end.
+// childVariable makes the test program a process that waits until its input ends.
 const childVariable = "RESUMED_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) != "" {
-		fmt.Println("ready") // an exec is seen in /proc a moment before its arguments are
+		fmt.Println("ready") // /proc shows an exec a moment before its arguments
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return
 	}
 	os.Exit(m.Run())
 }
 
-// living starts a process under the name of claude and returns its end.
+// living starts a process named claude and returns a function that ends it.
 func living(t *testing.T, dir string, env ...string) (pid int, end func()) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -187,8 +187,7 @@ func living(t *testing.T, dir string, env ...string) (pid int, end func()) {
 	}
 }
 
-// In the real /proc a process is found by its directory until it ends, and not
-// where it carries the mark.
+// In the real /proc a process is found by its directory until it ends, unless it has the mark.
 func TestALivingProcessIsFoundAndADeadOneIsNot(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("SKIPPED: this system has no /proc, so that processes cannot be found")
@@ -212,11 +211,10 @@ func TestALivingProcessIsFoundAndADeadOneIsNot(t *testing.T) {
 	end()
 }
 
-// The owners of a burst of sessions are told by one look: each costs next to nothing,
-// whatever runs on the machine and however many are registered. The budget is what it takes
-// today and a bit more.
+// The owners of many sessions are found in one snapshot: each costs almost nothing, however many
+// processes run and are registered. The budget is the current cost and a bit more.
 func TestAnOwnerThatIsAskedForTogetherWithOthersCostsLittle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // the clock stands still: no look grows old
+	synctest.Test(t, func(t *testing.T) { // the clock does not advance: the snapshot stays valid
 		for _, many := range []int{1, 30} {
 			a := newHome(t)
 			processes := []procDir{{PID: 1, Argv: []string{"claude"}, Cwd: "/elsewhere", Start: "1"}}

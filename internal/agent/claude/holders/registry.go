@@ -26,41 +26,40 @@ type entry struct {
 	Entrypoint string `json:"entrypoint"`
 	Tmux       string `json:"tmux"`
 	Status     string `json:"status"`    // busy | idle | waiting
-	Domain     string `json:"pidDomain"` // whose numbers of processes these are: linux:MACHINE:NAMESPACE, since 2.1.2xx
+	Domain     string `json:"pidDomain"` // the PID namespace: linux:MACHINE:NAMESPACE, since 2.1.2xx
 	UpdatedAt  int64  `json:"updatedAt"` // in milliseconds
 
 	dir       string // of the registry
-	number    int    // by which it is registered: its own, in its own world
-	elsewhere bool   // it is of another machine or container, and its process is not to be seen
+	number    int    // the registered pid, in its own PID namespace
+	elsewhere bool   // on another machine or in a container, so the process is not visible
 }
 
-// registry is the directory in which the processes of a home say what they hold.
+// registry is the directory in which the processes of a home register their sessions.
 type registry string
 
 func registryOf(root string) registry { return registry(filepath.Join(root, "sessions")) }
 
-// listing is what such a directory tells, or why it does not.
+// listing is the content of a registry, or why it cannot be read.
 type listing struct {
 	entries []entry
-	by      map[string][]entry // the same, by the session that each says to hold
+	by      map[string][]entry // the same, by session
 	err     error
 }
 
-// slack is how much older than the session's last prompt an entry may be of the
-// process that took it.
+// slack is how much older than the session's last prompt the entry of its owner may be.
 const slack = time.Minute
 
-// changed returns when the process last said something of itself.
+// changed returns when the process last wrote its entry.
 func (e entry) changed() time.Time { return time.UnixMilli(max(e.UpdatedAt, e.StartedAt)) }
 
-// fresh reports whether the entry may be of the process that took the session's last prompt.
-// Claude Code writes its entry when a turn begins and when it ends, and nothing in
-// between: how long ago that was says nothing about whether it lives.
+// fresh reports whether the entry may belong to the process that took the session's last prompt.
+// Claude Code writes its entry only at the beginning and the end of a turn: an old entry does
+// not mean that the process is dead.
 func (e entry) fresh(prompted time.Time) bool {
 	return e.UpdatedAt == 0 || !e.changed().Before(prompted.Add(-slack))
 }
 
-// ownerBy returns the owner that an entry tells of.
+// ownerBy returns the owner of an entry.
 func (h *Holders) ownerBy(e entry) *resume.Owner {
 	o := &resume.Owner{PID: e.PID, Kind: cmp.Or(transcript.KindBy(e.Entrypoint), resume.Interactive), Tmux: e.Tmux}
 	if o.Tmux == "" {
@@ -69,8 +68,8 @@ func (h *Holders) ownerBy(e entry) *resume.Owner {
 	return o
 }
 
-// living returns the entries whose process is alive, or cannot be seen. A process
-// that was killed leaves its file behind, and its pid may be another's by now.
+// living returns the entries whose process is alive or not visible. A killed process leaves its
+// file behind, and its pid may be reused.
 func (h *Holders) living(in registry) ([]entry, error) {
 	dir := string(in)
 	files, err := os.ReadDir(dir)
@@ -94,8 +93,8 @@ func (h *Holders) living(in registry) ([]entry, error) {
 	return all, nil
 }
 
-// Killed reports whether the process left its entry behind: Claude Code removes it
-// when it is left, by /exit or Ctrl-C, and when its terminal is closed.
+// Killed reports whether the process left its entry behind: Claude Code removes it on /exit,
+// on Ctrl-C and when its terminal is closed.
 func (h *Holders) Killed(s resume.Session, owner resume.Owner) bool {
 	for _, root := range h.of.Homes.Roots {
 		var e entry
@@ -106,8 +105,8 @@ func (h *Holders) Killed(s resume.Session, owner resume.Owner) bool {
 	return false
 }
 
-// entry returns what a living process says of itself. Where the file is half
-// written it says nothing: the process shows in /proc all the same.
+// entry returns the entry of a live process. A half-written file counts as none: the process is
+// still found in /proc.
 func (h *Holders) entry(dir string, number int) (entry, bool) {
 	e := entry{dir: dir, number: number}
 	if !agent.ReadJSON(filepath.Join(dir, strconv.Itoa(number)+".json"), &e) || e.PID != number {
@@ -127,8 +126,8 @@ func (h *Holders) entry(dir string, number int) (entry, bool) {
 	return e, foreign
 }
 
-// outer returns the number that we know a process by which lives in a namespace of
-// its own and is registered by the number that it has there; 0: it is none.
+// outer returns the pid, in our namespace, of a process that registered its pid in another
+// namespace; 0: not found.
 func (h *Holders) outer(e entry) int {
 	pids, err := h.of.Processes.PIDs()
 	if err != nil || e.ProcStart == "" {
@@ -142,10 +141,10 @@ func (h *Holders) outer(e entry) int {
 	return 0
 }
 
-// domain is what makes numbers of processes comparable: linux:MACHINE:NAMESPACE.
+// domain is the scope in which pids are comparable: linux:MACHINE:NAMESPACE.
 type domain struct{ machine, namespace string }
 
-// domainOf reads what an entry says. Versions that tell none are taken for ours.
+// domainOf parses the domain of an entry. Without one, the entry is assumed to be in our domain.
 func domainOf(text string) (domain, bool) {
 	parts := strings.SplitN(text, ":", 3)
 	if len(parts) < 3 || parts[0] != "linux" {
@@ -154,7 +153,7 @@ func domainOf(text string) (domain, bool) {
 	return domain{parts[1], parts[2]}, true
 }
 
-// thisMachine returns the number that this system was given when it was installed.
+// thisMachine returns the machine id of this system.
 func thisMachine() string {
 	for _, file := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
 		if text, err := os.ReadFile(file); err == nil {
@@ -164,8 +163,8 @@ func thisMachine() string {
 	return ""
 }
 
-// foreign reports whether a domain of process numbers is another one than ours. A
-// system that has no number, as some containers, wrote no entry that has one.
+// foreign reports whether a domain is not ours. Systems without a machine id, such as some
+// containers, leave it empty in their entries.
 func (h *Holders) foreign(text string) bool {
 	d, told := domainOf(text)
 	switch {

@@ -14,7 +14,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// A Claude Code in a namespace of its own registers the number that it has there.
+// A Claude Code in another PID namespace registers its pid there.
 func TestAProcessInANamespaceOfItsOwnIsFound(t *testing.T) {
 	a := newHome(t)
 	a.Processes = fakeProc(t, procDir{PID: 7, Argv: []string{"sh"}, Start: "500"}, procDir{PID: 4711, Argv: []string{"claude"}, Start: "900"})

@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// knownEvents are what Claude Code calls us for. A version that does not know one of them
-// takes nothing at all from a file that names it, so each is named from the version on
-// that was seen to know it.
+// knownEvents are the events for which Claude Code calls resumed. A version ignores the whole
+// file if it names an unknown event, so each event has the first version that is known to
+// support it.
 var knownEvents = []struct {
 	name  string
 	since [3]int
@@ -24,16 +24,16 @@ var knownEvents = []struct {
 	{"Notification", [3]int{2, 0, 30}},
 }
 
-// arguments are what follows the program in a call.
+// arguments follow the program in the hook's command.
 const arguments = " hook claude-code"
 
-// seconds is how long Claude Code waits for us at most: we take half a second.
+// seconds is the hook's timeout: resumed takes half a second.
 const seconds = 5
 
 var versionIn = regexp.MustCompile(`\b(\d+)\.(\d+)\.(\d+)\b`)
 
-// wantedEvents returns those that a version knows, as it says of itself. One that is not
-// known is taken for one that is not quite new.
+// wantedEvents returns the events that a version supports. An unknown version is assumed to be a
+// slightly older one.
 func wantedEvents(version string) ([]string, error) {
 	is := knownEvents[1].since
 	if found := versionIn.FindStringSubmatch(version); found != nil {
@@ -53,8 +53,8 @@ func wantedEvents(version string) ([]string, error) {
 	return names, nil
 }
 
-// Add returns settings that call program for what their version of Claude Code knows,
-// and are the same in every other byte.
+// Add returns settings that call program for the events that this version supports, with every
+// other byte unchanged.
 func Add(settings []byte, program, version string) ([]byte, error) {
 	events, err := wantedEvents(version)
 	if err != nil {
@@ -68,7 +68,7 @@ func Add(settings []byte, program, version string) ([]byte, error) {
 	if text, err = drop(text, func(event, call string) bool { return call != command || !slices.Contains(events, event) }); err != nil {
 		return nil, err
 	}
-	call, _ := json.Marshal(command) // a string always can be
+	call, _ := json.Marshal(command) // a string can always be encoded
 	group := fmt.Sprintf(`{"hooks": [{"type": "command", "command": %s, "timeout": %d}]}`, call, seconds)
 	for _, event := range events {
 		if text, err = addTo(text, event, command, group); err != nil {
@@ -78,7 +78,7 @@ func Add(settings []byte, program, version string) ([]byte, error) {
 	return text, nil
 }
 
-// addTo adds a group to those of an event, unless one of them calls the command already.
+// addTo adds a group to an event, unless one of its groups calls the command already.
 func addTo(text []byte, event, command, group string) ([]byte, error) {
 	root, hooks, err := hooksIn(text)
 	switch {
@@ -105,12 +105,12 @@ func addTo(text []byte, event, command, group string) ([]byte, error) {
 	return groups.insert(text, group), nil
 }
 
-// Remove returns settings without any call of ours.
+// Remove returns settings without any call of resumed.
 func Remove(settings []byte) ([]byte, error) {
 	return drop(bytes.Clone(settings), func(string, string) bool { return true })
 }
 
-// drop takes out our calls that are not wanted, and what holds nothing else.
+// drop removes unwanted calls of resumed, and lists and objects that become empty.
 func drop(text []byte, unwanted func(event, command string) bool) ([]byte, error) {
 	for {
 		root, hooks, err := hooksIn(text)
@@ -131,19 +131,19 @@ func drop(text []byte, unwanted func(event, command string) bool) ([]byte, error
 	}
 }
 
-// step is one on the way to a value: the one at that place in a list or an object.
+// step is one step of the path to a value: an index in a list or an object.
 type step struct {
 	in *node
 	at int
 }
 
-// ourCall is a call of ours in the settings, and the way to it from the hooks.
+// ourCall is a call of resumed in the settings, and its path from the hooks.
 type ourCall struct {
 	event, command string
 	path           []step
 }
 
-// callsIn returns our calls, of whatever program.
+// callsIn returns the calls of resumed, at any path.
 func callsIn(text []byte, hooks *node) []ourCall {
 	var calls []ourCall
 	for e, groups := range hooks.values {
@@ -158,7 +158,7 @@ func callsIn(text []byte, hooks *node) []ourCall {
 				if command == nil || json.Unmarshal(text[command.start:command.end], &call) != nil || programOf(call) == "" {
 					continue
 				}
-				// A group is gone with its last call: what else it has says when that is made.
+				// A group is removed with its last call: its other fields only say when to call.
 				calls = append(calls, ourCall{hooks.keys[e], call, []step{{hooks, e}, {groups, g}, {entries, i}}})
 			}
 		}
@@ -166,7 +166,7 @@ func callsIn(text []byte, hooks *node) []ourCall {
 	return calls
 }
 
-// hooksIn returns what the settings say, and their hooks; nil: there are none.
+// hooksIn parses the settings, and returns their hooks; nil: there are none.
 func hooksIn(text []byte) (root, hooks *node, err error) {
 	if root, err = parseText(text); err != nil {
 		return nil, nil, err
@@ -180,7 +180,7 @@ func hooksIn(text []byte) (root, hooks *node, err error) {
 	return root, hooks, nil
 }
 
-// Calls returns the resumed that settings call; "": none.
+// Calls returns the path of the resumed that settings call; "": none.
 func Calls(settings []byte) string {
 	_, hooks, err := hooksIn(settings)
 	if err != nil || hooks == nil {
@@ -192,7 +192,7 @@ func Calls(settings []byte) string {
 	return ""
 }
 
-// programOf returns the resumed that a command calls as a hook; "": it does not.
+// programOf returns the path of the resumed that a hook's command calls; "": another command.
 func programOf(command string) string {
 	word, ours := strings.CutSuffix(command, arguments)
 	if unquoted, is := strings.CutPrefix(word, "'"); is {
@@ -206,7 +206,7 @@ func programOf(command string) string {
 
 var plainWord = regexp.MustCompile(`^[0-9A-Za-z_./@%+-]+$`)
 
-// shellWord writes a word as a shell reads it.
+// shellWord quotes a word for a shell.
 func shellWord(word string) string {
 	if plainWord.MatchString(word) {
 		return word

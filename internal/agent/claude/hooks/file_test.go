@@ -10,7 +10,7 @@ import (
 
 const newest = "2.1.325 (Claude Code)"
 
-// Settings of people, as they are written: each is the same again when the hooks are gone.
+// Settings as people write them: each is restored when the hooks are removed.
 var written = map[string]string{
 	"nothing":   "{}",
 	"a line":    "{}\n",
@@ -85,7 +85,7 @@ func TestWhatAPersonChangedAroundTheHooksStays(t *testing.T) {
 	require.Equal(t, "{\n  \"model\": \"opus\"\n}\n", string(without))
 }
 
-// Claude Code 2.0 writes the file anew, in its own form.
+// Claude Code 2.0 rewrites the file in its own format.
 func TestHooksThatTheAgentWroteAnewAreTakenOut(t *testing.T) {
 	with, err := Add([]byte(written["usual"]), "/usr/bin/resumed", newest)
 	require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestHooksThatTheAgentWroteAnewAreTakenOut(t *testing.T) {
 	require.JSONEq(t, written["usual"], string(without))
 }
 
-// A version that does not know an event takes nothing from the whole file.
+// A version that does not know an event ignores the whole file.
 func TestAnEventIsNamedOnlyToAVersionThatKnowsIt(t *testing.T) {
 	for version, knows := range map[string]bool{newest: true, "2.1.78": true, "2.1.50 (Claude Code)": false, "2.0.30": false, "": false, "unknown": false} {
 		with, err := Add(nil, "/usr/bin/resumed", version)

@@ -1,12 +1,11 @@
-// Package hooks has Claude Code call us when something happens to a session: the calls in
-// its file of settings, and what it says with each.
+// Package hooks makes Claude Code call resumed when something happens to a session. It edits the
+// settings file and parses the input of a hook.
 package hooks
 
 import "encoding/json"
 
-// Read reads what Claude Code gives to a hook: which session, and where its
-// transcript is. What it says of the failure stands in the transcript too, and more
-// exactly.
+// Read parses the input of a hook: the session and its transcript. The transcript has the
+// failure too, in more detail.
 func Read(said []byte) (session, transcript string) {
 	var input struct {
 		Session    string `json:"session_id"`

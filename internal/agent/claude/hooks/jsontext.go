@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// node is a value of a JSON text, and where it stands there.
+// node is a value of a JSON text, with its position.
 type node struct {
 	kind       byte // '{', '[', '"', or anything else
 	start, end int
 	keys       []string // of an object
-	from       []int    // where its members begin, or the elements of a list
+	from       []int    // offsets of the members of an object, or of the elements of a list
 	values     []*node
 }
 
-// parseText reads JSON that may have comments. What it returns fits the text as it is.
+// parseText parses JSON with comments. Positions are those in the original text.
 func parseText(text []byte) (*node, error) {
 	plain := blank(text)
 	if !json.Valid(plain) {
@@ -27,7 +27,7 @@ func parseText(text []byte) (*node, error) {
 	return p.value(), nil
 }
 
-// blank returns the text with spaces in place of its comments.
+// blank returns the text with its comments replaced by spaces.
 func blank(text []byte) []byte {
 	plain := bytes.Clone(text)
 	for i := 0; i < len(plain); i++ {
@@ -55,7 +55,7 @@ func blank(text []byte) []byte {
 	return plain
 }
 
-// quoted returns the length of the string that a text begins with.
+// quoted returns the length of the string at the beginning of a text.
 func quoted(text []byte) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
@@ -68,7 +68,7 @@ func quoted(text []byte) int {
 	return len(text)
 }
 
-// textParser reads a text that is known to be valid.
+// textParser parses a text that is known to be valid.
 type textParser struct {
 	text []byte
 	at   int
@@ -98,7 +98,7 @@ func (p *textParser) value() *node {
 	return n
 }
 
-// more goes to the next member, or behind the end of them.
+// more advances to the next member, or past the end of the list or object.
 func (p *textParser) more() bool {
 	for p.space(); ; p.space() {
 		switch p.text[p.at] {
@@ -131,8 +131,8 @@ func (p *textParser) space() {
 
 func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\r' || b == '\n' }
 
-// member returns the value of a key; nil: there is none. Of two the last counts, as
-// for all who read JSON.
+// member returns the value of a key; nil: there is none. The last of duplicate keys counts, as in
+// other JSON parsers.
 func (n *node) member(key string) *node {
 	for i, name := range slices.Backward(n.keys) {
 		if name == key {
@@ -142,8 +142,7 @@ func (n *node) member(key string) *node {
 	return nil
 }
 
-// insert puts a member at the end of an object, or an element at the end of a list, as the
-// others of it are written.
+// insert appends a member to an object or an element to a list, formatted like the others.
 func (n *node) insert(text []byte, what string) []byte {
 	if count := len(n.from); count > 0 {
 		lead := n.from[0] - len(spaceBefore(text[:n.from[0]]))
@@ -161,7 +160,7 @@ func (n *node) insert(text []byte, what string) []byte {
 	return slices.Insert(text, n.start+1, []byte(what)...)
 }
 
-// remove takes one of them out again, with its comma.
+// remove removes a member or element, with its comma.
 func (n *node) remove(text []byte, i int) []byte {
 	start, end := n.from[i]-len(spaceBefore(text[:n.from[i]])), n.values[i].end
 	plain := blank(text)
@@ -173,7 +172,7 @@ func (n *node) remove(text []byte, i int) []byte {
 		return slices.Delete(text, start, end)
 	case i > 0:
 		comma := n.values[i-1].end + bytes.IndexByte(plain[n.values[i-1].end:], ',')
-		if comma >= start { // nothing but space is between them
+		if comma >= start { // only space is between them
 			return slices.Delete(text, comma, end)
 		}
 		return slices.Delete(slices.Delete(text, start, end), comma, comma+1)
@@ -183,5 +182,5 @@ func (n *node) remove(text []byte, i int) []byte {
 	}
 }
 
-// spaceBefore returns the space that a text ends with.
+// spaceBefore returns the white space at the end of a text.
 func spaceBefore(text []byte) []byte { return text[len(bytes.TrimRight(text, " \t\r\n")):] }

@@ -10,15 +10,15 @@ import (
 	"resumed/internal/resume"
 )
 
-// Process is what is known of whoever shows a screen.
+// Process is what is known about the process behind a screen.
 type Process struct {
 	PID    int
-	Status string      // what it says of itself: busy, idle, waiting; "gone" where it let go of the session
-	Asked  bool        // the limit's menu was seen just before: that is what stopped it
-	Vim    func() bool // whether it has vim's keys, of which the screen shows INSERT alone
+	Status string      // its own status: busy, idle, waiting; "gone" if it no longer holds the session
+	Asked  bool        // the limit's menu was shown just before, so the limit is what stopped it
+	Vim    func() bool // whether it uses vim keys; the screen shows only INSERT
 }
 
-// Judge says what may be done with the screen of a process, whose session was stopped.
+// Judge decides what may be typed on the screen of a process whose session was stopped.
 func (s Screen) Judge(p Process, stopped resume.Session, now time.Time) agent.Sight {
 	givenUntil := stopped.Limit.Reset.At.Add(transcript.Patience)
 	switch {
@@ -56,20 +56,20 @@ func unknown(why string) agent.Sight {
 	return agent.Sight{Leave: &agent.Leave{Why: why, Park: true}, Strange: true}
 }
 
-// shownPart is how much of a refusal's words must be on the screen. They may
-// be cut, and what follows them differs.
+// shownPart is how much of a refusal's text must be on the screen. The text may be cut, and what
+// follows it varies.
 const shownPart = 20
 
-// shows reports whether the turn on the screen ends with the refusal that the
-// transcript tells of: then it is this session that is shown, as it stopped. On
-// a low screen that turn begins in the middle of those words, or below them.
+// shows reports whether the turn on the screen ends with the refusal in the transcript: then the
+// screen shows this session as it stopped. On a low screen the turn begins within that text, or
+// below it.
 func (s Screen) shows(refusal string) bool {
 	words := []rune(squeeze(refusal))
 	switch {
 	case s.cut && s.view == armed:
 		return true
 	case transcript.LetEnd(refusal):
-		return true // that is shown nowhere: the turn ended well
+		return true // it is never shown: the turn ended normally
 	case len(words) == 0:
 		return false
 	case strings.Contains(s.turn, string(words[:min(shownPart, len(words))])):

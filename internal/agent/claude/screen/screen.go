@@ -1,5 +1,4 @@
-// Package screen recognises what a terminal shows of Claude Code, and judges what may be
-// typed into it.
+// Package screen recognises terminal screens of Claude Code, and decides what may be typed.
 package screen
 
 import (
@@ -11,44 +10,42 @@ import (
 	"resumed/internal/agent/claude/transcript"
 )
 
-// view is what kind of screen a terminal shows.
+// view is the kind of a screen.
 type view uint8
 
 const (
-	strange  view = iota // nothing that is known: it is left alone
+	strange  view = iota // not recognised: nothing is typed
 	composer             // a prompt can be typed
-	busy                 // Claude Code works, or tries again by itself
-	armed                // it waits for the limit's reset and goes on then
+	busy                 // Claude Code works, or retries by itself
+	armed                // it waits for the limit's reset and will continue then
 	menu                 // it asks what to do about the limit
-	touched              // a person was at the keys just now
-	stale                // the limit has reset while the machine slept, and it asks for Enter
+	touched              // a person has just pressed a key
+	stale                // the limit was reset while the machine slept, and it asks for Enter
 )
 
-// Screen is what was read from a terminal.
+// Screen is the parsed content of a terminal.
 type Screen struct {
 	Above []string // the rows above the composer or the menu: the conversation
 
 	view   view
-	draft  string // what stands in the composer
-	turn   string // what was said since the last prompt, without spaces
-	cut    bool   // and that begins above the screen
-	insert bool   // vim's mode in which letters are letters is shown
+	draft  string // the text in the composer
+	turn   string // the text since the last prompt, without spaces
+	cut    bool   // the turn begins above the screen
+	insert bool   // vim's INSERT mode is shown
 }
 
-// Known reports whether it is a screen of Claude Code that a prompt can be typed
-// on, now or later.
+// Known reports whether it is a screen of Claude Code on which a prompt can be typed, now or
+// later.
 func (s Screen) Known() bool { return s.view != strange }
 
-// Works reports whether it shows Claude Code at work, or trying again by itself.
+// Works reports whether Claude Code works, or retries by itself.
 func (s Screen) Works() bool { return s.view == busy }
 
-// Waits reports whether Claude Code waits for the limit's reset, and goes on
-// then.
+// Waits reports whether Claude Code waits for the limit's reset, and will continue then.
 func (s Screen) Waits() bool { return s.view == armed }
 
-// Read recognises a screen of Claude Code, from its end back: below the
-// lower of two rules are notices and the permission mode, between the rules is
-// the composer, above them is the conversation.
+// Read parses a screen of Claude Code from its end backwards. Two rules enclose the composer.
+// Above them is the conversation, below them are notices and the permission mode.
 func Read(text string) Screen {
 	lines := Rows(text)
 	if isLimitMenu(lines) {
@@ -71,7 +68,7 @@ func Read(text string) Screen {
 	s.turn, s.cut = lastTurn(lines[:upper])
 	s.insert = slices.ContainsFunc(footer, func(line string) bool { return strings.HasPrefix(line, insertMode) })
 	if draft != "" && len(footer) == 0 {
-		s.view = composer // 2.1.197 hides its hint, in the mode that has no name, while something stands in the composer
+		s.view = composer // 2.1.197 hides its hint, in the unnamed mode, while the composer is not empty
 	}
 	if strings.Contains(strings.ToLower(s.turn), squeeze(transcript.HasReset+" · "+pressEnter)) {
 		s.view = stale
@@ -82,8 +79,7 @@ func Read(text string) Screen {
 	return s
 }
 
-// Rows returns the rows without what is blank at their ends, and
-// without blank rows at the screen's end.
+// Rows returns the rows without trailing space, and without blank rows at the end.
 func Rows(text string) []string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -110,12 +106,11 @@ func isRule(line string) bool {
 	return strings.Trim(line, "─") == "" && strings.Count(line, "─") >= shortestRule
 }
 
-// isEdge reports whether the line may be the upper edge of a menu.
-// A notice may cover most of it.
+// isEdge reports whether the line may be the upper edge of a menu. A notice may cover most of it.
 func isEdge(line string) bool { return strings.HasSuffix(line, "▔") || isRule(line) }
 
-// readComposer returns what stands between the rules. A shell command begins
-// with another sign than a prompt: that is no composer for prompts.
+// readComposer returns the text between the rules. It returns false for a shell command, which
+// begins with another character than a prompt.
 func readComposer(lines []string) (draft string, ok bool) {
 	if len(lines) == 0 {
 		return "", false
@@ -133,34 +128,33 @@ func readComposer(lines []string) (draft string, ok bool) {
 
 func trim(s string) string { return strings.TrimFunc(s, unicode.IsSpace) }
 
-// insertMode stands before the mode, or alone. NORMAL shows nothing: such a screen
-// looks like one without vim.
+// insertMode is shown before the mode, or alone. NORMAL mode shows nothing, like a screen without
+// vim.
 const insertMode = "-- INSERT --"
 
 var (
-	// modeLine ends every screen that takes a prompt, where there is room for it.
+	// modeLine is the last line of every screen that accepts a prompt, if there is room for it.
 	modeLine = regexp.MustCompile(`^(?:-- INSERT -- )?(?:⏵⏵|⏸) .+ on\b|^\? for shortcuts\b|^` + insertMode)
 
-	// choice is what a footer never has: it would be a menu.
+	// choice matches menus, never a footer.
 	choice = regexp.MustCompile(`❯|^\d+\.|(?i)\benter to\b|\besc to (?:cancel|go back|close)\b|\(y/n\)`)
 
-	// atTheKeys is what takes the place of the mode for a while after a key.
+	// atTheKeys replaces the mode for a while after a key was pressed.
 	atTheKeys = regexp.MustCompile(`(?i)^(?:paste again to|press \S+ again to|(?:esc|ctrl\S*) again to)`)
 
-	// working may be cut by the terminal's edge.
+	// working may be cut at the terminal's edge.
 	working = regexp.MustCompile(`\besc to (?:interrupt\b|(?:i|in|int|inte|inter|interr|interru|interrup)?…$)`)
 )
 
-// pressEnter follows transcript.HasReset. How the screen looks then, and what it does with
-// keys, nobody has seen: these words are known from the program alone.
+// pressEnter follows transcript.HasReset. The text is known only from the program: that screen,
+// and how it reacts to keys, was never observed.
 const pressEnter = "press enter to continue"
 
-// resetsAt begins the lines that say that Claude Code goes on by itself. Where a
-// terminal has few rows it is all that is left of them.
+// resetsAt begins the lines that say that Claude Code will continue by itself. On a terminal with
+// few rows only this line remains.
 const resetsAt = "⚠ Usage limit reached · limit resets"
 
-// readFooter says what the lines below the composer mean. What a user's own
-// status line says there is nobody's business.
+// readFooter evaluates the lines below the composer. It ignores a user's own status line.
 func readFooter(lines []string) view {
 	if len(lines) == 0 {
 		return strange
@@ -173,7 +167,7 @@ func readFooter(lines []string) view {
 		case strings.HasPrefix(line, resetsAt),
 			strings.HasPrefix(line, "Continuing ") && strings.HasSuffix(line, "Esc to cancel"):
 			v = armed
-		case v == armed && strings.HasSuffix("· Esc to cancel", line): // a narrow terminal broke it off
+		case v == armed && strings.HasSuffix("· Esc to cancel", line): // wrapped by a narrow terminal
 		case strings.HasPrefix(strings.ToLower(line), pressEnter):
 			return stale
 		case choice.MatchString(line):
@@ -191,20 +185,20 @@ func readFooter(lines []string) view {
 	return v
 }
 
-// noticeIndent is how far in a line stands at least that is at the right edge:
-// modes, menus and status lines begin at the left one.
+// noticeIndent is the minimum indentation of a line at the right edge: modes, menus and status
+// lines begin at the left edge.
 const noticeIndent = 8
 
-// isNotice reports whether a line below the composer is one of those that come
-// and go at its right: how hard the model thinks, what the terminal lacks. In a
-// narrow terminal what it lacks fills the line.
+// isNotice reports whether a line below the composer is a temporary notice at the right edge,
+// about the model's effort or missing features of the terminal. The latter fills the line of a
+// narrow terminal.
 func isNotice(line string) bool {
 	text := trim(line)
 	atTheRight := strings.HasPrefix(line, strings.Repeat(" ", noticeIndent)) || strings.HasPrefix(text, "tmux focus-events off")
 	return atTheRight && !choice.MatchString(text) && !strings.Contains(text, "esc to ")
 }
 
-// withoutNotices returns what else the lines below the composer say.
+// withoutNotices returns the lines below the composer that are not notices.
 func withoutNotices(lines []string) []string {
 	var rest []string
 	for _, line := range lines {
@@ -215,12 +209,12 @@ func withoutNotices(lines []string) []string {
 	return rest
 }
 
-// spinner is a line that moves while Claude Code works. When a turn is over it
-// says how long that took.
+// spinner is a line that is animated while Claude Code works. After the turn it shows the
+// duration.
 var spinner = regexp.MustCompile(`^[✻✽✶✳✢✦·*] .*(?:…|\bRetrying in )`)
 
-// showsWork looks at the lines just above the composer. Below the spinner there
-// may be a tip, or a list of what is to be done.
+// showsWork searches a spinner in the lines just above the composer. A tip or a list of tasks may
+// be below it.
 func showsWork(lines []string) bool {
 	seen := 0
 	for _, line := range slices.Backward(lines) {
@@ -238,15 +232,14 @@ func showsWork(lines []string) bool {
 	return false
 }
 
-// lastTurn returns what the screen shows since the last prompt, without spaces,
-// for lines are broken wherever the terminal's edge is; and whether that prompt
-// stands above the screen.
+// lastTurn returns the text since the last prompt, without spaces because lines are wrapped at
+// any position, and whether that prompt is above the screen.
 func lastTurn(lines []string) (turn string, cut bool) {
 	from := lastIndex(lines, func(line string) bool { return strings.HasPrefix(line, "❯") }) + 1
 	return squeeze(strings.Join(lines[from:], "")), from == 0
 }
 
-// squeeze drops what a terminal adds to a text: spaces and line breaks.
+// squeeze removes what a terminal adds to a text: spaces and line breaks.
 func squeeze(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -256,8 +249,8 @@ func squeeze(s string) string {
 	}, s)
 }
 
-// The limit's menu, as its versions write it. Escape closes it; every other key
-// that does anything chooses something, and one of the choices buys.
+// The limit's menu in its versions. Escape closes it; every other key with an effect chooses
+// something, and one of the choices buys.
 const (
 	menuHead = "What do you want to do? ❯ 1. Stop and wait for limit to reset"
 	menuFoot = "Enter to confirm · Esc to cancel"
@@ -269,11 +262,11 @@ var (
 		`^(?:Wait here, then continue automatically [^❯]+|Upgrade your plan|Add funds to continue with [^❯]+|Request more|Switch to [^❯]+)$`)
 )
 
-// longestMenu is how many rows of it there may be, where each choice takes two.
+// longestMenu is the maximum number of rows of the menu, with two per choice.
 const longestMenu = 20
 
-// isLimitMenu reports whether the screen ends with that menu and nothing else.
-// A narrow terminal breaks its lines, a low one shows the first choice alone.
+// isLimitMenu reports whether the screen ends with exactly that menu. A narrow terminal wraps its
+// lines, a low one shows only the first choice.
 func isLimitMenu(lines []string) bool {
 	var rows []string
 	for _, line := range slices.Backward(lines) {

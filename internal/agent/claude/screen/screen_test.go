@@ -21,7 +21,7 @@ func captureOf(t testing.TB, name string) string {
 	return string(data)
 }
 
-// judge judges the screen of a process without vim's keys.
+// judge judges the screen of a process without vim keys.
 func judge(seen Screen, status string, stopped resume.Session, pid int, now time.Time) agent.Sight {
 	return seen.Judge(Process{PID: pid, Status: status, Vim: func() bool { return false }}, stopped, now)
 }
@@ -106,7 +106,7 @@ func TestEveryCapturedScreenIsRecognised(t *testing.T) {
 // rule is as wide as the terminals that were captured.
 var rule = strings.Repeat("─", 120)
 
-// prompt draws a prompt: what is said above it, what stands in it, what is below.
+// prompt draws a prompt: the text above it, in it and below it.
 func prompt(above, composer string, below ...string) string {
 	return above + "\n" + rule + "\n" + composer + "\n" + rule + "\n  " + strings.Join(below, "\n  ") + "\n\n\n"
 }
@@ -209,8 +209,7 @@ func TestWhatAScreenShows(t *testing.T) {
 
 func rule2(rows ...string) string { return rule + "\n  " + strings.Join(rows, "\n  ") + "\n" }
 
-// What may be done follows from the screen and from what the process says of
-// itself: neither is enough alone.
+// The decision needs both the screen and the status of the process.
 func TestWhatMayBeTyped(t *testing.T) {
 	now := time.Date(2026, 11, 15, 2, 10, 0, 0, time.UTC)
 	type session = resume.Session
@@ -274,7 +273,7 @@ func TestWhatMayBeTyped(t *testing.T) {
 	require.Equal(t, agent.Sight{Draft: "try again"}, got, "a draft is told, not touched")
 }
 
-// No screen shows why a turn ended that Claude Code let end: the prompt is typed all the same.
+// No screen shows why Claude Code let a turn end: the prompt is typed anyway.
 func TestAfterATurnThatWasLetEndThePromptIsTyped(t *testing.T) {
 	for _, text := range []string{claudetest.NearTheLimit, claudetest.InTheGrace} {
 		got := judge(Read(captureOf(t, "ok")), "idle", resume.Session{Interruption: resume.Interruption{LimitText: text}}, 7, time.Now())
@@ -282,7 +281,7 @@ func TestAfterATurnThatWasLetEndThePromptIsTyped(t *testing.T) {
 	}
 }
 
-// A refusal is found on screens of every width, for terminals break lines.
+// A refusal is found on screens of every width, because terminals wrap lines.
 func TestARefusalIsFoundHoweverItIsBroken(t *testing.T) {
 	const text = "API Error: Request rejected (429) · This request would exceed"
 	for _, turn := range []string{"● API Error: Request rejected (429)", "● API Err\n  or: Request re\n  jected (429)"} {

@@ -1,11 +1,11 @@
-// Package startup knows what Claude Code is started with: its flags, and the variables of its
-// environment that matter.
+// Package startup describes how Claude Code is started: its flags, and the environment variables
+// that matter.
 package startup
 
 import "resumed/internal/leash"
 
-// Flags are those of Claude Code 2.0 to 2.1.325, by its --help and, for those that
-// it does not show there, by what the program itself declares.
+// Flags are those of Claude Code 2.0 to 2.1.325, from its --help and, if hidden there, from the
+// declarations in the program.
 var Flags = leash.Flags{
 	{Effect: leash.Restricts, Takes: leash.Many, Names: `--disallowedTools --disallowed-tools --tools`},
 	{Effect: leash.Restricts, Takes: leash.Alone, Names: `--restricted --bare --safe-mode --disable-slash-commands --no-chrome --strict-mcp-config`},
@@ -19,8 +19,7 @@ var Flags = leash.Flags{
 		}
 		return leash.Restricts
 	}},
-	// What the model is told for the whole session: people write there what it
-	// must not do.
+	// Instructions for the whole session: people write there what the model must not do.
 	{Effect: leash.Restricts, Takes: leash.One, Names: `--system-prompt --append-system-prompt --append-subagent-system-prompt --plan-mode-instructions`},
 	{Effect: leash.Restricts, Takes: leash.One | leash.Path, Names: `--system-prompt-file --append-system-prompt-file --append-subagent-system-prompt-file`},
 
@@ -69,15 +68,14 @@ const (
 	streamed = "stream-json" // of --input-format: another program drives the session
 )
 
-// driving are the flags of a session that another program drives, be it Claude
-// Code itself. What that forbids by its answers and hooks is in no command line, nor
-// what a process was told that had waited for its session.
+// driving are the flags of a session that another program drives, possibly Claude Code itself.
+// The command line does not contain what that program forbids with its answers and hooks, nor
+// what a process learned while it waited for its session.
 var driving = []string{
 	"--bg-spare", "--bg-pty-host", "--daemon-worker", "--sdk-url", "--await-claim", "--await-initialize", "--managed-settings-in-initialize", "--agent-id", "--agent-type", "--plan-mode-required",
 }
 
-// Driven reports whether another program drives the session that was started with
-// these arguments.
+// Driven reports whether another program drives a session with these arguments.
 func Driven(args []string) bool {
 	line := Flags.Parse(args)
 	return line.Has(driving...) || line.Value("--input-format") == streamed || line.Value("--permission-prompt-tool") == stdio

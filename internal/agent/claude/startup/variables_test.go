@@ -9,7 +9,7 @@ import (
 )
 
 func TestWhichVariablesMatter(t *testing.T) {
-	effects := map[string]bool{} // whether they are kept as they are
+	effects := map[string]bool{} // whether values are stored unhashed
 	kept, _ := Variables.Keep([]string{
 		"ANTHROPIC_BASE_URL=http://x", "ANTHROPIC_AUTH_TOKEN=hunter22", "CLAUDE_CODE_OAUTH_TOKEN=hunter22", "CLAUDE_CONFIG_DIR=/c", "CLAUDECODE=1",
 		"CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_SSE_PORT=7", "CLAUDE_CODE_MAX_OUTPUT_TOKENS=64000", "DISABLE_TELEMETRY=1", "AWS_SECRET_ACCESS_KEY=hunter22",

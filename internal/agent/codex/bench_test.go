@@ -9,8 +9,8 @@ import (
 	"resumed/internal/agent/codex/rollout"
 )
 
-// BenchmarkSift is the cost of a line by its kind: most bytes of a rollout are
-// what tools return, and it is told at once.
+// BenchmarkSift measures a line by its kind: most bytes of a rollout are results of tools, which are
+// recognised quickly.
 func BenchmarkSift(b *testing.B) {
 	body := strings.Repeat(`if err != nil { return \"a\" } `, 160) // about 4.8 KB
 	for _, c := range []struct{ kind, line string }{
@@ -31,8 +31,7 @@ func BenchmarkSift(b *testing.B) {
 	}
 }
 
-// BenchmarkObserve is the cost of a line that is read, the look back for its
-// directory and its limits included.
+// BenchmarkObserve measures a line that is parsed, including the search for its directory and limits.
 func BenchmarkObserve(b *testing.B) {
 	a := newAgent(b, Options{})
 	filler := make([]string, 2000)

@@ -101,8 +101,8 @@ func requireMeaning(t *testing.T, c captured, event resume.Event) {
 	}
 }
 
-// The class, and a time to the minute, can be told from the words alone, as
-// they stand where a rollout's limits were lost.
+// The class, and a time to the minute, can be derived from the text alone if the limits are missing in
+// the rollout.
 func TestWithoutTheWindowsTheWordsTell(t *testing.T) {
 	a := newAgent(t, Options{})
 	for _, c := range agenttest.Cases[captured](t) {
@@ -162,7 +162,7 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 	}
 }
 
-// Whoever copies a rollout may write its fields in another order.
+// A copy of a rollout may have its fields in another order.
 func TestTheOrderOfFieldsIsNoMatter(t *testing.T) {
 	a := newAgent(t, Options{})
 	src := a.Sources()[0]

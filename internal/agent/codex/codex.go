@@ -1,5 +1,5 @@
-// Package codex knows the Codex CLI: where its rollouts are, which process holds a
-// session, and how a session is continued. Its room rollout knows what a line means.
+// Package codex supports the Codex CLI: where its rollouts are, which process holds a session,
+// and how a session is continued. Package rollout parses the lines.
 package codex
 
 import (
@@ -17,7 +17,7 @@ import (
 // Name is Codex's name in configuration, status and metrics.
 const Name = "codex"
 
-// Builtin is Codex in the list of agents.
+// Builtin is the entry of Codex in the list of agents.
 var Builtin = agent.Builtin{
 	Name:      Name,
 	Title:     "Codex",
@@ -28,12 +28,11 @@ var Builtin = agent.Builtin{
 	Hook:      &agent.Hook{Read: hooks.Read, File: configFile, Add: hooks.Add, Remove: hooks.Remove, Calls: hooks.Calls},
 }
 
-// Options says which Codex is meant: without Roots its home is $CODEX_HOME,
-// else ~/.codex.
+// Options selects a Codex: without Roots its home is $CODEX_HOME, else ~/.codex.
 type Options = agent.Options
 
-// Agent is Codex with its homes. A session is continued in the file, and so in
-// the directory of the day, that it began in.
+// Agent is Codex with its homes. A continued session stays in its first file, in the directory of
+// the day it began.
 type Agent struct {
 	agent.Transcripts
 	reader rollout.Reader
@@ -41,7 +40,7 @@ type Agent struct {
 
 var _ agent.Reader = (*Agent)(nil)
 
-// New returns the agent. It looks at the environment, not at any file.
+// New returns the agent. It reads the environment, but no file.
 func New(o Options) (*Agent, error) {
 	homes, err := agent.NewHomes(Name, agent.UsualHome(".codex", homeVariable), o.Roots)
 	a := &Agent{Transcripts: agent.Transcripts{
@@ -60,26 +59,25 @@ func New(o Options) (*Agent, error) {
 	return a, err
 }
 
-// configFile is the file of a person's own configuration, the notify program in it.
+// configFile returns the user's configuration file, which names the notify program.
 func configFile() string {
 	return filepath.Join(agent.UsualHome(".codex", homeVariable), "config.toml")
 }
 
-// Usage returns what the provider last said of the week.
+// Usage returns the last state of the weekly window.
 func (a *Agent) Usage(ctx context.Context, s resume.Session) (resume.Usage, bool, error) {
 	return rollout.Usage(ctx, s.Transcript)
 }
 
-// Readings returns what the provider said of the windows in the last of the session.
+// Readings returns the states of the windows in the last part of the session.
 func (a *Agent) Readings(ctx context.Context, s resume.Session) ([]usage.Reading, error) {
 	return rollout.Readings(ctx, s.Transcript)
 }
 
 func isProgram(path string) bool { return filepath.Base(path) == "codex" }
 
-// login returns who is signed in for a process with these variables; empty: nobody is,
-// it cannot be told, or another account is asked. Tokens are renewed all the
-// time, the account stays.
+// login returns the signed-in account of a process with these variables; empty: nobody is signed
+// in, it cannot be determined, or a key is used instead. Tokens change often, the account does not.
 func login(variable func(name string) string) string {
 	home := cmp.Or(variable(homeVariable), filepath.Join(variable("HOME"), ".codex"))
 	var auth struct {
@@ -94,8 +92,8 @@ func login(variable func(name string) string) string {
 	return cmp.Or(auth.Tokens.Account, auth.Key)
 }
 
-// Denied returns what a run was refused at last. A run without a terminal never
-// asks: what would leave its sandbox is refused by Codex, or fails in it.
+// Denied returns the last refusal of a run. A run without a terminal never asks: Codex refuses what
+// would leave its sandbox, or it fails there.
 func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (agent.Denial, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return agent.Denial{}, false, err

@@ -17,11 +17,11 @@ var _ agent.CommandLine = (*Agent)(nil)
 type invocation struct {
 	before, options leash.Arguments // on either side of exec
 	resumes         bool            // resume follows
-	plain           []string        // what follows that
+	plain           []string        // the plain arguments after that
 	room            *Agent
 }
 
-// Invocation says what a command line asks for that runs Codex with exec.
+// Invocation parses a command line that runs Codex with exec.
 func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
 	before, command, after := flags.Parse(args).Cut()
 	i := invocation{before: before, options: after, plain: after.Plain(), room: a}
@@ -58,9 +58,9 @@ func (i invocation) Give(string) []string { return nil }
 
 var bannerID = regexp.MustCompile(`(?m)^session id: ([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\s*$`)
 
-// Begin reads the id that Codex prints first: to programs on its standard
-// output, to people on its standard error. Without one no session was begun.
-// What else stands there is the model's, and may speak of any session.
+// Begin reads the id that Codex prints first: in JSON on standard output, else for people on
+// standard error. Without one no session began. Later output is the model's, and may mention any
+// session.
 func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail {
 	return func(_ context.Context, run agent.Ended) agent.Trail {
 		if i.options.Has("--ephemeral") {
@@ -81,14 +81,14 @@ func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail
 	}
 }
 
-// Resume repeats every option: a session that is continued keeps neither its
-// model nor its sandbox. What an option before exec means, it means only there. A
-// work tree that was made for the session is not made again.
+// Resume repeats every option: a continued session keeps neither its model nor its sandbox. Options
+// stay before or after exec, where their meaning may differ. A work tree that was created for the
+// session is not created again.
 func (i invocation) Resume(t agent.Trail, prompt string) []string {
 	const made = "--worktree"
 	args := slices.Concat(i.before.Options(made), []string{execCommand}, i.options.Options("--last", "--all", "-i", "--image", made))
 	if slices.Concat(i.before, i.options).Has(made) {
-		if had, found, _ := rollout.LastTurn(context.Background(), t.Transcript); found { // else it goes on here
+		if had, found, _ := rollout.LastTurn(context.Background(), t.Transcript); found { // else it continues here
 			args = append(args, "-C", had.Cwd)
 		}
 	}

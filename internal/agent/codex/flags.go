@@ -7,15 +7,15 @@ import (
 	"resumed/internal/leash"
 )
 
-// flags are those of codex, codex exec, resume, fork and review, and of the server
-// that holds sessions, from 0.58 to 0.166, by their --help.
+// flags are those of codex, codex exec, resume, fork, review and app-server, from 0.58 to 0.166, by
+// their --help.
 var flags = leash.Flags{
-	// What a configuration says may forbid or allow anything: it is repeated.
+	// A configuration setting may forbid or allow anything: it is repeated.
 	{Takes: leash.One, Names: `-c --config`, By: effectOf, Hides: holdsSecret},
 	{Effect: leash.Restricts, Takes: leash.One, Names: `--disable`},
 	{Effect: leash.Grants, Takes: leash.One, Names: `--enable --cyber-access-program`},
 	{Effect: leash.Restricts, Takes: leash.Alone, Names: `--strict-config --ignore-user-config`},
-	// Hooks and rules forbid things as well as they allow some.
+	// Hooks and rules can both forbid and allow.
 	{Effect: leash.Restricts, Takes: leash.Alone, Names: `--dangerously-bypass-hook-trust --ignore-rules`},
 	{Effect: leash.Grants, Takes: leash.Alone, Names: searchFlag},
 
@@ -38,13 +38,13 @@ var flags = leash.Flags{
 	{Effect: leash.Once, Takes: leash.Alone, Names: `--last --all --include-non-interactive --worktree --ephemeral --uncommitted -h --help -V --version`},
 	{Effect: leash.Once, Takes: leash.One, Names: `--base --commit --title`},
 
-	// The shape of an answer is for the program that reads it.
+	// The format of an answer is for the program that reads it.
 	{Effect: leash.Attended, Takes: leash.One | leash.Path, Names: `--output-schema`},
 	{Effect: leash.Attended, Takes: leash.One, Names: `--remote --remote-auth-token-env`},
 }
 
 const (
-	searchFlag    = "--search"         // a terminal's own: codex exec takes it before its name, and does not obey it
+	searchFlag    = "--search"         // for terminals: codex exec accepts it before its name, and ignores it
 	managedDaemon = "--managed-daemon" // of the server that terminals share
 )
 
@@ -54,20 +54,19 @@ const execCommand = "exec"
 // terminals of a home: closing a terminal does not end its session.
 const serverCommand = "app-server"
 
-// told are the keys of the configuration of which every turn tells what is in
-// force: the newest counts.
+// told are the configuration keys whose current value is in every turn: the newest counts.
 var told = []string{
 	"model", "model_provider", "model_reasoning_effort", "sandbox_mode", "approval_policy", "approvals_reviewer",
 	"sandbox_workspace_write", "default_permissions",
 }
 
-// whom are the keys that choose who is asked, and in whose name.
+// whom are the keys that choose the provider and the account.
 var whom = []string{
 	"model_providers", "openai_base_url", "chatgpt_base_url", "oss_provider", "forced_login_method", "forced_chatgpt_workspace_id",
 	"preferred_auth_method", "cli_auth_credentials_store",
 }
 
-// effectOf says what KEY=VALUE of the configuration does.
+// effectOf returns the effect of KEY=VALUE in the configuration.
 func effectOf(setting string) leash.Effect {
 	key, _ := pair(setting)
 	switch table, _, _ := strings.Cut(key, "."); {
@@ -80,8 +79,8 @@ func effectOf(setting string) leash.Effect {
 	}
 }
 
-// holdsSecret reports whether KEY=VALUE holds what is sent to prove who asks. What
-// env_http_headers has are names of variables.
+// holdsSecret reports whether KEY=VALUE contains credentials. env_http_headers contains only names
+// of variables.
 func holdsSecret(setting string) bool {
 	return strings.Contains(strings.ReplaceAll(setting, "env_http_headers", ""), "http_headers")
 }
@@ -91,32 +90,32 @@ func pair(setting string) (key, value string) {
 	return strings.TrimSpace(key), strings.TrimSpace(value)
 }
 
-// byExec reports whether these arguments are of a run without a terminal.
+// byExec reports whether these arguments are a run without a terminal.
 func byExec(args []string) bool { return slices.Contains(flags.Parse(args).Plain(), execCommand) }
 
-// variables are those that Codex obeys, by what 0.144 and 0.166 do.
+// variables are those that Codex reads, as observed in 0.144 and 0.166.
 var variables = leash.Variables{
 	{Effect: leash.Selects, Names: homeVariable + ` CODEX_SQLITE_HOME CODEX_CA_CERTIFICATE`, Plain: true},
-	// What it sets for what it starts, what its installers do, and how things look.
+	// Set for child processes, by its installers, or for its appearance.
 	{Effect: leash.Nothing, Names: `CODEX_THREAD_ID CODEX_SESSION_ID CODEX_TOOL_CALL_ID CODEX_CI CODEX_VERSION CODEX_PERMISSION_PROFILE CODEX_MANAGED_* CODEX_INSTALL_*
 		CODEX_INTERNAL_* CODEX_NETWORK_* CODEX_SNAPSHOT_* CODEX_SHELL_SNAPSHOT_* CODEX_ESCALATE_SOCKET CODEX_DAEMON_* CODEX_TUI_* CODEX_DESKTOP_APP
 		CODEX_BWRAP_SHA256 CODEX_STARTING_DIFF CODEX_ROLLOUT_TRACE_ROOT CODEX_PLUGIN_METRICS_OUTPUT CODEX_NON_INTERACTIVE`},
 	{Effect: leash.Account, Names: execKey + ` CODEX_ACCESS_TOKEN CODEX_CONNECTORS_TOKEN CODEX_*_BASE_URL CODEX_*_URL_OVERRIDE CODEX_OSS_PORT
 		OPENAI_BASE_URL OPENAI_ORGANIZATION OPENAI_PROJECT OPENAI_FEDERATION_RULE_ID OPENAI_IDENTITY_TOKEN_FILE CHATGPT_ACCOUNT_ID`},
 	{Effect: leash.Account, Names: usualKey + " " + bedrockVariables},
-	// CODEX_SANDBOX, CODEX_SANDBOX_NETWORK_DISABLED, and whatever is new.
+	// CODEX_SANDBOX, CODEX_SANDBOX_NETWORK_DISABLED, and any new variable.
 	{Effect: leash.Restricts, Names: `CODEX_*`},
 }
 
 const (
-	// homeVariable moves Codex's home.
+	// homeVariable names Codex's home.
 	homeVariable = "CODEX_HOME"
 
-	// execKey is obeyed by codex exec, before the account that is signed in. A terminal and
-	// a server pass over it.
+	// execKey is used by codex exec instead of the signed-in account. A terminal and a server
+	// ignore it.
 	execKey = "CODEX_API_KEY"
 
-	// usualKey is obeyed where the configuration names it, and by old versions.
+	// usualKey is used if the configuration names it, and by old versions.
 	usualKey = "OPENAI_API_KEY"
 
 	bedrock          = "amazon-bedrock"

@@ -15,8 +15,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Whatever the last lines of a rollout hold, they are understood or passed
-// over; and a reset is never made up.
+// Any last lines of a rollout are parsed or skipped, and a reset is never invented.
 func FuzzObserve(f *testing.F) {
 	for _, c := range agenttest.Cases[captured](f) {
 		data, err := os.ReadFile(c.path())
@@ -71,7 +70,7 @@ func odd(line []byte) bool {
 		kinds != bytes.Count(lower, []byte(`"type"`)) || payloads != bytes.Count(lower, []byte(`"payload"`))
 }
 
-// checkStated fails where the lines cannot have stated the reset.
+// checkStated fails if the lines cannot have stated the reset.
 func checkStated(t *testing.T, l resume.Limited, before, line []byte) {
 	t.Helper()
 	if l.Reset.Source != limit.Structured {

@@ -11,9 +11,9 @@ import (
 	"resumed/internal/resume"
 )
 
-// carry says what of its start the session is continued with, but for what its
-// last turn tells. It is not seen where a program that drives the session may have
-// bounded it otherwise than by a command line.
+// carry returns which flags of its start the session is continued with, except those that its last
+// turn replaces. seen is false if a program that drives the session may have restricted it by other
+// means than flags.
 func (a *Agent) carry(s resume.Session, h rollout.Head, had rollout.Turn) (carried leash.Carried, seen bool) {
 	o := s.StartedWith()
 	if o == nil {
@@ -22,27 +22,25 @@ func (a *Agent) carry(s resume.Session, h rollout.Head, had rollout.Turn) (carri
 	carried = flags.Carry(*o, newer(had)...)
 	line := flags.Parse(o.Args)
 	if line.Has(searchFlag) && !byExec(o.Args) {
-		carried.Args = append(carried.Args, "-c", override("web_search", "live")) // as the terminal does
+		carried.Args = append(carried.Args, "-c", override("web_search", "live")) // as in the terminal
 	}
 	return carried, o.ArgsSeen && (h.Kind() == resume.Interactive || !line.Has(managedDaemon))
 }
 
-// newer returns the flags of which the turn tells something newer, or that are given
-// in another form.
+// newer returns the flags that the turn replaces, or that are passed in another form.
 func newer(t rollout.Turn) []string {
 	told := []string{"-C", "--cd", searchFlag}
 	if plainName.MatchString(t.Model) {
 		told = append(told, "-m", "--model")
 	}
 	if !t.Profile.Own() {
-		told = append(told, "--add-dir") // it is among the sandbox's writable roots
+		told = append(told, "--add-dir") // its value is in the sandbox's writable roots
 	}
 	return told
 }
 
-// bound returns what a session goes on with of which not all is known how it was
-// started: what it may do may have been bounded by flags that were not seen. Without a
-// sandbox it is the user's choice what becomes of it.
+// bound returns the turn with which a session continues whose start is not fully known: flags that
+// were not seen may have restricted it. Without a sandbox, the user's setting unseen decides.
 func (a *Agent) bound(t rollout.Turn) (_ rollout.Turn, left []leash.Omission, parked string) {
 	const why = "its command line was never seen, and may have bounded it"
 	if t.Sandbox.Name() != fullAccess || a.Unseen == agent.SameMode {
@@ -65,8 +63,8 @@ func confined(t rollout.Turn, sandbox, why string) (rollout.Turn, []leash.Omissi
 	return t, []leash.Omission{{What: what, Why: why + ": continued in " + sandbox}}
 }
 
-// within returns what a session goes on with whose start was seen: a turn can narrow what the
-// start allowed, never widen it.
+// within returns the turn with which a session continues whose start was seen: a turn can narrow
+// what the start allowed, never widen it.
 func (a *Agent) within(t rollout.Turn, o resume.Origin) (_ rollout.Turn, left []leash.Omission) {
 	line := flags.Parse(o.Args)
 	if startedBy(line, "approval_policy", "-a", "--ask-for-approval") == untrusted {
@@ -78,8 +76,8 @@ func (a *Agent) within(t rollout.Turn, o resume.Origin) (_ rollout.Turn, left []
 	return t, nil
 }
 
-// startedIn returns the sandbox that the flags of a session name. Where they name none, it is
-// what the configuration allows; for the server that terminals share it is not known.
+// startedIn returns the sandbox in the flags of a session. Without one, it is what the configuration
+// allows. For the server that terminals share it is not known: then it is full access.
 func (a *Agent) startedIn(line leash.Arguments, dir string) string {
 	named := startedBy(line, "sandbox_mode", "-s", "--sandbox")
 	allows := func(text string) bool { return strings.Contains(text, fullAccess) }
@@ -95,7 +93,7 @@ func (a *Agent) startedIn(line leash.Arguments, dir string) string {
 	}
 }
 
-// startedBy returns what flags say, else those that set the key of the configuration.
+// startedBy returns the value of these flags, else that of the configuration key in -c flags.
 func startedBy(line leash.Arguments, key string, options ...string) string {
 	said := line.Value(options...)
 	for _, setting := range line.Values("-c", "--config") {
@@ -106,12 +104,11 @@ func startedBy(line leash.Arguments, key string, options ...string) string {
 	return said
 }
 
-// severally are the flags that may be there more than once. Of the others one may
-// be before exec and one after it, of which the second counts; side by side
-// Codex refuses them.
+// severally are the flags that may be repeated. Of the others one may be before exec and one after
+// it, and the second counts; side by side Codex refuses them.
 var severally = []string{"-c", "--config", "--enable", "--disable", "--add-dir"}
 
-// lastOnly returns the arguments with the last of those of which there is but one.
+// lastOnly returns the arguments without earlier occurrences of flags that must not be repeated.
 func lastOnly(args []string) []string {
 	words := flags.Words(args)
 	long := func(w leash.Word) string {

@@ -88,7 +88,7 @@ func TestNoRestrictionIsLostAndNothingGranted(t *testing.T) {
 	})
 }
 
-// Without a sandbox nobody is asked: what nobody saw may have bounded the session.
+// Without a sandbox nobody is asked: flags that were not seen may have restricted the session.
 func TestASessionWhoseStartNobodySaw(t *testing.T) {
 	const free = `{"type":"danger-full-access"}`
 	sandboxOf := func(plan agent.Plan) string { return flags.Parse(plan.Run.Argv[1:]).Value("-s") }
@@ -116,7 +116,7 @@ func TestASessionWhoseStartNobodySaw(t *testing.T) {
 	require.Equal(t, fullAccess, sandboxOf(sc.plan(t, "continue")), "as it was")
 }
 
-// Whoever can write to a rollout can add a turn to it.
+// Every program that can write to a rollout can add a turn to it.
 func TestATurnNeverWidensWhatTheStartAllowed(t *testing.T) {
 	const free, write, read = `{"type":"danger-full-access"}`, `{"type":"workspace-write","network_access":true}`, readOnly
 	for rule, c := range map[string]struct{ turn, line, config, want string }{
@@ -191,8 +191,7 @@ func TestWhatIsSeenOfALivingProcess(t *testing.T) {
 	}
 }
 
-// A server that terminals share also serves programs that bound a session
-// otherwise.
+// A server that terminals share also serves programs that restrict a session by other means.
 func TestASessionOfTheSharedServer(t *testing.T) {
 	for originator, want := range map[string]string{"codex-tui": fullAccess, "codex_vscode": "workspace-write"} {
 		sc := newScene(t, append([]string{meta(`,"source":"vscode","originator":"` + originator + `"`)}, stopped(ran(`{"type":"danger-full-access"}`, ""))[1:]...)...)

@@ -17,7 +17,7 @@ func (a *Agent) Variables() leash.Variables {
 	return slices.Concat(namedBy(a.named("", nil)), a.Base.Variables())
 }
 
-// namedBy is the table of variables that providers and tools have named.
+// namedBy returns a table of the variables that providers and tools name.
 func namedBy(all map[string][]string) leash.Variables {
 	var table leash.Variables
 	for _, names := range all {
@@ -26,8 +26,8 @@ func namedBy(all map[string][]string) leash.Variables {
 	return table
 }
 
-// spare says which variables the session does without: those of providers that it
-// does not ask. nil: nobody knows whom it asks.
+// spare returns which variables the session does not need: those of providers that it does not use.
+// nil: its provider is not known.
 func (a *Agent) spare(s resume.Session, h rollout.Head) func(string) bool {
 	if h.Provider == "" {
 		return nil
@@ -52,11 +52,11 @@ func (a *Agent) spare(s resume.Session, h rollout.Head) func(string) bool {
 	return func(name string) bool { return slices.Contains(others, name) && !slices.Contains(needed, name) }
 }
 
-// anyProvider stands for one whose name is not told where its settings are.
+// anyProvider is for settings that do not contain the name of their provider.
 const anyProvider = "*"
 
-// named returns the variables that configurations and arguments name, by the
-// provider whose they are; empty: those of a tool.
+// named returns the variables that configurations and arguments name, by provider; empty: those of
+// a tool.
 func (a *Agent) named(dir string, args []string) map[string][]string {
 	all := make(map[string][]string)
 	for _, text := range a.configurations(dir) {
@@ -68,7 +68,7 @@ func (a *Agent) named(dir string, args []string) map[string][]string {
 	return all
 }
 
-// configurations returns the texts of the files that may configure a session of that directory.
+// configurations returns the content of the files that may configure a session of that directory.
 func (a *Agent) configurations(dir string) []string {
 	files := []string{"/etc/codex/config.toml"}
 	for _, home := range append([]string{a.Homes.Usual}, a.Homes.Roots...) {
@@ -81,18 +81,18 @@ func (a *Agent) configurations(dir string) []string {
 	}
 	texts := make([]string, len(files))
 	for i, file := range files {
-		text, _ := agent.ReadSettings(file) // what cannot be read says nothing
+		text, _ := agent.ReadSettings(file) // an unreadable file counts as empty
 		texts[i] = string(text)
 	}
 	return texts
 }
 
 var (
-	// aTable begins a table of TOML, aSetting is a line of one.
+	// aTable is the header of a TOML table, aSetting a line in it.
 	aTable   = regexp.MustCompile(`^\s*\[+\s*([^\]]+?)\s*\]`)
 	aSetting = regexp.MustCompile(`^\s*([\w."'-]+(?:\s*\.\s*[\w."'-]+)*)\s*=\s*(.*)$`)
 
-	// A variable stands beside such a key, or in a table of headers.
+	// The name of a variable is the value of such a key, or in a table of headers.
 	namingKey   = regexp.MustCompile(`(?:env_key|bearer_token_env_var)["']?\s*=\s*["']?([A-Za-z_]\w*)`)
 	namingTable = regexp.MustCompile(`env_http_headers\b[^{=]*=\s*\{([^}]*)\}|env_http_headers\.[^=]*=(.*)`)
 	aName       = regexp.MustCompile(`["']([A-Za-z_]\w*)["']\s*(?:,|$|#|\})`)

@@ -44,7 +44,7 @@ func failed(info, message string) string {
 	return event(fmt.Sprintf(`{"type":"task_complete","last_agent_message":null,"error":{"message":%q,"codex_error_info":%s}}`, message, info))
 }
 
-// windows is what was said of the limits.
+// windows is the state of the limits.
 func windows(primary, secondary, more string) string {
 	window := func(used string) string {
 		if used == "" {
@@ -69,7 +69,7 @@ func rolloutOf(t testing.TB, lines ...string) string {
 	return path
 }
 
-// last returns what a rollout of these lines says last.
+// last returns the last event in a rollout of these lines.
 func last(t testing.TB, lines ...string) (resume.Observation, bool) {
 	a := newAgent(t, Options{})
 	e, found, err := agent.Last(t.Context(), a, a.Sources()[0], rolloutOf(t, lines...))
@@ -276,7 +276,7 @@ func TestTheDirectoryIsThatOfTheLastTurn(t *testing.T) {
 	}
 	require.Equal(t, want, got)
 
-	// What is read back after that, and what is appended, is told right too.
+	// Lines that are read backwards or appended after that are correct too.
 	got = nil
 	require.NoError(t, agent.Back(t.Context(), a, src, path, func(e agent.Evidence) bool {
 		got = append([]string{e.Cwd}, got...)
@@ -322,8 +322,7 @@ func TestEachHomeIsAnAccount(t *testing.T) {
 	require.ErrorContains(t, err, `"~/x"`)
 }
 
-// A line of a gibibyte, in a file that takes no room on disk, between a limit
-// and the turn that it belongs to.
+// A line of a gibibyte, in a sparse file, between a limit and its turn.
 func TestAHugeLineCostsBoundedMemory(t *testing.T) {
 	path := rolloutOf(t, meta(`,"cli_version":"0.166.0"`), turnIn("/one", ""))
 	f, err := os.OpenFile(path, os.O_RDWR, 0)

@@ -14,8 +14,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// What a record says does not depend on the order of its fields, nor on fields
-// that nobody knows yet.
+// The meaning of a record does not depend on the order of its fields, nor on unknown fields.
 func TestARecordMeansTheSameInAnyOrder(t *testing.T) {
 	a := newAgent(t, Options{})
 	for _, c := range agenttest.Cases[captured](t) {
@@ -42,7 +41,7 @@ func TestARecordMeansTheSameInAnyOrder(t *testing.T) {
 	}
 }
 
-// events returns what a rollout says, the last first.
+// events returns the events of a rollout, the last first.
 func events(t *testing.T, a *Agent, path string) []resume.Event {
 	t.Helper()
 	var all []resume.Event

@@ -6,10 +6,9 @@ import (
 	"resumed/internal/resume"
 )
 
-// Origin returns what the process was started with. A server holds the sessions of
-// others: the one that terminals share was started with all that they have beyond
-// what turns tell, for a terminal with other flags is its own server. What other
-// programs tell their servers is in no command line.
+// Origin returns what the process was started with. The server that terminals share has all flags of
+// their sessions except those in turns, because a terminal with other flags becomes its own server.
+// What other programs tell their servers is in no command line.
 func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	argv := a.Processes.Argv(pid)
 	if len(argv) == 0 {
@@ -28,7 +27,7 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	case execCommand, "e":
 		o.Args = append([]string{execCommand}, o.Args...)
 	}
-	if !byExec(o.Args) { // it is not obeyed there, and would be by the resume
+	if !byExec(o.Args) { // the process ignores it, but the resume would use it
 		o.Env = slices.DeleteFunc(o.Env, func(v resume.Variable) bool { return v.Name == execKey })
 		if environ, err := a.Processes.Environ(pid); err == nil {
 			o.Login = a.Login(append(environ, execKey+"="), o.Salt)

@@ -11,10 +11,9 @@ import (
 	"resumed/internal/resume"
 )
 
-// Owner returns the live process that holds the session: by its writer lock,
-// and by the open rollout for versions before 0.146, which take none and let
-// two processes write into each other's turns. The lock itself is not tried:
-// Codex takes it without waiting.
+// Owner returns the live process that holds the session: by its writer lock, or by the open rollout
+// for versions before 0.146, which have no lock, so that turns of two processes may interleave. It
+// does not try to take the lock: Codex would fail to take it at that moment, because it does not wait.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -29,7 +28,7 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 	}
 	pids, err = a.Processes.Writers(ctx, rollout)
 	if h, ok := a.reader.Head(s.Transcript); errors.Is(err, agent.ErrUnseen) && ok && h.Locks() {
-		return nil, nil // it has no lock: Codex removes the file when it lets go of a session
+		return nil, nil // it has no lock: Codex removes the file when it releases a session
 	}
 	if err != nil {
 		return nil, err
@@ -37,19 +36,18 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 	return a.ownerOf(pids, s), nil
 }
 
-// ours reports whether the process is the resume that the session is in. A
-// server that it left behind serves people too: it is not ours.
+// ours reports whether the process is the session's current resume. A server that the resume left
+// behind also serves people, so it does not count.
 func (a *Agent) ours(pid int, s resume.Session) bool {
 	return a.Processes.IsRun(pid, s) && !slices.Contains(a.Processes.Argv(pid), serverCommand)
 }
 
-// lockOf returns the file whose lock the session's writer holds.
+// lockOf returns the lock file of the session's writer.
 func (a *Agent) lockOf(s resume.Session) string {
 	return filepath.Join(a.Homes.Of(s.Transcript), "thread-writer-locks", s.Key.ID+".lock")
 }
 
-// resolved returns the path without symbolic links, as the kernel names open
-// files.
+// resolved returns the path without symbolic links, as the kernel names open files.
 func resolved(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		return target
@@ -57,7 +55,7 @@ func resolved(path string) string {
 	return path
 }
 
-// ownerOf returns the first of the processes that is not the resume which the session is in.
+// ownerOf returns the first process that is not the session's current resume.
 func (a *Agent) ownerOf(pids []int, s resume.Session) *resume.Owner {
 	at := slices.IndexFunc(pids, func(pid int) bool { return !a.ours(pid, s) })
 	if at < 0 {
@@ -67,7 +65,7 @@ func (a *Agent) ownerOf(pids []int, s resume.Session) *resume.Owner {
 	o := &resume.Owner{PID: pids[at], Kind: resume.Interactive}
 	switch {
 	case slices.Contains(argv, serverCommand):
-		// Its environment is that of the program that started it, not of the terminal.
+		// Its environment comes from the program that started it, not from the terminal.
 	case slices.Contains(argv, execCommand):
 		o.Kind = resume.Headless
 	default:
@@ -76,8 +74,8 @@ func (a *Agent) ownerOf(pids []int, s resume.Session) *resume.Owner {
 	return o
 }
 
-// Identify returns the program that the process runs. A server was installed by
-// Codex or by an editor for its own use: people run another one.
+// Identify returns the program that the process runs. It ignores servers: Codex or an editor installed
+// them for its own use, people run another program.
 func (a *Agent) Identify(pid int) (resume.Program, bool) {
 	if slices.Contains(a.Processes.Argv(pid), serverCommand) {
 		return resume.Program{}, false

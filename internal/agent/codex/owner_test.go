@@ -20,7 +20,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// procDir is one directory of a made-up /proc.
+// procDir is one directory of a fake /proc.
 type procDir struct {
 	pid  int
 	argv []string
@@ -57,7 +57,7 @@ const (
 	toWrite = "02102001"
 )
 
-// held is a session whose rollout and lock lie on disk.
+// held is a session with a rollout and a lock on disk.
 func held(t *testing.T) (a *Agent, s resume.Session, lock string) {
 	root := resolved(t.TempDir())
 	a = newAgent(t, Options{Roots: []string{root}})
@@ -158,7 +158,7 @@ func TestWithoutAListOfLocksALockIsRespected(t *testing.T) {
 	require.Nil(t, owner, "one that locks would hold the lock")
 }
 
-// childVariable makes the test program a process that holds files until its end.
+// childVariable makes the test program a process that holds files until it ends.
 const childVariable = "RESUMED_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -181,7 +181,7 @@ func holdUntilEnd(spec string) {
 	_ = f.Close()
 }
 
-// living starts a process that holds a file, and returns its end.
+// living starts a process that holds a file, and returns a function that ends it.
 func living(t *testing.T, spec string, env ...string) (pid int, end func()) {
 	return livingWith(t, spec, []string{"exec"}, env...)
 }
@@ -207,8 +207,8 @@ func livingWith(t *testing.T, spec string, args []string, env ...string) (pid in
 	}
 }
 
-// In the real /proc whoever holds the lock or the rollout is found until it
-// ends, and not where it carries the mark.
+// In the real /proc the process that holds the lock or the rollout is found until it ends, unless it has
+// the mark.
 func TestALivingHolderIsFoundAndADeadOneIsNot(t *testing.T) {
 	if _, err := os.Stat("/proc/locks"); err != nil {
 		t.Skip("SKIPPED: this system has no /proc/locks, so that holders cannot be found")

@@ -14,8 +14,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// Plan says how the session is continued now: by a headless run of the same
-// session, in the directory of its last turn, with the settings that turn had.
+// Plan returns how the session is continued now: by a headless run of the same session, in the
+// directory of its last turn, with the settings of that turn.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
 	if plan, stands, err := a.stands(ctx, s); !stands {
 		return plan, err
@@ -25,7 +25,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		return agent.Plan{}, err
 	}
 	if owner != nil {
-		// Codex refuses a second writer, and in old versions its turns would interleave.
+		// Codex refuses a second writer, and in old versions the turns would interleave.
 		return agent.Left(fmt.Sprintf("process %d (%s) holds the session", owner.PID, owner.Kind)), nil
 	}
 	if plan, waits, err := a.waits(ctx, s); waits || err != nil {
@@ -34,8 +34,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	return a.run(ctx, s, w)
 }
 
-// stands reports whether the session is still stopped, or returns what
-// is to be done otherwise.
+// stands reports whether the session is still stopped. If not, otherwise is the plan to follow.
 func (a *Agent) stands(ctx context.Context, s resume.Session) (otherwise agent.Plan, stands bool, err error) {
 	if !agent.IsUUID(s.Key.ID) {
 		return agent.Parked("the session id %q is none of %s", s.Key.ID, Name), false, nil
@@ -44,8 +43,7 @@ func (a *Agent) stands(ctx context.Context, s resume.Session) (otherwise agent.P
 	return otherwise, stands, err
 }
 
-// waits reports whether a prompt waits to be taken already, and what is to be
-// done then.
+// waits reports whether a prompt is queued already, and returns the plan for that.
 func (a *Agent) waits(ctx context.Context, s resume.Session) (agent.Plan, bool, error) {
 	waits, err := a.Queued(ctx, s)
 	if !waits {
@@ -77,24 +75,24 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words) (agent
 		}
 	}
 	carried.LeftOut = append(carried.LeftOut, left...)
-	// Of two settings of one key the last counts: that of the last turn.
+	// If a key is set twice the last one counts: that of the last turn.
 	args := slices.Concat([]string{execCommand, "-C", cwd}, carried.Args, flagsOf(had, h.Provider))
 	if !inRepository(cwd) {
-		// Codex would not begin there unless told to, and the session did.
+		// Codex would refuse to begin there without this flag, and the session did begin.
 		args = append(args, "--skip-git-repo-check")
 	}
 	plan := a.Run(s, cwd, carried, leash.WithPrompt(append(args, "resume", s.Key.ID), w.Prompt)...)
 	if plan.Run != nil {
 		plan.Run.Spare = a.spare(s, h)
 		if o := s.StartedWith(); h.Kind() == resume.Interactive && (o == nil || !byExec(o.Args)) {
-			plan.Run.Unset = []string{execKey} // the terminal did not obey it
+			plan.Run.Unset = []string{execKey} // the terminal ignored it
 		}
 	}
 	return plan, nil
 }
 
-// inRepository reports whether the directory lies in a work tree of git. Codex's own
-// sandbox leaves empty directories of that name behind, as in /tmp.
+// inRepository reports whether the directory is in a git work tree. Codex's own sandbox leaves empty
+// .git directories behind, for example in /tmp.
 func inRepository(dir string) bool {
 	for {
 		git := filepath.Join(dir, ".git")
@@ -127,7 +125,7 @@ func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
 	}), nil
 }
 
-// Begun returns the id that Codex prints before anything that the model says.
+// Begun returns the id that Codex prints before any output of the model.
 func (a *Agent) Begun(printed string) string {
 	if banner := bannerID.FindStringSubmatch(printed); banner != nil {
 		return banner[1]

@@ -23,8 +23,7 @@ type scene struct {
 	session resume.Session
 }
 
-// newScene writes a session of these lines, all of them said in its directory,
-// which stands for @.
+// newScene writes a session of these lines. @ is replaced by its directory.
 func newScene(t *testing.T, lines ...string) *scene {
 	user := resolved(t.TempDir())
 	t.Setenv("HOME", user)
@@ -57,7 +56,7 @@ func (sc *scene) write(t *testing.T, lines ...string) {
 	}
 }
 
-// startedWith says that the session's process was seen, with these arguments.
+// startedWith marks the session's process as seen, with these arguments.
 func (sc *scene) startedWith(args ...string) {
 	sc.session.Origin = &resume.Origin{SeenAt: time.Now(), Cwd: sc.cwd, Args: flags.Keep(args, false), ArgsSeen: true}
 }
@@ -77,7 +76,7 @@ const readOnly = `{"type":"read-only"}`
 
 func overload() string { return failed(`"server_overloaded"`, "Selected model is at capacity.") }
 
-// stopped is a session that met an overload in a turn of these settings.
+// stopped is a session that an overload stopped in a turn with these settings.
 func stopped(turn string) []string {
 	return []string{meta(`,"cli_version":"0.166.0"`), event(started), turn, event(prompted), overload()}
 }
@@ -174,7 +173,7 @@ func TestOutsideARepositoryCodexIsToldThatItMayBegin(t *testing.T) {
 	}
 	git := filepath.Join(sc.cwd, ".git")
 	require.NoError(t, os.Remove(filepath.Join(git, "HEAD")))
-	told() // an empty directory is what a sandbox leaves behind
+	told() // a sandbox leaves an empty directory behind
 	require.NoError(t, os.Remove(git))
 	told()
 	require.NoError(t, os.WriteFile(git, []byte("gitdir: /elsewhere\n"), 0o600))

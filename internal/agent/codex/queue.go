@@ -12,13 +12,11 @@ import (
 	"resumed/internal/sqliteread"
 )
 
-// queueFiles are the databases that keep messages until a session takes them.
-// The number in their name is that of their form.
+// queueFiles are the databases of queued messages. The number in their name is the schema version.
 const queueFiles = "queue_*.sqlite"
 
-// Queued reports whether a message waits for the session. Messages are kept
-// until whoever opens the session next takes them, also if that is a run with a
-// prompt of its own: the session would be told twice.
+// Queued reports whether a message is queued for the session. The next process that opens the session
+// takes it, even a run with its own prompt: the session would get two prompts.
 func (a *Agent) Queued(ctx context.Context, s resume.Session) (bool, error) {
 	root := a.Homes.Of(s.Transcript)
 	entries, err := os.ReadDir(root)
@@ -47,7 +45,7 @@ func (a *Agent) Queued(ctx context.Context, s resume.Session) (bool, error) {
 	return false, nil
 }
 
-// waitsIn looks into one database. One of another form tells nothing.
+// waitsIn searches one database. It returns false for an unknown schema.
 func waitsIn(ctx context.Context, path, thread string) (waits bool, err error) {
 	db, err := sqliteread.Open(ctx, path)
 	if err != nil {

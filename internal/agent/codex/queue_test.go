@@ -11,7 +11,7 @@ import (
 	"resumed/internal/agent"
 )
 
-// queueTable is how Codex 0.166 keeps messages.
+// queueTable is the table of messages in Codex 0.166.
 const queueTable = `CREATE TABLE queued_items (
 	id TEXT PRIMARY KEY NOT NULL, thread_id TEXT NOT NULL, payload_json TEXT NOT NULL,
 	queue_order INTEGER NOT NULL, created_at_ms INTEGER NOT NULL, updated_at_ms INTEGER NOT NULL)`

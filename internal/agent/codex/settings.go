@@ -10,14 +10,14 @@ import (
 	"resumed/internal/agent/codex/rollout"
 )
 
-// fullAccess is the sandbox that is none. What a session in it does nobody is
-// asked about: a run without a terminal never asks.
+// fullAccess means no sandbox. Nobody is asked about what such a session does: a run without a
+// terminal never asks.
 const fullAccess = "danger-full-access"
 
-// workspace is the sandbox that lets a session write in its directory.
+// workspace is the sandbox that allows a session to write in its directory.
 const workspace = "workspace-write"
 
-// untrusted is the policy by which a person is asked before commands run.
+// untrusted is the policy that asks a person before commands run.
 const untrusted = "untrusted"
 
 var (
@@ -25,9 +25,8 @@ var (
 	plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:/-]*$`)
 )
 
-// refuses returns why the turn's permissions cannot be given to a headless run,
-// or nothing. A run is never given more than the session had: without a sandbox
-// that is named, it would take what the configuration says by now.
+// refuses returns why the turn's permissions cannot be given to a headless run, or "". A run never gets
+// more than the session had: without a named sandbox it would use the current configuration.
 func refuses(t rollout.Turn) string {
 	switch mode := t.Sandbox.Name(); {
 	case mode == "":
@@ -46,13 +45,13 @@ func refuses(t rollout.Turn) string {
 	}
 }
 
-// flagsOf returns the arguments that give a run these settings: it would take
-// none of them over from the session. What is not known is left out.
+// flagsOf returns the arguments that give a run these settings: it inherits none of them from the
+// session. Unknown values are omitted.
 func flagsOf(t rollout.Turn, provider string) []string {
 	flags := sandboxFlags(t.Sandbox)
 	if t.Profile.Own() {
-		// What a sandbox could say of it is wider. Codex refuses to run where
-		// the profile is not there any more.
+		// A sandbox could only describe it too widely. Codex refuses to run if the profile no longer
+		// exists.
 		flags = []string{"-c", override("default_permissions", t.Profile.ID)}
 	}
 	flags = append(flags, review(t)...)
@@ -68,14 +67,14 @@ func flagsOf(t rollout.Turn, provider string) []string {
 	return flags
 }
 
-// review returns the arguments that say who is asked whether a command may leave
-// the sandbox. A run without a terminal asks no person, unless Codex itself reviews
-// what it would ask a person: that is never taken from the configuration.
+// review returns the arguments that say who decides whether a command may leave the sandbox. A run
+// without a terminal asks no person, but Codex itself may review instead: this is never left to the
+// configuration.
 func review(t rollout.Turn) []string {
 	const key, byCodex = "approvals_reviewer", "auto_review"
 	switch {
 	case t.Reviewer == "":
-		return nil // an old version, which has none
+		return nil // an old version without reviewer
 	case t.Reviewer == byCodex && t.Policy() == "on-request":
 		return []string{"-c", override(key, byCodex), "-c", override("approval_policy", t.Policy())}
 	default:
@@ -83,8 +82,7 @@ func review(t rollout.Turn) []string {
 	}
 }
 
-// sandboxFlags names all that the sandbox allows, so that the configuration cannot add
-// to it.
+// sandboxFlags names everything that the sandbox allows, so that the configuration cannot add to it.
 func sandboxFlags(s rollout.Sandbox) []string {
 	flags := []string{"-s", s.Name()}
 	if s.Name() != workspace {
@@ -99,12 +97,12 @@ func sandboxFlags(s rollout.Sandbox) []string {
 	)
 }
 
-// override returns KEY=VALUE of the configuration. Codex reads the value as
-// TOML, and the JSON of a name, a truth or a list of names is TOML as well.
+// override returns KEY=VALUE for the configuration. Codex parses the value as TOML. JSON strings,
+// booleans and lists of strings are valid TOML.
 func override(key string, value any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(value) // into memory
+	_ = e.Encode(value) // cannot fail in memory
 	return key + "=" + strings.TrimSpace(b.String())
 }

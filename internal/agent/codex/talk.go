@@ -13,9 +13,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// Talk says how a session is continued while a live process holds it: by a
-// message that is queued for it. The process takes it when it is idle, whatever
-// its terminal shows, and keeps directory, model and permissions.
+// Talk returns how a session is continued while a live process holds it: by a queued message. The process
+// takes it when it is idle, whatever its terminal shows, and keeps its directory, model and permissions.
 func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, w agent.Words) (agent.Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return agent.Plan{}, err
@@ -49,9 +48,8 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	return a.queue(ctx, s, w)
 }
 
-// readsQueue reports whether a process of these arguments takes the messages
-// that are queued for its sessions: the server that terminals share does, and a
-// terminal that is its own server.
+// readsQueue reports whether a process with these arguments takes queued messages: the server that
+// terminals share does, and a terminal that is its own server.
 func readsQueue(argv []string) bool {
 	if slices.Contains(argv, "mcp-server") {
 		return false
@@ -60,7 +58,7 @@ func readsQueue(argv []string) bool {
 	return len(argv) > 0 && (!slices.Contains(argv, serverCommand) || slices.ContainsFunc(argv, shared))
 }
 
-// queue returns the command that leaves a message for the session's owner.
+// queue returns the command that queues a message for the session's owner.
 func (a *Agent) queue(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
 	had, _, err := rollout.LastTurn(ctx, s.Transcript)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// talk asks how the session is continued while process 7 holds it.
+// talk returns the plan while process 7 holds the session.
 func (sc *scene) talk(t *testing.T, prompt string, argv ...string) agent.Plan {
 	lock := sc.agent.lockOf(sc.session)
 	require.NoError(t, os.MkdirAll(filepath.Dir(lock), 0o700))
@@ -60,7 +60,7 @@ func TestWhoTakesQueuedMessages(t *testing.T) {
 	require.False(t, readsQueue(nil), "a process that tells nothing of itself")
 }
 
-// What came after the refusal decides, also where it is no event.
+// What came after the refusal decides, even if it is not an event.
 func TestALiveSessionIsLeft(t *testing.T) {
 	for why, line := range map[string]string{
 		"process 7 works on the session": `{"timestamp":"2026-11-15T01:00:00.000Z","type":"event_msg","payload":{"type":"task_started","turn_id":"t2"}}`,

@@ -33,7 +33,7 @@ func TestVariablesThatAConfigurationNames(t *testing.T) {
 
 const twoProviders = "[model_providers.shop]\nenv_key = \"SHOP_KEY\"\n[model_providers.lab]\nenv_key = \"LAB_KEY\"\n"
 
-// had says which variables the session's process had.
+// had sets the variables of the session's process.
 func (sc *scene) had(environ ...string) {
 	sc.startedWith()
 	sc.session.Origin.Env, sc.session.Origin.Salt = sc.agent.Variables().Keep(environ, false)

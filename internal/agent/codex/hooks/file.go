@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// name is what `resumed hook` knows Codex by.
+// name is the name of Codex for `resumed hook`.
 const name = "codex"
 
-// schemaLine is what editors look for in the first line of a file.
+// schemaLine is what editors expect in the first line of a file.
 const schemaLine = "#:schema"
 
 var errNotify = errors.New("notify in it is not a list of texts")
 
-// element is a text of a list, and where it stands.
+// element is a string of a list, with its position.
 type element struct {
 	start, end int
 	value      string
@@ -26,13 +26,13 @@ type element struct {
 
 // setting is the notify program in a configuration.
 type setting struct {
-	line, next int // where its lines begin, and what follows them
-	list       int // where the list begins
+	line, next int // the offsets of its first line and of the line after it
+	list       int // the offset of the list
 	words      []element
 }
 
-// ours returns how many of the words are of our making: the call, and the mark behind
-// which the program stands that was there before.
+// ours returns how many of the words were added by resumed: the call, and the "--" before the
+// program that was configured earlier.
 func (s *setting) ours() int {
 	w := s.words
 	if len(w) < 3 || filepath.Base(w[0].value) != "resumed" || w[1].value != "hook" || w[2].value != name {
@@ -44,7 +44,7 @@ func (s *setting) ours() int {
 	return 3
 }
 
-// Add returns a configuration that calls program, which calls in its turn what was called before.
+// Add returns a configuration that calls program, which then calls the earlier notify program.
 func Add(config []byte, program, _ string) ([]byte, error) {
 	call := quoteWord(program) + `, "hook", "` + name + `"`
 	found, err := notifyIn(config)
@@ -68,7 +68,7 @@ func Add(config []byte, program, _ string) ([]byte, error) {
 	return slices.Insert(bytes.Clone(config), found.list+1, []byte(call)...), nil
 }
 
-// Remove returns a configuration without any call of ours.
+// Remove returns a configuration without any call of resumed.
 func Remove(config []byte) ([]byte, error) {
 	found, err := notifyIn(config)
 	if err != nil || found == nil {
@@ -91,7 +91,7 @@ func Remove(config []byte) ([]byte, error) {
 	return slices.Delete(bytes.Clone(config), found.words[0].start, end), nil
 }
 
-// Calls returns the resumed that a configuration calls; "": none.
+// Calls returns the path of the resumed that a configuration calls; "": none.
 func Calls(config []byte) string {
 	found, err := notifyIn(config)
 	if err != nil || found == nil || found.ours() == 0 {
@@ -100,8 +100,7 @@ func Calls(config []byte) string {
 	return found.words[0].value
 }
 
-// notifyIn finds the notify program among the settings that stand before all tables; nil:
-// there is none.
+// notifyIn finds the notify program among the settings before all tables; nil: there is none.
 func notifyIn(config []byte) (*setting, error) {
 	for at := 0; at < len(config); {
 		line := at
@@ -149,8 +148,8 @@ func lineEnd(text []byte, at int) int {
 	return len(text)
 }
 
-// valueAt reads the value at a place: where it ends, below zero where it does not, and the
-// texts in it, if it is a list of nothing else.
+// valueAt parses the value at an offset. It returns its end, -1 if it has none, and its strings, if
+// it is a list of only strings.
 func valueAt(text []byte, at int) (words []element, end int, ok bool) {
 	open, others := 0, at < len(text) && text[at] != '['
 	for at < len(text) {
@@ -186,8 +185,8 @@ func valueAt(text []byte, at int) (words []element, end int, ok bool) {
 	return words, at, false
 }
 
-// textAt reads the text that begins here: its length with all of its quotes, zero where it
-// has no end.
+// textAt parses the string at the beginning of text. It returns its length with all quotes, or zero
+// if it has no end.
 func textAt(text []byte) (length int, value string) {
 	mark := text[:1]
 	if triple := bytes.Repeat(mark, 3); bytes.HasPrefix(text, triple) {
@@ -202,11 +201,11 @@ func textAt(text []byte) (length int, value string) {
 		case bytes.HasPrefix(text[i:], mark):
 			inner := text[len(mark):i]
 			for i+len(mark) < len(text) && len(mark) == 3 && text[i+3] == mark[0] {
-				i++ // quotes that end with the text are of it
+				i++ // additional quotes at the end belong to the string
 			}
 			value = string(inner)
 			if mark[0] == '"' {
-				_ = json.Unmarshal([]byte(`"`+value+`"`), &value) // else it is none of ours
+				_ = json.Unmarshal([]byte(`"`+value+`"`), &value) // else it was not written by resumed
 			}
 			return i + len(mark), value
 		}
@@ -214,7 +213,7 @@ func textAt(text []byte) (length int, value string) {
 	return 0, ""
 }
 
-// quoteWord writes a text as TOML does; what JSON spells out, TOML reads as well.
+// quoteWord returns a TOML string. Escapes of JSON are also valid in TOML.
 func quoteWord(word string) string {
 	if quoted := strconv.Quote(word); !strings.Contains(quoted, `\`) {
 		return quoted

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Configurations of people: what calls us first, and the same again when that is gone.
+// Configurations of people: with the call of resumed, and restored without it.
 var configurations = map[string]struct{ text, words string }{
 	"nothing":  {"", `"/usr/bin/resumed", "hook", "codex"`},
 	"none":     {"# mine\nmodel = \"gpt\"\n\n[tui]\nnotify = [\"not this\"]\n", `"/usr/bin/resumed", "hook", "codex"`},
@@ -38,7 +38,7 @@ func TestNotifyIsChainedAndTakenOutByteForByte(t *testing.T) {
 				require.Equal(t, c.text, string(without), some)
 				without, err = Remove([]byte("new = 1\n" + some + "\n[more]\n"))
 				require.NoError(t, err)
-				if name != "schema" { // which is first no more
+				if name != "schema" { // which is no longer first
 					require.Equal(t, "new = 1\n"+c.text+"\n[more]\n", string(without), "what a person added stays")
 				}
 			}

@@ -1,11 +1,11 @@
-// Package hooks has Codex call us when a turn of a session has ended: the notify program in its
-// configuration, and what it is told.
+// Package hooks makes Codex call resumed when a turn has ended. It edits the notify program in the
+// configuration and parses its input.
 package hooks
 
 import "encoding/json"
 
-// Read reads what Codex gives to its notify program: which session had a turn
-// that ended. It does not say where its rollout is.
+// Read parses the input of the notify program: the session whose turn ended. The input does not
+// contain the path of the rollout.
 func Read(said []byte) (session, transcript string) {
 	var input struct {
 		Thread string `json:"thread-id"`

@@ -8,11 +8,11 @@ import (
 	"resumed/internal/agent"
 )
 
-// span is what of a rollout is looked through, from its end back.
+// span is the part of a rollout that is read, from its end backwards.
 type span struct {
-	before agent.Line // the line after the last that is looked at
-	lines  int        // how many are looked at most
-	since  int64      // the offset before which none is looked at
+	before agent.Line // the line after the part
+	lines  int        // the maximum number of lines
+	since  int64      // the offset of the first line
 }
 
 // all is the whole rollout.
@@ -57,9 +57,8 @@ type workDir struct {
 	until int64
 }
 
-// cwd returns the directory of the turn that the line belongs to. Codex moves a
-// session to wherever it was last continued. A turn may be long: what was looked through is
-// not looked through again.
+// cwd returns the directory of the line's turn. Codex moves a session to the directory in which it
+// was last continued. A turn may be long, so the part that was read already is not read again.
 func (rd *Reader) cwd(h Head, line agent.Line) string {
 	known, ok := rd.dirs.Get(line.Path)
 	if !ok || line.Offset < known.until {
@@ -77,8 +76,8 @@ func (rd *Reader) cwd(h Head, line agent.Line) string {
 	return known.cwd
 }
 
-// Works reports whether a turn was begun that is not over. Codex waits and
-// retries within one, and writes nothing meanwhile.
+// Works reports whether a turn has begun and not ended. Codex waits and retries within a turn, and
+// writes nothing meanwhile.
 func Works(ctx context.Context, path string) (runs bool, err error) {
 	err = all(path).visit(ctx, func(r record, _ agent.Line) bool {
 		runs = r.kind() == taskStarted
@@ -87,24 +86,23 @@ func Works(ctx context.Context, path string) (runs bool, err error) {
 	return runs, err
 }
 
-// maxSince bounds how many lines before the end of a turn are looked at for
-// its limits: Codex writes them next to it.
+// maxSince bounds how many lines before the end of a turn are searched for its limits: Codex writes
+// them close to it.
 const maxSince = 200
 
-// limitsBefore returns what was said of the limits last before a line, within
-// the turn that it belongs to. It is written just before the turn's end; what
-// an earlier turn was told says nothing about this one.
+// limitsBefore returns the last state of the limits before a line, within the same turn. It is
+// written just before the turn's end; that of an earlier turn does not apply.
 func limitsBefore(line agent.Line) (limits RateLimits) {
-	// A file that cannot be read says nothing: the words of the refusal remain.
+	// If the file cannot be read, the text of the refusal remains.
 	_ = span{before: line, lines: maxSince}.visit(context.Background(), func(r record, _ agent.Line) bool {
-		limits = r.Payload.Limits // of the begin of a turn there are none
+		limits = r.Payload.Limits // the beginning of a turn has none
 		return false
 	}, tokenCount, taskStarted)
 	return limits
 }
 
-// followsTurnContext reports whether the line before is what a request begins
-// with in versions that write no events at the ends of turns.
+// followsTurnContext reports whether the line before is a turn_context, which begins a request in
+// versions that write no events at the end of turns.
 func followsTurnContext(line agent.Line) bool {
 	_, follows, _ := span{before: line, lines: 1}.turn(context.Background())
 	return follows

@@ -9,7 +9,7 @@ import (
 	"resumed/internal/agent"
 )
 
-// Trace says what a line tells of tools, in a sandbox where it is confined.
+// Trace returns what a line says about tools. confined says that the run has a sandbox.
 func Trace(line agent.Line, confined bool) agent.ToolUse {
 	r, ok := parse(line.Data)
 	if !ok {
@@ -18,7 +18,7 @@ func Trace(line agent.Line, confined bool) agent.ToolUse {
 	return r.trace(line, confined)
 }
 
-// trace says what a record tells of tools, in a sandbox where it is confined.
+// trace is Trace for a parsed record.
 func (r record) trace(line agent.Line, confined bool) agent.ToolUse {
 	t := agent.ToolUse{At: r.at(line.ModTime)}
 	if _, failed := r.failed(); failed || r.interrupts() {
@@ -40,13 +40,13 @@ func (r record) trace(line agent.Line, confined bool) agent.ToolUse {
 		}
 	case strings.HasSuffix(r.Payload.Type, "_call"):
 		var arguments map[string]any
-		_ = json.Unmarshal([]byte(p.Arguments), &arguments) // a tool of its own has plain text
+		_ = json.Unmarshal([]byte(p.Arguments), &arguments) // a custom tool has plain text
 		t.Calls = []agent.Call{{ID: p.CallID, Tool: p.Name, Use: agent.UseOf(arguments)}}
 	}
 	return t
 }
 
-// toolRecord is a record of a tool that is called, or of what it returned.
+// toolRecord is the record of a tool call, or of its result.
 type toolRecord struct {
 	Payload toolPayload `json:"payload"`
 }
@@ -55,7 +55,7 @@ type toolPayload struct {
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
 	Arguments string          `json:"arguments"`
-	Output    json.RawMessage `json:"output"` // a text, or an object of it
+	Output    json.RawMessage `json:"output"` // a string, or an object that contains it
 }
 
 func (p toolPayload) output() string {
@@ -66,8 +66,8 @@ func (p toolPayload) output() string {
 	return string(p.Output)
 }
 
-// refusals are how Codex says that it did not even try, because it was to ask
-// and no person could be asked.
+// refusals are how Codex reports a tool that it did not run, because it had to ask and there was
+// nobody to ask.
 var refusals = []string{
 	"approval policy is Never", "rejected by user approval settings", "rejected: blocked by policy",
 	"exec command rejected by user", "patch rejected by user",
@@ -75,13 +75,13 @@ var refusals = []string{
 
 func refusedByCodex(text string) bool {
 	return slices.ContainsFunc(refusals, func(words string) bool { return strings.Contains(text, words) }) &&
-		!strings.Contains(text, "Process exited with code") // what a command printed may say anything
+		!strings.Contains(text, "Process exited with code") // output of a command may contain anything
 }
 
 var failedCommand = regexp.MustCompile(`(?i)(process exited with code|exit code:|"exit_code":) ?[1-9]`)
 
-// refusedBySandbox reports whether a command failed because it wrote where the
-// sandbox does not let it. Other failures may have other causes.
+// refusedBySandbox reports whether a command failed because it wrote where the sandbox forbids it.
+// Other failures may have other causes.
 func refusedBySandbox(text string) bool {
 	return failedCommand.MatchString(text) && strings.Contains(text, "Read-only file system")
 }

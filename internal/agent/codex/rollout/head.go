@@ -10,7 +10,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Head is the first record of a rollout: what the session is.
+// Head is the first record of a rollout, which describes the session.
 type Head struct {
 	ID       string `json:"id"`
 	Cwd      string `json:"cwd"` // where it began
@@ -18,18 +18,18 @@ type Head struct {
 	Provider string `json:"model_provider"`
 
 	Originator   string          `json:"originator"`
-	Source       json.RawMessage `json:"source"` // a name, or an object of the kind of thread
+	Source       json.RawMessage `json:"source"` // a name, or an object for other kinds of threads
 	ThreadSource string          `json:"thread_source"`
 	Parent       string          `json:"parent_thread_id"`
 	Role         string          `json:"agent_role"`
 	Nickname     string          `json:"agent_nickname"`
 }
 
-// ownProvider is who answers where nothing else is configured.
+// ownProvider is the default provider.
 const ownProvider = "openai"
 
-// provider returns who answers the session where it is not the usual one: the
-// limits of the user's plan are none of theirs.
+// provider returns the session's provider if it is not the default: the limits of the user's plan do
+// not apply to others.
 func (h Head) provider() string {
 	if h.Provider == ownProvider {
 		return ""
@@ -37,11 +37,11 @@ func (h Head) provider() string {
 	return h.Provider
 }
 
-// Kind says whether a person sits before the session. The source alone does not
-// tell a terminal from an editor, and a program may call itself what it likes.
+// Kind returns whether the session is headless or interactive; "": not known. The source alone does
+// not tell a terminal from an editor, and the originator can be any name.
 func (h Head) Kind() string {
 	var source string
-	_ = json.Unmarshal(h.Source, &source) // of another kind of thread it is no name
+	_ = json.Unmarshal(h.Source, &source) // for other kinds of threads it is not a name
 	switch {
 	case h.Originator == "codex_exec" || source == "exec":
 		return resume.Headless
@@ -52,8 +52,8 @@ func (h Head) Kind() string {
 	}
 }
 
-// delegated reports whether the thread works for another one, or for Codex
-// itself: it is not continued on its own.
+// delegated reports whether the thread works for another one, or for Codex itself: it is not
+// continued separately.
 func (h Head) delegated() bool {
 	if h.Parent != "" || h.Role != "" || h.Nickname != "" ||
 		h.ThreadSource == "subagent" || h.ThreadSource == "memory_consolidation" {
@@ -71,21 +71,21 @@ func (h Head) delegated() bool {
 	return false
 }
 
-// silent reports whether the record is of a version that does not write why a
-// turn failed: 0.145 was the first that does.
+// silent reports whether the record's version does not write why a turn failed. 0.145 is the first
+// that does.
 func (h Head) silent(r record) bool {
 	major, minor, known := h.Release()
 	return known && len(r.Ordinal) == 0 && major == 0 && minor < 145
 }
 
-// Locks reports whether the session was begun by a version that holds a lock while
-// it writes: 0.146 was the first.
+// Locks reports whether the session's first version holds a lock while it writes, which is 0.146 or
+// later.
 func (h Head) Locks() bool {
 	major, minor, known := h.Release()
 	return known && (major > 0 || minor >= 146)
 }
 
-// Release returns the numbers of the version that began the session.
+// Release returns the version that began the session.
 func (h Head) Release() (major, minor int, known bool) {
 	n, _ := fmt.Sscanf(h.Version, "%d.%d.", &major, &minor)
 	return major, minor, n == 2
@@ -93,8 +93,7 @@ func (h Head) Release() (major, minor int, known bool) {
 
 var rolloutName = regexp.MustCompile(`([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
 
-// sessionID returns the id that the rollout begins with, else the one that the
-// file is named after.
+// sessionID returns the id in the head, else the one in the file name.
 func (h Head) sessionID(path string) (string, bool) {
 	if agent.IsUUID(h.ID) {
 		return h.ID, true

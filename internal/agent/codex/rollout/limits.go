@@ -12,7 +12,7 @@ import (
 	"resumed/internal/usage"
 )
 
-// RateLimits is what the provider last said of the account's limits.
+// RateLimits is the last state of the account's limits, from the provider.
 type RateLimits struct {
 	Primary   Window `json:"primary"`
 	Secondary Window `json:"secondary"`
@@ -20,7 +20,7 @@ type RateLimits struct {
 	Reached   string `json:"rate_limit_reached_type"`
 }
 
-// Window is one allowance: of five hours, of a week.
+// Window is one allowance, of five hours or a week.
 type Window struct {
 	Used     float64         `json:"used_percent"`
 	Minutes  float64         `json:"window_minutes"`
@@ -29,7 +29,7 @@ type Window struct {
 
 const usedUp = 100
 
-// exhausted returns when the last of the windows that are used up opens again.
+// exhausted returns the latest reset of the windows that are used up.
 func (l RateLimits) exhausted() (time.Time, bool) {
 	var latest time.Time
 	for _, w := range [...]Window{l.Primary, l.Secondary} {
@@ -48,7 +48,7 @@ func (w Window) resetsAt() (time.Time, bool) {
 	return limit.Epoch(n)
 }
 
-// readings are what was said of the windows, at that time.
+// readings returns the state of the windows at that time.
 func (l RateLimits) readings(at time.Time) (all []usage.Reading) {
 	for _, w := range [...]Window{l.Primary, l.Secondary} {
 		resetsAt, ok := w.resetsAt()
@@ -60,20 +60,19 @@ func (l RateLimits) readings(at time.Time) (all []usage.Reading) {
 	return all
 }
 
-// maxMinutes is more than any window lasts.
+// maxMinutes is longer than any window.
 const maxMinutes = 1e7
 
-// mustBuy reports whether the limit is one that is lifted by paying or by an
-// administrator, not by waiting.
+// mustBuy reports whether the limit ends by paying or by an administrator, not by waiting.
 func (l RateLimits) mustBuy(reader limit.Reader) bool {
 	return l.Spent || reader.Refusal(limit.Refusal{Code: l.Reached}).Class == limit.Billing
 }
 
-// aWeek is what a window lasts at least that is called weekly.
+// aWeek is the minimum length of a weekly window.
 const aWeek = 6 * 24 * time.Hour
 
-// Usage returns what the provider last said of the week to the session of a rollout: which of the two windows that
-// is differs from plan to plan.
+// Usage returns the last state of the weekly window in a rollout. Which of the two windows that is
+// depends on the plan.
 func Usage(ctx context.Context, path string) (found resume.Usage, known bool, err error) {
 	err = readLimits(ctx, path, maxSince, func(r usage.Reading) bool {
 		if known = r.Length >= aWeek; known {
@@ -84,11 +83,11 @@ func Usage(ctx context.Context, path string) (found resume.Usage, known bool, er
 	return found, known, err
 }
 
-// maxHistory bounds how many lines are looked at for the pace at which the allowances
-// are used: Codex tells them with each answer.
+// maxHistory bounds how many lines are searched to compute how fast the allowances are used: Codex
+// writes them with each answer.
 const maxHistory = 2000
 
-// Readings returns what the provider said of the windows in the last of a rollout.
+// Readings returns the states of the windows in the last part of a rollout.
 func Readings(ctx context.Context, path string) (all []usage.Reading, err error) {
 	err = readLimits(ctx, path, maxHistory, func(r usage.Reading) bool {
 		all = append(all, r)
@@ -97,8 +96,8 @@ func Readings(ctx context.Context, path string) (all []usage.Reading, err error)
 	return all, err
 }
 
-// readLimits passes on what was said of the windows within the last lines of a rollout, the
-// newest first, until there is enough.
+// readLimits visits the states of the windows in the last lines of a rollout, newest first, until
+// more returns false.
 func readLimits(ctx context.Context, path string, lines int, more func(usage.Reading) bool) error {
 	last := all(path)
 	last.lines = lines

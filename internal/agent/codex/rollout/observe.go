@@ -6,9 +6,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// Read says what a line of a rollout means for its session. Retries within a
-// turn are not written, and a turn without an end may last for hours: silence
-// means nothing.
+// Read returns what a line of a rollout means for its session. Retries within a turn are not written,
+// and a turn without an end may last for hours, so silence means nothing.
 func (rd *Reader) Read(line agent.Line) (o resume.Observation, ok bool) {
 	r, ok := parse(line.Data)
 	if !ok {
@@ -21,12 +20,12 @@ func (rd *Reader) Read(line agent.Line) (o resume.Observation, ok bool) {
 	if o.Event, ok = rd.event(h, r, line); !ok {
 		return o, false
 	}
-	o.Key.ID, _ = h.sessionID(line.Path) // a copy of the last records may not name it
+	o.Key.ID, _ = h.sessionID(line.Path) // a copy of the last records may not contain it
 	o.Provider, o.Cwd, o.Kind = h.provider(), rd.cwd(h, line), h.Kind()
 	return o, true
 }
 
-// event returns what a record says.
+// event returns the event of a record.
 func (rd *Reader) event(h Head, r record, line agent.Line) (resume.Event, bool) {
 	at := r.at(line.ModTime)
 	if at.IsZero() {
@@ -51,10 +50,9 @@ func (rd *Reader) event(h Head, r record, line agent.Line) (resume.Event, bool) 
 	}
 }
 
-// silentLimit finds the usage limit of a version that does not write why a turn
-// failed: the turn has no answer, and an allowance was used up when it ended.
-// The oldest versions do not even write that it ended: there the last that a
-// request leaves behind is what it was told of the limits.
+// silentLimit detects a usage limit in versions that do not write why a turn failed: the turn has no
+// answer, and an allowance was used up at its end. The oldest versions do not even write the end of a
+// turn: there the last record of a request is the state of the limits.
 func silentLimit(r record, line agent.Line, reader limit.Reader) (resume.Event, bool) {
 	var limits RateLimits
 	switch {

@@ -10,7 +10,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// record is what is read of one line of a rollout.
+// record contains the used fields of one line of a rollout.
 type record struct {
 	Timestamp string          `json:"timestamp"`
 	Ordinal   json.RawMessage `json:"ordinal"` // since 0.145
@@ -18,12 +18,12 @@ type record struct {
 	Payload   payload         `json:"payload"`
 }
 
-// payload holds the fields of all kinds of records that are looked at.
+// payload contains the used fields of all kinds of records.
 type payload struct {
 	Type string `json:"type"`
 	Role string `json:"role"` // of a message
 
-	Error   json.RawMessage `json:"error"` // of task_complete: absent where the turn ended well
+	Error   json.RawMessage `json:"error"` // of task_complete: absent if the turn ended normally
 	Answer  string          `json:"last_agent_message"`
 	Message string          `json:"message"` // of an error
 	Info    json.RawMessage `json:"codex_error_info"`
@@ -46,7 +46,7 @@ type Failure struct {
 
 func parse(line []byte) (record, bool) { return agent.Parse[record](line) }
 
-// The kinds that are looked for.
+// The kinds that are searched.
 const (
 	turnContext = "turn_context"
 	tokenCount  = "token_count"
@@ -61,8 +61,8 @@ func (r record) kind() string {
 	return r.Type
 }
 
-// moved reports whether the model answered or called a tool. What tools return
-// is not its doing, and thoughts alone lead nowhere.
+// moved reports whether the model answered or called a tool. Results of tools do not count, and
+// neither do thoughts alone.
 func (r record) moved() bool {
 	if r.Type != "response_item" {
 		return false
@@ -70,14 +70,14 @@ func (r record) moved() bool {
 	return r.Payload.Type == "message" && r.Payload.Role == "assistant" || strings.HasSuffix(r.Payload.Type, "_call")
 }
 
-// prompts reports whether the session was given a prompt. The messages of the
-// user's role hold the environment and instructions too, so events tell.
+// prompts reports whether the session got a prompt. Messages with the role user also contain the
+// environment and instructions, so only events count.
 func (r record) prompts() bool {
 	return r.kind() == "user_message" || r.kind() == "item_completed" && r.Payload.Item.Type == "UserMessage"
 }
 
-// interrupts reports whether a person broke the turn off. A turn that was
-// replaced goes on as another, and a review ends into the session that it is of.
+// interrupts reports whether a person interrupted the turn. A replaced turn continues as another one,
+// and the end of a review returns to its session.
 func (r record) interrupts() bool {
 	return r.kind() == "turn_aborted" && r.Payload.Reason != "replaced" && r.Payload.Reason != "review_ended"
 }
@@ -107,9 +107,8 @@ func (p payload) failure() (Failure, bool) {
 	return f, true
 }
 
-// info returns the name of the error and the status of the answer that it
-// tells, which is 0 where it tells none. It is written as a name, or as an
-// object of the name.
+// info returns the name of the error and its HTTP status; 0: none. Codex writes it as a name, or as an
+// object with the name as its key.
 func (f Failure) info() (name string, status int) {
 	if json.Unmarshal(f.Info, &name) == nil {
 		return name, 0
@@ -123,25 +122,25 @@ func (f Failure) info() (name string, status int) {
 			Status int `json:"http_status_code"`
 		}
 		agent.Decode(value, &detail)
-		if name == "" || key < name { // there is one: the order only makes more of them repeatable
+		if name == "" || key < name { // normally there is only one: the order makes the result repeatable
 			name, status = key, detail.Status
 		}
 	}
 	return name, status
 }
 
-// endsTurn reports whether the error of an event ends the turn. Some tell of an
-// order that was refused while the turn goes on.
+// endsTurn reports whether the error of an event ends the turn. Some errors only refuse an operation,
+// and the turn continues.
 func (f Failure) endsTurn() bool {
 	name, _ := f.info()
 	return name != "thread_rollback_failed" && name != "active_turn_not_steerable"
 }
 
-// at returns the record's own time, which every version writes.
+// at returns the record's timestamp, which every version writes.
 func (r record) at(file time.Time) time.Time { return agent.Written(r.Timestamp, file) }
 
-// Size returns how large the context was at an answer. The provider promises to keep
-// it for five to ten minutes.
+// Size returns the size of the context at an answer. The provider promises to cache it for five to ten
+// minutes.
 func Size(line agent.Line) (resume.Context, bool) {
 	if !bytes.Contains(line.Data, []byte(`"token_count"`)) {
 		return resume.Context{}, false

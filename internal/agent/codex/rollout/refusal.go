@@ -2,17 +2,17 @@ package rollout
 
 import "resumed/internal/limit"
 
-// Verdict says what the error that ended a turn means. Codex's own name for it
-// wins; "other" and the names of a family leave it to the words. limits returns
-// what was said of the account's limits when the turn ended.
+// Verdict returns the meaning of the error that ended a turn. Codex's own name for it has precedence;
+// for "other" and generic names the text decides. limits returns the state of the account's limits at
+// the end of the turn.
 func (f Failure) Verdict(reader limit.Reader, limits func() RateLimits) limit.Verdict {
 	name, status := f.info()
 	v := reader.Refusal(limit.Refusal{Status: status, Code: code(name), Text: f.Message})
 	v.Class = class(name, v.Class)
-	v.InProgress = false // it is over: Codex writes this when it has given up
+	v.InProgress = false // Codex writes this when it has given up
 	if name == "usage_limit_exceeded" || v.Class == limit.UsageLimit && !v.Reset.Stated() {
 		l := limits()
-		// The words cut the time to the minute, in a zone that they do not name.
+		// The text rounds the time down to the minute, in a zone that it does not name.
 		if at, ok := l.exhausted(); ok {
 			v.Reset = limit.Reset{At: at, Source: limit.Structured}
 		}
@@ -24,7 +24,7 @@ func (f Failure) Verdict(reader limit.Reader, limits func() RateLimits) limit.Ve
 	return v
 }
 
-// code returns the name as far as it says anything about the refusal itself.
+// code returns the name if it is specific to the refusal.
 func code(name string) string {
 	switch name {
 	case "other", "usage_limit_exceeded", "http_connection_failed":
@@ -34,12 +34,11 @@ func code(name string) string {
 	}
 }
 
-// class returns the class of an error of that name, of which the words and the
-// status tell as much.
+// class returns the class of an error by its name and by the class from its text and status.
 func class(name string, words limit.Class) limit.Class {
 	switch name {
 	case "usage_limit_exceeded":
-		// It stands for plan limits, and for quota and credits that must be bought.
+		// It is used for limits of the plan, and for quota and credits that must be bought.
 		if words != limit.Billing {
 			return limit.UsageLimit
 		}
@@ -49,7 +48,7 @@ func class(name string, words limit.Class) limit.Class {
 		}
 	}
 	if words == limit.None {
-		return limit.Unknown // it failed, and says nothing
+		return limit.Unknown // it failed without a reason
 	}
 	return words
 }

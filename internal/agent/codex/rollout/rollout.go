@@ -1,5 +1,5 @@
-// Package rollout reads what Codex writes of its sessions: what a line of a rollout means, what
-// a turn was begun with, and what the provider said of the account's limits.
+// Package rollout parses the rollouts of Codex: the meaning of a line, the settings of a turn, and the
+// state of the account's limits.
 package rollout
 
 import (
@@ -11,10 +11,9 @@ import (
 	"resumed/internal/limit"
 )
 
-// Reader says what lines of rollouts mean. It remembers some of what it has read. It needs
-// LimitsAt, and nothing else.
+// Reader interprets lines of rollouts, and caches some results. Only LimitsAt must be set.
 type Reader struct {
-	// LimitsAt returns what understands a refusal that was told at that time.
+	// LimitsAt returns a reader for limits that were stated at that time.
 	LimitsAt func(time.Time) limit.Reader
 
 	heads agent.Cache[Head]
@@ -23,15 +22,13 @@ type Reader struct {
 
 var rolloutPath = regexp.MustCompile(`^\d{4}/\d\d/\d\d/rollout-[^/]+\.jsonl$`)
 
-// Match accepts rollouts, which lie in a directory for each day.
+// Match accepts rollouts, which are in one directory per day.
 func Match(rel string) bool { return rolloutPath.MatchString(filepath.ToSlash(rel)) }
 
-// Head returns the first record of a rollout, or false where it cannot be
-// read.
+// Head returns the first record of a rollout, or false if it cannot be read.
 func (rd *Reader) Head(path string) (Head, bool) { return rd.headBefore(agent.Line{Path: path}) }
 
-// headBefore is Head of the rollout that a line is of. All before the line may be
-// at hand.
+// headBefore is Head for the rollout of a line. Everything before the line may be in memory.
 func (rd *Reader) headBefore(line agent.Line) (Head, bool) {
 	if h, ok := rd.heads.Get(line.Path); ok {
 		return h, true

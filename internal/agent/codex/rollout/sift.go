@@ -8,8 +8,7 @@ import (
 
 var userMessage = []byte(`"UserMessage"`)
 
-// Sift judges a line by its kind, which is at its beginning. A line whose
-// kind cannot be told that way is read.
+// Sift judges a line by its kind, which is at its beginning. A line of unknown kind must be parsed.
 func Sift(line []byte) agent.Weight {
 	outer, payload := opening(line)
 	switch string(outer) {
@@ -24,7 +23,7 @@ func Sift(line []byte) agent.Weight {
 	}
 }
 
-// siftItem judges a piece of the conversation.
+// siftItem judges an item of the conversation.
 func siftItem(line, payload []byte) agent.Weight {
 	kind := kindOf(payload)
 	switch {
@@ -55,8 +54,7 @@ func siftEvent(line, kind []byte) agent.Weight {
 	return agent.Nothing
 }
 
-// answers reports whether a message may be the model's. Who speaks is mostly
-// said at the beginning.
+// answers reports whether a message may be from the model. The role is mostly at the beginning.
 func answers(line, payload []byte) bool {
 	if role, known := agent.TextAtHead(payload, "role"); known {
 		return string(role) == "assistant"
@@ -64,11 +62,11 @@ func answers(line, payload []byte) bool {
 	return bytes.Contains(line, []byte(`"assistant"`))
 }
 
-// farthestKind is how far into a line its kinds are looked for.
+// farthestKind is how much of a line is searched for its kinds.
 const farthestKind = 512
 
-// opening returns the type of a record and how its payload begins, or nothing
-// if they are not where Codex writes them.
+// opening returns the type of a record and the beginning of its payload, or nil if they are not where
+// Codex writes them.
 func opening(line []byte) (outer, payload []byte) {
 	line = line[:min(len(line), farthestKind)]
 	start := bytes.IndexByte(line, '{') + 1
@@ -83,15 +81,14 @@ func opening(line []byte) (outer, payload []byte) {
 	return outer, line[at:]
 }
 
-// kindOf returns the type of a payload, or nothing where its beginning does not
-// tell.
+// kindOf returns the type of a payload, or nil if it is not at its beginning.
 func kindOf(payload []byte) []byte {
 	kind, _ := agent.TextAtHead(payload, "type")
 	return kind
 }
 
-// mayBe reports whether a line is of a kind, by its bytes. One whose kind cannot be told
-// may be if it names that at all.
+// mayBe reports whether a line may be of a kind, by its bytes. If its kind cannot be determined, it
+// must at least contain the name.
 func mayBe(line []byte, kind string) bool {
 	outer, payload := opening(line)
 	if string(outer) == "event_msg" {
@@ -103,10 +100,10 @@ func mayBe(line []byte, kind string) bool {
 	return bytes.Contains(line, []byte(`"`+kind+`"`))
 }
 
-// mayBeExhausted reports whether a window of the line is used up: whether its
-// share has three digits before the point.
+// mayBeExhausted reports whether a window in the line is used up: its percentage has three digits
+// before the point.
 func mayBeExhausted(line []byte) bool {
-	// What was spent is before the limits, under names much like theirs.
+	// Token counts come before the limits, with similar names.
 	_, line, _ = bytes.Cut(line, []byte(`limits"`))
 	for {
 		_, rest, found := bytes.Cut(line, []byte(`"used_percent"`))

@@ -12,8 +12,8 @@ import (
 	"resumed/internal/agent"
 )
 
-// A line is worth the same however it is written: the short way through a line as Codex
-// writes it leads where the long one does.
+// A line has the same weight in every notation: the fast path for lines as Codex writes them gives the
+// same result as the slow one.
 func TestALineIsWorthTheSameWithSpacesInIt(t *testing.T) {
 	files, err := filepath.Glob("../testdata/rollouts/*.jsonl")
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func window(used string) string {
 	return `{"used_percent":` + used + `,"window_minutes":300,"resets_at":1794704327}`
 }
 
-// told is the record of what the provider said of its windows.
+// told is the record of the state of the windows.
 func told(used, secondary string) []byte {
 	return []byte(`{"timestamp":"2026-11-15T00:00:00.000Z","type":"event_msg","payload":{"type":"token_count","info":null,"rate_limits":{"primary":` +
 		window(used) + `,"secondary":` + secondary + `}}}`)

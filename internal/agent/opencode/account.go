@@ -10,11 +10,11 @@ import (
 	"resumed/internal/resume"
 )
 
-// Identity returns what is stored for the session's provider, which is the same wherever the account
-// is used: its key, or the account of a login that names one.
+// Identity returns the stored credential of the session's provider, which identifies the account on
+// every machine: its key, or the account id of its login.
 func (a *Agent) Identity(s resume.Session, environ []string) string {
 	at := slices.IndexFunc(a.homes.Roots, func(root string) bool { return a.homes.Account(root) == s.Account })
-	instead := slices.ContainsFunc(environ, func(entry string) bool { // it takes the file's place
+	instead := slices.ContainsFunc(environ, func(entry string) bool { // it replaces the file
 		value, given := strings.CutPrefix(entry, a.brand.variable("AUTH_CONTENT")+"=")
 		return given && value != ""
 	})

@@ -15,21 +15,21 @@ const (
 	KiloName = "kilo"
 )
 
-// brand is what opencode and the programs that were made of it differ in. All else
-// of them is the same: the rows of their databases, their servers, their flags.
+// brand is what differs between opencode and its forks. Everything else is the same: the rows of their
+// databases, their servers, their flags.
 type brand struct {
 	name    string // in configuration, status and metrics
 	title   string // for people
-	program string // what is run; its directories and databases are called so too
-	prefix  string // of the variables that it reads
+	program string // its program, also the name of its directories and databases
+	prefix  string // of its environment variables
 
-	binaries []string // further names that its program has on disk
-	places   []string // where it may lie, below the user's home directory
-	configs  []string // what files of its configuration are called
-	project  []string // directories of a project that hold such files
+	binaries []string // further names of its program on disk
+	places   []string // directories of the program, below the user's home directory
+	configs  []string // names of its configuration files
+	project  []string // directories in a project with such files
 
-	aside   string // further variables that matter to no resume
-	account string // further ones that decide whose allowance is used
+	aside   string // further variables that do not matter for a resume
+	account string // further variables that decide which allowance is used
 	hands   agent.Remedies
 }
 
@@ -43,7 +43,7 @@ var (
 		hands:    agent.Remedies{SignIn: "run opencode auth login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact"},
 	}
 
-	// Kilo was made of opencode, and takes the files of its configuration too.
+	// Kilo is a fork of opencode, and also reads its configuration files.
 	kilo = &brand{
 		name: KiloName, title: "Kilo", program: "kilo", prefix: "KILO",
 		binaries: []string{"kilo.exe", ".kilo", "kilocode"},
@@ -59,22 +59,22 @@ var (
 // variable returns the name of a variable of the environment.
 func (b *brand) variable(name string) string { return b.prefix + "_" + name }
 
-// isProgram accepts the names that npm, the installer and packages give it.
+// isProgram accepts the names used by npm, the installer and packages.
 func (b *brand) isProgram(path string) bool {
 	name := filepath.Base(path)
 	return name == b.program || slices.Contains(b.binaries, name)
 }
 
-// isDatabase reports whether a file of that name is a database. Each release
-// channel has its own.
+// isDatabase reports whether a file name is that of a database. Each release channel has its own
+// database.
 func (b *brand) isDatabase(name string) bool {
 	return name == b.usualDatabase() || strings.HasPrefix(name, b.program+"-") && strings.HasSuffix(name, ".db")
 }
 
 func (b *brand) usualDatabase() string { return b.program + ".db" }
 
-// variables are those that the program itself reads, and those of its providers:
-// which of these a session needs, its provider says.
+// variables are those of the program itself, and those of providers. Which of the latter a session
+// needs depends on its provider.
 func (b *brand) variables() leash.Variables {
 	of := func(names string) string { return strings.ReplaceAll(names, "@", b.prefix) }
 	return leash.Variables{
@@ -85,7 +85,7 @@ func (b *brand) variables() leash.Variables {
 	}
 }
 
-// configsIn returns the files of a configuration that may lie in the directories.
+// configsIn returns the possible configuration files in the directories.
 func (b *brand) configsIn(dirs ...string) []string {
 	var files []string
 	for _, dir := range dirs {
@@ -96,7 +96,7 @@ func (b *brand) configsIn(dirs ...string) []string {
 	return files
 }
 
-// configsOf returns the files of a project's configuration that may lie in its directory.
+// configsOf returns the possible configuration files of a project.
 func (b *brand) configsOf(dir string) []string {
 	dirs := []string{dir}
 	for _, name := range b.project {

@@ -56,12 +56,12 @@ func requireMeaning(t *testing.T, c captured, event resume.Event) {
 	switch {
 	case !c.Reset.IsZero():
 		require.WithinDuration(t, c.Reset, got.Reset.At, time.Second, got.Reset.Source)
-	case c.Case != "serve_fake_rl_openai_hdr": // its gauges state one
+	case c.Case != "serve_fake_rl_openai_hdr": // its rate limit headers state one
 		require.False(t, got.Reset.Stated(), "no time is stated: %v", got.Reset)
 	}
 }
 
-// The gauge that is used up governs, not the one that has room.
+// The exhausted rate limit header counts, not the one with room.
 func TestAGaugeStatesTheReset(t *testing.T) {
 	a := newAgent(t, Options{})
 	s := newStore(t, a.homes.Roots[0])

@@ -23,7 +23,7 @@ type invocation struct {
 	agent           *Agent
 }
 
-// Invocation says what a command line asks for that runs opencode with run.
+// Invocation parses a command line that runs opencode with run.
 func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
 	before, command, after := processes.Flags.Parse(args).Cut()
 	return invocation{before, after, a}, command == "run"
@@ -40,9 +40,8 @@ func (i invocation) Session() string {
 
 func (i invocation) Give(string) []string { return nil }
 
-// Begin believes the id that opencode prints to programs. To people it prints
-// none: then the session is the one new row of the database that is of the
-// directory and begins with the line's own prompt.
+// Begin uses the id in the JSON output of opencode. The output for people has none: then the session is
+// the only new one in the database with that directory and with the prompt of the command line.
 func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.Trail {
 	began := time.Now()
 	if named := i.options.Value("--dir"); filepath.IsAbs(named) {
@@ -60,7 +59,7 @@ func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.T
 		}
 		var found []agent.Trail
 		for _, home := range append([]string{i.agent.homes.Usual}, i.agent.homes.Roots...) {
-			paths, _ := i.agent.databases(home) // what cannot be listed holds nothing
+			paths, _ := i.agent.databases(home) // a directory that cannot be listed has none
 			for _, path := range paths {
 				for _, id := range begun(ctx, path, dir, began, i.prompt()) {
 					found = append(found, agent.Trail{Session: id, Transcript: path, Cwd: dir})
@@ -74,8 +73,7 @@ func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.T
 	}
 }
 
-// prompt returns the prompt as opencode stores it: it puts quotes around arguments
-// that contain a blank.
+// prompt returns the prompt as opencode stores it: arguments with a space are quoted.
 func (i invocation) prompt() string {
 	args := i.options.Plain()
 	for n, arg := range args {
@@ -86,8 +84,8 @@ func (i invocation) prompt() string {
 	return strings.Join(args, " ")
 }
 
-// begun returns the sessions of a database that have begun in the directory since
-// that time, with that prompt, and are no child's; none where it cannot be read.
+// begun returns the sessions of a database that began in the directory since that time with that
+// prompt, without child sessions; none if it cannot be read.
 func begun(ctx context.Context, path, dir string, since time.Time, prompt string) (ids []string) {
 	_ = database.ReadSteadily(ctx, path, func(db *database.DB) error {
 		ids = nil
@@ -109,7 +107,7 @@ func begun(ctx context.Context, path, dir string, since time.Time, prompt string
 	return ids
 }
 
-// Resume leaves out what the session was given when it began.
+// Resume omits what applies only to the beginning of a session.
 func (i invocation) Resume(t agent.Trail, prompt string) []string {
 	return slices.Concat(i.before.Options(), []string{"run"},
 		i.options.Options("-s", "--session", "-c", "--continue", "--fork", "--share", "--title", "-f", "--file", "--command"),

@@ -12,11 +12,10 @@ import (
 	"resumed/internal/resume"
 )
 
-// HasDatabase reports whether a file of that name is a database of the agent.
+// HasDatabase reports whether path has the name of a database of the agent.
 func (a *Agent) HasDatabase(path string) bool { return a.brand.isDatabase(filepath.Base(path)) }
 
-// Evidence returns the last thing that the database at path says about each of
-// its sessions.
+// Evidence returns the last event in the database at path for each of its sessions.
 func (a *Agent) Evidence(path string) (found []agent.Evidence, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
@@ -38,7 +37,7 @@ func (a *Agent) Evidence(path string) (found []agent.Evidence, err error) {
 	return found, err
 }
 
-// last returns what a session says last.
+// last returns the last event of a session.
 func (a *Agent) last(ctx context.Context, db *database.DB, r database.Reader, s database.Session) (agent.Evidence, error) {
 	m, err := db.Last(ctx, s.ID)
 	if err != nil {
@@ -62,9 +61,8 @@ func (a *Agent) last(ctx context.Context, db *database.DB, r database.Reader, s 
 	return agent.Evidence{Observation: r.Observation(s, m, event), Leave: why}, nil
 }
 
-// unfinished judges a session whose last message is not over. The database
-// is the same whether it runs, waits in a retry, or was killed: processes
-// tell the first two from the last.
+// unfinished judges a session whose last message is not finished. In the database it looks the same whether
+// it runs, waits for a retry, or was killed: the processes decide.
 func (a *Agent) unfinished(ctx context.Context, r database.Reader, s database.Session, at time.Time) (event resume.Event, why string, err error) {
 	owner, err := a.Owner(ctx, resume.Session{
 		Key: resume.Key{Agent: r.Agent, ID: s.ID}, Cwd: s.Directory, Transcript: r.Path,

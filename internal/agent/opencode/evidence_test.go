@@ -14,7 +14,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Other versions have other columns: what is missing is not known.
+// Other versions have other columns: a missing column is an unknown value.
 func TestADatabaseWithFewColumnsIsUnderstood(t *testing.T) {
 	a := newAgent(t, Options{})
 	s := &store{t: t, path: filepath.Join(t.TempDir(), "old copy?#.sqlite")}
@@ -88,7 +88,7 @@ func TestWhatEachFailureMeans(t *testing.T) {
 	}
 }
 
-// A large database: what a first sight, and a look while opencode works, cost.
+// A large database: the cost of the first reading, and of one while opencode works.
 func BenchmarkLook(b *testing.B) {
 	s := newStore(b, b.TempDir())
 	s.exec("BEGIN")

@@ -19,7 +19,7 @@ import (
 	"resumed/internal/sqliteread"
 )
 
-// Look reports what is new about the session before it returns.
+// Look reports everything new about the session before it returns.
 func (a *Agent) Look(ctx context.Context, session resume.Session) error {
 	request := look{session.Transcript, make(chan error, 1)}
 	select {
@@ -37,9 +37,8 @@ func (a *Agent) Look(ctx context.Context, session resume.Session) error {
 	}
 }
 
-// Follow reports what happens to opencode's sessions until ctx is done. One
-// goroutine owns all that is known of the databases; a second one listens to
-// the server where there is one. It may be called once.
+// Follow reports what happens to opencode's sessions until ctx is done. One goroutine owns the state of all
+// databases; a second one listens to the server, if there is one. It may be called once.
 func (a *Agent) Follow(ctx context.Context, feed agent.Feed) error {
 	if a.followed.Swap(true) {
 		return errors.New("the databases are followed already")
@@ -95,9 +94,9 @@ func (f *follower) run(ctx context.Context) error {
 	}
 }
 
-// takeFileEvents has everything surveyed where a file changed that matters.
+// takeFileEvents schedules a survey if a relevant file changed.
 func (f *follower) takeFileEvents(ctx context.Context) {
-	const most = 64 // the other channels have their turn, too
+	const most = 64 // so that the other channels are served too
 	events, err := f.watch.notify.Take(most)
 	for _, event := range events {
 		if event.Op != fsnotify.Chmod && f.matters(event.Name) {
@@ -111,13 +110,13 @@ func (f *follower) takeFileEvents(ctx context.Context) {
 	}
 }
 
-// matters reports whether a file is read, or lies on the way to a directory that may be there now.
+// matters reports whether a file is read, or is a parent of a directory that may exist now.
 func (f *follower) matters(name string) bool {
 	return name == f.agent.events || f.watch.leadsTo(name) || f.agent.watches(strings.TrimSuffix(name, "-wal"))
 }
 
-// survey reads everything that has changed. A writer first writes, which is an event, and when the
-// disk has it lets readers see it, which is none: more surveys follow until nothing new is there.
+// survey reads everything that has changed. A writer first writes, which causes an event, and makes it visible
+// to readers later, without an event: more surveys follow until nothing is new.
 func (f *follower) survey(ctx context.Context) {
 	dirs := f.agent.homes.Roots
 	if dir := filepath.Dir(f.agent.events); isDir(dir) {
@@ -135,7 +134,7 @@ func (f *follower) survey(ctx context.Context) {
 			if now, err := sqliteread.StampOf(path); err == nil && now == before {
 				continue
 			}
-			if err := f.read(ctx, d); err == nil && d.stamp != before { // an error is logged there
+			if err := f.read(ctx, d); err == nil && d.stamp != before { // read logs the error
 				f.again = 0
 			}
 		}
@@ -153,7 +152,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// readPlugin takes in what the plugin wrote since the last time.
+// readPlugin reads the plugin's new events.
 func (f *follower) readPlugin(ctx context.Context) {
 	events, err := f.plugin.Read()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && f.pluginErr != err.Error() {
@@ -165,10 +164,10 @@ func (f *follower) readPlugin(ctx context.Context) {
 	}
 }
 
-// readNow reads the database that a session is in, whether it changed or not.
+// readNow reads the database of a session, whether it changed or not.
 func (f *follower) readNow(ctx context.Context, path string) error {
 	if !f.agent.watches(path) {
-		return nil // it is not watched any more: the plan says so
+		return nil // it is no longer watched: the plan reports that
 	}
 	f.readPlugin(ctx)
 	return sqliteread.Steadily(ctx, func(ctx context.Context) error { return f.read(ctx, f.database(path)) })

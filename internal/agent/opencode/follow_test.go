@@ -20,7 +20,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// audience is who Follow reports to.
+// audience is the Feed that Follow reports to.
 type audience struct {
 	t       *testing.T
 	agent   *Agent
@@ -32,7 +32,7 @@ type audience struct {
 	log     strings.Builder
 }
 
-// follow starts to follow and returns when all that was there was told.
+// follow starts Follow and returns when everything that existed was reported.
 func follow(t *testing.T, a *Agent, kept map[string]json.RawMessage) *audience {
 	t.Helper()
 	w := &audience{t: t, agent: a, ready: make(chan struct{}), cursors: maps.Clone(kept)}
@@ -93,7 +93,7 @@ func (w *audience) logged() string {
 	return w.log.String()
 }
 
-// events returns what was told of a session.
+// events returns the reported events of a session.
 func (w *audience) events(session string) []resume.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +114,7 @@ func (w *audience) last(session string) resume.Event {
 	return all[len(all)-1]
 }
 
-// until waits for the session's last event to be of one kind.
+// until waits until the session's last event is of one kind.
 func until[E resume.Event](w *audience, session string) E {
 	w.t.Helper()
 	deadline := time.Now().Add(patient)
@@ -142,7 +142,7 @@ func TestWhatIsThereIsToldAtFirstSight(t *testing.T) {
 	a := newAgent(t, Options{})
 	s := newStore(t, a.homes.Roots[0])
 	for _, c := range captures(t) {
-		if c.Case != "serve_killed_in_retry_wait" { // the same session as another's
+		if c.Case != "serve_killed_in_retry_wait" { // the same session as in another case
 			s.add(loadRows(t, c.File))
 		}
 	}
@@ -182,7 +182,7 @@ func TestNewsIsTold(t *testing.T) {
 	require.False(t, got.First)
 	require.WithinDuration(t, now.Add(31*time.Second), got.Reset.At, 10*time.Millisecond)
 
-	s.user("msg_1", "ses_1", now) // opencode adds to prompts when their turn is over
+	s.user("msg_1", "ses_1", now) // opencode updates prompts when their turn is over
 	w.look(s)
 	require.Len(t, w.events("ses_1"), 2, "a prompt that is touched again is no new one")
 
@@ -241,7 +241,7 @@ func TestReadingOnTellsWhatIsNewAlone(t *testing.T) {
 	again.stop()
 	require.Empty(t, again.told)
 
-	s.assistant("msg_3", "ses_1", now.Add(-time.Minute), refused(1)) // was open when it was last read
+	s.assistant("msg_3", "ses_1", now.Add(-time.Minute), refused(1)) // was open at the last reading
 	s.session("ses_2", "/src/app", now.Add(-time.Second))
 	s.assistant("msg_4", "ses_2", now.Add(-time.Second), refused(1))
 	again = follow(t, newAgent(t, Options{Roots: []string{root}}), w.cursors)
@@ -288,7 +288,7 @@ func TestRowsThatAreNumberedAnewAreReadAgain(t *testing.T) {
 		s.assistant(fmt.Sprint("msg_", i), "ses_1", now.Add(time.Duration(i)*time.Second), finished)
 	}
 	w := follow(t, a, nil)
-	s.exec("DELETE FROM message WHERE id IN ('msg_0', 'msg_3', 'msg_4')") // taken back by the user
+	s.exec("DELETE FROM message WHERE id IN ('msg_0', 'msg_3', 'msg_4')") // undone by the user
 	s.assistant("msg_9", "ses_2", now.Add(time.Minute), refused(1))
 	until[resume.Limited](w, "ses_2")
 }
@@ -392,8 +392,7 @@ func TestWithoutEventsTheClockHasToDo(t *testing.T) {
 	until[resume.Progressed](w, "ses_1")
 }
 
-// What is shown to readers after a look comes with no event, whether that look brought
-// something or not.
+// Rows that become visible after a reading cause no event, whether that reading found something or not.
 func TestWhatIsShownAfterALookIsTold(t *testing.T) {
 	t.Parallel()
 	for look, before := range map[string]func(*store){
@@ -463,7 +462,7 @@ func TestADatabaseThatCannotBeReadIsReadWhenItCan(t *testing.T) {
 	}
 }
 
-// A writer that holds the whole database, as one in another journal mode does.
+// A writer that locks the whole database, as in another journal mode.
 func TestALockedDatabaseIsReadWhenItIsFree(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, Options{})
@@ -476,7 +475,7 @@ func TestALockedDatabaseIsReadWhenItIsFree(t *testing.T) {
 	require.Empty(t, w.events("ses_1"))
 	s.exec("COMMIT")
 	s.exec("PRAGMA locking_mode = NORMAL")
-	s.exec("PRAGMA user_version = 0") // gives the lock back
+	s.exec("PRAGMA user_version = 0") // releases the lock
 	until[resume.Limited](w, "ses_1")
 }
 

@@ -18,27 +18,25 @@ import (
 )
 
 const (
-	// batchDelay is waited after the first sign of a change: what opencode writes
-	// comes in bursts.
+	// batchDelay is the delay after the first event of a change: opencode writes in bursts.
 	batchDelay = 100 * time.Millisecond
 
-	// pause lies between two surveys while opencode keeps writing.
+	// pause is the time between two surveys while opencode keeps writing.
 	pause = 500 * time.Millisecond
 
-	// againDelay is how long after a survey the next one is, and each after that comes twice as
-	// late; after maxAgain of them that found nothing new the regular one comes first.
+	// againDelay is the delay of the next survey, doubled each time; after maxAgain surveys without
+	// news only the regular ones remain.
 	againDelay = time.Second
 	maxAgain   = 5
 )
 
-// retryPolicy is how a database that cannot be read, and a server that does not
-// answer, are asked again. It never gives up: another try follows.
+// retryPolicy is for a database that cannot be read, and a server that does not answer. It never gives up.
 var retryPolicy = backoff.Policy{
 	Strategy: backoff.Exponential, BaseDelay: 500 * time.Millisecond, MaxDelay: time.Minute,
 	Jitter: true, JitterMode: backoff.Symmetric, JitterPercent: 0.2,
 }
 
-// follower is one run of Follow. All is owned by its goroutine but fromServer.
+// follower is one run of Follow. Its goroutine owns all fields except fromServer.
 type follower struct {
 	agent      *Agent
 	feed       agent.Feed
@@ -46,29 +44,29 @@ type follower struct {
 	watch      *watch
 	databases  map[string]*followed // by path
 	plugin     server.PluginFile
-	pluginErr  string            // what was last logged of it
-	fromServer chan server.Event // what the server says
+	pluginErr  string            // the last error that was logged
+	fromServer chan server.Event // events from the server
 
-	alarm    *time.Timer // rings for the next survey
-	next     time.Time   // when it does; zero: it does not
+	alarm    *time.Timer // fires for the next survey
+	next     time.Time   // when it fires; zero: it is not set
 	surveyed time.Time
-	again    int  // surveys in a row that found nothing new
-	ready    bool // what was there at the start was reported: what comes now is new
+	again    int  // surveys in a row without news
+	ready    bool // everything that existed at the start was reported: what follows is new
 }
 
 // followed is one database.
 type followed struct {
 	database.Reader
-	cursor   *database.Cursor // nil: there is none yet
+	cursor   *database.Cursor // nil: none yet
 	stored   []byte           // the cursor as it was last stored
-	stamp    sqliteread.Stamp // of the last reading; zero: it is to be read again
-	read     bool             // it was read by this daemon: what comes now is new
+	stamp    sqliteread.Stamp // of the last reading; zero: it must be read again
+	read     bool             // this daemon has read it: what follows is new
 	open     map[string]database.Open
 	failures int // in a row
 	logged   string
 }
 
-// schedule has everything surveyed after that time at the latest.
+// schedule schedules a survey after that time at the latest.
 func (f *follower) schedule(after time.Duration) {
 	if at := time.Now().Add(after); f.next.IsZero() || at.Before(f.next) {
 		f.next = at
@@ -76,7 +74,7 @@ func (f *follower) schedule(after time.Duration) {
 	}
 }
 
-// database returns a database, to be read on where an earlier daemon stopped.
+// database returns a database, with the cursor of an earlier daemon.
 func (f *follower) database(path string) *followed {
 	if d := f.databases[path]; d != nil {
 		return d
@@ -94,15 +92,15 @@ func (f *follower) database(path string) *followed {
 	return d
 }
 
-// read reports what is new in a database. Only then is the cursor
-// stored: after a crash the rows are read again, which changes nothing.
+// read reports what is new in a database. The cursor is stored only after that: after a crash the rows are
+// read again, which changes nothing.
 func (f *follower) read(ctx context.Context, d *followed) error {
 	news, err := d.Since(ctx, d.cursor, d.read, time.Now())
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // it was taken away; it may come back
+		return nil // it was removed, and may come back
 	case err != nil:
 		f.failed(d, err)
 		return err
@@ -130,14 +128,13 @@ func (f *follower) read(ctx context.Context, d *followed) error {
 	return err
 }
 
-// failed logs what is wrong with a database, once until it changes, and has
-// it read again.
+// failed logs an error of a database, once until it changes, and schedules a retry.
 func (f *follower) failed(d *followed, err error) {
 	d.failures++
 	d.stamp = sqliteread.Stamp{}
 	f.schedule(retryPolicy.Delay(d.failures, rand.Float64()))
 	if d.logged == err.Error() || sqliteread.Passing(err) && d.failures < 5 {
-		return // locked for an instant: people need not know
+		return // locked for a moment: not worth a warning
 	}
 	d.logged = err.Error()
 	f.log.Warn("cannot read database", "path", d.Path, "err", err)

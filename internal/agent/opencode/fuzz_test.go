@@ -10,8 +10,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Whatever a row holds, it is understood or passed over; and a reset is never
-// made up.
+// Any row is parsed or skipped, and a reset is never invented.
 func FuzzMessage(f *testing.F) {
 	for _, c := range captures(f) {
 		for _, m := range loadRows(f, c.File).Message {

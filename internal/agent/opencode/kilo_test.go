@@ -52,7 +52,7 @@ func TestEveryCapturedSessionOfKiloIsUnderstood(t *testing.T) {
 	require.Positive(t, n)
 }
 
-// All that is Kilo's own is called by its name, and nothing of opencode's is taken for it.
+// Everything of Kilo has its own name, and nothing of opencode is mistaken for it.
 func TestKiloHasPlacesOfItsOwn(t *testing.T) {
 	t.Setenv("HOME", "/home/u")
 	t.Setenv("XDG_DATA_HOME", "")
@@ -80,7 +80,7 @@ func TestKiloHasPlacesOfItsOwn(t *testing.T) {
 	require.Equal(t, []string{"KILO_DB"}, Kilo.Variables)
 }
 
-// newStoppedKilo is a session of Kilo that stands limited, with a program to continue it.
+// newStoppedKilo is a session of Kilo stopped by a limit, with a program to continue it.
 func newStoppedKilo(t *testing.T) *stopped {
 	s := newStopped(t)
 	t.Setenv("KILO_DB", "")
@@ -121,7 +121,7 @@ func TestAResumeOfKiloLacksNoRestrictionAndHasNoGrantOfItsOwn(t *testing.T) {
 	for name, want := range map[string]bool{
 		"KILO_PERMISSION": true, "KILO_CONFIG_CONTENT": true, "KILO_API_KEY": true, "KILO_ORG_ID": true, "ANTHROPIC_API_KEY": true,
 		"KILO_TREE_SITTER_WASM_DIR": false, "KILO_PID": false, "KILO_SERVER_PASSWORD": false,
-		"OPENCODE_PERMISSION": false, // it does not read it
+		"OPENCODE_PERMISSION": false, // Kilo does not read it
 	} {
 		require.Equal(t, want, s.agent.Variables().Has(name), name)
 	}
@@ -147,7 +147,7 @@ func TestWhoMayHoldASessionOfKilo(t *testing.T) {
 	}
 }
 
-// Kilo takes the message that failed away when a session goes on: the rows are read anew.
+// Kilo deletes the failed message when a session continues: the rows are read again.
 func TestASessionOfKiloMovesThoughItsFailureIsTakenAway(t *testing.T) {
 	root := t.TempDir()
 	s := newStore(t, root)

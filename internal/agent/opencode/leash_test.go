@@ -14,7 +14,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// began makes the session one whose process was seen.
+// began marks the session's process as seen.
 func (s *stopped) began(o resume.Origin) {
 	o.SeenAt = time.Now()
 	s.session.Origin = &o
@@ -40,8 +40,7 @@ func TestAResumeLacksNoRestrictionAndHasNoGrantOfItsOwn(t *testing.T) {
 	agenttest.Leash(t, processes.Flags, []string{"-m", "--model", "--agent", "--variant"}, plan)
 }
 
-// What was chosen in the session beats what it was started with; 1.2 tells it in
-// its messages alone.
+// What was chosen in the session has precedence over its start; 1.2 records it only in messages.
 func TestWhatTheLastPromptWasAskedWith(t *testing.T) {
 	s := newStopped(t)
 	s.began(resume.Origin{ArgsSeen: true, Args: []string{"-m", "old/one", "--agent", "build", "--variant=low", "--pure", "--auto"}})
@@ -57,7 +56,7 @@ func TestWhatTheLastPromptWasAskedWith(t *testing.T) {
 func TestAnUnseenSessionIsAllowedNothingMore(t *testing.T) {
 	s := newStopped(t)
 	require.Equal(t, "run --session ses_1 --format json continue", strings.Join(s.argv(), " "))
-	s.began(resume.Origin{}) // its arguments were hidden
+	s.began(resume.Origin{}) // its arguments were not visible
 	require.Equal(t, "run --session ses_1 --format json continue", strings.Join(s.argv(), " "))
 }
 
@@ -94,7 +93,7 @@ func TestVariablesThatTheConfigurationNames(t *testing.T) {
 	require.True(t, leash.Variables{envIn(openCode.configsOf(project)...)}.Has("SHOP_URL"))
 }
 
-// What shows the sessions of a server says nothing of them: the server does.
+// A process that only shows a server's sessions does not decide their origin: the server does.
 func TestWhoseStartCounts(t *testing.T) {
 	for rule, c := range map[string]struct{ line, server string }{
 		"a terminal at a server": {"attach http://127.0.0.1:4096 --dir /src", "http://127.0.0.1:4096"},
@@ -109,8 +108,7 @@ func TestWhoseStartCounts(t *testing.T) {
 	require.False(t, processes.IsServer(strings.Fields("run serve")))
 }
 
-// A session that a process of its own worked on is not continued by a server,
-// whose environment is another one.
+// A session of another process is not continued by a server, which has a different environment.
 func TestWhoMayGoOnWithASession(t *testing.T) {
 	s := newStopped(t)
 	s.serve(status404)

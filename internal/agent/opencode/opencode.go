@@ -1,6 +1,5 @@
-// Package opencode knows opencode, and Kilo, which was made of it: where their databases are
-// and how they are watched, and how a session is continued. What their rows mean, what their servers
-// say and which processes hold a session is in the rooms below.
+// Package opencode supports opencode and its fork Kilo: where their databases are, how they are watched, and
+// how a session is continued. Subpackages handle rows, servers and processes.
 package opencode
 
 import (
@@ -23,28 +22,28 @@ import (
 	"resumed/internal/resume"
 )
 
-// Builtin and Kilo are both in the list of agents.
+// Builtin and Kilo are the entries in the list of agents.
 var (
 	Builtin = openCode.builtin()
 	Kilo    = kilo.builtin()
 )
 
-// Options says which installation is meant: Roots are data directories; without
-// any it is that of $OPENCODE_DB, else $XDG_DATA_HOME/opencode, and so for Kilo.
+// Options selects an installation. Roots are data directories; the default is that of $OPENCODE_DB, else
+// $XDG_DATA_HOME/opencode, and the same for Kilo.
 type Options = agent.Options
 
-// Agent is opencode, or one of its kind, with its databases.
+// Agent is opencode, or a fork, with its databases.
 type Agent struct {
 	agent.Base
 	brand  *brand
 	server *url.URL    // nil: none
-	homes  agent.Homes // data directories, each of them one account
-	only   string      // the name of the usual home's one database; empty: all that release channels make
+	homes  agent.Homes // data directories, each one an account
+	only   string      // the name of the only database of the usual home; empty: those of all release channels
 	events string      // the file that the plugin writes
 	rescan time.Duration
-	deaf   bool // as on a file system that sends no events
+	deaf   bool // act as on a file system without events, for tests
 
-	retries  sync.Map // by session: the server.Event that says that it waits to try again
+	retries  sync.Map // by session: the server.Event that says that it waits for a retry
 	followed atomic.Bool
 	looks    chan look
 	finished chan struct{} // closed when Follow has returned
@@ -52,7 +51,7 @@ type Agent struct {
 
 var _ agent.Follower = (*Agent)(nil)
 
-// builtin is the brand in the list of agents.
+// builtin returns the entry of the brand in the list of agents.
 func (b *brand) builtin() agent.Builtin {
 	return agent.Builtin{
 		Name:      b.name,
@@ -66,16 +65,16 @@ func (b *brand) builtin() agent.Builtin {
 	}
 }
 
-// look is a request to read now what is new.
+// look is a request to read everything new now.
 type look struct {
 	path string
 	done chan error
 }
 
-// rescan is the pause between two surveys, for file systems that send no events.
+// rescan is the time between two regular surveys, for file systems without events.
 const rescan = time.Minute
 
-// New returns opencode. It looks at the environment, not at any file.
+// New returns opencode. It reads the environment, but no file.
 func New(o Options) (*Agent, error) { return openCode.make(o) }
 
 func (b *brand) make(o Options) (*Agent, error) {
@@ -99,8 +98,8 @@ func (b *brand) make(o Options) (*Agent, error) {
 	return a, err
 }
 
-// usualHome returns the data directory that the program takes by itself, and the name of its one
-// database where that is given; empty: it is not known.
+// usualHome returns the default data directory, and the name of its only database if that is set; empty: not
+// known.
 func (b *brand) usualHome(userDir string) (dir, only string) {
 	data := os.Getenv("XDG_DATA_HOME")
 	if !filepath.IsAbs(data) && userDir != "" {
@@ -121,7 +120,7 @@ func (b *brand) usualHome(userDir string) (dir, only string) {
 	return dir, only
 }
 
-// has reports whether a data directory has a database of that name.
+// has reports whether a file name is that of a database of the data directory.
 func (a *Agent) has(dir, name string) bool {
 	if dir == a.homes.Usual && a.only != "" {
 		return name == a.only
@@ -129,13 +128,13 @@ func (a *Agent) has(dir, name string) bool {
 	return a.brand.isDatabase(name)
 }
 
-// watches reports whether a file is one of the databases that are followed.
+// watches reports whether a file is one of the watched databases.
 func (a *Agent) watches(path string) bool {
 	dir := filepath.Dir(path)
 	return slices.Contains(a.homes.Roots, dir) && a.has(dir, filepath.Base(path))
 }
 
-// databases returns the paths of the databases there are in a data directory.
+// databases returns the paths of the existing databases in a data directory.
 func (a *Agent) databases(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -153,7 +152,7 @@ func (a *Agent) databases(dir string) ([]string, error) {
 	return paths, nil
 }
 
-// reader returns what reads a database. One from elsewhere is read as if it lay in the first home.
+// reader returns the reader of a database. One from elsewhere is read as if it were in the first home.
 func (a *Agent) reader(path string) database.Reader {
 	home := filepath.Dir(path)
 	if !a.watches(path) {
@@ -162,13 +161,13 @@ func (a *Agent) reader(path string) database.Reader {
 	return database.Reader{Path: path, Agent: a.brand.name, Account: a.homes.Account(home), Limits: a.Limits}
 }
 
-// client returns what talks to the configured server.
+// client returns a client of the configured server.
 func (a *Agent) client() *server.Client {
 	user := cmp.Or(os.Getenv(a.brand.variable("SERVER_USERNAME")), a.brand.program)
 	return server.NewClient(a.server, user, os.Getenv(a.brand.variable("SERVER_PASSWORD")))
 }
 
-// finder returns what finds the agent's processes.
+// finder returns the finder of the agent's processes.
 func (a *Agent) finder() processes.Finder {
 	return processes.Finder{Table: a.Processes, Is: a.brand.isProgram}
 }
@@ -178,8 +177,7 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 	return a.finder().Owner(ctx, s)
 }
 
-// Unwatched returns the servers that work on sessions of the user's where none is
-// configured.
+// Unwatched returns the servers that hold sessions of the user, if no server is configured.
 func (a *Agent) Unwatched(ctx context.Context) ([]agent.UnwatchedProcess, error) {
 	if a.server != nil {
 		return nil, nil
@@ -187,7 +185,7 @@ func (a *Agent) Unwatched(ctx context.Context) ([]agent.UnwatchedProcess, error)
 	return a.finder().Servers(ctx, a.UserDir)
 }
 
-// Weigh returns the size of the context as the last answer of the session tells it.
+// Weigh returns the size of the context that the last answer of the session states.
 func (a *Agent) Weigh(ctx context.Context, s resume.Session) (size resume.Context, known bool, err error) {
 	err = database.Read(ctx, s.Transcript, func(db *database.DB) (err error) {
 		size, known, err = db.Context(ctx, s.Key.ID)
@@ -199,8 +197,8 @@ func (a *Agent) Weigh(ctx context.Context, s resume.Session) (size resume.Contex
 // readTimeout bounds how long a database is read for one answer.
 const readTimeout = time.Minute
 
-// Denied returns what a run was refused at last. A run without a terminal
-// rejects by itself whatever it would have to ask for, and ends its turn there.
+// Denied returns the last refusal of a run. A run without a terminal rejects everything that it would have to
+// ask for, and ends its turn.
 func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (d agent.Denial, denied bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

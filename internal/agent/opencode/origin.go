@@ -14,8 +14,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// Origin returns what the process was started with that works on the session. A process that only
-// shows a server's sessions works on none: then that is the server.
+// Origin returns what the process that works on the session was started with. If the process only shows
+// sessions of a server, that is the server.
 func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	args := process.ProgramArgs(a.Processes.Argv(pid))
 	if url := processes.AttachedTo(args); url != "" {
@@ -35,8 +35,7 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	return o
 }
 
-// Variables are those that matter to the agent, and those that its configuration
-// names.
+// Variables are those that matter to the agent, and those that its configuration names.
 func (a *Agent) Variables() leash.Variables {
 	global := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), a.brand.program)
 	if !filepath.IsAbs(global) {
@@ -46,13 +45,13 @@ func (a *Agent) Variables() leash.Variables {
 	return append(a.Base.Variables(), envIn(append(files, os.Getenv(a.brand.variable("CONFIG")))...))
 }
 
-// reference is how a configuration takes a value from the environment.
+// reference matches a reference to an environment variable in a configuration.
 var reference = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// maxConfig is more than a configuration has.
+// maxConfig is larger than any configuration.
 const maxConfig = 1 << 20
 
-// envIn returns the variables that files of a configuration name.
+// envIn returns the variables that configuration files name.
 func envIn(files ...string) leash.Row {
 	var names []string
 	for _, file := range files {
@@ -60,7 +59,7 @@ func envIn(files ...string) leash.Row {
 		if err != nil || !info.Mode().IsRegular() || info.Size() > maxConfig {
 			continue
 		}
-		text, _ := agent.ReadSettings(file) // what cannot be read names nothing
+		text, _ := agent.ReadSettings(file) // an unreadable file names none
 		for _, found := range reference.FindAllSubmatch(text, -1) {
 			names = append(names, string(found[1]))
 		}
@@ -68,8 +67,8 @@ func envIn(files ...string) leash.Row {
 	return leash.Row{Effect: leash.Account, Names: strings.Join(names, " ")}
 }
 
-// spare says which variables a session that asks the provider does without: the
-// keys of others. nil: it is not known.
+// spare returns which variables a session with this provider does not need: the keys of other providers. nil:
+// not known.
 func (a *Agent) spare(provider, dir string) func(string) bool {
 	own, known := keysOf[provider]
 	if !known {

@@ -15,7 +15,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// procDir is one directory of a made-up /proc.
+// procDir is one directory of a fake /proc.
 type procDir struct {
 	pid  int
 	argv []string
@@ -88,8 +88,7 @@ func TestWhoMayHoldASession(t *testing.T) {
 	}
 }
 
-// An open message is a turn that runs where somebody lives in the session's
-// directory, and one that was cut off where nobody does.
+// An open message is a running turn if a process is in the session's directory, else the turn was cut off.
 func TestAnOpenMessageIsJudgedByWhoLives(t *testing.T) {
 	a := newAgent(t, Options{})
 	s := newStore(t, a.homes.Roots[0])

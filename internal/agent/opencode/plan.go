@@ -13,16 +13,15 @@ import (
 	"resumed/internal/resume"
 )
 
-// Plan says how the session is continued now: by a headless run of the same
-// session in its own directory, or through a server that knows the session.
-// Model and agent are the session's own, and its permissions are never widened.
+// Plan returns how the session is continued now: by a headless run in its own directory, or through a server that
+// has the session. The model and agent stay the same, and permissions are never widened.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
 	now, leave, err := a.stillStopped(ctx, s)
 	if leave != nil || err != nil {
 		return agent.Plan{Leave: leave}, err
 	}
-	// A server may go on with a session that it worked on before, or of which no process was
-	// seen. A session of another process had an environment that the server has not.
+	// A server may continue a session that it had before, or whose process was not seen. A session of
+	// another process had an environment that the server does not have.
 	if o := s.StartedWith(); o == nil || o.Server {
 		if plan, ok := a.through(ctx, now, w); ok {
 			return plan, nil
@@ -33,17 +32,16 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		return a.Missing(), nil
 	}
 	chosen, newer := now.chosen()
-	carried, _ := a.Carry(s, newer...) // of a start that was not seen there is only what the database tells
+	carried, _ := a.Carry(s, newer...) // if the start was not seen, only the database tells
 	args := slices.Concat([]string{"run", "--session", s.Key.ID, "--format", "json"}, chosen, carried.Args, words(w.Prompt))
 	command := a.Begin(found, now.Directory, carried, a.environment(found, s.Transcript), args...)
 	command.Spare = a.spare(now.prompt.Provider(), now.Directory)
 	return agent.Plan{Run: command}, nil
 }
 
-// chosen returns what the session's last prompt was asked with. Left to itself
-// opencode takes the usual agent, which may do more than the session's own, and
-// the model of that, which may be another provider's.
-// newer are the flags that the start of the session need not tell any more.
+// chosen returns the agent and model of the session's last prompt. By default opencode uses its usual agent, which
+// may have more permissions, and the model of that, possibly of another provider. newer are the flags of the
+// session's start that this replaces.
 func (c current) chosen() (args, newer []string) {
 	if name := cmp.Or(c.Agent, c.prompt.Agent); plainName.MatchString(name) {
 		args, newer = append(args, "--agent", name), append(newer, "--agent")
@@ -59,8 +57,8 @@ func (c current) chosen() (args, newer []string) {
 	return with, append(newer, "-m", "--model", "--variant")
 }
 
-// words returns the prompt as arguments. opencode joins its arguments by blanks
-// and puts quotes around those that contain one, so each word is its own.
+// words returns the prompt as arguments. opencode joins arguments by spaces and quotes those that contain one, so
+// each word is a separate argument.
 func words(prompt string) []string {
 	all := slices.DeleteFunc(strings.Split(prompt, " "), func(word string) bool { return word == "" })
 	if slices.ContainsFunc(all, func(word string) bool { return strings.HasPrefix(word, "-") }) {
@@ -69,7 +67,7 @@ func words(prompt string) []string {
 	return all
 }
 
-// environment returns what makes a run find the database that the session is in.
+// environment returns the variables with which a run finds the session's database.
 func (a *Agent) environment(found program.Found, path string) []string {
 	env := found.Environment(a.Env)
 	dir, name := filepath.Dir(path), filepath.Base(path)
@@ -82,8 +80,7 @@ func (a *Agent) environment(found program.Found, path string) []string {
 	return append(env, a.brand.variable("DB")+"="+path)
 }
 
-// Start returns the command that begins the session of a task. It prints for programs:
-// that tells its id.
+// Start returns the command that begins the session of a task. Its JSON output contains the id.
 func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
 	home, name := a.homes.Roots[0], a.brand.usualDatabase()
 	if home == a.homes.Usual {
@@ -98,10 +95,10 @@ func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
 
 var _ agent.Teller = (*Agent)(nil)
 
-// Begun returns the id that each line of a run has.
+// Begun returns the id, which is in each line of a run.
 func (a *Agent) Begun(printed string) string {
 	return agent.ToldID(agent.Recording{Text: printed}, "sessionID")
 }
 
-// Home returns the account that tasks are begun in.
+// Home returns the account in which tasks begin.
 func (a *Agent) Home() string { return a.homes.Account(a.homes.Roots[0]) }

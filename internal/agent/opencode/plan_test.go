@@ -17,8 +17,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// stopped is a session that stands limited in a database, with a program to
-// continue it.
+// stopped is a session stopped by a limit in a database, with a program to continue it.
 type stopped struct {
 	*store
 	agent   *Agent
@@ -64,8 +63,7 @@ func TestASessionIsContinuedInItsDirectory(t *testing.T) {
 	}}, s.plan("continue"))
 }
 
-// Left to itself opencode goes on with the usual agent, whose permissions are
-// other than the session's.
+// By default opencode continues with its usual agent, which has other permissions than the session's.
 func TestASessionKeepsItsAgent(t *testing.T) {
 	s := newStopped(t)
 	s.exec("UPDATE session SET agent = 'plan'")
@@ -74,8 +72,7 @@ func TestASessionKeepsItsAgent(t *testing.T) {
 	require.Equal(t, []string{s.program, "run", "--session", "ses_1", "--format", "json", "continue"}, s.plan("continue").Run.Argv)
 }
 
-// opencode puts quotes around an argument with a blank in it, and takes one
-// that begins with a dash for an option.
+// opencode quotes an argument with a space, and takes one that begins with a dash for an option.
 func TestAPromptIsPassedWordByWord(t *testing.T) {
 	for prompt, want := range map[string][]string{
 		"continue":           {"continue"},
@@ -124,8 +121,7 @@ func TestASessionIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A session of which nothing but the retry it waited in was known, and whose
-// process died, is continued although its last message is open.
+// A session that waited for a retry until its process died is continued although its last message is open.
 func TestASessionThatDiedInARetryIsContinued(t *testing.T) {
 	s := newStopped(t)
 	s.assistant("msg_2", "ses_1", time.Now().Add(-30*time.Second), "")
@@ -136,8 +132,7 @@ func TestASessionThatDiedInARetryIsContinued(t *testing.T) {
 	require.NotNil(t, s.plan("continue").Leave, "a later turn was cut off by a person")
 }
 
-// A resume that hung and was ended leaves a prompt and an open message. Neither
-// is a person's.
+// A resume that hung and was ended leaves a prompt and an open message. Neither is a person's.
 func TestAResumeThatCameToNothingIsTriedAgain(t *testing.T) {
 	s := newStopped(t)
 	began := time.Now().Add(-30 * time.Second)

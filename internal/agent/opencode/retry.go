@@ -9,14 +9,14 @@ import (
 	"resumed/internal/resume"
 )
 
-// retry returns the event that says that a session waits to be tried again by opencode itself.
+// retry returns the event that says that a session waits for a retry by opencode itself.
 func (a *Agent) retry(session string) (server.Event, bool) {
 	found, ok := a.retries.Load(session)
 	event, _ := found.(server.Event)
 	return event, ok
 }
 
-// waiting returns the sessions that wait in that process, with their directories.
+// waiting returns the sessions that wait for a retry in that process, with their directories.
 func (a *Agent) waiting(pid int) map[string]string {
 	directories := make(map[string]string)
 	for session, event := range a.retries.Range {
@@ -27,7 +27,7 @@ func (a *Agent) waiting(pid int) map[string]string {
 	return directories
 }
 
-// listen takes in what the server says until ctx is done.
+// listen receives events from the server until ctx is done.
 func (f *follower) listen(ctx context.Context) {
 	client := f.agent.client()
 	defer client.Close()
@@ -44,8 +44,7 @@ func (f *follower) listen(ctx context.Context) {
 	listener.Listen(ctx)
 }
 
-// take takes in events of a running opencode, in order, and reports which sessions wait
-// by themselves now.
+// take processes events of a running opencode in order, and reports which sessions now wait for a retry.
 func (f *follower) take(ctx context.Context, events ...server.Event) {
 	retrying := make(map[string]bool)
 	for _, e := range events {
@@ -71,8 +70,8 @@ func (f *follower) take(ctx context.Context, events ...server.Event) {
 	f.findDead(ctx)
 }
 
-// findDead reports the sessions that waited by themselves until their process
-// died: nothing else tells what they waited for.
+// findDead reports the sessions that waited for a retry until their process died: no other record says why they
+// waited.
 func (f *follower) findDead(ctx context.Context) {
 	for _, event := range f.agent.retries.Range {
 		if e := event.(server.Event); e.PID != 0 && !f.agent.finder().RunsAs(ctx, e.PID) {
@@ -86,7 +85,7 @@ func (f *follower) died(ctx context.Context, e server.Event) {
 	f.agent.retries.Delete(e.Session)
 }
 
-// report reports that opencode waits by itself, or that it did until it died.
+// report reports that opencode waits for a retry, or that it did until it died.
 func (f *follower) report(ctx context.Context, e server.Event, inProgress bool) {
 	d, open, ok := f.openMessage(ctx, e)
 	if !ok {
@@ -97,19 +96,18 @@ func (f *follower) report(ctx context.Context, e server.Event, inProgress bool) 
 	open.Message.AtMS = e.AtMS
 	if !inProgress {
 		event.InProgress = false
-		open.Message.AtMS++ // after it was in progress
+		open.Message.AtMS++ // after the observation in progress
 	}
-	// Where this fails it is reported again with the next reading.
+	// If this fails it is reported again with the next reading.
 	_ = f.feed.See(ctx, []resume.Observation{d.Observation(open.Session, open.Message, event)})
 }
 
-// openMessage returns the last message of the session that an event is about, where that is not
-// over and began before the event.
+// openMessage returns the last message of the event's session, if it is not finished and began before the event.
 func (f *follower) openMessage(ctx context.Context, e server.Event) (*followed, database.Open, bool) {
 	for _, again := range []bool{false, true} {
 		for _, d := range f.databases {
 			if again {
-				_ = f.read(ctx, d) // it is logged
+				_ = f.read(ctx, d) // read logs the error
 			}
 			if open, ok := d.open[e.Session]; ok {
 				return d, open, open.Message.AtMS <= e.AtMS

@@ -63,7 +63,7 @@ func TestARetryThatThePluginTellsIsInProgressUntilItsProcessDies(t *testing.T) {
 	require.Equal(t, limit.Reset{At: next, Source: limit.Structured}, waiting.Reset)
 
 	require.NoError(t, os.RemoveAll(string(a.Processes.FS)+"/7"))
-	a.append(t, `{"at":1,"pid":9,"type":"session.idle","session":"ses_other"}`) // anything that makes it look
+	a.append(t, `{"at":1,"pid":9,"type":"session.idle","session":"ses_other"}`) // any event that causes a reading
 	require.Eventually(t, func() bool { return !limited(t, w.last("ses_1")).InProgress }, patient, 5*time.Millisecond)
 	died := limited(t, w.last("ses_1"))
 	require.Equal(t, waiting.Reset, died.Reset)
@@ -87,7 +87,7 @@ func TestARetryThatEndedIsForgotten(t *testing.T) {
 	require.Len(t, w.events("ses_1"), 1, "nothing but the prompt")
 }
 
-// A child that waits is its parent's business: its parent only looks busy.
+// A child that waits is not reported: its parent only looks busy.
 func TestARetryOfAChildIsNotTold(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, Options{})
@@ -188,7 +188,7 @@ func TestAJournalThatIsBegunAnewIsReadFromItsStart(t *testing.T) {
 	read(4)
 }
 
-// fakeServer is a server of opencode that says what it is told to.
+// fakeServer is a server of opencode with predefined answers.
 type fakeServer struct {
 	*httptest.Server
 	events chan string
@@ -242,7 +242,7 @@ func TestAServerTellsWhatItWaitsForUntilItIsGone(t *testing.T) {
 	w := follow(t, a, nil)
 	captured, err := os.ReadFile("testdata/global-event-sample.sse")
 	require.NoError(t, err)
-	fake.events <- strings.TrimSpace(string(captured)) // of sessions nobody knows here
+	fake.events <- strings.TrimSpace(string(captured)) // of sessions that are not known here
 	fake.events <- ": a comment\ndata: no JSON"
 	next := time.Now().Add(time.Hour)
 	fake.events <- retryEvent(next)
@@ -256,8 +256,7 @@ func TestAServerTellsWhatItWaitsForUntilItIsGone(t *testing.T) {
 	require.Eventually(t, func() bool { return !limited(t, w.last("ses_1")).InProgress }, patient, 5*time.Millisecond)
 }
 
-// A server that is not there, and one that is no opencode, cost a line in the
-// log and nothing else.
+// A server that does not exist, or is not opencode, only causes a line in the log.
 func TestAServerThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

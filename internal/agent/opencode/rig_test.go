@@ -74,7 +74,7 @@ CREATE INDEX message_session_idx ON message (session_id, time_created, id);
 CREATE INDEX part_message_idx ON part (message_id, id);
 `
 
-// store is a database with a writer of its own, as opencode is one.
+// store is a database with its own writer, like opencode.
 type store struct {
 	t    testing.TB
 	path string
@@ -146,7 +146,7 @@ func (s *store) user(id, session string, at time.Time) {
 	s.message(id, session, at, fmt.Sprintf(`{"role":"user","time":{"created":%d}}`, at.UnixMilli()))
 }
 
-// assistant writes a message that is over where more says how.
+// assistant writes a message, which is finished if more says how.
 func (s *store) assistant(id, session string, at time.Time, more string) {
 	s.t.Helper()
 	ms := at.UnixMilli()
@@ -179,7 +179,7 @@ func newAgent(t testing.TB, o Options) *Agent {
 	a, err := New(o)
 	require.NoError(t, err)
 	a.events = filepath.Join(t.TempDir(), "opencode", "events.jsonl")
-	a.Processes = process.At(procfs.FS(t.TempDir())) // nobody lives there
+	a.Processes = process.At(procfs.FS(t.TempDir())) // no processes
 	return a
 }
 

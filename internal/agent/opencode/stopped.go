@@ -15,14 +15,13 @@ import (
 
 var plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]*$`)
 
-// current is a session as the database has it now.
+// current is a session as it is in the database now.
 type current struct {
 	database.Session
 	prompt database.Record // the last one
 }
 
-// stillStopped reads the session anew, and returns why nothing may be sent where it is not
-// stopped as it was.
+// stillStopped reads the session again, and returns why nothing may be sent if it is no longer stopped as before.
 func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current, leave *agent.Leave, err error) {
 	if err := ctx.Err(); err != nil {
 		return now, nil, err
@@ -58,7 +57,7 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current
 	return now, nil, nil
 }
 
-// triesAgain says that the agent goes on by itself, and when where that is known.
+// triesAgain returns the plan for a session that the agent retries by itself, with the time if it is known.
 func (a *Agent) triesAgain(s server.Status) agent.Plan {
 	why := a.brand.title + " tries again by itself"
 	if s.Next > 0 && s.Next <= database.LatestMS {
@@ -67,7 +66,7 @@ func (a *Agent) triesAgain(s server.Status) agent.Plan {
 	return agent.Left(why)
 }
 
-// readAgain reads the session anew. gone is why it is not to be continued at all.
+// readAgain reads the session again. gone is why it is not to be continued at all.
 func (a *Agent) readAgain(ctx context.Context, db *database.DB, s resume.Session) (now current, last agent.Evidence, gone string, err error) {
 	var found bool
 	now.Session, found, err = db.Session(ctx, s.Key.ID)
@@ -88,17 +87,17 @@ func (a *Agent) readAgain(ctx context.Context, db *database.DB, s resume.Session
 	return now, last, "", err
 }
 
-// whyNotNow returns why the session is not continued by what the database says
-// last, or nothing where it is still stopped.
+// whyNotNow returns why the session is not continued after its last event in the database, or "" if it is still
+// stopped.
 func whyNotNow(s resume.Session, last agent.Evidence) string {
 	switch e := last.Event.(type) {
 	case resume.Prompted:
 		if agent.SentByUs(s, e.At) {
-			return "" // of a resume that came to nothing
+			return "" // of a resume that had no effect
 		}
 	case resume.Cancelled:
-		// A turn that is not over and that no process holds: it was the one that
-		// waited by itself until it died, or that of a resume which was ended.
+		// An unfinished turn without a process: it waited for a retry until its process died, or it
+		// belongs to a resume that was ended.
 		if last.Leave != "" && (!e.At.After(s.LimitedAt) || agent.SentByUs(s, e.At)) {
 			return ""
 		}

@@ -13,8 +13,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// Talk says how a session is continued while a live process may hold it:
-// through the configured server, where no other process does.
+// Talk returns how a session is continued while a live process may hold it: through the configured server, if no
+// other process holds it.
 func (a *Agent) Talk(ctx context.Context, s resume.Session, _ resume.Owner, w agent.Words) (agent.Plan, error) {
 	now, leave, err := a.stillStopped(ctx, s)
 	if leave != nil || err != nil {
@@ -34,8 +34,8 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, _ resume.Owner, w ag
 	return plan, nil
 }
 
-// unreached is the plan where a process holds the session that is not configured as
-// the server: of one that is a server, people are told the setting that is missing.
+// unreached returns the plan if the process that holds the session is not the configured server. If it is another
+// server, people are told the missing setting.
 func (a *Agent) unreached(p process.Live) agent.Plan {
 	address := a.finder().Address(p.PID)
 	if !processes.IsServer(p.Args) || address == "" {
@@ -48,8 +48,8 @@ func (a *Agent) unreached(p process.Live) agent.Plan {
 	}}
 }
 
-// through says how the session is continued through the configured server. It
-// returns false where there is none, or where it does not have the session.
+// through returns how the session is continued through the configured server. It returns false if there is none, or
+// if it does not have the session.
 func (a *Agent) through(ctx context.Context, now current, w agent.Words) (agent.Plan, bool) {
 	if a.server == nil {
 		return agent.Plan{}, false
@@ -84,7 +84,7 @@ func (a *Agent) through(ctx context.Context, now current, w agent.Words) (agent.
 	}}, true
 }
 
-// prompt gives the session a prompt, once, and says of an error whether nothing was sent for certain.
+// prompt sends a prompt to the session, once. Its error says whether certainly nothing was sent.
 func (a *Agent) prompt(ctx context.Context, s server.Session, prompt string) error {
 	client := a.client()
 	defer client.Close()

@@ -17,8 +17,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// A server that hangs, breaks or speaks nonsense never leads to a second
-// process, and never to a prompt.
+// A server that hangs, breaks or answers nonsense never leads to a second process or a prompt.
 func TestAServerThatDoesNotSay(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"an error":        func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
@@ -57,15 +56,14 @@ func (s *stopped) serve(answer http.HandlerFunc) {
 	s.agent.server = base
 }
 
-// A session of the same id elsewhere is another one.
+// A session with the same id in another directory is a different one.
 func TestAServerOfAnotherDirectory(t *testing.T) {
 	s := newStopped(t)
 	s.serve(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"id":"ses_1","directory":"/elsewhere"}`) })
 	require.NotNil(t, s.plan("continue").Run)
 }
 
-// A prompt that nobody knows to have arrived is told apart from one that did
-// not.
+// A prompt that may have arrived is distinguished from one that certainly did not.
 func TestASendingSaysWhetherItMayHaveArrived(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer  http.HandlerFunc
@@ -96,7 +94,7 @@ func TestASendingSaysWhetherItMayHaveArrived(t *testing.T) {
 	})
 }
 
-// Without a server there is no way to reach a process, whatever stands.
+// Without a server there is no way to reach a process.
 func TestNobodyIsReachedWithoutAServer(t *testing.T) {
 	s := newStopped(t)
 	plan, err := s.agent.Talk(t.Context(), s.session, resume.Owner{PID: 7, Kind: "interactive"}, agent.Words{Prompt: "continue"})

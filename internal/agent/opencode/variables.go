@@ -1,7 +1,6 @@
 package opencode
 
-// The variables that each program of the kind reads, by its prefix; what is named
-// in neither list bounds what a session may do.
+// The variables that each brand reads, by its prefix; all others restrict what a session may do.
 const (
 	asideVariables = `@ @_PID @_TERMINAL @_ROUTE @_SERVER_* @_LOG_LEVEL @_PRINT_LOGS
 		@_DISABLE_MOUSE @_DISABLE_TERMINAL_TITLE @_SHOW_TTFD @_AUTO_HEAP_SNAPSHOT @_DIRECT_TRACE
@@ -9,15 +8,14 @@ const (
 	accountVariables = `@_API_KEY @_AUTH_CONTENT @_CONSOLE_TOKEN @_WORKSPACE_ID`
 )
 
-// providerVariables are the names by which opencode's providers are given keys,
-// accounts and addresses. It knows hundreds, and most are called so.
+// providerVariables are the patterns of variables for keys, accounts and addresses of providers. opencode knows
+// hundreds, and most match.
 const providerVariables = `*_API_KEY *_API_TOKEN *_AI_KEY *_AI_APIKEY *_BASE_URL AWS_* AZURE_* GOOGLE_* VERTEX_* GCP_PROJECT GCLOUD_PROJECT CLOUDFLARE_* CF_AIG_TOKEN
 	AICORE_* SNOWFLAKE_* DATABRICKS_* GITHUB_TOKEN GITLAB_TOKEN GITLAB_INSTANCE_URL GITLAB_AI_GATEWAY_URL HF_TOKEN FRIENDLI_TOKEN DIGITALOCEAN_ACCESS_TOKEN
 	CLARIFAI_PAT NEON_AI_GATEWAY_TOKEN MODAL_PROXY_TOKEN RUNINFRA_GATEWAY_KEY ABLIT_KEY SUBMODEL_INSTAGEN_ACCESS_KEY PRIVATEMODE_ENDPOINT
 	INFOMANIAK_PRODUCT_ID WATSONX_AI_PROJECT_ID VERCEL_OIDC_TOKEN`
 
-// keysOf are the variables of providers that most people use. A session that asks one of
-// them does without the keys of all others.
+// keysOf are the variables of common providers. A session with one of them does not need the keys of the others.
 var keysOf = map[string]string{
 	"amazon-bedrock":          "AWS_*",
 	"anthropic":               "ANTHROPIC_*",

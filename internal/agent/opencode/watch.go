@@ -9,11 +9,10 @@ import (
 	"resumed/internal/fsevents"
 )
 
-// watch waits for changes in directories, also in those that are not
-// there yet. It is owned by Follow.
+// watch watches directories, also those that do not exist yet. Follow owns it.
 type watch struct {
 	log    *slog.Logger
-	notify *fsevents.Listener // nil: the survey has to do
+	notify *fsevents.Listener // nil: only surveys
 	events <-chan struct{}
 	dirs   []string
 }
@@ -41,8 +40,8 @@ func (w *watch) close() {
 	}
 }
 
-// set watches these directories, or the nearest ones above them that are there, and no others. The next one may
-// have come before the one above it was watched: that is tried until nothing changes.
+// set watches exactly these directories, or their nearest existing parents. A directory may be created before its
+// parent is watched, so this is repeated until nothing changes.
 func (w *watch) set(dirs []string) {
 	if w.dirs = dirs; w.notify == nil {
 		return
@@ -61,7 +60,7 @@ func (w *watch) set(dirs []string) {
 	}
 }
 
-// nearest watches dir, or the nearest directory above it that is there, and returns which.
+// nearest watches dir, or its nearest existing parent, and returns which.
 func (w *watch) nearest(dir string) string {
 	for w.notify.Add(dir) != nil && dir != filepath.Dir(dir) {
 		dir = filepath.Dir(dir)
@@ -69,7 +68,7 @@ func (w *watch) nearest(dir string) string {
 	return dir
 }
 
-// leadsTo reports whether name is a watched directory, or lies on the way to one.
+// leadsTo reports whether name is a watched directory, or a parent of one.
 func (w *watch) leadsTo(name string) bool {
 	return slices.ContainsFunc(w.dirs, func(dir string) bool {
 		return dir == name || strings.HasPrefix(dir, name+string(filepath.Separator))

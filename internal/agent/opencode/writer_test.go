@@ -36,7 +36,7 @@ func TestReadingLeavesNoTrace(t *testing.T) {
 			w.stop()
 			after := leavings(t, a.homes.Roots[0])
 			delete(after, "opencode.db-shm")
-			delete(before, "opencode.db-shm") // an index of the log, which SQLite cannot do without
+			delete(before, "opencode.db-shm") // an index of the log, which SQLite always needs
 			require.Equal(t, before, after)
 		})
 	}
@@ -70,8 +70,7 @@ func TestMain(m *testing.M) {
 
 const turns = 40
 
-// write writes turns in small transactions, as fast as a stream of tokens
-// comes, and says how each ended.
+// write writes turns in small transactions, as fast as a stream of tokens, and reports how each ended.
 func write(path string) {
 	s := &store{t: &testing.T{}, path: path}
 	s.open()
@@ -97,8 +96,8 @@ func write(path string) {
 	fmt.Println("last", time.Now().UnixMilli())
 }
 
-// A second process writes without any patience for locks while the database is
-// followed: it meets none, and what it writes is told within a second.
+// A second process writes without waiting for locks while the database is watched: it is never blocked, and its
+// writes are reported within a second.
 func TestTheWriterNeverWaits(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, Options{})

@@ -1,7 +1,6 @@
-// Package database reads the databases of opencode and of the programs that were made of
-// it. What is known of their tables is in tables.go and parts.go: the rest of the package, and
-// all rooms above it, work with sessions and messages alone, so that tables of another
-// version are one more such file.
+// Package database reads the databases of opencode and its forks. Only tables.go and parts.go depend on
+// the tables: everything else works with sessions and messages, so the tables of another version need
+// just one more such file.
 package database
 
 import (
@@ -11,8 +10,7 @@ import (
 	"resumed/internal/sqliteread"
 )
 
-// Read opens the database at path for one reading. What was read counts only if the file
-// did not change meanwhile.
+// Read opens the database at path for one reading, which fails if the file changed meanwhile.
 func Read(ctx context.Context, path string, read func(*DB) error) (err error) {
 	opened, err := sqliteread.Open(ctx, path)
 	if err != nil {
@@ -29,7 +27,7 @@ func Read(ctx context.Context, path string, read func(*DB) error) (err error) {
 	return db.Check()
 }
 
-// ReadSteadily is Read, and reads again where another program wrote meanwhile.
+// ReadSteadily is Read with retries if another program wrote meanwhile.
 func ReadSteadily(ctx context.Context, path string, read func(*DB) error) error {
 	return sqliteread.Steadily(ctx, func(ctx context.Context) error { return Read(ctx, path, read) })
 }

@@ -11,7 +11,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Failure is what ended a turn.
+// Failure is the error that ended a turn.
 type Failure struct {
 	Name string `json:"name"`
 	Data struct {
@@ -23,7 +23,7 @@ type Failure struct {
 	} `json:"data"`
 }
 
-// Event returns what a failure means that ended a turn at that time.
+// Event returns the event for a failure that ended a turn at that time.
 func (f *Failure) Event(limits limit.Reader, at time.Time) resume.Event {
 	if f.aborts() {
 		return resume.Cancelled{At: at}
@@ -34,11 +34,11 @@ func (f *Failure) Event(limits limit.Reader, at time.Time) resume.Event {
 // aborts reports whether a person stopped the turn.
 func (f *Failure) aborts() bool { return f.Name == "MessageAbortedError" }
 
-// verdict says what the failure means, at that time by our clock.
+// verdict returns the meaning of the failure, at that time of our clock.
 func (f *Failure) verdict(limits limit.Reader, at time.Time) limit.Verdict {
 	limits.At = at
 	for name, value := range f.Data.Headers {
-		// What the provider says of time it says by its own clock.
+		// Times in the answer are by the provider's clock.
 		if date, err := http.ParseTime(value); err == nil && http.CanonicalHeaderKey(name) == "Date" {
 			limits.At = date
 		}
@@ -48,7 +48,7 @@ func (f *Failure) verdict(limits limit.Reader, at time.Time) limit.Verdict {
 		text += "\n" + f.Data.Body
 	}
 	v := limits.Refusal(limit.Refusal{Status: f.Data.Status, Headers: f.Data.Headers, Text: text})
-	v.InProgress = false // it is over: opencode stores an error when it has given up
+	v.InProgress = false // opencode stores an error when it has given up
 	if class, known := f.named(); known || v.Class == limit.None || v.Class == limit.Unknown {
 		v.Class = class
 		v.WaitHelps = class.Transient()
@@ -56,8 +56,8 @@ func (f *Failure) verdict(limits limit.Reader, at time.Time) limit.Verdict {
 	return v
 }
 
-// named returns the class that the failure's name tells, and otherwise the one
-// of a failure of which nothing else is known.
+// named returns the class that the failure's name determines (known), else the class to use if there is
+// no other information.
 func (f *Failure) named() (class limit.Class, known bool) {
 	switch f.Name {
 	case "ContextOverflowError":
@@ -73,8 +73,8 @@ func (f *Failure) named() (class limit.Class, known bool) {
 	return limit.Unknown, false
 }
 
-// words is what the failure says to people: an error in the middle of a stream
-// is stored as the provider's JSON.
+// words returns the failure's text for people. An error within a stream is stored as the provider's
+// JSON.
 func (f *Failure) words() string {
 	var inner struct {
 		Message string `json:"message"`
@@ -82,6 +82,6 @@ func (f *Failure) words() string {
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	_ = json.Unmarshal([]byte(f.Data.Message), &inner) // most are plain words
+	_ = json.Unmarshal([]byte(f.Data.Message), &inner) // most are plain text
 	return cmp.Or(inner.Message, inner.Error.Message, f.Data.Message, f.Name)
 }

@@ -16,14 +16,14 @@ type Message struct {
 	Session string
 	Record
 	Meaning Meaning
-	AtMS    int64 // when what it means happened
+	AtMS    int64 // the time of what it means
 
 	row       int64
 	createdMS int64
-	long      bool // it is too long to be read: what it says is not known
+	long      bool // too long to be read: its content is not known
 }
 
-// Record is what the column data holds.
+// Record is the content of the column data.
 type Record struct {
 	Role string `json:"role"`
 	Time struct {
@@ -51,21 +51,21 @@ type Record struct {
 	} `json:"tokens"`
 }
 
-// Provider returns the provider that was asked, or nothing where the record does not say.
+// Provider returns the provider of the message; "": not recorded.
 func (r Record) Provider() string { return cmp.Or(r.ProviderID, r.Model.Provider) }
 
-// Meaning is what a message says of its session.
+// Meaning is what a message says about its session.
 type Meaning uint8
 
-// What a message may mean.
+// The meanings.
 const (
-	Nothing   Meaning = iota // no message of a conversation
-	Pending                  // not over: it runs, waits in a retry, or its process died
-	Broken                   // over without an end: cancelled in a retry, or about to be compacted
-	Prompted                 // a turn was asked for
-	Moved                    // a turn, or a step of one, that came to its end
-	Cancelled                // a turn that a person stopped
-	Failed                   // a turn that an error stopped
+	Nothing   Meaning = iota // not a message of the conversation
+	Pending                  // not finished: it runs, waits for a retry, or its process died
+	Broken                   // finished without a result: cancelled during a retry, or compaction follows
+	Prompted                 // a prompt
+	Moved                    // a turn, or a step of it, that ended normally
+	Cancelled                // a person stopped the turn
+	Failed                   // an error stopped the turn
 )
 
 func (r Record) meaning() Meaning {
@@ -87,9 +87,8 @@ func (r Record) meaning() Meaning {
 	}
 }
 
-// ReadMessage says what the record of a message means. Its time is taken from the
-// record, and only where that has none from the row: opencode touches rows again
-// long after what they tell has happened.
+// ReadMessage parses the record of a message. Its time is taken from the record, and from the row only if
+// the record has none: opencode updates rows again long after the event.
 func ReadMessage(data []byte, createdMS, updatedMS int64) Message {
 	var m Message
 	if !agent.Decode(data, &m.Record) {
@@ -111,11 +110,11 @@ func ReadMessage(data []byte, createdMS, updatedMS int64) Message {
 	return m
 }
 
-// maxText is what is held of one text while others are read. A prompt that a
-// command line can hold is not longer.
+// maxText is how much of one text is held in memory while others are read. A prompt on a command line is
+// not longer.
 const maxText = 256 << 10
 
-// clipped returns the beginning of a text, without the rest in memory.
+// clipped returns the beginning of a text, without holding the rest in memory.
 func clipped(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -123,7 +122,7 @@ func clipped(text string) string {
 	return strings.Clone(text[:maxText])
 }
 
-// LatestMS is the end of the year 9999: no clock runs that far ahead.
+// LatestMS is the end of the year 9999, later than any valid time.
 const LatestMS = 253402300799999
 
 func millis(ms float64) int64 {
@@ -133,10 +132,10 @@ func millis(ms float64) int64 {
 	return 0
 }
 
-// At is when what the message means happened.
+// At returns the time of what the message means.
 func (m Message) At() time.Time { return time.UnixMilli(m.AtMS).UTC() }
 
-// Event returns what happened, or nil where nothing is to be reported.
+// Event returns the event of the message; nil: nothing to report.
 func (m Message) Event(limits limit.Reader) resume.Event {
 	switch m.Meaning {
 	case Prompted:
@@ -152,8 +151,8 @@ func (m Message) Event(limits limit.Reader) resume.Event {
 	}
 }
 
-// Context returns the size of the context as an answer tells it, or false where the message
-// does not tell. How long it is cached is known of one provider only.
+// Context returns the size of the context that an answer states, or false if there is none. How long it
+// is cached is known for one provider only.
 func (m Message) Context() (size resume.Context, known bool) {
 	t := m.Tokens
 	size = resume.Context{Tokens: int64(t.Input + t.Output + t.Cache.Read + t.Cache.Write), At: m.At()}

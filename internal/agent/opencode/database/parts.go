@@ -9,14 +9,14 @@ import (
 	"resumed/internal/agent"
 )
 
-// part is what is read of a part of a message.
+// part contains the used fields of a part of a message.
 type part struct {
 	Type      string `json:"type"`
-	Auto      bool   `json:"auto"` // of a compaction: no person asked for it
+	Auto      bool   `json:"auto"` // of a compaction: not requested by a person
 	Text      string `json:"text"`
-	Synthetic bool   `json:"synthetic"` // of a text: opencode wrote it
+	Synthetic bool   `json:"synthetic"` // of a text: written by opencode
 
-	Tool  string `json:"tool"` // that was called, with what became of it
+	Tool  string `json:"tool"` // the called tool, with its result
 	State struct {
 		Status string         `json:"status"`
 		Error  string         `json:"error"`
@@ -24,15 +24,15 @@ type part struct {
 	} `json:"state"`
 }
 
-// compacts reports whether opencode compacts the session by itself at the part.
+// compacts reports whether the part is an automatic compaction.
 func (p part) compacts() bool { return p.Type == "compaction" && p.Auto }
 
-// own reports whether opencode made the part of a prompt by itself: to compact
-// the session, or to go on after that.
+// own reports whether opencode itself created this part of a prompt, to compact the session or to continue
+// after that.
 func (p part) own() bool { return p.compacts() || p.Type == "text" && p.Synthetic }
 
-// denialWords are how opencode says that a tool was not allowed: no person
-// answered, or a rule of the user's forbids it.
+// denialWords are how opencode reports that a tool was not allowed: no person answered, or a rule of the
+// user forbids it.
 var denialWords = []string{"rejected permission to use this specific tool call", "specified a rule which prevents you from using"}
 
 // denied reports whether the part is a tool that was not allowed.
@@ -42,7 +42,7 @@ func (p part) denied() bool {
 	})
 }
 
-// Compacts reports whether opencode compacts the session by itself at a part of a message.
+// Compacts reports whether a part of a message is an automatic compaction.
 func Compacts(data []byte) bool { return readPart(data).compacts() }
 
 func readPart(data []byte) part {
@@ -53,9 +53,9 @@ func readPart(data []byte) part {
 	return p
 }
 
-// parts returns the parts of the messages that a condition selects, with no more of each
-// than is asked for; none where the database has no such table. A part that is too long to be
-// read is what a tool has printed, or a person has given: opencode did not make it by itself, and it was not refused.
+// parts returns the parts of the messages that match a condition, without large fields that are not needed;
+// none if the database has no such table. A part that is too long to be read is output of a tool or a
+// person's text: it counts as neither created by opencode nor refused.
 func (db *DB) parts(ctx context.Context, where string, args ...any) ([]part, error) {
 	if !db.columns["part"]["message_id"] || !db.columns["part"]["data"] {
 		return nil, nil
@@ -76,15 +76,14 @@ func (db *DB) parts(ctx context.Context, where string, args ...any) ([]part, err
 		" FROM message m JOIN part p ON p.message_id = m.id WHERE "+where, args...))
 }
 
-// A compaction begins this soon after the message that was cut off for it, in
-// milliseconds; the two are written by one process, in either order.
+// The time in milliseconds between a message that was cut off for a compaction and the compaction. One
+// process writes both, in either order.
 const (
 	CompactionBefore = 1_000
 	CompactionAfter  = 60_000
 )
 
-// compacted reports whether the session was compacted right after the message:
-// then it was cut off for that, and not by a person.
+// compacted reports whether a compaction follows the message: then that cut it off, not a person.
 func (db *DB) compacted(ctx context.Context, m Message) (bool, error) {
 	if !db.columns["message"]["time_created"] {
 		return false, nil
@@ -94,7 +93,7 @@ func (db *DB) compacted(ctx context.Context, m Message) (bool, error) {
 	return slices.ContainsFunc(parts, part.compacts), err
 }
 
-// byItself reports whether opencode gave a prompt to itself.
+// byItself reports whether opencode itself created a prompt.
 func (db *DB) byItself(ctx context.Context, m Message) (bool, error) {
 	parts, err := db.parts(ctx, "m.id = ?", m.ID)
 	return len(parts) > 0 && !slices.ContainsFunc(parts, func(p part) bool { return !p.own() }), err

@@ -17,60 +17,59 @@ type Cursor struct {
 	Row int64  `json:"row"` // the last row that was read,
 	ID  string `json:"id"`  // and the message in it
 
-	// SeenMS is the time of the last session that was known then: later ones
-	// are met for the first time.
+	// SeenMS is the creation time of the newest session known then: later ones are new.
 	SeenMS int64 `json:"seen_ms"`
 
-	// Open is the last message of each session where it was not over: its row
-	// will be changed, not followed by another.
+	// Open is the last message of each session in which it is not finished: its row will be
+	// updated, without a new row.
 	Open map[string]string `json:"open,omitempty"`
 }
 
 const (
-	// maxOpen bounds how many open messages are read again. A process that was
-	// killed leaves one behind for ever.
+	// maxOpen bounds how many open messages are read again. A killed process leaves one behind
+	// forever.
 	maxOpen = 512
 
-	// maxBehind is how many new rows are read one by one. After a long absence only
-	// the last message of every session is worth reading.
+	// maxBehind is how many new rows are read one by one. After a long absence only the last
+	// message of every session matters.
 	maxBehind = 5000
 
-	// UndecidedFor is how long a message that was cut off is left alone: a compaction
-	// that follows it says that no person did it.
+	// UndecidedFor is how long the decision about a message that was cut off is delayed: if a
+	// compaction follows, no person did it.
 	UndecidedFor = 2 * time.Second
 
-	// epoch is the same for every copy of a database: offsets are the times
-	// of what happened, so they compare across copies.
+	// epoch is the same for every copy of a database: offsets are event times, so they are
+	// comparable between copies.
 	epoch = "time"
 )
 
-// Reader turns what is new in a database into observations.
+// Reader turns new rows of a database into observations.
 type Reader struct {
 	Path    string
-	Agent   string // by its name
+	Agent   string // its name
 	Account string
 	Limits  limit.Reader
 }
 
-// News is what one reading brought.
+// News is the result of one reading.
 type News struct {
 	Observations []resume.Observation
 	Cursor       Cursor
 	Stamp        sqliteread.Stamp
-	Open         map[string]Open // sessions whose last message is not over
-	Undecided    bool            // a message was cut off, and it cannot be told yet why
-	TooLong      []Message       // those that are too long to be read
+	Open         map[string]Open // sessions whose last message is not finished
+	Undecided    bool            // a message was cut off, and the reason is not known yet
+	TooLong      []Message       // messages that are too long to be read
 }
 
-// Open is a session whose last message is not over.
+// Open is a session whose last message is not finished.
 type Open struct {
 	Session Session
 	Message Message
 }
 
-// Since reads the rows after the cursor, and again those that were open. Where there is no
-// cursor, or the rows were numbered anew, it reads the last message of every session. after says
-// that the same daemon has read before: then a session that is met for the first time is new.
+// Since reads the rows after the cursor, and the open ones again. Without a cursor, or if the rows were
+// renumbered, it reads the last message of every session. after says that the same daemon has read before:
+// then a session seen for the first time is new.
 func (r Reader) Since(ctx context.Context, cursor *Cursor, after bool, now time.Time) (News, error) {
 	var p *pass
 	err := Read(ctx, r.Path, func(db *DB) (err error) {
@@ -109,20 +108,20 @@ type pass struct {
 	now   time.Time
 }
 
-// follows reports whether the rows can be read on from the cursor.
+// follows reports whether reading can continue from the cursor.
 func (p *pass) follows(ctx context.Context, cursor *Cursor) (bool, error) {
 	switch {
 	case cursor == nil || p.Cursor.Row-cursor.Row > maxBehind:
 		return false, nil
 	case cursor.Row == 0:
 		return true, nil
-	default: // rows are numbered anew when messages are taken back or the database is compacted
+	default: // rows are renumbered when messages are undone or the database is compacted
 		m, err := p.db.message(ctx, "WHERE rowid = ?", cursor.Row)
 		return m.row == cursor.Row && m.ID == cursor.ID, err
 	}
 }
 
-// readLast reads what every session says last.
+// readLast reads the last message of every session.
 func (p *pass) readLast(ctx context.Context) error {
 	sessions, err := p.db.Sessions(ctx)
 	if err != nil {
@@ -151,7 +150,7 @@ func (p *pass) readLast(ctx context.Context) error {
 	return nil
 }
 
-// readNew reads the rows that are new, and again those that were open.
+// readNew reads new rows, and the open ones again.
 func (p *pass) readNew(ctx context.Context, cursor Cursor) error {
 	var messages []Message
 	for _, id := range cursor.Open {
@@ -198,8 +197,8 @@ func (p *pass) readNew(ctx context.Context, cursor Cursor) error {
 	return nil
 }
 
-// take adds what a message tells to the news, and reports whether it tells anything. last is
-// whether it is its session's last one.
+// take adds the observation of a message to the news, and reports whether there is one. last says that it is
+// the last message of its session.
 func (p *pass) take(ctx context.Context, s Session, m Message, last, first bool) (bool, error) {
 	if m.long {
 		p.TooLong = append(p.TooLong, m)
@@ -243,7 +242,7 @@ func (p *pass) take(ctx context.Context, s Session, m Message, last, first bool)
 	return true, nil
 }
 
-// setOpen makes the newest of the open messages part of the cursor.
+// setOpen adds the newest open messages to the cursor.
 func (p *pass) setOpen() {
 	open := slices.Collect(maps.Values(p.Open))
 	slices.SortFunc(open, func(a, b Open) int { return a.Message.compare(b.Message) })
@@ -253,8 +252,8 @@ func (p *pass) setOpen() {
 	}
 }
 
-// Observation says what happened to a session. One data directory is one account,
-// and each provider that is asked from there has its own limit.
+// Observation returns an observation of a session. One data directory is one account, and each of its
+// providers has its own limit.
 func (r Reader) Observation(s Session, m Message, event resume.Event) resume.Observation {
 	o := resume.Observation{
 		Key:        resume.Key{Agent: r.Agent, ID: s.ID},

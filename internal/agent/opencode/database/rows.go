@@ -15,7 +15,7 @@ type DB struct {
 	columns map[string]map[string]bool // by table
 }
 
-// rowsOf returns the rows of a query one by one; an error is the last of them.
+// rowsOf yields the rows of a query; an error is yielded last.
 func rowsOf[T any](ctx context.Context, db *DB, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

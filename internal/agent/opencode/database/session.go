@@ -8,7 +8,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// newest returns the newest message of a session that is wanted; a zero one: none is.
+// newest returns the newest wanted message of a session, or a zero one.
 func (db *DB) newest(ctx context.Context, session string, wanted func(Message) (bool, error)) (Message, error) {
 	for m, err := range db.back(ctx, session) {
 		if err != nil {
@@ -21,7 +21,7 @@ func (db *DB) newest(ctx context.Context, session string, wanted func(Message) (
 	return Message{}, nil
 }
 
-// Last returns the last message that tells how a session is; it means Nothing where there is none.
+// Last returns the last message that tells the state of a session; its Meaning is Nothing if there is none.
 func (db *DB) Last(ctx context.Context, session string) (Message, error) {
 	return db.newest(ctx, session, func(m Message) (bool, error) {
 		if m.Meaning == Broken {
@@ -32,13 +32,13 @@ func (db *DB) Last(ctx context.Context, session string) (Message, error) {
 	})
 }
 
-// LastPrompt returns what a session was asked last; it is empty where there is no prompt.
+// LastPrompt returns the last prompt of a session, or an empty record.
 func (db *DB) LastPrompt(ctx context.Context, session string) (Record, error) {
 	m, err := db.newest(ctx, session, func(m Message) (bool, error) { return m.Meaning == Prompted, nil })
 	return m.Record, err
 }
 
-// FirstPrompt returns the words that a session was given first.
+// FirstPrompt returns the text of a session's first prompt.
 func (db *DB) FirstPrompt(ctx context.Context, session string) (string, error) {
 	m, err := db.message(ctx, "WHERE session_id = ? "+db.order("ASC")+" LIMIT 1", session)
 	if err != nil {
@@ -53,7 +53,7 @@ func (db *DB) FirstPrompt(ctx context.Context, session string) (string, error) {
 	return "", err
 }
 
-// Context returns the size of a session's context as one of its last answers tells it.
+// Context returns the size of a session's context that one of its last answers states.
 func (db *DB) Context(ctx context.Context, session string) (size resume.Context, known bool, err error) {
 	const most = 20
 	visited := 0
@@ -65,7 +65,7 @@ func (db *DB) Context(ctx context.Context, session string) (size resume.Context,
 	return size, known, err
 }
 
-// Denied returns the tool that a run since that time was refused at last.
+// Denied returns the last tool that a run since that time was refused.
 func (db *DB) Denied(ctx context.Context, session string, sinceMS int64) (d agent.Denial, denied bool, err error) {
 	for m, err := range db.back(ctx, session) {
 		if err != nil {
@@ -83,14 +83,13 @@ func (db *DB) Denied(ctx context.Context, session string, sinceMS int64) (d agen
 			return agent.Denial{Tool: tools[i].Tool, Use: agent.UseOf(tools[i].State.Input)}, true, nil
 		}
 		if len(tools) > 0 {
-			break // it went on with other tools
+			break // it continued with other tools
 		}
 	}
 	return d, false, nil
 }
 
-// WhyLeft returns why nothing is done about a session whatever happens to it, or
-// nothing.
+// WhyLeft returns why a session is always ignored, or "".
 func WhyLeft(parent string, archived bool) string {
 	switch {
 	case parent != "":

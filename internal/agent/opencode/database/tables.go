@@ -12,13 +12,13 @@ import (
 	"resumed/internal/resume"
 )
 
-// needed is what a database must have to be opencode's.
+// needed are the columns that a database of opencode must have.
 var needed = map[string][]string{
 	"session": {"id"},
 	"message": {"id", "session_id", "data"},
 }
 
-// describe finds out which columns there are: they differ between versions.
+// describe lists the columns, which differ between versions.
 func (db *DB) describe(ctx context.Context) error {
 	column := func(rows *sql.Rows) (names [2]string, err error) {
 		err = rows.Scan(&names[0], &names[1])
@@ -45,8 +45,8 @@ func (db *DB) describe(ctx context.Context) error {
 	return nil
 }
 
-// A row may hold anything. SQLite knows the length of a value without reading it, and a
-// value that is too long is never read.
+// A row may contain anything. SQLite knows the length of a value without reading it, and values that are
+// too long are not read.
 const (
 	MaxRecord = 4 << 20 // the record of a message or a part
 	maxWord   = 4 << 10 // an id, a directory, a time
@@ -65,7 +65,7 @@ func (db *DB) pick(table, column, otherwise string) string {
 	return otherwise
 }
 
-// number returns what a column holds that should hold a number: SQLite's columns hold anything.
+// number returns the value of a numeric column, or 0: SQLite does not enforce types.
 func number(value any) int64 {
 	switch n := value.(type) {
 	case int64:
@@ -84,12 +84,12 @@ type Session struct {
 	Directory string
 	CreatedMS int64
 	Archived  bool
-	Agent     string // which of opencode's agents works on it: each has its own permissions
-	rules     string // its own permissions, beside the agent's, as JSON
+	Agent     string // opencode's own agent that works on it: each has its own permissions
+	rules     string // its own permissions, besides the agent's, as JSON
 }
 
-// Kind says whether a person sits before the session: one that `opencode run`
-// started may not ask any question. Versions without such rules do not tell.
+// Kind returns whether the session is headless or interactive: one started by `opencode run` must not ask
+// questions. In versions without such rules it is "".
 func (s Session) Kind() string {
 	var rules []struct {
 		Permission string `json:"permission"`
@@ -109,7 +109,7 @@ func (s Session) Kind() string {
 func (db *DB) selectSessions() string {
 	rules := db.pick("session", "permission", "''")
 	if db.columns["session"]["permission"] {
-		rules = "CASE WHEN permission IS NULL THEN '[]' ELSE " + rules + " END" // it has none
+		rules = "CASE WHEN permission IS NULL THEN '[]' ELSE " + rules + " END" // NULL means no rules
 	}
 	return "SELECT " + strings.Join([]string{
 		db.pick("session", "id", "''"),
@@ -135,7 +135,7 @@ func (db *DB) Sessions(ctx context.Context) ([]Session, error) {
 	return slices.DeleteFunc(all, func(s Session) bool { return s.ID == "" }), err // its id is too long
 }
 
-// Session returns one session, or false where it is not there.
+// Session returns one session, or false if it does not exist.
 func (db *DB) Session(ctx context.Context, id string) (Session, bool, error) {
 	found, err := collect(rowsOf(ctx, db, scanSession, db.selectSessions()+"WHERE id = ?", id))
 	if err != nil || len(found) == 0 {
@@ -144,7 +144,7 @@ func (db *DB) Session(ctx context.Context, id string) (Session, bool, error) {
 	return found[0], true, nil
 }
 
-// messages returns the messages that a condition selects, in its order.
+// messages returns the messages that match a condition, in its order.
 func (db *DB) messages(ctx context.Context, where string, args ...any) iter.Seq2[Message, error] {
 	scan := func(rows *sql.Rows) (Message, error) {
 		var row int64
@@ -168,7 +168,7 @@ func (db *DB) messages(ctx context.Context, where string, args ...any) iter.Seq2
 	}, ", ")+" FROM message "+where, args...)
 }
 
-// order is the order of a session's messages: by an index, where there is one.
+// order returns the order of a session's messages, by an index if there is one.
 func (db *DB) order(direction string) string {
 	if db.columns["message"]["time_created"] {
 		return fmt.Sprintf("ORDER BY time_created %[1]s, id %[1]s", direction)
@@ -181,7 +181,7 @@ func (db *DB) back(ctx context.Context, session string) iter.Seq2[Message, error
 	return db.messages(ctx, "WHERE session_id = ? "+db.order("DESC"), session)
 }
 
-// message returns the first message that a condition selects; a zero one: there is none.
+// message returns the first message that matches a condition, or a zero one.
 func (db *DB) message(ctx context.Context, where string, args ...any) (Message, error) {
 	for m, err := range db.messages(ctx, where, args...) {
 		return m, err

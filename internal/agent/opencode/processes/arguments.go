@@ -1,5 +1,5 @@
-// Package processes finds the processes of opencode, and tells from their command lines
-// which sessions they may hold.
+// Package processes finds the processes of opencode, and derives from their command lines which sessions they may
+// hold.
 package processes
 
 import (
@@ -11,14 +11,13 @@ import (
 	"resumed/internal/process"
 )
 
-// Flags are those of the terminal interface, run, serve, web, attach and acp, from
-// 1.2 to 1.18, the hidden ones too. A session is continued by run, which refuses
-// what it does not know: what is carried is known to it.
+// Flags are those of the terminal interface, run, serve, web, attach and acp, from 1.2 to 1.18, including hidden
+// ones. A session is continued by run, which refuses unknown flags: all carried flags are known to it.
 var Flags = leash.Flags{
 	{Effect: leash.Restricts, Takes: leash.Switch, Names: `--pure`},
 	{Effect: leash.Grants, Takes: leash.Switch, Names: `--auto --yolo --dangerously-skip-permissions`},
 	{Effect: leash.Selects, Takes: leash.Maybe, Names: `-m --model --agent --variant`},
-	{Effect: leash.Nothing, Takes: leash.Maybe | leash.Path, Names: `--dir --cwd`}, // it is the session's own
+	{Effect: leash.Nothing, Takes: leash.Maybe | leash.Path, Names: `--dir --cwd`}, // the session has its own
 	{Effect: leash.Nothing, Takes: leash.Maybe, Names: `--format --log-level --replay-limit`},
 	{Effect: leash.Nothing, Takes: leash.Switch, Names: `--thinking --print-logs --replay --no-replay -h --help -v --version`},
 	{Effect: leash.Once, Takes: leash.Switch, Names: `-c --continue --fork --cloud-fork --share --demo`},
@@ -30,20 +29,19 @@ var Flags = leash.Flags{
 	{Effect: leash.Attended, Takes: leash.Maybe | leash.Secret, Names: `-p --password`},
 }
 
-// Command returns the subcommand of a command line, or the directory that the terminal
-// interface is started for; empty: there is neither.
+// Command returns the subcommand of a command line, or the directory argument of the terminal interface; empty:
+// neither.
 func Command(args []string) string {
 	_, command, _ := Flags.Parse(args).Cut()
 	return command
 }
 
-// IsServer reports whether a process of these arguments works for others.
+// IsServer reports whether a process with these arguments is a server.
 func IsServer(args []string) bool {
 	return slices.Contains([]string{"serve", "web", "acp"}, Command(args))
 }
 
-// AttachedTo returns the server whose sessions a process of these arguments only shows;
-// empty: it works by itself.
+// AttachedTo returns the server whose sessions a process with these arguments only shows; empty: it has its own.
 func AttachedTo(args []string) string {
 	_, command, after := Flags.Parse(args).Cut()
 	switch plain := after.Plain(); {
@@ -56,7 +54,7 @@ func AttachedTo(args []string) string {
 	}
 }
 
-// kindOf says whether a person sits before a process of these arguments.
+// kindOf returns whether a process with these arguments is headless or interactive.
 func kindOf(args []string) string {
 	switch Command(args) {
 	case "run", "serve", "web", "acp", "github", "pr":
@@ -73,8 +71,8 @@ var sessionless = []string{
 	"cloud", "config", "daemon", "help", "profile", "roll-call", "worktree", // of Kilo
 }
 
-// directories returns those that the process may work in: the one that its environment names, which opencode
-// trusts more than its own, and those of its arguments.
+// directories returns those that the process may work in: PWD, which opencode prefers to the actual working
+// directory, and those in its arguments.
 func directories(p process.Live) []string {
 	dirs := Flags.Parse(p.Args).Values("--dir", "--cwd")
 	if command := Command(p.Args); strings.ContainsAny(command, "/.") {

@@ -9,27 +9,25 @@ import (
 	"resumed/internal/resume"
 )
 
-// Finder finds processes of opencode, or of a program that was made of it.
+// Finder finds processes of opencode, or of a fork.
 type Finder struct {
 	process.Table
 	Is func(path string) bool // reports whether a path is the program's
 }
 
-// Owner returns a live process that may hold the session. opencode takes no
-// lock and says nowhere which session a process holds, so one that lives in the
-// session's directory is enough: two processes on one session both write.
+// Owner returns a live process that may hold the session. opencode takes no lock and does not record which session a
+// process holds, so any process in the session's directory counts: two processes on one session would both write.
 func (f Finder) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	holders, err := f.Holders(ctx, s)
 	working := slices.DeleteFunc(slices.Clone(holders), func(p process.Live) bool { return AttachedTo(p.Args) != "" })
 	if len(working) > 0 {
-		holders = working // a process that shows a server's sessions holds none
+		holders = working // a process that only shows a server's sessions holds none
 	}
 	return process.OneOf(holders, s, func(p process.Live) string { return kindOf(p.Args) }), err
 }
 
-// Holders returns the processes that may hold the session and are not ours. A
-// server may hold those of any directory: it does where no other process does, and
-// neither the session's own process nor its permissions say that it is another's.
+// Holders returns the processes that may hold the session, except our own. A server may hold sessions of any
+// directory. It counts if no other process does, unless the session's own process or permissions exclude it.
 func (f Finder) Holders(ctx context.Context, s resume.Session) ([]process.Live, error) {
 	ctx = process.WithSnapshot(ctx)
 	running, err := f.Running(ctx, f.Is)
@@ -55,8 +53,7 @@ func (f Finder) mayHold(ctx context.Context, p process.Live, s resume.Session, p
 	if slices.Contains(sessionless, Command(p.Args)) {
 		return false
 	}
-	// One that has another database open has other sessions. One that has none
-	// is only just starting.
+	// A process with another database open has other sessions. One without any is just starting.
 	if open, _ := f.openDatabases(ctx, p.PID); len(open) > 0 && s.Transcript != "" && !containsFile(open, s.Transcript) {
 		return false
 	}
@@ -80,15 +77,15 @@ func containsFile(files []string, path string) bool {
 	return slices.ContainsFunc(files, func(file string) bool { return process.SameDir(file, path) })
 }
 
-// RunsAs reports whether the process is of the agent and alive. Where the kernel
-// does not tell what it is, being alive has to do.
+// RunsAs reports whether the process is alive and belongs to the agent. If the program cannot be determined, it is
+// enough that the process is alive.
 func (f Finder) RunsAs(ctx context.Context, pid int) bool {
 	if !f.Seen() && !process.Answers(pid) {
 		return false
 	}
 	running, err := f.Running(ctx, f.Is)
 	if err != nil {
-		return true // not known: it is not taken for dead
+		return true // not known: do not assume that it is dead
 	}
 	return slices.ContainsFunc(running, func(p process.Live) bool { return p.PID == pid })
 }

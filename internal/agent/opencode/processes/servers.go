@@ -16,7 +16,7 @@ import (
 	"resumed/internal/process"
 )
 
-// Servers returns the servers that work on sessions of the user with that home directory.
+// Servers returns the servers with sessions of the user with that home directory.
 func (f Finder) Servers(ctx context.Context, userDir string) (servers []agent.UnwatchedProcess, err error) {
 	running, err := f.Running(ctx, f.Is)
 	for _, p := range running {
@@ -43,13 +43,13 @@ func (f Finder) ServerAt(address string) int {
 	return running[at].PID
 }
 
-// ListensAt reports whether the process listens where the address leads.
+// ListensAt reports whether the process listens at the address.
 func (f Finder) ListensAt(pid int, address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && slices.Contains(f.ports(pid), portOf(u))
 }
 
-// Address returns where a server is reached; empty: it listens nowhere yet.
+// Address returns the address of a server; empty: it does not listen yet.
 func (f Finder) Address(pid int) string {
 	ports := f.ports(pid)
 	if len(ports) == 0 {
@@ -73,7 +73,7 @@ func portOf(u *url.URL) string {
 	}
 }
 
-// ports returns those that the process listens on.
+// ports returns the ports that the process listens on.
 func (f Finder) ports(pid int) []string {
 	var all []string
 	for _, table := range []string{"net/tcp", "net/tcp6"} {
@@ -90,9 +90,8 @@ func (f Finder) ports(pid int) []string {
 	return all
 }
 
-// listening yields the ports that are listened on and their sockets, from the
-// kernel's table: number, local address, remote address, state, …; the tenth field
-// is the socket.
+// listening yields the listening ports and their sockets, from the kernel's table. Its fields are number, local
+// address, remote address, state, …; the tenth is the socket.
 func listening(table []byte) iter.Seq2[string, string] {
 	const listen = "0A"
 	return func(yield func(port, inode string) bool) {

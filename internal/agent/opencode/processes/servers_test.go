@@ -11,7 +11,7 @@ import (
 	"resumed/internal/process"
 )
 
-// The kernel's table, as far as a socket is told by it.
+// The kernel's table, with the fields that describe a socket.
 const sockets = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:1000 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0000000000000000 100 0 0 10 0
    1: 0100007F:1000 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 4712 1 0000000000000000 20 4 30 10 -1

@@ -1,5 +1,5 @@
-// Package server knows what a running opencode says of its sessions, through its server or
-// through the plugin, and gives it prompts.
+// Package server receives what a running opencode reports about its sessions, from its server or its plugin, and
+// sends prompts to it.
 package server
 
 import (
@@ -23,12 +23,11 @@ const (
 // Client talks to a server.
 type Client struct {
 	URL            *url.URL
-	User, Password string // where the URL names none; no password: the server asks for none
+	User, Password string // used if the URL has none; without a password, no authentication
 	http           *http.Client
 }
 
-// NewClient returns a client that waits for no answer for ever. Its requests
-// go where the user says, and no further.
+// NewClient returns a client with timeouts. It does not follow redirects.
 func NewClient(base *url.URL, user, password string) *Client {
 	return &Client{URL: base, User: user, Password: password, http: &http.Client{
 		Transport: &http.Transport{
@@ -43,24 +42,24 @@ func NewClient(base *url.URL, user, password string) *Client {
 // Close closes the connections that are not in use.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// StatusError is an answer that says no.
+// StatusError is an answer with an error status.
 type StatusError struct {
 	Request string
 	Code    int
 }
 
-// Error says what was asked, and what the answer was.
+// Error returns the request and the status.
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s: %d %s", e.Request, e.Code, http.StatusText(e.Code))
 }
 
-// NotConnected reports whether a request did not even reach a server.
+// NotConnected reports whether a request did not reach a server.
 func NotConnected(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
 }
 
-// do sends one request, with a body of JSON where there is one. The answer ends with ctx.
+// do sends one request, with a JSON body if there is one. The answer ends with ctx.
 func (c *Client) do(ctx context.Context, method, path, directory string, body []byte) (*http.Response, error) {
 	target := c.URL.JoinPath(path)
 	if directory != "" {
@@ -87,7 +86,7 @@ func (c *Client) do(ctx context.Context, method, path, directory string, body []
 	return answer, nil
 }
 
-// get asks the server for one value.
+// get requests one value from the server.
 func (c *Client) get(ctx context.Context, path, directory string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -102,13 +101,13 @@ func (c *Client) get(ctx context.Context, path, directory string, into any) erro
 	return nil
 }
 
-// Statuses returns the sessions of a directory that are not idle; without one, of the server's own.
+// Statuses returns the sessions of a directory that are not idle; by default those of the server's directory.
 func (c *Client) Statuses(ctx context.Context, directory string) (statuses map[string]Status, err error) {
 	err = c.get(ctx, "/session/status", directory, &statuses)
 	return statuses, err
 }
 
-// Session is what the server says of a session.
+// Session is a session as the server describes it.
 type Session struct {
 	ID        string `json:"id"`
 	Directory string `json:"directory"`
@@ -120,14 +119,14 @@ type Session struct {
 	} `json:"model"`
 }
 
-// Session returns a session of the directory; the server answers 404 where it has none of that id.
+// Session returns a session of the directory; the server answers 404 if it has none with that id.
 func (c *Client) Session(ctx context.Context, id, directory string) (s Session, err error) {
 	err = c.get(ctx, "/session/"+id, directory, &s)
 	return s, err
 }
 
-// Prompt gives the session a prompt, once. Agent and model are named: without
-// them the server takes the usual agent, which may do more than the session's.
+// Prompt sends a prompt to the session, once. It names the agent and the model: by default the server uses its usual
+// agent, which may have more permissions.
 func (c *Client) Prompt(ctx context.Context, s Session, prompt string) error {
 	type part struct {
 		Type string `json:"type"`

@@ -19,27 +19,25 @@ import (
 )
 
 const (
-	// silence is how long a stream may send nothing: a heartbeat comes every
-	// few seconds.
+	// silence is how long a stream may send nothing: a heartbeat comes every few seconds.
 	silence = 90 * time.Second
 
 	maxEvent = 4 << 20 // in bytes
 )
 
-// Listener passes on what a server says.
+// Listener forwards events of a server.
 type Listener struct {
 	*Client
 	Log   *slog.Logger
-	Retry backoff.Policy // how a server that does not answer is asked again
+	Retry backoff.Policy // for a server that does not answer
 
-	// Waiting returns the sessions that the server last said to be retrying, with
-	// their directories.
+	// Waiting returns the sessions that the server last reported as retrying, with their directories.
 	Waiting func() map[string]string
 
 	Send func(Event)
 }
 
-// Listen passes on what the server says until ctx is done.
+// Listen forwards events of the server until ctx is done.
 func (l *Listener) Listen(ctx context.Context) {
 	logged := ""
 	for failures := 0; ctx.Err() == nil; {
@@ -52,7 +50,7 @@ func (l *Listener) Listen(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if errors.Is(err, syscall.ECONNREFUSED) { // it is gone, and with it all that it waited for
+		if errors.Is(err, syscall.ECONNREFUSED) { // the server is gone, and with it all its retries
 			for session, directory := range l.Waiting() {
 				l.Send(Event{Kind: Lost, Session: session, Directory: directory})
 			}
@@ -69,8 +67,7 @@ func (l *Listener) Listen(ctx context.Context) {
 	}
 }
 
-// stream passes on one stream of events until it ends, which is always an
-// error. connected is called when it began.
+// stream forwards one stream of events until it ends, which is always an error. connected is called when it begins.
 func (l *Listener) stream(ctx context.Context, connected func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -95,7 +92,7 @@ func (l *Listener) stream(ctx context.Context, connected func()) error {
 	return fmt.Errorf("listen: %w", cmp.Or(context.Cause(ctx), lines.Err(), io.EOF))
 }
 
-// sendEvent passes on one event. Events carry no time of their own.
+// sendEvent forwards one event. Events have no time.
 func (l *Listener) sendEvent(data string) {
 	var e struct {
 		Directory string `json:"directory"`
@@ -116,9 +113,8 @@ func (l *Listener) sendEvent(data string) {
 	}
 }
 
-// sendStatuses asks for the sessions that were waiting when the stream broke: a
-// server that was started anew does not know them. It tells of one directory
-// at a time; without one, of its own.
+// sendStatuses requests the sessions that waited when the stream broke: a restarted server does not know them. It
+// answers for one directory at a time; by default for its own.
 func (l *Listener) sendStatuses(ctx context.Context) {
 	waiting := l.Waiting()
 	directories := map[string]bool{"": true}
@@ -128,7 +124,7 @@ func (l *Listener) sendStatuses(ctx context.Context) {
 	for directory := range directories {
 		statuses, err := l.Statuses(ctx, directory)
 		if err != nil {
-			continue // what it says next will tell
+			continue // the next events will tell
 		}
 		for session, was := range waiting {
 			if _, ok := statuses[session]; was == directory && !ok {

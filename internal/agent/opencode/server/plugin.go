@@ -9,21 +9,20 @@ import (
 	"syscall"
 )
 
-// maxPluginFile bounds how much of the plugin's file is read at a time; the plugin
-// begins a new one before that.
+// maxPluginFile bounds how much of the plugin's file is read at a time; the plugin begins a new file before that.
 const maxPluginFile = 4 << 20
 
-// latestMS is the end of the year 9999: no clock runs that far ahead.
+// latestMS is the end of the year 9999, later than any valid time.
 const latestMS = 253402300799999
 
 // PluginFile is the file that the plugin writes.
 type PluginFile struct {
 	Path   string
 	last   os.FileInfo
-	offset int64 // of what was not read yet
+	offset int64 // of the unread part
 }
 
-// parseLine reads a line of the plugin's, or says that it means nothing.
+// parseLine parses a line of the plugin, or returns false if it has no meaning.
 func parseLine(line []byte) (Event, bool) {
 	var l struct {
 		AtMS      int64  `json:"at"`
@@ -40,8 +39,7 @@ func parseLine(line []byte) (Event, bool) {
 	return e, e.Kind != 0
 }
 
-// Read returns what is new in complete lines. A file that was begun anew is
-// read from its start.
+// Read returns the events in new complete lines. A new file is read from its start.
 func (f *PluginFile) Read() ([]Event, error) {
 	file, err := os.OpenFile(f.Path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -59,7 +57,7 @@ func (f *PluginFile) Read() ([]Event, error) {
 		f.offset = 0
 	}
 	f.last = info
-	f.offset = max(f.offset, info.Size()-maxPluginFile) // then the first line is cut and means nothing
+	f.offset = max(f.offset, info.Size()-maxPluginFile) // then the first line is cut and ignored
 	data, err := io.ReadAll(io.NewSectionReader(file, f.offset, maxPluginFile))
 	if err != nil {
 		return nil, err

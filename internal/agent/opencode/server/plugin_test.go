@@ -9,7 +9,7 @@ import (
 	"resumed/internal/limit"
 )
 
-// Whatever the plugin's file holds, it is understood or passed over.
+// Any content of the plugin's file is parsed or skipped.
 func FuzzPluginLine(f *testing.F) {
 	data, err := os.ReadFile("../testdata/plugin-events.jsonl")
 	if err != nil {

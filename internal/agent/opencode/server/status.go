@@ -6,8 +6,7 @@ import (
 	"resumed/internal/limit"
 )
 
-// Event is what a running opencode reports of a session: by its server or by the
-// plugin. None of it is in the database.
+// Event is what a running opencode reports about a session, by its server or its plugin. It is not in the database.
 type Event struct {
 	Kind      Kind
 	Session   string
@@ -17,18 +16,18 @@ type Event struct {
 	Status    Status
 }
 
-// Kind is what an event says of its session.
+// Kind is what an event says about its session.
 type Kind uint8
 
-// What an event may say; the zero Kind says nothing.
+// The kinds; the zero Kind says nothing.
 const (
-	Retrying Kind = iota + 1 // it waits and will try again by itself
+	Retrying Kind = iota + 1 // it waits and will retry by itself
 	Working                  // it works
-	Over                     // the turn is over: the database says how
-	Lost                     // it does not wait any more, because its process is gone
+	Over                     // the turn is over: the database has the result
+	Lost                     // it no longer waits, because its process is gone
 )
 
-// Status is the state of a session as opencode says it.
+// Status is the state of a session as opencode reports it.
 type Status struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
@@ -38,7 +37,7 @@ type Status struct {
 	} `json:"action"`
 }
 
-// Kind returns what the status says.
+// Kind returns the kind of the status.
 func (s Status) Kind() Kind {
 	switch s.Type {
 	case "retry":
@@ -52,7 +51,7 @@ func (s Status) Kind() Kind {
 	}
 }
 
-// kindOf returns what an event of that type says of its session.
+// kindOf returns the kind of an event.
 func kindOf(eventType string, s Status) Kind {
 	switch eventType {
 	case "session.status":
@@ -64,7 +63,7 @@ func kindOf(eventType string, s Status) Kind {
 	}
 }
 
-// Verdict says what opencode is waiting for.
+// Verdict returns what opencode waits for.
 func (s Status) Verdict(limits limit.Reader, at time.Time) limit.Verdict {
 	limits.At = at
 	v := limits.Refusal(limit.Refusal{Text: s.Message})
@@ -72,7 +71,7 @@ func (s Status) Verdict(limits limit.Reader, at time.Time) limit.Verdict {
 	case s.Action.Reason == "account_rate_limit" || s.Action.Reason == "free_tier_limit":
 		v.Class = limit.UsageLimit
 	case !v.Class.Transient() || v.Class == limit.Unknown:
-		v.Class = limit.ServerError // it is tried again, so it is one that passes
+		v.Class = limit.ServerError // opencode retries, so the error is transient
 	}
 	v.WaitHelps, v.InProgress = true, true
 	if at, ok := limit.Epoch(s.Next); ok {

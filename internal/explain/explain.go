@@ -1,5 +1,5 @@
-// Package explain says what files mean, for people and without a daemon: the
-// transcripts of all agents, and what else was recorded of them.
+// Package explain tells people what files mean, without a daemon: transcripts of all agents, and other recordings of
+// them.
 package explain
 
 import (
@@ -38,7 +38,7 @@ const (
 	Leave  Action = "none"
 )
 
-// Explanation is what a file says of one session, as `explain --json` prints it.
+// Explanation is what a file says about one session, as `explain --json` prints it.
 type Explanation struct {
 	Version     int           `json:"version"`
 	File        string        `json:"file"`
@@ -56,34 +56,31 @@ type Explanation struct {
 	Cold        *bool         `json:"cold"`
 	Action      Action        `json:"action"`
 	Why         string        `json:"why"`
-	Remedy      string        `json:"remedy,omitempty"`  // what a person can do, where waiting does not help
-	Because     []string      `json:"because,omitempty"` // the words that it was judged by
+	Remedy      string        `json:"remedy,omitempty"`  // what a person can do if waiting does not help
+	Because     []string      `json:"because,omitempty"` // the words that decided the class
 
-	// View is the session as the daemon would see it, for what is said of any.
+	// View is the session as the daemon would show it, for texts that are the same for all sessions.
 	View view.Session `json:"-"`
 
-	// Plan is what would be run, where something would: by the daemon that looks
-	// after the session, else as for one whose start was not seen.
+	// Plan is what would be run, if anything: by the daemon that has the session, else as for a session whose start was
+	// not seen.
 	Plan *view.Plan `json:"plan,omitempty"`
 }
 
-// Explainer says what files mean. It reads them as the daemon does and asks
-// the same rules, so it cannot drift from it.
+// Explainer interprets files. It reads them with the code and the rules of the daemon, so both always agree.
 type Explainer struct {
 	agents  map[string]agent.Agent
 	readers map[string]recording.Reader
 	config  config.Config
 	rules   resume.Rules
-	limits  limit.Reader // without its time
-	prompt  string       // what an agent is told
+	limits  limit.Reader // its At is not set
+	prompt  string       // the prompt for an agent
 
-	// RecordedAt is when the words of a recording were printed. Zero: when its
-	// file was last written to.
+	// RecordedAt is when the text of a recording was printed. Zero: when its file was last modified.
 	RecordedAt time.Time
 }
 
-// New returns an explainer for the agents of that configuration, also of those
-// that are switched off.
+// New returns an Explainer for the agents of that configuration, including disabled ones.
 func New(cfg config.Config) (*Explainer, error) {
 	known, err := agents.MakeAll(cfg)
 	if err != nil {
@@ -93,11 +90,10 @@ func New(cfg config.Config) (*Explainer, error) {
 	return &Explainer{agents: known, readers: readers(limits), config: cfg, rules: cfg.Rules(), limits: limits, prompt: cfg.Resume.Prompt}, nil
 }
 
-// Agents returns the names of the agents whose files it reads.
+// Agents returns the names of the agents whose files it can read.
 func (x *Explainer) Agents() []string { return slices.Sorted(maps.Keys(x.agents)) }
 
-// File explains the sessions in a file. name is whose file it is; where
-// it is empty the file is recognised.
+// File explains the sessions in a file. name is the agent of the file; if it is empty the file is recognised.
 func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -121,7 +117,7 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 	if err := notRead(path, head); err != nil {
 		return nil, err
 	}
-	var beheaded []Explanation // a transcript whose head is gone
+	var beheaded []Explanation // a transcript without its head
 	if named != nil && len(agent.SourcesOf(named)) > 0 {
 		if beheaded, err = x.transcript(named, path, now); err != nil || beheaded[0].Session != "" {
 			return beheaded, err
@@ -190,7 +186,7 @@ func (x *Explainer) database(a agent.Follower, path string, now time.Time) ([]Ex
 	var found []Explanation
 	for _, e := range evidence {
 		out := x.judge(a, path, e, now)
-		out.Line = 0 // a database has none
+		out.Line = 0 // a database has no lines
 		if e.Leave != "" {
 			out.Action, out.Why = Leave, e.Leave
 		}
@@ -210,7 +206,7 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 	x.weigh(&out, e.Event, now)
 	if out.Action == Wait || out.Action == Resume {
 		seen := resume.Session{Key: e.Key, Transcript: path}
-		if seen.Context, _, _ = a.Weigh(context.Background(), seen); seen.Context.Tokens > 0 { // what is not told is not known
+		if seen.Context, _, _ = a.Weigh(context.Background(), seen); seen.Context.Tokens > 0 { // on an error it is not known
 			out.Context = new(seen.Context.Tokens)
 		}
 		if cold, known := seen.Cold(resumeAt(out.ResetAt, now)); known {
@@ -227,7 +223,7 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 	return out
 }
 
-// plan says what would be run for a session of which nothing is known but its file.
+// plan returns what would be run for a session of which only the file is known.
 func (x *Explainer) plan(a agent.Agent, path string, e agent.Evidence) *view.Plan {
 	limited, _ := e.Event.(resume.Limited)
 	session := resume.Session{Key: e.Key, Cwd: e.Cwd, Transcript: path, Interruption: resume.Interruption{Limit: limited.Verdict}, LimitedAt: limited.At}
@@ -248,7 +244,7 @@ func (x *Explainer) plan(a agent.Agent, path string, e agent.Evidence) *view.Pla
 	return view
 }
 
-// resumeAt is when a resume would come at the earliest.
+// resumeAt returns the earliest time of a resume.
 func resumeAt(reset *time.Time, now time.Time) time.Time {
 	if reset != nil && reset.After(now) {
 		return *reset
@@ -256,11 +252,10 @@ func resumeAt(reset *time.Time, now time.Time) time.Time {
 	return now
 }
 
-// longestText is how much is shown of an agent's words: as much as the daemon
-// keeps.
+// longestText is how much of an agent's text is shown: as much as the daemon stores.
 const longestText = 300
 
-// weigh adds what an event means and what would be done about it.
+// weigh adds the meaning of an event and what would be done about it.
 func (x *Explainer) weigh(out *Explanation, event resume.Event, now time.Time) {
 	switch ev := event.(type) {
 	case resume.Limited:
@@ -301,9 +296,8 @@ func action(s resume.Session, now time.Time) (Action, string) {
 	}
 }
 
-// transcriptOf returns the agent whose transcript a file is by its place or by
-// its head, or nil. Where one is named it is that one's or none's; one that
-// knows no file by its head knows all.
+// transcriptOf returns the agent of a transcript, by its path or its head, or nil. If an agent is named, only that one
+// is considered; if it has no reader, every file counts as its own.
 func (x *Explainer) transcriptOf(path string, head []byte, named agent.Agent) agent.Agent {
 	if named != nil && x.readers[named.Name()].Name == "" {
 		return named
@@ -328,8 +322,8 @@ func (x *Explainer) transcriptOf(path string, head []byte, named agent.Agent) ag
 	return nil
 }
 
-// among returns the names of all agents, or of the one that is named. Of those that
-// write alike, the one that is first in the list of agents is asked first.
+// among returns the names of all agents, or of the named one. Of agents with similar files, the one that is first in
+// the list of agents is tried first.
 func (x *Explainer) among(named agent.Agent) []string {
 	if named != nil {
 		return []string{named.Name()}
@@ -341,14 +335,14 @@ func (x *Explainer) among(named agent.Agent) []string {
 	return slices.SortedStableFunc(slices.Values(x.Agents()), func(a, b string) int { return cmp.Compare(place[a], place[b]) })
 }
 
-// A file is recognised by its head: this much of it, or its first line where
-// that is longer (a pasted picture, an agent's whole instructions).
+// How much of a file is read to recognise it: at least this, or its first line if that is longer (a pasted picture, an
+// agent's whole instructions).
 const (
 	shortestHead = 64 << 10
 	longestHead  = 64 << 20
 )
 
-// noFile is a file that is not there, in plain words.
+// noFile is the error for a missing file, in plain words.
 type noFile string
 
 func (path noFile) Error() string { return "there is no file " + string(path) }
@@ -363,7 +357,7 @@ func readHead(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() { // what is a pipe would never end, or not begin
+	if !info.Mode().IsRegular() { // reading a pipe might block
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	file, err := agent.OpenText(path)
@@ -383,8 +377,7 @@ func readHead(path string) ([]byte, error) {
 	}
 }
 
-// lineOf returns the number, counted from 1, of the line at offset; 0 where the
-// file cannot be read any more.
+// lineOf returns the number, counted from 1, of the line at offset; 0 if the file can no longer be read.
 func lineOf(path string, offset int64) int {
 	file, err := os.Open(path)
 	if err != nil {

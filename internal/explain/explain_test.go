@@ -19,7 +19,7 @@ import (
 
 var now = time.Date(2026, 11, 15, 4, 0, 0, 0, time.UTC)
 
-// lines is an agent that the user describes: nobody has written a reader for it.
+// lines is an agent that the user describes: there is no reader for it.
 func lines(dir string) config.Agent {
 	return config.Agent{
 		Name: "lines", Kind: config.KindCustom, Files: []string{filepath.Join(dir, "*.log")},
@@ -163,7 +163,7 @@ func TestWhatIsNotKnownIsNotGuessed(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// A file that is known and not read gets a sentence, not a guess from its words.
+// A file that is recognised but not supported gets an error, not a guess from its words.
 func TestWhatIsNotReadIsSaid(t *testing.T) {
 	x := newExplainer(t)
 	for kind, text := range map[string]string{

@@ -8,8 +8,8 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// offer says that a session can go on with its user's own key. By the budget alone: what
-// was spent of it before is known to the daemon.
+// offer returns the offer to continue a session with the user's own key. It uses the budget alone: only the daemon
+// knows what was already spent.
 func (x *Explainer) offer(s resume.Session, now time.Time) *view.OwnKey {
 	entry := x.config.Agent(s.Key.Agent)
 	terms, err := budget.Parse(entry.Budget)

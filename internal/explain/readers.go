@@ -12,8 +12,7 @@ import (
 	"resumed/internal/limit"
 )
 
-// readers returns every reader there is, by the name of its agent. An agent that has none is
-// explained by its transcripts alone, which it reads itself.
+// readers returns all readers, by the name of their agent. Agents without one are explained only by their transcripts.
 func readers(limits limit.Reader) map[string]recording.Reader {
 	all := make(map[string]recording.Reader)
 	for _, newReader := range []func(limit.Reader) recording.Reader{
@@ -26,8 +25,8 @@ func readers(limits limit.Reader) map[string]recording.Reader {
 	return all
 }
 
-// databases is what an agent may also be: one whose databases are known by their names.
+// databases is an agent that recognises its databases by their names.
 type databases interface {
-	// HasDatabase reports whether the agent gives its databases such a name.
+	// HasDatabase reports whether path has the name of a database of the agent.
 	HasDatabase(path string) bool
 }

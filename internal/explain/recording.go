@@ -18,11 +18,10 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// reading says what a recording tells, and whose it is.
+// reading interprets a recording, and returns its agent.
 type reading func(rec agent.Recording, named agent.Agent) (name string, report recording.Report, ok bool)
 
-// recording explains the sessions of a recording, or returns nothing where it
-// cannot be read so.
+// recording explains the sessions of a recording, or returns nil if read does not recognise it.
 func (x *Explainer) recording(path string, named agent.Agent, now time.Time, read reading) ([]Explanation, error) {
 	rec, skipped, err := readRecording(path)
 	if err != nil {
@@ -48,7 +47,7 @@ func (x *Explainer) recording(path string, named agent.Agent, now time.Time, rea
 	return found, nil
 }
 
-// recognised asks the agents whose recording it is, or the one that is named.
+// recognised finds the agent of a recording among all agents, or only tries the named one.
 func (x *Explainer) recognised(rec agent.Recording, named agent.Agent) (string, recording.Report, bool) {
 	for _, name := range x.among(named) {
 		if r, ok := x.readers[name]; ok {
@@ -60,8 +59,7 @@ func (x *Explainer) recognised(rec agent.Recording, named agent.Agent) (string, 
 	return "", recording.Report{}, false
 }
 
-// worded judges a recording that cannot be recognised: as the output of the
-// agent that is named, or by the last words of a text.
+// worded judges a recording that was not recognised: as output of the named agent, or by the last words of its text.
 func (x *Explainer) worded(rec agent.Recording, named agent.Agent) (string, recording.Report, bool) {
 	name := ""
 	if named != nil {
@@ -79,7 +77,7 @@ func (x *Explainer) worded(rec agent.Recording, named agent.Agent) (string, reco
 
 var looksLikeJSON = regexp.MustCompile(`^\s*(?:\{|\[\s*["{\[\d])`)
 
-// words judges the last words of a text. Records that no agent knows are none.
+// words judges the last words of a text. JSON of an unknown agent is not judged.
 func (x *Explainer) words(rec agent.Recording) (recording.Told, bool) {
 	if looksLikeJSON.MatchString(rec.Text) {
 		return recording.Told{}, false
@@ -94,7 +92,7 @@ func (x *Explainer) words(rec agent.Recording) (recording.Told, bool) {
 	return recording.Told{Event: resume.Limited{At: rec.At, Verdict: v, Text: words}, Line: line}, true
 }
 
-// explainTold adds what is told of a session, and what a recording is.
+// explainTold adds what a recording says about a session, and the kind of the recording.
 func (x *Explainer) explainTold(out *Explanation, told recording.Told, kind string, now time.Time) {
 	out.Action, out.Why = Leave, "it does not say what state a session is in"
 	if told.Event != nil {
@@ -115,14 +113,14 @@ func (x *Explainer) explainTold(out *Explanation, told recording.Told, kind stri
 	out.Why += fmt.Sprintf("; the file is %s, not a transcript: the daemon does not act on it", kind)
 }
 
-// What is read of a recording: all of it, or its beginning, which says whose it
-// is, and its end, which says how it ended.
+// How much of a recording is read: all of it, or its beginning, which identifies the agent, and its end, which has the
+// result.
 const (
 	longestRecording = 4 << 20
 	recordingHead    = 64 << 10
 )
 
-// skip is what was left out in the middle of a recording.
+// skip is the omitted middle of a recording.
 type skip struct {
 	after int // the last line before it
 	lines int
@@ -164,17 +162,16 @@ func readRecording(path string) (rec agent.Recording, skipped skip, err error) {
 		data = append(head, data...)
 	}
 	rec.Path, rec.At = path, info.ModTime()
-	if bytes.IndexByte(data, 0) < 0 { // else it is no text
+	if bytes.IndexByte(data, 0) < 0 { // else it is not text
 		rec.Text = sanitize.Text(string(data))
 	}
 	return rec, skipped, nil
 }
 
-// streams are how people call the files of a run's two streams.
+// streams are common names of the files with a run's two streams.
 var streams = [][2]string{{"stdout", "stderr"}, {".out", ".err"}}
 
-// otherStream returns what the same run said on its other stream, where that
-// lies beside.
+// otherStream returns the other stream of the same run, if its file is in the same directory.
 func otherStream(path string) string {
 	dir, name := filepath.Split(path)
 	for _, pair := range streams {
@@ -192,8 +189,8 @@ func otherStream(path string) string {
 	return ""
 }
 
-// Hear returns what says how a run of one of these agents failed, by its streams:
-// of class none where they do not tell.
+// Hear returns a function that tells from its streams how a run of one of these agents failed. The class is none if
+// the streams do not tell.
 func Hear(known map[string]agent.Agent, grace time.Duration) func(name string, rec agent.Recording) resume.Limited {
 	of := readers(limit.Reader{Grace: grace})
 	return func(name string, rec agent.Recording) resume.Limited {

@@ -5,8 +5,7 @@ import (
 	"regexp"
 )
 
-// unread are files of agents that are recognised and not read: each holds less than
-// a file that is.
+// unread are files of agents that are recognised but not supported: each contains less than another file of the agent.
 var unread = []struct {
 	begins        *regexp.Regexp
 	kind, instead string
@@ -24,7 +23,7 @@ var unread = []struct {
 	{regexp.MustCompile(`(?m)^timestamp=[^\n]* session\.id=ses_`), "a log of opencode", "its database"},
 }
 
-// notRead returns the error for a file that is recognised and not read, or nil.
+// notRead returns the error for a file that is recognised but not supported, or nil.
 func notRead(path string, head []byte) error {
 	for _, u := range unread {
 		if u.begins.Match(head) {

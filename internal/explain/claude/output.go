@@ -1,5 +1,4 @@
-// Package claude reads what Claude Code says elsewhere than in its transcripts:
-// on the output of a run, to a hook, on a screen.
+// Package claude interprets output of Claude Code outside of its transcripts: of a run, to a hook, on a screen.
 package claude
 
 import (
@@ -16,7 +15,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// New returns a reader that understands refusals as limits does.
+// New returns a Reader that interprets refusals with limits.
 func New(limits limit.Reader) recording.Reader {
 	return recording.Reader{
 		Name: room.Name, Limits: limits, Begins: begins, GoesOn: transcript.GoesOn, Any: recordedAny,
@@ -27,8 +26,7 @@ func New(limits limit.Reader) recording.Reader {
 	}
 }
 
-// begins recognises a record of a transcript. Another agent's records differ in where they say
-// something.
+// begins recognises a record of a transcript. Records of other agents have other fields.
 func begins(line []byte) (is, known bool) {
 	var r struct {
 		Type      string `json:"type"`
@@ -53,25 +51,24 @@ func begins(line []byte) (is, known bool) {
 	}
 }
 
-// printed is one record of what Claude Code says to programs: on the standard
-// output of a run with --output-format json or stream-json, or to a hook. It
-// has much of a transcript's records, in other letters.
+// printed is one record of Claude Code's output for programs: on the standard output of a run with --output-format
+// json or stream-json, or to a hook. It resembles a record of a transcript, with other field names.
 type printed struct {
 	Type      string             `json:"type"`
 	Subtype   string             `json:"subtype"`
 	SessionID string             `json:"session_id"`
 	Cwd       string             `json:"cwd"`
 	Timestamp string             `json:"timestamp"`
-	Parent    string             `json:"parent_tool_use_id"` // of what a subagent says
+	Parent    string             `json:"parent_tool_use_id"` // of output of a subagent
 	Message   transcript.Message `json:"message"`
-	Mode      string             `json:"permissionMode"` // of the record that begins a run
+	Mode      string             `json:"permissionMode"` // of the first record of a run
 	RateLimit transcript.Quota   `json:"rate_limit_info"`
 	IsError   bool               `json:"is_error"`
 	Result    string             `json:"result"`
 	Terminal  string             `json:"terminal_reason"`
 	Turns     int                `json:"num_turns"`
 	Cost      *float64           `json:"total_cost_usd"`
-	Retry     int                `json:"error_status"` // of what is tried again
+	Retry     int                `json:"error_status"` // of a request that is retried
 	Failed    bool               `json:"is_api_error_message"`
 	Error     string             `json:"error"`
 	APIError  string             `json:"api_error"`
@@ -86,8 +83,7 @@ type printed struct {
 	Answer     string `json:"last_assistant_message"`
 }
 
-// isOurs reports whether only Claude Code prints such a record. Its
-// descendants print records of the same types.
+// isOurs reports whether only Claude Code prints such a record. Its forks print records of the same types.
 func (p printed) isOurs() bool {
 	if !agent.IsUUID(p.SessionID) {
 		return false
@@ -110,19 +106,18 @@ func (p printed) isHook() bool {
 	return p.Hook != "" && strings.Contains(p.Transcript, "/projects/") && strings.HasSuffix(p.Transcript, p.SessionID+".jsonl")
 }
 
-// run is what the records of one run tell.
+// run is the state while the records of a run are read.
 type run struct {
-	limits limit.Reader // at the time of the last record that tells its time
-	exact  bool         // that is when it was said
+	limits limit.Reader // At is the time of the last record that has one
+	exact  bool         // At is the exact time
 	ours   bool
 	hooks  bool
-	quota  transcript.Quota // as it was last refused
+	quota  transcript.Quota // of the last refusal
 	last   resume.Event
 	told   recording.Told
 }
 
-// readRun reads the streams of a run in print mode. One that prints plain text tells nothing
-// else than words.
+// readRun reads the streams of a run in print mode. Plain text contains no records.
 func readRun(limits limit.Reader, rec agent.Recording) run {
 	r := run{limits: limits, exact: rec.Exact}
 	r.told = recording.Follow(rec.Text, r.read)
@@ -143,7 +138,7 @@ func (r *run) read(data []byte) (recording.Record, bool) {
 	r.ours = r.ours || p.isOurs()
 	r.hooks = r.hooks || p.isHook()
 	if p.Parent != "" {
-		return recording.Record{}, false // a subagent's: the run goes on without it
+		return recording.Record{}, false // from a subagent: the run continues without it
 	}
 	if at, err := time.Parse(time.RFC3339, p.Timestamp); err == nil {
 		r.limits.At, r.exact = at, true
@@ -158,7 +153,7 @@ func (r *run) read(data []byte) (recording.Record, bool) {
 	return recording.Record{Session: recording.ID(p.SessionID), Cwd: p.Cwd, Event: event}, true
 }
 
-// event returns what a record says, or nil where it says nothing new.
+// event returns the event of a record, or nil if there is nothing new.
 func (r *run) event(p printed) resume.Event {
 	failed, _ := r.last.(resume.Limited)
 	hasFailed := failed.Class != limit.None && !failed.InProgress
@@ -176,7 +171,7 @@ func (r *run) event(p printed) resume.Event {
 	case p.Type == "user" && p.Message.Interrupts(), p.Type == "result" && strings.HasPrefix(p.Terminal, "aborted"):
 		return resume.Cancelled{At: r.limits.At}
 	case p.Type != "result", hasFailed && (p.Result == failed.Text || p.Turns == 0):
-		return nil // the answer to a subagent's notice comes after the failure
+		return nil // the answer to a subagent's notice follows the failure
 	case p.IsError && !strings.HasPrefix(p.Subtype, "error_max_"):
 		return r.failed(p, p.Result)
 	default:
@@ -197,7 +192,7 @@ func (r *run) hook(p printed) resume.Event {
 	}
 }
 
-// failed is the end of a run that failed.
+// failed returns the event of a run that failed.
 func (r *run) failed(p printed, text string) resume.Event {
 	refusal := transcript.Refusal{Text: text, Error: p.Error, APIError: p.APIError, Status: p.Status, ErrorType: p.ErrorType, Quota: r.quota}
 	if p.Params.RateLimit.Stated() {
@@ -218,9 +213,8 @@ var (
 	window      = 5*time.Hour + 10*time.Minute
 )
 
-// withinWindow mends the reset of a recording that was copied after the reset: a
-// window of five hours opens again within five hours, so a clock time that is
-// further away is one that has passed.
+// withinWindow corrects the reset of a recording that was copied after the reset: a window of five hours ends within
+// five hours, so a clock time that is further away has already passed.
 func withinWindow(reset limit.Reset, text string, at time.Time) limit.Reset {
 	if reset.Rough && shortWindow.MatchString(text) && reset.At.Sub(at) > window {
 		reset.At = reset.At.AddDate(0, 0, -1)
@@ -228,7 +222,7 @@ func withinWindow(reset limit.Reset, text string, at time.Time) limit.Reset {
 	return reset
 }
 
-// retried is a refusal that Claude Code tries again by itself.
+// retried returns the event of a refusal that Claude Code retries by itself.
 func (r *run) retried(p printed) resume.Event {
 	v := r.limits.Refusal(limit.Refusal{Status: p.Retry, Code: p.Error})
 	if v.Class == limit.None || v.Class == limit.Unknown {
@@ -238,8 +232,7 @@ func (r *run) retried(p printed) resume.Event {
 	return recording.Refused(r.limits.At, v, "retrying: "+p.Error)
 }
 
-// recordedAny says what a recording tells: the output of a run, what a hook was
-// told, or a screen.
+// recordedAny interprets a recording: the output of a run, the input of a hook, or a screen.
 func recordedAny(limits limit.Reader, rec agent.Recording) (recording.Report, bool) {
 	r := readRun(limits, rec)
 	switch {

@@ -16,8 +16,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// agentRoom holds the transcripts of the same sessions, and the screens that the
-// daemon reads too.
+// agentRoom has the transcripts of the same sessions, and the screens that the daemon reads too.
 const agentRoom = "../../agent/claude"
 
 // captured is one transcript that a real Claude Code wrote, and what it means.
@@ -31,11 +30,10 @@ type captured struct {
 	Text      string      `json:"text"`
 }
 
-// newReader reads as the captures want it: their clock times are UTC where they
-// name no zone.
+// newReader has the zone of the captures: clock times without a zone are UTC.
 func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
 
-// recordedAt is when the captures were made; clock times are read from there.
+// recordedAt is when the captures were made; clock times are relative to it.
 var recordedAt = time.Date(2026, 11, 15, 0, 25, 0, 0, time.UTC)
 
 func recorded(t testing.TB, path string) (recording.Told, string) {
@@ -62,7 +60,7 @@ func TestWhatARunPrintsTellsWhatItsTranscriptDoes(t *testing.T) {
 			require.Equal(t, recording.RunOutput, kind)
 			require.Equal(t, c.Session, told.Session)
 			if c.Case == "n-midhang-default" {
-				c.Class = limit.Cancelled // the transcript missed that
+				c.Class = limit.Cancelled // the transcript does not contain it
 			}
 			require.Equal(t, c.Class.String(), agenttest.ClassOf(told.Event).String())
 			got, limited := told.Event.(resume.Limited)
@@ -72,7 +70,7 @@ func TestWhatARunPrintsTellsWhatItsTranscriptDoes(t *testing.T) {
 			require.Equal(t, c.Text, got.Text)
 			require.False(t, got.InProgress)
 			require.Positive(t, told.Line)
-			if !c.ResetAt.IsZero() && c.Case != "u-fromnow23h" { // almost a day ahead is as good as just past
+			if !c.ResetAt.IsZero() && c.Case != "u-fromnow23h" { // almost a day ahead cannot be told from just past
 				require.WithinDuration(t, c.ResetAt, got.Reset.At, time.Minute)
 			}
 			if c.WaitHelps != nil {
@@ -203,7 +201,7 @@ func TestACommandThatIsOfferedIsNoPartOfARefusal(t *testing.T) {
 	require.Equal(t, "You've hit your 5-hour limit · resets 12:19am (UTC)", told.Event.(resume.Limited).Text)
 }
 
-// The copy of a screen is read by the clock that it shows.
+// For the copy of a screen, the clock time on it counts.
 func TestTheClockOnAScreenCounts(t *testing.T) {
 	data, err := os.ReadFile(agentRoom + "/testdata/screens/usage-5h-oauth.txt")
 	require.NoError(t, err)

@@ -13,8 +13,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// shown says what a screen that was captured tells. Where no prompt can be
-// typed it tells nothing of a turn: Claude Code asks something, or has ended.
+// shown interprets a captured screen. If no prompt can be typed it does not show a turn: Claude Code asks something,
+// or has ended.
 func shown(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
 	s := screen.Read(rec.Text)
 	if !s.Known() && !namesItself.MatchString(rec.Text) {
@@ -44,10 +44,10 @@ func shown(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
 }
 
 var (
-	// namesItself is what Claude Code shows where there is no prompt.
+	// namesItself is what Claude Code shows if there is no prompt.
 	namesItself = regexp.MustCompile(`(?m)^(?:Welcome to | ?\S{4,} +|╭─+ )Claude Code v\d|Claude Code'll be able to|ANTHROPIC_API_KEY: |^claude .*--resume [0-9a-f-]{36}$`)
 
-	// directory is shown beside the picture that a session begins with.
+	// directory is shown beside the logo at the beginning of a session.
 	directory = regexp.MustCompile(`(?m)^ ?▝▝   ▝▝   (/.*)$`)
 )
 
@@ -56,8 +56,7 @@ var (
 	shownZone = regexp.MustCompile(`· resets .* \(([A-Za-z_]+(?:/[A-Za-z_/+-]+)?)\)`)
 )
 
-// shownAt returns when the screen was read, by the last clock on it. Its zone is
-// the one that a limit's reset is told in.
+// shownAt returns when the screen was captured, by the last clock time on it. Its zone is that of a limit's reset.
 func shownAt(zone *time.Location, rec agent.Recording) time.Time {
 	clocks := doneAt.FindAllStringSubmatch(rec.Text, -1)
 	if len(clocks) == 0 {
@@ -75,8 +74,8 @@ func shownAt(zone *time.Location, rec agent.Recording) time.Time {
 	return recording.LastShown(rec, zone, clock.Hour(), clock.Minute())
 }
 
-// unprompted is a screen on which no prompt can be typed. A first run that
-// cannot reach its provider says so there.
+// unprompted interprets a screen on which no prompt can be typed. A first run that cannot reach its provider reports
+// that there.
 func unprompted(limits limit.Reader, rec agent.Recording) recording.Told {
 	told := recording.Told{Leave: "it shows no prompt: Claude Code asks something, or has ended"}
 	if m := resumeHint.FindStringSubmatch(rec.Text); m != nil {
@@ -93,11 +92,10 @@ func unprompted(limits limit.Reader, rec agent.Recording) recording.Told {
 	return told
 }
 
-// resumeHint is what Claude Code says when it ends.
+// resumeHint is what Claude Code prints when it ends.
 var resumeHint = regexp.MustCompile(`(?m)^claude .*--resume ([0-9a-f-]{36})$`)
 
-// signs begin what is shown: a prompt, what Claude Code says, what came of a
-// tool or a turn, and how it goes.
+// signs begin each block on a screen: a prompt, output of Claude Code, the result of a tool or a turn, and progress.
 var signs = regexp.MustCompile(`^ *([❯●⏺⎿✻✽✶✳✢✦·*]) ?(.*)$`)
 
 func blocksOf(lines []string) []recording.Block {
@@ -108,20 +106,20 @@ func blocksOf(lines []string) []recording.Block {
 		}
 		return m[1], m[2], true
 	}
-	// What begins with a slash is a command that is offered.
+	// A line that begins with a slash is a suggested command.
 	goesOn := func(line string) bool {
 		return strings.HasPrefix(line, "  ") && !strings.HasPrefix(strings.TrimSpace(line), "/")
 	}
 	return recording.Blocks(lines, begins, goesOn)
 }
 
-// shownEvent returns what a block says, or nil where it says nothing new.
+// shownEvent returns the event of a block, or nil if there is nothing new.
 func shownEvent(b recording.Block, reader limit.Reader) resume.Event {
 	text := b.Text()
 	switch b.Sign {
 	case "❯":
 		if text == "" || strings.HasPrefix(text, "/") {
-			return nil // no prompt for the model
+			return nil // not a prompt for the model
 		}
 		return resume.Prompted{At: reader.At}
 	case "●", "⏺", "⎿":
@@ -131,7 +129,7 @@ func shownEvent(b recording.Block, reader limit.Reader) resume.Event {
 	}
 }
 
-// saidOn is what Claude Code says, or what came of a tool or a turn.
+// saidOn returns the event of Claude Code's output, or of the result of a tool or a turn.
 func saidOn(sign, text string, reader limit.Reader) resume.Event {
 	switch notice, declined := transcript.OnContinuation(text); {
 	case strings.HasPrefix(text, "Interrupted"), declined:
@@ -144,7 +142,7 @@ func saidOn(sign, text string, reader limit.Reader) resume.Event {
 		return recording.Refused(reader.At, v, text)
 	}
 	if sign == "⎿" {
-		return nil // a tool's
+		return nil // the result of a tool
 	}
 	return resume.Progressed{At: reader.At}
 }

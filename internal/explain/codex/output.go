@@ -1,5 +1,4 @@
-// Package codex reads what Codex tells elsewhere than in its rollouts: on the
-// output of a run, on a screen, as an app-server, to hooks.
+// Package codex interprets output of Codex outside of its rollouts: of a run, on a screen, of an app-server, to hooks.
 package codex
 
 import (
@@ -19,7 +18,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// New returns a reader that understands refusals as limits does.
+// New returns a Reader that interprets refusals with limits.
 func New(limits limit.Reader) recording.Reader {
 	return recording.Reader{
 		Name: room.Name, Limits: limits, Begins: begins, Any: recordedAny,
@@ -29,7 +28,7 @@ func New(limits limit.Reader) recording.Reader {
 	}
 }
 
-// reader understands refusals.
+// reader interprets refusals.
 type reader struct{ limits limit.Reader }
 
 // begins recognises a record of a rollout.
@@ -44,8 +43,8 @@ func begins(line []byte) (is, known bool) {
 	}
 }
 
-// kindAndTime returns the type of a record that has a payload, and whether it
-// has a time. The last line of a head may be torn: its beginning tells enough.
+// kindAndTime returns the type of a record with a payload, and whether it has a time. The last line of a head may be
+// cut: its beginning is enough.
 func kindAndTime(line []byte) (kind string, timed bool) {
 	var r struct {
 		Timestamp string          `json:"timestamp"`
@@ -65,8 +64,7 @@ func kindAndTime(line []byte) (kind string, timed bool) {
 	return string(torn), true
 }
 
-// printed says what the streams of `codex exec` tell: records with --json, else
-// the words on its standard error.
+// printed interprets the streams of `codex exec`: records with --json, else the text on its standard error.
 func (r reader) printed(rec agent.Recording) (recording.Told, bool) {
 	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) { return r.records(text, rec) })
 	if ok {
@@ -105,8 +103,8 @@ func (r reader) records(text string, rec agent.Recording) (told recording.Told, 
 	return told, ok
 }
 
-// said returns what a record says, or nil where it says nothing new. An error
-// is also what Codex tries again; items of that name are warnings.
+// said returns the event of a record, or nil if there is nothing new. An error may also be one that Codex retries;
+// items with that name are warnings.
 func (r reader) said(p execRecord, at time.Time) resume.Event {
 	switch {
 	case p.Type == "turn.started":
@@ -122,11 +120,10 @@ func (r reader) said(p execRecord, at time.Time) resume.Event {
 	}
 }
 
-// retrying is how Codex says that it tries again.
+// retrying matches the message of a retry.
 var retrying = regexp.MustCompile(`(?i)^(?:reconnecting\.\.\.|stream error: .*retrying)`)
 
-// refused is an error as Codex tells it outside of a rollout: without what the
-// provider said of the account's limits.
+// refused returns the event of an error outside of a rollout, where the state of the account's limits is not known.
 func (r reader) refused(f rollout.Failure, at time.Time) resume.Limited {
 	return r.refusedWith(f, at, rollout.RateLimits{})
 }
@@ -141,11 +138,10 @@ func (r reader) refusedWith(f rollout.Failure, at time.Time, limits rollout.Rate
 	return recording.Refused(at, v, f.Message)
 }
 
-// inProgress is what a refusal means that Codex tries again by itself. Codex
-// says when in no words of its own.
+// inProgress returns the verdict for a refusal that Codex retries by itself. Codex does not say when.
 func inProgress(v limit.Verdict) limit.Verdict {
 	if !v.Class.Transient() || v.Class == limit.Unknown {
-		v.Class = limit.ServerError // it is tried again, so it may be one that passes
+		v.Class = limit.ServerError // Codex retries, so it may be transient
 	}
 	v.WaitHelps, v.InProgress, v.Reset = true, true, limit.Reset{}
 	return v
@@ -156,8 +152,7 @@ var (
 	complaint   = regexp.MustCompile(`^(?:\[[^\]]*\] )?ERROR: (.+)$`)
 )
 
-// report reads the words of a run: a banner, then sections that begin with the name of the
-// speaker.
+// report reads the text of a run: a banner, then sections that begin with the name of the speaker.
 func (r reader) report(text string, rec agent.Recording) (told recording.Told, begun bool) {
 	var session, cwd string
 	var last resume.Event
@@ -188,19 +183,17 @@ func (r reader) report(text string, rec agent.Recording) (told recording.Told, b
 	return told, begun
 }
 
-// complained is an error among the words of a run. What is tried again is not
-// said there, but that it is.
+// complained returns the event of an error in the text of a run. The text has the error, but not what is retried.
 func (r reader) complained(text string, at time.Time, before resume.Event) resume.Event {
 	refused := r.refused(rollout.Failure{Message: text}, at)
 	if last, ok := before.(resume.Limited); ok && last.Text == refused.Text {
-		return nil // it is said twice
+		return nil // it is printed twice
 	}
 	return refused
 }
 
-// since returns from when on the clock times in a session's words count. The
-// copy of a file is younger than what it tells; a session's id holds the time
-// of its beginning, which is as good within a day.
+// since returns the reference time for clock times in a session's text. A copied file is newer than its content, but
+// a session's id contains the time of its beginning, which is accurate enough within a day.
 func since(rec agent.Recording, session string) time.Time {
 	id, err := hex.DecodeString(strings.ReplaceAll(session, "-", ""))
 	if rec.Exact || err != nil || len(id) != 16 || id[6]>>4 != 7 {
@@ -213,8 +206,7 @@ func since(rec agent.Recording, session string) time.Time {
 	return began
 }
 
-// recordedAny says what a recording tells: the output of a run, a screen, the
-// messages of an app-server, or what hooks were told.
+// recordedAny interprets a recording: the output of a run, a screen, messages of an app-server, or input of hooks.
 func recordedAny(limits limit.Reader, rec agent.Recording) (recording.Report, bool) {
 	r := reader{limits}
 	if told, ok := r.printed(rec); ok {

@@ -18,7 +18,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// agentRoom holds the rollouts of the same sessions.
+// agentRoom has the rollouts of the same sessions.
 const agentRoom = "../../agent/codex"
 
 // captured is one rollout that a real Codex wrote, and what it means.
@@ -46,7 +46,7 @@ func recorded(t testing.TB, name string, at time.Time) recording.Report {
 	return report
 }
 
-// What a run prints tells also what rollouts of its version do not.
+// The output of a run also has what rollouts of its version lack.
 func TestWhatARunPrintsTellsWhatItsRolloutDoes(t *testing.T) {
 	found := 0
 	for _, c := range agenttest.Cases[captured](t, agentRoom) {
@@ -67,7 +67,7 @@ func TestWhatARunPrintsTellsWhatItsRolloutDoes(t *testing.T) {
 					require.Equal(t, c.Cwd, told.Cwd)
 				}
 				if c.Class == limit.Cancelled {
-					c.Class = limit.None // a run that is cut off says nothing any more
+					c.Class = limit.None // a run that is cut off prints nothing more
 				}
 				require.Equal(t, c.Class.String(), agenttest.ClassOf(told.Event).String())
 				got, limited := told.Event.(resume.Limited)
@@ -86,7 +86,7 @@ func TestWhatARunPrintsTellsWhatItsRolloutDoes(t *testing.T) {
 	require.Greater(t, found, 50)
 }
 
-// A session that was begun yesterday may be refused today.
+// A session that began yesterday may be refused today.
 func TestAnExactTimeIsNotDoubted(t *testing.T) {
 	data, err := os.ReadFile("testdata/recordings/v0.150.0_429_usage_limit.exec-json.jsonl")
 	require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestAScreenTellsHowTheLastTurnEnded(t *testing.T) {
 		"tui_429_no_retry_after":      {limit.RateLimit, false, "exceeded retry limit"},
 		"tui_429_retry_after_waiting": {none, true, ""},
 		"tui_500":                     {limit.ServerError, false, "high demand"},
-		"tui_after_modal_enter":       {limit.UsageLimit, false, "hit your usage limit"}, // the limit stands, whatever was chosen since
+		"tui_after_modal_enter":       {limit.UsageLimit, false, "hit your usage limit"}, // the limit still applies, whatever was chosen since
 		"tui_connection_refused":      {limit.Network, true, "waiting for network"},
 		"tui_context_overflow":        {limit.ContextOverflow, false, "ran out of room"},
 		"tui_interrupted":             {limit.Cancelled, false, ""},
@@ -160,7 +160,7 @@ func TestTheQuestionAfterAUsageLimitHidesNothing(t *testing.T) {
 	require.Contains(t, got.Text, "https://chatgpt.com/settings/usage to purchase")
 }
 
-// The copy of a screen is read by the clock that it shows.
+// For the copy of a screen, the clock time on it counts.
 func TestTheClockOnAScreenCounts(t *testing.T) {
 	text, err := os.ReadFile("testdata/recordings/tui_429_no_retry_after.screen.txt")
 	require.NoError(t, err)

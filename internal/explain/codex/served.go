@@ -13,8 +13,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// message is one message of an app-server, a notification or an answer, with its
-// names written as rollouts write them.
+// message is one message of an app-server, a notification or an answer, with field names as in rollouts.
 type message struct {
 	Method string `json:"method"`
 	Params struct {
@@ -42,8 +41,7 @@ var (
 	hump      = regexp.MustCompile(`[A-Z]`)
 )
 
-// snakeCase writes the names in a message, and the values that are names, as
-// rollouts write them.
+// snakeCase converts the names in a message, including values that are names, to those of rollouts.
 func snakeCase(data []byte) []byte {
 	return camelCase.ReplaceAllFunc(data, func(name []byte) []byte {
 		if string(name) == `"windowDurationMins"` {
@@ -53,7 +51,7 @@ func snakeCase(data []byte) []byte {
 	})
 }
 
-// served reads the messages of an app-server, which tell of many sessions.
+// served reads the messages of an app-server, which concern many sessions.
 func (r reader) served(rec agent.Recording) []recording.Told {
 	var told []recording.Told
 	var limits rollout.RateLimits
@@ -77,8 +75,7 @@ func (r reader) served(rec agent.Recording) []recording.Told {
 	return orNothing(told, ok)
 }
 
-// orNothing returns what is told, or one entry that tells nothing for a recording that
-// was recognised and tells of no session.
+// orNothing returns told. If the recording was recognised but concerns no session, it returns one empty entry.
 func orNothing(told []recording.Told, recognised bool) []recording.Told {
 	switch {
 	case !recognised:
@@ -97,7 +94,7 @@ func (m message) isServers() bool {
 
 func isObject(data json.RawMessage) bool { return len(data) > 0 && data[0] == '{' }
 
-// notified returns what a message tells of its session, or nil.
+// notified returns the event of a message, or nil.
 func (r reader) notified(m message, at time.Time, limits rollout.RateLimits) resume.Event {
 	if !agent.IsUUID(m.Params.Thread) {
 		return nil
@@ -111,7 +108,7 @@ func (r reader) notified(m message, at time.Time, limits rollout.RateLimits) res
 	case m.Method == "error":
 		return r.refusedWith(m.Params.Error.Failure, at, limits)
 	case m.Method == "turn/completed" && turn.Status == "failed" && turn.Error == nil:
-		return nil // the error before it told
+		return nil // the error was in an earlier message
 	case m.Method == "turn/completed" && turn.Status == "failed":
 		return r.refusedWith(*turn.Error, at, limits)
 	case m.Method == "turn/completed" && turn.Status == "interrupted":
@@ -123,7 +120,7 @@ func (r reader) notified(m message, at time.Time, limits rollout.RateLimits) res
 	}
 }
 
-// tried is an error after which Codex tries again.
+// tried returns the event of an error that Codex retries.
 func (r reader) tried(m message, at time.Time) resume.Event {
 	f := m.Params.Error.Failure
 	if m.Params.Error.Details != "" {
@@ -134,7 +131,7 @@ func (r reader) tried(m message, at time.Time) resume.Event {
 	return refused
 }
 
-// call is the input of a hook or a notifier.
+// call is the input of a hook or a notify program.
 type call struct {
 	Session    string `json:"session_id"`
 	Transcript string `json:"transcript_path"`
@@ -144,8 +141,8 @@ type call struct {
 	Thread     string `json:"thread-id"`
 }
 
-// hooked reads a log of what hooks and notifiers were told: one record a line, perhaps
-// after other words. Codex tells them of no failure.
+// hooked reads a log of the input of hooks and notify programs: one record per line, possibly after other text. Codex
+// does not report failures to them.
 func hooked(rec agent.Recording) []recording.Told {
 	var told []recording.Told
 	n, ok := 0, false

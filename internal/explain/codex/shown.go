@@ -14,9 +14,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// shown says what a screen that was captured tells. From its end back: lines
-// that say which model and directory it is, the composer or a question, and
-// above it the conversation.
+// shown interprets a captured screen. From its end backwards: lines with the model and directory, the composer or a
+// question, and the conversation above it.
 func (r reader) shown(rec agent.Recording) (recording.Told, bool) {
 	rows := strings.Split(rec.Text, "\n")
 	for i, row := range rows {
@@ -30,7 +29,7 @@ func (r reader) shown(rec agent.Recording) (recording.Told, bool) {
 	told := recording.Told{}
 	for _, b := range blocksOf(rows[:end]) {
 		event, working := r.shows(b, rec)
-		if event != nil && (working || !told.Working) { // below what moves is only what waits for its turn
+		if event != nil && (working || !told.Working) { // below the progress line there are only queued prompts
 			told.Event, told.Working, told.Line = event, working, b.Line
 		}
 	}
@@ -41,13 +40,13 @@ func (r reader) shown(rec agent.Recording) (recording.Told, bool) {
 }
 
 var (
-	// place names the model and the directory, below the composer.
+	// place is the line with the model and the directory, below the composer.
 	place = regexp.MustCompile(`(?m)^  (\S.*?) · ([/~]\S*)(?:  |$)`)
 
-	// hints end a screen.
+	// hints are at the end of a screen.
 	hints = regexp.MustCompile(`\? for shortcuts|\bcontext left\b|← for agents|⏎ send|\besc to (?:interrupt|edit)\b`)
 
-	// asks ends a screen where a question takes the composer's place.
+	// asks is at the end of a screen with a question instead of the composer.
 	asks = regexp.MustCompile(`(?i)^ *(?:press )?enter (?:to )?(?:select|confirm|continue|submit)\b.*\besc\b`)
 
 	title  = regexp.MustCompile(`(?m)^[ │╭]*>_ OpenAI Codex \(v\d`)
@@ -56,7 +55,7 @@ var (
 
 var workedUntil = regexp.MustCompile(`^ +Worked for .+ • (\d\d):(\d\d)$`)
 
-// shownAt returns when the screen was read, by the last clock on it.
+// shownAt returns when the screen was captured, by the last clock time on it.
 func (r reader) shownAt(rec agent.Recording, rows []string) time.Time {
 	for _, row := range slices.Backward(rows) {
 		if m := workedUntil.FindStringSubmatch(row); m != nil {
@@ -68,11 +67,11 @@ func (r reader) shownAt(rec agent.Recording, rows []string) time.Time {
 	return rec.At
 }
 
-// mostFooter is how many rows may be below the composer's first one.
+// mostFooter is the maximum number of rows below the composer's first one.
 const mostFooter = 12
 
-// composerOf returns the row at which the conversation ends, and the rows below
-// the composer, or false where it is no screen of Codex.
+// composerOf returns the row at which the conversation ends, and the rows below the composer, or false if it is not a
+// screen of Codex.
 func composerOf(rows []string) (end int, footer string, ok bool) {
 	last := len(rows)
 	for last > 0 && rows[last-1] == "" {
@@ -96,8 +95,7 @@ func composerOf(rows []string) (end int, footer string, ok bool) {
 	return 0, "", false
 }
 
-// question returns the row at which a question begins: it is set in, with the
-// choices below it.
+// question returns the first row of a question: it is indented, with the choices below it.
 func question(rows []string, choice int) int {
 	for choice > 0 && (rows[choice-1] == "" || strings.HasPrefix(rows[choice-1], "  ")) {
 		choice--
@@ -118,10 +116,10 @@ func blocksOf(rows []string) []recording.Block {
 	return recording.Blocks(rows, begins, func(string) bool { return true })
 }
 
-// interrupt is what Codex offers as long as it works.
+// interrupt is shown as long as Codex works.
 const interrupt = "esc to interrupt"
 
-// shows returns what a block says, or nil where it says nothing new.
+// shows returns the event of a block, or nil if there is nothing new.
 func (r reader) shows(b recording.Block, rec agent.Recording) (event resume.Event, working bool) {
 	text := b.Text()
 	switch {
@@ -140,8 +138,7 @@ func (r reader) shows(b recording.Block, rec agent.Recording) (event resume.Even
 	}
 }
 
-// works is the line that moves while Codex is at it. It waits for the network
-// without end: what it waits for is worth saying.
+// works returns the event of the progress line. Codex waits for the network without end, so that is reported.
 func (r reader) works(b recording.Block, rec agent.Recording) (resume.Event, bool) {
 	if !strings.Contains(b.Rows[0], "waiting for network") {
 		return resume.Progressed{At: rec.At}, true

@@ -1,5 +1,4 @@
-// Package copilot reads what GitHub Copilot CLI tells elsewhere than in the events of its
-// sessions: on the output of a run.
+// Package copilot interprets output of GitHub Copilot CLI outside of its session events: of a run.
 package copilot
 
 import (
@@ -11,19 +10,19 @@ import (
 	"resumed/internal/limit"
 )
 
-// New returns a reader that understands refusals as limits does.
+// New returns a Reader that interprets refusals with limits.
 func New(limits limit.Reader) recording.Reader {
 	return recording.Reader{Name: room.Name, Limits: limits, Begins: begins, Run: run}
 }
 
-// printed is one record of a session's events, or of what a run prints with
-// --output-format json: the same events, and more that are stored nowhere.
+// printed is one record of a session's events, or of the output of a run with --output-format json: the same events,
+// and some that are not stored.
 type printed struct {
 	Type      string `json:"type"`
 	ID        string `json:"id"`
-	SessionID string `json:"sessionId"` // of the record that ends a run
+	SessionID string `json:"sessionId"` // of the last record of a run
 	Data      struct {
-		SessionID string `json:"sessionId"` // of the record that begins a session
+		SessionID string `json:"sessionId"` // of the first record of a session
 		Producer  string `json:"producer"`
 	} `json:"data"`
 }
@@ -35,7 +34,7 @@ func begins(line []byte) (is, known bool) {
 	return is, true
 }
 
-// run says what the streams of a run without a terminal tell.
+// run interprets the streams of a run without a terminal.
 func run(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
 	return recording.FirstStream(rec, func(text string) (recording.Told, bool) {
 		told := recording.Follow(text, func(data []byte) (recording.Record, bool) {

@@ -17,7 +17,7 @@ import (
 
 var copiedAt = time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
 
-// agentRoom holds events that a real GitHub Copilot CLI wrote.
+// agentRoom has events that a real GitHub Copilot CLI wrote.
 const agentRoom = "../../agent/copilot"
 
 type captured struct {

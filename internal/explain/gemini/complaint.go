@@ -17,15 +17,13 @@ var (
 	attempt  = regexp.MustCompile(`^Attempt \d+ failed(?: with status (\d{3}))?[:.] (.*)$`)
 	tryAgain = regexp.MustCompile(`Retrying (?:after|with backoff)`)
 
-	// gaveUp begins the last words of a run that failed; the report's name
-	// holds the time.
+	// gaveUp begins the last message of a failed run; the file name of the report contains the time.
 	gaveUp = regexp.MustCompile(`(?m)^Error when talking to Gemini API .*-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-\d{3}Z\.json (?:\w+: )?(.*)$`)
 
 	detail = regexp.MustCompile(`^ +(status|code|reason): '?(\w+)'?,?$`)
 )
 
-// reportedAt returns when a run failed, by the name of the report that it left;
-// else when the recording was written.
+// reportedAt returns when a run failed, by the file name of its report, else when the recording was written.
 func reportedAt(rec agent.Recording) time.Time {
 	m := gaveUp.FindStringSubmatch(rec.Text + "\n" + rec.Beside)
 	if m == nil {
@@ -38,7 +36,7 @@ func reportedAt(rec agent.Recording) time.Time {
 	return when
 }
 
-// complaints reads what a run prints for people on its standard error.
+// complaints reads the messages for people on the standard error of a run.
 func (s *stream) complaints(text string) {
 	lines := strings.Split(text, "\n")
 	for n := 0; n < len(lines); n++ {
@@ -53,7 +51,7 @@ func (s *stream) complaints(text string) {
 			event = s.failed(failed[2], lines[n+1:end])
 		case tried != nil:
 			if end < len(lines) && !tryAgain.MatchString(lines[n]) && tryAgain.MatchString(lines[end]) {
-				end++ // the provider's words took two lines
+				end++ // the provider's message has two lines
 			}
 			event = s.tried(tried[1], strings.Join(append([]string{tried[2]}, lines[n+1:end]...), "\n"))
 		default:
@@ -65,8 +63,8 @@ func (s *stream) complaints(text string) {
 	}
 }
 
-// tried is a failure that Gemini CLI tries again by itself. It says how long it
-// waits, but not since when.
+// tried returns the event of a failure that Gemini CLI retries by itself. It prints how long it waits, but not since
+// when.
 func (s *stream) tried(status, text string) resume.Limited {
 	code, _ := strconv.Atoi(status) // 0 if there is none
 	event := refuse(s.limits, limit.Refusal{Status: code, Text: text})
@@ -74,7 +72,7 @@ func (s *stream) tried(status, text string) resume.Limited {
 	return event
 }
 
-// failed is the failure that a run ended with: its words, then details.
+// failed returns the event of the failure that ended a run, from its message and details.
 func (s *stream) failed(text string, details []string) resume.Limited {
 	s.over = true
 	refusal := limit.Refusal{Text: text}
@@ -86,7 +84,7 @@ func (s *stream) failed(text string, details []string) resume.Limited {
 		case m != nil && m[1] == "reason" && m[2] != "undefined":
 			refusal.Code = m[2]
 		case m != nil && m[1] != "reason" && refusal.Status == 0:
-			refusal.Status, _ = strconv.Atoi(m[2]) // or the name of a system's error
+			refusal.Status, _ = strconv.Atoi(m[2]) // or the name of a system error
 		}
 	}
 	return refuse(s.limits, refusal)

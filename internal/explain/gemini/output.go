@@ -1,5 +1,4 @@
-// Package gemini reads what Gemini CLI tells elsewhere than in its chats: on the
-// streams of a run, in the report of a failure, to hooks.
+// Package gemini interprets output of Gemini CLI outside of its chats: of a run, in the report of a failure, to hooks.
 package gemini
 
 import (
@@ -15,7 +14,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// New returns a reader that understands refusals as limits does.
+// New returns a Reader that interprets refusals with limits.
 func New(limits limit.Reader) recording.Reader {
 	return recording.Reader{
 		Name: room.Name, Limits: limits, Note: note, Run: run, Any: recorded,
@@ -28,7 +27,7 @@ func New(limits limit.Reader) recording.Reader {
 
 const onlyExec = "a run without a terminal that fails leaves no record of why; only `resumed exec` can see that and continue it"
 
-// note says what a chat cannot tell, by the last that it tells.
+// note returns what the chat cannot contain, depending on its last event.
 func note(chat string, last resume.Event) string {
 	switch _, prompted := last.(resume.Prompted); {
 	case last == nil:
@@ -42,8 +41,8 @@ func note(chat string, last resume.Event) string {
 	}
 }
 
-// printed is one record of what a run prints with --output-format json or
-// stream-json, of the report that a failure leaves, or of what a hook is told.
+// printed is one record of the output of a run with --output-format json or stream-json, of the report of a failure,
+// or of the input of a hook.
 type printed struct {
 	Type      string          `json:"type"`
 	SessionID string          `json:"session_id"`
@@ -86,7 +85,7 @@ func (p printed) isOurs() bool {
 	}
 }
 
-// kind returns what such records are of.
+// kind returns what the recording of such a record is.
 func (p printed) kind() string {
 	switch {
 	case p.Hook != "":
@@ -98,8 +97,7 @@ func (p printed) kind() string {
 	}
 }
 
-// run says what the streams of a run without a terminal tell. What Gemini CLI
-// tries again is only on the standard error.
+// run interprets the streams of a run without a terminal. Retries are only on the standard error.
 func run(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
 	if told, kind := streams(limits, rec, recording.RunOutput); told.Event != nil && kind == recording.RunOutput {
 		return told, true
@@ -111,20 +109,17 @@ func run(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
 	return recording.Told{}, false
 }
 
-// plainError is how a run that prints plain text tells of a failure, as its last
-// words: nothing else is in these lines, and below them only advice.
+// plainError is the end of a failed run's plain text: these lines contain nothing else, and only advice follows.
 var plainError = regexp.MustCompile(`(?:^|\n)(\[API Error: [^\n]*(?:\n[^\n]+){0,3}?\])(?:\nPlease [^\n]+){0,2}\s*$`)
 
-// recorded says what a recording tells: the output of a run, the report of a
-// failure, or what hooks were told.
+// recorded interprets a recording: the output of a run, the report of a failure, or the input of hooks.
 func recorded(limits limit.Reader, rec agent.Recording) (recording.Report, bool) {
 	told, kind := streams(limits, rec, "")
 	return recording.Of(kind, told), kind != ""
 }
 
-// streams reads both streams of a run, and returns what they are; nothing if they are
-// not Gemini CLI's. If the first one tells how the run ended, the other one only
-// adds the session. kind is what they are known to be, if anything.
+// streams reads both streams of a run, and returns what they are; "" if they are not from Gemini CLI. If the first one
+// says how the run ended, the other one only adds the session. kind is their known kind, or "".
 func streams(limits limit.Reader, rec agent.Recording, kind string) (recording.Told, string) {
 	limits.At = reportedAt(rec)
 	first := stream{limits: limits, kind: kind}
@@ -142,10 +137,10 @@ func streams(limits limit.Reader, rec agent.Recording, kind string) (recording.T
 
 // stream is one stream of a run.
 type stream struct {
-	limits limit.Reader // at the time of the last record that tells its time
+	limits limit.Reader // At is the time of the last record that has one
 	kind   string       // of the recording; empty until a record of Gemini CLI was read
-	over   bool         // it told how the run ended
-	error  string       // what it told of a failure before the end
+	over   bool         // it said how the run ended
+	error  string       // the message of a failure before the end
 	told   recording.Told
 }
 
@@ -172,7 +167,7 @@ func (s *stream) read(text string) {
 	}
 }
 
-// event returns what a record tells, or nil if that is nothing new.
+// event returns the event of a record, or nil if there is nothing new.
 func (s *stream) event(p printed) resume.Event {
 	switch {
 	case p.Type == "message" && p.Role == "user", p.Hook == "BeforeAgent":
@@ -196,10 +191,10 @@ func (s *stream) event(p printed) resume.Event {
 	}
 }
 
-// apiError begins the words of a failure, in chats too.
+// apiError is the beginning of a failure message, in chats too.
 const apiError = "[API Error"
 
-// refuse is a failure that ended a run.
+// refuse returns the event of a failure that ended a run.
 func refuse(limits limit.Reader, refusal limit.Refusal) resume.Limited {
 	text := refusal.Text
 	if !strings.HasPrefix(text, apiError) {

@@ -17,13 +17,13 @@ import (
 	"resumed/internal/resume"
 )
 
-// agentRoom holds chats that a real Gemini CLI wrote.
+// agentRoom has chats that a real Gemini CLI wrote.
 const agentRoom = "../../agent/gemini"
 
 type captured struct {
 	Case   string `json:"case"`
 	File   string `json:"file"`
-	Silent bool   `json:"silent"` // what stopped it is not in the file
+	Silent bool   `json:"silent"` // the file does not contain what stopped it
 }
 
 func (c captured) path() string {
@@ -46,7 +46,7 @@ func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
 	for name, want := range map[string]struct {
 		class  limit.Class
 		goesOn bool
-		hidden bool // on this stream alone
+		hidden bool // only on this stream
 	}{
 		"capacity.stdout":    {class: limit.Overloaded},
 		"capacity.stderr":    {class: limit.Overloaded},
@@ -108,7 +108,7 @@ func TestAQuotaTellsWhenItLifts(t *testing.T) {
 	}
 }
 
-// The time of a failure is in the name of its report.
+// The file name of the report has the time of the failure.
 func TestACopyOfWordsKeepsTheirTime(t *testing.T) {
 	text, _, _ := strings.Cut(streamOf(t, "hook_quota_long.stderr"), "{\n  \"session_id\"")
 	told, ok := newReader().Recorded(agent.Recording{Text: text, At: copiedAt})
@@ -159,7 +159,7 @@ func TestChatsAreRecognisedByTheirBeginning(t *testing.T) {
 	require.False(t, newReader().Recognises([]byte("plain text\n")))
 }
 
-// What a chat cannot tell is said beside it, and only there.
+// The note says what a chat cannot contain, and appears only there.
 func TestSilentChatsHaveANote(t *testing.T) {
 	a, err := room.New(room.Options{Roots: []string{"/x/.gemini"}})
 	require.NoError(t, err)

@@ -1,5 +1,4 @@
-// Package kimi reads what Kimi Code tells elsewhere than in the records of its sessions:
-// on the output of a run.
+// Package kimi interprets output of Kimi Code outside of its session records: of a run.
 package kimi
 
 import (
@@ -13,7 +12,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// New returns a reader that understands refusals as limits does.
+// New returns a Reader that interprets refusals with limits.
 func New(limits limit.Reader) recording.Reader {
 	return recording.Reader{Name: room.Name, Limits: limits, Begins: begins, Run: run}
 }
@@ -28,11 +27,10 @@ func begins(line []byte) (is, known bool) {
 	return agent.Decode(line, &first) && first.Type == "metadata" && first.Protocol != "" && first.Created > 0, true
 }
 
-// failed is the line in which a run tells why it failed: with a code and words.
+// failed is the line with the reason why a run failed: a code and a message.
 var failed = regexp.MustCompile(`^[ \t]*error: failed to run prompt: (.+?): (.*)$`)
 
-// run says what the streams of a run without a terminal tell. A failure is on the
-// standard error, whatever the format is.
+// run interprets the streams of a run without a terminal. A failure is on the standard error in every output format.
 func run(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
 	return recording.FirstStream(rec, func(text string) (recording.Told, bool) {
 		told := recording.Lines(text, func(line string) resume.Event {

@@ -17,7 +17,7 @@ import (
 
 var copiedAt = time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
 
-// agentRoom holds what sessions of a real Kimi Code wrote.
+// agentRoom has what sessions of a real Kimi Code wrote.
 const agentRoom = "../../agent/kimi"
 
 func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }

@@ -14,11 +14,10 @@ import (
 	"resumed/internal/resume"
 )
 
-// event is one event as a server sends it, for one directory or for all, or as a
-// plugin gets it.
+// event is one event from a server, for one directory or for all, or from a plugin.
 type event struct {
 	Directory  string `json:"directory"`
-	Payload    *event `json:"payload"` // of an event that is sent for all directories
+	Payload    *event `json:"payload"` // of an event for all directories
 	Type       string `json:"type"`
 	Properties struct {
 		Session string            `json:"sessionID"`
@@ -28,7 +27,7 @@ type event struct {
 	} `json:"properties"`
 }
 
-// info is what an event tells of a session or a message.
+// info is what an event says about a session or a message.
 type info struct {
 	Directory string `json:"directory"`
 	Parent    string `json:"parentID"`
@@ -39,7 +38,7 @@ type info struct {
 	} `json:"time"`
 }
 
-// parseEvent reads one line of a stream.
+// parseEvent parses one line of a stream.
 func parseEvent(line string) (event, bool) {
 	data := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "data:"))
 	var e event
@@ -53,10 +52,10 @@ func parseEvent(line string) (event, bool) {
 	return e, sessionName.MatchString(e.Properties.Session) && e.Type != ""
 }
 
-// turn is what is told of one session, and what its next event needs.
+// turn is the state of one session, with what its next event needs.
 type turn struct {
 	recording.Told
-	waited resume.Limited // for the last time that opencode tried again
+	waited resume.Limited // the last retry of opencode
 }
 
 // events reads a stream of events. Only messages have a time.
@@ -90,7 +89,7 @@ func (r reader) events(rec agent.Recording) []recording.Told {
 	return all
 }
 
-// happened returns what an event tells of a session, or nil if that is nothing new.
+// happened returns what an event means for a session, or nil if there is nothing new.
 func (r reader) happened(t *turn, e event, i info, at time.Time) resume.Event {
 	switch e.Type {
 	case "session.created", "session.updated":
@@ -129,8 +128,8 @@ func (r reader) status(t *turn, s server.Status, at time.Time) resume.Event {
 	}
 }
 
-// idle is the end of a turn: the event before it tells how it ended. If that
-// was a wait, a person ended it: opencode tells of no failure then.
+// idle returns the event for the end of a turn, depending on the event before it. If that was a wait for a retry, a
+// person ended it: opencode reports no failure then.
 func (t *turn) idle(at time.Time) resume.Event {
 	t.Working = false
 	switch last := t.Event.(type) {
@@ -148,7 +147,7 @@ func (t *turn) idle(at time.Time) resume.Event {
 	}
 }
 
-// lastTry adds the time that opencode waited for to a failure that does not state one.
+// lastTry adds the time of the last retry to a failure without a reset.
 func (t *turn) lastTry(event resume.Event) resume.Event {
 	failed, ok := event.(resume.Limited)
 	if ok && !failed.Reset.Stated() && failed.Class == t.waited.Class {

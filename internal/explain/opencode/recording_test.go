@@ -16,7 +16,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// agentRoom holds rows of the same sessions, and what the daemon hears too.
+// agentRoom has rows of the same sessions, and the events that the daemon receives too.
 const agentRoom = "../../agent/opencode"
 
 // captured is a session of a real opencode, and what its rows mean.
@@ -77,7 +77,7 @@ func requireMeaning(t *testing.T, c captured, event resume.Event) {
 	switch {
 	case !c.Reset.IsZero():
 		require.WithinDuration(t, c.Reset, got.Reset.At, time.Second, got.Reset.Source)
-	case c.Case != "serve_fake_rl_openai_hdr": // its gauges state one
+	case c.Case != "serve_fake_rl_openai_hdr": // its rate limit headers state one
 		require.False(t, got.Reset.Stated(), "no time is stated: %v", got.Reset)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// saved is the rows of one session.
+// saved contains the rows of one session.
 type saved struct {
 	Session struct {
 		ID        string  `json:"id"`
@@ -34,7 +34,7 @@ type row struct {
 	Data      json.RawMessage `json:"data"` // a string of JSON
 }
 
-// record returns the JSON that is stored in a string of JSON.
+// record returns the JSON that is stored as a string.
 func (r row) record() []byte {
 	var text string
 	if json.Unmarshal(r.Data, &text) == nil {
@@ -55,8 +55,7 @@ func (r reader) saved(rec agent.Recording) []recording.Told {
 	return all
 }
 
-// judge says how a session was when its rows were saved: as the agent's room judges
-// the rows of a database, but without a look at processes.
+// judge returns the state of a session when its rows were saved: as for a database, but without processes.
 func (r reader) judge(s saved, text string) recording.Told {
 	told := recording.Told{
 		Session: s.Session.ID, Cwd: s.Session.Directory, Leave: database.WhyLeft(s.Session.Parent, s.Session.Archived > 0),
@@ -86,8 +85,7 @@ func (r reader) judge(s saved, text string) recording.Told {
 	return told
 }
 
-// compacted reports whether opencode compacted the session by itself right after that
-// time.
+// compacted reports whether opencode compacted the session automatically right after that time.
 func (s saved) compacted(atMS int64) bool {
 	return slices.ContainsFunc(s.Parts, func(part row) bool {
 		at := slices.IndexFunc(s.Messages, func(m row) bool {

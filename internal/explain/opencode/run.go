@@ -1,6 +1,5 @@
-// Package opencode reads what opencode tells elsewhere than in its database: on
-// the streams of a run and as a server; and rows of a database that were saved as
-// JSON.
+// Package opencode interprets output of opencode outside of its database: of a run and of a server, and rows of a
+// database that were saved as JSON.
 package opencode
 
 import (
@@ -16,15 +15,14 @@ import (
 	"resumed/internal/resume"
 )
 
-// Kilo is the other agent whose files are read here: it was made of opencode and writes the
-// same records.
+// Kilo is the other agent supported here: it is a fork of opencode and writes the same records.
 const Kilo = room.KiloName
 
-// New returns a reader that understands refusals as limits does.
+// New returns a Reader that interprets refusals with limits.
 func New(limits limit.Reader) recording.Reader {
 	return recording.Reader{
 		Name: room.Name, Limits: limits, Any: recorded,
-		// No other agent has its sessions in a database.
+		// No other agent stores its sessions in a database.
 		Begins: func(line []byte) (is, known bool) { return bytes.HasPrefix(line, []byte("SQLite format 3\x00")), true },
 		Run: func(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
 			return reader{limits}.printed(rec)
@@ -32,11 +30,10 @@ func New(limits limit.Reader) recording.Reader {
 	}
 }
 
-// reader understands refusals.
+// reader interprets refusals.
 type reader struct{ limits limit.Reader }
 
-// recorded says what a recording tells: the output of a run, rows that were saved
-// as JSON, or the events of a server.
+// recorded interprets a recording: the output of a run, rows saved as JSON, or events of a server.
 func recorded(limits limit.Reader, rec agent.Recording) (recording.Report, bool) {
 	r := reader{limits}
 	if told, ok := r.printed(rec); ok {
@@ -49,8 +46,7 @@ func recorded(limits limit.Reader, rec agent.Recording) (recording.Report, bool)
 	return recording.Report{Kind: "the events of a server", Told: told}, told != nil
 }
 
-// printed says what the streams of `opencode run` tell: records with --format
-// json, else the words on its standard error.
+// printed interprets the streams of `opencode run`: records with --format json, else the text on its standard error.
 func (r reader) printed(rec agent.Recording) (recording.Told, bool) {
 	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) { return r.records(text, rec.At) })
 	if ok {
@@ -59,7 +55,7 @@ func (r reader) printed(rec agent.Recording) (recording.Told, bool) {
 	return recording.FirstStream(rec, func(text string) (recording.Told, bool) { return r.words(text, rec.At) })
 }
 
-// sessionName is the form of a session's id.
+// sessionName is the format of a session's id.
 var sessionName = regexp.MustCompile(`^ses_[0-9A-Za-z]+$`)
 
 // runRecord is one record of `opencode run --format json`.
@@ -85,7 +81,7 @@ func (r reader) records(text string, at time.Time) (recording.Told, bool) {
 	return told, told.Event != nil
 }
 
-// event returns what a record of a run tells, or nil.
+// event returns the event of a record, or nil.
 func (r reader) event(p runRecord, at time.Time) resume.Event {
 	switch p.Type {
 	case "error":
@@ -99,7 +95,7 @@ func (r reader) event(p runRecord, at time.Time) resume.Event {
 	}
 }
 
-// failed is what a failure means that ended a turn, or nil if there is none.
+// failed returns the event of a failure that ended a turn; nil for none.
 func (r reader) failed(f *database.Failure, at time.Time) resume.Event {
 	if f == nil {
 		return nil
@@ -112,8 +108,8 @@ var (
 	complaint = regexp.MustCompile(`^Error: (\S.*)$`)
 )
 
-// words reads what a run prints for people: the agent and the model, and why the run
-// failed. They do not name the session.
+// words reads the output of a run for people: the agent and the model, and why the run failed. It does not contain the
+// session.
 func (r reader) words(text string, at time.Time) (recording.Told, bool) {
 	headed := false
 	told := recording.Lines(text, func(line string) resume.Event {

@@ -1,5 +1,4 @@
-// Package qwen reads what Qwen Code tells elsewhere than in its chats: on the
-// output of a run.
+// Package qwen interprets output of Qwen Code outside of its chats: of a run.
 package qwen
 
 import (
@@ -13,7 +12,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// New returns a reader that understands refusals as limits does.
+// New returns a Reader that interprets refusals with limits.
 func New(limits limit.Reader) recording.Reader {
 	return recording.Reader{
 		Name: room.Name, Limits: limits, Begins: begins, Run: run,
@@ -44,18 +43,17 @@ func begins(line []byte) (is, known bool) {
 	return is, is
 }
 
-// printed is one record of what a run prints with --output-format json or
-// stream-json.
+// printed is one record of the output of a run with --output-format json or stream-json.
 type printed struct {
 	Type       string          `json:"type"`
 	Subtype    string          `json:"subtype"`
 	UUID       string          `json:"uuid"`
 	SessionID  string          `json:"session_id"`
-	Parent     string          `json:"parent_tool_use_id"` // of what a subagent says
+	Parent     string          `json:"parent_tool_use_id"` // of output of a subagent
 	Cwd        string          `json:"cwd"`
-	Version    string          `json:"qwen_code_version"` // of the record that begins a run
+	Version    string          `json:"qwen_code_version"` // of the first record of a run
 	Permission string          `json:"permission_mode"`
-	Cost       json.RawMessage `json:"total_cost_usd"` // which Qwen Code does not know
+	Cost       json.RawMessage `json:"total_cost_usd"` // which Qwen Code does not print
 	IsError    bool            `json:"is_error"`
 	Result     string          `json:"result"`
 	Error      struct {
@@ -69,8 +67,8 @@ type printed struct {
 	} `json:"message"`
 }
 
-// isOurs reports whether only Qwen Code prints such a record: the agent
-// that has the same types of records tells what a run cost.
+// isOurs reports whether only Qwen Code prints such a record: the agent with the same record types also prints the
+// cost of a run.
 func (p printed) isOurs() bool {
 	if !agent.IsUUID(p.SessionID) || !agent.IsUUID(p.UUID) {
 		return false
@@ -87,8 +85,7 @@ func (p printed) isOurs() bool {
 	}
 }
 
-// run says what the streams of a run without a terminal tell. Older
-// versions print an error as if it were the answer.
+// run interprets the streams of a run without a terminal. Older versions print an error as if it were the answer.
 func run(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
 	if told, _ := records(limits, rec); told.Event != nil {
 		return told, true
@@ -117,7 +114,7 @@ func records(limits limit.Reader, rec agent.Recording) (told recording.Told, our
 	return told, ours
 }
 
-// event returns what a record tells, or nil if that is nothing new.
+// event returns the event of a record, or nil if there is nothing new.
 func (p printed) event(limits limit.Reader) resume.Event {
 	said := []string{p.Result}
 	switch p.Type {
@@ -141,8 +138,7 @@ func (p printed) event(limits limit.Reader) resume.Event {
 	return resume.Progressed{At: limits.At}
 }
 
-// plainError returns the words of a text that is nothing but the report of a
-// failure; other texts are returned whole.
+// plainError returns the message of a text that is only the report of a failure; other texts are returned unchanged.
 func plainError(text string) (string, bool) {
 	text = strings.TrimSpace(text)
 	if words, ok := strings.CutPrefix(text, "[API Error: "); ok && strings.HasSuffix(words, "]") {

@@ -17,7 +17,7 @@ import (
 
 var copiedAt = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
 
-// agentRoom holds chats that a real Qwen Code wrote.
+// agentRoom has chats that a real Qwen Code wrote.
 const agentRoom = "../../agent/qwen"
 
 type captured struct {
@@ -36,7 +36,7 @@ func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 		"0.15.10-ok":       {"90145fbb-f164-420d-b85f-cfa5370efd0e", limit.None},
 		"0.24.4-auth401":   {"794d5a94-12a6-4c67-a0bd-7ea258496760", limit.Auth},
 		"0.24.4-ok":        {"c4215749-34cf-486d-87bb-9d4685532c82", limit.None},
-		"0.24.4-usage_far": {"6e6faec3-9b19-4907-bdc9-bf24ad0a6e68", limit.None}, // killed before it said anything
+		"0.24.4-usage_far": {"6e6faec3-9b19-4907-bdc9-bf24ad0a6e68", limit.None}, // killed before it printed anything
 	} {
 		t.Run(name, func(t *testing.T) {
 			data, err := os.ReadFile(filepath.Join("testdata", "stdout", name+".jsonl"))

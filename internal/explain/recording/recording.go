@@ -1,5 +1,5 @@
-// Package recording is what the readers of all agents share: what a recording
-// tells of sessions, and how streams of records and the rows of a screen are read.
+// Package recording is shared by the readers of all agents: the result of a recording, and how streams of records and
+// rows of a screen are read.
 package recording
 
 import (
@@ -13,35 +13,32 @@ import (
 	"resumed/internal/resume"
 )
 
-// Reader reads what one agent says elsewhere than in its transcripts, and knows those by
-// their beginning.
+// Reader interprets output of one agent outside of its transcripts, and recognises transcripts by their beginning.
 type Reader struct {
 	Name   string       // of the agent
-	Limits limit.Reader // without its time
+	Limits limit.Reader // its At is not set
 
-	// Begins reports whether a line at the beginning of a file is one of a transcript or a
-	// database of the agent, and whether that tells it of the file. It may be torn at its end.
+	// Begins reports whether a line at the beginning of a file belongs to a transcript or a database of the agent (is),
+	// and whether this line decides it (known). The line may be cut at its end.
 	Begins func(line []byte) (is, known bool)
 
-	// Run says what the streams of a run without a terminal tell, or false where they are
-	// not in a format of the agent's.
+	// Run interprets the streams of a run without a terminal, or returns false if their format is not the agent's.
 	Run func(limit.Reader, agent.Recording) (Told, bool)
 
-	// Any says what a recording of any kind tells, or false where it is none of the
-	// agent's; nil: there are runs only.
+	// Any interprets any kind of recording, or returns false if it is not the agent's; nil: there are only runs.
 	Any func(limit.Reader, agent.Recording) (Report, bool)
 
-	// Note returns what a person should know about a transcript in which no interruption
-	// was found, by the last that it tells, or nothing; nil: transcripts tell all.
+	// Note returns what a person should know about a transcript without an interruption, depending on its last event,
+	// or ""; nil: there is nothing to add.
 	Note func(transcript string, last resume.Event) string
 
-	// GoesOn reports whether a transcript ends with the promise of the agent to go on by
-	// itself when the limit lifts; nil: there is no such promise.
+	// GoesOn reports whether a transcript ends with the agent's announcement that it continues by itself when the limit
+	// lifts; nil: there is no such announcement.
 	GoesOn func(transcript string) bool
 }
 
-// Recognises reports whether a file that begins with head is a transcript or a database of
-// the agent, wherever it lies.
+// Recognises reports whether a file that begins with head is a transcript or a database of the agent, in any
+// directory.
 func (r Reader) Recognises(head []byte) bool {
 	for line := range bytes.Lines(head) {
 		if is, known := r.Begins(line); known {
@@ -51,10 +48,10 @@ func (r Reader) Recognises(head []byte) bool {
 	return false
 }
 
-// Printed says what the streams of a run without a terminal tell.
+// Printed interprets the streams of a run without a terminal.
 func (r Reader) Printed(rec agent.Recording) (Told, bool) { return r.Run(r.at(rec.At), rec) }
 
-// Recorded says what a recording tells, or false where it is none of the agent's.
+// Recorded interprets a recording, or returns false if it is not the agent's.
 func (r Reader) Recorded(rec agent.Recording) (Report, bool) {
 	if r.Any != nil {
 		return r.Any(r.at(rec.At), rec)
@@ -68,39 +65,38 @@ func (r Reader) at(at time.Time) limit.Reader {
 	return r.Limits
 }
 
-// Report is what a recording tells.
+// Report is the result of a recording.
 type Report struct {
 	Kind string // what the recording is, for people: "the output of a run"
 	Told []Told // in the order in which the sessions appear
 }
 
-// Told is what a recording tells of one session.
+// Told is what a recording says about one session.
 type Told struct {
-	Session string // empty if the recording does not name it
+	Session string // empty if the recording does not contain it
 	Cwd     string
 
-	// Event is the last event that the recording tells; nil: none that counts. A
-	// refusal after which the agent was trying again is in progress.
+	// Event is the last relevant event in the recording; nil: none. A refusal that the agent was retrying is in
+	// progress.
 	Event resume.Event
 
-	Line    int    // of the evidence, counted from 1; 0: there is none
+	Line    int    // of the evidence, counted from 1; 0: none
 	Beside  bool   // the evidence is on the other stream
-	Working bool   // the agent was working, or trying again by itself
+	Working bool   // the agent was working, or retrying by itself
 	Leave   string // why nothing is done about the session, whatever the rules say
 }
 
-// The kinds of recordings that several agents have.
+// Kinds of recordings of several agents.
 const (
 	RunOutput = "the output of a run"
 	Screen    = "a screen"
 	HookCalls = "what its hooks were told"
 )
 
-// Of returns the report of a recording that tells of one session.
+// Of returns the report of a recording with one session.
 func Of(kind string, told Told) Report { return Report{Kind: kind, Told: []Told{told}} }
 
-// FirstStream reads the recorded stream of a run, and its other stream if the first
-// one tells nothing.
+// FirstStream reads the recorded stream of a run, and its other stream if the first one has no result.
 func FirstStream(rec agent.Recording, read func(text string) (Told, bool)) (Told, bool) {
 	if told, ok := read(rec.Text); ok {
 		return told, true
@@ -110,15 +106,14 @@ func FirstStream(rec agent.Recording, read func(text string) (Told, bool)) (Told
 	return told, ok
 }
 
-// Record is what one record of a run tells.
+// Record is what one record of a run says.
 type Record struct {
 	Session string
 	Cwd     string
 	Event   resume.Event // nil: nothing new
 }
 
-// Follow reads the records of a run. The last event counts. parse returns false for
-// a record that tells nothing of the run.
+// Follow reads the records of a run. The last event counts. parse returns false for a record to ignore.
 func Follow(text string, parse func(data []byte) (Record, bool)) (told Told) {
 	for line, data := range agent.Records(text) {
 		r, ok := parse(data)
@@ -134,7 +129,7 @@ func Follow(text string, parse func(data []byte) (Record, bool)) (told Told) {
 	return told
 }
 
-// Lines reads the words of a run, line by line. The last event counts.
+// Lines reads the text of a run line by line. The last event counts.
 func Lines(text string, read func(line string) resume.Event) (told Told) {
 	n := 0
 	for line := range strings.Lines(text) {
@@ -146,7 +141,7 @@ func Lines(text string, read func(line string) resume.Event) (told Told) {
 	return told
 }
 
-// ID returns a text that is an id as many agents give it, else nothing.
+// ID returns text if it is a UUID, else "".
 func ID(text string) string {
 	if agent.IsUUID(text) {
 		return text
@@ -154,12 +149,12 @@ func ID(text string) string {
 	return ""
 }
 
-// Refused is the event of a refusal.
+// Refused returns the event of a refusal.
 func Refused(at time.Time, v limit.Verdict, text string) resume.Limited {
 	return resume.Limited{At: at, Verdict: v, Text: agent.Clip(text)}
 }
 
-// Update stores what a recording of several sessions tells last of one of them.
+// Update replaces the entry of one session in a recording of several sessions, or adds it.
 func Update(all []Told, last Told) []Told {
 	for i := range all {
 		if all[i].Session == last.Session {
@@ -173,16 +168,15 @@ func Update(all []Told, last Told) []Told {
 // LineOf returns the number of the line at an offset of a text, counted from 1.
 func LineOf(text string, offset int) int { return strings.Count(text[:offset], "\n") + 1 }
 
-// Block is one thing that a screen shows, which may take several rows.
+// Block is one item on a screen, which may have several rows.
 type Block struct {
 	Line int    // its first row, counted from 1
-	Sign string // what it begins with
+	Sign string // the character it begins with
 	Rows []string
 }
 
-// Blocks splits the rows of a screen: begins returns the sign that a row begins
-// with and the words after it, goesOn says whether a row belongs to the block
-// above it. A blank row ends a block.
+// Blocks splits the rows of a screen: begins returns the sign at the beginning of a row and the words after it, goesOn
+// reports whether a row belongs to the block above it. A blank row ends a block.
 func Blocks(rows []string, begins func(row string) (sign, words string, ok bool), goesOn func(row string) bool) []Block {
 	var blocks []Block
 	open := false
@@ -202,8 +196,7 @@ func Blocks(rows []string, begins func(row string) (sign, words string, ok bool)
 	return blocks
 }
 
-// Text joins the rows over which the screen broke one text. A row that ends in
-// a word's own break is joined without a space.
+// Text joins the rows of a text that the screen wrapped. After a row that ends with "/" or "-" no space is added.
 func (b Block) Text() string {
 	var text strings.Builder
 	for _, row := range b.Rows {
@@ -219,9 +212,8 @@ func (b Block) Text() string {
 	return text.String()
 }
 
-// LastShown returns when a screen was read on which a clock of that zone (nil
-// means local) showed hour and minute: at the latest when the recording was
-// written. A copy is younger than the screen.
+// LastShown returns when a screen with that clock time in that zone (nil means local) was captured: at the latest when
+// the recording was written. A copy is newer than the screen.
 func LastShown(r agent.Recording, zone *time.Location, hour, minute int) time.Time {
 	if zone == nil {
 		zone = time.Local

@@ -1,5 +1,5 @@
-// Package copilot knows GitHub Copilot CLI: where the events of its sessions are, what
-// one of them means, which process holds a session, and how a session is continued.
+// Package copilot supports GitHub Copilot CLI: where the events of its sessions are, what they mean,
+// which process holds a session, and how a session is continued.
 package copilot
 
 import (
@@ -56,17 +56,16 @@ var described = agent.Description{
 	},
 }
 
-// Builtin is GitHub Copilot CLI in the list of agents.
+// Builtin is the entry of GitHub Copilot CLI in the list of agents.
 var Builtin = described.Builtin(func(o agent.Options) (agent.Agent, error) { return New(o) })
 
-// Options says which GitHub Copilot CLI is meant: without Roots its home is
-// $COPILOT_HOME, else ~/.copilot.
+// Options selects a GitHub Copilot CLI: without Roots its home is $COPILOT_HOME, else ~/.copilot.
 type Options = agent.Options
 
 // Agent is GitHub Copilot CLI with its homes.
 type Agent = agent.Starting
 
-// New returns the agent. It looks at the environment, not at any file.
+// New returns the agent. It reads the environment, but no file.
 func New(o Options) (*Agent, error) {
 	a := &Agent{}
 	return a, a.Describe(described, o)
@@ -80,7 +79,7 @@ func isEvents(rel string) bool {
 	return name == eventsFile && agent.IsUUID(filepath.Clean(dir))
 }
 
-// find returns a session whose id is known, where a run has begun it.
+// find returns a session with a known id, if a run has begun it.
 func find(d *agent.Described, id string) agent.Trail {
 	transcript := filepath.Join(d.Homes.Usual, "session-state", id, eventsFile)
 	if _, err := os.Stat(transcript); err != nil || !agent.IsUUID(id) {
@@ -89,12 +88,12 @@ func find(d *agent.Described, id string) agent.Trail {
 	return agent.Trail{Session: id, Transcript: transcript}
 }
 
-// modes are ordered by what they allow without a question, least first.
+// modes are ordered by what they allow without asking, least first.
 var modes = []string{"plan", "interactive", "autopilot"}
 
-// choose returns the last mode of the session, where that allows no more than its start. The
-// session keeps its model by itself. What was allowed is in no event but where it was changed:
-// a session whose start was not seen is allowed nothing.
+// choose returns the last mode of the session, if it allows no more than its start. The session keeps
+// its own model. Events contain permissions only if they were changed: a session whose start was not
+// seen gets none.
 func choose(_ context.Context, _ *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
 	c.Newer = []string{"--model"}
 	o := s.StartedWith()
@@ -110,7 +109,7 @@ func choose(_ context.Context, _ *agent.Described, s resume.Session, had agent.R
 	if had.Mode == "plan" || had.Mode == "autopilot" {
 		c.Args = []string{"--mode", had.Mode}
 	}
-	if asks := had.Permission == "manual" || had.Permission == "assisted"; asks { // a person took back what was allowed
+	if asks := had.Permission == "manual" || had.Permission == "assisted"; asks { // a person withdrew permissions
 		c.Newer = append(c.Newer, "--allow-all-tools", "--allow-all-paths", "--allow-all-urls", "--allow-all", "--yolo")
 		if o != nil && slices.ContainsFunc(o.Env, func(v resume.Variable) bool { return v.Name == allowAll }) {
 			c.Park = "it was started with " + allowAll + " and was told to ask since: go on there"
@@ -119,7 +118,7 @@ func choose(_ context.Context, _ *agent.Described, s resume.Session, had agent.R
 	return c, nil
 }
 
-// startedIn returns the mode that a command line asks for.
+// startedIn returns the mode in a command line.
 func startedIn(args []string) string {
 	line := flags.Parse(args)
 	switch {
@@ -132,9 +131,9 @@ func startedIn(args []string) string {
 	}
 }
 
-// owner returns the live process that holds the session. A process notes the sessions that
-// it holds: inuse.PID.lock in their directories, which one that was killed leaves behind. One
-// that notes none is only just starting, and may take any session of its directory.
+// owner returns the live process that holds the session. A process marks the sessions that it holds
+// with inuse.PID.lock in their directories; a killed process leaves the file behind. A process without
+// such a file is just starting, and may take any session of its directory.
 func owner(ctx context.Context, a *agent.Described, s resume.Session) (*resume.Owner, error) {
 	running, err := a.Processes.Running(process.WithSnapshot(ctx), isProgram)
 	if err != nil || len(running) == 0 {
@@ -159,15 +158,15 @@ func owner(ctx context.Context, a *agent.Described, s resume.Session) (*resume.O
 	return process.OneOf(free, s, kind), nil
 }
 
-// holdsOther reports whether a process has noted that it holds another session, or is the
-// script that started one which has.
+// holdsOther reports whether a process holds another session, or is the script that started a process
+// that does.
 func holdsOther(a *agent.Described, p process.Live, running []process.Live, busy map[int]bool) bool {
 	return busy[p.PID] || slices.ContainsFunc(running, func(child process.Live) bool {
 		return busy[child.PID] && child.PID != p.PID && len(a.Processes.Eldest([]int{p.PID, child.PID})) == 1 && slices.Equal(p.Args, child.Args)
 	})
 }
 
-// holdersIn returns the processes that have noted that they hold a session of directories.
+// holdersIn returns the processes with a lock file in directories that match the pattern.
 func holdersIn(pattern string) map[int]bool {
 	notes, _ := filepath.Glob(filepath.Join(pattern, "inuse.*.lock")) // errs on a bad pattern only
 	pids := make(map[int]bool)
@@ -180,8 +179,8 @@ func holdersIn(pattern string) map[int]bool {
 	return pids
 }
 
-// flags are those of GitHub Copilot CLI 1.0. No event tells what a session may do without
-// asking, unless that was changed: it is repeated as it was.
+// flags are those of GitHub Copilot CLI 1.0. Events contain what a session may do without asking only
+// if it was changed: the flags are repeated unchanged.
 var flags = leash.Flags{
 	{Effect: leash.Restricts, Takes: leash.Alone, Names: `--disable-client-telemetry --disallow-temp-dir --disable-builtin-mcps --assisted-approval
 		--no-custom-instructions --no-auto-update --no-ask-user --no-remote --no-remote-export --no-eager-powershell-resolution`},
@@ -198,7 +197,7 @@ var flags = leash.Flags{
 	{Effect: leash.Selects, Takes: leash.One | leash.Path, Names: `--plugin-dir --extension-sdk-path`},
 	{Effect: leash.Selects, Takes: leash.Maybe, Names: `--bash-env`},
 	{Effect: leash.Selects, Takes: leash.Alone, Names: `--enable-memory --experimental --no-experimental --no-bash-env`},
-	{Effect: leash.Nothing, Takes: leash.One | leash.Path, Names: `-C`}, // it is the session's own
+	{Effect: leash.Nothing, Takes: leash.One | leash.Path, Names: `-C`}, // the session has its own
 	{Effect: leash.Nothing, Takes: leash.One, Names: `--log-dir --log-level --stream --output-format --usage-output-file`},
 	{Effect: leash.Nothing, Takes: leash.Maybe, Names: `--mouse`},
 	{Effect: leash.Nothing, Takes: leash.Alone, Names: `-s --silent --banner --screen-reader --plain-diff --no-color --no-mouse -v --version -h --help`},
@@ -213,7 +212,7 @@ var flags = leash.Flags{
 // allowAll allows everything without asking.
 const allowAll = "COPILOT_ALLOW_ALL"
 
-// keys are variables of which each decides whose allowance is used.
+// keys are variables with a key. Each one decides which allowance is used.
 var keys = []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BEARER_TOKEN"}
 
 var variables = leash.Variables{

@@ -163,7 +163,7 @@ func TestASessionIsContinuedWhereItStopped(t *testing.T) {
 	}
 }
 
-// Whoever can write to the events of a session can add a mode to them.
+// Every program that can write to the events of a session can add a mode to them.
 func TestAnEventNeverWidensWhatTheStartAllowed(t *testing.T) {
 	for rule, c := range map[string]struct{ told, start, want string }{
 		"a start without a flag is no autopilot": {"autopilot", "", ""},
@@ -227,8 +227,7 @@ func TestTheUsualHomeIsTheOneOfTheEnvironment(t *testing.T) {
 	require.ErrorContains(t, err, "not an absolute path")
 }
 
-// Whatever a line holds, it is understood or passed over; and a reset is never
-// made up.
+// Any line is parsed or skipped, and a reset is never invented.
 func FuzzObserve(f *testing.F) {
 	agenttest.Seeds(f)
 	a := newAgent(f)

@@ -15,7 +15,7 @@ import (
 type record struct {
 	Type      string `json:"type"`
 	Timestamp string `json:"timestamp"`
-	AgentID   string `json:"agentId"` // of a helper that the model started
+	AgentID   string `json:"agentId"` // of a subagent that the model started
 	Data      data   `json:"data"`
 }
 
@@ -33,7 +33,7 @@ const (
 	used      = "session.usage_record"
 )
 
-// data is what events tell, each of them some of it.
+// data contains the fields of all events.
 type data struct {
 	SessionID string `json:"sessionId"`
 	Context   struct {
@@ -46,7 +46,7 @@ type data struct {
 	Autopilot bool      `json:"isAutopilotContinuation"`
 	AgentMode string    `json:"agentMode"`
 	Requests  []request `json:"toolRequests"`
-	Parent    string    `json:"parentToolCallId"` // of what a helper says
+	Parent    string    `json:"parentToolCallId"` // of output of a subagent
 
 	// of failures
 	Kind    string `json:"errorType"`
@@ -68,21 +68,21 @@ type data struct {
 	} `json:"usage"`
 }
 
-// request is a tool that the model calls.
+// request is a tool call of the model.
 type request struct {
 	ID        string         `json:"toolCallId"`
 	Name      string         `json:"name"`
 	Arguments map[string]any `json:"arguments"`
 }
 
-// sift passes over bookkeeping, over results of tools and over what is only shown.
+// sift ignores bookkeeping, results of tools, and events that are only for display.
 var sift = agent.SiftByType([]string{answer}, []string{failure, prompt, aborted, rewound})
 
-// read says what an event means. A failure is written when GitHub Copilot CLI has given up
-// trying by itself.
+// read returns what an event means. A failure is written after GitHub Copilot CLI gave up its own
+// retries.
 func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
 	r, ok := agent.Parse[record](line.Data)
-	if helper := r.AgentID != "" || r.Data.Parent != ""; !ok || helper { // its session waits for it
+	if helper := r.AgentID != "" || r.Data.Parent != ""; !ok || helper { // the session waits for its subagent
 		return agent.Record{}, false
 	}
 	d := r.Data
@@ -117,7 +117,7 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	return said, true
 }
 
-// by is what gave a prompt; empty: a person, or a command line.
+// by returns the source of a prompt; empty: a person, or a command line.
 func (d data) by() string {
 	if d.Autopilot || d.Source != "" && d.Source != "user" {
 		return "GitHub Copilot CLI itself"
@@ -125,19 +125,19 @@ func (d data) by() string {
 	return ""
 }
 
-// waited is what it says of its own retries: no time until a reset.
+// waited is the text about its own retries, whose times are not resets.
 var waited = regexp.MustCompile(`; retried \d+ times \(total retry wait time: [^)]*\)(?: Last error:)?`)
 
-// verdict says what a failure means: by its status, its code and its words, and by what
-// kind of failure GitHub Copilot CLI takes it for.
+// verdict returns the meaning of a failure: by its status, code and text, and by GitHub Copilot CLI's
+// own kind.
 func (d data) verdict(limits limit.Reader) limit.Verdict {
 	v := limits.Refusal(limit.Refusal{Status: d.Status, Code: d.Code, Text: waited.ReplaceAllString(d.Message, "")})
 	switch {
-	case d.Kind == "rate_limit" && strings.HasPrefix(d.Code, "user_"): // of a week, of all models, of one
+	case d.Kind == "rate_limit" && strings.HasPrefix(d.Code, "user_"): // limits per week, for all models or for one
 		v.Class, v.WaitHelps = limit.UsageLimit, true
 	case d.Kind == "rate_limit" && !v.Class.Transient():
 		v.Class, v.WaitHelps = limit.RateLimit, true
-	case d.Kind == "quota" && !v.Reset.Stated(): // it is bought, or waited for until the month ends
+	case d.Kind == "quota" && !v.Reset.Stated(): // it must be bought, or ends with the month
 		v.Class, v.WaitHelps = limit.Billing, false
 	case d.Kind == "authentication" || d.Kind == "authorization" || d.Kind == "policy":
 		v.Class, v.WaitHelps = limit.Auth, false
@@ -147,8 +147,8 @@ func (d data) verdict(limits limit.Reader) limit.Verdict {
 	return agent.Failed(v)
 }
 
-// place returns the session of a file and where that works, by its first event. A file whose
-// beginning is gone is of the session that its directory is named for.
+// place returns the session of a file and its directory, from its first event. If the beginning of the
+// file is missing, the session is that of the directory's name.
 func place(line agent.Line) (session, cwd string) {
 	if named := filepath.Base(filepath.Dir(line.Path)); agent.IsUUID(named) {
 		session = named
@@ -160,8 +160,7 @@ func place(line agent.Line) (session, cwd string) {
 	return first.Data.SessionID, first.Data.Context.Cwd
 }
 
-// EventOf says what an event means that a run printed, or returns nil if it means
-// nothing for its session.
+// EventOf returns the event of a record that a run printed, or nil if it has no meaning for its session.
 func EventOf(printed []byte, limits limit.Reader, now time.Time) resume.Event {
 	r, _ := read(agent.Line{Data: printed, ModTime: now}, func(at time.Time) limit.Reader {
 		limits.At = at

@@ -37,7 +37,7 @@ func TestASessionGoesOnAsItWasStarted(t *testing.T) {
 	}
 }
 
-// Who took back what a session was allowed, or left a mode, is believed more than its start.
+// A later withdrawal of permissions, or change of the mode, has precedence over the start.
 func TestWhatWasChangedInTheSessionCounts(t *testing.T) {
 	start := resume.Origin{ArgsSeen: true, Args: []string{"--yolo", "--allow-tool", "write", "--autopilot"}}
 	sc := newScene(t, stopped()...)
@@ -120,7 +120,7 @@ func TestWhoHoldsASession(t *testing.T) {
 	const other = "7b3d2e8f-0000-4000-8000-000000000002"
 	for rule, c := range map[string]struct {
 		argv, env, cwd string
-		holds          string // which session it has noted
+		holds          string // the session of its lock file
 		want           *resume.Owner
 	}{
 		"who noted it":                   {"copilot", "TMUX_PANE=%3", "/elsewhere", sessionA, &resume.Owner{PID: 42, Kind: "interactive", Tmux: "%3"}},
@@ -153,7 +153,7 @@ func TestWhoHoldsASession(t *testing.T) {
 	}
 }
 
-// The script that npm installs holds no session itself where the program that it started does.
+// The script that npm installs holds no session if the program that it started does.
 func TestTheLauncherOfAnotherSessionHoldsNone(t *testing.T) {
 	root, home := t.TempDir(), t.TempDir()
 	for pid, argv := range map[int]string{41: "node\x00/n/.bin/copilot\x00-i\x00hi\x00", 42: "/n/copilot-linux-x64/copilot\x00-i\x00hi\x00"} {

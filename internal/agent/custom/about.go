@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// maxFirstLine bounds how much of a session's file is read to learn where it works.
+// maxFirstLine bounds how much of a session's file is read to find its directory.
 const maxFirstLine = 64 << 10
 
-// told returns the directory that the first line of the session's own file tells, or
-// nothing. An id that is none might be a pattern, or lead elsewhere.
+// told returns the directory in the first line of the session's own file, or "". An unsafe id is
+// rejected: it might be a pattern, or another path.
 func (a *Agent) told(id string) string {
 	if a.about == "" || !safeID.MatchString(id) {
 		return ""
@@ -28,7 +28,7 @@ func (a *Agent) told(id string) string {
 
 func (a *Agent) toldBy(name string) string {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-		return "" // to open a pipe may take for ever
+		return "" // opening a pipe may block forever
 	}
 	file, err := os.Open(name)
 	if err != nil {
@@ -37,7 +37,7 @@ func (a *Agent) toldBy(name string) string {
 	defer file.Close()
 	line, err := bufio.NewReader(io.LimitReader(file, maxFirstLine)).ReadBytes('\n')
 	if err != nil {
-		return "" // it is being written, or is none of lines
+		return "" // it is half written, or has no lines
 	}
 	if dir := find(a.session, line)[groupCwd]; filepath.IsAbs(dir) {
 		return dir

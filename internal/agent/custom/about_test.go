@@ -14,7 +14,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// logbot writes the log of all sessions into one file, and a file of each.
+// logbot writes one log for all sessions, and a file for each.
 func logbot(dir string) Options {
 	o := mybot(dir)
 	o.Session = `id=(?P<session>\S+)|^works in (?P<cwd>\S+)`
@@ -71,7 +71,7 @@ func TestASessionOfWhichNoFileSaysWhereItWorksIsParked(t *testing.T) {
 	require.Contains(t, plan.Leave.Why, "s1.txt says where the session works")
 }
 
-// Who runs the program that the user named in a session's directory may hold the session.
+// A process of the configured program in a session's directory may hold the session.
 func TestAProgramThatIsNamedHoldsTheSessionsOfItsDirectory(t *testing.T) {
 	if !procfs.Proc.Seen() {
 		t.Skip("SKIPPED: this system has no /proc")

@@ -1,5 +1,5 @@
-// Package custom is the agent that a user describes: where it writes, which
-// lines are a limit and which are work, and the command that continues it.
+// Package custom implements an agent that a user describes: where it writes, which lines are a limit and
+// which are progress, and the command that continues it.
 package custom
 
 import (
@@ -14,29 +14,27 @@ import (
 	"resumed/internal/limit"
 )
 
-// Options describes the agent. Patterns are regular expressions; their named
-// groups say what is where: session and cwd, after and at (when the limit
-// lifts), class (what kind of limit it is; or a group that is called as a class
-// is), time and zone (when the line was written, and where), text (what of the
-// line is shown to people).
+// Options describes the agent. Patterns are regular expressions with named groups: session and cwd,
+// after and at (when the limit lifts), class (the kind of limit; or a group with the name of a class),
+// time and zone (when the line was written), text (the part of the line that is shown to people).
 type Options struct {
 	Name     string
 	Files    []string // globs of absolute paths
-	Session  string   // group session, else the first one; tried on the line, then on the path
-	Cwd      string   // where sessions work, unless a group cwd tells
+	Session  string   // group session, else the first group; matched with the line, then with the path
+	Cwd      string   // the directory of sessions, if there is no group cwd
 	About    string   // a glob with {session}: the file whose first line has the group cwd of Session
-	Program  []string // its name: who runs it in a session's directory may hold the session; and words of runs without a person
+	Program  []string // the name of its program, whose processes in a session's directory may hold the session; then words of headless runs
 	Limit    []string // lines that end a turn
 	Progress []string // lines that mean that the session moved
-	Resume   []string // the command; {session}, {prompt} and {cwd} are put in
-	Start    []string // the command that begins a session under the id that is put in; none: it cannot be begun
+	Resume   []string // the command; {session}, {prompt} and {cwd} are replaced
+	Start    []string // the command that begins a session with the given id; none: not possible
 	Env      []string // KEY=value, added for resumed runs
 
 	Grace time.Duration  // a clock time this far in the past means now, not tomorrow
-	Zone  *time.Location // of clock times that name none; nil means local
+	Zone  *time.Location // for clock times without a zone; nil means local
 }
 
-// Agent is an agent of the user's own.
+// Agent is an agent that the user described.
 type Agent struct {
 	agent.Base
 	dir      string // Options.Cwd
@@ -64,7 +62,7 @@ const (
 	groupText    = "text"
 )
 
-// groupsOfLimit returns the groups that a pattern of a limit may name.
+// groupsOfLimit returns the groups that a limit pattern may have.
 func groupsOfLimit() []string {
 	all := []string{groupSession, groupCwd, groupAfter, groupAt, groupClass, groupTime, groupZone, groupText}
 	for _, class := range limit.Classes() {
@@ -73,7 +71,7 @@ func groupsOfLimit() []string {
 	return all
 }
 
-// New checks the description and returns all that is wrong with it at once.
+// New checks the description. The error contains everything that is wrong.
 func New(o Options) (*Agent, error) {
 	a := &Agent{dir: o.Cwd, about: o.About, program: slices.Clone(o.Program), resume: slices.Clone(o.Resume), start: slices.Clone(o.Start)}
 	var bad []error
@@ -113,8 +111,7 @@ func New(o Options) (*Agent, error) {
 	return a, nil
 }
 
-// compile returns a pattern whose groups all are of those that can mean
-// something there.
+// compile compiles a pattern, which may only have these groups.
 func (a *Agent) compile(key, pattern string, complain func(string, ...any), groups ...string) *regexp.Regexp {
 	if pattern == "" {
 		complain("%s: an empty pattern matches every line", key)
@@ -133,5 +130,5 @@ func (a *Agent) compile(key, pattern string, complain func(string, ...any), grou
 	return re
 }
 
-// Sources returns the directories that the agent's files lie in.
+// Sources returns the directories of the agent's files.
 func (a *Agent) Sources() []agent.Source { return slices.Clone(a.sources) }

@@ -147,7 +147,7 @@ func TestALineMayTellWhenItWasWritten(t *testing.T) {
 		"[1794702600] rate limited, retry in 2h":                      30 * time.Minute,
 		"[00:30:00] rate limited, retry in 2h":                        30 * time.Minute,
 		"[23:00:00] rate limited, retry in 2h":                        2 * time.Hour, // yesterday's
-		"[2026-11-15T03:00:00Z] rate limited, retry in 2h":            0,             // no line is younger than its file
+		"[2026-11-15T03:00:00Z] rate limited, retry in 2h":            0,             // no line is newer than its file
 		"[soon] rate limited, retry in 2h":                            0,
 		"[5 minutes] rate limited, retry in 2h":                       0,
 	} {
@@ -181,7 +181,7 @@ func TestTheSessionIsNamedByTheLineElseByThePath(t *testing.T) {
 	}
 }
 
-// Movement of one session must not stand for that of another.
+// Progress of one session must not count for another.
 func TestMovementInASharedFileIsReadLineByLine(t *testing.T) {
 	o := mybot("/logs")
 	require.Equal(t, agent.Moves, newAgent(t, o).sift([]byte("step 1")))
@@ -315,8 +315,8 @@ func TestNobodyIsKnownToHoldASession(t *testing.T) {
 	require.Nil(t, owner)
 }
 
-// Whoever writes the file of a session tells where it lives, and whether the user's
-// command only runs the same program again.
+// The process that writes the session's file tells its directory, and whether the user's command only runs the same
+// program again.
 func TestWhoWritesASessionsFile(t *testing.T) {
 	if !procfs.Proc.Seen() {
 		t.Skip("SKIPPED: this system has no /proc")

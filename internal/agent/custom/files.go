@@ -10,7 +10,7 @@ import (
 	"resumed/internal/agent"
 )
 
-// pattern is a glob, split where its fixed part ends.
+// pattern is a glob, split at the end of its fixed part.
 type pattern struct {
 	whole string
 	root  string // the longest directory without wildcards
@@ -58,12 +58,12 @@ func split(glob string) (pattern, error) {
 }
 
 func (p pattern) match(path string) bool {
-	ok, _ := filepath.Match(p.whole, path) // checked by split
+	ok, _ := filepath.Match(p.whole, path) // split has checked the pattern
 	return ok
 }
 
-// makeSources returns one source a directory. A file belongs to the first
-// pattern that it matches, so that no line is told twice.
+// makeSources returns one source per directory. A file belongs to the first pattern that matches, so no
+// line is read twice.
 func (a *Agent) makeSources(patterns []pattern) []agent.Source {
 	var roots []string
 	for _, p := range patterns {
@@ -77,8 +77,7 @@ func (a *Agent) makeSources(patterns []pattern) []agent.Source {
 		for _, p := range patterns {
 			if p.root == root {
 				src.Depth = max(src.Depth, p.depth)
-				// Where not even the pattern's own path names a session, the
-				// lines do, and one file may hold many.
+				// If the pattern's own path contains no session, the lines do, and one file may have many.
 				src.Shared = src.Shared || !a.session.MatchString(p.whole)
 			}
 		}

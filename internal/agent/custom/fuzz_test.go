@@ -8,7 +8,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Whatever a line holds, sift and Observe agree on it, and a reset is never made up.
+// For any line, sift and Observe agree, and a reset is never invented.
 func FuzzObserve(f *testing.F) {
 	for _, line := range []string{
 		"step 1", "rate limited", "rate limited, retry in 2s", "rate limited until 2:30am (UTC)", "rate limited, retry in 3 days 4 hours",

@@ -13,8 +13,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// sift matches the patterns themselves: they are all that is known. Lines of
-// movement stand for one another only where the file is one session's.
+// sift matches the patterns themselves, because nothing else is known. Progress lines are interchangeable
+// only if the file has one session.
 func (a *Agent) sift(line []byte) agent.Weight {
 	for _, re := range a.limits {
 		if re.Match(line) {
@@ -32,8 +32,8 @@ func (a *Agent) sift(line []byte) agent.Weight {
 	return agent.Nothing
 }
 
-// Observe says what one line means. A line's own time is the one that its groups
-// tell, else the time that its file was written. A limit wins over progress.
+// Observe returns what one line means. Its time is that of its groups, else the file's modification time.
+// A limit has precedence over progress.
 func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Observation, bool) {
 	for _, re := range a.limits {
 		if m := find(re, line.Data); m != nil {
@@ -53,10 +53,10 @@ func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Observation, 
 	return resume.Observation{}, false
 }
 
-// groups are the named groups of a match that hold something.
+// groups are the non-empty named groups of a match.
 type groups map[string]string
 
-// find returns the groups of a match, or nil where there is none.
+// find returns the groups of a match, or nil if there is no match.
 func find(re *regexp.Regexp, text []byte) groups {
 	m := re.FindSubmatch(text)
 	if m == nil {
@@ -71,8 +71,7 @@ func find(re *regexp.Regexp, text []byte) groups {
 	return found
 }
 
-// limited returns the event of a line that is a limit. One that names the
-// class "none" is none.
+// limited returns the event of a limit line, or false if its class is "none".
 func (a *Agent) limited(m groups, line agent.Line) (resume.Event, bool) {
 	text := agent.Clip(strings.TrimSpace(string(line.Data)))
 	if shown, ok := m[groupText]; ok {
@@ -99,7 +98,7 @@ func (a *Agent) limited(m groups, line agent.Line) (resume.Event, bool) {
 	}
 }
 
-// classOf returns the class whose name a group has that matched.
+// classOf returns the class of a matched group with the name of a class.
 func classOf(m groups) limit.Class {
 	for _, class := range limit.Classes() {
 		if _, ok := m[class.String()]; ok {
@@ -109,28 +108,26 @@ func classOf(m groups) limit.Class {
 	return limit.RateLimit
 }
 
-// written returns when a line was written, and how its times are read. A zone
-// that nobody knows is the reader's own, and so is a time that cannot be: no
-// line is younger than its file.
+// written returns when a line was written, and the reader for its times. An unknown zone or an impossible
+// time is replaced by the reader's own: no line is newer than its file.
 func (a *Agent) written(m groups, line agent.Line) (time.Time, limit.Reader) {
 	reader := a.LimitsAt(line.ModTime)
 	if zone, ok := limit.ParseZone(m[groupZone]); ok {
 		reader.Zone = zone
 	}
-	// What was written within the second that is told is as young as the file: what
-	// comes after it in that second must not seem to be older.
+	// A line from the same second as the file gets the file's time: a later line of that second must
+	// not seem to be older.
 	if at, ok := reader.Written(m[groupTime]); ok && line.ModTime.Sub(at) >= time.Second {
 		reader.At = at
 	}
 	return reader.At, reader
 }
 
-// tick is how far the clock that files are stamped with may be behind: a wait
-// that is counted from a file's time must not end too soon.
+// tick is how far the clock of file times may be behind: a wait counted from a file's time must not end too
+// early.
 const tick = 10 * time.Millisecond
 
-// reset reads when the limit lifts. A limit whose time cannot be read is a
-// limit without one.
+// reset returns when the limit lifts, or no reset if the time cannot be parsed.
 func reset(m groups, reader limit.Reader) limit.Reset {
 	if after, ok := m[groupAfter]; ok {
 		if n, err := strconv.ParseUint(after, 10, 31); err == nil {
@@ -149,8 +146,8 @@ func reset(m groups, reader limit.Reader) limit.Reset {
 	return limit.Reset{}
 }
 
-// observation puts the session to the event: the line's own group, else the
-// session pattern on the line, then on the path.
+// observation adds the session to the event: from the line's own group, else from the session pattern on the
+// line, then on the path.
 func (a *Agent) observation(src agent.Source, line agent.Line, m groups, event resume.Event) (resume.Observation, bool) {
 	id, cwd := m[groupSession], m[groupCwd]
 	for _, text := range [][]byte{line.Data, []byte(line.Path)} {
@@ -167,7 +164,7 @@ func (a *Agent) observation(src agent.Source, line agent.Line, m groups, event r
 		return resume.Observation{}, false
 	}
 	if _, stopped := event.(resume.Limited); cwd == "" && stopped {
-		cwd = a.told(id) // of a session that only moves, it is known, or not needed
+		cwd = a.told(id) // a session that only moves does not need it
 	}
 	if cwd == "" {
 		cwd = a.dir

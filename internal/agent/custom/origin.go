@@ -9,8 +9,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// Writer returns the one process that writes the session's file; what it has
-// started has it open too. If several do, it is not known whose session it is.
+// Writer returns the only process that writes the session's file, without child processes that inherited it.
+// If there are several, the owner is not known.
 func (a *Agent) Writer(ctx context.Context, s resume.Session) int {
 	writers, err := a.Processes.Writers(ctx, s.Transcript)
 	writers = a.Processes.Eldest(writers)
@@ -20,9 +20,8 @@ func (a *Agent) Writer(ctx context.Context, s resume.Session) int {
 	return writers[0]
 }
 
-// Origin returns where a session's process lives, and the part of its environment
-// that matters to any program. Of its arguments it has the names of the programs
-// that it runs: they tell whether the user's own command is one of them.
+// Origin returns the directory of a session's process, and the variables that matter to any program. Its
+// Args are only names of programs: they tell whether the user's own command is one of them.
 func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	o := a.Base.Origin(pid, secrets)
 	if o == nil {

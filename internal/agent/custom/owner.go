@@ -8,9 +8,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// Owner returns the process that may hold the session: one that an earlier resume left
-// behind, else one of the program that the user named, if it works in the session's
-// directory or names the session.
+// Owner returns the process that may hold the session: one that an earlier resume left behind, else one of
+// the configured program, if it works in the session's directory or names the session.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	if left, err := a.silentRun(ctx, s); left != nil || err != nil || len(a.program) == 0 {
 		return left, err
@@ -19,11 +18,9 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 	return a.Processes.Neighbour(ctx, s, is, a.program[1:]...)
 }
 
-// silentRun returns a process of an earlier resume after which nothing was written,
-// neither work nor a refusal: a command that goes into the background is over at
-// once, and has not yet done what it was started for. What one leaves running
-// that has spoken, such as a server, holds nothing; what else a user's own agent
-// holds, nobody can know.
+// silentRun returns a process of an earlier resume after which neither progress nor a refusal was written: a
+// command that goes into the background ends at once, before its work is done. After some output, a process
+// that still runs, such as a server, holds nothing. What else a user's own agent holds cannot be known.
 func (a *Agent) silentRun(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	silent := make(map[string]bool)
 	for _, attempt := range s.Attempts {

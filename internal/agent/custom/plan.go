@@ -14,11 +14,11 @@ import (
 	"resumed/internal/resume"
 )
 
-// safeID is an id that no program takes for an option or a path.
+// safeID is an id that no program can mistake for an option or a path.
 var safeID = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:-]*$`)
 
-// Plan says how the session is continued now: by the user's command, with its
-// placeholders filled in and no shell in between.
+// Plan returns how the session is continued now: by the user's command, with its placeholders replaced and
+// without a shell.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
 	if !safeID.MatchString(s.Key.ID) {
 		return agent.Parked("the session id %q may hold letters, digits and . _ : - only, and begins with a letter or digit", s.Key.ID), nil
@@ -30,7 +30,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if err != nil {
 		return agent.Plan{}, err
 	}
-	// Whether a limit is the one that was waited for cannot be told: lines have no time of their own.
+	// It cannot be determined whether this is the same limit: lines may have no time of their own.
 	_, stopped := last.(resume.Limited)
 	if why := agent.WhyNotNow(s, last, time.Now()); why != "" && !stopped {
 		return agent.Left(why), nil
@@ -40,7 +40,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		return agent.Parked("no file at %s says where the session works", strings.ReplaceAll(a.about, "{session}", s.Key.ID)), nil
 	}
 	if cwd == "" {
-		cwd = filepath.Dir(s.Transcript) // nothing else is known of where it works
+		cwd = filepath.Dir(s.Transcript) // its directory is not known
 	}
 	if err := agent.CheckDir(cwd); err != nil {
 		return agent.Parked("%v", err), nil
@@ -57,15 +57,14 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	}}, nil
 }
 
-// leadsIn reports whether the user's command is the way into the world that the
-// session lives in: it begins with another program than the one that was seen there.
+// leadsIn reports whether the user's command enters the container or sandbox of the session: it begins with
+// another program than the one that was seen there.
 func (a *Agent) leadsIn(s resume.Session) bool {
 	o := s.StartedWith()
 	return o != nil && !slices.Contains(o.Args, filepath.Base(a.resume[0]))
 }
 
-// fill fills in the placeholders, each once: what is put in is not looked at
-// again.
+// fill replaces the placeholders once: inserted values are not expanded again.
 func fill(program string, args []string, id, prompt, cwd string) []string {
 	values := strings.NewReplacer("{session}", id, "{prompt}", prompt, "{cwd}", cwd)
 	argv := []string{program}
@@ -75,8 +74,7 @@ func fill(program string, args []string, id, prompt, cwd string) []string {
 	return argv
 }
 
-// lastOf returns the last thing that the session's file says of it, nil where it says nothing:
-// a file may tell of several sessions.
+// lastOf returns the last event of the session in its file, or nil: a file may contain several sessions.
 func (a *Agent) lastOf(ctx context.Context, s resume.Session) (last resume.Event, err error) {
 	err = agent.Back(ctx, a, agent.SourceOf(a, s.Transcript), s.Transcript, func(e agent.Evidence) bool {
 		if e.Key == s.Key {

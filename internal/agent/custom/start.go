@@ -8,7 +8,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Beginner is an agent of the user's own that can begin a session.
+// Beginner is an agent of the user that can begin a session.
 type Beginner struct{ *Agent }
 
 var (
@@ -16,7 +16,7 @@ var (
 	_ agent.Starter = Beginner{}
 )
 
-// Begins returns the agent as one that can begin a session, where its user says how.
+// Begins returns the agent as a Beginner, if the user configured a start command.
 func (a *Agent) Begins() agent.Agent {
 	if len(a.start) == 0 {
 		return a
@@ -24,10 +24,10 @@ func (a *Agent) Begins() agent.Agent {
 	return Beginner{a}
 }
 
-// Home returns the account that tasks are begun in.
+// Home returns the account in which tasks begin.
 func (b Beginner) Home() string { return b.Name() + ":default" }
 
-// Start returns the command that begins the session of a task, under the task's id.
+// Start returns the command that begins the session of a task, with the task's id.
 func (b Beginner) Start(task resume.Session) (agent.Plan, error) {
 	switch {
 	case task.Task.Model != "":

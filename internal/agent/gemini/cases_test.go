@@ -26,7 +26,7 @@ type captured struct {
 	Session string      `json:"session"`
 	Cwd     string      `json:"cwd"`
 	ResetAt time.Time   `json:"reset_at"`
-	Silent  bool        `json:"silent"` // what stopped it is not in the file
+	Silent  bool        `json:"silent"` // the file does not contain what stopped it
 }
 
 func (c captured) path() string { return filepath.Join("testdata", filepath.FromSlash(c.File)) }
@@ -81,8 +81,7 @@ func requireMeaning(t *testing.T, c captured, event resume.Event) {
 	require.True(t, c.ResetAt.Equal(limited.Reset.At), "%v", limited.Reset)
 }
 
-// A file that is read from its start gives the same as one that is read from
-// its end.
+// Reading a file from its start gives the same as reading it from its end.
 func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 	a := newAgent(t, Options{})
 	src := a.Sources()[0]

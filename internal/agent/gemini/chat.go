@@ -15,14 +15,12 @@ import (
 
 var sessionName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 
-// IsID reports whether a text may be the id of a session: it becomes an argument
-// of a command.
+// IsID reports whether a text is safe as the id of a session: it becomes an argument of a command.
 func IsID(text string) bool { return sessionName.MatchString(text) }
 
-// place returns the session that the chat of a line is of, and the root of its project. A
-// chat of a subagent is of none.
+// place returns the session of a line's chat, and the root of its project. A chat of a subagent has no session.
 func place(line agent.Line) (session, cwd string) {
-	begin, held := line.Beginning() // mostly all that is needed of the file is in memory
+	begin, held := line.Beginning() // mostly the needed part of the file is in memory
 	if !held {
 		room, done := agent.Borrow()
 		defer done()
@@ -38,7 +36,7 @@ func place(line agent.Line) (session, cwd string) {
 // headSize is how much of a file's beginning is read: the header and the preamble.
 const headSize = 64 << 10
 
-// idIn returns the session that the header names, unless it is a subagent's.
+// idIn returns the session in the header, unless it is that of a subagent.
 func idIn(begin []byte) (string, bool) {
 	for line := range bytes.Lines(begin) {
 		if r, ok := parse(line); ok && r.isHeader() {
@@ -48,11 +46,11 @@ func idIn(begin []byte) (string, bool) {
 	return "", false
 }
 
-// projectRoot returns the directory that a chat's project is about, by what
-// lies beside its chats or, in older versions, by the list of all projects.
+// projectRoot returns the directory of a chat's project, from a file beside its chats or, in older versions,
+// from the list of all projects.
 func projectRoot(chat string) string {
 	project := filepath.Dir(filepath.Dir(chat))
-	data, _ := agent.ReadSettings(filepath.Join(project, ".project_root")) // what cannot be read tells nothing
+	data, _ := agent.ReadSettings(filepath.Join(project, ".project_root")) // an unreadable file counts as empty
 	if root := strings.TrimRight(string(data), "\r\n"); filepath.IsAbs(root) {
 		return root
 	}
@@ -68,11 +66,10 @@ func projectRoot(chat string) string {
 	return ""
 }
 
-// workspace begins the list of directories in the preamble of a chat: the first is where the
-// session began.
+// workspace begins the list of directories in the preamble of a chat: the session began in the first one.
 var workspace = regexp.MustCompile(`- \*\*Workspace Directories:\*\*\\n  - (.*?)\\n`)
 
-// firstDirectory returns the directory that the preamble of a chat names first.
+// firstDirectory returns the first directory in the preamble of a chat.
 func firstDirectory(begin []byte) (dir string) {
 	if found := workspace.FindSubmatch(begin); found != nil {
 		_ = json.Unmarshal(slices.Concat([]byte(`"`), found[1], []byte(`"`)), &dir)
@@ -80,12 +77,11 @@ func firstDirectory(begin []byte) (dir string) {
 	return dir
 }
 
-// maxEndLines bounds how far back a chat is looked through: in one long turn
-// there may be many records since the last prompt.
+// maxEndLines bounds how many lines of a chat are read backwards: a long turn may have many records since the
+// last prompt.
 const maxEndLines = 20_000
 
-// lostPrompt returns the last prompt of a chat if Gemini CLI took it back out of the
-// conversation, else nil.
+// lostPrompt returns the last prompt of a chat if Gemini CLI removed it from the conversation, else nil.
 func lostPrompt(ctx context.Context, path string) (lost *record, err error) {
 	var listed []record // the latest list of all messages
 	visited, rewound := 0, false
@@ -111,17 +107,16 @@ func lostPrompt(ctx context.Context, path string) (lost *record, err error) {
 	return lost, err
 }
 
-// Lost reports whether Gemini CLI took the last prompt of a chat back out of the conversation.
+// Lost reports whether Gemini CLI removed the last prompt of a chat from the conversation.
 func Lost(chat string) bool {
 	lost, err := lostPrompt(context.Background(), chat)
 	return err == nil && lost != nil
 }
 
-// conversation reports whether a chat holds anything, and whether the last that was said awaits
-// an answer. Gemini CLI takes a prompt that failed back out of the conversation, and throws away
-// a chat that is empty then.
+// conversation reports whether a chat has messages, and whether the last one awaits an answer. Gemini CLI removes a
+// failed prompt from the conversation, and deletes a chat that is then empty.
 func conversation(ctx context.Context, path string) (holds, open bool) {
-	_ = agent.LinesBack(ctx, path, func(line agent.Line) bool { // what cannot be read holds nothing
+	_ = agent.LinesBack(ctx, path, func(line agent.Line) bool { // an unreadable chat counts as empty
 		r, ok := parse(line.Data)
 		if line.Cut || !ok {
 			return true
@@ -136,7 +131,7 @@ func conversation(ctx context.Context, path string) (holds, open bool) {
 				return false
 			}
 		}
-		return r.Set.Messages == nil // what was said before counts only as far as it is listed
+		return r.Set.Messages == nil // earlier messages count only if they are in the list
 	})
 	return holds, open
 }

@@ -9,21 +9,20 @@ import (
 	"resumed/internal/process"
 )
 
-// invocation is a run that is given its prompt.
+// invocation is a run with a prompt on its command line.
 type invocation struct {
 	agent.PromptLine
 	room *Agent
 }
 
-// Invocation says what a command line asks for that runs Gemini CLI without a
-// terminal.
+// Invocation parses a command line that runs Gemini CLI without a terminal.
 func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
 	line, ok := a.PromptLine(args)
 	return invocation{line, a}, ok
 }
 
-// Begin finds the session of a run as for any described agent. It counts if its chat still
-// holds a conversation of the directory.
+// Begin finds the session of a run as for any described agent. It counts if its chat still has a conversation of
+// the directory.
 func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.Trail {
 	begun := i.PromptLine.Begin(dir)
 	return func(ctx context.Context, run agent.Ended) agent.Trail {
@@ -31,7 +30,7 @@ func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.T
 		t.Status = status(run.Code)
 		homes := i.room.Homes
 		if _, err := os.Stat(filepath.Join(homes.Usual, "tmp")); t.Session != "" && err != nil {
-			t.Again = true // it cannot be looked for
+			t.Again = true // chats cannot be searched
 			return t
 		}
 		chats := []string{t.Transcript}
@@ -52,7 +51,7 @@ func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.T
 	}
 }
 
-// status undoes what becomes of an HTTP status as an exit code.
+// status returns the HTTP status of an exit code, which is the status modulo 256.
 func status(code int) int {
 	switch status := code + 256; status {
 	case 400, 401, 403, 408, 413, 429, 500, 502, 503, 504:
@@ -62,7 +61,7 @@ func status(code int) int {
 	}
 }
 
-// Resume gives the prompt again where Gemini CLI has taken it back.
+// Resume sends the prompt again if Gemini CLI has removed it.
 func (i invocation) Resume(t agent.Trail, prompt string) []string {
 	if t.Again {
 		args := append(i.Options("-r", "--resume", "--session-id"), "--resume", t.Session)

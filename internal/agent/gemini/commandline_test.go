@@ -40,8 +40,7 @@ const (
 	chatUndone  = `{"$set":{"messages":[{"id":"1","type":"user","content":[{"text":"<session_context>"}]},{"id":"3","type":"gemini","content":"done"}]}}` + "\n"
 )
 
-// project makes a home with a directory's project in it, and returns the path of
-// a chat of it.
+// project creates a home with a project of a directory, and returns the path for a chat of it.
 func project(t *testing.T) (a *Agent, dir, chat string) {
 	home := t.TempDir()
 	t.Setenv("GEMINI_CLI_HOME", home)

@@ -13,8 +13,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Whatever a line holds, it is understood or passed over; and a reset is never
-// made up.
+// Any line is parsed or skipped, and a reset is never invented.
 func FuzzObserve(f *testing.F) {
 	for _, c := range agenttest.Cases[captured](f) {
 		data, err := os.ReadFile(c.path())
@@ -40,7 +39,7 @@ func FuzzObserve(f *testing.F) {
 		if !ok {
 			return
 		}
-		// No version escapes what it need not, writes a name twice or in capitals.
+		// No version escapes more than necessary, or writes a name twice or in capitals.
 		odd := bytes.ContainsRune(data, '\\') || !strings.Contains(string(data), `"type"`) && !bytes.Contains(data, []byte(`"$rewindTo"`)) ||
 			bytes.Contains(data, []byte(`"$set"`))
 		if sift(data) == agent.Nothing && !odd {
@@ -54,8 +53,7 @@ func FuzzObserve(f *testing.F) {
 	})
 }
 
-// Whatever a file holds, it is a stub or none, and never a stub when a line of
-// it is worth something.
+// No file is a stub if one of its lines is important.
 func FuzzStub(f *testing.F) {
 	for _, name := range []string{"stub", "headless_ok", "interactive_cancelled", "quota_long_firstturn"} {
 		data, err := os.ReadFile(filepath.Join("testdata", "chats", name+".jsonl"))

@@ -1,5 +1,5 @@
-// Package gemini knows Gemini CLI: where its chats are, what a line of them
-// means, how a session is continued, and what must be cleared away after that.
+// Package gemini supports Gemini CLI: where its chats are, what their lines mean, how a session is continued, and
+// what must be removed after that.
 package gemini
 
 import (
@@ -15,11 +15,10 @@ import (
 // Name is Gemini CLI's name in configuration, status and metrics.
 const Name = "gemini"
 
-// homeName is what every home of Gemini CLI is called: only the directory
-// around it can be chosen.
+// homeName is the name of every home of Gemini CLI: only its parent directory can be chosen.
 const homeName = ".gemini"
 
-// homeVariable names the directory around the home.
+// homeVariable names the parent directory of the home.
 const homeVariable = "GEMINI_CLI_HOME"
 
 // described is Gemini CLI.
@@ -58,11 +57,10 @@ var described = agent.Description{
 	},
 }
 
-// Builtin is Gemini CLI in the list of agents.
+// Builtin is the entry of Gemini CLI in the list of agents.
 var Builtin = described.Builtin(func(o agent.Options) (agent.Agent, error) { return New(o) })
 
-// Options says which Gemini CLI is meant: Roots are each called .gemini; without
-// any it is the one in $GEMINI_CLI_HOME, else in ~.
+// Options selects a Gemini CLI: all Roots are called .gemini; the default is the one in $GEMINI_CLI_HOME, else in ~.
 type Options = agent.Options
 
 // Agent is Gemini CLI with its homes.
@@ -70,18 +68,16 @@ type Agent struct{ agent.Telling }
 
 var _ agent.CommandLine = (*Agent)(nil)
 
-// New returns the agent. It looks at the environment, not at any file.
+// New returns the agent. It reads the environment, but no file.
 func New(o Options) (*Agent, error) {
 	a := &Agent{}
 	return a, a.Describe(described, o)
 }
 
-// isProgram knows it as it is called, as it is bundled, or as older versions were put
-// together.
+// isProgram accepts its command, its bundle, and the script of older versions.
 var isProgram = agent.ProgramOf("gemini gemini.js", "index.js", "gemini-cli")
 
-// chatName is how a session's file is called: when it began, to the minute,
-// and the first 8 digits of its id.
+// chatName is the name of a session's file: the minute it began, and the first 8 digits of its id.
 var chatName = regexp.MustCompile(`^session-.+-([0-9A-Za-z_-]{8})\.jsonl$`)
 
 // isChat accepts PROJECT/chats/session-TIME-ID.jsonl. Subagents write deeper.
@@ -90,7 +86,7 @@ func isChat(rel string) bool {
 	return len(parts) == 3 && parts[1] == "chats" && chatName.MatchString(parts[2])
 }
 
-// byGoogle reports whether a person of that home has signed in with a Google account.
+// byGoogle reports whether that home is signed in with a Google account.
 func byGoogle(home string) bool {
 	var settings struct {
 		Security struct {
@@ -102,7 +98,7 @@ func byGoogle(home string) bool {
 	return agent.ReadJSON(filepath.Join(home, "settings.json"), &settings) && settings.Security.Auth.Type == "oauth-personal"
 }
 
-// account returns the Google account that is signed in; empty: none is, or something else is asked.
+// account returns the signed-in Google account; empty: there is none, or another login is used.
 func account(variable func(name string) string) string {
 	home := filepath.Join(cmp.Or(variable(homeVariable), variable("HOME")), homeName)
 	var accounts struct {
@@ -114,8 +110,8 @@ func account(variable func(name string) string) string {
 	return accounts.Active
 }
 
-// flags are those of Gemini CLI from 0.40 to 0.61, the hidden ones too. No chat
-// tells what a session may do without asking: that is repeated as it was.
+// flags are those of Gemini CLI from 0.40 to 0.61, including hidden ones. Chats do not contain what a session may
+// do without asking: the flags are repeated unchanged.
 var flags = leash.Flags{
 	{Effect: leash.Restricts, Takes: leash.Switch, Names: `-s --sandbox`},
 	{Effect: leash.Restricts, Takes: leash.Maybe, Names: `--allowed-mcp-server-names -e --extensions`},

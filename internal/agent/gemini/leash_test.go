@@ -12,8 +12,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// arguments returns those that continue the session where its process was seen to
-// begin so.
+// arguments returns those that continue the session if its process was seen to start like this.
 func (sc *scene) arguments(t *testing.T, o resume.Origin) []string {
 	o.SeenAt = time.Now()
 	sc.session.Origin = &o
@@ -49,7 +48,7 @@ func TestASessionGoesOnAsItWasStarted(t *testing.T) {
 		"what is not known for certain is not known")
 }
 
-// Who signed in asks for no key, whatever the shell had.
+// A signed-in session needs no key, whatever the shell had.
 func TestWhichKeysASessionNeeds(t *testing.T) {
 	sc := newScene(t, halted()...)
 	require.Nil(t, sc.plan(t, "continue").Run.Spare)

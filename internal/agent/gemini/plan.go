@@ -13,11 +13,10 @@ import (
 	"resumed/internal/resume"
 )
 
-// choose continues a session in the root of its project, with the model that answered last. The
-// mode of approval is in no chat: if its start was not seen, the run has what the user's settings
-// say, and never more.
+// choose continues a session in the root of its project, with the model of the last answer. Chats do not contain the
+// approval mode: if the start was not seen, the run gets what the user's settings allow, never more.
 func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
-	session, dir := place(agent.Line{Path: s.Transcript}) // as it is now, not as it was
+	session, dir := place(agent.Line{Path: s.Transcript}) // the current values
 	if session != s.Key.ID {
 		c.Park = fmt.Sprintf("the transcript is not of session %s any more", s.Key.ID)
 		return c, nil
@@ -31,7 +30,7 @@ func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent
 		return c, err
 	}
 	for _, p := range running {
-		if p.Mark != "" && p.LivesIn(process.PlaceOf(dir)) { // its start may have deleted the chat of the other
+		if p.Mark != "" && p.LivesIn(process.PlaceOf(dir)) { // its start may have deleted the other session's chat
 			c.Wait = "another resumed session works in " + dir
 			return c, nil
 		}
@@ -48,18 +47,17 @@ func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent
 	if c.Args = leash.WithModel(nil, had.Model); len(c.Args) > 0 {
 		c.Newer = []string{"-m", "--model"}
 	}
-	if byGoogle(d.Homes.Of(s.Transcript)) { // then it does without these keys
+	if byGoogle(d.Homes.Of(s.Transcript)) { // then these keys are not needed
 		c.Spare = leash.Variables{{Names: "GEMINI_API_KEY GOOGLE_API_KEY"}}.Has
 	}
 	c.Dir, c.Keep = dir, []string{s.Transcript}
 	return c, nil
 }
 
-// maxPrompt is less than what Linux takes as one argument.
+// maxPrompt is less than the maximum length of an argument on Linux.
 const maxPrompt = 120 << 10
 
-// again returns what to say so that a prompt that was taken back is given once
-// more; empty: it cannot be said on a command line.
+// again returns the text to send a removed prompt again; empty: it cannot be sent on a command line.
 func (r record) again() string {
 	parts := partsOf(r.Typed)
 	if len(r.Typed) == 0 {
@@ -76,7 +74,7 @@ func (r record) again() string {
 	return ""
 }
 
-// Verdict says what the refusal that ended a turn means.
+// Verdict returns the meaning of the refusal that ended a turn.
 func Verdict(limits limit.Reader, refusal limit.Refusal) limit.Verdict {
 	v := agent.Failed(limits.Refusal(refusal))
 	if v.Class == limit.UsageLimit && !v.Reset.Stated() && ofADay.MatchString(refusal.Text) {
@@ -85,16 +83,14 @@ func Verdict(limits limit.Reader, refusal limit.Refusal) limit.Verdict {
 	return v
 }
 
-// ofADay is how Gemini CLI calls the quota of a day. It drops what Google says of
-// its end.
+// ofADay matches Gemini CLI's text for a daily quota. It omits Google's reset time.
 var ofADay = regexp.MustCompile(`(?i)\bdaily\b[^.\n]{0,60}\bquota\b`)
 
-// overlap is how long after the turn of a day a refusal may still be of the day
-// before.
+// overlap is how long after midnight a refusal may still belong to the day before.
 const overlap = 10 * time.Minute
 
-// nextDay returns when the quotas of a day are there again: Google counts days in
-// Pacific time. It states nothing where that has only just been.
+// nextDay returns when daily quotas are reset: Google counts days in Pacific time. It states no reset shortly after
+// midnight.
 func nextDay(at time.Time) limit.Reset {
 	zone, err := time.LoadLocation("America/Los_Angeles")
 	if err != nil || at.IsZero() {

@@ -41,7 +41,7 @@ func newScene(t *testing.T, lines ...any) scene {
 	return sc
 }
 
-// settle puts the session's chat into a home.
+// settle writes the session's chat into a home.
 func (sc *scene) settle(t *testing.T, home string, lines ...any) {
 	project := filepath.Join(home, "tmp", "app")
 	require.NoError(t, os.MkdirAll(filepath.Join(project, "chats"), 0o700))
@@ -98,7 +98,7 @@ func overloaded(after time.Duration) object {
 	return said("e1", "error", `[API Error: {"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}]`, after)
 }
 
-// stopped is a chat whose second prompt was refused and taken back.
+// stopped is a chat whose second prompt was refused and removed.
 func stopped() []any {
 	first, answer := asked("u1", "first", time.Second), answered("g1", 2*time.Second)
 	return []any{
@@ -148,8 +148,8 @@ func TestASessionIsContinuedWithWhatItNeeds(t *testing.T) {
 	}
 }
 
-// A run without a terminal that fails leaves its prompt in the chat and takes
-// it back, but writes no error: the session stands where it stood.
+// A failed run without a terminal writes its prompt to the chat and removes it, but writes no error: the state of the
+// session does not change.
 func TestAResumeThatFailedMayBeSentAgain(t *testing.T) {
 	sc := newScene(t, stopped()...)
 	first, answer := asked("u1", "first", time.Second), answered("g1", 2*time.Second)

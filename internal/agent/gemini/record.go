@@ -13,8 +13,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// record is one line of a chat: the header, a message, or a change of what was
-// said before.
+// record is one line of a chat: the header, a message, or a change of earlier messages.
 type record struct {
 	SessionID string `json:"sessionId"`
 	Project   string `json:"projectHash"`
@@ -26,7 +25,7 @@ type record struct {
 	Timestamp string            `json:"timestamp"`
 	Type      string            `json:"type"`
 	Content   json.RawMessage   `json:"content"`
-	Typed     json.RawMessage   `json:"displayContent"` // what a person typed, where Content is more
+	Typed     json.RawMessage   `json:"displayContent"` // what a person typed, if Content has more
 	Thoughts  []json.RawMessage `json:"thoughts"`
 	ToolCalls []toolCall        `json:"toolCalls"`
 	Model     string            `json:"model"`
@@ -37,12 +36,12 @@ type record struct {
 	} `json:"tokens"`
 
 	Set struct {
-		Messages []record `json:"messages"` // all there are then
+		Messages []record `json:"messages"` // all messages at that time
 	} `json:"$set"`
 	RewindTo string `json:"$rewindTo"`
 }
 
-// part is a piece of a message.
+// part is a part of a message.
 type part struct {
 	Text     string          `json:"text"`
 	Response json.RawMessage `json:"functionResponse"`
@@ -52,8 +51,7 @@ type part struct {
 
 func parse(line []byte) (record, bool) { return agent.Parse[record](line) }
 
-// partsOf returns the pieces of a content, which is a text, a piece, or a list
-// of both.
+// partsOf returns the parts of a content, which is a text, a part, or a list of both.
 func partsOf(content json.RawMessage) []part {
 	var list []json.RawMessage
 	if json.Unmarshal(content, &list) != nil {
@@ -76,10 +74,10 @@ func textOf(parts []part) string {
 
 func (r record) text() string { return textOf(partsOf(r.Content)) }
 
-// at returns the record's own time.
+// at returns the record's timestamp.
 func (r record) at(file time.Time) time.Time { return agent.Written(r.Timestamp, file) }
 
-// preambles begin what Gemini CLI itself says at the start of each session.
+// preambles begin messages of Gemini CLI itself at the start of each session.
 var preambles = []string{sessionContext, "This is the Gemini CLI."}
 
 const (
@@ -87,22 +85,20 @@ const (
 	sessionContextEnd = "</session_context>"
 )
 
-// isPreamble reports whether a message only sets the scene.
+// isPreamble reports whether a message is only a preamble.
 func (r record) isPreamble() bool { return r.Type == "user" && begins(r.text(), preambles) }
 
-// begins reports whether a text begins with one of several.
+// begins reports whether a text begins with one of several prefixes.
 func begins(text string, with []string) bool {
 	text = strings.TrimSpace(text)
 	return slices.ContainsFunc(with, func(start string) bool { return strings.HasPrefix(text, start) })
 }
 
-// nudges begin what Gemini CLI tells itself, in the user's name, after an answer
-// that held nothing; a refused request in the middle of a turn counts as one.
-// Without that beginning the same words are a person's.
+// nudges begin prompts of Gemini CLI to itself, in the user's name, after an empty answer; a request refused in the
+// middle of a turn counts as one. Without that prefix the same words are a person's.
 var nudges = []string{"[System: ", "System: Please continue."}
 
-// prompts reports whether the agent was told to work. Results of tools are said
-// by the user too.
+// prompts reports whether the record is a prompt. Results of tools have the type user too.
 func (r record) prompts() bool {
 	if r.Type != "user" {
 		return false
@@ -121,21 +117,19 @@ func (r record) prompts() bool {
 	return said
 }
 
-// moved reports whether the model itself spoke. An answer that holds nothing is
-// none.
+// moved reports whether the record is from the model. An empty answer does not count.
 func (r record) moved() bool {
 	return r.Type == "gemini" &&
 		(len(r.ToolCalls) > 0 || len(r.Thoughts) > 0 || r.Tokens.Output > 0 || r.Tokens.Thoughts > 0 ||
 			strings.TrimSpace(r.text()) != "")
 }
 
-// cancels reports whether a person broke the turn off.
+// cancels reports whether a person interrupted the turn.
 func (r record) cancels() bool {
 	return r.Type == "info" && strings.TrimSpace(r.text()) == "Request cancelled."
 }
 
-// refused returns the words of a refusal that ended a turn. Errors of other
-// origins, such as a command that is not known, end none.
+// refused returns the text of a refusal that ended a turn. Other errors, such as an unknown command, end none.
 func (r record) refused() (string, bool) {
 	if r.Type != "error" {
 		return "", false
@@ -155,7 +149,7 @@ func (r record) isHeader() bool {
 	return r.SessionID != "" && r.Project != "" && r.ID == "" && r.Type == "" && r.Messages == nil
 }
 
-// toolCall is a tool that was called, with what became of it.
+// toolCall is a tool call with its result.
 type toolCall struct {
 	ID     string          `json:"id"`
 	Name   string          `json:"name"`
@@ -164,20 +158,19 @@ type toolCall struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// denialWords are how Gemini CLI says that a tool was not allowed.
+// denialWords are how Gemini CLI reports that a tool was not allowed.
 var denialWords = []string{
 	"requires user confirmation, which is not supported in non-interactive mode", "denied by policy",
 }
 
-// denied reports whether the tool was not run for want of a permission.
+// denied reports whether the tool was not run because of a missing permission.
 func (c toolCall) denied() bool {
 	return c.Status == "error" && slices.ContainsFunc(denialWords, func(words string) bool {
 		return strings.Contains(string(c.Result), words)
 	})
 }
 
-// read says what a line of a chat means. Messages do not name their session: the head of
-// their file does.
+// read returns what a line of a chat means. Messages do not contain their session: the header of the file does.
 func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
 	r, ok := parse(line.Data)
 	if !ok {
@@ -185,7 +178,7 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	}
 	said := agent.Record{At: r.at(line.ModTime)}
 	said.Event, _ = r.event(limits(said.At), line.ModTime)
-	if n := len(r.Set.Messages); n > 0 { // a list of all messages tells nothing new of tools
+	if n := len(r.Set.Messages); n > 0 { // a list of all messages has no new tool calls
 		said.At = r.Set.Messages[n-1].at(line.ModTime)
 		return said, true
 	}
@@ -203,11 +196,10 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	return said, true
 }
 
-// event returns what a record says.
+// event returns the event of a record.
 //
-// A list that replaces all messages moves nothing: each resume begins with one,
-// and a failed or cancelled turn is taken back by one. It matters only where it
-// ends in a refusal or a cancellation itself.
+// A list that replaces all messages is no progress: each resume begins with one, and a failed or cancelled turn is
+// removed by one. It matters only if it ends with a refusal or a cancellation.
 func (r record) event(limits limit.Reader, modTime time.Time) (resume.Event, bool) {
 	if len(r.Set.Messages) > 0 {
 		for _, message := range slices.Backward(r.Set.Messages) {
@@ -234,15 +226,14 @@ func (r record) event(limits limit.Reader, modTime time.Time) (resume.Event, boo
 		return resume.Progressed{At: at}, true
 	case r.prompts():
 		return resume.Prompted{At: at}, true
-	case r.cancels(), r.RewindTo != "": // a person went back to before what happened
+	case r.cancels(), r.RewindTo != "": // a person went back to an earlier state
 		return resume.Cancelled{At: at}, true
 	default:
 		return nil, false
 	}
 }
 
-// Within a JSON string a quote is escaped, so these occur only where the record
-// itself has them.
+// Quotes within a JSON string are escaped, so these are found only as parts of a record.
 var (
 	updateBegins = []byte(`{"$set":{"lastUpdated":"`)
 	listBegins   = []byte(`{"$set":{"messages":[{"`)
@@ -251,18 +242,17 @@ var (
 	quotedGemini = []byte(`"gemini"`)
 )
 
-// longestUpdate is how long a line is at most that has no room for more than the time of an update.
+// longestUpdate is the maximum length of a line with only the time of an update.
 const longestUpdate = 64
 
-// sift passes over what cannot tell anything: updates of the metadata, half of
-// a chat's lines.
+// sift ignores updates of the metadata, which are half of a chat's lines.
 func sift(line []byte) agent.Weight {
 	contains := func(part []byte) bool { return bytes.Contains(line, part) }
 	switch {
 	case len(line) <= longestUpdate && bytes.HasPrefix(line, updateBegins):
 		return agent.Nothing
 	case bytes.HasPrefix(line, listBegins) && !slices.ContainsFunc(endings, contains):
-		return agent.Nothing // all messages anew, of which none ends anything
+		return agent.Nothing // a new list of all messages, without a refusal or a cancellation
 	}
 	kind, known := agent.TextAtEnds(line, "type")
 	switch string(kind) {

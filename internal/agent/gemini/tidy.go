@@ -16,11 +16,9 @@ import (
 	"resumed/internal/resume"
 )
 
-// Tidy removes the stub that a headless resume leaves beside the chat: a file
-// with the same id and a later minute in its name, in which there is nothing
-// but the preamble. The next start of Gemini CLI in that project would find
-// nothing to resume in it and delete every file of that id, the chat itself
-// included.
+// Tidy removes the stub that a headless resume leaves beside the chat: a file with the same id and a later minute in
+// its name, which contains only the preamble. The next start of Gemini CLI in that project would find nothing to
+// resume in it and delete every file with that id, including the chat.
 func (a *Agent) Tidy(ctx context.Context, s resume.Session) error {
 	stubs := stubsOf(s)
 	if len(stubs) == 0 {
@@ -28,7 +26,7 @@ func (a *Agent) Tidy(ctx context.Context, s resume.Session) error {
 	}
 	owner, err := a.Owner(ctx, s)
 	if err != nil || owner != nil {
-		return err // a file of a living process is its own; the next resume tidies again
+		return err // a live process may use the file; the next resume calls Tidy again
 	}
 	for _, stub := range stubs {
 		if err := os.Remove(stub); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -38,8 +36,8 @@ func (a *Agent) Tidy(ctx context.Context, s resume.Session) error {
 	return nil
 }
 
-// stubsOf returns the stubs beside a session's chat; none if the chat is gone, or is a stub
-// itself: then nothing may be removed.
+// stubsOf returns the stubs beside a session's chat; none if the chat is gone or is a stub itself: then nothing may be
+// removed.
 func stubsOf(s resume.Session) (stubs []string) {
 	dir, file := filepath.Split(s.Transcript)
 	name := chatName.FindStringSubmatch(file)
@@ -57,22 +55,21 @@ func stubsOf(s resume.Session) (stubs []string) {
 	return stubs
 }
 
-// isStub reports whether a file is of that session and holds nothing but
-// preambles. What cannot be read as a whole is none.
+// isStub reports whether a file belongs to that session and contains only preambles. A file that cannot be read
+// completely is not a stub.
 func isStub(path, id string) bool {
 	data, err := agent.ReadSettings(path)
 	return err == nil && holdsNothing(data, id)
 }
 
-// holdsNothing reports whether these lines are of that session and nothing but
-// preambles.
+// holdsNothing reports whether these lines belong to that session and are only preambles.
 func holdsNothing(data []byte, id string) bool {
 	headed := false
 	for line := range bytes.Lines(data) {
 		r, ok := parse(line)
 		switch {
 		case !ok || !bytes.HasSuffix(line, []byte("\n")):
-			return false // not a record that is known: it may be worth something
+			return false // an unknown record may be important
 		case r.isHeader():
 			if r.SessionID != id {
 				return false
@@ -85,8 +82,7 @@ func holdsNothing(data []byte, id string) bool {
 	return headed
 }
 
-// isBareUpdate reports whether a line changes nothing but what a stub has: its
-// id, its time, and messages that are preambles.
+// isBareUpdate reports whether a line only updates what a stub has: its id, its time, and preambles.
 func isBareUpdate(line []byte) bool {
 	var update map[string]map[string]json.RawMessage
 	if json.Unmarshal(line, &update) != nil || len(update) != 1 {

@@ -115,7 +115,7 @@ func TestWhoHoldsASession(t *testing.T) {
 		argv []string
 		cwd  string // "": the project's root
 		env  string
-		kind string // "": nobody
+		kind string // "": none
 	}{
 		"whoever lives in the project":           {[]string{"node", "/usr/local/bin/gemini"}, "", "", "interactive"},
 		"the child that gemini starts of itself": {[]string{"/usr/bin/node", "--max-old-space-size=12052", "/n/bin/gemini", "-m", "x"}, "", "", "interactive"},

@@ -19,7 +19,7 @@ func TestTheQuotaOfADayIsThereAgainTheNextDay(t *testing.T) {
 		"2026-07-01T12:00:00Z": "2026-07-02T07:00:00Z",
 		"2026-10-31T23:00:00Z": "2026-11-01T07:00:00Z",
 		"2026-11-01T12:00:00Z": "2026-11-02T08:00:00Z", // the clocks were put back
-		"2026-11-16T08:04:00Z": "",                     // it was there a moment ago
+		"2026-11-16T08:04:00Z": "",                     // the reset was a moment ago
 	} {
 		seen, err := time.Parse(time.RFC3339, at)
 		require.NoError(t, err)
@@ -39,8 +39,7 @@ func TestTheQuotaOfADayIsThereAgainTheNextDay(t *testing.T) {
 	require.False(t, other.Reset.Stated())
 }
 
-// A list of all messages anew tells something only where it ends in a refusal, or where a
-// person stopped it.
+// A new list of all messages matters only if it ends with a refusal, or if a person stopped it.
 func TestAListOfMessagesIsReadWhereItMayEndSomething(t *testing.T) {
 	for line, want := range map[string]agent.Weight{
 		`{"$set":{"messages":[{"id":"1","type":"user","content":[{"text":"an \"error\""}]}]}}`:          agent.Nothing,

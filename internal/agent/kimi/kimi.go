@@ -1,5 +1,5 @@
-// Package kimi knows Kimi Code: where the records of its sessions are, what one of them
-// means, who is signed in, and how a session is continued.
+// Package kimi supports Kimi Code: where the records of its sessions are, what they mean, which account is signed in,
+// and how a session is continued.
 package kimi
 
 import (
@@ -22,9 +22,8 @@ const Name = "kimi"
 // homeVariable names the home of Kimi Code.
 const homeVariable = "KIMI_CODE_HOME"
 
-// described is Kimi Code. It gives itself a title as soon as it runs: a run of ours for
-// another session of the directory cannot be told from one for this session, and is waited
-// for.
+// described is Kimi Code. It replaces its process title as soon as it runs: a resume of another session in the same
+// directory cannot be distinguished from one of this session, so the session waits until it ends.
 var described = agent.Description{
 	About: agent.About{
 		Name: Name, Program: "kimi", Is: agent.ProgramOf("kimi kimi-code", "main.mjs", "@moonshot-ai/kimi-code"), ByHand: "--session",
@@ -54,27 +53,26 @@ var described = agent.Description{
 	},
 }
 
-// Builtin is Kimi Code in the list of agents.
+// Builtin is the entry of Kimi Code in the list of agents.
 var Builtin = described.Builtin(func(o agent.Options) (agent.Agent, error) { return New(o) })
 
-// Options says which Kimi Code is meant: without Roots its home is $KIMI_CODE_HOME,
-// else ~/.kimi-code.
+// Options selects a Kimi Code: without Roots its home is $KIMI_CODE_HOME, else ~/.kimi-code.
 type Options = agent.Options
 
 // Agent is Kimi Code with its homes.
 type Agent = agent.Described
 
-// New returns the agent. It looks at the environment, not at any file.
+// New returns the agent. It reads the environment, but no file.
 func New(o Options) (*Agent, error) {
 	a := &Agent{}
 	return a, a.Describe(described, o)
 }
 
-// homeName is what the home is called, below the user's home directory.
+// homeName is the name of the home, below the user's home directory.
 const homeName = ".kimi-code"
 
-// wireFile is what the main agent of a session writes, below the session's directory.
-// Helpers write files of their own beside it.
+// wireFile is written by the main agent of a session, below the session's directory. Subagents have their own files
+// beside it.
 var wireFile = filepath.Join("agents", "main", "wire.jsonl")
 
 // isWire accepts WORKSPACE/SESSION/agents/main/wire.jsonl.
@@ -84,7 +82,7 @@ func isWire(rel string) bool {
 	return found && isID(session) && strings.Count(workspace, string(filepath.Separator)) == 1
 }
 
-// sessionDir returns the directory of the session that a file belongs to.
+// sessionDir returns the directory of a file's session.
 func sessionDir(wire string) string { return filepath.Dir(filepath.Dir(filepath.Dir(wire))) }
 
 // isID reports whether a text is the id of a session.
@@ -93,12 +91,12 @@ func isID(text string) bool {
 	return found && agent.IsUUID(id)
 }
 
-// neverAsks is the mode in which everything runs without a question. Every run without
-// a terminal is in this mode, whatever the session's own one is.
+// neverAsks is the mode in which everything runs without asking. Every run without a terminal is in this mode,
+// whatever the mode of the session.
 const neverAsks = "auto"
 
-// choose leaves a session that asks to a person: a run without a terminal never asks. Every
-// session begins in the mode that asks before everything. It keeps its model by itself.
+// choose parks a session that asks: a run without a terminal never asks. Every session begins in the mode that asks
+// before everything. It keeps its own model.
 func choose(_ context.Context, d *Agent, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
 	c.Newer = []string{"-m", "--model"}
 	o := s.StartedWith()
@@ -111,8 +109,8 @@ func choose(_ context.Context, d *Agent, s resume.Session, had agent.RunSettings
 	return c, nil
 }
 
-// flags are those of Kimi Code 2. A session keeps its mode, its model and what it was
-// begun as by itself, and a run without a terminal is not given any of them again.
+// flags are those of Kimi Code 2. A session keeps its mode, its model and its agent, so a run without a terminal does
+// not get them again.
 var flags = leash.Flags{
 	{Effect: leash.Grants, Takes: leash.One | leash.Path, Names: `--add-dir`},
 	{Effect: leash.Selects, Takes: leash.One, Names: `-m --model`},
@@ -125,7 +123,7 @@ var flags = leash.Flags{
 	{Effect: leash.Once, Takes: leash.Alone, Names: `-c -C --continue -y --yolo --yes --auto-approve --auto --plan`},
 }
 
-// keys are variables of which each decides whose allowance is used.
+// keys are variables with a key. Each one decides which allowance is used.
 var keys = []string{"KIMI_MODEL_API_KEY", "KIMI_API_KEY"}
 
 var variables = leash.Variables{
@@ -134,9 +132,9 @@ var variables = leash.Variables{
 	{Effect: leash.Restricts, Names: `KIMI_*`},
 }
 
-// login returns who is signed in for a process with these variables, by the subject of
-// the token that Kimi Code stores: it stays the same when the token is renewed. Empty:
-// nobody is, a key decides, or the token does not tell.
+// login returns the signed-in account of a process with these variables: the subject of the token that Kimi Code
+// stores, which stays the same when the token is renewed. Empty: nobody is signed in, a key is used, or the token does
+// not contain it.
 func login(variable func(name string) string) string {
 	if slices.ContainsFunc(keys, func(key string) bool { return variable(key) != "" }) {
 		return ""
@@ -155,6 +153,6 @@ func login(variable func(name string) string) string {
 		User    string `json:"user_id"`
 	}
 	text, _ := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
-	_ = json.Unmarshal(text, &claims) // what cannot be read names nobody
+	_ = json.Unmarshal(text, &claims) // an unreadable token has no subject
 	return cmp.Or(claims.Subject, claims.User)
 }

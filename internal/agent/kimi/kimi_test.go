@@ -103,7 +103,7 @@ func TestWhatAFailureMeans(t *testing.T) {
 		{"provider.rate_limit", "APIProviderRateLimitError", "429 max organization concurrency: 50 reached", 429, limit.RateLimit},
 		{"provider.api_error", "APIProviderQuotaExhaustedError", "429 You exceeded your current token quota", 429, limit.Billing},
 		{"provider.auth_error", "APIStatusError", "401 Invalid Authentication", 401, limit.Auth},
-		{"provider.auth_error", "APIStatusError", "401 quota of your key is exhausted", 401, limit.Auth}, // whatever it says, the key is refused
+		{"provider.auth_error", "APIStatusError", "401 quota of your key is exhausted", 401, limit.Auth}, // whatever the text says, the key is refused
 		{"provider.auth_error", "APIStatusError", "403 The API you are accessing is not open", 403, limit.Auth},
 		{"provider.auth_error", "APIStatusError", "403 You have reached your usage limit for this billing cycle. Your quota will be refreshed in the next cycle.", 403, limit.UsageLimit},
 		{"provider.auth_error", "APIStatusError", "403 You've reached your usage limit for this billing cycle. Your quota will be refreshed in the next cycle. " + buy, 403, limit.UsageLimit},
@@ -128,8 +128,7 @@ func TestWhatAFailureMeans(t *testing.T) {
 	}
 }
 
-// What its provider asks it to wait is known from the record; what it waits by itself is
-// no word of the provider's.
+// The record contains the delay that the provider requested; Kimi Code's own delay is no statement of the provider.
 func TestOnlyALongWaitIsTheProvidersWord(t *testing.T) {
 	a := newAgent(t)
 	for delay, want := range map[float64]time.Time{532.79: {}, 36_000: {}, 3_600_000: began.Add(time.Hour), 1e300: {}} {
@@ -147,7 +146,7 @@ func TestOnlyALongWaitIsTheProvidersWord(t *testing.T) {
 func TestOnlyRecordsOfSessionsAreWatched(t *testing.T) {
 	for rel, want := range map[string]bool{
 		"wd_shop_1/" + sessionA + "/agents/main/wire.jsonl":      true,
-		"wd_shop_1/" + sessionA + "/agents/agent-1/wire.jsonl":   false, // of a helper
+		"wd_shop_1/" + sessionA + "/agents/agent-1/wire.jsonl":   false, // of a subagent
 		"wd_shop_1/" + sessionA + "/agents/main/wire.jsonl.bak":  false,
 		"wd_shop_1/session_x/agents/main/wire.jsonl":             false,
 		sessionA + "/agents/main/wire.jsonl":                     false,
@@ -199,8 +198,7 @@ func newScene(t *testing.T, lines ...any) *scene {
 
 func stopped() []any { return []any{inMode("auto"), said(0, "work"), overloaded(time.Second)} }
 
-// Whatever a line holds, it is understood or passed over; and a reset is never
-// made up.
+// Any line is parsed or skipped, and a reset is never invented.
 func FuzzObserve(f *testing.F) {
 	agenttest.Seeds(f)
 	a := newAgent(f)

@@ -53,8 +53,7 @@ func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
 	}
 }
 
-// kimi -p never asks, whatever the session's mode is: who wants to be asked is not
-// gone around.
+// kimi -p never asks, whatever the session's mode: a person who wants to be asked is not bypassed.
 func TestASessionThatAsksIsNeverContinuedByARunThatDoesNot(t *testing.T) {
 	for rule, lines := range map[string][]any{
 		"asks for everything":             {inMode("manual"), said(0, "work"), overloaded(time.Second)},

@@ -11,7 +11,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// record is one line of what a session writes.
+// record is one line of a session's file.
 type record struct {
 	Type   string  `json:"type"`
 	Time   float64 `json:"time"` // in milliseconds
@@ -20,7 +20,7 @@ type record struct {
 	// of the end of a turn
 	Error failure `json:"error"`
 
-	// of a request that will be tried again
+	// of a request that will be retried
 	Delay   float64 `json:"delayMs"`
 	Name    string  `json:"errorName"`
 	Message string  `json:"errorMessage"`
@@ -54,7 +54,7 @@ type part struct {
 	Text string `json:"text"`
 }
 
-// step is what the model did, or what became of it.
+// step is an action of the model, or its result.
 type step struct {
 	Type string `json:"type"`
 	Part part   `json:"part"`
@@ -74,12 +74,11 @@ type failure struct {
 	} `json:"cause"`
 }
 
-// sift passes over bookkeeping, over requests and over what is kept of them.
+// sift ignores bookkeeping and requests.
 var sift = agent.SiftByType([]string{stepped}, []string{turnEnded, prompted, steered, retrying, undone, cleared})
 
-// read says what a record means. A request that failed may be tried again by the process
-// that made it: as long as that lives it owns the session, and what it writes next tells
-// more.
+// read returns what a record means. The process may retry a failed request: as long as it is alive it owns the session,
+// and its next records tell more.
 func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
 	r, ok := agent.Parse[record](line.Data)
 	if !ok {
@@ -108,8 +107,8 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	return said, true
 }
 
-// place returns the session of a file, and where that works: as written in what Kimi Code
-// keeps of the session beside it. A copy says nowhere of which session it is.
+// place returns the session of a file and its directory, which is in a file of Kimi Code beside it. A copy does not
+// contain its session.
 func place(line agent.Line) (session, cwd string) {
 	dir := sessionDir(line.Path)
 	if session = filepath.Base(dir); !isID(session) {
@@ -122,12 +121,12 @@ func place(line agent.Line) (session, cwd string) {
 	return session, state.Cwd
 }
 
-// moved reports whether the model itself spoke, or called a tool.
+// moved reports whether the model answered, or called a tool.
 func (r record) moved() bool {
 	return r.Type == stepped && (r.Event.Type == "tool.call" || r.Event.Type == "content.part" && strings.TrimSpace(r.Event.Part.Text) != "")
 }
 
-// by is what gave a prompt; empty: a person, or a command line.
+// by returns the source of a prompt; empty: a person, or a command line.
 func (r record) by() string {
 	if r.Origin.Kind != "" && r.Origin.Kind != "user" {
 		return "Kimi Code itself"
@@ -135,8 +134,7 @@ func (r record) by() string {
 	return ""
 }
 
-// at returns the record's own time. One without, or with an impossible one, is as old
-// as its file.
+// at returns the record's timestamp. If it is missing or impossible, the file's time is used.
 func (r record) at(file time.Time) time.Time {
 	if t := time.UnixMilli(int64(r.Time)); r.Time > 0 && resume.Possible(t) {
 		return t
@@ -144,16 +142,15 @@ func (r record) at(file time.Time) time.Time {
 	return file
 }
 
-// event returns what a failure means for its session.
+// event returns the event of a failure.
 func (f failure) event(limits limit.Reader, until time.Time) resume.Event {
 	return resume.Limited{At: limits.At, Verdict: f.verdict(limits, until), Text: agent.Clip(f.Message)}
 }
 
-// ownDelay is more than Kimi Code waits by itself between two tries: a longer wait is
-// what its provider has stated.
+// ownDelay is longer than Kimi Code's own delay between two retries: a longer one was stated by the provider.
 const ownDelay = time.Minute
 
-// until returns when a request is tried again, where the provider has said so.
+// until returns when a request is retried, if the provider stated it.
 func (r record) until(at time.Time) time.Time {
 	if delay := time.Duration(r.Delay * float64(time.Millisecond)); delay > ownDelay && resume.Possible(at.Add(delay)) {
 		return at.Add(delay)
@@ -161,8 +158,7 @@ func (r record) until(at time.Time) time.Time {
 	return time.Time{}
 }
 
-// Verdict says what a run means by the code and the words of its failure, as it prints
-// them.
+// Verdict returns the meaning of a run's failure, by the code and the message that it printed.
 func Verdict(limits limit.Reader, code, message string) limit.Verdict {
 	f := failure{Code: code, Message: message}
 	first, _, _ := strings.Cut(message, " ")
@@ -172,9 +168,8 @@ func Verdict(limits limit.Reader, code, message string) limit.Verdict {
 	return f.verdict(limits, time.Time{})
 }
 
-// verdict says what a failure means: by its status, its words, and by what Kimi Code
-// takes it for. A provider says with 403 both that a key is wrong and that an allowance
-// is used up: the words tell which.
+// verdict returns the meaning of a failure: by its status and text, and by Kimi Code's own code. A 403 of a provider
+// may mean a wrong key or a used up allowance: the text decides.
 func (f failure) verdict(limits limit.Reader, until time.Time) limit.Verdict {
 	v := limits.Refusal(limit.Refusal{Status: f.Details.Status, Text: f.Message})
 	allowance := v.Class == limit.UsageLimit || v.Class == limit.Billing

@@ -65,7 +65,7 @@ func TestWhichKeysASessionNeeds(t *testing.T) {
 	require.Equal(t, "nobody knows", spare("openai"))
 }
 
-// What Qwen Code gives itself when it begins anew is not the person's.
+// Variables that Qwen Code sets when it restarts itself are not the person's.
 func TestVariablesOfItsOwnDoNotMatter(t *testing.T) {
 	table := leash.Variables(variables)
 	for _, name := range []string{"QWEN_CODE_NO_RELAUNCH", "QWEN_CODE_MANAGED_NPM_PIN", "QWEN_CODE_PRIVATE_RELAUNCH_ENV_PROVENANCE", "QWEN_CODE_CLI"} {

@@ -1,5 +1,4 @@
-// Package qwen knows Qwen Code: where its chats are, what a line of them means,
-// and how a session is continued.
+// Package qwen supports Qwen Code: where its chats are, what their lines mean, and how a session is continued.
 package qwen
 
 import (
@@ -55,17 +54,16 @@ var described = agent.Description{
 	},
 }
 
-// Builtin is Qwen Code in the list of agents.
+// Builtin is the entry of Qwen Code in the list of agents.
 var Builtin = described.Builtin(func(o agent.Options) (agent.Agent, error) { return New(o) })
 
-// Options says which Qwen Code is meant: without Roots its home is
-// $QWEN_RUNTIME_DIR, $QWEN_HOME, else ~/.qwen.
+// Options selects a Qwen Code: without Roots its home is $QWEN_RUNTIME_DIR, $QWEN_HOME, else ~/.qwen.
 type Options = agent.Options
 
 // Agent is Qwen Code with its homes.
 type Agent = agent.Telling
 
-// New returns the agent. It looks at the environment, not at any file.
+// New returns the agent. It reads the environment, but no file.
 func New(o Options) (*Agent, error) {
 	a := &Agent{}
 	return a, a.Describe(described, o)
@@ -79,7 +77,7 @@ func isChat(rel string) bool {
 
 var kindOfLogin = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
-// choose returns what the session asked with last.
+// choose returns the model and login of the session's last request.
 func choose(_ context.Context, d *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
 	if c.Args = leash.WithModel(nil, had.Model); len(c.Args) > 0 {
 		c.Newer = append(c.Newer, "-m", "--model")
@@ -91,11 +89,10 @@ func choose(_ context.Context, d *agent.Described, s resume.Session, had agent.R
 	return c, nil
 }
 
-// envKey is how the settings name the variable that holds a provider's key.
+// envKey matches the variable for a provider's key in the settings.
 var envKey = regexp.MustCompile(`"envKey"\s*:\s*"([A-Za-z_][A-Za-z0-9_]*)"`)
 
-// named returns the variables that the settings name, of the homes and of a
-// directory.
+// named returns the variables in the settings of the homes and of a directory.
 func named(d *agent.Described, dir string) leash.Variables {
 	homes := append([]string{d.Homes.Usual}, d.Homes.Roots...)
 	if dir != "" {
@@ -103,7 +100,7 @@ func named(d *agent.Described, dir string) leash.Variables {
 	}
 	var names []string
 	for _, home := range homes {
-		text, _ := agent.ReadSettings(filepath.Join(home, "settings.json")) // what cannot be read names nothing
+		text, _ := agent.ReadSettings(filepath.Join(home, "settings.json")) // an unreadable file names none
 		for _, found := range envKey.FindAllSubmatch(text, -1) {
 			names = append(names, string(found[1]))
 		}
@@ -111,8 +108,7 @@ func named(d *agent.Described, dir string) leash.Variables {
 	return leash.Variables{{Effect: leash.Account, Names: strings.Join(names, " ")}}
 }
 
-// spare says which variables a session does without that logs in so: the keys of
-// other providers. nil: it is not known.
+// spare returns which variables a session with this login does not need: the keys of other providers. nil: not known.
 func spare(d *agent.Described, login string, s resume.Session) func(string) bool {
 	own, known := keysOf[login]
 	if !known {
@@ -124,8 +120,8 @@ func spare(d *agent.Described, login string, s resume.Session) func(string) bool
 	}
 }
 
-// flags are those of Qwen Code from 0.10 to 0.24, the hidden ones too. No chat
-// tells what a session may do without asking: that is repeated as it was.
+// flags are those of Qwen Code from 0.10 to 0.24, including hidden ones. Chats do not contain what a session may do
+// without asking: the flags are repeated unchanged.
 var flags = leash.Flags{
 	{Effect: leash.Restricts, Takes: leash.Switch, Names: `-s --sandbox --bare --safe-mode --chat-recording --telemetry --telemetry-log-prompts`},
 	{Effect: leash.Restricts, Takes: leash.Many, Names: `--core-tools --exclude-tools --allowed-mcp-server-names -e --extensions --disabled-slash-commands`},
@@ -161,9 +157,8 @@ var variables = leash.Variables{
 const providerVariables = `QWEN_DEFAULT_AUTH_TYPE QWEN_CUSTOM_API_KEY* OPENAI_* DASHSCOPE_* BAILIAN_* MODELSCOPE_* OPENROUTER_* DEEPSEEK_* MINIMAX_* MOONSHOT_* ZAI_* IDEALAB_*
 	AZURE_OPENAI_* ANTHROPIC_* GEMINI_API_KEY GEMINI_MODEL GOOGLE_* GCLOUD_PROJECT CLOUDSDK_CONFIG`
 
-// keysOf are the variables that each kind of login reads, beside those that the
-// settings name. A session of one does without the keys of the others. Whoever
-// speaks as OpenAI does may be any of the many providers that do so.
+// keysOf are the variables of each kind of login, besides those in the settings. A session with one of them does not
+// need the keys of the others. "openai" is missing: many providers use its protocol.
 var keysOf = map[string]string{
 	"qwen-oauth": "",
 	"anthropic":  "ANTHROPIC_*",

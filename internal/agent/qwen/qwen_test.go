@@ -234,8 +234,7 @@ func TestWhoHoldsASession(t *testing.T) {
 	}
 }
 
-// Whatever a line holds, it is understood or passed over; and a reset is never
-// made up.
+// Any line is parsed or skipped, and a reset is never invented.
 func FuzzObserve(f *testing.F) {
 	agenttest.Seeds(f)
 	a := newAgent(f)
@@ -259,7 +258,7 @@ func FuzzObserve(f *testing.F) {
 	})
 }
 
-// Wherever the looked-at beginning of a line ends, a failed request is read.
+// Wherever the searched beginning of a line ends, a failed request is found.
 func TestAFailedRequestIsReadHoweverLongItsDirectory(t *testing.T) {
 	for n := range 1200 {
 		line := `{"sessionId":"s","type":"system","cwd":"/` + strings.Repeat("d", n) +

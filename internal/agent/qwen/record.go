@@ -29,7 +29,7 @@ type record struct {
 	Payload struct {
 		Event telemetry `json:"uiEvent"`
 	} `json:"systemPayload"`
-	Result struct { // of a tool that was called
+	Result struct { // of a tool call
 		CallID string `json:"callId"`
 		Kind   string `json:"errorType"`
 	} `json:"toolCallResult"`
@@ -46,17 +46,17 @@ type part struct {
 	File     json.RawMessage `json:"fileData"`
 }
 
-// telemetry is what Qwen Code notes of a request.
+// telemetry is what Qwen Code records about a request.
 type telemetry struct {
 	Name     string `json:"event.name"`
 	Model    string `json:"model"`
-	Auth     string `json:"auth_type"` // how it logs in, which tells the kind of provider
+	Auth     string `json:"auth_type"` // the kind of login, which tells the kind of provider
 	Subagent string `json:"subagent_name"`
 	Message  string `json:"error_message"`
-	Error    string `json:"error"` // what error_message was called until 0.10
+	Error    string `json:"error"` // the name of error_message until 0.10
 	Kind     string `json:"error_type"`
 
-	// Status is a number, or in 0.10 the provider's own code where it gave one.
+	// Status is a number, or in 0.10 the provider's own code if there is one.
 	Status json.RawMessage `json:"status_code"`
 }
 
@@ -64,7 +64,7 @@ func (e telemetry) text() string { return cmp.Or(e.Message, e.Error) }
 
 const apiError = "qwen-code.api_error"
 
-// read says what a line of a chat means.
+// read returns what a line of a chat means.
 func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
 	r, ok := agent.Parse[record](line.Data)
 	if !ok || r.IsSidechain {
@@ -89,13 +89,13 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 		said.Event = resume.Progressed{At: said.At}
 	case r.prompts():
 		said.Event = resume.Prompted{At: said.At}
-	case r.Type == "system" && r.Subtype == "rewind": // a person went back to before what happened
+	case r.Type == "system" && r.Subtype == "rewind": // a person went back to an earlier state
 		said.Event = resume.Cancelled{At: said.At}
 	}
 	return said, true
 }
 
-// tell adds what the record tells of the model and of tools.
+// tell adds the model and the tools of the record.
 func (r record) tell(said *agent.Record) {
 	if r.Type == "assistant" {
 		said.Model, said.Tokens = r.Model, r.Usage.Total
@@ -121,9 +121,8 @@ func (r record) denies(p part) bool {
 		r.Result.Kind == "" && strings.Contains(string(p.Response), "permission was declined")
 }
 
-// event returns what the failure of a request means. The process that made it may try again,
-// and nothing tells when it stops trying: as long as it lives it owns the session, and what
-// it writes next tells more.
+// event returns the event of a failed request. The process may retry, and no record says when it gives up: as long as
+// it is alive it owns the session, and its next records tell more.
 func (e telemetry) event(limits limit.Reader) resume.Event {
 	v := e.verdict(limits)
 	if v.Class == limit.Cancelled {
@@ -138,17 +137,17 @@ func (e telemetry) verdict(limits limit.Reader) limit.Verdict {
 	if json.Unmarshal(e.Status, &code) == nil && code != "" {
 		refusal.Code = code
 	} else {
-		_ = json.Unmarshal(e.Status, &refusal.Status) // of another type it is as good as absent
+		_ = json.Unmarshal(e.Status, &refusal.Status) // any other type counts as absent
 	}
 	return agent.Failed(limits.Refusal(refusal))
 }
 
-// Verdict says what the words of a failed request mean.
+// Verdict returns the meaning of a failed request's text.
 func Verdict(limits limit.Reader, words string) limit.Verdict {
 	return telemetry{Message: words}.verdict(limits)
 }
 
-// moved reports whether the model itself spoke.
+// moved reports whether the record is an answer of the model.
 func (r record) moved() bool {
 	if r.Type != "assistant" {
 		return false
@@ -161,10 +160,8 @@ func (r record) moved() bool {
 	return false
 }
 
-// prompts reports whether the agent was told to work. Prompts of its own
-// schedule and notices of what runs in the background have a subtype; versions
-// that say where a prompt is from say it of a person's, and of one that was
-// given on the command line.
+// prompts reports whether the record is a prompt. Scheduled prompts and notices of background tasks have a subtype;
+// versions with a provenance set it to real_user for prompts of a person or a command line.
 func (r record) prompts() bool {
 	if r.Type != "user" || r.Subtype != "" || r.Provenance != "" && r.Provenance != "real_user" {
 		return false
@@ -179,15 +176,14 @@ func (r record) prompts() bool {
 	return said
 }
 
-// failed returns what is noted of a request of the main conversation that
-// failed. Helpers, such as the one that extracts memories, fail by themselves.
+// failed returns the record of a failed request of the main conversation. Failures of subagents, such as the one that
+// extracts memories, do not count.
 func (r record) failed() (telemetry, bool) {
 	e := r.Payload.Event
 	return e, r.Type == "system" && r.Subtype == "ui_telemetry" && e.Name == apiError && e.Subagent == ""
 }
 
-// Within a JSON string a quote is escaped, so these occur only where the record
-// itself has them.
+// Quotes within a JSON string are escaped, so these are found only as parts of a record.
 var (
 	quotedAssistant = []byte(`"assistant"`)
 	quotedUser      = []byte(`"user"`)
@@ -195,7 +191,7 @@ var (
 	quotedRewind    = []byte(`"rewind"`)
 )
 
-// sift passes over bookkeeping and over results of tools.
+// sift ignores bookkeeping and results of tools.
 func sift(line []byte) agent.Weight {
 	kind, known := agent.TextAtEnds(line, "type")
 	is := func(name string, quoted []byte) bool {

@@ -109,12 +109,11 @@ type Described struct {
 	is Description
 }
 
-// Starting is a described agent that can also begin a session. Telling is one whose sessions
-// choose their own ids.
-type (
-	Starting struct{ Described }
-	Telling  struct{ Starting }
-)
+// Starting is a described agent that can also begin a session.
+type Starting struct{ Described }
+
+// Telling is a described agent that chooses the id of a session that it begins.
+type Telling struct{ Starting }
 
 // Start returns the command that begins the session of a task: with the task's id, or with
 // output in JSON, which contains the id.

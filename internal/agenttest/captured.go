@@ -46,6 +46,7 @@ func Understood(t *testing.T, a agent.Reader) {
 			case limit.Cancelled:
 				require.IsType(t, resume.Cancelled{}, last.Event)
 				return
+			default:
 			}
 			require.IsType(t, resume.Limited{}, last.Event)
 			limited := last.Event.(resume.Limited)

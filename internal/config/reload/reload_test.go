@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -341,9 +343,17 @@ func TestWatchIsPatientWithAFileThatIsAboutToBeWritten(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				path := filepath.Join(dir, "resumed.toml")
 				put(t, path, says("old"))
-				var got []change
+				var mu sync.Mutex
+				var all []change
+				changes := func() []change {
+					mu.Lock()
+					defer mu.Unlock()
+					return slices.Clone(all)
+				}
 				w, err := newWatch(path, Options{Known: known, Apply: func(c config.Config, err error) error {
-					got = append(got, change{c, err})
+					mu.Lock()
+					defer mu.Unlock()
+					all = append(all, change{c, err})
 					return err
 				}})
 				require.NoError(t, err)
@@ -357,15 +367,17 @@ func TestWatchIsPatientWithAFileThatIsAboutToBeWritten(t *testing.T) {
 
 				require.NoError(t, c.begin(path))
 				pass(recheckBlind + 3*quiet) // a change is seen at the next check, and is usually over after quiet
-				require.Empty(t, got, "it may be about to be written")
+				require.Empty(t, changes(), "it may be about to be written")
 				put(t, path, says("new"))
 				pass(longest)
+				got := changes()
 				require.Len(t, got, 1)
 				require.NoError(t, got[0].err)
 				require.Equal(t, "new", got[0].cfg.Resume.Prompt)
 
 				require.NoError(t, c.begin(path))
 				pass(longest)
+				got = changes()
 				require.Len(t, got, 2, "the wait has an end")
 				require.ErrorContains(t, got[1].err, c.problem)
 				cancel()

@@ -64,6 +64,7 @@ func requireMeaning(t *testing.T, c captured, event resume.Event) {
 	case limit.Cancelled:
 		require.IsType(t, resume.Cancelled{}, event)
 		return
+	default:
 	}
 	got := limited(t, event)
 	require.Equal(t, c.Class.String(), got.Class.String(), got.Text)

@@ -10,7 +10,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Options configure a Fleet. Those with a default may be left out.
+// Options configure a Fleet. Only those with a default may be left out.
 type Options struct {
 	Store Store
 	Host  string // the unique name of this host
@@ -18,21 +18,21 @@ type Options struct {
 
 	Rules   func() Rules
 	Account func(resume.Session) string // key of its account in Accounts; empty: it is not shared, or not known yet. It must not block
-	Waiting func() int                  // interrupted sessions of this host; nil: not known
-	Shows   func() map[string]int       // how many sessions of each account this host shows to the others; nil: none
+	Waiting func() int                  // interrupted sessions of this host
+	Shows   func() map[string]int       // how many sessions of each account this host shows to the others
 	Version string
 
 	Heartbeat time.Duration // how often this host renews its lease; default: Heartbeat
 
 	Stir     func(context.Context)               // makes the engine ask again
 	Deliver  func(context.Context, Notice) error // reports to people, if this host is the notifier; it returns once that is done
-	Tells    func() bool                         // whether this host can report to people at all; nil: it can
+	Tells    func() bool                         // whether this host can report to people at all
 	Changed  func(Standing)                      // the state of this host in the fleet has changed
 	HostGone func(Host) (id string, data []byte) // the notice of a host that is gone while sessions wait there; empty: none
-	Metrics  Metrics                             // default: none
+	Metrics  Metrics
 
 	Now  func() time.Time // default: time.Now
-	Rand func() float64   // in [0, 1); required
+	Rand func() float64   // in [0, 1)
 }
 
 // Metrics counts what happens in a fleet.
@@ -41,12 +41,6 @@ type Metrics interface {
 	Probed(outcome string) // how a probe ended
 	Dropped(reason string) // why a notice was dropped
 }
-
-type noMetrics struct{}
-
-func (noMetrics) Wrote(string)   {}
-func (noMetrics) Probed(string)  {}
-func (noMetrics) Dropped(string) {}
 
 // Fleet is this host as a member of the fleet. Ask, Changed and Standing do not block.
 type Fleet struct {
@@ -69,8 +63,8 @@ type Fleet struct {
 	// Owned by tick.
 	host             lease
 	notifier         lease
-	nextBeat         time.Time   // when the leases are renewed next
-	notices          *noticeLoop // nil: another host reports to people
+	nextBeat         time.Time // when the leases are renewed next
+	stopNotices      func()    // ends the loop that reports notices; nil: another host does that
 	started          time.Time
 	oldOwnersDeleted bool
 }
@@ -88,9 +82,6 @@ type Standing struct {
 func New(opts Options) *Fleet {
 	if opts.Now == nil {
 		opts.Now = time.Now
-	}
-	if opts.Metrics == nil {
-		opts.Metrics = noMetrics{}
 	}
 	f := &Fleet{
 		opts: opts, pace: pace{cmp.Or(opts.Heartbeat, Heartbeat)}, kick: make(chan struct{}, 1), accounts: make(map[string]*account),
@@ -196,7 +187,7 @@ func (f *Fleet) heartbeat(ctx context.Context) error {
 
 // stop writes that this host stops on purpose, and releases its leases.
 func (f *Fleet) stop(ctx context.Context) {
-	f.stopNotices()
+	f.endNotices()
 	bye := f.self()
 	bye.Bye = true
 	_ = f.acquire(ctx, &f.host, bye) // otherwise it counts as missing
@@ -251,9 +242,7 @@ func (f *Fleet) reportStanding(ctx context.Context) {
 	if now.Alone == before.Alone {
 		return
 	}
-	if f.opts.Changed != nil {
-		f.opts.Changed(now)
-	}
+	f.opts.Changed(now)
 	f.opts.Stir(ctx)
 }
 
@@ -269,13 +258,8 @@ func (f *Fleet) list(ctx context.Context, b Bucket, prefix string) ([]Entry, err
 	return all, err
 }
 
-// put writes a key that has that revision; rev 0: a key that does not exist.
-func (f *Fleet) put(ctx context.Context, b Bucket, key string, value []byte, rev uint64, lasts time.Duration) (next uint64, err error) {
-	if rev == 0 {
-		next, err = f.opts.Store.Create(ctx, b, key, value, lasts)
-	} else {
-		next, err = f.opts.Store.Update(ctx, b, key, value, rev, lasts)
-	}
+func (f *Fleet) put(ctx context.Context, b Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
+	next, err := f.opts.Store.Update(ctx, b, key, value, rev, lasts)
 	f.wrote(err)
 	return next, err
 }

@@ -42,13 +42,6 @@ func (l line) Update(ctx context.Context, b fleet.Bucket, key string, value []by
 	return l.Memory.Update(ctx, b, key, value, rev, lasts)
 }
 
-func (l line) Create(ctx context.Context, b fleet.Bucket, key string, value []byte, lasts time.Duration) (uint64, error) {
-	if l.cut.Load() {
-		return 0, errSilence
-	}
-	return l.Memory.Create(ctx, b, key, value, lasts)
-}
-
 func (l line) Now(ctx context.Context) (time.Time, error) {
 	if l.cut.Load() {
 		return time.Time{}, errSilence
@@ -93,7 +86,7 @@ func (h *house) join(ctx context.Context, name string, sessions int) *host {
 	if h.deaf {
 		store = deaf{h.store}
 	}
-	joined.Fleet = fleet.New(fleet.Options{
+	joined.Fleet = fleet.New(fleet.Filled(fleet.Options{
 		Store: store, Host: name, Life: name + "'s", Rand: rand.Float64,
 		Rules:   func() fleet.Rules { return fleet.Rules{Stagger: h.stagger, MaxWait: 192 * time.Hour} },
 		Account: func(resume.Session) string { return "a1.anthropic" },
@@ -111,7 +104,8 @@ func (h *house) join(ctx context.Context, name string, sessions int) *host {
 			return nil
 		},
 		HostGone: func(gone fleet.Host) (string, []byte) { return "gone/" + gone.Life, []byte(gone.Host + " is gone") },
-	})
+	}))
+
 	marks := 0
 	joined.engine = engine.New(engine.Options{
 		Rules: resume.Rules{
@@ -262,7 +256,7 @@ func TestAHostThatIsGoneIsToldOfOnce(t *testing.T) {
 		b := h.join(ctx, "b", 1)
 		leaving, leave := context.WithCancel(ctx)
 		h.join(leaving, "polite", 1)
-		_, err := h.store.Memory.Create(ctx, fleet.Leases, fleet.HostKey("c"), []byte(`{"host":"c","life":"c1","waiting":2}`), fleet.LeaseTTL)
+		_, err := h.store.Memory.Update(ctx, fleet.Leases, fleet.HostKey("c"), []byte(`{"host":"c","life":"c1","waiting":2}`), 0, fleet.LeaseTTL)
 		require.NoError(t, err)
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
@@ -302,10 +296,11 @@ func TestAHostWhoseWritesNobodyAnswersIsAlone(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		h := newHouse(t)
 		minority := reads{h.store}
-		f := fleet.New(fleet.Options{
+		f := fleet.New(fleet.Filled(fleet.Options{
 			Store: minority, Host: "a", Life: "1", Rand: rand.Float64, Rules: func() fleet.Rules { return fleet.Rules{} },
 			Account: func(resume.Session) string { return "" }, Stir: func(context.Context) {},
-		})
+		}))
+
 		ended := make(chan error, 1)
 		go func() { ended <- f.Run(ctx) }()
 		time.Sleep(time.Minute)

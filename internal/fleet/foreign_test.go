@@ -33,7 +33,7 @@ var nonsense = map[string]string{
 func TestAHostThatSpeaksNonsenseIsThere(t *testing.T) {
 	for name, value := range nonsense {
 		t.Run(name, func(t *testing.T) {
-			f := New(Options{Host: "here"})
+			f := New(Filled(Options{Host: "here"}))
 			f.updateHosts([]Entry{
 				{Key: HostKey("alice"), Value: []byte(`{"host":"alice","waiting":2}`), Rev: 1, At: time.Now()},
 				{Key: HostKey("mallory"), Value: []byte(`{"host":"mallory","waiting":5}`), Rev: 2, At: time.Now()},
@@ -108,7 +108,7 @@ func TestANoticeThatNobodyCanTellIsDropped(t *testing.T) {
 		store := &counting{Memory: NewMemory(time.Now)}
 		var told []string
 		dropped := 0
-		f := New(Options{
+		f := New(Filled(Options{
 			Store: store, Host: "here", Life: "1", Rand: rand.Float64, Rules: func() Rules { return Rules{} },
 			Account: func(resume.Session) string { return "" }, Stir: func(context.Context) {},
 			Deliver: func(_ context.Context, n Notice) error {
@@ -119,7 +119,8 @@ func TestANoticeThatNobodyCanTellIsDropped(t *testing.T) {
 				return nil
 			},
 			Metrics: metrics{dropped: func(string) { dropped++ }},
-		})
+		}))
+
 		ended := make(chan error, 1)
 		go func() { ended <- f.Run(ctx) }()
 		require.NoError(t, store.Publish(ctx, "mallory", "unwanted", nil))
@@ -162,7 +163,7 @@ func (c *counting) Notices(ctx context.Context, tell func(context.Context, Notic
 
 // However much a host writes about itself, others store little of it.
 func TestAFloodOfHostRecordsLeavesLittleBehind(t *testing.T) {
-	store, f := NewMemory(time.Now), New(Options{Host: "here"})
+	store, f := NewMemory(time.Now), New(Filled(Options{Host: "here"}))
 	f.opts.Store = store
 	var shows strings.Builder
 	for i := range 4000 {
@@ -171,7 +172,7 @@ func TestAFloodOfHostRecordsLeavesLittleBehind(t *testing.T) {
 	const hosts = 1000
 	for i := range hosts {
 		large := fmt.Sprintf(`{"host":"m%d","version":%q,"shows":{%s"z":1}}`, i, strings.Repeat("v", 1000), shows.String())
-		_, err := store.Create(t.Context(), Leases, HostKey(fmt.Sprint("m", i)), []byte(large), 0)
+		_, err := store.Update(t.Context(), Leases, HostKey(fmt.Sprint("m", i)), []byte(large), 0, 0)
 		require.NoError(t, err)
 	}
 	beat := func() {

@@ -23,7 +23,7 @@ func TestASessionEndsNoProbeButItsOwn(t *testing.T) {
 			first := &probing{Probe: Probe{Mark: "1"}, key: resume.Key{Agent: "bot", ID: "one"}, begun: now}
 			second := &probing{Probe: Probe{Mark: "2"}, key: resume.Key{Agent: "bot", ID: "two"}, begun: now}
 			var f *Fleet
-			f = New(Options{
+			f = New(Filled(Options{
 				Now: func() time.Time { return now }, Rules: func() Rules { return Rules{} }, Rand: func() float64 { return 0 },
 				Account: func(resume.Session) string {
 					f.mu.Lock()
@@ -31,7 +31,8 @@ func TestASessionEndsNoProbeButItsOwn(t *testing.T) {
 					f.account("x").probe = second
 					return "x"
 				},
-			})
+			}))
+
 			f.account("x").probe = first
 			f.Changed(resume.Change{Event: event, After: resume.Session{Key: first.key, State: resume.Waiting}})
 			require.Equal(t, running, second.outcome)

@@ -46,10 +46,10 @@ func TestTakingOverFromAHostThatIsGoneIsAsked(t *testing.T) {
 		h := newHouse(t)
 		a := h.join(ctx, "a", 0)
 		for _, key := range []string{fleet.HostKey("gone"), fleet.SessionKey("s")} {
-			_, err := h.store.Memory.Create(ctx, fleet.Leases, key, []byte(`{"host":"gone","life":"1"}`), fleet.LeaseTTL)
+			_, err := h.store.Memory.Update(ctx, fleet.Leases, key, []byte(`{"host":"gone","life":"1"}`), 0, fleet.LeaseTTL)
 			require.NoError(t, err)
 		}
-		_, err := h.store.Memory.Create(ctx, fleet.Accounts, fleet.OwnerKey("s"), []byte(`{"host":"gone","life":"1"}`), 0)
+		_, err := h.store.Memory.Update(ctx, fleet.Accounts, fleet.OwnerKey("s"), []byte(`{"host":"gone","life":"1"}`), 0, 0)
 		require.NoError(t, err)
 		_, err = a.Hold(ctx, "s", true)
 		require.Equal(t, &fleet.ElsewhereError{Host: "gone"}, err, "it is there")
@@ -68,9 +68,9 @@ func TestWhatADaemonLeftIsItsHostsAgain(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		h := newHouse(t)
 		for _, hash := range []string{"found", "lost"} {
-			_, err := h.store.Memory.Create(ctx, fleet.Accounts, fleet.OwnerKey(hash), []byte(`{"host":"a","life":"before"}`), 0)
+			_, err := h.store.Memory.Update(ctx, fleet.Accounts, fleet.OwnerKey(hash), []byte(`{"host":"a","life":"before"}`), 0, 0)
 			require.NoError(t, err)
-			_, err = h.store.Memory.Create(ctx, fleet.Leases, fleet.SessionKey(hash), []byte(`{"host":"a","life":"before"}`), fleet.LeaseTTL)
+			_, err = h.store.Memory.Update(ctx, fleet.Leases, fleet.SessionKey(hash), []byte(`{"host":"a","life":"before"}`), 0, fleet.LeaseTTL)
 			require.NoError(t, err)
 		}
 		a, b := h.join(ctx, "a", 0), h.join(ctx, "b", 0)
@@ -90,18 +90,20 @@ func TestWhatADaemonLeftIsItsHostsAgain(t *testing.T) {
 	})
 }
 
-// sleeper is a store with answers that are read long after they were given.
+// sleeper is a store whose answers to a renewal are read long after they were given.
 type sleeper struct{ *fleet.Memory }
 
 func (s sleeper) Update(ctx context.Context, b fleet.Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
-	rev, err := s.Memory.Update(ctx, b, key, value, rev, lasts)
-	time.Sleep(fleet.LeaseTTL)
-	return rev, err
+	next, err := s.Memory.Update(ctx, b, key, value, rev, lasts)
+	if rev != 0 {
+		time.Sleep(fleet.LeaseTTL)
+	}
+	return next, err
 }
 
 func TestAnAnswerThatIsReadLateConfirmsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := fleet.New(fleet.Options{Store: sleeper{fleet.NewMemory(time.Now)}, Host: "a", Life: "1"})
+		f := fleet.New(fleet.Filled(fleet.Options{Store: sleeper{fleet.NewMemory(time.Now)}, Host: "a", Life: "1"}))
 		held, err := f.Hold(t.Context(), "s", false)
 		require.NoError(t, err)
 		require.ErrorContains(t, held.Confirm(t.Context()), "too late", "another host may have it by now")
@@ -150,8 +152,8 @@ func TestWhatIsReleasedWhileItIsRenewedIsOthersAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store.Memory = fleet.NewMemory(time.Now)
-				a := fleet.New(fleet.Options{Store: store, Host: "a", Life: "1"})
-				b := fleet.New(fleet.Options{Store: store.Memory, Host: "b", Life: "2"})
+				a := fleet.New(fleet.Filled(fleet.Options{Store: store, Host: "a", Life: "1"}))
+				b := fleet.New(fleet.Filled(fleet.Options{Store: store.Memory, Host: "b", Life: "2"}))
 				held, err := a.Hold(t.Context(), "s", false)
 				require.NoError(t, err)
 				go func() { _ = held.Confirm(t.Context()) }() // as with every heartbeat

@@ -31,14 +31,10 @@ type missingHost struct {
 
 func (f *Fleet) self() Host {
 	standing := f.Standing()
-	h := Host{Host: f.opts.Host, Life: f.opts.Life, Version: f.opts.Version, Skew: standing.Skew, Alone: standing.Alone}
-	if f.opts.Waiting != nil {
-		h.Waiting = f.opts.Waiting()
+	return Host{
+		Host: f.opts.Host, Life: f.opts.Life, Version: f.opts.Version, Skew: standing.Skew, Alone: standing.Alone,
+		Waiting: f.opts.Waiting(), Shows: f.opts.Shows(),
 	}
-	if f.opts.Shows != nil {
-		h.Shows = f.opts.Shows()
-	}
-	return h
 }
 
 // readHost returns the host in an entry. If the entry cannot be read, the host still counts.

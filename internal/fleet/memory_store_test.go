@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -107,21 +108,11 @@ func (m *Memory) List(_ context.Context, bucket Bucket, prefix string) ([]Entry,
 	return found, nil
 }
 
-// Create writes a key that does not exist.
-func (m *Memory) Create(_ context.Context, bucket Bucket, key string, value []byte, lasts time.Duration) (uint64, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, there := m.in(bucket)[key]; there {
-		return 0, ErrConflict
-	}
-	return m.put(bucket, key, value, lasts), nil
-}
-
-// Update writes a key that has that revision.
+// Update writes a key that has that revision; 0: that does not exist.
 func (m *Memory) Update(_ context.Context, bucket Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if e, there := m.in(bucket)[key]; !there || e.Rev != rev {
+	if m.in(bucket)[key].Rev != rev {
 		return 0, ErrConflict
 	}
 	return m.put(bucket, key, value, lasts), nil
@@ -195,3 +186,33 @@ func (m *Memory) Notices(ctx context.Context, tell func(context.Context, Notice)
 
 // Now returns the store's time.
 func (m *Memory) Now(context.Context) (time.Time, error) { return m.now(), nil }
+
+// LeaseTTL is how long a lease lasts at the default interval.
+const LeaseTTL = renewals * Heartbeat
+
+// Filled returns the options of a host that shows nothing and, if it cannot deliver notices, never
+// reports to people.
+func Filled(o Options) Options {
+	reports := o.Deliver != nil
+	set(&o.Waiting, func() int { return 0 })
+	set(&o.Shows, func() map[string]int { return nil })
+	set(&o.Tells, func() bool { return reports })
+	set(&o.Changed, func(Standing) {})
+	set(&o.HostGone, func(Host) (string, []byte) { return "", nil })
+	if o.Metrics == nil {
+		o.Metrics = noMetrics{}
+	}
+	return o
+}
+
+func set[F any](field *F, byDefault F) {
+	if reflect.ValueOf(*field).IsNil() {
+		*field = byDefault
+	}
+}
+
+type noMetrics struct{}
+
+func (noMetrics) Wrote(string)   {}
+func (noMetrics) Probed(string)  {}
+func (noMetrics) Dropped(string) {}

@@ -18,7 +18,7 @@ func TestALeaseThatIsNotRenewedIsGone(t *testing.T) {
 		m := fleet.NewMemory(time.Now)
 		changes, err := m.Watch(t.Context())
 		require.NoError(t, err)
-		rev, err := m.Create(t.Context(), fleet.Accounts, "a", nil, fleet.LeaseTTL)
+		rev, err := m.Update(t.Context(), fleet.Accounts, "a", nil, 0, fleet.LeaseTTL)
 		require.NoError(t, err)
 		require.False(t, (<-changes).Gone)
 		time.Sleep(fleet.LeaseTTL - time.Second)

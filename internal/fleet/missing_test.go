@@ -11,7 +11,7 @@ import (
 // A host that vanished counts as missing as long as its sessions may still be shown.
 func TestAHostThatVanishedIsMissedForADay(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	f := New(Options{Host: "here", Now: func() time.Time { return now }})
+	f := New(Filled(Options{Host: "here", Now: func() time.Time { return now }}))
 	rev := uint64(0)
 	see := func(hosts ...Host) {
 		var entries []Entry

@@ -16,13 +16,14 @@ func (h *simHost) start() {
 	w := h.w
 	h.lives++
 	h.synced, h.known, h.probing = false, Account{}, ""
-	h.fleet = New(Options{
+	h.fleet = New(Filled(Options{
 		Store: &simLink{h}, Host: h.name, Life: fmt.Sprint(h.name, "-", h.lives),
 		Rules:   func() Rules { return Rules{Margin: simMargin, Stagger: simStagger, MaxWait: 192 * time.Hour} },
 		Account: func(resume.Session) string { return simAccount },
 		Stir:    func(context.Context) { h.walkAt = w.now },
 		Now:     h.clock, Rand: w.dice.Float64,
-	})
+	}))
+
 	var waiting []*resume.Session
 	for _, s := range h.sessions {
 		waiting = append(waiting, &s.session)

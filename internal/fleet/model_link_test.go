@@ -106,11 +106,6 @@ func (l *simLink) List(ctx context.Context, b Bucket, prefix string) ([]Entry, e
 	return l.h.w.store.List(ctx, b, prefix)
 }
 
-func (l *simLink) Create(ctx context.Context, b Bucket, key string, value []byte, lasts time.Duration) (rev uint64, err error) {
-	do := func() { rev, err = l.h.w.store.Create(ctx, b, key, value, lasts) }
-	return l.write(do, &rev, &err)
-}
-
 func (l *simLink) Update(ctx context.Context, b Bucket, key string, value []byte, at uint64, lasts time.Duration) (rev uint64, err error) {
 	do := func() { rev, err = l.h.w.store.Update(ctx, b, key, value, at, lasts) }
 	return l.write(do, &rev, &err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -40,18 +41,15 @@ func (f *Fleet) Tell(ctx context.Context, id string, data []byte) bool {
 
 // runNotifier makes one host of the fleet the one that reports to people.
 func (f *Fleet) runNotifier(ctx context.Context) {
-	if f.opts.Deliver == nil {
-		return
-	}
-	if f.opts.Tells != nil && !f.opts.Tells() {
-		f.stopNotices()
+	if !f.opts.Tells() {
+		f.endNotices()
 		f.releaseLease(ctx, &f.notifier)
 		return
 	}
 	f.notifier.lasts = f.host.lasts
 	if err := f.acquire(ctx, &f.notifier, f.me()); err != nil {
 		if _, held := errors.AsType[*heldError](err); held {
-			f.stopNotices()
+			f.endNotices()
 		}
 		return
 	}
@@ -59,36 +57,32 @@ func (f *Fleet) runNotifier(ctx context.Context) {
 	f.startNotices(ctx)
 }
 
-// noticeLoop is the goroutine that reports notices.
-type noticeLoop struct {
-	cancel func()
-	done   chan struct{} // closed when it has ended
-}
-
-// startNotices starts the loop unless it runs. It ends by itself when the connection is lost.
+// startNotices reports notices in a goroutine, unless it does already.
 func (f *Fleet) startNotices(ctx context.Context) {
-	if f.notices != nil {
-		select {
-		case <-f.notices.done:
-		default:
-			return
-		}
+	if f.stopNotices != nil {
+		return
 	}
-	f.stopNotices()
 	ctx, cancel := context.WithCancel(ctx)
-	loop := &noticeLoop{cancel, make(chan struct{})}
-	f.notices = loop
-	go func() {
-		defer close(loop.done)
-		_ = f.opts.Store.Notices(ctx, f.deliver) // the next heartbeat tries again
-	}()
+	var loop sync.WaitGroup
+	loop.Go(func() {
+		for ctx.Err() == nil { // the connection may be lost
+			_ = f.opts.Store.Notices(ctx, f.deliver)
+			select {
+			case <-ctx.Done():
+			case <-time.After(f.pace.again()):
+			}
+		}
+	})
+	f.stopNotices = func() {
+		cancel()
+		loop.Wait()
+	}
 }
 
-func (f *Fleet) stopNotices() {
-	if f.notices != nil {
-		f.notices.cancel()
-		<-f.notices.done
-		f.notices = nil
+func (f *Fleet) endNotices() {
+	if f.stopNotices != nil {
+		f.stopNotices()
+		f.stopNotices = nil
 	}
 }
 
@@ -107,9 +101,6 @@ func (f *Fleet) deliver(ctx context.Context, n Notice) error {
 
 // reportMissing publishes a notice for each host that vanished while sessions wait there.
 func (f *Fleet) reportMissing(ctx context.Context) {
-	if f.opts.HostGone == nil {
-		return
-	}
 	f.mu.Lock()
 	missing := maps.Clone(f.missing)
 	f.mu.Unlock()

@@ -5,11 +5,8 @@ import "time"
 // Heartbeat is the default interval at which a host renews its lease.
 const Heartbeat = 15 * time.Second
 
-// LeaseTTL is how long a lease lasts at that interval: two of three renewals may be lost.
-const (
-	LeaseTTL = renewals * Heartbeat
-	renewals = 3
-)
+// renewals is how many heartbeats a lease lasts: two of three may be lost.
+const renewals = 3
 
 // pace computes the times that depend on the heartbeat of a host: a permission to start must end before
 // its lease does.

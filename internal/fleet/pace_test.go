@@ -18,7 +18,7 @@ func TestManyHostsSayLessOftenThatTheyAreThere(t *testing.T) {
 		f := aheadBy(store, 0)
 		for i := range 4*manyHosts - 1 {
 			name := fmt.Sprint("h", i)
-			_, err := store.Create(t.Context(), Leases, HostKey(name), fmt.Appendf(nil, `{"host":%q}`, name), 0)
+			_, err := store.Update(t.Context(), Leases, HostKey(name), fmt.Appendf(nil, `{"host":%q}`, name), 0, 0)
 			require.NoError(t, err)
 		}
 		next := f.tick(t.Context())

@@ -19,18 +19,19 @@ func TestAHostHasOneShareOfAStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewMemory(time.Now)
 		stagger := 20 * time.Second
-		f := New(Options{
+		f := New(Filled(Options{
 			Store: store, Host: "h0", Life: "1", Rand: func() float64 { return 0.5 },
 			Rules:   func() Rules { return Rules{Stagger: stagger} },
 			Account: func(resume.Session) string { return "a1.anthropic" }, Stir: func(context.Context) {},
-		})
+		}))
+
 		for i := 1; i < 32; i++ {
-			_, err := store.Create(t.Context(), Leases, HostKey(fmt.Sprint("h", i)), fmt.Appendf(nil, `{"host":"h%d"}`, i), time.Hour)
+			_, err := store.Update(t.Context(), Leases, HostKey(fmt.Sprint("h", i)), fmt.Appendf(nil, `{"host":"h%d"}`, i), 0, time.Hour)
 			require.NoError(t, err)
 		}
 		data, err := json.Marshal(Account{State: resume.Closed, Ramp: &Ramp{From: time.Now(), Size: counted}})
 		require.NoError(t, err)
-		_, err = store.Create(t.Context(), Accounts, "a1.anthropic", data, 0)
+		_, err = store.Update(t.Context(), Accounts, "a1.anthropic", data, 0, 0)
 		require.NoError(t, err)
 		f.tick(t.Context())
 		for _, share := range []int{0, 1, 2, 4} { // of 16 that have started, 32, 64, 128
@@ -69,14 +70,15 @@ func TestWhoAsksWhileAnotherIsServedIsServedNext(t *testing.T) {
 				}
 			}
 		}
-		f = New(Options{
+		f = New(Filled(Options{
 			Store: unheard{store}, Host: "h0", Life: "1", Rand: func() float64 { return 0.5 },
 			Rules:   func() Rules { return Rules{Stagger: 20 * time.Second} },
 			Account: func(resume.Session) string { return "a1.anthropic" }, Stir: walk,
-		})
+		}))
+
 		data, err := json.Marshal(Account{State: resume.Closed, Ramp: &Ramp{From: time.Now(), Size: 8, Left: 8}})
 		require.NoError(t, err)
-		_, err = store.Create(t.Context(), Accounts, "a1.anthropic", data, 0)
+		_, err = store.Update(t.Context(), Accounts, "a1.anthropic", data, 0, 0)
 		require.NoError(t, err)
 		walk(t.Context())
 		go func() { _ = f.Run(t.Context()) }()
@@ -108,8 +110,8 @@ func (m metrics) Dropped(why string) {
 // is taken.
 type hurried struct{ *Memory }
 
-func (h hurried) Create(ctx context.Context, b Bucket, key string, value []byte, lasts time.Duration) (uint64, error) {
-	rev, err := h.Memory.Create(ctx, b, key, value, lasts)
+func (h hurried) Update(ctx context.Context, b Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
+	rev, err := h.Memory.Update(ctx, b, key, value, rev, lasts)
 	if e, missing := h.Memory.Get(ctx, Accounts, "a1.anthropic"); key == ProbeKey("a1.anthropic") && missing == nil {
 		_, err = h.Memory.Update(ctx, Accounts, e.Key, []byte(`{"state":"closed"}`), e.Rev, 0)
 	}
@@ -120,13 +122,14 @@ func TestWhoWasTooLateToTryHasNotTried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewMemory(time.Now)
 		var tries []string
-		f := New(Options{
+		f := New(Filled(Options{
 			Store: hurried{store}, Host: "h0", Life: "1", Rand: func() float64 { return 0.5 },
 			Rules:   func() Rules { return Rules{Stagger: 20 * time.Second} },
 			Account: func(resume.Session) string { return "a1.anthropic" }, Stir: func(context.Context) {},
 			Metrics: metrics{probed: func(how string) { tries = append(tries, how) }},
-		})
-		_, err := store.Create(t.Context(), Accounts, "a1.anthropic", []byte(`{"state":"open"}`), 0)
+		}))
+
+		_, err := store.Update(t.Context(), Accounts, "a1.anthropic", []byte(`{"state":"open"}`), 0, 0)
 		require.NoError(t, err)
 		_, _ = f.Ask(resume.Session{}, time.Now().Round(0))
 		go func() { _ = f.Run(t.Context()) }()

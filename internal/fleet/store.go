@@ -25,12 +25,9 @@ type Store interface {
 	// List returns the keys with that prefix. Their values may be old, too.
 	List(ctx context.Context, bucket Bucket, prefix string) ([]Entry, error)
 
-	// Create writes a key that does not exist, and returns its revision, or else ErrConflict. The key
-	// expires after lasts unless it is written again; zero: after the TTL of its bucket, which is also
-	// the maximum.
-	Create(ctx context.Context, bucket Bucket, key string, value []byte, lasts time.Duration) (rev uint64, err error)
-
-	// Update writes a key that has that revision, and returns the next one, or else ErrConflict.
+	// Update writes a key that has that revision, or with 0 one that does not exist, and returns its next
+	// revision, or else ErrConflict. The key expires after lasts unless it is written again; zero: after
+	// the TTL of its bucket, which is also the maximum.
 	Update(ctx context.Context, bucket Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error)
 
 	// Delete removes a key that has that revision, or else returns ErrConflict.

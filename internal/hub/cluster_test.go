@@ -130,7 +130,7 @@ func TestThreeServersAreOne(t *testing.T) {
 	o := guestOf(t, invitation, "box", urls)
 	require.NoError(t, natskv.Register(t.Context(), o))
 	s := open(t, o)
-	rev, err := s.Create(t.Context(), fleet.Accounts, "a", []byte("0"), 0)
+	rev, err := s.Update(t.Context(), fleet.Accounts, "a", []byte("0"), 0, 0)
 	require.NoError(t, err)
 	replicas, _ := servers(t, o)
 	require.Equal(t, 3, replicas)
@@ -157,6 +157,8 @@ func TestThreeServersAreOne(t *testing.T) {
 	f := fleet.New(fleet.Options{
 		Store: s, Host: "box", Life: "1", Heartbeat: time.Second, Rand: rand.Float64,
 		Rules: func() fleet.Rules { return fleet.Rules{} }, Account: func(resume.Session) string { return "" }, Stir: func(context.Context) {},
+		Waiting: func() int { return 0 }, Shows: func() map[string]int { return nil }, Tells: func() bool { return false },
+		Changed: func(fleet.Standing) {}, Metrics: &crowd{},
 	})
 	ctx, leave := context.WithCancel(t.Context())
 	var there sync.WaitGroup

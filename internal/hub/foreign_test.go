@@ -38,7 +38,7 @@ func TestAHeaderOfAHostIsNotTheServers(t *testing.T) {
 	serve(t, Options{Dir: dir})
 	alice, nc := joined(t, invitation, "alice"), mallory(t, invitation)
 	for _, key := range []string{"alice.bot.1", "alice.bot.3"} {
-		_, err := alice.Create(t.Context(), fleet.View, key, []byte("{}"), 0)
+		_, err := alice.Update(t.Context(), fleet.View, key, []byte("{}"), 0, 0)
 		require.NoError(t, err)
 	}
 	for name, header := range map[string]nats.Header{
@@ -77,14 +77,14 @@ func TestAHeaderThatEndsEarlyIsOneEntrysTrouble(t *testing.T) {
 	alice := joined(t, invitation, "alice")
 	o := guestOf(t, invitation, "mallory", invitation.URL)
 	require.NoError(t, natskv.Register(t.Context(), o))
-	_, err := alice.Create(t.Context(), fleet.View, "alice.bot.1", []byte("{}"), 0)
+	_, err := alice.Update(t.Context(), fleet.View, "alice.bot.1", []byte("{}"), 0, 0)
 	require.NoError(t, err)
 	send := raw(t, hub.address, o)
 	const end = "NATS/1.0 204 EOB\r\nNats-Num-Pending: 0\r\nNats-Last-Sequence: 9\r\n\r\n"
 	for i, header := range []string{end + "\r\n", end + end, "NATS/1.0\r\nno header\r\n\r\n", "NATS/1.0\r\n\r\n\r\n\r\n"} {
 		send(fmt.Sprintf("$KV.resumed_view.mallory.bot.%d", i), header)
 	}
-	_, err = alice.Create(t.Context(), fleet.View, "alice.bot.2", []byte("{}"), 0)
+	_, err = alice.Update(t.Context(), fleet.View, "alice.bot.2", []byte("{}"), 0, 0)
 	require.NoError(t, err)
 	page, err := alice.Page(t.Context(), fleet.View, 0, 10)
 	require.NoError(t, err)
@@ -169,7 +169,7 @@ func TestAFloodOfViewsIsReadInPieces(t *testing.T) {
 		_, err := nc.Request(fmt.Sprintf("$KV.resumed_view.mallory.bot.%d", i), large, limit)
 		require.NoError(t, err)
 	}
-	_, err := alice.Create(t.Context(), fleet.View, "alice.bot.1", []byte("{}"), 0)
+	_, err := alice.Update(t.Context(), fleet.View, "alice.bot.1", []byte("{}"), 0, 0)
 	require.NoError(t, err)
 	read := 0
 	for from, more := uint64(0), true; more; more = from != 0 {

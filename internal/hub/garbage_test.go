@@ -18,7 +18,7 @@ func TestAHeartbeatLeavesLittleGarbage(t *testing.T) { // not parallel: the allo
 	t.Cleanup(server.kill)
 	require.True(t, server.wait())
 	store := joined(t, invitation, "box")
-	_, err := store.Create(t.Context(), fleet.Leases, fleet.HostKey("box"), []byte("{}"), 0)
+	_, err := store.Update(t.Context(), fleet.Leases, fleet.HostKey("box"), []byte("{}"), 0, 0)
 	require.NoError(t, err)
 	beat := func() {
 		_, err := store.Now(t.Context())

@@ -173,11 +173,6 @@ func (a anyKey) List(ctx context.Context, b fleet.Bucket, prefix string) ([]flee
 	return all, err
 }
 
-func (a anyKey) Create(ctx context.Context, b fleet.Bucket, key string, value []byte, lasts time.Duration) (uint64, error) {
-	in, own := mine(b, key)
-	return a.Store.Create(ctx, in, own, value, lasts)
-}
-
 func (a anyKey) Update(ctx context.Context, b fleet.Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
 	in, own := mine(b, key)
 	return a.Store.Update(ctx, in, own, value, rev, lasts)
@@ -226,7 +221,7 @@ func TestManyKeysAreListedInPages(t *testing.T) {
 	s := joined(t, invitation, "box")
 	const n = 2500
 	for i := range n {
-		_, err := s.Create(t.Context(), fleet.View, fmt.Sprintf("box.agent.%d", i), []byte("x"), 0)
+		_, err := s.Update(t.Context(), fleet.View, fmt.Sprintf("box.agent.%d", i), []byte("x"), 0, 0)
 		require.NoError(t, err)
 	}
 	all, err := s.List(t.Context(), fleet.View, "box.")
@@ -246,9 +241,9 @@ func TestALeaseEnds(t *testing.T) {
 	s := joined(t, invitation, "box")
 	changes, err := s.Watch(t.Context())
 	require.NoError(t, err)
-	rev, err := s.Create(t.Context(), fleet.Leases, fleet.HostKey("box"), []byte("here"), lasts)
+	rev, err := s.Update(t.Context(), fleet.Leases, fleet.HostKey("box"), []byte("here"), 0, lasts)
 	require.NoError(t, err)
-	_, err = s.Create(t.Context(), fleet.Accounts, "a1.anthropic", []byte("{}"), lasts)
+	_, err = s.Update(t.Context(), fleet.Accounts, "a1.anthropic", []byte("{}"), 0, lasts)
 	require.NoError(t, err)
 	require.False(t, (<-changes).Gone)
 	select {
@@ -266,6 +261,6 @@ func TestALeaseEnds(t *testing.T) {
 	require.ErrorIs(t, err, fleet.ErrMissing)
 	_, err = s.Update(t.Context(), fleet.Leases, fleet.HostKey("box"), []byte("late"), rev, 0)
 	require.ErrorIs(t, err, fleet.ErrConflict)
-	_, err = s.Create(t.Context(), fleet.Leases, fleet.HostKey("box"), []byte("again"), 0)
+	_, err = s.Update(t.Context(), fleet.Leases, fleet.HostKey("box"), []byte("again"), 0, 0)
 	require.NoError(t, err)
 }

@@ -165,7 +165,7 @@ func TestNothingIsLostWhenServersAreKilled(t *testing.T) {
 	o.Within = time.Second
 	require.NoError(t, natskv.Register(t.Context(), o))
 	c := &counter{s: open(t, o)}
-	c.rev, err = c.s.Create(t.Context(), fleet.Accounts, "n", []byte("0"), 0)
+	c.rev, err = c.s.Update(t.Context(), fleet.Accounts, "n", []byte("0"), 0, 0)
 	require.NoError(t, err)
 
 	var longest time.Duration

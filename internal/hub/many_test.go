@@ -45,12 +45,6 @@ type counting struct {
 	crowd *crowd
 }
 
-func (c counting) Create(ctx context.Context, b fleet.Bucket, key string, value []byte, lasts time.Duration) (uint64, error) {
-	rev, err := c.Store.Create(ctx, b, key, value, lasts)
-	c.crowd.wrote(b, err)
-	return rev, err
-}
-
 func (c counting) Update(ctx context.Context, b fleet.Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
 	rev, err := c.Store.Update(ctx, b, key, value, rev, lasts)
 	c.crowd.wrote(b, err)
@@ -85,6 +79,9 @@ func (c *crowd) join(ctx context.Context, store *natskv.Store, name string, sess
 		Rules:   func() fleet.Rules { return fleet.Rules{Stagger: c.stagger, MaxWait: time.Hour} },
 		Account: func(resume.Session) string { return "a1.anthropic" },
 		Waiting: func() int { return sessions },
+		Shows:   func() map[string]int { return nil },
+		Tells:   func() bool { return false },
+		Changed: func(fleet.Standing) {},
 		Stir:    func(ctx context.Context) { _ = e.Stir(ctx) },
 		Metrics: c,
 	})
@@ -102,7 +99,7 @@ func (c *crowd) join(ctx context.Context, store *natskv.Store, name string, sess
 	go func() { _ = f.Run(ctx) }()
 	shown := []byte(strings.Repeat("x", 1000)) // about as long as what others are shown of a session
 	for i := range sessions {
-		_, err := store.Create(ctx, fleet.View, name+".bot."+strconv.Itoa(i), shown, 0)
+		_, err := store.Update(ctx, fleet.View, name+".bot."+strconv.Itoa(i), shown, 0, 0)
 		require.NoError(c.t, err)
 	}
 	return func() {

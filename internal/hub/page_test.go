@@ -59,7 +59,7 @@ func TestAPageCostsTheSameHoweverManyRowsThereAre(t *testing.T) {
 	rows := 0
 	grow := func(to int) {
 		for ; rows < to; rows++ {
-			_, err := s.Create(t.Context(), fleet.View, fmt.Sprintf("box.bot.%d", rows), []byte(strings.Repeat("x", 1000)), 0)
+			_, err := s.Update(t.Context(), fleet.View, fmt.Sprintf("box.bot.%d", rows), []byte(strings.Repeat("x", 1000)), 0, 0)
 			require.NoError(t, err)
 		}
 	}
@@ -89,7 +89,7 @@ func TestNothingIsMissingOnAllPagesTogether(t *testing.T) {
 	revs := make(map[string]uint64)
 	for i := range 30 {
 		key := fmt.Sprintf("box.bot.%d", i)
-		rev, err := s.Create(t.Context(), fleet.View, key, []byte("0"), 0)
+		rev, err := s.Update(t.Context(), fleet.View, key, []byte("0"), 0, 0)
 		require.NoError(t, err)
 		revs[key] = rev
 	}

@@ -29,7 +29,7 @@ func TestAGuestCannotOrderByAReplySubject(t *testing.T) {
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	box := joined(t, invitation, "box")
-	_, err := box.Create(t.Context(), fleet.Accounts, "a", []byte("kept"), 0)
+	_, err := box.Update(t.Context(), fleet.Accounts, "a", []byte("kept"), 0, 0)
 	require.NoError(t, err)
 
 	o := guestOf(t, invitation, "mallory", invitation.URL)
@@ -55,14 +55,14 @@ func TestAMemberCannotWriteByAReplySubject(t *testing.T) {
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	alice := joined(t, invitation, "alice")
-	rev, err := alice.Create(t.Context(), fleet.Leases, fleet.HostKey("alice"), []byte("alice's"), 0)
+	rev, err := alice.Update(t.Context(), fleet.Leases, fleet.HostKey("alice"), []byte("alice's"), 0, 0)
 	require.NoError(t, err)
 
 	o := guestOf(t, invitation, "mallory", invitation.URL)
 	require.NoError(t, natskv.Register(t.Context(), o))
 	mallory := open(t, o)
 	stream := `{"name":"SPY","subjects":["resumed.v1.order.>"]}`
-	_, err = mallory.Create(t.Context(), fleet.View, "mallory.x.1", []byte(stream), 0)
+	_, err = mallory.Update(t.Context(), fleet.View, "mallory.x.1", []byte(stream), 0, 0)
 	require.NoError(t, err)
 	orders := make(chan string, 100)
 	go func() {

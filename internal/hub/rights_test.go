@@ -32,7 +32,7 @@ func TestAHostCannotDoWhatIsNotItsOwn(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		done := make(chan error, 1)
-		go func() { _, err := s.Create(ctx, b, key, []byte("x"), 0); done <- err }()
+		go func() { _, err := s.Update(ctx, b, key, []byte("x"), 0, 0); done <- err }()
 		select {
 		case err := <-done:
 			return err
@@ -185,12 +185,12 @@ func TestAHostThatWasEarlyIsLetIn(t *testing.T) {
 	s, err := natskv.Open(o)
 	require.NoError(t, err)
 	defer s.Close()
-	_, err = s.Create(t.Context(), fleet.Accounts, "a", nil, 0)
+	_, err = s.Update(t.Context(), fleet.Accounts, "a", nil, 0, 0)
 	require.Error(t, err)
 	require.NotErrorIs(t, err, fleet.ErrConflict)
 	hub := serve(t, Options{Dir: dir})
 	until(t, "it is let in", s.Connected)
-	rev, err := s.Create(t.Context(), fleet.Accounts, "a", []byte("kept"), 0)
+	rev, err := s.Update(t.Context(), fleet.Accounts, "a", []byte("kept"), 0, 0)
 	require.NoError(t, err)
 
 	hub.stop()
@@ -208,7 +208,7 @@ func TestAHostAsksAnother(t *testing.T) {
 	alice, bob := joined(t, invitation, "alice"), joined(t, invitation, "bob")
 	_, err := alice.Order(t.Context(), "bob", []byte("x"))
 	require.ErrorIs(t, err, natskv.ErrNobody)
-	_, err = bob.Create(t.Context(), fleet.Leases, fleet.HostKey("bob"), nil, 0)
+	_, err = bob.Update(t.Context(), fleet.Leases, fleet.HostKey("bob"), nil, 0, 0)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -22,9 +22,9 @@ func TestWhatAHostHoldsIsItsOwn(t *testing.T) {
 	for key, b := range map[string]fleet.Bucket{
 		fleet.SessionKey("h"): fleet.Leases, fleet.ProbeKey("a.anthropic"): fleet.Leases, fleet.NotifierKey: fleet.Leases, fleet.OwnerKey("h"): fleet.Accounts,
 	} {
-		rev, err := alice.Create(ctx, b, key, []byte("alice's"), 0)
+		rev, err := alice.Update(ctx, b, key, []byte("alice's"), 0, 0)
 		require.NoError(t, err, key)
-		_, err = mallory.Create(ctx, b, key, []byte("mallory's"), 0)
+		_, err = mallory.Update(ctx, b, key, []byte("mallory's"), 0, 0)
 		require.ErrorIs(t, err, fleet.ErrConflict, key)
 		_, err = mallory.Update(ctx, b, key, []byte("mallory's"), rev-1, 0)
 		require.ErrorIs(t, err, fleet.ErrConflict, key)
@@ -42,7 +42,7 @@ func TestWhatAHostHoldsIsItsOwn(t *testing.T) {
 		require.NoError(t, err, "what alice wrote is there")
 		require.Equal(t, "alice's", string(e.Value))
 		require.Equal(t, "alice", e.By)
-		_, err = mallory.Create(ctx, b, key, []byte("mallory's"), 0)
+		_, err = mallory.Update(ctx, b, key, []byte("mallory's"), 0, 0)
 		require.ErrorIs(t, err, fleet.ErrConflict, key)
 
 		renewed, err := alice.Update(ctx, b, key, []byte("alice's"), e.Rev, 0)
@@ -54,7 +54,7 @@ func TestWhatAHostHoldsIsItsOwn(t *testing.T) {
 		require.NoError(t, alice.Delete(ctx, b, key, renewed))
 		_, err = alice.Get(ctx, b, key)
 		require.ErrorIs(t, err, fleet.ErrMissing)
-		_, err = mallory.Create(ctx, b, key, []byte("mallory's"), 0)
+		_, err = mallory.Update(ctx, b, key, []byte("mallory's"), 0, 0)
 		require.NoError(t, err, key)
 	}
 }
@@ -73,7 +73,7 @@ func TestOneHostHoldsASession(t *testing.T) {
 		revisions := make([]uint64, len(hosts)) // 0: the host did not get it
 		for i, h := range hosts {
 			asking.Go(func() {
-				rev, err := h.Create(t.Context(), fleet.Leases, fleet.SessionKey("s"), []byte("x"), 0)
+				rev, err := h.Update(t.Context(), fleet.Leases, fleet.SessionKey("s"), []byte("x"), 0, 0)
 				if err == nil {
 					revisions[i] = rev
 				}
@@ -105,7 +105,7 @@ func TestAFloodOfOneHostIsCut(t *testing.T) {
 	nc, err := o.Dial()
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
-	_, err = alice.Create(t.Context(), fleet.View, "alice.bot.1", []byte("{}"), 0)
+	_, err = alice.Update(t.Context(), fleet.View, "alice.bot.1", []byte("{}"), 0, 0)
 	require.NoError(t, err)
 
 	const views, kept = 6000, 4000

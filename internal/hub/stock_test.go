@@ -56,9 +56,9 @@ func TestAStockServerServesTheFleet(t *testing.T) {
 
 	alice, bob := open(t, machines["alice"]), open(t, machines["bob"])
 	key := fleet.ProbeKey("acct.anthropic")
-	rev, err := alice.Create(t.Context(), fleet.Leases, key, []byte("alice"), time.Minute)
+	rev, err := alice.Update(t.Context(), fleet.Leases, key, []byte("alice"), 0, time.Minute)
 	require.NoError(t, err)
-	_, err = bob.Create(t.Context(), fleet.Leases, key, []byte("bob"), time.Minute)
+	_, err = bob.Update(t.Context(), fleet.Leases, key, []byte("bob"), 0, time.Minute)
 	require.ErrorIs(t, err, fleet.ErrConflict, "one has the lease")
 	_, err = alice.Update(t.Context(), fleet.Leases, key, []byte("alice"), rev, time.Minute)
 	require.NoError(t, err, "who has it renews it")

@@ -37,19 +37,19 @@ func createdOnce(t *testing.T, s fleet.Store) {
 	require.ErrorIs(t, err, fleet.ErrMissing)
 	_, err = s.Update(t.Context(), fleet.Accounts, "once", []byte("a"), 1, 0)
 	require.ErrorIs(t, err, fleet.ErrConflict)
-	rev, err := s.Create(t.Context(), fleet.Accounts, "once", []byte("a"), 0)
+	rev, err := s.Update(t.Context(), fleet.Accounts, "once", []byte("a"), 0, 0)
 	require.NoError(t, err)
-	_, err = s.Create(t.Context(), fleet.Accounts, "once", []byte("b"), 0)
+	_, err = s.Update(t.Context(), fleet.Accounts, "once", []byte("b"), 0, 0)
 	require.ErrorIs(t, err, fleet.ErrConflict)
 	require.NoError(t, s.Delete(t.Context(), fleet.Accounts, "once", rev))
 	_, err = s.Update(t.Context(), fleet.Accounts, "once", []byte("c"), rev, 0)
 	require.ErrorIs(t, err, fleet.ErrConflict, "gone is not there")
-	_, err = s.Create(t.Context(), fleet.Accounts, "once", []byte("d"), 0)
+	_, err = s.Update(t.Context(), fleet.Accounts, "once", []byte("d"), 0, 0)
 	require.NoError(t, err, "what is gone may be created again")
 }
 
 func byRevision(t *testing.T, s fleet.Store) {
-	first, err := s.Create(t.Context(), fleet.Leases, "by.revision", []byte("1"), 0)
+	first, err := s.Update(t.Context(), fleet.Leases, "by.revision", []byte("1"), 0, 0)
 	require.NoError(t, err)
 	second, err := s.Update(t.Context(), fleet.Leases, "by.revision", []byte("2"), first, 0)
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func byRevision(t *testing.T, s fleet.Store) {
 }
 
 func oneWins(t *testing.T, s fleet.Store) {
-	rev, err := s.Create(t.Context(), fleet.Accounts, "contended", []byte("free"), 0)
+	rev, err := s.Update(t.Context(), fleet.Accounts, "contended", []byte("free"), 0, 0)
 	require.NoError(t, err)
 	var (
 		hosts sync.WaitGroup
@@ -96,9 +96,9 @@ func changesAreTold(t *testing.T, s fleet.Store) {
 	defer cancel()
 	changes, err := s.Watch(ctx)
 	require.NoError(t, err)
-	_, err = s.Create(ctx, fleet.Leases, "untold", []byte("-"), 0)
+	_, err = s.Update(ctx, fleet.Leases, "untold", []byte("-"), 0, 0)
 	require.NoError(t, err)
-	rev, err := s.Create(ctx, fleet.Accounts, "told.a", []byte("1"), 0)
+	rev, err := s.Update(ctx, fleet.Accounts, "told.a", []byte("1"), 0, 0)
 	require.NoError(t, err)
 	e := <-changes
 	require.Equal(t, "told.a", e.Key)

@@ -35,22 +35,20 @@ func (s *Store) subject(bucket fleet.Bucket, key string) string {
 	return SubjectOf(bucket, key)
 }
 
-// Create writes a key that does not exist.
-func (s *Store) Create(ctx context.Context, bucket fleet.Bucket, key string, value []byte, lasts time.Duration) (uint64, error) {
+// Update writes a key that has that revision; 0: that does not exist.
+func (s *Store) Update(ctx context.Context, bucket fleet.Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	rev, err := s.Update(ctx, bucket, key, value, 0, lasts)
-	if !errors.Is(err, fleet.ErrConflict) {
-		return rev, err
+	next, err := s.update(ctx, bucket, key, value, rev, lasts)
+	if rev == 0 && errors.Is(err, fleet.ErrConflict) {
+		if last, missing := s.last(ctx, bucket, key); missing == nil && last.Gone {
+			return s.update(ctx, bucket, key, value, last.Rev, lasts) // over the marker of the deletion
+		}
 	}
-	if last, err := s.last(ctx, bucket, key); err == nil && last.Gone {
-		return s.Update(ctx, bucket, key, value, last.Rev, lasts) // over the marker of the deletion
-	}
-	return 0, err
+	return next, err
 }
 
-// Update writes a key that has that revision.
-func (s *Store) Update(ctx context.Context, bucket fleet.Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
+func (s *Store) update(ctx context.Context, bucket fleet.Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
 	msg := nats.NewMsg(s.subject(bucket, key))
 	msg.Data = value
 	if lasts != 0 {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,11 +27,7 @@ func (c *cli) initCommand() *cobra.Command {
 			"join with. The line lets in as many machines as you say, so keep it secret. If you run it again,\n" +
 			"it prints the line that still works. --new-line makes another one, and all lines before stop working.",
 		Example: "  resumed hub init --listen 192.168.1.10:4222\n  resumed hub init --names laptop,desk",
-		RunE: func(*cobra.Command, []string) error {
-			dir, err := c.dir()
-			if err != nil {
-				return err
-			}
+		RunE: c.inDir(func(_ context.Context, dir string, _ []string) error {
 			invitation, err := hub.Init(dir, listen, line)
 			if err == nil && renew {
 				invitation, err = hub.Renew(dir, line)
@@ -44,7 +41,7 @@ func (c *cli) initCommand() *cobra.Command {
 			}
 			fmt.Fprintf(c.err, "The hub is in %s and listens on %s%s. Start it with `resumed hub`.\n", dir, known.Listen, reached(known.Listen))
 			return c.printLine(known, invitation)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "`ADDRESS` to listen on, by which machines reach it (default \""+hub.DefaultListen+"\": this machine alone)")
 	cmd.Flags().BoolVar(&renew, "new-line", false, "make a new line, because the old one has leaked")
@@ -61,11 +58,7 @@ func (c *cli) inviteCommand() *cobra.Command {
 		Short:   "Print one more line that machines join with",
 		Long:    "Makes a line that lets in each of the named machines once, or as many machines of any name as you say.",
 		Example: "  resumed hub invite laptop\n  resumed hub invite --uses 3",
-		RunE: func(_ *cobra.Command, names []string) error {
-			dir, err := c.dir()
-			if err != nil {
-				return err
-			}
+		RunE: c.inDir(func(_ context.Context, dir string, names []string) error {
 			if len(names) > 0 && uses != 0 {
 				return commandline.UsageError{Err: errors.New("write names or --uses, not both: a line lets in each named machine once")}
 			}
@@ -78,7 +71,7 @@ func (c *cli) inviteCommand() *cobra.Command {
 				return err
 			}
 			return c.printLine(known, invitation)
-		},
+		}),
 	}
 	cmd.Flags().IntVar(&uses, "uses", 0, fmt.Sprintf("how many machines of any name the line lets in (default %d)", hub.DefaultUses))
 	return cmd
@@ -116,11 +109,7 @@ func (c *cli) listCommand() *cobra.Command {
 		Use:     "list",
 		Short:   "List the machines that have joined, and whom lines still let in",
 		Example: "  resumed hub list\n  resumed hub list --json | jq -r '.machines[].name'",
-		RunE: func(*cobra.Command, []string) error {
-			dir, err := c.dir()
-			if err != nil {
-				return err
-			}
+		RunE: c.inDir(func(_ context.Context, dir string, _ []string) error {
 			known, err := hub.Known(dir)
 			if err != nil {
 				return err
@@ -141,7 +130,7 @@ func (c *cli) listCommand() *cobra.Command {
 				fmt.Fprintf(c.out, "A join line still lets in %s.\n", letsIn(l))
 			}
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON for programs")
 	return cmd
@@ -154,17 +143,13 @@ func (c *cli) removeCommand() *cobra.Command {
 		Long: "Removes a machine; a running hub disconnects it at once. The line that it joined with stops working,\n" +
 			"for others too. The other machines stay.",
 		Example: "  resumed hub remove old-laptop",
-		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := c.dir()
-			if err != nil {
-				return err
-			}
+		RunE: c.inDir(func(_ context.Context, dir string, args []string) error {
 			if err := hub.Remove(dir, args[0]); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.out, "%s is removed, and the line that it joined with no longer works. The other machines stay. `resumed hub invite` makes a line for new ones.\n", args[0])
+			_, err := fmt.Fprintf(c.out, "%s is removed, and the line that it joined with no longer works. The other machines stay. `resumed hub invite` makes a line for new ones.\n", args[0])
 			return err
-		},
+		}),
 	}
 }
 
@@ -175,16 +160,12 @@ func (c *cli) streamsCommand() *cobra.Command {
 		Long: "Use this if nats-server runs with the nats-server.conf of the hub's directory, in place of `resumed hub`:\n" +
 			"once after each start of the server.",
 		Example: "  nats-server -c /var/lib/resumed-hub/nats-server.conf\n  resumed hub streams --dir /var/lib/resumed-hub",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := c.dir()
-			if err != nil {
+		RunE: c.inDir(func(ctx context.Context, dir string, _ []string) error {
+			if err := hub.MakeStreams(ctx, dir); err != nil {
 				return err
 			}
-			if err := hub.MakeStreams(cmd.Context(), dir); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(c.out, "The streams are there.")
+			_, err := fmt.Fprintln(c.out, "The streams are there.")
 			return err
-		},
+		}),
 	}
 }

@@ -64,7 +64,7 @@ func (c *cli) root() *cobra.Command {
 		Example:       "  resumed hub init --listen 192.168.1.10:4222\n  resumed hub",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context()) },
+		RunE:          c.inDir(c.serve),
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.dirArg, "dir", "", "the hub's `DIRECTORY`")
@@ -76,11 +76,7 @@ func (c *cli) root() *cobra.Command {
 	return root
 }
 
-func (c *cli) serve(ctx context.Context) error {
-	dir, err := c.dir()
-	if err != nil {
-		return err
-	}
+func (c *cli) serve(ctx context.Context, dir string, _ []string) error {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.logLevel)) // it was checked; without the flag it is info
 	log := logging.New(c.err, level, c.logFormat)
@@ -88,6 +84,17 @@ func (c *cli) serve(ctx context.Context) error {
 		Dir: dir, Log: log,
 		Ready: func(address string) { log.Info("ready", "listen", address, "dir", dir) },
 	})
+}
+
+// inDir gives a command the hub's directory.
+func (c *cli) inDir(run func(ctx context.Context, dir string, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		dir, err := c.dir()
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), dir, args)
+	}
 }
 
 // dir returns the hub's directory: from the flag, in the directory that systemd made for the service,

@@ -15,8 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"resumed/internal/atomicfile"
 )
 
 // authority signs the certificates of one hub. Its hosts trust no other one.
@@ -29,28 +27,38 @@ const authorityLives = 20 * 365 * 24 * time.Hour
 
 // newAuthority creates the authority of a new hub.
 func newAuthority(dir string) error {
-	now := time.Now()
+	der, key, err := certify(x509.Certificate{
+		Subject: pkix.Name{CommonName: "resumed fleet"}, NotAfter: time.Now().Add(authorityLives),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}, nil)
+	if err != nil {
+		return err
+	}
+	return storePair(dir, caFile, caKeyFile, der, key)
+}
+
+// certify creates a key, and a certificate that the authority signs; nil: the new key itself does.
+func certify(c x509.Certificate, by *authority) (der []byte, key crypto.Signer, err error) {
 	public, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	ca := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "resumed fleet"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(authorityLives),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	if by == nil {
+		by = &authority{&c, key}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, ca, ca, public, key)
-	if err != nil {
-		return err
-	}
+	c.SerialNumber, c.NotBefore = big.NewInt(time.Now().UnixNano()), time.Now().Add(-time.Hour)
+	der, err = x509.CreateCertificate(rand.Reader, &c, by.certificate, public, by.key)
+	return der, key, err
+}
+
+// storePair stores a certificate and its key.
+func storePair(dir, file, keyFile string, der []byte, key crypto.PrivateKey) error {
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return err
 	}
 	block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
-	return errors.Join(
-		atomicfile.Write(filepath.Join(dir, caFile), block("CERTIFICATE", der), 0o644),
-		atomicfile.Write(filepath.Join(dir, caKeyFile), block("PRIVATE KEY", keyDER), 0o600),
-	)
+	return errors.Join(store(dir, file, block("CERTIFICATE", der)), store(dir, keyFile, block("PRIVATE KEY", keyDER)))
 }
 
 func readAuthority(dir string) (*authority, error) {
@@ -68,13 +76,8 @@ func readAuthority(dir string) (*authority, error) {
 // issue creates the certificate of a server. It is valid as long as the authority: the authority's key
 // is on the same machine.
 func (a *authority) issue(names []string) (*tls.Certificate, error) {
-	now := time.Now()
-	public, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	server := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "resumed hub"}, NotBefore: now.Add(-time.Hour), NotAfter: a.certificate.NotAfter,
+	server := x509.Certificate{
+		Subject: pkix.Name{CommonName: "resumed hub"}, NotAfter: a.certificate.NotAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, name := range names {
@@ -84,7 +87,7 @@ func (a *authority) issue(names []string) (*tls.Certificate, error) {
 			server.DNSNames = append(server.DNSNames, name)
 		}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, server, a.certificate, public, a.key)
+	der, key, err := certify(server, a)
 	if err != nil {
 		return nil, err
 	}

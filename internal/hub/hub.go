@@ -3,6 +3,7 @@
 package hub
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -48,7 +49,8 @@ const keySize = 32
 // Init creates the directory of a hub, and returns the invitation for its hosts. An existing hub is not
 // changed: its newest line that still works is returned, or a new one.
 func Init(dir, listen string, says Line) (natskv.Invitation, error) {
-	if old, err := read(dir); !errors.Is(err, fs.ErrNotExist) {
+	old, err := read(dir)
+	if _, missing := errors.AsType[*noHubError](err); !missing {
 		if err == nil && listen != "" && listen != old.Listen {
 			err = fmt.Errorf("%s is of a hub that listens on %s: choose another directory, or change %s by hand", dir, old.Listen, filepath.Join(dir, settingsFile))
 		}
@@ -86,6 +88,9 @@ func Init(dir, listen string, says Line) (natskv.Invitation, error) {
 func read(dir string) (settings, error) {
 	var s settings
 	text, err := os.ReadFile(filepath.Join(dir, settingsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, &noHubError{dir}
+	}
 	if err != nil {
 		return s, err
 	}
@@ -96,6 +101,26 @@ func read(dir string) (settings, error) {
 		return s, fmt.Errorf("%s is of another version of resumed: move %s away, make the hub anew with `resumed hub init`, and join its machines again", filepath.Join(dir, settingsFile), dir)
 	}
 	return s, nil
+}
+
+// noHubError is the error for a directory without a hub.
+type noHubError struct{ dir string }
+
+func (e *noHubError) Error() string {
+	return fmt.Sprintf("there is no hub in %s: make one with `resumed hub init --dir %[1]s`", e.dir)
+}
+
+// certificate issues the certificate of a server of the hub.
+func (s settings) certificate(dir string) (*tls.Certificate, error) {
+	signer, err := readAuthority(dir)
+	if err != nil {
+		return nil, err
+	}
+	listens, _, err := hostPort(s.Listen)
+	if err != nil {
+		return nil, err
+	}
+	return signer.issue(append(namesOf(listens), s.host()))
 }
 
 // host is the name that hosts use for the hub: a person may have edited it.

@@ -84,7 +84,7 @@ func change(dir string, apply func(*settings) error) (natskv.Invitation, error) 
 func update(dir string, apply func(*settings) error) (settings, error) {
 	lock, err := os.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return settings{}, noHub(dir)
+		return settings{}, &noHubError{dir}
 	}
 	if err != nil {
 		return settings{}, err
@@ -94,9 +94,6 @@ func update(dir string, apply func(*settings) error) (settings, error) {
 		return settings{}, fmt.Errorf("lock %s: %w", dir, err)
 	}
 	s, err := read(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, noHub(dir)
-	}
 	if err == nil {
 		err = apply(&s)
 	}

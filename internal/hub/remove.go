@@ -56,9 +56,6 @@ type List struct {
 // Known returns what the hub in a directory knows.
 func Known(dir string) (List, error) {
 	s, err := read(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return List{}, noHub(dir)
-	}
 	if err != nil {
 		return List{}, err
 	}
@@ -70,10 +67,6 @@ func Known(dir string) (List, error) {
 		l.Lines = append(l.Lines, open.Line)
 	}
 	return l, nil
-}
-
-func noHub(dir string) error {
-	return fmt.Errorf("there is no hub in %s: make one with `resumed hub init --dir %s`", dir, dir)
 }
 
 // listed says which hosts there are, for an error message.

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -50,9 +49,6 @@ const (
 // write all of its content again.
 func Serve(ctx context.Context, o Options) error {
 	s, err := read(o.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return noHub(o.Dir)
-	}
 	if err != nil {
 		return err
 	}
@@ -148,15 +144,11 @@ func (o Options) makeStreams(ctx context.Context, nc *nats.Conn) error {
 }
 
 func (o Options) server(s settings, known *hosts) (*server.Options, error) {
-	signer, err := readAuthority(o.Dir)
-	if err != nil {
-		return nil, err
-	}
 	host, port, err := hostPort(s.Listen)
 	if err != nil {
 		return nil, err
 	}
-	certificate, err := signer.issue(append(namesOf(host), s.host()))
+	certificate, err := s.certificate(o.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -187,22 +179,13 @@ func hostPort(address string) (string, int, error) {
 // logger writes the server's log to ours. Its frequent messages have the level debug.
 type logger struct{ log *slog.Logger }
 
-func (l logger) Noticef(format string, v ...any) {
-	l.log.Debug("server", "text", fmt.Sprintf(format, v...))
-}
+func (l logger) Tracef(string, ...any)           {}
+func (l logger) Debugf(format string, v ...any)  { l.write(slog.LevelDebug, format, v) }
+func (l logger) Noticef(format string, v ...any) { l.write(slog.LevelDebug, format, v) }
+func (l logger) Warnf(format string, v ...any)   { l.write(slog.LevelWarn, format, v) }
+func (l logger) Errorf(format string, v ...any)  { l.write(slog.LevelError, format, v) }
+func (l logger) Fatalf(format string, v ...any)  { l.write(slog.LevelError, format, v) }
 
-func (l logger) Debugf(format string, v ...any) {
-	l.log.Debug("server", "text", fmt.Sprintf(format, v...))
-}
-func (l logger) Tracef(string, ...any) {}
-func (l logger) Warnf(format string, v ...any) {
-	l.log.Warn("server", "text", fmt.Sprintf(format, v...))
-}
-
-func (l logger) Errorf(format string, v ...any) {
-	l.log.Error("server", "text", fmt.Sprintf(format, v...))
-}
-
-func (l logger) Fatalf(format string, v ...any) {
-	l.log.Error("server", "text", fmt.Sprintf(format, v...))
+func (l logger) write(level slog.Level, format string, v []any) {
+	l.log.Log(context.Background(), level, "server", "text", fmt.Sprintf(format, v...))
 }

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -102,35 +100,16 @@ func writeStockCertificate(dir string, s settings) error {
 	if _, err := os.Stat(filepath.Join(dir, stockKeyFile)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	signer, err := readAuthority(dir)
+	made, err := s.certificate(dir)
 	if err != nil {
 		return err
 	}
-	listens, _, err := hostPort(s.Listen)
-	if err != nil {
-		return err
-	}
-	made, err := signer.issue(append(namesOf(listens), s.host()))
-	if err != nil {
-		return err
-	}
-	key, err := x509.MarshalPKCS8PrivateKey(made.PrivateKey)
-	if err != nil {
-		return err
-	}
-	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: made.Certificate[0]})
-	if err := store(dir, stockCertFile, certificate); err != nil {
-		return err
-	}
-	return store(dir, stockKeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
+	return storePair(dir, stockCertFile, stockKeyFile, made.Certificate[0], made.PrivateKey)
 }
 
 // MakeStreams creates the streams of the fleet on a stock server that runs with a hub's configuration.
 func MakeStreams(ctx context.Context, dir string) error {
 	s, err := read(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return noHub(dir)
-	}
 	if err != nil {
 		return err
 	}

@@ -154,17 +154,11 @@ func (a *account) probed(other resume.Key) bool {
 	return slices.ContainsFunc(a.tries, func(t try) bool { return t.probe && t.key != other })
 }
 
-// involved returns the sessions that try, and the one that started last: because of them the gate may
-// be closed for all others.
-func (a *account) involved() []resume.Key {
-	keys := []resume.Key{a.last.key}
-	for _, t := range a.tries {
-		keys = append(keys, t.key)
-	}
-	return keys
+// involves reports whether the session tries, or started last: because of it the gate may be closed for
+// all others, but not for the session itself.
+func (a *account) involves(key resume.Key) bool {
+	return a.last.key == key || slices.ContainsFunc(a.tries, func(t try) bool { return t.key == key })
 }
-
-func (a *account) involves(key resume.Key) bool { return slices.Contains(a.involved(), key) }
 
 // gate says why a session of the account may not start now, and until when; zero: not known.
 func (a *account) gate(key resume.Key, rules resume.Rules, now time.Time) (why string, until time.Time) {

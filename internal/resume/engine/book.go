@@ -16,11 +16,10 @@ import (
 // size, not on the number of sessions.
 type book struct {
 	sessions map[resume.Key]*resume.Session // replaced, never changed
-	byID     *tree[resume.Key]
+	byID     tree[resume.Key]
 	active   map[resume.Key]struct{} // the sessions for which isActive is true
 	dirs     map[dirKey]*dirSessions
 	tally    map[string]*resume.Tally // by agent
-	looks    int                      // reads of sessions, counted for tests
 }
 
 func newBook() book {
@@ -38,21 +37,15 @@ func isActive(s *resume.Session) bool { return s.Interrupted() || s.Run != nil |
 
 // get returns a session, and whether it is known.
 func (b *book) get(key resume.Key) (resume.Session, bool) {
-	if s := b.shared(key); s != nil {
+	if s := b.sessions[key]; s != nil {
 		return *s, true
 	}
 	return resume.Session{}, false
 }
 
-// shared returns a session that must not be changed; nil: not known.
-func (b *book) shared(key resume.Key) *resume.Session {
-	b.looks++
-	return b.sessions[key]
-}
-
 // put stores a session and returns the one that it replaces.
 func (b *book) put(s resume.Session) (before resume.Session, known bool) {
-	if old := b.shared(s.Key); old != nil {
+	if old := b.sessions[s.Key]; old != nil {
 		before, known = *old, true
 		b.unindex(old)
 		s.Key = old.Key
@@ -67,7 +60,7 @@ func (b *book) put(s resume.Session) (before resume.Session, known bool) {
 
 // drop forgets a session.
 func (b *book) drop(key resume.Key) {
-	if s := b.shared(key); s != nil {
+	if s := b.sessions[key]; s != nil {
 		b.unindex(s)
 		b.byID.Delete(key)
 		delete(b.sessions, key)
@@ -138,7 +131,6 @@ func (b *book) readFrom(agent, transcript string) iter.Seq[resume.Session] {
 func (b *book) name(key resume.Key) string {
 	var beside []resume.Key
 	neighbour := func(other resume.Key) bool {
-		b.looks++
 		if other == key {
 			return true
 		}
@@ -150,34 +142,17 @@ func (b *book) name(key resume.Key) string {
 	return nameBeside(key, beside)
 }
 
-// fitting returns the sessions that a text may mean, each once: those with an id that begins with it,
-// with or without the agent's name before it, and those of a project of that name.
+// fitting returns the sessions that a text may mean: those with an id that begins with it, with or
+// without the agent's name before it, and those of a project of that name.
 func (b *book) fitting(text string) iter.Seq[resume.Session] {
-	fit := make(map[resume.Key]struct{})
-	begins := func(agent, id string) {
-		for key := range b.byID.from(resume.Key{ID: id}) {
-			if b.looks++; !strings.HasPrefix(key.ID, id) {
-				return
-			}
-			if agent == "" || key.Agent == agent {
-				fit[key] = struct{}{}
-			}
+	agent, id, named := strings.Cut(text, "/")
+	var fit []resume.Key
+	for key, s := range b.sessions {
+		if strings.HasPrefix(key.ID, text) || named && key.Agent == agent && strings.HasPrefix(key.ID, id) || filepath.Base(s.Cwd) == text {
+			fit = append(fit, key)
 		}
 	}
-	if text != "" {
-		begins("", text)
-	}
-	if agent, id, ok := strings.Cut(text, "/"); ok && agent != "" {
-		begins(agent, id)
-	}
-	for at, dir := range b.dirs {
-		if filepath.Base(at.dir) == text {
-			for _, key := range dir.all() {
-				fit[key] = struct{}{}
-			}
-		}
-	}
-	return b.read(slices.Collect(maps.Keys(fit)))
+	return b.read(fit)
 }
 
 // A session's name is the short form of its id that people see and type: a prefix that no other session
@@ -233,7 +208,7 @@ func dirOf(s *resume.Session) dirKey { return dirKey{s.Key.Agent, s.Cwd} }
 
 // dirSessions is the sessions of one directory.
 type dirSessions struct {
-	working *tree[instant] // by when they began
+	working tree[instant] // by when they began
 	stopped map[resume.Key]struct{}
 }
 
@@ -263,16 +238,6 @@ func (b *book) unindexDir(s *resume.Session) {
 	if dir.working.Len() == 0 && len(dir.stopped) == 0 {
 		delete(b.dirs, dirOf(s))
 	}
-}
-
-// all returns the sessions of the directory.
-func (d *dirSessions) all() []resume.Key {
-	keys := slices.Collect(maps.Keys(d.stopped))
-	d.working.Ascend(func(one instant) bool {
-		keys = append(keys, one.key)
-		return true
-	})
-	return keys
 }
 
 // stoppedIn returns the stopped sessions of a directory.

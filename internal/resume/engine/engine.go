@@ -68,8 +68,8 @@ func New(opts Options) *Engine {
 		opts:     opts,
 		orders:   make(chan func(context.Context)),
 		book:     newBook(),
-		timers:   newTimers(),
-		ready:    newQueue(),
+		timers:   timers{newIndex(instant.compare)},
+		ready:    queue{newIndex(queued.compare)},
 		accounts: make(map[resume.AccountKey]*account),
 		tasks:    make(map[resume.Key]struct{}),
 		working:  make(map[resume.Key]struct{}),
@@ -294,12 +294,12 @@ func (e *Engine) keep(s resume.Session) {
 		e.working[s.Key] = struct{}{}
 	}
 	e.ready.drop(s.Key)
-	e.timers.set(s.Key, s.Deadline())
+	e.timers.at(s.Key, s.Deadline())
 }
 
 func (e *Engine) sleep() time.Duration {
 	wait := longestSleep
-	if next, ok := e.timers.order.Min(); ok {
+	if next, ok := e.timers.Min(); ok {
 		wait = min(wait, next.at.Sub(wallNow()))
 	}
 	if !e.wake.IsZero() {

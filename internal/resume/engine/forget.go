@@ -47,7 +47,7 @@ func longer(age, bound time.Duration) bool { return bound > 0 && age > bound }
 
 // drop removes a session completely. It is found again when it moves, as after a restart.
 func (e *Engine) drop(s resume.Session) {
-	e.timers.set(s.Key, time.Time{})
+	e.timers.drop(s.Key)
 	e.ready.drop(s.Key)
 	e.dropTask(s.Key)
 	e.book.drop(s.Key)

@@ -35,7 +35,7 @@ func (e *Engine) Lookup(ctx context.Context, keys []resume.Key) ([]*resume.Sessi
 	return ask(ctx, e, func(context.Context) ([]*resume.Session, error) {
 		found := make([]*resume.Session, len(keys))
 		for i, key := range keys {
-			found[i] = e.book.shared(key)
+			found[i] = e.book.sessions[key]
 		}
 		return found, nil
 	})
@@ -71,7 +71,7 @@ func (e *Engine) Kept(ctx context.Context) ([]*resume.Session, error) {
 	return ask(ctx, e, func(context.Context) ([]*resume.Session, error) {
 		kept := make([]*resume.Session, 0, len(e.book.active))
 		for key := range e.book.active {
-			s := e.book.shared(key)
+			s := e.book.sessions[key]
 			if !s.WorthKeeping() || s.IsPlaceholder() {
 				continue
 			}

@@ -110,7 +110,7 @@ func inTurn(t *testing.T, rules resume.Rules) (order []string) {
 
 // New rules sort the queue again.
 func TestOtherRulesReorderThoseWhoAreDue(t *testing.T) {
-	q := newQueue()
+	q := queue{newIndex(queued.compare)}
 	sessions := newBook()
 	for i, dir := range []string{"/a", "/b", "/c"} {
 		s := resume.Session{Key: resume.Key{Agent: "bot", ID: dir}, Cwd: dir, LimitedAt: time.Unix(int64(i), 0)}
@@ -120,7 +120,7 @@ func TestOtherRulesReorderThoseWhoAreDue(t *testing.T) {
 	rules := resume.Rules{Order: resume.Newest, Priority: []resume.Priority{{Dir: "/b", Rank: 1}}}
 	q.rankAnew(&sessions, rules)
 	order := func() (ids []string) {
-		for one := range q.fresh.from(queued{rank: math.MinInt}) {
+		for one := range q.from(queued{rank: math.MinInt}) {
 			ids = append(ids, one.key.ID)
 		}
 		return ids

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -22,7 +23,7 @@ func (e *Engine) Stir(ctx context.Context) error {
 func (e *Engine) ring(ctx context.Context) {
 	now := wallNow()
 	for {
-		next, ok := e.timers.order.Min()
+		next, ok := e.timers.Min()
 		if !ok || next.at.After(now) {
 			break
 		}
@@ -31,7 +32,7 @@ func (e *Engine) ring(ctx context.Context) {
 			e.apply(ctx, s, s, resume.Due{}, now)
 			continue
 		}
-		e.timers.set(s.Key, time.Time{})
+		e.timers.drop(s.Key)
 		e.ready.add(s, e.opts.Rules)
 		e.stirred = true
 	}
@@ -94,26 +95,25 @@ func (e *Engine) restoreAccounts(sessions []resume.Session) {
 	}
 }
 
-// start starts the sessions that are due and may start, in order. It skips sessions if their reason is
-// unchanged.
+// start starts the sessions that are due and may start, in order.
 func (e *Engine) start(ctx context.Context, now time.Time) {
 	e.wake = time.Time{}
-	lines := e.ready.lines(func(key resume.AccountKey) []resume.Key { return e.account(key).involved() })
-	for len(lines) > 0 {
-		next := slices.MinFunc(lines, func(a, b *line) int { return a.first.compare(b.first) })
-		if e.look(ctx, next.first, now) && next.told || !next.step() {
-			lines = slices.DeleteFunc(lines, func(l *line) bool { return l == next })
+	unchanged := make(map[holdup]bool)
+	skip := func(one queued) bool {
+		return unchanged[one.holdup] && !e.account(one.holdup.account).involves(one.key)
+	}
+	first := queued{rank: math.MinInt}
+	for one, found := e.ready.next(first, skip); found; one, found = e.ready.next(one, skip) {
+		if e.look(ctx, one.key, now) {
+			unchanged[one.holdup] = true
 		}
 	}
 }
 
 // look starts a session that is due, or says why not. It reports whether its reason is unchanged and
-// holds back its whole group.
-func (e *Engine) look(ctx context.Context, one queued, now time.Time) (still bool) {
-	if e.ready.of[one.key] != one {
-		return false // it has changed meanwhile
-	}
-	s, _ := e.book.get(one.key)
+// holds back others too.
+func (e *Engine) look(ctx context.Context, key resume.Key, now time.Time) (still bool) {
+	s, _ := e.book.get(key)
 	if s.Pending() && s.Provider == "" {
 		s.Provider = e.usualProvider(s.Account)
 	}
@@ -125,18 +125,16 @@ func (e *Engine) look(ctx context.Context, one queued, now time.Time) (still boo
 	if !until.IsZero() && (e.wake.IsZero() || until.Before(e.wake)) {
 		e.wake = until
 	}
-	still = s.Reason == why
-	if !still {
-		if why == oneByOne {
-			until = time.Time{} // at that time only one of them may start
-		}
-		s = e.apply(ctx, s, s, resume.Queued{Why: why, Until: until}, now)
-		e.timers.set(one.key, time.Time{})
+	if s.Blocked != nil && s.Reason == why {
+		return !e.account(s.AccountKey()).involves(key)
 	}
-	if !still || one.holdup == (holdup{}) {
-		e.ready.hold(s, e.opts.Rules)
+	if why == oneByOne {
+		until = time.Time{} // at that time only one of them may start
 	}
-	return still && !e.account(s.AccountKey()).involves(s.Key)
+	s = e.apply(ctx, s, s, resume.Queued{Why: why, Until: until}, now)
+	e.timers.drop(key)
+	e.ready.add(s, e.opts.Rules)
+	return false
 }
 
 // begin resumes a session, unless a person has continued in its directory.

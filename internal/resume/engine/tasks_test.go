@@ -266,25 +266,3 @@ func TestATaskThatIsCancelledKeepsNobodyOfItsAccountWaiting(t *testing.T) {
 		w.stop()
 	})
 }
-
-// A file of prompts may be long.
-func TestAddingATaskCostsTheSameHoweverManyThereAre(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rules := defaultRules()
-		rules.MaxConcurrent = 1
-		w := newWorld(t, rules, begins(nil))
-		looks := func(to int) int {
-			for n := w.enqueue(task(fmt.Sprint("t", to))).Task.N; n < to; {
-				n = w.enqueue(task(fmt.Sprint("t", to, "-", n))).Task.N
-			}
-			synctest.Wait()
-			before := w.book.looks
-			require.Equal(t, to+1, w.enqueue(task(fmt.Sprint("last", to))).Task.N)
-			synctest.Wait()
-			return w.book.looks - before
-		}
-		few := looks(50)
-		require.Equal(t, few, looks(1000))
-		w.stop()
-	})
-}

@@ -12,23 +12,40 @@ import (
 )
 
 // tree is a sorted set of values.
-type tree[T any] struct {
-	*btree.BTreeG[T]
-	visited int // values that from has yielded, counted for tests
-}
+type tree[T any] struct{ *btree.BTreeG[T] }
 
-func newTree[T any](compare func(a, b T) int) *tree[T] {
+func newTree[T any](compare func(a, b T) int) tree[T] {
 	const degree = 32
-	return &tree[T]{BTreeG: btree.NewG(degree, func(a, b T) bool { return compare(a, b) < 0 })}
+	return tree[T]{btree.NewG(degree, func(a, b T) bool { return compare(a, b) < 0 })}
 }
 
 // from returns the values that are not less than v, in order. They must not change meanwhile.
-func (t *tree[T]) from(v T) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		t.AscendGreaterOrEqual(v, func(one T) bool {
-			t.visited++
-			return yield(one)
-		})
+func (t tree[T]) from(v T) iter.Seq[T] {
+	return func(yield func(T) bool) { t.AscendGreaterOrEqual(v, yield) }
+}
+
+// index has a value for each of some sessions, and the sorted values.
+type index[T any] struct {
+	of map[resume.Key]T
+	tree[T]
+}
+
+func newIndex[T any](compare func(a, b T) int) index[T] {
+	return index[T]{make(map[resume.Key]T), newTree(compare)}
+}
+
+// set sets the value of a session.
+func (x *index[T]) set(key resume.Key, v T) {
+	x.drop(key)
+	x.of[key] = v
+	x.ReplaceOrInsert(v)
+}
+
+// drop removes the value of a session, if it has one.
+func (x *index[T]) drop(key resume.Key) {
+	if was, known := x.of[key]; known {
+		delete(x.of, key)
+		x.Delete(was)
 	}
 }
 
@@ -41,24 +58,14 @@ type instant struct {
 func (a instant) compare(b instant) int { return cmp.Or(a.at.Compare(b.at), compareKeys(a.key, b.key)) }
 
 // timers finds the session with the earliest deadline.
-type timers struct {
-	of    map[resume.Key]time.Time
-	order *tree[instant]
-}
+type timers struct{ index[instant] }
 
-func newTimers() timers {
-	return timers{of: make(map[resume.Key]time.Time), order: newTree(instant.compare)}
-}
-
-// set sets the deadline of a session; the zero time removes it.
-func (t *timers) set(key resume.Key, at time.Time) {
-	if was, known := t.of[key]; known {
-		t.order.Delete(instant{was, key})
-		delete(t.of, key)
-	}
-	if !at.IsZero() {
-		t.of[key] = at
-		t.order.ReplaceOrInsert(instant{at, key})
+// at sets the deadline of a session; the zero time removes it.
+func (t *timers) at(key resume.Key, at time.Time) {
+	if at.IsZero() {
+		t.drop(key)
+	} else {
+		t.set(key, instant{at, key})
 	}
 }
 

@@ -44,8 +44,6 @@ type Filter struct {
 	Last  int        // only the newest ones, at most this many; 0: all
 }
 
-var historyRows = newRows("history (at, agent, id, kind, data)", 5, "")
-
 // AppendHistory queues a line. If the disk fails for long, the oldest queued lines are dropped: a
 // history is not worth the memory.
 func (s *Store) AppendHistory(e Entry) {
@@ -53,7 +51,7 @@ func (s *Store) AppendHistory(e Entry) {
 	s.mu.Lock()
 	s.queue.append(op{
 		key:  "history of " + e.Key.String(),
-		rows: historyRows,
+		stmt: "INSERT INTO history (at, agent, id, kind, data) VALUES (?, ?, ?, ?, ?)",
 		args: given(millis(e.At), e.Key.Agent, e.Key.ID, e.Kind, data),
 	})
 	s.appended += int64(len(data)) + lineCost

@@ -1,9 +1,6 @@
 package state
 
-import (
-	"encoding/json"
-	"maps"
-)
+import "maps"
 
 // maxWaitingLines bounds the memory that is used while the disk is full: everything else in the queue
 // is bounded because newer ops replace older ones.
@@ -12,7 +9,6 @@ const maxWaitingLines = 10_000
 // op is a queued write.
 type op struct {
 	key  string // a newer op replaces an older one with the same key
-	rows *rows  // nil: stmt is run
 	stmt string
 	args func() ([]any, error) // called once, when the op is written
 }
@@ -20,10 +16,9 @@ type op struct {
 // batch is written in one transaction. Its inner order does not matter: it only has to contain
 // everything that was queued before its newest op.
 type batch struct {
-	ops     map[string]op
-	cursors map[string]json.RawMessage // by path; nil: drop it. At a start there may be a hundred thousand
-	lines   []op                       // of the history: they do not replace each other
-	queued  uint64                     // how many ops were ever queued, up to its newest
+	ops    map[string]op
+	lines  []op   // of the history: they do not replace each other
+	queued uint64 // how many ops were ever queued, up to its newest
 }
 
 // queue is the batch that waits to be written.
@@ -33,22 +28,13 @@ type queue struct {
 	written uint64 // how many of the ops that were ever queued are on disk
 }
 
-func (b batch) empty() bool { return len(b.ops) == 0 && len(b.cursors) == 0 && len(b.lines) == 0 }
+func (b batch) empty() bool { return len(b.ops) == 0 && len(b.lines) == 0 }
 
 func (q *queue) put(o op) {
 	if q.ops == nil {
 		q.ops = make(map[string]op)
 	}
 	q.ops[o.key] = o
-	q.queued++
-}
-
-// move queues a cursor.
-func (q *queue) move(path string, cursor json.RawMessage) {
-	if q.cursors == nil {
-		q.cursors = make(map[string]json.RawMessage)
-	}
-	q.cursors[path] = cursor
 	q.queued++
 }
 
@@ -75,16 +61,10 @@ func (q *queue) take() batch {
 
 // restore puts back a batch that could not be written. What was queued since is newer.
 func (q *queue) restore(b batch) {
-	q.ops, q.cursors = merge(b.ops, q.ops), merge(b.cursors, q.cursors)
+	if b.ops != nil {
+		maps.Copy(b.ops, q.ops)
+		q.ops = b.ops
+	}
 	q.lines = append(b.lines, q.lines...)
 	q.trim()
-}
-
-// merge merges two maps; newer values replace old ones.
-func merge[V any](old, newer map[string]V) map[string]V {
-	if old == nil {
-		return newer
-	}
-	maps.Copy(old, newer)
-	return old
 }

@@ -74,13 +74,11 @@ func (r *Reader) loadSessions(snap *Snapshot) error {
 	}, "SELECT agent, id, data FROM session ORDER BY agent, id")
 }
 
-var sessionRows = newRows("session (agent, id, data)", 3, " ON CONFLICT DO UPDATE SET data = excluded.data")
-
 // Put queues the session.
 func (s *Store) Put(session resume.Session) {
 	s.enqueue(op{
 		key:  sessionKey(session.Key),
-		rows: sessionRows,
+		stmt: "INSERT INTO session (agent, id, data) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET data = excluded.data",
 		args: func() ([]any, error) {
 			data, err := json.Marshal(session)
 			return []any{session.Key.Agent, session.Key.ID, string(data)}, err

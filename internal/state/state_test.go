@@ -77,8 +77,6 @@ func TestSessionsCursorsAndPauseSurviveARestart(t *testing.T) {
 	s.Put(session("gone", 1))
 	s.DropSession(session("gone", 1).Key)
 	s.PutCursor("/t/one", json.RawMessage(`{"offset":1}`))
-	s.PutCursor("/t/two", json.RawMessage(`{"offset":2}`))
-	s.DropCursor("/t/two")
 	s.SetPaused(true)
 	require.NoError(t, s.Sync(t.Context()))
 

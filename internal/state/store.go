@@ -33,7 +33,6 @@ type Store struct {
 	// writing is locked during a transaction, so that batches reach the disk in the order in which they
 	// were taken. It is locked before mu.
 	writing sync.Mutex
-	stmts   map[string]*sql.Stmt // guarded by writing: prepared statements, by their text
 
 	// mu guards everything that follows, and is never locked during disk I/O.
 	mu         sync.Mutex

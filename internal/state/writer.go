@@ -247,96 +247,43 @@ func (s *Store) transact(b batch) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	w := writer{store: s, tx: tx, stmts: make(map[string]*sql.Stmt)}
+	stmts := make(map[string]*sql.Stmt) // by their text; closed with tx
+	run := func(o op) error {
+		args, err := o.args()
+		if s.refuse(o.key, err) {
+			return nil // a retry would fail too, and must not delay the others
+		}
+		stmt := stmts[o.stmt]
+		if stmt == nil {
+			if stmt, err = tx.Prepare(o.stmt); err != nil {
+				return err
+			}
+			stmts[o.stmt] = stmt
+		}
+		_, err = stmt.Exec(args...)
+		return err
+	}
 	// Sorted by key: otherwise each write would touch another page.
 	for _, key := range slices.Sorted(maps.Keys(b.ops)) {
-		if err := w.exec(b.ops[key]); err != nil {
+		if err := run(b.ops[key]); err != nil {
 			return err
 		}
-	}
-	if err := w.move(b.cursors); err != nil {
-		return err
 	}
 	for _, o := range b.lines {
-		if err := w.exec(o); err != nil {
+		if err := run(o); err != nil {
 			return err
 		}
 	}
-	if err := w.flush(); err != nil {
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		return err
-	}
-	s.cachePrepared(w.stmts)
-	return nil
+	return tx.Commit()
 }
 
-// maxPrepared is more than the number of statements that are used repeatedly.
-const maxPrepared = 16
-
-// cachePrepared prepares the statements of a batch for the next one: to prepare a statement takes
-// longer than to write a row. The only connection must be free.
-func (s *Store) cachePrepared(stmts map[string]*sql.Stmt) {
-	for text := range stmts {
-		if s.stmts[text] != nil || len(s.stmts) >= maxPrepared {
-			continue
-		}
-		stmt, err := s.db.Prepare(text)
-		if err != nil {
-			return // the next write reports the error
-		}
-		if s.stmts == nil {
-			s.stmts = make(map[string]*sql.Stmt)
-		}
-		s.stmts[text] = stmt // closed with db
-	}
-}
-
-// writer writes the ops of one transaction.
-type writer struct {
-	store *Store
-	tx    *sql.Tx
-	stmts map[string]*sql.Stmt // closed with tx
-
-	rows *rows // of the buffered values; nil: none
-	args []any // the buffered values
-}
-
-func (w *writer) exec(o op) error {
-	args, err := o.args()
-	if w.store.refuse(o.key, "", err) {
-		return nil // a retry would fail too, and must not delay the others
-	}
-	if o.rows != nil {
-		return w.put(o.rows, args...)
-	}
-	return w.run(o.stmt, args...)
-}
-
-func (w *writer) run(text string, args ...any) (err error) {
-	stmt := w.stmts[text]
-	if stmt == nil {
-		if known := w.store.stmts[text]; known != nil {
-			stmt = w.tx.Stmt(known)
-		} else if stmt, err = w.tx.Prepare(text); err != nil {
-			return err
-		}
-		w.stmts[text] = stmt
-	}
-	_, err = stmt.Exec(args...)
-	return err
-}
-
-// refuse records whether a record can be stored at all, by the two parts of its key. It returns true if
-// it cannot.
-func (s *Store) refuse(kind, name string, err error) bool {
+// refuse records whether a record can be stored at all. It returns true if it cannot.
+func (s *Store) refuse(key string, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil && len(s.refused) == 0 {
 		return false // the usual case
 	}
-	key := kind + name
 	if err == nil {
 		delete(s.refused, key)
 		return false

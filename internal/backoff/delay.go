@@ -62,9 +62,8 @@ func (p Policy) Delays(u func() float64) iter.Seq2[int, time.Duration] {
 		u = rand.Float64
 	}
 	return func(yield func(int, time.Duration) bool) {
-		for t := NewTracker(p); !t.Exhausted(); {
-			d, _ := t.Next(u())
-			if !yield(t.Retries(), d) {
+		for n := 1; n <= p.retries(); n++ {
+			if !yield(n, p.Delay(n, u())) {
 				return
 			}
 		}

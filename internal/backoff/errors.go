@@ -33,9 +33,6 @@ func (e *TimeoutError) Unwrap() error {
 	return e.Err
 }
 
-// Timeout marks the error as a timeout, as package net does.
-func (e *TimeoutError) Timeout() bool { return true }
-
 // ExhaustedError is an operation that never succeeded: its retries, or the time for another wait, ran
 // out. It unwraps to the last error. If time ran out, errors.Is(err, context.DeadlineExceeded) is true
 // too.

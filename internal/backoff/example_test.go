@@ -43,20 +43,3 @@ func ExampleRetry() {
 	fmt.Println(tries, err)
 	// Output: 3 <nil>
 }
-
-// A counter that is stored elsewhere, such as in a record on disk.
-func ExampleTracker() {
-	t := backoff.NewTracker(backoff.Policy{Strategy: backoff.Fixed, BaseDelay: time.Second, MaxDelay: time.Second, MaxRetries: 2})
-	for {
-		wait, ok := t.Next(0.5)
-		if !ok {
-			break
-		}
-		fmt.Println(wait)
-	}
-	fmt.Println("given up:", t.Exhausted())
-	// Output:
-	// 1s
-	// 1s
-	// given up: true
-}

@@ -3,6 +3,7 @@ package backoff
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -55,41 +56,18 @@ func count(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// asConfigured is a policy with the keys and values of the configuration. It is for JSON only: a
-// MarshalText of Policy would make a TOML encoder write a string instead of a table.
-type asConfigured struct {
-	Strategy      Strategy   `json:"strategy"`
-	BaseDelay     duration   `json:"base_delay"`
-	MaxDelay      duration   `json:"max_delay"`
-	MaxRetries    int        `json:"max_retries"`
-	MaxElapsed    duration   `json:"max_elapsed"`
-	Jitter        bool       `json:"jitter"`
-	JitterMode    JitterMode `json:"jitter_mode"`
-	JitterPercent float64    `json:"jitter_percent"`
-	HardCap       bool       `json:"hard_cap"`
-	MaxExponent   int        `json:"max_exponent"`
-}
-
-// MarshalJSON writes the policy as in the configuration, with durations as strings such as "30s".
+// MarshalJSON writes the policy as in the configuration, with durations as strings such as "30s". A
+// MarshalText would make a TOML encoder write a string instead of a table.
 func (p Policy) MarshalJSON() ([]byte, error) {
-	return json.Marshal(asConfigured{
-		Strategy:      p.Strategy,
-		BaseDelay:     duration(p.BaseDelay),
-		MaxDelay:      duration(p.MaxDelay),
-		MaxRetries:    p.MaxRetries,
-		MaxElapsed:    duration(p.MaxElapsed),
-		Jitter:        p.Jitter,
-		JitterMode:    p.JitterMode,
-		JitterPercent: p.JitterPercent,
-		HardCap:       p.HardCap,
-		MaxExponent:   p.MaxExponent,
-	})
+	document := make(map[string]any)
+	for field, value := range reflect.ValueOf(p).Fields() {
+		document[field.Tag.Get("toml")] = value.Interface()
+		if d, ok := value.Interface().(time.Duration); ok {
+			document[field.Tag.Get("toml")] = FormatDuration(d)
+		}
+	}
+	return json.Marshal(document)
 }
-
-// duration is a time.Duration that is written as in the configuration.
-type duration time.Duration
-
-func (d duration) MarshalText() ([]byte, error) { return []byte(FormatDuration(time.Duration(d))), nil }
 
 // FormatDuration writes a duration without zero units at its end: "5m", not "5m0s".
 func FormatDuration(d time.Duration) string {

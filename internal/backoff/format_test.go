@@ -37,7 +37,7 @@ func TestPolicyReadsAsASentence(t *testing.T) {
 func TestPolicyIsWrittenAsInTheConfiguration(t *testing.T) {
 	got, err := json.Marshal(Default())
 	require.NoError(t, err)
-	require.Equal(t, `{"strategy":"exponential","base_delay":"30s","max_delay":"5m","max_retries":5,"max_elapsed":"0s",`+
+	require.JSONEq(t, `{"strategy":"exponential","base_delay":"30s","max_delay":"5m","max_retries":5,"max_elapsed":"0s",`+
 		`"jitter":true,"jitter_mode":"symmetric","jitter_percent":0.1,"hard_cap":false,"max_exponent":0}`, string(got))
 
 	_, err = json.Marshal(Policy{JitterPercent: math.NaN()})

@@ -27,8 +27,8 @@ const (
 
 // client is one of the herd.
 type client struct {
-	Tracker
-	at time.Duration // of its next request
+	retries int
+	at      time.Duration // of its next request
 }
 
 // stampede lets a herd come back to a server that accepts `capacity` requests a second and refuses the
@@ -37,7 +37,7 @@ type client struct {
 func stampede(p Policy, dice *rand.Rand) (requests, gaveUp int) {
 	waiting := make([]client, 0, herd)
 	for range herd {
-		waiting = again(waiting, client{Tracker: NewTracker(p)}, dice)
+		waiting = again(waiting, p, client{}, dice)
 	}
 	for len(waiting) > 0 {
 		slices.SortFunc(waiting, func(a, b client) int { return cmp.Compare(a.at, b.at) })
@@ -50,19 +50,19 @@ func stampede(p Policy, dice *rand.Rand) (requests, gaveUp int) {
 		refused := slices.Clone(waiting[min(due, capacity):due])
 		waiting = waiting[due:]
 		for _, c := range refused {
-			if c.Exhausted() {
+			if c.retries == p.MaxRetries {
 				gaveUp++
 				continue
 			}
-			waiting = again(waiting, c, dice)
+			waiting = again(waiting, p, c, dice)
 		}
 	}
 	return requests, gaveUp
 }
 
-func again(waiting []client, c client, dice *rand.Rand) []client {
-	delay, _ := c.Next(dice.Float64())
-	c.at += delay
+func again(waiting []client, p Policy, c client, dice *rand.Rand) []client {
+	c.retries++
+	c.at += p.Delay(c.retries, dice.Float64())
 	return append(waiting, c)
 }
 

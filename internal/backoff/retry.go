@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"time"
 )
 
@@ -23,8 +22,8 @@ type Options struct {
 	// still count. Nil: the policy of the call.
 	PolicyFor func(error) Policy
 
-	// ServerDelay returns the wait that the server asked for, which wins over the policy's. Nil: an
-	// error of the chain with a method RetryAfter() (time.Duration, bool) is asked.
+	// ServerDelay returns the wait that the server asked for, which wins over the policy's. Nil: it asks
+	// for none.
 	//
 	// A delay of 0 or less is a stated time that has passed, and means now; but not twice in a row,
 	// otherwise a server that always says "now" would cause a tight loop. Then the policy's delay is
@@ -41,12 +40,9 @@ type Options struct {
 
 // Attempt is one run of an operation that failed.
 type Attempt struct {
-	N         int // counts from 1; the first one is not a retry
-	StartedAt time.Time
-	EndedAt   time.Time
-	Err       error
-	Delay     time.Duration // the wait after it; 0 after the last
-	Stated    bool          // the server asked for that wait
+	EndedAt time.Time
+	Err     error
+	Delay   time.Duration // the wait after it; 0 after the last
 }
 
 // Upcoming is a retry after a wait that begins now.
@@ -55,9 +51,7 @@ type Upcoming struct {
 	MaxRetries int
 	Err        error         // of the last attempt
 	Delay      time.Duration // the wait before it
-	Stated     bool          // the server asked for that wait
 	At         time.Time     // when the wait ends
-	History    []Attempt     // every attempt so far, oldest first; must not be changed
 }
 
 // Retry runs op until it returns nil, and waits between attempts by the policy. It runs op 1 +
@@ -76,10 +70,7 @@ func Retry(ctx context.Context, p Policy, op func(context.Context) error, opts O
 	if opts.Rand == nil {
 		opts.Rand = rand.Float64
 	}
-	if opts.ServerDelay == nil {
-		opts.ServerDelay = retryAfter
-	}
-	r := run{opts: opts, tracker: NewTracker(p)}
+	r := run{opts: opts, policy: p}
 	for {
 		if ctx.Err() != nil {
 			return r.interrupted(ctx)
@@ -87,12 +78,11 @@ func Retry(ctx context.Context, p Policy, op func(context.Context) error, opts O
 		if opts.Timeout < 0 {
 			return &TimeoutError{After: opts.Timeout}
 		}
-		made := Attempt{N: len(r.history) + 1, StartedAt: time.Now()}
-		if made.Err = attempt(ctx, opts.Timeout, op); made.Err == nil {
+		err := attempt(ctx, opts.Timeout, op)
+		if err == nil {
 			return nil
 		}
-		made.EndedAt = time.Now()
-		if done, err := r.failed(ctx, made); done {
+		if done, err := r.failed(ctx, Attempt{EndedAt: time.Now(), Err: err}); done {
 			return err
 		}
 	}
@@ -101,7 +91,7 @@ func Retry(ctx context.Context, p Policy, op func(context.Context) error, opts O
 // run is one call of Retry.
 type run struct {
 	opts    Options
-	tracker Tracker
+	policy  Policy
 	history []Attempt
 }
 
@@ -116,37 +106,28 @@ func (r *run) failed(ctx context.Context, made Attempt) (done bool, err error) {
 		return true, made.Err
 	}
 	if r.opts.PolicyFor != nil {
-		r.tracker.policy = r.opts.PolicyFor(made.Err)
+		r.policy = r.opts.PolicyFor(made.Err)
 	}
 	first := made
 	if len(r.history) > 0 {
 		first = r.history[0]
 	}
-	elapsed := made.EndedAt.Sub(first.EndedAt)
-	if r.tracker.policy.Spent(r.tracker.Retries(), elapsed) {
+	elapsed, retry := made.EndedAt.Sub(first.EndedAt), len(r.history)+1
+	if r.policy.Spent(retry-1, elapsed) {
 		return true, &ExhaustedError{History: append(r.history, made)}
 	}
-	formula, _ := r.tracker.Next(r.opts.Rand())
-	delay, stated := r.heed(made.Err, formula)
-	if bound := r.tracker.policy.MaxElapsed; bound > 0 && !stated {
+	delay, stated := r.heed(made.Err, r.policy.Delay(retry, r.opts.Rand()))
+	if bound := r.policy.MaxElapsed; bound > 0 && !stated {
 		delay = min(delay, max(0, bound-elapsed)) // the last try is made when the time is up
 	}
 	if deadline, ok := ctx.Deadline(); ok && delay >= time.Until(deadline) {
 		return true, &ExhaustedError{History: append(r.history, made), OutOfTime: true, Wait: delay}
 	}
-	made.Delay, made.Stated = delay, stated
+	made.Delay = delay
 	r.history = append(r.history, made)
 	due := made.EndedAt.Add(delay)
 	if r.opts.OnRetry != nil {
-		r.opts.OnRetry(Upcoming{
-			Retry:      r.tracker.Retries(),
-			MaxRetries: r.tracker.policy.MaxRetries,
-			Err:        made.Err,
-			Delay:      delay,
-			Stated:     stated,
-			At:         due,
-			History:    slices.Clip(r.history), // an append by the callback must not overwrite ours
-		})
+		r.opts.OnRetry(Upcoming{Retry: retry, MaxRetries: r.policy.MaxRetries, Err: made.Err, Delay: delay, At: due})
 	}
 	waitUntil(ctx, due)
 	return false, nil
@@ -154,6 +135,9 @@ func (r *run) failed(ctx context.Context, made Attempt) (done bool, err error) {
 
 // heed returns the wait that the server asked for, otherwise the policy's.
 func (r *run) heed(err error, formula time.Duration) (delay time.Duration, stated bool) {
+	if r.opts.ServerDelay == nil {
+		return formula, false
+	}
 	asked, ok := r.opts.ServerDelay(err)
 	if !ok {
 		return formula, false
@@ -188,17 +172,6 @@ func attempt(ctx context.Context, timeout time.Duration, op func(context.Context
 		return &TimeoutError{After: timeout, Err: err}
 	}
 	return err
-}
-
-func retryAfter(err error) (time.Duration, bool) {
-	type stater interface {
-		error
-		RetryAfter() (time.Duration, bool)
-	}
-	if e, ok := errors.AsType[stater](err); ok {
-		return e.RetryAfter()
-	}
-	return 0, false
 }
 
 // nap is the longest time between two checks of the wall clock.

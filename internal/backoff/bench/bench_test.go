@@ -34,17 +34,6 @@ var sink time.Duration
 func BenchmarkDelay(b *testing.B) {
 	b.Run("resumed", func(b *testing.B) {
 		p := backoff.Default()
-		p.MaxRetries = backoff.Unlimited
-		next := backoff.NewTracker(p)
-		rounds(b, func(n int) {
-			if n == 1 {
-				next.Reset()
-			}
-			sink, _ = next.Next(rand.Float64())
-		})
-	})
-	b.Run("resumed-any-retry", func(b *testing.B) {
-		p := backoff.Default()
 		rounds(b, func(n int) { sink = p.Delay(n, rand.Float64()) })
 	})
 	b.Run("cenkalti", func(b *testing.B) {

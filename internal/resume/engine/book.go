@@ -17,23 +17,16 @@ import (
 type book struct {
 	sessions map[resume.Key]*resume.Session // replaced, never changed
 	byID     tree[resume.Key]
-	active   map[resume.Key]struct{} // the sessions for which isActive is true
 	dirs     map[dirKey]*dirSessions
-	tally    map[string]*resume.Tally // by agent
 }
 
 func newBook() book {
 	return book{
 		sessions: make(map[resume.Key]*resume.Session),
 		byID:     newTree(compareKeys),
-		active:   make(map[resume.Key]struct{}),
 		dirs:     make(map[dirKey]*dirSessions),
-		tally:    make(map[string]*resume.Tally),
 	}
 }
-
-// isActive reports whether the session is stopped, running, or worth storing. Most sessions are not.
-func isActive(s *resume.Session) bool { return s.Interrupted() || s.Run != nil || s.WorthKeeping() }
 
 // get returns a session, and whether it is known.
 func (b *book) get(key resume.Key) (resume.Session, bool) {
@@ -47,62 +40,47 @@ func (b *book) get(key resume.Key) (resume.Session, bool) {
 func (b *book) put(s resume.Session) (before resume.Session, known bool) {
 	if old := b.sessions[s.Key]; old != nil {
 		before, known = *old, true
-		b.unindex(old)
+		b.unindexDir(old)
 		s.Key = old.Key
 	} else {
 		s.Key.ID = strings.Clone(s.Key.ID) // it may be part of a longer string, which would stay in memory
 		b.byID.ReplaceOrInsert(s.Key)
 	}
 	b.sessions[s.Key] = &s
-	b.index(&s)
+	b.indexDir(&s)
 	return before, known
 }
 
 // drop forgets a session.
 func (b *book) drop(key resume.Key) {
 	if s := b.sessions[key]; s != nil {
-		b.unindex(s)
+		b.unindexDir(s)
 		b.byID.Delete(key)
 		delete(b.sessions, key)
 	}
 }
 
-func (b *book) index(s *resume.Session) {
-	if isActive(s) {
-		b.active[s.Key] = struct{}{}
-	}
-	tally := b.tally[s.Key.Agent]
-	if tally == nil {
-		tally = new(resume.Tally)
-		b.tally[s.Key.Agent] = tally
-	}
-	if !s.IsPlaceholder() { // a placeholder is not a session
-		tally[s.State]++
-	}
-	b.indexDir(s)
-}
-
-func (b *book) unindex(s *resume.Session) {
-	delete(b.active, s.Key)
-	if !s.IsPlaceholder() {
-		b.tally[s.Key.Agent][s.State]--
-	}
-	b.unindexDir(s)
-}
-
 // all returns every session in the order of their ids, each in its current state when it is yielded.
 func (b *book) all() iter.Seq[resume.Session] {
-	keys := make([]resume.Key, 0, len(b.sessions))
+	return b.where(func(*resume.Session) bool { return true })
+}
+
+// active returns the sessions that are stopped, run, or are worth storing. Most are none of that.
+func (b *book) active() iter.Seq[resume.Session] {
+	return b.where(func(s *resume.Session) bool { return s.Interrupted() || s.Run != nil || s.WorthKeeping() })
+}
+
+// where returns the sessions that fit now, in the order of their ids, each in its current state when it
+// is yielded.
+func (b *book) where(fits func(*resume.Session) bool) iter.Seq[resume.Session] {
+	var keys []resume.Key
 	b.byID.Ascend(func(key resume.Key) bool {
-		keys = append(keys, key)
+		if fits(b.sessions[key]) {
+			keys = append(keys, key)
+		}
 		return true
 	})
 	return b.read(keys)
-}
-
-// activeSessions returns the active sessions, each in its current state when it is yielded.
-func (b *book) activeSessions() iter.Seq[resume.Session] {
-	return b.read(slices.SortedFunc(maps.Keys(b.active), compareKeys))
 }
 
 func (b *book) read(keys []resume.Key) iter.Seq[resume.Session] {
@@ -113,18 +91,6 @@ func (b *book) read(keys []resume.Key) iter.Seq[resume.Session] {
 			}
 		}
 	}
-}
-
-// readFrom returns the sessions of an agent that are read from a transcript. It visits all sessions:
-// transcripts are rarely renamed.
-func (b *book) readFrom(agent, transcript string) iter.Seq[resume.Session] {
-	var found []resume.Key
-	for key, s := range b.sessions {
-		if key.Agent == agent && s.Transcript == transcript {
-			found = append(found, key)
-		}
-	}
-	return b.read(found)
 }
 
 // name returns a name for a session, known or new.
@@ -146,13 +112,9 @@ func (b *book) name(key resume.Key) string {
 // without the agent's name before it, and those of a project of that name.
 func (b *book) fitting(text string) iter.Seq[resume.Session] {
 	agent, id, named := strings.Cut(text, "/")
-	var fit []resume.Key
-	for key, s := range b.sessions {
-		if strings.HasPrefix(key.ID, text) || named && key.Agent == agent && strings.HasPrefix(key.ID, id) || filepath.Base(s.Cwd) == text {
-			fit = append(fit, key)
-		}
-	}
-	return b.read(fit)
+	return b.where(func(s *resume.Session) bool {
+		return strings.HasPrefix(s.Key.ID, text) || named && s.Key.Agent == agent && strings.HasPrefix(s.Key.ID, id) || filepath.Base(s.Cwd) == text
+	})
 }
 
 // A session's name is the short form of its id that people see and type: a prefix that no other session

@@ -37,7 +37,7 @@ func (e *Engine) watchClock(ctx context.Context) {
 
 // skip gives settling sessions the skipped time back, in which no process ran.
 func (e *Engine) skip(ctx context.Context, skipped time.Duration, now time.Time) {
-	for s := range e.book.activeSessions() {
+	for s := range e.book.active() {
 		if s.State == resume.Settling {
 			e.apply(ctx, s, s, resume.Slept{For: skipped}, now)
 		}
@@ -66,7 +66,7 @@ const away = 5 * time.Minute
 // is asked about them. After days the person may have done the work in another way, or not want it any
 // more.
 func (e *Engine) comeBack(ctx context.Context, since, now time.Time) {
-	for s := range e.book.activeSessions() {
+	for s := range e.book.active() {
 		if s.Interrupted() && s.Missed(since, e.opts.Rules, now) {
 			e.apply(ctx, s, s, resume.CameBack{Since: since}, now)
 		}

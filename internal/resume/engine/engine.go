@@ -166,7 +166,8 @@ func (e *Engine) see(ctx context.Context, sight resume.Observation) {
 
 // renamed sets the new path of a transcript in its sessions.
 func (e *Engine) renamed(ctx context.Context, agent string, ev resume.Renamed, to string) {
-	for s := range e.book.readFrom(agent, ev.From) {
+	from := func(s *resume.Session) bool { return s.Key.Agent == agent && s.Transcript == ev.From }
+	for s := range e.book.where(from) {
 		e.relocate(ctx, s, ev, to)
 	}
 }
@@ -210,7 +211,7 @@ func (e *Engine) SetRules(ctx context.Context, rules resume.Rules, others func()
 
 // reconsider computes every wait again, and names stored sessions that have no name.
 func (e *Engine) reconsider(ctx context.Context) {
-	for s := range e.book.activeSessions() {
+	for s := range e.book.active() {
 		if s.State == resume.Waiting || s.State == resume.Settling || s.State == resume.Parked && !s.ClosedAt.IsZero() || s.Name == "" && s.WorthKeeping() {
 			e.apply(ctx, s, s, resume.Reconsider{}, wallNow())
 		}
@@ -221,7 +222,7 @@ func (e *Engine) reconsider(ctx context.Context) {
 func (e *Engine) SetPaused(ctx context.Context, paused bool) error {
 	return e.do(ctx, func(ctx context.Context) {
 		e.opts.Paused, e.stirred = paused, true
-		for s := range e.book.activeSessions() {
+		for s := range e.book.active() {
 			if paused && s.Run != nil {
 				e.apply(ctx, s, s, resume.Recalled{}, wallNow())
 			}

@@ -69,9 +69,8 @@ func (e *Engine) shown(sessions iter.Seq[resume.Session], most int) []*resume.Se
 // them: copies of ten thousand would be ten megabytes for every view of the page.
 func (e *Engine) Kept(ctx context.Context) ([]*resume.Session, error) {
 	return ask(ctx, e, func(context.Context) ([]*resume.Session, error) {
-		kept := make([]*resume.Session, 0, len(e.book.active))
-		for key := range e.book.active {
-			s := e.book.sessions[key]
+		var kept []*resume.Session
+		for _, s := range e.book.sessions {
 			if !s.WorthKeeping() || s.IsPlaceholder() {
 				continue
 			}
@@ -136,9 +135,11 @@ func (e *Engine) Running(ctx context.Context) (int, error) {
 func (e *Engine) Tallies(ctx context.Context) (map[string]resume.Tally, error) {
 	return ask(ctx, e, func(context.Context) (map[string]resume.Tally, error) {
 		tallies := make(map[string]resume.Tally)
-		for agent, tally := range e.book.tally {
-			if tally.Known() > 0 {
-				tallies[agent] = *tally
+		for key, s := range e.book.sessions {
+			if !s.IsPlaceholder() {
+				tally := tallies[key.Agent]
+				tally[s.State]++
+				tallies[key.Agent] = tally
 			}
 		}
 		return tallies, nil

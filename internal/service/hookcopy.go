@@ -1,8 +1,6 @@
 package service
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -17,10 +15,7 @@ import (
 type hookRecord struct {
 	Path    string   `json:"path"`
 	Existed bool     `json:"existed"`
-	Sum     string   `json:"sum"`  // of the text that install wrote
 	Made    []string `json:"made"` // directories, and the program copy
-
-	before []byte
 }
 
 // hookPlaces returns the paths of an agent's record and of the copy of its settings.
@@ -40,13 +35,13 @@ func keepHook(edit hookEdit, made []string) error {
 	if err != nil {
 		return err
 	}
-	kept := hookRecord{Path: edit.path, Existed: edit.existed, Sum: checksum(edit.after), before: edit.before}
+	kept := hookRecord{Path: edit.path, Existed: edit.existed}
 	if old, known := keptHook(edit.agent); known {
 		made = append(old.Made, made...)
-		untouched := old.Path == edit.path && old.Sum == checksum(edit.before)
-		kept.Existed = edit.existed && (old.Existed || !untouched)
+		kept.Existed = edit.existed && (old.Existed || old.Path != edit.path)
 	}
-	if kept.before, err = agents.Hook(edit.agent).Remove(edit.before); edit.existed && err != nil {
+	before, err := agents.Hook(edit.agent).Remove(edit.before)
+	if edit.existed && err != nil {
 		return err
 	}
 	fresh, err := makeDirs(filepath.Dir(record))
@@ -61,7 +56,7 @@ func keepHook(edit hookEdit, made []string) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(copied, kept.before, 0o600); err != nil {
+	if err := atomicfile.Write(copied, before, 0o600); err != nil {
 		return fmt.Errorf("keep a copy: %w", err)
 	}
 	if err := atomicfile.Write(record, data, 0o600); err != nil {
@@ -72,7 +67,7 @@ func keepHook(edit hookEdit, made []string) error {
 
 // keptHook loads the record of an agent's settings.
 func keptHook(agent string) (kept hookRecord, known bool) {
-	record, copied, err := hookPlaces(agent)
+	record, _, err := hookPlaces(agent)
 	if err != nil {
 		return kept, false
 	}
@@ -80,23 +75,7 @@ func keptHook(agent string) (kept hookRecord, known bool) {
 	if err != nil || json.Unmarshal(data, &kept) != nil {
 		return hookRecord{}, false
 	}
-	if kept.before, err = os.ReadFile(copied); err != nil {
-		kept.Sum = "" // without the copy, our part is cut out of the file
-	}
 	return kept, true
-}
-
-// undo returns the settings without our part: the original if nobody changed them since. Nil: the file
-// was made by install, and holds nothing else.
-func (k hookRecord) undo(now hookEdit, remove func([]byte) ([]byte, error)) ([]byte, error) {
-	switch {
-	case k.Path != now.path || k.Sum != checksum(now.before):
-		return remove(now.before)
-	case !k.Existed:
-		return nil, nil
-	default:
-		return k.before, nil
-	}
 }
 
 // forgetHook removes the record and the copy.
@@ -106,9 +85,4 @@ func forgetHook(agent string) {
 		return
 	}
 	_, _ = os.Remove(record), os.Remove(copied) // most have none
-}
-
-func checksum(text []byte) string {
-	hash := sha256.Sum256(text)
-	return hex.EncodeToString(hash[:])
 }

@@ -181,8 +181,8 @@ func writeSettings(path string, text []byte) error {
 	return os.Chmod(path, mode) // despite the umask
 }
 
-// removeHooks removes our part from the settings of agents, and returns whether there was any. A file
-// that nobody else changed is restored. The program copy is removed too, unless it is needed.
+// removeHooks removes our part from the settings of agents, and returns whether there was any. The
+// program copy is removed too, unless it is needed.
 func (i Installer) removeHooks(dryRun, needed bool) (found bool, err error) {
 	var made []string
 	for _, b := range agents.Builtin() {
@@ -197,7 +197,7 @@ func (i Installer) removeHooks(dryRun, needed bool) (found bool, err error) {
 		for _, path := range paths {
 			edit, err := readEdit(b.Name, b.Title, path)
 			if err == nil && edit.existed {
-				edit.after, err = kept.undo(edit, b.Hook.Remove)
+				edit.after, err = b.Hook.Remove(edit.before)
 			}
 			if err != nil {
 				fmt.Fprintf(i.Err, "resumed: %s stays as it is: %v\n", path, err)
@@ -222,7 +222,8 @@ func (i Installer) removeHooks(dryRun, needed bool) (found bool, err error) {
 
 // undoHook writes the remaining settings, or removes a file that install made.
 func (i Installer) undoHook(edit hookEdit, kept hookRecord, dryRun bool) (was bool, err error) {
-	switch gone := edit.after == nil && kept.Path == edit.path && !kept.Existed; {
+	empty := len(bytes.Trim(edit.after, "{} \r\n\t")) == 0
+	switch gone := empty && kept.Path == edit.path && !kept.Existed; {
 	case !edit.existed || !edit.changes():
 		return false, nil
 	case dryRun && gone:

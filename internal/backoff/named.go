@@ -12,10 +12,18 @@ var named = []struct {
 	{"conservative", doubling(5, 500*time.Millisecond, 60*time.Second, 0.2)},
 	{"batch", doubling(3, 2*time.Second, 32*time.Second, 0.2)},
 	{"api", doubling(3, time.Second, 32*time.Second, 0.2)},
-	{"task", unspread(doubling(3, time.Second, 30*time.Second, 0))},
-	{"contention", contention()},
-	{"outage", outage()},
-	{"workflow", hardCapped(doubling(4, time.Second, 60*time.Second, 0.5))},
+	{"task", with(doubling(3, time.Second, 30*time.Second, 0), func(p *Policy) { p.Jitter = false })},
+
+	// For processes that compete for one thing: short waits, jitter that only adds, and a doubling that
+	// stops below the cap.
+	{"contention", with(doubling(6, 10*time.Millisecond, time.Second, 0.5), func(p *Policy) {
+		p.HardCap, p.JitterMode, p.MaxExponent = true, Additive, 6
+	})},
+
+	// For problems that a provider needs hours to fix: published incidents last 20 to 180 minutes.
+	{"outage", with(doubling(0, 30*time.Second, 15*time.Minute, 0.2), func(p *Policy) { p.MaxElapsed = 12 * time.Hour })},
+
+	{"workflow", with(doubling(4, time.Second, 60*time.Second, 0.5), func(p *Policy) { p.HardCap = true })},
 }
 
 // Named returns the built-in policy of that name.
@@ -49,29 +57,7 @@ func doubling(retries int, base, limit time.Duration, percent float64) Policy {
 	}
 }
 
-func unspread(p Policy) Policy {
-	p.Jitter = false
-	return p
-}
-
-func hardCapped(p Policy) Policy {
-	p.HardCap = true
-	return p
-}
-
-// outage is for problems that a provider needs hours to fix: published incidents last 20 to 180
-// minutes.
-func outage() Policy {
-	p := doubling(0, 30*time.Second, 15*time.Minute, 0.2)
-	p.MaxElapsed = 12 * time.Hour
-	return p
-}
-
-// contention spreads processes that compete for one thing: short waits, jitter that only adds, and a
-// doubling that stops below the cap.
-func contention() Policy {
-	p := hardCapped(doubling(6, 10*time.Millisecond, time.Second, 0.5))
-	p.JitterMode = Additive
-	p.MaxExponent = 6
+func with(p Policy, change func(*Policy)) Policy {
+	change(&p)
 	return p
 }

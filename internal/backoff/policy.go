@@ -61,14 +61,4 @@ func (p Policy) Spent(retries int, elapsed time.Duration) bool {
 
 // Default returns the policy that is used if no other applies: 30 s, doubling to 5 minutes, ±10 %, five
 // retries.
-func Default() Policy {
-	return Policy{
-		Strategy:      Exponential,
-		BaseDelay:     30 * time.Second,
-		MaxDelay:      5 * time.Minute,
-		MaxRetries:    5,
-		Jitter:        true,
-		JitterMode:    Symmetric,
-		JitterPercent: 0.1,
-	}
-}
+func Default() Policy { return doubling(5, 30*time.Second, 5*time.Minute, 0.1) }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,12 +64,8 @@ func lastingPath() (string, error) {
 
 // isResumed reports whether a file is a resumed or resumed-hub of any version.
 func isResumed(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return contains(f, buildMark())
+	text, err := os.ReadFile(path)
+	return err == nil && bytes.Contains(text, buildMark())
 }
 
 // buildMark returns the start of the build info that the linker adds. It is searched as bytes, because
@@ -82,22 +77,6 @@ func buildMark() []byte {
 		panic(err) // it is a constant
 	}
 	return append(start, "path\tresumed/cmd/resumed"...) // also matches resumed-hub
-}
-
-func contains(r io.Reader, text []byte) bool {
-	buf := make([]byte, 1<<20)
-	kept := 0 // length of the end of the last block: the text may begin in it
-	for {
-		n, err := io.ReadFull(r, buf[kept:])
-		seen := buf[:kept+n]
-		if bytes.Contains(seen, text) {
-			return true
-		}
-		if err != nil {
-			return false
-		}
-		kept = copy(buf, seen[len(seen)-len(text)+1:])
-	}
 }
 
 // hubName is the fleet server. It is copied too if it is next to this program.

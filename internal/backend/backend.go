@@ -70,12 +70,14 @@ type Settings struct {
 type Backend struct {
 	opts      Options
 	startedAt time.Time
-	pause     *pauseSwitch
+	pause     pauseSwitch
 }
 
 // New returns the backend of one daemon.
 func New(opts Options) *Backend {
-	return &Backend{opts: opts, startedAt: time.Now(), pause: newPauseSwitch(opts.Paused, opts.Engine, opts.Store)}
+	b := &Backend{opts: opts, startedAt: time.Now(), pause: pauseSwitch{engine: opts.Engine, store: opts.Store, turn: make(chan struct{}, 1)}}
+	b.pause.paused.Store(opts.Paused)
+	return b
 }
 
 // Paused reports whether the daemon as a whole is paused.

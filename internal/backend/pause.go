@@ -8,20 +8,11 @@ import (
 // pauseSwitch pauses the daemon as a whole, and keeps the engine and the stored state consistent.
 type pauseSwitch struct {
 	engine interface {
-		SetPaused(context.Context, bool) error
+		SetPaused(ctx context.Context, paused bool) error
 	}
-	store  interface{ SetPaused(bool) }
+	store  interface{ SetPaused(paused bool) }
 	turn   chan struct{} // of size 1: a lock; a context can cancel the wait for it
 	paused atomic.Bool
-}
-
-func newPauseSwitch(paused bool, engine interface {
-	SetPaused(context.Context, bool) error
-}, store interface{ SetPaused(bool) },
-) *pauseSwitch {
-	p := &pauseSwitch{engine: engine, store: store, turn: make(chan struct{}, 1)}
-	p.paused.Store(paused)
-	return p
 }
 
 // set pauses or unpauses. Concurrent orders are carried out one after the other, so that the stored

@@ -47,7 +47,7 @@ func TestOrdersAtTheSameTimeLeaveDiskAndEngineOfOneMind(t *testing.T) {
 		for _, diskTakes := range delays {
 			synctest.Test(t, func(t *testing.T) {
 				engine, disk := &slowEngine{slow{delays: engineTakes}}, &slowDisk{slow{delays: diskTakes}}
-				p := newPauseSwitch(false, engine, disk)
+				p := &pauseSwitch{engine: engine, store: disk, turn: make(chan struct{}, 1)}
 				failed := make(chan error, 2)
 				for _, paused := range []bool{true, false} {
 					go func() { failed <- p.set(t.Context(), paused) }()
@@ -65,7 +65,7 @@ func TestOrdersAtTheSameTimeLeaveDiskAndEngineOfOneMind(t *testing.T) {
 func TestAnOrderThatCannotHaveItsTurnChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine, disk := &slowEngine{slow{delays: []time.Duration{time.Minute}}}, &slowDisk{slow{delays: []time.Duration{0}}}
-		p := newPauseSwitch(false, engine, disk)
+		p := &pauseSwitch{engine: engine, store: disk, turn: make(chan struct{}, 1)}
 		failed := make(chan error, 1)
 		go func() { failed <- p.set(t.Context(), true) }()
 		synctest.Wait()
@@ -81,7 +81,7 @@ func TestAnOrderThatCannotHaveItsTurnChangesNothing(t *testing.T) {
 func TestAnEngineThatDoesNotAnswerIsNotPausedOnDisk(t *testing.T) {
 	broken := errors.New("it hangs")
 	engine, disk := &slowEngine{slow{broken: broken}}, &slowDisk{}
-	p := newPauseSwitch(false, engine, disk)
+	p := &pauseSwitch{engine: engine, store: disk, turn: make(chan struct{}, 1)}
 	require.ErrorIs(t, p.set(t.Context(), true), broken)
 	require.Zero(t, disk.calls)
 	require.False(t, p.paused.Load())

@@ -158,9 +158,7 @@ func (h *hosts) Check(c server.ClientAuthentication) bool {
 	o := c.GetOpts()
 	signature, err := base64.RawURLEncoding.DecodeString(o.Sig)
 	if err != nil {
-		if signature, err = base64.StdEncoding.DecodeString(o.Sig); err != nil {
-			return false
-		}
+		return false
 	}
 	public, err := nkeys.FromPublicKey(o.Nkey)
 	if err != nil || public.Verify(c.GetNonce(), signature) != nil {

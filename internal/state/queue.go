@@ -16,16 +16,14 @@ type op struct {
 // batch is written in one transaction. Its inner order does not matter: it only has to contain
 // everything that was queued before its newest op.
 type batch struct {
-	ops    map[string]op
-	lines  []op   // of the history: they do not replace each other
-	queued uint64 // how many ops were ever queued, up to its newest
+	ops   map[string]op
+	lines []op // of the history: they do not replace each other
 }
 
 // queue is the batch that waits to be written.
 type queue struct {
 	batch
-	dropped int    // lines that were dropped for lack of room
-	written uint64 // how many of the ops that were ever queued are on disk
+	dropped int // lines that were dropped for lack of room
 }
 
 func (b batch) empty() bool { return len(b.ops) == 0 && len(b.lines) == 0 }
@@ -35,12 +33,10 @@ func (q *queue) put(o op) {
 		q.ops = make(map[string]op)
 	}
 	q.ops[o.key] = o
-	q.queued++
 }
 
 func (q *queue) append(o op) {
 	q.lines = append(q.lines, o)
-	q.queued++
 	q.trim()
 }
 
@@ -55,7 +51,7 @@ func (q *queue) trim() {
 // take empties the queue into a batch.
 func (q *queue) take() batch {
 	b := q.batch
-	q.batch = batch{queued: b.queued}
+	q.batch = batch{}
 	return b
 }
 

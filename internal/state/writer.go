@@ -18,14 +18,10 @@ import (
 
 const (
 	// batchDelay is how long a write waits for others. Nothing is promised before Sync, and a busy
-	// transcript moves its cursor many times a second: not each needs its own disk write.
+	// transcript moves its cursor many times a second: not each needs its own disk write. A start moves
+	// thousands of cursors within a second, and an outage stops as many sessions, which change again a
+	// moment later.
 	batchDelay = 200 * time.Millisecond
-
-	// A start moves thousands of cursors within a second, and an outage stops as many sessions, which
-	// change again a moment later. Each page of the database, and most records, would be written again
-	// and again. So while at least this many writes are queued within batchDelay, they wait for more.
-	batchThreshold = 100
-	maxBatchDelay  = 2 * time.Second
 
 	// retryEvery is how often a failed write is tried again.
 	retryEvery = time.Second
@@ -42,29 +38,20 @@ func (s *Store) Run(ctx context.Context) error {
 	defer check.Stop()
 	timer := time.NewTimer(0)
 	armed := true // what was queued before Run is written at once
-	var waited time.Duration
-	for queued := uint64(0); ; {
+	for {
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return s.commit()
 		case <-s.queuedSome:
 			if !armed { // otherwise it is written with what is already queued
-				armed, waited, queued = true, 0, s.onDisk()
+				armed = true
 				timer.Reset(batchDelay)
 			}
 		case <-check.C:
 			s.Check()
 		case <-timer.C:
-			before, room := queued, false
-			if queued, room = s.waiting(); queued-before >= batchThreshold && room && waited < maxBatchDelay {
-				waited += batchDelay
-				timer.Reset(batchDelay)
-				continue
-			}
-			armed = false
-			if s.commit() != nil { // which stores and logs the error
-				armed = true
+			if armed = s.commit() != nil; armed { // commit stores and logs the error
 				timer.Reset(retryEvery)
 			}
 		}
@@ -78,7 +65,10 @@ func (s *Store) Run(ctx context.Context) error {
 // A record that cannot be written at all does not delay the others. It is an error only for a caller
 // that passes its session.
 func (s *Store) Sync(ctx context.Context, sessions ...resume.Key) error {
-	if err := s.sync(ctx); err != nil {
+	if ctx.Err() != nil {
+		return fmt.Errorf("write state: %w", context.Cause(ctx))
+	}
+	if err := s.commit(); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -89,20 +79,6 @@ func (s *Store) Sync(ctx context.Context, sessions ...resume.Key) error {
 		}
 	}
 	return nil
-}
-
-func (s *Store) sync(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("write state: %w", context.Cause(ctx))
-	}
-	s.mu.Lock()
-	target := s.queue.queued
-	written := s.queue.written >= target
-	s.mu.Unlock()
-	if written {
-		return nil
-	}
-	return s.commit()
 }
 
 // Err returns why the last write failed, or which record cannot be stored; nil if everything is on
@@ -131,21 +107,6 @@ func (s *Store) enqueue(o op) {
 	s.wake()
 }
 
-// waiting returns how many ops were ever queued, and whether there is room for as many history lines as
-// are queued already.
-func (s *Store) waiting() (queued uint64, room bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.queue.queued, len(s.queue.lines) < maxWaitingLines/2
-}
-
-// onDisk returns how many of the ops that were ever queued are written.
-func (s *Store) onDisk() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.queue.written
-}
-
 func (s *Store) wake() { notify(s.queuedSome) }
 
 // notify sends on a channel of size 1, unless it is full. It never blocks.
@@ -156,7 +117,8 @@ func notify(ch chan<- struct{}) {
 	}
 }
 
-// commit writes everything that is queued in one transaction.
+// commit writes everything that is queued in one transaction. What another call is writing is on disk,
+// or queued again, before it begins.
 func (s *Store) commit() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -180,13 +142,10 @@ func (s *Store) conclude(b batch, err error) {
 	if errors.Is(err, errGone) {
 		s.lose()
 	}
+	dropped := s.queue.dropped
 	if err != nil {
 		s.queue.restore(b)
 	} else {
-		s.queue.written = b.queued
-	}
-	dropped := s.queue.dropped
-	if err == nil {
 		s.queue.dropped = 0
 	}
 	s.mu.Unlock()

@@ -3,6 +3,7 @@
 package ownership
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,10 +50,7 @@ func (t Trust) Check(path string) error {
 		case !at.last && at.info.Mode()&fs.ModeSticky != 0:
 			return t.owned(at) // only owners may remove or rename files in it
 		default:
-			if err := t.owned(at); err != nil {
-				return err
-			}
-			return t.writable(at)
+			return cmp.Or(t.owned(at), t.writable(at))
 		}
 	})
 }
@@ -89,9 +87,7 @@ func (t Trust) Open(path string) (*os.File, error) {
 	info, err := file.Stat()
 	if err == nil {
 		at := place{path: path, info: info, last: true}
-		if err = t.owned(at); err == nil {
-			err = t.writable(at)
-		}
+		err = cmp.Or(t.owned(at), t.writable(at))
 	}
 	if err != nil {
 		_ = file.Close()

@@ -1,7 +1,6 @@
 package ownership
 
 import (
-	"bufio"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -117,15 +116,10 @@ func membersOf(gid uint32) (members []uint32, listed bool) {
 }
 
 // table returns the lines of a file that have at least so many fields between colons.
-func table(path string, fields int) [][]string {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	var lines [][]string
-	for scan := bufio.NewScanner(file); scan.Scan(); {
-		if f := strings.Split(strings.TrimSpace(scan.Text()), ":"); len(f) >= fields {
+func table(path string, fields int) (lines [][]string) {
+	text, _ := os.ReadFile(path) // without it, nothing is listed
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Split(strings.TrimSpace(line), ":"); len(f) >= fields {
 			lines = append(lines, f)
 		}
 	}

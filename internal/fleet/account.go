@@ -40,10 +40,6 @@ type Ramp struct {
 }
 
 const (
-	// sameWindow is how far apart two statements of one reset may be: agents print it to the minute,
-	// and compute it from an age.
-	sameWindow = 2 * time.Minute
-
 	// longestProbe bounds a probe: after that, a probe without a result no longer makes other hosts
 	// wait.
 	longestProbe = 30 * time.Minute
@@ -79,12 +75,12 @@ func ReadAccount(e Entry) (Account, error) {
 	if err := Decode(e.Value, &a); err != nil {
 		return Account{}, fmt.Errorf("read the state of an account: %w", err)
 	}
-	a.LimitedAt, a.ClosedAt = earlier(a.LimitedAt, e.At), earlier(a.ClosedAt, e.At)
+	a.LimitedAt, a.ClosedAt = resume.Earlier(a.LimitedAt, e.At), resume.Earlier(a.ClosedAt, e.At)
 	if a.Probe != nil {
-		a.Probe.At = earlier(a.Probe.At, e.At)
+		a.Probe.At = resume.Earlier(a.Probe.At, e.At)
 	}
 	if a.Ramp != nil {
-		a.Ramp.From = earlier(a.Ramp.From, e.At)
+		a.Ramp.From = resume.Earlier(a.Ramp.From, e.At)
 		a.Ramp.Size = min(max(a.Ramp.Size, 1), counted)
 		a.Ramp.Left = min(max(a.Ramp.Left, 0), a.Ramp.Size)
 	}
@@ -93,13 +89,6 @@ func ReadAccount(e Entry) (Account, error) {
 		a.State, a.Probe = resume.Open, nil // only another probe may end it
 	}
 	return a, nil
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // Refused returns the account after a session was refused. It opens only for a new refusal: one since
@@ -126,7 +115,7 @@ func (a Account) another(r Refusal) bool {
 	if r.Reset.IsZero() {
 		return !a.Reset.IsZero() && a.Reset.Before(r.At) && a.State == resume.Open
 	}
-	return a.Reset.IsZero() || r.Reset.Sub(a.Reset).Abs() > sameWindow
+	return a.Reset.IsZero() || r.Reset.Sub(a.Reset).Abs() > resume.SameWindow
 }
 
 // ends reports whether the probe with that mark runs: only that one may write how it ended.
@@ -145,7 +134,7 @@ func (a Account) Lifts(r Rules) time.Time {
 		at = at.Add(r.Margin)
 	}
 	if r.MaxWait > 0 {
-		at = earlier(at, a.LimitedAt.Add(r.MaxWait))
+		at = resume.Earlier(at, a.LimitedAt.Add(r.MaxWait))
 	}
 	return at
 }

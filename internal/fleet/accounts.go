@@ -43,10 +43,7 @@ func (a *account) wants(now time.Time, p pace) bool { return a.asks(now, p) && !
 // process does what is due for an account, and returns when there will be more to do; zero: it will be
 // woken.
 func (f *Fleet) process(ctx context.Context, id string) time.Time {
-	if err := f.report(ctx, id); err != nil {
-		return f.now().Add(f.pace.again())
-	}
-	if err := f.checkProbe(ctx, id); err != nil {
+	if f.report(ctx, id) != nil || f.checkProbe(ctx, id) != nil {
 		return f.now().Add(f.pace.again())
 	}
 	f.serveOnce(ctx, id)
@@ -57,7 +54,7 @@ func (f *Fleet) process(ctx context.Context, id string) time.Time {
 	case a.probe == nil:
 		return a.tryAt
 	case a.tryAt.After(now):
-		return earlier(a.tryAt, soon)
+		return resume.Earlier(a.tryAt, soon)
 	default: // no session asks any longer, and the lease of the probe is renewed
 		return soon
 	}
@@ -263,9 +260,7 @@ func (f *Fleet) serve(ctx context.Context, id string) (next time.Time) {
 			return f.now().Add(f.pace.again())
 		}
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return later(f.spread(), f.now().Add(time.Millisecond))
+	return resume.Later(f.spread(), f.now().Add(time.Millisecond))
 }
 
 // tryStart asks for permission to start if the account is closed.

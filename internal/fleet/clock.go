@@ -52,10 +52,8 @@ func (f *Fleet) measure(ctx context.Context) error {
 	before := f.now()
 	theirs, err := f.opts.Store.Now(ctx)
 	took := f.now().Sub(before)
-	f.mu.Lock()
-	slow, measured := took < 0 || took >= slowAnswer, f.clock.measured
-	f.mu.Unlock()
-	if err == nil && slow && !measured {
+	slow := took < 0 || took >= slowAnswer
+	if err == nil && slow && !f.clock.measured {
 		err = errSlow
 	}
 	if f.noteAnswer(false, err); err != nil || slow {

@@ -48,15 +48,15 @@ type Fleet struct {
 	pace pace
 	kick chan struct{}
 
-	mu       sync.Mutex // guards everything that follows
+	mu       sync.Mutex // guards everything that follows; tick may read clock, hosts and missing, which it alone changes
 	accounts map[string]*account
 	clock    clock
 	hosts    map[string]Host // those last seen, with this one
-	missing  map[string]missingHost
-	answered time.Time // when the store last answered a write
-	failing  bool      // it has not answered since
-	reported Standing  // as last reported
-	lifted   bool      // a limit is over earlier than the sessions expect
+	missing  map[string]Host // those that vanished, with sessions that wait or are still shown
+	answered time.Time       // when the store last answered a write
+	failing  bool            // it has not answered since
+	reported Standing        // as last reported
+	lifted   bool            // a limit is over earlier than the sessions expect
 	holds    map[*Hold]struct{}
 	probes   int // how many probes this daemon has asked for
 
@@ -85,7 +85,7 @@ func New(opts Options) *Fleet {
 	}
 	f := &Fleet{
 		opts: opts, pace: pace{cmp.Or(opts.Heartbeat, Heartbeat)}, kick: make(chan struct{}, 1), accounts: make(map[string]*account),
-		hosts: make(map[string]Host), missing: make(map[string]missingHost), holds: make(map[*Hold]struct{}),
+		hosts: make(map[string]Host), missing: make(map[string]Host), holds: make(map[*Hold]struct{}),
 		host: lease{key: HostKey(opts.Host)}, notifier: lease{key: NotifierKey},
 	}
 	f.answered, f.started = f.now(), f.now()
@@ -150,10 +150,7 @@ func (f *Fleet) tick(ctx context.Context) time.Time {
 	if at := f.renewHolds(ctx); !at.IsZero() && at.Before(next) {
 		next = at
 	}
-	f.mu.Lock()
-	measured := f.clock.measured
-	f.mu.Unlock()
-	if !measured || f.Standing().Alone {
+	if !f.clock.measured || f.Standing().Alone {
 		return next
 	}
 	for _, id := range f.pending() {
@@ -207,7 +204,7 @@ func (f *Fleet) noteAnswer(write bool, err error) {
 	case answered && write:
 		f.failing, f.answered = false, f.now()
 	case !answered && !f.failing: // with many hosts, writes are rare: the silence begins with the first question
-		f.failing, f.answered = true, later(f.answered, f.now().Add(-f.pace.heartbeat-AnswerWithin))
+		f.failing, f.answered = true, resume.Later(f.answered, f.now().Add(-f.pace.heartbeat-AnswerWithin))
 	}
 }
 
@@ -289,11 +286,4 @@ func (f *Fleet) wake() {
 	case f.kick <- struct{}{}:
 	default:
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

@@ -21,12 +21,7 @@ type Host struct {
 
 	Unreadable bool `json:"-"` // its record exists, and cannot be read
 	rev        uint64
-}
-
-// missingHost is a host that vanished, with sessions that wait or are still shown.
-type missingHost struct {
-	Host
-	told bool // a notice about it was published
+	told       bool // it is missing, and a notice about that was published
 }
 
 func (f *Fleet) self() Host {
@@ -76,10 +71,10 @@ func (f *Fleet) updateHosts(entries []Entry) {
 	}
 	for name, h := range f.hosts {
 		if _, there := now[name]; !there && !h.Bye && name != f.opts.Host && (len(h.Shows) > 0 || h.Waiting > 0) {
-			f.missing[name] = missingHost{Host: h}
+			f.missing[name] = h
 		}
 	}
-	maps.DeleteFunc(f.missing, func(_ string, m missingHost) bool { return f.now().Sub(m.SeenAt) > ViewTTL })
+	maps.DeleteFunc(f.missing, func(_ string, m Host) bool { return f.now().Sub(m.SeenAt) > ViewTTL })
 	f.hosts = now
 }
 
@@ -97,7 +92,7 @@ func (f *Fleet) Missing() []Host {
 	var all []Host
 	for _, m := range f.missing {
 		if len(m.Shows) > 0 {
-			all = append(all, m.Host)
+			all = append(all, m)
 		}
 	}
 	return all

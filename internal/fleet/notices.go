@@ -3,10 +3,11 @@ package fleet
 import (
 	"context"
 	"errors"
-	"maps"
 	"strings"
 	"sync"
 	"time"
+
+	"resumed/internal/resume"
 )
 
 // NoticeID is the id of a notice about an account that is reported once per window, however many hosts
@@ -22,7 +23,7 @@ func NoticeID(account, event string, window time.Time) string {
 // Window returns the window of an account that a reset belongs to, for NoticeID: resets that are close
 // together belong to the same window.
 func (a Account) Window(reset time.Time) time.Time {
-	if !a.Reset.IsZero() && (reset.IsZero() || reset.Sub(a.Reset).Abs() <= sameWindow) {
+	if !a.Reset.IsZero() && (reset.IsZero() || reset.Sub(a.Reset).Abs() <= resume.SameWindow) {
 		return a.Reset
 	}
 	return reset
@@ -101,21 +102,17 @@ func (f *Fleet) deliver(ctx context.Context, n Notice) error {
 
 // reportMissing publishes a notice for each host that vanished while sessions wait there.
 func (f *Fleet) reportMissing(ctx context.Context) {
-	f.mu.Lock()
-	missing := maps.Clone(f.missing)
-	f.mu.Unlock()
-	for name, m := range missing {
+	for name, m := range f.missing {
 		if m.told || m.Waiting == 0 {
 			continue
 		}
-		id, data := f.opts.HostGone(m.Host)
+		id, data := f.opts.HostGone(m)
 		if id != "" && !f.Tell(ctx, id, data) {
 			continue // again at the next heartbeat
 		}
+		m.told = true
 		f.mu.Lock()
-		if _, still := f.missing[name]; still {
-			f.missing[name] = missingHost{m.Host, true}
-		}
+		f.missing[name] = m
 		f.mu.Unlock()
 	}
 }

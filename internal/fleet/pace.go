@@ -35,8 +35,6 @@ const manyHosts = 1000
 // listsHosts reports whether this host lists the other hosts now. The host that reports to people
 // always does; of many others a random part does.
 func (f *Fleet) listsHosts() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	return f.notifier.rev != 0 || len(f.hosts) <= manyHosts || f.opts.Rand()*float64(len(f.hosts)) <= manyHosts
 }
 
@@ -53,7 +51,5 @@ func (f *Fleet) patience() time.Duration {
 
 // interval is how often this host renews its lease, for the number of hosts that were last seen.
 func (f *Fleet) interval() time.Duration {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	return f.pace.heartbeat * time.Duration(max(len(f.hosts), manyHosts)) / manyHosts
 }

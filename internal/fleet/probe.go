@@ -22,8 +22,6 @@ func (f *Fleet) tryProbe(ctx context.Context, id string, was stored) (next time.
 	case mine != nil && !mine.granted.IsZero():
 		return f.now().Add(f.pace.again()), nil // it has the permission already, or probes
 	case now.Before(lifts) && !early:
-		f.mu.Lock()
-		defer f.mu.Unlock()
 		return f.spread().Add(local.Sub(f.now())), nil
 	}
 	if taken, err := f.probedElsewhere(ctx, id, was, now); err != nil || taken {

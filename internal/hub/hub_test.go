@@ -105,7 +105,10 @@ func guestOf(t *testing.T, invitation natskv.Invitation, name, url string) natsk
 	read, err := natskv.ReadCredentials(file)
 	require.NoError(t, err)
 	require.Equal(t, c, read)
-	return natskv.Options{URL: url, CAFile: ca, Host: name, Credentials: c}
+	return natskv.Options{
+		URL: url, CAFile: ca, Host: name, Credentials: c,
+		Log: slog.New(slog.DiscardHandler), Within: 30 * time.Second, Changed: func() {}, Refused: func(error) {},
+	}
 }
 
 // open returns the store of a host that was admitted.

@@ -56,10 +56,7 @@ type (
 	}
 
 	// Postponed is a later reset, which another session of the account has found.
-	Postponed struct {
-		Reset limit.Reset
-		By    Key
-	}
+	Postponed struct{ Reset limit.Reset }
 
 	// Superseded ends a wait because a person continued in the same directory with another session.
 	Superseded struct{ By Key }

@@ -296,14 +296,16 @@ type Interruption struct {
 // agents write whole seconds.
 const slack = time.Second
 
-func later(a, b time.Time) time.Time {
+// Later returns the later one of two times.
+func Later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 	return b
 }
 
-func earlier(a, b time.Time) time.Time {
+// Earlier returns the earlier one of two times.
+func Earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
 	}

@@ -47,11 +47,9 @@ func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a state's name.
 func (s *State) UnmarshalText(text []byte) error {
-	for _, known := range States() {
-		if known.String() == string(text) {
-			*s = known
-			return nil
-		}
+	if at := slices.Index(stateNames[Watching:], string(text)); at >= 0 {
+		*s = Watching + State(at)
+		return nil
 	}
 	return fmt.Errorf("unknown state %q", text)
 }
@@ -112,7 +110,7 @@ type Session struct {
 // what holds it back then.
 func (s Session) ResumesAt() time.Time {
 	if s.Blocked != nil {
-		return later(s.NextAt, s.Blocked.Until)
+		return Later(s.NextAt, s.Blocked.Until)
 	}
 	return s.NextAt
 }

@@ -67,8 +67,8 @@ type Metrics interface {
 // Client is this host as a member of a fleet, if the configuration names one.
 type Client struct {
 	opts     Options
-	reloaded chan struct{}         // the configuration may have changed
-	state    atomic.Pointer[state] // nil: joining, or not started
+	reloaded chan struct{} // the configuration may have changed
+	state    atomic.Pointer[state]
 	alone    stopwatch
 }
 
@@ -76,20 +76,18 @@ type Client struct {
 type state struct {
 	*membership       // nil: this host is in no fleet
 	joinErr     error // why not, if there should be one
+	joining     bool  // or the client has not started
 }
 
 // New returns a client that has not joined yet.
 func New(opts Options) *Client {
-	return &Client{opts: opts, reloaded: make(chan struct{}, 1)}
+	c := &Client{opts: opts, reloaded: make(chan struct{}, 1)}
+	c.state.Store(&state{joining: true})
+	return c
 }
 
 // current returns the fleet that this host is in; nil: none.
-func (c *Client) current() *membership {
-	if s := c.state.Load(); s != nil {
-		return s.membership
-	}
-	return nil
-}
+func (c *Client) current() *membership { return c.state.Load().membership }
 
 // Gate implements engine.Gate.
 func (c *Client) Gate(s resume.Session, now time.Time) (string, time.Time) {
@@ -99,7 +97,7 @@ func (c *Client) Gate(s resume.Session, now time.Time) (string, time.Time) {
 		}
 		return m.fleet.Ask(s, now)
 	}
-	if c.state.Load() == nil && c.wantsFleet() {
+	if c.state.Load().joining && c.wantsFleet() {
 		return "due, but this host is still joining its fleet", now.Add(time.Second)
 	}
 	return "", time.Time{}
@@ -131,7 +129,7 @@ func (c *Client) Run(ctx context.Context) error {
 	c.Reload()
 	leave := func() {}
 	defer func() {
-		c.state.Store(nil)
+		c.state.Store(&state{joining: true})
 		leave()
 	}()
 	var in config.Fleet
@@ -146,13 +144,13 @@ func (c *Client) Run(ctx context.Context) error {
 		}
 		retry = nil
 		wanted := c.opts.Settings().Fleet
-		if wanted == in && c.joinErr() == nil {
+		if wanted == in && c.state.Load().joinErr == nil {
 			if m := c.current(); m != nil {
 				m.identities.Renew()
 			}
 			continue
 		}
-		c.state.Store(nil)
+		c.state.Store(&state{joining: true})
 		leave()
 		leave, in = func() {}, wanted
 		joined := &state{}
@@ -175,16 +173,9 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 }
 
-func (c *Client) joinErr() error {
-	if s := c.state.Load(); s != nil {
-		return s.joinErr
-	}
-	return nil
-}
-
 // Problem returns why this host is not in its fleet, or "".
 func (c *Client) Problem() string {
-	if err := c.joinErr(); err != nil {
+	if err := c.state.Load().joinErr; err != nil {
 		return "this host is not in its fleet: " + err.Error() + " (joining is tried again each minute)"
 	}
 	return ""

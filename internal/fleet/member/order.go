@@ -61,13 +61,6 @@ func (c *Client) Do(ctx context.Context, host, session string, order control.Ord
 // mayAsk are the orders that another host may give.
 var mayAsk = map[control.Order]bool{control.Retry: true, control.Cancel: true, control.Pause: true}
 
-// notForOthersError means that another host may not give this order.
-type notForOthersError struct{ order control.Order }
-
-func (e *notForOthersError) Error() string {
-	return fmt.Sprintf("%.20q is not taken from another machine, which may ask for retry, cancel or pause: run it there", e.order)
-}
-
 // readOrder parses an order of another host. An order with an unknown field is refused: it may mean
 // something else.
 func readOrder(text []byte) (asked away, err error) {
@@ -80,7 +73,7 @@ func readOrder(text []byte) (asked away, err error) {
 		return away{}, errors.New("the order cannot be read")
 	}
 	if !mayAsk[asked.Order] {
-		return away{}, &notForOthersError{asked.Order}
+		return away{}, fmt.Errorf("%.20q is not taken from another machine, which may ask for retry, cancel or pause: run it there", asked.Order)
 	}
 	return asked, nil
 }

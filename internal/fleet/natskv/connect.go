@@ -1,7 +1,6 @@
 package natskv
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -26,27 +25,16 @@ type Options struct {
 	CAFile      string // "": the system's authorities
 	Host        string // the name of this host in the fleet
 
-	// Only for Open, and optional.
+	// Only for Open.
 	Log     *slog.Logger
-	Within  time.Duration // the longest pause between two tries to reach a server; 0: longestPause
+	Within  time.Duration // the longest pause between two tries to reach a server: hosts that lost it at the same moment reconnect spread over that time
 	Changed func()        // the connection was made, or lost
 	Refused func(error)   // the server has refused something
 }
 
-// longestPause is the default of Within. Hosts that lost a server at the same moment reconnect spread
-// over that time.
-const longestPause = 30 * time.Second
-
 // Open starts to connect and returns at once: a server that is down is tried until Close.
 func Open(o Options) (*Store, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	changed := func(*nats.Conn) {
-		if o.Changed != nil {
-			o.Changed()
-		}
-	}
+	changed := func(*nats.Conn) { o.Changed() }
 	var opened atomic.Pointer[nats.Conn]
 	logged := "" // the last refusal: the same one would be logged again with every try
 	nc, err := o.Dial(
@@ -55,14 +43,14 @@ func Open(o Options) (*Store, error) {
 			if nc := opened.Load(); nc != nil {
 				logged = o.register(nc.LastError(), logged)
 			}
-			return pauseAfter(attempts, cmp.Or(o.Within, longestPause), rand.Float64())
+			return pauseAfter(attempts, o.Within, rand.Float64())
 		}),
 		nats.ReconnectBufSize(-1), // a message that cannot be sent now is refused now
 		nats.PingInterval(10*time.Second), nats.MaxPingsOutstanding(2),
 		nats.ConnectHandler(changed), nats.ReconnectHandler(changed),
 		nats.DisconnectErrHandler(func(nc *nats.Conn, _ error) { changed(nc) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			if o.Refused != nil && !errors.Is(err, nats.ErrAuthorization) { // register reports that
+			if !errors.Is(err, nats.ErrAuthorization) { // register reports that
 				o.Refused(err)
 			}
 		}),

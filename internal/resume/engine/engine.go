@@ -79,9 +79,9 @@ func New(opts Options) *Engine {
 			s.WaitFrom = wallNow() // its transcript since then is not read yet
 		}
 		e.keep(s)
-		e.latest = later(e.latest, s.Latest())
+		e.latest = resume.Later(e.latest, s.Latest())
 	}
-	e.latest = later(e.latest, opts.AliveAt)
+	e.latest = resume.Later(e.latest, opts.AliveAt)
 	e.restoreAccounts(opts.Sessions)
 	return e
 }
@@ -137,7 +137,10 @@ func (e *Engine) Observe(ctx context.Context, observations []resume.Observation)
 func (e *Engine) see(ctx context.Context, sight resume.Observation) {
 	sight = sight.Bounded()
 	if ev, ok := sight.Event.(resume.Renamed); ok {
-		e.renamed(ctx, sight.Key.Agent, ev, sight.Transcript)
+		from := func(s *resume.Session) bool { return s.Key.Agent == sight.Key.Agent && s.Transcript == ev.From }
+		for s := range e.book.where(from) {
+			e.relocate(ctx, s, ev, sight.Transcript)
+		}
 		return
 	}
 	s, known := e.book.get(sight.Key)
@@ -164,14 +167,7 @@ func (e *Engine) see(ctx context.Context, sight resume.Observation) {
 	e.apply(ctx, before, s, sight.Event, wallNow())
 }
 
-// renamed sets the new path of a transcript in its sessions.
-func (e *Engine) renamed(ctx context.Context, agent string, ev resume.Renamed, to string) {
-	from := func(s *resume.Session) bool { return s.Key.Agent == agent && s.Transcript == ev.From }
-	for s := range e.book.where(from) {
-		e.relocate(ctx, s, ev, to)
-	}
-}
-
+// relocate sets the new path of a session's transcript.
 func (e *Engine) relocate(ctx context.Context, s resume.Session, ev resume.Renamed, to string) {
 	if to == "" || to == s.Transcript {
 		return

@@ -50,7 +50,7 @@ func (e *Engine) postpone(ctx context.Context, c resume.Change) {
 	}
 	for _, key := range e.account(c.After.AccountKey()).windows.around(c.Before.Limit.Reset.At, resume.SameWindow) {
 		if s, _ := e.book.get(key); postpones(c, s) {
-			e.apply(ctx, s, s, resume.Postponed{Reset: c.After.Limit.Reset, By: c.After.Key}, c.At)
+			e.apply(ctx, s, s, resume.Postponed{Reset: c.After.Limit.Reset}, c.At)
 		}
 	}
 }

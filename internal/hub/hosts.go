@@ -79,7 +79,8 @@ func (h *hosts) admit(lineKey string, request natskv.Request) error {
 	if err := store(h.dir, filepath.Join(hostsDir, request.Name+".json"), append(text, '\n')); err != nil {
 		return err
 	}
-	return machinesChanged(h.dir)
+	_, err = update(h.dir, nil)
+	return err
 }
 
 // receive answers the requests to join until the connection is closed. The subject contains the key of

@@ -60,7 +60,7 @@ func Init(dir, listen string, says Line) (natskv.Invitation, error) {
 		if len(old.Lines) == 0 {
 			return Invite(dir, says)
 		}
-		return change(dir, func(*settings) error { return nil })
+		return change(dir, nil)
 	}
 	if listen == "" {
 		listen = DefaultListen
@@ -82,7 +82,7 @@ func Init(dir, listen string, says Line) (natskv.Invitation, error) {
 	if err := s.write(dir); err != nil { // last: the hub exists once this file does
 		return natskv.Invitation{}, err
 	}
-	return change(dir, func(*settings) error { return nil })
+	return change(dir, nil)
 }
 
 func read(dir string) (settings, error) {

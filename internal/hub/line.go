@@ -79,7 +79,8 @@ func change(dir string, apply func(*settings) error) (natskv.Invitation, error) 
 	return s.invitation(dir)
 }
 
-// update changes the settings of a hub. The hub and a command may do that at the same time: a lock
+// update changes the settings of a hub, if apply is not nil, and writes the configuration of a stock
+// server again: the machines may have changed. The hub and a command may do that at the same time: a lock
 // makes one wait for the other.
 func update(dir string, apply func(*settings) error) (settings, error) {
 	lock, err := os.Open(dir)
@@ -94,7 +95,7 @@ func update(dir string, apply func(*settings) error) (settings, error) {
 		return settings{}, fmt.Errorf("lock %s: %w", dir, err)
 	}
 	s, err := read(dir)
-	if err == nil {
+	if err == nil && apply != nil {
 		err = apply(&s)
 	}
 	if err != nil {
@@ -108,12 +109,6 @@ func update(dir string, apply func(*settings) error) (settings, error) {
 		return s, err
 	}
 	return s, writeStock(dir, s)
-}
-
-// machinesChanged writes the configuration of a stock server again.
-func machinesChanged(dir string) error {
-	_, err := update(dir, func(*settings) error { return nil })
-	return err
 }
 
 // invite adds a line.

@@ -37,7 +37,8 @@ func Remove(dir, name string) error {
 	if err := os.Remove(hostFile(dir, name)); err != nil {
 		return fmt.Errorf("remove the host: %w", err)
 	}
-	return machinesChanged(dir)
+	_, err = update(dir, nil)
+	return err
 }
 
 // Machine is a machine that a hub knows.

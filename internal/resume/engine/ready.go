@@ -31,10 +31,8 @@ type holdup struct {
 
 // add puts a session into the queue.
 func (q *queue) add(s resume.Session, r resume.Rules) {
-	one := queued{key: s.Key, rank: r.Rank(s.Cwd), tokens: s.Context.Tokens, turn: s.LimitedAt.UnixNano()}
-	if one.tokens == 0 {
-		one.tokens = math.MaxInt64 // an unknown context may be large
-	}
+	tokens := cmp.Or(s.Context.Tokens, math.MaxInt64) // an unknown context may be large
+	one := queued{key: s.Key, rank: r.Rank(s.Cwd), tokens: tokens, turn: s.LimitedAt.UnixNano()}
 	if r.Order == resume.Newest {
 		one.turn = -one.turn
 	}

@@ -97,13 +97,11 @@ func (r *reloader) apply(ctx context.Context, cfg config.Config, err error) erro
 	if err == nil {
 		made, err = r.maker.make(cfg, r.settings.Load())
 	}
-	if err == nil {
-		err = r.notifier.Swap(made.notify())
-	}
 	if err != nil {
 		r.refuse(err)
 		return err
 	}
+	r.notifier.Swap(made.notify())
 	said := func() { r.settings.Store(made) } // from here on it is shown as the current one
 	if err := r.engine.SetRules(ctx, made.rules, said); err != nil {
 		return fmt.Errorf("put the rules in force: %w", err)

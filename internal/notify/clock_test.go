@@ -59,7 +59,7 @@ func TestSilenceDoesNotOutlastAClockThatWasSetBack(t *testing.T) {
 		tries := 0
 		ch := &fakeChannel{name: "a", send: func(context.Context, Notice) error {
 			if tries++; tries == 1 {
-				return &RetryAfterError{After: 10 * time.Minute, Err: errDown}
+				return &SendError{After: 10 * time.Minute, Err: errDown}
 			}
 			return nil
 		}}
@@ -113,7 +113,7 @@ func TestAbsurdRetryAfterCostsNoNoticeAndSilencesNobody(t *testing.T) {
 		refused := map[string]int{}
 		ch := &fakeChannel{name: "a", send: func(_ context.Context, n Notice) error {
 			if refused[n.Account]++; n.Account == "x" && refused["x"] <= 5 {
-				return &RetryAfterError{After: 2147483647 * time.Second, Err: errDown}
+				return &SendError{After: 2147483647 * time.Second, Err: errDown}
 			}
 			return nil
 		}}

@@ -2,11 +2,13 @@ package notify
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
+
+	"resumed/internal/backoff"
 )
 
 // Result is the result of a notice that one channel sent without the outbox.
@@ -71,18 +73,14 @@ func (n *Notifier) TellStateLost(ctx context.Context, why string) {
 
 // sendUntilTaken tries a notice until it is accepted or refused permanently.
 func (n *Notifier) sendUntilTaken(ctx context.Context, ch Channel, notice Notice) {
-	for tries := 1; ctx.Err() == nil; tries++ {
+	policy := retryPolicy
+	policy.MaxRetries = math.MaxInt
+	send := func(ctx context.Context) error {
 		err := try(ctx, ch, notice).Err
-		if err == nil {
-			return
+		if err != nil {
+			n.log.Warn("notice did not arrive", "channel", ch.Name(), "event", notice.Event, "err", err)
 		}
-		n.log.Warn("notice did not arrive", "channel", ch.Name(), "event", notice.Event, "err", err)
-		if _, final := errors.AsType[*PermanentError](err); final {
-			return
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(retryPolicy.Delay(tries, n.opts.Rand())):
-		}
+		return err
 	}
+	_ = backoff.Retry(ctx, policy, send, backoff.Options{Rand: n.opts.Rand, Retryable: func(err error) bool { return !IsFinal(err) }})
 }

@@ -86,7 +86,9 @@ func (s *memStore) Keep(open []Delivery, key string, value []byte) {
 				s.rows[d.ID+" "+d.Channel] = d
 			}
 		}
-		s.values[key] = bytes.Clone(value)
+		if key != "" {
+			s.values[key] = bytes.Clone(value)
+		}
 	})
 }
 

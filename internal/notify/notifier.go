@@ -17,23 +17,8 @@ import (
 
 // Config is the part of a Notifier that may change while it runs.
 type Config struct {
-	Channels  []Channel
+	Channels  []Channel     // each has a name of its own
 	GroupWait time.Duration // how long notices of one account, event and cause are gathered; 0: not at all
-}
-
-// check returns what is wrong with a configuration.
-func (c Config) check() error {
-	seen := make(map[string]bool)
-	for _, ch := range c.Channels {
-		if ch.Name() == "" {
-			return errors.New("a channel has no name")
-		}
-		if seen[ch.Name()] {
-			return fmt.Errorf("two channels are named %q", ch.Name())
-		}
-		seen[ch.Name()] = true
-	}
-	return nil
 }
 
 // wanting returns the names of the channels that want an event.
@@ -78,11 +63,6 @@ type Notifier struct {
 	log   *slog.Logger
 	nudge chan struct{} // of size 1: something was reported, or the configuration changed
 
-	synced bool // all changes are on disk. Owned by Run.
-
-	storing sync.Mutex // held while deliveries are put into the outbox; guards:
-	marks   []byte     // as stored
-
 	mu        sync.Mutex // guards everything that follows
 	config    Config
 	active    Config // the configuration that the senders use
@@ -97,9 +77,6 @@ func New(opts Options) (*Notifier, error) {
 	if opts.Store == nil || opts.Log == nil {
 		return nil, errors.New("notifier needs a store and a logger")
 	}
-	if err := opts.check(); err != nil {
-		return nil, err
-	}
 	if opts.Rand == nil {
 		opts.Rand = rand.Float64
 	}
@@ -113,8 +90,7 @@ func New(opts Options) (*Notifier, error) {
 		opts.Count = func(string, Outcome) {}
 	}
 	n := &Notifier{
-		opts: opts, log: opts.Log, nudge: make(chan struct{}, 1), synced: true, config: opts.Config,
-		marks:     fmt.Appendf(nil, `{"version":%d}`, marksVersion),
+		opts: opts, log: opts.Log, nudge: make(chan struct{}, 1), config: opts.Config,
 		gathering: gathering{marks: make(map[string]mark)}, handed: make(map[string]bool),
 	}
 	if data, found := opts.Store.Value(marksKey); found {
@@ -132,7 +108,7 @@ func (n *Notifier) load(data []byte) {
 		n.TellStateError(fmt.Sprintf("%v: it begins anew, and you may be told again what you know already", err))
 		return
 	}
-	n.marks, n.gathering.marks = data, marks
+	n.gathering.marks = marks
 }
 
 // Tell reports an event of a session: call it on each edge, before or after the session is stored. It
@@ -209,15 +185,11 @@ func (n *Notifier) now() time.Time { return n.opts.Now().Round(0) }
 
 // Swap replaces the configuration. Deliveries for a channel that was removed are dropped; a channel of
 // the same name takes over its deliveries.
-func (n *Notifier) Swap(c Config) error {
-	if err := c.check(); err != nil {
-		return err
-	}
+func (n *Notifier) Swap(c Config) {
 	n.mu.Lock()
 	n.config = c
 	n.mu.Unlock()
 	n.wake()
-	return nil
 }
 
 func (n *Notifier) wake() { signal(n.nudge) }

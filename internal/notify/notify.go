@@ -4,6 +4,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -76,8 +77,8 @@ type Channel interface {
 
 	// Send sends a notice that Word returned, and returns the answer of the other side, if there is
 	// one. The error is nil once the other side has accepted the notice. Any error means "try again
-	// later", unless it is a PermanentError, an UnavailableError or a RetryAfterError. Errors and
-	// answers are shown and logged: they must not contain secrets.
+	// later", unless it is a SendError. Errors and answers are shown and logged: they must not contain
+	// secrets.
 	//
 	// It must return soon after ctx is done. Deliveries are sent one at a time, but a test notice may
 	// be sent at the same time.
@@ -109,35 +110,32 @@ type Listener interface {
 	Listen(ctx context.Context, log *slog.Logger)
 }
 
-// PermanentError is a refusal that another try would not change.
-type PermanentError struct{ Err error }
-
-func (e *PermanentError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the refusal.
-func (e *PermanentError) Unwrap() error { return e.Err }
-
-// RetryAfterError is a refusal that says when to try again.
-type RetryAfterError struct {
-	After time.Duration // from now
+// SendError is why a notice was not accepted, if that decides about the next try.
+type SendError struct {
 	Err   error
+	Final bool          // another try would not change it
+	After time.Duration // the other side asks to wait this long; 0: it does not
+
+	// Missing means that what a channel needs does not exist here, such as a desktop while nobody is
+	// logged in. It is logged once, and tried for as long as a channel that is down.
+	Missing bool
 }
 
-func (e *RetryAfterError) Error() string {
-	return fmt.Sprintf("%v (asked to wait %s)", e.Err, e.After.Round(time.Second))
+func (e *SendError) Error() string {
+	if e.After > 0 {
+		return fmt.Sprintf("%v (asked to wait %s)", e.Err, e.After.Round(time.Second))
+	}
+	return e.Err.Error()
 }
 
-// Unwrap returns the refusal.
-func (e *RetryAfterError) Unwrap() error { return e.Err }
+// Unwrap returns the reason alone.
+func (e *SendError) Unwrap() error { return e.Err }
 
-// UnavailableError means that what a channel needs does not exist here, such as a desktop while nobody
-// is logged in. It is logged once, and tried for as long as a channel that is down.
-type UnavailableError struct{ Err error }
-
-func (e *UnavailableError) Error() string { return e.Err.Error() }
-
-// Unwrap returns what is missing.
-func (e *UnavailableError) Unwrap() error { return e.Err }
+// IsFinal reports whether another try would not change a refusal.
+func IsFinal(err error) bool {
+	refused, ok := errors.AsType[*SendError](err)
+	return ok && refused.Final
+}
 
 // Outcome is how a delivery ended.
 type Outcome string

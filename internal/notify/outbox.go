@@ -14,8 +14,9 @@ import (
 
 // Store stores notices durably. Its methods are called from several goroutines.
 type Store interface {
-	// Keep puts deliveries into the outbox and a value under a key, as one change: after a crash either
-	// all of it is there or nothing. An existing delivery gets the new content, unless it is done.
+	// Keep puts deliveries into the outbox and a value under a key, if there is one, as one change: after
+	// a crash either all of it is there or nothing. An existing delivery gets the new content, unless it
+	// is done.
 	Keep(open []Delivery, key string, value []byte)
 
 	// Pending returns the deliveries that are not done, oldest first.
@@ -51,24 +52,9 @@ type Delivery = outbox.Delivery
 // when it will be complete, and is replaced there when sessions are added. The marks are stored in the
 // same change, so at any crash an edge is either not reported, or both gathered and marked.
 func (n *Notifier) store(ctx context.Context) error {
-	changed, err := n.keepChanges()
-	if err != nil {
-		return err
-	}
-	if n.synced = n.synced && !changed; n.synced {
-		return nil
-	}
-	err = n.opts.Store.Sync(ctx)
-	n.synced = err == nil
-	return err
-}
-
-// keepChanges puts what has changed into the outbox, with the marks.
-func (n *Notifier) keepChanges() (changed bool, err error) {
-	n.storing.Lock()
-	defer n.storing.Unlock()
 	n.mu.Lock()
-	changed, n.gathering.dirty = n.gathering.dirty, false
+	changed := n.gathering.dirty
+	n.gathering.dirty = false
 	var open []Delivery
 	for _, g := range n.gathering.groups {
 		if n.write(g) {
@@ -78,13 +64,19 @@ func (n *Notifier) keepChanges() (changed bool, err error) {
 	marks := maps.Clone(n.gathering.marks)
 	n.mu.Unlock()
 	if !changed {
-		return false, nil
+		return nil
 	}
-	if n.marks, err = json.Marshal(storedMarks{marksVersion, marks}); err != nil {
-		return false, fmt.Errorf("encode what was told: %w", err)
+	data, err := json.Marshal(storedMarks{marksVersion, marks})
+	if err != nil {
+		return fmt.Errorf("encode what was told: %w", err)
 	}
-	n.opts.Store.Keep(open, marksKey, n.marks)
-	return true, nil
+	n.opts.Store.Keep(open, marksKey, data)
+	if err = n.opts.Store.Sync(ctx); err != nil {
+		n.mu.Lock()
+		n.gathering.dirty = true // until it is on disk
+		n.mu.Unlock()
+	}
+	return err
 }
 
 // write creates the deliveries of a group that has changed, for the channels that want it now, and for

@@ -253,17 +253,17 @@ func send(ctx context.Context, ch Channel, notice Notice) error {
 func (s *sender) failed(ctx context.Context, it *item, err error) {
 	log := s.n.log.With("channel", s.name, "notice", it.ID, "event", it.notice.Event)
 	it.LastErr = sanitize.Cut(sanitize.Text(err.Error()), 500)
-	if _, ok := errors.AsType[*PermanentError](err); ok {
+	wait, quiet, verdict := retryPolicy.Delay(it.Tries, s.n.opts.Rand()), false, Dropped
+	switch refused, _ := errors.AsType[*SendError](err); {
+	case refused == nil:
+	case refused.Final:
 		log.Error("notice refused", "err", err)
 		s.end(ctx, it, Failed)
 		return
-	}
-	wait, quiet, verdict := retryPolicy.Delay(it.Tries, s.n.opts.Rand()), false, Dropped
-	if asked, ok := errors.AsType[*RetryAfterError](err); ok && asked.After > 0 {
-		wait, quiet = min(asked.After, maxSilence), asked.After <= maxSilence
-	}
-	if _, ok := errors.AsType[*UnavailableError](err); ok {
+	case refused.Missing:
 		wait, quiet, verdict = min(wait, lookAgain), true, Unavailable // one try is enough for all waiting notices
+	case refused.After > 0:
+		wait, quiet = min(refused.After, maxSilence), refused.After <= maxSilence
 	}
 	s.warnOnce(err, verdict)
 	now := time.Now()

@@ -48,9 +48,7 @@ func (n *Notifier) Accept(ctx context.Context, notice Notice) error {
 	if len(open) == 0 {
 		return fmt.Errorf("no channel here gets %s notices: another host sends it", notice.Event)
 	}
-	n.storing.Lock()
-	n.opts.Store.Keep(open, marksKey, n.marks)
-	n.storing.Unlock()
+	n.opts.Store.Keep(open, "", nil)
 	if err := n.opts.Store.Sync(ctx); err != nil {
 		return err
 	}

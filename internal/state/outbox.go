@@ -41,7 +41,9 @@ func (s *Store) Keep(open []Delivery, key string, value []byte) {
 			s.putDeliveryLocked(delivery{Delivery: d})
 		}
 	}
-	s.putValueLocked(key, value)
+	if key != "" {
+		s.putValueLocked(key, value)
+	}
 	s.mu.Unlock()
 	s.wake()
 }

@@ -68,7 +68,7 @@ func (c *Channel) To() string { return c.options.Run[0] }
 func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	body, err := json.Marshal(n)
 	if err != nil {
-		return "", &notify.PermanentError{Err: fmt.Errorf("encode notice: %w", err)}
+		return "", &notify.SendError{Final: true, Err: fmt.Errorf("encode notice: %w", err)}
 	}
 	o := c.options
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("it ran longer than %s and was killed", o.Timeout))
@@ -90,7 +90,7 @@ func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 		if passing(err) {
 			return "", err
 		}
-		return "", &notify.PermanentError{Err: err}
+		return "", &notify.SendError{Final: true, Err: err}
 	}
 	err = cmd.Wait()
 	words := sanitize.Short(string(output), 200)

@@ -63,7 +63,7 @@ func TestCommandThatOthersCanWriteIsNotRun(t *testing.T) {
 	require.NoError(t, os.Chmod(program, 0o777))
 	err := send(t, c, notifytest.Notice(notify.GaveUp, 1))
 	require.ErrorContains(t, err, "chmod go-w "+program)
-	_, final := errors.AsType[*notify.PermanentError](err)
+	final := notify.IsFinal(err)
 	require.False(t, final)
 	_, err = New(Options{Common: notify.Common{Name: "script"}, Run: []string{program}})
 	require.ErrorContains(t, err, "chmod go-w "+program)
@@ -82,13 +82,13 @@ func TestCommandArgumentsAreReadByNoShell(t *testing.T) {
 func TestCommandThatFailsIsTriedAgainAndShowsItsLastWords(t *testing.T) {
 	err := send(t, open(t, 0, "/bin/sh", "-c", "echo no network >&2; exit 3"), notifytest.Notice(notify.GaveUp, 1))
 	require.ErrorContains(t, err, "exit status 3: no network")
-	_, permanent := errors.AsType[*notify.PermanentError](err)
+	permanent := notify.IsFinal(err)
 	require.False(t, permanent)
 }
 
 func TestCommandThatDoesNotExistIsFinal(t *testing.T) {
 	err := send(t, open(t, 0, "/nonexistent/program"), notifytest.Notice(notify.GaveUp, 1))
-	_, permanent := errors.AsType[*notify.PermanentError](err)
+	permanent := notify.IsFinal(err)
 	require.True(t, permanent, "%v", err)
 }
 
@@ -100,7 +100,7 @@ func TestCommandThatIsBeingWrittenIsTriedAgain(t *testing.T) {
 	require.NoError(t, err)
 	err = send(t, open(t, 0, program), notifytest.Notice(notify.GaveUp, 1))
 	require.ErrorIs(t, err, syscall.ETXTBSY)
-	_, permanent := errors.AsType[*notify.PermanentError](err)
+	permanent := notify.IsFinal(err)
 	require.False(t, permanent, "%v", err)
 	require.NoError(t, held.Close())
 	require.NoError(t, send(t, open(t, 0, program), notifytest.Notice(notify.GaveUp, 1)))

@@ -24,8 +24,8 @@ type Options struct {
 	notify.Orders // a popup has only the button "Retry now"
 }
 
-// Channel shows notices as popups. Without a session bus or a notification server, Send returns a
-// notify.UnavailableError.
+// Channel shows notices as popups. Without a session bus or a notification server, the error of Send is
+// Missing.
 type Channel struct {
 	notify.Base
 	options Options
@@ -108,7 +108,7 @@ func (d *Channel) connect(ctx context.Context) (*dbus.Conn, error) {
 	}
 	conn, err := dial(ctx)
 	if err != nil {
-		return nil, &notify.UnavailableError{Err: err}
+		return nil, &notify.SendError{Missing: true, Err: err}
 	}
 	if err := conn.AddMatchSignalContext(ctx, dbus.WithMatchInterface(notifications), dbus.WithMatchObjectPath(notificationsPath)); err != nil {
 		conn.Close()
@@ -263,9 +263,9 @@ func explain(ctx context.Context, act string, err error) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", act, context.Cause(ctx))
 	case noServer(err):
-		return &notify.UnavailableError{Err: errNoServer}
+		return &notify.SendError{Missing: true, Err: errNoServer}
 	case errors.Is(err, dbus.ErrClosed):
-		return &notify.UnavailableError{Err: errors.New("the desktop session has ended")}
+		return &notify.SendError{Missing: true, Err: errors.New("the desktop session has ended")}
 	default:
 		return fmt.Errorf("%s: %w", act, err)
 	}

@@ -287,8 +287,8 @@ func TestPopupsOfAnotherServerAreNotReplaced(t *testing.T) {
 	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 1)))
 	s.quit()
 	err := send(t, d, notifytest.Notice(notify.Recovered, 1))
-	_, unavailable := errors.AsType[*notify.UnavailableError](err)
-	require.True(t, unavailable, "%v", err)
+	missing, ok := errors.AsType[*notify.SendError](err)
+	require.True(t, ok && missing.Missing, "%v", err)
 
 	other := newScreen(t, address, everything...)
 	other.change(func() { other.nextID = 40 })
@@ -316,15 +316,15 @@ func TestNoDesktopIsUnavailableAndSaysWhy(t *testing.T) {
 			t.Skip("NO-BUS NOT TESTED: this machine has a session bus in its usual place")
 		}
 		err := send(t, open(t), notifytest.Notice(notify.GaveUp, 1))
-		_, unavailable := errors.AsType[*notify.UnavailableError](err)
-		require.True(t, unavailable, "%v", err)
+		missing, ok := errors.AsType[*notify.SendError](err)
+		require.True(t, ok && missing.Missing, "%v", err)
 		require.ErrorContains(t, err, "nobody is logged in to a desktop here")
 	})
 	t.Run("no server on the bus", func(t *testing.T) {
 		bustest.Session(t)
 		err := send(t, open(t), notifytest.Notice(notify.GaveUp, 1))
-		_, unavailable := errors.AsType[*notify.UnavailableError](err)
-		require.True(t, unavailable, "%v", err)
+		missing, ok := errors.AsType[*notify.SendError](err)
+		require.True(t, ok && missing.Missing, "%v", err)
 		require.ErrorContains(t, err, "no program of this desktop session shows notices")
 	})
 }

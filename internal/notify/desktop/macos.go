@@ -30,7 +30,7 @@ var script = []string{
 func macOS() (string, error) {
 	path, err := exec.LookPath(osascript)
 	if err != nil {
-		err = &notify.UnavailableError{Err: fmt.Errorf("find the program that shows notices: %w", err)}
+		err = &notify.SendError{Missing: true, Err: fmt.Errorf("find the program that shows notices: %w", err)}
 	}
 	return path, err
 }
@@ -52,7 +52,7 @@ func sendByScript(ctx context.Context, n notify.Notice) (string, error) {
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("show notice: %w", context.Cause(ctx))
 	case ran: // nobody is logged in, or it is not permitted
-		return "", &notify.UnavailableError{Err: fmt.Errorf("%s: %w: %s", osascript, err, sanitize.Short(string(out), 200))}
+		return "", &notify.SendError{Missing: true, Err: fmt.Errorf("%s: %w: %s", osascript, err, sanitize.Short(string(out), 200))}
 	default:
 		return "", fmt.Errorf("show notice: %w", err)
 	}

@@ -20,8 +20,8 @@ func TestANoticeIsNoScript(t *testing.T) {
 	t.Setenv("PATH", dir)
 	notice := notify.Notice{Title: `-e "x" & quit`, Text: "-e\ndo shell script \"touch /tmp/owned\" \\ `id` $(id) 'it'"}
 	_, err := sendByScript(t.Context(), notice)
-	_, unavailable := errors.AsType[*notify.UnavailableError](err)
-	require.True(t, unavailable, "there is no such program")
+	missing, ok := errors.AsType[*notify.SendError](err)
+	require.True(t, ok && missing.Missing, "there is no such program")
 
 	put := func(script string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, osascript), []byte("#!/bin/sh\n"+script), 0o700))
@@ -38,6 +38,6 @@ func TestANoticeIsNoScript(t *testing.T) {
 	put("echo 'execution error: not allowed (-1743)' >&2; exit 1\n")
 	_, err = sendByScript(t.Context(), notice)
 	require.ErrorContains(t, err, "not allowed (-1743)")
-	_, unavailable = errors.AsType[*notify.UnavailableError](err)
-	require.True(t, unavailable)
+	missing, ok = errors.AsType[*notify.SendError](err)
+	require.True(t, ok && missing.Missing)
 }

@@ -112,9 +112,9 @@ func (s *Service) Send(ctx context.Context, n notify.Notice) error {
 	case !ok || refused.Code < 500:
 		return told // greylisting is 4xx
 	case refused.Code == 530 || refused.Code == 534 || refused.Code == 535:
-		return &notify.PermanentError{Err: fmt.Errorf("%w: %w", told, remote.ErrCredentials)}
+		return &notify.SendError{Final: true, Err: fmt.Errorf("%w: %w", told, remote.ErrCredentials)}
 	default:
-		return &notify.PermanentError{Err: told}
+		return &notify.SendError{Final: true, Err: told}
 	}
 }
 

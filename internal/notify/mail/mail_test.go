@@ -217,7 +217,7 @@ func reading(err error) string {
 	if errors.Is(err, remote.ErrCredentials) {
 		return "credentials"
 	}
-	if _, final := errors.AsType[*notify.PermanentError](err); final {
+	if notify.IsFinal(err) {
 		return "final"
 	}
 	if err != nil {

@@ -85,7 +85,7 @@ func (s *Service) Send(ctx context.Context, n notify.Notice) error {
 		text = strings.ToValidUTF8(text[:maxText-len("…")], "") + "…"
 	}
 	err := s.client.WantObject(s.client.Post(ctx, s.server.JoinPath(s.topic).String(), header, []byte(text)))
-	if _, final := errors.AsType[*notify.PermanentError](err); err == nil || final {
+	if err == nil || notify.IsFinal(err) {
 		s.mu.Lock()
 		delete(s.written, n.ID)
 		s.mu.Unlock()

@@ -3,7 +3,6 @@ package ntfy
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -154,7 +153,7 @@ func TestNtfyWithAccessControl(t *testing.T) {
 	for _, login := range []string{"", "ann:wrong@", ":tk_wrong@"} {
 		p := newPhone(t, server.URL, login)
 		err := p.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1))
-		_, final := errors.AsType[*notify.PermanentError](err)
+		final := notify.IsFinal(err)
 		require.True(t, final, "%q is refused, not: %v", login, err)
 		eventually(t, "that nothing is heard is told", func() bool { return p.log.count(notHeard) == 1 })
 	}

@@ -81,7 +81,7 @@ func (s *Service) Listen(ctx context.Context, log *slog.Logger) {
 		}
 		report.down(strings.ReplaceAll(s.client.Unreachable(ctx, err).Error(), s.replies.name, "…"))
 		wait := replyPolicy.Delay(report.failed, rand.Float64())
-		if asked, ok := errors.AsType[*notify.RetryAfterError](err); ok {
+		if asked, ok := errors.AsType[*notify.SendError](err); ok {
 			wait = max(wait, min(asked.After, maxPause))
 		}
 		pause(ctx, wait)
@@ -140,7 +140,7 @@ func (s *Service) subscribe(ctx context.Context) (*http.Response, error) {
 	}
 	err = fmt.Errorf("the server answered %s", resp.Status)
 	if after := remote.RetryAfter(resp.Header.Get("Retry-After"), time.Now()); after > 0 {
-		err = &notify.RetryAfterError{After: after, Err: err}
+		err = &notify.SendError{After: after, Err: err}
 	}
 	return nil, err
 }

@@ -86,7 +86,7 @@ const maxAnswer = 64 << 10
 func (c *Client) PostJSON(ctx context.Context, address string, header http.Header, value any) (Answer, error) {
 	body, err := json.Marshal(value)
 	if err != nil {
-		return Answer{}, &notify.PermanentError{Err: fmt.Errorf("encode message: %w", err)}
+		return Answer{}, &notify.SendError{Final: true, Err: fmt.Errorf("encode message: %w", err)}
 	}
 	if header == nil {
 		header = make(http.Header)
@@ -100,7 +100,7 @@ func (c *Client) PostJSON(ctx context.Context, address string, header http.Heade
 func (c *Client) Post(ctx context.Context, address string, header http.Header, body []byte) (Answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return Answer{}, &notify.PermanentError{Err: fmt.Errorf("%s: the URL makes no request", c.name)}
+		return Answer{}, &notify.SendError{Final: true, Err: fmt.Errorf("%s: the URL makes no request", c.name)}
 	}
 	req.Header = header
 	req.Header.Set("User-Agent", "resumed")
@@ -140,13 +140,13 @@ func (c *Client) Refusal(a Answer, code int, after time.Duration, words string) 
 	}
 	switch {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return &notify.PermanentError{Err: fmt.Errorf("%w: %w", err, ErrCredentials)}
+		return &notify.SendError{Final: true, Err: fmt.Errorf("%w: %w", err, ErrCredentials)}
 	case code >= 300 && code < 400:
-		return &notify.PermanentError{Err: fmt.Errorf("%w: the redirect is not followed, for it leads to another host or loses the notice", err)}
+		return &notify.SendError{Final: true, Err: fmt.Errorf("%w: the redirect is not followed, for it leads to another host or loses the notice", err)}
 	case code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooEarly && code != http.StatusTooManyRequests:
-		return &notify.PermanentError{Err: err} // it would be refused again later
+		return &notify.SendError{Final: true, Err: err} // it would be refused again later
 	case after > 0:
-		return &notify.RetryAfterError{After: after, Err: err}
+		return &notify.SendError{After: after, Err: err}
 	default:
 		return err
 	}

@@ -130,10 +130,10 @@ func reading(err error) string {
 	if errors.Is(err, remote.ErrCredentials) {
 		return "credentials"
 	}
-	if _, final := errors.AsType[*notify.PermanentError](err); final {
+	if notify.IsFinal(err) {
 		return "final"
 	}
-	if wait, asked := errors.AsType[*notify.RetryAfterError](err); asked {
+	if wait, asked := errors.AsType[*notify.SendError](err); asked {
 		return "again in " + wait.After.Round(time.Minute).String()
 	}
 	if err != nil {

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -41,7 +40,7 @@ func TestAServiceThatHangsEndsWithTheTimeoutAsCause(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1))
 	require.ErrorContains(t, err, "ntfy: no answer within 50ms")
-	_, permanent := errors.AsType[*notify.PermanentError](err)
+	permanent := notify.IsFinal(err)
 	require.False(t, permanent)
 }
 

@@ -56,7 +56,7 @@ func telegram(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, e
 		for _, chat := range chats {
 			answer, err := client.PostJSON(ctx, address, nil, message.with(n, chat))
 			err = telegramResult(client, answer, err)
-			if _, final := errors.AsType[*notify.PermanentError](err); final {
+			if notify.IsFinal(err) {
 				refused = err
 			} else if err != nil {
 				return err
@@ -100,7 +100,7 @@ func telegramResult(client *remote.Client, answer remote.Answer, err error) erro
 		return err
 	}
 	after := time.Duration(result.Parameters.After) * time.Second
-	if asked, ok := errors.AsType[*notify.RetryAfterError](err); ok && after <= 0 {
+	if asked, ok := errors.AsType[*notify.SendError](err); ok && after <= 0 {
 		after = asked.After
 	}
 	if answer.Code >= 400 {

@@ -59,7 +59,7 @@ func (w *Channel) To() string { return remote.RedactURL(w.url) }
 func (w *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	body, err := json.Marshal(n)
 	if err != nil {
-		return "", &notify.PermanentError{Err: fmt.Errorf("encode notice: %w", err)}
+		return "", &notify.SendError{Final: true, Err: fmt.Errorf("encode notice: %w", err)}
 	}
 	ctx, cancel := w.Bound(ctx)
 	defer cancel()

@@ -104,7 +104,7 @@ func TestWebhookAnswersMeanWhatTheContractSays(t *testing.T) {
 			}))
 			defer server.Close()
 			err := send(t, open(t, server.URL), notifytest.Notice(notify.GaveUp, 1))
-			_, permanent := errors.AsType[*notify.PermanentError](err)
+			permanent := notify.IsFinal(err)
 			switch want {
 			case delivered:
 				require.NoError(t, err)
@@ -125,7 +125,7 @@ func TestWebhookIsSentAgainWhenTheServerAsksForIt(t *testing.T) {
 	}))
 	defer server.Close()
 	err := send(t, open(t, server.URL), notifytest.Notice(notify.GaveUp, 1))
-	wait, ok := errors.AsType[*notify.RetryAfterError](err)
+	wait, ok := errors.AsType[*notify.SendError](err)
 	require.True(t, ok)
 	require.Equal(t, 77*time.Second, wait.After)
 }
@@ -138,7 +138,7 @@ func TestWebhookThatHangsEndsWithTheTimeoutAsCause(t *testing.T) {
 	w := open(t, server.URL, func(o *Options) { o.Timeout = 50 * time.Millisecond })
 	err := send(t, w, notifytest.Notice(notify.GaveUp, 1))
 	require.ErrorContains(t, err, "no answer within 50ms")
-	_, permanent := errors.AsType[*notify.PermanentError](err)
+	permanent := notify.IsFinal(err)
 	require.False(t, permanent)
 }
 
@@ -163,7 +163,7 @@ func TestWebhookIsTriedAgainAfterNetworkErrors(t *testing.T) {
 	for name, address := range map[string]string{"reset": reset.Addr().String(), "refused": closed.Addr().String()} {
 		err := send(t, open(t, "http://"+address+"/hook/t0ps3cr3t"), notifytest.Notice(notify.GaveUp, 1))
 		require.Error(t, err, name)
-		_, permanent := errors.AsType[*notify.PermanentError](err)
+		permanent := notify.IsFinal(err)
 		require.False(t, permanent, name)
 		require.NotContains(t, err.Error(), "t0ps3cr3t", name)
 	}

@@ -22,50 +22,34 @@ const (
 	Cancelled
 )
 
-var classNames = [...]string{
-	None:            "none",
-	RateLimit:       "rate_limit",
-	UsageLimit:      "usage_limit",
-	Overloaded:      "overloaded",
-	ServerError:     "server_error",
-	Network:         "network",
-	Timeout:         "timeout",
-	Unknown:         "unknown",
-	Auth:            "auth",
-	Billing:         "billing",
-	ContextOverflow: "context_overflow",
-	BadRequest:      "bad_request",
-	Cancelled:       "cancelled",
-}
-
-// classWords are the names that people read.
-var classWords = [...]string{
-	None:            "",
-	RateLimit:       "rate limit",
-	UsageLimit:      "usage limit",
-	Overloaded:      "provider overloaded",
-	ServerError:     "provider error",
-	Network:         "no network",
-	Timeout:         "timeout",
-	Unknown:         "an error that resumed does not know",
-	Auth:            "sign-in needed",
-	Billing:         "billing",
-	ContextOverflow: "context too long",
-	BadRequest:      "request refused",
-	Cancelled:       "stopped by you",
+// classes are the names of the classes, for programs and for people.
+var classes = [...]struct{ name, words string }{
+	None:            {"none", ""},
+	RateLimit:       {"rate_limit", "rate limit"},
+	UsageLimit:      {"usage_limit", "usage limit"},
+	Overloaded:      {"overloaded", "provider overloaded"},
+	ServerError:     {"server_error", "provider error"},
+	Network:         {"network", "no network"},
+	Timeout:         {"timeout", "timeout"},
+	Unknown:         {"unknown", "an error that resumed does not know"},
+	Auth:            {"auth", "sign-in needed"},
+	Billing:         {"billing", "billing"},
+	ContextOverflow: {"context_overflow", "context too long"},
+	BadRequest:      {"bad_request", "request refused"},
+	Cancelled:       {"cancelled", "stopped by you"},
 }
 
 // Words returns the name of the class for people; empty for None.
 func (c Class) Words() string {
-	if int(c) < len(classWords) {
-		return classWords[c]
+	if int(c) < len(classes) {
+		return classes[c].words
 	}
 	return c.String()
 }
 
 // Classes returns all classes, in the order of the documentation.
 func Classes() []Class {
-	all := make([]Class, len(classNames))
+	all := make([]Class, len(classes))
 	for i := range all {
 		all[i] = Class(i)
 	}
@@ -74,8 +58,8 @@ func Classes() []Class {
 
 // ParseClass returns the class of that name.
 func ParseClass(name string) (Class, error) {
-	for i, n := range classNames {
-		if n == name {
+	for i, c := range classes {
+		if c.name == name {
 			return Class(i), nil
 		}
 	}
@@ -98,8 +82,8 @@ func (c Class) Transient() bool {
 func (c Class) Outage() bool { return c == Overloaded || c == ServerError || c == Network }
 
 func (c Class) String() string {
-	if int(c) < len(classNames) {
-		return classNames[c]
+	if int(c) < len(classes) {
+		return classes[c].name
 	}
 	return fmt.Sprintf("class(%d)", uint8(c))
 }

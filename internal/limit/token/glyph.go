@@ -1,6 +1,7 @@
 package token
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,15 +23,9 @@ func LearnGlyphs(w string) {
 	if !isGlyph(r) {
 		return
 	}
-	words := glyphWords[r]
-	at := 0
-	for at < len(words) && len(words[at]) >= len(w) {
-		if words[at] == w {
-			return
-		}
-		at++
+	if words := glyphWords[r]; !slices.Contains(words, w) {
+		glyphWords[r] = slices.SortedStableFunc(slices.Values(append(words, w)), func(a, b string) int { return len(b) - len(a) })
 	}
-	glyphWords[r] = append(words[:at:at], append([]string{w}, words[at:]...)...)
 }
 
 // glyphs takes the longest known word, or one letter. These scripts have no lower case, and adjacent

@@ -101,9 +101,6 @@ func Cut(s string) []Token {
 // Lower converts ASCII letters only, so that every offset stays the same. strings.ToLower does not
 // guarantee that.
 func Lower(s string) string {
-	if isASCII(s) {
-		return strings.ToLower(s)
-	}
 	lower := []byte(s)
 	for i, c := range lower {
 		if 'A' <= c && c <= 'Z' {
@@ -111,15 +108,6 @@ func Lower(s string) string {
 		}
 	}
 	return string(lower)
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // tabWidth is the width of a tab in blanks.

@@ -2,15 +2,9 @@ package usage
 
 import (
 	"math"
+	"slices"
 	"time"
 )
-
-// Forecast is when a window will be full at the recent pace. The range comes from the paces over a
-// shorter and a longer time.
-type Forecast struct {
-	PerHour              float64 // percent
-	At, Earliest, Latest time.Time
-}
 
 const (
 	// few is how many readings a pace needs at least, rise how many percent of growth: readings are
@@ -24,35 +18,37 @@ const (
 // for those over a shorter and a longer time.
 var horizons = [...]float64{1.0 / 4, 1.0 / 12, 1}
 
-// forecast returns when the window will be full, or false if that is not known: there are too few
-// readings, nothing is being used, or it resets before.
-func (w *window) forecast(now time.Time) (Forecast, bool) {
-	last := w.last()
-	first := w.Readings[0]
+// forecast adds when the window will be full at the recent pace, unless that is not known: there are too
+// few readings, nothing is being used, or it resets before. The range comes from the paces over a shorter
+// and a longer time.
+func (w *window) forecast(now time.Time, v *Window) {
+	first, last := w.Readings[0], w.last()
 	idle := last.Length / 10
 	if len(w.Readings) < few || last.Used-first.Used < rise || last.Used >= full || now.Sub(last.At) > idle {
-		return Forecast{}, false
+		return
 	}
-	var f Forecast
+	var fullAt []time.Time
 	for i, share := range horizons {
 		perHour := w.pace(time.Duration(share * float64(last.Length)))
 		if perHour <= 0 {
 			if i == 0 {
-				return Forecast{}, false
+				return
 			}
 			continue
 		}
 		at := last.At.Add(hours((full - last.Used) / perHour))
 		if i == 0 {
-			f = Forecast{PerHour: perHour, At: at, Earliest: at, Latest: at}
+			v.PerHour = new(perHour)
+			if at.After(last.ResetsAt) {
+				return
+			}
 		}
-		f.Earliest, f.Latest = earlier(f.Earliest, at), later(f.Latest, at)
+		if at.After(last.ResetsAt) {
+			at = last.ResetsAt
+		}
+		fullAt = append(fullAt, at.UTC().Truncate(time.Second))
 	}
-	if f.At.After(last.ResetsAt) {
-		return Forecast{PerHour: f.PerHour}, false
-	}
-	f.Latest = earlier(f.Latest, last.ResetsAt)
-	return f, true
+	v.FullAt, v.Earliest, v.Latest = &fullAt[0], new(slices.MinFunc(fullAt, time.Time.Compare)), new(slices.MaxFunc(fullAt, time.Time.Compare))
 }
 
 // pace is by how many percent per hour the use grew from reading to reading. Older readings count less.
@@ -75,18 +71,4 @@ func (w *window) pace(half time.Duration) float64 {
 // hours converts hours to a duration without overflow.
 func hours(h float64) time.Duration {
 	return time.Duration(min(h, 24*366) * float64(time.Hour))
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

@@ -108,13 +108,7 @@ func (w *window) view(now time.Time) Window {
 	if last.Estimated {
 		v.Source = "estimated"
 	}
-	f, fills := w.forecast(now)
-	if f.PerHour > 0 {
-		v.PerHour = new(f.PerHour)
-	}
-	if fills {
-		v.FullAt, v.Earliest, v.Latest = new(f.At.UTC().Truncate(time.Second)), new(f.Earliest.UTC().Truncate(time.Second)), new(f.Latest.UTC().Truncate(time.Second))
-	}
+	w.forecast(now, &v)
 	return v
 }
 

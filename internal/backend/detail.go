@@ -54,12 +54,12 @@ func (b *Backend) Detail(ctx context.Context, key resume.Key) (webui.Detail, err
 // Steps returns the newest steps since a time, oldest first: of one session or, if the key is zero, of
 // all.
 func (b *Backend) Steps(ctx context.Context, key resume.Key, since time.Time, most int) iter.Seq2[control.Step, error] {
-	return journal.Steps(ctx, b.opts.Store, state.Filter{Key: key, Since: since, Last: most})
+	return journal.Steps(ctx, b.opts.Store, state.Filter{Key: key, Since: since, Last: most}, nil)
 }
 
 // OwnSteps returns the steps since a time that concern the daemon itself, oldest first.
 func (b *Backend) OwnSteps(ctx context.Context, since time.Time) iter.Seq2[control.Step, error] {
-	return journal.Steps(ctx, b.opts.Store, state.Filter{Own: true, Since: since})
+	return journal.Steps(ctx, b.opts.Store, state.Filter{Own: true, Since: since}, nil)
 }
 
 // runs returns the output of a session's resumes, oldest first.

@@ -187,24 +187,18 @@ func History(ctx context.Context, a archive, name string, since time.Time, known
 		}
 		filter.Key = session.Key()
 	}
+	return Steps(ctx, a, filter, views), nil
+}
+
+// Steps returns the steps that the filter selects, oldest first, with the names of known sessions.
+func Steps(ctx context.Context, a archive, filter state.Filter, known map[resume.Key]view.Session) iter.Seq2[control.Step, error] {
 	return func(yield func(control.Step, error) bool) {
 		for entry, err := range a.History(ctx, filter) {
 			if err != nil {
 				yield(control.Step{}, err)
 				return
 			}
-			if !yield(show(entry, views[entry.Key]), nil) {
-				return
-			}
-		}
-	}, nil
-}
-
-// Steps returns the steps that the filter selects, oldest first, without the names of their sessions.
-func Steps(ctx context.Context, a archive, filter state.Filter) iter.Seq2[control.Step, error] {
-	return func(yield func(control.Step, error) bool) {
-		for entry, err := range a.History(ctx, filter) {
-			if !yield(show(entry, view.Session{}), err) {
+			if !yield(show(entry, known[entry.Key]), nil) {
 				return
 			}
 		}
@@ -230,23 +224,19 @@ func merge(known []view.Session, keys []resume.Key) []view.Session {
 // show converts a stored line for other programs. If it cannot be parsed, the rest of the entry is
 // still shown.
 func show(entry state.Entry, of view.Session) control.Step {
-	var line step
-	if err := json.Unmarshal(entry.Data, &line); err != nil {
-		line.Error = fmt.Sprintf("the line cannot be read: %v", err)
+	var shown control.Step // its fields have the names of those of a stored step
+	if err := json.Unmarshal(entry.Data, &shown); err != nil {
+		shown.Error = fmt.Sprintf("the line cannot be read: %v", err)
 	}
-	shown := control.Step{
-		Version: 1, At: entry.At.UTC(), Session: entry.Key.ID, Name: of.Name, Agent: entry.Key.Agent, Kind: entry.Kind,
-		From: line.From, To: line.To, Class: line.Class, Reason: line.Reason,
-		Attempt: line.Attempt, Outcome: line.Outcome, Error: line.Error,
-	}
-	if !line.AliveAt.IsZero() && resume.Tellable(line.AliveAt) {
-		shown.AliveAt = line.AliveAt.UTC()
-	}
+	shown.Version, shown.At, shown.Kind = 1, entry.At.UTC(), entry.Kind
+	shown.Session, shown.Agent, shown.Name = entry.Key.ID, entry.Key.Agent, of.Name
 	if of.Cwd != "" {
 		shown.Project = filepath.Base(of.Cwd)
 	}
-	if !line.NextAt.IsZero() && resume.Tellable(line.NextAt) {
-		shown.NextAt = line.NextAt.UTC()
+	for _, at := range []*time.Time{&shown.AliveAt, &shown.NextAt} {
+		if *at = at.UTC(); !resume.Tellable(*at) {
+			*at = time.Time{}
+		}
 	}
 	return shown
 }

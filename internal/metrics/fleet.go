@@ -14,20 +14,10 @@ type Fleet struct {
 	Skew      time.Duration // of its clock
 }
 
-// The results of a write and of a probe, and why a notice of another host is dropped.
-var (
-	casResults    = []string{"won", "lost", "silent"}
-	probeOutcomes = []string{"moved", "refused", "released", "lost"}
-	dropReasons   = []string{"unreadable", "too_many", "unwanted"}
-)
-
 // fleetCounters count what this host does in its fleet. Without a fleet they have no values.
 type fleetCounters struct{ cas, probes, dropped *prometheus.CounterVec }
 
 func newFleetCounters() fleetCounters {
-	counter := func(name, help, label string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
-	}
 	return fleetCounters{
 		counter("resumed_fleet_cas_total", "Writes to the shared state of the fleet: won, lost to another host, or not answered.", "result"),
 		counter("resumed_fleet_probes_total", "Resumes by which this host tested whether a limit is over, by outcome.", "outcome"),
@@ -37,14 +27,14 @@ func newFleetCounters() fleetCounters {
 
 // ExpectFleet initializes the counters of a fleet with 0.
 func (m *Metrics) ExpectFleet() {
-	for _, result := range casResults {
-		m.fleet.cas.WithLabelValues(result)
-	}
-	for _, outcome := range probeOutcomes {
-		m.fleet.probes.WithLabelValues(outcome)
-	}
-	for _, reason := range dropReasons {
-		m.fleet.dropped.WithLabelValues(reason)
+	for counter, values := range map[*prometheus.CounterVec][]string{
+		m.fleet.cas:     {"won", "lost", "silent"},
+		m.fleet.probes:  {"moved", "refused", "released", "lost"},
+		m.fleet.dropped: {"unreadable", "too_many", "unwanted"},
+	} {
+		for _, value := range values {
+			counter.WithLabelValues(value)
+		}
 	}
 }
 

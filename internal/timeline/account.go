@@ -33,7 +33,12 @@ func Account(a control.Account, sessions []view.Session, steps map[resume.Key][]
 			strip.mark(tick)
 		}
 	}
-	strip.Spans = strip.joined(&worst)
+	for i, cell := range worst {
+		if cell.Kind != "" {
+			from := strip.From.Add(time.Duration(i) * grain)
+			strip.Spans = joined(strip.Spans, Span{Kind: cell.Kind, Words: cell.Words, From: from, To: from.Add(grain)})
+		}
+	}
 	if a.State != string(resume.Closed) && a.ResetAt != nil && a.ResetAt.After(strip.Now) {
 		words := "limited"
 		if n := len(strip.Spans); n > 0 && strip.Spans[n-1].Kind == Limited {
@@ -57,23 +62,5 @@ func (s *Strip) cover(worst *[cells]Span, span Span) {
 }
 
 func (s *Strip) cell(at time.Time) int { return min(max(int(at.Sub(s.From)/grain), 0), cells-1) }
-
-// joined converts the cells to spans.
-func (s *Strip) joined(worst *[cells]Span) []Span {
-	spans := []Span{}
-	for i, cell := range worst {
-		from := s.From.Add(time.Duration(i) * grain)
-		to := from.Add(grain)
-		n := len(spans)
-		switch {
-		case cell.Kind == "":
-		case n > 0 && spans[n-1].Kind == cell.Kind && spans[n-1].Words == cell.Words && spans[n-1].To.Equal(from):
-			spans[n-1].To = to
-		default:
-			spans = append(spans, Span{Kind: cell.Kind, Words: cell.Words, From: from, To: to})
-		}
-	}
-	return spans
-}
 
 func rank(k Kind) int { return slices.Index(kinds, k) }

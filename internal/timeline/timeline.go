@@ -231,13 +231,18 @@ func coarse(spans []Span) []Span {
 			span.From = all[n-1].From
 			all = all[:n-1]
 		}
-		if n := len(all); n > 0 && all[n-1].Kind == span.Kind && all[n-1].Words == span.Words {
-			all[n-1].To = span.To
-			continue
-		}
-		all = append(all, span)
+		all = joined(all, span)
 	}
 	return all
+}
+
+// joined adds a span, to the last one if that is of the same kind and ends where it begins.
+func joined(spans []Span, next Span) []Span {
+	if n := len(spans); n > 0 && spans[n-1].Kind == next.Kind && spans[n-1].Words == next.Words && spans[n-1].To.Equal(next.From) {
+		spans[n-1].To = next.To
+		return spans
+	}
+	return append(spans, next)
 }
 
 func kindNamed(state, class string) (Kind, string) {

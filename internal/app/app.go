@@ -109,9 +109,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		Config: func() config.Config { return d.settings.Load().config },
 		Store:  d.store, Changed: changes.NoteDaemon, Log: opts.Log,
 	})
-	if d.notifier, err = d.newNotifier(first, changes); err != nil {
-		return err
-	}
+	d.notifier = d.newNotifier(first, changes)
 	d.journal = journal.New(journal.Options{Store: d.store, Changes: changes, Log: opts.Log, Tell: d.tell, Amend: d.amend}, snapshot.Sessions)
 	d.engine = engine.New(engine.Options{
 		Rules: first.rules, Sessions: snapshot.Sessions, Paused: snapshot.Paused, AliveAt: snapshot.AliveAt, Recoveries: snapshot.Recoveries,
@@ -321,7 +319,7 @@ func (d *daemon) hostLease(ctx context.Context, s resume.Session) (deliver.HostL
 	return held, nil
 }
 
-func (d *daemon) newNotifier(first *settings, changes *control.Changes) (*notify.Notifier, error) {
+func (d *daemon) newNotifier(first *settings, changes *control.Changes) *notify.Notifier {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"

@@ -44,8 +44,7 @@ func TestARefusedConfigurationLeavesSettingsInForceAndShowsWhy(t *testing.T) {
 	base, err := notify.NewBase(notify.Common{Name: "phone", Events: []notify.Event{notify.ConfigError}})
 	require.NoError(t, err)
 	ways := &phone{base, make(chan notify.Notice, 10)}
-	notifier, err := notify.New(notify.Options{Config: notify.Config{Channels: []notify.Channel{ways}}, Store: store, Log: log})
-	require.NoError(t, err)
+	notifier := notify.New(notify.Options{Config: notify.Config{Channels: []notify.Channel{ways}}, Store: store, Log: log})
 	disk, people := newStage(t.Context(), func(err error) { t.Error(err) }), newStage(t.Context(), func(err error) { t.Error(err) })
 	disk.run("state", store.Run)
 	people.run("notifier", notifier.Run)

@@ -74,11 +74,10 @@ func killAfter(t *testing.T, steps int) bool {
 	}
 
 	// The first process.
-	n, err := New(Options{Store: store, Log: quiet(), Config: Config{
+	n := New(Options{Store: store, Log: quiet(), Config: Config{
 		GroupWait: 10 * time.Second,
 		Channels:  []Channel{channel("a", life), channel("b", life)},
 	}})
-	require.NoError(t, err)
 	ctx, kill := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { _ = n.Run(ctx); close(ended) }()

@@ -3,7 +3,6 @@ package notify
 import (
 	"cmp"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -219,15 +218,4 @@ const (
 type storedMarks struct {
 	Version int             `json:"version"`
 	Marks   map[string]mark `json:"marks"`
-}
-
-func decodeMarks(data []byte) (map[string]mark, error) {
-	s := storedMarks{Marks: make(map[string]mark)}
-	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, fmt.Errorf("read what was told: %w", err)
-	}
-	if s.Version != marksVersion {
-		return nil, fmt.Errorf("read what was told: version %d is not known", s.Version)
-	}
-	return s.Marks, nil
 }

@@ -244,8 +244,7 @@ func start(t *testing.T, o Options) (*Notifier, func()) {
 	if o.Rand == nil {
 		o.Rand = func() float64 { return 0.5 }
 	}
-	n, err := New(o)
-	require.NoError(t, err)
+	n := New(o)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()

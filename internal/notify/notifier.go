@@ -2,7 +2,7 @@ package notify
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -73,10 +73,7 @@ type Notifier struct {
 }
 
 // New loads the marks of an earlier process. It starts nothing.
-func New(opts Options) (*Notifier, error) {
-	if opts.Store == nil || opts.Log == nil {
-		return nil, errors.New("notifier needs a store and a logger")
-	}
+func New(opts Options) *Notifier {
 	if opts.Rand == nil {
 		opts.Rand = rand.Float64
 	}
@@ -96,19 +93,24 @@ func New(opts Options) (*Notifier, error) {
 	if data, found := opts.Store.Value(marksKey); found {
 		n.load(data)
 	}
-	return n, nil
+	return n
 }
 
 // load takes over the marks of an earlier process. If they are damaged, people may be told something
 // again, which is better than not at all.
 func (n *Notifier) load(data []byte) {
-	marks, err := decodeMarks(data)
-	if err != nil {
-		n.log.Error("what was told cannot be read and begins anew", "err", err)
-		n.TellStateError(fmt.Sprintf("%v: it begins anew, and you may be told again what you know already", err))
+	stored := storedMarks{Marks: n.gathering.marks}
+	err := json.Unmarshal(data, &stored)
+	if err == nil && stored.Version != marksVersion {
+		err = fmt.Errorf("version %d is not known", stored.Version)
+	}
+	if err == nil {
+		n.gathering.marks = stored.Marks
 		return
 	}
-	n.gathering.marks = marks
+	n.gathering.marks = make(map[string]mark)
+	n.log.Error("what was told cannot be read and begins anew", "err", err)
+	n.TellStateError(fmt.Sprintf("read what was told: %v: it begins anew, and you may be told again what you know already", err))
 }
 
 // Tell reports an event of a session: call it on each edge, before or after the session is stored. It

@@ -149,16 +149,14 @@ func (l *life) remember(snapshot state.Snapshot) {
 }
 
 func (l *life) build(snapshot state.Snapshot) {
-	var err error
 	var channels []notify.Channel
 	for _, p := range l.phones {
 		channels = append(channels, &line{life: l, phone: p})
 	}
-	l.notifier, err = notify.New(notify.Options{
+	l.notifier = notify.New(notify.Options{
 		Config: notify.Config{Channels: channels, GroupWait: 2 * time.Second}, Store: outbox{l.store, l},
 		Log: l.quiet, Host: "here", Rand: func() float64 { return 0.5 },
 	})
-	require.NoError(l.t, err)
 	l.journal = journal.New(journal.Options{Store: l.store, Changes: new(control.Changes), Log: l.quiet, Tell: l.tell, Amend: l.amend}, snapshot.Sessions)
 	chance := rand.New(rand.NewPCG(l.dice.Uint64(), 5))
 	l.engine = engine.New(engine.Options{

@@ -376,11 +376,10 @@ func TestDesktopWorksThroughTheNotifier(t *testing.T) {
 	store := noOutbox{new(memory)}
 	d := open(t, func(o *Options) { o.Memory, o.Events = store, notify.Events() })
 	done := make(chan notify.Outcome, 10)
-	n, err := notify.New(notify.Options{
+	n := notify.New(notify.Options{
 		Store: store, Log: slog.New(slog.DiscardHandler), Config: notify.Config{Channels: []notify.Channel{d}},
 		Count: func(_ string, o notify.Outcome) { done <- o },
 	})
-	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(ctx) }()

@@ -41,9 +41,8 @@ type Service struct {
 }
 
 // New reads smtp://[USER:PASSWORD@]HOST[:PORT]/?from=ADDRESS&to=ADDRESS,ADDRESS.
-func New(u *url.URL, hide remote.Redactor) (*Service, error) {
-	o := remote.OptionsOf(u)
-	o.Text("subject", "title", "timeout") // title and subject come from the notice, the timeout from every service
+func New(u *url.URL, o *remote.Options, hide remote.Redactor) (*Service, error) {
+	o.Text("subject", "timeout") // the subject comes from the notice, the timeout is that of every service
 	s := &Service{
 		hide: hide, host: u.Hostname(), port: cmp.Or(u.Port(), "25"), client: cmp.Or(o.Text("clienthost"), "localhost"),
 		html: o.Flag(false, "usehtml"), starttls: o.Flag(true, "usestarttls", "starttls"), must: o.Flag(false, "requirestarttls"),
@@ -80,7 +79,7 @@ func New(u *url.URL, hide remote.Redactor) (*Service, error) {
 	case how == "oauth2":
 		s.auth = bearer{user, password}
 	}
-	return s, o.Err()
+	return s, nil
 }
 
 // plus restores the plus signs of addresses, which a URL decodes as spaces.

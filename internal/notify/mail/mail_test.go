@@ -119,7 +119,7 @@ func open(t *testing.T, s *server, user, options string) *Service {
 	t.Helper()
 	u, err := url.Parse("smtp://" + user + s.Addr().String() + "/?skiptlsverify=yes&from=s3nder@example.com&to=b+c@example.com,d@example.com" + options)
 	require.NoError(t, err)
-	m, err := New(u, remote.NewRedactor(u, true))
+	m, err := New(u, remote.OptionsOf(u), remote.NewRedactor(u, true))
 	require.NoError(t, err)
 	return m
 }

@@ -30,9 +30,7 @@ type Service struct {
 var topicName = regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`)
 
 // New parses ntfy://[USER:PASSWORD@]HOST/TOPIC. An access token is a password without a user.
-func New(u *url.URL, client *remote.Client) (*Service, error) {
-	o := remote.OptionsOf(u)
-	o.Text("title") // the title comes from the notice
+func New(u *url.URL, o *remote.Options, client *remote.Client) (*Service, error) {
 	client.SkipVerify(o.Flag(false, "disabletlsverification"))
 	s := &Service{
 		client: client, topic: strings.TrimPrefix(u.Path, "/"), header: make(http.Header), written: make(map[string]string),
@@ -65,7 +63,7 @@ func New(u *url.URL, client *remote.Client) (*Service, error) {
 		password, _ := u.User.Password()
 		signIn.SetBasicAuth(u.User.Username(), password)
 	}
-	return s, o.Err()
+	return s, nil
 }
 
 // maxText is the longest text that ntfy accepts, in bytes, with some reserve. It stores longer texts as

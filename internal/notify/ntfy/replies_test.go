@@ -68,7 +68,7 @@ func open(t *testing.T, address string, transport http.RoundTripper) *Service {
 	t.Helper()
 	u, err := url.Parse(address)
 	require.NoError(t, err)
-	s, err := New(u, remote.NewClient("ntfy", remote.NewRedactor(u, true), transport))
+	s, err := New(u, remote.OptionsOf(u), remote.NewClient("ntfy", remote.NewRedactor(u, true), transport))
 	require.NoError(t, err)
 	return s
 }

@@ -40,7 +40,7 @@ type Channel struct {
 
 type sendFunc func(context.Context, notify.Notice) error
 
-// readers parse the URL of a service, by its scheme. The packages ntfy and mail parse their own.
+// readers parse the URL of a service, by its scheme. The packages ntfy and mail have their own.
 var readers = map[string]func(*url.URL, *remote.Options, *remote.Client) (sendFunc, error){
 	"discord": discord, "gotify": gotify, "ntfy": nil, "pushover": pushover, "slack": slack, "smtp": nil, "telegram": telegram,
 }
@@ -75,31 +75,26 @@ func New(o Options) (*Channel, error) {
 
 // open prepares the service that a URL names.
 func (s *Channel) open(u *url.URL, transport http.RoundTripper) (err error) {
-	hide := remote.NewRedactor(u, true)
+	hide, options := remote.NewRedactor(u, true), remote.OptionsOf(u)
+	options.Text("title") // the title comes from the notice
 	client := remote.NewClient(u.Scheme, hide, transport)
-	read, known := readers[u.Scheme]
-	switch {
+	switch read, known := readers[u.Scheme]; {
 	case u.Scheme == "http" || u.Scheme == "https":
 		return fmt.Errorf("must begin with the name of a service: for ntfy write ntfy://ntfy.sh/TOPIC; a plain %s URL is for [[notify.webhook]]", u.Scheme)
 	case !known:
 		return fmt.Errorf("there is no service %q; valid here: %s. The program apprise sends to many others: use [[notify.command]] with %s",
 			strings.ToLower(u.Scheme), strings.Join(slices.Sorted(maps.Keys(readers)), ", "), Apprise)
 	case u.Scheme == "ntfy":
-		if s.phone, err = ntfy.New(u, client); err == nil {
-			s.send = s.phone.Send
-		}
-		return err
+		s.phone, err = ntfy.New(u, options, client)
+		s.send = s.phone.Send
 	case u.Scheme == "smtp":
-		server, err := mail.New(u, hide)
+		var server *mail.Service
+		server, err = mail.New(u, options, hide)
 		s.send = server.Send
-		return err
+	default:
+		s.send, err = read(u, options, client)
 	}
-	options := remote.OptionsOf(u)
-	options.Text("title") // the title comes from the notice
-	if s.send, err = read(u, options, client); err != nil {
-		return err
-	}
-	return options.Err()
+	return cmp.Or(err, options.Err())
 }
 
 // Apprise is the command channel for services that are not supported.

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -30,7 +29,7 @@ type Options struct {
 type Channel struct {
 	notify.Base
 	url    *url.URL
-	sign   signer
+	key    []byte // of the signature; empty: not signed
 	client *remote.Client
 }
 
@@ -44,12 +43,13 @@ func New(o Options) (*Channel, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, o.Wrong("url", "it is not an http or https URL")
 	}
-	sign, err := newSigner(o.Secret)
-	if err != nil {
-		return nil, o.Wrong("secret", "%w", err)
+	secret := strings.TrimSpace(o.Secret)
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil || secret != "" && len(key) == 0 {
+		return nil, o.Wrong("secret", "secret is not whsec_ followed by base64")
 	}
 	client := remote.NewClient(remote.RedactURL(u), remote.NewRedactor(u, false), nil)
-	return &Channel{b, u, sign, client}, nil
+	return &Channel{b, u, key, client}, nil
 }
 
 // To returns the webhook's destination, without secrets.
@@ -64,36 +64,21 @@ func (w *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	ctx, cancel := w.Bound(ctx)
 	defer cancel()
 	header := http.Header{"Content-Type": {"application/json"}}
-	w.sign.sign(header, n.ID, time.Now(), body)
+	w.sign(header, n.ID, time.Now(), body)
 	answer, err := w.client.Post(ctx, w.url.String(), header, body)
 	return answer.Status, err
 }
 
-// signer signs bodies according to the Standard Webhooks specification. The zero signer does not sign.
-type signer struct{ key []byte }
-
-func newSigner(secret string) (signer, error) {
-	secret = strings.TrimSpace(secret)
-	if secret == "" {
-		return signer{}, nil
-	}
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
-	if err != nil || len(key) == 0 {
-		return signer{}, errors.New("secret is not whsec_ followed by base64")
-	}
-	return signer{key: key}, nil
-}
-
 // sign sets the headers of one try. The id is the same in all tries, so that a receiver can distinguish
 // a second try from a second notice.
-func (s signer) sign(h http.Header, id string, now time.Time, body []byte) {
+func (w *Channel) sign(h http.Header, id string, now time.Time, body []byte) {
 	stamp := strconv.FormatInt(now.Unix(), 10)
 	h.Set("Webhook-Id", id)
 	h.Set("Webhook-Timestamp", stamp)
-	if s.key == nil {
+	if len(w.key) == 0 {
 		return
 	}
-	mac := hmac.New(sha256.New, s.key)
+	mac := hmac.New(sha256.New, w.key)
 	mac.Write([]byte(id + "." + stamp + "."))
 	mac.Write(body)
 	h.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))

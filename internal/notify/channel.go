@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"text/template"
 	"time"
 )
 
@@ -44,7 +45,7 @@ func (c Common) Wrong(option, format string, args ...any) error {
 // Base is the common part of all channels; a channel embeds it.
 type Base struct {
 	common      Common
-	title, text *wording // nil: built in
+	title, text *template.Template // nil: built in
 }
 
 // NewBase checks the common configuration.
@@ -79,10 +80,10 @@ func (b *Base) Events() []Event { return b.common.Events }
 // built-in words are used: the notice must not be lost.
 func (b *Base) Word(n Notice) Notice {
 	own := n
-	if title := b.title.say(n); title != "" {
+	if title := say(b.title, n); title != "" {
 		own.Title = strings.Join(strings.Fields(title), " ")
 	}
-	if text := b.text.say(n); text != "" {
+	if text := say(b.text, n); text != "" {
 		own.Text = text
 	} else if b.common.Lines > 0 {
 		own.Text = brief(n.Text, b.common.Lines)

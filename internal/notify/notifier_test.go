@@ -585,3 +585,18 @@ func TestTestNoticeGoesPastTheOutboxToOneOrAll(t *testing.T) {
 	_, err = Try(t.Context(), channels, "nobody", "box")
 	require.ErrorContains(t, err, `"nobody"`)
 }
+
+// Without the marks people may be told again, which is better than not at all; they are told why.
+func TestWhatWasToldBeginsAnewWhenItCannotBeRead(t *testing.T) {
+	for why, stored := range map[string]string{"unexpected end of JSON input": `{"version":1,"marks":`, "version 7 is not known": `{"version":7,"marks":{}}`} {
+		synctest.Test(t, func(t *testing.T) {
+			store, ch := newMemStore(), &fakeChannel{name: "a"}
+			store.values[marksKey] = []byte(stored)
+			n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+			n.Tell(GaveUp, session("x", 1))
+			settle()
+			require.ElementsMatch(t, []Event{StateError, GaveUp}, eventsOf(ch))
+			require.Contains(t, ch.notices()[0].Text+ch.notices()[1].Text, why)
+		})
+	}
+}

@@ -3,6 +3,7 @@ package notify
 import (
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"text/template"
@@ -13,11 +14,6 @@ import (
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
-
-// wording is a user's template of a title or a text. It gets a Notice with the names of its Go fields,
-// and three functions: project returns the directory name of a session, agent the full name of an
-// agent, and local the clock time of a time, or nothing if there is none.
-type wording struct{ parsed *template.Template }
 
 func localTime(t any) (string, error) {
 	switch t := t.(type) {
@@ -33,9 +29,13 @@ func localTime(t any) (string, error) {
 	}
 }
 
-// parseWording parses a template and tries it on a notice of every kind, so that a wrong name is found
-// at once. An empty text gives a nil wording, which means the built-in words.
-func parseWording(text string, agents Titles) (*wording, error) {
+// parseWording parses a user's template of a title or a text, and tries it on a notice of every kind, so
+// that a wrong name is found at once. An empty text gives nil, which means the built-in words.
+//
+// A template gets a Notice with the names of its Go fields, and three functions: project returns the
+// directory name of a session, agent the full name of an agent, and local the clock time of a time, or
+// nothing if there is none.
+func parseWording(text string, agents Titles) (*template.Template, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -44,13 +44,12 @@ func parseWording(text string, agents Titles) (*wording, error) {
 	if err != nil {
 		return nil, errors.New(mistake(err))
 	}
-	w := &wording{parsed: parsed}
 	for _, sample := range sampleNotices() {
-		if _, err := w.try(sample); err != nil {
+		if err := parsed.Execute(io.Discard, sample); err != nil {
 			return nil, fmt.Errorf("%s (on a %s notice)", mistake(err), sample.Event)
 		}
 	}
-	return w, nil
+	return parsed, nil
 }
 
 var (
@@ -66,7 +65,7 @@ func mistake(err error) string {
 	}
 	f := noField.FindStringSubmatch(said)
 	if f == nil {
-		return "must be a text/template: " + strings.TrimPrefix(strings.TrimPrefix(said, "run template: "), "template: words:")
+		return "must be a text/template: " + strings.TrimPrefix(said, "template: words:")
 	}
 	const ofNotice = ".Event .Host .Title .Text .Account .RetryCommand .Sessions"
 	const ofSession = ".ID .Agent .Cwd .Class .Reason .Attempt .NextAt"
@@ -84,23 +83,12 @@ func mistake(err error) string {
 const maxWords = 16 << 10
 
 // say returns the output for a notice; empty if there is no template, or it fails or writes too much.
-func (w *wording) say(n Notice) string {
-	if w == nil {
+func say(words *template.Template, n Notice) string {
+	var out strings.Builder
+	if words == nil || words.Execute(&out, n) != nil || out.Len() > maxWords {
 		return ""
 	}
-	words, _ := w.try(n)
-	return words
-}
-
-func (w *wording) try(n Notice) (string, error) {
-	var out strings.Builder
-	if err := w.parsed.Execute(&out, n); err != nil {
-		return "", fmt.Errorf("run template: %w", err)
-	}
-	if out.Len() > maxWords {
-		return "", nil
-	}
-	return strings.TrimSpace(sanitize.Text(out.String())), nil
+	return strings.TrimSpace(sanitize.Text(out.String()))
 }
 
 // sampleNotices returns one notice of each event, with and without sessions.

@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -40,9 +39,6 @@ func (o *Options) Text(names ...string) string {
 	}
 	return ""
 }
-
-// TextOr returns an option, or its default.
-func (o *Options) TextOr(usual, name string) string { return cmp.Or(o.Text(name), usual) }
 
 // Flag returns an option that is yes or no.
 func (o *Options) Flag(usual bool, names ...string) bool {

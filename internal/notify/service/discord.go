@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -38,7 +39,7 @@ func discord(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, er
 	o.Text("colorerror", "colorwarn", "colorinfo", "colordebug") // a notice has no levels
 	raw, lines := o.Flag(false, "json") || u.Path == "/raw", o.Flag(true, "splitlines")
 	message := discordMessage{Username: o.Text("username"), Avatar: o.Text("avatar", "avatarurl")}
-	color, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(o.TextOr("0x50d9ff", "color"), "0x"), "#"), 16, 24)
+	color, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(cmp.Or(o.Text("color"), "0x50d9ff"), "0x"), "#"), 16, 24)
 	if err != nil {
 		o.Wrong("color", "must be a colour such as 0x50d9ff")
 	}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,7 +35,7 @@ func gotify(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, err
 		Extras   json.RawMessage `json:"extras,omitempty"`
 	}{Date: o.Text("date"), Extras: json.RawMessage(o.Text("extras"))}
 	var err error
-	if message.Priority, err = strconv.Atoi(o.TextOr("0", "priority")); err != nil || message.Priority < -2 || message.Priority > 10 {
+	if message.Priority, err = strconv.Atoi(cmp.Or(o.Text("priority"), "0")); err != nil || message.Priority < -2 || message.Priority > 10 {
 		o.Wrong("priority", "must be a number from -2 to 10")
 	}
 	if len(message.Extras) > 0 && !json.Valid(message.Extras) {

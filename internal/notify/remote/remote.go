@@ -66,10 +66,7 @@ func (c *Client) Stream(ctx context.Context, address, authorization string) (*ht
 	if authorization != "" {
 		req.Header.Set("Authorization", authorization)
 	}
-	client := http.Client{Transport: c.http.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return errors.New("the server redirects to another place, which is not followed")
-	}}
-	return client.Do(req)
+	return c.http.Do(req)
 }
 
 // Answer is the response of a server.

@@ -61,30 +61,28 @@ func slack(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, erro
 		message.Channel = channel
 	}
 	kind, ids := parts[1], []string{parts[2], parts[4], parts[6]}
-	compose := func(n notify.Notice) slackMessage {
+	isBot := kind != "" && kind != "hook"
+	address, header := "https://hooks.slack.com/services/"+strings.Join(ids, "/"), http.Header{}
+	if isBot {
+		address = "https://slack.com/api/chat.postMessage"
+		header.Set("Authorization", "Bearer "+kind+"-"+strings.Join(ids, "-"))
+	}
+	return func(ctx context.Context, n notify.Notice) error {
 		m := message
 		m.Text = n.Title
 		for _, line := range strings.SplitN(strings.TrimSuffix(n.Text, "\n"), "\n", slackAttachments) {
 			m.Attachments = append(m.Attachments, slackAttachment{line, color})
 		}
-		return m
-	}
-	if kind == "" || kind == "hook" {
-		return func(ctx context.Context, n notify.Notice) error {
-			answer, err := client.PostJSON(ctx, "https://hooks.slack.com/services/"+strings.Join(ids, "/"), nil, compose(n))
-			if text := string(answer.Body); err == nil && text != "" && text != "ok" {
-				err = client.Strange(answer)
-			}
+		answer, err := client.PostJSON(ctx, address, header.Clone(), m)
+		switch text := string(answer.Body); {
+		case err != nil:
 			return err
-		}, nil
-	}
-	return func(ctx context.Context, n notify.Notice) error {
-		header := http.Header{"Authorization": {"Bearer " + kind + "-" + strings.Join(ids, "-")}}
-		answer, err := client.PostJSON(ctx, "https://slack.com/api/chat.postMessage", header, compose(n))
-		if err != nil {
-			return err
+		case isBot:
+			return slackResult(client, answer)
+		case text != "" && text != "ok":
+			return client.Strange(answer)
 		}
-		return slackResult(client, answer)
+		return nil
 	}, nil
 }
 

@@ -40,7 +40,6 @@ type Options struct {
 	Settings func() Settings                   // the current ones
 	View     func(resume.Session) view.Session // what people are shown of a session
 	Continue func(resume.Session) string       // the command that continues a session
-	Reload   func(context.Context) error       // reads the configuration again
 	HTTP     func() (address string, err error)
 	PageURL  func(once bool) (string, error)
 	Wake     func() // the summary of the daemon has changed
@@ -315,11 +314,3 @@ func (b *Backend) History(ctx context.Context, name string, since time.Time) (it
 
 // PageURL returns the address of the page.
 func (b *Backend) PageURL(once bool) (string, error) { return b.opts.PageURL(once) }
-
-// Reload reads the configuration again.
-func (b *Backend) Reload(ctx context.Context) error {
-	if err := b.opts.Reload(ctx); err != nil {
-		return &control.ConfigError{Err: err}
-	}
-	return nil
-}

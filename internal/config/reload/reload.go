@@ -25,13 +25,12 @@ import (
 // Options configures Watch.
 type Options struct {
 	// Apply is called by Watch, one call at a time: with a checked configuration, or with what is wrong
-	// with the file. It is called once for each change and each request, and returns why the
-	// configuration is not in use.
-	Apply func(config.Config, error) error
+	// with the file. It is called once for each change and each request.
+	Apply func(config.Config, error)
 
-	// Requests ask for a reload even if nothing changed. Each is called once, with what Apply returned
-	// for the file as it was after the request.
-	Requests <-chan func(error)
+	// Requests ask for a reload even if nothing changed: Apply is called with the file as it is after
+	// the request.
+	Requests <-chan struct{}
 
 	// Current is the configuration that was loaded before. A file that differs counts as a change. The
 	// zero Config accepts any file.
@@ -75,7 +74,7 @@ type watch struct {
 	reported content     // what Apply was called with last
 	found    bool        // there was a file
 	filled   bool        // it was not empty
-	asked    []func(error)
+	asked    bool        // a request waits for the end of a change
 
 	settle     *time.Timer // runs until a change ends
 	firstEvent time.Time   // of this change; zero: the timer does not run
@@ -129,8 +128,8 @@ func (w *watch) run(ctx context.Context) error {
 			w.check()
 		case <-time.After(w.recheck):
 			w.check()
-		case request := <-w.opts.Requests:
-			w.asked = append(w.asked, request)
+		case <-w.opts.Requests:
+			w.asked = true
 			if w.firstEvent.IsZero() {
 				w.report(w.read())
 			}
@@ -198,16 +197,11 @@ func (w *watch) settled() {
 
 // report calls Apply, unless nothing has changed and no reload was requested.
 func (w *watch) report(now content) {
-	if now == w.reported && len(w.asked) == 0 {
+	if now == w.reported && !w.asked {
 		return
 	}
-	w.reported = now
-	cfg, err := w.parse(now)
-	err = w.opts.Apply(cfg, err)
-	for _, answer := range w.asked {
-		answer(err)
-	}
-	w.asked = nil
+	w.reported, w.asked = now, false
+	w.opts.Apply(w.parse(now))
 }
 
 // parse makes a configuration of the content of the file.

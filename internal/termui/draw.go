@@ -37,13 +37,8 @@ func (m *model) screen() []string {
 	default:
 		body = m.list(room)
 	}
-	for i := range room {
-		if i < len(body) {
-			lines = append(lines, body[i])
-		} else {
-			lines = append(lines, "")
-		}
-	}
+	body = append(body, make([]string, room)...)
+	lines = append(lines, body[:room]...)
 	lines = append(lines, m.message(), m.footer())
 	lines = lines[:min(len(lines), max(0, m.height))]
 	for i, line := range lines {
@@ -101,12 +96,10 @@ func (m *model) title() string {
 	if d.DryRun {
 		name += " " + m.page.Paint.In(Cyan, "dry run")
 	}
-	return name + "  " + m.tally()
+	return name + "  " + m.page.tally(&m.board)
 }
 
 // tally counts the sessions, most urgent first.
-func (m *model) tally() string { return m.page.tally(&m.board) }
-
 func (p Page) tally(b *board) string {
 	counts := b.states
 	need, busy := counts[resume.GaveUp]+counts[resume.Parked], counts[resume.Resuming]+counts[resume.Settling]
@@ -317,12 +310,9 @@ func (m *model) keys() []string {
 	}
 	var lines []string
 	for _, e := range explained {
-		for i, text := range m.page.wrap(e.does, strings.Repeat(" ", room+gap)) {
-			if i == 0 {
-				text = m.page.Paint.In(Bold, fill(e.key, room)) + text[room:]
-			}
-			lines = append(lines, text)
-		}
+		text := m.page.wrap(e.does, strings.Repeat(" ", room+gap))
+		text[0] = m.page.Paint.In(Bold, fill(e.key, room)) + text[0][room:]
+		lines = append(lines, text...)
 	}
 	return lines
 }

@@ -2,7 +2,6 @@ package termui
 
 import (
 	"fmt"
-	"strings"
 
 	"resumed/internal/control"
 	"resumed/internal/humanize"
@@ -16,13 +15,9 @@ func (p Page) Fleet(f control.Fleet) string {
 
 // fleet is Fleet with a text that says where to see more.
 func (p Page) fleet(f control.Fleet, where string) string {
-	var b strings.Builder
-	say := func(format string, args ...any) { fmt.Fprintln(&b, p.cut(sanitize.Line(fmt.Sprintf(format, args...)))) }
-	tell := func(text string) {
-		for _, line := range p.wrap(sanitize.Line(text), "") {
-			fmt.Fprintln(&b, line)
-		}
-	}
+	out := &Printer{Page: p}
+	say := func(format string, args ...any) { out.Line("%s", sanitize.Line(fmt.Sprintf(format, args...))) }
+	tell := func(text string) { out.Wrapped(sanitize.Line(text)) }
 	if len(f.Sessions) == 0 {
 		say("No session of the fleet is interrupted.")
 	}
@@ -60,5 +55,5 @@ func (p Page) fleet(f control.Fleet, where string) string {
 		}
 		tell(line)
 	}
-	return b.String()
+	return out.String()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +36,8 @@ func (f Following) Lines(ctx context.Context) error {
 func (f Following) Updates(ctx context.Context, see func(control.Update) error) error {
 	return follow(ctx, f.Daemon, f.All, func(u control.Update) error {
 		if f.Only != nil {
-			u = narrow(u, *f.Only)
+			u.Sessions = slices.DeleteFunc(u.Sessions, func(s view.Session) bool { return s.Key() != *f.Only })
+			u.Gone = slices.DeleteFunc(u.Gone, func(key resume.Key) bool { return key != *f.Only })
 			if !u.Whole && len(u.Sessions) == 0 && len(u.Gone) == 0 {
 				return nil
 			}
@@ -45,25 +47,6 @@ func (f Following) Updates(ctx context.Context, see func(control.Update) error) 
 		_, err := fmt.Fprintln(f.Err, "resumed:", l)
 		return err
 	})
-}
-
-// narrow removes all other sessions from an update.
-func narrow(u control.Update, key resume.Key) control.Update {
-	sessions := []view.Session{}
-	for _, s := range u.Sessions {
-		if s.Key() == key {
-			sessions = append(sessions, s)
-		}
-	}
-	u.Sessions = sessions
-	var gone []resume.Key
-	for _, k := range u.Gone {
-		if k == key {
-			gone = append(gone, k)
-		}
-	}
-	u.Gone = gone
-	return u
 }
 
 // printer prints what has changed since its last line.

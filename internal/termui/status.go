@@ -27,20 +27,19 @@ type Page struct {
 
 // Status shows the sessions, the accounts and the daemon.
 func (p Page) Status(status control.Status) string {
-	var b strings.Builder
-	say := func(lines ...string) { fmt.Fprintln(&b, strings.Join(lines, "\n")) }
+	out := &Printer{Page: p}
 	if len(status.Sessions) == 0 {
-		say("No session is interrupted.")
+		out.Lines("No session is interrupted.")
 	}
-	b.WriteString(p.Sessions(status.Sessions))
-	b.WriteString(p.offers(status.Sessions))
+	out.Text(p.Sessions(status.Sessions))
+	out.offers(status.Sessions)
 	if len(status.Accounts) > 0 {
-		say("")
-		say(p.accounts(status.Accounts)...)
+		out.Lines("")
+		out.Lines(p.accounts(status.Accounts)...)
 	}
-	say("")
-	say(p.daemon(status.Daemon)...)
-	return b.String()
+	out.Lines("")
+	out.Lines(p.daemon(status.Daemon)...)
+	return out.String()
 }
 
 // screen is how many rows most terminals show at once.
@@ -59,15 +58,14 @@ func (p Page) Sessions(sessions []view.Session) string {
 	}
 	natural.countdowns(sorted, p.Now)
 	fitted := natural.fit(p.Width)
-	var text strings.Builder
-	fmt.Fprintln(&text, p.cut(fitted.head(p.Paint)))
+	lines := []string{p.cut(fitted.head(p.Paint))}
 	for _, r := range sorted {
-		fmt.Fprintln(&text, p.cut(r.line(fitted, p.Now, p.Paint)))
+		lines = append(lines, p.cut(r.line(fitted, p.Now, p.Paint)))
 	}
 	if len(sorted) > screen { // the first ones have scrolled away
-		fmt.Fprintf(&text, "\n%s: %s\n%s\n", humanize.Count(len(sorted), "session"), p.tally(&b), p.Paint.In(Dim, "resumed status --watch searches and scrolls them"))
+		lines = append(lines, "", humanize.Count(len(sorted), "session")+": "+p.tally(&b), p.Paint.In(Dim, "resumed status --watch searches and scrolls them"))
 	}
-	return text.String()
+	return strings.Join(lines, "\n") + "\n"
 }
 
 // accounts returns a line for each shared limit, limited ones first.
@@ -178,11 +176,10 @@ func (p Page) cut(line string) string {
 }
 
 func (p Page) wrap(text, indent string) []string {
-	width := p.Width
-	if width > 0 {
-		width = max(10, width-len(indent))
+	if p.Width > 0 {
+		text = ansi.Wrap(text, max(10, p.Width-len(indent)), "")
 	}
-	lines := wrap(text, width)
+	lines := strings.Split(text, "\n")
 	for i := range lines {
 		lines[i] = indent + lines[i]
 	}

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	tmpl "text/template/parse"
 	"time"
 )
 
@@ -68,8 +67,6 @@ func (n Notify) validate(found *problems) {
 		if !slices.Equal(c.Events, n.Events) {
 			found.events(key+".events", c.Events)
 		}
-		found.template(key+".title", c.Title)
-		found.template(key+".text", c.Text)
 	}
 	for i, w := range n.Webhook {
 		w.validate(found, index("notify.webhook", i))
@@ -116,15 +113,6 @@ func (ps *problems) events(key string, events []string) {
 		if !slices.Contains(eventNames(), e) {
 			ps.add(index(key, i), e, "%s", oneOf(e, eventNames()))
 		}
-	}
-}
-
-// template checks the syntax of a template. The names in it are checked where it is filled in.
-func (ps *problems) template(key, text string) {
-	tree := tmpl.New("title")
-	tree.Mode = tmpl.SkipFuncCheck
-	if _, err := tree.Parse(text, "", "", map[string]*tmpl.Tree{}); err != nil {
-		ps.add(key, text, "must be a text/template: %s", strings.TrimPrefix(err.Error(), "template: title:"))
 	}
 }
 

@@ -132,15 +132,16 @@ func (ps *problems) policy(key string, p backoff.Policy, inherited map[string]*b
 		want := e.Want
 		switch e.Field {
 		case "strategy":
-			want = oneOf(string(p.Strategy), words(backoff.Strategies()))
+			want = oneOf(string(p.Strategy), Texts(backoff.Strategies()))
 		case "jitter_mode":
-			want = oneOf(string(p.JitterMode), words(backoff.JitterModes()))
+			want = oneOf(string(p.JitterMode), Texts(backoff.JitterModes()))
 		}
 		ps.add(key+"."+e.Field, values[e.Field], "%s", want)
 	}
 }
 
-func words[T ~string](all []T) []string {
+// Texts returns words of any type as strings.
+func Texts[T ~string](all []T) []string {
 	list := make([]string, len(all))
 	for i, w := range all {
 		list[i] = string(w)

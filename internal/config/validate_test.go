@@ -115,7 +115,6 @@ func TestImpossibleValues(t *testing.T) {
 		"a url of another scheme":          {hook, `https:`, `ftp:`, `notify.webhook[0].url: must be an http or https URL`},
 		"secret and secret_file":           {hook + "X", "X", "secret = \"s\"\nsecret_file = \"/f\"", `must not be set beside secret`},
 		"no time for a webhook":            {hook + "X", "X", `timeout = "0s"`, `notify.webhook[0].timeout = "0s": must be more than 0s`},
-		"a template that does not parse":   {hook + "X", "X", `title = "{{.Title"`, `notify.webhook[0].title = "{{.Title": must be a text/template`},
 		"a service without a scheme":       {"[[notify.service]]\nname = \"p\"\nX", "X", `url = "ntfy.sh/t"`, `notify.service[0].url: must be a service URL`},
 		"a command that is none":           {"[[notify.command]]\nname = \"p\"\nX", "X", `run = []`, `notify.command[0].run: must be a command`},
 		"nothing is kept":                  {"[history]\nX", "X", `keep = "0s"`, `history.keep = "0s": must be more than 0s`},

@@ -20,7 +20,7 @@ import (
 	"resumed/internal/watch"
 )
 
-// Options are what Feeds need. All but Since and Kept are required.
+// Options are what Feeds need. All are required.
 type Options struct {
 	// Observe applies observations in order. Once it has returned nil they are
 	// not lost.
@@ -30,8 +30,7 @@ type Options struct {
 	// before it, never earlier.
 	Keep func(place string, cursor json.RawMessage)
 
-	// Kept returns the stored cursor of a place that appeared after the first reading. Nil:
-	// there is none.
+	// Kept returns the stored cursor of a place that appeared after the first reading.
 	Kept func(place string) (json.RawMessage, bool)
 
 	// Elsewhere reports whether another resumed has the lease of the session: then
@@ -39,7 +38,7 @@ type Options struct {
 	Elsewhere func(resume.Key) bool
 
 	// Since returns a time: a transcript without a cursor that was last written before it is
-	// too old to matter and is not read. Nil: all are read.
+	// too old to matter and is not read.
 	Since func() time.Time
 
 	// Trust says which users may own a transcript.
@@ -99,10 +98,10 @@ func (f *Feeds) Run(ctx context.Context) error {
 // have stopped.
 func (f *Feeds) Swap(ctx context.Context, agents map[string]agent.Agent, cursors func() Cursors) {
 	defer f.swapping()()
-	var keep, begin []*feed
+	var keep, begin, stop []*feed
 	kept := make(map[string]bool)
-	var stop []*feed
-	for _, one := range f.all() {
+	feeds, _ := f.current()
+	for _, one := range feeds {
 		if name := one.agent.Name(); agents[name] == one.agent {
 			keep, kept[name] = append(keep, one), true
 		} else {
@@ -125,8 +124,7 @@ func (f *Feeds) Swap(ctx context.Context, agents map[string]agent.Agent, cursors
 			begin = append(begin, f.of(agents[name], stored)...)
 		}
 	}
-	// Until here Look meets the stopped feeds and waits: no resume starts without
-	// a look.
+	// Until here Look meets the stopped feeds and waits: no resume starts without a look.
 	f.mu.Lock()
 	f.feeds = slices.Concat(keep, begin)
 	f.mu.Unlock()
@@ -189,11 +187,6 @@ func (f *Feeds) Await(ctx context.Context, agent string) error {
 	return nil
 }
 
-func (f *Feeds) all() []*feed {
-	feeds, _ := f.current()
-	return feeds
-}
-
 // current returns the feeds, and a channel that is closed at the end of the current
 // swap; nil: there is none.
 func (f *Feeds) current() (feeds []*feed, swap <-chan struct{}) {
@@ -217,7 +210,8 @@ func (f *Feeds) swapping() (over func()) {
 }
 
 func (f *Feeds) ofAgent(name string) []*feed {
-	return slices.DeleteFunc(slices.Clone(f.all()), func(one *feed) bool { return one.agent.Name() != name })
+	feeds, _ := f.current()
+	return slices.DeleteFunc(slices.Clone(feeds), func(one *feed) bool { return one.agent.Name() != name })
 }
 
 // of makes the feeds of one agent.

@@ -104,19 +104,19 @@ func TestASessionInASharedHomeWaitsUntilItsFleetIsJoined(t *testing.T) {
 	d.await(t, "local-1", resume.Watching)
 
 	require.NoError(t, os.Link(h.path("credentials"), h.path("missing")))
-	d.reload <- struct{}{}
+	d.reload <- syscall.SIGHUP
 	stands("connected", "")
 	continues("shared-1")
 
 	h.join(t, url, "missing", "nonsense.pem")
-	d.reload <- struct{}{}
+	d.reload <- syscall.SIGHUP
 	stands("alone", "nonsense.pem: no such file")
 	waits("shared-2", "nonsense.pem: no such file")
 	h.write(t, "local-2", "step 1\nrate limited\n")
 	d.await(t, "local-2", resume.Watching)
 
 	h.join(t, url, "credentials", "ca.pem")
-	d.reload <- struct{}{}
+	d.reload <- syscall.SIGHUP
 	stands("connected", "")
 	continues("shared-2")
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +28,7 @@ type change struct {
 // follower runs Watch as a daemon would.
 type follower struct {
 	t       *testing.T
-	ask     chan struct{}
+	ask     chan os.Signal
 	changes chan change
 }
 
@@ -35,13 +36,13 @@ type follower struct {
 func follow(t *testing.T, path string) *follower {
 	t.Helper()
 	f := start(t, path, Options{Known: known})
-	f.ask <- struct{}{}
+	f.ask <- syscall.SIGHUP
 	f.next()
 	return f
 }
 
 func start(t *testing.T, path string, opts Options) *follower {
-	f := &follower{t, make(chan struct{}), make(chan change, 100)}
+	f := &follower{t, make(chan os.Signal), make(chan change, 100)}
 	opts.Requests = f.ask
 	opts.Apply = func(c config.Config, err error) { f.changes <- change{c, err} }
 	ctx, cancel := context.WithCancel(t.Context())
@@ -250,7 +251,7 @@ func TestWatchKeepsQuietAboutWhatDidNotChange(t *testing.T) {
 	put(t, filepath.Join(filepath.Dir(path), "other.toml"), says("other"))
 	require.NoError(t, os.Chtimes(path, time.Now(), time.Now()))
 	f.quiet()
-	f.ask <- struct{}{}
+	f.ask <- syscall.SIGHUP
 	f.prompt("same")
 	f.quiet()
 }
@@ -260,7 +261,7 @@ func TestWatchAllowsAFileThatWasAlwaysEmpty(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "resumed.toml")
 	put(t, path, "")
 	f := follow(t, path)
-	f.ask <- struct{}{}
+	f.ask <- syscall.SIGHUP
 	f.prompt("continue")
 }
 
@@ -268,7 +269,7 @@ func TestWatchWaitsForADirectoryThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a", "b", "resumed.toml")
 	f := start(t, path, Options{Known: known})
-	f.ask <- struct{}{}
+	f.ask <- syscall.SIGHUP
 	f.problem("is gone")
 	require.NoError(t, os.Mkdir(filepath.Dir(filepath.Dir(path)), 0o700))
 	f.quiet()
@@ -283,7 +284,7 @@ func TestWatchWithoutAnyFileFindsTheUsersWhenItAppears(t *testing.T) {
 	defaults, err := config.Load("", known)
 	require.NoError(t, err)
 	f := start(t, "", Options{Known: known, Current: defaults})
-	f.ask <- struct{}{}
+	f.ask <- syscall.SIGHUP
 	f.prompt("continue")
 
 	path := filepath.Join(home, ".config", "resumed", "resumed.toml")
@@ -392,7 +393,7 @@ func TestARequestIsAnsweredForTheFileAsItWasAfterIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "resumed.toml")
 	put(t, path, says("good"))
 	applying, goOn := make(chan error), make(chan struct{})
-	requests := make(chan struct{})
+	requests := make(chan os.Signal)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
@@ -401,10 +402,10 @@ func TestARequestIsAnsweredForTheFileAsItWasAfterIt(t *testing.T) {
 			<-goOn
 		}})
 	}()
-	requests <- struct{}{}
+	requests <- syscall.SIGHUP
 	require.NoError(t, <-applying)
 	put(t, path, "nonsense = 1\n")
-	go func() { requests <- struct{}{} }()
+	go func() { requests <- syscall.SIGHUP }()
 	goOn <- struct{}{}
 	require.ErrorContains(t, <-applying, "nonsense")
 	goOn <- struct{}{}
@@ -426,6 +427,6 @@ func TestARequestIsAnsweredWhereThereIsNoFile(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("RESUMED_CONFIG", "")
 	f := start(t, "", Options{Known: known})
-	f.ask <- struct{}{}
+	f.ask <- syscall.SIGHUP
 	require.NoError(t, f.next().err)
 }

@@ -258,7 +258,7 @@ func (b *Backend) Nudge(nudge control.Nudge) error {
 	if agents.Hook(nudge.Agent) == nil {
 		return fmt.Errorf("no agent %q calls a hook", nudge.Agent)
 	}
-	b.opts.Log.Debug("a hook asks for a look", "agent", nudge.Agent, "session", nudge.Session, "pid", nudge.PID, "terminal", nudge.Terminal)
+	b.opts.Log.Debug("a hook asks for a look", "agent", nudge.Agent, "session", nudge.Session)
 	b.opts.Hooks.Take(resume.Key{Agent: nudge.Agent, ID: nudge.Session}, nudge.Transcript)
 	return nil
 }

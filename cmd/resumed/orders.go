@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
+	"resumed/internal/termui"
 )
 
 func (c *cli) retryCommand() *cobra.Command {
@@ -84,11 +84,7 @@ func (c *cli) setPaused(cmd *cobra.Command, args []string, paused bool) error {
 	if err := c.client().SetPaused(cmd.Context(), paused); err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(map[string]any{"version": 1, "paused": paused})
-	}
-	_, err := fmt.Fprintln(c.out, all)
-	return err
+	return c.print(map[string]any{"version": 1, "paused": paused}, func(p *termui.Printer) { p.Text(all + "\n") })
 }
 
 // order makes the daemon do something with a session, and prints the session's state after it.

@@ -3,7 +3,6 @@ package termui
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"resumed/internal/humanize"
 	"resumed/internal/resume/view"
@@ -64,11 +63,7 @@ func (p Page) resumes(title string, attempts []view.Attempt) []string {
 		if a.StartedAt != nil {
 			when = humanize.Clock(*a.StartedAt, p.Now)
 		}
-		outcome := humanize.Outcome(a.Outcome)
-		text := fmt.Sprintf("%d. %s, waited %s; %s", a.N, when, humanize.Span(time.Duration(a.DelaySeconds*float64(time.Second))), outcome)
-		if a.StartedAt != nil && a.EndedAt != nil {
-			text += humanize.Took(a.EndedAt.Sub(*a.StartedAt))
-		}
+		text := fmt.Sprintf("%d. %s, %s", a.N, when, humanize.Attempt(a))
 		if a.Error != "" {
 			text += ": " + sanitize.Line(a.Error)
 		}

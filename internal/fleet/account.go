@@ -79,12 +79,12 @@ func ReadAccount(e Entry) (Account, error) {
 	if err := Decode(e.Value, &a); err != nil {
 		return Account{}, fmt.Errorf("read the state of an account: %w", err)
 	}
-	a.LimitedAt, a.ClosedAt = earlier(a.LimitedAt, e.At), earlier(a.ClosedAt, e.At)
+	a.LimitedAt, a.ClosedAt = resume.Earlier(a.LimitedAt, e.At), resume.Earlier(a.ClosedAt, e.At)
 	if a.Probe != nil {
-		a.Probe.At = earlier(a.Probe.At, e.At)
+		a.Probe.At = resume.Earlier(a.Probe.At, e.At)
 	}
 	if a.Ramp != nil {
-		a.Ramp.From = earlier(a.Ramp.From, e.At)
+		a.Ramp.From = resume.Earlier(a.Ramp.From, e.At)
 		a.Ramp.Size = min(max(a.Ramp.Size, 1), counted)
 		a.Ramp.Left = min(max(a.Ramp.Left, 0), a.Ramp.Size)
 	}
@@ -93,13 +93,6 @@ func ReadAccount(e Entry) (Account, error) {
 		a.State, a.Probe = resume.Open, nil // only another probe may end it
 	}
 	return a, nil
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // Refused returns the account after a session was refused. It opens only for a new refusal: one since
@@ -145,7 +138,7 @@ func (a Account) Lifts(r Rules) time.Time {
 		at = at.Add(r.Margin)
 	}
 	if r.MaxWait > 0 {
-		at = earlier(at, a.LimitedAt.Add(r.MaxWait))
+		at = resume.Earlier(at, a.LimitedAt.Add(r.MaxWait))
 	}
 	return at
 }

@@ -57,7 +57,7 @@ func (f *Fleet) process(ctx context.Context, id string) time.Time {
 	case a.probe == nil:
 		return a.tryAt
 	case a.tryAt.After(now):
-		return earlier(a.tryAt, soon)
+		return resume.Earlier(a.tryAt, soon)
 	default: // no session asks any longer, and the lease of the probe is renewed
 		return soon
 	}
@@ -265,7 +265,7 @@ func (f *Fleet) serve(ctx context.Context, id string) (next time.Time) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return later(f.spread(), f.now().Add(time.Millisecond))
+	return resume.Later(f.spread(), f.now().Add(time.Millisecond))
 }
 
 // tryStart asks for permission to start if the account is closed.

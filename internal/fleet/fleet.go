@@ -216,7 +216,7 @@ func (f *Fleet) noteAnswer(write bool, err error) {
 	case answered && write:
 		f.failing, f.answered = false, f.now()
 	case !answered && !f.failing: // with many hosts, writes are rare: the silence begins with the first question
-		f.failing, f.answered = true, later(f.answered, f.now().Add(-f.pace.heartbeat-AnswerWithin))
+		f.failing, f.answered = true, resume.Later(f.answered, f.now().Add(-f.pace.heartbeat-AnswerWithin))
 	}
 }
 
@@ -305,11 +305,4 @@ func (f *Fleet) wake() {
 	case f.kick <- struct{}{}:
 	default:
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

@@ -92,7 +92,7 @@ func (f *Fleet) alone(a *account, early bool, standing Standing, rules Rules, no
 	if early {
 		return "", time.Time{} // a person wants it now
 	}
-	from := later(standing.Since, f.clock.local(a.known.Lifts(rules)))
+	from := resume.Later(standing.Since, f.clock.local(a.known.Lifts(rules)))
 	if !from.Equal(a.delayFor) {
 		a.delayFor, a.delay = from, time.Duration(f.opts.Rand()*float64(rules.Stagger)*float64(standing.Hosts))
 	}
@@ -204,7 +204,7 @@ func (c clock) refusal(t localRefusal) Refusal {
 func (f *Fleet) refuse(a *account, s resume.Session, mark string) {
 	reset := s.Limit.Reset
 	t := localRefusal{Refusal{
-		At: earlier(s.LimitedAt, f.now()), Class: s.Limit.Class, Reset: reset.At,
+		At: resume.Earlier(s.LimitedAt, f.now()), Class: s.Limit.Class, Reset: reset.At,
 		Exact: !reset.Rough && s.Limit.Class != limit.UsageLimit, Host: f.opts.Host, Mark: mark,
 	}, reset.Counted}
 	if _, changed := a.known.Refused(f.clock.refusal(t)); !changed && mark == "" {
@@ -219,7 +219,7 @@ func (f *Fleet) refuse(a *account, s resume.Session, mark string) {
 
 // move stores that a session worked again.
 func (f *Fleet) move(a *account, at time.Time) {
-	at = earlier(at, f.now())
+	at = resume.Earlier(at, f.now())
 	if _, changed := a.known.Moved("", f.clock.fleet(at), f.clock.fleet(at), f.opts.Rules()); changed {
 		a.moved, a.tryAt = at, time.Time{}
 		f.derive(a)

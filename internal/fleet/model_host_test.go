@@ -38,7 +38,7 @@ func (h *simHost) clock() time.Time { return h.w.now.Add(h.skew) }
 
 // undisturbed reports whether nothing went wrong for the host for as long as a lease lasts.
 func (h *simHost) undisturbed() bool {
-	return !h.held() && h.w.now.Sub(later(h.disturbed, later(h.asleep, h.cut))) > LeaseTTL+Heartbeat
+	return !h.held() && h.w.now.Sub(resume.Later(h.disturbed, resume.Later(h.asleep, h.cut))) > LeaseTTL+Heartbeat
 }
 
 // held reports whether the host waits for an answer for longer than any daemon would: it sleeps, or
@@ -62,7 +62,7 @@ func (h *simHost) tick() {
 	next := life.tick(context.Background())
 	h.busy = false
 	if h.fleet == life {
-		h.tickAt = later(next.Add(-h.skew), w.now.Add(time.Millisecond))
+		h.tickAt = resume.Later(next.Add(-h.skew), w.now.Add(time.Millisecond))
 		select {
 		case <-life.kick:
 			h.tickAt = w.now.Add(time.Millisecond)
@@ -90,7 +90,7 @@ func (h *simHost) walk() {
 	w := h.w
 	h.walkAt = time.Time{}
 	wake := func(local time.Time) {
-		if at := later(local.Add(-h.skew), w.now.Add(time.Millisecond)); h.walkAt.IsZero() || at.Before(h.walkAt) {
+		if at := resume.Later(local.Add(-h.skew), w.now.Add(time.Millisecond)); h.walkAt.IsZero() || at.Before(h.walkAt) {
 			h.walkAt = at
 		}
 	}

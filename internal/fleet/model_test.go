@@ -159,10 +159,10 @@ func (w *world) run(until time.Time, over func() bool) {
 	for w.broken == "" && (over == nil || !over()) {
 		at, do := w.next()
 		if do == nil || at.After(until) {
-			w.now = later(w.now, until)
+			w.now = resume.Later(w.now, until)
 			return
 		}
-		w.now = later(w.now, at)
+		w.now = resume.Later(w.now, at)
 		do()
 	}
 }
@@ -180,14 +180,14 @@ func (w *world) next() (time.Time, func()) {
 	}
 	for _, h := range w.hosts {
 		if !h.busy {
-			consider(later(h.tickAt, h.asleep), h.tick)
+			consider(resume.Later(h.tickAt, h.asleep), h.tick)
 		}
 		if !h.walkAt.IsZero() {
-			consider(later(h.walkAt, h.asleep), h.walk)
+			consider(resume.Later(h.walkAt, h.asleep), h.walk)
 		}
 		for _, s := range h.sessions {
 			if !s.endsAt.IsZero() {
-				consider(later(s.endsAt, h.asleep), func() { h.ends(s) })
+				consider(resume.Later(s.endsAt, h.asleep), func() { h.ends(s) })
 			}
 		}
 	}
@@ -254,7 +254,7 @@ func play(seed uint64, keep bool) *world {
 	}
 	w.end = w.now
 	for _, h := range w.hosts {
-		h.cut, h.asleep = earlier(h.cut, w.now), earlier(h.asleep, w.now)
+		h.cut, h.asleep = resume.Earlier(h.cut, w.now), resume.Earlier(h.asleep, w.now)
 		if w.dead { // all continue alone
 			h.cut = w.now.Add(24 * time.Hour)
 		}

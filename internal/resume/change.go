@@ -174,6 +174,6 @@ func (c Change) Recovery() (provider string, took time.Duration, ok bool) {
 	if !ok || !c.Before.Interrupted() || c.After.State != Watching || !c.Before.Limit.Class.Outage() {
 		return "", 0, false
 	}
-	took = earlier(moved.At, c.At).Sub(c.Before.stoppedAt())
+	took = Earlier(moved.At, c.At).Sub(c.Before.stoppedAt())
 	return c.Before.asked(), took, took > 0 && c.Before.MissedAt.IsZero()
 }

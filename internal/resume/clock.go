@@ -29,12 +29,12 @@ func counted(reset limit.Reset, said, now time.Time) limit.Reset {
 func (s Session) rewound(r Rules, now time.Time) Session {
 	s.Limit.Reset = counted(s.Limit.Reset, s.LimitedAt, now)
 	for _, t := range []*time.Time{&s.LimitedAt, &s.StoppedAt, &s.MovedAt, &s.BornAt, &s.FoundAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt} {
-		*t = earlier(*t, now)
+		*t = Earlier(*t, now)
 	}
 	s.Attempts = slices.Clone(s.Attempts)
 	for i := range s.Attempts {
 		a := &s.Attempts[i]
-		a.StartedAt, a.EndedAt = earlier(a.StartedAt, now), earlier(a.EndedAt, now)
+		a.StartedAt, a.EndedAt = Earlier(a.StartedAt, now), Earlier(a.EndedAt, now)
 	}
 	s.NotBefore = time.Time{}
 	return s.reconsidered(r, now)
@@ -46,7 +46,7 @@ func (s Session) Missed(since time.Time, r Rules, now time.Time) bool {
 	if r.Overdue == 0 || s.Over() || !s.RetryAskedAt.IsZero() {
 		return false
 	}
-	return now.Sub(later(s.dueAt(), since)) > r.Overdue
+	return now.Sub(Later(s.dueAt(), since)) > r.Overdue
 }
 
 // dueAt returns when the wait of the session ends or ended, or when the resume that is being sent
@@ -56,7 +56,7 @@ func (s Session) dueAt() time.Time { return cmp.Or(s.NextAt, s.LastStart()) }
 // late sets MissedAt if the refusal is read so late that no daemon can have run at its time.
 func (s Session) late(r Rules, now time.Time) Session {
 	s.MissedAt = time.Time{}
-	if at := later(s.LimitedAt, s.Limit.Reset.At); s.State == Waiting && r.Overdue > 0 && now.Sub(at) > r.Overdue {
+	if at := Later(s.LimitedAt, s.Limit.Reset.At); s.State == Waiting && r.Overdue > 0 && now.Sub(at) > r.Overdue {
 		s.MissedAt = at
 	}
 	return s

@@ -114,7 +114,7 @@ func (s Session) notSent(ev NotSent, r Rules, now time.Time) Session {
 	if s = s.schedule(r, now); ev.Then == KeepForPeople && s.NextAt.After(now) {
 		return s // the rules decide until when, and they may change
 	}
-	s.NotBefore = later(ev.Until, now.Add(recheck))
+	s.NotBefore = Later(ev.Until, now.Add(recheck))
 	s = s.schedule(r, now)
 	if s.State == Waiting {
 		s.Reason = ev.Why

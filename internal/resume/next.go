@@ -107,7 +107,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s // the event brought the new path
 	case Slept:
 		if s.State == Settling {
-			s.WaitFrom = earlier(s.WaitFrom.Add(ev.For), now)
+			s.WaitFrom = Earlier(s.WaitFrom.Add(ev.For), now)
 			s.NextAt = s.WaitFrom.Add(r.Settle)
 		}
 		return s
@@ -202,12 +202,12 @@ func (s Session) IsNewerThan(sight Observation) bool {
 		elsewhere := sight.Account != "" && sight.Account != s.Account
 		return !stops || s.State == Watching || elsewhere
 	default:
-		return at.Before(later(s.LimitedAt, s.MovedAt))
+		return at.Before(Later(s.LimitedAt, s.MovedAt))
 	}
 }
 
 func (s Session) progressed(ev Progressed, now time.Time) Session {
-	s.MovedAt = earlier(ev.At, now) // a record from a clock that is ahead must not make later events look old
+	s.MovedAt = Earlier(ev.At, now) // a record from a clock that is ahead must not make later events look old
 	if !s.Interrupted() || s.State == Parked && s.DeniedAt(ev.At) {
 		return s // the work of the denied resume, which has ended
 	}
@@ -229,7 +229,7 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 	if s.ours(ev.At) {
 		return s
 	}
-	s.PromptedAt = later(s.PromptedAt, earlier(ev.At, now))
+	s.PromptedAt = Later(s.PromptedAt, Earlier(ev.At, now))
 	if ev.By == "" {
 		s.Windows, s.Paid = 0, nil // a person continues it with their own account
 	}

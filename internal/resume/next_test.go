@@ -504,7 +504,7 @@ func TestDirectories(t *testing.T) {
 func TestHoursShiftTheWake(t *testing.T) {
 	evening := time.Date(2026, 11, 15, 22, 0, 0, 0, time.UTC)
 	w := newWalk()
-	w.rules.NextAllowed = func(at time.Time) time.Time { return later(at, evening) }
+	w.rules.NextAllowed = func(at time.Time) time.Time { return Later(at, evening) }
 	w.do(limited(noon, limit.RateLimit))
 	require.Equal(t, evening, w.NextAt)
 }
@@ -627,7 +627,7 @@ func TestTheLastFailureIsTheReason(t *testing.T) {
 	limit5h := limitedUntil(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), limit.UsageLimit, time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC))
 	const boom = "exit status 3: boom: cannot connect"
 	fails := func(w *walk) {
-		w.now = later(w.now, w.NextAt)
+		w.now = Later(w.now, w.NextAt)
 		w.Session = w.Next(Due{Mark: "m"}, rules, w.now, half)
 		w.Session = w.Next(Ended{Mark: "m", Outcome: Failed, Err: boom}, rules, w.now, half)
 	}

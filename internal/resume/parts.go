@@ -3,6 +3,7 @@ package resume
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"resumed/internal/limit"
@@ -296,16 +297,8 @@ type Interruption struct {
 // agents write whole seconds.
 const slack = time.Second
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
 
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
+// Earlier returns the earlier of two times.
+func Earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }

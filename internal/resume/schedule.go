@@ -44,15 +44,15 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 	case !stated:
 		at = s.WaitFrom.Add(policy.Delay(s.Tries()+1, s.Jitter))
 		if !s.GivesUpAt.IsZero() {
-			at = earlier(at, later(s.WaitFrom, s.GivesUpAt)) // the last try is made when the time is up
+			at = Earlier(at, Later(s.WaitFrom, s.GivesUpAt)) // the last try is made when the time is up
 		}
 	}
-	at = later(at, s.NotBefore)
+	at = Later(at, s.NotBefore)
 	if why, until := r.Reserved(s, now); until.After(at) {
 		at, s.Reason = until, join(why, s.Reason)
 	}
 	if r.NextAllowed != nil {
-		at = r.NextAllowed(later(at, now))
+		at = r.NextAllowed(Later(at, now))
 	}
 	s.NextAt = at
 	return s
@@ -160,16 +160,16 @@ func (s Session) scheduleTask(r Rules, now time.Time) Session {
 		return s.park(why)
 	}
 	s.State, s.Reason = Waiting, "starts when there is room"
-	at := later(s.WaitFrom, s.Task.NotBefore)
+	at := Later(s.WaitFrom, s.Task.NotBefore)
 	if s.Task.After != "" {
 		s.Reason = "begins after " + s.Task.After
 	}
 	if !s.RetryAskedAt.IsZero() {
 		at, s.Reason = s.RetryAskedAt, "due now, asked for by you"
 	}
-	at = later(at, s.NotBefore)
+	at = Later(at, s.NotBefore)
 	if r.NextAllowed != nil {
-		at = r.NextAllowed(later(at, now))
+		at = r.NextAllowed(Later(at, now))
 	}
 	s.NextAt = at
 	return s

@@ -112,7 +112,7 @@ type Session struct {
 // what holds it back then.
 func (s Session) ResumesAt() time.Time {
 	if s.Blocked != nil {
-		return later(s.NextAt, s.Blocked.Until)
+		return Later(s.NextAt, s.Blocked.Until)
 	}
 	return s.NextAt
 }

@@ -3,6 +3,8 @@ package usage
 import (
 	"math"
 	"time"
+
+	"resumed/internal/resume"
 )
 
 // Forecast is when a window will be full at the recent pace. The range comes from the paces over a
@@ -46,12 +48,12 @@ func (w *window) forecast(now time.Time) (Forecast, bool) {
 		if i == 0 {
 			f = Forecast{PerHour: perHour, At: at, Earliest: at, Latest: at}
 		}
-		f.Earliest, f.Latest = earlier(f.Earliest, at), later(f.Latest, at)
+		f.Earliest, f.Latest = resume.Earlier(f.Earliest, at), resume.Later(f.Latest, at)
 	}
 	if f.At.After(last.ResetsAt) {
 		return Forecast{PerHour: f.PerHour}, false
 	}
-	f.Latest = earlier(f.Latest, last.ResetsAt)
+	f.Latest = resume.Earlier(f.Latest, last.ResetsAt)
 	return f, true
 }
 
@@ -75,18 +77,4 @@ func (w *window) pace(half time.Duration) float64 {
 // hours converts hours to a duration without overflow.
 func hours(h float64) time.Duration {
 	return time.Duration(min(h, 24*366) * float64(time.Hour))
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

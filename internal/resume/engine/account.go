@@ -98,7 +98,7 @@ func (a *account) meter(u resume.Usage) {
 
 // moved handles that one of the account's sessions moved.
 func (a *account) moved(at time.Time) {
-	a.movedAt = later(a.movedAt, at)
+	a.movedAt = resume.Later(a.movedAt, at)
 	if at.After(a.limitedAt) {
 		a.limitedAt, a.reset = time.Time{}, time.Time{}
 		for i := range a.tries {

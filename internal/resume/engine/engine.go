@@ -79,9 +79,9 @@ func New(opts Options) *Engine {
 			s.WaitFrom = wallNow() // its transcript since then is not read yet
 		}
 		e.keep(s)
-		e.latest = later(e.latest, s.Latest())
+		e.latest = resume.Later(e.latest, s.Latest())
 	}
-	e.latest = later(e.latest, opts.AliveAt)
+	e.latest = resume.Later(e.latest, opts.AliveAt)
 	e.restoreAccounts(opts.Sessions)
 	return e
 }

@@ -30,7 +30,7 @@ func (e *Engine) forget(ctx context.Context, now time.Time) {
 			e.apply(ctx, s, s, resume.Expired{}, now)
 		case s.State != resume.Watching || s.Paused:
 		case !s.LimitedAt.IsZero():
-			if now.Sub(later(s.RecoveredAt, s.LimitedAt)) > remembered {
+			if now.Sub(resume.Later(s.RecoveredAt, s.LimitedAt)) > remembered {
 				e.keep(s.Forgotten())
 				e.opts.Changed(resume.Change{At: now, Before: s, After: s, Dropped: true})
 			}

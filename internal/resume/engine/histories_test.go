@@ -386,7 +386,7 @@ func (m *machine) comeBack() {
 	m.away = time.Now()
 	for _, p := range m.places {
 		stop := p.lastStop(len(p.transcript))
-		if stop >= 0 && time.Since(later(resume.When(p.transcript[stop]).Add(time.Hour), m.died)) > m.rules.Overdue+time.Hour && p.wanted != stop && !p.ordered {
+		if stop >= 0 && time.Since(resume.Later(resume.When(p.transcript[stop]).Add(time.Hour), m.died)) > m.rules.Overdue+time.Hour && p.wanted != stop && !p.ordered {
 			p.missed = stop
 		}
 	}

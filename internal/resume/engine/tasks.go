@@ -164,7 +164,7 @@ func (e *Engine) usualProvider(name string) string {
 	var latest time.Time
 	provider := ""
 	for key, a := range e.accounts {
-		if at := later(a.movedAt, a.limitedAt); key.Name == name && at.After(latest) {
+		if at := resume.Later(a.movedAt, a.limitedAt); key.Name == name && at.After(latest) {
 			latest, provider = at, key.Provider
 		}
 	}

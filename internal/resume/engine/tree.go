@@ -65,13 +65,6 @@ func (t *timers) set(key resume.Key, at time.Time) {
 // wallNow returns the time without its monotonic reading, which stops while the machine sleeps.
 func wallNow() time.Time { return time.Now().Round(0) }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // compareKeys orders by id first, so that ids with the same prefix are neighbours.
 func compareKeys(a, b resume.Key) int {
 	return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Agent, b.Agent))

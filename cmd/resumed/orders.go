@@ -102,15 +102,15 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 	if order == control.Retry && after.State != resume.Waiting {
 		done = "nothing to retry: " + notStopped(after)
 	}
-	standing := humanize.Standing(after, time.Now())
+	phrase := humanize.StatePhrase(after, time.Now())
 	switch {
-	case strings.HasPrefix(standing, done): // it says everything already
-	case strings.HasSuffix(standing, done):
-		standing = done
+	case strings.HasPrefix(phrase, done): // it says everything already
+	case strings.HasSuffix(phrase, done):
+		phrase = done
 	default:
-		standing = done + "; " + standing
+		phrase = done + "; " + phrase
 	}
-	return c.say("%s: %s", sanitize.Line(after.Key().String()), standing)
+	return c.say("%s: %s", sanitize.Line(after.Key().String()), phrase)
 }
 
 // notStopped returns why a session cannot be retried.

@@ -47,13 +47,13 @@ func (c *cli) queueCommand() *cobra.Command {
 	return cmd
 }
 
-// wishes holds the flags of a task.
-type wishes struct {
+// taskFlags holds the flags of a task.
+type taskFlags struct {
 	view.TaskOrder
 	file string
 }
 
-func (c *cli) taskFlags(cmd *cobra.Command, w *wishes) {
+func (c *cli) addTaskFlags(cmd *cobra.Command, w *taskFlags) {
 	flags := cmd.Flags()
 	flags.StringVar(&w.Dir, "dir", "", "`DIRECTORY` to work in (default: this one)")
 	flags.StringVar(&w.Agent, "agent", "", "`NAME` of the agent (default: the first that is installed)")
@@ -68,7 +68,7 @@ const whenAfter = "--after takes: reset, the account's next window if that is kn
 	"nothing left to do."
 
 func (c *cli) queueAddCommand() *cobra.Command {
-	var w wishes
+	var w taskFlags
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "add [flags] -- [PROMPT…]",
 		Short: "Add a task that starts when there is room",
@@ -81,13 +81,13 @@ func (c *cli) queueAddCommand() *cobra.Command {
 			"  resumed queue add -f tonight.txt",
 		RunE: func(cmd *cobra.Command, args []string) error { return c.addTasks(cmd, w, args) },
 	})
-	c.taskFlags(cmd, &w)
+	c.addTaskFlags(cmd, &w)
 	cmd.Flags().StringVarP(&w.file, "file", "f", "", "read the prompts from a `FILE`; - is standard input")
 	return cmd
 }
 
 func (c *cli) queueEditCommand() *cobra.Command {
-	var w wishes
+	var w taskFlags
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "edit [flags] TASK -- [PROMPT…]",
 		Short: "Change a task that has not started",
@@ -96,7 +96,7 @@ func (c *cli) queueEditCommand() *cobra.Command {
 		Example: "  resumed queue edit 3\n  resumed queue edit 3 -- \"fix the flaky test in ./watch\"\n  resumed queue edit --after 22:00 3",
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.editTask(cmd, w, args[0], args[1:]) },
 	})
-	c.taskFlags(cmd, &w)
+	c.addTaskFlags(cmd, &w)
 	return cmd
 }
 
@@ -144,7 +144,7 @@ func noTask(err error) error {
 	return err
 }
 
-func (c *cli) addTasks(cmd *cobra.Command, w wishes, args []string) error {
+func (c *cli) addTasks(cmd *cobra.Command, w taskFlags, args []string) error {
 	var err error
 	if w.Dir, err = filepath.Abs(cmp.Or(w.Dir, ".")); err != nil {
 		return err
@@ -225,7 +225,7 @@ func readPrompts(stdin io.Reader, name string) (prompts []string, err error) {
 	return prompts, err
 }
 
-func (c *cli) editTask(cmd *cobra.Command, w wishes, name string, prompt []string) error {
+func (c *cli) editTask(cmd *cobra.Command, w taskFlags, name string, prompt []string) error {
 	tasks, err := queueClient().Tasks(cmd.Context())
 	if err != nil {
 		return err
@@ -267,7 +267,7 @@ func queued(task view.Task) string {
 	if task.After == agents.AfterReset && task.NextAt != nil && !task.NextAt.After(time.Now()) {
 		words += ", though no reset of " + task.Account + " is known"
 	}
-	return words + ": " + taskStanding(task, time.Now())
+	return words + ": " + taskPhrase(task, time.Now())
 }
 
 // changedTask prints what was done with a task.
@@ -323,15 +323,15 @@ func printQueue(p *termui.Printer, tasks []view.Task) {
 	rows := [][]termui.Cell{termui.Head("TASK", "STATE", "AGENT", "DIRECTORY", "PROMPT", "")}
 	colours := map[resume.TaskState]termui.Colour{resume.TaskQueued: termui.Yellow, resume.TaskStarting: termui.Blue, resume.TaskStarted: termui.Green, resume.TaskFailed: termui.Red}
 	for _, t := range tasks {
-		row := termui.Row(fmt.Sprint(t.N), string(t.State), sanitize.Line(t.Agent), sanitize.Short(filepath.Base(t.Dir), 24), sanitize.Short(t.Prompt, 40), taskStanding(t, p.Now))
+		row := termui.Row(fmt.Sprint(t.N), string(t.State), sanitize.Line(t.Agent), sanitize.Short(filepath.Base(t.Dir), 24), sanitize.Short(t.Prompt, 40), taskPhrase(t, p.Now))
 		row[1].Colour = colours[t.State]
 		rows = append(rows, row)
 	}
 	p.Table(rows)
 }
 
-// taskStanding returns what a task waits for, or how it ended.
-func taskStanding(t view.Task, now time.Time) string {
+// taskPhrase returns what a task waits for, or how it ended.
+func taskPhrase(t view.Task, now time.Time) string {
 	reason := humanize.ReasonAt(t.Reason, now)
 	switch {
 	case t.Paused:

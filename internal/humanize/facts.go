@@ -55,7 +55,7 @@ func Facts(s view.Session) []Fact {
 	say("agent", sanitize.Line(s.Agent))
 	say("account", sanitize.Line(s.AccountKey().String()))
 	say("directory", sanitize.Line(s.Cwd))
-	all = append(all, standing(s))
+	all = append(all, stateFact(s))
 	if s.Reason != "" {
 		all = append(all, Fact{Label: "why", Text: sanitize.Line(s.Reason), Said: true})
 	}
@@ -83,7 +83,7 @@ func Facts(s view.Session) []Fact {
 	return all
 }
 
-func standing(s view.Session) Fact {
+func stateFact(s view.Session) Fact {
 	word, _ := State(s)
 	f := Fact{Label: "state", Text: word}
 	if s.State == resume.Waiting && s.NextAt != nil {

@@ -110,8 +110,8 @@ func Late(s view.Session) string {
 	return dueNow
 }
 
-// Standing returns the state of a session in one phrase: "waiting, in 1h 47m, 15:00".
-func Standing(s view.Session, now time.Time) string {
+// StatePhrase returns the state of a session in one phrase: "waiting, in 1h 47m, 15:00".
+func StatePhrase(s view.Session, now time.Time) string {
 	word, _ := State(s)
 	when := Countdown(s, now)
 	switch {

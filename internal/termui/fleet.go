@@ -22,7 +22,7 @@ func (p Page) fleet(f control.Fleet, where string) string {
 		say("No session of the fleet is interrupted.")
 	}
 	for _, s := range f.Sessions {
-		say("%s/%s  %s  %s", s.Host, s.Name, s.Agent, humanize.Standing(s.Session, p.Now))
+		say("%s/%s  %s  %s", s.Host, s.Name, s.Agent, humanize.StatePhrase(s.Session, p.Now))
 	}
 	if f.Next != "" {
 		say("… and %d more: %s", f.SessionsLeft, where)

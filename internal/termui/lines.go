@@ -51,11 +51,11 @@ func (f Following) Updates(ctx context.Context, see func(control.Update) error) 
 
 // printer prints what has changed since its last line.
 type printer struct {
-	f     Following
-	board board
-	said  map[resume.Key]string
-	heard string // the daemon's last line
-	away  bool
+	f          Following
+	board      board
+	said       map[resume.Key]string
+	daemonLine string // the daemon's last line
+	away       bool
 }
 
 func (p *printer) update(u control.Update) error {
@@ -115,10 +115,10 @@ func (p *printer) daemon(d control.Daemon) error {
 		facts = append(facts, sanitize.Line(problem))
 	}
 	line := strings.Join(facts, ", ")
-	if line == p.heard {
+	if line == p.daemonLine {
 		return nil
 	}
-	p.heard = line
+	p.daemonLine = line
 	return p.say(time.Now(), line)
 }
 
@@ -126,7 +126,7 @@ func (p *printer) gone(l lost) error {
 	if p.away {
 		return nil // printed once
 	}
-	p.away, p.heard = true, ""
+	p.away, p.daemonLine = true, ""
 	return p.say(time.Now(), p.f.Paint.In(Red, l.String()))
 }
 

@@ -118,8 +118,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.away = &msg
 	case notice:
 		m.notice = msg
-	case fleetSeen:
-		m.fleetTold(msg)
+	case fleetAnswer:
+		m.showFleetAnswer(msg)
 	case tea.PasteMsg:
 		if m.typing {
 			m.setFilter(m.filter + msg.Content)

@@ -49,7 +49,9 @@ func rowIn(colour Colour, texts []string) []Cell {
 }
 
 // Table prints rows in columns; the last column takes the room that is left.
-func (p *Printer) Table(rows [][]Cell) {
+func (p *Printer) Table(rows [][]Cell) { p.Lines(p.table(rows)...) }
+
+func (p Page) table(rows [][]Cell) (lines []string) {
 	var widths []int
 	for _, row := range rows {
 		widths = append(widths, make([]int, max(0, len(row)-len(widths)))...)
@@ -65,6 +67,7 @@ func (p *Printer) Table(rows [][]Cell) {
 				b.WriteString(strings.Repeat(" ", widths[i]-ansi.StringWidth(c.Text)+gap))
 			}
 		}
-		p.Line("%s", b.String())
+		lines = append(lines, p.cut(b.String()))
 	}
+	return lines
 }

@@ -3,7 +3,6 @@
 package termui
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -70,41 +69,31 @@ func (p Page) Sessions(sessions []view.Session) string {
 
 // accounts returns a line for each shared limit, limited ones first.
 func (p Page) accounts(accounts []control.Account) []string {
-	sorted := slices.SortedStableFunc(slices.Values(accounts), func(a, b control.Account) int {
-		return cmp.Compare(b2i(a.State == "closed"), b2i(b.State == "closed"))
-	})
-	name, state := len("ACCOUNT"), len("LIMIT")
-	for _, a := range sorted {
-		name = max(name, ansi.StringWidth(sanitize.Line(a.String())))
-		words, _ := accountWords(a, p.Now)
-		state = max(state, ansi.StringWidth(words))
-	}
-	if p.Width > 0 {
-		name = max(8, min(name, p.Width-state-len("SESSIONS")-2*gap))
-	}
-	spaces := strings.Repeat(" ", gap)
-	head := fill("ACCOUNT", name) + spaces + fill("LIMIT", state) + spaces + "SESSIONS"
-	if slices.ContainsFunc(sorted, func(a control.Account) bool { return len(a.Windows) > 0 }) {
-		head += spaces + "USED"
-	}
-	lines := []string{p.Paint.In(Dim, p.cut(head))}
-	for _, a := range sorted {
+	head, limit := Row("ACCOUNT", "LIMIT", "SESSIONS"), len("LIMIT")
+	var limited, free [][]Cell
+	for _, a := range accounts {
 		words, colour := accountWords(a, p.Now)
-		line := fill(sanitize.Line(a.String()), name) + spaces + p.Paint.In(colour, words) +
-			strings.Repeat(" ", state-ansi.StringWidth(words)) + spaces + fmt.Sprint(a.Sessions)
+		limit = max(limit, ansi.StringWidth(words))
+		row := []Cell{{Text: sanitize.Line(a.String())}, {words, colour}, {Text: fmt.Sprint(a.Sessions)}}
 		if used := humanize.Used(a.Windows); used != "" {
-			line = fill(line, ansi.StringWidth(line)-len(fmt.Sprint(a.Sessions))+len("SESSIONS")) + spaces + used
+			row = append(row, Cell{Text: used})
+			head = Row("ACCOUNT", "LIMIT", "SESSIONS", "USED")
 		}
-		lines = append(lines, p.cut(line))
+		if a.State == "closed" {
+			free = append(free, row)
+		} else {
+			limited = append(limited, row)
+		}
 	}
+	rows := slices.Concat([][]Cell{head}, limited, free)
+	if p.Width > 0 { // the name gives way
+		for _, row := range rows {
+			row[0].Text = cut(row[0].Text, max(8, p.Width-limit-len("SESSIONS")-2*gap))
+		}
+	}
+	lines := p.table(rows)
+	lines[0] = p.Paint.In(Dim, lines[0])
 	return lines
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // accountWords returns the state of a limit in words.

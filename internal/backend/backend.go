@@ -67,6 +67,8 @@ type Settings struct {
 
 // Backend answers the requests of the control socket and of the page.
 type Backend struct {
+	control.FleetBackend
+
 	opts      Options
 	startedAt time.Time
 	pause     *pauseSwitch
@@ -74,7 +76,7 @@ type Backend struct {
 
 // New returns the backend of one daemon.
 func New(opts Options) *Backend {
-	return &Backend{opts: opts, startedAt: time.Now(), pause: newPauseSwitch(opts.Paused, opts.Engine, opts.Store)}
+	return &Backend{FleetBackend: opts.Fleet, opts: opts, startedAt: time.Now(), pause: newPauseSwitch(opts.Paused, opts.Engine, opts.Store)}
 }
 
 // Paused reports whether the daemon as a whole is paused.
@@ -270,21 +272,6 @@ func (b *Backend) DoFor(ctx context.Context, from, session string, order control
 		return view.Session{}, err
 	}
 	return b.do(ctx, from, key, order)
-}
-
-// Fleet returns a page of the machines of the fleet.
-func (b *Backend) Fleet(ctx context.Context, after string, most int) (control.Fleet, error) {
-	return b.opts.Fleet.Page(ctx, after, most)
-}
-
-// ForgetAccount marks an account of the fleet as not limited, for all hosts.
-func (b *Backend) ForgetAccount(ctx context.Context, name string) error {
-	return b.opts.Fleet.Forget(ctx, name)
-}
-
-// DoAway sends an order to another machine of the fleet.
-func (b *Backend) DoAway(ctx context.Context, host, session string, order control.Order) (view.Session, error) {
-	return b.opts.Fleet.Do(ctx, host, session, order)
 }
 
 // SetPaused holds back all resumes, or releases them.

@@ -226,23 +226,9 @@ func unquote(s string) string {
 	return s
 }
 
-// Address returns the URL to post to, from url or url_file.
-func (w Webhook) Address(trust ownership.Trust) (Secret, error) {
-	return secretFrom(trust, w.URL, w.URLFile)
-}
-
-// Key returns the secret that signs bodies, from secret or secret_file, or "" for no signature.
-func (w Webhook) Key(trust ownership.Trust) (Secret, error) {
-	return secretFrom(trust, w.Secret, w.SecretFile)
-}
-
-// Address returns the service's URL, from url or url_file.
-func (s Service) Address(trust ownership.Trust) (Secret, error) {
-	return secretFrom(trust, s.URL, s.URLFile)
-}
-
-// secretFrom returns errors without the name of the key, which the caller adds.
-func secretFrom(trust ownership.Trust, given Secret, file string) (Secret, error) {
+// ReadSecret returns a secret, from the file if one is named. The caller adds the name of the key to an
+// error.
+func ReadSecret(trust ownership.Trust, given Secret, file string) (Secret, error) {
 	if file == "" {
 		return given, nil
 	}

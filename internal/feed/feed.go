@@ -109,7 +109,7 @@ func (f *Feeds) Swap(ctx context.Context, agents map[string]agent.Agent, cursors
 		}
 	}
 	for _, one := range stop {
-		close(one.quit)
+		one.stop()
 	}
 	for _, one := range stop {
 		select {
@@ -234,25 +234,23 @@ type feed struct {
 	run   func(context.Context) error
 	look  func(context.Context, resume.Session) error // reads what is new about a session
 	ready chan struct{}                               // closed when all files were read for the first time
-	quit  chan struct{}                               // closed to stop it
 	done  chan struct{}                               // closed when it has stopped
+
+	stopping context.Context // done when it is to stop,
+	stop     context.CancelFunc
 }
 
 func newFeed(a agent.Agent) *feed {
-	return &feed{agent: a, ready: make(chan struct{}), quit: make(chan struct{}), done: make(chan struct{})}
+	one := &feed{agent: a, ready: make(chan struct{}), done: make(chan struct{})}
+	one.stopping, one.stop = context.WithCancel(context.Background())
+	return one
 }
 
-// serve runs the feed until quit is closed, and sends a failure.
+// serve runs the feed until it is to stop, and sends a failure.
 func (f *feed) serve(ctx context.Context, failed chan<- error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-f.quit:
-			cancel()
-		case <-f.done:
-		}
-	}()
+	defer context.AfterFunc(f.stopping, cancel)()
 	defer close(f.done)
 	err := f.run(ctx)
 	if err == nil || ctx.Err() != nil {

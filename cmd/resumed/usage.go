@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"resumed/internal/control"
 	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
@@ -31,7 +30,12 @@ func (c *cli) usageCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			used := accountsUsed(status)
+			used := []accountUsed{}
+			for _, a := range status.Accounts {
+				if len(a.Windows) > 0 {
+					used = append(used, accountUsed{a.Name, a.Provider, a.Windows})
+				}
+			}
 			return c.print(map[string]any{"version": 1, "accounts": used}, func(p *termui.Printer) { printUsage(p, used, status.Now) })
 		},
 	})
@@ -42,16 +46,6 @@ type accountUsed struct {
 	Name     string         `json:"name"`
 	Provider string         `json:"provider,omitempty"`
 	Windows  []usage.Window `json:"windows"`
-}
-
-func accountsUsed(status control.Status) []accountUsed {
-	used := []accountUsed{}
-	for _, a := range status.Accounts {
-		if len(a.Windows) > 0 {
-			used = append(used, accountUsed{a.Name, a.Provider, a.Windows})
-		}
-	}
-	return used
 }
 
 func printUsage(p *termui.Printer, accounts []accountUsed, now time.Time) {

@@ -24,7 +24,16 @@ func Find(flag string, getenv func(string) string) (string, error) {
 	if path := getenv("RESUMED_CONFIG"); path != "" {
 		return named(path, "RESUMED_CONFIG")
 	}
-	return firstOf(Places(getenv))
+	for _, path := range Places(getenv) {
+		_, err := os.Stat(path)
+		switch {
+		case err == nil:
+			return path, nil
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+			return "", fmt.Errorf("look for configuration: %w", err)
+		}
+	}
+	return "", nil
 }
 
 const (
@@ -76,24 +85,6 @@ func unread(path string, err error) error {
 	default:
 		return err
 	}
-}
-
-// firstOf returns the first path that exists, or "".
-func firstOf(paths []string) (string, error) {
-	for _, path := range paths {
-		_, err := os.Stat(path)
-		switch {
-		case err == nil:
-			return path, nil
-		case !missing(err):
-			return "", fmt.Errorf("look for configuration: %w", err)
-		}
-	}
-	return "", nil
-}
-
-func missing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // namedPath is a path that a key names.

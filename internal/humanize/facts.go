@@ -65,7 +65,9 @@ func Facts(s view.Session) []Fact {
 	if words := OwnKey(s.OwnKey); words != "" {
 		all = append(all, Fact{Label: "your key", Text: sanitize.Line(words), Said: true})
 	}
-	say("held by", heldBy(s))
+	if s.Owner != nil {
+		say("held by", fmt.Sprintf("%s (%s)", Owner(s), sanitize.Line(s.Owner.Kind)))
+	}
 	say("run with", sanitize.Line(s.Program))
 	say("attempts", strings.ReplaceAll(Tries(s), "/", " of "))
 	if s.Windows > 0 {
@@ -90,13 +92,6 @@ func stateFact(s view.Session) Fact {
 		f.At, f.Until, f.Late = s.NextAt, true, Late(s)
 	}
 	return f
-}
-
-func heldBy(s view.Session) string {
-	if s.Owner == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s (%s)", Owner(s), sanitize.Line(s.Owner.Kind))
 }
 
 // Source returns where the time of a reset comes from.

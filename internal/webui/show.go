@@ -135,7 +135,6 @@ func showSession(s view.Session) row {
 		Need: int(humanize.Needs(s)), Rank: humanize.Urgency(s.State), Cause: humanize.Cause(s), Group: groupOf(s).Cause,
 		Why:     sanitize.Line(s.Reason),
 		NextAt:  nextAt(s),
-		Late:    late(s),
 		Tries:   humanize.Tries(s),
 		Paused:  s.Paused,
 		Idle:    s.State == resume.Watching,
@@ -143,6 +142,9 @@ func showSession(s view.Session) row {
 	}
 	if s.Owner != nil {
 		r.Owner = "held by " + humanize.Owner(s)
+	}
+	if s.Held { // else the page has the usual words
+		r.Late = humanize.Late(s)
 	}
 	return r
 }
@@ -153,14 +155,6 @@ func nextAt(s view.Session) *time.Time {
 		return nil
 	}
 	return s.NextAt
-}
-
-// late is empty for the usual words.
-func late(s view.Session) string {
-	if !s.Held {
-		return ""
-	}
-	return humanize.Late(s)
 }
 
 // stateAndReason describes a session after an order.

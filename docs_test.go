@@ -18,6 +18,8 @@ import (
 	"resumed/internal/config"
 	"resumed/internal/humanize"
 	"resumed/internal/limit"
+	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of the documents")
@@ -25,7 +27,6 @@ var update = flag.Bool("update", false, "write the generated parts of the docume
 // What the code says and a document repeats is generated: `make docs` writes it.
 func TestDocumentsSayWhatTheCodeSays(t *testing.T) {
 	for _, part := range []struct{ file, name, text string }{
-		{"docs/faq.md", "questions", questionsTable()},
 		{"docs/faq.md", "remedies", remediesTable()},
 		{"docs/configuration.md", "keys", configurationReference(t)},
 	} {
@@ -49,13 +50,16 @@ func TestDocumentsSayWhatTheCodeSays(t *testing.T) {
 	}
 }
 
-func questionsTable() string {
-	var b strings.Builder
-	b.WriteString("| | question | if that is why | what to do |\n|---:|---|---|---|\n")
-	for i, q := range humanize.Questions() {
-		fmt.Fprintf(&b, "| %d | **%s** | %s | %s |\n", i+1, q.Ask, q.Stops, q.Do)
+// The table of the questions explains each of them, in order.
+func TestTheQuestionsAreExplained(t *testing.T) {
+	faq, err := os.ReadFile("docs/faq.md")
+	require.NoError(t, err)
+	explained := regexp.MustCompile(`(?m)^\| \d+ \| \*\*(.*)\*\* \| .+\. \| .+\. \|$`).FindAllStringSubmatch(string(faq), -1)
+	all := humanize.WhyNot(view.Session{State: resume.Settling}, time.Now()).Lines // a session that passes all but the last
+	require.Len(t, explained, len(all))
+	for i, row := range explained {
+		require.True(t, strings.HasPrefix(all[i], row[1]+" "), all[i])
 	}
-	return b.String()
 }
 
 func remediesTable() string {

@@ -84,7 +84,7 @@ var arrows = map[string][]string{
 	"internal/termui":                {"internal/sanitize", "internal/control", "internal/humanize", "internal/limit", "internal/resume", "internal/resume/view"},
 	"internal/webui":                 {"internal/atomicfile", "internal/regular", "internal/sanitize", "internal/control", "internal/humanize", "internal/resume", "internal/resume/view", "internal/timeline", "internal/usage"},
 	"internal/timeline":              {"internal/control", "internal/humanize", "internal/limit", "internal/resume", "internal/resume/view"},
-	"internal/humanize":              {"internal/limit", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/usage"},
+	"internal/humanize":              {"internal/backoff", "internal/limit", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/usage"},
 	"internal/notify/channels":       {"internal/agents", "internal/config", "internal/notify", "internal/notify/*", "internal/ownership", "internal/resume"},
 	"internal/notify/digest":         {"internal/journal", "internal/notify", "internal/resume", "internal/resume/view", "internal/state"},
 	"internal/notify/*":              {"internal/notify", "internal/notify/remote", "internal/backoff", "internal/childenv", "internal/ownership", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/sessionbus"},

@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,32 +19,31 @@ import (
 // benchLine matches a line of `go test -bench` with a value in one of these units.
 var benchLine = regexp.MustCompile(`(?m)^Benchmark\w+/(\S+?)-?\d*\s+\d+\s+([\d.]+) (MB/cpu-s|ns/op)`)
 
-// benchmarks runs benchmarks of the repository and calls visit with their values.
-func benchmarks(dir, pattern string, visit func(name, figure string), packages ...string) error {
-	c := exec.Command("go", append([]string{"test", "-run", "^$", "-bench", pattern, "-benchtime", "0.5s", "-count", "3"}, packages...)...)
+// benchmarks runs benchmarks of a package, and returns the best value of each and their names in order.
+func benchmarks(dir, pattern, of string, better func(a, b float64) float64) (best map[string]float64, names []string, err error) {
+	c := exec.Command("go", "test", "-run", "^$", "-bench", pattern, "-benchtime", "0.5s", "-count", "3", of)
 	c.Dir, c.Stderr = dir, os.Stderr
 	out, err := c.Output()
 	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", pattern, err, out)
+		return nil, nil, fmt.Errorf("%s: %w\n%s", pattern, err, out)
 	}
+	best = make(map[string]float64)
 	for _, m := range benchLine.FindAllStringSubmatch(string(out), -1) {
-		visit(strings.ReplaceAll(m[1], "_", " "), m[2])
+		name := strings.ReplaceAll(m[1], "_", " ")
+		value, _ := strconv.ParseFloat(m[2], 64)
+		if known, ok := best[name]; ok {
+			value = better(value, known)
+		} else {
+			names = append(names, name)
+		}
+		best[name] = value
 	}
-	return nil
+	return best, names, nil
 }
 
 // reading measures how fast transcripts are read, compared with programs that search or parse them.
 func (r *report) reading(dir string) error {
-	best := make(map[string]float64)
-	var names []string
-	err := benchmarks(".", "Reading", func(name, figure string) {
-		var f float64
-		_, _ = fmt.Sscan(figure, &f)
-		if _, known := best[name]; !known {
-			names = append(names, name)
-		}
-		best[name] = max(best[name], f)
-	}, "./internal/feed")
+	best, names, err := benchmarks(".", "Reading", "./internal/feed", math.Max)
 	if err != nil {
 		return err
 	}
@@ -92,18 +93,7 @@ func (r *report) searching(dir string) error {
 
 // delay measures the cost of one delay, compared with other backoff libraries.
 func (r *report) delay() error {
-	best := make(map[string]float64)
-	var names []string
-	err := benchmarks("internal/backoff/bench", "Delay", func(name, figure string) {
-		var f float64
-		_, _ = fmt.Sscan(figure, &f)
-		if known, ok := best[name]; !ok || f < known {
-			best[name] = f
-		}
-		if _, ok := best[name]; ok && !strings.Contains(strings.Join(names, " "), name) {
-			names = append(names, name)
-		}
-	}, ".")
+	best, names, err := benchmarks("internal/backoff/bench", "Delay", ".", math.Min)
 	for _, name := range names {
 		r.peers = append(r.peers, row{"one delay: " + name, fmt.Sprintf("%.1f ns", best[name])})
 	}

@@ -88,7 +88,7 @@ func (c *cli) offerSessions(want func(view.Session) bool) offers {
 			listed := s.LimitedAt != nil || s.Paused
 			name := typeable(status.Sessions, s, typed)
 			if name != "" && listed && (want == nil || want(s)) {
-				names = offer(names, name, humanize.Project(s)+", "+humanize.Standing(s, time.Now()))
+				names = offer(names, name, humanize.Project(s)+", "+humanize.StatePhrase(s, time.Now()))
 			}
 		}
 		return names

@@ -33,9 +33,9 @@ With --agent, the description of that agent is added, also to an existing file.
 docs/agents/custom.md lists these agents, and what was tried.`,
 		Example: "  resumed config init\n  resumed config init --agent droid",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			path := cmp.Or(c.configArg, os.Getenv("RESUMED_CONFIG"), config.UserPath(os.Getenv))
-			if path == "" {
-				return hint.With(errors.New("HOME is not set: there is no place for a configuration"), "resumed --config FILE config init")
+			path, err := c.ownConfig(cmd)
+			if err != nil {
+				return err
 			}
 			if cmd.Flags().Changed("agent") {
 				return c.addRecipe(path, recipe)
@@ -46,6 +46,16 @@ docs/agents/custom.md lists these agents, and what was tried.`,
 	cmd.Flags().StringVar(&recipe, "agent", "", "add the description of this agent: "+strings.Join(configs.Recipes(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(configs.Recipes(), cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	return cmd
+}
+
+// ownConfig returns the path of the file that a command writes, which need not exist.
+func (c *cli) ownConfig(cmd *cobra.Command) (string, error) {
+	path := cmp.Or(c.configArg, os.Getenv("RESUMED_CONFIG"), config.UserPath(os.Getenv))
+	if path == "" {
+		_, words, _ := strings.Cut(cmd.UseLine(), " ")
+		return "", hint.With(errors.New("HOME is not set: there is no place for a configuration"), "resumed --config FILE "+strings.TrimSuffix(words, " [flags]"))
+	}
+	return path, nil
 }
 
 // configInit writes a new file.

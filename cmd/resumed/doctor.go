@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"os"
-	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
@@ -68,12 +67,12 @@ func printChecks(p *termui.Printer, report *doctor.Report) {
 	var rows [][]termui.Cell
 	for _, check := range checks {
 		status, name := termui.Cell{Text: string(check.Status), Colour: colours[check.Status]}, sanitize.Line(check.Name)
-		for _, line := range wrapWords(sanitize.Line(check.Text), room) {
+		for _, line := range termui.Words(sanitize.Line(check.Text), room) {
 			rows = append(rows, append([]termui.Cell{status}, termui.Row(name, line)...))
 			status, name = termui.Cell{}, ""
 		}
 		arrow := "→ "
-		for _, line := range wrapWords(sanitize.Line(check.Fix), room-2) {
+		for _, line := range termui.Words(sanitize.Line(check.Fix), room-2) {
 			rows = append(rows, []termui.Cell{{}, {}, {Text: arrow + line, Colour: termui.Bold}})
 			arrow = "  "
 		}
@@ -88,26 +87,4 @@ func printChecks(p *termui.Printer, report *doctor.Report) {
 	default:
 		p.Line("All is well.")
 	}
-}
-
-// wrapWords breaks a text into lines of room columns; 0 or less: one line.
-func wrapWords(text string, room int) []string {
-	if room <= 0 && text != "" {
-		return []string{text}
-	}
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && ansi.StringWidth(line)+1+ansi.StringWidth(word) > room {
-			lines, line = append(lines, line), ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	if line != "" {
-		lines = append(lines, line)
-	}
-	return lines
 }

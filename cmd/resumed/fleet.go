@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +20,6 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/fleet/member"
 	"resumed/internal/fleet/natskv"
-	"resumed/internal/hint"
 )
 
 func (c *cli) fleetCommand() *cobra.Command {
@@ -80,15 +78,12 @@ func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 	if err != nil {
 		return usageError(err)
 	}
-	path, err := config.Find(c.configArg, os.Getenv)
-	if err != nil {
+	if _, err := config.Find(c.configArg, os.Getenv); err != nil { // a file that was named must exist
 		return err
 	}
-	if path == "" || path != config.UserPath(os.Getenv) && c.configArg == "" && os.Getenv("RESUMED_CONFIG") == "" {
-		path = cmp.Or(c.configArg, os.Getenv("RESUMED_CONFIG"), config.UserPath(os.Getenv))
-	}
-	if path == "" {
-		return hint.With(errors.New("HOME is not set: there is no place for a configuration"), "resumed --config FILE fleet join LINE")
+	path, err := c.ownConfig(cmd)
+	if err != nil {
+		return err
 	}
 	dir := filepath.Dir(path)
 	wanted := keyFiles(dir)

@@ -3,13 +3,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -97,39 +94,7 @@ func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 	if session == "" {
 		return
 	}
-	pid := caller(os.Getppid())
-	_ = c.client().Nudge(ctx, control.Nudge{
-		Agent: call.agent, Session: session, Transcript: transcript,
-		PID: pid, Terminal: cmp.Or(os.Getenv("TMUX_PANE"), terminalOf(pid)),
-	})
-}
-
-// caller returns the agent's process, also if it called this program through a shell.
-func caller(pid int) int {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return pid
-	}
-	text := string(data)
-	name, rest := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
-	var state string
-	parent := 0
-	if name < 0 || rest < name || !slices.Contains([]string{"sh", "dash", "bash", "zsh", "ash"}, text[name+1:rest]) {
-		return pid
-	}
-	if _, err := fmt.Sscan(text[rest+1:], &state, &parent); err != nil || parent <= 1 {
-		return pid
-	}
-	return parent
-}
-
-// terminalOf returns the terminal that a process reads from, if it is known.
-func terminalOf(pid int) string {
-	name, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", pid))
-	if err != nil || !strings.HasPrefix(name, "/dev/") || name == os.DevNull {
-		return ""
-	}
-	return name
+	_ = c.client().Nudge(ctx, control.Nudge{Agent: call.agent, Session: session, Transcript: transcript})
 }
 
 // goOn replaces this process by the user's own hook program, as if the agent had called it.

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
+	"resumed/internal/termui"
 )
 
 func (c *cli) retryCommand() *cobra.Command {
@@ -84,11 +84,7 @@ func (c *cli) setPaused(cmd *cobra.Command, args []string, paused bool) error {
 	if err := c.client().SetPaused(cmd.Context(), paused); err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(map[string]any{"version": 1, "paused": paused})
-	}
-	_, err := fmt.Fprintln(c.out, all)
-	return err
+	return c.print(map[string]any{"version": 1, "paused": paused}, func(p *termui.Printer) { p.Text(all + "\n") })
 }
 
 // order makes the daemon do something with a session, and prints the session's state after it.
@@ -106,15 +102,15 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 	if order == control.Retry && after.State != resume.Waiting {
 		done = "nothing to retry: " + notStopped(after)
 	}
-	standing := humanize.Standing(after, time.Now())
+	phrase := humanize.StatePhrase(after, time.Now())
 	switch {
-	case strings.HasPrefix(standing, done): // it says everything already
-	case strings.HasSuffix(standing, done):
-		standing = done
+	case strings.HasPrefix(phrase, done): // it says everything already
+	case strings.HasSuffix(phrase, done):
+		phrase = done
 	default:
-		standing = done + "; " + standing
+		phrase = done + "; " + phrase
 	}
-	return c.say("%s: %s", sanitize.Line(after.Key().String()), standing)
+	return c.say("%s: %s", sanitize.Line(after.Key().String()), phrase)
 }
 
 // notStopped returns why a session cannot be retried.

@@ -54,8 +54,8 @@ func addPolicyFlags(cmd *cobra.Command) {
 	for _, name := range []string{"jitter", "hard-cap"} {
 		cmd.Flags().Lookup(name).NoOptDefVal = "true"
 	}
-	complete(cmd, "strategy", texts(backoff.Strategies())...)
-	complete(cmd, "jitter-mode", texts(backoff.JitterModes())...)
+	complete(cmd, "strategy", config.Texts(backoff.Strategies())...)
+	complete(cmd, "jitter-mode", config.Texts(backoff.JitterModes())...)
 }
 
 // overridePolicy sets the keys of the policy from the flags, and returns every invalid value.
@@ -71,12 +71,4 @@ func overridePolicy(cmd *cobra.Command, p *backoff.Policy) error {
 		}
 	}
 	return errors.Join(bad...)
-}
-
-func texts[T ~string](values []T) []string {
-	all := make([]string, len(values))
-	for i, v := range values {
-		all[i] = string(v)
-	}
-	return all
 }

@@ -47,13 +47,13 @@ func (c *cli) queueCommand() *cobra.Command {
 	return cmd
 }
 
-// wishes holds the flags of a task.
-type wishes struct {
+// taskFlags holds the flags of a task.
+type taskFlags struct {
 	view.TaskOrder
 	file string
 }
 
-func (c *cli) taskFlags(cmd *cobra.Command, w *wishes) {
+func (c *cli) addTaskFlags(cmd *cobra.Command, w *taskFlags) {
 	flags := cmd.Flags()
 	flags.StringVar(&w.Dir, "dir", "", "`DIRECTORY` to work in (default: this one)")
 	flags.StringVar(&w.Agent, "agent", "", "`NAME` of the agent (default: the first that is installed)")
@@ -68,7 +68,7 @@ const whenAfter = "--after takes: reset, the account's next window if that is kn
 	"nothing left to do."
 
 func (c *cli) queueAddCommand() *cobra.Command {
-	var w wishes
+	var w taskFlags
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "add [flags] -- [PROMPT…]",
 		Short: "Add a task that starts when there is room",
@@ -81,13 +81,13 @@ func (c *cli) queueAddCommand() *cobra.Command {
 			"  resumed queue add -f tonight.txt",
 		RunE: func(cmd *cobra.Command, args []string) error { return c.addTasks(cmd, w, args) },
 	})
-	c.taskFlags(cmd, &w)
+	c.addTaskFlags(cmd, &w)
 	cmd.Flags().StringVarP(&w.file, "file", "f", "", "read the prompts from a `FILE`; - is standard input")
 	return cmd
 }
 
 func (c *cli) queueEditCommand() *cobra.Command {
-	var w wishes
+	var w taskFlags
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "edit [flags] TASK -- [PROMPT…]",
 		Short: "Change a task that has not started",
@@ -96,7 +96,7 @@ func (c *cli) queueEditCommand() *cobra.Command {
 		Example: "  resumed queue edit 3\n  resumed queue edit 3 -- \"fix the flaky test in ./watch\"\n  resumed queue edit --after 22:00 3",
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.editTask(cmd, w, args[0], args[1:]) },
 	})
-	c.taskFlags(cmd, &w)
+	c.addTaskFlags(cmd, &w)
 	return cmd
 }
 
@@ -111,7 +111,7 @@ func (c *cli) queueDropCommand() *cobra.Command {
 			if err != nil {
 				return noTask(err)
 			}
-			return c.saidOfTask(task, "dropped")
+			return c.changedTask(task, "dropped")
 		},
 	})
 }
@@ -127,7 +127,7 @@ func (c *cli) queueMoveCommand() *cobra.Command {
 			if err != nil {
 				return noTask(err)
 			}
-			return c.printTasks(tasks)
+			return c.showTasks(tasks)
 		},
 	})
 }
@@ -144,7 +144,7 @@ func noTask(err error) error {
 	return err
 }
 
-func (c *cli) addTasks(cmd *cobra.Command, w wishes, args []string) error {
+func (c *cli) addTasks(cmd *cobra.Command, w taskFlags, args []string) error {
 	var err error
 	if w.Dir, err = filepath.Abs(cmp.Or(w.Dir, ".")); err != nil {
 		return err
@@ -170,15 +170,14 @@ func (c *cli) addTasks(cmd *cobra.Command, w wishes, args []string) error {
 		orders = append(orders, order)
 	}
 	added, err := c.enqueue(cmd.Context(), orders)
-	if c.json && len(added) > 0 {
-		return errors.Join(c.tasksForPrograms(added), err)
+	if len(added) == 0 {
+		return err
 	}
-	for _, task := range added {
-		if told := c.saidOfTask(task, c.queued(task)); told != nil {
-			return told
+	return errors.Join(c.printTasks(added, func(p *termui.Printer) {
+		for _, task := range added {
+			printTask(p, task, queued(task))
 		}
-	}
-	return err
+	}), err)
 }
 
 // enqueue gives tasks to the daemon, or stores them for the next one.
@@ -226,7 +225,7 @@ func readPrompts(stdin io.Reader, name string) (prompts []string, err error) {
 	return prompts, err
 }
 
-func (c *cli) editTask(cmd *cobra.Command, w wishes, name string, prompt []string) error {
+func (c *cli) editTask(cmd *cobra.Command, w taskFlags, name string, prompt []string) error {
 	tasks, err := queueClient().Tasks(cmd.Context())
 	if err != nil {
 		return err
@@ -259,24 +258,25 @@ func (c *cli) editTask(cmd *cobra.Command, w wishes, name string, prompt []strin
 	if err != nil {
 		return noTask(err)
 	}
-	return c.saidOfTask(task, "changed; "+c.queued(task))
+	return c.changedTask(task, "changed; "+queued(task))
 }
 
 // queued describes the state of a new task.
-func (c *cli) queued(task view.Task) string {
+func queued(task view.Task) string {
 	words := "queued for " + task.Agent
 	if task.After == agents.AfterReset && task.NextAt != nil && !task.NextAt.After(time.Now()) {
 		words += ", though no reset of " + task.Account + " is known"
 	}
-	return words + ": " + taskStanding(task, time.Now())
+	return words + ": " + taskPhrase(task, time.Now())
 }
 
-// saidOfTask prints what was done with a task.
-func (c *cli) saidOfTask(task view.Task, done string) error {
-	if c.json {
-		return c.tasksForPrograms([]view.Task{task})
-	}
-	return c.say("task %d: %s", task.N, sanitize.Line(done))
+// changedTask prints what was done with a task.
+func (c *cli) changedTask(task view.Task, done string) error {
+	return c.printTasks([]view.Task{task}, func(p *termui.Printer) { printTask(p, task, done) })
+}
+
+func printTask(p *termui.Printer, task view.Task, done string) {
+	p.Text(fmt.Sprintf("task %d: %s\n", task.N, sanitize.Line(done)))
 }
 
 func (c *cli) listTasks(ctx context.Context) error {
@@ -285,10 +285,10 @@ func (c *cli) listTasks(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return c.printTasks(tasks)
+		return c.showTasks(tasks)
 	}
 	left, readErr := tasksLeft()
-	return errors.Join(readErr, c.printTasks(left), err)
+	return errors.Join(readErr, c.showTasks(left), err)
 }
 
 // tasksLeft returns the tasks that wait for the next daemon.
@@ -305,31 +305,33 @@ func tasksLeft() (tasks []view.Task, err error) {
 	return tasks, err
 }
 
-func (c *cli) tasksForPrograms(tasks []view.Task) error {
-	return c.printJSON(map[string]any{"version": 1, "tasks": append([]view.Task{}, tasks...)})
+// printTasks prints tasks as JSON with --json, else what forPeople prints.
+func (c *cli) printTasks(tasks []view.Task, forPeople func(*termui.Printer)) error {
+	return c.print(map[string]any{"version": 1, "tasks": append([]view.Task{}, tasks...)}, forPeople)
 }
 
-func (c *cli) printTasks(tasks []view.Task) error {
-	if c.json {
-		return c.tasksForPrograms(tasks)
-	}
+// showTasks prints the queue.
+func (c *cli) showTasks(tasks []view.Task) error {
+	return c.printTasks(tasks, func(p *termui.Printer) { printQueue(p, tasks) })
+}
+
+func printQueue(p *termui.Printer, tasks []view.Task) {
 	if len(tasks) == 0 {
-		return c.show("Nothing is queued.\n")
+		p.Text("Nothing is queued.\n")
+		return
 	}
-	p, now := &termui.Printer{Page: c.page()}, time.Now()
 	rows := [][]termui.Cell{termui.Head("TASK", "STATE", "AGENT", "DIRECTORY", "PROMPT", "")}
 	colours := map[resume.TaskState]termui.Colour{resume.TaskQueued: termui.Yellow, resume.TaskStarting: termui.Blue, resume.TaskStarted: termui.Green, resume.TaskFailed: termui.Red}
 	for _, t := range tasks {
-		row := termui.Row(fmt.Sprint(t.N), string(t.State), sanitize.Line(t.Agent), sanitize.Short(filepath.Base(t.Dir), 24), sanitize.Short(t.Prompt, 40), taskStanding(t, now))
+		row := termui.Row(fmt.Sprint(t.N), string(t.State), sanitize.Line(t.Agent), sanitize.Short(filepath.Base(t.Dir), 24), sanitize.Short(t.Prompt, 40), taskPhrase(t, p.Now))
 		row[1].Colour = colours[t.State]
 		rows = append(rows, row)
 	}
 	p.Table(rows)
-	return c.show(p.String())
 }
 
-// taskStanding returns what a task waits for, or how it ended.
-func taskStanding(t view.Task, now time.Time) string {
+// taskPhrase returns what a task waits for, or how it ended.
+func taskPhrase(t view.Task, now time.Time) string {
 	reason := humanize.ReasonAt(t.Reason, now)
 	switch {
 	case t.Paused:

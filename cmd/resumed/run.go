@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -56,8 +57,9 @@ func (c *cli) daemon(ctx context.Context, dryRun bool) error {
 		return err
 	}
 	defer cleanUp()
-	reload, stop := hangups()
-	defer stop()
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
+	defer signal.Stop(reload)
 	err = app.Run(ctx, app.Options{
 		ConfigPath: path,
 		Config:     cfg,
@@ -78,10 +80,7 @@ func (c *cli) daemon(ctx context.Context, dryRun bool) error {
 
 // logger returns the configured logger. Its level follows the configuration unless a flag sets it.
 func (c *cli) logger(cfg config.Config) (*slog.LevelVar, *slog.Logger) {
-	format := cfg.Log.Format
-	if c.logFormat != "" {
-		format = c.logFormat
-	}
+	format := cmp.Or(c.logFormat, cfg.Log.Format)
 	level := new(slog.LevelVar)
 	level.Set(cfg.Log.SlogLevel())
 	if c.logLevel == "" {
@@ -106,23 +105,4 @@ func places(dryRun bool) (stateDir, runtimeDir string, cleanUp func(), err error
 		return "", "", nil, err
 	}
 	return stateDir, runtimeDir, func() {}, nil
-}
-
-// hangups turns SIGHUP into requests to reload the configuration.
-func hangups() (<-chan struct{}, func()) {
-	signals := make(chan os.Signal, 1)
-	requests := make(chan struct{}, 1)
-	signal.Notify(signals, syscall.SIGHUP)
-	go func() {
-		for range signals {
-			select {
-			case requests <- struct{}{}:
-			default:
-			}
-		}
-	}()
-	return requests, func() {
-		signal.Stop(signals)
-		close(signals)
-	}
 }

@@ -4,15 +4,14 @@ package main
 
 import (
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"resumed/internal/control"
 	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
+	"resumed/internal/termui"
 	"resumed/internal/usage"
 )
 
@@ -31,11 +30,13 @@ func (c *cli) usageCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			used := accountsUsed(status)
-			if c.json {
-				return c.printJSON(map[string]any{"version": 1, "accounts": used})
+			used := []accountUsed{}
+			for _, a := range status.Accounts {
+				if len(a.Windows) > 0 {
+					used = append(used, accountUsed{a.Name, a.Provider, a.Windows})
+				}
 			}
-			return c.printUsage(used, status.Now)
+			return c.print(map[string]any{"version": 1, "accounts": used}, func(p *termui.Printer) { printUsage(p, used, status.Now) })
 		},
 	})
 }
@@ -47,23 +48,14 @@ type accountUsed struct {
 	Windows  []usage.Window `json:"windows"`
 }
 
-func accountsUsed(status control.Status) []accountUsed {
-	used := []accountUsed{}
-	for _, a := range status.Accounts {
-		if len(a.Windows) > 0 {
-			used = append(used, accountUsed{a.Name, a.Provider, a.Windows})
-		}
-	}
-	return used
-}
-
-func (c *cli) printUsage(accounts []accountUsed, now time.Time) error {
+func printUsage(p *termui.Printer, accounts []accountUsed, now time.Time) {
 	if len(accounts) == 0 {
-		return c.show("Nothing is known yet. Codex reports its usage with every answer, Claude Code when you\n" +
+		p.Text("Nothing is known yet. Codex reports its usage with every answer, Claude Code when you\n" +
 			"open /usage; the other agents do not report it.\n")
+		return
 	}
-	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ACCOUNT\tWINDOW\tUSED\tPER HOUR\tFULL\tRESETS")
+	p.Width = 0 // nothing is cut
+	rows := [][]termui.Cell{termui.Row("ACCOUNT", "WINDOW", "USED", "PER HOUR", "FULL", "RESETS")}
 	for _, a := range accounts {
 		for _, window := range a.Windows {
 			pace, full := "-", humanize.Fills(window, now)
@@ -78,9 +70,9 @@ func (c *cli) printUsage(accounts []accountUsed, now time.Time) error {
 			case full == "":
 				full = "-"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", sanitize.Line(resume.AccountKey{Name: a.Name, Provider: a.Provider}.String()), humanize.Window(window.Kind),
-				humanize.Percent(window.Used), pace, full, humanize.Until(window.ResetsAt, now))
+			rows = append(rows, termui.Row(sanitize.Line(resume.AccountKey{Name: a.Name, Provider: a.Provider}.String()), humanize.Window(window.Kind),
+				humanize.Percent(window.Used), pace, full, humanize.Until(window.ResetsAt, now)))
 		}
 	}
-	return w.Flush()
+	p.Table(rows)
 }

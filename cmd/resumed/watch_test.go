@@ -303,7 +303,6 @@ func (c *crowd) Told(context.Context, resume.Key, []usage.Reading) error { retur
 
 func (c *crowd) Queue() control.Tasks                  { return nil }
 func (c *crowd) SetPaused(context.Context, bool) error { return nil }
-func (c *crowd) Reload(context.Context) error          { return nil }
 func (c *crowd) PageURL(bool) (string, error)          { return "", nil }
 
 func (c *crowd) History(context.Context, string, time.Time) (iter.Seq2[control.Step, error], error) {

@@ -166,7 +166,6 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 // buildServers creates the parts that people and programs connect to.
 func (d *daemon) buildServers(maker maker, changes *control.Changes, paused bool) error {
 	opts := d.opts
-	requests := make(reloadRequests)
 	d.backend = backend.New(backend.Options{
 		Version: opts.Version, DryRun: opts.DryRun, StateDir: opts.StateDir, Paused: paused, Log: opts.Log,
 		Settings: func() backend.Settings {
@@ -175,7 +174,6 @@ func (d *daemon) buildServers(maker maker, changes *control.Changes, paused bool
 		},
 		View:     d.view,
 		Continue: func(s resume.Session) string { return d.settings.Load().goOn(s) },
-		Reload:   requests.ask,
 		HTTP:     func() (string, error) { return d.web.Where() },
 		PageURL:  func(once bool) (string, error) { return d.web.PageURL(once) },
 		Wake:     func() { d.summary.Wake() },
@@ -195,7 +193,7 @@ func (d *daemon) buildServers(maker maker, changes *control.Changes, paused bool
 	})
 	d.web.Want(opts.Config.HTTP.Listen)
 	d.reloader = &reloader{
-		opts: opts, maker: maker, requests: requests, settings: d.settings, store: d.store, notifier: d.notifier,
+		opts: opts, maker: maker, settings: d.settings, store: d.store, notifier: d.notifier,
 		engine: d.engine, feeds: d.feeds, web: d.web, metrics: d.metrics, journal: d.journal, changes: changes, wake: d.summary.Wake,
 		fleet: d.fleet,
 	}
@@ -217,7 +215,6 @@ func (d *daemon) run(ctx context.Context, before state.Snapshot) error {
 	d.inputs.run("feeds", d.feeds.Run)
 	d.inputs.run("control", d.server.Run)
 	d.inputs.run("configuration", d.reloader.Run)
-	d.inputs.run("reload requests", d.reloader.forward)
 	d.inputs.run("housekeeping", housekeeper{d.opts, d.settings, d.store, d.deliver, d.engine.Ping, d.firstRead}.Run)
 	d.inputs.run("watchdog", func(ctx context.Context) error { return sdnotify.FeedWatchdog(ctx, d.engine.Ping) })
 	d.inputs.run("summary", d.summary.Run)

@@ -3,6 +3,7 @@ package app
 import (
 	"encoding/json"
 	"log/slog"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,7 +86,7 @@ func TestAReloadIsInForceAsAWholeOrNotAtAll(t *testing.T) {
 	before := d.until(t, func(now control.Daemon) bool { return now.Config.OK })
 
 	h.configure(t, "soon", "new")
-	d.reload <- struct{}{}
+	d.reload <- syscall.SIGHUP
 	refused := d.until(t, func(now control.Daemon) bool { return !now.Config.OK })
 	require.Contains(t, *refused.Config.Error, "backoff.base_delay")
 	require.Equal(t, before.Config.LoadedAt, refused.Config.LoadedAt)
@@ -97,7 +98,7 @@ func TestAReloadIsInForceAsAWholeOrNotAtAll(t *testing.T) {
 	d.await(t, "s-2", resume.Waiting) // the agent is watched as before
 
 	h.configure(t, "10ms", "new")
-	d.reload <- struct{}{}
+	d.reload <- syscall.SIGHUP
 	now := d.until(t, func(now control.Daemon) bool { return now.Config.OK })
 	require.Nil(t, now.Config.Error)
 	require.True(t, now.Config.LoadedAt.After(before.Config.LoadedAt))

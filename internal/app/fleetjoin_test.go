@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -104,19 +105,19 @@ func TestASessionInASharedHomeWaitsUntilItsFleetIsJoined(t *testing.T) {
 	d.await(t, "local-1", resume.Watching)
 
 	require.NoError(t, os.Link(h.path("credentials"), h.path("missing")))
-	d.reload <- struct{}{}
+	d.reload <- syscall.SIGHUP
 	stands("connected", "")
 	continues("shared-1")
 
 	h.join(t, url, "missing", "nonsense.pem")
-	d.reload <- struct{}{}
+	d.reload <- syscall.SIGHUP
 	stands("alone", "nonsense.pem: no such file")
 	waits("shared-2", "nonsense.pem: no such file")
 	h.write(t, "local-2", "step 1\nrate limited\n")
 	d.await(t, "local-2", resume.Watching)
 
 	h.join(t, url, "credentials", "ca.pem")
-	d.reload <- struct{}{}
+	d.reload <- syscall.SIGHUP
 	stands("connected", "")
 	continues("shared-2")
 }
@@ -131,7 +132,10 @@ func TestKeysThatDoNotAnswerHoldUpNothing(t *testing.T) {
 	h.write(t, "local-1", "step 1\nrate limited\n")
 	d.awaitStep(t, "local-1", func(c resume.Change) bool { return strings.Contains(c.After.Reason, "still joining its fleet") })
 	d.stop()
-	writer, err := os.OpenFile(h.path("ca.pem"), os.O_WRONLY, 0) // ends the reads that still wait
+	writer, err := os.OpenFile(h.path("ca.pem"), os.O_WRONLY|syscall.O_NONBLOCK, 0) // ends the reads that still wait
+	if errors.Is(err, syscall.ENXIO) {
+		return // none has begun
+	}
 	require.NoError(t, err)
 	require.NoError(t, writer.Close())
 }

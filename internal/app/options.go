@@ -2,6 +2,7 @@ package app
 
 import (
 	"log/slog"
+	"os"
 
 	"resumed/internal/config"
 	"resumed/internal/mounts"
@@ -21,7 +22,7 @@ type Options struct {
 	Log   *slog.Logger
 	Level *slog.LevelVar // set to log.level; nil: not changed
 
-	Reload <-chan struct{}     // asks for a reload, as SIGHUP does; may be nil
+	Reload <-chan os.Signal    // asks for a reload; may be nil
 	Ready  func()              // called when the daemon watches; may be nil
 	Seen   func(resume.Change) // called for every change, for tests and logs; must not block; may be nil
 

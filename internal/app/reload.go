@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -25,30 +24,10 @@ import (
 // storeTimeout bounds how long an order waits for the engine and the disk.
 const storeTimeout = 10 * time.Second
 
-// reloadRequests are requests to read the configuration again.
-type reloadRequests chan func(error)
-
-// ask makes the configuration be read again and returns its errors.
-func (r reloadRequests) ask(ctx context.Context) error {
-	answer := make(chan error, 1)
-	select {
-	case r <- func(err error) { answer <- err }:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	select {
-	case err := <-answer:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // reloader applies every valid change of the configuration.
 type reloader struct {
 	opts     Options
 	maker    maker
-	requests reloadRequests
 	settings *inForce
 	store    *state.Store
 	notifier *notify.Notifier
@@ -67,44 +46,32 @@ func (r *reloader) Run(ctx context.Context) error {
 	return reload.Watch(ctx, r.opts.ConfigPath, reload.Options{
 		Current:  r.opts.Config,
 		Known:    agents.Known(),
-		Requests: r.requests,
+		Requests: r.opts.Reload,
 		Log:      r.opts.Log,
-		Apply: func(cfg config.Config, err error) error {
+		Apply: func(cfg config.Config, err error) {
 			sdnotify.Reloading()
-			defer r.wake()
-			defer sdnotify.Reloaded()
-			return r.apply(ctx, cfg, err)
+			r.apply(ctx, cfg, err)
+			sdnotify.Reloaded()
+			r.wake()
 		},
 	})
 }
 
-// forward passes on requests from outside.
-func (r *reloader) forward(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-r.opts.Reload:
-			_ = r.requests.ask(ctx) // errors are logged
-		}
-	}
-}
-
 // apply applies a configuration, all of it or nothing: everything that can fail is done before anything
 // is changed.
-func (r *reloader) apply(ctx context.Context, cfg config.Config, err error) error {
+func (r *reloader) apply(ctx context.Context, cfg config.Config, err error) {
 	var made *settings
 	if err == nil {
 		made, err = r.maker.make(cfg, r.settings.Load())
 	}
 	if err != nil {
 		r.refuse(err)
-		return err
+		return
 	}
 	r.notifier.Swap(made.notify())
 	said := func() { r.settings.Store(made) } // from here on it is shown as the current one
-	if err := r.engine.SetRules(ctx, made.rules, said); err != nil {
-		return fmt.Errorf("put the rules in force: %w", err)
+	if r.engine.SetRules(ctx, made.rules, said) != nil {
+		return // the daemon is stopping
 	}
 	if r.opts.Level != nil {
 		r.opts.Level.Set(cfg.Log.SlogLevel())
@@ -117,7 +84,6 @@ func (r *reloader) apply(ctx context.Context, cfg config.Config, err error) erro
 	r.opts.Log.Info("configuration in force", "config", made.path)
 	Warn(r.opts.Log, made.path, cfg)
 	r.journal.Note(journal.Config, "in force: "+cmp.Or(made.path, "built-in defaults"))
-	return nil
 }
 
 // Warn logs what a person should know about a new configuration.

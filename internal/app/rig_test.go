@@ -85,7 +85,7 @@ func (h house) transcript(t *testing.T, session string) string {
 // tenant is a daemon that runs in a house.
 type tenant struct {
 	client *control.Client
-	reload chan struct{}
+	reload chan os.Signal
 	stop   func() // stops it and waits for its end
 
 	mu    sync.Mutex
@@ -98,7 +98,7 @@ func (h house) run(t *testing.T) *tenant {
 	t.Helper()
 	cfg, err := config.Load(h.path("config.toml"), agents.Known())
 	require.NoError(t, err)
-	d := &tenant{client: control.NewClient(h.path("run")), reload: make(chan struct{}), more: make(chan struct{}, 1)}
+	d := &tenant{client: control.NewClient(h.path("run")), reload: make(chan os.Signal), more: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	go func() {

@@ -40,7 +40,6 @@ type Options struct {
 	Settings func() Settings                   // the current ones
 	View     func(resume.Session) view.Session // what people are shown of a session
 	Continue func(resume.Session) string       // the command that continues a session
-	Reload   func(context.Context) error       // reads the configuration again
 	HTTP     func() (address string, err error)
 	PageURL  func(once bool) (string, error)
 	Wake     func() // the summary of the daemon has changed
@@ -68,6 +67,8 @@ type Settings struct {
 
 // Backend answers the requests of the control socket and of the page.
 type Backend struct {
+	control.FleetBackend
+
 	opts      Options
 	startedAt time.Time
 	pause     pauseSwitch
@@ -75,7 +76,7 @@ type Backend struct {
 
 // New returns the backend of one daemon.
 func New(opts Options) *Backend {
-	b := &Backend{opts: opts, startedAt: time.Now(), pause: pauseSwitch{engine: opts.Engine, store: opts.Store, turn: make(chan struct{}, 1)}}
+	b := &Backend{FleetBackend: opts.Fleet, opts: opts, startedAt: time.Now(), pause: pauseSwitch{engine: opts.Engine, store: opts.Store, turn: make(chan struct{}, 1)}}
 	b.pause.paused.Store(opts.Paused)
 	return b
 }
@@ -261,7 +262,7 @@ func (b *Backend) Nudge(nudge control.Nudge) error {
 	if agents.Hook(nudge.Agent) == nil {
 		return fmt.Errorf("no agent %q calls a hook", nudge.Agent)
 	}
-	b.opts.Log.Debug("a hook asks for a look", "agent", nudge.Agent, "session", nudge.Session, "pid", nudge.PID, "terminal", nudge.Terminal)
+	b.opts.Log.Debug("a hook asks for a look", "agent", nudge.Agent, "session", nudge.Session)
 	b.opts.Hooks.Take(resume.Key{Agent: nudge.Agent, ID: nudge.Session}, nudge.Transcript)
 	return nil
 }
@@ -273,21 +274,6 @@ func (b *Backend) DoFor(ctx context.Context, from, session string, order control
 		return view.Session{}, err
 	}
 	return b.do(ctx, from, key, order)
-}
-
-// Fleet returns a page of the machines of the fleet.
-func (b *Backend) Fleet(ctx context.Context, after string, most int) (control.Fleet, error) {
-	return b.opts.Fleet.Page(ctx, after, most)
-}
-
-// ForgetAccount marks an account of the fleet as not limited, for all hosts.
-func (b *Backend) ForgetAccount(ctx context.Context, name string) error {
-	return b.opts.Fleet.Forget(ctx, name)
-}
-
-// DoAway sends an order to another machine of the fleet.
-func (b *Backend) DoAway(ctx context.Context, host, session string, order control.Order) (view.Session, error) {
-	return b.opts.Fleet.Do(ctx, host, session, order)
 }
 
 // SetPaused holds back all resumes, or releases them.
@@ -317,11 +303,3 @@ func (b *Backend) History(ctx context.Context, name string, since time.Time) (it
 
 // PageURL returns the address of the page.
 func (b *Backend) PageURL(once bool) (string, error) { return b.opts.PageURL(once) }
-
-// Reload reads the configuration again.
-func (b *Backend) Reload(ctx context.Context) error {
-	if err := b.opts.Reload(ctx); err != nil {
-		return &control.ConfigError{Err: err}
-	}
-	return nil
-}

@@ -136,8 +136,8 @@ type Notify struct {
 type Channel struct {
 	Name   string   `toml:"name"`
 	Events []string `toml:"events"` // Load copies those of [notify] if the key is missing; empty: the channel is silent
-	Title  string   `toml:"title"`  // text/template; "": built in
-	Text   string   `toml:"text"`   // text/template; "": built in
+	Title  string   `toml:"title"`  // text/template, which the channel checks; "": built in
+	Text   string   `toml:"text"`   // the same
 }
 
 // Desktop shows notices on the desktop.

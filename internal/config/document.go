@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -63,11 +62,6 @@ func readLayout(data []byte) (layout, error) {
 		return layout{}, syntaxProblem(data, err)
 	}
 	r := layoutReader{byKey: map[string]int{}, tables: map[string]int{}}
-	for i, b := range data {
-		if b == '\n' {
-			r.newlines = append(r.newlines, i)
-		}
-	}
 	r.parser.Reset(data)
 	table := step{}
 	for r.parser.NextExpression() {
@@ -115,11 +109,10 @@ func prune(at step, value any, wrong map[string]bool) {
 
 // layoutReader walks a document once.
 type layoutReader struct {
-	newlines []int // offsets
-	parser   unstable.Parser
-	entries  []entry
-	byKey    map[string]int
-	tables   map[string]int // elements of each array of tables so far
+	parser  unstable.Parser
+	entries []entry
+	byKey   map[string]int
+	tables  map[string]int // elements of each array of tables so far
 }
 
 // header records a [table] or [[table]] line and returns the place of its keys.
@@ -192,18 +185,7 @@ func (r *layoutReader) note(at step, name string, kind unstable.Kind, data strin
 	if _, known := r.byKey[at.key]; known {
 		return
 	}
-	line, column := r.position(int(place.Offset))
+	start := r.parser.Shape(place).Start
 	r.byKey[at.key] = len(r.entries)
-	r.entries = append(r.entries, entry{at, name, kind, data, line, column})
-}
-
-// position returns the line and column of an offset. Both count from 1; the column counts bytes, as in
-// the parser's own errors.
-func (r *layoutReader) position(offset int) (line, column int) {
-	line, _ = slices.BinarySearch(r.newlines, offset)
-	start := 0
-	if line > 0 {
-		start = r.newlines[line-1] + 1
-	}
-	return line + 1, offset - start + 1
+	r.entries = append(r.entries, entry{at, name, kind, data, start.Line, start.Column})
 }

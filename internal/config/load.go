@@ -50,10 +50,10 @@ func readTrusted(trust ownership.Trust, path string) ([]byte, error) {
 	if err != nil {
 		return nil, unread(path, err)
 	}
-	if err == nil && len(data) > largestFile {
-		err = fmt.Errorf("%s: larger than %s: not a configuration file", path, Size(largestFile))
+	if len(data) > largestFile {
+		return nil, fmt.Errorf("%s: larger than %s: not a configuration file", path, Size(largestFile))
 	}
-	return data, err
+	return data, nil
 }
 
 // Parse is Load with the content of the file at path.
@@ -250,7 +250,11 @@ func envName(f field) string {
 	if !f.scalar() || strings.Contains(f.path, "[]") || strings.Count(f.path, ".") != 1 {
 		return ""
 	}
-	return envPrefix + strings.ToUpper(strings.ReplaceAll(f.path, ".", "_"))
+	return envVariable(f.path)
+}
+
+func envVariable(path string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
 
 // readEnvironment returns the values from the environment, by key. An empty variable is ignored.
@@ -259,11 +263,8 @@ func readEnvironment() (map[string]override, []*Problem) {
 	var bad []*Problem
 	for _, path := range slices.Sorted(maps.Keys(schema())) {
 		name := envName(schema()[path])
-		if name == "" {
-			continue
-		}
 		text := os.Getenv(name)
-		if text == "" {
+		if name == "" || text == "" {
 			continue
 		}
 		if _, err := readText(schema()[path].kind, text); err != nil { // a variable needs no quotes

@@ -24,7 +24,16 @@ func Find(flag string, getenv func(string) string) (string, error) {
 	if path := getenv("RESUMED_CONFIG"); path != "" {
 		return named(path, "RESUMED_CONFIG")
 	}
-	return firstOf(Places(getenv))
+	for _, path := range Places(getenv) {
+		_, err := os.Stat(path)
+		switch {
+		case err == nil:
+			return path, nil
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+			return "", fmt.Errorf("look for configuration: %w", err)
+		}
+	}
+	return "", nil
 }
 
 const (
@@ -76,24 +85,6 @@ func unread(path string, err error) error {
 	default:
 		return err
 	}
-}
-
-// firstOf returns the first path that exists, or "".
-func firstOf(paths []string) (string, error) {
-	for _, path := range paths {
-		_, err := os.Stat(path)
-		switch {
-		case err == nil:
-			return path, nil
-		case !missing(err):
-			return "", fmt.Errorf("look for configuration: %w", err)
-		}
-	}
-	return "", nil
-}
-
-func missing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // namedPath is a path that a key names.
@@ -226,23 +217,9 @@ func unquote(s string) string {
 	return s
 }
 
-// Address returns the URL to post to, from url or url_file.
-func (w Webhook) Address(trust ownership.Trust) (Secret, error) {
-	return secretFrom(trust, w.URL, w.URLFile)
-}
-
-// Key returns the secret that signs bodies, from secret or secret_file, or "" for no signature.
-func (w Webhook) Key(trust ownership.Trust) (Secret, error) {
-	return secretFrom(trust, w.Secret, w.SecretFile)
-}
-
-// Address returns the service's URL, from url or url_file.
-func (s Service) Address(trust ownership.Trust) (Secret, error) {
-	return secretFrom(trust, s.URL, s.URLFile)
-}
-
-// secretFrom returns errors without the name of the key, which the caller adds.
-func secretFrom(trust ownership.Trust, given Secret, file string) (Secret, error) {
+// ReadSecret returns a secret, from the file if one is named. The caller adds the name of the key to an
+// error.
+func ReadSecret(trust ownership.Trust, given Secret, file string) (Secret, error) {
 	if file == "" {
 		return given, nil
 	}

@@ -18,14 +18,14 @@ func TestSecretsOfTheirOwnFiles(t *testing.T) {
 		return path
 	}
 	w := Webhook{Channel: Channel{Name: "ops"}, URLFile: file("url", " https://x/y\n"), Secret: "s"}
-	url, err := w.Address(ownership.Trust{})
+	url, err := ReadSecret(ownership.Trust{}, w.URL, w.URLFile)
 	require.NoError(t, err)
 	require.Equal(t, "https://x/y", url.Reveal())
-	key, err := w.Key(ownership.Trust{})
+	key, err := ReadSecret(ownership.Trust{}, w.Secret, w.SecretFile)
 	require.NoError(t, err)
 	require.Equal(t, "s", key.Reveal())
 
-	_, err = Service{Channel: Channel{Name: "phone"}, URLFile: file("empty", "\n")}.Address(ownership.Trust{})
+	_, err = ReadSecret(ownership.Trust{}, "", file("empty", "\n"))
 	require.ErrorContains(t, err, filepath.Join(dir, "empty")+" is empty")
 
 	a := Agent{Name: "codex", Env: []string{"B=3"}, EnvFile: file("env", "# keys\n\nexport A=1\nB='two words'\nC=x=y\n")}

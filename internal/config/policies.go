@@ -42,29 +42,16 @@ func (c Config) Policy(agent string, class limit.Class) backoff.Policy {
 			return p.Policy
 		}
 	}
-	if p := c.Backoff.Policy; class == limit.Unknown {
-		if p.MaxRetries == 0 || p.MaxRetries > unknownTries {
-			p.MaxRetries = unknownTries
-		}
-		return p
+	p := c.Backoff.Policy
+	if class == limit.Unknown && (p.MaxRetries == 0 || p.MaxRetries > unknownTries) {
+		p.MaxRetries = unknownTries
 	}
-	return c.Backoff.Policy
+	return p
 }
 
 // outagePolicy is the name of the policy for sessions with a provider that cannot be reached or does not
 // answer.
 const outagePolicy = "outage"
-
-// SessionPolicy is Policy for sessions of the daemon: it waits until an outage ends, unless the file
-// has a policy for the agent or the class.
-func (c Config) SessionPolicy(agent string, class limit.Class) backoff.Policy {
-	named := func(p NamedPolicy) bool { return slices.Contains(p.Classes, class) }
-	if class.Outage() && c.Agent(agent).Policy == "" && !slices.ContainsFunc(c.Backoff.Policies, named) {
-		p, _ := c.NamedPolicy(outagePolicy)
-		return p
-	}
-	return c.Policy(agent, class)
-}
 
 // unknownTries is how often an unknown failure is tried again before it is reported, unless a policy of
 // the file says otherwise.
@@ -132,15 +119,16 @@ func (ps *problems) policy(key string, p backoff.Policy, inherited map[string]*b
 		want := e.Want
 		switch e.Field {
 		case "strategy":
-			want = oneOf(string(p.Strategy), words(backoff.Strategies()))
+			want = oneOf(string(p.Strategy), Texts(backoff.Strategies()))
 		case "jitter_mode":
-			want = oneOf(string(p.JitterMode), words(backoff.JitterModes()))
+			want = oneOf(string(p.JitterMode), Texts(backoff.JitterModes()))
 		}
 		ps.add(key+"."+e.Field, values[e.Field], "%s", want)
 	}
 }
 
-func words[T ~string](all []T) []string {
+// Texts returns words of any type as strings.
+func Texts[T ~string](all []T) []string {
 	list := make([]string, len(all))
 	for i, w := range all {
 		list[i] = string(w)
@@ -200,7 +188,12 @@ func (c Config) Rules() resume.Rules {
 		}
 	}
 	for _, class := range limit.Classes() {
-		if policy := c.SessionPolicy("", class); policy != rules.Backoff {
+		policy := c.Policy("", class)
+		named := func(p NamedPolicy) bool { return slices.Contains(p.Classes, class) }
+		if class.Outage() && !slices.ContainsFunc(c.Backoff.Policies, named) { // the daemon waits until it ends
+			policy, _ = c.NamedPolicy(outagePolicy)
+		}
+		if policy != rules.Backoff {
 			rules.ByClass[class] = policy
 		}
 	}

@@ -254,13 +254,7 @@ func nearest(word string, words []string) string {
 	if word == "" {
 		return ""
 	}
-	best, least := "", len(word)/3+2
-	for _, w := range words {
-		if d := distance(word, strings.ToLower(w)); d < least {
-			best, least = w, d
-		}
-	}
-	if best != "" {
+	if best := closest(word, words, len(word)/3+2); best != "" {
 		return best
 	}
 	for _, w := range words {
@@ -269,6 +263,16 @@ func nearest(word string, words []string) string {
 		}
 	}
 	return ""
+}
+
+// closest returns the word with the least distance, if that is below a bound.
+func closest(word string, words []string, below int) (best string) {
+	for _, w := range words {
+		if d := distance(word, strings.ToLower(w)); d < below {
+			best, below = w, d
+		}
+	}
+	return best
 }
 
 // distance counts the letters to insert, delete, change or swap with their neighbour to turn a into b.

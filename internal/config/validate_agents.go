@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"resumed/internal/budget"
-	"resumed/internal/limit"
 )
 
 func (c Config) validateAgents(found *problems, known Known) {
@@ -127,7 +126,8 @@ func (a Agent) validateCustom(found *problems, key string, builtin []string) {
 			`must be the name of a program, or a word of its command line, such as "mybot"`)
 	}
 	a.validatePatterns(found, key)
-	a.validateResume(found, key)
+	found.check(len(a.Resume) > 0, key+".resume", nil, `must be the command that continues a session, such as ["mybot", "--resume", "{session}"]`)
+	found.command(key+".resume", a.Resume)
 	a.validateStart(found, key)
 }
 
@@ -154,11 +154,7 @@ func (a Agent) validatePatterns(found *problems, key string) {
 
 // groups returns the group names that a custom agent's regexps may use.
 func groups() []string {
-	all := []string{"session", "cwd", "after", "at", "class", "time", "zone", "text"}
-	for _, class := range limit.Classes() {
-		all = append(all, class.String())
-	}
-	return all
+	return append([]string{"session", "cwd", "after", "at", "class", "time", "zone", "text"}, classNames()...)
 }
 
 // pattern compiles a regexp and refuses unknown groups. It returns nil if the regexp does not compile.
@@ -182,15 +178,6 @@ func (ps *problems) pattern(key, pattern string, allowed ...string) *regexp.Rege
 
 // placeholders returns the words that are replaced by a session's values in a command.
 func placeholders() []string { return []string{"{session}", "{prompt}", "{cwd}"} }
-
-func (a Agent) validateResume(found *problems, key string) {
-	key += ".resume"
-	if len(a.Resume) == 0 {
-		found.add(key, nil, `must be the command that continues a session, such as ["mybot", "--resume", "{session}"]`)
-		return
-	}
-	found.command(key, a.Resume)
-}
 
 // validateStart checks the command that starts a session. Without the id in it, it would be unknown
 // which session was started.

@@ -149,58 +149,41 @@ func loopback(listen string) bool {
 }
 
 // unknownVariables returns warnings about variables that look like overrides and are not: they name a
-// section, a key without its section, or are misspelt. Others that begin with RESUMED_ belong to other
-// programs.
+// section, a key without its section, a list, or are misspelt. Others that begin with RESUMED_ belong to
+// other programs.
 func unknownVariables(environ []string) []string {
 	known, bare := []string{"RESUMED_CONFIG"}, map[string]string{}
-	var sections []string
+	var lists, sections []string
 	for path, f := range schema() {
-		if name := envName(f); name != "" {
+		_, key, _ := strings.Cut(path, ".")
+		switch name := envName(f); {
+		case name != "":
 			known = append(known, name)
-			_, key, _ := strings.Cut(path, ".")
-			bare[envPrefix+strings.ToUpper(key)] = name
-		}
-		if f.kind == kindTable && path != "" && !strings.ContainsAny(path, ".[") {
-			sections = append(sections, envPrefix+strings.ToUpper(path)+"_")
+			bare[envVariable(key)] = name
+		case f.kind == kindList:
+			lists = append(lists, envVariable(path))
+		case f.kind == kindTable && path != "" && !strings.ContainsAny(path, ".["):
+			sections = append(sections, envVariable(path)+"_")
 		}
 	}
+	slices.Sort(known)
 	var unknown []string
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
 		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
 			continue
 		}
+		warning := fmt.Sprintf("the environment has %s, which overrides no key", name)
 		inSection := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
-		switch meant := cmp.Or(misspelt(name, known), bare[name]); {
+		switch meant := cmp.Or(closest(strings.ToLower(name), known, 3), bare[name]); {
 		case meant != "":
-			unknown = append(unknown, fmt.Sprintf("the environment has %s, which overrides no key: did you mean %s?", name, meant))
-		case inList(name):
-			unknown = append(unknown, fmt.Sprintf("the environment has %s, which overrides no key: a list is set in the file only", name))
+			unknown = append(unknown, warning+": did you mean "+meant+"?")
+		case slices.Contains(lists, name):
+			unknown = append(unknown, warning+": a list is set in the file only")
 		case slices.ContainsFunc(sections, inSection):
-			unknown = append(unknown, fmt.Sprintf("the environment has %s, which overrides no key", name))
+			unknown = append(unknown, warning)
 		}
 	}
 	slices.Sort(unknown)
 	return unknown
-}
-
-// inList reports whether a variable is named after a key that holds a list.
-func inList(name string) bool {
-	for path, f := range schema() {
-		if f.kind == kindList && name == envPrefix+strings.ToUpper(strings.ReplaceAll(path, ".", "_")) {
-			return true
-		}
-	}
-	return false
-}
-
-// misspelt returns the variable that was likely meant, or "".
-func misspelt(name string, known []string) string {
-	best, least := "", 3
-	for _, k := range slices.Sorted(slices.Values(known)) {
-		if d := distance(name, k); d < least {
-			best, least = k, d
-		}
-	}
-	return best
 }

@@ -154,9 +154,6 @@ type Backend interface {
 	// once it works for one browser, now.
 	PageURL(once bool) (string, error)
 
-	// Reload reads the configuration again and returns what is wrong with it.
-	Reload(ctx context.Context) error
-
 	FleetBackend
 }
 

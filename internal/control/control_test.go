@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,7 +30,7 @@ type daemon struct {
 	nudged  []control.Nudge
 	told    []usage.Reading
 	paused  bool
-	reload  error
+	fails   error
 	changes control.Changes
 	looks   atomic.Int32 // how often Status was called
 
@@ -117,15 +115,13 @@ func (d *daemon) History(_ context.Context, name string, since time.Time) (iter.
 				return
 			}
 		}
-		if d.reload != nil {
-			yield(control.Step{}, d.reload)
+		if d.fails != nil {
+			yield(control.Step{}, d.fails)
 		}
 	}, nil
 }
 
-func (d *daemon) Reload(context.Context) error { return d.reload }
-
-func (d *daemon) PageURL(bool) (string, error) { return "http://127.0.0.1:7733/?token=t", d.reload }
+func (d *daemon) PageURL(bool) (string, error) { return "http://127.0.0.1:7733/?token=t", d.fails }
 
 func sessionView(agent, id string) view.Session {
 	return view.Session{Agent: agent, ID: id, State: resume.Waiting, Attempts: []view.Attempt{}}
@@ -175,30 +171,6 @@ func TestWhatAnAgentWasToldIsPassedOn(t *testing.T) {
 	require.NoError(t, client.Told(t.Context(), "s-1", []usage.Reading{reading}))
 	require.Equal(t, []usage.Reading{reading}, d.told)
 	require.ErrorIs(t, client.Told(t.Context(), "s-2", []usage.Reading{reading}), control.ErrNoSession)
-}
-
-// Programs that use the socket directly can ask for a reload.
-func TestAReloadIsAnsweredWithWhatIsWrong(t *testing.T) {
-	d := &daemon{}
-	dir := serve(t, d)
-	reload := func() (int, string) {
-		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(dir, control.SocketName))
-		}
-		client := http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
-		answer, err := client.Post("http://resumed/v1/reload", "", nil)
-		require.NoError(t, err)
-		defer answer.Body.Close()
-		body, err := io.ReadAll(answer.Body)
-		require.NoError(t, err)
-		return answer.StatusCode, string(body)
-	}
-	code, _ := reload()
-	require.Equal(t, http.StatusOK, code)
-	d.reload = &control.ConfigError{Err: errors.New("line 3: no such key")}
-	code, body := reload()
-	require.Equal(t, http.StatusUnprocessableEntity, code)
-	require.JSONEq(t, `{"error":"line 3: no such key","kind":"bad_config"}`, body)
 }
 
 // The caller of Run must get the error, or the daemon runs on and cannot be reached.
@@ -314,7 +286,7 @@ func TestHistoryIsStreamed(t *testing.T) {
 	require.Len(t, steps, 3)
 	require.Equal(t, control.Step{Version: 1, At: since, Attempt: 2}, steps[2])
 
-	d.reload = errors.New("the disk is gone")
+	d.fails = errors.New("the disk is gone")
 	steps, err = read()
 	require.Error(t, err, "a torn answer is never taken for a whole one")
 	require.LessOrEqual(t, len(steps), 3)

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -38,16 +39,9 @@ const (
 // Changes tells followers which sessions changed. It stores keys and not contents: however slow a
 // follower is, little waits for it, and recording a change never blocks. The zero value is ready.
 type Changes struct {
-	// mu guards the field below, and the followers themselves.
+	// mu guards the field below, and what each follower did not get yet.
 	mu        sync.Mutex
-	followers map[*follower]struct{}
-}
-
-// follower is one reader, and the changes that it did not get yet.
-type follower struct {
-	nudge chan struct{} // of size 1: there is something to send
-	keys  map[resume.Key]struct{}
-	whole bool // more than the sessions in keys
+	followers map[*Follower]struct{}
 }
 
 // Note records that a session changed or was removed.
@@ -56,7 +50,7 @@ func (c *Changes) Note(key resume.Key) {
 	defer c.mu.Unlock()
 	for f := range c.followers {
 		if f.keys[key] = struct{}{}; len(f.keys) > manyChanges {
-			f.all()
+			f.sendAll()
 		}
 		f.wake()
 	}
@@ -70,80 +64,68 @@ func (c *Changes) NoteAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for f := range c.followers {
-		f.all()
-		f.wake()
-	}
-}
-
-// follow adds a follower that gets everything first.
-func (c *Changes) follow() *follower {
-	f := &follower{nudge: make(chan struct{}, 1), keys: make(map[resume.Key]struct{})}
-	f.all()
-	f.wake()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.followers == nil {
-		c.followers = make(map[*follower]struct{})
-	}
-	c.followers[f] = struct{}{}
-	return f
-}
-
-func (c *Changes) leave(f *follower) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.followers, f)
-}
-
-// take returns the recorded changes and clears them.
-func (c *Changes) take(f *follower) (keys []resume.Key, whole bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for key := range f.keys {
-		keys = append(keys, key)
-	}
-	whole = f.whole
-	clear(f.keys)
-	f.whole = false
-	return keys, whole
-}
-
-// again makes a follower get everything again.
-func (c *Changes) again(f *follower) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f.all()
-	f.wake()
-}
-
-func (f *follower) all() {
-	clear(f.keys)
-	f.whole = true
-}
-
-func (f *follower) wake() {
-	select {
-	case f.nudge <- struct{}{}:
-	default:
+		f.sendAll()
 	}
 }
 
 // Follower gets the changes of a backend. Only one goroutine may use it.
 type Follower struct {
 	backend Backend
+	changes *Changes
 	all     bool
-	unsaid  *follower
 	ready   <-chan time.Time // when the next update may be made; nil: now
+	nudge   chan struct{}    // of size 1: there is something to send
+
+	// What was not sent yet, guarded by the mutex of changes.
+	keys  map[resume.Key]struct{}
+	whole bool // more than the sessions in keys
 }
 
 // Follow returns a follower. Its first update is complete. all includes sessions that were
 // never interrupted. Leave must be called.
 func Follow(backend Backend, all bool) *Follower {
-	return &Follower{backend: backend, all: all, unsaid: backend.Changes().follow()}
+	c := backend.Changes()
+	f := &Follower{backend: backend, changes: c, all: all, nudge: make(chan struct{}, 1), keys: make(map[resume.Key]struct{})}
+	f.sendAll()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.followers == nil {
+		c.followers = make(map[*Follower]struct{})
+	}
+	c.followers[f] = struct{}{}
+	return f
 }
 
 // Leave removes the follower.
-func (f *Follower) Leave() { f.backend.Changes().leave(f.unsaid) }
+func (f *Follower) Leave() {
+	f.changes.mu.Lock()
+	defer f.changes.mu.Unlock()
+	delete(f.changes.followers, f)
+}
+
+// sendAll makes the next update complete.
+func (f *Follower) sendAll() {
+	clear(f.keys)
+	f.whole = true
+	f.wake()
+}
+
+func (f *Follower) wake() {
+	select {
+	case f.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the recorded changes and clears them.
+func (f *Follower) take() (keys []resume.Key, whole bool) {
+	f.changes.mu.Lock()
+	defer f.changes.mu.Unlock()
+	keys, whole = slices.Collect(maps.Keys(f.keys)), f.whole
+	clear(f.keys)
+	f.whole = false
+	return keys, whole
+}
 
 // Next waits until something changed and returns it. Changes shortly after each other are in one
 // update. After an error nothing is lost: the next update is complete.
@@ -154,13 +136,14 @@ func (f *Follower) Next(ctx context.Context) (Update, error) {
 		}
 		f.ready = nil
 	}
-	if !proceed(ctx, f.unsaid.nudge) {
+	if !proceed(ctx, f.nudge) {
 		return Update{}, context.Cause(ctx)
 	}
-	keys, whole := f.backend.Changes().take(f.unsaid)
-	update, err := f.gather(ctx, keys, whole)
+	update, err := f.gather(ctx)
 	if err != nil {
-		f.backend.Changes().again(f.unsaid)
+		f.changes.mu.Lock()
+		defer f.changes.mu.Unlock()
+		f.sendAll()
 		return Update{}, err
 	}
 	f.ready = time.After(bundleGap)
@@ -168,7 +151,8 @@ func (f *Follower) Next(ctx context.Context) (Update, error) {
 }
 
 // gather makes the update with the current state of what changed.
-func (f *Follower) gather(ctx context.Context, keys []resume.Key, whole bool) (Update, error) {
+func (f *Follower) gather(ctx context.Context) (Update, error) {
+	keys, whole := f.take()
 	if whole {
 		status, err := f.backend.Status(ctx, f.all)
 		return Update{Status: status, Whole: true}, err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 )
 
 // Nudge is what an agent's hook sends when something happens to a session. It only says where to
@@ -14,8 +13,6 @@ type Nudge struct {
 	Agent      string
 	Session    string
 	Transcript string // "": not known
-	PID        int    // the process that called the hook; 0: not known
-	Terminal   string // a pane of tmux, or a terminal; "": none
 }
 
 // Limits for what a hook sends: more than the ids of any agent, and any path.
@@ -28,18 +25,12 @@ var errNudge = errors.New("no agent says this to its hook")
 
 // Nudge sends what a hook was called with.
 func (c *Client) Nudge(ctx context.Context, n Nudge) error {
-	return c.order(ctx, "/v1/nudge", url.Values{
-		"agent": {n.Agent}, "session": {n.Session}, "transcript": {n.Transcript}, "pid": {strconv.Itoa(n.PID)}, "terminal": {n.Terminal},
-	})
+	return c.order(ctx, "/v1/nudge", url.Values{"agent": {n.Agent}, "session": {n.Session}, "transcript": {n.Transcript}})
 }
 
 func (s *Server) nudge(r *http.Request) (any, error) {
-	pid, err := strconv.Atoi(r.FormValue("pid"))
-	n := Nudge{
-		Agent: r.FormValue("agent"), Session: r.FormValue("session"), Transcript: r.FormValue("transcript"),
-		PID: pid, Terminal: r.FormValue("terminal"),
-	}
-	if err != nil || n.PID < 0 || n.Session == "" || max(len(n.Agent), len(n.Session), len(n.Terminal)) > longestName || len(n.Transcript) > longestFile {
+	n := Nudge{Agent: r.FormValue("agent"), Session: r.FormValue("session"), Transcript: r.FormValue("transcript")}
+	if n.Session == "" || max(len(n.Agent), len(n.Session)) > longestName || len(n.Transcript) > longestFile {
 		return nil, errNudge
 	}
 	return done, s.backend.Nudge(n)

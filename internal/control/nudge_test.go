@@ -12,7 +12,7 @@ import (
 func TestAHookTellsWhereToLookAndNoMoreThanAnAgentWould(t *testing.T) {
 	d := &daemon{}
 	client := control.NewClient(serve(t, d))
-	told := control.Nudge{Agent: "claude-code", Session: "s-1", Transcript: "/home/p/a b&c=d.jsonl", PID: 42, Terminal: "%3"}
+	told := control.Nudge{Agent: "claude-code", Session: "s-1", Transcript: "/home/p/a b&c=d.jsonl"}
 	require.NoError(t, client.Nudge(t.Context(), told))
 	require.NoError(t, client.Nudge(t.Context(), control.Nudge{Agent: "codex", Session: "s-2"}))
 	require.Equal(t, []control.Nudge{told, {Agent: "codex", Session: "s-2"}}, d.nudged)
@@ -23,8 +23,6 @@ func TestAHookTellsWhereToLookAndNoMoreThanAnAgentWould(t *testing.T) {
 		{Agent: "codex", Session: long},
 		{Agent: long, Session: "s-1"},
 		{Agent: "codex", Session: "s-1", Transcript: "/" + long},
-		{Agent: "codex", Session: "s-1", Terminal: long},
-		{Agent: "codex", Session: "s-1", PID: -1},
 	} {
 		require.Error(t, client.Nudge(t.Context(), hostile))
 	}

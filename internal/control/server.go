@@ -22,7 +22,7 @@ import (
 // problem is an error in an answer.
 type problem struct {
 	Error string `json:"error"`
-	Kind  string `json:"kind,omitempty"` // no_session | ambiguous | bad_config | no_task
+	Kind  string `json:"kind,omitempty"` // no_session | ambiguous | no_task
 }
 
 // page is the answer with the URL of the page.
@@ -34,16 +34,8 @@ type page struct {
 const (
 	kindNoSession = "no_session"
 	kindAmbiguous = "ambiguous"
-	kindBadConfig = "bad_config"
 	kindNoTask    = "no_task"
 )
-
-// ConfigError is a configuration that Reload refused.
-type ConfigError struct{ Err error }
-
-func (e *ConfigError) Error() string { return e.Err.Error() }
-
-func (e *ConfigError) Unwrap() error { return e.Err }
 
 // Server is the daemon's end of the socket.
 type Server struct {
@@ -69,6 +61,7 @@ func Listen(dir string, backend Backend, log *slog.Logger) (*Server, error) {
 // Run serves until ctx is done, or until a socket fails: a daemon that cannot be reached must
 // not look healthy.
 func (s *Server) Run(ctx context.Context) error {
+	stop := ctx
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	server := &http.Server{
@@ -83,30 +76,24 @@ func (s *Server) Run(ctx context.Context) error {
 	serve := func(made *socket) {
 		serving.Go(func() {
 			if err := server.Serve(peers{made.listener, s.log}); !errors.Is(err, http.ErrServerClosed) {
-				fail(&serveError{err})
+				fail(fmt.Errorf("serve control socket: %w", err))
 			}
 		})
 	}
 	serve(s.socket)
 	s.keepSocket(ctx, serve)
+	var failure error
+	if stop.Err() == nil {
+		failure = context.Cause(ctx)
+	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if server.Shutdown(grace) != nil {
 		_ = server.Close()
 	}
 	serving.Wait()
-	if failure, ok := errors.AsType[*serveError](context.Cause(ctx)); ok {
-		return failure
-	}
-	return nil
+	return failure
 }
-
-// serveError is the error of a socket that failed.
-type serveError struct{ err error }
-
-func (e *serveError) Error() string { return fmt.Sprintf("serve control socket: %v", e.err) }
-
-func (e *serveError) Unwrap() error { return e.err }
 
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
@@ -124,7 +111,6 @@ func (s *Server) handler() http.Handler {
 		"POST /v1/queue/{order}":   s.taskOrder,
 		"POST /v1/pause":           func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), true) },
 		"POST /v1/unpause":         func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), false) },
-		"POST /v1/reload":          func(r *http.Request) (any, error) { return done, s.backend.Reload(r.Context()) },
 		"GET /v1/fleet":            s.fleet,
 		"POST /v1/fleet/forget":    s.forgetAccount,
 	} {
@@ -218,32 +204,28 @@ func answer(w http.ResponseWriter, document any, err error) {
 	}
 	code := http.StatusOK
 	if err != nil {
-		document, code = describe(err)
+		kind := ""
+		kind, code = classify(err)
+		document = problem{err.Error(), kind}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(document) // on an error the client is gone
 }
 
-func describe(err error) (problem, int) {
-	p := problem{Error: err.Error()}
-	if _, ok := errors.AsType[*view.AmbiguousError](err); ok {
-		p.Kind = kindAmbiguous
-		return p, http.StatusConflict
+// classify returns the kind of a problem for programs, and its status.
+func classify(err error) (kind string, code int) {
+	_, ambiguous := errors.AsType[*view.AmbiguousError](err)
+	switch {
+	case ambiguous:
+		return kindAmbiguous, http.StatusConflict
+	case errors.Is(err, ErrNoTask):
+		return kindNoTask, http.StatusNotFound
+	case errors.Is(err, resume.ErrNoSession):
+		return kindNoSession, http.StatusNotFound
+	default:
+		return "", http.StatusInternalServerError
 	}
-	if _, ok := errors.AsType[*ConfigError](err); ok {
-		p.Kind = kindBadConfig
-		return p, http.StatusUnprocessableEntity
-	}
-	if errors.Is(err, ErrNoTask) {
-		p.Kind = kindNoTask
-		return p, http.StatusNotFound
-	}
-	if errors.Is(err, resume.ErrNoSession) {
-		p.Kind = kindNoSession
-		return p, http.StatusNotFound
-	}
-	return p, http.StatusInternalServerError
 }
 
 // peers accepts only connections of the user that the daemon runs as, and of root.

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
+
+	"resumed/internal/fsevents"
 )
 
 // How often to check that the socket file still exists: a logout or a cleaner of temporary files
@@ -79,17 +83,34 @@ func removeStale(path string) error {
 	return nil
 }
 
-// stands reports whether the file is still that of the socket.
-func (d *socket) stands() bool {
+// inPlace reports whether the file is still that of the socket.
+func (d *socket) inPlace() bool {
 	info, err := os.Lstat(filepath.Join(d.dir, SocketName))
 	return err == nil && os.SameFile(info, d.made)
 }
 
 // keepSocket makes the socket again whenever its file was removed, until ctx is done.
 func (s *Server) keepSocket(ctx context.Context, opened func(*socket)) {
-	var name nameWatch
-	defer name.close()
-	pause := name.watch(s.socket)
+	listener, noEvents := fsevents.New()
+	var events <-chan struct{} // nil: there are none
+	if noEvents == nil {
+		defer listener.Close()
+		events = listener.Ready()
+	}
+	// watch returns how often to check the file in addition to its events. Only Linux has events for
+	// a file that is not a directory, and other files in its directory may change all the time.
+	watch := func() time.Duration {
+		if noEvents != nil || runtime.GOOS != "linux" {
+			return lookEvery
+		}
+		path := filepath.Join(s.socket.dir, SocketName)
+		_ = listener.Remove(path) // it is that of the socket before
+		if listener.Add(path) != nil {
+			return lookEvery
+		}
+		return lookRarely
+	}
+	pause := watch()
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	told := ""
@@ -97,14 +118,14 @@ func (s *Server) keepSocket(ctx context.Context, opened func(*socket)) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-name.events():
-			name.taken()
+		case <-events:
+			_, _ = listener.Take(math.MaxInt) // their content does not matter
 			timer.Reset(settleTime)
 			continue
 		case <-timer.C:
 			timer.Reset(pause)
 		}
-		if s.socket.stands() {
+		if s.socket.inPlace() {
 			continue
 		}
 		made, err := openSocket(s.socket.dir)
@@ -117,11 +138,11 @@ func (s *Server) keepSocket(ctx context.Context, opened func(*socket)) {
 			continue
 		}
 		told = ""
-		pause = name.watch(made)
-		timer.Reset(pause)
 		s.log.Info("the control socket was removed and is made anew")
 		s.socket.listener.SetUnlinkOnClose(false) // another socket has its name now
 		s.socket = made
+		pause = watch()
+		timer.Reset(pause)
 		opened(made)
 	}
 }

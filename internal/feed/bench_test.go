@@ -145,7 +145,8 @@ func watchOnce(b *testing.B, a agent.Reader, dir string, seen *int, known func(s
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	w := watch.New(watch.Options{
-		Root: dir, Depth: 2, Known: known, Deliver: r.deliver, Flush: r.flush, Ready: cancel,
+		Since: func() time.Time { return time.Time{} }, Log: slog.New(slog.DiscardHandler),
+		Root: dir, Depth: 2, Match: func(string) bool { return true }, Known: known, Deliver: r.deliver, Flush: r.flush, Ready: cancel,
 		Sift: func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) },
 	})
 	if err := w.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
@@ -234,7 +235,7 @@ func BenchmarkFirstSight(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				seen := 0
-				watchOnce(b, knows(b, name), dir, &seen, nil)
+				watchOnce(b, knows(b, name), dir, &seen, func(string) (watch.Cursor, bool) { return watch.Cursor{}, false })
 				require.GreaterOrEqual(b, seen, files)
 				sights += files
 			}

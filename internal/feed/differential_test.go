@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -161,7 +162,11 @@ func readBy(
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	if known == nil {
+		known = func(string) (watch.Cursor, bool) { return watch.Cursor{}, false }
+	}
 	w := watch.New(watch.Options{
+		Since: func() time.Time { return time.Time{} }, Log: slog.New(slog.DiscardHandler),
 		Root: dir, Depth: 2, Known: known, Deliver: r.deliver, Flush: r.flush, Ready: cancel,
 		Match: func(rel string) bool { return strings.HasSuffix(rel, ".jsonl") },
 		Sift:  func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) },

@@ -20,7 +20,7 @@ import (
 	"resumed/internal/watch"
 )
 
-// Options are what Feeds need. All but Since and Kept are required.
+// Options are what Feeds need. All are required.
 type Options struct {
 	// Observe applies observations in order. Once it has returned nil they are
 	// not lost.
@@ -30,8 +30,7 @@ type Options struct {
 	// before it, never earlier.
 	Keep func(place string, cursor json.RawMessage)
 
-	// Kept returns the stored cursor of a place that appeared after the first reading. Nil:
-	// there is none.
+	// Kept returns the stored cursor of a place that appeared after the first reading.
 	Kept func(place string) (json.RawMessage, bool)
 
 	// Elsewhere reports whether another resumed has the lease of the session: then
@@ -39,7 +38,7 @@ type Options struct {
 	Elsewhere func(resume.Key) bool
 
 	// Since returns a time: a transcript without a cursor that was last written before it is
-	// too old to matter and is not read. Nil: all are read.
+	// too old to matter and is not read.
 	Since func() time.Time
 
 	// Trust says which users may own a transcript.
@@ -99,10 +98,10 @@ func (f *Feeds) Run(ctx context.Context) error {
 // have stopped.
 func (f *Feeds) Swap(ctx context.Context, agents map[string]agent.Agent, cursors func() Cursors) {
 	defer f.swapping()()
-	var keep, begin []*feed
+	var keep, begin, stop []*feed
 	kept := make(map[string]bool)
-	var stop []*feed
-	for _, one := range f.all() {
+	feeds, _ := f.current()
+	for _, one := range feeds {
 		if name := one.agent.Name(); agents[name] == one.agent {
 			keep, kept[name] = append(keep, one), true
 		} else {
@@ -110,7 +109,7 @@ func (f *Feeds) Swap(ctx context.Context, agents map[string]agent.Agent, cursors
 		}
 	}
 	for _, one := range stop {
-		close(one.quit)
+		one.stop()
 	}
 	for _, one := range stop {
 		select {
@@ -125,8 +124,7 @@ func (f *Feeds) Swap(ctx context.Context, agents map[string]agent.Agent, cursors
 			begin = append(begin, f.of(agents[name], stored)...)
 		}
 	}
-	// Until here Look meets the stopped feeds and waits: no resume starts without
-	// a look.
+	// Until here Look meets the stopped feeds and waits: no resume starts without a look.
 	f.mu.Lock()
 	f.feeds = slices.Concat(keep, begin)
 	f.mu.Unlock()
@@ -189,11 +187,6 @@ func (f *Feeds) Await(ctx context.Context, agent string) error {
 	return nil
 }
 
-func (f *Feeds) all() []*feed {
-	feeds, _ := f.current()
-	return feeds
-}
-
 // current returns the feeds, and a channel that is closed at the end of the current
 // swap; nil: there is none.
 func (f *Feeds) current() (feeds []*feed, swap <-chan struct{}) {
@@ -217,7 +210,8 @@ func (f *Feeds) swapping() (over func()) {
 }
 
 func (f *Feeds) ofAgent(name string) []*feed {
-	return slices.DeleteFunc(slices.Clone(f.all()), func(one *feed) bool { return one.agent.Name() != name })
+	feeds, _ := f.current()
+	return slices.DeleteFunc(slices.Clone(feeds), func(one *feed) bool { return one.agent.Name() != name })
 }
 
 // of makes the feeds of one agent.
@@ -240,25 +234,23 @@ type feed struct {
 	run   func(context.Context) error
 	look  func(context.Context, resume.Session) error // reads what is new about a session
 	ready chan struct{}                               // closed when all files were read for the first time
-	quit  chan struct{}                               // closed to stop it
 	done  chan struct{}                               // closed when it has stopped
+
+	stopping context.Context // done when it is to stop,
+	stop     context.CancelFunc
 }
 
 func newFeed(a agent.Agent) *feed {
-	return &feed{agent: a, ready: make(chan struct{}), quit: make(chan struct{}), done: make(chan struct{})}
+	one := &feed{agent: a, ready: make(chan struct{}), done: make(chan struct{})}
+	one.stopping, one.stop = context.WithCancel(context.Background())
+	return one
 }
 
-// serve runs the feed until quit is closed, and sends a failure.
+// serve runs the feed until it is to stop, and sends a failure.
 func (f *feed) serve(ctx context.Context, failed chan<- error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-f.quit:
-			cancel()
-		case <-f.done:
-		}
-	}()
+	defer context.AfterFunc(f.stopping, cancel)()
 	defer close(f.done)
 	err := f.run(ctx)
 	if err == nil || ctx.Err() != nil {

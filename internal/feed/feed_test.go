@@ -183,7 +183,7 @@ func TestNobodyHangsWhenTheRunStops(t *testing.T) {
 			f.Swap(ctx, named(other), func() Cursors { return nil })
 		},
 		"a swap that reads the cursors": func(ctx context.Context, f *Feeds) {
-			f.Swap(ctx, named(f.all()[0].agent, other), func() Cursors { <-ctx.Done(); return nil })
+			f.Swap(ctx, named(current(f)[0].agent, other), func() Cursors { <-ctx.Done(); return nil })
 		},
 		"a look that waits for all that lies there": func(ctx context.Context, f *Feeds) {
 			_ = f.Look(ctx, session)

@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"path/filepath"
-	"sync"
 
 	"resumed/internal/resume"
 )
 
-// maxHookCalls bounds how many sessions wait to be read because a hook asked for it. Others are
-// read when their file changes, as without hooks.
+// maxHookCalls bounds how many calls of hooks wait. The sessions of others are read when their file
+// changes, as without hooks.
 const maxHookCalls = 64
 
 // HookCalls reads the transcripts that hooks of agents name. A hook decides nothing: it only makes
@@ -21,26 +19,24 @@ type HookCalls struct {
 	session func(context.Context, resume.Key) (resume.Session, error)
 	look    func(context.Context, resume.Session) error
 	log     *slog.Logger
-	wake    chan struct{} // of size 1
+	calls   chan hookCall
+}
 
-	mu    sync.Mutex
-	asked map[resume.Key]string // the transcripts, as the hooks name them
+// hookCall is a session, and its transcript as the hook names it.
+type hookCall struct {
+	key        resume.Key
+	transcript string
 }
 
 // NewHookCalls returns an empty list of calls.
 func NewHookCalls(session func(context.Context, resume.Key) (resume.Session, error), look func(context.Context, resume.Session) error, log *slog.Logger) *HookCalls {
-	return &HookCalls{session: session, look: look, log: log, wake: make(chan struct{}, 1), asked: make(map[resume.Key]string)}
+	return &HookCalls{session: session, look: look, log: log, calls: make(chan hookCall, maxHookCalls)}
 }
 
 // Take notes what a hook asks for. It does not block.
 func (h *HookCalls) Take(key resume.Key, transcript string) {
-	h.mu.Lock()
-	if _, known := h.asked[key]; known || len(h.asked) < maxHookCalls {
-		h.asked[key] = transcript
-	}
-	h.mu.Unlock()
 	select {
-	case h.wake <- struct{}{}:
+	case h.calls <- hookCall{key, transcript}:
 	default:
 	}
 }
@@ -51,15 +47,9 @@ func (h *HookCalls) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-h.wake:
-		}
-		h.mu.Lock()
-		asked := maps.Clone(h.asked)
-		clear(h.asked)
-		h.mu.Unlock()
-		for key, transcript := range asked {
-			if err := h.read(ctx, key, transcript); err != nil && ctx.Err() == nil {
-				h.log.Debug("a hook asked for a look that told nothing", "agent", key.Agent, "session", key.ID, "err", err)
+		case call := <-h.calls:
+			if err := h.read(ctx, call); err != nil && ctx.Err() == nil {
+				h.log.Debug("a hook asked for a look that told nothing", "agent", call.key.Agent, "session", call.key.ID, "err", err)
 			}
 		}
 	}
@@ -67,11 +57,11 @@ func (h *HookCalls) Run(ctx context.Context) error {
 
 // read reads what is new of a session. For a known session the path that the hook names is
 // ignored.
-func (h *HookCalls) read(ctx context.Context, key resume.Key, transcript string) error {
-	session, err := h.session(ctx, key)
+func (h *HookCalls) read(ctx context.Context, call hookCall) error {
+	session, err := h.session(ctx, call.key)
 	switch {
-	case errors.Is(err, resume.ErrNoSession) && filepath.IsAbs(transcript):
-		session = resume.Session{Key: key, Transcript: filepath.Clean(transcript)}
+	case errors.Is(err, resume.ErrNoSession) && filepath.IsAbs(call.transcript):
+		session = resume.Session{Key: call.key, Transcript: filepath.Clean(call.transcript)}
 	case err != nil:
 		return err
 	}

@@ -52,5 +52,5 @@ func TestAFloodOfHooksIsBounded(t *testing.T) {
 	for i := range 10 * maxHookCalls {
 		n.Take(resume.Key{Agent: "codex", ID: fmt.Sprint(i)}, "")
 	}
-	require.Len(t, n.asked, maxHookCalls)
+	require.Len(t, n.calls, maxHookCalls)
 }

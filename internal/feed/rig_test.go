@@ -160,7 +160,8 @@ func (s *sink) await(t *testing.T, n int) []resume.Observation {
 
 func (s *sink) options() Options {
 	return Options{
-		Trust:   func() ownership.Trust { return ownership.Trust{} },
+		Trust: func() ownership.Trust { return ownership.Trust{} },
+		Since: func() time.Time { return time.Time{} }, Kept: func(string) (json.RawMessage, bool) { return nil, false },
 		Observe: s.observe, Keep: s.keep, Elsewhere: func(resume.Key) bool { return false }, Log: slog.New(slog.DiscardHandler),
 	}
 }
@@ -233,4 +234,9 @@ func texts(seen []resume.Observation) []string {
 		}
 	}
 	return all
+}
+
+func current(f *Feeds) []*feed {
+	feeds, _ := f.current()
+	return feeds
 }

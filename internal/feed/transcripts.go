@@ -100,7 +100,7 @@ func (f *Feeds) transcripts(a agent.Reader, src agent.Source, cursors Cursors) *
 
 func (r *reader) known(cursors Cursors, path string) (cursor watch.Cursor, ok bool) {
 	data, ok := cursors[path]
-	if cursors == nil && r.feeds.opts.Kept != nil {
+	if cursors == nil {
 		data, ok = r.feeds.opts.Kept(path)
 	}
 	if !ok {
@@ -241,7 +241,7 @@ func (r *reader) observe(batch watch.Batch, line watch.Line, born func() (time.T
 		Offset:  line.Offset,
 		Data:    line.Data,
 		Cut:     line.Cut,
-		ModTime: batch.ModTime,
+		ModTime: batch.Info.ModTime(),
 		File:    batch.File,
 	})
 	if !ok || seen.Key.ID == "" {
@@ -275,7 +275,7 @@ func (r *reader) weigh(batch watch.Batch, observations []resume.Observation) {
 	if !ok {
 		return
 	}
-	limited.Context, _ = sizer.WeighAt(agent.Line{Path: batch.Path, Offset: last.Pos.Offset, File: batch.File, ModTime: batch.ModTime})
+	limited.Context, _ = sizer.WeighAt(agent.Line{Path: batch.Path, Offset: last.Pos.Offset, File: batch.File, ModTime: batch.Info.ModTime()})
 	last.Event = limited
 }
 

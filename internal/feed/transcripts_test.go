@@ -355,7 +355,7 @@ func TestALookWaitsForAllThatLayThere(t *testing.T) {
 	d := newDiary("diary", home, other)
 	f, _ := start(t, s.options(), nil, d)
 	path := filepath.Join(other, "b.txt")
-	<-f.all()[1].ready // there is nothing in the other place
+	<-current(f)[1].ready // there is nothing in the other place
 
 	impatient := errors.New("cannot wait")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -55,7 +55,7 @@ func Facts(s view.Session) []Fact {
 	say("agent", sanitize.Line(s.Agent))
 	say("account", sanitize.Line(s.AccountKey().String()))
 	say("directory", sanitize.Line(s.Cwd))
-	all = append(all, standing(s))
+	all = append(all, stateFact(s))
 	if s.Reason != "" {
 		all = append(all, Fact{Label: "why", Text: sanitize.Line(s.Reason), Said: true})
 	}
@@ -65,7 +65,9 @@ func Facts(s view.Session) []Fact {
 	if words := OwnKey(s.OwnKey); words != "" {
 		all = append(all, Fact{Label: "your key", Text: sanitize.Line(words), Said: true})
 	}
-	say("held by", heldBy(s))
+	if s.Owner != nil {
+		say("held by", fmt.Sprintf("%s (%s)", Owner(s), sanitize.Line(s.Owner.Kind)))
+	}
 	say("run with", sanitize.Line(s.Program))
 	say("attempts", strings.ReplaceAll(Tries(s), "/", " of "))
 	if s.Windows > 0 {
@@ -83,20 +85,13 @@ func Facts(s view.Session) []Fact {
 	return all
 }
 
-func standing(s view.Session) Fact {
+func stateFact(s view.Session) Fact {
 	word, _ := State(s)
 	f := Fact{Label: "state", Text: word}
 	if s.State == resume.Waiting && s.NextAt != nil {
 		f.At, f.Until, f.Late = s.NextAt, true, Late(s)
 	}
 	return f
-}
-
-func heldBy(s view.Session) string {
-	if s.Owner == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s (%s)", Owner(s), sanitize.Line(s.Owner.Kind))
 }
 
 // Source returns where the time of a reset comes from.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"resumed/internal/backoff"
 	"resumed/internal/sanitize"
 )
 
@@ -22,14 +23,7 @@ func Duration(d time.Duration) string {
 	if d >= 10*day && d%day == 0 {
 		return strconv.Itoa(int(d/day)) + "d"
 	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return backoff.FormatDuration(d)
 }
 
 // Seconds formats a number of seconds with about three digits: "123µs", "12.3s", "2h5m10s".

@@ -73,10 +73,10 @@ func TestStates(t *testing.T) {
 		"watching": {State: resume.Watching, NextAt: &due},
 		"settling": {State: resume.Settling},
 	} {
-		require.Equal(t, want, Standing(v, noon))
+		require.Equal(t, want, StatePhrase(v, noon))
 	}
 	utc(t)
-	require.Equal(t, "waiting, in 1h 0m, 14:13", Standing(view.Session{State: resume.Waiting, NextAt: &due}, noon))
+	require.Equal(t, "waiting, in 1h 0m, 14:13", StatePhrase(view.Session{State: resume.Waiting, NextAt: &due}, noon))
 	require.Equal(t, "running", Outcome(""))
 	require.Equal(t, "no progress", Outcome(resume.NoProgress))
 	require.Equal(t, "pid 17 in %3", Owner(view.Session{Owner: &resume.Owner{PID: 17, Tmux: "%3"}}))
@@ -103,8 +103,8 @@ func TestWhoIsHeldBackIsNotDue(t *testing.T) {
 	require.Equal(t, "due now", Countdown(v, noon))
 	v.Held = true
 	require.Equal(t, "held back", Countdown(v, noon))
-	require.Equal(t, "waiting, held back", Standing(v, noon))
-	require.Equal(t, "waiting, held back", standing(v).Line(noon))
+	require.Equal(t, "waiting, held back", StatePhrase(v, noon))
+	require.Equal(t, "waiting, held back", stateFact(v).Line(noon))
 	v.NextAt = new(noon.Add(107 * time.Minute))
 	require.Equal(t, "in 1h 47m, 15:00", Countdown(v, noon))
 	why := WhyNot(v, noon)
@@ -115,9 +115,9 @@ func TestWhoIsHeldBackIsNotDue(t *testing.T) {
 func TestAPausedSessionSaysWhenItsWaitEnds(t *testing.T) {
 	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 	s := view.Session{State: resume.Waiting, NextAt: new(now.Add(107 * time.Minute))}
-	require.Contains(t, Standing(s, now), "waiting, in 1h 47m")
+	require.Contains(t, StatePhrase(s, now), "waiting, in 1h 47m")
 	s.Paused = true
-	require.Contains(t, Standing(s, now), "paused; its wait ends in 1h 47m")
+	require.Contains(t, StatePhrase(s, now), "paused; its wait ends in 1h 47m")
 	s.NextAt = new(now.Add(-time.Minute))
-	require.NotContains(t, Standing(s, now), "its wait ends")
+	require.NotContains(t, StatePhrase(s, now), "its wait ends")
 }

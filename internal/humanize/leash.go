@@ -76,6 +76,15 @@ func plan(p view.Plan, cwd string) []Part {
 	return parts
 }
 
+// CommandLine returns a command as a person would type it into a shell.
+func CommandLine(argv ...string) string {
+	words := make([]string, len(argv))
+	for i, arg := range argv {
+		words[i] = sanitize.ShellWord(arg)
+	}
+	return strings.Join(words, " ")
+}
+
 func lines(words []string) []string {
 	all := make([]string, len(words))
 	for i, word := range words {

@@ -110,8 +110,8 @@ func Late(s view.Session) string {
 	return dueNow
 }
 
-// Standing returns the state of a session in one phrase: "waiting, in 1h 47m, 15:00".
-func Standing(s view.Session, now time.Time) string {
+// StatePhrase returns the state of a session in one phrase: "waiting, in 1h 47m, 15:00".
+func StatePhrase(s view.Session, now time.Time) string {
 	word, _ := State(s)
 	when := Countdown(s, now)
 	switch {
@@ -182,12 +182,17 @@ func OutcomeTone(o resume.Outcome) Tone {
 	}
 }
 
-// Took returns after how long something ended.
-func Took(d time.Duration) string {
-	if d < time.Second {
-		return " at once"
+// Attempt returns how long a resume waited, and how it ended.
+func Attempt(a view.Attempt) string {
+	words := "waited " + Span(time.Duration(a.DelaySeconds*float64(time.Second))) + "; " + Outcome(a.Outcome)
+	if a.StartedAt == nil || a.EndedAt == nil {
+		return words
 	}
-	return " after " + Span(d)
+	took := a.EndedAt.Sub(*a.StartedAt)
+	if took < time.Second {
+		return words + " at once"
+	}
+	return words + " after " + Span(took)
 }
 
 // Context returns how much a resume has to read again; empty: not known.

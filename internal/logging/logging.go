@@ -5,7 +5,6 @@
 package logging
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -30,8 +29,7 @@ func New(out io.Writer, level slog.Leveler, format string) *slog.Logger {
 	case format == "json":
 		return slog.New(slog.NewJSONHandler(Escape(out), options))
 	case format != "text" && IsTerminal(out):
-		handler := tint.NewTextHandler(out, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !Colours(out)})
-		return slog.New(cleaning{handler})
+		return slog.New(tint.NewTextHandler(out, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !Colours(out), ReplaceAttr: clean}))
 	}
 	return slog.New(slog.NewTextHandler(Escape(out), options))
 }
@@ -75,44 +73,16 @@ func Colours(w io.Writer) bool {
 	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// cleaning removes control characters for a handler that does not escape them.
-type cleaning struct{ slog.Handler }
-
-func (h cleaning) Handle(ctx context.Context, record slog.Record) error {
-	safe := slog.NewRecord(record.Time, record.Level, harmless(record.Message), record.PC)
-	record.Attrs(func(a slog.Attr) bool {
-		safe.AddAttrs(cleanAttr(a))
-		return true
-	})
-	return h.Handler.Handle(ctx, safe)
-}
-
-func (h cleaning) WithAttrs(attrs []slog.Attr) slog.Handler {
-	safe := make([]slog.Attr, len(attrs))
-	for i, a := range attrs {
-		safe[i] = cleanAttr(a)
-	}
-	return cleaning{h.Handler.WithAttrs(safe)}
-}
-
-func (h cleaning) WithGroup(name string) slog.Handler {
-	return cleaning{h.Handler.WithGroup(harmless(name))}
-}
-
-func cleanAttr(a slog.Attr) slog.Attr {
+// clean removes control characters, which tint does not escape, from the message and the attributes.
+func clean(_ []string, a slog.Attr) slog.Attr {
 	a.Key = harmless(a.Key)
-	switch value := a.Value.Resolve(); value.Kind() {
+	switch a.Value.Kind() {
 	case slog.KindString:
-		a.Value = slog.StringValue(harmless(value.String()))
+		a.Value = slog.StringValue(harmless(a.Value.String()))
 	case slog.KindAny:
-		a.Value = slog.StringValue(harmless(fmt.Sprint(value.Any())))
-	case slog.KindGroup:
-		members := value.Group()
-		safe := make([]slog.Attr, len(members))
-		for i, member := range members {
-			safe[i] = cleanAttr(member)
+		if _, ok := a.Value.Any().(slog.Level); !ok {
+			a.Value = slog.StringValue(harmless(fmt.Sprint(a.Value.Any())))
 		}
-		a.Value = slog.GroupValue(safe...)
 	}
 	return a
 }

@@ -1,14 +1,17 @@
 package sanitize
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
+
+// plainWord matches a word without special characters. Some shells replace a = at its beginning.
+var plainWord = regexp.MustCompile(`^[\pL\pN/._+,:@%-][\pL\pN/._+,:@%=-]*$`)
 
 // ShellWord returns text as one word for a shell: unchanged if no character is special to any shell,
 // otherwise quoted.
 func ShellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,:@%", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+	if plainWord.MatchString(s) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

@@ -1,6 +1,7 @@
 package termui
 
 import (
+	"maps"
 	"slices"
 
 	"resumed/internal/control"
@@ -8,7 +9,7 @@ import (
 )
 
 // board is the state after all updates so far. There may be ten thousand sessions: those that are not
-// in an update are neither rebuilt nor sorted again.
+// in an update are not rebuilt.
 type board struct {
 	status control.Status // without its sessions
 	rows   map[resume.Key]*row
@@ -22,45 +23,21 @@ func (b *board) apply(u control.Update) []*row {
 	b.status.Sessions = nil
 	if u.Whole || b.rows == nil {
 		b.rows = make(map[resume.Key]*row, len(u.Sessions))
-		b.order = nil
 	}
 	for _, key := range u.Gone {
-		b.drop(key)
+		delete(b.rows, key)
 	}
 	changed := make([]*row, 0, len(u.Sessions))
 	for _, s := range u.Sessions {
 		r := newRow(s)
-		b.drop(s.Key())
 		b.rows[s.Key()] = r
 		changed = append(changed, r)
 	}
 	slices.SortFunc(changed, byUrgency)
-	b.order = slices.DeleteFunc(b.order, func(r *row) bool { return r.dropped })
-	b.order = merge(b.order, changed)
+	b.order = slices.SortedFunc(maps.Values(b.rows), byUrgency)
 	b.states = [resume.Parked + 1]int{}
 	for _, r := range b.order {
 		b.states[r.view.State]++
 	}
 	return changed
-}
-
-// drop removes a session from the board.
-func (b *board) drop(key resume.Key) {
-	if r := b.rows[key]; r != nil {
-		r.dropped = true
-		delete(b.rows, key)
-	}
-}
-
-// merge joins two sorted lists.
-func merge(a, b []*row) []*row {
-	all := make([]*row, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if byUrgency(a[0], b[0]) <= 0 {
-			all, a = append(all, a[0]), a[1:]
-		} else {
-			all, b = append(all, b[0]), b[1:]
-		}
-	}
-	return append(append(all, a...), b...)
 }

@@ -3,7 +3,6 @@ package termui
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"resumed/internal/humanize"
 	"resumed/internal/resume/view"
@@ -19,19 +18,14 @@ const labels = 12
 func (p Page) session(s view.Session) []string {
 	var lines []string
 	_, colour := stateOf(s)
-	fact := func(label, value string, c Colour) {
-		for i, text := range p.wrap(value, strings.Repeat(" ", labels)) {
-			if i == 0 {
-				text = p.Paint.In(Dim, fill(label, labels)) + p.Paint.In(c, text[labels:])
-			} else {
-				text = text[:labels] + p.Paint.In(c, text[labels:])
-			}
-			lines = append(lines, text)
-		}
-	}
 	colours := map[string]Colour{"session": Bold, "state": colour, "to do": Bold}
+	indent := strings.Repeat(" ", labels)
 	for _, f := range humanize.Facts(s) {
-		fact(f.Label, home(f.Line(p.Now)), colours[f.Label])
+		label := p.Paint.In(Dim, fill(f.Label, labels))
+		for _, text := range p.wrap(home(f.Line(p.Now)), indent) {
+			lines = append(lines, label+p.Paint.In(colours[f.Label], text[labels:]))
+			label = indent
+		}
 	}
 	lines = append(lines, p.evidence(s)...)
 	lines = append(lines, p.resumes("Resumes", s.Attempts)...)
@@ -64,11 +58,7 @@ func (p Page) resumes(title string, attempts []view.Attempt) []string {
 		if a.StartedAt != nil {
 			when = humanize.Clock(*a.StartedAt, p.Now)
 		}
-		outcome := humanize.Outcome(a.Outcome)
-		text := fmt.Sprintf("%d. %s, waited %s; %s", a.N, when, humanize.Span(time.Duration(a.DelaySeconds*float64(time.Second))), outcome)
-		if a.StartedAt != nil && a.EndedAt != nil {
-			text += humanize.Took(a.EndedAt.Sub(*a.StartedAt))
-		}
+		text := fmt.Sprintf("%d. %s, %s", a.N, when, humanize.Attempt(a))
 		if a.Error != "" {
 			text += ": " + sanitize.Line(a.Error)
 		}

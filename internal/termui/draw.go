@@ -26,24 +26,19 @@ func (m *model) View() tea.View {
 func (m *model) screen() []string {
 	lines := m.header()
 	room := m.room()
+	all, scroll := m.pane()
 	var body []string
 	switch {
 	case m.help:
 		body = m.keys()
-	case m.scrolled() != nil:
-		all, scroll := m.lines(), m.scrolled()
+	case scroll != nil:
 		*scroll = max(0, min(*scroll, len(all)-room))
 		body = all[*scroll:]
 	default:
 		body = m.list(room)
 	}
-	for i := range room {
-		if i < len(body) {
-			lines = append(lines, body[i])
-		} else {
-			lines = append(lines, "")
-		}
-	}
+	body = append(body, make([]string, room)...)
+	lines = append(lines, body[:room]...)
 	lines = append(lines, m.message(), m.footer())
 	lines = lines[:min(len(lines), max(0, m.height))]
 	for i, line := range lines {
@@ -101,12 +96,10 @@ func (m *model) title() string {
 	if d.DryRun {
 		name += " " + m.page.Paint.In(Cyan, "dry run")
 	}
-	return name + "  " + m.tally()
+	return name + "  " + m.page.tally(&m.board)
 }
 
 // tally counts the sessions, most urgent first.
-func (m *model) tally() string { return m.page.tally(&m.board) }
-
 func (p Page) tally(b *board) string {
 	counts := b.states
 	need, busy := counts[resume.GaveUp]+counts[resume.Parked], counts[resume.Resuming]+counts[resume.Settling]
@@ -169,27 +162,16 @@ func (m *model) list(room int) []string {
 	return lines
 }
 
-// lines is what is shown in place of the table, if anything.
-func (m *model) lines() []string {
+// pane returns the lines that are shown in place of the table, and their scroll position; nil: the
+// table is shown.
+func (m *model) pane() (lines []string, scroll *int) {
 	switch {
 	case m.fleet != nil:
-		return m.fleetLines()
+		return m.fleetLines(), &m.fleet.scroll
 	case m.open:
-		return m.details()
+		return m.details(), &m.scroll
 	default:
-		return nil
-	}
-}
-
-// scrolled returns the scroll position of lines; nil: the table is shown.
-func (m *model) scrolled() *int {
-	switch {
-	case m.fleet != nil:
-		return &m.fleet.scroll
-	case m.open:
-		return &m.scroll
-	default:
-		return nil
+		return nil, nil
 	}
 }
 
@@ -213,7 +195,7 @@ func (m *model) message() string {
 		return m.spread("/"+sanitize.Line(m.filter)+"▏", where)
 	case m.notice.until.After(m.page.Now):
 		return m.spread(m.page.Paint.In(m.notice.colour, m.notice.text), where)
-	case m.filter != "" && m.scrolled() == nil:
+	case m.filter != "" && m.fleet == nil && !m.open:
 		return m.spread("filter: "+sanitize.Line(m.filter), where)
 	}
 	return m.spread("", where)
@@ -221,13 +203,13 @@ func (m *model) message() string {
 
 // where returns which part of the whole is on the screen.
 func (m *model) where() string {
+	lines, scroll := m.pane()
 	switch shown, all := len(m.rows), len(m.board.rows); {
 	case m.help:
 		return ""
-	case m.scrolled() != nil && len(m.lines()) > m.room():
-		from := *m.scrolled()
-		return fmt.Sprintf("lines %d to %d of %d", from+1, from+m.room(), len(m.lines()))
-	case m.scrolled() != nil || shown == 0:
+	case scroll != nil && len(lines) > m.room():
+		return fmt.Sprintf("lines %d to %d of %d", *scroll+1, *scroll+m.room(), len(lines))
+	case scroll != nil || shown == 0:
 		return ""
 	case shown < all:
 		return fmt.Sprintf("%d of %d (%d in all)", m.index+1, shown, all)
@@ -317,12 +299,9 @@ func (m *model) keys() []string {
 	}
 	var lines []string
 	for _, e := range explained {
-		for i, text := range m.page.wrap(e.does, strings.Repeat(" ", room+gap)) {
-			if i == 0 {
-				text = m.page.Paint.In(Bold, fill(e.key, room)) + text[room:]
-			}
-			lines = append(lines, text)
-		}
+		text := m.page.wrap(e.does, strings.Repeat(" ", room+gap))
+		text[0] = m.page.Paint.In(Bold, fill(e.key, room)) + text[0][room:]
+		lines = append(lines, text...)
 	}
 	return lines
 }

@@ -2,7 +2,6 @@ package termui
 
 import (
 	"fmt"
-	"strings"
 
 	"resumed/internal/control"
 	"resumed/internal/humanize"
@@ -16,18 +15,14 @@ func (p Page) Fleet(f control.Fleet) string {
 
 // fleet is Fleet with a text that says where to see more.
 func (p Page) fleet(f control.Fleet, where string) string {
-	var b strings.Builder
-	say := func(format string, args ...any) { fmt.Fprintln(&b, p.cut(sanitize.Line(fmt.Sprintf(format, args...)))) }
-	tell := func(text string) {
-		for _, line := range p.wrap(sanitize.Line(text), "") {
-			fmt.Fprintln(&b, line)
-		}
-	}
+	out := &Printer{Page: p}
+	say := func(format string, args ...any) { out.Line("%s", sanitize.Line(fmt.Sprintf(format, args...))) }
+	tell := func(text string) { out.Wrapped(sanitize.Line(text)) }
 	if len(f.Sessions) == 0 {
 		say("No session of the fleet is interrupted.")
 	}
 	for _, s := range f.Sessions {
-		say("%s/%s  %s  %s", s.Host, s.Name, s.Agent, humanize.Standing(s.Session, p.Now))
+		say("%s/%s  %s  %s", s.Host, s.Name, s.Agent, humanize.StatePhrase(s.Session, p.Now))
 	}
 	if f.Next != "" {
 		say("… and %d more: %s", f.SessionsLeft, where)
@@ -60,5 +55,5 @@ func (p Page) fleet(f control.Fleet, where string) string {
 		}
 		tell(line)
 	}
-	return b.String()
+	return out.String()
 }

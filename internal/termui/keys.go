@@ -118,15 +118,16 @@ func (m *model) back() {
 // travel moves the selection, or scrolls the details.
 func (m *model) travel(name string) {
 	page := max(1, m.room()-1)
-	far := len(m.rows) + len(m.lines())
+	lines, scroll := m.pane()
+	far := len(m.rows) + len(lines)
 	steps := map[string]int{
 		"up": -1, "k": -1, "ctrl+p": -1, "down": 1, "j": 1, "ctrl+n": 1,
 		"pgup": -page, "b": -page, "ctrl+b": -page, "pgdown": page, "space": page, "f": page, "ctrl+f": page,
 		"home": -far, "g": -far, "end": far, "G": far,
 	}
 	step := steps[name]
-	if scroll := m.scrolled(); scroll != nil {
-		*scroll = max(0, min(*scroll+step, len(m.lines())-m.room()))
+	if scroll != nil {
+		*scroll = max(0, min(*scroll+step, len(lines)-m.room()))
 		return
 	}
 	m.move(m.index + step)

@@ -3,8 +3,6 @@ package termui
 import (
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"resumed/internal/humanize"
 	"resumed/internal/resume/view"
 )
@@ -29,29 +27,15 @@ func (p Page) whyNot(s view.Session) []string { return p.part(humanize.WhyNot(s,
 
 // part shows lines under their title.
 func (p Page) part(part humanize.Part) []string {
+	const indent = "  "
 	lines := []string{"", p.Paint.In(Dim, part.Title)}
 	for _, text := range part.Lines {
 		if part.Said {
 			text = humanize.ReasonAt(text, p.Now)
 		}
-		lines = append(lines, p.words(text)...)
+		for _, line := range Words(text, p.Width-len(indent)) {
+			lines = append(lines, indent+line)
+		}
 	}
 	return lines
-}
-
-// words breaks a text only between words: a flag that is broken at its hyphens cannot be read.
-func (p Page) words(text string) []string {
-	const indent = "  "
-	var lines []string
-	line := indent
-	for word := range strings.FieldsSeq(text) {
-		if line != indent && p.Width > 0 && ansi.StringWidth(line+" "+word) > p.Width {
-			lines, line = append(lines, line), indent
-		}
-		if line != indent {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }

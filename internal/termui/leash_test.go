@@ -18,3 +18,15 @@ func TestACommandLineIsBrokenBetweenWordsOnly(t *testing.T) {
 		require.LessOrEqual(t, ansi.StringWidth(strings.TrimRight(line, "\n")), 40, line)
 	}
 }
+
+func TestLongLinesAreBrokenBetweenWords(t *testing.T) {
+	text := "notices cannot be shown here: nobody is logged in to a desktop here"
+	require.Equal(t, []string{text}, Words(text, 0), "a pipe gets it in one line")
+	lines := Words(text, 30)
+	require.Equal(t, text, strings.Join(lines, " "))
+	for _, line := range lines {
+		require.LessOrEqual(t, len(line), 30)
+	}
+	require.Empty(t, Words("", 30))
+	require.Empty(t, Words("", 0))
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +36,8 @@ func (f Following) Lines(ctx context.Context) error {
 func (f Following) Updates(ctx context.Context, see func(control.Update) error) error {
 	return follow(ctx, f.Daemon, f.All, func(u control.Update) error {
 		if f.Only != nil {
-			u = narrow(u, *f.Only)
+			u.Sessions = slices.DeleteFunc(u.Sessions, func(s view.Session) bool { return s.Key() != *f.Only })
+			u.Gone = slices.DeleteFunc(u.Gone, func(key resume.Key) bool { return key != *f.Only })
 			if !u.Whole && len(u.Sessions) == 0 && len(u.Gone) == 0 {
 				return nil
 			}
@@ -47,32 +49,13 @@ func (f Following) Updates(ctx context.Context, see func(control.Update) error) 
 	})
 }
 
-// narrow removes all other sessions from an update.
-func narrow(u control.Update, key resume.Key) control.Update {
-	sessions := []view.Session{}
-	for _, s := range u.Sessions {
-		if s.Key() == key {
-			sessions = append(sessions, s)
-		}
-	}
-	u.Sessions = sessions
-	var gone []resume.Key
-	for _, k := range u.Gone {
-		if k == key {
-			gone = append(gone, k)
-		}
-	}
-	u.Gone = gone
-	return u
-}
-
 // printer prints what has changed since its last line.
 type printer struct {
-	f     Following
-	board board
-	said  map[resume.Key]string
-	heard string // the daemon's last line
-	away  bool
+	f          Following
+	board      board
+	said       map[resume.Key]string
+	daemonLine string // the daemon's last line
+	away       bool
 }
 
 func (p *printer) update(u control.Update) error {
@@ -132,10 +115,10 @@ func (p *printer) daemon(d control.Daemon) error {
 		facts = append(facts, sanitize.Line(problem))
 	}
 	line := strings.Join(facts, ", ")
-	if line == p.heard {
+	if line == p.daemonLine {
 		return nil
 	}
-	p.heard = line
+	p.daemonLine = line
 	return p.say(time.Now(), line)
 }
 
@@ -143,7 +126,7 @@ func (p *printer) gone(l lost) error {
 	if p.away {
 		return nil // printed once
 	}
-	p.away, p.heard = true, ""
+	p.away, p.daemonLine = true, ""
 	return p.say(time.Now(), p.f.Paint.In(Red, l.String()))
 }
 

@@ -3,6 +3,7 @@ package termui
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -117,8 +118,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.away = &msg
 	case notice:
 		m.notice = msg
-	case fleetSeen:
-		m.fleetTold(msg)
+	case fleetAnswer:
+		m.showFleetAnswer(msg)
 	case tea.PasteMsg:
 		if m.typing {
 			m.setFilter(m.filter + msg.Content)
@@ -135,18 +136,12 @@ func (m *model) refresh() {
 	m.rows = m.rows[:0]
 	m.natural = layout{}
 	for _, r := range m.board.order {
-		if r.matches(words) {
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(r.hay, word) }) {
 			m.rows = append(m.rows, r)
 			m.natural.grow(r.room)
 		}
 	}
-	found := -1
-	for i, r := range m.rows {
-		if r.view.Key() == m.at {
-			found = i
-			break
-		}
-	}
+	found := slices.IndexFunc(m.rows, func(r *row) bool { return r.view.Key() == m.at })
 	if found < 0 && m.open && m.board.rows[m.at] != nil {
 		return // its details stay open even if the filter hides its row
 	}
@@ -154,15 +149,6 @@ func (m *model) refresh() {
 		found = m.index
 	}
 	m.move(found)
-}
-
-func (r *row) matches(words []string) bool {
-	for _, word := range words {
-		if !strings.Contains(r.hay, word) {
-			return false
-		}
-	}
-	return true
 }
 
 // move selects a row, or the nearest one that exists.

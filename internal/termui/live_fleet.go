@@ -32,8 +32,8 @@ type fleetView struct {
 	scroll int
 }
 
-// fleetSeen is the answer to a request.
-type fleetSeen struct {
+// fleetAnswer is the answer to a request.
+type fleetAnswer struct {
 	found control.Fleet
 	err   error
 	after string
@@ -61,7 +61,7 @@ func (m *model) askFleet() tea.Cmd {
 		ctx, cancel := context.WithTimeout(m.ctx, orderTimeout)
 		defer cancel()
 		found, err := m.f.Daemon.Fleet(ctx, after, fleetRows)
-		return fleetSeen{found, err, after}
+		return fleetAnswer{found, err, after}
 	}
 }
 
@@ -73,8 +73,8 @@ func (m *model) fleetAgain() tea.Cmd {
 	return m.askFleet()
 }
 
-// fleetTold handles an answer, unless another page is shown meanwhile.
-func (m *model) fleetTold(s fleetSeen) {
+// showFleetAnswer handles an answer, unless another page is shown meanwhile.
+func (m *model) showFleetAnswer(s fleetAnswer) {
 	if m.fleet == nil || m.fleet.after != s.after {
 		return
 	}

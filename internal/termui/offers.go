@@ -1,9 +1,6 @@
 package termui
 
 import (
-	"fmt"
-	"strings"
-
 	"resumed/internal/humanize"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
@@ -13,27 +10,22 @@ import (
 const mostOffers = 3
 
 // offers shows which sessions continue at their user's own cost, or could.
-func (p Page) offers(sessions []view.Session) string {
-	var text strings.Builder
-	shown, more := 0, 0
+func (p *Printer) offers(sessions []view.Session) {
+	found := 0
 	for _, s := range sessions {
 		words := humanize.OwnKey(s.OwnKey)
 		if words == "" {
 			continue
 		}
-		if shown++; shown > mostOffers {
-			more++
+		if found++; found > mostOffers {
 			continue
 		}
-		if shown == 1 {
-			fmt.Fprintln(&text)
+		if found == 1 {
+			p.Lines("")
 		}
-		for _, line := range p.wrap(sanitize.Line(s.Name)+": "+humanize.ReasonAt(sanitize.Line(words), p.Now), "") {
-			fmt.Fprintln(&text, line)
-		}
+		p.Wrapped(sanitize.Line(s.Name) + ": " + humanize.ReasonAt(sanitize.Line(words), p.Now))
 	}
-	if more > 0 {
-		fmt.Fprintf(&text, "and %s more: resumed status SESSION\n", humanize.Count(more, "session"))
+	if more := found - mostOffers; more > 0 {
+		p.Lines("and " + humanize.Count(more, "session") + " more: resumed status SESSION")
 	}
-	return text.String()
 }

@@ -63,10 +63,20 @@ func fill(text string, width int) string {
 
 func cut(text string, width int) string { return ansi.Truncate(text, max(0, width), "…") }
 
-// wrap breaks text into lines of a width; 0: no bound.
-func wrap(text string, width int) []string {
-	if width > 0 {
-		text = ansi.Wrap(text, width, "")
+// Words breaks a text into lines of a width, only between words: a command that is broken at its
+// hyphens cannot be read. 0 or less: one line.
+func Words(text string, width int) []string {
+	if width <= 0 && text != "" {
+		return []string{text}
 	}
-	return strings.Split(text, "\n")
+	var lines []string
+	for word := range strings.FieldsSeq(text) {
+		last := len(lines) - 1
+		if last < 0 || ansi.StringWidth(lines[last]+" "+word) > width {
+			lines = append(lines, word)
+		} else {
+			lines[last] += " " + word
+		}
+	}
+	return lines
 }

@@ -13,6 +13,16 @@ type Printer struct {
 	text strings.Builder
 }
 
+// Wrapped prints a text in as many lines as it needs.
+func (p *Printer) Wrapped(text string) { p.Lines(p.wrap(text, "")...) }
+
+// Lines prints lines as they are.
+func (p *Printer) Lines(lines ...string) {
+	for _, line := range lines {
+		p.text.WriteString(line + "\n")
+	}
+}
+
 // String returns what was printed.
 func (p *Printer) String() string { return p.text.String() }
 
@@ -21,11 +31,7 @@ func (p *Printer) Text(text string) { p.text.WriteString(text) }
 
 // Line prints one line, cut at the width of the page.
 func (p *Printer) Line(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if p.Width > 0 {
-		text = cut(text, p.Width)
-	}
-	p.text.WriteString(text + "\n")
+	p.text.WriteString(p.cut(fmt.Sprintf(format, args...)) + "\n")
 }
 
 // Row returns cells without a colour.
@@ -43,7 +49,9 @@ func rowIn(colour Colour, texts []string) []Cell {
 }
 
 // Table prints rows in columns; the last column takes the room that is left.
-func (p *Printer) Table(rows [][]Cell) {
+func (p *Printer) Table(rows [][]Cell) { p.Lines(p.table(rows)...) }
+
+func (p Page) table(rows [][]Cell) (lines []string) {
 	var widths []int
 	for _, row := range rows {
 		widths = append(widths, make([]int, max(0, len(row)-len(widths)))...)
@@ -59,6 +67,7 @@ func (p *Printer) Table(rows [][]Cell) {
 				b.WriteString(strings.Repeat(" ", widths[i]-ansi.StringWidth(c.Text)+gap))
 			}
 		}
-		p.Line("%s", b.String())
+		lines = append(lines, p.cut(b.String()))
 	}
+	return lines
 }

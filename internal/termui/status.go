@@ -3,7 +3,6 @@
 package termui
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -27,20 +26,19 @@ type Page struct {
 
 // Status shows the sessions, the accounts and the daemon.
 func (p Page) Status(status control.Status) string {
-	var b strings.Builder
-	say := func(lines ...string) { fmt.Fprintln(&b, strings.Join(lines, "\n")) }
+	out := &Printer{Page: p}
 	if len(status.Sessions) == 0 {
-		say("No session is interrupted.")
+		out.Lines("No session is interrupted.")
 	}
-	b.WriteString(p.Sessions(status.Sessions))
-	b.WriteString(p.offers(status.Sessions))
+	out.Text(p.Sessions(status.Sessions))
+	out.offers(status.Sessions)
 	if len(status.Accounts) > 0 {
-		say("")
-		say(p.accounts(status.Accounts)...)
+		out.Lines("")
+		out.Lines(p.accounts(status.Accounts)...)
 	}
-	say("")
-	say(p.daemon(status.Daemon)...)
-	return b.String()
+	out.Lines("")
+	out.Lines(p.daemon(status.Daemon)...)
+	return out.String()
 }
 
 // screen is how many rows most terminals show at once.
@@ -59,54 +57,43 @@ func (p Page) Sessions(sessions []view.Session) string {
 	}
 	natural.countdowns(sorted, p.Now)
 	fitted := natural.fit(p.Width)
-	var text strings.Builder
-	fmt.Fprintln(&text, p.cut(fitted.head(p.Paint)))
+	lines := []string{p.cut(fitted.head(p.Paint))}
 	for _, r := range sorted {
-		fmt.Fprintln(&text, p.cut(r.line(fitted, p.Now, p.Paint)))
+		lines = append(lines, p.cut(r.line(fitted, p.Now, p.Paint)))
 	}
 	if len(sorted) > screen { // the first ones have scrolled away
-		fmt.Fprintf(&text, "\n%s: %s\n%s\n", humanize.Count(len(sorted), "session"), p.tally(&b), p.Paint.In(Dim, "resumed status --watch searches and scrolls them"))
+		lines = append(lines, "", humanize.Count(len(sorted), "session")+": "+p.tally(&b), p.Paint.In(Dim, "resumed status --watch searches and scrolls them"))
 	}
-	return text.String()
+	return strings.Join(lines, "\n") + "\n"
 }
 
 // accounts returns a line for each shared limit, limited ones first.
 func (p Page) accounts(accounts []control.Account) []string {
-	sorted := slices.SortedStableFunc(slices.Values(accounts), func(a, b control.Account) int {
-		return cmp.Compare(b2i(a.State == "closed"), b2i(b.State == "closed"))
-	})
-	name, state := len("ACCOUNT"), len("LIMIT")
-	for _, a := range sorted {
-		name = max(name, ansi.StringWidth(sanitize.Line(a.String())))
-		words, _ := accountWords(a, p.Now)
-		state = max(state, ansi.StringWidth(words))
-	}
-	if p.Width > 0 {
-		name = max(8, min(name, p.Width-state-len("SESSIONS")-2*gap))
-	}
-	spaces := strings.Repeat(" ", gap)
-	head := fill("ACCOUNT", name) + spaces + fill("LIMIT", state) + spaces + "SESSIONS"
-	if slices.ContainsFunc(sorted, func(a control.Account) bool { return len(a.Windows) > 0 }) {
-		head += spaces + "USED"
-	}
-	lines := []string{p.Paint.In(Dim, p.cut(head))}
-	for _, a := range sorted {
+	head, limit := Row("ACCOUNT", "LIMIT", "SESSIONS"), len("LIMIT")
+	var limited, free [][]Cell
+	for _, a := range accounts {
 		words, colour := accountWords(a, p.Now)
-		line := fill(sanitize.Line(a.String()), name) + spaces + p.Paint.In(colour, words) +
-			strings.Repeat(" ", state-ansi.StringWidth(words)) + spaces + fmt.Sprint(a.Sessions)
+		limit = max(limit, ansi.StringWidth(words))
+		row := []Cell{{Text: sanitize.Line(a.String())}, {words, colour}, {Text: fmt.Sprint(a.Sessions)}}
 		if used := humanize.Used(a.Windows); used != "" {
-			line = fill(line, ansi.StringWidth(line)-len(fmt.Sprint(a.Sessions))+len("SESSIONS")) + spaces + used
+			row = append(row, Cell{Text: used})
+			head = Row("ACCOUNT", "LIMIT", "SESSIONS", "USED")
 		}
-		lines = append(lines, p.cut(line))
+		if a.State == "closed" {
+			free = append(free, row)
+		} else {
+			limited = append(limited, row)
+		}
 	}
+	rows := slices.Concat([][]Cell{head}, limited, free)
+	if p.Width > 0 { // the name gives way
+		for _, row := range rows {
+			row[0].Text = cut(row[0].Text, max(8, p.Width-limit-len("SESSIONS")-2*gap))
+		}
+	}
+	lines := p.table(rows)
+	lines[0] = p.Paint.In(Dim, lines[0])
 	return lines
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // accountWords returns the state of a limit in words.
@@ -178,11 +165,10 @@ func (p Page) cut(line string) string {
 }
 
 func (p Page) wrap(text, indent string) []string {
-	width := p.Width
-	if width > 0 {
-		width = max(10, width-len(indent))
+	if p.Width > 0 {
+		text = ansi.Wrap(text, max(10, p.Width-len(indent)), "")
 	}
-	lines := wrap(text, width)
+	lines := strings.Split(text, "\n")
 	for i := range lines {
 		lines[i] = indent + lines[i]
 	}

@@ -44,7 +44,6 @@ type row struct {
 	tries   string
 	hay     string // the text that a filter searches
 	room    layout // the width of its columns, except for the countdown
-	dropped bool   // it was replaced, or the session is gone
 }
 
 func newRow(v view.Session) *row {
@@ -58,11 +57,10 @@ func newRow(v view.Session) *row {
 		why:     humanize.ReasonAt(v.Reason, time.Now()),
 		tries:   humanize.Tries(v),
 	}
-	for column, text := range [columns]string{
-		colSession: r.name, colProject: r.project, colAgent: r.agent, colState: state, colTry: r.tries, colOwner: r.owner, colWhy: r.why,
-	} {
-		r.room[column] = ansi.StringWidth(text)
+	for column, cell := range r.cells(time.Time{}) {
+		r.room[column] = ansi.StringWidth(cell.Text)
 	}
+	r.room[colNext] = 0
 	r.hay = strings.ToLower(strings.Join([]string{sanitize.Line(v.ID), r.agent, sanitize.Line(v.AccountKey().String()), sanitize.Line(v.Cwd), state, r.owner, r.why}, "\n"))
 	return r
 }

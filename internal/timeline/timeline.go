@@ -89,10 +89,10 @@ func away(own []control.Step, from time.Time) []Span {
 	spans := []Span{}
 	last := from // when a daemon was last alive
 	for _, step := range own {
-		if began := later(last, step.AliveAt); step.Kind == "started" && step.At.Sub(began) >= grain {
+		if began := resume.Later(last, step.AliveAt).UTC(); step.Kind == "started" && step.At.Sub(began) >= grain {
 			spans = append(spans, Span{Kind: Away, Words: "no daemon ran", From: began.UTC(), To: step.At.UTC()})
 		}
-		last = later(last, step.At)
+		last = resume.Later(last, step.At).UTC()
 	}
 	return spans
 }
@@ -105,9 +105,9 @@ func past(v view.Session, steps []control.Step, from, now time.Time) []Span {
 	first := now
 	if len(steps) > 0 {
 		kind, words = kindNamed(steps[0].From, steps[0].Class)
-		first = earlier(steps[0].At, now)
+		first = resume.Earlier(steps[0].At, now).UTC()
 	} else if v.LimitedAt != nil && v.Interrupted() {
-		first = earlier(*v.LimitedAt, now)
+		first = resume.Earlier(*v.LimitedAt, now).UTC()
 		steps = []control.Step{{At: first, To: v.State.String(), Class: v.Class.String()}}
 		kind, words = kindOf(resume.Watching, limit.None)
 	}
@@ -126,7 +126,7 @@ func past(v view.Session, steps []control.Step, from, now time.Time) []Span {
 		if next == kind && its == words {
 			continue
 		}
-		put(earlier(step.At, now))
+		put(resume.Earlier(step.At, now).UTC())
 		kind, words = next, its
 	}
 	put(now)
@@ -141,11 +141,11 @@ func beginning(v view.Session, kind Kind, from, first time.Time) ([]Span, time.T
 		return nil, from
 	}
 	if v.BornAt != nil && !v.BornAt.After(first) {
-		return nil, later(from, *v.BornAt)
+		return nil, resume.Later(from, *v.BornAt).UTC()
 	}
 	known := first
 	if v.FoundAt != nil {
-		known = earlier(later(from, *v.FoundAt), first)
+		known = resume.Earlier(resume.Later(from, *v.FoundAt), first).UTC()
 	}
 	if !known.After(from) {
 		return nil, from
@@ -195,7 +195,7 @@ func (s *Strip) ahead(v view.Session) {
 }
 
 func (s *Strip) expect(kind Kind, words string, until time.Time) {
-	s.Spans = append(s.Spans, Span{Kind: kind, Words: words, From: s.Now, To: earlier(until.UTC(), s.To), Expected: true})
+	s.Spans = append(s.Spans, Span{Kind: kind, Words: words, From: s.Now, To: resume.Earlier(until, s.To).UTC(), Expected: true})
 }
 
 // mark adds a mark if it is within the strip.
@@ -274,18 +274,4 @@ func kindOf(s resume.State, c limit.Class) (Kind, string) {
 	default:
 		return Waiting, words
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b.UTC()
-	}
-	return a.UTC()
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b.UTC()
-	}
-	return a.UTC()
 }

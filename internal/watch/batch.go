@@ -3,7 +3,6 @@ package watch
 import (
 	"io/fs"
 	"os"
-	"time"
 )
 
 // Weight is what a line may be worth, judged by its bytes alone.
@@ -33,7 +32,6 @@ type Line struct {
 type Batch struct {
 	Path        string
 	Info        fs.FileInfo // of the file that is read, when the reading began
-	ModTime     time.Time   // the same as Info tells
 	Epoch       string      // names the content that the lines belong to
 	Lines       []Line      // those that were kept
 	RenamedFrom string      // the path before, if it was renamed
@@ -50,10 +48,6 @@ type Batch struct {
 	// More says that another file is read right after this one. Flush is called at the
 	// end.
 	More bool
-
-	// Since is where this run of batches began: each line from there on was
-	// delivered in order, or skipped. It has no meaning in a Back batch.
-	Since int64
 
 	// Cursor is to be stored once the batch is applied. It is zero in a Back
 	// batch: the batch after the last one of them has it.

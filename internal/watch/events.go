@@ -38,8 +38,13 @@ func (w *Watcher) listen() (events <-chan struct{}, release func()) {
 // handleEvents handles the next events, at most maxEvents.
 func (w *Watcher) handleEvents(ctx context.Context) {
 	events, err := w.notify.Take(maxEvents)
-	if err != nil {
-		w.eventsLost(ctx, err)
+	if errors.Is(err, fsnotify.ErrEventOverflow) {
+		w.log.Info("file events overflowed, looking at every file")
+	} else if err != nil {
+		w.log.Warn("file events", "err", err)
+	}
+	if err != nil { // only a rescan finds out what was lost
+		w.rescan(ctx)
 	}
 	for i, ev := range events {
 		w.more = i < len(events)-1
@@ -53,15 +58,4 @@ func (w *Watcher) handleEvents(ctx context.Context) {
 // that they named could be read.
 func (w *Watcher) eventsAreEnough() bool {
 	return w.attached && w.notify != nil && !w.readFailed && len(w.warned) == 0 && mounts.Network(w.opts.Root) == ""
-}
-
-// eventsLost handles an error of the event stream: events may have been lost, and only a rescan
-// finds out which.
-func (w *Watcher) eventsLost(ctx context.Context, err error) {
-	if errors.Is(err, fsnotify.ErrEventOverflow) {
-		w.log.Info("file events overflowed, looking at every file")
-	} else {
-		w.log.Warn("file events", "err", err)
-	}
-	w.rescan(ctx)
 }

@@ -21,7 +21,6 @@ type file struct {
 	path        string
 	renamedFrom string // the last path that Deliver was given, if it was another
 	cur         Cursor // how far it was read
-	since       int64  // where forward reading began
 
 	// searched is how far an unfinished line was searched for its end: there is
 	// no newline between cur.Offset and here, so each byte is searched once
@@ -88,7 +87,7 @@ func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st sta
 // begin resets the state for new content of which nothing was read.
 func (f *file) begin(st stamp, gen uint32, whole bool) {
 	f.cur = Cursor{Dev: st.id.dev, Inode: st.id.inode, Gen: gen}
-	f.searched, f.since = 0, 0
+	f.searched = 0
 	f.first, f.dead, f.late, f.kept = !whole, false, false, false
 }
 
@@ -111,7 +110,7 @@ func (w *Watcher) newState(ctx context.Context, path string, id fileID) *file {
 
 // readBefore returns the state of a file that an earlier watcher has read up to cur.
 func readBefore(path string, cur Cursor) *file {
-	return &file{path: path, cur: cur, kept: true, searched: cur.Offset, since: cur.Offset, late: cur.Offset > 0}
+	return &file{path: path, cur: cur, kept: true, searched: cur.Offset, late: cur.Offset > 0}
 }
 
 // skipUnchanged registers a file without opening it, if it was read to its end and has not changed
@@ -151,7 +150,7 @@ func (f *file) beginAtNew(in *os.File, st stamp) error {
 		return nil
 	}
 	cur, err := f.cur.at(at+int64(start), func(n int64) ([]byte, error) { return block[:n], readAt(in, block[:n], 0) })
-	f.cur, f.searched, f.since = cur, cur.Offset, cur.Offset
+	f.cur, f.searched = cur, cur.Offset
 	return err
 }
 

@@ -9,7 +9,7 @@ import (
 // DefaultRescan is the pause between two looks at every file.
 const DefaultRescan = time.Minute
 
-// Options say what is watched and what is called with it.
+// Options say what is watched and what is called with it. All but Sift and Rescan are required.
 type Options struct {
 	// Root is the directory that is watched. It may be a symbolic link, and it
 	// need not exist yet. Below it links are not followed, neither to
@@ -21,7 +21,6 @@ type Options struct {
 	Depth int
 
 	// Match says whether the file of that name, relative to Root, is wanted.
-	// It is called from several goroutines at once. Nil wants all.
 	Match func(rel string) bool
 
 	// Sift weighs a line by its bytes; lines that weigh Nothing are passed
@@ -29,16 +28,16 @@ type Options struct {
 	Sift func(line []byte) Weight
 
 	// Known returns the cursor stored for a path. It is called from Run's
-	// goroutine for a path that is new to this watcher. Nil knows none.
+	// goroutine for a path that is new to this watcher.
 	Known func(path string) (Cursor, bool)
 
 	// Since returns a time: a file without a stored cursor that a scan finds, and that
-	// was last changed before, is not opened until it changes. Nil opens all.
+	// was last changed before, is not opened until it changes.
 	Since func() time.Time
 
 	// Flush is called from Run's goroutine when no batch follows at once: batches marked More are
 	// to be applied now. After an error it is called again, and Check returns nil only after
-	// it succeeded. It may be nil.
+	// it succeeded.
 	Flush func(context.Context) error
 
 	// Deliver takes what was read. It is called from Run's goroutine, must not
@@ -57,9 +56,8 @@ type Options struct {
 	Rescan time.Duration
 
 	// Ready is called once, when all files that existed at the start were
-	// delivered, except very large ones. It may be nil.
+	// delivered, except very large ones.
 	Ready func()
 
-	// Log may be nil.
 	Log *slog.Logger
 }

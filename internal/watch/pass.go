@@ -222,7 +222,7 @@ func (p *pass) backward(ctx context.Context) error {
 			return err
 		}
 	}
-	p.first, p.cur, p.kept, p.searched, p.since = false, cur, false, p.size, last
+	p.first, p.cur, p.kept, p.searched = false, cur, false, p.size
 	return nil
 }
 
@@ -333,7 +333,6 @@ func (p *pass) deliver(ctx context.Context, lines []Line, cur Cursor) (enough bo
 	enough, err = p.w.opts.Deliver(ctx, Batch{
 		Path:        p.path,
 		Info:        p.info,
-		ModTime:     p.info.ModTime(),
 		Block:       held,
 		BlockAt:     at,
 		File:        p.in,
@@ -341,7 +340,6 @@ func (p *pass) deliver(ctx context.Context, lines []Line, cur Cursor) (enough bo
 		Epoch:       p.cur.Epoch(),
 		Lines:       lines,
 		RenamedFrom: p.renamedFrom,
-		Since:       p.since,
 		Late:        p.late,
 		Cursor:      cur,
 		Back:        cur.IsZero(),

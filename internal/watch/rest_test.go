@@ -66,7 +66,7 @@ func TestAnOldFileIsReadWhenItMovesAndFromThereOn(t *testing.T) {
 	batch := r.of(path)[0]
 	require.True(t, batch.Late, "its beginning was not seen")
 	require.False(t, batch.Back)
-	require.Equal(t, int64(len("one\ntwo\n")), batch.Since)
+	require.Equal(t, int64(len("one\ntwo\n")), batch.Lines[0].Offset)
 	appendTo(t, path, "four\n")
 	r.awaitLines(t, path, "three", "four")
 	require.Len(t, epochs(r.of(path)), 1)

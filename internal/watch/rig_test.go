@@ -116,21 +116,31 @@ type rig struct {
 	stop func() // ends Run and waits for it
 }
 
+// options are those of a watcher of all *.log files, three levels deep.
+func (s *sink) options(root string) Options {
+	return Options{
+		Root:    root,
+		Depth:   3,
+		Match:   func(rel string) bool { return strings.HasSuffix(rel, ".log") },
+		Known:   s.known,
+		Since:   func() time.Time { return time.Time{} },
+		Flush:   func(context.Context) error { return nil },
+		Deliver: s.deliver,
+		Rescan:  time.Hour,
+		Ready:   func() {},
+		Log:     slog.New(slog.DiscardHandler),
+	}
+}
+
 // watched starts a watcher of all *.log files, three levels deep, and returns
 // when it is ready. The rescan is out of reach: what comes, comes by events.
 func watched(t *testing.T, root string, s *sink, change func(*Watcher)) *rig {
 	t.Helper()
 	ready := make(chan struct{})
-	w := New(Options{
-		Root:    root,
-		Depth:   3,
-		Match:   func(rel string) bool { return strings.HasSuffix(rel, ".log") },
-		Known:   s.known,
-		Deliver: s.deliver,
-		Rescan:  time.Hour,
-		Ready:   func() { close(ready) },
-		Log:     slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
-	})
+	opts := s.options(root)
+	opts.Ready = func() { close(ready) }
+	opts.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	w := New(opts)
 	if change != nil {
 		change(w)
 	}

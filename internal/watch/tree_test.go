@@ -221,7 +221,7 @@ func TestWhereEventsTellAllTheClockIsHeededLess(t *testing.T) {
 		"which was looked at since":         {func(w *Watcher) { w.ended(t.Context(), "a.log", errShrunk, nil); w.rescan(t.Context()) }, true},
 		"a file that is read is no trouble": {func(w *Watcher) { w.ended(t.Context(), "a.log", nil, nil) }, true},
 	} {
-		w := New(Options{Root: t.TempDir()})
+		w := New(newSink().options(t.TempDir()))
 		w.notify, w.attached = notify, true
 		c.given(w)
 		require.Equal(t, c.hears, w.eventsAreEnough(), rule)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 )
@@ -185,12 +186,7 @@ func (w *Watcher) abandon(ctx context.Context, f *file) {
 	if r == nil {
 		return
 	}
-	for i, other := range w.open {
-		if other == r {
-			w.open = append(w.open[:i], w.open[i+1:]...)
-			break
-		}
-	}
+	w.open = slices.DeleteFunc(w.open, func(other *reading) bool { return other == r })
 	r.abandon()
 	f.reading, f.failed = nil, true
 	w.ended(ctx, r.path, errAbandoned, append(r.asked, r.later...))

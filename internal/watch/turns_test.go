@@ -191,7 +191,9 @@ func TestRunEndsInTheMiddleOfAFile(t *testing.T) {
 	s := newSink()
 	ctx, cancel := context.WithCancel(t.Context())
 	s.refuse = func(Batch) error { cancel(); return nil }
-	w := New(Options{Root: root, Deliver: s.deliver, Ready: func() { t.Error("it was not read") }})
+	opts := s.options(root)
+	opts.Ready = func() { t.Error("it was not read") }
+	w := New(opts)
 	require.NoError(t, w.Run(ctx))
 	require.Len(t, s.batches, 1)
 	require.ErrorIs(t, w.Check(t.Context(), filepath.Join(root, "a.log")), ErrStopped)

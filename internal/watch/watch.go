@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"resumed/internal/fsevents"
@@ -37,7 +36,6 @@ type Watcher struct {
 	opts     Options
 	log      *slog.Logger
 	checks   chan check
-	started  atomic.Bool
 	stopped  chan struct{}
 	noEvents bool // for tests: as on a file system without events
 
@@ -87,21 +85,6 @@ func New(o Options) *Watcher {
 	if o.Rescan <= 0 {
 		o.Rescan = DefaultRescan
 	}
-	if o.Match == nil {
-		o.Match = func(string) bool { return true }
-	}
-	if o.Known == nil {
-		o.Known = func(string) (Cursor, bool) { return Cursor{}, false }
-	}
-	if o.Since == nil {
-		o.Since = func() time.Time { return time.Time{} }
-	}
-	if o.Flush == nil {
-		o.Flush = func(context.Context) error { return nil }
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
 	return &Watcher{
 		opts:    o,
 		log:     o.Log.With("root", o.Root),
@@ -118,14 +101,9 @@ func New(o Options) *Watcher {
 
 // Run watches until ctx is done, and then returns nil. It may be called once.
 func (w *Watcher) Run(ctx context.Context) error {
-	if w.started.Swap(true) {
-		return errors.New("watcher runs already")
-	}
 	defer close(w.stopped)
-
 	events, release := w.listen()
 	defer release()
-
 	defer w.abandonAll()
 
 	w.rescan(ctx)
@@ -174,9 +152,7 @@ func (w *Watcher) reportReady(ctx context.Context) {
 	}
 	w.atStart = nil
 	w.flush(ctx)
-	if w.opts.Ready != nil {
-		w.opts.Ready()
-	}
+	w.opts.Ready()
 }
 
 // Check reads what is new in a file now and returns when it was delivered. It

@@ -120,8 +120,6 @@ func (b *board) OwnSteps(context.Context, time.Time) iter.Seq2[control.Step, err
 
 func (b *board) PageURL(bool) (string, error) { return "", nil }
 
-func (b *board) Reload(context.Context) error { return nil }
-
 func newPage(t *testing.T, b *board) *Page {
 	secret, err := OpenSecret(t.TempDir())
 	require.NoError(t, err)

@@ -175,11 +175,7 @@ func tryOf(all []resumes, r Run) *try {
 func showTries(attempts []view.Attempt) []try {
 	tries := make([]try, 0, len(attempts))
 	for _, a := range slices.Backward(attempts) {
-		words := "waited " + humanize.Span(time.Duration(a.DelaySeconds*float64(time.Second))) + "; " + humanize.Outcome(a.Outcome)
-		if a.StartedAt != nil && a.EndedAt != nil {
-			words += humanize.Took(a.EndedAt.Sub(*a.StartedAt))
-		}
-		tries = append(tries, try{N: a.N, At: a.StartedAt, Words: words, Tone: string(humanize.OutcomeTone(a.Outcome)), Failed: sanitize.Line(a.Error)})
+		tries = append(tries, try{N: a.N, At: a.StartedAt, Words: humanize.Attempt(a), Tone: string(humanize.OutcomeTone(a.Outcome)), Failed: sanitize.Line(a.Error)})
 	}
 	return tries
 }

@@ -34,11 +34,7 @@ const (
 // ends all keys and tokens at once.
 type Secret struct {
 	path string
-
-	// mu guards everything that follows.
-	mu   sync.Mutex
-	text string
-	file os.FileInfo // from which text was read
+	mu   sync.Mutex // only one is made
 }
 
 // OpenSecret returns the secret stored in dir, and makes one if there is none.
@@ -48,39 +44,20 @@ func OpenSecret(dir string) (*Secret, error) {
 	return s, err
 }
 
-// now returns the present secret.
+// now reads the present secret, or makes a new one if there is none or other users could have read it.
 func (s *Secret) now() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	file, err := os.Lstat(s.path)
-	if err == nil && s.file != nil && os.SameFile(file, s.file) && file.ModTime().Equal(s.file.ModTime()) {
-		return s.text, nil
-	}
-	s.text, s.file = "", nil
-	text, err := readSecret(s.path)
-	if err != nil {
-		return "", err
-	}
-	if file, err = os.Lstat(s.path); err != nil {
-		return "", fmt.Errorf("look at the page's secret: %w", err)
-	}
-	s.text, s.file = text, file
-	return text, nil
-}
-
-// readSecret reads the secret, or makes a new one if there is none or other users could have
-// read it.
-func readSecret(path string) (string, error) {
-	data, err := regular.Read(path)
+	data, err := regular.Read(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read the page's secret: %w", err)
 	}
-	if text := strings.TrimSpace(string(data)); wellFormed(text) && private(path) {
+	if text := strings.TrimSpace(string(data)); wellFormed(text) && private(s.path) {
 		return text, nil
 	}
 	text := rand.Text() + rand.Text()
 	// Atomic: another reader never finds half a secret.
-	if err := atomicfile.Write(path, []byte(text+"\n"), 0o600); err != nil {
+	if err := atomicfile.Write(s.path, []byte(text+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("write the page's secret: %w", err)
 	}
 	return text, nil

@@ -86,21 +86,15 @@ type daemon struct {
 	LoadedAt    time.Time `json:"loaded_at"`
 	ConfigError string    `json:"config_error,omitempty"`
 	Notes       []note    `json:"notes"`           // problems, and notices that could not be delivered
-	Agents      []agent   `json:"agents"`          // whose sessions are watched
 	Fleet       bool      `json:"fleet,omitempty"` // /fleet has more
+
+	Agents []control.Watched `json:"agents"` // that have watched sessions
 }
 
 // note is something that a person should know.
 type note struct {
 	Tone string `json:"tone"`
 	Text string `json:"text"`
-}
-
-// agent is a watched agent.
-type agent struct {
-	Name     string     `json:"name"`
-	Sessions int        `json:"sessions"`
-	MovedAt  *time.Time `json:"moved_at,omitempty"`
 }
 
 func show(u control.Update) document {
@@ -141,7 +135,6 @@ func showSession(s view.Session) row {
 		Need: int(humanize.Needs(s)), Rank: humanize.Urgency(s.State), Cause: humanize.Cause(s), Group: groupOf(s).Cause,
 		Why:     sanitize.Line(s.Reason),
 		NextAt:  nextAt(s),
-		Late:    late(s),
 		Tries:   humanize.Tries(s),
 		Paused:  s.Paused,
 		Idle:    s.State == resume.Watching,
@@ -149,6 +142,9 @@ func showSession(s view.Session) row {
 	}
 	if s.Owner != nil {
 		r.Owner = "held by " + humanize.Owner(s)
+	}
+	if s.Held { // else the page has the usual words
+		r.Late = humanize.Late(s)
 	}
 	return r
 }
@@ -159,14 +155,6 @@ func nextAt(s view.Session) *time.Time {
 		return nil
 	}
 	return s.NextAt
-}
-
-// late is empty for the usual words.
-func late(s view.Session) string {
-	if !s.Held {
-		return ""
-	}
-	return humanize.Late(s)
 }
 
 // stateAndReason describes a session after an order.
@@ -214,13 +202,14 @@ func showDaemon(d control.Daemon) daemon {
 		LoadedAt:  d.Config.LoadedAt,
 		Fleet:     d.Fleet != nil,
 		Notes:     []note{},
-		Agents:    []agent{},
+		Agents:    []control.Watched{},
 	}
 	if d.Config.Error != nil {
 		shown.ConfigError = sanitize.Text(*d.Config.Error)
 	}
 	for _, a := range d.Agents {
-		shown.Agents = append(shown.Agents, agent{sanitize.Line(a.Name), a.Sessions, a.MovedAt})
+		a.Name = sanitize.Line(a.Name)
+		shown.Agents = append(shown.Agents, a)
 	}
 	if text := humanize.Queue(d.Queue.Queued, d.Queue.Starting, d.Queue.Failed, d.Queue.NextAt, time.Now()); text != "" {
 		tone := humanize.Wait

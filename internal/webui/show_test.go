@@ -19,7 +19,7 @@ func TestDaemonInWords(t *testing.T) {
 	require.Equal(t, "resumed 1.0, pid 7", d.Line)
 	require.Equal(t, "line 1: bad\nline 2: worse", d.ConfigError)
 	require.Equal(t, []note{{"wait", "notices by ops: 1 to be delivered, 2 failed: refused"}, {"bad", "http.listen: taken"}}, d.Notes, "as status says it")
-	require.Equal(t, []agent{{Name: "codex", Sessions: 3}}, d.Agents)
+	require.Equal(t, []control.Watched{{Name: "codex", Sessions: 3}}, d.Agents)
 	for state, want := range map[string]string{"closed": "free", "open": "limited", "half_open": "one session tries"} {
 		require.Equal(t, want, showAccount(control.Account{State: state}).State)
 	}

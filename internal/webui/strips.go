@@ -37,12 +37,7 @@ func (p *Page) strips(w http.ResponseWriter, r *http.Request) {
 	for i := range ids {
 		keys[i] = resume.Key{Agent: agents[i], ID: ids[i]}
 	}
-	status, err := p.backend.Status(r.Context(), true, keys...)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	own, err := p.ownSteps(r.Context(), status.Now)
+	status, own, err := p.statusAndOwnSteps(r.Context(), true, keys...)
 	if err != nil {
 		refuse(w, err)
 		return
@@ -61,17 +56,12 @@ func (p *Page) strips(w http.ResponseWriter, r *http.Request) {
 
 // accountStrips sends the timelines of the accounts.
 func (p *Page) accountStrips(w http.ResponseWriter, r *http.Request) {
-	status, err := p.backend.Status(r.Context(), false)
+	status, own, err := p.statusAndOwnSteps(r.Context(), false)
 	if err != nil {
 		refuse(w, err)
 		return
 	}
 	steps, err := p.stepsBy(r.Context(), resume.Key{}, status.Now, stepsOfAll)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	own, err := p.ownSteps(r.Context(), status.Now)
 	if err != nil {
 		refuse(w, err)
 		return
@@ -86,6 +76,13 @@ func (p *Page) accountStrips(w http.ResponseWriter, r *http.Request) {
 		all = append(all, strip{a.String(), timeline.Account(a, sessions[a.String()], steps, own, status.Now)})
 	}
 	answer(w, all)
+}
+
+func (p *Page) statusAndOwnSteps(ctx context.Context, all bool, only ...resume.Key) (status control.Status, own []control.Step, err error) {
+	if status, err = p.backend.Status(ctx, all, only...); err == nil {
+		own, err = p.ownSteps(ctx, status.Now)
+	}
+	return status, own, err
 }
 
 // stepsBy returns the steps in the span of a strip, by session.

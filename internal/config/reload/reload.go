@@ -25,13 +25,12 @@ import (
 // Options configures Watch.
 type Options struct {
 	// Apply is called by Watch, one call at a time: with a checked configuration, or with what is wrong
-	// with the file. It is called once for each change and each request, and returns why the
-	// configuration is not in use.
-	Apply func(config.Config, error) error
+	// with the file. It is called once for each change and each request.
+	Apply func(config.Config, error)
 
-	// Requests ask for a reload even if nothing changed. Each is called once, with what Apply returned
-	// for the file as it was after the request.
-	Requests <-chan func(error)
+	// Requests ask for a reload even if nothing changed: Apply is called with the file as it is after
+	// the request.
+	Requests <-chan os.Signal
 
 	// Current is the configuration that was loaded before. A file that differs counts as a change. The
 	// zero Config accepts any file.
@@ -71,11 +70,11 @@ type watch struct {
 	events   <-chan struct{}
 	recheck  time.Duration
 
-	mark     fingerprint // of the file at the last check
-	reported content     // what Apply was called with last
-	found    bool        // there was a file
-	filled   bool        // it was not empty
-	asked    []func(error)
+	seen     content // the file at the last check
+	reported content // what Apply was called with last
+	found    bool    // there was a file
+	filled   bool    // it was not empty
+	asked    bool    // a request waits for the end of a change
 
 	settle     *time.Timer // runs until a change ends
 	firstEvent time.Time   // of this change; zero: the timer does not run
@@ -129,8 +128,8 @@ func (w *watch) run(ctx context.Context) error {
 			w.check()
 		case <-time.After(w.recheck):
 			w.check()
-		case request := <-w.opts.Requests:
-			w.asked = append(w.asked, request)
+		case <-w.opts.Requests:
+			w.asked = true
 			if w.firstEvent.IsZero() {
 				w.report(w.read())
 			}
@@ -143,8 +142,8 @@ func (w *watch) run(ctx context.Context) error {
 // begin reads the file for the first time, and compares it with what was loaded before.
 func (w *watch) begin() {
 	w.watchDirs()
-	w.mark = fingerprintOf(w.places)
-	w.reported = w.read()
+	w.seen = w.read()
+	w.reported = w.seen
 	w.filled = w.reported.path != "" && !w.reported.blank()
 	if reflect.ValueOf(w.opts.Current).IsZero() {
 		return
@@ -160,15 +159,12 @@ func (w *watch) begin() {
 // check reports whether the file has changed, and then waits for the change to end. The
 // directories are watched before the file is checked, so that no change is missed.
 func (w *watch) check() bool {
-	now := fingerprintOf(w.places)
-	if now == w.mark && now.path != "" {
-		return false
-	}
 	w.watchDirs()
-	if now = fingerprintOf(w.places); now == w.mark {
+	now := w.read()
+	if now == w.seen {
 		return false
 	}
-	w.mark = now
+	w.seen = now
 	w.changed()
 	return true
 }
@@ -187,27 +183,21 @@ func (w *watch) settled() {
 	if w.check() && time.Since(w.firstEvent) < longest {
 		return
 	}
-	now := w.read()
-	if left := time.Until(w.lastEvent.Add(absence)); now.blank() && now != w.reported && left > 0 {
+	if left := time.Until(w.lastEvent.Add(absence)); w.seen.blank() && w.seen != w.reported && left > 0 {
 		w.settle.Reset(left)
 		return
 	}
 	w.firstEvent = time.Time{}
-	w.report(now)
+	w.report(w.seen)
 }
 
 // report calls Apply, unless nothing has changed and no reload was requested.
 func (w *watch) report(now content) {
-	if now == w.reported && len(w.asked) == 0 {
+	if now == w.reported && !w.asked {
 		return
 	}
-	w.reported = now
-	cfg, err := w.parse(now)
-	err = w.opts.Apply(cfg, err)
-	for _, answer := range w.asked {
-		answer(err)
-	}
-	w.asked = nil
+	w.reported, w.asked = now, false
+	w.opts.Apply(w.parse(now))
 }
 
 // parse makes a configuration of the content of the file.
@@ -257,31 +247,6 @@ func (w *watch) read() content {
 		}
 	}
 	return content{}
-}
-
-// fingerprint shows whether a file may have changed, without reading it.
-type fingerprint struct {
-	path  string
-	inode uint64
-	size  int64
-	mtime time.Time
-	mode  fs.FileMode
-	uid   uint32
-}
-
-func fingerprintOf(places []string) fingerprint {
-	for _, path := range places {
-		info, err := os.Stat(path)
-		if err != nil {
-			continue
-		}
-		f := fingerprint{path: path, size: info.Size(), mtime: info.ModTime(), mode: info.Mode()}
-		if s, ok := info.Sys().(*syscall.Stat_t); ok {
-			f.inode, f.uid = s.Ino, s.Uid
-		}
-		return f
-	}
-	return fingerprint{}
 }
 
 // watchDirs watches the directories that decide which file is used. A directory can appear before its

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +28,7 @@ type change struct {
 // follower runs Watch as a daemon would.
 type follower struct {
 	t       *testing.T
-	ask     chan func(error)
+	ask     chan os.Signal
 	changes chan change
 }
 
@@ -35,15 +36,15 @@ type follower struct {
 func follow(t *testing.T, path string) *follower {
 	t.Helper()
 	f := start(t, path, Options{Known: known})
-	f.ask <- func(error) {}
+	f.ask <- syscall.SIGHUP
 	f.next()
 	return f
 }
 
 func start(t *testing.T, path string, opts Options) *follower {
-	f := &follower{t, make(chan func(error)), make(chan change, 100)}
+	f := &follower{t, make(chan os.Signal), make(chan change, 100)}
 	opts.Requests = f.ask
-	opts.Apply = func(c config.Config, err error) error { f.changes <- change{c, err}; return err }
+	opts.Apply = func(c config.Config, err error) { f.changes <- change{c, err} }
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- Watch(ctx, path, opts) }()
@@ -250,7 +251,7 @@ func TestWatchKeepsQuietAboutWhatDidNotChange(t *testing.T) {
 	put(t, filepath.Join(filepath.Dir(path), "other.toml"), says("other"))
 	require.NoError(t, os.Chtimes(path, time.Now(), time.Now()))
 	f.quiet()
-	f.ask <- func(error) {}
+	f.ask <- syscall.SIGHUP
 	f.prompt("same")
 	f.quiet()
 }
@@ -260,7 +261,7 @@ func TestWatchAllowsAFileThatWasAlwaysEmpty(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "resumed.toml")
 	put(t, path, "")
 	f := follow(t, path)
-	f.ask <- func(error) {}
+	f.ask <- syscall.SIGHUP
 	f.prompt("continue")
 }
 
@@ -268,7 +269,7 @@ func TestWatchWaitsForADirectoryThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a", "b", "resumed.toml")
 	f := start(t, path, Options{Known: known})
-	f.ask <- func(error) {}
+	f.ask <- syscall.SIGHUP
 	f.problem("is gone")
 	require.NoError(t, os.Mkdir(filepath.Dir(filepath.Dir(path)), 0o700))
 	f.quiet()
@@ -283,7 +284,7 @@ func TestWatchWithoutAnyFileFindsTheUsersWhenItAppears(t *testing.T) {
 	defaults, err := config.Load("", known)
 	require.NoError(t, err)
 	f := start(t, "", Options{Known: known, Current: defaults})
-	f.ask <- func(error) {}
+	f.ask <- syscall.SIGHUP
 	f.prompt("continue")
 
 	path := filepath.Join(home, ".config", "resumed", "resumed.toml")
@@ -315,7 +316,7 @@ func TestWatchPollsWhereThereAreNoEvents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "resumed.toml")
 	put(t, path, says("old"))
 	changes := make(chan change, 1)
-	w, err := newWatch(path, Options{Known: known, Apply: func(c config.Config, err error) error { changes <- change{c, err}; return err }})
+	w, err := newWatch(path, Options{Known: known, Apply: func(c config.Config, err error) { changes <- change{c, err} }})
 	require.NoError(t, err)
 	w.begin()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -350,11 +351,10 @@ func TestWatchIsPatientWithAFileThatIsAboutToBeWritten(t *testing.T) {
 					defer mu.Unlock()
 					return slices.Clone(all)
 				}
-				w, err := newWatch(path, Options{Known: known, Apply: func(c config.Config, err error) error {
+				w, err := newWatch(path, Options{Known: known, Apply: func(c config.Config, err error) {
 					mu.Lock()
 					defer mu.Unlock()
 					all = append(all, change{c, err})
-					return err
 				}})
 				require.NoError(t, err)
 				w.begin()
@@ -392,27 +392,23 @@ func TestARequestIsAnsweredForTheFileAsItWasAfterIt(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "resumed.toml")
 	put(t, path, says("good"))
-	applying, goOn := make(chan struct{}), make(chan struct{})
-	requests := make(chan func(error))
+	applying, goOn := make(chan error), make(chan struct{})
+	requests := make(chan os.Signal)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- Watch(ctx, path, Options{Known: known, Requests: requests, Apply: func(_ config.Config, err error) error {
-			applying <- struct{}{}
+		done <- Watch(ctx, path, Options{Known: known, Requests: requests, Apply: func(_ config.Config, err error) {
+			applying <- err
 			<-goOn
-			return err
 		}})
 	}()
-	first, second := make(chan error, 1), make(chan error, 1)
-	requests <- func(err error) { first <- err }
-	<-applying
+	requests <- syscall.SIGHUP
+	require.NoError(t, <-applying)
 	put(t, path, "nonsense = 1\n")
-	go func() { requests <- func(err error) { second <- err } }()
+	go func() { requests <- syscall.SIGHUP }()
 	goOn <- struct{}{}
-	require.NoError(t, <-first)
-	<-applying
+	require.ErrorContains(t, <-applying, "nonsense")
 	goOn <- struct{}{}
-	require.ErrorContains(t, <-second, "nonsense")
 	cancel()
 	for stopped := false; !stopped; { // the change itself may be reported once more
 		select {
@@ -431,7 +427,6 @@ func TestARequestIsAnsweredWhereThereIsNoFile(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("RESUMED_CONFIG", "")
 	f := start(t, "", Options{Known: known})
-	answer := make(chan error, 1)
-	f.ask <- func(err error) { answer <- err }
-	require.NoError(t, <-answer)
+	f.ask <- syscall.SIGHUP
+	require.NoError(t, f.next().err)
 }

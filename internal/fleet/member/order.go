@@ -28,8 +28,8 @@ type answer struct {
 	Session *view.Session `json:"session,omitempty"`
 }
 
-// Do sends an order to another host.
-func (c *Client) Do(ctx context.Context, host, session string, order control.Order) (view.Session, error) {
+// DoAway sends an order to another host.
+func (c *Client) DoAway(ctx context.Context, host, session string, order control.Order) (view.Session, error) {
 	m := c.current()
 	if m == nil {
 		return view.Session{}, control.ErrNoFleet

@@ -22,9 +22,9 @@ import (
 // mostAccounts is how many accounts of a fleet are read, and how many are shown.
 const mostAccounts = 1000
 
-// Page returns the state of the fleet, and one page of its sessions. Other sessions are not read: the
+// Fleet returns the state of the fleet, and one page of its sessions. Other sessions are not read: the
 // hosts publish how many they have.
-func (c *Client) Page(ctx context.Context, after string, most int) (control.Fleet, error) {
+func (c *Client) Fleet(ctx context.Context, after string, most int) (control.Fleet, error) {
 	m := c.current()
 	if m == nil {
 		return control.Fleet{}, control.ErrNoFleet
@@ -198,13 +198,13 @@ func (m *membership) nameOf(key string) string {
 	return cmp.Or(m.names[key], fmt.Sprintf("%.8s", key))
 }
 
-// Forget marks an account as not limited for all hosts.
-func (c *Client) Forget(ctx context.Context, name string) error {
+// ForgetAccount marks an account as not limited for all hosts.
+func (c *Client) ForgetAccount(ctx context.Context, name string) error {
 	m := c.current()
 	if m == nil {
 		return control.ErrNoFleet
 	}
-	page, err := c.Page(ctx, "", 1)
+	page, err := c.Fleet(ctx, "", 1)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func shownAs(t *testing.T, views, accounts []fleet.Entry) control.Fleet {
 	var back control.Fleet
 	require.NoError(t, json.Unmarshal(text, &back), "a client can read it")
 	for _, s := range back.Sessions {
-		require.False(t, strings.ContainsFunc(humanize.Standing(s.Session, noon), unicode.IsControl))
+		require.False(t, strings.ContainsFunc(humanize.StatePhrase(s.Session, noon), unicode.IsControl))
 	}
 	return back
 }

@@ -43,7 +43,7 @@ func Build(path string, whole config.Config, order func(context.Context, notify.
 		add("webhook", i, ch, err)
 	}
 	for i, c := range cfg.Service {
-		address, err := c.Address(trust)
+		address, err := config.ReadSecret(trust, c.URL, c.URLFile)
 		var ch notify.Channel
 		if err == nil {
 			ch, err = service.New(service.Options{Common: common(c.Channel), URL: address.Reveal(), Replies: c.Replies, Orders: orders})
@@ -77,11 +77,11 @@ func unusable(key string, err error) []*config.Problem {
 }
 
 func newWebhook(c config.Webhook, trust ownership.Trust) (notify.Channel, error) {
-	address, err := c.Address(trust)
+	address, err := config.ReadSecret(trust, c.URL, c.URLFile)
 	if err != nil {
 		return nil, fromFile("url", c.URLFile, err)
 	}
-	key, err := c.Key(trust)
+	key, err := config.ReadSecret(trust, c.Secret, c.SecretFile)
 	if err != nil {
 		return nil, fromFile("secret", c.SecretFile, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -22,27 +21,28 @@ func Decode(data []byte, into any) bool {
 	return err == nil || mistyped
 }
 
-var typeFirst = []byte(`{"type":`)
-
-// SiftByType returns a Sift for records with a field type, which mostly is the first one. The
-// listed types are Moves or Matters, all others are Nothing. Quotes within a JSON string are
-// escaped, so a type in quotes is found only as a value of a record.
+// SiftByType returns a Sift for records with a field type. The listed types are Moves or Matters,
+// all others are Nothing. If the type is not near either end of the line, the types that the line
+// contains decide: quotes within a JSON string are escaped, so a type in quotes is found only as a
+// name or a value of the record.
 func SiftByType(moves, matters []string) func(line []byte) Weight {
-	var quoted [][]byte
-	for _, name := range slices.Concat(moves, matters) {
-		quoted = append(quoted, []byte(`"`+name+`"`))
+	weights := make(map[string]Weight)
+	for _, name := range moves {
+		weights[name] = Moves
 	}
-	return func(line []byte) Weight {
-		rest, first := bytes.CutPrefix(line, typeFirst)
-		for i, name := range quoted {
-			switch found := first && bytes.HasPrefix(rest, name) || !first && bytes.Contains(line, name); {
-			case found && i < len(moves):
-				return Moves
-			case found:
-				return Matters
+	for _, name := range matters {
+		weights[name] = Matters
+	}
+	return func(line []byte) (weight Weight) {
+		if kind, known := TextAtEnds(line, "type"); known {
+			return weights[string(kind)]
+		}
+		for name, w := range weights {
+			if w > weight && bytes.Contains(line, []byte(`"`+name+`"`)) {
+				weight = w
 			}
 		}
-		return Nothing
+		return weight
 	}
 }
 
@@ -96,13 +96,6 @@ func TextAtHead(line []byte, field string) ([]byte, bool) {
 	if start < 0 {
 		return nil, false
 	}
-	// Mostly no brace comes before it: then a search for the name is enough.
-	name := []byte(`"` + field + `":"`)
-	if at := bytes.Index(head, name); at > start && !bytes.ContainsAny(head[start+1:at], "{[") {
-		if end := closingQuote(head, at+len(name)-1); end > 0 {
-			return head[at+len(name) : end], true
-		}
-	}
 	for i := start + 1; i < len(head); i++ {
 		switch head[i] {
 		case '{', '[', '}':
@@ -126,12 +119,9 @@ func TextAtHead(line []byte, field string) ([]byte, bool) {
 // textAfter returns the string value of the name whose closing quote is at end, or false if that
 // is not a name, or its value is not a string.
 func textAfter(b []byte, end int) ([]byte, bool) {
-	rest := bytes.TrimLeft(b[end+1:], " \t")
-	if len(rest) == 0 || rest[0] != ':' {
-		return nil, false
-	}
-	rest = bytes.TrimLeft(rest[1:], " \t")
-	if len(rest) == 0 || rest[0] != '"' {
+	rest, isName := bytes.CutPrefix(bytes.TrimLeft(b[end+1:], " \t"), []byte(":"))
+	rest = bytes.TrimLeft(rest, " \t")
+	if !isName || !bytes.HasPrefix(rest, []byte(`"`)) {
 		return nil, false
 	}
 	closing := closingQuote(rest, 0)

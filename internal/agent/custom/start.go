@@ -8,44 +8,35 @@ import (
 	"resumed/internal/resume"
 )
 
-// Beginner is an agent of the user that can begin a session.
-type Beginner struct{ *Agent }
+var _ agent.Starter = (*Agent)(nil)
 
-var (
-	_ agent.Reader  = Beginner{}
-	_ agent.Starter = Beginner{}
-)
-
-// Begins returns the agent as a Beginner, if the user configured a start command.
-func (a *Agent) Begins() agent.Agent {
-	if len(a.start) == 0 {
-		return a
-	}
-	return Beginner{a}
-}
+// Starts reports whether the user configured a start command.
+func (a *Agent) Starts() bool { return len(a.start) > 0 }
 
 // Home returns the account in which tasks begin.
-func (b Beginner) Home() string { return b.Name() + ":default" }
+func (a *Agent) Home() string { return a.Name() + ":default" }
 
 // Start returns the command that begins the session of a task, with the task's id.
-func (b Beginner) Start(task resume.Session) (agent.Plan, error) {
+func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
 	switch {
+	case !a.Starts():
+		return agent.CannotStart(a), nil
 	case task.Task.Model != "":
-		return agent.Parked("%s takes no model: its start says what it is run with", b.Name()), nil
+		return agent.Parked("%s takes no model: its start says what it is run with", a.Name()), nil
 	case task.Task.Mode != "":
-		return agent.Parked("%s takes no permission mode: its start says what it is run with", b.Name()), nil
+		return agent.Parked("%s takes no permission mode: its start says what it is run with", a.Name()), nil
 	}
 	if err := agent.CheckDir(task.Cwd); err != nil {
 		return agent.Parked("%v", err), nil
 	}
-	found, err := program.Search{Command: b.start[0]}.Find(resume.Program{})
+	found, err := program.Search{Command: a.start[0]}.Find(resume.Program{})
 	if err != nil {
-		return agent.Parked("%s was not found: give its full path in start of [[agent]]", b.start[0]), nil
+		return agent.Parked("%s was not found: give its full path in start of [[agent]]", a.start[0]), nil
 	}
 	return agent.Plan{Run: &agent.Command{
-		Argv:   fill(found.Path, b.start[1:], task.Key.ID, task.Task.Prompt, task.Cwd),
+		Argv:   fill(found.Path, a.start[1:], task.Key.ID, task.Task.Prompt, task.Cwd),
 		Dir:    task.Cwd,
-		Env:    found.Environment(b.Env),
-		Begins: []string{filepath.Base(b.start[0])},
+		Env:    found.Environment(a.Env),
+		Begins: []string{filepath.Base(a.start[0])},
 	}}, nil
 }

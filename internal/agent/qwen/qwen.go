@@ -16,9 +16,6 @@ import (
 // Name is Qwen Code's name in configuration, status and metrics.
 const Name = "qwen-code"
 
-// homeVariable names the home of Qwen Code.
-const homeVariable = "QWEN_HOME"
-
 // described is Qwen Code.
 var described = agent.Description{
 	About: agent.About{
@@ -28,7 +25,7 @@ var described = agent.Description{
 	Title:    "Qwen Code",
 	Remedies: agent.Remedies{SignIn: "run qwen and type /auth", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compress"},
 
-	Home: ".qwen", HomeVariables: []string{"QWEN_RUNTIME_DIR", homeVariable},
+	Home: ".qwen", HomeVariables: []string{"QWEN_RUNTIME_DIR", "QWEN_HOME"},
 	Dir:   "projects",
 	Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},
 	Glob:  "projects/*/chats/*.jsonl",
@@ -40,6 +37,7 @@ var described = agent.Description{
 	Enough: func(had agent.RunSettings) bool { return had.Model != "" },
 	Named:  named,
 
+	Starts: true,
 	Resume: "--resume",
 	Line: agent.PromptFlags{
 		Plain:       true,
@@ -55,19 +53,7 @@ var described = agent.Description{
 }
 
 // Builtin is the entry of Qwen Code in the list of agents.
-var Builtin = described.Builtin(func(o agent.Options) (agent.Agent, error) { return New(o) })
-
-// Options selects a Qwen Code: without Roots its home is $QWEN_RUNTIME_DIR, $QWEN_HOME, else ~/.qwen.
-type Options = agent.Options
-
-// Agent is Qwen Code with its homes.
-type Agent = agent.Telling
-
-// New returns the agent. It reads the environment, but no file.
-func New(o Options) (*Agent, error) {
-	a := &Agent{}
-	return a, a.Describe(described, o)
-}
+var Builtin = described.Builtin()
 
 // isChat accepts PROJECT/chats/SESSION.jsonl.
 func isChat(rel string) bool {

@@ -332,3 +332,11 @@ func ProgramOf(names, scripts, pkg string) func(path string) bool {
 			slices.Contains(strings.Fields(scripts), name) && strings.Contains(path, pkg)
 	}
 }
+
+// Spare returns a function that reports whether a session does not need a variable: it is one of all
+// providers, and none of those that are needed.
+func Spare(needed leash.Variables, providers string) func(variable string) bool {
+	return func(variable string) bool {
+		return !needed.Has(variable) && leash.Variables{{Names: providers}}.Has(variable)
+	}
+}

@@ -98,9 +98,9 @@ func (b *brand) configsIn(dirs ...string) []string {
 
 // configsOf returns the possible configuration files of a project.
 func (b *brand) configsOf(dir string) []string {
-	dirs := []string{dir}
+	files := b.configsIn(dir)
 	for _, name := range b.project {
-		dirs = append(dirs, filepath.Join(dir, name))
+		files = append(files, b.configsIn(filepath.Join(dir, name))...)
 	}
-	return b.configsIn(dirs...)
+	return files
 }

@@ -495,9 +495,9 @@ func TestWhetherAPersonSitsBeforeASession(t *testing.T) {
 			s.exec("ALTER TABLE session ADD COLUMN permission text")
 			s.insert("session", map[string]any{"id": "ses_1", "directory": "/src", "permission": c.rules})
 			require.NoError(t, database.Read(t.Context(), s.path, func(db *database.DB) error {
-				got, ok, err := db.Session(t.Context(), "ses_1")
-				require.True(t, ok)
-				require.Equal(t, c.want, got.Kind())
+				got, err := db.Sessions(t.Context(), "WHERE id = ? ", "ses_1")
+				require.Len(t, got, 1)
+				require.Equal(t, c.want, got[0].Kind())
 				return err
 			}))
 		})

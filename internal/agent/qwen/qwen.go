@@ -5,7 +5,6 @@ import (
 	"context"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"resumed/internal/agent"
@@ -71,7 +70,9 @@ func choose(_ context.Context, d *agent.Described, s resume.Session, had agent.R
 	if kindOfLogin.MatchString(had.Login) {
 		c.Args, c.Newer = append(c.Args, "--auth-type", had.Login), append(c.Newer, "--auth-type")
 	}
-	c.Spare = spare(d, had.Login, s)
+	if own, known := keysOf[had.Login]; known { // it does not need the keys of other providers
+		c.Spare = agent.Spare(append(named(d, s.Cwd), leash.Row{Names: own}), providerVariables)
+	}
 	return c, nil
 }
 
@@ -92,18 +93,6 @@ func named(d *agent.Described, dir string) leash.Variables {
 		}
 	}
 	return leash.Variables{{Effect: leash.Account, Names: strings.Join(names, " ")}}
-}
-
-// spare returns which variables a session with this login does not need: the keys of other providers. nil: not known.
-func spare(d *agent.Described, login string, s resume.Session) func(string) bool {
-	own, known := keysOf[login]
-	if !known {
-		return nil
-	}
-	needed := slices.Concat(leash.Variables{{Names: own}}, named(d, s.Cwd))
-	return func(name string) bool {
-		return !needed.Has(name) && leash.Variables{{Names: providerVariables}}.Has(name)
-	}
 }
 
 // flags are those of Qwen Code from 0.10 to 0.24, including hidden ones. Chats do not contain what a session may do

@@ -10,7 +10,7 @@ import (
 
 // newest returns the newest wanted message of a session, or a zero one.
 func (db *DB) newest(ctx context.Context, session string, wanted func(Message) (bool, error)) (Message, error) {
-	for m, err := range db.back(ctx, session) {
+	for m, err := range db.back(ctx, session, "") {
 		if err != nil {
 			return Message{}, err
 		}
@@ -40,7 +40,7 @@ func (db *DB) LastPrompt(ctx context.Context, session string) (Record, error) {
 
 // FirstPrompt returns the text of a session's first prompt.
 func (db *DB) FirstPrompt(ctx context.Context, session string) (string, error) {
-	m, err := db.message(ctx, "WHERE session_id = ? "+db.order("ASC")+" LIMIT 1", session)
+	m, err := db.message(ctx, "WHERE session_id = ?"+db.order("ASC")+" LIMIT 1", session)
 	if err != nil {
 		return "", err
 	}
@@ -67,7 +67,7 @@ func (db *DB) Context(ctx context.Context, session string) (size resume.Context,
 
 // Denied returns the last tool that a run since that time was refused.
 func (db *DB) Denied(ctx context.Context, session string, sinceMS int64) (d agent.Denial, denied bool, err error) {
-	for m, err := range db.back(ctx, session) {
+	for m, err := range db.back(ctx, session, "") {
 		if err != nil {
 			return d, false, err
 		}

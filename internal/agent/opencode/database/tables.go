@@ -129,19 +129,10 @@ func scanSession(rows *sql.Rows) (s Session, err error) {
 	return s, err
 }
 
-// Sessions returns the sessions, oldest first.
-func (db *DB) Sessions(ctx context.Context) ([]Session, error) {
-	all, err := collect(rowsOf(ctx, db, scanSession, db.selectSessions()+"ORDER BY 4, 1"))
+// Sessions returns the sessions that match a condition, oldest first.
+func (db *DB) Sessions(ctx context.Context, where string, args ...any) ([]Session, error) {
+	all, err := collect(rowsOf(ctx, db, scanSession, db.selectSessions()+where+"ORDER BY 4, 1", args...))
 	return slices.DeleteFunc(all, func(s Session) bool { return s.ID == "" }), err // its id is too long
-}
-
-// Session returns one session, or false if it does not exist.
-func (db *DB) Session(ctx context.Context, id string) (Session, bool, error) {
-	found, err := collect(rowsOf(ctx, db, scanSession, db.selectSessions()+"WHERE id = ?", id))
-	if err != nil || len(found) == 0 {
-		return Session{}, false, err
-	}
-	return found[0], true, nil
 }
 
 // messages returns the messages that match a condition, in its order.
@@ -171,14 +162,14 @@ func (db *DB) messages(ctx context.Context, where string, args ...any) iter.Seq2
 // order returns the order of a session's messages, by an index if there is one.
 func (db *DB) order(direction string) string {
 	if db.columns["message"]["time_created"] {
-		return fmt.Sprintf("ORDER BY time_created %[1]s, id %[1]s", direction)
+		return fmt.Sprintf(" ORDER BY time_created %[1]s, id %[1]s", direction)
 	}
-	return "ORDER BY id " + direction
+	return " ORDER BY id " + direction
 }
 
-// back returns the messages of a session, newest first.
-func (db *DB) back(ctx context.Context, session string) iter.Seq2[Message, error] {
-	return db.messages(ctx, "WHERE session_id = ? "+db.order("DESC"), session)
+// back returns the messages of a session that match a further condition, newest first.
+func (db *DB) back(ctx context.Context, session, and string, args ...any) iter.Seq2[Message, error] {
+	return db.messages(ctx, "WHERE session_id = ? "+and+db.order("DESC"), append([]any{session}, args...)...)
 }
 
 // message returns the first message that matches a condition, or a zero one.

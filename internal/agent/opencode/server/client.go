@@ -128,22 +128,15 @@ func (c *Client) Session(ctx context.Context, id, directory string) (s Session, 
 // Prompt sends a prompt to the session, once. It names the agent and the model: by default the server uses its usual
 // agent, which may have more permissions.
 func (c *Client) Prompt(ctx context.Context, s Session, prompt string) error {
-	type part struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
+	message := map[string]any{"parts": []map[string]string{{"type": "text", "text": prompt}}}
+	if s.Agent != "" {
+		message["agent"] = s.Agent
 	}
-	type model struct {
-		Provider string `json:"providerID"`
-		ID       string `json:"modelID"`
-	}
-	message := struct {
-		Agent   string `json:"agent,omitempty"`
-		Model   *model `json:"model,omitempty"`
-		Variant string `json:"variant,omitempty"`
-		Parts   []part `json:"parts"`
-	}{Agent: s.Agent, Parts: []part{{"text", prompt}}}
 	if s.Model.ID != "" && s.Model.Provider != "" {
-		message.Model, message.Variant = &model{s.Model.Provider, s.Model.ID}, s.Model.Variant
+		message["model"] = map[string]string{"providerID": s.Model.Provider, "modelID": s.Model.ID}
+		if s.Model.Variant != "" {
+			message["variant"] = s.Model.Variant
+		}
 	}
 	body, err := json.Marshal(message)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"resumed/internal/agent"
@@ -43,10 +42,10 @@ type Agent struct {
 	rescan time.Duration
 	deaf   bool // act as on a file system without events, for tests
 
-	retries  sync.Map // by session: the server.Event that says that it waits for a retry
-	followed atomic.Bool
-	looks    chan look
-	finished chan struct{} // closed when Follow has returned
+	retries sync.Map // by session: the server.Event that says that it waits for a retry
+
+	mu       sync.Mutex
+	follower *follower // guarded by mu, with its fields; nil: Follow does not run
 }
 
 var _ agent.Follower = (*Agent)(nil)
@@ -65,26 +64,15 @@ func (b *brand) builtin() agent.Builtin {
 	}
 }
 
-// look is a request to read everything new now.
-type look struct {
-	path string
-	done chan error
-}
-
-// rescan is the time between two regular surveys, for file systems without events.
-const rescan = time.Minute
-
 // New returns opencode. It reads the environment, but no file.
 func New(o Options) (*Agent, error) { return openCode.make(o) }
 
 func (b *brand) make(o Options) (*Agent, error) {
 	a := &Agent{
-		Base:     agent.NewBase(agent.About{Name: b.name, Program: b.program, Is: b.isProgram, ByHand: "--session", Flags: processes.Flags, Variables: b.variables(), Places: b.places}, o),
-		brand:    b,
-		events:   b.eventsFile(),
-		rescan:   rescan,
-		looks:    make(chan look),
-		finished: make(chan struct{}),
+		Base:   agent.NewBase(agent.About{Name: b.name, Program: b.program, Is: b.isProgram, ByHand: "--session", Flags: processes.Flags, Variables: b.variables(), Places: b.places}, o),
+		brand:  b,
+		events: b.eventsFile(),
+		rescan: rescan,
 	}
 	usual, only := b.usualHome(a.UserDir)
 	homes, err := agent.NewHomes(b.name, usual, o.Roots)

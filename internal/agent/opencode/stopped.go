@@ -36,6 +36,7 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current
 	}
 	var last agent.Evidence
 	err = database.ReadSteadily(ctx, s.Transcript, func(db *database.DB) (err error) {
+		now = current{}
 		found, err := db.Sessions(ctx, "WHERE id = ? ", s.Key.ID)
 		if err != nil || len(found) == 0 {
 			return err

@@ -20,7 +20,7 @@ func Read(ctx context.Context, path string, read func(*DB) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	db := &DB{Database: opened, columns: make(map[string]map[string]bool)}
+	db := &DB{Database: opened, columns: make(map[string]bool)}
 	if err := db.describe(ctx); err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func ReadSteadily(ctx context.Context, path string, read func(*DB) error) error 
 // DB is a database that is open for one reading.
 type DB struct {
 	*sqliteread.Database
-	columns map[string]map[string]bool // by table
+	columns map[string]bool // by table.column
 }
 
 // rowsOf yields the rows of a query; an error is yielded last.

@@ -13,33 +13,25 @@ import (
 )
 
 // needed are the columns that a database of opencode must have.
-var needed = map[string][]string{
-	"session": {"id"},
-	"message": {"id", "session_id", "data"},
-}
+var needed = []string{"session.id", "message.id", "message.session_id", "message.data"}
 
 // describe lists the columns, which differ between versions.
 func (db *DB) describe(ctx context.Context) error {
-	column := func(rows *sql.Rows) (names [2]string, err error) {
-		err = rows.Scan(&names[0], &names[1])
-		return names, err
+	name := func(rows *sql.Rows) (name string, err error) {
+		err = rows.Scan(&name)
+		return name, err
 	}
-	for names, err := range rowsOf(ctx, db, column, `
-		SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c
+	for name, err := range rowsOf(ctx, db, name, `
+		SELECT t.name || '.' || c.name FROM sqlite_schema t, pragma_table_info(t.name) c
 		WHERE t.type = 'table' AND t.name IN ('session', 'message', 'part')`) {
 		if err != nil {
 			return err
 		}
-		if db.columns[names[0]] == nil {
-			db.columns[names[0]] = make(map[string]bool)
-		}
-		db.columns[names[0]][names[1]] = true
+		db.columns[name] = true
 	}
-	for table, columns := range needed {
-		for _, column := range columns {
-			if !db.columns[table][column] {
-				return fmt.Errorf("read database: it is not one of opencode's kind: it has no %s.%s", table, column)
-			}
+	for _, name := range needed {
+		if !db.columns[name] {
+			return fmt.Errorf("read database: it is not one of opencode's kind: it has no %s", name)
 		}
 	}
 	return nil
@@ -59,7 +51,7 @@ func bounded(column string, bytes int, otherwise string) string {
 
 // pick returns the expression for a column that may be missing.
 func (db *DB) pick(table, column, otherwise string) string {
-	if db.columns[table][column] {
+	if db.columns[table+"."+column] {
 		return bounded(column, maxWord, otherwise)
 	}
 	return otherwise
@@ -108,7 +100,7 @@ func (s Session) Kind() string {
 
 func (db *DB) selectSessions() string {
 	rules := db.pick("session", "permission", "''")
-	if db.columns["session"]["permission"] {
+	if db.columns["session.permission"] {
 		rules = "CASE WHEN permission IS NULL THEN '[]' ELSE " + rules + " END" // NULL means no rules
 	}
 	return "SELECT " + strings.Join([]string{
@@ -161,7 +153,7 @@ func (db *DB) messages(ctx context.Context, where string, args ...any) iter.Seq2
 
 // order returns the order of a session's messages, by an index if there is one.
 func (db *DB) order(direction string) string {
-	if db.columns["message"]["time_created"] {
+	if db.columns["message.time_created"] {
 		return fmt.Sprintf(" ORDER BY time_created %[1]s, id %[1]s", direction)
 	}
 	return " ORDER BY id " + direction

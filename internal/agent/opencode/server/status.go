@@ -40,16 +40,7 @@ type Status struct {
 
 // Kind returns the kind of the status.
 func (s Status) Kind() Kind {
-	switch s.Type {
-	case "retry":
-		return Retrying
-	case "busy":
-		return Working
-	case "idle":
-		return Over
-	default:
-		return 0
-	}
+	return map[string]Kind{"retry": Retrying, "busy": Working, "idle": Over}[s.Type]
 }
 
 // kindOf returns the kind of an event.

@@ -137,7 +137,7 @@ func (is Description) New(o Options) (*Described, error) {
 		}
 		return variable + "=" + home
 	}
-	d.Read, d.ToolUse, d.Size = d.observe, d.trace, d.size
+	d.Read, d.Size = d.observe, d.size
 	return d, errors.Join(bad...)
 }
 
@@ -168,13 +168,17 @@ func (d *Described) observe(line Line) (o resume.Observation, ok bool) {
 	return o, o.Key.ID != ""
 }
 
-func (d *Described) trace(line Line) ToolUse {
-	r, _ := d.record(line)
-	switch r.Event.(type) {
-	case resume.Limited, resume.Cancelled:
-		r.Other = true
-	}
-	return r.ToolUse
+// Denied returns the last refusal of a run, from its transcript.
+func (d *Described) Denied(ctx context.Context, s resume.Session, run Ran) (Denial, bool, error) {
+	denial, denied, _, err := LastDenial(ctx, s.Transcript, run.Since, func(line Line) ToolUse {
+		r, _ := d.record(line)
+		switch r.Event.(type) {
+		case resume.Limited, resume.Cancelled:
+			r.Other = true
+		}
+		return r.ToolUse
+	})
+	return denial, denied, err
 }
 
 // size returns the size of the context at an answer. How long the provider caches it is not

@@ -29,9 +29,6 @@ type Transcripts struct {
 	// fields that are set in the same way for all agents.
 	Read func(Line) (resume.Observation, bool)
 
-	// ToolUse returns what a line says about tools.
-	ToolUse func(Line) ToolUse
-
 	// Size returns the size of the context at a line that is an answer; nil: this agent does
 	// not state it.
 	Size func(Line) (resume.Context, bool)
@@ -65,15 +62,6 @@ func (t *Transcripts) Observe(src Source, line Line) (resume.Observation, bool) 
 	}
 	o.Key.Agent, o.Account, o.Transcript = t.Name(), src.Account, line.Path
 	return o, true
-}
-
-// Denied returns the last refusal of a run, from its transcript.
-func (t *Transcripts) Denied(ctx context.Context, s resume.Session, run Ran) (Denial, bool, error) {
-	if err := ctx.Err(); err != nil {
-		return Denial{}, false, err
-	}
-	d, denied, _, err := LastDenial(ctx, s.Transcript, run.Since, t.ToolUse)
-	return d, denied, err
 }
 
 // Run returns the plan to continue a session with the program and these arguments, in that

@@ -1,13 +1,9 @@
 package opencode
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
-	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,66 +14,11 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"resumed/internal/agent"
-	"resumed/internal/agent/opencode/database"
 	"resumed/internal/agent/opencode/server"
-	"resumed/internal/backoff"
 	"resumed/internal/fsevents"
 	"resumed/internal/resume"
 	"resumed/internal/sqliteread"
 )
-
-const (
-	// rescan is the time between two regular surveys, for file systems without events.
-	rescan = time.Minute
-
-	// batchDelay is the delay after the first event of a change: opencode writes in bursts.
-	batchDelay = 100 * time.Millisecond
-
-	// pause is the time between two surveys while opencode keeps writing.
-	pause = 500 * time.Millisecond
-
-	// againDelay is the delay of the next survey, doubled each time; after maxAgain surveys without
-	// news only the regular ones remain.
-	againDelay = time.Second
-	maxAgain   = 5
-)
-
-// retryPolicy is for a database that cannot be read, and a server that does not answer. It never gives up.
-var retryPolicy = backoff.Policy{
-	Strategy: backoff.Exponential, BaseDelay: 500 * time.Millisecond, MaxDelay: time.Minute,
-	Jitter: true, JitterMode: backoff.Symmetric, JitterPercent: 0.2,
-}
-
-// follower is one run of Follow. Its fields are guarded by the agent's mutex.
-type follower struct {
-	agent     *Agent
-	feed      agent.Feed
-	log       *slog.Logger
-	databases map[string]*followed // by path
-	plugin    server.PluginFile
-	pluginErr string // the last error that was logged
-
-	notify *fsevents.Listener // nil: only surveys
-	dirs   []string           // that are watched
-
-	alarm    *time.Timer // fires for the next survey
-	next     time.Time   // when it fires; zero: it is not set
-	surveyed time.Time
-	again    int  // surveys in a row without news
-	ready    bool // everything that existed at the start was reported: what follows is new
-}
-
-// followed is one database.
-type followed struct {
-	database.Reader
-	cursor   *database.Cursor // nil: none yet
-	stored   []byte           // the cursor as it was last stored
-	stamp    sqliteread.Stamp // of the last reading; zero: it must be read again
-	read     bool             // this daemon has read it: what follows is new
-	open     map[string]database.Open
-	failures int // in a row
-	logged   string
-}
 
 // Follow reports what happens to opencode's sessions until ctx is done, also through the server, if there is one.
 func (a *Agent) Follow(ctx context.Context, feed agent.Feed) error {
@@ -98,7 +39,7 @@ func (a *Agent) Follow(ctx context.Context, feed agent.Feed) error {
 	defer func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.follower = nil
+		a.look = nil
 	}()
 	if f.begin(ctx); ctx.Err() != nil {
 		return nil
@@ -120,7 +61,7 @@ func (f *follower) begin(ctx context.Context) {
 	f.survey(ctx)
 	f.findDead(ctx)
 	f.ready = true
-	f.agent.follower = f
+	f.agent.look = f.readNow
 }
 
 func (f *follower) run(ctx context.Context, fileEvents <-chan struct{}) {
@@ -154,23 +95,19 @@ func (f *follower) run(ctx context.Context, fileEvents <-chan struct{}) {
 func (a *Agent) Look(ctx context.Context, session resume.Session) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	f, path := a.follower, session.Transcript
 	switch {
-	case f == nil:
+	case a.look == nil:
 		return errors.New("the databases are not followed any more")
-	case !a.watches(path):
+	case !a.watches(session.Transcript):
 		return nil // it is no longer watched: the plan reports that
 	}
-	f.readPlugin(ctx)
-	return sqliteread.Steadily(ctx, func(ctx context.Context) error { return f.read(ctx, f.database(path)) })
+	return a.look(ctx, session.Transcript)
 }
 
-// schedule schedules a survey after that time at the latest.
-func (f *follower) schedule(after time.Duration) {
-	if at := time.Now().Add(after); f.next.IsZero() || at.Before(f.next) {
-		f.next = at
-		f.alarm.Reset(after)
-	}
+// readNow reads the database at path, whether it changed or not.
+func (f *follower) readNow(ctx context.Context, path string) error {
+	f.readPlugin(ctx)
+	return sqliteread.Steadily(ctx, func(ctx context.Context) error { return f.read(ctx, f.database(path)) })
 }
 
 // takeFileEvents schedules a survey if a file changed that is read, or a directory that may exist now.
@@ -255,70 +192,4 @@ func (f *follower) readPlugin(ctx context.Context) {
 	if len(events) > 0 {
 		f.take(ctx, events...)
 	}
-}
-
-// database returns a database, with the cursor of an earlier daemon.
-func (f *follower) database(path string) *followed {
-	if d := f.databases[path]; d != nil {
-		return d
-	}
-	d := &followed{Reader: f.agent.reader(path)}
-	f.databases[path] = d
-	if stored, ok := f.feed.Kept(path); ok {
-		var cursor database.Cursor
-		if err := json.Unmarshal(stored, &cursor); err != nil {
-			f.log.Warn("a stored cursor was skipped", "path", path, "err", err)
-		} else {
-			d.cursor = &cursor
-		}
-	}
-	return d
-}
-
-// read reports what is new in a database. The cursor is stored only after that: after a crash the rows are
-// read again, which changes nothing.
-func (f *follower) read(ctx context.Context, d *followed) error {
-	news, err := d.Since(ctx, d.cursor, d.read, time.Now())
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.Is(err, fs.ErrNotExist):
-		return nil // it was removed, and may come back
-	case err != nil:
-		f.failed(d, err)
-		return err
-	}
-	if err := f.feed.See(ctx, news.Observations); err != nil {
-		return err
-	}
-	if d.logged != "" {
-		f.log.Info("the database can be read again", "path", d.Path)
-	}
-	for _, m := range news.TooLong {
-		f.log.Warn("a message was passed over: it is too long to be read", "path", d.Path, "session", m.Session, "message", m.ID, "longest_mib", database.MaxRecord>>20)
-	}
-	d.logged, d.failures = "", 0
-	d.cursor, d.stamp, d.open, d.read = &news.Cursor, news.Stamp, news.Open, true
-	if news.Undecided {
-		d.stamp = sqliteread.Stamp{}
-		f.schedule(database.UndecidedFor)
-	}
-	cursor, err := json.Marshal(d.cursor)
-	if err == nil && !bytes.Equal(cursor, d.stored) {
-		d.stored = cursor
-		f.feed.Keep(d.Path, cursor)
-	}
-	return err
-}
-
-// failed logs an error of a database, once until it changes, and schedules a retry.
-func (f *follower) failed(d *followed, err error) {
-	d.failures++
-	d.stamp = sqliteread.Stamp{}
-	f.schedule(retryPolicy.Delay(d.failures, rand.Float64()))
-	if d.logged == err.Error() || sqliteread.Passing(err) && d.failures < 5 {
-		return // locked for a moment: not worth a warning
-	}
-	d.logged = err.Error()
-	f.log.Warn("cannot read database", "path", d.Path, "err", err)
 }

@@ -44,8 +44,8 @@ type Agent struct {
 
 	retries sync.Map // by session: the server.Event that says that it waits for a retry
 
-	mu       sync.Mutex
-	follower *follower // guarded by mu, with its fields; nil: Follow does not run
+	mu   sync.Mutex                                       // guards what Follow does, and look
+	look func(ctx context.Context, database string) error // reads what is new; nil: Follow does not run
 }
 
 var _ agent.Follower = (*Agent)(nil)
@@ -63,6 +63,9 @@ func (b *brand) builtin() agent.Builtin {
 		New:       func(o agent.Options) (agent.Agent, error) { return b.make(o) },
 	}
 }
+
+// rescan is the time between two regular surveys, for file systems without events.
+const rescan = time.Minute
 
 // New returns opencode. It reads the environment, but no file.
 func New(o Options) (*Agent, error) { return openCode.make(o) }

@@ -25,8 +25,7 @@ type PromptFlags struct {
 	Subcommands []string // words that are not a prompt
 	Terminal    []string // options of runs with a terminal
 
-	Names  [][]string             // the options that name a session, in order of precedence
-	IsName func(text string) bool // reports whether a value is the id of a session; nil: IsID decides
+	Names [][]string // the options that name a session, in order of precedence
 
 	// Gives is the option that sets the id of a new session, followed by options that exclude
 	// it; nil: the id cannot be set.
@@ -73,12 +72,8 @@ func (p promptLine) Prompted() bool { return p.prompt() != "" }
 
 // Session returns the session that the command line names by its id.
 func (p promptLine) Session() string {
-	is := p.of.is.Line.IsName
-	if is == nil {
-		is = p.of.is.IsID
-	}
 	for _, options := range p.of.is.Line.Names {
-		if id := p.Value(options...); id != "" && is(id) {
+		if id := p.Value(options...); isDashedID(id) {
 			return id
 		}
 	}

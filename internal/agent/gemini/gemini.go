@@ -54,7 +54,6 @@ var described = agent.Description{
 		Subcommands: []string{"mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "gemma"},
 		Terminal:    []string{"-i", "--prompt-interactive", "--list-sessions"},
 		Names:       [][]string{{"--session-id"}, {"-r", "--resume"}},
-		IsName:      agent.IsDashedID,
 		Once:        []string{"-r", "--resume", "--session-id", "-p", "--prompt"},
 		Mode:        "--approval-mode",
 		Output:      []string{"--output-format", "-o"},

@@ -43,7 +43,6 @@ var described = agent.Description{
 		Subcommands: []string{"mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "auth", "channel"},
 		Terminal:    []string{"-i", "--prompt-interactive"},
 		Names:       [][]string{{"--session-id"}, {"-r", "--resume"}},
-		IsName:      agent.IsDashedID,
 		Once:        []string{"-r", "--resume", "--session-id", "-c", "--continue", "-p", "--prompt", "--input-format"},
 		Mode:        "--approval-mode",
 		Output:      []string{"--output-format", "-o"},

@@ -97,12 +97,10 @@ func (b *brand) usualHome(userDir string) (dir, only string) {
 		data = filepath.Join(userDir, ".local", "share")
 	}
 	dir = filepath.Join(data, b.program)
-	switch path := os.Getenv(b.variable("DB")); {
-	case path == "" || path == ":memory:":
-	case filepath.IsAbs(path):
-		dir, only = filepath.Dir(path), filepath.Base(path)
-	default:
-		path = filepath.Join(dir, path)
+	if path := os.Getenv(b.variable("DB")); path != "" && path != ":memory:" {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
 		dir, only = filepath.Dir(path), filepath.Base(path)
 	}
 	if !filepath.IsAbs(dir) {

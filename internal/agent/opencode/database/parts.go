@@ -37,7 +37,7 @@ var denialWords = []string{"rejected permission to use this specific tool call",
 
 // denied reports whether the part is a tool that was not allowed.
 func (p part) denied() bool {
-	return p.State.Status == "error" && slices.ContainsFunc(denialWords, func(words string) bool {
+	return p.Type == "tool" && p.State.Status == "error" && slices.ContainsFunc(denialWords, func(words string) bool {
 		return strings.Contains(p.State.Error, words)
 	})
 }

@@ -27,11 +27,8 @@ var (
 	Kilo    = kilo.builtin()
 )
 
-// Options selects an installation. Roots are data directories; the default is that of $OPENCODE_DB, else
-// $XDG_DATA_HOME/opencode, and the same for Kilo.
-type Options = agent.Options
-
-// Agent is opencode, or a fork, with its databases.
+// Agent is opencode, or a fork, with its databases. Its roots are data directories; the default is that of
+// $OPENCODE_DB, else $XDG_DATA_HOME/opencode, and the same for Kilo.
 type Agent struct {
 	agent.Base
 	brand  *brand
@@ -67,10 +64,8 @@ func (b *brand) builtin() agent.Builtin {
 // rescan is the time between two regular surveys, for file systems without events.
 const rescan = time.Minute
 
-// New returns opencode. It reads the environment, but no file.
-func New(o Options) (*Agent, error) { return openCode.make(o) }
-
-func (b *brand) make(o Options) (*Agent, error) {
+// make returns the agent. It reads the environment, but no file.
+func (b *brand) make(o agent.Options) (*Agent, error) {
 	a := &Agent{
 		Base:   agent.NewBase(agent.About{Name: b.name, Program: b.program, Is: b.isProgram, ByHand: "--session", Flags: processes.Flags, Variables: b.variables(), Places: b.places}, o),
 		brand:  b,

@@ -58,8 +58,11 @@ func CheckTask(a Agent, s resume.Session) error {
 	if err := resume.CheckPrompt(s.Task.Prompt); err != nil {
 		return err
 	}
-	if info, err := os.Stat(s.Cwd); err != nil || !info.IsDir() || !filepath.IsAbs(s.Cwd) {
-		return fmt.Errorf("%q is not the absolute path of a directory you can work in", s.Cwd)
+	if !filepath.IsAbs(s.Cwd) {
+		return fmt.Errorf("the directory %q is not an absolute path", s.Cwd)
+	}
+	if info, err := os.Stat(s.Cwd); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s is not a directory you can work in", s.Cwd)
 	}
 	if mode := s.Task.Mode; mode != "" && !plainMode.MatchString(mode) {
 		return fmt.Errorf("%q is not a permission mode", mode)

@@ -107,14 +107,12 @@ func choose(_ context.Context, _ *agent.Described, s resume.Session, had agent.R
 // startedIn returns the mode in a command line.
 func startedIn(args []string) string {
 	line := flags.Parse(args)
-	switch {
-	case line.Has("--plan"):
-		return "plan"
-	case line.Has("--autopilot"):
-		return "autopilot"
-	default:
-		return cmp.Or(line.Value("--mode"), "interactive")
+	for _, mode := range []string{"plan", "autopilot"} {
+		if line.Has("--" + mode) {
+			return mode
+		}
 	}
+	return cmp.Or(line.Value("--mode"), "interactive")
 }
 
 // owner returns the live process that holds the session. A process marks the sessions that it holds

@@ -9,6 +9,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/opencode/processes"
+	"resumed/internal/dirs"
 	"resumed/internal/leash"
 	"resumed/internal/process"
 	"resumed/internal/resume"
@@ -37,11 +38,7 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 
 // Variables are those that matter to the agent, and those that its configuration names.
 func (a *Agent) Variables() leash.Variables {
-	global := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), a.brand.program)
-	if !filepath.IsAbs(global) {
-		global = filepath.Join(a.UserDir, ".config", a.brand.program)
-	}
-	files := a.brand.configsIn(global, os.Getenv(a.brand.variable("CONFIG_DIR")))
+	files := a.brand.configsIn(filepath.Join(dirs.Config(os.Getenv), a.brand.program), os.Getenv(a.brand.variable("CONFIG_DIR")))
 	return append(a.Base.Variables(), envIn(append(files, os.Getenv(a.brand.variable("CONFIG")))...))
 }
 

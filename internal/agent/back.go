@@ -69,7 +69,7 @@ func linesHeld(line Line, visit func(Line) bool) (enough bool) {
 		data := held[start:]
 		held = held[:start]
 		if at == 0 && start == 0 {
-			data = bytes.TrimPrefix(data, []byte(byteOrderMark))
+			data = withoutMark(data)
 		}
 		if !visit(Line{Path: line.Path, Offset: at + int64(start), Data: data, ModTime: line.ModTime, Before: held}) {
 			return true
@@ -108,7 +108,7 @@ func linesBack(ctx context.Context, path string, offset int64, visit func(Line) 
 				return fmt.Errorf("read transcript: %w", err)
 			}
 			if start == 0 {
-				data = bytes.TrimPrefix(data, []byte(byteOrderMark))
+				data = withoutMark(data)
 			}
 			line := Line{Path: path, Offset: start, Data: data, Cut: end-start > maxLine, ModTime: info.ModTime()}
 			if !visit(line) {
@@ -194,16 +194,13 @@ func (r *backReader) slice(start, end int64) ([]byte, error) {
 	return data, nil
 }
 
-// byteOrderMark is how some editors begin a text.
-const byteOrderMark = "\ufeff"
-
 // Beginning returns the file's content before the line, without a byte order mark, if all of it
 // is in memory.
 func (l Line) Beginning() (begin []byte, ok bool) {
 	if l.Offset == 0 || int64(len(l.Before)) != l.Offset {
 		return nil, false
 	}
-	return bytes.TrimPrefix(l.Before, []byte(byteOrderMark)), true
+	return withoutMark(l.Before), true
 }
 
 // Opening reads the beginning of a line's file into room, without a byte order mark; empty: it
@@ -219,7 +216,7 @@ func (l Line) Opening(room []byte) []byte {
 		file = opened
 	}
 	n, _ := file.ReadAt(room, 0) // a partial read may be enough
-	return bytes.TrimPrefix(room[:n], []byte(byteOrderMark))
+	return withoutMark(room[:n])
 }
 
 // FirstLine returns the first line of a line's file, without its newline; nil: it cannot be read.
@@ -228,28 +225,15 @@ func FirstLine(line Line) []byte {
 		first, _, _ := bytes.Cut(begin, []byte("\n"))
 		return first
 	}
-	file, err := OpenText(line.Path)
+	file, err := Open(line.Path)
 	if err != nil {
 		return nil
 	}
 	defer file.Close()
 	first, _ := bufio.NewReader(io.LimitReader(file, maxLine)).ReadBytes('\n') // the caller judges a partial read
-	return bytes.TrimSuffix(first, []byte("\n"))
+	return bytes.TrimSuffix(withoutMark(first), []byte("\n"))
 }
 
-// OpenText opens a file, positioned after a byte order mark.
-func OpenText(path string) (*os.File, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	var begin [len(byteOrderMark)]byte
-	if n, _ := file.ReadAt(begin[:], 0); string(begin[:n]) != byteOrderMark { // a short file has none
-		return file, nil
-	}
-	if _, err := file.Seek(int64(len(begin)), io.SeekStart); err != nil {
-		_ = file.Close()
-		return nil, fmt.Errorf("pass over byte order mark: %w", err)
-	}
-	return file, nil
-}
+// withoutMark returns the beginning of a file without a byte order mark, with which some editors
+// begin a text.
+func withoutMark(begin []byte) []byte { return bytes.TrimPrefix(begin, []byte("\ufeff")) }

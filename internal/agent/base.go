@@ -15,6 +15,7 @@ import (
 	"resumed/internal/program"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
+	"resumed/internal/usage"
 )
 
 // About is the fixed description of an agent.
@@ -193,3 +194,16 @@ func (b *Base) Writer(context.Context, resume.Session) int { return 0 }
 
 // Unwatched returns none.
 func (b *Base) Unwatched(context.Context) ([]UnwatchedProcess, error) { return nil, nil }
+
+// Weigh returns false: the size of the context is not known.
+func (b *Base) Weigh(context.Context, resume.Session) (resume.Context, bool, error) {
+	return resume.Context{}, false, nil
+}
+
+// Usage returns false: the agent does not tell how much of its allowances is used.
+func (b *Base) Usage(context.Context, resume.Session) (resume.Usage, bool, error) {
+	return resume.Usage{}, false, nil
+}
+
+// Readings returns none: the agent does not tell.
+func (b *Base) Readings(context.Context, resume.Session) ([]usage.Reading, error) { return nil, nil }

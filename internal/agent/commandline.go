@@ -119,6 +119,6 @@ func (h Homes) NewFiles(pattern string) func() []string {
 	}
 }
 
-// IsDashedID reports whether a text is an id with dashes, such as a UUID: not an index, and not a
+// isDashedID reports whether a text is an id with dashes, such as a UUID: not an index, and not a
 // word such as latest.
-func IsDashedID(text string) bool { return strings.Contains(text, "-") && PlainID(text) != "" }
+func isDashedID(text string) bool { return strings.Contains(text, "-") && PlainID(text) != "" }

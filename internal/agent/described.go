@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,6 +59,10 @@ type Description struct {
 	// settings name none.
 	Named func(d *Described, dir string) leash.Variables
 
+	// Tidy is Agent.Tidy; nil: runs leave nothing behind.
+	Tidy func(ctx context.Context, d *Described, s resume.Session) error
+
+	Starts bool   // it can begin a session without a terminal
 	Resume string // the option that continues a session by its id
 	Gone   string // what a person should know if the transcript is gone
 	Line   PromptFlags
@@ -65,16 +70,13 @@ type Description struct {
 
 // Record is what one line of a transcript says.
 type Record struct {
-	At       time.Time
+	ToolUse
 	Event    resume.Event // what happened; nil: nothing
 	Prompt   string       // the words of a prompt
 	Session  string       // if there is no Place
 	Cwd      string
 	Provider string
-
-	Calls  []Call  // the tools that are called
-	Denied *Denial // the tool that was not allowed
-	Tokens int64   // the size of the context; 0: not stated
+	Tokens   int64 // the size of the context; 0: not stated
 	RunSettings
 }
 
@@ -83,11 +85,8 @@ type RunSettings struct{ Model, Login, Mode, Permission string }
 
 // older adds settings of an earlier record.
 func (s *RunSettings) older(other RunSettings) {
-	for into, value := range map[*string]string{&s.Model: other.Model, &s.Login: other.Login, &s.Mode: other.Mode, &s.Permission: other.Permission} {
-		if *into == "" {
-			*into = value
-		}
-	}
+	s.Model, s.Login = cmp.Or(s.Model, other.Model), cmp.Or(s.Login, other.Login)
+	s.Mode, s.Permission = cmp.Or(s.Mode, other.Mode), cmp.Or(s.Permission, other.Permission)
 }
 
 // Choice is what a resume gets.
@@ -109,41 +108,19 @@ type Described struct {
 	is Description
 }
 
-// Starting is a described agent that can also begin a session.
-type Starting struct{ Described }
-
-// Telling is a described agent that chooses the id of a session that it begins.
-type Telling struct{ Starting }
-
-// Start returns the command that begins the session of a task: with the task's id, or with
-// output in JSON, which contains the id.
-func (d *Starting) Start(task resume.Session) (Plan, error) {
-	line := d.is.Line
-	if len(line.Gives) > 0 {
-		return d.Open(task, Opening{Args: []string{line.Gives[0], task.Key.ID}, Mode: line.Mode}), nil
-	}
-	return d.Open(task, Opening{Args: []string{line.Output[0], "stream-json"}, Mode: line.Mode}), nil
-}
-
-// Begun returns the first id in the JSON output of a run.
-func (d *Telling) Begun(printed string) string {
-	return ToldID(Recording{Text: printed}, d.is.Line.Field)
-}
-
 // Builtin returns the entry for the list of agents.
-func (is Description) Builtin(newAgent func(Options) (Agent, error)) Builtin {
+func (is Description) Builtin() Builtin {
 	return Builtin{
-		Name: is.Name, Title: is.Title, Headless: is.Program + " -p", Variables: is.HomeVariables, Remedies: is.Remedies, New: newAgent,
+		Name: is.Name, Title: is.Title, Headless: is.Program + " -p", Variables: is.HomeVariables, Remedies: is.Remedies,
+		New: func(o Options) (Agent, error) { return is.New(o) },
 	}
 }
 
-// Describe makes d the agent of the description. It reads the environment, but no file.
-func (d *Described) Describe(is Description, o Options) error {
+// New returns the agent of the description: without Roots, with its usual home. It reads the
+// environment, but no file.
+func (is Description) New(o Options) (*Described, error) {
 	usual, variable := UsualHome(is.Home, is.HomeVariables...), is.HomeVariables[len(is.HomeVariables)-1]
-	if is.Around {
-		usual = UsualHome("", is.HomeVariables...)
-	}
-	if is.Around && usual != "" {
+	if is.Around && os.Getenv(variable) != "" {
 		usual = filepath.Join(usual, is.Home)
 	}
 	homes, err := NewHomes(is.Name, usual, o.Roots)
@@ -153,16 +130,15 @@ func (d *Described) Describe(is Description, o Options) error {
 			bad = append(bad, fmt.Errorf("root %q of %s is not called %s, as every home of it is", root, is.Name, is.Home))
 		}
 	}
-	d.Transcripts = Transcripts{Base: NewBase(is.About, o), Homes: homes, Dir: is.Dir, Files: is.Files}
+	d := &Described{Transcripts{Base: NewBase(is.About, o), Homes: homes, Dir: is.Dir, Files: is.Files}, is}
 	d.Elsewhere = func(home string) string {
 		if is.Around {
 			home = filepath.Dir(home)
 		}
 		return variable + "=" + home
 	}
-	d.is = is
-	d.Read, d.ToolUse, d.Size = d.observe, d.trace, d.size
-	return errors.Join(bad...)
+	d.Read, d.Size = d.observe, d.size
+	return d, errors.Join(bad...)
 }
 
 // record parses a line. A record without a time is no event.
@@ -192,18 +168,17 @@ func (d *Described) observe(line Line) (o resume.Observation, ok bool) {
 	return o, o.Key.ID != ""
 }
 
-func (d *Described) trace(line Line) ToolUse {
-	r, _ := d.record(line)
-	return ToolUse{At: r.At, Calls: r.Calls, Denied: r.Denied, Other: endsRun(r.Event)}
-}
-
-// endsRun reports whether a run was stopped by something other than a denial.
-func endsRun(event resume.Event) bool {
-	switch event.(type) {
-	case resume.Limited, resume.Cancelled:
-		return true
-	}
-	return false
+// Denied returns the last refusal of a run, from its transcript.
+func (d *Described) Denied(ctx context.Context, s resume.Session, run Ran) (Denial, bool, error) {
+	denial, denied, _, err := LastDenial(ctx, s.Transcript, run.Since, func(line Line) ToolUse {
+		r, _ := d.record(line)
+		switch r.Event.(type) {
+		case resume.Limited, resume.Cancelled:
+			r.Other = true
+		}
+		return r.ToolUse
+	})
+	return denial, denied, err
 }
 
 // size returns the size of the context at an answer. How long the provider caches it is not
@@ -226,18 +201,52 @@ func (d *Described) Owner(ctx context.Context, s resume.Session) (*resume.Owner,
 }
 
 // Variables are those that matter to the agent, and those that its settings name.
-func (d *Described) Variables() leash.Variables { return d.variables("") }
+func (d *Described) Variables() leash.Variables { return d.variablesIn("") }
 
 // Origin returns what the process was started with.
 func (d *Described) Origin(pid int, secrets bool) *resume.Origin {
-	return d.OriginBy(d.variables(d.Processes.Cwd(pid)), pid, secrets)
+	return d.OriginBy(d.variablesIn(d.Processes.Cwd(pid)), pid, secrets)
 }
 
-func (d *Described) variables(dir string) leash.Variables {
+// variablesIn is Variables for sessions in that directory, which may have its own settings.
+func (d *Described) variablesIn(dir string) leash.Variables {
 	if d.is.Named == nil {
 		return d.Base.Variables()
 	}
 	return slices.Concat(d.Base.Variables(), d.is.Named(d, dir))
+}
+
+// Tidy removes what resumed runs of the session left behind and must not stay.
+func (d *Described) Tidy(ctx context.Context, s resume.Session) error {
+	if d.is.Tidy == nil {
+		return nil
+	}
+	return d.is.Tidy(ctx, d, s)
+}
+
+// Starts reports whether the agent can begin a session.
+func (d *Described) Starts() bool { return d.is.Starts }
+
+// Start returns the command that begins the session of a task: with the task's id, or with
+// output in JSON, which contains the id.
+func (d *Described) Start(task resume.Session) (Plan, error) {
+	line := d.is.Line
+	args := []string{cmp.Or(line.Output...), "stream-json"}
+	switch {
+	case !d.is.Starts:
+		return CannotStart(d), nil
+	case len(line.Gives) > 0:
+		args = []string{line.Gives[0], task.Key.ID}
+	}
+	return d.Open(task, Opening{Args: args, Mode: line.Mode}), nil
+}
+
+// Begun returns the first id in the JSON output of a run, unless the run was given its id.
+func (d *Described) Begun(printed string) string {
+	if len(d.is.Line.Gives) > 0 {
+		return ""
+	}
+	return ToldID(Recording{Text: printed}, d.is.Line.Field)
 }
 
 // Plan returns how the session is continued now: by a run without a terminal in the session's
@@ -318,17 +327,6 @@ func Failed(v limit.Verdict) limit.Verdict {
 	return v
 }
 
-// JoinedTexts returns the non-empty texts of parts, one per line.
-func JoinedTexts[P any](parts []P, text func(P) string) string {
-	var texts []string
-	for _, part := range parts {
-		if t := text(part); t != "" {
-			texts = append(texts, t)
-		}
-	}
-	return strings.Join(texts, "\n")
-}
-
 // ProgramOf returns a function that reports whether a path is that of a program: by its own
 // names, or by those of scripts in a package. Names are separated by spaces.
 func ProgramOf(names, scripts, pkg string) func(path string) bool {
@@ -336,5 +334,13 @@ func ProgramOf(names, scripts, pkg string) func(path string) bool {
 		name := filepath.Base(path)
 		return slices.Contains(strings.Fields(names), name) ||
 			slices.Contains(strings.Fields(scripts), name) && strings.Contains(path, pkg)
+	}
+}
+
+// Spare returns a function that reports whether a session does not need a variable: it is one of all
+// providers, and none of those that are needed.
+func Spare(needed leash.Variables, providers string) func(variable string) bool {
+	return func(variable string) bool {
+		return !needed.Has(variable) && leash.Variables{{Names: providers}}.Has(variable)
 	}
 }

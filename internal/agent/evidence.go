@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"resumed/internal/resume"
 )
@@ -24,7 +23,7 @@ type Evidence struct {
 // Back visits the evidence in a file from its end backwards, until visit returns false.
 func Back(ctx context.Context, a Reader, src Source, path string, visit func(Evidence) bool) error {
 	return LinesBack(ctx, path, func(line Line) bool {
-		if !src.worth(line.Data) {
+		if src.Sift != nil && src.Sift(line.Data) == Nothing {
 			return true
 		}
 		observation, ok := a.Observe(src, line)
@@ -34,12 +33,8 @@ func Back(ctx context.Context, a Reader, src Source, path string, visit func(Evi
 
 // Last returns the last evidence in a file, which decides the state of the session. It returns
 // false if there is none.
-func Last(ctx context.Context, a Reader, src Source, path string) (Evidence, bool, error) {
-	var (
-		last  Evidence
-		found bool
-	)
-	err := Back(ctx, a, src, path, func(e Evidence) bool {
+func Last(ctx context.Context, a Reader, src Source, path string) (last Evidence, found bool, err error) {
+	err = Back(ctx, a, src, path, func(e Evidence) bool {
 		last, found = e, true
 		return false
 	})
@@ -91,12 +86,5 @@ func Clip(s string) string {
 	if len(s) <= maxText {
 		return s
 	}
-	cut := maxText
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
+	return strings.ToValidUTF8(s[:maxText], "") + "…"
 }
-
-// worth reports whether a line must be parsed, judged by its bytes alone.
-func (s Source) worth(line []byte) bool { return s.Sift == nil || s.Sift(line) != Nothing }

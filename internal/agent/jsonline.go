@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -22,27 +21,28 @@ func Decode(data []byte, into any) bool {
 	return err == nil || mistyped
 }
 
-var typeFirst = []byte(`{"type":`)
-
-// SiftByType returns a Sift for records with a field type, which mostly is the first one. The
-// listed types are Moves or Matters, all others are Nothing. Quotes within a JSON string are
-// escaped, so a type in quotes is found only as a value of a record.
+// SiftByType returns a Sift for records with a field type. The listed types are Moves or Matters,
+// all others are Nothing. If the type is not near either end of the line, the types that the line
+// contains decide: quotes within a JSON string are escaped, so a type in quotes is found only as a
+// name or a value of the record.
 func SiftByType(moves, matters []string) func(line []byte) Weight {
-	var quoted [][]byte
-	for _, name := range slices.Concat(moves, matters) {
-		quoted = append(quoted, []byte(`"`+name+`"`))
+	weights := make(map[string]Weight)
+	for _, name := range moves {
+		weights[name] = Moves
 	}
-	return func(line []byte) Weight {
-		rest, first := bytes.CutPrefix(line, typeFirst)
-		for i, name := range quoted {
-			switch found := first && bytes.HasPrefix(rest, name) || !first && bytes.Contains(line, name); {
-			case found && i < len(moves):
-				return Moves
-			case found:
-				return Matters
+	for _, name := range matters {
+		weights[name] = Matters
+	}
+	return func(line []byte) (weight Weight) {
+		if kind, known := TextAtEnds(line, "type"); known {
+			return weights[string(kind)]
+		}
+		for name, w := range weights {
+			if w > weight && bytes.Contains(line, []byte(`"`+name+`"`)) {
+				weight = w
 			}
 		}
-		return Nothing
+		return weight
 	}
 }
 
@@ -62,76 +62,63 @@ func TextAtEnds(line []byte, field string) ([]byte, bool) {
 	if text, ok := TextAtHead(line, field); ok {
 		return text, true
 	}
-	tail := line[max(0, len(line)-endSize):]
-	depth := 0
-	for i := len(tail) - 1; i >= 0; i-- {
-		switch tail[i] {
-		case '}', ']':
-			depth++
-		case '{', '[':
-			if depth--; depth <= 0 {
-				return nil, false
-			}
-		case '"': // going backwards, it closes a string
-			start := openingQuote(tail, i)
-			if start < 0 {
-				return nil, false
-			}
-			if depth == 1 && string(tail[start+1:i]) == field {
-				if text, ok := textAfter(tail, i); ok {
-					return text, true
-				}
-			}
-			i = start
+	tail, name, level := line[max(0, len(line)-endSize):], []byte(`"`+field+`"`), 0
+	for next := len(tail); ; {
+		at := bytes.LastIndex(tail[:next], name)
+		if at < 0 {
+			return nil, false
 		}
+		level += nesting(tail[at:next])
+		if text, ok := textOf(tail, at, len(name)); ok && level == -1 {
+			return text, true
+		}
+		next = at
 	}
-	return nil, false
 }
 
-// TextAtHead is TextAtEnds for the beginning only. It stops at the first nested value: fields
-// after that can only be found from the end.
+// TextAtHead is TextAtEnds for the beginning only.
 func TextAtHead(line []byte, field string) ([]byte, bool) {
-	head := Head(line)
-	start := bytes.IndexByte(head, '{')
-	if start < 0 {
-		return nil, false
-	}
-	// Mostly no brace comes before it: then a search for the name is enough.
-	name := []byte(`"` + field + `":"`)
-	if at := bytes.Index(head, name); at > start && !bytes.ContainsAny(head[start+1:at], "{[") {
-		if end := closingQuote(head, at+len(name)-1); end > 0 {
-			return head[at+len(name) : end], true
-		}
-	}
-	for i := start + 1; i < len(head); i++ {
-		switch head[i] {
-		case '{', '[', '}':
+	head, name, level := Head(line), []byte(`"`+field+`"`), 0
+	for from, next := 0, 0; ; next = from + len(name) {
+		step := bytes.Index(head[next:], name)
+		if step < 0 {
 			return nil, false
+		}
+		at := next + step
+		level += nesting(head[from:at])
+		if text, ok := textOf(head, at, len(name)); ok && level == 1 {
+			return text, true
+		}
+		from = at
+	}
+}
+
+// nesting returns how many values a piece of JSON opens, less those it closes. It begins and ends
+// outside of strings, or its last string is not complete.
+func nesting(piece []byte) (levels int) {
+	for i := 0; i < len(piece); i++ {
+		switch piece[i] {
+		case '{', '[':
+			levels++
+		case '}', ']':
+			levels--
 		case '"':
-			end := closingQuote(head, i)
+			end := closingQuote(piece, i)
 			if end < 0 {
-				return nil, false
-			}
-			if string(head[i+1:end]) == field {
-				if text, ok := textAfter(head, end); ok {
-					return text, true
-				}
+				return levels
 			}
 			i = end
 		}
 	}
-	return nil, false
+	return levels
 }
 
-// textAfter returns the string value of the name whose closing quote is at end, or false if that
-// is not a name, or its value is not a string.
-func textAfter(b []byte, end int) ([]byte, bool) {
-	rest := bytes.TrimLeft(b[end+1:], " \t")
-	if len(rest) == 0 || rest[0] != ':' {
-		return nil, false
-	}
-	rest = bytes.TrimLeft(rest[1:], " \t")
-	if len(rest) == 0 || rest[0] != '"' {
+// textOf returns the string value of the quoted name at that place, or false if that is not a name, or
+// its value is not a string.
+func textOf(b []byte, at, length int) ([]byte, bool) {
+	rest, isName := bytes.CutPrefix(bytes.TrimLeft(b[at+length:], " \t"), []byte(":"))
+	rest = bytes.TrimLeft(rest, " \t")
+	if !isName || escaped(b, at) || !bytes.HasPrefix(rest, []byte(`"`)) {
 		return nil, false
 	}
 	closing := closingQuote(rest, 0)
@@ -149,16 +136,6 @@ func closingQuote(b []byte, open int) int {
 			return -1
 		}
 		if i += step; !escaped(b, i) {
-			return i
-		}
-	}
-	return -1
-}
-
-// openingQuote returns the beginning of the string that ends at closing, or -1.
-func openingQuote(b []byte, closing int) int {
-	for i := closing - 1; i >= 0; i-- {
-		if b[i] == '"' && !escaped(b, i) {
 			return i
 		}
 	}

@@ -25,8 +25,7 @@ type PromptFlags struct {
 	Subcommands []string // words that are not a prompt
 	Terminal    []string // options of runs with a terminal
 
-	Names  [][]string             // the options that name a session, in order of precedence
-	IsName func(text string) bool // reports whether a value is the id of a session; nil: IsID decides
+	Names [][]string // the options that name a session, in order of precedence
 
 	// Gives is the option that sets the id of a new session, followed by options that exclude
 	// it; nil: the id cannot be set.
@@ -38,31 +37,29 @@ type PromptFlags struct {
 	Output []string // the options for the output format; with json the output contains the id
 	Field  string   // the field of the id
 
-	// Find returns what can be continued of a session with a known id; nil: just the session.
-	Find func(d *Described, id string) Trail
+	// Left returns what can be continued of the session that a run in that directory had; nil:
+	// just the session.
+	Left func(ctx context.Context, d *Described, t Trail, run Ended, dir string) Trail
 }
 
-// PromptLine is a command line that runs a described agent without a terminal.
-type PromptLine struct {
+// promptLine is a command line that runs a described agent without a terminal.
+type promptLine struct {
 	leash.Arguments
 	of *Described
 }
 
 // Invocation parses a command line that runs the agent without a terminal.
-func (d *Described) Invocation(args []string) (Invocation, bool) { return d.PromptLine(args) }
-
-// PromptLine is Invocation with a concrete type.
-func (d *Described) PromptLine(args []string) (PromptLine, bool) {
-	p, is := PromptLine{d.is.Flags.Parse(args), d}, d.is.Line
+func (d *Described) Invocation(args []string) (Invocation, bool) {
+	p, is := promptLine{d.is.Flags.Parse(args), d}, d.is.Line
 	plain := p.Plain()
 	if len(plain) > 0 && slices.Contains(is.Subcommands, plain[0]) || p.Has(is.Terminal...) {
-		return PromptLine{}, false
+		return nil, false
 	}
 	return p, p.Has(PromptOptions...) || is.Plain && len(plain) > 0
 }
 
-// Prompt returns the prompt on the command line.
-func (p PromptLine) Prompt() string {
+// prompt returns the prompt on the command line.
+func (p promptLine) prompt() string {
 	prompt := p.Value(PromptOptions...)
 	if p.of.is.Line.Plain {
 		prompt = cmp.Or(prompt, strings.Join(p.Plain(), " "))
@@ -71,16 +68,12 @@ func (p PromptLine) Prompt() string {
 }
 
 // Prompted reports whether the command line contains a prompt.
-func (p PromptLine) Prompted() bool { return p.Prompt() != "" }
+func (p promptLine) Prompted() bool { return p.prompt() != "" }
 
 // Session returns the session that the command line names by its id.
-func (p PromptLine) Session() string {
-	is := p.of.is.Line.IsName
-	if is == nil {
-		is = p.of.is.IsID
-	}
+func (p promptLine) Session() string {
 	for _, options := range p.of.is.Line.Names {
-		if id := p.Value(options...); id != "" && is(id) {
+		if id := p.Value(options...); isDashedID(id) {
 			return id
 		}
 	}
@@ -88,45 +81,46 @@ func (p PromptLine) Session() string {
 }
 
 // Give returns the arguments that set the id of a new session.
-func (p PromptLine) Give(id string) []string {
+func (p promptLine) Give(id string) []string {
 	if with := p.of.is.Line.Gives; len(with) > 0 && !p.Has(with...) {
 		return []string{with[0], id}
 	}
 	return nil
 }
 
-// Told returns the session id in the JSON output of a run, else the id that the run was given.
-func (p PromptLine) Told(run Ended) string {
-	if is := p.of.is.Line; strings.HasSuffix(p.Value(is.Output...), "json") {
-		return cmp.Or(ToldID(run.Recording, is.Field), run.Session)
+// Begin uses the id in the JSON output of a run, else the id that the run was given. Without one,
+// the session is the only new one of the directory that begins with the prompt of the command line.
+func (p promptLine) Begin(dir string) func(context.Context, Ended) Trail {
+	is, begun := p.of.is.Line, p.of.Homes.NewFiles(p.of.is.Glob)
+	return func(ctx context.Context, run Ended) Trail {
+		t := Trail{Session: run.Session}
+		if strings.HasSuffix(p.Value(is.Output...), "json") {
+			t.Session = cmp.Or(ToldID(run.Recording, is.Field), run.Session)
+		}
+		if t.Session == "" {
+			t = p.onlyOf(ctx, begun(), dir)
+		}
+		if is.Left != nil {
+			t = is.Left(ctx, p.of, t, run, dir)
+		}
+		return t
 	}
-	return run.Session
 }
 
-// Begin uses the id in the JSON output of a run. Without one, the session is the only new one of
-// the directory that begins with the prompt of the command line.
-func (p PromptLine) Begin(dir string) func(context.Context, Ended) Trail {
-	begun := p.of.Homes.NewFiles(p.of.is.Glob)
-	return func(ctx context.Context, run Ended) Trail {
-		id, find := p.Told(run), p.of.is.Line.Find
-		switch {
-		case id != "" && find != nil:
-			return find(p.of, id)
-		case id != "":
-			return Trail{Session: id}
+// onlyOf returns the only session of these files that began in the directory with the prompt of the
+// command line.
+func (p promptLine) onlyOf(ctx context.Context, files []string, dir string) Trail {
+	var found []Trail
+	for _, path := range files {
+		session, cwd, first := p.of.opening(ctx, path)
+		if PlainID(session) != "" && process.SameDir(cwd, dir) && Said(first, p.prompt()) {
+			found = append(found, Trail{Session: session, Transcript: path})
 		}
-		var found []Trail
-		for _, path := range begun() {
-			session, cwd, first := p.of.opening(ctx, path)
-			if PlainID(session) != "" && process.SameDir(cwd, dir) && Said(first, p.Prompt()) {
-				found = append(found, Trail{Session: session, Transcript: path})
-			}
-		}
-		if len(found) != 1 {
-			return Trail{}
-		}
-		return found[0]
 	}
+	if len(found) != 1 {
+		return Trail{}
+	}
+	return found[0]
 }
 
 // opening returns the session at the beginning of a transcript, its directory, and its first
@@ -143,7 +137,12 @@ func (d *Described) opening(ctx context.Context, path string) (session, cwd, pro
 	return session, cwd, prompt
 }
 
-// Resume returns the arguments that continue the session.
-func (p PromptLine) Resume(t Trail, prompt string) []string {
+// Resume returns the arguments that continue the session, with the first prompt if the session does
+// not contain it.
+func (p promptLine) Resume(t Trail, prompt string) []string {
+	if t.Again {
+		args := append(p.Options(slices.Concat(p.of.is.Line.Names...)...), p.of.is.Resume, t.Session)
+		return append(args, p.Plain()...)
+	}
 	return WithPrompt(append(p.Options(p.of.is.Line.Once...), p.of.is.Resume, t.Session), prompt)
 }

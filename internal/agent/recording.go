@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ type Recording struct {
 	Exact  bool      // At is when it was printed: the file is not a copy
 }
 
-// maxDocuments bounds how many objects of several lines are tried to be parsed in one recording.
+// maxDocuments bounds how often a text is searched for the end of an object of several lines.
 const maxDocuments = 16
 
 // Records visits the JSON objects of a text: those in one line, and those that span several lines,
@@ -32,47 +33,39 @@ func Records(text string) iter.Seq2[int, []byte] {
 		for n := 1; text != ""; n++ {
 			line, rest, _ := strings.Cut(text, "\n")
 			record := strings.TrimSpace(line)
-			switch {
-			case !strings.HasPrefix(record, "{") && !strings.HasPrefix(record, "["):
-			case json.Valid([]byte(record)):
-				if !objects([]byte(record), n, yield) {
-					return
-				}
-			case documents < maxDocuments && rest != "":
+			if !strings.HasPrefix(record, "{") && !strings.HasPrefix(record, "[") {
+				text = rest
+				continue
+			}
+			document, lines := json.RawMessage(record), 0
+			if !json.Valid(document) && documents < maxDocuments {
 				documents++
 				decoder := json.NewDecoder(strings.NewReader(text))
-				var document json.RawMessage
-				if decoder.Decode(&document) != nil {
-					break
+				if decoder.Decode(&document) == nil {
+					read := decoder.InputOffset()
+					lines = strings.Count(text[:read], "\n")
+					_, rest, _ = strings.Cut(text[read:], "\n")
 				}
-				if !objects(document, n, yield) {
+			}
+			for _, object := range objects(document) {
+				if !yield(n, object) {
 					return
 				}
-				read := decoder.InputOffset()
-				n += strings.Count(text[:read], "\n")
-				_, rest, _ = strings.Cut(text[read:], "\n")
 			}
+			n += lines
 			text = rest
 		}
 	}
 }
 
-// objects visits one object, or those of a list.
-func objects(value []byte, line int, yield func(int, []byte) bool) bool {
-	value = bytes.TrimSpace(value)
-	if len(value) == 0 || value[0] == '{' {
-		return len(value) == 0 || yield(line, value)
+// objects returns an object, or those of a list.
+func objects(value json.RawMessage) []json.RawMessage {
+	isObject := func(v json.RawMessage) bool { return bytes.HasPrefix(v, []byte("{")) && json.Valid(v) }
+	list := []json.RawMessage{value}
+	if !isObject(value) && json.Unmarshal(value, &list) != nil {
+		return nil
 	}
-	var list []json.RawMessage
-	if json.Unmarshal(value, &list) != nil {
-		return true
-	}
-	for _, element := range list {
-		if element = bytes.TrimSpace(element); len(element) > 0 && element[0] == '{' && !yield(line, element) {
-			return false
-		}
-	}
-	return true
+	return slices.DeleteFunc(list, func(v json.RawMessage) bool { return !isObject(v) })
 }
 
 // IsUUID reports whether a text is a UUID, which many agents use as id.

@@ -60,10 +60,7 @@ func ReadRewritten(path string, into any) bool {
 
 // Settings caches the parsed content of settings files until they change: thousands of sessions
 // may share one of them. The zero Settings is empty.
-type Settings[V any] struct {
-	mu     sync.Mutex
-	byPath map[string]settled[V] // guarded by mu
-}
+type Settings[V any] struct{ files Cache[settled[V]] }
 
 // settled is the parsed content of a file, with the file info from before it was read.
 type settled[V any] struct {
@@ -83,9 +80,8 @@ func (s *Settings[V]) Read(path string, parse func([]byte) (V, bool)) (value V, 
 	if err != nil {
 		return value, false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if was, known := s.byPath[path]; known && os.SameFile(was.info, info) && was.info.Size() == info.Size() && was.info.ModTime().Equal(info.ModTime()) {
+	was, known := s.files.Get(path)
+	if known && os.SameFile(was.info, info) && was.info.Size() == info.Size() && was.info.ModTime().Equal(info.ModTime()) {
 		return was.value, was.ok
 	}
 	data, err := ReadSettings(path)
@@ -94,10 +90,33 @@ func (s *Settings[V]) Read(path string, parse func([]byte) (V, bool)) (value V, 
 	}
 	value, ok = parse(data)
 	if time.Since(info.ModTime()) > afresh {
-		if s.byPath == nil {
-			s.byPath = make(map[string]settled[V])
-		}
-		s.byPath[path] = settled[V]{info, value, ok} // the files of homes, which are few
+		s.files.Put(path, settled[V]{info, value, ok})
 	}
 	return value, ok
+}
+
+// Cache stores a value per file. The zero Cache is empty.
+type Cache[V any] struct {
+	mu     sync.Mutex
+	byPath map[string]V // guarded by mu
+}
+
+const maxCached = 512 // more than the sessions that move at a time
+
+// Get returns the value of the file.
+func (c *Cache[V]) Get(path string) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, ok := c.byPath[path]
+	return v, ok
+}
+
+// Put sets the value of the file. A full Cache is emptied first.
+func (c *Cache[V]) Put(path string, v V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byPath == nil || len(c.byPath) >= maxCached {
+		c.byPath = make(map[string]V)
+	}
+	c.byPath[path] = v
 }

@@ -17,6 +17,9 @@ import (
 type Starter interface {
 	Agent
 
+	// Starts reports whether it can.
+	Starts() bool
+
 	// Start returns the command that begins the session of a task, with the agent's default
 	// permissions unless the task names others. The session has the task's id if the agent
 	// allows to choose it.
@@ -26,12 +29,21 @@ type Starter interface {
 	Home() string
 }
 
-// Teller is a Starter whose sessions choose their own ids.
+// Teller is a Starter whose sessions may choose their own ids.
 type Teller interface {
 	Starter
 
-	// Begun returns the session id in the output of such a command; empty: not printed yet.
+	// Begun returns the session id in the output of such a command; empty: not printed yet, or
+	// the session has the task's id.
 	Begun(printed string) string
+}
+
+// Starts reports that the agent can begin a session, if it has a Start.
+func (b *Base) Starts() bool { return true }
+
+// CannotStart returns the plan for a task of an agent that cannot begin a session.
+func CannotStart(a interface{ Name() string }) Plan {
+	return Parked("resumed cannot start a session of %s", a.Name())
 }
 
 var plainMode = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
@@ -41,19 +53,19 @@ var plainMode = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 func CheckTask(a Agent, s resume.Session) error {
 	starter, ok := a.(Starter)
 	if !ok {
-		return fmt.Errorf("resumed cannot start a session of %s", a.Name())
+		return errors.New(CannotStart(a).Leave.Why)
 	}
 	if err := resume.CheckPrompt(s.Task.Prompt); err != nil {
 		return err
 	}
-	switch task := s.Task; {
-	case !filepath.IsAbs(s.Cwd):
+	if !filepath.IsAbs(s.Cwd) {
 		return fmt.Errorf("the directory %q is not an absolute path", s.Cwd)
-	case task.Mode != "" && !plainMode.MatchString(task.Mode):
-		return fmt.Errorf("%q is not a permission mode", task.Mode)
 	}
 	if info, err := os.Stat(s.Cwd); err != nil || !info.IsDir() {
 		return fmt.Errorf("%s is not a directory you can work in", s.Cwd)
+	}
+	if mode := s.Task.Mode; mode != "" && !plainMode.MatchString(mode) {
+		return fmt.Errorf("%q is not a permission mode", mode)
 	}
 	plan, err := starter.Start(s)
 	if err == nil && plan.Leave != nil {

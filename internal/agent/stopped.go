@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"resumed/internal/resume"
@@ -103,4 +105,24 @@ func Runs(owner resume.Owner) Plan {
 // Parked returns the plan for an obstacle that waiting does not fix.
 func Parked(format string, args ...any) Plan {
 	return Plan{Leave: &Leave{Why: fmt.Sprintf(format, args...), Park: true}}
+}
+
+// CheckDir returns nil for a directory that one can work in, else an error for people.
+func CheckDir(dir string) error {
+	if dir == "" {
+		return errors.New("the session's directory is not known")
+	}
+	if !filepath.IsAbs(dir) {
+		return fmt.Errorf("the session's directory %s is not an absolute path", dir)
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("the session's directory %s is gone", dir)
+	case err != nil:
+		return fmt.Errorf("the session's directory cannot be used: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("the session's directory %s is not a directory any more", dir)
+	}
+	return nil
 }

@@ -1,11 +1,11 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"resumed/internal/leash"
@@ -28,9 +28,6 @@ type Transcripts struct {
 	// Read returns what a line means for its session, with the session's id. Observe adds the
 	// fields that are set in the same way for all agents.
 	Read func(Line) (resume.Observation, bool)
-
-	// ToolUse returns what a line says about tools.
-	ToolUse func(Line) ToolUse
 
 	// Size returns the size of the context at a line that is an answer; nil: this agent does
 	// not state it.
@@ -67,15 +64,6 @@ func (t *Transcripts) Observe(src Source, line Line) (resume.Observation, bool) 
 	return o, true
 }
 
-// Denied returns the last refusal of a run, from its transcript.
-func (t *Transcripts) Denied(ctx context.Context, s resume.Session, run Ran) (Denial, bool, error) {
-	if err := ctx.Err(); err != nil {
-		return Denial{}, false, err
-	}
-	d, denied, _, err := LastDenial(ctx, s.Transcript, run.Since, t.ToolUse)
-	return d, denied, err
-}
-
 // Run returns the plan to continue a session with the program and these arguments, in that
 // directory. The arguments include the carried ones.
 func (t *Transcripts) Run(s resume.Session, dir string, carried leash.Carried, args ...string) Plan {
@@ -109,28 +97,43 @@ func Written(timestamp string, file time.Time) time.Time {
 	return file
 }
 
-// Cache stores a value per file. The zero Cache is empty.
-type Cache[V any] struct {
-	mu     sync.Mutex
-	byPath map[string]V // guarded by mu
-}
+// maxWeighLines bounds how far back an answer is searched.
+const maxWeighLines = 2000
 
-const maxCached = 512 // more than the sessions that move at a time
-
-// Get returns the value of the file.
-func (c *Cache[V]) Get(path string) (V, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	v, ok := c.byPath[path]
-	return v, ok
-}
-
-// Put sets the value of the file. A full Cache is emptied first.
-func (c *Cache[V]) Put(path string, v V) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byPath == nil || len(c.byPath) >= maxCached {
-		c.byPath = make(map[string]V)
+// Weigh returns the size of the context that the last answer in the transcript states.
+func (t *Transcripts) Weigh(ctx context.Context, s resume.Session) (found resume.Context, known bool, err error) {
+	if t.Size == nil {
+		return found, false, nil
 	}
-	c.byPath[path] = v
+	visited := 0
+	err = LinesBack(ctx, s.Transcript, func(line Line) bool {
+		if visited++; !line.Cut {
+			found, known = t.Size(line)
+		}
+		return !known && visited < maxWeighLines
+	})
+	return found, known, err
+}
+
+// WeighAt is Weigh for the last answer before the line, if that is near.
+func (t *Transcripts) WeighAt(line Line) (found resume.Context, known bool) {
+	if t.Size == nil || line.File == nil {
+		return found, false
+	}
+	room, done := Borrow()
+	defer done()
+	room = room[:min(line.Offset, firstBlock)]
+	at := line.Offset - int64(len(room))
+	if n, _ := line.File.ReadAt(room, at); n < len(room) {
+		return found, false // the file was truncated meanwhile
+	}
+	if at > 0 {
+		room = room[bytes.IndexByte(room, '\n')+1:]
+	}
+	line.Before = room
+	linesHeld(line, func(line Line) bool {
+		found, known = t.Size(line)
+		return !known
+	})
+	return found, known
 }

@@ -124,15 +124,11 @@ func MakeAll(cfg config.Config) (map[string]agent.Agent, error) {
 }
 
 func makeCustom(entry config.Agent, cfg config.Config) (agent.Agent, error) {
-	a, err := custom.New(custom.Options{
+	return custom.New(custom.Options{
 		Name: entry.Name, Files: entry.Files, Session: entry.Session, Cwd: entry.Cwd, About: entry.About, Program: entry.Program,
 		Limit: entry.Limit, Progress: entry.Progress, Resume: entry.Resume, Start: entry.Start, Env: entry.Env,
 		Grace: cfg.Resume.Grace,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return a.Begins(), nil
 }
 
 // sorted returns the names of agents, sorted.

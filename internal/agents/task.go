@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,39 +35,41 @@ func Task(made map[string]agent.Agent, order view.TaskOrder, id string, now time
 
 // starter returns the agent of that name, or the first one on this machine.
 func starter(made map[string]agent.Agent, name string) (agent.Starter, error) {
-	if name != "" {
-		a := made[name]
-		if a == nil {
-			return nil, fmt.Errorf("the agent %q is not configured or switched off; configured: %s", name, strings.Join(sorted(made), ", "))
+	var names []string
+	for _, a := range starters(made) {
+		names = append(names, a.Name())
+		if a.Name() == name {
+			return a, nil
 		}
-		if starter, ok := a.(agent.Starter); ok {
-			return starter, nil
-		}
-		return nil, fmt.Errorf("resumed cannot start a session of %s, only of %s", name, strings.Join(starters(made), ", "))
-	}
-	for _, name := range starters(made) {
-		starter := made[name].(agent.Starter)
-		if _, err := starter.Program(); err == nil {
-			return starter, nil
+		if _, err := a.Program(); name == "" && err == nil {
+			return a, nil
 		}
 	}
-	return nil, fmt.Errorf("no agent on this machine can be started: resumed can start %s, and --agent names one", strings.Join(starters(made), ", "))
+	switch {
+	case name == "":
+		return nil, fmt.Errorf("no agent on this machine can be started: resumed can start %s, and --agent names one", strings.Join(names, ", "))
+	case made[name] == nil:
+		return nil, fmt.Errorf("the agent %q is not configured or switched off; configured: %s", name, strings.Join(sorted(made), ", "))
+	default:
+		return nil, fmt.Errorf("resumed cannot start a session of %s, only of %s", name, strings.Join(names, ", "))
+	}
 }
 
 // starters returns the agents that can start a session, in the order of the list.
-func starters(made map[string]agent.Agent) []string {
-	var names []string
-	for _, b := range builtin {
-		if _, ok := made[b.Name].(agent.Starter); ok {
-			names = append(names, b.Name)
+func starters(made map[string]agent.Agent) (all []agent.Starter) {
+	listed := func(name string) int {
+		return slices.IndexFunc(builtin, func(b agent.Builtin) bool { return b.Name == name })
+	}
+	names := sorted(made)
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Compare(uint(listed(a)), uint(listed(b))) // the user's own come last
+	})
+	for _, name := range names {
+		if a, ok := made[name].(agent.Starter); ok && a.Starts() {
+			all = append(all, a)
 		}
 	}
-	for _, name := range sorted(made) {
-		if _, ok := made[name].(agent.Starter); ok && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
+	return all
 }
 
 // clock parses a clock time, a date, or a duration from now. A clock time is the next time of day that

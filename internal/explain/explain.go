@@ -360,7 +360,7 @@ func readHead(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() { // reading a pipe might block
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
-	file, err := agent.OpenText(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -372,7 +372,7 @@ func readHead(path string) ([]byte, error) {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
 		if err != nil || n == 0 || size >= longestHead || bytes.IndexByte(head.Bytes(), '\n') >= 0 {
-			return head.Bytes(), nil
+			return bytes.TrimPrefix(head.Bytes(), []byte("\ufeff")), nil // as some editors begin a text
 		}
 	}
 }

@@ -24,6 +24,7 @@ type bot struct{ agent.Agent }
 func (bot) Name() string                             { return "bot" }
 func (bot) Home() string                             { return "bot:default" }
 func (bot) Start(resume.Session) (agent.Plan, error) { return agent.Plan{}, nil }
+func (bot) Starts() bool                             { return true }
 
 // fakeEngine holds tasks in a slice.
 type fakeEngine struct {

@@ -61,7 +61,7 @@ func New(o Options) (*Agent, error) {
 	}, fallback: o.Model}
 	a.Holders, a.Account = holders.New(&a.Transcripts), account.New(&a.Transcripts)
 	a.reader.LimitsAt = a.LimitsAt
-	a.Read, a.ToolUse, a.Size = a.reader.Read, a.reader.Trace, transcript.Size
+	a.Read, a.Size = a.reader.Read, transcript.Size
 	a.Elsewhere = func(home string) string {
 		if home == filepath.Join(a.UserDir, ".claude") {
 			return "" // setting the variable would move .claude.json, and with it the login

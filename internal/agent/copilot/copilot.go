@@ -19,9 +19,6 @@ import (
 // Name is GitHub Copilot CLI's name in configuration, status and metrics.
 const Name = "copilot"
 
-// homeVariable names the home of GitHub Copilot CLI.
-const homeVariable = "COPILOT_HOME"
-
 const eventsFile = "events.jsonl"
 
 // described is GitHub Copilot CLI.
@@ -32,7 +29,7 @@ var described = agent.Description{
 	Title:    "GitHub Copilot CLI",
 	Remedies: agent.Remedies{SignIn: "run copilot login", Pay: "raise the budget at github.com/settings/billing", Shorten: "/compact"},
 
-	Home: ".copilot", HomeVariables: []string{homeVariable},
+	Home: ".copilot", HomeVariables: []string{"COPILOT_HOME"},
 	Dir:   "session-state",
 	Files: agent.Source{Depth: 1, Match: isEvents, Sift: sift},
 	Glob:  "session-state/*/" + eventsFile,
@@ -44,6 +41,7 @@ var described = agent.Description{
 	Choose: choose,
 	Owner:  owner,
 
+	Starts: true,
 	Resume: "--resume",
 	Line: agent.PromptFlags{
 		Names:  [][]string{{"--session-id"}, {"-r", "--resume"}},
@@ -52,24 +50,12 @@ var described = agent.Description{
 		Mode:   "--mode",
 		Output: []string{"--output-format"},
 		Field:  "sessionId",
-		Find:   find,
+		Left:   left,
 	},
 }
 
 // Builtin is the entry of GitHub Copilot CLI in the list of agents.
-var Builtin = described.Builtin(func(o agent.Options) (agent.Agent, error) { return New(o) })
-
-// Options selects a GitHub Copilot CLI: without Roots its home is $COPILOT_HOME, else ~/.copilot.
-type Options = agent.Options
-
-// Agent is GitHub Copilot CLI with its homes.
-type Agent = agent.Starting
-
-// New returns the agent. It reads the environment, but no file.
-func New(o Options) (*Agent, error) {
-	a := &Agent{}
-	return a, a.Describe(described, o)
-}
+var Builtin = described.Builtin()
 
 var isProgram = agent.ProgramOf("copilot copilot-linux-x64 copilot-linux-arm64", "npm-loader.js index.js", "@github/copilot")
 
@@ -79,13 +65,13 @@ func isEvents(rel string) bool {
 	return name == eventsFile && agent.IsUUID(filepath.Clean(dir))
 }
 
-// find returns a session with a known id, if a run has begun it.
-func find(d *agent.Described, id string) agent.Trail {
-	transcript := filepath.Join(d.Homes.Usual, "session-state", id, eventsFile)
-	if _, err := os.Stat(transcript); err != nil || !agent.IsUUID(id) {
-		return agent.Trail{}
+// left returns a session with a known id, if a run has begun it.
+func left(_ context.Context, d *agent.Described, t agent.Trail, _ agent.Ended, _ string) agent.Trail {
+	transcript := filepath.Join(d.Homes.Usual, "session-state", t.Session, eventsFile)
+	if _, err := os.Stat(transcript); t.Transcript != "" || err == nil && agent.IsUUID(t.Session) {
+		return agent.Trail{Session: t.Session, Transcript: cmp.Or(t.Transcript, transcript)}
 	}
-	return agent.Trail{Session: id, Transcript: transcript}
+	return agent.Trail{}
 }
 
 // modes are ordered by what they allow without asking, least first.
@@ -121,14 +107,12 @@ func choose(_ context.Context, _ *agent.Described, s resume.Session, had agent.R
 // startedIn returns the mode in a command line.
 func startedIn(args []string) string {
 	line := flags.Parse(args)
-	switch {
-	case line.Has("--plan"):
-		return "plan"
-	case line.Has("--autopilot"):
-		return "autopilot"
-	default:
-		return cmp.Or(line.Value("--mode"), "interactive")
+	for _, mode := range []string{"plan", "autopilot"} {
+		if line.Has("--" + mode) {
+			return mode
+		}
 	}
+	return cmp.Or(line.Value("--mode"), "interactive")
 }
 
 // owner returns the live process that holds the session. A process marks the sessions that it holds

@@ -19,8 +19,8 @@ import (
 	"resumed/internal/resume"
 )
 
-func newAgent(t testing.TB, roots ...string) *Agent {
-	return agenttest.Alone(t, New, func(a *Agent, seen process.Table) { a.Processes = seen }, roots)
+func newAgent(t testing.TB, roots ...string) *agent.Described {
+	return agenttest.Alone(t, described.New, func(a *agent.Described, seen process.Table) { a.Processes = seen }, roots)
 }
 
 func TestEveryCapturedSessionIsUnderstood(t *testing.T) { agenttest.Understood(t, newAgent(t)) }
@@ -129,10 +129,10 @@ func TestOnlyEventsOfSessionsAreWatched(t *testing.T) {
 }
 
 // scene is a stopped session on disk and a copilot to continue it with.
-type scene = agenttest.Scene[*Agent]
+type scene = agenttest.Scene[*agent.Described]
 
 func newScene(t *testing.T, lines ...any) *scene {
-	t.Setenv(homeVariable, "")
+	t.Setenv("COPILOT_HOME", "")
 	sc := agenttest.NewScene(t, "copilot", sessionA, ".copilot/session-state/"+sessionA+"/"+eventsFile, newAgent)
 	sc.Write(t, line(started, 0, object{"sessionId": sessionA, "context": object{"cwd": sc.Session.Cwd}}))
 	sc.Write(t, lines...)
@@ -194,7 +194,7 @@ func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
 }
 
 func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
-	spoilt := agenttest.Spoilt[*Agent]("copilot")
+	spoilt := agenttest.Spoilt[*agent.Described]("copilot")
 	spoilt["was told to ask since"] = func(t *testing.T, sc *scene) {
 		sc.Write(t, line(permitted, time.Minute, object{"mode": "manual", "previousMode": "allow-all"}))
 		sc.Session.Origin = &resume.Origin{SeenAt: time.Now(), Env: []resume.Variable{{Name: allowAll, Value: "true"}}}
@@ -218,12 +218,12 @@ func TestAnotherHomeIsNamedToTheRun(t *testing.T) {
 func TestTheUsualHomeIsTheOneOfTheEnvironment(t *testing.T) {
 	t.Setenv("HOME", "/home/u")
 	for home, want := range map[string]string{"": "/home/u/.copilot", "/q": "/q"} {
-		t.Setenv(homeVariable, home)
-		a, err := New(Options{})
+		t.Setenv("COPILOT_HOME", home)
+		a, err := described.New(agent.Options{})
 		require.NoError(t, err)
 		require.Equal(t, filepath.Join(want, "session-state"), a.Sources()[0].Root)
 	}
-	_, err := New(Options{Roots: []string{"relative"}})
+	_, err := described.New(agent.Options{Roots: []string{"relative"}})
 	require.ErrorContains(t, err, "not an absolute path")
 }
 

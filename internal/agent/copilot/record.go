@@ -86,7 +86,8 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 		return agent.Record{}, false
 	}
 	d := r.Data
-	said := agent.Record{At: agent.Written(r.Timestamp, line.ModTime), Prompt: d.Content}
+	said := agent.Record{Prompt: d.Content}
+	said.At = agent.Written(r.Timestamp, line.ModTime)
 	switch r.Type {
 	case failure:
 		said.Event = resume.Limited{At: said.At, Verdict: d.verdict(limits(said.At)), Text: agent.Clip(d.Message)}

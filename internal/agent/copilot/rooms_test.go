@@ -63,8 +63,8 @@ func TestInvocations(t *testing.T) {
 
 func TestWhatCanBeContinued(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
-	t.Setenv(homeVariable, "")
-	a, err := New(Options{})
+	t.Setenv("COPILOT_HOME", "")
+	a, err := described.New(agent.Options{})
 	require.NoError(t, err)
 	const told = `{"type":"result","timestamp":"2026-11-16T02:12:04.385Z","sessionId":"` + agenttest.ID + `","exitCode":1}`
 	path := filepath.Join(a.Homes.Usual, "session-state", agenttest.ID, eventsFile)

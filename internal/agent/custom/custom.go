@@ -37,18 +37,17 @@ type Options struct {
 // Agent is an agent that the user described.
 type Agent struct {
 	agent.Base
-	dir      string // Options.Cwd
-	about    string
-	program  []string
+	is       Options
 	session  *regexp.Regexp
 	limits   []*regexp.Regexp
 	progress []*regexp.Regexp
-	resume   []string
-	start    []string
 	sources  []agent.Source
 }
 
-var _ agent.Reader = (*Agent)(nil)
+var (
+	_ agent.Reader  = (*Agent)(nil)
+	_ agent.Starter = (*Agent)(nil)
+)
 
 // The groups that a pattern may name.
 const (
@@ -73,14 +72,14 @@ func groupsOfLimit() []string {
 
 // New checks the description. The error contains everything that is wrong.
 func New(o Options) (*Agent, error) {
-	a := &Agent{dir: o.Cwd, about: o.About, program: slices.Clone(o.Program), resume: slices.Clone(o.Resume), start: slices.Clone(o.Start)}
+	a := &Agent{is: o}
 	var bad []error
 	complain := func(format string, args ...any) { bad = append(bad, fmt.Errorf(format, args...)) }
 
 	if o.Name == "" {
 		complain("name: a custom agent needs one")
 	}
-	a.session = a.compile("session", o.Session, complain, groupSession, groupCwd)
+	a.session = compile("session", o.Session, complain, groupSession, groupCwd)
 	if a.session != nil && a.session.NumSubexp() == 0 {
 		complain("session: %q has no group to take the session's id from", o.Session)
 	}
@@ -88,10 +87,10 @@ func New(o Options) (*Agent, error) {
 		complain("limit: at least one pattern is needed")
 	}
 	for _, p := range o.Limit {
-		a.limits = append(a.limits, a.compile("limit", p, complain, groupsOfLimit()...))
+		a.limits = append(a.limits, compile("limit", p, complain, groupsOfLimit()...))
 	}
 	for _, p := range o.Progress {
-		a.progress = append(a.progress, a.compile("progress", p, complain, groupSession, groupCwd, groupTime, groupZone))
+		a.progress = append(a.progress, compile("progress", p, complain, groupSession, groupCwd, groupTime, groupZone))
 	}
 	switch {
 	case len(o.Resume) == 0 || o.Resume[0] == "":
@@ -99,20 +98,24 @@ func New(o Options) (*Agent, error) {
 	case strings.ContainsAny(o.Resume[0], "{}"):
 		complain("resume: the program %q cannot hold a placeholder", o.Resume[0])
 	}
-	patterns, err := splitAll(o.Files)
-	if err != nil {
-		bad = append(bad, err)
+	if len(o.Files) == 0 {
+		complain("files: at least one is needed")
+	}
+	for _, glob := range o.Files {
+		if err := checkGlob(glob); err != nil {
+			complain("files: %q: %w", glob, err)
+		}
 	}
 	if err := errors.Join(bad...); err != nil {
 		return nil, fmt.Errorf("agent %s: %w", o.Name, err)
 	}
 	a.Base = agent.NewBase(agent.About{Name: o.Name}, agent.Options{Command: o.Resume[0], Env: o.Env, Grace: o.Grace, Zone: o.Zone})
-	a.sources = a.makeSources(patterns)
+	a.sources = a.makeSources()
 	return a, nil
 }
 
 // compile compiles a pattern, which may only have these groups.
-func (a *Agent) compile(key, pattern string, complain func(string, ...any), groups ...string) *regexp.Regexp {
+func compile(key, pattern string, complain func(string, ...any), groups ...string) *regexp.Regexp {
 	if pattern == "" {
 		complain("%s: an empty pattern matches every line", key)
 		return nil

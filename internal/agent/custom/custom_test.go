@@ -336,6 +336,6 @@ func TestWhoWritesASessionsFile(t *testing.T) {
 	require.True(t, s.Origin.EnvSeen)
 	require.Empty(t, s.Origin.Sandbox)
 	require.False(t, a.leadsIn(s), "it is the same program")
-	a.resume = []string{"/usr/bin/podman", "exec", "box", "sh"}
+	a.is.Resume = []string{"/usr/bin/podman", "exec", "box", "sh"}
 	require.True(t, a.leadsIn(s))
 }

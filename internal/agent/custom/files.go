@@ -2,7 +2,6 @@ package custom
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,83 +9,55 @@ import (
 	"resumed/internal/agent"
 )
 
-// pattern is a glob, split at the end of its fixed part.
-type pattern struct {
-	whole string
-	root  string // the longest directory without wildcards
-	depth int    // directories between root and the files
+// checkGlob returns what is wrong with the glob of files.
+func checkGlob(glob string) error {
+	switch {
+	case !filepath.IsAbs(glob):
+		return errors.New("must be an absolute path")
+	case strings.HasSuffix(glob, string(filepath.Separator)):
+		return errors.New("must name files, not a directory")
+	}
+	_, err := filepath.Match(glob, "")
+	return err
 }
 
-const wildcards = `*?[\`
-
-func splitAll(globs []string) ([]pattern, error) {
-	if len(globs) == 0 {
-		return nil, errors.New("files: at least one is needed")
+// rootOf returns the longest directory without wildcards of a glob, and how many directories are
+// between it and the files.
+func rootOf(glob string) (root string, depth int) {
+	for root = filepath.Dir(glob); strings.ContainsAny(root, `*?[\`); depth++ {
+		root = filepath.Dir(root)
 	}
-	var (
-		all []pattern
-		bad []error
-	)
-	for _, glob := range globs {
-		p, err := split(glob)
-		if err != nil {
-			bad = append(bad, fmt.Errorf("files: %q: %w", glob, err))
-			continue
-		}
-		all = append(all, p)
-	}
-	return all, errors.Join(bad...)
-}
-
-func split(glob string) (pattern, error) {
-	if !filepath.IsAbs(glob) {
-		return pattern{}, errors.New("must be an absolute path")
-	}
-	if strings.HasSuffix(glob, string(filepath.Separator)) {
-		return pattern{}, errors.New("must name files, not a directory")
-	}
-	if _, err := filepath.Match(glob, ""); err != nil {
-		return pattern{}, err
-	}
-	p := pattern{whole: filepath.Clean(glob)}
-	p.root = filepath.Dir(p.whole)
-	for strings.ContainsAny(p.root, wildcards) {
-		p.root = filepath.Dir(p.root)
-		p.depth++
-	}
-	return p, nil
-}
-
-func (p pattern) match(path string) bool {
-	ok, _ := filepath.Match(p.whole, path) // split has checked the pattern
-	return ok
+	return root, depth
 }
 
 // makeSources returns one source per directory. A file belongs to the first pattern that matches, so no
 // line is read twice.
-func (a *Agent) makeSources(patterns []pattern) []agent.Source {
-	var roots []string
-	for _, p := range patterns {
-		if !slices.Contains(roots, p.root) {
-			roots = append(roots, p.root)
+func (a *Agent) makeSources() (sources []agent.Source) {
+	globs := slices.Clone(a.is.Files)
+	for i, glob := range globs {
+		globs[i] = filepath.Clean(glob)
+		root, depth := rootOf(globs[i])
+		at := slices.IndexFunc(sources, func(src agent.Source) bool { return src.Root == root })
+		if at < 0 {
+			at = len(sources)
+			match := func(rel string) bool { return rootOfFirst(globs, filepath.Join(root, rel)) == root }
+			sources = append(sources, agent.Source{Account: a.Home(), Root: root, Match: match, Sift: a.sift})
 		}
-	}
-	var sources []agent.Source
-	for _, root := range roots {
-		src := agent.Source{Account: a.Name() + ":default", Root: root, Sift: a.sift}
-		for _, p := range patterns {
-			if p.root == root {
-				src.Depth = max(src.Depth, p.depth)
-				// If the pattern's own path contains no session, the lines do, and one file may have many.
-				src.Shared = src.Shared || !a.session.MatchString(p.whole)
-			}
-		}
-		src.Match = func(rel string) bool {
-			path := filepath.Join(root, rel)
-			i := slices.IndexFunc(patterns, func(p pattern) bool { return p.match(path) })
-			return i >= 0 && patterns[i].root == root
-		}
-		sources = append(sources, src)
+		src := &sources[at]
+		src.Depth = max(src.Depth, depth)
+		// If the pattern's own path contains no session, the lines do, and one file may have many.
+		src.Shared = src.Shared || !a.session.MatchString(globs[i])
 	}
 	return sources
+}
+
+// rootOfFirst returns the root of the first glob that matches a file, or "".
+func rootOfFirst(globs []string, path string) string {
+	for _, glob := range globs {
+		if ok, _ := filepath.Match(glob, path); ok { // the globs were checked
+			root, _ := rootOf(glob)
+			return root
+		}
+	}
+	return ""
 }

@@ -1,7 +1,10 @@
 package custom
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -73,10 +76,7 @@ func find(re *regexp.Regexp, text []byte) groups {
 
 // limited returns the event of a limit line, or false if its class is "none".
 func (a *Agent) limited(m groups, line agent.Line) (resume.Event, bool) {
-	text := agent.Clip(strings.TrimSpace(string(line.Data)))
-	if shown, ok := m[groupText]; ok {
-		text = agent.Clip(strings.TrimSpace(shown))
-	}
+	text := agent.Clip(strings.TrimSpace(cmp.Or(m[groupText], string(line.Data))))
 	class := classOf(m)
 	if name, ok := m[groupClass]; ok {
 		parsed, err := limit.ParseClass(strings.ToLower(name))
@@ -154,11 +154,9 @@ func (a *Agent) observation(src agent.Source, line agent.Line, m groups, event r
 		if id != "" {
 			break
 		}
-		named, first := a.sessionIn(text)
-		id = first
-		if cwd == "" {
-			cwd = named[groupCwd]
-		}
+		var named groups
+		named, id = a.sessionIn(text)
+		cwd = cmp.Or(cwd, named[groupCwd])
 	}
 	if id == "" || !utf8.ValidString(id) {
 		return resume.Observation{}, false
@@ -166,13 +164,10 @@ func (a *Agent) observation(src agent.Source, line agent.Line, m groups, event r
 	if _, stopped := event.(resume.Limited); cwd == "" && stopped {
 		cwd = a.told(id) // a session that only moves does not need it
 	}
-	if cwd == "" {
-		cwd = a.dir
-	}
 	return resume.Observation{
 		Key:        resume.Key{Agent: a.Name(), ID: id},
 		Account:    src.Account,
-		Cwd:        cwd,
+		Cwd:        cmp.Or(cwd, a.is.Cwd),
 		Transcript: line.Path,
 		Event:      event,
 	}, true
@@ -186,4 +181,24 @@ func (a *Agent) sessionIn(text []byte) (groups, string) {
 	}
 	i := max(1, a.session.SubexpIndex(groupSession))
 	return find(a.session, text), string(m[i])
+}
+
+// maxFirstLine bounds how much of a session's file is read to find its directory.
+const maxFirstLine = 64 << 10
+
+// told returns the directory in the first line of the session's own file, or "". An unsafe id is
+// rejected: it might be a pattern, or another path.
+func (a *Agent) told(id string) string {
+	if a.is.About == "" || !safeID.MatchString(id) {
+		return ""
+	}
+	files, _ := filepath.Glob(strings.ReplaceAll(a.is.About, "{session}", id)) // errs on a bad pattern only
+	for _, name := range files {
+		begin := agent.Line{Path: name}.Opening(make([]byte, maxFirstLine))
+		first, _, whole := bytes.Cut(begin, []byte("\n")) // else it is half written, or has no lines
+		if dir := find(a.session, first)[groupCwd]; whole && filepath.IsAbs(dir) {
+			return dir
+		}
+	}
+	return ""
 }

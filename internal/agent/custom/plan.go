@@ -3,14 +3,13 @@ package custom
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/program"
 	"resumed/internal/resume"
 )
 
@@ -24,54 +23,48 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		return agent.Parked("the session id %q may hold letters, digits and . _ : - only, and begins with a letter or digit", s.Key.ID), nil
 	}
 	last, err := a.lastOf(ctx, s)
-	if errors.Is(err, fs.ErrNotExist) {
-		return agent.Parked("the transcript is gone"), nil
-	}
-	if err != nil {
-		return agent.Plan{}, err
-	}
 	// It cannot be determined whether this is the same limit: lines may have no time of their own.
 	_, stopped := last.(resume.Limited)
-	if why := agent.WhyNotNow(s, last, time.Now()); why != "" && !stopped {
-		return agent.Left(why), nil
+	if plan, still, err := agent.StillStoppedBy(s, last, err); !still && (err != nil || !stopped) {
+		return plan, err
 	}
 	cwd := s.Cwd
-	if cwd == "" && a.about != "" {
-		return agent.Parked("no file at %s says where the session works", strings.ReplaceAll(a.about, "{session}", s.Key.ID)), nil
+	if cwd == "" && a.is.About != "" {
+		return agent.Parked("no file at %s says where the session works", strings.ReplaceAll(a.is.About, "{session}", s.Key.ID)), nil
 	}
 	if cwd == "" {
 		cwd = filepath.Dir(s.Transcript) // its directory is not known
 	}
+	plan := a.run("resume", a.is.Resume, s.Key.ID, w.Prompt, cwd)
+	if plan.Run != nil {
+		plan.Run.Inside = a.leadsIn(s)
+	}
+	return plan, nil
+}
+
+// run returns the plan to run a command of the user, with its placeholders replaced once: inserted values
+// are not expanded again. key is the name of the command in the configuration.
+func (a *Agent) run(key string, command []string, id, prompt, cwd string) agent.Plan {
 	if err := agent.CheckDir(cwd); err != nil {
-		return agent.Parked("%v", err), nil
+		return agent.Parked("%v", err)
 	}
-	program, err := a.Program()
+	found, err := program.Search{Command: command[0]}.Find(resume.Program{})
 	if err != nil {
-		return agent.Parked("%s was not found: give its full path in resume of [[agent]]", a.resume[0]), nil
+		return agent.Parked("%s was not found: give its full path in %s of [[agent]]", command[0], key)
 	}
-	return agent.Plan{Run: &agent.Command{
-		Argv:   fill(program.Path, a.resume[1:], s.Key.ID, w.Prompt, cwd),
-		Dir:    cwd,
-		Env:    program.Environment(a.Env),
-		Inside: a.leadsIn(s),
-	}}, nil
+	values := strings.NewReplacer("{session}", id, "{prompt}", prompt, "{cwd}", cwd)
+	argv := []string{found.Path}
+	for _, arg := range command[1:] {
+		argv = append(argv, values.Replace(arg))
+	}
+	return agent.Plan{Run: &agent.Command{Argv: argv, Dir: cwd, Env: found.Environment(a.Env)}}
 }
 
 // leadsIn reports whether the user's command enters the container or sandbox of the session: it begins with
 // another program than the one that was seen there.
 func (a *Agent) leadsIn(s resume.Session) bool {
 	o := s.StartedWith()
-	return o != nil && !slices.Contains(o.Args, filepath.Base(a.resume[0]))
-}
-
-// fill replaces the placeholders once: inserted values are not expanded again.
-func fill(program string, args []string, id, prompt, cwd string) []string {
-	values := strings.NewReplacer("{session}", id, "{prompt}", prompt, "{cwd}", cwd)
-	argv := []string{program}
-	for _, arg := range args {
-		argv = append(argv, values.Replace(arg))
-	}
-	return argv
+	return o != nil && !slices.Contains(o.Args, filepath.Base(a.is.Resume[0]))
 }
 
 // lastOf returns the last event of the session in its file, or nil: a file may contain several sessions.
@@ -83,4 +76,28 @@ func (a *Agent) lastOf(ctx context.Context, s resume.Session) (last resume.Event
 		return last == nil && ctx.Err() == nil
 	})
 	return last, errors.Join(err, ctx.Err())
+}
+
+// Starts reports whether the user configured a start command.
+func (a *Agent) Starts() bool { return len(a.is.Start) > 0 }
+
+// Home returns the account in which tasks begin.
+func (a *Agent) Home() string { return a.Name() + ":default" }
+
+// Start returns the command that begins the session of a task, with the task's id.
+func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
+	command := a.is.Start
+	switch {
+	case !a.Starts():
+		return agent.CannotStart(a), nil
+	case task.Task.Model != "":
+		return agent.Parked("%s takes no model: its start says what it is run with", a.Name()), nil
+	case task.Task.Mode != "":
+		return agent.Parked("%s takes no permission mode: its start says what it is run with", a.Name()), nil
+	}
+	plan := a.run("start", command, task.Key.ID, task.Task.Prompt, task.Cwd)
+	if plan.Run != nil {
+		plan.Run.Begins = []string{filepath.Base(command[0])}
+	}
+	return plan, nil
 }

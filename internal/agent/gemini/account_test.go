@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/resume"
 )
 
@@ -17,7 +18,7 @@ func TestTheGoogleAccountTellsWhoseAllowanceItIs(t *testing.T) {
 	write := func(name, text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(home, name), []byte(text), 0o600))
 	}
-	a, err := New(Options{Roots: []string{home}})
+	a, err := described.New(agent.Options{Roots: []string{home}})
 	require.NoError(t, err)
 	s := resume.Session{Transcript: filepath.Join(home, "tmp", "p", "chats", "session-x.jsonl")}
 	write("google_accounts.json", `{"active":"me@example.com","old":[]}`)

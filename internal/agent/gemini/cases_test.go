@@ -31,19 +31,19 @@ type captured struct {
 
 func (c captured) path() string { return filepath.Join("testdata", filepath.FromSlash(c.File)) }
 
-func newAgent(t testing.TB, o Options) *Agent {
+func newAgent(t testing.TB, o agent.Options) *agent.Described {
 	if o.Roots == nil {
 		o.Roots = []string{filepath.Join(t.TempDir(), ".gemini")}
 	}
 	o.Zone, o.Grace = time.UTC, 2*time.Hour
-	a, err := New(o)
+	a, err := described.New(o)
 	require.NoError(t, err)
 	a.Processes = process.At(procfs.FS(t.TempDir()))
 	return a
 }
 
 func TestEveryCapturedChatIsUnderstood(t *testing.T) {
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	src := a.Sources()[0]
 	for _, c := range agenttest.Cases[captured](t) {
 		t.Run(c.Case, func(t *testing.T) {
@@ -83,7 +83,7 @@ func requireMeaning(t *testing.T, c captured, event resume.Event) {
 
 // Reading a file from its start gives the same as reading it from its end.
 func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	src := a.Sources()[0]
 	for _, c := range agenttest.Cases[captured](t) {
 		var back, forth []resume.Event
@@ -107,7 +107,7 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 }
 
 func TestAStubIsNoSession(t *testing.T) {
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	path := filepath.Join("testdata", "chats", "stub.jsonl")
 	_, found, err := agent.Last(t.Context(), a, a.Sources()[0], path)
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 )
 
 func TestInvocations(t *testing.T) {
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	agenttest.Invocations(t, a, []agenttest.Called{
 		{Rule: "prompt still there", Line: "-p fix_it -m pro --approval-mode yolo", Next: "-m pro --approval-mode yolo --resume ID -p continue"},
 		{Rule: "plain prompt", Line: "-y fix_it", Next: "-y --resume ID -p continue"},
@@ -41,10 +41,10 @@ const (
 )
 
 // project creates a home with a project of a directory, and returns the path for a chat of it.
-func project(t *testing.T) (a *Agent, dir, chat string) {
+func project(t *testing.T) (a *agent.Described, dir, chat string) {
 	home := t.TempDir()
 	t.Setenv("GEMINI_CLI_HOME", home)
-	a, err := New(Options{})
+	a, err := described.New(agent.Options{})
 	require.NoError(t, err)
 	dir = t.TempDir()
 	agenttest.Write(t, filepath.Join(home, ".gemini/tmp/shop/.project_root"), dir)
@@ -98,7 +98,7 @@ func TestWhatCanBeContinued(t *testing.T) {
 		"a stub beside the chat is passed over")
 
 	t.Setenv("GEMINI_CLI_HOME", t.TempDir())
-	a = newAgent(t, Options{})
+	a = newAgent(t, agent.Options{})
 	require.Equal(t, agent.Trail{Session: agenttest.ID, Again: true}, ran("-p x -o json", dir, nil, told), "nobody can look")
 }
 

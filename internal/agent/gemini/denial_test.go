@@ -28,7 +28,7 @@ func TestADenialThatEndedTheTurnIsFound(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, found := agenttest.Denied(t, newAgent(t, Options{}), "denied.jsonl", c.since, "", c.more...)
+			got, found := agenttest.Denied(t, newAgent(t, agent.Options{}), "denied.jsonl", c.since, "", c.more...)
 			require.Equal(t, c.want, found)
 			if found {
 				require.Equal(t, agent.Denial{Tool: "run_shell_command", Use: "echo two >> work.txt"}.String(), got.String())

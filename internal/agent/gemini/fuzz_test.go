@@ -26,7 +26,7 @@ func FuzzObserve(f *testing.F) {
 	}
 	f.Add([]byte(`{"$rewindTo":"x"}`))
 	f.Add([]byte(`{"$set":{"messages":[{"id":"e","timestamp":"2026-11-15T00:00:00Z","type":"error","content":"[API Error: terminated]"}]}}`))
-	a := newAgent(f, Options{})
+	a := newAgent(f, agent.Options{})
 	src := a.Sources()[0]
 	chat := filepath.Join("testdata", "chats", "headless_ok.jsonl")
 	written := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
@@ -62,7 +62,7 @@ func FuzzStub(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	a := newAgent(f, Options{})
+	a := newAgent(f, agent.Options{})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		id, _ := idIn(data)
 		if !holdsNothing(data, id) {
@@ -70,7 +70,7 @@ func FuzzStub(f *testing.F) {
 		}
 		for line := range bytes.Lines(data) {
 			r, _ := parse(line)
-			if event, ok := r.event(a.Limits, time.Unix(1, 0)); ok {
+			if event := r.event(a.Limits, time.Unix(1, 0)); event != nil {
 				t.Fatalf("a stub that says %#v", event)
 			}
 		}

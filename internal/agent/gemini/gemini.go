@@ -21,6 +21,9 @@ const homeName = ".gemini"
 // homeVariable names the parent directory of the home.
 const homeVariable = "GEMINI_CLI_HOME"
 
+// chatGlob matches chats below a home.
+const chatGlob = "tmp/*/chats/session-*.jsonl"
+
 // described is Gemini CLI.
 var described = agent.Description{
 	About: agent.About{
@@ -33,7 +36,7 @@ var described = agent.Description{
 	Home: homeName, HomeVariables: []string{homeVariable}, Around: true,
 	Dir:   "tmp",
 	Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},
-	Glob:  "tmp/*/chats/session-*.jsonl",
+	Glob:  chatGlob,
 	IsID:  IsID,
 
 	Read:   read,
@@ -41,7 +44,9 @@ var described = agent.Description{
 	Counts: `"tokens"`,
 	Choose: choose,
 	Enough: func(had agent.RunSettings) bool { return had.Model != "" },
+	Tidy:   tidy,
 
+	Starts: true,
 	Resume: "--resume",
 	Gone:   Name + " deletes chats that it cannot read; copies lie in the daemon's state directory",
 	Line: agent.PromptFlags{
@@ -49,30 +54,16 @@ var described = agent.Description{
 		Subcommands: []string{"mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "gemma"},
 		Terminal:    []string{"-i", "--prompt-interactive", "--list-sessions"},
 		Names:       [][]string{{"--session-id"}, {"-r", "--resume"}},
-		IsName:      agent.IsDashedID,
 		Once:        []string{"-r", "--resume", "--session-id", "-p", "--prompt"},
 		Mode:        "--approval-mode",
 		Output:      []string{"--output-format", "-o"},
 		Field:       "session_id",
+		Left:        left,
 	},
 }
 
 // Builtin is the entry of Gemini CLI in the list of agents.
-var Builtin = described.Builtin(func(o agent.Options) (agent.Agent, error) { return New(o) })
-
-// Options selects a Gemini CLI: all Roots are called .gemini; the default is the one in $GEMINI_CLI_HOME, else in ~.
-type Options = agent.Options
-
-// Agent is Gemini CLI with its homes.
-type Agent struct{ agent.Telling }
-
-var _ agent.CommandLine = (*Agent)(nil)
-
-// New returns the agent. It reads the environment, but no file.
-func New(o Options) (*Agent, error) {
-	a := &Agent{}
-	return a, a.Describe(described, o)
-}
+var Builtin = described.Builtin()
 
 // isProgram accepts its command, its bundle, and the script of older versions.
 var isProgram = agent.ProgramOf("gemini gemini.js", "index.js", "gemini-cli")

@@ -59,16 +59,11 @@ const maxPrompt = 120 << 10
 
 // again returns the text to send a removed prompt again; empty: it cannot be sent on a command line.
 func (r record) again() string {
-	parts := partsOf(r.Typed)
-	if len(r.Typed) == 0 {
-		parts = partsOf(r.Content)
+	parts := r.Typed
+	if len(parts) == 0 {
+		parts = r.Content
 	}
-	for _, p := range parts {
-		if len(p.Inline) > 0 || len(p.File) > 0 {
-			return ""
-		}
-	}
-	if text := textOf(parts); len(text) <= maxPrompt {
+	if text := parts.Text(); !parts.Attached() && len(text) <= maxPrompt {
 		return text
 	}
 	return ""

@@ -20,7 +20,7 @@ const sessionA = "1f5b6930-90d5-42d3-b422-4a4abfc38b59"
 
 // scene is a stopped session on disk and a gemini to continue it with.
 type scene struct {
-	agent   *Agent
+	agent   *agent.Described
 	program string
 	cwd     string
 	session resume.Session
@@ -36,7 +36,7 @@ func newScene(t *testing.T, lines ...any) scene {
 	sc := scene{program: filepath.Join(bin, "gemini"), cwd: filepath.Join(user, "app")}
 	require.NoError(t, os.Mkdir(sc.cwd, 0o700))
 	require.NoError(t, os.WriteFile(sc.program, []byte("#!/bin/sh\n"), 0o700))
-	sc.agent = newAgent(t, Options{Roots: []string{filepath.Join(user, ".gemini")}})
+	sc.agent = newAgent(t, agent.Options{Roots: []string{filepath.Join(user, ".gemini")}})
 	sc.settle(t, filepath.Join(user, ".gemini"), lines...)
 	return sc
 }
@@ -223,7 +223,7 @@ func TestAnotherHomeIsNamedToTheRun(t *testing.T) {
 	sc := newScene(t, stopped()...)
 	work := filepath.Join(t.TempDir(), ".gemini")
 	var err error
-	sc.agent, err = New(Options{Roots: []string{filepath.Join(os.Getenv("HOME"), ".gemini"), work}, Env: []string{"A=1"}})
+	sc.agent, err = described.New(agent.Options{Roots: []string{filepath.Join(os.Getenv("HOME"), ".gemini"), work}, Env: []string{"A=1"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"A=1"}, sc.plan(t, "continue").Run.Env)
 	require.Equal(t, "gemini:default", sc.agent.Sources()[0].Account)
@@ -232,7 +232,7 @@ func TestAnotherHomeIsNamedToTheRun(t *testing.T) {
 	sc.settle(t, work, stopped()...)
 	require.Equal(t, []string{"A=1", "GEMINI_CLI_HOME=" + filepath.Dir(work)}, sc.plan(t, "continue").Run.Env)
 
-	_, err = New(Options{Roots: []string{"/srv/gemini", "relative/.gemini"}})
+	_, err = described.New(agent.Options{Roots: []string{"/srv/gemini", "relative/.gemini"}})
 	require.ErrorContains(t, err, "is not called .gemini")
 	require.ErrorContains(t, err, "not an absolute path")
 }
@@ -248,7 +248,7 @@ func TestTheProjectIsFoundInTheListWhereItsOwnFileIsMissing(t *testing.T) {
 }
 
 func TestWhatALineMeans(t *testing.T) {
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	src := a.Sources()[0]
 	path := filepath.Join(t.TempDir(), "session-2026-11-15T00-19-1f5b6930.jsonl")
 	write(t, path, header(sessionA))

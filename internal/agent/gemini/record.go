@@ -24,8 +24,8 @@ type record struct {
 	ID        string            `json:"id"`
 	Timestamp string            `json:"timestamp"`
 	Type      string            `json:"type"`
-	Content   json.RawMessage   `json:"content"`
-	Typed     json.RawMessage   `json:"displayContent"` // what a person typed, if Content has more
+	Content   agent.Parts       `json:"content"`
+	Typed     agent.Parts       `json:"displayContent"` // what a person typed, if Content has more
 	Thoughts  []json.RawMessage `json:"thoughts"`
 	ToolCalls []toolCall        `json:"toolCalls"`
 	Model     string            `json:"model"`
@@ -41,38 +41,10 @@ type record struct {
 	RewindTo string `json:"$rewindTo"`
 }
 
-// part is a part of a message.
-type part struct {
-	Text     string          `json:"text"`
-	Response json.RawMessage `json:"functionResponse"`
-	Inline   json.RawMessage `json:"inlineData"`
-	File     json.RawMessage `json:"fileData"`
-}
-
 func parse(line []byte) (record, bool) { return agent.Parse[record](line) }
 
-// partsOf returns the parts of a content, which is a text, a part, or a list of both.
-func partsOf(content json.RawMessage) []part {
-	var list []json.RawMessage
-	if json.Unmarshal(content, &list) != nil {
-		list = []json.RawMessage{content}
-	}
-	var parts []part
-	for _, piece := range list {
-		var p part
-		if json.Unmarshal(piece, &p.Text) != nil && !agent.Decode(piece, &p) {
-			continue
-		}
-		parts = append(parts, p)
-	}
-	return parts
-}
-
-func textOf(parts []part) string {
-	return agent.JoinedTexts(parts, func(p part) string { return p.Text })
-}
-
-func (r record) text() string { return textOf(partsOf(r.Content)) }
+// text returns the text of a message.
+func (r record) text() string { return strings.TrimSpace(r.Content.Text()) }
 
 // at returns the record's timestamp.
 func (r record) at(file time.Time) time.Time { return agent.Written(r.Timestamp, file) }
@@ -85,12 +57,8 @@ const (
 	sessionContextEnd = "</session_context>"
 )
 
-// isPreamble reports whether a message is only a preamble.
-func (r record) isPreamble() bool { return r.Type == "user" && begins(r.text(), preambles) }
-
 // begins reports whether a text begins with one of several prefixes.
 func begins(text string, with []string) bool {
-	text = strings.TrimSpace(text)
 	return slices.ContainsFunc(with, func(start string) bool { return strings.HasPrefix(text, start) })
 }
 
@@ -100,42 +68,22 @@ var nudges = []string{"[System: ", "System: Please continue."}
 
 // prompts reports whether the record is a prompt. Results of tools have the type user too.
 func (r record) prompts() bool {
-	if r.Type != "user" {
-		return false
-	}
-	parts := partsOf(r.Content)
-	if text := textOf(parts); begins(text, preambles) || begins(text, nudges) {
-		return false
-	}
-	said := false
-	for _, p := range parts {
-		if len(p.Response) > 0 {
-			return false
-		}
-		said = said || strings.TrimSpace(p.Text) != "" || len(p.Inline) > 0 || len(p.File) > 0
-	}
-	return said
+	return r.Type == "user" && r.Content.Asks() && !begins(r.text(), preambles) && !begins(r.text(), nudges)
 }
 
 // moved reports whether the record is from the model. An empty answer does not count.
 func (r record) moved() bool {
 	return r.Type == "gemini" &&
-		(len(r.ToolCalls) > 0 || len(r.Thoughts) > 0 || r.Tokens.Output > 0 || r.Tokens.Thoughts > 0 ||
-			strings.TrimSpace(r.text()) != "")
+		(len(r.ToolCalls) > 0 || len(r.Thoughts) > 0 || r.Tokens.Output > 0 || r.Tokens.Thoughts > 0 || r.text() != "")
 }
 
 // cancels reports whether a person interrupted the turn.
-func (r record) cancels() bool {
-	return r.Type == "info" && strings.TrimSpace(r.text()) == "Request cancelled."
-}
+func (r record) cancels() bool { return r.Type == "info" && r.text() == "Request cancelled." }
 
 // refused returns the text of a refusal that ended a turn. Other errors, such as an unknown command, end none.
 func (r record) refused() (string, bool) {
-	if r.Type != "error" {
-		return "", false
-	}
-	text := strings.TrimSpace(strings.TrimLeft(r.text(), "✕ "))
-	return text, strings.HasPrefix(text, "[API Error")
+	text := strings.TrimLeft(r.text(), "✕ ")
+	return text, r.Type == "error" && strings.HasPrefix(text, "[API Error")
 }
 
 // IsHeader reports whether a line is the first one of a chat.
@@ -171,13 +119,13 @@ func (c toolCall) denied() bool {
 }
 
 // read returns what a line of a chat means. Messages do not contain their session: the header of the file does.
-func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
+func read(line agent.Line, limits func(time.Time) limit.Reader) (said agent.Record, ok bool) {
 	r, ok := parse(line.Data)
 	if !ok {
-		return agent.Record{}, false
+		return said, false
 	}
-	said := agent.Record{At: r.at(line.ModTime)}
-	said.Event, _ = r.event(limits(said.At), line.ModTime)
+	said.At = r.at(line.ModTime)
+	said.Event = r.event(limits(said.At), line.ModTime)
 	if n := len(r.Set.Messages); n > 0 { // a list of all messages has no new tool calls
 		said.At = r.Set.Messages[n-1].at(line.ModTime)
 		return said, true
@@ -185,7 +133,7 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	if r.Type == "gemini" {
 		said.Tokens, said.Model = r.Tokens.Total, r.Model
 	}
-	said.Prompt = cmp.Or(textOf(partsOf(r.Typed)), r.text())
+	said.Prompt = cmp.Or(r.Typed.Text(), r.text())
 	for _, c := range r.ToolCalls {
 		call := agent.Call{ID: c.ID, Tool: c.Name, Use: agent.UseOf(c.Args)}
 		said.Calls = append(said.Calls, call)
@@ -196,79 +144,48 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	return said, true
 }
 
-// event returns the event of a record.
+// event returns the event of a record; nil: none.
 //
 // A list that replaces all messages is no progress: each resume begins with one, and a failed or cancelled turn is
 // removed by one. It matters only if it ends with a refusal or a cancellation.
-func (r record) event(limits limit.Reader, modTime time.Time) (resume.Event, bool) {
-	if len(r.Set.Messages) > 0 {
-		for _, message := range slices.Backward(r.Set.Messages) {
-			_, refused := message.refused()
-			if refused || message.cancels() {
-				return message.event(limits, modTime)
-			}
-			if message.Type != "info" && message.Type != "warning" {
-				break
-			}
+func (r record) event(limits limit.Reader, modTime time.Time) resume.Event {
+	for _, message := range slices.Backward(r.Set.Messages) {
+		_, refused := message.refused()
+		if refused || message.cancels() {
+			return message.event(limits, modTime)
 		}
-		return nil, false
+		if message.Type != "info" && message.Type != "warning" {
+			return nil
+		}
 	}
 	at := r.at(modTime)
-	if at.IsZero() {
-		return nil, false
-	}
 	text, refused := r.refused()
 	switch {
+	case at.IsZero():
+		return nil
 	case refused:
 		limits.At = at
-		return resume.Limited{At: at, Verdict: Verdict(limits, limit.Refusal{Text: text}), Text: agent.Clip(text)}, true
+		return resume.Limited{At: at, Verdict: Verdict(limits, limit.Refusal{Text: text}), Text: agent.Clip(text)}
 	case r.moved():
-		return resume.Progressed{At: at}, true
+		return resume.Progressed{At: at}
 	case r.prompts():
-		return resume.Prompted{At: at}, true
+		return resume.Prompted{At: at}
 	case r.cancels(), r.RewindTo != "": // a person went back to an earlier state
-		return resume.Cancelled{At: at}, true
+		return resume.Cancelled{At: at}
 	default:
-		return nil, false
+		return nil
 	}
 }
 
-// Quotes within a JSON string are escaped, so these are found only as parts of a record.
-var (
-	updateBegins = []byte(`{"$set":{"lastUpdated":"`)
-	listBegins   = []byte(`{"$set":{"messages":[{"`)
-	endings      = [][]byte{[]byte(`"type":"error"`), []byte(`"type":"info"`)}
-	tellers      = [][]byte{[]byte(`"user"`), []byte(`"error"`), []byte(`"info"`), []byte(`"$rewindTo"`)}
-	quotedGemini = []byte(`"gemini"`)
-)
+// siftMessage judges a line with one message, or with a change of earlier ones.
+var siftMessage = agent.SiftByType([]string{"gemini"}, []string{"user", "error", "info", "$rewindTo"})
 
-// longestUpdate is the maximum length of a line with only the time of an update.
-const longestUpdate = 64
-
-// sift ignores updates of the metadata, which are half of a chat's lines.
+// sift ignores updates of the metadata, which are half of a chat's lines, and new lists of all messages without a
+// refusal or a cancellation.
 func sift(line []byte) agent.Weight {
-	contains := func(part []byte) bool { return bytes.Contains(line, part) }
-	switch {
-	case len(line) <= longestUpdate && bytes.HasPrefix(line, updateBegins):
-		return agent.Nothing
-	case bytes.HasPrefix(line, listBegins) && !slices.ContainsFunc(endings, contains):
-		return agent.Nothing // a new list of all messages, without a refusal or a cancellation
-	}
-	kind, known := agent.TextAtEnds(line, "type")
-	switch string(kind) {
-	case "gemini":
-		return agent.Moves
-	case "user", "error", "info":
-		return agent.Matters
-	}
-	switch {
-	case known:
-		return agent.Nothing
-	case slices.ContainsFunc(tellers, contains):
-		return agent.Matters
-	case contains(quotedGemini):
-		return agent.Moves
-	default:
+	contains := func(part string) bool { return bytes.Contains(line, []byte(part)) }
+	if bytes.HasPrefix(line, []byte(`{"$set":{"messages":[{"`)) && !contains(`"type":"error"`) && !contains(`"type":"info"`) {
 		return agent.Nothing
 	}
+	return siftMessage(line)
 }

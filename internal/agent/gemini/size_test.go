@@ -6,12 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/resume"
 )
 
 func TestTheSizeOfTheContextIsReadFromTheLastAnswer(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
-	a, err := New(Options{})
+	a, err := described.New(agent.Options{})
 	require.NoError(t, err)
 	got, known, err := a.Weigh(t.Context(), resume.Session{Transcript: "testdata/chats/headless_killed_then_resumed_tool.jsonl"})
 	require.NoError(t, err)

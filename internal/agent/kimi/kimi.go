@@ -54,19 +54,7 @@ var described = agent.Description{
 }
 
 // Builtin is the entry of Kimi Code in the list of agents.
-var Builtin = described.Builtin(func(o agent.Options) (agent.Agent, error) { return New(o) })
-
-// Options selects a Kimi Code: without Roots its home is $KIMI_CODE_HOME, else ~/.kimi-code.
-type Options = agent.Options
-
-// Agent is Kimi Code with its homes.
-type Agent = agent.Described
-
-// New returns the agent. It reads the environment, but no file.
-func New(o Options) (*Agent, error) {
-	a := &Agent{}
-	return a, a.Describe(described, o)
-}
+var Builtin = described.Builtin()
 
 // homeName is the name of the home, below the user's home directory.
 const homeName = ".kimi-code"
@@ -97,7 +85,7 @@ const neverAsks = "auto"
 
 // choose parks a session that asks: a run without a terminal never asks. Every session begins in the mode that asks
 // before everything. It keeps its own model.
-func choose(_ context.Context, d *Agent, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
+func choose(_ context.Context, d *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
 	c.Newer = []string{"-m", "--model"}
 	o := s.StartedWith()
 	switch seen := o != nil && o.ArgsSeen; {

@@ -19,8 +19,8 @@ import (
 	"resumed/internal/resume"
 )
 
-func newAgent(t testing.TB, roots ...string) *Agent {
-	return agenttest.Alone(t, New, func(a *Agent, seen process.Table) { a.Processes = seen }, roots)
+func newAgent(t testing.TB, roots ...string) *agent.Described {
+	return agenttest.Alone(t, described.New, func(a *agent.Described, seen process.Table) { a.Processes = seen }, roots)
 }
 
 func TestEveryCapturedSessionIsUnderstood(t *testing.T) { agenttest.Understood(t, newAgent(t)) }
@@ -164,11 +164,11 @@ func TestTheUsualHomeIsTheOneOfTheEnvironment(t *testing.T) {
 	t.Setenv("HOME", "/home/u")
 	for home, want := range map[string]string{"": "/home/u/.kimi-code", "/q": "/q"} {
 		t.Setenv(homeVariable, home)
-		a, err := New(Options{})
+		a, err := described.New(agent.Options{})
 		require.NoError(t, err)
 		require.Equal(t, filepath.Join(want, "sessions"), a.Sources()[0].Root)
 	}
-	_, err := New(Options{Roots: []string{"relative"}})
+	_, err := described.New(agent.Options{Roots: []string{"relative"}})
 	require.ErrorContains(t, err, "not an absolute path")
 }
 
@@ -186,7 +186,7 @@ func TestTheSizeOfTheContextIsReadFromTheLastAnswer(t *testing.T) {
 }
 
 // scene is a stopped session on disk and a kimi to continue it with.
-type scene = agenttest.Scene[*Agent]
+type scene = agenttest.Scene[*agent.Described]
 
 func newScene(t *testing.T, lines ...any) *scene {
 	t.Setenv(homeVariable, "")

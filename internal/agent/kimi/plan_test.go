@@ -67,7 +67,7 @@ func TestASessionThatAsksIsNeverContinuedByARunThatDoesNot(t *testing.T) {
 }
 
 func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
-	spoilt := agenttest.Spoilt[*Agent]("kimi")
+	spoilt := agenttest.Spoilt[*agent.Described]("kimi")
 	spoilt["nobody saw"] = func(_ *testing.T, sc *scene) { sc.Agent.Unseen = agent.Park }
 	for why, spoil := range spoilt {
 		sc := newScene(t, stopped()...)
@@ -122,7 +122,7 @@ func TestInvocations(t *testing.T) {
 func TestWhatCanBeContinued(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv(homeVariable, "")
-	a, err := New(Options{})
+	a, err := described.New(agent.Options{})
 	require.NoError(t, err)
 	const id = "session_" + agenttest.ID
 	const told = `{"role":"meta","type":"session.resume_hint","session_id":"` + id + `","command":"kimi -r ` + id + `"}`

@@ -27,7 +27,7 @@ type record struct {
 	Status  int     `json:"statusCode"`
 
 	// of a prompt
-	Input  []part `json:"input"`
+	Input  agent.Parts `json:"input"`
 	Origin struct {
 		Kind string `json:"kind"`
 	} `json:"origin"`
@@ -50,14 +50,10 @@ const (
 	measured  = "token_counting.measured"
 )
 
-type part struct {
-	Text string `json:"text"`
-}
-
 // step is an action of the model, or its result.
 type step struct {
-	Type string `json:"type"`
-	Part part   `json:"part"`
+	Type string     `json:"type"`
+	Part agent.Part `json:"part"`
 }
 
 // failure is why a turn ended.
@@ -85,7 +81,7 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 		return agent.Record{}, false
 	}
 	at := r.at(line.ModTime)
-	said := agent.Record{At: at, Prompt: agent.JoinedTexts(r.Input, func(p part) string { return p.Text })}
+	said := agent.Record{ToolUse: agent.ToolUse{At: at}, Prompt: r.Input.Text()}
 	switch {
 	case r.Type == turnEnded && r.Reason == "failed":
 		said.Event = r.Error.event(limits(at), time.Time{})

@@ -7,12 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/resume"
 )
 
 func TestWhatIsKeptForAProviderTellsWhoseAllowanceItIs(t *testing.T) {
 	dir := t.TempDir()
-	a, err := New(Options{Roots: []string{dir}})
+	a, err := openCode.make(agent.Options{Roots: []string{dir}})
 	require.NoError(t, err)
 	of := func(provider string) string {
 		return a.Identity(resume.Session{Account: a.Home(), Provider: provider}, nil)

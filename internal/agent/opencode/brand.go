@@ -1,11 +1,15 @@
 package opencode
 
 import (
+	_ "embed"
+	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/dirs"
 	"resumed/internal/leash"
 )
 
@@ -98,9 +102,33 @@ func (b *brand) configsIn(dirs ...string) []string {
 
 // configsOf returns the possible configuration files of a project.
 func (b *brand) configsOf(dir string) []string {
-	dirs := []string{dir}
+	files := b.configsIn(dir)
 	for _, name := range b.project {
-		dirs = append(dirs, filepath.Join(dir, name))
+		files = append(files, b.configsIn(filepath.Join(dir, name))...)
 	}
-	return b.configsIn(dirs...)
+	return files
+}
+
+//go:embed plugin.js
+var pluginText string
+
+// PluginName is the name of the plugin's file in opencode's plugin directory.
+const PluginName = "resumed.js"
+
+// plugin returns the plugin, which reports opencode's retries to the daemon, because they are only in its memory:
+// JavaScript that appends its events to the file at path.
+func (b *brand) plugin(path string) string {
+	quoted, _ := json.Marshal(path) // a string can always be encoded
+	return strings.NewReplacer(`"EVENTS_FILE"`, string(quoted), openCode.title, b.title).Replace(pluginText)
+}
+
+// pluginFile returns the path for the plugin in the user's plugin directory.
+func (b *brand) pluginFile() string {
+	return filepath.Join(dirs.Config(os.Getenv), b.program, "plugin", PluginName)
+}
+
+// eventsFile returns the file that the plugin writes and Follow reads. The plugin runs in the user's processes, so
+// the file is in the user's state directory, even if the service has its own.
+func (b *brand) eventsFile() string {
+	return filepath.Join(dirs.UserState(os.Getenv), b.program, "events.jsonl")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -13,7 +14,7 @@ import (
 func TestEveryCapturedSessionIsUnderstood(t *testing.T) {
 	for _, c := range captures(t) {
 		t.Run(c.Case, func(t *testing.T) {
-			a := newAgent(t, Options{})
+			a := newAgent(t, agent.Options{})
 			s := newStore(t, a.homes.Roots[0])
 			s.add(loadRows(t, c.File))
 			found, err := a.Evidence(s.path)
@@ -63,7 +64,7 @@ func requireMeaning(t *testing.T, c captured, event resume.Event) {
 
 // The exhausted rate limit header counts, not the one with room.
 func TestAGaugeStatesTheReset(t *testing.T) {
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	s := newStore(t, a.homes.Roots[0])
 	s.add(loadRows(t, "db/serve_fake_rl_openai_hdr.json"))
 	found, err := a.Evidence(s.path)

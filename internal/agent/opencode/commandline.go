@@ -89,7 +89,7 @@ func (i invocation) prompt() string {
 func begun(ctx context.Context, path, dir string, since time.Time, prompt string) (ids []string) {
 	_ = database.ReadSteadily(ctx, path, func(db *database.DB) error {
 		ids = nil
-		all, err := db.Sessions(ctx)
+		all, err := db.Sessions(ctx, "")
 		for _, s := range all {
 			if s.CreatedMS < since.UnixMilli() || s.Parent != "" || !process.SameDir(s.Directory, dir) {
 				continue

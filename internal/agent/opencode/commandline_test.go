@@ -12,7 +12,7 @@ import (
 )
 
 func TestInvocations(t *testing.T) {
-	a, err := New(Options{Roots: []string{t.TempDir()}})
+	a, err := openCode.make(agent.Options{Roots: []string{t.TempDir()}})
 	require.NoError(t, err)
 	agenttest.Invocations(t, a, []agenttest.Called{
 		{Rule: "flags", Line: "run --format json -m a/b --agent build fix it now", Next: "run --format json -m a/b --agent build --session ID continue"},
@@ -31,7 +31,7 @@ func TestInvocations(t *testing.T) {
 func TestWhatCanBeContinued(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	s := newStore(t, home)
-	a := newAgent(t, Options{Roots: []string{home}})
+	a := newAgent(t, agent.Options{Roots: []string{home}})
 	begin := func(id, parent, directory, prompt string) func() {
 		return func() {
 			s.session(id, directory, time.Now())

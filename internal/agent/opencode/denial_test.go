@@ -37,7 +37,7 @@ func TestADenialThatEndedTheTurnIsFound(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			a := newAgent(t, Options{})
+			a := newAgent(t, agent.Options{})
 			s := newStore(t, a.homes.Roots[0])
 			s.add(loadRows(t, "db/run_permission_rejected.json"))
 			c.more(s)

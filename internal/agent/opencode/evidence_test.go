@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/agent/opencode/database"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -16,7 +17,7 @@ import (
 
 // Other versions have other columns: a missing column is an unknown value.
 func TestADatabaseWithFewColumnsIsUnderstood(t *testing.T) {
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	s := &store{t: t, path: filepath.Join(t.TempDir(), "old copy?#.sqlite")}
 	s.open()
 	s.exec(`CREATE TABLE session (id text); CREATE TABLE message (id text, session_id text, data text); CREATE TABLE part (id text)`)
@@ -36,7 +37,7 @@ func TestADatabaseWithFewColumnsIsUnderstood(t *testing.T) {
 }
 
 func TestAFileThatIsNoDatabaseOfOpencodeIsRefused(t *testing.T) {
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	dir := t.TempDir()
 	_, err := a.Evidence(filepath.Join(dir, "none.db"))
 	require.ErrorIs(t, err, os.ErrNotExist)

@@ -15,91 +15,110 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/opencode/server"
+	"resumed/internal/fsevents"
 	"resumed/internal/resume"
 	"resumed/internal/sqliteread"
 )
 
-// Look reports everything new about the session before it returns.
-func (a *Agent) Look(ctx context.Context, session resume.Session) error {
-	request := look{session.Transcript, make(chan error, 1)}
-	select {
-	case a.looks <- request:
-	case <-a.finished:
-		return errors.New("the databases are not followed any more")
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	select {
-	case err := <-request.done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// Follow reports what happens to opencode's sessions until ctx is done. One goroutine owns the state of all
-// databases; a second one listens to the server, if there is one. It may be called once.
+// Follow reports what happens to opencode's sessions until ctx is done, also through the server, if there is one.
 func (a *Agent) Follow(ctx context.Context, feed agent.Feed) error {
-	if a.followed.Swap(true) {
-		return errors.New("the databases are followed already")
-	}
-	defer close(a.finished)
 	f := &follower{
 		agent: a, feed: feed, log: feed.Log, databases: make(map[string]*followed),
-		fromServer: make(chan server.Event), plugin: server.PluginFile{Path: a.events},
+		plugin: server.PluginFile{Path: a.events}, alarm: time.NewTimer(time.Hour),
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer cancel()
-	if a.server != nil {
-		wg.Go(func() { f.listen(ctx) })
-	}
-	return f.run(ctx)
-}
-
-func (f *follower) run(ctx context.Context) error {
-	f.watch = newWatch(f.log, f.agent.deaf)
-	defer f.watch.close()
-	f.alarm = time.NewTimer(time.Hour)
 	defer f.alarm.Stop()
-
-	f.survey(ctx)
-	f.findDead(ctx)
-	if ctx.Err() != nil {
+	var fileEvents <-chan struct{}
+	if notify, err := fsevents.New(); err != nil {
+		f.log.Warn("no file events, databases are read by the clock", "every", rescan, "err", err)
+	} else {
+		defer notify.Close()
+		if !a.deaf {
+			f.notify, fileEvents = notify, notify.Ready()
+		}
+	}
+	defer func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.look = nil
+	}()
+	if f.begin(ctx); ctx.Err() != nil {
 		return nil
 	}
-	f.ready = true
-	f.feed.Ready()
+	feed.Ready()
+	if a.server != nil {
+		var wg sync.WaitGroup
+		defer wg.Wait() // it ends with ctx
+		wg.Go(func() { f.listen(ctx) })
+	}
+	f.run(ctx, fileEvents)
+	return nil
+}
 
+// begin reports everything that exists already.
+func (f *follower) begin(ctx context.Context) {
+	f.agent.mu.Lock()
+	defer f.agent.mu.Unlock()
+	f.survey(ctx)
+	f.findDead(ctx)
+	f.ready = true
+	f.agent.look = f.readNow
+}
+
+func (f *follower) run(ctx context.Context, fileEvents <-chan struct{}) {
 	rescan := time.NewTicker(f.agent.rescan)
 	defer rescan.Stop()
 	for {
+		var step func(context.Context)
 		select {
 		case <-ctx.Done():
-			return nil
-		case <-f.watch.events:
-			f.takeFileEvents(ctx)
-		case request := <-f.agent.looks:
-			request.done <- f.readNow(ctx, request.path)
-		case e := <-f.fromServer:
-			f.take(ctx, e)
+			return
+		case <-fileEvents:
+			step = f.takeFileEvents
 		case <-f.alarm.C:
-			f.next = time.Time{}
-			f.survey(ctx)
+			step = func(ctx context.Context) {
+				f.next = time.Time{}
+				f.survey(ctx)
+			}
 		case <-rescan.C:
-			f.survey(ctx)
-			f.findDead(ctx)
+			step = func(ctx context.Context) {
+				f.survey(ctx)
+				f.findDead(ctx)
+			}
 		}
+		f.agent.mu.Lock()
+		step(ctx)
+		f.agent.mu.Unlock()
 	}
 }
 
-// takeFileEvents schedules a survey if a relevant file changed.
+// Look reports everything new about the session before it returns.
+func (a *Agent) Look(ctx context.Context, session resume.Session) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.look == nil:
+		return errors.New("the databases are not followed any more")
+	case !a.watches(session.Transcript):
+		return nil // it is no longer watched: the plan reports that
+	}
+	return a.look(ctx, session.Transcript)
+}
+
+// readNow reads the database at path, whether it changed or not.
+func (f *follower) readNow(ctx context.Context, path string) error {
+	f.readPlugin(ctx)
+	return sqliteread.Steadily(ctx, func(ctx context.Context) error { return f.read(ctx, f.database(path)) })
+}
+
+// takeFileEvents schedules a survey if a file changed that is read, or a directory that may exist now.
 func (f *follower) takeFileEvents(ctx context.Context) {
 	const most = 64 // so that the other channels are served too
-	events, err := f.watch.notify.Take(most)
+	events, err := f.notify.Take(most)
 	for _, event := range events {
-		if event.Op != fsnotify.Chmod && f.matters(event.Name) {
+		name := event.Name
+		leads := func(dir string) bool { return dir == name || strings.HasPrefix(dir, name+string(filepath.Separator)) }
+		if event.Op != fsnotify.Chmod &&
+			(name == f.agent.events || f.agent.watches(strings.TrimSuffix(name, "-wal")) || slices.ContainsFunc(f.dirs, leads)) {
 			f.again = 0
 			f.schedule(max(batchDelay, pause-time.Since(f.surveyed)))
 		}
@@ -110,19 +129,35 @@ func (f *follower) takeFileEvents(ctx context.Context) {
 	}
 }
 
-// matters reports whether a file is read, or is a parent of a directory that may exist now.
-func (f *follower) matters(name string) bool {
-	return name == f.agent.events || f.watch.leadsTo(name) || f.agent.watches(strings.TrimSuffix(name, "-wal"))
+// watch watches the directories, or their nearest existing parents. A directory that is created before its parent is
+// watched is found by the next survey.
+func (f *follower) watch() {
+	f.dirs = slices.Clone(f.agent.homes.Roots)
+	dir := filepath.Dir(f.agent.events)
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		f.dirs = append(f.dirs, dir)
+	}
+	if f.notify == nil {
+		return
+	}
+	var now []string
+	for _, dir := range f.dirs {
+		for f.notify.Add(dir) != nil && dir != filepath.Dir(dir) {
+			dir = filepath.Dir(dir)
+		}
+		now = append(now, dir)
+	}
+	for _, dir := range f.notify.Added() {
+		if !slices.Contains(now, dir) {
+			_ = f.notify.Remove(dir) // it may be gone
+		}
+	}
 }
 
 // survey reads everything that has changed. A writer first writes, which causes an event, and makes it visible
 // to readers later, without an event: more surveys follow until nothing is new.
 func (f *follower) survey(ctx context.Context) {
-	dirs := f.agent.homes.Roots
-	if dir := filepath.Dir(f.agent.events); isDir(dir) {
-		dirs = append(slices.Clone(dirs), dir)
-	}
-	f.watch.set(dirs)
+	f.watch()
 	for _, dir := range f.agent.homes.Roots {
 		paths, err := f.agent.databases(dir)
 		if err != nil {
@@ -147,11 +182,6 @@ func (f *follower) survey(ctx context.Context) {
 	}
 }
 
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
 // readPlugin reads the plugin's new events.
 func (f *follower) readPlugin(ctx context.Context) {
 	events, err := f.plugin.Read()
@@ -162,13 +192,4 @@ func (f *follower) readPlugin(ctx context.Context) {
 	if len(events) > 0 {
 		f.take(ctx, events...)
 	}
-}
-
-// readNow reads the database of a session, whether it changed or not.
-func (f *follower) readNow(ctx context.Context, path string) error {
-	if !f.agent.watches(path) {
-		return nil // it is no longer watched: the plan reports that
-	}
-	f.readPlugin(ctx)
-	return sqliteread.Steadily(ctx, func(ctx context.Context) error { return f.read(ctx, f.database(path)) })
 }

@@ -139,7 +139,7 @@ func (w *audience) look(s *store) {
 
 func TestWhatIsThereIsToldAtFirstSight(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	s := newStore(t, a.homes.Roots[0])
 	for _, c := range captures(t) {
 		if c.Case != "serve_killed_in_retry_wait" { // the same session as in another case
@@ -164,7 +164,7 @@ func TestWhatIsThereIsToldAtFirstSight(t *testing.T) {
 
 func TestNewsIsTold(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	s := newStore(t, a.homes.Roots[0])
 	now := time.Now()
 	s.session("ses_1", "/src/app", now)
@@ -203,7 +203,7 @@ func TestNewsIsTold(t *testing.T) {
 
 func TestAChildSessionIsNeverTold(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	s := newStore(t, a.homes.Roots[0])
 	now := time.Now()
 	s.session("ses_parent", "/src/app", now)
@@ -233,18 +233,18 @@ func TestReadingOnTellsWhatIsNewAlone(t *testing.T) {
 	s.assistant("msg_1", "ses_1", now.Add(-time.Hour), finished)
 	s.user("msg_2", "ses_1", now.Add(-time.Minute))
 	s.assistant("msg_3", "ses_1", now.Add(-time.Minute), "")
-	w := follow(t, newAgent(t, Options{Roots: []string{root}}), nil)
+	w := follow(t, newAgent(t, agent.Options{Roots: []string{root}}), nil)
 	w.stop()
 	require.Len(t, w.told, 1)
 
-	again := follow(t, newAgent(t, Options{Roots: []string{root}}), w.cursors)
+	again := follow(t, newAgent(t, agent.Options{Roots: []string{root}}), w.cursors)
 	again.stop()
 	require.Empty(t, again.told)
 
 	s.assistant("msg_3", "ses_1", now.Add(-time.Minute), refused(1)) // was open at the last reading
 	s.session("ses_2", "/src/app", now.Add(-time.Second))
 	s.assistant("msg_4", "ses_2", now.Add(-time.Second), refused(1))
-	again = follow(t, newAgent(t, Options{Roots: []string{root}}), w.cursors)
+	again = follow(t, newAgent(t, agent.Options{Roots: []string{root}}), w.cursors)
 	require.False(t, until[resume.Limited](again, "ses_1").First, "the session was known")
 	require.True(t, until[resume.Limited](again, "ses_2").First, "the session was not")
 	require.Len(t, again.told, 2)
@@ -267,7 +267,7 @@ func TestEachProviderIsToldBesideTheAccount(t *testing.T) {
 		}
 		s.assistant("msg_"+id, id, now, more)
 	}
-	w := follow(t, newAgent(t, Options{Roots: []string{root}}), nil)
+	w := follow(t, newAgent(t, agent.Options{Roots: []string{root}}), nil)
 	w.stop()
 	got := make(map[string]string)
 	for _, sight := range w.told {
@@ -279,7 +279,7 @@ func TestEachProviderIsToldBesideTheAccount(t *testing.T) {
 
 func TestRowsThatAreNumberedAnewAreReadAgain(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	s := newStore(t, a.homes.Roots[0])
 	now := time.Now()
 	s.session("ses_1", "/src/app", now)
@@ -310,7 +310,7 @@ func TestAPromptThatOpencodeGaveItselfIsNoPersons(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
-			a := newAgent(t, Options{})
+			a := newAgent(t, agent.Options{})
 			s := newStore(t, a.homes.Roots[0])
 			s.session("ses_1", "/src/app", old)
 			for i, data := range c.parts {
@@ -328,7 +328,7 @@ func TestATurnThatWasCutOff(t *testing.T) {
 	old := time.Now().Add(-time.Minute)
 	t.Run("in a retry was cancelled by a person", func(t *testing.T) {
 		t.Parallel()
-		a := newAgent(t, Options{})
+		a := newAgent(t, agent.Options{})
 		s := newStore(t, a.homes.Roots[0])
 		s.session("ses_1", "/src/app", old)
 		s.assistant("msg_1", "ses_1", old, cutOff)
@@ -337,7 +337,7 @@ func TestATurnThatWasCutOff(t *testing.T) {
 	})
 	t.Run("for a compaction was not", func(t *testing.T) {
 		t.Parallel()
-		a := newAgent(t, Options{})
+		a := newAgent(t, agent.Options{})
 		s := newStore(t, a.homes.Roots[0])
 		s.session("ses_1", "/src/app", old)
 		s.user("msg_0", "ses_1", old)
@@ -354,7 +354,7 @@ func TestATurnThatWasCutOff(t *testing.T) {
 	})
 	t.Run("just now is left alone until it is known why", func(t *testing.T) {
 		t.Parallel()
-		a := newAgent(t, Options{})
+		a := newAgent(t, agent.Options{})
 		s := newStore(t, a.homes.Roots[0])
 		now := time.Now()
 		s.session("ses_1", "/src/app", now)
@@ -370,7 +370,7 @@ func TestATurnThatWasCutOff(t *testing.T) {
 func TestADatabaseMayAppearLater(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), "share", "opencode")
-	a := newAgent(t, Options{Roots: []string{root}})
+	a := newAgent(t, agent.Options{Roots: []string{root}})
 	w := follow(t, a, nil)
 	require.NoError(t, a.Look(t.Context(), resume.Session{Transcript: filepath.Join(root, "opencode.db")}))
 	s := newStore(t, root)
@@ -381,7 +381,7 @@ func TestADatabaseMayAppearLater(t *testing.T) {
 
 func TestWithoutEventsTheClockHasToDo(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	a.deaf, a.rescan = true, 50*time.Millisecond
 	w := follow(t, a, nil)
 	s := newStore(t, a.homes.Roots[0])
@@ -401,7 +401,7 @@ func TestWhatIsShownAfterALookIsTold(t *testing.T) {
 	} {
 		t.Run(look, func(t *testing.T) {
 			t.Parallel()
-			a := newAgent(t, Options{})
+			a := newAgent(t, agent.Options{})
 			a.deaf, a.rescan = true, time.Hour
 			s := newStore(t, a.homes.Roots[0])
 			s.session("ses_1", "/src/app", time.Now())
@@ -415,7 +415,7 @@ func TestWhatIsShownAfterALookIsTold(t *testing.T) {
 
 func TestADatabaseMayBeReplaced(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	s := newStore(t, a.homes.Roots[0])
 	now := time.Now()
 	s.session("ses_1", "/src/app", now)
@@ -449,7 +449,7 @@ func TestADatabaseThatCannotBeReadIsReadWhenItCan(t *testing.T) {
 	} {
 		t.Run(trouble, func(t *testing.T) {
 			t.Parallel()
-			a := newAgent(t, Options{})
+			a := newAgent(t, agent.Options{})
 			path := filepath.Join(a.homes.Roots[0], "opencode.db")
 			mend := spoil(t, path)
 			w := follow(t, a, nil)
@@ -465,7 +465,7 @@ func TestADatabaseThatCannotBeReadIsReadWhenItCan(t *testing.T) {
 // A writer that locks the whole database, as in another journal mode.
 func TestALockedDatabaseIsReadWhenItIsFree(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	s := newStore(t, a.homes.Roots[0])
 	s.session("ses_1", "/src/app", time.Now())
 	w := follow(t, a, nil)
@@ -495,9 +495,9 @@ func TestWhetherAPersonSitsBeforeASession(t *testing.T) {
 			s.exec("ALTER TABLE session ADD COLUMN permission text")
 			s.insert("session", map[string]any{"id": "ses_1", "directory": "/src", "permission": c.rules})
 			require.NoError(t, database.Read(t.Context(), s.path, func(db *database.DB) error {
-				got, ok, err := db.Session(t.Context(), "ses_1")
-				require.True(t, ok)
-				require.Equal(t, c.want, got.Kind())
+				got, err := db.Sessions(t.Context(), "WHERE id = ? ", "ses_1")
+				require.Len(t, got, 1)
+				require.Equal(t, c.want, got[0].Kind())
 				return err
 			}))
 		})

@@ -14,6 +14,7 @@ import (
 	"resumed/internal/agent/opencode/database"
 	"resumed/internal/agent/opencode/server"
 	"resumed/internal/backoff"
+	"resumed/internal/fsevents"
 	"resumed/internal/sqliteread"
 )
 
@@ -36,16 +37,17 @@ var retryPolicy = backoff.Policy{
 	Jitter: true, JitterMode: backoff.Symmetric, JitterPercent: 0.2,
 }
 
-// follower is one run of Follow. Its goroutine owns all fields except fromServer.
+// follower is one run of Follow. Its fields are guarded by the agent's mutex.
 type follower struct {
-	agent      *Agent
-	feed       agent.Feed
-	log        *slog.Logger
-	watch      *watch
-	databases  map[string]*followed // by path
-	plugin     server.PluginFile
-	pluginErr  string            // the last error that was logged
-	fromServer chan server.Event // events from the server
+	agent     *Agent
+	feed      agent.Feed
+	log       *slog.Logger
+	databases map[string]*followed // by path
+	plugin    server.PluginFile
+	pluginErr string // the last error that was logged
+
+	notify *fsevents.Listener // nil: only surveys
+	dirs   []string           // that are watched
 
 	alarm    *time.Timer // fires for the next survey
 	next     time.Time   // when it fires; zero: it is not set

@@ -17,7 +17,7 @@ import (
 	"resumed/internal/resume"
 )
 
-func newKilo(t testing.TB, o Options) *Agent {
+func newKilo(t testing.TB, o agent.Options) *Agent {
 	o.Zone, o.Grace = time.UTC, 2*time.Hour
 	a, err := kilo.make(o)
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func TestEveryCapturedSessionOfKiloIsUnderstood(t *testing.T) {
 		}
 		n++
 		t.Run(c.Case, func(t *testing.T) {
-			a := newKilo(t, Options{Roots: []string{t.TempDir()}})
+			a := newKilo(t, agent.Options{Roots: []string{t.TempDir()}})
 			s := newStore(t, a.homes.Roots[0])
 			s.add(loadRows(t, c.File))
 			found, err := a.Evidence(s.path)
@@ -58,11 +58,11 @@ func TestKiloHasPlacesOfItsOwn(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", "")
 	t.Setenv("OPENCODE_DB", "/x/opencode.db")
 	t.Setenv("KILO_DB", "")
-	a := newKilo(t, Options{})
+	a := newKilo(t, agent.Options{})
 	require.Equal(t, []string{"/home/u/.local/share/kilo"}, a.homes.Roots)
 	require.Equal(t, "kilo:default", a.Home())
 	t.Setenv("KILO_DB", "/x/y.db")
-	named := newKilo(t, Options{})
+	named := newKilo(t, agent.Options{})
 	require.Equal(t, []string{"/x"}, named.homes.Roots)
 	require.Equal(t, "kilo:default", named.Home())
 	require.True(t, named.watches("/x/y.db"))
@@ -86,7 +86,7 @@ func newStoppedKilo(t *testing.T) *stopped {
 	t.Setenv("KILO_DB", "")
 	s.program = filepath.Join(filepath.Dir(s.program), "kilo")
 	require.NoError(t, os.WriteFile(s.program, []byte("#!/bin/sh\n"), 0o700))
-	s.agent = newKilo(t, Options{})
+	s.agent = newKilo(t, agent.Options{})
 	require.NoError(t, os.MkdirAll(s.agent.homes.Roots[0], 0o700))
 	moved := filepath.Join(s.agent.homes.Roots[0], "kilo.db")
 	for _, more := range []string{"", "-wal", "-shm"} {
@@ -139,7 +139,7 @@ func TestWhoMayHoldASessionOfKilo(t *testing.T) {
 		"who only manages that":    {[]string{"kilo", "daemon", "status"}, false},
 		"opencode in the same dir": {[]string{"opencode"}, false},
 	} {
-		a := newKilo(t, Options{Roots: []string{filepath.Dir(db)}})
+		a := newKilo(t, agent.Options{Roots: []string{filepath.Dir(db)}})
 		a.Processes = fakeProc(t, procDir{pid: 7, argv: c.argv, cwd: dir, open: []string{db}})
 		owner, err := a.Owner(t.Context(), resume.Session{Key: resume.Key{Agent: KiloName, ID: "ses_1"}, Cwd: dir, Transcript: db})
 		require.NoError(t, err)
@@ -159,7 +159,7 @@ func TestASessionOfKiloMovesThoughItsFailureIsTakenAway(t *testing.T) {
 	s.session("ses_1", "/src/app", now)
 	s.user("msg_1", "ses_1", now)
 	s.assistant("msg_2", "ses_1", now.Add(time.Second), refused(5))
-	w := follow(t, newKilo(t, Options{Roots: []string{root}}), nil)
+	w := follow(t, newKilo(t, agent.Options{Roots: []string{root}}), nil)
 	s.exec("DELETE FROM message WHERE id = 'msg_2'")
 	s.user("msg_3", "ses_1", now.Add(10*time.Second))
 	s.assistant("msg_4", "ses_1", now.Add(11*time.Second), finished)

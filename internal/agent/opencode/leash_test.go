@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/agent/opencode/processes"
 	"resumed/internal/agenttest"
 	"resumed/internal/leash"
@@ -87,7 +88,7 @@ func TestVariablesThatTheConfigurationNames(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", home)
 	agenttest.Write(t, filepath.Join(home, "opencode/opencode.jsonc"), `{"apiKey":"{env:MY_OWN}" /* {file:x} */ }`)
 	agenttest.Write(t, filepath.Join(project, "opencode.json"), `{"baseURL":"{env:SHOP_URL}"}`)
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	require.True(t, a.Variables().Has("MY_OWN"))
 	require.False(t, a.Variables().Has("EDITOR"))
 	require.True(t, leash.Variables{envIn(openCode.configsOf(project)...)}.Has("SHOP_URL"))
@@ -123,7 +124,7 @@ func TestAServerHoldsSessionsOfAnyDirectory(t *testing.T) {
 	const dir, db = "/src/app", "/data/opencode/opencode.db"
 	server := procDir{pid: 7, argv: []string{"opencode", "serve"}, cwd: "/home/u", open: []string{db}}
 	session := resume.Session{Key: resume.Key{Agent: Name, ID: "ses_1"}, Cwd: dir, Transcript: db, Kind: resume.Interactive}
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	owner := func(s resume.Session, all ...procDir) *resume.Owner {
 		a.Processes = fakeProc(t, all...)
 		found, err := a.Owner(t.Context(), s)

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"resumed/internal/agent"
@@ -28,11 +27,8 @@ var (
 	Kilo    = kilo.builtin()
 )
 
-// Options selects an installation. Roots are data directories; the default is that of $OPENCODE_DB, else
-// $XDG_DATA_HOME/opencode, and the same for Kilo.
-type Options = agent.Options
-
-// Agent is opencode, or a fork, with its databases.
+// Agent is opencode, or a fork, with its databases. Its roots are data directories; the default is that of
+// $OPENCODE_DB, else $XDG_DATA_HOME/opencode, and the same for Kilo.
 type Agent struct {
 	agent.Base
 	brand  *brand
@@ -43,10 +39,10 @@ type Agent struct {
 	rescan time.Duration
 	deaf   bool // act as on a file system without events, for tests
 
-	retries  sync.Map // by session: the server.Event that says that it waits for a retry
-	followed atomic.Bool
-	looks    chan look
-	finished chan struct{} // closed when Follow has returned
+	retries sync.Map // by session: the server.Event that says that it waits for a retry
+
+	mu   sync.Mutex                                       // guards what Follow does, and look
+	look func(ctx context.Context, database string) error // reads what is new; nil: Follow does not run
 }
 
 var _ agent.Follower = (*Agent)(nil)
@@ -65,26 +61,16 @@ func (b *brand) builtin() agent.Builtin {
 	}
 }
 
-// look is a request to read everything new now.
-type look struct {
-	path string
-	done chan error
-}
-
 // rescan is the time between two regular surveys, for file systems without events.
 const rescan = time.Minute
 
-// New returns opencode. It reads the environment, but no file.
-func New(o Options) (*Agent, error) { return openCode.make(o) }
-
-func (b *brand) make(o Options) (*Agent, error) {
+// make returns the agent. It reads the environment, but no file.
+func (b *brand) make(o agent.Options) (*Agent, error) {
 	a := &Agent{
-		Base:     agent.NewBase(agent.About{Name: b.name, Program: b.program, Is: b.isProgram, ByHand: "--session", Flags: processes.Flags, Variables: b.variables(), Places: b.places}, o),
-		brand:    b,
-		events:   b.eventsFile(),
-		rescan:   rescan,
-		looks:    make(chan look),
-		finished: make(chan struct{}),
+		Base:   agent.NewBase(agent.About{Name: b.name, Program: b.program, Is: b.isProgram, ByHand: "--session", Flags: processes.Flags, Variables: b.variables(), Places: b.places}, o),
+		brand:  b,
+		events: b.eventsFile(),
+		rescan: rescan,
 	}
 	usual, only := b.usualHome(a.UserDir)
 	homes, err := agent.NewHomes(b.name, usual, o.Roots)
@@ -106,12 +92,10 @@ func (b *brand) usualHome(userDir string) (dir, only string) {
 		data = filepath.Join(userDir, ".local", "share")
 	}
 	dir = filepath.Join(data, b.program)
-	switch path := os.Getenv(b.variable("DB")); {
-	case path == "" || path == ":memory:":
-	case filepath.IsAbs(path):
-		dir, only = filepath.Dir(path), filepath.Base(path)
-	default:
-		path = filepath.Join(dir, path)
+	if path := os.Getenv(b.variable("DB")); path != "" && path != ":memory:" {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
 		dir, only = filepath.Dir(path), filepath.Base(path)
 	}
 	if !filepath.IsAbs(dir) {

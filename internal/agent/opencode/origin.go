@@ -9,6 +9,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/opencode/processes"
+	"resumed/internal/dirs"
 	"resumed/internal/leash"
 	"resumed/internal/process"
 	"resumed/internal/resume"
@@ -37,28 +38,17 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 
 // Variables are those that matter to the agent, and those that its configuration names.
 func (a *Agent) Variables() leash.Variables {
-	global := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), a.brand.program)
-	if !filepath.IsAbs(global) {
-		global = filepath.Join(a.UserDir, ".config", a.brand.program)
-	}
-	files := a.brand.configsIn(global, os.Getenv(a.brand.variable("CONFIG_DIR")))
+	files := a.brand.configsIn(filepath.Join(dirs.Config(os.Getenv), a.brand.program), os.Getenv(a.brand.variable("CONFIG_DIR")))
 	return append(a.Base.Variables(), envIn(append(files, os.Getenv(a.brand.variable("CONFIG")))...))
 }
 
 // reference matches a reference to an environment variable in a configuration.
 var reference = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// maxConfig is larger than any configuration.
-const maxConfig = 1 << 20
-
 // envIn returns the variables that configuration files name.
 func envIn(files ...string) leash.Row {
 	var names []string
 	for _, file := range files {
-		info, err := os.Stat(file)
-		if err != nil || !info.Mode().IsRegular() || info.Size() > maxConfig {
-			continue
-		}
 		text, _ := agent.ReadSettings(file) // an unreadable file names none
 		for _, found := range reference.FindAllSubmatch(text, -1) {
 			names = append(names, string(found[1]))
@@ -71,13 +61,39 @@ func envIn(files ...string) leash.Row {
 // not known.
 func (a *Agent) spare(provider, dir string) func(string) bool {
 	own, known := keysOf[provider]
-	if !known {
+	switch {
+	case slices.Contains(strings.Fields(plainProviders), provider):
+		own = strings.ToUpper(provider) + "_*"
+	case !known:
 		return nil
 	}
 	configured := a.Variables()[len(a.Base.Variables()):]
-	configured = append(configured, envIn(a.brand.configsOf(dir)...))
-	return func(name string) bool {
-		needed := slices.Concat(leash.Variables{{Names: own}}, configured)
-		return !needed.Has(name) && leash.Variables{{Names: providerVariables}}.Has(name)
+	return agent.Spare(append(configured, envIn(a.brand.configsOf(dir)...), leash.Row{Names: own}), providerVariables)
+}
+
+// Identity returns the stored credential of the session's provider, which identifies the account on
+// every machine: its key, or the account id of its login.
+func (a *Agent) Identity(s resume.Session, environ []string) string {
+	at := slices.IndexFunc(a.homes.Roots, func(root string) bool { return a.homes.Account(root) == s.Account })
+	instead := slices.ContainsFunc(environ, func(entry string) bool { // it replaces the file
+		value, given := strings.CutPrefix(entry, a.brand.variable("AUTH_CONTENT")+"=")
+		return given && value != ""
+	})
+	if at < 0 || a.server != nil || s.Provider == "" || instead {
+		return ""
+	}
+	var stored map[string]struct {
+		Type    string `json:"type"`
+		Key     string `json:"key"`
+		Account string `json:"accountId"`
+	}
+	agent.ReadJSON(filepath.Join(a.homes.Roots[at], "auth.json"), &stored)
+	switch login := stored[s.Provider]; {
+	case login.Type == "api" && login.Key != "":
+		return "key " + login.Key
+	case login.Type == "oauth" && login.Account != "":
+		return "login " + login.Account
+	default:
+		return ""
 	}
 }

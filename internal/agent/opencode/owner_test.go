@@ -79,7 +79,7 @@ func TestWhoMayHoldASession(t *testing.T) {
 		"nobody who names another session": {with(tui("-s", "ses_2"), func(p *procDir) { p.cwd = "/src" }), nil},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			a := newAgent(t, Options{})
+			a := newAgent(t, agent.Options{})
 			a.Processes = fakeProc(t, c.process)
 			got, err := a.Owner(t.Context(), resume.Session{Key: resume.Key{Agent: Name, ID: id}, Cwd: dir, Transcript: db, Run: &resume.Run{Mark: "m"}})
 			require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestWhoMayHoldASession(t *testing.T) {
 
 // An open message is a running turn if a process is in the session's directory, else the turn was cut off.
 func TestAnOpenMessageIsJudgedByWhoLives(t *testing.T) {
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	s := newStore(t, a.homes.Roots[0])
 	s.add(loadRows(t, "db/serve_killed_while_busy.json"))
 	judge := func() agent.Evidence {

@@ -33,7 +33,7 @@ func newStopped(t *testing.T) *stopped {
 	s := &stopped{dir: t.TempDir(), program: filepath.Join(bin, "opencode")}
 	require.NoError(t, os.WriteFile(s.program, []byte("#!/bin/sh\n"), 0o700))
 	t.Setenv("PATH", bin)
-	a, err := New(Options{})
+	a, err := openCode.make(agent.Options{})
 	require.NoError(t, err)
 	a.Processes = process.At(procfs.FS(t.TempDir()))
 	s.agent, s.store = a, newStore(t, a.homes.Roots[0])
@@ -104,8 +104,8 @@ func TestASessionIsLeftAlone(t *testing.T) {
 		"opencode was not found":      {func(s *stopped) { require.NoError(t, os.Remove(s.program)); s.agent.UserDir = s.dir }, true},
 		"the database is gone":        {func(s *stopped) { s.session.Transcript += ".gone" }, true},
 		"not in the database":         {func(s *stopped) { s.session.Key.ID = "ses_9" }, true},
-		"it is a child session":       {func(s *stopped) { s.exec("UPDATE session SET parent_id = 'ses_0'") }, true},
-		"the session was archived":    {func(s *stopped) { s.exec("UPDATE session SET time_archived = 5") }, true},
+		"a child session":             {func(s *stopped) { s.exec("UPDATE session SET parent_id = 'ses_0'") }, true},
+		"its user archived it":        {func(s *stopped) { s.exec("UPDATE session SET time_archived = 5") }, true},
 		"has characters that no id":   {func(s *stopped) { s.session.Key.ID = "--auto" }, true},
 		"is not an absolute path":     {func(s *stopped) { s.exec("UPDATE session SET directory = 'src'") }, true},
 		"the session's directory is ": {func(s *stopped) { s.exec("UPDATE session SET directory = NULL") }, true},
@@ -180,7 +180,7 @@ func TestWhereTheDatabasesAre(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			t.Setenv("XDG_DATA_HOME", c.data)
 			t.Setenv("OPENCODE_DB", c.db)
-			a, err := New(Options{Roots: c.roots})
+			a, err := openCode.make(agent.Options{Roots: c.roots})
 			require.NoError(t, err)
 			accounts := make(map[string]string)
 			for _, root := range a.homes.Roots {
@@ -191,9 +191,9 @@ func TestWhereTheDatabasesAre(t *testing.T) {
 			require.Equal(t, c.db == "", a.watches(filepath.Join(a.homes.Roots[0], "opencode-beta.db")))
 		})
 	}
-	_, err := New(Options{Roots: []string{"rel"}})
+	_, err := openCode.make(agent.Options{Roots: []string{"rel"}})
 	require.ErrorContains(t, err, "not an absolute path")
-	a, err := New(Options{Roots: []string{"/x"}})
+	a, err := openCode.make(agent.Options{Roots: []string{"/x"}})
 	require.NoError(t, err)
 	require.True(t, a.watches("/x/opencode.db"))
 	require.True(t, a.watches("/x/opencode-beta.db"))

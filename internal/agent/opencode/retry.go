@@ -16,29 +16,25 @@ func (a *Agent) retry(session string) (server.Event, bool) {
 	return event, ok
 }
 
-// waiting returns the sessions that wait for a retry in that process, with their directories.
-func (a *Agent) waiting(pid int) map[string]string {
-	directories := make(map[string]string)
-	for session, event := range a.retries.Range {
-		if event := event.(server.Event); event.PID == pid {
-			directories[session.(string)] = event.Directory
-		}
-	}
-	return directories
-}
-
 // listen receives events from the server until ctx is done.
 func (f *follower) listen(ctx context.Context) {
 	client := f.agent.client()
 	defer client.Close()
 	listener := server.Listener{
 		Client: client, Log: f.log.With("agent", f.agent.brand.name), Retry: retryPolicy,
-		Waiting: func() map[string]string { return f.agent.waiting(0) },
-		Send: func(e server.Event) {
-			select {
-			case f.fromServer <- e:
-			case <-ctx.Done():
+		Waiting: func() map[string]string { // those in the server itself
+			directories := make(map[string]string)
+			for _, event := range f.agent.retries.Range {
+				if e := event.(server.Event); e.PID == 0 {
+					directories[e.Session] = e.Directory
+				}
 			}
+			return directories
+		},
+		Send: func(e server.Event) {
+			f.agent.mu.Lock()
+			defer f.agent.mu.Unlock()
+			f.take(ctx, e)
 		},
 	}
 	listener.Listen(ctx)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/agent/opencode/server"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -48,7 +49,7 @@ func retryLine(at time.Time, pid int, next time.Time) string {
 
 func TestARetryThatThePluginTellsIsInProgressUntilItsProcessDies(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	a.Processes = fakeProc(t, procDir{pid: 7, argv: []string{"opencode"}, cwd: "/src/app"})
 	s := waitingStore(t, a)
 	a.append(t, "{")
@@ -78,7 +79,7 @@ func TestARetryThatThePluginTellsIsInProgressUntilItsProcessDies(t *testing.T) {
 
 func TestARetryThatEndedIsForgotten(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	s := waitingStore(t, a)
 	a.append(t, retryLine(time.Now().Add(-10*time.Second), 7, time.Now().Add(time.Hour)))
 	a.append(t, `{"at":1794701543598,"pid":7,"type":"session.status","session":"ses_1","status":{"type":"busy"}}`)
@@ -90,7 +91,7 @@ func TestARetryThatEndedIsForgotten(t *testing.T) {
 // A child that waits is not reported: its parent only looks busy.
 func TestARetryOfAChildIsNotTold(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	s := waitingStore(t, a)
 	s.exec("UPDATE session SET parent_id = 'ses_0'")
 	a.append(t, retryLine(time.Now(), 7, time.Now().Add(time.Hour)))
@@ -237,7 +238,7 @@ func retryEvent(next time.Time) string {
 func TestAServerTellsWhatItWaitsForUntilItIsGone(t *testing.T) {
 	t.Parallel()
 	fake := newFakeServer(t)
-	a := newAgent(t, Options{Server: fake.URL})
+	a := newAgent(t, agent.Options{Server: fake.URL})
 	waitingStore(t, a)
 	w := follow(t, a, nil)
 	captured, err := os.ReadFile("testdata/global-event-sample.sse")
@@ -268,7 +269,7 @@ func TestAServerThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 	}))
 	t.Cleanup(odd.Close)
-	w := follow(t, newAgent(t, Options{Server: odd.URL}), nil)
+	w := follow(t, newAgent(t, agent.Options{Server: odd.URL}), nil)
 	require.Eventually(t, func() bool {
 		mu.Lock()
 		defer mu.Unlock()

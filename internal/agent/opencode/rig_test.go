@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/process"
@@ -168,7 +169,7 @@ func refused(seconds int) string {
 		`"isRetryable":true,"responseHeaders":{"retry-after":"%d"}}}`, seconds)
 }
 
-func newAgent(t testing.TB, o Options) *Agent {
+func newAgent(t testing.TB, o agent.Options) *Agent {
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
@@ -176,7 +177,7 @@ func newAgent(t testing.TB, o Options) *Agent {
 		o.Roots = []string{t.TempDir()}
 	}
 	o.Grace = cmp.Or(o.Grace, 2*time.Hour)
-	a, err := New(o)
+	a, err := openCode.make(o)
 	require.NoError(t, err)
 	a.events = filepath.Join(t.TempDir(), "opencode", "events.jsonl")
 	a.Processes = process.At(procfs.FS(t.TempDir())) // no processes

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/resume"
 )
 
@@ -18,7 +19,7 @@ func TestTheSizeOfTheContextIsReadFromTheLastAnswer(t *testing.T) {
 	s.message("m1", "ses_1", at, `{"role":"assistant","providerID":"anthropic","time":{"created":1,"completed":1794718800000},"tokens":{"input":1000,"output":20,"reasoning":0,"cache":{"read":300,"write":5}}}`)
 	s.message("m2", "ses_1", at, `{"role":"assistant","providerID":"anthropic","tokens":{"input":0,"output":0,"cache":{"read":0,"write":0}},"error":{"name":"APIError"}}`)
 	s.message("m3", "ses_1", at, `no document`)
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	got, known, err := a.Weigh(t.Context(), resume.Session{Key: resume.Key{ID: "ses_1"}, Transcript: filepath.Join(dir, "opencode.db")})
 	require.NoError(t, err)
 	require.True(t, known)

@@ -1,9 +1,11 @@
 package opencode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"regexp"
 	"time"
 
@@ -32,21 +34,30 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current
 	if e, ok := a.retry(s.Key.ID); ok {
 		return now, a.triesAgain(e.Status).Leave, nil
 	}
-	var (
-		last agent.Evidence
-		gone string
-	)
+	var last agent.Evidence
 	err = database.ReadSteadily(ctx, s.Transcript, func(db *database.DB) (err error) {
-		now, last, gone, err = a.readAgain(ctx, db, s)
+		now = current{}
+		found, err := db.Sessions(ctx, "WHERE id = ? ", s.Key.ID)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		now.Session = found[0]
+		if last, err = a.last(ctx, db, a.reader(s.Transcript), now.Session); err != nil {
+			return err
+		}
+		now.prompt, err = db.LastPrompt(ctx, now.ID)
 		return err
 	})
+	why := database.WhyLeft(now.Parent, now.Archived)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return now, agent.Parked("the database is gone").Leave, nil
 	case err != nil:
 		return now, nil, err
-	case gone != "":
-		return now, agent.Parked("%s", gone).Leave, nil
+	case now.ID == "":
+		return now, agent.Parked("the session is not in the database any more").Leave, nil
+	case why != "":
+		return now, agent.Parked("%s", why).Leave, nil
 	}
 	if why := whyNotNow(s, last); why != "" {
 		return now, agent.Left(why).Leave, nil
@@ -66,27 +77,6 @@ func (a *Agent) triesAgain(s server.Status) agent.Plan {
 	return agent.Left(why)
 }
 
-// readAgain reads the session again. gone is why it is not to be continued at all.
-func (a *Agent) readAgain(ctx context.Context, db *database.DB, s resume.Session) (now current, last agent.Evidence, gone string, err error) {
-	var found bool
-	now.Session, found, err = db.Session(ctx, s.Key.ID)
-	switch {
-	case err != nil:
-		return now, last, "", err
-	case !found:
-		return now, last, "the session is not in the database any more", nil
-	case now.Parent != "":
-		return now, last, "it is a child session: its parent goes on by itself", nil
-	case now.Archived:
-		return now, last, "the session was archived", nil
-	}
-	if last, err = a.last(ctx, db, a.reader(s.Transcript), now.Session); err != nil {
-		return now, last, "", err
-	}
-	now.prompt, err = db.LastPrompt(ctx, now.ID)
-	return now, last, "", err
-}
-
 // whyNotNow returns why the session is not continued after its last event in the database, or "" if it is still
 // stopped.
 func whyNotNow(s resume.Session, last agent.Evidence) string {
@@ -103,4 +93,71 @@ func whyNotNow(s resume.Session, last agent.Evidence) string {
 		}
 	}
 	return agent.WhyNotNow(s, last.Event, time.Now())
+}
+
+// HasDatabase reports whether path has the name of a database of the agent.
+func (a *Agent) HasDatabase(path string) bool { return a.brand.isDatabase(filepath.Base(path)) }
+
+// Evidence returns the last event in the database at path for each of its sessions.
+func (a *Agent) Evidence(path string) (found []agent.Evidence, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
+	defer cancel()
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	err = database.ReadSteadily(ctx, path, func(db *database.DB) error {
+		found = nil
+		sessions, err := db.Sessions(ctx, "")
+		for _, s := range sessions {
+			e, err := a.last(ctx, db, a.reader(path), s)
+			if err != nil {
+				return err
+			}
+			found = append(found, e)
+		}
+		return err
+	})
+	return found, err
+}
+
+// last returns the last event of a session.
+func (a *Agent) last(ctx context.Context, db *database.DB, r database.Reader, s database.Session) (agent.Evidence, error) {
+	m, err := db.Last(ctx, s.ID)
+	if err != nil {
+		return agent.Evidence{}, err
+	}
+	why := database.WhyLeft(s.Parent, s.Archived)
+	var event resume.Event
+	switch m.Meaning {
+	case database.Nothing:
+		m.AtMS = s.CreatedMS
+		event = resume.Progressed{At: m.At()}
+	case database.Pending:
+		var unfinished string
+		if event, unfinished, err = a.unfinished(ctx, r, s, m.At()); err != nil {
+			return agent.Evidence{}, err
+		}
+		why = cmp.Or(why, unfinished)
+	default:
+		event = m.Event(r.Limits)
+	}
+	return agent.Evidence{Observation: r.Observation(s, m, event), Leave: why}, nil
+}
+
+// unfinished judges a session whose last message is not finished. In the database it looks the same whether
+// it runs, waits for a retry, or was killed: the processes decide.
+func (a *Agent) unfinished(ctx context.Context, r database.Reader, s database.Session, at time.Time) (event resume.Event, why string, err error) {
+	owner, err := a.Owner(ctx, resume.Session{
+		Key: resume.Key{Agent: r.Agent, ID: s.ID}, Cwd: s.Directory, Transcript: r.Path,
+	})
+	switch {
+	case errors.Is(err, agent.ErrUnseen):
+		return resume.Progressed{At: at}, "its last turn is not over, and nobody can tell whether " + a.brand.title + " still works on it", nil
+	case err != nil:
+		return nil, "", err
+	case owner != nil:
+		return resume.Progressed{At: at}, "its last turn is not over, and " + a.brand.title + " lives in its directory", nil
+	default:
+		return resume.Cancelled{At: at}, "its last turn was cut off: the process that ran it was ended", nil
+	}
 }

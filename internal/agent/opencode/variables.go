@@ -15,32 +15,24 @@ const providerVariables = `*_API_KEY *_API_TOKEN *_AI_KEY *_AI_APIKEY *_BASE_URL
 	CLARIFAI_PAT NEON_AI_GATEWAY_TOKEN MODAL_PROXY_TOKEN RUNINFRA_GATEWAY_KEY ABLIT_KEY SUBMODEL_INSTAGEN_ACCESS_KEY PRIVATEMODE_ENDPOINT
 	INFOMANIAK_PRODUCT_ID WATSONX_AI_PROJECT_ID VERCEL_OIDC_TOKEN`
 
-// keysOf are the variables of common providers. A session with one of them does not need the keys of the others.
+// plainProviders are common providers whose variables begin with their names.
+const plainProviders = "anthropic azure cerebras deepseek gitlab groq kilo mistral openai opencode openrouter xai"
+
+// keysOf are the variables of other common providers. A session with a known provider does not need the keys of the
+// others.
 var keysOf = map[string]string{
 	"amazon-bedrock":          "AWS_*",
-	"anthropic":               "ANTHROPIC_*",
-	"azure":                   "AZURE_*",
-	"cerebras":                "CEREBRAS_*",
 	"cloudflare-ai-gateway":   "CLOUDFLARE_* CF_AIG_TOKEN",
 	"cloudflare-workers-ai":   "CLOUDFLARE_*",
-	"deepseek":                "DEEPSEEK_*",
 	"github-copilot":          "GITHUB_TOKEN",
 	"github-models":           "GITHUB_TOKEN",
-	"gitlab":                  "GITLAB_*",
 	"google":                  "GOOGLE_* GEMINI_*",
 	"google-vertex":           "GOOGLE_* VERTEX_* GCP_PROJECT GCLOUD_PROJECT",
 	"google-vertex-anthropic": "GOOGLE_* VERTEX_* GCP_PROJECT GCLOUD_PROJECT",
-	"groq":                    "GROQ_*",
 	"huggingface":             "HF_TOKEN",
-	"kilo":                    "KILO_*",
 	"kimi-for-coding":         "KIMI_*",
-	"mistral":                 "MISTRAL_*",
 	"moonshotai":              "MOONSHOT_*",
-	"openai":                  "OPENAI_*",
-	"opencode":                "OPENCODE_*",
-	"openrouter":              "OPENROUTER_*",
 	"vercel":                  "AI_GATEWAY_* VERCEL_*",
-	"xai":                     "XAI_*",
 	"zai":                     "ZHIPU_*",
 	"zai-coding-plan":         "ZHIPU_*",
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/resume"
 )
 
@@ -25,7 +26,7 @@ func TestReadingLeavesNoTrace(t *testing.T) {
 	} {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()
-			a := newAgent(t, Options{})
+			a := newAgent(t, agent.Options{})
 			s := newStore(t, a.homes.Roots[0])
 			s.session("ses_1", "/src/app", time.Now())
 			s.assistant("msg_1", "ses_1", time.Now(), refused(1))
@@ -100,7 +101,7 @@ func write(path string) {
 // writes are reported within a second.
 func TestTheWriterNeverWaits(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, Options{})
+	a := newAgent(t, agent.Options{})
 	s := newStore(t, a.homes.Roots[0])
 	s.session("ses_1", "/src/app", time.Now())
 	require.NoError(t, s.db.Close())

@@ -41,7 +41,7 @@ func TestWhatCanBeContinued(t *testing.T) {
 			for name, value := range set {
 				t.Setenv(name, value)
 			}
-			a, err := New(Options{})
+			a, err := described.New(agent.Options{})
 			require.NoError(t, err)
 			chat := filepath.Join(a.Homes.Usual, "projects/-src-shop/chats", agenttest.ID+".jsonl")
 			write := func(text string) func() { return func() { agenttest.Write(t, chat, text) } }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"resumed/internal/agent"
@@ -16,9 +15,6 @@ import (
 // Name is Qwen Code's name in configuration, status and metrics.
 const Name = "qwen-code"
 
-// homeVariable names the home of Qwen Code.
-const homeVariable = "QWEN_HOME"
-
 // described is Qwen Code.
 var described = agent.Description{
 	About: agent.About{
@@ -28,7 +24,7 @@ var described = agent.Description{
 	Title:    "Qwen Code",
 	Remedies: agent.Remedies{SignIn: "run qwen and type /auth", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compress"},
 
-	Home: ".qwen", HomeVariables: []string{"QWEN_RUNTIME_DIR", homeVariable},
+	Home: ".qwen", HomeVariables: []string{"QWEN_RUNTIME_DIR", "QWEN_HOME"},
 	Dir:   "projects",
 	Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},
 	Glob:  "projects/*/chats/*.jsonl",
@@ -40,13 +36,13 @@ var described = agent.Description{
 	Enough: func(had agent.RunSettings) bool { return had.Model != "" },
 	Named:  named,
 
+	Starts: true,
 	Resume: "--resume",
 	Line: agent.PromptFlags{
 		Plain:       true,
 		Subcommands: []string{"mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "auth", "channel"},
 		Terminal:    []string{"-i", "--prompt-interactive"},
 		Names:       [][]string{{"--session-id"}, {"-r", "--resume"}},
-		IsName:      agent.IsDashedID,
 		Once:        []string{"-r", "--resume", "--session-id", "-c", "--continue", "-p", "--prompt", "--input-format"},
 		Mode:        "--approval-mode",
 		Output:      []string{"--output-format", "-o"},
@@ -55,19 +51,7 @@ var described = agent.Description{
 }
 
 // Builtin is the entry of Qwen Code in the list of agents.
-var Builtin = described.Builtin(func(o agent.Options) (agent.Agent, error) { return New(o) })
-
-// Options selects a Qwen Code: without Roots its home is $QWEN_RUNTIME_DIR, $QWEN_HOME, else ~/.qwen.
-type Options = agent.Options
-
-// Agent is Qwen Code with its homes.
-type Agent = agent.Telling
-
-// New returns the agent. It reads the environment, but no file.
-func New(o Options) (*Agent, error) {
-	a := &Agent{}
-	return a, a.Describe(described, o)
-}
+var Builtin = described.Builtin()
 
 // isChat accepts PROJECT/chats/SESSION.jsonl.
 func isChat(rel string) bool {
@@ -85,7 +69,9 @@ func choose(_ context.Context, d *agent.Described, s resume.Session, had agent.R
 	if kindOfLogin.MatchString(had.Login) {
 		c.Args, c.Newer = append(c.Args, "--auth-type", had.Login), append(c.Newer, "--auth-type")
 	}
-	c.Spare = spare(d, had.Login, s)
+	if own, known := keysOf[had.Login]; known { // it does not need the keys of other providers
+		c.Spare = agent.Spare(append(named(d, s.Cwd), leash.Row{Names: own}), providerVariables)
+	}
 	return c, nil
 }
 
@@ -106,18 +92,6 @@ func named(d *agent.Described, dir string) leash.Variables {
 		}
 	}
 	return leash.Variables{{Effect: leash.Account, Names: strings.Join(names, " ")}}
-}
-
-// spare returns which variables a session with this login does not need: the keys of other providers. nil: not known.
-func spare(d *agent.Described, login string, s resume.Session) func(string) bool {
-	own, known := keysOf[login]
-	if !known {
-		return nil
-	}
-	needed := slices.Concat(leash.Variables{{Names: own}}, named(d, s.Cwd))
-	return func(name string) bool {
-		return !needed.Has(name) && leash.Variables{{Names: providerVariables}}.Has(name)
-	}
 }
 
 // flags are those of Qwen Code from 0.10 to 0.24, including hidden ones. Chats do not contain what a session may do

@@ -21,8 +21,8 @@ import (
 	"resumed/internal/resume"
 )
 
-func newAgent(t testing.TB, roots ...string) *Agent {
-	return agenttest.Alone(t, New, func(a *Agent, seen process.Table) { a.Processes = seen }, roots)
+func newAgent(t testing.TB, roots ...string) *agent.Described {
+	return agenttest.Alone(t, described.New, func(a *agent.Described, seen process.Table) { a.Processes = seen }, roots)
 }
 
 func TestEveryCapturedChatIsUnderstood(t *testing.T) {
@@ -122,10 +122,10 @@ func TestOnlyChatsOfSessionsAreWatched(t *testing.T) {
 }
 
 // scene is a stopped session on disk and a qwen to continue it with.
-type scene = agenttest.Scene[*Agent]
+type scene = agenttest.Scene[*agent.Described]
 
 func newScene(t *testing.T, lines ...any) *scene {
-	t.Setenv(homeVariable, "")
+	t.Setenv("QWEN_HOME", "")
 	t.Setenv("QWEN_RUNTIME_DIR", "")
 	sc := agenttest.NewScene(t, "qwen", sessionA, ".qwen/projects/-src/chats/"+sessionA+".jsonl", newAgent)
 	sc.Write(t, lines...)
@@ -168,7 +168,7 @@ func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
 }
 
 func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
-	for why, spoil := range agenttest.Spoilt[*Agent]("qwen") {
+	for why, spoil := range agenttest.Spoilt[*agent.Described]("qwen") {
 		sc := newScene(t, stopped()...)
 		spoil(t, sc)
 		sc.MustLeave(t, why, true)
@@ -190,13 +190,13 @@ func TestTheUsualHomeIsTheOneOfTheEnvironment(t *testing.T) {
 		{"", "", "/home/u/.qwen"}, {"", "/q", "/q"}, {"/r", "/q", "/r"},
 	} {
 		t.Setenv("QWEN_RUNTIME_DIR", c.runtime)
-		t.Setenv(homeVariable, c.home)
-		a, err := New(Options{})
+		t.Setenv("QWEN_HOME", c.home)
+		a, err := described.New(agent.Options{})
 		require.NoError(t, err)
 		require.Equal(t, filepath.Join(c.want, "projects"), a.Sources()[0].Root)
 		require.Equal(t, "qwen-code:default", a.Sources()[0].Account)
 	}
-	_, err := New(Options{Roots: []string{"relative"}})
+	_, err := described.New(agent.Options{Roots: []string{"relative"}})
 	require.ErrorContains(t, err, "not an absolute path")
 }
 

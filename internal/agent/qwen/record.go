@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ type record struct {
 	IsSidechain bool   `json:"isSidechain"`
 	Model       string `json:"model"`
 	Message     struct {
-		Parts []part `json:"parts"`
+		Parts agent.Parts `json:"parts"`
 	} `json:"message"`
 	Payload struct {
 		Event telemetry `json:"uiEvent"`
@@ -36,14 +37,6 @@ type record struct {
 	Usage struct {
 		Total int64 `json:"totalTokenCount"`
 	} `json:"usageMetadata"`
-}
-
-type part struct {
-	Text     string          `json:"text"`
-	Call     json.RawMessage `json:"functionCall"`
-	Response json.RawMessage `json:"functionResponse"`
-	Inline   json.RawMessage `json:"inlineData"`
-	File     json.RawMessage `json:"fileData"`
 }
 
 // telemetry is what Qwen Code records about a request.
@@ -70,10 +63,8 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	if !ok || r.IsSidechain {
 		return agent.Record{}, false
 	}
-	said := agent.Record{
-		At: agent.Written(r.Timestamp, line.ModTime), Cwd: r.Cwd, Provider: r.Payload.Event.Auth, Session: r.SessionID,
-		Prompt: agent.JoinedTexts(r.Message.Parts, func(p part) string { return p.Text }),
-	}
+	said := agent.Record{Cwd: r.Cwd, Provider: r.Payload.Event.Auth, Session: r.SessionID, Prompt: r.Message.Parts.Text()}
+	said.At = agent.Written(r.Timestamp, line.ModTime)
 	if !agent.IsUUID(said.Session) {
 		said.Session = strings.TrimSuffix(filepath.Base(line.Path), ".jsonl")
 	}
@@ -116,7 +107,7 @@ func (r record) tell(said *agent.Record) {
 }
 
 // denies reports whether a tool's result says that it was not allowed.
-func (r record) denies(p part) bool {
+func (r record) denies(p agent.Part) bool {
 	return r.Result.Kind == "execution_denied" ||
 		r.Result.Kind == "" && strings.Contains(string(p.Response), "permission was declined")
 }
@@ -149,31 +140,14 @@ func Verdict(limits limit.Reader, words string) limit.Verdict {
 
 // moved reports whether the record is an answer of the model.
 func (r record) moved() bool {
-	if r.Type != "assistant" {
-		return false
-	}
-	for _, p := range r.Message.Parts {
-		if strings.TrimSpace(p.Text) != "" || len(p.Call) > 0 {
-			return true
-		}
-	}
-	return false
+	calls := func(p agent.Part) bool { return len(p.Call) > 0 }
+	return r.Type == "assistant" && (strings.TrimSpace(r.Message.Parts.Text()) != "" || slices.ContainsFunc(r.Message.Parts, calls))
 }
 
 // prompts reports whether the record is a prompt. Scheduled prompts and notices of background tasks have a subtype;
 // versions with a provenance set it to real_user for prompts of a person or a command line.
 func (r record) prompts() bool {
-	if r.Type != "user" || r.Subtype != "" || r.Provenance != "" && r.Provenance != "real_user" {
-		return false
-	}
-	said := false
-	for _, p := range r.Message.Parts {
-		if len(p.Response) > 0 {
-			return false
-		}
-		said = said || strings.TrimSpace(p.Text) != "" || len(p.Inline) > 0 || len(p.File) > 0
-	}
-	return said
+	return r.Type == "user" && r.Subtype == "" && (r.Provenance == "" || r.Provenance == "real_user") && r.Message.Parts.Asks()
 }
 
 // failed returns the record of a failed request of the main conversation. Failures of subagents, such as the one that
@@ -183,27 +157,14 @@ func (r record) failed() (telemetry, bool) {
 	return e, r.Type == "system" && r.Subtype == "ui_telemetry" && e.Name == apiError && e.Subagent == ""
 }
 
-// Quotes within a JSON string are escaped, so these are found only as parts of a record.
-var (
-	quotedAssistant = []byte(`"assistant"`)
-	quotedUser      = []byte(`"user"`)
-	quotedError     = []byte(`"` + apiError + `"`)
-	quotedRewind    = []byte(`"rewind"`)
-)
+var siftByType = agent.SiftByType([]string{"assistant"}, []string{"user", "system"})
 
 // sift ignores bookkeeping and results of tools.
 func sift(line []byte) agent.Weight {
-	kind, known := agent.TextAtEnds(line, "type")
-	is := func(name string, quoted []byte) bool {
-		return string(kind) == name || !known && bytes.Contains(line, quoted)
-	}
-	noted := (!known || string(kind) == "system") && (bytes.Contains(line, quotedError) || bytes.Contains(line, quotedRewind))
-	switch {
-	case noted, is("user", quotedUser):
-		return agent.Matters
-	case is("assistant", quotedAssistant):
-		return agent.Moves
-	default:
+	says := func(name string) bool { return bytes.Contains(line, []byte(`"`+name+`"`)) }
+	weight := siftByType(line)
+	if weight == agent.Matters && !says("user") && !says(apiError) && !says("rewind") {
 		return agent.Nothing
 	}
+	return weight
 }

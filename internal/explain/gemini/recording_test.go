@@ -161,8 +161,9 @@ func TestChatsAreRecognisedByTheirBeginning(t *testing.T) {
 
 // The note says what a chat cannot contain, and appears only there.
 func TestSilentChatsHaveANote(t *testing.T) {
-	a, err := room.New(room.Options{Roots: []string{"/x/.gemini"}})
+	made, err := room.Builtin.New(agent.Options{Roots: []string{"/x/.gemini"}})
 	require.NoError(t, err)
+	a := made.(agent.Reader)
 	noteOf := func(chat string) string {
 		last, _, err := agent.Last(t.Context(), a, a.Sources()[0], chat)
 		require.NoError(t, err)

@@ -35,7 +35,7 @@ func newReading() *reading {
 	limits := limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}
 	reader := Reader{LimitsAt: func(at time.Time) limit.Reader { limits := limits; limits.At = at; return limits }}
 	return &reading{lines: agent.Transcripts{
-		Files: agent.Source{Match: Match, Sift: Sift}, Read: reader.Read, ToolUse: reader.Trace, Size: Size,
+		Files: agent.Source{Match: Match, Sift: Sift}, Read: reader.Read, Size: Size,
 	}}
 }
 

@@ -17,7 +17,7 @@ func Read(ctx context.Context, path string, read func(*DB) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	db := &DB{Database: opened, columns: make(map[string]map[string]bool)}
+	db := &DB{Database: opened, columns: make(map[string]bool)}
 	if err := db.describe(ctx); err != nil {
 		return err
 	}

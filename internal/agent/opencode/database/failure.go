@@ -49,28 +49,26 @@ func (f *Failure) verdict(limits limit.Reader, at time.Time) limit.Verdict {
 	}
 	v := limits.Refusal(limit.Refusal{Status: f.Data.Status, Headers: f.Data.Headers, Text: text})
 	v.InProgress = false // opencode stores an error when it has given up
-	if class, known := f.named(); known || v.Class == limit.None || v.Class == limit.Unknown {
-		v.Class = class
-		v.WaitHelps = class.Transient()
+	class, known := named[f.Name]
+	switch {
+	case known || v.Class != limit.None && v.Class != limit.Unknown:
+	case f.Data.Retryable && f.Data.Status == 0:
+		class, known = limit.Network, true // there was no answer
+	default:
+		class, known = limit.Unknown, true
+	}
+	if known {
+		v.Class, v.WaitHelps = class, class.Transient()
 	}
 	return v
 }
 
-// named returns the class that the failure's name determines (known), else the class to use if there is
-// no other information.
-func (f *Failure) named() (class limit.Class, known bool) {
-	switch f.Name {
-	case "ContextOverflowError":
-		return limit.ContextOverflow, true
-	case "ProviderAuthError":
-		return limit.Auth, true
-	case "MessageOutputLengthError", "StructuredOutputError":
-		return limit.BadRequest, true
-	}
-	if f.Data.Retryable && f.Data.Status == 0 {
-		return limit.Network, false // there was no answer
-	}
-	return limit.Unknown, false
+// named are the classes that the name of a failure determines.
+var named = map[string]limit.Class{
+	"ContextOverflowError":     limit.ContextOverflow,
+	"ProviderAuthError":        limit.Auth,
+	"MessageOutputLengthError": limit.BadRequest,
+	"StructuredOutputError":    limit.BadRequest,
 }
 
 // words returns the failure's text for people. An error within a stream is stored as the provider's

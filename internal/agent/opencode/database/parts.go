@@ -37,7 +37,7 @@ var denialWords = []string{"rejected permission to use this specific tool call",
 
 // denied reports whether the part is a tool that was not allowed.
 func (p part) denied() bool {
-	return p.State.Status == "error" && slices.ContainsFunc(denialWords, func(words string) bool {
+	return p.Type == "tool" && p.State.Status == "error" && slices.ContainsFunc(denialWords, func(words string) bool {
 		return strings.Contains(p.State.Error, words)
 	})
 }
@@ -57,7 +57,7 @@ func readPart(data []byte) part {
 // none if the database has no such table. A part that is too long to be read is output of a tool or a
 // person's text: it counts as neither created by opencode nor refused.
 func (db *DB) parts(ctx context.Context, where string, args ...any) ([]part, error) {
-	if !db.columns["part"]["message_id"] || !db.columns["part"]["data"] {
+	if !db.columns["part.message_id"] || !db.columns["part.data"] {
 		return nil, nil
 	}
 	scan := func(rows *sql.Rows) (part, error) {
@@ -85,7 +85,7 @@ const (
 
 // compacted reports whether a compaction follows the message: then that cut it off, not a person.
 func (db *DB) compacted(ctx context.Context, m Message) (bool, error) {
-	if !db.columns["message"]["time_created"] {
+	if !db.columns["message.time_created"] {
 		return false, nil
 	}
 	parts, err := db.parts(ctx, "m.session_id = ? AND m.time_created BETWEEN ? AND ?",

@@ -3,6 +3,7 @@ package database
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -72,7 +73,7 @@ type Open struct {
 // then a session seen for the first time is new.
 func (r Reader) Since(ctx context.Context, cursor *Cursor, after bool, now time.Time) (News, error) {
 	var p *pass
-	err := Read(ctx, r.Path, func(db *DB) (err error) {
+	err := Read(ctx, r.Path, func(db *DB) error {
 		p = &pass{Reader: r, db: db, after: after, now: now}
 		p.Stamp, p.Open = db.Stamp, make(map[string]Open)
 		last, err := db.message(ctx, "ORDER BY rowid DESC LIMIT 1")
@@ -80,21 +81,19 @@ func (r Reader) Since(ctx context.Context, cursor *Cursor, after bool, now time.
 			return err
 		}
 		p.Cursor.Row, p.Cursor.ID = last.row, last.ID
-		known, err := p.follows(ctx, cursor)
-		switch {
-		case err != nil:
+		if known, err := p.follows(ctx, cursor); err != nil {
 			return err
-		case known:
-			err = p.readNew(ctx, *cursor)
-		default:
-			err = p.readLast(ctx)
+		} else if !known {
+			cursor = nil
 		}
+		err = p.read(ctx, cursor)
 		p.setOpen()
 		return err
 	})
 	if err != nil {
 		return News{}, err
 	}
+	slices.Reverse(p.Observations) // those of a session were read backwards
 	slices.SortStableFunc(p.Observations, func(a, b resume.Observation) int { return cmp.Compare(a.Pos.Offset, b.Pos.Offset) })
 	return p.News, nil
 }
@@ -121,9 +120,21 @@ func (p *pass) follows(ctx context.Context, cursor *Cursor) (bool, error) {
 	}
 }
 
-// readLast reads the last message of every session.
-func (p *pass) readLast(ctx context.Context) error {
-	sessions, err := p.db.Sessions(ctx)
+// read reads the rows after the cursor and the open ones, session by session, the last message first.
+// Without a cursor it reads each session back to the message that tells its state.
+func (p *pass) read(ctx context.Context, cursor *Cursor) error {
+	which, args := "", []any(nil)
+	if cursor != nil {
+		open, err := json.Marshal(slices.Collect(maps.Keys(cursor.Open)))
+		if err != nil {
+			return err
+		}
+		// By an index over the sessions SQLite would read all messages.
+		which = "WHERE id IN (SELECT session_id FROM message NOT INDEXED WHERE rowid > ? UNION SELECT value FROM json_each(?)) "
+		args = []any{cursor.Row, string(open)}
+		p.Cursor.SeenMS = cursor.SeenMS
+	}
+	sessions, err := p.db.Sessions(ctx, which, args...)
 	if err != nil {
 		return err
 	}
@@ -132,66 +143,24 @@ func (p *pass) readLast(ctx context.Context) error {
 		if WhyLeft(s.Parent, s.Archived) != "" {
 			continue
 		}
+		messages, first := p.db.back(ctx, s.ID, ""), true
+		if cursor != nil {
+			messages = p.db.back(ctx, s.ID, "AND (rowid > ? OR id = ?)", cursor.Row, cursor.Open[s.ID])
+			first = !p.after && s.CreatedMS > cursor.SeenMS
+		}
 		last := true
-		for m, err := range p.db.back(ctx, s.ID) {
+		for m, err := range messages {
 			if err != nil {
 				return err
 			}
-			tells, err := p.take(ctx, s, m, last, true)
+			tells, err := p.take(ctx, s, m, last, first)
 			if err != nil {
 				return err
 			}
-			if tells {
+			if tells && cursor == nil {
 				break
 			}
 			last = false
-		}
-	}
-	return nil
-}
-
-// readNew reads new rows, and the open ones again.
-func (p *pass) readNew(ctx context.Context, cursor Cursor) error {
-	var messages []Message
-	for _, id := range cursor.Open {
-		m, err := p.db.message(ctx, "WHERE id = ?", id)
-		if err != nil {
-			return err
-		}
-		messages = append(messages, m)
-	}
-	added, err := collect(p.db.messages(ctx, "WHERE rowid > ? ORDER BY rowid", cursor.Row))
-	if err != nil {
-		return err
-	}
-	messages = append(messages, added...)
-
-	newest := make(map[string]Message)
-	for _, m := range messages {
-		if was, ok := newest[m.Session]; !ok || was.compare(m) < 0 {
-			newest[m.Session] = m
-		}
-	}
-	p.Cursor.SeenMS = cursor.SeenMS
-	sessions := make(map[string]Session)
-	for id := range newest {
-		s, found, err := p.db.Session(ctx, id)
-		if err != nil {
-			return err
-		}
-		if found && WhyLeft(s.Parent, s.Archived) == "" {
-			sessions[id] = s
-			p.Cursor.SeenMS = max(p.Cursor.SeenMS, s.CreatedMS)
-		}
-	}
-	for _, m := range messages {
-		s, ok := sessions[m.Session]
-		if !ok {
-			continue
-		}
-		first := !p.after && s.CreatedMS > cursor.SeenMS
-		if _, err := p.take(ctx, s, m, newest[m.Session].ID == m.ID, first); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 // DB is a database that is open for one reading.
 type DB struct {
 	*sqliteread.Database
-	columns map[string]map[string]bool // by table
+	columns map[string]bool // by table.column
 }
 
 // rowsOf yields the rows of a query; an error is yielded last.

@@ -2,7 +2,6 @@ package database
 
 import (
 	"context"
-	"slices"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -10,7 +9,7 @@ import (
 
 // newest returns the newest wanted message of a session, or a zero one.
 func (db *DB) newest(ctx context.Context, session string, wanted func(Message) (bool, error)) (Message, error) {
-	for m, err := range db.back(ctx, session) {
+	for m, err := range db.back(ctx, session, "") {
 		if err != nil {
 			return Message{}, err
 		}
@@ -40,7 +39,7 @@ func (db *DB) LastPrompt(ctx context.Context, session string) (Record, error) {
 
 // FirstPrompt returns the text of a session's first prompt.
 func (db *DB) FirstPrompt(ctx context.Context, session string) (string, error) {
-	m, err := db.message(ctx, "WHERE session_id = ? "+db.order("ASC")+" LIMIT 1", session)
+	m, err := db.message(ctx, "WHERE session_id = ?"+db.order("ASC")+" LIMIT 1", session)
 	if err != nil {
 		return "", err
 	}
@@ -65,28 +64,23 @@ func (db *DB) Context(ctx context.Context, session string) (size resume.Context,
 	return size, known, err
 }
 
-// Denied returns the last tool that a run since that time was refused.
+// Denied returns the last tool that a run since that time was refused. It does not count if the run continued with
+// other tools.
 func (db *DB) Denied(ctx context.Context, session string, sinceMS int64) (d agent.Denial, denied bool, err error) {
-	for m, err := range db.back(ctx, session) {
-		if err != nil {
-			return d, false, err
-		}
+	_, err = db.newest(ctx, session, func(m Message) (over bool, err error) {
 		if m.Meaning != Moved || m.AtMS < sinceMS {
-			break // something else happened, or it was before the run
+			return true, nil // something else happened, or it was before the run
 		}
-		tools, err := db.parts(ctx, "m.id = ?", m.ID)
-		if err != nil {
-			return d, false, err
+		parts, err := db.parts(ctx, "m.id = ?", m.ID)
+		for _, p := range parts {
+			over = over || p.Type == "tool"
+			if !denied && p.denied() {
+				d, denied = agent.Denial{Tool: p.Tool, Use: agent.UseOf(p.State.Input)}, true
+			}
 		}
-		tools = slices.DeleteFunc(tools, func(p part) bool { return p.Type != "tool" })
-		if i := slices.IndexFunc(tools, part.denied); i >= 0 {
-			return agent.Denial{Tool: tools[i].Tool, Use: agent.UseOf(tools[i].State.Input)}, true, nil
-		}
-		if len(tools) > 0 {
-			break // it continued with other tools
-		}
-	}
-	return d, false, nil
+		return over, err
+	})
+	return d, denied && err == nil, err
 }
 
 // WhyLeft returns why a session is always ignored, or "".

@@ -13,33 +13,25 @@ import (
 )
 
 // needed are the columns that a database of opencode must have.
-var needed = map[string][]string{
-	"session": {"id"},
-	"message": {"id", "session_id", "data"},
-}
+var needed = []string{"session.id", "message.id", "message.session_id", "message.data"}
 
 // describe lists the columns, which differ between versions.
 func (db *DB) describe(ctx context.Context) error {
-	column := func(rows *sql.Rows) (names [2]string, err error) {
-		err = rows.Scan(&names[0], &names[1])
-		return names, err
+	name := func(rows *sql.Rows) (name string, err error) {
+		err = rows.Scan(&name)
+		return name, err
 	}
-	for names, err := range rowsOf(ctx, db, column, `
-		SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c
+	for name, err := range rowsOf(ctx, db, name, `
+		SELECT t.name || '.' || c.name FROM sqlite_schema t, pragma_table_info(t.name) c
 		WHERE t.type = 'table' AND t.name IN ('session', 'message', 'part')`) {
 		if err != nil {
 			return err
 		}
-		if db.columns[names[0]] == nil {
-			db.columns[names[0]] = make(map[string]bool)
-		}
-		db.columns[names[0]][names[1]] = true
+		db.columns[name] = true
 	}
-	for table, columns := range needed {
-		for _, column := range columns {
-			if !db.columns[table][column] {
-				return fmt.Errorf("read database: it is not one of opencode's kind: it has no %s.%s", table, column)
-			}
+	for _, name := range needed {
+		if !db.columns[name] {
+			return fmt.Errorf("read database: it is not one of opencode's kind: it has no %s", name)
 		}
 	}
 	return nil
@@ -59,7 +51,7 @@ func bounded(column string, bytes int, otherwise string) string {
 
 // pick returns the expression for a column that may be missing.
 func (db *DB) pick(table, column, otherwise string) string {
-	if db.columns[table][column] {
+	if db.columns[table+"."+column] {
 		return bounded(column, maxWord, otherwise)
 	}
 	return otherwise
@@ -108,7 +100,7 @@ func (s Session) Kind() string {
 
 func (db *DB) selectSessions() string {
 	rules := db.pick("session", "permission", "''")
-	if db.columns["session"]["permission"] {
+	if db.columns["session.permission"] {
 		rules = "CASE WHEN permission IS NULL THEN '[]' ELSE " + rules + " END" // NULL means no rules
 	}
 	return "SELECT " + strings.Join([]string{
@@ -129,19 +121,10 @@ func scanSession(rows *sql.Rows) (s Session, err error) {
 	return s, err
 }
 
-// Sessions returns the sessions, oldest first.
-func (db *DB) Sessions(ctx context.Context) ([]Session, error) {
-	all, err := collect(rowsOf(ctx, db, scanSession, db.selectSessions()+"ORDER BY 4, 1"))
+// Sessions returns the sessions that match a condition, oldest first.
+func (db *DB) Sessions(ctx context.Context, where string, args ...any) ([]Session, error) {
+	all, err := collect(rowsOf(ctx, db, scanSession, db.selectSessions()+where+"ORDER BY 4, 1", args...))
 	return slices.DeleteFunc(all, func(s Session) bool { return s.ID == "" }), err // its id is too long
-}
-
-// Session returns one session, or false if it does not exist.
-func (db *DB) Session(ctx context.Context, id string) (Session, bool, error) {
-	found, err := collect(rowsOf(ctx, db, scanSession, db.selectSessions()+"WHERE id = ?", id))
-	if err != nil || len(found) == 0 {
-		return Session{}, false, err
-	}
-	return found[0], true, nil
 }
 
 // messages returns the messages that match a condition, in its order.
@@ -170,15 +153,15 @@ func (db *DB) messages(ctx context.Context, where string, args ...any) iter.Seq2
 
 // order returns the order of a session's messages, by an index if there is one.
 func (db *DB) order(direction string) string {
-	if db.columns["message"]["time_created"] {
-		return fmt.Sprintf("ORDER BY time_created %[1]s, id %[1]s", direction)
+	if db.columns["message.time_created"] {
+		return fmt.Sprintf(" ORDER BY time_created %[1]s, id %[1]s", direction)
 	}
-	return "ORDER BY id " + direction
+	return " ORDER BY id " + direction
 }
 
-// back returns the messages of a session, newest first.
-func (db *DB) back(ctx context.Context, session string) iter.Seq2[Message, error] {
-	return db.messages(ctx, "WHERE session_id = ? "+db.order("DESC"), session)
+// back returns the messages of a session that match a further condition, newest first.
+func (db *DB) back(ctx context.Context, session, and string, args ...any) iter.Seq2[Message, error] {
+	return db.messages(ctx, "WHERE session_id = ? "+and+db.order("DESC"), append([]any{session}, args...)...)
 }
 
 // message returns the first message that matches a condition, or a zero one.

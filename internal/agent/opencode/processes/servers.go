@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"iter"
 	"net"
 	"net/url"
 	"os"
@@ -46,7 +45,8 @@ func (f Finder) ServerAt(address string) int {
 // ListensAt reports whether the process listens at the address.
 func (f Finder) ListensAt(pid int, address string) bool {
 	u, err := url.Parse(address)
-	return err == nil && slices.Contains(f.ports(pid), portOf(u))
+	usual := map[string]string{"http": "80", "https": "443"}
+	return err == nil && slices.Contains(f.ports(pid), cmp.Or(u.Port(), usual[u.Scheme]))
 }
 
 // Address returns the address of a server; empty: it does not listen yet.
@@ -62,17 +62,6 @@ func (f Finder) Address(pid int) string {
 	return "http://" + net.JoinHostPort(host, ports[0])
 }
 
-func portOf(u *url.URL) string {
-	switch {
-	case u.Port() != "":
-		return u.Port()
-	case u.Scheme == "https":
-		return "443"
-	default:
-		return "80"
-	}
-}
-
 // ports returns the ports that the process listens on.
 func (f Finder) ports(pid int) []string {
 	var all []string
@@ -81,7 +70,7 @@ func (f Finder) ports(pid int) []string {
 		if err != nil {
 			continue
 		}
-		for port, inode := range listening(sockets) {
+		for inode, port := range listening(sockets) {
 			if f.Opens(pid, "socket:["+inode+"]") {
 				all = append(all, port)
 			}
@@ -90,20 +79,20 @@ func (f Finder) ports(pid int) []string {
 	return all
 }
 
-// listening yields the listening ports and their sockets, from the kernel's table. Its fields are number, local
+// listening returns the listening sockets with their ports, from the kernel's table. Its fields are number, local
 // address, remote address, state, …; the tenth is the socket.
-func listening(table []byte) iter.Seq2[string, string] {
+func listening(table []byte) map[string]string {
 	const listen = "0A"
-	return func(yield func(port, inode string) bool) {
-		for line := range bytes.Lines(table) {
-			fields := strings.Fields(string(line))
-			if len(fields) < 10 || fields[3] != listen {
-				continue
-			}
-			_, hex, _ := strings.Cut(fields[1], ":")
-			if n, err := strconv.ParseUint(hex, 16, 16); err == nil && !yield(strconv.FormatUint(n, 10), fields[9]) {
-				return
-			}
+	sockets := make(map[string]string)
+	for line := range bytes.Lines(table) {
+		fields := strings.Fields(string(line))
+		if len(fields) < 10 || fields[3] != listen {
+			continue
+		}
+		_, hex, _ := strings.Cut(fields[1], ":")
+		if n, err := strconv.ParseUint(hex, 16, 16); err == nil {
+			sockets[fields[9]] = strconv.FormatUint(n, 10)
 		}
 	}
+	return sockets
 }

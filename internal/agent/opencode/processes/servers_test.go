@@ -1,7 +1,6 @@
 package processes
 
 import (
-	"maps"
 	"net"
 	"os"
 	"testing"
@@ -20,7 +19,7 @@ half a line
 `
 
 func TestTheServerIsTheProcessThatListensThere(t *testing.T) {
-	require.Equal(t, map[string]string{"4096": "4711", "4097": "4713"}, maps.Collect(listening([]byte(sockets))), "a connection is none that listens")
+	require.Equal(t, map[string]string{"4711": "4096", "4713": "4097"}, listening([]byte(sockets)), "a connection is none that listens")
 
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

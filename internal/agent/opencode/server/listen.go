@@ -104,12 +104,12 @@ func (l *Listener) sendEvent(data string) {
 			} `json:"properties"`
 		} `json:"payload"`
 	}
-	if json.Unmarshal([]byte(data), &e) != nil || e.Payload.Properties.Session == "" {
+	said := &e.Payload.Properties
+	if json.Unmarshal([]byte(data), &e) != nil || said.Session == "" {
 		return
 	}
-	status := e.Payload.Properties.Status
-	if kind := kindOf(e.Payload.Type, status); kind != 0 {
-		l.Send(Event{Kind: kind, Session: e.Payload.Properties.Session, Directory: e.Directory, AtMS: time.Now().UnixMilli(), Status: status})
+	if kind := kindOf(e.Payload.Type, said.Status); kind != 0 {
+		l.Send(Event{Kind: kind, Session: said.Session, Directory: e.Directory, AtMS: time.Now().UnixMilli(), Status: said.Status})
 	}
 }
 

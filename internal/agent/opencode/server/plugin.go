@@ -23,19 +23,11 @@ type PluginFile struct {
 }
 
 // parseLine parses a line of the plugin, or returns false if it has no meaning.
-func parseLine(line []byte) (Event, bool) {
-	var l struct {
-		AtMS      int64  `json:"at"`
-		PID       int    `json:"pid"`
-		Directory string `json:"directory"`
-		Type      string `json:"type"`
-		Session   string `json:"session"`
-		Status    Status `json:"status"`
-	}
-	if json.Unmarshal(line, &l) != nil || l.Session == "" || l.PID <= 0 || l.AtMS <= 0 || l.AtMS > latestMS {
+func parseLine(line []byte) (e Event, ok bool) {
+	if json.Unmarshal(line, &e) != nil || e.Session == "" || e.PID <= 0 || e.AtMS <= 0 || e.AtMS > latestMS {
 		return Event{}, false
 	}
-	e := Event{kindOf(l.Type, l.Status), l.Session, l.Directory, l.AtMS, l.PID, l.Status}
+	e.Kind = kindOf(e.Type, e.Status)
 	return e, e.Kind != 0
 }
 

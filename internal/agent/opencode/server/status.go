@@ -8,12 +8,13 @@ import (
 
 // Event is what a running opencode reports about a session, by its server or its plugin. It is not in the database.
 type Event struct {
-	Kind      Kind
-	Session   string
-	Directory string
-	AtMS      int64
-	PID       int // of the process that holds the session; 0: the server does
-	Status    Status
+	Kind      Kind   `json:"-"`
+	Type      string `json:"type"` // as opencode calls it
+	Session   string `json:"session"`
+	Directory string `json:"directory"`
+	AtMS      int64  `json:"at"`
+	PID       int    `json:"pid"` // of the process that holds the session; 0: the server does
+	Status    Status `json:"status"`
 }
 
 // Kind is what an event says about its session.
@@ -39,16 +40,7 @@ type Status struct {
 
 // Kind returns the kind of the status.
 func (s Status) Kind() Kind {
-	switch s.Type {
-	case "retry":
-		return Retrying
-	case "busy":
-		return Working
-	case "idle":
-		return Over
-	default:
-		return 0
-	}
+	return map[string]Kind{"retry": Retrying, "busy": Working, "idle": Over}[s.Type]
 }
 
 // kindOf returns the kind of an event.

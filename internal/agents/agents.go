@@ -97,7 +97,7 @@ func Make(cfg config.Config) (map[string]agent.Agent, error) {
 		if err := add(entry, func() (agent.Agent, error) {
 			return b.New(agent.Options{
 				Roots: entry.Roots, Command: entry.Command, Server: entry.Server, Env: entry.Env, Grace: cfg.Resume.Grace,
-				Unseen: agent.Unseen(cfg.Resume.Unseen), Model: entry.FallbackModel,
+				Model: entry.FallbackModel,
 			})
 		}); err != nil {
 			return nil, err

@@ -64,6 +64,29 @@ func (v *delivery) environment(plan *agent.Command) (environment, *resume.NotSen
 	return all, nil
 }
 
+// startWasSeen refuses a session whose start cannot be repeated: it may have had flags, variables or a
+// sandbox that restricted it, and would continue without them. A session that is open in its own
+// process has them.
+func (v *delivery) startWasSeen(plan agent.Plan) *resume.NotSent {
+	if v.owner != nil || v.session.Allowed || v.settings.Unseen == SameMode || plan.Run == nil && plan.Send == nil {
+		return nil
+	}
+	run := plan.Run
+	switch seen := v.session.StartedWith().Seen(); {
+	case run != nil && (run.Fixed || run.PlanOnly || run.Unverifiable):
+		return nil
+	case run != nil && seen && run.Unproven != "":
+		return &resume.NotSent{Why: v.session.AskToContinue(run.Unproven), Then: resume.ParkUnseen}
+	case seen:
+		return nil
+	default:
+		return &resume.NotSent{Why: v.session.AskToContinue(notSeen), Then: resume.ParkUnseen}
+	}
+}
+
+// notSeen is the reason for a session whose start cannot be repeated.
+const notSeen = "its start was not seen: its flags, variables and sandbox are not known"
+
 // runsThrough reports whether a command begins with the words that stood before the session's own
 // program.
 func runsThrough(argv, through []string) bool {

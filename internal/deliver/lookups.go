@@ -122,14 +122,31 @@ func (d *Deliverer) lookFor(ctx context.Context, searches map[resume.Key]search,
 			look.missed++
 			switch {
 			case found:
-				delete(searches, key)
 			case look.missed == mostLooks || sessions[i].Interrupted() && noProcess(together, a):
 				d.tracker.miss(key, time.Now())
-				delete(searches, key)
 			default:
 				searches[key] = look
+				continue
 			}
+			delete(searches, key)
+			d.askIfUnseen(together, key)
 		}
+	}
+}
+
+// askIfUnseen asks a person as soon as a session is stopped, and not only when its wait is over, if its
+// process was not found.
+func (d *Deliverer) askIfUnseen(ctx context.Context, key resume.Key) {
+	if d.opts.Settings().Unseen == SameMode {
+		return
+	}
+	session, err := d.opts.Engine.Session(ctx, key)
+	if err != nil || session.State != resume.Waiting || session.Allowed || session.Pending() || session.StartedWith().Seen() {
+		return
+	}
+	v := &delivery{Deliverer: d, session: d.located(session)}
+	if notSent := v.pass(ctx, gatesOfSession); notSent != nil && notSent.Then == resume.ParkUnseen {
+		d.apply(ctx, key, resume.Unseen{Why: notSent.Why})
 	}
 }
 

@@ -49,10 +49,7 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd st
 	}
 	flags, newer := flagsOf(had)
 	carried, _ := a.Carry(s, newer...)
-	mode, left, parked := a.mode(had.Permission, s, cwd)
-	if parked != "" {
-		return agent.Parked("%s (unseen = %q): go on with: %s", parked, a.Unseen, a.GoOn(s)), nil
-	}
+	mode, left, unproven := a.mode(had.Permission, s, cwd)
 	if mode != "" {
 		flags = append([]string{"--permission-mode", mode}, flags...)
 	}
@@ -70,7 +67,8 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd st
 	}
 	args = append(args, bounded(carried.Args, w.Most)...)
 	run := a.Begin(found, cwd, carried, env, leash.WithPrompt(args, w.Prompt)...)
-	run.Models = models
+	run.Models, run.Unproven = models, unproven
+	run.PlanOnly, run.Asks = mode == planMode, slices.Contains(asking, mode)
 	run.Unset, run.Spare = a.unset(s.Transcript), a.Spare(s, cwd)
 	return agent.Plan{Run: run}, nil
 }

@@ -54,6 +54,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		Dir:    cwd,
 		Env:    program.Environment(a.Env),
 		Inside: a.leadsIn(s),
+		Fixed:  true,
 	}}, nil
 }
 

@@ -18,6 +18,8 @@ import (
 
 	"resumed/internal/agents"
 	"resumed/internal/control"
+	"resumed/internal/resume"
+	"resumed/internal/starts"
 )
 
 // longestHook limits what is read from an agent, and hookWithin how long the agent waits for a hook,
@@ -82,7 +84,8 @@ func readCall(args []string) hookCall {
 	return call
 }
 
-// nudge tells the daemon which session to check. Errors are not printed: an agent shows the output of
+// nudge records what the agent was started with, also for a daemon that runs later, and tells the
+// daemon which session to check. Errors are not printed: an agent shows the output of
 // its hooks.
 func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 	hook := agents.Hook(call.agent)
@@ -98,6 +101,9 @@ func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 		return
 	}
 	pid := caller(os.Getppid())
+	if start, ok := agents.StartOf(call.agent, pid); ok {
+		_ = starts.In(control.SocketDir(os.Getenv)).Put(resume.Key{Agent: call.agent, ID: session}, start)
+	}
 	_ = c.client().Nudge(ctx, control.Nudge{
 		Agent: call.agent, Session: session, Transcript: transcript,
 		PID: pid, Terminal: cmp.Or(os.Getenv("TMUX_PANE"), terminalOf(pid)),

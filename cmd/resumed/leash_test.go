@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,10 +58,19 @@ func TestWhatAPersonForbadeStaysForbidden(t *testing.T) {
 	require.NotContains(t, b.logged()+b.read(".local/state/resumed/state.db"), "sk-of-the-daemon")
 }
 
+// restart ends the daemon and starts another one.
+func (b *box) restart() {
+	b.t.Helper()
+	require.Zero(b.t, b.kill(syscall.SIGTERM))
+	b.start()
+}
+
 func TestNoOtherAccountIsAsked(t *testing.T) {
 	b := newBox(t)
 	b.vars = []string{"ANTHROPIC_AUTH_TOKEN=of-the-daemon"}
-	b.leashed("default", []string{"ANTHROPIC_AUTH_TOKEN=of-the-session"})
+	b.waiting("default", []string{"ANTHROPIC_AUTH_TOKEN=of-the-session"})
+	b.restart() // values are only in memory
+	b.steer("unpause")
 	parked := b.untilState(claudeSession, resume.Parked)
 	require.Contains(t, parked.Reason, "ANTHROPIC_AUTH_TOKEN: another account would be used")
 	require.Contains(t, parked.Reason, "claude --resume "+claudeSession)

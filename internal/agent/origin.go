@@ -2,10 +2,12 @@ package agent
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"resumed/internal/leash"
 	"resumed/internal/resume"
+	"resumed/internal/usermanager"
 )
 
 // Origin returns what a live process of the agent was started with. It returns nil if the process
@@ -32,9 +34,12 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 	if o.Sandbox, err = p.Sandbox(pid); err != nil {
 		return nil
 	}
+	o.Freer = strings.Join(p.Tighter(usermanager.Starter(), pid), ", ")
+	o.Limits = p.Limits(pid)
 	if args, seen := p.Arguments(pid, b.about.Is); seen { // the flags of a user's own agent are not known
 		o.Through, args = p.Wrapper(pid, args, b.about.Program)
 		o.Args, o.ArgsSeen = b.about.Flags.Keep(args, secrets), true
+		o.Files = leash.HashFiles(b.about.Flags.Files(args, o.Cwd))
 		if through := leash.Hide(o.Through); !secrets {
 			o.Through = through
 		} else if shown := slices.Concat(through, b.about.Flags.Keep(args, false)); !slices.Equal(shown, slices.Concat(o.Through, o.Args)) {
@@ -45,8 +50,7 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 		if variables(environ)(resume.OwnKeyVariable) != "" {
 			return nil // a run that a person paid for once is not how the session began
 		}
-		o.Env, o.Salt = table.Keep(environ, secrets)
-		o.EnvSeen = true
+		table.Record(o, environ, secrets)
 		o.Login = b.Login(environ, o.Salt)
 	}
 	if after, err := p.Stat(pid); err == nil && after.Start != before.Start || err != nil && p.Tells() {

@@ -188,6 +188,7 @@ func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 		v.tracker.saw(v.session.Key)
 	} else {
 		v.session, _ = v.identifyWriter(ctx, v.agent, v.session)
+		v.session = v.recorded(ctx, v.session)
 	}
 	var notSent *resume.NotSent
 	if v.most, notSent = v.allowance(); notSent != nil {

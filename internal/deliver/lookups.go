@@ -9,6 +9,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/process"
 	"resumed/internal/resume"
+	"resumed/internal/starts"
 )
 
 // Changed is called with every change of a session. It does not block; some changes ask for a lookup of
@@ -218,6 +219,29 @@ func (d *Deliverer) stillRuns(ctx context.Context, a agent.Holder, session resum
 	return true
 }
 
+// originOf returns what a live process was started with, and stores it for a later daemon.
+func (d *Deliverer) originOf(a agent.Agent, session resume.Session, pid int) *resume.Origin {
+	o := a.Origin(pid, d.opts.Settings().Secrets)
+	if o != nil {
+		if err := d.opts.Starts.Put(session.Key, starts.Start{Origin: o}); err != nil {
+			d.logOf(session.Key).Warn("the environment of a session is lost if the daemon is restarted", "err", err)
+		}
+	}
+	return o
+}
+
+// recorded returns the session with the start that a hook of its agent recorded, if the daemon has not
+// seen it itself.
+func (d *Deliverer) recorded(ctx context.Context, session resume.Session) resume.Session {
+	if session.StartedWith().Seen() {
+		return session
+	}
+	if start, ok := d.opts.Starts.Get(session.Key); ok {
+		return d.note(ctx, session, resume.Learned{Origin: start.Origin, Program: start.Program})
+	}
+	return session
+}
+
 // identify stores which program the owner of a session runs, what it was started with and whether a
 // person uses it. It returns the updated session.
 func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) resume.Session {
@@ -228,7 +252,7 @@ func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.
 	had := session.StartedWith()
 	known := had != nil && a.Lives(had.Process) && had.Process.PID == owner.PID
 	if !owner.Guessed && (!known || had.Login != "") { // a person may sign in as another user meanwhile
-		news.Origin = a.Origin(owner.PID, d.opts.Settings().Secrets)
+		news.Origin = d.originOf(a, session, owner.PID)
 	}
 	if session.Attended(owner.Kind).Kind != session.Kind {
 		news.Kind = owner.Kind

@@ -20,6 +20,7 @@ import (
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
+	"resumed/internal/starts"
 	"resumed/internal/terminal"
 )
 
@@ -85,6 +86,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 		Settings: func() Settings { return w.settings }, Engine: w, Transcripts: w,
 		Sync:     func(context.Context, ...resume.Key) error { w.diary.add("on disk"); return nil },
 		Stopping: func() bool { return w.stopping },
+		Starts:   starts.In(filepath.Join(dir, "runtime")),
 		Log:      slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {

@@ -166,11 +166,19 @@ type Origin struct {
 	EnvSeen bool       `json:"env_seen,omitempty"`
 	Salt    string     `json:"salt,omitempty"` // of the hashes in Env
 
+	// Others are its other variables. Their values are never stored. nil: they are not known.
+	Others []Variable `json:"others,omitempty"`
+
+	// Environ is its whole environment, with values. It is only in memory, and on a file system in
+	// memory.
+	Environ []string `json:"-"`
+
 	Limits ProcessLimits     `json:"limits,omitzero"` // zero: not known
 	Files  map[string]string `json:"files,omitempty"` // the files that its flags name, with a hash of each
 
 	Login   string   `json:"login,omitempty"`   // a hash of the login at that time; empty: not known
 	Sandbox string   `json:"sandbox,omitempty"` // how its environment differs from the daemon's (such as namespaces), for people; empty: it does not
+	Freer   string   `json:"freer,omitempty"`   // how a resume is more restricted than it was, for people; empty: it is not
 	Through []string `json:"through,omitempty"` // the wrapper that started it and still runs, with its arguments up to the agent's
 	TTY     bool     `json:"tty,omitempty"`     // it has a terminal
 	Server  bool     `json:"server,omitempty"`  // it is a server; its clients may be elsewhere

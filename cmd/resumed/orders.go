@@ -54,10 +54,7 @@ func (c *cli) retryUnseen(cmd *cobra.Command) error {
 		return err
 	}
 	after := []view.Session{}
-	for _, s := range status.Sessions {
-		if s.Needs == nil || *s.Needs != string(resume.StartUnseen) {
-			continue
-		}
+	for _, s := range view.WithoutStart(status.Sessions) {
 		now, err := client.Do(cmd.Context(), s.Key().String(), control.Retry)
 		if err != nil {
 			return err

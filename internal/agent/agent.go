@@ -228,6 +228,9 @@ type Command struct {
 	// Fixed says that the user wrote the whole command: it does not depend on the session's start.
 	Fixed bool
 
+	// AnyFlags says that no flag of the agent restricts such a session: they need not be known.
+	AnyFlags bool
+
 	// PlanOnly says that the session stays in a mode in which the agent only reads and plans.
 	PlanOnly bool
 

@@ -7,6 +7,7 @@ import (
 
 	"resumed/internal/leash"
 	"resumed/internal/resume"
+	"resumed/internal/starts"
 	"resumed/internal/usermanager"
 )
 
@@ -39,7 +40,7 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 	if args, seen := p.Arguments(pid, b.about.Is); seen { // the flags of a user's own agent are not known
 		o.Through, args = p.Wrapper(pid, args, b.about.Program)
 		o.Args, o.ArgsSeen = b.about.Flags.Keep(args, secrets), true
-		o.Files = leash.HashFiles(b.about.Flags.Files(args, o.Cwd))
+		o.Files = starts.HashFiles(b.about.Flags.Files(args, o.Cwd))
 		if through := leash.Hide(o.Through); !secrets {
 			o.Through = through
 		} else if shown := slices.Concat(through, b.about.Flags.Keep(args, false)); !slices.Equal(shown, slices.Concat(o.Through, o.Args)) {

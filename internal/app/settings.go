@@ -17,6 +17,7 @@ import (
 	"resumed/internal/notify/channels"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
+	"resumed/internal/runenv"
 )
 
 // settings is everything that is built from a configuration. It is immutable: a reload replaces it as a
@@ -74,7 +75,7 @@ func (s *settings) forDelivery() deliver.Settings {
 		Prompt: wanted.Prompt, Live: deliver.Live(wanted.Live), Timeout: wanted.Timeout, Stall: wanted.Stall,
 		Agent:  func(name string) agent.Agent { return s.agents[name] },
 		Env:    func(name string) ([]string, error) { return s.config.Agent(name).Environment(wanted.Trust()) },
-		Unseen: deliver.Unseen(wanted.Unseen), ChangedEnv: deliver.ChangedEnv(wanted.ChangedEnv),
+		Unseen: deliver.Unseen(wanted.Unseen), ChangedEnv: runenv.Changed(wanted.ChangedEnv),
 		Secrets: wanted.KeepEnv == config.KeepSecrets,
 		Rules:   s.rules,
 		Trust:   wanted.Trust(),

@@ -14,6 +14,7 @@ import (
 	"resumed/internal/leash"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
+	"resumed/internal/runenv"
 	"resumed/internal/runner"
 )
 
@@ -21,7 +22,7 @@ import (
 type command struct {
 	*delivery
 	plan    *agent.Command
-	env     environment
+	env     runenv.Environment
 	process Process
 	output  string
 }
@@ -43,8 +44,8 @@ func (c *command) preview(ctx context.Context, plan *view.Plan) *resume.NotSent 
 	if c.most > 0 {
 		plan.OwnKey = fmt.Sprintf("with your own key, for at most %.2f USD", c.most)
 	}
-	plan.Env = append(plan.Env, c.env.had...)
-	for _, name := range c.env.unset {
+	plan.Env = append(plan.Env, c.env.Had...)
+	for _, name := range c.env.Unset {
 		if _, own := os.LookupEnv(name); own && !slices.Contains(plan.EnvUnset, name) {
 			plan.EnvUnset = append(plan.EnvUnset, name)
 		}
@@ -112,7 +113,7 @@ func (c *command) confirm(ctx context.Context) resume.Event {
 
 // leftOut is what the command does not have as the session had it.
 func (c *command) leftOut() []leash.Omission {
-	return slices.Concat(c.plan.Carried.LeftOut, c.env.leftOut)
+	return slices.Concat(c.plan.Carried.LeftOut, c.env.LeftOut)
 }
 
 // make prepares everything that the command needs, and returns the command.
@@ -127,20 +128,20 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 	if err := c.files.Prepare(key); err != nil {
 		return nil, tryAgain("its output could not be kept: " + err.Error())
 	}
-	environ, notSent := c.pay(ctx, c.env.set)
+	environ, notSent := c.pay(ctx, c.env.Set)
 	if notSent != nil {
 		return nil, notSent
 	}
 	run := &runner.Command{
 		Argv:   c.plan.Argv,
 		Dir:    c.plan.Dir,
-		Base:   c.env.base,
+		Base:   c.env.Base,
 		Env:    environ,
-		Unset:  c.env.unset,
+		Unset:  c.env.Unset,
 		Output: c.files.Output(key, n),
 		Status: c.files.Status(key, n),
 		Mark:   c.session.Run.Mark,
-		Limits: c.env.limits,
+		Limits: c.env.Limits,
 		Bounds: c.bounds,
 		Signs:  c.signsOfLife(c.session),
 	}

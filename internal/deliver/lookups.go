@@ -2,7 +2,6 @@ package deliver
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -72,50 +71,14 @@ type search struct {
 	weigh  bool // the size of the session's context is read first
 }
 
-// WatchPrograms does the lookups that were asked for and checks the owners of stopped sessions, until
-// ctx is done.
-func (d *Deliverer) WatchPrograms(ctx context.Context) error {
-	searches := make(map[resume.Key]search)
-	var again, rested, holders <-chan time.Time // nil: there is nothing to wait for
-	lookups := d.tracker.wakeLookups
-	for {
-		if again == nil && len(searches) > 0 {
-			again = time.After(nextLook)
-		}
-		if holders == nil && len(d.tracker.allOpen()) > 0 {
-			holders = time.After(nextHolderLook)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-rested:
-			lookups = d.tracker.wakeLookups
-		case <-lookups:
-			asked := d.tracker.takeLookups()
-			for key, weigh := range asked {
-				searches[key] = search{weigh: weigh}
-			}
-			d.lookFor(ctx, searches, slices.Collect(maps.Keys(asked)))
-			lookups, rested = nil, time.After(batchDelay)
-		case <-again:
-			d.lookFor(ctx, searches, slices.Collect(maps.Keys(searches)))
-			again = nil
-		case <-d.tracker.wakeHolders:
-		case <-holders:
-			d.lookAtHolders(ctx)
-			holders = nil
-		}
-	}
-}
-
-// lookFor looks up the processes of some sessions, and removes the searches that are over.
-func (d *Deliverer) lookFor(ctx context.Context, searches map[resume.Key]search, keys []resume.Key) {
+// lookFor looks up the processes of some sessions, and removes and returns the searches that are over.
+func (d *Deliverer) lookFor(ctx context.Context, searches map[resume.Key]search, keys []resume.Key) (over []resume.Key) {
 	together := process.WithSnapshot(ctx) // the list of all processes is read once for all sessions
 	settings := d.opts.Settings()
 	for batch := range slices.Chunk(keys, batchSize) {
 		sessions, err := d.opts.Engine.Lookup(ctx, batch)
 		if err != nil {
-			return // the daemon stops
+			return nil // the daemon stops
 		}
 		for i, key := range batch {
 			a, look := settings.Agent(key.Agent), searches[key]
@@ -130,25 +93,10 @@ func (d *Deliverer) lookFor(ctx context.Context, searches map[resume.Key]search,
 				continue
 			}
 			delete(searches, key)
-			d.askIfUnseen(together, key)
+			over = append(over, key)
 		}
 	}
-}
-
-// askIfUnseen asks a person as soon as a session is stopped, and not only when its wait is over, if its
-// process was not found.
-func (d *Deliverer) askIfUnseen(ctx context.Context, key resume.Key) {
-	if d.opts.Settings().Unseen == SameMode {
-		return
-	}
-	session, err := d.opts.Engine.Session(ctx, key)
-	if err != nil || session.State != resume.Waiting || session.Allowed || session.Pending() || session.StartedWith().Seen() {
-		return
-	}
-	v := &delivery{Deliverer: d, session: d.located(session)}
-	if notSent := v.pass(ctx, gatesOfSession); notSent != nil && notSent.Then == resume.ParkUnseen {
-		d.apply(ctx, key, resume.Unseen{Why: notSent.Why})
-	}
+	return over
 }
 
 // noProcess reports whether no process can have a stopped session of the agent open. It is not asked

@@ -8,6 +8,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/ownership"
 	"resumed/internal/resume"
+	"resumed/internal/runenv"
 	"resumed/internal/starts"
 )
 
@@ -46,7 +47,7 @@ type Settings struct {
 	Rules      resume.Rules
 	Trust      ownership.Trust // whose files are trusted
 	Unseen     Unseen          // what to do with a session whose start was not seen
-	ChangedEnv ChangedEnv      // what to do if a resume does not have a variable as its session had it
+	ChangedEnv runenv.Changed  // what to do if a resume does not have a variable as its session had it
 	Secrets    bool            // secrets of a session's environment are stored
 
 	Agent func(name string) agent.Agent        // nil: it is not configured, or switched off
@@ -60,16 +61,6 @@ type Unseen string
 const (
 	ParkUnseen Unseen = "park"      // a person must allow it
 	SameMode   Unseen = "same_mode" // it continues in the mode that its transcript states
-)
-
-// ChangedEnv is what to do if the values of a session's environment are lost and those of the daemon
-// differ.
-type ChangedEnv string
-
-// The values of ChangedEnv. Otherwise the session is parked if a variable chooses what commands work on.
-const (
-	TellChanged ChangedEnv = "tell"
-	ParkChanged ChangedEnv = "park"
 )
 
 // Live is what to do with a session that is open in a live process.

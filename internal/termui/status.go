@@ -34,6 +34,9 @@ func (p Page) Status(status control.Status) string {
 	}
 	b.WriteString(p.Sessions(status.Sessions))
 	b.WriteString(p.offers(status.Sessions))
+	if n := len(view.WithoutStart(status.Sessions)); n > 0 {
+		say("", fmt.Sprintf("Not seen when they started: %s. To continue with your settings as they are now:", humanize.Count(n, "session")), "  resumed retry --unseen")
+	}
 	if len(status.Accounts) > 0 {
 		say("")
 		say(p.accounts(status.Accounts)...)

@@ -98,7 +98,7 @@ const neverAsks = "auto"
 // choose parks a session that asks: a run without a terminal never asks. Every session begins in the mode that asks
 // before everything. It keeps its own model.
 func choose(_ context.Context, _ *Agent, _ resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
-	c.Newer = []string{"-m", "--model"}
+	c.Newer, c.Free = []string{"-m", "--model"}, true
 	if had.Mode != neverAsks {
 		c.Park = "it asks before it acts, and kimi -p never asks: go on in a terminal, where you can answer"
 	}

@@ -171,6 +171,13 @@ func Of(s resume.Session, maxRetries int) Session {
 	return v
 }
 
+// WithoutStart returns the sessions that need a person's word because their start was not seen.
+func WithoutStart(sessions []Session) []Session {
+	return slices.DeleteFunc(slices.Clone(sessions), func(s Session) bool {
+		return s.Needs == nil || *s.Needs != string(resume.StartUnseen)
+	})
+}
+
 // needs returns what a person is asked for, in a word.
 func needs(s resume.Session) string {
 	switch {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/childenv"
 	"resumed/internal/humanize"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
@@ -45,8 +46,9 @@ func (c *command) preview(ctx context.Context, plan *view.Plan) *resume.NotSent 
 		plan.OwnKey = fmt.Sprintf("with your own key, for at most %.2f USD", c.most)
 	}
 	plan.Env = append(plan.Env, c.env.Had...)
-	for _, name := range c.env.Unset {
-		if _, own := os.LookupEnv(name); own && !slices.Contains(plan.EnvUnset, name) {
+	has := childenv.Names(c.env.Environ())
+	for _, name := range childenv.Names(leash.Inherited(os.Environ())) {
+		if !slices.Contains(has, name) {
 			plan.EnvUnset = append(plan.EnvUnset, name)
 		}
 	}

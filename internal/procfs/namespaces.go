@@ -61,6 +61,9 @@ func (f FS) Tighter(pid, than int) []string {
 // not shown, but for a normal user the kernel demands no_new_privs for it.
 func tighter(theirs, ours map[string]string) []string {
 	var all []string
+	if len(theirs) == 0 || len(ours) == 0 {
+		return nil // one of them has ended
+	}
 	if theirs["NoNewPrivs"] == "1" && ours["NoNewPrivs"] == "0" {
 		all = append(all, "no_new_privs")
 	}

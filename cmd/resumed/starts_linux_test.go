@@ -68,7 +68,7 @@ func TestAResumeOnAnotherTargetWaitsForItsUsersWord(t *testing.T) {
 	b.restart()
 	b.stopped()
 	parked := b.untilState(claudeSession, resume.Parked)
-	require.Contains(t, parked.Reason, "DATABASE_URL, EDITOR, MY_DIRENV: the values that the session had are lost since a restart, and yours differ; `resumed retry ")
+	require.Contains(t, parked.Reason, "DATABASE_URL: the values that the session had are lost since a restart, and yours differ; `resumed retry ")
 	require.NotContains(t, parked.Reason+b.logged(), "postgres://")
 	out, errOut, code := b.run("status", claudeSession)
 	require.Zero(t, code, errOut)

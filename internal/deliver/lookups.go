@@ -184,7 +184,7 @@ func (d *Deliverer) recorded(ctx context.Context, session resume.Session) resume
 	if session.StartedWith().Seen() {
 		return session
 	}
-	if start, ok := d.opts.Starts.Get(session.Key); ok {
+	if start, ok := d.opts.Starts.Get(session.Key); ok && start.Origin.Seen() {
 		return d.note(ctx, session, resume.Learned{Origin: start.Origin, Program: start.Program})
 	}
 	return session

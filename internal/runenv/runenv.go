@@ -125,7 +125,10 @@ func (r Request) withoutValues(o resume.Origin, all *Environment) *resume.NotSen
 	}
 	const why = "the values that the session had are lost since a restart, and yours differ"
 	all.LeftOut = append(all.LeftOut, leash.Omission{What: "variables " + strings.Join(lost, ", "), Why: why})
-	if r.Changed == Tell || r.Changed != Park && !slices.ContainsFunc(lost, leash.ChoosesTarget) {
+	if r.Changed != Park {
+		lost = slices.DeleteFunc(lost, func(name string) bool { return !leash.ChoosesTarget(name) })
+	}
+	if r.Changed == Tell || len(lost) == 0 {
 		return nil
 	}
 	return r.ask(sanitize.Short(strings.Join(lost, ", "), sanitize.Sentence) + ": " + why)

@@ -24,12 +24,13 @@ var arrows = map[string][]string{
 		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/commandline", "internal/config", "internal/config/edit", "internal/control",
 		"internal/demo", "internal/dirs", "internal/doctor", "internal/execrun", "internal/explain", "internal/fleet/member", "internal/fleet/natskv", "internal/hint", "internal/humanize",
 		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner",
-		"internal/sanitize", "internal/service", "internal/state", "internal/terminal/tmux", "internal/termui", "internal/usage",
+		"internal/sanitize", "internal/service", "internal/starts", "internal/state", "internal/terminal/tmux", "internal/termui", "internal/usage",
 	},
 	"internal/demo": {
 		"internal/agents", "internal/app", "internal/config", "internal/control", "internal/humanize", "internal/notify", "internal/resume", "internal/sanitize", "internal/termui",
 	},
 	"internal/service": {
+		"internal/resume", "internal/resume/view",
 		"internal/agents", "internal/atomicfile", "internal/config", "internal/control", "internal/dirs", "internal/hint", "internal/humanize", "internal/ownership",
 		"internal/program", "internal/sanitize", "launchd", "systemd",
 	},
@@ -41,12 +42,14 @@ var arrows = map[string][]string{
 		"internal/buildinfo", "internal/commandline", "internal/dirs", "internal/fleet/natskv", "internal/hub", "internal/humanize", "internal/logging", "internal/sanitize",
 	},
 	"internal/app": {
+		"internal/runenv", "internal/starts",
 		"internal/agent", "internal/agents", "internal/backend", "internal/budget/ownkey", "internal/config", "internal/config/reload", "internal/control", "internal/deliver", "internal/feed",
 		"internal/fleet/member", "internal/fsevents", "internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/mounts", "internal/notify", "internal/notify/*", "internal/ownership", "internal/procfs", "internal/resume", "internal/resume/engine", "internal/resume/view",
 		"internal/queue", "internal/sdnotify", "internal/state", "internal/webui",
 		"internal/usage",
 	},
 	"internal/deliver": {
+		"internal/runenv", "internal/starts",
 		"internal/agent", "internal/childenv", "internal/humanize", "internal/leash", "internal/lease", "internal/ownership", "internal/process", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner", "internal/sanitize", "internal/terminal", "internal/terminal/*",
 	},
 	"internal/backend": {
@@ -69,7 +72,7 @@ var arrows = map[string][]string{
 	"internal/explain/recording": {
 		"internal/agent", "internal/limit", "internal/resume",
 	},
-	"internal/agents":                {"internal/agent", "internal/agent/*", "internal/config", "internal/limit", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
+	"internal/agents":                {"internal/starts", "internal/agent", "internal/agent/*", "internal/config", "internal/limit", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
 	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
 	"internal/commandline":           {"internal/buildinfo", "internal/logging", "internal/sanitize"},
 	"internal/logging":               {"internal/sanitize"},
@@ -92,13 +95,16 @@ var arrows = map[string][]string{
 	"internal/notify/service":        {"internal/notify", "internal/notify/*", "internal/sanitize"},
 	"internal/ownership":             {"internal/regular", "internal/sanitize"},
 	"internal/runfiles":              {"internal/atomicfile", "internal/resume", "internal/runner"},
-	"internal/runner":                {"internal/atomicfile", "internal/dirs", "internal/procfs", "internal/regular", "internal/sessionbus", "internal/childenv", "internal/sanitize", "internal/resume"},
+	"internal/runner":                {"internal/usermanager", "internal/atomicfile", "internal/dirs", "internal/procfs", "internal/regular", "internal/sessionbus", "internal/childenv", "internal/sanitize", "internal/resume"},
 	"internal/childenv":              {"internal/resume"},
 	"internal/sessionbus":            {"internal/dirs"},
 	"internal/terminal":              {"internal/procfs", "internal/resume"},
 	"internal/terminal/kittytest":    {},                                                          // for tests alone
 	"internal/terminal/terminaltest": {"internal/procfs", "internal/resume", "internal/terminal"}, // for tests alone
 	"internal/terminal/*":            {"internal/childenv", "internal/peer", "internal/procfs", "internal/sanitize", "internal/terminal"},
+	"internal/runenv":                {"internal/agent", "internal/childenv", "internal/leash", "internal/resume", "internal/sanitize", "internal/starts"},
+	"internal/starts":                {"internal/atomicfile", "internal/mounts", "internal/regular", "internal/resume"},
+	"internal/usermanager":           {"internal/dirs"},
 	"internal/leash":                 {"internal/resume"},
 	"internal/fleet":                 {"internal/limit", "internal/resume", "internal/sanitize"},
 	"internal/fleet/fleettest":       {"internal/fleet"}, // for tests alone
@@ -106,8 +112,8 @@ var arrows = map[string][]string{
 	"internal/fleet/member":          {"internal/agent", "internal/config", "internal/control", "internal/fleet", "internal/fleet/natskv", "internal/humanize", "internal/notify", "internal/resume", "internal/resume/view"},
 	"internal/hub":                   {"internal/atomicfile", "internal/fleet", "internal/fleet/natskv", "internal/fsevents"},
 	"internal/watch":                 {"internal/fsevents", "internal/mounts", "internal/sparse"},
-	"internal/agent":                 {"internal/sparse", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage"},
-	"internal/process":               {"internal/procfs", "internal/program", "internal/sanitize", "internal/resume"},
+	"internal/agent":                 {"internal/starts", "internal/usermanager", "internal/sparse", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage"},
+	"internal/process":               {"internal/usermanager", "internal/procfs", "internal/program", "internal/sanitize", "internal/resume"},
 	"internal/program":               {"internal/resume"},
 	"internal/agenttest":             {"internal/agent", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/resume"}, // for tests alone
 	"internal/agent/claude": {
@@ -164,7 +170,7 @@ var libraries = map[string][]string{
 	"github.com/spf13/pflag":                  {"cmd/resumed", "internal/commandline"},
 	"github.com/spf13/viper":                  {"internal/config"},
 	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agent/claude/claudetest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest", "internal/terminal/kittytest", "internal/terminal/terminaltest"},
-	"golang.org/x/sys/unix":                   {"internal/procfs", "internal/execrun", "internal/peer", "internal/runner", "internal/sparse", "internal/state", "internal/watch"},
+	"golang.org/x/sys/unix":                   {"internal/process", "internal/procfs", "internal/execrun", "internal/peer", "internal/runner", "internal/sparse", "internal/state", "internal/watch"},
 	"golang.org/x/term":                       {"cmd/resumed", "internal/logging", "internal/terminal/terminaltest"},
 	"modernc.org/sqlite":                      {"internal/sqliteread", "internal/state"},
 }

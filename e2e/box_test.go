@@ -175,6 +175,14 @@ func (b *box) start(config string) {
 	b.follow()
 }
 
+// restart ends the daemon and starts another one.
+func (b *box) restart() {
+	b.t.Helper()
+	require.NoError(b.t, b.proc.Process.Signal(syscall.SIGTERM))
+	_ = b.proc.Wait()
+	b.start(b.config())
+}
+
 // ask runs a command of resumed.
 func (b *box) ask(args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)

@@ -39,7 +39,8 @@ func claudeLeash() []situation {
 		allowed("what was granted", limited, words("claude", "--allowedTools", "Bash", "--add-dir", "/usr/share", "--mcp-config", `{"mcpServers":{}}`,
 			"--append-system-prompt", "Be brief.", "-p")),
 		turns,
-		unseen,
+		tooEarly(limited, words("claude", "--dangerously-skip-permissions", "-p")),
+		sameWorld(limited, words("claude", "-p")),
 		hidden(limited, false, words("claude", "-p")),
 		hidden(limited, true, words("claude", "-p")),
 		wayIn,
@@ -67,24 +68,6 @@ var turns = situation{"few turns", func(t *testing.T, b *box, row *result) {
 		require.Equal(t, agenttest.KindTool, r.Answer)
 	}
 	row.did, row.outcome = "continued once", "stopped after three turns"
-}}
-
-// unseen is a session that asked nobody, and lived and died before the daemon
-// looked: it goes on in a mode that asks.
-var unseen = situation{"never seen", func(t *testing.T, b *box, row *result) {
-	b.kit.ask(b)
-	row.provider = string(agenttest.KindRateLimit)
-	b.provider.Script(b.step("one"), agenttest.RateLimit(0))
-	b.provider.Upon("continue", b.step("two"), agenttest.Text("I may not."))
-	b.ours([]string{"IS_SANDBOX=1"}, "claude", "--dangerously-skip-permissions", "-p", prompt).wait(t)
-	require.Equal(t, "one", b.done(), "nobody was asked")
-
-	b.start(b.config())
-	s := b.untilState(resume.Parked)
-	require.Contains(t, s.Reason, "was refused permission to use ")
-	require.Contains(t, s.Carried.LeftOut[0], "bypassPermissions: its command line was never seen")
-	require.Equal(t, "one", b.done(), "it had to ask")
-	row.said, row.did, row.outcome = saw(s), "continued once, parked it", "left to a person"
 }}
 
 // strangersKey is a session that asks in the name of its login, while the daemon

@@ -30,8 +30,9 @@ import (
 // configuration allows everything.
 func codexLeash() []situation {
 	return []situation{
-		noVariables, noSearch, ownSandbox, bypassed, neverSeen,
-		ownKey("a key of its own, which nobody knows any more", false), ownKey("a key of its own, which env_file knows", true),
+		noVariables, noSearch, ownSandbox, bypassed,
+		tooEarly(codexLimit, words("codex", "exec", "--skip-git-repo-check", "--yolo")), sameWorld(codexLimit, words("codex", "exec", "--skip-git-repo-check", "--yolo")),
+		ownKey("a key of its own, which nobody knows any more", false), ownKey("a key of its own", true),
 		ownProvider,
 		hidden(codexLimit, false, words("codex", "exec", "--skip-git-repo-check")),
 		hidden(codexLimit, true, words("codex", "exec", "--skip-git-repo-check")),
@@ -99,39 +100,14 @@ var bypassed = situation{"no sandbox by a flag", func(t *testing.T, b *box, row 
 	row.did, row.outcome = "continued once with what it was started with", "finished"
 }}
 
-// neverSeen is a session without a sandbox that lived and died before the daemon
-// looked: it goes on in one.
-var neverSeen = situation{"lived and died before anybody looked", func(t *testing.T, b *box, row *result) {
-	row.provider = string(codexLimit.Kind())
-	address := strings.Replace(strings.TrimPrefix(b.provider.URL, "http://"), ":", "/", 1)
-	write := func(word string) agenttest.Answer {
-		return agenttest.Tool(fmt.Sprintf("(echo > /dev/tcp/%s) 2>/dev/null && echo net >> work.txt; echo %s >> work.txt", address, word))
-	}
-	b.provider.Script(write("one"), codexLimit)
-	b.provider.Upon("continue", write("two"), agenttest.Text("I did what I may."))
-	b.begin(prompt).wait(t)
-	require.Equal(t, "net one", b.done(), "it had no bounds")
-
-	b.start(b.config())
-	s := b.untilState(resume.Parked, resume.Watching)
-	require.Equal(t, []string{"danger-full-access: its command line was never seen, and may have bounded it: continued in workspace-write without network"}, s.Carried.LeftOut)
-	b.until("it wrote where it works, and reached nothing", func() bool { return b.done() == "net one two" })
-	row.said, row.did, row.outcome = saw(s), "continued once in a sandbox", "told what was left out"
-}}
-
 // ownKey is a session with a key of its own, while the daemon has another one.
 func ownKey(name string, known bool) situation {
 	return situation{name, func(t *testing.T, b *box, row *result) {
 		const mine, others = "sk-mine-0000000000000000", "sk-others-000000000000000"
 		b.extra = append(b.extra, "FAKE_KEY="+others, "CODEX_API_KEY="+others, "OPENAI_API_KEY="+others)
-		config := b.config()
-		if known {
-			b.write("keys", "FAKE_KEY="+mine+"\n")
-			config += "[[agent]]\nname = \"codex\"\nenv_file = \"" + b.path("keys") + "\"\n"
-		}
 		heard := b.listen()
 		row.provider = string(codexLimit.Kind())
-		b.start(config)
+		b.start(b.config())
 		b.provider.Script(b.step("one"), codexLimit.Thinking(thought))
 		b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
 		shell := []string{"/usr/bin/env", "-u", "CODEX_API_KEY", "-u", "OPENAI_API_KEY", "FAKE_KEY=" + mine}
@@ -143,6 +119,7 @@ func ownKey(name string, known bool) situation {
 			b.finished(s, b.refused(), 1, once)
 			row.did, row.outcome = "continued once with its own key", "finished"
 		} else {
+			b.restart()
 			s = b.untilState(resume.Parked)
 			require.Contains(t, s.Reason, "FAKE_KEY: another account would be used")
 			b.mustStayQuiet(b.refused(), 0)

@@ -30,6 +30,8 @@ func opencodeLeash(program string) []situation {
 		hidden(limited, true, words(program, "run")),
 		otherAccount("FAKE_URL", "FAKE_KEY", limited, false, byVariables),
 		otherAccount("FAKE_URL", "FAKE_KEY", limited, true, byVariables),
+		tooEarly(limited, words(program, "run")),
+		sameWorld(limited, words(program, "run")),
 	}
 }
 
@@ -57,6 +59,7 @@ func qwenLeash() []situation {
 	return []situation{
 		forbidden("a tool that is excluded", limited, nothing, words("qwen", "--exclude-tools", "run_shell_command", "-p")),
 		hidden(limited, false, words("qwen", "-p")),
+		tooEarly(limited, words("qwen", "-p")),
 		otherAccount("OPENAI_BASE_URL", "OPENAI_API_KEY", limited, false, words("qwen", "-p")),
 		otherAccount("OPENAI_BASE_URL", "OPENAI_API_KEY", limited, true, words("qwen", "-p")),
 	}

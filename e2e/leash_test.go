@@ -116,23 +116,20 @@ func hidden(limited agenttest.Answer, wrapped bool, argv func(*box) []string) si
 }
 
 // otherAccount is a session with an address and a key of its own, while the daemon
-// has others: no request of it ever reaches these.
+// has others: no request of it ever reaches these. The values are in the memory of the
+// daemon alone: after a restart of a machine nobody knows them.
 func otherAccount(url, key string, limited agenttest.Answer, known bool, argv func(*box) []string) situation {
 	name := "an account of its own, which nobody knows any more"
 	if known {
-		name = "an account of its own, which env_file knows"
+		name = "an account of its own"
 	}
 	return situation{name, func(t *testing.T, b *box, row *result) {
 		const mine, others = "sk-mine-0000000000000000", "sk-others-000000000000000"
 		daemons := agenttest.NewServer(t)
 		b.extra = append(b.extra, url+"="+daemons.URL+"/v1", key+"="+others)
-		config := b.config()
-		if known {
-			b.write("keys", key+"="+mine+"\n")
-			config += "[[agent]]\nname = \"" + b.kit.agent + "\"\nenv_file = \"" + b.path("keys") + "\"\n"
-		}
+		b.backoff = patient
 		row.provider = string(limited.Kind())
-		b.start(config)
+		b.start(b.config())
 		b.provider.Script(b.step("one"), limited.Thinking(thought))
 		b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
 		agent := b.ours([]string{url + "=" + b.provider.URL + "/v1", key + "=" + mine}, argv(b)...)
@@ -144,6 +141,7 @@ func otherAccount(url, key string, limited agenttest.Answer, known bool, argv fu
 			b.finished(s, before, 1, once)
 			row.did, row.outcome = "continued once with its own key", "finished"
 		} else {
+			b.restart()
 			s = b.untilState(resume.Parked)
 			require.Contains(t, s.Reason, "another account would be used")
 			require.NotContains(t, s.Reason, mine)
@@ -156,9 +154,56 @@ func otherAccount(url, key string, limited agenttest.Answer, known bool, argv fu
 		for _, r := range daemons.Requests() {
 			t.Errorf("the daemon's own provider was asked: %+v", r)
 		}
-		kept, err := exec.Command("grep", "-rl", mine, b.path(".local", "state", "resumed")).CombinedOutput()
-		require.Error(t, err, "the key is kept: %s", kept)
+		kept, err := exec.Command("grep", "-rl", mine, b.home).CombinedOutput()
+		require.NotContains(t, string(kept), "resumed/state", "the key is kept: %v", err)
 		require.NotContains(t, b.log.String(), mine)
+	}}
+}
+
+// tooEarly is a session that lived and died before there was a daemon. What it was
+// started with is not known: it waits for its user's word.
+func tooEarly(limited agenttest.Answer, argv func(*box) []string) situation {
+	return situation{"lived and died before anybody looked", func(t *testing.T, b *box, row *result) {
+		row.provider = string(limited.Kind())
+		b.provider.Script(b.step("one"), limited)
+		b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
+		b.ours([]string{"IS_SANDBOX=1"}, argv(b)...).wait(t)
+		before := b.refused()
+
+		b.start(b.config())
+		s := b.untilState(resume.Parked)
+		require.Contains(t, s.Reason, "its start was not seen")
+		require.Equal(t, "start_unseen", *s.Needs)
+		b.mustStayQuiet(before, 0)
+		require.Equal(t, "one", b.done())
+		_, err := b.ask("retry", "--unseen")
+		require.NoError(t, err)
+		b.until("it was continued", func() bool { return resumes(b) == 1 })
+		row.said, row.did, row.outcome = saw(s), "parked it, and continued it on its user's word", "left to a person"
+	}}
+}
+
+// sameWorld is a session in a directory of its own, with a variable, an umask, a limit and
+// a niceness of its own: so are the commands that its resume runs.
+func sameWorld(limited agenttest.Answer, argv func(*box) []string) situation {
+	return situation{"a directory, variables and limits of its own", func(t *testing.T, b *box, row *result) {
+		b.extra = append(b.extra, "DATABASE_URL=prod", "KUBECONFIG=/of/the/daemon")
+		row.provider = string(limited.Kind())
+		b.start(b.config())
+		look := agenttest.Tool("echo $DATABASE_URL:$KUBECONFIG:$(umask):$(ulimit -n):$(basename $(pwd)) >> " + b.path("src/shop/work.txt"))
+		b.provider.Script(look, limited.Thinking(thought))
+		b.provider.Upon("continue", look, agenttest.Text("All done."))
+		inside := argv(b)
+		inside[0] = filepath.Join(b.bin, inside[0])
+		script := "mkdir -p sub && cd sub && umask 077 && ulimit -n 512 && unset KUBECONFIG && DATABASE_URL=dev exec '" + strings.Join(inside, "' '") + "'"
+		agent := b.launch("sh", "-c", script)
+		s := b.untilState(resume.Waiting, resume.Resuming, resume.Settling)
+		agent.wait(t)
+		b.until("it looked twice", func() bool { return len(strings.Fields(b.done())) == 2 })
+		seen := strings.Fields(b.done())
+		require.Equal(t, seen[0], seen[1])
+		require.Contains(t, seen[0], "dev::0077:512:sub")
+		row.said, row.did, row.outcome = saw(s), "continued once with what it was started with", "finished"
 	}}
 }
 

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -15,6 +17,9 @@ import (
 
 	"resumed/internal/agents"
 	"resumed/internal/control"
+	"resumed/internal/procfs"
+	"resumed/internal/resume"
+	"resumed/internal/starts"
 )
 
 // longestHook limits what is read from an agent, and hookWithin how long the agent waits for a hook,
@@ -79,7 +84,8 @@ func readCall(args []string) hookCall {
 	return call
 }
 
-// nudge tells the daemon which session to check. Errors are not printed: an agent shows the output of
+// nudge records what the agent was started with, also for a daemon that runs later, and tells the
+// daemon which session to check. Errors are not printed: an agent shows the output of
 // its hooks.
 func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 	hook := agents.Hook(call.agent)
@@ -94,7 +100,21 @@ func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 	if session == "" {
 		return
 	}
+	if start, ok := agents.StartOf(call.agent, caller(os.Getppid())); ok {
+		_ = starts.In(control.SocketDir(os.Getenv)).Put(resume.Key{Agent: call.agent, ID: session}, start)
+	}
 	_ = c.client().Nudge(ctx, control.Nudge{Agent: call.agent, Session: session, Transcript: transcript})
+}
+
+// caller returns the agent's process, also if it called this program through a shell.
+func caller(pid int) int {
+	if !slices.Contains([]string{"sh", "dash", "bash", "zsh", "busybox"}, filepath.Base(procfs.Proc.Executable(pid))) {
+		return pid
+	}
+	if stat, err := procfs.Proc.Stat(pid); err == nil && stat.Parent > 1 {
+		return stat.Parent
+	}
+	return pid
 }
 
 // goOn replaces this process by the user's own hook program, as if the agent had called it.

@@ -29,6 +29,7 @@ case " $* " in
 	for arg; do printf '%%s\n' "$arg"; done > "$HOME/ran.args"
 	env > "$HOME/ran.env"
 	readlink /proc/self/ns/mnt > "$HOME/ran.mounts"
+	echo "$(umask) $(ulimit -S -n) $(ulimit -H -n) $(nice) $(pwd)" > "$HOME/ran.limits"
 	echo "$0" >> "$HOME/ran"
 	now=$(date -u +%%Y-%%m-%%dT%%H:%%M:%%S.000Z)
 	printf '{"type":"assistant","sessionId":"%[1]s","timestamp":"%%s","message":{"model":"m","content":[{"type":"text","text":"Done."}]}}\n' "$now" >> "$HOME/%[2]s"
@@ -384,6 +385,7 @@ func TestAKeyThatNobodyHasIsNotReplaced(t *testing.T) {
 	b.prompted()
 	b.untilSeen("--max-turns")
 	b.release()
+	b.restart() // values are only in memory
 	b.stopped()
 	parked := b.untilState(claudeSession, resume.Parked)
 	require.Contains(t, parked.Reason, "HTTPS_PROXY")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,10 +58,19 @@ func TestWhatAPersonForbadeStaysForbidden(t *testing.T) {
 	require.NotContains(t, b.logged()+b.read(".local/state/resumed/state.db"), "sk-of-the-daemon")
 }
 
+// restart ends the daemon and starts another one.
+func (b *box) restart() {
+	b.t.Helper()
+	require.Zero(b.t, b.kill(syscall.SIGTERM))
+	b.start()
+}
+
 func TestNoOtherAccountIsAsked(t *testing.T) {
 	b := newBox(t)
 	b.vars = []string{"ANTHROPIC_AUTH_TOKEN=of-the-daemon"}
-	b.leashed("default", []string{"ANTHROPIC_AUTH_TOKEN=of-the-session"})
+	b.waiting("default", []string{"ANTHROPIC_AUTH_TOKEN=of-the-session"})
+	b.restart() // values are only in memory
+	b.steer("unpause")
 	parked := b.untilState(claudeSession, resume.Parked)
 	require.Contains(t, parked.Reason, "ANTHROPIC_AUTH_TOKEN: another account would be used")
 	require.Contains(t, parked.Reason, "claude --resume "+claudeSession)
@@ -77,24 +87,46 @@ func TestNoOtherAccountIsAsked(t *testing.T) {
 	require.Contains(t, b.read("calls"), " token=of-the-session ")
 }
 
-// A session that never asks, with restrictions that were not observed, continues in a mode that asks.
-func TestAStartThatNobodySawIsNotTakenForAFreeOne(t *testing.T) {
-	for setting, want := range map[string]string{"": "--permission-mode default", "unseen = \"park\"": ""} {
-		t.Run(setting, func(t *testing.T) {
-			b := newBox(t)
-			b.write("bin/claude", "#!/bin/sh\necho \"$*\" >> \"$HOME/calls\"\n")
-			b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\njitter = false\n[resume]\n"+setting+"\n")
-			b.write(claudeTranscript, bypassing(claudeSession, b.path("bot"))+refusalLine(claudeSession, b.path("bot")))
-			b.start()
-			if want == "" {
-				require.Contains(t, b.untilState(claudeSession, resume.Parked).Reason, "bypassPermissions: its command line was never seen")
-				return
-			}
-			b.until("it is continued", func() bool { return strings.Contains(b.read("calls"), want) })
-			require.NotContains(t, b.read("calls"), "bypass")
-			require.Contains(t, b.session(claudeSession).Carried.LeftOut[0], "continued in default, which asks")
-		})
+// stoppedUnseen writes transcripts of Claude Code whose processes nobody saw, and starts the daemon.
+func (b *box) stoppedUnseen(transcripts map[string]string) {
+	b.vars = append(b.vars, "RESUMED_RESUME_UNSEEN=park")
+	b.write("bin/claude", "#!/bin/sh\necho \"$*\" >> \"$HOME/calls\"\n")
+	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\njitter = false\n[resume]\nsettle = \"200ms\"\n")
+	for path, text := range transcripts {
+		b.write(path, text)
 	}
+	b.start()
+}
+
+// Flags, variables or a sandbox that nobody saw may have forbidden what a resume could do.
+func TestASessionWhoseStartNobodySawWaitsForItsUsersWord(t *testing.T) {
+	b := newBox(t)
+	b.stoppedUnseen(map[string]string{claudeTranscript: promptLine(claudeSession, b.path("bot"), "work") + refusalLine(claudeSession, b.path("bot"))})
+	parked := b.untilState(claudeSession, resume.Parked)
+	require.Contains(t, parked.Reason, "its start was not seen: its flags, variables and sandbox are not known; `resumed retry ")
+	require.Equal(t, "start_unseen", *parked.Needs)
+	require.False(t, parked.Started.Seen)
+	require.NoFileExists(t, b.path("calls"))
+
+	out, errOut, code := b.run("retry", "--unseen")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "claude-code/"+claudeSession)
+	b.until("it is continued", func() bool { return strings.Contains(b.read("calls"), "--resume "+claudeSession) })
+	require.NotEqual(t, resume.Parked, b.session(claudeSession).State)
+
+	b.untilState(claudeSession, resume.GaveUp) // the word counts for all tries
+	require.Greater(t, strings.Count(b.read("calls"), "\n"), 2)
+	out, errOut, code = b.run("retry", "--unseen")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "No session waits for your word")
+}
+
+func TestASessionThatOnlyPlansContinuesUnseen(t *testing.T) {
+	b := newBox(t)
+	b.stoppedUnseen(map[string]string{
+		claudeTranscript: strings.Replace(bypassing(claudeSession, b.path("bot")), "bypassPermissions", "plan", 1) + refusalLine(claudeSession, b.path("bot")),
+	})
+	b.until("it is continued", func() bool { return strings.Contains(b.read("calls"), "--permission-mode plan") })
 }
 
 // If a person hits a limit and signs in with another account, the first session must not continue with

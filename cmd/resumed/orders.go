@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -17,14 +18,21 @@ import (
 )
 
 func (c *cli) retryCommand() *cobra.Command {
-	ownKey, yes := false, false
+	ownKey, yes, unseen := false, false, false
 	cmd := c.jsonFlag(&cobra.Command{
-		Use:   "retry SESSION",
+		Use:   "retry [SESSION]",
 		Short: "Resume a session now, with all tries available again",
 		Long: "Resumes an interrupted session without waiting. Safety checks still apply: a session that is\nopen in a running process, or whose directory is gone, is not resumed.\n\n" +
+			"A session whose start was not seen is not resumed without your word, because its flags and\nvariables are not known: retry is that word. The session continues with your settings as they\nare now, after its limit is over. With --unseen you give it to all sessions that wait for it.\n\n" +
 			"With --own-key a session that a usage limit stopped continues with your own API key, at your\ncost, until that limit is over. It shows an estimate and asks first. This needs own_key_file and\nbudget in [[agent]], and works for sessions of this machine only.",
-		Example: "  resumed retry 4f2a\n  resumed retry 4f2a --own-key",
+		Example: "  resumed retry 4f2a\n  resumed retry 4f2a --own-key\n  resumed retry --unseen",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if unseen && len(args) == 0 {
+				return c.retryUnseen(cmd)
+			}
+			if unseen || len(args) == 0 {
+				return usageError(errors.New("retry needs a session, or --unseen"))
+			}
 			if ownKey {
 				return c.retryWithOwnKey(cmd, args[0], yes)
 			}
@@ -32,8 +40,42 @@ func (c *cli) retryCommand() *cobra.Command {
 		},
 	})
 	cmd.Flags().BoolVar(&ownKey, "own-key", false, "with your own API key, at your cost, until the limit is over")
+	cmd.Flags().BoolVar(&unseen, "unseen", false, "all sessions that wait for your word because their start was not seen")
+	cmd.MarkFlagsMutuallyExclusive("unseen", "own-key")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --own-key: do not ask")
 	return cmd
+}
+
+// retryUnseen allows all sessions whose start was not seen to continue.
+func (c *cli) retryUnseen(cmd *cobra.Command) error {
+	client := c.client()
+	status, err := client.Status(cmd.Context(), false)
+	if err != nil {
+		return err
+	}
+	after := []view.Session{}
+	for _, s := range view.WithoutStart(status.Sessions) {
+		now, err := client.Do(cmd.Context(), s.Key().String(), control.Retry)
+		if err != nil {
+			return err
+		}
+		after = append(after, now)
+	}
+	if c.json {
+		return c.printJSON(struct {
+			Version  int            `json:"version"`
+			Sessions []view.Session `json:"sessions"`
+		}{1, after})
+	}
+	if len(after) == 0 {
+		return c.say("No session waits for your word.")
+	}
+	for _, s := range after {
+		if err := c.say("%s: %s", sanitize.Line(s.Key().String()), humanize.StatePhrase(s, time.Now())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *cli) cancelCommand() *cobra.Command {

@@ -225,6 +225,23 @@ type Command struct {
 	// Unset are the variables of the daemon's environment that the command does not get.
 	Unset []string
 
+	// Fixed says that the user wrote the whole command: it does not depend on the session's start.
+	Fixed bool
+
+	// AnyFlags says that no flag of the agent restricts such a session: they need not be known.
+	AnyFlags bool
+
+	// PlanOnly says that the session stays in a mode in which the agent only reads and plans.
+	PlanOnly bool
+
+	// Asks says that the session stays in a mode that asks a person before it does harm. Without a
+	// person to answer, that is refused.
+	Asks bool
+
+	// Unproven is why the start that was seen does not tell everything that restricted the session;
+	// empty: it does.
+	Unproven string
+
 	// Carried is what the command repeats of the session's own command line.
 	Carried leash.Carried
 

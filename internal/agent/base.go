@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -42,17 +41,6 @@ type About struct {
 	Keys []string
 }
 
-// Unseen is how a session that may act without asking is resumed if its start was not seen:
-// flags may have restricted it.
-type Unseen string
-
-// The values of Unseen.
-const (
-	Narrow   Unseen = "narrow"    // continue in the next stricter mode, which asks
-	SameMode Unseen = "same_mode" // continue in the mode stated in its transcript
-	Park     Unseen = "park"      // ask a person
-)
-
 // Base is what all agents have in common, and the defaults for what an agent lacks. Every
 // agent embeds it.
 type Base struct {
@@ -62,7 +50,6 @@ type Base struct {
 
 	Command string   // the program's name or path; empty: it is searched
 	Env     []string // KEY=value, added for resumed runs
-	Unseen  Unseen
 
 	about About
 }
@@ -76,7 +63,6 @@ func NewBase(about About, o Options) Base {
 		UserDir:   userDir,
 		Command:   o.Command,
 		Env:       slices.Clone(o.Env),
-		Unseen:    cmp.Or(o.Unseen, Narrow),
 		about:     about,
 	}
 }

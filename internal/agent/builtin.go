@@ -70,7 +70,6 @@ type Options struct {
 	Server  string         // URL of a running server, for an agent that has one; empty: none
 	Env     []string       // KEY=value, added for resumed runs
 	Model   string         // what a resume may use if the session's own model is overloaded; empty: nothing else
-	Unseen  Unseen         // what to do about a session whose start was not seen; empty: Narrow
 	Grace   time.Duration  // a clock time this far in the past means now, not tomorrow
 	Zone    *time.Location // for clock times without a zone; nil means local
 }

@@ -97,6 +97,7 @@ type Choice struct {
 	Words string           // the prompt; empty: the one that the user has configured
 	Dir   string           // empty: the session's
 	Keep  []string         // Command.Keep
+	Free  bool             // Command.AnyFlags
 	Spare func(variable string) bool
 	Park  string // why the session is not continued
 	Wait  string // why the session is not continued now
@@ -283,7 +284,7 @@ func (d *Described) Plan(ctx context.Context, s resume.Session, w Words) (Plan, 
 	args := slices.Concat([]string{d.is.Resume, s.Key.ID}, choice.Args, carried.Args)
 	plan := d.Run(s, cmp.Or(choice.Dir, s.Cwd), carried, WithPrompt(args, cmp.Or(choice.Words, w.Prompt))...)
 	if plan.Run != nil {
-		plan.Run.Spare, plan.Run.Keep = choice.Spare, choice.Keep
+		plan.Run.Spare, plan.Run.Keep, plan.Run.AnyFlags = choice.Spare, choice.Keep, choice.Free
 	}
 	return plan, nil
 }

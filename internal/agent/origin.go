@@ -7,6 +7,8 @@ import (
 
 	"resumed/internal/leash"
 	"resumed/internal/resume"
+	"resumed/internal/starts"
+	"resumed/internal/usermanager"
 )
 
 // Origin returns what a live process of the agent was started with. It returns nil if the process
@@ -33,9 +35,12 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 	if o.Sandbox, err = p.Sandbox(pid); err != nil {
 		return nil
 	}
+	o.Freer = strings.Join(p.Tighter(usermanager.Starter(), pid), ", ")
+	o.Limits = p.Limits(pid)
 	if args, seen := p.Arguments(pid, b.about.Is); seen { // the flags of a user's own agent are not known
 		o.Through, args = p.Wrapper(pid, args, b.about.Program)
 		o.Args, o.ArgsSeen = b.about.Flags.Keep(args, secrets), true
+		o.Files = starts.HashFiles(b.about.Flags.Files(args, o.Cwd))
 		if through := leash.Hide(o.Through); !secrets {
 			o.Through = through
 		} else if shown := slices.Concat(through, b.about.Flags.Keep(args, false)); !slices.Equal(shown, slices.Concat(o.Through, o.Args)) {
@@ -46,8 +51,7 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 		if variables(environ)(resume.OwnKeyVariable) != "" {
 			return nil // a run that a person paid for once is not how the session began
 		}
-		o.Env, o.Salt = table.Keep(environ, secrets)
-		o.EnvSeen = true
+		table.Record(o, environ, secrets)
 		o.Login = b.Login(environ, o.Salt)
 	}
 	if after, err := p.Stat(pid); err == nil && after.Start != before.Start || err != nil && p.Tells() {

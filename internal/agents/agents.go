@@ -18,6 +18,7 @@ import (
 	"resumed/internal/agent/opencode"
 	"resumed/internal/agent/qwen"
 	"resumed/internal/config"
+	"resumed/internal/starts"
 	"resumed/internal/usage"
 )
 
@@ -78,6 +79,21 @@ func Hook(name string) *agent.Hook {
 	return nil
 }
 
+// StartOf returns what a live process of a built-in agent runs and was started with, or false if that
+// is not known.
+func StartOf(name string, pid int) (start starts.Start, ok bool) {
+	for _, b := range builtin {
+		if b.Name != name {
+			continue
+		}
+		if a, err := b.New(agent.Options{}); err == nil {
+			start.Origin = a.Origin(pid, false)
+			start.Program, _ = a.Identify(pid)
+		}
+	}
+	return start, start.Origin != nil
+}
+
 // Make makes every enabled agent, by name.
 func Make(cfg config.Config) (map[string]agent.Agent, error) {
 	made := make(map[string]agent.Agent)
@@ -97,7 +113,7 @@ func Make(cfg config.Config) (map[string]agent.Agent, error) {
 		if err := add(entry, func() (agent.Agent, error) {
 			return b.New(agent.Options{
 				Roots: entry.Roots, Command: entry.Command, Server: entry.Server, Env: entry.Env, Grace: cfg.Resume.Grace,
-				Unseen: agent.Unseen(cfg.Resume.Unseen), Model: entry.FallbackModel,
+				Model: entry.FallbackModel,
 			})
 		}); err != nil {
 			return nil, err

@@ -51,7 +51,7 @@ func TestAnAgentIsMadeOfWhatItsEntrySays(t *testing.T) {
 	made, err := agents.Make(cfg)
 	require.NoError(t, err)
 	require.Equal(t, agent.Options{
-		Roots: []string{"/cage"}, Command: "/bin/parrot", Server: "http://cage", Env: []string{"IS_SANDBOX=1"}, Unseen: "narrow", Grace: time.Hour,
+		Roots: []string{"/cage"}, Command: "/bin/parrot", Server: "http://cage", Env: []string{"IS_SANDBOX=1"}, Grace: time.Hour,
 	}, made["parrot"].(known).options)
 
 	cfg.Agents[0].Enabled = false

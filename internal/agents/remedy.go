@@ -47,7 +47,7 @@ func Remedy(v view.Session) string {
 	switch {
 	case v.Unreached != "" && (called || v.State == resume.Waiting):
 		words = reach(v)
-	case !called:
+	case !called || v.Needs != nil && *v.Needs == string(resume.StartUnseen): // the reason says what helps
 	case v.State == resume.GaveUp && failedByItself(v):
 		words = "look at what it said ({logs})"
 	case v.State == resume.GaveUp || !v.Class.Transient():

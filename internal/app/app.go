@@ -32,6 +32,7 @@ import (
 	"resumed/internal/resume/engine"
 	"resumed/internal/resume/view"
 	"resumed/internal/sdnotify"
+	"resumed/internal/starts"
 	"resumed/internal/state"
 	"resumed/internal/usage"
 	"resumed/internal/webui"
@@ -158,7 +159,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 	d.deliver = deliver.New(deliver.Options{
 		StateDir: opts.StateDir, LeaseDirs: opts.LeaseDirs, DryRun: opts.DryRun,
 		Settings: func() deliver.Settings { return d.settings.Load().forDelivery() }, Engine: d.engine, Transcripts: d.feeds,
-		HostLease: d.hostLease, Budget: d.ownKey, Sync: d.store.Sync, Stopping: d.inputs.stopped, Log: opts.Log,
+		Starts: starts.In(opts.RuntimeDir), HostLease: d.hostLease, Budget: d.ownKey, Sync: d.store.Sync, Stopping: d.inputs.stopped, Log: opts.Log,
 	}, snapshot.Sessions)
 	return d.buildServers(maker, changes, snapshot.Paused)
 }

@@ -6,6 +6,7 @@ import (
 
 	"resumed/internal/deliver"
 	"resumed/internal/lease"
+	"resumed/internal/starts"
 	"resumed/internal/state"
 )
 
@@ -80,6 +81,9 @@ func (h housekeeper) tidyAll(ctx context.Context) {
 	history := h.settings.Load().config.History
 	if err := h.deliver.PruneFiles(ctx, history.Keep, int64(history.RunsMaxSize), time.Now()); err != nil {
 		h.opts.Log.Warn("old outputs and copies of transcripts were not removed", "err", err)
+	}
+	if err := starts.In(h.opts.RuntimeDir).Prune(time.Now().Add(-history.EndedKeep)); err != nil {
+		h.opts.Log.Warn("files of old sessions could not be removed", "err", err)
 	}
 	if err := lease.Prune(h.opts.LeaseDirs, time.Now().Add(-history.EndedKeep)); err != nil {
 		h.opts.Log.Warn("old leases were not removed", "err", err)

@@ -17,6 +17,7 @@ import (
 	"resumed/internal/notify/channels"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
+	"resumed/internal/runenv"
 )
 
 // settings is everything that is built from a configuration. It is immutable: a reload replaces it as a
@@ -72,8 +73,9 @@ func (s *settings) forDelivery() deliver.Settings {
 	wanted := s.config.Resume
 	return deliver.Settings{
 		Prompt: wanted.Prompt, Live: deliver.Live(wanted.Live), Timeout: wanted.Timeout, Stall: wanted.Stall,
-		Agent:   func(name string) agent.Agent { return s.agents[name] },
-		Env:     func(name string) ([]string, error) { return s.config.Agent(name).Environment(wanted.Trust()) },
+		Agent:  func(name string) agent.Agent { return s.agents[name] },
+		Env:    func(name string) ([]string, error) { return s.config.Agent(name).Environment(wanted.Trust()) },
+		Unseen: deliver.Unseen(wanted.Unseen), ChangedEnv: runenv.Changed(wanted.ChangedEnv),
 		Secrets: wanted.KeepEnv == config.KeepSecrets,
 		Rules:   s.rules,
 		Trust:   wanted.Trust(),
@@ -123,8 +125,7 @@ func (m maker) configPath() string {
 }
 
 func sameAgent(before, after config.Config, name string) bool {
-	return reflect.DeepEqual(before.Agent(name), after.Agent(name)) && before.Resume.Grace == after.Resume.Grace &&
-		before.Resume.Unseen == after.Resume.Unseen
+	return reflect.DeepEqual(before.Agent(name), after.Agent(name)) && before.Resume.Grace == after.Resume.Grace
 }
 
 // keepDesktops reuses the desktop channels that have not changed.

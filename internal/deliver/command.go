@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/childenv"
 	"resumed/internal/humanize"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
+	"resumed/internal/runenv"
 	"resumed/internal/runner"
 )
 
@@ -21,14 +23,14 @@ import (
 type command struct {
 	*delivery
 	plan    *agent.Command
-	env     environment
+	env     runenv.Environment
 	process Process
 	output  string
 }
 
 func (c *command) String() string {
 	words := "run " + humanize.CommandLine(c.session.Shown(c.plan.Argv)...)
-	if left := c.plan.Carried.LeftOut; len(left) > 0 {
+	if left := c.leftOut(); len(left) > 0 {
 		words += " (left out: " + strings.Join(leash.Words(left), "; ") + ")"
 	}
 	return words
@@ -38,14 +40,15 @@ func (c *command) preview(ctx context.Context, plan *view.Plan) *resume.NotSent 
 	notSent := c.ready(ctx)
 	plan.Command, plan.Dir = c.session.Shown(c.plan.Argv), c.plan.Dir
 	plan.Repeated = append(plan.Repeated, c.session.Shown(c.plan.Carried.Args)...)
-	plan.LeftOut = append(plan.LeftOut, leash.Words(c.plan.Carried.LeftOut)...)
+	plan.LeftOut = append(plan.LeftOut, leash.Words(c.leftOut())...)
 	plan.Models = c.plan.Models.May()
 	if c.most > 0 {
 		plan.OwnKey = fmt.Sprintf("with your own key, for at most %.2f USD", c.most)
 	}
-	plan.Env = append(plan.Env, c.env.had...)
-	for _, name := range c.env.unset {
-		if _, own := os.LookupEnv(name); own && !slices.Contains(plan.EnvUnset, name) {
+	plan.Env = append(plan.Env, c.env.Had...)
+	has := childenv.Names(c.env.Environ())
+	for _, name := range childenv.Names(leash.Inherited(os.Environ())) {
+		if !slices.Contains(has, name) {
 			plan.EnvUnset = append(plan.EnvUnset, name)
 		}
 	}
@@ -81,7 +84,7 @@ func (c *command) send(ctx context.Context) resume.Event {
 		return notSent
 	}
 	key := c.session.Key
-	now, err := c.opts.Engine.Apply(ctx, key, resume.Sending{Mark: run.Mark, LeftOut: leash.Words(c.plan.Carried.LeftOut), Models: c.plan.Models})
+	now, err := c.opts.Engine.Apply(ctx, key, resume.Sending{Mark: run.Mark, LeftOut: leash.Words(c.leftOut()), Models: c.plan.Models})
 	if err != nil || now.Run == nil || now.Run.Mark != run.Mark {
 		c.giveBack()
 		return withdrawn
@@ -96,7 +99,7 @@ func (c *command) send(ctx context.Context) resume.Event {
 	c.apply(ctx, key, resume.Started{Mark: run.Mark, Process: process.Identity()})
 	if c.session.Pending() {
 		log.Info("begun")
-		c.apply(ctx, key, resume.Learned{Origin: c.origin(), Kind: resume.Headless})
+		c.apply(ctx, key, resume.Learned{Origin: c.origin(run.Environ()), Kind: resume.Headless})
 	} else {
 		log.Info("resumed")
 	}
@@ -108,6 +111,11 @@ func (c *command) send(ctx context.Context) resume.Event {
 // daemon finds it.
 func (c *command) confirm(ctx context.Context) resume.Event {
 	return c.followRun(ctx, c.session, c.process, c.output)
+}
+
+// leftOut is what the command does not have as the session had it.
+func (c *command) leftOut() []leash.Omission {
+	return slices.Concat(c.plan.Carried.LeftOut, c.env.LeftOut)
 }
 
 // make prepares everything that the command needs, and returns the command.
@@ -122,18 +130,20 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 	if err := c.files.Prepare(key); err != nil {
 		return nil, tryAgain("its output could not be kept: " + err.Error())
 	}
-	environ, notSent := c.pay(ctx, c.env.set)
+	environ, notSent := c.pay(ctx, c.env.Set)
 	if notSent != nil {
 		return nil, notSent
 	}
 	run := &runner.Command{
 		Argv:   c.plan.Argv,
 		Dir:    c.plan.Dir,
+		Base:   c.env.Base,
 		Env:    environ,
-		Unset:  c.env.unset,
+		Unset:  c.env.Unset,
 		Output: c.files.Output(key, n),
 		Status: c.files.Status(key, n),
 		Mark:   c.session.Run.Mark,
+		Limits: c.env.Limits,
 		Bounds: c.bounds,
 		Signs:  c.signsOfLife(c.session),
 	}
@@ -146,11 +156,13 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 
 // origin is what the session of a task was started with. It is known from the plan, without a look at
 // the process.
-func (c *command) origin() *resume.Origin {
+func (c *command) origin(environ []string) *resume.Origin {
 	now := time.Now().Round(0)
-	return &resume.Origin{
+	o := &resume.Origin{
 		Process: c.process.Identity(), BeganAt: now, SeenAt: now, Cwd: c.plan.Dir, Args: c.plan.Begins, ArgsSeen: true,
 	}
+	c.agent.Variables().Record(o, environ, c.settings.Secrets)
+	return o
 }
 
 // cannotStart returns the result of a command that did not start. An error that a person must fix costs

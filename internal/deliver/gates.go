@@ -188,6 +188,7 @@ func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 		v.tracker.saw(v.session.Key)
 	} else {
 		v.session, _ = v.identifyWriter(ctx, v.agent, v.session)
+		v.session = v.recorded(ctx, v.session)
 	}
 	var notSent *resume.NotSent
 	if v.most, notSent = v.allowance(); notSent != nil {
@@ -202,6 +203,9 @@ func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 	}
 	if err != nil {
 		return &resume.NotSent{Why: err.Error(), Owner: v.owner, Then: tellIfUnseen(err)}
+	}
+	if notSent := v.startWasSeen(plan); notSent != nil {
+		return notSent
 	}
 	return v.choose(plan)
 }

@@ -2,13 +2,13 @@ package deliver
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/process"
 	"resumed/internal/resume"
+	"resumed/internal/starts"
 )
 
 // Changed is called with every change of a session. It does not block; some changes ask for a lookup of
@@ -71,50 +71,14 @@ type search struct {
 	weigh  bool // the size of the session's context is read first
 }
 
-// WatchPrograms does the lookups that were asked for and checks the owners of stopped sessions, until
-// ctx is done.
-func (d *Deliverer) WatchPrograms(ctx context.Context) error {
-	searches := make(map[resume.Key]search)
-	var again, rested, holders <-chan time.Time // nil: there is nothing to wait for
-	lookups := d.tracker.wakeLookups
-	for {
-		if again == nil && len(searches) > 0 {
-			again = time.After(nextLook)
-		}
-		if holders == nil && len(d.tracker.allOpen()) > 0 {
-			holders = time.After(nextHolderLook)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-rested:
-			lookups = d.tracker.wakeLookups
-		case <-lookups:
-			asked := d.tracker.takeLookups()
-			for key, weigh := range asked {
-				searches[key] = search{weigh: weigh}
-			}
-			d.lookFor(ctx, searches, slices.Collect(maps.Keys(asked)))
-			lookups, rested = nil, time.After(batchDelay)
-		case <-again:
-			d.lookFor(ctx, searches, slices.Collect(maps.Keys(searches)))
-			again = nil
-		case <-d.tracker.wakeHolders:
-		case <-holders:
-			d.lookAtHolders(ctx)
-			holders = nil
-		}
-	}
-}
-
-// lookFor looks up the processes of some sessions, and removes the searches that are over.
-func (d *Deliverer) lookFor(ctx context.Context, searches map[resume.Key]search, keys []resume.Key) {
+// lookFor looks up the processes of some sessions, and removes and returns the searches that are over.
+func (d *Deliverer) lookFor(ctx context.Context, searches map[resume.Key]search, keys []resume.Key) (over []resume.Key) {
 	together := process.WithSnapshot(ctx) // the list of all processes is read once for all sessions
 	settings := d.opts.Settings()
 	for batch := range slices.Chunk(keys, batchSize) {
 		sessions, err := d.opts.Engine.Lookup(ctx, batch)
 		if err != nil {
-			return // the daemon stops
+			return nil // the daemon stops
 		}
 		for i, key := range batch {
 			a, look := settings.Agent(key.Agent), searches[key]
@@ -122,15 +86,17 @@ func (d *Deliverer) lookFor(ctx context.Context, searches map[resume.Key]search,
 			look.missed++
 			switch {
 			case found:
-				delete(searches, key)
 			case look.missed == mostLooks || sessions[i].Interrupted() && noProcess(together, a):
 				d.tracker.miss(key, time.Now())
-				delete(searches, key)
 			default:
 				searches[key] = look
+				continue
 			}
+			delete(searches, key)
+			over = append(over, key)
 		}
 	}
+	return over
 }
 
 // noProcess reports whether no process can have a stopped session of the agent open. It is not asked
@@ -201,6 +167,29 @@ func (d *Deliverer) stillRuns(ctx context.Context, a agent.Holder, session resum
 	return true
 }
 
+// originOf returns what a live process was started with, and stores it for a later daemon.
+func (d *Deliverer) originOf(a agent.Agent, session resume.Session, pid int) *resume.Origin {
+	o := a.Origin(pid, d.opts.Settings().Secrets)
+	if o != nil {
+		if err := d.opts.Starts.Put(session.Key, starts.Start{Origin: o}); err != nil {
+			d.logOf(session.Key).Warn("the environment of a session is lost if the daemon is restarted", "err", err)
+		}
+	}
+	return o
+}
+
+// recorded returns the session with the start that a hook of its agent recorded, if the daemon has not
+// seen it itself.
+func (d *Deliverer) recorded(ctx context.Context, session resume.Session) resume.Session {
+	if session.StartedWith().Seen() {
+		return session
+	}
+	if start, ok := d.opts.Starts.Get(session.Key); ok && start.Origin.Seen() {
+		return d.note(ctx, session, resume.Learned{Origin: start.Origin, Program: start.Program})
+	}
+	return session
+}
+
 // identify stores which program the owner of a session runs, what it was started with and whether a
 // person uses it. It returns the updated session.
 func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) resume.Session {
@@ -211,7 +200,7 @@ func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.
 	had := session.StartedWith()
 	known := had != nil && a.Lives(had.Process) && had.Process.PID == owner.PID
 	if !owner.Guessed && (!known || had.Login != "") { // a person may sign in as another user meanwhile
-		news.Origin = a.Origin(owner.PID, d.opts.Settings().Secrets)
+		news.Origin = d.originOf(a, session, owner.PID)
 	}
 	if session.Attended(owner.Kind).Kind != session.Kind {
 		news.Kind = owner.Kind

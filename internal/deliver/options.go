@@ -8,6 +8,8 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/ownership"
 	"resumed/internal/resume"
+	"resumed/internal/runenv"
+	"resumed/internal/starts"
 )
 
 // Options are what a Deliverer works with. All but HostLease, Budget and Machine are required.
@@ -29,25 +31,37 @@ type Options struct {
 	// there are no other hosts.
 	HostLease func(context.Context, resume.Session) (HostLease, *resume.NotSent)
 
-	Budget   Budget      // of the user's own keys; nil: none is ever used
-	Machine  Machine     // nil: this one
-	Stopping func() bool // the daemon stops: transcripts are no longer read
+	Starts   *starts.Store // what processes were started with
+	Budget   Budget        // of the user's own keys; nil: none is ever used
+	Machine  Machine       // nil: this one
+	Stopping func() bool   // the daemon stops: transcripts are no longer read
 	Log      *slog.Logger
 }
 
 // Settings are the user's settings for a delivery, as they are now.
 type Settings struct {
-	Prompt  string
-	Live    Live
-	Timeout time.Duration // one command may run this long; 0: no bound
-	Stall   time.Duration // and be silent this long; 0: no bound
-	Rules   resume.Rules
-	Trust   ownership.Trust // whose files are trusted
-	Secrets bool            // secrets of a session's environment are stored
+	Prompt     string
+	Live       Live
+	Timeout    time.Duration // one command may run this long; 0: no bound
+	Stall      time.Duration // and be silent this long; 0: no bound
+	Rules      resume.Rules
+	Trust      ownership.Trust // whose files are trusted
+	Unseen     Unseen          // what to do with a session whose start was not seen
+	ChangedEnv runenv.Changed  // what to do if a resume does not have a variable as its session had it
+	Secrets    bool            // secrets of a session's environment are stored
 
 	Agent func(name string) agent.Agent        // nil: it is not configured, or switched off
 	Env   func(agent string) ([]string, error) // KEY=value, added for its runs
 }
+
+// Unseen is what to do with a session whose start was not seen, so that a resume cannot repeat it.
+type Unseen string
+
+// The values of Unseen.
+const (
+	ParkUnseen Unseen = "park"      // a person must allow it
+	SameMode   Unseen = "same_mode" // it continues in the mode that its transcript states
+)
 
 // Live is what to do with a session that is open in a live process.
 type Live string

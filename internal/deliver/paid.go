@@ -5,6 +5,7 @@ import (
 
 	"resumed/internal/childenv"
 	"resumed/internal/resume"
+	"resumed/internal/runenv"
 )
 
 // payer returns the agent as a payable, or why its sessions cannot continue with a key. The key itself
@@ -44,7 +45,7 @@ func (v *delivery) allowance() (most float64, notSent *resume.NotSent) {
 }
 
 // payable returns why a command in that directory and environment may not have the user's key.
-func (v *delivery) payable(ctx context.Context, dir string, env environment) *resume.NotSent {
+func (v *delivery) payable(ctx context.Context, dir string, env runenv.Environment) *resume.NotSent {
 	if v.session.Paid == nil {
 		return nil
 	}
@@ -52,7 +53,7 @@ func (v *delivery) payable(ctx context.Context, dir string, env environment) *re
 	if notSent != nil {
 		return notSent
 	}
-	if why := payer.Unpayable(v.session, dir, env.environ()); why != "" {
+	if why := payer.Unpayable(v.session, dir, env.Environ()); why != "" {
 		return unpaid(why)
 	}
 	_, notSent = v.cost(ctx, payer)

@@ -20,6 +20,7 @@ import (
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
+	"resumed/internal/starts"
 	"resumed/internal/terminal"
 )
 
@@ -75,7 +76,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	require.NoError(t, os.MkdirAll(w.agent.root, 0o700))
 	require.NoError(t, os.WriteFile(transcript, []byte("limit\n"), 0o600))
 	w.settings = Settings{
-		Prompt: "continue", Live: Type, Timeout: time.Minute,
+		Prompt: "continue", Live: Type, Timeout: time.Minute, Unseen: SameMode,
 		Agent: func(name string) agent.Agent { return map[string]agent.Agent{"fake": w.agent}[name] },
 		Env:   func(string) ([]string, error) { return []string{"EXTRA=1"}, nil },
 	}
@@ -85,6 +86,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 		Settings: func() Settings { return w.settings }, Engine: w, Transcripts: w,
 		Sync:     func(context.Context, ...resume.Key) error { w.diary.add("on disk"); return nil },
 		Stopping: func() bool { return w.stopping },
+		Starts:   starts.In(filepath.Join(dir, "runtime")),
 		Log:      slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {

@@ -86,6 +86,13 @@ func (v Variables) Keep(environ []string, secrets bool) (kept []resume.Variable,
 	return kept, salt
 }
 
+// Record sets what the origin says about an environment.
+func (v Variables) Record(o *resume.Origin, environ []string, secrets bool) {
+	o.Env, o.Salt = v.Keep(environ, secrets)
+	o.Others = v.Others(environ, o.Salt)
+	o.Environ, o.EnvSeen = environ, true
+}
+
 // Hash returns the hash by which a secret is recognised.
 func Hash(salt, value string) string {
 	mac := hmac.New(sha256.New, []byte(salt))

@@ -33,3 +33,19 @@ func network(path string) string {
 	}
 	return ""
 }
+
+// tmpfs and ramfs are the numbers of file systems in memory.
+const (
+	tmpfs = 0x01021994
+	ramfs = 0x858458f6
+)
+
+// InMemory reports whether a path is on a file system in memory.
+func InMemory(path string) bool {
+	var fs syscall.Statfs_t
+	if syscall.Statfs(path, &fs) != nil {
+		return false
+	}
+	kind := uint32(fs.Type) //nolint:gosec // it is 32 bits wide, whatever the type of the field
+	return kind == tmpfs || kind == ramfs
+}

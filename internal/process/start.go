@@ -7,6 +7,7 @@ import (
 
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
+	"resumed/internal/usermanager"
 )
 
 // Arguments returns those of the agent's program, or false if they are not known: a process that
@@ -24,17 +25,24 @@ func (t Table) Arguments(pid int, is func(string) bool) ([]string, bool) {
 	return argv[1:], !titled
 }
 
-// Sandbox describes the namespaces that a process does not share with us; empty: it shares all.
-// Those that it hides count as not shared.
+// Sandbox describes the namespaces that a process does not share with us, and how else it is more
+// restricted than we are; empty: neither. Namespaces that it hides count as not shared.
 func (t Table) Sandbox(pid int) (string, error) {
 	apart, err := t.Apart(pid)
 	if errors.Is(err, fs.ErrPermission) {
 		return "it hides its namespaces, or runs as another user", nil
 	}
-	if err != nil || len(apart) == 0 {
+	if err != nil {
 		return "", err
 	}
-	words := strings.Join(apart, ", ") + " of its own"
+	var all []string
+	if len(apart) > 0 {
+		all = append(all, strings.Join(apart, ", ")+" of its own")
+	}
+	words := strings.Join(append(all, t.Tighter(pid, usermanager.Starter())...), ", ")
+	if words == "" {
+		return "", nil
+	}
 	if kind := t.Container(pid); kind != "" {
 		words = "a container (" + sanitize.Short(kind, 40) + "), " + words
 	}

@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -9,10 +10,10 @@ import (
 
 // namespaces are those that change what a process sees: the kernel's name of each, and ours.
 var namespaces = []struct{ file, word string }{
-	{"mnt", "mounts"}, {"pid", "processes"}, {"user", "users"},
+	{"mnt", "mounts"}, {"pid", "processes"}, {"user", "users"}, {"net", "network"},
 }
 
-// Apart returns what a process does not share with this one: mounts, processes, users, root
+// Apart returns what a process does not share with this one: mounts, processes, users, network, root
 // directory, user id. It fails if that cannot be read. Systems without /proc do not have such
 // namespaces.
 func (f FS) Apart(pid int) ([]string, error) {
@@ -40,7 +41,7 @@ func (f FS) Apart(pid int) ([]string, error) {
 	if ours, err := os.Stat("/"); err == nil && !os.SameFile(theirs, ours) {
 		apart = append(apart, "root directory")
 	}
-	if user, err := f.user(pid); err != nil {
+	if user, err := user(f.Status(pid)); err != nil {
 		return nil, fmt.Errorf("read whose process %d is: %w", pid, err)
 	} else if user != os.Getuid() {
 		apart = append(apart, "user id")
@@ -48,21 +49,63 @@ func (f FS) Apart(pid int) ([]string, error) {
 	return apart, nil
 }
 
-// user returns the effective user id of a process. The owner of its directory is not reliable:
-// for a process that hides its memory it is root.
-func (f FS) user(pid int) (int, error) {
-	status, err := read(f.Path(pid, "status"))
-	if err != nil {
-		return 0, err
+// Tighter returns in which ways a process is restricted and another one is not.
+func (f FS) Tighter(pid, than int) []string {
+	if f.asks() {
+		return nil
 	}
-	for line := range strings.Lines(string(status)) {
-		if users, ok := strings.CutPrefix(line, "Uid:"); ok {
-			if all := strings.Fields(users); len(all) > 1 {
-				return strconv.Atoi(all[1]) // the effective one
-			}
+	return tighter(f.Status(pid), f.Status(than))
+}
+
+// tighter compares the status of two processes. A Landlock sandbox is
+// not shown, but for a normal user the kernel demands no_new_privs for it.
+func tighter(theirs, ours map[string]string) []string {
+	var all []string
+	if len(theirs) == 0 || len(ours) == 0 {
+		return nil // one of them has ended
+	}
+	if theirs["NoNewPrivs"] == "1" && ours["NoNewPrivs"] == "0" {
+		all = append(all, "no_new_privs")
+	}
+	if theirs["Seccomp"] > ours["Seccomp"] || theirs["Seccomp"] == "2" && number(theirs["Seccomp_filters"], 10) > number(ours["Seccomp_filters"], 10) {
+		all = append(all, "system call filter")
+	}
+	for _, set := range []string{"CapEff", "CapBnd"} {
+		if number(ours[set], 16)&^number(theirs[set], 16) != 0 {
+			return append(all, "fewer capabilities")
 		}
 	}
-	return 0, fmt.Errorf("%s does not tell", f.Path(pid, "status"))
+	return all
+}
+
+// number parses a number of the kernel; 0: there is none.
+func number(text string, base int) uint64 {
+	n, _ := strconv.ParseUint(text, base, 64)
+	return n
+}
+
+// Status returns the fields of the kernel's status file of a process, by name; nil: it cannot be read.
+func (f FS) Status(pid int) map[string]string {
+	text, err := read(f.Path(pid, "status"))
+	if err != nil {
+		return nil
+	}
+	fields := make(map[string]string)
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		fields[name] = strings.TrimSpace(value)
+	}
+	return fields
+}
+
+// user returns the effective user id of a process. The owner of its directory is not reliable:
+// for a process that hides its memory it is root.
+func user(status map[string]string) (int, error) {
+	all := strings.Fields(status["Uid"])
+	if len(all) < 2 {
+		return 0, errors.New("its status does not tell")
+	}
+	return strconv.Atoi(all[1])
 }
 
 // Container returns the kind of container that a process is in, by its own information; empty:
@@ -90,19 +133,10 @@ func (f FS) container(pid int) string {
 // Inner returns the pid of a process in its own pid namespace, which may differ from the pid
 // here; 0: not known.
 func (f FS) Inner(pid int) int {
-	status, err := read(f.Path(pid, "status"))
-	if err != nil {
+	all := strings.Fields(f.Status(pid)["NSpid"])
+	if len(all) == 0 {
 		return 0
 	}
-	for line := range strings.Lines(string(status)) {
-		if numbers, ok := strings.CutPrefix(line, "NSpid:"); ok {
-			all := strings.Fields(numbers)
-			if len(all) == 0 {
-				return 0
-			}
-			inner, _ := strconv.Atoi(all[len(all)-1]) // the kernel always writes numbers
-			return inner
-		}
-	}
-	return 0
+	inner, _ := strconv.Atoi(all[len(all)-1]) // the kernel always writes numbers
+	return inner
 }

@@ -101,6 +101,8 @@ func (s Session) notSent(ev NotSent, r Rules, now time.Time) Session {
 			s.Unreached = ev.Why
 		}
 		return s.park(ev.Why)
+	case ParkUnseen:
+		return s.parkUnseen(ev.Why)
 	case Tell:
 		s.Reported = true
 	case TellUnreached:

@@ -111,6 +111,7 @@ type Then uint8
 const (
 	TryAgain      Then = iota // the session waits, and is tried again
 	Park                      // waiting does not help: a person must act
+	ParkUnseen                // its start was not seen: a person must say that it may continue
 	Tell                      // it is tried again, and reported to a person once
 	TellUnreached             // the same; the process that has it open accepts no prompt as long as it lives
 	UserClosed                // its user has just closed it
@@ -193,6 +194,7 @@ func (Renamed) event()    {}
 func (CameBack) event()   {}
 func (Expired) event()    {}
 func (Learned) event()    {}
+func (Unseen) event()     {}
 func (Pay) event()        {}
 func (Enqueued) event()   {}
 func (Relisted) event()   {}
@@ -254,6 +256,10 @@ type Learned struct {
 	Usage   *Usage
 	Cost    *Cost
 }
+
+// Unseen says that no process of a stopped session was found, so that what it was started with stays
+// unknown.
+type Unseen struct{ Why string }
 
 // Pay is a person's order to continue a session with their own key, at their cost. It holds until the
 // limit that stopped the session is over. Only a person can give it.

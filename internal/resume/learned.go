@@ -2,6 +2,7 @@ package resume
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -14,6 +15,9 @@ func (s Session) learned(ev Learned, r Rules, now time.Time) Session {
 	}
 	if ev.Origin != nil && !s.missedBy(*ev.Origin) {
 		s.Origin = ev.Origin
+		if s.Needs == StartUnseen && s.StartedWith().Seen() {
+			s = s.schedule(r, now)
+		}
 	}
 	if ev.Cost != nil {
 		s.Cost = *ev.Cost
@@ -62,6 +66,18 @@ func (s Session) StartedWith() *Origin {
 		return nil
 	}
 	return s.Origin
+}
+
+// AskToContinue is a reason not to continue the session without a person's word, and how they give it.
+func (s Session) AskToContinue(why string) string {
+	return fmt.Sprintf("%s; %s continues it with your settings as they are now", why, s.retry())
+}
+
+// parkUnseen asks a person whether the session may continue although its start was not seen.
+func (s Session) parkUnseen(why string) Session {
+	s = s.park(why)
+	s.Needs = StartUnseen
+	return s
 }
 
 // Shown returns a command line that continues the session, without the secrets that are stored in its

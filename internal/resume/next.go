@@ -19,6 +19,9 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 	if _, still := ev.(Queued); !still && after.Reason != s.Reason {
 		after.Blocked = nil
 	}
+	if after.State != Parked {
+		after.Needs = ""
+	}
 	return after
 }
 
@@ -79,6 +82,11 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.lost(ev, r, now)
 	case Learned:
 		return s.learned(ev, r, now)
+	case Unseen:
+		if s.State == Waiting && s.Run == nil && !s.Allowed && !s.StartedWith().Seen() {
+			return s.parkUnseen(ev.Why)
+		}
+		return s
 	case Occupied:
 		return s.occupied(ev)
 	case Released:

@@ -26,10 +26,16 @@ func (s Session) retried(by string, r Rules, now time.Time) Session {
 		s.Reason = why // an excluded directory counts more than the order
 		return s
 	}
+	waits := s.Needs == StartUnseen && s.Limit.Reset.At.After(now) // only the person's word was missing
+	s.Allowed = s.Allowed || by == "" && (s.Needs == StartUnseen || !s.StartedWith().Seen())
 	s = s.archived()
 	s.Paid, s.Windows, s.Reported = nil, 0, false
 	s.NotBefore, s.MissedAt, s.ClosedAt = time.Time{}, time.Time{}, time.Time{}
 	s.RetryAskedAt, s.WaitFrom, s.StoppedAt, s.GivesUpAt = now, now, now, time.Time{}
+	if waits {
+		s.RetryAskedAt = time.Time{}
+		return s.schedule(r, now)
+	}
 	s.State, s.NextAt = Waiting, now
 	s.Reason = "due now, asked for by " + who(by)
 	if r.NextAllowed != nil {

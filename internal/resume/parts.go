@@ -166,11 +166,38 @@ type Origin struct {
 	EnvSeen bool       `json:"env_seen,omitempty"`
 	Salt    string     `json:"salt,omitempty"` // of the hashes in Env
 
+	// Others are its other variables. Their values are never stored. nil: they are not known.
+	Others []Variable `json:"others,omitempty"`
+
+	// Environ is its whole environment, with values. It is only in memory, and on a file system in
+	// memory.
+	Environ []string `json:"-"`
+
+	Limits ProcessLimits     `json:"limits,omitzero"` // zero: not known
+	Files  map[string]string `json:"files,omitempty"` // the files that its flags name, with a hash of each
+
 	Login   string   `json:"login,omitempty"`   // a hash of the login at that time; empty: not known
 	Sandbox string   `json:"sandbox,omitempty"` // how its environment differs from the daemon's (such as namespaces), for people; empty: it does not
+	Freer   string   `json:"freer,omitempty"`   // how a resume is more restricted than it was, for people; empty: it is not
 	Through []string `json:"through,omitempty"` // the wrapper that started it and still runs, with its arguments up to the agent's
 	TTY     bool     `json:"tty,omitempty"`     // it has a terminal
 	Server  bool     `json:"server,omitempty"`  // it is a server; its clients may be elsewhere
+}
+
+// Seen reports whether a resume can repeat the start: the arguments and the environment are known.
+func (o *Origin) Seen() bool { return o != nil && o.ArgsSeen && o.EnvSeen }
+
+// ProcessLimits are what else a process passes on to the commands that it runs.
+type ProcessLimits struct {
+	Umask     string     `json:"umask,omitempty"` // octal; empty: not known
+	Nice      int        `json:"nice,omitempty"`
+	Resources []Resource `json:"resources,omitempty"` // of setrlimit(2), in the order of their numbers
+}
+
+// Resource is a limit of setrlimit(2).
+type Resource struct {
+	Soft uint64 `json:"soft"`
+	Hard uint64 `json:"hard"`
 }
 
 // Variable is an environment variable. Of a secret only a hash is stored, to recognise it.
@@ -179,6 +206,12 @@ type Variable struct {
 	Value string `json:"value,omitempty"`
 	Hash  string `json:"hash,omitempty"` // of a value that is not stored
 }
+
+// Need is what a parked session needs from a person, in a word for programs.
+type Need string
+
+// StartUnseen is the person's word that the session may continue although its start was not seen.
+const StartUnseen Need = "start_unseen"
 
 // Owner is a live process that holds a session.
 type Owner struct {
@@ -277,6 +310,7 @@ type Interruption struct {
 	Unreached string    `json:"unreached,omitempty"` // why the owner cannot be given a prompt, for people
 	ClosedAt  time.Time `json:"closed_at,omitzero"`  // when its user was observed to close the agent
 	Newcomer  *Newcomer `json:"newcomer,omitempty"`  // the session with which a person continued in its directory
+	Needs     Need      `json:"needs,omitempty"`     // what a person is asked for, if the reason is one that programs know too
 	Reported  bool      `json:"told,omitempty"`      // a person was told why it still waits
 
 	NextAt       time.Time `json:"next_at,omitzero"`     // Waiting: when it is resumed; Settling: until when the transcript must move

@@ -79,6 +79,7 @@ type Session struct {
 	Program Program  `json:"program,omitzero"`   // the program of its process when that was last seen alive
 	Origin  *Origin  `json:"origin,omitempty"`   // what that process was started with; StartedWith says whether it still counts
 	LeftOut []string `json:"left_out,omitempty"` // what the last resume did not repeat of Origin, for people
+	Allowed bool     `json:"allowed,omitempty"`  // a person said that it may continue although its start was not seen
 	Context Context  `json:"context,omitzero"`   // what the provider reads again at a resume, if known
 	Usage   Usage    `json:"usage,omitzero"`     // how much of its account's allowances is used, if known
 	Cost    Cost     `json:"cost,omitzero"`      // what it has cost until now, if known
@@ -303,7 +304,7 @@ func (s Session) rest(now time.Time, why string) Session {
 
 // park leaves the session to a person.
 func (s Session) park(why string) Session {
-	s.State, s.NextAt, s.Reason = Parked, time.Time{}, why
+	s.State, s.NextAt, s.Reason, s.Needs = Parked, time.Time{}, why, ""
 	return s
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"resumed/internal/atomicfile"
 	"resumed/internal/regular"
+	"resumed/internal/resume"
 )
 
 // A command may end while no daemon runs that could read its exit status. So it runs under a
@@ -46,14 +47,15 @@ func announce(status string) error {
 	return nil
 }
 
-// kept returns the program and the arguments that run a command under the keeper.
-func kept(program string, argv []string, status string) (string, []string) {
+// kept returns the program and the arguments that run a command with these limits under the keeper.
+// Without a shell the limits are not set.
+func kept(program string, argv []string, status string, limits resume.ProcessLimits) (string, []string) {
 	if _, err := os.Stat(shell); err != nil {
 		if own, err := os.Executable(); err == nil {
 			return own, append([]string{own, KeepCommand, status, program}, argv[1:]...)
 		}
 	}
-	return shell, append([]string{shell, "-c", keeper, status, program}, argv[1:]...)
+	return shell, append([]string{shell, "-c", script(limits) + keeper, status, program}, argv[1:]...)
 }
 
 // Left is the content of a command's status file.

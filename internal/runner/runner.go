@@ -20,6 +20,7 @@ import (
 
 	"resumed/internal/childenv"
 	"resumed/internal/resume"
+	"resumed/internal/usermanager"
 )
 
 // DefaultGrace is the time between SIGTERM and SIGKILL.
@@ -29,11 +30,14 @@ const DefaultGrace = 10 * time.Second
 type Command struct {
 	Argv   []string // Argv[0] is looked up in the PATH of its environment
 	Dir    string   // an absolute path
-	Env    []string // KEY=value, added to the daemon's own
-	Unset  []string // variables of the daemon that it does not get
+	Base   []string // KEY=value, the environment that Env is added to; nil: the daemon's own
+	Env    []string // KEY=value, added to Base
+	Unset  []string // variables of Base that it does not get
 	Output string   // the file that its output is appended to; empty: nowhere
 	Status string   // the file in which its start and its exit code are written, also when no daemon runs; empty: none
 	Mark   string   // goes into the environment as RESUMED_MARK
+
+	Limits resume.ProcessLimits // zero: the daemon's own
 
 	Bounds func() (timeout, stall time.Duration) // how long it may run and be silent, called at each check; 0: no limit; nil: neither
 	Signs  func() []string                       // files in which a change is a sign of life, in addition to Output; nil: none
@@ -58,8 +62,13 @@ func (c Command) signs() []string {
 
 func (c Command) grace() time.Duration { return cmp.Or(c.Grace, DefaultGrace) }
 
-func (c Command) environment() []string {
-	return childenv.Agent(childenv.Without(os.Environ(), c.Unset...), c.Dir, c.Mark, c.Env...)
+// Environ returns the environment of the command.
+func (c Command) Environ() []string {
+	base := c.Base
+	if base == nil {
+		base = os.Environ()
+	}
+	return childenv.Agent(childenv.Without(base, c.Unset...), c.Dir, c.Mark, c.Env...)
 }
 
 // StartError says why a command was not started.
@@ -87,7 +96,7 @@ func Start(cmd Command) (*Process, error) {
 	if err := checkDir(cmd.Dir); err != nil {
 		return nil, err
 	}
-	env := cmd.environment()
+	env := cmd.Environ()
 	program, err := findProgram(cmd.Argv[0], cmd.Dir, env)
 	if err != nil {
 		return nil, err
@@ -100,13 +109,13 @@ func Start(cmd Command) (*Process, error) {
 	if ok, err := startable(program); err != nil {
 		return nil, err
 	} else if ok && cmd.Status != "" { // for others, the start gives the better error
-		program, cmd.Argv = kept(program, cmd.Argv, cmd.Status)
+		program, cmd.Argv = kept(program, cmd.Argv, cmd.Status, cmd.Limits)
 		if err := announce(cmd.Status); err != nil {
 			return nil, err
 		}
 	}
 	sealDescriptors()
-	if cmd.Mark != "" && underManager() {
+	if cmd.Mark != "" && usermanager.Started() {
 		if p, err := startUnit(program, cmd, env); p != nil || err != nil {
 			return p, err
 		}
@@ -182,7 +191,7 @@ func (c Command) Programs() []string {
 	if len(c.Argv) == 0 || !filepath.IsAbs(c.Dir) {
 		return nil
 	}
-	program, err := findProgram(c.Argv[0], c.Dir, c.environment())
+	program, err := findProgram(c.Argv[0], c.Dir, c.Environ())
 	if err != nil {
 		return nil
 	}

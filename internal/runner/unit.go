@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -20,7 +18,6 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"resumed/internal/childenv"
-	"resumed/internal/dirs"
 	"resumed/internal/procfs"
 	"resumed/internal/sessionbus"
 )
@@ -44,21 +41,6 @@ func unitName(mark string) string {
 }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9:_.-]`)
-
-// underManager reports whether a user's service manager started this daemon. A shell in a
-// unit passes the unit's variables on, so they must name this process.
-func underManager() bool {
-	if os.Getenv("INVOCATION_ID") == "" {
-		return false
-	}
-	self, told := os.LookupEnv("SYSTEMD_EXEC_PID") // since systemd 248
-	if told && self != strconv.Itoa(os.Getpid()) || !told && os.Getenv("NOTIFY_SOCKET") == "" {
-		return false
-	}
-	login, told := dirs.Login(os.Getenv)
-	_, err := os.Stat(filepath.Join(login, "systemd", "private"))
-	return told && err == nil
-}
 
 // dialManager connects to the user's service manager.
 func dialManager(ctx context.Context) (*systemd.Conn, error) {

@@ -20,11 +20,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/sessionbus/bustest"
+	"resumed/internal/usermanager"
 )
 
 // To test against a real manager, run the test binary with systemd-run --user --wait, as
 // systemd/test.sh does.
-func underRealManager() bool { return os.Getenv("FAKE_MANAGER") == "" && underManager() }
+func underRealManager() bool { return os.Getenv("FAKE_MANAGER") == "" && usermanager.Started() }
 
 // managed makes this process look like the main process of a user's service. It returns nil if
 // it is one.
@@ -293,7 +294,7 @@ func TestOnlyAnAnswerIsARefusal(t *testing.T) {
 
 func TestOnlyTheMainProcessOfAServiceHasAManager(t *testing.T) {
 	managed(t)
-	require.True(t, underManager())
+	require.True(t, usermanager.Started())
 	for name, spoil := range map[string]func(){
 		"a shell in a terminal that is a unit": func() { t.Setenv("SYSTEMD_EXEC_PID", "1") },
 		"no service":                           func() { t.Setenv("INVOCATION_ID", "") },
@@ -302,7 +303,7 @@ func TestOnlyTheMainProcessOfAServiceHasAManager(t *testing.T) {
 	} {
 		kept := slices.Clone(os.Environ())
 		spoil()
-		require.False(t, underManager(), name)
+		require.False(t, usermanager.Started(), name)
 		for _, entry := range kept {
 			key, value, _ := strings.Cut(entry, "=")
 			require.NoError(t, os.Setenv(key, value)) //nolint:usetesting // puts back what the line before changed

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,9 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/hint"
 	"resumed/internal/ownership"
+	"resumed/internal/resume"
+	"resumed/internal/resume/view"
+	"resumed/internal/sanitize"
 	"resumed/systemd"
 )
 
@@ -138,7 +142,36 @@ func (i Installer) install(ctx context.Context, m manager, s spec, plugins []own
 	if note := m.note(s); note != "" {
 		fmt.Fprintln(i.Out, note)
 	}
+	i.tellStopped(ctx)
 	return nil
+}
+
+// tellStopped lists the sessions that were stopped before there was a daemon to see them start: they
+// continue only if the user says so. The daemon needs a moment to find them.
+func (i Installer) tellStopped(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	var stopped []view.Session
+	for {
+		status, err := i.Status(ctx, false)
+		if err != nil {
+			break
+		}
+		stopped = view.WithoutStart(status.Sessions)
+		undecided := func(s view.Session) bool { return s.State == resume.Waiting && !s.Started.Seen && s.Owner == nil }
+		if len(stopped) > 0 && !slices.ContainsFunc(status.Sessions, undecided) {
+			break
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	if len(stopped) == 0 {
+		return
+	}
+	fmt.Fprintln(i.Out, "\nThese sessions were stopped before, and nobody saw with which flags they were started:")
+	for _, s := range stopped {
+		fmt.Fprintf(i.Out, "  %s in %s\n", sanitize.Line(s.Typed()), sanitize.Line(s.Cwd))
+	}
+	fmt.Fprintln(i.Out, "To continue them with your settings as they are now:\n  resumed retry --unseen")
 }
 
 // anotherVersionRuns reports whether the running daemon has another version than this program.

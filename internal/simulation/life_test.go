@@ -25,6 +25,7 @@ import (
 	"resumed/internal/resume"
 	"resumed/internal/resume/engine"
 	"resumed/internal/resume/view"
+	"resumed/internal/starts"
 	"resumed/internal/state"
 )
 
@@ -166,12 +167,14 @@ func (l *life) build(snapshot state.Snapshot) {
 	l.deliver = deliver.New(deliver.Options{
 		StateDir: l.home, LeaseDirs: []string{filepath.Join(l.home, "leases")},
 		Settings: l.settings, Engine: core{l.engine, l}, Transcripts: transcripts{l}, Sync: l.sync,
+		Starts:  starts.In(filepath.Join(l.home, "runtime")),
 		Machine: computer{l}, Stopping: l.isStopping, Log: l.quiet,
 	}, snapshot.Sessions)
 }
 
 func (l *life) settings() deliver.Settings {
 	return deliver.Settings{
+		Unseen: deliver.SameMode,
 		Prompt: "continue", Live: deliver.Type, Timeout: time.Hour,
 		Agent: func(string) agent.Agent { return &bot{life: l} },
 		Env:   func(string) ([]string, error) { return nil, nil },

@@ -32,6 +32,9 @@ func (p Page) Status(status control.Status) string {
 	}
 	out.Text(p.Sessions(status.Sessions))
 	out.offers(status.Sessions)
+	if n := len(view.WithoutStart(status.Sessions)); n > 0 {
+		out.Lines("", fmt.Sprintf("Not seen when they started: %s. To continue with your settings as they are now:", humanize.Count(n, "session")), "  resumed retry --unseen")
+	}
 	if len(status.Accounts) > 0 {
 		out.Lines("")
 		out.Lines(p.accounts(status.Accounts)...)

@@ -3,13 +3,11 @@ package claude
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
 	"resumed/internal/agent/claude/startup"
 	"resumed/internal/agenttest"
 	"resumed/internal/leash"
@@ -127,51 +125,32 @@ func TestModelAndEffortAreTheNewest(t *testing.T) {
 	require.Equal(t, []string{"-p", "--model", "sonnet", "--effort", "low", "--resume"}, sc.plan(t, "continue").Run.Argv[1:7])
 }
 
+// Whether a session may continue at all without its start is the deliverer's decision.
 func TestASessionWhoseStartNobodySaw(t *testing.T) {
-	const narrowed = ", and may have bounded it: continued in default, which asks"
+	driven := "another program drove the session, and may have restricted it"
 	for rule, c := range map[string]struct {
-		mode   string
-		args   []string // if the start was seen
-		unseen agent.Unseen
-		want   string
-		left   string
-		parked string
+		mode           string
+		args           []string // if the start was seen
+		plans, asks    bool
+		unproven, want string
 	}{
-		"a mode that asks goes on":            {mode: "acceptEdits", want: "acceptEdits"},
-		"one that plans goes on":              {mode: "plan", want: "plan", unseen: agent.Park},
-		"one that never asks is narrowed":     {mode: bypass, want: "default", left: bypass + ": its command line was never seen" + narrowed},
-		"one that refuses without asking too": {mode: "dontAsk", want: "default", left: "dontAsk: its command line was never seen" + narrowed},
-		"one that nobody knows as well":       {mode: "", want: "default", left: "its permission mode, which is not known: its command line was never seen" + narrowed},
-		"or stays, for who wants that":        {mode: bypass, unseen: agent.SameMode, want: bypass},
-		"or is left to a person":              {mode: bypass, unseen: agent.Park, parked: bypass + ": its command line was never seen, and may have bounded it (unseen = \"park\"): go on with: cd CWD && claude --resume " + sessionA},
-		"one that another program drove": {
-			mode: bypass, args: []string{"-p", "--input-format", "stream-json", "--output-format=stream-json"},
-			want: "default", left: bypass + ": another program drove the session" + narrowed,
-		},
-		"one in the background, in a process that waited for it": {
-			mode: bypass, args: []string{"--bg-spare", "/tmp/s"}, want: "default", left: bypass + ": another program drove the session" + narrowed,
-		},
-		"or that program was asked": {
-			mode: bypass, args: []string{"--permission-prompt-tool=stdio"}, want: "default", left: bypass + ": another program drove the session" + narrowed,
-		},
+		"keeps its mode, which asks":         {mode: "acceptEdits", want: "acceptEdits", asks: true},
+		"or plans":                           {mode: "plan", want: "plan", plans: true, asks: true},
+		"or never asks":                      {mode: bypass, want: bypass},
+		"or refuses without asking":          {mode: "dontAsk", want: "dontAsk"},
+		"an unknown mode is that of today":   {mode: ""},
+		"a program that drives it restricts": {mode: bypass, args: []string{"-p", "--input-format", "stream-json", "--output-format=stream-json"}, want: bypass, unproven: driven},
+		"also one in the background":         {mode: bypass, args: []string{"--bg-spare", "/tmp/s"}, want: bypass, unproven: driven},
+		"also one that is asked":             {mode: bypass, args: []string{"--permission-prompt-tool=stdio"}, want: bypass, unproven: driven},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			sc := inMode(t, c.mode)
-			if c.unseen != "" {
-				sc.agent.Unseen = c.unseen
-			}
 			if c.args != nil {
 				sc.startedWith(c.args...)
 			}
-			plan := sc.plan(t, "continue")
-			if c.parked != "" {
-				require.Equal(t, &agent.Leave{Why: strings.Replace(c.parked, "CWD", sc.session.Cwd, 1), Park: true}, plan.Leave)
-				return
-			}
-			require.Contains(t, plan.Run.Argv, c.want)
-			if c.left != "" {
-				require.Contains(t, leash.Words(plan.Run.Carried.LeftOut), c.left)
-			}
+			run := sc.plan(t, "continue").Run
+			require.Equal(t, c.want, startup.Flags.Parse(run.Argv[1:]).Value("--permission-mode"))
+			require.Equal(t, []any{c.plans, c.asks, c.unproven}, []any{run.PlanOnly, run.Asks, run.Unproven})
 		})
 	}
 }
@@ -232,9 +211,10 @@ func TestARecordNeverWidensWhatTheStartAllowed(t *testing.T) {
 
 func TestSeenBeforeTheLastPromptIsNotSeen(t *testing.T) {
 	sc := inMode(t, bypass)
-	sc.startedWith("--dangerously-skip-permissions")
+	sc.startedWith("--add-dir", "/lib")
 	sc.session.PromptedAt = time.Now().Add(time.Minute)
-	require.NotContains(t, sc.plan(t, "continue").Run.Argv, bypass)
+	require.NotContains(t, sc.plan(t, "continue").Run.Argv, "--add-dir")
+	require.False(t, sc.session.StartedWith().Seen())
 }
 
 func TestTheUsualHomeIsNotTakenForTheDaemons(t *testing.T) {

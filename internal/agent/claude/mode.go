@@ -1,13 +1,11 @@
 package claude
 
 import (
-	"cmp"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
 
-	"resumed/internal/agent"
 	"resumed/internal/agent/claude/startup"
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/leash"
@@ -22,12 +20,15 @@ const bypass = "bypassPermissions"
 // refused.
 const usualMode = "default"
 
+// planMode is the mode in which Claude Code changes nothing.
+const planMode = "plan"
+
 // judged is the mode in which a program decides about permissions.
 const judged = "auto"
 
 var (
 	// permissionModes are ordered by what they allow without asking, least first.
-	permissionModes = []string{"plan", "dontAsk", usualMode, "acceptEdits", judged, bypass}
+	permissionModes = []string{planMode, "dontAsk", usualMode, "acceptEdits", judged, bypass}
 	efforts         = []string{"low", "medium", "high", "xhigh", "max"}
 	modelName       = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*$`)
 )
@@ -83,13 +84,13 @@ func (a *Agent) startedIn(s resume.Session, dir string) (start, most string) {
 
 // asking are the modes in which a person, or a program that decides for them, is asked before
 // anything that may do harm.
-var asking = []string{usualMode, "acceptEdits", "plan", judged}
+var asking = []string{usualMode, "acceptEdits", planMode, judged}
 
 // mode returns the permission mode in which a session continues: the last one in its transcript,
-// else the one of its start. A transcript can narrow what the start allowed, never widen it. If
-// the start is not fully known, a mode that never asks may have been restricted by flags that
-// were not seen: then the user's setting unseen decides.
-func (a *Agent) mode(had string, s resume.Session, dir string) (mode string, left []leash.Omission, parked string) {
+// else the one of its start. A transcript can narrow what the start allowed, never widen it.
+// unproven is set for a mode that never asks, if the program that drove the session may have
+// restricted it by other means than flags.
+func (a *Agent) mode(had string, s resume.Session, dir string) (mode string, left []leash.Omission, unproven string) {
 	o := s.StartedWith()
 	seen := o != nil && o.ArgsSeen
 	if had == "" && seen {
@@ -98,30 +99,16 @@ func (a *Agent) mode(had string, s resume.Session, dir string) (mode string, lef
 	if had != "" && !slices.Contains(permissionModes, had) {
 		had = usualMode // the default in the user's settings may allow more than the session had
 	}
-	asks := slices.Contains(asking, had)
-	var why string
 	switch {
-	case seen && (asks || !startup.Driven(o.Args)):
-		if start, most := a.startedIn(s, dir); wider(had, most) {
-			return start, []leash.Omission{{What: had, Why: "the session was started with less: continued in " + start}}, ""
-		}
+	case !seen:
 		return had, nil, ""
-	case asks:
-		return had, nil, ""
-	case seen:
-		why = "another program drove the session, and may have bounded it"
-	default:
-		why = "its command line was never seen, and may have bounded it"
+	case !slices.Contains(asking, had) && startup.Driven(o.Args):
+		return had, nil, "another program drove the session, and may have restricted it"
 	}
-	what := cmp.Or(had, "its permission mode, which is not known")
-	switch a.Unseen {
-	case agent.SameMode:
-		return had, nil, ""
-	case agent.Park:
-		return "", nil, what + ": " + why
-	default:
-		return usualMode, []leash.Omission{{What: what, Why: why + ": continued in " + usualMode + ", which asks"}}, ""
+	if start, most := a.startedIn(s, dir); wider(had, most) {
+		return start, []leash.Omission{{What: had, Why: "the session was started with less: continued in " + start}}, ""
 	}
+	return had, nil, ""
 }
 
 // refusesBypass reports whether claude, run with env for a session of this origin, would refuse

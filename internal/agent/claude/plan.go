@@ -14,8 +14,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// Plan returns how the session is continued now: by a headless run of the same session, in the
-// directory it began in, with its settings.
+// Plan returns how the session is continued now: by a headless run of the same session, in its
+// directory, with its settings.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return agent.Plan{}, err
@@ -26,16 +26,29 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if _, plan, stands, err := agent.StillStopped(ctx, a, s); !stands {
 		return plan, err
 	}
-	cwd, _ := transcript.FirstCwd(agent.Line{Path: s.Transcript})
-	cwd = cmp.Or(cwd, s.Cwd)
+	had, err := transcript.LastSettings(ctx, s.Transcript)
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	cwd := directory(s, had)
 	if err := agent.CheckDir(cwd); err != nil {
 		return agent.Parked("%v", err), nil
 	}
-	return a.run(ctx, s, w, cwd)
+	return a.run(s, w, had, cwd)
+}
+
+// directory returns the directory in which the session continues: that of its process, because the
+// settings of the project are read there, else that of its newest record.
+func directory(s resume.Session, had transcript.Settings) string {
+	if o := s.StartedWith(); o != nil && o.Sandbox == "" && o.Cwd != "" {
+		return o.Cwd
+	}
+	first, _ := transcript.FirstCwd(agent.Line{Path: s.Transcript})
+	return cmp.Or(had.Cwd, first, s.Cwd)
 }
 
 // run returns the command that continues the session.
-func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd string) (agent.Plan, error) {
+func (a *Agent) run(s resume.Session, w agent.Words, had transcript.Settings, cwd string) (agent.Plan, error) {
 	found, err := a.program(s)
 	if err != nil {
 		return a.Missing(), nil
@@ -43,16 +56,9 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd st
 	if version := versionOf(found.Path); forksSessions(version) {
 		return agent.Parked("Claude Code %s continues a session under a new id: update it to 2.0 or later", version), nil
 	}
-	had, err := transcript.LastSettings(ctx, s.Transcript)
-	if err != nil {
-		return agent.Plan{}, err
-	}
 	flags, newer := flagsOf(had)
 	carried, _ := a.Carry(s, newer...)
-	mode, left, parked := a.mode(had.Permission, s, cwd)
-	if parked != "" {
-		return agent.Parked("%s (unseen = %q): go on with: %s", parked, a.Unseen, a.GoOn(s)), nil
-	}
+	mode, left, unproven := a.mode(had.Permission, s, cwd)
 	if mode != "" {
 		flags = append([]string{"--permission-mode", mode}, flags...)
 	}
@@ -70,7 +76,8 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd st
 	}
 	args = append(args, bounded(carried.Args, w.Most)...)
 	run := a.Begin(found, cwd, carried, env, leash.WithPrompt(args, w.Prompt)...)
-	run.Models = models
+	run.Models, run.Unproven = models, unproven
+	run.PlanOnly, run.Asks = mode == planMode, slices.Contains(asking, mode)
 	run.Unset, run.Spare = a.unset(s.Transcript), a.Spare(s, cwd)
 	return agent.Plan{Run: run}, nil
 }

@@ -84,7 +84,7 @@ func TestAStoppedSessionIsContinuedWithTheSettingsItHad(t *testing.T) {
 		want    []string
 	}{
 		"an old version tells no settings": {
-			[]any{asked(nil, "work"), overload()}, "continue", []string{"--permission-mode", "default", "continue"},
+			[]any{asked(nil, "work"), overload()}, "continue", []string{"continue"},
 		},
 		"the mode of the last prompt": {
 			[]any{mode("plan"), answered(nil), mode("acceptEdits"), overload()},

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"resumed/internal/agent"
 	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
@@ -37,20 +36,6 @@ func newer(t rollout.Turn) []string {
 		told = append(told, "--add-dir") // its value is in the sandbox's writable roots
 	}
 	return told
-}
-
-// bound returns the turn with which a session continues whose start is not fully known: flags that
-// were not seen may have restricted it. Without a sandbox, the user's setting unseen decides.
-func (a *Agent) bound(t rollout.Turn) (_ rollout.Turn, left []leash.Omission, parked string) {
-	const why = "its command line was never seen, and may have bounded it"
-	if t.Sandbox.Name() != fullAccess || a.Unseen == agent.SameMode {
-		return t, nil, ""
-	}
-	if a.Unseen == agent.Park {
-		return t, nil, fullAccess + ": " + why
-	}
-	t, left = confined(t, workspace, why)
-	return t, left, ""
 }
 
 // confined returns the turn in another sandbox, which allows no more than its name says.

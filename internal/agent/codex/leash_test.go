@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
 	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/agenttest"
 	"resumed/internal/leash"
@@ -88,32 +87,20 @@ func TestNoRestrictionIsLostAndNothingGranted(t *testing.T) {
 	})
 }
 
-// Without a sandbox nobody is asked: flags that were not seen may have restricted the session.
+// Whether a session may continue at all without its start is the deliverer's decision.
 func TestASessionWhoseStartNobodySaw(t *testing.T) {
 	const free = `{"type":"danger-full-access"}`
-	sandboxOf := func(plan agent.Plan) string { return flags.Parse(plan.Run.Argv[1:]).Value("-s") }
+	for turn, want := range map[string]string{readOnly: "read-only", free: fullAccess} {
+		sc := newScene(t, stopped(ran(turn, ""))...)
+		run := sc.plan(t, "continue").Run
+		require.Equal(t, want, flags.Parse(run.Argv[1:]).Value("-s"), "a sandbox stays the one that it is")
+		require.Empty(t, run.Carried.LeftOut)
+		require.Equal(t, want != fullAccess, run.Asks)
+		require.Equal(t, want == fullAccess, run.Unproven != "")
 
-	sc := newScene(t, stopped(ran(readOnly, ""))...)
-	require.Equal(t, "read-only", sandboxOf(sc.plan(t, "continue")), "a sandbox stays the one that it is")
-	require.Empty(t, sc.plan(t, "continue").Run.Carried.LeftOut)
-
-	sc = newScene(t, stopped(ran(free, `,"approvals_reviewer":"auto_review"`))...)
-	run := sc.plan(t, "continue").Run
-	line := strings.Join(run.Argv, " ")
-	require.Contains(t, line, "-s workspace-write -c sandbox_workspace_write.network_access=false -c sandbox_workspace_write.writable_roots=[]")
-	require.Contains(t, line, `-c approvals_reviewer="user"`)
-	require.Equal(t, []leash.Omission{{What: fullAccess, Why: "its command line was never seen, and may have bounded it: continued in workspace-write without network"}}, run.Carried.LeftOut)
-
-	sc.agent.Unseen = agent.SameMode
-	require.Equal(t, fullAccess, sandboxOf(sc.plan(t, "continue")))
-	sc.agent.Unseen = agent.Park
-	leave := sc.plan(t, "continue").Leave
-	require.True(t, leave.Park)
-	require.Contains(t, leave.Why, `danger-full-access: its command line was never seen, and may have bounded it (unseen = "park"): go on with: cd `)
-	require.Contains(t, leave.Why, " && codex resume "+sessionA)
-
-	sc.startedWith("--yolo")
-	require.Equal(t, fullAccess, sandboxOf(sc.plan(t, "continue")), "as it was")
+		sc.startedWith("--yolo")
+		require.Empty(t, sc.plan(t, "continue").Run.Unproven, "as it was")
+	}
 }
 
 // Every program that can write to a rollout can add a turn to it.
@@ -193,11 +180,11 @@ func TestWhatIsSeenOfALivingProcess(t *testing.T) {
 
 // A server that terminals share also serves programs that restrict a session by other means.
 func TestASessionOfTheSharedServer(t *testing.T) {
-	for originator, want := range map[string]string{"codex-tui": fullAccess, "codex_vscode": "workspace-write"} {
+	for originator, proven := range map[string]bool{"codex-tui": true, "codex_vscode": false} {
 		sc := newScene(t, append([]string{meta(`,"source":"vscode","originator":"` + originator + `"`)}, stopped(ran(`{"type":"danger-full-access"}`, ""))[1:]...)...)
 		sc.startedWith("app-server", "-c", "features.goals=false", managedDaemon)
-		argv := sc.plan(t, "continue").Run.Argv
-		require.Equal(t, "-c features.goals=false", between(t, argv))
-		require.Equal(t, want, flags.Parse(argv[1:]).Value("-s"), originator)
+		run := sc.plan(t, "continue").Run
+		require.Equal(t, "-c features.goals=false", between(t, run.Argv))
+		require.Equal(t, proven, run.Unproven == "", originator)
 	}
 }

@@ -68,12 +68,6 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words) (agent
 	if why := refuses(had); why != "" {
 		return agent.Parked("%s", why), nil
 	}
-	if !seen {
-		var why string
-		if had, left, why = a.bound(had); why != "" {
-			return agent.Parked("%s (unseen = %q): go on with: %s", why, a.Unseen, a.GoOn(s)), nil
-		}
-	}
 	carried.LeftOut = append(carried.LeftOut, left...)
 	// If a key is set twice the last one counts: that of the last turn.
 	args := slices.Concat([]string{execCommand, "-C", cwd}, carried.Args, flagsOf(had, h.Provider))
@@ -83,6 +77,10 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words) (agent
 	}
 	plan := a.Run(s, cwd, carried, leash.WithPrompt(append(args, "resume", s.Key.ID), w.Prompt)...)
 	if plan.Run != nil {
+		if !seen && had.Sandbox.Name() == fullAccess {
+			plan.Run.Unproven = "it runs without a sandbox, and what drove it may have restricted it"
+		}
+		plan.Run.Asks = had.Sandbox.Name() != fullAccess
 		plan.Run.Spare = a.spare(s, h)
 		if o := s.StartedWith(); h.Kind() == resume.Interactive && (o == nil || !byExec(o.Args)) {
 			plan.Run.Unset = []string{execKey} // the terminal ignored it

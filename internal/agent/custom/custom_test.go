@@ -259,7 +259,7 @@ func TestAStoppedSessionIsContinuedByTheUsersCommand(t *testing.T) {
 	require.Equal(t, &agent.Command{
 		Argv: []string{program, "--resume=s1", "go on, {session}", "in " + s.Cwd, "{other}", "$(id)"},
 		Dir:  s.Cwd,
-		Env:  []string{"A=1"},
+		Env:  []string{"A=1"}, Fixed: true,
 	}, plan.Run)
 }
 

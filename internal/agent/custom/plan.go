@@ -57,7 +57,7 @@ func (a *Agent) run(key string, command []string, id, prompt, cwd string) agent.
 	for _, arg := range command[1:] {
 		argv = append(argv, values.Replace(arg))
 	}
-	return agent.Plan{Run: &agent.Command{Argv: argv, Dir: cwd, Env: found.Environment(a.Env)}}
+	return agent.Plan{Run: &agent.Command{Argv: argv, Dir: cwd, Env: found.Environment(a.Env), Fixed: true}}
 }
 
 // leadsIn reports whether the user's command enters the container or sandbox of the session: it begins with

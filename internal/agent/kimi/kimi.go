@@ -85,14 +85,10 @@ const neverAsks = "auto"
 
 // choose parks a session that asks: a run without a terminal never asks. Every session begins in the mode that asks
 // before everything. It keeps its own model.
-func choose(_ context.Context, d *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
-	c.Newer = []string{"-m", "--model"}
-	o := s.StartedWith()
-	switch seen := o != nil && o.ArgsSeen; {
-	case had.Mode != neverAsks:
+func choose(_ context.Context, _ *agent.Described, _ resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
+	c.Newer, c.Free = []string{"-m", "--model"}, true
+	if had.Mode != neverAsks {
 		c.Park = "it asks before it acts, and kimi -p never asks: go on in a terminal, where you can answer"
-	case d.Unseen == agent.Park && !seen:
-		c.Park = "it never asks, and nobody saw what it was started with (resume.unseen)"
 	}
 	return c, nil
 }

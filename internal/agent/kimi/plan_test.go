@@ -67,9 +67,7 @@ func TestASessionThatAsksIsNeverContinuedByARunThatDoesNot(t *testing.T) {
 }
 
 func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
-	spoilt := agenttest.Spoilt[*agent.Described]("kimi")
-	spoilt["nobody saw"] = func(_ *testing.T, sc *scene) { sc.Agent.Unseen = agent.Park }
-	for why, spoil := range spoilt {
+	for why, spoil := range agenttest.Spoilt[*agent.Described]("kimi") {
 		sc := newScene(t, stopped()...)
 		spoil(t, sc)
 		sc.MustLeave(t, why, true)

@@ -41,6 +41,7 @@ type Session struct {
 	BornAt     *time.Time    `json:"born_at,omitempty"`   // when it began, if known
 	FoundAt    *time.Time    `json:"found_at,omitempty"`  // when a daemon first observed it
 	Unreached  string        `json:"unreached,omitempty"` // why the owner cannot be given a prompt, and what helps
+	Needs      *string       `json:"needs"`               // what a person is asked for, in a word; null: nothing
 	Remedy     string        `json:"remedy,omitempty"`    // what a person can do now, if the session does not continue by itself
 	OwnKey     *OwnKey       `json:"own_key,omitempty"`   // how it can continue, or continues, at its user's own cost
 	Started    Start         `json:"started_with"`
@@ -152,6 +153,9 @@ func Of(s resume.Session, maxRetries int) Session {
 		Attempts:   viewAttempts(s.Attempts),
 		NoticeID:   s.NoticeID,
 	}
+	if need := needs(s); need != "" {
+		v.Needs = &need
+	}
 	if s.Context.Tokens > 0 {
 		v.Context = new(s.Context.Tokens)
 	}
@@ -167,13 +171,36 @@ func Of(s resume.Session, maxRetries int) Session {
 	return v
 }
 
+// WithoutStart returns the sessions that need a person's word because their start was not seen.
+func WithoutStart(sessions []Session) []Session {
+	return slices.DeleteFunc(slices.Clone(sessions), func(s Session) bool {
+		return s.Needs == nil || *s.Needs != string(resume.StartUnseen)
+	})
+}
+
+// needs returns what a person is asked for, in a word.
+func needs(s resume.Session) string {
+	switch {
+	case s.Needs != "":
+		return string(s.Needs)
+	case !s.Over():
+		return ""
+	case s.Limit.Class == limit.Auth:
+		return "sign_in"
+	case s.Limit.Class == limit.Billing:
+		return "billing"
+	default:
+		return "retry"
+	}
+}
+
 func start(s resume.Session) Start {
 	v := Start{Argv: []string{}, Env: []string{}}
 	o := s.StartedWith()
 	if o == nil {
 		return v
 	}
-	if v.Seen = o.ArgsSeen; v.Seen {
+	if v.Seen = o.Seen(); o.ArgsSeen {
 		began := o.Through
 		if len(began) == 0 {
 			began = []string{s.Program.Path}

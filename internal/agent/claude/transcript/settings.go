@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 
 	"resumed/internal/agent"
@@ -13,6 +14,7 @@ type Settings struct {
 	Permission string
 	Model      string
 	Effort     string
+	Cwd        string // of its newest prompt or answer
 }
 
 var (
@@ -31,6 +33,7 @@ func LastSettings(ctx context.Context, transcript string) (had Settings, err err
 		return bytes.Contains(line, quotedMode) || !answer && bytes.Contains(line, quotedRequested) || answer && bytes.Contains(line, quotedFallback)
 	}
 	err = lookBack(ctx, endOf(transcript), may, func(r record, _ agent.Line) bool {
+		had.Cwd = cmp.Or(had.Cwd, r.Cwd)
 		switch {
 		case r.Type == "system" && r.Subtype == "model_fallback":
 			if answer && !whole && r.Took == had.Model && r.Left != "" {

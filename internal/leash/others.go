@@ -1,0 +1,85 @@
+package leash
+
+import (
+	"crypto/hmac"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"resumed/internal/resume"
+)
+
+// ofTerminal are variables that belong to a terminal, a shell or a service, and not to the work of a
+// session. A resume has none of them.
+var ofTerminal = strings.Fields(`
+	_ PWD OLDPWD SHLVL TERM TERMINFO TERMINFO_DIRS COLORTERM COLUMNS LINES TERM_PROGRAM TERM_PROGRAM_VERSION TERM_SESSION_ID
+	TMUX TMUX_PANE STY WINDOW WINDOWID GPG_TTY SSH_TTY SSH_CLIENT SSH_CONNECTION XDG_SESSION_ID XDG_VTNR XDG_SEAT
+	KITTY_* WEZTERM_* ALACRITTY_* GHOSTTY_* ITERM_* LC_TERMINAL* ZELLIJ* VTE_VERSION KONSOLE_* GNOME_TERMINAL_* WT_SESSION WT_PROFILE_ID
+	VSCODE_* PS1 PS2 PS4 PROMPT_COMMAND HISTFILE HISTSIZE HISTCONTROL
+	NOTIFY_SOCKET WATCHDOG_* LISTEN_* JOURNAL_STREAM INVOCATION_ID SYSTEMD_EXEC_PID MANAGERPID MAINPID MEMORY_PRESSURE_*
+	RESUMED_*`)
+
+// belongsToTerminal reports whether a variable belongs to a terminal, a shell or a service.
+func belongsToTerminal(name string) bool {
+	return name == "" || slices.ContainsFunc(ofTerminal, func(pattern string) bool {
+		ok, _ := path.Match(pattern, name) // the list has only valid patterns
+		return ok
+	})
+}
+
+// Inherited returns the environment of a session's process without what belongs to its terminal.
+func Inherited(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return belongsToTerminal(name)
+	})
+}
+
+// Others returns the variables of an environment that the table does not have, each with a hash of its
+// value. The result is not nil.
+func (v Variables) Others(environ []string, salt string) []resume.Variable {
+	others := []resume.Variable{}
+	for _, entry := range Inherited(environ) {
+		name, value, _ := strings.Cut(entry, "=")
+		if row, _ := v.row(name); row.Names == "" {
+			others = append(others, resume.Variable{Name: name, Hash: Hash(salt, value)})
+		}
+	}
+	slices.SortFunc(others, func(a, b resume.Variable) int { return strings.Compare(a.Name, b.Name) })
+	return others
+}
+
+// Changed compares an environment with the other variables of a session: lost are those that it does
+// not have with the same value, and added are those that the session did not have.
+func (v Variables) Changed(o resume.Origin, environ []string) (lost, added []string) {
+	now := make(map[string]string)
+	for _, entry := range Inherited(environ) {
+		name, value, _ := strings.Cut(entry, "=")
+		if row, _ := v.row(name); row.Names == "" {
+			now[name] = value
+		}
+	}
+	for _, other := range o.Others {
+		value, there := now[other.Name]
+		if !there || !hmac.Equal([]byte(Hash(o.Salt, value)), []byte(other.Hash)) {
+			lost = append(lost, other.Name)
+		}
+		delete(now, other.Name)
+	}
+	for name := range now {
+		added = append(added, name)
+	}
+	slices.Sort(added)
+	return lost, added
+}
+
+// target matches the names of variables that choose what a command works on: a database, a cluster, a
+// cloud, a proxy, credentials.
+var target = regexp.MustCompile(`(?i)(DATABASE|_DSN|_UR[IL]|_HOST|_ENDPOINT|KUBE|CLUSTER|DOCKER_|AWS_|AZURE_|ARM_|GOOGLE_|GCP_|GCLOUD|CLOUDSDK|CLOUDFLARE|HEROKU|FLY_|PROXY|` +
+	`^PG|MYSQL|REDIS|MONGO|VAULT|CONSUL|NOMAD|^TF_|PULUMI|HELM|_ENV$|_STAGE$|^STAGE$|^ENV$|ENVIRONMENT|_PROFILE$|_CONTEXT$|_NAMESPACE$|_PROJECT$|_ACCOUNT|CREDENTIAL)`)
+
+// ChoosesTarget reports whether a variable chooses what commands work on.
+func ChoosesTarget(name string) bool {
+	return target.MatchString(name) || secretName.MatchString(strings.ToUpper(name))
+}

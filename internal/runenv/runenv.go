@@ -1,0 +1,188 @@
+// Package runenv decides in which environment the command of a resume runs: that of the session's own
+// process, as far as it is known. If the command would have more permissions than the session had, use
+// another account or work on another target, it is refused.
+package runenv
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"resumed/internal/agent"
+	"resumed/internal/childenv"
+	"resumed/internal/leash"
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+	"resumed/internal/starts"
+)
+
+// Changed is what to do if the values of a session's environment are lost and those of the daemon
+// differ.
+type Changed string
+
+// The values of Changed. Otherwise the session is parked if a variable chooses what commands work on.
+const (
+	Tell Changed = "tell"
+	Park Changed = "park"
+)
+
+// Request is a command, and what its environment is made from.
+type Request struct {
+	Session resume.Session
+	Agent   agent.Agent
+	Command *agent.Command
+
+	Daemon     []string                     // the environment of the daemon
+	Configured []string                     // the variables that the user sets for resumes
+	Values     func(resume.Origin) []string // the environment of the session's process; nil: its values are lost
+	Changed    Changed
+}
+
+// Environment is the environment of a command.
+type Environment struct {
+	Base       []string // that of the session's process if it is known, else the daemon's own
+	Set, Unset []string // the change to it
+	Had        []string // the names of the variables that the session had
+	Limits     resume.ProcessLimits
+	LeftOut    []leash.Omission // what the command does not have as the session had it
+}
+
+// Environ returns the whole environment.
+func (e Environment) Environ() []string {
+	return append(childenv.Without(e.Base, e.Unset...), e.Set...)
+}
+
+// Of returns the environment of a command, or why the command may not run. A command that only hands a
+// message to the session's own process is not checked.
+func Of(r Request) (Environment, *resume.NotSent) {
+	all := Environment{Base: r.Daemon, Set: slices.Concat(r.Command.Env, r.Configured), Unset: r.Command.Unset}
+	o := r.Session.StartedWith()
+	if o == nil || r.Command.Unverifiable {
+		return all, nil
+	}
+	if o.Sandbox != "" && !r.Command.Inside {
+		return all, park(r.outside(*o))
+	}
+	for _, check := range []func(resume.Origin, *Environment) *resume.NotSent{r.variables, r.files, r.login} {
+		if notSent := check(*o, &all); notSent != nil {
+			return all, notSent
+		}
+	}
+	if o.Freer != "" {
+		all.LeftOut = append(all.LeftOut, leash.Omission{What: "a resume is more restricted than the session was", Why: o.Freer})
+	}
+	return all, nil
+}
+
+// variables sets the variables that the session had.
+func (r Request) variables(o resume.Origin, all *Environment) *resume.NotSent {
+	// The program that enters a sandbox runs on this machine, and not in it.
+	enters := o.Sandbox != "" && !runsThrough(r.Command.Argv, o.Through)
+	known := false
+	if !enters {
+		all.Limits = o.Limits
+		if values := r.Values(o); len(values) > 0 {
+			all.Base, known = leash.Inherited(values), true
+		}
+	}
+	missing := slices.Clone(r.Command.Carried.Missing)
+	if leash.Hides(r.Command.Argv) && len(missing) == 0 {
+		missing = append(missing, leash.Omission{What: "what stood before the program", Why: `it contains a secret, which is kept only with keep_env = "secrets"`})
+	}
+	if o.EnvSeen {
+		env := r.Agent.Variables().Carry(o, slices.Concat(all.Base, r.Command.Env), r.Configured)
+		if enters {
+			env = env.Without(leash.Places)
+		}
+		env.Set = childenv.WithPath(r.Daemon, env.Set, r.Command.Env)
+		for _, lost := range env.Missing {
+			if r.Command.Spare == nil || !r.Command.Spare(lost.What) {
+				missing = append(missing, lost)
+				continue
+			}
+			env.Unset = append(env.Unset, lost.What) // the daemon has another value
+		}
+		all.Set = append(childenv.Without(all.Set, env.Unset...), env.Set...)
+		all.Unset, all.Had = slices.Concat(r.Command.Unset, env.Unset), childenv.Names(env.Set)
+	}
+	if len(missing) > 0 {
+		return park(sanitize.Short(leash.Refusal(missing), sanitize.Sentence) + "; " + r.byHand())
+	}
+	if known || enters || o.Others == nil {
+		return nil
+	}
+	return r.withoutValues(o, all)
+}
+
+// withoutValues is for a session whose values are lost, such as after a reboot: what it did not have is
+// removed, and what is not as it had it is told, or parks the session.
+func (r Request) withoutValues(o resume.Origin, all *Environment) *resume.NotSent {
+	lost, added := r.Agent.Variables().Changed(o, all.Environ())
+	set := childenv.Names(all.Set)
+	all.Unset = append(all.Unset, slices.DeleteFunc(added, func(name string) bool { return slices.Contains(set, name) })...)
+	if len(lost) == 0 {
+		return nil
+	}
+	const why = "the values that the session had are lost since a restart, and yours differ"
+	all.LeftOut = append(all.LeftOut, leash.Omission{What: "variables " + strings.Join(lost, ", "), Why: why})
+	if r.Changed != Park {
+		lost = slices.DeleteFunc(lost, func(name string) bool { return !leash.ChoosesTarget(name) })
+	}
+	if r.Changed == Tell || len(lost) == 0 {
+		return nil
+	}
+	return r.ask(sanitize.Short(strings.Join(lost, ", "), sanitize.Sentence) + ": " + why)
+}
+
+// files tells which files of the session's flags have changed since its start. It parks a session that
+// does not ask before it acts.
+func (r Request) files(o resume.Origin, all *Environment) *resume.NotSent {
+	changed := starts.ChangedFiles(o)
+	if len(changed) == 0 {
+		return nil
+	}
+	const why = "changed since the session was started"
+	all.LeftOut = append(all.LeftOut, leash.Omission{What: strings.Join(changed, ", "), Why: why})
+	if r.Command.Asks {
+		return nil
+	}
+	return r.ask(strings.Join(changed, ", ") + " " + why)
+}
+
+// login refuses to continue as another user of the provider.
+func (r Request) login(o resume.Origin, all *Environment) *resume.NotSent {
+	if o.Login == "" || r.Agent.Login(all.Environ(), o.Salt) == o.Login {
+		return nil
+	}
+	return park("another account would be used: you are signed in as a different user than when the session ran; sign in as before, or " + r.byHand())
+}
+
+// ask parks the session, unless a person has asked for a retry.
+func (r Request) ask(why string) *resume.NotSent {
+	if !r.Session.RetryAskedAt.IsZero() {
+		return nil
+	}
+	return park(r.Session.AskToContinue(why))
+}
+
+func park(why string) *resume.NotSent { return &resume.NotSent{Why: why, Then: resume.Park} }
+
+// runsThrough reports whether a command begins with the words that stood before the session's own
+// program.
+func runsThrough(argv, through []string) bool {
+	return len(through) > 0 && len(argv) >= len(through) && slices.Equal(argv[:len(through)], through)
+}
+
+// outside is the reason for a session that ran in a sandbox, while the command would not.
+func (r Request) outside(o resume.Origin) string {
+	return fmt.Sprintf("it ran in a sandbox (%s) and would be continued outside it: %s in there, or make command of [[agent]] the way in (resume, for an agent of your own)",
+		sanitize.Short(o.Sandbox, sanitize.Sentence), r.byHand())
+}
+
+// byHand says what a person can do instead.
+func (r Request) byHand() string {
+	if line := r.Agent.GoOn(r.Session); line != "" {
+		return "go on with: " + line
+	}
+	return "go on by hand"
+}

@@ -1,0 +1,116 @@
+// Package starts stores what the processes of sessions were started with, with the values of their
+// environments: one file a session, for its user alone, in the runtime directory. Values are only
+// written to a file system in memory. The daemon writes these files, and so do hooks of agents, which
+// also run while no daemon does.
+package starts
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"resumed/internal/atomicfile"
+	"resumed/internal/mounts"
+	"resumed/internal/regular"
+	"resumed/internal/resume"
+)
+
+// suffix is the end of the name of each file.
+const suffix = ".json"
+
+// Store is the directory with the files.
+type Store struct{ dir string }
+
+// In returns the store in a runtime directory.
+func In(runtimeDir string) *Store { return &Store{filepath.Join(runtimeDir, "starts")} }
+
+// Start is what a process was started with, and what it runs.
+type Start struct {
+	Origin  *resume.Origin `json:"origin"`
+	Program resume.Program `json:"program,omitzero"`
+}
+
+// record is the content of a file.
+type record struct {
+	Start
+	Environ []string `json:"environ,omitempty"` // Origin does not write it
+}
+
+func (s *Store) path(key resume.Key) string {
+	return filepath.Join(s.dir, url.PathEscape(key.Agent)+"@"+url.PathEscape(key.ID)+suffix)
+}
+
+// Put stores the start of a session's process.
+func (s *Store) Put(key resume.Key, start Start) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("store the start of a session: %w", err)
+	}
+	if err := private(s.dir); err != nil {
+		return fmt.Errorf("store the start of a session: %w", err)
+	}
+	r := record{Start: start}
+	if mounts.InMemory(s.dir) {
+		r.Environ = start.Origin.Environ
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("store the start of a session: %w", err)
+	}
+	if err := atomicfile.Write(s.path(key), data, 0o600); err != nil {
+		return fmt.Errorf("store the start of a session: %w", err)
+	}
+	return nil
+}
+
+// Get returns the start of a session's process, or false if it is not stored, or not by its user.
+func (s *Store) Get(key resume.Key) (Start, bool) {
+	path := s.path(key)
+	if private(s.dir) != nil || private(path) != nil {
+		return Start{}, false
+	}
+	data, err := regular.Read(path)
+	var r record
+	if err != nil || json.Unmarshal(data, &r) != nil || r.Origin == nil {
+		return Start{}, false
+	}
+	r.Origin.Environ = r.Environ
+	return r.Start, true
+}
+
+// Prune removes the files that were not written since then.
+func (s *Store) Prune(since time.Time) error {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove old starts of sessions: %w", err)
+	}
+	entries = slices.DeleteFunc(entries, func(entry fs.DirEntry) bool {
+		info, err := entry.Info()
+		return err != nil || !strings.HasSuffix(entry.Name(), suffix) || !info.ModTime().Before(since)
+	})
+	var failed []error
+	for _, entry := range entries {
+		failed = append(failed, os.Remove(filepath.Join(s.dir, entry.Name())))
+	}
+	return errors.Join(failed...)
+}
+
+// private returns an error if others can read or write a path, or own it.
+func private(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(owner.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 || info.Mode()&os.ModeSymlink != 0 {
+		return fmt.Errorf("%s is not private", path)
+	}
+	return nil
+}

@@ -38,8 +38,7 @@ func (a *Agent) spare(s resume.Session, h rollout.Head) func(string) bool {
 	}
 	named := a.named(s.Cwd, args)
 	needed := slices.Concat(named[h.Provider], named[anyProvider])
-	major, minor, known := h.Release()
-	if !known || major == 0 && minor < 144 {
+	if ignores, _ := h.Since(144); !ignores {
 		needed = append(needed, usualKey)
 	}
 	if h.Provider == bedrock {

@@ -27,7 +27,8 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 		return owner, nil
 	}
 	pids, err = a.Processes.Writers(ctx, rollout)
-	if h, ok := a.reader.Head(s.Transcript); errors.Is(err, agent.ErrUnseen) && ok && h.Locks() {
+	h, _ := a.reader.Head(s.Transcript)
+	if locks, _ := h.Since(146); locks && errors.Is(err, agent.ErrUnseen) {
 		return nil, nil // it has no lock: Codex removes the file when it releases a session
 	}
 	if err != nil {

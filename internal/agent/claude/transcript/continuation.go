@@ -18,18 +18,17 @@ import (
 type native uint8
 
 const (
-	unarmed   native = iota
-	waits            // it will go on when the limit resets
-	fired            // it has gone on, or tries to
-	cancelled        // a person does not want it to
-	lapsed           // it has given up, or waits for a key
+	unarmed   native = iota // nothing is said of it
+	waits                   // it will go on when the limit resets
+	fired                   // it has gone on, or tries to
+	cancelled               // a person does not want it to
+	lapsed                  // it has given up, or waits for a key
 )
 
-// notice returns what a notice says of the continuation, or false where it
-// speaks of something else.
-func (r record) notice() (native, bool) {
+// notice returns what a notice says of the continuation.
+func (r record) notice() native {
 	if r.Type != "system" || r.Subtype != "informational" {
-		return unarmed, false
+		return unarmed
 	}
 	return continuationIn(r.Notice)
 }
@@ -38,35 +37,28 @@ func (r record) notice() (native, bool) {
 // slept: in a notice, and on its screen.
 const HasReset = "usage limit has reset"
 
-func continuationIn(text string) (native, bool) {
+func continuationIn(text string) native {
 	text = strings.ToLower(text)
 	switch {
 	case strings.HasPrefix(text, "automatic continue cancelled"):
-		return cancelled, true
-	case strings.HasPrefix(text, "automatic continue "): // stopped, was turned off, did not run
-		return lapsed, true
-	case strings.HasPrefix(text, HasReset): // press enter
-		return lapsed, true
+		return cancelled
+	case strings.HasPrefix(text, "automatic continue "), // stopped, was turned off, did not run
+		strings.HasPrefix(text, HasReset): // press enter
+		return lapsed
 	case strings.HasPrefix(text, "usage limit reset"), strings.HasPrefix(text, "usage limit available again"):
-		return fired, true
+		return fired
 	case strings.HasPrefix(text, "usage limit reached") && strings.Contains(text, "continuing automatically"):
-		return waits, true
+		return waits
 	default:
-		return unarmed, false
+		return unarmed
 	}
-}
-
-// declines reports whether a person told Claude Code not to go on by itself.
-func (r record) declines() bool {
-	state, ok := r.notice()
-	return ok && state == cancelled
 }
 
 // OnContinuation reports whether a text that Claude Code shows is about its
 // going on by itself, and whether it says that a person does not want that.
 func OnContinuation(text string) (is, declined bool) {
-	state, ok := continuationIn(text)
-	return ok, ok && state == cancelled
+	state := continuationIn(text)
+	return state != unarmed, state == cancelled
 }
 
 // Continuation is the last notice after the refusal that stopped the session.
@@ -76,17 +68,15 @@ type Continuation struct {
 }
 
 // LastContinuation reads it from the transcript's end.
-func LastContinuation(ctx context.Context, transcript string) (Continuation, error) {
-	var last Continuation
+func LastContinuation(ctx context.Context, transcript string) (last Continuation, err error) {
 	may := func(line []byte) bool {
 		return bytes.Contains(line, quotedInformational) || bytes.Contains(line, apiErrorMessage)
 	}
-	err := lookBack(ctx, endOf(transcript), may, func(r record, line agent.Line) bool {
-		state, ok := r.notice()
-		if ok {
+	err = lookBack(ctx, agent.Whole(transcript), may, func(r record, line agent.Line) bool {
+		if state := r.notice(); state != unarmed {
 			last = Continuation{state, r.at(line.ModTime)}
 		}
-		return !ok && !r.IsAPIError
+		return last.state == unarmed && !r.IsAPIError
 	})
 	return last, err
 }
@@ -115,22 +105,16 @@ const Patience = 5 * time.Minute
 // that began at that time, or zero where it is not: the process that was to go
 // on is gone, or it had its time.
 func (c Continuation) StandsAsideUntil(reset, began, now time.Time) time.Time {
-	if c.at.Before(began) {
-		return time.Time{} // what was armed died with the process before
-	}
 	var until time.Time
-	switch c.state {
-	case waits:
+	switch {
+	case c.at.Before(began): // what was armed died with the process before
+	case c.state == waits && reset.After(c.at):
+		until = reset.Add(Patience)
+	case c.state == waits, c.state == fired:
 		until = c.at.Add(Patience)
-		if due := reset.Add(Patience); due.After(until) {
-			until = due
-		}
-	case fired:
-		until = c.at.Add(Patience)
-	case unarmed, cancelled, lapsed:
 	}
-	if !until.After(now) {
-		return time.Time{}
+	if until.After(now) {
+		return until
 	}
-	return until
+	return time.Time{}
 }

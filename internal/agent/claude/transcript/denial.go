@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"context"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -9,20 +8,6 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/resume"
 )
-
-// Denied returns what a run was refused at last: as the transcript tells, else
-// as its result does, where it was printed as JSON.
-func (rd *Reader) Denied(ctx context.Context, s resume.Session, run agent.Ran) (agent.Denial, bool, error) {
-	if err := ctx.Err(); err != nil {
-		return agent.Denial{}, false, err
-	}
-	d, denied, told, err := agent.LastDenial(ctx, s.Transcript, run.Since, rd.Trace)
-	if denied || told || err != nil {
-		return d, denied, err
-	}
-	d, denied = deniedInResult(run.Output)
-	return d, denied, nil
-}
 
 // Trace says what a record tells of tools.
 func (rd *Reader) Trace(line agent.Line) agent.ToolUse {
@@ -63,16 +48,13 @@ func (r record) denies(result block) bool {
 	default:
 		return true
 	}
-	text := result.content()
+	text := Message{Content: result.Content}.Text()
 	return denialWords.MatchString(text) && !strings.HasPrefix(text, "Exit code") // what a command printed may say anything
 }
 
-// content returns the words of a tool's result.
-func (b block) content() string { return Message{Content: b.Content}.Text() }
-
-// deniedInResult finds the refusals that the result of a run lists, which is its
-// last line.
-func deniedInResult(output string) (agent.Denial, bool) {
+// DeniedInResult finds the last refusal that the result of a run lists, which is its
+// last line, where it was printed as JSON.
+func DeniedInResult(output string) (agent.Denial, bool) {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	var result struct {
 		Type    string `json:"type"`

@@ -43,43 +43,43 @@ func (r record) bounds() bool {
 }
 
 // noteBefore returns the last note of the turn that the line is of, or "".
-func noteBefore(line agent.Line) (note string) {
+func (rd *Reader) noteBefore(line agent.Line) string {
 	if int64(len(line.Before)) == line.Offset && !bytes.Contains(line.Before, noteName) {
 		return "" // as in nearly every file that is met for the first time
 	}
-	// What cannot be read tells of no note.
-	_ = lookBack(context.Background(), line, mayBound, func(r record, _ agent.Line) bool {
-		if r.isNote() {
-			note = r.Note
-			return false
-		}
-		return !r.bounds()
+	return rd.notes.Before(line, "", func(in agent.Span) (note string, found bool, err error) {
+		err = lookBack(context.Background(), in, mayBound, func(r record, _ agent.Line) bool {
+			if r.isNote() {
+				note = r.Note
+			}
+			found = r.isNote() || r.bounds()
+			return !found
+		})
+		return note, found, err
 	})
-	return note
 }
 
 // mayBound reports, by its bytes, whether a record may be a note or bound a turn: few are, and a
 // turn may be long.
 func mayBound(line []byte) bool {
-	switch kind, _ := agent.TextAtEnds(line, "type"); string(kind) {
+	switch string(recordType(line)) {
 	case "assistant":
 		return bytes.Contains(line, apiErrorMessage)
 	case "user": // or a tool's result
 		return !bytes.Contains(line, toolUseID) || bytes.Contains(line, noteName)
 	default:
-		return (bytes.Contains(line, quotedUser) || bytes.Contains(line, apiErrorMessage)) && (!bytes.Contains(line, toolUseID) || bytes.Contains(line, noteName))
+		return false
 	}
 }
 
 // leavesOff reports whether the record ends a turn that Claude Code itself let end
 // because of the limit, or says when it goes on after such an end.
 func (rd *Reader) leavesOff(r record, line agent.Line) (resume.Limited, bool) {
-	state, isNotice := r.notice()
-	goesOn := isNotice && state == waits
+	goesOn := r.notice() == waits
 	if !goesOn && !(r.moved() && r.Message.StopReason == "end_turn") {
 		return resume.Limited{}, false
 	}
-	text, ok := leftOff[noteBefore(line)]
+	text, ok := leftOff[rd.noteBefore(line)]
 	if !ok {
 		return resume.Limited{}, false
 	}

@@ -49,7 +49,7 @@ func (rd *Reader) event(r record, line agent.Line) (resume.Event, bool) {
 		return resume.Limited{At: at, Verdict: r.refusal().Verdict(rd.LimitsAt(at)), Text: agent.Clip(r.Message.Text())}, true
 	case r.moved():
 		return resume.Progressed{At: at, Model: r.Model}, true
-	case r.interrupts(), r.declines():
+	case r.interrupts(), r.notice() == cancelled:
 		return resume.Cancelled{At: at}, true
 	case r.prompts():
 		return resume.Prompted{At: at}, true

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -55,13 +54,25 @@ type Message struct {
 	Model      string          `json:"model"`
 	StopReason string          `json:"stop_reason"`
 	Content    json.RawMessage `json:"content"` // a string or blocks
+	Usage      tokens          `json:"usage"`
+}
+
+// tokens is what an answer says that it has read and written.
+type tokens struct {
+	Input   int64 `json:"input_tokens"`
+	Created int64 `json:"cache_creation_input_tokens"`
+	Read    int64 `json:"cache_read_input_tokens"`
+	Output  int64 `json:"output_tokens"`
+	Kept    struct {
+		Hour int64 `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
 }
 
 // Quota is the account's limit as the provider stated it.
 type Quota struct {
-	Status   string          `json:"status"`
-	ResetsAt json.RawMessage `json:"resetsAt"` // epoch seconds
-	Type     string          `json:"rateLimitType"`
+	Status   string  `json:"status"`
+	ResetsAt float64 `json:"resetsAt"` // epoch seconds
+	Type     string  `json:"rateLimitType"`
 }
 
 type block struct {
@@ -161,10 +172,4 @@ func textOf(blocks []block) string {
 func (r record) at(file time.Time) time.Time { return agent.Written(r.Timestamp, file) }
 
 // Reset returns when the quota is given again, or false where that is not said.
-func (q Quota) Reset() (time.Time, bool) {
-	n, err := strconv.ParseFloat(string(q.ResetsAt), 64)
-	if err != nil {
-		return time.Time{}, false
-	}
-	return limit.Epoch(n)
-}
+func (q Quota) Reset() (time.Time, bool) { return limit.Epoch(q.ResetsAt) }

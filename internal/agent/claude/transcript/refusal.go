@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"slices"
 	"strings"
 
 	"resumed/internal/limit"
@@ -60,7 +61,11 @@ func (f Refusal) class(words limit.Verdict) limit.Class {
 	case f.Status == 529:
 		return limit.Overloaded
 	case f.Error != "":
-		return f.classOfError(words.Class)
+		named, known := errorClasses[f.Error]
+		if !known || slices.Contains(named.unless, words.Class) {
+			return words.Class
+		}
+		return named.class
 	case words.Class == limit.Billing && words.Reset.Stated():
 		return limit.UsageLimit // 2.0 calls a window that opens again by itself a spending cap
 	default:
@@ -68,40 +73,28 @@ func (f Refusal) class(words limit.Verdict) limit.Class {
 	}
 }
 
-// classOfError returns the class that the agent's own error code tells, made
-// more precise by what the words tell.
-func (f Refusal) classOfError(words limit.Class) limit.Class {
-	switch f.Error {
-	case "billing_error":
-		return limit.Billing
-	case "authentication_failed":
-		if words != limit.Billing && words != limit.UsageLimit && words != limit.RateLimit { // any 403 is called so
-			return limit.Auth
-		}
-	case "oauth_org_not_allowed", "account_on_hold", "verification_required", "cloud_credential_error":
-		return limit.Auth
-	case "overloaded":
-		return limit.Overloaded
-	case "model_not_found", "max_output_tokens":
-		return limit.BadRequest
-	case "invalid_request":
-		if words != limit.ContextOverflow && words != limit.Billing && words != limit.UsageLimit && words != limit.RateLimit {
-			return limit.BadRequest
-		}
-	case "server_error":
-		if !words.Transient() || words == limit.Unknown {
-			return limit.ServerError
-		}
-	case "rate_limit":
-		if words != limit.UsageLimit && words != limit.Billing {
-			return limit.RateLimit
-		}
-	}
-	return words
+// errorClasses are the classes of Claude Code's own error codes, and the classes by which
+// the words are more precise.
+var errorClasses = map[string]struct {
+	class  limit.Class
+	unless []limit.Class
+}{
+	"billing_error":          {class: limit.Billing},
+	"authentication_failed":  {limit.Auth, []limit.Class{limit.Billing, limit.UsageLimit, limit.RateLimit}}, // any 403 is called so
+	"oauth_org_not_allowed":  {class: limit.Auth},
+	"account_on_hold":        {class: limit.Auth},
+	"verification_required":  {class: limit.Auth},
+	"cloud_credential_error": {class: limit.Auth},
+	"overloaded":             {class: limit.Overloaded},
+	"model_not_found":        {class: limit.BadRequest},
+	"max_output_tokens":      {class: limit.BadRequest},
+	"invalid_request":        {limit.BadRequest, []limit.Class{limit.ContextOverflow, limit.Billing, limit.UsageLimit, limit.RateLimit}},
+	"server_error":           {limit.ServerError, []limit.Class{limit.RateLimit, limit.UsageLimit, limit.Overloaded, limit.Network, limit.Timeout}},
+	"rate_limit":             {limit.RateLimit, []limit.Class{limit.UsageLimit, limit.Billing}},
 }
 
 // Stated reports whether anything is said of the quota.
-func (q Quota) Stated() bool { return q.Status != "" || len(q.ResetsAt) > 0 }
+func (q Quota) Stated() bool { return q.Status != "" || q.ResetsAt != 0 }
 
 // outOfQuota reports whether the account's limit is what refused the request. A
 // warning has the same shape, and a quota may be beside another error.

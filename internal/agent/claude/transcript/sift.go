@@ -42,17 +42,15 @@ func recordType(line []byte) []byte {
 	user, assistant := bytes.Index(line, quotedUser), bytes.Index(line, quotedAssistant)
 	switch {
 	case user >= 0 && (assistant < 0 || user < assistant):
-		return nameOf(quotedUser)
+		return []byte("user")
 	case bytes.Contains(line, quotedInformational):
 		return []byte("system")
 	case assistant >= 0:
-		return nameOf(quotedAssistant)
+		return []byte("assistant")
 	default:
 		return nil
 	}
 }
-
-func nameOf(quoted []byte) []byte { return bytes.Trim(quoted, `"`) }
 
 // interrupted begins the record of a person's key that broke a turn off.
 const interrupted = "[Request interrupted by user"

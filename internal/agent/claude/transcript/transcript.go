@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"resumed/internal/agent"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -15,16 +16,15 @@ import (
 type Reader struct {
 	// LimitsAt returns what understands a refusal that was told at that time.
 	LimitsAt func(time.Time) limit.Reader
+
+	notes agent.Latest[string] // the note of the turn under way
 }
 
 // Match accepts PROJECT/SESSION.jsonl. Subagents write deeper, and in
 // 2.0 beside their session as agent-ID.jsonl: neither is a session.
 func Match(rel string) bool {
-	project, file, found := strings.Cut(rel, string(filepath.Separator))
-	return found && project != "" &&
-		!strings.ContainsRune(file, filepath.Separator) &&
-		strings.HasSuffix(file, ".jsonl") &&
-		!strings.HasPrefix(file, "agent-")
+	is, _ := filepath.Match("*/*.jsonl", rel) // errs on a bad pattern only
+	return is && !strings.HasPrefix(filepath.Base(rel), "agent-")
 }
 
 // KindBy says by the way in which Claude Code was entered whether a person sits

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -60,35 +61,22 @@ func (h Head) delegated() bool {
 		return true
 	}
 	var kind map[string]json.RawMessage
-	if json.Unmarshal(h.Source, &kind) != nil {
-		return false // a name
-	}
-	for _, key := range []string{"subagent", "sub_agent", "subAgent", "internal"} {
-		if _, ok := kind[key]; ok {
-			return true
-		}
-	}
-	return false
+	_ = json.Unmarshal(h.Source, &kind) // a name has no keys
+	return slices.ContainsFunc([]string{"subagent", "sub_agent", "subAgent", "internal"}, func(key string) bool { return kind[key] != nil })
 }
 
 // silent reports whether the record's version does not write why a turn failed. 0.145 is the first
 // that does.
 func (h Head) silent(r record) bool {
-	major, minor, known := h.Release()
-	return known && len(r.Ordinal) == 0 && major == 0 && minor < 145
+	since, known := h.Since(145)
+	return known && !since && len(r.Ordinal) == 0
 }
 
-// Locks reports whether the session's first version holds a lock while it writes, which is 0.146 or
-// later.
-func (h Head) Locks() bool {
-	major, minor, known := h.Release()
-	return known && (major > 0 || minor >= 146)
-}
-
-// Release returns the version that began the session.
-func (h Head) Release() (major, minor int, known bool) {
-	n, _ := fmt.Sscanf(h.Version, "%d.%d.", &major, &minor)
-	return major, minor, n == 2
+// Since reports whether version 0.MINOR or a later one began the session, and whether that is known.
+func (h Head) Since(minor int) (since, known bool) {
+	var first, second int
+	n, _ := fmt.Sscanf(h.Version, "%d.%d.", &first, &second)
+	return n == 2 && (first > 0 || second >= minor), n == 2
 }
 
 var rolloutName = regexp.MustCompile(`([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)

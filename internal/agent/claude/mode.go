@@ -65,7 +65,7 @@ func (a *Agent) startedIn(s resume.Session, dir string) (start, most string) {
 	line := startup.Flags.Parse(args)
 	start = modeOf(args)
 	if start == "" && !line.Has("--setting-sources", "--bare", "--safe-mode", "--restricted") { // else some settings are ignored
-		start = a.DefaultMode(s, dir)
+		start = a.Settings(s, dir).Permissions.DefaultMode
 	}
 	inTerminal := start == "" && !line.Has("-p", "--print") // new versions then start in auto
 	if !slices.Contains(permissionModes, start) {

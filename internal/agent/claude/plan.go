@@ -17,9 +17,6 @@ import (
 // Plan returns how the session is continued now: by a headless run of the same session, in the
 // directory it began in, with its settings.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
-	if err := ctx.Err(); err != nil {
-		return agent.Plan{}, err
-	}
 	if !transcript.IsID(s.Key.ID) {
 		return agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), nil
 	}

@@ -36,12 +36,12 @@ func (a *Account) Unpayable(s resume.Session, dir string, environ []string) stri
 	if at := variable("ANTHROPIC_BASE_URL"); at != "" && !trusted(at) {
 		return "your own key would be shown to " + hostOf(at) + ", which is what its ANTHROPIC_BASE_URL says"
 	}
-	for settings := range a.allSettings(s, dir) {
+	for _, settings := range a.allSettings(s, dir) {
 		if why := settings.divert(true); why != "" {
 			return settings.file + " " + why
 		}
 	}
-	for servers := range a.servers(s, dir) {
+	for _, servers := range a.servers(s, dir) {
 		if why := servers.divert(false); why != "" {
 			return servers.file + " " + why
 		}

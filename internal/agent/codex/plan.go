@@ -28,7 +28,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		// Codex refuses a second writer, and in old versions the turns would interleave.
 		return agent.Left(fmt.Sprintf("process %d (%s) holds the session", owner.PID, owner.Kind)), nil
 	}
-	if plan, waits, err := a.waits(ctx, s); waits || err != nil {
+	if plan, waits, err := a.waits(ctx, s); waits {
 		return plan, err
 	}
 	return a.run(ctx, s, w)
@@ -41,15 +41,6 @@ func (a *Agent) stands(ctx context.Context, s resume.Session) (otherwise agent.P
 	}
 	_, otherwise, stands, err = agent.StillStopped(ctx, a, s)
 	return otherwise, stands, err
-}
-
-// waits reports whether a prompt is queued already, and returns the plan for that.
-func (a *Agent) waits(ctx context.Context, s resume.Session) (agent.Plan, bool, error) {
-	waits, err := a.Queued(ctx, s)
-	if !waits {
-		return agent.Plan{}, false, err
-	}
-	return agent.Parked(alreadyQueued), true, err
 }
 
 // run returns the command that continues the session.

@@ -10,7 +10,6 @@ import (
 	"resumed/internal/agent/claude/startup"
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/leash"
-	"resumed/internal/program"
 	"resumed/internal/resume"
 )
 
@@ -23,42 +22,34 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if _, plan, stands, err := agent.StillStopped(ctx, a, s); !stands {
 		return plan, err
 	}
-	cwd, _ := transcript.FirstCwd(agent.Line{Path: s.Transcript})
-	cwd = cmp.Or(cwd, s.Cwd)
-	if err := agent.CheckDir(cwd); err != nil {
-		return agent.Parked("%v", err), nil
+	if forkingVersion(s.Program.Path) != "" {
+		s.Program = resume.Program{} // another one may be installed
 	}
-	return a.run(ctx, s, w, cwd)
-}
-
-// run returns the command that continues the session.
-func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd string) (agent.Plan, error) {
-	found, err := a.program(s)
-	if err != nil {
-		return a.Missing(), nil
-	}
-	if version := versionOf(found.Path); forksSessions(version) {
+	found, _ := a.Find(s) // if there is none, Run says so
+	if version := forkingVersion(found.Path); version != "" {
 		return agent.Parked("Claude Code %s continues a session under a new id: update it to 2.0 or later", version), nil
 	}
 	had, err := transcript.LastSettings(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err
 	}
+	return a.run(s, w, had), nil
+}
+
+// run returns the plan to continue a session that had these settings.
+func (a *Agent) run(s resume.Session, w agent.Words, had transcript.Settings) agent.Plan {
+	cwd, _ := transcript.FirstCwd(agent.Line{Path: s.Transcript})
+	cwd = cmp.Or(cwd, s.Cwd)
 	flags, newer := flagsOf(had)
 	carried, _ := a.Carry(s, newer...)
 	mode, left, parked := a.mode(had.Permission, s, cwd)
 	if parked != "" {
-		return agent.Parked("%s (unseen = %q): go on with: %s", parked, a.Unseen, a.GoOn(s)), nil
+		return agent.Parked("%s (unseen = %q): go on with: %s", parked, a.Unseen, a.GoOn(s))
 	}
 	if mode != "" {
 		flags = append([]string{"--permission-mode", mode}, flags...)
 	}
 	carried.LeftOut = append(carried.LeftOut, left...)
-	env := a.Environment(found, s.Transcript)
-	if mode == bypass && refusesBypass(env, s.StartedWith()) {
-		return agent.Parked("the session ran with %s, which claude refuses to root outside a sandbox", bypass), nil
-	}
-
 	models, left := a.models(had, s, carried.Args)
 	carried.LeftOut = append(carried.LeftOut, left...)
 	args := slices.Concat([]string{"-p"}, carried.Args, []string{"--resume", s.Key.ID}, flags)
@@ -66,10 +57,16 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd st
 		args = append(args, fallbackFlag, models.Fallback)
 	}
 	args = append(args, bounded(carried.Args, w.Most)...)
-	run := a.Begin(found, cwd, carried, env, leash.WithPrompt(args, w.Prompt)...)
-	run.Models = models
-	run.Unset, run.Spare = a.unset(s.Transcript), a.Spare(s, cwd)
-	return agent.Plan{Run: run}, nil
+	plan := a.Run(s, cwd, carried, leash.WithPrompt(args, w.Prompt)...)
+	if plan.Run == nil {
+		return plan
+	}
+	if mode == bypass && refusesBypass(plan.Run.Env, s.StartedWith()) {
+		return agent.Parked("the session ran with %s, which claude refuses to root outside a sandbox", bypass)
+	}
+	plan.Run.Models = models
+	plan.Run.Unset, plan.Run.Spare = a.unset(s.Transcript), a.Spare(s, cwd)
+	return plan
 }
 
 // unset are the daemon's variables that a run must not inherit: those of a Claude Code in whose
@@ -83,15 +80,6 @@ func (a *Agent) unset(transcript string) []string {
 		names = append(names, startup.HomeVariable)
 	}
 	return names
-}
-
-// program finds claude. If the session's own program is a version that forks sessions, it is not
-// used.
-func (a *Agent) program(s resume.Session) (program.Found, error) {
-	if s.Program.Path != "" && forksSessions(versionOf(s.Program.Path)) {
-		s.Program = resume.Program{}
-	}
-	return a.Find(s)
 }
 
 var _ agent.Starter = (*Agent)(nil)

@@ -82,8 +82,7 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	if len(argv) == 0 {
 		return nil
 	}
-	table := slices.Concat(namedBy(a.named(a.Processes.Cwd(pid), argv[1:])), a.Base.Variables())
-	o := a.OriginBy(table, pid, secrets)
+	o := a.OriginBy(a.variables(a.Processes.Cwd(pid), argv[1:]), pid, secrets)
 	if o == nil {
 		return nil
 	}

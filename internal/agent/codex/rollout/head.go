@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -81,18 +80,15 @@ func (h Head) Since(minor int) (since, known bool) {
 	return n == 2 && (first > 0 || second >= minor), n == 2
 }
 
-var rolloutName = regexp.MustCompile(`([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
-
-// sessionID returns the id in the head, else the one in the file name.
-func (h Head) sessionID(path string) (string, bool) {
-	if agent.IsUUID(h.ID) {
-		return h.ID, true
+// sessionID returns the id in the head, else the one at the end of the file name.
+func (h Head) sessionID(path string) string {
+	name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	for _, id := range []string{h.ID, name[max(0, len(name)-36):]} {
+		if agent.IsUUID(id) {
+			return id
+		}
 	}
-	m := rolloutName.FindStringSubmatch(filepath.Base(path))
-	if m == nil {
-		return "", false
-	}
-	return m[1], true
+	return "" // a copy of the last records may not contain it
 }
 
 // Turn contains the settings of a turn.

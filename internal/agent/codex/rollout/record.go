@@ -2,6 +2,8 @@ package rollout
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,19 +118,16 @@ func (f Failure) info() (name string, status int) {
 		return name, 0
 	}
 	var named map[string]json.RawMessage
-	if json.Unmarshal(f.Info, &named) != nil {
+	_ = json.Unmarshal(f.Info, &named) // anything else has no name
+	if len(named) == 0 {
 		return "", 0
 	}
-	for key, value := range named {
-		var detail struct {
-			Status int `json:"http_status_code"`
-		}
-		agent.Decode(value, &detail)
-		if name == "" || key < name { // normally there is only one: the order makes the result repeatable
-			name, status = key, detail.Status
-		}
+	name = slices.Min(slices.Collect(maps.Keys(named))) // normally there is only one: the order makes the result repeatable
+	var detail struct {
+		Status int `json:"http_status_code"`
 	}
-	return name, status
+	agent.Decode(named[name], &detail)
+	return name, detail.Status
 }
 
 // at returns the record's timestamp, which every version writes.

@@ -19,7 +19,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if !transcript.IsID(s.Key.ID) {
 		return agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), nil
 	}
-	if _, plan, stands, err := agent.StillStopped(ctx, a, s); !stands {
+	if _, plan, still, err := agent.StillStopped(ctx, a, s); !still {
 		return plan, err
 	}
 	if forkingVersion(s.Program.Path) != "" {

@@ -22,8 +22,8 @@ const longestTyped = 500
 // Talk returns how a session is continued while a live process holds it: by typing into its
 // terminal, once it neither works nor will continue by itself.
 func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, w agent.Words) (agent.Plan, error) {
-	last, plan, stands, err := agent.StillStopped(ctx, a, s)
-	if !stands {
+	last, plan, still, err := agent.StillStopped(ctx, a, s)
+	if !still {
 		return plan, err
 	}
 	if owner.Kind == resume.Headless {
@@ -44,7 +44,7 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if e, ok := last.Event.(resume.Limited); ok && e.Reset.Stated() {
 		reset = e.Reset
 	}
-	if until := own.StandsAsideUntil(reset.At, holder.Began(), time.Now()); !until.IsZero() {
+	if until := own.GivenUntil(reset.At, holder.Began(), time.Now()); !until.IsZero() {
 		return agent.Plan{Leave: transcript.LeaveUntil(holder.PID, until)}, nil
 	}
 	if holder.Status == "busy" {

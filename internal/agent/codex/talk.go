@@ -21,7 +21,7 @@ import (
 // Talk returns how a session is continued while a live process holds it: by a queued message. The process
 // takes it when it is idle, whatever its terminal shows, and keeps its directory, model and permissions.
 func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, w agent.Words) (agent.Plan, error) {
-	if plan, stands, err := a.stands(ctx, s); !stands {
+	if plan, still, err := a.stillStopped(ctx, s); !still {
 		return plan, err
 	}
 	if owner.Kind == resume.Headless {

@@ -101,10 +101,10 @@ func LeaveUntil(pid int, until time.Time) *agent.Leave {
 // It was seen to take a minute; it looks twice a minute, and spreads.
 const Patience = 5 * time.Minute
 
-// StandsAsideUntil returns until when the continuation is left to a process
+// GivenUntil returns until when the continuation is left to a process
 // that began at that time, or zero where it is not: the process that was to go
 // on is gone, or it had its time.
-func (c Continuation) StandsAsideUntil(reset, began, now time.Time) time.Time {
+func (c Continuation) GivenUntil(reset, began, now time.Time) time.Time {
 	var until time.Time
 	switch {
 	case c.at.Before(began): // what was armed died with the process before

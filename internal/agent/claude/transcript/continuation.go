@@ -10,22 +10,21 @@ import (
 	"resumed/internal/agent"
 )
 
-// From 2.1.2xx on, a process that waits at its prompt goes on by itself when a
-// usage limit resets within a day. It says so in notices: records of type
-// system that end no turn.
+// Since 2.1.2xx a process that waits at its prompt continues by itself when a usage limit resets
+// within a day. It announces that in notices: records of type system that do not end a turn.
 
 // native is the state of Claude Code's own continuation.
 type native uint8
 
 const (
-	unarmed   native = iota // nothing is said of it
-	waits                   // it will go on when the limit resets
-	fired                   // it has gone on, or tries to
+	unarmed   native = iota // not mentioned
+	waits                   // it will continue when the limit resets
+	fired                   // it has continued, or tries to
 	cancelled               // a person does not want it to
 	lapsed                  // it has given up, or waits for a key
 )
 
-// notice returns what a notice says of the continuation.
+// notice returns the state in a notice about the continuation.
 func (r record) notice() native {
 	if r.Type != "system" || r.Subtype != "informational" {
 		return unarmed
@@ -33,8 +32,8 @@ func (r record) notice() native {
 	return continuationIn(r.Notice)
 }
 
-// HasReset begins what Claude Code says when it should have gone on while the machine
-// slept: in a notice, and on its screen.
+// HasReset begins the text that Claude Code shows if it should have continued while the machine
+// slept, in a notice and on its screen.
 const HasReset = "usage limit has reset"
 
 func continuationIn(text string) native {
@@ -54,8 +53,8 @@ func continuationIn(text string) native {
 	}
 }
 
-// OnContinuation reports whether a text that Claude Code shows is about its
-// going on by itself, and whether it says that a person does not want that.
+// OnContinuation reports whether a text that Claude Code shows is about its own continuation, and
+// whether a person declined that.
 func OnContinuation(text string) (is, declined bool) {
 	state := continuationIn(text)
 	return state != unarmed, state == cancelled
@@ -67,7 +66,7 @@ type Continuation struct {
 	at    time.Time
 }
 
-// LastContinuation reads it from the transcript's end.
+// LastContinuation reads it from the end of a transcript.
 func LastContinuation(ctx context.Context, transcript string) (last Continuation, err error) {
 	may := func(line []byte) bool {
 		return bytes.Contains(line, quotedInformational) || bytes.Contains(line, apiErrorMessage)
@@ -81,14 +80,13 @@ func LastContinuation(ctx context.Context, transcript string) (last Continuation
 	return last, err
 }
 
-// GoesOn reports whether the transcript ends with Claude Code's word that it
-// will go on by itself.
+// GoesOn reports whether the transcript ends with a notice that Claude Code will continue by itself.
 func GoesOn(transcript string) bool {
 	last, err := LastContinuation(context.Background(), transcript)
 	return err == nil && last.state == waits
 }
 
-// LeaveUntil says that a process continues by itself, and until when it is given time.
+// LeaveUntil returns that a process continues by itself, and how long it is given time.
 func LeaveUntil(pid int, until time.Time) *agent.Leave {
 	return &agent.Leave{
 		Why: fmt.Sprintf("process %d continues by itself when the limit resets; it is given time until %s",
@@ -97,17 +95,16 @@ func LeaveUntil(pid int, until time.Time) *agent.Leave {
 	}
 }
 
-// Patience is how long after the reset Claude Code may take to go on by itself.
-// It was seen to take a minute; it looks twice a minute, and spreads.
+// Patience is how long after the reset Claude Code may take to continue by itself. It was seen to
+// take a minute: it checks twice a minute, with a random delay.
 const Patience = 5 * time.Minute
 
-// GivenUntil returns until when the continuation is left to a process
-// that began at that time, or zero where it is not: the process that was to go
-// on is gone, or it had its time.
+// GivenUntil returns until when a process that began at that time is given to continue by itself.
+// It returns zero if the process that announced it is gone, or had its time.
 func (c Continuation) GivenUntil(reset, began, now time.Time) time.Time {
 	var until time.Time
 	switch {
-	case c.at.Before(began): // what was armed died with the process before
+	case c.at.Before(began): // announced by an earlier process
 	case c.state == waits && reset.After(c.at):
 		until = reset.Add(Patience)
 	case c.state == waits, c.state == fired:

@@ -9,8 +9,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// maxBackLines bounds how far back something is looked for: in one long turn there may be many
-// records.
+// maxBackLines bounds how far back a transcript is searched: a long turn may have many records.
 const maxBackLines = 20_000
 
 // lookBack visits the records of the main conversation, the last first, until read returns false.
@@ -20,8 +19,7 @@ func lookBack(ctx context.Context, in agent.Span, may func(line []byte) bool, re
 	return agent.Visit(ctx, in, may, func(r record, line agent.Line) bool { return r.IsSidechain || read(r, line) })
 }
 
-// Settings is what a session ran with and what a resumed run does not take
-// over by itself.
+// Settings are those of a session that a resumed run does not inherit.
 type Settings struct {
 	Permission string
 	Model      string
@@ -34,12 +32,12 @@ var (
 	quotedFallback  = []byte(`"model_fallback"`)
 )
 
-// LastSettings reads what the session ran with last: the permission mode is with its last
-// prompt, or in a record of its own since it was changed; model and effort are with its last
-// answer. Versions before 2.1 record none of them. If another model went on with the turn of
-// that answer, what comes after the turn has the first one again.
+// LastSettings returns the last settings of a session: the permission mode is in its last prompt, or
+// in a record of its own if it was changed later; model and effort are in its last answer. Versions
+// before 2.1 record none of them. If another model took over within the turn of that answer, the
+// next turn uses the first model again.
 func LastSettings(ctx context.Context, transcript string) (had Settings, err error) {
-	var prompt, answer, whole bool // whole: the turn of that answer was looked through
+	var prompt, answer, whole bool // whole: the turn of that answer was searched
 	may := func(line []byte) bool {
 		return bytes.Contains(line, quotedMode) || !answer && bytes.Contains(line, quotedRequested) || answer && bytes.Contains(line, quotedFallback)
 	}
@@ -47,7 +45,7 @@ func LastSettings(ctx context.Context, transcript string) (had Settings, err err
 		switch {
 		case r.Type == "system" && r.Subtype == "model_fallback":
 			if answer && !whole && r.Took == had.Model && r.Left != "" {
-				had.Model = r.Left // and on: one may have followed another
+				had.Model = r.Left // there may be an earlier change
 			}
 		case (r.Type == "user" || r.Type == "permission-mode") && r.Permission != "":
 			if !prompt {
@@ -62,11 +60,11 @@ func LastSettings(ctx context.Context, transcript string) (had Settings, err err
 	return had, err
 }
 
-// costState is the type of the record in which Claude Code counts, when it ends, what a session
-// has cost: all of it, also what came before. 2.1.325 writes it, 2.1.197 does not.
+// costState is the type of the record with the cost of the whole session, which Claude Code writes
+// when it ends. 2.1.325 writes it, 2.1.197 does not.
 const costState = "cost-state"
 
-// Cost returns what the session of that transcript has cost until now.
+// Cost returns what the session of a transcript has cost until now.
 func Cost(ctx context.Context, path string) (cost resume.Cost, known bool, err error) {
 	may := func(line []byte) bool { return bytes.Contains(line, []byte(costState)) }
 	err = lookBack(ctx, agent.Whole(path), may, func(r record, line agent.Line) bool {
@@ -79,8 +77,8 @@ func Cost(ctx context.Context, path string) (cost resume.Cost, known bool, err e
 	return cost, known, err
 }
 
-// Size returns how large the context was at an answer, and how long the provider
-// keeps it: five minutes, or an hour where that was asked for.
+// Size returns the size of the context at an answer, and how long the provider caches it: five
+// minutes, or an hour on request.
 func Size(line agent.Line) (resume.Context, bool) {
 	if !bytes.Contains(line.Data, []byte(`"input_tokens"`)) {
 		return resume.Context{}, false

@@ -79,7 +79,11 @@ func settingsFile() string {
 // Denied returns the last refusal of a run, from the transcript, else from its result, if that
 // was printed as JSON.
 func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (agent.Denial, bool, error) {
-	return a.reader.Denied(ctx, s, run)
+	d, denied, told, err := agent.LastDenial(ctx, s.Transcript, run.Since, a.reader.Trace)
+	if !denied && !told && err == nil {
+		d, denied = transcript.DeniedInResult(run.Output)
+	}
+	return d, denied, err
 }
 
 // Cost returns what the session has cost until now.

@@ -53,20 +53,19 @@ func (i invocation) keepsNothing() bool { return i.Has("--no-session-persistence
 // transcripts cannot be searched.
 func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail {
 	return func(_ context.Context, run agent.Ended) agent.Trail {
-		id := run.Session
 		if strings.HasSuffix(i.Value("--output-format"), "json") {
 			if told := agent.ToldID(run.Recording, "session_id"); told != "" {
 				return agent.Trail{Session: told, Transcript: i.room.transcript(told)}
 			}
 		}
-		if id == "" || i.keepsNothing() {
+		if run.Session == "" || i.keepsNothing() {
 			return agent.Trail{}
 		}
-		transcript := i.room.transcript(id)
-		if _, err := os.Stat(filepath.Join(i.room.Homes.Usual, "projects")); transcript == "" && err == nil {
+		t := agent.Trail{Session: run.Session, Transcript: i.room.transcript(run.Session)}
+		if _, err := os.Stat(filepath.Join(i.room.Homes.Usual, "projects")); t.Transcript == "" && err == nil {
 			return agent.Trail{}
 		}
-		return agent.Trail{Session: id, Transcript: transcript}
+		return t
 	}
 }
 

@@ -66,7 +66,7 @@ func (a *Agent) startedIn(s resume.Session, dir string) (start, most string) {
 	line := startup.Flags.Parse(args)
 	start = modeOf(args)
 	if start == "" && !line.Has("--setting-sources", "--bare", "--safe-mode", "--restricted") { // else some settings are ignored
-		start = a.DefaultMode(s, dir)
+		start = a.Settings(s, dir).Permissions.DefaultMode
 	}
 	inTerminal := start == "" && !line.Has("-p", "--print") // new versions then start in auto
 	if !slices.Contains(permissionModes, start) {
@@ -152,12 +152,11 @@ const fallbackFlag = "--fallback-model"
 // keeps its own value in any case.
 func (a *Agent) models(had transcript.Settings, s resume.Session, carried []string) (models resume.Models, left []leash.Omission) {
 	switch {
-	case a.fallback == "" || s.Limit.Class != limit.Overloaded || startup.Flags.Parse(carried).Has(fallbackFlag):
+	case a.fallback == "" || a.fallback == had.Model || s.Limit.Class != limit.Overloaded || startup.Flags.Parse(carried).Has(fallbackFlag):
+		return models, nil
 	case !modelName.MatchString(had.Model):
-		left = []leash.Omission{{What: "fallback_model", Why: "the transcript does not record which model the session uses, so that it could not go back to it"}}
-	case a.fallback == had.Model:
+		return models, []leash.Omission{{What: "fallback_model", Why: "the transcript does not record which model the session uses, so that it could not go back to it"}}
 	default:
-		models = resume.Models{Own: had.Model, Fallback: a.fallback}
+		return resume.Models{Own: had.Model, Fallback: a.fallback}, nil
 	}
-	return models, left
 }

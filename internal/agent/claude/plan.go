@@ -10,31 +10,30 @@ import (
 	"resumed/internal/agent/claude/startup"
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/leash"
-	"resumed/internal/program"
 	"resumed/internal/resume"
 )
 
 // Plan returns how the session is continued now: by a headless run of the same session, in its
 // directory, with its settings.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
-	if err := ctx.Err(); err != nil {
-		return agent.Plan{}, err
-	}
 	if !transcript.IsID(s.Key.ID) {
 		return agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), nil
 	}
-	if _, plan, stands, err := agent.StillStopped(ctx, a, s); !stands {
+	if _, plan, still, err := agent.StillStopped(ctx, a, s); !still {
 		return plan, err
+	}
+	if forkingVersion(s.Program.Path) != "" {
+		s.Program = resume.Program{} // another one may be installed
+	}
+	found, _ := a.Find(s) // if there is none, Run says so
+	if version := forkingVersion(found.Path); version != "" {
+		return agent.Parked("Claude Code %s continues a session under a new id: update it to 2.0 or later", version), nil
 	}
 	had, err := transcript.LastSettings(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err
 	}
-	cwd := directory(s, had)
-	if err := agent.CheckDir(cwd); err != nil {
-		return agent.Parked("%v", err), nil
-	}
-	return a.run(s, w, had, cwd)
+	return a.run(s, w, had, directory(s, had)), nil
 }
 
 // directory returns the directory in which the session continues: that of its process, because the
@@ -47,15 +46,8 @@ func directory(s resume.Session, had transcript.Settings) string {
 	return cmp.Or(had.Cwd, first, s.Cwd)
 }
 
-// run returns the command that continues the session.
-func (a *Agent) run(s resume.Session, w agent.Words, had transcript.Settings, cwd string) (agent.Plan, error) {
-	found, err := a.program(s)
-	if err != nil {
-		return a.Missing(), nil
-	}
-	if version := versionOf(found.Path); forksSessions(version) {
-		return agent.Parked("Claude Code %s continues a session under a new id: update it to 2.0 or later", version), nil
-	}
+// run returns the plan to continue a session that had these settings, in that directory.
+func (a *Agent) run(s resume.Session, w agent.Words, had transcript.Settings, cwd string) agent.Plan {
 	flags, newer := flagsOf(had)
 	carried, _ := a.Carry(s, newer...)
 	mode, left, unproven := a.mode(had.Permission, s, cwd)
@@ -63,11 +55,6 @@ func (a *Agent) run(s resume.Session, w agent.Words, had transcript.Settings, cw
 		flags = append([]string{"--permission-mode", mode}, flags...)
 	}
 	carried.LeftOut = append(carried.LeftOut, left...)
-	env := a.Environment(found, s.Transcript)
-	if mode == bypass && refusesBypass(env, s.StartedWith()) {
-		return agent.Parked("the session ran with %s, which claude refuses to root outside a sandbox", bypass), nil
-	}
-
 	models, left := a.models(had, s, carried.Args)
 	carried.LeftOut = append(carried.LeftOut, left...)
 	args := slices.Concat([]string{"-p"}, carried.Args, []string{"--resume", s.Key.ID}, flags)
@@ -75,11 +62,18 @@ func (a *Agent) run(s resume.Session, w agent.Words, had transcript.Settings, cw
 		args = append(args, fallbackFlag, models.Fallback)
 	}
 	args = append(args, bounded(carried.Args, w.Most)...)
-	run := a.Begin(found, cwd, carried, env, leash.WithPrompt(args, w.Prompt)...)
+	plan := a.Run(s, cwd, carried, leash.WithPrompt(args, w.Prompt)...)
+	run := plan.Run
+	if run == nil {
+		return plan
+	}
+	if mode == bypass && refusesBypass(run.Env, s.StartedWith()) {
+		return agent.Parked("the session ran with %s, which claude refuses to root outside a sandbox", bypass)
+	}
 	run.Models, run.Unproven = models, unproven
 	run.PlanOnly, run.Asks = mode == planMode, slices.Contains(asking, mode)
 	run.Unset, run.Spare = a.unset(s.Transcript), a.Spare(s, cwd)
-	return agent.Plan{Run: run}, nil
+	return plan
 }
 
 // unset are the daemon's variables that a run must not inherit: those of a Claude Code in whose
@@ -93,15 +87,6 @@ func (a *Agent) unset(transcript string) []string {
 		names = append(names, startup.HomeVariable)
 	}
 	return names
-}
-
-// program finds claude. If the session's own program is a version that forks sessions, it is not
-// used.
-func (a *Agent) program(s resume.Session) (program.Found, error) {
-	if s.Program.Path != "" && forksSessions(versionOf(s.Program.Path)) {
-		s.Program = resume.Program{}
-	}
-	return a.Find(s)
 }
 
 var _ agent.Starter = (*Agent)(nil)

@@ -3,7 +3,6 @@ package claude
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 	"unicode"
@@ -23,11 +22,8 @@ const longestTyped = 500
 // Talk returns how a session is continued while a live process holds it: by typing into its
 // terminal, once it neither works nor will continue by itself.
 func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, w agent.Words) (agent.Plan, error) {
-	if err := ctx.Err(); err != nil {
-		return agent.Plan{}, err
-	}
-	last, plan, stands, err := agent.StillStopped(ctx, a, s)
-	if !stands {
+	last, plan, still, err := agent.StillStopped(ctx, a, s)
+	if !still {
 		return plan, err
 	}
 	if owner.Kind == resume.Headless {
@@ -40,34 +36,21 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if untold != nil {
 		return agent.Plan{Leave: untold}, nil
 	}
-	if plan, ok, err := standsAside(ctx, s, last, holder); ok || err != nil {
-		return plan, err
+	own, err := transcript.LastContinuation(ctx, s.Transcript)
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	reset := s.Limit.Reset
+	if e, ok := last.Event.(resume.Limited); ok && e.Reset.Stated() {
+		reset = e.Reset
+	}
+	if until := own.GivenUntil(reset.At, holder.Began(), time.Now()); !until.IsZero() {
+		return agent.Plan{Leave: transcript.LeaveUntil(holder.PID, until)}, nil
 	}
 	if holder.Status == "busy" {
 		return agent.Left(fmt.Sprintf("process %d works on the session", holder.PID)), nil
 	}
 	return a.typing(s, holder, w), nil
-}
-
-// standsAside returns the plan for a session that Claude Code will continue by itself.
-func standsAside(ctx context.Context, s resume.Session, last agent.Evidence, holder holders.Holder) (agent.Plan, bool, error) {
-	own, err := transcript.LastContinuation(ctx, s.Transcript)
-	if err != nil {
-		return agent.Plan{}, false, err
-	}
-	reset := resetOf(s, last)
-	until := own.StandsAsideUntil(reset, holder.Began, time.Now())
-	if until.IsZero() {
-		return agent.Plan{}, false, nil
-	}
-	return agent.Plan{Leave: transcript.LeaveUntil(holder.PID, until)}, true, nil
-}
-
-func resetOf(s resume.Session, last agent.Evidence) time.Time {
-	if e, ok := last.Event.(resume.Limited); ok && e.Reset.Stated() {
-		return e.Reset.At
-	}
-	return s.Limit.Reset.At
 }
 
 func (a *Agent) typing(s resume.Session, holder holders.Holder, w agent.Words) agent.Plan {
@@ -87,7 +70,7 @@ func (a *Agent) typing(s resume.Session, holder holders.Holder, w agent.Words) a
 		Judge: func(text string) agent.Sight {
 			sight := screen.Read(text).Judge(screen.Process{
 				PID: holder.PID, Status: a.Doing(holder), Asked: asked,
-				Vim: func() bool { return a.editsAsVim(holder.Home, s.Cwd) },
+				Vim: func() bool { return a.editsAsVim(holder.Home, s) },
 			}, s, time.Now())
 			asked = asked || sight.Menu
 			return sight
@@ -112,22 +95,12 @@ func cannotBeTyped(text string) string {
 	}
 }
 
-// editsAsVim reports whether a process with that home and directory uses vim keys. Its screen
+// editsAsVim reports whether a process with that home uses vim keys for the session. Its screen
 // shows that in INSERT mode only.
-func (a *Agent) editsAsVim(home, dir string) bool {
-	for _, path := range []string{ // in order of precedence
-		"/etc/claude-code/managed-settings.json",
-		filepath.Join(dir, ".claude", "settings.local.json"),
-		filepath.Join(dir, ".claude", "settings.json"),
-		filepath.Join(home, "settings.json"),
-		a.ConfigFile(home),
-	} {
-		var file struct {
-			EditorMode string `json:"editorMode"`
-		}
-		if agent.ReadJSON(path, &file) && file.EditorMode != "" {
-			return file.EditorMode == "vim"
-		}
+func (a *Agent) editsAsVim(home string, s resume.Session) bool {
+	set := a.Settings(s, s.Cwd)
+	if set.EditorMode == "" {
+		agent.ReadJSON(a.ConfigFile(home), &set)
 	}
-	return false
+	return set.EditorMode == "vim"
 }

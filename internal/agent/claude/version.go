@@ -14,7 +14,7 @@ var versionName = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
 // not run the program.
 func versionOf(program string) string {
 	target, err := filepath.EvalSymlinks(program)
-	if err != nil {
+	if err != nil || program == "" {
 		return ""
 	}
 	// The native installer names the program after its version; npm puts a package.json beside
@@ -39,8 +39,12 @@ func versionOf(program string) string {
 	return ""
 }
 
-// forksSessions reports whether that version continues a session under a new id, in a new file.
-// The result could not be observed, and the prompt would be sent again.
-func forksSessions(version string) bool {
-	return strings.HasPrefix(version, "0.") || strings.HasPrefix(version, "1.")
+// forkingVersion returns the version of an installed claude if it continues a session under a new
+// id, in a new file, else "". The result could not be observed, and the prompt would be sent again.
+func forkingVersion(program string) string {
+	version := versionOf(program)
+	if strings.HasPrefix(version, "0.") || strings.HasPrefix(version, "1.") {
+		return version
+	}
+	return ""
 }

@@ -95,9 +95,6 @@ func login(variable func(name string) string) string {
 // Denied returns the last refusal of a run. A run without a terminal never asks: Codex refuses what
 // would leave its sandbox, or it fails there.
 func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (agent.Denial, bool, error) {
-	if err := ctx.Err(); err != nil {
-		return agent.Denial{}, false, err
-	}
 	had, _, err := rollout.LastTurn(ctx, s.Transcript)
 	if err != nil {
 		return agent.Denial{}, false, err

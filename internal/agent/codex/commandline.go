@@ -69,8 +69,8 @@ func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail
 		t := agent.Trail{Session: run.Session}
 		if i.options.Has("--json", "--experimental-json") {
 			t.Session = cmp.Or(agent.ToldID(run.Recording, "thread_id"), t.Session)
-		} else if banner := bannerID.FindStringSubmatch(cmp.Or(run.Beside, run.Text)); banner != nil {
-			t.Session = banner[1]
+		} else {
+			t.Session = cmp.Or(i.room.Begun(cmp.Or(run.Beside, run.Text)), t.Session)
 		}
 		if t.Session != "" {
 			if found := i.room.Homes.Files("sessions/*/*/*/rollout-*-" + t.Session + ".jsonl"); len(found) > 0 {

@@ -3,7 +3,6 @@ package codex
 import (
 	"bytes"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -86,7 +85,7 @@ func checkStated(t *testing.T, l resume.Limited, before, line []byte) {
 			} `json:"payload"`
 		}](raw)
 		for _, w := range []rollout.Window{r.Payload.Limits.Primary, r.Payload.Limits.Secondary} {
-			if n, err := strconv.ParseFloat(string(w.ResetsAt), 64); err == nil && int64(n) == l.Reset.At.Unix() {
+			if int64(w.ResetsAt) == l.Reset.At.Unix() {
 				return
 			}
 		}

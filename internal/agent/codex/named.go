@@ -13,17 +13,14 @@ import (
 )
 
 // Variables are those that matter to Codex, and those that its configuration names.
-func (a *Agent) Variables() leash.Variables {
-	return slices.Concat(namedBy(a.named("", nil)), a.Base.Variables())
-}
+func (a *Agent) Variables() leash.Variables { return a.variables("", nil) }
 
-// namedBy returns a table of the variables that providers and tools name.
-func namedBy(all map[string][]string) leash.Variables {
-	var table leash.Variables
-	for _, names := range all {
+// variables is Variables for a session in that directory with these arguments.
+func (a *Agent) variables(dir string, args []string) (table leash.Variables) {
+	for _, names := range a.named(dir, args) {
 		table = append(table, leash.Row{Effect: leash.Account, Names: strings.Join(names, " ")})
 	}
-	return table
+	return append(table, a.Base.Variables()...)
 }
 
 // spare returns which variables the session does not need: those of providers that it does not use.
@@ -38,8 +35,7 @@ func (a *Agent) spare(s resume.Session, h rollout.Head) func(string) bool {
 	}
 	named := a.named(s.Cwd, args)
 	needed := slices.Concat(named[h.Provider], named[anyProvider])
-	major, minor, known := h.Release()
-	if !known || major == 0 && minor < 144 {
+	if ignores, _ := h.Since(144); !ignores {
 		needed = append(needed, usualKey)
 	}
 	if h.Provider == bedrock {

@@ -15,19 +15,16 @@ import (
 // for versions before 0.146, which have no lock, so that turns of two processes may interleave. It
 // does not try to take the lock: Codex would fail to take it at that moment, because it does not wait.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	lock, rollout := resolved(a.lockOf(s)), resolved(s.Transcript)
-	pids, err := a.Processes.Lockers(lock)
+	pids, err := a.Processes.Lockers(a.lockOf(s))
 	if err != nil {
 		return nil, fmt.Errorf("the session has a lock, and nobody can tell who holds it: %w", err)
 	}
 	if owner := a.ownerOf(pids, s); owner != nil {
 		return owner, nil
 	}
-	pids, err = a.Processes.Writers(ctx, rollout)
-	if h, ok := a.reader.Head(s.Transcript); errors.Is(err, agent.ErrUnseen) && ok && h.Locks() {
+	pids, err = a.Processes.Writers(ctx, resolved(s.Transcript))
+	h, _ := a.reader.Head(s.Transcript)
+	if locks, _ := h.Since(146); locks && errors.Is(err, agent.ErrUnseen) {
 		return nil, nil // it has no lock: Codex removes the file when it releases a session
 	}
 	if err != nil {
@@ -36,15 +33,9 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 	return a.ownerOf(pids, s), nil
 }
 
-// ours reports whether the process is the session's current resume. A server that the resume left
-// behind also serves people, so it does not count.
-func (a *Agent) ours(pid int, s resume.Session) bool {
-	return a.Processes.IsRun(pid, s) && !slices.Contains(a.Processes.Argv(pid), serverCommand)
-}
-
 // lockOf returns the lock file of the session's writer.
 func (a *Agent) lockOf(s resume.Session) string {
-	return filepath.Join(a.Homes.Of(s.Transcript), "thread-writer-locks", s.Key.ID+".lock")
+	return resolved(filepath.Join(a.Homes.Of(s.Transcript), "thread-writer-locks", s.Key.ID+".lock"))
 }
 
 // resolved returns the path without symbolic links, as the kernel names open files.
@@ -55,23 +46,23 @@ func resolved(path string) string {
 	return path
 }
 
-// ownerOf returns the first process that is not the session's current resume.
+// ownerOf returns the first process that is not the session's current resume. A server that the
+// resume left behind also serves people, so it counts.
 func (a *Agent) ownerOf(pids []int, s resume.Session) *resume.Owner {
-	at := slices.IndexFunc(pids, func(pid int) bool { return !a.ours(pid, s) })
-	if at < 0 {
-		return nil
+	for _, pid := range pids {
+		argv := a.Processes.Argv(pid)
+		switch {
+		case slices.Contains(argv, serverCommand):
+			// Its environment comes from the program that started it, not from the terminal.
+			return &resume.Owner{PID: pid, Kind: resume.Interactive}
+		case a.Processes.IsRun(pid, s):
+		case slices.Contains(argv, execCommand):
+			return &resume.Owner{PID: pid, Kind: resume.Headless}
+		default:
+			return &resume.Owner{PID: pid, Kind: resume.Interactive, Tmux: a.Processes.Variable(pid, "TMUX_PANE")}
+		}
 	}
-	argv := a.Processes.Argv(pids[at])
-	o := &resume.Owner{PID: pids[at], Kind: resume.Interactive}
-	switch {
-	case slices.Contains(argv, serverCommand):
-		// Its environment comes from the program that started it, not from the terminal.
-	case slices.Contains(argv, execCommand):
-		o.Kind = resume.Headless
-	default:
-		o.Tmux = a.Processes.Variable(o.PID, "TMUX_PANE")
-	}
-	return o
+	return nil
 }
 
 // Identify returns the program that the process runs. It ignores servers: Codex or an editor installed
@@ -81,4 +72,34 @@ func (a *Agent) Identify(pid int) (resume.Program, bool) {
 		return resume.Program{}, false
 	}
 	return a.Base.Identify(pid)
+}
+
+// Origin returns what the process was started with. The server that terminals share has all flags of
+// their sessions except those in turns, because a terminal with other flags becomes its own server.
+// What other programs tell their servers is in no command line.
+func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
+	argv := a.Processes.Argv(pid)
+	if len(argv) == 0 {
+		return nil
+	}
+	o := a.OriginBy(a.variables(a.Processes.Cwd(pid), argv[1:]), pid, secrets)
+	if o == nil {
+		return nil
+	}
+	_, command, _ := flags.Parse(argv[1:]).Cut()
+	switch command {
+	case serverCommand:
+		o.Args = flags.Keep(argv[1:], secrets)
+		o.ArgsSeen = o.ArgsSeen && slices.Contains(argv, managedDaemon)
+	case execCommand, "e":
+		o.Args = append([]string{execCommand}, o.Args...)
+	}
+	if !byExec(o.Args) { // the process ignores it, but the resume would use it
+		o.Env = slices.DeleteFunc(o.Env, func(v resume.Variable) bool { return v.Name == execKey })
+		if environ, err := a.Processes.Environ(pid); err == nil {
+			o.Login = a.Login(append(environ, execKey+"="), o.Salt)
+		}
+	}
+	o.Args = lastOnly(o.Args)
+	return o
 }

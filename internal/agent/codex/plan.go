@@ -17,7 +17,7 @@ import (
 // Plan returns how the session is continued now: by a headless run of the same session, in the
 // directory of its last turn, with the settings of that turn.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
-	if plan, stands, err := a.stands(ctx, s); !stands {
+	if plan, still, err := a.stillStopped(ctx, s); !still {
 		return plan, err
 	}
 	owner, err := a.Owner(ctx, s)
@@ -28,28 +28,19 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		// Codex refuses a second writer, and in old versions the turns would interleave.
 		return agent.Left(fmt.Sprintf("process %d (%s) holds the session", owner.PID, owner.Kind)), nil
 	}
-	if plan, waits, err := a.waits(ctx, s); waits || err != nil {
+	if plan, waits, err := a.waits(ctx, s); waits {
 		return plan, err
 	}
 	return a.run(ctx, s, w)
 }
 
-// stands reports whether the session is still stopped. If not, otherwise is the plan to follow.
-func (a *Agent) stands(ctx context.Context, s resume.Session) (otherwise agent.Plan, stands bool, err error) {
+// stillStopped reports whether the session is still stopped. If not, otherwise is the plan to follow.
+func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (otherwise agent.Plan, still bool, err error) {
 	if !agent.IsUUID(s.Key.ID) {
 		return agent.Parked("the session id %q is none of %s", s.Key.ID, Name), false, nil
 	}
-	_, otherwise, stands, err = agent.StillStopped(ctx, a, s)
-	return otherwise, stands, err
-}
-
-// waits reports whether a prompt is queued already, and returns the plan for that.
-func (a *Agent) waits(ctx context.Context, s resume.Session) (agent.Plan, bool, error) {
-	waits, err := a.Queued(ctx, s)
-	if !waits {
-		return agent.Plan{}, false, err
-	}
-	return agent.Parked(alreadyQueued), true, err
+	_, otherwise, still, err = agent.StillStopped(ctx, a, s)
+	return otherwise, still, err
 }
 
 // run returns the command that continues the session.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,19 +54,9 @@ func (a *Account) Spare(s resume.Session, dir string) func(string) bool {
 // asksCloud reports whether the session may use a cloud, because of its environment or its
 // settings.
 func (a *Account) asksCloud(s resume.Session, dir string) bool {
-	if o := s.StartedWith(); o != nil {
-		for _, variable := range o.Env {
-			if strings.HasPrefix(variable.Name, startup.CloudSwitch) {
-				return true
-			}
-		}
-	}
-	for settings := range a.allSettings(s, dir) {
-		if bytes.Contains(settings.data, []byte(startup.CloudSwitch)) {
-			return true
-		}
-	}
-	return false
+	o := s.StartedWith()
+	return o != nil && slices.ContainsFunc(o.Env, func(v resume.Variable) bool { return strings.HasPrefix(v.Name, startup.CloudSwitch) }) ||
+		slices.ContainsFunc(a.allSettings(s, dir), func(g given) bool { return bytes.Contains(g.data, []byte(startup.CloudSwitch)) })
 }
 
 // shortWindow is the window near whose end Claude Code lets a turn end. longWindow is the other

@@ -20,28 +20,25 @@ import (
 // Unpayable returns why a run of the session in that environment would not use the user's own
 // key, or would leak it; empty: no reason.
 func (a *Account) Unpayable(s resume.Session, dir string, environ []string) string {
-	variable := func(name string) string {
-		for _, entry := range slices.Backward(environ) {
-			if value, ok := strings.CutPrefix(entry, name+"="); ok {
-				return value
-			}
-		}
-		return ""
+	variables := make(map[string]string)
+	for _, entry := range environ { // the last entry of a name counts
+		name, value, _ := strings.Cut(entry, "=")
+		variables[name] = value
 	}
 	for _, name := range deciding {
-		if name != "CLAUDE_CODE_OAUTH_TOKEN" && variable(name) != "" {
+		if name != "CLAUDE_CODE_OAUTH_TOKEN" && variables[name] != "" {
 			return "it uses no subscription: its environment has " + name
 		}
 	}
-	if at := variable("ANTHROPIC_BASE_URL"); at != "" && !trusted(at) {
+	if at := variables["ANTHROPIC_BASE_URL"]; at != "" && !trusted(at) {
 		return "your own key would be shown to " + hostOf(at) + ", which is what its ANTHROPIC_BASE_URL says"
 	}
-	for settings := range a.allSettings(s, dir) {
+	for _, settings := range a.allSettings(s, dir) {
 		if why := settings.divert(true); why != "" {
 			return settings.file + " " + why
 		}
 	}
-	for servers := range a.servers(s, dir) {
+	for _, servers := range a.servers(s, dir) {
 		if why := servers.divert(false); why != "" {
 			return servers.file + " " + why
 		}

@@ -1,11 +1,9 @@
 package account
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"iter"
 	"path/filepath"
 	"strings"
 
@@ -21,82 +19,64 @@ type given struct {
 	err  error // the file exists, but could not be read
 }
 
-// allSettings yields the settings of a session. Later ones override earlier ones.
-func (a *Account) allSettings(s resume.Session, dir string) iter.Seq[given] {
-	return func(yield func(given) bool) {
-		var files []string
-		for _, place := range []string{a.of.Homes.Of(s.Transcript), filepath.Join(dir, ".claude")} {
-			files = append(files, filepath.Join(place, "settings.json"), filepath.Join(place, "settings.local.json"))
-		}
-		if o := s.StartedWith(); o != nil {
-			if value := startup.Flags.Parse(startup.Flags.Carry(*o).Args).Value("--settings"); value != "" {
-				files = append(files, value)
-			}
-		}
-		for _, file := range append(files, managedSettings) {
-			if found, there := read("--settings", file); there && !yield(found) {
-				return
-			}
-		}
+// allSettings returns the settings of a session. Later ones override earlier ones.
+func (a *Account) allSettings(s resume.Session, dir string) []given {
+	var files []string
+	for _, place := range []string{a.of.Homes.Of(s.Transcript), filepath.Join(dir, ".claude")} {
+		files = append(files, filepath.Join(place, "settings.json"), filepath.Join(place, "settings.local.json"))
 	}
+	const flag, managed = "--settings", "/etc/claude-code/managed-settings.json"
+	return read(flag, append(append(files, startedWith(s, flag)...), managed))
 }
 
-// read returns the settings of a file, or those that a flag contains instead of a path.
-func read(flag, file string) (found given, there bool) {
-	if strings.HasPrefix(strings.TrimSpace(file), "{") {
-		return given{file: flag, data: []byte(file)}, true
+// startedWith returns the values of a flag that the session is continued with.
+func startedWith(s resume.Session, flag string) []string {
+	o := s.StartedWith()
+	if o == nil {
+		return nil
 	}
-	data, err := agent.ReadSettings(file)
-	return given{file, data, err}, !errors.Is(err, fs.ErrNotExist)
+	return startup.Flags.Parse(startup.Flags.Carry(*o).Args).Values(flag)
 }
 
-// DefaultMode returns the permission mode that settings give to a session started without a
-// mode flag; empty: none.
-func (a *Account) DefaultMode(s resume.Session, dir string) (mode string) {
-	for settings := range a.allSettings(s, dir) {
-		var said struct {
-			Permissions struct {
-				DefaultMode string `json:"defaultMode"`
-			} `json:"permissions"`
-		}
-		if json.Unmarshal(settings.data, &said) == nil {
-			mode = cmp.Or(said.Permissions.DefaultMode, mode)
+// read returns the settings of files, or those that a flag contains instead of a path.
+func read(flag string, files []string) (all []given) {
+	for _, file := range files {
+		if strings.HasPrefix(strings.TrimSpace(file), "{") {
+			all = append(all, given{file: flag, data: []byte(file)})
+		} else if data, err := agent.ReadSettings(file); !errors.Is(err, fs.ErrNotExist) {
+			all = append(all, given{file, data, err})
 		}
 	}
-	return mode
+	return all
 }
 
-const managedSettings = "/etc/claude-code/managed-settings.json"
+// Settings are those that decide how a session is continued; empty: not set.
+type Settings struct {
+	EditorMode  string `json:"editorMode"`
+	Permissions struct {
+		DefaultMode string `json:"defaultMode"` // of a session started without a mode flag
+	} `json:"permissions"`
+}
 
-// servers yields the settings that name MCP servers of a session. Claude Code starts them or
+// Settings returns the settings of a session.
+func (a *Account) Settings(s resume.Session, dir string) (set Settings) {
+	for _, file := range a.allSettings(s, dir) {
+		_ = json.Unmarshal(file.data, &set) // a file that cannot be read sets nothing
+	}
+	return set
+}
+
+// servers returns the settings that name MCP servers of a session. Claude Code starts them or
 // connects to them, and expands variables of its environment in them. They are in the project
 // directory and its parents, in flags, and in the user's configuration.
-func (a *Account) servers(s resume.Session, dir string) iter.Seq[given] {
-	return func(yield func(given) bool) {
-		var files []string
-		for at := dir; ; at = filepath.Dir(at) {
-			files = append(files, filepath.Join(at, ".mcp.json"))
-			if at == filepath.Dir(at) {
-				break
-			}
-		}
-		if o := s.StartedWith(); o != nil {
-			files = append(files, startup.Flags.Parse(startup.Flags.Carry(*o).Args).Values(mcpFlag)...)
-		}
-		for _, file := range files {
-			if found, there := read(mcpFlag, file); there && !yield(found) {
-				return
-			}
-		}
-		for _, found := range a.configured(s, dir) {
-			if !yield(found) {
-				return
-			}
-		}
+func (a *Account) servers(s resume.Session, dir string) []given {
+	files := []string{filepath.Join(dir, ".mcp.json")}
+	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
+		files = append(files, filepath.Join(filepath.Dir(at), ".mcp.json"))
 	}
+	const flag = "--mcp-config"
+	return append(read(flag, append(files, startedWith(s, flag)...)), a.configured(s, dir)...)
 }
-
-const mcpFlag = "--mcp-config"
 
 // configured returns the MCP servers in the user's configuration: global ones, and those of the
 // session's directory or its parents.
@@ -109,9 +89,9 @@ func (a *Account) configured(s resume.Session, dir string) (all []given) {
 		Projects map[string]part `json:"projects"`
 	}
 	file := a.ConfigFile(a.of.Homes.Of(s.Transcript))
-	found, there := read("", file)
-	if there && json.Unmarshal(found.data, &config) != nil {
-		return []given{found} // divert reports that it cannot be read
+	found := read("", []string{file})
+	if len(found) > 0 && json.Unmarshal(found[0].data, &config) != nil {
+		return found // divert reports that it cannot be read
 	}
 	parts := []part{config.part}
 	for project, its := range config.Projects {

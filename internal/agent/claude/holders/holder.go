@@ -2,7 +2,6 @@ package holders
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"resumed/internal/agent"
@@ -11,18 +10,8 @@ import (
 
 // Holder is a live process that has registered which session it holds.
 type Holder struct {
-	PID    int
-	Began  time.Time
-	Home   string // whose registry has its entry
-	Status string // at the time of the search: busy, idle, waiting
-
-	entry entry
-}
-
-// Process returns the process, or false if its entry has no start time.
-func (h Holder) Process() (resume.Process, bool) {
-	start, err := strconv.ParseUint(h.entry.ProcStart, 10, 64)
-	return resume.Process{PID: h.PID, Start: start}, err == nil
+	entry        // as it was at the time of the search
+	Home  string // whose registry has its entry
 }
 
 // registers is how long a process may take to register its session. Versions before 2.1 never
@@ -33,7 +22,7 @@ const registers = time.Minute
 func (h *Holders) Holder(s resume.Session, owner resume.Owner) (holder Holder, untold *agent.Leave, err error) {
 	holders := 0
 	for _, root := range h.of.Homes.Roots {
-		entries, err := h.living(registryOf(root))
+		entries, err := h.living(root)
 		if err != nil {
 			return Holder{}, nil, err
 		}
@@ -43,7 +32,7 @@ func (h *Holders) Holder(s resume.Session, owner resume.Owner) (holder Holder, u
 			}
 			holders++
 			if e.PID == owner.PID {
-				holder = Holder{PID: e.PID, Began: time.UnixMilli(e.StartedAt), Home: root, Status: e.Status, entry: e}
+				holder = Holder{e, root}
 			}
 		}
 	}
@@ -64,8 +53,8 @@ func (h *Holders) Holder(s resume.Session, owner resume.Owner) (holder Holder, u
 // Doing returns the current status of a holder, as it registered it; "gone": it no longer holds
 // the session.
 func (h *Holders) Doing(of Holder) string {
-	now, ok := h.entry(of.entry.dir, of.entry.number)
-	if !ok || now.SessionID != of.entry.SessionID {
+	now, ok := h.entry(of.file)
+	if !ok || now.SessionID != of.SessionID {
 		return "gone"
 	}
 	return now.Status

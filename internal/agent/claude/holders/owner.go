@@ -25,8 +25,9 @@ func (h *Holders) Owner(ctx context.Context, s resume.Session) (*resume.Owner, e
 		if seen.err != nil {
 			return nil, seen.err
 		}
-		for _, e := range seen.by[s.Key.ID] {
+		for _, e := range seen.all {
 			switch {
+			case e.SessionID != s.Key.ID:
 			case e.elsewhere && e.fresh(s.PromptedAt):
 				return nil, &heldElsewhere{e}
 			case !e.elsewhere && !h.of.Processes.IsRun(e.PID, s):
@@ -42,11 +43,11 @@ type heldElsewhere struct{ entry entry }
 
 func (e *heldElsewhere) Error() string {
 	where := "in a container of this machine"
-	if d, _ := domainOf(e.entry.Domain); d.machine != thisMachine() {
-		where = fmt.Sprintf("on another machine (its /etc/machine-id begins with %.8s)", d.machine)
+	if machine, _, _ := e.entry.domain(); machine != thisMachine() {
+		where = fmt.Sprintf("on another machine (its /etc/machine-id begins with %.8s)", machine)
 	}
 	return fmt.Sprintf("process %d of a Claude Code %s has registered it: end it there, and it is continued; if that process is gone for good, remove %s",
-		e.entry.number, where, filepath.Join(e.entry.dir, strconv.Itoa(e.entry.number)+".json"))
+		e.entry.number, where, e.entry.file)
 }
 
 // Is makes the error an ErrUnseen, which is reported to a person.
@@ -56,47 +57,46 @@ func (e *heldElsewhere) Is(target error) bool { return target == agent.ErrUnseen
 func (h *Holders) NoProcess(ctx context.Context) bool {
 	ctx = process.WithSnapshot(ctx)
 	for _, root := range h.of.Homes.Roots {
-		if seen := h.listed(ctx, root); seen.err != nil || len(seen.entries) > 0 {
+		if seen := h.listed(ctx, root); seen.err != nil || len(seen.all) > 0 {
 			return false
 		}
 	}
 	all := h.unregistered(ctx)
-	return all.err == nil && len(all.processes) == 0
+	return all.err == nil && len(all.all) == 0
 }
 
-// listed returns the registry of a home, read once per snapshot.
-func (h *Holders) listed(ctx context.Context, root string) listing {
-	return process.Once(ctx, h.of.Processes, registryOf(root), func() listing {
-		entries, err := h.living(registryOf(root))
-		by := make(map[string][]entry, len(entries))
-		for _, e := range entries {
-			by[e.SessionID] = append(by[e.SessionID], e)
-		}
-		return listing{entries, by, err}
+// found is what was found, or why it could not be searched for.
+type found[V any] struct {
+	all []V
+	err error
+}
+
+// The keys of what is read once per snapshot: a registry, by its home, and unregistered processes.
+type (
+	registryOf     string
+	unregisteredOf struct{ *Holders }
+)
+
+// listed returns the registry of a home.
+func (h *Holders) listed(ctx context.Context, root string) found[entry] {
+	return process.Once(ctx, h.of.Processes, registryOf(root), func() found[entry] {
+		all, err := h.living(root)
+		return found[entry]{all, err}
 	})
 }
 
-// unregisteredOf is the cache key for the unregistered processes of an agent.
-type unregisteredOf struct{ *Holders }
-
-// unregistered are the live processes whose session is not known.
-type unregistered struct {
-	processes []process.Live
-	err       error
-}
-
-// unregistered returns the processes of Claude Code in no registry, such as versions before 2.1.
-// Processes started by a resume are excluded.
-func (h *Holders) unregistered(ctx context.Context) unregistered {
-	return process.Once(ctx, h.of.Processes, unregisteredOf{h}, func() unregistered {
+// unregistered returns the processes of Claude Code in no registry, such as versions before 2.1:
+// their session is not known. Processes started by a resume are excluded.
+func (h *Holders) unregistered(ctx context.Context) found[process.Live] {
+	return process.Once(ctx, h.of.Processes, unregisteredOf{h}, func() found[process.Live] {
 		running, err := h.of.Processes.Running(ctx, IsClaude)
 		registered := make(map[int]bool)
 		for _, root := range h.of.Homes.Roots {
-			for _, e := range h.listed(ctx, root).entries {
+			for _, e := range h.listed(ctx, root).all {
 				registered[e.PID] = registered[e.PID] || !e.elsewhere
 			}
 		}
-		return unregistered{slices.DeleteFunc(running, func(p process.Live) bool {
+		return found[process.Live]{slices.DeleteFunc(running, func(p process.Live) bool {
 			return registered[p.PID] || serves(p.Args) || p.Mark != ""
 		}), err}
 	})
@@ -104,28 +104,20 @@ func (h *Holders) unregistered(ctx context.Context) unregistered {
 
 // neighbour returns a process in the session's directory. Its session is not known, so it may
 // be this one.
-func (h *Holders) neighbour(ctx context.Context, s resume.Session) (found *resume.Owner, err error) {
+func (h *Holders) neighbour(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	if s.Cwd == "" {
 		return nil, nil
 	}
-	all := h.unregistered(ctx)
-	if all.err != nil && writerRegisters(ctx, s.Transcript) {
+	unregistered := h.unregistered(ctx)
+	if unregistered.err != nil && writerRegisters(ctx, s.Transcript) {
 		return nil, nil // an owner would be in the registry
 	}
-	if all.err != nil {
-		return nil, all.err
+	if unregistered.err != nil {
+		return nil, unregistered.err
 	}
-	for _, p := range all.processes {
-		if !p.LivesIn(h.of.Processes.PlaceOf(ctx, s.Cwd)) {
-			continue
-		}
-		if found != nil {
-			found.Guessed = true
-			break
-		}
-		found = &resume.Owner{PID: p.PID, Kind: kindOf(p.Args), Tmux: p.Pane}
-	}
-	return found, nil
+	place := h.of.Processes.PlaceOf(ctx, s.Cwd)
+	near := slices.DeleteFunc(slices.Clone(unregistered.all), func(p process.Live) bool { return !p.LivesIn(place) })
+	return process.OneOf(near, s, func(p process.Live) string { return p.Kind("-p", "--print") }), nil
 }
 
 // writerRegisters reports whether the last writer of the transcript is a version that registers
@@ -176,12 +168,4 @@ func IsClaude(program string) bool {
 		return strings.Contains(program, "claude-code")
 	}
 	return false
-}
-
-// kindOf returns whether a process with these arguments is headless or interactive.
-func kindOf(args []string) string {
-	if slices.Contains(args, "-p") || slices.Contains(args, "--print") {
-		return resume.Headless
-	}
-	return resume.Interactive
 }

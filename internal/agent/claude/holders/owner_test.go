@@ -103,6 +103,12 @@ func TestWhoHoldsASession(t *testing.T) {
 		"an unregistered headless one": {
 			[]procDir{claude(7, "-p", "hi")}, nil, &resume.Owner{PID: 7, Kind: "headless"},
 		},
+		"one of two unregistered ones": {
+			[]procDir{claude(7), claude(8)}, nil, &resume.Owner{PID: 7, Kind: "interactive", Guessed: true},
+		},
+		"the one of two that was started with the session's id": {
+			[]procDir{claude(7), claude(8, "--resume", sessionA)}, nil, &resume.Owner{PID: 8, Kind: "interactive"},
+		},
 		"node that runs the command line": {
 			[]procDir{{PID: 7, Argv: []string{"node", "/usr/lib/node_modules/@anthropic-ai/claude-code/cli.js"}, Cwd: "/src/app", Start: "1"}},
 			nil, &resume.Owner{PID: 7, Kind: "interactive"},

@@ -29,34 +29,29 @@ type entry struct {
 	Domain     string `json:"pidDomain"` // the PID namespace: linux:MACHINE:NAMESPACE, since 2.1.2xx
 	UpdatedAt  int64  `json:"updatedAt"` // in milliseconds
 
-	dir       string // of the registry
-	number    int    // the registered pid, in its own PID namespace
-	elsewhere bool   // on another machine or in a container, so the process is not visible
+	file      string
+	number    int  // the registered pid, in its own PID namespace
+	elsewhere bool // on another machine or in a container, so the process is not visible
 }
 
-// registry is the directory in which the processes of a home register their sessions.
-type registry string
+// Began returns when the process was started.
+func (e entry) Began() time.Time { return time.UnixMilli(e.StartedAt) }
 
-func registryOf(root string) registry { return registry(filepath.Join(root, "sessions")) }
-
-// listing is the content of a registry, or why it cannot be read.
-type listing struct {
-	entries []entry
-	by      map[string][]entry // the same, by session
-	err     error
+// Process returns the process, or false if its entry has no start time.
+func (e entry) Process() (resume.Process, bool) {
+	start, err := strconv.ParseUint(e.ProcStart, 10, 64)
+	return resume.Process{PID: e.PID, Start: start}, err == nil
 }
 
 // slack is how much older than the session's last prompt the entry of its owner may be.
 const slack = time.Minute
 
-// changed returns when the process last wrote its entry.
-func (e entry) changed() time.Time { return time.UnixMilli(max(e.UpdatedAt, e.StartedAt)) }
-
 // fresh reports whether the entry may belong to the process that took the session's last prompt.
 // Claude Code writes its entry only at the beginning and the end of a turn: an old entry does
 // not mean that the process is dead.
 func (e entry) fresh(prompted time.Time) bool {
-	return e.UpdatedAt == 0 || !e.changed().Before(prompted.Add(-slack))
+	changed := time.UnixMilli(max(e.UpdatedAt, e.StartedAt))
+	return e.UpdatedAt == 0 || !changed.Before(prompted.Add(-slack))
 }
 
 // ownerBy returns the owner of an entry.
@@ -68,10 +63,10 @@ func (h *Holders) ownerBy(e entry) *resume.Owner {
 	return o
 }
 
-// living returns the entries whose process is alive or not visible. A killed process leaves its
-// file behind, and its pid may be reused.
-func (h *Holders) living(in registry) ([]entry, error) {
-	dir := string(in)
+// living returns the entries of a home whose process is alive or not visible. A killed process
+// leaves its file behind, and its pid may be reused.
+func (h *Holders) living(root string) (all []entry, err error) {
+	dir := filepath.Join(root, "sessions")
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // versions before 2.1 have no registry
@@ -79,14 +74,8 @@ func (h *Holders) living(in registry) ([]entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read session registry: %w", err)
 	}
-	var all []entry
 	for _, file := range files {
-		name, isJSON := strings.CutSuffix(file.Name(), ".json")
-		pid, err := strconv.Atoi(name)
-		if !isJSON || err != nil || pid <= 0 {
-			continue
-		}
-		if e, ok := h.entry(dir, pid); ok {
+		if e, ok := h.entry(filepath.Join(dir, file.Name())); ok {
 			all = append(all, e)
 		}
 	}
@@ -107,12 +96,14 @@ func (h *Holders) Killed(s resume.Session, owner resume.Owner) bool {
 
 // entry returns the entry of a live process. A half-written file counts as none: the process is
 // still found in /proc.
-func (h *Holders) entry(dir string, number int) (entry, bool) {
-	e := entry{dir: dir, number: number}
-	if !agent.ReadJSON(filepath.Join(dir, strconv.Itoa(number)+".json"), &e) || e.PID != number {
+func (h *Holders) entry(file string) (entry, bool) {
+	name, isJSON := strings.CutSuffix(filepath.Base(file), ".json")
+	number, err := strconv.Atoi(name)
+	e := entry{file: file, number: number}
+	if !isJSON || err != nil || number <= 0 || !agent.ReadJSON(file, &e) || e.PID != number {
 		return entry{}, false
 	}
-	foreign := h.foreign(e.Domain)
+	foreign := h.foreign(e)
 	if !foreign && h.lives(number, e.ProcStart) {
 		return e, true
 	}
@@ -141,16 +132,14 @@ func (h *Holders) outer(e entry) int {
 	return 0
 }
 
-// domain is the scope in which pids are comparable: linux:MACHINE:NAMESPACE.
-type domain struct{ machine, namespace string }
-
-// domainOf parses the domain of an entry. Without one, the entry is assumed to be in our domain.
-func domainOf(text string) (domain, bool) {
-	parts := strings.SplitN(text, ":", 3)
+// domain returns the machine and the namespace in which the pid counts, or false if the entry does
+// not tell: then it is assumed to be in ours.
+func (e entry) domain() (machine, namespace string, told bool) {
+	parts := strings.SplitN(e.Domain, ":", 3)
 	if len(parts) < 3 || parts[0] != "linux" {
-		return domain{}, false
+		return "", "", false
 	}
-	return domain{parts[1], parts[2]}, true
+	return parts[1], parts[2], true
 }
 
 // thisMachine returns the machine id of this system.
@@ -163,16 +152,16 @@ func thisMachine() string {
 	return ""
 }
 
-// foreign reports whether a domain is not ours. Systems without a machine id, such as some
-// containers, leave it empty in their entries.
-func (h *Holders) foreign(text string) bool {
-	d, told := domainOf(text)
+// foreign reports whether the pid of an entry does not count here. Systems without a machine id,
+// such as some containers, leave it empty in their entries.
+func (h *Holders) foreign(e entry) bool {
+	machine, namespace, told := e.domain()
 	switch {
 	case !told:
 		return false
-	case runtime.GOOS != "linux", d.machine != "" && d.machine != thisMachine():
+	case runtime.GOOS != "linux", machine != "" && machine != thisMachine():
 		return true
 	}
 	ours, err := os.Readlink(h.of.Processes.Path(os.Getpid(), "ns", "pid"))
-	return err == nil && d.namespace != "" && d.namespace != ours
+	return err == nil && namespace != "" && namespace != ours
 }

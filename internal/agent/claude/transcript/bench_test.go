@@ -2,8 +2,13 @@ package transcript
 
 import (
 	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
 )
@@ -36,5 +41,44 @@ func BenchmarkObserve(b *testing.B) {
 	b.SetBytes(int64(len(line.Data)))
 	for b.Loop() {
 		a.Observe(a.Sources()[0], line)
+	}
+}
+
+// BenchmarkLongTurns measures a transcript that is read while it grows, a few lines at a time: turns with
+// many calls of tools, in which subagents and hooks make the model answer several times.
+func BenchmarkLongTurns(b *testing.B) {
+	const turns, answers, calls, batch = 5, 8, 50, 20
+	result := asked(nil, []any{map[string]any{"type": "tool_result", "tool_use_id": "t1", "content": strings.Repeat("x", 3000)}})
+	answer := said("claude-opus-5-5", "It is done.")
+	answer["stop_reason"] = "end_turn"
+	var lines [][]byte
+	for turn := range turns {
+		lines = append(lines, encode(b, asked(nil, fmt.Sprint("do part ", turn))))
+		for range answers {
+			for range calls {
+				lines = append(lines, encode(b, base(map[string]any{"type": "assistant", "message": said("claude-opus-5-5", "I look.")})), encode(b, result))
+			}
+			lines = append(lines, encode(b, base(map[string]any{"type": "assistant", "message": answer})))
+		}
+	}
+	text := append(bytes.Join(lines, []byte("\n")), '\n')
+	path := filepath.Join(b.TempDir(), sessionA+".jsonl")
+	require.NoError(b, os.WriteFile(path, text, 0o600))
+	file, err := os.Open(path)
+	require.NoError(b, err)
+	defer file.Close()
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		a := newReading()
+		var at, block int
+		for i, data := range lines {
+			if i%batch == 0 {
+				block = at
+			}
+			if weight := Sift(data); weight == agent.Matters || weight == agent.Moves && i%batch < 2 { // the last moves of a batch are enough
+				a.Observe(a.Sources()[0], agent.Line{Path: path, Offset: int64(at), Data: data, Before: text[block:at], File: file})
+			}
+			at += len(data) + 1
+		}
 	}
 }

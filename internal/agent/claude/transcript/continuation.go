@@ -10,63 +10,54 @@ import (
 	"resumed/internal/agent"
 )
 
-// From 2.1.2xx on, a process that waits at its prompt goes on by itself when a
-// usage limit resets within a day. It says so in notices: records of type
-// system that end no turn.
+// Since 2.1.2xx a process that waits at its prompt continues by itself when a usage limit resets
+// within a day. It announces that in notices: records of type system that do not end a turn.
 
 // native is the state of Claude Code's own continuation.
 type native uint8
 
 const (
-	unarmed   native = iota
-	waits            // it will go on when the limit resets
-	fired            // it has gone on, or tries to
-	cancelled        // a person does not want it to
-	lapsed           // it has given up, or waits for a key
+	unarmed   native = iota // not mentioned
+	waits                   // it will continue when the limit resets
+	fired                   // it has continued, or tries to
+	cancelled               // a person does not want it to
+	lapsed                  // it has given up, or waits for a key
 )
 
-// notice returns what a notice says of the continuation, or false where it
-// speaks of something else.
-func (r record) notice() (native, bool) {
+// notice returns the state in a notice about the continuation.
+func (r record) notice() native {
 	if r.Type != "system" || r.Subtype != "informational" {
-		return unarmed, false
+		return unarmed
 	}
 	return continuationIn(r.Notice)
 }
 
-// HasReset begins what Claude Code says when it should have gone on while the machine
-// slept: in a notice, and on its screen.
+// HasReset begins the text that Claude Code shows if it should have continued while the machine
+// slept, in a notice and on its screen.
 const HasReset = "usage limit has reset"
 
-func continuationIn(text string) (native, bool) {
+func continuationIn(text string) native {
 	text = strings.ToLower(text)
 	switch {
 	case strings.HasPrefix(text, "automatic continue cancelled"):
-		return cancelled, true
-	case strings.HasPrefix(text, "automatic continue "): // stopped, was turned off, did not run
-		return lapsed, true
-	case strings.HasPrefix(text, HasReset): // press enter
-		return lapsed, true
+		return cancelled
+	case strings.HasPrefix(text, "automatic continue "), // stopped, was turned off, did not run
+		strings.HasPrefix(text, HasReset): // press enter
+		return lapsed
 	case strings.HasPrefix(text, "usage limit reset"), strings.HasPrefix(text, "usage limit available again"):
-		return fired, true
+		return fired
 	case strings.HasPrefix(text, "usage limit reached") && strings.Contains(text, "continuing automatically"):
-		return waits, true
+		return waits
 	default:
-		return unarmed, false
+		return unarmed
 	}
 }
 
-// declines reports whether a person told Claude Code not to go on by itself.
-func (r record) declines() bool {
-	state, ok := r.notice()
-	return ok && state == cancelled
-}
-
-// OnContinuation reports whether a text that Claude Code shows is about its
-// going on by itself, and whether it says that a person does not want that.
+// OnContinuation reports whether a text that Claude Code shows is about its own continuation, and
+// whether a person declined that.
 func OnContinuation(text string) (is, declined bool) {
-	state, ok := continuationIn(text)
-	return ok, ok && state == cancelled
+	state := continuationIn(text)
+	return state != unarmed, state == cancelled
 }
 
 // Continuation is the last notice after the refusal that stopped the session.
@@ -75,30 +66,27 @@ type Continuation struct {
 	at    time.Time
 }
 
-// LastContinuation reads it from the transcript's end.
-func LastContinuation(ctx context.Context, transcript string) (Continuation, error) {
-	var last Continuation
+// LastContinuation reads it from the end of a transcript.
+func LastContinuation(ctx context.Context, transcript string) (last Continuation, err error) {
 	may := func(line []byte) bool {
 		return bytes.Contains(line, quotedInformational) || bytes.Contains(line, apiErrorMessage)
 	}
-	err := lookBack(ctx, endOf(transcript), may, func(r record, line agent.Line) bool {
-		state, ok := r.notice()
-		if ok {
+	err = lookBack(ctx, agent.Whole(transcript), may, func(r record, line agent.Line) bool {
+		if state := r.notice(); state != unarmed {
 			last = Continuation{state, r.at(line.ModTime)}
 		}
-		return !ok && !r.IsAPIError
+		return last.state == unarmed && !r.IsAPIError
 	})
 	return last, err
 }
 
-// GoesOn reports whether the transcript ends with Claude Code's word that it
-// will go on by itself.
+// GoesOn reports whether the transcript ends with a notice that Claude Code will continue by itself.
 func GoesOn(transcript string) bool {
 	last, err := LastContinuation(context.Background(), transcript)
 	return err == nil && last.state == waits
 }
 
-// LeaveUntil says that a process continues by itself, and until when it is given time.
+// LeaveUntil returns that a process continues by itself, and how long it is given time.
 func LeaveUntil(pid int, until time.Time) *agent.Leave {
 	return &agent.Leave{
 		Why: fmt.Sprintf("process %d continues by itself when the limit resets; it is given time until %s",
@@ -107,30 +95,23 @@ func LeaveUntil(pid int, until time.Time) *agent.Leave {
 	}
 }
 
-// Patience is how long after the reset Claude Code may take to go on by itself.
-// It was seen to take a minute; it looks twice a minute, and spreads.
+// Patience is how long after the reset Claude Code may take to continue by itself. It was seen to
+// take a minute: it checks twice a minute, with a random delay.
 const Patience = 5 * time.Minute
 
-// StandsAsideUntil returns until when the continuation is left to a process
-// that began at that time, or zero where it is not: the process that was to go
-// on is gone, or it had its time.
-func (c Continuation) StandsAsideUntil(reset, began, now time.Time) time.Time {
-	if c.at.Before(began) {
-		return time.Time{} // what was armed died with the process before
-	}
+// GivenUntil returns until when a process that began at that time is given to continue by itself.
+// It returns zero if the process that announced it is gone, or had its time.
+func (c Continuation) GivenUntil(reset, began, now time.Time) time.Time {
 	var until time.Time
-	switch c.state {
-	case waits:
+	switch {
+	case c.at.Before(began): // announced by an earlier process
+	case c.state == waits && reset.After(c.at):
+		until = reset.Add(Patience)
+	case c.state == waits, c.state == fired:
 		until = c.at.Add(Patience)
-		if due := reset.Add(Patience); due.After(until) {
-			until = due
-		}
-	case fired:
-		until = c.at.Add(Patience)
-	case unarmed, cancelled, lapsed:
 	}
-	if !until.After(now) {
-		return time.Time{}
+	if until.After(now) {
+		return until
 	}
-	return until
+	return time.Time{}
 }

@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"context"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -10,21 +9,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Denied returns what a run was refused at last: as the transcript tells, else
-// as its result does, where it was printed as JSON.
-func (rd *Reader) Denied(ctx context.Context, s resume.Session, run agent.Ran) (agent.Denial, bool, error) {
-	if err := ctx.Err(); err != nil {
-		return agent.Denial{}, false, err
-	}
-	d, denied, told, err := agent.LastDenial(ctx, s.Transcript, run.Since, rd.Trace)
-	if denied || told || err != nil {
-		return d, denied, err
-	}
-	d, denied = deniedInResult(run.Output)
-	return d, denied, nil
-}
-
-// Trace says what a record tells of tools.
+// Trace returns what a line says about tools.
 func (rd *Reader) Trace(line agent.Line) agent.ToolUse {
 	r, ok := parse(line.Data)
 	if !ok || r.IsSidechain {
@@ -48,13 +33,13 @@ func (rd *Reader) Trace(line agent.Line) agent.ToolUse {
 	return t
 }
 
-// denialWords are those of versions that do not mark a refusal: that it was not
-// allowed, that it would have to be asked for, that the user's rules forbid it.
+// denialWords are the results in versions that do not mark a refusal: a tool was not allowed, needs
+// approval, or is forbidden by the user's rules.
 var denialWords = regexp.MustCompile(`^(?:Claude requested permissions? to |Permission (?:to|for) .* has been denied|` +
 	`.* (?:requires?|needs) approval|.* was blocked\. For security)`)
 
-// denies reports whether a tool's result says that it was not allowed. What a
-// person broke off was no question of permission.
+// denies reports whether a tool's result says that it was not allowed. An interruption by a person
+// is not a question of permission.
 func (r record) denies(result block) bool {
 	switch r.Denial {
 	case "":
@@ -63,16 +48,13 @@ func (r record) denies(result block) bool {
 	default:
 		return true
 	}
-	text := result.content()
-	return denialWords.MatchString(text) && !strings.HasPrefix(text, "Exit code") // what a command printed may say anything
+	text := Message{Content: result.Content}.Text()
+	return denialWords.MatchString(text) && !strings.HasPrefix(text, "Exit code") // output of a command may contain anything
 }
 
-// content returns the words of a tool's result.
-func (b block) content() string { return Message{Content: b.Content}.Text() }
-
-// deniedInResult finds the refusals that the result of a run lists, which is its
-// last line.
-func deniedInResult(output string) (agent.Denial, bool) {
+// DeniedInResult returns the last refusal in the result of a run, which is the last line of its
+// output if it was printed as JSON.
+func DeniedInResult(output string) (agent.Denial, bool) {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	var result struct {
 		Type    string `json:"type"`

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -54,9 +53,8 @@ func checkStated(t *testing.T, l resume.Limited, line []byte) {
 	t.Helper()
 	if l.Reset.Source == limit.Structured {
 		r, _ := parse(line)
-		n, err := strconv.ParseFloat(string(r.refusal().Quota.ResetsAt), 64)
-		if err != nil || int64(n) != l.Reset.At.Unix() {
-			t.Fatalf("reset %v is not the record's %s", l.Reset.At, r.refusal().Quota.ResetsAt)
+		if stated := r.refusal().Quota.ResetsAt; int64(stated) != l.Reset.At.Unix() {
+			t.Fatalf("reset %v is not the record's %v", l.Reset.At, stated)
 		}
 		return
 	}

@@ -11,24 +11,23 @@ import (
 	"resumed/internal/resume"
 )
 
-// Shortly before a usage limit, or in a grace after it, Claude Code may tell the
-// model to come to an end (switched on by the server; 2.1.325). The turn ends well
-// then, and no refusal is recorded: only the note tells that work was left. It does not
-// say when the window opens again; Usage may. near_limit was provoked and seen; wrap_up
-// and release are known from the program alone.
+// Shortly before a usage limit, or in a grace period after it, Claude Code may tell the model to
+// finish (switched on by the server; 2.1.325). Then the turn ends normally and no refusal is
+// recorded: only the note tells that work is left. It does not contain the reset, but Usage may.
+// near_limit was provoked and observed; wrap_up and release are known only from the program.
 const (
 	nearLimit = "near_limit" // the limit is near
-	wrapUp    = "wrap_up"    // it is reached, and there is a little grace
-	release   = "release"    // it is over
+	wrapUp    = "wrap_up"    // it is reached, with a short grace period
+	release   = "release"    // it has ended
 )
 
-// leftOff is what is said of such an end, by its note.
+// leftOff is the text for such an end of a turn, by its note.
 var leftOff = map[string]string{
 	nearLimit: "Claude Code let its turn end, because the usage limit was near",
 	wrapUp:    "Claude Code let its turn end in the grace after the usage limit",
 }
 
-// LetEnd reports whether that is said of a turn which Claude Code itself let end.
+// LetEnd reports whether a text is that of a turn that Claude Code let end.
 func LetEnd(text string) bool {
 	return slices.Contains(slices.Collect(maps.Values(leftOff)), text)
 }
@@ -36,50 +35,50 @@ func LetEnd(text string) bool {
 // isNote reports whether the record is such a note.
 func (r record) isNote() bool { return r.Type == "user" && r.IsMeta && r.Note != "" }
 
-// bounds reports whether no note before the record is of the turn after it: the
-// record begins a turn, or ends one that tells more itself.
+// bounds reports whether notes before the record do not belong to the turn after it: the record
+// begins a turn, or ends one with a reason of its own.
 func (r record) bounds() bool {
 	return r.IsAPIError || r.Type == "user" && (r.Origin.Kind != "" || r.prompts() || r.interrupts())
 }
 
-// noteBefore returns the last note of the turn that the line is of, or "".
-func noteBefore(line agent.Line) (note string) {
+// noteBefore returns the last note of the line's turn, or "".
+func (rd *Reader) noteBefore(line agent.Line) string {
 	if int64(len(line.Before)) == line.Offset && !bytes.Contains(line.Before, noteName) {
-		return "" // as in nearly every file that is met for the first time
+		return "" // as in nearly every file that is read for the first time
 	}
-	// What cannot be read tells of no note.
-	_ = lookBack(context.Background(), line, mayBound, func(r record, _ agent.Line) bool {
-		if r.isNote() {
-			note = r.Note
-			return false
-		}
-		return !r.bounds()
+	return rd.notes.Before(line, "", func(in agent.Span) (note string, found bool, err error) {
+		err = lookBack(context.Background(), in, mayBound, func(r record, _ agent.Line) bool {
+			if r.isNote() {
+				note = r.Note
+			}
+			found = r.isNote() || r.bounds()
+			return !found
+		})
+		return note, found, err
 	})
-	return note
 }
 
-// mayBound reports, by its bytes, whether a record may be a note or bound a turn: few are, and a
-// turn may be long.
+// mayBound reports, by the bytes of a line, whether it may be a note or bound a turn. Few lines are,
+// and a turn may be long.
 func mayBound(line []byte) bool {
-	switch kind, _ := agent.TextAtEnds(line, "type"); string(kind) {
+	switch string(recordType(line)) {
 	case "assistant":
 		return bytes.Contains(line, apiErrorMessage)
 	case "user": // or a tool's result
 		return !bytes.Contains(line, toolUseID) || bytes.Contains(line, noteName)
 	default:
-		return (bytes.Contains(line, quotedUser) || bytes.Contains(line, apiErrorMessage)) && (!bytes.Contains(line, toolUseID) || bytes.Contains(line, noteName))
+		return false
 	}
 }
 
-// leavesOff reports whether the record ends a turn that Claude Code itself let end
-// because of the limit, or says when it goes on after such an end.
-func (rd *Reader) leavesOff(r record, line agent.Line) (resume.Limited, bool) {
-	state, isNotice := r.notice()
-	goesOn := isNotice && state == waits
+// letEnd returns the event of a record that ends a turn which Claude Code let end because of the
+// limit, or that announces its continuation after such an end.
+func (rd *Reader) letEnd(r record, line agent.Line) (resume.Limited, bool) {
+	goesOn := r.notice() == waits
 	if !goesOn && !(r.moved() && r.Message.StopReason == "end_turn") {
 		return resume.Limited{}, false
 	}
-	text, ok := leftOff[noteBefore(line)]
+	text, ok := leftOff[rd.noteBefore(line)]
 	if !ok {
 		return resume.Limited{}, false
 	}

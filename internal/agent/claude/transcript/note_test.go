@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"bytes"
+	"slices"
 	"testing"
 	"time"
 
@@ -96,4 +98,37 @@ func TestARealNoteOfANearLimitIsUnderstood(t *testing.T) {
 	require.Equal(t, limit.UsageLimit, stopped.Verdict.Class)
 	require.Equal(t, leftOff[nearLimit], stopped.Text)
 	require.False(t, stopped.Verdict.Reset.Stated())
+}
+
+// A line means the same, whichever lines of its transcript were read before it.
+func TestANoteIsFoundInAnyOrderOfReading(t *testing.T) {
+	answer := said("claude-opus-5-5", "I stop here.")
+	answer["stop_reason"] = "end_turn"
+	end := base(map[string]any{"type": "assistant", "message": answer})
+	path := written(t, asked(nil, "build it"), end, noted(nearLimit, "[…]"), end, end, asked(nil, "and the tests"), end, end, noted(wrapUp, "[…]"), end)
+	var lines []agent.Line
+	require.NoError(t, agent.LinesBack(t.Context(), path, func(line agent.Line) bool {
+		line.Data = bytes.Clone(line.Data)
+		lines = append(lines, line)
+		return true
+	}))
+	want := make(map[int64]resume.Event)
+	limited := 0
+	for _, line := range lines {
+		a := newReading()
+		seen, _ := a.Observe(a.Sources()[0], line)
+		want[line.Offset] = seen.Event
+		if _, ok := seen.Event.(resume.Limited); ok {
+			limited++
+		}
+	}
+	require.Equal(t, 3, limited)
+	a := newReading()
+	for range 3 { // back, forth, and back again
+		for _, line := range lines {
+			seen, _ := a.Observe(a.Sources()[0], line)
+			require.Equal(t, want[line.Offset], seen.Event, "at %d", line.Offset)
+		}
+		slices.Reverse(lines)
+	}
 }

@@ -13,7 +13,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Read says what a line of a transcript means for its session.
+// Read returns what a line of a transcript means for its session.
 func (rd *Reader) Read(line agent.Line) (o resume.Observation, ok bool) {
 	r, ok := parse(line.Data)
 	if !ok || r.IsSidechain {
@@ -30,16 +30,15 @@ func (rd *Reader) Read(line agent.Line) (o resume.Observation, ok bool) {
 	return o, true
 }
 
-// event returns what a record of the main conversation says. Records that the
-// agent retries (system/api_error) or will continue by itself
-// (system/informational) end no turn: they say nothing here. That a person does
-// not want it to continue is told by nothing else.
+// event returns the event of a record of the main conversation. Records about retries
+// (system/api_error) and about its own continuation (system/informational) do not end a turn, so
+// they are no events, except that a person declined the continuation: no other record tells it.
 func (rd *Reader) event(r record, line agent.Line) (resume.Event, bool) {
 	at := r.at(line.ModTime)
 	if at.IsZero() {
 		return nil, false
 	}
-	if ev, ok := rd.leavesOff(r, line); ok {
+	if ev, ok := rd.letEnd(r, line); ok {
 		return ev, true
 	}
 	switch {
@@ -49,7 +48,7 @@ func (rd *Reader) event(r record, line agent.Line) (resume.Event, bool) {
 		return resume.Limited{At: at, Verdict: r.refusal().Verdict(rd.LimitsAt(at)), Text: agent.Clip(r.Message.Text())}, true
 	case r.moved():
 		return resume.Progressed{At: at, Model: r.Model}, true
-	case r.interrupts(), r.declines():
+	case r.interrupts(), r.notice() == cancelled:
 		return resume.Cancelled{At: at}, true
 	case r.prompts():
 		return resume.Prompted{At: at}, true
@@ -63,8 +62,7 @@ var plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 // IsID reports whether Claude Code may have given a session that id.
 func IsID(id string) bool { return plainName.MatchString(id) }
 
-// sessionID returns the id that the record names, else the one that its file
-// is named after.
+// sessionID returns the id in the record, else the one in the name of its file.
 func sessionID(r record, path string) (string, bool) {
 	if agent.IsUUID(r.SessionID) {
 		return r.SessionID, true
@@ -73,11 +71,11 @@ func sessionID(r record, path string) (string, bool) {
 	return name, IsID(name)
 }
 
-// maxHead is how far into a file its first record with a directory is looked for.
+// maxHead is how much of a file is searched for its first record with a directory.
 const maxHead = 4 << 20
 
-// FirstCwd returns the first directory that the transcript of a line names: the session began
-// there, and is to be continued there, whatever directory later records name.
+// FirstCwd returns the first directory in the transcript of a line: the session began there and must
+// be continued there, whatever directory later records contain.
 func FirstCwd(line agent.Line) (string, bool) {
 	if begin, held := line.Beginning(); held {
 		if cwd, ok := cwdIn(begin); ok {
@@ -86,14 +84,14 @@ func FirstCwd(line agent.Line) (string, bool) {
 	}
 	head, done := agent.Borrow()
 	defer done()
-	for size := 8 << 10; size <= maxHead; size *= 8 { // most name it within a few kilobytes
+	for size := 8 << 10; size <= maxHead; size *= 8 { // mostly it is within a few kilobytes
 		head = slices.Grow(head[:0], size)[:size]
 		begin := line.Opening(head)
 		if cwd, ok := cwdIn(begin); ok {
 			return cwd, true
 		}
 		if len(begin) < size/2 {
-			break // that was all
+			break // that was the whole file
 		}
 	}
 	return "", false

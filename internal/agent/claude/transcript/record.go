@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 	"resumed/internal/limit"
 )
 
-// record is what is read of one line of a transcript.
+// record contains the used fields of one line of a transcript.
 type record struct {
 	Type        string  `json:"type"`
 	Subtype     string  `json:"subtype"`
@@ -25,14 +24,14 @@ type record struct {
 	Message     Message `json:"message"`
 	Permission  string  `json:"permissionMode"`
 	Model       string  `json:"requestedModel"`
-	Left        string  `json:"originalModel"` // of a record that tells of another model: the one before it,
+	Left        string  `json:"originalModel"` // of a change of the model: the one before it,
 	Took        string  `json:"fallbackModel"` // and the one after it
 	Effort      string  `json:"effort"`
 	Aborted     bool    `json:"isAbortedMidStream"`
 	IsMeta      bool    `json:"isMeta"`
 	QueueOnly   bool    `json:"queueTranscriptOnly"`
 	Summary     bool    `json:"isCompactSummary"`
-	Note        string  `json:"usageLimitNote"` // of what Claude Code tells the model about the limit
+	Note        string  `json:"usageLimitNote"` // of a message to the model about the limit
 	IsAPIError  bool    `json:"isApiErrorMessage"`
 	Denial      string  `json:"toolDenialKind"` // of a tool's result, since 2.1.2xx
 
@@ -49,19 +48,30 @@ type record struct {
 	ToolDuration int64   `json:"totalToolDuration"`
 }
 
-// Message is what was said. It is the same in a transcript and in what a run
-// prints.
+// Message is a message of the conversation, in a transcript and in the output of a run.
 type Message struct {
 	Model      string          `json:"model"`
 	StopReason string          `json:"stop_reason"`
 	Content    json.RawMessage `json:"content"` // a string or blocks
+	Usage      tokens          `json:"usage"`
 }
 
-// Quota is the account's limit as the provider stated it.
+// tokens is how much an answer has read and written.
+type tokens struct {
+	Input   int64 `json:"input_tokens"`
+	Created int64 `json:"cache_creation_input_tokens"`
+	Read    int64 `json:"cache_read_input_tokens"`
+	Output  int64 `json:"output_tokens"`
+	Kept    struct {
+		Hour int64 `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
+}
+
+// Quota is the account's limit, from the provider.
 type Quota struct {
-	Status   string          `json:"status"`
-	ResetsAt json.RawMessage `json:"resetsAt"` // epoch seconds
-	Type     string          `json:"rateLimitType"`
+	Status   string  `json:"status"`
+	ResetsAt float64 `json:"resetsAt"` // epoch seconds
+	Type     string  `json:"rateLimitType"`
 }
 
 type block struct {
@@ -79,39 +89,36 @@ type block struct {
 
 func parse(line []byte) (record, bool) { return agent.Parse[record](line) }
 
-// Synthetic is the model of what Claude Code says itself.
+// Synthetic is the model in messages of Claude Code itself.
 const Synthetic = "<synthetic>"
 
-// moved reports whether the model itself spoke. A part of an answer that was
-// broken off is followed by a record that says who broke it.
+// moved reports whether the model answered. A partial answer is followed by a record that tells who
+// interrupted it.
 func (r record) moved() bool {
 	return r.Type == "assistant" && !r.IsAPIError && !r.Aborted && r.Message.FromModel()
 }
 
-// FromModel reports whether the model itself said it.
+// FromModel reports whether the message is from the model.
 func (m Message) FromModel() bool { return m.Model != "" && m.Model != Synthetic }
 
-// interrupts reports whether a person broke the turn off.
+// interrupts reports whether a person interrupted the turn.
 func (r record) interrupts() bool {
 	return r.Type == "user" && !r.IsMeta && !r.QueueOnly && r.Message.Interrupts()
 }
 
-// Interrupts reports whether the message records a person's key that
-// broke the turn off.
+// Interrupts reports whether the message records that a person interrupted the turn.
 func (m Message) Interrupts() bool {
 	return bytes.Contains(m.Content, interruption) && strings.HasPrefix(m.Text(), interrupted)
 }
 
-// localPrefixes begin the traces of commands that are carried out without the
-// model, such as /exit and /usage: a session is not continued by them. A command
-// that is a prompt, such as one of the user's own, begins with <command-message>.
+// localPrefixes begin the records of commands that do not reach the model, such as /exit and /usage:
+// they do not continue a session. A command that is a prompt begins with <command-message>.
 var localPrefixes = []string{
 	"<command-name>", "<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>",
 }
 
-// prompts reports whether the agent was told to work. What Claude Code tells
-// itself is no prompt, its own continuation after a limit included: it shows in
-// what comes of it.
+// prompts reports whether the session got a prompt. Messages of Claude Code to itself do not count,
+// also not its continuation after a limit: that is observed by its result.
 func (r record) prompts() bool {
 	if r.Type != "user" || r.IsMeta || r.QueueOnly || r.Summary {
 		return false
@@ -134,7 +141,7 @@ func (r record) prompts() bool {
 	return !slices.ContainsFunc(localPrefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }
 
-// blocks returns the content; a plain string is one block of text.
+// blocks returns the content. A plain string is one block of text.
 func (m Message) blocks() []block {
 	var text string
 	if json.Unmarshal(m.Content, &text) == nil {
@@ -145,7 +152,7 @@ func (m Message) blocks() []block {
 	return all
 }
 
-// Text returns the content's words.
+// Text returns the text of the content.
 func (m Message) Text() string { return textOf(m.blocks()) }
 
 func textOf(blocks []block) string {
@@ -157,14 +164,8 @@ func textOf(blocks []block) string {
 	})
 }
 
-// at returns the record's own time, which every version writes.
+// at returns the record's timestamp, which every version writes.
 func (r record) at(file time.Time) time.Time { return agent.Written(r.Timestamp, file) }
 
-// Reset returns when the quota is given again, or false where that is not said.
-func (q Quota) Reset() (time.Time, bool) {
-	n, err := strconv.ParseFloat(string(q.ResetsAt), 64)
-	if err != nil {
-		return time.Time{}, false
-	}
-	return limit.Epoch(n)
-}
+// Reset returns when the quota is reset, or false if it is not stated.
+func (q Quota) Reset() (time.Time, bool) { return limit.Epoch(q.ResetsAt) }

@@ -1,20 +1,20 @@
 package transcript
 
 import (
+	"slices"
 	"strings"
 
 	"resumed/internal/limit"
 )
 
-// Refusal is what Claude Code says of a request that was refused: in a
-// transcript, on the output of a run, or to a hook.
+// Refusal is a request that was refused: in a transcript, in the output of a run, or for a hook.
 type Refusal struct {
 	Text      string `json:"-"`
-	Error     string `json:"error"`    // Claude Code's own name for it
-	APIError  string `json:"apiError"` // and one that is more precise, in later versions
+	Error     string `json:"error"`    // Claude Code's own code
+	APIError  string `json:"apiError"` // a more precise one, in later versions
 	Status    int    `json:"apiErrorStatus"`
-	ErrorType string `json:"apiErrorType"`     // as the provider calls it
-	Hopeless  bool   `json:"resendCannotCure"` // to send the same again cannot cure it
+	ErrorType string `json:"apiErrorType"`     // the provider's code
+	Hopeless  bool   `json:"resendCannotCure"` // sending the same again does not help
 	Quota     Quota  `json:"quotaLimits"`
 }
 
@@ -27,12 +27,12 @@ func (r record) refusal() Refusal {
 	return f
 }
 
-// Verdict says what the refusal that ended a turn means. What is stated in
-// fields wins; versions before 2.1.198 have little but words.
+// Verdict returns the meaning of the refusal that ended a turn. Fields have precedence; versions
+// before 2.1.198 have little more than text.
 func (f Refusal) Verdict(reader limit.Reader) limit.Verdict {
 	v := reader.Refusal(limit.Refusal{Status: f.Status, Code: f.ErrorType, Text: f.Text})
 	v.Class = f.class(v)
-	v.InProgress = false // it is over: Claude Code writes this when it has given up
+	v.InProgress = false // Claude Code writes this when it has given up
 	v.WaitHelps = v.Class.Transient() && !f.Hopeless
 	if at, ok := f.Quota.Reset(); ok && f.outOfQuota() {
 		v.Reset = limit.Reset{At: at, Source: limit.Structured}
@@ -40,15 +40,14 @@ func (f Refusal) Verdict(reader limit.Reader) limit.Verdict {
 	return v
 }
 
-// class returns the class that the refusal's own fields tell, and what its words
-// tell where they do not. The error code "rate_limit" alone means a
-// throttle, a usage limit, a spend cap and missing credits alike.
+// class returns the class by the refusal's fields, else by its words. The error code "rate_limit"
+// alone is used for a throttle, a usage limit, a spend cap and missing credits.
 func (f Refusal) class(words limit.Verdict) limit.Class {
 	switch {
 	case f.outOfQuota():
 		window := f.Quota.Type
 		if window == "overage" || window == "" && words.Class == limit.Billing {
-			return limit.Billing // a spend cap: more must be allowed, not awaited
+			return limit.Billing // a spend cap: it must be raised, waiting does not help
 		}
 		return limit.UsageLimit
 	case strings.HasSuffix(f.APIError, "credits_required"):
@@ -60,51 +59,43 @@ func (f Refusal) class(words limit.Verdict) limit.Class {
 	case f.Status == 529:
 		return limit.Overloaded
 	case f.Error != "":
-		return f.classOfError(words.Class)
+		named, known := errorClasses[f.Error]
+		if !known || slices.Contains(named.unless, words.Class) {
+			return words.Class
+		}
+		return named.class
 	case words.Class == limit.Billing && words.Reset.Stated():
-		return limit.UsageLimit // 2.0 calls a window that opens again by itself a spending cap
+		return limit.UsageLimit // 2.0 calls a window that resets by itself a spending cap
 	default:
 		return words.Class
 	}
 }
 
-// classOfError returns the class that the agent's own error code tells, made
-// more precise by what the words tell.
-func (f Refusal) classOfError(words limit.Class) limit.Class {
-	switch f.Error {
-	case "billing_error":
-		return limit.Billing
-	case "authentication_failed":
-		if words != limit.Billing && words != limit.UsageLimit && words != limit.RateLimit { // any 403 is called so
-			return limit.Auth
-		}
-	case "oauth_org_not_allowed", "account_on_hold", "verification_required", "cloud_credential_error":
-		return limit.Auth
-	case "overloaded":
-		return limit.Overloaded
-	case "model_not_found", "max_output_tokens":
-		return limit.BadRequest
-	case "invalid_request":
-		if words != limit.ContextOverflow && words != limit.Billing && words != limit.UsageLimit && words != limit.RateLimit {
-			return limit.BadRequest
-		}
-	case "server_error":
-		if !words.Transient() || words == limit.Unknown {
-			return limit.ServerError
-		}
-	case "rate_limit":
-		if words != limit.UsageLimit && words != limit.Billing {
-			return limit.RateLimit
-		}
-	}
-	return words
+// errorClasses are the classes of Claude Code's own error codes, unless the words tell one of the
+// listed classes, which is more precise.
+var errorClasses = map[string]struct {
+	class  limit.Class
+	unless []limit.Class
+}{
+	"billing_error":          {class: limit.Billing},
+	"authentication_failed":  {limit.Auth, []limit.Class{limit.Billing, limit.UsageLimit, limit.RateLimit}}, // used for any 403
+	"oauth_org_not_allowed":  {class: limit.Auth},
+	"account_on_hold":        {class: limit.Auth},
+	"verification_required":  {class: limit.Auth},
+	"cloud_credential_error": {class: limit.Auth},
+	"overloaded":             {class: limit.Overloaded},
+	"model_not_found":        {class: limit.BadRequest},
+	"max_output_tokens":      {class: limit.BadRequest},
+	"invalid_request":        {limit.BadRequest, []limit.Class{limit.ContextOverflow, limit.Billing, limit.UsageLimit, limit.RateLimit}},
+	"server_error":           {limit.ServerError, []limit.Class{limit.RateLimit, limit.UsageLimit, limit.Overloaded, limit.Network, limit.Timeout}},
+	"rate_limit":             {limit.RateLimit, []limit.Class{limit.UsageLimit, limit.Billing}},
 }
 
-// Stated reports whether anything is said of the quota.
-func (q Quota) Stated() bool { return q.Status != "" || len(q.ResetsAt) > 0 }
+// Stated reports whether the record contains a quota.
+func (q Quota) Stated() bool { return q.Status != "" || q.ResetsAt != 0 }
 
-// outOfQuota reports whether the account's limit is what refused the request. A
-// warning has the same shape, and a quota may be beside another error.
+// outOfQuota reports whether the account's limit refused the request. A warning has the same form,
+// and other errors may also contain a quota.
 func (f Refusal) outOfQuota() bool {
 	if f.APIError != "" {
 		return f.APIError == "usage_limit_reached"

@@ -7,21 +7,20 @@ import (
 	"resumed/internal/agent"
 )
 
-// Sift passes over bookkeeping and over tool results, which are most of a
-// transcript's bytes.
+// Sift skips bookkeeping and the results of tools, which are most of a transcript's bytes.
 func Sift(line []byte) agent.Weight {
 	switch string(recordType(line)) {
 	case "user":
 		if !bytes.Contains(line, toolUseID) {
 			return agent.Matters
 		}
-		// A person's stop, and a note of the limit, may be beside the result of a tool.
+		// An interruption, or a note about the limit, may be in the same record as the result of a tool.
 		if bytes.Contains(line, interruption) || bytes.Contains(line, noteName) {
 			return agent.Matters
 		}
 	case "assistant":
 		if bytes.Contains(line, apiErrorMessage) || bytes.Contains(line, endTurn) {
-			return agent.Matters // the end of a turn may be one that a limit brought about
+			return agent.Matters // a turn may have ended because of a limit
 		}
 		return agent.Moves
 	case "system":
@@ -32,9 +31,9 @@ func Sift(line []byte) agent.Weight {
 	return agent.Nothing
 }
 
-// recordType returns the type of a record, where it is one that matters.
-// Where its ends do not tell, the whole line is looked through: who speaks is
-// said before what is said, so the first of the two names is the speaker's.
+// recordType returns the type of a record, if it is one that matters. If the type is not near the
+// ends of the line, the whole line is searched: the role comes before the content, so the first of
+// the two roles in the line is that of the message.
 func recordType(line []byte) []byte {
 	if kind, known := agent.TextAtEnds(line, "type"); known {
 		return kind
@@ -42,23 +41,21 @@ func recordType(line []byte) []byte {
 	user, assistant := bytes.Index(line, quotedUser), bytes.Index(line, quotedAssistant)
 	switch {
 	case user >= 0 && (assistant < 0 || user < assistant):
-		return nameOf(quotedUser)
+		return []byte("user")
 	case bytes.Contains(line, quotedInformational):
 		return []byte("system")
 	case assistant >= 0:
-		return nameOf(quotedAssistant)
+		return []byte("assistant")
 	default:
 		return nil
 	}
 }
 
-func nameOf(quoted []byte) []byte { return bytes.Trim(quoted, `"`) }
-
-// interrupted begins the record of a person's key that broke a turn off.
+// interrupted begins the text that records an interruption by a person.
 const interrupted = "[Request interrupted by user"
 
-// Within a JSON string a quote is escaped, so these occur only where the
-// record itself has them. Nothing is assumed about spaces between them.
+// Quotes within a JSON string are escaped, so these occur only as parts of the record itself. They
+// contain no colon: nothing is assumed about spaces around it.
 var (
 	quotedAssistant     = []byte(`"assistant"`)
 	quotedUser          = []byte(`"user"`)

@@ -1,5 +1,5 @@
-// Package transcript reads what Claude Code writes of its sessions: what a line of a
-// transcript means, what a session ran with and has cost, and whether it goes on by itself.
+// Package transcript reads the transcripts of Claude Code: what a line means, the settings and the
+// cost of a session, and whether it continues by itself.
 package transcript
 
 import (
@@ -7,29 +7,28 @@ import (
 	"strings"
 	"time"
 
+	"resumed/internal/agent"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
-// Reader says what lines of transcripts mean.
+// Reader interprets lines of transcripts. Only LimitsAt must be set.
 type Reader struct {
-	// LimitsAt returns what understands a refusal that was told at that time.
+	// LimitsAt returns a reader for limits that were stated at that time.
 	LimitsAt func(time.Time) limit.Reader
+
+	notes agent.Latest[string] // of the current turns
 }
 
-// Match accepts PROJECT/SESSION.jsonl. Subagents write deeper, and in
-// 2.0 beside their session as agent-ID.jsonl: neither is a session.
+// Match accepts PROJECT/SESSION.jsonl. Subagents write in deeper directories, and in 2.0 beside their
+// session as agent-ID.jsonl.
 func Match(rel string) bool {
-	project, file, found := strings.Cut(rel, string(filepath.Separator))
-	return found && project != "" &&
-		!strings.ContainsRune(file, filepath.Separator) &&
-		strings.HasSuffix(file, ".jsonl") &&
-		!strings.HasPrefix(file, "agent-")
+	is, _ := filepath.Match("*/*.jsonl", rel) // errs on a bad pattern only
+	return is && !strings.HasPrefix(filepath.Base(rel), "agent-")
 }
 
-// KindBy says by the way in which Claude Code was entered whether a person sits
-// before it, or nothing: programs that speak through a kit of its own are editors
-// as well as scripts. What the registry calls kind is interactive for -p too.
+// KindBy returns whether a session is headless or interactive, by its entrypoint; "": not known, as
+// both editors and scripts use the SDK. The kind in the registry is interactive for -p too.
 func KindBy(entrypoint string) string {
 	switch entrypoint {
 	case "cli":

@@ -15,55 +15,25 @@ func Trace(line agent.Line, confined bool) agent.ToolUse {
 	if !ok {
 		return agent.ToolUse{}
 	}
-	return r.trace(line, confined)
-}
-
-// trace is Trace for a parsed record.
-func (r record) trace(line agent.Line, confined bool) agent.ToolUse {
 	t := agent.ToolUse{At: r.at(line.ModTime)}
-	if _, failed := r.failed(); failed || r.interrupts() {
-		t.Other = true
-		return t
-	}
-	if r.Type != "response_item" {
-		return t
-	}
-	var tool toolRecord
-	if !agent.Decode(line.Data, &tool) {
-		return t
-	}
-	p := tool.Payload
+	p := r.Payload
+	_, failed := r.failed()
 	switch {
-	case strings.HasSuffix(r.Payload.Type, "_call_output"):
-		if text := p.output(); refusedByCodex(text) || confined && refusedBySandbox(text) {
+	case failed || r.interrupts():
+		t.Other = true
+	case r.Type != "response_item":
+	case strings.HasSuffix(p.Type, "_call_output"):
+		text := string(p.Output)
+		_ = json.Unmarshal(p.Output, &text) // an object is searched as it is
+		if refusedByCodex(text) || confined && refusedBySandbox(text) {
 			t.Denied = agent.Refuse(p.CallID)
 		}
-	case strings.HasSuffix(r.Payload.Type, "_call"):
+	case strings.HasSuffix(p.Type, "_call"):
 		var arguments map[string]any
 		_ = json.Unmarshal([]byte(p.Arguments), &arguments) // a custom tool has plain text
 		t.Calls = []agent.Call{{ID: p.CallID, Tool: p.Name, Use: agent.UseOf(arguments)}}
 	}
 	return t
-}
-
-// toolRecord is the record of a tool call, or of its result.
-type toolRecord struct {
-	Payload toolPayload `json:"payload"`
-}
-
-type toolPayload struct {
-	CallID    string          `json:"call_id"`
-	Name      string          `json:"name"`
-	Arguments string          `json:"arguments"`
-	Output    json.RawMessage `json:"output"` // a string, or an object that contains it
-}
-
-func (p toolPayload) output() string {
-	var text string
-	if json.Unmarshal(p.Output, &text) == nil {
-		return text
-	}
-	return string(p.Output)
 }
 
 // refusals are how Codex reports a tool that it did not run, because it had to ask and there was

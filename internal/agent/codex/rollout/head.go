@@ -1,10 +1,12 @@
 package rollout
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
+	"slices"
+	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -60,47 +62,71 @@ func (h Head) delegated() bool {
 		return true
 	}
 	var kind map[string]json.RawMessage
-	if json.Unmarshal(h.Source, &kind) != nil {
-		return false // a name
-	}
-	for _, key := range []string{"subagent", "sub_agent", "subAgent", "internal"} {
-		if _, ok := kind[key]; ok {
-			return true
-		}
-	}
-	return false
+	_ = json.Unmarshal(h.Source, &kind) // a name has no keys
+	return slices.ContainsFunc([]string{"subagent", "sub_agent", "subAgent", "internal"}, func(key string) bool { return kind[key] != nil })
 }
 
 // silent reports whether the record's version does not write why a turn failed. 0.145 is the first
 // that does.
 func (h Head) silent(r record) bool {
-	major, minor, known := h.Release()
-	return known && len(r.Ordinal) == 0 && major == 0 && minor < 145
+	since, known := h.Since(145)
+	return known && !since && len(r.Ordinal) == 0
 }
 
-// Locks reports whether the session's first version holds a lock while it writes, which is 0.146 or
-// later.
-func (h Head) Locks() bool {
-	major, minor, known := h.Release()
-	return known && (major > 0 || minor >= 146)
+// Since reports whether version 0.MINOR or a later one began the session, and whether that is known.
+func (h Head) Since(minor int) (since, known bool) {
+	var first, second int
+	n, _ := fmt.Sscanf(h.Version, "%d.%d.", &first, &second)
+	return n == 2 && (first > 0 || second >= minor), n == 2
 }
 
-// Release returns the version that began the session.
-func (h Head) Release() (major, minor int, known bool) {
-	n, _ := fmt.Sscanf(h.Version, "%d.%d.", &major, &minor)
-	return major, minor, n == 2
-}
-
-var rolloutName = regexp.MustCompile(`([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
-
-// sessionID returns the id in the head, else the one in the file name.
-func (h Head) sessionID(path string) (string, bool) {
-	if agent.IsUUID(h.ID) {
-		return h.ID, true
+// sessionID returns the id in the head, else the one at the end of the file name.
+func (h Head) sessionID(path string) string {
+	name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	for _, id := range []string{h.ID, name[max(0, len(name)-36):]} {
+		if agent.IsUUID(id) {
+			return id
+		}
 	}
-	m := rolloutName.FindStringSubmatch(filepath.Base(path))
-	if m == nil {
-		return "", false
-	}
-	return m[1], true
+	return "" // a copy of the last records may not contain it
 }
+
+// Turn contains the settings of a turn.
+type Turn struct {
+	Cwd      string          `json:"cwd"`
+	Approval json.RawMessage `json:"approval_policy"`    // a name, or an object with details
+	Reviewer string          `json:"approvals_reviewer"` // who is asked
+	Sandbox  Sandbox         `json:"sandbox_policy"`
+	Profile  Profile         `json:"active_permission_profile"`
+	Model    string          `json:"model"`
+	Effort   string          `json:"effort"`
+}
+
+// Sandbox is what commands may access.
+type Sandbox struct {
+	Type    string   `json:"type"`
+	Mode    string   `json:"mode"` // the name of Type in early versions
+	Roots   []string `json:"writable_roots"`
+	Network bool     `json:"network_access"`
+	NoEnv   bool     `json:"exclude_tmpdir_env_var"`
+	NoTmp   bool     `json:"exclude_slash_tmp"`
+}
+
+// Profile is a named set of permissions. Codex's own names begin with a colon; they are equivalent to a
+// sandbox.
+type Profile struct {
+	ID string `json:"id"`
+}
+
+// Policy returns the name of the approval policy: when a person is asked.
+func (t Turn) Policy() string {
+	var name string
+	_ = json.Unmarshal(t.Approval, &name) // an object with details has no name
+	return name
+}
+
+// Own reports whether the profile is defined by the user.
+func (p Profile) Own() bool { return p.ID != "" && !strings.HasPrefix(p.ID, ":") }
+
+// Name returns the kind of the sandbox.
+func (s Sandbox) Name() string { return cmp.Or(s.Type, s.Mode) }

@@ -2,8 +2,6 @@ package rollout
 
 import (
 	"context"
-	"encoding/json"
-	"strconv"
 	"time"
 
 	"resumed/internal/agent"
@@ -22,9 +20,9 @@ type RateLimits struct {
 
 // Window is one allowance, of five hours or a week.
 type Window struct {
-	Used     float64         `json:"used_percent"`
-	Minutes  float64         `json:"window_minutes"`
-	ResetsAt json.RawMessage `json:"resets_at"` // epoch seconds
+	Used     float64 `json:"used_percent"`
+	Minutes  float64 `json:"window_minutes"`
+	ResetsAt float64 `json:"resets_at"` // epoch seconds
 }
 
 const usedUp = 100
@@ -33,25 +31,17 @@ const usedUp = 100
 func (l RateLimits) exhausted() (time.Time, bool) {
 	var latest time.Time
 	for _, w := range [...]Window{l.Primary, l.Secondary} {
-		if at, ok := w.resetsAt(); ok && w.Used >= usedUp && at.After(latest) {
+		if at, ok := limit.Epoch(w.ResetsAt); ok && w.Used >= usedUp && at.After(latest) {
 			latest = at
 		}
 	}
 	return latest, !latest.IsZero()
 }
 
-func (w Window) resetsAt() (time.Time, bool) {
-	n, err := strconv.ParseFloat(string(w.ResetsAt), 64)
-	if err != nil {
-		return time.Time{}, false
-	}
-	return limit.Epoch(n)
-}
-
 // readings returns the state of the windows at that time.
 func (l RateLimits) readings(at time.Time) (all []usage.Reading) {
 	for _, w := range [...]Window{l.Primary, l.Secondary} {
-		resetsAt, ok := w.resetsAt()
+		resetsAt, ok := limit.Epoch(w.ResetsAt)
 		length := time.Duration(min(w.Minutes, maxMinutes) * float64(time.Minute))
 		if ok && length > 0 {
 			all = append(all, usage.Reading{Kind: usage.Kind(length), Length: length, Used: w.Used, ResetsAt: resetsAt, At: at})
@@ -99,9 +89,9 @@ func Readings(ctx context.Context, path string) (all []usage.Reading, err error)
 // readLimits visits the states of the windows in the last lines of a rollout, newest first, until
 // more returns false.
 func readLimits(ctx context.Context, path string, lines int, more func(usage.Reading) bool) error {
-	last := all(path)
-	last.lines = lines
-	return last.visit(ctx, func(r record, line agent.Line) bool {
+	last := agent.Whole(path)
+	last.Lines = lines
+	return visit(ctx, last, func(r record, line agent.Line) bool {
 		for _, reading := range r.Payload.Limits.readings(r.at(line.ModTime)) {
 			if !more(reading) {
 				return false

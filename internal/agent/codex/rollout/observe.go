@@ -20,7 +20,7 @@ func (rd *Reader) Read(line agent.Line) (o resume.Observation, ok bool) {
 	if o.Event, ok = rd.event(h, r, line); !ok {
 		return o, false
 	}
-	o.Key.ID, _ = h.sessionID(line.Path) // a copy of the last records may not contain it
+	o.Key.ID = h.sessionID(line.Path)
 	o.Provider, o.Cwd, o.Kind = h.provider(), rd.cwd(h, line), h.Kind()
 	return o, true
 }

@@ -1,8 +1,9 @@
 package rollout
 
 import (
-	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,19 +24,27 @@ type payload struct {
 	Type string `json:"type"`
 	Role string `json:"role"` // of a message
 
+	Failure                 // of an error
 	Error   json.RawMessage `json:"error"` // of task_complete: absent if the turn ended normally
 	Answer  string          `json:"last_agent_message"`
-	Message string          `json:"message"` // of an error
-	Info    json.RawMessage `json:"codex_error_info"`
 	Reason  string          `json:"reason"` // of turn_aborted
-	Item    item            `json:"item"`   // of item_completed
-	Limits  RateLimits      `json:"rate_limits"`
+	Item    struct {        // of item_completed
+		Type string `json:"type"`
+	} `json:"item"`
+
+	Limits RateLimits `json:"rate_limits"` // of token_count
+	Tokens struct {
+		Last struct {
+			Total int64 `json:"total_tokens"`
+		} `json:"last_token_usage"`
+	} `json:"info"`
+
+	CallID    string          `json:"call_id"` // of a tool call, and of its result
+	Name      string          `json:"name"`
+	Arguments string          `json:"arguments"`
+	Output    json.RawMessage `json:"output"` // a string, or an object that contains it
 
 	Turn // of turn_context
-}
-
-type item struct {
-	Type string `json:"type"`
 }
 
 // Failure is the error that ended a turn.
@@ -83,28 +92,23 @@ func (r record) interrupts() bool {
 }
 
 // failed returns the error that ended a turn.
-func (r record) failed() (Failure, bool) {
+func (r record) failed() (f Failure, ended bool) {
 	switch r.kind() {
 	case "task_complete":
-		return r.Payload.failure()
-	case "error":
-		f := Failure{Message: r.Payload.Message, Info: r.Payload.Info}
-		return f, f.endsTurn()
-	default:
-		return Failure{}, false
-	}
-}
-
-func (p payload) failure() (Failure, bool) {
-	if len(p.Error) == 0 || string(p.Error) == "null" {
-		return Failure{}, false
-	}
-	var f Failure
-	if json.Unmarshal(p.Error, &f.Message) == nil {
+		if len(r.Payload.Error) == 0 || string(r.Payload.Error) == "null" {
+			return f, false
+		}
+		if json.Unmarshal(r.Payload.Error, &f.Message) != nil { // in most versions it is an object
+			agent.Decode(r.Payload.Error, &f)
+		}
 		return f, true
+	case "error":
+		// Some errors only refuse an operation, and the turn continues.
+		name, _ := r.Payload.Failure.info()
+		return r.Payload.Failure, name != "thread_rollback_failed" && name != "active_turn_not_steerable"
+	default:
+		return f, false
 	}
-	agent.Decode(p.Error, &f)
-	return f, true
 }
 
 // info returns the name of the error and its HTTP status; 0: none. Codex writes it as a name, or as an
@@ -114,26 +118,16 @@ func (f Failure) info() (name string, status int) {
 		return name, 0
 	}
 	var named map[string]json.RawMessage
-	if json.Unmarshal(f.Info, &named) != nil {
+	_ = json.Unmarshal(f.Info, &named) // anything else has no name
+	if len(named) == 0 {
 		return "", 0
 	}
-	for key, value := range named {
-		var detail struct {
-			Status int `json:"http_status_code"`
-		}
-		agent.Decode(value, &detail)
-		if name == "" || key < name { // normally there is only one: the order makes the result repeatable
-			name, status = key, detail.Status
-		}
+	name = slices.Min(slices.Collect(maps.Keys(named))) // normally there is only one: the order makes the result repeatable
+	var detail struct {
+		Status int `json:"http_status_code"`
 	}
-	return name, status
-}
-
-// endsTurn reports whether the error of an event ends the turn. Some errors only refuse an operation,
-// and the turn continues.
-func (f Failure) endsTurn() bool {
-	name, _ := f.info()
-	return name != "thread_rollback_failed" && name != "active_turn_not_steerable"
+	agent.Decode(named[name], &detail)
+	return name, detail.Status
 }
 
 // at returns the record's timestamp, which every version writes.
@@ -142,22 +136,10 @@ func (r record) at(file time.Time) time.Time { return agent.Written(r.Timestamp,
 // Size returns the size of the context at an answer. The provider promises to cache it for five to ten
 // minutes.
 func Size(line agent.Line) (resume.Context, bool) {
-	if !bytes.Contains(line.Data, []byte(`"token_count"`)) {
+	if !mayBe(line.Data, tokenCount) {
 		return resume.Context{}, false
 	}
-	var r struct {
-		Timestamp string `json:"timestamp"`
-		Payload   struct {
-			Type string `json:"type"`
-			Info struct {
-				Last struct {
-					Total int64 `json:"total_tokens"`
-				} `json:"last_token_usage"`
-			} `json:"info"`
-		} `json:"payload"`
-	}
-	if json.Unmarshal(line.Data, &r) != nil || r.Payload.Type != "token_count" || r.Payload.Info.Last.Total <= 0 {
-		return resume.Context{}, false
-	}
-	return resume.Context{Tokens: r.Payload.Info.Last.Total, At: agent.Written(r.Timestamp, line.ModTime), Warm: 10 * time.Minute}, true
+	r, ok := parse(line.Data)
+	tokens := r.Payload.Tokens.Last.Total
+	return resume.Context{Tokens: tokens, At: r.at(line.ModTime), Warm: 10 * time.Minute}, ok && r.kind() == tokenCount && tokens > 0
 }

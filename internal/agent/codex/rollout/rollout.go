@@ -17,7 +17,7 @@ type Reader struct {
 	LimitsAt func(time.Time) limit.Reader
 
 	heads agent.Cache[Head]
-	dirs  agent.Cache[workDir]
+	dirs  agent.Latest[string] // of the turns
 }
 
 var rolloutPath = regexp.MustCompile(`^\d{4}/\d\d/\d\d/rollout-[^/]+\.jsonl$`)

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"bytes"
+	"regexp"
 
 	"resumed/internal/agent"
 )
@@ -100,23 +101,11 @@ func mayBe(line []byte, kind string) bool {
 	return bytes.Contains(line, []byte(`"`+kind+`"`))
 }
 
-// mayBeExhausted reports whether a window in the line is used up: its percentage has three digits
-// before the point.
+// exhausted matches a window that is used up: its percentage has three digits before the point.
+var exhausted = regexp.MustCompile(`"used_percent"[: \t]*[0-9]{3}`)
+
+// mayBeExhausted reports whether a window in the line is used up.
 func mayBeExhausted(line []byte) bool {
-	// Token counts come before the limits, with similar names.
-	_, line, _ = bytes.Cut(line, []byte(`limits"`))
-	for {
-		_, rest, found := bytes.Cut(line, []byte(`"used_percent"`))
-		if !found {
-			return false
-		}
-		line = bytes.TrimLeft(rest, ": \t")
-		digits := 0
-		for digits < len(line) && line[digits] >= '0' && line[digits] <= '9' {
-			digits++
-		}
-		if digits >= 3 {
-			return true
-		}
-	}
+	_, limits, _ := bytes.Cut(line, []byte(`limits"`)) // token counts come before the limits, with similar names
+	return exhausted.Match(limits)
 }

@@ -1,0 +1,99 @@
+package transcript
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// maxBackLines bounds how far back a transcript is searched: a long turn may have many records.
+const maxBackLines = 20_000
+
+// lookBack visits the records of the main conversation, the last first, until read returns false.
+// may reports by the bytes of a line whether it is worth parsing.
+func lookBack(ctx context.Context, in agent.Span, may func(line []byte) bool, read func(record, agent.Line) bool) error {
+	in.Lines = maxBackLines
+	return agent.Visit(ctx, in, may, func(r record, line agent.Line) bool { return r.IsSidechain || read(r, line) })
+}
+
+// Settings are those of a session that a resumed run does not inherit.
+type Settings struct {
+	Permission string
+	Model      string
+	Effort     string
+	Cwd        string // of its newest prompt or answer
+}
+
+var (
+	quotedMode      = []byte(`"permissionMode"`)
+	quotedRequested = []byte(`"requestedModel"`)
+	quotedFallback  = []byte(`"model_fallback"`)
+)
+
+// LastSettings returns the last settings of a session: the permission mode is in its last prompt, or
+// in a record of its own if it was changed later; model and effort are in its last answer. Versions
+// before 2.1 record none of them. If another model took over within the turn of that answer, the
+// next turn uses the first model again.
+func LastSettings(ctx context.Context, transcript string) (had Settings, err error) {
+	var prompt, answer, whole bool // whole: the turn of that answer was searched
+	may := func(line []byte) bool {
+		return bytes.Contains(line, quotedMode) || !answer && bytes.Contains(line, quotedRequested) || answer && bytes.Contains(line, quotedFallback)
+	}
+	err = lookBack(ctx, agent.Whole(transcript), may, func(r record, _ agent.Line) bool {
+		had.Cwd = cmp.Or(had.Cwd, r.Cwd)
+		switch {
+		case r.Type == "system" && r.Subtype == "model_fallback":
+			if answer && !whole && r.Took == had.Model && r.Left != "" {
+				had.Model = r.Left // there may be an earlier change
+			}
+		case (r.Type == "user" || r.Type == "permission-mode") && r.Permission != "":
+			if !prompt {
+				had.Permission, prompt = r.Permission, true
+			}
+			whole = whole || answer && r.Type == "user"
+		case !answer && r.moved() && r.Model != "":
+			had.Model, had.Effort, answer = r.Model, r.Effort, true
+		}
+		return !(prompt && answer && whole)
+	})
+	return had, err
+}
+
+// costState is the type of the record with the cost of the whole session, which Claude Code writes
+// when it ends. 2.1.325 writes it, 2.1.197 does not.
+const costState = "cost-state"
+
+// Cost returns what the session of a transcript has cost until now.
+func Cost(ctx context.Context, path string) (cost resume.Cost, known bool, err error) {
+	may := func(line []byte) bool { return bytes.Contains(line, []byte(costState)) }
+	err = lookBack(ctx, agent.Whole(path), may, func(r record, line agent.Line) bool {
+		if known = r.Type == costState && r.CostUSD >= 0; known {
+			work := time.Duration(max(0, r.APIDuration)+max(0, r.ToolDuration)) * time.Millisecond
+			cost = resume.Cost{USD: r.CostUSD, Work: work, Read: line.Offset}
+		}
+		return !known
+	})
+	return cost, known, err
+}
+
+// Size returns the size of the context at an answer, and how long the provider caches it: five
+// minutes, or an hour on request.
+func Size(line agent.Line) (resume.Context, bool) {
+	if !bytes.Contains(line.Data, []byte(`"input_tokens"`)) {
+		return resume.Context{}, false
+	}
+	r, ok := parse(line.Data)
+	u := r.Message.Usage
+	if !ok || r.Type != "assistant" || r.IsSidechain || r.IsAPIError || u.Input+u.Created+u.Read <= 0 {
+		return resume.Context{}, false
+	}
+	warm := 5 * time.Minute
+	if u.Kept.Hour > 0 {
+		warm = time.Hour
+	}
+	return resume.Context{Tokens: u.Input + u.Created + u.Read + u.Output, At: r.at(line.ModTime), Warm: warm}, true
+}

@@ -450,12 +450,12 @@ func TestACrashWhileTyping(t *testing.T) {
 	}{
 		"before it finds the pane":  {step: "display-message", state: resume.Watching, keys: "continue\r"},
 		"before it sees the screen": {step: "capture-pane", state: resume.Watching, keys: "continue\r"},
-		"before it closes the menu": {step: "Escape", menu: true, state: resume.Parked, why: "does not tell", keys: ""},
-		"after it closed the menu":  {step: "Escape", menu: true, after: true, state: resume.Parked, why: "does not tell", keys: "\x1b"},
-		"before it types":           {step: "-l", state: resume.Parked, why: "does not tell", keys: ""},
-		"after it typed":            {step: "-l", after: true, state: resume.Parked, why: "does not tell", keys: "continue"},
-		"before it presses Enter":   {step: "Enter", state: resume.Parked, why: "does not tell", keys: "continue"},
-		"after it pressed Enter":    {step: "Enter", after: true, state: resume.Watching, keys: "continue\r"},
+		"before it closes the menu": {step: "'Escape'", menu: true, state: resume.Parked, why: "does not tell", keys: ""},
+		"after it closed the menu":  {step: "'Escape'", menu: true, after: true, state: resume.Parked, why: "does not tell", keys: "\x1b"},
+		"before it types":           {step: "'-l'", state: resume.Parked, why: "does not tell", keys: ""},
+		"after it typed":            {step: "'-l'", after: true, state: resume.Parked, why: "does not tell", keys: "continue"},
+		"before it presses Enter":   {step: "'Enter'", state: resume.Parked, why: "does not tell", keys: "continue"},
+		"after it pressed Enter":    {step: "'Enter'", after: true, state: resume.Watching, keys: "continue\r"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newLiveBox(t)

@@ -49,6 +49,9 @@ func runStandIn(settings string) int {
 			return fail(err)
 		}
 		defer func() { _ = term.Restore(0, old) }()
+		if tty, err := os.Readlink("/proc/self/fd/0"); err == nil { // as if nobody had typed for long
+			_ = os.Chtimes(tty, time.Now().Add(-time.Minute), time.Time{})
+		}
 	}
 	keys, err := os.OpenFile(s.Keys, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {

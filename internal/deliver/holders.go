@@ -38,12 +38,41 @@ func (d *Deliverer) lookAtHolders(ctx context.Context) {
 		switch {
 		case err != nil: // a process that cannot be seen may still run
 		case owner == nil:
-			d.apply(ctx, key, resume.Released{Closed: d.closed(a, session)})
+			d.apply(ctx, key, resume.Released{Closed: d.closed(a, session), Left: left(ctx, a, session)})
 		default:
 			d.tracker.saw(key)
 			d.reach(ctx, a, session, *owner)
 		}
 	}
+}
+
+// lookAtQuestions finds out what the sessions ask for that work without a person.
+func (d *Deliverer) lookAtQuestions(ctx context.Context) {
+	ctx = process.WithSnapshot(ctx)
+	for _, key := range d.tracker.allUnattended() {
+		session, err := d.opts.Engine.Session(ctx, key)
+		a, tells := d.opts.Settings().Agent(key.Agent).(agent.Attendant)
+		if err != nil || !tells {
+			d.tracker.attended(key)
+			continue
+		}
+		owner, asks, err := a.Asks(ctx, session)
+		switch {
+		case err != nil: // a process that cannot be seen may still ask
+		case owner == nil && session.Asks == "":
+			d.tracker.attended(key) // until it moves again
+		case owner == nil:
+			d.apply(ctx, key, resume.Released{})
+		case asks != session.Asks:
+			d.apply(ctx, key, resume.Asked{For: asks, Owner: *owner})
+		}
+	}
+}
+
+// left reports whether a person has left the session for an empty one, in the process that held it.
+func left(ctx context.Context, a agent.Agent, session resume.Session) bool {
+	attendant, tells := a.(agent.Attendant)
+	return tells && attendant.Left(ctx, session)
 }
 
 // closed reports whether a person has ended the process that had the session open, as far as can be

@@ -24,6 +24,9 @@ func (d *Deliverer) Changed(c resume.Change) {
 	}
 }
 
+// Hooked is called when the hook of an agent was called: it may ask for a permission.
+func (d *Deliverer) Hooked() { wake(d.tracker.hooked) }
+
 // isOccasion reports whether the session's process probably lives at this change, and what it was
 // started with is not known yet: it was just given a prompt, it moves, or a limit has just stopped it.
 func isOccasion(c resume.Change) bool {
@@ -81,7 +84,7 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 		if again == nil && len(searches) > 0 {
 			again = time.After(nextLook)
 		}
-		if holders == nil && len(d.tracker.allOpen()) > 0 {
+		if holders == nil && len(d.tracker.allOpen())+len(d.tracker.allUnattended()) > 0 {
 			holders = time.After(nextHolderLook)
 		}
 		select {
@@ -102,7 +105,10 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 		case <-d.tracker.wakeHolders:
 		case <-holders:
 			d.lookAtHolders(ctx)
+			d.lookAtQuestions(ctx)
 			holders = nil
+		case <-d.tracker.hooked:
+			d.lookAtQuestions(ctx)
 		}
 	}
 }

@@ -16,6 +16,7 @@ const justNow = time.Minute
 type tracker struct {
 	wakeLookups chan struct{} // of size 1: there are lookups to do
 	wakeHolders chan struct{} // of size 1: there is an open session, and there was none before
+	hooked      chan struct{} // of size 1: a hook was called
 
 	mu             sync.Mutex               // guards everything that follows
 	running        map[string]stopper       // commands, by mark
@@ -23,14 +24,15 @@ type tracker struct {
 	unknownScreens map[resume.Key]int       // how often in a row the screen was not recognised
 	lookups        map[resume.Key]bool      // sessions to look up the process of; true: read the size of the context too
 	missed         map[resume.Key]time.Time // when the process of a session was not found
+	unattended     map[resume.Key]bool      // sessions that work without a person, and may ask for one
 	open           map[resume.Key]bool      // sessions that are stopped and open in a process; true: it was seen alive since the daemon started
 }
 
 func newTracker() *tracker {
 	return &tracker{
-		wakeLookups: make(chan struct{}, 1), wakeHolders: make(chan struct{}, 1),
+		wakeLookups: make(chan struct{}, 1), wakeHolders: make(chan struct{}, 1), hooked: make(chan struct{}, 1),
 		running: make(map[string]stopper), agentsSeen: make(map[string]bool), unknownScreens: make(map[resume.Key]int),
-		lookups: make(map[resume.Key]bool), missed: make(map[resume.Key]time.Time), open: make(map[resume.Key]bool),
+		lookups: make(map[resume.Key]bool), missed: make(map[resume.Key]time.Time), open: make(map[resume.Key]bool), unattended: make(map[resume.Key]bool),
 	}
 }
 
@@ -138,8 +140,14 @@ func (t *tracker) missedRecently(key resume.Key, now time.Time) bool {
 func (t *tracker) follow(s resume.Session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if s.Unattended() || s.Asks != "" {
+		t.unattended[s.Key] = true
+		wake(t.wakeHolders)
+	} else {
+		delete(t.unattended, s.Key)
+	}
 	_, known := t.open[s.Key]
-	switch open := s.Owner != nil && s.Interrupted() && s.Run == nil; {
+	switch open := s.Owner != nil && s.Interrupted() && s.Run == nil && s.Asks == ""; {
 	case open && !known:
 		t.setOpen(s.Key, false)
 	case !open:
@@ -167,6 +175,19 @@ func (t *tracker) wasSeen(key resume.Key) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.open[key]
+}
+
+// attended stores that a session does not work without a person any longer.
+func (t *tracker) attended(key resume.Key) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.unattended, key)
+}
+
+func (t *tracker) allUnattended() []resume.Key {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Collect(maps.Keys(t.unattended))
 }
 
 func (t *tracker) allOpen() []resume.Key {

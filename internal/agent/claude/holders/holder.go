@@ -1,11 +1,14 @@
 package holders
 
 import (
+	"context"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/resume"
 )
 
@@ -69,4 +72,37 @@ func (h *Holders) Doing(of Holder) string {
 		return "gone"
 	}
 	return now.Status
+}
+
+// Asks returns the owner of a session whose turn is not over, and the permission that it asks for.
+func (h *Holders) Asks(ctx context.Context, s resume.Session) (working *resume.Owner, permission string, err error) {
+	owner, err := h.Owner(ctx, s)
+	if err != nil || owner == nil || owner.Kind == resume.Headless {
+		return nil, "", err
+	}
+	holder, untold, err := h.Holder(s, *owner)
+	switch {
+	case err != nil || untold != nil || holder.Status == "idle":
+		return nil, "", err
+	case holder.Status == "waiting" && holder.entry.WaitingFor == "permission prompt":
+		permission = transcript.OpenCall(ctx, s.Transcript).String()
+	}
+	return owner, permission, nil
+}
+
+// Left reports whether a process that has the session's directory, and began before the session was
+// stopped, holds an empty session since /clear.
+func (h *Holders) Left(ctx context.Context, s resume.Session) bool {
+	for _, root := range h.of.Homes.Roots {
+		for _, e := range h.listed(ctx, root).entries {
+			path := filepath.Join(filepath.Dir(s.Transcript), e.SessionID+".jsonl")
+			switch {
+			case e.elsewhere || e.SessionID == s.Key.ID || !time.UnixMilli(e.StartedAt).Before(s.LimitedAt):
+			case s.Origin != nil && s.Origin.Process.PID != e.PID:
+			case e.changed().After(s.LimitedAt) && transcript.Cleared(ctx, path):
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -112,10 +112,10 @@ func (r *race) run(t *testing.T, dice *rand.Rand) (result string) {
 		time.Sleep(r.begins)
 		for _, key := range r.says {
 			_, _ = fmt.Fprintf(r.person, "%c", key)
-			time.Sleep(time.Duration(30+dice.IntN(100)) * time.Millisecond)
+			time.Sleep(time.Duration(50+dice.IntN(100)) * time.Millisecond)
 		}
 		if r.sends {
-			time.Sleep(150 * time.Millisecond)
+			time.Sleep(400 * time.Millisecond)
 			_, _ = fmt.Fprint(r.person, "\r")
 		}
 	})
@@ -131,6 +131,7 @@ func (r *race) run(t *testing.T, dice *rand.Rand) (result string) {
 // A person who begins to type at any moment of a resume finds in the field, and sends, only what they
 // typed.
 func TestAPersonWhoTypesAtTheSameTime(t *testing.T) {
+	t.Parallel()
 	for _, program := range []string{"tmux", "script"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skip("TYPING IS NOT TESTED HERE: ", err)

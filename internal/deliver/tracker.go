@@ -140,11 +140,12 @@ func (t *tracker) missedRecently(key resume.Key, now time.Time) bool {
 func (t *tracker) follow(s resume.Session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s.Unattended() || s.Asks != "" {
+	switch unattended := s.Unattended() || s.Asks != ""; {
+	case !unattended:
+		delete(t.unattended, s.Key)
+	case !t.unattended[s.Key]:
 		t.unattended[s.Key] = true
 		wake(t.wakeHolders)
-	} else {
-		delete(t.unattended, s.Key)
 	}
 	_, known := t.open[s.Key]
 	switch open := s.Owner != nil && s.Interrupted() && s.Run == nil && s.Asks == ""; {

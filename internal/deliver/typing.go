@@ -17,10 +17,10 @@ import (
 const (
 	// drawLooks is how often the screen is read until the program has drawn what was typed. It is a
 	// count and not a time: on a busy machine the terminal is as slow as the program.
-	drawLooks = 100
+	drawLooks = 15
 
-	// drawPause is the time between two of them. A person who begins to type meanwhile finds our
-	// text in the field, so it is short.
+	// drawPause is the time after the first of them; it grows up to lookPause. A person who begins
+	// to type meanwhile finds our text in the field, so it is short.
 	drawPause = 20 * time.Millisecond
 
 	// linePatience is how long an agent may take to record a typed prompt in its transcript.
@@ -96,7 +96,7 @@ func (t *typing) look(ctx context.Context, wanted func(agent.Sight) bool) (agent
 		}
 		sight := t.plan.Judge(screen)
 		if !wanted(sight) && n < drawLooks && ctx.Err() == nil {
-			pause(ctx, drawPause)
+			pause(ctx, min(time.Duration(n)*drawPause, lookPause))
 			continue
 		}
 		if sight.Leave == nil {
@@ -204,7 +204,7 @@ func (t *typing) unsent(ctx context.Context, why string) *resume.NotSent {
 	screen, err := t.pane.Screen(ctx)
 	draft := t.plan.Judge(screen).Draft
 	switch {
-	case err != nil || !t.mixed(draft) && !errors.Is(t.pane.Quiet(ctx), terminal.ErrInUse):
+	case err != nil || !t.mixed(draft) && !t.pane.Touched(ctx):
 		return park(why + "; Enter was not pressed")
 	case !strings.HasPrefix(withoutSpace(draft), withoutSpace(t.plan.Text)):
 		return t.refused(terminal.ErrInUse) // the person has cleared or sent it

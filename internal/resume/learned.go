@@ -137,7 +137,7 @@ func (s Session) released(ev Released, r Rules, now time.Time) Session {
 		return s
 	}
 	if s.Asks != "" {
-		return s.rest(now, "its process ended before you answered")
+		return s.rest(now, "it no longer asks for permission")
 	}
 	heldBack := s.State == Waiting || s.State == Parked && s.Unreached != "" && s.Reason == s.Unreached
 	s.Owner, s.Unreached, s.Reported = nil, "", false

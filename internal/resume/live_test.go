@@ -159,7 +159,7 @@ func TestAPermissionThatAnUnattendedSessionAsksFor(t *testing.T) {
 		require.Equal(t, "works again: you answered it", after.Reason, name)
 		require.True(t, after.Unattended(), "it may ask again")
 	}
-	require.Equal(t, "its process ended before you answered", resumed().do(asks, Released{}).Reason)
+	require.Equal(t, "it no longer asks for permission", resumed().do(asks, Released{}).Reason)
 	require.Equal(t, "stopped by a person", resumed().do(asks, Cancelled{At: w.now}).Reason)
 	again := resumed().do(asks, limited(w.now, limit.Overloaded))
 	require.Equal(t, Waiting, again.State)

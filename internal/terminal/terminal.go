@@ -173,6 +173,12 @@ func (p *Pane) Quiet(ctx context.Context) error {
 	return nil
 }
 
+// Touched reports whether a person has pressed a key since Quiet, as far as is known.
+func (p *Pane) Touched(ctx context.Context) bool {
+	_, err := p.mayType(ctx)
+	return errors.Is(err, ErrInUse)
+}
+
 // mayType proves the terminal, and returns the mark that it must still have.
 func (p *Pane) mayType(ctx context.Context) (mark string, err error) {
 	facts, err := p.prove(ctx)

@@ -90,16 +90,15 @@ func (h *Holders) Asks(ctx context.Context, s resume.Session) (working *resume.O
 	return owner, permission, nil
 }
 
-// Left reports whether a process that has the session's directory, and began before the session was
-// stopped, holds an empty session since /clear.
+// Left reports whether the process that held the session lives, and holds an empty session since
+// /clear.
 func (h *Holders) Left(ctx context.Context, s resume.Session) bool {
 	for _, root := range h.of.Homes.Roots {
 		for _, e := range h.listed(ctx, root).entries {
+			held := s.Owner != nil && s.Owner.PID == e.PID || s.Origin != nil && s.Origin.Process.PID == e.PID
+			since := time.UnixMilli(e.StartedAt)
 			path := filepath.Join(filepath.Dir(s.Transcript), e.SessionID+".jsonl")
-			switch {
-			case e.elsewhere || e.SessionID == s.Key.ID || !time.UnixMilli(e.StartedAt).Before(s.LimitedAt):
-			case s.Origin != nil && s.Origin.Process.PID != e.PID:
-			case e.changed().After(s.LimitedAt) && transcript.Cleared(ctx, path):
+			if held && !e.elsewhere && e.SessionID != s.Key.ID && since.Before(s.LimitedAt) && transcript.Cleared(ctx, path) {
 				return true
 			}
 		}

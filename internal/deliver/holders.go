@@ -30,6 +30,10 @@ func (d *Deliverer) lookAtHolders(ctx context.Context) {
 		if err != nil || a == nil {
 			continue
 		}
+		if session.Unattended() || session.Asks != "" {
+			d.lookAtQuestion(ctx, a, session)
+			continue
+		}
 		if session.Owner == nil {
 			d.tracker.follow(session) // the owner was released just before saw was called
 			continue
@@ -46,26 +50,21 @@ func (d *Deliverer) lookAtHolders(ctx context.Context) {
 	}
 }
 
-// lookAtQuestions finds out what the sessions ask for that work without a person.
-func (d *Deliverer) lookAtQuestions(ctx context.Context) {
-	ctx = process.WithSnapshot(ctx)
-	for _, key := range d.tracker.allUnattended() {
-		session, err := d.opts.Engine.Session(ctx, key)
-		a, tells := d.opts.Settings().Agent(key.Agent).(agent.Attendant)
-		if err != nil || !tells {
-			d.tracker.attended(key)
-			continue
-		}
-		owner, asks, err := a.Asks(ctx, session)
-		switch {
-		case err != nil: // a process that cannot be seen may still ask
-		case owner == nil && session.Asks == "":
-			d.tracker.attended(key) // until it moves again
-		case owner == nil:
-			d.apply(ctx, key, resume.Released{})
-		case asks != session.Asks:
-			d.apply(ctx, key, resume.Asked{For: asks, Owner: *owner})
-		}
+// lookAtQuestion finds out whether a session asks for a permission while it works without a person.
+func (d *Deliverer) lookAtQuestion(ctx context.Context, a agent.Agent, session resume.Session) {
+	attendant, tells := a.(agent.Attendant)
+	if !tells {
+		d.tracker.rests(session.Key)
+		return
+	}
+	switch owner, asks, err := attendant.Asks(ctx, session); {
+	case err != nil: // a process that cannot be seen may still ask
+	case owner == nil && session.Asks == "":
+		d.tracker.rests(session.Key)
+	case owner == nil:
+		d.apply(ctx, session.Key, resume.Released{})
+	case asks != session.Asks:
+		d.apply(ctx, session.Key, resume.Asked{For: asks, Owner: *owner})
 	}
 }
 

@@ -84,7 +84,7 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 		if again == nil && len(searches) > 0 {
 			again = time.After(nextLook)
 		}
-		if holders == nil && len(d.tracker.allOpen())+len(d.tracker.allUnattended()) > 0 {
+		if holders == nil && len(d.tracker.allOpen()) > 0 {
 			holders = time.After(nextHolderLook)
 		}
 		select {
@@ -105,10 +105,9 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 		case <-d.tracker.wakeHolders:
 		case <-holders:
 			d.lookAtHolders(ctx)
-			d.lookAtQuestions(ctx)
 			holders = nil
 		case <-d.tracker.hooked:
-			d.lookAtQuestions(ctx)
+			d.lookAtHolders(ctx)
 		}
 	}
 }

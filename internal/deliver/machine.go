@@ -50,10 +50,8 @@ type Pane interface {
 	Screen(context.Context) (string, error)
 
 	// Quiet returns an error if a person uses the terminal. From then on Type and Press return
-	// terminal.ErrInUse as soon as one does, and Touched reports it. TakeBack deletes a text that
-	// was typed.
+	// terminal.ErrInUse as soon as one does. TakeBack deletes a text that was typed.
 	Quiet(context.Context) error
-	Touched(context.Context) bool
 	TakeBack(ctx context.Context, text string) error
 	Type(ctx context.Context, text string) error
 	Press(context.Context, terminal.Key) error

@@ -24,15 +24,14 @@ type tracker struct {
 	unknownScreens map[resume.Key]int       // how often in a row the screen was not recognised
 	lookups        map[resume.Key]bool      // sessions to look up the process of; true: read the size of the context too
 	missed         map[resume.Key]time.Time // when the process of a session was not found
-	unattended     map[resume.Key]bool      // sessions that work without a person, and may ask for one
-	open           map[resume.Key]bool      // sessions that are stopped and open in a process; true: it was seen alive since the daemon started
+	open           map[resume.Key]bool      // sessions that are stopped and open in a process, or work unattended; true: it was seen alive since the daemon started
 }
 
 func newTracker() *tracker {
 	return &tracker{
 		wakeLookups: make(chan struct{}, 1), wakeHolders: make(chan struct{}, 1), hooked: make(chan struct{}, 1),
 		running: make(map[string]stopper), agentsSeen: make(map[string]bool), unknownScreens: make(map[resume.Key]int),
-		lookups: make(map[resume.Key]bool), missed: make(map[resume.Key]time.Time), open: make(map[resume.Key]bool), unattended: make(map[resume.Key]bool),
+		lookups: make(map[resume.Key]bool), missed: make(map[resume.Key]time.Time), open: make(map[resume.Key]bool),
 	}
 }
 
@@ -136,19 +135,12 @@ func (t *tracker) missedRecently(key resume.Key, now time.Time) bool {
 	return ok && now.Sub(at) < justNow
 }
 
-// follow stores whether a session is stopped and open in a process.
+// follow stores whether a session is stopped and open in a process, or works unattended.
 func (t *tracker) follow(s resume.Session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch unattended := s.Unattended() || s.Asks != ""; {
-	case !unattended:
-		delete(t.unattended, s.Key)
-	case !t.unattended[s.Key]:
-		t.unattended[s.Key] = true
-		wake(t.wakeHolders)
-	}
 	_, known := t.open[s.Key]
-	switch open := s.Owner != nil && s.Interrupted() && s.Run == nil && s.Asks == ""; {
+	switch open := s.Owner != nil && s.Interrupted() && s.Run == nil || s.Unattended(); {
 	case open && !known:
 		t.setOpen(s.Key, false)
 	case !open:
@@ -178,17 +170,11 @@ func (t *tracker) wasSeen(key resume.Key) bool {
 	return t.open[key]
 }
 
-// attended stores that a session does not work without a person any longer.
-func (t *tracker) attended(key resume.Key) {
+// rests stores that an unattended session does not work until it moves again.
+func (t *tracker) rests(key resume.Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.unattended, key)
-}
-
-func (t *tracker) allUnattended() []resume.Key {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Collect(maps.Keys(t.unattended))
+	delete(t.open, key)
 }
 
 func (t *tracker) allOpen() []resume.Key {

@@ -204,7 +204,7 @@ func (t *typing) unsent(ctx context.Context, why string) *resume.NotSent {
 	screen, err := t.pane.Screen(ctx)
 	draft := t.plan.Judge(screen).Draft
 	switch {
-	case err != nil || !t.mixed(draft) && !t.pane.Touched(ctx):
+	case err != nil || !t.mixed(draft) && !errors.Is(t.pane.Quiet(ctx), terminal.ErrInUse):
 		return park(why + "; Enter was not pressed")
 	case !strings.HasPrefix(withoutSpace(draft), withoutSpace(t.plan.Text)):
 		return t.refused(terminal.ErrInUse) // the person has cleared or sent it

@@ -277,7 +277,6 @@ func (n noting) String() string                                     { return "a 
 func (n noting) Screen(context.Context) (string, error)             { return "", nil }
 func (n noting) Press(context.Context, terminal.Key) error          { return errNoted }
 func (n noting) Quiet(context.Context) error                        { return nil }
-func (n noting) Touched(context.Context) bool                       { return false }
 func (n noting) TakeBack(context.Context, string) error             { return errNoted }
 
 func (n noting) Type(context.Context, string) error {

@@ -294,8 +294,7 @@ func (p *pane) Screen(context.Context) (string, error) {
 	return p.place.draft, nil
 }
 
-func (p *pane) Quiet(context.Context) error  { return nil }
-func (p *pane) Touched(context.Context) bool { return false }
+func (p *pane) Quiet(context.Context) error { return nil }
 
 func (p *pane) TakeBack(_ context.Context, text string) error {
 	if _, alive := p.pass("take back from %s", p.place.key.ID); !alive {

@@ -103,6 +103,7 @@ type Pane struct {
 	window  Window
 	process resume.Process
 	quiet   *Input // as long as it stays so, no person has pressed a key; nil: not asked
+	typed   bool   // our keys have changed the Input too, so that it tells nothing
 }
 
 // Find returns the terminal of the process, and proves it. The environment may name several, one
@@ -163,7 +164,7 @@ func (p *Pane) Screen(ctx context.Context) (string, error) { return p.window.Scr
 func (p *Pane) Quiet(ctx context.Context) error {
 	p.quiet = nil
 	facts, err := p.prove(ctx)
-	if err != nil {
+	if err != nil || p.typed {
 		return err
 	}
 	if !facts.Input.At.IsZero() && time.Since(facts.Input.At).Abs() < quietFor {
@@ -171,12 +172,6 @@ func (p *Pane) Quiet(ctx context.Context) error {
 	}
 	p.quiet = &facts.Input
 	return nil
-}
-
-// Touched reports whether a person has pressed a key since Quiet, as far as is known.
-func (p *Pane) Touched(ctx context.Context) bool {
-	_, err := p.mayType(ctx)
-	return errors.Is(err, ErrInUse)
 }
 
 // mayType proves the terminal, and returns the mark that it must still have.
@@ -190,7 +185,7 @@ func (p *Pane) mayType(ctx context.Context) (mark string, err error) {
 	case facts.Input != *p.quiet:
 		return "", ErrInUse
 	case facts.Input.Mark == "":
-		p.quiet = nil // our keys change the rest
+		p.quiet, p.typed = nil, true
 	}
 	return facts.Input.Mark, nil
 }

@@ -124,9 +124,9 @@ type Planner interface {
 
 // Attendant is an Agent whose processes tell what their user does, and what they ask for.
 type Attendant interface {
-	// Asks returns the live process that works on the session, and the permission that it asks a
-	// person for; "": none. nil: the turn is over.
-	Asks(context.Context, resume.Session) (working *resume.Owner, permission string, err error)
+	// Asks returns the live process that works on the session, and what it asks a person for, such
+	// as "permission: Bash (make)"; "": nothing. nil: the turn is over.
+	Asks(context.Context, resume.Session) (working *resume.Owner, what string, err error)
 
 	// Left reports whether the process that held the session lives, and its user has left the
 	// session there and began an empty one.

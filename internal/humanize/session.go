@@ -80,7 +80,7 @@ func Cause(s view.Session) string {
 	case s.State == resume.Waiting && s.Unreached != "":
 		return "cannot be reached"
 	case strings.HasPrefix(s.Reason, resume.AsksFor):
-		return "asks for permission"
+		return "waits for an answer"
 	case s.Class == limit.None:
 		return "asked for by you"
 	default:

@@ -90,7 +90,7 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 		})},
 		{"parked, asks for a permission", one(Parked, func(v *view.Session) {
 			v.State, v.Class, v.Text, v.Attempts, v.Attempt = resume.Parked, limit.None, "", nil, 0
-			v.Reason = resume.AsksFor + "Bash (npm install)"
+			v.Reason = resume.AsksFor + "permission: Bash (npm install)"
 		})},
 		{"limited", one(Limited, func(v *view.Session) { v.State, v.Reason, v.Attempts, v.Attempt = resume.Waiting, "overloaded", nil, 0 })},
 		{"limited, out of reach", one(Limited, func(v *view.Session) { outOfReach(v); v.State = resume.Waiting })},

@@ -133,8 +133,8 @@ type (
 		Tell      bool // report it to a person, once
 	}
 
-	// Asked is a permission that the live process of a session asks a person for; "": it asks for
-	// none.
+	// Asked is what the live process of a session asks a person for, such as a permission; "":
+	// nothing.
 	Asked struct {
 		For   string
 		Owner Owner

@@ -115,7 +115,7 @@ func (s Session) Unattended() bool {
 	return s.State == Watching && resumed && s.PromptedAt.Before(s.RecoveredAt)
 }
 
-// permission parks a session that works unattended and asks for a permission, until that is answered.
+// permission parks a session that works unattended and asks for something, until that is answered.
 func (s Session) permission(ev Asked, now time.Time) Session {
 	switch {
 	case ev.For != "" && s.Unattended():
@@ -137,7 +137,7 @@ func (s Session) released(ev Released, r Rules, now time.Time) Session {
 		return s
 	}
 	if s.Asks != "" {
-		return s.rest(now, "it no longer asks for permission")
+		return s.rest(now, "it does not ask any longer")
 	}
 	heldBack := s.State == Waiting || s.State == Parked && s.Unreached != "" && s.Reason == s.Unreached
 	s.Owner, s.Unreached, s.Reported = nil, "", false

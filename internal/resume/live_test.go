@@ -136,7 +136,7 @@ func TestASessionThatItsUserClosedIsLeftToThem(t *testing.T) {
 
 // A session that works unattended and asks for a permission needs a person, until that is answered.
 func TestAPermissionThatAnUnattendedSessionAsksFor(t *testing.T) {
-	asks := Asked{For: "Bash (make)", Owner: Owner{PID: 7}}
+	asks := Asked{For: "permission: Bash (make)", Owner: Owner{PID: 7}}
 	resumed := func() *walk {
 		w := newWalk().do(limited(noon, limit.Overloaded)).resume().end(Delivered).after(time.Minute)
 		w.do(Progressed{At: w.now})
@@ -159,7 +159,7 @@ func TestAPermissionThatAnUnattendedSessionAsksFor(t *testing.T) {
 		require.Equal(t, "works again: you answered it", after.Reason, name)
 		require.True(t, after.Unattended(), "it may ask again")
 	}
-	require.Equal(t, "it no longer asks for permission", resumed().do(asks, Released{}).Reason)
+	require.Equal(t, "it does not ask any longer", resumed().do(asks, Released{}).Reason)
 	require.Equal(t, "stopped by a person", resumed().do(asks, Cancelled{At: w.now}).Reason)
 	again := resumed().do(asks, limited(w.now, limit.Overloaded))
 	require.Equal(t, Waiting, again.State)

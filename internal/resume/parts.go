@@ -275,7 +275,7 @@ type Interruption struct {
 
 	Owner     *Owner    `json:"owner,omitempty"`     // the process that holds the session
 	Unreached string    `json:"unreached,omitempty"` // why the owner cannot be given a prompt, for people
-	Asks      string    `json:"asks,omitempty"`      // the permission that it asks for, and is parked for
+	Asks      string    `json:"asks,omitempty"`      // what it asks a person for, and is parked for
 	ClosedAt  time.Time `json:"closed_at,omitzero"`  // when its user was observed to close the agent
 	Newcomer  *Newcomer `json:"newcomer,omitempty"`  // the session with which a person continued in its directory
 	Reported  bool      `json:"told,omitempty"`      // a person was told why it still waits

@@ -74,8 +74,8 @@ func (h *Holders) Doing(of Holder) string {
 	return now.Status
 }
 
-// Asks returns the owner of a session whose turn is not over, and the permission that it asks for.
-func (h *Holders) Asks(ctx context.Context, s resume.Session) (working *resume.Owner, permission string, err error) {
+// Asks returns the owner of a session whose turn is not over, and what it asks for.
+func (h *Holders) Asks(ctx context.Context, s resume.Session) (working *resume.Owner, what string, err error) {
 	owner, err := h.Owner(ctx, s)
 	if err != nil || owner == nil || owner.Kind == resume.Headless {
 		return nil, "", err
@@ -85,9 +85,11 @@ func (h *Holders) Asks(ctx context.Context, s resume.Session) (working *resume.O
 	case err != nil || untold != nil || holder.Status == "idle":
 		return nil, "", err
 	case holder.Status == "waiting" && holder.entry.WaitingFor == "permission prompt":
-		permission = transcript.OpenCall(ctx, s.Transcript).String()
+		what = "permission: " + transcript.OpenCall(ctx, s.Transcript).String()
+	case holder.Status == "waiting" && holder.entry.WaitingFor == "input needed":
+		what = "an answer to its question"
 	}
-	return owner, permission, nil
+	return owner, what, nil
 }
 
 // Left reports whether the process that held the session lives, and holds an empty session since

@@ -35,6 +35,9 @@ func TestASessionInKitty(t *testing.T) {
 		"a draft is never touched": {
 			change: func(s *standIn) { s.Draft = "wait, I" }, state: resume.Waiting, why: "nobody sent",
 		},
+		"a program that does not show what is typed gets no Enter": {
+			change: func(s *standIn) { s.Deaf = true }, state: resume.Parked, why: "Enter was not pressed", keys: "continue",
+		},
 		"a terminal within the window is not typed into": {
 			command: []string{"script", "-qec", self, "/dev/null"}, state: resume.Waiting, why: "another terminal than its kitty window",
 		},

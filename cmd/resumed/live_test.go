@@ -230,6 +230,26 @@ func TestASessionThatLives(t *testing.T) {
 			stop:  func(b *liveBox) { b.outOfQuota(time.Now().Add(-time.Second), fiveHourText) },
 			state: resume.Parked, why: "does not say that it waits", keeps: true,
 		},
+		"the limit's menu is closed wherever its cursor is": {
+			live:  show(func(s *standIn) { s.Screen, s.Status, s.AfterMenu = "menu-moved", "waiting", "529-final" }),
+			stop:  func(b *liveBox) { b.outOfQuota(time.Now().Add(-time.Second), fiveHourText) },
+			state: resume.Watching, keys: "\x1bcontinue\r",
+		},
+		"a dialog that is open is told of": {
+			live: show(func(s *standIn) { s.Screen, s.Status = "dialog-model", "waiting" }), stop: overload,
+			state: resume.Waiting, why: "a dialog is open in its terminal (Select model)", pending: true,
+		},
+		"what /model left on the screen does not matter": {
+			live: show(func(s *standIn) { s.Screen = "529-then-model" }), stop: overload, state: resume.Watching, keys: "continue\r",
+		},
+		"nor does what /context fills it with": {
+			live: show(func(s *standIn) { s.Screen = "low-context-24" }),
+			stop: func(b *liveBox) {
+				b.overloaded()
+				b.appendTo(b.transcript(), `{"type":"system","subtype":"local_command","content":"<command-name>/context</command-name>"}`+"\n")
+			},
+			state: resume.Watching, keys: "continue\r",
+		},
 		"a draft is never touched": {
 			live: show(func(s *standIn) { s.Draft = "wait, I" }), stop: overload,
 			state: resume.Waiting, why: "nobody sent", pending: true,
@@ -450,12 +470,12 @@ func TestACrashWhileTyping(t *testing.T) {
 	}{
 		"before it finds the pane":  {step: "display-message", state: resume.Watching, keys: "continue\r"},
 		"before it sees the screen": {step: "capture-pane", state: resume.Watching, keys: "continue\r"},
-		"before it closes the menu": {step: "Escape", menu: true, state: resume.Parked, why: "does not tell", keys: ""},
-		"after it closed the menu":  {step: "Escape", menu: true, after: true, state: resume.Parked, why: "does not tell", keys: "\x1b"},
-		"before it types":           {step: "-l", state: resume.Parked, why: "does not tell", keys: ""},
-		"after it typed":            {step: "-l", after: true, state: resume.Parked, why: "does not tell", keys: "continue"},
-		"before it presses Enter":   {step: "Enter", state: resume.Parked, why: "does not tell", keys: "continue"},
-		"after it pressed Enter":    {step: "Enter", after: true, state: resume.Watching, keys: "continue\r"},
+		"before it closes the menu": {step: "'Escape'", menu: true, state: resume.Parked, why: "does not tell", keys: ""},
+		"after it closed the menu":  {step: "'Escape'", menu: true, after: true, state: resume.Parked, why: "does not tell", keys: "\x1b"},
+		"before it types":           {step: "'-l'", state: resume.Parked, why: "does not tell", keys: ""},
+		"after it typed":            {step: "'-l'", after: true, state: resume.Parked, why: "does not tell", keys: "continue"},
+		"before it presses Enter":   {step: "'Enter'", state: resume.Parked, why: "does not tell", keys: "continue"},
+		"after it pressed Enter":    {step: "'Enter'", after: true, state: resume.Watching, keys: "continue\r"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newLiveBox(t)

@@ -36,6 +36,8 @@ type standIn struct {
 	Mute      bool              // it takes a prompt and writes nothing to the transcript
 	Deaf      bool              // it takes keys and shows nothing
 	StartedAt int64             // in milliseconds; 0: now
+	Asks      string            // the command that it asks permission for, after a prompt
+	Cleared   string            // the session that it begins after /clear
 }
 
 func runStandIn(settings string) int {
@@ -49,6 +51,9 @@ func runStandIn(settings string) int {
 			return fail(err)
 		}
 		defer func() { _ = term.Restore(0, old) }()
+		if tty, err := os.Readlink("/proc/self/fd/0"); err == nil { // as if nobody had typed for long
+			_ = os.Chtimes(tty, time.Now().Add(-time.Minute), time.Time{})
+		}
 	}
 	keys, err := os.OpenFile(s.Keys, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -85,6 +90,11 @@ func (s *standIn) press(key rune) {
 	switch {
 	case menu && key == '\x1b' && s.AfterMenu != "":
 		s.Screen, s.Status = s.AfterMenu, "idle"
+	case s.Status == "waiting" && s.Asks != "":
+		if key == '1' {
+			s.Asks, s.Status = "", "idle"
+			s.write(answerLine(s.Session, s.Cwd, "Done."))
+		}
 	case menu || s.Deaf:
 	case key == '\r' && s.Draft != "":
 		s.send()
@@ -97,15 +107,31 @@ func (s *standIn) press(key rune) {
 func (s *standIn) send() {
 	prompt := s.Draft
 	s.Draft = ""
-	if s.Mute {
-		return
+	switch {
+	case s.Mute:
+	case prompt == "/clear":
+		s.Session, s.Transcript = s.Cleared, filepath.Join(filepath.Dir(s.Transcript), s.Cleared+".jsonl")
+		s.write(promptLine(s.Session, s.Cwd, "<command-name>/clear</command-name>"))
+	case s.Asks != "":
+		s.Status = "waiting"
+		s.write(promptLine(s.Session, s.Cwd, prompt) + transcriptLine(s.Session, s.Cwd, time.Now(), map[string]any{
+			"type": "assistant", "message": map[string]any{
+				"role": "assistant", "model": "claude-opus-5-5", "stop_reason": "tool_use",
+				"content": []any{map[string]any{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": map[string]any{"command": s.Asks}}},
+			},
+		}))
+	default:
+		s.write(promptLine(s.Session, s.Cwd, prompt) + answerLine(s.Session, s.Cwd, "Going on."))
 	}
-	f, err := os.OpenFile(s.Transcript, os.O_WRONLY|os.O_APPEND, 0o600)
+}
+
+func (s *standIn) write(lines string) {
+	f, err := os.OpenFile(s.Transcript, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	fmt.Fprint(f, promptLine(s.Session, s.Cwd, prompt), answerLine(s.Session, s.Cwd, "Going on."))
+	fmt.Fprint(f, lines)
 }
 
 // leave ends it like the real one when its window is closed: its registry entry is removed.
@@ -145,10 +171,14 @@ func (s *standIn) register() {
 	if startedAt == 0 {
 		startedAt = time.Now().UnixMilli()
 	}
-	data, err := json.Marshal(map[string]any{
+	entry := map[string]any{
 		"pid": os.Getpid(), "sessionId": s.Session, "cwd": s.Cwd, "startedAt": startedAt, "procStart": procStart(os.Getpid()),
-		"version": "2.1.325", "kind": "interactive", "entrypoint": "cli", "status": s.Status,
-	})
+		"version": "2.1.325", "kind": "interactive", "entrypoint": "cli", "status": s.Status, "updatedAt": time.Now().UnixMilli(),
+	}
+	if s.Status == "waiting" && s.Asks != "" {
+		entry["waitingFor"] = "permission prompt"
+	}
+	data, err := json.Marshal(entry)
 	if err != nil {
 		return
 	}

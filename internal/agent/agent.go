@@ -122,6 +122,17 @@ type Planner interface {
 	Tidy(context.Context, resume.Session) error
 }
 
+// Attendant is an Agent whose processes tell what their user does, and what they ask for.
+type Attendant interface {
+	// Asks returns the live process that works on the session, and what it asks a person for, such
+	// as "permission: Bash (make)"; "": nothing. nil: the turn is over.
+	Asks(context.Context, resume.Session) (working *resume.Owner, what string, err error)
+
+	// Left reports whether the process that held the session lives, and its user has left the
+	// session there and began an empty one.
+	Left(context.Context, resume.Session) bool
+}
+
 // ErrUnseen is in the error of Owner if the owner cannot be determined: there may or may not
 // be a live process that holds the session.
 var ErrUnseen = procfs.ErrUnseen
@@ -326,7 +337,7 @@ func (e *NotSentError) Error() string { return e.Why }
 // Sight is what a screen shows. If neither Menu nor Leave is set, it is a composer that waits
 // for a prompt.
 type Sight struct {
-	Draft   string // the text in the composer
+	Draft   string // the text in the composer, also if nothing may be typed
 	Menu    bool   // a menu covers the composer, and Escape closes it without choosing
 	Leave   *Leave // nothing may be typed, and why
 	Strange bool   // because the screen was not recognised

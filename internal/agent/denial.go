@@ -31,19 +31,24 @@ const longestUse = 120
 
 // String returns a sentence for people.
 func (d Denial) String() string {
-	what := "a tool"
-	if d.Tool != "" {
-		what = sanitize.Short(d.Tool, longestUse)
-	}
-	if use := strings.TrimSpace(d.Use); use != "" {
-		what += fmt.Sprintf(" (%s)", sanitize.Short(use, longestUse))
-	}
-	return "the resumed run was refused permission to use " + what + ", and nobody was there to give it: " +
+	return "the resumed run was refused permission to use " + Call{Tool: d.Tool, Use: d.Use}.String() + ", and nobody was there to give it: " +
 		"allow it in the agent's own settings, or continue the session yourself"
 }
 
 // Call is a tool that an agent called.
 type Call struct{ ID, Tool, Use string }
+
+// String names the tool and what it is to do, for people.
+func (c Call) String() string {
+	what := "a tool"
+	if c.Tool != "" {
+		what = sanitize.Short(c.Tool, longestUse)
+	}
+	if use := strings.TrimSpace(c.Use); use != "" {
+		what += fmt.Sprintf(" (%s)", sanitize.Short(use, longestUse))
+	}
+	return what
+}
 
 // ToolUse is what one record says about a run's tools. The zero ToolUse is a record without
 // tools, such as an answer in words.

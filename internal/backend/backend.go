@@ -264,6 +264,7 @@ func (b *Backend) Nudge(nudge control.Nudge) error {
 	}
 	b.opts.Log.Debug("a hook asks for a look", "agent", nudge.Agent, "session", nudge.Session)
 	b.opts.Hooks.Take(resume.Key{Agent: nudge.Agent, ID: nudge.Session}, nudge.Transcript)
+	b.opts.Deliver.Hooked()
 	return nil
 }
 

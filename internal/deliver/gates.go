@@ -174,7 +174,10 @@ func tellIfUnseen(err error) resume.Then {
 	return resume.TryAgain
 }
 
-func (v *delivery) userDidNotCloseIt(context.Context) *resume.NotSent {
+func (v *delivery) userDidNotCloseIt(ctx context.Context) *resume.NotSent {
+	if v.owner == nil && v.session.RetryAskedAt.IsZero() && left(ctx, v.agent, v.session) {
+		return &resume.NotSent{Why: "you have left it with /clear", Then: resume.UserLeft}
+	}
 	if v.owner == nil && v.records && v.settings.leavesClosed() && v.session.RetryAskedAt.IsZero() && v.closed(v.agent, v.session) {
 		return &resume.NotSent{Why: "you have closed it", Then: resume.UserClosed}
 	}

@@ -30,6 +30,10 @@ func (d *Deliverer) lookAtHolders(ctx context.Context) {
 		if err != nil || a == nil {
 			continue
 		}
+		if session.Unattended() || session.Asks != "" {
+			d.lookAtQuestion(ctx, a, session)
+			continue
+		}
 		if session.Owner == nil {
 			d.tracker.follow(session) // the owner was released just before saw was called
 			continue
@@ -38,12 +42,36 @@ func (d *Deliverer) lookAtHolders(ctx context.Context) {
 		switch {
 		case err != nil: // a process that cannot be seen may still run
 		case owner == nil:
-			d.apply(ctx, key, resume.Released{Closed: d.closed(a, session)})
+			d.apply(ctx, key, resume.Released{Closed: d.closed(a, session), Left: left(ctx, a, session)})
 		default:
 			d.tracker.saw(key)
 			d.reach(ctx, a, session, *owner)
 		}
 	}
+}
+
+// lookAtQuestion finds out whether a session asks for a permission while it works without a person.
+func (d *Deliverer) lookAtQuestion(ctx context.Context, a agent.Agent, session resume.Session) {
+	attendant, tells := a.(agent.Attendant)
+	if !tells {
+		d.tracker.rests(session.Key)
+		return
+	}
+	switch owner, asks, err := attendant.Asks(ctx, session); {
+	case err != nil: // a process that cannot be seen may still ask
+	case owner == nil && session.Asks == "":
+		d.tracker.rests(session.Key)
+	case owner == nil:
+		d.apply(ctx, session.Key, resume.Released{})
+	case asks != session.Asks:
+		d.apply(ctx, session.Key, resume.Asked{For: asks, Owner: *owner})
+	}
+}
+
+// left reports whether a person has left the session for an empty one, in the process that held it.
+func left(ctx context.Context, a agent.Agent, session resume.Session) bool {
+	attendant, tells := a.(agent.Attendant)
+	return tells && attendant.Left(ctx, session)
 }
 
 // closed reports whether a person has ended the process that had the session open, as far as can be

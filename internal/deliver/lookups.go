@@ -24,6 +24,9 @@ func (d *Deliverer) Changed(c resume.Change) {
 	}
 }
 
+// Hooked is called when the hook of an agent was called: it may ask for a permission.
+func (d *Deliverer) Hooked() { wake(d.tracker.hooked) }
+
 // isOccasion reports whether the session's process probably lives at this change, and what it was
 // started with is not known yet: it was just given a prompt, it moves, or a limit has just stopped it.
 func isOccasion(c resume.Change) bool {

@@ -48,6 +48,11 @@ type Process interface {
 type Pane interface {
 	String() string
 	Screen(context.Context) (string, error)
+
+	// Quiet returns an error if a person uses the terminal. From then on Type and Press return
+	// terminal.ErrInUse as soon as one does. TakeBack deletes a text that was typed.
+	Quiet(context.Context) error
+	TakeBack(ctx context.Context, text string) error
 	Type(ctx context.Context, text string) error
 	Press(context.Context, terminal.Key) error
 }

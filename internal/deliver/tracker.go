@@ -16,6 +16,7 @@ const justNow = time.Minute
 type tracker struct {
 	wakeLookups chan struct{} // of size 1: there are lookups to do
 	wakeHolders chan struct{} // of size 1: there is an open session, and there was none before
+	hooked      chan struct{} // of size 1: a hook was called
 
 	mu             sync.Mutex               // guards everything that follows
 	running        map[string]stopper       // commands, by mark
@@ -23,12 +24,12 @@ type tracker struct {
 	unknownScreens map[resume.Key]int       // how often in a row the screen was not recognised
 	lookups        map[resume.Key]bool      // sessions to look up the process of; true: read the size of the context too
 	missed         map[resume.Key]time.Time // when the process of a session was not found
-	open           map[resume.Key]bool      // sessions that are stopped and open in a process; true: it was seen alive since the daemon started
+	open           map[resume.Key]bool      // sessions that are stopped and open in a process, or work unattended; true: it was seen alive since the daemon started
 }
 
 func newTracker() *tracker {
 	return &tracker{
-		wakeLookups: make(chan struct{}, 1), wakeHolders: make(chan struct{}, 1),
+		wakeLookups: make(chan struct{}, 1), wakeHolders: make(chan struct{}, 1), hooked: make(chan struct{}, 1),
 		running: make(map[string]stopper), agentsSeen: make(map[string]bool), unknownScreens: make(map[resume.Key]int),
 		lookups: make(map[resume.Key]bool), missed: make(map[resume.Key]time.Time), open: make(map[resume.Key]bool),
 	}
@@ -134,12 +135,12 @@ func (t *tracker) missedRecently(key resume.Key, now time.Time) bool {
 	return ok && now.Sub(at) < justNow
 }
 
-// follow stores whether a session is stopped and open in a process.
+// follow stores whether a session is stopped and open in a process, or works unattended.
 func (t *tracker) follow(s resume.Session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	_, known := t.open[s.Key]
-	switch open := s.Owner != nil && s.Interrupted() && s.Run == nil; {
+	switch open := s.Owner != nil && s.Interrupted() && s.Run == nil || s.Unattended(); {
 	case open && !known:
 		t.setOpen(s.Key, false)
 	case !open:
@@ -167,6 +168,13 @@ func (t *tracker) wasSeen(key resume.Key) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.open[key]
+}
+
+// rests stores that an unattended session does not work until it moves again.
+func (t *tracker) rests(key resume.Key) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.open, key)
 }
 
 func (t *tracker) allOpen() []resume.Key {

@@ -17,7 +17,11 @@ import (
 const (
 	// drawLooks is how often the screen is read until the program has drawn what was typed. It is a
 	// count and not a time: on a busy machine the terminal is as slow as the program.
-	drawLooks = 10
+	drawLooks = 15
+
+	// drawPause is the time after the first of them; it grows up to lookPause. A person who begins
+	// to type meanwhile finds our text in the field, so it is short.
+	drawPause = 20 * time.Millisecond
 
 	// linePatience is how long an agent may take to record a typed prompt in its transcript.
 	linePatience = 10 * time.Second
@@ -46,6 +50,9 @@ func (t *typing) ready(ctx context.Context) *resume.NotSent {
 		return t.named(t.refused(err))
 	}
 	t.pane = pane
+	if err := pane.Quiet(ctx); err != nil {
+		return t.named(t.refused(err))
+	}
 	sight, notSent := t.look(ctx, func(s agent.Sight) bool { return !s.Strange })
 	n := t.tracker.countScreen(t.session.Key, sight.Strange)
 	switch {
@@ -54,9 +61,21 @@ func (t *typing) ready(ctx context.Context) *resume.NotSent {
 		notSent.Why = fmt.Sprintf("%s; resumed looks again before it tells you (look %d of %d)", notSent.Why, n, lastScreenLook)
 	case notSent == nil && sight.Draft != "":
 		notSent = tryAgain("there is a draft in its input field that nobody sent")
+	case notSent == nil:
+		notSent = t.unchanged(ctx, sight)
 	}
 	t.menu = sight.Menu
 	return t.named(notSent)
+}
+
+// unchanged looks again, to see whether a person types. Not every terminal tells of keys.
+func (t *typing) unchanged(ctx context.Context, before agent.Sight) *resume.NotSent {
+	pause(ctx, lookPause)
+	now, notSent := t.look(ctx, func(s agent.Sight) bool { return !s.Strange })
+	if notSent == nil && (now.Draft != before.Draft || now.Menu != before.Menu) {
+		return t.refused(terminal.ErrInUse)
+	}
+	return notSent
 }
 
 // refused returns the verdict on a pane that cannot be used.
@@ -77,7 +96,7 @@ func (t *typing) look(ctx context.Context, wanted func(agent.Sight) bool) (agent
 		}
 		sight := t.plan.Judge(screen)
 		if !wanted(sight) && n < drawLooks && ctx.Err() == nil {
-			pause(ctx, lookPause)
+			pause(ctx, min(time.Duration(n)*drawPause, lookPause))
 			continue
 		}
 		if sight.Leave == nil {
@@ -106,7 +125,7 @@ func (t *typing) send(ctx context.Context) resume.Event {
 	if notSent == nil {
 		err := t.pane.Press(ctx, terminal.Enter)
 		if _, refused := errors.AsType[*terminal.Refusal](err); refused {
-			notSent = unsent(err.Error())
+			notSent = t.unsent(ctx, err.Error())
 		} // any other error proves nothing: the transcript shows whether it was sent
 	}
 	if notSent != nil {
@@ -143,7 +162,7 @@ func (t *typing) closeMenu(ctx context.Context) *resume.NotSent {
 	}
 	sight, notSent := t.look(ctx, func(s agent.Sight) bool { return !s.Menu && !s.Strange })
 	if notSent == nil && (sight.Menu || sight.Draft != "") {
-		return unsent("the limit's menu did not close to an empty input field")
+		return t.unsent(ctx, "the limit's menu did not close to an empty input field")
 	}
 	return notSent
 }
@@ -155,27 +174,48 @@ func (t *typing) write(ctx context.Context) *resume.NotSent {
 		return t.refused(err)
 	}
 	if err != nil {
-		return unsent(err.Error())
+		return t.unsent(ctx, err.Error())
 	}
 	typed := func(s agent.Sight) bool {
 		return s.Leave == nil && !s.Menu && withoutSpace(s.Draft) == withoutSpace(t.plan.Text)
 	}
-	sight, notSent := t.look(ctx, typed)
+	sight, notSent := t.look(ctx, func(s agent.Sight) bool { return typed(s) || t.mixed(s.Draft) })
 	switch {
 	case notSent != nil:
-		return unsent("after the prompt was typed, " + notSent.Why)
+		return t.unsent(ctx, "after the prompt was typed, "+notSent.Why)
 	case !typed(sight):
 		why := "the text in its input field is not what was typed"
-		if screen, err := t.pane.Screen(ctx); err == nil {
+		if screen, err := t.pane.Screen(ctx); err == nil && !t.mixed(sight.Draft) {
 			why += t.store(screen)
 		}
-		return unsent(why)
+		return t.unsent(ctx, why)
 	}
 	return nil
 }
 
-// unsent is the verdict on a prompt that was typed and not sent: a person must look.
-func unsent(why string) *resume.NotSent { return park(why + "; Enter was not pressed") }
+// mixed reports whether a draft has more than what was typed, or something else: a person types.
+func (t *typing) mixed(draft string) bool {
+	return !strings.HasPrefix(withoutSpace(t.plan.Text), withoutSpace(draft))
+}
+
+// unsent is the verdict on a prompt that may have been typed and was not sent. If a person types there,
+// it is taken back, and tried again later; otherwise a person must look.
+func (t *typing) unsent(ctx context.Context, why string) *resume.NotSent {
+	screen, err := t.pane.Screen(ctx)
+	draft := t.plan.Judge(screen).Draft
+	switch {
+	case err != nil || !t.mixed(draft) && !errors.Is(t.pane.Quiet(ctx), terminal.ErrInUse):
+		return park(why + "; Enter was not pressed")
+	case !strings.HasPrefix(withoutSpace(draft), withoutSpace(t.plan.Text)):
+		return t.refused(terminal.ErrInUse) // the person has cleared or sent it
+	case strings.Contains(draft, "\n") && t.mixed(draft): // it may be in another line than the cursor
+		return tryAgain("somebody types behind what resumed has typed: it is left in the input field")
+	}
+	if err := t.pane.TakeBack(ctx, t.plan.Text); err != nil {
+		return tryAgain("what resumed has typed could not be taken back while somebody types there: " + err.Error())
+	}
+	return tryAgain("somebody began to type at the same time: what resumed had typed was taken back")
+}
 
 // store stores a screen that was not recognised, and returns a phrase that says where.
 func (t *typing) store(screen string) string {

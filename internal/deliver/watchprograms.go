@@ -42,6 +42,8 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 		case <-holders:
 			d.lookAtHolders(ctx)
 			holders = nil
+		case <-d.tracker.hooked:
+			d.lookAtHolders(ctx)
 		}
 	}
 }

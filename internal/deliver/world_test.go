@@ -278,6 +278,8 @@ func (n noting) Pane(context.Context, resume.Process) (Pane, error) { return n, 
 func (n noting) String() string                                     { return "a pane" }
 func (n noting) Screen(context.Context) (string, error)             { return "", nil }
 func (n noting) Press(context.Context, terminal.Key) error          { return errNoted }
+func (n noting) Quiet(context.Context) error                        { return nil }
+func (n noting) TakeBack(context.Context, string) error             { return errNoted }
 
 func (n noting) Type(context.Context, string) error {
 	n.w.diary.add("types")

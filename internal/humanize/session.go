@@ -79,6 +79,8 @@ func Cause(s view.Session) string {
 		return ""
 	case s.State == resume.Waiting && s.Unreached != "":
 		return "cannot be reached"
+	case strings.HasPrefix(s.Reason, resume.AsksFor):
+		return "waits for an answer"
 	case s.Class == limit.None:
 		return "asked for by you"
 	default:

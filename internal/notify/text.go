@@ -83,7 +83,7 @@ func (w words) retryCommand() string {
 	}
 	var commands []string
 	for _, v := range w.listed() {
-		if v.State != resume.Waiting { // otherwise it is tried again by itself
+		if v.State != resume.Waiting && !asks(v) { // otherwise it is tried again by itself, or works
 			commands = append(commands, "resumed retry "+shellWord(v.Typed()))
 		}
 	}
@@ -182,6 +182,8 @@ func (w words) next(v view.Session) string {
 			next += ". A resume reads " + humanize.Context(*v.Context, v.Cold)
 		}
 		return next
+	case w.Event == Parked && asks(v):
+		return "Answer it in its terminal; resumed presses no key there"
 	case w.Event == Recovered && v.Attempt > 0:
 		return "It took " + humanize.Count(v.Attempt, "try") + switched(v)
 	case w.Event == Retrying:
@@ -190,6 +192,9 @@ func (w words) next(v view.Session) string {
 		return ""
 	}
 }
+
+// asks reports whether the session works, and waits for an answer.
+func asks(v view.Session) bool { return strings.HasPrefix(v.Reason, resume.AsksFor) }
 
 // switched returns which model a session continues with if that is another one, or may be.
 func switched(v view.Session) string {

@@ -88,6 +88,10 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 			v.State, v.Class, v.Attempts, v.Attempt = resume.Parked, limit.UsageLimit, nil, 0
 			v.Reason = "you closed it after it was stopped, so it is left to you (resume.closed): `resumed retry 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e` continues it"
 		})},
+		{"parked, asks for a permission", one(Parked, func(v *view.Session) {
+			v.State, v.Class, v.Text, v.Attempts, v.Attempt = resume.Parked, limit.None, "", nil, 0
+			v.Reason = resume.AsksFor + "permission: Bash (npm install)"
+		})},
 		{"limited", one(Limited, func(v *view.Session) { v.State, v.Reason, v.Attempts, v.Attempt = resume.Waiting, "overloaded", nil, 0 })},
 		{"limited, out of reach", one(Limited, func(v *view.Session) { outOfReach(v); v.State = resume.Waiting })},
 		{"out of reach", one(Parked, func(v *view.Session) { outOfReach(v); v.State = resume.Waiting })},

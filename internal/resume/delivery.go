@@ -96,6 +96,8 @@ func (s Session) notSent(ev NotSent, r Rules, now time.Time) Session {
 	}
 	s.Owner, s.Unreached = ev.Owner, ""
 	switch ev.Then {
+	case UserLeft:
+		return s.released(Released{Left: true}, r, now)
 	case Park:
 		if ev.Owner != nil {
 			s.Unreached = ev.Why

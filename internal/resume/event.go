@@ -115,6 +115,7 @@ const (
 	Tell                      // it is tried again, and reported to a person once
 	TellUnreached             // the same; the process that has it open accepts no prompt as long as it lives
 	UserClosed                // its user has just closed it
+	UserLeft                  // its user has left it for an empty session
 	NeedsOrder                // it is tried again; the person's order was given without knowing this, and no longer counts
 	KeepForPeople             // the rest of the week's allowance is reserved for people: the rules say until when
 	DropOwnKey                // the user's own key cannot be used: it waits for its account
@@ -130,9 +131,17 @@ type (
 		Tell      bool // report it to a person, once
 	}
 
+	// Asked is what the live process of a session asks a person for, such as a permission; "":
+	// nothing.
+	Asked struct {
+		For   string
+		Owner Owner
+	}
+
 	// Released is the end of that process.
 	Released struct {
 		Closed bool // its user ended it, as far as is known
+		Left   bool // or has left the session there, and began another one
 	}
 )
 
@@ -183,6 +192,7 @@ func (NotSent) event()    {}
 func (Lost) event()       {}
 func (Occupied) event()   {}
 func (Released) event()   {}
+func (Asked) event()      {}
 func (Retry) event()      {}
 func (Forget) event()     {}
 func (Pause) event()      {}

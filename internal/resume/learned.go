@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"resumed/internal/limit"
@@ -124,10 +125,35 @@ func (s Session) occupied(ev Occupied) Session {
 	return s
 }
 
+// Unattended reports whether the session works again, and no person has given it a prompt since.
+func (s Session) Unattended() bool {
+	resumed := strings.HasPrefix(s.Reason, WorksAgain) || strings.HasPrefix(s.Reason, WentOn)
+	return s.State == Watching && resumed && s.PromptedAt.Before(s.RecoveredAt)
+}
+
+// permission parks a session that works unattended and asks for something, until that is answered.
+func (s Session) permission(ev Asked, now time.Time) Session {
+	switch {
+	case ev.For != "" && s.Unattended():
+		s.Asks, s.Owner = ev.For, &ev.Owner
+		return s.park(AsksFor + ev.For)
+	case s.Asks != "" && s.Asks != ev.For:
+		return s.rest(now, WorksAgain+": you answered it")
+	default:
+		return s
+	}
+}
+
 // released computes the wait again if only a process that has ended held the session back.
 func (s Session) released(ev Released, r Rules, now time.Time) Session {
+	if ev.Left && s.Interrupted() && s.Run == nil {
+		return s.rest(now, "left by you with /clear")
+	}
 	if s.Owner == nil || s.Run != nil {
 		return s
+	}
+	if s.Asks != "" {
+		return s.rest(now, "it does not ask any longer")
 	}
 	heldBack := s.State == Waiting || s.State == Parked && s.Unreached != "" && s.Reason == s.Unreached
 	s.Owner, s.Unreached, s.Reported = nil, "", false

@@ -133,3 +133,56 @@ func TestASessionThatItsUserClosedIsLeftToThem(t *testing.T) {
 	w.now = w.NextAt
 	require.Equal(t, Parked, w.do(Due{Mark: "m1"}, NotSent{Mark: "m1", Why: "you have closed it", Then: UserClosed}).State, "seen when it is due")
 }
+
+// A session that works unattended and asks for a permission needs a person, until that is answered.
+func TestAPermissionThatAnUnattendedSessionAsksFor(t *testing.T) {
+	asks := Asked{For: "permission: Bash (make)", Owner: Owner{PID: 7}}
+	resumed := func() *walk {
+		w := newWalk().do(limited(noon, limit.Overloaded)).resume().end(Delivered).after(time.Minute)
+		w.do(Progressed{At: w.now})
+		w.now = w.now.Add(time.Minute)
+		return w
+	}
+	w := resumed()
+	require.True(t, w.Unattended())
+	working := w.Session
+	w.do(asks)
+	require.Equal(t, Parked, w.State)
+	require.Equal(t, "asks for permission: Bash (make)", w.Reason)
+	require.True(t, Change{Before: working, After: w.Session}.NeedsPerson())
+	require.NotEmpty(t, w.NoticeID)
+	require.Equal(t, w.Session, w.do(asks, Retry{}).Session, "only an answer helps")
+
+	for name, end := range map[string]Event{"answered": Asked{}, "moves": Progressed{At: w.now}} {
+		after := resumed().do(asks, end)
+		require.Equal(t, Watching, after.State, name)
+		require.Equal(t, "works again: you answered it", after.Reason, name)
+		require.True(t, after.Unattended(), "it may ask again")
+	}
+	require.Equal(t, "it does not ask any longer", resumed().do(asks, Released{}).Reason)
+	require.Equal(t, "stopped by a person", resumed().do(asks, Cancelled{At: w.now}).Reason)
+	again := resumed().do(asks, limited(w.now, limit.Overloaded))
+	require.Equal(t, Waiting, again.State)
+	require.Equal(t, w.now, again.StoppedAt)
+
+	w = resumed()
+	w.do(Prompted{At: w.now}, asks)
+	require.Equal(t, Watching, w.State, "a person is there")
+	require.Equal(t, Waiting, newWalk().do(limited(noon, limit.Overloaded), asks).State)
+}
+
+// A session that its user has left for an empty one is theirs.
+func TestASessionThatWasLeftIsNotContinued(t *testing.T) {
+	const why = "left by you with /clear"
+	met := limited(noon, limit.Overloaded)
+	w := newWalk().do(met, Occupied{Owner: Owner{PID: 7}}, Released{Closed: true, Left: true})
+	require.Equal(t, Watching, w.State)
+	require.Equal(t, why, w.Reason)
+	w = newWalk().do(met)
+	w.now = w.NextAt
+	w.do(Due{Mark: "m1"}, NotSent{Mark: "m1", Why: "it was left", Then: UserLeft})
+	require.Equal(t, Watching, w.State)
+	require.Equal(t, why, w.Reason)
+	require.Nil(t, w.Run)
+	require.Equal(t, Waiting, w.do(limited(w.now.Add(time.Minute), limit.Overloaded)).State, "the next limit is another matter")
+}

@@ -33,6 +33,10 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		}
 		s = after
 	}
+	switch ev.(type) {
+	case Limited, Progressed, Prompted:
+		s = s.permission(Asked{}, now) // it could not, without an answer
+	}
 	switch ev := ev.(type) {
 	case Limited:
 		return s.limited(ev, r, now, u)
@@ -89,6 +93,8 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s
 	case Occupied:
 		return s.occupied(ev)
+	case Asked:
+		return s.permission(ev, now)
 	case Released:
 		return s.released(ev, r, now)
 	case Retry:

@@ -22,6 +22,9 @@ func (s Session) retried(by string, r Rules, now time.Time) Session {
 	default:
 		return s
 	}
+	if s.Asks != "" {
+		return s // it works, and waits for an answer in its terminal
+	}
 	if why := r.Excluded(s.Cwd); why != "" {
 		s.Reason = why // an excluded directory counts more than the order
 		return s

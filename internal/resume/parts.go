@@ -308,6 +308,7 @@ type Interruption struct {
 
 	Owner     *Owner    `json:"owner,omitempty"`     // the process that holds the session
 	Unreached string    `json:"unreached,omitempty"` // why the owner cannot be given a prompt, for people
+	Asks      string    `json:"asks,omitempty"`      // what it asks a person for, and is parked for
 	ClosedAt  time.Time `json:"closed_at,omitzero"`  // when its user was observed to close the agent
 	Newcomer  *Newcomer `json:"newcomer,omitempty"`  // the session with which a person continued in its directory
 	Needs     Need      `json:"needs,omitempty"`     // what a person is asked for, if the reason is one that programs know too

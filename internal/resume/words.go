@@ -69,6 +69,9 @@ const (
 	WentOn     = "continued by itself"
 )
 
+// AsksFor begins the reason of a session whose live process asks a person for something.
+const AsksFor = "asks for "
+
 // Typed is how a printed command names a session: by its whole id, which is valid for ever and on every
 // machine, with the agent before it if its name needs that.
 func Typed(key Key, name string) string {

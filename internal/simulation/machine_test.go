@@ -294,6 +294,18 @@ func (p *pane) Screen(context.Context) (string, error) {
 	return p.place.draft, nil
 }
 
+func (p *pane) Quiet(context.Context) error { return nil }
+
+func (p *pane) TakeBack(_ context.Context, text string) error {
+	if _, alive := p.pass("take back from %s", p.place.key.ID); !alive {
+		return errDead
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.place.draft = strings.TrimPrefix(p.place.draft, text)
+	return nil
+}
+
 func (p *pane) Type(_ context.Context, text string) error {
 	if _, alive := p.pass("type into %s", p.place.key.ID); !alive {
 		return errDead

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
@@ -27,6 +29,12 @@ type Refusal struct {
 
 func (e *Refusal) Error() string { return e.Why }
 
+// ErrInUse says that a person uses the terminal: nothing was typed.
+var ErrInUse = &Refusal{Why: "somebody was at its keyboard just now", Passing: true}
+
+// quietFor is how long no key of a person must have come before something is typed.
+const quietFor = 10 * time.Second
+
 // Advice returns why nothing can be typed, and what helps at the next start of the program.
 func (e *Refusal) Advice(program string) string {
 	if !e.Outside {
@@ -43,10 +51,13 @@ func (e *Refusal) Advice(program string) string {
 // from menus.
 type Key string
 
-// The keys.
+// The keys. The last three only take back what was typed.
 const (
-	Enter  Key = "Enter"
-	Escape Key = "Escape"
+	Enter     Key = "Enter"
+	Escape    Key = "Escape"
+	LineStart Key = "C-a"
+	LineEnd   Key = "C-e"
+	Delete    Key = "DC"
 )
 
 // Window is a terminal of a program that can read it and type into it. Its information counts
@@ -63,15 +74,24 @@ type Window interface {
 	// Screen returns the text in the window, one line per row.
 	Screen(context.Context) (string, error)
 
-	// Write types one line of plain text, Press presses a key.
-	Write(ctx context.Context, text string) error
-	Press(context.Context, Key) error
+	// Write types one line of plain text, Press presses keys: all at once, with no key of a person
+	// between them. If the window can compare its Input.Mark in the same moment and it is not the
+	// given one, nothing is typed and the error is ErrInUse; "" is not compared.
+	Write(ctx context.Context, text, mark string) error
+	Press(ctx context.Context, mark string, keys ...Key) error
 }
 
 // Facts is what prove compares with the process.
 type Facts struct {
-	Root int    // the window's first process
-	TTY  uint64 // its terminal, in the kernel's numbering
+	Root  int    // the window's first process
+	TTY   uint64 // its terminal, in the kernel's numbering
+	Input Input
+}
+
+// Input is what is known of the keys that people press in a window.
+type Input struct {
+	At   time.Time // not before the last key; zero: no person can type there now, or it is not known
+	Mark string    // changes with every key of a person; "": keys that were typed for us move At too
 }
 
 // Look returns the window that the environment of a process names, or nil if it names none. The
@@ -82,6 +102,8 @@ type Look func(environ []string) (Window, error)
 type Pane struct {
 	window  Window
 	process resume.Process
+	quiet   *Input // as long as it stays so, no person has pressed a key; nil: not asked
+	typed   bool   // our keys have changed the Input too, so that it tells nothing
 }
 
 // Find returns the terminal of the process, and proves it. The environment may name several, one
@@ -103,7 +125,7 @@ func Find(ctx context.Context, process resume.Process, looks ...Look) (*Pane, er
 		}
 		if err == nil {
 			p := &Pane{window: window, process: process}
-			if err = p.prove(ctx); err == nil {
+			if _, err = p.prove(ctx); err == nil {
 				return p, nil
 			}
 		}
@@ -137,15 +159,47 @@ func (p *Pane) String() string { return p.window.String() }
 // Screen returns the text in the terminal, one line per row.
 func (p *Pane) Screen(ctx context.Context) (string, error) { return p.window.Screen(ctx) }
 
+// Quiet returns ErrInUse if a person has pressed a key a moment ago. From then on Type and Press
+// return it as soon as a person has pressed another one.
+func (p *Pane) Quiet(ctx context.Context) error {
+	p.quiet = nil
+	facts, err := p.prove(ctx)
+	if err != nil || p.typed {
+		return err
+	}
+	if !facts.Input.At.IsZero() && time.Since(facts.Input.At).Abs() < quietFor {
+		return ErrInUse
+	}
+	p.quiet = &facts.Input
+	return nil
+}
+
+// mayType proves the terminal, and returns the mark that it must still have.
+func (p *Pane) mayType(ctx context.Context) (mark string, err error) {
+	facts, err := p.prove(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case p.quiet == nil:
+		return "", nil
+	case facts.Input != *p.quiet:
+		return "", ErrInUse
+	case facts.Input.Mark == "":
+		p.quiet, p.typed = nil, true
+	}
+	return facts.Input.Mark, nil
+}
+
 // Type types the text and nothing after it. It proves the terminal again.
 func (p *Pane) Type(ctx context.Context, text string) error {
 	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
 		return fmt.Errorf("type into %s: only one line of plain text can be typed", p)
 	}
-	if err := p.prove(ctx); err != nil {
+	mark, err := p.mayType(ctx)
+	if err != nil {
 		return err
 	}
-	return p.window.Write(ctx, text)
+	return p.window.Write(ctx, text, mark)
 }
 
 // Press presses a key. It proves the terminal again.
@@ -153,8 +207,19 @@ func (p *Pane) Press(ctx context.Context, key Key) error {
 	if key != Enter && key != Escape {
 		return fmt.Errorf("press %q: not a key that is ever pressed", key)
 	}
-	if err := p.prove(ctx); err != nil {
+	mark, err := p.mayType(ctx)
+	if err != nil {
 		return err
 	}
-	return p.window.Press(ctx, key)
+	return p.window.Press(ctx, mark, key)
+}
+
+// TakeBack deletes a text that was typed into an empty line, and nothing else: a person may have
+// typed more behind it, and goes on there.
+func (p *Pane) TakeBack(ctx context.Context, text string) error {
+	if _, err := p.prove(ctx); err != nil {
+		return err
+	}
+	deletes := slices.Repeat([]Key{Delete}, len([]rune(text)))
+	return p.window.Press(ctx, "", slices.Concat([]Key{LineStart}, deletes, []Key{LineEnd})...)
 }

@@ -70,7 +70,8 @@ func (a *Agent) typing(s resume.Session, holder holders.Holder, w agent.Words) a
 		Judge: func(text string) agent.Sight {
 			sight := screen.Read(text).Judge(screen.Process{
 				PID: holder.PID, Status: a.Doing(holder), Asked: asked,
-				Vim: func() bool { return a.editsAsVim(holder.Home, s) },
+				Vim:      func() bool { return a.editsAsVim(holder.Home, s) },
+				Commands: func() bool { return transcript.CommandsFollow(context.Background(), s.Transcript) },
 			}, s, time.Now())
 			asked = asked || sight.Menu
 			return sight

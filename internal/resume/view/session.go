@@ -4,6 +4,7 @@ package view
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"resumed/internal/limit"
@@ -183,6 +184,10 @@ func needs(s resume.Session) string {
 	switch {
 	case s.Needs != "":
 		return string(s.Needs)
+	case strings.HasPrefix(s.Asks, "permission"):
+		return "permission"
+	case s.Asks != "":
+		return "answer"
 	case !s.Over():
 		return ""
 	case s.Limit.Class == limit.Auth:

@@ -122,6 +122,23 @@ func TestARealKitty(t *testing.T) {
 		require.Error(t, pane.Press(t.Context(), "Down"))
 	})
 
+	t.Run("a window in which a key came just now is left alone", func(t *testing.T) {
+		p := launch(t, k, "exec SELF")
+		process := p.Process()
+		pane := find(t, process)
+		require.NoError(t, pane.Type(t.Context(), "x"))
+		p.Until("it arrives", func() bool { _, keys := p.Typed(); return keys == "x" })
+		require.ErrorIs(t, pane.Quiet(t.Context()), terminal.ErrInUse)
+		tty, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", process.PID))
+		require.NoError(t, err)
+		long := time.Now().Add(-19 * time.Second)
+		require.NoError(t, os.Chtimes(tty, long, time.Time{}))
+		require.NoError(t, pane.Quiet(t.Context()))
+		require.NoError(t, pane.Type(t.Context(), "né"))
+		require.NoError(t, pane.TakeBack(t.Context(), "né"))
+		p.Until("all of it arrives", func() bool { _, keys := p.Typed(); return keys == "xné\x01\x1b[3~\x1b[3~\x05" })
+	})
+
 	t.Run("the screen is read row by row, also while somebody reads back", func(t *testing.T) {
 		p := launch(t, k, "exec SELF")
 		pane := find(t, p.Process())

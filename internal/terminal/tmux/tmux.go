@@ -65,11 +65,17 @@ func (p *pane) String() string {
 // facts are tmux's information about a pane. Keys must reach the program in it: not a mode of
 // tmux, and not several panes at once.
 type facts struct {
-	id, pid, tty                    string
+	id, pid, tty, input             string
 	inMode, synchronized, off, died bool
 }
 
-const factsFormat = "#{pane_id}\t#{pane_pid}\t#{pane_tty}\t#{pane_in_mode}\t#{pane_synchronized}\t#{pane_input_off}\t#{pane_dead}"
+const factsFormat = "#{pane_id}\t#{pane_pid}\t#{pane_tty}\t#{pane_in_mode}\t#{pane_synchronized}\t#{pane_input_off}\t#{pane_dead}\t" + inputFormat
+
+// inputFormat changes with every key of a client that shows the pane: it is the second of the last
+// one. send-keys does not change it. No key of a client reaches a pane that is not the active one
+// of its window, or whose window no client shows. A client in control mode (iTerm2) types by
+// send-keys, which tmux does not count.
+const inputFormat = "#{?#{&&:#{pane_active},#{!=:#{window_active_clients},0}},#{session_activity},nobody}"
 
 func (p *pane) facts(ctx context.Context) (facts, error) {
 	out, err := p.call(ctx, "display-message", "-p", "-t", p.id, factsFormat)
@@ -77,11 +83,11 @@ func (p *pane) facts(ctx context.Context) (facts, error) {
 		return facts{}, err
 	}
 	f := strings.Split(strings.TrimRight(out, "\n"), "\t")
-	if len(f) != 7 {
+	if len(f) != 8 {
 		return facts{}, fmt.Errorf("ask tmux for the pane: unexpected answer %q", out)
 	}
 	on := func(flag string) bool { return flag != "" && flag != "0" }
-	return facts{id: f[0], pid: f[1], tty: f[2], inMode: on(f[3]), synchronized: on(f[4]), off: on(f[5]), died: on(f[6])}, nil
+	return facts{id: f[0], pid: f[1], tty: f[2], input: f[7], inMode: on(f[3]), synchronized: on(f[4]), off: on(f[5]), died: on(f[6])}, nil
 }
 
 // Facts reads the state of the pane from the server.
@@ -108,7 +114,15 @@ func (p *pane) Facts(ctx context.Context) (terminal.Facts, error) {
 	if err != nil {
 		return terminal.Facts{}, fmt.Errorf("look at the pane's terminal: %w", err)
 	}
-	return terminal.Facts{Root: root, TTY: device}, nil
+	input := terminal.Input{Mark: f.input}
+	if f.input != "nobody" {
+		second, err := strconv.ParseInt(f.input, 10, 64)
+		if err != nil {
+			return terminal.Facts{}, fmt.Errorf("ask tmux for the last key: %w", err)
+		}
+		input.At = time.Unix(second+1, 0)
+	}
+	return terminal.Facts{Root: root, TTY: device, Input: input}, nil
 }
 
 // Screen returns the text in the pane.
@@ -117,19 +131,38 @@ func (p *pane) Screen(ctx context.Context) (string, error) {
 }
 
 // Write types a line.
-func (p *pane) Write(ctx context.Context, text string) error {
-	if head, ok := strings.CutSuffix(text, ";"); ok {
-		text = head + `\;` // tmux takes a last semicolon for the end of its command
+func (p *pane) Write(ctx context.Context, text, mark string) error {
+	return p.send(ctx, mark, "-l", "--", text)
+}
+
+// Press presses keys: tmux has the same names for them.
+func (p *pane) Press(ctx context.Context, mark string, keys ...terminal.Key) error {
+	args := make([]string, len(keys))
+	for i, key := range keys {
+		args[i] = string(key)
 	}
-	_, err := p.call(ctx, "send-keys", "-t", p.id, "-l", "--", text)
+	return p.send(ctx, mark, args...)
+}
+
+// send sends keys. The server compares the mark in the same step, before it reads from its clients
+// again.
+func (p *pane) send(ctx context.Context, mark string, args ...string) error {
+	keys := "send-keys -t " + p.id
+	for _, arg := range args {
+		keys += " '" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	}
+	same := "1"
+	if mark != "" {
+		same = "#{==:" + inputFormat + "," + mark + "}"
+	}
+	out, err := p.call(ctx, "if-shell", "-F", "-t", p.id, same, keys, "display-message -p "+inUse)
+	if err == nil && strings.TrimSpace(out) == inUse {
+		return terminal.ErrInUse
+	}
 	return err
 }
 
-// Press presses a key.
-func (p *pane) Press(ctx context.Context, key terminal.Key) error {
-	_, err := p.call(ctx, "send-keys", "-t", p.id, string(key)) // tmux has the same names for keys
-	return err
-}
+const inUse = "in-use"
 
 // call runs one command of tmux, without a shell, and returns its output.
 func (p *pane) call(ctx context.Context, args ...string) (string, error) {

@@ -272,3 +272,49 @@ func TestACallThatHangsIsCutShort(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.Less(t, time.Since(began), 5*time.Second)
 }
+
+// attach is a person at the keyboard: what it is called with is typed by a client of tmux.
+func (s *server) attach() (types func(keys string)) {
+	s.T.Helper()
+	client := exec.Command("script", "-qec", "tmux -u -S '"+s.socket+"' attach", "/dev/null")
+	client.Env = append(os.Environ(), "TERM=xterm", "TMUX=")
+	keys, err := client.StdinPipe()
+	require.NoError(s.T, err)
+	require.NoError(s.T, client.Start())
+	s.T.Cleanup(func() { _ = keys.Close(); _ = client.Process.Kill(); _ = client.Wait() })
+	s.Until("the client is there", func() bool {
+		out, _ := exec.Command("tmux", "-S", s.socket, "list-clients").Output()
+		return len(out) > 0
+	})
+	return func(text string) { _, _ = fmt.Fprint(keys, text) }
+}
+
+// Where a person types nothing is typed for ten seconds, and one more key of theirs is enough to give
+// way. Keys that other programs send, and keys in another pane, do not count.
+func TestAPersonAtTheKeyboardGoesFirst(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.run("exec SELF")
+	pane := find(t, s.Process())
+	require.NoError(t, pane.Quiet(t.Context()), "nobody is attached")
+	types := s.attach()
+	require.ErrorIs(t, pane.Type(t.Context(), "a"), terminal.ErrInUse, "somebody came since")
+	require.ErrorIs(t, pane.Quiet(t.Context()), terminal.ErrInUse)
+	began := time.Now()
+	s.Until("ten seconds are over", func() bool { return pane.Quiet(t.Context()) == nil })
+	require.Greater(t, time.Since(began), 9*time.Second)
+	s.tmux("send-keys", "x")
+	require.NoError(t, pane.Type(t.Context(), "it's; 'so';"))
+	types("y")
+	s.Until("the key has arrived", func() bool { _, keys := s.Typed(); return strings.HasSuffix(keys, "y") })
+	require.ErrorIs(t, pane.Press(t.Context(), terminal.Enter), terminal.ErrInUse)
+	require.NoError(t, pane.TakeBack(t.Context(), "né"), "characters are deleted, not bytes")
+	s.Until("the keys have arrived", func() bool { _, keys := s.Typed(); return strings.HasSuffix(keys, "\x05") })
+	_, keys := s.Typed()
+	require.Equal(t, "xit's; 'so';y\x01\x1b[3~\x1b[3~\x05", keys)
+
+	s.tmux("split-window", "sleep 1000")
+	types("z")
+	require.NoError(t, pane.Quiet(t.Context()), "the person is elsewhere")
+	require.NoError(t, pane.Type(t.Context(), "b"))
+}

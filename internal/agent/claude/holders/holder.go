@@ -1,10 +1,13 @@
 package holders
 
 import (
+	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/resume"
 )
 
@@ -58,4 +61,38 @@ func (h *Holders) Doing(of Holder) string {
 		return "gone"
 	}
 	return now.Status
+}
+
+// Asks returns the owner of a session whose turn is not over, and what it asks for.
+func (h *Holders) Asks(ctx context.Context, s resume.Session) (working *resume.Owner, what string, err error) {
+	owner, err := h.Owner(ctx, s)
+	if err != nil || owner == nil || owner.Kind == resume.Headless {
+		return nil, "", err
+	}
+	holder, untold, err := h.Holder(s, *owner)
+	switch {
+	case err != nil || untold != nil || holder.Status == "idle":
+		return nil, "", err
+	case holder.Status == "waiting" && holder.entry.WaitingFor == "permission prompt":
+		what = "permission: " + transcript.OpenCall(ctx, s.Transcript).String()
+	case holder.Status == "waiting" && holder.entry.WaitingFor == "input needed":
+		what = "an answer to its question"
+	}
+	return owner, what, nil
+}
+
+// Left reports whether the process that held the session lives, and holds an empty session since
+// /clear.
+func (h *Holders) Left(ctx context.Context, s resume.Session) bool {
+	for _, root := range h.of.Homes.Roots {
+		for _, e := range h.listed(ctx, root).all {
+			held := s.Owner != nil && s.Owner.PID == e.PID || s.Origin != nil && s.Origin.Process.PID == e.PID
+			since := time.UnixMilli(e.StartedAt)
+			path := filepath.Join(filepath.Dir(s.Transcript), e.SessionID+".jsonl")
+			if held && !e.elsewhere && e.SessionID != s.Key.ID && since.Before(s.LimitedAt) && transcript.Cleared(ctx, path) {
+				return true
+			}
+		}
+	}
+	return false
 }

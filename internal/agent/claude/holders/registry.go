@@ -25,7 +25,8 @@ type entry struct {
 	StartedAt  int64  `json:"startedAt"` // in milliseconds
 	Entrypoint string `json:"entrypoint"`
 	Tmux       string `json:"tmux"`
-	Status     string `json:"status"`    // busy | idle | waiting
+	Status     string `json:"status"` // busy | idle | waiting
+	WaitingFor string `json:"waitingFor"`
 	Domain     string `json:"pidDomain"` // the PID namespace: linux:MACHINE:NAMESPACE, since 2.1.2xx
 	UpdatedAt  int64  `json:"updatedAt"` // in milliseconds
 

@@ -66,3 +66,43 @@ func TestWhatAnotherMachineRegisteredIsHeld(t *testing.T) {
 	_, err = a.Owner(t.Context(), session)
 	require.ErrorIs(t, err, agent.ErrUnseen, "it does not say when it took which prompt")
 }
+
+// A process says in the registry what it asks its user for, and which session it holds since /clear.
+func TestWhatAProcessSaysOfItsUser(t *testing.T) {
+	a := newHome(t)
+	a.Processes = fakeProc(t, procDir{PID: 7, Argv: []string{"claude"}, Start: "900"})
+	root := a.Homes.Roots[0]
+	dir := filepath.Join(root, "projects", "p")
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	session := resume.Session{
+		Key: resume.Key{Agent: "claude-code", ID: sessionA}, Transcript: filepath.Join(dir, sessionA+".jsonl"), LimitedAt: time.Now(),
+		Origin: &resume.Origin{Process: resume.Process{PID: 7}},
+	}
+	call := `{"type":"assistant","message":{"model":"m","content":[{"type":"tool_use","id":"a","name":"Bash","input":{"command":"make"}}]}}` + "\n"
+	require.NoError(t, os.WriteFile(session.Transcript, []byte(call), 0o600))
+	for status, want := range map[string]string{
+		`"busy"`: "", `"waiting","waitingFor":"dialog open"`: "",
+		`"waiting","waitingFor":"permission prompt"`: "permission: Bash (make)",
+		`"waiting","waitingFor":"input needed"`:      "an answer to its question",
+	} {
+		register(t, root, "7.json", fmt.Sprintf(`{"pid":7,"sessionId":%q,"procStart":"900","startedAt":1,"status":%s}`, sessionA, status))
+		working, what, err := a.Asks(t.Context(), session)
+		require.NoError(t, err)
+		require.NotNil(t, working, status)
+		require.Equal(t, want, what, status)
+	}
+	register(t, root, "7.json", fmt.Sprintf(`{"pid":7,"sessionId":%q,"procStart":"900","startedAt":1,"status":"idle"}`, sessionA))
+	working, _, err := a.Asks(t.Context(), session)
+	require.NoError(t, err)
+	require.Nil(t, working, "its turn is over")
+	require.False(t, a.Left(t.Context(), session), "it holds the session")
+
+	const other = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c0ff"
+	register(t, root, "7.json", fmt.Sprintf(`{"pid":7,"sessionId":%q,"procStart":"900","startedAt":1,"status":"idle"}`, other))
+	require.False(t, a.Left(t.Context(), session), "it holds another one, as after /resume")
+	clear := `{"type":"user","message":{"role":"user","content":"<command-name>/clear</command-name>"}}` + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, other+".jsonl"), []byte(clear), 0o600))
+	require.True(t, a.Left(t.Context(), session))
+	session.Origin.Process.PID = 8
+	require.False(t, a.Left(t.Context(), session), "another process held it")
+}

@@ -16,10 +16,20 @@ type Process struct {
 	Status string      // its own status: busy, idle, waiting; "gone" if it no longer holds the session
 	Asked  bool        // the limit's menu was shown just before, so the limit is what stopped it
 	Vim    func() bool // whether it uses vim keys; the screen shows only INSERT
+
+	// Commands reports whether commands such as /context followed the refusal, by the transcript:
+	// their output may fill the screen.
+	Commands func() bool
 }
 
 // Judge decides what may be typed on the screen of a process whose session was stopped.
 func (s Screen) Judge(p Process, stopped resume.Session, now time.Time) agent.Sight {
+	sight := s.judge(p, stopped, now)
+	sight.Draft = s.draft
+	return sight
+}
+
+func (s Screen) judge(p Process, stopped resume.Session, now time.Time) agent.Sight {
 	givenUntil := stopped.Limit.Reset.At.Add(transcript.Patience)
 	switch {
 	case p.Status == "gone":
@@ -30,6 +40,9 @@ func (s Screen) Judge(p Process, stopped resume.Session, now time.Time) agent.Si
 		return agent.Sight{Menu: true}
 	case s.view == menu:
 		return unknown("its terminal shows the limit's menu, and the process does not say that it waits")
+	case p.Status == "waiting" && s.title != "":
+		const why = "a dialog is open in its terminal (%.60s): answer or close it there, and the prompt is typed"
+		return agent.Sight{Leave: &agent.Leave{Why: fmt.Sprintf(why, s.title), Tell: true}}
 	case p.Status == "waiting":
 		return unknown("it waits for an answer to something that is not known")
 	case s.view == touched:
@@ -40,13 +53,13 @@ func (s Screen) Judge(p Process, stopped resume.Session, now time.Time) agent.Si
 		return unknown("its terminal shows a screen that is not known")
 	case s.view == armed && now.Before(givenUntil):
 		return agent.Sight{Leave: transcript.LeaveUntil(p.PID, givenUntil)}
-	case !p.Asked && !s.shows(stopped.LimitText):
+	case !p.Asked && !s.shows(stopped.LimitText) && !(s.cut && p.Commands()):
 		return unknown("its terminal does not show what stopped the session")
 	case !s.insert && p.Vim():
 		const why = "its composer is in vim's NORMAL mode, where letters are commands: press i there, and the prompt is typed"
 		return agent.Sight{Leave: &agent.Leave{Why: why, Tell: true}}
 	default:
-		return agent.Sight{Draft: s.draft}
+		return agent.Sight{}
 	}
 }
 

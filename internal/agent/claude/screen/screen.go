@@ -27,6 +27,7 @@ const (
 type Screen struct {
 	Above []string // the rows above the composer or the menu: the conversation
 
+	title  string // of a dialog that covers the composer
 	view   view
 	draft  string // the text in the composer
 	turn   string // the text since the last prompt, without spaces
@@ -52,16 +53,13 @@ func Read(text string) Screen {
 		return Screen{view: menu, Above: lines[:max(0, lastIndex(lines, isEdge))]}
 	}
 	lower := lastIndex(lines, isRule)
-	if lower < 0 {
-		return Screen{}
-	}
-	upper := lastIndex(lines[:lower], isRule)
+	upper := lastIndex(lines[:max(0, lower)], isRule)
 	if upper < 0 {
-		return Screen{}
+		return Screen{title: dialogIn(lines)}
 	}
 	draft, ok := readComposer(lines[upper+1 : lower])
 	if !ok {
-		return Screen{}
+		return Screen{title: dialogIn(lines)}
 	}
 	footer := withoutNotices(lines[lower+1:])
 	s := Screen{view: readFooter(footer), draft: draft, Above: lines[:upper]}
@@ -233,9 +231,13 @@ func showsWork(lines []string) bool {
 }
 
 // lastTurn returns the text since the last prompt, without spaces because lines are wrapped at
-// any position, and whether that prompt is above the screen.
+// any position, and whether that prompt is above the screen. A command such as /model begins no
+// turn: if one did, the transcript would show it.
 func lastTurn(lines []string) (turn string, cut bool) {
-	from := lastIndex(lines, func(line string) bool { return strings.HasPrefix(line, "❯") }) + 1
+	from := lastIndex(lines, func(line string) bool {
+		prompt, ok := strings.CutPrefix(line, "❯")
+		return ok && !strings.HasPrefix(trim(prompt), "/")
+	}) + 1
 	return squeeze(strings.Join(lines[from:], "")), from == 0
 }
 
@@ -252,7 +254,7 @@ func squeeze(s string) string {
 // The limit's menu in its versions. Escape closes it; every other key with an effect chooses
 // something, and one of the choices buys.
 const (
-	menuHead = "What do you want to do? ❯ 1. Stop and wait for limit to reset"
+	menuHead = "What do you want to do? 1. Stop and wait for limit to reset"
 	menuFoot = "Enter to confirm · Esc to cancel"
 )
 
@@ -265,13 +267,18 @@ var (
 // longestMenu is the maximum number of rows of the menu, with two per choice.
 const longestMenu = 20
 
-// isLimitMenu reports whether the screen ends with exactly that menu. A narrow terminal wraps its
-// lines, a low one shows only the first choice.
+// isLimitMenu reports whether the screen ends with exactly that menu, whichever choice is marked. A
+// narrow terminal wraps its lines, a low one shows only the first choice.
 func isLimitMenu(lines []string) bool {
 	var rows []string
+	marked := 0
 	for _, line := range slices.Backward(lines) {
 		if isEdge(line) {
 			break
+		}
+		if choice, ok := strings.CutPrefix(trim(line), "❯ "); ok {
+			line = choice
+			marked++
 		}
 		if line = trim(line); line != "" {
 			rows = append(rows, line)
@@ -283,9 +290,26 @@ func isLimitMenu(lines []string) bool {
 	slices.Reverse(rows)
 	text, headed := strings.CutPrefix(strings.Join(rows, " "), menuHead)
 	text, footed := strings.CutSuffix(text, " "+menuFoot)
-	if !headed || !footed {
+	if !headed || !footed || marked != 1 {
 		return false
 	}
 	choices := menuNumber.Split(text, -1)
 	return choices[0] == "" && !slices.ContainsFunc(choices[1:], func(choice string) bool { return !menuChoice.MatchString(choice) })
+}
+
+// dialogRow is the marked choice of a dialog, or the keys that end it.
+var dialogRow = regexp.MustCompile(`^ +❯ |\b(?:Enter to|Esc to (?:cancel|close|exit|go back))\b`)
+
+// dialogIn returns the title of the dialog at the end of the screen, or "".
+func dialogIn(lines []string) string {
+	edge := lastIndex(lines, isEdge)
+	if edge < 0 || !slices.ContainsFunc(lines[edge:], dialogRow.MatchString) {
+		return ""
+	}
+	for _, line := range lines[edge+1:] {
+		if title := trim(line); title != "" {
+			return title
+		}
+	}
+	return ""
 }

@@ -23,7 +23,8 @@ func captureOf(t testing.TB, name string) string {
 
 // judge judges the screen of a process without vim keys.
 func judge(seen Screen, status string, stopped resume.Session, pid int, now time.Time) agent.Sight {
-	return seen.Judge(Process{PID: pid, Status: status, Vim: func() bool { return false }}, stopped, now)
+	no := func() bool { return false }
+	return seen.Judge(Process{PID: pid, Status: status, Vim: no, Commands: no}, stopped, now)
 }
 
 func TestEveryCapturedScreenIsRecognised(t *testing.T) {
@@ -35,20 +36,26 @@ func TestEveryCapturedScreenIsRecognised(t *testing.T) {
 		"429-apikey-ra20-waiting":            {busy, ""},
 		"529-final":                          {composer, ""},
 		"529-retrying":                       {busy, ""},
+		"529-then-model":                     {composer, ""},
 		"api-key-dialog":                     {strange, ""},
 		"cancel-ctrlc-in-retry":              {composer, "try again"},
 		"cancel-esc":                         {composer, ""},
+		"dialog-auto-mode":                   {strange, ""},
+		"dialog-model":                       {strange, ""},
+		"dialog-permission":                  {strange, ""},
 		"first-run-no-network":               {strange, ""},
 		"interactive-resume":                 {composer, ""},
 		"interactive-resume-after-limit":     {composer, ""},
 		"interactive-resume-with-prompt":     {composer, ""},
 		"low-529-10":                         {composer, ""},
 		"low-529-10-narrow":                  {composer, ""},
+		"low-context-24":                     {composer, ""},
 		"low-menu-10":                        {menu, ""},
 		"low-menu-10-notice":                 {menu, ""},
 		"low-usage-5h-10":                    {armed, ""},
 		"menu-80-notice-focus":               {menu, ""},
 		"menu-80-notice-tmux":                {menu, ""},
+		"menu-moved":                         {menu, ""},
 		"narrow-529-40":                      {composer, ""},
 		"narrow-529-40-typed":                {composer, "continue"},
 		"narrow-menu-40":                     {menu, ""},
@@ -100,7 +107,7 @@ func TestEveryCapturedScreenIsRecognised(t *testing.T) {
 	}
 	files, err := filepath.Glob("../testdata/screens/*.txt")
 	require.NoError(t, err)
-	require.Len(t, files, 58, "every capture is in the table")
+	require.Len(t, files, 64, "every capture is in the table")
 }
 
 // rule is as wide as the terminals that were captured.
@@ -193,7 +200,10 @@ func TestWhatAScreenShows(t *testing.T) {
 		"vim's letters without a mode's name":      {prompt(refusal, "❯ ", "-- INSERT -- ← for agents"), composer, ""},
 		"vim selects":                              {prompt(refusal, "❯ ", "-- VISUAL -- "+mode), strange, ""},
 		"the limit's menu with another choice marked": {
-			rule2("What do you want to do?", "1. Stop and wait for limit to reset", "❯ 2. Upgrade your plan", "Enter to confirm · Esc to cancel"), strange, "",
+			rule2("What do you want to do?", "1. Stop and wait for limit to reset", "❯ 2. Upgrade your plan", "Enter to confirm · Esc to cancel"), menu, "",
+		},
+		"the limit's menu with no choice marked": {
+			rule2("What do you want to do?", "1. Stop and wait for limit to reset", "2. Upgrade your plan", "Enter to confirm · Esc to cancel"), strange, "",
 		},
 		"the limit's menu quoted above a composer": {
 			prompt("What do you want to do?\n❯ 1. Stop and wait for limit to reset\n2. Upgrade your plan\nEnter to confirm · Esc to cancel", "❯ ", mode), composer, "",
@@ -237,7 +247,11 @@ func TestWhatMayBeTyped(t *testing.T) {
 		"a menu that the process waits in":   {"v197-usage-5h", "waiting", shortWindow, true, false, "", false},
 		"a menu, and the process is idle":    {"usage-weekly-menu", "idle", shortWindow, false, true, "does not say that it waits", true},
 		"it waits, and there is no menu":     {"529-final", "waiting", overloaded, false, true, "waits for an answer", true},
-		"a dialog":                           {"trust-dialog", "waiting", overloaded, false, true, "waits for an answer", true},
+		"a dialog":                           {"trust-dialog", "waiting", overloaded, false, false, "Accessing workspace:", false},
+		"a dialog that a person opened":      {"dialog-model", "waiting", overloaded, false, false, "(Select model): answer or close it there", false},
+		"a dialog that is shown once":        {"dialog-auto-mode", "waiting", overloaded, false, false, "(Make auto mode your default permission mode?)", false},
+		"the menu with the cursor moved":     {"menu-moved", "waiting", shortWindow, true, false, "", false},
+		"a command such as /model":           {"529-then-model", "idle", overloaded, false, false, "", false},
 		"a dialog that it does not speak of": {"trust-dialog", "idle", overloaded, false, true, "not known", true},
 		"armed, and its time is over":        {"usage-5h-oauth", "idle", shortWindow, false, false, "", false},
 		"armed, and its time is to come": {
@@ -257,6 +271,16 @@ func TestWhatMayBeTyped(t *testing.T) {
 			require.Equal(t, c.park, got.Leave.Park)
 		})
 	}
+	// A command's output may fill the screen: then the transcript has to tell of it.
+	filled := Read(captureOf(t, "low-context-24"))
+	require.Contains(t, judge(filled, "idle", overloaded, 7, now).Leave.Why, "does not show what stopped")
+	yes, no := func() bool { return true }, func() bool { return false }
+	told := Process{PID: 7, Status: "idle", Vim: no, Commands: yes}
+	require.Equal(t, agent.Sight{}, filled.Judge(told, overloaded, now))
+	require.NotNil(t, Read(captureOf(t, "ok")).Judge(told, overloaded, now).Leave, "here a prompt is to be seen, and an answer")
+	moved := Read(prompt("❯ work\n● API Error: 529 Overloaded. This is\n❯ /model\n  ⎿  Kept model as Opus", "❯ ", "? for shortcuts"))
+	require.Equal(t, agent.Sight{}, judge(moved, "idle", overloaded, 7, now), "the refusal is to be seen above the command")
+
 	low := Read(captureOf(t, "v197-low-menu-10-closed"))
 	require.Contains(t, judge(low, "idle", shortWindow, 7, now).Leave.Why, "does not show what stopped")
 	asked := Process{PID: 7, Status: "idle", Asked: true, Vim: func() bool { return false }}

@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -274,4 +275,36 @@ func TestWhetherAPersonSitsBeforeASession(t *testing.T) {
 		require.Len(t, got, 1)
 		require.Equal(t, want, got[0].Kind, entrypoint)
 	}
+}
+
+// What follows a refusal or a call tells what a person did, and what is asked of them.
+func TestWhatTheEndOfATranscriptTells(t *testing.T) {
+	const (
+		prompt  = `{"type":"user","message":{"role":"user","content":"work"}}`
+		refusal = `{"type":"assistant","isApiErrorMessage":true,"message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error: 529"}]}}`
+		context = `{"type":"system","subtype":"local_command","content":"<command-name>/context</command-name>"}`
+		clear   = `{"type":"user","message":{"role":"user","content":"<command-name>/clear</command-name>\n"}}`
+		calls   = `{"type":"assistant","message":{"model":"m","content":[{"type":"tool_use","id":"a","name":"Read","input":{"file_path":"/x"}}]}}` + "\n" +
+			`{"type":"assistant","message":{"model":"m","content":[{"type":"tool_use","id":"b","name":"Bash","input":{"command":"make"}}]}}`
+		result = `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"}]}}`
+		both   = `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":"x"}]}}`
+	)
+	file := func(lines ...string) string {
+		path := filepath.Join(t.TempDir(), "s.jsonl")
+		require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+		return path
+	}
+	ctx := t.Context()
+	require.True(t, CommandsFollow(ctx, file(prompt, refusal, context)))
+	require.False(t, CommandsFollow(ctx, file(context, prompt, refusal)))
+	require.False(t, CommandsFollow(ctx, file()))
+
+	require.True(t, Cleared(ctx, file(clear)))
+	require.False(t, Cleared(ctx, file(clear, prompt)), "it was begun")
+	require.False(t, Cleared(ctx, file(prompt, refusal)))
+	require.False(t, Cleared(ctx, filepath.Join(t.TempDir(), "none")))
+
+	require.Equal(t, "Read (/x)", OpenCall(ctx, file(prompt, calls)).String(), "the first of several is asked for first")
+	require.Equal(t, "Bash (make)", OpenCall(ctx, file(prompt, calls, result)).String())
+	require.Equal(t, "a tool", OpenCall(ctx, file(prompt, calls, result, both)).String())
 }

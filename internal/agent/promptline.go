@@ -37,6 +37,7 @@ type PromptFlags struct {
 	Mode   string   // the option that takes a permission mode
 	Output []string // the options for the output format; with json the output contains the id
 	Field  string   // the field of the id
+	Stream bool     // json is a stream, not one document
 
 	// Find returns what can be continued of a session with a known id; nil: just the session.
 	Find func(d *Described, id string) Trail
@@ -101,6 +102,11 @@ func (p PromptLine) Told(run Ended) string {
 		return cmp.Or(ToldID(run.Recording, is.Field), run.Session)
 	}
 	return run.Session
+}
+
+// Document reports whether the run prints one document.
+func (p PromptLine) Document() bool {
+	return !p.of.is.Line.Stream && p.Value(p.of.is.Line.Output...) == "json"
 }
 
 // Begin uses the id in the JSON output of a run. Without one, the session is the only new one of

@@ -83,11 +83,17 @@ func (v *delivery) refresh(ctx context.Context) *resume.NotSent {
 }
 
 // execDidNotGiveUp refuses a session that `resumed exec` gave up on after it was stopped, unless a
-// person has asked for a retry.
-func (v *delivery) execDidNotGiveUp(context.Context) *resume.NotSent {
+// person has asked for a retry. What a person cancelled there is cancelled here.
+func (v *delivery) execDidNotGiveUp(ctx context.Context) *resume.NotSent {
 	note, ok := lease.LastNote(v.opts.LeaseDirs, v.session.Key.Agent, v.session.Key.ID)
 	if !ok || note.At.Before(v.session.LimitedAt) || !v.session.RetryAskedAt.IsZero() {
 		return nil
+	}
+	if note.Cancelled {
+		if v.records {
+			v.apply(ctx, v.session.Key, resume.Forget{})
+		}
+		return tryAgain("you have cancelled it in resumed exec")
 	}
 	return park("resumed exec gave up on it: " + sanitize.Short(note.Why, sanitize.Sentence))
 }

@@ -18,9 +18,9 @@ type relay struct {
 	quit   chan struct{}
 	done   sync.WaitGroup
 
-	mu     sync.Mutex // guards the fields below
-	group  int        // 0: no command runs
-	passed int        // how many signals were passed on to the group
+	mu     sync.Mutex       // guards the fields below
+	group  int              // 0: no command runs
+	passed []syscall.Signal // on to the group
 	hard   *time.Timer
 }
 
@@ -56,8 +56,8 @@ func (r *relay) pass(sig syscall.Signal) {
 	}
 	group := r.group
 	_ = syscall.Kill(-group, sig) // fails if it has just ended
-	r.passed++
-	if r.passed == 2 {
+	r.passed = append(r.passed, sig)
+	if len(r.passed) == 2 {
 		r.hard = time.AfterFunc(hardGrace, func() { r.kill(group) })
 	}
 }
@@ -79,12 +79,12 @@ func (r *relay) attach(start func() (group int, err error)) error {
 	if err != nil {
 		return err
 	}
-	r.group, r.passed = group, 0
+	r.group, r.passed = group, nil
 	return nil
 }
 
-// detach marks the group as ended, and reports whether it got a signal.
-func (r *relay) detach() bool {
+// detach marks the group as ended, and returns the last signal that it got; 0: none.
+func (r *relay) detach() syscall.Signal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.hard != nil {
@@ -92,5 +92,8 @@ func (r *relay) detach() bool {
 		r.hard = nil
 	}
 	r.group = 0
-	return r.passed > 0
+	if len(r.passed) == 0 {
+		return 0
+	}
+	return r.passed[len(r.passed)-1]
 }

@@ -38,6 +38,9 @@ func (i invocation) Session() string {
 	return agent.PlainID(i.options.Value("-s", "--session"))
 }
 
+// Document reports false: --format json prints a stream.
+func (i invocation) Document() bool { return false }
+
 func (i invocation) Give(string) []string { return nil }
 
 // Begin uses the id in the JSON output of opencode. The output for people has none: then the session is
@@ -55,15 +58,13 @@ func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.T
 			t.Session = cmp.Or(agent.ToldID(run.Recording, "sessionID"), t.Session)
 		}
 		if t.Session != "" {
+			t.Transcript = i.agent.databaseOf(ctx, t.Session)
 			return t
 		}
 		var found []agent.Trail
-		for _, home := range append([]string{i.agent.homes.Usual}, i.agent.homes.Roots...) {
-			paths, _ := i.agent.databases(home) // a directory that cannot be listed has none
-			for _, path := range paths {
-				for _, id := range begun(ctx, path, dir, began, i.prompt()) {
-					found = append(found, agent.Trail{Session: id, Transcript: path, Cwd: dir})
-				}
+		for _, path := range i.agent.allDatabases() {
+			for _, id := range begun(ctx, path, dir, began, i.prompt()) {
+				found = append(found, agent.Trail{Session: id, Transcript: path, Cwd: dir})
 			}
 		}
 		if found = slices.Compact(found); len(found) != 1 {
@@ -71,6 +72,30 @@ func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.T
 		}
 		return found[0]
 	}
+}
+
+// allDatabases returns the databases of all homes.
+func (a *Agent) allDatabases() (all []string) {
+	for _, home := range append([]string{a.homes.Usual}, a.homes.Roots...) {
+		paths, _ := a.databases(home) // a directory that cannot be listed has none
+		all = append(all, paths...)
+	}
+	return all
+}
+
+// databaseOf returns the database that has the session; empty: none, or it cannot be read.
+func (a *Agent) databaseOf(ctx context.Context, id string) string {
+	for _, path := range a.allDatabases() {
+		found := false
+		err := database.ReadSteadily(ctx, path, func(db *database.DB) (err error) {
+			_, found, err = db.Session(ctx, id)
+			return err
+		})
+		if err == nil && found {
+			return path
+		}
+	}
+	return ""
 }
 
 // prompt returns the prompt as opencode stores it: arguments with a space are quoted.

@@ -106,8 +106,7 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 	o.Cancelled = func(agent, session string) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
-		key := resume.Key{Agent: agent, ID: session}
-		_, _ = c.client().Do(ctx, key.String(), control.Cancel) // a daemon that does not answer finds the note
+		_, _ = c.client().Do(ctx, resume.Key{Agent: agent, ID: session}.String(), control.Cancel) // a daemon that does not answer finds the note
 	}
 	// Not ctx: a signal goes to the command first.
 	code, err := execrun.Run(context.WithoutCancel(ctx), o)

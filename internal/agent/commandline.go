@@ -34,9 +34,6 @@ type Invocation interface {
 	// Give returns the arguments that give a new session that id; nil if that is impossible.
 	Give(id string) []string
 
-	// Document reports whether the run prints one document, for a program that reads it whole.
-	Document() bool
-
 	// Begin is called before the command is run in that directory. The returned function is
 	// called when the run is over, and returns what can be continued: a session whose id was
 	// given to the run or printed by it, never one that just happened to change meanwhile.

@@ -48,16 +48,8 @@ type ending struct {
 	at        time.Time
 	stdout    words // and stderr if both are the same file
 	stderr    words
-	document  []byte         // standard output, if that was held back
-	signalled syscall.Signal // the last one that was passed on to the command; 0: none
-}
-
-// stopped returns the signal by which somebody ended the command; 0: none. Ctrl-C goes to it directly.
-func (e *ending) stopped() syscall.Signal {
-	if e.signalled == 0 && e.code == codeSignal+int(syscall.SIGINT) {
-		return syscall.SIGINT
-	}
-	return e.signalled
+	document  []byte // standard output, if that was held back
+	signalled bool   // a signal was passed on to the command
 }
 
 // run runs the command until it ends. When ctx ends first, the whole group is ended. Signals to

@@ -27,6 +27,7 @@ const (
 	CodeCannotStart = 126 // as in shells
 	CodeNotFound    = 127
 	codeSignal      = 128 // plus the number of the signal
+	codeCtrlC       = codeSignal + int(syscall.SIGINT)
 )
 
 // Options are the command, and how it is run.
@@ -56,8 +57,7 @@ type Options struct {
 	Stdout, Stderr *os.File
 	Signals        <-chan os.Signal // sent to this process
 
-	// Cancelled is called after a person has ended the wait for a session, or its run; nil: nobody
-	// needs to know.
+	// Cancelled is called if a person ended the wait for a session, or its run. It may be nil.
 	Cancelled func(agent, session string)
 
 	// Hear finds in the output of an agent how a run failed: of class none if the output does
@@ -93,8 +93,10 @@ func Run(ctx context.Context, o Options) (int, error) {
 	})
 	t.over()
 	t.note(err)
-	if _, failed := o.Stdout.Write(t.document); failed != nil {
-		return CodeFailed, fmt.Errorf("pass on the command's output: %w", failed)
+	if len(t.document) > 0 {
+		if _, err := o.Stdout.Write(t.document); err != nil {
+			return CodeFailed, fmt.Errorf("pass on the command's output: %w", err)
+		}
 	}
 	return conclude(err)
 }
@@ -109,8 +111,7 @@ type task struct {
 	runs  int
 	shown func() // ends the display of the wait
 
-	document []byte         // what the latest run printed, if that is one document
-	stopped  syscall.Signal // what ended the latest run; 0: no signal
+	document []byte // what the latest run printed, if that is one document
 }
 
 // Failure is a run that failed.
@@ -143,10 +144,9 @@ func (t *task) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Not with the options of Retry: the time in which another process holds the session does not count.
-	if expired := (&backoff.TimeoutError{After: t.Timeout}); t.Timeout > 0 {
+	if t.Timeout > 0 { // not by Retry: the time in which another process holds the session does not count
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, expired)
+		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, &backoff.TimeoutError{After: t.Timeout})
 		defer cancel()
 	}
 	t.runs++
@@ -160,7 +160,6 @@ func (t *task) run(ctx context.Context) error {
 	if len(end.document) > 0 {
 		t.document = end.document
 	}
-	t.stopped = end.stopped()
 	lasting := context.WithoutCancel(ctx) // the rest is done even if the time for the run is over
 	t.talk.heard(lasting, end)
 	if err := t.talk.tidy(lasting); err != nil {
@@ -169,7 +168,7 @@ func (t *task) run(ctx context.Context) error {
 	if end.code == 0 && ctx.Err() == nil && !t.talk.failed() {
 		return nil
 	}
-	failure := &Failure{Code: end.code, At: end.at, cut: t.stopped != 0}
+	failure := &Failure{Code: end.code, At: end.at, cut: end.signalled || end.code == codeCtrlC}
 	reader := limit.Reader{At: end.at, Grace: t.Grace}
 	failure.Verdict, failure.Text = t.talk.judge(end, reader)
 	failure.final = t.hold(lasting)
@@ -229,20 +228,21 @@ func (t *task) hold(ctx context.Context) error {
 // again without the caller's knowledge. A hangup is neither: the terminal is gone, perhaps with its
 // connection.
 func (t *task) note(err error) {
-	note := lease.Note{At: time.Now()}
-	if interrupted, ok := errors.AsType[*backoff.InterruptedError](err); ok {
-		if sig, ok := errors.AsType[*signalled](interrupted.Cause); ok {
-			t.stopped = sig.Signal
-		}
+	note, sig := lease.Note{At: time.Now()}, t.relay.got()
+	if f, ok := errors.AsType[*Failure](err); ok && f.Code == codeCtrlC {
+		sig = syscall.SIGINT // which went to the command, in the foreground
 	}
-	if exhausted, ok := errors.AsType[*backoff.ExhaustedError](err); ok {
-		note.Why = exhausted.Error()
-	} else if t.stopped != 0 && t.stopped != syscall.SIGHUP {
-		note.Why = (&signalled{t.stopped}).Error()
-		note.Cancelled = t.stopped != syscall.SIGTERM // a person pressed Ctrl-C
-	}
-	if note.Why == "" || t.lease == nil {
+	exhausted, ok := errors.AsType[*backoff.ExhaustedError](err)
+	switch {
+	case t.lease == nil:
 		return
+	case ok:
+		note.Why = exhausted.Error()
+	case sig == 0 || sig == syscall.SIGHUP:
+		return
+	default:
+		note.Why = (&signalled{sig}).Error()
+		note.Cancelled = sig != syscall.SIGTERM // a person pressed Ctrl-C
 	}
 	if err := t.lease.GiveUp(note); err != nil {
 		t.Warn(err)

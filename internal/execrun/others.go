@@ -30,11 +30,7 @@ func (t *task) awaitOwner(ctx context.Context) error {
 		case owner == nil:
 			return nil
 		}
-		has := "has"
-		if owner.Guessed {
-			has = "may have"
-		}
-		if !told {
+		if has := map[bool]string{false: "has", true: "may have"}[owner.Guessed]; !told {
 			t.say(fmt.Sprintf("process %d (%s) %s session %s open: it is continued when that process ends", owner.PID, owner.Kind, has, t.talk.id))
 		}
 		select {

@@ -18,10 +18,11 @@ type relay struct {
 	quit   chan struct{}
 	done   sync.WaitGroup
 
-	mu     sync.Mutex       // guards the fields below
-	group  int              // 0: no command runs
-	passed []syscall.Signal // on to the group
+	mu     sync.Mutex // guards the fields below
+	group  int        // 0: no command runs
+	passed int        // how many signals were passed on to the group
 	hard   *time.Timer
+	last   syscall.Signal // that this process got; 0: none
 }
 
 // newRelay starts passing on signals; stop ends it.
@@ -50,16 +51,24 @@ func (r *relay) stop() {
 func (r *relay) pass(sig syscall.Signal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.last = sig
 	if r.group == 0 {
 		r.cancel(&signalled{sig})
 		return
 	}
 	group := r.group
 	_ = syscall.Kill(-group, sig) // fails if it has just ended
-	r.passed = append(r.passed, sig)
-	if len(r.passed) == 2 {
+	r.passed++
+	if r.passed == 2 {
 		r.hard = time.AfterFunc(hardGrace, func() { r.kill(group) })
 	}
+}
+
+// got returns the last signal that this process got; 0: none.
+func (r *relay) got() syscall.Signal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last
 }
 
 func (r *relay) kill(group int) {
@@ -79,12 +88,12 @@ func (r *relay) attach(start func() (group int, err error)) error {
 	if err != nil {
 		return err
 	}
-	r.group, r.passed = group, nil
+	r.group, r.passed = group, 0
 	return nil
 }
 
-// detach marks the group as ended, and returns the last signal that it got; 0: none.
-func (r *relay) detach() syscall.Signal {
+// detach marks the group as ended, and reports whether it got a signal.
+func (r *relay) detach() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.hard != nil {
@@ -92,8 +101,5 @@ func (r *relay) detach() syscall.Signal {
 		r.hard = nil
 	}
 	r.group = 0
-	if len(r.passed) == 0 {
-		return 0
-	}
-	return r.passed[len(r.passed)-1]
+	return r.passed > 0
 }

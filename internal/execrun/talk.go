@@ -143,11 +143,8 @@ func (t *talk) evidence(ctx context.Context) (last agent.Evidence) {
 
 // wentOn reports whether somebody has continued the session since the latest run.
 func (t *talk) wentOn(ctx context.Context) bool {
-	if t.last.Event == nil {
-		return false
-	}
 	now := t.evidence(ctx)
-	return now.Event != nil && (now.Offset != t.last.Offset || !resume.When(now.Event).Equal(resume.When(t.last.Event)))
+	return t.last.Event != nil && now.Event != nil && (now.Offset != t.last.Offset || !resume.When(now.Event).Equal(resume.When(t.last.Event)))
 }
 
 // recorded returns the failure of the latest run in the transcript; of class none if there is none.
@@ -194,8 +191,11 @@ func (t *talk) tidy(ctx context.Context) error {
 	return t.agent.Tidy(ctx, t.session())
 }
 
-// document reports whether a run prints one document, which a retry would make two.
-func (t *talk) document() bool { return t.line != nil && t.line.Document() }
+// document reports whether a run prints one document, which a retry would make two. Few agents do.
+func (t *talk) document() bool {
+	line, ok := t.line.(interface{ Document() bool })
+	return ok && line.Document()
+}
 
 // needsInput reports whether another run needs the input of the first one.
 func (t *talk) needsInput() bool {

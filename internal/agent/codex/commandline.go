@@ -54,9 +54,6 @@ func (i invocation) Session() string {
 	return agent.PlainID(i.plain[0])
 }
 
-// Document reports false: --json prints a stream, and only a run that succeeds prints an answer.
-func (i invocation) Document() bool { return false }
-
 func (i invocation) Give(string) []string { return nil }
 
 var bannerID = regexp.MustCompile(`(?m)^session id: ([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\s*$`)

@@ -182,10 +182,10 @@ var knownOnlyIn = map[string]string{
 var budgets = map[string]struct{ lines, up int }{
 	"...":                  {76_630, unlimited},
 	"cmd/resumed":          {4_000, unlimited},
-	"internal/agent/...":   {14_450, unlimited},
+	"internal/agent/...":   {14_470, unlimited},
 	"internal/app":         {880, 0},
 	"internal/config":      {2_960, unlimited},
-	"internal/deliver":     {2_750, 0},
+	"internal/deliver":     {2_790, 0},
 	"internal/explain/...": {2_790, unlimited},
 	"internal/fleet/...":   {4_690, unlimited},
 	"internal/limit/...":   {3_800, unlimited},
@@ -194,7 +194,7 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/watch":       {1_900, unlimited},
 
 	"internal/resume/engine":            {1_890, 8},
-	"internal/agent":                    {2_800, 5},
+	"internal/agent":                    {2_830, 5},
 	"internal/agent/opencode":           {1_560, 0},
 	"internal/agent/opencode/database":  {1_010, 0},
 	"internal/agent/opencode/processes": {300, 0},

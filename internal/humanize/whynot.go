@@ -75,7 +75,7 @@ var questions = []Question{
 	},
 	{
 		Ask: "Must you decide?", Passed: "no",
-		Stops: "There is another problem: its directory is gone, another account would be used, you continued the work elsewhere, or its wait ended days ago while no daemon ran. The reason says which.",
+		Stops: "There is another problem: its directory was replaced, a file that it was started with is gone, another account would be used, you continued the work elsewhere, or its wait ended days ago while no daemon ran. The reason says which.",
 		Do:    "Do what the reason says; then `resumed retry SESSION`.",
 		stop: func(s view.Session, _ time.Time) string {
 			if s.State == resume.Parked {

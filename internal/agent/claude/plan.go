@@ -28,8 +28,8 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	}
 	cwd, _ := transcript.FirstCwd(agent.Line{Path: s.Transcript})
 	cwd = cmp.Or(cwd, s.Cwd)
-	if err := agent.CheckDir(cwd); err != nil {
-		return agent.Parked("%v", err), nil
+	if leave := agent.CheckDir(s, cwd); leave != nil {
+		return agent.Plan{Leave: leave}, nil
 	}
 	return a.run(ctx, s, w, cwd)
 }

@@ -42,8 +42,8 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if cwd == "" {
 		cwd = filepath.Dir(s.Transcript) // its directory is not known
 	}
-	if err := agent.CheckDir(cwd); err != nil {
-		return agent.Parked("%v", err), nil
+	if leave := agent.CheckDir(s, cwd); leave != nil {
+		return agent.Plan{Leave: leave}, nil
 	}
 	program, err := a.Program()
 	if err != nil {

@@ -35,8 +35,8 @@ func (b Beginner) Start(task resume.Session) (agent.Plan, error) {
 	case task.Task.Mode != "":
 		return agent.Parked("%s takes no permission mode: its start says what it is run with", b.Name()), nil
 	}
-	if err := agent.CheckDir(task.Cwd); err != nil {
-		return agent.Parked("%v", err), nil
+	if leave := agent.CheckDir(task, task.Cwd); leave != nil {
+		return agent.Plan{Leave: leave}, nil
 	}
 	found, err := program.Search{Command: b.start[0]}.Find(resume.Program{})
 	if err != nil {

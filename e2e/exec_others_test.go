@@ -49,7 +49,7 @@ func (b *box) opens(session string) *pane {
 
 var execOthers = []situation{
 	{"exec, and a person opens the session and closes it", func(t *testing.T, b *box, row *result) {
-		exec, session := b.underExec(row, "8s")
+		exec, session := b.underExec(row, "25s")
 		p := b.opens(session)
 		b.until("exec says so", func() bool {
 			return strings.Contains(exec.out.String(), "session "+session+" open: it is continued when that process ends")
@@ -62,7 +62,7 @@ var execOthers = []situation{
 		row.did, row.outcome = "waited for the terminal, and continued once", "finished"
 	}},
 	{"exec, and a person goes on with the session", func(t *testing.T, b *box, row *result) {
-		exec, session := b.underExec(row, "12s")
+		exec, session := b.underExec(row, "25s")
 		p := b.opens(session)
 		p.write("never mind")
 		p.until("the words", func(screen string) bool { return strings.Contains(screen, "never mind") })

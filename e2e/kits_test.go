@@ -71,10 +71,10 @@ func (k kit) situations() []situation {
 		all = append(all, fromQueue)
 	}
 	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0"}, k.name()) {
-		all = append(all, hooked)
+		all = append(append(all, hooked), execOthers...)
 	}
 	if k.name() == "claude-code 2.1.325" {
-		all = append(all, fallback, paid)
+		all = append(all, fallback, paid, oneDocument)
 	}
 	return append(all, k.live...)
 }

@@ -11,12 +11,14 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"resumed/internal/agents"
 	"resumed/internal/backoff"
 	"resumed/internal/config"
+	"resumed/internal/control"
 	"resumed/internal/dirs"
 	"resumed/internal/execrun"
 	"resumed/internal/explain"
@@ -24,6 +26,7 @@ import (
 	"resumed/internal/lease"
 	"resumed/internal/limit"
 	"resumed/internal/logging"
+	"resumed/internal/resume"
 )
 
 // executing holds the flags of exec.
@@ -41,8 +44,9 @@ func (c *cli) execCommand() *cobra.Command {
 			"help, exec waits as long as the provider asked, or as the policy says, and runs the command\n" +
 			"again; any other failure is returned at once. A known agent continues in the same session:\n" +
 			strings.Join(headless(), ", ") + ".\n\n" +
-			"The exit code is the command's own, or 75 if no retries are left. A signal is passed to\n" +
-			"the command while it runs, and ends a wait.",
+			"The exit code is the command's own, or 75 if no retries are left or somebody else went on\n" +
+			"with the session. A signal is passed to the command while it runs, and ends a wait; what you\n" +
+			"end with Ctrl-C is not continued by a daemon either.",
 		Example: "  resumed exec -- claude -p \"fix the tests\"\n" +
 			"  resumed exec --policy api --timeout 10m -- curl -sSf https://example.org/\n" +
 			"  resumed exec --retry-on network,timeout -- make deploy",
@@ -99,6 +103,11 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 		o.Warn(err)
 	}
 	o.Hear = explain.Hear(o.Agents, cfg.Resume.Grace)
+	o.Cancelled = func(agent, session string) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		_, _ = c.client().Do(ctx, resume.Key{Agent: agent, ID: session}.String(), control.Cancel) // a daemon that does not answer finds the note
+	}
 	// Not ctx: a signal goes to the command first.
 	code, err := execrun.Run(context.WithoutCancel(ctx), o)
 	return finished(code, err)
@@ -180,7 +189,10 @@ func finished(code int, err error) error {
 		return exitStatus{code: code}
 	}
 	try := ""
+	taken, _ := errors.AsType[*execrun.TakenError](err)
 	switch _, held := errors.AsType[*lease.HeldError](err); {
+	case taken != nil:
+		try = taken.GoOn
 	case held:
 		try = "resumed status"
 	case code == execrun.CodeNotFound:

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +29,7 @@ func (c *cli) logsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "logs SESSION",
 		Short:   "Show the output of a session's resumed runs",
-		Long:    "Prints what the resumed runs of a session wrote, oldest first: when each began, how long it\ntook, how it ended, and its output. A prompt that was typed into a terminal leaves none.",
+		Long:    "Prints what the resumed runs of a session wrote, and the start of a task, oldest first:\nwhen each began, how long it took, how it ended, and its output. A prompt that was typed into a\nterminal leaves none.",
 		Example: "  resumed logs 4f2a\n  resumed logs -f 4f2a",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := c.findRuns(args[0])
@@ -145,7 +144,7 @@ func readNew(text *strings.Builder, dir string, offsets map[string]int64) error 
 			offset = min(offset, info.Size()) // its beginning was cut off
 		}
 		if !seen {
-			fmt.Fprintf(text, "--- resume %s ---%s\n", strings.TrimSuffix(filepath.Base(path), ".log"), runWords(path, time.Now()))
+			fmt.Fprintf(text, "--- %s ---%s\n", runfiles.Name(path), runWords(path, time.Now()))
 		}
 		n, err := io.Copy(text, io.NewSectionReader(file, offset, 1<<62))
 		_ = file.Close()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -326,6 +327,26 @@ func TestATaskThatFailsIsTold(t *testing.T) {
 	require.Zero(t, code, errOut)
 	b.until("it is begun", func() bool { return b.task(1).State == resume.TaskStarted })
 	require.Len(t, b.begun(), 2)
+}
+
+// What began a session has not resumed it.
+func TestLogsTellAStartFromAResume(t *testing.T) {
+	b := newQueueBox(t, likeLimits+"[backoff]\nbase_delay = \"100ms\"\n")
+	b.write("src/README", "")
+	b.start()
+	b.queue("add", "--dir", b.path("src"), "--", "go")
+	b.until("it is begun", func() bool { return b.task(1).State == resume.TaskStarted })
+	id := b.task(1).ID
+	headers := func() string {
+		logs, errOut, code := b.run("logs", id)
+		require.Zero(t, code, errOut)
+		return strings.Join(regexp.MustCompile(`(?m)^--- [a-z0-9 ]+ ---`).FindAllString(logs, -1), "\n")
+	}
+	require.Equal(t, "--- start ---", headers())
+	b.until("its command has ended", func() bool { return b.session(id).State == resume.Watching })
+	b.appendTo(".claude/projects/-src/"+id+".jsonl", refusalLine(id, b.path("src")))
+	b.until("it is resumed", func() bool { return len(b.begun()) == 2 })
+	require.Equal(t, "--- start ---\n--- resume 1 ---", headers())
 }
 
 // A task is not started in a directory that others can write to, or that is excluded.

@@ -142,7 +142,8 @@ var situations = map[string]situation{
 
 	// Where it works.
 	"the directory moved away": {
-		before: func(s *stay) { require.NoError(s.t, os.Rename(s.path(s.dir), s.path(s.dir+"-moved"))) }, state: resume.Parked, why: "is gone",
+		before: func(s *stay) { require.NoError(s.t, os.Rename(s.path(s.dir), s.path(s.dir+"-moved"))) },
+		state:  resume.Waiting, why: "is gone: it is continued when that is back", pending: true,
 	},
 	"a file took the directory's place": {
 		before: func(s *stay) { s.remove(s.dir); s.write(s.dir, "") }, state: resume.Parked, why: "is not a directory any more",

@@ -116,8 +116,15 @@ func (b *Base) Begin(p program.Found, dir string, carried leash.Carried, env []s
 	}
 	return &Command{
 		Argv: append(argv, args...), Dir: dir, Env: env, Carried: carried,
-		Inside: len(p.Through) > 0 || p.Way == program.ByConfig && filepath.Base(p.Path) != b.about.Program,
+		Inside: len(p.Through) > 0 || p.Way == program.ByConfig && b.isWayIn(p.Path),
 	}
+}
+
+// isWayIn reports whether a configured program is not the agent itself, so it may enter a container or a
+// sandbox: it has another name, or it is a shell script of the user. The agent's installer may write one, too.
+func (b *Base) isWayIn(path string) bool {
+	installed := slices.ContainsFunc(b.about.Places, func(place string) bool { return filepath.Join(b.UserDir, place) == filepath.Dir(path) })
+	return filepath.Base(path) != b.about.Program || program.IsOwnScript(path) && !installed
 }
 
 // Missing returns the plan if the program is not found.

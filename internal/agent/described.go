@@ -101,6 +101,7 @@ type Choice struct {
 	Spare func(variable string) bool
 	Park  string // why the session is not continued
 	Wait  string // why the session is not continued now
+	Leave *Leave // the same, in full
 }
 
 // Described is the agent of a description, with its homes.
@@ -274,6 +275,8 @@ func (d *Described) Plan(ctx context.Context, s resume.Session, w Words) (Plan, 
 	switch {
 	case err != nil:
 		return Plan{}, err
+	case choice.Leave != nil:
+		return Plan{Leave: choice.Leave}, nil
 	case choice.Park != "":
 		return Parked("%s", choice.Park), nil
 	case choice.Wait != "":

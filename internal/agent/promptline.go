@@ -36,6 +36,7 @@ type PromptFlags struct {
 	Mode   string   // the option that takes a permission mode
 	Output []string // the options for the output format; with json the output contains the id
 	Field  string   // the field of the id
+	Stream bool     // json is a stream, not one document
 
 	// Left returns what can be continued of the session that a run in that directory had; nil:
 	// just the session.
@@ -105,6 +106,11 @@ func (p promptLine) Begin(dir string) func(context.Context, Ended) Trail {
 		}
 		return t
 	}
+}
+
+// Document reports whether the run prints one document.
+func (p promptLine) Document() bool {
+	return !p.of.is.Line.Stream && p.Value(p.of.is.Line.Output...) == "json"
 }
 
 // onlyOf returns the only session of these files that began in the directory with the prompt of the

@@ -84,8 +84,8 @@ type Opening struct {
 
 // Open returns the plan to begin the session of a task with the program.
 func (b *Base) Open(s resume.Session, o Opening) Plan {
-	if err := CheckDir(s.Cwd); err != nil {
-		return Parked("%v", err)
+	if leave := CheckDir(s, s.Cwd); leave != nil {
+		return Plan{Leave: leave}
 	}
 	found, err := b.Find(resume.Session{})
 	if err != nil {

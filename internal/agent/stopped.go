@@ -107,22 +107,34 @@ func Parked(format string, args ...any) Plan {
 	return Plan{Leave: &Leave{Why: fmt.Sprintf(format, args...), Park: true}}
 }
 
-// CheckDir returns nil for a directory that one can work in, else an error for people.
-func CheckDir(dir string) error {
+// CheckDir returns nil for a directory that the session can work in, else why nothing may be sent.
+func CheckDir(s resume.Session, dir string) *Leave {
 	if dir == "" {
-		return errors.New("the session's directory is not known")
+		return Parked("the session's directory is not known").Leave
 	}
 	if !filepath.IsAbs(dir) {
-		return fmt.Errorf("the session's directory %s is not an absolute path", dir)
+		return Parked("the session's directory %s is not an absolute path", dir).Leave
 	}
 	info, err := os.Stat(dir)
 	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("the session's directory %s is gone", dir)
-	case err != nil:
-		return fmt.Errorf("the session's directory cannot be used: %w", err)
-	case !info.IsDir():
-		return fmt.Errorf("the session's directory %s is not a directory any more", dir)
+	case err == nil && info.IsDir():
+		return nil
+	case err == nil:
+		return Parked("the session's directory %s is not a directory any more", dir).Leave
 	}
-	return nil
+	why := fmt.Sprintf("the session's directory cannot be used: %v", err)
+	if errors.Is(err, os.ErrNotExist) {
+		why = fmt.Sprintf("the session's directory %s is gone", dir)
+	}
+	if !MayComeBack(s) {
+		return Parked("%s", why).Leave
+	}
+	return &Leave{Why: why + ": it is continued when that is back", Tell: true}
+}
+
+// MayComeBack reports whether the session's directory is still waited for: with a disk, a mount, a rename
+// it may come back. One that is away for days was deleted.
+func MayComeBack(s resume.Session) bool {
+	const days = 3 * 24 * time.Hour
+	return time.Since(s.WaitFrom) < days || time.Since(s.Limit.Reset.At) < days
 }

@@ -67,8 +67,8 @@ func (t *Transcripts) Observe(src Source, line Line) (resume.Observation, bool) 
 // Run returns the plan to continue a session with the program and these arguments, in that
 // directory. The arguments include the carried ones.
 func (t *Transcripts) Run(s resume.Session, dir string, carried leash.Carried, args ...string) Plan {
-	if err := CheckDir(dir); err != nil {
-		return Parked("%v", err)
+	if leave := CheckDir(s, dir); leave != nil {
+		return Plan{Leave: leave}
 	}
 	found, err := t.Find(s)
 	if err != nil {

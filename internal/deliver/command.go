@@ -127,7 +127,7 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 	if err := c.files.Copy(key, n, c.plan.Keep); err != nil {
 		return nil, tryAgain("the transcript could not be copied aside: " + err.Error())
 	}
-	if err := c.files.Prepare(key); err != nil {
+	if err := c.files.Prepare(key, n, c.session.Pending()); err != nil {
 		return nil, tryAgain("its output could not be kept: " + err.Error())
 	}
 	environ, notSent := c.pay(ctx, c.env.Set)

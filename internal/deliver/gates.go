@@ -8,7 +8,9 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/lease"
+	"resumed/internal/leash"
 	"resumed/internal/resume"
+	"resumed/internal/runenv"
 	"resumed/internal/runner"
 	"resumed/internal/sanitize"
 )
@@ -83,11 +85,17 @@ func (v *delivery) refresh(ctx context.Context) *resume.NotSent {
 }
 
 // execDidNotGiveUp refuses a session that `resumed exec` gave up on after it was stopped, unless a
-// person has asked for a retry.
-func (v *delivery) execDidNotGiveUp(context.Context) *resume.NotSent {
+// person has asked for a retry. What a person cancelled there is cancelled here.
+func (v *delivery) execDidNotGiveUp(ctx context.Context) *resume.NotSent {
 	note, ok := lease.LastNote(v.opts.LeaseDirs, v.session.Key.Agent, v.session.Key.ID)
 	if !ok || note.At.Before(v.session.LimitedAt) || !v.session.RetryAskedAt.IsZero() {
 		return nil
+	}
+	if note.Cancelled {
+		if v.records {
+			v.apply(ctx, v.session.Key, resume.Forget{})
+		}
+		return tryAgain("you have cancelled it in resumed exec")
 	}
 	return park("resumed exec gave up on it: " + sanitize.Short(note.Why, sanitize.Sentence))
 }
@@ -207,10 +215,26 @@ func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 	if err != nil {
 		return &resume.NotSent{Why: err.Error(), Owner: v.owner, Then: tellIfUnseen(err)}
 	}
+	if notSent := v.filesAreThere(plan.Run); notSent != nil {
+		return notSent
+	}
 	if notSent := v.startWasSeen(plan); notSent != nil {
 		return notSent
 	}
 	return v.choose(plan)
+}
+
+// filesAreThere parks a session if a file that a flag of its start names is gone: the agent would not start,
+// or without what the file forbids. Paths in a sandbox cannot be checked from here.
+func (v *delivery) filesAreThere(run *agent.Command) *resume.NotSent {
+	known, ok := v.agent.(interface{ Flags() leash.Flags })
+	if o := v.session.StartedWith(); !ok || run == nil || o == nil || o.Sandbox != "" {
+		return nil
+	}
+	if path, flag := missingFile(known.Flags(), run.Carried.Args, run.Dir); path != "" {
+		return park(path + ", which its " + flag + " names, is gone: put it back and retry, or " + runenv.ByHand(v.agent, v.session))
+	}
+	return nil
 }
 
 // choose sets the way that a plan asks for.

@@ -107,6 +107,7 @@ func TestAReplacedDirectoryIsContinuedInOnOrder(t *testing.T) {
 	}
 	w.run("touch touched")
 	w.session.CwdBorn = time.Unix(1, 0)
+	require.NoError(t, os.WriteFile(filepath.Join(w.session.Cwd, "other"), nil, 0o600))
 	got := w.act()
 	require.Contains(t, got[len(got)-1], "parked: "+w.session.Cwd+" was replaced by another directory")
 	require.NoFileExists(t, filepath.Join(w.session.Cwd, "touched"))

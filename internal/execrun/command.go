@@ -1,6 +1,7 @@
 package execrun
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,7 @@ type command struct {
 	dir            string
 	stdin          *os.File // nil: empty
 	stdout, stderr *os.File
+	holdBack       bool // standard output is not passed on, but returned
 }
 
 // ending is how a run ended.
@@ -46,7 +48,8 @@ type ending struct {
 	at        time.Time
 	stdout    words // and stderr if both are the same file
 	stderr    words
-	signalled bool // a signal was passed on to the command
+	document  []byte // standard output, if that was held back
+	signalled bool   // a signal was passed on to the command
 }
 
 // run runs the command until it ends. When ctx ends first, the whole group is ended. Signals to
@@ -65,9 +68,13 @@ func (c command) run(ctx context.Context, relay *relay) (*ending, error) {
 	terminal := foreground(c.stdin, child.SysProcAttr)
 
 	end := new(ending)
+	var document bytes.Buffer
 	child.Stdout = &tee{c.stdout, &end.stdout}
+	if c.holdBack {
+		child.Stdout = &tee{&document, &end.stdout}
+	}
 	child.Stderr = child.Stdout
-	if !sameFile(c.stdout, c.stderr) { // otherwise one pipe, which keeps the order of the output
+	if c.holdBack || !sameFile(c.stdout, c.stderr) { // otherwise one pipe, which keeps the order of the output
 		child.Stderr = &tee{c.stderr, &end.stderr}
 	}
 	err := relay.attach(func() (int, error) {
@@ -90,7 +97,7 @@ func (c command) run(ctx context.Context, relay *relay) (*ending, error) {
 	close(ended)
 	watchers.Wait()
 	terminal.takeBack()
-	end.signalled = relay.detach()
+	end.signalled, end.document = relay.detach(), document.Bytes()
 	end.at = time.Now()
 	end.code = exitCode(child.ProcessState)
 	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok && !errors.Is(err, exec.ErrWaitDelay) {

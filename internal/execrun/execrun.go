@@ -23,10 +23,11 @@ import (
 // The exit codes that are not those of the command.
 const (
 	CodeFailed      = 1
-	CodeGaveUp      = 75  // no retries are left
+	CodeGaveUp      = 75  // no retries are left, or the session is left to somebody else
 	CodeCannotStart = 126 // as in shells
 	CodeNotFound    = 127
 	codeSignal      = 128 // plus the number of the signal
+	codeCtrlC       = codeSignal + int(syscall.SIGINT)
 )
 
 // Options are the command, and how it is run.
@@ -56,6 +57,9 @@ type Options struct {
 	Stdout, Stderr *os.File
 	Signals        <-chan os.Signal // sent to this process
 
+	// Cancelled is called if a person ended the wait for a session, or its run. It may be nil.
+	Cancelled func(agent, session string)
+
 	// Hear finds in the output of an agent how a run failed: of class none if the output does
 	// not say it.
 	Hear func(agent string, rec agent.Recording) resume.Limited
@@ -82,7 +86,6 @@ func Run(ctx context.Context, o Options) (int, error) {
 		return CodeFailed, err
 	}
 	err = backoff.Retry(ctx, t.Policy(t.talk.name, limit.None), t.run, backoff.Options{
-		Timeout:     o.Timeout,
 		Retryable:   t.retryable,
 		PolicyFor:   func(err error) backoff.Policy { return t.Policy(t.talk.name, classOf(err)) },
 		ServerDelay: t.stated,
@@ -90,6 +93,11 @@ func Run(ctx context.Context, o Options) (int, error) {
 	})
 	t.over()
 	t.note(err)
+	if len(t.document) > 0 {
+		if _, err := o.Stdout.Write(t.document); err != nil {
+			return CodeFailed, fmt.Errorf("pass on the command's output: %w", err)
+		}
+	}
 	return conclude(err)
 }
 
@@ -102,6 +110,8 @@ type task struct {
 	lease *lease.Lease
 	runs  int
 	shown func() // ends the display of the wait
+
+	document []byte // what the latest run printed, if that is one document
 }
 
 // Failure is a run that failed.
@@ -134,11 +144,21 @@ func (t *task) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if t.Timeout > 0 { // not by Retry: the time in which another process holds the session does not count
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, &backoff.TimeoutError{After: t.Timeout})
+		defer cancel()
+	}
 	t.runs++
 	t.talk.begins()
-	end, err := command{argv: argv, dir: t.Dir, stdin: stdin, stdout: t.Stdout, stderr: t.Stderr}.run(ctx, t.relay)
+	end, err := command{
+		argv: argv, dir: t.Dir, stdin: stdin, stdout: t.Stdout, stderr: t.Stderr, holdBack: t.talk.document(),
+	}.run(ctx, t.relay)
 	if err != nil {
 		return err
+	}
+	if len(end.document) > 0 {
+		t.document = end.document
 	}
 	lasting := context.WithoutCancel(ctx) // the rest is done even if the time for the run is over
 	t.talk.heard(lasting, end)
@@ -148,14 +168,15 @@ func (t *task) run(ctx context.Context) error {
 	if end.code == 0 && ctx.Err() == nil && !t.talk.failed() {
 		return nil
 	}
-	failure := &Failure{Code: end.code, At: end.at, cut: end.signalled || end.code == codeSignal+int(syscall.SIGINT)}
+	failure := &Failure{Code: end.code, At: end.at, cut: end.signalled || end.code == codeCtrlC}
 	reader := limit.Reader{At: end.at, Grace: t.Grace}
 	failure.Verdict, failure.Text = t.talk.judge(end, reader)
+	failure.final = t.hold(lasting)
 	if timeout, ok := errors.AsType[*backoff.TimeoutError](context.Cause(ctx)); ok {
 		failure.allowed = timeout.After
 		failure.Verdict = limit.Verdict{Class: limit.Timeout, WaitHelps: true} // whatever it printed
+		return &backoff.TimeoutError{After: timeout.After, Err: failure}
 	}
-	failure.final = t.hold(lasting)
 	return failure
 }
 
@@ -164,10 +185,8 @@ func (t *task) next(ctx context.Context) ([]string, *os.File, error) {
 	if t.runs == 0 {
 		return t.talk.first(), t.input.file, nil
 	}
-	if held := t.talk.held(ctx); held != nil {
-		if err := t.startOver(ctx, held); err != nil {
-			return nil, nil, err
-		}
+	if err := t.awaitOwner(ctx); err != nil {
+		return nil, nil, err
 	}
 	argv, continued := t.talk.next()
 	if continued && !t.talk.trail.Again {
@@ -177,18 +196,6 @@ func (t *task) next(ctx context.Context) ([]string, *os.File, error) {
 		return nil, nil, err
 	}
 	return argv, t.input.file, nil
-}
-
-// startOver gives the session up because another process holds it: the command is run again
-// from the beginning, if that is possible.
-func (t *task) startOver(ctx context.Context, held error) error {
-	t.talk.startOver()
-	t.release()
-	if t.input.spent() && t.talk.needsInput() {
-		return fmt.Errorf("not tried again: %w, and the prompt came by a pipe and cannot be given twice", held)
-	}
-	t.Warn(fmt.Errorf("%w: the command is repeated as it was", held))
-	return t.hold(ctx)
 }
 
 // hold takes the session's lease, so that no other process continues it while this one waits.
@@ -217,15 +224,31 @@ func (t *task) hold(ctx context.Context) error {
 	return nil
 }
 
-// note stores that the session was given up, so that a daemon does not start all over again
-// without the caller's knowledge.
+// note stores that the session was given up or cancelled, so that a daemon does not start all over
+// again without the caller's knowledge. A hangup is neither: the terminal is gone, perhaps with its
+// connection.
 func (t *task) note(err error) {
-	exhausted, ok := errors.AsType[*backoff.ExhaustedError](err)
-	if !ok {
-		return
+	note, sig := lease.Note{At: time.Now()}, t.relay.got()
+	if f, ok := errors.AsType[*Failure](err); ok && f.Code == codeCtrlC {
+		sig = syscall.SIGINT // which went to the command, in the foreground
 	}
-	if err := t.lease.GiveUp(lease.Note{At: time.Now(), Why: exhausted.Error()}); err != nil {
+	exhausted, ok := errors.AsType[*backoff.ExhaustedError](err)
+	switch {
+	case t.lease == nil:
+		return
+	case ok:
+		note.Why = exhausted.Error()
+	case sig == 0 || sig == syscall.SIGHUP:
+		return
+	default:
+		note.Why = (&signalled{sig}).Error()
+		note.Cancelled = sig != syscall.SIGTERM // a person pressed Ctrl-C
+	}
+	if err := t.lease.GiveUp(note); err != nil {
 		t.Warn(err)
+	}
+	if note.Cancelled && t.Cancelled != nil {
+		t.Cancelled(t.talk.name, t.talk.id)
 	}
 }
 
@@ -326,6 +349,9 @@ func conclude(err error) (int, error) {
 			return f.Code, fmt.Errorf("the command took more than %s (--timeout) and was ended", f.allowed)
 		}
 		return f.Code, f.final
+	}
+	if taken, ok := errors.AsType[*TakenError](err); ok {
+		return CodeGaveUp, taken
 	}
 	if cannot, ok := errors.AsType[*StartError](err); ok {
 		return cannot.Code, cannot

@@ -22,6 +22,7 @@ type relay struct {
 	group  int        // 0: no command runs
 	passed int        // how many signals were passed on to the group
 	hard   *time.Timer
+	last   syscall.Signal // that this process got; 0: none
 }
 
 // newRelay starts passing on signals; stop ends it.
@@ -50,6 +51,7 @@ func (r *relay) stop() {
 func (r *relay) pass(sig syscall.Signal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.last = sig
 	if r.group == 0 {
 		r.cancel(&signalled{sig})
 		return
@@ -60,6 +62,13 @@ func (r *relay) pass(sig syscall.Signal) {
 	if r.passed == 2 {
 		r.hard = time.AfterFunc(hardGrace, func() { r.kill(group) })
 	}
+}
+
+// got returns the last signal that this process got; 0: none.
+func (r *relay) got() syscall.Signal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last
 }
 
 func (r *relay) kill(group int) {

@@ -3,7 +3,6 @@ package execrun
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,10 +34,10 @@ type talk struct {
 	id    string   // of the session, if it was set, in the arguments or printed
 	ended func(context.Context, agent.Ended) agent.Trail
 
-	began    time.Time      // when the latest run started
-	trail    agent.Trail    // what the latest run left
-	said     resume.Limited // the failure that the latest run printed; of class none if it printed none
-	recorded resume.Limited // the failure in its transcript, likewise
+	began time.Time      // when the latest run started
+	trail agent.Trail    // what the latest run left
+	said  resume.Limited // the failure that the latest run printed; of class none if it printed none
+	last  agent.Evidence // the last event in its transcript then
 }
 
 func newTalk(o Options) *talk {
@@ -122,17 +121,35 @@ func (t *talk) heard(ctx context.Context, end *ending) {
 	t.said = t.hear(t.name, rec)
 	t.trail = t.ended(ctx, agent.Ended{Recording: rec, Code: end.code, Session: t.id})
 	t.id = cmp.Or(t.trail.Session, t.id)
-	t.recorded = t.record(ctx)
+	t.last = t.evidence(ctx)
 }
 
-// record returns the failure of the latest run from the transcript.
-func (t *talk) record(ctx context.Context) resume.Limited {
-	reader, ok := t.agent.(agent.Reader)
-	if !ok || t.trail.Transcript == "" {
-		return resume.Limited{}
+// evidence returns the last event in the session's transcript; zero: not known.
+func (t *talk) evidence(ctx context.Context) (last agent.Evidence) {
+	if t.trail.Transcript == "" {
+		return last
 	}
-	last, _, _ := agent.LastOf(ctx, reader, t.session()) // a transcript that cannot be read has none
-	refused, _ := last.Event.(resume.Limited)
+	switch a := t.agent.(type) { // a transcript that cannot be read has none
+	case agent.Reader:
+		last, _, _ = agent.LastOf(ctx, a, t.session())
+	case agent.Follower:
+		all, _ := a.Evidence(t.trail.Transcript)
+		if at := slices.IndexFunc(all, func(e agent.Evidence) bool { return e.Key.ID == t.id }); at >= 0 {
+			last = all[at]
+		}
+	}
+	return last
+}
+
+// wentOn reports whether somebody has continued the session since the latest run.
+func (t *talk) wentOn(ctx context.Context) bool {
+	now := t.evidence(ctx)
+	return t.last.Event != nil && now.Event != nil && (now.Offset != t.last.Offset || !resume.When(now.Event).Equal(resume.When(t.last.Event)))
+}
+
+// recorded returns the failure of the latest run in the transcript; of class none if there is none.
+func (t *talk) recorded() resume.Limited {
+	refused, _ := t.last.Event.(resume.Limited)
 	if refused.At.Before(t.began.Truncate(time.Second)) { // some transcripts have times in whole seconds
 		return resume.Limited{}
 	}
@@ -148,20 +165,12 @@ func (t *talk) session() resume.Session {
 	}
 }
 
-// held returns why the session must not be continued: another process holds it, or it is not
-// known whether one does.
-func (t *talk) held(ctx context.Context) error {
+// owner returns the process that holds the session, or nil.
+func (t *talk) owner(ctx context.Context) (*resume.Owner, error) {
 	if t.trail.Session == "" {
-		return nil
+		return nil, nil
 	}
-	owner, err := t.agent.Owner(ctx, t.session())
-	if err != nil {
-		return fmt.Errorf("nobody can tell who holds session %s: %w", t.id, err)
-	}
-	if owner != nil {
-		return fmt.Errorf("process %d (%s) holds session %s", owner.PID, owner.Kind, t.id)
-	}
-	return nil
+	return t.agent.Owner(ctx, t.session())
 }
 
 // leftRunning returns the process of a resume of the session that a daemon left running when it
@@ -182,12 +191,10 @@ func (t *talk) tidy(ctx context.Context) error {
 	return t.agent.Tidy(ctx, t.session())
 }
 
-// startOver drops the session: the next run is the first command again.
-func (t *talk) startOver() {
-	t.trail = agent.Trail{}
-	if t.id = t.line.Session(); t.id == "" {
-		t.give()
-	}
+// document reports whether a run prints one document, which a retry would make two. Few agents do.
+func (t *talk) document() bool {
+	line, ok := t.line.(interface{ Document() bool })
+	return ok && line.Document()
 }
 
 // needsInput reports whether another run needs the input of the first one.
@@ -202,8 +209,8 @@ func (t *talk) failed() bool { return t.said.Class != limit.None && !t.said.InPr
 // limit lifts, or nothing; their transcripts may have the second.
 func (t *talk) judge(end *ending, reader limit.Reader) (limit.Verdict, string) {
 	verdict, words := t.printed(end, reader)
-	exact := t.recorded.Reset
-	if t.recorded.Class == verdict.Class && exact.Stated() && !exact.Rough {
+	recorded := t.recorded()
+	if exact := recorded.Reset; recorded.Class == verdict.Class && exact.Stated() && !exact.Rough {
 		verdict.Reset = exact
 	}
 	return verdict, words

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -29,12 +31,20 @@ type robot struct {
 	agent.Agent
 	takesID bool
 	owner   *resume.Owner
+	ends    time.Time // of the owner; zero: never
 	err     error
 }
 
 func (r *robot) ProgramName() string { return "robot" }
 
-func (r *robot) Owner(context.Context, resume.Session) (*resume.Owner, error) { return r.owner, r.err }
+func (r *robot) GoOn(resume.Session) string { return "robot go on" }
+
+func (r *robot) Owner(context.Context, resume.Session) (*resume.Owner, error) {
+	if !r.ends.IsZero() && !time.Now().Before(r.ends) {
+		return nil, nil
+	}
+	return r.owner, r.err
+}
 
 func (r *robot) Invocation(args []string) (agent.Invocation, bool) {
 	return order{r, args}, len(args) > 0 && args[0] == "do"
@@ -46,6 +56,8 @@ type order struct {
 }
 
 func (o order) Prompted() bool { return len(o.args) > 1 }
+
+func (o order) Document() bool { return slices.Contains(o.args, "--json") }
 
 func (o order) Session() string {
 	if at := slices.Index(o.args, "--in"); at >= 0 {
@@ -139,30 +151,33 @@ func TestAnIDIsGivenBeforeTheArgumentsThatAreNoOptions(t *testing.T) {
 	require.Equal(t, id, talk.id)
 }
 
-func TestASessionThatSomebodyHoldsIsNotContinued(t *testing.T) {
-	for why, r := range map[string]*robot{
-		"process 42 (interactive) holds session " + id:               {owner: &resume.Owner{PID: 42, Kind: "interactive"}},
-		"nobody can tell who holds session " + id + ": no such luck": {err: errors.New("no such luck")},
-	} {
-		talk := talkOf(r, "", "robot do x")
-		require.NoError(t, talk.held(t.Context()), "there is none")
-		talk.ends("in " + id)
-		require.EqualError(t, talk.held(t.Context()), why)
-		talk.startOver()
-		argv, continued := talk.next()
-		require.False(t, continued)
-		require.Equal(t, talk.argv, argv)
-		require.Empty(t, talk.id, "it is not ours to hold any more")
-	}
-	talk := talkOf(&robot{takesID: true}, "", "robot do x")
-	before := talk.id
-	talk.ends("")
-	require.NoError(t, talk.held(t.Context()))
-	talk.startOver()
-	require.NotEqual(t, before, talk.id, "the id is in use")
-	talk = talkOf(new(robot), "", "robot do x --in "+id)
-	talk.startOver()
-	require.Equal(t, id, talk.id, "so the line says")
+func TestASessionWhoseOwnerIsUnknownIsLeft(t *testing.T) {
+	unknown := &task{talk: talkOf(&robot{err: errors.New("no such luck")}, "", "robot do x")}
+	require.NoError(t, unknown.awaitOwner(t.Context()), "there is no session yet")
+	unknown.talk.ends("in " + id)
+	err := unknown.awaitOwner(t.Context())
+	require.EqualError(t, err, "cannot tell whether another process has session "+id+" open: no such luck")
+	code, _ := conclude(err)
+	require.Equal(t, CodeGaveUp, code)
+}
+
+// A person may have it open for hours.
+func TestASessionThatIsOpenIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said strings.Builder
+		began := time.Now()
+		r := &robot{owner: &resume.Owner{PID: 42, Kind: "interactive", Guessed: true}, ends: began.Add(5 * time.Hour)}
+		held := &task{talk: talkOf(r, "", "robot do x"), Options: Options{Messages: &said}}
+		held.talk.ends("in " + id)
+		require.NoError(t, held.awaitOwner(t.Context()))
+		require.Less(t, time.Since(began)-5*time.Hour, 2*ownerLook)
+		require.Equal(t, "resumed: process 42 (interactive) may have session "+id+" open: it is continued when that process ends\n", said.String(), "once")
+
+		r.ends = time.Time{}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Hour, func() { cancel(&signalled{syscall.SIGINT}) })
+		require.EqualError(t, held.awaitOwner(ctx), "signal: interrupt")
+	})
 }
 
 func captured(t *testing.T, name string) string {

@@ -13,8 +13,9 @@ import (
 // Note is stored by a process that gave up on a session, so that the next process does not
 // start all over again.
 type Note struct {
-	At  time.Time `json:"at"`
-	Why string    `json:"why"`
+	At        time.Time `json:"at"`
+	Why       string    `json:"why"`
+	Cancelled bool      `json:"cancelled,omitempty"` // a person ended the interruption
 }
 
 // GiveUp stores a note. The lease must still be released.

@@ -165,6 +165,13 @@ func asksFor(script, interpreter string) bool {
 	return strings.HasPrefix(filepath.Base(interpreter), filepath.Base(asked[0]))
 }
 
+// IsOwnScript reports whether the program is a shell script that belongs to this user.
+func IsOwnScript(path string) bool {
+	var stat syscall.Stat_t
+	return syscall.Stat(path, &stat) == nil && int(stat.Uid) == os.Getuid() &&
+		slices.ContainsFunc([]string{"sh", "bash", "dash", "zsh", "ksh", "fish"}, func(shell string) bool { return asksFor(path, shell) })
+}
+
 // firstLine returns the text after #! at the beginning of a script.
 func firstLine(script string) string {
 	f, err := os.Open(script)

@@ -106,7 +106,7 @@ func (r Request) variables(o resume.Origin, all *Environment) *resume.NotSent {
 		all.Unset, all.Had = slices.Concat(r.Command.Unset, env.Unset), childenv.Names(env.Set)
 	}
 	if len(missing) > 0 {
-		return park(sanitize.Short(leash.Refusal(missing), sanitize.Sentence) + "; " + r.byHand())
+		return park(sanitize.Short(leash.Refusal(missing), sanitize.Sentence) + "; " + ByHand(r.Agent, r.Session))
 	}
 	if known || enters || o.Others == nil {
 		return nil
@@ -154,7 +154,7 @@ func (r Request) login(o resume.Origin, all *Environment) *resume.NotSent {
 	if o.Login == "" || r.Agent.Login(all.Environ(), o.Salt) == o.Login {
 		return nil
 	}
-	return park("another account would be used: you are signed in as a different user than when the session ran; sign in as before, or " + r.byHand())
+	return park("another account would be used: you are signed in as a different user than when the session ran; sign in as before, or " + ByHand(r.Agent, r.Session))
 }
 
 // ask parks the session, unless a person has asked for a retry.
@@ -176,12 +176,12 @@ func runsThrough(argv, through []string) bool {
 // outside is the reason for a session that ran in a sandbox, while the command would not.
 func (r Request) outside(o resume.Origin) string {
 	return fmt.Sprintf("it ran in a sandbox (%s) and would be continued outside it: %s in there, or make command of [[agent]] the way in (resume, for an agent of your own)",
-		sanitize.Short(o.Sandbox, sanitize.Sentence), r.byHand())
+		sanitize.Short(o.Sandbox, sanitize.Sentence), ByHand(r.Agent, r.Session))
 }
 
-// byHand says what a person can do instead.
-func (r Request) byHand() string {
-	if line := r.Agent.GoOn(r.Session); line != "" {
+// ByHand says what a person can do instead.
+func ByHand(a agent.Agent, s resume.Session) string {
+	if line := a.GoOn(s); line != "" {
 		return "go on with: " + line
 	}
 	return "go on by hand"

@@ -42,6 +42,16 @@ func Runs(dir string) []string {
 	return paths
 }
 
+// Name returns what the run with that output was: a start, or which resume.
+func Name(output string) string {
+	n, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(output), outputSuffix))
+	data, _ := os.ReadFile(filepath.Join(filepath.Dir(output), startsFile)) // a session that is not of a task has none
+	if starts, _ := strconv.Atoi(string(data)); n > starts {
+		return "resume " + strconv.Itoa(n-starts)
+	}
+	return "start"
+}
+
 // RunOf returns when the run with that output started and ended, and how. Unknown values are
 // zero.
 func RunOf(output string) (began, ended time.Time, how string) {

@@ -51,18 +51,24 @@ func (s *Store) Status(key resume.Key, n int) string {
 	return filepath.Join(s.dirOf(outputs, key), strconv.Itoa(n)+statusSuffix)
 }
 
-// Prepare makes room for the output of one more resume.
-func (s *Store) Prepare(key resume.Key) error {
+// startsFile has the number of the last run that began the session of a task: the later ones resumed it.
+const startsFile = "starts"
+
+// Prepare makes room for the output of the n-th run. start: it begins the session of a task.
+func (s *Store) Prepare(key resume.Key, n int, start bool) error {
 	dir, err := s.claim(outputs, key)
 	if err != nil {
 		return err
+	}
+	if start {
+		err = os.WriteFile(filepath.Join(dir, startsFile), []byte(strconv.Itoa(n)), 0o600)
 	}
 	paths := Runs(dir)
 	for _, path := range paths[:max(0, len(paths)-keptRuns+1)] {
 		_ = os.Remove(path) // tried again at the next resume
 		_ = os.Remove(statusOf(path))
 	}
-	return nil
+	return err
 }
 
 // StoreScreen stores a screen for people, and returns its path. Only the newest one is kept.

@@ -29,6 +29,8 @@ func (i invocation) Prompted() bool {
 	return len(i.Plain()) > 0 && i.Value("--input-format") != "stream-json"
 }
 
+func (i invocation) Document() bool { return i.Value("--output-format") == "json" }
+
 func (i invocation) Session() string {
 	id := i.Value("--session-id")
 	if id == "" && !i.Has("--fork-session") {

@@ -49,6 +49,7 @@ var described = agent.Description{
 		Once:   []string{"-r", "--resume", "--session-id", "--continue", "-n", "--name", "-p", "--prompt", "--attachment"},
 		Mode:   "--mode",
 		Output: []string{"--output-format"},
+		Stream: true,
 		Field:  "sessionId",
 		Left:   left,
 	},

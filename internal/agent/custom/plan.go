@@ -35,7 +35,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if cwd == "" {
 		cwd = filepath.Dir(s.Transcript) // its directory is not known
 	}
-	plan := a.run("resume", a.is.Resume, s.Key.ID, w.Prompt, cwd)
+	plan := a.run("resume", a.is.Resume, s, w.Prompt, cwd)
 	if plan.Run != nil {
 		plan.Run.Inside = a.leadsIn(s)
 	}
@@ -44,15 +44,15 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 
 // run returns the plan to run a command of the user, with its placeholders replaced once: inserted values
 // are not expanded again. key is the name of the command in the configuration.
-func (a *Agent) run(key string, command []string, id, prompt, cwd string) agent.Plan {
-	if err := agent.CheckDir(cwd); err != nil {
-		return agent.Parked("%v", err)
+func (a *Agent) run(key string, command []string, s resume.Session, prompt, cwd string) agent.Plan {
+	if leave := agent.CheckDir(s, cwd); leave != nil {
+		return agent.Plan{Leave: leave}
 	}
 	found, err := program.Search{Command: command[0]}.Find(resume.Program{})
 	if err != nil {
 		return agent.Parked("%s was not found: give its full path in %s of [[agent]]", command[0], key)
 	}
-	values := strings.NewReplacer("{session}", id, "{prompt}", prompt, "{cwd}", cwd)
+	values := strings.NewReplacer("{session}", s.Key.ID, "{prompt}", prompt, "{cwd}", cwd)
 	argv := []string{found.Path}
 	for _, arg := range command[1:] {
 		argv = append(argv, values.Replace(arg))
@@ -95,7 +95,7 @@ func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
 	case task.Task.Mode != "":
 		return agent.Parked("%s takes no permission mode: its start says what it is run with", a.Name()), nil
 	}
-	plan := a.run("start", command, task.Key.ID, task.Task.Prompt, task.Cwd)
+	plan := a.run("start", command, task, task.Task.Prompt, task.Cwd)
 	if plan.Run != nil {
 		plan.Run.Begins = []string{filepath.Base(command[0])}
 	}

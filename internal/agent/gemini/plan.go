@@ -21,8 +21,7 @@ func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent
 		c.Park = fmt.Sprintf("the transcript is not of session %s any more", s.Key.ID)
 		return c, nil
 	}
-	if err := agent.CheckDir(dir); err != nil {
-		c.Park = err.Error()
+	if c.Leave = agent.CheckDir(s, dir); c.Leave != nil {
 		return c, nil
 	}
 	running, err := d.Processes.Running(ctx, isProgram)

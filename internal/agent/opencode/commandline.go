@@ -50,26 +50,27 @@ func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.T
 		dir = filepath.Join(dir, named)
 	}
 	return func(ctx context.Context, run agent.Ended) agent.Trail {
-		t := agent.Trail{Session: run.Session, Cwd: dir}
+		told := agent.Trail{Session: run.Session, Cwd: dir}
 		if i.options.Value("--format") == "json" {
-			t.Session = cmp.Or(agent.ToldID(run.Recording, "sessionID"), t.Session)
-		}
-		if t.Session != "" {
-			return t
+			told.Session = cmp.Or(agent.ToldID(run.Recording, "sessionID"), told.Session)
 		}
 		var found []agent.Trail
 		for _, home := range append([]string{i.agent.homes.Usual}, i.agent.homes.Roots...) {
 			paths, _ := i.agent.databases(home) // a directory that cannot be listed has none
 			for _, path := range paths {
-				for _, id := range begun(ctx, path, dir, began, i.prompt()) {
+				for _, id := range begun(ctx, path, told.Session, dir, began, i.prompt()) {
 					found = append(found, agent.Trail{Session: id, Transcript: path, Cwd: dir})
 				}
 			}
 		}
-		if found = slices.Compact(found); len(found) != 1 {
+		switch found = slices.Compact(found); {
+		case len(found) == 1:
+			return found[0]
+		case told.Session != "":
+			return told
+		default:
 			return agent.Trail{}
 		}
-		return found[0]
 	}
 }
 
@@ -84,13 +85,19 @@ func (i invocation) prompt() string {
 	return strings.Join(args, " ")
 }
 
-// begun returns the sessions of a database that began in the directory since that time with that
-// prompt, without child sessions; none if it cannot be read.
-func begun(ctx context.Context, path, dir string, since time.Time, prompt string) (ids []string) {
+// begun returns the sessions of a database with that id; without one, those that began in the directory
+// since that time with that prompt, without child sessions. None if it cannot be read.
+func begun(ctx context.Context, path, id, dir string, since time.Time, prompt string) (ids []string) {
 	_ = database.ReadSteadily(ctx, path, func(db *database.DB) error {
 		ids = nil
 		all, err := db.Sessions(ctx, "")
 		for _, s := range all {
+			if id != "" {
+				if s.ID == id {
+					ids = append(ids, id)
+				}
+				continue
+			}
 			if s.CreatedMS < since.UnixMilli() || s.Parent != "" || !process.SameDir(s.Directory, dir) {
 				continue
 			}

@@ -62,10 +62,7 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current
 	if why := whyNotNow(s, last); why != "" {
 		return now, agent.Left(why).Leave, nil
 	}
-	if err := agent.CheckDir(now.Directory); err != nil {
-		return now, agent.Parked("%s", err).Leave, nil
-	}
-	return now, nil, nil
+	return now, agent.CheckDir(s, now.Directory), nil
 }
 
 // triesAgain returns the plan for a session that the agent retries by itself, with the time if it is known.

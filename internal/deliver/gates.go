@@ -8,9 +8,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/lease"
-	"resumed/internal/leash"
 	"resumed/internal/resume"
-	"resumed/internal/runenv"
 	"resumed/internal/runner"
 	"resumed/internal/sanitize"
 )
@@ -215,26 +213,10 @@ func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 	if err != nil {
 		return &resume.NotSent{Why: err.Error(), Owner: v.owner, Then: tellIfUnseen(err)}
 	}
-	if notSent := v.filesAreThere(plan.Run); notSent != nil {
-		return notSent
-	}
 	if notSent := v.startWasSeen(plan); notSent != nil {
 		return notSent
 	}
 	return v.choose(plan)
-}
-
-// filesAreThere parks a session if a file that a flag of its start names is gone: the agent would not start,
-// or without what the file forbids. Paths in a sandbox cannot be checked from here.
-func (v *delivery) filesAreThere(run *agent.Command) *resume.NotSent {
-	known, ok := v.agent.(interface{ Flags() leash.Flags })
-	if o := v.session.StartedWith(); !ok || run == nil || o == nil || o.Sandbox != "" {
-		return nil
-	}
-	if path, flag := missingFile(known.Flags(), run.Carried.Args, run.Dir); path != "" {
-		return park(path + ", which its " + flag + " names, is gone: put it back and retry, or " + runenv.ByHand(v.agent, v.session))
-	}
-	return nil
 }
 
 // choose sets the way that a plan asks for.

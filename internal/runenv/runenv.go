@@ -13,7 +13,6 @@ import (
 	"resumed/internal/leash"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
-	"resumed/internal/starts"
 )
 
 // Changed is what to do if the values of a session's environment are lost and those of the daemon
@@ -132,21 +131,6 @@ func (r Request) withoutValues(o resume.Origin, all *Environment) *resume.NotSen
 		return nil
 	}
 	return r.ask(sanitize.Short(strings.Join(lost, ", "), sanitize.Sentence) + ": " + why)
-}
-
-// files tells which files of the session's flags have changed since its start. It parks a session that
-// does not ask before it acts.
-func (r Request) files(o resume.Origin, all *Environment) *resume.NotSent {
-	changed := starts.ChangedFiles(o)
-	if len(changed) == 0 {
-		return nil
-	}
-	const why = "changed since the session was started"
-	all.LeftOut = append(all.LeftOut, leash.Omission{What: strings.Join(changed, ", "), Why: why})
-	if r.Command.Asks {
-		return nil
-	}
-	return r.ask(strings.Join(changed, ", ") + " " + why)
 }
 
 // login refuses to continue as another user of the provider.

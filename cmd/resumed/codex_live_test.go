@@ -186,7 +186,7 @@ func TestACodexSessionThatLives(t *testing.T) {
 				b.hold(nil, codexDaemon...)
 				require.NoError(b.t, os.Rename(b.path("bot"), b.path("elsewhere")))
 			},
-			state: resume.Parked, why: "is gone",
+			state: resume.Waiting, why: "is gone",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -50,6 +50,7 @@ func (b *box) waiting(mode string, vars []string, args ...string) {
 func TestWhatAPersonForbadeStaysForbidden(t *testing.T) {
 	b := newBox(t)
 	b.vars = []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:1/daemon", "ANTHROPIC_API_KEY=sk-of-the-daemon", "CLAUDE_CONFIG_DIR="}
+	b.write("bot/s.json", "{}")
 	b.leashed("acceptEdits", []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:1/session", "ANTHROPIC_API_KEY="},
 		"--disallowedTools", "Bash(touch:*)", "--settings", "s.json", "--verbose", "--max-turns=3")
 	b.untilState(claudeSession, resume.Watching)

@@ -371,7 +371,7 @@ func TestASessionThatLives(t *testing.T) {
 		},
 		"a directory that moved away is told of": {
 			live: func(b *liveBox) { require.NoError(b.t, os.Rename(b.path("bot"), b.path("elsewhere"))) },
-			stop: overload, state: resume.Parked, why: "is gone",
+			stop: overload, state: resume.Waiting, why: "is gone", pending: true,
 		},
 		"a person is told, where that is asked for": {
 			live: func(b *liveBox) { b.configure(`live = "notify"`); b.show(b.standIn(), inPane) }, stop: overload,

@@ -41,8 +41,9 @@ func TestASessionThatWaitsHasNoOutputYet(t *testing.T) {
 	b.write(claudeTranscript, outOfAllowance(b.path("bot"), 3*time.Hour, -1))
 	b.start()
 	b.untilState(claudeSession, resume.Waiting)
-	_, errOut, code := b.run("logs", claudeSession)
-	require.Equal(t, exitNoSession, code)
-	require.Contains(t, errOut, claudeSession+" has no output yet: no command has resumed it\n")
-	require.Contains(t, errOut, "Try: resumed status "+claudeSession)
+	b.until("it is stored, which logs reads", func() bool {
+		_, errOut, code := b.run("logs", claudeSession)
+		return code == exitNoSession && strings.Contains(errOut, claudeSession+" has no output yet: no command has resumed it\n") &&
+			strings.Contains(errOut, "Try: resumed status "+claudeSession)
+	})
 }

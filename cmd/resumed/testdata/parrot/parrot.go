@@ -38,7 +38,6 @@ func newAgent(o agent.Options) (agent.Agent, error) {
 		Elsewhere: func(home string) string { return "PARROT_HOME=" + home },
 	}}
 	a.Read = a.read
-	a.ToolUse = func(agent.Line) agent.ToolUse { return agent.ToolUse{} } // it has no tools
 	return a, err
 }
 

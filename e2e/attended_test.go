@@ -44,7 +44,7 @@ func (p *pane) slash(command string) {
 }
 
 var (
-	together = situation{"live and a person types in the same second", func(t *testing.T, b *box, row *result) {
+	together = situation{"live and a person types in the same second", func(_ *testing.T, b *box, row *result) {
 		b.backoff = 15 * time.Second
 		p, s, before := b.stopped(agenttest.Overloaded(), row)
 		types := p.attach()

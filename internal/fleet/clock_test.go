@@ -17,7 +17,6 @@ func aheadBy(store Store, d time.Duration) *Fleet {
 		Store: store, Host: "a", Life: "1", Rules: func() Rules { return rules }, Account: func(resume.Session) string { return "x" },
 		Stir: func(context.Context) {}, Now: func() time.Time { return time.Now().Add(d) }, Rand: func() float64 { return 0.5 },
 	}))
-
 }
 
 func TestFleetTimeIsTheStores(t *testing.T) {

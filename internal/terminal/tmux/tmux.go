@@ -147,15 +147,15 @@ func (p *pane) Press(ctx context.Context, mark string, keys ...terminal.Key) err
 // send sends keys. The server compares the mark in the same step, before it reads from its clients
 // again.
 func (p *pane) send(ctx context.Context, mark string, args ...string) error {
-	keys := "send-keys -t " + p.id
+	keys := []string{"send-keys", "-t", p.id}
 	for _, arg := range args {
-		keys += " '" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		keys = append(keys, "'"+strings.ReplaceAll(arg, "'", `'\''`)+"'")
 	}
 	same := "1"
 	if mark != "" {
 		same = "#{==:" + inputFormat + "," + mark + "}"
 	}
-	out, err := p.call(ctx, "if-shell", "-F", "-t", p.id, same, keys, "display-message -p "+inUse)
+	out, err := p.call(ctx, "if-shell", "-F", "-t", p.id, same, strings.Join(keys, " "), "display-message -p "+inUse)
 	if err == nil && strings.TrimSpace(out) == inUse {
 		return terminal.ErrInUse
 	}

@@ -100,8 +100,8 @@ func TestWhatAProcessSaysOfItsUser(t *testing.T) {
 	const other = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c0ff"
 	register(t, root, "7.json", fmt.Sprintf(`{"pid":7,"sessionId":%q,"procStart":"900","startedAt":1,"status":"idle"}`, other))
 	require.False(t, a.Left(t.Context(), session), "it holds another one, as after /resume")
-	clear := `{"type":"user","message":{"role":"user","content":"<command-name>/clear</command-name>"}}` + "\n"
-	require.NoError(t, os.WriteFile(filepath.Join(dir, other+".jsonl"), []byte(clear), 0o600))
+	cleared := `{"type":"user","message":{"role":"user","content":"<command-name>/clear</command-name>"}}` + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, other+".jsonl"), []byte(cleared), 0o600))
 	require.True(t, a.Left(t.Context(), session))
 	session.Origin.Process.PID = 8
 	require.False(t, a.Left(t.Context(), session), "another process held it")

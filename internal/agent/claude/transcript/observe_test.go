@@ -283,7 +283,7 @@ func TestWhatTheEndOfATranscriptTells(t *testing.T) {
 		prompt  = `{"type":"user","message":{"role":"user","content":"work"}}`
 		refusal = `{"type":"assistant","isApiErrorMessage":true,"message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error: 529"}]}}`
 		context = `{"type":"system","subtype":"local_command","content":"<command-name>/context</command-name>"}`
-		clear   = `{"type":"user","message":{"role":"user","content":"<command-name>/clear</command-name>\n"}}`
+		cleared = `{"type":"user","message":{"role":"user","content":"<command-name>/clear</command-name>\n"}}`
 		calls   = `{"type":"assistant","message":{"model":"m","content":[{"type":"tool_use","id":"a","name":"Read","input":{"file_path":"/x"}}]}}` + "\n" +
 			`{"type":"assistant","message":{"model":"m","content":[{"type":"tool_use","id":"b","name":"Bash","input":{"command":"make"}}]}}`
 		result = `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"}]}}`
@@ -299,8 +299,8 @@ func TestWhatTheEndOfATranscriptTells(t *testing.T) {
 	require.False(t, CommandsFollow(ctx, file(context, prompt, refusal)))
 	require.False(t, CommandsFollow(ctx, file()))
 
-	require.True(t, Cleared(ctx, file(clear)))
-	require.False(t, Cleared(ctx, file(clear, prompt)), "it was begun")
+	require.True(t, Cleared(ctx, file(cleared)))
+	require.False(t, Cleared(ctx, file(cleared, prompt)), "it was begun")
 	require.False(t, Cleared(ctx, file(prompt, refusal)))
 	require.False(t, Cleared(ctx, filepath.Join(t.TempDir(), "none")))
 

@@ -188,7 +188,7 @@ var knownOnlyIn = map[string]string{
 var budgets = map[string]struct{ lines, up int }{
 	"...":                  {75_650, unlimited},
 	"cmd/resumed":          {3_950, unlimited},
-	"internal/agent/...":   {13_630, unlimited},
+	"internal/agent/...":   {13_640, unlimited},
 	"internal/app":         {840, 0},
 	"internal/config":      {2_890, unlimited},
 	"internal/deliver":     {2_840, 0},

@@ -39,7 +39,7 @@ func claudeLeash() []situation {
 		allowed("what was granted", limited, words("claude", "--allowedTools", "Bash", "--add-dir", "/usr/share", "--mcp-config", `{"mcpServers":{}}`,
 			"--append-system-prompt", "Be brief.", "-p")),
 		turns,
-		tooEarly(limited, words("claude", "--dangerously-skip-permissions", "-p")),
+		tooEarly(limited, words("claude", "--disallowedTools", "WebSearch", "-p")),
 		sameWorld(limited, words("claude", "-p")),
 		hidden(limited, false, words("claude", "-p")),
 		hidden(limited, true, words("claude", "-p")),

@@ -183,6 +183,17 @@ func (b *box) restart() {
 	b.start(b.config())
 }
 
+// hold makes the daemon start nothing, or ends that.
+func (b *box) hold(on bool) {
+	b.t.Helper()
+	order := "unpause"
+	if on {
+		order = "pause"
+	}
+	_, err := b.ask(order)
+	require.NoError(b.t, err)
+}
+
 // ask runs a command of resumed.
 func (b *box) ask(args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)

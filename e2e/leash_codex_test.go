@@ -108,6 +108,7 @@ func ownKey(name string, known bool) situation {
 		heard := b.listen()
 		row.provider = string(codexLimit.Kind())
 		b.start(b.config())
+		b.hold(!known)
 		b.provider.Script(b.step("one"), codexLimit.Thinking(thought))
 		b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
 		shell := []string{"/usr/bin/env", "-u", "CODEX_API_KEY", "-u", "OPENAI_API_KEY", "FAKE_KEY=" + mine}
@@ -120,6 +121,7 @@ func ownKey(name string, known bool) situation {
 			row.did, row.outcome = "continued once with its own key", "finished"
 		} else {
 			b.restart()
+			b.hold(false)
 			s = b.untilState(resume.Parked)
 			require.Contains(t, s.Reason, "FAKE_KEY: another account would be used")
 			b.mustStayQuiet(b.refused(), 0)

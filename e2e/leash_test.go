@@ -127,13 +127,13 @@ func otherAccount(url, key string, limited agenttest.Answer, known bool, argv fu
 		const mine, others = "sk-mine-0000000000000000", "sk-others-000000000000000"
 		daemons := agenttest.NewServer(t)
 		b.extra = append(b.extra, url+"="+daemons.URL+"/v1", key+"="+others)
-		b.backoff = patient
 		row.provider = string(limited.Kind())
 		b.start(b.config())
+		b.hold(!known)
 		b.provider.Script(b.step("one"), limited.Thinking(thought))
 		b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
 		agent := b.ours([]string{url + "=" + b.provider.URL + "/v1", key + "=" + mine}, argv(b)...)
-		s := b.untilState(resume.Waiting, resume.Parked)
+		s := b.untilState(resume.Waiting, resume.Resuming, resume.Settling)
 		row.said = saw(s)
 		agent.wait(t)
 		before := b.refused()
@@ -142,6 +142,7 @@ func otherAccount(url, key string, limited agenttest.Answer, known bool, argv fu
 			row.did, row.outcome = "continued once with its own key", "finished"
 		} else {
 			b.restart()
+			b.hold(false)
 			s = b.untilState(resume.Parked)
 			require.Contains(t, s.Reason, "another account would be used")
 			require.NotContains(t, s.Reason, mine)

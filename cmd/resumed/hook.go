@@ -34,9 +34,9 @@ func (c *cli) hookCommand() *cobra.Command {
 		Use:   "hook AGENT [-- COMMAND [ARG ...]]",
 		Short: "Tell the daemon that something happened in an agent",
 		Long: "Agents call this by themselves, once `resumed install --hooks` has put it into their\n" +
-			"settings: Claude Code as a hook, Codex as its notify program. It tells the daemon which\n" +
-			"session to look at now, and then runs the notify program that you had. It prints\n" +
-			"nothing, takes half a second at most and never fails, with or without a daemon.",
+			"settings: Claude Code as a hook, Codex as its notify program. It records how the\n" +
+			"session was started, tells the daemon to look at it, and runs the notify program you had.\n" +
+			"It prints nothing, takes half a second at most and never fails, with or without a daemon.",
 		Example: "  resumed hook claude-code\n  resumed hook codex -- notify-send Codex",
 		Args:    cobra.ArbitraryArgs,
 		// Arguments that an agent appends are neither flags of ours nor errors.

@@ -179,6 +179,7 @@ func (b *box) env() []string {
 		"TMPDIR=" + b.path("tmp"),
 		"TZ=UTC",
 		"RESUMED_RESUME_UNSEEN=same_mode", // most transcripts here have no process
+		"RESUMED_RESUME_CHANGED_ENV=tell", // or the one that writes them, with another environment
 		"GOCOVERDIR=" + os.Getenv("COVERAGE_DIR"),
 	}, b.vars...)
 }

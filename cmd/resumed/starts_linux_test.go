@@ -22,13 +22,13 @@ func (b *leashBox) inMemory() {
 }
 
 // develops holds a session that works on a development database, with its own limits.
-func (b *leashBox) develops(args ...string) {
+func (b *leashBox) develops(changedEnv string) {
 	b.t.Helper()
 	require.NoError(b.t, os.MkdirAll(b.path("bot/sub"), 0o755))
-	b.vars = []string{"DATABASE_URL=postgres://prod", "KUBECONFIG=/of/the/daemon"}
+	b.vars = []string{"DATABASE_URL=postgres://prod", "KUBECONFIG=/of/the/daemon", "RESUMED_RESUME_CHANGED_ENV=" + changedEnv}
 	b.start()
 	script := "cd sub && umask 077 && ulimit -S -n 512 && ulimit -H -n 768 && exec nice -n 7 " + b.claude + ` "$@"`
-	b.register(b.hold([]string{"DATABASE_URL=postgres://dev", "MY_DIRENV=on", "TMUX_PANE=%7", "EDITOR=vi"}, append([]string{"sh", "-c", script, "sh", "--max-turns", "3"}, args...)...))
+	b.register(b.hold([]string{"DATABASE_URL=postgres://dev", "MY_DIRENV=on", "TMUX_PANE=%7", "EDITOR=vi"}, "sh", "-c", script, "sh", "--max-turns", "3"))
 	b.prompted()
 	b.untilSeen("--max-turns")
 }
@@ -41,7 +41,7 @@ func TestAResumeHasTheWorldOfItsSession(t *testing.T) {
 		t.Run(fmt.Sprint("the daemon restarts: ", restarts), func(t *testing.T) {
 			b := newLeashBox(t)
 			b.inMemory()
-			b.develops()
+			b.develops("auto")
 			b.release()
 			if restarts {
 				b.restart()
@@ -63,7 +63,7 @@ func TestAResumeHasTheWorldOfItsSession(t *testing.T) {
 // After a reboot nobody has the values.
 func TestAResumeOnAnotherTargetWaitsForItsUsersWord(t *testing.T) {
 	b := newLeashBox(t)
-	b.develops()
+	b.develops("auto")
 	b.release()
 	b.restart()
 	b.stopped()
@@ -83,8 +83,7 @@ func TestAResumeOnAnotherTargetWaitsForItsUsersWord(t *testing.T) {
 
 func TestAChangedVariableIsToldIfThatIsWanted(t *testing.T) {
 	b := newLeashBox(t)
-	b.write(configFile, leashConfig+"changed_env = \"tell\"\n")
-	b.develops()
+	b.develops("tell")
 	b.release()
 	b.restart()
 	b.stopped()

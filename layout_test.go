@@ -74,7 +74,7 @@ var arrows = map[string][]string{
 	},
 	"internal/agents":                {"internal/starts", "internal/agent", "internal/agent/*", "internal/config", "internal/limit", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
 	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
-	"internal/commandline":           {"internal/buildinfo", "internal/logging", "internal/sanitize"},
+	"internal/commandline":           {"internal/buildinfo", "internal/hint", "internal/logging", "internal/sanitize"},
 	"internal/logging":               {"internal/sanitize"},
 	"internal/lastwords":             {"internal/sanitize", "internal/limit"},
 	"internal/config":                {"internal/dirs", "internal/backoff", "internal/budget", "internal/humanize", "internal/limit", "internal/ownership", "internal/resume"},
@@ -187,7 +187,7 @@ var knownOnlyIn = map[string]string{
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
 	"...":                  {75_650, unlimited},
-	"cmd/resumed":          {3_950, unlimited},
+	"cmd/resumed":          {4_090, unlimited},
 	"internal/agent/...":   {13_640, unlimited},
 	"internal/app":         {840, 0},
 	"internal/config":      {2_890, unlimited},

@@ -108,7 +108,7 @@ var (
 		b.mustStayQuiet(before, 0)
 		p.press("Down", "Enter")
 		p.until("no dialog", func(screen string) bool { return !strings.Contains(screen, "Make auto mode your default") })
-		_, err := b.ask("retry", s.ID)
+		_, err := b.ask("retry", "--now", s.ID)
 		require.NoError(t, err)
 		b.finished(s, before, 1, once)
 		row.did, row.outcome = "told a person, and typed once it was answered", "finished"

@@ -190,7 +190,7 @@ var (
 		})
 		b.mustStayQuiet(before, 0)
 		p.press("i")
-		_, err := b.ask("retry", s.ID)
+		_, err := b.ask("retry", "--now", s.ID)
 		require.NoError(t, err)
 		b.finished(s, before, 1, once)
 		row.did, row.outcome = "nothing in NORMAL, and typed the prompt once in INSERT", "finished"
@@ -214,7 +214,7 @@ var (
 		require.Contains(t, p.screen(), "half a thought", "a person's words are left alone")
 		p.press("C-u")
 		p.until("no draft", func(screen string) bool { return !strings.Contains(screen, "half a thought") })
-		_, err := b.ask("retry", s.ID)
+		_, err := b.ask("retry", "--now", s.ID)
 		require.NoError(t, err)
 		b.finished(s, before, 1, prompts{"continue": 1, "half a thought": 0})
 		row.did, row.outcome = "nothing, and typed once the draft was gone", "finished"

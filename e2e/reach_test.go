@@ -90,7 +90,7 @@ func outOfReach(answer agenttest.Answer, class limit.Class) situation {
 		before := b.calm()
 
 		b.reload(b.telling())
-		_, err := b.ask("retry", s.ID)
+		_, err := b.ask("retry", "--now", s.ID)
 		require.NoError(t, err)
 		b.untilState(resume.Parked)
 		b.until("a person is told", func() bool { return b.notices() > 0 })
@@ -99,7 +99,7 @@ func outOfReach(answer agenttest.Answer, class limit.Class) situation {
 
 		b.provider.Script(b.step("two"), agenttest.Text("All done."))
 		p.kill()
-		_, err = b.ask("retry", s.ID)
+		_, err = b.ask("retry", "--now", s.ID)
 		require.NoError(t, err)
 		b.finished(s, before, 1, once)
 		row.did, row.outcome = "told a person, and continued once, when it was killed", "finished"

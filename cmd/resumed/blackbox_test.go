@@ -568,13 +568,13 @@ func TestAgentsComeAndGoWithTheConfiguration(t *testing.T) {
 	require.Equal(t, b.path(configFile), b.status().Daemon.Config.Path)
 
 	b.reconfigure(strings.Replace(bot, `kind = "custom"`, "kind = \"custom\"\nenabled = false", 1))
-	_, _, code := b.run("retry", "s-1")
+	_, _, code := b.run("retry", "--now", "s-1")
 	require.Zero(t, code)
 	b.until("the agent is off", func() bool { return strings.Contains(b.session("s-1").Reason, "switched off") })
 	require.Empty(t, b.calls())
 
 	b.reconfigure(bot)
-	_, _, code = b.run("retry", "s-1")
+	_, _, code = b.run("retry", "--now", "s-1")
 	require.Zero(t, code)
 	b.untilState("s-1", resume.Watching)
 	require.Len(t, b.calls(), 1)

@@ -65,13 +65,16 @@ var worth = map[string]func(view.Session) bool{
 	"unpause": func(s view.Session) bool { return s.Paused },
 }
 
-// first completes the first argument only.
+// first completes the first argument, and more if the command takes several.
 func first(offer offers) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
+		if len(args) > 0 && !strings.Contains(cmd.Use, "SESSION…") {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return offer(cmd.Context(), typed), cobra.ShellCompDirectiveNoFileComp
+		return slices.DeleteFunc(offer(cmd.Context(), typed), func(offered string) bool {
+			name, _, _ := strings.Cut(offered, "\t")
+			return slices.Contains(args, name)
+		}), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

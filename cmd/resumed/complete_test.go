@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
@@ -36,7 +37,10 @@ func TestCompletionKnowsTheDaemonsSessions(t *testing.T) {
 	require.NotContains(t, retry, "pwned", "a name that a shell would run is not offered")
 	require.NotContains(t, retry, "-bad", "nor one that looks like an option")
 	require.Equal(t, []string{"winner/good-1\twinner, watching"}, b.offered("status", "winner/"))
-	require.Empty(t, b.offered("retry", "lost-1", ""), "it takes one")
+	more := strings.Join(b.offered("retry", "lost-1", ""), "\n")
+	require.Contains(t, more, "wait-1")
+	require.NotContains(t, more, "lost-1", "it is there already")
+	require.Empty(t, b.offered("logs", "lost-1", ""), "it takes one")
 	require.Empty(t, b.offered("unpause", ""))
 	b.run("pause", "good-1")
 	require.Equal(t, []string{"good-1\twinner, paused"}, b.offered("unpause", ""))
@@ -89,7 +93,7 @@ func TestEveryCommandShowsAnExampleFirst(t *testing.T) {
 		require.Contains(t, before, "Examples:\n"+cmd.Example, cmd.CommandPath())
 		require.NotEmpty(t, cmd.Example, cmd.CommandPath())
 		for line := range strings.SplitSeq(help.String(), "\n") {
-			require.LessOrEqual(t, len(line), 120, "%s: %s", cmd.CommandPath(), line)
+			require.LessOrEqual(t, utf8.RuneCountInString(line), 80, "%s: %s", cmd.CommandPath(), line)
 		}
 		for _, sub := range cmd.Commands() {
 			walk(sub)

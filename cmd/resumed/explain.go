@@ -40,7 +40,7 @@ func (c *cli) explainCommand() *cobra.Command {
 	var e explaining
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "explain [FILE…]",
-		Short: "Explain what a transcript or a message means, and what resumed would do",
+		Short: "Say what a transcript or a message means, and what follows",
 		Long: "Reads transcripts and opencode's databases and says, without a daemon, what state each\n" +
 			"session is in, why, and what resumed would do. It also reads recordings: the output of a\n" +
 			"run (text, json or stream-json), a screen captured from a terminal, the events of a\n" +

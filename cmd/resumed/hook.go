@@ -31,8 +31,9 @@ const (
 
 func (c *cli) hookCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "hook AGENT [-- COMMAND [ARG ...]]",
-		Short: "Tell the daemon that something happened in an agent",
+		Use:    "hook AGENT [-- COMMAND [ARG ...]]",
+		Hidden: true,
+		Short:  "Tell the daemon that something happened in an agent",
 		Long: "Agents call this by themselves, once `resumed install --hooks` has put it into their\n" +
 			"settings: Claude Code as a hook, Codex as its notify program. It records how the\n" +
 			"session was started, tells the daemon to look at it, and runs the notify program you had.\n" +

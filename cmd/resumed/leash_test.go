@@ -111,7 +111,7 @@ func TestASessionWhoseStartNobodySawWaitsForItsUsersWord(t *testing.T) {
 
 	out, errOut, code := b.run("retry", "--unseen")
 	require.Zero(t, code, errOut)
-	require.Contains(t, out, "claude-code/"+claudeSession)
+	require.Contains(t, out, "4f2a (bot): ")
 	b.until("it is continued", func() bool { return strings.Contains(b.read("calls"), "--resume "+claudeSession) })
 	require.NotEqual(t, resume.Parked, b.session(claudeSession).State)
 
@@ -119,7 +119,7 @@ func TestASessionWhoseStartNobodySawWaitsForItsUsersWord(t *testing.T) {
 	require.Greater(t, strings.Count(b.read("calls"), "\n"), 2)
 	out, errOut, code = b.run("retry", "--unseen")
 	require.Zero(t, code, errOut)
-	require.Contains(t, out, "No session waits for your word")
+	require.Contains(t, out, "No session is stopped that way: nothing was done.")
 }
 
 func TestASessionThatOnlyPlansContinuesUnseen(t *testing.T) {

@@ -104,7 +104,9 @@ run = ["sh", "-c", "cat >> `+b.path("told")+`"]
 			run.Env = b.env()
 			said, err := run.CombinedOutput()
 			require.NoError(t, err, "%s: %s", command, said)
-			require.Contains(t, string(said), id+": due now")
+			name, after, _ := strings.Cut(string(said), " ")
+			require.True(t, strings.HasPrefix(id, name), "%s: %s", id, said)
+			require.Equal(t, "(bot): due now\n", after)
 			b.untilState(id, resume.GaveUp)
 		}
 	}
@@ -155,7 +157,7 @@ func TestASessionIsMeantByItsProject(t *testing.T) {
 	b.untilState("s-4", resume.Waiting)
 	out, errOut, code := b.run("cancel", "bot")
 	require.Zero(t, code, errOut)
-	require.Contains(t, out, "mybot/s-2: cancelled")
+	require.Contains(t, out, "s-2 (bot): cancelled")
 	_, errOut, code = b.run("cancel", "shop")
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, errOut, `"shop" fits 2 sessions`)

@@ -4,155 +4,272 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"resumed/internal/control"
+	"resumed/internal/hint"
 	"resumed/internal/humanize"
+	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
-	"resumed/internal/sanitize"
 	"resumed/internal/termui"
 )
 
+// chosen are the sessions that a command is about.
+type chosen struct {
+	names  []string
+	all    bool
+	class  string
+	unseen bool
+}
+
+// check requires either names of sessions or a flag that chooses them.
+func (ch chosen) check(command, flags string) error {
+	if ch.class != "" {
+		if _, err := limit.ParseClass(ch.class); err != nil {
+			return usageError(err)
+		}
+	}
+	if byFlag := ch.all || ch.unseen || ch.class != ""; byFlag == (len(ch.names) > 0) {
+		return usageError(fmt.Errorf("%s needs either sessions, or %s", command, flags))
+	}
+	return nil
+}
+
+// sessions returns the names of the sessions.
+func (c *cli) sessions(cmd *cobra.Command, ch chosen) ([]string, error) {
+	if len(ch.names) > 0 {
+		return ch.names, nil
+	}
+	status, err := c.client().Status(cmd.Context(), false)
+	if err != nil {
+		return nil, err
+	}
+	found := status.Sessions
+	if ch.unseen {
+		found = view.WithoutStart(found)
+	}
+	var names []string
+	for _, s := range found {
+		if s.State.Stopped() && (ch.class == "" || s.Class.String() == ch.class) {
+			names = append(names, s.Key().String())
+		}
+	}
+	return names, nil
+}
+
 func (c *cli) retryCommand() *cobra.Command {
-	ownKey, yes, unseen := false, false, false
+	var ch chosen
+	ownKey, yes, now := false, false, false
 	cmd := c.jsonFlag(&cobra.Command{
-		Use:   "retry [SESSION]",
-		Short: "Resume a session now, with all tries available again",
-		Long: "Resumes an interrupted session without waiting. Safety checks still apply: a session that is\nopen in a running process, or whose directory is gone, is not resumed.\n\n" +
-			"A session whose start was not seen is not resumed without your word, because its flags and\nvariables are not known: retry is that word. The session continues with your settings as they\nare now, after its limit is over. With --unseen you give it to all sessions that wait for it.\n\n" +
-			"With --own-key a session that a usage limit stopped continues with your own API key, at your\ncost, until that limit is over. It shows an estimate and asks first. This needs own_key_file and\nbudget in [[agent]], and works for sessions of this machine only.",
-		Example: "  resumed retry 4f2a\n  resumed retry 4f2a --own-key\n  resumed retry --unseen",
+		Use:        "retry [SESSION…]",
+		SuggestFor: []string{"resume", "continue"},
+		Short:      "Resume sessions now, with all tries available again",
+		Long: "Resumes interrupted sessions without waiting. Safety checks still apply: a session that is open in a running process, or whose directory is gone, is not resumed. If the provider named a time and that is not over, retry asks first, or needs --now.\n\n" +
+			"A session whose start was not seen is not resumed without your word, because its flags and variables are not known: retry is that word. The session continues with your settings as they are now, after its limit is over. With --unseen you give it to all sessions that wait for it.\n\n" +
+			"With --own-key a session that a usage limit stopped continues with your own API key, at your cost, until that limit is over. It shows an estimate and asks first. This needs own_key_file and budget in [[agent]], and works for sessions of this machine only.",
+		Example: "  resumed retry 4f2a\n  resumed retry 4f2a b17c --now\n  resumed retry --class auth\n  resumed retry --unseen\n  resumed retry 4f2a --own-key",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if unseen && len(args) == 0 {
-				return c.retryUnseen(cmd)
+			ch.names = args
+			if err := ch.check("retry", "--all, --class or --unseen"); err != nil {
+				return err
 			}
-			if unseen || len(args) == 0 {
-				return usageError(errors.New("retry needs a session, or --unseen"))
+			if ownKey && len(args) != 1 {
+				return usageError(errors.New("--own-key needs one session"))
 			}
 			if ownKey {
 				return c.retryWithOwnKey(cmd, args[0], yes)
 			}
-			return c.order(cmd, args[0], control.Retry, "due now")
+			names, err := c.sessions(cmd, ch)
+			if err != nil {
+				return err
+			}
+			if now {
+				return c.order(cmd, names, len(args) == 1, control.Retry, "due now")
+			}
+			return c.order(cmd, names, len(args) == 1, control.Due, "due now")
 		},
 	})
+	cmd.Flags().BoolVar(&ch.all, "all", false, "all sessions that are stopped")
+	cmd.Flags().StringVar(&ch.class, "class", "", "all sessions that a limit of this `CLASS` stopped, such as auth")
+	cmd.Flags().BoolVar(&ch.unseen, "unseen", false, "all sessions that wait for your word because their start was not seen")
+	cmd.Flags().BoolVar(&now, "now", false, "also before the time that the provider named")
 	cmd.Flags().BoolVar(&ownKey, "own-key", false, "with your own API key, at your cost, until the limit is over")
-	cmd.Flags().BoolVar(&unseen, "unseen", false, "all sessions that wait for your word because their start was not seen")
-	cmd.MarkFlagsMutuallyExclusive("unseen", "own-key")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --own-key: do not ask")
+	cmd.MarkFlagsMutuallyExclusive("all", "class", "unseen", "own-key")
 	return cmd
 }
 
-// retryUnseen allows all sessions whose start was not seen to continue.
-func (c *cli) retryUnseen(cmd *cobra.Command) error {
-	client := c.client()
-	status, err := client.Status(cmd.Context(), false)
-	if err != nil {
-		return err
+func (c *cli) cancelCommand() *cobra.Command {
+	var ch chosen
+	stop := false
+	cmd := c.jsonFlag(&cobra.Command{
+		Use:        "cancel [SESSION…]",
+		SuggestFor: []string{"stop"},
+		Short:      "Do not continue sessions after this limit",
+		Long:       "Leaves sessions alone until their next limit. A resume that is running goes on, unless you add --stop.",
+		Example:    "  resumed cancel 4f2a\n  resumed cancel --stop 4f2a\n  resumed cancel --all",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ch.names = args
+			if err := ch.check("cancel", "--all"); err != nil {
+				return err
+			}
+			names, err := c.sessions(cmd, ch)
+			if err != nil {
+				return err
+			}
+			if stop {
+				return c.order(cmd, names, len(args) == 1, control.Stop, "cancelled and stopped")
+			}
+			return c.order(cmd, names, len(args) == 1, control.Cancel, "cancelled")
+		},
+	})
+	cmd.Flags().BoolVar(&ch.all, "all", false, "all sessions that are stopped")
+	cmd.Flags().BoolVar(&stop, "stop", false, "also end the resume that runs")
+	return cmd
+}
+
+func (c *cli) pauseCommand() *cobra.Command {
+	return c.pausing(true, &cobra.Command{
+		Use:        "pause [SESSION…]",
+		SuggestFor: []string{"stop"},
+		Short:      "Start nothing until you unpause",
+		Long:       "While paused, nothing is started, for these sessions or for all. Waits continue; sessions whose wait ended meanwhile start after unpause. A pause survives a restart.",
+		Example:    "  resumed pause\n  resumed pause 4f2a b17c",
+	})
+}
+
+func (c *cli) unpauseCommand() *cobra.Command {
+	return c.pausing(false, &cobra.Command{
+		Use:     "unpause [SESSION…]",
+		Short:   "End a pause",
+		Long:    "Ends the pause of these sessions, or the one for everything. A session that you paused by its name stays paused until you unpause it by its name.",
+		Example: "  resumed unpause\n  resumed unpause 4f2a b17c",
+	})
+}
+
+// pausing makes a command pause or unpause.
+func (c *cli) pausing(paused bool, cmd *cobra.Command) *cobra.Command {
+	everything := cmd.Flags().Bool("all", false, "everything, as without a session")
+	order, done, all := control.Pause, "paused", "Paused: nothing is started until resumed unpause."
+	if !paused {
+		order, done, all = control.Unpause, "unpaused", "Unpaused: sessions whose wait is over start now."
 	}
-	after := []view.Session{}
-	for _, s := range view.WithoutStart(status.Sessions) {
-		now, err := client.Do(cmd.Context(), s.Key().String(), control.Retry)
-		if err != nil {
+	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+		switch {
+		case len(names) > 0 && *everything:
+			return usageError(errors.New("--all is for everything: leave out the sessions"))
+		case len(names) > 0:
+			return c.order(cmd, names, len(names) == 1, order, done)
+		}
+		if err := c.client().SetPaused(cmd.Context(), paused); err != nil {
 			return err
 		}
-		after = append(after, now)
+		return c.print(map[string]any{"version": 1, "paused": paused}, func(p *termui.Printer) { p.Text(all + "\n") })
 	}
-	if c.json {
+	return c.jsonFlag(cmd)
+}
+
+// order makes the daemon do something with each session, and prints their states after it. An order that
+// fails does not keep the others from being tried.
+func (c *cli) order(cmd *cobra.Command, names []string, one bool, order control.Order, done string) error {
+	client, after := c.client(), []view.Session{}
+	var early []string
+	var failed []error
+	do := func(name string, order control.Order) {
+		session, err := client.Do(cmd.Context(), name, order)
+		if errors.Is(err, control.ErrEarly) && !one {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+		switch {
+		case errors.Is(err, control.ErrEarly):
+			early, failed = append(early, name), append(failed, err)
+		case err != nil:
+			failed = append(failed, err)
+		default:
+			after = append(after, session)
+		}
+	}
+	for _, name := range names {
+		do(name, order)
+	}
+	if len(names) == 0 && !c.json {
+		return c.say("No session is stopped that way: nothing was done.")
+	}
+	if len(early) > 0 && c.agreed(earlyQuestion(failed, len(early))) {
+		failed = slices.DeleteFunc(failed, func(err error) bool { return errors.Is(err, control.ErrEarly) })
+		for _, name := range early {
+			do(name, control.Retry)
+		}
+	}
+	return errors.Join(c.printAfter(after, one, order, done), notDone(failed))
+}
+
+// earlyQuestion asks whether sessions are to be resumed before the time that the provider named.
+func earlyQuestion(errs []error, n int) string {
+	if n > 1 {
+		return fmt.Sprintf("Providers asked %d sessions to wait longer. Resume them now all the same? [y/N] ", n)
+	}
+	early := errs[slices.IndexFunc(errs, func(err error) bool { return errors.Is(err, control.ErrEarly) })]
+	return "T" + humanize.ReasonAt(early.Error(), time.Now())[1:] + ". Resume it now all the same? [y/N] "
+}
+
+// notDone returns the errors of orders. One that came too early is an error of usage.
+func notDone(errs []error) error {
+	early := 0
+	for i, err := range errs {
+		if errors.Is(err, control.ErrEarly) {
+			errs[i] = usageError(errors.New("nothing was done: " + humanize.ReasonAt(err.Error(), time.Now())))
+			early++
+		}
+	}
+	if early > 0 {
+		return hint.With(errors.Join(errs...), "the same command with --now")
+	}
+	return errors.Join(errs...)
+}
+
+// printAfter prints the states of sessions after an order.
+func (c *cli) printAfter(after []view.Session, one bool, order control.Order, done string) error {
+	switch {
+	case c.json && one && len(after) == 1:
+		return c.printJSON(struct {
+			Version int          `json:"version"`
+			Session view.Session `json:"session"`
+		}{1, after[0]})
+	case c.json && !one:
 		return c.printJSON(struct {
 			Version  int            `json:"version"`
 			Sessions []view.Session `json:"sessions"`
 		}{1, after})
 	}
-	if len(after) == 0 {
-		return c.say("No session waits for your word.")
-	}
 	for _, s := range after {
-		if err := c.say("%s: %s", sanitize.Line(s.Key().String()), humanize.StatePhrase(s, time.Now())); err != nil {
+		if err := c.say("%s: %s", humanize.Called(s), afterOrder(s, order, done)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *cli) cancelCommand() *cobra.Command {
-	stop := false
-	cmd := c.jsonFlag(&cobra.Command{
-		Use:     "cancel SESSION",
-		Short:   "Do not continue a session after this limit",
-		Long:    "Leaves the session alone until its next limit. A resume that is running goes on, unless you\nadd --stop.",
-		Example: "  resumed cancel 4f2a\n  resumed cancel --stop 4f2a",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if stop {
-				return c.order(cmd, args[0], control.Stop, "cancelled and stopped")
-			}
-			return c.order(cmd, args[0], control.Cancel, "cancelled")
-		},
-	})
-	cmd.Flags().BoolVar(&stop, "stop", false, "also end the resume that runs")
-	return cmd
-}
-
-func (c *cli) pauseCommand() *cobra.Command {
-	return c.jsonFlag(&cobra.Command{
-		Use:     "pause [SESSION]",
-		Short:   "Start nothing until you unpause",
-		Long:    "While paused, nothing is started, for one session or for all. Waits continue; sessions whose\nwait ended meanwhile start after unpause. A pause survives a restart.",
-		Example: "  resumed pause\n  resumed pause 4f2a",
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.setPaused(cmd, args, true) },
-	})
-}
-
-func (c *cli) unpauseCommand() *cobra.Command {
-	return c.jsonFlag(&cobra.Command{
-		Use:     "unpause [SESSION]",
-		Short:   "End a pause",
-		Example: "  resumed unpause\n  resumed unpause 4f2a",
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.setPaused(cmd, args, false) },
-	})
-}
-
-func (c *cli) setPaused(cmd *cobra.Command, args []string, paused bool) error {
-	order, done, all := control.Pause, "paused", "Paused: nothing is started until resumed unpause."
-	if !paused {
-		order, done, all = control.Unpause, "unpaused", "Unpaused: sessions whose wait is over start now."
+// afterOrder says what an order has done to a session.
+func afterOrder(s view.Session, order control.Order, done string) string {
+	if (order == control.Retry || order == control.Due) && s.State != resume.Waiting {
+		done = "nothing to retry: " + notStopped(s)
 	}
-	if len(args) == 1 {
-		return c.order(cmd, args[0], order, done)
-	}
-	if err := c.client().SetPaused(cmd.Context(), paused); err != nil {
-		return err
-	}
-	return c.print(map[string]any{"version": 1, "paused": paused}, func(p *termui.Printer) { p.Text(all + "\n") })
-}
-
-// order makes the daemon do something with a session, and prints the session's state after it.
-func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done string) error {
-	after, err := c.client().Do(cmd.Context(), name, order)
-	if err != nil {
-		return err
-	}
-	if c.json {
-		return c.printJSON(struct {
-			Version int          `json:"version"`
-			Session view.Session `json:"session"`
-		}{1, after})
-	}
-	if order == control.Retry && after.State != resume.Waiting {
-		done = "nothing to retry: " + notStopped(after)
-	}
-	phrase := humanize.StatePhrase(after, time.Now())
+	phrase := humanize.StatePhrase(s, time.Now())
 	switch {
 	case strings.HasPrefix(phrase, done): // it says everything already
+		return phrase
 	case strings.HasSuffix(phrase, done):
-		phrase = done
+		return done
 	default:
-		phrase = done + "; " + phrase
+		return done + "; " + phrase
 	}
-	return c.say("%s: %s", sanitize.Line(after.Key().String()), phrase)
 }
 
 // notStopped returns why a session cannot be retried.

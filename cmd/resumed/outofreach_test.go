@@ -52,7 +52,7 @@ func TestASessionInAPlainTerminalWaitsForItsProcess(t *testing.T) {
 	text.WriteString("=== status\n" + status[:strings.Index(status, "\n\n")] + "\n\n=== status SESSION\n" + one[:strings.Index(one, "\nattempts")] + "\n")
 	sameAs(t, "testdata/out-of-reach.golden", b.impersonal(text.String(), view.Owner.PID))
 
-	_, errOut, code := b.run("retry", liveID) // the wait is over: nothing is typed, and no second process runs
+	_, errOut, code := b.run("retry", "--now", liveID) // the wait is over: nothing is typed, and no second process runs
 	require.Zero(t, code, errOut)
 	b.until("it is held back", func() bool { s := b.session(liveID); return s.Reason == s.Unreached })
 	require.Empty(t, b.read("runs"))

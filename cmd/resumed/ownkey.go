@@ -29,7 +29,7 @@ func (c *cli) retryWithOwnKey(cmd *cobra.Command, name string, yes bool) error {
 	if (offer == nil || !offer.Active) && !yes && !c.agreed("Continue it at your own cost? [y/N] ") {
 		return hint.With(errors.New("nothing was done: it would cost money, and nobody agreed"), "resumed retry "+sanitize.Line(name)+" --own-key --yes")
 	}
-	return c.order(cmd, name, control.OwnKey, "due now with your own key")
+	return c.order(cmd, []string{name}, true, control.OwnKey, "due now with your own key")
 }
 
 func (c *cli) showOffer(offer view.OwnKey) {

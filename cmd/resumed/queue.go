@@ -77,7 +77,7 @@ func (c *cli) queueAddCommand() *cobra.Command {
 			"-f reads prompts from a file, or from standard input (-): one per line, or with lines of ---\n" +
 			"between prompts of several lines. Without a daemon, the task waits for the next one.",
 		Example: "  resumed queue add -- \"fix the flaky test\"\n" +
-			"  resumed queue add --dir ~/src/app --agent codex --after 22:00 -- \"update the dependencies\"\n" +
+			"  resumed queue add --dir app --agent codex --after 22:00 -- \"update the tests\"\n" +
 			"  resumed queue add -f tonight.txt",
 		RunE: func(cmd *cobra.Command, args []string) error { return c.addTasks(cmd, w, args) },
 	})

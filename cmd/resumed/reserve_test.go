@@ -48,7 +48,7 @@ func TestARetryUsesTheReserve(t *testing.T) {
 	b.until("it waits for the new week", func() bool {
 		return strings.Contains(b.session(codexSession).Reason, "kept for you")
 	})
-	_, errOut, code := b.run("retry", codexSession)
+	_, errOut, code := b.run("retry", "--now", codexSession)
 	require.Zero(t, code, errOut)
 	b.untilState(codexSession, resume.Watching)
 }

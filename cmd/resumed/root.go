@@ -108,12 +108,24 @@ func (c *cli) root() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&c.configArg, "config", "", "configuration `FILE`")
 	commandline.LogFlags(root, &c.logLevel, &c.logFormat)
-	root.AddCommand(
-		c.runCommand(), c.statusCommand(), c.explainCommand(), c.logsCommand(), c.historyCommand(), c.usageCommand(), c.statuslineCommand(), c.hookCommand(), c.queueCommand(),
-		c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(), c.openCommand(),
-		c.configCommand(), c.notifyCommand(), c.doctorCommand(), c.installCommand(), c.uninstallCommand(),
-		c.backoffCommand(), c.execCommand(), c.shellCommand(), c.fleetCommand(), c.hubCommand(), c.demoCommand(), c.demoAgentCommand(), c.keepCommand(), c.versionCommand(),
-	)
+	for _, group := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"See what happens", []*cobra.Command{c.statusCommand(), c.usageCommand(), c.historyCommand(), c.logsCommand(), c.explainCommand(), c.openCommand()}},
+		{"Act", []*cobra.Command{c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(), c.queueCommand(), c.execCommand(), c.shellCommand()}},
+		{"Set up", []*cobra.Command{c.runCommand(), c.installCommand(), c.uninstallCommand(), c.configCommand(), c.notifyCommand(), c.doctorCommand(), c.fleetCommand(), c.hubCommand()}},
+		{"More", []*cobra.Command{c.demoCommand(), c.backoffCommand(), c.statuslineCommand(), c.versionCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, cmd := range group.commands {
+			cmd.GroupID = group.title
+			root.AddCommand(cmd)
+		}
+	}
+	root.SetHelpCommandGroupID("More")
+	root.SetCompletionCommandGroupID("More")
+	root.AddCommand(c.hookCommand(), c.demoAgentCommand(), c.keepCommand()) // called by programs
 	commandline.Prepare(root)
 	c.addCompletion(root)
 	return root

@@ -120,9 +120,9 @@ var situations = map[string]situation{
 	},
 	"a person stopped the turn":   {words: soon, then: func(s *stay) { s.say(s.agent.cancel) }, state: resume.Watching, why: "stopped by a person"},
 	"a person cancelled the wait": {words: inHours, then: order("cancel"), state: resume.Watching, why: "cancelled by you"},
-	"a person wants it now":       {words: inHours, then: order("retry"), state: resume.Watching, runs: 1},
+	"a person wants it now":       {words: inHours, then: order("retry", "--now"), state: resume.Watching, runs: 1},
 	"a person wants it now, and lives there": {
-		before: inDirectory(), words: inHours, then: order("retry"), state: resume.Waiting, why: "open in its terminal", pending: true,
+		before: inDirectory(), words: inHours, then: order("retry", "--now"), state: resume.Waiting, why: "open in its terminal", pending: true,
 	},
 	"a person paused it": {
 		words: soon, then: order("pause"), state: resume.Waiting, why: "overloaded", pending: true,
@@ -153,7 +153,7 @@ var situations = map[string]situation{
 		then:  func(s *stay) { s.remove(s.dir); s.write(s.dir+"/other.go", "package other\n") },
 		state: resume.Parked, why: "replaced by another directory",
 		check: func(s *stay) {
-			order("retry")(s)
+			order("retry", "--now")(s)
 			s.until("a person wants it all the same", func() bool { return len(s.calls()) == 1 })
 		},
 	},
@@ -399,12 +399,12 @@ func TestAPersonIsToldOfASessionThatOnlyTheyCanReach(t *testing.T) {
 
 	b.kill(syscall.SIGTERM)
 	b.start()
-	order("retry")(s)
+	order("retry", "--now")(s)
 	b.until("it waits on", held)
 	for _, pid := range s.pidsIn(s.dir) {
 		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	}
-	order("retry")(s)
+	order("retry", "--now")(s)
 	b.untilState(s.id, resume.Watching)
 	require.Equal(t, []string{s.call()}, s.calls())
 	require.LessOrEqual(t, len(hook.got()), 2, "once is enough, and once more for who asked")

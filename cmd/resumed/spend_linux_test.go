@@ -30,7 +30,7 @@ func TestAnAgentThatWeRunNeitherSpendsNorWidens(t *testing.T) {
 	b.write(transcript, strings.ReplaceAll(outOfAllowance(b.path("bot"), time.Hour, 1), claudeSession, scheming))
 	b.start()
 	b.untilState(claudeSession, resume.Waiting)
-	_, errOut, code := b.run("retry", scheming)
+	_, errOut, code := b.run("retry", "--now", scheming)
 	require.Zero(t, code, errOut)
 	b.until("it has given its orders", func() bool { return strings.Count(b.read("said"), "code ") == 3 })
 	said := b.read("said")

@@ -149,7 +149,7 @@ func TestATranscriptThatIsRenamedIsFollowed(t *testing.T) {
 				b.start()
 			}
 			b.until("it is known where it lies", func() bool { return b.session("s-1").Transcript == b.path("bot/old/s-1.log") })
-			_, errOut, code := b.run("retry", "s-1")
+			_, errOut, code := b.run("retry", "--now", "s-1")
 			require.Zero(t, code, errOut)
 			b.untilState("s-1", resume.Watching)
 			require.Len(t, b.calls(), 1)

@@ -19,8 +19,9 @@ import (
 func (c *cli) statusCommand() *cobra.Command {
 	all, watch, fleet := false, false, false
 	cmd := c.jsonFlag(&cobra.Command{
-		Use:   "status [SESSION]",
-		Short: "Show which sessions wait, and for what",
+		Use:        "status [SESSION]",
+		SuggestFor: []string{"list", "ls", "ps", "sessions"},
+		Short:      "Show which sessions wait, and for what",
 		Long: "Shows the interrupted sessions, those that need you first, then accounts with their limits,\n" +
 			"then the daemon. Without a daemon it shows what the last one saved.\n\n" +
 			"SESSION is an id, the beginning of an id, the name that status prints, or the last part of\n" +

@@ -34,7 +34,7 @@ func (c *cli) statuslineCommand() *cobra.Command {
 			"input to the status line command that you had. Without one it prints what is used. Your\n" +
 			"status line works the same with or without a daemon.\n\n" +
 			"In Claude Code's settings.json:\n\n" +
-			"  \"statusLine\": {\"type\": \"command\", \"command\": \"resumed statusline -- YOUR COMMAND\"}",
+			"  \"statusLine\": {\n    \"type\": \"command\", \"command\": \"resumed statusline -- YOUR COMMAND\"\n  }",
 		Example: "  resumed statusline\n  resumed statusline -- ~/.claude/statusline.sh",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

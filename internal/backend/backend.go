@@ -219,6 +219,16 @@ func (b *Backend) Do(ctx context.Context, key resume.Key, order control.Order) (
 		session, err := b.payable(ctx, key)
 		return b.opts.View(session), err
 	}
+	if order == control.Due {
+		session, err := b.opts.Engine.Session(ctx, key)
+		if err != nil {
+			return view.Session{}, err
+		}
+		if until, early := session.Early(time.Now()); early {
+			return view.Session{}, fmt.Errorf("%w until %s", control.ErrEarly, until.UTC().Format(time.RFC3339))
+		}
+		order = control.Retry
+	}
 	return b.do(ctx, "", key, order)
 }
 

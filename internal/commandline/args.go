@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"resumed/internal/hint"
 )
 
 // checkArguments makes every command accept the arguments in its usage line. Errors name what is
@@ -67,6 +70,9 @@ func knowsCommand(cmd *cobra.Command, args []string) error {
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	var tries []string
+	if cmd.HasParent() && slices.Contains([]string{"list", "ls", "show"}, args[0]) { // such as queue list
+		tries = append(tries, cmd.CommandPath())
+	}
 	for _, name := range append(cmd.SuggestionsFor(args[0]), "--help") {
 		tries = append(tries, cmd.CommandPath()+" "+name)
 	}
@@ -75,7 +81,10 @@ func knowsCommand(cmd *cobra.Command, args []string) error {
 }
 
 // flagError adds the values that a flag accepts.
-func flagError(_ *cobra.Command, err error) error {
+func flagError(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		return hint.With(err, likeFlag(cmd, unknown.GetSpecifiedName()))
+	}
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
 		return err
@@ -85,4 +94,16 @@ func flagError(_ *cobra.Command, err error) error {
 		return err
 	}
 	return fmt.Errorf("--%s %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
+}
+
+// likeFlag returns the command with a flag that has nearly this name; empty: there is none.
+func likeFlag(cmd *cobra.Command, name string) string {
+	named := &cobra.Command{SuggestionsMinimumDistance: 2}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		named.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	for _, like := range named.SuggestionsFor(name) {
+		return cmd.CommandPath() + " --" + like
+	}
+	return ""
 }

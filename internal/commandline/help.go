@@ -7,8 +7,11 @@ package commandline
 import (
 	"fmt"
 	"strings"
+	"text/template"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // helpTemplate shows examples before the explanation.
@@ -17,25 +20,29 @@ const helpTemplate = `{{.Short}}.
 Examples:
 {{.Example}}
 {{end}}{{if .Long}}
-{{trimTrailingWhitespaces .Long}}
+{{fill .Long}}
 {{end}}
 {{.UsageString}}`
 
 const usageTemplate = `Usage:{{if .Runnable}}
   {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
   {{.CommandPath}} COMMAND{{end}}
-{{- if .HasAvailableSubCommands}}
+{{- $cmd := .}}{{range .Groups}}
 
-Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+{{.Title}}:{{$group := .ID}}{{range $cmd.Commands}}{{if and (eq .GroupID $group) .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
+{{- if and .HasAvailableSubCommands (not .AllChildCommandsHaveGroup)}}
+
+Commands:{{range .Commands}}{{if and (eq .GroupID "") .IsAvailableCommand}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
 {{- if .HasAvailableLocalFlags}}
 
 Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
+{{flags .LocalFlags}}{{end}}
 {{- if .HasAvailableInheritedFlags}}
 
 Everywhere:
-{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
+{{flags .InheritedFlags}}{{end}}
 {{- if .HasAvailableSubCommands}}
 
 More: {{.CommandPath}} COMMAND --help{{end}}
@@ -50,7 +57,45 @@ func Prepare(root *cobra.Command) {
 }
 
 // addHelp gives every command the same help, also those that cobra adds.
+// width is how long a line of help is at most: that of the narrowest usual terminal.
+const width = 80
+
+// fill breaks paragraphs into lines. One that begins with a space is an example and stays as it is.
+func fill(text string) string {
+	paragraphs := strings.Split(strings.TrimSpace(text), "\n\n")
+	for i, p := range paragraphs {
+		if strings.HasPrefix(p, " ") {
+			continue
+		}
+		room := width
+		var filled strings.Builder
+		for _, word := range strings.Fields(p) { // a flag is not broken at its hyphens
+			length := utf8.RuneCountInString(word)
+			switch {
+			case room == width:
+			case length < room:
+				filled.WriteByte(' ')
+				room--
+			default:
+				filled.WriteByte('\n')
+				room = width
+			}
+			filled.WriteString(word)
+			room -= length
+		}
+		paragraphs[i] = filled.String()
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
+// flagLines describes the flags.
+func flagLines(flags *pflag.FlagSet) string {
+	return strings.TrimRight(flags.FlagUsagesWrapped(width), "\n")
+}
+
 func addHelp(root *cobra.Command) {
+	cobra.EnableCommandSorting = false // the ones that are used most come first
+	cobra.AddTemplateFuncs(template.FuncMap{"fill": fill, "flags": flagLines})
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(usageTemplate)
 	root.InitDefaultHelpCmd()

@@ -40,6 +40,9 @@ func LogFlags(root *cobra.Command, level, format *string) {
 func Execute(ctx context.Context, root *cobra.Command, args []string, out, errOut io.Writer) (*cobra.Command, error) {
 	started, check := false, root.PersistentPreRunE
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := cmd.ValidateFlagGroups(); err != nil {
+			return err
+		}
 		started = true
 		return check(cmd, args)
 	}

@@ -226,9 +226,10 @@ type RemoteError struct {
 
 func (e *RemoteError) Error() string { return e.Text }
 
-// Is recognises ErrNoSession and ErrNoTask.
+// Is recognises ErrNoSession, ErrNoTask and ErrEarly.
 func (e *RemoteError) Is(target error) bool {
-	return target == ErrNoSession && e.kind == kindNoSession || target == ErrNoTask && e.kind == kindNoTask
+	kinds := map[error]string{ErrNoSession: kindNoSession, ErrNoTask: kindNoTask, ErrEarly: kindEarly}
+	return kinds[target] != "" && kinds[target] == e.kind
 }
 
 func readProblem(response *http.Response) error {

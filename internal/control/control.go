@@ -103,6 +103,7 @@ type Order string
 // The orders.
 const (
 	Retry   Order = "retry"
+	Due     Order = "due" // retry, unless the provider asked to wait longer
 	Cancel  Order = "cancel"
 	Stop    Order = "stop" // cancel, and end the command that runs
 	Pause   Order = "pause"
@@ -183,6 +184,7 @@ var (
 	ErrHung      = errors.New("the daemon does not answer")
 	ErrNoSession = resume.ErrNoSession
 	ErrNoTask    = errors.New("no such task")
+	ErrEarly     = errors.New("the provider asked to wait")
 )
 
 // IsAmbiguous reports whether a name matches several sessions, as found here or by the daemon.

@@ -22,7 +22,7 @@ import (
 // problem is an error in an answer.
 type problem struct {
 	Error string `json:"error"`
-	Kind  string `json:"kind,omitempty"` // no_session | ambiguous | no_task
+	Kind  string `json:"kind,omitempty"` // no_session | ambiguous | no_task | early
 }
 
 // page is the answer with the URL of the page.
@@ -35,6 +35,7 @@ const (
 	kindNoSession = "no_session"
 	kindAmbiguous = "ambiguous"
 	kindNoTask    = "no_task"
+	kindEarly     = "early"
 )
 
 // Server is the daemon's end of the socket.
@@ -162,11 +163,14 @@ func (s *Server) order(r *http.Request) (any, error) {
 		if err := onlyPerson(r, "to spend your money"); err != nil {
 			return nil, err
 		}
-	case !slices.Contains([]Order{Retry, Cancel, Stop, Pause, Unpause}, order):
+	case !slices.Contains([]Order{Retry, Due, Cancel, Stop, Pause, Unpause}, order):
 		return nil, errNoRoute
 	}
 	key, err := s.backend.Find(r.Context(), name)
 	if errors.Is(err, resume.ErrNoSession) && !ownKey {
+		if order == Due {
+			order = Retry // the other host knows when
+		}
 		if after, is, err := s.away(r.Context(), name, order); is {
 			return after, err
 		}
@@ -217,6 +221,8 @@ func answer(w http.ResponseWriter, document any, err error) {
 func classify(err error) (kind string, code int) {
 	_, ambiguous := errors.AsType[*view.AmbiguousError](err)
 	switch {
+	case errors.Is(err, ErrEarly):
+		return kindEarly, http.StatusConflict
 	case ambiguous:
 		return kindAmbiguous, http.StatusConflict
 	case errors.Is(err, ErrNoTask):

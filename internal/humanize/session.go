@@ -146,6 +146,15 @@ func Project(s view.Session) string {
 	return sanitize.Line(filepath.Base(s.Cwd))
 }
 
+// Called returns the words by which people know a session: "4f2a (api)". Commands accept the first one.
+func Called(s view.Session) string {
+	name := sanitize.Line(s.Name)
+	if project := Project(s); project != "?" && project != name {
+		name += " (" + project + ")"
+	}
+	return name
+}
+
 // Owner returns the process that has a session open, "pid 17" or "pid 17 in %3"; empty if there is
 // none.
 func Owner(s view.Session) string {

@@ -17,13 +17,8 @@ func who(machine string) string {
 
 // retried makes an interrupted session due now, with its account.
 func (s Session) retried(by string, r Rules, now time.Time) Session {
-	switch s.State {
-	case Waiting, GaveUp, Parked:
-	default:
+	if !s.State.Stopped() || s.Asks != "" { // or it works, and waits for an answer in its terminal
 		return s
-	}
-	if s.Asks != "" {
-		return s // it works, and waits for an answer in its terminal
 	}
 	if why := r.Excluded(s.Cwd); why != "" {
 		s.Reason = why // an excluded directory counts more than the order
@@ -47,16 +42,19 @@ func (s Session) retried(by string, r Rules, now time.Time) Session {
 	return s
 }
 
+// Early returns the time that the provider named, if a retry now would come before it.
+func (s Session) Early(now time.Time) (until time.Time, early bool) {
+	until = s.Limit.Reset.At
+	return until, s.State.Stopped() && !s.Pending() && s.Needs != StartUnseen && until.After(now) // such a one waits after a retry too
+}
+
 // expired ends an interruption that no person has acted on.
 func (s Session) expired(now time.Time) Session {
-	switch s.State {
-	case GaveUp:
-		return s.rest(now, "forgotten: it gave up longer ago than history.ended_keep")
-	case Parked:
-		return s.rest(now, "forgotten: it was parked longer ago than history.ended_keep")
-	default:
+	ended := map[State]string{GaveUp: "it gave up", Parked: "it was parked"}[s.State]
+	if ended == "" {
 		return s
 	}
+	return s.rest(now, "forgotten: "+ended+" longer ago than history.ended_keep")
 }
 
 // ownKey is the provider in the account of a session that uses its user's own key: a limit there says
@@ -67,7 +65,7 @@ const ownKey = "your own key"
 // does not prevent it.
 func (s Session) Unpayable(now time.Time) string {
 	switch {
-	case s.State != Waiting && s.State != Parked && s.State != GaveUp || s.Pending():
+	case !s.State.Stopped() || s.Pending():
 		return "it is not stopped"
 	case s.Limit.Class != limit.UsageLimit:
 		return "only a session that a usage limit stopped can continue with your own key, and this one was stopped by " + describe(s.Limit, "")

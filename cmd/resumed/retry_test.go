@@ -1,0 +1,75 @@
+//go:build !windows
+
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+	"resumed/internal/resume/view"
+)
+
+// A person may go before the time that the provider named, but not without knowing it.
+func TestARetryBeforeTheProvidersTimeIsAskedFor(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.write("bot/resume.sh", recordCall+`echo "step 2" >> logs/$1.log`)
+	b.start()
+	b.write("bot/logs/s-1.log", "step 1\nrate limited, retry in 1h\n")
+	b.untilState("s-1", resume.Waiting)
+	_, errOut, code := b.run("retry", "s-1")
+	require.Equal(t, exitUsage, code)
+	require.Regexp(t, `^resumed: nothing was done: the provider asked to wait until .*\d\d:\d\d:\d\d\nTry: the same command with --now\n$`, errOut)
+
+	term := newTerminal(b, 80, 24, nil, "retry", "s-1")
+	term.shows("The provider asked to wait until ", "Resume it now all the same? [y/N]")
+	term.keys("n", "Enter")
+	term.shows("nothing was done")
+	require.Equal(t, resume.Waiting, b.session("s-1").State)
+	require.Empty(t, b.calls())
+
+	term = newTerminal(b, 80, 24, nil, "retry", "s-1")
+	term.shows("[y/N]")
+	term.keys("y", "Enter")
+	b.untilState("s-1", resume.Watching)
+	require.Len(t, b.calls(), 1)
+}
+
+func TestOrdersForSeveralSessions(t *testing.T) {
+	b := newBox(t)
+	severalStates(b) // lost-1 gave up, -bad-1 is parked, wait-1 waits for 107 minutes, good-1 works
+
+	out, errOut, code := b.run("retry", "--all", "--json")
+	require.Equal(t, exitUsage, code, "one of them would be early")
+	require.Contains(t, errOut, "mybot/wait-1: the provider asked to wait until ")
+	var after struct{ Sessions []view.Session }
+	require.NoError(t, json.Unmarshal([]byte(out), &after))
+	require.Len(t, after.Sessions, 2, "the others are retried")
+	b.untilState("lost-1", resume.GaveUp)
+
+	out, errOut, code = b.run("pause", "lost-1", "wait-1")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "lost (loser): paused; gave up\nwait (mybot): paused; its wait ends in 1h 4")
+	require.True(t, b.session("lost-1").Paused)
+	require.True(t, b.session("wait-1").Paused)
+
+	_, errOut, code = b.run("cancel", "wait-1", "nobody")
+	require.Equal(t, exitNoSession, code)
+	require.Contains(t, errOut, "\"nobody\": no such session")
+	require.Equal(t, resume.Watching, b.session("wait-1").State, "the other one is cancelled")
+
+	for _, wrong := range [][]string{{"retry"}, {"cancel"}, {"retry", "--all", "lost-1"}, {"retry", "--all", "--unseen"}, {"retry", "--class", "weather"}, {"pause", "--all", "lost-1"}} {
+		_, errOut, code = b.run(wrong...)
+		require.Equal(t, exitUsage, code, "%v: %s", wrong, errOut)
+	}
+	out, errOut, code = b.run("retry", "--class", "auth")
+	require.Zero(t, code, errOut)
+	require.Equal(t, "No session is stopped that way: nothing was done.\n", out)
+	out, errOut, code = b.run("cancel", "--all")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "lost (loser): cancelled")
+	require.Equal(t, resume.Watching, b.session("lost-1").State)
+}

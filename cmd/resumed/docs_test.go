@@ -89,7 +89,8 @@ var unlucky = map[string]string{
 	"resumed shell claude":      "there is no terminal",
 	"resumed config init":       "there is a file already",
 
-	"resumed retry SESSION --own-key": "there is no key",
+	"resumed retry SESSION --own-key":                                           "there is no key",
+	`resumed queue add --after reset --model opus -- "update the dependencies"`: "no reset is known",
 
 	"resumed hub":                  "there is none",
 	"resumed hub remove NAME":      "there is none",

@@ -39,12 +39,13 @@ type explaining struct {
 func (c *cli) explainCommand() *cobra.Command {
 	var e explaining
 	cmd := c.jsonFlag(&cobra.Command{
-		Use:   "explain [FILE…]",
+		Use:   "explain [FILE|SESSION…]",
 		Short: "Say what a transcript or a message means, and what follows",
 		Long: "Reads transcripts and opencode's databases and says, without a daemon, what state each\n" +
 			"session is in, why, and what resumed would do. It also reads recordings: the output of a\n" +
 			"run (text, json or stream-json), a screen captured from a terminal, the events of a\n" +
-			"server, an exported session. The FILE - is standard input.\n\n" +
+			"server, an exported session. The FILE - is standard input. A SESSION that the daemon knows\n" +
+			"is explained by its transcript.\n\n" +
 			"With --text it classifies the messages that you give, or those on standard input, one per\n" +
 			"line, as if an agent had printed them.",
 		Example: "  resumed explain ~/.claude/projects/-src-shop/4f2a….jsonl\n" +
@@ -105,7 +106,7 @@ func (c *cli) explainFiles(ctx context.Context, in io.Reader, paths []string, e 
 	}
 	bad := false
 	for _, path := range paths {
-		found, err := explainFile(explainer, in, path, e.agent, now)
+		found, err := c.explainOne(ctx, explainer, in, path, e.agent, now)
 		if err != nil {
 			bad = true
 			c.report(err)
@@ -122,6 +123,20 @@ func (c *cli) explainFiles(ctx context.Context, in io.Reader, paths []string, e 
 		return errSilent
 	}
 	return nil
+}
+
+// explainOne explains a file, or the session of that name if there is no such file and a daemon knows it.
+func (c *cli) explainOne(ctx context.Context, explainer *explain.Explainer, in io.Reader, name, agent string, now time.Time) ([]explain.Explanation, error) {
+	if info, err := os.Stat(name); name == "-" || err == nil && !info.IsDir() {
+		return explainFile(explainer, in, name, agent, now)
+	}
+	status, err := c.client().Session(ctx, name)
+	if err != nil {
+		return explainFile(explainer, in, name, agent, now) // for its error
+	}
+	session := status.Sessions[0]
+	found, err := explainer.File(session.Transcript, session.Agent, now)
+	return slices.DeleteFunc(found, func(x explain.Explanation) bool { return x.Session != session.ID }), err
 }
 
 // explainFile explains a file; - is standard input.
@@ -143,10 +158,13 @@ func explainFile(explainer *explain.Explainer, in io.Reader, path, agent string,
 		return nil, fmt.Errorf("keep the input: %w", err)
 	}
 	found, err := explainer.File(kept, agent, now)
+	if err != nil {
+		return nil, hint.With(errors.New(strings.ReplaceAll(err.Error(), kept, "standard input")), "resumed explain --text, for messages")
+	}
 	for i := range found {
 		found[i].File = path
 	}
-	return found, err
+	return found, nil
 }
 
 // daemonPatience limits the wait for a daemon: explain works without one.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
 )
 
 // capture is a file that a real agent wrote or printed, and the expected explanation.
@@ -285,4 +287,23 @@ func TestExplainRefusesAnAgentThatNobodyKnows(t *testing.T) {
 		require.Contains(t, errOut, `"claude"`)
 		require.Contains(t, errOut, "Try: one of: claude-code, codex, copilot, gemini, kilo, kimi, opencode, qwen-code")
 	}
+}
+
+func TestExplainKnowsTheNamesOfSessions(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.start()
+	b.write("bot/logs/s-1.log", "step 1\nrate limited, retry in 1h\n")
+	b.untilState("s-1", resume.Waiting)
+	out, errOut, code := b.run("explain", "bot")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, b.path("bot/logs/s-1.log"))
+	_, errOut, code = b.run("explain", "nobody")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "nobody")
+
+	_, errOut, code = b.runWith("what is this?", "explain", "-")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "resumed: standard input is not recognised")
+	require.Contains(t, errOut, "Try: resumed explain --text, for messages\n")
 }

@@ -263,11 +263,7 @@ func (c *cli) editTask(cmd *cobra.Command, w taskFlags, name string, prompt []st
 
 // queued describes the state of a new task.
 func queued(task view.Task) string {
-	words := "queued for " + task.Agent
-	if task.After == agents.AfterReset && task.NextAt != nil && !task.NextAt.After(time.Now()) {
-		words += ", though no reset of " + task.Account + " is known"
-	}
-	return words + ": " + taskPhrase(task, time.Now())
+	return "queued for " + task.Agent + ": " + taskPhrase(task, time.Now())
 }
 
 // changedTask prints what was done with a task.

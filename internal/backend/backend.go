@@ -224,8 +224,8 @@ func (b *Backend) Do(ctx context.Context, key resume.Key, order control.Order) (
 		if err != nil {
 			return view.Session{}, err
 		}
-		if until, early := session.Early(time.Now()); early {
-			return view.Session{}, fmt.Errorf("%w until %s", control.ErrEarly, until.UTC().Format(time.RFC3339))
+		if session.Early(time.Now()) {
+			return view.Session{}, fmt.Errorf("%w until %s", control.ErrEarly, session.Limit.Reset.At.UTC().Format(time.RFC3339))
 		}
 		order = control.Retry
 	}

@@ -15,13 +15,18 @@ type Part struct {
 	Said  bool     `json:"said,omitempty"` // they are reasons with time stamps
 }
 
-// Leash returns what a session was started with and what its next resume would do. For a session that
-// is not stopped there is no next resume.
+// Leash returns what a session was started with and what its next resume would do. A session that is not
+// stopped has no next resume.
 func Leash(s view.Session) []Part {
 	parts := []Part{{"Started with", started(s.Started), false}}
 	idle := s.State == resume.Watching && s.Plan != nil && s.Plan.Instead != "" // the plan only says that there is nothing to resume
-	if s.Plan != nil && !idle {
-		parts = append(parts, plan(*s.Plan, s.Cwd)...)
+	resuming := s.State == resume.Resuming || s.State == resume.Settling        // the plan takes this resume for somebody else's work
+	if s.Plan != nil && !idle && !resuming {
+		next := "The next resume"
+		if s.State == resume.Parked || s.State == resume.GaveUp {
+			next = "resumed retry " + sanitize.Line(s.Typed())
+		}
+		parts = append(parts, plan(*s.Plan, s.Cwd, next)...)
 	} else if len(s.Carried.LeftOut) > 0 {
 		parts = append(parts, Part{"Left out by the last resume", lines(s.Carried.LeftOut), false})
 	}
@@ -44,7 +49,7 @@ func started(s view.Start) []string {
 }
 
 // plan returns what the next resume of a session in that directory would do.
-func plan(p view.Plan, cwd string) []Part {
+func plan(p view.Plan, cwd, next string) []Part {
 	var parts []Part
 	add := func(title string, words ...string) {
 		if len(words) > 0 && words[0] != "" {
@@ -60,11 +65,11 @@ func plan(p view.Plan, cwd string) []Part {
 	}
 	switch {
 	case len(p.Command) > 0 && p.Instead != "":
-		add("Otherwise the next resume would run", command...)
+		add("Otherwise "+strings.Replace(next, "T", "t", 1)+" would run", command...)
 	case len(p.Command) > 0:
-		add("The next resume runs", command...)
+		add(next+" runs", command...)
 	case p.Does != "":
-		add("With the next resume", p.Does)
+		add("With "+strings.Replace(next, "T", "t", 1), p.Does)
 	}
 	add("It goes on", p.Models)
 	add("It goes on", p.OwnKey)

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/humanize"
+	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 )
 
@@ -34,6 +35,13 @@ func TestHowASessionIsContinuedInWords(t *testing.T) {
 			{"Started with", []string{"claude --tools 'Read, Grep'", "with the variables HOME, PATH", "in a sandbox: mounts of its own"}, false},
 			{"Nothing would be sent now, because", []string{"it ran in a sandbox"}, true},
 			{"Otherwise the next resume would run", []string{"claude", "in /other"}, false},
+		}},
+		"after a give-up": {view.Session{Name: "4f2a", Agent: "claude-code", ID: "4f2a9c1e", State: resume.GaveUp, Cwd: "/src", Plan: &view.Plan{Command: []string{"claude"}, Dir: "/src"}}, []humanize.Part{
+			{"Started with", []string{"its command line is not known: the process ended before resumed saw it, or hides it"}, false},
+			{"resumed retry 4f2a9c1e runs", []string{"claude"}, false},
+		}},
+		"while it is resumed": {view.Session{State: resume.Settling, Plan: &view.Plan{Instead: "a newer prompt was given to the session"}}, []humanize.Part{
+			{"Started with", []string{"its command line is not known: the process ended before resumed saw it, or hides it"}, false},
 		}},
 		"no command": {view.Session{Plan: &view.Plan{Does: "it is typed"}}, []humanize.Part{
 			{"Started with", []string{"its command line is not known: the process ended before resumed saw it, or hides it"}, false},

@@ -195,7 +195,7 @@ func noSuchAfter(after string, err error) error {
 }
 
 // reset returns when the next window of the task's account begins, with the margin: when its limit is
-// reset, otherwise when the first of its windows ends. Zero: none is known.
+// reset, otherwise when the first of its windows ends.
 func (q *Queue) reset(ctx context.Context, task resume.Session) (time.Time, error) {
 	accounts, err := q.opts.Engine.Accounts(ctx)
 	if err != nil {
@@ -220,7 +220,7 @@ func (q *Queue) reset(ctx context.Context, task resume.Session) (time.Time, erro
 		}
 	}
 	if next.IsZero() {
-		return next, nil
+		return next, fmt.Errorf("--after reset: no reset of %s is known: leave out --after, or name a time such as 22:00", task.Account)
 	}
 	return next.Add(q.opts.Margin()).Round(0), nil
 }

@@ -107,7 +107,8 @@ func (r *rig) add(t *testing.T, after string) resume.Session {
 func TestWhatATaskIsStartedAfter(t *testing.T) {
 	r := newRig(t)
 	reset := time.Now().Add(time.Hour).Round(0)
-	require.Zero(t, r.add(t, "reset").Task.NotBefore, "there is nothing to wait for")
+	_, err := r.Enqueue(t.Context(), r.order("reset"))
+	require.ErrorContains(t, err, "--after reset: no reset of bot:default is known")
 
 	r.engine.accounts = []resume.Account{
 		{AccountKey: resume.AccountKey{Name: "bot:other"}, ResetAt: reset.Add(-time.Minute)},
@@ -121,7 +122,7 @@ func TestWhatATaskIsStartedAfter(t *testing.T) {
 	require.Equal(t, r.engine.tasks[0].Key, r.add(t, "1").Task.Behind)
 	require.Equal(t, "session-1", r.add(t, "session-1").Task.Behind.ID)
 	require.False(t, r.add(t, "22:00").Task.NotBefore.IsZero())
-	_, err := r.Enqueue(t.Context(), r.order("nothing"))
+	_, err = r.Enqueue(t.Context(), r.order("nothing"))
 	require.ErrorContains(t, err, "--after nothing is neither reset, nor a time")
 }
 

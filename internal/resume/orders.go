@@ -42,10 +42,9 @@ func (s Session) retried(by string, r Rules, now time.Time) Session {
 	return s
 }
 
-// Early returns the time that the provider named, if a retry now would come before it.
-func (s Session) Early(now time.Time) (until time.Time, early bool) {
-	until = s.Limit.Reset.At
-	return until, s.State.Stopped() && !s.Pending() && s.Needs != StartUnseen && until.After(now) // such a one waits after a retry too
+// Early reports whether a retry now would come before the time that the provider named.
+func (s Session) Early(now time.Time) bool {
+	return s.State.Stopped() && !s.Pending() && s.Needs != StartUnseen && s.Limit.Reset.At.After(now) // such a one waits after a retry too
 }
 
 // expired ends an interruption that no person has acted on.

@@ -187,7 +187,7 @@ var knownOnlyIn = map[string]string{
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
 	"...":                  {75_650, unlimited},
-	"cmd/resumed":          {4_100, unlimited},
+	"cmd/resumed":          {4_180, unlimited},
 	"internal/agent/...":   {13_640, unlimited},
 	"internal/app":         {840, 0},
 	"internal/config":      {2_890, unlimited},

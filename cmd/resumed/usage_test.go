@@ -9,7 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/execrun"
 	"resumed/internal/notify"
+	"resumed/internal/resume"
 	"resumed/internal/usage"
 )
 
@@ -77,4 +79,30 @@ func TestUsageAheadOfTheWall(t *testing.T) {
 	require.Equal(t, notify.Usage, notice.Event)
 	require.Equal(t, "resumed: 82 % of the 5 hours of codex:default (fake) used", notice.Title)
 	require.Regexp(t, `^At this pace it is used up at .+\.\nIt resets .+\.$`, notice.Text)
+}
+
+// A script waits until its account has room.
+func TestAScriptWaitsForRoom(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.write("bot/resume.sh", `echo "step 2" >> logs/$1.log`)
+	b.start()
+	b.write(codexRollout, usedRollout(t, b.path("bot"), time.Now().Add(3*time.Hour), 42, 82))
+	wait := func(args ...string) int {
+		out, errOut, code := b.run(append([]string{"usage", "--wait"}, args...)...)
+		require.Empty(t, out)
+		require.Equal(t, code == 0, errOut == "", errOut)
+		return code
+	}
+	b.until("it is known", func() bool { return wait("codex:default", "--below", "70", "--timeout", "1ms") == execrun.CodeGaveUp })
+	require.Zero(t, wait("codex:default", "--below", "90"))
+	require.Equal(t, exitFailed, wait("nobody"))
+
+	b.write("bot/logs/s-1.log", "step 1\nrate limited, retry in 1h\n")
+	b.untilState("s-1", resume.Waiting)
+	require.Equal(t, execrun.CodeGaveUp, wait("mybot:default", "--timeout", "1ms"))
+	require.Equal(t, execrun.CodeGaveUp, wait("--timeout", "1ms"), "one of all accounts is limited")
+	require.Zero(t, wait("codex:default"))
+	b.run("retry", "--now", "s-1")
+	require.Zero(t, wait("mybot:default"), "its session works again")
 }

@@ -90,6 +90,9 @@ var unlucky = map[string]string{
 	"resumed config init":       "there is a file already",
 
 	"resumed retry SESSION --own-key":                                           "there is no key",
+	"resumed usage --wait":                                                      "there is no room",
+	"resumed usage --wait ACCOUNT":                                              "there is no such account",
+	"resumed usage --wait --below 80 && ./nightly.sh":                           "there is no room",
 	`resumed queue add --after reset --model opus -- "update the dependencies"`: "no reset is known",
 
 	"resumed hub":                  "there is none",
@@ -125,7 +128,7 @@ func TestEveryCommandOfTheDocumentsRuns(t *testing.T) {
 	b.write("bot/logs/s-1.log", "step 1\nrate limited\n")
 	b.untilState("s-1", resume.GaveUp)
 	meant := strings.NewReplacer("~/.claude/projects/-src-shop/4f2a….jsonl", b.path("bot/logs/s-1.log"), "~/mybot/logs/s1.log", b.path("bot/logs/s-1.log"),
-		"SESSION", "s-1", "4f2a", "s-1", "neve", "s-1", " FILE", " "+b.path("bot/logs/s-1.log"), "COMMAND", "claude", "…", "go on", " COMMIT", "")
+		"--wait", "--wait --timeout 1ms", "SESSION…", "s-1", "SESSION", "s-1", "4f2a", "s-1", "neve", "s-1", " FILE", " "+b.path("bot/logs/s-1.log"), "COMMAND", "claude", "…", "go on", " COMMIT", "")
 
 	var files []string
 	for _, pattern := range []string{"README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/*.md", "docs/agents/*.md", "launchd/*.md", "systemd/*.md"} {

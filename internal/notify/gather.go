@@ -18,6 +18,7 @@ import (
 // Its methods do no I/O; the notifier's mutex guards it.
 type gathering struct {
 	groups []*group
+	held   map[string]bool // notices in the outbox that must not be sent yet: they are not complete, or not durable
 	marks  map[string]mark
 	dirty  bool // the marks have changed since they were stored
 }
@@ -29,14 +30,10 @@ type group struct {
 	due    time.Time // when it is complete
 	detail string    // the text of an event without sessions
 
-	closed   bool       // no session is added any more
-	dirty    bool       // it has changed since it was stored
-	channels []string   // the channels that it is sent with
-	stored   []Delivery // as stored in the outbox
+	closed   bool     // no session is added any more
+	dirty    bool     // it has changed since it was stored
+	channels []string // the channels that it is sent with
 }
-
-// total returns how many sessions the notice is about.
-func (g *group) total() int { return len(g.Sessions) + g.Omitted }
 
 // index returns the index of a session in the notice; -1: not listed.
 func (g *group) index(key resume.Key) int {
@@ -111,21 +108,17 @@ func (all *gathering) add(now time.Time, wait time.Duration, wanted bool, event 
 // being gathered: on a desktop the later notice replaces the other. A group is delayed for at most
 // longest; then the older group is completed early.
 func (all *gathering) putBehindOlderNews(g *group, key resume.Key, longest time.Duration) {
-	last, at, move := g.At.Add(longest), slices.Index(all.groups, g), false
-	for i, older := range all.groups {
-		if i == at || older.closed || older.index(key) < 0 {
+	last := g.At.Add(longest)
+	for _, older := range all.groups {
+		if older == g || older.closed || older.index(key) < 0 {
 			continue
 		}
 		if older.due.After(last) {
-			older.due = last
+			older.due, older.dirty = last, true
 		}
-		if older.due.After(g.due) {
-			g.due = older.due
+		if !g.due.After(older.due) {
+			g.due = older.due.Add(time.Millisecond) // notices are sent in the order in which they are due
 		}
-		move = move || i > at // groups that are due together are sent in their order
-	}
-	if move {
-		all.groups = append(slices.Delete(all.groups, at, at+1), g)
 	}
 }
 
@@ -149,7 +142,7 @@ func (all *gathering) open(now time.Time, wait time.Duration, event Event, accou
 	}
 	g := newGroup(event, now)
 	g.Account, g.Provider, g.cause, g.due = account.Name, account.Provider, cause, g.At.Add(wait)
-	all.groups = append(all.groups, g)
+	all.groups, all.held[g.ID] = append(all.groups, g), true
 	return g
 }
 

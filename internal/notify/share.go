@@ -41,7 +41,9 @@ func (n *Notifier) Accept(ctx context.Context, notice Notice) error {
 	for _, name := range n.config.wanting(notice.Event) {
 		open = append(open, Delivery{ID: notice.ID, Channel: name, Payload: payload, At: notice.At})
 	}
-	if len(open) == 0 && n.now().Sub(n.declined).Abs() >= declineAgain {
+	if len(open) > 0 {
+		n.gathering.held[notice.ID] = true
+	} else if n.now().Sub(n.declined).Abs() >= declineAgain {
 		n.declined = n.now()
 	}
 	n.mu.Unlock()
@@ -52,6 +54,6 @@ func (n *Notifier) Accept(ctx context.Context, notice Notice) error {
 	if err := n.opts.Store.Sync(ctx); err != nil {
 		return err
 	}
-	n.hand(ctx, open)
+	n.leave(&group{Notice: notice})
 	return nil
 }

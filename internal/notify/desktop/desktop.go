@@ -46,7 +46,7 @@ const mostLines = 3
 
 // New checks the options; it connects to nothing.
 func New(o Options) (*Channel, error) {
-	o.Lines = mostLines
+	o.Lines, o.To = mostLines, "desktop"
 	b, err := notify.NewBase(o.Common)
 	if err != nil {
 		return nil, err
@@ -69,9 +69,6 @@ func New(o Options) (*Channel, error) {
 }
 
 func (d *Channel) memoryKey() string { return "notify/desktop/" + d.Name() }
-
-// To returns the kind of the channel.
-func (d *Channel) To() string { return "desktop" }
 
 // Send shows the notice.
 func (d *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {

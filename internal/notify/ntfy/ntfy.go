@@ -30,7 +30,7 @@ type Service struct {
 var topicName = regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`)
 
 // New parses ntfy://[USER:PASSWORD@]HOST/TOPIC. An access token is a password without a user.
-func New(u *url.URL, o *remote.Options, client *remote.Client) (*Service, error) {
+func New(u *url.URL, o *remote.Options, client *remote.Client) (remote.Service, error) {
 	client.SkipVerify(o.Flag(false, "disabletlsverification"))
 	s := &Service{
 		client: client, topic: strings.TrimPrefix(u.Path, "/"), header: make(http.Header), written: make(map[string]string),

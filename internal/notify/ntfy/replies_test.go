@@ -70,7 +70,7 @@ func open(t *testing.T, address string, transport http.RoundTripper) *Service {
 	require.NoError(t, err)
 	s, err := New(u, remote.OptionsOf(u), remote.NewClient("ntfy", remote.NewRedactor(u, true), transport))
 	require.NoError(t, err)
-	return s
+	return s.(*Service)
 }
 
 func withButtons(t *testing.T, server *notifytest.Ntfy, orders *pressed, m *memory) *Service {

@@ -1,4 +1,5 @@
-package service
+// Package telegram sends notices with a bot of Telegram.
+package telegram
 
 import (
 	"cmp"
@@ -17,7 +18,7 @@ import (
 	"resumed/internal/sanitize"
 )
 
-type telegramMessage struct {
+type message struct {
 	Text      string `json:"text"`
 	Chat      string `json:"chat_id"`
 	Thread    *int   `json:"message_thread_id,omitempty"`
@@ -26,19 +27,19 @@ type telegramMessage struct {
 	Silent    bool   `json:"disable_notification"`
 }
 
-// telegramText is what fits into one Telegram message, with room for escapes.
-const telegramText = 3500
+// maxText is what fits into one message, with room for escapes.
+const maxText = 3500
 
-var telegramToken = regexp.MustCompile(`^[0-9]+:[a-zA-Z0-9_-]+$`)
+var tokenForm = regexp.MustCompile(`^[0-9]+:[a-zA-Z0-9_-]+$`)
 
-// telegramModes are the parse modes of Telegram.
-var telegramModes = map[string]string{"": "", "none": "", "html": "HTML", "markdown": "Markdown", "markdownv2": "MarkdownV2"}
+// parseModes are the parse modes of Telegram.
+var parseModes = map[string]string{"": "", "none": "", "html": "HTML", "markdown": "Markdown", "markdownv2": "MarkdownV2"}
 
-// telegram parses telegram://TOKEN@telegram?chats=CHAT,CHAT:THREAD. If a chat refuses permanently, the
+// New parses telegram://TOKEN@telegram?chats=CHAT,CHAT:THREAD. If a chat refuses permanently, the
 // others still get the notice; if a chat cannot be reached, it is tried again, with those after it.
-func telegram(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, error) {
-	message := telegramMessage{NoPreview: !o.Flag(true, "preview"), Silent: !o.Flag(true, "notification")}
-	message.ParseMode = telegramModes[o.Choice("parsemode", "none", "html", "markdown", "markdownv2")]
+func New(u *url.URL, o *remote.Options, client *remote.Client) (remote.Service, error) {
+	template := message{NoPreview: !o.Flag(true, "preview"), Silent: !o.Flag(true, "notification")}
+	template.ParseMode = parseModes[o.Choice("parsemode", "none", "html", "markdown", "markdownv2")]
 	var chats []string
 	for chat := range strings.SplitSeq(o.Text("chats", "channels"), ",") {
 		if chat = strings.TrimSpace(chat); chat != "" {
@@ -47,15 +48,15 @@ func telegram(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, e
 	}
 	password, _ := u.User.Password()
 	bot := u.User.Username() + ":" + password
-	if !telegramToken.MatchString(bot) || len(chats) == 0 {
+	if !tokenForm.MatchString(bot) || len(chats) == 0 {
 		return nil, errors.New("must be telegram://TOKEN@telegram?chats=CHAT, with the token of a bot")
 	}
 	address := "https://api.telegram.org/bot" + bot + "/sendMessage"
-	return func(ctx context.Context, n notify.Notice) error {
+	return remote.ServiceFunc(func(ctx context.Context, n notify.Notice) error {
 		var refused error
 		for _, chat := range chats {
-			answer, err := client.PostJSON(ctx, address, nil, message.with(n, chat))
-			err = telegramResult(client, answer, err)
+			answer, err := client.Post(ctx, address, nil, template.with(n, chat))
+			err = result(client, answer, err)
 			if notify.IsFinal(err) {
 				refused = err
 			} else if err != nil {
@@ -63,16 +64,16 @@ func telegram(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, e
 			}
 		}
 		return refused
-	}, nil
+	}), nil
 }
 
 // with returns the message for a notice to a chat, CHAT or CHAT:THREAD.
-func (m telegramMessage) with(n notify.Notice, chat string) telegramMessage {
+func (m message) with(n notify.Notice, chat string) message {
 	m.Chat, chat, _ = strings.Cut(chat, ":")
 	if thread, err := strconv.Atoi(chat); err == nil {
 		m.Thread = &thread
 	}
-	m.Text = sanitize.Cut(n.Text, telegramText)
+	m.Text = sanitize.Cut(n.Text, maxText)
 	if m.ParseMode == "" {
 		m.ParseMode, m.Text = "HTML", html.EscapeString(m.Text)
 	}
@@ -82,9 +83,9 @@ func (m telegramMessage) with(n notify.Notice, chat string) telegramMessage {
 	return m
 }
 
-// telegramResult interprets a response. Only Telegram's own "ok" counts as accepted.
-func telegramResult(client *remote.Client, answer remote.Answer, err error) error {
-	var result struct {
+// result interprets a response. Only Telegram's own "ok" counts as accepted.
+func result(client *remote.Client, answer remote.Answer, err error) error {
+	var said struct {
 		OK          *bool  `json:"ok"`
 		Code        int    `json:"error_code"`
 		Description string `json:"description"`
@@ -92,19 +93,19 @@ func telegramResult(client *remote.Client, answer remote.Answer, err error) erro
 			After int32 `json:"retry_after"` // seconds
 		} `json:"parameters"`
 	}
-	strange := json.Unmarshal(answer.Body, &result) != nil || result.OK == nil
+	strange := json.Unmarshal(answer.Body, &said) != nil || said.OK == nil
 	switch {
 	case err == nil && strange:
 		return client.Strange(answer)
-	case strange || err == nil && *result.OK:
+	case strange || err == nil && *said.OK:
 		return err
 	}
-	after := time.Duration(result.Parameters.After) * time.Second
+	after := time.Duration(said.Parameters.After) * time.Second
 	if asked, ok := errors.AsType[*notify.SendError](err); ok && after <= 0 {
 		after = asked.After
 	}
 	if answer.Code >= 400 {
-		result.Code = answer.Code
+		said.Code = answer.Code
 	}
-	return client.Refusal(answer, result.Code, after, cmp.Or(result.Description, string(answer.Body)))
+	return client.Refusal(answer, said.Code, after, cmp.Or(said.Description, string(answer.Body)))
 }

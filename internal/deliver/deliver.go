@@ -65,8 +65,8 @@ func (d *Deliverer) Stop(ctx context.Context, key resume.Key, mark string) error
 	ctx, cancel := context.WithTimeoutCause(ctx, stopPatience, errors.New("the resume is still being started: try again"))
 	defer cancel()
 	for ; ctx.Err() == nil; pause(ctx, lookPause) {
-		if process := d.tracker.command(mark); process != nil {
-			return process.Stop(context.WithoutCancel(ctx))
+		if process, runs := d.tracker.running.Load(mark); runs {
+			return process.(Process).Stop(context.WithoutCancel(ctx))
 		}
 		session, err := d.opts.Engine.Session(ctx, key)
 		if err != nil || session.Run == nil || session.Run.Mark != mark || session.Run.Unverifiable {

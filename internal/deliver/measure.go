@@ -8,23 +8,22 @@ import (
 	"resumed/internal/resume"
 )
 
-// weigh stores how much a resume of the session has to read again and how much of its allowances is
-// used, and returns the updated session. Unknown values are no error.
-func (d *Deliverer) weigh(ctx context.Context, a agent.Meter, session resume.Session) resume.Session {
-	size, known, err := a.Weigh(ctx, session)
-	if d.isNews(ctx, session, "the size of its context", known && size != session.Context, err) {
-		d.note(ctx, session, resume.Learned{Context: &size})
-		session.Context = size
+// measure stores how much of the session's allowances is used and, with weigh, how much a resume has to
+// read again. It returns the updated session. Unknown values are no error.
+func (d *Deliverer) measure(ctx context.Context, a agent.Meter, session resume.Session, weigh bool) resume.Session {
+	var news resume.Learned
+	if weigh {
+		size, known, err := a.Weigh(ctx, session)
+		if d.isNews(ctx, session, "the size of its context", known && size != session.Context, err) {
+			news.Context, session.Context = &size, size
+		}
 	}
-	return d.meter(ctx, a, session)
-}
-
-// meter stores how much of the session's allowances is used, if the agent records that.
-func (d *Deliverer) meter(ctx context.Context, a agent.Meter, session resume.Session) resume.Session {
 	usage, known, err := a.Usage(ctx, session)
 	if d.isNews(ctx, session, "how much of the allowance is used", known && usage != session.Usage, err) {
-		d.note(ctx, session, resume.Learned{Usage: &usage})
-		session.Usage = usage
+		news.Usage, session.Usage = &usage, usage
+	}
+	if news != (resume.Learned{}) {
+		d.note(ctx, session, news)
 	}
 	return session
 }

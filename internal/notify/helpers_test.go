@@ -100,15 +100,6 @@ func (s *memStore) Pending() []Delivery {
 	})
 }
 
-func (s *memStore) Tried(id, channel string, tries int, nextAt time.Time, lastErr string) {
-	s.put(func() {
-		if row, ok := s.rows[id+" "+channel]; ok {
-			row.Tries, row.NextAt, row.LastErr = tries, nextAt, lastErr
-			s.rows[id+" "+channel] = row
-		}
-	})
-}
-
 func (s *memStore) Done(_ context.Context, id, channel, outcome string) error {
 	s.put(func() {
 		delete(s.rows, id+" "+channel)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"resumed/internal/outbox"
 	"resumed/internal/resume"
@@ -21,9 +20,6 @@ type Store interface {
 
 	// Pending returns the deliveries that are not done, oldest first.
 	Pending() []Delivery
-
-	// Tried records a try that did not deliver, and when the next one is due.
-	Tried(id, channel string, tries int, nextAt time.Time, lastErr string)
 
 	// Done ends a delivery, and returns nil once that is on disk. After an error it is ended too, and
 	// is written to disk as soon as possible.

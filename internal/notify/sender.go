@@ -102,7 +102,6 @@ func (s *sender) pull() {
 			it.LastErr = "notice is unreadable"
 			s.end(it, Failed)
 		}
-		it.Payload = nil // only the notice is needed
 		s.queue = append(s.queue, it)
 	}
 	s.n.opts.Changed()
@@ -262,7 +261,14 @@ func (s *sender) judge(it *item, err error) {
 	case refused.After > 0:
 		wait, quiet = min(refused.After, maxSilence), refused.After <= maxSilence
 	}
-	s.warnOnce(err, verdict)
+	if s.fails(err) {
+		warning := "notice did not arrive and is tried again"
+		if verdict == Unavailable {
+			warning = "channel is not available here"
+		}
+		s.n.log.Warn(warning, "channel", s.name, "err", err)
+		s.n.opts.Changed()
+	}
 	now := time.Now()
 	if now.Add(wait).After(it.until) {
 		if verdict == Dropped {
@@ -275,24 +281,16 @@ func (s *sender) judge(it *item, err error) {
 	if quiet {
 		s.quietUntil = it.due
 	}
-	s.n.opts.Store.Tried(it.ID, s.name, it.Tries, it.NextAt, it.LastErr)
+	s.n.opts.Store.Keep([]Delivery{it.Delivery}, "", nil)
 }
 
-// warnOnce logs a problem when it begins or changes, not at every try.
-func (s *sender) warnOnce(err error, verdict Outcome) {
+// fails stores a problem, and reports whether it is another one than that of the last try.
+func (s *sender) fails(err error) bool {
 	s.n.mu.Lock()
-	known := s.figures.LastError == err.Error()
+	defer s.n.mu.Unlock()
+	before := s.figures.LastError
 	s.figures.LastError = err.Error()
-	s.n.mu.Unlock()
-	switch {
-	case known:
-		return
-	case verdict == Unavailable:
-		s.n.log.Warn("channel is not available here", "channel", s.name, "err", err)
-	default:
-		s.n.log.Warn("notice did not arrive and is tried again", "channel", s.name, "err", err)
-	}
-	s.n.opts.Changed()
+	return before != err.Error()
 }
 
 // end counts the end of a delivery, which is stored then.

@@ -31,9 +31,9 @@ type Channel struct {
 	options Options
 	sending sync.Mutex // one try at a time
 
-	press   func([]resume.Key) // retries sessions
-	end     context.CancelFunc // cancels press
-	running sync.WaitGroup     // press, and the goroutine that reads signals
+	life    context.Context    // of the orders that people give; ends with the channel
+	end     context.CancelFunc // ends life
+	running sync.WaitGroup     // orders, and the goroutine that reads signals
 
 	mu    sync.Mutex // guards everything that follows
 	conn  *dbus.Conn
@@ -52,13 +52,7 @@ func New(o Options) (*Channel, error) {
 		return nil, err
 	}
 	d := &Channel{Base: b, options: o}
-	life, end := context.WithCancel(context.Background())
-	d.end = end
-	d.press = func(sessions []resume.Key) {
-		for _, key := range sessions {
-			o.Order(life, notify.RetryNow, key)
-		}
-	}
+	d.life, d.end = context.WithCancel(context.Background())
 	if o.Memory != nil {
 		// Only the display depends on it: data that cannot be read is ignored.
 		if data, found := o.Memory.Value(d.memoryKey()); found && json.Unmarshal(data, &d.shown) != nil {
@@ -83,15 +77,12 @@ func (d *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	can, err := d.meet(ctx, conn)
+	can, err := d.capabilities(ctx, conn)
 	if err != nil {
 		return "", explain(ctx, "ask notification server", err)
 	}
 	answer, err := d.show(ctx, conn, n, can)
-	if err != nil {
-		return "", explain(ctx, "show notice", err)
-	}
-	return answer, nil
+	return answer, explain(ctx, "show notice", err)
 }
 
 // connect returns the connection, or a new one if the old one has ended. It stays open after a notice
@@ -124,17 +115,16 @@ func (d *Channel) connect(ctx context.Context) (*dbus.Conn, error) {
 	return conn, nil
 }
 
-// meet finds out which program shows notices and its capabilities.
-func (d *Channel) meet(ctx context.Context, conn *dbus.Conn) (can []string, err error) {
+// capabilities finds out which program shows notices, and returns what it can do.
+func (d *Channel) capabilities(ctx context.Context, conn *dbus.Conn) (can []string, err error) {
 	// This comes first: it may start the server.
 	if err := call(ctx, conn, "GetCapabilities").Store(&can); err != nil {
 		return nil, err
 	}
 	var bus, owner string
-	if err := conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetId", 0).Store(&bus); err != nil {
-		return nil, err
-	}
-	if err := conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetNameOwner", 0, notifications).Store(&owner); err != nil {
+	err = errors.Join(conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetId", 0).Store(&bus),
+		conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetNameOwner", 0, notifications).Store(&owner))
+	if err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
@@ -224,7 +214,11 @@ func (d *Channel) observe(s *dbus.Signal) {
 		sessions := d.shown.Shown[i].retry
 		d.shown.Shown[i].retry = nil // a second press does not order again
 		if s.Body[1] == any(retryAction) {
-			d.running.Go(func() { d.press(sessions) }) // it waits for the engine and the disk
+			d.running.Go(func() { // it waits for the engine and the disk
+				for _, key := range sessions {
+					d.options.Order(d.life, notify.RetryNow, key)
+				}
+			})
 		}
 	case notifications + ".NotificationClosed":
 		d.shown.Shown = slices.Delete(d.shown.Shown, i, i+1)
@@ -245,18 +239,19 @@ func (d *Channel) Close() error {
 	conn := d.conn
 	d.conn = nil
 	d.mu.Unlock()
-	var err error
-	if conn != nil {
-		err = conn.Close()
-	}
 	d.end()
-	d.running.Wait()
-	return err
+	defer d.running.Wait()
+	if conn == nil {
+		return nil
+	}
+	return conn.Close()
 }
 
-// explain returns why nothing is shown.
+// explain returns why nothing is shown; nil if err is nil.
 func explain(ctx context.Context, act string, err error) error {
 	switch {
+	case err == nil:
+		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", act, context.Cause(ctx))
 	case noServer(err):

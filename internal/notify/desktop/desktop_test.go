@@ -388,8 +388,7 @@ func (o *outbox) Done(_ context.Context, id, _, _ string) error {
 	return nil
 }
 
-func (*outbox) Tried(string, string, int, time.Time, string) {}
-func (*outbox) Sync(context.Context, ...resume.Key) error    { return nil }
+func (*outbox) Sync(context.Context, ...resume.Key) error { return nil }
 
 func TestDesktopWorksThroughTheNotifier(t *testing.T) {
 	s := newScreen(t, bustest.Session(t).Address, everything...)

@@ -245,14 +245,16 @@ func (n *Notifier) arrange(ctx context.Context, running *sync.WaitGroup) {
 	for _, ch := range n.config.Channels {
 		channels[ch.Name()] = ch
 		if n.senders[ch.Name()] == nil {
-			s := newSender(n, ch.Name())
+			s := newSender(n, ch)
 			n.senders[ch.Name()] = s
 			running.Go(func() { s.run(ctx) })
 		}
 	}
 	for name, s := range n.senders {
-		s.channel = channels[name]
-		signal(s.kick)
+		if s.channel != channels[name] {
+			s.channel = channels[name]
+			signal(s.kick)
+		}
 	}
 }
 

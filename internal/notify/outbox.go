@@ -155,8 +155,11 @@ func (n *Notifier) dropOrphans(ctx context.Context) {
 	}
 }
 
-// end ends a delivery that this host does not send.
+// end ends a delivery. A stop does not prevent that. If the end cannot be stored now, the store does so
+// later: the notice is never sent again for that reason.
 func (n *Notifier) end(ctx context.Context, id, channel string, outcome Outcome) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer cancel()
 	if err := n.opts.Store.Done(ctx, id, channel, string(outcome)); err != nil {
 		n.log.Error("end of a delivery cannot be stored", "channel", channel, "notice", id, "err", err)
 	}

@@ -71,19 +71,21 @@ type sender struct {
 // item is a delivery in a sender's queue.
 type item struct {
 	Delivery
-	notice  Notice
-	due     time.Time // when it is tried next
-	until   time.Time // when it is dropped
-	outcome Outcome   // set once it has ended and only its record is missing
+	notice Notice
+	due    time.Time // when it is tried next
+	until  time.Time // when it is dropped
 }
 
-func newSender(n *Notifier, name string) *sender {
-	return &sender{n: n, name: name, kick: make(chan struct{}, 1), lived: time.Now(), wall: n.now(), figures: Figures{Name: name}}
+func newSender(n *Notifier, ch Channel) *sender {
+	return &sender{
+		n: n, name: ch.Name(), kick: make(chan struct{}, 1), lived: time.Now(), wall: n.now(),
+		channel: ch, figures: Figures{Name: ch.Name()},
+	}
 }
 
 // pull takes new deliveries out of the outbox. Their times come from a clock that may have been set
 // since: no notice is from the future, and none has to wait for longer than maxSilence.
-func (s *sender) pull() {
+func (s *sender) pull(ctx context.Context) {
 	s.n.mu.Lock()
 	fresh := s.n.ready(func(d Delivery) bool {
 		return d.Channel == s.name && !slices.ContainsFunc(s.queue, func(it *item) bool { return it.ID == d.ID })
@@ -100,11 +102,14 @@ func (s *sender) pull() {
 		if err := json.Unmarshal(d.Payload, &it.notice); err != nil {
 			s.n.log.Error("notice is unreadable and lost", "channel", s.name, "notice", d.ID, "err", err)
 			it.LastErr = "notice is unreadable"
-			s.end(it, Failed)
+			s.end(ctx, it, Failed)
+			continue
 		}
 		s.queue = append(s.queue, it)
 	}
-	s.n.opts.Changed()
+	if len(fresh) > 0 {
+		s.n.opts.Changed()
+	}
 }
 
 // completeAt returns when a notice was complete, as far as it is known: notices are sent in that order.
@@ -154,17 +159,17 @@ func (s *sender) serve(ctx context.Context, ch Channel) {
 			}
 		}
 	}()
-	for s.pull(); ctx.Err() == nil && s.uses(ch); {
+	for s.pull(ctx); ctx.Err() == nil && s.uses(ch); {
 		s.catchUp()
 		it, wait := s.next(time.Now())
 		if wait <= 0 {
-			s.attend(ctx, ch, it)
+			s.judge(ctx, it, send(ctx, ch, it.notice))
 			wait = 0
 		}
 		select {
 		case <-ctx.Done():
 		case <-s.kick:
-			s.pull()
+			s.pull(ctx)
 		case <-time.After(wait):
 		}
 	}
@@ -194,11 +199,7 @@ func (s *sender) next(now time.Time) (first *item, wait time.Duration) {
 	if first == nil {
 		return nil, longestSleep
 	}
-	due := first.due
-	if first.outcome == "" && s.quietUntil.After(due) {
-		due = s.quietUntil
-	}
-	return first, min(due.Sub(now), longestSleep)
+	return first, min(max(first.due.Sub(now), s.quietUntil.Sub(now)), longestSleep)
 }
 
 // mustWait keeps a notice about a recovery from overtaking earlier notices of its account.
@@ -208,21 +209,6 @@ func (s *sender) mustWait(it *item) bool {
 	}
 	before := s.queue[:slices.Index(s.queue, it)]
 	return slices.ContainsFunc(before, func(other *item) bool { return other.notice.Account == it.notice.Account })
-}
-
-// attend makes one try, and stores the end of a delivery.
-func (s *sender) attend(ctx context.Context, ch Channel, it *item) {
-	if it.outcome == "" {
-		err := send(ctx, ch, it.notice)
-		if err != nil && ctx.Err() != nil {
-			return // cut off because we stop: it does not count as a try
-		}
-		it.Tries++
-		s.judge(it, err)
-	}
-	if it.outcome != "" {
-		s.record(ctx, it)
-	}
 }
 
 // send makes one try. It may continue for stopGrace after ctx is done.
@@ -240,12 +226,16 @@ func send(ctx context.Context, ch Channel, notice Notice) error {
 }
 
 // judge decides what happens after a try.
-func (s *sender) judge(it *item, err error) {
+func (s *sender) judge(ctx context.Context, it *item, err error) {
+	if err != nil && ctx.Err() != nil {
+		return // cut off because we stop: it does not count as a try
+	}
+	it.Tries++
 	log := s.n.log.With("channel", s.name, "notice", it.ID, "event", it.notice.Event)
 	if err == nil {
 		log.Debug("notice delivered", "tries", it.Tries)
 		it.LastErr = ""
-		s.end(it, Delivered)
+		s.end(ctx, it, Delivered)
 		return
 	}
 	it.LastErr = sanitize.Cut(sanitize.Text(err.Error()), 500)
@@ -254,7 +244,7 @@ func (s *sender) judge(it *item, err error) {
 	case refused == nil:
 	case refused.Final:
 		log.Error("notice refused", "err", err)
-		s.end(it, Failed)
+		s.end(ctx, it, Failed)
 		return
 	case refused.Missing:
 		wait, quiet, verdict = min(wait, lookAgain), true, Unavailable // one try is enough for all waiting notices
@@ -274,7 +264,7 @@ func (s *sender) judge(it *item, err error) {
 		if verdict == Dropped {
 			log.Error("notice dropped: it could not be delivered for a day", "tries", it.Tries, "err", err)
 		}
-		s.end(it, verdict)
+		s.end(ctx, it, verdict)
 		return
 	}
 	it.due, it.NextAt = now.Add(wait), s.n.now().Add(wait).UTC()
@@ -293,10 +283,8 @@ func (s *sender) fails(err error) bool {
 	return before != err.Error()
 }
 
-// end counts the end of a delivery, which is stored then.
-func (s *sender) end(it *item, outcome Outcome) {
-	it.outcome = outcome
-	it.Tries = 0 // from here on it counts how often the record could not be stored
+// end ends a delivery.
+func (s *sender) end(ctx context.Context, it *item, outcome Outcome) {
 	s.n.mu.Lock()
 	if outcome == Delivered {
 		s.figures.Delivered++
@@ -305,23 +293,9 @@ func (s *sender) end(it *item, outcome Outcome) {
 	}
 	s.figures.LastError = it.LastErr
 	s.n.mu.Unlock()
-	s.n.opts.Count(s.name, outcome)
-}
-
-// record stores the end of a delivery. If that fails, only the record is tried again: the notice is
-// never sent again for that reason. A stop does not prevent the record.
-func (s *sender) record(ctx context.Context, it *item) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
-	defer cancel()
-	defer s.n.opts.Changed()
-	if err := s.n.opts.Store.Done(ctx, it.ID, s.name, string(it.outcome)); err != nil {
-		if it.Tries++; it.Tries == 1 {
-			s.n.log.Error("end of a delivery cannot be stored", "channel", s.name, "notice", it.ID, "err", err)
-		}
-		it.due = time.Now().Add(storePolicy.Delay(it.Tries, 0))
-		return
-	}
+	s.n.end(ctx, it.ID, s.name, outcome)
 	s.queue = slices.DeleteFunc(s.queue, func(other *item) bool { return other == it })
+	s.n.opts.Changed()
 }
 
 // Figures are the numbers of one channel for status and metrics.

@@ -151,7 +151,8 @@ func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, ca
 	}
 	needsPerson := n.Event == notify.GaveUp || n.Event == notify.Parked
 	d.mu.Lock()
-	overtaken, old := d.shown.overtaken(p), d.shown.covered(p)
+	overtaken := d.shown.overtaken(p)
+	_, old := d.shown.without(p.Keys)
 	d.mu.Unlock()
 	if overtaken && !needsPerson { // it waited for a desktop, and later notices did not
 		return "not shown: later news is on the screen", nil
@@ -174,7 +175,8 @@ func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, ca
 		return "", err
 	}
 	d.mu.Lock()
-	d.shown.add(p)
+	rest, _ := d.shown.without(p.Keys)
+	d.shown.Shown = append(rest[max(0, len(rest)+1-maxPopups):], p)
 	d.store()
 	d.mu.Unlock()
 	for _, other := range old {
@@ -204,9 +206,8 @@ func (d *Channel) observe(s *dbus.Signal) {
 	if s.Sender != d.owner || len(s.Body) < 2 {
 		return
 	}
-	id, ok := s.Body[0].(uint32)
-	i := d.shown.index(id)
-	if !ok || i < 0 {
+	i := slices.IndexFunc(d.shown.Shown, func(p popup) bool { return s.Body[0] == any(p.ID) })
+	if i < 0 {
 		return
 	}
 	switch s.Name {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"resumed/internal/outbox"
 	"resumed/internal/resume"
@@ -85,16 +86,25 @@ func (n *Notifier) write(g *group) (open []Delivery, changed bool) {
 	if !g.dirty {
 		return nil, false
 	}
-	g.dirty = false
-	payload, err := json.Marshal(n.compose(g))
+	open, err := deliveries(n.compose(g), g.due, g.channels)
 	if err != nil {
 		n.log.Error("notice cannot be encoded and is lost", "notice", g.ID, "event", g.Event, "err", err)
 		g.channels = nil
 	}
-	for _, name := range g.channels {
-		open = append(open, Delivery{ID: g.ID, Channel: name, Payload: payload, At: g.At, NextAt: g.due})
-	}
+	g.dirty = false
 	return open, true
+}
+
+// deliveries returns the deliveries of a notice, which are due when it is complete.
+func deliveries(n Notice, due time.Time, channels []string) (open []Delivery, err error) {
+	payload, err := json.Marshal(n)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range channels {
+		open = append(open, Delivery{ID: n.ID, Channel: name, Payload: payload, At: n.At, NextAt: due})
+	}
+	return open, nil
 }
 
 func (n *Notifier) compose(g *group) Notice { return compose(g, n.opts.Host, n.opts.Agents) }

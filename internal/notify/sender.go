@@ -122,25 +122,20 @@ func completeAt(d Delivery) time.Time {
 
 // run sends with the channel, and with those that replace it, until it is removed.
 func (s *sender) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		s.n.mu.Lock()
-		ch := s.channel
-		if ch == nil {
-			delete(s.n.senders, s.name)
-		}
-		s.n.mu.Unlock()
-		if ch == nil {
-			s.n.wake() // its deliveries are dropped
-			return
-		}
+	for ch := s.current(); ch != nil && ctx.Err() == nil; ch = s.current() {
 		s.serve(ctx, ch)
 	}
+	s.n.wake() // the deliveries of a channel that was removed are dropped
 }
 
-func (s *sender) uses(ch Channel) bool {
+// current returns the channel. If it was removed, so is the sender.
+func (s *sender) current() Channel {
 	s.n.mu.Lock()
 	defer s.n.mu.Unlock()
-	return s.channel == ch
+	if s.channel == nil {
+		delete(s.n.senders, s.name)
+	}
+	return s.channel
 }
 
 // serve sends with a channel, and receives orders from it, until the channel is replaced.
@@ -159,7 +154,7 @@ func (s *sender) serve(ctx context.Context, ch Channel) {
 			}
 		}
 	}()
-	for s.pull(ctx); ctx.Err() == nil && s.uses(ch); {
+	for s.pull(ctx); ctx.Err() == nil && s.current() == ch; {
 		s.catchUp()
 		it, wait := s.next(time.Now())
 		if wait <= 0 {
@@ -215,13 +210,7 @@ func (s *sender) mustWait(it *item) bool {
 func send(ctx context.Context, ch Channel, notice Notice) error {
 	tryCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer context.AfterFunc(ctx, func() {
-		select {
-		case <-tryCtx.Done():
-		case <-time.After(stopGrace):
-			cancel()
-		}
-	})()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, cancel) })()
 	return try(tryCtx, ch, notice).Err
 }
 

@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -32,23 +31,20 @@ const (
 
 // Accept accepts a notice that this host sends for all. It returns nil once the notice is durable.
 func (n *Notifier) Accept(ctx context.Context, notice Notice) error {
-	payload, err := json.Marshal(notice)
-	if err != nil {
-		return err
-	}
-	var open []Delivery
 	n.mu.Lock()
-	for _, name := range n.config.wanting(notice.Event) {
-		open = append(open, Delivery{ID: notice.ID, Channel: name, Payload: payload, At: notice.At})
-	}
-	if len(open) > 0 {
+	channels := n.config.wanting(notice.Event)
+	if len(channels) > 0 {
 		n.gathering.held[notice.ID] = true
 	} else if n.now().Sub(n.declined).Abs() >= declineAgain {
 		n.declined = n.now()
 	}
 	n.mu.Unlock()
-	if len(open) == 0 {
+	if len(channels) == 0 {
 		return fmt.Errorf("no channel here gets %s notices: another host sends it", notice.Event)
+	}
+	open, err := deliveries(notice, notice.At, channels)
+	if err != nil {
+		return err
 	}
 	n.opts.Store.Keep(open, "", nil)
 	if err := n.opts.Store.Sync(ctx); err != nil {

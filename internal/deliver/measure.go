@@ -2,7 +2,6 @@ package deliver
 
 import (
 	"context"
-	"errors"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -59,13 +58,8 @@ func (d *Deliverer) isNews(ctx context.Context, session resume.Session, what str
 
 // note applies an event, and returns the session with the updated fields about its process.
 func (d *Deliverer) note(ctx context.Context, session resume.Session, news resume.Event) resume.Session {
-	after, err := d.opts.Engine.Apply(ctx, session.Key, news)
-	if err != nil {
-		if ctx.Err() == nil && !errors.Is(err, resume.ErrNoSession) {
-			d.logOf(session.Key).Error("an event could not be applied", "err", err)
-		}
-		return session
+	if after, ok := d.apply(ctx, session.Key, news); ok {
+		session.Program, session.Origin, session.Kind = after.Program, after.Origin, after.Kind
 	}
-	session.Program, session.Origin, session.Kind = after.Program, after.Origin, after.Kind
 	return session
 }

@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -10,15 +11,8 @@ import (
 func (n *Notifier) Tells() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.now().Sub(n.declined).Abs() < declineFor {
-		return false
-	}
-	for _, event := range []Event{Limited, Usage, HostGone} {
-		if len(n.config.wanting(event)) > 0 {
-			return true
-		}
-	}
-	return false
+	wanted := func(event Event) bool { return len(n.config.wanting(event)) > 0 }
+	return n.now().Sub(n.declined).Abs() >= declineFor && slices.ContainsFunc([]Event{Limited, Usage, HostGone}, wanted)
 }
 
 // declineFor is how long a host leaves notices to others after it got one that none of its channels

@@ -24,12 +24,7 @@ type Result struct {
 // Try sends a test notice with all channels at once, or with the one of that name, without the outbox,
 // and waits for the answers. It is an error if there is no channel of that name.
 func Try(ctx context.Context, channels []Channel, name, host string) ([]Result, error) {
-	var chosen []Channel
-	for _, ch := range channels {
-		if name == "" || ch.Name() == name {
-			chosen = append(chosen, ch)
-		}
-	}
+	chosen := slices.DeleteFunc(slices.Clone(channels), func(ch Channel) bool { return name != "" && ch.Name() != name })
 	if name != "" && len(chosen) == 0 {
 		return nil, fmt.Errorf("no channel is named %q", name)
 	}

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
+	"resumed/internal/sanitize"
 )
 
 // gathering holds the notices that are not complete yet, and a mark for each edge that was reported. An
@@ -200,6 +202,35 @@ func (all *gathering) prune() {
 	for _, k := range keys[:maxMarks/10] { // many at once: sorting is slow
 		delete(all.marks, k)
 	}
+}
+
+// maxViewAttempts is how many attempts of a session a notice contains, the last ones.
+const maxViewAttempts = 50
+
+// trimView bounds the size of one session in a notice and sanitizes texts that others wrote.
+func trimView(v view.Session) view.Session {
+	v.Reason = sanitize.Short(v.Reason, 500)
+	v.Started.Argv, v.Plan = []string{}, nil // what people told their agents stays on this machine
+	v.Carried.LeftOut = notCarried(v.Carried.LeftOut)
+	v.Attempts = append([]view.Attempt{}, v.Attempts[max(0, len(v.Attempts)-maxViewAttempts):]...)
+	for i := range v.Attempts {
+		v.Attempts[i].Error = sanitize.Short(v.Attempts[i].Error, 300)
+	}
+	return v
+}
+
+// notCarried returns the names of what a resume did not repeat, without the values of flags and without
+// reasons.
+func notCarried(leftOut []string) []string {
+	names := make([]string, 0, len(leftOut))
+	for _, words := range leftOut {
+		what, _, _ := strings.Cut(words, ": ")
+		if strings.HasPrefix(what, "-") {
+			what = strings.FieldsFunc(what, func(r rune) bool { return r == ' ' || r == '=' })[0]
+		}
+		names = append(names, sanitize.Short(what, 80))
+	}
+	return names
 }
 
 // marksKey is the key under which the marks are stored, and marksVersion the version of their format.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/godbus/dbus/v5"
 
@@ -35,9 +36,10 @@ type Channel struct {
 	end     context.CancelFunc // ends life
 	running sync.WaitGroup     // orders, and the goroutine that reads signals
 
+	conn atomic.Pointer[dbus.Conn]
+
 	mu    sync.Mutex // guards everything that follows
-	conn  *dbus.Conn
-	owner string // the bus name of the notification server
+	owner string     // the bus name of the notification server
 	shown popups
 }
 
@@ -88,10 +90,7 @@ func (d *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 // connect returns the connection, or a new one if the old one has ended. It stays open after a notice
 // is shown: buttons are pressed later.
 func (d *Channel) connect(ctx context.Context) (*dbus.Conn, error) {
-	d.mu.Lock()
-	conn := d.conn
-	d.mu.Unlock()
-	if conn != nil && conn.Connected() {
+	if conn := d.conn.Load(); conn != nil && conn.Connected() {
 		return conn, nil
 	}
 	conn, err := dial(ctx)
@@ -104,9 +103,7 @@ func (d *Channel) connect(ctx context.Context) (*dbus.Conn, error) {
 	}
 	signals := make(chan *dbus.Signal, 16)
 	conn.Signal(signals)
-	d.mu.Lock()
-	d.conn = conn
-	d.mu.Unlock()
+	d.conn.Store(conn)
 	d.running.Go(func() {
 		for s := range signals { // closed with the connection
 			d.observe(s)
@@ -236,16 +233,12 @@ func (d *Channel) store() {
 
 // Close ends the connection. Notices stay on the screen, but their buttons do nothing any more.
 func (d *Channel) Close() error {
-	d.mu.Lock()
-	conn := d.conn
-	d.conn = nil
-	d.mu.Unlock()
 	d.end()
 	defer d.running.Wait()
-	if conn == nil {
-		return nil
+	if conn := d.conn.Swap(nil); conn != nil {
+		return conn.Close()
 	}
-	return conn.Close()
+	return nil
 }
 
 // explain returns why nothing is shown; nil if err is nil.

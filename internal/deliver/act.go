@@ -17,11 +17,7 @@ func (d *Deliverer) Act(ctx context.Context, session resume.Session) {
 	}
 	v := &delivery{Deliverer: d, session: session, records: true}
 	defer v.releaseLease(ctx)
-	if notSent := v.pass(ctx, gates); notSent != nil {
-		d.report(ctx, session, notSent)
-		return
-	}
-	d.report(ctx, session, v.carryOut(ctx))
+	d.report(ctx, session, v.carryOut(ctx, gates))
 }
 
 // Preview returns what the next resume of a session would do now. It asks the same gates as a resume,
@@ -29,10 +25,7 @@ func (d *Deliverer) Act(ctx context.Context, session resume.Session) {
 func (d *Deliverer) Preview(ctx context.Context, session resume.Session) view.Plan {
 	plan := view.Plan{Command: []string{}, Repeated: []string{}, LeftOut: []string{}, Env: []string{}, EnvUnset: []string{}}
 	v := &delivery{Deliverer: d, session: d.located(session)}
-	notSent := v.pass(ctx, gatesOfWish)
-	if notSent == nil {
-		notSent = v.pass(ctx, gatesOfSession)
-	}
+	notSent := v.pass(ctx, gatesOfPreview)
 	if notSent == nil {
 		notSent = v.way.preview(ctx, &plan)
 	}

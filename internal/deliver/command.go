@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,17 +62,14 @@ func (c *command) ready(ctx context.Context) *resume.NotSent {
 			return notSent
 		}
 	}
-	if notSent := c.settings.excludes(c.plan.Dir); notSent != nil {
-		return notSent
+	notSent := cmp.Or(c.settings.excludes(c.plan.Dir), c.settings.distrusts(c.plan.Dir))
+	if notSent == nil {
+		c.env, notSent = c.environment(c.plan)
 	}
-	if notSent := c.settings.distrusts(c.plan.Dir); notSent != nil {
-		return notSent
+	if notSent == nil {
+		notSent = c.payable(ctx, c.plan.Dir, c.env)
 	}
-	var notSent *resume.NotSent
-	if c.env, notSent = c.environment(c.plan); notSent != nil {
-		return notSent
-	}
-	return c.payable(ctx, c.plan.Dir, c.env)
+	return notSent
 }
 
 func (c *command) send(ctx context.Context) resume.Event {

@@ -17,7 +17,6 @@ import (
 // Deliverer sends resumes and waits for the commands that run.
 type Deliverer struct {
 	opts    Options
-	log     *slog.Logger
 	machine Machine
 	leases  *leases
 	files   *runfiles.Store
@@ -28,7 +27,7 @@ type Deliverer struct {
 // are looked up. Recover finds out the results of their resumes.
 func New(opts Options, sessions []resume.Session) *Deliverer {
 	d := &Deliverer{
-		opts: opts, log: opts.Log, machine: cmp.Or[Machine](opts.Machine, here{}),
+		opts: opts, machine: cmp.Or[Machine](opts.Machine, here{}),
 		leases: newLeases(opts.LeaseDirs), files: runfiles.New(opts.StateDir), tracker: newTracker(),
 	}
 	for _, s := range sessions {
@@ -65,8 +64,8 @@ func (d *Deliverer) Stop(ctx context.Context, key resume.Key, mark string) error
 	ctx, cancel := context.WithTimeoutCause(ctx, stopPatience, errors.New("the resume is still being started: try again"))
 	defer cancel()
 	for ; ctx.Err() == nil; pause(ctx, lookPause) {
-		if process := d.tracker.command(mark); process != nil {
-			return process.Stop(context.WithoutCancel(ctx))
+		if process, runs := d.tracker.running.Load(mark); runs {
+			return process.(Process).Stop(context.WithoutCancel(ctx))
 		}
 		session, err := d.opts.Engine.Session(ctx, key)
 		if err != nil || session.Run == nil || session.Run.Mark != mark || session.Run.Unverifiable {
@@ -94,17 +93,19 @@ func (d *Deliverer) report(ctx context.Context, session resume.Session, ev resum
 	d.apply(ctx, session.Key, ev)
 }
 
-// apply applies an event to a session. If the daemon stops meanwhile nothing is lost: the claim is on
-// disk.
-func (d *Deliverer) apply(ctx context.Context, key resume.Key, ev resume.Event) {
-	if _, err := d.opts.Engine.Apply(ctx, key, ev); err != nil && ctx.Err() == nil {
+// apply applies an event to a session, and returns the updated session. If the daemon stops meanwhile
+// nothing is lost: the claim is on disk. A session that was forgotten needs no event.
+func (d *Deliverer) apply(ctx context.Context, key resume.Key, ev resume.Event) (after resume.Session, ok bool) {
+	after, err := d.opts.Engine.Apply(ctx, key, ev)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, resume.ErrNoSession) {
 		d.logOf(key).Error("an event could not be applied", "err", err)
 	}
+	return after, err == nil
 }
 
 // logOf returns the log with the id and the agent of a session.
 func (d *Deliverer) logOf(key resume.Key) *slog.Logger {
-	return d.log.With("session", key.ID, "agent", key.Agent)
+	return d.opts.Log.With("session", key.ID, "agent", key.Agent)
 }
 
 // lookPause is the time between two reads of a screen, a transcript or the engine.

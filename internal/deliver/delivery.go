@@ -19,7 +19,9 @@ type delivery struct {
 	settings Settings
 	agent    agent.Agent
 	owner    *resume.Owner // the process that has the session open; nil: none
-	most     float64       // what the resume may cost with the user's own key; 0: it does not use that key
+	payer    payable       // the agent, if the session continues with its user's own key; nil: with its account
+	most     float64       // what the resume may cost with that key
+	had      resume.Cost   // what the session has cost until now, if it continues with that key
 	way      way
 }
 
@@ -54,9 +56,11 @@ func (v *delivery) pass(ctx context.Context, gates []gate) *resume.NotSent {
 	return nil
 }
 
-// carryOut sends a resume that has passed its gates, and returns its result; nil if the daemon stops
-// first.
-func (v *delivery) carryOut(ctx context.Context) resume.Event {
+// carryOut sends a resume that passes its gates, and returns its result; nil if the daemon stops first.
+func (v *delivery) carryOut(ctx context.Context, gates []gate) resume.Event {
+	if notSent := v.pass(ctx, gates); notSent != nil {
+		return notSent
+	}
 	if notSent := v.way.ready(ctx); notSent != nil {
 		return notSent
 	}

@@ -45,7 +45,8 @@ var (
 		(*delivery).wayIsKnown,
 	}
 
-	gatesOfResume = slices.Concat(gatesOfClaim, []gate{(*delivery).transcriptIsRead}, gatesOfWish, gatesOfSession)
+	gatesOfPreview = slices.Concat(gatesOfWish, gatesOfSession)
+	gatesOfResume  = slices.Concat(gatesOfClaim, []gate{(*delivery).transcriptIsRead}, gatesOfPreview)
 
 	// gatesOfTask are the gates of a task, which has no session yet.
 	gatesOfTask = slices.Concat(gatesOfClaim, []gate{
@@ -147,7 +148,7 @@ func (v *delivery) filesAreTrusted(context.Context) *resume.NotSent {
 
 func (v *delivery) contextIsWarm(ctx context.Context) *resume.NotSent {
 	if v.records {
-		v.session = v.weigh(ctx, v.agent, v.session)
+		v.session = v.measure(ctx, v.agent, v.session, true)
 	}
 	return parkIf(v.settings.Rules.TooCold(v.session, time.Now()))
 }
@@ -199,8 +200,7 @@ func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 		v.session, _ = v.identifyWriter(ctx, v.agent, v.session)
 		v.session = v.recorded(ctx, v.session)
 	}
-	var notSent *resume.NotSent
-	if v.most, notSent = v.allowance(); notSent != nil {
+	if notSent := v.keyIsAllowed(); notSent != nil {
 		return notSent
 	}
 	var plan agent.Plan
@@ -243,11 +243,11 @@ func (v *delivery) choose(plan agent.Plan) *resume.NotSent {
 // accountIsRead waits until the agent's transcripts are read: only then the account's limits are known.
 // The first task of an agent was due before that, so it is recalled and becomes due again.
 func (v *delivery) accountIsRead(ctx context.Context) *resume.NotSent {
-	first := v.tracker.firstTask(v.session.Key.Agent)
+	_, seen := v.tracker.agentsSeen.LoadOrStore(v.session.Key.Agent, true)
 	if v.opts.Transcripts.Await(ctx, v.session.Key.Agent) != nil || v.opts.Stopping() {
 		return withdrawn // the next daemon finds the claim
 	}
-	if first {
+	if !seen {
 		v.apply(ctx, v.session.Key, resume.Recalled{})
 		return withdrawn
 	}

@@ -9,7 +9,6 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
-	"resumed/internal/runner"
 )
 
 // message sends the prompt to the process that has the session open, with a request of the agent's own
@@ -91,13 +90,3 @@ func (q *queue) confirm(ctx context.Context) resume.Event {
 const queued = "the prompt was queued"
 
 func handOverBounds() (timeout, stall time.Duration) { return handOverTimeout, 0 }
-
-// handOver waits for a hand-over command of an earlier daemon, and then for the prompt.
-func (d *Deliverer) handOver(ctx context.Context, a agent.Agent, s resume.Session, process Process) resume.Event {
-	process.Bind(runner.Command{Mark: s.Run.Mark, Output: d.files.Output(s.Key, s.Run.N), Bounds: handOverBounds})
-	d.await(ctx, s.Run.Mark, process)
-	if ctx.Err() != nil {
-		return nil
-	}
-	return d.appears(ctx, a, s, queuePatience, queued)
-}

@@ -16,7 +16,7 @@ import (
 func (d *Deliverer) Changed(c resume.Change) {
 	d.tracker.follow(c.After)
 	if !c.After.Interrupted() {
-		d.tracker.forgetScreens(c.After.Key)
+		d.tracker.countScreen(c.After.Key, false)
 	}
 	_, moves := c.Event.(resume.Progressed)
 	if isOccasion(c) && !(moves && d.tracker.missedRecently(c.After.Key, c.At)) {
@@ -118,10 +118,8 @@ func (d *Deliverer) lookAt(ctx context.Context, a agent.Agent, known *resume.Ses
 		session = d.Price(ctx, a, session)
 		_, mayPay := d.offersKey(a, session)
 		counted = look.missed >= costLooks || !mayPay || session.Cost.Read > session.Seen.Offset
-		if look.missed == 0 && look.weigh {
-			d.weigh(ctx, a, session)
-		} else if look.missed == 0 {
-			d.meter(ctx, a, session)
+		if look.missed == 0 {
+			d.measure(ctx, a, session, look.weigh)
 		}
 	}
 	return d.lookAtProcess(ctx, a, session) && counted

@@ -32,12 +32,9 @@ type Machine interface {
 	Pane(context.Context, resume.Process) (Pane, error)
 }
 
-// stopper stops a command that runs.
-type stopper interface{ Stop(context.Context) error }
-
 // Process is a command that runs, or ran.
 type Process interface {
-	stopper
+	Stop(context.Context) error
 	Identity() resume.Process
 	Began() time.Time
 	Bind(runner.Command)

@@ -2,29 +2,27 @@ package deliver
 
 import (
 	"context"
-	"errors"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
 )
 
-// weigh stores how much a resume of the session has to read again and how much of its allowances is
-// used, and returns the updated session. Unknown values are no error.
-func (d *Deliverer) weigh(ctx context.Context, a agent.Meter, session resume.Session) resume.Session {
-	size, known, err := a.Weigh(ctx, session)
-	if d.isNews(ctx, session, "the size of its context", known && size != session.Context, err) {
-		d.note(ctx, session, resume.Learned{Context: &size})
-		session.Context = size
+// measure stores how much of the session's allowances is used and, with weigh, how much a resume has to
+// read again. It returns the updated session. Unknown values are no error.
+func (d *Deliverer) measure(ctx context.Context, a agent.Meter, session resume.Session, weigh bool) resume.Session {
+	var news resume.Learned
+	if weigh {
+		size, known, err := a.Weigh(ctx, session)
+		if d.isNews(ctx, session, "the size of its context", known && size != session.Context, err) {
+			news.Context, session.Context = &size, size
+		}
 	}
-	return d.meter(ctx, a, session)
-}
-
-// meter stores how much of the session's allowances is used, if the agent records that.
-func (d *Deliverer) meter(ctx context.Context, a agent.Meter, session resume.Session) resume.Session {
 	usage, known, err := a.Usage(ctx, session)
 	if d.isNews(ctx, session, "how much of the allowance is used", known && usage != session.Usage, err) {
-		d.note(ctx, session, resume.Learned{Usage: &usage})
-		session.Usage = usage
+		news.Usage, session.Usage = &usage, usage
+	}
+	if news != (resume.Learned{}) {
+		d.note(ctx, session, news)
 	}
 	return session
 }
@@ -60,13 +58,8 @@ func (d *Deliverer) isNews(ctx context.Context, session resume.Session, what str
 
 // note applies an event, and returns the session with the updated fields about its process.
 func (d *Deliverer) note(ctx context.Context, session resume.Session, news resume.Event) resume.Session {
-	after, err := d.opts.Engine.Apply(ctx, session.Key, news)
-	if err != nil {
-		if ctx.Err() == nil && !errors.Is(err, resume.ErrNoSession) {
-			d.logOf(session.Key).Error("an event could not be applied", "err", err)
-		}
-		return session
+	if after, ok := d.apply(ctx, session.Key, news); ok {
+		session.Program, session.Origin, session.Kind = after.Program, after.Origin, after.Kind
 	}
-	session.Program, session.Origin, session.Kind = after.Program, after.Origin, after.Kind
 	return session
 }

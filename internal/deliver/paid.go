@@ -8,89 +8,64 @@ import (
 	"resumed/internal/runenv"
 )
 
-// payer returns the agent as a payable, or why its sessions cannot continue with a key. The key itself
-// is checked when it is read.
-func (v *delivery) payer() (payable, *resume.NotSent) {
-	payer, ok := v.agent.(payable)
-	if !ok || v.opts.Budget == nil {
-		return nil, unpaid("what a session of " + v.agent.Name() + " costs is not known, so no budget would hold")
-	}
-	return payer, nil
-}
-
 // unpaid is the verdict on a resume that is not sent with the user's key, and not tried again with that
 // key.
 func unpaid(why string) *resume.NotSent {
 	return &resume.NotSent{Why: "it cannot continue with your own key: " + why, Then: resume.DropOwnKey}
 }
 
-// allowance returns what the command may cost if the session continues with its user's key; 0: it
-// continues with its account.
-func (v *delivery) allowance() (most float64, notSent *resume.NotSent) {
+// keyIsAllowed finds out what the command may cost if the session continues with its user's key. The key
+// itself is checked when it is read.
+func (v *delivery) keyIsAllowed() *resume.NotSent {
 	if v.session.Paid == nil {
-		return 0, nil
+		return nil
 	}
-	if _, notSent := v.payer(); notSent != nil {
-		return 0, notSent
+	payer, ok := v.agent.(payable)
+	if !ok || v.opts.Budget == nil {
+		return unpaid("what a session of " + v.agent.Name() + " costs is not known, so no budget would hold")
 	}
 	if v.owner != nil { // the process uses its own account
 		why := openIn(*v.owner) + ": quit it there first, and it continues in the background with your own key"
-		return 0, &resume.NotSent{Why: why, Then: resume.Tell, Owner: v.owner}
+		return &resume.NotSent{Why: why, Then: resume.Tell, Owner: v.owner}
 	}
 	most, why := v.opts.Budget.Left(v.session)
 	if why != "" {
-		return 0, unpaid(why)
+		return unpaid(why)
 	}
-	return most, nil
+	v.payer, v.most = payer, most
+	return nil
 }
 
 // payable returns why a command in that directory and environment may not have the user's key.
 func (v *delivery) payable(ctx context.Context, dir string, env runenv.Environment) *resume.NotSent {
-	if v.session.Paid == nil {
+	if v.payer == nil {
 		return nil
 	}
-	payer, notSent := v.payer()
-	if notSent != nil {
-		return notSent
-	}
-	if why := payer.Unpayable(v.session, dir, env.Environ()); why != "" {
+	if why := v.payer.Unpayable(v.session, dir, env.Environ()); why != "" {
 		return unpaid(why)
 	}
-	_, notSent = v.cost(ctx, payer)
-	return notSent
-}
-
-// cost returns what the session has cost until now.
-func (v *delivery) cost(ctx context.Context, payer payable) (resume.Cost, *resume.NotSent) {
-	cost, known, err := payer.Cost(ctx, v.session)
+	cost, known, err := v.payer.Cost(ctx, v.session)
 	switch {
 	case err != nil:
-		return cost, tryAgain("cannot read what the session has cost: " + err.Error())
+		return tryAgain("cannot read what the session has cost: " + err.Error())
 	case !known:
-		return cost, unpaid("this version of the agent does not record what a session costs, so no budget would hold")
+		return unpaid("this version of the agent does not record what a session costs, so no budget would hold")
 	}
-	return cost, nil
+	v.had = cost
+	return nil
 }
 
 // pay reserves what the command may cost, and returns its environment with the key. The reservation is
 // on disk before the command runs.
 func (v *delivery) pay(ctx context.Context, environ []string) ([]string, *resume.NotSent) {
-	if v.session.Paid == nil {
+	if v.payer == nil {
 		return environ, nil
-	}
-	payer, notSent := v.payer()
-	if notSent != nil {
-		return nil, notSent
 	}
 	variable, key, err := v.opts.Budget.Key(v.session.Key.Agent)
 	if err != nil {
 		return nil, unpaid(err.Error())
 	}
-	had, notSent := v.cost(ctx, payer)
-	if notSent != nil {
-		return nil, notSent
-	}
-	if why := v.opts.Budget.SetAside(v.session, v.session.Run.Mark, v.most, had); why != "" {
+	if why := v.opts.Budget.SetAside(v.session, v.session.Run.Mark, v.most, v.had); why != "" {
 		return nil, unpaid(why)
 	}
 	if err := v.opts.Sync(ctx); err != nil {
@@ -102,7 +77,7 @@ func (v *delivery) pay(ctx context.Context, environ []string) ([]string, *resume
 
 // giveBack releases what was reserved for a command that was not started.
 func (v *delivery) giveBack() {
-	if v.session.Paid != nil {
+	if v.payer != nil {
 		v.opts.Budget.Return(v.session.Run.Mark)
 	}
 }

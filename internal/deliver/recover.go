@@ -119,7 +119,11 @@ func (d *Deliverer) concludeHandOver(ctx context.Context, s resume.Session) resu
 	process, alive := d.machine.Find(s.Run.Mark)
 	switch {
 	case a != nil && alive:
-		return d.handOver(ctx, a, s, process)
+		process.Bind(runner.Command{Mark: s.Run.Mark, Output: d.files.Output(s.Key, s.Run.N), Bounds: handOverBounds})
+		if d.await(ctx, s.Run.Mark, process); ctx.Err() != nil {
+			return nil
+		}
+		return d.appears(ctx, a, s, queuePatience, queued)
 	case a != nil && (arrived(ctx, a, s) || d.isQueued(ctx, a, s)):
 		return resume.Ended{Outcome: resume.Delivered}
 	}

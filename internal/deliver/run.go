@@ -28,8 +28,8 @@ func (d *Deliverer) followRun(ctx context.Context, session resume.Session, proce
 
 // await waits for a command, which Stop may stop meanwhile.
 func (d *Deliverer) await(ctx context.Context, mark string, process Process) runner.Result {
-	d.tracker.setCommand(mark, process)
-	defer d.tracker.setCommand(mark, nil)
+	d.tracker.running.Store(mark, process)
+	defer d.tracker.running.Delete(mark)
 	return process.Wait(ctx)
 }
 

@@ -18,9 +18,10 @@ type tracker struct {
 	wakeHolders chan struct{} // of size 1: there is an open session, and there was none before
 	hooked      chan struct{} // of size 1: a hook was called
 
+	running    sync.Map // commands, by mark
+	agentsSeen sync.Map // agents of which a task was due since the daemon started
+
 	mu             sync.Mutex               // guards everything that follows
-	running        map[string]stopper       // commands, by mark
-	agentsSeen     map[string]bool          // a task of this agent was due since the daemon started
 	unknownScreens map[resume.Key]int       // how often in a row the screen was not recognised
 	lookups        map[resume.Key]bool      // sessions to look up the process of; true: read the size of the context too
 	missed         map[resume.Key]time.Time // when the process of a session was not found
@@ -30,8 +31,7 @@ type tracker struct {
 func newTracker() *tracker {
 	return &tracker{
 		wakeLookups: make(chan struct{}, 1), wakeHolders: make(chan struct{}, 1), hooked: make(chan struct{}, 1),
-		running: make(map[string]stopper), agentsSeen: make(map[string]bool), unknownScreens: make(map[resume.Key]int),
-		lookups: make(map[resume.Key]bool), missed: make(map[resume.Key]time.Time), open: make(map[resume.Key]bool),
+		unknownScreens: make(map[resume.Key]int), lookups: make(map[resume.Key]bool), missed: make(map[resume.Key]time.Time), open: make(map[resume.Key]bool),
 	}
 }
 
@@ -43,39 +43,12 @@ func wake(loop chan struct{}) {
 	}
 }
 
-// command returns the command with that mark; nil: none runs.
-func (t *tracker) command(mark string) stopper {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.running[mark]
-}
-
-// setCommand stores that a command runs; nil: that it is over.
-func (t *tracker) setCommand(mark string, process stopper) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if process == nil {
-		delete(t.running, mark)
-	} else {
-		t.running[mark] = process
-	}
-}
-
-// firstTask reports whether no task of the agent was due before.
-func (t *tracker) firstTask(agent string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	seen := t.agentsSeen[agent]
-	t.agentsSeen[agent] = true
-	return !seen
-}
-
 // lastScreenLook is how often in a row a screen must not be recognised until that is reported. What
 // covers a terminal for a while (a notice, a dialog that a person reads) is gone by then.
 const lastScreenLook = 3
 
-// countScreen returns how often in a row the screen was not recognised. At lastScreenLook the count
-// starts again.
+// countScreen returns how often in a row the screen was not recognised. The count starts again at
+// lastScreenLook, and when the screen is recognised or the session is no longer stopped.
 func (t *tracker) countScreen(key resume.Key, unknown bool) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,13 +59,6 @@ func (t *tracker) countScreen(key resume.Key, unknown bool) int {
 		delete(t.unknownScreens, key)
 	}
 	return n
-}
-
-// forgetScreens resets the count of a session that is no longer stopped.
-func (t *tracker) forgetScreens(key resume.Key) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.unknownScreens, key)
 }
 
 // lookUp asks for a lookup of the session's process, and with weigh for the size of its context.

@@ -61,10 +61,7 @@ func (d *Deliverer) askIfUnseen(ctx context.Context, keys []resume.Key) {
 			continue
 		}
 		v := &delivery{Deliverer: d, session: d.located(session)}
-		if v.pass(ctx, gatesOfWish) != nil {
-			continue // it need not be continued: that is told when it is due
-		}
-		if notSent := v.pass(ctx, gatesOfSession); notSent != nil && notSent.Then == resume.ParkUnseen {
+		if notSent := v.pass(ctx, gatesOfPreview); notSent != nil && notSent.Then == resume.ParkUnseen {
 			d.apply(ctx, key, resume.Unseen{Why: notSent.Why})
 		}
 	}

@@ -13,6 +13,7 @@ import (
 // Common is the configuration that all channels have.
 type Common struct {
 	Name   string
+	To     string // its destination, without secrets
 	Events []Event
 	Title  string // template; empty: built in
 	Text   string // template; empty: built in
@@ -50,9 +51,6 @@ type Base struct {
 
 // NewBase checks the common configuration.
 func NewBase(c Common) (Base, error) {
-	if c.Name == "" {
-		return Base{}, errors.New("a channel needs a name")
-	}
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	title, titleErr := parseWording(c.Title, c.Agents)
 	if titleErr != nil {
@@ -72,6 +70,9 @@ func (b *Base) Bound(ctx context.Context) (context.Context, context.CancelFunc) 
 
 // Name returns the channel's name in the configuration.
 func (b *Base) Name() string { return b.common.Name }
+
+// To returns the channel's destination, without secrets.
+func (b *Base) To() string { return b.common.To }
 
 // Events returns the events that the channel gets.
 func (b *Base) Events() []Event { return b.common.Events }

@@ -24,12 +24,7 @@ type Result struct {
 // Try sends a test notice with all channels at once, or with the one of that name, without the outbox,
 // and waits for the answers. It is an error if there is no channel of that name.
 func Try(ctx context.Context, channels []Channel, name, host string) ([]Result, error) {
-	var chosen []Channel
-	for _, ch := range channels {
-		if name == "" || ch.Name() == name {
-			chosen = append(chosen, ch)
-		}
-	}
+	chosen := slices.DeleteFunc(slices.Clone(channels), func(ch Channel) bool { return name != "" && ch.Name() != name })
 	if name != "" && len(chosen) == 0 {
 		return nil, fmt.Errorf("no channel is named %q", name)
 	}
@@ -62,25 +57,21 @@ func (n *Notifier) TellStateLost(ctx context.Context, why string) {
 	lost := newGroup(StateError, n.now())
 	lost.detail = why
 	notice := n.compose(lost)
+	policy := retryPolicy
+	policy.MaxRetries = math.MaxInt
+	options := backoff.Options{Rand: n.opts.Rand, Retryable: func(err error) bool { return !IsFinal(err) }}
 	var all sync.WaitGroup
 	defer all.Wait()
 	for _, ch := range config.Channels {
+		send := func(ctx context.Context) error {
+			err := try(ctx, ch, notice).Err
+			if err != nil {
+				n.log.Warn("notice did not arrive", "channel", ch.Name(), "event", notice.Event, "err", err)
+			}
+			return err
+		}
 		if slices.Contains(config.wanting(StateError), ch.Name()) {
-			all.Go(func() { n.sendUntilTaken(ctx, ch, notice) })
+			all.Go(func() { _ = backoff.Retry(ctx, policy, send, options) })
 		}
 	}
-}
-
-// sendUntilTaken tries a notice until it is accepted or refused permanently.
-func (n *Notifier) sendUntilTaken(ctx context.Context, ch Channel, notice Notice) {
-	policy := retryPolicy
-	policy.MaxRetries = math.MaxInt
-	send := func(ctx context.Context) error {
-		err := try(ctx, ch, notice).Err
-		if err != nil {
-			n.log.Warn("notice did not arrive", "channel", ch.Name(), "event", notice.Event, "err", err)
-		}
-		return err
-	}
-	_ = backoff.Retry(ctx, policy, send, backoff.Options{Rand: n.opts.Rand, Retryable: func(err error) bool { return !IsFinal(err) }})
 }

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
+	"resumed/internal/sanitize"
 )
 
 // gathering holds the notices that are not complete yet, and a mark for each edge that was reported. An
@@ -18,6 +20,7 @@ import (
 // Its methods do no I/O; the notifier's mutex guards it.
 type gathering struct {
 	groups []*group
+	held   map[string]bool // notices in the outbox that must not be sent yet: they are not complete, or not durable
 	marks  map[string]mark
 	dirty  bool // the marks have changed since they were stored
 }
@@ -29,14 +32,10 @@ type group struct {
 	due    time.Time // when it is complete
 	detail string    // the text of an event without sessions
 
-	closed   bool       // no session is added any more
-	dirty    bool       // it has changed since it was stored
-	channels []string   // the channels that it is sent with
-	stored   []Delivery // as stored in the outbox
+	closed   bool     // no session is added any more
+	dirty    bool     // it has changed since it was stored
+	channels []string // the channels that it is sent with
 }
-
-// total returns how many sessions the notice is about.
-func (g *group) total() int { return len(g.Sessions) + g.Omitted }
 
 // index returns the index of a session in the notice; -1: not listed.
 func (g *group) index(key resume.Key) int {
@@ -111,21 +110,17 @@ func (all *gathering) add(now time.Time, wait time.Duration, wanted bool, event 
 // being gathered: on a desktop the later notice replaces the other. A group is delayed for at most
 // longest; then the older group is completed early.
 func (all *gathering) putBehindOlderNews(g *group, key resume.Key, longest time.Duration) {
-	last, at, move := g.At.Add(longest), slices.Index(all.groups, g), false
-	for i, older := range all.groups {
-		if i == at || older.closed || older.index(key) < 0 {
+	last := g.At.Add(longest)
+	for _, older := range all.groups {
+		if older == g || older.closed || older.index(key) < 0 {
 			continue
 		}
 		if older.due.After(last) {
-			older.due = last
+			older.due, older.dirty = last, true
 		}
-		if older.due.After(g.due) {
-			g.due = older.due
+		if !g.due.After(older.due) {
+			g.due = older.due.Add(time.Millisecond) // notices are sent in the order in which they are due
 		}
-		move = move || i > at // groups that are due together are sent in their order
-	}
-	if move {
-		all.groups = append(slices.Delete(all.groups, at, at+1), g)
 	}
 }
 
@@ -149,7 +144,7 @@ func (all *gathering) open(now time.Time, wait time.Duration, event Event, accou
 	}
 	g := newGroup(event, now)
 	g.Account, g.Provider, g.cause, g.due = account.Name, account.Provider, cause, g.At.Add(wait)
-	all.groups = append(all.groups, g)
+	all.groups, all.held[g.ID] = append(all.groups, g), true
 	return g
 }
 
@@ -207,6 +202,35 @@ func (all *gathering) prune() {
 	for _, k := range keys[:maxMarks/10] { // many at once: sorting is slow
 		delete(all.marks, k)
 	}
+}
+
+// maxViewAttempts is how many attempts of a session a notice contains, the last ones.
+const maxViewAttempts = 50
+
+// trimView bounds the size of one session in a notice and sanitizes texts that others wrote.
+func trimView(v view.Session) view.Session {
+	v.Reason = sanitize.Short(v.Reason, 500)
+	v.Started.Argv, v.Plan = []string{}, nil // what people told their agents stays on this machine
+	v.Carried.LeftOut = notCarried(v.Carried.LeftOut)
+	v.Attempts = append([]view.Attempt{}, v.Attempts[max(0, len(v.Attempts)-maxViewAttempts):]...)
+	for i := range v.Attempts {
+		v.Attempts[i].Error = sanitize.Short(v.Attempts[i].Error, 300)
+	}
+	return v
+}
+
+// notCarried returns the names of what a resume did not repeat, without the values of flags and without
+// reasons.
+func notCarried(leftOut []string) []string {
+	names := make([]string, 0, len(leftOut))
+	for _, words := range leftOut {
+		what, _, _ := strings.Cut(words, ": ")
+		if strings.HasPrefix(what, "-") {
+			what = strings.FieldsFunc(what, func(r rune) bool { return r == ' ' || r == '=' })[0]
+		}
+		names = append(names, sanitize.Short(what, 80))
+	}
+	return names
 }
 
 // marksKey is the key under which the marks are stored, and marksVersion the version of their format.

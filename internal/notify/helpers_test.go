@@ -33,12 +33,13 @@ type memStore struct {
 	queue  []func()
 	rows   map[string]Delivery // by id and channel
 	ended  map[string]string
+	ending map[string]bool // ended, and maybe not on disk yet
 	values map[string][]byte
 	writes int
 }
 
 func newMemStore() *memStore {
-	return &memStore{rows: map[string]Delivery{}, ended: map[string]string{}, values: map[string][]byte{}}
+	return &memStore{rows: map[string]Delivery{}, ended: map[string]string{}, ending: map[string]bool{}, values: map[string][]byte{}}
 }
 
 func (s *memStore) put(change func()) {
@@ -74,7 +75,7 @@ func (s *memStore) flush() {
 func (s *memStore) crash() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queue = nil
+	s.queue, s.ending = nil, map[string]bool{}
 }
 
 func (s *memStore) Sync(context.Context, ...resume.Key) error { return s.write("sync") }
@@ -95,18 +96,11 @@ func (s *memStore) Keep(open []Delivery, key string, value []byte) {
 func (s *memStore) Pending() []Delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.SortedFunc(maps.Values(s.rows), func(a, b Delivery) int {
+	open := slices.DeleteFunc(slices.Collect(maps.Values(s.rows)), func(d Delivery) bool { return s.ending[d.ID+" "+d.Channel] })
+	slices.SortFunc(open, func(a, b Delivery) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID+a.Channel, b.ID+b.Channel))
 	})
-}
-
-func (s *memStore) Tried(id, channel string, tries int, nextAt time.Time, lastErr string) {
-	s.put(func() {
-		if row, ok := s.rows[id+" "+channel]; ok {
-			row.Tries, row.NextAt, row.LastErr = tries, nextAt, lastErr
-			s.rows[id+" "+channel] = row
-		}
-	})
+	return open
 }
 
 func (s *memStore) Done(_ context.Context, id, channel, outcome string) error {
@@ -114,6 +108,9 @@ func (s *memStore) Done(_ context.Context, id, channel, outcome string) error {
 		delete(s.rows, id+" "+channel)
 		s.ended[id+" "+channel] = outcome
 	})
+	s.mu.Lock()
+	s.ending[id+" "+channel] = true
+	s.mu.Unlock()
 	return s.write("done")
 }
 

@@ -65,10 +65,8 @@ type Notifier struct {
 
 	mu        sync.Mutex // guards everything that follows
 	config    Config
-	active    Config // the configuration that the senders use
 	gathering gathering
-	senders   map[string]*sender // by channel name; nil before Run
-	handed    map[string]bool    // deliveries that were passed to the senders
+	senders   map[string]*sender // by channel name
 	declined  time.Time          // when a notice was last refused because no channel wants it
 }
 
@@ -88,7 +86,7 @@ func New(opts Options) *Notifier {
 	}
 	n := &Notifier{
 		opts: opts, log: opts.Log, nudge: make(chan struct{}, 1), config: opts.Config,
-		gathering: gathering{marks: make(map[string]mark)}, handed: make(map[string]bool),
+		gathering: gathering{marks: make(map[string]mark), held: make(map[string]bool)}, senders: make(map[string]*sender),
 	}
 	if data, found := opts.Store.Value(marksKey); found {
 		n.load(data)
@@ -221,8 +219,6 @@ var storePolicy = backoff.Policy{Strategy: backoff.Exponential, BaseDelay: time.
 func (n *Notifier) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
-	n.arrange(ctx, &running)
-	n.hand(ctx, n.opts.Store.Pending()) // of an earlier process: no session is added to these notices
 	failures := 0
 	for wait := time.Duration(0); ; {
 		select {
@@ -240,28 +236,26 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// arrange starts and stops senders according to the configuration. Only Run replaces the map, and never
-// changes it: it can be read without a lock.
+// arrange starts a sender for each channel, and stops those of channels that were removed. A sender that
+// stops is in the map until its last try is over.
 func (n *Notifier) arrange(ctx context.Context, running *sync.WaitGroup) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.active = n.config
-	senders := make(map[string]*sender, len(n.active.Channels))
-	for _, ch := range n.active.Channels {
-		s := n.senders[ch.Name()]
-		if s == nil {
-			s = newSender(n, ch)
+	channels := make(map[string]Channel)
+	for _, ch := range n.config.Channels {
+		channels[ch.Name()] = ch
+		if n.senders[ch.Name()] == nil {
+			s := newSender(n, ch)
+			n.senders[ch.Name()] = s
 			running.Go(func() { s.run(ctx) })
 		}
-		s.use(ch)
-		senders[ch.Name()] = s
 	}
 	for name, s := range n.senders {
-		if senders[name] == nil {
-			s.use(nil)
+		if s.channel != channels[name] {
+			s.channel = channels[name]
+			signal(s.kick)
 		}
 	}
-	n.senders = senders
 }
 
 // stop stores what was gathered last.
@@ -287,6 +281,7 @@ func (n *Notifier) turn(ctx context.Context, failures *int) time.Duration {
 		n.log.Info("notices can be stored again")
 		*failures = 0
 	}
+	n.dropOrphans(ctx)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.gathering.untilDue(n.now())

@@ -22,9 +22,6 @@ type Store interface {
 	// Pending returns the deliveries that are not done, oldest first.
 	Pending() []Delivery
 
-	// Tried records a try that did not deliver, and when the next one is due.
-	Tried(id, channel string, tries int, nextAt time.Time, lastErr string)
-
 	// Done ends a delivery, and returns nil once that is on disk. After an error it is ended too, and
 	// is written to disk as soon as possible.
 	Done(ctx context.Context, id, channel, outcome string) error
@@ -57,9 +54,8 @@ func (n *Notifier) store(ctx context.Context) error {
 	n.gathering.dirty = false
 	var open []Delivery
 	for _, g := range n.gathering.groups {
-		if n.write(g) {
-			changed, open = true, append(open, g.stored...)
-		}
+		written, news := n.write(g)
+		changed, open = changed || news, append(open, written...)
 	}
 	marks := maps.Clone(n.gathering.marks)
 	n.mu.Unlock()
@@ -79,32 +75,41 @@ func (n *Notifier) store(ctx context.Context) error {
 	return err
 }
 
-// write creates the deliveries of a group that has changed, for the channels that want it now, and for
-// those that did before: hand drops those without a channel. The caller holds n.mu.
-func (n *Notifier) write(g *group) (changed bool) {
-	for _, name := range n.active.wanting(g.Event) {
+// write returns the deliveries of a group that has changed, for the channels that want it now, and for
+// those that did before. The caller holds n.mu.
+func (n *Notifier) write(g *group) (open []Delivery, changed bool) {
+	for _, name := range n.config.wanting(g.Event) {
 		if !slices.Contains(g.channels, name) {
 			g.channels, g.dirty = append(g.channels, name), true
 		}
 	}
 	if !g.dirty {
-		return false
+		return nil, false
 	}
-	payload, err := json.Marshal(n.compose(g))
+	open, err := deliveries(n.compose(g), g.due, g.channels)
 	if err != nil {
 		n.log.Error("notice cannot be encoded and is lost", "notice", g.ID, "event", g.Event, "err", err)
 		g.channels = nil
 	}
-	g.stored, g.dirty = nil, false
-	for _, name := range g.channels {
-		g.stored = append(g.stored, Delivery{ID: g.ID, Channel: name, Payload: payload, At: g.At, NextAt: g.due})
+	g.dirty = false
+	return open, true
+}
+
+// deliveries returns the deliveries of a notice, which are due when it is complete.
+func deliveries(n Notice, due time.Time, channels []string) (open []Delivery, err error) {
+	payload, err := json.Marshal(n)
+	if err != nil {
+		return nil, err
 	}
-	return true
+	for _, name := range channels {
+		open = append(open, Delivery{ID: n.ID, Channel: name, Payload: payload, At: n.At, NextAt: due})
+	}
+	return open, nil
 }
 
 func (n *Notifier) compose(g *group) Notice { return compose(g, n.opts.Host, n.opts.Agents) }
 
-// release passes complete notices to their channels, once they are durable.
+// release leaves complete notices to their senders, once they are durable.
 func (n *Notifier) release(ctx context.Context) error {
 	n.mu.Lock()
 	complete := n.gathering.complete(n.now())
@@ -112,64 +117,61 @@ func (n *Notifier) release(ctx context.Context) error {
 	if err := n.store(ctx); err != nil {
 		return err
 	}
-	n.mu.Lock()
-	n.gathering.groups = slices.DeleteFunc(n.gathering.groups, func(g *group) bool { return slices.Contains(complete, g) })
-	n.mu.Unlock()
 	for _, g := range complete {
 		// Other hosts see the limits of a shared account, too.
-		if (g.Event == Limited || g.Event == Usage) && n.opts.Share != nil && len(g.stored) > 0 && n.opts.Share(ctx, n.compose(g)) {
-			n.end(ctx, g.stored, Shared)
-		} else {
-			n.hand(ctx, g.stored)
+		if (g.Event == Limited || g.Event == Usage) && n.opts.Share != nil && len(g.channels) > 0 && n.opts.Share(ctx, n.compose(g)) {
+			for _, name := range g.channels {
+				n.end(ctx, g.ID, name, Shared)
+			}
 		}
 	}
+	n.leave(complete...)
 	return nil
 }
 
-// maxHanded bounds the size of handed.
-const maxHanded = 10_000
-
-// hand passes deliveries to the senders of their channels, each once. Before Run it does nothing: they
-// are in the outbox.
-func (n *Notifier) hand(ctx context.Context, deliveries []Delivery) {
+// leave leaves notices in the outbox to the senders: they are durable and complete.
+func (n *Notifier) leave(complete ...*group) {
 	n.mu.Lock()
-	senders := n.senders
-	var fresh []Delivery
-	for _, d := range deliveries {
-		key := d.ID + " " + d.Channel
-		if senders == nil || n.handed[key] {
-			continue
-		}
-		if len(n.handed) >= maxHanded {
-			clear(n.handed)
-		}
-		n.handed[key] = true
-		fresh = append(fresh, d)
+	defer n.mu.Unlock()
+	for _, g := range complete {
+		delete(n.gathering.held, g.ID)
 	}
+	n.gathering.groups = slices.DeleteFunc(n.gathering.groups, func(g *group) bool { return !n.gathering.held[g.ID] })
+	for _, s := range n.senders {
+		signal(s.kick)
+	}
+}
+
+// ready returns the deliveries that may be sent and fit. The caller holds n.mu, so that a notice that
+// was just left to the senders is read with all its sessions.
+func (n *Notifier) ready(fit func(Delivery) bool) []Delivery {
+	return slices.DeleteFunc(n.opts.Store.Pending(), func(d Delivery) bool { return n.gathering.held[d.ID] || !fit(d) })
+}
+
+// dropOrphans ends the deliveries of channels that are not configured any more.
+func (n *Notifier) dropOrphans(ctx context.Context) {
+	dropped := make(map[string]int) // by channel
+	n.mu.Lock()
+	orphans := n.ready(func(d Delivery) bool {
+		return n.senders[d.Channel] == nil && !slices.ContainsFunc(n.config.Channels, func(ch Channel) bool { return ch.Name() == d.Channel })
+	})
 	n.mu.Unlock()
-	for _, d := range fresh {
-		if s := senders[d.Channel]; s != nil {
-			s.push(d)
-		} else {
-			n.discard(ctx, []Delivery{d})
-		}
+	for _, d := range orphans {
+		dropped[d.Channel]++
+		n.end(ctx, d.ID, d.Channel, Removed)
+	}
+	for channel, notices := range dropped {
+		n.log.Warn("notices dropped with their channel, which is not configured any more", "channel", channel, "notices", notices)
 	}
 }
 
-// discard ends deliveries of a channel that was removed.
-func (n *Notifier) discard(ctx context.Context, gone []Delivery) {
-	if len(gone) > 0 {
-		n.log.Warn("notices dropped with their channel, which is not configured any more", "channel", gone[0].Channel, "notices", len(gone))
-		n.end(ctx, gone, Removed)
+// end ends a delivery. A stop does not prevent that. If the end cannot be stored now, the store does so
+// later: the notice is never sent again for that reason.
+func (n *Notifier) end(ctx context.Context, id, channel string, outcome Outcome) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer cancel()
+	if err := n.opts.Store.Done(ctx, id, channel, string(outcome)); err != nil {
+		n.log.Error("end of a delivery cannot be stored", "channel", channel, "notice", id, "err", err)
 	}
-}
-
-// end ends deliveries that this host does not send.
-func (n *Notifier) end(ctx context.Context, deliveries []Delivery, outcome Outcome) {
-	for _, d := range deliveries {
-		if err := n.opts.Store.Done(ctx, d.ID, d.Channel, string(outcome)); err != nil {
-			n.log.Error("end of a delivery cannot be stored", "channel", d.Channel, "notice", d.ID, "err", err)
-		}
-		n.opts.Count(d.Channel, outcome)
-	}
+	n.opts.Count(channel, outcome)
 }

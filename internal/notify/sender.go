@@ -54,79 +54,88 @@ const (
 // sender delivers the notices of one channel, in its own goroutine. It uses monotonic times: setting
 // the clock does not change how long a notice is tried.
 type sender struct {
-	n           *Notifier
-	name        string
-	kick        chan struct{} // of size 1: a field below has changed
-	lived, wall time.Time     // both clocks when they were last compared. Owned by run.
+	n    *Notifier
+	name string
+	kick chan struct{} // of size 1: the outbox or the channel has changed
 
-	mu         sync.Mutex // guards everything that follows
-	channel    Channel    // nil: it is no longer configured
-	queue      []*item
-	quietUntil time.Time // the server asked for a pause until then
-	figures    Figures
+	// What follows belongs to the sender's goroutine.
+	queue       []*item
+	quietUntil  time.Time // the server asked for a pause until then
+	lived, wall time.Time // both clocks when they were last compared
+
+	// What follows is guarded by n.mu.
+	channel Channel // nil: it is no longer configured
+	figures Figures
 }
 
 // item is a delivery in a sender's queue.
 type item struct {
 	Delivery
-	notice  Notice
-	due     time.Time // when it is tried next
-	until   time.Time // when it is dropped
-	outcome Outcome   // set once it has ended and only its record is missing
+	notice Notice
+	due    time.Time // when it is tried next
+	until  time.Time // when it is dropped
 }
 
 func newSender(n *Notifier, ch Channel) *sender {
 	return &sender{
-		n: n, name: ch.Name(), kick: make(chan struct{}, 1), lived: time.Now(), wall: n.now(), channel: ch,
-		figures: Figures{Name: ch.Name()},
+		n: n, name: ch.Name(), kick: make(chan struct{}, 1), lived: time.Now(), wall: n.now(),
+		channel: ch, figures: Figures{Name: ch.Name()},
 	}
 }
 
-// push adds a delivery. Its times come from a clock that may have been set since: no notice is from the
-// future, and none has to wait for longer than maxSilence.
-func (s *sender) push(d Delivery) {
+// pull takes new deliveries out of the outbox. Their times come from a clock that may have been set
+// since: no notice is from the future, and none has to wait for longer than maxSilence.
+func (s *sender) pull(ctx context.Context) {
+	s.n.mu.Lock()
+	fresh := s.n.ready(func(d Delivery) bool {
+		return d.Channel == s.name && !slices.ContainsFunc(s.queue, func(it *item) bool { return it.ID == d.ID })
+	})
+	s.n.mu.Unlock()
+	slices.SortStableFunc(fresh, func(a, b Delivery) int { return completeAt(a).Compare(completeAt(b)) })
 	now, wall := time.Now(), s.n.now()
-	age := max(wall.Sub(d.At), 0)
-	it := &item{Delivery: d, due: now, until: now.Add(max(keepTrying-age, secondChance))}
-	if wait := d.NextAt.Sub(wall); d.Tries > 0 && wait > 0 && wait <= maxSilence {
-		it.due = now.Add(wait)
-	}
-	if err := json.Unmarshal(d.Payload, &it.notice); err != nil {
-		s.n.log.Error("notice is unreadable and lost", "channel", s.name, "notice", d.ID, "err", err)
-		it.outcome, it.Tries = Failed, 0
-		s.n.opts.Count(s.name, Failed)
-	}
-	it.Payload = nil // only the notice is needed
-	s.mu.Lock()
-	s.queue = append(s.queue, it)
-	s.mu.Unlock()
-	s.n.opts.Changed()
-	signal(s.kick)
-}
-
-// use sets the channel for the next tries. nil stops the sender.
-func (s *sender) use(ch Channel) {
-	s.mu.Lock()
-	s.channel = ch
-	s.mu.Unlock()
-	signal(s.kick)
-}
-
-func (s *sender) inUse() Channel {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.channel
-}
-
-func (s *sender) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		ch := s.inUse()
-		if ch == nil {
-			s.n.discard(ctx, s.rest())
-			return
+	for _, d := range fresh {
+		age := max(wall.Sub(d.At), 0)
+		it := &item{Delivery: d, due: now, until: now.Add(max(keepTrying-age, secondChance))}
+		if wait := d.NextAt.Sub(wall); d.Tries > 0 && wait > 0 && wait <= maxSilence {
+			it.due = now.Add(wait)
 		}
+		if err := json.Unmarshal(d.Payload, &it.notice); err != nil {
+			s.n.log.Error("notice is unreadable and lost", "channel", s.name, "notice", d.ID, "err", err)
+			it.LastErr = "notice is unreadable"
+			s.end(ctx, it, Failed)
+			continue
+		}
+		s.queue = append(s.queue, it)
+	}
+	if len(fresh) > 0 {
+		s.n.opts.Changed()
+	}
+}
+
+// completeAt returns when a notice was complete, as far as it is known: notices are sent in that order.
+func completeAt(d Delivery) time.Time {
+	if d.Tries > 0 {
+		return d.At
+	}
+	return d.NextAt
+}
+
+// run sends with the channel, and with those that replace it, until it is removed.
+func (s *sender) run(ctx context.Context) {
+	for ch := s.current(); ch != nil && ctx.Err() == nil; ch = s.current() {
 		s.serve(ctx, ch)
 	}
+	s.n.wake() // the deliveries of a channel that was removed are dropped
+}
+
+// current returns the channel. If it was removed, so is the sender.
+func (s *sender) current() Channel {
+	s.n.mu.Lock()
+	defer s.n.mu.Unlock()
+	if s.channel == nil {
+		delete(s.n.senders, s.name)
+	}
+	return s.channel
 }
 
 // serve sends with a channel, and receives orders from it, until the channel is replaced.
@@ -145,17 +154,18 @@ func (s *sender) serve(ctx context.Context, ch Channel) {
 			}
 		}
 	}()
-	for ctx.Err() == nil && s.inUse() == ch {
+	for s.pull(ctx); ctx.Err() == nil && s.current() == ch; {
 		s.catchUp()
 		it, wait := s.next(time.Now())
-		if it != nil && wait <= 0 {
-			s.attend(ctx, ch, it)
-			continue
+		if wait <= 0 {
+			s.judge(ctx, it, send(ctx, ch, it.notice))
+			wait = 0
 		}
 		select {
 		case <-ctx.Done():
 		case <-s.kick:
-		case <-time.After(min(wait, longestSleep)):
+			s.pull(ctx)
+		case <-time.After(wait):
 		}
 	}
 }
@@ -168,30 +178,14 @@ func (s *sender) catchUp() {
 	if slept < clockJump {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.quietUntil = s.quietUntil.Add(-slept)
 	for _, it := range s.queue {
 		it.due = it.due.Add(-slept)
 	}
 }
 
-func (s *sender) rest() []Delivery {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var rest []Delivery
-	for _, it := range s.queue {
-		rest = append(rest, it.Delivery)
-	}
-	s.queue = nil
-	return rest
-}
-
-// next returns the delivery that is due next, and how long until then.
-func (s *sender) next(now time.Time) (*item, time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var first *item
+// next returns the delivery that is due next, and how long until then, at most longestSleep.
+func (s *sender) next(now time.Time) (first *item, wait time.Duration) {
 	for _, it := range s.queue {
 		if (first == nil || it.due.Before(first.due)) && !s.mustWait(it) {
 			first = it
@@ -200,11 +194,7 @@ func (s *sender) next(now time.Time) (*item, time.Duration) {
 	if first == nil {
 		return nil, longestSleep
 	}
-	due := first.due
-	if first.outcome == "" && s.quietUntil.After(due) {
-		due = s.quietUntil
-	}
-	return first, due.Sub(now)
+	return first, min(max(first.due.Sub(now), s.quietUntil.Sub(now)), longestSleep)
 }
 
 // mustWait keeps a notice about a recovery from overtaking earlier notices of its account.
@@ -216,42 +206,27 @@ func (s *sender) mustWait(it *item) bool {
 	return slices.ContainsFunc(before, func(other *item) bool { return other.notice.Account == it.notice.Account })
 }
 
-// attend makes one try, or tries again to store the end of a delivery.
-func (s *sender) attend(ctx context.Context, ch Channel, it *item) {
-	if it.outcome != "" {
-		s.record(ctx, it)
-		return
-	}
-	err := send(ctx, ch, it.notice)
-	if err != nil && ctx.Err() != nil {
-		return // cut off because we stop: it does not count as a try
-	}
-	it.Tries++
-	if err != nil {
-		s.failed(ctx, it, err)
-		return
-	}
-	s.n.log.Debug("notice delivered", "channel", s.name, "notice", it.ID, "event", it.notice.Event, "tries", it.Tries)
-	s.end(ctx, it, Delivered)
-}
-
 // send makes one try. It may continue for stopGrace after ctx is done.
 func send(ctx context.Context, ch Channel, notice Notice) error {
 	tryCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer context.AfterFunc(ctx, func() {
-		select {
-		case <-tryCtx.Done():
-		case <-time.After(stopGrace):
-			cancel()
-		}
-	})()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, cancel) })()
 	return try(tryCtx, ch, notice).Err
 }
 
-// failed decides what happens after a failed try.
-func (s *sender) failed(ctx context.Context, it *item, err error) {
+// judge decides what happens after a try.
+func (s *sender) judge(ctx context.Context, it *item, err error) {
+	if err != nil && ctx.Err() != nil {
+		return // cut off because we stop: it does not count as a try
+	}
+	it.Tries++
 	log := s.n.log.With("channel", s.name, "notice", it.ID, "event", it.notice.Event)
+	if err == nil {
+		log.Debug("notice delivered", "tries", it.Tries)
+		it.LastErr = ""
+		s.end(ctx, it, Delivered)
+		return
+	}
 	it.LastErr = sanitize.Cut(sanitize.Text(err.Error()), 500)
 	wait, quiet, verdict := retryPolicy.Delay(it.Tries, s.n.opts.Rand()), false, Dropped
 	switch refused, _ := errors.AsType[*SendError](err); {
@@ -265,7 +240,14 @@ func (s *sender) failed(ctx context.Context, it *item, err error) {
 	case refused.After > 0:
 		wait, quiet = min(refused.After, maxSilence), refused.After <= maxSilence
 	}
-	s.warnOnce(err, verdict)
+	if s.fails(err) {
+		warning := "notice did not arrive and is tried again"
+		if verdict == Unavailable {
+			warning = "channel is not available here"
+		}
+		s.n.log.Warn(warning, "channel", s.name, "err", err)
+		s.n.opts.Changed()
+	}
 	now := time.Now()
 	if now.Add(wait).After(it.until) {
 		if verdict == Dropped {
@@ -274,67 +256,35 @@ func (s *sender) failed(ctx context.Context, it *item, err error) {
 		s.end(ctx, it, verdict)
 		return
 	}
-	s.mu.Lock()
 	it.due, it.NextAt = now.Add(wait), s.n.now().Add(wait).UTC()
 	if quiet {
 		s.quietUntil = it.due
 	}
-	s.mu.Unlock()
-	s.n.opts.Store.Tried(it.ID, s.name, it.Tries, it.NextAt, it.LastErr)
+	s.n.opts.Store.Keep([]Delivery{it.Delivery}, "", nil)
 }
 
-// warnOnce logs a problem when it begins or changes, not at every try.
-func (s *sender) warnOnce(err error, verdict Outcome) {
-	text := err.Error()
-	s.mu.Lock()
-	known := s.figures.LastError == text
-	s.figures.LastError = text
-	s.mu.Unlock()
-	if known {
-		return
-	}
-	s.n.opts.Changed()
-	if verdict == Unavailable {
-		s.n.log.Warn("channel is not available here", "channel", s.name, "err", err)
-	} else {
-		s.n.log.Warn("notice did not arrive and is tried again", "channel", s.name, "err", err)
-	}
+// fails stores a problem, and reports whether it is another one than that of the last try.
+func (s *sender) fails(err error) bool {
+	s.n.mu.Lock()
+	defer s.n.mu.Unlock()
+	before := s.figures.LastError
+	s.figures.LastError = err.Error()
+	return before != err.Error()
 }
 
 // end ends a delivery.
 func (s *sender) end(ctx context.Context, it *item, outcome Outcome) {
-	s.mu.Lock()
-	it.outcome = outcome
+	s.n.mu.Lock()
 	if outcome == Delivered {
-		it.LastErr = ""
 		s.figures.Delivered++
 	} else {
 		s.figures.Failed++
 	}
 	s.figures.LastError = it.LastErr
-	s.mu.Unlock()
-	s.n.opts.Count(s.name, outcome)
-	s.n.opts.Changed()
-	it.Tries = 0 // from here on it counts how often the record could not be stored
-	s.record(ctx, it)
-}
-
-// record stores the end of a delivery. If that fails, only the record is tried again: the notice is
-// never sent again for that reason. A stop does not prevent the record.
-func (s *sender) record(ctx context.Context, it *item) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
-	defer cancel()
-	err := s.n.opts.Store.Done(ctx, it.ID, s.name, string(it.outcome))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil {
-		if it.Tries++; it.Tries == 1 {
-			s.n.log.Error("end of a delivery cannot be stored", "channel", s.name, "notice", it.ID, "err", err)
-		}
-		it.due = time.Now().Add(storePolicy.Delay(it.Tries, 0))
-		return
-	}
+	s.n.mu.Unlock()
+	s.n.end(ctx, it.ID, s.name, outcome)
 	s.queue = slices.DeleteFunc(s.queue, func(other *item) bool { return other == it })
+	s.n.opts.Changed()
 }
 
 // Figures are the numbers of one channel for status and metrics.
@@ -349,18 +299,11 @@ type Figures struct {
 // Figures returns the figures of every channel, by name.
 func (n *Notifier) Figures() []Figures {
 	n.mu.Lock()
-	senders := n.senders
-	n.mu.Unlock()
-	all := make([]Figures, 0, len(senders))
-	for _, s := range senders {
-		s.mu.Lock()
+	defer n.mu.Unlock()
+	all := make([]Figures, 0, len(n.senders))
+	for name, s := range n.senders {
 		f := s.figures
-		for _, it := range s.queue {
-			if it.outcome == "" {
-				f.Pending++
-			}
-		}
-		s.mu.Unlock()
+		f.Pending = len(n.ready(func(d Delivery) bool { return d.Channel == name }))
 		all = append(all, f)
 	}
 	slices.SortFunc(all, func(a, b Figures) int { return cmp.Compare(a.Name, b.Name) })
@@ -369,9 +312,7 @@ func (n *Notifier) Figures() []Figures {
 
 // Pending returns how many deliveries have not ended.
 func (n *Notifier) Pending() int {
-	total := 0
-	for _, f := range n.Figures() {
-		total += f.Pending
-	}
-	return total
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.ready(func(Delivery) bool { return true }))
 }

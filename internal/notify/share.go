@@ -2,8 +2,8 @@ package notify
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -11,15 +11,8 @@ import (
 func (n *Notifier) Tells() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.now().Sub(n.declined).Abs() < declineFor {
-		return false
-	}
-	for _, event := range []Event{Limited, Usage, HostGone} {
-		if len(n.config.wanting(event)) > 0 {
-			return true
-		}
-	}
-	return false
+	wanted := func(event Event) bool { return len(n.config.wanting(event)) > 0 }
+	return n.now().Sub(n.declined).Abs() >= declineFor && slices.ContainsFunc([]Event{Limited, Usage, HostGone}, wanted)
 }
 
 // declineFor is how long a host leaves notices to others after it got one that none of its channels
@@ -32,26 +25,25 @@ const (
 
 // Accept accepts a notice that this host sends for all. It returns nil once the notice is durable.
 func (n *Notifier) Accept(ctx context.Context, notice Notice) error {
-	payload, err := json.Marshal(notice)
-	if err != nil {
-		return err
-	}
-	var open []Delivery
 	n.mu.Lock()
-	for _, name := range n.config.wanting(notice.Event) {
-		open = append(open, Delivery{ID: notice.ID, Channel: name, Payload: payload, At: notice.At})
-	}
-	if len(open) == 0 && n.now().Sub(n.declined).Abs() >= declineAgain {
+	channels := n.config.wanting(notice.Event)
+	if len(channels) > 0 {
+		n.gathering.held[notice.ID] = true
+	} else if n.now().Sub(n.declined).Abs() >= declineAgain {
 		n.declined = n.now()
 	}
 	n.mu.Unlock()
-	if len(open) == 0 {
+	if len(channels) == 0 {
 		return fmt.Errorf("no channel here gets %s notices: another host sends it", notice.Event)
+	}
+	open, err := deliveries(notice, notice.At, channels)
+	if err != nil {
+		return err
 	}
 	n.opts.Store.Keep(open, "", nil)
 	if err := n.opts.Store.Sync(ctx); err != nil {
 		return err
 	}
-	n.hand(ctx, open)
+	n.leave(&group{Notice: notice})
 	return nil
 }

@@ -28,7 +28,7 @@ const (
 
 // compose writes the notice of a group, so that a person understands it at three in the morning.
 func compose(g *group, host string, agents Titles) Notice {
-	w := words{Notice: g.Notice, total: g.total(), agents: agents}
+	w := words{Notice: g.Notice, total: len(g.Sessions) + g.Omitted, agents: agents}
 	w.Version, w.Host = Version, host
 	if w.Sessions == nil {
 		w.Sessions = []view.Session{}

@@ -64,19 +64,6 @@ func (s *Store) Pending() []Delivery {
 	return open
 }
 
-// Tried queues that a delivery failed and is to be tried again at nextAt.
-func (s *Store) Tried(id, channel string, tries int, nextAt time.Time, lastErr string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	d, ok := s.deliveries[deliveryKey{id, channel}]
-	if !ok || !d.doneAt.IsZero() {
-		return
-	}
-	d.Tries, d.NextAt, d.LastErr = tries, nextAt, lastErr
-	s.putDeliveryLocked(d)
-	s.wake()
-}
-
 // Done finishes a delivery, whether it succeeded or never will. From now on it is not pending. A nil
 // error means that this is on disk; after an error it will be written as soon as possible.
 func (s *Store) Done(ctx context.Context, id, channel, outcome string) error {

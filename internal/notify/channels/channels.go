@@ -13,7 +13,6 @@ import (
 	"resumed/internal/notify/desktop"
 	"resumed/internal/notify/service"
 	"resumed/internal/notify/webhook"
-	"resumed/internal/ownership"
 	"resumed/internal/resume"
 )
 
@@ -26,33 +25,47 @@ func Build(path string, whole config.Config, order func(context.Context, notify.
 		channels []notify.Channel
 		bad      []*config.Problem
 	)
-	add := func(kind string, i int, ch notify.Channel, err error) {
+	add := func(kind string, i int, files map[string]string, ch notify.Channel, err error) {
 		if err != nil {
-			bad = append(bad, unusable(fmt.Sprintf("notify.%s[%d]", kind, i), err)...)
+			bad = append(bad, unusable(fmt.Sprintf("notify.%s[%d]", kind, i), files, err)...)
 			return
 		}
 		channels = append(channels, ch)
 	}
+	secret := func(option string, given config.Secret, file string) (string, error) {
+		value, err := config.ReadSecret(trust, given, file)
+		if err != nil {
+			err = &notify.OptionError{Option: option + "_file", Err: err}
+		}
+		return value.Reveal(), err
+	}
 	orders := notify.Orders{Order: order, Memory: memory}
 	for i, c := range cfg.Desktop {
 		ch, err := desktop.New(desktop.Options{Common: common(c.Channel), Orders: orders})
-		add("desktop", i, ch, err)
+		add("desktop", i, nil, ch, err)
 	}
 	for i, c := range cfg.Webhook {
-		ch, err := newWebhook(c, trust)
-		add("webhook", i, ch, err)
+		address, err := secret("url", c.URL, c.URLFile)
+		key, keyErr := secret("secret", c.Secret, c.SecretFile)
+		var ch notify.Channel
+		if err = errors.Join(err, keyErr); err == nil {
+			options := webhook.Options{Common: common(c.Channel), URL: address, Secret: key}
+			options.Timeout = c.Timeout
+			ch, err = webhook.New(options)
+		}
+		add("webhook", i, map[string]string{"url": c.URLFile, "secret": c.SecretFile}, ch, err)
 	}
 	for i, c := range cfg.Service {
-		address, err := config.ReadSecret(trust, c.URL, c.URLFile)
+		address, err := secret("url", c.URL, c.URLFile)
 		var ch notify.Channel
 		if err == nil {
-			ch, err = service.New(service.Options{Common: common(c.Channel), URL: address.Reveal(), Replies: c.Replies, Orders: orders})
+			ch, err = service.New(service.Options{Common: common(c.Channel), URL: address, Replies: c.Replies, Orders: orders})
 		}
-		add("service", i, ch, fromFile("url", c.URLFile, err))
+		add("service", i, map[string]string{"url": c.URLFile}, ch, err)
 	}
 	for i, c := range cfg.Command {
 		ch, err := command.New(command.Options{Common: common(c.Channel), Run: c.Run, Trust: trust})
-		add("command", i, ch, err)
+		add("command", i, nil, ch, err)
 	}
 	if len(bad) > 0 {
 		return nil, config.At(path, bad)
@@ -60,48 +73,23 @@ func Build(path string, whole config.Config, order func(context.Context, notify.
 	return channels, nil
 }
 
-// unusable returns the problems of the channel at that key. They contain no values: these may be
-// secrets.
-func unusable(key string, err error) []*config.Problem {
+// unusable returns the problems of the channel at that key. files are the files that options come from: an
+// error about such an option names its file. The problems contain no values: these may be secrets.
+func unusable(key string, files map[string]string, err error) []*config.Problem {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []*config.Problem
 		for _, one := range several.Unwrap() {
-			all = append(all, unusable(key, one)...)
+			all = append(all, unusable(key, files, one)...)
 		}
 		return all
 	}
-	if option, ok := errors.AsType[*notify.OptionError](err); ok {
-		key, err = key+"."+option.Option, option.Err
+	if wrong, ok := errors.AsType[*notify.OptionError](err); ok {
+		key, err = key+"."+wrong.Option, wrong.Err
+		if file := files[wrong.Option]; file != "" {
+			key, err = key+"_file", fmt.Errorf("%s: %w", file, err)
+		}
 	}
 	return []*config.Problem{{Key: key, Want: err.Error()}}
-}
-
-func newWebhook(c config.Webhook, trust ownership.Trust) (notify.Channel, error) {
-	address, err := config.ReadSecret(trust, c.URL, c.URLFile)
-	if err != nil {
-		return nil, fromFile("url", c.URLFile, err)
-	}
-	key, err := config.ReadSecret(trust, c.Secret, c.SecretFile)
-	if err != nil {
-		return nil, fromFile("secret", c.SecretFile, err)
-	}
-	options := webhook.Options{Common: common(c.Channel), URL: address.Reveal(), Secret: key.Reveal()}
-	options.Timeout = c.Timeout
-	ch, err := webhook.New(options)
-	return ch, fromFile("secret", c.SecretFile, fromFile("url", c.URLFile, err))
-}
-
-// fromFile changes an error about an option if its value comes from a file: then the error names that
-// file.
-func fromFile(option, file string, err error) error {
-	wrong, ok := errors.AsType[*notify.OptionError](err)
-	if err == nil || file == "" || ok && wrong.Option != option {
-		return err
-	}
-	if ok {
-		err = fmt.Errorf("%s: %w", file, wrong.Err)
-	}
-	return &notify.OptionError{Option: option + "_file", Err: err}
 }
 
 func common(c config.Channel) notify.Common {

@@ -39,18 +39,15 @@ type Channel struct {
 
 // New checks the options; it runs nothing.
 func New(o Options) (*Channel, error) {
-	b, err := notify.NewBase(o.Common)
-	if err != nil {
-		return nil, err
-	}
 	if len(o.Run) == 0 || o.Run[0] == "" {
 		return nil, o.Wrong("run", "it names no program")
 	}
 	if err := ours(o.Trust, exec.Command(o.Run[0])); err != nil {
 		return nil, o.Wrong("run", "%w", err)
 	}
-	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
-	return &Channel{b, o}, nil
+	o.Timeout, o.To = cmp.Or(o.Timeout, 30*time.Second), o.Run[0]
+	b, err := notify.NewBase(o.Common)
+	return &Channel{b, o}, err
 }
 
 // ours returns an error if another user can have written the program.
@@ -60,9 +57,6 @@ func ours(trust ownership.Trust, cmd *exec.Cmd) error {
 	}
 	return nil // a missing program fails when it is run
 }
-
-// To returns the program.
-func (c *Channel) To() string { return c.options.Run[0] }
 
 // Send runs the program.
 func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {

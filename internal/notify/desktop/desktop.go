@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/godbus/dbus/v5"
 
@@ -31,13 +32,14 @@ type Channel struct {
 	options Options
 	sending sync.Mutex // one try at a time
 
-	press   func([]resume.Key) // retries sessions
-	end     context.CancelFunc // cancels press
-	running sync.WaitGroup     // press, and the goroutine that reads signals
+	life    context.Context    // of the orders that people give; ends with the channel
+	end     context.CancelFunc // ends life
+	running sync.WaitGroup     // orders, and the goroutine that reads signals
+
+	conn atomic.Pointer[dbus.Conn]
 
 	mu    sync.Mutex // guards everything that follows
-	conn  *dbus.Conn
-	owner string // the bus name of the notification server
+	owner string     // the bus name of the notification server
 	shown popups
 }
 
@@ -46,19 +48,13 @@ const mostLines = 3
 
 // New checks the options; it connects to nothing.
 func New(o Options) (*Channel, error) {
-	o.Lines = mostLines
+	o.Lines, o.To = mostLines, "desktop"
 	b, err := notify.NewBase(o.Common)
 	if err != nil {
 		return nil, err
 	}
 	d := &Channel{Base: b, options: o}
-	life, end := context.WithCancel(context.Background())
-	d.end = end
-	d.press = func(sessions []resume.Key) {
-		for _, key := range sessions {
-			o.Order(life, notify.RetryNow, key)
-		}
-	}
+	d.life, d.end = context.WithCancel(context.Background())
 	if o.Memory != nil {
 		// Only the display depends on it: data that cannot be read is ignored.
 		if data, found := o.Memory.Value(d.memoryKey()); found && json.Unmarshal(data, &d.shown) != nil {
@@ -69,9 +65,6 @@ func New(o Options) (*Channel, error) {
 }
 
 func (d *Channel) memoryKey() string { return "notify/desktop/" + d.Name() }
-
-// To returns the kind of the channel.
-func (d *Channel) To() string { return "desktop" }
 
 // Send shows the notice.
 func (d *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
@@ -86,24 +79,18 @@ func (d *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	can, err := d.meet(ctx, conn)
+	can, err := d.capabilities(ctx, conn)
 	if err != nil {
 		return "", explain(ctx, "ask notification server", err)
 	}
 	answer, err := d.show(ctx, conn, n, can)
-	if err != nil {
-		return "", explain(ctx, "show notice", err)
-	}
-	return answer, nil
+	return answer, explain(ctx, "show notice", err)
 }
 
 // connect returns the connection, or a new one if the old one has ended. It stays open after a notice
 // is shown: buttons are pressed later.
 func (d *Channel) connect(ctx context.Context) (*dbus.Conn, error) {
-	d.mu.Lock()
-	conn := d.conn
-	d.mu.Unlock()
-	if conn != nil && conn.Connected() {
+	if conn := d.conn.Load(); conn != nil && conn.Connected() {
 		return conn, nil
 	}
 	conn, err := dial(ctx)
@@ -116,9 +103,7 @@ func (d *Channel) connect(ctx context.Context) (*dbus.Conn, error) {
 	}
 	signals := make(chan *dbus.Signal, 16)
 	conn.Signal(signals)
-	d.mu.Lock()
-	d.conn = conn
-	d.mu.Unlock()
+	d.conn.Store(conn)
 	d.running.Go(func() {
 		for s := range signals { // closed with the connection
 			d.observe(s)
@@ -127,17 +112,16 @@ func (d *Channel) connect(ctx context.Context) (*dbus.Conn, error) {
 	return conn, nil
 }
 
-// meet finds out which program shows notices and its capabilities.
-func (d *Channel) meet(ctx context.Context, conn *dbus.Conn) (can []string, err error) {
+// capabilities finds out which program shows notices, and returns what it can do.
+func (d *Channel) capabilities(ctx context.Context, conn *dbus.Conn) (can []string, err error) {
 	// This comes first: it may start the server.
 	if err := call(ctx, conn, "GetCapabilities").Store(&can); err != nil {
 		return nil, err
 	}
 	var bus, owner string
-	if err := conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetId", 0).Store(&bus); err != nil {
-		return nil, err
-	}
-	if err := conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetNameOwner", 0, notifications).Store(&owner); err != nil {
+	err = errors.Join(conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetId", 0).Store(&bus),
+		conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetNameOwner", 0, notifications).Store(&owner))
+	if err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
@@ -164,7 +148,8 @@ func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, ca
 	}
 	needsPerson := n.Event == notify.GaveUp || n.Event == notify.Parked
 	d.mu.Lock()
-	overtaken, old := d.shown.overtaken(p), d.shown.covered(p)
+	overtaken := d.shown.overtaken(p)
+	_, old := d.shown.without(p.Keys)
 	d.mu.Unlock()
 	if overtaken && !needsPerson { // it waited for a desktop, and later notices did not
 		return "not shown: later news is on the screen", nil
@@ -187,7 +172,8 @@ func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, ca
 		return "", err
 	}
 	d.mu.Lock()
-	d.shown.add(p)
+	rest, _ := d.shown.without(p.Keys)
+	d.shown.Shown = append(rest[max(0, len(rest)+1-maxPopups):], p)
 	d.store()
 	d.mu.Unlock()
 	for _, other := range old {
@@ -217,9 +203,8 @@ func (d *Channel) observe(s *dbus.Signal) {
 	if s.Sender != d.owner || len(s.Body) < 2 {
 		return
 	}
-	id, ok := s.Body[0].(uint32)
-	i := d.shown.index(id)
-	if !ok || i < 0 {
+	i := slices.IndexFunc(d.shown.Shown, func(p popup) bool { return s.Body[0] == any(p.ID) })
+	if i < 0 {
 		return
 	}
 	switch s.Name {
@@ -227,7 +212,11 @@ func (d *Channel) observe(s *dbus.Signal) {
 		sessions := d.shown.Shown[i].retry
 		d.shown.Shown[i].retry = nil // a second press does not order again
 		if s.Body[1] == any(retryAction) {
-			d.running.Go(func() { d.press(sessions) }) // it waits for the engine and the disk
+			d.running.Go(func() { // it waits for the engine and the disk
+				for _, key := range sessions {
+					d.options.Order(d.life, notify.RetryNow, key)
+				}
+			})
 		}
 	case notifications + ".NotificationClosed":
 		d.shown.Shown = slices.Delete(d.shown.Shown, i, i+1)
@@ -244,22 +233,19 @@ func (d *Channel) store() {
 
 // Close ends the connection. Notices stay on the screen, but their buttons do nothing any more.
 func (d *Channel) Close() error {
-	d.mu.Lock()
-	conn := d.conn
-	d.conn = nil
-	d.mu.Unlock()
-	var err error
-	if conn != nil {
-		err = conn.Close()
-	}
 	d.end()
-	d.running.Wait()
-	return err
+	defer d.running.Wait()
+	if conn := d.conn.Swap(nil); conn != nil {
+		return conn.Close()
+	}
+	return nil
 }
 
-// explain returns why nothing is shown.
+// explain returns why nothing is shown; nil if err is nil.
 func explain(ctx context.Context, act string, err error) error {
 	switch {
+	case err == nil:
+		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", act, context.Cause(ctx))
 	case noServer(err):

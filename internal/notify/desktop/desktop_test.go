@@ -362,18 +362,37 @@ func TestDesktopIsAChannel(t *testing.T) {
 	notifytest.Conform(t, func(c notify.Common) (notify.Channel, error) { return New(Options{Common: c}) })
 }
 
-// noOutbox is a store for a notifier that is never restarted.
-type noOutbox struct{ *memory }
+// outbox is a store for a notifier that is never restarted.
+type outbox struct {
+	*memory
+	mu   sync.Mutex
+	open []notify.Delivery
+}
 
-func (noOutbox) Keep([]notify.Delivery, string, []byte)             {}
-func (noOutbox) Pending() []notify.Delivery                         { return nil }
-func (noOutbox) Tried(string, string, int, time.Time, string)       {}
-func (noOutbox) Done(context.Context, string, string, string) error { return nil }
-func (noOutbox) Sync(context.Context, ...resume.Key) error          { return nil }
+func (o *outbox) Keep(open []notify.Delivery, _ string, _ []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open = append(o.open, open...)
+}
+
+func (o *outbox) Pending() []notify.Delivery {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.open)
+}
+
+func (o *outbox) Done(_ context.Context, id, _, _ string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open = slices.DeleteFunc(o.open, func(d notify.Delivery) bool { return d.ID == id })
+	return nil
+}
+
+func (*outbox) Sync(context.Context, ...resume.Key) error { return nil }
 
 func TestDesktopWorksThroughTheNotifier(t *testing.T) {
 	s := newScreen(t, bustest.Session(t).Address, everything...)
-	store := noOutbox{new(memory)}
+	store := &outbox{memory: new(memory)}
 	d := open(t, func(o *Options) { o.Memory, o.Events = store, notify.Events() })
 	done := make(chan notify.Outcome, 10)
 	n := notify.New(notify.Options{

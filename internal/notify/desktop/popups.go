@@ -37,30 +37,16 @@ func (p *popups) overtaken(next popup) bool {
 	return true
 }
 
-// covered returns the popups that have no keys besides those of a new one.
-func (p *popups) covered(next popup) []uint32 {
-	var ids []uint32
+// without returns what is left on the screen after news about these keys, and the popups of which
+// nothing is left. Popups stay if they are also about other sessions.
+func (p *popups) without(keys []string) (rest []popup, covered []uint32) {
 	for _, old := range p.Shown {
-		if !slices.ContainsFunc(old.Keys, func(k string) bool { return !slices.Contains(next.Keys, k) }) {
-			ids = append(ids, old.ID)
+		old.Keys = slices.DeleteFunc(slices.Clone(old.Keys), func(k string) bool { return slices.Contains(keys, k) })
+		if len(old.Keys) > 0 {
+			rest = append(rest, old)
+		} else {
+			covered = append(covered, old.ID)
 		}
 	}
-	return ids
-}
-
-// add adds a popup. Older popups stay if they are also about other sessions.
-func (p *popups) add(next popup) {
-	var shown []popup
-	for _, old := range p.Shown {
-		old.Keys = slices.DeleteFunc(slices.Clone(old.Keys), func(k string) bool { return slices.Contains(next.Keys, k) })
-		if old.ID != next.ID && len(old.Keys) > 0 {
-			shown = append(shown, old)
-		}
-	}
-	shown = append(shown, next)
-	p.Shown = shown[max(0, len(shown)-maxPopups):]
-}
-
-func (p *popups) index(id uint32) int {
-	return slices.IndexFunc(p.Shown, func(shown popup) bool { return shown.ID == id })
+	return rest, covered
 }

@@ -3,7 +3,6 @@ package desktop
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"runtime"
 	"slices"
@@ -60,10 +59,5 @@ func Server(ctx context.Context) (string, error) {
 	defer conn.Close()
 	var name, vendor, version, spec string
 	err = call(ctx, conn, "GetServerInformation").Store(&name, &vendor, &version, &spec)
-	if noServer(err) {
-		return "", errNoServer
-	} else if err != nil {
-		return "", fmt.Errorf("ask the desktop session which program shows notices: %w", err)
-	}
-	return name + " " + version, nil
+	return name + " " + version, explain(ctx, "ask the desktop session which program shows notices", err)
 }

@@ -2,7 +2,6 @@
 package digest
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"time"
@@ -26,26 +25,21 @@ type Digester struct {
 	Log      *slog.Logger
 }
 
-// The keys of the time of the last digest, or of the first start if there was none, and of the time of
-// the first start.
-const (
-	lastKey  = "digest/last"
-	firstKey = "digest/first"
-)
+// lastKey is the key of the time until which everything is reported.
+const lastKey = "digest/last"
 
 // Run reports a digest whenever it is time, until ctx is done.
 func (d Digester) Run(ctx context.Context) error {
-	since, first := d.last()
+	since := d.last()
 	for {
 		now := time.Now()
 		begins, ends := d.Night(now)
-		// If the first start was during a night, the end of that night is reported.
-		isTime := (since.Before(begins) || first && since.Before(ends)) && (!now.Before(ends) || d.isDone(ctx, begins))
+		isTime := since.Before(begins) && (!now.Before(ends) || d.isDone(ctx, begins))
 		d.Log.Debug("looked whether it is time for the digest", "is_time", isTime)
 		if isTime {
 			d.tell(ctx, since)
-			since, first = now, false
-			d.store(lastKey, now)
+			since = now
+			d.store(now)
 		}
 		select {
 		case <-ctx.Done():
@@ -55,24 +49,25 @@ func (d Digester) Run(ctx context.Context) error {
 	}
 }
 
-// last returns when a digest was last reported. If none was, that is the time of the first start:
-// nothing before it is reported.
-func (d Digester) last() (at time.Time, first bool) {
-	at = time.Now()
+// last returns until when everything is reported. At the first start, that is now, or the beginning of
+// the night that it is in: the end of that night is reported.
+func (d Digester) last() time.Time {
+	var last time.Time
 	data, found := d.Store.Value(lastKey)
-	if !found {
-		d.store(lastKey, at)
-		d.store(firstKey, at)
-		return at, true
+	if found && last.UnmarshalText(data) == nil {
+		return last
 	}
-	_ = at.UnmarshalText(data) // a time that cannot be read counts as now
-	started, _ := d.Store.Value(firstKey)
-	return at, bytes.Equal(data, started)
+	last = time.Now()
+	if begins, ends := d.Night(last); last.Before(ends) {
+		last = begins.Add(-time.Second)
+	}
+	d.store(last)
+	return last
 }
 
-func (d Digester) store(key string, at time.Time) {
-	if data, err := at.Round(0).UTC().MarshalText(); err == nil {
-		d.Store.PutValue(key, data)
+func (d Digester) store(last time.Time) {
+	if data, err := last.Round(0).UTC().MarshalText(); err == nil {
+		d.Store.PutValue(lastKey, data)
 	}
 }
 

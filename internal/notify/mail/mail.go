@@ -28,9 +28,9 @@ import (
 
 // Service sends mails with one server.
 type Service struct {
-	hide           remote.Redactor
+	client         *remote.Client // only for its errors
 	host, port     string
-	client         string // the name of this machine in HELO
+	hello          string // the name of this machine in HELO
 	from           *netmail.Address
 	to             []string
 	auth           smtp.Auth // nil: none
@@ -41,15 +41,15 @@ type Service struct {
 }
 
 // New reads smtp://[USER:PASSWORD@]HOST[:PORT]/?from=ADDRESS&to=ADDRESS,ADDRESS.
-func New(u *url.URL, o *remote.Options, hide remote.Redactor) (*Service, error) {
+func New(u *url.URL, o *remote.Options, client *remote.Client) (remote.Service, error) {
 	o.Text("subject", "timeout") // the subject comes from the notice, the timeout is that of every service
 	s := &Service{
-		hide: hide, host: u.Hostname(), port: cmp.Or(u.Port(), "25"), client: cmp.Or(o.Text("clienthost"), "localhost"),
+		client: client, host: u.Hostname(), port: cmp.Or(u.Port(), "25"), hello: cmp.Or(o.Text("clienthost"), "localhost"),
 		html: o.Flag(false, "usehtml"), starttls: o.Flag(true, "usestarttls", "starttls"), must: o.Flag(false, "requirestarttls"),
 		tls: &tls.Config{ServerName: u.Hostname(), InsecureSkipVerify: o.Flag(false, "skiptlsverify")},
 	}
-	if s.client == "auto" {
-		s.client, _ = os.Hostname()
+	if s.hello == "auto" {
+		s.hello, _ = os.Hostname()
 	}
 	switch o.Choice("encryption", "auto", "none", "explicittls", "implicittls") {
 	case "implicittls":
@@ -102,10 +102,7 @@ func (s *Service) Send(ctx context.Context, n notify.Notice) error {
 	if err == nil {
 		return nil
 	}
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	told := errors.New("smtp: " + sanitize.Short(s.hide.Redact(err.Error()), 300))
+	told := s.client.Unreachable(ctx, err)
 	refused, ok := errors.AsType[*textproto.Error](err)
 	switch {
 	case !ok || refused.Code < 500:
@@ -132,7 +129,7 @@ func (s *Service) send(ctx context.Context, n notify.Notice) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Hello(s.client); err != nil {
+	if err := c.Hello(s.hello); err != nil {
 		return err
 	}
 	if can, _ := c.Extension("STARTTLS"); can && s.starttls && !s.encrypted {

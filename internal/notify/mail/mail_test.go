@@ -115,11 +115,11 @@ func (s *server) lines(t *testing.T) []string {
 	}
 }
 
-func open(t *testing.T, s *server, user, options string) *Service {
+func open(t *testing.T, s *server, user, options string) remote.Service {
 	t.Helper()
 	u, err := url.Parse("smtp://" + user + s.Addr().String() + "/?skiptlsverify=yes&from=s3nder@example.com&to=b+c@example.com,d@example.com" + options)
 	require.NoError(t, err)
-	m, err := New(u, remote.OptionsOf(u), remote.NewRedactor(u, true))
+	m, err := New(u, remote.OptionsOf(u), remote.NewClient("smtp", remote.NewRedactor(u, true), nil))
 	require.NoError(t, err)
 	return m
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -35,11 +34,6 @@ const (
 type buttons struct {
 	memory notify.Memory
 	key    string
-
-	// What was stored last, and its offers: a message that no button sent must be cheap to check, as
-	// there may be thousands.
-	stored []byte
-	offers []offer
 }
 
 // offering guards the stored offers: after a reload two channels share them for a moment.
@@ -60,6 +54,9 @@ func (b *buttons) take(token string, now time.Time) (offer, bool) {
 	hash := hashOf(token)
 	offering.Lock()
 	defer offering.Unlock()
+	if stored, _ := b.memory.Value(b.key); !bytes.Contains(stored, []byte(hash)) {
+		return offer{}, false // cheap: there may be thousands of messages that no button sent
+	}
 	open := b.open(now)
 	i := slices.IndexFunc(open, func(o offer) bool { return o.Hash == hash })
 	if i < 0 {
@@ -70,13 +67,11 @@ func (b *buttons) take(token string, now time.Time) (offer, bool) {
 	return taken, true
 }
 
-// open returns a copy of the offers that can still be used.
-func (b *buttons) open(now time.Time) []offer {
-	if data, _ := b.memory.Value(b.key); !bytes.Equal(data, b.stored) {
-		b.stored, b.offers = data, nil
-		_ = json.Unmarshal(data, &b.offers) // offers that cannot be read do not exist
-	}
-	return slices.DeleteFunc(slices.Clone(b.offers), func(o offer) bool { return now.After(o.Until) })
+// open returns the offers that can still be used. Those that cannot be read do not exist.
+func (b *buttons) open(now time.Time) (offers []offer) {
+	stored, _ := b.memory.Value(b.key)
+	_ = json.Unmarshal(stored, &offers)
+	return slices.DeleteFunc(offers, func(o offer) bool { return now.After(o.Until) })
 }
 
 func (b *buttons) store(open []offer) {
@@ -85,10 +80,7 @@ func (b *buttons) store(open []offer) {
 	}
 }
 
-func hashOf(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	return hex.EncodeToString(sum[:])
-}
+func hashOf(token string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(token))) }
 
 // labels are the texts of the buttons, in their order. ntfy shows at most three.
 var labels = []struct {
@@ -110,7 +102,7 @@ func (s *Service) actions(n notify.Notice) string {
 		return actions
 	}
 	if len(s.written) >= maxOffers {
-		clear(s.written) // of notices that never arrived
+		clear(s.written)
 	}
 	var sessions []resume.Key
 	for _, v := range n.Sessions {

@@ -23,14 +23,14 @@ type Service struct {
 	replies *replies    // nil: notices have no buttons
 
 	mu      sync.Mutex
-	written map[string]string // buttons by notice, until it is delivered or refused
+	written map[string]string // buttons of the last notices
 }
 
 // topicName is the form of a topic's name.
 var topicName = regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`)
 
 // New parses ntfy://[USER:PASSWORD@]HOST/TOPIC. An access token is a password without a user.
-func New(u *url.URL, o *remote.Options, client *remote.Client) (*Service, error) {
+func New(u *url.URL, o *remote.Options, client *remote.Client) (remote.Service, error) {
 	client.SkipVerify(o.Flag(false, "disabletlsverification"))
 	s := &Service{
 		client: client, topic: strings.TrimPrefix(u.Path, "/"), header: make(http.Header), written: make(map[string]string),
@@ -49,8 +49,7 @@ func New(u *url.URL, o *remote.Options, client *remote.Client) (*Service, error)
 	}
 	set("Priority", o.Choice("priority", "min", "low", "default", "high", "max", "urgent", "1", "2", "3", "4", "5"))
 	set("Delay", o.Text("delay", "at", "in"))
-	set("X-Icon", o.Text("icon"))
-	for _, name := range []string{"Tags", "Actions", "Click", "Attach", "Filename", "Email"} {
+	for _, name := range []string{"Tags", "Actions", "Click", "Attach", "Filename", "Email", "Icon"} {
 		set(name, o.Text(strings.ToLower(name)))
 	}
 	for _, name := range []string{"Cache", "Firebase"} {
@@ -82,11 +81,5 @@ func (s *Service) Send(ctx context.Context, n notify.Notice) error {
 	if len(text) > maxText {
 		text = strings.ToValidUTF8(text[:maxText-len("…")], "") + "…"
 	}
-	err := s.client.WantObject(s.client.Post(ctx, s.server.JoinPath(s.topic).String(), header, []byte(text)))
-	if err == nil || notify.IsFinal(err) {
-		s.mu.Lock()
-		delete(s.written, n.ID)
-		s.mu.Unlock()
-	}
-	return err
+	return s.client.WantObject(s.client.Post(ctx, s.server.JoinPath(s.topic).String(), header, []byte(text)))
 }

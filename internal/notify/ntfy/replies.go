@@ -84,14 +84,10 @@ func (s *Service) Listen(ctx context.Context, log *slog.Logger) {
 		if asked, ok := errors.AsType[*notify.SendError](err); ok {
 			wait = max(wait, min(asked.After, maxPause))
 		}
-		pause(ctx, wait)
-	}
-}
-
-func pause(ctx context.Context, wait time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(wait):
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
 	}
 }
 
@@ -115,9 +111,7 @@ func (s *Service) stream(ctx context.Context, report *report) error {
 		report.up()
 		silent.Reset(maxSilence)
 		if !s.replies.obey(ctx, line, report.log) {
-			if report.drop(); report.dropped%dropsAtOnce == 0 {
-				pause(ctx, dropPause)
-			}
+			report.drop()
 		}
 	}
 }
@@ -232,7 +226,10 @@ func (r *report) drop() {
 	if now := time.Now(); now.Sub(r.since) >= time.Hour {
 		r.dropped, r.since = 0, now
 	}
-	switch r.dropped++; {
+	if r.dropped++; r.dropped%dropsAtOnce == 0 {
+		time.Sleep(dropPause)
+	}
+	switch {
 	case r.dropped <= dropsLogged:
 		r.log.Warn("a reply was dropped: it comes from no button, or from one that was used or is too old")
 	case r.dropped == dropsLogged+1:

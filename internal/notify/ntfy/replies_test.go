@@ -70,7 +70,7 @@ func open(t *testing.T, address string, transport http.RoundTripper) *Service {
 	require.NoError(t, err)
 	s, err := New(u, remote.OptionsOf(u), remote.NewClient("ntfy", remote.NewRedactor(u, true), transport))
 	require.NoError(t, err)
-	return s
+	return s.(*Service)
 }
 
 func withButtons(t *testing.T, server *notifytest.Ntfy, orders *pressed, m *memory) *Service {
@@ -119,7 +119,9 @@ func TestAButtonOnThePhoneOrdersOnce(t *testing.T) {
 	for range 200 { // a flood
 		notifytest.Post(t, server.URL+"/answers", "let me in")
 	}
-	require.NoError(t, ch.Send(t.Context(), notifytest.Notice(notify.Parked, 1)))
+	second := notifytest.Notice(notify.Parked, 1)
+	second.ID = "ntc_SECOND"
+	require.NoError(t, ch.Send(t.Context(), second))
 	server.Got("alerts")[1].Actions[2].Press(t)
 	eventually(t, "a button is heard behind a flood", func() bool { return len(orders.all()) > len(want) })
 	require.Equal(t, append(want, "pause 0000-9c1e"), orders.all(), "nothing else was obeyed")

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -20,6 +21,18 @@ import (
 	"resumed/internal/notify"
 	"resumed/internal/sanitize"
 )
+
+// Service sends notices with one service. The error of Send has the meaning of that of a
+// notify.Channel.
+type Service interface {
+	Send(context.Context, notify.Notice) error
+}
+
+// ServiceFunc is a Service that is only a function.
+type ServiceFunc func(context.Context, notify.Notice) error
+
+// Send calls the function.
+func (f ServiceFunc) Send(ctx context.Context, n notify.Notice) error { return f(ctx, n) }
 
 // Client sends to one server.
 type Client struct {
@@ -31,10 +44,7 @@ type Client struct {
 // NewClient returns a client. Its errors contain the name of the server. If transport is nil, it is the
 // default one, with the proxies of the environment.
 func NewClient(name string, hide Redactor, transport http.RoundTripper) *Client {
-	if transport == nil {
-		transport = http.DefaultTransport
-	}
-	return &Client{name, hide, http.Client{Transport: transport, CheckRedirect: sameHost}}
+	return &Client{name, hide, http.Client{Transport: cmp.Or(transport, http.DefaultTransport), CheckRedirect: sameHost}}
 }
 
 // sameHost follows a redirect only if the complete notice goes to the same receiver: on the same host,
@@ -79,27 +89,22 @@ type Answer struct {
 // maxAnswer is more than any service answers; the rest is not read.
 const maxAnswer = 64 << 10
 
-// PostJSON posts a value as JSON.
-func (c *Client) PostJSON(ctx context.Context, address string, header http.Header, value any) (Answer, error) {
-	body, err := json.Marshal(value)
-	if err != nil {
-		return Answer{}, &notify.SendError{Final: true, Err: fmt.Errorf("encode message: %w", err)}
+// Post posts a body: bytes as they are, anything else as JSON. If the response is not 2xx, the error says
+// what that means for the notice, and the Answer is returned too.
+func (c *Client) Post(ctx context.Context, address string, header http.Header, body any) (Answer, error) {
+	data, encoded := body.([]byte)
+	if !encoded {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			return Answer{}, &notify.SendError{Final: true, Err: fmt.Errorf("encode message: %w", err)}
+		}
 	}
-	if header == nil {
-		header = make(http.Header)
-	}
-	header.Set("Content-Type", "application/json")
-	return c.Post(ctx, address, header, body)
-}
-
-// Post posts a body. If the response is not 2xx, the error says what that means for the notice, and the
-// Answer is returned too.
-func (c *Client) Post(ctx context.Context, address string, header http.Header, body []byte) (Answer, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
 	if err != nil {
 		return Answer{}, &notify.SendError{Final: true, Err: fmt.Errorf("%s: the URL makes no request", c.name)}
 	}
-	req.Header = header
+	req.Header.Set("Content-Type", "application/json")
+	maps.Copy(req.Header, header)
 	req.Header.Set("User-Agent", "resumed")
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -122,7 +127,7 @@ func (c *Client) Unreachable(ctx context.Context, err error) error {
 	} else if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // the outer error quotes the whole URL
 	}
-	return errors.New(c.name + ": " + c.hide.Redact(err.Error()))
+	return errors.New(c.name + ": " + sanitize.Short(c.hide.Redact(err.Error()), 300))
 }
 
 // ErrCredentials is part of the error if a server refused the credentials or the permissions.

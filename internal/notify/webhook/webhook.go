@@ -35,10 +35,6 @@ type Channel struct {
 
 // New checks the options; it connects to nothing. Its errors contain no part of the URL or the secret.
 func New(o Options) (*Channel, error) {
-	b, err := notify.NewBase(o.Common)
-	if err != nil {
-		return nil, err
-	}
 	u, err := url.Parse(strings.TrimSpace(o.URL))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, o.Wrong("url", "it is not an http or https URL")
@@ -48,12 +44,10 @@ func New(o Options) (*Channel, error) {
 	if err != nil || secret != "" && len(key) == 0 {
 		return nil, o.Wrong("secret", "secret is not whsec_ followed by base64")
 	}
-	client := remote.NewClient(remote.RedactURL(u), remote.NewRedactor(u, false), nil)
-	return &Channel{b, u, key, client}, nil
+	o.To = remote.RedactURL(u)
+	b, err := notify.NewBase(o.Common)
+	return &Channel{b, u, key, remote.NewClient(o.To, remote.NewRedactor(u, false), nil)}, err
 }
-
-// To returns the webhook's destination, without secrets.
-func (w *Channel) To() string { return remote.RedactURL(w.url) }
 
 // Send posts the notice. Any 2xx counts as accepted, whatever the body is.
 func (w *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
@@ -63,7 +57,7 @@ func (w *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	}
 	ctx, cancel := w.Bound(ctx)
 	defer cancel()
-	header := http.Header{"Content-Type": {"application/json"}}
+	header := make(http.Header)
 	w.sign(header, n.ID, time.Now(), body)
 	answer, err := w.client.Post(ctx, w.url.String(), header, body)
 	return answer.Status, err

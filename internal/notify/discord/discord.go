@@ -1,10 +1,10 @@
-package service
+// Package discord sends notices with a webhook of Discord.
+package discord
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -14,31 +14,31 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Limits of one Discord message.
+// Limits of one message.
 const (
-	discordEmbeds = 10
-	discordTitle  = 256
-	discordText   = 4000
+	maxEmbeds = 10
+	maxTitle  = 256
+	maxText   = 4000
 )
 
-type discordMessage struct {
-	Username string         `json:"username,omitempty"`
-	Avatar   string         `json:"avatar_url,omitempty"`
-	Embeds   []discordEmbed `json:"embeds"`
+type message struct {
+	Username string  `json:"username,omitempty"`
+	Avatar   string  `json:"avatar_url,omitempty"`
+	Embeds   []embed `json:"embeds"`
 }
 
-// discordEmbed is a box with a coloured border.
-type discordEmbed struct {
+// embed is a box with a coloured border.
+type embed struct {
 	Title string `json:"title,omitempty"`
 	Text  string `json:"description"`
 	Color uint64 `json:"color"`
 }
 
-// discord parses discord://TOKEN@WEBHOOK.
-func discord(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, error) {
+// New parses discord://TOKEN@WEBHOOK.
+func New(u *url.URL, o *remote.Options, client *remote.Client) (remote.Service, error) {
 	o.Text("colorerror", "colorwarn", "colorinfo", "colordebug") // a notice has no levels
 	raw, lines := o.Flag(false, "json") || u.Path == "/raw", o.Flag(true, "splitlines")
-	message := discordMessage{Username: o.Text("username"), Avatar: o.Text("avatar", "avatarurl")}
+	template := message{Username: o.Text("username"), Avatar: o.Text("avatar", "avatarurl")}
 	color, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(cmp.Or(o.Text("color"), "0x50d9ff"), "0x"), "#"), 16, 24)
 	if err != nil {
 		o.Wrong("color", "must be a colour such as 0x50d9ff")
@@ -51,30 +51,28 @@ func discord(u *url.URL, o *remote.Options, client *remote.Client) (sendFunc, er
 	if thread := strings.TrimSpace(o.Text("thread_id")); thread != "" {
 		address += "?thread_id=" + url.QueryEscape(thread)
 	}
-	return func(ctx context.Context, n notify.Notice) error {
-		var answer remote.Answer
-		var err error
-		if raw { // the text is already the JSON of the message
-			answer, err = client.Post(ctx, address, http.Header{"Content-Type": {"application/json"}}, []byte(n.Text))
-		} else {
-			answer, err = client.PostJSON(ctx, address, nil, message.with(n, color, lines))
+	return remote.ServiceFunc(func(ctx context.Context, n notify.Notice) error {
+		var body any = []byte(n.Text) // raw: the text is already the JSON of the message
+		if !raw {
+			body = template.with(n, color, lines)
 		}
+		answer, err := client.Post(ctx, address, nil, body)
 		if err == nil && len(answer.Body) == 0 {
 			return nil
 		}
 		return client.WantObject(answer, err)
-	}, nil
+	}), nil
 }
 
 // with returns the message for a notice. lines: each line of the text becomes an embed.
-func (m discordMessage) with(n notify.Notice, color uint64, lines bool) discordMessage {
-	texts := []string{sanitize.Cut(n.Text, discordText)}
+func (m message) with(n notify.Notice, color uint64, lines bool) message {
+	texts := []string{sanitize.Cut(n.Text, maxText)}
 	if lines {
-		texts = strings.SplitN(texts[0], "\n", discordEmbeds)
+		texts = strings.SplitN(texts[0], "\n", maxEmbeds)
 	}
 	for _, text := range texts {
-		m.Embeds = append(m.Embeds, discordEmbed{Text: text, Color: color})
+		m.Embeds = append(m.Embeds, embed{Text: text, Color: color})
 	}
-	m.Embeds[0].Title = sanitize.Cut(n.Title, discordTitle)
+	m.Embeds[0].Title = sanitize.Cut(n.Title, maxTitle)
 	return m
 }

@@ -49,7 +49,7 @@ type Watcher struct {
 
 	notify     *fsevents.Listener // nil without events
 	todo       []found            // files to read, as a scan found them
-	open       []*reading         // files being read, the next turn first
+	open       []*pass            // files being read, the next turn first
 	preferOpen bool               // an open file has the next turn
 	atStart    map[string]bool    // files found by the first scan and not read yet; nil: Ready was called
 	attached   bool               // Root exists and its directories are watched

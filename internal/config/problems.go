@@ -104,7 +104,7 @@ func oneOf(value string, words []string) string {
 
 // check compares a document with the schema: unknown keys, wrong types, and text that its key does not
 // accept.
-func (l layout) check() []*Problem {
+func (l *layout) check() []*Problem {
 	var found []*Problem
 	for _, e := range l.entries {
 		want, value := "", e.value()

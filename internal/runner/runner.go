@@ -116,8 +116,8 @@ func Start(cmd Command) (*Process, error) {
 	}
 	sealDescriptors()
 	if cmd.Mark != "" && usermanager.Started() {
-		if p, err := startUnit(program, cmd, env); p != nil || err != nil {
-			return p, err
+		if p := startUnit(program, cmd, env); p != nil {
+			return p, nil
 		}
 	}
 

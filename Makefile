@@ -30,7 +30,7 @@ cover: ## Show the coverage of each package
 
 # It takes eight minutes and, in $TMPDIR, 2.6 GB for a hundred thousand sessions, which are
 # left out where there is no room. What single parts cost is told by go test -bench . ./internal/…
-bench: ## Measure the built daemon and its peers, and write docs/performance.md (SESSIONS=10,100)
+bench: ## Measure the built daemon, and write docs/performance.md (SESSIONS=10,100)
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ ./cmd/resumed-hub
 	cd bench && PATH="$(CURDIR)/bin:$$PATH" go run . -out docs/performance.md -sessions "$${SESSIONS:-10,100,1000,10000,100000}"
 

@@ -46,7 +46,7 @@ func (r *report) fleet(dir string) error {
 	}
 	time.Sleep(settled)
 	without, with := middle(alone), middle(member)
-	r.peers = append(r.peers, row{
+	r.fixed = append(r.fixed, row{
 		fmt.Sprintf("RssAnon / RSS of a daemon of 10 sessions after a minute, alone and in a fleet (the middle one of %d each, side by side)", pairs),
 		fmt.Sprintf("%s, %s: %+.1f / %+.1f MB", without, with, with.anon-without.anon, with.rss-without.rss),
 	})

@@ -60,17 +60,13 @@ func (r *report) live(dir string, n, samples int) error {
 		if err := r.burst(d, many[:burst]); err != nil {
 			return err
 		}
-		if r.memoryOnly {
-			return nil
-		}
-		if err := r.page(d); err != nil {
-			return fmt.Errorf("the page: %w", err)
+		if !r.memoryOnly {
+			if err := r.page(d); err != nil {
+				return fmt.Errorf("the page: %w", err)
+			}
 		}
 	}
-	if r.memoryOnly {
-		return nil
-	}
-	return r.tails(h, many)
+	return nil
 }
 
 // appends stops sessions one after the other.

@@ -1,6 +1,5 @@
-// Program bench measures the built daemon from outside, and similar programs on the same data, prints
-// one table and writes it to a file (`make bench`). It is a separate module, so that those programs are
-// not in the daemon's go.mod.
+// Program bench measures the built daemon from outside, prints one table and writes it to a file
+// (`make bench`). It is a separate module, because no user of the daemon needs it.
 package main
 
 import (
@@ -58,11 +57,8 @@ func run(sizes, out string, quick, memoryOnly bool) error {
 	}
 	if !memoryOnly {
 		r.program()
-		if err := r.reading(dir); err != nil {
-			return err
-		}
-		if err := r.delay(); err != nil {
-			return err
+		if err := r.reading(); err != nil {
+			return fmt.Errorf("reading: %w", err)
 		}
 	}
 	if err := r.fleet(dir); err != nil {

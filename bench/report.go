@@ -15,59 +15,57 @@ import (
 // row is one value.
 type row struct{ name, figure string }
 
+// point is a value with so many sessions.
+type point struct {
+	name string
+	n    int
+}
+
 // report holds the results.
 type report struct {
 	binary string
-	peers  []row                      // values that do not depend on the number of sessions
-	names  []string                   // of values that do
-	cells  map[string]map[int]string  // by name and number
-	curves map[string]map[int]float64 // by name and number
+	fixed  []row    // values that do not depend on the number of sessions
+	names  []string // of values that do
+	cells  map[point]string
+	curves map[point]float64
 	sizes  []int
 
 	memoryOnly bool
 }
 
 func newReport() *report {
-	return &report{cells: make(map[string]map[int]string), curves: make(map[string]map[int]float64)}
+	return &report{cells: make(map[point]string), curves: make(map[point]float64)}
 }
 
 // add records a value that depends on the number of sessions.
 func (r *report) add(name string, n int, format string, args ...any) {
-	if r.cells[name] == nil {
-		r.cells[name] = make(map[int]string)
+	if !slices.Contains(r.names, name) {
 		r.names = append(r.names, name)
 	}
 	if !slices.Contains(r.sizes, n) {
 		r.sizes = append(r.sizes, n)
 	}
-	r.cells[name][n] = fmt.Sprintf(format, args...)
+	r.cells[point{name, n}] = fmt.Sprintf(format, args...)
 }
 
 // grows records a point of a curve.
-func (r *report) grows(name string, n int, value float64) {
-	if r.curves[name] == nil {
-		r.curves[name] = make(map[int]float64)
-	}
-	r.curves[name][n] = value
-}
+func (r *report) grows(name string, n int, value float64) { r.curves[point{name, n}] = value }
 
 // exponent returns the power of the number of sessions with which a value grows, from the second
 // largest number to the largest: the constant part is small there.
-func exponent(points map[int]float64, sizes []int) (float64, bool) {
-	if len(sizes) < 2 {
+func (r *report) exponent(name string) (float64, bool) {
+	if len(r.sizes) < 2 {
 		return 0, false
 	}
-	a, b := sizes[len(sizes)-2], sizes[len(sizes)-1]
-	if points[a] <= 0 || points[b] <= 0 {
-		return 0, false
-	}
-	return math.Log(points[b]/points[a]) / math.Log(float64(b)/float64(a)), true
+	few, many := r.sizes[len(r.sizes)-2], r.sizes[len(r.sizes)-1]
+	from, to := r.curves[point{name, few}], r.curves[point{name, many}]
+	return math.Log(to/from) / math.Log(float64(many)/float64(few)), from > 0 && to > 0
 }
 
 // program measures the cost of the program itself.
 func (r *report) program() {
 	if info, err := os.Stat(r.binary); err == nil {
-		r.peers = append(r.peers, row{"binary, static and stripped", fmt.Sprintf("%.1f MB", float64(info.Size())/1e6)})
+		r.fixed = append(r.fixed, row{"binary, static and stripped", fmt.Sprintf("%.1f MB", float64(info.Size())/1e6)})
 	}
 	for _, args := range [][]string{{"--help"}, {"status"}} {
 		least, cpu := time.Hour, time.Hour
@@ -78,7 +76,7 @@ func (r *report) program() {
 			_ = c.Run() // the exit code of status is 3 if no daemon runs
 			least, cpu = min(least, time.Since(begin)), min(cpu, childTime(c))
 		}
-		r.peers = append(r.peers, row{"`resumed " + strings.Join(args, " ") + "`", fmt.Sprintf("%.0f ms (%.0f ms CPU)", ms(least), ms(cpu))})
+		r.fixed = append(r.fixed, row{"`resumed " + strings.Join(args, " ") + "`", fmt.Sprintf("%.0f ms (%.0f ms CPU)", ms(least), ms(cpu))})
 	}
 }
 
@@ -97,18 +95,18 @@ func (r *report) text() string {
 	for _, name := range r.names {
 		fmt.Fprintf(&b, "| %s |", name)
 		for _, n := range r.sizes {
-			fmt.Fprintf(&b, " %s |", cmp.Or(r.cells[name][n], "–"))
+			fmt.Fprintf(&b, " %s |", cmp.Or(r.cells[point{name, n}], "–"))
 		}
 		b.WriteString("\n")
 	}
 	b.WriteString("\n| grows with sessions^x | x |\n|---|---|\n")
 	for _, name := range []string{"start, CPU", "RssAnon", "one limit, CPU"} {
-		if x, ok := exponent(r.curves[name], r.sizes); ok {
+		if x, ok := r.exponent(name); ok {
 			fmt.Fprintf(&b, "| %s | %.2f |\n", name, x)
 		}
 	}
 	b.WriteString("\n| whatever their number | |\n|---|---|\n")
-	for _, row := range r.peers {
+	for _, row := range r.fixed {
 		fmt.Fprintf(&b, "| %s | %s |\n", row.name, row.figure)
 	}
 	return b.String()

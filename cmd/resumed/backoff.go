@@ -103,16 +103,13 @@ func pickPolicy(cfg config.Config, name string) (backoff.Policy, error) {
 
 // checkPolicy names the flag for every bad key.
 func checkPolicy(policy backoff.Policy) error {
-	joined, ok := policy.Validate().(interface{ Unwrap() []error })
-	if !ok {
-		return nil
-	}
 	var bad []error
-	for _, err := range joined.Unwrap() {
-		if field, ok := errors.AsType[*backoff.FieldError](err); ok {
-			err = fmt.Errorf("--%s %s: %s", strings.ReplaceAll(field.Field, "_", "-"), field.Value, field.Want)
+	for _, field := range policy.Validate() {
+		value := fmt.Sprint(field.Value)
+		if text, ok := field.Value.(string); ok {
+			value = strconv.Quote(text)
 		}
-		bad = append(bad, err)
+		bad = append(bad, fmt.Errorf("--%s %s: %s", strings.ReplaceAll(field.Field, "_", "-"), value, field.Want))
 	}
 	return errors.Join(bad...)
 }

@@ -13,6 +13,9 @@ type layout struct {
 	entries []entry
 	byKey   map[string]int // index in entries
 	values  map[string]any // the document itself
+
+	parser unstable.Parser
+	tables map[string]int // elements of each array of tables so far
 }
 
 // entry is one key, table or array element of a document.
@@ -42,7 +45,7 @@ func (e entry) value() string {
 
 // find returns the entry of a key, or of the nearest table or array around it if the key is not
 // written.
-func (l layout) find(key string) (e entry, exact bool) {
+func (l *layout) find(key string) (e entry, exact bool) {
 	for at := key; at != ""; at = around(at) {
 		if i, ok := l.byKey[at]; ok {
 			return l.entries[i], at == key
@@ -52,36 +55,35 @@ func (l layout) find(key string) (e entry, exact bool) {
 }
 
 // readLayout reads a document. Its error is a *Problem without a file.
-func readLayout(data []byte) (layout, error) {
+func readLayout(data []byte) (*layout, error) {
+	l := &layout{byKey: map[string]int{}, tables: map[string]int{}}
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors write a byte order mark
 	if p := foreignText(data); p != nil {
-		return layout{}, p
+		return l, p
 	}
-	var whole map[string]any
-	if err := toml.Unmarshal(data, &whole); err != nil {
-		return layout{}, syntaxProblem(data, err)
+	if err := toml.Unmarshal(data, &l.values); err != nil {
+		return l, syntaxProblem(data, err)
 	}
-	r := layoutReader{byKey: map[string]int{}, tables: map[string]int{}}
-	r.parser.Reset(data)
+	l.parser.Reset(data)
 	table := step{}
-	for r.parser.NextExpression() {
-		switch e := r.parser.Expression(); e.Kind {
+	for l.parser.NextExpression() {
+		switch e := l.parser.Expression(); e.Kind {
 		case unstable.Table, unstable.ArrayTable:
-			table = r.header(e)
+			table = l.header(e)
 		case unstable.KeyValue:
-			r.keyValue(table, e)
+			l.keyValue(table, e)
 		}
 	}
-	if err := r.parser.Error(); err != nil {
-		return layout{}, syntaxProblem(data, err)
+	if err := l.parser.Error(); err != nil {
+		return l, syntaxProblem(data, err)
 	}
-	return layout{entries: r.entries, byKey: r.byKey, values: whole}, nil
+	return l, nil
 }
 
 // without returns the document without wrong values, so that they get their defaults and the rest can
 // still be checked. It also drops keys that the schema does not know: viper is very slow with deep
 // tables, and treats Level as level.
-func (l layout) without(wrong []*Problem) map[string]any {
+func (l *layout) without(wrong []*Problem) map[string]any {
 	keys := map[string]bool{}
 	for _, p := range wrong {
 		keys[p.Key] = true
@@ -107,16 +109,8 @@ func prune(at step, value any, wrong map[string]bool) {
 	}
 }
 
-// layoutReader walks a document once.
-type layoutReader struct {
-	parser  unstable.Parser
-	entries []entry
-	byKey   map[string]int
-	tables  map[string]int // elements of each array of tables so far
-}
-
 // header records a [table] or [[table]] line and returns the place of its keys.
-func (r *layoutReader) header(e *unstable.Node) step {
+func (l *layout) header(e *unstable.Node) step {
 	var at step
 	for it := e.Key(); it.Next(); {
 		part := it.Node()
@@ -124,15 +118,15 @@ func (r *layoutReader) header(e *unstable.Node) step {
 		last := it.IsLast()
 		switch {
 		case last && e.Kind == unstable.ArrayTable:
-			r.note(at, string(part.Data), unstable.ArrayTable, "", part.Raw)
-			n := r.tables[at.key]
-			r.tables[at.key]++
+			l.note(at, string(part.Data), unstable.ArrayTable, "", part.Raw)
+			n := l.tables[at.key]
+			l.tables[at.key]++
 			at = at.element(n)
-			r.note(at, string(part.Data), unstable.Table, "", part.Raw)
-		case r.tables[at.key] > 0:
-			at = at.element(r.tables[at.key] - 1)
+			l.note(at, string(part.Data), unstable.Table, "", part.Raw)
+		case l.tables[at.key] > 0:
+			at = at.element(l.tables[at.key] - 1)
 		default:
-			r.note(at, string(part.Data), unstable.Table, "", part.Raw)
+			l.note(at, string(part.Data), unstable.Table, "", part.Raw)
 		}
 		if !at.known() {
 			break
@@ -142,32 +136,32 @@ func (r *layoutReader) header(e *unstable.Node) step {
 }
 
 // keyValue records a key with its value, after the tables of a dotted key.
-func (r *layoutReader) keyValue(at step, e *unstable.Node) {
+func (l *layout) keyValue(at step, e *unstable.Node) {
 	for it := e.Key(); it.Next() && at.known(); {
 		part := it.Node()
 		at = at.into(string(part.Data))
 		if !it.IsLast() {
-			r.note(at, string(part.Data), unstable.Table, "", part.Raw)
+			l.note(at, string(part.Data), unstable.Table, "", part.Raw)
 			continue
 		}
-		r.value(at, string(part.Data), e.Value(), part.Raw)
+		l.value(at, string(part.Data), e.Value(), part.Raw)
 	}
 }
 
 // value records a value and everything in it. Nodes without a position get the position of their key.
-func (r *layoutReader) value(at step, name string, v *unstable.Node, place unstable.Range) {
+func (l *layout) value(at step, name string, v *unstable.Node, place unstable.Range) {
 	data := string(v.Data)
 	if v.Kind != unstable.String && v.Raw.Length > 0 {
-		data = string(r.parser.Raw(v.Raw))
+		data = string(l.parser.Raw(v.Raw))
 	}
-	r.note(at, name, v.Kind, data, place)
+	l.note(at, name, v.Kind, data, place)
 	if !at.known() {
 		return
 	}
 	switch v.Kind {
 	case unstable.InlineTable:
 		for it := v.Children(); it.Next(); {
-			r.keyValue(at, it.Node())
+			l.keyValue(at, it.Node())
 		}
 	case unstable.Array:
 		i := 0
@@ -176,16 +170,16 @@ func (r *layoutReader) value(at step, name string, v *unstable.Node, place unsta
 			if element.Raw.Length > 0 {
 				where = element.Raw
 			}
-			r.value(at.element(i), name, element, where)
+			l.value(at.element(i), name, element, where)
 		}
 	}
 }
 
-func (r *layoutReader) note(at step, name string, kind unstable.Kind, data string, place unstable.Range) {
-	if _, known := r.byKey[at.key]; known {
+func (l *layout) note(at step, name string, kind unstable.Kind, data string, place unstable.Range) {
+	if _, known := l.byKey[at.key]; known {
 		return
 	}
-	start := r.parser.Shape(place).Start
-	r.byKey[at.key] = len(r.entries)
-	r.entries = append(r.entries, entry{at, name, kind, data, start.Line, start.Column})
+	start := l.parser.Shape(place).Start
+	l.byKey[at.key] = len(l.entries)
+	l.entries = append(l.entries, entry{at, name, kind, data, start.Line, start.Column})
 }

@@ -188,7 +188,7 @@ func beyond(known, more []*Problem) []*Problem {
 }
 
 // locate sets where a problem's value was written.
-func locate(p *Problem, path string, doc layout, env map[string]override) {
+func locate(p *Problem, path string, doc *layout, env map[string]override) {
 	if o, ok := env[p.Key]; ok {
 		p.Env, p.Value = o.name, display(o.text)
 	}
@@ -225,7 +225,7 @@ func Default() Config {
 // At adds the places of the values to problems that were found when the configuration of the file at
 // path was used.
 func At(path string, found []*Problem) error {
-	var doc layout
+	doc := new(layout)
 	if data, err := ReadFile(path); err == nil {
 		doc, _ = readLayout(data) // on an error the file has changed since: no line is given
 	}

@@ -1,10 +1,8 @@
 package config
 
 import (
-	"errors"
-	"maps"
+	"fmt"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"time"
 
@@ -85,7 +83,7 @@ func (c Config) PolicyNames() []string {
 func (b Backoff) validate(found *problems) {
 	found.policy("backoff", b.Policy, nil)
 	names, classes := map[string]int{}, map[limit.Class]string{}
-	inherited := fieldErrors(b.Policy)
+	inherited := b.Policy.Validate()
 	for i, p := range b.Policies {
 		key := index("backoff.policy", i)
 		found.policy(key, p.Policy, inherited)
@@ -106,24 +104,18 @@ func (b Backoff) validate(found *problems) {
 }
 
 // policy adds the problems of a policy. Problems of inherited values are reported at [backoff] only.
-func (ps *problems) policy(key string, p backoff.Policy, inherited map[string]*backoff.FieldError) {
-	errs, values := fieldErrors(p), map[string]any{}
-	for key, f := range fieldsOf(reflect.TypeFor[backoff.Policy]()) {
-		values[key] = scalar(reflect.ValueOf(p).FieldByIndex(f.Index))
-	}
-	for _, name := range slices.Sorted(maps.Keys(errs)) {
-		e := errs[name]
-		if was, ok := inherited[name]; ok && *was == *e {
-			continue
+func (ps *problems) policy(key string, p backoff.Policy, inherited []backoff.InvalidField) {
+	for _, bad := range p.Validate() {
+		if slices.ContainsFunc(inherited, func(was backoff.InvalidField) bool { return fmt.Sprint(was) == fmt.Sprint(bad) }) {
+			continue // compared as text, because NaN does not equal itself
 		}
-		want := e.Want
-		switch e.Field {
+		switch bad.Field {
 		case "strategy":
-			want = oneOf(string(p.Strategy), Texts(backoff.Strategies()))
+			bad.Want = oneOf(string(p.Strategy), Texts(backoff.Strategies()))
 		case "jitter_mode":
-			want = oneOf(string(p.JitterMode), Texts(backoff.JitterModes()))
+			bad.Want = oneOf(string(p.JitterMode), Texts(backoff.JitterModes()))
 		}
-		ps.add(key+"."+e.Field, values[e.Field], "%s", want)
+		ps.add(key+"."+bad.Field, bad.Value, "%s", bad.Want)
 	}
 }
 
@@ -134,18 +126,6 @@ func Texts[T ~string](all []T) []string {
 		list[i] = string(w)
 	}
 	return list
-}
-
-func fieldErrors(p backoff.Policy) map[string]*backoff.FieldError {
-	found := map[string]*backoff.FieldError{}
-	if joined, ok := p.Validate().(interface{ Unwrap() []error }); ok {
-		for _, err := range joined.Unwrap() {
-			if e, ok := errors.AsType[*backoff.FieldError](err); ok {
-				found[e.Field] = e
-			}
-		}
-	}
-	return found
 }
 
 // leastQuiet is the minimum time for which a session without an interruption is stored: a session that

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/pelletier/go-toml/v2/unstable"
 
-	"resumed/internal/humanize"
 	"resumed/internal/limit"
 )
 
@@ -81,18 +80,12 @@ const longestDisplay = 80
 
 // display returns a value as it is written in a file, shortened; "" for nil or a secret.
 func display(value any) string {
-	var s string
-	switch v := value.(type) {
-	case nil, Secret:
+	if _, secret := value.(Secret); secret || value == nil {
 		return ""
-	case string:
-		s = strconv.Quote(v)
-	case time.Duration:
-		s = strconv.Quote(humanize.Duration(v))
-	case fmt.Stringer:
-		s = strconv.Quote(v.String())
-	default:
-		s = fmt.Sprint(v)
+	}
+	s := fmt.Sprint(value)
+	if text, ok := scalar(reflect.ValueOf(value)).(string); ok {
+		s = strconv.Quote(text)
 	}
 	if runes := []rune(s); len(runes) > longestDisplay {
 		s = string(runes[:longestDisplay]) + "…"
@@ -111,7 +104,7 @@ func oneOf(value string, words []string) string {
 
 // check compares a document with the schema: unknown keys, wrong types, and text that its key does not
 // accept.
-func (l layout) check() []*Problem {
+func (l *layout) check() []*Problem {
 	var found []*Problem
 	for _, e := range l.entries {
 		want, value := "", e.value()

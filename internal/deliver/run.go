@@ -95,9 +95,6 @@ func ending(result runner.Result, output string) resume.Ended {
 	if timeout, ok := errors.AsType[*runner.TimeoutError](result.Err); ok {
 		return resume.Ended{Outcome: resume.TimedOut, Err: timeout.Error()}
 	}
-	if stall, ok := errors.AsType[*runner.StallError](result.Err); ok {
-		return resume.Ended{Outcome: resume.TimedOut, Err: stall.Error()}
-	}
 	failed := resume.Ended{Outcome: resume.Failed, Err: result.Err.Error()}
 	words, _ := runner.Tail(output, 2048) // without the output, the error alone is reported
 	words = strings.TrimSpace(words)

@@ -18,15 +18,9 @@ func examineInotify(r *Report, directories int) {
 		fix  = "echo fs.inotify.%[1]s=%[2]d | sudo tee /etc/sysctl.d/60-resumed.conf && sudo sysctl fs.inotify.%[1]s=%[2]d"
 	)
 	limit := func(key string) int {
-		text, err := os.ReadFile(dir + key)
-		if err != nil {
-			return 0
-		}
-		n, err := strconv.Atoi(strings.TrimSpace(string(text)))
-		if err != nil {
-			return 0
-		}
-		return n
+		text, _ := os.ReadFile(dir + key)
+		n, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+		return n // 0 if it cannot be read
 	}
 	watches, instances := limit("max_user_watches"), limit("max_user_instances")
 	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC)

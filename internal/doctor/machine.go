@@ -51,16 +51,12 @@ func examineDesktop(ctx context.Context, r *Report, cfg config.Config) {
 	case len(cfg.Notify.Desktop) == 0:
 		r.OK("desktop", "not used")
 	default:
-		r.Warn("desktop", "a notice cannot be shown now: "+err.Error()+"; it waits a day for that", "add a channel that reaches you elsewhere, such as your phone: "+toAddChannel(cfg))
+		add := "[[notify.service]] in the file that resumed config init writes"
+		if len(cfg.Notify.Service) > 0 {
+			add = "resumed notify test"
+		}
+		r.Warn("desktop", "a notice cannot be shown now: "+err.Error()+"; it waits a day for that", "add a channel that reaches you elsewhere, such as your phone: "+add)
 	}
-}
-
-// toAddChannel returns how to add a channel.
-func toAddChannel(cfg config.Config) string {
-	if len(cfg.Notify.Service) > 0 {
-		return "resumed notify test"
-	}
-	return "[[notify.service]] in the file that resumed config init writes"
 }
 
 // examineClock checks the clock and zone, with which all named times are compared.

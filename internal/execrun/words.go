@@ -14,37 +14,29 @@ const kept = 64 << 10
 type words struct {
 	mu   sync.Mutex // guards the fields below
 	head []byte
-	ring []byte
-	next int   // where the full ring continues
-	size int64 // of the whole output
+	tail []byte // the end of the output, with up to as much before it
+	long bool   // the tail is not the whole output
 }
 
 func (w *words) add(p []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.size += int64(len(p))
-	if room := kept - len(w.head); room > 0 {
-		w.head = append(w.head, p[:min(room, len(p))]...)
-	}
-	if len(p) > kept {
-		p = p[len(p)-kept:]
-	}
-	if room := kept - len(w.ring); room > 0 {
-		n := min(room, len(p))
-		w.ring, p = append(w.ring, p[:n]...), p[n:]
-	}
-	for len(p) > 0 {
-		n := copy(w.ring[w.next:], p)
-		w.next, p = (w.next+n)%kept, p[n:]
+	w.head = append(w.head, p[:min(kept-len(w.head), len(p))]...)
+	w.long = w.long || len(w.tail)+len(p) > kept
+	w.tail = append(w.tail, p[max(0, len(p)-kept):]...)
+	if len(w.tail) > 2*kept { // not with every line, because that would copy all of it each time
+		w.tail = append(w.tail[:0], end(w.tail)...)
 	}
 }
+
+func end(tail []byte) []byte { return tail[max(0, len(tail)-kept):] }
 
 // all returns the output without control characters; of a long one the beginning and the end,
 // on separate lines.
 func (w *words) all() string {
 	w.mu.Lock()
-	text := string(w.ring[w.next:]) + string(w.ring[:w.next])
-	if w.size > kept {
+	text := string(end(w.tail))
+	if w.long {
 		text = string(w.head) + "\n" + text
 	}
 	w.mu.Unlock()

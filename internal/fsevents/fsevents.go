@@ -4,13 +4,10 @@
 package fsevents
 
 import (
-	"errors"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 
 	"github.com/fsnotify/fsnotify"
 )
@@ -26,67 +23,40 @@ type Listener struct {
 
 	// What follows is guarded by the mutex of shared.
 	waiting []fsnotify.Event
-	err     error // events may have been lost
-	dirs    map[string]*source
+	err     error             // events may have been lost
+	dirs    map[string]string // the names that were added, and the same without symbolic links
 }
 
 // hub is what all listeners share.
 type hub struct {
 	mu        sync.Mutex // guards what follows, and the fields of listeners
 	listeners int
-	sources   []*source
+	kernel    *fsnotify.Watcher // nil: there is no listener
+	users     map[string][]user // by directory, without symbolic links: the kernel has one name for each
 }
 
 var shared hub
 
-// source is one inotify instance. It has one name for each directory: a directory that is added
-// again through a symbolic link needs a second source.
-type source struct {
-	kernel *fsnotify.Watcher
-	dirs   map[string]directory // by name
-	names  map[identity]string  // the names of dirs
-}
-
-// directory is a directory with listeners.
-type directory struct {
-	identity
-	listeners []*Listener // mostly one
-}
-
-// identity identifies a directory independent of its name.
-type identity struct{ device, inode uint64 }
-
-func identify(dir string) (identity, error) {
-	var stat syscall.Stat_t
-	if err := syscall.Stat(dir, &stat); err != nil {
-		return identity{}, &os.PathError{Op: "stat", Path: dir, Err: err}
-	}
-	return identity{uint64(stat.Dev), stat.Ino}, nil //nolint:unconvert // it is of another type elsewhere
+// user is a listener of a directory, with the name by which the directory was added.
+type user struct {
+	*Listener
+	name string
 }
 
 // New returns a listener without directories.
 func New() (*Listener, error) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
-	if len(shared.sources) == 0 {
-		if err := shared.open(); err != nil {
+	if shared.kernel == nil {
+		kernel, err := fsnotify.NewWatcher()
+		if err != nil {
 			return nil, err
 		}
+		shared.kernel, shared.users = kernel, make(map[string][]user)
+		go shared.pass(kernel)
 	}
 	shared.listeners++
-	return &Listener{ready: make(chan struct{}, 1), dirs: make(map[string]*source)}, nil
-}
-
-// open starts one more source.
-func (h *hub) open() error {
-	kernel, err := fsnotify.NewWatcher()
-	if err != nil {
-		return err
-	}
-	s := &source{kernel: kernel, dirs: make(map[string]directory), names: make(map[identity]string)}
-	h.sources = append(h.sources, s)
-	go h.pass(s)
-	return nil
+	return &Listener{ready: make(chan struct{}, 1), dirs: make(map[string]string)}, nil
 }
 
 // Ready is sent to when Take has something to return.
@@ -117,54 +87,27 @@ func (l *Listener) Waiting() int {
 // directory now.
 func (l *Listener) Add(dir string) error {
 	dir = filepath.Clean(dir)
-	id, err := identify(dir)
+	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return err
 	}
 	shared.mu.Lock()
-	s, err := shared.sourceOf(dir, id)
-	if err == nil {
-		s.note(dir, id, l)
+	before := l.dirs[dir]
+	unused := before != "" && before != real && shared.forget(l, dir)
+	if l.dirs[dir] == "" {
+		l.dirs[dir] = real
+		shared.users[real] = append(shared.users[real], user{l, dir})
 	}
+	kernel := shared.kernel
 	shared.mu.Unlock()
-	if err != nil {
-		return err
+	if unused {
+		_ = shared.release(before) // it may be gone
 	}
-	if err := s.kernel.Add(dir); err != nil { // without the lock: the disk may not answer
+	if err := kernel.Add(real); err != nil { // without the lock: the disk may not answer
 		_ = l.Remove(dir)
 		return err
 	}
 	return nil
-}
-
-// sourceOf returns a source that can watch a directory under that name.
-func (h *hub) sourceOf(dir string, id identity) (*source, error) {
-	for _, s := range h.sources {
-		if name, known := s.names[id]; name == dir || !known {
-			return s, nil
-		}
-	}
-	if err := h.open(); err != nil {
-		return nil, err
-	}
-	return h.sources[len(h.sources)-1], nil
-}
-
-// note registers a listener of a directory.
-func (s *source) note(dir string, id identity, l *Listener) {
-	if before := l.dirs[dir]; before != nil && before != s {
-		before.forget(dir, l)
-	}
-	at, known := s.dirs[dir]
-	if known && at.identity != id {
-		delete(s.names, at.identity)
-	}
-	if !slices.Contains(at.listeners, l) {
-		at.listeners = append(at.listeners, l)
-	}
-	at.identity = id
-	s.dirs[dir], s.names[id] = at, dir
-	l.dirs[dir] = s
 }
 
 // Added returns the directories that were added.
@@ -178,98 +121,91 @@ func (l *Listener) Added() []string {
 func (l *Listener) Remove(dir string) error {
 	dir = filepath.Clean(dir)
 	shared.mu.Lock()
-	s := l.dirs[dir]
-	last := s != nil && s.forget(dir, l)
+	real := l.dirs[dir]
+	last := real != "" && shared.forget(l, dir)
 	shared.mu.Unlock()
-	if s == nil {
+	if real == "" {
 		return fsnotify.ErrNonExistentWatch
 	}
 	if last {
-		return shared.release(s, dir)
+		return shared.release(real)
 	}
 	return nil
 }
 
+// forget removes a listener of a directory, and reports whether it was the last one.
+func (h *hub) forget(l *Listener, dir string) (last bool) {
+	real := l.dirs[dir]
+	delete(l.dirs, dir)
+	h.users[real] = slices.DeleteFunc(h.users[real], func(u user) bool { return u == user{l, dir} })
+	if len(h.users[real]) > 0 {
+		return false
+	}
+	delete(h.users, real)
+	return true
+}
+
 // release ends the kernel's watch of a directory, unless a listener was added meanwhile.
-func (h *hub) release(s *source, dir string) error {
-	err := s.kernel.Remove(dir)
+func (h *hub) release(dir string) error {
 	h.mu.Lock()
-	_, again := s.dirs[dir]
+	kernel := h.kernel // its caller is a listener, so there is one
+	h.mu.Unlock()
+	err := kernel.Remove(dir)
+	h.mu.Lock()
+	_, again := h.users[dir]
 	h.mu.Unlock()
 	if !again {
 		return err
 	}
-	err = s.kernel.Add(dir)
+	err = kernel.Add(dir)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, l := range s.dirs[dir].listeners {
-		l.lose(fsnotify.ErrEventOverflow)
+	for _, u := range h.users[dir] {
+		u.lose(fsnotify.ErrEventOverflow)
 	}
 	return err
 }
 
-// forget removes a listener of a directory, and reports whether it was the last one.
-func (s *source) forget(dir string, l *Listener) (last bool) {
-	delete(l.dirs, dir)
-	at := s.dirs[dir]
-	at.listeners = slices.DeleteFunc(at.listeners, func(other *Listener) bool { return other == l })
-	if len(at.listeners) > 0 {
-		s.dirs[dir] = at
-		return false
-	}
-	delete(s.dirs, dir)
-	delete(s.names, at.identity)
-	return true
-}
-
 // Close removes all directories. It may be called once.
 func (l *Listener) Close() error {
-	if unused, last := shared.left(l); last {
-		var errs []error
-		for _, s := range unused {
-			errs = append(errs, s.kernel.Close())
-		}
-		return errors.Join(errs...)
-	}
 	for _, dir := range l.Added() {
 		_ = l.Remove(dir) // it may be gone
+	}
+	shared.mu.Lock()
+	l.waiting = nil
+	kernel := shared.kernel
+	shared.listeners--
+	last := shared.listeners == 0
+	if last {
+		shared.kernel = nil
+	}
+	shared.mu.Unlock()
+	if last {
+		return kernel.Close()
 	}
 	return nil
 }
 
-// left removes a listener. If it was the last one, it returns the sources to be closed.
-func (h *hub) left(l *Listener) (unused []*source, last bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	l.waiting = nil
-	if h.listeners--; h.listeners > 0 {
-		return nil, false
-	}
-	clear(l.dirs)
-	unused, h.sources = h.sources, nil
-	return unused, true
-}
-
-// pass distributes the events of a source until it is closed.
-func (h *hub) pass(s *source) {
+// pass distributes events until their source is closed.
+func (h *hub) pass(kernel *fsnotify.Watcher) {
 	for {
 		select {
-		case ev, open := <-s.kernel.Events:
+		case ev, open := <-kernel.Events:
 			if !open {
 				return
 			}
 			h.mu.Lock()
-			s.tell(filepath.Dir(ev.Name), ev)
-			s.tell(ev.Name, ev) // the directory itself is gone
+			h.tell(filepath.Dir(ev.Name), filepath.Base(ev.Name), ev)
+			h.tell(ev.Name, "", ev) // the directory itself is gone
 			h.mu.Unlock()
-		case err, open := <-s.kernel.Errors:
+		case err, open := <-kernel.Errors:
 			if !open {
 				return
 			}
 			h.mu.Lock()
-			for _, at := range s.dirs {
-				for _, l := range at.listeners {
-					l.lose(err)
+			for _, users := range h.users {
+				for _, u := range users {
+					u.lose(err)
 				}
 			}
 			h.mu.Unlock()
@@ -277,16 +213,17 @@ func (h *hub) pass(s *source) {
 	}
 }
 
-// tell gives an event to the listeners of a directory.
-func (s *source) tell(dir string, ev fsnotify.Event) {
-	for _, l := range s.dirs[dir].listeners {
-		if len(l.waiting) >= mostWaiting {
-			l.waiting = nil
-			l.lose(fsnotify.ErrEventOverflow)
+// tell gives an event to the listeners of a directory, each with the name that it has for the file.
+func (h *hub) tell(dir, file string, ev fsnotify.Event) {
+	for _, u := range h.users[dir] {
+		if len(u.waiting) >= mostWaiting {
+			u.waiting = nil
+			u.lose(fsnotify.ErrEventOverflow)
 			continue
 		}
-		l.waiting = append(l.waiting, ev)
-		l.wake()
+		ev.Name = filepath.Join(u.name, file)
+		u.waiting = append(u.waiting, ev)
+		u.wake()
 	}
 }
 

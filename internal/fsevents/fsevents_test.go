@@ -54,7 +54,6 @@ func touch(t *testing.T, path string) string {
 func TestEachHearsOfItsOwnDirectories(t *testing.T) {
 	mine, yours, ours := t.TempDir(), t.TempDir(), t.TempDir()
 	a, b := listening(t, mine, ours), listening(t, yours, ours)
-	require.Len(t, shared.sources, 1, "all share one")
 	touch(t, filepath.Join(mine, "x"))
 	touch(t, filepath.Join(yours, "x"))
 	last := touch(t, filepath.Join(ours, "last"))
@@ -97,7 +96,7 @@ func TestTooManyEventsAreGivenUp(t *testing.T) {
 	l := listening(t, dir)
 	shared.mu.Lock()
 	for i := range mostWaiting + 1 {
-		shared.sources[0].tell(dir, fsnotify.Event{Name: filepath.Join(dir, fmt.Sprint(i))})
+		shared.tell(dir, fmt.Sprint(i), fsnotify.Event{})
 	}
 	shared.mu.Unlock()
 	events, err := l.Take(10)
@@ -106,7 +105,7 @@ func TestTooManyEventsAreGivenUp(t *testing.T) {
 
 	shared.mu.Lock()
 	for i := range 25 {
-		shared.sources[0].tell(dir, fsnotify.Event{Name: filepath.Join(dir, fmt.Sprint(i))})
+		shared.tell(dir, fmt.Sprint(i), fsnotify.Event{})
 	}
 	shared.mu.Unlock()
 	for _, want := range []int{10, 10, 5} {
@@ -122,7 +121,7 @@ func TestTheLastOneGivesTheInstanceBack(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, a.Add(t.TempDir()))
 	require.NoError(t, a.Close())
-	require.Empty(t, shared.sources)
+	require.Nil(t, shared.kernel)
 	dir := t.TempDir()
 	heard(t, listening(t, dir), touch(t, filepath.Join(dir, "x")))
 }

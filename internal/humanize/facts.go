@@ -96,16 +96,11 @@ func stateFact(s view.Session) Fact {
 
 // Source returns where the time of a reset comes from.
 func Source(s limit.Source) string {
-	switch s {
-	case limit.Structured:
-		return ", as the agent recorded it"
-	case limit.Header:
-		return ", as the provider's header says"
-	case limit.Words:
-		return ", as the message says"
-	default:
-		return ""
-	}
+	return map[limit.Source]string{
+		limit.Structured: ", as the agent recorded it",
+		limit.Header:     ", as the provider's header says",
+		limit.Words:      ", as the message says",
+	}[s]
 }
 
 // Undelivered returns how many notices of one channel are not delivered; empty: all are.

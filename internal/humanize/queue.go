@@ -9,14 +9,10 @@ import (
 // Queue returns how many tasks are in each state; empty: there are none.
 func Queue(queued, starting, failed int, next *time.Time, now time.Time) string {
 	var parts []string
-	if queued > 0 {
-		parts = append(parts, fmt.Sprintf("%d waiting", queued))
-	}
-	if starting > 0 {
-		parts = append(parts, fmt.Sprintf("%d being started", starting))
-	}
-	if failed > 0 {
-		parts = append(parts, fmt.Sprintf("%d failed", failed))
+	for i, n := range []int{queued, starting, failed} {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, []string{"waiting", "being started", "failed"}[i]))
+		}
 	}
 	if len(parts) == 0 {
 		return ""

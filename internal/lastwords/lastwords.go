@@ -69,10 +69,7 @@ const longestGist = 160
 // from 1; if there is none, the last line with words, and 0.
 func Gist(reader limit.Reader, text string, v limit.Verdict) (line int, words string) {
 	for i, line := range slices.Backward(strings.Split(text, "\n")) {
-		says := line
-		if r, ok := parse(line); ok {
-			says = r.words()
-		}
+		says := wordsOf(line)
 		if !letters.MatchString(says) {
 			continue
 		}
@@ -100,18 +97,12 @@ type record struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-func parse(line string) (record, bool) {
-	line = strings.TrimSpace(line)
-	if !strings.HasPrefix(line, "{") {
-		return record{}, false
-	}
+// wordsOf returns the text of a line for people: of a record only the part that says something.
+func wordsOf(line string) string {
 	var r record
-	err := json.Unmarshal([]byte(line), &r)
-	return r, err == nil
-}
-
-// words returns the text of a record for people.
-func (r record) words() string {
+	if !strings.HasPrefix(strings.TrimSpace(line), "{") || json.Unmarshal([]byte(line), &r) != nil {
+		return line
+	}
 	if r.Result != "" {
 		return r.Result
 	}

@@ -39,16 +39,20 @@ func (l *Lease) GiveUp(n Note) error {
 // none.
 func LastNote(dirs []string, agent, id string) (last Note, found bool) {
 	for _, dir := range dirs {
-		data, err := regular.Read(notePath(filepath.Join(dir, name(agent, id))))
-		if err != nil {
-			continue
-		}
-		var n Note
-		if json.Unmarshal(data, &n) == nil && n.At.After(last.At) {
+		if n := readNote(notePath(filepath.Join(dir, name(agent, id)))); n.At.After(last.At) {
 			last, found = n, true
 		}
 	}
 	return last, found
+}
+
+// readNote returns a note; the zero Note if it cannot be read.
+func readNote(path string) (n Note) {
+	data, err := regular.Read(path)
+	if err != nil || json.Unmarshal(data, &n) != nil {
+		return Note{}
+	}
+	return n
 }
 
 // noteSuffix ends the name of every note.

@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"resumed/internal/lock"
-	"resumed/internal/regular"
 )
 
 // Prune removes files in the directories that are older than a time: notes, and locks
@@ -30,7 +28,7 @@ func Prune(dirs []string, before time.Time) error {
 			}
 			path := filepath.Join(dir, entry.Name())
 			switch {
-			case strings.HasSuffix(path, noteSuffix) && !leftSince(path, before):
+			case strings.HasSuffix(path, noteSuffix) && readNote(path).At.Before(before): // its file may be older, as after the clock was set
 				failed = append(failed, remove(path))
 			case strings.HasSuffix(path, suffix):
 				failed = append(failed, removeAbandoned(path))
@@ -41,14 +39,6 @@ func Prune(dirs []string, before time.Time) error {
 		return fmt.Errorf("remove old leases: %w", err)
 	}
 	return nil
-}
-
-// leftSince reports whether the time in a note is since then. Its file may be older, as after
-// the clock was set.
-func leftSince(path string, before time.Time) bool {
-	data, err := regular.Read(path)
-	var n Note
-	return err == nil && json.Unmarshal(data, &n) == nil && !n.At.Before(before)
 }
 
 // removeAbandoned removes a lock without a holder, in the same way as a holder does: while it

@@ -106,22 +106,27 @@ func (k known) values(option string, next []string) int {
 	}
 }
 
-// Has reports whether the arguments have one of the options.
-func (a Arguments) Has(options ...string) bool {
-	return slices.ContainsFunc(a, func(w word) bool { return w.option != "" && slices.Contains(options, w.option) })
+// is reports whether the word is one of the options.
+func (w word) is(options []string) bool { return w.option != "" && slices.Contains(options, w.option) }
+
+// values returns the values of an option: the one that was written in the same argument, and those after.
+func (w word) values() []string {
+	if value := strings.TrimPrefix(w.raw[0], w.option); value != "" {
+		return append([]string{strings.TrimPrefix(value, "=")}, w.raw[1:]...)
+	}
+	return w.raw[1:]
 }
 
-// Value returns the value of the last of the options that has one.
+// Has reports whether the arguments have one of the options.
+func (a Arguments) Has(options ...string) bool {
+	return slices.ContainsFunc(a, func(w word) bool { return w.is(options) })
+}
+
+// Value returns the first value of the last of the options that has one.
 func (a Arguments) Value(options ...string) string {
 	for _, w := range slices.Backward(a) {
-		if w.option == "" || !slices.Contains(options, w.option) {
-			continue
-		}
-		if len(w.raw) > 1 {
-			return w.raw[1]
-		}
-		if value := strings.TrimPrefix(w.raw[0], w.option); value != "" {
-			return strings.TrimPrefix(value, "=")
+		if values := w.values(); w.is(options) && len(values) > 0 {
+			return values[0]
 		}
 	}
 	return ""
@@ -131,33 +136,26 @@ func (a Arguments) Value(options ...string) string {
 func (a Arguments) Values(options ...string) []string {
 	var all []string
 	for _, w := range a {
-		if w.option == "" || !slices.Contains(options, w.option) {
-			continue
+		if w.is(options) {
+			all = append(all, w.values()...)
 		}
-		if value := strings.TrimPrefix(w.raw[0], w.option); value != "" {
-			all = append(all, strings.TrimPrefix(value, "="))
-		}
-		all = append(all, w.raw[1:]...)
 	}
 	return all
 }
 
 // Plain returns the arguments that are not options.
 func (a Arguments) Plain() []string {
-	var args []string
-	for _, w := range a {
-		if w.option == "" {
-			args = append(args, w.raw...)
-		}
-	}
-	return args
+	return a.raw(func(w word) bool { return w.option == "" })
 }
 
 // Options returns the options with their values, except those named.
 func (a Arguments) Options(but ...string) []string {
-	var args []string
+	return a.raw(func(w word) bool { return w.option != "" && !slices.Contains(but, w.option) })
+}
+
+func (a Arguments) raw(wanted func(word) bool) (args []string) {
 	for _, w := range a {
-		if w.option != "" && !slices.Contains(but, w.option) {
+		if wanted(w) {
 			args = append(args, w.raw...)
 		}
 	}

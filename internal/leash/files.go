@@ -9,7 +9,7 @@ func (f Flags) Files(args []string, dir string) []string {
 		if w.option == "" || row.Takes&Path == 0 || row.Effect == Once {
 			continue
 		}
-		for _, value := range (Arguments{w}).Values(w.option) {
+		for _, value := range w.values() {
 			paths = append(paths, absolute(dir, value))
 		}
 	}

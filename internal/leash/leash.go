@@ -24,11 +24,6 @@ const (
 	Attended                // needs a terminal or another program that is connected to it: cannot be repeated
 )
 
-// String returns the name of the effect.
-func (e Effect) String() string {
-	return [...]string{"restricts", "grants", "selects", "account", "mode", "nothing", "once", "attended"}[e]
-}
-
 // Takes is how many values a flag has, and of which kind.
 type Takes uint8
 

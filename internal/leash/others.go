@@ -2,6 +2,7 @@ package leash
 
 import (
 	"crypto/hmac"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -40,26 +41,29 @@ func Inherited(environ []string) []string {
 // value. The result is not nil.
 func (v Variables) Others(environ []string, salt string) []resume.Variable {
 	others := []resume.Variable{}
-	for _, entry := range Inherited(environ) {
-		name, value, _ := strings.Cut(entry, "=")
-		if row, _ := v.row(name); row.Names == "" {
-			others = append(others, resume.Variable{Name: name, Hash: Hash(salt, value)})
-		}
+	for name, value := range v.others(environ) {
+		others = append(others, resume.Variable{Name: name, Hash: Hash(salt, value)})
 	}
 	slices.SortFunc(others, func(a, b resume.Variable) int { return strings.Compare(a.Name, b.Name) })
 	return others
 }
 
-// Changed compares an environment with the other variables of a session: lost are those that it does
-// not have with the same value, and added are those that the session did not have.
-func (v Variables) Changed(o resume.Origin, environ []string) (lost, added []string) {
-	now := make(map[string]string)
+// others returns the values of these variables, by name.
+func (v Variables) others(environ []string) map[string]string {
+	all := make(map[string]string)
 	for _, entry := range Inherited(environ) {
 		name, value, _ := strings.Cut(entry, "=")
 		if row, _ := v.row(name); row.Names == "" {
-			now[name] = value
+			all[name] = value
 		}
 	}
+	return all
+}
+
+// Changed compares an environment with the other variables of a session: lost are those that it does
+// not have with the same value, and added are those that the session did not have.
+func (v Variables) Changed(o resume.Origin, environ []string) (lost, added []string) {
+	now := v.others(environ)
 	for _, other := range o.Others {
 		value, there := now[other.Name]
 		if !there || !hmac.Equal([]byte(Hash(o.Salt, value)), []byte(other.Hash)) {
@@ -67,11 +71,7 @@ func (v Variables) Changed(o resume.Origin, environ []string) (lost, added []str
 		}
 		delete(now, other.Name)
 	}
-	for name := range now {
-		added = append(added, name)
-	}
-	slices.Sort(added)
-	return lost, added
+	return lost, slices.Sorted(maps.Keys(now))
 }
 
 // target matches the names of variables that choose what a command works on: a database, a cluster, a

@@ -15,13 +15,17 @@ var magic = map[uint32]string{
 // fuse is the number of all file systems that a program serves: the list of mounts has the name.
 const fuse = 0x65735546
 
-func network(path string) string {
+// numberOf returns the number of the file system of a path; 0: not known.
+func numberOf(path string) uint32 {
 	var fs syscall.Statfs_t
 	if syscall.Statfs(path, &fs) != nil {
-		return ""
+		return 0
 	}
-	kind := uint32(fs.Type) //nolint:gosec // it is 32 bits wide, whatever the type of the field
-	if kind != fuse {
+	return uint32(fs.Type) //nolint:gosec // it is 32 bits wide, whatever the type of the field
+}
+
+func network(path string) string {
+	if kind := numberOf(path); kind != fuse {
 		return magic[kind]
 	}
 	text, err := os.ReadFile("/proc/self/mountinfo")
@@ -34,18 +38,9 @@ func network(path string) string {
 	return ""
 }
 
-// tmpfs and ramfs are the numbers of file systems in memory.
-const (
-	tmpfs = 0x01021994
-	ramfs = 0x858458f6
-)
-
 // InMemory reports whether a path is on a file system in memory.
 func InMemory(path string) bool {
-	var fs syscall.Statfs_t
-	if syscall.Statfs(path, &fs) != nil {
-		return false
-	}
-	kind := uint32(fs.Type) //nolint:gosec // it is 32 bits wide, whatever the type of the field
+	const tmpfs, ramfs = 0x01021994, 0x858458f6
+	kind := numberOf(path)
 	return kind == tmpfs || kind == ramfs
 }

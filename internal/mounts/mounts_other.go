@@ -1,10 +1,8 @@
-//go:build darwin || freebsd
+//go:build !linux
 
 package mounts
 
-import (
-	"syscall"
-)
+import "syscall"
 
 func network(path string) string {
 	var fs syscall.Statfs_t

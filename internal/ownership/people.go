@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // user reports whether that user id is the user, root, or a trusted user. The owner of the user's
@@ -69,11 +68,8 @@ func ownerOf(path string) (uid uint32, known bool) {
 	if err != nil {
 		return 0, false
 	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0, false
-	}
-	return stat.Uid, true
+	uid, _ = place{info: info}.ids()
+	return uid, true
 }
 
 // membersOf returns the members of a group from /etc; not listed: the group is not there.
@@ -104,9 +100,8 @@ func membersOf(gid uint32) (members []uint32, listed bool) {
 			if !known {
 				uid = gone
 				if found, err := user.Lookup(name); err == nil {
-					if n, err := strconv.ParseUint(found.Uid, 10, 32); err == nil {
-						uid = uint32(n)
-					}
+					n, _ := strconv.ParseUint(found.Uid, 10, 32) // on unix it is always a number
+					uid = uint32(n)
 				}
 			}
 			members = append(members, uid)

@@ -9,12 +9,6 @@ import (
 	"resumed/internal/procfs"
 )
 
-// List returns the processes with readable arguments, or an error if they cannot be known.
-func (t Table) List(ctx context.Context) ([]procfs.Listed, error) {
-	seen := t.look(ctx)
-	return seen.listed, seen.err
-}
-
 // having is the key of the processes that have a variable, by its name.
 type having string
 
@@ -40,7 +34,7 @@ type openFiles struct{}
 // writing, or an error if they cannot be known.
 func (t Table) Writers(ctx context.Context, name string) ([]int, error) {
 	if !t.Seen() {
-		return t.FS.Writers(ctx, name)
+		return t.WritersByLsof(ctx, name)
 	}
 	users := Once(ctx, t, openFiles{}, t.users)
 	if users.err != nil {

@@ -44,6 +44,11 @@ func counted(where procfs.FS) (Table, *atomic.Int32) {
 	return table, walks
 }
 
+func list(ctx context.Context, table Table) ([]procfs.Listed, error) {
+	seen := table.look(ctx)
+	return seen.listed, seen.err
+}
+
 func called(name string) func(string) bool {
 	return func(path string) bool { return filepath.Base(path) == name }
 }
@@ -109,7 +114,7 @@ func TestQuestionsThatWaitTakeOneWalkMore(t *testing.T) {
 			return seen, nil
 		}
 		ask := func() string {
-			all, err := table.List(t.Context())
+			all, err := list(t.Context(), table)
 			require.NoError(t, err)
 			return all[0].Argv[0]
 		}
@@ -132,7 +137,7 @@ func TestALookGrowsOld(t *testing.T) {
 		table, walks := counted(procfs.FS(t.TempDir()))
 		ctx := WithSnapshot(t.Context())
 		for range 10 {
-			_, err := table.List(ctx)
+			_, err := list(ctx, table)
 			require.NoError(t, err)
 			time.Sleep(oldest / 4)
 		}
@@ -146,7 +151,7 @@ func TestWhoStopsAskingStopsNobodyElse(t *testing.T) {
 	table.looks.walk = func(ctx context.Context) ([]procfs.Listed, error) { return nil, ctx.Err() }
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := table.List(ctx)
+	_, err := list(ctx, table)
 	require.NoError(t, err)
 	table.looks.walk = func(context.Context) ([]procfs.Listed, error) { return nil, errors.New("torn") }
 	_, err = table.Running(WithSnapshot(t.Context()), called("bot"))

@@ -1,5 +1,7 @@
 package procfs
 
+import "golang.org/x/sys/unix"
+
 func statOf(pid int) (Stat, error) { return statByPieces(pid) }
 
 func environOf(pid int) ([]string, error) { return of(pid).Environ() }
@@ -8,8 +10,6 @@ func environOf(pid int) ([]string, error) { return of(pid).Environ() }
 // minor number, the major one, the rest of the minor.
 func Terminal(path string) (uint64, error) {
 	info, err := device(path)
-	number := info.Rdev
-	major := (number>>8)&0xfff | (number>>32)&^uint64(0xfff)
-	minor := number&0xff | (number>>12)&^uint64(0xff)
-	return minor&0xff | major<<8 | (minor&^uint64(0xff))<<12, err
+	major, minor := uint64(unix.Major(info.Rdev)), uint64(unix.Minor(info.Rdev))
+	return minor&0xff | major<<8 | (minor&^0xff)<<12, err
 }

@@ -121,24 +121,4 @@ func (f FS) exeByLibrary(pid int) string {
 	return path
 }
 
-// havingByLibrary returns the processes that have a variable. If even our own environment is
-// hidden, it is an error.
-func (f FS) havingByLibrary(ctx context.Context, name string) (map[int]string, error) {
-	pids, err := f.pidsByLibrary(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if own, err := f.environByLibrary(os.Getpid()); err != nil && len(os.Environ()) > 0 || Variable(own, "PATH") == "" && os.Getenv("PATH") != "" {
-		return nil, fmt.Errorf("read environments: %w", ErrUnseen)
-	}
-	found := make(map[int]string)
-	for _, pid := range pids {
-		environ, _ := f.environByLibrary(pid) // empty for a process that has ended or is another user's
-		if value := Variable(environ, name); value != "" {
-			found[pid] = value
-		}
-	}
-	return found, nil
-}
-
 func ended(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,16 @@ func ask(ctx context.Context, name string, args ...string) string {
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	out, _ := cmd.Output()
 	return string(out)
+}
+
+// WritersByLsof returns the processes except this one that have a file open for writing, or an error
+// if they cannot be known. It is for systems without /proc.
+func (f FS) WritersByLsof(ctx context.Context, path string) ([]int, error) {
+	if !f.asks() {
+		return nil, fmt.Errorf("look who has %s open: %w", path, ErrUnseen)
+	}
+	_, writers, err := usersByLsof(ctx, path)
+	return slices.DeleteFunc(writers, func(pid int) bool { return pid == os.Getpid() }), err
 }
 
 // usersByLsof returns the processes that have a file open, and those of them that may write to

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // File is an open file of a process: a path without symbolic links, or a name such as
@@ -89,23 +91,14 @@ func (f FS) Lockers(path string) ([]int, error) {
 	device, inode := identity(info)
 	var pids []int
 	for line := range strings.Lines(string(locks)) {
-		l, ok := parseLock(line)
-		if !ok || l.inode != inode {
-			continue
-		}
+		pid, on, locked := parseLock(line)
 		// File systems with several volumes have another device number in this list than in
 		// stat: then the open files decide.
-		if l.device == device || f.Opens(l.pid, path) {
-			pids = append(pids, l.pid)
+		if pid != 0 && locked == inode && (on == device || f.Opens(pid, path)) {
+			pids = append(pids, pid)
 		}
 	}
 	return pids, nil
-}
-
-// lock is a lock that a process holds on a file.
-type lock struct {
-	pid           int
-	device, inode string
 }
 
 // parseLock reads a line of the list of locks, such as
@@ -113,27 +106,19 @@ type lock struct {
 //	1: FLOCK  ADVISORY  WRITE 15191 fe:00:131090 0 EOF
 //
 // The line of a process that waits for the lock has an arrow, and is not parsed.
-func parseLock(line string) (lock, bool) {
+func parseLock(line string) (pid int, device, inode string) {
 	fields := strings.Fields(line)
 	if len(fields) < 6 {
-		return lock{}, false
+		return 0, "", ""
 	}
-	pid, err := strconv.Atoi(fields[4])
+	pid, _ = strconv.Atoi(fields[4])
 	cut := strings.LastIndexByte(fields[5], ':')
-	if err != nil || cut < 0 {
-		return lock{}, false
-	}
-	return lock{pid, fields[5][:cut], fields[5][cut+1:]}, true
+	return pid, fields[5][:max(0, cut)], fields[5][cut+1:]
 }
 
 // identity returns a file's device and inode in the format of the list of locks.
 func identity(info fs.FileInfo) (device, inode string) {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return "", ""
-	}
-	dev := uint64(st.Dev)
-	major := dev>>8&0xfff | dev>>32&^0xfff
-	minor := dev&0xff | dev>>12&^0xff
-	return fmt.Sprintf("%02x:%02x", major, minor), strconv.FormatUint(uint64(st.Ino), 10)
+	stat := info.Sys().(*syscall.Stat_t) // true on all supported systems
+	dev := uint64(stat.Dev)
+	return fmt.Sprintf("%02x:%02x", unix.Major(dev), unix.Minor(dev)), strconv.FormatUint(uint64(stat.Ino), 10)
 }

@@ -110,11 +110,7 @@ func Variable(environ []string, name string) string {
 
 // Cwd returns the working directory of a process; empty: not known.
 func (f FS) Cwd(pid int) string {
-	if f.asks() {
-		cwd, _ := f.cwdByLibrary(pid)
-		return cwd
-	}
-	cwd, _ := os.Readlink(f.Path(pid, "cwd"))
+	cwd, _ := f.Where(pid)
 	return cwd
 }
 

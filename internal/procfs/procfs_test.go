@@ -68,8 +68,6 @@ func TestWithoutAKernelThatTellsNothingIsKnown(t *testing.T) {
 	require.ErrorIs(t, err, procfs.ErrUnseen)
 	_, err = none.List(t.Context())
 	require.ErrorIs(t, err, procfs.ErrUnseen)
-	_, err = none.Writers(t.Context(), "/file")
-	require.ErrorIs(t, err, procfs.ErrUnseen)
 	_, err = none.Having(t.Context(), "A")
 	require.ErrorIs(t, err, procfs.ErrUnseen)
 	require.Empty(t, none.Argv(1))

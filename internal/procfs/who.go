@@ -2,6 +2,7 @@ package procfs
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -74,43 +75,20 @@ func (f FS) Where(pid int) (string, error) {
 	if f.asks() {
 		return f.cwdByLibrary(pid)
 	}
-	return f.Cwd(pid), nil
-}
-
-// Writers returns the processes except this one that have the file of that name open for
-// writing, or an error if they cannot be known.
-func (f FS) Writers(ctx context.Context, name string) ([]int, error) {
-	var found []int
-	if f.asks() {
-		_, writers, err := usersByLsof(ctx, name)
-		for _, pid := range writers {
-			if pid != os.Getpid() {
-				found = append(found, pid)
-			}
-		}
-		return found, err
-	}
-	pids, err := f.PIDs()
-	if err != nil {
-		return nil, err
-	}
-	for _, pid := range pids {
-		if pid != os.Getpid() && f.Writes(pid, name) {
-			found = append(found, pid)
-		}
-	}
-	return found, nil
+	cwd, _ := os.Readlink(f.Path(pid, "cwd"))
+	return cwd, nil
 }
 
 // Having returns the processes that have a variable in their environment, with its value, or
 // an error if they cannot be known.
 func (f FS) Having(ctx context.Context, name string) (map[int]string, error) {
-	if f.asks() {
-		return f.havingByLibrary(ctx, name)
-	}
 	pids, err := f.PIDs()
 	if err != nil {
 		return nil, err
+	}
+	own, err := f.Environ(os.Getpid())
+	if hidden := err != nil && len(os.Environ()) > 0 || Variable(own, "PATH") == "" && os.Getenv("PATH") != ""; f.asks() && hidden {
+		return nil, fmt.Errorf("read environments: %w", ErrUnseen) // not even ours can be read
 	}
 	found := make(map[int]string)
 	for _, pid := range pids {

@@ -28,18 +28,13 @@ const (
 
 // String returns it as text for people.
 func (w Way) String() string {
-	switch w {
-	case ByConfig:
-		return "as configured"
-	case BySession:
-		return "as the session's own process ran it"
-	case ByPath:
-		return "found in PATH"
-	case ByPlace:
-		return "found where such programs are usually put"
-	default:
-		return "not found"
-	}
+	return [...]string{
+		0:         "not found",
+		ByConfig:  "as configured",
+		BySession: "as the session's own process ran it",
+		ByPath:    "found in PATH",
+		ByPlace:   "found where such programs are usually put",
+	}[w]
 }
 
 // Found is a program that was found.
@@ -225,24 +220,15 @@ func withDir(dirs []string, dir string, at int) []string {
 // UsualPlaces returns the directories where npm and similar tools install programs for the user of
 // that home directory: a service often does not have the PATH of the user's shell.
 func UsualPlaces(home string) []string {
-	at := func(parts ...string) string { return filepath.Join(append([]string{home}, parts...)...) }
-	places := []string{
-		at(".local", "bin"),
-		at(".npm-global", "bin"),
-		at(".npm", "bin"),
-		at(".local", "share", "pnpm"),
-		at(".bun", "bin"),
-		at(".volta", "bin"),
-		at(".asdf", "shims"),
-		at(".local", "share", "mise", "shims"),
-		"/usr/local/bin",
-		"/opt/homebrew/bin",
-	}
-	for _, pattern := range []string{
-		at(".nvm", "versions", "node", "*", "bin"),
-		at(".local", "share", "fnm", "node-versions", "*", "installation", "bin"),
+	var places []string
+	for _, dir := range []string{
+		".local/bin", ".npm-global/bin", ".npm/bin", ".local/share/pnpm", ".bun/bin", ".volta/bin", ".asdf/shims", ".local/share/mise/shims",
 	} {
-		found, _ := filepath.Glob(pattern) // fails only for an invalid pattern
+		places = append(places, filepath.Join(home, dir))
+	}
+	places = append(places, "/usr/local/bin", "/opt/homebrew/bin")
+	for _, pattern := range []string{".nvm/versions/node/*/bin", ".local/share/fnm/node-versions/*/installation/bin"} {
+		found, _ := filepath.Glob(filepath.Join(home, pattern)) // fails only for an invalid pattern
 		slices.SortFunc(found, newestFirst)
 		places = append(places, found...)
 	}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"slices"
 	"syscall"
-	"time"
 
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
@@ -43,12 +42,6 @@ func alive(process resume.Process) bool {
 	return err == nil && s.process() == process && s.Living()
 }
 
-// age returns how long ago a process started.
-func age(process resume.Process) time.Duration {
-	age, _ := procfs.Proc.Age(process.PID) // it was alive just now
-	return max(0, age)
-}
-
 // Find returns the living process of this user that has the mark in its environment. Child
 // processes inherit the mark, so of several it is the oldest, and of those that started
 // together the leader of its session.
@@ -76,16 +69,10 @@ func follows(s stat) int {
 }
 
 func marked(mark string) []stat {
-	var with []stat
-	for _, s := range processes() {
-		if s.Living() && carries(s.pid, mark) {
-			with = append(with, s)
-		}
-	}
-	return with
+	return slices.DeleteFunc(processes(), func(s stat) bool { return !carries(s.pid, mark) })
 }
 
-// processes returns those of this user, except the daemon itself: a daemon that a resumed
+// processes returns the living ones of this user, except the daemon itself: a daemon that a resumed
 // command started has the mark of that command.
 func processes() []stat {
 	pids, _ := procfs.Proc.PIDs() // if the kernel lists none, there are none to find
@@ -94,7 +81,7 @@ func processes() []stat {
 		if pid == os.Getpid() || !procfs.Proc.Own(pid) {
 			continue
 		}
-		if s, err := readStat(pid); err == nil {
+		if s, err := readStat(pid); err == nil && s.Living() {
 			all = append(all, s)
 		}
 	}
@@ -113,9 +100,6 @@ type family struct {
 	members []stat
 }
 
-func (f family) empty() bool { return len(f.members) == 0 }
-func (f family) size() int   { return len(f.members) }
-
 func (p *Process) family() family {
 	if !Sees() { // a process that left the group is not found here
 		if p.PID <= 0 || syscall.Kill(-p.PID, 0) != nil {
@@ -125,16 +109,11 @@ func (p *Process) family() family {
 	}
 	all := processes()
 	ours := p.PID > 0 // until the process of a unit is known, there is only the mark
-	for _, s := range all {
-		if s.pid == p.PID && s.Start != p.Start {
-			ours = false // the pid was used again, so the group had ended
-		}
+	if s, err := readStat(p.PID); err == nil && s.Start != p.Start {
+		ours = false // the pid was used again, so the group had ended
 	}
 	var f family
 	for _, s := range all {
-		if !s.Living() {
-			continue
-		}
 		if ours && s.Group == p.PID {
 			f.group = p.PID
 		}

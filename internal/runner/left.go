@@ -63,7 +63,7 @@ type Left struct {
 	Began bool // it may have acted
 	PID   int  // of the leader of its group; 0: not known
 	Ended bool // and its exit code is known:
-	Code  int  // the exit code; 128 plus the number of the signal if one ended it
+	Code  int  // the exit code; bySignal plus the number of the signal if one ended it
 }
 
 // ReadLeft reads a status file. One that is missing or unreadable gives the zero Left.
@@ -86,14 +86,23 @@ func ReadLeft(path string) Left {
 
 // Result returns how the command ended, as far as that is known.
 func (l Left) Result() Result {
-	switch {
-	case !l.Ended:
+	if !l.Ended {
 		return Result{}
-	case l.Code == 0:
-		return Result{Known: true}
-	case l.Code > 128:
-		return Result{Known: true, Err: fmt.Errorf("signal: %v", syscall.Signal(l.Code-128))}
+	}
+	return Result{Known: true, Err: exitError(l.Code)}
+}
+
+// bySignal is added to the number of a signal in the exit code of a command that one ended, as in shells.
+const bySignal = 128
+
+// exitError returns how a command with that exit code ended, in the words of os/exec; nil: well.
+func exitError(code int) error {
+	switch {
+	case code == 0:
+		return nil
+	case code > bySignal:
+		return fmt.Errorf("signal: %v", syscall.Signal(code-bySignal))
 	default:
-		return Result{Known: true, Err: fmt.Errorf("exit status %d", l.Code)}
+		return fmt.Errorf("exit status %d", code)
 	}
 }

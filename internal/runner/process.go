@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -34,25 +35,15 @@ var (
 	ErrStopped = errors.New("the command was stopped")
 )
 
-// TimeoutError says that a command ran too long and was ended.
-type TimeoutError struct{ After time.Duration }
+// TimeoutError says that a command was ended because it ran too long, or gave no sign of life.
+type TimeoutError struct {
+	Why   string // such as "it ran longer than"
+	After time.Duration
+}
 
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("the command was ended: it ran longer than %s", e.After)
+	return fmt.Sprintf("the command was ended: %s %s", e.Why, e.After)
 }
-
-// Timeout makes it a timeout for callers that check only for that.
-func (e *TimeoutError) Timeout() bool { return true }
-
-// StallError says that a command gave no sign of life and was ended.
-type StallError struct{ After time.Duration }
-
-func (e *StallError) Error() string {
-	return fmt.Sprintf("the command was ended: it gave no sign of life for %s", e.After)
-}
-
-// Timeout makes it a timeout for callers that check only for that.
-func (e *StallError) Timeout() bool { return true }
 
 // Result is how a command ended.
 type Result struct {
@@ -90,7 +81,8 @@ func Adopt(process resume.Process) (*Process, bool) {
 	if process.PID <= 0 || process.Start == 0 || !alive(process) {
 		return nil, false
 	}
-	return &Process{Process: process, started: time.Now().Add(-age(process))}, true
+	age, _ := procfs.Proc.Age(process.PID) // it was alive just now
+	return &Process{Process: process, started: time.Now().Add(-max(0, age))}, true
 }
 
 // Answering returns the process that has the pid of a command started at that time, where
@@ -144,10 +136,10 @@ func (p *Process) Wait(ctx context.Context) Result {
 			}
 			timeout, stall := p.cmd.bounds()
 			if timeout > 0 && time.Since(p.started) >= timeout {
-				return p.endBecause(ctx, &TimeoutError{After: timeout})
+				return p.endBecause(ctx, &TimeoutError{"it ran longer than", timeout})
 			}
 			if quiet := pulse.quiet(); stall > 0 && quiet >= stall {
-				return p.endBecause(ctx, &StallError{After: stall})
+				return p.endBecause(ctx, &TimeoutError{"it gave no sign of life for", stall})
 			}
 		}
 	}
@@ -246,15 +238,15 @@ func (p *Process) sweep(ctx context.Context, sig syscall.Signal, patience time.D
 	told := make(map[resume.Process]bool)
 	for {
 		left := p.family()
-		if left.empty() {
+		if len(left.members) == 0 {
 			return 0
 		}
 		left.signal(sig, told)
 		select {
 		case <-ctx.Done():
-			return left.size()
+			return len(left.members)
 		case <-deadline.C:
-			return left.size()
+			return len(left.members)
 		case <-time.After(sweepEvery):
 		}
 	}

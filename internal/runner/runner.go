@@ -93,8 +93,8 @@ func Start(cmd Command) (*Process, error) {
 	if len(cmd.Argv) == 0 || cmd.Argv[0] == "" {
 		return nil, errors.New("start command: it names no program")
 	}
-	if err := checkDir(cmd.Dir); err != nil {
-		return nil, err
+	if err := usableDir(cmd.Dir); err != nil {
+		return nil, &StartError{What: fmt.Sprintf("enter directory %q", cmd.Dir), Err: err}
 	}
 	env := cmd.Environ()
 	program, err := findProgram(cmd.Argv[0], cmd.Dir, env)
@@ -116,8 +116,8 @@ func Start(cmd Command) (*Process, error) {
 	}
 	sealDescriptors()
 	if cmd.Mark != "" && usermanager.Started() {
-		if p, err := startUnit(program, cmd, env); p != nil || err != nil {
-			return p, err
+		if p := startUnit(program, cmd, env); p != nil {
+			return p, nil
 		}
 	}
 
@@ -164,13 +164,7 @@ func follow(child *exec.Cmd, cmd Command) *Process {
 	return p
 }
 
-func checkDir(dir string) error {
-	if err := usableDir(dir); err != nil {
-		return &StartError{What: fmt.Sprintf("enter directory %q", dir), Err: err}
-	}
-	return nil
-}
-
+// usableDir returns why a command cannot run in a directory.
 func usableDir(dir string) error {
 	if !filepath.IsAbs(dir) {
 		return errors.New("not an absolute path")

@@ -55,13 +55,10 @@ func Tail(path string, n int64) (string, error) {
 		return "", fmt.Errorf("read last words: %w", err)
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return "", fmt.Errorf("read last words: %w", err)
-	}
-	from := max(0, info.Size()-n)
-	data, err := io.ReadAll(io.NewSectionReader(file, from, n))
-	if err != nil {
+	size, err := file.Seek(0, io.SeekEnd)
+	from := max(0, size-n)
+	data, readErr := io.ReadAll(io.NewSectionReader(file, from, n))
+	if err := errors.Join(err, readErr); err != nil {
 		return "", fmt.Errorf("read last words: %w", err)
 	}
 	text := string(data)

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -49,28 +48,28 @@ func dialManager(ctx context.Context) (*systemd.Conn, error) {
 
 // startUnit makes the manager start the command, and waits until it runs. It returns nil if
 // there is no manager or it refused: then nothing was started.
-func startUnit(program string, cmd Command, env []string) (*Process, error) {
+func startUnit(program string, cmd Command, env []string) *Process {
 	if ok, _ := startable(program); !ok {
-		return nil, nil
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), managerPatience)
 	defer cancel()
 	manager, err := dialManager(ctx)
 	if err != nil {
-		return nil, nil
+		return nil
 	}
 	p := &Process{cmd: cmd, started: time.Now(), ended: make(chan struct{})}
 	cmd.Unset = append(slices.Clone(cmd.Unset), managerVariables(manager)...)
 	err = p.begin(ctx, manager, unitProperties(program, cmd, env))
 	if err == nil {
 		go p.followUnit(manager)
-		return p, nil
+		return p
 	}
 	manager.Close()
 	if refused(err) {
-		return nil, nil
+		return nil
 	}
-	return p.findOrdered(err, managerPatience), nil
+	return p.findOrdered(err, managerPatience)
 }
 
 // managerVariables returns the names of the variables that the manager gives to each unit:
@@ -199,12 +198,10 @@ func askUnit(manager *systemd.Conn, mark string) (unit, error) {
 func (u unit) exit() (unknown bool, err error) {
 	const exited, killed, dumped = 1, 2, 3 // CLD_EXITED and so on, of waitid(2)
 	switch {
-	case u.code == exited && u.status == 0:
-		return false, nil
 	case u.code == exited:
-		return false, fmt.Errorf("exit status %d", u.status)
+		return false, exitError(int(u.status))
 	case u.code == killed || u.code == dumped:
-		return false, fmt.Errorf("signal: %v", syscall.Signal(u.status))
+		return false, exitError(bySignal + int(u.status))
 	default:
 		return true, nil
 	}

@@ -89,19 +89,18 @@ func summarise(sessions []*resume.Session, paused, refused bool, now time.Time) 
 	if refused {
 		parts = append(parts, "the newest configuration has errors and is not used")
 	}
-	if stuck > 0 {
-		parts = append(parts, verb(stuck, "needs a person", "need a person"))
-	}
-	if running > 0 {
-		parts = append(parts, verb(running, "is resumed", "are resumed"))
-	}
-	if waiting > 0 {
-		text := verb(waiting, "waits", "wait")
-		if !next.IsZero() {
-			text += ", next at " + humanize.ShortClock(next, now)
+	say := func(n int, one, many, after string) {
+		if n > 0 {
+			parts = append(parts, humanize.Count(n, "session")+" "+humanize.Verb(n, one, many)+after)
 		}
-		parts = append(parts, text)
 	}
+	say(stuck, "needs a person", "need a person", "")
+	say(running, "is resumed", "are resumed", "")
+	after := ""
+	if !next.IsZero() {
+		after = ", next at " + humanize.ShortClock(next, now)
+	}
+	say(waiting, "waits", "wait", after)
 	if len(parts) == 0 {
 		parts = append(parts, "watching")
 	}
@@ -109,8 +108,4 @@ func summarise(sessions []*resume.Session, paused, refused bool, now time.Time) 
 		parts = append([]string{"paused"}, parts...)
 	}
 	return strings.Join(parts, "; ")
-}
-
-func verb(n int, one, many string) string {
-	return humanize.Count(n, "session") + " " + humanize.Verb(n, one, many)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -154,10 +153,7 @@ func systemdVersion(ctx context.Context) (int, error) {
 }
 
 // systemdRuns reports whether systemd started this machine.
-func systemdRuns() bool {
-	_, err := os.Stat("/run/systemd/system")
-	return !errors.Is(err, fs.ErrNotExist)
-}
+func systemdRuns() bool { return exists("/run/systemd/system") }
 
 func systemctl(ctx context.Context, args ...string) error {
 	return runCommand(ctx, "systemctl", append([]string{"--user"}, args...)...)

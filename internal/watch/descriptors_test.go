@@ -27,7 +27,7 @@ func TestDirectoriesThatCannotBeAffordedAreLookedAtByTheClock(t *testing.T) {
 	held := &descriptors{most: 8} // the root with two, the small one with one: five
 	r := watched(t, root, newSink(), func(w *Watcher) {
 		w.log = slog.New(slog.NewTextHandler(&log, nil))
-		w.descriptors, w.opts.Rescan = held, 20*time.Millisecond
+		w.descriptors, w.pause = held, 20*time.Millisecond
 	})
 	for _, path := range []string{filepath.Join(small, "1.log"), filepath.Join(large, "4.log")} {
 		appendTo(t, path, "two\n")

@@ -21,7 +21,7 @@ func (w *Watcher) listen() (events <-chan struct{}, release func()) {
 	}
 	n, err := fsevents.New()
 	if err != nil {
-		w.log.Warn("no file events, files are looked at by the clock", "every", w.opts.Rescan, "err", err)
+		w.log.Warn("no file events, files are looked at by the clock", "every", w.pause, "err", err)
 		return nil, func() {}
 	}
 	w.notify = n

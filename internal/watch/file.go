@@ -28,9 +28,9 @@ type file struct {
 	searched int64
 
 	seen    stamp
-	reading *reading // not nil: it waits for its next turn
-	round   uint32   // the scan that last saw it
-	sight   uint32   // the number of its reading from the end back
+	reading *pass  // not nil: it waits for its next turn
+	round   uint32 // the scan that last saw it
+	sight   uint32 // the number of its reading from the end back
 
 	kept    bool // Deliver has accepted cur
 	late    bool // an earlier watcher has read its beginning

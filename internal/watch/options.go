@@ -6,10 +6,7 @@ import (
 	"time"
 )
 
-// DefaultRescan is the pause between two looks at every file.
-const DefaultRescan = time.Minute
-
-// Options say what is watched and what is called with it. All but Sift and Rescan are required.
+// Options say what is watched and what is called with it. All but Sift are required.
 type Options struct {
 	// Root is the directory that is watched. It may be a symbolic link, and it
 	// need not exist yet. Below it links are not followed, neither to
@@ -49,11 +46,6 @@ type Options struct {
 	// enough ends the reading of older lines after a Back batch; elsewhere it
 	// means nothing.
 	Deliver func(context.Context, Batch) (enough bool, err error)
-
-	// Rescan is the pause between two looks at every file, for file systems
-	// that send no events; 0 means DefaultRescan. While events cover every
-	// change, it is five times that.
-	Rescan time.Duration
 
 	// Ready is called once, when all files that existed at the start were
 	// delivered, except very large ones.

@@ -18,7 +18,7 @@ const (
 	cutSize   = 64 << 10   // to this
 )
 
-// pass is one reading of a file, up to the size that it had when it was opened.
+// pass is one reading of a file, up to the size that it had when it was opened. Owned by Run.
 type pass struct {
 	w *Watcher
 	*file
@@ -30,6 +30,14 @@ type pass struct {
 	left  int64       // bytes left of this turn
 	look  int64       // how much is read at a time; 0: a block
 	yield func() bool // ends the turn; false: stop reading. Nil: there is one turn only
+
+	turn func() bool // reads one turn; false at the end
+	stop func()      // ends the reading
+	err  error       // how it ended
+
+	asked []chan error // callers of Check that wait for the end
+	again bool         // the file has changed meanwhile,
+	later []chan error // and these callers wait for a second reading
 }
 
 // pause ends the turn if it is used up. The content of the watcher's buffers is lost

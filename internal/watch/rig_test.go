@@ -126,7 +126,6 @@ func (s *sink) options(root string) Options {
 		Since:   func() time.Time { return time.Time{} },
 		Flush:   func(context.Context) error { return nil },
 		Deliver: s.deliver,
-		Rescan:  time.Hour,
 		Ready:   func() {},
 		Log:     slog.New(slog.DiscardHandler),
 	}
@@ -141,6 +140,7 @@ func watched(t *testing.T, root string, s *sink, change func(*Watcher)) *rig {
 	opts.Ready = func() { close(ready) }
 	opts.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w := New(opts)
+	w.pause = time.Hour
 	if change != nil {
 		change(w)
 	}

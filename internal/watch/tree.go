@@ -137,14 +137,14 @@ func (w *Watcher) watch(dir string) error {
 	}
 	if !w.descriptors.take(dir) {
 		w.removeWatch(dir)
-		w.warn(w.opts.Root, fmt.Errorf("watch directory: events of all of its files would keep too many of them open (raise ulimit -n; until then some are looked at every %s)", w.opts.Rescan))
+		w.warn(w.opts.Root, fmt.Errorf("watch directory: events of all of its files would keep too many of them open (raise ulimit -n; until then some are looked at every %s)", w.pause))
 		return nil
 	}
 	err := w.notify.Add(dir)
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
 		// One warning for the root: the limit is the same for all directories.
-		w.warn(w.opts.Root, fmt.Errorf("watch directory: %w (raise fs.inotify.max_user_watches; until then files are looked at every %s)", err, w.opts.Rescan))
+		w.warn(w.opts.Root, fmt.Errorf("watch directory: %w (raise fs.inotify.max_user_watches; until then files are looked at every %s)", err, w.pause))
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		w.warn(dir, fmt.Errorf("watch directory: %w", err))
 	}

@@ -104,7 +104,7 @@ func TestTheRootMayBeALink(t *testing.T) {
 	}
 	root := filepath.Join(base, "link")
 	require.NoError(t, os.Symlink("first", root))
-	r := watched(t, root, newSink(), func(w *Watcher) { w.opts.Rescan = 50 * time.Millisecond })
+	r := watched(t, root, newSink(), func(w *Watcher) { w.pause = 50 * time.Millisecond })
 	path := r.path("a.log")
 	r.awaitLines(t, path, "of the first")
 	appendTo(t, filepath.Join(base, "first", "a.log"), "more\n")
@@ -133,7 +133,7 @@ func TestWhatCannotBeReadIsToldOnce(t *testing.T) {
 	var log bytes.Buffer
 	r := watched(t, root, newSink(), func(w *Watcher) {
 		w.log = slog.New(slog.NewTextHandler(&log, nil))
-		w.noEvents, w.opts.Rescan = true, 5*time.Millisecond
+		w.noEvents, w.pause = true, 5*time.Millisecond
 	})
 	for range 5 {
 		r.settle(t)

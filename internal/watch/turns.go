@@ -29,21 +29,6 @@ var costs = [...]int64{Moves: 1 << 10, Matters: 32 << 10}
 // errAbandoned ends the reading of a file that was deleted or renamed.
 var errAbandoned = errors.New("the file was deleted or renamed while it was read")
 
-// reading is a file that is being read. Owned by Run.
-type reading struct {
-	path    string
-	file    *file
-	stamp   stamp
-	err     error
-	turn    func() bool // reads one turn; false at the end
-	abandon func()      // ends it
-	pass    *pass
-
-	asked []chan error // callers of Check that wait for the end
-	again bool         // the file has changed meanwhile,
-	later []chan error // and these callers wait for a second reading
-}
-
 // readNew reads what is new in a file: one turn now, the rest in later turns.
 // Errors are logged.
 func (w *Watcher) readNew(ctx context.Context, path string, asked ...chan error) {
@@ -52,18 +37,18 @@ func (w *Watcher) readNew(ctx context.Context, path string, asked ...chan error)
 		f.reading.later = append(f.reading.later, asked...)
 		return
 	}
-	r, err := w.begin(ctx, path)
-	if r == nil {
+	p, err := w.begin(ctx, path)
+	if p == nil {
 		w.ended(ctx, path, err, asked)
 		return
 	}
-	r.asked = asked
-	w.takeTurn(ctx, r)
+	p.asked = asked
+	w.takeTurn(ctx, p)
 }
 
 // begin opens the file that has the path now. It returns nil if there is nothing to
 // read.
-func (w *Watcher) begin(ctx context.Context, path string) (*reading, error) {
+func (w *Watcher) begin(ctx context.Context, path string) (*pass, error) {
 	f := w.files[path]
 	// Lstat comes first: opening a FIFO would wake its writer.
 	info, err := os.Lstat(path)
@@ -86,58 +71,55 @@ func (w *Watcher) begin(ctx context.Context, path string) (*reading, error) {
 		in.Close()
 		return nil, err
 	}
-	return w.reading(ctx, f, in, info), nil
+	p := &pass{w: w, file: f, in: in, info: info, stamp: stampOf(info), left: turnSize}
+	p.prepare(ctx)
+	return p, nil
 }
 
-// reading prepares the reading of an open file.
-func (w *Watcher) reading(ctx context.Context, f *file, in *os.File, info fs.FileInfo) *reading {
-	st := stampOf(info)
-	p := &pass{w: w, file: f, in: in, info: info, stamp: st, left: turnSize}
-	r := &reading{path: f.path, file: f, stamp: st, pass: p}
-	rest := st.size
-	if !f.first {
-		rest -= f.searched
+// prepare makes the turns of a reading.
+func (p *pass) prepare(ctx context.Context) {
+	rest := p.size
+	if !p.first {
+		rest -= p.searched
 	}
 	if rest <= oneTurn { // nearly always
-		r.abandon = func() {}
-		r.turn = func() bool {
-			defer in.Close()
-			r.err = p.run(ctx)
+		p.stop = func() {}
+		p.turn = func() bool {
+			defer p.in.Close()
+			p.err = p.run(ctx)
 			return false
 		}
-		return r
+		return
 	}
 	next, stop := iter.Pull(func(yield func(struct{}) bool) {
-		defer in.Close()
+		defer p.in.Close()
 		p.yield = func() bool { return yield(struct{}{}) }
-		r.err = p.run(ctx)
+		p.err = p.run(ctx)
 	})
-	r.abandon = stop
-	r.turn = func() bool { _, more := next(); return more }
-	return r
+	p.stop = stop
+	p.turn = func() bool { _, more := next(); return more }
 }
 
 // takeTurn reads one turn of a file, and queues the file again if there is more.
-func (w *Watcher) takeTurn(ctx context.Context, r *reading) {
+func (w *Watcher) takeTurn(ctx context.Context, p *pass) {
 	release := w.takeBuffer()
-	more := r.turn()
+	more := p.turn()
 	release()
-	f := r.file
 	if more {
-		f.reading = r
-		if r.pass.read > slowFile {
-			delete(w.atStart, r.path)
+		p.reading = p
+		if p.read > slowFile {
+			delete(w.atStart, p.path)
 		}
-		w.open = append(w.open, r)
+		w.open = append(w.open, p)
 		return
 	}
-	f.reading = nil
-	if f.failed = r.err != nil; !f.failed {
-		f.seen = r.stamp
+	p.reading = nil
+	if p.failed = p.err != nil; !p.failed {
+		p.seen = p.stamp
 	}
-	w.ended(ctx, r.path, r.err, r.asked)
-	if r.again && ctx.Err() == nil {
-		w.readNew(ctx, r.path, r.later...)
+	w.ended(ctx, p.path, p.err, p.asked)
+	if p.again && ctx.Err() == nil {
+		w.readNew(ctx, p.path, p.later...)
 	}
 }
 
@@ -182,21 +164,21 @@ func (w *Watcher) ended(ctx context.Context, path string, err error, asked []cha
 
 // abandon stops the reading of a file, if it is being read.
 func (w *Watcher) abandon(ctx context.Context, f *file) {
-	r := f.reading
-	if r == nil {
+	p := f.reading
+	if p == nil {
 		return
 	}
-	w.open = slices.DeleteFunc(w.open, func(other *reading) bool { return other == r })
-	r.abandon()
+	w.open = slices.DeleteFunc(w.open, func(other *pass) bool { return other == p })
+	p.stop()
 	f.reading, f.failed = nil, true
-	w.ended(ctx, r.path, errAbandoned, append(r.asked, r.later...))
+	w.ended(ctx, f.path, errAbandoned, append(p.asked, p.later...))
 }
 
 // abandonAll stops all readings.
 func (w *Watcher) abandonAll() {
-	for _, r := range w.open {
-		r.abandon()
-		r.file.reading = nil
+	for _, p := range w.open {
+		p.stop()
+		p.reading = nil
 	}
 	w.open = nil
 }
@@ -208,9 +190,9 @@ func (w *Watcher) idle() bool { return len(w.todo) == 0 && len(w.open) == 0 }
 func (w *Watcher) work(ctx context.Context) {
 	w.preferOpen = !w.preferOpen
 	if len(w.open) > 0 && (len(w.todo) == 0 || !w.preferOpen || len(w.open) >= maxOpen) {
-		r := w.open[0]
+		p := w.open[0]
 		w.open = w.open[1:]
-		w.takeTurn(ctx, r)
+		w.takeTurn(ctx, p)
 		return
 	}
 	path := w.todo[0].path

@@ -15,6 +15,9 @@ import (
 	"resumed/internal/fsevents"
 )
 
+// rescanEvery is the pause between two looks at every file, for file systems that send no events.
+const rescanEvery = time.Minute
+
 // sweepsPerScan is how many ticks of the clock lead to one rescan while events work: to look at
 // ten thousand files is most of what an idle daemon costs.
 const sweepsPerScan = 5
@@ -37,7 +40,8 @@ type Watcher struct {
 	log      *slog.Logger
 	checks   chan check
 	stopped  chan struct{}
-	noEvents bool // for tests: as on a file system without events
+	pause    time.Duration // between two looks at every file
+	noEvents bool          // for tests: as on a file system without events
 
 	descriptors *descriptors // open files that events need
 
@@ -45,7 +49,7 @@ type Watcher struct {
 
 	notify     *fsevents.Listener // nil without events
 	todo       []found            // files to read, as a scan found them
-	open       []*reading         // files being read, the next turn first
+	open       []*pass            // files being read, the next turn first
 	preferOpen bool               // an open file has the next turn
 	atStart    map[string]bool    // files found by the first scan and not read yet; nil: Ready was called
 	attached   bool               // Root exists and its directories are watched
@@ -82,11 +86,9 @@ func New(o Options) *Watcher {
 	if abs, err := filepath.Abs(o.Root); err == nil {
 		o.Root = abs
 	}
-	if o.Rescan <= 0 {
-		o.Rescan = DefaultRescan
-	}
 	return &Watcher{
 		opts:    o,
+		pause:   rescanEvery,
 		log:     o.Log.With("root", o.Root),
 		checks:  make(chan check),
 		stopped: make(chan struct{}),
@@ -114,7 +116,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	always := make(chan struct{})
 	close(always)
 
-	sweep := time.NewTicker(w.opts.Rescan)
+	sweep := time.NewTicker(w.pause)
 	defer sweep.Stop()
 	for {
 		if ctx.Err() != nil {

@@ -177,7 +177,7 @@ func TestWithoutEventsTheRescanFindsEverything(t *testing.T) {
 	old := filepath.Join(root, "old.log")
 	write(t, old, "one\n")
 	r := watched(t, root, newSink(), func(w *Watcher) {
-		w.noEvents, w.opts.Rescan = true, 20*time.Millisecond
+		w.noEvents, w.pause = true, 20*time.Millisecond
 	})
 	appendTo(t, old, "two\n")
 	r.awaitLines(t, old, "one", "two")

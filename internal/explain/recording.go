@@ -18,33 +18,17 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// reading interprets a recording, and returns its agent.
-type reading func(rec agent.Recording, named agent.Agent) (name string, report recording.Report, ok bool)
-
-// recording explains the sessions of a recording, or returns nil if read does not recognise it.
-func (x *Explainer) recording(path string, named agent.Agent, now time.Time, read reading) ([]Explanation, error) {
-	rec, skipped, err := readRecording(path)
-	if err != nil {
-		return nil, err
-	}
-	rec.Beside = otherStream(path)
-	if !x.RecordedAt.IsZero() {
-		rec.At, rec.Exact = x.RecordedAt, true
-	}
-	name, report, ok := read(rec, named)
-	if !ok {
-		return nil, nil
-	}
-	var found []Explanation
+// recording explains the sessions of a recording.
+func (x *Explainer) recording(rec recorded, name string, report recording.Report, now time.Time) (found []Explanation) {
 	for _, told := range report.Told {
-		out := Explanation{Version: 1, File: path, Agent: name, Session: told.Session, Cwd: told.Cwd}
+		out := Explanation{Version: 1, File: rec.Path, Agent: name, Session: told.Session, Cwd: told.Cwd}
 		x.explainTold(&out, told, report.Kind, now)
 		if !told.Beside {
-			out.Line = skipped.lineOf(told.Line)
+			out.Line = rec.lineOf(told.Line)
 		}
 		found = append(found, out)
 	}
-	return found, nil
+	return found
 }
 
 // recognised finds the agent of a recording among all agents, or only tries the named one.
@@ -60,37 +44,26 @@ func (x *Explainer) recognised(rec agent.Recording, named agent.Agent) (string, 
 }
 
 // worded judges a recording that was not recognised: as output of the named agent, or by the last words of its text.
-func (x *Explainer) worded(rec agent.Recording, named agent.Agent) (string, recording.Report, bool) {
-	name := ""
+func (x *Explainer) worded(rec agent.Recording, named agent.Agent) (recording.Report, bool) {
 	if named != nil {
-		name = named.Name()
-	}
-	if r, ok := x.readers[name]; ok {
-		if told, ok := r.Printed(rec); ok {
-			return name, recording.Report{Kind: recording.RunOutput, Told: []recording.Told{told}}, true
+		if told, ok := x.readers[named.Name()].Printed(rec); ok {
+			return recording.Of(recording.RunOutput, told), true
 		}
 	}
-	told, ok := x.words(rec)
-	ok = ok || named != nil && strings.TrimSpace(rec.Text) != "" && !looksLikeJSON.MatchString(rec.Text)
-	return name, recording.Report{Kind: "the output of a program", Told: []recording.Told{told}}, ok
+	if looksLikeJSON.MatchString(rec.Text) {
+		return recording.Report{}, false // JSON of an unknown agent is not judged
+	}
+	told := recording.Told{}
+	limits := x.limits
+	limits.At = rec.At
+	if v, _ := lastwords.Judge(limits, lastwords.Last(rec.Text)); v.Class != limit.None {
+		line, words := lastwords.Gist(limits, rec.Text, v)
+		told = recording.Told{Event: resume.Limited{At: rec.At, Verdict: v, Text: words}, Line: line}
+	}
+	return recording.Of("the output of a program", told), told.Event != nil || named != nil && strings.TrimSpace(rec.Text) != ""
 }
 
 var looksLikeJSON = regexp.MustCompile(`^\s*(?:\{|\[\s*["{\[\d])`)
-
-// words judges the last words of a text. JSON of an unknown agent is not judged.
-func (x *Explainer) words(rec agent.Recording) (recording.Told, bool) {
-	if looksLikeJSON.MatchString(rec.Text) {
-		return recording.Told{}, false
-	}
-	limits := x.limits
-	limits.At = rec.At
-	v, _ := lastwords.Judge(limits, lastwords.Last(rec.Text))
-	if v.Class == limit.None {
-		return recording.Told{}, false
-	}
-	line, words := lastwords.Gist(limits, rec.Text, v)
-	return recording.Told{Event: resume.Limited{At: rec.At, Verdict: v, Text: words}, Line: line}, true
-}
 
 // explainTold adds what a recording says about a session, and the kind of the recording.
 func (x *Explainer) explainTold(out *Explanation, told recording.Told, kind string, now time.Time) {
@@ -120,52 +93,62 @@ const (
 	recordingHead    = 64 << 10
 )
 
-// skip is the omitted middle of a recording.
-type skip struct {
-	after int // the last line before it
-	lines int
+// recorded is a recording, without its middle if that is long.
+type recorded struct {
+	agent.Recording
+	before  int // the last line before the omitted ones
+	omitted int // how many lines are omitted
 }
 
-func (s skip) lineOf(line int) int {
-	if line > s.after {
-		return line + s.lines
+// lineOf returns the number that a line has in the file.
+func (r recorded) lineOf(line int) int {
+	if line > r.before {
+		return line + r.omitted
 	}
 	return line
 }
 
-func readRecording(path string) (rec agent.Recording, skipped skip, err error) {
+// readRecording reads a recording, and the other stream of the same run.
+func (x *Explainer) readRecording(path string) (recorded, error) {
+	rec, err := readText(path)
+	rec.Beside = otherStream(path)
+	if !x.RecordedAt.IsZero() {
+		rec.At, rec.Exact = x.RecordedAt, true
+	}
+	return rec, err
+}
+
+func readText(path string) (rec recorded, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return rec, skipped, err
+		return rec, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return rec, skipped, fmt.Errorf("stat %s: %w", path, err)
+		return rec, fmt.Errorf("stat %s: %w", path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return rec, skipped, fmt.Errorf("%s is not a regular file", path)
+		return rec, fmt.Errorf("%s is not a regular file", path)
 	}
 	data, err := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-longestRecording), longestRecording))
-	if err != nil {
-		return rec, skipped, fmt.Errorf("read %s: %w", path, err)
-	}
-	if info.Size() > longestRecording {
+	if err == nil && info.Size() > longestRecording {
 		data = data[bytes.IndexByte(data, '\n')+1:]
-		head, err := io.ReadAll(io.NewSectionReader(file, 0, recordingHead))
-		if err != nil {
-			return rec, skipped, fmt.Errorf("read %s: %w", path, err)
-		}
+		var head []byte
+		head, err = io.ReadAll(io.NewSectionReader(file, 0, recordingHead))
 		head = head[:bytes.LastIndexByte(head, '\n')+1]
-		skipped.after = bytes.Count(head, []byte{'\n'})
-		skipped.lines = lineOf(path, info.Size()-int64(len(data))) - 1 - skipped.after
+		rec.before = bytes.Count(head, []byte{'\n'})
+		rec.omitted = lineOf(path, info.Size()-int64(len(data))) - 1 - rec.before
 		data = append(head, data...)
+	}
+	if err != nil {
+		return rec, fmt.Errorf("read %s: %w", path, err)
 	}
 	rec.Path, rec.At = path, info.ModTime()
 	if bytes.IndexByte(data, 0) < 0 { // else it is not text
 		rec.Text = sanitize.Text(string(data))
 	}
-	return rec, skipped, nil
+	return rec, nil
 }
 
 // streams are common names of the files with a run's two streams.
@@ -181,7 +164,7 @@ func otherStream(path string) string {
 				continue
 			}
 			beside := name[:at] + pair[1-i] + name[at+len(stream):]
-			if rec, _, err := readRecording(filepath.Join(dir, beside)); err == nil {
+			if rec, err := readText(filepath.Join(dir, beside)); err == nil {
 				return rec.Text
 			}
 		}

@@ -31,7 +31,9 @@ type captured struct {
 }
 
 // newReader has the zone of the captures: clock times without a zone are UTC.
-func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader {
+	return Reader.With(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour})
+}
 
 // recordedAt is when the captures were made; clock times are relative to it.
 var recordedAt = time.Date(2026, 11, 15, 0, 25, 0, 0, time.UTC)
@@ -85,7 +87,7 @@ func TestAWindowOfFiveHoursOpensWithinFiveHours(t *testing.T) {
 	data, err := os.ReadFile("testdata/stdout/u5h-tzNY.json") // resets 9:13pm (America/New_York)
 	require.NoError(t, err)
 	reset := time.Date(2026, 11, 15, 2, 13, 0, 0, time.UTC)
-	r := New(limit.Reader{Zone: time.UTC, Grace: time.Minute})
+	r := Reader.With(limit.Reader{Zone: time.UTC, Grace: time.Minute})
 	for rule, c := range map[string]struct {
 		rec  agent.Recording
 		want time.Time

@@ -18,18 +18,27 @@ import (
 	"resumed/internal/resume"
 )
 
-// New returns a Reader that interprets refusals with limits.
-func New(limits limit.Reader) recording.Reader {
-	return recording.Reader{
-		Name: room.Name, Limits: limits, Begins: begins, Any: recordedAny,
-		Run: func(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
-			return reader{limits}.printed(rec)
-		},
-	}
-}
+// Reader interprets output of Codex.
+var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: read}
 
 // reader interprets refusals.
 type reader struct{ limits limit.Reader }
+
+// read interprets a recording: the output of a run, a screen, messages of an app-server, or input of hooks.
+func read(limits limit.Reader, rec agent.Recording, _ bool) (recording.Report, bool) {
+	r := reader{limits}
+	if told, ok := r.printed(rec); ok {
+		return recording.Of(recording.RunOutput, told), true
+	}
+	if told := r.served(rec); told != nil {
+		return recording.Report{Kind: "the messages of an app-server", Told: told}, true
+	}
+	if told := hooked(rec); told != nil {
+		return recording.Report{Kind: recording.HookCalls, Told: told}, true
+	}
+	told, ok := r.shown(rec)
+	return recording.Of(recording.Screen, told), ok
+}
 
 // begins recognises a record of a rollout.
 func begins(line []byte) (is, known bool) {
@@ -66,11 +75,9 @@ func kindAndTime(line []byte) (kind string, timed bool) {
 
 // printed interprets the streams of `codex exec`: records with --json, else the text on its standard error.
 func (r reader) printed(rec agent.Recording) (recording.Told, bool) {
-	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) { return r.records(text, rec) })
-	if ok {
-		return told, true
-	}
-	return recording.FirstStream(rec, func(text string) (recording.Told, bool) { return r.report(text, rec) })
+	return recording.FirstStream(rec,
+		func(text string) (recording.Told, bool) { return r.records(text, rec) },
+		func(text string) (recording.Told, bool) { return r.report(text, rec) })
 }
 
 // execRecord is one record of `codex exec --json`.
@@ -87,18 +94,14 @@ type execRecord struct {
 // records reads the records of a run.
 func (r reader) records(text string, rec agent.Recording) (told recording.Told, ok bool) {
 	at := rec.At
-	told = recording.Follow(text, func(data []byte) (recording.Record, bool) {
-		var p execRecord
-		if !agent.Decode(data, &p) {
-			return recording.Record{}, false
-		}
-		var session string
+	told = recording.Follow(text, func(p execRecord) (t recording.Told) {
 		if p.Type == "thread.started" && agent.IsUUID(p.Thread) {
-			session, ok = p.Thread, true
-			at = since(rec, session)
+			t.Session, ok = p.Thread, true
+			at = since(rec, p.Thread)
 		}
 		ok = ok || strings.HasPrefix(p.Type, "turn.")
-		return recording.Record{Session: session, Event: r.said(p, at)}, true
+		t.Event = r.said(p, at)
+		return t
 	})
 	return told, ok
 }
@@ -112,9 +115,9 @@ func (r reader) said(p execRecord, at time.Time) resume.Event {
 	case p.Type == "turn.completed", p.Type == "item.completed" && p.Item.Type != "error":
 		return resume.Progressed{At: at}
 	case p.Type == "turn.failed":
-		return r.refused(p.Error, at)
+		return r.refused(p.Error, at, rollout.RateLimits{})
 	case p.Type == "error":
-		return r.refused(rollout.Failure{Message: p.Message}, at)
+		return r.refused(rollout.Failure{Message: p.Message}, at, rollout.RateLimits{})
 	default:
 		return nil
 	}
@@ -123,12 +126,9 @@ func (r reader) said(p execRecord, at time.Time) resume.Event {
 // retrying matches the message of a retry.
 var retrying = regexp.MustCompile(`(?i)^(?:reconnecting\.\.\.|stream error: .*retrying)`)
 
-// refused returns the event of an error outside of a rollout, where the state of the account's limits is not known.
-func (r reader) refused(f rollout.Failure, at time.Time) resume.Limited {
-	return r.refusedWith(f, at, rollout.RateLimits{})
-}
-
-func (r reader) refusedWith(f rollout.Failure, at time.Time, limits rollout.RateLimits) resume.Limited {
+// refused returns the event of an error outside of a rollout. limits is the state of the account's limits; zero: not
+// known.
+func (r reader) refused(f rollout.Failure, at time.Time, limits rollout.RateLimits) resume.Limited {
 	reader := r.limits
 	reader.At = at
 	v := f.Verdict(reader, func() rollout.RateLimits { return limits })
@@ -157,7 +157,7 @@ func (r reader) report(text string, rec agent.Recording) (told recording.Told, b
 	var session, cwd string
 	var last resume.Event
 	at := rec.At
-	read := func(line string) (event resume.Event) {
+	told = recording.Lines(text, func(line string) (event resume.Event) {
 		field, said := bannerField.FindStringSubmatch(line), complaint.FindStringSubmatch(line)
 		switch {
 		case field != nil && last == nil && field[1] == "workdir":
@@ -171,25 +171,18 @@ func (r reader) report(text string, rec agent.Recording) (told recording.Told, b
 		case line == "codex", strings.HasSuffix(line, "] codex"):
 			event = resume.Progressed{At: at}
 		case said != nil:
-			event = r.complained(said[1], at, last)
+			refused := r.refused(rollout.Failure{Message: said[1]}, at, rollout.RateLimits{})
+			if before, ok := last.(resume.Limited); !ok || before.Text != refused.Text { // it is printed twice
+				event = refused
+			}
 		}
 		if event != nil {
 			last = event
 		}
 		return event
-	}
-	told = recording.Lines(text, read)
+	})
 	told.Session, told.Cwd = session, cwd
 	return told, begun
-}
-
-// complained returns the event of an error in the text of a run. The text has the error, but not what is retried.
-func (r reader) complained(text string, at time.Time, before resume.Event) resume.Event {
-	refused := r.refused(rollout.Failure{Message: text}, at)
-	if last, ok := before.(resume.Limited); ok && last.Text == refused.Text {
-		return nil // it is printed twice
-	}
-	return refused
 }
 
 // since returns the reference time for clock times in a session's text. A copied file is newer than its content, but
@@ -204,20 +197,4 @@ func since(rec agent.Recording, session string) time.Time {
 		return rec.At
 	}
 	return began
-}
-
-// recordedAny interprets a recording: the output of a run, a screen, messages of an app-server, or input of hooks.
-func recordedAny(limits limit.Reader, rec agent.Recording) (recording.Report, bool) {
-	r := reader{limits}
-	if told, ok := r.printed(rec); ok {
-		return recording.Of(recording.RunOutput, told), true
-	}
-	if told := r.served(rec); told != nil {
-		return recording.Report{Kind: "the messages of an app-server", Told: told}, true
-	}
-	if told := hooked(rec); told != nil {
-		return recording.Report{Kind: recording.HookCalls, Told: told}, true
-	}
-	told, ok := r.shown(rec)
-	return recording.Of(recording.Screen, told), ok
 }

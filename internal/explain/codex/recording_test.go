@@ -31,7 +31,9 @@ type captured struct {
 	Cwd     string      `json:"cwd"`
 }
 
-func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader {
+	return Reader.With(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour})
+}
 
 // copiedAt is when the captures were copied, hours after they were made.
 var copiedAt = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
@@ -90,7 +92,7 @@ func TestWhatARunPrintsTellsWhatItsRolloutDoes(t *testing.T) {
 func TestAnExactTimeIsNotDoubted(t *testing.T) {
 	data, err := os.ReadFile("testdata/recordings/v0.150.0_429_usage_limit.exec-json.jsonl")
 	require.NoError(t, err)
-	told, ok := New(limit.Reader{Zone: time.UTC, Grace: time.Minute}).Printed(agent.Recording{Text: string(data), At: copiedAt, Exact: true})
+	told, ok := Reader.With(limit.Reader{Zone: time.UTC, Grace: time.Minute}).Printed(agent.Recording{Text: string(data), At: copiedAt, Exact: true})
 	require.True(t, ok)
 	require.Equal(t, time.Date(2026, 11, 16, 1, 16, 0, 0, time.UTC), told.Event.(resume.Limited).Reset.At)
 }
@@ -166,7 +168,7 @@ func TestTheClockOnAScreenCounts(t *testing.T) {
 	require.NoError(t, err)
 	limited := strings.Replace(string(text), "exceeded retry limit, last status: 429 Too Many Requests, request id: req_fake_e5d5c8e5",
 		"You’ve hit your usage limit. Try again at 1:14 AM.", 1)
-	report, ok := New(limit.Reader{Zone: time.UTC, Grace: time.Minute}).Recorded(agent.Recording{Text: limited, At: copiedAt})
+	report, ok := Reader.With(limit.Reader{Zone: time.UTC, Grace: time.Minute}).Recorded(agent.Recording{Text: limited, At: copiedAt})
 	require.True(t, ok)
 	require.Equal(t, time.Date(2026, 11, 15, 1, 14, 0, 0, time.UTC), report.Told[0].Event.(resume.Limited).Reset.At)
 }

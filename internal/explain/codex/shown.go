@@ -134,7 +134,7 @@ func (r reader) shows(b recording.Block, rec agent.Recording) (event resume.Even
 	case strings.HasPrefix(text, "Conversation interrupted"):
 		return resume.Cancelled{At: rec.At}, false
 	default:
-		return r.refused(rollout.Failure{Message: text}, rec.At), false
+		return r.refused(rollout.Failure{Message: text}, rec.At, rollout.RateLimits{}), false
 	}
 }
 

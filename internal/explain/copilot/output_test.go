@@ -25,7 +25,9 @@ type captured struct {
 	File string `json:"file"`
 }
 
-func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader {
+	return Reader.With(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour})
+}
 
 func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 	for name, want := range map[string]struct {

@@ -14,15 +14,13 @@ import (
 	"resumed/internal/resume"
 )
 
-// New returns a Reader that interprets refusals with limits.
-func New(limits limit.Reader) recording.Reader {
-	return recording.Reader{
-		Name: room.Name, Limits: limits, Note: note, Run: run, Any: recorded,
-		Begins: func(line []byte) (is, known bool) {
-			is = room.IsHeader(line)
-			return is, is
-		},
-	}
+// Reader interprets output of Gemini CLI.
+var Reader = recording.Reader{Name: room.Name, Begins: begins, Note: note, Read: read}
+
+// begins recognises the first line of a chat.
+func begins(line []byte) (is, known bool) {
+	is = room.IsHeader(line)
+	return is, is
 }
 
 const onlyExec = "a run without a terminal that fails leaves no record of why; only `resumed exec` can see that and continue it"
@@ -97,26 +95,23 @@ func (p printed) kind() string {
 	}
 }
 
-// run interprets the streams of a run without a terminal. Retries are only on the standard error.
-func run(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
-	if told, kind := streams(limits, rec, recording.RunOutput); told.Event != nil && kind == recording.RunOutput {
-		return told, true
+// read interprets a recording: the output of a run, the report of a failure, or the input of hooks. Retries are only on
+// the standard error.
+func read(limits limit.Reader, rec agent.Recording, named bool) (recording.Report, bool) {
+	known := ""
+	if named {
+		known = recording.RunOutput
 	}
-	if m := plainError.FindStringSubmatchIndex(rec.Text); m != nil {
+	told, kind := streams(limits, rec, known)
+	if m := plainError.FindStringSubmatchIndex(rec.Text); named && told.Event == nil && m != nil {
 		event := refuse(limits, limit.Refusal{Text: rec.Text[m[2]:m[3]]})
-		return recording.Told{Event: event, Line: recording.LineOf(rec.Text, m[2])}, true
+		told = recording.Told{Event: event, Line: recording.LineOf(rec.Text, m[2])}
 	}
-	return recording.Told{}, false
+	return recording.Of(kind, told), kind != "" && (!named || told.Event != nil)
 }
 
 // plainError is the end of a failed run's plain text: these lines contain nothing else, and only advice follows.
 var plainError = regexp.MustCompile(`(?:^|\n)(\[API Error: [^\n]*(?:\n[^\n]+){0,3}?\])(?:\nPlease [^\n]+){0,2}\s*$`)
-
-// recorded interprets a recording: the output of a run, the report of a failure, or the input of hooks.
-func recorded(limits limit.Reader, rec agent.Recording) (recording.Report, bool) {
-	told, kind := streams(limits, rec, "")
-	return recording.Of(kind, told), kind != ""
-}
 
 // streams reads both streams of a run, and returns what they are; "" if they are not from Gemini CLI. If the first one
 // says how the run ended, the other one only adds the session. kind is their known kind, or "".
@@ -145,22 +140,18 @@ type stream struct {
 }
 
 func (s *stream) read(text string) {
-	s.told = recording.Follow(text, func(data []byte) (recording.Record, bool) {
-		var p printed
-		if !agent.Decode(data, &p) {
-			return recording.Record{}, false
-		}
+	s.told = recording.Follow(text, func(p printed) recording.Told {
 		if s.kind == "" && p.isOurs() {
 			s.kind = p.kind()
 		}
 		if s.kind == "" {
-			return recording.Record{}, false
+			return recording.Told{}
 		}
 		s.limits.At = agent.Written(p.Timestamp, s.limits.At)
 		if !room.IsID(p.SessionID) {
 			p.SessionID = ""
 		}
-		return recording.Record{Session: p.SessionID, Cwd: p.Cwd, Event: s.event(p)}, true
+		return recording.Told{Session: p.SessionID, Cwd: p.Cwd, Event: s.event(p)}
 	})
 	if !s.over {
 		s.complaints(text)

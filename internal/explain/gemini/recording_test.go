@@ -30,7 +30,9 @@ func (c captured) path() string {
 	return filepath.Join(agentRoom, "testdata", filepath.FromSlash(c.File))
 }
 
-func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader {
+	return Reader.With(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour})
+}
 
 var copiedAt = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
 

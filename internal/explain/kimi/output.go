@@ -12,10 +12,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// New returns a Reader that interprets refusals with limits.
-func New(limits limit.Reader) recording.Reader {
-	return recording.Reader{Name: room.Name, Limits: limits, Begins: begins, Run: run}
-}
+// Reader interprets output of Kimi Code.
+var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: read}
 
 // begins recognises the first record of a session.
 func begins(line []byte) (is, known bool) {
@@ -30,9 +28,9 @@ func begins(line []byte) (is, known bool) {
 // failed is the line with the reason why a run failed: a code and a message.
 var failed = regexp.MustCompile(`^[ \t]*error: failed to run prompt: (.+?): (.*)$`)
 
-// run interprets the streams of a run without a terminal. A failure is on the standard error in every output format.
-func run(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
-	return recording.FirstStream(rec, func(text string) (recording.Told, bool) {
+// read interprets the streams of a run without a terminal. A failure is on the standard error in every output format.
+func read(limits limit.Reader, rec agent.Recording, _ bool) (recording.Report, bool) {
+	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) {
 		told := recording.Lines(text, func(line string) resume.Event {
 			m := failed.FindStringSubmatch(line)
 			if m == nil {
@@ -42,4 +40,5 @@ func run(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
 		})
 		return told, told.Event != nil
 	})
+	return recording.Of(recording.RunOutput, told), ok
 }

@@ -20,7 +20,9 @@ var copiedAt = time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
 // agentRoom has what sessions of a real Kimi Code wrote.
 const agentRoom = "../../agent/kimi"
 
-func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader {
+	return Reader.With(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour})
+}
 
 func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 	for name, class := range map[string]limit.Class{

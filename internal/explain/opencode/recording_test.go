@@ -47,7 +47,9 @@ func captures(t testing.TB) []captured {
 	return ofDatabases
 }
 
-func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader {
+	return Reader.With(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour})
+}
 
 func limited(t testing.TB, event resume.Event) resume.Limited {
 	t.Helper()

@@ -18,41 +18,32 @@ import (
 // Kilo is the other agent supported here: it is a fork of opencode and writes the same records.
 const Kilo = room.KiloName
 
-// New returns a Reader that interprets refusals with limits.
-func New(limits limit.Reader) recording.Reader {
-	return recording.Reader{
-		Name: room.Name, Limits: limits, Any: recorded,
-		// No other agent stores its sessions in a database.
-		Begins: func(line []byte) (is, known bool) { return bytes.HasPrefix(line, []byte("SQLite format 3\x00")), true },
-		Run: func(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
-			return reader{limits}.printed(rec)
-		},
-	}
+// Reader interprets output of opencode.
+var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: read}
+
+// begins recognises a database: no other agent stores its sessions in one.
+func begins(line []byte) (is, known bool) {
+	return bytes.HasPrefix(line, []byte("SQLite format 3\x00")), true
 }
 
 // reader interprets refusals.
 type reader struct{ limits limit.Reader }
 
-// recorded interprets a recording: the output of a run, rows saved as JSON, or events of a server.
-func recorded(limits limit.Reader, rec agent.Recording) (recording.Report, bool) {
+// read interprets a recording: the output of a run (records with --format json, else the text on its standard error),
+// rows saved as JSON, or events of a server.
+func read(limits limit.Reader, rec agent.Recording, _ bool) (recording.Report, bool) {
 	r := reader{limits}
-	if told, ok := r.printed(rec); ok {
+	told, ok := recording.FirstStream(rec,
+		func(text string) (recording.Told, bool) { return r.records(text, rec.At) },
+		func(text string) (recording.Told, bool) { return r.words(text, rec.At) })
+	if ok {
 		return recording.Of(recording.RunOutput, told), true
 	}
 	if told := r.saved(rec); told != nil {
 		return recording.Report{Kind: "rows of a database", Told: told}, true
 	}
-	told := r.events(rec)
-	return recording.Report{Kind: "the events of a server", Told: told}, told != nil
-}
-
-// printed interprets the streams of `opencode run`: records with --format json, else the text on its standard error.
-func (r reader) printed(rec agent.Recording) (recording.Told, bool) {
-	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) { return r.records(text, rec.At) })
-	if ok {
-		return told, true
-	}
-	return recording.FirstStream(rec, func(text string) (recording.Told, bool) { return r.words(text, rec.At) })
+	events := r.events(rec)
+	return recording.Report{Kind: "the events of a server", Told: events}, events != nil
 }
 
 // sessionName is the format of a session's id.
@@ -67,16 +58,18 @@ type runRecord struct {
 }
 
 func (r reader) records(text string, at time.Time) (recording.Told, bool) {
-	told := recording.Follow(text, func(data []byte) (recording.Record, bool) {
-		var p runRecord
-		if !agent.Decode(data, &p) || !sessionName.MatchString(p.Session) {
-			return recording.Record{}, false
+	told := recording.Follow(text, func(p runRecord) recording.Told {
+		if !sessionName.MatchString(p.Session) {
+			return recording.Told{}
 		}
 		if printedAt, ok := limit.Epoch(p.AtMS); ok {
 			at = printedAt
 		}
 		event := r.event(p, at)
-		return recording.Record{Session: p.Session, Event: event}, event != nil
+		if event == nil {
+			return recording.Told{}
+		}
+		return recording.Told{Session: p.Session, Event: event}
 	})
 	return told, told.Event != nil
 }

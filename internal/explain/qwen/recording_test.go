@@ -25,7 +25,9 @@ type captured struct {
 	File string `json:"file"`
 }
 
-func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader {
+	return Reader.With(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour})
+}
 
 func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 	for name, want := range map[string]struct {
@@ -75,7 +77,7 @@ func FuzzRecorded(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(string(data))
 	}
-	r := New(limit.Reader{Zone: time.UTC})
+	r := Reader.With(limit.Reader{Zone: time.UTC})
 	f.Fuzz(func(t *testing.T, text string) {
 		report, _ := r.Recorded(agent.Recording{Text: text, At: copiedAt})
 		for _, told := range report.Told {

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -12,20 +13,18 @@ import (
 // code, the output of a tool and a display of usage are not refusals.
 func (r Reader) Text(s string) Verdict {
 	s = token.Clip(s)
-	if !strings.Contains(s, "\n") || !hasRecords(s) {
+	if single := !strings.Contains(s, "\n"); single || !hasRecords(s) {
 		e := r.gather(s, false, 0)
-		if v := e.verdict(); v.Class != None || !strings.Contains(s, "\n") {
+		if v := e.verdict(); single || v.Class != None {
 			return v
 		}
 	}
 	// Several records do not form one message: each line is read alone.
-	for lines := strings.TrimSpace(s); lines != ""; {
-		line := lastLine(lines)
-		e := r.gather(line, false, 0)
+	for _, line := range slices.Backward(strings.Split(s, "\n")) {
+		e := r.gather(strings.TrimSpace(line), false, 0)
 		if v := e.verdict(); v.Class != None {
 			return v
 		}
-		lines = strings.TrimSpace(strings.TrimSuffix(lines, line))
 	}
 	return Verdict{}
 }
@@ -82,12 +81,8 @@ func (r Reader) headerReset(h headers, c Class) (Reset, bool) {
 	if c != RateLimit && c != UsageLimit && c != Billing {
 		return Reset{}, false
 	}
-	windows, refused := h.gauges()
-	if refused != nil {
-		windows = []statedTime{*refused}
-	}
 	var last when.Found
-	for _, window := range windows {
+	for _, window := range h.gauges() {
 		if at, ok := r.first([]statedTime{window}); ok && at.At.After(last.At) {
 			last = at
 		}
@@ -103,12 +98,6 @@ func (r Reader) first(times []statedTime) (when.Found, bool) {
 		}
 	}
 	return when.Found{}, false
-}
-
-// lastLine returns the last line of s that is not blank, trimmed.
-func lastLine(s string) string {
-	s = strings.TrimSpace(s)
-	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
 }
 
 // hasRecords reports whether a line contains a whole record at its end.

@@ -83,15 +83,11 @@ func (s *timeScan) at(i int) (Found, bool) {
 	}
 	for _, read := range []func(int) (Found, bool){s.iso, s.epoch, s.isoDuration, s.duration, s.calendar} {
 		if f, ok := read(i); ok {
-			return f, !s.isPast(f.End)
+			past := f.End < len(s.toks) && (s.toks[f.End].Is("ago") || s.toks[f.End].Is("earlier")) // how long ago something was
+			return f, !past
 		}
 	}
 	return Found{}, false
-}
-
-// isPast reports whether the time before toks[i] says how long ago something was.
-func (s *timeScan) isPast(i int) bool {
-	return i < len(s.toks) && (s.toks[i].Is("ago") || s.toks[i].Is("earlier"))
 }
 
 // isoLayouts are the date-times without a blank, or with one after the date. Those without a zone are

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"resumed/internal/lines"
 	"resumed/internal/sanitize"
 )
 
@@ -62,11 +63,8 @@ type ToolUse struct {
 // LastDenial reads a transcript from its end back to the beginning of a run. A denial counts if
 // no tool was called after it: otherwise the agent continued without the tool. told reports
 // whether the run called any tool at all.
-func LastDenial(ctx context.Context, path string, since time.Time, read func(Line) ToolUse) (d Denial, denied, told bool, err error) {
-	err = LinesBack(ctx, path, func(line Line) bool {
-		if line.Cut {
-			return true // an incomplete record
-		}
+func LastDenial(ctx context.Context, path string, since time.Time, read func(lines.Line) ToolUse) (d Denial, denied, told bool, err error) {
+	err = lines.Back(ctx, path, func(line lines.Line) bool {
 		t := read(line)
 		if !t.At.IsZero() && t.At.Before(since.Add(-slack)) {
 			return false

@@ -15,6 +15,7 @@ import (
 
 	"resumed/internal/leash"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -37,11 +38,11 @@ type Description struct {
 
 	// Read returns what a line says, or false if nothing. limits returns a reader for limits
 	// that were stated at that time.
-	Read func(line Line, limits func(at time.Time) limit.Reader) (Record, bool)
+	Read func(line lines.Line, limits func(at time.Time) limit.Reader) (Record, bool)
 
 	// Place returns the session of a line's file, and its directory; nil: each record contains
 	// both.
-	Place func(Line) (session, cwd string)
+	Place func(lines.Line) (session, cwd string)
 
 	// Counts is a text that every line with the size of the context contains.
 	Counts string
@@ -144,7 +145,7 @@ func (is Description) New(o Options) (*Described, error) {
 }
 
 // record parses a line. A record without a time is no event.
-func (d *Described) record(line Line) (Record, bool) {
+func (d *Described) record(line lines.Line) (Record, bool) {
 	r, ok := d.is.Read(line, d.LimitsAt)
 	if r.At.IsZero() {
 		r.Event = nil
@@ -153,14 +154,14 @@ func (d *Described) record(line Line) (Record, bool) {
 }
 
 // place returns the session of a record, and its directory.
-func (d *Described) place(r Record, line Line) (session, cwd string) {
+func (d *Described) place(r Record, line lines.Line) (session, cwd string) {
 	if d.is.Place != nil {
 		return d.is.Place(line)
 	}
 	return r.Session, r.Cwd
 }
 
-func (d *Described) observe(line Line) (o resume.Observation, ok bool) {
+func (d *Described) observe(line lines.Line) (o resume.Observation, ok bool) {
 	r, ok := d.record(line)
 	if !ok || r.Event == nil {
 		return o, false
@@ -172,7 +173,7 @@ func (d *Described) observe(line Line) (o resume.Observation, ok bool) {
 
 // Denied returns the last refusal of a run, from its transcript.
 func (d *Described) Denied(ctx context.Context, s resume.Session, run Ran) (Denial, bool, error) {
-	denial, denied, _, err := LastDenial(ctx, s.Transcript, run.Since, func(line Line) ToolUse {
+	denial, denied, _, err := LastDenial(ctx, s.Transcript, run.Since, func(line lines.Line) ToolUse {
 		r, _ := d.record(line)
 		switch r.Event.(type) {
 		case resume.Limited, resume.Cancelled:
@@ -185,7 +186,7 @@ func (d *Described) Denied(ctx context.Context, s resume.Session, run Ran) (Deni
 
 // size returns the size of the context at an answer. How long the provider caches it is not
 // known.
-func (d *Described) size(line Line) (resume.Context, bool) {
+func (d *Described) size(line lines.Line) (resume.Context, bool) {
 	if !bytes.Contains(line.Data, []byte(d.is.Counts)) {
 		return resume.Context{}, false
 	}
@@ -300,16 +301,14 @@ const maxEndLines = 20_000
 // last settings. It skips prompts sent by resumed: a resume that was cut off leaves its prompt
 // behind without any progress.
 func (d *Described) endOf(ctx context.Context, s resume.Session, w Words) (last resume.Event, had RunSettings, err error) {
-	visited := 0
-	err = LinesBack(ctx, s.Transcript, func(line Line) bool {
-		visited++
-		if r, ok := d.record(line); ok && !line.Cut {
+	err = lines.Last(s.Transcript, maxEndLines).Back(ctx, func(line lines.Line) bool {
+		if r, ok := d.record(line); ok {
 			if last == nil && !SentNow(s, r.Event, r.Prompt, w) {
 				last = r.Event
 			}
 			had.older(r.RunSettings)
 		}
-		return visited < maxEndLines && (last == nil || d.is.Enough == nil || !d.is.Enough(had))
+		return last == nil || d.is.Enough == nil || !d.is.Enough(had)
 	})
 	return last, had, err
 }

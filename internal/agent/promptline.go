@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"resumed/internal/leash"
+	"resumed/internal/lines"
 	"resumed/internal/process"
 	"resumed/internal/resume"
 )
@@ -132,9 +133,9 @@ func (p promptLine) onlyOf(ctx context.Context, files []string, dir string) Trai
 // opening returns the session at the beginning of a transcript, its directory, and its first
 // prompt.
 func (d *Described) opening(ctx context.Context, path string) (session, cwd, prompt string) {
-	_ = LinesBack(ctx, path, func(line Line) bool { // an unreadable file belongs to no session
+	_ = lines.Back(ctx, path, func(line lines.Line) bool { // an unreadable file belongs to no session
 		r, _ := d.record(line)
-		if _, ok := r.Event.(resume.Prompted); ok && !line.Cut {
+		if _, ok := r.Event.(resume.Prompted); ok {
 			prompt = r.Prompt
 			session, cwd = d.place(r, line)
 		}

@@ -10,6 +10,7 @@ import (
 	"resumed/internal/agent/claude/startup"
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/leash"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -42,7 +43,7 @@ func directory(s resume.Session, had transcript.Settings) string {
 	if o := s.StartedWith(); o != nil && o.Sandbox == "" && o.Cwd != "" {
 		return o.Cwd
 	}
-	first, _ := transcript.FirstCwd(agent.Line{Path: s.Transcript})
+	first, _ := transcript.FirstCwd(lines.Line{Path: s.Transcript})
 	return cmp.Or(had.Cwd, first, s.Cwd)
 }
 

@@ -15,6 +15,7 @@ import (
 	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -60,14 +61,14 @@ func kindAndTime(line []byte) (kind string, timed bool) {
 		Type      string          `json:"type"`
 		Payload   json.RawMessage `json:"payload"`
 	}
-	if agent.Decode(line, &r) {
+	if lines.Decode(line, &r) {
 		if len(r.Payload) == 0 {
 			return "", false
 		}
 		return r.Type, r.Timestamp != ""
 	}
-	torn, _ := agent.TextAtHead(line, "type")
-	if _, timed = agent.TextAtHead(line, "timestamp"); !timed || !bytes.Contains(agent.Head(line), []byte(`"payload"`)) {
+	torn, _ := lines.TextAtHead(line, "type")
+	if _, timed = lines.TextAtHead(line, "timestamp"); !timed || !bytes.Contains(lines.Head(line), []byte(`"payload"`)) {
 		return "", false
 	}
 	return string(torn), true

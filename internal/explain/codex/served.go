@@ -10,6 +10,7 @@ import (
 	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -57,7 +58,7 @@ func (r reader) served(rec agent.Recording) []recording.Told {
 	var limits rollout.RateLimits
 	at, ok := rec.At, false
 	for line, data := range agent.Records(rec.Text) {
-		m, _ := agent.Parse[message](snakeCase(data))
+		m, _ := lines.Parse[message](snakeCase(data))
 		ok = ok || m.isServers()
 		if emitted, stated := limit.Epoch(m.AtMS); stated {
 			at = emitted
@@ -142,7 +143,7 @@ func hooked(rec agent.Recording) []recording.Told {
 	for line := range strings.Lines(rec.Text) {
 		n++
 		_, record, _ := strings.Cut(line, "{")
-		c, _ := agent.Parse[call]([]byte("{" + record))
+		c, _ := lines.Parse[call]([]byte("{" + record))
 		called := c.Hook != "" && agent.IsUUID(c.Session) && strings.Contains(c.Transcript, "rollout-")
 		notified := c.Type == "agent-turn-complete" && agent.IsUUID(c.Thread)
 		ok = ok || called || notified

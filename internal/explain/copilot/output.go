@@ -9,6 +9,7 @@ import (
 	room "resumed/internal/agent/copilot"
 	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 )
 
 // Reader interprets output of GitHub Copilot CLI.
@@ -29,7 +30,7 @@ type printed struct {
 // begins recognises the first event of a session.
 func begins(line []byte) (is, known bool) {
 	var p printed
-	is = agent.Decode(line, &p) && p.Type == "session.start" && agent.IsUUID(p.Data.SessionID) && strings.HasPrefix(p.Data.Producer, "copilot")
+	is = lines.Decode(line, &p) && p.Type == "session.start" && agent.IsUUID(p.Data.SessionID) && strings.HasPrefix(p.Data.Producer, "copilot")
 	return is, true
 }
 
@@ -37,7 +38,7 @@ func begins(line []byte) (is, known bool) {
 func read(limits limit.Reader, rec agent.Recording, _ bool) (recording.Report, bool) {
 	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) {
 		told := recording.Follow(text, func(data json.RawMessage) (t recording.Told) {
-			p, _ := agent.Parse[printed](data)
+			p, _ := lines.Parse[printed](data)
 			switch {
 			case p.Type == "result" && agent.IsUUID(p.SessionID):
 				t.Session = p.SessionID

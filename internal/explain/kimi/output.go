@@ -9,6 +9,7 @@ import (
 	room "resumed/internal/agent/kimi"
 	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -22,7 +23,7 @@ func begins(line []byte) (is, known bool) {
 		Protocol string  `json:"protocol_version"`
 		Created  float64 `json:"created_at"`
 	}
-	return agent.Decode(line, &first) && first.Type == "metadata" && first.Protocol != "" && first.Created > 0, true
+	return lines.Decode(line, &first) && first.Type == "metadata" && first.Protocol != "" && first.Created > 0, true
 }
 
 // failed is the line with the reason why a run failed: a code and a message.

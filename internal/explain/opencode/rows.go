@@ -10,6 +10,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agent/opencode/database"
 	"resumed/internal/explain/recording"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -48,7 +49,7 @@ func (r reader) saved(rec agent.Recording) []recording.Told {
 	var all []recording.Told
 	for _, data := range agent.Records(rec.Text) {
 		var s saved
-		if agent.Decode(data, &s) && sessionName.MatchString(s.Session.ID) && s.Session.Directory != "" && s.Messages != nil {
+		if lines.Decode(data, &s) && sessionName.MatchString(s.Session.ID) && s.Session.Directory != "" && s.Messages != nil {
 			all = append(all, r.judge(s, rec.Text))
 		}
 	}

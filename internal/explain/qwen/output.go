@@ -9,6 +9,7 @@ import (
 	room "resumed/internal/agent/qwen"
 	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -30,7 +31,7 @@ func begins(line []byte) (is, known bool) {
 			} `json:"uiEvent"`
 		} `json:"systemPayload"`
 	}
-	is = agent.Decode(line, &r) && agent.IsUUID(r.SessionID) && agent.IsUUID(r.UUID) && r.Version != "" &&
+	is = lines.Decode(line, &r) && agent.IsUUID(r.SessionID) && agent.IsUUID(r.UUID) && r.Version != "" &&
 		(len(r.Message.Parts) > 0 || strings.HasPrefix(r.Payload.Event.Name, "qwen-code."))
 	return is, is
 }

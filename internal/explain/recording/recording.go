@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -118,7 +119,7 @@ func FirstStream(rec agent.Recording, formats ...func(text string) (Told, bool))
 // directory, if the record contains them.
 func Follow[R any](text string, parse func(R) Told) (told Told) {
 	for line, data := range agent.Records(text) {
-		record, ok := agent.Parse[R](data)
+		record, ok := lines.Parse[R](data)
 		if !ok {
 			continue
 		}

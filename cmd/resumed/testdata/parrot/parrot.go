@@ -11,6 +11,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/leash"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -51,8 +52,8 @@ type record struct {
 	Text string    `json:"text"`
 }
 
-func (a *room) read(line agent.Line) (o resume.Observation, ok bool) {
-	r, ok := agent.Parse[record](line.Data)
+func (a *room) read(line lines.Line) (o resume.Observation, ok bool) {
+	r, ok := lines.Parse[record](line.Data)
 	if !ok {
 		return o, false
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 	"resumed/internal/process"
 	"resumed/internal/resume"
 )
@@ -124,7 +125,7 @@ func (h *Holders) neighbour(ctx context.Context, s resume.Session) (*resume.Owne
 // its sessions, which is 2.1 or later.
 func writerRegisters(ctx context.Context, transcript string) bool {
 	var major, minor int
-	err := agent.LinesBack(ctx, transcript, func(line agent.Line) bool {
+	err := lines.Back(ctx, transcript, func(line lines.Line) bool {
 		var r struct {
 			Version string `json:"version"`
 		}

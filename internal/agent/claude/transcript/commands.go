@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 )
 
 // CommandsFollow reports whether the last refusal of a transcript is followed by a command that was
@@ -14,7 +15,7 @@ func CommandsFollow(ctx context.Context, transcript string) (follow bool) {
 	may := func(line []byte) bool {
 		return bytes.Contains(line, commandName) || bytes.Contains(line, apiErrorMessage)
 	}
-	err := lookBack(ctx, agent.Whole(transcript), may, func(r record, _ agent.Line) bool {
+	err := lookBack(ctx, lines.Whole(transcript), may, func(r record, _ lines.Line) bool {
 		follow = !r.IsAPIError
 		return false
 	})
@@ -27,7 +28,7 @@ var commandName = []byte("<command-name>")
 // another session for it.
 func Cleared(ctx context.Context, transcript string) bool {
 	cleared, prompted := false, false
-	err := lookBack(ctx, agent.Whole(transcript), func(line []byte) bool { return bytes.Contains(line, quotedUser) }, func(r record, _ agent.Line) bool {
+	err := lookBack(ctx, lines.Whole(transcript), func(line []byte) bool { return bytes.Contains(line, quotedUser) }, func(r record, _ lines.Line) bool {
 		cleared = cleared || strings.HasPrefix(r.Message.Text(), "<command-name>/clear<")
 		prompted = prompted || r.prompts()
 		return !prompted
@@ -42,7 +43,7 @@ func OpenCall(ctx context.Context, transcript string) (open agent.Call) {
 	may := func(line []byte) bool {
 		return bytes.Contains(line, []byte("tool_use")) || bytes.Contains(line, quotedUser)
 	}
-	_ = lookBack(ctx, agent.Whole(transcript), may, func(r record, _ agent.Line) bool { // what cannot be read is not named
+	_ = lookBack(ctx, lines.Whole(transcript), may, func(r record, _ lines.Line) bool { // what cannot be read is not named
 		calls := false
 		for _, b := range r.Message.blocks() {
 			done[b.CallID] = true

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 )
 
 // Since 2.1.2xx a process that waits at its prompt continues by itself when a usage limit resets
@@ -71,7 +72,7 @@ func LastContinuation(ctx context.Context, transcript string) (last Continuation
 	may := func(line []byte) bool {
 		return bytes.Contains(line, quotedInformational) || bytes.Contains(line, apiErrorMessage)
 	}
-	err = lookBack(ctx, agent.Whole(transcript), may, func(r record, line agent.Line) bool {
+	err = lookBack(ctx, lines.Whole(transcript), may, func(r record, line lines.Line) bool {
 		if state := r.notice(); state != unarmed {
 			last = Continuation{state, r.at(line.ModTime)}
 		}

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
 // Trace returns what a line says about tools.
-func (rd *Reader) Trace(line agent.Line) agent.ToolUse {
+func (rd *Reader) Trace(line lines.Line) agent.ToolUse {
 	r, ok := parse(line.Data)
 	if !ok || r.IsSidechain {
 		return agent.ToolUse{}

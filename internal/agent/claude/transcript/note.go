@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -42,12 +42,12 @@ func (r record) bounds() bool {
 }
 
 // noteBefore returns the last note of the line's turn, or "".
-func (rd *Reader) noteBefore(line agent.Line) string {
+func (rd *Reader) noteBefore(line lines.Line) string {
 	if int64(len(line.Before)) == line.Offset && !bytes.Contains(line.Before, noteName) {
 		return "" // as in nearly every file that is read for the first time
 	}
-	return rd.notes.Before(line, "", func(in agent.Span) (note string, found bool, err error) {
-		err = lookBack(context.Background(), in, mayBound, func(r record, _ agent.Line) bool {
+	return rd.notes.Before(line, "", func(in lines.Span) (note string, found bool, err error) {
+		err = lookBack(context.Background(), in, mayBound, func(r record, _ lines.Line) bool {
 			if r.isNote() {
 				note = r.Note
 			}
@@ -73,7 +73,7 @@ func mayBound(line []byte) bool {
 
 // letEnd returns the event of a record that ends a turn which Claude Code let end because of the
 // limit, or that announces its continuation after such an end.
-func (rd *Reader) letEnd(r record, line agent.Line) (resume.Limited, bool) {
+func (rd *Reader) letEnd(r record, line lines.Line) (resume.Limited, bool) {
 	goesOn := r.notice() == waits
 	if !goesOn && !(r.moved() && r.Message.StopReason == "end_turn") {
 		return resume.Limited{}, false

@@ -6,7 +6,7 @@ import (
 	"context"
 	"time"
 
-	"resumed/internal/agent"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -15,9 +15,9 @@ const maxBackLines = 20_000
 
 // lookBack visits the records of the main conversation, the last first, until read returns false.
 // may reports by the bytes of a line whether it is worth parsing.
-func lookBack(ctx context.Context, in agent.Span, may func(line []byte) bool, read func(record, agent.Line) bool) error {
+func lookBack(ctx context.Context, in lines.Span, may func(line []byte) bool, read func(record, lines.Line) bool) error {
 	in.Lines = maxBackLines
-	return agent.Visit(ctx, in, may, func(r record, line agent.Line) bool { return r.IsSidechain || read(r, line) })
+	return lines.Records(ctx, in, may, func(r record, line lines.Line) bool { return r.IsSidechain || read(r, line) })
 }
 
 // Settings are those of a session that a resumed run does not inherit.
@@ -43,7 +43,7 @@ func LastSettings(ctx context.Context, transcript string) (had Settings, err err
 	may := func(line []byte) bool {
 		return bytes.Contains(line, quotedMode) || !answer && bytes.Contains(line, quotedRequested) || answer && bytes.Contains(line, quotedFallback)
 	}
-	err = lookBack(ctx, agent.Whole(transcript), may, func(r record, _ agent.Line) bool {
+	err = lookBack(ctx, lines.Whole(transcript), may, func(r record, _ lines.Line) bool {
 		had.Cwd = cmp.Or(had.Cwd, r.Cwd)
 		switch {
 		case r.Type == "system" && r.Subtype == "model_fallback":
@@ -70,7 +70,7 @@ const costState = "cost-state"
 // Cost returns what the session of a transcript has cost until now.
 func Cost(ctx context.Context, path string) (cost resume.Cost, known bool, err error) {
 	may := func(line []byte) bool { return bytes.Contains(line, []byte(costState)) }
-	err = lookBack(ctx, agent.Whole(path), may, func(r record, line agent.Line) bool {
+	err = lookBack(ctx, lines.Whole(path), may, func(r record, line lines.Line) bool {
 		if known = r.Type == costState && r.CostUSD >= 0; known {
 			work := time.Duration(max(0, r.APIDuration)+max(0, r.ToolDuration)) * time.Millisecond
 			cost = resume.Cost{USD: r.CostUSD, Work: work, Read: line.Offset}
@@ -82,7 +82,7 @@ func Cost(ctx context.Context, path string) (cost resume.Cost, known bool, err e
 
 // Size returns the size of the context at an answer, and how long the provider caches it: five
 // minutes, or an hour on request.
-func Size(line agent.Line) (resume.Context, bool) {
+func Size(line lines.Line) (resume.Context, bool) {
 	if !bytes.Contains(line.Data, []byte(`"input_tokens"`)) {
 		return resume.Context{}, false
 	}

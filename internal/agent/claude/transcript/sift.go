@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 )
 
 // Sift skips bookkeeping and the results of tools, which are most of a transcript's bytes.
@@ -35,7 +36,7 @@ func Sift(line []byte) agent.Weight {
 // ends of the line, the whole line is searched: the role comes before the content, so the first of
 // the two roles in the line is that of the message.
 func recordType(line []byte) []byte {
-	if kind, known := agent.TextAtEnds(line, "type"); known {
+	if kind, known := lines.TextAtEnds(line, "type"); known {
 		return kind
 	}
 	user, assistant := bytes.Index(line, quotedUser), bytes.Index(line, quotedAssistant)

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -17,7 +17,7 @@ type Reader struct {
 	// LimitsAt returns a reader for limits that were stated at that time.
 	LimitsAt func(time.Time) limit.Reader
 
-	notes agent.Latest[string] // of the current turns
+	notes lines.Latest[string] // of the current turns
 }
 
 // Match accepts PROJECT/SESSION.jsonl. Subagents write in deeper directories, and in 2.0 beside their

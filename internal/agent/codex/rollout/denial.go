@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 )
 
 // Trace returns what a line says about tools. confined says that the run has a sandbox.
-func Trace(line agent.Line, confined bool) agent.ToolUse {
+func Trace(line lines.Line, confined bool) agent.ToolUse {
 	r, ok := parse(line.Data)
 	if !ok {
 		return agent.ToolUse{}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 	"resumed/internal/usage"
 )
@@ -88,10 +88,8 @@ func Readings(ctx context.Context, path string) (all []usage.Reading, err error)
 
 // readLimits visits the states of the windows in the last lines of a rollout, newest first, until
 // more returns false.
-func readLimits(ctx context.Context, path string, lines int, more func(usage.Reading) bool) error {
-	last := agent.Whole(path)
-	last.Lines = lines
-	return visit(ctx, last, func(r record, line agent.Line) bool {
+func readLimits(ctx context.Context, path string, most int, more func(usage.Reading) bool) error {
+	return visit(ctx, lines.Last(path, most), func(r record, line lines.Line) bool {
 		for _, reading := range r.Payload.Limits.readings(r.at(line.ModTime)) {
 			if !more(reading) {
 				return false

@@ -3,12 +3,13 @@ package rollout
 import (
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
 // Read returns what a line of a rollout means for its session. Retries within a turn are not written,
 // and a turn without an end may last for hours, so silence means nothing.
-func (rd *Reader) Read(line agent.Line) (o resume.Observation, ok bool) {
+func (rd *Reader) Read(line lines.Line) (o resume.Observation, ok bool) {
 	r, ok := parse(line.Data)
 	if !ok {
 		return o, false
@@ -26,7 +27,7 @@ func (rd *Reader) Read(line agent.Line) (o resume.Observation, ok bool) {
 }
 
 // event returns the event of a record.
-func (rd *Reader) event(h Head, r record, line agent.Line) (resume.Event, bool) {
+func (rd *Reader) event(h Head, r record, line lines.Line) (resume.Event, bool) {
 	at := r.at(line.ModTime)
 	if at.IsZero() {
 		return nil, false
@@ -53,7 +54,7 @@ func (rd *Reader) event(h Head, r record, line agent.Line) (resume.Event, bool) 
 // silentLimit detects a usage limit in versions that do not write why a turn failed: the turn has no
 // answer, and an allowance was used up at its end. The oldest versions do not even write the end of a
 // turn: there the last record of a request is the state of the limits.
-func silentLimit(r record, line agent.Line, reader limit.Reader) (resume.Event, bool) {
+func silentLimit(r record, line lines.Line, reader limit.Reader) (resume.Event, bool) {
 	var limits RateLimits
 	switch {
 	case r.kind() == "task_complete":

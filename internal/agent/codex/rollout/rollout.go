@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 )
 
 // Reader interprets lines of rollouts, and caches some results. Only LimitsAt must be set.
@@ -16,8 +16,8 @@ type Reader struct {
 	// LimitsAt returns a reader for limits that were stated at that time.
 	LimitsAt func(time.Time) limit.Reader
 
-	heads agent.Cache[Head]
-	dirs  agent.Latest[string] // of the turns
+	heads lines.Cache[Head]
+	dirs  lines.Latest[string] // of the turns
 }
 
 var rolloutPath = regexp.MustCompile(`^\d{4}/\d\d/\d\d/rollout-[^/]+\.jsonl$`)
@@ -26,10 +26,10 @@ var rolloutPath = regexp.MustCompile(`^\d{4}/\d\d/\d\d/rollout-[^/]+\.jsonl$`)
 func Match(rel string) bool { return rolloutPath.MatchString(filepath.ToSlash(rel)) }
 
 // Head returns the first record of a rollout, or false if it cannot be read.
-func (rd *Reader) Head(path string) (Head, bool) { return rd.headBefore(agent.Line{Path: path}) }
+func (rd *Reader) Head(path string) (Head, bool) { return rd.headBefore(lines.Line{Path: path}) }
 
 // headBefore is Head for the rollout of a line. Everything before the line may be in memory.
-func (rd *Reader) headBefore(line agent.Line) (Head, bool) {
+func (rd *Reader) headBefore(line lines.Line) (Head, bool) {
 	if h, ok := rd.heads.Get(line.Path); ok {
 		return h, true
 	}
@@ -37,7 +37,7 @@ func (rd *Reader) headBefore(line agent.Line) (Head, bool) {
 		Type    string `json:"type"`
 		Payload Head   `json:"payload"`
 	}
-	if !agent.Decode(agent.Lean(agent.FirstLine(line)), &first) || first.Type != "session_meta" {
+	if !lines.Decode(line.First(), &first) || first.Type != "session_meta" {
 		return Head{}, false
 	}
 	rd.heads.Put(line.Path, first.Payload)

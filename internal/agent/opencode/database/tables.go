@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"resumed/internal/agent"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -87,7 +87,7 @@ func (s Session) Kind() string {
 		Permission string `json:"permission"`
 		Action     string `json:"action"`
 	}
-	if s.rules == "" || !agent.Decode([]byte(s.rules), &rules) {
+	if s.rules == "" || !lines.Decode([]byte(s.rules), &rules) {
 		return ""
 	}
 	for _, rule := range rules {

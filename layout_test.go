@@ -64,16 +64,16 @@ var arrows = map[string][]string{
 	"internal/journal":       {"internal/control", "internal/notify", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state"},
 	"internal/metrics":       {"internal/limit", "internal/notify", "internal/resume", "internal/usage"},
 	"internal/explain": {
-		"internal/agent", "internal/agents", "internal/budget", "internal/sanitize", "internal/config", "internal/explain/*", "internal/leash", "internal/limit", "internal/resume", "internal/resume/view", "internal/lastwords",
+		"internal/headless", "internal/agent", "internal/agents", "internal/budget", "internal/sanitize", "internal/config", "internal/explain/*", "internal/leash", "internal/limit", "internal/resume", "internal/resume/view", "internal/lastwords",
 	},
 	"internal/explain/*": {
-		"internal/lines", "internal/agent", "internal/agent/*", "internal/agent/*/*", "internal/explain/recording", "internal/limit", "internal/resume",
+		"internal/headless", "internal/lines", "internal/agent", "internal/agent/*", "internal/agent/*/*", "internal/explain/recording", "internal/limit", "internal/resume",
 	},
 	"internal/explain/recording": {
-		"internal/lines", "internal/agent", "internal/limit", "internal/resume",
+		"internal/headless", "internal/lines", "internal/agent", "internal/limit", "internal/resume",
 	},
 	"internal/agents":                {"internal/starts", "internal/agent", "internal/agent/*", "internal/config", "internal/limit", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
-	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
+	"internal/execrun":               {"internal/headless", "internal/agent", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
 	"internal/commandline":           {"internal/buildinfo", "internal/logging", "internal/sanitize"},
 	"internal/logging":               {"internal/sanitize"},
 	"internal/lastwords":             {"internal/sanitize", "internal/limit"},
@@ -112,13 +112,14 @@ var arrows = map[string][]string{
 	"internal/fleet/member":          {"internal/agent", "internal/config", "internal/control", "internal/fleet", "internal/fleet/natskv", "internal/humanize", "internal/notify", "internal/resume", "internal/resume/view"},
 	"internal/hub":                   {"internal/atomicfile", "internal/fleet", "internal/fleet/natskv", "internal/fsevents"},
 	"internal/watch":                 {"internal/fsevents", "internal/mounts", "internal/sparse"},
+	"internal/headless":              {},
 	"internal/lines":                 {"internal/sparse"},
-	"internal/agent":                 {"internal/lines", "internal/starts", "internal/usermanager", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage"},
+	"internal/agent":                 {"internal/headless", "internal/lines", "internal/starts", "internal/usermanager", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage"},
 	"internal/process":               {"internal/usermanager", "internal/procfs", "internal/program", "internal/sanitize", "internal/resume"},
 	"internal/program":               {"internal/resume"},
-	"internal/agenttest":             {"internal/lines", "internal/agent", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/resume"}, // for tests alone
+	"internal/agenttest":             {"internal/headless", "internal/lines", "internal/agent", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/resume"}, // for tests alone
 	"internal/agent/claude": {
-		"internal/lines", "internal/agent", "internal/agent/claude/*", "internal/leash", "internal/limit", "internal/program", "internal/resume",
+		"internal/headless", "internal/lines", "internal/agent", "internal/agent/claude/*", "internal/leash", "internal/limit", "internal/program", "internal/resume",
 	},
 	"internal/agent/claude/account": {
 		"internal/agent", "internal/agent/claude/startup", "internal/agent/claude/transcript", "internal/limit", "internal/resume", "internal/usage",
@@ -129,16 +130,16 @@ var arrows = map[string][]string{
 	"internal/agent/claude/transcript": {"internal/lines", "internal/agent", "internal/limit", "internal/resume"},
 	"internal/agent/claude/claudetest": {"internal/process", "internal/procfs"}, // for tests alone
 	"internal/agent/codex": {
-		"internal/lines", "internal/agent", "internal/agent/codex/*", "internal/leash", "internal/limit", "internal/resume", "internal/sqliteread", "internal/usage",
+		"internal/headless", "internal/lines", "internal/agent", "internal/agent/codex/*", "internal/leash", "internal/limit", "internal/resume", "internal/sqliteread", "internal/usage",
 	},
 	"internal/agent/codex/rollout": {"internal/lines", "internal/agent", "internal/limit", "internal/resume", "internal/usage"},
 	"internal/agent/opencode": {
-		"internal/agent", "internal/agent/opencode/*", "internal/backoff", "internal/dirs", "internal/fsevents", "internal/leash", "internal/process", "internal/program", "internal/resume", "internal/sqliteread",
+		"internal/headless", "internal/agent", "internal/agent/opencode/*", "internal/backoff", "internal/dirs", "internal/fsevents", "internal/leash", "internal/process", "internal/program", "internal/resume", "internal/sqliteread",
 	},
 	"internal/agent/opencode/database":  {"internal/agent", "internal/lines", "internal/limit", "internal/resume", "internal/sqliteread"},
 	"internal/agent/opencode/processes": {"internal/agent", "internal/leash", "internal/process", "internal/resume"},
 	"internal/agent/opencode/server":    {"internal/backoff", "internal/limit"},
-	"internal/agent/*":                  {"internal/lines", "internal/agent", "internal/backoff", "internal/fsevents", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/program", "internal/sqliteread", "internal/resume", "internal/dirs", "internal/usage"},
+	"internal/agent/*":                  {"internal/headless", "internal/lines", "internal/agent", "internal/backoff", "internal/fsevents", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/program", "internal/sqliteread", "internal/resume", "internal/dirs", "internal/usage"},
 	"internal/sqliteread":               {"internal/backoff"},
 	"internal/resume":                   {"internal/backoff", "internal/limit"},
 	"internal/resume/engine":            {"internal/limit", "internal/resume", "internal/resume/view"},

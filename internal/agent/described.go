@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"resumed/internal/headless"
 	"resumed/internal/leash"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
@@ -249,7 +250,7 @@ func (d *Described) Begun(printed string) string {
 	if len(d.is.Line.Gives) > 0 {
 		return ""
 	}
-	return ToldID(Recording{Text: printed}, d.is.Line.Field)
+	return headless.ToldID(headless.Recording{Text: printed}, d.is.Line.Field)
 }
 
 // Plan returns how the session is continued now: by a run without a terminal in the session's

@@ -12,6 +12,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/lastwords"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -32,7 +33,7 @@ func (x *Explainer) recording(rec recorded, name string, report recording.Report
 }
 
 // recognised finds the agent of a recording among all agents, or only tries the named one.
-func (x *Explainer) recognised(rec agent.Recording, named agent.Agent) (string, recording.Report, bool) {
+func (x *Explainer) recognised(rec headless.Recording, named agent.Agent) (string, recording.Report, bool) {
 	for _, name := range x.among(named) {
 		if r, ok := x.readers[name]; ok {
 			if report, ok := r.Recorded(rec); ok {
@@ -44,7 +45,7 @@ func (x *Explainer) recognised(rec agent.Recording, named agent.Agent) (string, 
 }
 
 // worded judges a recording that was not recognised: as output of the named agent, or by the last words of its text.
-func (x *Explainer) worded(rec agent.Recording, named agent.Agent) (recording.Report, bool) {
+func (x *Explainer) worded(rec headless.Recording, named agent.Agent) (recording.Report, bool) {
 	if named != nil {
 		if told, ok := x.readers[named.Name()].Printed(rec); ok {
 			return recording.Of(recording.RunOutput, told), true
@@ -95,7 +96,7 @@ const (
 
 // recorded is a recording, without its middle if that is long.
 type recorded struct {
-	agent.Recording
+	headless.Recording
 	before  int // the last line before the omitted ones
 	omitted int // how many lines are omitted
 }
@@ -174,9 +175,9 @@ func otherStream(path string) string {
 
 // Hear returns a function that tells from its streams how a run of one of these agents failed. The class is none if
 // the streams do not tell.
-func Hear(known map[string]agent.Agent, grace time.Duration) func(name string, rec agent.Recording) resume.Limited {
+func Hear(known map[string]agent.Agent, grace time.Duration) func(name string, rec headless.Recording) resume.Limited {
 	of := readers(limit.Reader{Grace: grace})
-	return func(name string, rec agent.Recording) resume.Limited {
+	return func(name string, rec headless.Recording) resume.Limited {
 		r, ok := of[name]
 		if !ok || known[name] == nil {
 			return resume.Limited{}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/headless"
 	"resumed/internal/lines"
 	"resumed/internal/process"
 	"resumed/internal/resume"
@@ -143,7 +144,7 @@ func conversation(ctx context.Context, path string) (holds, open bool) {
 }
 
 // left returns what can be continued of a session: its chat must still have a conversation of the directory.
-func left(ctx context.Context, d *agent.Described, t agent.Trail, run agent.Ended, dir string) agent.Trail {
+func left(ctx context.Context, d *agent.Described, t headless.Trail, run headless.Ended, dir string) headless.Trail {
 	t.Status = status(run.Code)
 	if _, err := os.Stat(filepath.Join(d.Homes.Usual, "tmp")); t.Session != "" && err != nil {
 		t.Again = true // chats cannot be searched
@@ -153,7 +154,7 @@ func left(ctx context.Context, d *agent.Described, t agent.Trail, run agent.Ende
 	if t.Transcript == "" && t.Session != "" {
 		chats = d.Homes.Files(chatGlob)
 	}
-	found := agent.Trail{Status: t.Status}
+	found := headless.Trail{Status: t.Status}
 	for _, path := range chats {
 		id, cwd := place(lines.Line{Path: path})
 		if id == "" || id != t.Session || !process.SameDir(cwd, dir) {

@@ -11,6 +11,7 @@ import (
 	room "resumed/internal/agent/claude"
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -110,7 +111,7 @@ type run struct {
 
 // read interprets a recording: the output of a run in print mode, the input of a hook, or a screen. Plain text contains
 // no records.
-func read(limits limit.Reader, rec agent.Recording, named bool) (recording.Report, bool) {
+func read(limits limit.Reader, rec headless.Recording, named bool) (recording.Report, bool) {
 	var r run
 	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) {
 		r = run{limits: limits, exact: rec.Exact}

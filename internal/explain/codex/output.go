@@ -14,6 +14,7 @@ import (
 	room "resumed/internal/agent/codex"
 	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
@@ -26,7 +27,7 @@ var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: read}
 type reader struct{ limits limit.Reader }
 
 // read interprets a recording: the output of a run, a screen, messages of an app-server, or input of hooks.
-func read(limits limit.Reader, rec agent.Recording, _ bool) (recording.Report, bool) {
+func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report, bool) {
 	r := reader{limits}
 	if told, ok := r.printed(rec); ok {
 		return recording.Of(recording.RunOutput, told), true
@@ -75,7 +76,7 @@ func kindAndTime(line []byte) (kind string, timed bool) {
 }
 
 // printed interprets the streams of `codex exec`: records with --json, else the text on its standard error.
-func (r reader) printed(rec agent.Recording) (recording.Told, bool) {
+func (r reader) printed(rec headless.Recording) (recording.Told, bool) {
 	return recording.FirstStream(rec,
 		func(text string) (recording.Told, bool) { return r.records(text, rec) },
 		func(text string) (recording.Told, bool) { return r.report(text, rec) })
@@ -93,7 +94,7 @@ type execRecord struct {
 }
 
 // records reads the records of a run.
-func (r reader) records(text string, rec agent.Recording) (told recording.Told, ok bool) {
+func (r reader) records(text string, rec headless.Recording) (told recording.Told, ok bool) {
 	at := rec.At
 	told = recording.Follow(text, func(p execRecord) (t recording.Told) {
 		if p.Type == "thread.started" && agent.IsUUID(p.Thread) {
@@ -154,7 +155,7 @@ var (
 )
 
 // report reads the text of a run: a banner, then sections that begin with the name of the speaker.
-func (r reader) report(text string, rec agent.Recording) (told recording.Told, begun bool) {
+func (r reader) report(text string, rec headless.Recording) (told recording.Told, begun bool) {
 	var session, cwd string
 	var last resume.Event
 	at := rec.At
@@ -188,7 +189,7 @@ func (r reader) report(text string, rec agent.Recording) (told recording.Told, b
 
 // since returns the reference time for clock times in a session's text. A copied file is newer than its content, but
 // a session's id contains the time of its beginning, which is accurate enough within a day.
-func since(rec agent.Recording, session string) time.Time {
+func since(rec headless.Recording, session string) time.Time {
 	id, err := hex.DecodeString(strings.ReplaceAll(session, "-", ""))
 	if rec.Exact || err != nil || len(id) != 16 || id[6]>>4 != 7 {
 		return rec.At

@@ -9,6 +9,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
@@ -53,11 +54,11 @@ func snakeCase(data []byte) []byte {
 }
 
 // served reads the messages of an app-server, which concern many sessions.
-func (r reader) served(rec agent.Recording) []recording.Told {
+func (r reader) served(rec headless.Recording) []recording.Told {
 	var told []recording.Told
 	var limits rollout.RateLimits
 	at, ok := rec.At, false
-	for line, data := range agent.Records(rec.Text) {
+	for line, data := range headless.Records(rec.Text) {
 		m, _ := lines.Parse[message](snakeCase(data))
 		ok = ok || m.isServers()
 		if emitted, stated := limit.Epoch(m.AtMS); stated {
@@ -137,7 +138,7 @@ type call struct {
 
 // hooked reads a log of the input of hooks and notify programs: one record per line, possibly after other text. Codex
 // does not report failures to them.
-func hooked(rec agent.Recording) []recording.Told {
+func hooked(rec headless.Recording) []recording.Told {
 	var told []recording.Told
 	n, ok := 0, false
 	for line := range strings.Lines(rec.Text) {

@@ -8,6 +8,7 @@ import (
 	"resumed/internal/agent"
 	room "resumed/internal/agent/copilot"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 )
@@ -35,7 +36,7 @@ func begins(line []byte) (is, known bool) {
 }
 
 // read interprets the streams of a run without a terminal.
-func read(limits limit.Reader, rec agent.Recording, _ bool) (recording.Report, bool) {
+func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report, bool) {
 	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) {
 		told := recording.Follow(text, func(data json.RawMessage) (t recording.Told) {
 			p, _ := lines.Parse[printed](data)

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -24,7 +24,7 @@ var (
 )
 
 // reportedAt returns when a run failed, by the file name of its report, else when the recording was written.
-func reportedAt(rec agent.Recording) time.Time {
+func reportedAt(rec headless.Recording) time.Time {
 	m := gaveUp.FindStringSubmatch(rec.Text + "\n" + rec.Beside)
 	if m == nil {
 		return rec.At

@@ -10,6 +10,7 @@ import (
 	"resumed/internal/agent"
 	room "resumed/internal/agent/gemini"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -97,7 +98,7 @@ func (p printed) kind() string {
 
 // read interprets a recording: the output of a run, the report of a failure, or the input of hooks. Retries are only on
 // the standard error.
-func read(limits limit.Reader, rec agent.Recording, named bool) (recording.Report, bool) {
+func read(limits limit.Reader, rec headless.Recording, named bool) (recording.Report, bool) {
 	known := ""
 	if named {
 		known = recording.RunOutput
@@ -115,7 +116,7 @@ var plainError = regexp.MustCompile(`(?:^|\n)(\[API Error: [^\n]*(?:\n[^\n]+){0,
 
 // streams reads both streams of a run, and returns what they are; "" if they are not from Gemini CLI. If the first one
 // says how the run ended, the other one only adds the session. kind is their known kind, or "".
-func streams(limits limit.Reader, rec agent.Recording, kind string) (recording.Told, string) {
+func streams(limits limit.Reader, rec headless.Recording, kind string) (recording.Told, string) {
 	limits.At = reportedAt(rec)
 	first := stream{limits: limits, kind: kind}
 	first.read(rec.Text)

@@ -5,9 +5,9 @@ import (
 	"regexp"
 	"strings"
 
-	"resumed/internal/agent"
 	room "resumed/internal/agent/kimi"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
@@ -30,7 +30,7 @@ func begins(line []byte) (is, known bool) {
 var failed = regexp.MustCompile(`^[ \t]*error: failed to run prompt: (.+?): (.*)$`)
 
 // read interprets the streams of a run without a terminal. A failure is on the standard error in every output format.
-func read(limits limit.Reader, rec agent.Recording, _ bool) (recording.Report, bool) {
+func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report, bool) {
 	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) {
 		told := recording.Lines(text, func(line string) resume.Event {
 			m := failed.FindStringSubmatch(line)

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/agent/opencode/database"
 	"resumed/internal/agent/opencode/server"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
@@ -60,7 +60,7 @@ type turn struct {
 }
 
 // events reads a stream of events. Only messages have a time.
-func (r reader) events(rec agent.Recording) []recording.Told {
+func (r reader) events(rec headless.Recording) []recording.Told {
 	turns := make(map[string]*turn)
 	var all []recording.Told
 	at := rec.At.UTC()

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/agent/opencode/database"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
@@ -45,9 +45,9 @@ func (r row) record() []byte {
 }
 
 // saved reads sessions whose rows were saved as JSON.
-func (r reader) saved(rec agent.Recording) []recording.Told {
+func (r reader) saved(rec headless.Recording) []recording.Told {
 	var all []recording.Told
-	for _, data := range agent.Records(rec.Text) {
+	for _, data := range headless.Records(rec.Text) {
 		var s saved
 		if lines.Decode(data, &s) && sessionName.MatchString(s.Session.ID) && s.Session.Directory != "" && s.Messages != nil {
 			all = append(all, r.judge(s, rec.Text))

@@ -7,10 +7,10 @@ import (
 	"regexp"
 	"time"
 
-	"resumed/internal/agent"
 	room "resumed/internal/agent/opencode"
 	"resumed/internal/agent/opencode/database"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -31,7 +31,7 @@ type reader struct{ limits limit.Reader }
 
 // read interprets a recording: the output of a run (records with --format json, else the text on its standard error),
 // rows saved as JSON, or events of a server.
-func read(limits limit.Reader, rec agent.Recording, _ bool) (recording.Report, bool) {
+func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report, bool) {
 	r := reader{limits}
 	told, ok := recording.FirstStream(rec,
 		func(text string) (recording.Told, bool) { return r.records(text, rec.At) },

@@ -8,6 +8,7 @@ import (
 	"resumed/internal/agent"
 	room "resumed/internal/agent/qwen"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
@@ -79,7 +80,7 @@ func (p printed) isOurs() bool {
 }
 
 // read interprets the streams of a run without a terminal. Older versions print an error as if it were the answer.
-func read(limits limit.Reader, rec agent.Recording, named bool) (recording.Report, bool) {
+func read(limits limit.Reader, rec headless.Recording, named bool) (recording.Report, bool) {
 	ours := false
 	told, _ := recording.FirstStream(rec, func(text string) (recording.Told, bool) {
 		told := recording.Follow(text, func(p printed) recording.Told {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
@@ -25,7 +26,7 @@ type Reader struct {
 
 	// Read interprets a recording, or returns false if it is not the agent's. With named it is known to be the agent's:
 	// then formats count that other agents have too.
-	Read func(limits limit.Reader, rec agent.Recording, named bool) (Report, bool)
+	Read func(limits limit.Reader, rec headless.Recording, named bool) (Report, bool)
 
 	// Note returns what a person should know about a transcript without an interruption, depending on its last event,
 	// or ""; nil: there is nothing to add.
@@ -54,7 +55,7 @@ func (r Reader) Recognises(head []byte) bool {
 }
 
 // Printed interprets the streams of a run of the agent without a terminal, or returns false if they do not tell.
-func (r Reader) Printed(rec agent.Recording) (Told, bool) {
+func (r Reader) Printed(rec headless.Recording) (Told, bool) {
 	r.Limits.At = rec.At
 	report, ok := r.Read(r.Limits, rec, true)
 	if !ok || report.Kind != RunOutput {
@@ -64,7 +65,7 @@ func (r Reader) Printed(rec agent.Recording) (Told, bool) {
 }
 
 // Recorded interprets a recording, or returns false if it is not the agent's.
-func (r Reader) Recorded(rec agent.Recording) (Report, bool) {
+func (r Reader) Recorded(rec headless.Recording) (Report, bool) {
 	r.Limits.At = rec.At
 	return r.Read(r.Limits, rec, false)
 }
@@ -102,7 +103,7 @@ func Of(kind string, told Told) Report { return Report{Kind: kind, Told: []Told{
 
 // FirstStream reads the recorded stream of a run, and its other stream if the first one has no result. It tries the
 // formats in order.
-func FirstStream(rec agent.Recording, formats ...func(text string) (Told, bool)) (Told, bool) {
+func FirstStream(rec headless.Recording, formats ...func(text string) (Told, bool)) (Told, bool) {
 	for _, read := range formats {
 		if told, ok := read(rec.Text); ok {
 			return told, true
@@ -118,7 +119,7 @@ func FirstStream(rec agent.Recording, formats ...func(text string) (Told, bool))
 // Follow reads the records of a run. The last event counts. What parse returns for a record has the session and the
 // directory, if the record contains them.
 func Follow[R any](text string, parse func(R) Told) (told Told) {
-	for line, data := range agent.Records(text) {
+	for line, data := range headless.Records(text) {
 		record, ok := lines.Parse[R](data)
 		if !ok {
 			continue
@@ -218,7 +219,7 @@ func (b Block) Text() string {
 
 // LastShown returns when a screen with that clock time in that zone (nil means local) was captured: at the latest when
 // the recording was written. A copy is newer than the screen.
-func LastShown(r agent.Recording, zone *time.Location, hour, minute int) time.Time {
+func LastShown(r headless.Recording, zone *time.Location, hour, minute int) time.Time {
 	if zone == nil {
 		zone = time.Local
 	}

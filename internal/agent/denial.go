@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,23 +17,16 @@ type Ran struct {
 	Output string    // the end of what it printed
 }
 
-// Denial is a tool that an agent was not allowed to use.
-type Denial struct {
-	Tool string // its name, as the agent writes it; empty: not known
-	Use  string // what it was to do, such as a command; empty: not known
-
-	call string // the id of the call
-}
-
-// Refuse returns the denial of the call with that id, if its record does not name the tool.
-func Refuse(call string) *Denial { return &Denial{call: call} }
+// Denial is a call of a tool that an agent was not allowed to use. If the record of the refusal has only its ID, the rest
+// is found in that of the call.
+type Denial Call
 
 // longestUse bounds how much of a command is shown to a person.
 const longestUse = 120
 
 // String returns a sentence for people.
 func (d Denial) String() string {
-	return "the resumed run was refused permission to use " + Call{Tool: d.Tool, Use: d.Use}.String() + ", and nobody was there to give it: " +
+	return "the resumed run was refused permission to use " + Call(d).String() + ", and nobody was there to give it: " +
 		"allow it in the agent's own settings, or continue the session yourself"
 }
 
@@ -83,10 +77,8 @@ func LastDenial(ctx context.Context, path string, since time.Time, read func(lin
 
 // names copies the tool's name from its call, and reports whether it is known.
 func (d *Denial) names(calls []Call) bool {
-	for _, c := range calls {
-		if d.Tool == "" && c.ID == d.call {
-			d.Tool, d.Use = c.Tool, c.Use
-		}
+	if at := slices.IndexFunc(calls, func(c Call) bool { return c.ID == d.ID }); d.Tool == "" && at >= 0 {
+		*d = Denial(calls[at])
 	}
 	return d.Tool != ""
 }

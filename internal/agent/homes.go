@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -87,6 +88,9 @@ func (h Homes) Files(pattern string) []string {
 	slices.Sort(all)
 	return slices.Compact(all)
 }
+
+// File returns the first file that matches a pattern in the homes; empty: none does.
+func (h Homes) File(pattern string) string { return cmp.Or(append(h.Files(pattern), "")...) }
 
 // NewFiles lists the files that match a pattern. The returned function lists those created since:
 // a run that begins a session always writes a new file.

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"os"
@@ -97,40 +96,27 @@ func Written(timestamp string, file time.Time) time.Time {
 	return file
 }
 
-// maxWeighLines bounds how far back an answer is searched.
-const maxWeighLines = 2000
+// maxWeighLines bounds how far back an answer is searched. Mostly it is within the last near bytes.
+const maxWeighLines, near = 2000, 16 << 10
 
 // Weigh returns the size of the context that the last answer in the transcript states.
-func (t *Transcripts) Weigh(ctx context.Context, s resume.Session) (found resume.Context, known bool, err error) {
+func (t *Transcripts) Weigh(ctx context.Context, s resume.Session) (resume.Context, bool, error) {
+	return t.weighIn(ctx, lines.Last(s.Transcript, maxWeighLines))
+}
+
+// WeighAt is Weigh for the last answer before the line, if that is near.
+func (t *Transcripts) WeighAt(line lines.Line) (resume.Context, bool) {
+	found, known, err := t.weighIn(context.Background(), lines.Span{Before: line, Since: line.Offset - near})
+	return found, known && err == nil
+}
+
+func (t *Transcripts) weighIn(ctx context.Context, in lines.Span) (found resume.Context, known bool, err error) {
 	if t.Size == nil {
 		return found, false, nil
 	}
-	err = lines.Last(s.Transcript, maxWeighLines).Back(ctx, func(line lines.Line) bool {
+	err = in.Back(ctx, func(line lines.Line) bool {
 		found, known = t.Size(line)
 		return !known
 	})
 	return found, known, err
-}
-
-// WeighAt is Weigh for the last answer before the line, if that is near.
-func (t *Transcripts) WeighAt(line lines.Line) (found resume.Context, known bool) {
-	if t.Size == nil || line.File == nil {
-		return found, false
-	}
-	room, done := lines.Borrow()
-	defer done()
-	room = room[:min(line.Offset, lines.FirstBlock)]
-	at := line.Offset - int64(len(room))
-	if n, _ := line.File.ReadAt(room, at); n < len(room) {
-		return found, false // the file was truncated meanwhile
-	}
-	if at > 0 {
-		room = room[bytes.IndexByte(room, '\n')+1:]
-	}
-	line.Before = room
-	line.Held(func(line lines.Line) bool {
-		found, known = t.Size(line)
-		return !known
-	})
-	return found, known
 }

@@ -25,8 +25,8 @@ const (
 	// blockSize is how much is read at a time.
 	blockSize = 256 << 10
 
-	// FirstBlock is how much is read first: it mostly contains what is searched.
-	FirstBlock = 16 << 10
+	// firstBlock is how much is read first: it mostly contains what is searched.
+	firstBlock = 16 << 10
 )
 
 // blocks are shared buffers: thousands of sessions may be read, but few at a time.
@@ -58,9 +58,9 @@ type Line struct {
 	File *os.File
 }
 
-// Held visits the lines before a line in the part of the file in memory, the last first. It reports whether visit
+// held visits the lines before a line in the part of the file in memory, the last first. It reports whether visit
 // returned false.
-func (l Line) Held(visit func(Line) bool) (enough bool) {
+func (l Line) held(visit func(Line) bool) (enough bool) {
 	held, at := l.Before, l.Offset-int64(len(l.Before))
 	for {
 		if held = bytes.TrimRight(held, "\n"); len(held) == 0 {
@@ -98,7 +98,7 @@ func back(ctx context.Context, path string, offset int64, visit func(Line) bool)
 	from := min(offset, info.Size())
 	block, done := Borrow()
 	defer done()
-	r := backReader{ctx: ctx, f: f, block: block[:FirstBlock]}
+	r := backReader{ctx: ctx, f: f, block: block[:firstBlock]}
 	for end := from; end > 0; {
 		start, err := r.lineStart(end)
 		if err != nil {

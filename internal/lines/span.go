@@ -35,7 +35,7 @@ func (s Span) Back(ctx context.Context, visit func(Line) bool) error {
 		return visited != s.Lines
 	}
 	at := s.Before.Offset - int64(len(s.Before.Before))
-	if enough := s.Before.Held(bounded); enough || at == 0 {
+	if enough := s.Before.held(bounded); enough || at == 0 {
 		return nil
 	}
 	return back(ctx, s.Before.Path, at, bounded)

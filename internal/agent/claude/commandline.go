@@ -72,13 +72,7 @@ func (i invocation) Begin(string) func(context.Context, headless.Ended) headless
 }
 
 // transcript returns the path of a session's transcript; empty: not found.
-func (a *Agent) transcript(id string) string {
-	found := a.Homes.Files("projects/*/" + id + ".jsonl")
-	if len(found) == 0 {
-		return ""
-	}
-	return found[0]
-}
+func (a *Agent) transcript(id string) string { return a.Homes.File("projects/*/" + id + ".jsonl") }
 
 func (i invocation) Resume(t headless.Trail, prompt string) []string {
 	args := i.Options("-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr",

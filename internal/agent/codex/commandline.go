@@ -73,9 +73,7 @@ func (i invocation) Begin(string) func(context.Context, headless.Ended) headless
 			t.Session = cmp.Or(i.room.Begun(cmp.Or(run.Beside, run.Text)), t.Session)
 		}
 		if t.Session != "" {
-			if found := i.room.Homes.Files("sessions/*/*/*/rollout-*-" + t.Session + ".jsonl"); len(found) > 0 {
-				t.Transcript = found[0]
-			}
+			t.Transcript = i.room.Homes.File("sessions/*/*/*/rollout-*-" + t.Session + ".jsonl")
 		}
 		return t
 	}

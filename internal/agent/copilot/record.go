@@ -109,7 +109,7 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 		said.Permission = d.Permission
 	case tooled:
 		if d.Error.Code == "denied" {
-			said.Denied = agent.Refuse(d.CallID)
+			said.Denied = &agent.Denial{ID: d.CallID}
 		}
 	case used:
 		if d.Usage.Interaction == "conversation-agent" {

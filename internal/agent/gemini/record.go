@@ -139,7 +139,7 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (said agent.Reco
 		call := agent.Call{ID: c.ID, Tool: c.Name, Use: agent.UseOf(c.Args)}
 		said.Calls = append(said.Calls, call)
 		if c.denied() {
-			said.Denied = &agent.Denial{Tool: call.Tool, Use: call.Use}
+			said.Denied = new(agent.Denial(call))
 		}
 	}
 	return said, true

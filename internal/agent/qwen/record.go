@@ -102,7 +102,7 @@ func (r record) tell(said *agent.Record) {
 			said.Calls = append(said.Calls, agent.Call{ID: c.ID, Tool: c.Name, Use: agent.UseOf(c.Args)})
 		}
 		if r.Type == "tool_result" && r.denies(p) {
-			said.Denied = agent.Refuse(r.Result.CallID)
+			said.Denied = &agent.Denial{ID: r.Result.CallID}
 		}
 	}
 }

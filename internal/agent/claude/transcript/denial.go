@@ -28,7 +28,7 @@ func (rd *Reader) Trace(line lines.Line) agent.ToolUse {
 		case b.Type == "tool_use":
 			t.Calls = append(t.Calls, agent.Call{ID: b.ID, Tool: b.Name, Use: agent.UseOf(b.Input)})
 		case b.Type == "tool_result" && b.Failed && r.denies(b):
-			t.Denied = agent.Refuse(b.CallID)
+			t.Denied = &agent.Denial{ID: b.CallID}
 		}
 	}
 	return t

@@ -27,7 +27,7 @@ func Trace(line lines.Line, confined bool) agent.ToolUse {
 		text := string(p.Output)
 		_ = json.Unmarshal(p.Output, &text) // an object is searched as it is
 		if refusedByCodex(text) || confined && refusedBySandbox(text) {
-			t.Denied = agent.Refuse(p.CallID)
+			t.Denied = &agent.Denial{ID: p.CallID}
 		}
 	case strings.HasSuffix(p.Type, "_call"):
 		var arguments map[string]any

@@ -7,8 +7,10 @@ import (
 	"regexp"
 	"time"
 
+	"resumed/internal/agent"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
+	"resumed/internal/resume"
 )
 
 // Reader interprets lines of rollouts, and caches some results. Only LimitsAt must be set.
@@ -42,4 +44,70 @@ func (rd *Reader) headBefore(line lines.Line) (Head, bool) {
 	}
 	rd.heads.Put(line.Path, first.Payload)
 	return first.Payload, true
+}
+
+// Read returns what a line of a rollout means for its session. Retries within a turn are not written,
+// and a turn without an end may last for hours, so silence means nothing.
+func (rd *Reader) Read(line lines.Line) (o resume.Observation, ok bool) {
+	r, ok := parse(line.Data)
+	if !ok {
+		return o, false
+	}
+	h, _ := rd.headBefore(line)
+	if h.delegated() {
+		return o, false
+	}
+	if o.Event, ok = rd.event(h, r, line); !ok {
+		return o, false
+	}
+	o.Key.ID = h.sessionID(line.Path)
+	o.Provider, o.Cwd, o.Kind = h.provider(), rd.cwd(h, line), h.Kind()
+	return o, true
+}
+
+// event returns the event of a record.
+func (rd *Reader) event(h Head, r record, line lines.Line) (resume.Event, bool) {
+	at := r.at(line.ModTime)
+	if at.IsZero() {
+		return nil, false
+	}
+	reader := rd.LimitsAt(at)
+	if f, ok := r.failed(); ok {
+		limits := func() RateLimits { return limitsBefore(line) }
+		return resume.Limited{At: at, Verdict: f.Verdict(reader, limits), Text: agent.Clip(f.Message)}, true
+	}
+	switch {
+	case r.moved(), r.kind() == "task_complete" && r.Payload.Answer != "":
+		return resume.Progressed{At: at}, true
+	case r.prompts():
+		return resume.Prompted{At: at}, true
+	case r.interrupts():
+		return resume.Cancelled{At: at}, true
+	case h.silent(r):
+		return silentLimit(r, line, reader)
+	default:
+		return nil, false
+	}
+}
+
+// silentLimit detects a usage limit in versions that do not write why a turn failed: the turn has no
+// answer, and an allowance was used up at its end. The oldest versions do not even write the end of a
+// turn: there the last record of a request is the state of the limits.
+func silentLimit(r record, line lines.Line, reader limit.Reader) (resume.Event, bool) {
+	var limits RateLimits
+	switch {
+	case r.kind() == "task_complete":
+		limits = limitsBefore(line)
+	case r.kind() == tokenCount && followsTurnContext(line):
+		limits = r.Payload.Limits
+	}
+	reset, ok := limits.exhausted()
+	if !ok {
+		return nil, false
+	}
+	v := limit.Verdict{Class: limit.UsageLimit, WaitHelps: true, Reset: limit.Reset{At: reset, Source: limit.Structured}}
+	if limits.mustBuy(reader) {
+		v.Class, v.WaitHelps = limit.Billing, false
+	}
+	return resume.Limited{At: reader.At, Verdict: v, Text: "the turn ended without an answer, and the account's allowance is used up"}, true
 }

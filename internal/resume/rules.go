@@ -82,17 +82,11 @@ func (r Rules) Policy(agent string, class limit.Class) backoff.Policy {
 
 // Excluded says why sessions in dir are not resumed, or "".
 func (r Rules) Excluded(dir string) string {
-	for _, d := range r.Exclude {
-		if within(dir, d) {
-			return "its directory is excluded by resume.exclude (" + d + ")"
-		}
+	holds := func(parent string) bool { return within(dir, parent) }
+	if at := slices.IndexFunc(r.Exclude, holds); at >= 0 {
+		return "its directory is excluded by resume.exclude (" + r.Exclude[at] + ")"
 	}
-	for _, d := range r.Include {
-		if within(dir, d) {
-			return ""
-		}
-	}
-	if len(r.Include) > 0 {
+	if len(r.Include) > 0 && !slices.ContainsFunc(r.Include, holds) {
 		return "its directory is not among resume.include"
 	}
 	return ""
@@ -101,6 +95,14 @@ func (r Rules) Excluded(dir string) string {
 func within(dir, parent string) bool {
 	dir, parent = filepath.Clean(dir), filepath.Clean(parent)
 	return dir == parent || parent == "/" || strings.HasPrefix(dir, parent+string(filepath.Separator))
+}
+
+// allowed returns the first time at or after both times at which resumes are allowed. If they always are, it is at.
+func (r Rules) allowed(at, now time.Time) time.Time {
+	if r.NextAllowed == nil {
+		return at
+	}
+	return r.NextAllowed(Later(at, now))
 }
 
 // longestWindow is the longest window of a usage limit: some are a month long.
@@ -207,11 +209,8 @@ func (s Session) tooCold(r Rules, at time.Time) string {
 // TooCold says why the session is not resumed at that time because of what it would read again; empty:
 // it may be resumed. A person's order overrides it.
 func (r Rules) TooCold(s Session, at time.Time) string {
-	if r.OnCold != ParkCold || !s.RetryAskedAt.IsZero() {
-		return ""
-	}
 	why := s.tooCold(r, at)
-	if why == "" {
+	if why == "" || r.OnCold != ParkCold || !s.RetryAskedAt.IsZero() {
 		return ""
 	}
 	return why + "; " + s.retry() + " continues it anyway"

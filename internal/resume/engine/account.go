@@ -180,21 +180,6 @@ func (a *account) gate(key resume.Key, rules resume.Rules, now time.Time) (why s
 // The reason does not name the session that tries: each change would rewrite the reasons of all others.
 const oneByOne = "due, but sessions of its account start one after the other (resume.stagger), and after a limit the first one tries alone"
 
-// movesReset reports whether a session that was resumed after a reset got a new one: it then applies to
-// all that wait for the same reset.
-func movesReset(c resume.Change) bool {
-	ev, ok := c.Event.(resume.Limited)
-	tried := c.Before.State == resume.Resuming || c.Before.State == resume.Settling
-	return ok && tried && shared(ev.Class) && ev.Reset.At.After(c.At) && c.Before.Limit.Reset.Stated()
-}
-
-// postpones reports whether a step that moves a reset also moves it for the other session.
-func postpones(c resume.Change, other resume.Session) bool {
-	theirs := other.Limit.Reset
-	return other.State == resume.Waiting && other.Key != c.After.Key && other.AccountKey() == c.After.AccountKey() &&
-		theirs.Stated() && theirs.At.Sub(c.Before.Limit.Reset.At).Abs() <= resume.SameWindow
-}
-
 // state returns the state of the account: it is not free while a window of one of its sessions has not
 // ended.
 func (a *account) state(now time.Time) resume.Breaker {

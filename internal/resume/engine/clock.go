@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -105,7 +106,10 @@ func (e *Engine) forget(ctx context.Context, now time.Time) {
 			e.opts.Changed(resume.Change{At: now, Before: s, After: s, Dropped: true})
 		}
 	}
-	e.forgetAccounts(now)
+	// Apart from Stagger, an account without sessions has nothing that a restart would not lose too.
+	maps.DeleteFunc(e.accounts, func(_ resume.AccountKey, a *account) bool {
+		return a.sessions == 0 && now.Sub(a.last.at) > rules.Stagger
+	})
 }
 
 // longer reports whether an age is above a bound; 0: no bound.
@@ -128,14 +132,4 @@ func (e *Engine) leaveAccount(s resume.Session) {
 	a.leave(s.Key)
 	a.windows.drop(s.Key)
 	e.stirred = true
-}
-
-// forgetAccounts removes the accounts without sessions. Apart from Stagger, which is checked here, they
-// have nothing that a restart would not lose too.
-func (e *Engine) forgetAccounts(now time.Time) {
-	for key, a := range e.accounts {
-		if a.sessions == 0 && now.Sub(a.last.at) > e.opts.Rules.Stagger {
-			delete(e.accounts, key)
-		}
-	}
 }

@@ -299,12 +299,14 @@ func (d *Described) Plan(ctx context.Context, s resume.Session, w Words) (Plan, 
 const maxEndLines = 20_000
 
 // endOf reads the end of a session's transcript: the last event, nil if there is none, and the
-// last settings. It skips prompts sent by resumed: a resume that was cut off leaves its prompt
+// last settings. It skips prompts sent by resumed, and the one that is about to be sent: a resume that was cut off leaves its prompt
 // behind without any progress.
 func (d *Described) endOf(ctx context.Context, s resume.Session, w Words) (last resume.Event, had RunSettings, err error) {
 	err = lines.Last(s.Transcript, maxEndLines).Back(ctx, func(line lines.Line) bool {
 		if r, ok := d.record(line); ok {
-			if last == nil && !SentNow(s, r.Event, r.Prompt, w) {
+			prompt, prompted := r.Event.(resume.Prompted)
+			sent := prompted && (SentByUs(s, prompt.At) || strings.TrimSpace(r.Prompt) == strings.TrimSpace(w.Prompt))
+			if last == nil && !sent {
 				last = r.Event
 			}
 			had.older(r.RunSettings)
@@ -312,13 +314,6 @@ func (d *Described) endOf(ctx context.Context, s resume.Session, w Words) (last 
 		return last == nil || d.is.Enough == nil || !d.is.Enough(had)
 	})
 	return last, had, err
-}
-
-// SentNow reports whether an event is a prompt sent by resumed: by an earlier resume of the
-// session, or the one that is about to be sent.
-func SentNow(s resume.Session, event resume.Event, words string, w Words) bool {
-	prompt, ok := event.(resume.Prompted)
-	return ok && (SentByUs(s, prompt.At) || strings.TrimSpace(words) == strings.TrimSpace(w.Prompt))
 }
 
 // Failed returns the verdict of a failure that ended a turn: the agent has given up. A failure

@@ -46,12 +46,17 @@ func (r Reader) Refusal(f Refusal) Verdict {
 	}
 	v := e.verdict()
 	switch {
-	case e.reset.At.After(r.At) && e.mayLift(v.Class):
-		return Verdict{Class: e.liftsAs(r.At), WaitHelps: true, InProgress: e.running, Reset: e.reset}
-	case v.Class == None:
-		return Verdict{Class: Unknown, WaitHelps: true, InProgress: e.running, Reset: e.reset}
+	case !e.reset.At.After(r.At) || !e.mayLift(v.Class):
+		if v.Class != None {
+			return v
+		}
+		v.Class = Unknown
+	case e.reset.Rough || e.reset.At.Sub(r.At) >= longWait: // only the time when it lifts is known
+		v.Class = UsageLimit
+	default:
+		v.Class = RateLimit
 	}
-	return v
+	return Verdict{Class: v.Class, WaitHelps: true, InProgress: e.running, Reset: e.reset}
 }
 
 // Because returns the words of a text that are evidence for a class, the strongest first.
@@ -171,7 +176,7 @@ func reports(src string, line []token.Token, record *facts) (*scores, bool) {
 		return &score, true
 	}
 	at := 0
-	if len(line) > 2 && line[1].Is(":") && saysError(line[0]) {
+	if len(line) > 2 && line[1].Is(":") && errors[line[0].Text] {
 		at = 2
 	}
 	p, ok := phraseAt(line, at)

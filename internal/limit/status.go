@@ -16,9 +16,6 @@ var before = token.Set(`error errors failed failure exception code status http a
 // errors are the words for "error" in several languages.
 var errors = token.Set("error fehler erreur ошибка erro errore 错误 錯誤 エラー 오류")
 
-// saysError reports whether the word is one for "error".
-func saysError(t token.Token) bool { return errors[t.Text] }
-
 // statusAt returns the HTTP status at toks[i], or 0.
 func statusAt(toks []token.Token, i int) int {
 	t := toks[i]

@@ -122,11 +122,6 @@ func (b *brand) plugin(path string) string {
 	return strings.NewReplacer(`"EVENTS_FILE"`, string(quoted), openCode.title, b.title).Replace(pluginText)
 }
 
-// pluginFile returns the path for the plugin in the user's plugin directory.
-func (b *brand) pluginFile() string {
-	return filepath.Join(dirs.Config(os.Getenv), b.program, "plugin", PluginName)
-}
-
 // eventsFile returns the file that the plugin writes and Follow reads. The plugin runs in the user's processes, so
 // the file is in the user's state directory, even if the service has its own.
 func (b *brand) eventsFile() string {

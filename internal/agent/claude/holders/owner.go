@@ -98,7 +98,8 @@ func (h *Holders) unregistered(ctx context.Context) found[process.Live] {
 			}
 		}
 		return found[process.Live]{slices.DeleteFunc(running, func(p process.Live) bool {
-			return registered[p.PID] || serves(p.Args) || p.Mark != ""
+			serves := len(p.Args) > 0 && (p.Args[0] == "daemon" || p.Args[0] == "mcp") // a server holds no session
+			return registered[p.PID] || serves || p.Mark != ""
 		}), err}
 	})
 }
@@ -152,11 +153,6 @@ func (h *Holders) lives(pid int, start string) bool {
 	}
 	stat, err := h.of.Processes.Stat(pid)
 	return err == nil && stat.Living() && (start == "" || start == strconv.FormatUint(stat.Start, 10))
-}
-
-// serves reports whether a process with these arguments is a server, which holds no session.
-func serves(args []string) bool {
-	return len(args) > 0 && (args[0] == "daemon" || args[0] == "mcp")
 }
 
 // IsClaude reports whether a path is that of Claude Code. Old versions are node processes with

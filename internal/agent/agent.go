@@ -6,10 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"os"
 	"time"
 
 	"resumed/internal/leash"
+	"resumed/internal/lines"
 	"resumed/internal/procfs"
 	"resumed/internal/program"
 	"resumed/internal/resume"
@@ -148,7 +148,7 @@ type Reader interface {
 	// give equal observations, whenever they are read. The caller sets Pos. An observation
 	// without an id is about a session whose id is not known: it can be explained, but not
 	// continued.
-	Observe(Source, Line) (resume.Observation, bool)
+	Observe(Source, lines.Line) (resume.Observation, bool)
 }
 
 // Follower is an Agent that stores its sessions in another way, such as a database.
@@ -199,22 +199,6 @@ const (
 	Moves                 // may be movement: of consecutive lines like this the last real one is enough
 	Matters               // may be anything: it must be parsed
 )
-
-// Line is one complete line of a file.
-type Line struct {
-	Path    string    // of the file
-	Offset  int64     // of the line's first byte
-	Data    []byte    // without its newline; valid during the call only
-	Cut     bool      // the line is longer than the maximum: Data is its beginning
-	ModTime time.Time // of the file, when the line was read
-
-	// Before is the part of the file right before the line that is in memory anyway. It starts
-	// at the beginning of a line and is valid during the call only. LinesBefore reads it.
-	Before []byte
-
-	// File is the open file, or nil if it is not open. Use it with ReadAt, during the call only.
-	File *os.File
-}
 
 // Plan is how a session is continued. One field is set, or none in the result of Talk.
 type Plan struct {

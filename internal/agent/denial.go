@@ -3,9 +3,11 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"resumed/internal/lines"
 	"resumed/internal/sanitize"
 )
 
@@ -15,23 +17,16 @@ type Ran struct {
 	Output string    // the end of what it printed
 }
 
-// Denial is a tool that an agent was not allowed to use.
-type Denial struct {
-	Tool string // its name, as the agent writes it; empty: not known
-	Use  string // what it was to do, such as a command; empty: not known
-
-	call string // the id of the call
-}
-
-// Refuse returns the denial of the call with that id, if its record does not name the tool.
-func Refuse(call string) *Denial { return &Denial{call: call} }
+// Denial is a call of a tool that an agent was not allowed to use. If the record of the refusal has only its ID, the rest
+// is found in that of the call.
+type Denial Call
 
 // longestUse bounds how much of a command is shown to a person.
 const longestUse = 120
 
 // String returns a sentence for people.
 func (d Denial) String() string {
-	return "the resumed run was refused permission to use " + Call{Tool: d.Tool, Use: d.Use}.String() + ", and nobody was there to give it: " +
+	return "the resumed run was refused permission to use " + Call(d).String() + ", and nobody was there to give it: " +
 		"allow it in the agent's own settings, or continue the session yourself"
 }
 
@@ -62,11 +57,8 @@ type ToolUse struct {
 // LastDenial reads a transcript from its end back to the beginning of a run. A denial counts if
 // no tool was called after it: otherwise the agent continued without the tool. told reports
 // whether the run called any tool at all.
-func LastDenial(ctx context.Context, path string, since time.Time, read func(Line) ToolUse) (d Denial, denied, told bool, err error) {
-	err = LinesBack(ctx, path, func(line Line) bool {
-		if line.Cut {
-			return true // an incomplete record
-		}
+func LastDenial(ctx context.Context, path string, since time.Time, read func(lines.Line) ToolUse) (d Denial, denied, told bool, err error) {
+	err = lines.Back(ctx, path, func(line lines.Line) bool {
 		t := read(line)
 		if !t.At.IsZero() && t.At.Before(since.Add(-slack)) {
 			return false
@@ -85,10 +77,8 @@ func LastDenial(ctx context.Context, path string, since time.Time, read func(Lin
 
 // names copies the tool's name from its call, and reports whether it is known.
 func (d *Denial) names(calls []Call) bool {
-	for _, c := range calls {
-		if d.Tool == "" && c.ID == d.call {
-			d.Tool, d.Use = c.Tool, c.Use
-		}
+	if at := slices.IndexFunc(calls, func(c Call) bool { return c.ID == d.ID }); d.Tool == "" && at >= 0 {
+		*d = Denial(calls[at])
 	}
 	return d.Tool != ""
 }

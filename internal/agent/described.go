@@ -13,8 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"resumed/internal/headless"
 	"resumed/internal/leash"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -37,11 +39,11 @@ type Description struct {
 
 	// Read returns what a line says, or false if nothing. limits returns a reader for limits
 	// that were stated at that time.
-	Read func(line Line, limits func(at time.Time) limit.Reader) (Record, bool)
+	Read func(line lines.Line, limits func(at time.Time) limit.Reader) (Record, bool)
 
 	// Place returns the session of a line's file, and its directory; nil: each record contains
 	// both.
-	Place func(Line) (session, cwd string)
+	Place func(lines.Line) (session, cwd string)
 
 	// Counts is a text that every line with the size of the context contains.
 	Counts string
@@ -144,7 +146,7 @@ func (is Description) New(o Options) (*Described, error) {
 }
 
 // record parses a line. A record without a time is no event.
-func (d *Described) record(line Line) (Record, bool) {
+func (d *Described) record(line lines.Line) (Record, bool) {
 	r, ok := d.is.Read(line, d.LimitsAt)
 	if r.At.IsZero() {
 		r.Event = nil
@@ -153,14 +155,14 @@ func (d *Described) record(line Line) (Record, bool) {
 }
 
 // place returns the session of a record, and its directory.
-func (d *Described) place(r Record, line Line) (session, cwd string) {
+func (d *Described) place(r Record, line lines.Line) (session, cwd string) {
 	if d.is.Place != nil {
 		return d.is.Place(line)
 	}
 	return r.Session, r.Cwd
 }
 
-func (d *Described) observe(line Line) (o resume.Observation, ok bool) {
+func (d *Described) observe(line lines.Line) (o resume.Observation, ok bool) {
 	r, ok := d.record(line)
 	if !ok || r.Event == nil {
 		return o, false
@@ -172,7 +174,7 @@ func (d *Described) observe(line Line) (o resume.Observation, ok bool) {
 
 // Denied returns the last refusal of a run, from its transcript.
 func (d *Described) Denied(ctx context.Context, s resume.Session, run Ran) (Denial, bool, error) {
-	denial, denied, _, err := LastDenial(ctx, s.Transcript, run.Since, func(line Line) ToolUse {
+	denial, denied, _, err := LastDenial(ctx, s.Transcript, run.Since, func(line lines.Line) ToolUse {
 		r, _ := d.record(line)
 		switch r.Event.(type) {
 		case resume.Limited, resume.Cancelled:
@@ -185,7 +187,7 @@ func (d *Described) Denied(ctx context.Context, s resume.Session, run Ran) (Deni
 
 // size returns the size of the context at an answer. How long the provider caches it is not
 // known.
-func (d *Described) size(line Line) (resume.Context, bool) {
+func (d *Described) size(line lines.Line) (resume.Context, bool) {
 	if !bytes.Contains(line.Data, []byte(d.is.Counts)) {
 		return resume.Context{}, false
 	}
@@ -248,7 +250,7 @@ func (d *Described) Begun(printed string) string {
 	if len(d.is.Line.Gives) > 0 {
 		return ""
 	}
-	return ToldID(Recording{Text: printed}, d.is.Line.Field)
+	return headless.ToldID(headless.Recording{Text: printed}, d.is.Line.Field)
 }
 
 // Plan returns how the session is continued now: by a run without a terminal in the session's
@@ -297,28 +299,21 @@ func (d *Described) Plan(ctx context.Context, s resume.Session, w Words) (Plan, 
 const maxEndLines = 20_000
 
 // endOf reads the end of a session's transcript: the last event, nil if there is none, and the
-// last settings. It skips prompts sent by resumed: a resume that was cut off leaves its prompt
+// last settings. It skips prompts sent by resumed, and the one that is about to be sent: a resume that was cut off leaves its prompt
 // behind without any progress.
 func (d *Described) endOf(ctx context.Context, s resume.Session, w Words) (last resume.Event, had RunSettings, err error) {
-	visited := 0
-	err = LinesBack(ctx, s.Transcript, func(line Line) bool {
-		visited++
-		if r, ok := d.record(line); ok && !line.Cut {
-			if last == nil && !SentNow(s, r.Event, r.Prompt, w) {
+	err = lines.Last(s.Transcript, maxEndLines).Back(ctx, func(line lines.Line) bool {
+		if r, ok := d.record(line); ok {
+			prompt, prompted := r.Event.(resume.Prompted)
+			sent := prompted && (SentByUs(s, prompt.At) || strings.TrimSpace(r.Prompt) == strings.TrimSpace(w.Prompt))
+			if last == nil && !sent {
 				last = r.Event
 			}
 			had.older(r.RunSettings)
 		}
-		return visited < maxEndLines && (last == nil || d.is.Enough == nil || !d.is.Enough(had))
+		return last == nil || d.is.Enough == nil || !d.is.Enough(had)
 	})
 	return last, had, err
-}
-
-// SentNow reports whether an event is a prompt sent by resumed: by an earlier resume of the
-// session, or the one that is about to be sent.
-func SentNow(s resume.Session, event resume.Event, words string, w Words) bool {
-	prompt, ok := event.(resume.Prompted)
-	return ok && (SentByUs(s, prompt.At) || strings.TrimSpace(words) == strings.TrimSpace(w.Prompt))
 }
 
 // Failed returns the verdict of a failure that ended a turn: the agent has given up. A failure

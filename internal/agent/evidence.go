@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -22,7 +24,7 @@ type Evidence struct {
 
 // Back visits the evidence in a file from its end backwards, until visit returns false.
 func Back(ctx context.Context, a Reader, src Source, path string, visit func(Evidence) bool) error {
-	return LinesBack(ctx, path, func(line Line) bool {
+	return lines.Back(ctx, path, func(line lines.Line) bool {
 		if src.Sift != nil && src.Sift(line.Data) == Nothing {
 			return true
 		}
@@ -75,6 +77,31 @@ func SourceOf(a Reader, path string) Source {
 func (s Source) has(path string) bool {
 	rel, err := filepath.Rel(s.Root, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// SiftByType returns a Sift for records with a field type. The listed types are Moves or Matters,
+// all others are Nothing. If the type is not near either end of the line, the types that the line
+// contains decide: quotes within a JSON string are escaped, so a type in quotes is found only as a
+// name or a value of the record.
+func SiftByType(moves, matters []string) func(line []byte) Weight {
+	weights := make(map[string]Weight)
+	for _, name := range moves {
+		weights[name] = Moves
+	}
+	for _, name := range matters {
+		weights[name] = Matters
+	}
+	return func(line []byte) (weight Weight) {
+		if kind, known := lines.TextAtEnds(line, "type"); known {
+			return weights[string(kind)]
+		}
+		for name, w := range weights {
+			if w > weight && bytes.Contains(line, []byte(`"`+name+`"`)) {
+				weight = w
+			}
+		}
+		return weight
+	}
 }
 
 // maxText is how many bytes of an agent's text are stored for people.

@@ -3,6 +3,8 @@ package agent_test
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -10,8 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
+
+func write(t testing.TB, content string) string {
+	path := filepath.Join(t.TempDir(), "transcript")
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
 
 // parrot is an agent whose lines say plainly what they mean.
 type parrot struct {
@@ -29,7 +38,7 @@ func (p *parrot) Sources() []agent.Source {
 	return all
 }
 
-func (*parrot) Observe(_ agent.Source, l agent.Line) (resume.Observation, bool) {
+func (*parrot) Observe(_ agent.Source, l lines.Line) (resume.Observation, bool) {
 	id, what, _ := strings.Cut(string(l.Data), " ")
 	s := resume.Observation{Key: resume.Key{Agent: "parrot", ID: id}}
 	switch what {

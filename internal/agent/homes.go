@@ -1,11 +1,16 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/google/uuid"
 )
 
 // Homes are the directories in which an agent stores its sessions. Each is a separate account.
@@ -68,4 +73,39 @@ func (h Homes) Sources(dir string, like Source) []Source {
 		sources = append(sources, src)
 	}
 	return sources
+}
+
+// Files returns the files that match a pattern in the homes: the default one and the configured
+// ones.
+func (h Homes) Files(pattern string) []string {
+	var all []string
+	for _, root := range append([]string{h.Usual}, h.Roots...) {
+		names, _ := fs.Glob(os.DirFS(root), pattern) // errs on a bad pattern only
+		for _, name := range names {
+			all = append(all, filepath.Join(root, name))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// File returns the first file that matches a pattern in the homes; empty: none does.
+func (h Homes) File(pattern string) string { return cmp.Or(append(h.Files(pattern), "")...) }
+
+// NewFiles lists the files that match a pattern. The returned function lists those created since:
+// a run that begins a session always writes a new file.
+func (h Homes) NewFiles(pattern string) func() []string {
+	before := h.Files(pattern)
+	return func() []string {
+		return slices.DeleteFunc(h.Files(pattern), func(path string) bool {
+			_, found := slices.BinarySearch(before, path)
+			return found
+		})
+	}
+}
+
+// IsUUID reports whether a text is a UUID, which many agents use as id.
+func IsUUID(text string) bool {
+	const length = 36 // excludes the other forms that the library accepts
+	return len(text) == length && uuid.Validate(text) == nil
 }

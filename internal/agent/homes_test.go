@@ -1,6 +1,9 @@
 package agent
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,4 +30,32 @@ func TestHomes(t *testing.T) {
 	h, err = NewHomes("bot", "", []string{"/srv/bot"})
 	require.NoError(t, err)
 	require.Equal(t, "bot:/srv/bot", h.Account("/srv/bot"))
+}
+
+func TestOnlyFilesThatHaveComeAreNew(t *testing.T) {
+	usual, other := t.TempDir(), filepath.Join(t.TempDir(), "[odd]")
+	homes, err := NewHomes("some", usual, []string{other})
+	require.NoError(t, err)
+	write := func(dir, name string) string {
+		path := filepath.Join(dir, "chats", name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+		return path
+	}
+	write(usual, "before.jsonl")
+	begun := homes.NewFiles("chats/*.jsonl")
+	require.Empty(t, begun())
+	write(usual, "before.jsonl")
+	write(usual, "other.txt")
+	require.ElementsMatch(t, []string{write(usual, "a.jsonl"), write(other, "b.jsonl")}, begun())
+}
+
+func TestWhatIsAnIDOfManyAgents(t *testing.T) {
+	const id = "0f3a9c1e-2b4d-4c6f-8a7b-9e0d1c2b3a4f"
+	for text, is := range map[string]bool{
+		id: true, strings.ToUpper(id): true, "": false, id[1:]: false, id + "0": false, "g" + id[1:]: false,
+		strings.ReplaceAll(id, "-", "0"): false, strings.Replace(id, "-2", "--", 1): false, strings.Replace(id, "3a", "\x00\xff", 1): false,
+	} {
+		require.Equal(t, is, IsUUID(text), text)
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"resumed/internal/lines"
 )
 
 // Part is a part of a message, as clients of Google's models write it.
@@ -27,7 +29,7 @@ func (parts *Parts) UnmarshalJSON(content []byte) error {
 	*parts = nil
 	for _, piece := range list {
 		var p Part
-		if json.Unmarshal(piece, &p.Text) == nil || Decode(piece, &p) {
+		if json.Unmarshal(piece, &p.Text) == nil || lines.Decode(piece, &p) {
 			*parts = append(*parts, p)
 		}
 	}

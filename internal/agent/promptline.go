@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"resumed/internal/headless"
 	"resumed/internal/leash"
+	"resumed/internal/lines"
 	"resumed/internal/process"
 	"resumed/internal/resume"
 )
@@ -40,7 +42,7 @@ type PromptFlags struct {
 
 	// Left returns what can be continued of the session that a run in that directory had; nil:
 	// just the session.
-	Left func(ctx context.Context, d *Described, t Trail, run Ended, dir string) Trail
+	Left func(ctx context.Context, d *Described, t headless.Trail, run headless.Ended, dir string) headless.Trail
 }
 
 // promptLine is a command line that runs a described agent without a terminal.
@@ -50,7 +52,7 @@ type promptLine struct {
 }
 
 // Invocation parses a command line that runs the agent without a terminal.
-func (d *Described) Invocation(args []string) (Invocation, bool) {
+func (d *Described) Invocation(args []string) (headless.Invocation, bool) {
 	p, is := promptLine{d.is.Flags.Parse(args), d}, d.is.Line
 	plain := p.Plain()
 	if len(plain) > 0 && slices.Contains(is.Subcommands, plain[0]) || p.Has(is.Terminal...) {
@@ -74,7 +76,7 @@ func (p promptLine) Prompted() bool { return p.prompt() != "" }
 // Session returns the session that the command line names by its id.
 func (p promptLine) Session() string {
 	for _, options := range p.of.is.Line.Names {
-		if id := p.Value(options...); isDashedID(id) {
+		if id := p.Value(options...); strings.Contains(id, "-") && headless.PlainID(id) != "" {
 			return id
 		}
 	}
@@ -91,12 +93,12 @@ func (p promptLine) Give(id string) []string {
 
 // Begin uses the id in the JSON output of a run, else the id that the run was given. Without one,
 // the session is the only new one of the directory that begins with the prompt of the command line.
-func (p promptLine) Begin(dir string) func(context.Context, Ended) Trail {
+func (p promptLine) Begin(dir string) func(context.Context, headless.Ended) headless.Trail {
 	is, begun := p.of.is.Line, p.of.Homes.NewFiles(p.of.is.Glob)
-	return func(ctx context.Context, run Ended) Trail {
-		t := Trail{Session: run.Session}
+	return func(ctx context.Context, run headless.Ended) headless.Trail {
+		t := headless.Trail{Session: run.Session}
 		if strings.HasSuffix(p.Value(is.Output...), "json") {
-			t.Session = cmp.Or(ToldID(run.Recording, is.Field), run.Session)
+			t.Session = cmp.Or(headless.ToldID(run.Recording, is.Field), run.Session)
 		}
 		if t.Session == "" {
 			t = p.onlyOf(ctx, begun(), dir)
@@ -115,16 +117,16 @@ func (p promptLine) Document() bool {
 
 // onlyOf returns the only session of these files that began in the directory with the prompt of the
 // command line.
-func (p promptLine) onlyOf(ctx context.Context, files []string, dir string) Trail {
-	var found []Trail
+func (p promptLine) onlyOf(ctx context.Context, files []string, dir string) headless.Trail {
+	var found []headless.Trail
 	for _, path := range files {
 		session, cwd, first := p.of.opening(ctx, path)
-		if PlainID(session) != "" && process.SameDir(cwd, dir) && Said(first, p.prompt()) {
-			found = append(found, Trail{Session: session, Transcript: path})
+		if headless.PlainID(session) != "" && process.SameDir(cwd, dir) && headless.Said(first, p.prompt()) {
+			found = append(found, headless.Trail{Session: session, Transcript: path})
 		}
 	}
 	if len(found) != 1 {
-		return Trail{}
+		return headless.Trail{}
 	}
 	return found[0]
 }
@@ -132,9 +134,9 @@ func (p promptLine) onlyOf(ctx context.Context, files []string, dir string) Trai
 // opening returns the session at the beginning of a transcript, its directory, and its first
 // prompt.
 func (d *Described) opening(ctx context.Context, path string) (session, cwd, prompt string) {
-	_ = LinesBack(ctx, path, func(line Line) bool { // an unreadable file belongs to no session
+	_ = lines.Back(ctx, path, func(line lines.Line) bool { // an unreadable file belongs to no session
 		r, _ := d.record(line)
-		if _, ok := r.Event.(resume.Prompted); ok && !line.Cut {
+		if _, ok := r.Event.(resume.Prompted); ok {
 			prompt = r.Prompt
 			session, cwd = d.place(r, line)
 		}
@@ -145,7 +147,7 @@ func (d *Described) opening(ctx context.Context, path string) (session, cwd, pro
 
 // Resume returns the arguments that continue the session, with the first prompt if the session does
 // not contain it.
-func (p promptLine) Resume(t Trail, prompt string) []string {
+func (p promptLine) Resume(t headless.Trail, prompt string) []string {
 	if t.Again {
 		args := append(p.Options(slices.Concat(p.of.is.Line.Names...)...), p.of.is.Resume, t.Session)
 		return append(args, p.Plain()...)

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"syscall"
 	"time"
+
+	"resumed/internal/lines"
 )
 
 // longestSettings is larger than any settings file of an agent.
@@ -60,7 +61,7 @@ func ReadRewritten(path string, into any) bool {
 
 // Settings caches the parsed content of settings files until they change: thousands of sessions
 // may share one of them. The zero Settings is empty.
-type Settings[V any] struct{ files Cache[settled[V]] }
+type Settings[V any] struct{ files lines.Cache[settled[V]] }
 
 // settled is the parsed content of a file, with the file info from before it was read.
 type settled[V any] struct {
@@ -93,30 +94,4 @@ func (s *Settings[V]) Read(path string, parse func([]byte) (V, bool)) (value V, 
 		s.files.Put(path, settled[V]{info, value, ok})
 	}
 	return value, ok
-}
-
-// Cache stores a value per file. The zero Cache is empty.
-type Cache[V any] struct {
-	mu     sync.Mutex
-	byPath map[string]V // guarded by mu
-}
-
-const maxCached = 512 // more than the sessions that move at a time
-
-// Get returns the value of the file.
-func (c *Cache[V]) Get(path string) (V, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	v, ok := c.byPath[path]
-	return v, ok
-}
-
-// Put sets the value of the file. A full Cache is emptied first.
-func (c *Cache[V]) Put(path string, v V) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byPath == nil || len(c.byPath) >= maxCached {
-		c.byPath = make(map[string]V)
-	}
-	c.byPath[path] = v
 }

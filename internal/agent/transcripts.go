@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"os"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"resumed/internal/leash"
+	"resumed/internal/lines"
 	"resumed/internal/program"
 	"resumed/internal/resume"
 )
@@ -27,11 +27,11 @@ type Transcripts struct {
 
 	// Read returns what a line means for its session, with the session's id. Observe adds the
 	// fields that are set in the same way for all agents.
-	Read func(Line) (resume.Observation, bool)
+	Read func(lines.Line) (resume.Observation, bool)
 
 	// Size returns the size of the context at a line that is an answer; nil: this agent does
 	// not state it.
-	Size func(Line) (resume.Context, bool)
+	Size func(lines.Line) (resume.Context, bool)
 }
 
 // UsualHome returns the home that the first set variable names, else the one of that name below
@@ -51,11 +51,10 @@ func UsualHome(name string, variables ...string) string {
 func (t *Transcripts) Sources() []Source { return t.Homes.Sources(t.Dir, t.Files) }
 
 // Observe returns what one line means for its session. Cut lines are ignored.
-func (t *Transcripts) Observe(src Source, line Line) (resume.Observation, bool) {
+func (t *Transcripts) Observe(src Source, line lines.Line) (resume.Observation, bool) {
 	if line.Cut {
 		return resume.Observation{}, false
 	}
-	line.Data = Lean(line.Data)
 	o, ok := t.Read(line)
 	if !ok {
 		return resume.Observation{}, false
@@ -97,43 +96,27 @@ func Written(timestamp string, file time.Time) time.Time {
 	return file
 }
 
-// maxWeighLines bounds how far back an answer is searched.
-const maxWeighLines = 2000
+// maxWeighLines bounds how far back an answer is searched. Mostly it is within the last near bytes.
+const maxWeighLines, near = 2000, 16 << 10
 
 // Weigh returns the size of the context that the last answer in the transcript states.
-func (t *Transcripts) Weigh(ctx context.Context, s resume.Session) (found resume.Context, known bool, err error) {
-	if t.Size == nil {
-		return found, false, nil
-	}
-	visited := 0
-	err = LinesBack(ctx, s.Transcript, func(line Line) bool {
-		if visited++; !line.Cut {
-			found, known = t.Size(line)
-		}
-		return !known && visited < maxWeighLines
-	})
-	return found, known, err
+func (t *Transcripts) Weigh(ctx context.Context, s resume.Session) (resume.Context, bool, error) {
+	return t.weighIn(ctx, lines.Last(s.Transcript, maxWeighLines))
 }
 
 // WeighAt is Weigh for the last answer before the line, if that is near.
-func (t *Transcripts) WeighAt(line Line) (found resume.Context, known bool) {
-	if t.Size == nil || line.File == nil {
-		return found, false
+func (t *Transcripts) WeighAt(line lines.Line) (resume.Context, bool) {
+	found, known, err := t.weighIn(context.Background(), lines.Span{Before: line, Since: line.Offset - near})
+	return found, known && err == nil
+}
+
+func (t *Transcripts) weighIn(ctx context.Context, in lines.Span) (found resume.Context, known bool, err error) {
+	if t.Size == nil {
+		return found, false, nil
 	}
-	room, done := Borrow()
-	defer done()
-	room = room[:min(line.Offset, firstBlock)]
-	at := line.Offset - int64(len(room))
-	if n, _ := line.File.ReadAt(room, at); n < len(room) {
-		return found, false // the file was truncated meanwhile
-	}
-	if at > 0 {
-		room = room[bytes.IndexByte(room, '\n')+1:]
-	}
-	line.Before = room
-	linesHeld(line, func(line Line) bool {
+	err = in.Back(ctx, func(line lines.Line) bool {
 		found, known = t.Size(line)
 		return !known
 	})
-	return found, known
+	return found, known, err
 }

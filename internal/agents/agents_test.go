@@ -12,6 +12,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agents"
 	"resumed/internal/config"
+	"resumed/internal/headless"
 )
 
 func TestWhoReadsTheListFindsEveryAgent(t *testing.T) {
@@ -28,7 +29,7 @@ func TestWhoReadsTheListFindsEveryAgent(t *testing.T) {
 		_, reads := made[b.Name].(agent.Reader)
 		_, follows := made[b.Name].(agent.Follower)
 		require.NotEqual(t, reads, follows, "%s is read or followed", b.Name)
-		_, exec := made[b.Name].(agent.CommandLine)
+		_, exec := made[b.Name].(headless.CommandLine)
 		require.Equal(t, b.Headless != "", exec, "what %s is said to continue, it can", b.Name)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -70,7 +71,7 @@ func BothWays(t *testing.T, a agent.Reader) {
 		data, err := os.ReadFile(c.Path())
 		require.NoError(t, err)
 		for line := range bytes.Lines(data) {
-			if s, ok := a.Observe(src, agent.Line{Path: c.Path(), Data: line}); ok {
+			if s, ok := a.Observe(src, lines.Line{Path: c.Path(), Data: line}); ok {
 				forth = append(forth, s.Event)
 			}
 		}
@@ -81,7 +82,7 @@ func BothWays(t *testing.T, a agent.Reader) {
 
 // ObserveAll returns all observations of a transcript that is read from its start.
 func ObserveAll(by interface {
-	Observe(src agent.Source, line agent.Line) (resume.Observation, bool)
+	Observe(src agent.Source, line lines.Line) (resume.Observation, bool)
 }, src agent.Source, path string, data []byte,
 ) []resume.Observation {
 	var all []resume.Observation
@@ -93,7 +94,7 @@ func ObserveAll(by interface {
 		if src.Sift(line) == agent.Nothing {
 			continue
 		}
-		if s, ok := by.Observe(src, agent.Line{Path: path, Offset: offset, Data: line}); ok {
+		if s, ok := by.Observe(src, lines.Line{Path: path, Offset: offset, Data: line}); ok {
 			all = append(all, s)
 		}
 	}

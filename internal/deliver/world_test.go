@@ -18,6 +18,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/backoff"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
 	"resumed/internal/starts"
@@ -215,7 +216,7 @@ func (a *fakeAgent) Sources() []agent.Source {
 }
 
 // Observe understands two lines.
-func (a *fakeAgent) Observe(_ agent.Source, line agent.Line) (resume.Observation, bool) {
+func (a *fakeAgent) Observe(_ agent.Source, line lines.Line) (resume.Observation, bool) {
 	seen := resume.Observation{Key: resume.Key{Agent: "fake", ID: "s-1"}}
 	switch string(line.Data) {
 	case "prompt":

@@ -15,6 +15,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/backoff"
+	"resumed/internal/headless"
 	"resumed/internal/lease"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -62,7 +63,7 @@ type Options struct {
 
 	// Hear finds in the output of an agent how a run failed: of class none if the output does
 	// not say it.
-	Hear func(agent string, rec agent.Recording) resume.Limited
+	Hear func(agent string, rec headless.Recording) resume.Limited
 
 	// Messages is where waits and problems are reported; Live: a line there can be rewritten.
 	Messages io.Writer

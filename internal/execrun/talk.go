@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"resumed/internal/agent"
+	"resumed/internal/headless"
 	"resumed/internal/lastwords"
 	"resumed/internal/limit"
 	"resumed/internal/procfs"
@@ -24,18 +25,18 @@ type talk struct {
 	prompt string
 	dir    string
 
-	name  string           // of the agent; empty: not known
-	agent agent.Agent      // nil if the command cannot be continued
-	line  agent.Invocation // nil if agent is nil
-	at    int              // index in argv of the first argument of the agent
-	hear  func(agent string, rec agent.Recording) resume.Limited
+	name  string              // of the agent; empty: not known
+	agent agent.Agent         // nil if the command cannot be continued
+	line  headless.Invocation // nil if agent is nil
+	at    int                 // index in argv of the first argument of the agent
+	hear  func(agent string, rec headless.Recording) resume.Limited
 
 	given []string // added to a command that starts a session, to set its id
 	id    string   // of the session, if it was set, in the arguments or printed
-	ended func(context.Context, agent.Ended) agent.Trail
+	ended func(context.Context, headless.Ended) headless.Trail
 
 	began time.Time      // when the latest run started
-	trail agent.Trail    // what the latest run left
+	trail headless.Trail // what the latest run left
 	said  resume.Limited // the failure that the latest run printed; of class none if it printed none
 	last  agent.Evidence // the last event in its transcript then
 }
@@ -43,7 +44,7 @@ type talk struct {
 func newTalk(o Options) *talk {
 	t := &talk{argv: o.Argv, prompt: o.Prompt, dir: o.Dir, hear: o.Hear}
 	t.name, t.at = whose(o)
-	known, ok := o.Agents[t.name].(agent.CommandLine)
+	known, ok := o.Agents[t.name].(headless.CommandLine)
 	if !ok {
 		return t
 	}
@@ -62,7 +63,7 @@ func newTalk(o Options) *talk {
 // wrapper before the agent (env, npx) is recognised only if Options.Agent is set.
 func whose(o Options) (name string, at int) {
 	runs := func(arg string, a agent.Agent) bool {
-		known, ok := a.(agent.CommandLine)
+		known, ok := a.(headless.CommandLine)
 		return ok && strings.TrimSuffix(filepath.Base(arg), ".exe") == known.ProgramName()
 	}
 	if o.Agent != "" {
@@ -117,9 +118,9 @@ func (t *talk) heard(ctx context.Context, end *ending) {
 	if t.line == nil {
 		return
 	}
-	rec := agent.Recording{Text: end.stdout.all(), Beside: end.stderr.all(), At: end.at, Exact: true}
+	rec := headless.Recording{Text: end.stdout.all(), Beside: end.stderr.all(), At: end.at, Exact: true}
 	t.said = t.hear(t.name, rec)
-	t.trail = t.ended(ctx, agent.Ended{Recording: rec, Code: end.code, Session: t.id})
+	t.trail = t.ended(ctx, headless.Ended{Recording: rec, Code: end.code, Session: t.id})
 	t.id = cmp.Or(t.trail.Session, t.id)
 	t.last = t.evidence(ctx)
 }

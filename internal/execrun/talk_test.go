@@ -18,6 +18,7 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/explain"
+	"resumed/internal/headless"
 	"resumed/internal/lastwords"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -46,7 +47,7 @@ func (r *robot) Owner(context.Context, resume.Session) (*resume.Owner, error) {
 	return r.owner, r.err
 }
 
-func (r *robot) Invocation(args []string) (agent.Invocation, bool) {
+func (r *robot) Invocation(args []string) (headless.Invocation, bool) {
 	return order{r, args}, len(args) > 0 && args[0] == "do"
 }
 
@@ -73,16 +74,16 @@ func (o order) Give(id string) []string {
 	return []string{"--as", id}
 }
 
-func (o order) Begin(string) func(context.Context, agent.Ended) agent.Trail {
-	return func(_ context.Context, run agent.Ended) agent.Trail {
+func (o order) Begin(string) func(context.Context, headless.Ended) headless.Trail {
+	return func(_ context.Context, run headless.Ended) headless.Trail {
 		if told, ok := strings.CutPrefix(run.Text, "in "); ok {
-			return agent.Trail{Session: told}
+			return headless.Trail{Session: told}
 		}
-		return agent.Trail{Session: run.Session}
+		return headless.Trail{Session: run.Session}
 	}
 }
 
-func (o order) Resume(t agent.Trail, prompt string) []string {
+func (o order) Resume(t headless.Trail, prompt string) []string {
 	return []string{"go", "on", "in", t.Session, prompt}
 }
 
@@ -90,7 +91,7 @@ func (o order) Resume(t agent.Trail, prompt string) []string {
 func talkOf(r *robot, agentName, argv string) *talk {
 	return newTalk(Options{
 		Agent: agentName, Argv: strings.Fields(argv), Prompt: "continue",
-		Hear:   func(string, agent.Recording) resume.Limited { return resume.Limited{} },
+		Hear:   func(string, headless.Recording) resume.Limited { return resume.Limited{} },
 		Agents: map[string]agent.Agent{"robots": r, "mybot": struct{ agent.Agent }{}},
 	})
 }

@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -74,7 +75,6 @@ type Explainer struct {
 	config  config.Config
 	rules   resume.Rules
 	limits  limit.Reader // its At is not set
-	prompt  string       // the prompt for an agent
 
 	// RecordedAt is when the text of a recording was printed. Zero: when its file was last modified.
 	RecordedAt time.Time
@@ -87,7 +87,7 @@ func New(cfg config.Config) (*Explainer, error) {
 		return nil, err
 	}
 	limits := limit.Reader{Grace: cfg.Resume.Grace}
-	return &Explainer{agents: known, readers: readers(limits), config: cfg, rules: cfg.Rules(), limits: limits, prompt: cfg.Resume.Prompt}, nil
+	return &Explainer{agents: known, readers: readers(limits), config: cfg, rules: cfg.Rules(), limits: limits}, nil
 }
 
 // Agents returns the names of the agents whose files it can read.
@@ -110,9 +110,12 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 	if a := x.transcriptOf(path, head, named); a != nil {
 		return x.transcript(a, path, now)
 	}
-	found, err := x.recording(path, named, now, x.recognised)
-	if err != nil || found != nil {
-		return found, err
+	rec, err := x.readRecording(path)
+	if err != nil {
+		return nil, err
+	}
+	if name, report, ok := x.recognised(rec.Recording, named); ok {
+		return x.recording(rec, name, report, now), nil
 	}
 	if err := notRead(path, head); err != nil {
 		return nil, err
@@ -123,9 +126,8 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 			return beheaded, err
 		}
 	}
-	found, err = x.recording(path, named, now, x.worded)
-	if err != nil || found != nil {
-		return found, err
+	if report, ok := x.worded(rec.Recording, named); ok {
+		return x.recording(rec, name, report, now), nil
 	}
 	if beheaded != nil {
 		return beheaded, nil
@@ -136,17 +138,8 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 
 // transcript explains the sessions of a transcript or a database.
 func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Explanation, error) {
-	if follower, ok := a.(agent.Follower); ok {
-		return x.database(follower, path, now)
-	}
-	reader, ok := a.(agent.Reader)
-	if !ok {
-		return []Explanation{silent(a.Name(), path)}, nil
-	}
-	src := agent.SourceOf(reader, path)
-	note := x.readers[a.Name()].Note
-	latest := make(map[resume.Key]bool)
 	var found []Explanation
+	note := x.readers[a.Name()].Note
 	add := func(out Explanation, last resume.Event) {
 		if note != nil && out.Class == limit.None {
 			if words := note(path, last); words != "" {
@@ -155,45 +148,35 @@ func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Exp
 		}
 		found = append(found, out)
 	}
-	err := agent.Back(context.Background(), reader, src, path, func(e agent.Evidence) bool {
-		if !latest[e.Key] {
-			latest[e.Key] = true
-			add(x.judge(a, path, e, now), e.Event)
+	var err error
+	switch a := a.(type) {
+	case agent.Follower:
+		var evidence []agent.Evidence
+		evidence, err = a.Evidence(path)
+		for _, e := range evidence {
+			out := x.judge(a, path, e, now)
+			if out.Line = 0; e.Leave != "" { // a database has no lines
+				out.Action, out.Why = Leave, e.Leave
+			}
+			add(out, e.Event)
 		}
-		return src.Shared
-	})
+	case agent.Reader:
+		src, latest := agent.SourceOf(a, path), make(map[resume.Key]bool)
+		err = agent.Back(context.Background(), a, src, path, func(e agent.Evidence) bool {
+			if !latest[e.Key] {
+				latest[e.Key] = true
+				add(x.judge(a, path, e, now), e.Event)
+			}
+			return src.Shared
+		})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if len(found) == 0 {
-		add(silent(a.Name(), path), nil)
-	}
-	return found, nil
-}
-
-func silent(name, path string) Explanation {
-	return Explanation{
-		Version: 1, File: path, Agent: name, Action: Leave, Why: "nothing in the file says what state a session is in",
-	}
-}
-
-// database explains the sessions of a database.
-func (x *Explainer) database(a agent.Follower, path string, now time.Time) ([]Explanation, error) {
-	evidence, err := a.Evidence(path)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	var found []Explanation
-	for _, e := range evidence {
-		out := x.judge(a, path, e, now)
-		out.Line = 0 // a database has no lines
-		if e.Leave != "" {
-			out.Action, out.Why = Leave, e.Leave
-		}
-		found = append(found, out)
-	}
-	if len(found) == 0 {
-		found = append(found, silent(a.Name(), path))
+		add(Explanation{
+			Version: 1, File: path, Agent: a.Name(), Action: Leave, Why: "nothing in the file says what state a session is in",
+		}, nil)
 	}
 	return found, nil
 }
@@ -209,11 +192,10 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 		if seen.Context, _, _ = a.Weigh(context.Background(), seen); seen.Context.Tokens > 0 { // on an error it is not known
 			out.Context = new(seen.Context.Tokens)
 		}
-		if cold, known := seen.Cold(resumeAt(out.ResetAt, now)); known {
+		limited, _ := e.Event.(resume.Limited)
+		if cold, known := seen.Cold(resume.Later(limited.Reset.At, now)); known {
 			out.Cold = new(cold)
 		}
-	}
-	if out.Action == Wait || out.Action == Resume {
 		out.Plan = x.plan(a, path, e)
 	}
 	if goesOn := x.readers[a.Name()].GoesOn; goesOn != nil && out.Action == Wait && goesOn(path) {
@@ -227,7 +209,7 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 func (x *Explainer) plan(a agent.Agent, path string, e agent.Evidence) *view.Plan {
 	limited, _ := e.Event.(resume.Limited)
 	session := resume.Session{Key: e.Key, Cwd: e.Cwd, Transcript: path, Interruption: resume.Interruption{Limit: limited.Verdict}, LimitedAt: limited.At}
-	plan, err := a.Plan(context.Background(), session, agent.Words{Prompt: x.prompt})
+	plan, err := a.Plan(context.Background(), session, agent.Words{Prompt: x.config.Resume.Prompt})
 	view := &view.Plan{Command: []string{}, Repeated: []string{}, LeftOut: []string{}, Env: []string{}, EnvUnset: []string{}}
 	switch {
 	case err != nil:
@@ -242,14 +224,6 @@ func (x *Explainer) plan(a agent.Agent, path string, e agent.Evidence) *view.Pla
 		return nil
 	}
 	return view
-}
-
-// resumeAt returns the earliest time of a resume.
-func resumeAt(reset *time.Time, now time.Time) time.Time {
-	if reset != nil && reset.After(now) {
-		return *reset
-	}
-	return now
 }
 
 // longestText is how much of an agent's text is shown: as much as the daemon stores.
@@ -335,11 +309,11 @@ func (x *Explainer) among(named agent.Agent) []string {
 	return slices.SortedStableFunc(slices.Values(x.Agents()), func(a, b string) int { return cmp.Compare(place[a], place[b]) })
 }
 
-// How much of a file is read to recognise it: at least this, or its first line if that is longer (a pasted picture, an
-// agent's whole instructions).
+// How much of a file is read to recognise it: its first line, which may be long (a pasted picture, an agent's whole
+// instructions), and this much after it.
 const (
-	shortestHead = 64 << 10
 	longestHead  = 64 << 20
+	shortestHead = 64 << 10
 )
 
 // noFile is the error for a missing file, in plain words.
@@ -365,16 +339,17 @@ func readHead(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	var head bytes.Buffer
-	for size := int64(shortestHead); ; size *= 4 {
-		n, err := io.CopyN(&head, file, size-int64(head.Len()))
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("read %s: %w", path, err)
-		}
-		if err != nil || n == 0 || size >= longestHead || bytes.IndexByte(head.Bytes(), '\n') >= 0 {
-			return bytes.TrimPrefix(head.Bytes(), []byte("\ufeff")), nil // as some editors begin a text
-		}
+	reader := bufio.NewReader(io.LimitReader(file, longestHead))
+	head, err := reader.ReadBytes('\n')
+	if err == nil {
+		var more []byte
+		more, err = io.ReadAll(io.LimitReader(reader, shortestHead))
+		head = append(head, more...)
 	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return bytes.TrimPrefix(head, []byte("\ufeff")), nil // as some editors begin a text
 }
 
 // lineOf returns the number, counted from 1, of the line at offset; 0 if the file can no longer be read.

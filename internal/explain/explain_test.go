@@ -13,6 +13,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agents"
 	"resumed/internal/config"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -185,9 +186,9 @@ func TestWhatIsNotReadIsSaid(t *testing.T) {
 func TestARunIsHeardByItsStreams(t *testing.T) {
 	x := newExplainer(t, lines(t.TempDir()))
 	hear := Hear(x.agents, x.limits.Grace)
-	got := hear("claude-code", agent.Recording{Text: printed, At: now, Exact: true})
+	got := hear("claude-code", headless.Recording{Text: printed, At: now, Exact: true})
 	require.Equal(t, limit.Overloaded, got.Class)
 	require.Equal(t, "API Error: 529 Overloaded", got.Text)
-	require.Equal(t, resume.Limited{}, hear("claude-code", agent.Recording{Text: "done\n", At: now}))
-	require.Equal(t, resume.Limited{}, hear("lines", agent.Recording{Text: "the quota is used up\n", At: now}), "nobody knows how it prints")
+	require.Equal(t, resume.Limited{}, hear("claude-code", headless.Recording{Text: "done\n", At: now}))
+	require.Equal(t, resume.Limited{}, hear("lines", headless.Recording{Text: "the quota is used up\n", At: now}), "nobody knows how it prints")
 }

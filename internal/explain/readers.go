@@ -14,14 +14,12 @@ import (
 
 // readers returns all readers, by the name of their agent. Agents without one are explained only by their transcripts.
 func readers(limits limit.Reader) map[string]recording.Reader {
-	all := make(map[string]recording.Reader)
-	for _, newReader := range []func(limit.Reader) recording.Reader{
-		claude.New, codex.New, copilot.New, gemini.New, kimi.New, opencode.New, qwen.New,
+	all := map[string]recording.Reader{opencode.Kilo: opencode.Reader.With(limits)}
+	for _, r := range []recording.Reader{
+		claude.Reader, codex.Reader, copilot.Reader, gemini.Reader, kimi.Reader, opencode.Reader, qwen.Reader,
 	} {
-		r := newReader(limits)
-		all[r.Name] = r
+		all[r.Name] = r.With(limits)
 	}
-	all[opencode.Kilo] = opencode.New(limits)
 	return all
 }
 

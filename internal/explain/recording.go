@@ -12,43 +12,28 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/lastwords"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
 
-// reading interprets a recording, and returns its agent.
-type reading func(rec agent.Recording, named agent.Agent) (name string, report recording.Report, ok bool)
-
-// recording explains the sessions of a recording, or returns nil if read does not recognise it.
-func (x *Explainer) recording(path string, named agent.Agent, now time.Time, read reading) ([]Explanation, error) {
-	rec, skipped, err := readRecording(path)
-	if err != nil {
-		return nil, err
-	}
-	rec.Beside = otherStream(path)
-	if !x.RecordedAt.IsZero() {
-		rec.At, rec.Exact = x.RecordedAt, true
-	}
-	name, report, ok := read(rec, named)
-	if !ok {
-		return nil, nil
-	}
-	var found []Explanation
+// recording explains the sessions of a recording.
+func (x *Explainer) recording(rec recorded, name string, report recording.Report, now time.Time) (found []Explanation) {
 	for _, told := range report.Told {
-		out := Explanation{Version: 1, File: path, Agent: name, Session: told.Session, Cwd: told.Cwd}
+		out := Explanation{Version: 1, File: rec.Path, Agent: name, Session: told.Session, Cwd: told.Cwd}
 		x.explainTold(&out, told, report.Kind, now)
 		if !told.Beside {
-			out.Line = skipped.lineOf(told.Line)
+			out.Line = rec.lineOf(told.Line)
 		}
 		found = append(found, out)
 	}
-	return found, nil
+	return found
 }
 
 // recognised finds the agent of a recording among all agents, or only tries the named one.
-func (x *Explainer) recognised(rec agent.Recording, named agent.Agent) (string, recording.Report, bool) {
+func (x *Explainer) recognised(rec headless.Recording, named agent.Agent) (string, recording.Report, bool) {
 	for _, name := range x.among(named) {
 		if r, ok := x.readers[name]; ok {
 			if report, ok := r.Recorded(rec); ok {
@@ -60,37 +45,26 @@ func (x *Explainer) recognised(rec agent.Recording, named agent.Agent) (string, 
 }
 
 // worded judges a recording that was not recognised: as output of the named agent, or by the last words of its text.
-func (x *Explainer) worded(rec agent.Recording, named agent.Agent) (string, recording.Report, bool) {
-	name := ""
+func (x *Explainer) worded(rec headless.Recording, named agent.Agent) (recording.Report, bool) {
 	if named != nil {
-		name = named.Name()
-	}
-	if r, ok := x.readers[name]; ok {
-		if told, ok := r.Printed(rec); ok {
-			return name, recording.Report{Kind: recording.RunOutput, Told: []recording.Told{told}}, true
+		if told, ok := x.readers[named.Name()].Printed(rec); ok {
+			return recording.Of(recording.RunOutput, told), true
 		}
 	}
-	told, ok := x.words(rec)
-	ok = ok || named != nil && strings.TrimSpace(rec.Text) != "" && !looksLikeJSON.MatchString(rec.Text)
-	return name, recording.Report{Kind: "the output of a program", Told: []recording.Told{told}}, ok
+	if looksLikeJSON.MatchString(rec.Text) {
+		return recording.Report{}, false // JSON of an unknown agent is not judged
+	}
+	told := recording.Told{}
+	limits := x.limits
+	limits.At = rec.At
+	if v, _ := lastwords.Judge(limits, lastwords.Last(rec.Text)); v.Class != limit.None {
+		line, words := lastwords.Gist(limits, rec.Text, v)
+		told = recording.Told{Event: resume.Limited{At: rec.At, Verdict: v, Text: words}, Line: line}
+	}
+	return recording.Of("the output of a program", told), told.Event != nil || named != nil && strings.TrimSpace(rec.Text) != ""
 }
 
 var looksLikeJSON = regexp.MustCompile(`^\s*(?:\{|\[\s*["{\[\d])`)
-
-// words judges the last words of a text. JSON of an unknown agent is not judged.
-func (x *Explainer) words(rec agent.Recording) (recording.Told, bool) {
-	if looksLikeJSON.MatchString(rec.Text) {
-		return recording.Told{}, false
-	}
-	limits := x.limits
-	limits.At = rec.At
-	v, _ := lastwords.Judge(limits, lastwords.Last(rec.Text))
-	if v.Class == limit.None {
-		return recording.Told{}, false
-	}
-	line, words := lastwords.Gist(limits, rec.Text, v)
-	return recording.Told{Event: resume.Limited{At: rec.At, Verdict: v, Text: words}, Line: line}, true
-}
 
 // explainTold adds what a recording says about a session, and the kind of the recording.
 func (x *Explainer) explainTold(out *Explanation, told recording.Told, kind string, now time.Time) {
@@ -120,52 +94,62 @@ const (
 	recordingHead    = 64 << 10
 )
 
-// skip is the omitted middle of a recording.
-type skip struct {
-	after int // the last line before it
-	lines int
+// recorded is a recording, without its middle if that is long.
+type recorded struct {
+	headless.Recording
+	before  int // the last line before the omitted ones
+	omitted int // how many lines are omitted
 }
 
-func (s skip) lineOf(line int) int {
-	if line > s.after {
-		return line + s.lines
+// lineOf returns the number that a line has in the file.
+func (r recorded) lineOf(line int) int {
+	if line > r.before {
+		return line + r.omitted
 	}
 	return line
 }
 
-func readRecording(path string) (rec agent.Recording, skipped skip, err error) {
+// readRecording reads a recording, and the other stream of the same run.
+func (x *Explainer) readRecording(path string) (recorded, error) {
+	rec, err := readText(path)
+	rec.Beside = otherStream(path)
+	if !x.RecordedAt.IsZero() {
+		rec.At, rec.Exact = x.RecordedAt, true
+	}
+	return rec, err
+}
+
+func readText(path string) (rec recorded, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return rec, skipped, err
+		return rec, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return rec, skipped, fmt.Errorf("stat %s: %w", path, err)
+		return rec, fmt.Errorf("stat %s: %w", path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return rec, skipped, fmt.Errorf("%s is not a regular file", path)
+		return rec, fmt.Errorf("%s is not a regular file", path)
 	}
 	data, err := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-longestRecording), longestRecording))
-	if err != nil {
-		return rec, skipped, fmt.Errorf("read %s: %w", path, err)
-	}
-	if info.Size() > longestRecording {
+	if err == nil && info.Size() > longestRecording {
 		data = data[bytes.IndexByte(data, '\n')+1:]
-		head, err := io.ReadAll(io.NewSectionReader(file, 0, recordingHead))
-		if err != nil {
-			return rec, skipped, fmt.Errorf("read %s: %w", path, err)
-		}
+		var head []byte
+		head, err = io.ReadAll(io.NewSectionReader(file, 0, recordingHead))
 		head = head[:bytes.LastIndexByte(head, '\n')+1]
-		skipped.after = bytes.Count(head, []byte{'\n'})
-		skipped.lines = lineOf(path, info.Size()-int64(len(data))) - 1 - skipped.after
+		rec.before = bytes.Count(head, []byte{'\n'})
+		rec.omitted = lineOf(path, info.Size()-int64(len(data))) - 1 - rec.before
 		data = append(head, data...)
+	}
+	if err != nil {
+		return rec, fmt.Errorf("read %s: %w", path, err)
 	}
 	rec.Path, rec.At = path, info.ModTime()
 	if bytes.IndexByte(data, 0) < 0 { // else it is not text
 		rec.Text = sanitize.Text(string(data))
 	}
-	return rec, skipped, nil
+	return rec, nil
 }
 
 // streams are common names of the files with a run's two streams.
@@ -181,7 +165,7 @@ func otherStream(path string) string {
 				continue
 			}
 			beside := name[:at] + pair[1-i] + name[at+len(stream):]
-			if rec, _, err := readRecording(filepath.Join(dir, beside)); err == nil {
+			if rec, err := readText(filepath.Join(dir, beside)); err == nil {
 				return rec.Text
 			}
 		}
@@ -191,9 +175,9 @@ func otherStream(path string) string {
 
 // Hear returns a function that tells from its streams how a run of one of these agents failed. The class is none if
 // the streams do not tell.
-func Hear(known map[string]agent.Agent, grace time.Duration) func(name string, rec agent.Recording) resume.Limited {
+func Hear(known map[string]agent.Agent, grace time.Duration) func(name string, rec headless.Recording) resume.Limited {
 	of := readers(limit.Reader{Grace: grace})
-	return func(name string, rec agent.Recording) resume.Limited {
+	return func(name string, rec headless.Recording) resume.Limited {
 		r, ok := of[name]
 		if !ok || known[name] == nil {
 			return resume.Limited{}
@@ -202,4 +186,32 @@ func Hear(known map[string]agent.Agent, grace time.Duration) func(name string, r
 		refused, _ := told.Event.(resume.Limited)
 		return refused
 	}
+}
+
+// unread are files of agents that are recognised but not supported: each contains less than another file of the agent.
+var unread = []struct {
+	begins        *regexp.Regexp
+	kind, instead string
+}{
+	{
+		regexp.MustCompile(`^\s*\{\s*"sessionId"\s*:[^\[]*"projectHash"\s*:[^\[]*"messages"\s*:\s*\[`),
+		"a chat of an old version of Gemini CLI", "what the run printed",
+	},
+	{
+		regexp.MustCompile(`^(?:Exporting session: [^\n]*\n)?\s*\{\s*"info"\s*:\s*\{\s*"id"\s*:\s*"ses_`),
+		"an export of opencode", "its database",
+	},
+	{regexp.MustCompile(`^\{\s*"ses_\w+"\s*:\s*\{\s*"type"\s*:`), "a server's list of sessions", "the database of opencode"},
+	{regexp.MustCompile(`^\{"at":\d+,"pid":\d+,"directory":"[^\n]*"session":"ses_`), "the events of the plugin for opencode", "the database of opencode"},
+	{regexp.MustCompile(`(?m)^timestamp=[^\n]* session\.id=ses_`), "a log of opencode", "its database"},
+}
+
+// notRead returns the error for a file that is recognised but not supported, or nil.
+func notRead(path string, head []byte) error {
+	for _, u := range unread {
+		if u.begins.Match(head) {
+			return fmt.Errorf("%s is %s, which is not read: give %s instead", path, u.kind, u.instead)
+		}
+	}
+	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agents"
 	"resumed/internal/config"
+	"resumed/internal/lines"
 	"resumed/internal/ownership"
 	"resumed/internal/resume"
 	"resumed/internal/watch"
@@ -182,7 +183,7 @@ func everyLine(t *testing.T, a agent.Reader, path string) (all []resume.Observat
 	require.NoError(t, err)
 	offset := int64(0)
 	for line := range bytes.Lines(data) {
-		seen, ok := a.Observe(a.Sources()[0], agent.Line{Path: path, Offset: offset, Data: bytes.TrimRight(line, "\r\n"), ModTime: info.ModTime()})
+		seen, ok := a.Observe(a.Sources()[0], lines.Line{Path: path, Offset: offset, Data: bytes.TrimRight(line, "\r\n"), ModTime: info.ModTime()})
 		if offset += int64(len(line)); ok && seen.Key.ID != "" {
 			all = append(all, tidy(seen, a.Name()))
 		}

@@ -17,6 +17,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/ownership"
 	"resumed/internal/resume"
 )
@@ -31,7 +32,7 @@ type diary struct {
 	agent.Base
 	name    string
 	sources []agent.Source
-	observe func(agent.Source, agent.Line) (resume.Observation, bool) // nil: readDiary
+	observe func(agent.Source, lines.Line) (resume.Observation, bool) // nil: readDiary
 }
 
 // newDiary returns an agent that writes into files in each of the places.
@@ -48,7 +49,7 @@ func newDiary(name string, places ...string) *diary {
 func (d *diary) Name() string            { return d.name }
 func (d *diary) Sources() []agent.Source { return d.sources }
 
-func (d *diary) Observe(src agent.Source, line agent.Line) (resume.Observation, bool) {
+func (d *diary) Observe(src agent.Source, line lines.Line) (resume.Observation, bool) {
 	if d.observe != nil {
 		return d.observe(src, line)
 	}
@@ -61,7 +62,7 @@ func (d *diary) Plan(context.Context, resume.Session, agent.Words) (agent.Plan, 
 	return agent.Plan{}, nil
 }
 
-func readDiary(_ agent.Source, line agent.Line) (resume.Observation, bool) {
+func readDiary(_ agent.Source, line lines.Line) (resume.Observation, bool) {
 	seen := resume.Observation{Key: resume.Key{ID: strings.TrimSuffix(filepath.Base(line.Path), ".txt")}, Cwd: filepath.Dir(line.Path)}
 	word, text, _ := strings.Cut(string(line.Data), " ")
 	switch word {

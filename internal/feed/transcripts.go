@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
 	"resumed/internal/sanitize"
@@ -235,7 +236,7 @@ func (r *reader) observe(batch watch.Batch, line watch.Line, born func() (time.T
 	if ahead := line.Offset - batch.BlockAt; ahead > 0 && ahead <= int64(len(batch.Block)) {
 		before = batch.Block[:ahead]
 	}
-	seen, ok := r.agent.Observe(r.source, agent.Line{
+	seen, ok := r.agent.Observe(r.source, lines.Line{
 		Path:    batch.Path,
 		Before:  before,
 		Offset:  line.Offset,
@@ -260,7 +261,7 @@ func (r *reader) observe(batch watch.Batch, line watch.Line, born func() (time.T
 // quickSizer is an agent that often can tell the size of a session's context by the little that
 // stands right before a line in its open file.
 type quickSizer interface {
-	WeighAt(agent.Line) (resume.Context, bool)
+	WeighAt(lines.Line) (resume.Context, bool)
 }
 
 // weigh adds the size of the conversation to a refusal that was just written, while the file is open.
@@ -275,7 +276,7 @@ func (r *reader) weigh(batch watch.Batch, observations []resume.Observation) {
 	if !ok {
 		return
 	}
-	limited.Context, _ = sizer.WeighAt(agent.Line{Path: batch.Path, Offset: last.Pos.Offset, File: batch.File, ModTime: batch.Info.ModTime()})
+	limited.Context, _ = sizer.WeighAt(lines.Line{Path: batch.Path, Offset: last.Pos.Offset, File: batch.File, ModTime: batch.Info.ModTime()})
 	last.Event = limited
 }
 

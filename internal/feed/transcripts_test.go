@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
 	"resumed/internal/watch"
@@ -49,10 +50,10 @@ func TestANewLineIsAnObservation(t *testing.T) {
 // scaled is a diary that tells at a refusal how much stands before it.
 type scaled struct {
 	*diary
-	weighed []agent.Line
+	weighed []lines.Line
 }
 
-func (s *scaled) WeighAt(line agent.Line) (resume.Context, bool) {
+func (s *scaled) WeighAt(line lines.Line) (resume.Context, bool) {
 	begin := make([]byte, 4)
 	if n, _ := line.File.ReadAt(begin, 0); string(begin[:n]) != "move" {
 		return resume.Context{}, false
@@ -86,7 +87,7 @@ func TestARefusalThatWasJustWrittenIsWeighed(t *testing.T) {
 func TestWhatTheAgentKnowsBetterStays(t *testing.T) {
 	dir, s := t.TempDir(), newSink()
 	d := newDiary("diary", dir)
-	d.observe = func(_ agent.Source, line agent.Line) (resume.Observation, bool) {
+	d.observe = func(_ agent.Source, line lines.Line) (resume.Observation, bool) {
 		seen := resume.Observation{
 			Key: resume.Key{ID: strings.TrimPrefix(string(line.Data), "session ")}, Account: "diary:work", Transcript: "/elsewhere",
 			Provider: "somebody\n" + strings.Repeat("x", 100), Event: resume.Progressed{},
@@ -206,7 +207,7 @@ func TestAFirstSightThatIsCutShortLeavesNothingBehind(t *testing.T) {
 			write(t, path, long+"limit old\n")
 			d := newDiary("diary", dir)
 			d.sources[0].Shared = true
-			d.observe = func(src agent.Source, line agent.Line) (resume.Observation, bool) {
+			d.observe = func(src agent.Source, line lines.Line) (resume.Observation, bool) {
 				if string(line.Data) == "limit old" {
 					if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 						t.Error(err)
@@ -251,7 +252,7 @@ func TestOfARunOfLinesThatOnlyMoveTheLastRealOneTells(t *testing.T) {
 		}
 	}
 	var parsed []string // by the goroutine of the watcher, before it tells
-	d.observe = func(src agent.Source, line agent.Line) (resume.Observation, bool) {
+	d.observe = func(src agent.Source, line lines.Line) (resume.Observation, bool) {
 		parsed = append(parsed, string(line.Data))
 		return readDiary(src, line)
 	}
@@ -278,7 +279,7 @@ func TestAtFirstSightMovementTellsAllOfTheMovementBeforeIt(t *testing.T) {
 		return agent.Matters
 	}
 	var parsed []string // by the goroutine of the watcher, before it tells
-	d.observe = func(src agent.Source, line agent.Line) (resume.Observation, bool) {
+	d.observe = func(src agent.Source, line lines.Line) (resume.Observation, bool) {
 		parsed = append(parsed, string(line.Data))
 		return readDiary(src, line)
 	}

@@ -131,10 +131,14 @@ func (e *evidence) class() Class {
 			return c
 		}
 	}
-	if e.weak != None {
-		return e.byLength()
+	switch {
+	case e.weak == None:
+		return e.scored
+	case e.byWait && (e.reset.Rough || e.wait >= longWait):
+		return UsageLimit
+	default:
+		return e.weak
 	}
-	return e.scored
 }
 
 // refined returns the class by the learned weights, if no phrase is known. The status restricts the
@@ -168,23 +172,8 @@ func (e *evidence) mayLift(c Class) bool {
 	}
 }
 
-// liftsAs returns the class of a limit if only the time when it lifts is known.
-func (e *evidence) liftsAs(now time.Time) Class {
-	if e.reset.Rough || e.reset.At.Sub(now) >= longWait {
-		return UsageLimit
-	}
-	return RateLimit
-}
-
 // longWait is the wait from which on "try again later" means a used-up allowance and not a rate limit.
 const longWait = time.Hour
-
-func (e *evidence) byLength() Class {
-	if e.byWait && (e.reset.Rough || e.wait >= longWait) {
-		return UsageLimit
-	}
-	return e.weak
-}
 
 func (e *evidence) verdict() Verdict {
 	c := e.class()

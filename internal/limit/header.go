@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,25 +42,26 @@ func (h headers) retry() []statedTime {
 	return times
 }
 
-// gauges returns when the used-up windows are refilled. The last of them counts; refused is the window
-// that refused, if the headers name it. Windows with room left did not refuse. These headers are in
-// every response, so they count only for a refusal about a limit.
-func (h headers) gauges() (windows []statedTime, refused *statedTime) {
-	for name, value := range h {
-		limits := strings.Contains(name, "ratelimit") || strings.Contains(name, "rate-limit") || strings.HasPrefix(name, "x-codex-")
-		if limits && strings.Contains(name, "reset") && !h.hasRoom(name) {
-			windows = append(windows, statedTime{value: value, unit: time.Second, mixed: true})
-		}
-	}
-	slices.SortFunc(windows, func(a, b statedTime) int { return strings.Compare(a.value, b.value) })
-	if value := h[unifiedReset]; value != "" && !h.hasRoom(unifiedReset) {
-		refused = &statedTime{value: value, unit: time.Second, mixed: true}
-	}
-	return windows, refused
-}
-
 // unifiedReset is when Anthropic's window that refused is refilled.
 const unifiedReset = "anthropic-ratelimit-unified-reset"
+
+// gauges returns when the used-up windows are refilled: only the one that refused, if the headers name it, otherwise the
+// last of them counts. Windows with room left did not refuse. These headers are in every response, so they count only
+// for a refusal about a limit.
+func (h headers) gauges() (windows []statedTime) {
+	for name, value := range h {
+		limits := strings.Contains(name, "ratelimit") || strings.Contains(name, "rate-limit") || strings.HasPrefix(name, "x-codex-")
+		if !limits || !strings.Contains(name, "reset") || value == "" || h.hasRoom(name) {
+			continue
+		}
+		window := statedTime{value: value, unit: time.Second, mixed: true}
+		if name == unifiedReset {
+			return []statedTime{window}
+		}
+		windows = append(windows, window)
+	}
+	return windows
+}
 
 // hasRoom reports whether the window of a reset header is known to have room left.
 func (h headers) hasRoom(reset string) bool {

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -12,20 +13,18 @@ import (
 // code, the output of a tool and a display of usage are not refusals.
 func (r Reader) Text(s string) Verdict {
 	s = token.Clip(s)
-	if !strings.Contains(s, "\n") || !hasRecords(s) {
+	if single := !strings.Contains(s, "\n"); single || !hasRecords(s) {
 		e := r.gather(s, false, 0)
-		if v := e.verdict(); v.Class != None || !strings.Contains(s, "\n") {
+		if v := e.verdict(); single || v.Class != None {
 			return v
 		}
 	}
 	// Several records do not form one message: each line is read alone.
-	for lines := strings.TrimSpace(s); lines != ""; {
-		line := lastLine(lines)
-		e := r.gather(line, false, 0)
+	for _, line := range slices.Backward(strings.Split(s, "\n")) {
+		e := r.gather(strings.TrimSpace(line), false, 0)
 		if v := e.verdict(); v.Class != None {
 			return v
 		}
-		lines = strings.TrimSpace(strings.TrimSuffix(lines, line))
 	}
 	return Verdict{}
 }
@@ -47,12 +46,17 @@ func (r Reader) Refusal(f Refusal) Verdict {
 	}
 	v := e.verdict()
 	switch {
-	case e.reset.At.After(r.At) && e.mayLift(v.Class):
-		return Verdict{Class: e.liftsAs(r.At), WaitHelps: true, InProgress: e.running, Reset: e.reset}
-	case v.Class == None:
-		return Verdict{Class: Unknown, WaitHelps: true, InProgress: e.running, Reset: e.reset}
+	case !e.reset.At.After(r.At) || !e.mayLift(v.Class):
+		if v.Class != None {
+			return v
+		}
+		v.Class = Unknown
+	case e.reset.Rough || e.reset.At.Sub(r.At) >= longWait: // only the time when it lifts is known
+		v.Class = UsageLimit
+	default:
+		v.Class = RateLimit
 	}
-	return v
+	return Verdict{Class: v.Class, WaitHelps: true, InProgress: e.running, Reset: e.reset}
 }
 
 // Because returns the words of a text that are evidence for a class, the strongest first.
@@ -82,12 +86,8 @@ func (r Reader) headerReset(h headers, c Class) (Reset, bool) {
 	if c != RateLimit && c != UsageLimit && c != Billing {
 		return Reset{}, false
 	}
-	windows, refused := h.gauges()
-	if refused != nil {
-		windows = []statedTime{*refused}
-	}
 	var last when.Found
-	for _, window := range windows {
+	for _, window := range h.gauges() {
 		if at, ok := r.first([]statedTime{window}); ok && at.At.After(last.At) {
 			last = at
 		}
@@ -103,12 +103,6 @@ func (r Reader) first(times []statedTime) (when.Found, bool) {
 		}
 	}
 	return when.Found{}, false
-}
-
-// lastLine returns the last line of s that is not blank, trimmed.
-func lastLine(s string) string {
-	s = strings.TrimSpace(s)
-	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
 }
 
 // hasRecords reports whether a line contains a whole record at its end.
@@ -182,7 +176,7 @@ func reports(src string, line []token.Token, record *facts) (*scores, bool) {
 		return &score, true
 	}
 	at := 0
-	if len(line) > 2 && line[1].Is(":") && saysError(line[0]) {
+	if len(line) > 2 && line[1].Is(":") && errors[line[0].Text] {
 		at = 2
 	}
 	p, ok := phraseAt(line, at)

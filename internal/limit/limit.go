@@ -45,11 +45,7 @@ type Verdict struct {
 }
 
 // Reader reads refusals that were printed at one time and place.
-type Reader struct {
-	At    time.Time      // when the words were printed
-	Zone  *time.Location // the zone of the words if they name none; nil: local
-	Grace time.Duration  // a clock time this far in the past means now, not tomorrow
-}
+type Reader when.Reader
 
 // Refusal is what is known about one refusal of a provider. Any field may be empty; structured fields
 // win over text.
@@ -69,7 +65,10 @@ func Epoch[N int | int64 | float64](n N) (time.Time, bool) { return when.Epoch(n
 // Retry-After, unless it is long enough to be an epoch.
 func (r Reader) When(s string) (Reset, bool) {
 	f, ok := when.Reader(r).When(s)
-	return Reset{At: f.At, Source: sourceIf(ok), Rough: f.Rough, Counted: f.Counted}, ok
+	if !ok {
+		return Reset{}, false
+	}
+	return Reset{At: f.At, Source: Words, Rough: f.Rough, Counted: f.Counted}, true
 }
 
 // Written reads the time at which a line says it was written: the last such time at or before r.At, the
@@ -88,10 +87,3 @@ func (r Reader) Written(s string) (time.Time, bool) {
 
 // ParseZone returns the zone with that name: from the zone database, an abbreviation, or an offset.
 func ParseZone(name string) (*time.Location, bool) { return when.Zone(name) }
-
-func sourceIf(stated bool) Source {
-	if stated {
-		return Words
-	}
-	return ""
-}

@@ -94,8 +94,9 @@ const enough = 75
 // agent.
 func (s scores) judge(src string, toks []token.Token, known bool) (c Class, sure bool) {
 	c, over, next := s.best()
+	words := func(t token.Token) bool { return t.Kind == token.Word && len(t.Text) > 1 }
 	switch {
-	case c == Cancelled, !speaks(toks):
+	case c == Cancelled, !slices.ContainsFunc(toks, words):
 		return None, false
 	case known && !familiar(src, toks),
 		known && !c.Transient() && over < 0 && (next < enough/2 || over < -2*enough || c == BadRequest && over < -enough/2):
@@ -117,11 +118,6 @@ func (s scores) among(family Class, may func(Class) bool) Class {
 		}
 	}
 	return best
-}
-
-// speaks reports whether there is any word.
-func speaks(toks []token.Token) bool {
-	return slices.ContainsFunc(toks, func(t token.Token) bool { return t.Kind == token.Word && len(t.Text) > 1 })
 }
 
 // familiar reports whether most of the longer words, or their stems, occur in the examples.

@@ -14,7 +14,10 @@ func (s Session) learned(ev Learned, r Rules, now time.Time) Session {
 	if ev.Program != (Program{}) {
 		s.Program = ev.Program
 	}
-	if ev.Origin != nil && !s.missedBy(*ev.Origin) {
+	// A process that started too late to have received the session's last prompt was only opened to read the session, or
+	// holds another session of the same directory. There was a prompt before the limit.
+	prompted := cmp.Or(s.PromptedAt, s.LimitedAt)
+	if ev.Origin != nil && (prompted.IsZero() || !ev.Origin.BeganAt.After(prompted.Add(slack))) {
 		s.Origin = ev.Origin
 		if s.Needs == StartUnseen && s.StartedWith().Seen() {
 			s = s.schedule(r, now)
@@ -94,13 +97,6 @@ func (s Session) Shown(argv []string) []string {
 		}
 	}
 	return shown
-}
-
-// missedBy reports whether a process started too late to have received the session's last prompt: it
-// was only opened to read the session, or holds another session of the same directory.
-func (s Session) missedBy(o Origin) bool {
-	prompted := cmp.Or(s.PromptedAt, s.LimitedAt) // there was a prompt before the limit
-	return !prompted.IsZero() && o.BeganAt.After(prompted.Add(slack))
 }
 
 // Attended returns the session with this kind. A session that was once interactive stays so, whatever

@@ -240,8 +240,8 @@ func (s Session) progressed(ev Progressed, now time.Time) Session {
 }
 
 func (s Session) prompted(ev Prompted, now time.Time) Session {
-	if s.ours(ev.At) {
-		return s
+	if s.Run != nil || s.State == Settling || s.last().during(ev.At) {
+		return s // it may come from our own resume
 	}
 	s.PromptedAt = Later(s.PromptedAt, Earlier(ev.At, now))
 	if ev.By == "" {
@@ -251,11 +251,6 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 		return s
 	}
 	return s.rest(now, "continued by "+cmp.Or(ev.By, "a person"))
-}
-
-// ours reports whether a record of that time may come from our own resume.
-func (s Session) ours(at time.Time) bool {
-	return s.Run != nil || s.State == Settling || s.last().during(at)
 }
 
 // SameWindow is how far apart two statements of the same reset may be: agents print it to the minute,

@@ -34,11 +34,8 @@ func (s Session) retried(by string, r Rules, now time.Time) Session {
 		s.RetryAskedAt = time.Time{}
 		return s.schedule(r, now)
 	}
-	s.State, s.NextAt = Waiting, now
+	s.State, s.NextAt = Waiting, r.allowed(now, now)
 	s.Reason = "due now, asked for by " + who(by)
-	if r.NextAllowed != nil {
-		s.NextAt = r.NextAllowed(now)
-	}
 	return s
 }
 
@@ -49,11 +46,11 @@ func (s Session) Early(now time.Time) bool {
 
 // expired ends an interruption that no person has acted on.
 func (s Session) expired(now time.Time) Session {
-	ended := map[State]string{GaveUp: "it gave up", Parked: "it was parked"}[s.State]
-	if ended == "" {
+	ended, over := map[State]string{GaveUp: "gave up", Parked: "was parked"}[s.State]
+	if !over {
 		return s
 	}
-	return s.rest(now, "forgotten: "+ended+" longer ago than history.ended_keep")
+	return s.rest(now, "forgotten: it "+ended+" longer ago than history.ended_keep")
 }
 
 // ownKey is the provider in the account of a session that uses its user's own key: a limit there says

@@ -2,8 +2,10 @@ package resume
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,17 +82,11 @@ func (r Rules) Policy(agent string, class limit.Class) backoff.Policy {
 
 // Excluded says why sessions in dir are not resumed, or "".
 func (r Rules) Excluded(dir string) string {
-	for _, d := range r.Exclude {
-		if within(dir, d) {
-			return "its directory is excluded by resume.exclude (" + d + ")"
-		}
+	holds := func(parent string) bool { return within(dir, parent) }
+	if at := slices.IndexFunc(r.Exclude, holds); at >= 0 {
+		return "its directory is excluded by resume.exclude (" + r.Exclude[at] + ")"
 	}
-	for _, d := range r.Include {
-		if within(dir, d) {
-			return ""
-		}
-	}
-	if len(r.Include) > 0 {
+	if len(r.Include) > 0 && !slices.ContainsFunc(r.Include, holds) {
 		return "its directory is not among resume.include"
 	}
 	return ""
@@ -99,6 +95,14 @@ func (r Rules) Excluded(dir string) string {
 func within(dir, parent string) bool {
 	dir, parent = filepath.Clean(dir), filepath.Clean(parent)
 	return dir == parent || parent == "/" || strings.HasPrefix(dir, parent+string(filepath.Separator))
+}
+
+// allowed returns the first time at or after both times at which resumes are allowed. If they always are, it is at.
+func (r Rules) allowed(at, now time.Time) time.Time {
+	if r.NextAllowed == nil {
+		return at
+	}
+	return r.NextAllowed(Later(at, now))
 }
 
 // longestWindow is the longest window of a usage limit: some are a month long.
@@ -205,11 +209,8 @@ func (s Session) tooCold(r Rules, at time.Time) string {
 // TooCold says why the session is not resumed at that time because of what it would read again; empty:
 // it may be resumed. A person's order overrides it.
 func (r Rules) TooCold(s Session, at time.Time) string {
-	if r.OnCold != ParkCold || !s.RetryAskedAt.IsZero() {
-		return ""
-	}
 	why := s.tooCold(r, at)
-	if why == "" {
+	if why == "" || r.OnCold != ParkCold || !s.RetryAskedAt.IsZero() {
 		return ""
 	}
 	return why + "; " + s.retry() + " continues it anyway"
@@ -234,4 +235,42 @@ func (r Rules) ReservedBy(u Usage, s Session, now time.Time) (why string, until 
 	}
 	return fmt.Sprintf("%.0f %% of the week's allowance is used, and the last %d %% are kept for you (resume.weekly_reserve): it waits for the new week",
 		u.WeekUsed, r.WeeklyReserve), until
+}
+
+// Recoveries are the durations of the latest outages that sessions waited out, by provider.
+type Recoveries map[string][]time.Duration
+
+const (
+	enoughRecoveries = 20 // fewer are not used
+	keptRecoveries   = 100
+
+	leastCap, greatestCap = time.Minute, 15 * time.Minute
+)
+
+// With returns the recoveries with one more.
+func (r Recoveries) With(provider string, took time.Duration) Recoveries {
+	next := make(Recoveries, len(r)+1)
+	maps.Copy(next, r)
+	all := append(slices.Clone(r[provider]), took)
+	next[provider] = all[max(0, len(all)-keptRecoveries):]
+	return next
+}
+
+// Median returns the median duration of that provider's outages, and of how many it is.
+func (r Recoveries) Median(provider string) (median time.Duration, n int) {
+	all := slices.Sorted(slices.Values(r[provider]))
+	if n = len(all); n == 0 {
+		return 0, 0
+	}
+	return (all[(n-1)/2] + all[n/2]) / 2, n
+}
+
+// Cap returns the longest useful wait between two tries: a quarter of the median outage. False: too few
+// are known.
+func (r Recoveries) Cap(provider string) (time.Duration, bool) {
+	median, n := r.Median(provider)
+	if n < enoughRecoveries {
+		return 0, false
+	}
+	return min(max(median/4, leastCap), greatestCap).Round(time.Second), true
 }

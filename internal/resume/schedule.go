@@ -32,7 +32,10 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 		if s.Paid != nil {
 			return s.unpaid(fmt.Sprintf("%d resumes with your own key did not help", s.Tries()), r, now)
 		}
-		return s.giveUp()
+		// Only a person or new work in the session ends this state.
+		s.State, s.NextAt, s.GivesUpAt = GaveUp, time.Time{}, time.Time{}
+		s.Reason = s.cause(fmt.Sprintf("gave up after %d %s without progress", s.Tries(), plural(s.Tries(), "resume")))
+		return s
 	}
 
 	s.State, s.Reason = Waiting, s.cause("")
@@ -51,10 +54,7 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 	if why, until := r.Reserved(s, now); until.After(at) {
 		at, s.Reason = until, join(why, s.Reason)
 	}
-	if r.NextAllowed != nil {
-		at = r.NextAllowed(Later(at, now))
-	}
-	s.NextAt = at
+	s.NextAt = r.allowed(at, now)
 	return s
 }
 
@@ -106,13 +106,6 @@ func (s Session) hopeless(r Rules, now time.Time) string {
 	default:
 		return ""
 	}
-}
-
-// giveUp ends the tries: only a person or new work in the session ends this state.
-func (s Session) giveUp() Session {
-	s.State, s.NextAt, s.GivesUpAt = GaveUp, time.Time{}, time.Time{}
-	s.Reason = s.cause(fmt.Sprintf("gave up after %d %s without progress", s.Tries(), plural(s.Tries(), "resume")))
-	return s
 }
 
 // stoppedAt returns when the session was first stopped.
@@ -167,11 +160,7 @@ func (s Session) scheduleTask(r Rules, now time.Time) Session {
 	if !s.RetryAskedAt.IsZero() {
 		at, s.Reason = s.RetryAskedAt, "due now, asked for by you"
 	}
-	at = Later(at, s.NotBefore)
-	if r.NextAllowed != nil {
-		at = r.NextAllowed(Later(at, now))
-	}
-	s.NextAt = at
+	s.NextAt = r.allowed(Later(at, s.NotBefore), now)
 	return s
 }
 

@@ -269,21 +269,11 @@ func (s Session) DeniedAt(at time.Time) bool {
 	})
 }
 
-// movedBy reports whether the last interruption ended because the resume with that mark moved the
-// session.
-func (s Session) movedBy(mark string) bool {
-	if s.State != Watching || len(s.Past) == 0 {
-		return false
-	}
-	last := s.Past[len(s.Past)-1]
-	return last.Mark == mark && last.Outcome == Recovered
-}
-
 // denied parks a session after its resume was refused a permission and ended: the next resume would be
 // refused it too, and no person would know. It is not a recovery, even if the transcript moved before.
 func (s Session) denied(ev Ended, now time.Time) Session {
-	if s.movedBy(ev.Mark) {
-		s.Attempts, s.Past = s.Past, nil
+	if n := len(s.Past); n > 0 && s.State == Watching && s.Past[n-1].Mark == ev.Mark && s.Past[n-1].Outcome == Recovered {
+		s.Attempts, s.Past = s.Past, nil // it moved the session, which ended the interruption
 	} else if s.State != Resuming {
 		return s // a limit was met since, or a person continues the session
 	}

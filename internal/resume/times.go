@@ -37,7 +37,9 @@ func Bounded(ev Event) Event {
 	switch ev := ev.(type) {
 	case Limited:
 		ev.At = past(ev.At)
-		ev.Reset = boundedReset(ev.Reset)
+		if ev.Reset.At = ahead(ev.Reset.At); !ev.Reset.Stated() {
+			ev.Reset = limit.Reset{} // no provider can have stated it
+		}
 		ev.Context.At = past(ev.Context.At)
 		return ev
 	case Progressed:
@@ -63,14 +65,6 @@ func Bounded(ev Event) Event {
 	default:
 		return ev
 	}
-}
-
-// boundedReset drops a reset before 1970, which no provider can have stated.
-func boundedReset(r limit.Reset) limit.Reset {
-	if r.At = ahead(r.At); !r.Stated() {
-		return limit.Reset{}
-	}
-	return r
 }
 
 // Bounded returns the observation with times that can be stored.

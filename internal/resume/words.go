@@ -25,26 +25,17 @@ func describe(v limit.Verdict, text string) string {
 // because a person can change that. Then the latest: a resume that failed by itself comes before the
 // limit that it was to continue after. remark is added before the limit's own text, which may be long.
 func (s Session) cause(remark string) string {
-	class, failed := describe(s.Limit, ""), s.failure()
+	class, last := describe(s.Limit, ""), s.last()
+	failed := last.Outcome == Failed || last.Outcome == TimedOut || last.Outcome == NoProgress
 	switch {
-	case failed != "":
-		return join(s.Unreached, failed, remark, "stopped by "+describe(s.Limit, s.LimitText))
+	case failed && last.Err != "":
+		return join(s.Unreached, last.Err, remark, "stopped by "+describe(s.Limit, s.LimitText))
 	case s.Limit.Class == limit.None || s.LimitText == "":
 		return join(s.Unreached, class, remark)
 	case remark == "":
 		return join(s.Unreached, describe(s.Limit, s.LimitText))
 	default:
 		return join(s.Unreached, class+", "+remark+": "+s.LimitText)
-	}
-}
-
-// failure says why the last resume failed, or "" if a limit is the reason.
-func (s Session) failure() string {
-	switch last := s.last(); last.Outcome {
-	case Failed, TimedOut, NoProgress:
-		return last.Err
-	default:
-		return ""
 	}
 }
 

@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"resumed/internal/agent"
 	"resumed/internal/agent/claude/startup"
+	"resumed/internal/headless"
 	"resumed/internal/leash"
 )
 
-var _ agent.CommandLine = (*Agent)(nil)
+var _ headless.CommandLine = (*Agent)(nil)
 
 // invocation is a run with --print.
 type invocation struct {
@@ -20,7 +20,7 @@ type invocation struct {
 }
 
 // Invocation parses a command line that runs Claude Code with --print.
-func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
+func (a *Agent) Invocation(args []string) (headless.Invocation, bool) {
 	i := invocation{startup.Flags.Parse(args), a}
 	return i, i.Has("-p", "--print")
 }
@@ -36,7 +36,7 @@ func (i invocation) Session() string {
 	if id == "" && !i.Has("--fork-session") {
 		id = strings.TrimSuffix(filepath.Base(i.Value("-r", "--resume")), ".jsonl") // it may also be the path of a transcript
 	}
-	return agent.PlainID(id)
+	return headless.PlainID(id)
 }
 
 func (i invocation) Give(id string) []string {
@@ -53,34 +53,28 @@ func (i invocation) keepsNothing() bool { return i.Has("--no-session-persistence
 // Begin uses the id in the JSON output of Claude Code: old versions continue a session under a
 // new id. Without it, the id that the run was given counts if it has a transcript, or if the
 // transcripts cannot be searched.
-func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail {
-	return func(_ context.Context, run agent.Ended) agent.Trail {
+func (i invocation) Begin(string) func(context.Context, headless.Ended) headless.Trail {
+	return func(_ context.Context, run headless.Ended) headless.Trail {
 		if strings.HasSuffix(i.Value("--output-format"), "json") {
-			if told := agent.ToldID(run.Recording, "session_id"); told != "" {
-				return agent.Trail{Session: told, Transcript: i.room.transcript(told)}
+			if told := headless.ToldID(run.Recording, "session_id"); told != "" {
+				return headless.Trail{Session: told, Transcript: i.room.transcript(told)}
 			}
 		}
 		if run.Session == "" || i.keepsNothing() {
-			return agent.Trail{}
+			return headless.Trail{}
 		}
-		t := agent.Trail{Session: run.Session, Transcript: i.room.transcript(run.Session)}
+		t := headless.Trail{Session: run.Session, Transcript: i.room.transcript(run.Session)}
 		if _, err := os.Stat(filepath.Join(i.room.Homes.Usual, "projects")); t.Transcript == "" && err == nil {
-			return agent.Trail{}
+			return headless.Trail{}
 		}
 		return t
 	}
 }
 
 // transcript returns the path of a session's transcript; empty: not found.
-func (a *Agent) transcript(id string) string {
-	found := a.Homes.Files("projects/*/" + id + ".jsonl")
-	if len(found) == 0 {
-		return ""
-	}
-	return found[0]
-}
+func (a *Agent) transcript(id string) string { return a.Homes.File("projects/*/" + id + ".jsonl") }
 
-func (i invocation) Resume(t agent.Trail, prompt string) []string {
+func (i invocation) Resume(t headless.Trail, prompt string) []string {
 	args := i.Options("-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr",
 		"--input-format", "--replay-user-messages")
 	return leash.WithPrompt(append(args, "--resume", t.Session), prompt)

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
 	"resumed/internal/leash"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -111,7 +111,7 @@ func TestASessionGoesBackToItsOwnModel(t *testing.T) {
 
 func TestMovementTellsWhichModelSpoke(t *testing.T) {
 	sc := inTheMiddle(t)
-	line := agent.Line{Path: sc.session.Transcript, Data: encode(t, by("claude-sonnet-5-5"))}
+	line := lines.Line{Path: sc.session.Transcript, Data: encode(t, by("claude-sonnet-5-5"))}
 	seen, ok := sc.agent.Observe(sc.agent.Sources()[0], line)
 	require.True(t, ok)
 	require.Equal(t, "claude-sonnet-5-5", seen.Event.(resume.Progressed).Model)

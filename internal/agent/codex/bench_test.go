@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"resumed/internal/agent"
 	"resumed/internal/agent/codex/rollout"
+	"resumed/internal/lines"
 )
 
 // BenchmarkSift measures a line by its kind: most bytes of a rollout are results of tools, which are
@@ -38,10 +38,10 @@ func BenchmarkObserve(b *testing.B) {
 	for i := range filler {
 		filler[i] = said(fmt.Sprintf(`{"type":"function_call_output","output":%q}`, strings.Repeat("x", 2000)))
 	}
-	lines := append([]string{meta(""), turnIn("/one", "")}, filler...)
-	path := rolloutOf(b, append(lines, windows("100@1794704327", "", ""), failed(`"usage_limit_exceeded"`, "You've hit your usage limit."))...)
-	var end agent.Line
-	if err := agent.LinesBack(b.Context(), path, func(l agent.Line) bool {
+	records := append([]string{meta(""), turnIn("/one", "")}, filler...)
+	path := rolloutOf(b, append(records, windows("100@1794704327", "", ""), failed(`"usage_limit_exceeded"`, "You've hit your usage limit."))...)
+	var end lines.Line
+	if err := lines.Back(b.Context(), path, func(l lines.Line) bool {
 		end = l
 		end.Data = []byte(string(l.Data))
 		return false

@@ -13,6 +13,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -134,7 +135,7 @@ func observeAll(a *Agent, src agent.Source, path string, data []byte) []agent.Ev
 	for line := range bytes.Lines(data) {
 		trimmed := bytes.TrimSuffix(line, []byte("\n"))
 		if src.Sift(trimmed) != agent.Nothing {
-			if s, ok := a.Observe(src, agent.Line{Path: path, Offset: offset, Data: trimmed}); ok {
+			if s, ok := a.Observe(src, lines.Line{Path: path, Offset: offset, Data: trimmed}); ok {
 				all = append(all, agent.Evidence{Observation: s, Offset: offset})
 			}
 		}

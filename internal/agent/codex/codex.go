@@ -10,6 +10,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agent/codex/hooks"
 	"resumed/internal/agent/codex/rollout"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 	"resumed/internal/usage"
 )
@@ -100,7 +101,7 @@ func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (ag
 		return agent.Denial{}, false, err
 	}
 	confined := had.Sandbox.Name() != fullAccess
-	d, denied, _, err := agent.LastDenial(ctx, s.Transcript, run.Since, func(line agent.Line) agent.ToolUse {
+	d, denied, _, err := agent.LastDenial(ctx, s.Transcript, run.Since, func(line lines.Line) agent.ToolUse {
 		return rollout.Trace(line, confined)
 	})
 	return d, denied, err

@@ -6,12 +6,12 @@ import (
 	"regexp"
 	"slices"
 
-	"resumed/internal/agent"
 	"resumed/internal/agent/codex/rollout"
+	"resumed/internal/headless"
 	"resumed/internal/leash"
 )
 
-var _ agent.CommandLine = (*Agent)(nil)
+var _ headless.CommandLine = (*Agent)(nil)
 
 // invocation is a run with exec.
 type invocation struct {
@@ -22,7 +22,7 @@ type invocation struct {
 }
 
 // Invocation parses a command line that runs Codex with exec.
-func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
+func (a *Agent) Invocation(args []string) (headless.Invocation, bool) {
 	before, command, after := flags.Parse(args).Cut()
 	i := invocation{before: before, options: after, plain: after.Plain(), room: a}
 	if command != execCommand && command != "e" || len(i.plain) > 0 && i.plain[0] == "review" {
@@ -51,7 +51,7 @@ func (i invocation) Session() string {
 	if !i.names() {
 		return ""
 	}
-	return agent.PlainID(i.plain[0])
+	return headless.PlainID(i.plain[0])
 }
 
 func (i invocation) Give(string) []string { return nil }
@@ -61,21 +61,19 @@ var bannerID = regexp.MustCompile(`(?m)^session id: ([0-9a-fA-F]{8}(?:-[0-9a-fA-
 // Begin reads the id that Codex prints first: in JSON on standard output, else for people on
 // standard error. Without one no session began. Later output is the model's, and may mention any
 // session.
-func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail {
-	return func(_ context.Context, run agent.Ended) agent.Trail {
+func (i invocation) Begin(string) func(context.Context, headless.Ended) headless.Trail {
+	return func(_ context.Context, run headless.Ended) headless.Trail {
 		if i.options.Has("--ephemeral") {
-			return agent.Trail{}
+			return headless.Trail{}
 		}
-		t := agent.Trail{Session: run.Session}
+		t := headless.Trail{Session: run.Session}
 		if i.options.Has("--json", "--experimental-json") {
-			t.Session = cmp.Or(agent.ToldID(run.Recording, "thread_id"), t.Session)
+			t.Session = cmp.Or(headless.ToldID(run.Recording, "thread_id"), t.Session)
 		} else {
 			t.Session = cmp.Or(i.room.Begun(cmp.Or(run.Beside, run.Text)), t.Session)
 		}
 		if t.Session != "" {
-			if found := i.room.Homes.Files("sessions/*/*/*/rollout-*-" + t.Session + ".jsonl"); len(found) > 0 {
-				t.Transcript = found[0]
-			}
+			t.Transcript = i.room.Homes.File("sessions/*/*/*/rollout-*-" + t.Session + ".jsonl")
 		}
 		return t
 	}
@@ -84,7 +82,7 @@ func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail
 // Resume repeats every option: a continued session keeps neither its model nor its sandbox. Options
 // stay before or after exec, where their meaning may differ. A work tree that was created for the
 // session is not created again.
-func (i invocation) Resume(t agent.Trail, prompt string) []string {
+func (i invocation) Resume(t headless.Trail, prompt string) []string {
 	const made = "--worktree"
 	args := slices.Concat(i.before.Options(made), []string{execCommand}, i.options.Options("--last", "--all", "-i", "--image", made))
 	if slices.Concat(i.before, i.options).Has(made) {

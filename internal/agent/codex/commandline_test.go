@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
 	"resumed/internal/agenttest"
+	"resumed/internal/headless"
 )
 
 func TestInvocations(t *testing.T) {
@@ -38,9 +38,9 @@ func TestWhatCanBeContinued(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("CODEX_HOME", home)
 	a := newAgent(t, Options{})
-	ran := func(line, text, beside, session string) agent.Trail {
+	ran := func(line, text, beside, session string) headless.Trail {
 		t.Helper()
-		return agenttest.Ran(t, a, line, "/src", nil, agent.Ended{Recording: agent.Recording{Text: text, Beside: beside}, Session: session})
+		return agenttest.Ran(t, a, line, "/src", nil, headless.Ended{Recording: headless.Recording{Text: text, Beside: beside}, Session: session})
 	}
 	const banner, other = "session id: " + agenttest.ID + "\n", "7b3d2e8f-0000-4000-8000-000000000002"
 	const record = `{"type":"thread.started","thread_id":"` + agenttest.ID + `"}` + "\n"
@@ -54,5 +54,5 @@ func TestWhatCanBeContinued(t *testing.T) {
 
 	rollout := filepath.Join(home, "sessions", "2026", "11", "15", "rollout-2026-11-15T00-00-00-"+agenttest.ID+".jsonl")
 	agenttest.Write(t, rollout, "")
-	require.Equal(t, agent.Trail{Session: agenttest.ID, Transcript: rollout}, ran("exec resume --last x", "", banner, ""))
+	require.Equal(t, headless.Trail{Session: agenttest.ID, Transcript: rollout}, ran("exec resume --last x", "", banner, ""))
 }

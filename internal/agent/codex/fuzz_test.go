@@ -11,6 +11,7 @@ import (
 	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -44,7 +45,7 @@ func FuzzObserve(f *testing.F) {
 		if err := os.WriteFile(path, []byte(start+string(data)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, ok := a.Observe(src, agent.Line{Path: path, Offset: int64(len(start)), Data: data, ModTime: written})
+		s, ok := a.Observe(src, lines.Line{Path: path, Offset: int64(len(start)), Data: data, ModTime: written})
 		if !ok {
 			return
 		}
@@ -79,7 +80,7 @@ func checkStated(t *testing.T, l resume.Limited, before, line []byte) {
 		return
 	}
 	for _, raw := range [][]byte{before, line} {
-		r, _ := agent.Parse[struct {
+		r, _ := lines.Parse[struct {
 			Payload struct {
 				Limits rollout.RateLimits `json:"rate_limits"`
 			} `json:"payload"`

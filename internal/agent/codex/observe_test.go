@@ -16,6 +16,7 @@ import (
 	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -245,7 +246,7 @@ func TestASessionIsNamedByItsFirstRecordElseByItsFile(t *testing.T) {
 	require.Equal(t, sessionA, got.Key.ID)
 
 	a := newAgent(t, Options{})
-	got, ok := a.Observe(a.Sources()[0], agent.Line{Path: "/nowhere/notes.jsonl", Data: []byte(said(answered))})
+	got, ok := a.Observe(a.Sources()[0], lines.Line{Path: "/nowhere/notes.jsonl", Data: []byte(said(answered))})
 	require.True(t, ok, "what happened is told")
 	require.Empty(t, got.Key.ID, "but not to whom")
 }
@@ -358,7 +359,7 @@ func TestWhatIsPassedOverMeansNothing(t *testing.T) {
 		require.NoError(t, err)
 		for raw := range strings.Lines(string(data)) {
 			raw = strings.TrimSpace(raw)
-			_, means := a.Observe(a.Sources()[0], agent.Line{Path: c.path(), Data: []byte(raw)})
+			_, means := a.Observe(a.Sources()[0], lines.Line{Path: c.path(), Data: []byte(raw)})
 			if !means {
 				continue
 			}

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"resumed/internal/agent"
+	"resumed/internal/headless"
 	"resumed/internal/leash"
 	"resumed/internal/process"
 	"resumed/internal/resume"
@@ -67,12 +68,12 @@ func isEvents(rel string) bool {
 }
 
 // left returns a session with a known id, if a run has begun it.
-func left(_ context.Context, d *agent.Described, t agent.Trail, _ agent.Ended, _ string) agent.Trail {
+func left(_ context.Context, d *agent.Described, t headless.Trail, _ headless.Ended, _ string) headless.Trail {
 	transcript := filepath.Join(d.Homes.Usual, "session-state", t.Session, eventsFile)
 	if _, err := os.Stat(transcript); t.Transcript != "" || err == nil && agent.IsUUID(t.Session) {
-		return agent.Trail{Session: t.Session, Transcript: cmp.Or(t.Transcript, transcript)}
+		return headless.Trail{Session: t.Session, Transcript: cmp.Or(t.Transcript, transcript)}
 	}
-	return agent.Trail{}
+	return headless.Trail{}
 }
 
 // modes are ordered by what they allow without asking, least first.

@@ -15,6 +15,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/process"
 	"resumed/internal/resume"
 )
@@ -75,7 +76,7 @@ func TestWhatALineMeans(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			data, err := json.Marshal(c.line)
 			require.NoError(t, err)
-			s, ok := a.Observe(agent.Source{}, agent.Line{Path: "/x/" + sessionA + "/events.jsonl", Data: data})
+			s, ok := a.Observe(agent.Source{}, lines.Line{Path: "/x/" + sessionA + "/events.jsonl", Data: data})
 			require.Equal(t, c.want != nil, ok)
 			require.Equal(t, c.want, s.Event)
 		})
@@ -233,7 +234,7 @@ func FuzzObserve(f *testing.F) {
 	a := newAgent(f)
 	written := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, ok := a.Observe(agent.Source{}, agent.Line{Path: "/r/" + sessionA + "/events.jsonl", Data: data, ModTime: written})
+		s, ok := a.Observe(agent.Source{}, lines.Line{Path: "/r/" + sessionA + "/events.jsonl", Data: data, ModTime: written})
 		if !ok {
 			return
 		}

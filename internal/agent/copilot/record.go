@@ -8,6 +8,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -80,8 +81,8 @@ var sift = agent.SiftByType([]string{answer}, []string{failure, prompt, aborted,
 
 // read returns what an event means. A failure is written after GitHub Copilot CLI gave up its own
 // retries.
-func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
-	r, ok := agent.Parse[record](line.Data)
+func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
+	r, ok := lines.Parse[record](line.Data)
 	if helper := r.AgentID != "" || r.Data.Parent != ""; !ok || helper { // the session waits for its subagent
 		return agent.Record{}, false
 	}
@@ -108,7 +109,7 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 		said.Permission = d.Permission
 	case tooled:
 		if d.Error.Code == "denied" {
-			said.Denied = agent.Refuse(d.CallID)
+			said.Denied = &agent.Denial{ID: d.CallID}
 		}
 	case used:
 		if d.Usage.Interaction == "conversation-agent" {
@@ -150,11 +151,11 @@ func (d data) verdict(limits limit.Reader) limit.Verdict {
 
 // place returns the session of a file and its directory, from its first event. If the beginning of the
 // file is missing, the session is that of the directory's name.
-func place(line agent.Line) (session, cwd string) {
+func place(line lines.Line) (session, cwd string) {
 	if named := filepath.Base(filepath.Dir(line.Path)); agent.IsUUID(named) {
 		session = named
 	}
-	first, ok := agent.Parse[record](agent.FirstLine(line))
+	first, ok := lines.Parse[record](line.First())
 	if !ok || first.Type != started || !agent.IsUUID(first.Data.SessionID) {
 		return session, ""
 	}
@@ -163,7 +164,7 @@ func place(line agent.Line) (session, cwd string) {
 
 // EventOf returns the event of a record that a run printed, or nil if it has no meaning for its session.
 func EventOf(printed []byte, limits limit.Reader, now time.Time) resume.Event {
-	r, _ := read(agent.Line{Data: printed, ModTime: now}, func(at time.Time) limit.Reader {
+	r, _ := read(lines.Line{Data: printed, ModTime: now}, func(at time.Time) limit.Reader {
 		limits.At = at
 		return limits
 	})

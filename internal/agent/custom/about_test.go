@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
@@ -36,7 +37,7 @@ func TestAGroupCalledAsAClassGivesIt(t *testing.T) {
 	o, ok := observe(a, "/logs/all.log", "id=a end=stop")
 	require.True(t, ok)
 	require.IsType(t, resume.Cancelled{}, o.Event)
-	_, ok = a.Observe(a.Sources()[0], agent.Line{Path: "/logs/all.log", Data: []byte("id=a end=done"), ModTime: written})
+	_, ok = a.Observe(a.Sources()[0], lines.Line{Path: "/logs/all.log", Data: []byte("id=a end=done"), ModTime: written})
 	require.False(t, ok)
 }
 

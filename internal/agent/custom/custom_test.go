@@ -13,6 +13,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
@@ -43,7 +44,7 @@ var written = time.Date(2026, 11, 15, 1, 0, 0, 0, time.UTC)
 func observe(a *Agent, path, line string) (resume.Observation, bool) {
 	src := a.Sources()[0]
 	weight := src.Sift([]byte(line))
-	s, ok := a.Observe(src, agent.Line{Path: path, Data: []byte(line), ModTime: written})
+	s, ok := a.Observe(src, lines.Line{Path: path, Data: []byte(line), ModTime: written})
 	if ok != (weight != agent.Nothing) {
 		panic("sift and observe differ on " + line)
 	}
@@ -173,7 +174,7 @@ func TestTheSessionIsNamedByTheLineElseByThePath(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			o := mybot("/logs")
 			o.Session, o.Cwd = c.session, "/home"
-			s, ok := newAgent(t, o).Observe(agent.Source{}, agent.Line{Path: c.path, Data: []byte(c.line), ModTime: written})
+			s, ok := newAgent(t, o).Observe(agent.Source{}, lines.Line{Path: c.path, Data: []byte(c.line), ModTime: written})
 			require.Equal(t, c.id != "", ok)
 			require.Equal(t, c.id, s.Key.ID)
 			require.Equal(t, c.cwd, s.Cwd)

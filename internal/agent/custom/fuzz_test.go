@@ -5,6 +5,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -22,7 +23,7 @@ func FuzzObserve(f *testing.F) {
 	}
 	src := a.Sources()[0]
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, ok := a.Observe(src, agent.Line{Path: "/logs/s1.log", Data: data, ModTime: written})
+		s, ok := a.Observe(src, lines.Line{Path: "/logs/s1.log", Data: data, ModTime: written})
 		if !ok {
 			return
 		}

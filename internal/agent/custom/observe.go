@@ -13,6 +13,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -37,7 +38,7 @@ func (a *Agent) sift(line []byte) agent.Weight {
 
 // Observe returns what one line means. Its time is that of its groups, else the file's modification time.
 // A limit has precedence over progress.
-func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Observation, bool) {
+func (a *Agent) Observe(src agent.Source, line lines.Line) (resume.Observation, bool) {
 	for _, re := range a.limits {
 		if m := find(re, line.Data); m != nil {
 			event, ok := a.limited(m, line)
@@ -75,7 +76,7 @@ func find(re *regexp.Regexp, text []byte) groups {
 }
 
 // limited returns the event of a limit line, or false if its class is "none".
-func (a *Agent) limited(m groups, line agent.Line) (resume.Event, bool) {
+func (a *Agent) limited(m groups, line lines.Line) (resume.Event, bool) {
 	text := agent.Clip(strings.TrimSpace(cmp.Or(m[groupText], string(line.Data))))
 	class := classOf(m)
 	if name, ok := m[groupClass]; ok {
@@ -110,7 +111,7 @@ func classOf(m groups) limit.Class {
 
 // written returns when a line was written, and the reader for its times. An unknown zone or an impossible
 // time is replaced by the reader's own: no line is newer than its file.
-func (a *Agent) written(m groups, line agent.Line) (time.Time, limit.Reader) {
+func (a *Agent) written(m groups, line lines.Line) (time.Time, limit.Reader) {
 	reader := a.LimitsAt(line.ModTime)
 	if zone, ok := limit.ParseZone(m[groupZone]); ok {
 		reader.Zone = zone
@@ -148,7 +149,7 @@ func reset(m groups, reader limit.Reader) limit.Reset {
 
 // observation adds the session to the event: from the line's own group, else from the session pattern on the
 // line, then on the path.
-func (a *Agent) observation(src agent.Source, line agent.Line, m groups, event resume.Event) (resume.Observation, bool) {
+func (a *Agent) observation(src agent.Source, line lines.Line, m groups, event resume.Event) (resume.Observation, bool) {
 	id, cwd := m[groupSession], m[groupCwd]
 	for _, text := range [][]byte{line.Data, []byte(line.Path)} {
 		if id != "" {
@@ -194,7 +195,7 @@ func (a *Agent) told(id string) string {
 	}
 	files, _ := filepath.Glob(strings.ReplaceAll(a.is.About, "{session}", id)) // errs on a bad pattern only
 	for _, name := range files {
-		begin := agent.Line{Path: name}.Opening(make([]byte, maxFirstLine))
+		begin := lines.Line{Path: name}.Opening(make([]byte, maxFirstLine))
 		first, _, whole := bytes.Cut(begin, []byte("\n")) // else it is half written, or has no lines
 		if dir := find(a.session, first)[groupCwd]; whole && filepath.IsAbs(dir) {
 			return dir

@@ -13,6 +13,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/process"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
@@ -95,7 +96,7 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 		require.NoError(t, err)
 		for line := range bytes.Lines(data) {
 			line = bytes.TrimSuffix(line, []byte("\n"))
-			s, ok := a.Observe(src, agent.Line{Path: c.path(), Data: line})
+			s, ok := a.Observe(src, lines.Line{Path: c.path(), Data: line})
 			require.False(t, ok && sift(line) == agent.Nothing, "passed over: %s", line)
 			if ok {
 				forth = append(forth, s.Event)

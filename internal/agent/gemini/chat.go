@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/headless"
+	"resumed/internal/lines"
 	"resumed/internal/process"
 	"resumed/internal/resume"
 )
@@ -25,10 +27,10 @@ var sessionName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 func IsID(text string) bool { return sessionName.MatchString(text) }
 
 // place returns the session of a line's chat, and the root of its project. A chat of a subagent has no session.
-func place(line agent.Line) (session, cwd string) {
+func place(line lines.Line) (session, cwd string) {
 	begin, held := line.Beginning() // mostly the needed part of the file is in memory
 	if !held {
-		room, done := agent.Borrow()
+		room, done := lines.Borrow()
 		defer done()
 		begin = line.Opening(room[:headSize])
 	}
@@ -89,11 +91,9 @@ const maxEndLines = 20_000
 
 // back visits the records of a chat from its end backwards, until visit returns false.
 func back(ctx context.Context, path string, visit func(record) bool) error {
-	visited := 0
-	return agent.LinesBack(ctx, path, func(line agent.Line) bool {
-		visited++
+	return lines.Last(path, maxEndLines).Back(ctx, func(line lines.Line) bool {
 		r, ok := parse(line.Data)
-		return visited < maxEndLines && (line.Cut || !ok || visit(r))
+		return !ok || visit(r)
 	})
 }
 
@@ -144,7 +144,7 @@ func conversation(ctx context.Context, path string) (holds, open bool) {
 }
 
 // left returns what can be continued of a session: its chat must still have a conversation of the directory.
-func left(ctx context.Context, d *agent.Described, t agent.Trail, run agent.Ended, dir string) agent.Trail {
+func left(ctx context.Context, d *agent.Described, t headless.Trail, run headless.Ended, dir string) headless.Trail {
 	t.Status = status(run.Code)
 	if _, err := os.Stat(filepath.Join(d.Homes.Usual, "tmp")); t.Session != "" && err != nil {
 		t.Again = true // chats cannot be searched
@@ -154,9 +154,9 @@ func left(ctx context.Context, d *agent.Described, t agent.Trail, run agent.Ende
 	if t.Transcript == "" && t.Session != "" {
 		chats = d.Homes.Files(chatGlob)
 	}
-	found := agent.Trail{Status: t.Status}
+	found := headless.Trail{Status: t.Status}
 	for _, path := range chats {
-		id, cwd := place(agent.Line{Path: path})
+		id, cwd := place(lines.Line{Path: path})
 		if id == "" || id != t.Session || !process.SameDir(cwd, dir) {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
+	"resumed/internal/headless"
 )
 
 func TestInvocations(t *testing.T) {
@@ -27,9 +28,9 @@ func TestInvocations(t *testing.T) {
 	i, ok := a.Invocation(agenttest.Words("-p fix_it -m pro"))
 	require.True(t, ok)
 	require.Equal(t, agenttest.Words("-p fix_it -m pro --resume "+agenttest.ID),
-		i.Resume(agent.Trail{Session: agenttest.ID, Again: true}, "continue"), "a prompt that was taken back is given again")
+		i.Resume(headless.Trail{Session: agenttest.ID, Again: true}, "continue"), "a prompt that was taken back is given again")
 	i, _ = a.Invocation(agenttest.Words("-m pro fix_it"))
-	require.Equal(t, agenttest.Words("-m pro --resume "+agenttest.ID+" fix_it"), i.Resume(agent.Trail{Session: agenttest.ID, Again: true}, ""))
+	require.Equal(t, agenttest.Words("-m pro --resume "+agenttest.ID+" fix_it"), i.Resume(headless.Trail{Session: agenttest.ID, Again: true}, ""))
 }
 
 const (
@@ -67,8 +68,8 @@ func TestASessionIsContinuedAsFarAsItsChatGoes(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			a, dir, path := project(t)
-			trail := agenttest.Ran(t, a, "-p fix_it", dir, func() { agenttest.Write(t, path, c.chat) }, agent.Ended{Code: 173})
-			want := agent.Trail{Status: 429}
+			trail := agenttest.Ran(t, a, "-p fix_it", dir, func() { agenttest.Write(t, path, c.chat) }, headless.Ended{Code: 173})
+			want := headless.Trail{Status: 429}
 			if c.found {
 				want.Session, want.Transcript, want.Again = agenttest.ID, path, c.again
 			}
@@ -84,14 +85,14 @@ func TestWhatCanBeContinued(t *testing.T) {
 	write := func(at string) func() {
 		return func() { agenttest.Write(t, at, chatHead+chatContext+chatAsked+chatSaid) }
 	}
-	ran := func(line, in string, does func(), text string) agent.Trail {
+	ran := func(line, in string, does func(), text string) headless.Trail {
 		t.Helper()
-		return agenttest.Ran(t, a, line, in, does, agent.Ended{Recording: agent.Recording{Text: text}})
+		return agenttest.Ran(t, a, line, in, does, headless.Ended{Recording: headless.Recording{Text: text}})
 	}
 	require.Empty(t, ran("-p fix_it", t.TempDir(), write(path), ""), "a chat of another directory")
 	require.Empty(t, ran("-p fix_it", dir, write(path), ""), "a chat that was there before")
 	require.Empty(t, ran("-p fix_it", dir, nil, told), "the words of an answer are no word of its own")
-	want := agent.Trail{Session: agenttest.ID, Transcript: path, Again: true}
+	want := headless.Trail{Session: agenttest.ID, Transcript: path, Again: true}
 	require.Equal(t, want, ran("-p fix_it -o stream-json", dir, nil, told))
 	stub := filepath.Join(filepath.Dir(path), "session-2026-11-15T00-20-4f2a1c9e.jsonl")
 	require.Equal(t, want, ran("-p x --resume "+agenttest.ID, dir, func() { agenttest.Write(t, stub, chatHead+chatContext) }, ""),
@@ -99,7 +100,7 @@ func TestWhatCanBeContinued(t *testing.T) {
 
 	t.Setenv("GEMINI_CLI_HOME", t.TempDir())
 	a = newAgent(t, agent.Options{})
-	require.Equal(t, agent.Trail{Session: agenttest.ID, Again: true}, ran("-p x -o json", dir, nil, told), "nobody can look")
+	require.Equal(t, headless.Trail{Session: agenttest.ID, Again: true}, ran("-p x -o json", dir, nil, told), "nobody can look")
 }
 
 func TestExitCodesStandForStatuses(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -31,8 +32,8 @@ func FuzzObserve(f *testing.F) {
 	chat := filepath.Join("testdata", "chats", "headless_ok.jsonl")
 	written := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, ok := a.Observe(src, agent.Line{Path: chat, Data: data, ModTime: written})
-		again, okAgain := a.Observe(src, agent.Line{Path: chat, Data: data, ModTime: written})
+		s, ok := a.Observe(src, lines.Line{Path: chat, Data: data, ModTime: written})
+		again, okAgain := a.Observe(src, lines.Line{Path: chat, Data: data, ModTime: written})
 		if ok != okAgain || s != again {
 			t.Fatalf("equal lines give %v and %v", s, again)
 		}

@@ -9,6 +9,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/leash"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/process"
 	"resumed/internal/resume"
 )
@@ -16,7 +17,7 @@ import (
 // choose continues a session in the root of its project, with the model of the last answer. Chats do not contain the
 // approval mode: if the start was not seen, the run gets what the user's settings allow, never more.
 func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
-	session, dir := place(agent.Line{Path: s.Transcript}) // the current values
+	session, dir := place(lines.Line{Path: s.Transcript}) // the current values
 	if session != s.Key.ID {
 		c.Park = fmt.Sprintf("the transcript is not of session %s any more", s.Key.ID)
 		return c, nil

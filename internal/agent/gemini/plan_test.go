@@ -13,6 +13,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -277,22 +278,22 @@ func TestWhatALineMeans(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			data, err := json.Marshal(c.line)
 			require.NoError(t, err)
-			s, ok := a.Observe(src, agent.Line{Path: path, Data: data})
+			s, ok := a.Observe(src, lines.Line{Path: path, Data: data})
 			require.Equal(t, c.want != nil, ok)
 			require.Equal(t, c.want, s.Event)
 		})
 	}
 	list, err := json.Marshal(set(asked("u", "go", 0), overloaded(time.Minute), said("i", "info", "This request failed.", time.Minute)))
 	require.NoError(t, err)
-	s, ok := a.Observe(src, agent.Line{Path: path, Data: list})
+	s, ok := a.Observe(src, lines.Line{Path: path, Data: list})
 	require.True(t, ok)
 	require.Equal(t, limit.Overloaded, s.Event.(resume.Limited).Class)
 
 	sub := filepath.Join(t.TempDir(), "session-2026-11-15T00-19-1f5b6930.jsonl")
 	write(t, sub, object{"sessionId": sessionA, "projectHash": "10c0", "kind": "subagent"})
-	_, ok = a.Observe(src, agent.Line{Path: sub, Data: list})
+	_, ok = a.Observe(src, lines.Line{Path: sub, Data: list})
 	require.False(t, ok, "a subagent is no session")
-	_, ok = a.Observe(src, agent.Line{Path: path, Data: list, Cut: true})
+	_, ok = a.Observe(src, lines.Line{Path: path, Data: list, Cut: true})
 	require.False(t, ok)
 }
 

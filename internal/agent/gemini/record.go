@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -41,7 +42,7 @@ type record struct {
 	RewindTo string `json:"$rewindTo"`
 }
 
-func parse(line []byte) (record, bool) { return agent.Parse[record](line) }
+func parse(line []byte) (record, bool) { return lines.Parse[record](line) }
 
 // text returns the text of a message.
 func (r record) text() string { return strings.TrimSpace(r.Content.Text()) }
@@ -119,7 +120,7 @@ func (c toolCall) denied() bool {
 }
 
 // read returns what a line of a chat means. Messages do not contain their session: the header of the file does.
-func read(line agent.Line, limits func(time.Time) limit.Reader) (said agent.Record, ok bool) {
+func read(line lines.Line, limits func(time.Time) limit.Reader) (said agent.Record, ok bool) {
 	r, ok := parse(line.Data)
 	if !ok {
 		return said, false
@@ -138,7 +139,7 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (said agent.Reco
 		call := agent.Call{ID: c.ID, Tool: c.Name, Use: agent.UseOf(c.Args)}
 		said.Calls = append(said.Calls, call)
 		if c.denied() {
-			said.Denied = &agent.Denial{Tool: call.Tool, Use: call.Use}
+			said.Denied = new(agent.Denial(call))
 		}
 	}
 	return said, true

@@ -15,6 +15,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/process"
 	"resumed/internal/resume"
 )
@@ -84,7 +85,7 @@ func TestWhatALineMeans(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			data, err := json.Marshal(c.line)
 			require.NoError(t, err)
-			s, ok := a.Observe(agent.Source{}, agent.Line{Path: filepath.Join("/x/wd", sessionA, wireFile), Data: data})
+			s, ok := a.Observe(agent.Source{}, lines.Line{Path: filepath.Join("/x/wd", sessionA, wireFile), Data: data})
 			require.Equal(t, c.want != nil, ok)
 			require.Equal(t, c.want, s.Event)
 		})
@@ -134,7 +135,7 @@ func TestOnlyALongWaitIsTheProvidersWord(t *testing.T) {
 	for delay, want := range map[float64]time.Time{532.79: {}, 36_000: {}, 3_600_000: began.Add(time.Hour), 1e300: {}} {
 		data, err := json.Marshal(line(retrying, 0, object{"delayMs": delay, "errorName": "APIProviderRateLimitError", "errorMessage": "429 slow down", "statusCode": 429}))
 		require.NoError(t, err)
-		s, ok := a.Observe(agent.Source{}, agent.Line{Path: filepath.Join("/x/wd", sessionA, wireFile), Data: data})
+		s, ok := a.Observe(agent.Source{}, lines.Line{Path: filepath.Join("/x/wd", sessionA, wireFile), Data: data})
 		require.True(t, ok)
 		limited := s.Event.(resume.Limited)
 		require.Equal(t, limit.RateLimit, limited.Class)
@@ -204,7 +205,7 @@ func FuzzObserve(f *testing.F) {
 	a := newAgent(f)
 	written := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, ok := a.Observe(agent.Source{}, agent.Line{Path: filepath.Join("/r/wd", sessionA, wireFile), Data: data, ModTime: written})
+		s, ok := a.Observe(agent.Source{}, lines.Line{Path: filepath.Join("/r/wd", sessionA, wireFile), Data: data, ModTime: written})
 		if !ok {
 			return
 		}

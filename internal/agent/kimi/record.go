@@ -8,6 +8,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -75,8 +76,8 @@ var sift = agent.SiftByType([]string{stepped}, []string{turnEnded, prompted, ste
 
 // read returns what a record means. The process may retry a failed request: as long as it is alive it owns the session,
 // and its next records tell more.
-func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
-	r, ok := agent.Parse[record](line.Data)
+func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
+	r, ok := lines.Parse[record](line.Data)
 	if !ok {
 		return agent.Record{}, false
 	}
@@ -105,7 +106,7 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 
 // place returns the session of a file and its directory, which is in a file of Kimi Code beside it. A copy does not
 // contain its session.
-func place(line agent.Line) (session, cwd string) {
+func place(line lines.Line) (session, cwd string) {
 	dir := sessionDir(line.Path)
 	if session = filepath.Base(dir); !isID(session) {
 		session = strings.TrimSuffix(filepath.Base(line.Path), ".jsonl")

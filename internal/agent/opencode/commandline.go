@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/agent/opencode/database"
 	"resumed/internal/agent/opencode/processes"
+	"resumed/internal/headless"
 	"resumed/internal/leash"
 	"resumed/internal/process"
 )
 
-var _ agent.CommandLine = (*Agent)(nil)
+var _ headless.CommandLine = (*Agent)(nil)
 
 // invocation is a command line with run.
 type invocation struct {
@@ -24,7 +24,7 @@ type invocation struct {
 }
 
 // Invocation parses a command line that runs opencode with run.
-func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
+func (a *Agent) Invocation(args []string) (headless.Invocation, bool) {
 	before, command, after := processes.Flags.Parse(args).Cut()
 	return invocation{before, after, a}, command == "run"
 }
@@ -35,31 +35,31 @@ func (i invocation) Session() string {
 	if i.options.Has("--fork") {
 		return ""
 	}
-	return agent.PlainID(i.options.Value("-s", "--session"))
+	return headless.PlainID(i.options.Value("-s", "--session"))
 }
 
 func (i invocation) Give(string) []string { return nil }
 
 // Begin uses the id in the JSON output of opencode. The output for people has none: then the session is
 // the only new one in the database with that directory and with the prompt of the command line.
-func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.Trail {
+func (i invocation) Begin(dir string) func(context.Context, headless.Ended) headless.Trail {
 	began := time.Now()
 	if named := i.options.Value("--dir"); filepath.IsAbs(named) {
 		dir = named
 	} else if named != "" {
 		dir = filepath.Join(dir, named)
 	}
-	return func(ctx context.Context, run agent.Ended) agent.Trail {
-		told := agent.Trail{Session: run.Session, Cwd: dir}
+	return func(ctx context.Context, run headless.Ended) headless.Trail {
+		told := headless.Trail{Session: run.Session, Cwd: dir}
 		if i.options.Value("--format") == "json" {
-			told.Session = cmp.Or(agent.ToldID(run.Recording, "sessionID"), told.Session)
+			told.Session = cmp.Or(headless.ToldID(run.Recording, "sessionID"), told.Session)
 		}
-		var found []agent.Trail
+		var found []headless.Trail
 		for _, home := range append([]string{i.agent.homes.Usual}, i.agent.homes.Roots...) {
 			paths, _ := i.agent.databases(home) // a directory that cannot be listed has none
 			for _, path := range paths {
 				for _, id := range begun(ctx, path, told.Session, dir, began, i.prompt()) {
-					found = append(found, agent.Trail{Session: id, Transcript: path, Cwd: dir})
+					found = append(found, headless.Trail{Session: id, Transcript: path, Cwd: dir})
 				}
 			}
 		}
@@ -69,7 +69,7 @@ func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.T
 		case told.Session != "":
 			return told
 		default:
-			return agent.Trail{}
+			return headless.Trail{}
 		}
 	}
 }
@@ -105,7 +105,7 @@ func begun(ctx context.Context, path, id, dir string, since time.Time, prompt st
 			if err != nil {
 				return err
 			}
-			if agent.Said(first, prompt) {
+			if headless.Said(first, prompt) {
 				ids = append(ids, s.ID)
 			}
 		}
@@ -115,7 +115,7 @@ func begun(ctx context.Context, path, id, dir string, since time.Time, prompt st
 }
 
 // Resume omits what applies only to the beginning of a session.
-func (i invocation) Resume(t agent.Trail, prompt string) []string {
+func (i invocation) Resume(t headless.Trail, prompt string) []string {
 	return slices.Concat(i.before.Options(), []string{"run"},
 		i.options.Options("-s", "--session", "-c", "--continue", "--fork", "--share", "--title", "-f", "--file", "--command"),
 		[]string{"--session", t.Session}, words(prompt))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/headless"
 	"resumed/internal/leash"
 	"resumed/internal/program"
 	"resumed/internal/resume"
@@ -97,7 +98,7 @@ var _ agent.Teller = (*Agent)(nil)
 
 // Begun returns the id, which is in each line of a run.
 func (a *Agent) Begun(printed string) string {
-	return agent.ToldID(agent.Recording{Text: printed}, "sessionID")
+	return headless.ToldID(headless.Recording{Text: printed}, "sessionID")
 }
 
 // Home returns the account in which tasks begin.

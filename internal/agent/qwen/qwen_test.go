@@ -16,6 +16,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/process"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
@@ -91,7 +92,7 @@ func TestWhatALineMeans(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			data, err := json.Marshal(c.line)
 			require.NoError(t, err)
-			s, ok := a.Observe(agent.Source{}, agent.Line{Data: data})
+			s, ok := a.Observe(agent.Source{}, lines.Line{Data: data})
 			require.Equal(t, c.want != nil, ok)
 			require.Equal(t, c.want, s.Event)
 		})
@@ -102,7 +103,7 @@ func TestWhatALineMeans(t *testing.T) {
 	} {
 		data, err := json.Marshal(failed(0, object{"error_message": text, "error_type": "TypeError", "status_code": nil}))
 		require.NoError(t, err)
-		s, ok := a.Observe(agent.Source{}, agent.Line{Data: data})
+		s, ok := a.Observe(agent.Source{}, lines.Line{Data: data})
 		require.True(t, ok)
 		require.Equal(t, want.String(), s.Event.(resume.Limited).Class.String(), text)
 	}
@@ -240,7 +241,7 @@ func FuzzObserve(f *testing.F) {
 	a := newAgent(f)
 	written := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, ok := a.Observe(agent.Source{}, agent.Line{Path: "/r/" + sessionA + ".jsonl", Data: data, ModTime: written})
+		s, ok := a.Observe(agent.Source{}, lines.Line{Path: "/r/" + sessionA + ".jsonl", Data: data, ModTime: written})
 		if !ok {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -58,8 +59,8 @@ func (e telemetry) text() string { return cmp.Or(e.Message, e.Error) }
 const apiError = "qwen-code.api_error"
 
 // read returns what a line of a chat means.
-func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
-	r, ok := agent.Parse[record](line.Data)
+func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
+	r, ok := lines.Parse[record](line.Data)
 	if !ok || r.IsSidechain {
 		return agent.Record{}, false
 	}
@@ -101,7 +102,7 @@ func (r record) tell(said *agent.Record) {
 			said.Calls = append(said.Calls, agent.Call{ID: c.ID, Tool: c.Name, Use: agent.UseOf(c.Args)})
 		}
 		if r.Type == "tool_result" && r.denies(p) {
-			said.Denied = agent.Refuse(r.Result.CallID)
+			said.Denied = &agent.Denial{ID: r.Result.CallID}
 		}
 	}
 }

@@ -11,20 +11,13 @@ import (
 	room "resumed/internal/agent/claude"
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
-// New returns a Reader that interprets refusals with limits.
-func New(limits limit.Reader) recording.Reader {
-	return recording.Reader{
-		Name: room.Name, Limits: limits, Begins: begins, GoesOn: transcript.GoesOn, Any: recordedAny,
-		Run: func(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
-			r := readRun(limits, rec)
-			return r.told, r.told.Event != nil && !r.hooks
-		},
-	}
-}
+// Reader interprets output of Claude Code.
+var Reader = recording.Reader{Name: room.Name, Begins: begins, GoesOn: transcript.GoesOn, Read: read}
 
 // begins recognises a record of a transcript. Records of other agents have other fields.
 func begins(line []byte) (is, known bool) {
@@ -114,31 +107,32 @@ type run struct {
 	hooks  bool
 	quota  transcript.Quota // of the last refusal
 	last   resume.Event
-	told   recording.Told
 }
 
-// readRun reads the streams of a run in print mode. Plain text contains no records.
-func readRun(limits limit.Reader, rec agent.Recording) run {
-	r := run{limits: limits, exact: rec.Exact}
-	r.told = recording.Follow(rec.Text, r.read)
-	if r.ours || r.told.Event != nil || rec.Beside == "" {
-		return r
+// read interprets a recording: the output of a run in print mode, the input of a hook, or a screen. Plain text contains
+// no records.
+func read(limits limit.Reader, rec headless.Recording, named bool) (recording.Report, bool) {
+	var r run
+	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) {
+		r = run{limits: limits, exact: rec.Exact}
+		told := recording.Follow(text, r.read)
+		return told, r.ours || told.Event != nil
+	})
+	switch {
+	case r.ours && r.hooks:
+		return recording.Of(recording.HookCalls, told), true
+	case r.ours || named && ok:
+		return recording.Of(recording.RunOutput, told), true
 	}
-	r = run{limits: limits, exact: rec.Exact}
-	r.told = recording.Follow(rec.Beside, r.read)
-	r.told.Beside = true
-	return r
+	told, ok = shown(limits, rec)
+	return recording.Of(recording.Screen, told), ok
 }
 
-func (r *run) read(data []byte) (recording.Record, bool) {
-	var p printed
-	if !agent.Decode(data, &p) {
-		return recording.Record{}, false
-	}
+func (r *run) read(p printed) recording.Told {
 	r.ours = r.ours || p.isOurs()
 	r.hooks = r.hooks || p.isHook()
 	if p.Parent != "" {
-		return recording.Record{}, false // from a subagent: the run continues without it
+		return recording.Told{} // from a subagent: the run continues without it
 	}
 	if at, err := time.Parse(time.RFC3339, p.Timestamp); err == nil {
 		r.limits.At, r.exact = at, true
@@ -150,7 +144,7 @@ func (r *run) read(data []byte) (recording.Record, bool) {
 	if event != nil {
 		r.last = event
 	}
-	return recording.Record{Session: recording.ID(p.SessionID), Cwd: p.Cwd, Event: event}, true
+	return recording.Told{Session: recording.ID(p.SessionID), Cwd: p.Cwd, Event: event}
 }
 
 // event returns the event of a record, or nil if there is nothing new.
@@ -230,17 +224,4 @@ func (r *run) retried(p printed) resume.Event {
 	}
 	v.WaitHelps, v.InProgress = true, true
 	return recording.Refused(r.limits.At, v, "retrying: "+p.Error)
-}
-
-// recordedAny interprets a recording: the output of a run, the input of a hook, or a screen.
-func recordedAny(limits limit.Reader, rec agent.Recording) (recording.Report, bool) {
-	r := readRun(limits, rec)
-	switch {
-	case r.ours && r.hooks:
-		return recording.Of(recording.HookCalls, r.told), true
-	case r.ours:
-		return recording.Of(recording.RunOutput, r.told), true
-	}
-	told, ok := shown(limits, rec)
-	return recording.Of(recording.Screen, told), ok
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -31,7 +31,9 @@ type captured struct {
 }
 
 // newReader has the zone of the captures: clock times without a zone are UTC.
-func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader {
+	return Reader.With(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour})
+}
 
 // recordedAt is when the captures were made; clock times are relative to it.
 var recordedAt = time.Date(2026, 11, 15, 0, 25, 0, 0, time.UTC)
@@ -40,7 +42,7 @@ func recorded(t testing.TB, path string) (recording.Told, string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	report, ok := newReader().Recorded(agent.Recording{Text: string(data), At: recordedAt})
+	report, ok := newReader().Recorded(headless.Recording{Text: string(data), At: recordedAt})
 	require.True(t, ok, "it is not recognised")
 	require.Len(t, report.Told, 1)
 	return report.Told[0], report.Kind
@@ -85,14 +87,14 @@ func TestAWindowOfFiveHoursOpensWithinFiveHours(t *testing.T) {
 	data, err := os.ReadFile("testdata/stdout/u5h-tzNY.json") // resets 9:13pm (America/New_York)
 	require.NoError(t, err)
 	reset := time.Date(2026, 11, 15, 2, 13, 0, 0, time.UTC)
-	r := New(limit.Reader{Zone: time.UTC, Grace: time.Minute})
+	r := Reader.With(limit.Reader{Zone: time.UTC, Grace: time.Minute})
 	for rule, c := range map[string]struct {
-		rec  agent.Recording
+		rec  headless.Recording
 		want time.Time
 	}{
-		"as it was printed":          {agent.Recording{At: recordedAt}, reset},
-		"a copy of the next morning": {agent.Recording{At: recordedAt.Add(8 * time.Hour)}, reset},
-		"a time that is known":       {agent.Recording{At: recordedAt.Add(8 * time.Hour), Exact: true}, reset.AddDate(0, 0, 1)},
+		"as it was printed":          {headless.Recording{At: recordedAt}, reset},
+		"a copy of the next morning": {headless.Recording{At: recordedAt.Add(8 * time.Hour)}, reset},
+		"a time that is known":       {headless.Recording{At: recordedAt.Add(8 * time.Hour), Exact: true}, reset.AddDate(0, 0, 1)},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			c.rec.Text = string(data)
@@ -107,7 +109,7 @@ func TestARunThatIsTryingAgainIsInProgress(t *testing.T) {
 	data, err := os.ReadFile("testdata/stdout/p529.stream-json")
 	require.NoError(t, err)
 	lines := strings.SplitAfter(string(data), "\n")
-	report, ok := newReader().Recorded(agent.Recording{Text: lines[0] + lines[1], At: recordedAt})
+	report, ok := newReader().Recorded(headless.Recording{Text: lines[0] + lines[1], At: recordedAt})
 	require.True(t, ok)
 	got := report.Told[0].Event.(resume.Limited)
 	require.Equal(t, limit.Overloaded, got.Class)
@@ -121,7 +123,7 @@ func TestASubagentsFailureIsNotTheRuns(t *testing.T) {
 	text, _, found := strings.Cut(string(data), `"subtype":"task_updated"`)
 	require.True(t, found)
 	require.Contains(t, text, "is_api_error_message", "the subagent's")
-	report, ok := newReader().Recorded(agent.Recording{Text: text, At: recordedAt})
+	report, ok := newReader().Recorded(headless.Recording{Text: text, At: recordedAt})
 	require.True(t, ok)
 	require.Equal(t, limit.None, agenttest.ClassOf(report.Told[0].Event))
 }
@@ -206,7 +208,7 @@ func TestTheClockOnAScreenCounts(t *testing.T) {
 	data, err := os.ReadFile(agentRoom + "/testdata/screens/usage-5h-oauth.txt")
 	require.NoError(t, err)
 	copied := recordedAt.Add(6 * time.Hour)
-	report, ok := newReader().Recorded(agent.Recording{Text: string(data), At: copied})
+	report, ok := newReader().Recorded(headless.Recording{Text: string(data), At: copied})
 	require.True(t, ok)
 	require.Equal(t, time.Date(2026, 11, 15, 2, 2, 0, 0, time.UTC), report.Told[0].Event.(resume.Limited).Reset.At)
 }
@@ -219,7 +221,7 @@ func TestAnothersRecordingIsNotClaudes(t *testing.T) {
 		"nothing":       "",
 	} {
 		t.Run(rule, func(t *testing.T) {
-			_, ok := newReader().Recorded(agent.Recording{Text: text, At: recordedAt})
+			_, ok := newReader().Recorded(headless.Recording{Text: text, At: recordedAt})
 			require.False(t, ok)
 		})
 	}
@@ -251,7 +253,7 @@ func FuzzRecorded(f *testing.F) {
 	}
 	r := newReader()
 	f.Fuzz(func(t *testing.T, text string) {
-		report, _ := r.Recorded(agent.Recording{Text: text, At: recordedAt})
+		report, _ := r.Recorded(headless.Recording{Text: text, At: recordedAt})
 		for _, told := range report.Told {
 			if got, ok := told.Event.(resume.Limited); ok {
 				require.NotEqual(t, limit.None, got.Class)

@@ -5,17 +5,17 @@ import (
 	"strings"
 	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/agent/claude/screen"
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
 // shown interprets a captured screen. If no prompt can be typed it does not show a turn: Claude Code asks something,
 // or has ended.
-func shown(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
+func shown(limits limit.Reader, rec headless.Recording) (recording.Told, bool) {
 	s := screen.Read(rec.Text)
 	if !s.Known() && !namesItself.MatchString(rec.Text) {
 		return recording.Told{}, false
@@ -57,7 +57,7 @@ var (
 )
 
 // shownAt returns when the screen was captured, by the last clock time on it. Its zone is that of a limit's reset.
-func shownAt(zone *time.Location, rec agent.Recording) time.Time {
+func shownAt(zone *time.Location, rec headless.Recording) time.Time {
 	clocks := doneAt.FindAllStringSubmatch(rec.Text, -1)
 	if len(clocks) == 0 {
 		return rec.At
@@ -76,7 +76,7 @@ func shownAt(zone *time.Location, rec agent.Recording) time.Time {
 
 // unprompted interprets a screen on which no prompt can be typed. A first run that cannot reach its provider reports
 // that there.
-func unprompted(limits limit.Reader, rec agent.Recording) recording.Told {
+func unprompted(limits limit.Reader, rec headless.Recording) recording.Told {
 	told := recording.Told{Leave: "it shows no prompt: Claude Code asks something, or has ended"}
 	if m := resumeHint.FindStringSubmatch(rec.Text); m != nil {
 		told.Session = m[1]

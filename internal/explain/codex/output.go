@@ -14,22 +14,33 @@ import (
 	room "resumed/internal/agent/codex"
 	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
-// New returns a Reader that interprets refusals with limits.
-func New(limits limit.Reader) recording.Reader {
-	return recording.Reader{
-		Name: room.Name, Limits: limits, Begins: begins, Any: recordedAny,
-		Run: func(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
-			return reader{limits}.printed(rec)
-		},
-	}
-}
+// Reader interprets output of Codex.
+var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: read}
 
 // reader interprets refusals.
 type reader struct{ limits limit.Reader }
+
+// read interprets a recording: the output of a run, a screen, messages of an app-server, or input of hooks.
+func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report, bool) {
+	r := reader{limits}
+	if told, ok := r.printed(rec); ok {
+		return recording.Of(recording.RunOutput, told), true
+	}
+	if told := r.served(rec); told != nil {
+		return recording.Report{Kind: "the messages of an app-server", Told: told}, true
+	}
+	if told := hooked(rec); told != nil {
+		return recording.Report{Kind: recording.HookCalls, Told: told}, true
+	}
+	told, ok := r.shown(rec)
+	return recording.Of(recording.Screen, told), ok
+}
 
 // begins recognises a record of a rollout.
 func begins(line []byte) (is, known bool) {
@@ -51,26 +62,24 @@ func kindAndTime(line []byte) (kind string, timed bool) {
 		Type      string          `json:"type"`
 		Payload   json.RawMessage `json:"payload"`
 	}
-	if agent.Decode(line, &r) {
+	if lines.Decode(line, &r) {
 		if len(r.Payload) == 0 {
 			return "", false
 		}
 		return r.Type, r.Timestamp != ""
 	}
-	torn, _ := agent.TextAtHead(line, "type")
-	if _, timed = agent.TextAtHead(line, "timestamp"); !timed || !bytes.Contains(agent.Head(line), []byte(`"payload"`)) {
+	torn, _ := lines.TextAtHead(line, "type")
+	if _, timed = lines.TextAtHead(line, "timestamp"); !timed || !bytes.Contains(lines.Head(line), []byte(`"payload"`)) {
 		return "", false
 	}
 	return string(torn), true
 }
 
 // printed interprets the streams of `codex exec`: records with --json, else the text on its standard error.
-func (r reader) printed(rec agent.Recording) (recording.Told, bool) {
-	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) { return r.records(text, rec) })
-	if ok {
-		return told, true
-	}
-	return recording.FirstStream(rec, func(text string) (recording.Told, bool) { return r.report(text, rec) })
+func (r reader) printed(rec headless.Recording) (recording.Told, bool) {
+	return recording.FirstStream(rec,
+		func(text string) (recording.Told, bool) { return r.records(text, rec) },
+		func(text string) (recording.Told, bool) { return r.report(text, rec) })
 }
 
 // execRecord is one record of `codex exec --json`.
@@ -85,20 +94,16 @@ type execRecord struct {
 }
 
 // records reads the records of a run.
-func (r reader) records(text string, rec agent.Recording) (told recording.Told, ok bool) {
+func (r reader) records(text string, rec headless.Recording) (told recording.Told, ok bool) {
 	at := rec.At
-	told = recording.Follow(text, func(data []byte) (recording.Record, bool) {
-		var p execRecord
-		if !agent.Decode(data, &p) {
-			return recording.Record{}, false
-		}
-		var session string
+	told = recording.Follow(text, func(p execRecord) (t recording.Told) {
 		if p.Type == "thread.started" && agent.IsUUID(p.Thread) {
-			session, ok = p.Thread, true
-			at = since(rec, session)
+			t.Session, ok = p.Thread, true
+			at = since(rec, p.Thread)
 		}
 		ok = ok || strings.HasPrefix(p.Type, "turn.")
-		return recording.Record{Session: session, Event: r.said(p, at)}, true
+		t.Event = r.said(p, at)
+		return t
 	})
 	return told, ok
 }
@@ -112,9 +117,9 @@ func (r reader) said(p execRecord, at time.Time) resume.Event {
 	case p.Type == "turn.completed", p.Type == "item.completed" && p.Item.Type != "error":
 		return resume.Progressed{At: at}
 	case p.Type == "turn.failed":
-		return r.refused(p.Error, at)
+		return r.refused(p.Error, at, rollout.RateLimits{})
 	case p.Type == "error":
-		return r.refused(rollout.Failure{Message: p.Message}, at)
+		return r.refused(rollout.Failure{Message: p.Message}, at, rollout.RateLimits{})
 	default:
 		return nil
 	}
@@ -123,12 +128,9 @@ func (r reader) said(p execRecord, at time.Time) resume.Event {
 // retrying matches the message of a retry.
 var retrying = regexp.MustCompile(`(?i)^(?:reconnecting\.\.\.|stream error: .*retrying)`)
 
-// refused returns the event of an error outside of a rollout, where the state of the account's limits is not known.
-func (r reader) refused(f rollout.Failure, at time.Time) resume.Limited {
-	return r.refusedWith(f, at, rollout.RateLimits{})
-}
-
-func (r reader) refusedWith(f rollout.Failure, at time.Time, limits rollout.RateLimits) resume.Limited {
+// refused returns the event of an error outside of a rollout. limits is the state of the account's limits; zero: not
+// known.
+func (r reader) refused(f rollout.Failure, at time.Time, limits rollout.RateLimits) resume.Limited {
 	reader := r.limits
 	reader.At = at
 	v := f.Verdict(reader, func() rollout.RateLimits { return limits })
@@ -153,11 +155,11 @@ var (
 )
 
 // report reads the text of a run: a banner, then sections that begin with the name of the speaker.
-func (r reader) report(text string, rec agent.Recording) (told recording.Told, begun bool) {
+func (r reader) report(text string, rec headless.Recording) (told recording.Told, begun bool) {
 	var session, cwd string
 	var last resume.Event
 	at := rec.At
-	read := func(line string) (event resume.Event) {
+	told = recording.Lines(text, func(line string) (event resume.Event) {
 		field, said := bannerField.FindStringSubmatch(line), complaint.FindStringSubmatch(line)
 		switch {
 		case field != nil && last == nil && field[1] == "workdir":
@@ -171,30 +173,23 @@ func (r reader) report(text string, rec agent.Recording) (told recording.Told, b
 		case line == "codex", strings.HasSuffix(line, "] codex"):
 			event = resume.Progressed{At: at}
 		case said != nil:
-			event = r.complained(said[1], at, last)
+			refused := r.refused(rollout.Failure{Message: said[1]}, at, rollout.RateLimits{})
+			if before, ok := last.(resume.Limited); !ok || before.Text != refused.Text { // it is printed twice
+				event = refused
+			}
 		}
 		if event != nil {
 			last = event
 		}
 		return event
-	}
-	told = recording.Lines(text, read)
+	})
 	told.Session, told.Cwd = session, cwd
 	return told, begun
 }
 
-// complained returns the event of an error in the text of a run. The text has the error, but not what is retried.
-func (r reader) complained(text string, at time.Time, before resume.Event) resume.Event {
-	refused := r.refused(rollout.Failure{Message: text}, at)
-	if last, ok := before.(resume.Limited); ok && last.Text == refused.Text {
-		return nil // it is printed twice
-	}
-	return refused
-}
-
 // since returns the reference time for clock times in a session's text. A copied file is newer than its content, but
 // a session's id contains the time of its beginning, which is accurate enough within a day.
-func since(rec agent.Recording, session string) time.Time {
+func since(rec headless.Recording, session string) time.Time {
 	id, err := hex.DecodeString(strings.ReplaceAll(session, "-", ""))
 	if rec.Exact || err != nil || len(id) != 16 || id[6]>>4 != 7 {
 		return rec.At
@@ -204,20 +199,4 @@ func since(rec agent.Recording, session string) time.Time {
 		return rec.At
 	}
 	return began
-}
-
-// recordedAny interprets a recording: the output of a run, a screen, messages of an app-server, or input of hooks.
-func recordedAny(limits limit.Reader, rec agent.Recording) (recording.Report, bool) {
-	r := reader{limits}
-	if told, ok := r.printed(rec); ok {
-		return recording.Of(recording.RunOutput, told), true
-	}
-	if told := r.served(rec); told != nil {
-		return recording.Report{Kind: "the messages of an app-server", Told: told}, true
-	}
-	if told := hooked(rec); told != nil {
-		return recording.Report{Kind: recording.HookCalls, Told: told}, true
-	}
-	told, ok := r.shown(rec)
-	return recording.Of(recording.Screen, told), ok
 }

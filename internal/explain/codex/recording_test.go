@@ -14,6 +14,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -31,7 +32,9 @@ type captured struct {
 	Cwd     string      `json:"cwd"`
 }
 
-func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader {
+	return Reader.With(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour})
+}
 
 // copiedAt is when the captures were copied, hours after they were made.
 var copiedAt = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
@@ -40,7 +43,7 @@ func recorded(t testing.TB, name string, at time.Time) recording.Report {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "recordings", name))
 	require.NoError(t, err)
-	report, ok := newReader().Recorded(agent.Recording{Text: string(data), At: at})
+	report, ok := newReader().Recorded(headless.Recording{Text: string(data), At: at})
 	require.True(t, ok, "it is not recognised")
 	require.NotEmpty(t, report.Told)
 	return report
@@ -90,7 +93,7 @@ func TestWhatARunPrintsTellsWhatItsRolloutDoes(t *testing.T) {
 func TestAnExactTimeIsNotDoubted(t *testing.T) {
 	data, err := os.ReadFile("testdata/recordings/v0.150.0_429_usage_limit.exec-json.jsonl")
 	require.NoError(t, err)
-	told, ok := New(limit.Reader{Zone: time.UTC, Grace: time.Minute}).Printed(agent.Recording{Text: string(data), At: copiedAt, Exact: true})
+	told, ok := Reader.With(limit.Reader{Zone: time.UTC, Grace: time.Minute}).Printed(headless.Recording{Text: string(data), At: copiedAt, Exact: true})
 	require.True(t, ok)
 	require.Equal(t, time.Date(2026, 11, 16, 1, 16, 0, 0, time.UTC), told.Event.(resume.Limited).Reset.At)
 }
@@ -101,7 +104,7 @@ func TestARunThatIsTryingAgainIsInProgress(t *testing.T) {
 		require.NoError(t, err)
 		text, _, found := strings.Cut(string(data), "2/2")
 		require.True(t, found)
-		report, ok := newReader().Recorded(agent.Recording{Text: text[:strings.LastIndexByte(text, '\n')], At: copiedAt})
+		report, ok := newReader().Recorded(headless.Recording{Text: text[:strings.LastIndexByte(text, '\n')], At: copiedAt})
 		require.True(t, ok)
 		got := report.Told[0].Event.(resume.Limited)
 		require.True(t, got.InProgress, name)
@@ -152,7 +155,7 @@ func TestTheQuestionAfterAUsageLimitHidesNothing(t *testing.T) {
 	above += "\n\n  Approaching rate limits\n  Switch to gpt-6-luna for lower credit usage?\n\n" +
 		"› 1. Switch to gpt-6-luna                      Fast and affordable\n  2. Keep current model\n" +
 		"  3. Keep current model (never show again)\n\n  enter select · esc back\n"
-	report, ok := newReader().Recorded(agent.Recording{Text: above, At: time.Date(2026, 11, 15, 0, 6, 0, 0, time.UTC)})
+	report, ok := newReader().Recorded(headless.Recording{Text: above, At: time.Date(2026, 11, 15, 0, 6, 0, 0, time.UTC)})
 	require.True(t, ok)
 	got := report.Told[0].Event.(resume.Limited)
 	require.Equal(t, limit.UsageLimit, got.Class)
@@ -166,7 +169,7 @@ func TestTheClockOnAScreenCounts(t *testing.T) {
 	require.NoError(t, err)
 	limited := strings.Replace(string(text), "exceeded retry limit, last status: 429 Too Many Requests, request id: req_fake_e5d5c8e5",
 		"You’ve hit your usage limit. Try again at 1:14 AM.", 1)
-	report, ok := New(limit.Reader{Zone: time.UTC, Grace: time.Minute}).Recorded(agent.Recording{Text: limited, At: copiedAt})
+	report, ok := Reader.With(limit.Reader{Zone: time.UTC, Grace: time.Minute}).Recorded(headless.Recording{Text: limited, At: copiedAt})
 	require.True(t, ok)
 	require.Equal(t, time.Date(2026, 11, 15, 1, 14, 0, 0, time.UTC), report.Told[0].Event.(resume.Limited).Reset.At)
 }
@@ -206,7 +209,7 @@ func TestAnothersRecordingIsNotCodexs(t *testing.T) {
 		"its program": "codex-cli 0.166.0",
 	} {
 		t.Run(rule, func(t *testing.T) {
-			_, ok := newReader().Recorded(agent.Recording{Text: text, At: copiedAt})
+			_, ok := newReader().Recorded(headless.Recording{Text: text, At: copiedAt})
 			require.False(t, ok)
 		})
 	}
@@ -241,7 +244,7 @@ func FuzzRecorded(f *testing.F) {
 	}
 	r := newReader()
 	f.Fuzz(func(t *testing.T, text string) {
-		report, _ := r.Recorded(agent.Recording{Text: text, At: copiedAt})
+		report, _ := r.Recorded(headless.Recording{Text: text, At: copiedAt})
 		for _, told := range report.Told {
 			if got, ok := told.Event.(resume.Limited); ok {
 				require.NotEqual(t, limit.None, got.Class)

@@ -9,7 +9,9 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -52,15 +54,12 @@ func snakeCase(data []byte) []byte {
 }
 
 // served reads the messages of an app-server, which concern many sessions.
-func (r reader) served(rec agent.Recording) []recording.Told {
+func (r reader) served(rec headless.Recording) []recording.Told {
 	var told []recording.Told
 	var limits rollout.RateLimits
 	at, ok := rec.At, false
-	for line, data := range agent.Records(rec.Text) {
-		var m message
-		if !agent.Decode(snakeCase(data), &m) {
-			continue
-		}
+	for line, data := range headless.Records(rec.Text) {
+		m, _ := lines.Parse[message](snakeCase(data))
 		ok = ok || m.isServers()
 		if emitted, stated := limit.Epoch(m.AtMS); stated {
 			at = emitted
@@ -77,14 +76,10 @@ func (r reader) served(rec agent.Recording) []recording.Told {
 
 // orNothing returns told. If the recording was recognised but concerns no session, it returns one empty entry.
 func orNothing(told []recording.Told, recognised bool) []recording.Told {
-	switch {
-	case !recognised:
-		return nil
-	case len(told) == 0:
+	if recognised && len(told) == 0 {
 		return []recording.Told{{}}
-	default:
-		return told
 	}
+	return told
 }
 
 func (m message) isServers() bool {
@@ -106,11 +101,11 @@ func (r reader) notified(m message, at time.Time, limits rollout.RateLimits) res
 	case m.Method == "error" && m.Params.WillRetry:
 		return r.tried(m, at)
 	case m.Method == "error":
-		return r.refusedWith(m.Params.Error.Failure, at, limits)
+		return r.refused(m.Params.Error.Failure, at, limits)
 	case m.Method == "turn/completed" && turn.Status == "failed" && turn.Error == nil:
 		return nil // the error was in an earlier message
 	case m.Method == "turn/completed" && turn.Status == "failed":
-		return r.refusedWith(*turn.Error, at, limits)
+		return r.refused(*turn.Error, at, limits)
 	case m.Method == "turn/completed" && turn.Status == "interrupted":
 		return resume.Cancelled{At: at}
 	case m.Method == "turn/completed", m.Method == "item/completed":
@@ -126,7 +121,7 @@ func (r reader) tried(m message, at time.Time) resume.Event {
 	if m.Params.Error.Details != "" {
 		f.Message += " (" + m.Params.Error.Details + ")"
 	}
-	refused := r.refused(f, at)
+	refused := r.refused(f, at, rollout.RateLimits{})
 	refused.Verdict = inProgress(refused.Verdict)
 	return refused
 }
@@ -143,30 +138,28 @@ type call struct {
 
 // hooked reads a log of the input of hooks and notify programs: one record per line, possibly after other text. Codex
 // does not report failures to them.
-func hooked(rec agent.Recording) []recording.Told {
+func hooked(rec headless.Recording) []recording.Told {
 	var told []recording.Told
 	n, ok := 0, false
 	for line := range strings.Lines(rec.Text) {
 		n++
-		begin := strings.IndexByte(line, '{')
-		var c call
-		if begin < 0 || !agent.Decode([]byte(line[begin:]), &c) {
-			continue
-		}
+		_, record, _ := strings.Cut(line, "{")
+		c, _ := lines.Parse[call]([]byte("{" + record))
+		called := c.Hook != "" && agent.IsUUID(c.Session) && strings.Contains(c.Transcript, "rollout-")
 		notified := c.Type == "agent-turn-complete" && agent.IsUUID(c.Thread)
-		if notified {
-			c.Session = c.Thread
-		}
-		if !notified && (c.Hook == "" || !agent.IsUUID(c.Session) || !strings.Contains(c.Transcript, "rollout-")) {
+		ok = ok || called || notified
+		var event resume.Event
+		switch {
+		case notified:
+			c.Session, event = c.Thread, resume.Progressed{At: rec.At}
+		case called && c.Hook == "Stop":
+			event = resume.Progressed{At: rec.At}
+		case called && c.Hook == "UserPromptSubmit":
+			event = resume.Prompted{At: rec.At}
+		default:
 			continue
 		}
-		ok = true
-		switch {
-		case notified, c.Hook == "Stop":
-			told = recording.Update(told, recording.Told{Session: c.Session, Cwd: c.Cwd, Event: resume.Progressed{At: rec.At}, Line: n})
-		case c.Hook == "UserPromptSubmit":
-			told = recording.Update(told, recording.Told{Session: c.Session, Cwd: c.Cwd, Event: resume.Prompted{At: rec.At}, Line: n})
-		}
+		told = recording.Update(told, recording.Told{Session: c.Session, Cwd: c.Cwd, Event: event, Line: n})
 	}
 	return orNothing(told, ok)
 }

@@ -7,16 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
 // shown interprets a captured screen. From its end backwards: lines with the model and directory, the composer or a
 // question, and the conversation above it.
-func (r reader) shown(rec agent.Recording) (recording.Told, bool) {
+func (r reader) shown(rec headless.Recording) (recording.Told, bool) {
 	rows := strings.Split(rec.Text, "\n")
 	for i, row := range rows {
 		rows[i] = strings.TrimRight(row, " \t\r\u00a0")
@@ -56,7 +56,7 @@ var (
 var workedUntil = regexp.MustCompile(`^ +Worked for .+ • (\d\d):(\d\d)$`)
 
 // shownAt returns when the screen was captured, by the last clock time on it.
-func (r reader) shownAt(rec agent.Recording, rows []string) time.Time {
+func (r reader) shownAt(rec headless.Recording, rows []string) time.Time {
 	for _, row := range slices.Backward(rows) {
 		if m := workedUntil.FindStringSubmatch(row); m != nil {
 			hour, _ := strconv.Atoi(m[1]) // two digits
@@ -120,7 +120,7 @@ func blocksOf(rows []string) []recording.Block {
 const interrupt = "esc to interrupt"
 
 // shows returns the event of a block, or nil if there is nothing new.
-func (r reader) shows(b recording.Block, rec agent.Recording) (event resume.Event, working bool) {
+func (r reader) shows(b recording.Block, rec headless.Recording) (event resume.Event, working bool) {
 	text := b.Text()
 	switch {
 	case b.Sign == "›":
@@ -134,12 +134,12 @@ func (r reader) shows(b recording.Block, rec agent.Recording) (event resume.Even
 	case strings.HasPrefix(text, "Conversation interrupted"):
 		return resume.Cancelled{At: rec.At}, false
 	default:
-		return r.refused(rollout.Failure{Message: text}, rec.At), false
+		return r.refused(rollout.Failure{Message: text}, rec.At, rollout.RateLimits{}), false
 	}
 }
 
 // works returns the event of the progress line. Codex waits for the network without end, so that is reported.
-func (r reader) works(b recording.Block, rec agent.Recording) (resume.Event, bool) {
+func (r reader) works(b recording.Block, rec headless.Recording) (resume.Event, bool) {
 	if !strings.Contains(b.Rows[0], "waiting for network") {
 		return resume.Progressed{At: rec.At}, true
 	}

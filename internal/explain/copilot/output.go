@@ -2,18 +2,19 @@
 package copilot
 
 import (
+	"encoding/json"
 	"strings"
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/copilot"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 )
 
-// New returns a Reader that interprets refusals with limits.
-func New(limits limit.Reader) recording.Reader {
-	return recording.Reader{Name: room.Name, Limits: limits, Begins: begins, Run: run}
-}
+// Reader interprets output of GitHub Copilot CLI.
+var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: read}
 
 // printed is one record of a session's events, or of the output of a run with --output-format json: the same events,
 // and some that are not stored.
@@ -30,24 +31,24 @@ type printed struct {
 // begins recognises the first event of a session.
 func begins(line []byte) (is, known bool) {
 	var p printed
-	is = agent.Decode(line, &p) && p.Type == "session.start" && agent.IsUUID(p.Data.SessionID) && strings.HasPrefix(p.Data.Producer, "copilot")
+	is = lines.Decode(line, &p) && p.Type == "session.start" && agent.IsUUID(p.Data.SessionID) && strings.HasPrefix(p.Data.Producer, "copilot")
 	return is, true
 }
 
-// run interprets the streams of a run without a terminal.
-func run(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
-	return recording.FirstStream(rec, func(text string) (recording.Told, bool) {
-		told := recording.Follow(text, func(data []byte) (recording.Record, bool) {
-			var p printed
+// read interprets the streams of a run without a terminal.
+func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report, bool) {
+	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) {
+		told := recording.Follow(text, func(data json.RawMessage) (t recording.Told) {
+			p, _ := lines.Parse[printed](data)
 			switch {
-			case !agent.Decode(data, &p):
-				return recording.Record{}, false
 			case p.Type == "result" && agent.IsUUID(p.SessionID):
-				return recording.Record{Session: p.SessionID}, true
-			default:
-				return recording.Record{Event: room.EventOf(data, limits, rec.At)}, agent.IsUUID(p.ID)
+				t.Session = p.SessionID
+			case agent.IsUUID(p.ID):
+				t.Event = room.EventOf(data, limits, rec.At)
 			}
+			return t
 		})
 		return told, told.Event != nil
 	})
+	return recording.Of(recording.RunOutput, told), ok
 }

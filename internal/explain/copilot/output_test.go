@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -25,7 +25,9 @@ type captured struct {
 	File string `json:"file"`
 }
 
-func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader {
+	return Reader.With(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour})
+}
 
 func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 	for name, want := range map[string]struct {
@@ -37,7 +39,7 @@ func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 	} {
 		data, err := os.ReadFile(filepath.Join("testdata", "stdout", name+".jsonl"))
 		require.NoError(t, err)
-		for _, rec := range []agent.Recording{{Text: string(data), At: copiedAt}, {Beside: string(data), At: copiedAt}} {
+		for _, rec := range []headless.Recording{{Text: string(data), At: copiedAt}, {Beside: string(data), At: copiedAt}} {
 			report, ok := newReader().Recorded(rec)
 			require.True(t, ok)
 			require.Equal(t, want.session, report.Told[0].Session)
@@ -45,7 +47,7 @@ func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 			require.Equal(t, rec.Text == "", report.Told[0].Beside)
 		}
 	}
-	_, ok := newReader().Recorded(agent.Recording{Text: `{"type":"session.error","data":{"message":"429"}}`, At: copiedAt})
+	_, ok := newReader().Recorded(headless.Recording{Text: `{"type":"session.error","data":{"message":"429"}}`, At: copiedAt})
 	require.False(t, ok, "a record without an id is anybody's")
 }
 
@@ -66,7 +68,7 @@ func FuzzRecorded(f *testing.F) {
 		f.Add(string(data))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		report, _ := newReader().Recorded(agent.Recording{Text: text, At: copiedAt})
+		report, _ := newReader().Recorded(headless.Recording{Text: text, At: copiedAt})
 		for _, told := range report.Told {
 			if got, ok := told.Event.(resume.Limited); ok {
 				require.NotEqual(t, limit.None, got.Class)

@@ -5,24 +5,25 @@ import (
 	"cmp"
 	"encoding/json"
 	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/gemini"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
-// New returns a Reader that interprets refusals with limits.
-func New(limits limit.Reader) recording.Reader {
-	return recording.Reader{
-		Name: room.Name, Limits: limits, Note: note, Run: run, Any: recorded,
-		Begins: func(line []byte) (is, known bool) {
-			is = room.IsHeader(line)
-			return is, is
-		},
-	}
+// Reader interprets output of Gemini CLI.
+var Reader = recording.Reader{Name: room.Name, Begins: begins, Note: note, Read: read}
+
+// begins recognises the first line of a chat.
+func begins(line []byte) (is, known bool) {
+	is = room.IsHeader(line)
+	return is, is
 }
 
 const onlyExec = "a run without a terminal that fails leaves no record of why; only `resumed exec` can see that and continue it"
@@ -97,30 +98,27 @@ func (p printed) kind() string {
 	}
 }
 
-// run interprets the streams of a run without a terminal. Retries are only on the standard error.
-func run(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
-	if told, kind := streams(limits, rec, recording.RunOutput); told.Event != nil && kind == recording.RunOutput {
-		return told, true
+// read interprets a recording: the output of a run, the report of a failure, or the input of hooks. Retries are only on
+// the standard error.
+func read(limits limit.Reader, rec headless.Recording, named bool) (recording.Report, bool) {
+	known := ""
+	if named {
+		known = recording.RunOutput
 	}
-	if m := plainError.FindStringSubmatchIndex(rec.Text); m != nil {
+	told, kind := streams(limits, rec, known)
+	if m := plainError.FindStringSubmatchIndex(rec.Text); named && told.Event == nil && m != nil {
 		event := refuse(limits, limit.Refusal{Text: rec.Text[m[2]:m[3]]})
-		return recording.Told{Event: event, Line: recording.LineOf(rec.Text, m[2])}, true
+		told = recording.Told{Event: event, Line: recording.LineOf(rec.Text, m[2])}
 	}
-	return recording.Told{}, false
+	return recording.Of(kind, told), kind != "" && (!named || told.Event != nil)
 }
 
 // plainError is the end of a failed run's plain text: these lines contain nothing else, and only advice follows.
 var plainError = regexp.MustCompile(`(?:^|\n)(\[API Error: [^\n]*(?:\n[^\n]+){0,3}?\])(?:\nPlease [^\n]+){0,2}\s*$`)
 
-// recorded interprets a recording: the output of a run, the report of a failure, or the input of hooks.
-func recorded(limits limit.Reader, rec agent.Recording) (recording.Report, bool) {
-	told, kind := streams(limits, rec, "")
-	return recording.Of(kind, told), kind != ""
-}
-
 // streams reads both streams of a run, and returns what they are; "" if they are not from Gemini CLI. If the first one
 // says how the run ended, the other one only adds the session. kind is their known kind, or "".
-func streams(limits limit.Reader, rec agent.Recording, kind string) (recording.Told, string) {
+func streams(limits limit.Reader, rec headless.Recording, kind string) (recording.Told, string) {
 	limits.At = reportedAt(rec)
 	first := stream{limits: limits, kind: kind}
 	first.read(rec.Text)
@@ -145,22 +143,18 @@ type stream struct {
 }
 
 func (s *stream) read(text string) {
-	s.told = recording.Follow(text, func(data []byte) (recording.Record, bool) {
-		var p printed
-		if !agent.Decode(data, &p) {
-			return recording.Record{}, false
-		}
+	s.told = recording.Follow(text, func(p printed) recording.Told {
 		if s.kind == "" && p.isOurs() {
 			s.kind = p.kind()
 		}
 		if s.kind == "" {
-			return recording.Record{}, false
+			return recording.Told{}
 		}
 		s.limits.At = agent.Written(p.Timestamp, s.limits.At)
 		if !room.IsID(p.SessionID) {
 			p.SessionID = ""
 		}
-		return recording.Record{Session: p.SessionID, Cwd: p.Cwd, Event: s.event(p)}, true
+		return recording.Told{Session: p.SessionID, Cwd: p.Cwd, Event: s.event(p)}
 	})
 	if !s.over {
 		s.complaints(text)
@@ -201,4 +195,81 @@ func refuse(limits limit.Reader, refusal limit.Refusal) resume.Limited {
 		refusal.Text = apiError + ": " + text + "]"
 	}
 	return recording.Refused(limits.At, room.Verdict(limits, refusal), text)
+}
+
+var (
+	attempt  = regexp.MustCompile(`^Attempt \d+ failed(?: with status (\d{3}))?[:.] (.*)$`)
+	tryAgain = regexp.MustCompile(`Retrying (?:after|with backoff)`)
+
+	// gaveUp begins the last message of a failed run; the file name of the report contains the time.
+	gaveUp = regexp.MustCompile(`(?m)^Error when talking to Gemini API .*-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-\d{3}Z\.json (?:\w+: )?(.*)$`)
+
+	detail = regexp.MustCompile(`^ +(status|code|reason): '?(\w+)'?,?$`)
+)
+
+// reportedAt returns when a run failed, by the file name of its report, else when the recording was written.
+func reportedAt(rec headless.Recording) time.Time {
+	m := gaveUp.FindStringSubmatch(rec.Text + "\n" + rec.Beside)
+	if m == nil {
+		return rec.At
+	}
+	when, err := time.Parse("2006-01-02T15-04-05", m[1])
+	if err != nil {
+		return rec.At
+	}
+	return when
+}
+
+// complaints reads the messages for people on the standard error of a run.
+func (s *stream) complaints(text string) {
+	lines := strings.Split(text, "\n")
+	for n := 0; n < len(lines); n++ {
+		tried, failed := attempt.FindStringSubmatch(lines[n]), gaveUp.FindStringSubmatch(lines[n])
+		var event resume.Limited
+		begin, end := n, n+1
+		switch {
+		case failed != nil:
+			for end < len(lines) && lines[end] != "}" && lines[end] != "" && !attempt.MatchString(lines[end]) {
+				end++
+			}
+			event = s.failed(failed[2], lines[n+1:end])
+		case tried != nil:
+			if end < len(lines) && !tryAgain.MatchString(lines[n]) && tryAgain.MatchString(lines[end]) {
+				end++ // the provider's message has two lines
+			}
+			event = s.tried(tried[1], strings.Join(append([]string{tried[2]}, lines[n+1:end]...), "\n"))
+		default:
+			continue
+		}
+		s.kind = cmp.Or(s.kind, recording.RunOutput)
+		s.told.Event, s.told.Line = event, begin+1
+		n = end - 1
+	}
+}
+
+// tried returns the event of a failure that Gemini CLI retries by itself. It prints how long it waits, but not since
+// when.
+func (s *stream) tried(status, text string) resume.Limited {
+	code, _ := strconv.Atoi(status) // 0 if there is none
+	event := refuse(s.limits, limit.Refusal{Status: code, Text: text})
+	event.InProgress, event.Reset = true, limit.Reset{}
+	return event
+}
+
+// failed returns the event of the failure that ended a run, from its message and details.
+func (s *stream) failed(text string, details []string) resume.Limited {
+	s.over = true
+	refusal := limit.Refusal{Text: text}
+	for _, line := range details {
+		m := detail.FindStringSubmatch(line)
+		switch {
+		case m == nil && !strings.HasPrefix(line, " "):
+			refusal.Text += "\n" + line
+		case m != nil && m[1] == "reason" && m[2] != "undefined":
+			refusal.Code = m[2]
+		case m != nil && m[1] != "reason" && refusal.Status == 0:
+			refusal.Status, _ = strconv.Atoi(m[2]) // or the name of a system error
+		}
+	}
+	return refuse(s.limits, refusal)
 }

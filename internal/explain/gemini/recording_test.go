@@ -13,6 +13,7 @@ import (
 	room "resumed/internal/agent/gemini"
 	"resumed/internal/agenttest"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -30,7 +31,9 @@ func (c captured) path() string {
 	return filepath.Join(agentRoom, "testdata", filepath.FromSlash(c.File))
 }
 
-func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader {
+	return Reader.With(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour})
+}
 
 var copiedAt = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
 
@@ -73,7 +76,7 @@ func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newReader()
 			other := strings.NewReplacer("stdout", "stderr", "stderr", "stdout").Replace(name)
-			rec := agent.Recording{Text: streamOf(t, name), At: copiedAt}
+			rec := headless.Recording{Text: streamOf(t, name), At: copiedAt}
 			if want.hidden {
 				report, ok := r.Recorded(rec)
 				require.True(t, ok)
@@ -100,7 +103,7 @@ func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
 func TestAQuotaTellsWhenItLifts(t *testing.T) {
 	at := time.Date(2026, 11, 15, 0, 20, 45, 0, time.UTC)
 	for _, name := range []string{"hook_quota_long.stderr", "client-error-report-quota_long.json"} {
-		told, ok := newReader().Recorded(agent.Recording{Text: streamOf(t, name), At: at})
+		told, ok := newReader().Recorded(headless.Recording{Text: streamOf(t, name), At: at})
 		require.True(t, ok, name)
 		got := told.Told[0].Event.(resume.Limited)
 		require.Equal(t, limit.UsageLimit, got.Class, name)
@@ -111,7 +114,7 @@ func TestAQuotaTellsWhenItLifts(t *testing.T) {
 // The file name of the report has the time of the failure.
 func TestACopyOfWordsKeepsTheirTime(t *testing.T) {
 	text, _, _ := strings.Cut(streamOf(t, "hook_quota_long.stderr"), "{\n  \"session_id\"")
-	told, ok := newReader().Recorded(agent.Recording{Text: text, At: copiedAt})
+	told, ok := newReader().Recorded(headless.Recording{Text: text, At: copiedAt})
 	require.True(t, ok)
 	got := told.Told[0].Event.(resume.Limited)
 	require.Equal(t, time.Date(2026, 11, 15, 3, 32, 45, 0, time.UTC), got.Reset.At)
@@ -119,30 +122,30 @@ func TestACopyOfWordsKeepsTheirTime(t *testing.T) {
 
 func TestPlainTextTellsOfAFailureAsItsLastLine(t *testing.T) {
 	r := newReader()
-	told, ok := r.Printed(agent.Recording{Text: "Thinking.\n[API Error: terminated]\n", At: copiedAt})
+	told, ok := r.Printed(headless.Recording{Text: "Thinking.\n[API Error: terminated]\n", At: copiedAt})
 	require.True(t, ok)
 	require.Equal(t, limit.Network, agenttest.ClassOf(told.Event))
 	require.Equal(t, 2, told.Line)
-	told, ok = r.Printed(agent.Recording{Text: "[API Error: You exceeded your current quota, please check your plan and billing details.\n" +
+	told, ok = r.Printed(headless.Recording{Text: "[API Error: You exceeded your current quota, please check your plan and billing details.\n" +
 		"Suggested retry after 11520s.]\nPlease wait and try again later. To increase your limits, request a quota increase.\n", At: copiedAt})
 	require.True(t, ok)
 	require.Equal(t, copiedAt.Add(11520*time.Second), told.Event.(resume.Limited).Reset.At)
 	for _, text := range []string{"[API Error: 401] is what it says.", "[API Error: terminated]\nis over, and all is well.", "The text [API Error: 401] means that a key is wrong.", "done", ""} {
-		_, ok = r.Printed(agent.Recording{Text: text, At: copiedAt})
+		_, ok = r.Printed(headless.Recording{Text: text, At: copiedAt})
 		require.False(t, ok)
 	}
 }
 
 func TestJSONOutputIsOneDocument(t *testing.T) {
 	r := newReader()
-	report, ok := r.Recorded(agent.Recording{Text: "{\n  \"session_id\": \"4f2a-1\",\n  \"response\": \"done\",\n  \"stats\": {}\n}\n", At: copiedAt})
+	report, ok := r.Recorded(headless.Recording{Text: "{\n  \"session_id\": \"4f2a-1\",\n  \"response\": \"done\",\n  \"stats\": {}\n}\n", At: copiedAt})
 	require.True(t, ok)
 	require.Equal(t, resume.Progressed{At: copiedAt}, report.Told[0].Event)
 	require.Equal(t, "4f2a-1", report.Told[0].Session)
 }
 
 func TestHooksAreToldOfNoFailure(t *testing.T) {
-	report, ok := newReader().Recorded(agent.Recording{Text: streamOf(t, "hooks.log"), At: copiedAt})
+	report, ok := newReader().Recorded(headless.Recording{Text: streamOf(t, "hooks.log"), At: copiedAt})
 	require.True(t, ok)
 	require.Equal(t, recording.HookCalls, report.Kind)
 	require.Equal(t, limit.None, agenttest.ClassOf(report.Told[0].Event))
@@ -187,7 +190,7 @@ func FuzzRecorded(f *testing.F) {
 	}
 	r := newReader()
 	f.Fuzz(func(t *testing.T, text, beside string) {
-		report, _ := r.Recorded(agent.Recording{Text: text, Beside: beside, At: copiedAt})
+		report, _ := r.Recorded(headless.Recording{Text: text, Beside: beside, At: copiedAt})
 		for _, told := range report.Told {
 			if got, ok := told.Event.(resume.Limited); ok {
 				require.NotEqual(t, limit.None, got.Class)

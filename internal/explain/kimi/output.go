@@ -5,17 +5,16 @@ import (
 	"regexp"
 	"strings"
 
-	"resumed/internal/agent"
 	room "resumed/internal/agent/kimi"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
-// New returns a Reader that interprets refusals with limits.
-func New(limits limit.Reader) recording.Reader {
-	return recording.Reader{Name: room.Name, Limits: limits, Begins: begins, Run: run}
-}
+// Reader interprets output of Kimi Code.
+var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: read}
 
 // begins recognises the first record of a session.
 func begins(line []byte) (is, known bool) {
@@ -24,15 +23,15 @@ func begins(line []byte) (is, known bool) {
 		Protocol string  `json:"protocol_version"`
 		Created  float64 `json:"created_at"`
 	}
-	return agent.Decode(line, &first) && first.Type == "metadata" && first.Protocol != "" && first.Created > 0, true
+	return lines.Decode(line, &first) && first.Type == "metadata" && first.Protocol != "" && first.Created > 0, true
 }
 
 // failed is the line with the reason why a run failed: a code and a message.
 var failed = regexp.MustCompile(`^[ \t]*error: failed to run prompt: (.+?): (.*)$`)
 
-// run interprets the streams of a run without a terminal. A failure is on the standard error in every output format.
-func run(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
-	return recording.FirstStream(rec, func(text string) (recording.Told, bool) {
+// read interprets the streams of a run without a terminal. A failure is on the standard error in every output format.
+func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report, bool) {
+	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) {
 		told := recording.Lines(text, func(line string) resume.Event {
 			m := failed.FindStringSubmatch(line)
 			if m == nil {
@@ -42,4 +41,5 @@ func run(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
 		})
 		return told, told.Event != nil
 	})
+	return recording.Of(recording.RunOutput, told), ok
 }

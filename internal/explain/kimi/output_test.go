@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -20,7 +20,9 @@ var copiedAt = time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
 // agentRoom has what sessions of a real Kimi Code wrote.
 const agentRoom = "../../agent/kimi"
 
-func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader {
+	return Reader.With(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour})
+}
 
 func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 	for name, class := range map[string]limit.Class{
@@ -28,7 +30,7 @@ func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 	} {
 		data, err := os.ReadFile(filepath.Join("testdata", "stdout", name+".txt"))
 		require.NoError(t, err)
-		for _, rec := range []agent.Recording{{Text: string(data), At: copiedAt}, {Beside: string(data), At: copiedAt}} {
+		for _, rec := range []headless.Recording{{Text: string(data), At: copiedAt}, {Beside: string(data), At: copiedAt}} {
 			report, ok := newReader().Recorded(rec)
 			require.True(t, ok)
 			require.Equal(t, class.String(), agenttest.ClassOf(report.Told[0].Event).String(), name)
@@ -36,7 +38,7 @@ func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 			require.Equal(t, 2, report.Told[0].Line)
 		}
 	}
-	_, ok := newReader().Recorded(agent.Recording{Text: "• All done.\n", Beside: "kimi version 2.1.0\nTo resume this session: kimi -r x\n", At: copiedAt})
+	_, ok := newReader().Recorded(headless.Recording{Text: "• All done.\n", Beside: "kimi version 2.1.0\nTo resume this session: kimi -r x\n", At: copiedAt})
 	require.False(t, ok, "a run that came to an end says nothing of a failure")
 }
 
@@ -57,7 +59,7 @@ func FuzzRecorded(f *testing.F) {
 		f.Add(string(data))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		report, _ := newReader().Recorded(agent.Recording{Text: text, At: copiedAt})
+		report, _ := newReader().Recorded(headless.Recording{Text: text, At: copiedAt})
 		for _, told := range report.Told {
 			if got, ok := told.Event.(resume.Limited); ok {
 				require.NotEqual(t, limit.None, got.Class)

@@ -6,11 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/agent/opencode/database"
 	"resumed/internal/agent/opencode/server"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -42,7 +43,7 @@ type info struct {
 func parseEvent(line string) (event, bool) {
 	data := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "data:"))
 	var e event
-	if !strings.HasPrefix(data, "{") || !agent.Decode([]byte(data), &e) {
+	if !strings.HasPrefix(data, "{") || !lines.Decode([]byte(data), &e) {
 		return e, false
 	}
 	if e.Payload != nil {
@@ -59,7 +60,7 @@ type turn struct {
 }
 
 // events reads a stream of events. Only messages have a time.
-func (r reader) events(rec agent.Recording) []recording.Told {
+func (r reader) events(rec headless.Recording) []recording.Told {
 	turns := make(map[string]*turn)
 	var all []recording.Told
 	at := rec.At.UTC()
@@ -76,7 +77,7 @@ func (r reader) events(rec agent.Recording) []recording.Told {
 			turns[t.Session] = t
 		}
 		var i info
-		agent.Decode(e.Properties.Info, &i)
+		lines.Decode(e.Properties.Info, &i)
 		if told, ok := limit.Epoch(cmp.Or(i.Time.Completed, i.Time.Created)); ok {
 			at = told
 		}

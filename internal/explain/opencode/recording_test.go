@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -47,7 +47,9 @@ func captures(t testing.TB) []captured {
 	return ofDatabases
 }
 
-func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader {
+	return Reader.With(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour})
+}
 
 func limited(t testing.TB, event resume.Event) resume.Limited {
 	t.Helper()
@@ -93,7 +95,7 @@ func readFile(t testing.TB, path string) string {
 
 func report(t testing.TB, text string) recording.Report {
 	t.Helper()
-	r, ok := newReader().Recorded(agent.Recording{Text: text, At: copiedAt})
+	r, ok := newReader().Recorded(headless.Recording{Text: text, At: copiedAt})
 	require.True(t, ok, "it is not recognised")
 	return r
 }
@@ -211,7 +213,7 @@ func TestAnothersRecordingIsNotOpencodes(t *testing.T) {
 		"another's log": "timestamp=2026-11-15T00:00:00Z level=INFO message=hello\n",
 	} {
 		t.Run(rule, func(t *testing.T) {
-			_, ok := newReader().Recorded(agent.Recording{Text: text, At: copiedAt})
+			_, ok := newReader().Recorded(headless.Recording{Text: text, At: copiedAt})
 			require.False(t, ok)
 		})
 	}
@@ -231,7 +233,7 @@ func FuzzRecorded(f *testing.F) {
 	}
 	reader := newReader()
 	f.Fuzz(func(t *testing.T, text string) {
-		r, _ := reader.Recorded(agent.Recording{Text: text, At: copiedAt})
+		r, _ := reader.Recorded(headless.Recording{Text: text, At: copiedAt})
 		for _, told := range r.Told {
 			if got, ok := told.Event.(resume.Limited); ok {
 				require.NotEqual(t, limit.None, got.Class)

@@ -8,20 +8,14 @@ import (
 	"resumed/internal/agent"
 	room "resumed/internal/agent/qwen"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
-// New returns a Reader that interprets refusals with limits.
-func New(limits limit.Reader) recording.Reader {
-	return recording.Reader{
-		Name: room.Name, Limits: limits, Begins: begins, Run: run,
-		Any: func(limits limit.Reader, rec agent.Recording) (recording.Report, bool) {
-			told, ours := records(limits, rec)
-			return recording.Of(recording.RunOutput, told), ours
-		},
-	}
-}
+// Reader interprets output of Qwen Code.
+var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: read}
 
 // begins recognises a record of a chat.
 func begins(line []byte) (is, known bool) {
@@ -38,7 +32,7 @@ func begins(line []byte) (is, known bool) {
 			} `json:"uiEvent"`
 		} `json:"systemPayload"`
 	}
-	is = agent.Decode(line, &r) && agent.IsUUID(r.SessionID) && agent.IsUUID(r.UUID) && r.Version != "" &&
+	is = lines.Decode(line, &r) && agent.IsUUID(r.SessionID) && agent.IsUUID(r.UUID) && r.Version != "" &&
 		(len(r.Message.Parts) > 0 || strings.HasPrefix(r.Payload.Event.Name, "qwen-code."))
 	return is, is
 }
@@ -85,33 +79,28 @@ func (p printed) isOurs() bool {
 	}
 }
 
-// run interprets the streams of a run without a terminal. Older versions print an error as if it were the answer.
-func run(limits limit.Reader, rec agent.Recording) (recording.Told, bool) {
-	if told, _ := records(limits, rec); told.Event != nil {
-		return told, true
-	}
-	text := strings.TrimSpace(rec.Text)
-	last := text[strings.LastIndexByte(text, '\n')+1:]
-	if words, ok := plainError(last); ok {
-		return recording.Told{Event: refused(limits, words), Line: recording.LineOf(text, len(text))}, true
-	}
-	return recording.Told{}, false
-}
-
-// records reads the records of a run, and reports whether only Qwen Code prints them.
-func records(limits limit.Reader, rec agent.Recording) (told recording.Told, ours bool) {
-	told, _ = recording.FirstStream(rec, func(text string) (recording.Told, bool) {
-		told := recording.Follow(text, func(data []byte) (recording.Record, bool) {
-			var p printed
-			if !agent.Decode(data, &p) {
-				return recording.Record{}, false
-			}
+// read interprets the streams of a run without a terminal. Older versions print an error as if it were the answer.
+func read(limits limit.Reader, rec headless.Recording, named bool) (recording.Report, bool) {
+	ours := false
+	told, _ := recording.FirstStream(rec, func(text string) (recording.Told, bool) {
+		told := recording.Follow(text, func(p printed) recording.Told {
 			ours = ours || p.isOurs()
-			return recording.Record{Session: recording.ID(p.SessionID), Cwd: p.Cwd, Event: p.event(limits)}, p.Parent == ""
+			if p.Parent != "" {
+				return recording.Told{}
+			}
+			return recording.Told{Session: recording.ID(p.SessionID), Cwd: p.Cwd, Event: p.event(limits)}
 		})
 		return told, ours || told.Event != nil
 	})
-	return told, ours
+	if ours || told.Event != nil {
+		return recording.Of(recording.RunOutput, told), ours || named
+	}
+	text := strings.TrimSpace(rec.Text)
+	if words, ok := plainError(text[strings.LastIndexByte(text, '\n')+1:]); ok {
+		told = recording.Told{Event: refused(limits, words), Line: recording.LineOf(text, len(text))}
+		return recording.Of(recording.RunOutput, told), named
+	}
+	return recording.Report{}, false
 }
 
 // event returns the event of a record, or nil if there is nothing new.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -25,7 +25,9 @@ type captured struct {
 	File string `json:"file"`
 }
 
-func newReader() recording.Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+func newReader() recording.Reader {
+	return Reader.With(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour})
+}
 
 func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 	for name, want := range map[string]struct {
@@ -41,7 +43,7 @@ func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			data, err := os.ReadFile(filepath.Join("testdata", "stdout", name+".jsonl"))
 			require.NoError(t, err)
-			report, ok := newReader().Recorded(agent.Recording{Text: string(data), At: copiedAt})
+			report, ok := newReader().Recorded(headless.Recording{Text: string(data), At: copiedAt})
 			require.True(t, ok)
 			require.Equal(t, want.session, report.Told[0].Session)
 			require.Equal(t, want.class.String(), agenttest.ClassOf(report.Told[0].Event).String())
@@ -51,10 +53,10 @@ func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 
 func TestPlainTextTellsOfAFailureAsItsLastLine(t *testing.T) {
 	r := newReader()
-	told, ok := r.Printed(agent.Recording{Text: "[API Error: 401 Incorrect API key provided: dummy.]\n", At: copiedAt})
+	told, ok := r.Printed(headless.Recording{Text: "[API Error: 401 Incorrect API key provided: dummy.]\n", At: copiedAt})
 	require.True(t, ok)
 	require.Equal(t, limit.Auth, agenttest.ClassOf(told.Event))
-	_, ok = r.Printed(agent.Recording{Text: "The text [API Error: 401] means that a key is wrong.", At: copiedAt})
+	_, ok = r.Printed(headless.Recording{Text: "The text [API Error: 401] means that a key is wrong.", At: copiedAt})
 	require.False(t, ok)
 }
 
@@ -75,9 +77,9 @@ func FuzzRecorded(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(string(data))
 	}
-	r := New(limit.Reader{Zone: time.UTC})
+	r := Reader.With(limit.Reader{Zone: time.UTC})
 	f.Fuzz(func(t *testing.T, text string) {
-		report, _ := r.Recorded(agent.Recording{Text: text, At: copiedAt})
+		report, _ := r.Recorded(headless.Recording{Text: text, At: copiedAt})
 		for _, told := range report.Told {
 			if got, ok := told.Event.(resume.Limited); ok {
 				require.NotEqual(t, limit.None, got.Class)

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/headless"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -22,11 +24,9 @@ type Reader struct {
 	// and whether this line decides it (known). The line may be cut at its end.
 	Begins func(line []byte) (is, known bool)
 
-	// Run interprets the streams of a run without a terminal, or returns false if their format is not the agent's.
-	Run func(limit.Reader, agent.Recording) (Told, bool)
-
-	// Any interprets any kind of recording, or returns false if it is not the agent's; nil: there are only runs.
-	Any func(limit.Reader, agent.Recording) (Report, bool)
+	// Read interprets a recording, or returns false if it is not the agent's. With named it is known to be the agent's:
+	// then formats count that other agents have too.
+	Read func(limits limit.Reader, rec headless.Recording, named bool) (Report, bool)
 
 	// Note returns what a person should know about a transcript without an interruption, depending on its last event,
 	// or ""; nil: there is nothing to add.
@@ -35,6 +35,12 @@ type Reader struct {
 	// GoesOn reports whether a transcript ends with the agent's announcement that it continues by itself when the limit
 	// lifts; nil: there is no such announcement.
 	GoesOn func(transcript string) bool
+}
+
+// With returns the reader with these limits.
+func (r Reader) With(limits limit.Reader) Reader {
+	r.Limits = limits
+	return r
 }
 
 // Recognises reports whether a file that begins with head is a transcript or a database of the agent, in any
@@ -48,21 +54,20 @@ func (r Reader) Recognises(head []byte) bool {
 	return false
 }
 
-// Printed interprets the streams of a run without a terminal.
-func (r Reader) Printed(rec agent.Recording) (Told, bool) { return r.Run(r.at(rec.At), rec) }
-
-// Recorded interprets a recording, or returns false if it is not the agent's.
-func (r Reader) Recorded(rec agent.Recording) (Report, bool) {
-	if r.Any != nil {
-		return r.Any(r.at(rec.At), rec)
+// Printed interprets the streams of a run of the agent without a terminal, or returns false if they do not tell.
+func (r Reader) Printed(rec headless.Recording) (Told, bool) {
+	r.Limits.At = rec.At
+	report, ok := r.Read(r.Limits, rec, true)
+	if !ok || report.Kind != RunOutput {
+		return Told{}, false
 	}
-	told, ok := r.Printed(rec)
-	return Of(RunOutput, told), ok
+	return report.Told[0], true
 }
 
-func (r Reader) at(at time.Time) limit.Reader {
-	r.Limits.At = at
-	return r.Limits
+// Recorded interprets a recording, or returns false if it is not the agent's.
+func (r Reader) Recorded(rec headless.Recording) (Report, bool) {
+	r.Limits.At = rec.At
+	return r.Read(r.Limits, rec, false)
 }
 
 // Report is the result of a recording.
@@ -96,30 +101,30 @@ const (
 // Of returns the report of a recording with one session.
 func Of(kind string, told Told) Report { return Report{Kind: kind, Told: []Told{told}} }
 
-// FirstStream reads the recorded stream of a run, and its other stream if the first one has no result.
-func FirstStream(rec agent.Recording, read func(text string) (Told, bool)) (Told, bool) {
-	if told, ok := read(rec.Text); ok {
-		return told, true
+// FirstStream reads the recorded stream of a run, and its other stream if the first one has no result. It tries the
+// formats in order.
+func FirstStream(rec headless.Recording, formats ...func(text string) (Told, bool)) (Told, bool) {
+	for _, read := range formats {
+		if told, ok := read(rec.Text); ok {
+			return told, true
+		}
+		if told, ok := read(rec.Beside); ok {
+			told.Beside = true
+			return told, true
+		}
 	}
-	told, ok := read(rec.Beside)
-	told.Beside = true
-	return told, ok
+	return Told{}, false
 }
 
-// Record is what one record of a run says.
-type Record struct {
-	Session string
-	Cwd     string
-	Event   resume.Event // nil: nothing new
-}
-
-// Follow reads the records of a run. The last event counts. parse returns false for a record to ignore.
-func Follow(text string, parse func(data []byte) (Record, bool)) (told Told) {
-	for line, data := range agent.Records(text) {
-		r, ok := parse(data)
+// Follow reads the records of a run. The last event counts. What parse returns for a record has the session and the
+// directory, if the record contains them.
+func Follow[R any](text string, parse func(R) Told) (told Told) {
+	for line, data := range headless.Records(text) {
+		record, ok := lines.Parse[R](data)
 		if !ok {
 			continue
 		}
+		r := parse(record)
 		told.Session = cmp.Or(r.Session, told.Session)
 		told.Cwd = cmp.Or(told.Cwd, r.Cwd)
 		if r.Event != nil {
@@ -214,7 +219,7 @@ func (b Block) Text() string {
 
 // LastShown returns when a screen with that clock time in that zone (nil means local) was captured: at the latest when
 // the recording was written. A copy is newer than the screen.
-func LastShown(r agent.Recording, zone *time.Location, hour, minute int) time.Time {
+func LastShown(r headless.Recording, zone *time.Location, hour, minute int) time.Time {
 	if zone == nil {
 		zone = time.Local
 	}

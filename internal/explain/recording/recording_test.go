@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
 	"resumed/internal/explain/recording"
+	"resumed/internal/headless"
 )
 
 func TestRowsOfAScreenAreJoined(t *testing.T) {
@@ -27,7 +27,7 @@ func TestAScreenIsSplitIntoBlocks(t *testing.T) {
 }
 
 func TestAClockOnAScreenTellsWhenItWasRead(t *testing.T) {
-	rec := agent.Recording{At: time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)}
+	rec := headless.Recording{At: time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)}
 	require.Equal(t, time.Date(2026, 11, 15, 0, 12, 0, 0, time.UTC), recording.LastShown(rec, time.UTC, 0, 12))
 	require.Equal(t, time.Date(2026, 11, 14, 23, 50, 0, 0, time.UTC), recording.LastShown(rec, time.UTC, 23, 50), "not in the future")
 	newYork, err := time.LoadLocation("America/New_York")

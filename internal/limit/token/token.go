@@ -65,17 +65,6 @@ var marks = map[rune]string{
 	'（': "(", '）': ")", '「': `"`, '」': `"`, '−': "—",
 }
 
-// plainMarks are the ASCII marks, as an array for speed.
-var plainMarks [utf8.RuneSelf]string
-
-func init() {
-	for r, text := range marks {
-		if r < utf8.RuneSelf {
-			plainMarks[r] = text
-		}
-	}
-}
-
 // lexer cuts a string into tokens.
 type lexer struct {
 	src   string
@@ -168,9 +157,7 @@ func (l *lexer) between() bool {
 func (l *lexer) before() bool { return l.pos+1 < len(l.src) && IsAlnum(l.src[l.pos+1]) }
 
 // IsAlnum reports whether a byte is a letter or a digit of ASCII.
-func IsAlnum(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-}
+func IsAlnum(c byte) bool { return IsLower(c) || IsUpper(c) || IsDigit(rune(c)) }
 
 // escape skips the backslash of a quoted string; an escaped blank counts as a blank.
 func (l *lexer) escape() {
@@ -359,17 +346,11 @@ func (l *lexer) symbol(r rune, size int) {
 		}
 		r = '…'
 	}
-	text := ""
-	if r < utf8.RuneSelf {
-		text = plainMarks[r]
-	} else {
-		text = marks[r]
-	}
+	text, kind := marks[r], Mark
 	if text == "" {
-		l.emit(Token{Text: l.src[start:l.pos], Start: start, End: l.pos, Kind: Sign})
-		return
+		text, kind = l.src[start:l.pos], Sign
 	}
-	l.emit(Token{Text: text, Start: start, End: l.pos, Kind: Mark})
+	l.emit(Token{Text: text, Start: start, End: l.pos, Kind: kind})
 }
 
 // mostText is how much of a message is read. Of a longer one, the beginning and the end are read: an

@@ -1,6 +1,7 @@
 package when
 
 import (
+	"cmp"
 	"time"
 	"unicode/utf8"
 
@@ -26,10 +27,6 @@ type wall struct {
 func (w wall) hasDate() bool { return w.month != 0 }
 func (w wall) stated() bool  { return w.hasClock || w.hasDate() || w.hasWeekday || w.hasAhead }
 
-func (w wall) onlyWeekday() bool {
-	return w.hasWeekday && !w.hasClock && !w.hasDate() && !w.hasAhead
-}
-
 // calendar reads a clock time, a date, a weekday, or several of them in any order, with or without a
 // zone.
 func (s *timeScan) calendar(i int) (Found, bool) {
@@ -50,7 +47,8 @@ func (s *timeScan) calendar(i int) (Found, bool) {
 	if w.hasDate() && !w.hasClock && (s.goesOnAsClock(end) || s.isToday(w)) {
 		return Found{}, false // a date without a clock time is not midnight
 	}
-	if w.onlyWeekday() && begin > 0 && lengthWords[s.toks[begin-1].Text] {
+	onlyWeekday := w.hasWeekday && !w.hasClock && !w.hasDate() && !w.hasAhead
+	if onlyWeekday && begin > 0 && lengthWords[s.toks[begin-1].Text] {
 		return Found{}, false
 	}
 	at, ok := s.r.next(w)
@@ -75,15 +73,8 @@ func (s *timeScan) goesOnAsClock(end int) bool {
 
 // isToday reports whether the date is today: the time of day is not stated.
 func (s *timeScan) isToday(w wall) bool {
-	if s.r.At.IsZero() {
-		return false
-	}
-	zone := w.zone
-	if zone == nil {
-		zone = s.r.zone()
-	}
-	year, month, day := s.r.At.In(zone).Date()
-	return w.month == month && w.day == day && (w.year == 0 || w.year == year)
+	year, month, day := s.r.At.In(cmp.Or(w.zone, s.r.zone())).Date()
+	return !s.r.At.IsZero() && w.month == month && w.day == day && (w.year == 0 || w.year == year)
 }
 
 // inWord reports whether the token is part of a longer word, such as Wed in WedA: it states nothing.
@@ -240,10 +231,7 @@ func (s *timeScan) halfOfDay(i int) (hours, after int) {
 		return s.halfOfDay(i + 1)
 	case "a", "p":
 		if i+1 < len(s.toks) && s.toks[i+1].Is("m") {
-			if s.toks[i].Is("p") {
-				hours = 12
-			}
-			return hours, i + 2
+			return map[string]int{"a": 0, "p": 12}[s.toks[i].Text], i + 2
 		}
 	}
 	return 0, -1

@@ -123,17 +123,13 @@ func (s *timeScan) numericDate(w *wall, i int) int {
 			continue
 		}
 		w.year, w.month, w.day = year, time.Month(month), day
-		if form == slashedDate && day <= 12 && s.isPastDay(*w) {
+		isPast := time.Date(year, w.month, day+1, 0, 0, 0, 0, s.r.zone()).Before(s.r.At)
+		if form == slashedDate && day <= 12 && isPast {
 			w.month, w.day = time.Month(day), month // of both readings, the one in the future is meant
 		}
 		return s.after(s.toks[i].Start + len(m[0]))
 	}
 	return -1
-}
-
-// isPastDay reports whether the date is before the current day.
-func (s *timeScan) isPastDay(w wall) bool {
-	return time.Date(w.year, w.month, w.day+1, 0, 0, 0, 0, s.r.zone()).Before(s.r.At)
 }
 
 func (s *timeScan) yearAt(w *wall, i int) int {

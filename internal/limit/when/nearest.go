@@ -1,6 +1,7 @@
 package when
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -15,9 +16,7 @@ const staleDay = day
 // next returns the time near r.At at which a clock on the wall shows w: the next one, or the last one
 // if it is at most r.Grace ago.
 func (r Reader) next(w wall) (time.Time, bool) {
-	if w.zone == nil {
-		w.zone = r.zone()
-	}
+	w.zone = cmp.Or(w.zone, r.zone())
 	here := r.At.In(w.zone)
 	year, month, today := here.Date()
 	switch {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	_ "time/tzdata" // a machine without zone files still knows where Kyiv is
 
@@ -16,9 +15,6 @@ const hourSeconds = 60 * 60
 // Beijing is the zone of providers that state Beijing times without a zone.
 var Beijing = time.FixedZone("CST", 8*hourSeconds)
 
-// loaded caches zones: loading one reads a file.
-var loaded sync.Map // string → *time.Location
-
 const longestZone = 48
 
 // loadZone returns the zone with that name in the zone database, as it is spelled or with the usual
@@ -27,12 +23,8 @@ func loadZone(name string) (*time.Location, bool) {
 	if len(name) > longestZone || !strings.Contains(name, "/") {
 		return nil, false
 	}
-	if z, ok := loaded.Load(name); ok {
-		return z.(*time.Location), true
-	}
 	for _, spelling := range []string{name, capitals(name)} {
 		if z, err := time.LoadLocation(spelling); err == nil {
-			loaded.Store(name, z)
 			return z, true
 		}
 	}
@@ -95,11 +87,8 @@ func (s *timeScan) zoneName(i int) (*time.Location, int) {
 	if !ok {
 		return nil, -1
 	}
-	if seconds == 0 {
-		// UTC+2 is east of Greenwich, unlike the POSIX Etc/GMT-2.
-		if z, end := s.offset(t.End); z != nil {
-			return z, end
-		}
+	if z, end := s.offset(t.End); z != nil && seconds == 0 {
+		return z, end // UTC+2 is east of Greenwich, unlike the POSIX Etc/GMT-2
 	}
 	if seconds == 0 {
 		return time.UTC, i + 1
@@ -177,8 +166,5 @@ func (s *timeScan) skipWords(i int, words ...string) int {
 }
 
 func (r Reader) zone() *time.Location {
-	if r.Zone == nil {
-		return time.Local
-	}
-	return r.Zone
+	return cmp.Or(r.Zone, time.Local)
 }

@@ -43,13 +43,18 @@ func (e *Engine) ring(ctx context.Context) {
 	e.forget(ctx, now)
 }
 
-// postpone makes sessions wait longer that wait for the same reset.
+// postpone makes sessions wait longer that wait for the same reset, if a session that was resumed after it got a new one.
 func (e *Engine) postpone(ctx context.Context, c resume.Change) {
-	if !movesReset(c) {
+	ev, limited := c.Event.(resume.Limited)
+	tried, was := c.Before.State == resume.Resuming || c.Before.State == resume.Settling, c.Before.Limit.Reset
+	if !limited || !tried || !shared(ev.Class) || !ev.Reset.At.After(c.At) || !was.Stated() {
 		return
 	}
-	for _, key := range e.account(c.After.AccountKey()).windows.around(c.Before.Limit.Reset.At, resume.SameWindow) {
-		if s, _ := e.book.get(key); postpones(c, s) {
+	for _, key := range e.account(c.After.AccountKey()).windows.around(was.At, resume.SameWindow) {
+		s, _ := e.book.get(key)
+		theirs := s.Limit.Reset
+		if s.State == resume.Waiting && key != c.After.Key && s.AccountKey() == c.After.AccountKey() &&
+			theirs.Stated() && theirs.At.Sub(was.At).Abs() <= resume.SameWindow {
 			e.apply(ctx, s, s, resume.Postponed{Reset: c.After.Limit.Reset}, c.At)
 		}
 	}
@@ -119,7 +124,11 @@ func (e *Engine) look(ctx context.Context, key resume.Key, now time.Time) (still
 	}
 	why, until := e.heldBack(s, now)
 	if why == "" {
-		e.begin(ctx, s, now)
+		if other, ok := e.successor(s); ok {
+			e.apply(ctx, s, s, resume.Superseded{By: other}, now)
+		} else {
+			e.apply(ctx, s, s, resume.Due{Mark: e.opts.Mark()}, now)
+		}
 		return false
 	}
 	if !until.IsZero() && (e.wake.IsZero() || until.Before(e.wake)) {
@@ -135,15 +144,6 @@ func (e *Engine) look(ctx context.Context, key resume.Key, now time.Time) (still
 	e.timers.drop(key)
 	e.ready.add(s, e.opts.Rules)
 	return false
-}
-
-// begin resumes a session, unless a person has continued in its directory.
-func (e *Engine) begin(ctx context.Context, s resume.Session, now time.Time) {
-	if other, ok := e.successor(s); ok {
-		e.apply(ctx, s, s, resume.Superseded{By: other}, now)
-		return
-	}
-	e.apply(ctx, s, s, resume.Due{Mark: e.opts.Mark()}, now)
 }
 
 // heldBack says why a session that is due may not start now, and until when; zero: not known.

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/headless"
 	"resumed/internal/leash"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -51,8 +53,8 @@ type record struct {
 	Text string    `json:"text"`
 }
 
-func (a *room) read(line agent.Line) (o resume.Observation, ok bool) {
-	r, ok := agent.Parse[record](line.Data)
+func (a *room) read(line lines.Line) (o resume.Observation, ok bool) {
+	r, ok := lines.Parse[record](line.Data)
 	if !ok {
 		return o, false
 	}
@@ -83,19 +85,19 @@ func (a *room) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent
 // invocation is a command line of the parrot.
 type invocation struct{ leash.Arguments }
 
-func (a *room) Invocation(args []string) (agent.Invocation, bool) {
+func (a *room) Invocation(args []string) (headless.Invocation, bool) {
 	i := invocation{leash.Flags{{Takes: leash.One, Names: "-p --perch"}}.Parse(args)}
 	return i, i.Has("-p")
 }
 
 func (i invocation) Prompted() bool          { return true }
-func (i invocation) Session() string         { return agent.PlainID(i.Value("--perch")) }
+func (i invocation) Session() string         { return headless.PlainID(i.Value("--perch")) }
 func (i invocation) Give(id string) []string { return []string{"--perch", id} }
 
-func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail {
-	return func(_ context.Context, run agent.Ended) agent.Trail { return agent.Trail{Session: run.Session} }
+func (i invocation) Begin(string) func(context.Context, headless.Ended) headless.Trail {
+	return func(_ context.Context, run headless.Ended) headless.Trail { return headless.Trail{Session: run.Session} }
 }
 
-func (i invocation) Resume(t agent.Trail, prompt string) []string {
+func (i invocation) Resume(t headless.Trail, prompt string) []string {
 	return append(i.Options("--perch", "-p"), "--perch", t.Session, "-p", prompt)
 }

@@ -44,19 +44,14 @@ type allowance struct {
 }
 
 // Spare reports which variables of the session may be missing now: those of clouds, if none of
-// its settings makes it use one.
+// its variables and settings makes it use one.
 func (a *Account) Spare(s resume.Session, dir string) func(string) bool {
+	switches := func(v resume.Variable) bool { return strings.HasPrefix(v.Name, startup.CloudSwitch) }
+	names := func(g given) bool { return bytes.Contains(g.data, []byte(startup.CloudSwitch)) }
 	return func(name string) bool {
-		return startup.IsCloud(name) && !a.asksCloud(s, dir)
+		o := s.StartedWith()
+		return startup.IsCloud(name) && (o == nil || !slices.ContainsFunc(o.Env, switches)) && !slices.ContainsFunc(a.allSettings(s, dir), names)
 	}
-}
-
-// asksCloud reports whether the session may use a cloud, because of its environment or its
-// settings.
-func (a *Account) asksCloud(s resume.Session, dir string) bool {
-	o := s.StartedWith()
-	return o != nil && slices.ContainsFunc(o.Env, func(v resume.Variable) bool { return strings.HasPrefix(v.Name, startup.CloudSwitch) }) ||
-		slices.ContainsFunc(a.allSettings(s, dir), func(g given) bool { return bytes.Contains(g.data, []byte(startup.CloudSwitch)) })
 }
 
 // shortWindow is the window near whose end Claude Code lets a turn end. longWindow is the other
@@ -81,19 +76,22 @@ func (a *Account) Usage(_ context.Context, s resume.Session) (resume.Usage, bool
 }
 
 // Readings returns what Claude Code stores about each window.
-func (a *Account) Readings(_ context.Context, s resume.Session) (all []usage.Reading, err error) {
+func (a *Account) Readings(_ context.Context, s resume.Session) ([]usage.Reading, error) {
 	told, ok := a.told(s)
 	if !ok {
 		return nil, nil
 	}
-	for length, window := range map[time.Duration]allowance{shortWindow: told.Utilization.FiveHour, longWindow: told.Utilization.SevenDay} {
+	return readings(told.Utilization.FiveHour, told.Utilization.SevenDay, time.UnixMilli(told.FetchedAt)), nil
+}
+
+// readings returns the states of the windows at that time. A window without a reset is not known.
+func readings(short, long allowance, at time.Time) (all []usage.Reading) {
+	for length, window := range map[time.Duration]allowance{shortWindow: short, longWindow: long} {
 		if !window.ResetsAt.IsZero() {
-			all = append(all, usage.Reading{
-				Kind: usage.Kind(length), Length: length, Used: window.Used, ResetsAt: window.ResetsAt, At: time.UnixMilli(told.FetchedAt),
-			})
+			all = append(all, usage.Reading{Kind: usage.Kind(length), Length: length, Used: window.Used, ResetsAt: window.ResetsAt, At: at})
 		}
 	}
-	return all, nil
+	return all
 }
 
 // told returns the last stored state of the account, or false if there is none.
@@ -129,16 +127,16 @@ func StatusLine(said []byte, now time.Time) (session string, all []usage.Reading
 	if json.Unmarshal(said, &input) != nil {
 		return "", nil
 	}
-	for length, shown := range map[time.Duration]shownWindow{shortWindow: input.Limits.FiveHour, longWindow: input.Limits.SevenDay} {
-		if resetsAt, ok := limit.Epoch(shown.ResetsAt); ok {
-			all = append(all, usage.Reading{Kind: usage.Kind(length), Length: length, Used: shown.Used, ResetsAt: resetsAt, At: now})
-		}
-	}
-	return input.Session, all
+	return input.Session, readings(input.Limits.FiveHour.allowance(), input.Limits.SevenDay.allowance(), now)
 }
 
 // shownWindow is one window in that input.
 type shownWindow struct {
 	Used     float64 `json:"used_percentage"`
 	ResetsAt float64 `json:"resets_at"` // epoch seconds
+}
+
+func (w shownWindow) allowance() allowance {
+	at, _ := limit.Epoch(w.ResetsAt) // zero: not known
+	return allowance{w.Used, at}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 	"resumed/internal/process"
 	"resumed/internal/resume"
 )
@@ -97,7 +98,8 @@ func (h *Holders) unregistered(ctx context.Context) found[process.Live] {
 			}
 		}
 		return found[process.Live]{slices.DeleteFunc(running, func(p process.Live) bool {
-			return registered[p.PID] || serves(p.Args) || p.Mark != ""
+			serves := len(p.Args) > 0 && (p.Args[0] == "daemon" || p.Args[0] == "mcp") // a server holds no session
+			return registered[p.PID] || serves || p.Mark != ""
 		}), err}
 	})
 }
@@ -124,7 +126,7 @@ func (h *Holders) neighbour(ctx context.Context, s resume.Session) (*resume.Owne
 // its sessions, which is 2.1 or later.
 func writerRegisters(ctx context.Context, transcript string) bool {
 	var major, minor int
-	err := agent.LinesBack(ctx, transcript, func(line agent.Line) bool {
+	err := lines.Back(ctx, transcript, func(line lines.Line) bool {
 		var r struct {
 			Version string `json:"version"`
 		}
@@ -151,11 +153,6 @@ func (h *Holders) lives(pid int, start string) bool {
 	}
 	stat, err := h.of.Processes.Stat(pid)
 	return err == nil && stat.Living() && (start == "" || start == strconv.FormatUint(stat.Start, 10))
-}
-
-// serves reports whether a process with these arguments is a server, which holds no session.
-func serves(args []string) bool {
-	return len(args) > 0 && (args[0] == "daemon" || args[0] == "mcp")
 }
 
 // IsClaude reports whether a path is that of Claude Code. Old versions are node processes with

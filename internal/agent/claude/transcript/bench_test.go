@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 )
 
 // BenchmarkSift is the cost of a line by its kind: most bytes of a transcript
@@ -37,7 +38,7 @@ func BenchmarkSift(b *testing.B) {
 
 func BenchmarkObserve(b *testing.B) {
 	a := newReading()
-	line := agent.Line{Path: "/nowhere/x.jsonl", Data: bytes.TrimSpace(encode(b, refused(map[string]any{"apiErrorStatus": 529}, "API Error: 529 Overloaded.")))}
+	line := lines.Line{Path: "/nowhere/x.jsonl", Data: bytes.TrimSpace(encode(b, refused(map[string]any{"apiErrorStatus": 529}, "API Error: 529 Overloaded.")))}
 	b.SetBytes(int64(len(line.Data)))
 	for b.Loop() {
 		a.Observe(a.Sources()[0], line)
@@ -51,17 +52,17 @@ func BenchmarkLongTurns(b *testing.B) {
 	result := asked(nil, []any{map[string]any{"type": "tool_result", "tool_use_id": "t1", "content": strings.Repeat("x", 3000)}})
 	answer := said("claude-opus-5-5", "It is done.")
 	answer["stop_reason"] = "end_turn"
-	var lines [][]byte
+	var records [][]byte
 	for turn := range turns {
-		lines = append(lines, encode(b, asked(nil, fmt.Sprint("do part ", turn))))
+		records = append(records, encode(b, asked(nil, fmt.Sprint("do part ", turn))))
 		for range answers {
 			for range calls {
-				lines = append(lines, encode(b, base(map[string]any{"type": "assistant", "message": said("claude-opus-5-5", "I look.")})), encode(b, result))
+				records = append(records, encode(b, base(map[string]any{"type": "assistant", "message": said("claude-opus-5-5", "I look.")})), encode(b, result))
 			}
-			lines = append(lines, encode(b, base(map[string]any{"type": "assistant", "message": answer})))
+			records = append(records, encode(b, base(map[string]any{"type": "assistant", "message": answer})))
 		}
 	}
-	text := append(bytes.Join(lines, []byte("\n")), '\n')
+	text := append(bytes.Join(records, []byte("\n")), '\n')
 	path := filepath.Join(b.TempDir(), sessionA+".jsonl")
 	require.NoError(b, os.WriteFile(path, text, 0o600))
 	file, err := os.Open(path)
@@ -71,12 +72,12 @@ func BenchmarkLongTurns(b *testing.B) {
 	for b.Loop() {
 		a := newReading()
 		var at, block int
-		for i, data := range lines {
+		for i, data := range records {
 			if i%batch == 0 {
 				block = at
 			}
 			if weight := Sift(data); weight == agent.Matters || weight == agent.Moves && i%batch < 2 { // the last moves of a batch are enough
-				a.Observe(a.Sources()[0], agent.Line{Path: path, Offset: int64(at), Data: data, Before: text[block:at], File: file})
+				a.Observe(a.Sources()[0], lines.Line{Path: path, Offset: int64(at), Data: data, Before: text[block:at], File: file})
 			}
 			at += len(data) + 1
 		}

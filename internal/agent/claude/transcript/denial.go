@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
 // Trace returns what a line says about tools.
-func (rd *Reader) Trace(line agent.Line) agent.ToolUse {
+func (rd *Reader) Trace(line lines.Line) agent.ToolUse {
 	r, ok := parse(line.Data)
 	if !ok || r.IsSidechain {
 		return agent.ToolUse{}
@@ -27,7 +28,7 @@ func (rd *Reader) Trace(line agent.Line) agent.ToolUse {
 		case b.Type == "tool_use":
 			t.Calls = append(t.Calls, agent.Call{ID: b.ID, Tool: b.Name, Use: agent.UseOf(b.Input)})
 		case b.Type == "tool_result" && b.Failed && r.denies(b):
-			t.Denied = agent.Refuse(b.CallID)
+			t.Denied = &agent.Denial{ID: b.CallID}
 		}
 	}
 	return t

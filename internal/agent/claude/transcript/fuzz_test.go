@@ -11,6 +11,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -31,7 +32,7 @@ func FuzzObserve(f *testing.F) {
 	a := newReading()
 	written := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, ok := a.Observe(a.Sources()[0], agent.Line{Path: "/r/projects/p/s.jsonl", Data: data, ModTime: written})
+		s, ok := a.Observe(a.Sources()[0], lines.Line{Path: "/r/projects/p/s.jsonl", Data: data, ModTime: written})
 		if !ok {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agent/claude/claudetest"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -106,15 +107,15 @@ func TestANoteIsFoundInAnyOrderOfReading(t *testing.T) {
 	answer["stop_reason"] = "end_turn"
 	end := base(map[string]any{"type": "assistant", "message": answer})
 	path := written(t, asked(nil, "build it"), end, noted(nearLimit, "[…]"), end, end, asked(nil, "and the tests"), end, end, noted(wrapUp, "[…]"), end)
-	var lines []agent.Line
-	require.NoError(t, agent.LinesBack(t.Context(), path, func(line agent.Line) bool {
+	var all []lines.Line
+	require.NoError(t, lines.Back(t.Context(), path, func(line lines.Line) bool {
 		line.Data = bytes.Clone(line.Data)
-		lines = append(lines, line)
+		all = append(all, line)
 		return true
 	}))
 	want := make(map[int64]resume.Event)
 	limited := 0
-	for _, line := range lines {
+	for _, line := range all {
 		a := newReading()
 		seen, _ := a.Observe(a.Sources()[0], line)
 		want[line.Offset] = seen.Event
@@ -125,10 +126,10 @@ func TestANoteIsFoundInAnyOrderOfReading(t *testing.T) {
 	require.Equal(t, 3, limited)
 	a := newReading()
 	for range 3 { // back, forth, and back again
-		for _, line := range lines {
+		for _, line := range all {
 			seen, _ := a.Observe(a.Sources()[0], line)
 			require.Equal(t, want[line.Offset], seen.Event, "at %d", line.Offset)
 		}
-		slices.Reverse(lines)
+		slices.Reverse(all)
 	}
 }

@@ -10,11 +10,12 @@ import (
 	"unicode/utf8"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
 // Read returns what a line of a transcript means for its session.
-func (rd *Reader) Read(line agent.Line) (o resume.Observation, ok bool) {
+func (rd *Reader) Read(line lines.Line) (o resume.Observation, ok bool) {
 	r, ok := parse(line.Data)
 	if !ok || r.IsSidechain {
 		return o, false
@@ -33,7 +34,7 @@ func (rd *Reader) Read(line agent.Line) (o resume.Observation, ok bool) {
 // event returns the event of a record of the main conversation. Records about retries
 // (system/api_error) and about its own continuation (system/informational) do not end a turn, so
 // they are no events, except that a person declined the continuation: no other record tells it.
-func (rd *Reader) event(r record, line agent.Line) (resume.Event, bool) {
+func (rd *Reader) event(r record, line lines.Line) (resume.Event, bool) {
 	at := r.at(line.ModTime)
 	if at.IsZero() {
 		return nil, false
@@ -76,13 +77,13 @@ const maxHead = 4 << 20
 
 // FirstCwd returns the first directory in the transcript of a line: the session began there and must
 // be continued there, whatever directory later records contain.
-func FirstCwd(line agent.Line) (string, bool) {
+func FirstCwd(line lines.Line) (string, bool) {
 	if begin, held := line.Beginning(); held {
 		if cwd, ok := cwdIn(begin); ok {
 			return cwd, true
 		}
 	}
-	head, done := agent.Borrow()
+	head, done := lines.Borrow()
 	defer done()
 	for size := 8 << 10; size <= maxHead; size *= 8 { // mostly it is within a few kilobytes
 		head = slices.Grow(head[:0], size)[:size]
@@ -99,7 +100,7 @@ func FirstCwd(line agent.Line) (string, bool) {
 
 func cwdIn(head []byte) (string, bool) {
 	for line := range bytes.Lines(head) {
-		if cwd, ok := agent.TextAtEnds(bytes.TrimSpace(line), "cwd"); ok && len(cwd) > 0 && bytes.IndexByte(cwd, '\\') < 0 && utf8.Valid(cwd) {
+		if cwd, ok := lines.TextAtEnds(bytes.TrimSpace(line), "cwd"); ok && len(cwd) > 0 && bytes.IndexByte(cwd, '\\') < 0 && utf8.Valid(cwd) {
 			return string(cwd), true // nearly always
 		}
 		if !bytes.Contains(line, []byte(`"cwd"`)) {

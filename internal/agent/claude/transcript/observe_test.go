@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -243,7 +243,7 @@ func TestBrokenLinesMeanNothing(t *testing.T) {
 	for _, line := range []string{"", "{", whole[:len(whole)/2], "null", "[]", `"user"`, strings.Repeat("[", 20000) + `"user"`, "\x00\x00\"user\""} {
 		require.Empty(t, agenttest.ObserveAll(a, a.Sources()[0], "/p/x.jsonl", []byte(line)), line)
 	}
-	_, ok := a.Observe(a.Sources()[0], agent.Line{Path: "/p/x.jsonl", Data: []byte(whole), Cut: true})
+	_, ok := a.Observe(a.Sources()[0], lines.Line{Path: "/p/x.jsonl", Data: []byte(whole), Cut: true})
 	require.False(t, ok)
 }
 

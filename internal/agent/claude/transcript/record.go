@@ -9,6 +9,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 )
 
 // record contains the used fields of one line of a transcript.
@@ -87,7 +88,7 @@ type block struct {
 	Content json.RawMessage `json:"content"`
 }
 
-func parse(line []byte) (record, bool) { return agent.Parse[record](line) }
+func parse(line []byte) (record, bool) { return lines.Parse[record](line) }
 
 // Synthetic is the model in messages of Claude Code itself.
 const Synthetic = "<synthetic>"
@@ -148,7 +149,7 @@ func (m Message) blocks() []block {
 		return []block{{Type: "text", Text: text}}
 	}
 	var all []block
-	agent.Decode(m.Content, &all)
+	lines.Decode(m.Content, &all)
 	return all
 }
 

@@ -11,6 +11,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agent/claude/claudetest"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -27,7 +28,7 @@ type reading struct {
 
 func (a *reading) Sources() []agent.Source { return []agent.Source{a.lines.Files} }
 
-func (a *reading) Observe(src agent.Source, line agent.Line) (resume.Observation, bool) {
+func (a *reading) Observe(src agent.Source, line lines.Line) (resume.Observation, bool) {
 	return a.lines.Observe(src, line)
 }
 

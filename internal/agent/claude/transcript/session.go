@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -15,9 +17,9 @@ const maxBackLines = 20_000
 
 // lookBack visits the records of the main conversation, the last first, until read returns false.
 // may reports by the bytes of a line whether it is worth parsing.
-func lookBack(ctx context.Context, in agent.Span, may func(line []byte) bool, read func(record, agent.Line) bool) error {
+func lookBack(ctx context.Context, in lines.Span, may func(line []byte) bool, read func(record, lines.Line) bool) error {
 	in.Lines = maxBackLines
-	return agent.Visit(ctx, in, may, func(r record, line agent.Line) bool { return r.IsSidechain || read(r, line) })
+	return lines.Records(ctx, in, may, func(r record, line lines.Line) bool { return r.IsSidechain || read(r, line) })
 }
 
 // Settings are those of a session that a resumed run does not inherit.
@@ -43,7 +45,7 @@ func LastSettings(ctx context.Context, transcript string) (had Settings, err err
 	may := func(line []byte) bool {
 		return bytes.Contains(line, quotedMode) || !answer && bytes.Contains(line, quotedRequested) || answer && bytes.Contains(line, quotedFallback)
 	}
-	err = lookBack(ctx, agent.Whole(transcript), may, func(r record, _ agent.Line) bool {
+	err = lookBack(ctx, lines.Whole(transcript), may, func(r record, _ lines.Line) bool {
 		had.Cwd = cmp.Or(had.Cwd, r.Cwd)
 		switch {
 		case r.Type == "system" && r.Subtype == "model_fallback":
@@ -70,7 +72,7 @@ const costState = "cost-state"
 // Cost returns what the session of a transcript has cost until now.
 func Cost(ctx context.Context, path string) (cost resume.Cost, known bool, err error) {
 	may := func(line []byte) bool { return bytes.Contains(line, []byte(costState)) }
-	err = lookBack(ctx, agent.Whole(path), may, func(r record, line agent.Line) bool {
+	err = lookBack(ctx, lines.Whole(path), may, func(r record, line lines.Line) bool {
 		if known = r.Type == costState && r.CostUSD >= 0; known {
 			work := time.Duration(max(0, r.APIDuration)+max(0, r.ToolDuration)) * time.Millisecond
 			cost = resume.Cost{USD: r.CostUSD, Work: work, Read: line.Offset}
@@ -82,7 +84,7 @@ func Cost(ctx context.Context, path string) (cost resume.Cost, known bool, err e
 
 // Size returns the size of the context at an answer, and how long the provider caches it: five
 // minutes, or an hour on request.
-func Size(line agent.Line) (resume.Context, bool) {
+func Size(line lines.Line) (resume.Context, bool) {
 	if !bytes.Contains(line.Data, []byte(`"input_tokens"`)) {
 		return resume.Context{}, false
 	}
@@ -96,4 +98,51 @@ func Size(line agent.Line) (resume.Context, bool) {
 		warm = time.Hour
 	}
 	return resume.Context{Tokens: u.Input + u.Created + u.Read + u.Output, At: r.at(line.ModTime), Warm: warm}, true
+}
+
+// CommandsFollow reports whether the last refusal of a transcript is followed by a command that was
+// carried out without the model, such as /context.
+func CommandsFollow(ctx context.Context, transcript string) (follow bool) {
+	may := func(line []byte) bool {
+		return bytes.Contains(line, commandName) || bytes.Contains(line, apiErrorMessage)
+	}
+	err := lookBack(ctx, lines.Whole(transcript), may, func(r record, _ lines.Line) bool {
+		follow = !r.IsAPIError
+		return false
+	})
+	return err == nil && follow
+}
+
+var commandName = []byte("<command-name>")
+
+// Cleared reports whether a transcript begins with /clear and has no prompt: its process has left
+// another session for it.
+func Cleared(ctx context.Context, transcript string) bool {
+	cleared, prompted := false, false
+	err := lookBack(ctx, lines.Whole(transcript), func(line []byte) bool { return bytes.Contains(line, quotedUser) }, func(r record, _ lines.Line) bool {
+		cleared = cleared || strings.HasPrefix(r.Message.Text(), "<command-name>/clear<")
+		prompted = prompted || r.prompts()
+		return !prompted
+	})
+	return err == nil && cleared && !prompted
+}
+
+// OpenCall returns the first tool at the end of a transcript that was called and has no result: it
+// runs, or waits for a permission.
+func OpenCall(ctx context.Context, transcript string) (open agent.Call) {
+	done := make(map[string]bool)
+	may := func(line []byte) bool {
+		return bytes.Contains(line, []byte("tool_use")) || bytes.Contains(line, quotedUser)
+	}
+	_ = lookBack(ctx, lines.Whole(transcript), may, func(r record, _ lines.Line) bool { // what cannot be read is not named
+		calls := false
+		for _, b := range r.Message.blocks() {
+			done[b.CallID] = true
+			if b.Type == "tool_use" && !done[b.ID] {
+				open, calls = agent.Call{ID: b.ID, Tool: b.Name, Use: agent.UseOf(b.Input)}, true
+			}
+		}
+		return calls || open.ID == "" && !r.prompts()
+	})
+	return open
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -27,10 +27,10 @@ func TestTheSizeOfTheContextIsReadFromTheLastAnswer(t *testing.T) {
 	defer f.Close()
 	info, err := f.Stat()
 	require.NoError(t, err)
-	at, known := a.WeighAt(agent.Line{File: f, Offset: info.Size(), ModTime: info.ModTime()})
+	at, known := a.WeighAt(lines.Line{Path: f.Name(), Offset: info.Size(), ModTime: info.ModTime()})
 	require.True(t, known)
-	require.Equal(t, got, at, "an open file tells the same")
-	_, known = a.WeighAt(agent.Line{File: f, Offset: 2})
+	require.Equal(t, got, at, "the line after it tells the same")
+	_, known = a.WeighAt(lines.Line{Path: f.Name(), Offset: 2})
 	require.False(t, known, "nothing stands before it")
 }
 
@@ -50,10 +50,7 @@ func TestAnAnswerThatIsFarAwayIsLookedForLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.jsonl")
 			require.NoError(t, os.WriteFile(path, []byte(answer+c.between), 0o600))
-			f, err := os.Open(path)
-			require.NoError(t, err)
-			defer f.Close()
-			got, known := a.WeighAt(agent.Line{File: f, Offset: int64(len(answer) + len(c.between))})
+			got, known := a.WeighAt(lines.Line{Path: path, Offset: int64(len(answer) + len(c.between))})
 			require.Equal(t, c.known, known)
 			if c.known {
 				require.EqualValues(t, 7, got.Tokens)

@@ -3,12 +3,14 @@
 package transcript
 
 import (
+	"bytes"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -17,7 +19,7 @@ type Reader struct {
 	// LimitsAt returns a reader for limits that were stated at that time.
 	LimitsAt func(time.Time) limit.Reader
 
-	notes agent.Latest[string] // of the current turns
+	notes lines.Latest[string] // of the current turns
 }
 
 // Match accepts PROJECT/SESSION.jsonl. Subagents write in deeper directories, and in 2.0 beside their
@@ -39,3 +41,64 @@ func KindBy(entrypoint string) string {
 		return ""
 	}
 }
+
+// Sift skips bookkeeping and the results of tools, which are most of a transcript's bytes.
+func Sift(line []byte) agent.Weight {
+	switch string(recordType(line)) {
+	case "user":
+		if !bytes.Contains(line, toolUseID) {
+			return agent.Matters
+		}
+		// An interruption, or a note about the limit, may be in the same record as the result of a tool.
+		if bytes.Contains(line, interruption) || bytes.Contains(line, noteName) {
+			return agent.Matters
+		}
+	case "assistant":
+		if bytes.Contains(line, apiErrorMessage) || bytes.Contains(line, endTurn) {
+			return agent.Matters // a turn may have ended because of a limit
+		}
+		return agent.Moves
+	case "system":
+		if bytes.Contains(line, quotedInformational) {
+			return agent.Matters
+		}
+	}
+	return agent.Nothing
+}
+
+// recordType returns the type of a record, if it is one that matters. If the type is not near the
+// ends of the line, the whole line is searched: the role comes before the content, so the first of
+// the two roles in the line is that of the message.
+func recordType(line []byte) []byte {
+	if kind, known := lines.TextAtEnds(line, "type"); known {
+		return kind
+	}
+	user, assistant := bytes.Index(line, quotedUser), bytes.Index(line, quotedAssistant)
+	switch {
+	case user >= 0 && (assistant < 0 || user < assistant):
+		return []byte("user")
+	case bytes.Contains(line, quotedInformational):
+		return []byte("system")
+	case assistant >= 0:
+		return []byte("assistant")
+	default:
+		return nil
+	}
+}
+
+// interrupted begins the text that records an interruption by a person.
+const interrupted = "[Request interrupted by user"
+
+// Quotes within a JSON string are escaped, so these occur only as parts of the record itself. They
+// contain no colon: nothing is assumed about spaces around it.
+var (
+	quotedAssistant     = []byte(`"assistant"`)
+	quotedUser          = []byte(`"user"`)
+	quotedInformational = []byte(`"informational"`)
+
+	toolUseID       = []byte(`"tool_use_id"`)
+	endTurn         = []byte(`_turn"`)
+	noteName        = []byte(`LimitNote`) // of usageLimitNote
+	apiErrorMessage = []byte(`ApiErrorMessage`)
+	interruption    = []byte(strings.TrimPrefix(interrupted, "["))
+)

@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 )
 
 // Trace returns what a line says about tools. confined says that the run has a sandbox.
-func Trace(line agent.Line, confined bool) agent.ToolUse {
+func Trace(line lines.Line, confined bool) agent.ToolUse {
 	r, ok := parse(line.Data)
 	if !ok {
 		return agent.ToolUse{}
@@ -25,8 +26,9 @@ func Trace(line agent.Line, confined bool) agent.ToolUse {
 	case strings.HasSuffix(p.Type, "_call_output"):
 		text := string(p.Output)
 		_ = json.Unmarshal(p.Output, &text) // an object is searched as it is
-		if refusedByCodex(text) || confined && refusedBySandbox(text) {
-			t.Denied = agent.Refuse(p.CallID)
+		bySandbox := confined && failedCommand.MatchString(text) && strings.Contains(text, "Read-only file system")
+		if refusedByCodex(text) || bySandbox {
+			t.Denied = &agent.Denial{ID: p.CallID}
 		}
 	case strings.HasSuffix(p.Type, "_call"):
 		var arguments map[string]any
@@ -48,10 +50,5 @@ func refusedByCodex(text string) bool {
 		!strings.Contains(text, "Process exited with code") // output of a command may contain anything
 }
 
+// A command that failed because it wrote where the sandbox forbids it was refused. Other failures may have other causes.
 var failedCommand = regexp.MustCompile(`(?i)(process exited with code|exit code:|"exit_code":) ?[1-9]`)
-
-// refusedBySandbox reports whether a command failed because it wrote where the sandbox forbids it.
-// Other failures may have other causes.
-func refusedBySandbox(text string) bool {
-	return failedCommand.MatchString(text) && strings.Contains(text, "Read-only file system")
-}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -53,7 +54,7 @@ type Failure struct {
 	Info    json.RawMessage `json:"codex_error_info"`
 }
 
-func parse(line []byte) (record, bool) { return agent.Parse[record](line) }
+func parse(line []byte) (record, bool) { return lines.Parse[record](line) }
 
 // The kinds that are searched.
 const (
@@ -99,7 +100,7 @@ func (r record) failed() (f Failure, ended bool) {
 			return f, false
 		}
 		if json.Unmarshal(r.Payload.Error, &f.Message) != nil { // in most versions it is an object
-			agent.Decode(r.Payload.Error, &f)
+			lines.Decode(r.Payload.Error, &f)
 		}
 		return f, true
 	case "error":
@@ -126,7 +127,7 @@ func (f Failure) info() (name string, status int) {
 	var detail struct {
 		Status int `json:"http_status_code"`
 	}
-	agent.Decode(named[name], &detail)
+	lines.Decode(named[name], &detail)
 	return name, detail.Status
 }
 
@@ -135,7 +136,7 @@ func (r record) at(file time.Time) time.Time { return agent.Written(r.Timestamp,
 
 // Size returns the size of the context at an answer. The provider promises to cache it for five to ten
 // minutes.
-func Size(line agent.Line) (resume.Context, bool) {
+func Size(line lines.Line) (resume.Context, bool) {
 	if !mayBe(line.Data, tokenCount) {
 		return resume.Context{}, false
 	}

@@ -9,6 +9,8 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
+	"resumed/internal/resume"
 )
 
 // Reader interprets lines of rollouts, and caches some results. Only LimitsAt must be set.
@@ -16,8 +18,8 @@ type Reader struct {
 	// LimitsAt returns a reader for limits that were stated at that time.
 	LimitsAt func(time.Time) limit.Reader
 
-	heads agent.Cache[Head]
-	dirs  agent.Latest[string] // of the turns
+	heads lines.Cache[Head]
+	dirs  lines.Latest[string] // of the turns
 }
 
 var rolloutPath = regexp.MustCompile(`^\d{4}/\d\d/\d\d/rollout-[^/]+\.jsonl$`)
@@ -26,10 +28,10 @@ var rolloutPath = regexp.MustCompile(`^\d{4}/\d\d/\d\d/rollout-[^/]+\.jsonl$`)
 func Match(rel string) bool { return rolloutPath.MatchString(filepath.ToSlash(rel)) }
 
 // Head returns the first record of a rollout, or false if it cannot be read.
-func (rd *Reader) Head(path string) (Head, bool) { return rd.headBefore(agent.Line{Path: path}) }
+func (rd *Reader) Head(path string) (Head, bool) { return rd.headBefore(lines.Line{Path: path}) }
 
 // headBefore is Head for the rollout of a line. Everything before the line may be in memory.
-func (rd *Reader) headBefore(line agent.Line) (Head, bool) {
+func (rd *Reader) headBefore(line lines.Line) (Head, bool) {
 	if h, ok := rd.heads.Get(line.Path); ok {
 		return h, true
 	}
@@ -37,9 +39,75 @@ func (rd *Reader) headBefore(line agent.Line) (Head, bool) {
 		Type    string `json:"type"`
 		Payload Head   `json:"payload"`
 	}
-	if !agent.Decode(agent.Lean(agent.FirstLine(line)), &first) || first.Type != "session_meta" {
+	if !lines.Decode(line.First(), &first) || first.Type != "session_meta" {
 		return Head{}, false
 	}
 	rd.heads.Put(line.Path, first.Payload)
 	return first.Payload, true
+}
+
+// Read returns what a line of a rollout means for its session. Retries within a turn are not written,
+// and a turn without an end may last for hours, so silence means nothing.
+func (rd *Reader) Read(line lines.Line) (o resume.Observation, ok bool) {
+	r, ok := parse(line.Data)
+	if !ok {
+		return o, false
+	}
+	h, _ := rd.headBefore(line)
+	if h.delegated() {
+		return o, false
+	}
+	if o.Event, ok = rd.event(h, r, line); !ok {
+		return o, false
+	}
+	o.Key.ID = h.sessionID(line.Path)
+	o.Provider, o.Cwd, o.Kind = h.provider(), rd.cwd(h, line), h.Kind()
+	return o, true
+}
+
+// event returns the event of a record.
+func (rd *Reader) event(h Head, r record, line lines.Line) (resume.Event, bool) {
+	at := r.at(line.ModTime)
+	if at.IsZero() {
+		return nil, false
+	}
+	reader := rd.LimitsAt(at)
+	if f, ok := r.failed(); ok {
+		limits := func() RateLimits { return limitsBefore(line) }
+		return resume.Limited{At: at, Verdict: f.Verdict(reader, limits), Text: agent.Clip(f.Message)}, true
+	}
+	switch {
+	case r.moved(), r.kind() == "task_complete" && r.Payload.Answer != "":
+		return resume.Progressed{At: at}, true
+	case r.prompts():
+		return resume.Prompted{At: at}, true
+	case r.interrupts():
+		return resume.Cancelled{At: at}, true
+	case h.silent(r):
+		return silentLimit(r, line, reader)
+	default:
+		return nil, false
+	}
+}
+
+// silentLimit detects a usage limit in versions that do not write why a turn failed: the turn has no
+// answer, and an allowance was used up at its end. The oldest versions do not even write the end of a
+// turn: there the last record of a request is the state of the limits.
+func silentLimit(r record, line lines.Line, reader limit.Reader) (resume.Event, bool) {
+	var limits RateLimits
+	switch {
+	case r.kind() == "task_complete":
+		limits = limitsBefore(line)
+	case r.kind() == tokenCount && followsTurnContext(line):
+		limits = r.Payload.Limits
+	}
+	reset, ok := limits.exhausted()
+	if !ok {
+		return nil, false
+	}
+	v := limit.Verdict{Class: limit.UsageLimit, WaitHelps: true, Reset: limit.Reset{At: reset, Source: limit.Structured}}
+	if limits.mustBuy(reader) {
+		v.Class, v.WaitHelps = limit.Billing, false
+	}
+	return resume.Limited{At: reader.At, Verdict: v, Text: "the turn ended without an answer, and the account's allowance is used up"}, true
 }

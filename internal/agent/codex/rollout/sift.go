@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"resumed/internal/agent"
+	"resumed/internal/lines"
 )
 
 var userMessage = []byte(`"UserMessage"`)
@@ -56,7 +57,7 @@ func siftEvent(line, kind []byte) agent.Weight {
 
 // answers reports whether a message may be from the model. The role is mostly at the beginning.
 func answers(line, payload []byte) bool {
-	if role, known := agent.TextAtHead(payload, "role"); known {
+	if role, known := lines.TextAtHead(payload, "role"); known {
 		return string(role) == "assistant"
 	}
 	return bytes.Contains(line, []byte(`"assistant"`))
@@ -74,7 +75,7 @@ func opening(line []byte) (outer, payload []byte) {
 	if at < start || bytes.IndexByte(line[start:at], '[') >= 0 || !bytes.HasSuffix(bytes.TrimRight(line[:at], ": \t"), []byte(`"payload"`)) {
 		return nil, nil
 	}
-	outer, known := agent.TextAtHead(line[:at], "type")
+	outer, known := lines.TextAtHead(line[:at], "type")
 	if !known {
 		return nil, nil
 	}
@@ -83,7 +84,7 @@ func opening(line []byte) (outer, payload []byte) {
 
 // kindOf returns the type of a payload, or nil if it is not at its beginning.
 func kindOf(payload []byte) []byte {
-	kind, _ := agent.TextAtHead(payload, "type")
+	kind, _ := lines.TextAtHead(payload, "type")
 	return kind
 }
 

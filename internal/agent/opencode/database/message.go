@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -91,7 +91,7 @@ func (r Record) meaning() Meaning {
 // the record has none: opencode updates rows again long after the event.
 func ReadMessage(data []byte, createdMS, updatedMS int64) Message {
 	var m Message
-	if !agent.Decode(data, &m.Record) {
+	if !lines.Decode(data, &m.Record) {
 		return Message{}
 	}
 	m.Meaning = m.meaning()

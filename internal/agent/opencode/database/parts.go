@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"resumed/internal/agent"
+	"resumed/internal/lines"
 )
 
 // part contains the used fields of a part of a message.
@@ -46,7 +46,7 @@ func (p part) denied() bool {
 func Compacts(data []byte) bool { return readPart(data).compacts() }
 
 func readPart(data []byte) part {
-	p, ok := agent.Parse[part](data)
+	p, ok := lines.Parse[part](data)
 	if !ok {
 		return part{}
 	}

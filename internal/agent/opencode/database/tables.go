@@ -8,8 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"resumed/internal/agent"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
+	"resumed/internal/sqliteread"
 )
 
 // needed are the columns that a database of opencode must have.
@@ -87,7 +88,7 @@ func (s Session) Kind() string {
 		Permission string `json:"permission"`
 		Action     string `json:"action"`
 	}
-	if s.rules == "" || !agent.Decode([]byte(s.rules), &rules) {
+	if s.rules == "" || !lines.Decode([]byte(s.rules), &rules) {
 		return ""
 	}
 	for _, rule := range rules {
@@ -170,4 +171,47 @@ func (db *DB) message(ctx context.Context, where string, args ...any) (Message, 
 		return m, err
 	}
 	return Message{}, nil
+}
+
+// DB is a database that is open for one reading.
+type DB struct {
+	*sqliteread.Database
+	columns map[string]bool // by table.column
+}
+
+// rowsOf yields the rows of a query; an error is yielded last.
+func rowsOf[T any](ctx context.Context, db *DB, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		rows, err := db.QueryContext(ctx, query, args...)
+		if err != nil {
+			yield(none, fmt.Errorf("read database: %w", err))
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			value, err := scan(rows)
+			if err != nil {
+				yield(none, fmt.Errorf("read row: %w", err))
+				return
+			}
+			if !yield(value, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(none, fmt.Errorf("read database: %w", err))
+		}
+	}
+}
+
+func collect[T any](rows iter.Seq2[T, error]) ([]T, error) {
+	var all []T
+	for row, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, row)
+	}
+	return all, nil
 }

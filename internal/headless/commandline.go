@@ -1,13 +1,11 @@
-package agent
+// Package headless is about runs of agents without a terminal: their command lines, what they print, and what of them
+// can be continued.
+package headless
 
 import (
 	"context"
 	"encoding/json"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -92,33 +90,3 @@ func Said(recorded, prompt string) bool {
 	return prompt != "" &&
 		(recorded == prompt || strings.HasPrefix(recorded, prompt+"\n") || strings.HasSuffix(recorded, "\n"+prompt))
 }
-
-// Files returns the files that match a pattern in the homes: the default one and the configured
-// ones.
-func (h Homes) Files(pattern string) []string {
-	var all []string
-	for _, root := range append([]string{h.Usual}, h.Roots...) {
-		names, _ := fs.Glob(os.DirFS(root), pattern) // errs on a bad pattern only
-		for _, name := range names {
-			all = append(all, filepath.Join(root, name))
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// NewFiles lists the files that match a pattern. The returned function lists those created since:
-// a run that begins a session always writes a new file.
-func (h Homes) NewFiles(pattern string) func() []string {
-	before := h.Files(pattern)
-	return func() []string {
-		return slices.DeleteFunc(h.Files(pattern), func(path string) bool {
-			_, found := slices.BinarySearch(before, path)
-			return found
-		})
-	}
-}
-
-// isDashedID reports whether a text is an id with dashes, such as a UUID: not an index, and not a
-// word such as latest.
-func isDashedID(text string) bool { return strings.Contains(text, "-") && PlainID(text) != "" }

@@ -1,4 +1,4 @@
-package agent
+package lines
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package agent_test
+package headless_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
+	"resumed/internal/headless"
 )
 
 func TestRecordsAreFoundInAnyDress(t *testing.T) {
@@ -31,7 +31,7 @@ func TestRecordsAreFoundInAnyDress(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			var got []found
-			for line, record := range agent.Records(c.text) {
+			for line, record := range headless.Records(c.text) {
 				got = append(got, found{line, string(record)})
 			}
 			require.Equal(t, c.want, got)
@@ -41,7 +41,7 @@ func TestRecordsAreFoundInAnyDress(t *testing.T) {
 
 func TestBrokenDocumentsAreNotTriedForEver(t *testing.T) {
 	text := strings.Repeat("{\"a\": [\n", 50_000)
-	for range agent.Records(text) {
+	for range headless.Records(text) {
 		t.Fatal("there is no record")
 	}
 }
@@ -50,21 +50,11 @@ func FuzzRecords(f *testing.F) {
 	f.Add("{\"a\":1}\n[{}]\n{\n\"b\":2}\nx")
 	f.Fuzz(func(t *testing.T, text string) {
 		lines, last := strings.Count(text, "\n")+1, 0
-		for line, record := range agent.Records(text) {
+		for line, record := range headless.Records(text) {
 			require.True(t, json.Valid(record))
 			require.GreaterOrEqual(t, line, last)
 			require.LessOrEqual(t, line, lines)
 			last = line
 		}
 	})
-}
-
-func TestWhatIsAnIDOfManyAgents(t *testing.T) {
-	const id = "0f3a9c1e-2b4d-4c6f-8a7b-9e0d1c2b3a4f"
-	for text, is := range map[string]bool{
-		id: true, strings.ToUpper(id): true, "": false, id[1:]: false, id + "0": false, "g" + id[1:]: false,
-		strings.ReplaceAll(id, "-", "0"): false, strings.Replace(id, "-2", "--", 1): false, strings.Replace(id, "3a", "\x00\xff", 1): false,
-	} {
-		require.Equal(t, is, agent.IsUUID(text), text)
-	}
 }

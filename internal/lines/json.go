@@ -1,10 +1,9 @@
-package agent
+package lines
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"unicode/utf8"
 )
 
 // Parse is Decode into a new record.
@@ -19,31 +18,6 @@ func Decode(data []byte, into any) bool {
 	err := json.Unmarshal(data, into)
 	_, mistyped := errors.AsType[*json.UnmarshalTypeError](err)
 	return err == nil || mistyped
-}
-
-// SiftByType returns a Sift for records with a field type. The listed types are Moves or Matters,
-// all others are Nothing. If the type is not near either end of the line, the types that the line
-// contains decide: quotes within a JSON string are escaped, so a type in quotes is found only as a
-// name or a value of the record.
-func SiftByType(moves, matters []string) func(line []byte) Weight {
-	weights := make(map[string]Weight)
-	for _, name := range moves {
-		weights[name] = Moves
-	}
-	for _, name := range matters {
-		weights[name] = Matters
-	}
-	return func(line []byte) (weight Weight) {
-		if kind, known := TextAtEnds(line, "type"); known {
-			return weights[string(kind)]
-		}
-		for name, w := range weights {
-			if w > weight && bytes.Contains(line, []byte(`"`+name+`"`)) {
-				weight = w
-			}
-		}
-		return weight
-	}
 }
 
 // endSize is how much of either end of a line is searched for a record's fields. Longer values
@@ -149,55 +123,4 @@ func escaped(b []byte, i int) bool {
 		n++
 	}
 	return n%2 == 1
-}
-
-// A text longer than longText is cut down to its beginning and its end.
-const (
-	longText = 8 << 10
-	keptHead = 3 << 10
-	keptTail = 1 << 10
-)
-
-// Lean returns a line of JSON without the middle of its long texts. They are answers, files and
-// output of tools, on which the parser would spend most of its time; the meaning of a record is
-// in short texts. Everything else stays as it is, also a line that is not JSON.
-func Lean(line []byte) []byte {
-	var lean []byte
-	taken := 0
-	for i := 0; len(line)-i > longText; {
-		step := bytes.IndexByte(line[i:], '"')
-		if step < 0 {
-			break
-		}
-		open := i + step
-		end := closingQuote(line, open)
-		if end < 0 {
-			break
-		}
-		if end-open > longText {
-			from, to := plainPlace(line, open+keptHead, end), plainPlace(line, end-keptTail, end)
-			if from < to {
-				lean = append(lean, line[taken:from]...)
-				lean = append(lean, " … "...)
-				taken = to
-			}
-		}
-		i = end + 1
-	}
-	if lean == nil {
-		return line
-	}
-	return append(lean, line[taken:]...)
-}
-
-// longestEscape is the length of a character that needs two escapes.
-const longestEscape = len(`\ud83d\ude00`)
-
-// plainPlace returns the first position at or after at where a text can be cut without splitting
-// an escape or a character, at the latest end.
-func plainPlace(line []byte, at, end int) int {
-	for at < end && (bytes.IndexByte(line[at-longestEscape:at], '\\') >= 0 || !utf8.RuneStart(line[at])) {
-		at++
-	}
-	return at
 }

@@ -1,8 +1,6 @@
-package agent
+package headless
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -25,24 +23,6 @@ func TestWhatALineSaysIsFoundAmongRecordedPrompts(t *testing.T) {
 	} {
 		require.Equal(t, c.same, Said(c.recorded, c.prompt), "%q of %q", c.prompt, c.recorded)
 	}
-}
-
-func TestOnlyFilesThatHaveComeAreNew(t *testing.T) {
-	usual, other := t.TempDir(), filepath.Join(t.TempDir(), "[odd]")
-	homes, err := NewHomes("some", usual, []string{other})
-	require.NoError(t, err)
-	write := func(dir, name string) string {
-		path := filepath.Join(dir, "chats", name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		require.NoError(t, os.WriteFile(path, nil, 0o600))
-		return path
-	}
-	write(usual, "before.jsonl")
-	begun := homes.NewFiles("chats/*.jsonl")
-	require.Empty(t, begun())
-	write(usual, "before.jsonl")
-	write(usual, "other.txt")
-	require.ElementsMatch(t, []string{write(usual, "a.jsonl"), write(other, "b.jsonl")}, begun())
 }
 
 func TestIDsThatAreNone(t *testing.T) {

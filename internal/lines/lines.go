@@ -1,4 +1,6 @@
-package agent
+// Package lines reads files of lines, such as transcripts: from their end backwards, and the fields of a line of JSON
+// without parsing all of it.
+package lines
 
 import (
 	"bufio"
@@ -7,17 +9,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"resumed/internal/sparse"
 )
 
 const (
-	// maxLine is how much of one line is read. Longer ones are cut: a record that says why a
-	// session stopped is a few kilobytes.
+	// maxLine is the length of the longest line that is read: a record that says why a session
+	// stopped is a few kilobytes.
 	maxLine = 8 << 20
 
 	// blockSize is how much is read at a time.
@@ -40,27 +42,26 @@ func Borrow() (room []byte, done func()) {
 // less than os.Open.
 func Open(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) }
 
-// LinesBack visits the lines of a file from its end backwards, until visit returns false. A last
-// line without a newline is visited too; empty lines are not. Memory is bounded for any file, and
-// so is the work between two checks of ctx; holes of sparse files cost nothing.
-func LinesBack(ctx context.Context, path string, visit func(Line) bool) error {
-	return linesBack(ctx, path, math.MaxInt64, visit)
+// Line is one complete line of a file.
+type Line struct {
+	Path    string    // of the file
+	Offset  int64     // of the line's first byte
+	Data    []byte    // without its newline; valid during the call only
+	Cut     bool      // the line is longer than the maximum: Data is its beginning
+	ModTime time.Time // of the file, when the line was read
+
+	// Before is the part of the file right before the line that is in memory anyway. It starts
+	// at the beginning of a line and is valid during the call only.
+	Before []byte
+
+	// File is the open file, or nil if it is not open. Use it with ReadAt, during the call only.
+	File *os.File
 }
 
-// LinesBefore is LinesBack for the lines before a line. The file is opened only if its part in
-// memory is not enough.
-func LinesBefore(ctx context.Context, line Line, visit func(Line) bool) error {
-	at := line.Offset - int64(len(line.Before))
-	if enough := linesHeld(line, visit); enough || at == 0 {
-		return nil
-	}
-	return linesBack(ctx, line.Path, at, visit)
-}
-
-// linesHeld is LinesBefore for the part of the file in memory. It reports whether visit returned
-// false.
-func linesHeld(line Line, visit func(Line) bool) (enough bool) {
-	held, at := line.Before, line.Offset-int64(len(line.Before))
+// held visits the lines before a line in the part of the file in memory, the last first. It reports whether visit
+// returned false.
+func (l Line) held(visit func(Line) bool) (enough bool) {
+	held, at := l.Before, l.Offset-int64(len(l.Before))
 	for {
 		if held = bytes.TrimRight(held, "\n"); len(held) == 0 {
 			return false
@@ -71,14 +72,15 @@ func linesHeld(line Line, visit func(Line) bool) (enough bool) {
 		if at == 0 && start == 0 {
 			data = withoutMark(data)
 		}
-		if !visit(Line{Path: line.Path, Offset: at + int64(start), Data: data, ModTime: line.ModTime, Before: held}) {
+		if !visit(Line{Path: l.Path, Offset: at + int64(start), Data: data, ModTime: l.ModTime, Before: held}) {
 			return true
 		}
 	}
 }
 
-// linesBack is LinesBack from an offset at which a line begins.
-func linesBack(ctx context.Context, path string, offset int64, visit func(Line) bool) error {
+// back visits the lines before an offset at which a line begins, the last first, until visit returns false. Lines that
+// are longer than maxLine are skipped.
+func back(ctx context.Context, path string, offset int64, visit func(Line) bool) error {
 	f, err := Open(path)
 	if err != nil {
 		return fmt.Errorf("open transcript: %w", err)
@@ -102,16 +104,15 @@ func linesBack(ctx context.Context, path string, offset int64, visit func(Line) 
 		if err != nil {
 			return fmt.Errorf("read transcript: %w", err)
 		}
-		if start < end {
-			data, err := r.slice(start, min(end, start+maxLine))
+		if start < end && end-start <= maxLine {
+			data, err := r.slice(start, end)
 			if err != nil {
 				return fmt.Errorf("read transcript: %w", err)
 			}
 			if start == 0 {
 				data = withoutMark(data)
 			}
-			line := Line{Path: path, Offset: start, Data: data, Cut: end-start > maxLine, ModTime: info.ModTime()}
-			if !visit(line) {
+			if !visit(Line{Path: path, Offset: start, Data: data, ModTime: info.ModTime()}) {
 				return nil
 			}
 		}
@@ -219,13 +220,13 @@ func (l Line) Opening(room []byte) []byte {
 	return withoutMark(room[:n])
 }
 
-// FirstLine returns the first line of a line's file, without its newline; nil: it cannot be read.
-func FirstLine(line Line) []byte {
-	if begin, held := line.Beginning(); held {
+// First returns the first line of a line's file, without its newline; nil: it cannot be read.
+func (l Line) First() []byte {
+	if begin, held := l.Beginning(); held {
 		first, _, _ := bytes.Cut(begin, []byte("\n"))
 		return first
 	}
-	file, err := Open(line.Path)
+	file, err := Open(l.Path)
 	if err != nil {
 		return nil
 	}

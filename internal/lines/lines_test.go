@@ -1,4 +1,4 @@
-package agent_test
+package lines_test
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
+	"resumed/internal/lines"
 )
 
 func write(t testing.TB, content string) string {
@@ -31,7 +31,7 @@ type seen struct {
 
 func linesBack(t testing.TB, path string) []seen {
 	var all []seen
-	require.NoError(t, agent.LinesBack(t.Context(), path, func(l agent.Line) bool {
+	require.NoError(t, lines.Back(t.Context(), path, func(l lines.Line) bool {
 		require.False(t, l.Cut)
 		require.Equal(t, path, l.Path)
 		require.False(t, l.ModTime.IsZero())
@@ -82,7 +82,7 @@ func TestLinesReadBackAreTheLinesReadForth(t *testing.T) {
 func TestReadingBackStopsWhenToldTo(t *testing.T) {
 	path := write(t, "a\nb\nc\n")
 	var got []string
-	require.NoError(t, agent.LinesBack(t.Context(), path, func(l agent.Line) bool {
+	require.NoError(t, lines.Back(t.Context(), path, func(l lines.Line) bool {
 		got = append(got, string(l.Data))
 		return len(got) < 2
 	}))
@@ -93,7 +93,7 @@ func TestReadingBackBeginsWhereItIsToldTo(t *testing.T) {
 	path := write(t, "a\nb\n\nc\n")
 	for offset, want := range map[int64][]string{0: nil, 2: {"a"}, 5: {"b", "a"}, 7: {"c", "b", "a"}, 99: {"c", "b", "a"}, -1: nil} {
 		var got []string
-		require.NoError(t, agent.LinesBefore(t.Context(), agent.Line{Path: path, Offset: offset}, func(l agent.Line) bool {
+		require.NoError(t, lines.Span{Before: lines.Line{Path: path, Offset: offset}}.Back(t.Context(), func(l lines.Line) bool {
 			got = append(got, string(l.Data))
 			return true
 		}))
@@ -105,8 +105,8 @@ func TestReadingBackBeginsWhereItIsToldTo(t *testing.T) {
 func TestReadingBackBeginsWithWhatIsHeld(t *testing.T) {
 	const text = "\ufeffone\n\n\ntwo\nthree\r\n\nfour\n"
 	path := write(t, text)
-	visits := func(line agent.Line) (all []string) {
-		require.NoError(t, agent.LinesBefore(t.Context(), line, func(l agent.Line) bool {
+	visits := func(line lines.Line) (all []string) {
+		require.NoError(t, lines.Span{Before: line}.Back(t.Context(), func(l lines.Line) bool {
 			all = append(all, fmt.Sprintf("%d %q %v", l.Offset, l.Data, l.ModTime.Equal(line.ModTime)))
 			return true
 		}))
@@ -114,7 +114,7 @@ func TestReadingBackBeginsWithWhatIsHeld(t *testing.T) {
 	}
 	info, err := os.Stat(path)
 	require.NoError(t, err)
-	line := agent.Line{Path: path, Offset: int64(len(text)), ModTime: info.ModTime()}
+	line := lines.Line{Path: path, Offset: int64(len(text)), ModTime: info.ModTime()}
 	want := visits(line)
 	require.Len(t, want, 4)
 	for from := range len(text) {
@@ -128,12 +128,12 @@ func TestReadingBackBeginsWithWhatIsHeld(t *testing.T) {
 }
 
 func TestAFileThatCannotBeReadIsAnError(t *testing.T) {
-	none := func(agent.Line) bool { return true }
-	require.ErrorIs(t, agent.LinesBack(t.Context(), filepath.Join(t.TempDir(), "none"), none), os.ErrNotExist)
-	require.ErrorContains(t, agent.LinesBack(t.Context(), t.TempDir(), none), "not a regular file")
+	none := func(lines.Line) bool { return true }
+	require.ErrorIs(t, lines.Back(t.Context(), filepath.Join(t.TempDir(), "none"), none), os.ErrNotExist)
+	require.ErrorContains(t, lines.Back(t.Context(), t.TempDir(), none), "not a regular file")
 }
 
-// A line of a gibibyte, in a sparse file.
+// A line of a gibibyte, in a sparse file: it is skipped.
 func TestAHugeLineCostsBoundedMemory(t *testing.T) {
 	path := write(t, "first\n")
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -147,16 +147,15 @@ func TestAHugeLineCostsBoundedMemory(t *testing.T) {
 
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	var got []agent.Line
-	require.NoError(t, agent.LinesBack(t.Context(), path, func(l agent.Line) bool {
-		got = append(got, agent.Line{Offset: l.Offset, Cut: l.Cut, Data: bytes.Clone(l.Data[:min(11, len(l.Data))])})
+	var got []lines.Line
+	require.NoError(t, lines.Back(t.Context(), path, func(l lines.Line) bool {
+		got = append(got, lines.Line{Offset: l.Offset, Data: bytes.Clone(l.Data)})
 		return true
 	}))
 	runtime.ReadMemStats(&after)
 
-	require.Equal(t, []agent.Line{
+	require.Equal(t, []lines.Line{
 		{Offset: 7 + huge, Data: []byte("last")},
-		{Offset: 6, Data: []byte("begins here"), Cut: true},
 		{Offset: 0, Data: []byte("first")},
 	}, got)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
@@ -173,12 +172,11 @@ func TestLinesAreReadBackOverHoles(t *testing.T) {
 	}
 	require.NoError(t, file.Close())
 	var offsets []int64
-	require.NoError(t, agent.LinesBack(t.Context(), path, func(l agent.Line) bool {
+	require.NoError(t, lines.Back(t.Context(), path, func(l lines.Line) bool {
 		offsets = append(offsets, l.Offset)
-		require.Equal(t, l.Offset == 2, l.Cut)
 		return true
 	}))
-	require.Equal(t, []int64{tera + 1, 2, 0}, offsets)
+	require.Equal(t, []int64{tera + 1, 0}, offsets)
 }
 
 // A cancelled caller does not wait until the beginning of a file is reached.
@@ -186,7 +184,7 @@ func TestReadingBackEndsWithItsContext(t *testing.T) {
 	path := write(t, strings.Repeat("\n", 1<<20)+strings.Repeat("line\n", 1<<20))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough, visited := errors.New("enough"), 0
-	err := agent.LinesBack(ctx, path, func(agent.Line) bool {
+	err := lines.Back(ctx, path, func(lines.Line) bool {
 		cancel(enough)
 		visited++
 		return true

@@ -1,11 +1,11 @@
-package agent_test
+package lines_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
+	"resumed/internal/lines"
 )
 
 // A field of another type is lost alone; a line that is not JSON is no record.
@@ -14,11 +14,11 @@ func TestAFieldOfAnotherTypeCostsTheFieldAlone(t *testing.T) {
 		Type   string `json:"type"`
 		Status int    `json:"status"`
 	}
-	got, ok := agent.Parse[record]([]byte(`{"status":"many","type":"error"}`))
+	got, ok := lines.Parse[record]([]byte(`{"status":"many","type":"error"}`))
 	require.True(t, ok)
 	require.Equal(t, record{Type: "error"}, got)
 	for _, line := range []string{``, `{"type":"a"`, `{"type":"a"} x`, `{type:"a"}`, "{\"type\":\"a\tb\"}"} {
-		_, ok := agent.Parse[record]([]byte(line))
+		_, ok := lines.Parse[record]([]byte(line))
 		require.False(t, ok, line)
 	}
 }

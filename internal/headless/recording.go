@@ -1,4 +1,4 @@
-package agent
+package headless
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // Recording is output of an agent outside of a transcript: of a run, on a screen, or to a client
@@ -66,10 +64,4 @@ func objects(value json.RawMessage) []json.RawMessage {
 		return nil
 	}
 	return slices.DeleteFunc(list, func(v json.RawMessage) bool { return !isObject(v) })
-}
-
-// IsUUID reports whether a text is a UUID, which many agents use as id.
-func IsUUID(text string) bool {
-	const length = 36 // excludes the other forms that the library accepts
-	return len(text) == length && uuid.Validate(text) == nil
 }

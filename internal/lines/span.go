@@ -1,0 +1,113 @@
+package lines
+
+import (
+	"context"
+	"math"
+	"sync"
+)
+
+// Span is a part of a file that is searched from its end backwards.
+type Span struct {
+	Before Line  // the line after it
+	Since  int64 // the offset of its first line
+	Lines  int   // the maximum number of lines; 0: no bound
+}
+
+// Whole returns the span of a whole file.
+func Whole(path string) Span { return Last(path, 0) }
+
+// Last returns the span of the last lines of a file; 0: of all.
+func Last(path string, most int) Span {
+	return Span{Before: Line{Path: path, Offset: math.MaxInt64}, Lines: most}
+}
+
+// Back visits the lines of a span from its end backwards, until visit returns false. A last line of the file without a
+// newline is visited too; empty lines and very long ones are not. Memory is bounded for any file, and so is the work
+// between two checks of ctx; holes of sparse files cost nothing. The file is opened only if its part in memory is not
+// enough.
+func (s Span) Back(ctx context.Context, visit func(Line) bool) error {
+	visited := 0
+	bounded := func(line Line) bool {
+		if line.Offset < s.Since || !visit(line) {
+			return false
+		}
+		visited++
+		return visited != s.Lines
+	}
+	at := s.Before.Offset - int64(len(s.Before.Before))
+	if enough := s.Before.held(bounded); enough || at == 0 {
+		return nil
+	}
+	return back(ctx, s.Before.Path, at, bounded)
+}
+
+// Back visits all lines of a file from its end backwards, until visit returns false.
+func Back(ctx context.Context, path string, visit func(Line) bool) error {
+	return Whole(path).Back(ctx, visit)
+}
+
+// Records visits the records of a span, the last first, until read returns false. may reports by
+// the bytes of a line whether it is worth parsing.
+func Records[R any](ctx context.Context, in Span, may func(line []byte) bool, read func(R, Line) bool) error {
+	return in.Back(ctx, func(line Line) bool {
+		if !may(line.Data) {
+			return true
+		}
+		r, ok := Parse[R](line.Data)
+		return !ok || read(r, line)
+	})
+}
+
+// Latest caches, per file, what the lines before a line say last. A turn may be long: the part that was searched
+// already is not read again. The zero Latest is empty.
+type Latest[V any] struct{ files Cache[latest[V]] }
+
+type latest[V any] struct {
+	value V
+	until int64 // the offset of the line after those that were searched
+}
+
+// Before returns what the lines before a line say last, or first if they say nothing or cannot be
+// read. search returns what the lines of a span say last.
+func (l *Latest[V]) Before(line Line, first V, search func(Span) (V, bool, error)) V {
+	known, ok := l.files.Get(line.Path)
+	if !ok || line.Offset < known.until {
+		known = latest[V]{value: first}
+	}
+	value, found, err := search(Span{Before: line, Since: known.until})
+	if err != nil {
+		return known.value
+	}
+	if found {
+		known.value = value
+	}
+	known.until = line.Offset
+	l.files.Put(line.Path, known)
+	return known.value
+}
+
+// Cache stores a value per file. The zero Cache is empty.
+type Cache[V any] struct {
+	mu     sync.Mutex
+	byPath map[string]V // guarded by mu
+}
+
+const maxCached = 512 // more than the sessions that move at a time
+
+// Get returns the value of the file.
+func (c *Cache[V]) Get(path string) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, ok := c.byPath[path]
+	return v, ok
+}
+
+// Put sets the value of the file. A full Cache is emptied first.
+func (c *Cache[V]) Put(path string, v V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byPath == nil || len(c.byPath) >= maxCached {
+		c.byPath = make(map[string]V)
+	}
+	c.byPath[path] = v
+}

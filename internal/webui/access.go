@@ -38,9 +38,6 @@ type access struct {
 	tickets map[string]time.Time // with the time when they end
 }
 
-// link returns a new token for a link.
-func (d *access) link() (string, error) { return d.secret.sign(link, time.Now().Add(linkLife)) }
-
 // key returns a new key.
 func (d *access) key() (string, error) { return d.secret.sign(key, time.Now().Add(keyLife)) }
 
@@ -70,33 +67,17 @@ func (d *access) accepts(token string) bool {
 	return issued && !time.Now().After(end)
 }
 
-// requireKey refuses requests without a valid key.
-func (d *access) requireKey(next http.HandlerFunc) http.Handler {
-	return d.require(next, func(scheme, shown string) bool { return scheme == "Bearer" && d.secret.verify(key, shown) })
-}
-
-// requireKeyOrLink refuses requests without a valid key or token. A page that was just opened
-// from a link has only the token.
-func (d *access) requireKeyOrLink(next http.HandlerFunc) http.Handler {
-	return d.require(next, func(scheme, shown string) bool {
-		return scheme == "Bearer" && d.secret.verify(key, shown) || scheme == "Link" && d.accepts(shown)
-	})
-}
-
-// require refuses requests whose Authorization header is not valid. The address is never used
-// for that: histories and logs keep it.
-func (d *access) require(next http.HandlerFunc, valid func(scheme, shown string) bool) http.Handler {
+// require refuses requests without a valid key in the Authorization header. The address is never
+// used for that: histories and logs keep it. orLink accepts a token too: a page that was just opened
+// from a link has only that.
+func (d *access) require(orLink bool, next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, shown, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		if !valid(scheme, shown) {
-			unauthorized(w)
+		if scheme == "Bearer" && d.secret.verify(key, shown) || orLink && scheme == "Link" && d.accepts(shown) {
+			markTrusted(r.Context())
+			next(w, r)
 			return
 		}
-		markTrusted(r.Context())
-		next(w, r)
+		http.Error(w, "resumed open gives the link that lets you in", http.StatusUnauthorized)
 	})
-}
-
-func unauthorized(w http.ResponseWriter) {
-	http.Error(w, "resumed open gives the link that lets you in", http.StatusUnauthorized)
 }

@@ -180,7 +180,7 @@ func (w *Server) pause(ctx context.Context, listen string, most time.Duration) {
 
 func (w *Server) serve(ctx context.Context, listener net.Listener, listen string) {
 	server := &http.Server{
-		Handler:           bounded(hosts(listen, listener.Addr())(w.handler)),
+		Handler:           bounded(hosts(listen, listener.Addr(), w.handler)),
 		ReadHeaderTimeout: headLimit,
 		IdleTimeout:       idleLimit,
 		MaxHeaderBytes:    16 << 10,
@@ -230,7 +230,7 @@ func bounded(next http.Handler) http.Handler {
 // (DNS rebinding) is refused, because the browser sends that name. IP addresses cannot
 // be rebound: if the server listens on all interfaces, any of them and this machine's
 // name are accepted.
-func hosts(listen string, bound net.Addr) func(http.Handler) http.Handler {
+func hosts(listen string, bound net.Addr, next http.Handler) http.Handler {
 	configured, _, _ := net.SplitHostPort(listen)
 	_, port, _ := net.SplitHostPort(bound.String())
 	allowed := map[string]bool{"127.0.0.1": true, "localhost": true, "::1": true}
@@ -249,14 +249,12 @@ func hosts(listen string, bound net.Addr) func(http.Handler) http.Handler {
 		name = strings.ToLower(name)
 		return given == port && (allowed[name] || everywhere && net.ParseIP(name) != nil)
 	}
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !known(r.Host) {
-				http.Error(w, "not served under this host name", http.StatusForbidden)
-				return
-			}
-			w.Header().Set("X-Content-Type-Options", "nosniff")
-			next.ServeHTTP(w, r)
-		})
-	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !known(r.Host) {
+			http.Error(w, "not served under this host name", http.StatusForbidden)
+			return
+		}
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
 }

@@ -9,7 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -99,21 +99,28 @@ func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/events", s.events)
 	mux.HandleFunc("GET /v1/history", s.history)
-	for route, reply := range map[string]func(*http.Request) (any, error){
-		"GET /v1/status":           s.status,
-		"GET /v1/session":          s.session,
-		"GET /v1/page":             func(*http.Request) (any, error) { return s.page(false) },
-		"POST /v1/page":            func(*http.Request) (any, error) { return s.page(true) },
-		"POST /v1/session/{order}": s.order,
-		"POST /v1/told":            s.told,
-		"POST /v1/nudge":           s.nudge,
-		"GET /v1/queue":            s.tasks,
-		"POST /v1/queue/{order}":   s.taskOrder,
-		"POST /v1/pause":           func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), true) },
-		"POST /v1/unpause":         func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), false) },
-		"GET /v1/fleet":            s.fleet,
-		"POST /v1/fleet/forget":    s.forgetAccount,
-	} {
+	routes := map[string]func(*http.Request) (any, error){
+		"GET /v1/status":   func(r *http.Request) (any, error) { return s.backend.Status(r.Context(), r.FormValue("all") != "") },
+		"GET /v1/session":  s.session,
+		"GET /v1/page":     func(*http.Request) (any, error) { return s.page(false) },
+		"POST /v1/page":    func(*http.Request) (any, error) { return s.page(true) },
+		"POST /v1/told":    s.told,
+		"POST /v1/nudge":   s.nudge,
+		"GET /v1/queue":    func(r *http.Request) (any, error) { return s.backend.Queue().Tasks(r.Context()) },
+		"POST /v1/pause":   func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), true) },
+		"POST /v1/unpause": func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), false) },
+		"GET /v1/fleet":    s.fleet,
+		"POST /v1/fleet/forget": func(r *http.Request) (any, error) {
+			return done, s.backend.ForgetAccount(r.Context(), r.FormValue("account"))
+		},
+	}
+	for _, order := range []Order{Retry, Cancel, Stop, Pause, Unpause, OwnKey, AskOwnKey} {
+		routes["POST /v1/session/"+string(order)] = func(r *http.Request) (any, error) { return s.order(r, order) }
+	}
+	for _, order := range []string{"add", "edit", "drop", "move"} {
+		routes["POST /v1/queue/"+order] = func(r *http.Request) (any, error) { return s.taskOrder(r, order) }
+	}
+	for route, reply := range routes {
 		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
 			document, err := reply(r)
 			answer(w, document, err)
@@ -125,49 +132,36 @@ func (s *Server) handler() http.Handler {
 // done is the empty answer to an order.
 var done = struct{}{}
 
-func (s *Server) status(r *http.Request) (any, error) {
-	return s.backend.Status(r.Context(), r.FormValue("all") != "")
-}
-
+// session returns a status with only the session of that name.
 func (s *Server) session(r *http.Request) (any, error) {
-	status, err := s.one(r.Context(), r.FormValue("name"))
+	key, err := s.backend.Find(r.Context(), r.FormValue("name"))
 	if err != nil {
 		return nil, err
 	}
-	session := &status.Sessions[0]
-	if plan, err := s.backend.Plan(r.Context(), session.Key()); err == nil { // on an error it was removed meanwhile
-		session.Plan = &plan
+	status, err := s.backend.Status(r.Context(), true, key)
+	if err == nil && len(status.Sessions) == 0 {
+		err = ErrNoSession
+	}
+	if err != nil {
+		return nil, err
+	}
+	if plan, err := s.backend.Plan(r.Context(), key); err == nil { // on an error it was removed meanwhile
+		status.Sessions[0].Plan = &plan
 	}
 	return status, nil
 }
 
-// one returns a status with only the session of that name.
-func (s *Server) one(ctx context.Context, name string) (Status, error) {
-	key, err := s.backend.Find(ctx, name)
-	if err != nil {
-		return Status{}, err
-	}
-	status, err := s.backend.Status(ctx, true, key)
-	if err == nil && len(status.Sessions) == 0 {
-		err = ErrNoSession
-	}
-	return status, err
-}
-
-func (s *Server) order(r *http.Request) (any, error) {
-	order, name := Order(r.PathValue("order")), r.FormValue("name")
+func (s *Server) order(r *http.Request, order Order) (any, error) {
+	name := r.FormValue("name")
 	ownKey := order == OwnKey || order == AskOwnKey
-	switch {
-	case ownKey:
+	if ownKey {
 		if err := onlyPerson(r, "to spend your money"); err != nil {
 			return nil, err
 		}
-	case !slices.Contains([]Order{Retry, Cancel, Stop, Pause, Unpause}, order):
-		return nil, errNoRoute
 	}
 	key, err := s.backend.Find(r.Context(), name)
-	if errors.Is(err, resume.ErrNoSession) && !ownKey {
-		if after, is, err := s.away(r.Context(), name, order); is {
+	if host, session, _ := strings.Cut(name, "/"); errors.Is(err, resume.ErrNoSession) && !ownKey && host != "" && session != "" {
+		if after, err := s.backend.DoAway(r.Context(), host, session, order); !errors.Is(err, ErrNoFleet) {
 			return after, err
 		}
 	}
@@ -194,14 +188,7 @@ func (s *Server) page(once bool) (any, error) {
 	return page{url}, err
 }
 
-// errNoRoute has the text of a mux that does not know a path.
-var errNoRoute = errors.New("404 page not found")
-
 func answer(w http.ResponseWriter, document any, err error) {
-	if errors.Is(err, errNoRoute) {
-		http.Error(w, err.Error(), http.StatusNotFound)
-		return
-	}
 	code := http.StatusOK
 	if err != nil {
 		kind := ""

@@ -4,25 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 )
 
 // A cursor is the position up to which a file was read. At a start there may be one for each session.
 
-func (s *Store) loadCursors(snap *Snapshot) error {
-	return each(context.Background(), s.db, func(scan scan) error {
+// allCursors returns the cursors that are on disk, by path.
+func (s *Store) allCursors(ctx context.Context) (map[string]json.RawMessage, error) {
+	all := make(map[string]json.RawMessage)
+	err := each(ctx, s.db, func(scan scan) error {
 		var path string
 		var data []byte
-		if err := scan(&path, &data); err != nil {
-			return err
-		}
-		if json.Valid(data) {
-			snap.Cursors[path] = data
-		} else {
-			snap.Skipped = append(snap.Skipped, fmt.Errorf("read cursor of %q: not JSON", path))
-		}
-		return nil
+		err := scan(&path, &data)
+		all[path] = data
+		return err
 	}, "SELECT path, data FROM cursor")
+	return all, err
 }
 
 // PutCursor queues the position up to which the file was read, as JSON. It is never on disk before what

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -21,14 +21,19 @@ type missed struct {
 // back, as with a disk that is not always mounted; so first it only stores since when the file is
 // missing. A cursor that is put again has no such note.
 func (s *Store) pruneCursors(ctx context.Context, keep time.Duration, now time.Time) error {
-	gone, err := s.goneFiles(ctx)
+	all, err := s.allCursors(ctx) // first all of them: the database has one connection, and a disk may be slow
 	if err != nil {
 		return fmt.Errorf("look for cursors of files that are gone: %w", judge(s.Path(), err))
 	}
-	for path, data := range gone {
+	for path, data := range all {
+		// Cursors of sources that are not files have no absolute path.
+		_, err := os.Lstat(path)
+		if !filepath.IsAbs(path) || !errors.Is(err, fs.ErrNotExist) || !json.Valid(data) || !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+			continue
+		}
 		var m missed
-		_ = json.Unmarshal([]byte(data), &m) // a bad note counts as missing from now on
-		stmt, args := "", []any{path, data}
+		_ = json.Unmarshal(data, &m) // a bad note counts as missing from now on
+		stmt, args := "", []any{path, string(data)}
 		switch {
 		case m.GoneAt == 0:
 			stmt, args = "UPDATE cursor SET data = json_set(data, '$.gone_at', ?) WHERE path = ? AND data = ?", append([]any{millis(now)}, args...)
@@ -41,35 +46,5 @@ func (s *Store) pruneCursors(ctx context.Context, keep time.Duration, now time.T
 		// is one.
 		s.enqueue(op{key: "gone\x00" + path, stmt: stmt, args: given(args...)})
 	}
-	return nil
-}
-
-// goneFiles returns the cursors of files that do not exist. Cursors of sources that are not files have
-// no absolute path.
-func (s *Store) goneFiles(ctx context.Context) (map[string]string, error) {
-	paths, err := s.cursorPaths(ctx) // first all paths: the database has one connection, and a disk may be slow
-	if err != nil {
-		return nil, err
-	}
-	gone := make(map[string]string)
-	for _, path := range paths {
-		if _, err := os.Lstat(path); !filepath.IsAbs(path) || !errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		cursor, known := s.Cursor(path)
-		if text := string(cursor); known && strings.HasPrefix(strings.TrimSpace(text), "{") {
-			gone[path] = text
-		}
-	}
-	return gone, ctx.Err()
-}
-
-func (s *Store) cursorPaths(ctx context.Context) (paths []string, err error) {
-	err = each(ctx, s.db, func(scan scan) error {
-		var path string
-		err := scan(&path)
-		paths = append(paths, path)
-		return err
-	}, "SELECT path FROM cursor")
-	return paths, err
+	return ctx.Err()
 }

@@ -54,7 +54,7 @@ var arrows = map[string][]string{
 	},
 	"internal/backend": {
 		"internal/agent", "internal/agents", "internal/budget/ownkey", "internal/control", "internal/deliver", "internal/feed", "internal/fleet/member", "internal/journal", "internal/notify", "internal/queue",
-		"internal/resume", "internal/resume/engine", "internal/resume/view", "internal/runfiles", "internal/state", "internal/usage", "internal/webui",
+		"internal/resume", "internal/resume/engine", "internal/resume/view", "internal/runfiles", "internal/runner", "internal/state", "internal/usage", "internal/webui",
 	},
 	"internal/budget/ownkey": {"internal/agents", "internal/budget", "internal/config", "internal/resume", "internal/resume/view"},
 	"internal/queue":         {"internal/agent", "internal/agents", "internal/config", "internal/control", "internal/journal", "internal/resume", "internal/resume/engine", "internal/resume/view", "internal/state", "internal/usage"},

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"resumed/internal/agent"
@@ -178,6 +179,25 @@ func (b *Backend) self(ctx context.Context, accounts []resume.Account) control.D
 		self.Problems = append(self.Problems, "state cannot be written: "+err.Error())
 	}
 	return self
+}
+
+// watched returns how many sessions of each agent are known, and when one last moved.
+func watched(names []string, accounts []resume.Account) []control.Watched {
+	all := make([]control.Watched, len(names))
+	for i, name := range names {
+		all[i].Name = name
+		var moved time.Time
+		for _, a := range accounts {
+			if strings.HasPrefix(a.Name, name+":") {
+				all[i].Sessions += a.Sessions
+				moved = resume.Later(moved, a.MovedAt)
+			}
+		}
+		if !moved.IsZero() && resume.Tellable(moved) {
+			all[i].MovedAt = new(moved.UTC())
+		}
+	}
+	return all
 }
 
 func notices(figures []notify.Figures) control.Notices {

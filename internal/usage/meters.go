@@ -18,7 +18,7 @@ type Window struct {
 	FullAt   *time.Time `json:"full_at"`          // null: not before it resets, or not known
 	Earliest *time.Time `json:"full_at_earliest"`
 	Latest   *time.Time `json:"full_at_latest"`
-	Source   string     `json:"source"` // reported | estimated
+	Source   string     `json:"source"` // always "reported"
 	At       time.Time  `json:"at"`     // when it was read
 }
 
@@ -105,9 +105,6 @@ func (m *Meters) Windows(account string, now time.Time) []Window {
 func (w *window) view(now time.Time) Window {
 	last := w.last()
 	v := Window{Kind: last.Kind, Used: last.Used, ResetsAt: last.ResetsAt.UTC(), Source: "reported", At: last.At.UTC()}
-	if last.Estimated {
-		v.Source = "estimated"
-	}
 	w.forecast(now, &v)
 	return v
 }
@@ -131,12 +128,9 @@ func (m *Meters) Crossed(account string, now time.Time) []Window {
 	defer m.mu.Unlock()
 	var crossed []Window
 	for _, w := range m.of[account] {
-		for _, mark := range marks {
-			if w.last().Used >= mark && w.Told < mark && w.last().ResetsAt.After(now) {
-				w.Told = mark
-				crossed = append(crossed, w.view(now))
-				break
-			}
+		if mark := Mark(w.last().Used); w.Told < mark && w.last().ResetsAt.After(now) {
+			w.Told = mark
+			crossed = append(crossed, w.view(now))
 		}
 	}
 	slices.SortFunc(crossed, func(a, b Window) int { return a.ResetsAt.Compare(b.ResetsAt) })

@@ -16,12 +16,11 @@ const (
 
 // Reading is the use of one window of an account at one time.
 type Reading struct {
-	Kind      string        `json:"kind"`
-	Length    time.Duration `json:"length"`
-	Used      float64       `json:"used"` // percent
-	ResetsAt  time.Time     `json:"resets_at"`
-	At        time.Time     `json:"at"`
-	Estimated bool          `json:"estimated,omitempty"` // counted by resumed, not reported by the provider
+	Kind     string        `json:"kind"`
+	Length   time.Duration `json:"length"`
+	Used     float64       `json:"used"` // percent
+	ResetsAt time.Time     `json:"resets_at"`
+	At       time.Time     `json:"at"`
 }
 
 // Kind returns the name of a window by its length.

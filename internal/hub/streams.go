@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"resumed/internal/fleet"
@@ -32,14 +33,20 @@ const (
 // mostBytes bounds the memory or disk that a bucket takes.
 var mostBytes = map[fleet.Bucket]int64{fleet.Accounts: 64 << 20, fleet.Leases: 64 << 20, fleet.View: 256 << 20, natskv.Orders: 8 << 20}
 
-// ensureStreams creates the streams of a fleet, with a replica on each server, at most three.
-func ensureStreams(ctx context.Context, js jetstream.JetStream) error {
+// makeStreams creates the streams of a fleet, with a replica on each server, at most three.
+func makeStreams(ctx context.Context, nc *nats.Conn) error {
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
 	for _, cfg := range streams() {
 		if err := ensureStream(ctx, js, cfg); err != nil {
 			return &streamError{cfg.Name, err}
 		}
 	}
-	_, err := js.CreateOrUpdateConsumer(ctx, natskv.NoticeStream, jetstream.ConsumerConfig{
+	_, err = js.CreateOrUpdateConsumer(ctx, natskv.NoticeStream, jetstream.ConsumerConfig{
 		Durable: natskv.NoticeConsumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: natskv.LongestReport, MaxAckPending: mostUndone, MaxDeliver: natskv.MaxDeliver,
 	})
 	if err != nil {

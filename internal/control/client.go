@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"syscall"
 	"time"
 
@@ -222,9 +223,9 @@ type RemoteError struct {
 
 func (e *RemoteError) Error() string { return e.Text }
 
-// Is recognises ErrNoSession and ErrNoTask.
+// Is recognises the errors of kinds.
 func (e *RemoteError) Is(target error) bool {
-	return target == ErrNoSession && e.kind == kindNoSession || target == ErrNoTask && e.kind == kindNoTask
+	return slices.ContainsFunc(kinds, func(k kind) bool { return k.err == target && k.name == e.kind })
 }
 
 func readProblem(answer io.Reader, status string) error {

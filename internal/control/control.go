@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"net/http"
 	"time"
 
 	"resumed/internal/resume"
@@ -182,14 +183,20 @@ var (
 	ErrNoDaemon  = errors.New("no daemon is running")
 	ErrHung      = errors.New("the daemon does not answer")
 	ErrNoSession = resume.ErrNoSession
+	ErrAmbiguous = view.ErrAmbiguous
 	ErrNoTask    = errors.New("no such task")
 )
 
-// IsAmbiguous reports whether a name matches several sessions, as found here or by the daemon.
-func IsAmbiguous(err error) bool {
-	if remote, ok := errors.AsType[*RemoteError](err); ok {
-		return remote.kind == kindAmbiguous
-	}
-	_, ok := errors.AsType[*view.AmbiguousError](err)
-	return ok
+// kind is an error with its name and its status in an answer.
+type kind struct {
+	err  error
+	name string
+	code int
+}
+
+// kinds are the errors that a client distinguishes.
+var kinds = []kind{
+	{ErrAmbiguous, "ambiguous", http.StatusConflict},
+	{ErrNoTask, "no_task", http.StatusNotFound},
+	{ErrNoSession, "no_session", http.StatusNotFound},
 }

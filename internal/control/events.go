@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"resumed/internal/resume"
+	"resumed/internal/wake"
 )
 
 // Update is one line of the stream of changes: a status that lists only what changed since the
@@ -52,7 +53,7 @@ func (c *Changes) Note(key resume.Key) {
 		if f.keys[key] = struct{}{}; len(f.keys) > manyChanges {
 			f.sendAll()
 		}
-		f.wake()
+		f.news.Send()
 	}
 }
 
@@ -74,7 +75,7 @@ type Follower struct {
 	changes *Changes
 	all     bool
 	ready   <-chan time.Time // when the next update may be made; nil: now
-	nudge   chan struct{}    // of size 1: there is something to send
+	news    wake.Signal      // there is something to send
 
 	// What was not sent yet, guarded by the mutex of changes.
 	keys  map[resume.Key]struct{}
@@ -85,7 +86,7 @@ type Follower struct {
 // never interrupted. Leave must be called.
 func Follow(backend Backend, all bool) *Follower {
 	c := backend.Changes()
-	f := &Follower{backend: backend, changes: c, all: all, nudge: make(chan struct{}, 1), keys: make(map[resume.Key]struct{})}
+	f := &Follower{backend: backend, changes: c, all: all, news: wake.NewSignal(), keys: make(map[resume.Key]struct{})}
 	f.sendAll()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,14 +108,7 @@ func (f *Follower) Leave() {
 func (f *Follower) sendAll() {
 	clear(f.keys)
 	f.whole = true
-	f.wake()
-}
-
-func (f *Follower) wake() {
-	select {
-	case f.nudge <- struct{}{}:
-	default:
-	}
+	f.news.Send()
 }
 
 // take returns the recorded changes and clears them.
@@ -136,7 +130,7 @@ func (f *Follower) Next(ctx context.Context) (Update, error) {
 		}
 		f.ready = nil
 	}
-	if !proceed(ctx, f.nudge) {
+	if !proceed(ctx, f.news) {
 		return Update{}, context.Cause(ctx)
 	}
 	update, err := f.gather(ctx)

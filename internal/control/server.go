@@ -9,33 +9,26 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"resumed/internal/peer"
 	"resumed/internal/resume"
-	"resumed/internal/resume/view"
 	"resumed/internal/usage"
 )
 
 // problem is an error in an answer.
 type problem struct {
 	Error string `json:"error"`
-	Kind  string `json:"kind,omitempty"` // no_session | ambiguous | no_task
+	Kind  string `json:"kind,omitempty"` // one of kinds
 }
 
 // page is the answer with the URL of the page.
 type page struct {
 	URL string `json:"url"`
 }
-
-// The kinds of problems that a client distinguishes.
-const (
-	kindNoSession = "no_session"
-	kindAmbiguous = "ambiguous"
-	kindNoTask    = "no_task"
-)
 
 // Server is the daemon's end of the socket.
 type Server struct {
@@ -191,28 +184,16 @@ func (s *Server) page(once bool) (any, error) {
 func answer(w http.ResponseWriter, document any, err error) {
 	code := http.StatusOK
 	if err != nil {
-		kind := ""
-		kind, code = classify(err)
-		document = problem{err.Error(), kind}
+		p := problem{Error: err.Error()}
+		code = http.StatusInternalServerError
+		if i := slices.IndexFunc(kinds, func(k kind) bool { return errors.Is(err, k.err) }); i >= 0 {
+			p.Kind, code = kinds[i].name, kinds[i].code
+		}
+		document = p
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(document) // on an error the client is gone
-}
-
-// classify returns the kind of a problem for programs, and its status.
-func classify(err error) (kind string, code int) {
-	_, ambiguous := errors.AsType[*view.AmbiguousError](err)
-	switch {
-	case ambiguous:
-		return kindAmbiguous, http.StatusConflict
-	case errors.Is(err, ErrNoTask):
-		return kindNoTask, http.StatusNotFound
-	case errors.Is(err, resume.ErrNoSession):
-		return kindNoSession, http.StatusNotFound
-	default:
-		return "", http.StatusInternalServerError
-	}
 }
 
 // peers accepts only connections of the user that the daemon runs as, and of root.

@@ -45,7 +45,7 @@ func (s *Store) Keep(open []Delivery, key string, value []byte) {
 		s.putValueLocked(key, value)
 	}
 	s.mu.Unlock()
-	s.wake()
+	s.queuedSome.Send()
 }
 
 // Pending returns the open deliveries, oldest first.
@@ -74,7 +74,7 @@ func (s *Store) Tried(id, channel string, tries int, nextAt time.Time, lastErr s
 	}
 	d.Tries, d.NextAt, d.LastErr = tries, nextAt, lastErr
 	s.putDeliveryLocked(d)
-	s.wake()
+	s.queuedSome.Send()
 }
 
 // Done finishes a delivery, whether it succeeded or never will. From now on it is not pending. A nil
@@ -137,7 +137,7 @@ func (s *Store) pruneDeliveries(before time.Time) {
 			args: given(d.ID, d.Channel),
 		})
 	}
-	s.wake()
+	s.queuedSome.Send()
 }
 
 func millis(t time.Time) int64 {

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"resumed/internal/atomicfile"
+	"resumed/internal/wake"
 )
 
 // Store is the state of one daemon. Its methods may be called from several goroutines at once.
@@ -25,8 +26,8 @@ type Store struct {
 	db   *sql.DB
 	made os.FileInfo // the database file that was opened
 
-	queuedSome chan struct{} // of size 1: something is queued
-	grown      chan struct{} // of size 1: the history has grown enough to be pruned
+	queuedSome wake.Signal   // something is queued
+	grown      wake.Signal   // the history has grown enough to be pruned
 	lost       chan struct{} // closed by lose
 	lose       func()
 
@@ -86,7 +87,7 @@ func openStore(dir string, lock *os.File, log *slog.Logger) (*Store, error) {
 	}
 	s := &Store{
 		dir: dir, log: log, lock: lock, db: db,
-		queuedSome: make(chan struct{}, 1), grown: make(chan struct{}, 1), lost: make(chan struct{}),
+		queuedSome: wake.NewSignal(), grown: wake.NewSignal(), lost: make(chan struct{}),
 	}
 	s.lose = sync.OnceFunc(func() { close(s.lost) })
 	s.made, err = os.Stat(s.Path())

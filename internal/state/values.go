@@ -53,7 +53,7 @@ func (s *Store) PutValue(key string, value []byte) {
 	s.mu.Lock()
 	s.putValueLocked(key, value)
 	s.mu.Unlock()
-	s.wake()
+	s.queuedSome.Send()
 }
 
 func (s *Store) putValueLocked(key string, value []byte) {

@@ -104,17 +104,7 @@ func (s *Store) enqueue(o op) {
 	s.mu.Lock()
 	s.queue.put(o)
 	s.mu.Unlock()
-	s.wake()
-}
-
-func (s *Store) wake() { notify(s.queuedSome) }
-
-// notify sends on a channel of size 1, unless it is full. It never blocks.
-func notify(ch chan<- struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
-	}
+	s.queuedSome.Send()
 }
 
 // commit writes everything that is queued in one transaction. What another call is writing is on disk,

@@ -8,6 +8,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
+	"resumed/internal/wake"
 )
 
 // Daemon is the daemon as the views use it.
@@ -58,10 +59,8 @@ func follow(ctx context.Context, daemon Daemon, all bool, update func(control.Up
 		if err := gone(lost{err}); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, lookEvery) {
 			return nil
-		case <-time.After(lookEvery):
 		}
 	}
 }

@@ -27,7 +27,11 @@ func Account(a control.Account, sessions []view.Session, steps map[resume.Key][]
 			if span.Kind == Stopped { // the session is stopped, not the shared limit
 				continue
 			}
-			strip.cover(&worst, span)
+			for i := strip.cell(span.From); i <= strip.cell(span.To.Add(-1)); i++ {
+				if worst[i].Kind == "" || slices.Index(kinds, span.Kind) < slices.Index(kinds, worst[i].Kind) {
+					worst[i] = span
+				}
+			}
 		}
 		for _, tick := range ticks(steps[v.Key()]) {
 			strip.mark(tick)
@@ -51,16 +55,4 @@ func Account(a control.Account, sessions []view.Session, steps map[resume.Key][]
 	return strip
 }
 
-// cover sets the cells of a span, except those that have something worse.
-func (s *Strip) cover(worst *[cells]Span, span Span) {
-	first, last := s.cell(span.From), s.cell(span.To.Add(-1))
-	for i := first; i <= last; i++ {
-		if worst[i].Kind == "" || rank(span.Kind) < rank(worst[i].Kind) {
-			worst[i] = span
-		}
-	}
-}
-
 func (s *Strip) cell(at time.Time) int { return min(max(int(at.Sub(s.From)/grain), 0), cells-1) }
-
-func rank(k Kind) int { return slices.Index(kinds, k) }

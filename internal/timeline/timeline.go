@@ -265,7 +265,7 @@ func kindOf(s resume.State, c limit.Class) (Kind, string) {
 		return Stopped, humanize.Plain(s.String())
 	case s != resume.Waiting:
 		return Working, "works"
-	case c == limit.UsageLimit || c == limit.RateLimit:
+	case c.Allowance():
 		return Limited, words
 	case c.Outage():
 		return Outage, words

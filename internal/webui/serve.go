@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"resumed/internal/wake"
 )
 
 const (
@@ -36,7 +38,7 @@ type Server struct {
 	handler http.Handler
 	page    *Page
 	log     *slog.Logger
-	changed chan struct{} // of size 1: wanted changed
+	changed wake.Signal // wanted changed
 
 	// mu guards everything that follows.
 	mu     sync.Mutex
@@ -59,7 +61,7 @@ func NewServer(opts ServerOptions) *Server {
 	mux.Handle("/", opts.Page)
 	mux.Handle("GET /metrics", opts.Metrics)
 	mux.Handle("GET /healthz", health(opts.Ping))
-	return &Server{handler: mux, page: opts.Page, log: opts.Log, changed: make(chan struct{}, 1)}
+	return &Server{handler: mux, page: opts.Page, log: opts.Log, changed: wake.NewSignal()}
 }
 
 // health answers 200 while the engine answers.
@@ -82,10 +84,7 @@ func (w *Server) Want(listen string) {
 	w.mu.Lock()
 	w.wanted = listen
 	w.mu.Unlock()
-	select {
-	case w.changed <- struct{}{}:
-	default:
-	}
+	w.changed.Send()
 }
 
 // Where returns the address where it listens, and why that is not the wanted one.

@@ -21,6 +21,7 @@ import (
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
+	"resumed/internal/wake"
 )
 
 // Options are what a Client needs from the daemon.
@@ -67,7 +68,7 @@ type Metrics interface {
 // Client is this host as a member of a fleet, if the configuration names one.
 type Client struct {
 	opts     Options
-	reloaded chan struct{} // the configuration may have changed
+	reloaded wake.Signal // the configuration may have changed
 	state    atomic.Pointer[state]
 	alone    stopwatch
 }
@@ -81,7 +82,7 @@ type state struct {
 
 // New returns a client that has not joined yet.
 func New(opts Options) *Client {
-	c := &Client{opts: opts, reloaded: make(chan struct{}, 1)}
+	c := &Client{opts: opts, reloaded: wake.NewSignal()}
 	c.state.Store(&state{joining: true})
 	return c
 }
@@ -109,17 +110,12 @@ func (c *Client) wantsFleet() bool { return c.opts.Settings().Fleet.URL != "" &&
 func (c *Client) SessionChanged(change resume.Change) {
 	if m := c.current(); m != nil {
 		m.fleet.Changed(change)
-		m.view.note()
+		m.view.noted.Send()
 	}
 }
 
 // Reload is called when the configuration may name another fleet, or none.
-func (c *Client) Reload() {
-	select {
-	case c.reloaded <- struct{}{}:
-	default:
-	}
-}
+func (c *Client) Reload() { c.reloaded.Send() }
 
 // joinRetry is when joining is tried again after it failed: a missing file may exist then.
 const joinRetry = time.Minute

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"time"
 
-	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
@@ -29,7 +28,7 @@ func (w *windows) note(s resume.Session) {
 		w.drop(s.Key)
 		return
 	}
-	now := window{s.Key, s.LimitedAt, s.Limit.Reset.At, limits(s.Limit.Class)}
+	now := window{s.Key, s.LimitedAt, s.Limit.Reset.At, s.Limit.Class.Allowance()}
 	if w.of[s.Key] != now {
 		w.set(s.Key, now)
 	}
@@ -59,6 +58,3 @@ func (w *windows) around(end time.Time, near time.Duration) (keys []resume.Key) 
 	}
 	return keys
 }
-
-// limits reports whether a refusal of this class says that an allowance is used up.
-func limits(c limit.Class) bool { return c == limit.UsageLimit || c == limit.RateLimit }

@@ -39,13 +39,9 @@ type fleetAnswer struct {
 	after string
 }
 
-// toggleFleet shows the fleet, or the sessions of this host again.
-func (m *model) toggleFleet() tea.Cmd {
-	switch {
-	case m.fleet != nil:
-		m.fleet = nil
-		return nil
-	case m.board.status.Daemon.Fleet == nil:
+// openFleet shows the fleet.
+func (m *model) openFleet() tea.Cmd {
+	if m.board.status.Daemon.Fleet == nil {
 		m.notice = notice{text: "this host is in no fleet", colour: Yellow, until: m.page.Now.Add(noticeFor)}
 		return nil
 	}
@@ -71,17 +67,6 @@ func (m *model) fleetAgain() tea.Cmd {
 		return nil
 	}
 	return m.askFleet()
-}
-
-// showFleetAnswer handles an answer, unless another page is shown meanwhile.
-func (m *model) showFleetAnswer(s fleetAnswer) {
-	if m.fleet == nil || m.fleet.after != s.after {
-		return
-	}
-	m.fleet.err = s.err
-	if s.err == nil {
-		m.fleet.seen = &s.found
-	}
 }
 
 // fleetCommand handles a key while the fleet is shown.

@@ -109,7 +109,7 @@ func (w *Server) PageURL(once bool) (string, error) {
 	}
 	host, _, _ := net.SplitHostPort(w.wanted)
 	_, port, _ := net.SplitHostPort(w.addr)
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+	if isEverywhere(host) {
 		host = "127.0.0.1"
 	}
 	query, err := w.page.Query(once)
@@ -225,6 +225,12 @@ func bounded(next http.Handler) http.Handler {
 	})
 }
 
+// isEverywhere reports whether a server that listens on the host listens on all interfaces.
+func isEverywhere(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "" || ip != nil && ip.IsUnspecified()
+}
+
 // hosts refuses requests for other host names. A web page that points its own name here
 // (DNS rebinding) is refused, because the browser sends that name. IP addresses cannot
 // be rebound: if the server listens on all interfaces, any of them and this machine's
@@ -233,8 +239,7 @@ func hosts(listen string, bound net.Addr, next http.Handler) http.Handler {
 	configured, _, _ := net.SplitHostPort(listen)
 	_, port, _ := net.SplitHostPort(bound.String())
 	allowed := map[string]bool{"127.0.0.1": true, "localhost": true, "::1": true}
-	ip := net.ParseIP(configured)
-	everywhere := configured == "" || ip != nil && ip.IsUnspecified()
+	everywhere := isEverywhere(configured)
 	if !everywhere {
 		allowed[strings.ToLower(configured)] = true
 	} else if name, err := os.Hostname(); err == nil {

@@ -74,8 +74,8 @@ type Follower struct {
 	backend Backend
 	changes *Changes
 	all     bool
-	ready   <-chan time.Time // when the next update may be made; nil: now
-	news    wake.Signal      // there is something to send
+	readyAt time.Time   // when the next update may be made
+	news    wake.Signal // there is something to send
 
 	// What was not sent yet, guarded by the mutex of changes.
 	keys  map[resume.Key]struct{}
@@ -124,14 +124,13 @@ func (f *Follower) take() (keys []resume.Key, whole bool) {
 // Next waits until something changed and returns it. Changes shortly after each other are in one
 // update. After an error nothing is lost: the next update is complete.
 func (f *Follower) Next(ctx context.Context) (Update, error) {
-	if f.ready != nil {
-		if !proceed(ctx, f.ready) {
-			return Update{}, context.Cause(ctx)
-		}
-		f.ready = nil
-	}
-	if !proceed(ctx, f.news) {
+	if !wake.Sleep(ctx, time.Until(f.readyAt)) {
 		return Update{}, context.Cause(ctx)
+	}
+	select {
+	case <-ctx.Done():
+		return Update{}, context.Cause(ctx)
+	case <-f.news:
 	}
 	update, err := f.gather(ctx)
 	if err != nil {
@@ -140,7 +139,7 @@ func (f *Follower) Next(ctx context.Context) (Update, error) {
 		f.sendAll()
 		return Update{}, err
 	}
-	f.ready = time.After(bundleGap)
+	f.readyAt = time.Now().Add(bundleGap)
 	return update, nil
 }
 
@@ -158,16 +157,6 @@ func (f *Follower) gather(ctx context.Context) (Update, error) {
 	}
 	gone := slices.DeleteFunc(keys, func(key resume.Key) bool { return listed[key] || key == resume.Key{} })
 	return Update{Status: status, Gone: gone}, err
-}
-
-// proceed waits for signal. It returns false if ctx is done first.
-func proceed[T any](ctx context.Context, signal <-chan T) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-signal:
-		return true
-	}
 }
 
 // events streams changes, one JSON document per line.

@@ -140,13 +140,23 @@ func (b *Backend) Find(ctx context.Context, name string) (resume.Key, error) {
 	return b.opts.Engine.Find(ctx, name)
 }
 
-// Plan returns what the next resume of a session would do.
-func (b *Backend) Plan(ctx context.Context, key resume.Key) (view.Plan, error) {
-	session, err := b.opts.Engine.Session(ctx, key)
+// Session returns the state with only the session that a text refers to, and what its next resume would do.
+func (b *Backend) Session(ctx context.Context, name string) (control.Status, error) {
+	key, err := b.Find(ctx, name)
 	if err != nil {
-		return view.Plan{}, err
+		return control.Status{}, err
 	}
-	return b.opts.Deliver.Preview(ctx, session), nil
+	status, err := b.Status(ctx, true, key)
+	if err == nil && len(status.Sessions) == 0 {
+		err = resume.ErrNoSession
+	}
+	if err != nil {
+		return control.Status{}, err
+	}
+	if session, err := b.opts.Engine.Session(ctx, key); err == nil { // on an error it was removed meanwhile
+		status.Sessions[0].Plan = new(b.opts.Deliver.Preview(ctx, session))
+	}
+	return status, nil
 }
 
 func (b *Backend) self(ctx context.Context, accounts []resume.Account) control.Daemon {

@@ -126,8 +126,9 @@ type Backend interface {
 	// Find returns the session that a person names.
 	Find(ctx context.Context, name string) (resume.Key, error)
 
-	// Plan returns what the next resume of a session would do at the moment.
-	Plan(ctx context.Context, key resume.Key) (view.Plan, error)
+	// Session returns the state with only the session that a person names, and what its next resume would
+	// do at the moment.
+	Session(ctx context.Context, name string) (Status, error)
 
 	// Changes is where the daemon records changes.
 	Changes() *Changes

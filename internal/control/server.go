@@ -94,7 +94,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /v1/history", s.history)
 	routes := map[string]func(*http.Request) (any, error){
 		"GET /v1/status":   func(r *http.Request) (any, error) { return s.backend.Status(r.Context(), r.FormValue("all") != "") },
-		"GET /v1/session":  s.session,
+		"GET /v1/session":  func(r *http.Request) (any, error) { return s.backend.Session(r.Context(), r.FormValue("name")) },
 		"GET /v1/page":     func(*http.Request) (any, error) { return s.page(false) },
 		"POST /v1/page":    func(*http.Request) (any, error) { return s.page(true) },
 		"POST /v1/told":    s.told,
@@ -124,25 +124,6 @@ func (s *Server) handler() http.Handler {
 
 // done is the empty answer to an order.
 var done = struct{}{}
-
-// session returns a status with only the session of that name.
-func (s *Server) session(r *http.Request) (any, error) {
-	key, err := s.backend.Find(r.Context(), r.FormValue("name"))
-	if err != nil {
-		return nil, err
-	}
-	status, err := s.backend.Status(r.Context(), true, key)
-	if err == nil && len(status.Sessions) == 0 {
-		err = ErrNoSession
-	}
-	if err != nil {
-		return nil, err
-	}
-	if plan, err := s.backend.Plan(r.Context(), key); err == nil { // on an error it was removed meanwhile
-		status.Sessions[0].Plan = &plan
-	}
-	return status, nil
-}
 
 func (s *Server) order(r *http.Request, order Order) (any, error) {
 	name := r.FormValue("name")

@@ -89,6 +89,7 @@ func openStore(dir string, lock *os.File, log *slog.Logger) (*Store, error) {
 	s := &Store{
 		dir: dir, log: log, lock: lock, db: db,
 		queuedSome: wake.NewSignal(), grown: wake.NewSignal(), lost: make(chan struct{}),
+		refused: make(map[string]error),
 	}
 	s.lose = sync.OnceFunc(func() { close(s.lost) })
 	s.made, err = os.Stat(s.Path())

@@ -293,9 +293,6 @@ func (s *Store) transact(b batch) error {
 func (s *Store) refuse(key string, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil && len(s.refused) == 0 {
-		return false // the usual case
-	}
 	if err == nil {
 		delete(s.refused, key)
 		return false
@@ -303,9 +300,6 @@ func (s *Store) refuse(key string, err error) bool {
 	err = fmt.Errorf("%s cannot be stored: %w", strings.ReplaceAll(key, "\x00", " "), err)
 	if was := s.refused[key]; was == nil || was.Error() != err.Error() {
 		s.log.Error("a record cannot be stored, and nothing is done that needs it", "err", err)
-	}
-	if s.refused == nil {
-		s.refused = make(map[string]error)
 	}
 	s.refused[key] = err
 	return true

@@ -20,13 +20,7 @@ import (
 // byUrgency sorts first what needs a person, then what happens next.
 func byUrgency(a, b *row) int {
 	x, y := &a.view, &b.view
-	if d := humanize.Urgency(x.State) - humanize.Urgency(y.State); d != 0 {
-		return d
-	}
-	if d := cmp.Compare(next(x), next(y)); d != 0 {
-		return d
-	}
-	return cmp.Or(cmp.Compare(x.Agent, y.Agent), cmp.Compare(x.ID, y.ID))
+	return cmp.Or(humanize.Urgency(x.State)-humanize.Urgency(y.State), cmp.Compare(next(x), next(y)), cmp.Compare(x.Agent, y.Agent), cmp.Compare(x.ID, y.ID))
 }
 
 func next(v *view.Session) int64 {

@@ -30,7 +30,7 @@ type try struct {
 }
 
 // shared reports whether a refusal of this class concerns the whole account and not only the session.
-func shared(c limit.Class) bool { return c.Allowance() || c.Outage() }
+func shared(c limit.Class) bool { return limits(c) || c.Outage() }
 
 func newAccount() *account { return &account{windows: newWindows()} }
 

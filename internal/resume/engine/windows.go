@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
@@ -28,7 +29,7 @@ func (w *windows) note(s resume.Session) {
 		w.drop(s.Key)
 		return
 	}
-	now := window{s.Key, s.LimitedAt, s.Limit.Reset.At, s.Limit.Class.Allowance()}
+	now := window{s.Key, s.LimitedAt, s.Limit.Reset.At, limits(s.Limit.Class)}
 	if w.of[s.Key] != now {
 		w.set(s.Key, now)
 	}
@@ -58,3 +59,6 @@ func (w *windows) around(end time.Time, near time.Duration) (keys []resume.Key) 
 	}
 	return keys
 }
+
+// limits reports whether a refusal of this class says that an allowance is used up.
+func limits(c limit.Class) bool { return c == limit.UsageLimit || c == limit.RateLimit }

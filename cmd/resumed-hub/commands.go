@@ -40,7 +40,7 @@ func (c *cli) initCommand() *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(c.err, "The hub is in %s and listens on %s%s. Start it with `resumed hub`.\n", dir, known.Listen, reached(known.Listen))
-			return c.printLine(known, invitation)
+			return c.printLine(dir, invitation)
 		}),
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "`ADDRESS` to listen on, by which machines reach it (default \""+hub.DefaultListen+"\": this machine alone)")
@@ -66,11 +66,7 @@ func (c *cli) inviteCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			known, err := hub.Known(dir)
-			if err != nil {
-				return err
-			}
-			return c.printLine(known, invitation)
+			return c.printLine(dir, invitation)
 		}),
 	}
 	cmd.Flags().IntVar(&uses, "uses", 0, fmt.Sprintf("how many machines of any name the line lets in (default %d)", hub.DefaultUses))
@@ -78,9 +74,13 @@ func (c *cli) inviteCommand() *cobra.Command {
 }
 
 // printLine prints the newest line, and says which machines can join with it.
-func (c *cli) printLine(known hub.List, invitation natskv.Invitation) error {
+func (c *cli) printLine(dir string, invitation natskv.Invitation) error {
+	known, err := hub.Known(dir)
+	if err != nil {
+		return err
+	}
 	fmt.Fprintf(c.err, "This line lets in %s. Keep it secret, and run it there (`resumed fleet join -` reads it from standard input):\n", letsIn(known.Lines[len(known.Lines)-1]))
-	_, err := fmt.Fprintln(c.out, "resumed fleet join", invitation.Line())
+	_, err = fmt.Fprintln(c.out, "resumed fleet join", invitation.Line())
 	return err
 }
 

@@ -69,7 +69,7 @@ func (c *cli) findRuns(name string) (string, error) {
 		resumed = append(resumed, session)
 	}
 	found, err := view.Find(known, name)
-	if control.IsAmbiguous(err) {
+	if errors.Is(err, control.ErrAmbiguous) {
 		found, err = view.Find(resumed, name)
 	}
 	if err == nil && outputs[found.Key()] == "" {

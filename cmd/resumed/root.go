@@ -78,7 +78,7 @@ func (c *cli) report(err error) int {
 		case problem.File != "":
 			try = toCorrect(problem.File)
 		}
-	case control.IsAmbiguous(err):
+	case errors.Is(err, control.ErrAmbiguous):
 		try = "one of them by more of its id: resumed status"
 	case errors.Is(err, control.ErrNoDaemon):
 		code, try = exitNoDaemon, service.HowToStart()

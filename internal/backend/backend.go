@@ -10,6 +10,8 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"resumed/internal/agent"
@@ -138,13 +140,23 @@ func (b *Backend) Find(ctx context.Context, name string) (resume.Key, error) {
 	return b.opts.Engine.Find(ctx, name)
 }
 
-// Plan returns what the next resume of a session would do.
-func (b *Backend) Plan(ctx context.Context, key resume.Key) (view.Plan, error) {
-	session, err := b.opts.Engine.Session(ctx, key)
+// Session returns the state with only the session that a text refers to, and what its next resume would do.
+func (b *Backend) Session(ctx context.Context, name string) (control.Status, error) {
+	key, err := b.Find(ctx, name)
 	if err != nil {
-		return view.Plan{}, err
+		return control.Status{}, err
 	}
-	return b.opts.Deliver.Preview(ctx, session), nil
+	status, err := b.Status(ctx, true, key)
+	if err == nil && len(status.Sessions) == 0 {
+		err = resume.ErrNoSession
+	}
+	if err != nil {
+		return control.Status{}, err
+	}
+	if session, err := b.opts.Engine.Session(ctx, key); err == nil { // on an error it was removed meanwhile
+		status.Sessions[0].Plan = new(b.opts.Deliver.Preview(ctx, session))
+	}
+	return status, nil
 }
 
 func (b *Backend) self(ctx context.Context, accounts []resume.Account) control.Daemon {
@@ -178,6 +190,25 @@ func (b *Backend) self(ctx context.Context, accounts []resume.Account) control.D
 		self.Problems = append(self.Problems, "state cannot be written: "+err.Error())
 	}
 	return self
+}
+
+// watched returns how many sessions of each agent are known, and when one last moved.
+func watched(names []string, accounts []resume.Account) []control.Watched {
+	all := make([]control.Watched, len(names))
+	for i, name := range names {
+		all[i].Name = name
+		var moved time.Time
+		for _, a := range accounts {
+			if strings.HasPrefix(a.Name, name+":") {
+				all[i].Sessions += a.Sessions
+				moved = resume.Later(moved, a.MovedAt)
+			}
+		}
+		if !moved.IsZero() && resume.Tellable(moved) {
+			all[i].MovedAt = new(moved.UTC())
+		}
+	}
+	return all
 }
 
 func notices(figures []notify.Figures) control.Notices {
@@ -314,3 +345,30 @@ func (b *Backend) History(ctx context.Context, name string, since time.Time) (it
 
 // PageURL returns the address of the page.
 func (b *Backend) PageURL(once bool) (string, error) { return b.opts.PageURL(once) }
+
+// pauseSwitch pauses the daemon as a whole, and keeps the engine and the stored state consistent.
+type pauseSwitch struct {
+	engine interface {
+		SetPaused(ctx context.Context, paused bool) error
+	}
+	store  interface{ SetPaused(paused bool) }
+	turn   chan struct{} // of size 1: a lock; a context can cancel the wait for it
+	paused atomic.Bool
+}
+
+// set pauses or unpauses. Concurrent orders are carried out one after the other, so that the stored
+// state is the last one that the engine got.
+func (p *pauseSwitch) set(ctx context.Context, paused bool) error {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if err := p.engine.SetPaused(ctx, paused); err != nil {
+		return err
+	}
+	p.paused.Store(paused)
+	p.store.SetPaused(paused)
+	return nil
+}

@@ -3,7 +3,6 @@ package backend
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"resumed/internal/journal"
 	"resumed/internal/resume"
 	"resumed/internal/runfiles"
+	"resumed/internal/runner"
 	"resumed/internal/state"
 	"resumed/internal/webui"
 )
@@ -28,15 +28,12 @@ const (
 
 // Detail returns everything that is known about one session.
 func (b *Backend) Detail(ctx context.Context, key resume.Key) (webui.Detail, error) {
-	session, err := b.opts.Engine.Session(ctx, key)
-	if err != nil {
-		return webui.Detail{}, err
-	}
-	these, err := b.opts.Engine.These(ctx, []resume.Key{key}) // with its name
+	these, err := b.opts.Engine.These(ctx, []resume.Key{key})
 	if err != nil || len(these) == 0 {
 		return webui.Detail{}, errors.Join(err, resume.ErrNoSession)
 	}
-	shown := webui.Detail{Session: b.opts.View(*these[0]), GoOn: b.opts.Continue(session)}
+	session := *these[0]
+	shown := webui.Detail{Session: b.opts.View(session), GoOn: b.opts.Continue(session)}
 	shown.Session.Plan = new(b.opts.Deliver.Preview(ctx, session))
 	if shown.Backoff, err = b.opts.Engine.Backoff(ctx, key); err != nil {
 		return webui.Detail{}, err
@@ -73,29 +70,16 @@ func runs(stateDir string, key resume.Key) ([]webui.Run, error) {
 		run := webui.Run{}
 		run.N, _ = strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ".log"))
 		run.Began, run.Ended, run.How = runfiles.RunOf(path)
-		switch run.Text, run.Cut, err = end(path, shownOutput); {
+		run.Text, err = runner.Tail(path, shownOutput)
+		info, missing := os.Stat(path)
+		switch err := errors.Join(err, missing); {
 		case errors.Is(err, fs.ErrNotExist): // an old one that was just removed
 		case err != nil:
 			return nil, err
 		default:
+			run.Cut = info.Size() > shownOutput
 			all = append(all, run)
 		}
 	}
 	return all, nil
-}
-
-// end returns the last bytes of a file, and whether there are more before them.
-func end(path string, most int64) (text string, cut bool, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", false, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return "", false, err
-	}
-	from := max(0, info.Size()-most)
-	data, err := io.ReadAll(io.NewSectionReader(file, from, most))
-	return string(data), from > 0, err
 }

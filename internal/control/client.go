@@ -10,9 +10,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
+	"resumed/internal/dirs"
 	"resumed/internal/resume/view"
 	"resumed/internal/usage"
 )
@@ -155,12 +159,31 @@ func (c *Client) open(ctx context.Context, method, path string, query url.Values
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	r := &reply{ctx: ctx, cancel: cancel, limit: limit}
-	err := r.inTime(func() error { return r.ask(&c.http, method, path, query) })
+	target := url.URL{Scheme: "http", Host: "resumed", Path: path, RawQuery: query.Encode()}
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), http.NoBody)
 	if err != nil {
 		cancel(nil)
-		return nil, err
+		return nil, fmt.Errorf("ask the daemon: %w", err)
 	}
-	return r, nil
+	var response *http.Response
+	err = r.inTime(func() (err error) { response, err = c.http.Do(request); return err })
+	switch {
+	case err == nil:
+		r.body = response.Body
+		if response.StatusCode == http.StatusOK {
+			return r, nil
+		}
+		err = readProblem(r, response.Status)
+		_ = r.Close()
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED):
+		err = ErrNoDaemon
+	case errors.Is(err, syscall.EAGAIN): // too many connections wait for it already
+		err = ErrHung
+	case !errors.Is(err, ErrHung):
+		err = fmt.Errorf("ask the daemon: %w", err)
+	}
+	cancel(nil)
+	return nil, err
 }
 
 // reply is an answer with a time limit for each part.
@@ -169,29 +192,6 @@ type reply struct {
 	cancel context.CancelCauseFunc
 	limit  time.Duration // for each part; 0: none
 	body   io.ReadCloser
-}
-
-// ask sends the request and waits for the beginning of the answer.
-func (r *reply) ask(client *http.Client, method, path string, query url.Values) error {
-	target := url.URL{Scheme: "http", Host: "resumed", Path: path, RawQuery: query.Encode()}
-	request, err := http.NewRequestWithContext(r.ctx, method, target.String(), http.NoBody)
-	if err != nil {
-		return fmt.Errorf("ask the daemon: %w", err)
-	}
-	response, err := client.Do(request)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED):
-		return ErrNoDaemon
-	case errors.Is(err, syscall.EAGAIN): // too many connections wait for it already
-		return ErrHung
-	case err != nil:
-		return fmt.Errorf("ask the daemon: %w", err)
-	case response.StatusCode != http.StatusOK:
-		defer response.Body.Close()
-		return readProblem(response)
-	}
-	r.body = response.Body
-	return nil
 }
 
 func (r *reply) Read(p []byte) (n int, err error) {
@@ -226,20 +226,58 @@ type RemoteError struct {
 
 func (e *RemoteError) Error() string { return e.Text }
 
-// Is recognises ErrNoSession, ErrNoTask and ErrEarly.
+// Is recognises the errors of kinds.
 func (e *RemoteError) Is(target error) bool {
-	kinds := map[error]string{ErrNoSession: kindNoSession, ErrNoTask: kindNoTask, ErrEarly: kindEarly}
-	return kinds[target] != "" && kinds[target] == e.kind
+	return slices.ContainsFunc(kinds, func(k kind) bool { return k.err == target && k.name == e.kind })
 }
 
-func readProblem(response *http.Response) error {
-	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+func readProblem(answer io.Reader, status string) error {
+	body, err := io.ReadAll(io.LimitReader(answer, 1<<20))
 	if err != nil {
 		return fmt.Errorf("read the daemon's answer: %w", err)
 	}
 	var p problem
 	if json.Unmarshal(body, &p) != nil || p.Error == "" {
-		return fmt.Errorf("the daemon answered %s: is it of another version?", response.Status)
+		return fmt.Errorf("the daemon answered %s: is it of another version?", status)
 	}
 	return &RemoteError{Text: p.Error, kind: p.Kind}
+}
+
+// SocketDir returns the directory of the daemon's socket. If no daemon runs, it is that of a
+// dry run, or the one where a daemon would listen.
+func SocketDir(getenv func(string) string) string {
+	dir, answers := daemonDir(getenv)
+	own, err := dirs.State(getenv)
+	if answers || err != nil {
+		return dir
+	}
+	for _, dryRun := range dirs.DryRuns(own) {
+		if Answers(dryRun) {
+			return dryRun
+		}
+	}
+	return dir
+}
+
+// DaemonDir is SocketDir without dry runs.
+func DaemonDir(getenv func(string) string) string {
+	dir, _ := daemonDir(getenv)
+	return dir
+}
+
+func daemonDir(getenv func(string) string) (dir string, answers bool) {
+	places := dirs.Sockets(getenv)
+	if i := slices.IndexFunc(places, Answers); i >= 0 {
+		return places[i], true
+	}
+	for _, place := range places { // a socket that does not answer is reported too
+		if _, err := os.Stat(filepath.Join(place, SocketName)); err == nil {
+			return place, false
+		}
+	}
+	dir, err := dirs.Runtime(getenv)
+	if err != nil {
+		dir = os.DevNull // without a home directory there is no daemon
+	}
+	return dir, false
 }

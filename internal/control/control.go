@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"net/http"
 	"time"
 
 	"resumed/internal/resume"
@@ -126,8 +127,9 @@ type Backend interface {
 	// Find returns the session that a person names.
 	Find(ctx context.Context, name string) (resume.Key, error)
 
-	// Plan returns what the next resume of a session would do at the moment.
-	Plan(ctx context.Context, key resume.Key) (view.Plan, error)
+	// Session returns the state with only the session that a person names, and what its next resume would
+	// do at the moment.
+	Session(ctx context.Context, name string) (Status, error)
 
 	// Changes is where the daemon records changes.
 	Changes() *Changes
@@ -183,15 +185,22 @@ var (
 	ErrNoDaemon  = errors.New("no daemon is running")
 	ErrHung      = errors.New("the daemon does not answer")
 	ErrNoSession = resume.ErrNoSession
+	ErrAmbiguous = view.ErrAmbiguous
 	ErrNoTask    = errors.New("no such task")
 	ErrEarly     = errors.New("the provider asked to wait")
 )
 
-// IsAmbiguous reports whether a name matches several sessions, as found here or by the daemon.
-func IsAmbiguous(err error) bool {
-	if remote, ok := errors.AsType[*RemoteError](err); ok {
-		return remote.kind == kindAmbiguous
-	}
-	_, ok := errors.AsType[*view.AmbiguousError](err)
-	return ok
+// kind is an error with its name and its status in an answer.
+type kind struct {
+	err  error
+	name string
+	code int
+}
+
+// kinds are the errors that a client distinguishes.
+var kinds = []kind{
+	{ErrAmbiguous, "ambiguous", http.StatusConflict},
+	{ErrEarly, "early", http.StatusConflict},
+	{ErrNoTask, "no_task", http.StatusNotFound},
+	{ErrNoSession, "no_session", http.StatusNotFound},
 }

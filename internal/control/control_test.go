@@ -85,8 +85,14 @@ func (d *daemon) Find(_ context.Context, name string) (resume.Key, error) {
 	return found.Key(), err
 }
 
-func (d *daemon) Plan(context.Context, resume.Key) (view.Plan, error) {
-	return view.Plan{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}, nil
+func (d *daemon) Session(ctx context.Context, name string) (control.Status, error) {
+	key, err := d.Find(ctx, name)
+	if err != nil {
+		return control.Status{}, err
+	}
+	status, err := d.Status(ctx, true, key)
+	status.Sessions[0].Plan = &view.Plan{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}
+	return status, err
 }
 
 func (d *daemon) Do(_ context.Context, key resume.Key, order control.Order) (view.Session, error) {

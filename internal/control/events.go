@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"resumed/internal/resume"
+	"resumed/internal/wake"
 )
 
 // Update is one line of the stream of changes: a status that lists only what changed since the
@@ -52,7 +53,7 @@ func (c *Changes) Note(key resume.Key) {
 		if f.keys[key] = struct{}{}; len(f.keys) > manyChanges {
 			f.sendAll()
 		}
-		f.wake()
+		f.news.Send()
 	}
 }
 
@@ -73,8 +74,8 @@ type Follower struct {
 	backend Backend
 	changes *Changes
 	all     bool
-	ready   <-chan time.Time // when the next update may be made; nil: now
-	nudge   chan struct{}    // of size 1: there is something to send
+	readyAt time.Time   // when the next update may be made
+	news    wake.Signal // there is something to send
 
 	// What was not sent yet, guarded by the mutex of changes.
 	keys  map[resume.Key]struct{}
@@ -85,7 +86,7 @@ type Follower struct {
 // never interrupted. Leave must be called.
 func Follow(backend Backend, all bool) *Follower {
 	c := backend.Changes()
-	f := &Follower{backend: backend, changes: c, all: all, nudge: make(chan struct{}, 1), keys: make(map[resume.Key]struct{})}
+	f := &Follower{backend: backend, changes: c, all: all, news: wake.NewSignal(), keys: make(map[resume.Key]struct{})}
 	f.sendAll()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,14 +108,7 @@ func (f *Follower) Leave() {
 func (f *Follower) sendAll() {
 	clear(f.keys)
 	f.whole = true
-	f.wake()
-}
-
-func (f *Follower) wake() {
-	select {
-	case f.nudge <- struct{}{}:
-	default:
-	}
+	f.news.Send()
 }
 
 // take returns the recorded changes and clears them.
@@ -130,14 +124,13 @@ func (f *Follower) take() (keys []resume.Key, whole bool) {
 // Next waits until something changed and returns it. Changes shortly after each other are in one
 // update. After an error nothing is lost: the next update is complete.
 func (f *Follower) Next(ctx context.Context) (Update, error) {
-	if f.ready != nil {
-		if !proceed(ctx, f.ready) {
-			return Update{}, context.Cause(ctx)
-		}
-		f.ready = nil
-	}
-	if !proceed(ctx, f.nudge) {
+	if !wake.Sleep(ctx, time.Until(f.readyAt)) {
 		return Update{}, context.Cause(ctx)
+	}
+	select {
+	case <-ctx.Done():
+		return Update{}, context.Cause(ctx)
+	case <-f.news:
 	}
 	update, err := f.gather(ctx)
 	if err != nil {
@@ -146,7 +139,7 @@ func (f *Follower) Next(ctx context.Context) (Update, error) {
 		f.sendAll()
 		return Update{}, err
 	}
-	f.ready = time.After(bundleGap)
+	f.readyAt = time.Now().Add(bundleGap)
 	return update, nil
 }
 
@@ -164,16 +157,6 @@ func (f *Follower) gather(ctx context.Context) (Update, error) {
 	}
 	gone := slices.DeleteFunc(keys, func(key resume.Key) bool { return listed[key] || key == resume.Key{} })
 	return Update{Status: status, Gone: gone}, err
-}
-
-// proceed waits for signal. It returns false if ctx is done first.
-func proceed[T any](ctx context.Context, signal <-chan T) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-signal:
-		return true
-	}
 }
 
 // events streams changes, one JSON document per line.

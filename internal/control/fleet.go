@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"resumed/internal/resume/view"
@@ -142,20 +141,6 @@ func (s *Server) fleet(r *http.Request) (any, error) {
 		most = mostRows
 	}
 	return s.backend.Fleet(r.Context(), r.FormValue("after"), most)
-}
-
-func (s *Server) forgetAccount(r *http.Request) (any, error) {
-	return done, s.backend.ForgetAccount(r.Context(), r.FormValue("account"))
-}
-
-// away executes an order for a session of another host, HOST/SESSION, and reports whether it is one.
-func (s *Server) away(ctx context.Context, name string, order Order) (view.Session, bool, error) {
-	host, session, _ := strings.Cut(name, "/")
-	if host == "" || session == "" {
-		return view.Session{}, false, nil
-	}
-	after, err := s.backend.DoAway(ctx, host, session, order)
-	return after, !errors.Is(err, ErrNoFleet), err
 }
 
 // Fleet returns a page of the state of all hosts.

@@ -76,18 +76,16 @@ func (c *Client) History(ctx context.Context, name string, since time.Time) (ite
 	}
 	return func(yield func(Step, error) bool) {
 		defer body.Close()
-		decoder := json.NewDecoder(body)
-		for {
+		for decoder := json.NewDecoder(body); ; {
 			var step Step
 			err := decoder.Decode(&step)
 			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {
-				yield(Step{}, fmt.Errorf("read the daemon's answer: %w", err))
-				return
+				err = fmt.Errorf("read the daemon's answer: %w", err)
 			}
-			if !yield(step, nil) {
+			if !yield(step, err) || err != nil {
 				return
 			}
 		}

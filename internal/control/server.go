@@ -10,33 +10,25 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"resumed/internal/peer"
 	"resumed/internal/resume"
-	"resumed/internal/resume/view"
 	"resumed/internal/usage"
 )
 
 // problem is an error in an answer.
 type problem struct {
 	Error string `json:"error"`
-	Kind  string `json:"kind,omitempty"` // no_session | ambiguous | no_task | early
+	Kind  string `json:"kind,omitempty"` // one of kinds
 }
 
 // page is the answer with the URL of the page.
 type page struct {
 	URL string `json:"url"`
 }
-
-// The kinds of problems that a client distinguishes.
-const (
-	kindNoSession = "no_session"
-	kindAmbiguous = "ambiguous"
-	kindNoTask    = "no_task"
-	kindEarly     = "early"
-)
 
 // Server is the daemon's end of the socket.
 type Server struct {
@@ -100,21 +92,28 @@ func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/events", s.events)
 	mux.HandleFunc("GET /v1/history", s.history)
-	for route, reply := range map[string]func(*http.Request) (any, error){
-		"GET /v1/status":           s.status,
-		"GET /v1/session":          s.session,
-		"GET /v1/page":             func(*http.Request) (any, error) { return s.page(false) },
-		"POST /v1/page":            func(*http.Request) (any, error) { return s.page(true) },
-		"POST /v1/session/{order}": s.order,
-		"POST /v1/told":            s.told,
-		"POST /v1/nudge":           s.nudge,
-		"GET /v1/queue":            s.tasks,
-		"POST /v1/queue/{order}":   s.taskOrder,
-		"POST /v1/pause":           func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), true) },
-		"POST /v1/unpause":         func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), false) },
-		"GET /v1/fleet":            s.fleet,
-		"POST /v1/fleet/forget":    s.forgetAccount,
-	} {
+	routes := map[string]func(*http.Request) (any, error){
+		"GET /v1/status":   func(r *http.Request) (any, error) { return s.backend.Status(r.Context(), r.FormValue("all") != "") },
+		"GET /v1/session":  func(r *http.Request) (any, error) { return s.backend.Session(r.Context(), r.FormValue("name")) },
+		"GET /v1/page":     func(*http.Request) (any, error) { return s.page(false) },
+		"POST /v1/page":    func(*http.Request) (any, error) { return s.page(true) },
+		"POST /v1/told":    s.told,
+		"POST /v1/nudge":   s.nudge,
+		"GET /v1/queue":    func(r *http.Request) (any, error) { return s.backend.Queue().Tasks(r.Context()) },
+		"POST /v1/pause":   func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), true) },
+		"POST /v1/unpause": func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), false) },
+		"GET /v1/fleet":    s.fleet,
+		"POST /v1/fleet/forget": func(r *http.Request) (any, error) {
+			return done, s.backend.ForgetAccount(r.Context(), r.FormValue("account"))
+		},
+	}
+	for _, order := range []Order{Retry, Due, Cancel, Stop, Pause, Unpause, OwnKey, AskOwnKey} {
+		routes["POST /v1/session/"+string(order)] = func(r *http.Request) (any, error) { return s.order(r, order) }
+	}
+	for _, order := range []string{"add", "edit", "drop", "move"} {
+		routes["POST /v1/queue/"+order] = func(r *http.Request) (any, error) { return s.taskOrder(r, order) }
+	}
+	for route, reply := range routes {
 		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
 			document, err := reply(r)
 			answer(w, document, err)
@@ -126,52 +125,20 @@ func (s *Server) handler() http.Handler {
 // done is the empty answer to an order.
 var done = struct{}{}
 
-func (s *Server) status(r *http.Request) (any, error) {
-	return s.backend.Status(r.Context(), r.FormValue("all") != "")
-}
-
-func (s *Server) session(r *http.Request) (any, error) {
-	status, err := s.one(r.Context(), r.FormValue("name"))
-	if err != nil {
-		return nil, err
-	}
-	session := &status.Sessions[0]
-	if plan, err := s.backend.Plan(r.Context(), session.Key()); err == nil { // on an error it was removed meanwhile
-		session.Plan = &plan
-	}
-	return status, nil
-}
-
-// one returns a status with only the session of that name.
-func (s *Server) one(ctx context.Context, name string) (Status, error) {
-	key, err := s.backend.Find(ctx, name)
-	if err != nil {
-		return Status{}, err
-	}
-	status, err := s.backend.Status(ctx, true, key)
-	if err == nil && len(status.Sessions) == 0 {
-		err = ErrNoSession
-	}
-	return status, err
-}
-
-func (s *Server) order(r *http.Request) (any, error) {
-	order, name := Order(r.PathValue("order")), r.FormValue("name")
+func (s *Server) order(r *http.Request, order Order) (any, error) {
+	name := r.FormValue("name")
 	ownKey := order == OwnKey || order == AskOwnKey
-	switch {
-	case ownKey:
+	if ownKey {
 		if err := onlyPerson(r, "to spend your money"); err != nil {
 			return nil, err
 		}
-	case !slices.Contains([]Order{Retry, Due, Cancel, Stop, Pause, Unpause}, order):
-		return nil, errNoRoute
 	}
 	key, err := s.backend.Find(r.Context(), name)
-	if errors.Is(err, resume.ErrNoSession) && !ownKey {
+	if host, session, _ := strings.Cut(name, "/"); errors.Is(err, resume.ErrNoSession) && !ownKey && host != "" && session != "" {
 		if order == Due {
 			order = Retry // the other host knows when
 		}
-		if after, is, err := s.away(r.Context(), name, order); is {
+		if after, err := s.backend.DoAway(r.Context(), host, session, order); !errors.Is(err, ErrNoFleet) {
 			return after, err
 		}
 	}
@@ -198,40 +165,19 @@ func (s *Server) page(once bool) (any, error) {
 	return page{url}, err
 }
 
-// errNoRoute has the text of a mux that does not know a path.
-var errNoRoute = errors.New("404 page not found")
-
 func answer(w http.ResponseWriter, document any, err error) {
-	if errors.Is(err, errNoRoute) {
-		http.Error(w, err.Error(), http.StatusNotFound)
-		return
-	}
 	code := http.StatusOK
 	if err != nil {
-		kind := ""
-		kind, code = classify(err)
-		document = problem{err.Error(), kind}
+		p := problem{Error: err.Error()}
+		code = http.StatusInternalServerError
+		if i := slices.IndexFunc(kinds, func(k kind) bool { return errors.Is(err, k.err) }); i >= 0 {
+			p.Kind, code = kinds[i].name, kinds[i].code
+		}
+		document = p
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(document) // on an error the client is gone
-}
-
-// classify returns the kind of a problem for programs, and its status.
-func classify(err error) (kind string, code int) {
-	_, ambiguous := errors.AsType[*view.AmbiguousError](err)
-	switch {
-	case errors.Is(err, ErrEarly):
-		return kindEarly, http.StatusConflict
-	case ambiguous:
-		return kindAmbiguous, http.StatusConflict
-	case errors.Is(err, ErrNoTask):
-		return kindNoTask, http.StatusNotFound
-	case errors.Is(err, resume.ErrNoSession):
-		return kindNoSession, http.StatusNotFound
-	default:
-		return "", http.StatusInternalServerError
-	}
 }
 
 // peers accepts only connections of the user that the daemon runs as, and of root.

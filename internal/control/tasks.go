@@ -11,11 +11,7 @@ import (
 	"resumed/internal/resume/view"
 )
 
-func (s *Server) tasks(r *http.Request) (any, error) {
-	return s.backend.Queue().Tasks(r.Context())
-}
-
-func (s *Server) taskOrder(r *http.Request) (any, error) {
+func (s *Server) taskOrder(r *http.Request, order string) (any, error) {
 	queue, ctx, name := s.backend.Queue(), r.Context(), r.FormValue("task")
 	var wanted view.TaskOrder
 	if text := r.FormValue("order"); text != "" {
@@ -28,17 +24,15 @@ func (s *Server) taskOrder(r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	switch r.PathValue("order") {
+	switch order {
 	case "add":
 		return queue.Enqueue(ctx, wanted)
 	case "edit":
 		return queue.Edit(ctx, name, wanted)
 	case "drop":
 		return queue.Drop(ctx, name)
-	case "move":
-		return queue.Move(ctx, name, r.FormValue("to"))
 	default:
-		return nil, errNoRoute
+		return queue.Move(ctx, name, r.FormValue("to"))
 	}
 }
 

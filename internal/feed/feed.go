@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -30,7 +29,8 @@ type Options struct {
 	// before it, never earlier.
 	Keep func(place string, cursor json.RawMessage)
 
-	// Kept returns the stored cursor of a place that appeared after the first reading.
+	// Kept returns the stored cursor of a place: of a file that appeared after the first reading, or of a
+	// database.
 	Kept func(place string) (json.RawMessage, bool)
 
 	// Elsewhere reports whether another resumed has the lease of the session: then
@@ -219,7 +219,7 @@ func (f *Feeds) of(a agent.Agent, cursors Cursors) []*feed {
 	var feeds []*feed
 	switch a := a.(type) {
 	case agent.Follower:
-		feeds = append(feeds, f.followed(a, cursors))
+		feeds = append(feeds, f.followed(a))
 	case agent.Reader:
 		for _, src := range a.Sources() {
 			feeds = append(feeds, f.transcripts(a, src, cursors))
@@ -263,14 +263,9 @@ func (f *feed) serve(ctx context.Context, failed chan<- error) {
 }
 
 // followed makes the feed of an agent that reads its own database.
-func (f *Feeds) followed(a agent.Follower, cursors Cursors) *feed {
+func (f *Feeds) followed(a agent.Follower) *feed {
 	one := newFeed(a)
-	own := make(Cursors) // the cursors of other agents need not stay in memory
-	for place, cursor := range cursors {
-		if name, ok := strings.CutPrefix(place, a.Name()+":"); ok {
-			own[name] = cursor
-		}
-	}
+	place := func(name string) string { return a.Name() + ":" + name }
 	one.look = a.Look
 	one.run = func(ctx context.Context) error {
 		return a.Follow(ctx, agent.Feed{
@@ -283,11 +278,8 @@ func (f *Feeds) followed(a agent.Follower, cursors Cursors) *feed {
 				}
 				return f.observe(ctx, observations)
 			},
-			Kept: func(name string) (json.RawMessage, bool) {
-				cursor, ok := own[name]
-				return cursor, ok
-			},
-			Keep:  func(name string, cursor json.RawMessage) { f.opts.Keep(a.Name()+":"+name, cursor) },
+			Kept:  func(name string) (json.RawMessage, bool) { return f.opts.Kept(place(name)) },
+			Keep:  func(name string, cursor json.RawMessage) { f.opts.Keep(place(name), cursor) },
 			Ready: func() { close(one.ready) },
 			Log:   f.opts.Log.With("agent", a.Name()),
 		})

@@ -19,17 +19,23 @@ type stored struct {
 	rev uint64
 }
 
-// pending returns the accounts for which there is something to do, now or later.
-func (f *Fleet) pending() []string {
+// accountsThat returns the accounts of which something is true.
+func (f *Fleet) accountsThat(is func(*account) bool) (ids []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var ids []string
 	for id, a := range f.accounts {
-		if a.refused != nil || !a.moved.IsZero() || a.probe != nil || a.asks(f.now(), f.pace) {
+		if is(a) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
+}
+
+// pending returns the accounts for which there is something to do, now or later.
+func (f *Fleet) pending() []string {
+	return f.accountsThat(func(a *account) bool {
+		return a.refused != nil || !a.moved.IsZero() || a.probe != nil || a.asks(f.now(), f.pace)
+	})
 }
 
 // asks reports whether a session asks for permission to start.
@@ -122,15 +128,8 @@ func (f *Fleet) remember(id string, now stored) bool {
 // readLimited reads the accounts that are limited as far as this host knows. It may have missed that
 // they are no longer, for example when its connection was lost.
 func (f *Fleet) readLimited(ctx context.Context) {
-	f.mu.Lock()
-	var ids []string
-	for id, a := range f.accounts {
-		if a.last.State == resume.Open || a.last.State == resume.HalfOpen {
-			ids = append(ids, id)
-		}
-	}
-	f.mu.Unlock()
-	for _, id := range ids {
+	limited := func(a *account) bool { return a.last.State == resume.Open || a.last.State == resume.HalfOpen }
+	for _, id := range f.accountsThat(limited) {
 		if _, err := f.read(ctx, id); err != nil {
 			return // the next heartbeat tries again
 		}

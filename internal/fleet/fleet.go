@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"resumed/internal/resume"
+	"resumed/internal/wake"
 )
 
 // Options configure a Fleet. Only those with a default may be left out.
@@ -46,7 +47,7 @@ type Metrics interface {
 type Fleet struct {
 	opts Options
 	pace pace
-	kick chan struct{}
+	kick wake.Signal // makes Run call tick soon
 
 	mu       sync.Mutex // guards everything that follows; tick may read clock, hosts and missing, which it alone changes
 	accounts map[string]*account
@@ -83,10 +84,11 @@ func New(opts Options) *Fleet {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
+	pace := pace{cmp.Or(opts.Heartbeat, Heartbeat)}
 	f := &Fleet{
-		opts: opts, pace: pace{cmp.Or(opts.Heartbeat, Heartbeat)}, kick: make(chan struct{}, 1), accounts: make(map[string]*account),
+		opts: opts, pace: pace, kick: wake.NewSignal(), accounts: make(map[string]*account),
 		hosts: make(map[string]Host), missing: make(map[string]Host), holds: make(map[*Hold]struct{}),
-		host: lease{key: HostKey(opts.Host)}, notifier: lease{key: NotifierKey},
+		host: lease{key: HostKey(opts.Host), lasts: pace.lease()}, notifier: lease{key: NotifierKey, lasts: pace.lease()},
 	}
 	f.answered, f.started = f.now(), f.now()
 	f.reported = Standing{Since: f.now(), Hosts: 1}
@@ -102,7 +104,8 @@ func (f *Fleet) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		changes, stop := f.watchAccounts(ctx)
+		watch, stop := context.WithCancel(ctx)
+		changes, _ := f.opts.Store.Watch(watch) // nil if that fails: whatever matters is read from the store anyway
 		for watching := true; watching; {
 			select {
 			case <-ctx.Done():
@@ -121,17 +124,6 @@ func (f *Fleet) Run(ctx context.Context) error {
 		}
 		stop()
 	}
-}
-
-// watchAccounts watches the accounts. If that fails there is no channel: whatever matters is read from
-// the store anyway.
-func (f *Fleet) watchAccounts(ctx context.Context) (<-chan Entry, func()) {
-	ctx, stop := context.WithCancel(ctx)
-	changes, err := f.opts.Store.Watch(ctx)
-	if err != nil {
-		return nil, stop
-	}
-	return changes, stop
 }
 
 // tick does all that is due and returns when to call it again. Only one goroutine calls it.
@@ -278,12 +270,4 @@ func (f *Fleet) wrote(err error) {
 		result = "silent"
 	}
 	f.opts.Metrics.Wrote(result)
-}
-
-// wake makes Run call tick soon.
-func (f *Fleet) wake() {
-	select {
-	case f.kick <- struct{}{}:
-	default:
-	}
 }

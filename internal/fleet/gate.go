@@ -79,7 +79,7 @@ func (f *Fleet) Ask(s resume.Session, now time.Time) (why string, until time.Tim
 	}
 	a.asked, a.early = now, early
 	if !a.tryAt.After(now) {
-		f.wake()
+		f.kick.Send()
 	}
 	return inTurn, now.Add(askAgain)
 }
@@ -134,7 +134,7 @@ func (f *Fleet) account(id string) *account {
 // refusals.
 func (f *Fleet) Restore(sessions []*resume.Session) {
 	for _, s := range sessions {
-		if id := f.opts.Account(*s); id != "" && s.State == resume.Waiting && limits(s.Limit.Class) {
+		if id := f.opts.Account(*s); id != "" && s.State == resume.Waiting && s.Limit.Class.Allowance() {
 			f.mu.Lock()
 			f.refuse(f.account(id), *s, "")
 			f.mu.Unlock()
@@ -142,10 +142,11 @@ func (f *Fleet) Restore(sessions []*resume.Session) {
 	}
 }
 
-// Changed is called for every change of every session.
+// Changed is called for every change of every session. Other hosts wait for no outage: it concerns the
+// provider or this host.
 func (f *Fleet) Changed(c resume.Change) {
 	limited, stopped := c.Event.(resume.Limited)
-	stopped = stopped && c.After.State == resume.Waiting && limits(limited.Class)
+	stopped = stopped && c.After.State == resume.Waiting && limited.Class.Allowance()
 	progressed, went := c.Event.(resume.Progressed)
 	id := ""
 	if stopped || went {
@@ -164,13 +165,13 @@ func (f *Fleet) Changed(c resume.Change) {
 		case !tries:
 			p.outcome = released
 		}
-		f.wake()
+		f.kick.Send()
 	}
 	switch {
 	case id == "":
 	case stopped:
 		f.refuse(f.account(id), c.After, mark)
-		f.wake()
+		f.kick.Send()
 	case went:
 		f.move(f.account(id), progressed.At)
 	}
@@ -223,36 +224,27 @@ func (f *Fleet) move(a *account, at time.Time) {
 	if _, changed := a.known.Moved("", f.clock.fleet(at), f.clock.fleet(at), f.opts.Rules()); changed {
 		a.moved, a.tryAt = at, time.Time{}
 		f.derive(a)
-		f.wake()
+		f.kick.Send()
 	}
 }
 
 // derive computes the state of an account as this host knows it. It is called again after each
 // comparison of the clock.
 func (f *Fleet) derive(a *account) {
-	now, r, at := a.last.Account, a.refused, f.clock.fleet(a.moved)
-	lifts := a.known.Lifts(f.opts.Rules())
-	move := func() {
-		if !at.IsZero() {
-			now, _ = now.Moved("", at, at, f.opts.Rules())
-		}
-	}
+	now, r, at, rules := a.last.Account, a.refused, f.clock.fleet(a.moved), f.opts.Rules()
+	lifts := a.known.Lifts(rules)
 	if r == nil || a.moved.Before(r.At) {
-		move()
+		now, _ = now.Moved("", at, at, rules)
 	}
 	if r != nil {
 		now, _ = now.Refused(f.clock.refusal(*r))
 	}
 	if r != nil && !a.moved.Before(r.At) {
-		move()
+		now, _ = now.Moved("", at, at, rules)
 	}
 	a.known = now
-	if now.Lifts(f.opts.Rules()).Before(lifts) { // sessions may wait for the old time and do not ask before
+	if now.Lifts(rules).Before(lifts) { // sessions may wait for the old time and do not ask before
 		f.lifted = true
-		f.wake()
+		f.kick.Send()
 	}
 }
-
-// limits reports whether a refusal of this class means a used-up allowance. An outage concerns the
-// provider or this host: other hosts do not wait for it.
-func limits(c limit.Class) bool { return c == limit.UsageLimit || c == limit.RateLimit }

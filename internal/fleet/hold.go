@@ -41,7 +41,7 @@ func (f *Fleet) Hold(ctx context.Context, hash string, takeOver bool) (*Hold, er
 		return nil, fmt.Errorf("this host is alone (%s)", s.Why)
 	}
 	h := &Hold{fleet: f, hash: hash, tried: f.now()}
-	h.lease = lease{key: SessionKey(hash), released: h.isReleased}
+	h.lease = lease{key: SessionKey(hash), lasts: f.pace.lease(), released: h.isReleased}
 	err := h.Confirm(ctx)
 	if err == nil {
 		err = h.own(ctx, takeOver)
@@ -53,7 +53,7 @@ func (f *Fleet) Hold(ctx context.Context, hash string, takeOver bool) (*Hold, er
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.holds[h] = struct{}{}
-	f.wake()
+	f.kick.Send()
 	return h, nil
 }
 
@@ -70,7 +70,7 @@ func (h *Hold) Confirm(ctx context.Context) error {
 	err := f.acquire(ctx, &l, f.me())
 	f.mu.Lock()
 	h.lease, released = l, h.released
-	fresh := f.fresh(l)
+	fresh := l.rev != 0 && f.now().Sub(l.at).Abs() < f.pace.goodFor() // no other host can get it before the next action has ended
 	f.mu.Unlock()
 	held, elsewhere := errors.AsType[*heldError](err)
 	switch {

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,10 +11,10 @@ import (
 // whether it has expired.
 type lease struct {
 	key   string
-	mine  bool          // a lease of an earlier daemon of this host is not taken over
-	lasts time.Duration // zero: three heartbeats of this host
-	rev   uint64        // 0: not held, as far as known
-	at    time.Time     // when it was confirmed, by this host's clock
+	mine  bool // a lease of an earlier daemon of this host is not taken over
+	lasts time.Duration
+	rev   uint64    // 0: not held, as far as known
+	at    time.Time // when it was confirmed, by this host's clock
 
 	released func() bool // reports whether it was released while it was renewed: then it is not taken again; nil: never
 }
@@ -39,7 +38,7 @@ func (f *Fleet) acquire(ctx context.Context, l *lease, value any) error {
 	if err != nil {
 		return err
 	}
-	l.rev, err = f.put(ctx, Leases, l.key, data, l.rev, f.lasts(l))
+	l.rev, err = f.put(ctx, Leases, l.key, data, l.rev, l.lasts)
 	if errors.Is(err, ErrConflict) {
 		began = f.now()
 		err = f.acquireAgain(ctx, l, data)
@@ -64,7 +63,7 @@ func (f *Fleet) acquireAgain(ctx context.Context, l *lease, data []byte) error {
 	if err == nil && (by.Host != f.opts.Host || by.Life != f.opts.Life && l.mine) {
 		return &heldError{by}
 	}
-	l.rev, err = f.put(ctx, Leases, l.key, data, e.Rev, f.lasts(l)) // e.Rev is 0 where the lease has expired
+	l.rev, err = f.put(ctx, Leases, l.key, data, e.Rev, l.lasts) // e.Rev is 0 where the lease has expired
 	return err
 }
 
@@ -75,16 +74,6 @@ func (f *Fleet) releaseLease(ctx context.Context, l *lease) {
 	}
 	_ = f.remove(ctx, Leases, l.key, l.rev) // otherwise it expires
 	l.rev = 0
-}
-
-// fresh reports whether a lease was confirmed just now: no other host can get it before the next action
-// has ended.
-func (f *Fleet) fresh(l lease) bool {
-	return l.rev != 0 && f.now().Sub(l.at).Abs() < f.pace.goodFor()
-}
-
-func (f *Fleet) lasts(l *lease) time.Duration {
-	return cmp.Or(l.lasts, f.pace.lease())
 }
 
 func (f *Fleet) me() holder { return holder{f.opts.Host, f.opts.Life} }

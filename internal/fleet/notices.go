@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"resumed/internal/resume"
+	"resumed/internal/wake"
 )
 
 // NoticeID is the id of a notice about an account that is reported once per window, however many hosts
@@ -68,10 +69,7 @@ func (f *Fleet) startNotices(ctx context.Context) {
 	loop.Go(func() {
 		for ctx.Err() == nil { // the connection may be lost
 			_ = f.opts.Store.Notices(ctx, f.deliver)
-			select {
-			case <-ctx.Done():
-			case <-time.After(f.pace.again()):
-			}
+			wake.Sleep(ctx, f.pace.again())
 		}
 	})
 	f.stopNotices = func() {

@@ -60,7 +60,7 @@ func (f *Fleet) newProbe(id string, now time.Time) *probing {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.probes++
-	p := &probing{Probe: Probe{Host: f.opts.Host, Mark: fmt.Sprintf("%s.%d", f.opts.Life, f.probes), At: now}, lease: lease{key: ProbeKey(id), mine: true}}
+	p := &probing{Probe: Probe{Host: f.opts.Host, Mark: fmt.Sprintf("%s.%d", f.opts.Life, f.probes), At: now}, lease: lease{key: ProbeKey(id), lasts: f.pace.lease(), mine: true}}
 	f.account(id).probe = p
 	return p
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
@@ -41,12 +42,12 @@ func clustered(o Options, s seat) Options {
 		options.Cluster.Host, options.Cluster.Port, _ = hostPort(s.Listen)
 		options.Routes = server.RoutesFromStr(s.Routes)
 	}
-	o.prepare = func(ctx context.Context, js jetstream.JetStream) error {
+	o.prepare = func(ctx context.Context, nc *nats.Conn) error {
 		ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errors.New("the hub's servers did not agree in time"))
 		defer cancel()
 		for {
 			try, cancel := context.WithTimeout(ctx, 2*time.Second) // without a leader there is no answer
-			err := ensureStreams(try, js)
+			err := makeStreams(try, nc)
 			cancel()
 			if err == nil || ctx.Err() != nil {
 				return err

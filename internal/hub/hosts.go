@@ -69,7 +69,15 @@ func (h *hosts) admit(lineKey string, request natskv.Request) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if err := h.spend(lineKey, request.Name); err != nil { // first: a line must never admit more hosts than it may
+	// First the line is used up: it must never admit more hosts than it may.
+	_, err = update(h.dir, func(s *settings) error {
+		at := slices.IndexFunc(s.Lines, func(l line) bool { return l.key() == lineKey })
+		if at < 0 {
+			return errors.New("this line lets nobody in any more: `resumed hub invite`, on the hub's machine, makes another")
+		}
+		return s.Lines[at].spend(request.Name)
+	})
+	if err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(host{1, request.Name, request.Key, lineKey, time.Now().UTC().Truncate(time.Second)}, "", "  ")
@@ -101,18 +109,6 @@ func (h *hosts) receive(nc *nats.Conn) error {
 		if text, err := json.Marshal(answer); err == nil {
 			_ = msg.Respond(text) // the applicant asks again
 		}
-	})
-	return err
-}
-
-// spend counts a machine that joins with the line of that key.
-func (h *hosts) spend(lineKey, name string) error {
-	_, err := update(h.dir, func(s *settings) error {
-		at := slices.IndexFunc(s.Lines, func(l line) bool { return l.key() == lineKey })
-		if at < 0 {
-			return errors.New("this line lets nobody in any more: `resumed hub invite`, on the hub's machine, makes another")
-		}
-		return s.Lines[at].spend(name)
 	})
 	return err
 }

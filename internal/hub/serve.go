@@ -14,7 +14,6 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"resumed/internal/fleet/natskv"
 )
@@ -27,7 +26,7 @@ type Options struct {
 
 	// Set by tests, to form a cluster of several servers.
 	adjust  func(*server.Options)
-	prepare func(context.Context, jetstream.JetStream) error // default: ensureStreams
+	prepare func(context.Context, *nats.Conn) error // default: makeStreams
 }
 
 // Settings of the hub's own server and of a stock one.
@@ -112,7 +111,11 @@ func (o Options) serve(ctx context.Context, s settings) error {
 		return fmt.Errorf("reach the hub's own server: %w", err)
 	}
 	defer nc.Close()
-	if err := o.makeStreams(ctx, nc); err != nil {
+	prepare := makeStreams
+	if o.prepare != nil {
+		prepare = o.prepare
+	}
+	if err := prepare(ctx, nc); err != nil {
 		return err
 	}
 	if err := known.receive(nc); err != nil {
@@ -128,19 +131,6 @@ func (o Options) serve(ctx context.Context, s settings) error {
 		return err
 	}
 	return known.keepOut(ctx, nc, func() { o.Ready(ns.Addr().String()) })
-}
-
-func (o Options) makeStreams(ctx context.Context, nc *nats.Conn) error {
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return err
-	}
-	if o.prepare != nil {
-		return o.prepare(ctx, js)
-	}
-	ctx, cancel := context.WithTimeout(ctx, answerLimit)
-	defer cancel()
-	return ensureStreams(ctx, js)
 }
 
 func (o Options) server(s settings, known *hosts) (*server.Options, error) {

@@ -11,8 +11,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"resumed/internal/fleet/natskv"
 )
 
@@ -122,13 +120,7 @@ func MakeStreams(ctx context.Context, dir string) error {
 		return err
 	}
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, answerLimit)
-	defer cancel()
-	return ensureStreams(ctx, js)
+	return makeStreams(ctx, nc)
 }
 
 func newSeed() []byte {

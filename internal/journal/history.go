@@ -181,7 +181,13 @@ func History(ctx context.Context, a archive, name string, since time.Time, known
 		if err != nil {
 			return nil, err
 		}
-		session, err := view.Find(merge(known, keys), name)
+		known = slices.Clip(known)
+		for _, key := range keys {
+			if _, ok := views[key]; !ok {
+				known = append(known, view.Session{Agent: key.Agent, ID: key.ID})
+			}
+		}
+		session, err := view.Find(known, name)
 		if err != nil {
 			return nil, err
 		}
@@ -203,22 +209,6 @@ func Steps(ctx context.Context, a archive, filter state.Filter, known map[resume
 			}
 		}
 	}
-}
-
-// merge returns all sessions, each once.
-func merge(known []view.Session, keys []resume.Key) []view.Session {
-	seen := make(map[resume.Key]bool)
-	var all []view.Session
-	for _, v := range known {
-		seen[v.Key()] = true
-		all = append(all, v)
-	}
-	for _, key := range keys {
-		if !seen[key] {
-			all = append(all, view.Session{Agent: key.Agent, ID: key.ID})
-		}
-	}
-	return all
 }
 
 // show converts a stored line for other programs. If it cannot be parsed, the rest of the entry is

@@ -46,8 +46,6 @@ func New(opts Options, sessions []resume.Session) *Journal {
 		if s.State == resume.Waiting {
 			j.held.first(s.Key, s.Reason)
 		}
-	}
-	for _, s := range sessions {
 		switch {
 		case s.State == resume.GaveUp:
 			j.tell(notify.GaveUp, s)

@@ -77,6 +77,9 @@ func (c Class) Transient() bool {
 	}
 }
 
+// Allowance reports whether a refusal of this class means that an allowance is used up.
+func (c Class) Allowance() bool { return c == UsageLimit || c == RateLimit }
+
 // Outage reports whether a refusal of this class means that the provider works for no user, or cannot
 // be reached.
 func (c Class) Outage() bool { return c == Overloaded || c == ServerError || c == Network }

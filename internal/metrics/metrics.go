@@ -43,7 +43,9 @@ type Metrics struct {
 	notifications *prometheus.CounterVec
 	detection     prometheus.Histogram
 	wait          prometheus.Histogram
-	fleet         fleetCounters
+
+	// Without a fleet these have no values.
+	fleetWrites, fleetProbes, fleetDropped *prometheus.CounterVec
 }
 
 // New returns the metrics of a daemon of that version.
@@ -69,10 +71,12 @@ func New(version string, source Source) *Metrics {
 			.01, .05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300),
 		wait: histogram("resumed_wait_seconds", "How long a session waited before a resume.",
 			1, 5, 15, 30, 60, 120, 300, 900, 1800, 3600, 2*3600, 5*3600, 12*3600, 24*3600, 7*24*3600),
-		fleet: newFleetCounters(),
+		fleetWrites:  counter("resumed_fleet_cas_total", "Writes to the shared state of the fleet: won, lost to another host, or not answered.", "result"),
+		fleetProbes:  counter("resumed_fleet_probes_total", "Resumes by which this host tested whether a limit is over, by outcome.", "outcome"),
+		fleetDropped: counter("resumed_fleet_notices_dropped_total", "Notices from the fleet that this host did not tell, by reason.", "reason"),
 	}
 	m.registry.MustRegister(
-		build, m.interruptions, m.resumes, m.giveUps, m.notifications, m.detection, m.wait, m.fleet.cas, m.fleet.probes, m.fleet.dropped, gauges{source},
+		build, m.interruptions, m.resumes, m.giveUps, m.notifications, m.detection, m.wait, m.fleetWrites, m.fleetProbes, m.fleetDropped, gauges{source},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -155,7 +159,9 @@ var (
 
 // Describe sends the descriptions of the gauges.
 func (gauges) Describe(ch chan<- *prometheus.Desc) {
-	for _, desc := range append([]*prometheus.Desc{sessionsDesc, accountDesc, providerDesc, usedDesc, tasksDesc, pendingDesc, reloadDesc, loadedDesc}, fleetDescs...) {
+	for _, desc := range []*prometheus.Desc{
+		sessionsDesc, accountDesc, providerDesc, usedDesc, tasksDesc, pendingDesc, reloadDesc, loadedDesc, connectedDesc, hostsDesc, aloneDesc, skewDesc,
+	} {
 		ch <- desc
 	}
 }
@@ -171,7 +177,10 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 	send(reloadDesc, oneIf(ok))
 	send(loadedDesc, float64(loadedAt.UnixMilli())/1000)
 	if fleet, ok := g.source.Fleet(); ok {
-		fleet.collect(ch)
+		send(connectedDesc, oneIf(fleet.Connected))
+		send(hostsDesc, float64(fleet.Hosts))
+		send(skewDesc, fleet.Skew.Seconds())
+		ch <- prometheus.MustNewConstMetric(aloneDesc, prometheus.CounterValue, fleet.Alone.Seconds())
 	}
 
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeLimit)
@@ -224,3 +233,40 @@ func oneIf(ok bool) float64 {
 	}
 	return 0
 }
+
+// Fleet is the state of this host in its fleet.
+type Fleet struct {
+	Connected bool
+	Hosts     int
+	Alone     time.Duration // in total
+	Skew      time.Duration // of its clock
+}
+
+// ExpectFleet initializes the counters of a fleet with 0.
+func (m *Metrics) ExpectFleet() {
+	for counter, values := range map[*prometheus.CounterVec][]string{
+		m.fleetWrites:  {"won", "lost", "silent"},
+		m.fleetProbes:  {"moved", "refused", "released", "lost"},
+		m.fleetDropped: {"unreadable", "too_many", "unwanted"},
+	} {
+		for _, value := range values {
+			counter.WithLabelValues(value)
+		}
+	}
+}
+
+// Wrote counts a write to the shared state of the fleet, by its result.
+func (m *Metrics) Wrote(result string) { m.fleetWrites.WithLabelValues(result).Inc() }
+
+// Probed counts a probe of this host, by its outcome.
+func (m *Metrics) Probed(outcome string) { m.fleetProbes.WithLabelValues(outcome).Inc() }
+
+// Dropped counts a notice from the fleet that is not reported.
+func (m *Metrics) Dropped(reason string) { m.fleetDropped.WithLabelValues(reason).Inc() }
+
+var (
+	connectedDesc = prometheus.NewDesc("resumed_fleet_connected", "1 while this host is connected to its fleet.", nil, nil)
+	hostsDesc     = prometheus.NewDesc("resumed_fleet_hosts", "Hosts in the fleet when it was last reached, including this one.", nil, nil)
+	aloneDesc     = prometheus.NewDesc("resumed_fleet_alone_seconds_total", "How long this host worked without its fleet.", nil, nil)
+	skewDesc      = prometheus.NewDesc("resumed_fleet_skew_seconds", "How far the fleet's clock is ahead of this host's.", nil, nil)
+)

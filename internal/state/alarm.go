@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"resumed/internal/fsevents"
+	"resumed/internal/wake"
 )
 
 // Alarm reports to people that the stored state was damaged or removed: otherwise they would only
@@ -64,10 +65,8 @@ func (a Alarm) awaitResumes(ctx context.Context) error {
 		if n, err := a.Running(ctx); err != nil || n == 0 {
 			return a.Store.Gone()
 		}
-		select {
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, time.Second) {
 			return nil
-		case <-time.After(time.Second):
 		}
 	}
 }

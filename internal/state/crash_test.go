@@ -113,13 +113,13 @@ func TestWhatWasPromisedSurvivesKillAtAnyTime(t *testing.T) {
 			pending[d.ID] = true
 		}
 		if added := said["added"]; added > 0 {
-			_, known := s.deliveries[deliveryKey{notice(added), "ops"}]
+			_, known := s.deliveries[deliveryKey(notice(added), "ops")]
 			require.True(t, known, "round %d: a notice that was promised", round)
 		}
 		told, _ := s.Value("told")
 		newest := ""
-		for key := range s.deliveries {
-			newest = max(newest, key.id)
+		for _, d := range s.deliveries {
+			newest = max(newest, d.ID)
 		}
 		require.Equal(t, newest, string(told), "round %d: a notice and what was told of it are one", round)
 		require.False(t, pending[notice(said["done"])], "round %d: a notice that was delivered", round)

@@ -57,9 +57,9 @@ func (s *Store) AppendHistory(e Entry) {
 	s.appended += int64(len(data)) + lineCost
 	overdue := s.budget > 0 && s.appended > s.budget
 	s.mu.Unlock()
-	s.wake()
+	s.queuedSome.Send()
 	if overdue {
-		notify(s.grown)
+		s.grown.Send()
 	}
 }
 

@@ -18,8 +18,6 @@ const doneFor = 7 * 24 * time.Hour
 // Delivery is one notice that is still to be delivered by one channel.
 type Delivery = outbox.Delivery
 
-type deliveryKey struct{ id, channel string }
-
 // delivery is a row of the outbox: open deliveries, and finished ones until they are pruned, without
 // their payload.
 type delivery struct {
@@ -28,7 +26,8 @@ type delivery struct {
 	outcome string
 }
 
-func (d delivery) key() deliveryKey { return deliveryKey{d.ID, d.Channel} }
+// deliveryKey is the key of a delivery, and of the op that writes it.
+func deliveryKey(id, channel string) string { return "delivery\x00" + id + "\x00" + channel }
 
 // Keep queues deliveries for the outbox and a small value under a name, as one change: after a crash
 // either both are on disk or neither. An open delivery gets the new content; a finished one stays
@@ -36,7 +35,7 @@ func (d delivery) key() deliveryKey { return deliveryKey{d.ID, d.Channel} }
 func (s *Store) Keep(open []Delivery, key string, value []byte) {
 	s.mu.Lock()
 	for _, d := range open {
-		if s.deliveries[deliveryKey{d.ID, d.Channel}].doneAt.IsZero() {
+		if s.deliveries[deliveryKey(d.ID, d.Channel)].doneAt.IsZero() {
 			d.Payload = bytes.Clone(d.Payload)
 			s.putDeliveryLocked(delivery{Delivery: d})
 		}
@@ -45,7 +44,7 @@ func (s *Store) Keep(open []Delivery, key string, value []byte) {
 		s.putValueLocked(key, value)
 	}
 	s.mu.Unlock()
-	s.wake()
+	s.queuedSome.Send()
 }
 
 // Pending returns the open deliveries, oldest first.
@@ -68,7 +67,7 @@ func (s *Store) Pending() []Delivery {
 // error means that this is on disk; after an error it will be written as soon as possible.
 func (s *Store) Done(ctx context.Context, id, channel, outcome string) error {
 	s.mu.Lock()
-	d, ok := s.deliveries[deliveryKey{id, channel}]
+	d, ok := s.deliveries[deliveryKey(id, channel)]
 	if ok && d.doneAt.IsZero() {
 		d.doneAt, d.outcome, d.Payload = time.Now(), outcome, nil
 		s.putDeliveryLocked(d)
@@ -83,9 +82,10 @@ func (s *Store) Done(ctx context.Context, id, channel, outcome string) error {
 // putDeliveryLocked sets d and queues its whole row, so that it does not matter which of its changes
 // reach the disk.
 func (s *Store) putDeliveryLocked(d delivery) {
-	s.deliveries[d.key()] = d
+	key := deliveryKey(d.ID, d.Channel)
+	s.deliveries[key] = d
 	s.queue.put(op{
-		key: "delivery\x00" + d.ID + "\x00" + d.Channel,
+		key: key,
 		stmt: `INSERT OR REPLACE INTO delivery
 			(id, channel, payload, created_at, tries, next_at, last_error, done_at, outcome)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -94,13 +94,13 @@ func (s *Store) putDeliveryLocked(d delivery) {
 }
 
 func (s *Store) loadDeliveries() error {
-	s.deliveries = make(map[deliveryKey]delivery)
+	s.deliveries = make(map[string]delivery)
 	err := each(context.Background(), s.db, func(scan scan) error {
 		var d delivery
 		var created, next, done int64
 		err := scan(&d.ID, &d.Channel, &d.Payload, &created, &d.Tries, &next, &d.LastErr, &done, &d.outcome)
 		d.At, d.NextAt, d.doneAt = fromMillis(created), fromMillis(next), fromMillis(done)
-		s.deliveries[d.key()] = d
+		s.deliveries[deliveryKey(d.ID, d.Channel)] = d
 		return err
 	}, `SELECT id, channel, payload, created_at, tries, next_at, last_error, done_at, outcome FROM delivery`)
 	if err != nil {
@@ -119,12 +119,12 @@ func (s *Store) pruneDeliveries(before time.Time) {
 		}
 		delete(s.deliveries, key)
 		s.queue.put(op{
-			key:  "delivery\x00" + d.ID + "\x00" + d.Channel,
+			key:  key,
 			stmt: "DELETE FROM delivery WHERE id = ? AND channel = ?",
 			args: given(d.ID, d.Channel),
 		})
 	}
-	s.wake()
+	s.queuedSome.Send()
 }
 
 func millis(t time.Time) int64 {

@@ -127,7 +127,15 @@ func openDatabase(dir string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := prepare(db, path); err != nil {
+	fresh, err := identify(db, path)
+	switch {
+	case err != nil:
+	case fresh:
+		err = create(db)
+	default:
+		err = check(db, path)
+	}
+	if err != nil {
 		return nil, errors.Join(judge(path, err), db.Close())
 	}
 	return db, nil
@@ -161,17 +169,6 @@ func each(ctx context.Context, db *sql.DB, read func(scan) error, query string, 
 	return rows.Err()
 }
 
-func prepare(db *sql.DB, path string) error {
-	fresh, err := identify(db, path)
-	switch {
-	case err != nil:
-		return err
-	case fresh:
-		return create(db)
-	}
-	return check(db, path)
-}
-
 // identify returns nil for a database of this program and version, and for an empty one.
 func identify(db *sql.DB, path string) (fresh bool, err error) {
 	var application, version, tables int
@@ -195,23 +192,12 @@ func identify(db *sql.DB, path string) (fresh bool, err error) {
 }
 
 func create(db *sql.DB) error {
-	// Both are stored in the file and must be set before the first table exists.
-	for _, pragma := range []string{"PRAGMA auto_vacuum = INCREMENTAL", "PRAGMA journal_mode = WAL"} {
-		if _, err := db.Exec(pragma); err != nil {
+	tables := fmt.Sprintf("BEGIN IMMEDIATE; %s PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", schema, applicationID, schemaVersion)
+	// The first two are stored in the file and must be set before the first table exists.
+	for _, statements := range []string{"PRAGMA auto_vacuum = INCREMENTAL", "PRAGMA journal_mode = WAL", tables} {
+		if _, err := db.Exec(statements); err != nil {
 			return fmt.Errorf("create state database: %w", err)
 		}
-	}
-	tx, err := db.Begin()
-	if err != nil {
-		return fmt.Errorf("create state database: %w", err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	_, err = tx.Exec(schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, schemaVersion))
-	if err != nil {
-		return fmt.Errorf("create state tables: %w", err)
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("create state tables: %w", err)
 	}
 	return nil
 }

@@ -29,16 +29,25 @@ type Snapshot struct {
 // Load returns what is on disk. A record that cannot be read is skipped and reported; it stays on disk
 // until a newer one replaces it.
 func (s *Store) Load() (Snapshot, error) {
-	snap := Snapshot{Cursors: make(map[string]json.RawMessage), Paused: s.paused(), AliveAt: s.aliveAt(), Recoveries: s.recoveries()}
+	_, paused := s.Value(pausedKey)
+	alive, _ := s.Value(aliveKey)
+	recoveries, _ := s.Value(recoveriesKey)
+	snap := Snapshot{Paused: paused, Recoveries: readRecoveries(recoveries)}
+	snap.AliveAt, _ = time.Parse(time.RFC3339, string(alive)) // an invalid time counts as none
 	if err := s.reader().loadSessions(&snap); err != nil {
 		return Snapshot{}, fmt.Errorf("load sessions: %w", judge(s.Path(), err))
 	}
-	if err := s.loadCursors(&snap); err != nil {
+	var err error
+	if snap.Cursors, err = s.allCursors(context.Background()); err != nil {
 		return Snapshot{}, fmt.Errorf("load cursors: %w", judge(s.Path(), err))
 	}
 	// The transcript of a lost session, which has its id in its name for most agents, is read from the
 	// start.
-	maps.DeleteFunc(snap.Cursors, func(path string, _ json.RawMessage) bool {
+	maps.DeleteFunc(snap.Cursors, func(path string, cursor json.RawMessage) bool {
+		if !json.Valid(cursor) {
+			snap.Skipped = append(snap.Skipped, fmt.Errorf("read cursor of %q: not JSON", path))
+			return true
+		}
 		return slices.ContainsFunc(snap.lost, func(id string) bool { return strings.Contains(filepath.Base(path), id) })
 	})
 	s.mu.Lock()

@@ -15,6 +15,8 @@ import (
 	"sync"
 
 	"resumed/internal/atomicfile"
+	"resumed/internal/lock"
+	"resumed/internal/wake"
 )
 
 // Store is the state of one daemon. Its methods may be called from several goroutines at once.
@@ -25,8 +27,8 @@ type Store struct {
 	db   *sql.DB
 	made os.FileInfo // the database file that was opened
 
-	queuedSome chan struct{} // of size 1: something is queued
-	grown      chan struct{} // of size 1: the history has grown enough to be pruned
+	queuedSome wake.Signal   // something is queued
+	grown      wake.Signal   // the history has grown enough to be pruned
 	lost       chan struct{} // closed by lose
 	lose       func()
 
@@ -43,7 +45,7 @@ type Store struct {
 	budget     int64            // when appended is above this, the history is pruned; 0: no bound
 	refused    map[string]error // records that cannot be stored, by the key of their op
 	values     map[string][]byte
-	deliveries map[deliveryKey]delivery
+	deliveries map[string]delivery // by deliveryKey
 }
 
 // Open locks the state directory for this process and opens the database in it; both are created if
@@ -86,7 +88,8 @@ func openStore(dir string, lock *os.File, log *slog.Logger) (*Store, error) {
 	}
 	s := &Store{
 		dir: dir, log: log, lock: lock, db: db,
-		queuedSome: make(chan struct{}, 1), grown: make(chan struct{}, 1), lost: make(chan struct{}),
+		queuedSome: wake.NewSignal(), grown: wake.NewSignal(), lost: make(chan struct{}),
+		refused: make(map[string]error),
 	}
 	s.lose = sync.OnceFunc(func() { close(s.lost) })
 	s.made, err = os.Stat(s.Path())
@@ -124,4 +127,29 @@ func (s *Store) Close() error {
 	flushErr := s.commit()
 	closeErr := s.db.Close()
 	return errors.Join(flushErr, closeErr, s.lock.Close())
+}
+
+const lockName = "resumed.lock"
+
+// HeldError says that another daemon has locked the state directory.
+type HeldError struct {
+	Dir string
+	PID int // 0: not known yet
+}
+
+func (e *HeldError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("another daemon holds %s", e.Dir)
+	}
+	return fmt.Sprintf("another daemon (pid %d) holds %s", e.PID, e.Dir)
+}
+
+// takeLock makes this process the only daemon of dir until the file is closed. The file is never
+// removed: otherwise two daemons could lock two files of the same name.
+func takeLock(dir string) (*os.File, error) {
+	file, err := lock.Take(filepath.Join(dir, lockName))
+	if held, ok := errors.AsType[*lock.HeldError](err); ok {
+		return nil, &HeldError{Dir: dir, PID: held.PID}
+	}
+	return file, err
 }

@@ -10,40 +10,26 @@ import (
 	"resumed/internal/resume"
 )
 
-// pausedKey is the value that exists while everything is paused.
-const pausedKey = "paused"
+// The names of the daemon's own values.
+const (
+	pausedKey     = "paused"     // exists while everything is paused
+	aliveKey      = "alive_at"   // when a daemon last ran
+	recoveriesKey = "recoveries" // the durations of past outages
+)
 
 // SetPaused queues whether everything is paused.
 func (s *Store) SetPaused(paused bool) {
+	var value []byte
 	if paused {
-		s.PutValue(pausedKey, []byte("true"))
-		return
+		value = []byte("true")
 	}
-	s.PutValue(pausedKey, nil)
+	s.PutValue(pausedKey, value)
 }
-
-func (s *Store) paused() bool {
-	_, ok := s.Value(pausedKey)
-	return ok
-}
-
-// aliveKey is the value with the time when a daemon last ran.
-const aliveKey = "alive_at"
 
 // SetAlive queues that a daemon runs at this time.
 func (s *Store) SetAlive(at time.Time) {
 	s.PutValue(aliveKey, []byte(at.UTC().Format(time.RFC3339)))
 }
-
-// aliveAt returns when a daemon last ran; zero: not known.
-func (s *Store) aliveAt() time.Time {
-	text, _ := s.Value(aliveKey)
-	at, _ := time.Parse(time.RFC3339, string(text)) // an invalid time counts as none
-	return at
-}
-
-// recoveriesKey is the value with the durations of past outages.
-const recoveriesKey = "recoveries"
 
 // SetRecoveries queues the durations of past outages.
 func (s *Store) SetRecoveries(r resume.Recoveries) {
@@ -51,11 +37,6 @@ func (s *Store) SetRecoveries(r resume.Recoveries) {
 	if err == nil { // a map of durations can always be written
 		s.PutValue(recoveriesKey, data)
 	}
-}
-
-func (s *Store) recoveries() resume.Recoveries {
-	data, _ := s.Value(recoveriesKey)
-	return readRecoveries(data)
 }
 
 // readRecoveries reads the stored value; an invalid one counts as none.
@@ -72,7 +53,7 @@ func (s *Store) PutValue(key string, value []byte) {
 	s.mu.Lock()
 	s.putValueLocked(key, value)
 	s.mu.Unlock()
-	s.wake()
+	s.queuedSome.Send()
 }
 
 func (s *Store) putValueLocked(key string, value []byte) {

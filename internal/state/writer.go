@@ -31,6 +31,69 @@ const (
 	checkEvery = time.Minute
 )
 
+// maxWaitingLines bounds the memory that is used while the disk is full: everything else in the queue
+// is bounded because newer ops replace older ones.
+const maxWaitingLines = 10_000
+
+// op is a queued write.
+type op struct {
+	key  string // a newer op replaces an older one with the same key
+	stmt string
+	args func() ([]any, error) // called once, when the op is written
+}
+
+// batch is written in one transaction. Its inner order does not matter: it only has to contain
+// everything that was queued before its newest op.
+type batch struct {
+	ops   map[string]op
+	lines []op // of the history: they do not replace each other
+}
+
+// queue is the batch that waits to be written.
+type queue struct {
+	batch
+	dropped int // lines that were dropped for lack of room
+}
+
+func (b batch) empty() bool { return len(b.ops) == 0 && len(b.lines) == 0 }
+
+func (q *queue) put(o op) {
+	if q.ops == nil {
+		q.ops = make(map[string]op)
+	}
+	q.ops[o.key] = o
+}
+
+func (q *queue) append(o op) {
+	q.lines = append(q.lines, o)
+	q.trim()
+}
+
+// trim drops the oldest lines if there are too many.
+func (q *queue) trim() {
+	if over := len(q.lines) - maxWaitingLines; over > 0 {
+		q.dropped += over
+		q.lines = append([]op(nil), q.lines[over:]...)
+	}
+}
+
+// take empties the queue into a batch.
+func (q *queue) take() batch {
+	b := q.batch
+	q.batch = batch{}
+	return b
+}
+
+// restore puts back a batch that could not be written. What was queued since is newer.
+func (q *queue) restore(b batch) {
+	if b.ops != nil {
+		maps.Copy(b.ops, q.ops)
+		q.ops = b.ops
+	}
+	q.lines = append(b.lines, q.lines...)
+	q.trim()
+}
+
 // Run writes what is queued until ctx is done, and once more then. It returns the error of the last
 // write.
 func (s *Store) Run(ctx context.Context) error {
@@ -104,17 +167,7 @@ func (s *Store) enqueue(o op) {
 	s.mu.Lock()
 	s.queue.put(o)
 	s.mu.Unlock()
-	s.wake()
-}
-
-func (s *Store) wake() { notify(s.queuedSome) }
-
-// notify sends on a channel of size 1, unless it is full. It never blocks.
-func notify(ch chan<- struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
-	}
+	s.queuedSome.Send()
 }
 
 // commit writes everything that is queued in one transaction. What another call is writing is on disk,
@@ -240,9 +293,6 @@ func (s *Store) transact(b batch) error {
 func (s *Store) refuse(key string, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil && len(s.refused) == 0 {
-		return false // the usual case
-	}
 	if err == nil {
 		delete(s.refused, key)
 		return false
@@ -250,9 +300,6 @@ func (s *Store) refuse(key string, err error) bool {
 	err = fmt.Errorf("%s cannot be stored: %w", strings.ReplaceAll(key, "\x00", " "), err)
 	if was := s.refused[key]; was == nil || was.Error() != err.Error() {
 		s.log.Error("a record cannot be stored, and nothing is done that needs it", "err", err)
-	}
-	if s.refused == nil {
-		s.refused = make(map[string]error)
 	}
 	s.refused[key] = err
 	return true

@@ -168,20 +168,13 @@ func (m *model) pane() (lines []string, scroll *int) {
 	switch {
 	case m.fleet != nil:
 		return m.fleetLines(), &m.fleet.scroll
-	case m.open:
-		return m.details(), &m.scroll
-	default:
+	case !m.open:
 		return nil, nil
 	}
-}
-
-// details is everything that is known about the selected session.
-func (m *model) details() []string {
-	r := m.selected()
-	if r == nil {
-		return []string{"This session is not listed any longer."}
+	if r := m.selected(); r != nil {
+		return m.page.session(r.view), &m.scroll
 	}
-	return m.page.session(r.view)
+	return []string{"This session is not listed any longer."}, &m.scroll
 }
 
 // message is the line above the footer: a question, the filter, the result of an order, or the position

@@ -1,7 +1,12 @@
 package termui
 
 import (
+	"context"
 	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
 
 	"resumed/internal/control"
 	"resumed/internal/humanize"
@@ -56,4 +61,112 @@ func (p Page) fleet(f control.Fleet, where string) string {
 		tell(line)
 	}
 	return out.String()
+}
+
+const (
+	// fleetRows is how many sessions of a fleet are requested at a time: there may be a hundred
+	// thousand.
+	fleetRows = 200
+
+	// fleetEvery is how often they are requested again while they are shown.
+	fleetEvery = 3 * time.Second
+)
+
+// fleetView is the state of the view of a fleet.
+type fleetView struct {
+	seen   *control.Fleet // nil: no answer yet
+	err    error
+	asked  time.Time
+	pages  []string // where the pages before this one begin
+	after  string   // where this page begins
+	scroll int
+}
+
+// fleetAnswer is the answer to a request.
+type fleetAnswer struct {
+	found control.Fleet
+	err   error
+	after string
+}
+
+// openFleet shows the fleet.
+func (m *model) openFleet() tea.Cmd {
+	if m.board.status.Daemon.Fleet == nil {
+		m.notice = notice{text: "this host is in no fleet", colour: Yellow, until: m.page.Now.Add(noticeFor)}
+		return nil
+	}
+	m.fleet, m.open, m.notice = &fleetView{}, false, notice{}
+	return m.askFleet()
+}
+
+// askFleet requests the page that is shown.
+func (m *model) askFleet() tea.Cmd {
+	m.fleet.asked = m.page.Now
+	after := m.fleet.after
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(m.ctx, orderTimeout)
+		defer cancel()
+		found, err := m.f.Daemon.Fleet(ctx, after, fleetRows)
+		return fleetAnswer{found, err, after}
+	}
+}
+
+// fleetAgain requests it again when that is due.
+func (m *model) fleetAgain() tea.Cmd {
+	if m.fleet == nil || m.page.Now.Sub(m.fleet.asked).Abs() < fleetEvery {
+		return nil
+	}
+	return m.askFleet()
+}
+
+// fleetCommand handles a key while the fleet is shown.
+func (m *model) fleetCommand(name string) tea.Cmd {
+	f := m.fleet
+	switch name {
+	case "q":
+		return tea.Quit
+	case "?", "h":
+		m.help = true
+	case "F", "esc", "left", "backspace":
+		m.fleet = nil
+	case ">", "right":
+		if f.seen != nil && f.seen.Next != "" {
+			f.pages, f.after, f.scroll = append(f.pages, f.after), f.seen.Next, 0
+			return m.askFleet()
+		}
+	case "<":
+		if n := len(f.pages); n > 0 {
+			f.pages, f.after, f.scroll = f.pages[:n-1], f.pages[n-1], 0
+			return m.askFleet()
+		}
+	default:
+		m.travel(name)
+	}
+	return nil
+}
+
+// fleetLines shows the fleet, like `status --fleet`.
+func (m *model) fleetLines() []string {
+	f := m.fleet
+	var lines []string
+	if f.err != nil {
+		lines = append(lines, m.page.Paint.In(Yellow, "what is shown is old: "+sanitize.Line(f.err.Error())))
+	}
+	if f.seen == nil {
+		return append(lines, "asking the fleet")
+	}
+	text := m.page.fleet(*f.seen, "> shows them")
+	return append(lines, strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
+}
+
+// fleetWords returns the state of the daemon in its fleet.
+func fleetWords(f *control.DaemonFleet) (string, Colour) {
+	words, colour := fmt.Sprintf("fleet: %s, as %s with %s", f.State, f.Name, humanize.Count(f.Hosts, "host")), Dim
+	if f.State != "connected" {
+		colour = Yellow
+	}
+	if f.Why != "" {
+		words += ": " + f.Why
+	}
+	return sanitize.Line(words), colour
 }

@@ -26,8 +26,12 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		return tea.Quit
 	case name == "ctrl+z":
 		return tea.Suspend
-	case m.ask != nil:
-		return m.answer(name)
+	case m.ask != nil: // only y means yes
+		yes := m.ask.yes
+		if m.ask = nil; name != "y" && name != "Y" {
+			return nil
+		}
+		return yes
 	case m.typing:
 		m.typed(name, k.Text)
 		return nil
@@ -39,16 +43,6 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	default:
 		return m.command(name)
 	}
-}
-
-// answer handles the answer to a question: only y means yes.
-func (m *model) answer(name string) tea.Cmd {
-	yes := m.ask.yes
-	m.ask = nil
-	if name == "y" || name == "Y" {
-		return yes
-	}
-	return nil
 }
 
 // typed changes the filter.
@@ -96,7 +90,7 @@ func (m *model) command(name string) tea.Cmd {
 	case "P":
 		return m.toggleAll()
 	case "F":
-		return m.toggleFleet()
+		return m.openFleet()
 	default:
 		m.travel(name)
 	}

@@ -119,7 +119,12 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case notice:
 		m.notice = msg
 	case fleetAnswer:
-		m.showFleetAnswer(msg)
+		if m.fleet == nil || m.fleet.after != msg.after {
+			break // another page is shown meanwhile
+		}
+		if m.fleet.err = msg.err; msg.err == nil {
+			m.fleet.seen = &msg.found
+		}
 	case tea.PasteMsg:
 		if m.typing {
 			m.setFilter(m.filter + msg.Content)

@@ -2,13 +2,17 @@ package termui
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"resumed/internal/control"
 	"resumed/internal/humanize"
+	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
@@ -16,13 +20,7 @@ import (
 // byUrgency sorts first what needs a person, then what happens next.
 func byUrgency(a, b *row) int {
 	x, y := &a.view, &b.view
-	if d := humanize.Urgency(x.State) - humanize.Urgency(y.State); d != 0 {
-		return d
-	}
-	if d := cmp.Compare(next(x), next(y)); d != 0 {
-		return d
-	}
-	return cmp.Or(cmp.Compare(x.Agent, y.Agent), cmp.Compare(x.ID, y.ID))
+	return cmp.Or(humanize.Urgency(x.State)-humanize.Urgency(y.State), cmp.Compare(next(x), next(y)), cmp.Compare(x.Agent, y.Agent), cmp.Compare(x.ID, y.ID))
 }
 
 func next(v *view.Session) int64 {
@@ -227,4 +225,38 @@ func (l layout) head(paint Paint) string {
 		cells[i] = Cell{title, Dim}
 	}
 	return l.line(cells, paint)
+}
+
+// board is the state after all updates so far. There may be ten thousand sessions: those that are not
+// in an update are not rebuilt.
+type board struct {
+	status control.Status // without its sessions
+	rows   map[resume.Key]*row
+	order  []*row                 // the same, in the order in which they are shown
+	states [resume.Parked + 1]int // how many sessions are in each
+}
+
+// apply applies an update and returns the rows in it, in the order in which they are shown.
+func (b *board) apply(u control.Update) []*row {
+	b.status = u.Status
+	b.status.Sessions = nil
+	if u.Whole || b.rows == nil {
+		b.rows = make(map[resume.Key]*row, len(u.Sessions))
+	}
+	for _, key := range u.Gone {
+		delete(b.rows, key)
+	}
+	changed := make([]*row, 0, len(u.Sessions))
+	for _, s := range u.Sessions {
+		r := newRow(s)
+		b.rows[s.Key()] = r
+		changed = append(changed, r)
+	}
+	slices.SortFunc(changed, byUrgency)
+	b.order = slices.SortedFunc(maps.Values(b.rows), byUrgency)
+	b.states = [resume.Parked + 1]int{}
+	for _, r := range b.order {
+		b.states[r.view.State]++
+	}
+	return changed
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"resumed/internal/resume"
+	"resumed/internal/wake"
 )
 
 // Collector reads how much of their allowances the accounts have used, from the files of the agents of
@@ -16,7 +17,7 @@ type Collector struct {
 
 	mu    sync.Mutex
 	moved map[resume.AccountKey]resume.Session // for each account, the session that moved last since the last reading
-	wake  chan struct{}
+	some  wake.Signal                          // there is one
 }
 
 // CollectorOptions are what a Collector works with. All are required.
@@ -41,7 +42,7 @@ func NewCollector(opts CollectorOptions) *Collector {
 	stored, _ := opts.Store.Value(metersKey)
 	return &Collector{
 		opts: opts, meters: NewMeters(stored),
-		moved: make(map[resume.AccountKey]resume.Session), wake: make(chan struct{}, 1),
+		moved: make(map[resume.AccountKey]resume.Session), some: wake.NewSignal(),
 	}
 }
 
@@ -58,10 +59,7 @@ func (c *Collector) Observe(change resume.Change) {
 	c.mu.Lock()
 	c.moved[change.After.AccountKey()] = change.After
 	c.mu.Unlock()
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
+	c.some.Send()
 }
 
 // Run reads whenever a session moved, until ctx is done.
@@ -70,13 +68,11 @@ func (c *Collector) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-c.wake:
+		case <-c.some:
 		}
 		c.readMoved(ctx)
-		select {
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, collectEvery) {
 			return nil
-		case <-time.After(collectEvery):
 		}
 	}
 }

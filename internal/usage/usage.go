@@ -4,7 +4,12 @@
 package usage
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -16,12 +21,11 @@ const (
 
 // Reading is the use of one window of an account at one time.
 type Reading struct {
-	Kind      string        `json:"kind"`
-	Length    time.Duration `json:"length"`
-	Used      float64       `json:"used"` // percent
-	ResetsAt  time.Time     `json:"resets_at"`
-	At        time.Time     `json:"at"`
-	Estimated bool          `json:"estimated,omitempty"` // counted by resumed, not reported by the provider
+	Kind     string        `json:"kind"`
+	Length   time.Duration `json:"length"`
+	Used     float64       `json:"used"` // percent
+	ResetsAt time.Time     `json:"resets_at"`
+	At       time.Time     `json:"at"`
 }
 
 // Kind returns the name of a window by its length.
@@ -82,4 +86,132 @@ func (w *window) add(r Reading) bool {
 		w.Readings = append(w.Readings[:0], w.Readings[over:]...)
 	}
 	return true
+}
+
+// Window is one window of an account, as shown to people and programs.
+type Window struct {
+	Kind     string     `json:"kind"`
+	Used     float64    `json:"used_percent"`
+	ResetsAt time.Time  `json:"resets_at"`
+	PerHour  *float64   `json:"percent_per_hour"` // null: not known
+	FullAt   *time.Time `json:"full_at"`          // null: not before it resets, or not known
+	Earliest *time.Time `json:"full_at_earliest"`
+	Latest   *time.Time `json:"full_at_latest"`
+	Source   string     `json:"source"` // always "reported"
+	At       time.Time  `json:"at"`     // when it was read
+}
+
+// Meters are the windows of all accounts. They may be used from several goroutines.
+type Meters struct {
+	mu sync.Mutex
+	of map[string]map[string]*window // by account, and by kind
+}
+
+// maxAccounts and maxKinds bound what is stored: the names come from files of other programs.
+const maxAccounts, maxKinds = 200, 10
+
+// NewMeters returns the meters that Keep stored, or empty ones if those cannot be read.
+func NewMeters(kept []byte) *Meters {
+	m := &Meters{}
+	if json.Unmarshal(kept, &m.of) != nil || m.of == nil {
+		m.of = map[string]map[string]*window{}
+	}
+	for _, kinds := range m.of {
+		maps.DeleteFunc(kinds, func(_ string, w *window) bool {
+			return w == nil || len(w.Readings) == 0 || slices.ContainsFunc(w.Readings, func(r Reading) bool { return !r.sane() })
+		})
+	}
+	return m
+}
+
+// Keep returns all meters for storage, without windows that are over.
+func (m *Meters) Keep(now time.Time) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for account, kinds := range m.of {
+		maps.DeleteFunc(kinds, func(_ string, w *window) bool { return !w.last().ResetsAt.After(now) })
+		if len(kinds) == 0 {
+			delete(m.of, account)
+		}
+	}
+	return json.Marshal(m.of)
+}
+
+// Add adds readings of an account's windows, and reports whether they are new. Readings from the future
+// are ignored.
+func (m *Meters) Add(account string, now time.Time, readings ...Reading) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	news := false
+	for _, r := range slices.SortedFunc(slices.Values(readings), func(a, b Reading) int { return a.At.Compare(b.At) }) {
+		if !r.sane() || r.At.After(now.Add(slip)) || !r.ResetsAt.After(now) {
+			continue
+		}
+		kinds := m.of[account]
+		if kinds == nil {
+			if len(m.of) >= maxAccounts {
+				continue
+			}
+			kinds = map[string]*window{}
+			m.of[account] = kinds
+		}
+		if kinds[r.Kind] == nil {
+			if len(kinds) >= maxKinds {
+				continue
+			}
+			kinds[r.Kind] = &window{}
+		}
+		news = kinds[r.Kind].add(r) || news
+	}
+	return news
+}
+
+// Windows returns the windows of an account that are not over, the short ones first.
+func (m *Meters) Windows(account string, now time.Time) []Window {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := []Window{}
+	for _, w := range slices.SortedFunc(maps.Values(m.of[account]), func(a, b *window) int {
+		return cmp.Or(cmp.Compare(a.last().Length, b.last().Length), cmp.Compare(a.last().Kind, b.last().Kind))
+	}) {
+		if last := w.last(); last.ResetsAt.After(now) {
+			all = append(all, w.view(now))
+		}
+	}
+	return all
+}
+
+func (w *window) view(now time.Time) Window {
+	last := w.last()
+	v := Window{Kind: last.Kind, Used: last.Used, ResetsAt: last.ResetsAt.UTC(), Source: "reported", At: last.At.UTC()}
+	w.forecast(now, &v)
+	return v
+}
+
+// marks are the percentages that are reported to people, once per window.
+var marks = [...]float64{95, 80}
+
+// Mark returns the highest mark that this use has passed; 0: none.
+func Mark(used float64) float64 {
+	for _, mark := range marks {
+		if used >= mark {
+			return mark
+		}
+	}
+	return 0
+}
+
+// Crossed returns the windows of an account that passed a mark since the last call.
+func (m *Meters) Crossed(account string, now time.Time) []Window {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var crossed []Window
+	for _, w := range m.of[account] {
+		if mark := Mark(w.last().Used); w.Told < mark && w.last().ResetsAt.After(now) {
+			w.Told = mark
+			crossed = append(crossed, w.view(now))
+		}
+	}
+	slices.SortFunc(crossed, func(a, b Window) int { return a.ResetsAt.Compare(b.ResetsAt) })
+	return crossed
 }

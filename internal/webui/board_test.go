@@ -56,8 +56,8 @@ func (b *board) Find(_ context.Context, name string) (resume.Key, error) {
 	return found.Key(), err
 }
 
-func (b *board) Plan(context.Context, resume.Key) (view.Plan, error) {
-	return view.Plan{}, nil
+func (b *board) Session(context.Context, string) (control.Status, error) {
+	return control.Status{}, nil
 }
 
 func (b *board) Do(_ context.Context, key resume.Key, order control.Order) (view.Session, error) {

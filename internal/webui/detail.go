@@ -2,7 +2,6 @@ package webui
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"net/http"
 	"slices"
@@ -103,24 +102,14 @@ type run struct {
 }
 
 // session sends the detail of one session.
-func (p *Page) session(w http.ResponseWriter, r *http.Request) {
+func (p *Page) session(r *http.Request) (any, error) {
 	seen, err := p.backend.Detail(r.Context(), resume.Key{Agent: r.FormValue("agent"), ID: r.FormValue("id")})
 	if err != nil {
-		refuse(w, err)
-		return
+		return nil, err
 	}
 	now := time.Now()
 	own, err := p.ownSteps(r.Context(), now)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	answer(w, showDetail(seen, own, now))
-}
-
-func answer(w http.ResponseWriter, what any) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(what) // the reader is gone: nobody to tell
+	return showDetail(seen, own, now), err
 }
 
 func showDetail(seen Detail, own []control.Step, now time.Time) detail {
@@ -133,11 +122,10 @@ func showDetail(seen Detail, own []control.Step, now time.Time) detail {
 	for _, verb := range []string{"status", "history", "logs"} {
 		shown.Commands = append(shown.Commands, humanize.CommandLine("resumed", verb, shown.Row.Name))
 	}
-	if len(s.Attempts) > 0 {
-		shown.Resumes = append(shown.Resumes, resumes{"Resumes", showTries(s.Attempts)})
-	}
-	if len(s.Past) > 0 {
-		shown.Resumes = append(shown.Resumes, resumes{"Resumes of the interruption before", showTries(s.Past)})
+	for _, some := range []resumes{{"Resumes", showTries(s.Attempts)}, {"Resumes of the interruption before", showTries(s.Past)}} {
+		if len(some.Tries) > 0 {
+			shown.Resumes = append(shown.Resumes, some)
+		}
 	}
 	if s.Interrupted() && len(seen.Backoff.Waits) > 0 {
 		shown.Backoff = &seen.Backoff

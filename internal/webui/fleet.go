@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"time"
@@ -52,25 +53,16 @@ type fleetSession struct {
 }
 
 // fleet sends the state of the fleet.
-func (p *Page) fleet(w http.ResponseWriter, r *http.Request) {
+func (p *Page) fleet(r *http.Request) (any, error) {
 	status, err := p.backend.Status(r.Context(), false)
 	if err != nil {
-		refuse(w, err)
-		return
-	}
-	if status.Daemon.Fleet == nil {
-		answer(w, showFleet(control.DaemonFleet{}, control.Fleet{}))
-		return
+		return nil, err
 	}
 	found, err := p.backend.Fleet(r.Context(), r.URL.Query().Get("after"), fleetRows)
 	if errors.Is(err, control.ErrNoFleet) {
-		found, err = control.Fleet{}, nil // it is joining
+		found, err = control.Fleet{}, nil // there is none, or it is joining
 	}
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	answer(w, showFleet(*status.Daemon.Fleet, found))
+	return showFleet(*cmp.Or(status.Daemon.Fleet, &control.DaemonFleet{}), found), err
 }
 
 func showFleet(here control.DaemonFleet, f control.Fleet) fleetDocument {
@@ -89,7 +81,12 @@ func showFleet(here control.DaemonFleet, f control.Fleet) fleetDocument {
 	}
 	d.Line = sanitize.Cut(d.Line, sanitize.Sentence)
 	for _, h := range f.Hosts {
-		d.Hosts = append(d.Hosts, showFleetHost(h))
+		tone := cmp.Or(map[string]humanize.Tone{"gone": humanize.Bad, "alone": humanize.Wait}[h.State], humanize.Good)
+		shown := fleetHost{Name: sanitize.Line(h.Name), State: h.State, Tone: string(tone), SeenAt: h.SeenAt}
+		if h.Skewed() {
+			shown.Skew = h.SkewSeconds
+		}
+		d.Hosts = append(d.Hosts, shown)
 	}
 	for _, a := range f.Accounts {
 		d.Accounts = append(d.Accounts, showFleetAccount(a))
@@ -101,21 +98,6 @@ func showFleet(here control.DaemonFleet, f control.Fleet) fleetDocument {
 		})
 	}
 	return d
-}
-
-func showFleetHost(h control.FleetHost) fleetHost {
-	tone := humanize.Good
-	switch h.State {
-	case "gone":
-		tone = humanize.Bad
-	case "alone":
-		tone = humanize.Wait
-	}
-	shown := fleetHost{Name: sanitize.Line(h.Name), State: h.State, Tone: string(tone), SeenAt: h.SeenAt}
-	if h.Skewed() {
-		shown.Skew = h.SkewSeconds
-	}
-	return shown
 }
 
 func showFleetAccount(a control.FleetAccount) fleetAccount {

@@ -11,6 +11,7 @@ import (
 	"resumed/internal/humanize"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
+	"resumed/internal/wake"
 )
 
 const (
@@ -109,12 +110,7 @@ func events(ctx context.Context, u control.Update) iter.Seq[[]byte] {
 		u.Sessions = nil
 		first := outline{document: show(u)}
 		first.Groups, first.Rows = makeOutline(sessions)
-		if !yield(event(first)) {
-			return
-		}
-		select {
-		case <-time.After(drawTime):
-		case <-ctx.Done():
+		if !yield(event(first)) || !wake.Sleep(ctx, drawTime) {
 			return
 		}
 		for some := range slices.Chunk(sessions, outlineFrom) {

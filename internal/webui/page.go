@@ -5,6 +5,7 @@ package webui
 import (
 	"context"
 	"embed"
+	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -55,15 +56,22 @@ func New(backend Backend, secret *Secret, log *slog.Logger) *Page {
 	p := &Page{backend: backend, access: access{secret: secret}, log: log}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", serveDocument) // public: it contains no data
-	mux.Handle("GET /events", p.access.requireKeyOrLink(p.events))
-	mux.Handle("GET /session", p.access.requireKey(p.session))
-	mux.Handle("GET /strips", p.access.requireKey(p.strips))
-	mux.Handle("GET /strips/accounts", p.access.requireKey(p.accountStrips))
-	mux.Handle("GET /fleet", p.access.requireKey(p.fleet))
-	mux.Handle("POST /session/{order}", p.access.requireKey(p.order))
-	mux.Handle("POST /pause", p.access.requireKey(p.setPaused(true)))
-	mux.Handle("POST /unpause", p.access.requireKey(p.setPaused(false)))
-	p.handler = headers(http.NewCrossOriginProtection().Handler(mux))
+	mux.Handle("GET /events", p.access.require(true, p.events))
+	for route, reply := range map[string]func(*http.Request) (any, error){
+		"GET /session":          p.session,
+		"GET /strips":           p.strips,
+		"GET /strips/accounts":  p.accountStrips,
+		"GET /fleet":            p.fleet,
+		"POST /session/{order}": p.order,
+		"POST /pause":           func(r *http.Request) (any, error) { return p.setPaused(r, true) },
+		"POST /unpause":         func(r *http.Request) (any, error) { return p.setPaused(r, false) },
+	} {
+		mux.Handle(route, p.access.require(false, func(w http.ResponseWriter, r *http.Request) {
+			document, err := reply(r)
+			answer(w, document, err)
+		}))
+	}
+	p.handler = headers(http.NewCrossOriginProtection().Handler(http.MaxBytesHandler(mux, formLimit)))
 	return p
 }
 
@@ -76,7 +84,7 @@ func (p *Page) Query(once bool) (string, error) {
 	if once {
 		return url.Values{"token": {p.access.ticket()}}.Encode(), nil
 	}
-	token, err := p.access.link()
+	token, err := p.access.secret.sign(link, time.Now().Add(linkLife))
 	return url.Values{"token": {token}}.Encode(), err
 }
 
@@ -105,7 +113,7 @@ func serveDocument(w http.ResponseWriter, _ *http.Request) {
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	secret, err := p.access.secret.now()
 	if err != nil {
-		refuse(w, err)
+		answer(w, nil, err)
 		return
 	}
 	f := control.Follow(p.backend, false)
@@ -155,45 +163,30 @@ func next(ctx context.Context, f *control.Follower) (iter.Seq[[]byte], error) {
 	return events(ctx, update), nil
 }
 
-func (p *Page) order(w http.ResponseWriter, r *http.Request) {
+func (p *Page) order(r *http.Request) (any, error) {
 	order := control.Order(r.PathValue("order"))
-	switch order {
-	case control.Retry, control.Cancel, control.Pause, control.Unpause:
-	default:
-		http.NotFound(w, r)
-		return
+	if !slices.Contains([]control.Order{control.Retry, control.Cancel, control.Pause, control.Unpause}, order) {
+		return nil, &requestError{http.StatusNotFound, "404 page not found"}
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, formLimit)
 	err := r.ParseForm()
 	key := resume.Key{Agent: r.PostForm.Get("agent"), ID: r.PostForm.Get("id")} // not from the address, which logs keep
 	if err != nil || key.Agent == "" || key.ID == "" {
-		http.Error(w, "an order is a short form that names a session", http.StatusBadRequest)
-		return
+		return nil, &requestError{http.StatusBadRequest, "an order is a short form that names a session"}
 	}
 	ctx, cancel := orderContext(r)
 	defer cancel()
 	after, err := p.backend.Do(ctx, key, order)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	tell(w, stateAndReason(after))
+	return stateAndReason(after), err
 }
 
-func (p *Page) setPaused(paused bool) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := orderContext(r)
-		defer cancel()
-		if err := p.backend.SetPaused(ctx, paused); err != nil {
-			refuse(w, err)
-			return
-		}
-		if paused {
-			tell(w, "nothing is started until you unpause")
-		} else {
-			tell(w, "sessions whose wait is over start now")
-		}
+func (p *Page) setPaused(r *http.Request, paused bool) (any, error) {
+	ctx, cancel := orderContext(r)
+	defer cancel()
+	err := p.backend.SetPaused(ctx, paused)
+	if paused {
+		return "nothing is started until you unpause", err
 	}
+	return "sessions whose wait is over start now", err
 }
 
 // orderContext returns a context that outlives the request.
@@ -201,15 +194,30 @@ func orderContext(r *http.Request) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(r.Context()), orderLimit)
 }
 
-func tell(w http.ResponseWriter, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, text) // an error means that the browser is gone
+// requestError is an error of the request itself, with the status of its answer.
+type requestError struct {
+	code int
+	text string
 }
 
-func refuse(w http.ResponseWriter, err error) {
-	code := http.StatusInternalServerError
-	if errors.Is(err, resume.ErrNoSession) {
-		code = http.StatusNotFound
+func (e *requestError) Error() string { return e.text }
+
+// answer sends a text for people or a document for the page, or why there is none. If that cannot be
+// sent, the browser is gone.
+func answer(w http.ResponseWriter, document any, err error) {
+	wrong, ok := errors.AsType[*requestError](err)
+	switch text, isText := document.(string); {
+	case ok:
+		http.Error(w, wrong.text, wrong.code)
+	case errors.Is(err, resume.ErrNoSession):
+		http.Error(w, err.Error(), http.StatusNotFound)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	case isText:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, text)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(document)
 	}
-	http.Error(w, err.Error(), code)
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"resumed/internal/wake"
 )
 
 const (
@@ -36,7 +38,7 @@ type Server struct {
 	handler http.Handler
 	page    *Page
 	log     *slog.Logger
-	changed chan struct{} // of size 1: wanted changed
+	changed wake.Signal // wanted changed
 
 	// mu guards everything that follows.
 	mu     sync.Mutex
@@ -59,7 +61,7 @@ func NewServer(opts ServerOptions) *Server {
 	mux.Handle("/", opts.Page)
 	mux.Handle("GET /metrics", opts.Metrics)
 	mux.Handle("GET /healthz", health(opts.Ping))
-	return &Server{handler: mux, page: opts.Page, log: opts.Log, changed: make(chan struct{}, 1)}
+	return &Server{handler: mux, page: opts.Page, log: opts.Log, changed: wake.NewSignal()}
 }
 
 // health answers 200 while the engine answers.
@@ -82,10 +84,7 @@ func (w *Server) Want(listen string) {
 	w.mu.Lock()
 	w.wanted = listen
 	w.mu.Unlock()
-	select {
-	case w.changed <- struct{}{}:
-	default:
-	}
+	w.changed.Send()
 }
 
 // Where returns the address where it listens, and why that is not the wanted one.
@@ -110,7 +109,7 @@ func (w *Server) PageURL(once bool) (string, error) {
 	}
 	host, _, _ := net.SplitHostPort(w.wanted)
 	_, port, _ := net.SplitHostPort(w.addr)
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+	if isEverywhere(host) {
 		host = "127.0.0.1"
 	}
 	query, err := w.page.Query(once)
@@ -180,7 +179,7 @@ func (w *Server) pause(ctx context.Context, listen string, most time.Duration) {
 
 func (w *Server) serve(ctx context.Context, listener net.Listener, listen string) {
 	server := &http.Server{
-		Handler:           bounded(hosts(listen, listener.Addr())(w.handler)),
+		Handler:           bounded(hosts(listen, listener.Addr(), w.handler)),
 		ReadHeaderTimeout: headLimit,
 		IdleTimeout:       idleLimit,
 		MaxHeaderBytes:    16 << 10,
@@ -226,16 +225,21 @@ func bounded(next http.Handler) http.Handler {
 	})
 }
 
+// isEverywhere reports whether a server that listens on the host listens on all interfaces.
+func isEverywhere(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "" || ip != nil && ip.IsUnspecified()
+}
+
 // hosts refuses requests for other host names. A web page that points its own name here
 // (DNS rebinding) is refused, because the browser sends that name. IP addresses cannot
 // be rebound: if the server listens on all interfaces, any of them and this machine's
 // name are accepted.
-func hosts(listen string, bound net.Addr) func(http.Handler) http.Handler {
+func hosts(listen string, bound net.Addr, next http.Handler) http.Handler {
 	configured, _, _ := net.SplitHostPort(listen)
 	_, port, _ := net.SplitHostPort(bound.String())
 	allowed := map[string]bool{"127.0.0.1": true, "localhost": true, "::1": true}
-	ip := net.ParseIP(configured)
-	everywhere := configured == "" || ip != nil && ip.IsUnspecified()
+	everywhere := isEverywhere(configured)
 	if !everywhere {
 		allowed[strings.ToLower(configured)] = true
 	} else if name, err := os.Hostname(); err == nil {
@@ -249,14 +253,12 @@ func hosts(listen string, bound net.Addr) func(http.Handler) http.Handler {
 		name = strings.ToLower(name)
 		return given == port && (allowed[name] || everywhere && net.ParseIP(name) != nil)
 	}
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !known(r.Host) {
-				http.Error(w, "not served under this host name", http.StatusForbidden)
-				return
-			}
-			w.Header().Set("X-Content-Type-Options", "nosniff")
-			next.ServeHTTP(w, r)
-		})
-	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !known(r.Host) {
+			http.Error(w, "not served under this host name", http.StatusForbidden)
+			return
+		}
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
 }

@@ -37,7 +37,7 @@ func TestOnlyThisMachinesNamesAreServed(t *testing.T) {
 		"everywhere, a name that was pointed here": {"0.0.0.0:7733", "evil.example:7733", 403},
 	} {
 		t.Run(name, func(t *testing.T) {
-			served := hosts(c.listen, &net.TCPAddr{IP: net.IPv4zero, Port: 7733})(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			served := hosts(c.listen, &net.TCPAddr{IP: net.IPv4zero, Port: 7733}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 			request := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 			request.Host = c.host
 			answer := httptest.NewRecorder()
@@ -68,7 +68,7 @@ func TestLinkToThePage(t *testing.T) {
 			bound, err := net.ResolveTCPAddr("tcp", c.addr)
 			require.NoError(t, err)
 			answer := httptest.NewRecorder()
-			hosts(c.listen, bound)(http.NotFoundHandler()).ServeHTTP(answer, request)
+			hosts(c.listen, bound, http.NotFoundHandler()).ServeHTTP(answer, request)
 			require.Equal(t, http.StatusNotFound, answer.Code, "it is let in")
 		})
 	}

@@ -26,12 +26,11 @@ type strip struct {
 }
 
 // strips sends the timelines of a few sessions, as many as a screen shows.
-func (p *Page) strips(w http.ResponseWriter, r *http.Request) {
+func (p *Page) strips(r *http.Request) (any, error) {
 	query := r.URL.Query()
 	agents, ids := query["agent"], query["id"]
 	if len(agents) != len(ids) || len(ids) == 0 || len(ids) > mostStrips {
-		http.Error(w, "strips are of a few sessions, each with its agent and its id", http.StatusBadRequest)
-		return
+		return nil, &requestError{http.StatusBadRequest, "strips are of a few sessions, each with its agent and its id"}
 	}
 	keys := make([]resume.Key, len(ids))
 	for i := range ids {
@@ -39,32 +38,28 @@ func (p *Page) strips(w http.ResponseWriter, r *http.Request) {
 	}
 	status, own, err := p.statusAndOwnSteps(r.Context(), true, keys...)
 	if err != nil {
-		refuse(w, err)
-		return
+		return nil, err
 	}
 	all := make([]strip, 0, len(status.Sessions))
 	for _, v := range status.Sessions {
 		steps, err := p.stepsBy(r.Context(), v.Key(), status.Now, stepsOfOne)
 		if err != nil {
-			refuse(w, err)
-			return
+			return nil, err
 		}
 		all = append(all, strip{v.Key().String(), timeline.Session(v, steps[v.Key()], own, status.Now)})
 	}
-	answer(w, all)
+	return all, nil
 }
 
 // accountStrips sends the timelines of the accounts.
-func (p *Page) accountStrips(w http.ResponseWriter, r *http.Request) {
+func (p *Page) accountStrips(r *http.Request) (any, error) {
 	status, own, err := p.statusAndOwnSteps(r.Context(), false)
 	if err != nil {
-		refuse(w, err)
-		return
+		return nil, err
 	}
 	steps, err := p.stepsBy(r.Context(), resume.Key{}, status.Now, stepsOfAll)
 	if err != nil {
-		refuse(w, err)
-		return
+		return nil, err
 	}
 	sessions := make(map[string][]view.Session)
 	for _, v := range status.Sessions {
@@ -75,7 +70,7 @@ func (p *Page) accountStrips(w http.ResponseWriter, r *http.Request) {
 	for _, a := range status.Accounts[:min(len(status.Accounts), mostAccountStrip)] {
 		all = append(all, strip{a.String(), timeline.Account(a, sessions[a.String()], steps, own, status.Now)})
 	}
-	answer(w, all)
+	return all, nil
 }
 
 func (p *Page) statusAndOwnSteps(ctx context.Context, all bool, only ...resume.Key) (status control.Status, own []control.Step, err error) {

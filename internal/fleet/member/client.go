@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
+	"resumed/internal/wake"
 )
 
 // Options are what a Client needs from the daemon.
@@ -67,7 +69,7 @@ type Metrics interface {
 // Client is this host as a member of a fleet, if the configuration names one.
 type Client struct {
 	opts     Options
-	reloaded chan struct{} // the configuration may have changed
+	reloaded wake.Signal // the configuration may have changed
 	state    atomic.Pointer[state]
 	alone    stopwatch
 }
@@ -81,7 +83,7 @@ type state struct {
 
 // New returns a client that has not joined yet.
 func New(opts Options) *Client {
-	c := &Client{opts: opts, reloaded: make(chan struct{}, 1)}
+	c := &Client{opts: opts, reloaded: wake.NewSignal()}
 	c.state.Store(&state{joining: true})
 	return c
 }
@@ -109,17 +111,12 @@ func (c *Client) wantsFleet() bool { return c.opts.Settings().Fleet.URL != "" &&
 func (c *Client) SessionChanged(change resume.Change) {
 	if m := c.current(); m != nil {
 		m.fleet.Changed(change)
-		m.view.note()
+		m.view.noted.Send()
 	}
 }
 
 // Reload is called when the configuration may name another fleet, or none.
-func (c *Client) Reload() {
-	select {
-	case c.reloaded <- struct{}{}:
-	default:
-	}
-}
+func (c *Client) Reload() { c.reloaded.Send() }
 
 // joinRetry is when joining is tried again after it failed: a missing file may exist then.
 const joinRetry = time.Minute
@@ -225,4 +222,53 @@ func HostName(cfg config.Fleet) string {
 	}
 	name, _, _ = strings.Cut(name, ".")
 	return cmp.Or(strings.Trim(notInKeys.ReplaceAllString(name, "-"), "-_"), "unknown")
+}
+
+// Figures are the metrics of this host in its fleet.
+type Figures struct {
+	Connected bool
+	Hosts     int
+	Alone     time.Duration // in total, since the daemon started
+	Skew      time.Duration // by which the fleet's clock is ahead
+}
+
+// Figures returns the figures of this host, and false if it is in no fleet.
+func (c *Client) Figures() (Figures, bool) {
+	s := c.Standing()
+	if s == nil {
+		return Figures{}, false
+	}
+	f := Figures{Connected: s.State == connected, Hosts: s.Hosts, Alone: c.alone.elapsed()}
+	if m := c.current(); m != nil {
+		f.Skew = m.fleet.Standing().Skew
+	}
+	return f, true
+}
+
+// stopwatch measures the total time that something is true.
+type stopwatch struct {
+	mu    sync.Mutex // guards what follows
+	since time.Time  // zero: it is not true now
+	total time.Duration
+}
+
+func (s *stopwatch) run(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case on && s.since.IsZero():
+		s.since = time.Now()
+	case !on && !s.since.IsZero():
+		s.total += time.Since(s.since)
+		s.since = time.Time{}
+	}
+}
+
+func (s *stopwatch) elapsed() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.since.IsZero() {
+		return s.total
+	}
+	return s.total + time.Since(s.since)
 }

@@ -134,7 +134,7 @@ func (m *membership) identified(ctx context.Context) {
 	if sessions, err := m.opts.Engine.Kept(ctx); err == nil { // otherwise the engine stops
 		m.fleet.Restore(sessions)
 	}
-	m.view.note()
+	m.view.noted.Send()
 	m.stir(ctx)
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/fleet"
-	"resumed/internal/fleet/natskv"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 )
@@ -39,9 +38,6 @@ func (c *Client) DoAway(ctx context.Context, host, session string, order control
 		return view.Session{}, err
 	}
 	reply, err := m.store.Order(ctx, host, text)
-	if errors.Is(err, natskv.ErrNobody) {
-		return view.Session{}, fmt.Errorf("host %s: %w", host, err)
-	}
 	if err != nil {
 		return view.Session{}, err
 	}

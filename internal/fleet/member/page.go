@@ -110,15 +110,13 @@ func presentable(v view.Session) bool {
 	return err == nil && json.Unmarshal(text, new(view.Session)) == nil
 }
 
-// use is how many interrupted sessions of an account there are, and on how many hosts.
-type use struct{ sessions, hosts int }
-
-func usesOf(hosts []fleet.Host) map[string]use {
-	all := make(map[string]use)
+// usesOf counts the interrupted sessions of each account, and the hosts that have them.
+func usesOf(hosts []fleet.Host) map[string]control.FleetAccount {
+	all := make(map[string]control.FleetAccount)
 	for _, h := range hosts {
 		for account, n := range h.Shows {
 			u := all[account]
-			all[account] = use{u.sessions + n, u.hosts + 1}
+			all[account] = control.FleetAccount{Sessions: u.Sessions + n, Hosts: u.Hosts + 1}
 		}
 	}
 	return all
@@ -148,13 +146,9 @@ func hostsOf(alive []fleet.Host, lastSeen map[string]time.Time) []control.FleetH
 
 // accountsOf lists accounts: those that were read, those of this host, and those of which hosts have
 // sessions. It counts those beyond mostAccounts.
-func (m *membership) accountsOf(entries natskv.Page, uses map[string]use, unreadable map[string]int) (all []control.FleetAccount, left int) {
-	accounts := make(map[string]fleet.Account)
-	for id, a := range m.fleet.Known() {
-		if a.State != "" {
-			accounts[id] = a
-		}
-	}
+func (m *membership) accountsOf(entries natskv.Page, uses map[string]control.FleetAccount, unreadable map[string]int) (all []control.FleetAccount, left int) {
+	accounts := m.fleet.Known()
+	maps.DeleteFunc(accounts, func(_ string, a fleet.Account) bool { return a.State == "" })
 	for _, e := range entries.Entries {
 		a, err := fleet.ReadAccount(e)
 		switch {
@@ -178,7 +172,8 @@ func (m *membership) accountsOf(entries natskv.Page, uses map[string]use, unread
 	}
 	all = []control.FleetAccount{}
 	for id, a := range accounts {
-		shown := control.FleetAccount{Name: m.nameOf(id), ID: id, State: string(a.State), By: a.By, Hosts: uses[id].hosts, Sessions: uses[id].sessions}
+		shown := uses[id]
+		shown.Name, shown.ID, shown.State, shown.By = m.nameOf(id), id, string(a.State), a.By
 		if !a.Reset.IsZero() && a.State != resume.Closed {
 			shown.ResetAt = new(a.Reset.UTC())
 		}

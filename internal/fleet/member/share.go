@@ -52,39 +52,28 @@ func (c *Client) Share(ctx context.Context, notice notify.Notice) bool {
 	if m == nil {
 		return false
 	}
-	if notice.Allowance != nil {
-		return m.shareUsage(ctx, notice)
+	event, id := string(notice.Event), ""
+	var reset, window time.Time
+	switch a := notice.Allowance; {
+	case a != nil:
+		id = m.identities.Known(resume.AccountKey{Name: notice.Account, Provider: notice.Provider})
+		event = fmt.Sprintf("%s.%s.%.0f", event, a.Window, a.Percent)
+		window = a.ResetsAt.Round(10 * time.Minute) // each host reads the end of the same window from its own agent
+	case len(notice.Sessions) > 0:
+		first := notice.Sessions[0]
+		id = m.identities.Await(ctx, resume.Session{
+			Key: first.Key(), Account: notice.Account, Provider: notice.Provider, Transcript: first.Transcript,
+		})
+		if first.ResetAt != nil {
+			reset = *first.ResetAt
+		}
+		window = m.fleet.Known()[id].Window(reset)
 	}
-	if len(notice.Sessions) == 0 {
-		return false
-	}
-	first := notice.Sessions[0]
-	id := m.identities.Await(ctx, resume.Session{
-		Key: first.Key(), Account: notice.Account, Provider: notice.Provider, Transcript: first.Transcript,
-	})
-	if id == "" {
-		return false
-	}
-	var reset time.Time
-	if first.ResetAt != nil {
-		reset = *first.ResetAt
-	}
-	notice.ID = fleet.NoticeID(id, string(notice.Event), m.fleet.Known()[id].Window(reset))
-	data, err := facts(notice, reset)
-	return err == nil && m.fleet.Tell(ctx, notice.ID, data)
-}
-
-// shareUsage publishes that much of an allowance is used. Each host reads the end of the window from
-// its own agent, so it is rounded: it is the same window.
-func (m *membership) shareUsage(ctx context.Context, notice notify.Notice) bool {
-	id := m.identities.Known(resume.AccountKey{Name: notice.Account, Provider: notice.Provider})
 	if id == "" {
 		return false // its account is not known
 	}
-	event := fmt.Sprintf("%s.%s.%.0f", notice.Event, notice.Allowance.Window, notice.Allowance.Percent)
-	notice.ID = fleet.NoticeID(id, event, notice.Allowance.ResetsAt.Round(10*time.Minute))
-	data, err := facts(notice, time.Time{})
-	return err == nil && m.fleet.Tell(ctx, notice.ID, data)
+	data, err := facts(notice, reset)
+	return err == nil && m.fleet.Tell(ctx, fleet.NoticeID(id, event, window), data)
 }
 
 // engineTimeout bounds how long the engine may take to count.

@@ -12,6 +12,7 @@ import (
 	"resumed/internal/fleet"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
+	"resumed/internal/wake"
 )
 
 // seen is what other hosts are shown of a session.
@@ -23,7 +24,7 @@ type seen struct {
 // viewer publishes the interrupted sessions of this host for the others.
 type viewer struct {
 	*membership
-	noted  chan struct{}
+	noted  wake.Signal                    // something may have changed
 	counts atomic.Pointer[map[string]int] // how many sessions are shown, by account
 
 	shown map[string]showing // owned by run
@@ -44,7 +45,7 @@ const (
 )
 
 func newViewer(m *membership) *viewer {
-	v := &viewer{membership: m, noted: make(chan struct{}, 1), shown: make(map[string]showing)}
+	v := &viewer{membership: m, noted: wake.NewSignal(), shown: make(map[string]showing)}
 	v.counts.Store(&map[string]int{})
 	return v
 }
@@ -52,16 +53,8 @@ func newViewer(m *membership) *viewer {
 // shows returns how many sessions of each account are shown.
 func (v *viewer) shows() map[string]int { return *v.counts.Load() }
 
-// note asks for an update.
-func (v *viewer) note() {
-	select {
-	case v.noted <- struct{}{}:
-	default:
-	}
-}
-
 func (v *viewer) run(ctx context.Context) {
-	v.note()
+	v.noted.Send()
 	v.loadShown(ctx)
 	for {
 		select {
@@ -71,12 +64,10 @@ func (v *viewer) run(ctx context.Context) {
 		case <-time.After(time.Minute):
 		}
 		if v.show(ctx) != nil {
-			v.note() // again, soon
+			v.noted.Send() // again, soon
 		}
-		select {
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, viewPause) {
 			return
-		case <-time.After(viewPause):
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"resumed/internal/fleet"
+	"resumed/internal/wake"
 )
 
 // Publish stores a notice of the host with that name. The server does not allow other hosts to do that.
@@ -33,10 +34,7 @@ func (s *Store) Notices(ctx context.Context, tell func(context.Context, fleet.No
 	}
 	for ctx.Err() == nil {
 		if err := fetch(ctx, consumer, tell); err != nil {
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Second):
-			}
+			wake.Sleep(ctx, time.Second)
 		}
 	}
 	return ctx.Err()

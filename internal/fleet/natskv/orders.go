@@ -33,14 +33,15 @@ func (s *Store) listen(key string) (*nats.Subscription, error) {
 // Order sends an order to another host, and returns its answer. The server allows a host to send orders
 // only in its own name.
 func (s *Store) Order(ctx context.Context, host string, order []byte) ([]byte, error) {
+	nobody := fmt.Errorf("host %s: %w", host, ErrNobody)
 	if strings.ContainsAny(host, ".*> \t\r\n") {
-		return nil, ErrNobody
+		return nil, nobody
 	}
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	_, err := s.Get(ctx, fleet.Leases, fleet.HostKey(host))
 	if errors.Is(err, fleet.ErrMissing) {
-		return nil, ErrNobody
+		return nil, nobody
 	}
 	id := rand.Text()
 	answers, err2 := s.listen(answerKey(host, s.host, id))

@@ -210,36 +210,24 @@ const maxPendingChanges = 512
 
 // Watch sends the changes of accounts.
 func (s *Store) Watch(ctx context.Context) (<-chan fleet.Entry, error) {
-	in := make(chan *nats.Msg, maxPendingChanges)
-	sub, err := s.nc.ChanSubscribe(Changes[fleet.Accounts]+">", in)
-	if err != nil {
-		return nil, fmt.Errorf("watch accounts: %w", err)
-	}
-	if s.nc.IsConnected() { // else the connection subscribes when it has a server
-		flush, cancel := bounded(ctx)
-		_ = s.nc.FlushWithContext(flush)
-		cancel()
-	}
 	out := make(chan fleet.Entry, maxPendingChanges)
-	go func() {
-		defer close(out)
-		defer func() { _ = sub.Unsubscribe() }()
-		for {
-			var msg *nats.Msg
-			select {
-			case <-ctx.Done():
-				return
-			case msg = <-in: // at once: a message that waits here may be large
-			}
-			e, err := entryOf(fleet.Accounts, msg)
-			if err != nil {
-				continue
-			}
+	sub, err := s.nc.Subscribe(Changes[fleet.Accounts]+">", func(msg *nats.Msg) {
+		if e, err := entryOf(fleet.Accounts, msg); err == nil {
 			select {
 			case out <- e:
 			default: // it is missed
 			}
 		}
-	}()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watch accounts: %w", err)
+	}
+	sub.SetClosedHandler(func(string) { close(out) }) // after the last message
+	context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() })
+	if s.nc.IsConnected() { // else the connection subscribes when it has a server
+		flush, cancel := bounded(ctx)
+		_ = s.nc.FlushWithContext(flush)
+		cancel()
+	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,20 +13,14 @@ import (
 // Typed is how a printed command names the session.
 func (v Session) Typed() string { return resume.Typed(v.Key(), v.Name) }
 
-// AmbiguousError is a name that fits several sessions.
-type AmbiguousError struct {
-	Name     string
-	Sessions []string
-}
+// ErrAmbiguous is a name that fits several sessions.
+var ErrAmbiguous = errors.New("several sessions fit")
 
-func (e *AmbiguousError) Error() string {
-	const most = 4
-	shown, more := e.Sessions, ""
-	if len(shown) > most {
-		shown, more = shown[:most], ", …"
-	}
-	return fmt.Sprintf("%q fits %d sessions: %s%s", e.Name, len(e.Sessions), strings.Join(shown, ", "), more)
-}
+// ambiguous is an ErrAmbiguous in words.
+type ambiguous string
+
+func (a ambiguous) Error() string        { return string(a) }
+func (a ambiguous) Is(target error) bool { return target == ErrAmbiguous }
 
 // Find returns the session that a person means: by its id, a prefix of that, the name that is printed
 // for it, or its project, which is the last part of its directory. If a text fits several, it means the
@@ -50,12 +45,17 @@ func Find(sessions []Session, text string) (Session, error) {
 	if len(several) == 0 {
 		return Session{}, fmt.Errorf("%q: %w", text, resume.ErrNoSession)
 	}
-	ambiguous := &AmbiguousError{Name: text}
+	const most = 4
+	var names []string
 	for _, s := range several {
-		ambiguous.Sessions = append(ambiguous.Sessions, s.Key().String())
+		names = append(names, s.Key().String())
 	}
-	slices.Sort(ambiguous.Sessions)
-	return Session{}, ambiguous
+	slices.Sort(names)
+	more := ""
+	if len(names) > most {
+		names, more = names[:most], ", …"
+	}
+	return Session{}, ambiguous(fmt.Sprintf("%q fits %d sessions: %s%s", text, len(several), strings.Join(names, ", "), more))
 }
 
 // meant returns which of the fitting sessions is meant, if that is clear. A name that is the whole id

@@ -95,7 +95,9 @@ func (i invocation) Session() string         { return headless.PlainID(i.Value("
 func (i invocation) Give(id string) []string { return []string{"--perch", id} }
 
 func (i invocation) Begin(string) func(context.Context, headless.Ended) headless.Trail {
-	return func(_ context.Context, run headless.Ended) headless.Trail { return headless.Trail{Session: run.Session} }
+	return func(_ context.Context, run headless.Ended) headless.Trail {
+		return headless.Trail{Session: run.Session}
+	}
 }
 
 func (i invocation) Resume(t headless.Trail, prompt string) []string {

@@ -284,8 +284,12 @@ func (c *crowd) Find(_ context.Context, name string) (resume.Key, error) {
 	return found.Key(), err
 }
 
-func (c *crowd) Plan(context.Context, resume.Key) (view.Plan, error) {
-	return view.Plan{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}, nil
+func (c *crowd) Session(ctx context.Context, name string) (control.Status, error) {
+	key, err := c.Find(ctx, name)
+	if err != nil {
+		return control.Status{}, err
+	}
+	return c.Status(ctx, true, key)
 }
 
 func (c *crowd) Do(_ context.Context, key resume.Key, _ control.Order) (view.Session, error) {

@@ -105,7 +105,7 @@ var arrows = map[string][]string{
 	"internal/runenv":                {"internal/agent", "internal/childenv", "internal/leash", "internal/resume", "internal/sanitize", "internal/starts"},
 	"internal/starts":                {"internal/atomicfile", "internal/mounts", "internal/regular", "internal/resume"},
 	"internal/usermanager":           {"internal/dirs"},
-	"internal/leash":                 {"internal/resume"},
+	"internal/leash":                 {"internal/childenv", "internal/resume"},
 	"internal/fleet":                 {"internal/limit", "internal/resume", "internal/sanitize"},
 	"internal/fleet/fleettest":       {"internal/fleet"}, // for tests alone
 	"internal/fleet/natskv":          {"internal/fleet", "internal/regular"},

@@ -102,7 +102,7 @@ var arrows = map[string][]string{
 	"internal/terminal/kittytest":    {},                                                          // for tests alone
 	"internal/terminal/terminaltest": {"internal/procfs", "internal/resume", "internal/terminal"}, // for tests alone
 	"internal/terminal/*":            {"internal/childenv", "internal/peer", "internal/procfs", "internal/sanitize", "internal/terminal"},
-	"internal/runenv":                {"internal/agent", "internal/childenv", "internal/leash", "internal/resume", "internal/sanitize", "internal/starts"},
+	"internal/runenv":                {"internal/agent", "internal/childenv", "internal/leash", "internal/resume", "internal/runner", "internal/sanitize", "internal/starts"},
 	"internal/starts":                {"internal/atomicfile", "internal/mounts", "internal/regular", "internal/resume"},
 	"internal/usermanager":           {"internal/dirs"},
 	"internal/leash":                 {"internal/childenv", "internal/resume"},

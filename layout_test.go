@@ -73,7 +73,7 @@ var arrows = map[string][]string{
 		"internal/agent", "internal/limit", "internal/resume",
 	},
 	"internal/agents":                {"internal/starts", "internal/agent", "internal/agent/*", "internal/config", "internal/limit", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
-	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
+	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume", "internal/starts"},
 	"internal/commandline":           {"internal/buildinfo", "internal/logging", "internal/sanitize"},
 	"internal/logging":               {"internal/sanitize"},
 	"internal/lastwords":             {"internal/sanitize", "internal/limit"},
@@ -103,7 +103,7 @@ var arrows = map[string][]string{
 	"internal/terminal/terminaltest": {"internal/procfs", "internal/resume", "internal/terminal"}, // for tests alone
 	"internal/terminal/*":            {"internal/childenv", "internal/peer", "internal/procfs", "internal/sanitize", "internal/terminal"},
 	"internal/runenv":                {"internal/agent", "internal/childenv", "internal/leash", "internal/resume", "internal/runner", "internal/sanitize", "internal/starts"},
-	"internal/starts":                {"internal/atomicfile", "internal/mounts", "internal/regular", "internal/resume"},
+	"internal/starts":                {"internal/atomicfile", "internal/mounts", "internal/procfs", "internal/regular", "internal/resume", "internal/usermanager"},
 	"internal/usermanager":           {"internal/dirs"},
 	"internal/leash":                 {"internal/childenv", "internal/resume"},
 	"internal/fleet":                 {"internal/limit", "internal/resume", "internal/sanitize"},

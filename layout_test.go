@@ -112,7 +112,7 @@ var arrows = map[string][]string{
 	"internal/fleet/member":          {"internal/agent", "internal/config", "internal/control", "internal/fleet", "internal/fleet/natskv", "internal/humanize", "internal/notify", "internal/resume", "internal/resume/view"},
 	"internal/hub":                   {"internal/atomicfile", "internal/fleet", "internal/fleet/natskv", "internal/fsevents"},
 	"internal/watch":                 {"internal/fsevents", "internal/mounts", "internal/sparse"},
-	"internal/agent":                 {"internal/starts", "internal/usermanager", "internal/sparse", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage"},
+	"internal/agent":                 {"internal/childenv", "internal/starts", "internal/usermanager", "internal/sparse", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage"},
 	"internal/process":               {"internal/usermanager", "internal/procfs", "internal/program", "internal/sanitize", "internal/resume"},
 	"internal/program":               {"internal/resume"},
 	"internal/agenttest":             {"internal/agent", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/resume"}, // for tests alone
@@ -132,7 +132,7 @@ var arrows = map[string][]string{
 	},
 	"internal/agent/codex/rollout": {"internal/agent", "internal/limit", "internal/resume", "internal/usage"},
 	"internal/agent/opencode": {
-		"internal/agent", "internal/agent/opencode/*", "internal/backoff", "internal/dirs", "internal/fsevents", "internal/leash", "internal/process", "internal/program", "internal/resume", "internal/sqliteread",
+		"internal/agent", "internal/agent/opencode/*", "internal/backoff", "internal/childenv", "internal/dirs", "internal/fsevents", "internal/leash", "internal/process", "internal/program", "internal/resume", "internal/sqliteread",
 	},
 	"internal/agent/opencode/database":  {"internal/agent", "internal/limit", "internal/resume", "internal/sqliteread"},
 	"internal/agent/opencode/processes": {"internal/agent", "internal/leash", "internal/process", "internal/resume"},

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
-	"resumed/internal/childenv"
 	"resumed/internal/agent/opencode/processes"
+	"resumed/internal/childenv"
 	"resumed/internal/dirs"
 	"resumed/internal/leash"
 	"resumed/internal/process"

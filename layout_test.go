@@ -73,7 +73,7 @@ var arrows = map[string][]string{
 		"internal/headless", "internal/lines", "internal/agent", "internal/limit", "internal/resume",
 	},
 	"internal/agents":                {"internal/starts", "internal/agent", "internal/agent/*", "internal/config", "internal/limit", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
-	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume", "internal/headless"},
+	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume", "internal/headless", "internal/starts"},
 	"internal/commandline":           {"internal/buildinfo", "internal/hint", "internal/logging", "internal/sanitize"},
 	"internal/logging":               {"internal/sanitize"},
 	"internal/lastwords":             {"internal/sanitize", "internal/limit"},
@@ -102,10 +102,10 @@ var arrows = map[string][]string{
 	"internal/terminal/kittytest":    {},                                                          // for tests alone
 	"internal/terminal/terminaltest": {"internal/procfs", "internal/resume", "internal/terminal"}, // for tests alone
 	"internal/terminal/*":            {"internal/childenv", "internal/peer", "internal/procfs", "internal/sanitize", "internal/terminal"},
-	"internal/runenv":                {"internal/agent", "internal/childenv", "internal/leash", "internal/resume", "internal/sanitize", "internal/starts"},
-	"internal/starts":                {"internal/atomicfile", "internal/mounts", "internal/regular", "internal/resume"},
+	"internal/runenv":                {"internal/agent", "internal/childenv", "internal/leash", "internal/resume", "internal/runner", "internal/sanitize", "internal/starts"},
+	"internal/starts":                {"internal/atomicfile", "internal/mounts", "internal/procfs", "internal/regular", "internal/resume", "internal/usermanager"},
 	"internal/usermanager":           {"internal/dirs"},
-	"internal/leash":                 {"internal/resume"},
+	"internal/leash":                 {"internal/resume", "internal/childenv"},
 	"internal/fleet":                 {"internal/limit", "internal/resume", "internal/sanitize", "internal/wake"},
 	"internal/fleet/fleettest":       {"internal/fleet"}, // for tests alone
 	"internal/fleet/natskv":          {"internal/fleet", "internal/regular", "internal/wake"},
@@ -114,7 +114,7 @@ var arrows = map[string][]string{
 	"internal/watch":                 {"internal/fsevents", "internal/mounts", "internal/sparse"},
 	"internal/headless":              {},
 	"internal/lines":                 {"internal/sparse"},
-	"internal/agent":                 {"internal/headless", "internal/lines", "internal/starts", "internal/usermanager", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage"},
+	"internal/agent":                 {"internal/headless", "internal/lines", "internal/starts", "internal/usermanager", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage", "internal/childenv", "internal/sparse"},
 	"internal/process":               {"internal/usermanager", "internal/procfs", "internal/program", "internal/sanitize", "internal/resume"},
 	"internal/program":               {"internal/resume"},
 	"internal/agenttest":             {"internal/headless", "internal/lines", "internal/agent", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/resume"}, // for tests alone
@@ -135,6 +135,7 @@ var arrows = map[string][]string{
 	"internal/agent/codex/rollout": {"internal/lines", "internal/agent", "internal/limit", "internal/resume", "internal/usage"},
 	"internal/agent/opencode": {
 		"internal/headless", "internal/agent", "internal/agent/opencode/*", "internal/backoff", "internal/dirs", "internal/fsevents", "internal/leash", "internal/process", "internal/program", "internal/resume", "internal/sqliteread",
+		"internal/agent", "internal/agent/opencode/*", "internal/backoff", "internal/childenv", "internal/dirs", "internal/fsevents", "internal/leash", "internal/process", "internal/program", "internal/resume", "internal/sqliteread",
 	},
 	"internal/agent/opencode/database":  {"internal/agent", "internal/lines", "internal/limit", "internal/resume", "internal/sqliteread"},
 	"internal/agent/opencode/processes": {"internal/agent", "internal/leash", "internal/process", "internal/resume"},

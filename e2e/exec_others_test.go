@@ -88,6 +88,20 @@ var execOthers = []situation{
 		require.Equal(t, "one", b.done())
 		row.did, row.outcome = "nothing, as exec was cancelled", "cancelled"
 	}},
+	{"exec, killed before there was a daemon", func(t *testing.T, b *box, row *result) {
+		b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
+		exec, session := b.underExec(row, "10m")
+		before := b.provider.Requests()
+		require.NoError(t, exec.cmd.Process.Kill())
+		exec.wait(t)
+		b.start(b.config())
+		s := b.untilState(resume.Waiting, resume.Resuming, resume.Settling)
+		require.Equal(t, session, s.ID)
+		b.finished(s, before, 1, once)
+		after, _ := b.session()
+		require.True(t, after.Started.Seen, "exec has recorded it")
+		row.did, row.outcome = "continued once with what exec started it with", "finished"
+	}},
 }
 
 // oneDocument is for agents that print one.

@@ -53,6 +53,28 @@ var hooked = situation{"with hooks", func(t *testing.T, b *box, row *result) {
 	row.did, row.outcome = "was told by the agent, and continued it once", "finished, settings as before"
 }}
 
+// hookedEarly is a session with hooks that lived and died before there was a daemon: its hooks have recorded
+// what it was started with.
+var hookedEarly = situation{"with hooks, and before there was a daemon", func(t *testing.T, b *box, row *result) {
+	b.program("stub/systemctl", `[ "$1" != --version ] || echo "systemd 257"`)
+	b.extra = append(b.extra, "PATH="+strings.Join([]string{b.path("stub"), b.bin, os.Getenv("PATH")}, string(filepath.ListSeparator)))
+	_, err := b.ask("install", "--hooks", "--yes")
+	require.NoError(t, err)
+	limited := b.kit.exec[0].answer
+	row.provider = string(limited.Kind())
+	b.provider.Script(b.step("one"), limited)
+	b.provider.Upon("continue", b.step("two"), agenttest.Text("I may not."))
+	b.ours(nil, "claude", "--disallowedTools", "Bash(echo:*)", "-p", prompt).wait(t)
+	require.Empty(t, b.done(), "it was refused before the limit")
+	b.start(b.config())
+	row.said = saw(b.untilState(resume.Waiting, resume.Resuming, resume.Settling))
+	b.until("it was continued", func() bool { return resumes(b) == 1 })
+	b.mustStayQuiet(b.calm(), 1)
+	require.Positive(t, furtherRequests(b), "the model asked for it again")
+	require.Empty(t, b.done(), "and was refused after the resume")
+	row.did, row.outcome = "continued once with what its hooks have recorded", "refused again"
+}}
+
 // program writes a script.
 func (b *box) program(name, script string) {
 	b.t.Helper()

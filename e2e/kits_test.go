@@ -74,7 +74,7 @@ func (k kit) situations() []situation {
 		all = append(append(all, hooked), execOthers...)
 	}
 	if k.name() == "claude-code 2.1.325" {
-		all = append(all, fallback, paid, oneDocument)
+		all = append(all, fallback, paid, oneDocument, hookedEarly)
 	}
 	return append(all, k.live...)
 }

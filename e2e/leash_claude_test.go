@@ -22,7 +22,7 @@ import (
 func claudeLeash() []situation {
 	limited := agenttest.RateLimit(0)
 	free := func(*box) []string { return []string{"IS_SANDBOX=1"} } // for root
-	return []situation{
+	all := []situation{
 		forbidden("a tool that is disallowed", limited, nothing, words("claude", "--disallowedTools", "Bash(echo:*)", "-p")),
 		forbidden("a tool that is disallowed where nobody is asked", limited, free,
 			words("claude", "--dangerously-skip-permissions", "--disallowedTools", "Bash(echo:*)", "-p")),
@@ -48,7 +48,14 @@ func claudeLeash() []situation {
 		otherAccount("ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", limited, false, words("claude", "-p")),
 		otherAccount("ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", limited, true, words("claude", "-p")),
 		strangersKey,
+		changedSettings,
+		lostVariables,
+		restricted(restrictions[len(restrictions)-1], true, words("claude", "-p")),
 	}
+	for _, r := range restrictions {
+		all = append(all, restricted(r, false, words("claude", "-p")))
+	}
+	return all
 }
 
 // turns is a run that may take a few turns alone: so may its resume.

@@ -455,7 +455,7 @@ func TestExplainTextGivesOneObjectForEveryLine(t *testing.T) {
 	require.Equal(t, []string{"none", "rate_limit", "none", "overloaded"}, classes)
 }
 
-func TestDemoTellsBothStories(t *testing.T) {
+func TestDemoTellsItsStories(t *testing.T) {
 	b := newBox(t)
 	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+refusalLine(claudeSession, b.path("bot"))) // the demo must ignore it
 	began := time.Now()
@@ -465,6 +465,7 @@ func TestDemoTellsBothStories(t *testing.T) {
 	for _, want := range []string{
 		"painter is limited", "continues the session canvas-1", "works again after 1 resume", "step 6",
 		"gave up after 3 resumes", "webhook", "resumed status",
+		"claude-code needs you: its start was not seen", "you      resumed retry --unseen", "claude-code works again",
 	} {
 		require.Contains(t, out, want)
 	}

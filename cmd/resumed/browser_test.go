@@ -205,6 +205,20 @@ func neighbour(t *testing.T) (address string, told func() string) {
 
 // A browser sends its cookies to every port of a host, so to programs of all users. The secret of the
 // page must stay with the page.
+func TestAButtonOfThePageIsAPersonsWord(t *testing.T) {
+	b, w := newBox(t), newBrowser(t)
+	b.vars = []string{"RESUMED_HTTP_LISTEN=127.0.0.1:0"}
+	b.stoppedUnseen(map[string]string{claudeTranscript: promptLine(claudeSession, b.path("bot"), "work") + refusalLine(claudeSession, b.path("bot"))})
+	b.untilState(claudeSession, resume.Parked)
+	w.do(chromedp.Navigate(b.page()), chromedp.WaitVisible(chromedp.CSS("#sessions li")))
+	const button = `[data-key="claude-code/` + claudeSession + `"] [data-order=retry]`
+	require.Equal(t, "Continue with your settings as they are now", w.eval("document.querySelector('"+button+"').textContent"))
+	w.shots("unseen")
+	w.do(chromedp.Click(chromedp.CSS(button)))
+	b.until("it is continued", func() bool { return strings.Contains(b.read("calls"), "--resume "+claudeSession) })
+	w.until("it is a try like others", `document.querySelector('`+button+`').textContent === 'Retry'`)
+}
+
 func TestOtherPortsAreToldNoSecret(t *testing.T) {
 	b := newBox(t)
 	w := newBrowser(t)

@@ -27,6 +27,7 @@ import (
 	"resumed/internal/limit"
 	"resumed/internal/logging"
 	"resumed/internal/resume"
+	"resumed/internal/starts"
 )
 
 // executing holds the flags of exec.
@@ -96,7 +97,8 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 		}
 	}
 	defer signal.Stop(signals)
-	o.Argv, o.Signals, o.LeaseDirs = argv, signals, dirs.Leases(os.Getenv, stateDir)
+	o.Argv, o.Signals = argv, signals
+	o.LeaseDirs, o.Starts = dirs.Leases(os.Getenv, stateDir), starts.In(control.SocketDir(os.Getenv))
 	o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
 	o.Messages, o.Live = c.err, logging.IsTerminal(c.err)
 	if o.Agents, err = agents.MakeAll(cfg); err != nil {
@@ -123,7 +125,12 @@ func (e executing) options(cfg config.Config) (execrun.Options, error) {
 		Grace:   cfg.Resume.Grace,
 	}
 	var bad []error
-	known := slices.Concat(builtinAgents(), customAgents(cfg))
+	known := builtinAgents()
+	for _, a := range cfg.Agents {
+		if a.Kind == config.KindCustom {
+			known = append(known, a.Name)
+		}
+	}
 	if e.agent != "" && !slices.Contains(known, e.agent) {
 		bad = append(bad, fmt.Errorf("--agent %q: must be one of %s", e.agent, strings.Join(known, ", ")))
 	}
@@ -168,16 +175,6 @@ func headless() []string {
 		}
 	}
 	return runs
-}
-
-func customAgents(cfg config.Config) []string {
-	var names []string
-	for _, a := range cfg.Agents {
-		if a.Kind == config.KindCustom {
-			names = append(names, a.Name)
-		}
-	}
-	return names
 }
 
 // finished returns the exit code, with the message about it.

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"resumed/internal/ownership"
@@ -123,6 +124,47 @@ func verifyUnit(t *testing.T, path string) {
 	require.NoError(t, err, string(out))
 	// The systemd that verifies may be older than the one that was installed for.
 	require.NotContains(t, strings.ReplaceAll(string(out), "Failed to parse service type, ignoring: notify-reload", ""), "ignoring", string(out))
+}
+
+// On the first evening the limit comes first, and resumed afterwards.
+func TestSessionsThatWereStoppedBeforeAreListed(t *testing.T) {
+	b := newBox(t)
+	b.vars = []string{"RESUMED_RESUME_UNSEEN=park"}
+	b.withSystemctl("257")
+	b.write("bin/systemctl", b.read("bin/systemctl")+`[ "$2" != restart ] || {
+	resumed=$HOME/.local/bin/resumed
+	$resumed run > daemon.log 2>&1 &
+	until $resumed status > /dev/null 2>&1; do sleep 0.05; done # as systemd waits until a service is ready
+}
+`)
+	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\njitter = false\n[resume]\nsettle = \"200ms\"\nstagger = \"0s\"\n")
+	b.write("bin/claude", "#!/bin/sh\necho \"$*\" >> \"$HOME/calls\"\n")
+	const other = "9c1e77d0-0000-4000-8000-000000000001"
+	b.write("shop/main.go", "package main\n")
+	for id, dir := range map[string]string{claudeSession: "bot", other: "shop"} {
+		b.write(".claude/projects/-"+dir+"/"+id+".jsonl", promptLine(id, b.path(dir), "work")+refusalLine(id, b.path(dir)))
+	}
+	out, errOut, code := b.run("install")
+	require.Zero(t, code, errOut)
+	_, list, found := strings.Cut(out, "These sessions were stopped before, and nobody saw with which flags they were started:\n")
+	require.True(t, found, out)
+	require.Contains(t, list, " in "+b.path("bot")+"\n")
+	require.Contains(t, list, " in "+b.path("shop")+"\n")
+	require.Contains(t, list, "To continue them with your settings as they are now:\n  resumed retry --unseen\n")
+	require.Contains(t, b.read("daemon.log"), `claude-code: 2 sessions (2 stopped)`)
+	require.Contains(t, b.read("daemon.log"), `resumed retry --unseen continues sessions whose start was not seen`)
+	require.NoFileExists(t, b.path("calls"))
+
+	out, errOut, code = b.run("retry", "--unseen")
+	require.Zero(t, code, errOut)
+	require.Equal(t, 2, strings.Count(out, "claude-code/"))
+	b.until("both are continued", func() bool {
+		return strings.Contains(b.read("calls"), claudeSession) && strings.Contains(b.read("calls"), other)
+	})
+	status, err := b.daemon.Status(t.Context(), false)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(status.Daemon.PID, syscall.SIGTERM))
+	b.until("the daemon is gone", func() bool { _, err := b.daemon.Status(t.Context(), false); return err != nil })
 }
 
 func TestInstallLeavesOthersFilesAlone(t *testing.T) {

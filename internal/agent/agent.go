@@ -266,6 +266,8 @@ type Leave struct {
 	Park  bool      // waiting does not fix it
 	Tell  bool      // it may pass by itself, but a person should be told once
 	Until time.Time // when to try again; zero: soon
+
+	NoProgram bool // the agent's program is not found
 }
 
 // Feed is where a Follower reports to.

@@ -129,7 +129,9 @@ func (b *Base) isWayIn(path string) bool {
 
 // Missing returns the plan if the program is not found.
 func (b *Base) Missing() Plan {
-	return Parked("%s was not found: set command in [[agent]]", b.about.Program)
+	plan := Parked("%s was not found: set command in [[agent]]", b.about.Program)
+	plan.Leave.NoProgram = true
+	return plan
 }
 
 // Program returns the program that continues sessions about which nothing else is known, or why

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"resumed/internal/childenv"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
 	"resumed/internal/starts"
@@ -48,7 +49,7 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 		}
 	}
 	if environ, err := p.Environ(pid); err == nil {
-		if variables(environ)(resume.OwnKeyVariable) != "" {
+		if childenv.Value(environ, resume.OwnKeyVariable) != "" {
 			return nil // a run that a person paid for once is not how the session began
 		}
 		table.Record(o, environ, secrets)
@@ -105,14 +106,7 @@ func (t *Transcripts) Identity(s resume.Session, environ []string) string {
 	return ""
 }
 
-// variables returns a lookup in an environment: the last entry of a name counts.
+// variables returns a lookup in an environment.
 func variables(environ []string) func(name string) string {
-	return func(name string) string {
-		for _, entry := range slices.Backward(environ) {
-			if value, ok := strings.CutPrefix(entry, name+"="); ok {
-				return value
-			}
-		}
-		return ""
-	}
+	return func(name string) string { return childenv.Value(environ, name) }
 }

@@ -264,7 +264,8 @@ func (d *daemon) logFound(ctx context.Context) error {
 		}
 	}
 	if tallies, err := d.engine.Tallies(ctx); err == nil {
-		d.opts.Log.Info("found", "sessions", humanize.Found(names, tallies), "next", "resumed status, resumed doctor")
+		sessions, next := humanize.Found(names, tallies)
+		d.opts.Log.Info("found", "sessions", sessions, "next", next)
 	}
 	return nil
 }

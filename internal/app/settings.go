@@ -73,9 +73,9 @@ func (s *settings) forDelivery() deliver.Settings {
 	wanted := s.config.Resume
 	return deliver.Settings{
 		Prompt: wanted.Prompt, Live: deliver.Live(wanted.Live), Timeout: wanted.Timeout, Stall: wanted.Stall,
-		Agent:  func(name string) agent.Agent { return s.agents[name] },
-		Env:    func(name string) ([]string, error) { return s.config.Agent(name).Environment(wanted.Trust()) },
-		Unseen: deliver.Unseen(wanted.Unseen), ChangedEnv: runenv.Changed(wanted.ChangedEnv),
+		Agent:    func(name string) agent.Agent { return s.agents[name] },
+		Env:      func(name string) ([]string, error) { return s.config.Agent(name).Environment(wanted.Trust()) },
+		SameMode: wanted.Unseen == "same_mode", ChangedEnv: runenv.Changed(wanted.ChangedEnv),
 		Secrets: wanted.KeepEnv == config.KeepSecrets,
 		Rules:   s.rules,
 		Trust:   wanted.Trust(),

@@ -26,6 +26,12 @@ var places = []string{
 	"PWD", "OLDPWD",
 }
 
+// OfDaemon reports whether a variable concerns the process that it was given to, such as a daemon, and
+// not what that process starts.
+func OfDaemon(name string) bool {
+	return strings.HasPrefix(name, "RESUMED_") || slices.Contains(private, name) || slices.Contains(places, name)
+}
+
 // Helper returns the environment of a program that works for the daemon, such as one that sends
 // notices: the daemon's own, with additions.
 func Helper(own []string, add ...string) []string {
@@ -36,8 +42,9 @@ func Helper(own []string, add ...string) []string {
 // daemon, with additions and the mark, by which a later daemon finds the agent; an empty mark is
 // none. No name is there twice: systemd would refuse to start such a unit.
 func Agent(own []string, dir, mark string, add ...string) []string {
-	env := slices.DeleteFunc(Without(own, slices.Concat(private, places)...), func(entry string) bool {
-		return strings.HasPrefix(entry, "RESUMED_")
+	env := slices.DeleteFunc(slices.Clone(own), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return OfDaemon(name)
 	})
 	env = append(env, Without(add, resume.MarkVariable)...)
 	env = append(env, "PWD="+dir)

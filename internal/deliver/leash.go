@@ -38,18 +38,22 @@ const notSeen = "its start was not seen: its flags, variables and sandbox are no
 // sandbox that restricted it, and would continue without them. A session that is open in its own
 // process has them.
 func (v *delivery) startWasSeen(plan agent.Plan) *resume.NotSent {
-	if v.owner != nil || v.session.Allowed || v.settings.Unseen == SameMode || plan.Run == nil && plan.Send == nil {
+	if v.owner != nil || v.session.Allowed || v.settings.SameMode {
 		return nil
 	}
-	o, run := v.session.StartedWith(), plan.Run
+	o, run, why := v.session.StartedWith(), plan.Run, notSeen
 	switch {
 	case run != nil && (run.Fixed || run.PlanOnly || run.Unverifiable || run.AnyFlags && o != nil && o.EnvSeen):
 		return nil
+	case plan.Leave != nil && plan.Leave.NoProgram && !o.Seen(): // a person is asked once, for both
+		why = plan.Leave.Why + "; " + notSeen
+	case run == nil && plan.Send == nil:
+		return nil
 	case !o.Seen():
-		return &resume.NotSent{Why: v.session.AskToContinue(notSeen), Then: resume.ParkUnseen}
 	case run != nil && run.Unproven != "":
-		return &resume.NotSent{Why: v.session.AskToContinue(run.Unproven), Then: resume.ParkUnseen}
+		why = run.Unproven
 	default:
 		return nil
 	}
+	return &resume.NotSent{Why: v.session.AskToContinue(why), Then: resume.ParkUnseen}
 }

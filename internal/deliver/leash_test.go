@@ -3,6 +3,7 @@ package deliver
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +97,33 @@ func TestWhatWouldBeFreerThanTheSessionIsParked(t *testing.T) {
 			require.Equal(t, []string{"parked: " + preview.Instead}, w.act(), "a preview says what a resume would say")
 		})
 	}
+}
+
+// A service manager refuses some variables of a shell.
+func TestVariablesThatAResumeCannotHaveAreTold(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	t.Setenv("INVOCATION_ID", "1")
+	t.Setenv("SYSTEMD_EXEC_PID", strconv.Itoa(os.Getpid()))
+	require.NoError(t, os.MkdirAll(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "systemd", "private"), 0o700))
+	w := newWorld(t)
+	w.startedWith(resume.Origin{Environ: []string{"PATH=/bin", "BASH_FUNC_deploy%%=() { :; }"}})
+	require.Equal(t, []string{"variables BASH_FUNC_deploy%%: the service manager does not pass on exported functions and control characters"},
+		w.d.Preview(t.Context(), w.now()).LeftOut)
+}
+
+// Without the agent nothing can be continued: its user is told as soon as the session is stopped.
+func TestAMissingAgentIsToldAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.settings.SameMode = false
+	w.agent.Base = agent.NewBase(agent.About{Name: "fake", Program: "bot"}, agent.Options{})
+	w.agent.plan = w.agent.Missing()
+	w.session = w.session.Next(resume.NotSent{Mark: "mark-1", Why: "later"}, rules, time.Now(), 0.5)
+	require.Equal(t, resume.Waiting, w.session.State)
+	w.d.askIfUnseen(t.Context(), []resume.Key{w.session.Key})
+	require.Equal(t, resume.Parked, w.now().State)
+	require.Contains(t, w.now().Reason, "bot was not found: set command in [[agent]]; its start was not seen")
+	require.Equal(t, resume.StartUnseen, w.now().Needs)
+	require.Equal(t, []string{"resume.Unseen", "parked: bot was not found: set command in [[agent]]"}, w.actAgain(), "their word does not replace the program")
 }
 
 func TestAPreviewTouchesNothing(t *testing.T) {

@@ -46,22 +46,13 @@ type Settings struct {
 	Stall      time.Duration // and be silent this long; 0: no bound
 	Rules      resume.Rules
 	Trust      ownership.Trust // whose files are trusted
-	Unseen     Unseen          // what to do with a session whose start was not seen
+	SameMode   bool            // a session whose start was not seen continues in the mode that its transcript states; false: a person must allow it
 	ChangedEnv runenv.Changed  // what to do if a resume does not have a variable as its session had it
 	Secrets    bool            // secrets of a session's environment are stored
 
 	Agent func(name string) agent.Agent        // nil: it is not configured, or switched off
 	Env   func(agent string) ([]string, error) // KEY=value, added for its runs
 }
-
-// Unseen is what to do with a session whose start was not seen, so that a resume cannot repeat it.
-type Unseen string
-
-// The values of Unseen.
-const (
-	ParkUnseen Unseen = "park"      // a person must allow it
-	SameMode   Unseen = "same_mode" // it continues in the mode that its transcript states
-)
 
 // Live is what to do with a session that is open in a live process.
 type Live string

@@ -51,7 +51,7 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 // askIfUnseen asks a person as soon as sessions are stopped, and not only when their wait is over, if
 // their processes were not found.
 func (d *Deliverer) askIfUnseen(ctx context.Context, keys []resume.Key) {
-	if d.opts.Settings().Unseen == SameMode {
+	if d.opts.Settings().SameMode {
 		return
 	}
 	ctx = process.WithSnapshot(ctx)

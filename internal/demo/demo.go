@@ -1,4 +1,4 @@
-// Package demo shows what happens after a limit: it runs the real daemon with two pretend agents, in a
+// Package demo shows what happens after a limit: it runs the real daemon with pretend agents, in a
 // temporary directory.
 package demo
 
@@ -28,8 +28,8 @@ import (
 	"resumed/internal/termui"
 )
 
-// configText is a real configuration with short waits and two agents: painter hits a limit once,
-// unlucky never recovers.
+// configText is a real configuration with short waits and pretend agents: painter hits a limit once,
+// unlucky never recovers, and a session of Claude Code was stopped before.
 const configText = `
 [resume]
 settle = "3s"
@@ -58,6 +58,11 @@ cwd = '%[1]s/unlucky'
 limit = ['rate limited$']
 progress = ['^step ']
 resume = ['%[2]s', 'demo-agent', 'unlucky', '{session}', '{prompt}']
+
+[[agent]]
+name = "claude-code"
+roots = ['%[1]s/early']
+command = %[4]q
 
 [notify]
 events = ["gave_up", "recovered"]
@@ -90,7 +95,7 @@ func Run(ctx context.Context, out io.Writer, page termui.Page, version string) e
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, timeLimit, fmt.Errorf("the demo did not end within %s", timeLimit))
 	defer stop()
-	s := &show{out: out, page: page, dir: dir, began: time.Now(), ends: make(chan struct{}, 8), shown: make(map[string]int)}
+	s := &show{out: out, page: page, dir: dir, began: time.Now(), ends: make(chan struct{}, 8), asks: make(chan resume.Key, 1), shown: make(map[string]int)}
 	webhook, err := s.webhook(ctx)
 	if err != nil {
 		return err
@@ -110,8 +115,11 @@ func Run(ctx context.Context, out io.Writer, page termui.Page, version string) e
 }
 
 func writeConfig(file, dir, program, webhook string) (config.Config, error) {
-	text := fmt.Appendf(nil, configText, dir, program, webhook)
+	text := fmt.Appendf(nil, configText, dir, program, webhook, sanitize.ShellWord(program)+" "+AgentCommand)
 	for _, b := range agents.Known() { // the user's own agents are not part of the demo
+		if b.Name == early.Agent {
+			continue
+		}
 		text = fmt.Appendf(text, "\n[[agent]]\nname = %q\nenabled = false\n", b.Name)
 	}
 	if err := os.WriteFile(file, text, 0o600); err != nil {
@@ -122,7 +130,12 @@ func writeConfig(file, dir, program, webhook string) (config.Config, error) {
 			return config.Config{}, fmt.Errorf("make a directory for the demo: %w", err)
 		}
 	}
-	return config.Load(file, agents.Known())
+	if err := writeEarly(filepath.Join(dir, "early")); err != nil {
+		return config.Config{}, fmt.Errorf("write the demo's transcript: %w", err)
+	}
+	cfg, err := config.Load(file, agents.Known())
+	cfg.Resume.Unseen = "park" // whatever the environment says
+	return cfg, err
 }
 
 // show prints the events of the demo.
@@ -131,14 +144,15 @@ type show struct {
 	page  termui.Page
 	dir   string
 	began time.Time
-	ends  chan struct{} // receives once for each session that finished or gave up
+	ends  chan struct{}   // receives once for each session that finished or gave up
+	asks  chan resume.Key // receives the session that needs the user's word
 
 	printing sync.Mutex     // one line at a time
 	reading  sync.Mutex     // guards shown
 	shown    map[string]int // lines of each agent's log that were printed
 }
 
-// play runs the daemon and both agents until both sessions have ended.
+// play runs the daemon and the agents until all sessions have ended.
 func (s *show) play(ctx context.Context, program string, o app.Options) (control.Status, error) {
 	daemon, stopDaemon := context.WithCancel(ctx)
 	defer stopDaemon()
@@ -150,7 +164,7 @@ func (s *show) play(ctx context.Context, program string, o app.Options) (control
 	case err := <-ended:
 		return control.Status{}, err
 	}
-	s.say("resumed", termui.Blue, "watches two agents")
+	s.say("resumed", termui.Blue, "watches three agents")
 	var followers sync.WaitGroup
 	defer followers.Wait()
 	for name, session := range sessions {
@@ -159,15 +173,23 @@ func (s *show) play(ctx context.Context, program string, o app.Options) (control
 		agent.Dir = filepath.Join(s.dir, name)
 		go func() { _ = agent.Run() }() // its log shows how it ended
 	}
-	for range sessions {
+	client := control.NewClient(o.RuntimeDir)
+	for left := len(sessions) + 1; left > 0; {
 		select {
 		case <-s.ends:
+			left--
+		case key := <-s.asks:
+			time.Sleep(time.Second) // for people who read along
+			s.say("you", termui.Bold, "resumed retry --unseen")
+			if _, err := client.Do(ctx, key.String(), control.Retry); err != nil {
+				return control.Status{}, err
+			}
 		case <-ctx.Done():
 			stopDaemon()
 			return control.Status{}, context.Cause(ctx)
 		}
 	}
-	status, err := control.NewClient(o.RuntimeDir).Status(ctx, false)
+	status, err := client.Status(ctx, false)
 	stopDaemon()
 	if err != nil {
 		return status, err
@@ -189,7 +211,7 @@ func (s *show) step(change resume.Change) {
 	after, who := change.After, change.After.Key.Agent
 	s.catchUp(who) // the lines that led to the decision come first
 	switch {
-	case change.Entered(resume.Waiting):
+	case change.Entered(resume.Waiting) && after.Key != early:
 		why := "backoff"
 		if after.Limit.Reset.Stated() {
 			why = "as it was asked to"
@@ -199,6 +221,12 @@ func (s *show) step(change resume.Change) {
 		s.say("resumed", termui.Blue, "continues the session %s of %s (resume %d of 3)", after.Key.ID, who, len(after.Attempts))
 	case change.Entered(resume.Watching) && change.Before.Interrupted():
 		s.say("resumed", termui.Green, "%s %s", who, humanize.ReasonAt(after.Reason, change.At))
+		if after.Key == early {
+			s.ends <- struct{}{}
+		}
+	case change.Entered(resume.Parked):
+		s.say("resumed", termui.Red, "%s needs you: %s", who, humanize.ReasonAt(after.Reason, change.At))
+		s.asks <- after.Key
 	case change.Entered(resume.GaveUp):
 		s.say("resumed", termui.Red, "%s: %s", who, humanize.ReasonAt(after.Reason, change.At))
 	}
@@ -255,7 +283,7 @@ func (s *show) catchUp(name string) {
 	}
 }
 
-// printResult prints how both sessions ended, like `resumed status`.
+// printResult prints how the sessions ended, like `resumed status`.
 func (s *show) printResult(status control.Status) error {
 	p := &termui.Printer{Page: s.page}
 	p.Now = time.Now()

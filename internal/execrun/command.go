@@ -39,7 +39,8 @@ type command struct {
 	dir            string
 	stdin          *os.File // nil: empty
 	stdout, stderr *os.File
-	holdBack       bool // standard output is not passed on, but returned
+	holdBack       bool                             // standard output is not passed on, but returned
+	observe        func(_ context.Context, pid int) // is called when it runs, until the context is done
 }
 
 // ending is how a run ended.
@@ -92,9 +93,12 @@ func (c command) run(ctx context.Context, relay *relay) (*ending, error) {
 	watchers.Go(func() { terminal.followStops(group) })
 	ended := make(chan struct{})
 	watchers.Go(func() { endWith(ctx, group, ended) })
+	lives, over := context.WithCancel(ctx)
+	watchers.Go(func() { c.observe(lives, group) })
 
 	err = child.Wait()
 	close(ended)
+	over()
 	watchers.Wait()
 	terminal.takeBack()
 	end.signalled, end.document = relay.detach(), document.Bytes()

@@ -19,6 +19,7 @@ import (
 	"resumed/internal/lease"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/starts"
 )
 
 // The exit codes that are not those of the command.
@@ -53,6 +54,7 @@ type Options struct {
 	Grace   time.Duration // a clock time this far in the past means now, not tomorrow
 
 	LeaseDirs []string
+	Starts    *starts.Store // where a daemon finds how a session was started that is left to it
 
 	Stdin          *os.File
 	Stdout, Stderr *os.File
@@ -154,6 +156,7 @@ func (t *task) run(ctx context.Context) error {
 	t.talk.begins()
 	end, err := command{
 		argv: argv, dir: t.Dir, stdin: stdin, stdout: t.Stdout, stderr: t.Stderr, holdBack: t.talk.document(),
+		observe: t.observeStart,
 	}.run(ctx, t.relay)
 	if err != nil {
 		return err
@@ -163,10 +166,12 @@ func (t *task) run(ctx context.Context) error {
 	}
 	lasting := context.WithoutCancel(ctx) // the rest is done even if the time for the run is over
 	t.talk.heard(lasting, end)
+	t.storeStart(end.at)
 	if err := t.talk.tidy(lasting); err != nil {
 		t.Warn(err)
 	}
 	if end.code == 0 && ctx.Err() == nil && !t.talk.failed() {
+		t.Starts.Remove(t.talk.session().Key)
 		return nil
 	}
 	failure := &Failure{Code: end.code, At: end.at, cut: end.signalled || end.code == codeCtrlC}

@@ -17,6 +17,7 @@ import (
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
+	"resumed/internal/starts"
 )
 
 // talk is one command and, if it is that of a known agent, its session.
@@ -35,6 +36,7 @@ type talk struct {
 	id    string   // of the session, if it was set, in the arguments or printed
 	ended func(context.Context, headless.Ended) headless.Trail
 
+	start starts.Start   // of the latest run; without an origin: not known
 	began time.Time      // when the latest run started
 	trail headless.Trail // what the latest run left
 	said  resume.Limited // the failure that the latest run printed; of class none if it printed none
@@ -109,7 +111,7 @@ func (t *talk) next() (argv []string, continued bool) {
 // begins is called before a run.
 func (t *talk) begins() {
 	if t.line != nil {
-		t.began, t.ended = time.Now(), t.line.Begin(t.dir)
+		t.start, t.began, t.ended = starts.Start{}, time.Now(), t.line.Begin(t.dir)
 	}
 }
 

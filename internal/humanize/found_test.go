@@ -9,9 +9,12 @@ import (
 )
 
 func TestTheFirstLinesSayWhatWasFound(t *testing.T) {
-	require.Equal(t, "claude-code: 3 sessions (2 stopped), codex: none, gemini: 1 session", Found(
-		[]string{"claude-code", "codex", "gemini"},
-		map[string]resume.Tally{
-			"claude-code": {resume.Watching: 1, resume.Waiting: 1, resume.Parked: 1}, "gemini": {resume.Watching: 1}, "opencode": {resume.Watching: 1},
-		}))
+	names := []string{"claude-code", "codex", "gemini"}
+	sessions, next := Found(names, map[string]resume.Tally{
+		"claude-code": {resume.Watching: 1, resume.Waiting: 1, resume.Parked: 1}, "gemini": {resume.Watching: 1}, "opencode": {resume.Watching: 1},
+	})
+	require.Equal(t, "claude-code: 3 sessions (2 stopped), codex: none, gemini: 1 session", sessions)
+	require.Contains(t, next, "resumed retry --unseen")
+	_, next = Found(names, map[string]resume.Tally{"codex": {resume.Watching: 1}})
+	require.NotContains(t, next, "retry", "none is stopped")
 }

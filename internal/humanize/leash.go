@@ -8,6 +8,9 @@ import (
 	"resumed/internal/sanitize"
 )
 
+// ContinueUnseen is what a person agrees to with a retry, if the start of the session was not seen.
+const ContinueUnseen = "Continue with your settings as they are now"
+
 // Part is some lines with a title.
 type Part struct {
 	Title string   `json:"title"`

@@ -8,22 +8,21 @@ import (
 	"slices"
 	"strings"
 
+	"resumed/internal/childenv"
 	"resumed/internal/resume"
 )
 
-// ofTerminal are variables that belong to a terminal, a shell or a service, and not to the work of a
-// session. A resume has none of them.
+// ofTerminal are variables that belong to a terminal or a shell, and not to the work of a session. A
+// resume has none of them.
 var ofTerminal = strings.Fields(`
-	_ PWD OLDPWD SHLVL TERM TERMINFO TERMINFO_DIRS COLORTERM COLUMNS LINES TERM_PROGRAM TERM_PROGRAM_VERSION TERM_SESSION_ID
+	_ SHLVL TERM TERMINFO TERMINFO_DIRS COLORTERM COLUMNS LINES TERM_PROGRAM TERM_PROGRAM_VERSION TERM_SESSION_ID
 	TMUX TMUX_PANE STY WINDOW WINDOWID GPG_TTY SSH_TTY SSH_CLIENT SSH_CONNECTION XDG_SESSION_ID XDG_VTNR XDG_SEAT
 	KITTY_* WEZTERM_* ALACRITTY_* GHOSTTY_* ITERM_* LC_TERMINAL* ZELLIJ* VTE_VERSION KONSOLE_* GNOME_TERMINAL_* WT_SESSION WT_PROFILE_ID
-	VSCODE_* PS1 PS2 PS4 PROMPT_COMMAND HISTFILE HISTSIZE HISTCONTROL
-	NOTIFY_SOCKET WATCHDOG_* LISTEN_* JOURNAL_STREAM INVOCATION_ID SYSTEMD_EXEC_PID MANAGERPID MAINPID MEMORY_PRESSURE_*
-	RESUMED_*`)
+	VSCODE_* PS1 PS2 PS4 PROMPT_COMMAND HISTFILE HISTSIZE HISTCONTROL`)
 
 // belongsToTerminal reports whether a variable belongs to a terminal, a shell or a service.
 func belongsToTerminal(name string) bool {
-	return name == "" || slices.ContainsFunc(ofTerminal, func(pattern string) bool {
+	return name == "" || childenv.OfDaemon(name) || slices.ContainsFunc(ofTerminal, func(pattern string) bool {
 		ok, _ := path.Match(pattern, name) // the list has only valid patterns
 		return ok
 	})
@@ -79,7 +78,11 @@ func (v Variables) Changed(o resume.Origin, environ []string) (lost, added []str
 var target = regexp.MustCompile(`(?i)(DATABASE|_DSN|_UR[IL]|_HOST|_ENDPOINT|KUBE|CLUSTER|DOCKER_|AWS_|AZURE_|ARM_|GOOGLE_|GCP_|GCLOUD|CLOUDSDK|CLOUDFLARE|HEROKU|FLY_|PROXY|` +
 	`^PG|MYSQL|REDIS|MONGO|VAULT|CONSUL|NOMAD|^TF_|PULUMI|HELM|_ENV$|_STAGE$|^STAGE$|^ENV$|ENVIRONMENT|_PROFILE$|_CONTEXT$|_NAMESPACE$|_PROJECT$|_ACCOUNT|CREDENTIAL)`)
 
+// authorities matches the names of variables with the certificates of authorities: they choose no
+// target, and each machine of a company has them elsewhere.
+var authorities = regexp.MustCompile(`(?i)(CA_?BUNDLE|CA_?CERT|CA_?PATH|ROOT_?CERT|SSL_CERT_(FILE|DIR)$)`)
+
 // ChoosesTarget reports whether a variable chooses what commands work on.
 func ChoosesTarget(name string) bool {
-	return target.MatchString(name) || secretName.MatchString(strings.ToUpper(name))
+	return target.MatchString(name) && !authorities.MatchString(name) || secretName.MatchString(strings.ToUpper(name))
 }

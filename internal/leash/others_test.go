@@ -10,7 +10,7 @@ import (
 
 func TestAWholeEnvironmentIsComparedByNames(t *testing.T) {
 	var o resume.Origin
-	surroundings.Record(&o, []string{"BOT_DENY=all", "PATH=/bin", "DATABASE_URL=dev", "EDITOR=vi", "TERM=xterm", "KITTY_PID=7", "RESUMED_MARK=m", ""}, false)
+	surroundings.Record(&o, []string{"BOT_DENY=all", "PATH=/bin", "DATABASE_URL=dev", "EDITOR=vi", "TERM=xterm", "KITTY_PID=7", "RESUMED_MARK=m", "NOTIFY_SOCKET=/run/n", "STATE_DIRECTORY=/var/lib/x", "PWD=/", ""}, false)
 	require.True(t, o.EnvSeen)
 	var names []string
 	for _, other := range o.Others {
@@ -31,10 +31,14 @@ func TestAWholeEnvironmentIsComparedByNames(t *testing.T) {
 func TestVariablesThatChooseATarget(t *testing.T) {
 	for _, name := range []string{
 		"DATABASE_URL", "KUBECONFIG", "AWS_PROFILE", "PGHOST", "https_proxy", "STRIPE_KEY", "GITHUB_TOKEN", "RAILS_ENV", "DOCKER_HOST", "VAULT_ADDR", "GOOGLE_APPLICATION_CREDENTIALS",
+		"DOCKER_CERT_PATH", "PGSSLCERT", "VAULT_CLIENT_CERT",
 	} {
 		require.True(t, ChoosesTarget(name), name)
 	}
-	for _, name := range []string{"EDITOR", "LANG", "SSH_AUTH_SOCK", "DISPLAY", "LS_COLORS", "MY_DIRENV", "DBUS_SESSION_BUS_ADDRESS", "GOPATH"} {
+	for _, name := range []string{
+		"EDITOR", "LANG", "SSH_AUTH_SOCK", "DISPLAY", "LS_COLORS", "MY_DIRENV", "DBUS_SESSION_BUS_ADDRESS", "GOPATH",
+		"AWS_CA_BUNDLE", "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", "REQUESTS_CA_BUNDLE", "PGSSLROOTCERT", "VAULT_CACERT", "CONSUL_CAPATH", "DOCKER_SSL_CERT_FILE",
+	} {
 		require.False(t, ChoosesTarget(name), name)
 	}
 }

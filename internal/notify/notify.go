@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 )
@@ -94,6 +95,15 @@ const (
 	Forget   Order = "cancel"
 	Hold     Order = "pause"
 )
+
+// RetryLabel is the text of the button with which a person retries the sessions of a notice. If the
+// start of one was not seen, the button is the person's word that it may continue without it.
+func (n Notice) RetryLabel() string {
+	if len(view.WithoutStart(n.Sessions)) > 0 {
+		return humanize.ContinueUnseen
+	}
+	return "Retry now"
+}
 
 // Orders is what happens when a person presses a button of a notice.
 type Orders struct {

@@ -78,6 +78,31 @@ func tighter(theirs, ours map[string]string) []string {
 	return all
 }
 
+// Restrictions returns what restricts a process, for a later comparison by another one.
+func (f FS) Restrictions(pid int) map[string]string {
+	all, status := make(map[string]string), f.Status(pid)
+	for _, name := range []string{"NoNewPrivs", "Seccomp", "Seccomp_filters", "CapEff", "CapBnd"} {
+		all[name] = status[name]
+	}
+	for _, ns := range namespaces {
+		all[ns.word], _ = os.Readlink(f.Path(pid, "ns", ns.file))
+	}
+	return all
+}
+
+// Compare returns in which ways a process with these restrictions is more restricted than another one,
+// and which namespaces it does not share with this one.
+func (f FS) Compare(restrictions map[string]string, than int) []string {
+	ours := f.Restrictions(os.Getpid())
+	all := tighter(restrictions, f.Restrictions(than))
+	for _, ns := range namespaces {
+		if restrictions[ns.word] != ours[ns.word] {
+			all = append(all, ns.word+" of its own")
+		}
+	}
+	return all
+}
+
 // number parses a number of the kernel; 0: there is none.
 func number(text string, base int) uint64 {
 	n, _ := strconv.ParseUint(text, base, 64)

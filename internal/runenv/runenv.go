@@ -12,6 +12,7 @@ import (
 	"resumed/internal/childenv"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
+	"resumed/internal/runner"
 	"resumed/internal/sanitize"
 )
 
@@ -66,6 +67,9 @@ func Of(r Request) (Environment, *resume.NotSent) {
 		if notSent := check(*o, &all); notSent != nil {
 			return all, notSent
 		}
+	}
+	if names := runner.NotPassed(all.Environ()); len(names) > 0 {
+		all.LeftOut = append(all.LeftOut, leash.Omission{What: "variables " + strings.Join(names, ", "), Why: "the service manager does not pass on exported functions and control characters"})
 	}
 	if o.Freer != "" {
 		all.LeftOut = append(all.LeftOut, leash.Omission{What: "a resume is more restricted than the session was", Why: o.Freer})

@@ -19,6 +19,7 @@ import (
 	"resumed/internal/childenv"
 	"resumed/internal/procfs"
 	"resumed/internal/sessionbus"
+	"resumed/internal/usermanager"
 )
 
 // Under a service manager a command is a unit of its own: it does not run in the daemon's
@@ -282,6 +283,15 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func passes(name, value string, _ bool) bool {
 	return variableName.MatchString(name) && utf8.ValidString(value) &&
 		!strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f })
+}
+
+// NotPassed returns the names of the variables of an environment that a command does not get, because a
+// service manager starts it and refuses them.
+func NotPassed(env []string) []string {
+	if !usermanager.Started() {
+		return nil
+	}
+	return childenv.Names(slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return passes(strings.Cut(entry, "=")) }))
 }
 
 // endUnit stops the command's unit, if it has one. The sweep ends processes that are left, also

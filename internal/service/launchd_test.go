@@ -11,8 +11,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"resumed/internal/control"
+	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 
 	"github.com/stretchr/testify/require"
 )
@@ -96,6 +99,30 @@ func TestInstallOnMacOS(t *testing.T) {
 	require.ErrorContains(t, i.install(t.Context(), m, s, nil, false), "was not made by resumed")
 	require.NoError(t, i.uninstall(t.Context(), m, false, false))
 	require.FileExists(t, plist)
+}
+
+// launchd does not wait until the daemon answers, and the daemon needs a moment to judge a session.
+func TestSessionsThatWereStoppedBeforeAreWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		unseen := view.Session{ID: "s-1", Cwd: "/src", State: resume.Parked, Needs: new(string(resume.StartUnseen))}
+		answers := []control.Status{{}, {}, {Sessions: []view.Session{{ID: "s-1", State: resume.Waiting}}}, {Sessions: []view.Session{unseen, {ID: "s-2", State: resume.Waiting}}}, {Sessions: []view.Session{unseen}}}
+		var out bytes.Buffer
+		asked := 0
+		Installer{Out: &out, Status: func(context.Context, bool) (control.Status, error) {
+			asked++
+			if asked <= 2 {
+				return control.Status{}, control.ErrNoDaemon
+			}
+			return answers[asked-1], nil
+		}}.tellStopped(t.Context())
+		require.Equal(t, len(answers), asked)
+		require.Contains(t, out.String(), "  s-1 in /src\n")
+		require.Contains(t, out.String(), "  resumed retry --unseen\n")
+
+		out.Reset()
+		testInstaller(&out).tellStopped(t.Context())
+		require.Empty(t, out.String(), "there is no daemon")
+	})
 }
 
 // Plugins are installed with the service, and removed with it.

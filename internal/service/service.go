@@ -147,15 +147,15 @@ func (i Installer) install(ctx context.Context, m manager, s spec, plugins []own
 }
 
 // tellStopped lists the sessions that were stopped before there was a daemon to see them start: they
-// continue only if the user says so. The daemon needs a moment to find them.
+// continue only if the user says so. The daemon needs a moment to answer, and to find them.
 func (i Installer) tellStopped(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	var stopped []view.Session
-	for {
+	for tries := range 15 {
 		status, err := i.Status(ctx, false)
-		if err != nil {
-			break
+		if err != nil && tries >= 5 {
+			return // it does not run
 		}
 		stopped = view.WithoutStart(status.Sessions)
 		undecided := func(s view.Session) bool { return s.State == resume.Waiting && !s.Started.Seen && s.Owner == nil }

@@ -174,8 +174,8 @@ func (l *life) build(snapshot state.Snapshot) {
 
 func (l *life) settings() deliver.Settings {
 	return deliver.Settings{
-		Unseen: deliver.SameMode,
-		Prompt: "continue", Live: deliver.Type, Timeout: time.Hour,
+		SameMode: true,
+		Prompt:   "continue", Live: deliver.Type, Timeout: time.Hour,
 		Agent: func(string) agent.Agent { return &bot{life: l} },
 		Env:   func(string) ([]string, error) { return nil, nil },
 		Trust: ownership.Trust{Users: []string{ownership.Everybody}},

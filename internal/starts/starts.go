@@ -1,7 +1,7 @@
 // Package starts stores what the processes of sessions were started with, with the values of their
 // environments: one file a session, for its user alone, in the runtime directory. Values are only
-// written to a file system in memory. The daemon writes these files, and so do hooks of agents, which
-// also run while no daemon does.
+// written to a file system in memory. The daemon writes these files, and so do hooks of agents and
+// exec, which also run while no daemon does.
 package starts
 
 import (
@@ -19,8 +19,10 @@ import (
 
 	"resumed/internal/atomicfile"
 	"resumed/internal/mounts"
+	"resumed/internal/procfs"
 	"resumed/internal/regular"
 	"resumed/internal/resume"
+	"resumed/internal/usermanager"
 )
 
 // suffix is the end of the name of each file.
@@ -42,6 +44,10 @@ type Start struct {
 type record struct {
 	Start
 	Environ []string `json:"environ,omitempty"` // Origin does not write it
+
+	// Restrictions are those of the process that has written the file. A hook runs in the sandbox of its
+	// agent, and does not see that it is one.
+	Restrictions map[string]string `json:"restrictions"`
 }
 
 func (s *Store) path(key resume.Key) string {
@@ -56,7 +62,7 @@ func (s *Store) Put(key resume.Key, start Start) error {
 	if err := private(s.dir); err != nil {
 		return fmt.Errorf("store the start of a session: %w", err)
 	}
-	r := record{Start: start}
+	r := record{Start: start, Restrictions: procfs.Proc.Restrictions(usermanager.Starter())}
 	if mounts.InMemory(s.dir) {
 		r.Environ = start.Origin.Environ
 	}
@@ -82,7 +88,15 @@ func (s *Store) Get(key resume.Key) (Start, bool) {
 		return Start{}, false
 	}
 	r.Origin.Environ = r.Environ
+	if r.Origin.Sandbox == "" {
+		r.Origin.Sandbox = strings.Join(procfs.Proc.Compare(r.Restrictions, usermanager.Starter()), ", ")
+	}
 	return r.Start, true
+}
+
+// Remove removes the start of a session's process, if it is stored.
+func (s *Store) Remove(key resume.Key) {
+	_ = os.Remove(s.path(key)) // an old file is pruned
 }
 
 // Prune removes the files that were not written since then.

@@ -49,6 +49,7 @@ type row struct {
 	Paused  bool       `json:"paused,omitempty"`
 	Idle    bool       `json:"idle,omitempty"` // nothing to retry or to cancel
 	Running bool       `json:"running,omitempty"`
+	Retry   string     `json:"retry,omitempty"` // the text of the button, if that is a person's word
 }
 
 // account is a limit that sessions share.
@@ -142,6 +143,9 @@ func showSession(s view.Session) row {
 	}
 	if s.Owner != nil {
 		r.Owner = "held by " + humanize.Owner(s)
+	}
+	if len(view.WithoutStart([]view.Session{s})) > 0 {
+		r.Retry = humanize.ContinueUnseen
 	}
 	if s.Held { // else the page has the usual words
 		r.Late = humanize.Late(s)

@@ -9,6 +9,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/opencode/processes"
+	"resumed/internal/childenv"
 	"resumed/internal/dirs"
 	"resumed/internal/leash"
 	"resumed/internal/process"
@@ -75,10 +76,7 @@ func (a *Agent) spare(provider, dir string) func(string) bool {
 // every machine: its key, or the account id of its login.
 func (a *Agent) Identity(s resume.Session, environ []string) string {
 	at := slices.IndexFunc(a.homes.Roots, func(root string) bool { return a.homes.Account(root) == s.Account })
-	instead := slices.ContainsFunc(environ, func(entry string) bool { // it replaces the file
-		value, given := strings.CutPrefix(entry, a.brand.variable("AUTH_CONTENT")+"=")
-		return given && value != ""
-	})
+	instead := childenv.Value(environ, a.brand.variable("AUTH_CONTENT")) != "" // it replaces the file
 	if at < 0 || a.server != nil || s.Provider == "" || instead {
 		return ""
 	}

@@ -22,7 +22,7 @@ import (
 // Options configure the desktop channel.
 type Options struct {
 	notify.Common
-	notify.Orders // a popup has only the button "Retry now"
+	notify.Orders // a popup has only the button to retry
 }
 
 // Channel shows notices as popups. Without a session bus or a notification server, the error of Send is
@@ -160,7 +160,7 @@ func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, ca
 	}
 	var actions []string
 	if needsPerson && d.options.Order != nil && len(sessions) > 0 && slices.Contains(can, "actions") {
-		actions, p.retry = []string{retryAction, "Retry now"}, sessions
+		actions, p.retry = []string{retryAction, n.RetryLabel()}, sessions
 	}
 	urgency := byte(1)
 	if needsPerson {

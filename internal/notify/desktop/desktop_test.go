@@ -155,6 +155,9 @@ func TestDesktopShowsANoticeThatCannotBeOverlooked(t *testing.T) {
 	require.EqualValues(t, 2, got.Urgency)
 	require.Equal(t, []string{"retry", "Retry now"}, got.Actions)
 
+	require.NoError(t, send(t, d, notifytest.WithoutStart(notify.Parked)))
+	require.Equal(t, []string{"retry", "Continue with your settings as they are now"}, s.last().Actions)
+
 	require.NoError(t, send(t, d, notifytest.Notice(notify.Limited, 1)))
 	require.EqualValues(t, 1, s.last().Urgency)
 	require.Empty(t, s.last().Actions)

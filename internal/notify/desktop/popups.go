@@ -20,7 +20,7 @@ type popup struct {
 	Keys []string  `json:"keys"`        // the sessions that it is about; without sessions, its event
 	At   time.Time `json:"at,omitzero"` // of the notice
 
-	retry []resume.Key // what "Retry now" retries
+	retry []resume.Key // what its button retries
 }
 
 // maxPopups bounds the stored popups; the oldest are dropped first.

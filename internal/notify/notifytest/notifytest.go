@@ -31,6 +31,13 @@ func Notice(event notify.Event, sessions int) notify.Notice {
 	return n
 }
 
+// WithoutStart returns a notice about two sessions; the start of one was not seen.
+func WithoutStart(event notify.Event) notify.Notice {
+	n := Notice(event, 2)
+	n.Sessions[1].Needs = new(string(resume.StartUnseen))
+	return n
+}
+
 // Session is a session that was given up.
 func Session(i int) view.Session {
 	at := time.Date(2026, 3, 1, 2, 9, 0, 0, time.UTC)

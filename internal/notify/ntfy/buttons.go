@@ -82,12 +82,6 @@ func (b *buttons) store(open []offer) {
 
 func hashOf(token string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(token))) }
 
-// labels are the texts of the buttons, in their order. ntfy shows at most three.
-var labels = []struct {
-	order notify.Order
-	label string
-}{{notify.RetryNow, "Retry now"}, {notify.Forget, "Cancel"}, {notify.Hold, "Pause"}}
-
 // actions returns the buttons of a notice, in the form of ntfy; "": it has none. A notice that is sent
 // again has the same buttons: a try without an answer may have reached the phone, and a server that is
 // down for a day must not displace the buttons of notices that arrived.
@@ -109,9 +103,12 @@ func (s *Service) actions(n notify.Notice) string {
 		sessions = append(sessions, v.Key())
 	}
 	var all []string
-	for _, l := range labels {
-		token := s.replies.buttons.offer(l.order, sessions, time.Now())
-		all = append(all, fmt.Sprintf("http, %s, %s, method=POST, body=%s, clear=true", l.label, s.replies.topic, token))
+	for _, button := range []struct { // ntfy shows at most three
+		order notify.Order
+		label string
+	}{{notify.RetryNow, n.RetryLabel()}, {notify.Forget, "Cancel"}, {notify.Hold, "Pause"}} {
+		token := s.replies.buttons.offer(button.order, sessions, time.Now())
+		all = append(all, fmt.Sprintf("http, %s, %s, method=POST, body=%s, clear=true", button.label, s.replies.topic, token))
 	}
 	s.written[n.ID] = strings.Join(all, ";")
 	return s.written[n.ID]

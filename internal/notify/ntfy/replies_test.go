@@ -96,6 +96,13 @@ func eventually(t *testing.T, what string, is func() bool) {
 	require.Eventually(t, is, time.Minute, 10*time.Millisecond, what)
 }
 
+func TestAButtonSaysThatItIsAPersonsWord(t *testing.T) {
+	server := notifytest.NewNtfy(t)
+	ch := withButtons(t, server, &pressed{}, &memory{})
+	require.NoError(t, ch.Send(t.Context(), notifytest.WithoutStart(notify.Parked)))
+	require.Equal(t, "Continue with your settings as they are now", server.Got("alerts")[0].Actions[0].Label)
+}
+
 func TestAButtonOnThePhoneOrdersOnce(t *testing.T) {
 	server, orders := notifytest.NewNtfy(t), &pressed{}
 	ch := withButtons(t, server, orders, &memory{})

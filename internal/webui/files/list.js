@@ -187,7 +187,9 @@ export function fillOrders(element, row) {
   const pause = element.querySelector('[data-order=pause], [data-order=unpause]');
   pause.dataset.order = row.paused ? 'unpause' : 'pause';
   put(pause, row.paused ? 'Unpause' : 'Pause');
-  element.querySelector('[data-order=retry]').disabled = Boolean(row.idle || row.running);
+  const retry = element.querySelector('[data-order=retry]');
+  put(retry, row.retry || 'Retry');
+  retry.disabled = Boolean(row.idle || row.running);
   element.querySelector('[data-order=cancel]').disabled = Boolean(row.idle);
   for (const button of element.querySelectorAll('[data-order]')) {
     button.setAttribute('aria-label', `${button.textContent} ${row.project}, ${row.by} ${row.name}`);

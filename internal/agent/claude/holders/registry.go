@@ -14,6 +14,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/claude/transcript"
+	"resumed/internal/process"
 	"resumed/internal/resume"
 )
 
@@ -109,8 +110,8 @@ func (h *Holders) entry(file string) (entry, bool) {
 		return e, true
 	}
 	if foreign || e.Domain == "" {
-		if pid := h.outer(e); pid > 0 {
-			e.PID = pid
+		if process := h.outer(e); process.PID > 0 {
+			e.PID, e.ProcStart = process.PID, strconv.FormatUint(process.Start, 10)
 			return e, true
 		}
 		e.elsewhere = foreign
@@ -118,19 +119,31 @@ func (h *Holders) entry(file string) (entry, bool) {
 	return e, foreign
 }
 
-// outer returns the pid, in our namespace, of a process that registered its pid in another
-// namespace; 0: not found.
-func (h *Holders) outer(e entry) int {
+// outer returns the process, in our namespace, that registered its pid in another namespace; zero: not
+// found.
+func (h *Holders) outer(e entry) resume.Process {
 	pids, err := h.of.Processes.PIDs()
 	if err != nil || e.ProcStart == "" {
-		return 0
+		return resume.Process{}
 	}
 	for _, pid := range pids {
-		if pid != e.number && h.lives(pid, e.ProcStart) && h.of.Processes.Inner(pid) == e.number {
-			return pid
+		if pid == e.number || h.of.Processes.Inner(pid) != e.number || !h.lives(pid, e.ProcStart) && !h.livesIn(pid, e) {
+			continue
+		}
+		if stat, err := h.of.Processes.Stat(pid); err == nil {
+			return resume.Process{PID: pid, Start: stat.Start}
 		}
 	}
-	return 0
+	return resume.Process{}
+}
+
+// livesIn reports whether a process is a Claude Code in the namespace of an entry. If that namespace
+// shows the processes of ours, the registered start is that of another process.
+func (h *Holders) livesIn(pid int, e entry) bool {
+	machine, namespace, _ := e.domain()
+	theirs, err := os.Readlink(h.of.Processes.Path(pid, "ns", "pid"))
+	argv := h.of.Processes.Argv(pid)
+	return err == nil && theirs == namespace && machine == thisMachine() && len(argv) > 0 && process.Runs(argv, IsClaude)
 }
 
 // domain returns the machine and the namespace in which the pid counts, or false if the entry does

@@ -34,6 +34,46 @@ func TestAProcessInANamespaceOfItsOwnIsFound(t *testing.T) {
 	require.Nil(t, owner, "another process, which is gone")
 }
 
+// In a PID namespace that shows the processes of ours, the start time of another process is registered.
+func TestAProcessInANamespaceWithOurProcessesIsFound(t *testing.T) {
+	link := func(a *home, pid int, namespace string) {
+		ns := filepath.Join(string(a.Processes.FS), fmt.Sprint(pid), "ns")
+		require.NoError(t, os.Mkdir(ns, 0o700))
+		require.NoError(t, os.Symlink(namespace, filepath.Join(ns, "pid")))
+	}
+	session := resume.Session{Key: resume.Key{Agent: "claude-code", ID: sessionA}, PromptedAt: time.Now()}
+	for name, c := range map[string]struct {
+		argv, namespace, machine string
+		found                    bool
+	}{
+		"by its namespace":      {"claude", "pid:[2]", thisMachine(), true},
+		"another program there": {"sh", "pid:[2]", thisMachine(), false},
+		"another namespace":     {"claude", "pid:[3]", thisMachine(), false},
+		"another machine":       {"claude", "pid:[2]", "other", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newHome(t)
+			a.Processes = fakeProc(t, procDir{PID: os.Getpid(), Argv: []string{"x"}, Start: "1"}, procDir{PID: 4711, Argv: []string{c.argv}, Start: "900"})
+			require.NoError(t, os.WriteFile(a.Processes.Path(4711, "status"), []byte("NSpid:\t4711\t1\n"), 0o600))
+			link(a, os.Getpid(), "pid:[1]")
+			link(a, 4711, c.namespace)
+			register(t, a.Homes.Roots[0], "1.json", registered(1, sessionA, "10", `,"pidDomain":"linux:`+c.machine+`:pid:[2]"`))
+			owner, err := a.Owner(t.Context(), session)
+			if !c.found {
+				require.ErrorIs(t, err, agent.ErrUnseen)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, 4711, owner.PID)
+			holder, _, err := a.Holder(session, *owner)
+			require.NoError(t, err)
+			process, known := holder.Process()
+			require.True(t, known)
+			require.Equal(t, resume.Process{PID: 4711, Start: 900}, process)
+		})
+	}
+}
+
 func TestWhatAnotherMachineRegisteredIsHeld(t *testing.T) {
 	now := time.Now()
 	a := newHome(t)

@@ -1,0 +1,168 @@
+//go:build !windows
+
+// Package shell runs an agent in a pseudo-terminal of its own, inside the terminal that a person sits
+// at, and lets the daemon read what it shows and type. All bytes pass through unchanged.
+package shell
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/term"
+
+	"resumed/internal/terminal/shellpty"
+	"resumed/internal/terminal/vtscreen"
+)
+
+// drain is how long output is still awaited after the agent has ended: a process that it left in the
+// background may have the terminal open for ever.
+const drain = 100 * time.Millisecond
+
+// Shell is an agent in its own terminal.
+type Shell struct {
+	program string
+	in, out *os.File    // the terminal of the person
+	modes   *term.State // of that terminal, before it was changed
+	pty     *os.File    // our side of the agent's terminal
+	tty     string      // the path of the agent's side
+	leader  int         // the first process there, which starts the agent
+	ended   atomic.Bool
+
+	keyboard sync.Mutex // guards what follows, and keeps keys of the person and of the daemon apart
+	keys     int        // how often the person has typed
+	lastKey  time.Time
+
+	display sync.Mutex // guards what follows
+	screen  *vtscreen.Screen
+}
+
+// Run runs a command until it ends, in the terminal that is the standard input and output, and returns
+// its exit code. leader is a command that calls Lead for it. The socket for the daemon is in the
+// directory; without one the command runs all the same, and warn is called.
+func Run(program string, leader *exec.Cmd, dir string, warn func(error)) (code int, err error) {
+	s := &Shell{program: program, in: os.Stdin, out: os.Stdout}
+	if s.modes, err = term.GetState(int(s.in.Fd())); err != nil {
+		return 0, fmt.Errorf("read the modes of the terminal: %w", err)
+	}
+	ours, theirs, err := pty.Open()
+	if err != nil {
+		return 0, fmt.Errorf("make a terminal: %w", err)
+	}
+	defer ours.Close()
+	s.pty, s.tty = ours, theirs.Name()
+	_ = term.Restore(int(theirs.Fd()), s.modes) // the agent finds what it would find without us
+	s.screen = vtscreen.New(80, 24)
+	s.resize()
+
+	leader.Stdin, leader.Stdout, leader.Stderr = theirs, theirs, theirs
+	leader.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	listener, err := shellpty.Listen(dir)
+	if err != nil {
+		warn(err)
+	} else {
+		defer listener.Close()
+		leader.Env = append(os.Environ(), shellpty.Variable+"="+listener.Addr().String())
+	}
+	if err := leader.Start(); err != nil {
+		return 0, fmt.Errorf("start %s: %w", program, err)
+	}
+	_ = theirs.Close() // the agent has it
+	s.leader = leader.Process.Pid
+	if listener != nil {
+		go shellpty.Serve(listener, s.answer)
+	}
+	defer s.followSignals()()
+	s.raw()
+	defer s.restore()
+	go s.passKeys()
+	var shown sync.WaitGroup
+	shown.Go(s.passOutput)
+	code = s.wait()
+	shown.Wait()
+	if code > codeSignal {
+		_, _ = s.out.WriteString(usualModes)
+	}
+	return code, nil
+}
+
+// codeSignal and the number of a signal is the exit code of a process that the signal has ended.
+const codeSignal = 128
+
+// usualModes ends what agents ask of a terminal and what one that was killed could not take back: the
+// second screen, reports of the mouse, focus and pasted text, other keys, a hidden cursor.
+const usualModes = "\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[<u\x1b[>4;0m\x1b[?25h\x1b[0m\r\n"
+
+// wait waits until the agent ends. If the agent stops, this process stops too, for the shell that the
+// person started it in.
+func (s *Shell) wait() (code int) {
+	defer func() {
+		s.ended.Store(true)
+		_ = s.pty.SetReadDeadline(time.Now().Add(drain))
+	}()
+	for {
+		status, err := waitFor(s.leader)
+		switch {
+		case err != nil:
+			return codeSignal
+		case status.Stopped():
+			s.suspend()
+		case status.Signaled():
+			return codeSignal + int(status.Signal())
+		default:
+			return status.ExitStatus()
+		}
+	}
+}
+
+// waitFor waits until a child ends or stops.
+func waitFor(pid int) (status syscall.WaitStatus, err error) {
+	for {
+		if _, err = syscall.Wait4(pid, &status, syscall.WUNTRACED, nil); err != syscall.EINTR {
+			return status, err
+		}
+	}
+}
+
+// passOutput passes on what the agent prints. If the person's terminal is gone, it is read all the
+// same: the agent would wait for ever otherwise.
+func (s *Shell) passOutput() {
+	buf := make([]byte, 64<<10)
+	for {
+		if s.ended.Load() {
+			_ = s.pty.SetReadDeadline(time.Now().Add(drain))
+		}
+		n, err := s.pty.Read(buf)
+		_, _ = s.out.Write(buf[:n])
+		s.display.Lock()
+		_, _ = s.screen.Write(buf[:n])
+		s.display.Unlock()
+		if err != nil {
+			return // the agent has ended
+		}
+	}
+}
+
+// passKeys passes on what the person types. At the end of it the person's terminal is gone.
+func (s *Shell) passKeys() {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := s.in.Read(buf)
+		if n > 0 {
+			s.keyboard.Lock()
+			s.keys++
+			s.lastKey = time.Now()
+			_, _ = s.pty.Write(buf[:n]) // fails if the agent has ended
+			s.keyboard.Unlock()
+		}
+		if n <= 0 || err != nil {
+			s.signal(syscall.SIGHUP)
+			return
+		}
+	}
+}

@@ -4,13 +4,9 @@ package shell
 
 import (
 	"path/filepath"
-	"time"
 
 	"resumed/internal/terminal/shellpty"
 )
-
-// typeTimeout is how long an agent may take to read what the daemon types.
-const typeTimeout = 3 * time.Second
 
 // answer answers a question of the daemon.
 func (s *Shell) answer(q shellpty.Question) shellpty.Answer {
@@ -25,11 +21,9 @@ func (s *Shell) answer(q shellpty.Question) shellpty.Answer {
 	case q.IfKeys != nil && *q.IfKeys != s.keys:
 		a.InUse = true
 	default:
-		_ = s.pty.SetWriteDeadline(time.Now().Add(typeTimeout))
 		if _, err := s.pty.WriteString(q.Type); err != nil {
 			a.Failed = "type for the daemon: " + err.Error()
 		}
-		_ = s.pty.SetWriteDeadline(time.Time{})
 	}
 	s.keyboard.Unlock()
 	if q.Screen {

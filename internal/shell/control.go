@@ -55,13 +55,9 @@ func (s *Shell) followSignals() (stop func()) {
 
 // signal sends a signal to what runs in the foreground of the agent's terminal.
 func (s *Shell) signal(sig syscall.Signal) {
-	group := s.leader
-	if conn, err := s.pty.SyscallConn(); err == nil {
-		_ = conn.Control(func(fd uintptr) { // Fd would make it block
-			if foreground, err := unix.IoctlGetInt(int(fd), unix.TIOCGPGRP); err == nil && foreground > 0 {
-				group = foreground
-			}
-		})
+	group, err := unix.IoctlGetInt(int(s.pty.Fd()), unix.TIOCGPGRP)
+	if err != nil || group <= 0 {
+		group = s.leader
 	}
 	_ = syscall.Kill(-group, sig)
 }

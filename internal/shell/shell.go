@@ -20,19 +20,18 @@ import (
 	"resumed/internal/terminal/vtscreen"
 )
 
-// drain is how long output is still awaited after the agent has ended: a process that it left in the
-// background may have the terminal open for ever.
-const drain = 100 * time.Millisecond
+// silence is how long no output comes after the agent has ended before none is awaited.
+const silence = 100 * time.Millisecond
 
 // Shell is an agent in its own terminal.
 type Shell struct {
 	program string
-	in, out *os.File    // the terminal of the person
-	modes   *term.State // of that terminal, before it was changed
-	pty     *os.File    // our side of the agent's terminal
-	tty     string      // the path of the agent's side
-	leader  int         // the first process there, which starts the agent
-	ended   atomic.Bool
+	in, out *os.File     // the terminal of the person
+	modes   *term.State  // of that terminal, before it was changed
+	pty     *os.File     // our side of the agent's terminal
+	tty     string       // the path of the agent's side
+	leader  int          // the first process there, which starts the agent
+	passed  atomic.Int64 // how often output was read and then shown, twice: it is odd in between
 
 	keyboard sync.Mutex // guards what follows, and keeps keys of the person and of the daemon apart
 	keys     int        // how often the person has typed
@@ -81,10 +80,13 @@ func Run(program string, leader *exec.Cmd, dir string, warn func(error)) (code i
 	s.raw()
 	defer s.restore()
 	go s.passKeys()
-	var shown sync.WaitGroup
-	shown.Go(s.passOutput)
+	shown := make(chan struct{})
+	go func() {
+		defer close(shown)
+		s.passOutput()
+	}()
 	code = s.wait()
-	shown.Wait()
+	s.drain(shown)
 	if code > codeSignal {
 		_, _ = s.out.WriteString(usualModes)
 	}
@@ -101,10 +103,6 @@ const usualModes = "\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[
 // wait waits until the agent ends. If the agent stops, this process stops too, for the shell that the
 // person started it in.
 func (s *Shell) wait() (code int) {
-	defer func() {
-		s.ended.Store(true)
-		_ = s.pty.SetReadDeadline(time.Now().Add(drain))
-	}()
 	for {
 		status, err := waitFor(s.leader)
 		switch {
@@ -129,19 +127,34 @@ func waitFor(pid int) (status syscall.WaitStatus, err error) {
 	}
 }
 
+// drain waits until the last output is shown. If there is none for a while, a process that the agent
+// left in the background has the terminal open.
+func (s *Shell) drain(shown <-chan struct{}) {
+	for {
+		before := s.passed.Load()
+		select {
+		case <-shown:
+			return
+		case <-time.After(silence):
+		}
+		if before%2 == 0 && before == s.passed.Load() {
+			return
+		}
+	}
+}
+
 // passOutput passes on what the agent prints. If the person's terminal is gone, it is read all the
 // same: the agent would wait for ever otherwise.
 func (s *Shell) passOutput() {
 	buf := make([]byte, 64<<10)
 	for {
-		if s.ended.Load() {
-			_ = s.pty.SetReadDeadline(time.Now().Add(drain))
-		}
 		n, err := s.pty.Read(buf)
+		s.passed.Add(1)
 		_, _ = s.out.Write(buf[:n])
 		s.display.Lock()
 		_, _ = s.screen.Write(buf[:n])
 		s.display.Unlock()
+		s.passed.Add(1)
 		if err != nil {
 			return // the agent has ended
 		}

@@ -81,7 +81,7 @@ func (s *Screen) combine(r rune) {
 	if x >= 1 && s.grid[s.y][x] == 0 {
 		x--
 	}
-	if x < 0 || len(s.clusters) == maxClusters {
+	if x < 0 {
 		return
 	}
 	cell := &s.grid[s.y][x]
@@ -89,6 +89,18 @@ func (s *Screen) combine(r rune) {
 	if *cell < 0 {
 		text = s.clusters[-*cell-1]
 	}
-	s.clusters = append(s.clusters, text+string(r))
-	*cell = -rune(len(s.clusters))
+	text += string(r)
+	number, known := s.numbers[text]
+	if !known {
+		if len(text) > maxCluster || len(s.clusters) == maxClusters {
+			return
+		}
+		if s.numbers == nil {
+			s.numbers = make(map[string]rune)
+		}
+		s.clusters = append(s.clusters, text)
+		number = -rune(len(s.clusters))
+		s.numbers[text] = number
+	}
+	*cell = number
 }

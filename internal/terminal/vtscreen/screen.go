@@ -15,16 +15,20 @@ const (
 	// are left out.
 	maxClusters = 4096
 
+	// maxCluster is how many bytes one has.
+	maxCluster = 64
+
 	tabWidth = 8
 )
 
 // Screen is the text on a terminal. It is not safe for concurrent use.
 type Screen struct {
 	cols, rows int
-	grid       [][]rune // what is shown; 0 is the right half of a wide character, -n the n-th cluster
-	hidden     [][]rune // what the other screen shows: programs draw menus and editors on a second one
-	second     bool     // the second screen is shown
-	clusters   []string // characters of several runes
+	grid       [][]rune        // what is shown; 0 is the right half of a wide character, -n the n-th cluster
+	hidden     [][]rune        // what the other screen shows: programs draw menus and editors on a second one
+	second     bool            // the second screen is shown
+	clusters   []string        // characters of several runes,
+	numbers    map[string]rune // and which each of them is
 
 	cursor
 	saved     cursor  // by the program

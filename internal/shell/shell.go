@@ -26,12 +26,13 @@ const silence = 100 * time.Millisecond
 // Shell is an agent in its own terminal.
 type Shell struct {
 	program string
-	in, out *os.File     // the terminal of the person
-	modes   *term.State  // of that terminal, before it was changed
-	pty     *os.File     // our side of the agent's terminal
-	tty     string       // the path of the agent's side
-	leader  int          // the first process there, which starts the agent
-	passed  atomic.Int64 // how often output was read and then shown, twice: it is odd in between
+	in, out *os.File      // the terminal of the person
+	modes   *term.State   // of that terminal, before it was changed
+	pty     *os.File      // our side of the agent's terminal
+	tty     string        // the path of the agent's side
+	leader  int           // the first process there, which starts the agent
+	passed  atomic.Int64  // how often output was read and then shown, twice: it is odd in between
+	moved   chan struct{} // there was output
 
 	keyboard sync.Mutex // guards what follows, and keeps keys of the person and of the daemon apart
 	keys     int        // how often the person has typed
@@ -41,11 +42,22 @@ type Shell struct {
 	screen  *vtscreen.Screen
 }
 
+// Options is what Run runs.
+type Options struct {
+	Program string      // the name of the command
+	Leader  *exec.Cmd   // calls Lead for the command
+	Dir     string      // of the socket
+	Warn    func(error) // is called if there is no socket: the command runs all the same
+
+	// Record is called with the processes in the terminal, a moment after output. It returns false if it
+	// should be called again soon.
+	Record func(pids []int) bool
+}
+
 // Run runs a command until it ends, in the terminal that is the standard input and output, and returns
-// its exit code. leader is a command that calls Lead for it. The socket for the daemon is in the
-// directory; without one the command runs all the same, and warn is called.
-func Run(program string, leader *exec.Cmd, dir string, warn func(error)) (code int, err error) {
-	s := &Shell{program: program, in: os.Stdin, out: os.Stdout}
+// its exit code.
+func Run(o Options) (code int, err error) {
+	s := &Shell{program: o.Program, in: os.Stdin, out: os.Stdout, moved: make(chan struct{}, 1)}
 	if s.modes, err = term.GetState(int(s.in.Fd())); err != nil {
 		return 0, fmt.Errorf("read the modes of the terminal: %w", err)
 	}
@@ -59,23 +71,25 @@ func Run(program string, leader *exec.Cmd, dir string, warn func(error)) (code i
 	s.screen = vtscreen.New(80, 24)
 	s.resize()
 
+	leader := o.Leader
 	leader.Stdin, leader.Stdout, leader.Stderr = theirs, theirs, theirs
 	leader.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	listener, err := shellpty.Listen(dir)
+	listener, err := shellpty.Listen(o.Dir)
 	if err != nil {
-		warn(err)
+		o.Warn(err)
 	} else {
 		defer listener.Close()
 		leader.Env = append(os.Environ(), shellpty.Variable+"="+listener.Addr().String())
 	}
 	if err := leader.Start(); err != nil {
-		return 0, fmt.Errorf("start %s: %w", program, err)
+		return 0, fmt.Errorf("start %s: %w", o.Program, err)
 	}
 	_ = theirs.Close() // the agent has it
 	s.leader = leader.Process.Pid
 	if listener != nil {
 		go shellpty.Serve(listener, s.answer)
 	}
+	go s.record(o.Record)
 	defer s.followSignals()()
 	s.raw()
 	defer s.restore()
@@ -155,6 +169,10 @@ func (s *Shell) passOutput() {
 		_, _ = s.screen.Write(buf[:n])
 		s.display.Unlock()
 		s.passed.Add(1)
+		select {
+		case s.moved <- struct{}{}:
+		default:
+		}
 		if err != nil {
 			return // the agent has ended
 		}

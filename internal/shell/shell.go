@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -179,6 +180,10 @@ func (s *Shell) passOutput() {
 	}
 }
 
+// replies are what a terminal answers to questions of the agent: about itself, a position, a mode, a
+// colour. No person has pressed a key then.
+var replies = regexp.MustCompile(`^(?:\x1b\[[?>=]?[0-9;]*(?:[cRnt]|\$y)|\x1b\[\?[0-9;]*u|\x1b[\]P_][^\x1b\x07]*(?:\x1b\\|\x07))+$`)
+
 // passKeys passes on what the person types. At the end of it the person's terminal is gone.
 func (s *Shell) passKeys() {
 	buf := make([]byte, 64<<10)
@@ -186,8 +191,10 @@ func (s *Shell) passKeys() {
 		n, err := s.in.Read(buf)
 		if n > 0 {
 			s.keyboard.Lock()
-			s.keys++
-			s.lastKey = time.Now()
+			if !replies.Match(buf[:n]) {
+				s.keys++
+				s.lastKey = time.Now()
+			}
 			_, _ = s.pty.Write(buf[:n]) // fails if the agent has ended
 			s.keyboard.Unlock()
 		}

@@ -155,7 +155,7 @@ var libraries = map[string][]string{
 	"github.com/charmbracelet/x/ansi":         {"cmd/resumed", "internal/termui"},
 	"github.com/coreos/go-systemd/v22/daemon": {"internal/sdnotify"},
 	"github.com/coreos/go-systemd/v22/dbus":   {"internal/runner"},
-	"github.com/creack/pty":                   {"internal/shell"},
+	"github.com/creack/pty":                   {"internal/shell", "internal/terminal/terminaltest"},
 	"github.com/fsnotify/fsnotify":            {"internal/agent/opencode", "internal/fsevents", "internal/hub", "internal/watch"},
 	"github.com/go-viper/mapstructure/v2":     {"internal/config"},
 	"github.com/godbus/dbus/v5":               {"internal/sessionbus/bustest", "internal/notify/desktop", "internal/sessionbus", "internal/runner"},

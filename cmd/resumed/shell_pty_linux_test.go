@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,11 +13,11 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
 	"resumed/internal/resume"
+	"resumed/internal/terminal/terminaltest"
 )
 
 // seat is a person at a terminal that nothing else can type into.
@@ -36,13 +35,7 @@ func (b *liveBox) sit(env []string, argv ...string) *seat {
 	b.t.Helper()
 	s := &seat{liveBox: b, cmd: exec.Command(argv[0], argv[1:]...)}
 	s.cmd.Env, s.cmd.Dir = append(append(b.env(), "TERM=xterm-256color"), env...), b.path("bot")
-	file, err := pty.StartWithSize(s.cmd, &pty.Winsize{Cols: 120, Rows: 40})
-	require.NoError(b.t, err)
-	fd, err := unix.Dup(int(file.Fd()))
-	require.NoError(b.t, err)
-	require.NoError(b.t, errors.Join(file.Close(), unix.SetNonblock(fd, true)))
-	unix.CloseOnExec(fd)
-	s.File = os.NewFile(uintptr(fd), "terminal") // one that Close closes at once
+	s.File = terminaltest.Open(b.t, s.cmd)
 	go func() {
 		_, _ = io.Copy(writer(func(p []byte) {
 			s.mu.Lock()
@@ -50,7 +43,6 @@ func (b *liveBox) sit(env []string, argv ...string) *seat {
 			s.shown.Write(p)
 		}), s.File)
 	}()
-	b.t.Cleanup(func() { _ = s.Close() })
 	return s
 }
 

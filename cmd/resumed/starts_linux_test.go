@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
+	"resumed/internal/terminal/terminaltest"
 )
 
 // inMemory gives the box a runtime directory in memory, as a login has.
@@ -147,10 +147,8 @@ func TestAShellRecordsAStart(t *testing.T) {
 	b.install("node20/bin/claude", strings.Replace(fmt.Sprintf(heldClaude, claudeSession, claudeTranscript), "sleep 0.05", "echo .; sleep 0.05", 1))
 	cmd := exec.Command(program, "shell", b.claude, "--disallowedTools", "Bash")
 	cmd.Dir, cmd.Env = b.path("bot"), append(b.env(), "PATH="+b.path("node20/bin")+":"+os.Getenv("PATH"), "DATABASE_URL=postgres://dev")
-	terminal, err := pty.Start(cmd)
-	require.NoError(t, err)
-	defer terminal.Close()
-	go func() { _, _ = io.Copy(io.Discard, terminal) }()
+	person := terminaltest.Open(t, cmd)
+	go func() { _, _ = io.Copy(io.Discard, person) }()
 	b.until("the agent runs", func() bool { return b.running() != 0 })
 	b.prompted()
 	prompted := time.Now()

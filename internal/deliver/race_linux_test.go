@@ -13,10 +13,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
@@ -130,13 +130,19 @@ func inTmux(r *race, dir string, env []string) (pid int) {
 func inShell(r *race, dir string, env []string) (pid int) {
 	cmd := exec.Command(os.Args[0], shellArg, dir, os.Args[0], r.now().Transcript)
 	cmd.Env = env
-	file, err := pty.Start(cmd)
-	require.NoError(r.t, err)
-	go func() { _, _ = io.Copy(io.Discard, file) }()
-	r.person = file
-	r.close = sync.OnceFunc(func() { _ = file.Close(); _ = cmd.Wait() })
-	r.t.Cleanup(r.close)
+	person := terminaltest.Open(r.t, cmd)
+	go func() { _, _ = io.Copy(io.Discard, person) }()
+	r.person = person
+	r.close = sync.OnceFunc(func() {
+		_ = person.Close()
+		if pid > 0 {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // where it was told to ignore that
+		}
+		_ = cmd.Wait()
+	})
+	r.t.Cleanup(func() { r.close() })
 	var window terminal.Window
+	var err error
 	require.Eventually(r.t, func() bool {
 		window, err = shellpty.Look([]string{fmt.Sprintf("%s=%s/%d.sock", shellpty.Variable, dir, cmd.Process.Pid)})
 		if err == nil {
@@ -154,11 +160,11 @@ func inShell(r *race, dir string, env []string) (pid int) {
 	require.NoError(r.t, err)
 	pids, err := procfs.Proc.PIDs()
 	require.NoError(r.t, err)
-	i := slices.IndexFunc(pids, func(pid int) bool {
+	pid = pids[slices.IndexFunc(pids, func(pid int) bool {
 		stat, err := procfs.Proc.Stat(pid)
 		return err == nil && stat.Parent == facts.Root
-	})
-	return pids[i]
+	})]
+	return pid
 }
 
 func readField(screen string) agent.Sight {

@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/commandline", "internal/config", "internal/config/edit", "internal/control",
 		"internal/demo", "internal/dirs", "internal/doctor", "internal/execrun", "internal/explain", "internal/fleet/member", "internal/fleet/natskv", "internal/hint", "internal/humanize",
 		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/procfs", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner",
-		"internal/sanitize", "internal/service", "internal/starts", "internal/state", "internal/terminal/tmux", "internal/termui", "internal/usage",
+		"internal/sanitize", "internal/service", "internal/shell", "internal/starts", "internal/state", "internal/terminal/shellpty", "internal/terminal/tmux", "internal/termui", "internal/usage",
 	},
 	"internal/demo": {
 		"internal/agents", "internal/app", "internal/config", "internal/control", "internal/humanize", "internal/notify", "internal/resume", "internal/sanitize", "internal/termui",
@@ -99,6 +99,7 @@ var arrows = map[string][]string{
 	"internal/childenv":              {"internal/resume"},
 	"internal/sessionbus":            {"internal/dirs"},
 	"internal/terminal":              {"internal/procfs", "internal/resume"},
+	"internal/shell":                 {"internal/procfs", "internal/resume", "internal/terminal", "internal/terminal/*"},
 	"internal/terminal/kittytest":    {},                                                          // for tests alone
 	"internal/terminal/terminaltest": {"internal/procfs", "internal/resume", "internal/terminal"}, // for tests alone
 	"internal/terminal/*":            {"internal/childenv", "internal/peer", "internal/procfs", "internal/sanitize", "internal/terminal"},
@@ -157,12 +158,14 @@ var libraries = map[string][]string{
 	"github.com/charmbracelet/x/ansi":         {"cmd/resumed", "internal/termui"},
 	"github.com/coreos/go-systemd/v22/daemon": {"internal/sdnotify"},
 	"github.com/coreos/go-systemd/v22/dbus":   {"internal/runner"},
+	"github.com/creack/pty":                   {"internal/shell", "internal/terminal/terminaltest"},
 	"github.com/fsnotify/fsnotify":            {"internal/agent/opencode", "internal/fsevents", "internal/hub", "internal/watch"},
 	"github.com/go-viper/mapstructure/v2":     {"internal/config"},
 	"github.com/godbus/dbus/v5":               {"internal/sessionbus/bustest", "internal/notify/desktop", "internal/sessionbus", "internal/runner"},
 	"github.com/google/btree":                 {"internal/resume/engine"},
 	"github.com/google/uuid":                  {"internal/agent", "internal/app", "internal/queue", "internal/execrun"},
 	"github.com/lmittmann/tint":               {"internal/logging"},
+	"github.com/mattn/go-runewidth":           {"internal/terminal/vtscreen"},
 	"github.com/nats-io/nats-server/v2":       {"internal/hub"},
 	"github.com/nats-io/nats.go":              {"internal/fleet/natskv", "internal/hub"},
 	"github.com/nats-io/nkeys":                {"internal/fleet/natskv", "internal/hub"},
@@ -173,8 +176,8 @@ var libraries = map[string][]string{
 	"github.com/spf13/pflag":                  {"cmd/resumed", "internal/commandline"},
 	"github.com/spf13/viper":                  {"internal/config"},
 	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agent/claude/claudetest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest", "internal/terminal/kittytest", "internal/terminal/terminaltest"},
-	"golang.org/x/sys/unix":                   {"internal/process", "internal/procfs", "internal/execrun", "internal/peer", "internal/runner", "internal/sparse", "internal/state", "internal/watch"},
-	"golang.org/x/term":                       {"cmd/resumed", "internal/logging", "internal/terminal/terminaltest"},
+	"golang.org/x/sys/unix":                   {"internal/process", "internal/procfs", "internal/execrun", "internal/peer", "internal/runner", "internal/shell", "internal/sparse", "internal/state", "internal/watch"},
+	"golang.org/x/term":                       {"cmd/resumed", "internal/logging", "internal/shell", "internal/terminal/terminaltest"},
 	"modernc.org/sqlite":                      {"internal/sqliteread", "internal/state"},
 }
 

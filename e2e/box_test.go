@@ -44,6 +44,7 @@ type box struct {
 	columns  int           // of the agent's terminal; 0: as many as people have
 	rows     int
 	plain    bool             // the agent's terminal looks as if it were not in tmux
+	shell    bool             // the agent is in a resumed shell, in a terminal that looks so
 	kitty    *kittytest.Kitty // that the agent's terminal is in; nil: tmux
 	provider *agenttest.Server
 	proc     *exec.Cmd // the daemon

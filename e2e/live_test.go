@@ -44,7 +44,10 @@ func (b *box) talk(prompt string) *pane {
 	})
 	argv := b.kit.talk(prompt)
 	argv[0] = filepath.Join(b.bin, argv[0])
-	if b.plain {
+	if b.shell {
+		argv = append([]string{daemon, "shell"}, argv...)
+	}
+	if b.plain || b.shell {
 		argv = append([]string{"env", "-u", "TMUX", "-u", "TMUX_PANE"}, argv...)
 	}
 	columns, rows := cmp.Or(b.columns, 140), cmp.Or(b.rows, 45)

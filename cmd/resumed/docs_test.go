@@ -85,9 +85,11 @@ var unlucky = map[string]string{
 	"resumed uninstall --purge": "it asks, and nobody answers",
 	"resumed exec":              "it says what is missing",
 	"resumed explain":           "it says what is missing",
-	"resumed shell COMMAND":     "there is no terminal",
-	"resumed shell claude":      "there is no terminal",
-	"resumed config init":       "there is a file already",
+	"resumed shell COMMAND":     "there is no such program",
+	"resumed shell claude":      "it is not installed",
+
+	"resumed shell --tmux claude": "there is no terminal",
+	"resumed config init":         "there is a file already",
 
 	"resumed retry SESSION --own-key":                                           "there is no key",
 	"resumed usage --wait":                                                      "there is no room",

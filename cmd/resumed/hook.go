@@ -101,10 +101,14 @@ func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 	if session == "" {
 		return
 	}
-	if start, ok := agents.StartOf(call.agent, caller(os.Getppid())); ok {
-		_ = starts.In(control.SocketDir(os.Getenv)).Put(resume.Key{Agent: call.agent, ID: session}, start)
-	}
+	recordStart(resume.Key{Agent: call.agent, ID: session}, caller(os.Getppid()))
 	_ = c.client().Nudge(ctx, control.Nudge{Agent: call.agent, Session: session, Transcript: transcript})
+}
+
+// recordStart stores what the process of a session was started with.
+func recordStart(key resume.Key, pid int) bool {
+	start, ok := agents.StartOf(key.Agent, pid)
+	return ok && starts.In(control.SocketDir(os.Getenv)).Put(key, start) == nil
 }
 
 // caller returns the agent's process, also if it called this program through a shell.

@@ -125,7 +125,7 @@ func (c *cli) root() *cobra.Command {
 	}
 	root.SetHelpCommandGroupID("More")
 	root.SetCompletionCommandGroupID("More")
-	root.AddCommand(c.hookCommand(), c.demoAgentCommand(), c.keepCommand()) // called by programs
+	root.AddCommand(c.hookCommand(), c.demoAgentCommand(), c.keepCommand(), c.leadShellCommand()) // called by programs
 	commandline.Prepare(root)
 	c.addCompletion(root)
 	return root

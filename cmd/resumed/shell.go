@@ -3,76 +3,138 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/agents"
+	"resumed/internal/dirs"
 	"resumed/internal/execrun"
 	"resumed/internal/hint"
 	"resumed/internal/logging"
 	"resumed/internal/sanitize"
+	"resumed/internal/shell"
+	"resumed/internal/terminal/shellpty"
 	"resumed/internal/terminal/tmux"
 )
 
 func (c *cli) shellCommand() *cobra.Command {
+	inTmux := false
 	cmd := &cobra.Command{
 		Use:   "shell [COMMAND [ARG…]]",
 		Args:  cobra.ArbitraryArgs,
 		Short: "Start an agent so that the daemon can type into it",
-		Long: "Starts an agent in this terminal, inside its own tmux. After a limit the daemon types the\n" +
-			"prompt there, and nothing is lost if you close the window. Ctrl-b d leaves the agent\n" +
-			"running and prints how to come back. If you are already in tmux, the agent is started\n" +
-			"directly; in kitty you do not need this command. The exit code is the agent's own.\n\n" +
-			"Without a command, it lists the agents that still run, with the command to come back.",
+		Long: "Starts an agent in this terminal, whichever it is. After a limit the daemon types the\n" +
+			"prompt there; nothing else changes, and the exit code is the agent's own. In tmux, or\n" +
+			"in a kitty with remote control, the agent is started directly: the daemon can type\n" +
+			"there anyway. So it is if there is no terminal, as in a script.\n\n" +
+			"With --tmux the agent runs inside its own tmux: it keeps running if you close the\n" +
+			"window, and Ctrl-b d leaves it and prints how to come back.\n\n" +
+			"Without a command, it lists the agents that still run.",
 		Example: "  resumed shell claude\n" +
 			"  resumed shell claude --resume 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e\n" +
 			"  alias claude='resumed shell claude'\n" +
+			"  resumed shell --tmux claude\n" +
 			"  resumed shell",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return c.listShells(tmux.StillRunning())
+				return c.listShells(cmd.Context())
 			}
-			return c.shell(args)
+			return c.shell(cmd.Context(), args, inTmux)
 		},
 	}
+	cmd.Flags().BoolVar(&inTmux, "tmux", false, "in its own tmux, where it keeps running without this window")
 	cmd.Flags().SetInterspersed(false) // flags after the command belong to the command
 	return cmd
 }
 
-func (c *cli) shell(argv []string) error {
+// leadShell is the name of the command that starts an agent in the terminal of a `resumed shell`.
+const leadShell = "lead-shell"
+
+func (c *cli) leadShellCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                leadShell + " PROGRAM NAME [ARG…]",
+		Hidden:             true,
+		Args:               cobra.MinimumNArgs(2),
+		DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			code, err := shell.Lead(args[0], args[1:])
+			if err != nil {
+				return finished(execrun.CodeCannotStart, err)
+			}
+			return finished(code, nil)
+		},
+	}
+}
+
+func (c *cli) shell(ctx context.Context, argv []string, inTmux bool) error {
 	program, err := exec.LookPath(argv[0])
 	if err != nil {
 		return finished(execrun.CodeNotFound, err)
 	}
-	if os.Getenv("TMUX") != "" {
+	shown := logging.IsTerminal(os.Stdin) && logging.IsTerminal(os.Stdout)
+	switch {
+	case inTmux && !shown:
+		return hint.With(errors.New("there is no terminal to show "+argv[0]+" in"), "start it without --tmux")
+	case inTmux && os.Getenv("TMUX") == "":
+		if _, err := exec.LookPath("tmux"); err != nil {
+			return hint.With(errors.New("tmux is not installed"), "install the package tmux, or leave out --tmux")
+		}
+		return c.showShell(append([]string{program}, argv[1:]...))
+	case inTmux || !shown || shell.Needless(ctx):
 		return fmt.Errorf("start %s: %w", program, syscall.Exec(program, argv, os.Environ()))
 	}
-	if !logging.IsTerminal(os.Stdin) || !logging.IsTerminal(os.Stdout) {
-		return hint.With(errors.New("there is no terminal to show "+argv[0]+" in"), "start it without resumed shell")
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
 	}
-	if _, err := exec.LookPath("tmux"); err != nil {
-		return hint.With(errors.New("tmux is not installed, and resumed can type into an agent only there"), "install the package tmux, or start "+argv[0]+" as it is")
-	}
-	return c.showShell(append([]string{program}, argv[1:]...))
+	leader := exec.Command(self, append([]string{leadShell, program}, argv...)...)
+	return finished(shell.Run(shell.Options{
+		Program: argv[0], Leader: leader, Dir: shellsDir(), Record: recordStarts,
+		Warn: func(err error) { fmt.Fprintf(c.err, "resumed: the daemon cannot type here: %v\n", err) },
+	}))
 }
 
-// listShells prints how to attach to the agents that still run.
-func (c *cli) listShells(left []tmux.Left) error {
-	if len(left) == 0 {
-		return c.show("No agent that resumed shell started is running.\n")
+// recordStarts records what the processes that have sessions open were started with.
+func recordStarts(pids []int) (found bool) {
+	for _, pid := range pids {
+		if key, ok := agents.SessionOf(pid); ok {
+			found = recordStart(key, pid) || found
+		}
 	}
+	return found
+}
+
+// shellsDir is the directory of the sockets. The daemon does not search there: each agent's environment
+// names its own.
+func shellsDir() string {
+	dir, err := dirs.Runtime(os.Getenv)
+	if err != nil {
+		dir = os.TempDir()
+	}
+	return filepath.Join(dir, "shells")
+}
+
+// listShells prints which agents still run, and how to attach to those that may have no window.
+func (c *cli) listShells(ctx context.Context) error {
 	var b strings.Builder
-	for _, s := range left {
+	for _, s := range tmux.StillRunning() {
 		fmt.Fprintf(&b, "tmux -L %s attach   # %s in %s\n", s.Server, sanitize.Line(s.Program), sanitize.Line(s.Dir))
 	}
-	return c.show(b.String())
+	for _, s := range shellpty.All(ctx, shellsDir()) {
+		fmt.Fprintf(&b, "in its own window   # %s in %s (process %d)\n", sanitize.Line(s.Program), sanitize.Line(s.Dir), s.PID)
+	}
+	return c.show(cmp.Or(b.String(), "No agent that resumed shell started is running.\n"))
 }
 
 // showShell runs the command in its own tmux, in this terminal, until it ends or the user detaches.

@@ -24,33 +24,42 @@ func (b *liveBox) inTerminal(command string) (shown string, code int) {
 
 func TestShellHandsOnTheExitCode(t *testing.T) {
 	b := newLiveBox(t)
-	for _, code := range []int{0, 7, 130} {
-		shown, got := b.inTerminal( // its last output stays visible
-			fmt.Sprintf("%s shell sh -c 'pwd; echo $1; exit %d' sh 'a;'", b.binary, code))
-		require.Equal(t, code, got, shown)
-		require.Contains(t, shown, b.path("bot"), "it runs where it was started")
-		require.Contains(t, shown, "a;")
+	for _, how := range []string{"shell", "shell --tmux"} {
+		for _, code := range []int{0, 7, 130} {
+			shown, got := b.inTerminal( // its last output stays visible
+				fmt.Sprintf("%s %s sh -c 'pwd; echo $1; exit %d' sh 'a;'", b.binary, how, code))
+			require.Equal(t, code, got, shown)
+			require.Contains(t, shown, b.path("bot"), "it runs where it was started")
+			require.Contains(t, shown, "a;")
+		}
+		shown, code := b.inTerminal(`sh -c 'FRESH="one two" ` + b.binary + " " + how + ` sh -c "echo [\$FRESH]"'`)
+		require.Zero(t, code)
+		require.Contains(t, shown, "[one two]", "with the environment that it was started in")
 	}
-	shown, code := b.inTerminal(`sh -c 'FRESH="one two" ` + b.binary + ` shell sh -c "echo [\$FRESH]"'`)
-	require.Zero(t, code)
-	require.Contains(t, shown, "[one two]", "with the environment that it was started in")
-	left, err := filepath.Glob(b.dir + "/resumed-shell-*")
-	require.NoError(t, err)
-	require.Empty(t, left)
+	for _, pattern := range []string{b.dir + "/resumed-shell-*", b.path("runtime/resumed/shells/*")} {
+		left, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	}
 }
 
 func TestShellWithoutWhatItNeeds(t *testing.T) {
 	b := newLiveBox(t)
-	_, errOut, code := b.run("shell", "sh", "-c", "exit 7")
-	require.Equal(t, exitFailed, code)
-	require.Equal(t, "resumed: there is no terminal to show sh in\nTry: start it without resumed shell\n", errOut)
+	out, errOut, code := b.runWith("in", "shell", "sh", "-c", "cat; exit 7")
+	require.Equal(t, 7, code, "in a script it is as if resumed were not there")
+	require.Equal(t, "in", out+errOut)
 
 	_, errOut, code = b.run("shell", "no-such-agent")
 	require.Equal(t, 127, code)
 	require.Contains(t, errOut, "no-such-agent")
 
-	_, errOut, code = b.run("shell")
-	require.Zero(t, code, "it lists what still runs: %s", errOut)
+	out, _, code = b.run("shell")
+	require.Zero(t, code)
+	require.Equal(t, "No agent that resumed shell started is running.\n", out)
+
+	_, errOut, code = b.run("shell", "--tmux", "sh", "-c", "exit 7")
+	require.Equal(t, exitFailed, code)
+	require.Equal(t, "resumed: there is no terminal to show sh in\nTry: start it without --tmux\n", errOut)
 
 	bin := t.TempDir() // a machine without tmux
 	for _, program := range []string{"sh", "script"} {
@@ -58,21 +67,28 @@ func TestShellWithoutWhatItNeeds(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.Symlink(path, filepath.Join(bin, program)))
 	}
-	shown, code := b.inTerminal("PATH=" + bin + " " + b.binary + " shell sh -c 'exit 7'")
+	shown, code := b.inTerminal("PATH=" + bin + " " + b.binary + " shell --tmux sh -c 'exit 7'")
 	require.Equal(t, exitFailed, code)
-	require.Contains(t, shown, "tmux is not installed, and resumed can type into an agent only there")
-	require.Contains(t, shown, "Try: install the package tmux, or start sh as it is")
-
-	cmd := exec.Command(b.binary, "shell", "sh", "-c", "exit 7")
-	cmd.Env = append(b.env(), "TMUX=/tmp/elsewhere,1,0")
-	out, _ := cmd.CombinedOutput()
-	require.Equal(t, 7, cmd.ProcessState.ExitCode(), "in tmux the agent is started as it is: %s", out)
+	require.Contains(t, shown, "tmux is not installed")
+	require.Contains(t, shown, "Try: install the package tmux, or leave out --tmux")
+	shown, code = b.inTerminal("PATH=" + bin + " " + b.binary + " shell sh -c 'exit 7'")
+	require.Equal(t, 7, code, shown)
 }
 
-// Agents that it starts can be typed into, and keep running when the user detaches.
-func TestShellIsTypedIntoAndCanBeLeft(t *testing.T) {
+// Where the daemon can type anyway, nothing is put between.
+func TestShellInTmuxIsNotThere(t *testing.T) {
 	b := newLiveBox(t)
-	b.show(b.standIn(), "env -u TMUX -u TMUX_PANE TMUX_TMPDIR="+b.dir+" "+b.binary+" shell SELF; sleep 100")
+	out := filepath.Join(b.dir, "out")
+	b.show(b.standIn(), b.binary+" shell sh -c 'echo $PPID:$TMUX_PANE:$RESUMED_SHELL > "+out+"; exec SELF'")
+	got, err := os.ReadFile(out)
+	require.NoError(t, err)
+	require.Regexp(t, `^[0-9]+:%0:\n$`, string(got))
+}
+
+// Agents in their own tmux can be typed into, and keep running when the user detaches.
+func TestShellInItsOwnTmuxCanBeLeft(t *testing.T) {
+	b := newLiveBox(t)
+	b.show(b.standIn(), "env -u TMUX -u TMUX_PANE TMUX_TMPDIR="+b.dir+" "+b.binary+" shell --tmux SELF; sleep 100")
 	screen := func() string {
 		out, _ := exec.Command("tmux", "-u", "-S", filepath.Join(b.dir, "s1"), "capture-pane", "-p").Output()
 		return string(out)
@@ -94,7 +110,7 @@ func TestShellIsTypedIntoAndCanBeLeft(t *testing.T) {
 		require.NoError(t, err)
 		return string(out)
 	}
-	require.Contains(t, list(), "tmux -L "+name+" attach   # ", "who closed the window is told how to come back")
+	require.Contains(t, list(), "tmux -L "+name+" attach   # "+filepath.Base(os.Args[0])+" in ", "who closed the window is told how to come back")
 	end := exec.Command("tmux", "-L", name, "kill-server")
 	end.Env = append(os.Environ(), "TMUX_TMPDIR="+b.dir)
 	out, err := end.CombinedOutput()

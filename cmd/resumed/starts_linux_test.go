@@ -2,15 +2,18 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
+	"resumed/internal/terminal/terminaltest"
 )
 
 // inMemory gives the box a runtime directory in memory, as a login has.
@@ -133,6 +136,36 @@ func TestAHookRecordsAStartThatNoDaemonSaw(t *testing.T) {
 	b.start()
 	require.Contains(t, b.ran(), "--disallowedTools")
 	require.Equal(t, "DATABASE_URL=postgres://dev", b.ranWith("DATABASE_URL"))
+	require.True(t, b.anySession().Started.Seen)
+}
+
+// So does a resumed shell.
+func TestAShellRecordsAStart(t *testing.T) {
+	b := newLeashBox(t)
+	b.inMemory()
+	b.vars = []string{"RESUMED_RESUME_UNSEEN=park"}
+	b.install("node20/bin/claude", strings.Replace(fmt.Sprintf(heldClaude, claudeSession, claudeTranscript), "sleep 0.05", "echo .; sleep 0.05", 1))
+	cmd := exec.Command(program, "shell", b.claude, "--disallowedTools", "Bash")
+	cmd.Dir, cmd.Env = b.path("bot"), append(b.env(), "PATH="+b.path("node20/bin")+":"+os.Getenv("PATH"), "DATABASE_URL=postgres://dev")
+	person := terminaltest.Open(t, cmd)
+	go func() { _, _ = io.Copy(io.Discard, person) }()
+	b.until("the agent runs", func() bool { return b.running() != 0 })
+	b.prompted()
+	prompted := time.Now()
+	b.register(b.running())
+	record := b.path("runtime/resumed/starts/claude-code@" + claudeSession + ".json")
+	b.until("its start is recorded", func() bool {
+		info, err := os.Stat(record)
+		return err == nil && info.ModTime().After(prompted)
+	})
+	b.write("over", "")
+	require.NoError(t, cmd.Wait())
+	require.NoError(t, os.Remove(b.path("over")))
+	b.stopped()
+	b.start()
+	require.Contains(t, b.ran(), "--disallowedTools")
+	require.Equal(t, "DATABASE_URL=postgres://dev", b.ranWith("DATABASE_URL"))
+	require.Empty(t, b.ranWith("RESUMED_SHELL"), "it belongs to the terminal")
 	require.True(t, b.anySession().Started.Seen)
 }
 

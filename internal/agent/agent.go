@@ -133,6 +133,12 @@ type Attendant interface {
 	Left(context.Context, resume.Session) bool
 }
 
+// Registrar is an Agent whose processes register which session they have open.
+type Registrar interface {
+	// SessionOf returns the session that a live process has open; "": not known.
+	SessionOf(pid int) string
+}
+
 // ErrUnseen is in the error of Owner if the owner cannot be determined: there may or may not
 // be a live process that holds the session.
 var ErrUnseen = procfs.ErrUnseen

@@ -18,6 +18,7 @@ import (
 	"resumed/internal/agent/opencode"
 	"resumed/internal/agent/qwen"
 	"resumed/internal/config"
+	"resumed/internal/resume"
 	"resumed/internal/starts"
 	"resumed/internal/usage"
 )
@@ -92,6 +93,20 @@ func StartOf(name string, pid int) (start starts.Start, ok bool) {
 		}
 	}
 	return start, start.Origin != nil
+}
+
+// SessionOf returns the session that a live process of a built-in agent has open, or false if the agent
+// does not tell.
+func SessionOf(pid int) (resume.Key, bool) {
+	for _, b := range builtin {
+		a, err := b.New(agent.Options{})
+		if registrar, tells := a.(agent.Registrar); err == nil && tells {
+			if session := registrar.SessionOf(pid); session != "" {
+				return resume.Key{Agent: b.Name, ID: session}, true
+			}
+		}
+	}
+	return resume.Key{}, false
 }
 
 // Make makes every enabled agent, by name.

@@ -8,6 +8,7 @@ import (
 	"resumed/internal/runner"
 	"resumed/internal/terminal"
 	"resumed/internal/terminal/kitty"
+	"resumed/internal/terminal/shellpty"
 	"resumed/internal/terminal/tmux"
 )
 
@@ -55,7 +56,7 @@ type Pane interface {
 }
 
 // terminals are the terminals that can be typed into. The first ones run inside the others.
-var terminals = []terminal.Look{tmux.Look, kitty.Look}
+var terminals = []terminal.Look{tmux.Look, shellpty.Look, kitty.Look}
 
 // here is this machine.
 type here struct{}

@@ -13,14 +13,19 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
+	"resumed/internal/shell"
+	"resumed/internal/terminal"
+	"resumed/internal/terminal/shellpty"
 	"resumed/internal/terminal/terminaltest"
 )
 
@@ -28,11 +33,34 @@ import (
 const fieldEnv = "RESUMED_TEST_FIELD"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == shellArg {
+		self := exec.Command(os.Args[0], append([]string{leadArg}, os.Args[3:]...)...)
+		code, err := shell.Run(shell.Options{
+			Program: "field", Leader: self, Dir: os.Args[2], Warn: func(err error) { panic(err) }, Record: func([]int) bool { return true },
+		})
+		if err != nil {
+			panic(err)
+		}
+		os.Exit(code)
+	}
+	if len(os.Args) > 2 && os.Args[1] == leadArg {
+		code, err := shell.Lead(os.Args[2], os.Args[2:])
+		if err != nil {
+			panic(err)
+		}
+		os.Exit(code)
+	}
 	if lag, err := time.ParseDuration(os.Getenv(fieldEnv)); err == nil {
 		os.Exit(terminaltest.Field(lag))
 	}
 	os.Exit(m.Run())
 }
+
+// shellArg makes the test binary a resumed shell, leadArg the first process in it.
+const (
+	shellArg = "shell"
+	leadArg  = "lead"
+)
 
 // racesEnv says how many tries there are.
 const racesEnv = "RESUMED_RACES"
@@ -40,52 +68,103 @@ const racesEnv = "RESUMED_RACES"
 // race is a session that is due in a terminal in which a person begins to type at the same time.
 type race struct {
 	*world
-	socket string
-	person io.WriteCloser // what is written there is typed by a client of tmux
+	screen func() string
+	close  func()
+	person io.WriteCloser // what is written there is typed by a person
 	says   string         // by the person
 	sends  bool           // and sent
 	begins time.Duration  // after the resume
 }
 
-// newRace starts the program with the input field, and attaches a person to it.
-func newRace(t *testing.T, dice *rand.Rand) *race {
+// newRace starts the program with the input field in a terminal, with a person at it.
+func newRace(t *testing.T, dice *rand.Rand, where func(*race, string, []string) int) *race {
 	r := &race{
 		world: newWorld(t), says: "I look at it myself"[:6+dice.IntN(13)], sends: dice.IntN(2) == 0,
 		begins: time.Duration(dice.IntN(700)) * time.Millisecond,
 	}
-	self, err := os.Executable()
-	require.NoError(t, err)
 	dir, err := os.MkdirTemp("", "tm") // the path of a socket may not be long
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	r.socket = filepath.Join(dir, "s")
-	cmd := exec.Command("tmux", "-u", "-S", r.socket, "-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24",
-		"exec '"+self+"' '"+r.now().Transcript+"'")
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%dms", fieldEnv, 1+dice.IntN(60)))
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	t.Cleanup(func() { _ = exec.Command("tmux", "-S", r.socket, "kill-server").Run() })
-	client := exec.Command("script", "-qec", "tmux -u -S "+r.socket+" attach", "/dev/null")
-	client.Env = append(os.Environ(), "TERM=xterm", "TMUX=")
-	r.person, err = client.StdinPipe()
-	require.NoError(t, err)
-	require.NoError(t, client.Start())
-	t.Cleanup(func() { _ = r.person.Close(); _ = client.Process.Kill(); _ = client.Wait() })
-
-	pid, err := strconv.Atoi(strings.TrimSpace(r.tmux(t, "display-message", "-p", "#{pane_pid}")))
-	require.NoError(t, err)
-	require.Eventually(t, func() bool { return r.tmux(t, "list-clients") != "" && r.draft(t) == "" }, time.Minute, 10*time.Millisecond)
+	pid := where(r, dir, append(os.Environ(), fmt.Sprintf("%s=%dms", fieldEnv, 1+dice.IntN(60))))
+	require.Eventually(t, func() bool { return strings.Contains(r.screen(), "❯") && r.draft() == "" }, time.Minute, 10*time.Millisecond)
 	start, err := runner.StartTime(pid)
 	require.NoError(t, err)
-	r.agent.owner = &resume.Owner{PID: pid, Kind: "interactive", Tmux: "%0"}
+	r.agent.owner = &resume.Owner{PID: pid, Kind: "interactive"}
 	r.agent.talk.Type = &agent.Typing{Process: resume.Process{PID: pid, Start: start}, Text: "prompt", Judge: readField}
 	return r
 }
 
-func (r *race) tmux(t *testing.T, args ...string) string {
-	out, err := exec.Command("tmux", append([]string{"-u", "-S", r.socket}, args...)...).Output()
-	require.NoError(t, err)
-	return string(out)
+// inTmux starts the program in tmux, which the person is a client of.
+func inTmux(r *race, dir string, env []string) (pid int) {
+	socket := filepath.Join(dir, "s")
+	tmux := func(args ...string) string {
+		out, err := exec.Command("tmux", append([]string{"-u", "-S", socket}, args...)...).Output()
+		require.NoError(r.t, err)
+		return string(out)
+	}
+	cmd := exec.Command("tmux", "-u", "-S", socket, "-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24",
+		"exec '"+os.Args[0]+"' '"+r.now().Transcript+"'")
+	cmd.Env = env
+	out, err := cmd.CombinedOutput()
+	require.NoError(r.t, err, "%s", out)
+	client := exec.Command("script", "-qec", "tmux -u -S "+socket+" attach", "/dev/null")
+	client.Env = append(os.Environ(), "TERM=xterm", "TMUX=")
+	r.person, err = client.StdinPipe()
+	require.NoError(r.t, err)
+	require.NoError(r.t, client.Start())
+	r.screen = func() string { return tmux("capture-pane", "-p") }
+	r.close = sync.OnceFunc(func() {
+		_ = r.person.Close()
+		_ = exec.Command("tmux", "-S", socket, "kill-server").Run()
+		_ = client.Process.Kill()
+		_ = client.Wait()
+	})
+	r.t.Cleanup(r.close)
+	require.Eventually(r.t, func() bool { return tmux("list-clients") != "" }, time.Minute, 10*time.Millisecond)
+	pid, err = strconv.Atoi(strings.TrimSpace(tmux("display-message", "-p", "#{pane_pid}")))
+	require.NoError(r.t, err)
+	return pid
+}
+
+// inShell starts the program in a resumed shell, in the person's own terminal.
+func inShell(r *race, dir string, env []string) (pid int) {
+	cmd := exec.Command(os.Args[0], shellArg, dir, os.Args[0], r.now().Transcript)
+	cmd.Env = env
+	person := terminaltest.Open(r.t, cmd)
+	go func() { _, _ = io.Copy(io.Discard, person) }()
+	r.person = person
+	r.close = sync.OnceFunc(func() {
+		_ = person.Close()
+		if pid > 0 {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // where it was told to ignore that
+		}
+		_ = cmd.Wait()
+	})
+	r.t.Cleanup(func() { r.close() })
+	var window terminal.Window
+	var err error
+	require.Eventually(r.t, func() bool {
+		window, err = shellpty.Look([]string{fmt.Sprintf("%s=%s/%d.sock", shellpty.Variable, dir, cmd.Process.Pid)})
+		if err == nil {
+			_, err = window.Facts(r.t.Context())
+		}
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
+	r.screen = func() string {
+		screen, err := window.Screen(r.t.Context())
+		require.NoError(r.t, err)
+		return screen
+	}
+	require.Eventually(r.t, func() bool { return strings.Contains(r.screen(), "❯") }, time.Minute, 10*time.Millisecond)
+	facts, err := window.Facts(r.t.Context())
+	require.NoError(r.t, err)
+	pids, err := procfs.Proc.PIDs()
+	require.NoError(r.t, err)
+	pid = pids[slices.IndexFunc(pids, func(pid int) bool {
+		stat, err := procfs.Proc.Stat(pid)
+		return err == nil && stat.Parent == facts.Root
+	})]
+	return pid
 }
 
 func readField(screen string) agent.Sight {
@@ -96,13 +175,13 @@ func readField(screen string) agent.Sight {
 	return agent.Sight{Draft: strings.TrimSpace(draft)}
 }
 
-func (r *race) draft(t *testing.T) string { return readField(r.tmux(t, "capture-pane", "-p")).Draft }
+func (r *race) draft() string { return readField(r.screen()).Draft }
 
 // has returns what was sent and is in the field, but for the prompt of the resume.
-func (r *race) has(t *testing.T) string {
+func (r *race) has() string {
 	lines := strings.Split(r.transcript(), "\n")[1:] // the first one is the limit
 	lines = slices.DeleteFunc(lines, func(line string) bool { return line == "prompt" })
-	return withoutSpace(strings.Join(lines, "") + r.draft(t))
+	return withoutSpace(strings.Join(lines, "") + r.draft())
 }
 
 // run resumes the session while the person types, and returns what came of it.
@@ -121,10 +200,10 @@ func (r *race) run(t *testing.T, dice *rand.Rand) (result string) {
 	})
 	result = last(r.act())
 	typed.Wait()
-	require.Eventually(t, func() bool { return r.has(t) == withoutSpace(r.says) }, 20*time.Second, 50*time.Millisecond,
+	require.Eventually(t, func() bool { return r.has() == withoutSpace(r.says) }, 20*time.Second, 50*time.Millisecond,
 		"%q was typed, and nothing else may be there: %s", r.says, result)
 	require.LessOrEqual(t, strings.Count("\n"+r.transcript(), "\nprompt\n"), 1)
-	require.NotContains(t, result, "parked", "%q is there", r.has(t))
+	require.NotContains(t, result, "parked", "%q is there", r.has())
 	return result
 }
 
@@ -137,6 +216,15 @@ func TestAPersonWhoTypesAtTheSameTime(t *testing.T) {
 			t.Skip("TYPING IS NOT TESTED HERE: ", err)
 		}
 	}
+	for name, where := range map[string]func(*race, string, []string) int{"tmux": inTmux, "shell": inShell} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			playRaces(t, where)
+		})
+	}
+}
+
+func playRaces(t *testing.T, where func(*race, string, []string) int) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	dice := rand.New(rand.NewPCG(seed, 0))
@@ -146,13 +234,12 @@ func TestAPersonWhoTypesAtTheSameTime(t *testing.T) {
 	for n := 0; n < tries; {
 		var batch []*race
 		for ; len(batch) < 25 && n < tries; n++ {
-			batch = append(batch, newRace(t, dice))
+			batch = append(batch, newRace(t, dice, where))
 		}
 		time.Sleep(11 * time.Second) // nothing is typed where a person was a moment ago
 		for _, r := range batch {
 			results[r.run(t, dice)]++
-			_ = r.person.Close()
-			_ = exec.Command("tmux", "-S", r.socket, "kill-server").Run()
+			r.close()
 		}
 	}
 	for _, result := range slices.Sorted(maps.Keys(results)) {

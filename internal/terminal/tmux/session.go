@@ -15,6 +15,9 @@ import (
 // ServerPrefix begins the names of the servers that this program starts.
 const ServerPrefix = "resumed-"
 
+// programOption has the name of the command: tmux itself only knows of the shell around it.
+const programOption = "@resumed_program"
+
 // Session is a command in its own tmux server: it has the environment of the caller, and the
 // server ends with it.
 type Session struct {
@@ -47,6 +50,7 @@ func (s Session) Args() []string {
 	}
 	return append(args,
 		";", "set-option", "destroy-unattached", "off",
+		";", "set-option", programOption, filepath.Base(s.Argv[0]),
 		";", "set-option", "status-right", "#{prefix} d detaches ")
 }
 
@@ -58,7 +62,7 @@ func (s Session) Lives() bool {
 // Left is a session that still runs, whether a terminal shows it or not.
 type Left struct {
 	Session
-	Program string // the program that runs in it now
+	Program string
 }
 
 // StillRunning returns the sessions that this program started and that still run. A person who
@@ -69,7 +73,7 @@ func StillRunning() []Left {
 	var all []Left
 	for _, socket := range sockets {
 		name := filepath.Base(socket)
-		out, err := exec.Command("tmux", "-u", "-L", name, "list-panes", "-s", "-t", "resumed", "-F", "#{pane_current_command} #{session_path}").Output()
+		out, err := exec.Command("tmux", "-u", "-L", name, "list-panes", "-s", "-t", "resumed", "-F", "#{?#{"+programOption+"},#{"+programOption+"},#{pane_current_command}} #{session_path}").Output()
 		if err != nil {
 			continue // it has ended and left its socket
 		}

@@ -84,6 +84,17 @@ func (h *Holders) living(root string) (all []entry, err error) {
 	return all, nil
 }
 
+// SessionOf returns the session that a live process has registered; "": none.
+func (h *Holders) SessionOf(pid int) string {
+	for _, root := range h.of.Homes.Roots {
+		e, ok := h.entry(filepath.Join(root, "sessions", strconv.Itoa(pid)+".json"))
+		if ok && !e.elsewhere && e.PID == pid {
+			return e.SessionID
+		}
+	}
+	return ""
+}
+
 // Killed reports whether the process left its entry behind: Claude Code removes it on /exit,
 // on Ctrl-C and when its terminal is closed.
 func (h *Holders) Killed(s resume.Session, owner resume.Owner) bool {

@@ -26,6 +26,7 @@ func TestAProcessInANamespaceOfItsOwnIsFound(t *testing.T) {
 	require.Equal(t, 4711, owner.PID)
 	holder, _, err := a.Holder(resume.Session{Key: resume.Key{Agent: "claude-code", ID: sessionA}}, *owner)
 	require.NoError(t, err)
+	require.Equal(t, "", a.SessionOf(4711), "it has no entry of that number")
 	require.NotEqual(t, "gone", a.Doing(holder), "it is asked by the number that it registered")
 
 	register(t, a.Homes.Roots[0], "7.json", registered(7, sessionA, "901", ""))
@@ -72,6 +73,16 @@ func TestAProcessInANamespaceWithOurProcessesIsFound(t *testing.T) {
 			require.Equal(t, resume.Process{PID: 4711, Start: 900}, process)
 		})
 	}
+}
+
+func TestAProcessTellsItsSession(t *testing.T) {
+	a := newHome(t)
+	a.Processes = fakeProc(t, procDir{PID: 7, Argv: []string{"claude"}, Start: "900"})
+	register(t, a.Homes.Roots[0], "7.json", registered(7, sessionA, "900", ""))
+	require.Equal(t, sessionA, a.SessionOf(7))
+	require.Empty(t, a.SessionOf(8))
+	register(t, a.Homes.Roots[0], "7.json", registered(7, sessionA, "901", ""))
+	require.Empty(t, a.SessionOf(7), "another process, which is gone")
 }
 
 func TestWhatAnotherMachineRegisteredIsHeld(t *testing.T) {

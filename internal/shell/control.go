@@ -1,0 +1,84 @@
+//go:build !windows
+
+package shell
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// raw makes the person's terminal pass every key on.
+func (s *Shell) raw() { _, _ = term.MakeRaw(int(s.in.Fd())) }
+
+func (s *Shell) restore() { _ = term.Restore(int(s.in.Fd()), s.modes) }
+
+// resize gives the agent's terminal the size of the person's.
+func (s *Shell) resize() {
+	size, err := pty.GetsizeFull(s.in)
+	if err != nil || size.Cols == 0 || size.Rows == 0 {
+		return
+	}
+	s.display.Lock()
+	s.screen.Resize(int(size.Cols), int(size.Rows))
+	s.display.Unlock()
+	_ = pty.Setsize(s.pty, size) // the kernel tells the agent
+}
+
+// followSignals follows the signals to this process until the returned function is called.
+func (s *Shell) followSignals() (stop func()) {
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGCONT)
+	go func() {
+		for sig := range signals {
+			switch sig {
+			case syscall.SIGWINCH:
+				s.resize()
+			case syscall.SIGCONT: // somebody else stopped this process: the shell has changed the modes
+				s.raw()
+				s.resize()
+			default:
+				s.signal(sig.(syscall.Signal))
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+	}
+}
+
+// signal sends a signal to what runs in the foreground of the agent's terminal.
+func (s *Shell) signal(sig syscall.Signal) {
+	group, err := unix.IoctlGetInt(int(s.pty.Fd()), unix.TIOCGPGRP)
+	if err != nil || group <= 0 {
+		group = s.leader
+	}
+	_ = syscall.Kill(-group, sig)
+}
+
+// stopTime is how long it may take until a signal has stopped this process. In a terminal without a
+// shell it never does.
+const stopTime = 200 * time.Millisecond
+
+// suspend stops this process as the agent has stopped, and continues the agent when the person
+// continues this process.
+func (s *Shell) suspend() {
+	s.restore()
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, syscall.SIGCONT)
+	_ = syscall.Kill(0, syscall.SIGTSTP)
+	select {
+	case <-continued:
+	case <-time.After(stopTime):
+	}
+	signal.Stop(continued)
+	s.raw()
+	s.resize()
+	_ = syscall.Kill(s.leader, syscall.SIGCONT)
+}

@@ -1,0 +1,218 @@
+// Package vtscreen is a terminal without a display: it interprets what a program prints, and returns
+// the text that a terminal would show. Colours, titles and questions to the terminal are ignored.
+package vtscreen
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	// maxSide bounds what a wrong size of a window can make the screen allocate.
+	maxSide = 2000
+
+	// maxClusters is how many different letters with accents of their own are stored. Further accents
+	// are left out.
+	maxClusters = 4096
+
+	// maxCluster is how many bytes one has.
+	maxCluster = 64
+
+	tabWidth = 8
+)
+
+// Screen is the text on a terminal. It is not safe for concurrent use.
+type Screen struct {
+	cols, rows int
+	grid       [][]rune        // what is shown; 0 is the right half of a wide character, -n the n-th cluster
+	hidden     [][]rune        // what the other screen shows: programs draw menus and editors on a second one
+	second     bool            // the second screen is shown
+	clusters   []string        // characters of several runes,
+	numbers    map[string]rune // and which each of them is
+
+	cursor
+	saved     cursor  // by the program
+	savedMain *cursor // when it changed to the second screen
+
+	top, bottom int // the rows that scroll
+	noWrap      bool
+	insert      bool
+	lineDrawing [2]bool // whether the two sets of characters are those that draw lines
+	last        rune    // the last printed character
+
+	parser
+}
+
+type cursor struct {
+	x, y   int
+	full   bool // the last column is printed: the next character begins a new line
+	origin bool // rows are counted from the first that scrolls
+	set    int  // the set of characters in use
+}
+
+// New returns an empty screen.
+func New(cols, rows int) *Screen {
+	s := new(Screen)
+	s.Resize(cols, rows)
+	return s
+}
+
+// Text returns the rows, each with its newline and without spaces at its end.
+func (s *Screen) Text() string {
+	var b strings.Builder
+	for _, row := range s.grid {
+		end := len(row)
+		for end > 0 && row[end-1] == ' ' {
+			end--
+		}
+		for _, r := range row[:end] {
+			switch {
+			case r > 0:
+				b.WriteRune(r)
+			case r < 0:
+				b.WriteString(s.clusters[-r-1])
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// Resize changes the size. What is outside is lost, below the cursor first.
+func (s *Screen) Resize(cols, rows int) {
+	cols, rows = min(max(cols, 1), maxSide), min(max(rows, 1), maxSide)
+	up := max(0, s.y-rows+1)
+	for _, grid := range []*[][]rune{&s.grid, &s.hidden} {
+		old := *grid
+		*grid = make([][]rune, rows)
+		for y := range *grid {
+			row := blank(make([]rune, cols))
+			if y+up < len(old) {
+				copy(row, old[y+up])
+			}
+			(*grid)[y] = row
+		}
+	}
+	s.cols, s.rows, s.top, s.bottom = cols, rows, 0, rows-1
+	s.moveTo(s.x, s.y-up)
+}
+
+func blank(cells []rune) []rune {
+	for i := range cells {
+		cells[i] = ' '
+	}
+	return cells
+}
+
+// moveTo moves the cursor, at most to the edge.
+func (s *Screen) moveTo(x, y int) {
+	s.x, s.y, s.full = min(max(x, 0), s.cols-1), min(max(y, 0), s.rows-1), false
+}
+
+// moveRow moves the cursor to a row as programs count them.
+func (s *Screen) moveRow(x, y int) {
+	if s.origin {
+		s.moveTo(x, min(s.top+max(y, 0), s.bottom))
+		return
+	}
+	s.moveTo(x, y)
+}
+
+// moveBy moves the cursor by rows; it does not leave the rows that scroll.
+func (s *Screen) moveBy(rows int) {
+	y := s.y + rows
+	if s.y >= s.top {
+		y = max(y, s.top)
+	}
+	if s.y <= s.bottom {
+		y = min(y, s.bottom)
+	}
+	s.moveTo(s.x, y)
+}
+
+// erase blanks the cells of a row from one column to before another.
+func (s *Screen) erase(y, from, to int) {
+	from, to = min(max(from, 0), s.cols), min(to, s.cols)
+	if from < to {
+		s.split(y, from)
+		s.split(y, to)
+		blank(s.grid[y][from:to])
+	}
+}
+
+// split blanks a wide character that crosses the left edge of a column: half of it is overwritten.
+func (s *Screen) split(y, x int) {
+	if row := s.grid[y]; x > 0 && x < s.cols && row[x] == 0 {
+		row[x-1], row[x] = ' ', ' '
+	}
+}
+
+// eraseRows blanks rows from one to before another.
+func (s *Screen) eraseRows(from, to int) {
+	for y := from; y < to; y++ {
+		blank(s.grid[y])
+	}
+}
+
+// scroll moves the rows from top to bottom up by n, or down if n is negative.
+func (s *Screen) scroll(top, bottom, n int) {
+	height := bottom - top + 1
+	if height <= 0 || n == 0 {
+		return
+	}
+	rows := s.grid[top : bottom+1]
+	if n = min(max(n, -height), height); n > 0 {
+		rotate(rows, n)
+		s.eraseRows(bottom+1-n, bottom+1)
+		return
+	}
+	rotate(rows, height+n)
+	s.eraseRows(top, top-n)
+}
+
+// rotate moves the first n rows behind the others.
+func rotate(rows [][]rune, n int) {
+	if n == 1 { // by far the most frequent
+		first := rows[0]
+		copy(rows, rows[1:])
+		rows[len(rows)-1] = first
+		return
+	}
+	copy(rows, slices.Concat(rows[n:], rows[:n]))
+}
+
+// feed goes to the next row.
+func (s *Screen) feed() {
+	if s.y == s.bottom {
+		s.scroll(s.top, s.bottom, 1)
+	} else if s.y < s.rows-1 {
+		s.y++
+	}
+	s.full = false
+}
+
+// feedBack goes to the row above.
+func (s *Screen) feedBack() {
+	if s.y == s.top {
+		s.scroll(s.top, s.bottom, -1)
+	} else if s.y > 0 {
+		s.y--
+	}
+	s.full = false
+}
+
+// shift moves the cells right of the cursor by n to the right, or to the left if n is negative.
+func (s *Screen) shift(n int) {
+	s.split(s.y, s.x)
+	rest := s.grid[s.y][s.x:]
+	if n = min(max(n, -len(rest)), len(rest)); n >= 0 {
+		copy(rest[n:], rest)
+		blank(rest[:n])
+		return
+	}
+	copy(rest, rest[-n:])
+	blank(rest[len(rest)+n:])
+}
+
+// reset makes the screen as new, except for its size.
+func (s *Screen) reset() { *s = *New(s.cols, s.rows) }

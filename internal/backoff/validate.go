@@ -42,8 +42,8 @@ func (p Policy) Validate() (bad []InvalidField) {
 	check(p.MaxElapsed >= 0, "max_elapsed", p.MaxElapsed, "must be 0s (no bound) or more")
 	known := slices.Contains(JitterModes(), p.JitterMode) || p.JitterMode == "" && !p.Jitter
 	check(known, "jitter_mode", string(p.JitterMode), "must be one of "+list(JitterModes()))
-	inUnit := p.JitterPercent >= 0 && p.JitterPercent <= 1 // false for NaN
-	check(inUnit, "jitter_percent", p.JitterPercent, "must be between 0.0 and 1.0: 0.1 is 10 %")
+	valid := p.JitterPercent >= 0 && p.JitterPercent <= 1 // false for NaN
+	check(valid, "jitter_percent", p.JitterPercent, "must be between 0.0 and 1.0: 0.1 is 10 %")
 	check(p.MaxExponent >= 0, "max_exponent", p.MaxExponent, "must be 0 (no bound) or more")
 	return bad
 }

@@ -25,17 +25,18 @@ func (w *words) add(p []byte) {
 	w.long = w.long || len(w.tail)+len(p) > kept
 	w.tail = append(w.tail, p[max(0, len(p)-kept):]...)
 	if len(w.tail) > 2*kept { // not with every line, because that would copy all of it each time
-		w.tail = append(w.tail[:0], end(w.tail)...)
+		w.tail = append(w.tail[:0], newest(w.tail)...)
 	}
 }
 
-func end(tail []byte) []byte { return tail[max(0, len(tail)-kept):] }
+// newest returns the part of the tail that is kept.
+func newest(tail []byte) []byte { return tail[max(0, len(tail)-kept):] }
 
 // all returns the output without control characters; of a long one the beginning and the end,
 // on separate lines.
 func (w *words) all() string {
 	w.mu.Lock()
-	text := string(end(w.tail))
+	text := string(newest(w.tail))
 	if w.long {
 		text = string(w.head) + "\n" + text
 	}

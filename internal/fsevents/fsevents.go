@@ -87,23 +87,23 @@ func (l *Listener) Waiting() int {
 // directory now.
 func (l *Listener) Add(dir string) error {
 	dir = filepath.Clean(dir)
-	real, err := filepath.EvalSymlinks(dir)
+	target, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return err
 	}
 	shared.mu.Lock()
 	before := l.dirs[dir]
-	unused := before != "" && before != real && shared.forget(l, dir)
+	unused := before != "" && before != target && shared.forget(l, dir)
 	if l.dirs[dir] == "" {
-		l.dirs[dir] = real
-		shared.users[real] = append(shared.users[real], user{l, dir})
+		l.dirs[dir] = target
+		shared.users[target] = append(shared.users[target], user{l, dir})
 	}
 	kernel := shared.kernel
 	shared.mu.Unlock()
 	if unused {
 		_ = shared.release(before) // it may be gone
 	}
-	if err := kernel.Add(real); err != nil { // without the lock: the disk may not answer
+	if err := kernel.Add(target); err != nil { // without the lock: the disk may not answer
 		_ = l.Remove(dir)
 		return err
 	}
@@ -121,27 +121,27 @@ func (l *Listener) Added() []string {
 func (l *Listener) Remove(dir string) error {
 	dir = filepath.Clean(dir)
 	shared.mu.Lock()
-	real := l.dirs[dir]
-	last := real != "" && shared.forget(l, dir)
+	target := l.dirs[dir]
+	last := target != "" && shared.forget(l, dir)
 	shared.mu.Unlock()
-	if real == "" {
+	if target == "" {
 		return fsnotify.ErrNonExistentWatch
 	}
 	if last {
-		return shared.release(real)
+		return shared.release(target)
 	}
 	return nil
 }
 
 // forget removes a listener of a directory, and reports whether it was the last one.
 func (h *hub) forget(l *Listener, dir string) (last bool) {
-	real := l.dirs[dir]
+	target := l.dirs[dir]
 	delete(l.dirs, dir)
-	h.users[real] = slices.DeleteFunc(h.users[real], func(u user) bool { return u == user{l, dir} })
-	if len(h.users[real]) > 0 {
+	h.users[target] = slices.DeleteFunc(h.users[target], func(u user) bool { return u == user{l, dir} })
+	if len(h.users[target]) > 0 {
 		return false
 	}
-	delete(h.users, real)
+	delete(h.users, target)
 	return true
 }
 

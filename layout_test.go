@@ -36,7 +36,7 @@ var arrows = map[string][]string{
 	},
 	"internal/doctor": {
 		"internal/agents", "internal/config", "internal/control", "internal/dirs", "internal/fleet/natskv", "internal/humanize", "internal/mounts",
-		"internal/notify/desktop", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state", "internal/terminal/kitty",
+		"internal/notify/desktop", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state", "internal/terminal", "internal/terminal/gnuscreen", "internal/terminal/kitty",
 	},
 	"cmd/resumed-hub": {
 		"internal/buildinfo", "internal/commandline", "internal/dirs", "internal/fleet/natskv", "internal/hub", "internal/humanize", "internal/logging", "internal/sanitize",
@@ -100,6 +100,7 @@ var arrows = map[string][]string{
 	"internal/sessionbus":            {"internal/dirs"},
 	"internal/terminal":              {"internal/procfs", "internal/resume"},
 	"internal/terminal/kittytest":    {},                                                          // for tests alone
+	"internal/terminal/screentest":   {},                                                          // for tests alone
 	"internal/terminal/terminaltest": {"internal/procfs", "internal/resume", "internal/terminal"}, // for tests alone
 	"internal/terminal/*":            {"internal/childenv", "internal/peer", "internal/procfs", "internal/sanitize", "internal/terminal"},
 	"internal/runenv":                {"internal/agent", "internal/childenv", "internal/leash", "internal/resume", "internal/sanitize", "internal/starts"},
@@ -169,7 +170,7 @@ var libraries = map[string][]string{
 	"github.com/spf13/cobra":                  {"cmd/resumed", "cmd/resumed-hub", "internal/commandline"},
 	"github.com/spf13/pflag":                  {"cmd/resumed", "internal/commandline"},
 	"github.com/spf13/viper":                  {"internal/config"},
-	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agent/claude/claudetest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest", "internal/terminal/kittytest", "internal/terminal/terminaltest"},
+	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agent/claude/claudetest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest", "internal/terminal/kittytest", "internal/terminal/screentest", "internal/terminal/terminaltest"},
 	"golang.org/x/sys/unix":                   {"internal/process", "internal/procfs", "internal/execrun", "internal/peer", "internal/runner", "internal/sparse", "internal/state", "internal/watch"},
 	"golang.org/x/term":                       {"cmd/resumed", "internal/logging", "internal/terminal/terminaltest"},
 	"modernc.org/sqlite":                      {"internal/sqliteread", "internal/state"},

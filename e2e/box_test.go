@@ -24,6 +24,7 @@ import (
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/terminal/kittytest"
+	"resumed/internal/terminal/screentest"
 )
 
 // patience is how long a test waits for what must happen. Agents are heavy, and
@@ -45,6 +46,8 @@ type box struct {
 	rows     int
 	plain    bool             // the agent's terminal looks as if it were not in tmux
 	kitty    *kittytest.Kitty // that the agent's terminal is in; nil: tmux
+	inScreen bool             // the agent's terminal is in GNU screen
+	screen   *screentest.Session
 	provider *agenttest.Server
 	proc     *exec.Cmd // the daemon
 	log      lockedBuffer

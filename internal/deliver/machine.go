@@ -7,6 +7,7 @@ import (
 	"resumed/internal/resume"
 	"resumed/internal/runner"
 	"resumed/internal/terminal"
+	"resumed/internal/terminal/gnuscreen"
 	"resumed/internal/terminal/kitty"
 	"resumed/internal/terminal/tmux"
 )
@@ -57,9 +58,6 @@ type Pane interface {
 	Press(context.Context, terminal.Key) error
 }
 
-// terminals are the terminals that can be typed into. The first ones run inside the others.
-var terminals = []terminal.Look{tmux.Look, kitty.Look}
-
 // here is this machine.
 type here struct{}
 
@@ -71,5 +69,5 @@ func (here) Left(path string) runner.Left                    { return runner.Rea
 func (here) Answering(pid int, at time.Time) (Process, bool) { return runner.Answering(pid, at) }
 
 func (here) Pane(ctx context.Context, process resume.Process) (Pane, error) {
-	return terminal.Find(ctx, process, terminals...)
+	return terminal.Find(ctx, process, tmux.Look, gnuscreen.Look, kitty.Look) // the first ones run inside the others
 }

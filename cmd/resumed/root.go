@@ -111,8 +111,8 @@ func (c *cli) root() *cobra.Command {
 	root.AddCommand(
 		c.runCommand(), c.statusCommand(), c.explainCommand(), c.logsCommand(), c.historyCommand(), c.usageCommand(), c.statuslineCommand(), c.hookCommand(), c.queueCommand(),
 		c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(), c.openCommand(),
-		c.configCommand(), c.notifyCommand(), c.doctorCommand(), c.installCommand(), c.uninstallCommand(),
-		c.backoffCommand(), c.execCommand(), c.shellCommand(), c.fleetCommand(), c.hubCommand(), c.demoCommand(), c.demoAgentCommand(), c.keepCommand(), c.versionCommand(),
+		c.configCommand(), c.notifyCommand(), c.doctorCommand(), c.offeringShell(c.installCommand()), c.forgettingShell(c.uninstallCommand()),
+		c.backoffCommand(), c.execCommand(), c.withInit(c.shellCommand()), c.fleetCommand(), c.hubCommand(), c.demoCommand(), c.demoAgentCommand(), c.keepCommand(), c.versionCommand(),
 	)
 	commandline.Prepare(root)
 	c.addCompletion(root)

@@ -190,7 +190,7 @@ var knownOnlyIn = map[string]string{
 var budgets = map[string]struct{ lines, up int }{
 	"...":                  {75_650, unlimited},
 	"cmd/resumed":          {4_010, unlimited},
-	"internal/agent/...":   {13_640, unlimited},
+	"internal/agent/...":   {13_660, unlimited},
 	"internal/app":         {840, 0},
 	"internal/config":      {2_890, unlimited},
 	"internal/deliver":     {2_840, 0},
@@ -198,10 +198,10 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/fleet/...":   {4_580, unlimited},
 	"internal/limit/...":   {3_770, unlimited},
 	"internal/notify/...":  {4_590, unlimited},
-	"internal/resume":      {2_850, 0},
+	"internal/resume":      {2_853, 0},
 	"internal/watch":       {1_800, unlimited},
 
-	"internal/resume/engine":            {1_690, 8},
+	"internal/resume/engine":            {1_692, 8},
 	"internal/agent":                    {2_880, 5},
 	"internal/agent/opencode":           {1_410, 0},
 	"internal/agent/opencode/database":  {950, 0},

@@ -92,11 +92,12 @@ func (s Shell) Script(programs []string) string {
 	if len(programs) == 0 {
 		return ""
 	}
-	text := s.begin
+	var text strings.Builder
+	text.WriteString(s.begin)
 	for _, program := range programs {
-		text += strings.ReplaceAll(s.function, "NAME", program)
+		text.WriteString(strings.ReplaceAll(s.function, "NAME", program))
 	}
-	return text + s.end
+	return text.String() + s.end
 }
 
 // File returns the file that the shell reads when it starts.

@@ -59,6 +59,9 @@ func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
 		return terminal.Facts{}, err
 	}
 	if err := w.present(ctx); err != nil {
+		if strings.Contains(err.Error(), "Could not find pre-select window") {
+			err = &terminal.Refusal{Why: fmt.Sprintf("its GNU screen has no window %s any more: the number was changed", w.number)}
+		}
 		return terminal.Facts{}, err
 	}
 	return terminal.Facts{Root: root, TTY: tty, Input: terminal.Input{At: terminal.LastInput(root, tty)}}, nil

@@ -52,9 +52,12 @@ func Restored(data []byte) string {
 func restored(row []byte) string {
 	var b strings.Builder
 	for _, c := range row {
-		if r, ok := drawn[c]; ok {
+		switch r, ok := drawn[c]; {
+		case ok:
 			b.WriteRune(r)
-		} else if c != secondHalf {
+		case c < ' ':
+			b.WriteRune(utf8.RuneError)
+		case c != secondHalf:
 			b.WriteRune(rune(c))
 		}
 	}

@@ -33,6 +33,7 @@ func (c *cli) withInit(shell *cobra.Command) *cobra.Command {
 
 // offeringShell lets install offer the line that defines these functions.
 func (c *cli) offeringShell(install *cobra.Command) *cobra.Command {
+	install.Long += "\n\nAt the end it shows a line for your shell (see resumed shell --help), and offers to add it."
 	run := install.RunE
 	install.RunE = func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)

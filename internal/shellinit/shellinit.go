@@ -155,8 +155,8 @@ func (s Shell) read() (path, text string, err error) {
 	if path, err = s.File(); err != nil {
 		return "", "", err
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
 	}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

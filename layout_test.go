@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/commandline", "internal/config", "internal/config/edit", "internal/control",
 		"internal/demo", "internal/dirs", "internal/doctor", "internal/execrun", "internal/explain", "internal/fleet/member", "internal/fleet/natskv", "internal/hint", "internal/humanize",
 		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/procfs", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner",
-		"internal/sanitize", "internal/service", "internal/shell", "internal/starts", "internal/state", "internal/terminal/shellpty", "internal/terminal/tmux", "internal/termui", "internal/usage",
+		"internal/sanitize", "internal/service", "internal/shell", "internal/shellinit", "internal/starts", "internal/state", "internal/terminal/shellpty", "internal/terminal/tmux", "internal/termui", "internal/usage",
 	},
 	"internal/demo": {
 		"internal/agents", "internal/app", "internal/config", "internal/control", "internal/humanize", "internal/notify", "internal/resume", "internal/sanitize", "internal/termui",
@@ -36,7 +36,7 @@ var arrows = map[string][]string{
 	},
 	"internal/doctor": {
 		"internal/agents", "internal/config", "internal/control", "internal/dirs", "internal/fleet/natskv", "internal/humanize", "internal/mounts",
-		"internal/notify/desktop", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state", "internal/terminal/kitty",
+		"internal/notify/desktop", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state", "internal/terminal", "internal/terminal/gnuscreen", "internal/terminal/kitty",
 	},
 	"cmd/resumed-hub": {
 		"internal/buildinfo", "internal/commandline", "internal/dirs", "internal/fleet/natskv", "internal/hub", "internal/humanize", "internal/logging", "internal/sanitize",
@@ -98,9 +98,11 @@ var arrows = map[string][]string{
 	"internal/runner":                {"internal/usermanager", "internal/atomicfile", "internal/dirs", "internal/procfs", "internal/regular", "internal/sessionbus", "internal/childenv", "internal/sanitize", "internal/resume"},
 	"internal/childenv":              {"internal/resume"},
 	"internal/sessionbus":            {"internal/dirs"},
+	"internal/shellinit":             {"internal/atomicfile"},
 	"internal/terminal":              {"internal/procfs", "internal/resume"},
 	"internal/shell":                 {"internal/procfs", "internal/resume", "internal/terminal", "internal/terminal/*"},
 	"internal/terminal/kittytest":    {},                                                          // for tests alone
+	"internal/terminal/screentest":   {},                                                          // for tests alone
 	"internal/terminal/terminaltest": {"internal/procfs", "internal/resume", "internal/terminal"}, // for tests alone
 	"internal/terminal/*":            {"internal/childenv", "internal/peer", "internal/procfs", "internal/sanitize", "internal/terminal"},
 	"internal/runenv":                {"internal/agent", "internal/childenv", "internal/leash", "internal/resume", "internal/runner", "internal/sanitize", "internal/starts"},
@@ -175,7 +177,7 @@ var libraries = map[string][]string{
 	"github.com/spf13/cobra":                  {"cmd/resumed", "cmd/resumed-hub", "internal/commandline"},
 	"github.com/spf13/pflag":                  {"cmd/resumed", "internal/commandline"},
 	"github.com/spf13/viper":                  {"internal/config"},
-	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agent/claude/claudetest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest", "internal/terminal/kittytest", "internal/terminal/terminaltest"},
+	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agent/claude/claudetest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest", "internal/terminal/kittytest", "internal/terminal/terminaltest", "internal/terminal/screentest"},
 	"golang.org/x/sys/unix":                   {"internal/process", "internal/procfs", "internal/execrun", "internal/peer", "internal/runner", "internal/shell", "internal/sparse", "internal/state", "internal/watch"},
 	"golang.org/x/term":                       {"cmd/resumed", "internal/logging", "internal/shell", "internal/terminal/terminaltest"},
 	"modernc.org/sqlite":                      {"internal/sqliteread", "internal/state"},
@@ -202,10 +204,10 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/fleet/...":   {4_580, unlimited},
 	"internal/limit/...":   {3_770, unlimited},
 	"internal/notify/...":  {4_590, unlimited},
-	"internal/resume":      {2_850, 0},
+	"internal/resume":      {2_853, 0},
 	"internal/watch":       {1_800, unlimited},
 
-	"internal/resume/engine":            {1_690, 8},
+	"internal/resume/engine":            {1_692, 8},
 	"internal/agent":                    {2_880, 5},
 	"internal/agent/opencode":           {1_410, 0},
 	"internal/agent/opencode/database":  {950, 0},

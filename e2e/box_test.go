@@ -24,6 +24,7 @@ import (
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/terminal/kittytest"
+	"resumed/internal/terminal/screentest"
 )
 
 // patience is how long a test waits for what must happen. Agents are heavy, and
@@ -46,6 +47,8 @@ type box struct {
 	plain    bool             // the agent's terminal looks as if it were not in tmux
 	shell    bool             // the agent is in a resumed shell, in a terminal that looks so
 	kitty    *kittytest.Kitty // that the agent's terminal is in; nil: tmux
+	inScreen bool             // the agent's terminal is in GNU screen
+	screen   *screentest.Session
 	provider *agenttest.Server
 	proc     *exec.Cmd // the daemon
 	log      lockedBuffer

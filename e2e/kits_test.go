@@ -122,7 +122,7 @@ func claude(version string) kit {
 		talk:  func(prompt string) []string { return []string{"claude", prompt} },
 		cases: headless,
 		ask:   func(b *box) { b.write(".claude/settings.json", "{}") },
-		live:  append([]situation{idle, menu, inKitty, menuInKitty, inShell, menuInShell, tour, small, vim, plain, quit, armed, drafted, busy, dead, denied, together, permits, onetime, commands, cleared}, sample(4, claudeLeash())...),
+		live:  append([]situation{idle, menu, inKitty, menuInKitty, inScreen, menuInScreen, inEditor, inShell, menuInShell, tour, small, vim, plain, quit, armed, drafted, busy, dead, denied, together, permits, onetime, commands, cleared}, sample(4, claudeLeash())...),
 		slow:  named(armed.name, paid.name),
 	}
 }

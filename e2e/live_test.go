@@ -32,6 +32,9 @@ func (b *box) talk(prompt string) *pane {
 	if b.kitty != nil {
 		return b.talkInKitty(prompt)
 	}
+	if b.inScreen {
+		return b.talkInScreen(prompt)
+	}
 	if _, err := exec.LookPath("tmux"); err != nil && os.Getenv("CI") == "" {
 		b.t.Skip("SKIPPED: there is no tmux")
 	}
@@ -73,6 +76,9 @@ func (p *pane) screen() string {
 	if p.b.kitty != nil {
 		return p.b.kitty.Screen(p.window)
 	}
+	if p.b.screen != nil {
+		return p.b.screen.Hardcopy()
+	}
 	out, _ := p.command("capture-pane", "-p", "-t", "e2e").Output()
 	return string(out)
 }
@@ -92,6 +98,9 @@ func (p *pane) pid() int {
 	p.b.t.Helper()
 	if p.b.kitty != nil {
 		return p.b.kitty.PID(p.window)
+	}
+	if p.b.screen != nil {
+		return p.b.screen.Root()
 	}
 	out, err := p.command("display-message", "-p", "-t", "e2e", "#{pane_pid}").Output()
 	require.NoError(p.b.t, err)

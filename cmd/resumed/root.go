@@ -113,8 +113,8 @@ func (c *cli) root() *cobra.Command {
 		commands []*cobra.Command
 	}{
 		{"See what happens", []*cobra.Command{c.statusCommand(), c.usageCommand(), c.historyCommand(), c.logsCommand(), c.explainCommand(), c.openCommand()}},
-		{"Act", []*cobra.Command{c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(), c.queueCommand(), c.execCommand(), c.shellCommand()}},
-		{"Set up", []*cobra.Command{c.runCommand(), c.installCommand(), c.uninstallCommand(), c.configCommand(), c.notifyCommand(), c.doctorCommand(), c.fleetCommand(), c.hubCommand()}},
+		{"Act", []*cobra.Command{c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(), c.queueCommand(), c.execCommand(), c.withInit(c.shellCommand())}},
+		{"Set up", []*cobra.Command{c.runCommand(), c.offeringShell(c.installCommand()), c.forgettingShell(c.uninstallCommand()), c.configCommand(), c.notifyCommand(), c.doctorCommand(), c.fleetCommand(), c.hubCommand()}},
 		{"More", []*cobra.Command{c.demoCommand(), c.backoffCommand(), c.statuslineCommand(), c.versionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -38,6 +39,7 @@ type standIn struct {
 	StartedAt int64             // in milliseconds; 0: now
 	Asks      string            // the command that it asks permission for, after a prompt
 	Cleared   string            // the session that it begins after /clear
+	Runs      string            // its entrypoint; empty: a terminal's
 }
 
 func runStandIn(settings string) int {
@@ -173,7 +175,7 @@ func (s *standIn) register() {
 	}
 	entry := map[string]any{
 		"pid": os.Getpid(), "sessionId": s.Session, "cwd": s.Cwd, "startedAt": startedAt, "procStart": procStart(os.Getpid()),
-		"version": "2.1.325", "kind": "interactive", "entrypoint": "cli", "status": s.Status, "updatedAt": time.Now().UnixMilli(),
+		"version": "2.1.325", "kind": "interactive", "entrypoint": cmp.Or(s.Runs, "cli"), "status": s.Status, "updatedAt": time.Now().UnixMilli(),
 	}
 	if s.Status == "waiting" && s.Asks != "" {
 		entry["waitingFor"] = "permission prompt"

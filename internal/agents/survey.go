@@ -146,3 +146,18 @@ func (h Home) Says() string {
 	}
 	return fmt.Sprintf("%s: %d transcripts in %d directories", h.Root, h.Transcripts, h.Directories)
 }
+
+// InPath returns the names of the built-in agents' programs that are in PATH.
+func InPath() []string {
+	var names []string
+	for _, b := range builtin {
+		a, err := b.New(agent.Options{})
+		if err != nil {
+			continue
+		}
+		if found, err := a.Program(); err == nil && found.Way == program.ByPath {
+			names = append(names, filepath.Base(found.Path))
+		}
+	}
+	return names
+}

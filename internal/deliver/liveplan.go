@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -52,8 +53,9 @@ func openIn(owner resume.Owner) string {
 }
 
 func place(owner resume.Owner) string {
+	where := "its terminal"
 	if owner.Tmux != "" {
-		return "open in tmux " + owner.Tmux
+		where = "tmux " + owner.Tmux
 	}
-	return "open in its terminal"
+	return "open in " + cmp.Or(owner.App, where)
 }

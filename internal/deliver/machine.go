@@ -7,6 +7,7 @@ import (
 	"resumed/internal/resume"
 	"resumed/internal/runner"
 	"resumed/internal/terminal"
+	"resumed/internal/terminal/gnuscreen"
 	"resumed/internal/terminal/kitty"
 	"resumed/internal/terminal/shellpty"
 	"resumed/internal/terminal/tmux"
@@ -56,7 +57,7 @@ type Pane interface {
 }
 
 // terminals are the terminals that can be typed into. The first ones run inside the others.
-var terminals = []terminal.Look{tmux.Look, shellpty.Look, kitty.Look}
+var terminals = []terminal.Look{tmux.Look, gnuscreen.Look, shellpty.Look, kitty.Look}
 
 // here is this machine.
 type here struct{}

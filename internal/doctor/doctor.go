@@ -95,7 +95,7 @@ func Examine(ctx context.Context, in Input) *Report {
 	examineDaemon(ctx, r, in)
 	examineFleet(ctx, r, in)
 	examineTmux(ctx, r)
-	examineKitty(ctx, r)
+	examineTerminals(ctx, r)
 	examineDesktop(ctx, r, in.Config)
 	in.Service(ctx, r)
 	examineClock(r, time.Now())

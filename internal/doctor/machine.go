@@ -13,6 +13,8 @@ import (
 	"resumed/internal/config"
 	"resumed/internal/notify/desktop"
 	"resumed/internal/program"
+	"resumed/internal/terminal"
+	"resumed/internal/terminal/gnuscreen"
 	"resumed/internal/terminal/kitty"
 )
 
@@ -25,20 +27,26 @@ func examineTmux(ctx context.Context, r *Report) {
 	r.OK("tmux", program.Version(ctx, nil, path, "-V"))
 }
 
-// examineKitty reports whether resumed can type into an agent in this kitty.
-func examineKitty(ctx context.Context, r *Report) {
-	window, err := kitty.Look(os.Environ())
+// examineTerminals reports whether resumed can type into an agent in this terminal, if it is one
+// that may refuse.
+func examineTerminals(ctx context.Context, r *Report) {
+	examineWindow(ctx, r, "screen", "GNU screen", "screen --version must say 4.01 or newer", gnuscreen.Look)
+	examineWindow(ctx, r, "kitty", "kitty", kitty.Hint+", then restart kitty", kitty.Look)
+}
+
+func examineWindow(ctx context.Context, r *Report, name, title, helps string, look terminal.Look) {
+	window, err := look(os.Environ())
 	if window == nil && err == nil {
-		return // not in kitty
+		return // it is another terminal
 	}
 	if err == nil {
 		_, err = window.Facts(ctx)
 	}
 	if err != nil {
-		r.Warn("kitty", "resumed cannot type into an agent in this kitty: "+err.Error(), kitty.Hint+", then restart kitty")
+		r.Warn(name, "resumed cannot type into an agent in this "+title+": "+err.Error(), helps)
 		return
 	}
-	r.OK("kitty", "remote control works here")
+	r.OK(name, "remote control works here")
 }
 
 func examineDesktop(ctx context.Context, r *Report, cfg config.Config) {

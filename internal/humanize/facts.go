@@ -55,6 +55,7 @@ func Facts(s view.Session) []Fact {
 	say("agent", sanitize.Line(s.Agent))
 	say("account", sanitize.Line(s.AccountKey().String()))
 	say("directory", sanitize.Line(s.Cwd))
+	say("opened in", sanitize.Line(s.App))
 	all = append(all, stateFact(s))
 	if s.Reason != "" {
 		all = append(all, Fact{Label: "why", Text: sanitize.Line(s.Reason), Said: true})

@@ -220,6 +220,7 @@ type Observation struct {
 	CwdBorn    time.Time // when that directory was made; zero: not known
 	Transcript string    // the file it was read from
 	Kind       string    // Interactive or Headless; empty: not known
+	App        string    // the editor or desktop app that the session is open in, for people; empty: none, or not known
 	Made       time.Time // when the session, or that file, was made; zero: not known, or the first event shows it
 	Late       bool      // this is not the session's first event: that was read before, or is in another file
 	Pos        Position

@@ -218,6 +218,7 @@ type Owner struct {
 	PID  int    `json:"pid"`
 	Kind string `json:"kind"`           // Interactive or Headless
 	Tmux string `json:"tmux,omitempty"` // the pane it runs in
+	App  string `json:"app,omitempty"`  // the editor or desktop app that runs it, for people
 
 	// Guessed says that another process may hold the session instead: this one may have been started
 	// for another session.

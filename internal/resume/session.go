@@ -77,6 +77,7 @@ type Session struct {
 	CwdBorn    time.Time `json:"cwd_born,omitzero"` // when that directory was made, as observed when the session was stopped
 	Transcript string    `json:"transcript,omitempty"`
 	Kind       string    `json:"kind,omitempty"` // Interactive or Headless; empty: not known
+	App        string    `json:"app,omitempty"`  // the editor or desktop app that its user works with, for people; empty: a terminal, or not known
 	Seen       Position  `json:"seen,omitzero"`  // position of the last event that was applied
 
 	Program Program  `json:"program,omitzero"`   // the program of its process when that was last seen alive
@@ -137,7 +138,7 @@ func (s Session) WorthKeeping() bool { return !s.LimitedAt.IsZero() || s.Paused 
 // it.
 func (s Session) Forgotten() Session {
 	return Session{
-		Key: s.Key, Name: s.Name, Account: s.Account, Provider: s.Provider, Cwd: s.Cwd, Transcript: s.Transcript, Kind: s.Kind, Seen: s.Seen,
+		Key: s.Key, Name: s.Name, Account: s.Account, Provider: s.Provider, Cwd: s.Cwd, Transcript: s.Transcript, Kind: s.Kind, App: s.App, Seen: s.Seen,
 		State: Watching, Program: s.Program, Origin: s.Origin, PromptedAt: s.PromptedAt,
 		BornAt: s.BornAt, FoundAt: s.FoundAt, MovedAt: s.MovedAt,
 	}

@@ -1,5 +1,5 @@
 // Package terminal finds the terminal of an agent, checks before every key that it is the right
-// one, and types into it. The programs that can type (tmux, kitty) have packages of their own
+// one, and types into it. The programs that can type (tmux, GNU screen, kitty) have packages of their own
 // below this one.
 package terminal
 
@@ -134,7 +134,7 @@ func Find(ctx context.Context, process resume.Process, looks ...Look) (*Pane, er
 		}
 	}
 	if refused == nil {
-		refused = &Refusal{Why: "it is not in tmux or kitty", Outside: true}
+		refused = &Refusal{Why: "it is not in tmux, GNU screen or kitty", Outside: true}
 	}
 	return nil, refused
 }

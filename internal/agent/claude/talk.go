@@ -50,6 +50,9 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if holder.Status == "busy" {
 		return agent.Left(fmt.Sprintf("process %d works on the session", holder.PID)), nil
 	}
+	if owner.App != "" {
+		return agent.Plan{}, nil // it takes prompts from that program alone
+	}
 	return a.typing(s, holder, w), nil
 }
 

@@ -370,18 +370,22 @@ func TestWhatIsPassedOverMeansNothing(t *testing.T) {
 }
 
 func TestWhetherAPersonSitsBeforeASession(t *testing.T) {
-	for rule, c := range map[string]struct{ meta, want string }{
-		"exec":                            {`"originator":"codex_exec","source":"exec"`, resume.Headless},
-		"a terminal":                      {`"originator":"codex-tui","source":"cli"`, resume.Interactive},
-		"a terminal of the shared server": {`"originator":"codex-tui","source":"vscode"`, resume.Interactive},
-		"exec of an older version":        {`"originator":"codex_cli_rs","source":"exec"`, resume.Headless},
-		"a program of somebody's own":     {`"originator":"my_tool","source":"vscode"`, ""},
-		"one that does not tell":          {`"cli_version":"0.20.0"`, ""},
+	for rule, c := range map[string]struct{ meta, want, app string }{
+		"exec":                            {`"originator":"codex_exec","source":"exec"`, resume.Headless, ""},
+		"a terminal":                      {`"originator":"codex-tui","source":"cli"`, resume.Interactive, ""},
+		"a terminal of the shared server": {`"originator":"codex-tui","source":"vscode"`, resume.Interactive, ""},
+		"exec of an older version":        {`"originator":"codex_cli_rs","source":"exec"`, resume.Headless, ""},
+		"a program of somebody's own":     {`"originator":"my_tool","source":"vscode"`, "", ""},
+		"one that does not tell":          {`"cli_version":"0.20.0"`, "", ""},
+		"an editor":                       {`"originator":"codex_vscode","source":"vscode"`, "", "VS Code"},
+		"a desktop app":                   {`"originator":"codex_desktop","source":"vscode"`, "", "Codex Desktop"},
+		"the same under another name":     {`"originator":"Codex Desktop","source":"vscode"`, "", "Codex Desktop"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			got, ok := last(t, line("session_meta", `{"id":"`+sessionA+`","cwd":"/src/app",`+c.meta+`}`), said(answered))
 			require.True(t, ok)
 			require.Equal(t, c.want, got.Kind)
+			require.Equal(t, c.app, got.App)
 		})
 	}
 }

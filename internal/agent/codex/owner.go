@@ -54,7 +54,8 @@ func (a *Agent) ownerOf(pids []int, s resume.Session) *resume.Owner {
 		switch {
 		case slices.Contains(argv, serverCommand):
 			// Its environment comes from the program that started it, not from the terminal.
-			return &resume.Owner{PID: pid, Kind: resume.Interactive}
+			h, _ := a.reader.Head(s.Transcript)
+			return &resume.Owner{PID: pid, Kind: resume.Interactive, App: h.App()}
 		case a.Processes.IsRun(pid, s):
 		case slices.Contains(argv, execCommand):
 			return &resume.Owner{PID: pid, Kind: resume.Headless}

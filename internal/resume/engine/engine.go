@@ -161,6 +161,9 @@ func (e *Engine) see(ctx context.Context, sight resume.Observation) {
 	s.Cwd = cmp.Or(sight.Cwd, s.Cwd)
 	s.Transcript = cmp.Or(sight.Transcript, s.Transcript)
 	s = s.Attended(sight.Kind)
+	if sight.App != "" || sight.Kind == resume.Interactive { // a resume does not change it
+		s.App = sight.App
+	}
 	if _, stopped := sight.Event.(resume.Limited); stopped {
 		s.CwdBorn = sight.CwdBorn
 	}

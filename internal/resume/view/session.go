@@ -21,6 +21,7 @@ type Session struct {
 	Provider   string        `json:"provider,omitempty"` // if an account may have several
 	Cwd        string        `json:"cwd"`
 	Transcript string        `json:"transcript"`
+	App        string        `json:"app,omitempty"` // the editor or desktop app that its user works with, if it is known
 	State      resume.State  `json:"state"`
 	Paused     bool          `json:"paused"`
 	Class      limit.Class   `json:"class"`
@@ -129,6 +130,7 @@ func Of(s resume.Session, maxRetries int) Session {
 		Agent:      s.Key.Agent,
 		Account:    s.Account,
 		Provider:   s.AccountKey().Provider,
+		App:        s.App,
 		Cwd:        s.Cwd,
 		Transcript: s.Transcript,
 		State:      s.State,

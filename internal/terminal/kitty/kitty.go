@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"resumed/internal/procfs"
 	"resumed/internal/terminal"
@@ -84,24 +83,7 @@ func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
 	if err != nil || !stat.Living() {
 		return terminal.Facts{}, errClosed
 	}
-	return terminal.Facts{Root: f.PID, TTY: stat.TTY, Input: terminal.Input{At: lastInput(f.PID, stat.TTY)}}, nil
-}
-
-// readEvery is how exactly Linux notes when a terminal was last read from.
-const readEvery = 8 * time.Second
-
-// lastInput returns when the program in the window may have got its last key, as far as the kernel
-// tells: kitty's remote control says nothing of keys.
-func lastInput(pid int, tty uint64) time.Time {
-	path, err := os.Readlink(procfs.Proc.Path(pid, "fd", "0"))
-	if number, unread := procfs.Terminal(path); err != nil || unread != nil || number != tty {
-		return time.Time{}
-	}
-	at, err := procfs.LastRead(path)
-	if err != nil {
-		return time.Time{}
-	}
-	return at.Add(readEvery)
+	return terminal.Facts{Root: f.PID, TTY: stat.TTY, Input: terminal.Input{At: terminal.LastInput(f.PID, stat.TTY)}}, nil
 }
 
 var errClosed = &terminal.Refusal{Why: "its kitty window is gone"}
@@ -166,18 +148,9 @@ func rowsOf(text string) []string {
 // Write types a line.
 func (w *window) Write(ctx context.Context, text, _ string) error { return w.send(ctx, text) }
 
-// bytesOf are the bytes that a terminal sends for a key by default.
-var bytesOf = map[terminal.Key]string{
-	terminal.Enter: "\r", terminal.Escape: "\x1b", terminal.LineStart: "\x01", terminal.LineEnd: "\x05", terminal.Delete: "\x1b[3~",
-}
-
 // Press presses keys.
 func (w *window) Press(ctx context.Context, _ string, keys ...terminal.Key) error {
-	var text strings.Builder
-	for _, key := range keys {
-		text.WriteString(bytesOf[key])
-	}
-	return w.send(ctx, text.String())
+	return w.send(ctx, terminal.Bytes(keys...))
 }
 
 // send sends bytes to the window's program. Kitty does not confirm it; but if the window is in

@@ -306,7 +306,7 @@ func TestAProcessThatKittyCannotReach(t *testing.T) {
 	}
 	for _, id := range []string{"", "x", "0", "-1", "1;2"} {
 		_, err := terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID="+id, "KITTY_LISTEN_ON=unix:"+left), kitty.Look)
-		require.Equal(t, "it is not in tmux or kitty", terminaltest.Refusal(t, err).Why)
+		require.Equal(t, "it is not in tmux, GNU screen or kitty", terminaltest.Refusal(t, err).Why)
 	}
 }
 

@@ -3,9 +3,7 @@
 package tmux
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,9 +16,6 @@ import (
 	"resumed/internal/procfs"
 	"resumed/internal/terminal"
 )
-
-// callTimeout bounds one call of tmux. A server that hangs must not block a resume for ever.
-const callTimeout = 5 * time.Second
 
 // pane is a pane of a tmux server.
 type pane struct {
@@ -164,23 +159,13 @@ func (p *pane) send(ctx context.Context, mark string, args ...string) error {
 
 const inUse = "in-use"
 
-// call runs one command of tmux, without a shell, and returns its output.
+// call runs one command of tmux.
 func (p *pane) call(ctx context.Context, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer within %s", callTimeout))
-	defer cancel()
+	environ := childenv.Without(os.Environ(), "TMUX", "TMUX_PANE")
 	// -u: without it tmux prints underscores for characters that the C locale does not have.
-	cmd := exec.CommandContext(ctx, p.program, append([]string{"-u", "-S", p.socket}, args...)...)
-	cmd.Env = childenv.Without(os.Environ(), "TMUX", "TMUX_PANE")
-	cmd.WaitDelay = time.Second
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		} else if words := strings.TrimSpace(stderr.String()); words != "" {
-			err = errors.New(words)
-		}
+	out, err := terminal.Call(ctx, environ, p.program, append([]string{"-u", "-S", p.socket}, args...)...)
+	if err != nil {
 		return "", fmt.Errorf("tmux %s: %w", args[0], err)
 	}
-	return stdout.String(), nil
+	return out, nil
 }

@@ -60,6 +60,11 @@ func TestWhoHoldsASession(t *testing.T) {
 			map[string]string{"7.json": registered(7, sessionA, "100", `,"entrypoint":"sdk-cli"`)},
 			&resume.Owner{PID: 7, Kind: "headless"},
 		},
+		"the extension of an editor": { // as 2.1.325 registers it
+			[]procDir{claude(7, "--input-format", "stream-json", "--output-format", "stream-json", "--permission-prompt-tool", "stdio")},
+			map[string]string{"7.json": registered(7, sessionA, "100", `,"kind":"interactive","entrypoint":"claude-vscode","status":"idle"`)},
+			&resume.Owner{PID: 7, Kind: "interactive", App: "VS Code"},
+		},
 		"the pane of a version that does not tell it": {
 			[]procDir{with(claude(7), "TMUX_PANE=%4")},
 			map[string]string{"7.json": registered(7, sessionA, "100", `,"entrypoint":"cli"`)},

@@ -58,7 +58,7 @@ func (e entry) fresh(prompted time.Time) bool {
 
 // ownerBy returns the owner of an entry.
 func (h *Holders) ownerBy(e entry) *resume.Owner {
-	o := &resume.Owner{PID: e.PID, Kind: cmp.Or(transcript.KindBy(e.Entrypoint), resume.Interactive), Tmux: e.Tmux}
+	o := &resume.Owner{PID: e.PID, Kind: cmp.Or(transcript.KindBy(e.Entrypoint), resume.Interactive), Tmux: e.Tmux, App: transcript.AppBy(e.Entrypoint)}
 	if o.Tmux == "" {
 		o.Tmux = h.of.Processes.Variable(e.PID, "TMUX_PANE")
 	}

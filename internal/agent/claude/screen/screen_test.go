@@ -213,6 +213,9 @@ func TestWhatAScreenShows(t *testing.T) {
 			got := Read(c.text)
 			require.Equal(t, c.view, got.view)
 			require.Equal(t, c.draft, got.draft)
+			got = Read(inScreen(c.text))
+			require.Equal(t, c.view, got.view, "in GNU screen")
+			require.Equal(t, c.draft == "", got.draft == "", "in GNU screen")
 		})
 	}
 }

@@ -27,7 +27,7 @@ func (rd *Reader) Read(line lines.Line) (o resume.Observation, ok bool) {
 		return o, false
 	}
 	cwd, _ := FirstCwd(line)
-	o.Cwd, o.Kind = cmp.Or(cwd, r.Cwd), KindBy(r.Entrypoint)
+	o.Cwd, o.Kind, o.App = cmp.Or(cwd, r.Cwd), KindBy(r.Entrypoint), AppBy(r.Entrypoint)
 	return o, true
 }
 

@@ -269,11 +269,32 @@ func TestWhetherAPersonSitsBeforeASession(t *testing.T) {
 	a := newReading()
 	for entrypoint, want := range map[string]string{
 		"cli": resume.Interactive, "sdk-cli": resume.Headless, "sdk-ts": "", "": "",
+		"claude-vscode": resume.Interactive, "claude-desktop": resume.Interactive,
 	} {
 		record := base(map[string]any{"type": "assistant", "entrypoint": entrypoint, "message": said("claude-opus-5-5", "Done.")})
 		got := agenttest.ObserveAll(a, a.Sources()[0], "/nowhere/"+sessionA+".jsonl", encode(t, record))
 		require.Len(t, got, 1)
 		require.Equal(t, want, got[0].Kind, entrypoint)
+	}
+}
+
+// The records are the same in every program that runs Claude Code, except for this field. This one was
+// captured from 2.1.325.
+func TestWhichAppASessionIsOpenIn(t *testing.T) {
+	const captured = `{"parentUuid":"db1d6a30-3e91-4ac9-98bb-4fc0a30b9e0f","isSidechain":false,"type":"assistant","uuid":"99e11230-bda7-40a1-b2cd-4e4773fcda5f",` +
+		`"timestamp":"2026-11-17T12:07:50.712Z","message":{"id":"ef2a5c82-9c6c-42cd-9b0f-ba358515b46a","model":"<synthetic>","role":"assistant","stop_reason":"stop_sequence","type":"message",` +
+		`"content":[{"type":"text","text":"API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment."}]},"error":"server_error","isApiErrorMessage":true,` +
+		`"apiErrorStatus":529,"userType":"external","entrypoint":"claude-vscode","cwd":"/src/shop","sessionId":"36a5b271-dc67-469f-972b-a1f0415268f0","version":"2.1.325","gitBranch":"HEAD"}` + "\n"
+	a := newReading()
+	for entrypoint, want := range map[string]string{
+		"claude-vscode": "VS Code", "claude-desktop": "Claude Desktop", "claude-desktop-3p": "Claude Desktop", "local-agent": "Claude Desktop",
+		"cli": "", "sdk-cli": "", "sdk-py": "", "remote": "",
+	} {
+		line := strings.Replace(captured, "claude-vscode", entrypoint, 1)
+		got := agenttest.ObserveAll(a, a.Sources()[0], "/nowhere/36a5b271-dc67-469f-972b-a1f0415268f0.jsonl", []byte(line))
+		require.Len(t, got, 1)
+		require.Equal(t, want, got[0].App, entrypoint)
+		require.IsType(t, resume.Limited{}, got[0].Event)
 	}
 }
 

@@ -29,13 +29,22 @@ func Match(rel string) bool {
 	return is && !strings.HasPrefix(filepath.Base(rel), "agent-")
 }
 
+// apps are the editors and desktop apps that run Claude Code for a person, by its entrypoint.
+var apps = map[string]string{
+	"claude-vscode": "VS Code", "claude-desktop": "Claude Desktop", "claude-desktop-3p": "Claude Desktop", "local-agent": "Claude Desktop",
+}
+
+// AppBy returns the editor or desktop app that runs a session, by its entrypoint; "": none, or not
+// known.
+func AppBy(entrypoint string) string { return apps[entrypoint] }
+
 // KindBy returns whether a session is headless or interactive, by its entrypoint; "": not known, as
-// both editors and scripts use the SDK. The kind in the registry is interactive for -p too.
+// both people's programs and scripts use the SDK. The kind in the registry is interactive for -p too.
 func KindBy(entrypoint string) string {
-	switch entrypoint {
-	case "cli":
+	switch {
+	case entrypoint == "cli" || AppBy(entrypoint) != "":
 		return resume.Interactive
-	case "sdk-cli":
+	case entrypoint == "sdk-cli":
 		return resume.Headless
 	default:
 		return ""

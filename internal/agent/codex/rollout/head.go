@@ -54,6 +54,18 @@ func (h Head) Kind() string {
 	}
 }
 
+// App returns the editor or desktop app that the session was begun in; "": none, or not known.
+func (h Head) App() string {
+	switch {
+	case h.Originator == "codex_vscode":
+		return "VS Code"
+	case h.Originator == "codex_desktop" || h.Originator == "codex_chatgpt_desktop" || strings.HasPrefix(h.Originator, "Codex "):
+		return "Codex Desktop"
+	default:
+		return ""
+	}
+}
+
 // delegated reports whether the thread works for another one, or for Codex itself: it is not
 // continued separately.
 func (h Head) delegated() bool {

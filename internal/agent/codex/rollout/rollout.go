@@ -61,7 +61,7 @@ func (rd *Reader) Read(line lines.Line) (o resume.Observation, ok bool) {
 		return o, false
 	}
 	o.Key.ID = h.sessionID(line.Path)
-	o.Provider, o.Cwd, o.Kind = h.provider(), rd.cwd(h, line), h.Kind()
+	o.Provider, o.Cwd, o.Kind, o.App = h.provider(), rd.cwd(h, line), h.Kind(), h.App()
 	return o, true
 }
 

@@ -55,7 +55,7 @@ func (b *brand) builtin() agent.Builtin {
 		Headless:  b.program + " run",
 		Server:    true,
 		Variables: []string{b.variable("DB")},
-		Plugin:    func() (path, text string) { return b.pluginFile(), b.plugin(b.eventsFile()) },
+		Plugin:    b.plugin(),
 		Remedies:  b.hands,
 		New:       func(o agent.Options) (agent.Agent, error) { return b.make(o) },
 	}

@@ -71,10 +71,13 @@ func (k kit) situations() []situation {
 		all = append(all, fromQueue)
 	}
 	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0"}, k.name()) {
-		all = append(append(all, hooked), execOthers...)
+		all = append(all, execOthers...)
+	}
+	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0", "copilot 1.0.102", "gemini 0.61.0", "qwen-code 0.24.4", "opencode 1.18.33"}, k.name()) {
+		all = append(all, plugged)
 	}
 	if k.name() == "claude-code 2.1.325" {
-		all = append(all, fallback, paid, oneDocument, hookedEarly)
+		all = append(all, fallback, paid, oneDocument, pluggedEarly)
 	}
 	return append(all, k.live...)
 }

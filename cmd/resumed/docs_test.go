@@ -81,7 +81,6 @@ var unlucky = map[string]string{
 	"resumed doctor":            "it finds what stands in the way",
 	"resumed notify test":       "there is no desktop",
 	"resumed install":           "there is no service manager",
-	"resumed install --hooks":   "there is no agent that calls any",
 	"resumed uninstall --purge": "it asks, and nobody answers",
 	"resumed exec":              "it says what is missing",
 	"resumed explain":           "it says what is missing",

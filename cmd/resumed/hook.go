@@ -31,14 +31,15 @@ const (
 
 func (c *cli) hookCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:    "hook AGENT [-- COMMAND [ARG ...]]",
+		Use:    "hook AGENT",
 		Hidden: true,
 		Short:  "Tell the daemon that something happened in an agent",
-		Long: "Agents call this by themselves, once `resumed install --hooks` has put it into their\n" +
-			"settings: Claude Code as a hook, Codex as its notify program. It records how the\n" +
-			"session was started, tells the daemon to look at it, and runs the notify program you had.\n" +
-			"It prints nothing, takes half a second at most and never fails, with or without a daemon.",
-		Example: "  resumed hook claude-code\n  resumed hook codex -- notify-send Codex",
+		Long: "Agents call this by themselves, once the plugin is installed in them (docs/plugin.md), with\n" +
+			"one JSON object as the standard input. It records how the session was started, and tells the\n" +
+			"daemon to look at it and whether it asks for a permission. AGENT is plugin where several agents\n" +
+			"share one plugin. It prints nothing, takes half a second at most and never fails, with or\n" +
+			"without a daemon.",
+		Example: "  echo '{\"session_id\": \"…\", \"hook_event_name\": \"SessionStart\"}' | resumed hook claude-code",
 		Args:    cobra.ArbitraryArgs,
 		// Arguments that an agent appends are neither flags of ours nor errors.
 		DisableFlagParsing: true,
@@ -66,7 +67,7 @@ func (c *cli) hookCommand() *cobra.Command {
 type hookCall struct {
 	agent string
 	said  string   // the last argument; "": it is on the standard input
-	own   []string // the user's own hook program, with the agent's input; empty: none
+	own   []string // the notify program that Codex had before an earlier release added resumed; empty: none
 }
 
 func readCall(args []string) hookCall {
@@ -89,20 +90,18 @@ func readCall(args []string) hookCall {
 // daemon which session to check. Errors are not printed: an agent shows the output of
 // its hooks.
 func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
-	hook := agents.Hook(call.agent)
-	if hook == nil {
-		return
-	}
 	said := []byte(call.said)
 	if len(said) == 0 && len(call.own) == 0 {
 		said, _ = io.ReadAll(io.LimitReader(in, longestHook))
 	}
-	session, transcript := hook.Read(said)
-	if session == "" {
+	agent, told := agents.ReadHook(call.agent, said, os.Getenv)
+	if agent == "" || told.Session == "" {
 		return
 	}
-	recordStart(resume.Key{Agent: call.agent, ID: session}, caller(os.Getppid()))
-	_ = c.client().Nudge(ctx, control.Nudge{Agent: call.agent, Session: session, Transcript: transcript})
+	dir := control.SocketDir(os.Getenv)
+	_ = control.MarkCall(dir, agent)
+	recordStart(resume.Key{Agent: agent, ID: told.Session}, caller(os.Getppid()))
+	_ = c.client().Nudge(ctx, control.Nudge{Agent: agent, Session: told.Session, Transcript: told.Transcript, Asks: told.Asks, Answered: told.Answered})
 }
 
 // recordStart stores what the process of a session was started with.
@@ -111,13 +110,20 @@ func recordStart(key resume.Key, pid int) bool {
 	return ok && starts.In(control.SocketDir(os.Getenv)).Put(key, start) == nil
 }
 
-// caller returns the agent's process, also if it called this program through a shell.
+var shells = []string{"sh", "dash", "bash", "zsh", "fish", "ksh", "busybox"}
+
+// maxShells limits how many shells are between an agent and this program: the one that the agent uses
+// for hooks, and the one in the hook's command.
+const maxShells = 3
+
+// caller returns the agent's process, also if it called this program through shells.
 func caller(pid int) int {
-	if !slices.Contains([]string{"sh", "dash", "bash", "zsh", "busybox"}, filepath.Base(procfs.Proc.Executable(pid))) {
-		return pid
-	}
-	if stat, err := procfs.Proc.Stat(pid); err == nil && stat.Parent > 1 {
-		return stat.Parent
+	for range maxShells {
+		stat, err := procfs.Proc.Stat(pid)
+		if err != nil || stat.Parent <= 1 || !slices.Contains(shells, filepath.Base(procfs.Proc.Executable(pid))) {
+			break
+		}
+		pid = stat.Parent
 	}
 	return pid
 }

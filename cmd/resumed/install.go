@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/service"
 )
@@ -26,34 +25,25 @@ func (c *cli) installer() service.Installer {
 
 func (c *cli) installCommand() *cobra.Command {
 	var o service.Options
-	system, plugins := false, make(map[string]*bool)
+	system := false
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Run the daemon as your own service",
 		Long: "Writes a systemd user unit (on macOS a launchd agent) that runs this program with your\n" +
 			"current PATH, so that it finds your agents, then enables and starts it. Run it again to\n" +
 			"update the service. A program in a temporary directory is first copied to ~/.local/bin.\n\n" +
-			"With --hooks, Claude Code and Codex also tell the daemon at once when a session stops: it\n" +
-			"shows what it would change in their settings, asks, and keeps a copy. uninstall takes it\n" +
-			"out again.",
-		Example: "  resumed install --dry-run\n  resumed install\n  resumed install --hooks\n  resumed install --system | sudo sh",
+			"At the end it prints how to add the plugin to the agents you have: with it, they tell the\n" +
+			"daemon at once when a session starts, stops or asks for a permission (docs/plugin.md).",
+		Example: "  resumed install --dry-run\n  resumed install\n  resumed install --system | sudo sh",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if system {
 				return c.installer().PrintSystem()
 			}
-			o.Plugins = func(agent string) bool { return *plugins[agent] }
 			return c.installer().Install(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would be done")
 	cmd.Flags().BoolVar(&system, "system", false, "print how to run it as resumed@USER.service")
-	cmd.Flags().BoolVar(&o.Hooks, "hooks", false, "also let Claude Code and Codex tell the daemon at once when a session stops")
-	cmd.Flags().BoolVar(&o.Yes, "yes", false, "with --hooks: do not ask")
-	for _, b := range agents.Builtin() {
-		if b.Plugin != nil {
-			plugins[b.Name] = cmd.Flags().Bool(b.Name+"-plugin", false, "also add a plugin to "+b.Title+" that reports its own retries")
-		}
-	}
 	return cmd
 }
 
@@ -63,7 +53,7 @@ func (c *cli) uninstallCommand() *cobra.Command {
 		Use:   "uninstall",
 		Short: "Stop the service and remove what install made",
 		Long: "Stops and disables the service and removes what install made, and nothing else: the\nconfiguration and the state stay. Working agents are not stopped.\n\n" +
-			"With --hooks it only takes resumed out of the settings of Claude Code and Codex, and the\nservice stays. With --purge it lists what is left in your home, asks, and removes that too.",
+			"With --hooks it only takes the hooks of an earlier release out of the settings of Claude Code\nand Codex, and the service stays. Plugins are removed in the agents themselves. With --purge it lists what is left in your home, asks, and removes that too.",
 		Example: "  resumed uninstall --dry-run\n  resumed uninstall\n  resumed uninstall --hooks\n  resumed uninstall --purge",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -76,7 +66,7 @@ func (c *cli) uninstallCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done")
-	cmd.Flags().BoolVar(&hooksOnly, "hooks", false, "only remove the hooks: the service stays")
+	cmd.Flags().BoolVar(&hooksOnly, "hooks", false, "only remove hooks that an earlier release installed")
 	cmd.Flags().BoolVar(&purge, "purge", false, "also remove configuration and state, after asking")
 	cmd.Flags().BoolVar(&yes, "yes", false, "with --purge: do not ask")
 	return cmd

@@ -245,25 +245,3 @@ func TestInstallSystemPrintsAScriptThatIsReadByAShell(t *testing.T) {
 	said, err := sh.CombinedOutput()
 	require.NoError(t, err, string(said))
 }
-
-func TestInstallAddsAndRemovesThePluginForOpencode(t *testing.T) {
-	b := newBox(t)
-	b.withSystemctl("257")
-	before := b.tree()
-	_, errOut, code := b.run("install", "--opencode-plugin")
-	require.Zero(t, code, errOut)
-	const plugin = ".config/opencode/plugin/resumed.js"
-	require.Contains(t, b.read(plugin), b.path(".local/state/resumed/opencode/events.jsonl"))
-	_, errOut, code = b.run("install")
-	require.Zero(t, code, errOut)
-	require.NotEmpty(t, b.read(plugin), "it was asked for once")
-	_, errOut, code = b.run("uninstall")
-	require.Zero(t, code, errOut)
-	require.Equal(t, before, b.tree())
-
-	b.write(plugin, "export const Mine = 1\n")
-	_, errOut, code = b.run("install", "--opencode-plugin")
-	require.Equal(t, exitFailed, code)
-	require.Contains(t, errOut, "was not made by resumed")
-	require.Equal(t, "export const Mine = 1\n", b.read(plugin))
-}

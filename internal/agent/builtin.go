@@ -20,39 +20,12 @@ type Builtin struct {
 	// New makes the agent.
 	New func(Options) (Agent, error)
 
-	// Plugin returns a plugin with which the agent reports more than it writes by itself, and
-	// the path to install it at; nil: there is none.
-	Plugin func() (path, text string)
+	// Plugin is resumed's plugin for the agent; nil: there is none.
+	Plugin *Plugin
 
 	// StatusLine parses what the agent passes to its status line command: the session, and the
 	// state of its account's allowances; nil: it has none.
 	StatusLine func(said []byte, now time.Time) (session string, readings []usage.Reading)
-
-	// Hook is how the agent calls another program when something happens to a session; nil: it
-	// cannot.
-	Hook *Hook
-}
-
-// Hook is how an agent calls a program when something happens to a session.
-type Hook struct {
-	// Read returns the session in the hook's input, and its transcript if it is named. The
-	// input comes on the standard input or as the last argument. Other fields are ignored.
-	Read func(said []byte) (session, transcript string)
-
-	// File returns the settings file in which the agent finds the hook.
-	File func() string
-
-	// Add returns settings that call program, a resumed, with every other byte unchanged; empty
-	// settings are those of a missing file. version is the agent's version, if it is known. The
-	// error says what is wrong with the settings.
-	Add func(settings []byte, program, version string) ([]byte, error)
-
-	// Remove returns settings without any call of a resumed: the ones passed to Add, if nothing
-	// else has changed them.
-	Remove func(settings []byte) ([]byte, error)
-
-	// Calls returns the resumed that settings call; "": none.
-	Calls func(settings []byte) string
 }
 
 // Remedies are what a person does in an agent if waiting does not help, as phrases for a

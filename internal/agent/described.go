@@ -26,6 +26,7 @@ type Description struct {
 	About
 	Title    string   // for people
 	Remedies Remedies // what a person does in it
+	Plugin   *Plugin  // as in Builtin
 
 	Home          string   // the name of its home, below the user's home directory
 	HomeVariables []string // that name another home; the last one is set for a run in another home
@@ -116,7 +117,8 @@ type Described struct {
 func (is Description) Builtin() Builtin {
 	return Builtin{
 		Name: is.Name, Title: is.Title, Headless: is.Program + " -p", Variables: is.HomeVariables, Remedies: is.Remedies,
-		New: func(o Options) (Agent, error) { return is.New(o) },
+		New:    func(o Options) (Agent, error) { return is.New(o) },
+		Plugin: is.Plugin,
 	}
 }
 

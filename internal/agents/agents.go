@@ -69,15 +69,34 @@ func StatusLine(said []byte, now time.Time) (session string, readings []usage.Re
 	return "", nil
 }
 
-// Hook returns how the agent calls a program when something happens to a session; nil: it has no hooks,
-// or there is no such agent.
-func Hook(name string) *agent.Hook {
-	for _, b := range builtin {
-		if b.Name == name {
-			return b.Hook
+// ofPlugin is the name under which the plugin that several agents share calls `resumed hook`.
+const ofPlugin = "plugin"
+
+// byVariable tells these agents apart: for a hook each sets its own variable and those of the agents
+// after it.
+var byVariable = []struct{ name, variable string }{
+	{copilot.Name, "COPILOT_PLUGIN_ROOT"}, {codex.Name, "PLUGIN_ROOT"}, {claude.Name, "CLAUDE_PLUGIN_ROOT"}, {qwen.Name, ""},
+}
+
+// ReadHook parses what an agent tells its hook, and returns the agent's name; "": there is no such
+// agent.
+func ReadHook(name string, said []byte, getenv func(string) string) (agentName string, call agent.HookCall) {
+	for _, by := range byVariable {
+		if name == ofPlugin && (by.variable == "" || getenv(by.variable) != "") {
+			name = by.name
 		}
 	}
-	return nil
+	for _, b := range builtin {
+		if b.Name == name && b.Plugin != nil {
+			return name, agent.ReadHook(said, b.Plugin.Requests)
+		}
+	}
+	return "", agent.HookCall{}
+}
+
+// CallsHooks reports whether there is an agent of that name, and a plugin with which it calls hooks.
+func CallsHooks(name string) bool {
+	return slices.ContainsFunc(builtin, func(b agent.Builtin) bool { return b.Name == name && b.Plugin != nil })
 }
 
 // StartOf returns what a live process of a built-in agent runs and was started with, or false if that

@@ -300,12 +300,13 @@ func (b *Backend) Told(ctx context.Context, key resume.Key, readings []usage.Rea
 
 // Nudge makes the transcript be read that an agent's hook names.
 func (b *Backend) Nudge(nudge control.Nudge) error {
-	if agents.Hook(nudge.Agent) == nil {
+	if !agents.CallsHooks(nudge.Agent) {
 		return fmt.Errorf("no agent %q calls a hook", nudge.Agent)
 	}
 	b.opts.Log.Debug("a hook asks for a look", "agent", nudge.Agent, "session", nudge.Session)
-	b.opts.Hooks.Take(resume.Key{Agent: nudge.Agent, ID: nudge.Session}, nudge.Transcript)
-	b.opts.Deliver.Hooked()
+	key := resume.Key{Agent: nudge.Agent, ID: nudge.Session}
+	b.opts.Hooks.Take(key, nudge.Transcript)
+	b.opts.Deliver.Hooked(key, nudge.Asks, nudge.Answered)
 	return nil
 }
 

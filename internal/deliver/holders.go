@@ -18,6 +18,13 @@ const (
 	// decisionTime is how long after an error a process may take to show whether it continues by
 	// itself.
 	decisionTime = 1500 * time.Millisecond
+
+	// questionDelay is how long a permission is asked for until that is reported: a person who sits
+	// there answers sooner.
+	questionDelay = 5 * time.Second
+
+	// writeDelay is how long after a question an agent may write what came before it.
+	writeDelay = time.Second
 )
 
 // lookAtHolders checks whether the owners of stopped sessions still run. A session without an owner is
@@ -54,7 +61,11 @@ func (d *Deliverer) lookAtHolders(ctx context.Context) {
 func (d *Deliverer) lookAtQuestion(ctx context.Context, a agent.Agent, session resume.Session) {
 	attendant, tells := a.(agent.Attendant)
 	if !tells {
-		d.tracker.rests(session.Key)
+		if owner, err := a.Owner(ctx, session); session.Asks == "" {
+			d.tracker.rests(session.Key)
+		} else if err == nil && owner == nil {
+			d.apply(ctx, session.Key, resume.Released{})
+		}
 		return
 	}
 	switch owner, asks, err := attendant.Asks(ctx, session); {
@@ -65,6 +76,46 @@ func (d *Deliverer) lookAtQuestion(ctx context.Context, a agent.Agent, session r
 		d.apply(ctx, session.Key, resume.Released{})
 	case asks != session.Asks:
 		d.apply(ctx, session.Key, resume.Asked{For: asks, Owner: *owner})
+	}
+}
+
+// lookAtQuestions applies what hooks said that processes ask for, if nobody has answered for
+// questionDelay. It returns when the next question has waited that long; nil: there is none.
+func (d *Deliverer) lookAtQuestions(ctx context.Context) <-chan time.Time {
+	due, next := d.tracker.takeQuestions(time.Now().Add(-questionDelay))
+	for key, q := range due {
+		session, err := d.opts.Engine.Session(ctx, key)
+		a := d.opts.Settings().Agent(key.Agent)
+		if err != nil || a == nil {
+			continue
+		}
+		switch moved := resume.Later(session.MovedAt, session.PromptedAt).After(q.at.Add(writeDelay)); {
+		case q.asks == "" && session.Asks != "":
+			d.apply(ctx, key, resume.Asked{})
+		case q.asks != "" && session.Asks == "" && !moved:
+			d.ask(ctx, a, session, q.asks)
+		}
+	}
+	if next.IsZero() {
+		return nil
+	}
+	return time.After(time.Until(next.Add(questionDelay)))
+}
+
+// ask applies a question that a hook reported. If the processes of the agent say themselves what they
+// ask for, these words count.
+func (d *Deliverer) ask(ctx context.Context, a agent.Agent, session resume.Session, asks string) {
+	asked := resume.Asked{For: asks, Attended: true}
+	if attendant, tells := a.(agent.Attendant); tells {
+		owner, what, err := attendant.Asks(ctx, session)
+		if err == nil && owner != nil {
+			asked.For, asked.Owner = what, *owner
+		}
+	} else if owner, err := a.Owner(ctx, session); err == nil && owner != nil {
+		asked.Owner = *owner
+	}
+	if asked.For != "" {
+		d.apply(ctx, session.Key, asked)
 	}
 }
 

@@ -24,8 +24,14 @@ func (d *Deliverer) Changed(c resume.Change) {
 	}
 }
 
-// Hooked is called when the hook of an agent was called: it may ask for a permission.
-func (d *Deliverer) Hooked() { wake(d.tracker.hooked) }
+// Hooked is called when an agent called a hook for a session. It does not block. asks is what the
+// session's process asks a person for; answered means that it asks for nothing.
+func (d *Deliverer) Hooked(key resume.Key, asks string, answered bool) {
+	if asks != "" || answered {
+		d.tracker.told(key, question{asks, time.Now()})
+	}
+	wake(d.tracker.hooked)
+}
 
 // isOccasion reports whether the session's process probably lives at this change, and what it was
 // started with is not known yet: it was just given a prompt, it moves, or a limit has just stopped it.

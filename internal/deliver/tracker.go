@@ -25,6 +25,7 @@ type tracker struct {
 	unknownScreens map[resume.Key]int       // how often in a row the screen was not recognised
 	lookups        map[resume.Key]bool      // sessions to look up the process of; true: read the size of the context too
 	missed         map[resume.Key]time.Time // when the process of a session was not found
+	questions      map[resume.Key]question  // what hooks told since the last look
 	open           map[resume.Key]bool      // sessions that are stopped and open in a process, or work unattended; true: it was seen alive since the daemon started
 }
 
@@ -32,6 +33,7 @@ func newTracker() *tracker {
 	return &tracker{
 		wakeLookups: make(chan struct{}, 1), wakeHolders: make(chan struct{}, 1), hooked: make(chan struct{}, 1),
 		unknownScreens: make(map[resume.Key]int), lookups: make(map[resume.Key]bool), missed: make(map[resume.Key]time.Time), open: make(map[resume.Key]bool),
+		questions: make(map[resume.Key]question),
 	}
 }
 
@@ -99,6 +101,38 @@ func (t *tracker) missedRecently(key resume.Key, now time.Time) bool {
 	defer t.mu.Unlock()
 	at, ok := t.missed[key]
 	return ok && now.Sub(at) < justNow
+}
+
+// question is what a hook said that a process asks for, and when; "": nothing, as far as it asked before.
+type question struct {
+	asks string
+	at   time.Time
+}
+
+// told stores what a hook said about a session. Beyond maxMissed sessions it is ignored.
+func (t *tracker) told(key resume.Key, q question) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.questions) < maxMissed {
+		t.questions[key] = q
+	}
+}
+
+// takeQuestions returns what hooks said until then, and when the next one is due; zero: there is none.
+func (t *tracker) takeQuestions(until time.Time) (due map[resume.Key]question, next time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	due = make(map[resume.Key]question)
+	for key, q := range t.questions {
+		switch {
+		case q.asks == "" || !q.at.After(until):
+			due[key] = q
+			delete(t.questions, key)
+		case next.IsZero() || q.at.Before(next):
+			next = q.at
+		}
+	}
+	return due, next
 }
 
 // follow stores whether a session is stopped and open in a process, or works unattended.

@@ -14,7 +14,7 @@ import (
 // ctx is done.
 func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 	searches := make(map[resume.Key]search)
-	var again, rested, holders <-chan time.Time // nil: there is nothing to wait for
+	var again, rested, holders, asked <-chan time.Time // nil: there is nothing to wait for
 	lookups := d.tracker.wakeLookups
 	for {
 		if again == nil && len(searches) > 0 {
@@ -43,7 +43,10 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 			d.lookAtHolders(ctx)
 			holders = nil
 		case <-d.tracker.hooked:
+			asked = d.lookAtQuestions(ctx)
 			d.lookAtHolders(ctx)
+		case <-asked:
+			asked = d.lookAtQuestions(ctx)
 		}
 	}
 }

@@ -3,10 +3,13 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"resumed/internal/agents"
+	"resumed/internal/control"
 	"resumed/internal/humanize"
 	"resumed/internal/mounts"
 	"resumed/internal/ownership"
@@ -29,6 +32,7 @@ func examineAgents(ctx context.Context, r *Report, in Input) {
 			r.OK("agent "+f.Name, words)
 		}
 	}
+	examinePlugins(r, found, in.SocketDir, time.Now())
 	if !here {
 		r.Warn("agents", "no agent was found: there is nothing to resume", "install one, or describe your own: resumed config init")
 	}
@@ -90,6 +94,25 @@ func examineAgent(r *Report, f agents.Finding, version string) int {
 		r.OK(name, text)
 	}
 	return directories
+}
+
+// examinePlugins reports which of the agents have the plugin, and when it last called.
+func examinePlugins(r *Report, found []agents.Finding, runtimeDir string, now time.Time) {
+	for _, b := range agents.Builtin() {
+		if b.Plugin == nil || !slices.ContainsFunc(found, func(f agents.Finding) bool { return f.Name == b.Name && present(f) }) {
+			continue
+		}
+		text := "not installed, and not needed: its sessions are watched (docs/plugin.md)"
+		if version := b.Plugin.Version(); version != "" {
+			text = "version " + version + ", has not called since you logged in"
+			if at := control.LastCall(runtimeDir, b.Name); !at.IsZero() {
+				text = "version " + version + ", last called " + humanize.Duration(now.Sub(at)) + " ago"
+			} else if b.Plugin.Then != "" {
+				text += ": " + b.Plugin.Then
+			}
+		}
+		r.OK("plugin "+b.Name, text)
+	}
 }
 
 func roots(homes []agents.Home) string {

@@ -71,7 +71,7 @@ type Input struct {
 	RecordedPath string // the PATH of the installed service
 	SocketDir    string
 	Status       func(ctx context.Context, all bool) (control.Status, error) // of the daemon
-	Hooks        func(*Report)                                               // examines the hooks of agents
+	Hooks        func(*Report)                                               // examines hooks of an earlier release
 	Service      func(context.Context, *Report)                              // examines the installed service
 }
 

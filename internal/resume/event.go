@@ -134,8 +134,9 @@ type (
 	// Asked is what the live process of a session asks a person for, such as a permission; "":
 	// nothing.
 	Asked struct {
-		For   string
-		Owner Owner
+		For      string
+		Owner    Owner // PID 0: not known
+		Attended bool  // a hook reported it, whoever gave the session its last prompt
 	}
 
 	// Released is the end of that process.

@@ -127,17 +127,33 @@ func (s Session) Unattended() bool {
 	return s.State == Watching && resumed && s.PromptedAt.Before(s.RecoveredAt)
 }
 
-// permission parks a session that works unattended and asks for something, until that is answered.
+// permission parks a session that asks for something, until that is answered. Without a hook, only
+// sessions count that work unattended.
 func (s Session) permission(ev Asked, now time.Time) Session {
 	switch {
-	case ev.For != "" && s.Unattended():
-		s.Asks, s.Owner = ev.For, &ev.Owner
+	case ev.For != "" && (s.Unattended() || ev.Attended && s.State == Watching):
+		s.Asks, s.Owner = ev.For, nil
+		if ev.Owner.PID > 0 {
+			s.Owner = &ev.Owner
+		}
 		return s.park(AsksFor + ev.For)
 	case s.Asks != "" && s.Asks != ev.For:
-		return s.rest(now, WorksAgain+": you answered it")
+		return s.answered(now)
 	default:
 		return s
 	}
+}
+
+// answered returns the session after a person has answered it. It works unattended again only if it did
+// before.
+func (s Session) answered(now time.Time) Session {
+	recovered := s.RecoveredAt
+	if s.PromptedAt.Before(recovered) {
+		return s.rest(now, WorksAgain+": you answered it")
+	}
+	s = s.rest(now, "you answered it")
+	s.RecoveredAt = recovered
+	return s
 }
 
 // released computes the wait again if only a process that has ended held the session back.

@@ -171,6 +171,23 @@ func TestAPermissionThatAnUnattendedSessionAsksFor(t *testing.T) {
 	require.Equal(t, Waiting, newWalk().do(limited(noon, limit.Overloaded), asks).State)
 }
 
+// A hook also reports what a session asks for that a person has given its prompt.
+func TestAPermissionThatAHookReports(t *testing.T) {
+	asks := Asked{For: "permission: Bash (make)", Attended: true}
+	w := newWalk()
+	w.do(Prompted{At: w.now}, asks)
+	require.Equal(t, Parked, w.State)
+	require.Equal(t, "asks for permission: Bash (make)", w.Reason)
+	require.Nil(t, w.Owner)
+	require.True(t, w.WorthKeeping(), "people see it")
+	w.do(Progressed{At: w.now})
+	require.Equal(t, Watching, w.State)
+	require.Equal(t, "you answered it", w.Reason)
+	require.False(t, w.WorthKeeping())
+	require.False(t, w.Unattended(), "a person was there all the time")
+	require.Equal(t, Waiting, newWalk().do(limited(noon, limit.Overloaded), asks).State, "it is stopped, and asks for nothing")
+}
+
 // A session that its user has left for an empty one is theirs.
 func TestASessionThatWasLeftIsNotContinued(t *testing.T) {
 	const why = "left by you with /clear"

@@ -130,9 +130,11 @@ func (s Session) Over() bool { return s.State == GaveUp || s.State == Parked }
 func (s Session) QuietSince() time.Time { return cmp.Or(s.MovedAt, s.FoundAt) }
 
 // WorthKeeping reports whether the session is or was interrupted (and that is not forgotten), is
-// paused, or comes from the queue. Such sessions are shown to people and stored; the others are found
-// again in their files.
-func (s Session) WorthKeeping() bool { return !s.LimitedAt.IsZero() || s.Paused || s.Task != nil }
+// paused, comes from the queue, or asks for something. Such sessions are shown to people and stored;
+// the others are found again in their files.
+func (s Session) WorthKeeping() bool {
+	return !s.LimitedAt.IsZero() || s.Paused || s.Task != nil || s.Asks != ""
+}
 
 // Forgotten returns the session as if it was never interrupted. Its name stays: a person may still use
 // it.

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"resumed/internal/agents"
 	"resumed/internal/atomicfile"
+	"resumed/internal/dirs"
 	"resumed/internal/hint"
 	"resumed/launchd"
 )
 
-// Units that install writes begin with marker, plugins with pluginMarker.
+// Units that install writes begin with marker; plugins of earlier releases begin with pluginMarker.
 const (
 	marker       = "# Written by `resumed install`; `resumed uninstall` removes it.\n"
 	pluginMarker = "// Written by resumed"
@@ -37,21 +37,14 @@ func isOurs(text string) bool {
 	return strings.HasPrefix(text, marker) || strings.HasPrefix(text, pluginMarker) || launchd.Ours(text)
 }
 
-// pluginFiles returns the plugins of the agents for which wanted returns true.
-func pluginFiles(wanted func(agent string) bool) []ownFile {
-	var files []ownFile
-	for _, b := range agents.Builtin() {
-		if b.Plugin != nil && wanted(b.Name) {
-			path, text := b.Plugin()
-			files = append(files, ownFile{path: path, text: text})
-		}
-	}
-	return files
-}
-
-// installed returns the existing files that install wrote, with their texts.
+// installed returns the existing files that install wrote, with their texts. Earlier releases also wrote
+// plugins.
 func installed(m manager) []ownFile {
-	return present(append(m.allFiles(), pluginFiles(func(string) bool { return true })...))
+	files := m.allFiles()
+	for _, agent := range []string{"opencode", "kilo"} {
+		files = append(files, ownFile{path: filepath.Join(dirs.Config(os.Getenv), agent, "plugin", "resumed.js")})
+	}
+	return present(files)
 }
 
 func present(files []ownFile) []ownFile {

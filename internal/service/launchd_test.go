@@ -61,12 +61,12 @@ func TestInstallOnMacOS(t *testing.T) {
 	plist := filepath.Join(home, "Library", "LaunchAgents", "resumed.plist")
 	target := fmt.Sprintf("gui/%d/resumed", os.Getuid())
 
-	require.NoError(t, i.install(t.Context(), m, s, nil, true))
+	require.NoError(t, i.install(t.Context(), m, s, true))
 	require.Contains(t, out.String(), "launchctl bootstrap gui/")
 	require.NoFileExists(t, plist, "a dry run does nothing")
 	require.Equal(t, []string{""}, orders())
 
-	require.NoError(t, i.install(t.Context(), m, s, nil, false))
+	require.NoError(t, i.install(t.Context(), m, s, false))
 	text, err := os.ReadFile(plist)
 	require.NoError(t, err)
 	require.Equal(t, []string{
@@ -78,10 +78,10 @@ func TestInstallOnMacOS(t *testing.T) {
 	require.DirExists(t, filepath.Join(home, "Library", "Logs"))
 	require.Equal(t, []string{"bootstrap " + strings.TrimSuffix(target, "/resumed") + " " + plist}, orders())
 
-	require.NoError(t, i.install(t.Context(), m, s, nil, false))
+	require.NoError(t, i.install(t.Context(), m, s, false))
 	require.Equal(t, []string{""}, orders(), "nothing has changed")
 	s.config = ""
-	require.NoError(t, i.install(t.Context(), m, s, nil, false))
+	require.NoError(t, i.install(t.Context(), m, s, false))
 	require.Equal(t, []string{"bootout " + target, "bootstrap " + strings.TrimSuffix(target, "/resumed") + " " + plist}, orders())
 
 	require.NoError(t, i.uninstall(t.Context(), m, true, false))
@@ -94,9 +94,9 @@ func TestInstallOnMacOS(t *testing.T) {
 	require.Equal(t, "Nothing is installed.\n", out.String())
 
 	require.NoError(t, os.WriteFile(filepath.Join(home, "ssh"), nil, 0o600))
-	require.ErrorContains(t, i.install(t.Context(), m, s, nil, false), "Domain does not support")
+	require.ErrorContains(t, i.install(t.Context(), m, s, false), "Domain does not support")
 	require.NoError(t, os.WriteFile(plist, []byte("<plist>somebody's own</plist>"), 0o600))
-	require.ErrorContains(t, i.install(t.Context(), m, s, nil, false), "was not made by resumed")
+	require.ErrorContains(t, i.install(t.Context(), m, s, false), "was not made by resumed")
 	require.NoError(t, i.uninstall(t.Context(), m, false, false))
 	require.FileExists(t, plist)
 }
@@ -125,31 +125,24 @@ func TestSessionsThatWereStoppedBeforeAreWaitedFor(t *testing.T) {
 	})
 }
 
-// Plugins are installed with the service, and removed with it.
-func TestInstallOnMacOSAddsPlugins(t *testing.T) {
+// A plugin that an earlier release wrote goes with the service; one of the user's own stays.
+func TestUninstallOnMacOSRemovesPluginsOfEarlierReleases(t *testing.T) {
 	home, _ := withLaunchctl(t)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
 	var out bytes.Buffer
 	i := testInstaller(&out)
 	m, err := newLaunchdAgent()
 	require.NoError(t, err)
-	plugins := pluginFiles(func(string) bool { return true })
-	require.NotEmpty(t, plugins)
-	s := spec{program: filepath.Join(home, "resumed")}
-
-	require.NoError(t, i.install(t.Context(), m, s, plugins, true))
-	require.Contains(t, out.String(), "# write "+plugins[0].path)
-	require.NoFileExists(t, plugins[0].path)
-	require.NoError(t, i.install(t.Context(), m, s, plugins, false))
-	require.FileExists(t, plugins[0].path)
-	require.NoError(t, i.install(t.Context(), m, s, nil, false), "who asks for none another time keeps it")
-	require.FileExists(t, plugins[0].path)
+	old, own := filepath.Join(home, "config/opencode/plugin/resumed.js"), filepath.Join(home, "config/kilo/plugin/resumed.js")
+	for path, text := range map[string]string{old: "// Written by resumed: tells it when", own: "// somebody's own"} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	require.NoError(t, i.install(t.Context(), m, spec{program: filepath.Join(home, "resumed")}, false))
+	require.FileExists(t, old)
 	require.NoError(t, i.uninstall(t.Context(), m, false, false))
-	require.NoFileExists(t, plugins[0].path)
-
-	require.NoError(t, os.WriteFile(plugins[0].path, []byte("// somebody's own"), 0o600))
-	require.ErrorContains(t, i.install(t.Context(), m, s, plugins, false), "was not made by resumed")
-	require.NoFileExists(t, filepath.Join(home, "Library", "LaunchAgents", "resumed.plist"))
+	require.NoFileExists(t, old)
+	require.FileExists(t, own)
 }
 
 // words returns the texts in a property list.

@@ -36,10 +36,7 @@ type Installer struct {
 
 // Options are the choices for an install.
 type Options struct {
-	DryRun  bool // only print the steps
-	Hooks   bool // also make agents call this program
-	Yes     bool // change the settings of agents without asking
-	Plugins func(agent string) bool
+	DryRun bool // only print the steps
 }
 
 // manager runs the daemon as a service of the user: systemd or launchd.
@@ -80,11 +77,13 @@ func (i Installer) Install(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	install := func() error { return i.install(ctx, m, s, pluginFiles(o.Plugins), o.DryRun) }
-	if o.Hooks {
-		return i.installWithHooks(ctx, s, o, install)
+	if err := i.install(ctx, m, s, o.DryRun); err != nil {
+		return err
 	}
-	return install()
+	if !o.DryRun {
+		i.tellPlugins()
+	}
+	return nil
 }
 
 // describe returns the service that runs this program in this shell's environment.
@@ -108,12 +107,11 @@ func (i Installer) describe() (spec, error) {
 	return s, nil
 }
 
-func (i Installer) install(ctx context.Context, m manager, s spec, plugins []ownFile, dryRun bool) error {
+func (i Installer) install(ctx context.Context, m manager, s spec, dryRun bool) error {
 	files, err := m.files(ctx, s)
 	if err != nil {
 		return i.withoutManager(s, err, dryRun)
 	}
-	files = append(files, plugins...)
 	if err := refuseForeign(files); err != nil {
 		return err
 	}
@@ -203,28 +201,18 @@ func (i Installer) printInstall(m manager, s spec, files []ownFile) error {
 
 const nothingDone = "# Nothing was done: this was a dry run.\n"
 
-// noManager is the error if no manager can run the service, with the files that were made anyway.
-type noManager struct {
-	error
-	made []string
-}
-
-func (n noManager) Unwrap() error { return n.error }
-
 // withoutManager adds alternatives to an error if there is no systemd, or none that runs. A temporary
 // program is copied first, so that those commands find it.
 func (i Installer) withoutManager(s spec, err error, dryRun bool) error {
 	if !errors.Is(err, errNoSystemd) && systemdRuns() {
 		return err
 	}
-	var made []string
 	if !dryRun {
-		var failed error
-		if made, failed = i.copyPrograms(s); failed != nil {
+		if _, failed := i.copyPrograms(s); failed != nil {
 			return failed
 		}
 	}
-	return hint.With(noManager{err, made}, unsupervised(s.program))
+	return hint.With(err, unsupervised(s.program))
 }
 
 // unsupervised returns commands that start the daemon without systemd.

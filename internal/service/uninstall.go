@@ -16,7 +16,7 @@ func (i Installer) Uninstall(ctx context.Context, dryRun, purge, yes bool) error
 	if err != nil {
 		return err
 	}
-	hooks, err := i.removeHooks(dryRun, false)
+	hooks, err := i.removeOldHooks(dryRun)
 	if err != nil {
 		return err
 	}
@@ -32,11 +32,11 @@ func (i Installer) Uninstall(ctx context.Context, dryRun, purge, yes bool) error
 	return nil
 }
 
-// UninstallHooks only removes our part from the settings of agents.
+// UninstallHooks only removes the hooks of an earlier release.
 func (i Installer) UninstallHooks(dryRun bool) error {
-	found, err := i.removeHooks(dryRun, true) // a daemon may run the same program copy
+	found, err := i.removeOldHooks(dryRun)
 	if err == nil && !found {
-		fmt.Fprintln(i.Out, "No agent calls resumed: there are no hooks to remove.")
+		fmt.Fprintln(i.Out, "There are no hooks of an earlier release to remove. A plugin is removed in its agent (docs/plugin.md).")
 	}
 	return err
 }

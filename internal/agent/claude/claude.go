@@ -4,12 +4,13 @@ package claude
 
 import (
 	"context"
+	"encoding/json"
+	"os"
 	"path/filepath"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/claude/account"
 	"resumed/internal/agent/claude/holders"
-	"resumed/internal/agent/claude/hooks"
 	"resumed/internal/agent/claude/startup"
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/resume"
@@ -30,7 +31,7 @@ var Builtin = agent.Builtin{
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 
 	StatusLine: account.StatusLine,
-	Hook:       &agent.Hook{Read: hooks.Read, File: settingsFile, Add: hooks.Add, Remove: hooks.Remove, Calls: hooks.Calls},
+	Plugin:     &agent.Plugin{Install: "claude plugin install resumed --marketplace DIR", Version: pluginVersion},
 }
 
 // Options selects a Claude Code: without Roots its home is $CLAUDE_CONFIG_DIR, else ~/.claude.
@@ -71,9 +72,21 @@ func New(o Options) (*Agent, error) {
 	return a, err
 }
 
-// settingsFile returns the user's settings file, which contains the hooks.
-func settingsFile() string {
-	return filepath.Join(agent.UsualHome(".claude", startup.HomeVariable), "settings.json")
+// pluginVersion returns which of resumed's plugins is installed; "": none.
+func pluginVersion() string {
+	var installed struct {
+		Plugins map[string][]struct {
+			Version string `json:"version"`
+		} `json:"plugins"`
+	}
+	data, err := os.ReadFile(filepath.Join(agent.UsualHome(".claude", startup.HomeVariable), "plugins", "installed_plugins.json"))
+	if err != nil || json.Unmarshal(data, &installed) != nil {
+		return ""
+	}
+	for _, plugin := range installed.Plugins[agent.PluginName+"@"+agent.PluginName] {
+		return plugin.Version
+	}
+	return ""
 }
 
 // Denied returns the last refusal of a run, from the transcript, else from its result, if that

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"resumed/internal/agent"
-	"resumed/internal/agent/codex/hooks"
 	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
@@ -26,7 +25,14 @@ var Builtin = agent.Builtin{
 	Variables: []string{homeVariable},
 	Remedies:  agent.Remedies{SignIn: "run codex login", Pay: "buy credits or raise the limit at chatgpt.com/codex/settings/usage", Shorten: "/compact"},
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
-	Hook:      &agent.Hook{Read: hooks.Read, File: configFile, Add: hooks.Add, Remove: hooks.Remove, Calls: hooks.Calls},
+	Plugin: &agent.Plugin{
+		Install:  "codex plugin marketplace add DIR && codex plugin add resumed@resumed",
+		Then:     "trust the hooks when Codex asks, or in /hooks",
+		Requests: true,
+		Version: func() string {
+			return agent.ManifestVersion(filepath.Join(agent.UsualHome(".codex", homeVariable), "plugins/cache/resumed/resumed/*/.claude-plugin/plugin.json"))
+		},
+	},
 }
 
 // Options selects a Codex: without Roots its home is $CODEX_HOME, else ~/.codex.
@@ -58,11 +64,6 @@ func New(o Options) (*Agent, error) {
 	a.reader.LimitsAt = a.LimitsAt
 	a.Read, a.Size = a.reader.Read, rollout.Size
 	return a, err
-}
-
-// configFile returns the user's configuration file, which names the notify program.
-func configFile() string {
-	return filepath.Join(agent.UsualHome(".codex", homeVariable), "config.toml")
 }
 
 // Usage returns the last state of the weekly window.

@@ -20,7 +20,11 @@ import (
 // Name is GitHub Copilot CLI's name in configuration, status and metrics.
 const Name = "copilot"
 
-const eventsFile = "events.jsonl"
+const (
+	home         = ".copilot"
+	homeVariable = "COPILOT_HOME"
+	eventsFile   = "events.jsonl"
+)
 
 // described is GitHub Copilot CLI.
 var described = agent.Description{
@@ -30,7 +34,12 @@ var described = agent.Description{
 	Title:    "GitHub Copilot CLI",
 	Remedies: agent.Remedies{SignIn: "run copilot login", Pay: "raise the budget at github.com/settings/billing", Shorten: "/compact"},
 
-	Home: ".copilot", HomeVariables: []string{"COPILOT_HOME"},
+	Plugin: &agent.Plugin{
+		Install: "copilot plugin marketplace add DIR && copilot plugin install resumed@resumed",
+		Version: pluginVersion,
+	},
+
+	Home: home, HomeVariables: []string{homeVariable},
 	Dir:   "session-state",
 	Files: agent.Source{Depth: 1, Match: isEvents, Sift: sift},
 	Glob:  "session-state/*/" + eventsFile,
@@ -58,6 +67,18 @@ var described = agent.Description{
 
 // Builtin is the entry of GitHub Copilot CLI in the list of agents.
 var Builtin = described.Builtin()
+
+// pluginVersion returns which of resumed's plugins is enabled; "": none. A plugin from a directory is
+// not copied.
+func pluginVersion() string {
+	root := agent.UsualHome(home, homeVariable)
+	dir, enabled := agent.EnabledPlugin(filepath.Join(root, "settings.json"))
+	if !enabled {
+		return ""
+	}
+	const manifest = ".claude-plugin/plugin.json"
+	return agent.ManifestVersion(filepath.Join(dir, "plugins/resumed", manifest), filepath.Join(root, "installed-plugins/resumed/resumed", manifest))
+}
 
 var isProgram = agent.ProgramOf("copilot copilot-linux-x64 copilot-linux-arm64", "npm-loader.js index.js", "@github/copilot")
 

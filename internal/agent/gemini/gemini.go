@@ -33,6 +33,15 @@ var described = agent.Description{
 	Title:    "Gemini CLI",
 	Remedies: agent.Remedies{SignIn: "run gemini and type /auth", Pay: "look at plan and billing of its Google account", Shorten: "/compress"},
 
+	Plugin: &agent.Plugin{
+		Install: "gemini extensions install DIR/plugins/gemini",
+		Version: func() string {
+			const manifest = "extensions/resumed/gemini-extension.json"
+			usual := agent.UsualHome(homeName, homeVariable)
+			return agent.ManifestVersion(filepath.Join(usual, manifest), filepath.Join(usual, homeName, manifest))
+		},
+	},
+
 	Home: homeName, HomeVariables: []string{homeVariable}, Around: true,
 	Dir:   "tmp",
 	Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},

@@ -1,10 +1,10 @@
 package opencode
 
 import (
-	_ "embed"
-	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -109,17 +109,37 @@ func (b *brand) configsOf(dir string) []string {
 	return files
 }
 
-//go:embed plugin.js
-var pluginText string
+// plugin returns resumed's plugin for the brand.
+func (b *brand) plugin() *agent.Plugin {
+	return &agent.Plugin{
+		Install: fmt.Sprintf("mkdir -p ~/.config/%[1]s/plugin && cp DIR/plugins/opencode/resumed.js ~/.config/%[1]s/plugin/", b.program),
+		Version: b.pluginVersion,
+	}
+}
 
-// PluginName is the name of the plugin's file in opencode's plugin directory.
-const PluginName = "resumed.js"
+var (
+	versionLine = regexp.MustCompile(`(?m)^const VERSION = "([^"]+)"`)
+	pluginPath  = regexp.MustCompile(`"(?:file://)?(/[^"]*/resumed\.js)"`)
+)
 
-// plugin returns the plugin, which reports opencode's retries to the daemon, because they are only in its memory:
-// JavaScript that appends its events to the file at path.
-func (b *brand) plugin(path string) string {
-	quoted, _ := json.Marshal(path) // a string can always be encoded
-	return strings.NewReplacer(`"EVENTS_FILE"`, string(quoted), openCode.title, b.title).Replace(pluginText)
+// pluginVersion returns the version of the plugin in the user's plugin directory, or of the one that a
+// configuration file names by its path; "": there is none, or one of an earlier release.
+func (b *brand) pluginVersion() string {
+	dir := filepath.Join(dirs.Config(os.Getenv), b.program)
+	paths := []string{filepath.Join(dir, "plugin", "resumed.js"), filepath.Join(dir, "plugins", "resumed.js")}
+	for _, config := range b.configsIn(dir) {
+		text, _ := os.ReadFile(config) // most are not there
+		for _, found := range pluginPath.FindAllSubmatch(text, -1) {
+			paths = append(paths, string(found[1]))
+		}
+	}
+	for _, path := range paths {
+		text, _ := os.ReadFile(path)
+		if found := versionLine.FindSubmatch(text); found != nil {
+			return string(found[1])
+		}
+	}
+	return ""
 }
 
 // eventsFile returns the file that the plugin writes and Follow reads. The plugin runs in the user's processes, so

@@ -73,10 +73,15 @@ func TestKiloHasPlacesOfItsOwn(t *testing.T) {
 	for path, want := range map[string]bool{"/usr/bin/kilo": true, "/n/@kilocode/cli/bin/.kilo": true, "/usr/bin/kilocode": true, "/usr/bin/opencode": false} {
 		require.Equal(t, want, a.brand.isProgram(path), path)
 	}
-	path, text := Kilo.Plugin()
-	require.Equal(t, "kilo", filepath.Base(filepath.Dir(filepath.Dir(path))))
-	require.Contains(t, text, "tells it when Kilo waits")
-	require.Contains(t, text, filepath.Join("kilo", "events.jsonl"))
+	require.Contains(t, Kilo.Plugin.Install, "~/.config/kilo/plugin/")
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	require.Empty(t, Kilo.Plugin.Version())
+	config := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "kilo", "kilo.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(config), 0o700))
+	plugin, err := filepath.Abs("../../../plugins/opencode/resumed.js")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(config, []byte(`{"plugin": ["file://`+plugin+`"]}`), 0o600))
+	require.NotEmpty(t, Kilo.Plugin.Version())
 	require.Equal(t, []string{"KILO_DB"}, Kilo.Variables)
 }
 

@@ -18,7 +18,6 @@ import (
 	"resumed/internal/agent/opencode/database"
 	"resumed/internal/agent/opencode/processes"
 	"resumed/internal/agent/opencode/server"
-	"resumed/internal/dirs"
 	"resumed/internal/resume"
 )
 
@@ -56,11 +55,9 @@ func (b *brand) builtin() agent.Builtin {
 		Headless:  b.program + " run",
 		Server:    true,
 		Variables: []string{b.variable("DB")},
-		Plugin: func() (path, text string) {
-			return filepath.Join(dirs.Config(os.Getenv), b.program, "plugin", PluginName), b.plugin(b.eventsFile())
-		},
-		Remedies: b.hands,
-		New:      func(o agent.Options) (agent.Agent, error) { return b.make(o) },
+		Plugin:    b.plugin(),
+		Remedies:  b.hands,
+		New:       func(o agent.Options) (agent.Agent, error) { return b.make(o) },
 	}
 }
 

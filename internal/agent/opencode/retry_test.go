@@ -129,19 +129,32 @@ func TestThePluginWritesWhatTheJournalReads(t *testing.T) {
 		t.Skip("SKIPPED: there is no node here to run the plugin with")
 	}
 	dir := t.TempDir()
-	events := filepath.Join(dir, `state "here"`, "events.jsonl")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "plugin.mjs"), []byte(openCode.plugin(events)), 0o600))
+	t.Setenv("XDG_STATE_HOME", filepath.Join(dir, `state "here"`))
+	events := openCode.eventsFile()
+	plugin, err := os.ReadFile("../../../plugins/opencode/resumed.js")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "plugin.mjs"), plugin, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "resumed"), []byte("#!/bin/sh\nexec cat >>'"+dir+"/called'\n"), 0o700))
+	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	captured, err := filepath.Abs("testdata/plugin-events.jsonl")
 	require.NoError(t, err)
 	script := `
 import { readFileSync } from "node:fs"
-import { Resumed } from "./plugin.mjs"
-const hooks = await Resumed({ directory: "/src/app" })
+import plugin from "./plugin.mjs"
+const hooks = await plugin.server({ directory: "/src/app" })
+const ctx = { event: { subscribe: (receive) => receive({ type: "session.created", properties: { sessionID: "ses_2" } }) } }
+plugin.setup(ctx)
+await hooks.event({ event: { type: "permission.asked", properties: { sessionID: "ses_1", permission: "bash", metadata: { command: "make" } } } })
 for (const line of readFileSync(process.argv[2], "utf8").trim().split("\n")) await hooks.event({ event: JSON.parse(line) })
 `
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "run.mjs"), []byte(script), 0o600))
 	out, err := exec.Command(node, filepath.Join(dir, "run.mjs"), captured).CombinedOutput()
 	require.NoError(t, err, string(out))
+
+	called, err := os.ReadFile(filepath.Join(dir, "called"))
+	require.NoError(t, err)
+	require.Contains(t, string(called), `{"session_id":"ses_2","hook_event_name":"SessionStart"`)
+	require.Contains(t, string(called), `{"session_id":"ses_1","hook_event_name":"Notification","cwd":"/src/app","notification_type":"permission_prompt","tool_name":"bash","tool_input":{"command":"make"}}`)
 
 	file := server.PluginFile{Path: events}
 	read, err := file.Read()

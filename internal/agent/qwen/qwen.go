@@ -24,6 +24,13 @@ var described = agent.Description{
 	Title:    "Qwen Code",
 	Remedies: agent.Remedies{SignIn: "run qwen and type /auth", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compress"},
 
+	Plugin: &agent.Plugin{
+		Install: "qwen extensions install DIR:resumed",
+		Version: func() string {
+			return agent.ManifestVersion(filepath.Join(agent.UsualHome(".qwen", "QWEN_HOME"), "extensions/resumed/qwen-extension.json"))
+		},
+	},
+
 	Home: ".qwen", HomeVariables: []string{"QWEN_RUNTIME_DIR", "QWEN_HOME"},
 	Dir:   "projects",
 	Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},

@@ -196,8 +196,10 @@ func (r *run) failed(p printed, text string) resume.Event {
 	if at, ok := r.quota.Reset(); ok && v.Class == limit.UsageLimit {
 		v.Reset = limit.Reset{At: at, Source: limit.Structured}
 	}
-	if !r.exact {
-		v.Reset = withinWindow(v.Reset, text, r.limits.At)
+	// The reset of a recording that was copied after the reset: a window of five hours ends within five hours, so a clock
+	// time that is further away has already passed.
+	if !r.exact && v.Reset.Rough && shortWindow.MatchString(text) && v.Reset.At.Sub(r.limits.At) > window {
+		v.Reset.At = v.Reset.At.AddDate(0, 0, -1)
 	}
 	return recording.Refused(r.limits.At, v, text)
 }
@@ -206,15 +208,6 @@ var (
 	shortWindow = regexp.MustCompile(`(?i)\b(?:5-hour|session) limit\b`)
 	window      = 5*time.Hour + 10*time.Minute
 )
-
-// withinWindow corrects the reset of a recording that was copied after the reset: a window of five hours ends within
-// five hours, so a clock time that is further away has already passed.
-func withinWindow(reset limit.Reset, text string, at time.Time) limit.Reset {
-	if reset.Rough && shortWindow.MatchString(text) && reset.At.Sub(at) > window {
-		reset.At = reset.At.AddDate(0, 0, -1)
-	}
-	return reset
-}
 
 // retried returns the event of a refusal that Claude Code retries by itself.
 func (r *run) retried(p printed) resume.Event {

@@ -99,12 +99,11 @@ var resumeHint = regexp.MustCompile(`(?m)^claude .*--resume ([0-9a-f-]{36})$`)
 var signs = regexp.MustCompile(`^ *([❯●⏺⎿✻✽✶✳✢✦·*]) ?(.*)$`)
 
 func blocksOf(lines []string) []recording.Block {
-	begins := func(line string) (sign, words string, ok bool) {
-		m := signs.FindStringSubmatch(line)
-		if m == nil {
-			return "", "", false
+	begins := func(line string) (sign, words string) {
+		if m := signs.FindStringSubmatch(line); m != nil {
+			return m[1], m[2]
 		}
-		return m[1], m[2], true
+		return "", ""
 	}
 	// A line that begins with a slash is a suggested command.
 	goesOn := func(line string) bool {
@@ -113,35 +112,27 @@ func blocksOf(lines []string) []recording.Block {
 	return recording.Blocks(lines, begins, goesOn)
 }
 
-// shownEvent returns the event of a block, or nil if there is nothing new.
+// shownEvent returns the event of a block, or nil if there is nothing new: of a prompt, of Claude Code's output, or of
+// the result of a tool or a turn.
 func shownEvent(b recording.Block, reader limit.Reader) resume.Event {
 	text := b.Text()
-	switch b.Sign {
-	case "❯":
-		if text == "" || strings.HasPrefix(text, "/") {
-			return nil // not a prompt for the model
-		}
+	notice, declined := transcript.OnContinuation(text)
+	switch {
+	case b.Sign == "❯" && (text == "" || strings.HasPrefix(text, "/")):
+		return nil // not a prompt for the model
+	case b.Sign == "❯":
 		return resume.Prompted{At: reader.At}
-	case "●", "⏺", "⎿":
-		return saidOn(b.Sign, text, reader)
-	default:
+	case !strings.Contains("●⏺⎿", b.Sign):
 		return nil
-	}
-}
-
-// saidOn returns the event of Claude Code's output, or of the result of a tool or a turn.
-func saidOn(sign, text string, reader limit.Reader) resume.Event {
-	switch notice, declined := transcript.OnContinuation(text); {
 	case strings.HasPrefix(text, "Interrupted"), declined:
 		return resume.Cancelled{At: reader.At}
 	case notice:
 		return nil // the refusal itself is above it
 	}
 	if v := reader.Text(text); v.Class != limit.None {
-		v = transcript.Refusal{Text: text}.Verdict(reader)
-		return recording.Refused(reader.At, v, text)
+		return recording.Refused(reader.At, transcript.Refusal{Text: text}.Verdict(reader), text)
 	}
-	if sign == "⎿" {
+	if b.Sign == "⎿" {
 		return nil // the result of a tool
 	}
 	return resume.Progressed{At: reader.At}

@@ -106,12 +106,11 @@ func question(rows []string, choice int) int {
 var signs = regexp.MustCompile(`^([›•■⚠✗]) (.*)$`)
 
 func blocksOf(rows []string) []recording.Block {
-	begins := func(row string) (sign, words string, ok bool) {
-		m := signs.FindStringSubmatch(row)
-		if m == nil || choice.MatchString(row) {
-			return "", "", false
+	begins := func(row string) (sign, words string) {
+		if m := signs.FindStringSubmatch(row); m != nil && !choice.MatchString(row) {
+			return m[1], m[2]
 		}
-		return m[1], m[2], true
+		return "", ""
 	}
 	return recording.Blocks(rows, begins, func(string) bool { return true })
 }
@@ -125,8 +124,12 @@ func (r reader) shows(b recording.Block, rec headless.Recording) (event resume.E
 	switch {
 	case b.Sign == "›":
 		return resume.Prompted{At: rec.At}, false
+	case b.Sign == "•" && strings.Contains(text, interrupt) && strings.Contains(b.Rows[0], "waiting for network"):
+		// Codex waits for the network without end, so that is reported.
+		v := limit.Verdict{Class: limit.Network, WaitHelps: true, InProgress: true}
+		return recording.Refused(rec.At, v, text), true
 	case b.Sign == "•" && strings.Contains(text, interrupt):
-		return r.works(b, rec)
+		return resume.Progressed{At: rec.At}, true
 	case b.Sign == "•":
 		return resume.Progressed{At: rec.At}, false
 	case b.Sign != "■":
@@ -136,13 +139,4 @@ func (r reader) shows(b recording.Block, rec headless.Recording) (event resume.E
 	default:
 		return r.refused(rollout.Failure{Message: text}, rec.At, rollout.RateLimits{}), false
 	}
-}
-
-// works returns the event of the progress line. Codex waits for the network without end, so that is reported.
-func (r reader) works(b recording.Block, rec headless.Recording) (resume.Event, bool) {
-	if !strings.Contains(b.Rows[0], "waiting for network") {
-		return resume.Progressed{At: rec.At}, true
-	}
-	v := limit.Verdict{Class: limit.Network, WaitHelps: true, InProgress: true}
-	return recording.Refused(rec.At, v, b.Text()), true
 }

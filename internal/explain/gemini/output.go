@@ -237,7 +237,10 @@ func (s *stream) complaints(text string) {
 			if end < len(lines) && !tryAgain.MatchString(lines[n]) && tryAgain.MatchString(lines[end]) {
 				end++ // the provider's message has two lines
 			}
-			event = s.tried(tried[1], strings.Join(append([]string{tried[2]}, lines[n+1:end]...), "\n"))
+			// Gemini CLI retries by itself. It prints how long it waits, but not since when.
+			status, _ := strconv.Atoi(tried[1]) // 0 if there is none
+			event = refuse(s.limits, limit.Refusal{Status: status, Text: strings.Join(append([]string{tried[2]}, lines[n+1:end]...), "\n")})
+			event.InProgress, event.Reset = true, limit.Reset{}
 		default:
 			continue
 		}
@@ -245,15 +248,6 @@ func (s *stream) complaints(text string) {
 		s.told.Event, s.told.Line = event, begin+1
 		n = end - 1
 	}
-}
-
-// tried returns the event of a failure that Gemini CLI retries by itself. It prints how long it waits, but not since
-// when.
-func (s *stream) tried(status, text string) resume.Limited {
-	code, _ := strconv.Atoi(status) // 0 if there is none
-	event := refuse(s.limits, limit.Refusal{Status: code, Text: text})
-	event.InProgress, event.Reset = true, limit.Reset{}
-	return event
 }
 
 // failed returns the event of the failure that ended a run, from its message and details.

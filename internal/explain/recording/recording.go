@@ -180,15 +180,15 @@ type Block struct {
 	Rows []string
 }
 
-// Blocks splits the rows of a screen: begins returns the sign at the beginning of a row and the words after it, goesOn
+// Blocks splits the rows of a screen: begins returns the sign at the beginning of a row, or "", and the words after it, goesOn
 // reports whether a row belongs to the block above it. A blank row ends a block.
-func Blocks(rows []string, begins func(row string) (sign, words string, ok bool), goesOn func(row string) bool) []Block {
+func Blocks(rows []string, begins func(row string) (sign, words string), goesOn func(row string) bool) []Block {
 	var blocks []Block
 	open := false
 	for i, row := range rows {
-		sign, words, ok := begins(row)
+		sign, words := begins(row)
 		switch {
-		case ok:
+		case sign != "":
 			blocks = append(blocks, Block{Line: i + 1, Sign: sign, Rows: []string{words}})
 			open = true
 		case row == "" || open && !goesOn(row):

@@ -17,9 +17,11 @@ func TestRowsOfAScreenAreJoined(t *testing.T) {
 }
 
 func TestAScreenIsSplitIntoBlocks(t *testing.T) {
-	begins := func(row string) (string, string, bool) {
-		words, ok := strings.CutPrefix(row, "* ")
-		return "*", words, ok
+	begins := func(row string) (sign, words string) {
+		if words, ok := strings.CutPrefix(row, "* "); ok {
+			return "*", words
+		}
+		return "", ""
 	}
 	goesOn := func(row string) bool { return strings.HasPrefix(row, " ") }
 	blocks := recording.Blocks([]string{"lost", "* one", "  two", "other", "  lost", "* three", "", "  lost"}, begins, goesOn)

@@ -189,12 +189,12 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {75_650, unlimited},
-	"cmd/resumed":          {3_950, unlimited},
-	"internal/agent/...":   {13_640, unlimited},
+	"...":                  {75_960, unlimited},
+	"cmd/resumed":          {4_020, unlimited},
+	"internal/agent/...":   {13_650, unlimited},
 	"internal/app":         {840, 0},
 	"internal/config":      {2_890, unlimited},
-	"internal/deliver":     {2_840, 0},
+	"internal/deliver":     {2_842, 0},
 	"internal/explain/...": {2_790, unlimited},
 	"internal/fleet/...":   {4_580, unlimited},
 	"internal/limit/...":   {3_770, unlimited},

@@ -21,7 +21,7 @@ import (
 func examineTmux(ctx context.Context, r *Report) {
 	path, err := exec.LookPath("tmux")
 	if err != nil {
-		r.Warn("tmux", "not found: without it resumed cannot type into an agent that is open in a terminal", "install tmux")
+		r.OK("tmux", "not found, and not needed: start your agents with `resumed shell`")
 		return
 	}
 	r.OK("tmux", program.Version(ctx, nil, path, "-V"))

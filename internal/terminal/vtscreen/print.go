@@ -34,11 +34,23 @@ func (s *Screen) printRune(r rune) {
 	if r < 0xa0 {
 		return // a control character
 	}
-	if width := widths.RuneWidth(r); width > 0 {
+	if width := s.width(r); width > 0 {
 		s.put(r, width)
 	} else {
 		s.combine(r)
 	}
+}
+
+// width returns how many cells a character takes. It is looked up once: that is slow.
+func (s *Screen) width(r rune) int {
+	if int(r) >= len(s.widths) {
+		return widths.RuneWidth(r)
+	}
+	known := &s.widths[r]
+	if *known == 0 {
+		*known = uint8(1 + widths.RuneWidth(r))
+	}
+	return int(*known) - 1
 }
 
 // put shows a character of one or two cells, and moves the cursor behind it.

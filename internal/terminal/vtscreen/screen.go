@@ -40,6 +40,8 @@ type Screen struct {
 	lineDrawing [2]bool // whether the two sets of characters are those that draw lines
 	last        rune    // the last printed character
 
+	widths [1 << 16]uint8 // of characters, and one more; 0: not looked up yet
+
 	parser
 }
 

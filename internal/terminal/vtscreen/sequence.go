@@ -96,7 +96,7 @@ func (s *Screen) change(b byte, n int) {
 	case 'b':
 		for range min(n, s.cols*s.rows) {
 			if s.last != 0 {
-				s.put(s.last, max(1, widths.RuneWidth(s.last)))
+				s.put(s.last, max(1, s.width(s.last)))
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"resumed/internal/resume"
 	"resumed/internal/terminal"
+	"resumed/internal/terminal/gnuscreen"
 	"resumed/internal/terminal/kitty"
 	"resumed/internal/terminal/shellpty"
 	"resumed/internal/terminal/tmux"
@@ -15,6 +16,6 @@ import (
 
 // Needless reports whether the daemon can type into the terminal of this process as it is.
 func Needless(ctx context.Context) bool {
-	_, err := terminal.Find(ctx, resume.Process{PID: os.Getpid()}, shellpty.Look, tmux.Look, kitty.Look)
+	_, err := terminal.Find(ctx, resume.Process{PID: os.Getpid()}, tmux.Look, gnuscreen.Look, shellpty.Look, kitty.Look)
 	return err == nil
 }

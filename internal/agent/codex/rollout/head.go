@@ -59,7 +59,7 @@ func (h Head) App() string {
 	switch {
 	case h.Originator == "codex_vscode":
 		return "VS Code"
-	case h.Originator == "codex_desktop" || h.Originator == "codex_chatgpt_desktop" || strings.HasPrefix(h.Originator, "Codex "):
+	case h.Originator == "codex_desktop" || strings.HasPrefix(h.Originator, "Codex "):
 		return "Codex Desktop"
 	default:
 		return ""

@@ -133,9 +133,8 @@ func writeConfig(file, dir, program, webhook string) (config.Config, error) {
 	if err := writeEarly(filepath.Join(dir, "early")); err != nil {
 		return config.Config{}, fmt.Errorf("write the demo's transcript: %w", err)
 	}
-	cfg, err := config.Load(file, agents.Known())
-	cfg.Resume.Unseen = "park" // whatever the environment says
-	return cfg, err
+	_ = os.Unsetenv("RESUMED_RESUME_UNSEEN") // the demo shows the default, also after a reload
+	return config.Load(file, agents.Known())
 }
 
 // show prints the events of the demo.

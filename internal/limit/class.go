@@ -97,9 +97,6 @@ func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 // UnmarshalText reads a class's name.
 func (c *Class) UnmarshalText(text []byte) error {
 	parsed, err := ParseClass(string(text))
-	if err != nil {
-		return err
-	}
-	*c = parsed
-	return nil
+	*c = parsed // None, if there is no such class
+	return err
 }

@@ -147,30 +147,17 @@ func init() {
 	}
 }
 
+// statusClasses are the classes of HTTP statuses that say more than their hundred.
+var statusClasses = map[int]Class{
+	401: Auth, 402: Billing, 403: Auth, 407: Auth, 408: Network, 413: ContextOverflow, 429: RateLimit, 499: Cancelled, 529: Overloaded,
+}
+
 // classOfStatus returns the class that an HTTP status stands for by itself.
 func classOfStatus(status int) Class {
-	switch {
-	case status == 401 || status == 403 || status == 407:
-		return Auth
-	case status == 402:
-		return Billing
-	case status == 408:
-		return Network
-	case status == 413:
-		return ContextOverflow
-	case status == 429:
-		return RateLimit
-	case status == 499:
-		return Cancelled
-	case status == 529:
-		return Overloaded
-	case status >= 500 && status < 600:
-		return ServerError
-	case status >= 400 && status < 500:
-		return BadRequest
-	default:
-		return None
+	if c, known := statusClasses[status]; known {
+		return c
 	}
+	return map[int]Class{4: BadRequest, 5: ServerError}[status/100]
 }
 
 // admits reports whether a refusal with that status can be of that class, if words or codes say so.

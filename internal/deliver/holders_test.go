@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -113,4 +114,43 @@ func TestTheFirstHolderIsHeardOf(t *testing.T) {
 		require.Len(t, h.wakeHolders, 1, name)
 		require.Len(t, h.allOpen(), 1, name)
 	}
+}
+
+// A permission that a hook reports is a matter for a person if nobody answers for some seconds. A later
+// hook, or a record, is an answer.
+func TestAQuestionOfAHookCountsIfNobodyAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(w *world)
+		want   bool
+	}{
+		"nobody answers":       {func(*world) {}, true},
+		"a record before":      {func(w *world) { w.moved() }, true},
+		"a record after it":    {func(w *world) { time.Sleep(2 * writeDelay); w.moved() }, false},
+		"a later hook answers": {func(w *world) { w.d.Hooked(w.session.Key, "", true) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := stopped(t)
+				w.session = resume.Session{Key: w.session.Key, Cwd: w.session.Cwd, Transcript: w.session.Transcript, State: resume.Watching}
+				w.agent.owner = nil
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() { defer close(done); _ = w.d.WatchPrograms(ctx) }()
+				w.d.Hooked(w.session.Key, "permission: Bash (make)", false)
+				synctest.Wait()
+				c.answer(w)
+				time.Sleep(2 * questionDelay)
+				synctest.Wait()
+				cancel()
+				<-done
+				require.Equal(t, c.want, w.session.Asks == "permission: Bash (make)", w.session.Reason)
+			})
+		})
+	}
+}
+
+func (w *world) moved() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.session.MovedAt = time.Now()
 }

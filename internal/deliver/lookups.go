@@ -8,6 +8,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/process"
 	"resumed/internal/resume"
+	"resumed/internal/sanitize"
 	"resumed/internal/starts"
 )
 
@@ -24,11 +25,14 @@ func (d *Deliverer) Changed(c resume.Change) {
 	}
 }
 
+// longestQuestion bounds what a hook says that its session asks for.
+const longestQuestion = 300
+
 // Hooked is called when an agent called a hook for a session. It does not block. asks is what the
 // session's process asks a person for; answered means that it asks for nothing.
 func (d *Deliverer) Hooked(key resume.Key, asks string, answered bool) {
 	if asks != "" || answered {
-		d.tracker.told(key, question{asks, time.Now()})
+		d.tracker.told(key, question{sanitize.Short(asks, longestQuestion), time.Now()})
 	}
 	wake(d.tracker.hooked)
 }

@@ -74,7 +74,7 @@ func shownCommands(t *testing.T, file string) []string {
 }
 
 // endless are commands that run until they are stopped; they are only started.
-var endless = regexp.MustCompile(`^resumed (run|shell|status --watch|logs .*-f|open$|demo$)`)
+var endless = regexp.MustCompile(`^resumed (run|status --watch|logs .*-f|open$|demo$)`)
 
 // unlucky are commands that correctly fail in this home, and why.
 var unlucky = map[string]string{
@@ -119,7 +119,7 @@ func TestEveryCommandOfTheDocumentsRuns(t *testing.T) {
 	b.write("bot/resume.sh", `echo "no luck"; exit 7`)
 	b.write("run.log", "Error: 429 Too Many Requests\n")
 	for _, foreign := range []string{
-		"claude", "codex", "gemini", "qwen", "opencode", "kilo", "copilot", "kimi", "curl", "make", "go", "sudo", "systemctl", "loginctl", "launchctl", "journalctl", "ssh", "npm", "apt", "tmux", "xdg-open",
+		"claude", "codex", "gemini", "qwen", "opencode", "kilo", "copilot", "kimi", "curl", "make", "go", "sudo", "systemctl", "loginctl", "launchctl", "journalctl", "ssh", "npm", "apt", "tmux", "xdg-open", "source",
 	} {
 		b.write("bin/"+foreign, "#!/bin/sh\n[ -t 0 ] || cat >/dev/null\nexit 0\n")
 	}

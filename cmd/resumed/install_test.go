@@ -157,7 +157,7 @@ func TestSessionsThatWereStoppedBeforeAreListed(t *testing.T) {
 
 	out, errOut, code = b.run("retry", "--unseen")
 	require.Zero(t, code, errOut)
-	require.Equal(t, 2, strings.Count(out, "claude-code/"))
+	require.Equal(t, 2, strings.Count(out, "): "))
 	b.until("both are continued", func() bool {
 		return strings.Contains(b.read("calls"), claudeSession) && strings.Contains(b.read("calls"), other)
 	})

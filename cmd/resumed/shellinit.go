@@ -41,7 +41,7 @@ func (c *cli) offeringShell(install *cobra.Command) *cobra.Command {
 		if err != nil || set("system") || set("dry-run") {
 			return err
 		}
-		return shellinit.Offer(c.out, agents.InPath(), func(question string) bool { return !set("yes") && c.agreed(question) })
+		return shellinit.Offer(c.out, agents.InPath(), c.agreed)
 	}
 	return install
 }

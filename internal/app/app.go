@@ -173,6 +173,7 @@ func (d *daemon) buildServers(maker maker, changes *control.Changes, paused bool
 			now := d.settings.Load()
 			return backend.Settings{Path: now.path, LoadedAt: now.loadedAt, Refused: now.refused, Agents: now.agents}
 		},
+		Reading:  d.reading,
 		View:     d.view,
 		Continue: func(s resume.Session) string { return d.settings.Load().goOn(s) },
 		HTTP:     func() (string, error) { return d.web.Where() },
@@ -268,6 +269,16 @@ func (d *daemon) logFound(ctx context.Context) error {
 		d.opts.Log.Info("found", "sessions", sessions, "next", next)
 	}
 	return nil
+}
+
+// reading reports whether not all existing transcripts were read yet.
+func (d *daemon) reading() bool {
+	select {
+	case <-d.firstRead:
+		return false
+	default:
+		return true
+	}
 }
 
 // gate makes the last decision about a start.

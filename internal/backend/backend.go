@@ -39,6 +39,7 @@ type Options struct {
 	Paused   bool // as stored by an earlier daemon
 	Log      *slog.Logger
 
+	Reading  func() bool                       // it has not yet read all transcripts
 	Settings func() Settings                   // the current ones
 	View     func(resume.Session) view.Session // what people are shown of a session
 	Continue func(resume.Session) string       // the command that continues a session
@@ -168,6 +169,7 @@ func (b *Backend) self(ctx context.Context, accounts []resume.Account) control.D
 		StartedAt: b.startedAt.UTC(),
 		Paused:    b.Paused(),
 		DryRun:    b.opts.DryRun,
+		Reading:   b.opts.Reading(),
 		Config:    control.Config{Path: now.Path, LoadedAt: now.LoadedAt.UTC(), OK: now.Refused == nil},
 		HTTP:      address,
 		Notices:   notices(b.opts.Notifier.Figures()),

@@ -33,6 +33,7 @@ type Daemon struct {
 	StartedAt time.Time `json:"started_at"`
 	Paused    bool      `json:"paused"`
 	DryRun    bool      `json:"dry_run"`
+	Reading   bool      `json:"reading,omitempty"` // it has not yet read all transcripts that there were at its start
 	Config    Config    `json:"config"`
 	HTTP      string    `json:"http"` // the address of the metrics and the page; empty: not served
 	Notices   Notices   `json:"notices"`

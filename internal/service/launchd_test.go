@@ -105,7 +105,8 @@ func TestInstallOnMacOS(t *testing.T) {
 func TestSessionsThatWereStoppedBeforeAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unseen := view.Session{ID: "s-1", Cwd: "/src", State: resume.Parked, Needs: new(string(resume.StartUnseen))}
-		answers := []control.Status{{}, {}, {Sessions: []view.Session{{ID: "s-1", State: resume.Waiting}}}, {Sessions: []view.Session{unseen, {ID: "s-2", State: resume.Waiting}}}, {Sessions: []view.Session{unseen}}}
+		reading := control.Daemon{Reading: true}
+		answers := []control.Status{{}, {}, {Daemon: reading}, {Daemon: reading, Sessions: []view.Session{{ID: "s-1", State: resume.Waiting}}}, {Sessions: []view.Session{unseen, {ID: "s-2", State: resume.Waiting}}}, {Sessions: []view.Session{unseen}}}
 		var out bytes.Buffer
 		asked := 0
 		Installer{Out: &out, Status: func(context.Context, bool) (control.Status, error) {

@@ -150,14 +150,16 @@ func (i Installer) tellStopped(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	var stopped []view.Session
-	for tries := range 15 {
+	for tries := range 25 {
 		status, err := i.Status(ctx, false)
 		if err != nil && tries >= 5 {
 			return // it does not run
 		}
 		stopped = view.WithoutStart(status.Sessions)
-		undecided := func(s view.Session) bool { return s.State == resume.Waiting && !s.Started.Seen && s.Owner == nil }
-		if len(stopped) > 0 && !slices.ContainsFunc(status.Sessions, undecided) {
+		undecided := func(s view.Session) bool {
+			return (s.State == resume.Waiting || s.State == resume.Resuming) && !s.Started.Seen && s.Owner == nil
+		}
+		if err == nil && !status.Daemon.Reading && !slices.ContainsFunc(status.Sessions, undecided) {
 			break
 		}
 		time.Sleep(200 * time.Millisecond)

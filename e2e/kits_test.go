@@ -75,6 +75,9 @@ func (k kit) situations() []situation {
 	}
 	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0", "copilot 1.0.102", "gemini 0.61.0", "qwen-code 0.24.4", "opencode 1.18.33"}, k.name()) {
 		all = append(all, plugged)
+		if k.agent != "codex" { // its hooks are trusted by a person first
+			all = append(all, asksWithPlugin)
+		}
 	}
 	if k.name() == "claude-code 2.1.325" {
 		all = append(all, fallback, paid, oneDocument, pluggedEarly)

@@ -38,7 +38,7 @@ var consents = map[string]string{"qwen-code": " --consent", "gemini": " --consen
 // the daemon.
 var plugged = situation{"with the plugin", func(t *testing.T, b *box, row *result) {
 	require.Contains(t, b.plugin(), "not installed")
-	b.addPlugin()
+	b.plug()
 	require.Contains(t, b.plugin(), "version "+buildinfo.Newest+", has not called")
 
 	b.start(b.config())
@@ -64,13 +64,46 @@ var plugged = situation{"with the plugin", func(t *testing.T, b *box, row *resul
 	row.did, row.outcome = "was told by the agent", "removed again"
 }}
 
-// addPlugin installs the plugin by the agent's own command.
-func (b *box) addPlugin() {
+// asksWithPlugin is a session that asks for a permission that its own user must give: only the plugin
+// reports that.
+var asksWithPlugin = situation{"with the plugin, and a permission waits", func(t *testing.T, b *box, row *result) {
+	switch b.kit.agent {
+	case "claude-code":
+		b.kit.ask(b)
+		b.kit.talk = func(prompt string) []string { return []string{"claude", "--permission-mode", "default", prompt} }
+	case "copilot":
+		b.kit.talk = func(prompt string) []string { return []string{"copilot", "-i", prompt} }
+	case "gemini":
+		b.change(".gemini/settings.json", `"run_shell_command"`, ``)
+	case "qwen-code":
+		b.change(".qwen/settings.json", `"yolo"`, `"default"`)
+	default:
+		b.kit.ask(b)
+	}
+	b.plug()
+	b.start(b.config())
+	b.provider.Script(b.step("one"), agenttest.Text("All done."))
+	p := b.talk(prompt)
+	s := b.untilState(resume.Parked)
+	require.Equal(t, "permission", *s.Needs, s.Reason)
+	if b.kit.agent != "qwen-code" { // whose notice only names the tool
+		require.Contains(t, s.Reason, "one", "what it asks for")
+	}
+	row.said = s.Reason
+	require.Empty(t, b.done(), "nothing was allowed")
+	p.press("Enter")
+	b.until("it is done", func() bool { return b.done() == "one" })
+	b.until("it is over", func() bool { _, listed := b.session(); return !listed })
+	row.did, row.outcome = "told a person, and pressed no key", "finished after the answer"
+}}
+
+// plug installs the plugin as a person does, and resumed where its hooks find it.
+func (b *box) plug() {
 	b.t.Helper()
 	repository, err := filepath.Abs("..")
 	require.NoError(b.t, err)
 	require.NoError(b.t, os.MkdirAll(b.path(".local", "bin"), 0o755))
-	require.NoError(b.t, os.Symlink(daemon, b.path(".local", "bin", "resumed"))) // where the hooks find it
+	require.NoError(b.t, os.Symlink(daemon, b.path(".local", "bin", "resumed")))
 	for _, built := range agents.Builtin() {
 		if built.Name == b.kit.agent {
 			b.asTyped(strings.ReplaceAll(built.Plugin.Install, "DIR", repository) + consents[b.kit.agent])
@@ -81,7 +114,7 @@ func (b *box) addPlugin() {
 // pluggedEarly is a session with the plugin that lived and died before there was a daemon: its hooks have
 // recorded what it was started with.
 var pluggedEarly = situation{"with the plugin, and before there was a daemon", func(t *testing.T, b *box, row *result) {
-	b.addPlugin()
+	b.plug()
 	limited := b.kit.exec[0].answer
 	row.provider = string(limited.Kind())
 	b.provider.Script(b.step("one"), limited)

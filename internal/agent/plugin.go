@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"resumed/internal/sanitize"
 )
 
 // Plugin is resumed's plugin for an agent: with it the agent calls `resumed hook`.
@@ -101,7 +103,10 @@ func ReadHook(said []byte, requests bool) HookCall {
 	call := HookCall{Session: cmp.Or(in.Session, in.SessionID, in.Thread), Transcript: in.Transcript}
 	switch {
 	case in.Event == "Notification" && slices.Contains(notices, in.Notice), in.Event == "PermissionRequest" && requests:
-		call.Asks = "permission: " + Call{Tool: in.Tool, Use: cmp.Or(in.Input.Command, in.Details.Command, in.Message)}.String()
+		call.Asks = "permission: " + Call{Tool: in.Tool, Use: cmp.Or(in.Input.Command, in.Details.Command)}.String()
+		if in.Tool+in.Details.Command == "" && in.Message != "" {
+			call.Asks = "permission: " + sanitize.Short(in.Message, longestUse)
+		}
 	case in.Event != "Notification" && in.Event != "PermissionRequest" && in.Event != "":
 		call.Answered = true
 	}

@@ -189,7 +189,7 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {75_960, unlimited},
+	"...":                  {75_990, unlimited},
 	"cmd/resumed":          {4_020, unlimited},
 	"internal/agent/...":   {13_650, unlimited},
 	"internal/app":         {840, 0},

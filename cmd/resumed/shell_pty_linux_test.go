@@ -36,6 +36,11 @@ func (b *liveBox) sit(env []string, argv ...string) *seat {
 	s := &seat{liveBox: b, cmd: exec.Command(argv[0], argv[1:]...)}
 	s.cmd.Env, s.cmd.Dir = append(append(b.env(), "TERM=xterm-256color"), env...), b.path("bot")
 	s.File = terminaltest.Open(b.t, s.cmd)
+	b.t.Cleanup(func() {
+		if text := s.text(); b.t.Failed() {
+			b.t.Logf("shown: %q", text[max(0, len(text)-2000):])
+		}
+	})
 	go func() {
 		_, _ = io.Copy(writer(func(p []byte) {
 			s.mu.Lock()
@@ -218,6 +223,7 @@ func TestShellIsSuspended(t *testing.T) {
 	s.untilShown("Stopped")
 	s.types("echo $((40+2)); fg\n")
 	s.untilShown("42\r\n")
+	b.until("keys are passed on", func() bool { return s.modes().Lflag&unix.ICANON == 0 })
 	s.types("two\n")
 	s.untilShown("two\r\ntwo\r\n")
 	prompts := strings.Count(s.text(), "ready> ")

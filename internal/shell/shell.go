@@ -189,18 +189,25 @@ func (s *Shell) passKeys() {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := s.in.Read(buf)
-		if n > 0 {
-			s.keyboard.Lock()
-			if !replies.Match(buf[:n]) {
-				s.keys++
-				s.lastKey = time.Now()
-			}
-			_, _ = s.pty.Write(buf[:n]) // fails if the agent has ended
-			s.keyboard.Unlock()
+		if n <= 0 && !s.gone() { // Ctrl-D in the moment before raw
+			n, err = copy(buf, "\x04"), nil
 		}
 		if n <= 0 || err != nil {
 			s.signal(syscall.SIGHUP)
 			return
 		}
+		s.keyboard.Lock()
+		if !replies.Match(buf[:n]) {
+			s.keys++
+			s.lastKey = time.Now()
+		}
+		_, _ = s.pty.Write(buf[:n]) // fails if the agent has ended
+		s.keyboard.Unlock()
 	}
+}
+
+// gone reports whether the person's terminal is gone.
+func (s *Shell) gone() bool {
+	_, err := term.GetState(int(s.in.Fd()))
+	return err != nil
 }

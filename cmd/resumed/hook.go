@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -100,7 +98,7 @@ func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 	}
 	dir := control.SocketDir(os.Getenv)
 	_ = control.MarkCall(dir, agent)
-	recordStart(resume.Key{Agent: agent, ID: told.Session}, caller(os.Getppid()))
+	recordStart(resume.Key{Agent: agent, ID: told.Session}, procfs.Proc.BehindShells(os.Getppid()))
 	_ = c.client().Nudge(ctx, control.Nudge{Agent: agent, Session: told.Session, Transcript: told.Transcript, Asks: told.Asks, Answered: told.Answered})
 }
 
@@ -108,24 +106,6 @@ func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 func recordStart(key resume.Key, pid int) bool {
 	start, ok := agents.StartOf(key.Agent, pid)
 	return ok && starts.In(control.SocketDir(os.Getenv)).Put(key, start) == nil
-}
-
-var shells = []string{"sh", "dash", "bash", "zsh", "fish", "ksh", "busybox"}
-
-// maxShells limits how many shells are between an agent and this program: the one that the agent uses
-// for hooks, and the one in the hook's command.
-const maxShells = 3
-
-// caller returns the agent's process, also if it called this program through shells.
-func caller(pid int) int {
-	for range maxShells {
-		stat, err := procfs.Proc.Stat(pid)
-		if err != nil || stat.Parent <= 1 || !slices.Contains(shells, filepath.Base(procfs.Proc.Executable(pid))) {
-			break
-		}
-		pid = stat.Parent
-	}
-	return pid
 }
 
 // goOn replaces this process by the user's own hook program, as if the agent had called it.

@@ -9,9 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -90,7 +88,7 @@ func (c *cli) shell(ctx context.Context, argv []string, inTmux bool) error {
 		if _, err := exec.LookPath("tmux"); err != nil {
 			return hint.With(errors.New("tmux is not installed"), "install the package tmux, or leave out --tmux")
 		}
-		return c.showShell(append([]string{program}, argv[1:]...))
+		return finished(tmux.Show(append([]string{program}, argv[1:]...), c.out, c.err))
 	case inTmux || !shown || shell.Needless(ctx):
 		return fmt.Errorf("start %s: %w", program, syscall.Exec(program, argv, os.Environ()))
 	}
@@ -135,41 +133,4 @@ func (c *cli) listShells(ctx context.Context) error {
 		fmt.Fprintf(&b, "in its own window   # %s in %s (process %d)\n", sanitize.Line(s.Program), sanitize.Line(s.Dir), s.PID)
 	}
 	return c.show(cmp.Or(b.String(), "No agent that resumed shell started is running.\n"))
-}
-
-// showShell runs the command in its own tmux, in this terminal, until it ends or the user detaches.
-func (c *cli) showShell(argv []string) error {
-	note, err := os.MkdirTemp("", "resumed-shell-")
-	if err != nil {
-		return fmt.Errorf("make a directory for the exit code: %w", err)
-	}
-	defer os.RemoveAll(note)
-	dir, err := os.Getwd()
-	if err != nil {
-		return fmt.Errorf("find the working directory: %w", err)
-	}
-	session := tmux.Session{Server: tmux.ServerPrefix + strconv.Itoa(os.Getpid()), Dir: dir, Argv: argv, Note: note}
-	show := exec.Command("tmux", session.Args()...)
-	show.Stdin, show.Stdout, show.Stderr = os.Stdin, os.Stdout, os.Stderr
-	// Caught for this program only: when the window is closed the command continues to run, without a
-	// message.
-	closed := make(chan os.Signal, 1)
-	signal.Notify(closed, syscall.SIGHUP)
-	defer signal.Stop(closed)
-	err = show.Run()
-	code, noCode := session.ExitCode()
-	switch {
-	case noCode == nil:
-		if left := session.LastScreen(); left != "" {
-			fmt.Fprintln(c.out, sanitize.Text(left))
-		}
-		return finished(code, nil)
-	case session.Lives():
-		fmt.Fprintf(c.err, "It keeps running. To come back: tmux -L %s attach\n", session.Server)
-		return nil
-	case err != nil:
-		return fmt.Errorf("run tmux: %w", err)
-	default:
-		return noCode
-	}
 }

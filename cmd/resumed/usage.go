@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/execrun"
-	"resumed/internal/hint"
 	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
@@ -22,7 +20,8 @@ import (
 )
 
 func (c *cli) usageCommand() *cobra.Command {
-	var room roomWanted
+	var room control.Room
+	wait, timeout := false, time.Duration(0)
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "usage [ACCOUNT]",
 		Short: "Show how much of each allowance is used",
@@ -33,9 +32,13 @@ func (c *cli) usageCommand() *cobra.Command {
 			"For scripts, --wait returns when the account, or every account, has room: no limit stops it, and less than --below is used of each window. The exit code is 75 if --timeout is over first.",
 		Example: "  resumed usage\n  resumed usage --wait --below 80 && ./nightly.sh\n  resumed usage --json | jq '.accounts[].windows[] | {kind, used_percent}'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			room.account = strings.Join(args, "")
-			if room.wait {
-				if err := c.waitForRoom(cmd.Context(), room); err != nil || !c.json {
+			room.Account = strings.Join(args, "")
+			if wait {
+				err := c.client().Await(cmd.Context(), room, timeout)
+				if errors.Is(err, control.ErrNoRoom) {
+					err = exitStatus{execrun.CodeGaveUp, err}
+				}
+				if err != nil || !c.json {
 					return err
 				}
 			}
@@ -45,80 +48,17 @@ func (c *cli) usageCommand() *cobra.Command {
 			}
 			used := []accountUsed{}
 			for _, a := range status.Accounts {
-				if len(a.Windows) > 0 && room.means(a) {
+				if len(a.Windows) > 0 && room.Means(a) {
 					used = append(used, accountUsed{a.Name, a.Provider, a.Windows})
 				}
 			}
 			return c.print(map[string]any{"version": 1, "accounts": used}, func(p *termui.Printer) { printUsage(p, used, status.Now) })
 		},
 	})
-	cmd.Flags().BoolVar(&room.wait, "wait", false, "return when there is room")
-	cmd.Flags().Float64Var(&room.below, "below", 100, "with --wait: less than this `PERCENT` of each window is used")
-	cmd.Flags().DurationVar(&room.timeout, "timeout", 0, "with --wait: the longest `DURATION` to wait (default: no limit)")
+	cmd.Flags().BoolVar(&wait, "wait", false, "return when there is room")
+	cmd.Flags().Float64Var(&room.Below, "below", 100, "with --wait: less than this `PERCENT` of each window is used")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "with --wait: the longest `DURATION` to wait (default: no limit)")
 	return cmd
-}
-
-// roomWanted is what --wait waits for.
-type roomWanted struct {
-	wait    bool
-	account string // empty: every account
-	below   float64
-	timeout time.Duration
-}
-
-func (w roomWanted) means(a control.Account) bool {
-	return w.account == "" || w.account == a.String() || w.account == a.Name
-}
-
-// lookAgain is the longest time between two looks at the accounts.
-const lookAgain = 10 * time.Second
-
-// waitForRoom returns when the accounts have room.
-func (c *cli) waitForRoom(ctx context.Context, w roomWanted) error {
-	timeout := make(<-chan time.Time)
-	if w.timeout > 0 {
-		timeout = time.After(w.timeout)
-	}
-	for {
-		status, err := c.client().Status(ctx, false)
-		if err != nil {
-			return err
-		}
-		next, err := w.full(status)
-		if err != nil || next.IsZero() {
-			return err
-		}
-		select {
-		case <-time.After(min(lookAgain, max(time.Until(next), time.Second/5))):
-		case <-timeout:
-			return exitStatus{execrun.CodeGaveUp, errors.New("there is still no room")}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// full returns when to look again; zero: there is room.
-func (w roomWanted) full(status control.Status) (next time.Time, err error) {
-	known := false
-	for _, a := range status.Accounts {
-		if !w.means(a) {
-			continue
-		}
-		known = true
-		if a.State != "closed" {
-			next = status.Now.Add(lookAgain)
-		}
-		for _, window := range a.Windows {
-			if window.Used >= w.below && window.ResetsAt.After(status.Now) {
-				next = window.ResetsAt
-			}
-		}
-	}
-	if !known && w.account != "" {
-		return next, hint.With(fmt.Errorf("no account is called %q", w.account), "resumed status, which lists them")
-	}
-	return next, nil
 }
 
 // accountUsed is an account with known usage.

@@ -168,12 +168,11 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 func (d *daemon) buildServers(maker maker, changes *control.Changes, paused bool) error {
 	opts := d.opts
 	d.backend = backend.New(backend.Options{
-		Version: opts.Version, DryRun: opts.DryRun, StateDir: opts.StateDir, Paused: paused, Log: opts.Log,
+		Version: opts.Version, DryRun: opts.DryRun, FirstRead: d.firstRead, StateDir: opts.StateDir, Paused: paused, Log: opts.Log,
 		Settings: func() backend.Settings {
 			now := d.settings.Load()
 			return backend.Settings{Path: now.path, LoadedAt: now.loadedAt, Refused: now.refused, Agents: now.agents}
 		},
-		Reading:  d.reading,
 		View:     d.view,
 		Continue: func(s resume.Session) string { return d.settings.Load().goOn(s) },
 		HTTP:     func() (string, error) { return d.web.Where() },
@@ -269,16 +268,6 @@ func (d *daemon) logFound(ctx context.Context) error {
 		d.opts.Log.Info("found", "sessions", sessions, "next", next)
 	}
 	return nil
-}
-
-// reading reports whether not all existing transcripts were read yet.
-func (d *daemon) reading() bool {
-	select {
-	case <-d.firstRead:
-		return false
-	default:
-		return true
-	}
 }
 
 // gate makes the last decision about a start.

@@ -39,13 +39,13 @@ type Options struct {
 	Paused   bool // as stored by an earlier daemon
 	Log      *slog.Logger
 
-	Reading  func() bool                       // it has not yet read all transcripts
-	Settings func() Settings                   // the current ones
-	View     func(resume.Session) view.Session // what people are shown of a session
-	Continue func(resume.Session) string       // the command that continues a session
-	HTTP     func() (address string, err error)
-	PageURL  func(once bool) (string, error)
-	Wake     func() // the summary of the daemon has changed
+	FirstRead <-chan struct{}                   // closed when all transcripts that there were at the start are read
+	Settings  func() Settings                   // the current ones
+	View      func(resume.Session) view.Session // what people are shown of a session
+	Continue  func(resume.Session) string       // the command that continues a session
+	HTTP      func() (address string, err error)
+	PageURL   func(once bool) (string, error)
+	Wake      func() // the summary of the daemon has changed
 
 	Changes  *control.Changes
 	Store    *state.Store
@@ -169,7 +169,6 @@ func (b *Backend) self(ctx context.Context, accounts []resume.Account) control.D
 		StartedAt: b.startedAt.UTC(),
 		Paused:    b.Paused(),
 		DryRun:    b.opts.DryRun,
-		Reading:   b.opts.Reading(),
 		Config:    control.Config{Path: now.Path, LoadedAt: now.LoadedAt.UTC(), OK: now.Refused == nil},
 		HTTP:      address,
 		Notices:   notices(b.opts.Notifier.Figures()),
@@ -177,6 +176,11 @@ func (b *Backend) self(ctx context.Context, accounts []resume.Account) control.D
 		Problems:  []string{},
 		Fleet:     b.opts.Fleet.Standing(),
 		Queue:     b.opts.Queue.Count(ctx),
+	}
+	select {
+	case <-b.opts.FirstRead:
+	default:
+		self.Reading = true
 	}
 	if why := b.opts.Fleet.Problem(); why != "" {
 		self.Problems = append(self.Problems, why)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync/atomic"
 )
@@ -100,4 +101,23 @@ func (f FS) Having(ctx context.Context, name string) (map[int]string, error) {
 		}
 	}
 	return found, nil
+}
+
+// shells are programs that people and agents use to run commands.
+var shells = []string{"sh", "dash", "bash", "zsh", "fish", "ksh", "busybox"}
+
+// maxShells limits how many shells are between an agent and a hook: the one that the agent uses for hooks,
+// and the one in the hook's command.
+const maxShells = 3
+
+// BehindShells returns the process itself, or the one that started it through shells.
+func (f FS) BehindShells(pid int) int {
+	for range maxShells {
+		stat, err := f.Stat(pid)
+		if err != nil || stat.Parent <= 1 || !slices.Contains(shells, filepath.Base(f.Executable(pid))) {
+			break
+		}
+		pid = stat.Parent
+	}
+	return pid
 }

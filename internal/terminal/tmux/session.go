@@ -4,12 +4,17 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
+
+	"resumed/internal/sanitize"
 )
 
 // ServerPrefix begins the names of the servers that this program starts.
@@ -37,6 +42,44 @@ if [ -d "$0" ]; then
 	echo $code > "$0/code"
 fi
 exit $code`
+
+// Show runs a command in its own tmux, in this terminal, until it ends or the user detaches, and
+// returns its exit code.
+func Show(argv []string, out, errOut io.Writer) (code int, err error) {
+	note, err := os.MkdirTemp("", "resumed-shell-")
+	if err != nil {
+		return 0, fmt.Errorf("make a directory for the exit code: %w", err)
+	}
+	defer os.RemoveAll(note)
+	dir, err := os.Getwd()
+	if err != nil {
+		return 0, fmt.Errorf("find the working directory: %w", err)
+	}
+	s := Session{Server: ServerPrefix + strconv.Itoa(os.Getpid()), Dir: dir, Argv: argv, Note: note}
+	show := exec.Command("tmux", s.Args()...)
+	show.Stdin, show.Stdout, show.Stderr = os.Stdin, os.Stdout, os.Stderr
+	// Caught for this program only: when the window is closed the command continues to run, without a
+	// message.
+	closed := make(chan os.Signal, 1)
+	signal.Notify(closed, syscall.SIGHUP)
+	defer signal.Stop(closed)
+	err = show.Run()
+	code, noCode := s.ExitCode()
+	switch {
+	case noCode == nil:
+		if left := s.LastScreen(); left != "" {
+			fmt.Fprintln(out, sanitize.Text(left))
+		}
+		return code, nil
+	case s.Lives():
+		fmt.Fprintf(errOut, "It keeps running. To come back: tmux -L %s attach\n", s.Server)
+		return 0, nil
+	case err != nil:
+		return 0, fmt.Errorf("run tmux: %w", err)
+	default:
+		return 0, noCode
+	}
+}
 
 // Args returns the arguments of the tmux that starts the session and shows it in the current
 // terminal.

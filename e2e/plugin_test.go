@@ -155,19 +155,3 @@ func (b *box) plugin() string {
 	b.t.Fatalf("nothing is said about the plugin: %s", out)
 	return ""
 }
-
-// program writes a script.
-func (b *box) program(name, script string) {
-	b.t.Helper()
-	b.write(name, "#!/bin/sh\n"+script+"\n")
-	require.NoError(b.t, os.Chmod(b.path(name), 0o755))
-}
-
-// read returns a file of the box, or "".
-func (b *box) read(name string) string {
-	data, err := os.ReadFile(b.path(name))
-	if !os.IsNotExist(err) {
-		require.NoError(b.t, err)
-	}
-	return string(data)
-}

@@ -44,15 +44,15 @@ func (p *pane) tour() (screens int) {
 			require.NoError(p.b.t, p.command("resize-window", "-t", "e2e", "-x", columns, "-y", rows).Run())
 		}
 	}
-	clear := keys("C-u")
+	clearField := keys("C-u")
 	for _, act := range []func(){
-		func() {}, text("/"), text("mo"), keys("Escape"), clear, text("?"), keys("BSpace"),
+		func() {}, text("/"), text("mo"), keys("Escape"), clearField, text("?"), keys("BSpace"),
 		text("/model"), keys("Enter"), keys("Down"), keys("Escape"), text("/help"), keys("Enter"), keys("Right"), keys("Escape"),
 		text("/config"), keys("Enter"), keys("Down"), keys("Escape"), text("/status"), keys("Enter"), keys("Escape"), text("/context"), keys("Enter"),
-		text("漢字 テスト 🙂 é"), keys("Left", "Left", "Left"), text("x"), clear, keys("C-u"), text("one"), keys("M-Enter"), text("two two two"), clear, keys("BSpace"), clear,
-		text("@"), text("w"), keys("Escape"), clear, keys("C-o"), keys("C-e"), keys("Escape"), keys("BTab"), keys("BTab"), keys("BTab"),
-		text("!seq 1 30"), keys("Enter"), text(strings.Repeat("a long line ", 20)), size("60", "20"), clear, size("40", "10"), text("/"), keys("Escape"), clear, size("200", "50"),
-		text("/cost"), keys("Enter"), keys("Escape"), size("140", "45"), text("/resume"), keys("Enter"), keys("Escape"), clear,
+		text("漢字 テスト 🙂 é"), keys("Left", "Left", "Left"), text("x"), clearField, keys("C-u"), text("one"), keys("M-Enter"), text("two two two"), clearField, keys("BSpace"), clearField,
+		text("@"), text("w"), keys("Escape"), clearField, keys("C-o"), keys("C-e"), keys("Escape"), keys("BTab"), keys("BTab"), keys("BTab"),
+		text("!seq 1 30"), keys("Enter"), text(strings.Repeat("a long line ", 20)), size("60", "20"), clearField, size("40", "10"), text("/"), keys("Escape"), clearField, size("200", "50"),
+		text("/cost"), keys("Enter"), keys("Escape"), size("140", "45"), text("/resume"), keys("Enter"), keys("Escape"), clearField,
 	} {
 		act()
 		p.sameAsTmux(screens)

@@ -216,7 +216,8 @@ func TestShellIsSuspended(t *testing.T) {
 	b := newLiveBox(t)
 	s := b.sit([]string{"PS1=ready> "}, "bash", "--norc", "-i")
 	s.untilShown("ready> ")
-	s.types(b.binary + " shell cat\n")
+	s.types(b.binary + " shell sh -c 'echo U$((0))P; exec cat'\n")
+	s.untilShown("U0P\r\n") // the person's terminal no longer echoes
 	s.types("one\n")
 	s.untilShown("one\r\none\r\n")
 	s.types("\x1a")

@@ -69,7 +69,7 @@ func fill(text string) string {
 		}
 		room := width
 		var filled strings.Builder
-		for _, word := range strings.Fields(p) { // a flag is not broken at its hyphens
+		for word := range strings.FieldsSeq(p) { // a flag is not broken at its hyphens
 			length := utf8.RuneCountInString(word)
 			switch {
 			case room == width:

@@ -241,11 +241,11 @@ func (s *sender) judge(ctx context.Context, it *item, err error) {
 		wait, quiet = min(refused.After, maxSilence), refused.After <= maxSilence
 	}
 	if s.fails(err) {
-		warning := "notice did not arrive and is tried again"
 		if verdict == Unavailable {
-			warning = "channel is not available here"
+			s.n.log.Warn("channel is not available here", "channel", s.name, "err", err)
+		} else {
+			s.n.log.Warn("notice did not arrive and is tried again", "channel", s.name, "err", err)
 		}
-		s.n.log.Warn(warning, "channel", s.name, "err", err)
 		s.n.opts.Changed()
 	}
 	now := time.Now()

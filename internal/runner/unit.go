@@ -198,10 +198,10 @@ func askUnit(manager *systemd.Conn, mark string) (unit, error) {
 // exit returns how the main process ended, in the same words as for a child process.
 func (u unit) exit() (unknown bool, err error) {
 	const exited, killed, dumped = 1, 2, 3 // CLD_EXITED and so on, of waitid(2)
-	switch {
-	case u.code == exited:
+	switch u.code {
+	case exited:
 		return false, exitError(int(u.status))
-	case u.code == killed || u.code == dumped:
+	case killed, dumped:
 		return false, exitError(bySignal + int(u.status))
 	default:
 		return true, nil

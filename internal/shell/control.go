@@ -34,7 +34,9 @@ func (s *Shell) resize() {
 func (s *Shell) followSignals() (stop func()) {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGCONT)
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		for sig := range signals {
 			switch sig {
 			case syscall.SIGWINCH:
@@ -50,6 +52,7 @@ func (s *Shell) followSignals() (stop func()) {
 	return func() {
 		signal.Stop(signals)
 		close(signals)
+		<-done
 	}
 }
 

@@ -66,8 +66,7 @@ func Run(o Options) (code int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("make a terminal: %w", err)
 	}
-	defer ours.Close()
-	s.pty, s.tty = ours, theirs.Name()
+	s.pty, s.tty = ours, theirs.Name()          // ours is not closed: passKeys may use it until this process ends
 	_ = term.Restore(int(theirs.Fd()), s.modes) // the agent finds what it would find without us
 	s.screen = vtscreen.New(80, 24)
 	s.resize()
@@ -91,9 +90,9 @@ func Run(o Options) (code int, err error) {
 		go shellpty.Serve(listener, s.answer)
 	}
 	go s.record(o.Record)
-	defer s.followSignals()()
 	s.raw()
 	defer s.restore()
+	defer s.followSignals()() // before the modes are restored: it may change them
 	go s.passKeys()
 	shown := make(chan struct{})
 	go func() {

@@ -5,6 +5,7 @@ package shellpty
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -118,7 +119,7 @@ func All(ctx context.Context, dir string) []Running {
 	for _, socket := range sockets {
 		a, err := (&window{socket}).ask(ctx, Question{})
 		switch {
-		case err == errGone:
+		case errors.Is(err, errGone):
 			_ = os.Remove(socket)
 		case err == nil:
 			all = append(all, Running{PID: a.PID, Program: a.Program, Dir: cmp.Or(procfs.Proc.Cwd(a.PID), "?")})

@@ -99,7 +99,7 @@ func (s *Screen) control(b byte) {
 
 // step interprets a byte of a sequence.
 func (s *Screen) step(b byte) {
-	switch s.state {
+	switch s.state { //nolint:exhaustive // the others are below
 	case text, title:
 		switch {
 		case b == 0x1b:

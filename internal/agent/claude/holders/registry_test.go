@@ -26,7 +26,7 @@ func TestAProcessInANamespaceOfItsOwnIsFound(t *testing.T) {
 	require.Equal(t, 4711, owner.PID)
 	holder, _, err := a.Holder(resume.Session{Key: resume.Key{Agent: "claude-code", ID: sessionA}}, *owner)
 	require.NoError(t, err)
-	require.Equal(t, "", a.SessionOf(4711), "it has no entry of that number")
+	require.Empty(t, a.SessionOf(4711), "it has no entry of that number")
 	require.NotEqual(t, "gone", a.Doing(holder), "it is asked by the number that it registered")
 
 	register(t, a.Homes.Roots[0], "7.json", registered(7, sessionA, "901", ""))

@@ -74,10 +74,11 @@ func (k kit) situations() []situation {
 		all = append(all, execOthers...)
 	}
 	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0", "copilot 1.0.102", "gemini 0.61.0", "qwen-code 0.24.4", "opencode 1.18.33"}, k.name()) {
-		all = append(all, plugged)
-		if k.agent != "codex" { // its hooks are trusted by a person first
-			all = append(all, asksWithPlugin)
+		withPlugin := []situation{plugged, asksWithPlugin}
+		if k.agent == "codex" { // its hooks are trusted by a person first
+			withPlugin = withPlugin[:1]
 		}
+		all = append(all, sample(2, withPlugin)...)
 	}
 	if k.name() == "claude-code 2.1.325" {
 		all = append(all, fallback, paid, oneDocument, pluggedEarly)
@@ -128,7 +129,7 @@ func claude(version string) kit {
 		talk:  func(prompt string) []string { return []string{"claude", prompt} },
 		cases: headless,
 		ask:   func(b *box) { b.write(".claude/settings.json", "{}") },
-		live:  append([]situation{idle, menu, inKitty, menuInKitty, inScreen, menuInScreen, inEditor, inShell, menuInShell, tour, small, vim, plain, quit, armed, drafted, busy, dead, denied, together, permits, onetime, commands, cleared}, sample(4, claudeLeash())...),
+		live:  append([]situation{idle, menu, inKitty, menuInKitty, inShell, small, vim, plain, quit, armed, drafted, busy, dead, denied, together, permits, onetime, commands, cleared}, sample(4, append(claudeLeash(), inScreen, menuInScreen, inEditor, menuInShell, tour))...),
 		slow:  named(armed.name, paid.name),
 	}
 }

@@ -104,7 +104,9 @@ func TestWhatAManagerIsTold(t *testing.T) {
 
 func TestVariablesThatAManagerRefusesAreNamed(t *testing.T) {
 	env := []string{"KEY=hunter2", "LINES=a\n\tb", "BASH_FUNC_x%%=() { :; }", "BELL=\a", "LATIN=\xe9"}
-	require.Empty(t, NotPassed(env), "the daemon itself passes them on")
+	if !underRealManager() {
+		require.Empty(t, NotPassed(env), "the daemon itself passes them on")
+	}
 	managed(t)
 	require.Equal(t, []string{"BASH_FUNC_x%%", "BELL", "LATIN"}, NotPassed(env))
 }

@@ -52,6 +52,9 @@ soak: ## Kill the daemon all the time and check what it did (SOAK=10m, SOAK_FAUL
 	go test -count=1 -v -timeout 0 -run Histories ./internal/fleet -histories "$${HISTORIES:-1000000}" -first "$${SOAK_SEED:-$$(date +%s)}"
 	.ci/loaded 4 go test -count=1 ./...
 
+faults: ## Break one promise at a time, and see that a test notices (NAME=claim-is-not-synced for one; 25 minutes for all)
+	faults/run $(NAME)
+
 fuzz: ## Fuzz every parser for a while (FUZZTIME=30s each)
 	.ci/fuzz "$${FUZZTIME:-30s}"
 
@@ -76,4 +79,4 @@ packages-test: ## Install what is in dist/ on trees of their own, and run it (ro
 release: ## Build the packages of the tag that is checked out, and of nothing else
 	packaging/release
 
-.PHONY: docs pictures help build test race lint fix cover bench bench-hub e2e soak fuzz learn systemd-test packages packages-test release
+.PHONY: docs pictures help build test race lint fix cover bench bench-hub e2e soak faults fuzz learn systemd-test packages packages-test release

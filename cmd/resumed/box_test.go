@@ -262,6 +262,14 @@ func (b *box) ended() int {
 	return code
 }
 
+// laterIsResumed returns when another session of the bot, which is stopped now, was resumed: what was due
+// before it has begun by then. The bot must have no stagger.
+func (b *box) laterIsResumed() {
+	b.t.Helper()
+	b.write("bot/logs/later.log", "rate limited, retry in 0s\n")
+	b.until("a later session is resumed", func() bool { return strings.Contains(b.read("bot/calls"), "id=later ") })
+}
+
 func (b *box) until(what string, ok func() bool) {
 	b.t.Helper()
 	b.within(patience, what, ok)

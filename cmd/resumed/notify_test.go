@@ -123,7 +123,8 @@ url = "`+hook.URL+`"
 		b.start()
 		b.until("the notice of "+id+" arrives", func() bool { return told(hook, id) > 0 })
 	}
-	time.Sleep(300 * time.Millisecond) // a second one would come by now
+	b.write("bot/logs/later.log", "rate limited\n")
+	b.until("a later notice arrives", func() bool { return told(hook, "later") > 0 })
 	for round := range 8 {
 		id := fmt.Sprintf("s-%d", round)
 		require.Equal(t, 1, told(hook, id), id)

@@ -115,3 +115,23 @@ func TestAReplacedDirectoryIsContinuedInOnOrder(t *testing.T) {
 	require.Equal(t, "delivered", got[len(got)-1])
 	require.FileExists(t, filepath.Join(w.session.Cwd, "touched"))
 }
+
+// What exec gave up on is left to a person; what a person cancelled there is cancelled here too. A
+// retry counts more than both.
+func TestTheDaemonFollowsWhatExecDecided(t *testing.T) {
+	for cancelled, want := range map[bool]resume.State{false: resume.Parked, true: resume.Watching} {
+		w := newWorld(t)
+		w.run("touch touched")
+		held, err := lease.Acquire(w.d.opts.LeaseDirs, w.session.Key.Agent, w.session.Key.ID)
+		require.NoError(t, err)
+		require.NoError(t, held.GiveUp(lease.Note{At: time.Now(), Why: "3 tries did not help", Cancelled: cancelled}))
+		require.NoError(t, held.Release())
+		w.act()
+		require.Equal(t, want, w.now().State)
+		require.NoFileExists(t, filepath.Join(w.session.Cwd, "touched"))
+		if !cancelled {
+			w.actAgain()
+			require.FileExists(t, filepath.Join(w.session.Cwd, "touched"))
+		}
+	}
+}

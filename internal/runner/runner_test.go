@@ -271,6 +271,7 @@ func TestTheProgramIsLookedUpInTheCommandsOwnPath(t *testing.T) {
 	require.NoError(t, os.Symlink(os.Args[0], filepath.Join(cmd.Dir, "trap")))
 	cmd.Argv[0] = "trap"
 	cmd.Env = append(cmd.Env, "PATH=.::"+bin)
+	t.Chdir(cmd.Dir) // a relative entry would be found here
 	_, err := Start(cmd)
 	require.ErrorAs(t, err, new(*StartError), "a program in the session's directory is not run by name")
 	cmd.Argv[0] = "./trap"

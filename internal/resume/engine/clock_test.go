@@ -125,27 +125,31 @@ func TestARecordOfTheFutureDoesNotMakeLaterOnesOldNews(t *testing.T) {
 
 // A laptop that is closed right after a resume: its agent sleeps too.
 func TestWhatSettlesIsGivenTheTimeThatTheMachineSlept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const night = 8 * time.Hour
-		w := newWorld(t, defaultRules(), func(ctx context.Context, w *world, s resume.Session) {
-			_, _ = w.Apply(ctx, s.Key, resume.Ended{Mark: s.Run.Mark, Outcome: resume.Delivered})
-		})
-		w.see("a", limited(time.Now(), limit.Overloaded))
-		time.Sleep(time.Minute)
-		s := w.session("a")
-		require.Equal(t, resume.Settling, s.State)
-		left := time.Until(s.NextAt)
-		require.NoError(t, w.do(t.Context(), func(ctx context.Context) {
-			w.latest = w.latest.Add(-night) // stored by the clock of the evening
-			s.WaitFrom, s.NextAt = s.WaitFrom.Add(-night), s.NextAt.Add(-night)
-			w.keep(s)
-			w.watchClock(ctx)
-		}))
-		require.Equal(t, resume.Settling, w.session("a").State, "it did not have the time to move")
-		require.Equal(t, left, time.Until(w.session("a").NextAt))
-		time.Sleep(left)
-		synctest.Wait()
-		require.Equal(t, resume.NoProgress, w.session("a").Attempts[0].Outcome, "it had the time now")
-		w.stop()
+	for _, slept := range []time.Duration{100 * time.Second, 8 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) { settleAfter(t, slept) })
+	}
+}
+
+func settleAfter(t *testing.T, slept time.Duration) {
+	w := newWorld(t, defaultRules(), func(ctx context.Context, w *world, s resume.Session) {
+		_, _ = w.Apply(ctx, s.Key, resume.Ended{Mark: s.Run.Mark, Outcome: resume.Delivered})
 	})
+	w.see("a", limited(time.Now(), limit.Overloaded))
+	time.Sleep(time.Minute)
+	s := w.session("a")
+	require.Equal(t, resume.Settling, s.State)
+	left := time.Until(s.NextAt)
+	require.Less(t, left, slept, "otherwise a lost sleep is not noticed")
+	require.NoError(t, w.do(t.Context(), func(ctx context.Context) {
+		w.latest = w.latest.Add(-slept) // stored by the clock before
+		s.WaitFrom, s.NextAt = s.WaitFrom.Add(-slept), s.NextAt.Add(-slept)
+		w.keep(s)
+		w.watchClock(ctx)
+	}))
+	require.Equal(t, resume.Settling, w.session("a").State, "it did not have the time to move")
+	require.Equal(t, left, time.Until(w.session("a").NextAt))
+	time.Sleep(left)
+	synctest.Wait()
+	require.Equal(t, resume.NoProgress, w.session("a").Attempts[0].Outcome, "it had the time now")
+	w.stop()
 }

@@ -44,10 +44,11 @@ var arrows = map[string][]string{
 	"internal/app": {
 		"internal/runenv", "internal/starts",
 		"internal/agent", "internal/agents", "internal/backend", "internal/budget/ownkey", "internal/config", "internal/config/reload", "internal/control", "internal/deliver", "internal/feed",
-		"internal/fleet/member", "internal/fsevents", "internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/mounts", "internal/notify", "internal/notify/*", "internal/ownership", "internal/procfs", "internal/resume", "internal/resume/engine", "internal/resume/view",
+		"internal/fleet/member", "internal/fsevents", "internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/midturn", "internal/mounts", "internal/notify", "internal/notify/*", "internal/ownership", "internal/procfs", "internal/resume", "internal/resume/engine", "internal/resume/view",
 		"internal/queue", "internal/sdnotify", "internal/state", "internal/webui",
 		"internal/usage",
 	},
+	"internal/midturn": {"internal/agent", "internal/process", "internal/procfs", "internal/resume"},
 	"internal/deliver": {
 		"internal/runenv", "internal/starts",
 		"internal/agent", "internal/childenv", "internal/humanize", "internal/leash", "internal/lease", "internal/ownership", "internal/process", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner", "internal/sanitize", "internal/terminal", "internal/terminal/*",
@@ -194,26 +195,26 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {75_000, unlimited},
+	"...":                  {75_800, unlimited},
 	"cmd/resumed":          {4_180, unlimited},
-	"internal/agent/...":   {12_400, unlimited},
-	"internal/app":         {840, 0},
+	"internal/agent/...":   {12_560, unlimited},
+	"internal/app":         {855, 0},
 	"internal/config":      {2_860, unlimited},
 	"internal/deliver":     {2_850, 0},
 	"internal/explain/...": {2_630, unlimited},
 	"internal/fleet/...":   {4_490, unlimited},
 	"internal/limit/...":   {3_640, unlimited},
-	"internal/notify/...":  {4_410, unlimited},
-	"internal/resume":      {2_820, 0},
+	"internal/notify/...":  {4_420, unlimited},
+	"internal/resume":      {2_995, 0},
 	"internal/watch":       {1_790, unlimited},
 
 	"internal/resume/engine":            {1_650, 8},
-	"internal/agent":                    {2_270, 5},
+	"internal/agent":                    {2_280, 5},
 	"internal/agent/opencode":           {1_410, 0},
 	"internal/agent/opencode/database":  {940, 0},
 	"internal/agent/opencode/processes": {270, 0},
 	"internal/agent/opencode/server":    {440, 0},
-	"internal/resume/view":              {440, 0},
+	"internal/resume/view":              {445, 0},
 }
 
 const unlimited = 1 << 30

@@ -133,6 +133,16 @@ type Attendant interface {
 	Left(context.Context, resume.Session) bool
 }
 
+// Turns is an Agent whose transcripts tell whether a turn has ended.
+type Turns interface {
+	// OpenTurn reports whether the last turn of the session has begun and certainly not ended, and
+	// when its last record was written.
+	OpenTurn(context.Context, resume.Session) (at time.Time, open bool, err error)
+
+	// Ended returns how the process of the session ended in the middle of a turn.
+	Ended(resume.Session) resume.End
+}
+
 // Registrar is an Agent whose processes register which session they have open.
 type Registrar interface {
 	// SessionOf returns the session that a live process has open; "": not known.

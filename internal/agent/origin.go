@@ -7,6 +7,7 @@ import (
 
 	"resumed/internal/childenv"
 	"resumed/internal/leash"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 	"resumed/internal/starts"
 	"resumed/internal/usermanager"
@@ -28,7 +29,7 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 	}
 	o := &resume.Origin{
 		Process: resume.Process{PID: pid, Start: before.Start},
-		SeenAt:  time.Now().Round(0), Cwd: p.Cwd(pid), TTY: before.TTY != 0,
+		Boot:    procfs.Boot(), SeenAt: time.Now().Round(0), Cwd: p.Cwd(pid), TTY: before.TTY != 0,
 	}
 	if age, known := p.Age(pid); known {
 		o.BeganAt = o.SeenAt.Add(-age)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
@@ -73,6 +74,11 @@ func LastOf(ctx context.Context, a Reader, s resume.Session) (last Evidence, fou
 // WhyNotNow returns why a session is not continued after the last event in its transcript, or ""
 // if it is still stopped. A nil event means that the transcript has none.
 func WhyNotNow(s resume.Session, last resume.Event, now time.Time) string {
+	at := resume.When(last)
+	_, cancelled := last.(resume.Cancelled)
+	if s.Limit.Class == limit.CutOff && !cancelled && !at.IsZero() && !at.After(s.LimitedAt) {
+		return "" // its last turn has not ended
+	}
 	switch e := last.(type) {
 	case resume.Limited:
 		reset := e.Reset

@@ -32,6 +32,7 @@ func Remedies(name string) map[limit.Class]string {
 		limit.Network:         "check whether this machine reaches the provider",
 		limit.Timeout:         "look at what it did last ({logs})",
 		limit.Unknown:         "look at what it said ({logs})",
+		limit.CutOff:          "look at what it did last ({logs})",
 		limit.Auth:            "sign in: " + cmp.Or(own.SignIn, "open the agent and sign in there"),
 		limit.Billing:         cmp.Or(own.Pay, "buy credits or raise the spend limit at its provider"),
 		limit.ContextOverflow: "open it and " + shorten,

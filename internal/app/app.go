@@ -24,6 +24,7 @@ import (
 	"resumed/internal/journal"
 	"resumed/internal/lease"
 	"resumed/internal/metrics"
+	"resumed/internal/midturn"
 	"resumed/internal/notify"
 	"resumed/internal/notify/digest"
 	"resumed/internal/ownership"
@@ -47,6 +48,7 @@ type daemon struct {
 	notifier  *notify.Notifier
 	engine    *engine.Engine
 	deliver   *deliver.Deliverer
+	midturn   *midturn.Watcher
 	usage     *usage.Collector
 	hooks     *feed.HookCalls
 	queue     *queue.Queue
@@ -161,6 +163,12 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		Settings: func() deliver.Settings { return d.settings.Load().forDelivery() }, Engine: d.engine, Transcripts: d.feeds,
 		Starts: starts.In(opts.RuntimeDir), HostLease: d.hostLease, Budget: d.ownKey, Sync: d.store.Sync, Stopping: d.inputs.stopped, Log: opts.Log,
 	}, snapshot.Sessions)
+	d.midturn = midturn.New(midturn.Options{
+		Engine: d.engine, AliveAt: snapshot.AliveAt, Read: d.firstRead, Log: opts.Log,
+		Agent:     func(name string) agent.Agent { return d.settings.Load().agents[name] },
+		Rules:     func() resume.Rules { return d.settings.Load().rules },
+		Elsewhere: func(key resume.Key) bool { return lease.Elsewhere(opts.LeaseDirs, key.Agent, key.ID) },
+	}, snapshot.Sessions)
 	return d.buildServers(maker, changes, snapshot.Paused)
 }
 
@@ -220,6 +228,7 @@ func (d *daemon) run(ctx context.Context, before state.Snapshot) error {
 	d.inputs.run("watchdog", func(ctx context.Context) error { return sdnotify.FeedWatchdog(ctx, d.engine.Ping) })
 	d.inputs.run("summary", d.summary.Run)
 	d.inputs.run("programs", d.deliver.WatchPrograms)
+	d.inputs.run("turns", d.midturn.Run)
 	d.inputs.run("usage", d.usage.Run)
 	d.inputs.run("hooks", d.hooks.Run)
 	d.inputs.run("fleet", d.fleet.Run)
@@ -283,6 +292,7 @@ func (d *daemon) changed(c resume.Change) {
 	d.metrics.Observe(c)
 	d.summary.Wake()
 	d.deliver.Changed(c)
+	d.midturn.Changed(c)
 	d.usage.Observe(c)
 	d.fleet.SessionChanged(c)
 	d.journal.Changed(c)

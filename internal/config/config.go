@@ -59,6 +59,8 @@ type Resume struct {
 	ChangedEnv    string        `toml:"changed_env" default:"auto" oneof:"auto tell park"` // if a resume would not have a variable as its session had it
 	Newcomer      string        `toml:"newcomer" default:"interactive" oneof:"interactive any never"`
 	Closed        string        `toml:"closed" default:"resume" oneof:"resume leave"`
+	CutOff        string        `toml:"cut_off" default:"tell" oneof:"tell resume ignore"` // for a session whose process ended in the middle of a turn
+	Silent        time.Duration `toml:"silent" default:"20m" zero:"nobody is told"`
 	Include       []string      `toml:"include" path:"dir"` // none: all
 	Exclude       []string      `toml:"exclude" path:"dir"`
 	Hours         Hours         `toml:"hours"`
@@ -124,7 +126,7 @@ type Agent struct {
 // Notify sets which events are reported, and by which channels. After Load there is always a channel:
 // without one in the file, it is one desktop channel.
 type Notify struct {
-	Events    []string      `toml:"events" default:"gave_up parked"`
+	Events    []string      `toml:"events" default:"gave_up parked cut_off silent"`
 	GroupWait time.Duration `toml:"group_wait" default:"10s" zero:"none"`
 	DigestAt  string        `toml:"digest_at" default:"07:30"` // when the digest is sent: a time of day, such as "07:30", or a night, such as "22:00-08:00"
 	Desktop   []Desktop     `toml:"desktop"`

@@ -12,7 +12,7 @@ import (
 
 // eventNames returns every event that can be reported.
 func eventNames() []string {
-	return []string{"gave_up", "parked", "limited", "retrying", "recovered", "config_error", "state_error", "digest", "usage", "host_gone", "test"}
+	return []string{"gave_up", "parked", "cut_off", "silent", "limited", "retrying", "recovered", "config_error", "state_error", "digest", "usage", "host_gone", "test"}
 }
 
 // digestHours returns the span of the day in which a digest is sent. For a single time, the span begins

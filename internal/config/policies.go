@@ -149,6 +149,8 @@ func (c Config) Rules() resume.Rules {
 		Exclude:       byAnyName(c.Resume.Exclude),
 		Newcomers:     resume.Newcomers(c.Resume.Newcomer),
 		Closed:        resume.OnClosed(c.Resume.Closed),
+		CutOff:        resume.OnCutOff(c.Resume.CutOff),
+		Silent:        c.Resume.Silent,
 		MaxConcurrent: c.Resume.MaxConcurrent,
 		Stagger:       c.Resume.Stagger,
 		Order:         resume.Order(c.Resume.Order),

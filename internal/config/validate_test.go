@@ -106,7 +106,7 @@ func TestImpossibleValues(t *testing.T) {
 		"a start with another placeholder": {mybot, `resume =`, "start = [\"mybot\", \"{session}\", \"{prompt}\", \"{model}\"]\nresume =", `agent[0].start[3] = "{model}": has the placeholder {model}; valid here: {session}, {prompt}, {cwd}`},
 		"a start for a built-in agent":     {"[[agent]]\nname = \"codex\"\nX", "X", `start = ["codex"]`, `agent[0].start: is for custom agents only`},
 		"a custom agent with roots":        {mybot, `kind =`, "roots = [\"/x\"]\nkind =", `agent[0].roots: is for built-in agents only`},
-		"an unknown event":                 {"[notify]\nX", "X", `events = ["gaveup"]`, `notify.events[0] = "gaveup": must be one of gave_up, parked, limited, retrying, recovered, config_error, state_error, digest, usage, host_gone, test; did you mean gave_up?`},
+		"an unknown event":                 {"[notify]\nX", "X", `events = ["gaveup"]`, `notify.events[0] = "gaveup": must be one of gave_up, parked, cut_off, silent, limited, retrying, recovered, config_error, state_error, digest, usage, host_gone, test; did you mean gave_up?`},
 		"a channel's unknown event":        {hook + "X", "X", `events = ["x"]`, `notify.webhook[0].events[0] = "x"`},
 		"channels of one name":             {hook + "X", "X", "[[notify.desktop]]\nname = \"ops\"", `notify.webhook[0].name = "ops": must be unique: notify.desktop[0] has it too`},
 		"a channel without a name":         {hook, `name = "ops"`, ``, `notify.webhook[0].name: must be set`},

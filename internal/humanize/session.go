@@ -81,6 +81,8 @@ func Cause(s view.Session) string {
 		return "cannot be reached"
 	case strings.HasPrefix(s.Reason, resume.AsksFor):
 		return "waits for an answer"
+	case strings.HasPrefix(s.Reason, resume.IsSilent):
+		return "silent"
 	case s.Class == limit.None:
 		return "asked for by you"
 	default:

@@ -50,7 +50,7 @@ func New(opts Options, sessions []resume.Session) *Journal {
 		case s.State == resume.GaveUp:
 			j.tell(notify.GaveUp, s)
 		case s.State == resume.Parked, s.Reported:
-			j.tell(notify.Parked, s)
+			j.tell(parked(s), s)
 		}
 	}
 	return j
@@ -136,11 +136,14 @@ func (j *Journal) people(c resume.Change) {
 	if j.opts.Amend != nil && (occupied || learned.Cost != nil) {
 		j.opts.Amend(notify.Limited, s)
 	}
+	_, died := c.Event.(resume.Died)
 	switch {
 	case c.Entered(resume.GaveUp):
 		j.tell(notify.GaveUp, s)
 	case c.NeedsPerson():
-		j.tell(notify.Parked, s)
+		j.tell(parked(s), s)
+	case died && c.Entered(resume.Waiting):
+		j.tell(notify.CutOff, s)
 	case c.Entered(resume.Waiting) && !c.Before.Interrupted():
 		j.tell(notify.Limited, s)
 	case c.Given():
@@ -163,6 +166,18 @@ func (j *Journal) peopleOfTask(c resume.Change) {
 		j.tell(notify.Parked, c.After)
 	case c.Before.Pending() && c.After.State == resume.Waiting && !c.After.Pending():
 		j.tell(notify.Limited, c.After)
+	}
+}
+
+// parked returns the event of a session that needs a person.
+func parked(s resume.Session) notify.Event {
+	switch {
+	case !s.SilentAt.IsZero():
+		return notify.Silent
+	case s.Needs == resume.RetryCutOff:
+		return notify.CutOff
+	default:
+		return notify.Parked
 	}
 }
 

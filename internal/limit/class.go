@@ -15,6 +15,7 @@ const (
 	Network
 	Timeout
 	Unknown
+	CutOff
 	Auth
 	Billing
 	ContextOverflow
@@ -32,6 +33,7 @@ var classes = [...]struct{ name, words string }{
 	Network:         {"network", "no network"},
 	Timeout:         {"timeout", "timeout"},
 	Unknown:         {"unknown", "an error that resumed does not know"},
+	CutOff:          {"cut_off", "cut off"},
 	Auth:            {"auth", "sign-in needed"},
 	Billing:         {"billing", "billing"},
 	ContextOverflow: {"context_overflow", "context too long"},
@@ -70,7 +72,7 @@ func ParseClass(name string) (Class, error) {
 // times before a person gets a notice.
 func (c Class) Transient() bool {
 	switch c {
-	case RateLimit, UsageLimit, Overloaded, ServerError, Network, Timeout, Unknown:
+	case RateLimit, UsageLimit, Overloaded, ServerError, Network, Timeout, Unknown, CutOff:
 		return true
 	default:
 		return false

@@ -77,7 +77,9 @@ func edgeOf(event Event, v view.Session) string {
 	return fmt.Sprintf("%d.%d.%d", limited, v.Attempt, started)
 }
 
-func needsPerson(event Event) bool { return event == GaveUp || event == Parked }
+func needsPerson(event Event) bool {
+	return event == GaveUp || event == Parked || event == CutOff || event == Silent
+}
 
 // add adds a session to the notice of an event, once for each edge. If no channel wants the event, the
 // edge is only marked, so that it is not reported after the configuration changes.

@@ -21,6 +21,8 @@ type Event string
 const (
 	GaveUp      Event = "gave_up"      // out of retries; a person must look
 	Parked      Event = "parked"       // waiting cannot help; a person must look
+	CutOff      Event = "cut_off"      // the process of a session ended in the middle of a turn
+	Silent      Event = "silent"       // a live session shows no sign of work
 	Limited     Event = "limited"      // a session was stopped and waits
 	Retrying    Event = "retrying"     // a session is being resumed
 	Recovered   Event = "recovered"    // a stopped session moved again
@@ -34,7 +36,7 @@ const (
 
 // Events returns every event, in the order of the documentation.
 func Events() []Event {
-	return []Event{GaveUp, Parked, Limited, Retrying, Recovered, ConfigError, StateError, Digest, Usage, HostGone, Test}
+	return []Event{GaveUp, Parked, CutOff, Silent, Limited, Retrying, Recovered, ConfigError, StateError, Digest, Usage, HostGone, Test}
 }
 
 // MaxListed is how many sessions one notice lists at most; Notice.Omitted counts the others.

@@ -83,7 +83,7 @@ func (w words) retryCommand() string {
 	}
 	var commands []string
 	for _, v := range w.listed() {
-		if v.State != resume.Waiting && !asks(v) { // otherwise it is tried again by itself, or works
+		if v.State != resume.Waiting && !asks(v) && w.Event != Silent { // otherwise it is tried again by itself, or works
 			commands = append(commands, "resumed retry "+shellWord(v.Typed()))
 		}
 	}
@@ -92,7 +92,7 @@ func (w words) retryCommand() string {
 
 // happened is the part of a title for an event.
 var happened = map[Event]string{
-	GaveUp: "gave up", Parked: "needs you", Limited: "waits", Retrying: "is being resumed", Recovered: "is working again",
+	GaveUp: "gave up", Parked: "needs you", CutOff: "was cut off", Silent: "is silent", Limited: "waits", Retrying: "is being resumed", Recovered: "is working again",
 }
 
 // title names the sessions and what happened.
@@ -110,7 +110,7 @@ func (w words) title() string {
 		v.Attempt = max(v.Attempt, 1)
 		what += fmt.Sprintf(" (try %s)", strings.ReplaceAll(humanize.Tries(v), "/", " of "))
 	}
-	if class := v.Class.Words(); class != "" && (needsPerson(w.Event) || w.Event == Limited) {
+	if class := v.Class.Words(); class != "" && w.Event != CutOff && (needsPerson(w.Event) || w.Event == Limited) {
 		what += " (" + class + ")"
 	}
 	if w.Event == GaveUp {
@@ -176,12 +176,14 @@ func (w words) onHost() string {
 // next returns what will happen without a person.
 func (w words) next(v view.Session) string {
 	switch {
-	case w.Event == Limited && v.Unreached == "" && v.NextAt != nil:
+	case (w.Event == Limited || w.Event == CutOff) && v.Unreached == "" && v.NextAt != nil:
 		next := "It is resumed at " + w.clock(v.NextAt) + "; you do not need to do anything"
 		if v.Context != nil && v.Cold != nil && *v.Cold {
 			next += ". A resume reads " + humanize.Context(*v.Context, v.Cold)
 		}
 		return next
+	case w.Event == Silent:
+		return "resumed presses no key there"
 	case w.Event == Parked && asks(v):
 		return "Answer it in its terminal; resumed presses no key there"
 	case w.Event == Recovered && v.Attempt > 0:
@@ -281,11 +283,11 @@ func (w words) inList(v view.Session) string {
 	switch {
 	case w.Event == GaveUp && len(v.Attempts) > 0:
 		return fmt.Sprintf(": %s, last at %s", humanize.Count(v.Attempt, "try"), w.clock(v.Attempts[len(v.Attempts)-1].StartedAt))
-	case w.Event == Parked && v.Reason != "":
+	case (w.Event == Parked || w.Event == Silent) && v.Reason != "":
 		return ": " + sanitize.Short(w.reason(v), 50)
 	case w.Event == Limited && v.Unreached != "":
 		return ": " + sanitize.Short(v.Remedy, 120)
-	case w.Event == Limited && v.NextAt != nil:
+	case (w.Event == Limited || w.Event == CutOff) && v.NextAt != nil:
 		return ": resumed at " + w.clock(v.NextAt)
 	case w.notRepeated(v) != "":
 		return ": " + w.notRepeated(v)
@@ -310,7 +312,7 @@ func (w words) advice() string {
 		return "To try one again: " + first
 	case remedy != "":
 		return remedy + ", then: " + first
-	case w.Event == Parked:
+	case w.Event == Parked || w.Event == CutOff:
 		return "To continue it: " + first
 	default:
 		return "To try again: " + first

@@ -163,6 +163,7 @@ type Stat struct {
 	TTY        uint64 // the device number of its terminal; 0: none
 	Foreground int    // the process group that gets the keys of its terminal
 	Start      uint64 // in the system's own unit: it distinguishes a process from a later one of the same pid
+	CPU        uint64 // the time that it and its children that have ended have used, in ticks; 0: not known
 }
 
 // Living reports whether the process can still run. A zombie cannot.
@@ -190,6 +191,10 @@ func (f FS) Stat(pid int) (Stat, error) {
 	s.TTY, errs[3] = strconv.ParseUint(fields[4], 10, 32)
 	s.Foreground, errs[4] = strconv.Atoi(fields[5])
 	s.Start, errs[5] = strconv.ParseUint(fields[19], 10, 64)
+	for _, field := range fields[11:15] {
+		ticks, _ := strconv.ParseUint(field, 10, 64) // the kernel writes nothing else
+		s.CPU += ticks
+	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return Stat{}, fmt.Errorf("read %s: %w", f.Path(pid, "stat"), err)
 	}
@@ -209,14 +214,6 @@ func (f FS) Age(pid int) (time.Duration, bool) {
 	if f.asks() {
 		return time.Since(time.UnixMilli(int64(s.Start))), true
 	}
-	text, err := read(filepath.Join(string(f), "uptime"))
-	if err != nil {
-		return 0, false
-	}
-	first, _, _ := strings.Cut(string(text), " ")
-	uptime, err := strconv.ParseFloat(first, 64)
-	if err != nil {
-		return 0, false
-	}
-	return time.Duration(uptime*float64(time.Second)) - time.Duration(s.Start)*tick, true
+	up, known := f.uptime()
+	return up - time.Duration(s.Start)*tick, known
 }

@@ -146,6 +146,31 @@ type (
 	}
 )
 
+// Events about the process of a session in the middle of a turn.
+type (
+	// Died is the end of that process, and of no other that continues the session.
+	Died struct {
+		Process  Process
+		At       time.Time // when the last record of the turn was written
+		How      End
+		BootedAt time.Time // when the machine was started, if How is Restarted
+	}
+
+	// Silent is such a process that shows no sign of work.
+	Silent struct{ Owner Owner }
+)
+
+// End is how a process ended, as far as is known.
+type End uint8
+
+// The ends.
+const (
+	Vanished  End = iota // not known: its user may have ended it
+	HungUp               // it was killed, or its terminal was closed
+	Killed               // its user did not end it
+	Restarted            // with the machine
+)
+
 // Orders of a person.
 type (
 	// Retry makes an interrupted session due now and forgets its attempts.
@@ -194,6 +219,8 @@ func (Lost) event()       {}
 func (Occupied) event()   {}
 func (Released) event()   {}
 func (Asked) event()      {}
+func (Died) event()       {}
+func (Silent) event()     {}
 func (Retry) event()      {}
 func (Forget) event()     {}
 func (Pause) event()      {}

@@ -147,11 +147,16 @@ func (s Session) permission(ev Asked, now time.Time) Session {
 // answered returns the session after a person has answered it. It works unattended again only if it did
 // before.
 func (s Session) answered(now time.Time) Session {
-	recovered := s.RecoveredAt
-	if s.PromptedAt.Before(recovered) {
+	if s.PromptedAt.Before(s.RecoveredAt) {
 		return s.rest(now, WorksAgain+": you answered it")
 	}
-	s = s.rest(now, "you answered it")
+	return s.unparked(now, "you answered it")
+}
+
+// unparked returns a session that was not stopped to its user.
+func (s Session) unparked(now time.Time, why string) Session {
+	recovered := s.RecoveredAt
+	s = s.rest(now, why)
 	s.RecoveredAt = recovered
 	return s
 }
@@ -166,6 +171,9 @@ func (s Session) released(ev Released, r Rules, now time.Time) Session {
 	}
 	if s.Asks != "" {
 		return s.rest(now, "it does not ask any longer")
+	}
+	if !s.SilentAt.IsZero() {
+		return s.unparked(now, "its process has ended")
 	}
 	heldBack := s.State == Waiting || s.State == Parked && s.Unreached != "" && s.Reason == s.Unreached
 	s.Owner, s.Unreached, s.Reported = nil, "", false

@@ -34,8 +34,8 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		s = after
 	}
 	switch ev.(type) {
-	case Limited, Progressed, Prompted:
-		s = s.permission(Asked{}, now) // it could not, without an answer
+	case Limited, Progressed, Prompted, Cancelled:
+		s = s.permission(Asked{}, now).heard(now) // it could not, without an answer
 	}
 	switch ev := ev.(type) {
 	case Limited:
@@ -94,7 +94,11 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Occupied:
 		return s.occupied(ev)
 	case Asked:
-		return s.permission(ev, now)
+		return s.heard(now).permission(ev, now)
+	case Died:
+		return s.died(ev, r, now, u)
+	case Silent:
+		return s.silent(ev, r, now)
 	case Released:
 		return s.released(ev, r, now)
 	case Retry:
@@ -222,8 +226,8 @@ func (s Session) IsNewerThan(sight Observation) bool {
 
 func (s Session) progressed(ev Progressed, now time.Time) Session {
 	s.MovedAt = Earlier(ev.At, now) // a record from a clock that is ahead must not make later events look old
-	if !s.Interrupted() || s.State == Parked && s.DeniedAt(ev.At) {
-		return s // the work of the denied resume, which has ended
+	if !s.Interrupted() || s.State == Parked && s.DeniedAt(ev.At) || s.cutAfter(ev.At) {
+		return s // the work of the denied resume, which has ended, or of the process that was cut off
 	}
 	why := WentOn
 	if n := s.Tries(); n > 0 {
@@ -247,7 +251,7 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 	if ev.By == "" {
 		s.Windows, s.Paid = 0, nil // a person continues it with their own account
 	}
-	if !s.Interrupted() {
+	if !s.Interrupted() || s.cutAfter(ev.At) {
 		return s
 	}
 	return s.rest(now, "continued by "+cmp.Or(ev.By, "a person"))

@@ -17,7 +17,7 @@ func who(machine string) string {
 
 // retried makes an interrupted session due now, with its account.
 func (s Session) retried(by string, r Rules, now time.Time) Session {
-	if !s.State.Stopped() || s.Asks != "" { // or it works, and waits for an answer in its terminal
+	if !s.State.Stopped() || s.Asks != "" || !s.SilentAt.IsZero() { // or it is open in its terminal, and waits for its user there
 		return s
 	}
 	if why := r.Excluded(s.Cwd); why != "" {

@@ -150,6 +150,8 @@ type Origin struct {
 	Process Process   `json:"process"`
 	BeganAt time.Time `json:"began_at,omitzero"` // when the process started; zero: not known
 	SeenAt  time.Time `json:"seen_at"`           // when the process was last seen alive
+	GoneAt  time.Time `json:"gone_at,omitzero"`  // when it was found to have ended in the middle of a turn
+	Boot    string    `json:"boot,omitempty"`    // an id of the time in which the machine ran; empty: not known
 	Cwd     string    `json:"cwd,omitempty"`
 
 	// Args are the arguments of the program, without its prompt. ArgsSeen is false if they could not be
@@ -212,6 +214,9 @@ type Need string
 
 // StartUnseen is the person's word that the session may continue although its start was not seen.
 const StartUnseen Need = "start_unseen"
+
+// RetryCutOff is the person's word that a session continues after it was cut off.
+const RetryCutOff Need = "retry"
 
 // Owner is a live process that holds a session.
 type Owner struct {
@@ -310,6 +315,7 @@ type Interruption struct {
 	Owner     *Owner    `json:"owner,omitempty"`     // the process that holds the session
 	Unreached string    `json:"unreached,omitempty"` // why the owner cannot be given a prompt, for people
 	Asks      string    `json:"asks,omitempty"`      // what it asks a person for, and is parked for
+	SilentAt  time.Time `json:"silent_at,omitzero"`  // when it was found to be silent in the middle of a turn, and is parked for
 	ClosedAt  time.Time `json:"closed_at,omitzero"`  // when its user was observed to close the agent
 	Newcomer  *Newcomer `json:"newcomer,omitempty"`  // the session with which a person continued in its directory
 	Needs     Need      `json:"needs,omitempty"`     // what a person is asked for, if the reason is one that programs know too

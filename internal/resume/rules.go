@@ -44,6 +44,11 @@ type Rules struct {
 	Newcomers Newcomers // which new sessions take the place of a stopped one
 
 	Closed OnClosed // what happens to a session that its user closed after it was stopped
+	CutOff OnCutOff // what happens to a session whose process ended in the middle of a turn
+
+	// Silent is how long a live session in the middle of a turn may show no sign of work until that is
+	// reported; 0: for ever.
+	Silent time.Duration
 
 	// Parallel are the agents that run several sessions in one directory by design: a newer session
 	// there says nothing about the others.
@@ -161,6 +166,17 @@ type OnClosed string
 const (
 	ResumeClosed OnClosed = "resume" // it is resumed without a terminal when it is due
 	LeaveClosed  OnClosed = "leave"  // it is left to its user
+)
+
+// OnCutOff says what happens to a session whose process ended in the middle of a turn, and not by its
+// user.
+type OnCutOff string
+
+// The values of OnCutOff.
+const (
+	TellCutOff   OnCutOff = "tell"   // a person is asked
+	ResumeCutOff OnCutOff = "resume" // it is resumed like a session that a limit stopped
+	IgnoreCutOff OnCutOff = "ignore"
 )
 
 // Newcomers says which new sessions take the place of a stopped session in the same directory, which is

@@ -133,7 +133,7 @@ func (s Session) QuietSince() time.Time { return cmp.Or(s.MovedAt, s.FoundAt) }
 // paused, comes from the queue, or asks for something. Such sessions are shown to people and stored;
 // the others are found again in their files.
 func (s Session) WorthKeeping() bool {
-	return !s.LimitedAt.IsZero() || s.Paused || s.Task != nil || s.Asks != ""
+	return !s.LimitedAt.IsZero() || s.Paused || s.Task != nil || s.Asks != "" || !s.SilentAt.IsZero()
 }
 
 // Forgotten returns the session as if it was never interrupted. Its name stays: a person may still use
@@ -245,6 +245,14 @@ func (s Session) Tries() int { return s.last().N }
 
 // LastStart returns when the last resume was started; zero: never.
 func (s Session) LastStart() time.Time { return s.last().StartedAt }
+
+// LastResume returns when the last resume was started, also of an earlier interruption; zero: never.
+func (s Session) LastResume() time.Time {
+	if n := len(s.Past); n > 0 {
+		return Later(s.Past[n-1].StartedAt, s.LastStart())
+	}
+	return s.LastStart()
+}
 
 // archived moves the attempts to the previous interruption.
 func (s Session) archived() Session {

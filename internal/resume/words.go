@@ -15,6 +15,9 @@ func describe(v limit.Verdict, text string) string {
 		return "asked for by you"
 	}
 	words := v.Class.Words()
+	if v.Class == limit.CutOff && text != "" {
+		return text
+	}
 	if text != "" {
 		return words + ": " + text
 	}
@@ -62,6 +65,9 @@ const (
 
 // AsksFor begins the reason of a session whose live process asks a person for something.
 const AsksFor = "asks for "
+
+// IsSilent begins the reason of a session whose live process shows no sign of work.
+const IsSilent = "silent for "
 
 // Typed is how a printed command names a session: by its whole id, which is valid for ever and on every
 // machine, with the agent before it if its name needs that.

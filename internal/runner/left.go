@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"cmp"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"strconv"
@@ -8,6 +10,7 @@ import (
 	"syscall"
 
 	"resumed/internal/atomicfile"
+	"resumed/internal/procfs"
 	"resumed/internal/regular"
 	"resumed/internal/resume"
 )
@@ -41,7 +44,7 @@ const about = "boot "
 
 // announce writes and syncs the status file of a command that is about to be started.
 func announce(status string) error {
-	if err := atomicfile.Write(status, []byte(about+thisBoot()+"\n"), 0o600); err != nil {
+	if err := atomicfile.Write(status, []byte(about+cmp.Or(procfs.Boot(), rand.Text())+"\n"), 0o600); err != nil {
 		return &StartError{What: "note that a command is about to be begun", Err: err, Later: true}
 	}
 	return nil
@@ -74,7 +77,7 @@ func ReadLeft(path string) Left {
 	}
 	text := strings.TrimSpace(string(data))
 	if boot, found := strings.CutPrefix(text, about); found {
-		return Left{Began: boot != thisBoot()}
+		return Left{Began: boot != cmp.Or(procfs.Boot(), rand.Text())}
 	}
 	if pid, found := strings.CutPrefix(text, "pid "); found {
 		number, _ := strconv.Atoi(pid) // 0 if it is not a number

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/claude/account"
@@ -46,7 +47,10 @@ type Agent struct {
 	fallback string // the model for a resume after an overload; empty: only the session's own
 }
 
-var _ agent.Reader = (*Agent)(nil)
+var (
+	_ agent.Reader = (*Agent)(nil)
+	_ agent.Turns  = (*Agent)(nil)
+)
 
 // New returns the agent. It reads the environment, but no file.
 func New(o Options) (*Agent, error) {
@@ -97,6 +101,29 @@ func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (ag
 		d, denied = transcript.DeniedInResult(run.Output)
 	}
 	return d, denied, err
+}
+
+// OpenTurn reports whether the last turn of the session has certainly not ended. What its process has
+// registered counts too, also if that was killed.
+func (a *Agent) OpenTurn(ctx context.Context, s resume.Session) (at time.Time, open bool, err error) {
+	turn, at, err := transcript.LastTurn(ctx, s.Transcript)
+	switch a.Registered(s) {
+	case "idle":
+		return at, false, err
+	case "busy":
+		return at, turn != transcript.TurnOver, err
+	default:
+		return at, turn == transcript.TurnOpen, err
+	}
+}
+
+// Ended returns how the session's process ended. On Ctrl-C a run without a terminal writes nothing
+// about the turn, so a process that took its entry from the registry may have been ended by its user.
+func (a *Agent) Ended(s resume.Session) resume.End {
+	if a.Killed(s, resume.Owner{PID: s.Origin.Process.PID}) {
+		return resume.Killed
+	}
+	return resume.Vanished
 }
 
 // Cost returns what the session has cost until now.

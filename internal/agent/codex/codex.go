@@ -45,7 +45,10 @@ type Agent struct {
 	reader rollout.Reader
 }
 
-var _ agent.Reader = (*Agent)(nil)
+var (
+	_ agent.Reader = (*Agent)(nil)
+	_ agent.Turns  = (*Agent)(nil)
+)
 
 // New returns the agent. It reads the environment, but no file.
 func New(o Options) (*Agent, error) {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/resume"
 )
 
@@ -31,6 +34,25 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 		return nil, err
 	}
 	return a.ownerOf(pids, s), nil
+}
+
+// OpenTurn reports whether the last turn of the session has not ended. Codex records that its user
+// interrupted it.
+func (a *Agent) OpenTurn(ctx context.Context, s resume.Session) (at time.Time, open bool, err error) {
+	return rollout.OpenTurn(ctx, s.Transcript)
+}
+
+// Ended returns how the session's process ended. A process that ends by itself removes its lock file.
+func (a *Agent) Ended(s resume.Session) resume.End {
+	_, err := os.Stat(a.lockOf(s))
+	switch {
+	case err != nil:
+		return resume.Vanished
+	case s.Origin.TTY:
+		return resume.HungUp
+	default:
+		return resume.Killed
+	}
 }
 
 // lockOf returns the lock file of the session's writer.

@@ -190,6 +190,8 @@ func needs(s resume.Session) string {
 		return "permission"
 	case s.Asks != "":
 		return "answer"
+	case !s.SilentAt.IsZero():
+		return "look"
 	case !s.Over():
 		return ""
 	case s.Limit.Class == limit.Auth:

@@ -98,13 +98,26 @@ func (h *Holders) SessionOf(pid int) string {
 // Killed reports whether the process left its entry behind: Claude Code removes it on /exit,
 // on Ctrl-C and when its terminal is closed.
 func (h *Holders) Killed(s resume.Session, owner resume.Owner) bool {
+	_, left := h.entryOf(s, owner.PID)
+	return left
+}
+
+// Registered returns the last status that the session's process has registered, dead or alive; "":
+// none.
+func (h *Holders) Registered(s resume.Session) string {
+	e, _ := h.entryOf(s, s.Origin.Process.PID)
+	return e.Status
+}
+
+// entryOf returns the entry of a process for the session, whether it lives or not.
+func (h *Holders) entryOf(s resume.Session, pid int) (e entry, found bool) {
 	for _, root := range h.of.Homes.Roots {
-		var e entry
-		if agent.ReadJSON(filepath.Join(root, "sessions", strconv.Itoa(owner.PID)+".json"), &e) && e.SessionID == s.Key.ID {
-			return true
+		e = entry{}
+		if agent.ReadJSON(filepath.Join(root, "sessions", strconv.Itoa(pid)+".json"), &e) && e.SessionID == s.Key.ID {
+			return e, true
 		}
 	}
-	return false
+	return entry{}, false
 }
 
 // entry returns the entry of a live process. A half-written file counts as none: the process is

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -145,4 +146,54 @@ func OpenCall(ctx context.Context, transcript string) (open agent.Call) {
 		return calls || open.ID == "" && !r.prompts()
 	})
 	return open
+}
+
+// Turn is the state of the last turn of a transcript.
+type Turn uint8
+
+// The states.
+const (
+	TurnOver     Turn = iota // or not known
+	TurnPrompted             // it has a prompt and no answer. If a person takes the prompt back at once, nothing is recorded
+	TurnOpen                 // it has certainly not ended: its last record is a call of a tool, its result or a thought
+)
+
+// LastTurn returns the state of the last turn, and when its last record was written.
+func LastTurn(ctx context.Context, transcript string) (turn Turn, at time.Time, err error) {
+	may := func(line []byte) bool {
+		return bytes.Contains(line, quotedUser) || bytes.Contains(line, quotedAssistant) || bytes.Contains(line, turnDuration)
+	}
+	err = lookBack(ctx, lines.Whole(transcript), may, func(r record, line lines.Line) bool {
+		switch {
+		case r.interrupts(), r.Subtype == "turn_duration", strings.HasPrefix(r.Message.Text(), "<command-name>/exit<"):
+		case r.Type == "assistant":
+			if r.moved() && r.Message.goesOn() {
+				turn = TurnOpen
+			}
+		case r.Type == "user" && r.Message.has("tool_result"):
+			turn = TurnOpen
+		case r.prompts():
+			turn = TurnPrompted
+		default:
+			return true // it says nothing about the turn
+		}
+		at = r.at(line.ModTime)
+		return false
+	})
+	return turn, at, err
+}
+
+var turnDuration = []byte(`"turn_duration"`)
+
+// goesOn reports whether the turn certainly goes on after an answer. A text without a reason to stop may
+// be the last one: some versions do not record the reason.
+func (m Message) goesOn() bool {
+	blocks := m.blocks()
+	return m.StopReason == "tool_use" || m.has("tool_use") ||
+		m.StopReason == "" && len(blocks) > 0 && strings.HasSuffix(blocks[len(blocks)-1].Type, "thinking")
+}
+
+// has reports whether the message has a block of that type.
+func (m Message) has(kind string) bool {
+	return slices.ContainsFunc(m.blocks(), func(b block) bool { return b.Type == kind })
 }

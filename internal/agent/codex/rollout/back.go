@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"slices"
+	"time"
 
 	"resumed/internal/lines"
 )
@@ -48,6 +49,18 @@ func Works(ctx context.Context, path string) (runs bool, err error) {
 		return false
 	}, taskStarted, "task_complete", "turn_aborted")
 	return runs, err
+}
+
+// OpenTurn reports whether a turn has begun and not ended, and when its last record was written.
+func OpenTurn(ctx context.Context, path string) (at time.Time, open bool, err error) {
+	if open, err = Works(ctx, path); !open || err != nil {
+		return at, false, err
+	}
+	err = lines.Records(ctx, lines.Last(path, maxSince), func([]byte) bool { return true }, func(r record, line lines.Line) bool {
+		at = r.at(line.ModTime)
+		return at.IsZero()
+	})
+	return at, !at.IsZero() && err == nil, err
 }
 
 // maxSince bounds how many lines before the end of a turn are searched for its limits: Codex writes

@@ -1,0 +1,103 @@
+package midturn
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/process"
+	"resumed/internal/procfs"
+	"resumed/internal/resume"
+)
+
+// idleShare is the part of one processor that a process may use and still count as silent: while an
+// agent waits for its provider, it draws a moving sign in its terminal.
+const idleShare = 0.05
+
+// toolSlack is how long before the record of its call a tool may have been started.
+const toolSlack = 5 * time.Second
+
+var boot = sync.OnceValue(procfs.Boot)
+
+// quiet is a measurement of a process, from which silence is counted.
+type quiet struct {
+	since time.Time // with a monotonic reading
+	cpu   time.Duration
+	wrote time.Time // when the transcript was last written
+	told  bool
+}
+
+// listen measures the processes of a live session, and reports it if they were silent for too long. In
+// between it only looks whether the process lives.
+func (w *Watcher) listen(ctx context.Context, a agent.Agent, s resume.Session, t *turn) (again time.Duration) {
+	bound := w.opts.Rules().Silent
+	if bound == 0 || t.quiet != nil && t.quiet.told {
+		return lookEvery
+	}
+	if t.quiet != nil {
+		if left := bound - time.Since(t.quiet.since); left > 0 {
+			return min(lookEvery, left)
+		}
+	}
+	tree, known := process.Here.TreeOf(s.Origin.Process.PID)
+	if !known {
+		return lookEvery
+	}
+	now := &quiet{since: time.Now(), cpu: tree.CPU, wrote: writtenAt(s)}
+	before := t.quiet
+	if t.quiet = now; before == nil {
+		return min(lookEvery, bound)
+	}
+	used, most := now.cpu-before.cpu, time.Duration(idleShare*float64(now.since.Sub(before.since)))
+	if used < 0 || used > most || !now.wrote.Equal(before.wrote) || works(tree, s) {
+		return min(lookEvery, bound)
+	}
+	owner := where(ctx, a, s)
+	if owner == nil {
+		return min(lookEvery, bound)
+	}
+	now.told = true
+	if _, err := w.opts.Engine.Apply(ctx, s.Key, resume.Silent{Owner: *owner}); err != nil && ctx.Err() == nil {
+		w.logOf(s).Error("a silent session could not be reported", "err", err)
+	}
+	return lookEvery
+}
+
+// works reports whether a tool that the last turn started waits for the network.
+func works(tree procfs.Tree, s resume.Session) bool {
+	since := time.Since(lastRecord(s)) + toolSlack
+	for pid, age := range tree.Began {
+		if pid != s.Origin.Process.PID && age < since && process.Here.Connected(pid) {
+			return true
+		}
+	}
+	return false
+}
+
+// where returns the silent process and its terminal; nil: it waits for an answer of its user, or does not
+// work any longer.
+func where(ctx context.Context, a agent.Agent, s resume.Session) *resume.Owner {
+	owner, err := a.Owner(ctx, s)
+	if err != nil || owner == nil {
+		owner = &resume.Owner{PID: s.Origin.Process.PID, Kind: s.Kind}
+	}
+	attendant, tells := a.(agent.Attendant)
+	if !tells || owner.Kind == resume.Headless {
+		return owner
+	}
+	working, asks, err := attendant.Asks(ctx, s)
+	if err == nil && (working == nil || asks != "") {
+		return nil
+	}
+	return owner
+}
+
+func writtenAt(s resume.Session) time.Time {
+	info, err := os.Stat(s.Transcript)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}

@@ -225,7 +225,7 @@ func shown(v reflect.Value) string {
 }
 
 var (
-	tomlHead = regexp.MustCompile(`^#?(\[\[?[a-z.]+\]\]?)`)
+	tomlHead = regexp.MustCompile(`^#?(\[\[?[a-z_.]+\]\]?)`)
 	tomlKey  = regexp.MustCompile(`^#?([a-z_]+) = `)
 	tomlSaid = regexp.MustCompile(`\s# (.*)$`)
 	tomlMore = regexp.MustCompile(`^\s+# (.*)$`)

@@ -26,6 +26,7 @@ import (
 	"resumed/internal/lease"
 	"resumed/internal/limit"
 	"resumed/internal/logging"
+	"resumed/internal/prompt"
 	"resumed/internal/resume"
 	"resumed/internal/starts"
 )
@@ -118,8 +119,10 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 // options parses the flags, and returns everything that is wrong with them.
 func (e executing) options(cfg config.Config) (execrun.Options, error) {
 	o := execrun.Options{
-		Agent:   e.agent,
-		Prompt:  cfg.Resume.Prompt,
+		Agent: e.agent,
+		Prompt: func(v limit.Verdict, attempt int) string {
+			return prompt.Fill(cfg.Resume.Prompts().Of(v.Class), prompt.Facts{Class: v.Class, Reset: v.Reset.At, Attempt: attempt})
+		},
 		Margin:  cfg.Resume.Margin,
 		MaxWait: cfg.Resume.MaxWait,
 		Grace:   cfg.Resume.Grace,

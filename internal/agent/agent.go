@@ -143,6 +143,19 @@ type Turns interface {
 	Ended(resume.Session) resume.End
 }
 
+// Caller is an Agent whose transcripts tell which tool was called and has no result yet.
+type Caller interface {
+	// OpenTool returns that tool, in the agent's words; "": none, or not known.
+	OpenTool(context.Context, resume.Session) string
+}
+
+// Parent is an Agent whose sessions start subagents.
+type Parent interface {
+	// Subagents returns the subagents of the session that an error of the provider has stopped since the
+	// session's last prompt, and that have not continued, the oldest first.
+	Subagents(context.Context, resume.Session) ([]resume.Subagent, error)
+}
+
 // Registrar is an Agent whose processes register which session they have open.
 type Registrar interface {
 	// SessionOf returns the session that a live process has open; "": not known.

@@ -29,6 +29,9 @@ func Back(ctx context.Context, a Reader, src Source, path string, visit func(Evi
 			return true
 		}
 		observation, ok := a.Observe(src, line)
+		if _, aside := observation.Event.(resume.SubagentEnded); aside {
+			return true // it says nothing about the session itself
+		}
 		return !ok || visit(Evidence{Observation: observation, Offset: line.Offset})
 	})
 }

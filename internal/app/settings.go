@@ -72,7 +72,7 @@ func (s *settings) view(session resume.Session) view.Session {
 func (s *settings) forDelivery() deliver.Settings {
 	wanted := s.config.Resume
 	return deliver.Settings{
-		Prompt: wanted.Prompt, Live: deliver.Live(wanted.Live), Timeout: wanted.Timeout, Stall: wanted.Stall,
+		Prompts: wanted.Prompts(), Live: deliver.Live(wanted.Live), Timeout: wanted.Timeout, Stall: wanted.Stall,
 		Agent:    func(name string) agent.Agent { return s.agents[name] },
 		Env:      func(name string) ([]string, error) { return s.config.Agent(name).Environment(wanted.Trust()) },
 		SameMode: wanted.Unseen == "same_mode", ChangedEnv: runenv.Changed(wanted.ChangedEnv),

@@ -6,7 +6,9 @@ import (
 	"log/slog"
 	"time"
 
+	"resumed/internal/limit"
 	"resumed/internal/ownership"
+	"resumed/internal/prompt"
 )
 
 // Config holds all settings of a user. Equal files give configurations that are equal by
@@ -69,6 +71,7 @@ type Resume struct {
 	OnCold        string        `toml:"on_cold" default:"resume" oneof:"resume tell park"`
 	WeeklyReserve int           `toml:"weekly_reserve"` // percent; 0: none
 	Priority      []Priority    `toml:"priority"`
+	PromptFor     []PromptFor   `toml:"prompt_for"`
 	TrustedUsers  []string      `toml:"trusted_users"`  // besides root and the user
 	TrustedGroups []string      `toml:"trusted_groups"` // that may write the files resumed obeys
 }
@@ -80,6 +83,23 @@ const KeepSecrets = "secrets"
 type Priority struct {
 	Dir  string `toml:"dir" path:"dir"`
 	Rank int    `toml:"rank"`
+}
+
+// PromptFor is the prompt for sessions that were stopped by an error of some classes.
+type PromptFor struct {
+	Classes []limit.Class `toml:"classes"`
+	Prompt  string        `toml:"prompt"`
+}
+
+// Prompts returns what agents are told.
+func (r Resume) Prompts() prompt.Prompts {
+	all := prompt.Prompts{Usual: r.Prompt, For: make(map[limit.Class]string)}
+	for _, one := range r.PromptFor {
+		for _, class := range one.Classes {
+			all.For[class] = one.Prompt
+		}
+	}
+	return all
 }
 
 // Trust returns the users and groups that may write the files resumed obeys.

@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"resumed/internal/limit"
+	"resumed/internal/prompt"
 )
 
 // validate returns all wrong values and combinations.
@@ -51,7 +54,8 @@ func (ps *problems) tags(key string, f field, v reflect.Value) {
 }
 
 func (r Resume) validate(found *problems) {
-	found.check(strings.TrimSpace(r.Prompt) != "", "resume.prompt", r.Prompt, "must not be empty: it is what the agent is told")
+	found.prompt("resume.prompt", r.Prompt)
+	r.validatePrompts(found)
 	found.check(r.Grace < day, "resume.grace", r.Grace, "must be less than 24h, or every clock time would mean now")
 	found.check(r.MaxConcurrent >= 1, "resume.max_concurrent", r.MaxConcurrent, "must be at least 1; to resume nothing use `resumed pause`")
 	found.check(r.MaxWindows >= 1, "resume.max_windows", r.MaxWindows, "must be at least 1")
@@ -64,6 +68,30 @@ func (r Resume) validate(found *problems) {
 	}
 	for i, dir := range r.Include {
 		found.check(!slices.Contains(r.Exclude, dir), index("resume.include", i), dir, "is in resume.exclude too: no session there would be resumed")
+	}
+}
+
+func (r Resume) validatePrompts(found *problems) {
+	taken := map[limit.Class]int{}
+	for i, p := range r.PromptFor {
+		key := index("resume.prompt_for", i)
+		found.prompt(key+".prompt", p.Prompt)
+		found.check(len(p.Classes) > 0, key+".classes", nil, "must name at least one class")
+		for j, class := range p.Classes {
+			at := index(key+".classes", j)
+			found.check(class != limit.None && class != limit.Cancelled, at, class, "is never resumed, so no prompt can apply to it")
+			first, twice := taken[class]
+			found.check(!twice, at, class, "must have one prompt only: resume.prompt_for[%d] has it too", first)
+			taken[class] = i
+		}
+	}
+}
+
+// prompt checks what an agent is told.
+func (ps *problems) prompt(key, text string) {
+	ps.check(strings.TrimSpace(text) != "", key, text, "must not be empty: it is what the agent is told")
+	if unknown := prompt.Unknown(text); unknown != "" {
+		ps.add(key, text, "has the unknown placeholder %s; placeholders here are %s", unknown, strings.Join(prompt.Placeholders(), ", "))
 	}
 }
 

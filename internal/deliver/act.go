@@ -26,6 +26,9 @@ func (d *Deliverer) Preview(ctx context.Context, session resume.Session) view.Pl
 	plan := view.Plan{Command: []string{}, Repeated: []string{}, LeftOut: []string{}, Env: []string{}, EnvUnset: []string{}}
 	v := &delivery{Deliverer: d, session: d.located(session)}
 	notSent := v.pass(ctx, gatesOfPreview)
+	if v.agent != nil && !session.Pending() {
+		plan.Prompt = words(ctx, v.agent, v.session, v.settings)
+	}
 	if notSent == nil {
 		notSent = v.way.preview(ctx, &plan)
 	}

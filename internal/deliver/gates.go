@@ -148,7 +148,7 @@ func (v *delivery) filesAreTrusted(context.Context) *resume.NotSent {
 
 func (v *delivery) contextIsWarm(ctx context.Context) *resume.NotSent {
 	if v.records {
-		v.session = v.measure(ctx, v.agent, v.session, true)
+		v.session = v.countSubagents(ctx, v.agent, v.measure(ctx, v.agent, v.session, true))
 	}
 	return parkIf(v.settings.Rules.TooCold(v.session, time.Now()))
 }
@@ -208,7 +208,7 @@ func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 	if v.owner != nil {
 		plan, _, err = livePlan(ctx, v.agent, v.session, *v.owner, v.settings)
 	} else {
-		plan, err = v.agent.Plan(ctx, v.session, agent.Words{Prompt: v.settings.Prompt, Most: v.most})
+		plan, err = v.agent.Plan(ctx, v.session, agent.Words{Prompt: words(ctx, v.agent, v.session, v.settings), Most: v.most})
 	}
 	if err != nil {
 		return &resume.NotSent{Why: err.Error(), Owner: v.owner, Then: tellIfUnseen(err)}

@@ -137,7 +137,7 @@ func TestAPreviewTouchesNothing(t *testing.T) {
 	})
 	before := w.now()
 	require.Equal(t, view.Plan{
-		Command: []string{"bot", "--key", leash.Hidden, "--deny", "x", "continue"}, Dir: w.session.Cwd,
+		Prompt: "continue", Command: []string{"bot", "--key", leash.Hidden, "--deny", "x", "continue"}, Dir: w.session.Cwd,
 		Repeated: []string{"--key", leash.Hidden, "--deny", "x"}, LeftOut: []string{"--ide: it needs a terminal"},
 		Env: []string{"SSL_CERT_FILE"}, EnvUnset: []string{"HTTPS_PROXY"},
 	}, trimmed(w.d.Preview(t.Context(), before)))

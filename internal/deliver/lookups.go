@@ -44,6 +44,8 @@ func isOccasion(c resume.Change) bool {
 	switch ev := c.Event.(type) {
 	case resume.Limited:
 		return c.After.Interrupted()
+	case resume.SubagentEnded:
+		return true
 	case resume.Prompted:
 		return fresh(ev.At)
 	case resume.Progressed:
@@ -124,6 +126,9 @@ func (d *Deliverer) lookAt(ctx context.Context, a agent.Agent, known *resume.Ses
 		return true // the agent is switched off, or the session is forgotten
 	}
 	session, counted := *known, true
+	if look.missed == 0 {
+		session = d.countSubagents(ctx, a, session)
+	}
 	if session.Interrupted() {
 		session = d.Price(ctx, a, session)
 		_, mayPay := d.offersKey(a, session)

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"slices"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -23,6 +24,21 @@ func (d *Deliverer) measure(ctx context.Context, a agent.Meter, session resume.S
 	}
 	if news != (resume.Learned{}) {
 		d.note(ctx, session, news)
+	}
+	return session
+}
+
+// countSubagents stores which subagents of the session were stopped. It returns the updated session.
+func (d *Deliverer) countSubagents(ctx context.Context, a agent.Agent, session resume.Session) resume.Session {
+	parent, ok := a.(agent.Parent)
+	if !ok {
+		return session
+	}
+	stopped, err := parent.Subagents(ctx, session)
+	if d.isNews(ctx, session, "its subagents", !slices.Equal(stopped, session.Subagents), err) {
+		if after, ok := d.apply(ctx, session.Key, resume.Learned{Subagents: &stopped}); ok {
+			session.Subagents = after.Subagents
+		}
 	}
 	return session
 }

@@ -7,6 +7,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/ownership"
+	"resumed/internal/prompt"
 	"resumed/internal/resume"
 	"resumed/internal/runenv"
 	"resumed/internal/starts"
@@ -40,7 +41,7 @@ type Options struct {
 
 // Settings are the user's settings for a delivery, as they are now.
 type Settings struct {
-	Prompt     string
+	Prompts    prompt.Prompts
 	Live       Live
 	Timeout    time.Duration // one command may run this long; 0: no bound
 	Stall      time.Duration // and be silent this long; 0: no bound

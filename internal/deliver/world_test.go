@@ -19,6 +19,7 @@ import (
 	"resumed/internal/backoff"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
+	"resumed/internal/prompt"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
 	"resumed/internal/starts"
@@ -77,7 +78,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	require.NoError(t, os.MkdirAll(w.agent.root, 0o700))
 	require.NoError(t, os.WriteFile(transcript, []byte("limit\n"), 0o600))
 	w.settings = Settings{
-		Prompt: "continue", Live: Type, Timeout: time.Minute, SameMode: true,
+		Prompts: prompt.Prompts{Usual: "continue"}, Live: Type, Timeout: time.Minute, SameMode: true,
 		Agent: func(name string) agent.Agent { return map[string]agent.Agent{"fake": w.agent}[name] },
 		Env:   func(string) ([]string, error) { return []string{"EXTRA=1"}, nil },
 	}

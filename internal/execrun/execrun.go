@@ -41,7 +41,9 @@ type Options struct {
 	// the program, if one of Agents has it.
 	Agent  string
 	Agents map[string]agent.Agent // by name
-	Prompt string                 // is sent to a session when it is continued
+	// Prompt returns what a session is told when it is continued, by what stopped it and the number of the
+	// try.
+	Prompt func(limit.Verdict, int) string
 
 	Timeout time.Duration // how long one run may take; 0: no limit
 	RetryOn []limit.Class // the classes to retry; empty: all that may pass
@@ -194,7 +196,7 @@ func (t *task) next(ctx context.Context) ([]string, *os.File, error) {
 	if err := t.awaitOwner(ctx); err != nil {
 		return nil, nil, err
 	}
-	argv, continued := t.talk.next()
+	argv, continued := t.talk.next(t.runs)
 	if continued && !t.talk.trail.Again {
 		return argv, nil, nil // the session already has the input
 	}

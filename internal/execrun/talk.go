@@ -22,9 +22,10 @@ import (
 
 // talk is one command and, if it is that of a known agent, its session.
 type talk struct {
-	argv   []string
-	prompt string
-	dir    string
+	argv    []string
+	prompt  func(limit.Verdict, int) string
+	verdict limit.Verdict // on the latest run
+	dir     string
 
 	name  string              // of the agent; empty: not known
 	agent agent.Agent         // nil if the command cannot be continued
@@ -101,11 +102,11 @@ func (t *talk) first() []string {
 }
 
 // next returns the command line of a later run, and whether it continues the session.
-func (t *talk) next() (argv []string, continued bool) {
+func (t *talk) next(attempt int) (argv []string, continued bool) {
 	if t.trail.Session == "" {
 		return t.first(), false
 	}
-	return slices.Concat(t.argv[:t.at], t.line.Resume(t.trail, t.prompt)), true
+	return slices.Concat(t.argv[:t.at], t.line.Resume(t.trail, t.prompt(t.verdict, attempt))), true
 }
 
 // begins is called before a run.
@@ -216,6 +217,7 @@ func (t *talk) judge(end *ending, reader limit.Reader) (limit.Verdict, string) {
 	if exact := recorded.Reset; recorded.Class == verdict.Class && exact.Stated() && !exact.Rough {
 		verdict.Reset = exact
 	}
+	t.verdict = verdict
 	return verdict, words
 }
 

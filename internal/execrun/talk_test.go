@@ -90,7 +90,7 @@ func (o order) Resume(t headless.Trail, prompt string) []string {
 // talkOf returns a talk with a robot.
 func talkOf(r *robot, agentName, argv string) *talk {
 	return newTalk(Options{
-		Agent: agentName, Argv: strings.Fields(argv), Prompt: "continue",
+		Agent: agentName, Argv: strings.Fields(argv), Prompt: func(limit.Verdict, int) string { return "continue" },
 		Hear:   func(string, headless.Recording) resume.Limited { return resume.Limited{} },
 		Agents: map[string]agent.Agent{"robots": r, "mybot": struct{ agent.Agent }{}},
 	})
@@ -124,7 +124,7 @@ func TestWhoseCommandItIs(t *testing.T) {
 	}
 	talk := talkOf(new(robot), "robots", "env A=1 robot do x")
 	talk.ends("in " + id)
-	argv, continued := talk.next()
+	argv, continued := talk.next(1)
 	require.True(t, continued)
 	require.Equal(t, strings.Fields("env A=1 robot go on in "+id+" continue"), argv)
 }
@@ -133,13 +133,13 @@ func TestACommandIsRepeatedUntilItsSessionIsKnown(t *testing.T) {
 	talk := talkOf(new(robot), "", "robot do x")
 	require.Equal(t, talk.argv, talk.first())
 	talk.ends("")
-	argv, continued := talk.next()
+	argv, continued := talk.next(1)
 	require.False(t, continued)
 	require.Equal(t, talk.argv, argv)
 	require.Empty(t, talk.id)
 	talk.ends("in " + id)
 	require.Equal(t, id, talk.id)
-	_, continued = talk.next()
+	_, continued = talk.next(1)
 	require.True(t, continued)
 }
 

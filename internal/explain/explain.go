@@ -23,6 +23,7 @@ import (
 	"resumed/internal/explain/recording"
 	"resumed/internal/leash"
 	"resumed/internal/limit"
+	"resumed/internal/prompt"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
@@ -209,8 +210,9 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 func (x *Explainer) plan(a agent.Agent, path string, e agent.Evidence) *view.Plan {
 	limited, _ := e.Event.(resume.Limited)
 	session := resume.Session{Key: e.Key, Cwd: e.Cwd, Transcript: path, Interruption: resume.Interruption{Limit: limited.Verdict}, LimitedAt: limited.At}
-	plan, err := a.Plan(context.Background(), session, agent.Words{Prompt: x.config.Resume.Prompt})
-	view := &view.Plan{Command: []string{}, Repeated: []string{}, LeftOut: []string{}, Env: []string{}, EnvUnset: []string{}}
+	said := prompt.Fill(x.config.Resume.Prompts().Of(limited.Class), prompt.Facts{Class: limited.Class, Reset: limited.Reset.At, Attempt: 1})
+	plan, err := a.Plan(context.Background(), session, agent.Words{Prompt: said})
+	view := &view.Plan{Command: []string{}, Repeated: []string{}, LeftOut: []string{}, Env: []string{}, EnvUnset: []string{}, Prompt: said}
 	switch {
 	case err != nil:
 		view.Instead = err.Error()

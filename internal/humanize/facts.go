@@ -60,6 +60,9 @@ func Facts(s view.Session) []Fact {
 	if s.Reason != "" {
 		all = append(all, Fact{Label: "why", Text: sanitize.Line(s.Reason), Said: true})
 	}
+	if s.State != resume.Watching { // otherwise the reason says it
+		say("subagents", sanitize.Line(resume.SubagentsStopped(s.Subagents)))
+	}
 	if s.Unreached == "" { // otherwise the reason contains it
 		say("to do", sanitize.Line(s.Remedy))
 	}

@@ -74,6 +74,7 @@ func plan(p view.Plan, cwd, next string) []Part {
 	case p.Does != "":
 		add("With "+strings.Replace(next, "T", "t", 1), p.Does)
 	}
+	add("It is told", p.Prompt)
 	add("It goes on", p.Models)
 	add("It goes on", p.OwnKey)
 	add("Repeated from its start", CommandLine(p.Repeated...))

@@ -43,6 +43,9 @@ type (
 // of the agent that was read from that file.
 type Renamed struct{ From string }
 
+// SubagentEnded is the end of a subagent. Its own records tell how it ended.
+type SubagentEnded struct{ At time.Time }
+
 // The events of a resume.
 type (
 	// Due is the end of a wait. Mark names the resume that begins now.
@@ -201,42 +204,43 @@ type CameBack struct{ Since time.Time }
 // Expired is an interruption that ended long ago and that no person has acted on.
 type Expired struct{}
 
-func (Limited) event()    {}
-func (Progressed) event() {}
-func (Prompted) event()   {}
-func (Cancelled) event()  {}
-func (Due) event()        {}
-func (Queued) event()     {}
-func (Postponed) event()  {}
-func (Superseded) event() {}
-func (Joined) event()     {}
-func (Sending) event()    {}
-func (Started) event()    {}
-func (Ended) event()      {}
-func (Recalled) event()   {}
-func (NotSent) event()    {}
-func (Lost) event()       {}
-func (Occupied) event()   {}
-func (Released) event()   {}
-func (Asked) event()      {}
-func (Died) event()       {}
-func (Silent) event()     {}
-func (Retry) event()      {}
-func (Forget) event()     {}
-func (Pause) event()      {}
-func (Unpause) event()    {}
-func (Reconsider) event() {}
-func (Rewound) event()    {}
-func (Slept) event()      {}
-func (Renamed) event()    {}
-func (CameBack) event()   {}
-func (Expired) event()    {}
-func (Learned) event()    {}
-func (Unseen) event()     {}
-func (Pay) event()        {}
-func (Enqueued) event()   {}
-func (Relisted) event()   {}
-func (Became) event()     {}
+func (Limited) event()       {}
+func (Progressed) event()    {}
+func (Prompted) event()      {}
+func (Cancelled) event()     {}
+func (Due) event()           {}
+func (Queued) event()        {}
+func (Postponed) event()     {}
+func (Superseded) event()    {}
+func (Joined) event()        {}
+func (Sending) event()       {}
+func (Started) event()       {}
+func (Ended) event()         {}
+func (Recalled) event()      {}
+func (NotSent) event()       {}
+func (Lost) event()          {}
+func (Occupied) event()      {}
+func (Released) event()      {}
+func (Asked) event()         {}
+func (Died) event()          {}
+func (Silent) event()        {}
+func (Retry) event()         {}
+func (Forget) event()        {}
+func (Pause) event()         {}
+func (Unpause) event()       {}
+func (Reconsider) event()    {}
+func (Rewound) event()       {}
+func (Slept) event()         {}
+func (Renamed) event()       {}
+func (CameBack) event()      {}
+func (Expired) event()       {}
+func (Learned) event()       {}
+func (Unseen) event()        {}
+func (Pay) event()           {}
+func (Enqueued) event()      {}
+func (Relisted) event()      {}
+func (Became) event()        {}
+func (SubagentEnded) event() {}
 
 // Observation is an event that was read from an agent's files: what happened, to which session, and
 // where it is recorded.
@@ -294,6 +298,8 @@ type Learned struct {
 	Context *Context
 	Usage   *Usage
 	Cost    *Cost
+
+	Subagents *[]Subagent
 }
 
 // Unseen says that no process of a stopped session was found, so that what it was started with stays

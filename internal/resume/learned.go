@@ -32,6 +32,9 @@ func (s Session) learned(ev Learned, r Rules, now time.Time) Session {
 	if ev.Usage != nil {
 		s = s.metered(*ev.Usage, r, now)
 	}
+	if ev.Subagents != nil {
+		s = s.withSubagents(*ev.Subagents)
+	}
 	return s.Attended(ev.Kind)
 }
 

@@ -106,7 +106,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Pay:
 		return s.pay(r, now)
 	case Forget:
-		if !s.Interrupted() {
+		if s = s.withoutSubagents("cancelled by " + who(ev.By)); !s.Interrupted() {
 			return s
 		}
 		s.Paid = nil
@@ -121,8 +121,8 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.reconsidered(r, now)
 	case Rewound:
 		return s.rewound(r, now)
-	case Renamed:
-		return s // the event brought the new path
+	case Renamed, SubagentEnded:
+		return s // the event brought the new path, or only asks for a lookup
 	case Slept:
 		if s.State == Settling {
 			s.WaitFrom = Earlier(s.WaitFrom.Add(ev.For), now)
@@ -184,7 +184,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	// A repeated refusal while the session waits does not begin a new wait, which would never end.
 	repeated := s.State == Waiting && s.Run == nil
 	if !s.Interrupted() {
-		s.StoppedAt = ev.At
+		s.StoppedAt, s.Reported = ev.At, false
 	}
 	s = s.conclude(LimitedOut, ev.Text, now)
 	s.Limit, s.LimitText, s.LimitedAt = ev.Verdict, ev.Text, ev.At
@@ -248,6 +248,7 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 		return s // it may come from our own resume
 	}
 	s.PromptedAt = Later(s.PromptedAt, Earlier(ev.At, now))
+	s = s.withoutSubagents("continued by " + cmp.Or(ev.By, "a person"))
 	if ev.By == "" {
 		s.Windows, s.Paid = 0, nil // a person continues it with their own account
 	}

@@ -218,6 +218,17 @@ const StartUnseen Need = "start_unseen"
 // RetryCutOff is the person's word that a session continues after it was cut off.
 const RetryCutOff Need = "retry"
 
+// Subagent is a part of a session's work that the agent gave to another conversation, and that an error
+// of the provider has stopped.
+type Subagent struct {
+	ID    string      `json:"id"`
+	Kind  string      `json:"kind,omitempty"`  // such as Explore; empty: not known
+	About string      `json:"about,omitempty"` // its task in a few words, for people
+	Class limit.Class `json:"class"`
+	At    time.Time   `json:"at"`                // when it was stopped
+	Reset time.Time   `json:"reset_at,omitzero"` // when the limit is over; zero: not stated
+}
+
 // Owner is a live process that holds a session.
 type Owner struct {
 	PID  int    `json:"pid"`

@@ -99,7 +99,9 @@ type Session struct {
 	Paused bool   `json:"paused,omitempty"`
 	Reason string `json:"reason,omitempty"` // why it is in that state, for people
 
-	Paid    *Paid     `json:"paid,omitempty"`    // set if it continues with its user's own key
+	Paid      *Paid      `json:"paid,omitempty"`      // set if it continues with its user's own key
+	Subagents []Subagent `json:"subagents,omitempty"` // that were stopped since a person's last prompt, and have not continued
+
 	Windows int       `json:"windows,omitempty"` // usage limits met since a person's last prompt
 	Run     *Run      `json:"run,omitempty"`     // the resume that is being sent, or runs
 	Runs    int       `json:"runs,omitempty"`    // how often it was claimed, also without effect: part of the names of a resume's files
@@ -130,10 +132,10 @@ func (s Session) Over() bool { return s.State == GaveUp || s.State == Parked }
 func (s Session) QuietSince() time.Time { return cmp.Or(s.MovedAt, s.FoundAt) }
 
 // WorthKeeping reports whether the session is or was interrupted (and that is not forgotten), is
-// paused, comes from the queue, or asks for something. Such sessions are shown to people and stored;
+// paused, comes from the queue, asks for something, or has stopped subagents. Such sessions are shown to people and stored;
 // the others are found again in their files.
 func (s Session) WorthKeeping() bool {
-	return !s.LimitedAt.IsZero() || s.Paused || s.Task != nil || s.Asks != "" || !s.SilentAt.IsZero()
+	return !s.LimitedAt.IsZero() || s.Paused || s.Task != nil || s.Asks != "" || !s.SilentAt.IsZero() || len(s.Subagents) > 0
 }
 
 // Forgotten returns the session as if it was never interrupted. Its name stays: a person may still use
@@ -302,7 +304,7 @@ func (s Session) rest(now time.Time, why string) Session {
 		s.Run = nil // it was not sent yet, and need not be
 	}
 	s = s.archived()
-	s.State, s.Reason, s.Interruption = Watching, why, Interruption{}
+	s.State, s.Reason, s.Interruption, s.Subagents = Watching, why, Interruption{}, nil
 	return s
 }
 

@@ -22,6 +22,7 @@ import (
 	"resumed/internal/limit"
 	"resumed/internal/notify"
 	"resumed/internal/ownership"
+	"resumed/internal/prompt"
 	"resumed/internal/resume"
 	"resumed/internal/resume/engine"
 	"resumed/internal/resume/view"
@@ -175,7 +176,7 @@ func (l *life) build(snapshot state.Snapshot) {
 func (l *life) settings() deliver.Settings {
 	return deliver.Settings{
 		SameMode: true,
-		Prompt:   "continue", Live: deliver.Type, Timeout: time.Hour,
+		Prompts:  prompt.Prompts{Usual: "continue"}, Live: deliver.Type, Timeout: time.Hour,
 		Agent: func(string) agent.Agent { return &bot{life: l} },
 		Env:   func(string) ([]string, error) { return nil, nil },
 		Trust: ownership.Trust{Users: []string{ownership.Everybody}},

@@ -126,6 +126,16 @@ func (a *Agent) Ended(s resume.Session) resume.End {
 	return resume.Vanished
 }
 
+// OpenTool returns the tool that was called last and has no result.
+func (a *Agent) OpenTool(ctx context.Context, s resume.Session) string {
+	return transcript.OpenCall(ctx, s.Transcript).Tool
+}
+
+// Subagents returns the subagents that were stopped since the session began its current work.
+func (a *Agent) Subagents(ctx context.Context, s resume.Session) ([]resume.Subagent, error) {
+	return a.reader.Subagents(ctx, s.Transcript, s.WorkSince())
+}
+
 // Cost returns what the session has cost until now.
 func (a *Agent) Cost(ctx context.Context, s resume.Session) (cost resume.Cost, known bool, err error) {
 	return transcript.Cost(ctx, s.Transcript)

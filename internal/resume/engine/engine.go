@@ -144,6 +144,12 @@ func (e *Engine) see(ctx context.Context, sight resume.Observation) {
 		return
 	}
 	s, known := e.book.get(sight.Key)
+	if ev, ok := sight.Event.(resume.SubagentEnded); ok {
+		if known { // its record may be in another file: the session's own position stays
+			e.apply(ctx, s, s, ev, wallNow())
+		}
+		return
+	}
 	if known && s.Seen.Epoch == sight.Pos.Epoch && sight.Pos.Offset <= s.Seen.Offset {
 		e.relocate(ctx, s, resume.Renamed{From: s.Transcript}, sight.Transcript) // renamed while no daemon ran
 		return

@@ -14,43 +14,44 @@ import (
 // Session is a session as other programs see it, in status and in notices. Its JSON is stable: fields
 // may be added, but not changed.
 type Session struct {
-	ID         string        `json:"id"`
-	Name       string        `json:"name"` // for people; Find accepts it
-	Agent      string        `json:"agent"`
-	Account    string        `json:"account"`
-	Provider   string        `json:"provider,omitempty"` // if an account may have several
-	Cwd        string        `json:"cwd"`
-	Transcript string        `json:"transcript"`
-	App        string        `json:"app,omitempty"` // the editor or desktop app that its user works with, if it is known
-	State      resume.State  `json:"state"`
-	Paused     bool          `json:"paused"`
-	Class      limit.Class   `json:"class"`
-	Reason     string        `json:"reason"`
-	Text       string        `json:"text,omitempty"` // what stopped it, in the agent's words
-	LimitedAt  *time.Time    `json:"limited_at"`     // times are UTC; nil is null
-	ResetAt    *time.Time    `json:"reset_at"`
-	ResetFrom  limit.Source  `json:"reset_source,omitempty"`
-	NextAt     *time.Time    `json:"next_at"`
-	Held       bool          `json:"held,omitempty"`        // it is due, and the reason says what holds it back
-	Attempt    int           `json:"attempt"`               // resumes since the transcript last moved
-	MaxRetries int           `json:"max_retries"`           // 0: no bound
-	GivesUpAt  *time.Time    `json:"gives_up_at,omitempty"` // when the tries end, if a time ends them
-	Windows    int           `json:"windows"`
-	Owner      *resume.Owner `json:"owner"`
-	Program    string        `json:"program,omitempty"`   // what its own process ran, if observed
-	Context    *int64        `json:"context_tokens"`      // what the provider reads again at a resume; null: not known
-	Cold       *bool         `json:"cold"`                // the provider will no longer have it in its cache; null: not known
-	BornAt     *time.Time    `json:"born_at,omitempty"`   // when it began, if known
-	FoundAt    *time.Time    `json:"found_at,omitempty"`  // when a daemon first observed it
-	Unreached  string        `json:"unreached,omitempty"` // why the owner cannot be given a prompt, and what helps
-	Needs      *string       `json:"needs"`               // what a person is asked for, in a word; null: nothing
-	Remedy     string        `json:"remedy,omitempty"`    // what a person can do now, if the session does not continue by itself
-	OwnKey     *OwnKey       `json:"own_key,omitempty"`   // how it can continue, or continues, at its user's own cost
-	Started    Start         `json:"started_with"`
-	Carried    Carried       `json:"carried"`
-	Plan       *Plan         `json:"plan,omitempty"` // what the next resume would do, if one session is asked for
-	Attempts   []Attempt     `json:"attempts"`       // never null
-	Past       []Attempt     `json:"past,omitempty"` // those of the previous interruption
+	ID         string            `json:"id"`
+	Name       string            `json:"name"` // for people; Find accepts it
+	Agent      string            `json:"agent"`
+	Account    string            `json:"account"`
+	Provider   string            `json:"provider,omitempty"` // if an account may have several
+	Cwd        string            `json:"cwd"`
+	Transcript string            `json:"transcript"`
+	App        string            `json:"app,omitempty"` // the editor or desktop app that its user works with, if it is known
+	State      resume.State      `json:"state"`
+	Paused     bool              `json:"paused"`
+	Class      limit.Class       `json:"class"`
+	Reason     string            `json:"reason"`
+	Text       string            `json:"text,omitempty"` // what stopped it, in the agent's words
+	LimitedAt  *time.Time        `json:"limited_at"`     // times are UTC; nil is null
+	ResetAt    *time.Time        `json:"reset_at"`
+	ResetFrom  limit.Source      `json:"reset_source,omitempty"`
+	NextAt     *time.Time        `json:"next_at"`
+	Held       bool              `json:"held,omitempty"`        // it is due, and the reason says what holds it back
+	Attempt    int               `json:"attempt"`               // resumes since the transcript last moved
+	MaxRetries int               `json:"max_retries"`           // 0: no bound
+	GivesUpAt  *time.Time        `json:"gives_up_at,omitempty"` // when the tries end, if a time ends them
+	Windows    int               `json:"windows"`
+	Owner      *resume.Owner     `json:"owner"`
+	Program    string            `json:"program,omitempty"`   // what its own process ran, if observed
+	Context    *int64            `json:"context_tokens"`      // what the provider reads again at a resume; null: not known
+	Cold       *bool             `json:"cold"`                // the provider will no longer have it in its cache; null: not known
+	BornAt     *time.Time        `json:"born_at,omitempty"`   // when it began, if known
+	FoundAt    *time.Time        `json:"found_at,omitempty"`  // when a daemon first observed it
+	Unreached  string            `json:"unreached,omitempty"` // why the owner cannot be given a prompt, and what helps
+	Subagents  []resume.Subagent `json:"subagents,omitempty"` // that were stopped, and have not continued
+	Needs      *string           `json:"needs"`               // what a person is asked for, in a word; null: nothing
+	Remedy     string            `json:"remedy,omitempty"`    // what a person can do now, if the session does not continue by itself
+	OwnKey     *OwnKey           `json:"own_key,omitempty"`   // how it can continue, or continues, at its user's own cost
+	Started    Start             `json:"started_with"`
+	Carried    Carried           `json:"carried"`
+	Plan       *Plan             `json:"plan,omitempty"` // what the next resume would do, if one session is asked for
+	Attempts   []Attempt         `json:"attempts"`       // never null
+	Past       []Attempt         `json:"past,omitempty"` // those of the previous interruption
 
 	NoticeID string `json:"-"` // notice of the step at which a person was needed
 }
@@ -94,6 +95,7 @@ type Plan struct {
 	EnvUnset []string `json:"env_unset"`         // never null: variables of the daemon that the session did not have
 	Instead  string   `json:"instead"`           // why no resume would be sent; empty: it would
 	Models   string   `json:"models,omitempty"`  // which other model it may use, for people
+	Prompt   string   `json:"prompt"`            // what the agent is told
 	OwnKey   string   `json:"own_key,omitempty"` // says that it uses its user's own key, and what it may cost, for people
 }
 
@@ -155,6 +157,7 @@ func Of(s resume.Session, maxRetries int) Session {
 		Unreached:  s.Unreached,
 		Attempts:   viewAttempts(s.Attempts),
 		NoticeID:   s.NoticeID,
+		Subagents:  slices.Clone(s.Subagents),
 	}
 	if need := needs(s); need != "" {
 		v.Needs = &need

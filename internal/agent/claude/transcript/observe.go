@@ -53,6 +53,8 @@ func (rd *Reader) event(r record, line lines.Line) (resume.Event, bool) {
 		return resume.Cancelled{At: at}, true
 	case r.prompts():
 		return resume.Prompted{At: at}, true
+	case r.endsSubagent():
+		return resume.SubagentEnded{At: at}, true
 	default:
 		return nil, false
 	}

@@ -124,7 +124,7 @@ func (r record) prompts() bool {
 	if r.Type != "user" || r.IsMeta || r.QueueOnly || r.Summary {
 		return false
 	}
-	if r.Origin.Kind == "auto-continuation" || r.Origin.Kind == "task-notification" {
+	if r.Origin.Kind == "auto-continuation" || r.Origin.Kind == taskNotice {
 		return false
 	}
 	said := false
@@ -140,6 +140,14 @@ func (r record) prompts() bool {
 	}
 	text := strings.TrimSpace(textOf(blocks))
 	return !slices.ContainsFunc(localPrefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
+}
+
+// taskNotice is the kind of a message about the end of a subagent or of another task in the background.
+const taskNotice = "task-notification"
+
+// endsSubagent reports whether a task in the background has ended.
+func (r record) endsSubagent() bool {
+	return r.Type == "user" && r.Origin.Kind == taskNotice
 }
 
 // blocks returns the content. A plain string is one block of text.

@@ -144,6 +144,8 @@ func (a *Agent) last(ctx context.Context, db *database.DB, r database.Reader, s 
 	return agent.Evidence{Observation: r.Observation(s, m, event), Leave: why}, nil
 }
 
+const wasCutOff = "its last turn was cut off: the process that ran it was ended"
+
 // unfinished judges a session whose last message is not finished. In the database it looks the same whether
 // it runs, waits for a retry, or was killed: the processes decide.
 func (a *Agent) unfinished(ctx context.Context, r database.Reader, s database.Session, at time.Time) (event resume.Event, why string, err error) {
@@ -151,7 +153,8 @@ func (a *Agent) unfinished(ctx context.Context, r database.Reader, s database.Se
 	case database.Taken:
 		return resume.Progressed{At: at}, a.brand.title + " works on it, or continues it by itself when its server starts", nil
 	case database.Over:
-		return resume.Cancelled{At: at}, "its last turn was cut off: the process that ran it was ended", nil
+		return resume.Cancelled{At: at}, wasCutOff, nil
+	case database.NotStored: // its process tells
 	}
 	owner, err := a.Owner(ctx, resume.Session{
 		Key: resume.Key{Agent: r.Agent, ID: s.ID}, Cwd: s.Directory, Transcript: r.Path,
@@ -164,6 +167,6 @@ func (a *Agent) unfinished(ctx context.Context, r database.Reader, s database.Se
 	case owner != nil:
 		return resume.Progressed{At: at}, "its last turn is not over, and " + a.brand.title + " lives in its directory", nil
 	default:
-		return resume.Cancelled{At: at}, "its last turn was cut off: the process that ran it was ended", nil
+		return resume.Cancelled{At: at}, wasCutOff, nil
 	}
 }

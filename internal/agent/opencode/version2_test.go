@@ -291,7 +291,9 @@ func (s *stopped2) ask() (*resume.Owner, agent.Plan) {
 
 func (s *stopped2) healthy(code int, body string) string {
 	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		require.Equal(s.t, "GET /health", r.Method+" "+r.URL.Path)
+		if r.Method+" "+r.URL.Path != "GET /health" {
+			code = http.StatusNotFound
+		}
 		w.WriteHeader(code)
 		fmt.Fprint(w, body)
 	}))

@@ -31,12 +31,18 @@ type opencodeServer struct {
 	Status  string // the status of the session
 	Code    int    // of its answer to a prompt
 	Victim  string // the file with the pid of a process that it kills at a prompt
+
+	Service  string // the file in which a background server of version 2 registers itself
+	Database string // that it has open
 }
 
 func runOpencodeServer(settings string) int {
 	var s opencodeServer
 	if err := json.Unmarshal([]byte(settings), &s); err != nil {
 		return fail(err)
+	}
+	if s.Service != "" {
+		return serveInBackground(s)
 	}
 	if s.Address == "" {
 		time.Sleep(time.Hour)

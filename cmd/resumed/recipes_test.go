@@ -25,8 +25,8 @@ type understood struct {
 	Reset     *time.Time `json:"reset_at"`
 }
 
-// Every description of an agent is valid, and understands that agent's files. The last two lines of
-// Droid's log are made up: from its screen, and from the start of another session.
+// Every description of an agent is valid, and understands that agent's files. Some lines of
+// Droid's log are made up: from its screen, from the start of another session, and refusals of Factory's own models, by what is read in the program.
 func TestEveryRecipeReadsWhatItsAgentWrote(t *testing.T) {
 	require.NotEmpty(t, configs.Recipes())
 	for _, name := range configs.Recipes() {

@@ -38,25 +38,34 @@ function call(input) {
   }
 }
 
-// receiver returns a function that takes the events of a directory.
+// report reports what hooks report, and says whether the event is one of those. Versions call the fields of a
+// permission differently.
+function report(name, session, directory, fields) {
+  const say = (event, more) => call({ session_id: session, hook_event_name: event, cwd: directory, ...more })
+  switch (name) {
+    case "session.created":
+      say("SessionStart")
+      return true
+    case "permission.asked":
+      say("Notification", {
+        notification_type: "permission_prompt",
+        tool_name: fields.permission ?? fields.action,
+        tool_input: { command: fields.metadata?.command ?? (fields.patterns ?? fields.resources)?.join(" ") },
+      })
+      return true
+    case "permission.replied":
+      say("PermissionReplied")
+      return true
+  }
+  return false
+}
+
+// receiver returns a function that takes the events of a directory in opencode 1.
 function receiver(directory) {
   const retrying = new Set()
   return ({ type: name, properties = {} }) => {
     const session = properties.sessionID ?? properties.info?.id
-    if (!session) return
-    const say = (event, more) => call({ session_id: session, hook_event_name: event, cwd: directory, ...more })
-    switch (name) {
-      case "session.created":
-        return say("SessionStart")
-      case "permission.asked":
-        return say("Notification", {
-          notification_type: "permission_prompt",
-          tool_name: properties.permission,
-          tool_input: { command: properties.metadata?.command ?? properties.patterns?.join(" ") },
-        })
-      case "permission.replied":
-        return say("PermissionReplied")
-    }
+    if (!session || report(name, session, directory, properties)) return
     const status = properties.status
     const type = name === "session.status" ? status?.type : name
     if (type === "retry") retrying.add(session)
@@ -80,9 +89,17 @@ export default {
     return { event: async ({ event }) => receive(event) }
   },
 
-  // opencode 2
+  // opencode 2, whose server has the sessions of all directories. Its database says that it waits to try again.
   setup(ctx) {
-    const receive = receiver(ctx.directory ?? process.cwd())
-    return ctx.event?.subscribe?.((event) => receive(event?.payload ?? event))
+    const events = ctx?.event?.subscribe?.()?.[Symbol.asyncIterator]?.()
+    if (!events) return
+    const read = async () => {
+      for (let next = await events.next(); !next.done; next = await events.next()) {
+        const { type, data, location } = next.value ?? {}
+        if (data?.sessionID) report(type, data.sessionID, data.location?.directory ?? location?.directory, data)
+      }
+    }
+    read().catch(() => {}) // the agent must not suffer from it
+    return () => void events.return?.()?.catch?.(() => {})
   },
 }

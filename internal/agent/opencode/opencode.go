@@ -36,6 +36,7 @@ type Agent struct {
 	homes  agent.Homes // data directories, each one an account
 	only   string      // the name of the only database of the usual home; empty: those of all release channels
 	events string      // the file that the plugin writes
+	state  string      // the directory in which version 2 registers its server
 	rescan time.Duration
 	deaf   bool // act as on a file system without events, for tests
 
@@ -72,6 +73,7 @@ func (b *brand) make(o agent.Options) (*Agent, error) {
 		events: b.eventsFile(),
 		rescan: rescan,
 	}
+	a.state = filepath.Join(baseDir("XDG_STATE_HOME", a.UserDir, ".local/state"), b.program)
 	usual, only := b.usualHome(a.UserDir)
 	homes, err := agent.NewHomes(b.name, usual, o.Roots)
 	a.homes, a.only = homes, only
@@ -84,14 +86,18 @@ func (b *brand) make(o agent.Options) (*Agent, error) {
 	return a, err
 }
 
+// baseDir returns the directory that a variable names, by default one below the user's home directory.
+func baseDir(variable, userDir, usual string) string {
+	if dir := os.Getenv(variable); filepath.IsAbs(dir) || userDir == "" {
+		return dir
+	}
+	return filepath.Join(userDir, usual)
+}
+
 // usualHome returns the default data directory, and the name of its only database if that is set; empty: not
 // known.
 func (b *brand) usualHome(userDir string) (dir, only string) {
-	data := os.Getenv("XDG_DATA_HOME")
-	if !filepath.IsAbs(data) && userDir != "" {
-		data = filepath.Join(userDir, ".local", "share")
-	}
-	dir = filepath.Join(data, b.program)
+	dir = filepath.Join(baseDir("XDG_DATA_HOME", userDir, ".local/share"), b.program)
 	if path := os.Getenv(b.variable("DB")); path != "" && path != ":memory:" {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
@@ -153,7 +159,12 @@ func (a *Agent) client() *server.Client {
 
 // finder returns the finder of the agent's processes.
 func (a *Agent) finder() processes.Finder {
-	return processes.Finder{Table: a.Processes, Is: a.brand.isProgram}
+	return processes.Finder{Table: a.Processes, Is: a.brand.isProgram, Registered: func() (pids []int) {
+		for _, s := range server.Services(a.state) {
+			pids = append(pids, s.PID)
+		}
+		return pids
+	}}
 }
 
 // Owner returns a live process that may hold the session.

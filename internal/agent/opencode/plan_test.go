@@ -36,6 +36,7 @@ func newStopped(t *testing.T) *stopped {
 	a, err := openCode.make(agent.Options{})
 	require.NoError(t, err)
 	a.Processes = process.At(procfs.FS(t.TempDir()))
+	a.state = t.TempDir()
 	s.agent, s.store = a, newStore(t, a.homes.Roots[0])
 	at := time.Now().Add(-time.Minute)
 	s.store.session("ses_1", s.dir, at)

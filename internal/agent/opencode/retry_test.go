@@ -142,8 +142,21 @@ func TestThePluginWritesWhatTheJournalReads(t *testing.T) {
 import { readFileSync } from "node:fs"
 import plugin from "./plugin.mjs"
 const hooks = await plugin.server({ directory: "/src/app" })
-const ctx = { event: { subscribe: (receive) => receive({ type: "session.created", properties: { sessionID: "ses_2" } }) } }
-plugin.setup(ctx)
+let over
+const ended = new Promise((resolve) => { over = resolve })
+async function* events() {
+  yield { id: "evt_1", type: "session.created", created: 1, data: { sessionID: "ses_2", location: { directory: "/src/two" } } }
+  yield undefined
+  yield { id: "evt_2", type: "permission.asked", created: 2, location: { directory: "/src/two" },
+    data: { id: "per_1", sessionID: "ses_2", action: "shell", resources: ["make", "test"] } }
+  over()
+  yield { type: "session.execution.failed", data: { sessionID: "ses_2", error: { type: "provider.rate-limit" } } }
+}
+const cleanup = plugin.setup({ event: { subscribe: () => events() } })
+await ended
+cleanup()
+for (const ctx of [undefined, {}, { event: {} }, { event: { subscribe: () => undefined } }]) plugin.setup(ctx)
+plugin.setup({ event: { subscribe: () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error("no")) }) }) } })
 await hooks.event({ event: { type: "permission.asked", properties: { sessionID: "ses_1", permission: "bash", metadata: { command: "make" } } } })
 for (const line of readFileSync(process.argv[2], "utf8").trim().split("\n")) await hooks.event({ event: JSON.parse(line) })
 `
@@ -153,7 +166,8 @@ for (const line of readFileSync(process.argv[2], "utf8").trim().split("\n")) awa
 
 	called, err := os.ReadFile(filepath.Join(dir, "called"))
 	require.NoError(t, err)
-	require.Contains(t, string(called), `{"session_id":"ses_2","hook_event_name":"SessionStart"`)
+	require.Contains(t, string(called), `{"session_id":"ses_2","hook_event_name":"SessionStart","cwd":"/src/two"}`)
+	require.Contains(t, string(called), `{"session_id":"ses_2","hook_event_name":"Notification","cwd":"/src/two","notification_type":"permission_prompt","tool_name":"shell","tool_input":{"command":"make test"}}`)
 	require.Contains(t, string(called), `{"session_id":"ses_1","hook_event_name":"Notification","cwd":"/src/app","notification_type":"permission_prompt","tool_name":"bash","tool_input":{"command":"make"}}`)
 
 	file := server.PluginFile{Path: events}

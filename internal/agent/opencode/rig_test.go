@@ -180,6 +180,7 @@ func newAgent(t testing.TB, o agent.Options) *Agent {
 	a, err := openCode.make(o)
 	require.NoError(t, err)
 	a.events = filepath.Join(t.TempDir(), "opencode", "events.jsonl")
+	a.state = t.TempDir()
 	a.Processes = process.At(procfs.FS(t.TempDir())) // no processes
 	return a
 }

@@ -35,8 +35,9 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current
 		return now, a.triesAgain(e.Status).Leave, nil
 	}
 	var last agent.Evidence
+	var two bool
 	err = database.ReadSteadily(ctx, s.Transcript, func(db *database.DB) (err error) {
-		now = current{}
+		now, two = current{}, db.Two()
 		found, err := db.Sessions(ctx, "WHERE id = ? ", s.Key.ID)
 		if err != nil || len(found) == 0 {
 			return err
@@ -54,6 +55,8 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current
 		return now, agent.Parked("the database is gone").Leave, nil
 	case err != nil:
 		return now, nil, err
+	case now.ID == "" && two:
+		return now, &agent.Leave{Why: a.brand.title + " 2 does not have the session: open it there once", Tell: true}, nil
 	case now.ID == "":
 		return now, agent.Parked("the session is not in the database any more").Leave, nil
 	case why != "":
@@ -119,7 +122,7 @@ func (a *Agent) Evidence(path string) (found []agent.Evidence, err error) {
 
 // last returns the last event of a session.
 func (a *Agent) last(ctx context.Context, db *database.DB, r database.Reader, s database.Session) (agent.Evidence, error) {
-	m, err := db.Last(ctx, s.ID)
+	m, err := db.Last(ctx, s)
 	if err != nil {
 		return agent.Evidence{}, err
 	}
@@ -141,9 +144,18 @@ func (a *Agent) last(ctx context.Context, db *database.DB, r database.Reader, s 
 	return agent.Evidence{Observation: r.Observation(s, m, event), Leave: why}, nil
 }
 
+const wasCutOff = "its last turn was cut off: the process that ran it was ended"
+
 // unfinished judges a session whose last message is not finished. In the database it looks the same whether
 // it runs, waits for a retry, or was killed: the processes decide.
 func (a *Agent) unfinished(ctx context.Context, r database.Reader, s database.Session, at time.Time) (event resume.Event, why string, err error) {
+	switch s.Turn {
+	case database.Taken:
+		return resume.Progressed{At: at}, a.brand.title + " works on it, or continues it by itself when its server starts", nil
+	case database.Over:
+		return resume.Cancelled{At: at}, wasCutOff, nil
+	case database.NotStored: // its process tells
+	}
 	owner, err := a.Owner(ctx, resume.Session{
 		Key: resume.Key{Agent: r.Agent, ID: s.ID}, Cwd: s.Directory, Transcript: r.Path,
 	})
@@ -155,6 +167,6 @@ func (a *Agent) unfinished(ctx context.Context, r database.Reader, s database.Se
 	case owner != nil:
 		return resume.Progressed{At: at}, "its last turn is not over, and " + a.brand.title + " lives in its directory", nil
 	default:
-		return resume.Cancelled{At: at}, "its last turn was cut off: the process that ran it was ended", nil
+		return resume.Cancelled{At: at}, wasCutOff, nil
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/opencode/processes"
@@ -23,6 +24,9 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, _ resume.Owner, w ag
 	holders, err := a.finder().Holders(ctx, s)
 	if err != nil {
 		return agent.Plan{}, err
+	}
+	if now.Two {
+		return a.throughBackground(ctx, s, now, holders, w)
 	}
 	for _, p := range holders {
 		// A process that only shows a server's sessions holds none itself.
@@ -44,6 +48,40 @@ func (a *Agent) unreached(p process.Live) agent.Plan {
 	return agent.Plan{Leave: &agent.Leave{
 		Why: fmt.Sprintf("%s %s (process %d) holds it: set server = %q in [[agent]], and it is continued through that",
 			a.brand.program, processes.Command(p.Args), p.PID, address),
+		Tell: true,
+	}}
+}
+
+// throughBackground returns how a session of version 2 is continued: by a run that gives the prompt to the
+// background server, which works on it. The session keeps its model there.
+func (a *Agent) throughBackground(ctx context.Context, s resume.Session, now current, holders []process.Live, w agent.Words) (agent.Plan, error) {
+	var background *server.Service
+	for _, p := range holders {
+		all := server.Services(a.state)
+		at := slices.IndexFunc(all, func(s server.Service) bool { return s.PID == p.PID })
+		if at < 0 {
+			return agent.Plan{}, nil // it runs without the background server, and nothing reaches it
+		}
+		background = &all[at]
+	}
+	if background == nil {
+		return a.noBackground(), nil
+	}
+	if err := background.Check(ctx); err != nil {
+		return agent.Left(fmt.Sprintf("the server of %s (process %d) does not answer: %s", a.brand.title, background.PID, err)), nil
+	}
+	plan := a.run(s, now, w, now.ownAgent(), []string{"--agent", "-m", "--model", "--variant"})
+	if plan.Run != nil {
+		plan.Run.Spare = agent.Spare(nil, providerVariables) // the server has the keys
+	}
+	return plan, nil
+}
+
+// noBackground returns the plan for a session of version 2 whose server does not run. A run would start one,
+// which would continue other sessions too, and end with the run.
+func (a *Agent) noBackground() agent.Plan {
+	return agent.Plan{Leave: &agent.Leave{
+		Why:  fmt.Sprintf("the server of %s 2 does not run: start it with %s service start, and the session is continued", a.brand.title, a.brand.program),
 		Tell: true,
 	}}
 }

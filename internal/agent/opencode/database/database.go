@@ -1,6 +1,5 @@
 // Package database reads the databases of opencode and its forks. Only tables.go and parts.go depend on
-// the tables: everything else works with sessions and messages, so the tables of another version need
-// just one more such file.
+// the tables, and message2.go on the records of version 2: everything else works with sessions and messages.
 package database
 
 import (
@@ -17,7 +16,7 @@ func Read(ctx context.Context, path string, read func(*DB) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	db := &DB{Database: opened, columns: make(map[string]bool)}
+	db := &DB{Database: opened, schema: version1, columns: make(map[string]bool)}
 	if err := db.describe(ctx); err != nil {
 		return err
 	}

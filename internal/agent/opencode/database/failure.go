@@ -32,7 +32,7 @@ func (f *Failure) Event(limits limit.Reader, at time.Time) resume.Event {
 }
 
 // aborts reports whether a person stopped the turn.
-func (f *Failure) aborts() bool { return f.Name == "MessageAbortedError" }
+func (f *Failure) aborts() bool { return f.Name == "MessageAbortedError" || f.Name == "aborted" }
 
 // verdict returns the meaning of the failure, at that time of our clock.
 func (f *Failure) verdict(limits limit.Reader, at time.Time) limit.Verdict {
@@ -55,7 +55,7 @@ func (f *Failure) verdict(limits limit.Reader, at time.Time) limit.Verdict {
 	case f.Data.Retryable && f.Data.Status == 0:
 		class, known = limit.Network, true // there was no answer
 	default:
-		class, known = limit.Unknown, true
+		class, known = cmp.Or(likely[f.Name], limit.Unknown), true
 	}
 	if known {
 		v.Class, v.WaitHelps = class, class.Transient()
@@ -69,6 +69,19 @@ var named = map[string]limit.Class{
 	"ProviderAuthError":        limit.Auth,
 	"MessageOutputLengthError": limit.BadRequest,
 	"StructuredOutputError":    limit.BadRequest,
+}
+
+// likely are the classes of version 2's types of failures, for those whose status and words have no meaning.
+var likely = map[string]limit.Class{
+	"provider.auth":            limit.Auth,
+	"provider.content-filter":  limit.BadRequest,
+	"provider.internal":        limit.ServerError,
+	"provider.invalid-output":  limit.ServerError,
+	"provider.invalid-request": limit.BadRequest,
+	"provider.no-route":        limit.BadRequest,
+	"provider.quota":           limit.Billing,
+	"provider.rate-limit":      limit.RateLimit,
+	"provider.transport":       limit.Network,
 }
 
 // words returns the failure's text for people. An error within a stream is stored as the provider's

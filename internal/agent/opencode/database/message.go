@@ -20,7 +20,8 @@ type Message struct {
 
 	row       int64
 	createdMS int64
-	long      bool // too long to be read: its content is not known
+	long      bool   // too long to be read: its content is not known
+	parts     []part // in version 2, in which a record contains them
 }
 
 // Record is the content of the column data.
@@ -95,6 +96,11 @@ func ReadMessage(data []byte, createdMS, updatedMS int64) Message {
 		return Message{}
 	}
 	m.Meaning = m.meaning()
+	return m.timed(createdMS, updatedMS)
+}
+
+// timed returns the message with the time of what it means, or a zero one if it has none.
+func (m Message) timed(createdMS, updatedMS int64) Message {
 	switch m.Meaning {
 	case Prompted, Pending:
 		m.AtMS = cmp.Or(millis(m.Time.Created), createdMS, updatedMS)

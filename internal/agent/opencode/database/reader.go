@@ -18,6 +18,9 @@ type Cursor struct {
 	Row int64  `json:"row"` // the last row that was read,
 	ID  string `json:"id"`  // and the message in it
 
+	// Two says that the row is one of version 2.
+	Two bool `json:"two,omitempty"`
+
 	// SeenMS is the creation time of the newest session known then: later ones are new.
 	SeenMS int64 `json:"seen_ms"`
 
@@ -80,7 +83,7 @@ func (r Reader) Since(ctx context.Context, cursor *Cursor, after bool, now time.
 		if err != nil {
 			return err
 		}
-		p.Cursor.Row, p.Cursor.ID = last.row, last.ID
+		p.Cursor.Row, p.Cursor.ID, p.Cursor.Two = last.row, last.ID, db.Two()
 		if known, err := p.follows(ctx, cursor); err != nil {
 			return err
 		} else if !known {
@@ -110,7 +113,7 @@ type pass struct {
 // follows reports whether reading can continue from the cursor.
 func (p *pass) follows(ctx context.Context, cursor *Cursor) (bool, error) {
 	switch {
-	case cursor == nil || p.Cursor.Row-cursor.Row > maxBehind:
+	case cursor == nil || cursor.Two != p.Cursor.Two || p.Cursor.Row-cursor.Row > maxBehind:
 		return false, nil
 	case cursor.Row == 0:
 		return true, nil
@@ -130,7 +133,7 @@ func (p *pass) read(ctx context.Context, cursor *Cursor) error {
 			return err
 		}
 		// By an index over the sessions SQLite would read all messages.
-		which = "WHERE id IN (SELECT session_id FROM message NOT INDEXED WHERE rowid > ? UNION SELECT value FROM json_each(?)) "
+		which = "WHERE id IN (SELECT session_id FROM " + p.db.messageTable + " NOT INDEXED WHERE rowid > ? UNION SELECT value FROM json_each(?)) "
 		args = []any{cursor.Row, string(open)}
 		p.Cursor.SeenMS = cursor.SeenMS
 	}
@@ -160,17 +163,23 @@ func (p *pass) read(ctx context.Context, cursor *Cursor) error {
 			if tells && cursor == nil {
 				break
 			}
-			last = false
+			last = last && m.Meaning == Nothing && !m.long
 		}
 	}
 	return nil
 }
 
-// take adds the observation of a message to the news, and reports whether there is one. last says that it is
-// the last message of its session.
+// take adds the observation of a message to the news, and reports whether there is one. last says that no later
+// message tells the state of its session.
 func (p *pass) take(ctx context.Context, s Session, m Message, last, first bool) (bool, error) {
 	if m.long {
 		p.TooLong = append(p.TooLong, m)
+	}
+	if last {
+		var err error
+		if m, err = p.db.current(ctx, s, m); err != nil {
+			return false, err
+		}
 	}
 	switch m.Meaning {
 	case Nothing:
@@ -227,7 +236,7 @@ func (r Reader) Observation(s Session, m Message, event resume.Event) resume.Obs
 	o := resume.Observation{
 		Key:        resume.Key{Agent: r.Agent, ID: s.ID},
 		Account:    r.Account,
-		Provider:   m.Provider(),
+		Provider:   cmp.Or(m.Provider(), s.provider),
 		Cwd:        s.Directory,
 		Transcript: r.Path,
 		Kind:       s.Kind(),

@@ -21,14 +21,39 @@ func (db *DB) newest(ctx context.Context, session string, wanted func(Message) (
 }
 
 // Last returns the last message that tells the state of a session; its Meaning is Nothing if there is none.
-func (db *DB) Last(ctx context.Context, session string) (Message, error) {
-	return db.newest(ctx, session, func(m Message) (bool, error) {
+func (db *DB) Last(ctx context.Context, s Session) (Message, error) {
+	last, err := db.newest(ctx, s.ID, func(m Message) (bool, error) {
 		if m.Meaning == Broken {
 			compacted, err := db.compacted(ctx, m)
 			return !compacted, err
 		}
 		return m.Meaning != Nothing, nil
 	})
+	if err != nil {
+		return Message{}, err
+	}
+	return db.current(ctx, s, last)
+}
+
+// current returns the last message of a session as it counts now. A turn that is not over may be retried by
+// opencode itself, whatever its last message says. A failure that version 2 took over from version 1 lost its
+// status and headers, which say when the limit ends: they are in the message of version 1.
+func (db *DB) current(ctx context.Context, s Session, m Message) (Message, error) {
+	switch {
+	case !db.Two() || m.Meaning != Failed && m.Meaning != Cancelled:
+		return m, nil
+	case s.Turn == Taken:
+		m.Meaning = Pending
+		return m, nil
+	case m.Meaning != Failed || m.Error.Data.Status != 0 || !db.columns["message.id"] || !db.columns["message.data"]:
+		return m, nil
+	}
+	old := DB{Database: db.Database, schema: version1, columns: db.columns}
+	was, err := old.message(ctx, "WHERE id = ?", m.ID)
+	if err == nil && was.Meaning == Failed && was.Error.Data.Message == m.Error.Data.Message {
+		m.Record, m.AtMS = was.Record, was.AtMS
+	}
+	return m, err
 }
 
 // LastPrompt returns the last prompt of a session, or an empty record.
@@ -39,11 +64,11 @@ func (db *DB) LastPrompt(ctx context.Context, session string) (Record, error) {
 
 // FirstPrompt returns the text of a session's first prompt.
 func (db *DB) FirstPrompt(ctx context.Context, session string) (string, error) {
-	m, err := db.message(ctx, "WHERE session_id = ?"+db.order("ASC")+" LIMIT 1", session)
+	m, err := db.message(ctx, "WHERE session_id = ?"+db.prompts()+db.order("ASC")+" LIMIT 1", session)
 	if err != nil {
 		return "", err
 	}
-	parts, err := db.parts(ctx, "m.id = ?", m.ID)
+	parts, err := db.partsOf(ctx, m)
 	for _, p := range parts {
 		if p.Type == "text" && !p.Synthetic {
 			return p.Text, err
@@ -71,7 +96,7 @@ func (db *DB) Denied(ctx context.Context, session string, sinceMS int64) (d agen
 		if m.Meaning != Moved || m.AtMS < sinceMS {
 			return true, nil // something else happened, or it was before the run
 		}
-		parts, err := db.parts(ctx, "m.id = ?", m.ID)
+		parts, err := db.partsOf(ctx, m)
 		for _, p := range parts {
 			over = over || p.Type == "tool"
 			if !denied && p.denied() {

@@ -13,8 +13,49 @@ import (
 	"resumed/internal/sqliteread"
 )
 
-// needed are the columns that a database of opencode must have.
-var needed = []string{"session.id", "message.id", "message.session_id", "message.data"}
+// schema is how the tables of one major version are called, and which columns they must have.
+type schema struct {
+	sessionTable, messageTable string
+	needed                     []string
+}
+
+var version1 = schema{"session", "message", []string{"session.id", "message.id", "message.session_id", "message.data"}}
+
+// version2 are the tables of opencode 2. Those of version 1 stay in the file as they were when version 2 was
+// first started: they do not tell the state of any session.
+var version2 = schema{"session_v2", "session_message", []string{
+	"session_v2.id", "session_message.id", "session_message.session_id", "session_message.type", "session_message.data",
+}}
+
+// Two reports whether it is a database of version 2.
+func (db *DB) Two() bool { return db.messageTable == version2.messageTable }
+
+// Turn says whether opencode works on a session, or continues it when its server starts. Only version 2
+// stores that.
+type Turn uint8
+
+// The turns.
+const (
+	NotStored Turn = iota
+	Taken          // opencode works on it, or its server continues it
+	Over
+)
+
+// turn returns the expression for the turn of a session.
+func (db *DB) turn() string {
+	if !db.Two() || !db.columns["session_v2.time_suspended"] {
+		return "0"
+	}
+	return "CASE WHEN " + db.pick(db.sessionTable, "time_suspended", "0") + " <> 0 THEN 1 ELSE 2 END"
+}
+
+// prompts returns the condition that excludes messages that precede the first prompt.
+func (db *DB) prompts() string {
+	if db.Two() {
+		return " AND type = 'user'"
+	}
+	return ""
+}
 
 // describe lists the columns, which differ between versions.
 func (db *DB) describe(ctx context.Context) error {
@@ -24,13 +65,16 @@ func (db *DB) describe(ctx context.Context) error {
 	}
 	for name, err := range rowsOf(ctx, db, name, `
 		SELECT t.name || '.' || c.name FROM sqlite_schema t, pragma_table_info(t.name) c
-		WHERE t.type = 'table' AND t.name IN ('session', 'message', 'part')`) {
+		WHERE t.type = 'table' AND t.name IN ('session', 'message', 'part', 'session_v2', 'session_message')`) {
 		if err != nil {
 			return err
 		}
 		db.columns[name] = true
+		if strings.HasPrefix(name, version2.sessionTable+".") {
+			db.schema = version2
+		}
 	}
-	for _, name := range needed {
+	for _, name := range db.needed {
 		if !db.columns[name] {
 			return fmt.Errorf("read database: it is not one of opencode's kind: it has no %s", name)
 		}
@@ -70,7 +114,7 @@ func number(value any) int64 {
 	}
 }
 
-// Session is one row of the table session.
+// Session is one row of the table of sessions.
 type Session struct {
 	ID        string
 	Parent    string // of a child session
@@ -78,6 +122,9 @@ type Session struct {
 	CreatedMS int64
 	Archived  bool
 	Agent     string // opencode's own agent that works on it: each has its own permissions
+	Turn      Turn
+	Two       bool   // it is a session of version 2
+	provider  string // of its model, in version 2: prompts have none there
 	rules     string // its own permissions, besides the agent's, as JSON
 }
 
@@ -101,30 +148,38 @@ func (s Session) Kind() string {
 
 func (db *DB) selectSessions() string {
 	rules := db.pick("session", "permission", "''")
-	if db.columns["session.permission"] {
+	if db.Two() {
+		rules = "''"
+	} else if db.columns["session.permission"] {
 		rules = "CASE WHEN permission IS NULL THEN '[]' ELSE " + rules + " END" // NULL means no rules
 	}
 	return "SELECT " + strings.Join([]string{
-		db.pick("session", "id", "''"),
-		db.pick("session", "parent_id", "''"),
-		db.pick("session", "directory", "''"),
-		db.pick("session", "time_created", "0"),
-		db.pick("session", "time_archived", "0") + " <> 0",
-		db.pick("session", "agent", "''"),
+		db.pick(db.sessionTable, "id", "''"),
+		db.pick(db.sessionTable, "parent_id", "''"),
+		db.pick(db.sessionTable, "directory", "''"),
+		db.pick(db.sessionTable, "time_created", "0"),
+		db.pick(db.sessionTable, "time_archived", "0") + " <> 0",
+		db.pick(db.sessionTable, "agent", "''"),
 		rules,
-	}, ", ") + " FROM session "
+		db.turn(),
+		db.pick(db.sessionTable, "model", "''"),
+	}, ", ") + " FROM " + db.sessionTable + " "
 }
 
-func scanSession(rows *sql.Rows) (s Session, err error) {
+func (db *DB) scanSession(rows *sql.Rows) (s Session, err error) {
 	var created any
-	err = rows.Scan(&s.ID, &s.Parent, &s.Directory, &created, &s.Archived, &s.Agent, &s.rules)
-	s.CreatedMS = number(created)
+	var model []byte
+	err = rows.Scan(&s.ID, &s.Parent, &s.Directory, &created, &s.Archived, &s.Agent, &s.rules, &s.Turn, &model)
+	s.CreatedMS, s.Two = number(created), db.Two()
+	if s.Two {
+		s.provider = providerOf(model)
+	}
 	return s, err
 }
 
 // Sessions returns the sessions that match a condition, oldest first.
 func (db *DB) Sessions(ctx context.Context, where string, args ...any) ([]Session, error) {
-	all, err := collect(rowsOf(ctx, db, scanSession, db.selectSessions()+where+"ORDER BY 4, 1", args...))
+	all, err := collect(rowsOf(ctx, db, db.scanSession, db.selectSessions()+where+"ORDER BY 4, 1", args...))
 	return slices.DeleteFunc(all, func(s Session) bool { return s.ID == "" }), err // its id is too long
 }
 
@@ -132,29 +187,37 @@ func (db *DB) Sessions(ctx context.Context, where string, args ...any) ([]Sessio
 func (db *DB) messages(ctx context.Context, where string, args ...any) iter.Seq2[Message, error] {
 	scan := func(rows *sql.Rows) (Message, error) {
 		var row int64
-		var id, session string
+		var id, session, kind string
 		var created, updated any
 		var data []byte
 		var long sql.NullBool // NULL has no length
-		err := rows.Scan(&row, &id, &session, &created, &updated, &data, &long)
-		m := ReadMessage(data, number(created), number(updated))
+		err := rows.Scan(&row, &id, &session, &kind, &created, &updated, &data, &long)
+		read := ReadMessage
+		if db.Two() {
+			read = readMessage2(kind)
+		}
+		m := read(data, number(created), number(updated))
 		m.row, m.ID, m.Session, m.createdMS, m.long = row, id, session, number(created), long.Bool
 		return m, err
 	}
 	return rowsOf(ctx, db, scan, "SELECT "+strings.Join([]string{
 		"rowid",
-		db.pick("message", "id", "''"),
-		db.pick("message", "session_id", "''"),
-		db.pick("message", "time_created", "0"),
-		db.pick("message", "time_updated", "0"),
+		db.pick(db.messageTable, "id", "''"),
+		db.pick(db.messageTable, "session_id", "''"),
+		db.pick(db.messageTable, "type", "''"),
+		db.pick(db.messageTable, "time_created", "0"),
+		db.pick(db.messageTable, "time_updated", "0"),
 		bounded("data", MaxRecord, "NULL"),
 		fmt.Sprintf("octet_length(data) > %d", MaxRecord),
-	}, ", ")+" FROM message "+where, args...)
+	}, ", ")+" FROM "+db.messageTable+" "+where, args...)
 }
 
 // order returns the order of a session's messages, by an index if there is one.
 func (db *DB) order(direction string) string {
-	if db.columns["message.time_created"] {
+	if db.Two() && db.columns["session_message.seq"] {
+		return " ORDER BY seq " + direction
+	}
+	if db.columns[db.messageTable+".time_created"] {
 		return fmt.Sprintf(" ORDER BY time_created %[1]s, id %[1]s", direction)
 	}
 	return " ORDER BY id " + direction
@@ -176,6 +239,7 @@ func (db *DB) message(ctx context.Context, where string, args ...any) (Message, 
 // DB is a database that is open for one reading.
 type DB struct {
 	*sqliteread.Database
+	schema
 	columns map[string]bool // by table.column
 }
 

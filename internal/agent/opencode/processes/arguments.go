@@ -12,19 +12,20 @@ import (
 )
 
 // Flags are those of the terminal interface, run, serve, web, attach and acp, from 1.2 to 1.18, including hidden
-// ones. A session is continued by run, which refuses unknown flags: all carried flags are known to it.
+// ones, and those of version 2 that choose a server. A session is continued by run, which refuses unknown flags:
+// all carried flags are known to it.
 var Flags = leash.Flags{
 	{Effect: leash.Restricts, Takes: leash.Switch, Names: `--pure`},
 	{Effect: leash.Grants, Takes: leash.Switch, Names: `--auto --yolo --dangerously-skip-permissions`},
 	{Effect: leash.Selects, Takes: leash.Maybe, Names: `-m --model --agent --variant`},
 	{Effect: leash.Nothing, Takes: leash.Maybe | leash.Path, Names: `--dir --cwd`}, // the session has its own
 	{Effect: leash.Nothing, Takes: leash.Maybe, Names: `--format --log-level --replay-limit`},
-	{Effect: leash.Nothing, Takes: leash.Switch, Names: `--thinking --print-logs --replay --no-replay -h --help -v --version`},
+	{Effect: leash.Nothing, Takes: leash.Switch, Names: `--thinking --print-logs --replay --no-replay --service --standalone -h --help -v --version`},
 	{Effect: leash.Once, Takes: leash.Switch, Names: `-c --continue --fork --cloud-fork --share --demo`},
 	{Effect: leash.Once, Takes: leash.Maybe, Names: `-s --session --title --prompt --command --worktree`},
 	{Effect: leash.Once, Takes: leash.Many, Names: `-f --file`},
 	{Effect: leash.Attended, Takes: leash.Switch, Names: `-i --interactive --mini --mdns`},
-	{Effect: leash.Attended, Takes: leash.Maybe, Names: `--port --hostname --mdns-domain --attach -u --username`},
+	{Effect: leash.Attended, Takes: leash.Maybe, Names: `--port --hostname --mdns-domain --attach --server -u --username`},
 	{Effect: leash.Attended, Takes: leash.Many, Names: `--cors`},
 	{Effect: leash.Attended, Takes: leash.Maybe | leash.Secret, Names: `-p --password`},
 }
@@ -43,14 +44,15 @@ func IsServer(args []string) bool {
 
 // AttachedTo returns the server whose sessions a process with these arguments only shows; empty: it has its own.
 func AttachedTo(args []string) string {
-	_, command, after := Flags.Parse(args).Cut()
+	all := Flags.Parse(args)
+	_, command, after := all.Cut()
 	switch plain := after.Plain(); {
 	case command == "attach" && len(plain) > 0:
 		return plain[0]
-	case command == "run":
+	case command == "run" && after.Has("--attach"):
 		return after.Value("--attach")
 	default:
-		return ""
+		return all.Value("--server")
 	}
 }
 

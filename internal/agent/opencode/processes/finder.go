@@ -20,6 +20,10 @@ import (
 type Finder struct {
 	process.Table
 	Is func(path string) bool // reports whether a path is the program's
+
+	// Registered returns the processes that are registered as background servers of version 2; each
+	// holds all sessions of its database, and terminals only show them.
+	Registered func() []int
 }
 
 // Owner returns a live process that may hold the session. opencode takes no lock and does not record which session a
@@ -43,6 +47,12 @@ func (f Finder) Holders(ctx context.Context, s resume.Session) ([]process.Live, 
 	}
 	place := process.PlaceOf(s.Cwd)
 	near := func(p process.Live) bool { return !p.Bystands(s, kindOf(p.Args)) && f.mayHold(ctx, p, s, place) }
+	if server, ok := f.background(ctx, running, s); ok {
+		own := slices.DeleteFunc(running, func(p process.Live) bool {
+			return p.PID == server.PID || !near(p) || !f.isOwnServer(ctx, p)
+		})
+		return append(own, server), nil
+	}
 	if slices.ContainsFunc(running, near) {
 		return slices.DeleteFunc(running, func(p process.Live) bool { return !near(p) }), nil
 	}
@@ -53,6 +63,28 @@ func (f Finder) Holders(ctx context.Context, s resume.Session) ([]process.Live, 
 		open, err := f.openDatabases(ctx, p.PID)
 		return !IsServer(p.Args) || p.Mark != "" || err == nil && !containsFile(open, s.Transcript)
 	}), nil
+}
+
+// background returns the background server that holds the session.
+func (f Finder) background(ctx context.Context, running []process.Live, s resume.Session) (process.Live, bool) {
+	pids := f.Registered()
+	at := slices.IndexFunc(running, func(p process.Live) bool {
+		if !slices.Contains(pids, p.PID) || !IsServer(p.Args) {
+			return false
+		}
+		open, err := f.openDatabases(ctx, p.PID)
+		return err != nil || containsFile(open, s.Transcript)
+	})
+	if at < 0 {
+		return process.Live{}, false
+	}
+	return running[at], true
+}
+
+// isOwnServer reports whether a process works on its sessions itself, although there is a background server.
+func (f Finder) isOwnServer(ctx context.Context, p process.Live) bool {
+	open, _ := f.openDatabases(ctx, p.PID) // a process that only shows sessions opens none
+	return len(open) > 0 || Flags.Parse(p.Args).Has("--standalone")
 }
 
 // mayHold reports whether a process of opencode may hold the session.
@@ -100,8 +132,9 @@ func (f Finder) RunsAs(ctx context.Context, pid int) bool {
 // Servers returns the servers with sessions of the user with that home directory.
 func (f Finder) Servers(ctx context.Context, userDir string) (servers []agent.UnwatchedProcess, err error) {
 	running, err := f.Running(ctx, f.Is)
+	registered := f.Registered() // they are found without a setting
 	for _, p := range running {
-		if !IsServer(p.Args) || p.Mark != "" || !process.SameDir(p.Variable("HOME"), userDir) {
+		if !IsServer(p.Args) || slices.Contains(registered, p.PID) || p.Mark != "" || !process.SameDir(p.Variable("HOME"), userDir) {
 			continue
 		}
 		if address := f.Address(p.PID); address != "" {

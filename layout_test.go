@@ -194,13 +194,13 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {75_000, unlimited},
+	"...":                  {75_410, unlimited},
 	"cmd/resumed":          {4_180, unlimited},
-	"internal/agent/...":   {12_400, unlimited},
+	"internal/agent/...":   {12_760, unlimited},
 	"internal/app":         {840, 0},
 	"internal/config":      {2_860, unlimited},
 	"internal/deliver":     {2_850, 0},
-	"internal/explain/...": {2_630, unlimited},
+	"internal/explain/...": {2_670, unlimited},
 	"internal/fleet/...":   {4_490, unlimited},
 	"internal/limit/...":   {3_640, unlimited},
 	"internal/notify/...":  {4_410, unlimited},
@@ -208,7 +208,7 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/watch":       {1_790, unlimited},
 
 	"internal/resume/engine":            {1_650, 8},
-	"internal/agent":                    {2_270, 5},
+	"internal/agent":                    {2_280, 5},
 	"internal/agent/opencode":           {1_410, 0},
 	"internal/agent/opencode/database":  {940, 0},
 	"internal/agent/opencode/processes": {270, 0},

@@ -166,6 +166,7 @@ var libraries = map[string][]string{
 	"github.com/godbus/dbus/v5":               {"internal/sessionbus/bustest", "internal/notify/desktop", "internal/sessionbus", "internal/runner"},
 	"github.com/google/btree":                 {"internal/resume/engine"},
 	"github.com/google/uuid":                  {"internal/agent", "internal/app", "internal/queue", "internal/execrun"},
+	"github.com/klauspost/compress/zstd":      {"internal/agent/codex/rollout", "internal/agenttest"},
 	"github.com/lmittmann/tint":               {"internal/logging"},
 	"github.com/mattn/go-runewidth":           {"internal/terminal/vtscreen"},
 	"github.com/nats-io/nats-server/v2":       {"internal/hub"},
@@ -194,9 +195,9 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {75_410, unlimited},
+	"...":                  {75_500, unlimited},
 	"cmd/resumed":          {4_180, unlimited},
-	"internal/agent/...":   {12_760, unlimited},
+	"internal/agent/...":   {12_840, unlimited},
 	"internal/app":         {840, 0},
 	"internal/config":      {2_860, unlimited},
 	"internal/deliver":     {2_850, 0},

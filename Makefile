@@ -38,7 +38,7 @@ bench-hub: ## Let a hundred hosts of a hundred sessions share a limit, and say w
 	HUB_TEST_HOSTS="$${HOSTS:-100}" go test -count=1 -v -run ManyHosts ./internal/hub
 
 # The only way in which the tests install and start real agents. E2E names them
-# (claude-code,codex,opencode,kilo,copilot,gemini,qwen-code,kimi) or says all; E2E_CACHE is where
+# (claude-code,codex,opencode,kilo,copilot,gemini,qwen-code,kimi,pi) or says all; E2E_CACHE is where
 # they are installed, ~/.cache/resumed-e2e without it; E2E_SHORT plays a sample of
 # the rows about what a session was started with, as CI does; with E2E_KEEP set their
 # homes stay, to be looked at; E2E_RUN names rows, as go test -run does.

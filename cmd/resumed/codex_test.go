@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -137,6 +138,35 @@ func TestCodexSessionIsContinuedOnceWithTheSettingsItHad(t *testing.T) {
 		"exec", "-C", b.path("bot"), "-s", "danger-full-access", "-c", `approvals_reviewer="user"`, "-m", "gpt-5.1-codex", "-c", `model_provider="fake"`,
 		"--skip-git-repo-check", "resume", codexSession, "continue",
 	}, strings.Split(strings.TrimSpace(b.read("calls")), "\n"))
+}
+
+// Codex compresses the rollout of a session that was silent for a week, and unpacks it to continue. A
+// weekly limit is as long.
+func TestACodexSessionIsContinuedFromItsCompressedRollout(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, "[resume]\nmargin = \"0s\"\nunseen = \"same_mode\"\n")
+	b.write("bin/codex", strings.Replace(codexStandIn, "{ pwd", `[ "$1" != --version ] || exit # doctor asks
+mv "$HOME/plain" "$HOME/`+codexRollout+`"; rm "$HOME/`+codexRollout+`.zst"
+{ pwd`, 1))
+	text := shiftRollout(t, time.Now().Add(time.Hour), b.path("bot"))
+	b.write(codexRollout, text)
+	b.start()
+	b.untilState(codexSession, resume.Waiting)
+
+	b.write("plain", text)
+	b.write(codexRollout+".zst", agenttest.Packed(t, text))
+	require.NoError(t, os.Remove(b.path(codexRollout)))
+	out, _, _ := b.run("doctor")
+	require.Contains(t, out, "1 transcript is compressed and not watched, such as "+b.path(codexRollout)+".zst")
+	_, errOut, code := b.run("retry", "--now", codexSession)
+	require.Zero(t, code, errOut)
+	b.untilState(codexSession, resume.Watching)
+	require.Contains(t, b.read("calls"), "\nresume\n"+codexSession+"\ncontinue\n")
+	require.Contains(t, b.read("calls"), "danger-full-access", "the settings of its last turn")
+
+	left, err := filepath.Glob(b.path("tmp/resumed-rollout-*"))
+	require.NoError(t, err)
+	require.Empty(t, left, "no copy of the conversation stays")
 }
 
 func TestACodexSessionThatNobodySawBeginWaitsForItsUsersWord(t *testing.T) {

@@ -119,7 +119,7 @@ func TestEveryCommandOfTheDocumentsRuns(t *testing.T) {
 	b.write("bot/resume.sh", `echo "no luck"; exit 7`)
 	b.write("run.log", "Error: 429 Too Many Requests\n")
 	for _, foreign := range []string{
-		"claude", "codex", "gemini", "qwen", "opencode", "kilo", "copilot", "kimi", "curl", "make", "go", "sudo", "systemctl", "loginctl", "launchctl", "journalctl", "ssh", "npm", "apt", "tmux", "xdg-open", "source",
+		"claude", "codex", "gemini", "qwen", "opencode", "kilo", "copilot", "kimi", "pi", "curl", "make", "go", "sudo", "systemctl", "loginctl", "launchctl", "journalctl", "ssh", "npm", "apt", "tmux", "xdg-open", "source",
 	} {
 		b.write("bin/"+foreign, "#!/bin/sh\n[ -t 0 ] || cat >/dev/null\nexit 0\n")
 	}

@@ -64,7 +64,7 @@ func explanations(t *testing.T, out string) map[string][]explained {
 func TestExplainUnderstandsEveryCapture(t *testing.T) {
 	b := newBox(t)
 	all := captures(t)
-	for _, agent := range []string{"", "claude-code", "codex", "copilot", "gemini", "kimi", "opencode", "qwen-code"} {
+	for _, agent := range []string{"", "claude-code", "codex", "copilot", "gemini", "kimi", "opencode", "pi", "qwen-code"} {
 		args := []string{"explain", "--json"}
 		if agent != "" {
 			args = append(args, "--agent", agent)
@@ -149,6 +149,7 @@ func TestExplainPassesOverAByteOrderMark(t *testing.T) {
 		"claude-code": "claude/testdata/transcripts/u5h.jsonl", "codex": "codex/testdata/rollouts/429_usage_limit.rollout.jsonl",
 		"gemini": "gemini/testdata/chats/interactive_auth401.jsonl", "copilot": "copilot/testdata/events/auth401/270e955c-07e2-45a5-a871-331e614967a4/events.jsonl", "qwen-code": "qwen/testdata/chats/0.15.10-auth401.jsonl",
 		"kimi": "kimi/testdata/sessions/auth401/wd_shop_5f2a77c0b1de/session_e1154e00-3290-499c-b244-91ea1d1c32ef/agents/main/wire.jsonl",
+		"pi":   "pi/testdata/sessions/auth401/--home-u-src-shop--/2026-11-17T14-54-59-769Z_01a1ea01-0cb8-71b7-93df-b57fa98c03ba.jsonl",
 	} {
 		data, err := os.ReadFile(filepath.Join("../../internal/agent", name))
 		require.NoError(t, err)
@@ -168,7 +169,7 @@ func TestExplainPassesOverAByteOrderMark(t *testing.T) {
 func TestExplainBelievesWhoseWordsTheyAre(t *testing.T) {
 	b := newBox(t)
 	b.write("fine.log", "The tests pass now.\n")
-	for _, agent := range []string{"claude-code", "codex", "copilot", "gemini", "kilo", "kimi", "opencode", "qwen-code"} {
+	for _, agent := range []string{"claude-code", "codex", "copilot", "gemini", "kilo", "kimi", "opencode", "pi", "qwen-code"} {
 		out, errOut, code := b.run("explain", "--json", "--agent", agent, b.path("fine.log"))
 		require.Zero(t, code, errOut)
 		got := explanations(t, out)[b.path("fine.log")][0]
@@ -285,7 +286,7 @@ func TestExplainRefusesAnAgentThatNobodyKnows(t *testing.T) {
 		require.Equal(t, exitUsage, code, args)
 		require.Empty(t, out, args)
 		require.Contains(t, errOut, `"claude"`)
-		require.Contains(t, errOut, "Try: one of: claude-code, codex, copilot, gemini, kilo, kimi, opencode, qwen-code")
+		require.Contains(t, errOut, "Try: one of: claude-code, codex, copilot, gemini, kilo, kimi, opencode, pi, qwen-code")
 	}
 }
 

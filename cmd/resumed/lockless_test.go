@@ -154,6 +154,38 @@ var kimiCode = lockless{
 	cancel: kimiRecord("turn.ended", map[string]any{"reason": "cancelled"}),
 }
 
+func piEntry(kind string, more map[string]any) string {
+	entry := map[string]any{"id": "a0f4c189", "timestamp": "@TIME@"}
+	maps.Copy(entry, more)
+	return `{"type":"` + kind + `",` + strings.TrimPrefix(chatLine(entry), "{") // in the order of the real ones
+}
+
+func piMessage(role, text, stop string) string {
+	return piEntry("message", map[string]any{"message": map[string]any{
+		"role": role, "content": []any{map[string]any{"type": "text", "text": text}}, "provider": "fake", "stopReason": stop,
+	}})
+}
+
+// piAgent is told its model in each resume: it would continue with another one.
+var piAgent = lockless{
+	name: "pi", program: "pi", words: "continue", model: "fast --provider fake", shell: "$2", flag: "--session",
+	chat: func(project, id string) string {
+		return ".pi/agent/sessions/--" + project + "--/2026-11-17T14-53-52-408Z_" + id + ".jsonl"
+	},
+	begin: func() string {
+		return piEntry("session", map[string]any{"id": "@ID@", "version": 3, "cwd": "@CWD@"}) + piEntry("model_change", map[string]any{"provider": "fake", "modelId": "fast"}) +
+			piMessage("user", "first turn", "") + piMessage("assistant", "Done.", "stop") + piMessage("user", "second turn", "")
+	},
+	refusal: func(words string) string {
+		return piEntry("message", map[string]any{"message": map[string]any{
+			"role": "assistant", "content": []any{}, "provider": "fake", "stopReason": "error", "errorMessage": "503: " + words,
+		}})
+	},
+	prompt: func(text string) string { return piMessage("user", text, "") },
+	answer: strings.TrimSpace(piMessage("assistant", "Going on.", "stop")),
+	cancel: piMessage("assistant", "half", "aborted"),
+}
+
 // write puts a stand-in for the agent into PATH: it records its call, runs script, and continues the
 // session.
 func (a lockless) write(b *box, script string) {
@@ -236,8 +268,8 @@ func (s *stay) kept(n int) string {
 func (b *box) configureLockless(keys string) {
 	b.t.Helper()
 	b.write(configFile, "[backoff]\nbase_delay = \"300ms\"\njitter = false\n"+likeLimits+"[resume]\nmargin = \"0s\"\nstagger = \"0s\"\nmax_concurrent = 99\n"+keys+"\n"+
-		fmt.Sprintf("[[agent]]\nname = \"gemini\"\ncommand = %q\n[[agent]]\nname = \"qwen-code\"\ncommand = %q\n[[agent]]\nname = \"copilot\"\ncommand = %q\n[[agent]]\nname = \"kimi\"\ncommand = %q\n",
-			b.path("bin/gemini"), b.path("bin/qwen"), b.path("bin/copilot"), b.path("bin/kimi")))
+		fmt.Sprintf("[[agent]]\nname = \"gemini\"\ncommand = %q\n[[agent]]\nname = \"qwen-code\"\ncommand = %q\n[[agent]]\nname = \"copilot\"\ncommand = %q\n[[agent]]\nname = \"kimi\"\ncommand = %q\n[[agent]]\nname = \"pi\"\ncommand = %q\n",
+			b.path("bin/gemini"), b.path("bin/qwen"), b.path("bin/copilot"), b.path("bin/kimi"), b.path("bin/pi")))
 }
 
 // pidsIn returns the processes of the agent in a directory of the home.

@@ -75,7 +75,7 @@ func TestACrashAtEachStepOfAgentsWithoutALock(t *testing.T) {
 		"after the end, before it settled":  {script: "trap '" + strings.TrimSpace(dies) + "' EXIT", crash: died, calls: 1},
 		"after an end that came to nothing": {script: "[ -e \"$HOME/died\" ] || { " + strings.TrimSpace(dies) + "; exit 0; }", crash: died, calls: 2},
 	} {
-		for _, a := range []lockless{geminiCLI, qwenCode, copilotCLI, kimiCode} {
+		for _, a := range []lockless{geminiCLI, qwenCode, copilotCLI, kimiCode, piAgent} {
 			t.Run(a.name+"/"+name, func(t *testing.T) {
 				b := newBox(t)
 				b.configureLockless("settle = \"2s\"\n") // a command without a trace counts, and is followed by another

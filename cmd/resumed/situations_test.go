@@ -253,7 +253,7 @@ func TestSituationsOfAgentsWithoutALock(t *testing.T) {
 	var scenes []scene
 	var exclude []string
 	for _, name := range slices.Sorted(maps.Keys(situations)) {
-		for _, a := range []lockless{geminiCLI, qwenCode, copilotCLI, kimiCode} {
+		for _, a := range []lockless{geminiCLI, qwenCode, copilotCLI, kimiCode, piAgent} {
 			if c := situations[name]; c.only == "" || c.only == a.name {
 				scenes = append(scenes, scene{b.stay(a, len(scenes)), c, a.name + "/" + name})
 			}
@@ -267,6 +267,7 @@ func TestSituationsOfAgentsWithoutALock(t *testing.T) {
 	qwenCode.write(b, "")
 	copilotCLI.write(b, "")
 	kimiCode.write(b, "")
+	piAgent.write(b, "")
 	for _, sc := range scenes {
 		if sc.before != nil {
 			sc.before(sc.stay)

@@ -211,6 +211,10 @@ type Source struct {
 	// the agent's.
 	Match func(rel string) bool
 
+	// Packed says whether the file of that name is a transcript that the agent has compressed: such
+	// a file is not watched. nil: the agent compresses none.
+	Packed func(rel string) bool
+
 	// Sift estimates the weight of a line from its bytes, before it is copied or parsed.
 	Sift func(line []byte) Weight
 

@@ -244,7 +244,7 @@ func (d *Described) Start(task resume.Session) (Plan, error) {
 	case len(line.Gives) > 0:
 		args = []string{line.Gives[0], task.Key.ID}
 	}
-	return d.Open(task, Opening{Args: args, Mode: line.Mode}), nil
+	return d.Open(task, Opening{Args: args, Mode: line.Mode, Say: line.Say}), nil
 }
 
 // Begun returns the first id in the JSON output of a run, unless the run was given its id.
@@ -289,7 +289,7 @@ func (d *Described) Plan(ctx context.Context, s resume.Session, w Words) (Plan, 
 	carried, _ := d.Carry(s, choice.Newer...)
 	carried.LeftOut = append(carried.LeftOut, choice.Left...)
 	args := slices.Concat([]string{d.is.Resume, s.Key.ID}, choice.Args, carried.Args)
-	plan := d.Run(s, cmp.Or(choice.Dir, s.Cwd), carried, WithPrompt(args, cmp.Or(choice.Words, w.Prompt))...)
+	plan := d.Run(s, cmp.Or(choice.Dir, s.Cwd), carried, d.say(args, cmp.Or(choice.Words, w.Prompt))...)
 	if plan.Run != nil {
 		plan.Run.Spare, plan.Run.Keep, plan.Run.AnyFlags = choice.Spare, choice.Keep, choice.Free
 	}

@@ -14,11 +14,19 @@ import (
 )
 
 // PromptOptions are the options with which a described agent takes a prompt without a terminal.
-var PromptOptions = []string{"-p", "--prompt"}
+var PromptOptions = []string{"-p", "--prompt", "--print"}
 
 // WithPrompt appends a prompt so that it cannot be mistaken for an option.
 func WithPrompt(args []string, prompt string) []string {
 	return leash.WithValue(args, PromptOptions[0], PromptOptions[1], prompt)
+}
+
+// say appends a prompt to the arguments of the agent.
+func (d *Described) say(args []string, prompt string) []string {
+	if d.is.Line.Say != nil {
+		return d.is.Line.Say(args, prompt)
+	}
+	return WithPrompt(args, prompt)
 }
 
 // PromptFlags describes the command lines of a described agent.
@@ -34,6 +42,8 @@ type PromptFlags struct {
 	Gives []string
 
 	Once []string // the options that a resume does not repeat
+
+	Say func(args []string, prompt string) []string // appends a prompt; nil: WithPrompt
 
 	Mode   string   // the option that takes a permission mode
 	Output []string // the options for the output format; with json the output contains the id
@@ -152,5 +162,5 @@ func (p promptLine) Resume(t headless.Trail, prompt string) []string {
 		args := append(p.Options(slices.Concat(p.of.is.Line.Names...)...), p.of.is.Resume, t.Session)
 		return append(args, p.Plain()...)
 	}
-	return WithPrompt(append(p.Options(p.of.is.Line.Once...), p.of.is.Resume, t.Session), prompt)
+	return p.of.say(append(p.Options(p.of.is.Line.Once...), p.of.is.Resume, t.Session), prompt)
 }

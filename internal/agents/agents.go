@@ -16,6 +16,7 @@ import (
 	"resumed/internal/agent/gemini"
 	"resumed/internal/agent/kimi"
 	"resumed/internal/agent/opencode"
+	"resumed/internal/agent/pi"
 	"resumed/internal/agent/qwen"
 	"resumed/internal/config"
 	"resumed/internal/resume"
@@ -33,6 +34,7 @@ var builtin = []agent.Builtin{
 	gemini.Builtin,
 	qwen.Builtin,
 	kimi.Builtin,
+	pi.Builtin,
 }
 
 // Builtin returns the built-in agents.

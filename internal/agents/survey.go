@@ -44,6 +44,7 @@ type Home struct {
 	Directories int // that are watched
 	Transcripts int
 	Unreadable  []string // directories and transcripts
+	Packed      []string // compressed transcripts, of which only known sessions are continued
 	Newest      time.Time
 }
 
@@ -117,6 +118,8 @@ func visit(src agent.Source, foreign func(path string)) Home {
 				return fs.SkipDir
 			}
 			h.Directories++
+		case src.Packed != nil && src.Packed(rel):
+			h.Packed = append(h.Packed, path)
 		case src.Match(rel):
 			h.transcript(path, entry)
 			foreign(path)

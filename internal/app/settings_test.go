@@ -42,7 +42,7 @@ func entry(cfg *config.Config, name string) *config.Agent {
 // Unchanged agents keep their caches, and their feeds are not restarted.
 func TestAReloadMakesOnlyTheAgentsAnewThatChanged(t *testing.T) {
 	cfg := usual(t)
-	all := []string{"bot", "claude-code", "codex", "copilot", "gemini", "kilo", "kimi", "opencode", "qwen-code"}
+	all := []string{"bot", "claude-code", "codex", "copilot", "gemini", "kilo", "kimi", "opencode", "pi", "qwen-code"}
 	for name, c := range map[string]struct {
 		change func(*config.Config)
 		anew   []string

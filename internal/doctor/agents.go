@@ -64,6 +64,10 @@ func examineAgent(r *Report, f agents.Finding, version string) int {
 			r.Fail(name, fmt.Sprintf("%s cannot be read, such as %s", humanize.Count(n, "file"), h.Unreadable[0]),
 				"sudo chown -R "+ownership.CurrentUser()+" "+h.Root)
 		}
+		if n := len(h.Packed); n > 0 {
+			r.OK(name, fmt.Sprintf("%s compressed and not watched, such as %s: sessions that the daemon knows are continued, any other appears when you open it again",
+				humanize.Count(n, "transcript")+" "+humanize.Verb(n, "is", "are"), h.Packed[0]))
+		}
 		if h.Missing && f.Configured {
 			r.Warn(name, h.Says(), "")
 		}

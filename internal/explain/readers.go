@@ -7,6 +7,7 @@ import (
 	"resumed/internal/explain/gemini"
 	"resumed/internal/explain/kimi"
 	"resumed/internal/explain/opencode"
+	"resumed/internal/explain/pi"
 	"resumed/internal/explain/qwen"
 	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
@@ -16,7 +17,7 @@ import (
 func readers(limits limit.Reader) map[string]recording.Reader {
 	all := map[string]recording.Reader{opencode.Kilo: opencode.Reader.With(limits)}
 	for _, r := range []recording.Reader{
-		claude.Reader, codex.Reader, copilot.Reader, gemini.Reader, kimi.Reader, opencode.Reader, qwen.Reader,
+		claude.Reader, codex.Reader, copilot.Reader, gemini.Reader, kimi.Reader, opencode.Reader, pi.Reader, qwen.Reader,
 	} {
 		all[r.Name] = r.With(limits)
 	}

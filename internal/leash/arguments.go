@@ -33,13 +33,14 @@ func (k known) parse(args []string) Arguments {
 			all = append(all, word{raw: []string{arg}})
 			continue
 		}
-		if letters, last := k.cluster(arg); last != "" {
+		_, named := k[arg]
+		if letters, last := k.cluster(arg); !named && last != "" {
 			all = append(all, letters...)
 			arg = last
 			args = slices.Concat(args[:i], []string{last}, args[i+1:])
 		}
 		option, _, joined := strings.Cut(arg, "=")
-		if short := arg[:2]; !strings.HasPrefix(arg, "--") && len(arg) > 2 && k.takes(short) {
+		if short := arg[:2]; !named && !strings.HasPrefix(arg, "--") && len(arg) > 2 && k.takes(short) {
 			option, joined = short, true // -mMODEL
 		}
 		end := i + 1

@@ -58,9 +58,10 @@ func New(o Options) (*Agent, error) {
 		Homes: homes,
 		Dir:   "sessions",
 		Files: agent.Source{
-			Depth: 3,
-			Match: rollout.Match,
-			Sift:  rollout.Sift,
+			Depth:  3,
+			Match:  rollout.Match,
+			Sift:   rollout.Sift,
+			Packed: rollout.MatchPacked,
 		},
 		Elsewhere: func(home string) string { return homeVariable + "=" + home },
 	}}

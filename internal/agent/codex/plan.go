@@ -17,7 +17,14 @@ import (
 // Plan returns how the session is continued now: by a headless run of the same session, in the
 // directory of its last turn, with the settings of that turn.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
-	if plan, still, err := a.stillStopped(ctx, s); !still {
+	readable, remove, err := rollout.Readable(s.Transcript)
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	defer remove()
+	read := s
+	read.Transcript = readable
+	if plan, still, err := a.stillStopped(ctx, read); !still {
 		return plan, err
 	}
 	owner, err := a.Owner(ctx, s)
@@ -31,7 +38,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if plan, waits, err := a.waits(ctx, s); waits {
 		return plan, err
 	}
-	return a.run(ctx, s, w)
+	return a.run(ctx, s, readable, w)
 }
 
 // stillStopped reports whether the session is still stopped. If not, otherwise is the plan to follow.
@@ -43,14 +50,14 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (otherwise a
 	return otherwise, still, err
 }
 
-// run returns the command that continues the session.
-func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
-	had, _, err := rollout.LastTurn(ctx, s.Transcript)
+// run returns the command that continues the session of a rollout.
+func (a *Agent) run(ctx context.Context, s resume.Session, readable string, w agent.Words) (agent.Plan, error) {
+	had, _, err := rollout.LastTurn(ctx, readable)
 	if err != nil {
 		return agent.Plan{}, err
 	}
 	cwd := cmp.Or(had.Cwd, s.Cwd)
-	h, _ := a.reader.Head(s.Transcript)
+	h, _ := a.reader.Head(readable)
 	carried, seen := a.carry(s, h, had)
 	var left []leash.Omission
 	if seen {

@@ -18,6 +18,7 @@ type Head struct {
 	Cwd      string `json:"cwd"` // where it began
 	Version  string `json:"cli_version"`
 	Provider string `json:"model_provider"`
+	History  string `json:"history_mode"` // until 0.145 "legacy", or nothing
 
 	Originator   string          `json:"originator"`
 	Source       json.RawMessage `json:"source"` // a name, or an object for other kinds of threads
@@ -79,10 +80,10 @@ func (h Head) delegated() bool {
 }
 
 // silent reports whether the record's version does not write why a turn failed. 0.145 is the first
-// that does.
+// that does. It numbers its records, and "codex migrate-rollouts" numbers older ones afterwards.
 func (h Head) silent(r record) bool {
 	since, known := h.Since(145)
-	return known && !since && len(r.Ordinal) == 0
+	return known && !since && (len(r.Ordinal) == 0 || h.History == "paginated")
 }
 
 // Since reports whether version 0.MINOR or a later one began the session, and whether that is known.

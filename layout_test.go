@@ -194,8 +194,8 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {75_000, unlimited},
-	"cmd/resumed":          {4_180, unlimited},
+	"...":                  {75_900, unlimited},
+	"cmd/resumed":          {4_200, unlimited},
 	"internal/agent/...":   {12_400, unlimited},
 	"internal/app":         {840, 0},
 	"internal/config":      {2_860, unlimited},
@@ -204,16 +204,16 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/fleet/...":   {4_490, unlimited},
 	"internal/limit/...":   {3_640, unlimited},
 	"internal/notify/...":  {4_410, unlimited},
-	"internal/resume":      {2_820, 0},
+	"internal/resume":      {2_835, 0},
 	"internal/watch":       {1_790, unlimited},
 
-	"internal/resume/engine":            {1_650, 8},
+	"internal/resume/engine":            {1_670, 8},
 	"internal/agent":                    {2_270, 5},
 	"internal/agent/opencode":           {1_410, 0},
 	"internal/agent/opencode/database":  {940, 0},
 	"internal/agent/opencode/processes": {270, 0},
 	"internal/agent/opencode/server":    {440, 0},
-	"internal/resume/view":              {440, 0},
+	"internal/resume/view":              {445, 0},
 }
 
 const unlimited = 1 << 30

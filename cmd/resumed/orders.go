@@ -258,11 +258,16 @@ func (c *cli) printAfter(after []view.Session, one bool, order control.Order, do
 
 // afterOrder says what an order has done to a session.
 func afterOrder(s view.Session, order control.Order, done string) string {
-	if (order == control.Retry || order == control.Due) && s.State != resume.Waiting {
+	retry := order == control.Retry || order == control.Due
+	if retry && s.State != resume.Waiting {
 		done = "nothing to retry: " + notStopped(s)
 	}
 	phrase := humanize.StatePhrase(s, time.Now())
 	switch {
+	case retry && s.State == resume.Waiting && s.Paused:
+		return "not started: it is paused, until resumed unpause " + s.Typed()
+	case retry && s.Held:
+		return "not started yet: " + strings.TrimPrefix(humanize.ReasonAt(humanize.Why(s), time.Now()), "due, but ")
 	case strings.HasPrefix(phrase, done): // it says everything already
 		return phrase
 	case strings.HasSuffix(phrase, done):

@@ -10,7 +10,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"resumed/internal/humanize"
-	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
 
@@ -97,26 +96,6 @@ func (m *model) title() string {
 		name += " " + m.page.Paint.In(Cyan, "dry run")
 	}
 	return name + "  " + m.page.tally(&m.board)
-}
-
-// tally counts the sessions, most urgent first.
-func (p Page) tally(b *board) string {
-	counts := b.states
-	need, busy := counts[resume.GaveUp]+counts[resume.Parked], counts[resume.Resuming]+counts[resume.Settling]
-	var parts []string
-	add := func(n int, words string, c Colour) {
-		if n > 0 {
-			parts = append(parts, p.Paint.In(c, fmt.Sprintf("%d %s", n, words)))
-		}
-	}
-	add(need, humanize.Verb(need, "needs you", "need you"), Red)
-	add(busy, "resuming", Magenta)
-	add(counts[resume.Waiting], "waiting", Yellow)
-	add(counts[resume.Watching], "watching", Green)
-	if len(parts) == 0 {
-		return "no session is interrupted"
-	}
-	return strings.Join(parts, ", ")
 }
 
 // spread puts one text left and one right, if there is room for both.

@@ -27,7 +27,7 @@ func (f Following) Live(ctx context.Context) error {
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		send := func(msg tea.Msg) error { program.Send(msg); return nil }
-		_ = follow(ctx, f.Daemon, f.All, // it ends only with ctx
+		_ = f.follow(ctx, // it ends only with ctx
 			func(u control.Update) error { return send(u) },
 			func(l lost) error { return send(l) })
 	})

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/commandline"
 	"resumed/internal/control"
 	"resumed/internal/logging"
 	"resumed/internal/resume"
@@ -96,6 +98,12 @@ func (c *cli) statusCommand() *cobra.Command {
 func (c *cli) watch(ctx context.Context, all bool, only *resume.Key, which func(view.Session) bool) error {
 	following := termui.Following{
 		Daemon: c.client(), Out: c.out, Err: c.err, Paint: termui.Paint(logging.Colours(c.out)), All: all || only != nil, Only: only, Which: which,
+		Run: func(ctx context.Context, args ...string) (string, error) {
+			var out bytes.Buffer
+			inner := &cli{out: &out, err: &out, configArg: c.configArg}
+			_, err := commandline.Execute(ctx, inner.root(), args, &out, &out)
+			return out.String(), err
+		},
 	}
 	switch {
 	case c.json:

@@ -78,9 +78,10 @@ type Following struct {
 	Out    io.Writer
 	Err    io.Writer // for messages that are not part of the output
 	Paint  Paint
-	All    bool                    // also sessions that were never stopped
-	Only   *resume.Key             // only this session; nil: all of them
-	Which  func(view.Session) bool // only sessions for which it is true; nil: all of them
+	All    bool                                                      // also sessions that were never stopped
+	Only   *resume.Key                                               // only this session; nil: all of them
+	Run    func(ctx context.Context, args ...string) (string, error) // runs a command of this program, and returns what it prints; nil: none
+	Which  func(view.Session) bool                                   // only sessions for which it is true; nil: all of them
 }
 
 // follow passes on the daemon's updates of the wanted sessions. A session that is no longer wanted is

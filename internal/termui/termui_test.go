@@ -244,7 +244,7 @@ type fake struct {
 }
 
 func newFake() *fake {
-	return &fake{updates: make(chan control.Update), orders: make(chan string, 10)}
+	return &fake{updates: make(chan control.Update), orders: make(chan string, 100)}
 }
 
 func (f *fake) Watch(ctx context.Context, _ bool, see func(control.Update) error) error {

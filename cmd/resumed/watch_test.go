@@ -192,7 +192,7 @@ func TestLiveViewSteers(t *testing.T) {
 	term.keys("p")
 	b.until("it goes on", func() bool { return !b.session("wait-1").Paused })
 	term.keys("r")
-	term.shows("wait: the provider asked to wait until ", "y/n")
+	term.shows("Resume wait now? y/n: the provider asked to wait until ")
 	require.Empty(t, b.read("mybot/calls"))
 	term.keys("y")
 	b.untilState("wait-1", resume.Watching)

@@ -121,7 +121,7 @@ func (m *model) askEarly(e early) {
 	if len(e.rows) > 1 {
 		text = "the providers asked to wait longer"
 	}
-	m.ask = &question{text: fmt.Sprintf("%s: %s. Resume now all the same? y/n", named(e.rows), text), yes: m.giveTo(control.Retry, e.rows)}
+	m.ask = &question{text: fmt.Sprintf("Resume %s now? y/n: %s", named(e.rows), text), yes: m.giveTo(control.Retry, e.rows)}
 }
 
 func (m *model) confirmCancel() tea.Cmd {

@@ -61,8 +61,7 @@ func TestARetryBeforeTheProvidersTimeAsksFirst(t *testing.T) {
 	m, daemon := live(t, session("aaaa", resume.Waiting))
 	m.f.Daemon = earlyDaemon{daemon}
 	press(m, "r")
-	require.Contains(t, shown(m), "aaaa: the provider asked to wait until ")
-	require.Contains(t, shown(m), "y/n")
+	require.Contains(t, shown(m), "Resume aaaa now? y/n: the provider asked to wait until ")
 	press(m, "n")
 	require.Empty(t, daemon.orders)
 	press(m, "r", "y")

@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 		"internal/sanitize", "internal/service", "internal/shell", "internal/shellinit", "internal/starts", "internal/state", "internal/terminal/shellpty", "internal/terminal/tmux", "internal/termui", "internal/usage",
 	},
 	"internal/demo": {
-		"internal/agents", "internal/app", "internal/config", "internal/control", "internal/humanize", "internal/notify", "internal/resume", "internal/sanitize", "internal/termui",
+		"internal/agents", "internal/app", "internal/buildinfo", "internal/config", "internal/control", "internal/humanize", "internal/notify", "internal/resume", "internal/sanitize", "internal/termui",
 	},
 	"internal/service": {
 		"internal/resume", "internal/resume/view",

@@ -466,6 +466,7 @@ func TestDemoTellsItsStories(t *testing.T) {
 		"painter is limited", "continues the session canvas-1", "works again after 1 resume", "step 6",
 		"gave up after 3 resumes", "webhook", "resumed status",
 		"claude-code needs you: its start was not seen", "you      resumed retry --unseen", "claude-code works again",
+		"watches three pretend agents", "These agents were pretend", "\n  " + program + " install\n", // no resumed is in the PATH
 	} {
 		require.Contains(t, out, want)
 	}

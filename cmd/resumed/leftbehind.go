@@ -15,7 +15,7 @@ import (
 )
 
 // leftBehind prints the sessions as the last daemon stored them, if there are any.
-func (c *cli) leftBehind(all bool, args []string) error {
+func (c *cli) leftBehind(all bool, args []string, which func(view.Session) bool) error {
 	dir, err := dirs.State(os.Getenv)
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func (c *cli) leftBehind(all bool, args []string) error {
 			v.MaxRetries = cfg.Policy(v.Agent, v.Class).MaxRetries
 		}
 		v.Remedy = agents.Remedy(v)
-		if all || len(args) == 1 || v.Interrupted() {
+		if (all || len(args) == 1 || v.Interrupted()) && (which == nil || which(v)) {
 			sessions = append(sessions, v)
 		}
 	}

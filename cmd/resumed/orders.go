@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +14,6 @@ import (
 	"resumed/internal/hint"
 	"resumed/internal/humanize"
 	"resumed/internal/limit"
-	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/termui"
 )
@@ -249,38 +247,9 @@ func (c *cli) printAfter(after []view.Session, one bool, order control.Order, do
 		}{1, after})
 	}
 	for _, s := range after {
-		if err := c.say("%s: %s", humanize.Called(s), afterOrder(s, order, done)); err != nil {
+		if err := c.say("%s: %s", humanize.Called(s), humanize.After(s, order == control.Retry || order == control.Due, done, time.Now())); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// afterOrder says what an order has done to a session.
-func afterOrder(s view.Session, order control.Order, done string) string {
-	if (order == control.Retry || order == control.Due) && s.State != resume.Waiting {
-		done = "nothing to retry: " + notStopped(s)
-	}
-	phrase := humanize.StatePhrase(s, time.Now())
-	switch {
-	case strings.HasPrefix(phrase, done): // it says everything already
-		return phrase
-	case strings.HasSuffix(phrase, done):
-		return done
-	default:
-		return done + "; " + phrase
-	}
-}
-
-// notStopped returns why a session cannot be retried.
-func notStopped(s view.Session) string {
-	reason := humanize.ReasonAt(s.Reason, time.Now())
-	switch {
-	case s.State == resume.Resuming || s.State == resume.Settling:
-		return "it is being resumed already"
-	case s.State == resume.Watching && (reason == "" || strings.HasPrefix(reason, resume.WorksAgain) || strings.HasPrefix(reason, resume.WentOn)):
-		return "it is not stopped"
-	default:
-		return reason
-	}
 }

@@ -140,7 +140,7 @@ func (c *cli) greet(cmd *cobra.Command, _ []string) error {
 	case err != nil:
 		return cmd.Help()
 	}
-	return c.printStatus(status)
+	return c.show(c.page().Status(status))
 }
 
 // load loads the configuration that the command line names, or the one that is found.

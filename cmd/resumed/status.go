@@ -3,34 +3,39 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/commandline"
 	"resumed/internal/control"
 	"resumed/internal/logging"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/termui"
 )
 
 func (c *cli) statusCommand() *cobra.Command {
-	all, watch, fleet := false, false, false
+	all, watch, fleet, state := false, false, false, ""
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:        "status [SESSION]",
 		SuggestFor: []string{"list", "ls", "ps", "sessions"},
 		Short:      "Show which sessions wait, and for what",
-		Long: "Shows the interrupted sessions, those that need you first, then accounts with their limits,\n" +
-			"then the daemon. Without a daemon it shows what the last one saved.\n\n" +
+		Long: "Shows in one line how things are, then the interrupted sessions, those that need you first\n" +
+			"and those with the same cause together, then accounts with their limits, then the daemon.\n" +
+			"Without a daemon it shows what the last one saved.\n\n" +
 			"SESSION is an id, the beginning of an id, the name that status prints, or the last part of\n" +
 			"its directory if only one session has that.\n\n" +
 			"--watch keeps showing it: as a live view in a terminal, with keys to retry, cancel, pause\n" +
 			"and see details; elsewhere as one line for each change.\n\n" +
 			"--fleet shows the machines that share an account with this one, and their interrupted\n" +
 			"sessions. Use HOST/SESSION to name one of them in retry, cancel, pause and unpause.",
-		Example: "  resumed status\n  resumed status --watch\n  resumed status 4f2a\n" +
+		Example: "  resumed status\n  resumed status --watch\n  resumed status 4f2a\n  resumed status --state needs_you\n" +
 			"  resumed status --json | jq '.sessions[] | {id, state}'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if fleet {
@@ -39,15 +44,24 @@ func (c *cli) statusCommand() *cobra.Command {
 			var (
 				status control.Status
 				only   *resume.Key
+				which  func(view.Session) bool
 				err    error
 			)
+			if state != "" {
+				if which, err = termui.ByState(state); err == nil && len(args) == 1 {
+					err = errors.New("--state is for lists: leave out the session")
+				}
+				if err != nil {
+					return usageError(err)
+				}
+			}
 			if len(args) == 1 {
 				status, err = c.client().Session(cmd.Context(), args[0])
 			} else {
 				status, err = c.client().Status(cmd.Context(), all)
 			}
 			if errors.Is(err, control.ErrNoDaemon) && !watch {
-				return errors.Join(c.leftBehind(all, args), err)
+				return errors.Join(c.leftBehind(all, args, which), err)
 			}
 			if err != nil {
 				return err
@@ -55,28 +69,41 @@ func (c *cli) statusCommand() *cobra.Command {
 			if len(args) == 1 {
 				only = new(status.Sessions[0].Key())
 			}
+			if which != nil {
+				status.Sessions = slices.DeleteFunc(status.Sessions, func(s view.Session) bool { return !which(s) })
+			}
 			switch {
 			case watch:
-				return c.watch(cmd.Context(), all, only)
+				return c.watch(cmd.Context(), all, only, which)
 			case c.json:
 				return c.printJSON(status)
 			case only != nil:
 				return c.show(c.page().Session(status.Sessions[0]))
+			case which != nil && len(status.Sessions) == 0:
+				return c.say("No session has the state %s.", state)
 			default:
-				return c.printStatus(status)
+				return c.show(c.page().Status(status))
 			}
 		},
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "include sessions that were never interrupted")
+	cmd.Flags().StringVar(&state, "state", "", "only sessions in this `STATE`, such as needs_you, waiting or gave_up")
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(termui.StateNames(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "keep showing it: live in a terminal, elsewhere a line for each change")
 	cmd.Flags().BoolVar(&fleet, "fleet", false, "all machines of the fleet, and their interrupted sessions")
 	return cmd
 }
 
 // watch shows the sessions and their changes until it is stopped: all of them, or only one.
-func (c *cli) watch(ctx context.Context, all bool, only *resume.Key) error {
+func (c *cli) watch(ctx context.Context, all bool, only *resume.Key, which func(view.Session) bool) error {
 	following := termui.Following{
-		Daemon: c.client(), Out: c.out, Err: c.err, Paint: termui.Paint(logging.Colours(c.out)), All: all || only != nil, Only: only,
+		Daemon: c.client(), Out: c.out, Err: c.err, Paint: termui.Paint(logging.Colours(c.out)), All: all || only != nil, Only: only, Which: which,
+		Run: func(ctx context.Context, args ...string) (string, error) {
+			var out bytes.Buffer
+			inner := &cli{out: &out, err: &out, configArg: c.configArg}
+			_, err := commandline.Execute(ctx, inner.root(), args, &out, &out)
+			return out.String(), err
+		},
 	}
 	switch {
 	case c.json:
@@ -87,9 +114,4 @@ func (c *cli) watch(ctx context.Context, all bool, only *resume.Key) error {
 	default:
 		return following.Lines(ctx)
 	}
-}
-
-// printStatus prints the sessions, the accounts and the daemon for people.
-func (c *cli) printStatus(status control.Status) error {
-	return c.show(c.page().Status(status))
 }

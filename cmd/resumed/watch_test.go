@@ -192,6 +192,9 @@ func TestLiveViewSteers(t *testing.T) {
 	term.keys("p")
 	b.until("it goes on", func() bool { return !b.session("wait-1").Paused })
 	term.keys("r")
+	term.shows("Resume wait now? y/n: the provider asked to wait until ")
+	require.Empty(t, b.read("mybot/calls"))
+	term.keys("y")
 	b.untilState("wait-1", resume.Watching)
 	require.Contains(t, b.read("mybot/calls"), "id=wait-1")
 
@@ -202,6 +205,13 @@ func TestLiveViewSteers(t *testing.T) {
 	term.keys("y")
 	b.untilState("lost-1", resume.Watching)
 
+	term.keys("h")
+	term.shows("resumed history lost-1", "cancelled")
+	term.keys("Escape")
+	term.shows("SESSION")
+	term.keys("l")
+	term.shows("resumed logs lost-1", "no luck")
+	term.keys("Escape")
 	term.keys("P")
 	term.shows("resumed paused")
 	require.True(t, b.status().Daemon.Paused)

@@ -114,8 +114,16 @@ func (b *Backend) Status(ctx context.Context, all bool, only ...resume.Key) (con
 		return cmp.Or(cmp.Compare(x.Key.Agent, y.Key.Agent), cmp.Compare(x.Key.ID, y.Key.ID))
 	})
 	status.Sessions = make([]view.Session, 0, len(sessions))
+	probes := make(map[resume.AccountKey]*resume.Probe)
+	for _, a := range accounts {
+		probes[a.AccountKey] = a.Probe
+	}
 	for _, s := range sessions {
-		status.Sessions = append(status.Sessions, b.opts.View(*s))
+		v := b.opts.View(*s)
+		if v.Held && v.Reason == resume.OneByOne {
+			v.WaitsFor = probes[s.AccountKey()]
+		}
+		status.Sessions = append(status.Sessions, v)
 	}
 	return status, nil
 }
@@ -235,7 +243,7 @@ func (b *Backend) accounts(known []resume.Account, all bool) []control.Account {
 		if a.Kept == 0 && len(windows) == 0 && (!all || a.Sessions == 0) {
 			continue
 		}
-		account := control.Account{Name: a.Name, Provider: a.Provider, State: string(a.State), Sessions: a.Sessions, Windows: windows}
+		account := control.Account{Name: a.Name, Provider: a.Provider, State: string(a.State), Sessions: a.Sessions, Probe: a.Probe, Windows: windows}
 		if !a.ResetAt.IsZero() {
 			account.ResetAt = new(a.ResetAt.UTC())
 		}
@@ -292,7 +300,18 @@ func (b *Backend) do(ctx context.Context, by string, key resume.Key, order contr
 	} else {
 		b.opts.Log.Info("asked for by another machine", "host", by, "order", order, "session", key.ID, "agent", key.Agent)
 	}
-	return b.opts.View(after), b.opts.Store.Sync(ctx, key)
+	return b.after(ctx, after), b.opts.Store.Sync(ctx, key)
+}
+
+// after returns a session after an order. One that is due was just started, or says what holds it back.
+func (b *Backend) after(ctx context.Context, s resume.Session) view.Session {
+	if s.State == resume.Waiting {
+		status, err := b.Status(ctx, true, s.Key)
+		if err == nil && len(status.Sessions) == 1 && status.Sessions[0].State == resume.Waiting {
+			return status.Sessions[0]
+		}
+	}
+	return b.opts.View(s)
 }
 
 // Told stores what the provider told a session about its account's allowances.

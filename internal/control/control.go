@@ -92,6 +92,8 @@ type Account struct {
 	ResetAt  *time.Time `json:"reset_at"`
 	Sessions int        `json:"sessions"`
 
+	Probe *resume.Probe `json:"probe,omitempty"` // the session that tries alone whether the limit is over
+
 	Windows []usage.Window `json:"windows"` // its allowances, as far as the agent knows them; never null
 }
 

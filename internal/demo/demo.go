@@ -19,6 +19,7 @@ import (
 
 	"resumed/internal/agents"
 	"resumed/internal/app"
+	"resumed/internal/buildinfo"
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/humanize"
@@ -163,7 +164,7 @@ func (s *show) play(ctx context.Context, program string, o app.Options) (control
 	case err := <-ended:
 		return control.Status{}, err
 	}
-	s.say("resumed", termui.Blue, "watches three agents")
+	s.say("resumed", termui.Blue, "watches three pretend agents")
 	var followers sync.WaitGroup
 	defer followers.Wait()
 	for name, session := range sessions {
@@ -290,7 +291,8 @@ func (s *show) printResult(status control.Status) error {
 	p.Line("%s", p.Paint.In(termui.Bold, "resumed status"))
 	p.Text(p.Sessions(status.Sessions))
 	p.Line("")
-	p.Line("Next: resumed install, then resumed status. Your agents need no setup.")
+	p.Wrapped("These agents were pretend, the daemon was the real one. Next, for yours, which need no setup:")
+	p.Lines("  " + buildinfo.Command() + " install")
 	_, err := io.WriteString(s.out, p.String())
 	return err
 }

@@ -57,8 +57,8 @@ func Facts(s view.Session) []Fact {
 	say("directory", sanitize.Line(s.Cwd))
 	say("opened in", sanitize.Line(s.App))
 	all = append(all, stateFact(s))
-	if s.Reason != "" {
-		all = append(all, Fact{Label: "why", Text: sanitize.Line(s.Reason), Said: true})
+	if why := Why(s); why != "" {
+		all = append(all, Fact{Label: "why", Text: sanitize.Line(why), Said: true})
 	}
 	if s.State != resume.Watching { // otherwise the reason says it
 		say("subagents", sanitize.Line(resume.SubagentsStopped(s.Subagents)))

@@ -25,6 +25,9 @@ func TestWhatASessionNeedsAndWhy(t *testing.T) {
 		{view.Session{State: resume.Waiting, Class: limit.UsageLimit, Paused: true}, Unpause, "usage limit"},
 		{view.Session{State: resume.Settling, Class: limit.Network}, Trying, "no network"},
 		{view.Session{State: resume.Watching, Class: limit.Network}, Nothing, ""},
+		{view.Session{State: resume.Watching, Needs: new("permission")}, You, "asks for a permission"},
+		{view.Session{State: resume.Parked, Class: limit.Auth, Needs: new("sign_in")}, You, limit.Auth.Words()},
+		{view.Session{State: resume.Parked, Needs: new("what_comes_next")}, You, "what comes next"},
 	} {
 		require.Equal(t, c.need, Needs(c.view))
 		require.Equal(t, c.cause, Cause(c.view))

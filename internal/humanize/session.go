@@ -55,10 +55,10 @@ const (
 )
 
 // Needs returns what a session needs. If its owner cannot be given a prompt, it needs a person, even if
-// it still waits for a time.
+// it still waits for a time; so does one that asks for something while it works.
 func Needs(s view.Session) Need {
 	switch _, tone := State(s); {
-	case tone == Bad, tone == Wait && s.Unreached != "":
+	case tone == Bad, s.Needs != nil, tone == Wait && s.Unreached != "":
 		return You
 	case tone == Busy:
 		return Trying
@@ -74,7 +74,9 @@ func Needs(s view.Session) Need {
 // Cause returns in few words why a session is stopped, the same for all sessions with the same cause;
 // empty: it is not stopped.
 func Cause(s view.Session) string {
-	switch {
+	switch need := need(s); {
+	case need != "":
+		return need
 	case s.State == resume.Watching:
 		return ""
 	case s.State == resume.Waiting && s.Unreached != "":
@@ -88,6 +90,43 @@ func Cause(s view.Session) string {
 	default:
 		return s.Class.Words()
 	}
+}
+
+// asked has the words for what a person is asked for, if they say more than the class of the limit. What
+// is not listed is shown as it is named.
+var asked = map[string]string{
+	string(resume.StartUnseen): "start not seen", "permission": "asks for a permission", "answer": "waits for an answer",
+	"sign_in": "", "billing": "", "retry": "",
+}
+
+// need returns in few words what a person is asked for; empty: nothing, or what the class says.
+func need(s view.Session) string {
+	if s.Needs == nil {
+		return ""
+	}
+	if words, known := asked[*s.Needs]; known {
+		return words
+	}
+	return Plain(sanitize.Line(*s.Needs))
+}
+
+// Heading returns what sessions have in common that need the same for the same cause, as the title of a
+// list of them.
+func Heading(s view.Session) string {
+	state, _ := State(s)
+	words := [...]string{You: state, Trying: "being resumed", Time: "waiting", Unpause: "paused by you", Nothing: "not stopped"}[Needs(s)]
+	if again := s.State == resume.Watching && s.Needs == nil && WorksAgain(s); again {
+		words = "works again"
+	}
+	if cause := Cause(s); cause != "" && (Needs(s) == You || Needs(s) == Time) {
+		words += ": " + cause
+	}
+	return strings.ToUpper(words[:1]) + words[1:]
+}
+
+// WorksAgain reports whether a session moved by itself, or by a resume, after it was stopped.
+func WorksAgain(s view.Session) bool {
+	return strings.HasPrefix(s.Reason, resume.WorksAgain) || strings.HasPrefix(s.Reason, resume.WentOn)
 }
 
 // Urgency ranks states, the most urgent with the lowest number: first what needs a person, then what
@@ -112,6 +151,15 @@ func Late(s view.Session) string {
 		return "held back"
 	}
 	return dueNow
+}
+
+// Why returns the reason for the state of a session, with its time stamps: for which other session it
+// waits, if it does.
+func Why(s view.Session) string {
+	if p := s.WaitsFor; p != nil {
+		return fmt.Sprintf("waits for %s, which tries alone since %s, until %s at the latest", sanitize.Line(p.Name), stampOf(p.Since), stampOf(p.Until))
+	}
+	return s.Reason
 }
 
 // StatePhrase returns the state of a session in one phrase: "waiting, in 1h 47m, 15:00".

@@ -47,7 +47,7 @@ func stoppedBy(s view.Session, now time.Time) (question int, why string) {
 	case s.State == resume.Waiting && !s.Held && s.NextAt != nil && s.NextAt.After(now):
 		return 6, join("it continues by itself at "+stampOf(*s.NextAt), OwnKey(s.OwnKey))
 	case s.State == resume.Waiting:
-		return 7, cmp.Or(s.Reason, "the wait is over: it starts in a moment")
+		return 7, cmp.Or(Why(s), "the wait is over: it starts in a moment")
 	default:
 		return 8, "it is being resumed now"
 	}

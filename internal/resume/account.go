@@ -47,6 +47,16 @@ type Account struct {
 	Sessions int
 	Kept     int       // how many of them are WorthKeeping
 	MovedAt  time.Time // when one of them last moved; zero: not known
+	Probe    *Probe    // nil: none
+}
+
+// Probe is a resume of one session of an account that shows whether the account's limit is over. The
+// others wait for it, but not longer than Until.
+type Probe struct {
+	Session string    `json:"session"` // its id
+	Name    string    `json:"name"`
+	Since   time.Time `json:"since"`
+	Until   time.Time `json:"until"`
 }
 
 // near is how soon a window must end to hold back a session that was not stopped by it. A window of

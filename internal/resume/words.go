@@ -63,6 +63,10 @@ const (
 	WentOn     = "continued by itself"
 )
 
+// OneByOne is the reason of a session that waits for another one of its account. It does not name that
+// one, because each change would rewrite the reasons of all others: Account.Probe does.
+const OneByOne = "due, but sessions of its account start one after the other (resume.stagger), and after a limit the first one tries alone"
+
 // AsksFor begins the reason of a session whose live process asks a person for something.
 const AsksFor = "asks for "
 

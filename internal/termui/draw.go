@@ -10,7 +10,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"resumed/internal/humanize"
-	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
 
@@ -35,7 +34,7 @@ func (m *model) screen() []string {
 		*scroll = max(0, min(*scroll, len(all)-room))
 		body = all[*scroll:]
 	default:
-		body = m.list(room)
+		body = append(m.list(m.listRoom()), m.preview()...)
 	}
 	body = append(body, make([]string, room)...)
 	lines = append(lines, body[:room]...)
@@ -45,6 +44,34 @@ func (m *model) screen() []string {
 		lines[i] = m.page.cut(line)
 	}
 	return lines
+}
+
+// previewFrom is the number of lines from which on the details of the selected session are shown below
+// the list.
+const previewFrom = 24
+
+// listRoom is the number of lines for the list.
+func (m *model) listRoom() int {
+	room := m.room()
+	if room < previewFrom || len(m.rows) == 0 {
+		return room
+	}
+	return min(len(m.rows)+1, room/2)
+}
+
+// preview shows the beginning of the selected session's details below the list, if there is room.
+func (m *model) preview() []string {
+	r, room := m.selected(), m.room()-m.listRoom()-2
+	if r == nil || m.room() < previewFrom {
+		return nil
+	}
+	lines := m.page.session(r.view)
+	if len(lines) > room {
+		lines = append(lines[:room-1:room-1], m.page.Paint.In(Dim, "enter shows the rest"))
+	}
+	title := "── " + sanitize.Line(humanize.Called(r.view)) + " "
+	title += strings.Repeat("─", max(0, m.page.Width-ansi.StringWidth(title)))
+	return append([]string{"", m.page.Paint.In(Dim, title)}, lines...)
 }
 
 // room is the number of lines between header and footer.
@@ -99,26 +126,6 @@ func (m *model) title() string {
 	return name + "  " + m.page.tally(&m.board)
 }
 
-// tally counts the sessions, most urgent first.
-func (p Page) tally(b *board) string {
-	counts := b.states
-	need, busy := counts[resume.GaveUp]+counts[resume.Parked], counts[resume.Resuming]+counts[resume.Settling]
-	var parts []string
-	add := func(n int, words string, c Colour) {
-		if n > 0 {
-			parts = append(parts, p.Paint.In(c, fmt.Sprintf("%d %s", n, words)))
-		}
-	}
-	add(need, humanize.Verb(need, "needs you", "need you"), Red)
-	add(busy, "resuming", Magenta)
-	add(counts[resume.Waiting], "waiting", Yellow)
-	add(counts[resume.Watching], "watching", Green)
-	if len(parts) == 0 {
-		return "no session is interrupted"
-	}
-	return strings.Join(parts, ", ")
-}
-
 // spread puts one text left and one right, if there is room for both.
 func (m *model) spread(left, right string) string {
 	between := m.page.Width - ansi.StringWidth(left) - ansi.StringWidth(right)
@@ -153,11 +160,15 @@ func (m *model) list(room int) []string {
 	fitted := natural.fit(max(1, m.page.Width-gutter))
 	lines := []string{strings.Repeat(" ", gutter) + fitted.head(m.page.Paint)}
 	for i, r := range shown {
+		mark := " "
+		if m.marked[r.view.Key()] {
+			mark = "*"
+		}
 		if m.top+i == m.index {
-			lines = append(lines, m.page.Paint.In(Reverse, fill("> "+r.line(fitted, m.page.Now, false), m.page.Width)))
+			lines = append(lines, m.page.Paint.In(Reverse, fill(">"+mark+r.line(fitted, m.page.Now, false), m.page.Width)))
 			continue
 		}
-		lines = append(lines, strings.Repeat(" ", gutter)+r.line(fitted, m.page.Now, m.page.Paint))
+		lines = append(lines, " "+mark+r.line(fitted, m.page.Now, m.page.Paint))
 	}
 	return lines
 }
@@ -168,6 +179,8 @@ func (m *model) pane() (lines []string, scroll *int) {
 	switch {
 	case m.fleet != nil:
 		return m.fleetLines(), &m.fleet.scroll
+	case m.text != nil:
+		return append([]string{m.page.Paint.In(Dim, m.text.title), ""}, m.text.lines...), &m.text.scroll
 	case !m.open:
 		return nil, nil
 	}
@@ -188,6 +201,8 @@ func (m *model) message() string {
 		return m.spread("/"+sanitize.Line(m.filter)+"▏", where)
 	case m.notice.until.After(m.page.Now):
 		return m.spread(m.page.Paint.In(m.notice.colour, m.notice.text), where)
+	case len(m.marked) > 0 && m.fleet == nil && !m.open && m.text == nil:
+		return m.spread(fmt.Sprintf("%d marked: r, c, p and y are for them; esc unmarks", len(m.marked)), where)
 	case m.filter != "" && m.fleet == nil && !m.open:
 		return m.spread("filter: "+sanitize.Line(m.filter), where)
 	}
@@ -225,6 +240,8 @@ var (
 		{"r", "retry", 4},
 		{"c", "cancel", 5},
 		{"p", "pause", 6},
+		{"l", "logs", 10},
+		{"space", "mark", 8},
 		{"/", "filter", 7},
 		{"?", "keys", 1},
 		{"q", "quit", 0},
@@ -235,6 +252,8 @@ var (
 		{"r", "retry", 4},
 		{"c", "cancel", 5},
 		{"p", "pause", 6},
+		{"l", "logs", 7},
+		{"h", "history", 8},
 		{"?", "keys", 1},
 		{"q", "quit", 0},
 	}
@@ -245,13 +264,18 @@ var (
 // explained describes every key.
 var explained = []struct{ key, does string }{
 	{"↑ ↓, k j", "move one session"},
-	{"pgup pgdn, b f", "move a page; so does space"},
+	{"pgup pgdn, b f", "move a page"},
 	{"home end, g G", "first and last session"},
 	{"enter", "details, evidence, resumes; esc leads back"},
 	{"/", "filter by any words; esc shows all again"},
-	{"r", "retry: resumed now, all tries available again"},
+	{"space, *", "mark a session, or all: r, c, p and y are then for these"},
+	{"r", "retry now; asks if the provider named a later time"},
 	{"c", "cancel: forget this interruption"},
 	{"p", "pause or unpause the session"},
+	{"l", "logs: what its resumed runs printed"},
+	{"h", "history: what was decided, and why"},
+	{"o", "open the web page"},
+	{"y", "copy the id"},
 	{"P", "pause or unpause resumed as a whole"},
 	{"F", "the machines that share an account; > and < turn pages"},
 	{"q", "quit"},
@@ -267,7 +291,7 @@ func (m *model) footer() string {
 		binds = filterKeys
 	case m.fleet != nil:
 		binds = fleetKeys
-	case m.open:
+	case m.open || m.text != nil:
 		binds = detailKeys
 	}
 	for {

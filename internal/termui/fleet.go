@@ -95,7 +95,7 @@ func (m *model) openFleet() tea.Cmd {
 		m.notice = notice{text: "this host is in no fleet", colour: Yellow, until: m.page.Now.Add(noticeFor)}
 		return nil
 	}
-	m.fleet, m.open, m.notice = &fleetView{}, false, notice{}
+	m.fleet, m.open, m.text, m.notice = &fleetView{}, false, nil, notice{}
 	return m.askFleet()
 }
 
@@ -125,7 +125,7 @@ func (m *model) fleetCommand(name string) tea.Cmd {
 	switch name {
 	case "q":
 		return tea.Quit
-	case "?", "h":
+	case "?":
 		m.help = true
 	case "F", "esc", "left", "backspace":
 		m.fleet = nil

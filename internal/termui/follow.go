@@ -78,19 +78,40 @@ type Following struct {
 	Out    io.Writer
 	Err    io.Writer // for messages that are not part of the output
 	Paint  Paint
-	All    bool        // also sessions that were never stopped
-	Only   *resume.Key // only this session; nil: all of them
+	All    bool                                                      // also sessions that were never stopped
+	Only   *resume.Key                                               // only this session; nil: all of them
+	Run    func(ctx context.Context, args ...string) (string, error) // runs a command of this program, and returns what it prints; nil: none
+	Which  func(view.Session) bool                                   // only sessions for which it is true; nil: all of them
+}
+
+// follow passes on the daemon's updates of the wanted sessions. A session that is no longer wanted is
+// gone.
+func (f Following) follow(ctx context.Context, update func(control.Update) error, gone func(lost) error) error {
+	return follow(ctx, f.Daemon, f.All, func(u control.Update) error {
+		if f.Which != nil {
+			u.Sessions = slices.DeleteFunc(slices.Clone(u.Sessions), func(s view.Session) bool {
+				if f.Which(s) {
+					return false
+				}
+				if !u.Whole {
+					u.Gone = append(u.Gone, s.Key())
+				}
+				return true
+			})
+		}
+		return update(u)
+	}, gone)
 }
 
 // Lines prints the state of the sessions, and then one line for each change, until ctx is done.
 func (f Following) Lines(ctx context.Context) error {
 	p := printer{f: f, said: make(map[resume.Key]string)}
-	return follow(ctx, f.Daemon, f.All, p.update, p.gone)
+	return f.follow(ctx, p.update, p.gone)
 }
 
 // Updates calls see with every update until ctx is done.
 func (f Following) Updates(ctx context.Context, see func(control.Update) error) error {
-	return follow(ctx, f.Daemon, f.All, func(u control.Update) error {
+	return f.follow(ctx, func(u control.Update) error {
 		if f.Only != nil {
 			u.Sessions = slices.DeleteFunc(u.Sessions, func(s view.Session) bool { return s.Key() != *f.Only })
 			u.Gone = slices.DeleteFunc(u.Gone, func(key resume.Key) bool { return key != *f.Only })

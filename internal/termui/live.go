@@ -27,7 +27,7 @@ func (f Following) Live(ctx context.Context) error {
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		send := func(msg tea.Msg) error { program.Send(msg); return nil }
-		_ = follow(ctx, f.Daemon, f.All, // it ends only with ctx
+		_ = f.follow(ctx, // it ends only with ctx
 			func(u control.Update) error { return send(u) },
 			func(l lost) error { return send(l) })
 	})
@@ -58,9 +58,12 @@ type model struct {
 	typing bool       // keys change the filter
 	at     resume.Key // the selected session,
 	index  int        // and its index in rows
-	top    int        // the first row on the screen
+	left   resume.Key // an order was given for it: if it moves in the list, the cursor does not
+	marked map[resume.Key]bool
+	top    int // the first row on the screen
 
 	fleet  *fleetView // nil: the sessions of this host are shown
+	text   *output    // nil: no output of a command is shown
 	open   bool       // the selected session's details are shown
 	help   bool
 	scroll int // of the details
@@ -85,7 +88,7 @@ type notice struct {
 const noticeFor = 8 * time.Second
 
 func newModel(ctx context.Context, f Following) *model {
-	m := &model{ctx: ctx, f: f, page: Page{Width: 80, Paint: f.Paint, Now: time.Now()}, height: 24}
+	m := &model{ctx: ctx, f: f, marked: make(map[resume.Key]bool), page: Page{Width: 80, Paint: f.Paint, Now: time.Now()}, height: 24}
 	if f.Only != nil {
 		m.at, m.open = *f.Only, true
 	}
@@ -118,6 +121,10 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.away = &msg
 	case notice:
 		m.notice = msg
+	case early:
+		m.askEarly(msg)
+	case output:
+		m.text = &msg
 	case fleetAnswer:
 		if m.fleet == nil || m.fleet.after != msg.after {
 			break // another page is shown meanwhile
@@ -147,6 +154,7 @@ func (m *model) refresh() {
 		}
 	}
 	found := slices.IndexFunc(m.rows, func(r *row) bool { return r.view.Key() == m.at })
+	found = m.stays(found)
 	if found < 0 && m.open && m.board.rows[m.at] != nil {
 		return // its details stay open even if the filter hides its row
 	}

@@ -51,8 +51,8 @@ func live(t *testing.T, sessions ...view.Session) (*model, *fake) {
 func TestKeysGiveOrders(t *testing.T) {
 	m, daemon := live(t, session("4f2a", resume.Waiting), session("9c1d", resume.GaveUp))
 	press(m, "down", "r")
-	require.Equal(t, "retry claude-code/4f2a", <-daemon.orders)
-	require.Contains(t, shown(m), "4f2a: resumed now, all tries available again")
+	require.Equal(t, "due claude-code/4f2a", <-daemon.orders)
+	require.Contains(t, shown(m), "4f2a: due now")
 
 	press(m, "up", "c")
 	require.Contains(t, shown(m), "Forget the interruption of 9c1d (shop)? y/n")
@@ -78,10 +78,10 @@ func TestTheSelectionStaysWithItsSession(t *testing.T) {
 	m.Update(control.Update{Status: status(session("d00d", resume.GaveUp))})
 	require.Equal(t, 0, m.index, "it moved up")
 	press(m, "r")
-	require.Equal(t, "retry claude-code/d00d", <-daemon.orders)
+	require.Equal(t, "due claude-code/d00d", <-daemon.orders)
 	m.Update(control.Update{Status: status(), Gone: []resume.Key{{Agent: "claude-code", ID: "d00d"}}})
 	press(m, "r")
-	require.Equal(t, "retry claude-code/4f2a", <-daemon.orders, "the next one takes its place")
+	require.Equal(t, "due claude-code/4f2a", <-daemon.orders, "the next one takes its place")
 }
 
 func TestFilterByTyping(t *testing.T) {
@@ -124,7 +124,7 @@ func TestAnAbsentDaemonIsSaidAndComesBack(t *testing.T) {
 // Whatever keys are pressed and however the window is resized, the output has exactly the size of the
 // screen.
 func TestTheScreenIsAlwaysWhole(t *testing.T) {
-	keys := []string{"up", "down", "pgup", "pgdown", "home", "end", "enter", "esc", "/", "a", "0", "backspace", "space", "?", "r", "c", "y", "p", "P", "g", "G"}
+	keys := []string{"up", "down", "pgup", "pgdown", "home", "end", "enter", "esc", "/", "a", "0", "backspace", "space", "?", "r", "c", "y", "p", "P", "g", "G", "*", "l", "h", "o"}
 	dice := rand.New(rand.NewPCG(1, 2))
 	for run := range 12 {
 		m, daemon := live(t)

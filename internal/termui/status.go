@@ -24,17 +24,15 @@ type Page struct {
 	Now   time.Time
 }
 
-// Status shows the sessions, the accounts and the daemon.
+// Status shows in a line how things are, and then the sessions, the accounts and the daemon.
 func (p Page) Status(status control.Status) string {
 	out := &Printer{Page: p}
+	out.Lines(p.stillness(status.Daemon)...)
 	if len(status.Sessions) == 0 {
 		out.Lines("No session is interrupted.")
 	}
 	out.Text(p.Sessions(status.Sessions))
 	out.offers(status.Sessions)
-	if n := len(view.WithoutStart(status.Sessions)); n > 0 {
-		out.Lines("", fmt.Sprintf("Not seen when they started: %s. To continue with your settings as they are now:", humanize.Count(n, "session")), "  resumed retry --unseen")
-	}
 	if len(status.Accounts) > 0 {
 		out.Lines("")
 		out.Lines(p.accounts(status.Accounts)...)
@@ -42,6 +40,20 @@ func (p Page) Status(status control.Status) string {
 	out.Lines("")
 	out.Lines(p.daemon(status.Daemon)...)
 	return out.String()
+}
+
+// stillness says why the daemon starts nothing at all.
+func (p Page) stillness(d control.Daemon) (lines []string) {
+	if d.Paused {
+		lines = append(lines, p.wrap("resumed is paused: it starts nothing until resumed unpause", "")...)
+	}
+	if d.DryRun {
+		lines = append(lines, p.wrap("dry run: it only says what it would start", "")...)
+	}
+	for i, line := range lines {
+		lines[i] = p.Paint.In(Cyan, line)
+	}
+	return lines
 }
 
 // mostOffers bounds how many offers are shown: the details of each session show its own.
@@ -71,7 +83,8 @@ func (p *Printer) offers(sessions []view.Session) {
 // screen is how many rows most terminals show at once.
 const screen = 24
 
-// Sessions shows a row for each session; those that need a person come first.
+// Sessions shows a row for each session below a line of summary; those that need a person come first,
+// and those with the same cause are together.
 func (p Page) Sessions(sessions []view.Session) string {
 	if len(sessions) == 0 {
 		return ""
@@ -83,13 +96,29 @@ func (p Page) Sessions(sessions []view.Session) string {
 		natural.grow(r.room)
 	}
 	natural.countdowns(sorted, p.Now)
-	fitted := natural.fit(p.Width)
-	lines := []string{p.cut(fitted.head(p.Paint))}
-	for _, r := range sorted {
-		lines = append(lines, p.cut(r.line(fitted, p.Now, p.Paint)))
+	groups, indent := grouped(sorted), ""
+	titled := func(g *group) bool { return len(groups) > 1 || g.rows[0].need == humanize.You }
+	if slices.ContainsFunc(groups, titled) {
+		indent = strings.Repeat(" ", gutter)
 	}
-	if len(sorted) > screen { // the first ones have scrolled away
-		lines = append(lines, "", humanize.Count(len(sorted), "session")+": "+p.tally(&b), p.Paint.In(Dim, "resumed status --watch searches and scrolls them"))
+	width := p.Width
+	if width > 0 {
+		width = max(1, width-len(indent))
+	}
+	fitted := natural.fit(width)
+	lines := append(p.wrap(p.summary(&b), ""), "", p.cut(indent+fitted.head(p.Paint)))
+	for _, g := range groups {
+		if titled(g) {
+			lines = append(lines, p.heading(g)...)
+		}
+		for _, r := range g.rows {
+			lines = append(lines, p.cut(indent+r.line(fitted, p.Now, p.Paint)))
+		}
+	}
+	if len(sorted) > screen { // the first lines have scrolled away
+		lines = append(lines, "")
+		lines = append(lines, p.wrap(p.summary(&b), "")...)
+		lines = append(lines, p.cut(p.Paint.In(Dim, "resumed status --watch searches and scrolls them")))
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
@@ -135,12 +164,6 @@ func accountWords(a control.Account, now time.Time) (string, Colour) {
 // daemon shows the state of the daemon and its configuration.
 func (p Page) daemon(d control.Daemon) []string {
 	line := fmt.Sprintf("resumed %s, pid %d, up %s", sanitize.Line(d.Version), d.PID, humanize.Span(p.Now.Sub(d.StartedAt)))
-	if d.Paused {
-		line += p.Paint.In(Cyan, ", paused")
-	}
-	if d.DryRun {
-		line += p.Paint.In(Cyan, ", dry run")
-	}
 	config := "built-in defaults"
 	if d.Config.Path != "" {
 		config = fmt.Sprintf("%s, read %s", home(sanitize.Line(d.Config.Path)), humanize.Clock(d.Config.LoadedAt, p.Now))

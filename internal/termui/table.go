@@ -20,7 +20,7 @@ import (
 // byUrgency sorts first what needs a person, then what happens next.
 func byUrgency(a, b *row) int {
 	x, y := &a.view, &b.view
-	return cmp.Or(humanize.Urgency(x.State)-humanize.Urgency(y.State), cmp.Compare(next(x), next(y)), cmp.Compare(x.Agent, y.Agent), cmp.Compare(x.ID, y.ID))
+	return cmp.Or(int(a.need-b.need), humanize.Urgency(x.State)-humanize.Urgency(y.State), cmp.Compare(next(x), next(y)), cmp.Compare(x.Agent, y.Agent), cmp.Compare(x.ID, y.ID))
 }
 
 func next(v *view.Session) int64 {
@@ -34,6 +34,7 @@ func next(v *view.Session) int64 {
 // thousand.
 type row struct {
 	view    view.Session
+	need    humanize.Need
 	name    string // what a person types to refer to it
 	project string
 	agent   string
@@ -48,11 +49,12 @@ func newRow(v view.Session) *row {
 	state, _ := humanize.State(v)
 	r := &row{
 		view:    v,
+		need:    humanize.Needs(v),
 		name:    sanitize.Line(cmp.Or(v.Name, v.ID)),
 		project: humanize.Project(v),
 		agent:   sanitize.Line(v.Agent),
 		owner:   humanize.Owner(v),
-		why:     humanize.ReasonAt(v.Reason, time.Now()),
+		why:     humanize.ReasonAt(humanize.Why(v), time.Now()),
 		tries:   humanize.Tries(v),
 	}
 	for column, cell := range r.cells(time.Time{}) {
@@ -112,7 +114,7 @@ func (l *layout) grow(room layout) {
 // countdowns makes room for the countdowns of rows.
 func (l *layout) countdowns(rows []*row, now time.Time) {
 	for _, r := range rows {
-		l[colNext] = max(l[colNext], ansi.StringWidth(humanize.Countdown(r.view, now)))
+		l[colNext] = max(l[colNext], ansi.StringWidth(r.when(now)))
 	}
 }
 
@@ -178,13 +180,21 @@ func (r *row) line(l layout, now time.Time, paint Paint) string {
 	}
 	// If a person must act, the reason comes first: nothing happens by itself at that time. A reason
 	// may already say that the session is due.
-	if when := cells[colNext].Text; l[colNext] == 0 && when != "" && r.view.Unreached == "" && !strings.HasPrefix(r.why, "due") {
+	if when := cells[colNext].Text; l[colNext] == 0 && when != "" && r.view.Unreached == "" && !strings.HasPrefix(r.why, "due") && r.view.WaitsFor == nil {
 		cells[colWhy].Text = strings.TrimSuffix(when+": "+cells[colWhy].Text, ": ")
 	}
 	if ansi.StringWidth(r.agent) > l[colAgent] {
 		cells[colAgent].Text = strings.TrimSuffix(r.agent, "-code") // the rest is clear enough
 	}
 	return l.line(cells, paint)
+}
+
+// when returns when the session continues, or for how long it has been resumed.
+func (r *row) when(now time.Time) string {
+	if n := len(r.view.Attempts); r.view.State == resume.Resuming && n > 0 && r.view.Attempts[n-1].StartedAt != nil && !now.IsZero() {
+		return "for " + humanize.Span(now.Sub(*r.view.Attempts[n-1].StartedAt))
+	}
+	return humanize.Countdown(r.view, now)
 }
 
 // cells returns the current content of the row.
@@ -195,7 +205,7 @@ func (r *row) cells(now time.Time) [columns]Cell {
 		colProject: {r.project, None},
 		colAgent:   {r.agent, None},
 		colState:   {state, colour},
-		colNext:    {humanize.Countdown(r.view, now), None},
+		colNext:    {r.when(now), None},
 		colTry:     {r.tries, None},
 		colOwner:   {r.owner, None},
 		colWhy:     {r.why, None},
@@ -232,8 +242,8 @@ func (l layout) head(paint Paint) string {
 type board struct {
 	status control.Status // without its sessions
 	rows   map[resume.Key]*row
-	order  []*row                 // the same, in the order in which they are shown
-	states [resume.Parked + 1]int // how many sessions are in each
+	order  []*row                    // the same, in the order in which they are shown
+	needs  [humanize.Nothing + 1]int // how many sessions need what
 }
 
 // apply applies an update and returns the rows in it, in the order in which they are shown.
@@ -253,10 +263,27 @@ func (b *board) apply(u control.Update) []*row {
 		changed = append(changed, r)
 	}
 	slices.SortFunc(changed, byUrgency)
+	b.probes()
 	b.order = slices.SortedFunc(maps.Values(b.rows), byUrgency)
-	b.states = [resume.Parked + 1]int{}
+	b.needs = [humanize.Nothing + 1]int{}
 	for _, r := range b.order {
-		b.states[r.view.State]++
+		b.needs[r.need]++
 	}
 	return changed
+}
+
+// probes updates the sessions that wait for another one of their account: an update has a session only if
+// its own state changed, but the accounts always.
+func (b *board) probes() {
+	probe := make(map[resume.AccountKey]*resume.Probe, len(b.status.Accounts))
+	for _, a := range b.status.Accounts {
+		probe[resume.AccountKey{Name: a.Name, Provider: a.Provider}] = a.Probe
+	}
+	for key, r := range b.rows {
+		v := r.view
+		v.WaitsFor = probe[v.AccountKey()]
+		if v.Held && v.Reason == resume.OneByOne && humanize.Why(v) != humanize.Why(r.view) {
+			b.rows[key] = newRow(v)
+		}
+	}
 }

@@ -64,7 +64,7 @@ func TestStatusFitsEightyColumns(t *testing.T) {
 		session("0b7c0000", resume.Watching, func(v *view.Session) { v.Reason = "works again after 1 resume" }),
 		session("4f2a9c1e", resume.Waiting, func(v *view.Session) { v.Attempt = 2 }),
 		session("77aa0000", resume.GaveUp, func(v *view.Session) {
-			v.Agent, v.Attempt, v.Cwd, v.Reason = "mybot", 5, "/src/api", "gave up after 5 resumes without progress"
+			v.Agent, v.Attempt, v.Cwd, v.Reason, v.Needs = "mybot", 5, "/src/api", "gave up after 5 resumes without progress", new("retry")
 		}),
 		session("d00d0000", resume.Waiting, func(v *view.Session) {
 			v.NextAt, v.Owner = new(noon.Add(time.Minute)), &resume.Owner{PID: 1234, Kind: "interactive", Tmux: "%3"}
@@ -79,13 +79,20 @@ func TestStatusFitsEightyColumns(t *testing.T) {
 		}),
 	))
 	require.Equal(t, strings.TrimPrefix(`
-SESSION  PROJECT  AGENT     STATE     TRY  WHY
-77aa     api      mybot     gave up   5/5  gave up after 5 resumes without prog…
-feed     shop     claude    waiting   0/5  due, but limited until 2 Jan 2020, a…
-d00d     shop     claude    waiting   0/5  in 1m 0s, 13:14: held by pid 1234 in…
-beef     shop     claude    waiting   0/5  open in its terminal: continue there…
-4f2a     shop     claude    waiting   2/5  in 1h 47m, 15:00: usage limit: You'v…
-0b7c     shop     claude    watching  0/5  works again after 1 resume
+6 sessions: 2 need you, 3 waiting, 1 watching; next in 1m 0s, 13:14
+
+  SESSION  PROJECT  AGENT     STATE     TRY  WHY
+Gave up: usage limit (1)
+  to do: resumed retry 77aa
+  77aa     api      mybot     gave up   5/5  gave up after 5 resumes without pr…
+Waiting: cannot be reached (1)
+  beef     shop     claude    waiting   0/5  open in its terminal: continue the…
+Waiting: usage limit (3)
+  feed     shop     claude    waiting   0/5  due, but limited until 2 Jan 2020,…
+  d00d     shop     claude    waiting   0/5  in 1m 0s, 13:14: held by pid 1234 …
+  4f2a     shop     claude    waiting   2/5  in 1h 47m, 15:00: usage limit: You…
+Works again (1)
+  0b7c     shop     claude    watching  0/5  works again after 1 resume
 
 ACCOUNT              LIMIT                            SESSIONS
 claude-code:default  limited, lifts in 1h 46m, 14:59  3
@@ -237,7 +244,7 @@ type fake struct {
 }
 
 func newFake() *fake {
-	return &fake{updates: make(chan control.Update), orders: make(chan string, 10)}
+	return &fake{updates: make(chan control.Update), orders: make(chan string, 100)}
 }
 
 func (f *fake) Watch(ctx context.Context, _ bool, see func(control.Update) error) error {

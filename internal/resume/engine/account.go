@@ -167,18 +167,30 @@ func (a *account) gate(key resume.Key, rules resume.Rules, now time.Time) (why s
 	if before.key == key {
 		before = a.previous
 	}
-	switch {
-	case a.probed(key):
-		return oneByOne, time.Time{}
+	switch alone := a.alone(key, rules, now); {
+	case alone != nil:
+		return resume.OneByOne, alone.at.Add(probeTime(rules))
 	case now.Sub(before.at) < rules.Stagger:
-		return oneByOne, before.at.Add(rules.Stagger)
+		return resume.OneByOne, before.at.Add(rules.Stagger)
 	default:
 		return "", time.Time{}
 	}
 }
 
-// The reason does not name the session that tries: each change would rewrite the reasons of all others.
-const oneByOne = "due, but sessions of its account start one after the other (resume.stagger), and after a limit the first one tries alone"
+// alone returns the last probe of another session than the given one, while the others wait for it; nil:
+// they do not. A probe that neither moves nor ends within the time that a resume has to show movement
+// says nothing about the account.
+func (a *account) alone(other resume.Key, rules resume.Rules, now time.Time) (found *try) {
+	for i, t := range a.tries {
+		if t.probe && t.key != other && now.Sub(t.at) < probeTime(rules) && (found == nil || t.at.After(found.at)) {
+			found = &a.tries[i]
+		}
+	}
+	return found
+}
+
+// probeTime is how long a probe makes the other sessions of its account wait.
+func probeTime(rules resume.Rules) time.Duration { return cmp.Or(rules.Settle, 2*time.Minute) }
 
 // state returns the state of the account: it is not free while a window of one of its sessions has not
 // ended.

@@ -444,3 +444,32 @@ func TestWhoIsHeldBackIsToldUntilWhen(t *testing.T) {
 		w.stop()
 	})
 }
+
+// A probe that hangs says nothing about the account: the others wait for it no longer than settle, each
+// with the next one, and the account says for whom they wait.
+func TestAProbeThatHangsHoldsTheOthersBackForSettleOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := defaultRules()
+		rules.MaxConcurrent, rules.Stagger, rules.Settle = 10, time.Second, 3*time.Minute
+		w := newWorld(t, rules, works)
+		start := time.Now()
+		for _, id := range []string{"s1", "s2", "s3"} {
+			w.seeShared(id, limitedUntil(start, limit.RateLimit, start.Add(10*time.Second)))
+		}
+		time.Sleep(time.Minute)
+		require.Len(t, w.started(), 1)
+		require.Equal(t, resume.OneByOne, w.session("s2").Reason)
+		probe := w.account().Probe
+		require.Equal(t, "s1", probe.Session)
+		require.Equal(t, w.started()[0], probe.Since.Sub(start))
+		require.Equal(t, rules.Settle, probe.Until.Sub(probe.Since))
+
+		time.Sleep(9 * time.Minute)
+		began := w.started()
+		require.Len(t, began, 3, "one after the other")
+		require.Equal(t, []time.Duration{rules.Settle, rules.Settle}, []time.Duration{began[1] - began[0], began[2] - began[1]})
+		require.Nil(t, w.account().Probe, "the last one is not alone any more")
+		require.Equal(t, resume.HalfOpen, w.account().State, "it is still not known whether the limit is over")
+		w.stop()
+	})
+}

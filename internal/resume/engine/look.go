@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"iter"
 
@@ -120,7 +121,11 @@ func (e *Engine) Accounts(ctx context.Context) ([]resume.Account, error) {
 	return ask(ctx, e, func(context.Context) (all []resume.Account, _ error) {
 		now := wallNow()
 		for key, a := range e.accounts {
-			all = append(all, resume.Account{AccountKey: key, State: a.state(now), ResetAt: a.resetAt(now), Sessions: a.sessions, Kept: a.kept, MovedAt: a.movedAt})
+			account := resume.Account{AccountKey: key, State: a.state(now), ResetAt: a.resetAt(now), Sessions: a.sessions, Kept: a.kept, MovedAt: a.movedAt}
+			if t := a.alone(resume.Key{}, e.opts.Rules, now); t != nil {
+				account.Probe = &resume.Probe{Session: t.key.ID, Name: cmp.Or(e.book.sessions[t.key].Name, t.key.ID), Since: t.at.UTC(), Until: t.at.Add(probeTime(e.opts.Rules)).UTC()}
+			}
+			all = append(all, account)
 		}
 		return all, nil
 	})

@@ -28,7 +28,7 @@ func crowdMember(i int) resume.Observation {
 // works, two are stopped until tomorrow, and one is due and held back by earlier ones.
 func crowded(t *testing.T, sessions int) *world {
 	rules := defaultRules()
-	rules.MaxWait, rules.Stagger, rules.MaxConcurrent = 0, 0, 3
+	rules.MaxWait, rules.Stagger, rules.MaxConcurrent, rules.Settle = 0, 0, 3, 24*time.Hour
 	w := newWorld(t, rules, waits)
 	tomorrow := time.Now().Add(24 * time.Hour)
 	var all []resume.Observation

@@ -137,7 +137,7 @@ func (e *Engine) look(ctx context.Context, key resume.Key, now time.Time) (still
 	if s.Blocked != nil && s.Reason == why {
 		return !e.account(s.AccountKey()).involves(key)
 	}
-	if why == oneByOne {
+	if why == resume.OneByOne {
 		until = time.Time{} // at that time only one of them may start
 	}
 	s = e.apply(ctx, s, s, resume.Queued{Why: why, Until: until}, now)

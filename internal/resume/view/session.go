@@ -36,6 +36,7 @@ type Session struct {
 	MaxRetries int               `json:"max_retries"`           // 0: no bound
 	GivesUpAt  *time.Time        `json:"gives_up_at,omitempty"` // when the tries end, if a time ends them
 	Windows    int               `json:"windows"`
+	WaitsFor   *resume.Probe     `json:"waits_for,omitempty"` // it is due, and another session of its account tries first
 	Owner      *resume.Owner     `json:"owner"`
 	Program    string            `json:"program,omitempty"`   // what its own process ran, if observed
 	Context    *int64            `json:"context_tokens"`      // what the provider reads again at a resume; null: not known

@@ -1,4 +1,4 @@
-package main
+package humanize
 
 import (
 	"testing"
@@ -17,6 +17,6 @@ func TestWhyASessionIsNotRetried(t *testing.T) {
 		"/src is excluded (resume.exclude)": {State: resume.Watching, Reason: "/src is excluded (resume.exclude)"},
 		"cancelled by you":                  {State: resume.Watching, Reason: "cancelled by you"},
 	} {
-		require.Equal(t, want, notStopped(s))
+		require.Equal(t, want, notStopped(s, noon))
 	}
 }

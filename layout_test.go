@@ -194,7 +194,7 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {75_000, unlimited},
+	"...":                  {75_200, unlimited},
 	"cmd/resumed":          {4_180, unlimited},
 	"internal/agent/...":   {12_400, unlimited},
 	"internal/app":         {840, 0},

@@ -43,6 +43,7 @@ type leashBox struct {
 	*box
 	claude string
 	held   []*exec.Cmd
+	behind []string // the words between exec and the agent
 }
 
 func newLeashBox(t *testing.T) *leashBox {

@@ -37,7 +37,8 @@ func (b *leashBox) execs(policy string, through ...string) *exec.Cmd {
 	timestamp := regexp.MustCompile(`"timestamp":"[^"]*"`)
 	b.write("prompt", timestamp.ReplaceAllString(promptLine(claudeSession, b.path("bot"), "work"), `"timestamp":"NOW"`))
 	b.write("refusal", timestamp.ReplaceAllString(refusalLine(claudeSession, b.path("bot")), `"timestamp":"NOW"`))
-	cmd := b.command("exec", "--policy", policy, "--", b.claude, "-p", "--session-id", claudeSession, "--disallowedTools", "Bash", "--", "work")
+	line := append([]string{"exec", "--policy", policy, "--agent", "claude-code", "--"}, b.behind...)
+	cmd := b.command(append(line, b.claude, "-p", "--session-id", claudeSession, "--disallowedTools", "Bash", "--", "work")...)
 	if len(through) > 0 {
 		cmd.Args = slices.Concat(through, cmd.Args)
 		cmd.Path, _ = exec.LookPath(through[0])
@@ -61,6 +62,16 @@ func (b *leashBox) continuedAsExecStartedIt() {
 func TestASessionThatExecLeavesIsContinuedAsItWasStarted(t *testing.T) {
 	t.Run("exec was killed while it waited", func(t *testing.T) {
 		b := newLeashBox(t)
+		cmd := b.execs("patient")
+		b.until("it waits", func() bool { return strings.Contains(b.logged(), "retry 1 of") })
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		b.start()
+		b.continuedAsExecStartedIt()
+	})
+	t.Run("behind another program", func(t *testing.T) {
+		b := newLeashBox(t)
+		b.behind = []string{"timeout", "1000"}
 		cmd := b.execs("patient")
 		b.until("it waits", func() bool { return strings.Contains(b.logged(), "retry 1 of") })
 		require.NoError(t, cmd.Process.Kill())

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"resumed/internal/procfs"
+	"resumed/internal/resume"
 	"resumed/internal/starts"
 )
 
@@ -21,8 +23,8 @@ func (t *task) observeStart(ctx context.Context, pid int) {
 		return
 	}
 	for wait := firstLook; ; wait = min(2*wait, lastLook) {
-		if o := t.talk.agent.Origin(pid, false); o.Seen() {
-			program, _ := t.talk.agent.Identify(pid)
+		if o := t.originBelow(pid); o != nil {
+			program, _ := t.talk.agent.Identify(o.Process.PID)
 			t.talk.start = starts.Start{Origin: o, Program: program}
 			t.storeStart(o.SeenAt)
 		}
@@ -32,6 +34,24 @@ func (t *task) observeStart(ctx context.Context, pid int) {
 		case <-time.After(wait):
 		}
 	}
+}
+
+// maxDepth is more than there are programs between a command and the agent that it starts.
+const maxDepth = 8
+
+// originBelow returns what the agent's process was started with, or nil. The process is the command itself
+// or, behind a program such as npx or bwrap, the nearest one below it: what the agent starts is further down.
+func (t *task) originBelow(pid int) *resume.Origin {
+	level := []int{pid}
+	for range maxDepth {
+		for _, pid := range level {
+			if o := t.talk.agent.Origin(pid, false); o.Seen() {
+				return o
+			}
+		}
+		level = procfs.Proc.Children(level)
+	}
+	return nil
 }
 
 // storeStart stores what the latest run was started with, if that and its session are known. seen is

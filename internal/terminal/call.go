@@ -51,8 +51,8 @@ func Bytes(keys ...Key) string {
 	return b.String()
 }
 
-// readEvery is how exactly Linux notes when a terminal was last read from.
-const readEvery = 8 * time.Second
+// ReadEvery is how exactly Linux notes when a terminal was last read from.
+const ReadEvery = 8 * time.Second
 
 // LastInput returns when the program in a window may have got its last key, as far as the kernel
 // tells. It is for programs that say nothing of keys. pid is the window's first process.
@@ -65,5 +65,5 @@ func LastInput(pid int, tty uint64) time.Time {
 	if err != nil {
 		return time.Time{}
 	}
-	return at.Add(readEvery)
+	return at.Add(ReadEvery)
 }

@@ -64,7 +64,11 @@ func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
 		}
 		return terminal.Facts{}, err
 	}
-	return terminal.Facts{Root: root, TTY: tty, Input: terminal.Input{At: terminal.LastInput(root, tty)}}, nil
+	input := w.shown()
+	if input.Mark == "" {
+		input.At = terminal.LastInput(root, tty)
+	}
+	return terminal.Facts{Root: root, TTY: tty, Input: input}, nil
 }
 
 // first returns the window's first process, and its terminal: the child of the server that was
@@ -130,7 +134,7 @@ func (w *window) Screen(ctx context.Context) (string, error) {
 const longestInput = 700
 
 // Write types a line. What could not be read back, or not be taken back at once, is not typed.
-func (w *window) Write(ctx context.Context, text, _ string) error {
+func (w *window) Write(ctx context.Context, text, mark string) error {
 	deletes := utf8.RuneCountInString(text) * len(terminal.Bytes(terminal.Delete))
 	switch {
 	case max(deletes, len(quoted(text))) > longestInput:
@@ -138,12 +142,12 @@ func (w *window) Write(ctx context.Context, text, _ string) error {
 	case strings.ContainsFunc(text, func(r rune) bool { return r > lastTold }):
 		return &terminal.Refusal{Why: "the prompt has letters that GNU screen does not show to other programs"}
 	}
-	return w.do(ctx, "stuff", text)
+	return w.stuff(ctx, text, mark)
 }
 
 // Press presses keys.
-func (w *window) Press(ctx context.Context, _ string, keys ...terminal.Key) error {
-	return w.do(ctx, "stuff", terminal.Bytes(keys...))
+func (w *window) Press(ctx context.Context, mark string, keys ...terminal.Key) error {
+	return w.stuff(ctx, terminal.Bytes(keys...), mark)
 }
 
 // do lets the server carry out a command, and returns when that is done. An error is not a

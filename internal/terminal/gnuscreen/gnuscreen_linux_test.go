@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 	"resumed/internal/terminal"
 	"resumed/internal/terminal/gnuscreen"
@@ -39,6 +40,7 @@ func TestMain(m *testing.M) {
 type program struct {
 	terminaltest.Program
 	*screentest.Session
+	tty string // the program's terminal
 }
 
 // launch starts a window with the command, in which SELF is the test binary.
@@ -275,16 +277,30 @@ func (p *program) attach() (types func(keys string)) {
 	return func(text string) { _, _ = fmt.Fprint(keys, text) }
 }
 
+// longAgo makes it look as if the program, and GNU screen for the people who have opened it, had last read
+// a key long ago.
+func (p *program) longAgo() {
+	p.T.Helper()
+	terminals, err := procfs.Proc.Open(p.PID)
+	require.NoError(p.T, err)
+	terminals = append(terminals, procfs.File{Name: p.tty})
+	for _, file := range terminals {
+		if strings.HasPrefix(file.Name, "/dev/pts/") {
+			require.NoError(p.T, os.Chtimes(file.Name, time.Now().Add(-19*time.Second), time.Time{}))
+		}
+	}
+}
+
 // Where a person has typed just now nothing is typed. The kernel tells it to eight seconds.
 func TestAPersonAtTheKeyboardGoesFirst(t *testing.T) {
 	t.Parallel()
 	p := launch(t, "exec SELF")
 	process := p.Process()
 	pane := find(t, process)
-	tty, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", process.PID))
+	var err error
+	p.tty, err = os.Readlink(fmt.Sprintf("/proc/%d/fd/0", process.PID))
 	require.NoError(t, err)
-	long := time.Now().Add(-19 * time.Second)
-	require.NoError(t, os.Chtimes(tty, long, time.Time{}))
+	p.longAgo()
 	require.NoError(t, pane.Quiet(t.Context()), "nobody has typed")
 	types := p.attach()
 	types("y")
@@ -293,10 +309,19 @@ func TestAPersonAtTheKeyboardGoesFirst(t *testing.T) {
 	require.ErrorIs(t, pane.Quiet(t.Context()), terminal.ErrInUse)
 	_, keys := p.Typed()
 	require.Equal(t, "y", keys)
-	require.NoError(t, os.Chtimes(tty, long, time.Time{}))
+
+	p.longAgo()
 	require.NoError(t, pane.Quiet(t.Context()))
-	require.NoError(t, pane.Type(t.Context(), "x"))
-	p.arrives("yx")
+	text := `x $HOME 'a' "b" \\ ^M # ~ \n \047 ünd`
+	require.NoError(t, pane.Type(t.Context(), text), "through the pipe, too, every letter arrives")
+	p.arrives("y" + text)
+	types("z")
+	p.arrives("y" + text + "z")
+	require.ErrorIs(t, pane.Press(t.Context(), terminal.Enter), terminal.ErrInUse, "it was typed after our text")
+	p.longAgo()
+	require.NoError(t, pane.Quiet(t.Context()))
+	require.NoError(t, pane.Press(t.Context(), terminal.Enter))
+	p.arrives("y" + text + "z\r")
 	for range 3 { // a client is told of each
 		screen, err := pane.Screen(t.Context())
 		require.NoError(t, err)

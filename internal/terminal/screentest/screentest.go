@@ -54,13 +54,7 @@ func Start(t *testing.T, dir string, env []string, argv ...string) *Session {
 	_, err = client.StdinPipe() // nobody types
 	require.NoError(t, err)
 	require.NoError(t, client.Start())
-	t.Cleanup(func() {
-		if s.PID != 0 {
-			_ = syscall.Kill(s.PID, syscall.SIGTERM)
-		}
-		s.Until("the server has ended", func() bool { return s.PID == 0 || syscall.Kill(s.PID, 0) != nil })
-		os.RemoveAll(sockets)
-	})
+	t.Cleanup(s.Stop)
 	s.Until("the server listens", func() bool {
 		found, _ := filepath.Glob(filepath.Join(sockets, "*.box"))
 		if len(found) == 0 {
@@ -75,6 +69,15 @@ func Start(t *testing.T, dir string, env []string, argv ...string) *Session {
 	require.Contains(t, string(out), "detached", "%v", err)
 	_ = client.Wait()
 	return s
+}
+
+// Stop ends the session.
+func (s *Session) Stop() {
+	if s.PID != 0 {
+		_ = syscall.Kill(s.PID, syscall.SIGTERM)
+	}
+	s.Until("the server has ended", func() bool { return s.PID == 0 || syscall.Kill(s.PID, 0) != nil })
+	os.RemoveAll(s.Dir)
 }
 
 // Command returns the program screen, with the session's socket.

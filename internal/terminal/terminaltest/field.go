@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Field is a program with an input field of one line, like an agent's: it draws a moment after a
+// Field is a program with an input field of one line, like an agent's, below a rule: it draws a moment after a
 // key, and appends each line that is sent to the file of its first argument.
 func Field(lag time.Duration) (code int) {
 	old, err := term.MakeRaw(0)
@@ -40,7 +40,7 @@ func Field(lag time.Duration) (code int) {
 			f.press(read)
 			draw = time.After(lag)
 		case <-draw:
-			fmt.Printf("\x1b[2J\x1b[H❯ %s", string(f.text))
+			fmt.Printf("\x1b[2J\x1b[H───\r\n❯ %s", string(f.text))
 		}
 	}
 }

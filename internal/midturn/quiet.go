@@ -59,6 +59,7 @@ func (w *Watcher) listen(ctx context.Context, a agent.Agent, s resume.Session, t
 		return min(lookEvery, bound)
 	}
 	now.told = true
+	w.logOf(s).Debug("silent", "cpu", now.cpu-before.cpu, "in", now.since.Sub(before.since))
 	if _, err := w.opts.Engine.Apply(ctx, s.Key, resume.Silent{Owner: *owner}); err != nil && ctx.Err() == nil {
 		w.logOf(s).Error("a silent session could not be reported", "err", err)
 	}

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -66,5 +68,11 @@ func (b *box) mustTellSilence(t *testing.T, row *result) {
 	require.NotNil(t, s.Owner)
 	require.Equal(t, "look", *s.Needs)
 	b.mustStayQuiet(b.provider.Requests(), 0)
-	row.said, row.did, row.outcome = saw(s), "told a person, and pressed no key", "left to a person"
+	used := measured.FindStringSubmatch(b.log.String())
+	require.NotNil(t, used)
+	row.said, row.outcome = saw(s), "left to a person"
+	row.did = fmt.Sprintf("told a person, and pressed no key (%s of the processor in %s)", used[1], used[2])
 }
+
+// measured is what the agent used while it was silent, in the daemon's log.
+var measured = regexp.MustCompile(`msg=silent .*cpu=(\S+) in=(\S+)`)

@@ -49,6 +49,7 @@ type kit struct {
 	kept func(t *testing.T, home string) kept
 
 	takesBack bool // out of its session, a prompt that failed
+	turns     bool // it records where a turn ends
 
 	cases []interruption // without a terminal
 	exec  []wrapping     // the same, under `resumed exec`
@@ -72,6 +73,7 @@ func (k kit) situations() []situation {
 	}
 	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0"}, k.name()) {
 		all = append(all, execOthers...)
+		all = append(all, cutOff, quiet, liveQuiet)
 	}
 	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0", "copilot 1.0.102", "gemini 0.61.0", "qwen-code 0.24.4", "opencode 1.18.33"}, k.name()) {
 		withPlugin := []situation{plugged, asksWithPlugin}
@@ -102,7 +104,7 @@ const dummy = "sk-dummy-00000000000000000000"
 func claude(version string) kit {
 	return kit{
 		agent: "claude-code", version: version, npm: "@anthropic-ai/claude-code", program: "claude",
-		margin: "0s", kept: claudeChats,
+		margin: "0s", kept: claudeChats, turns: true,
 		exec: wraps(agenttest.RateLimit(0)),
 		setUp: func(b *box) []string {
 			b.writeJSON(".claude.json", map[string]any{
@@ -137,7 +139,7 @@ func claude(version string) kit {
 func codex(version string) kit {
 	return kit{
 		agent: "codex", version: version, npm: "@openai/codex", program: "codex",
-		margin: "0s", kept: codexChats,
+		margin: "0s", kept: codexChats, turns: version == "0.166.0",
 		exec: wraps(agenttest.RateLimit(0)),
 		setUp: func(b *box) []string {
 			b.write(".codex/config.toml", strings.NewReplacer("URL", b.provider.URL, "WORK", b.work).Replace(`

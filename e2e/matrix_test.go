@@ -139,6 +139,9 @@ const prompt = "Write two lines into work.txt."
 
 func (c interruption) play(t *testing.T, b *box, row *result) {
 	row.provider = string(c.answer.Kind())
+	if c.signal == syscall.SIGKILL && b.kit.turns {
+		c.end, c.class = parked, limit.CutOff
+	}
 	b.start(b.config())
 	b.provider.Script(b.step("one"), c.answer)
 	b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -40,6 +41,7 @@ type standIn struct {
 	Asks      string            // the command that it asks permission for, after a prompt
 	Cleared   string            // the session that it begins after /clear
 	Runs      string            // its entrypoint; empty: a terminal's
+	Tool      string            // what it runs with a shell from its start on; empty: nothing
 }
 
 func runStandIn(settings string) int {
@@ -65,6 +67,12 @@ func runStandIn(settings string) int {
 	s.draw()
 	s.register()
 	go s.leave()
+	if s.Tool != "" {
+		tool := exec.Command("bash", "-c", s.Tool)
+		if err := tool.Start(); err != nil {
+			return fail(err)
+		}
+	}
 	buf := make([]byte, 256)
 	for {
 		n, err := os.Stdin.Read(buf)

@@ -50,3 +50,16 @@ func TestWhyASessionIsLeftAlone(t *testing.T) {
 		require.Empty(t, agent.WhyNotNow(s, resume.Limited{Verdict: until(reset)}, now))
 	}
 }
+
+// A session that was cut off has no record of it: it is stopped as long as nothing was written since.
+func TestASessionThatWasCutOffIsStoppedUntilSomethingIsWritten(t *testing.T) {
+	at := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
+	s := resume.Session{LimitedAt: at, Interruption: resume.Interruption{Limit: limit.Verdict{Class: limit.CutOff}}}
+	later := at.Add(time.Second)
+	require.Empty(t, agent.WhyNotNow(s, resume.Progressed{At: at}, later))
+	require.Empty(t, agent.WhyNotNow(s, resume.Prompted{At: at.Add(-time.Minute)}, later))
+	require.Contains(t, agent.WhyNotNow(s, resume.Progressed{At: later}, later), "moved on")
+	require.Contains(t, agent.WhyNotNow(s, resume.Prompted{At: later}, later), "newer prompt")
+	require.Contains(t, agent.WhyNotNow(s, resume.Cancelled{At: at}, later), "interrupted")
+	require.NotEmpty(t, agent.WhyNotNow(s, nil, later))
+}

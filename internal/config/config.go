@@ -146,7 +146,7 @@ type Agent struct {
 // Notify sets which events are reported, and by which channels. After Load there is always a channel:
 // without one in the file, it is one desktop channel.
 type Notify struct {
-	Events    []string      `toml:"events" default:"gave_up parked cut_off silent"`
+	Events    []string      `toml:"events" default:"gave_up parked"`
 	GroupWait time.Duration `toml:"group_wait" default:"10s" zero:"none"`
 	DigestAt  string        `toml:"digest_at" default:"07:30"` // when the digest is sent: a time of day, such as "07:30", or a night, such as "22:00-08:00"
 	Desktop   []Desktop     `toml:"desktop"`

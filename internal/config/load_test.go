@@ -126,8 +126,8 @@ name = "a"
 name = "b"
 events = ["limited"]
 `)
-	require.Equal(t, []string{"gave_up", "parked", "cut_off", "silent"}, c.Notify.Events)
-	require.Equal(t, []string{"gave_up", "parked", "cut_off", "silent"}, c.Notify.Desktop[0].Events)
+	require.Equal(t, []string{"gave_up", "parked"}, c.Notify.Events)
+	require.Equal(t, []string{"gave_up", "parked"}, c.Notify.Desktop[0].Events)
 	require.Equal(t, []string{"limited"}, c.Notify.Desktop[1].Events)
 }
 

@@ -3,6 +3,7 @@
 package midturn
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -61,7 +62,7 @@ type turn struct {
 func New(opts Options, sessions []resume.Session) *Watcher {
 	w := &Watcher{opts: opts, wake: make(chan struct{}, 1), turns: make(map[resume.Key]*turn)}
 	now := time.Now()
-	w.since = resume.Earlier(now.Round(0), opts.AliveAt).Add(-opts.Rules().Lookback)
+	w.since = resume.Earlier(now.Round(0), cmp.Or(opts.AliveAt, now.Round(0))).Add(-opts.Rules().Lookback)
 	for _, s := range sessions {
 		if isCandidate(s) && !lastRecord(s).Before(w.since) {
 			w.turns[s.Key] = &turn{lookAt: now}
@@ -191,7 +192,8 @@ func (w *Watcher) look(ctx context.Context, key resume.Key, t *turn) (again time
 	if w.opts.Elsewhere(key) {
 		return lookEvery
 	}
-	return w.ended(ctx, a, s, at)
+	w.ended(ctx, a, s, resume.Died{Process: s.Origin.Process, At: at, How: turns.Ended(s)})
+	return 0
 }
 
 // isProven reports whether the process that was seen earlier is the one that wrote the last turn, and its
@@ -207,13 +209,12 @@ func restarted(s resume.Session) bool {
 }
 
 // ended applies the end of a process in the middle of a turn, unless another one has the session open.
-func (w *Watcher) ended(ctx context.Context, a agent.Agent, s resume.Session, at time.Time) (again time.Duration) {
+func (w *Watcher) ended(ctx context.Context, a agent.Holder, s resume.Session, died resume.Died) {
 	owner, err := a.Owner(ctx, s)
 	if err != nil || owner != nil { // the session's next prompt is watched again
 		w.logOf(s).Debug("its process ended, and another process has it open", "owner", owner, "err", err)
-		return 0
+		return
 	}
-	died := resume.Died{Process: s.Origin.Process, At: at, How: a.(agent.Turns).Ended(s)}
 	if restarted(s) {
 		died.How, died.BootedAt = resume.Restarted, process.Here.BootedAt()
 	}
@@ -222,7 +223,6 @@ func (w *Watcher) ended(ctx context.Context, a agent.Agent, s resume.Session, at
 		w.logOf(s).Error("the end of a process could not be applied", "err", err)
 	}
 	w.logOf(s).Debug("its process ended in the middle of a turn", "pid", died.Process.PID, "how", died.How, "state", after.State)
-	return 0
 }
 
 // logOf returns the log with the id and the agent of a session.

@@ -50,8 +50,8 @@ func (w *Watcher) listen(ctx context.Context, a agent.Agent, s resume.Session, t
 	if t.quiet = now; before == nil {
 		return min(lookEvery, bound)
 	}
-	used, most := now.cpu-before.cpu, time.Duration(idleShare*float64(now.since.Sub(before.since)))
-	if used < 0 || used > most || !now.wrote.Equal(before.wrote) || works(tree, s) {
+	if why := now.work(before, tree, s); why != "" {
+		w.logOf(s).Debug("not silent", "why", why)
 		return min(lookEvery, bound)
 	}
 	owner := where(ctx, a, s)
@@ -59,21 +59,31 @@ func (w *Watcher) listen(ctx context.Context, a agent.Agent, s resume.Session, t
 		return min(lookEvery, bound)
 	}
 	now.told = true
+	w.logOf(s).Debug("silent", "cpu", now.cpu-before.cpu, "in", now.since.Sub(before.since))
 	if _, err := w.opts.Engine.Apply(ctx, s.Key, resume.Silent{Owner: *owner}); err != nil && ctx.Err() == nil {
 		w.logOf(s).Error("a silent session could not be reported", "err", err)
 	}
 	return lookEvery
 }
 
-// works reports whether a tool that the last turn started waits for the network.
-func works(tree procfs.Tree, s resume.Session) bool {
+// work returns what shows that the session works since the measurement before; "": nothing.
+func (q *quiet) work(before *quiet, tree procfs.Tree, s resume.Session) string {
+	used, took := q.cpu-before.cpu, q.since.Sub(before.since)
+	switch {
+	case used < 0: // one of its processes has ended
+		return "a process ended"
+	case used > time.Duration(idleShare*float64(took)):
+		return "it used the processor for " + used.String()
+	case !q.wrote.Equal(before.wrote):
+		return "its transcript was written"
+	}
 	since := time.Since(lastRecord(s)) + toolSlack
 	for pid, age := range tree.Began {
 		if pid != s.Origin.Process.PID && age < since && process.Here.Connected(pid) {
-			return true
+			return "a tool waits for the network"
 		}
 	}
-	return false
+	return ""
 }
 
 // where returns the silent process and its terminal; nil: it waits for an answer of its user, or does not

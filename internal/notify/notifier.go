@@ -25,8 +25,8 @@ type Config struct {
 func (c Config) wanting(event Event) []string {
 	var names []string
 	for _, ch := range c.Channels {
-		// These two need a person, like a parked session.
-		alike := event == StateError || event == HostGone
+		// These need a person, like a parked session.
+		alike := slices.Contains([]Event{CutOff, Silent, StateError, HostGone}, event)
 		if slices.Contains(ch.Events(), event) || alike && slices.Contains(ch.Events(), Parked) {
 			names = append(names, ch.Name())
 		}

@@ -176,14 +176,14 @@ func (w words) onHost() string {
 // next returns what will happen without a person.
 func (w words) next(v view.Session) string {
 	switch {
-	case (w.Event == Limited || w.Event == CutOff) && v.Unreached == "" && v.NextAt != nil:
+	case w.waits(v) && v.Unreached == "" && v.NextAt != nil:
 		next := "It is resumed at " + w.clock(v.NextAt) + "; you do not need to do anything"
 		if v.Context != nil && v.Cold != nil && *v.Cold {
 			next += ". A resume reads " + humanize.Context(*v.Context, v.Cold)
 		}
 		return next
 	case w.Event == Silent:
-		return "resumed presses no key there"
+		return "Only you can tell what it waits for; resumed presses no key there"
 	case w.Event == Parked && asks(v):
 		return "Answer it in its terminal; resumed presses no key there"
 	case w.Event == Recovered && v.Attempt > 0:
@@ -193,6 +193,11 @@ func (w words) next(v view.Session) string {
 	default:
 		return ""
 	}
+}
+
+// waits reports whether the notice is about a session that was stopped and continues by itself.
+func (w words) waits(v view.Session) bool {
+	return w.Event == Limited || w.Event == CutOff && v.State == resume.Waiting
 }
 
 // asks reports whether the session works, and waits for an answer.
@@ -283,11 +288,11 @@ func (w words) inList(v view.Session) string {
 	switch {
 	case w.Event == GaveUp && len(v.Attempts) > 0:
 		return fmt.Sprintf(": %s, last at %s", humanize.Count(v.Attempt, "try"), w.clock(v.Attempts[len(v.Attempts)-1].StartedAt))
-	case (w.Event == Parked || w.Event == Silent) && v.Reason != "":
+	case (w.Event == Parked || w.Event == Silent || w.Event == CutOff && !w.waits(v)) && v.Reason != "":
 		return ": " + sanitize.Short(w.reason(v), 50)
 	case w.Event == Limited && v.Unreached != "":
 		return ": " + sanitize.Short(v.Remedy, 120)
-	case (w.Event == Limited || w.Event == CutOff) && v.NextAt != nil:
+	case w.waits(v) && v.NextAt != nil:
 		return ": resumed at " + w.clock(v.NextAt)
 	case w.notRepeated(v) != "":
 		return ": " + w.notRepeated(v)

@@ -92,6 +92,27 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 			v.State, v.Class, v.Text, v.Attempts, v.Attempt = resume.Parked, limit.None, "", nil, 0
 			v.Reason = resume.AsksFor + "permission: Bash (npm install)"
 		})},
+		{"cut off", one(CutOff, func(v *view.Session) {
+			v.State, v.Class, v.Text, v.Attempts, v.Attempt = resume.Parked, limit.CutOff, "was cut off by a restart of the machine", nil, 0
+			v.Reason = v.Text + "; `resumed retry 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e` continues it"
+		})},
+		{"cut off, and resumed", one(CutOff, func(v *view.Session) {
+			v.State, v.Class, v.Text, v.Attempts, v.Attempt = resume.Waiting, limit.CutOff, "was cut off by a restart of the machine", nil, 0
+			v.Reason = v.Text
+		})},
+		{"two cut off", func() *group {
+			g := many(CutOff, 2)
+			for i := range g.Sessions {
+				g.Sessions[i].State, g.Sessions[i].Class = resume.Parked, limit.CutOff
+				g.Sessions[i].Remedy = ""
+				g.Sessions[i].Reason, g.Sessions[i].Attempts, g.Sessions[i].Attempt = "was cut off by a restart of the machine", nil, 0
+			}
+			return g
+		}()},
+		{"silent", one(Silent, func(v *view.Session) {
+			v.State, v.Class, v.Text, v.Attempts, v.Attempt, v.LimitedAt = resume.Parked, limit.None, "", nil, 0, nil
+			v.Reason = resume.IsSilent + "20m in the middle of a turn: no record, no CPU, no tool that works or waits for the network; look at it in tmux %3 (process 17)"
+		})},
 		{"limited", one(Limited, func(v *view.Session) { v.State, v.Reason, v.Attempts, v.Attempt = resume.Waiting, "overloaded", nil, 0 })},
 		{"limited, out of reach", one(Limited, func(v *view.Session) { outOfReach(v); v.State = resume.Waiting })},
 		{"out of reach", one(Parked, func(v *view.Session) { outOfReach(v); v.State = resume.Waiting })},

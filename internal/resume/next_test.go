@@ -553,6 +553,10 @@ func TestInvariantsOverRandomWalks(t *testing.T) {
 	for seed := range uint64(3000) {
 		dice := rand.New(rand.NewPCG(seed, 1))
 		w := newWalk()
+		w.rules.Silent, w.rules.CutOff = 20*time.Minute, TellCutOff
+		if seed%2 == 0 {
+			w.rules.CutOff = ResumeCutOff
+		}
 		for step := range 60 {
 			w.after(time.Duration(dice.Int64N(int64(3 * time.Minute))))
 			before := w.Session
@@ -615,6 +619,11 @@ func randomEvent(dice *rand.Rand, w *walk) Event {
 		Unpause{},
 		Reconsider{},
 		Queued{Why: "why"},
+		Learned{Origin: &Origin{Process: own, SeenAt: w.now}},
+		Died{Process: own, At: at, How: End(dice.IntN(4))},
+		Died{Process: own, At: at, How: End(dice.IntN(4))},
+		Silent{Owner: Owner{PID: own.PID}},
+		Released{},
 	}
 	return events[dice.IntN(len(events))]
 }

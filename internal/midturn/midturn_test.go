@@ -1,0 +1,177 @@
+package midturn
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+var key = resume.Key{Agent: "bot", ID: "s"}
+
+// world is an agent with one session, and the engine.
+type world struct {
+	agent.Agent
+	mu      sync.Mutex
+	session resume.Session
+	lives   bool
+	open    bool
+	at      time.Time // of the last record
+	end     resume.End
+	owner   *resume.Owner
+	reads   int // of the transcript
+	looks   int // at the process
+	applied []resume.Event
+}
+
+func (w *world) Session(context.Context, resume.Key) (resume.Session, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.session, nil
+}
+
+func (w *world) Apply(_ context.Context, _ resume.Key, ev resume.Event) (resume.Session, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.applied = append(w.applied, ev)
+	return w.session, nil
+}
+
+func (w *world) Lives(resume.Process) bool { w.looks++; return w.lives }
+
+func (w *world) Owner(context.Context, resume.Session) (*resume.Owner, error) { return w.owner, nil }
+
+func (w *world) OpenTurn(context.Context, resume.Session) (time.Time, bool, error) {
+	w.reads++
+	return w.at, w.open, nil
+}
+
+func (w *world) Ended(resume.Session) resume.End { return w.end }
+
+// newWorld is a session in the middle of a turn that this test's process holds.
+func newWorld() *world {
+	now := time.Now().Round(0)
+	return &world{lives: true, open: true, at: now, end: resume.Killed, session: resume.Session{
+		Key: key, State: resume.Watching, PromptedAt: now, MovedAt: now, Kind: resume.Headless,
+		Origin: &resume.Origin{Process: resume.Process{PID: os.Getpid()}, SeenAt: now, Boot: boot()},
+	}}
+}
+
+// watch starts a Watcher in a bubble of fake time. The session is one of an earlier daemon.
+func (w *world) watch(t *testing.T, silent time.Duration) *Watcher {
+	read := make(chan struct{})
+	close(read)
+	watcher := New(Options{
+		Engine: w, Agent: func(string) agent.Agent { return w }, Elsewhere: func(resume.Key) bool { return false },
+		Rules:   func() resume.Rules { return resume.Rules{Lookback: time.Hour, Silent: silent} },
+		AliveAt: time.Now().Round(0), Read: read, Log: slog.New(slog.DiscardHandler),
+	}, []resume.Session{w.session})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = watcher.Run(ctx) }()
+	t.Cleanup(func() { stop(); <-done })
+	synctest.Wait()
+	return watcher
+}
+
+func after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func inBubble(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
+
+func TestTheEndOfAProcessIsFoundWithinOneLook(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		w := newWorld()
+		w.watch(t, 0)
+		after(time.Hour)
+		require.Empty(t, w.applied)
+		require.Equal(t, 1, w.reads, "the transcript is read once, as long as it does not move")
+		w.lives = false
+		after(lookEvery)
+		require.Equal(t, []resume.Event{resume.Died{Process: w.session.Origin.Process, At: w.at, How: resume.Killed}}, w.applied)
+		looks := w.looks
+		after(time.Hour)
+		require.Len(t, w.applied, 1)
+		require.Equal(t, looks, w.looks, "it is over")
+	})
+}
+
+func TestASessionThatWaitsForItsUserIsNotLookedAt(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		w := newWorld()
+		w.open = false
+		watcher := w.watch(t, time.Minute)
+		require.Equal(t, 1, w.looks)
+		after(time.Hour)
+		require.Equal(t, 1, w.looks)
+
+		before := w.session
+		w.session.PromptedAt, w.open = time.Now().Round(0), true
+		w.session.Origin.SeenAt = w.session.PromptedAt
+		watcher.Changed(resume.Change{Before: before, After: w.session})
+		after(lookEvery)
+		require.Equal(t, 2, w.looks, "until it has a new prompt")
+	})
+}
+
+func TestWhatIsNotProvenIsNotSaid(t *testing.T) {
+	for rule, change := range map[string]func(*world){
+		"its turn is over":                           func(w *world) { w.open = false },
+		"another process has it open":                func(w *world) { w.owner = &resume.Owner{PID: 8} },
+		"its process is not known":                   func(w *world) { w.session.Origin = nil },
+		"its process is older than its last prompt":  func(w *world) { w.session.Origin.SeenAt = w.at.Add(-time.Minute) },
+		"its end was judged before":                  func(w *world) { w.session.Origin.GoneAt = w.at },
+		"its pid is one of another place":            func(w *world) { w.session.Origin.Sandbox = "another pid namespace" },
+		"its last turn was a resume":                 func(w *world) { w.session.Past = []resume.Attempt{{StartedAt: w.at.Add(time.Second)}} },
+		"a resume runs":                              func(w *world) { w.session.Run = &resume.Run{Mark: "m"} },
+		"it was stopped":                             func(w *world) { w.session.State = resume.Waiting },
+		"it was cut off long before the last daemon": func(w *world) { w.at = w.at.Add(-2 * time.Hour) },
+	} {
+		t.Run(rule, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				w := newWorld()
+				w.lives = false
+				change(w)
+				w.watch(t, 0)
+				after(time.Hour)
+				require.Empty(t, w.applied)
+			})
+		})
+	}
+}
+
+func TestARestartOfTheMachineEndsEveryProcess(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		w := newWorld() // the pid may be another's by now
+		w.session.Origin.Boot = "another"
+		w.end = resume.Vanished
+		w.watch(t, 0)
+		require.Len(t, w.applied, 1)
+		died := w.applied[0].(resume.Died)
+		require.Equal(t, resume.Restarted, died.How)
+		require.False(t, died.BootedAt.IsZero())
+	})
+}
+
+func TestSilenceIsMeasuredWhenItsTimeIsOver(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		w := newWorld()
+		w.watch(t, 24*time.Hour) // this test uses less than an hour of the processor
+		after(24*time.Hour - time.Second)
+		require.Empty(t, w.applied)
+		after(2 * time.Second)
+		require.Equal(t, []resume.Event{resume.Silent{Owner: resume.Owner{PID: os.Getpid(), Kind: resume.Headless}}}, w.applied)
+		after(100 * time.Hour)
+		require.Len(t, w.applied, 1, "told once")
+	})
+}

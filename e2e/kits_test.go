@@ -83,7 +83,7 @@ func (k kit) situations() []situation {
 		all = append(all, sample(2, withPlugin)...)
 	}
 	if k.name() == "claude-code 2.1.325" {
-		all = append(all, fallback, paid, oneDocument, pluggedEarly)
+		all = append(all, fallback, paid, oneDocument, pluggedEarly, subagentWithIt, subagentAlone)
 	}
 	return sample(3, append(all, k.live...))
 }

@@ -31,6 +31,8 @@ type Answer struct {
 	text  string        // the answer, or the command to run
 	after time.Duration // until the limit lifts; 0: not stated
 	think time.Duration // delay before the answer
+	tool  string        // the tool to call with input, instead of a shell command
+	input object
 }
 
 // Thinking delays the answer.
@@ -47,6 +49,11 @@ func Text(text string) Answer { return Answer{kind: KindText, text: text} }
 
 // Tool asks the agent to run a shell command.
 func Tool(command string) Answer { return Answer{kind: KindTool, text: command} }
+
+// Call asks the agent to call a tool. Only Anthropic's dialect sends it.
+func Call(tool string, input map[string]any) Answer {
+	return Answer{kind: KindTool, tool: tool, input: input}
+}
 
 // RateLimit refuses with 429, and with Retry-After if after is not 0.
 func RateLimit(after time.Duration) Answer { return Answer{kind: KindRateLimit, after: after} }

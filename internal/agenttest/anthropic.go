@@ -81,7 +81,7 @@ func (d anthropic) stream(q ask, a Answer) []string {
 	if a.kind != KindTool {
 		return append(d.text(q, a.text), d.end("end_turn")...)
 	}
-	name, input := shell(q.tools, a.text)
+	name, input := a.call(q.tools)
 	events := append(d.text(q, "I will run a command."),
 		event("content_block_start", object{"type": "content_block_start", "index": 1, "content_block": object{
 			"type": "tool_use", "id": id("toolu"), "name": name, "input": object{},
@@ -133,7 +133,7 @@ func (anthropic) trouble() string {
 func (anthropic) whole(q ask, a Answer) any {
 	content, reason := []any{object{"type": "text", "text": a.text}}, "end_turn"
 	if a.kind == KindTool {
-		name, input := shell(q.tools, a.text)
+		name, input := a.call(q.tools)
 		content, reason = []any{object{"type": "tool_use", "id": id("toolu"), "name": name, "input": input}}, "tool_use"
 	}
 	return object{

@@ -39,6 +39,8 @@ type Server struct {
 	words    string // the prompt that replaces the script by then
 	then     []Answer
 	busy     string // the overloaded model
+	task     string // the prompt of a subagent, which follows a script of its own
+	child    []Answer
 	requests []Request
 }
 
@@ -72,6 +74,13 @@ func (s *Server) Upon(words string, script ...Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.words, s.then = words, script
+}
+
+// Child gives the conversations with that prompt a script of their own: those of a subagent.
+func (s *Server) Child(prompt string, script ...Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.task, s.child = prompt, script
 }
 
 // Busy refuses every request for a model with that in its name, as overloaded, until the next call; "":
@@ -206,15 +215,19 @@ func (s *Server) next(q ask) Answer {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.then) > 0 && Says(q.prompts, s.words) > 0 {
+	if len(s.then) > 0 && Says(q.prompts, s.words) > 0 { // the words are those of the main conversation
 		s.script, s.then = s.then, nil
 	}
 	if s.busy != "" && strings.Contains(q.model, s.busy) {
 		return Overloaded()
 	}
-	a := s.script[0]
-	if len(s.script) > 1 {
-		s.script = s.script[1:]
+	script := &s.script
+	if len(s.child) > 0 && Says(q.prompts, s.task) > 0 {
+		script = &s.child
+	}
+	a := (*script)[0]
+	if len(*script) > 1 {
+		*script = (*script)[1:]
 	}
 	return a
 }

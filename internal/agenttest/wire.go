@@ -131,6 +131,14 @@ func shell(tools []string, command string) (name string, arguments object) {
 	}
 }
 
+// call returns the tool that the agent is asked to call.
+func (a Answer) call(tools []string) (name string, arguments object) {
+	if a.tool != "" {
+		return a.tool, a.input
+	}
+	return shell(tools, a.text)
+}
+
 // encode returns arguments as in the OpenAI dialects: JSON in a string.
 func encode(arguments object) string {
 	data, err := json.Marshal(arguments)

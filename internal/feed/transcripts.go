@@ -223,7 +223,8 @@ func (r *reader) digest(batch watch.Batch) []resume.Observation {
 			moves = moves[:0]
 		}
 		flush()
-		if ok {
+		_, aside := seen.Event.(resume.SubagentEnded)
+		if ok && !(aside && batch.Back) { // it is no evidence of how the session itself ended
 			observations = append(observations, seen)
 		}
 	}

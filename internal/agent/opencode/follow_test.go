@@ -212,6 +212,7 @@ func TestAChildSessionIsNeverTold(t *testing.T) {
 	s.assistant("msg_1", "ses_child", now, refused(1))
 	w := follow(t, a, nil)
 	s.assistant("msg_2", "ses_child", now.Add(time.Second), refused(1))
+	until[resume.SubagentEnded](w, "ses_parent")
 	s.assistant("msg_3", "ses_parent", now.Add(2*time.Second), finished)
 	until[resume.Progressed](w, "ses_parent")
 	require.Empty(t, w.events("ses_child"))

@@ -189,6 +189,17 @@ func (a *Agent) Weigh(ctx context.Context, s resume.Session) (size resume.Contex
 	return size, known, err
 }
 
+// Subagents returns the child sessions that were stopped since the session began its current work.
+func (a *Agent) Subagents(ctx context.Context, s resume.Session) (stopped []resume.Subagent, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	err = database.Read(ctx, s.Transcript, func(db *database.DB) (err error) {
+		stopped, err = db.Stopped(ctx, s.Key.ID, s.WorkSince(), a.Limits)
+		return err
+	})
+	return stopped, err
+}
+
 // readTimeout bounds how long a database is read for one answer.
 const readTimeout = time.Minute
 

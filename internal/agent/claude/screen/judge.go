@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -41,8 +42,8 @@ func (s Screen) judge(p Process, stopped resume.Session, now time.Time) agent.Si
 	case s.view == menu:
 		return unknown("its terminal shows the limit's menu, and the process does not say that it waits")
 	case p.Status == "waiting" && s.title != "":
-		const why = "a dialog is open in its terminal (%.60s): answer or close it there, and the prompt is typed"
-		return agent.Sight{Leave: &agent.Leave{Why: fmt.Sprintf(why, s.title), Tell: true}}
+		const why = "a dialog is open in its terminal (%.60s): %sanswer or close it there, and the prompt is typed"
+		return agent.Sight{Leave: &agent.Leave{Why: fmt.Sprintf(why, s.title, asks(s.title)), Tell: true}}
 	case p.Status == "waiting":
 		return unknown("it waits for an answer to something that is not known")
 	case s.view == touched:
@@ -61,6 +62,25 @@ func (s Screen) judge(p Process, stopped resume.Session, now time.Time) agent.Si
 	default:
 		return agent.Sight{}
 	}
+}
+
+// knownDialogs are dialogs whose title does not tell what they ask. No key answers them for their user:
+// Escape continues with the full session.
+var knownDialogs = []struct {
+	title *regexp.Regexp
+	asks  string
+}{
+	{regexp.MustCompile(`^This session is .+ old and .+ tokens\.`), "it asks whether to continue from a summary, or with the full session, which uses more of your allowance; "},
+}
+
+// asks says what a dialog asks; empty: its title says it.
+func asks(title string) string {
+	for _, d := range knownDialogs {
+		if d.title.MatchString(title) {
+			return d.asks
+		}
+	}
+	return ""
 }
 
 func left(why string) agent.Sight { return agent.Sight{Leave: &agent.Leave{Why: why}} }

@@ -41,7 +41,9 @@ func TestEveryCapturedScreenIsRecognised(t *testing.T) {
 		"cancel-ctrlc-in-retry":              {composer, "try again"},
 		"cancel-esc":                         {composer, ""},
 		"dialog-auto-mode":                   {strange, ""},
+		"dialog-auto-mode-unchecked":         {strange, ""},
 		"dialog-model":                       {strange, ""},
+		"dialog-resume-summary":              {strange, ""},
 		"dialog-permission":                  {strange, ""},
 		"first-run-no-network":               {strange, ""},
 		"interactive-resume":                 {composer, ""},
@@ -107,7 +109,7 @@ func TestEveryCapturedScreenIsRecognised(t *testing.T) {
 	}
 	files, err := filepath.Glob("../testdata/screens/*.txt")
 	require.NoError(t, err)
-	require.Len(t, files, 64, "every capture is in the table")
+	require.Len(t, files, 66, "every capture is in the table")
 }
 
 // rule is as wide as the terminals that were captured.
@@ -246,12 +248,19 @@ func TestWhatMayBeTyped(t *testing.T) {
 		"another error than the transcript's": {
 			"529-final", "idle", shortWindow, false, true, "does not show what stopped", true,
 		},
-		"no error at all":                    {"ok", "idle", overloaded, false, true, "does not show what stopped", true},
-		"a menu that the process waits in":   {"v197-usage-5h", "waiting", shortWindow, true, false, "", false},
-		"a menu, and the process is idle":    {"usage-weekly-menu", "idle", shortWindow, false, true, "does not say that it waits", true},
-		"it waits, and there is no menu":     {"529-final", "waiting", overloaded, false, true, "waits for an answer", true},
-		"a dialog":                           {"trust-dialog", "waiting", overloaded, false, false, "Accessing workspace:", false},
-		"a dialog that a person opened":      {"dialog-model", "waiting", overloaded, false, false, "(Select model): answer or close it there", false},
+		"no error at all":                  {"ok", "idle", overloaded, false, true, "does not show what stopped", true},
+		"a menu that the process waits in": {"v197-usage-5h", "waiting", shortWindow, true, false, "", false},
+		"a menu, and the process is idle":  {"usage-weekly-menu", "idle", shortWindow, false, true, "does not say that it waits", true},
+		"it waits, and there is no menu":   {"529-final", "waiting", overloaded, false, true, "waits for an answer", true},
+		"a dialog":                         {"trust-dialog", "waiting", overloaded, false, false, "Accessing workspace:", false},
+		"a dialog that a person opened":    {"dialog-model", "waiting", overloaded, false, false, "(Select model): answer or close it there", false},
+		"one about a session after a pause": {
+			"dialog-resume-summary", "waiting", overloaded, false, false,
+			"(This session is 14h 43m old and 150k tokens.): it asks whether to continue from a summary, or with the full session, which uses more of your allowance; answer or close it there", false,
+		},
+		"one about the checks of a gateway": {
+			"dialog-auto-mode-unchecked", "waiting", overloaded, false, false, "(Auto mode can't check actions in this session): answer or close it there", false,
+		},
 		"a dialog that is shown once":        {"dialog-auto-mode", "waiting", overloaded, false, false, "(Make auto mode your default permission mode?)", false},
 		"the menu with the cursor moved":     {"menu-moved", "waiting", shortWindow, true, false, "", false},
 		"a command such as /model":           {"529-then-model", "idle", overloaded, false, false, "", false},

@@ -61,7 +61,7 @@ func TestWhatALineMeans(t *testing.T) {
 		},
 		"one in an old version, likewise": {asked(nil, "[Request interrupted by user]"), resume.Cancelled{At: at}},
 		"a task that ended is nobody's prompt": {
-			asked(map[string]any{"origin": map[string]any{"kind": "task-notification"}}, "<task-notification>"), nil,
+			asked(map[string]any{"origin": map[string]any{"kind": "task-notification"}}, "<task-notification>"), resume.SubagentEnded{At: at},
 		},
 		"a person's prompt says so": {
 			asked(map[string]any{"origin": map[string]any{"kind": "human"}}, "go on"), resume.Prompted{At: at},

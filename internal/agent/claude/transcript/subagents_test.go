@@ -28,19 +28,21 @@ func captured(t *testing.T, name string) string {
 
 func TestSubagentsThatALimitStopped(t *testing.T) {
 	for name, stoppedIn := range map[string]string{
-		"went-on":            "2026-11-17T14:53:19",
-		"stopped":            "2026-11-17T14:53:26",
-		"stopped-foreground": "2026-11-17T14:55:13",
+		"went-on":            "2026-11-17T14:53:19Z",
+		"stopped":            "2026-11-17T14:53:26Z",
+		"stopped-foreground": "2026-11-17T14:55:13Z",
 	} {
 		found, err := reader().Subagents(t.Context(), captured(t, name), time.Time{})
 		require.NoError(t, err)
 		require.Len(t, found, 2, name)
+		stoppedAt, err := time.Parse(time.RFC3339, stoppedIn)
+		require.NoError(t, err)
 		abouts := []string{found[0].About, found[1].About}
 		require.ElementsMatch(t, []string{"Look at part 1", "Look at part 2"}, abouts, name)
 		for _, one := range found {
 			require.Equal(t, "general-purpose", one.Kind)
 			require.Equal(t, limit.UsageLimit, one.Class)
-			require.Equal(t, stoppedIn, one.At.UTC().Format("2006-01-02T15:04:05"), name)
+			require.WithinDuration(t, stoppedAt, one.At, 2*time.Second, name)
 			require.Equal(t, time.Hour, one.Reset.Sub(one.At).Round(time.Minute), "the provider said an hour")
 			require.Regexp(t, `^a[0-9a-f]{16}$`, one.ID)
 		}

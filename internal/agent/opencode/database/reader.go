@@ -143,6 +143,11 @@ func (p *pass) read(ctx context.Context, cursor *Cursor) error {
 	}
 	for _, s := range sessions {
 		p.Cursor.SeenMS = max(p.Cursor.SeenMS, s.CreatedMS)
+		if s.Parent != "" && cursor != nil {
+			if err := p.takeChild(ctx, s); err != nil {
+				return err
+			}
+		}
 		if WhyLeft(s.Parent, s.Archived) != "" {
 			continue
 		}
@@ -218,6 +223,15 @@ func (p *pass) take(ctx context.Context, s Session, m Message, last, first bool)
 	}
 	p.Observations = append(p.Observations, p.Observation(s, m, event))
 	return true, nil
+}
+
+// takeChild adds to the news of the parent that its child session has ended with an error.
+func (p *pass) takeChild(ctx context.Context, child Session) error {
+	m, err := p.db.Last(ctx, child.ID)
+	if _, limited := m.Event(p.Limits).(resume.Limited); limited && err == nil {
+		p.Observations = append(p.Observations, p.Observation(Session{ID: child.Parent}, m, resume.SubagentEnded{At: m.At()}))
+	}
+	return err
 }
 
 // setOpen adds the newest open messages to the cursor.

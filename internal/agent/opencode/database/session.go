@@ -2,8 +2,10 @@ package database
 
 import (
 	"context"
+	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
@@ -106,6 +108,29 @@ func (db *DB) Denied(ctx context.Context, session string, sinceMS int64) (d agen
 		return over, err
 	})
 	return d, denied && err == nil, err
+}
+
+// maxChildren is how many child sessions of a session are read: the newest.
+const maxChildren = 50
+
+// Stopped returns the child sessions of a session that ended with a refusal since that time, and have not
+// continued, the oldest first.
+func (db *DB) Stopped(ctx context.Context, parent string, since time.Time, limits limit.Reader) ([]resume.Subagent, error) {
+	if !db.columns["session.parent_id"] {
+		return nil, nil
+	}
+	children, err := db.Sessions(ctx, "WHERE parent_id = ? ", parent)
+	var stopped []resume.Subagent
+	for _, child := range children[max(0, len(children)-maxChildren):] {
+		m, err := db.Last(ctx, child.ID)
+		if err != nil {
+			return nil, err
+		}
+		if ev, ok := m.Event(limits).(resume.Limited); ok && ev.Class.Transient() && !ev.At.Before(since) {
+			stopped = append(stopped, resume.Subagent{ID: child.ID, Kind: child.Agent, Class: ev.Class, At: ev.At, Reset: ev.Reset.At})
+		}
+	}
+	return stopped, err
 }
 
 // WhyLeft returns why a session is always ignored, or "".

@@ -157,10 +157,23 @@ func (a *Agent) client() *server.Client {
 	return server.NewClient(a.server, user, os.Getenv(a.brand.variable("SERVER_PASSWORD")))
 }
 
+// services returns the background servers of version 2 that are registered, one for each release channel. They may
+// be gone.
+func (a *Agent) services() (all []server.Service) {
+	files, _ := filepath.Glob(filepath.Join(a.state, "service*.json")) // the pattern is valid
+	for _, file := range files {
+		var s server.Service
+		if agent.ReadJSON(file, &s) && s.PID > 0 {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 // finder returns the finder of the agent's processes.
 func (a *Agent) finder() processes.Finder {
 	return processes.Finder{Table: a.Processes, Is: a.brand.isProgram, Registered: func() (pids []int) {
-		for _, s := range server.Services(a.state) {
+		for _, s := range a.services() {
 			pids = append(pids, s.PID)
 		}
 		return pids

@@ -57,7 +57,7 @@ func (a *Agent) unreached(p process.Live) agent.Plan {
 func (a *Agent) throughBackground(ctx context.Context, s resume.Session, now current, holders []process.Live, w agent.Words) (agent.Plan, error) {
 	var background *server.Service
 	for _, p := range holders {
-		all := server.Services(a.state)
+		all := a.services()
 		at := slices.IndexFunc(all, func(s server.Service) bool { return s.PID == p.PID })
 		if at < 0 {
 			return agent.Plan{}, nil // it runs without the background server, and nothing reaches it

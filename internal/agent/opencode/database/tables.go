@@ -197,7 +197,7 @@ func (db *DB) messages(ctx context.Context, where string, args ...any) iter.Seq2
 			read = readMessage2(kind)
 		}
 		m := read(data, number(created), number(updated))
-		m.row, m.ID, m.Session, m.createdMS, m.long = row, id, session, number(created), long.Bool
+		m.row, m.ID, m.Session, m.createdMS, m.long = row, id, session, number(created), long.Bool && data == nil
 		return m, err
 	}
 	return rowsOf(ctx, db, scan, "SELECT "+strings.Join([]string{
@@ -207,9 +207,18 @@ func (db *DB) messages(ctx context.Context, where string, args ...any) iter.Seq2
 		db.pick(db.messageTable, "type", "''"),
 		db.pick(db.messageTable, "time_created", "0"),
 		db.pick(db.messageTable, "time_updated", "0"),
-		bounded("data", MaxRecord, "NULL"),
+		bounded("data", MaxRecord, db.shortened()),
 		fmt.Sprintf("octet_length(data) > %d", MaxRecord),
 	}, ", ")+" FROM "+db.messageTable+" "+where, args...)
+}
+
+// shortened returns the expression for the record of a message that is too long. In version 2 a record contains
+// what tools answered: without that, it still says how a turn ended.
+func (db *DB) shortened() string {
+	if !db.Two() {
+		return "NULL"
+	}
+	return fmt.Sprintf("CASE WHEN octet_length(data) <= %d AND json_valid(data) THEN json_remove(data, '$.content') END", 16*MaxRecord)
 }
 
 // order returns the order of a session's messages, by an index if there is one.

@@ -2,32 +2,16 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 )
 
 // Service is the background server of opencode 2 as it registers itself in a file.
 type Service struct {
 	PID int    `json:"pid"`
 	URL string `json:"url"`
-}
-
-// Services returns the servers that are registered in the state directory of opencode, one for each release
-// channel. They may be gone.
-func Services(dir string) (all []Service) {
-	files, _ := filepath.Glob(filepath.Join(dir, "service*.json")) // the pattern is valid
-	for _, file := range files {
-		var s Service
-		if text, err := os.ReadFile(file); err == nil && json.Unmarshal(text, &s) == nil && s.PID > 0 {
-			all = append(all, s)
-		}
-	}
-	return all
 }
 
 // Check returns why the server cannot be used now. It is asked without its password: then it may refuse to

@@ -28,7 +28,7 @@ func (c *cli) retryWithReset(cmd *cobra.Command, name string, yes bool) error {
 		return hint.With(fmt.Errorf("nothing was done: %s, and nobody agreed to use one", humanize.Banked(asked.Banked)),
 			"resumed retry "+sanitize.Line(name)+" --use-reset --yes")
 	}
-	return c.order(cmd, []string{name}, true, control.UseReset, "a reset was used; due now")
+	return c.order(cmd, []string{name}, true, control.UseReset, "a reset was used")
 }
 
 // askResets asks for the banked resets of each account that is shown and may have some.

@@ -54,7 +54,7 @@ var arrows = map[string][]string{
 		"internal/agent", "internal/childenv", "internal/humanize", "internal/leash", "internal/lease", "internal/ownership", "internal/process", "internal/prompt", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner", "internal/sanitize", "internal/terminal", "internal/terminal/*",
 	},
 	"internal/backend": {
-		"internal/agent", "internal/agents", "internal/budget/ownkey", "internal/control", "internal/deliver", "internal/feed", "internal/fleet/member", "internal/journal", "internal/notify", "internal/queue",
+		"internal/agent", "internal/agents", "internal/budget/ownkey", "internal/control", "internal/deliver", "internal/feed", "internal/fleet/member", "internal/journal", "internal/limit", "internal/notify", "internal/queue",
 		"internal/resume", "internal/resume/engine", "internal/resume/view", "internal/runfiles", "internal/runner", "internal/state", "internal/usage", "internal/webui",
 	},
 	"internal/budget/ownkey": {"internal/agents", "internal/budget", "internal/config", "internal/resume", "internal/resume/view"},
@@ -198,8 +198,8 @@ var knownOnlyIn = map[string]string{
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
 	"...":                  {75_900, unlimited},
-	"cmd/resumed":          {4_200, unlimited},
-	"internal/agent/...":   {12_840, unlimited},
+	"cmd/resumed":          {4_250, unlimited},
+	"internal/agent/...":   {12_990, unlimited},
 	"internal/app":         {855, 0},
 	"internal/config":      {2_905, unlimited},
 	"internal/deliver":     {2_900, 0},
@@ -211,7 +211,7 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/watch":       {1_790, unlimited},
 
 	"internal/resume/engine":            {1_690, 8},
-	"internal/agent":                    {2_285, 5},
+	"internal/agent":                    {2_295, 5},
 	"internal/agent/opencode":           {1_510, 0},
 	"internal/agent/opencode/database":  {1_165, 0},
 	"internal/agent/opencode/processes": {310, 0},

@@ -63,25 +63,29 @@ func (c *cli) sessions(cmd *cobra.Command, ch chosen) ([]string, error) {
 
 func (c *cli) retryCommand() *cobra.Command {
 	var ch chosen
-	ownKey, yes, now := false, false, false
+	ownKey, useReset, yes, now := false, false, false, false
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:        "retry [SESSION…]",
 		SuggestFor: []string{"resume", "continue"},
 		Short:      "Resume sessions now, with all tries available again",
 		Long: "Resumes interrupted sessions without waiting. Safety checks still apply: a session that is open in a running process, or whose directory is gone, is not resumed. If the provider named a time and that is not over, retry asks first, or needs --now.\n\n" +
 			"A session whose start was not seen is not resumed without your word, because its flags and variables are not known: retry is that word. The session continues with your settings as they are now, after its limit is over. With --unseen you give it to all sessions that wait for it.\n\n" +
-			"With --own-key a session that a usage limit stopped continues with your own API key, at your cost, until that limit is over. It shows an estimate and asks first. This needs own_key_file and budget in [[agent]], and works for sessions of this machine only.",
-		Example: "  resumed retry 4f2a\n  resumed retry 4f2a b17c --now\n  resumed retry --class auth\n  resumed retry --unseen\n  resumed retry 4f2a --own-key",
+			"With --own-key a session that a usage limit stopped continues with your own API key, at your cost, until that limit is over. It shows an estimate and asks first. This needs own_key_file and budget in [[agent]], and works for sessions of this machine only.\n\n" +
+			"With --use-reset it first uses one of the resets that OpenAI has given your ChatGPT account, for a Codex session that a usage limit stopped. It says how many there are and asks first. resumed never does that by itself.",
+		Example: "  resumed retry 4f2a\n  resumed retry 4f2a b17c --now\n  resumed retry --class auth\n  resumed retry --unseen\n  resumed retry 4f2a --own-key\n  resumed retry 4f2a --use-reset",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ch.names = args
 			if err := ch.check("retry", "--all, --class or --unseen"); err != nil {
 				return err
 			}
-			if ownKey && len(args) != 1 {
-				return usageError(errors.New("--own-key needs one session"))
+			if (ownKey || useReset) && len(args) != 1 {
+				return usageError(errors.New("--own-key and --use-reset need one session"))
 			}
 			if ownKey {
 				return c.retryWithOwnKey(cmd, args[0], yes)
+			}
+			if useReset {
+				return c.retryWithReset(cmd, args[0], yes)
 			}
 			names, err := c.sessions(cmd, ch)
 			if err != nil {
@@ -98,8 +102,9 @@ func (c *cli) retryCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&ch.unseen, "unseen", false, "all sessions that wait for your word because their start was not seen")
 	cmd.Flags().BoolVar(&now, "now", false, "also before the time that the provider named")
 	cmd.Flags().BoolVar(&ownKey, "own-key", false, "with your own API key, at your cost, until the limit is over")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --own-key: do not ask")
-	cmd.MarkFlagsMutuallyExclusive("all", "class", "unseen", "own-key")
+	cmd.Flags().BoolVar(&useReset, "use-reset", false, "after one of your account's banked resets was used (Codex)")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --own-key and --use-reset: do not ask")
+	cmd.MarkFlagsMutuallyExclusive("all", "class", "unseen", "own-key", "use-reset")
 	return cmd
 }
 

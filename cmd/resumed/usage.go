@@ -21,7 +21,7 @@ import (
 
 func (c *cli) usageCommand() *cobra.Command {
 	var room control.Room
-	wait, timeout := false, time.Duration(0)
+	wait, resets, timeout := false, false, time.Duration(0)
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "usage [ACCOUNT]",
 		Short: "Show how much of each allowance is used",
@@ -29,6 +29,7 @@ func (c *cli) usageCommand() *cobra.Command {
 			"used up at this speed, and when it resets. The numbers come from what your agents record;\n" +
 			"no provider is asked. Codex records them with each answer, Claude Code when you look at\n" +
 			"/usage. The other agents record none.\n\n" +
+			"With --resets Codex is asked, and asks its provider, how many resets of its limits an account has.\n\n" +
 			"For scripts, --wait returns when the account, or every account, has room: no limit stops it, and less than --below is used of each window. The exit code is 75 if --timeout is over first.",
 		Example: "  resumed usage\n  resumed usage --wait --below 80 && ./nightly.sh\n  resumed usage --json | jq '.accounts[].windows[] | {kind, used_percent}'",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,19 +43,25 @@ func (c *cli) usageCommand() *cobra.Command {
 					return err
 				}
 			}
+			if resets {
+				if err := c.askResets(cmd, room); err != nil {
+					return err
+				}
+			}
 			status, err := c.client().Status(cmd.Context(), false)
 			if err != nil {
 				return err
 			}
 			used := []accountUsed{}
 			for _, a := range status.Accounts {
-				if len(a.Windows) > 0 && room.Means(a) {
-					used = append(used, accountUsed{a.Name, a.Provider, a.Windows})
+				if (len(a.Windows) > 0 || a.Banked != nil) && room.Means(a) {
+					used = append(used, accountUsed{a.Name, a.Provider, a.Windows, a.Banked})
 				}
 			}
 			return c.print(map[string]any{"version": 1, "accounts": used}, func(p *termui.Printer) { printUsage(p, used, status.Now) })
 		},
 	})
+	cmd.Flags().BoolVar(&resets, "resets", false, "ask Codex first how many resets its accounts have in the bank")
 	cmd.Flags().BoolVar(&wait, "wait", false, "return when there is room")
 	cmd.Flags().Float64Var(&room.Below, "below", 100, "with --wait: less than this `PERCENT` of each window is used")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "with --wait: the longest `DURATION` to wait (default: no limit)")
@@ -66,6 +73,7 @@ type accountUsed struct {
 	Name     string         `json:"name"`
 	Provider string         `json:"provider,omitempty"`
 	Windows  []usage.Window `json:"windows"`
+	Banked   *int           `json:"resets_banked,omitempty"`
 }
 
 func printUsage(p *termui.Printer, accounts []accountUsed, now time.Time) {
@@ -95,4 +103,9 @@ func printUsage(p *termui.Printer, accounts []accountUsed, now time.Time) {
 		}
 	}
 	p.Table(rows)
+	for _, a := range accounts {
+		if banked := humanize.Banked(a.Banked); banked != "" {
+			p.Text(fmt.Sprintf("%s: %s; resumed retry SESSION --use-reset uses one\n", sanitize.Line(a.Name), banked))
+		}
+	}
 }

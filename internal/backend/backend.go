@@ -75,6 +75,7 @@ type Backend struct {
 	opts      Options
 	startedAt time.Time
 	pause     pauseSwitch
+	bank      bank
 }
 
 // New returns the backend of one daemon.
@@ -244,6 +245,7 @@ func (b *Backend) accounts(known []resume.Account, all bool) []control.Account {
 			continue
 		}
 		account := control.Account{Name: a.Name, Provider: a.Provider, State: string(a.State), Sessions: a.Sessions, Probe: a.Probe, Windows: windows}
+		account.Banked, account.BankedAt = b.bank.of(a.AccountKey)
 		if !a.ResetAt.IsZero() {
 			account.ResetAt = new(a.ResetAt.UTC())
 		}
@@ -263,6 +265,9 @@ func (b *Backend) Do(ctx context.Context, key resume.Key, order control.Order) (
 	if order == control.AskOwnKey {
 		session, err := b.payable(ctx, key)
 		return b.opts.View(session), err
+	}
+	if order == control.UseReset || order == control.AskReset {
+		return b.reset(ctx, key, order == control.UseReset)
 	}
 	if order == control.Due {
 		session, err := b.opts.Engine.Session(ctx, key)

@@ -107,7 +107,7 @@ func (s *Server) handler() http.Handler {
 			return done, s.backend.ForgetAccount(r.Context(), r.FormValue("account"))
 		},
 	}
-	for _, order := range []Order{Retry, Due, Cancel, Stop, Pause, Unpause, OwnKey, AskOwnKey} {
+	for _, order := range []Order{Retry, Due, Cancel, Stop, Pause, Unpause, OwnKey, AskOwnKey, UseReset, AskReset} {
 		routes["POST /v1/session/"+string(order)] = func(r *http.Request) (any, error) { return s.order(r, order) }
 	}
 	for _, order := range []string{"add", "edit", "drop", "move"} {
@@ -127,14 +127,14 @@ var done = struct{}{}
 
 func (s *Server) order(r *http.Request, order Order) (any, error) {
 	name := r.FormValue("name")
-	ownKey := order == OwnKey || order == AskOwnKey
-	if ownKey {
-		if err := onlyPerson(r, "to spend your money"); err != nil {
+	spends := map[Order]string{OwnKey: "to spend your money", AskOwnKey: "to spend your money", UseReset: "to use a reset", AskReset: "to use a reset"}[order]
+	if spends != "" {
+		if err := onlyPerson(r, spends); err != nil {
 			return nil, err
 		}
 	}
 	key, err := s.backend.Find(r.Context(), name)
-	if host, session, _ := strings.Cut(name, "/"); errors.Is(err, resume.ErrNoSession) && !ownKey && host != "" && session != "" {
+	if host, session, _ := strings.Cut(name, "/"); errors.Is(err, resume.ErrNoSession) && spends == "" && host != "" && session != "" {
 		if order == Due {
 			order = Retry // the other host knows when
 		}

@@ -123,6 +123,21 @@ func TestSwitchesAndClusters(t *testing.T) {
 	require.Equal(t, []string{"-y", "--no-sandbox"}, carried.Args)
 }
 
+// A name in the table is neither a cluster of letters nor a letter with its value.
+func TestAShortNameOfSeveralLettersIsItself(t *testing.T) {
+	table := Flags{
+		{Effect: Restricts, Takes: Alone, Names: `-nt -nc`},
+		{Effect: Once, Takes: One, Names: `-n`},
+		{Effect: Once, Takes: Alone, Names: `-c`},
+	}
+	for _, name := range []string{"-nt", "-nc"} {
+		line := table.Parse([]string{name, "-n", "x"})
+		require.True(t, line.Has(name))
+		require.Equal(t, "x", line.Value("-n"))
+		require.Equal(t, []string{name}, table.Carry(resume.Origin{Args: []string{name, "-n", "x"}, ArgsSeen: true}).Args)
+	}
+}
+
 func TestWhatOfAnEnvironmentIsKept(t *testing.T) {
 	kept, salt := surroundings.Keep([]string{
 		"BOT_API_KEY=sk-1234567890", "BOT_BASE_URL=http://x", "BOT_DENY=all", "BOT_ENTRYPOINT=cli", "EDITOR=vi",

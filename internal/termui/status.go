@@ -131,7 +131,7 @@ func (p Page) accounts(accounts []control.Account) []string {
 		words, colour := accountWords(a, p.Now)
 		limit = max(limit, ansi.StringWidth(words))
 		row := []Cell{{Text: sanitize.Line(a.String())}, {words, colour}, {Text: fmt.Sprint(a.Sessions)}}
-		if used := humanize.Used(a.Windows); used != "" {
+		if used := strings.Trim(humanize.Used(a.Windows)+", "+humanize.Banked(a.Banked), ", "); used != "" {
 			row = append(row, Cell{Text: used})
 			head = Row("ACCOUNT", "LIMIT", "SESSIONS", "USED")
 		}

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs resumed for you alone: fetches the program of your system, checks its
-# sum, and puts resumed and resumed-hub into ~/.local/bin. It needs no root and changes nothing else.
+# sum, and puts resumed and resumed-hub into ~/.local/bin, and the plugins for agents into
+# ~/.local/share/resumed. It needs no root and changes nothing else.
 # The sum comes from the same server: it proves that the download is complete, not who
 # made it. That is the server's word, so it is asked by https alone.
 #
@@ -8,7 +9,7 @@
 #   sh install.sh [--from URL] [--to DIR]
 #
 # --from: where a release's files are (checksums.txt and the archives)
-# --to:   another directory than ~/.local/bin
+# --to:   another directory than ~/.local/bin; the plugins stay in the archive then
 set -eu
 
 base=''
@@ -60,12 +61,12 @@ platform() {
 }
 
 main() {
-    to=${HOME:+$HOME/.local/bin}
+    to=${HOME:+$HOME/.local/bin} share=${HOME:+$HOME/.local/share/resumed}
     while [ $# -gt 0 ]; do
         case $1 in
         --from | --to)
             [ $# -gt 1 ] || fail "$1 needs a value"
-            [ "$1" = --from ] && base=${2%/} || to=$2
+            [ "$1" = --from ] && base=${2%/} || { to=$2 share=; }
             shift 2
             ;;
         *) fail "$1 is not known" "sh install.sh [--from URL] [--to DIR]" ;;
@@ -102,6 +103,10 @@ main() {
     version=$("$new" version) || fail "the program does not run here: nothing was installed"
     before=
     [ ! -x "$to/resumed" ] || before=$("$to/resumed" version 2>/dev/null || true)
+    if [ -n "$share" ]; then
+        rm -rf "$share"
+        { mkdir -p "$share" && cp -R "${1%/*}/.claude-plugin" "${1%/*}/plugins" "$share"; } 2>/dev/null || fail "$share cannot be written" "--to DIR, without the plugins"
+    fi
     mv -f "$new_hub" "$to/resumed-hub"
     mv -f "$new" "$to/resumed"
     report
@@ -127,7 +132,7 @@ report() {
         ;;
     esac
     echo "Next: resumed demo, then resumed install"
-    echo "To undo it: $to/resumed uninstall --purge, then rm $to/resumed $to/resumed-hub"
+    echo "To undo it: $to/resumed uninstall --purge, then rm -r $to/resumed $to/resumed-hub${share:+ $share}"
 }
 
 main "$@" # all of it was read: half of a script does nothing

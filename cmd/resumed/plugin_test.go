@@ -41,13 +41,45 @@ func TestTheManifestsOfThePlugin(t *testing.T) {
 			return nil
 		}))
 	}
-	require.Equal(t, 3, count)
+	require.Equal(t, 4, count)
 	script, err := os.ReadFile(filepath.Join(pluginTree, "plugins/opencode/resumed.js"))
 	require.NoError(t, err)
 	require.Contains(t, string(script), "const VERSION = \""+buildinfo.Newest+"\"\n")
 	readme, err := os.ReadFile(filepath.Join(pluginTree, "plugins/resumed/README.md"))
 	require.NoError(t, err)
 	require.Greater(t, len(strings.Fields(string(readme))), 40, "or the directory of Claude Code refuses it")
+}
+
+// The model of an agent never calls the plugin's commands by itself: to retry a session is its user's word.
+func TestOnlyAPersonCallsTheCommandsOfThePlugin(t *testing.T) {
+	t.Parallel()
+	for pattern, words := range map[string]string{
+		"commands/*.md": "\ndisable-model-invocation: true\n", "codex/*/agents/openai.yaml": "\n  allow_implicit_invocation: false ",
+	} {
+		files, err := filepath.Glob(filepath.Join(pluginTree, "plugins/resumed", pattern))
+		require.NoError(t, err)
+		require.Len(t, files, 3)
+		for _, path := range files {
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Contains(t, string(text), words, path)
+		}
+	}
+}
+
+// Patterns of goreleaser leave out names that begin with a dot: the archive names each file.
+func TestTheArchiveHasEveryFileOfThePlugins(t *testing.T) {
+	t.Parallel()
+	archive, err := os.ReadFile(filepath.Join(pluginTree, "packaging/goreleaser.yaml"))
+	require.NoError(t, err)
+	for _, dir := range []string{".claude-plugin", "plugins"} {
+		require.NoError(t, fs.WalkDir(os.DirFS(pluginTree), dir, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() {
+				require.Contains(t, string(archive), "- {src: "+path+", dst: "+path+", ")
+			}
+			return err
+		}))
+	}
 }
 
 // hookCommands returns the commands in the hooks files of the plugin, by file and event.

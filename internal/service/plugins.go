@@ -50,11 +50,12 @@ func (i Installer) tellPlugins() {
 const unknownDir = "DIR"
 
 // pluginDir returns a directory with the plugins: a clone of the repository that this program is run in,
-// or the one of a package.
+// or the one of a package or an archive.
 func pluginDir() string {
 	here, _ := os.Getwd()
 	program, _ := os.Executable()
-	for _, dir := range []string{here, filepath.Join(filepath.Dir(filepath.Dir(program)), "share", "resumed")} {
+	bin := filepath.Dir(program)
+	for _, dir := range []string{here, bin, filepath.Join(filepath.Dir(bin), "share", "resumed")} {
 		if exists(filepath.Join(dir, ".claude-plugin", "marketplace.json")) && exists(filepath.Join(dir, "plugins", "resumed")) {
 			return dir
 		}

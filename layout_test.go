@@ -202,7 +202,7 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/deliver":     {2_850, 0},
 	"internal/explain/...": {2_280, unlimited},
 	"internal/fleet/...":   {4_490, unlimited},
-	"internal/limit/...":   {3_640, unlimited},
+	"internal/limit/...":   {3_740, unlimited},
 	"internal/notify/...":  {4_410, unlimited},
 	"internal/resume":      {2_820, 0},
 	"internal/watch":       {1_790, unlimited},

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"time"
 )
 
@@ -12,14 +13,15 @@ type evidence struct {
 	scored  Class // by the learned weights, if no phrase is known
 	sure    bool  // whether scored is sure
 	scores  *scores
-	byWait  bool // weak depends on the stated wait
-	paced   bool // strong means a rate limit if the wait is short
-	vague   bool // strong gives way to clearer words
-	counted bool // strong comes from a field with the period of the quota
-	reopens bool // an allowance is refilled by itself
-	lifted  bool // the limit is over
-	alone   bool // the agent continues by itself, if the message says nothing else
-	wait    time.Duration
+	byWait  bool          // weak depends on the stated wait
+	paced   bool          // strong means a rate limit if the wait is short
+	vague   bool          // strong gives way to clearer words
+	counted bool          // strong comes from a field with the period of the quota
+	reopens bool          // an allowance is refilled by itself
+	lifted  bool          // the limit is over
+	alone   bool          // the agent continues by itself, if the message says nothing else
+	wait    time.Duration // in the words
+	pause   time.Duration // in a field
 	reset   Reset
 }
 
@@ -91,8 +93,9 @@ func (e *evidence) merge(part evidence) {
 	}
 	e.addStrong(part.strong, part.paced, part.vague)
 	if e.weak == None {
-		e.weak, e.byWait, e.wait = part.weak, part.byWait, part.wait
+		e.weak, e.byWait = part.weak, part.byWait
 	}
+	e.wait, e.pause = cmp.Or(e.wait, part.wait), cmp.Or(e.pause, part.pause)
 	if part.scored != None && (e.scored == None || part.sure) {
 		e.scored, e.sure, e.scores = part.scored, part.sure, part.scores
 	}
@@ -116,7 +119,7 @@ func (e *evidence) class() Class {
 	if e.rejected {
 		return UsageLimit
 	}
-	if e.strong == RateLimit && e.status == 0 && e.code == None && e.wait >= longWait {
+	if e.status == 0 && max(e.wait, e.pause) >= longWait && (e.code == RateLimit || e.code == None && e.strong == RateLimit) {
 		return UsageLimit
 	}
 	if e.paced && e.wait > 0 && e.wait < longWait && e.code == None {

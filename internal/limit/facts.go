@@ -92,6 +92,9 @@ func meaning(code string) (naming, bool) {
 // in its place. It returns false for a record that is not a refusal: a prompt, the output of a tool, a
 // normal answer.
 func splitRecord(s string) (f *facts, rest string, ok bool) {
+	if f, rest, ok = splitPage(s); ok {
+		return f, rest, true
+	}
 	fields, rest := splitFields(s)
 	if len(fields) == 0 {
 		return nil, s, true
@@ -120,6 +123,8 @@ func splitRecord(s string) (f *facts, rest string, ok bool) {
 			f.failed = true
 		case "ratelimittype":
 			quota = true
+		case "status":
+			answer = answer || strings.HasPrefix(field.value, "allowed")
 		case "retryattempt":
 			f.running = true
 		case "willretry":
@@ -151,14 +156,17 @@ func (f *facts) add(field field) {
 			f.period = c
 		}
 	case "resetsat", "resetat", "resettime", "resettimestamp", "quotaresettimestamp", "retryat", "nextretryat", "next", "resetstime":
-		f.times = append(f.times, statedTime{value: field.value})
-	case "resetsinseconds", "resetafterseconds", "retryafter", "retryafterseconds", "retryafters", "resetsin", "retrydelay", "resetafter":
+		f.times = append(f.times, statedTime{value: field.value, mixed: true})
+	case "resetsinseconds", "resetafterseconds", "resetseconds", "quotaresetdelay", "retryafter", "retryafterseconds", "retryafters", "resetsin", "retrydelay", "resetafter":
 		f.times = append(f.times, statedTime{value: field.value, unit: time.Second, mixed: true})
 	case "retrydelayms", "retryafterms", "retryinms":
 		f.times = append(f.times, statedTime{value: field.value, unit: time.Millisecond})
 	default:
-		if strings.HasSuffix(field.key, "ratelimitreset") {
+		switch {
+		case strings.HasSuffix(field.key, "ratelimitreset"):
 			f.times = append(f.times, statedTime{value: field.value, unit: time.Second, mixed: true})
+		case field.quoted && strings.HasPrefix(field.value, "{"):
+			f.texts = append(f.texts, field.value) // another provider's answer
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -13,10 +14,13 @@ import (
 // code, the output of a tool and a display of usage are not refusals.
 func (r Reader) Text(s string) Verdict {
 	s = token.Clip(s)
-	if single := !strings.Contains(s, "\n"); single || !hasRecords(s) {
+	if single := !strings.Contains(s, "\n"); single || pageAt(s) >= 0 || !hasRecords(s) {
 		e := r.gather(s, false, 0)
 		if v := e.verdict(); single || v.Class != None {
 			return v
+		}
+		if _, rest, refusal := splitRecord(s); !refusal && strings.TrimSpace(rest) == "{}" {
+			return Verdict{} // one record on several lines
 		}
 	}
 	// Several records do not form one message: each line is read alone.
@@ -143,18 +147,22 @@ func (r Reader) gather(s string, trusted bool, depth int) evidence {
 		}
 		end = i
 	}
-	return evidence{}
+	var e evidence
+	if at := strings.Index(rest, "{}"); record != nil && record.failed && depth < nesting && (at <= 0 || !strings.Contains("`'\"", rest[at-1:at])) {
+		r.gatherInner(&e, record, false, depth+1) // whatever another program says around it
+	}
+	return e
 }
 
-// little is the score that a line needs if a known code or a status in an error message is evidence
-// too.
-const little = -20
+// ample is the score that a line needs by its words alone, and little if a phrase at the beginning of a
+// clause, a known code or a status is evidence too.
+const ample, little = 130, -20
 
 // reports reports whether a line reads like the agent's own report of a refusal, and returns its score
 // if it was computed.
 func reports(src string, line []token.Token, record *facts) (*scores, bool) {
-	if record != nil && line[0].Is("{") && len(line) <= 3 {
-		return nil, true // a record, and nothing else
+	if record != nil && bare(line) {
+		return nil, true
 	}
 	status := false
 	for i := range line {
@@ -162,25 +170,71 @@ func reports(src string, line []token.Token, record *facts) (*scores, bool) {
 		status = status || (i > 0 || heads) && statusAt(line, i) != 0
 	}
 	code := record != nil && record.known() && opensRecord(line)
-	if code && status && line[0].Upper {
+	named := leadsWithCode(src, line)
+	if line[0].Upper && (code && status || named && !strings.Contains(src[line[0].Start:line[len(line)-1].End], " ")) || code && answers(line) {
 		return nil, true
 	}
 	score := trained().score(src, line)
 	_, over, _ := score.best()
 	switch {
-	case over >= enough && len(line) > 2:
+	case over >= ample && len(line) > 2:
 		return &score, true
 	case over < little:
 		return nil, false
-	case code || status || leadsWithCode(src, line) || throws(src, line):
-		return &score, true
+	default:
+		return &score, code || status || named || throws(src, line) || phrased(line)
 	}
-	at := 0
-	if len(line) > 2 && line[1].Is(":") && errors[line[0].Text] {
-		at = 2
+}
+
+// answers reports whether the structured part follows the name of an error.
+func answers(line []token.Token) bool {
+	for at := range clauses(line) {
+		if at > 1 && line[at].Is("{") {
+			return true
+		}
 	}
-	p, ok := phraseAt(line, at)
-	return &score, ok && !p.weak
+	return false
+}
+
+// phrased reports whether a clause begins with a phrase that tells the class, or that the agent goes on.
+func phrased(line []token.Token) bool {
+	for at := range clauses(line) {
+		if p, ok := phraseAt(line, at); ok && (!p.weak || p.running) {
+			return true
+		}
+	}
+	return false
+}
+
+// clauses yields where the words of a provider may begin in a line: at its first word, and after the name
+// of an error and each colon that follows. Marks of lists, quotations and tables are none of a provider's.
+func clauses(line []token.Token) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		fresh, labelled := true, false
+		for i := range line {
+			switch t := &line[i]; {
+			case t.Is(":") || t.Is("—"):
+				labelled = labelled || i > 0 && errors[line[i-1].Text]
+				fresh = labelled
+			case t.Kind == token.Sign || t.Kind == token.Mark && strings.Contains("·\"([", t.Text):
+			default:
+				if fresh && !yield(i) {
+					return
+				}
+				fresh = false
+			}
+		}
+	}
+}
+
+// bare reports whether a line has no words: a record, and nothing else.
+func bare(line []token.Token) bool {
+	for i := range line {
+		if line[i].Kind <= token.Number {
+			return false
+		}
+	}
+	return true
 }
 
 // opensRecord reports whether the structured part is in this line.
@@ -252,6 +306,7 @@ func (r Reader) weigh(m message, trusted bool, depth int) evidence {
 		e.addFacts(record)
 		if at, ok := r.first(record.times); ok {
 			e.addReset(Reset{At: at.At, Source: Words, Counted: at.Counted})
+			e.pause = at.Exact
 		}
 		if depth < nesting {
 			r.gatherInner(&e, record, trusted || record.failed || record.known(), depth+1)
@@ -266,7 +321,9 @@ func (r Reader) weigh(m message, trusted bool, depth int) evidence {
 	}
 	if f, ok := r.clock(&e, period).Announced(src, toks, e.running); ok {
 		e.addReset(Reset{At: f.At, Source: Words, Rough: f.Rough, Counted: f.Counted})
-		e.wait = f.Exact
+		if f.Counted {
+			e.wait = max(f.Exact, 1) // "0s" is a wait too
+		}
 	}
 	e.running = e.running || e.alone && e.strong == None && e.status == 0
 	if e.lifted {

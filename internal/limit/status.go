@@ -13,8 +13,8 @@ var before = token.Set(`error errors failed failure exception code status http a
 	got received returned responded answered replied with from type retry attempt last fatal unexpected exceeded rejected paused claude openai anthropic gemini
 	codex proxy gateway url is was fehler erreur ошибка erro errore 错误 錯誤 エラー 오류`)
 
-// errors are the words for "error" in several languages.
-var errors = token.Set("error fehler erreur ошибка erro errore 错误 錯誤 エラー 오류")
+// errors are the words before what a provider said, in several languages: "Last error: …".
+var errors = token.Set("error exception fehler erreur ошибка erro errore 错误 錯誤 エラー 오류")
 
 // statusAt returns the HTTP status at toks[i], or 0.
 func statusAt(toks []token.Token, i int) int {
@@ -25,7 +25,7 @@ func statusAt(toks []token.Token, i int) int {
 	if i+1 < len(toks) && toks[i+1].Glued && toks[i+1].Kind != token.Mark {
 		return 0 // 500ms
 	}
-	if i > 0 && !t.First && !headsPage(toks, i) {
+	if i > 0 && !t.First {
 		switch prev := toks[i-1]; {
 		case prev.Kind == token.Word && !before[prev.Text],
 			prev.Kind == token.Number, prev.Kind == token.Link, prev.Is("=") && !(prev.Glued && t.Glued),
@@ -35,12 +35,6 @@ func statusAt(toks []token.Token, i int) int {
 	}
 	n, _ := strconv.Atoi(t.Text)
 	return n
-}
-
-// headsPage reports whether toks[i] begins the title of an HTML page, as proxies send it: <title>502
-// Bad Gateway</title>.
-func headsPage(toks []token.Token, i int) bool {
-	return i >= 3 && toks[i-1].Is(">") && toks[i-2].Is("title") && toks[i-3].Is("<")
 }
 
 // isPort reports whether the number is the port of an address, such as 443: "status:503" names a

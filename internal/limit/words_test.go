@@ -15,7 +15,7 @@ import (
 
 func corpus(t *testing.T) []string {
 	var texts []string
-	for _, name := range []string{"messages", "pasted", "families", "worded"} {
+	for _, name := range []string{"messages", "pasted", "families", "worded", "wild"} {
 		f, err := os.Open("testdata/" + name + ".jsonl")
 		require.NoError(t, err)
 		defer f.Close()

@@ -16,6 +16,7 @@ import (
 	"resumed/internal/hub"
 	"resumed/internal/humanize"
 	"resumed/internal/logging"
+	"resumed/internal/sanitize"
 )
 
 func (c *cli) initCommand() *cobra.Command {
@@ -39,7 +40,7 @@ func (c *cli) initCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(c.err, "The hub is in %s and listens on %s%s. Start it with `resumed hub`.\n", dir, known.Listen, reached(known.Listen))
+			fmt.Fprintf(c.err, "The hub is in %s and listens on %s%s. Start it with `%s`.\n", dir, known.Listen, reached(known.Listen), c.start())
 			return c.printLine(dir, invitation)
 		}),
 	}
@@ -82,6 +83,14 @@ func (c *cli) printLine(dir string, invitation natskv.Invitation) error {
 	fmt.Fprintf(c.err, "This line lets in %s. Keep it secret, and run it there (`resumed fleet join -` reads it from standard input):\n", letsIn(known.Lines[len(known.Lines)-1]))
 	_, err = fmt.Fprintln(c.out, "resumed fleet join", invitation.Line())
 	return err
+}
+
+// start is the command that starts the hub in the directory that was named.
+func (c *cli) start() string {
+	if c.dirArg == "" {
+		return "resumed hub"
+	}
+	return "resumed hub --dir " + sanitize.ShellWord(c.dirArg)
 }
 
 // reached returns a note if only this machine can reach the hub.

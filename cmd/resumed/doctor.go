@@ -77,8 +77,6 @@ func printChecks(p *termui.Printer, report *doctor.Report) {
 			arrow = "  "
 		}
 	}
-	p.Table(rows)
-	p.Line("")
 	switch failed, warned := report.Count(doctor.Fail), report.Count(doctor.Warn); {
 	case failed > 0:
 		p.Line("%s, %s.", p.Paint.In(termui.Red, humanize.Count(failed, "check")+" failed"), humanize.Count(warned, "warning"))
@@ -87,4 +85,6 @@ func printChecks(p *termui.Printer, report *doctor.Report) {
 	default:
 		p.Line("All is well.")
 	}
+	p.Line("")
+	p.Table(rows)
 }

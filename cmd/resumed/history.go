@@ -141,8 +141,13 @@ func printStep(p *termui.Printer, s control.Step) {
 	pad := strings.Repeat(" ", max(0, 9-len(words))) + "  "
 	indent := ansi.StringWidth(start) + len(words) + len(pad)
 	lines := []string{humanize.ReasonAt(text, s.At.Local())}
-	if p.Width > indent+leastReason { // the reason is wrapped, never cut
+	switch { // the reason is wrapped, never cut
+	case p.Width > indent+leastReason:
 		lines = strings.Split(ansi.Wrap(lines[0], p.Width-indent, ""), "\n")
+	case p.Width > 0: // a long name leaves no room beside it
+		start, pad = ansi.Wrap(strings.TrimRight(start, " "), p.Width-len(words)-2, "")+"  ", ""
+		indent = 4
+		lines = append([]string{""}, strings.Split(ansi.Wrap(lines[0], max(10, p.Width-indent), ""), "\n")...)
 	}
 	p.Text(start + p.Paint.In(colour, words) + pad + lines[0] + "\n")
 	for _, more := range lines[1:] {

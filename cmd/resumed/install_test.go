@@ -216,7 +216,7 @@ func TestInstallWithoutAManagerSaysWhatToDo(t *testing.T) {
 	require.Contains(t, errOut, "Failed to connect to bus")
 	require.Contains(t, errOut, "Try:")
 	require.NoDirExists(t, b.path(".config/systemd"))
-	require.NoError(t, os.RemoveAll(b.path(".local"))) // a copy, if the machine has no systemd
+	require.Equal(t, before, b.tree(), "an install that fails leaves nothing behind")
 
 	b.vars = append(b.vars, "PATH=/nowhere")
 	_, errOut, code = b.run("install", "--dry-run")
@@ -230,7 +230,47 @@ func TestInstallWithoutAManagerSaysWhatToDo(t *testing.T) {
 	for _, instead := range []string{"tmux new-session -d -s resumed '%s run'", "@reboot %s run", "exec %s run", "runsvdir"} {
 		require.Contains(t, errOut, strings.ReplaceAll(instead, "%s", b.path(copyPath)))
 	}
-	require.True(t, isResumed(b.path(copyPath)), "what the lines name is there")
+	require.Contains(t, errOut, "Try: install -D -m 755 "+program+" "+b.path(copyPath), "the first line makes what the others name")
+	require.Equal(t, before, b.tree())
+}
+
+// If the manager does not start the service, nothing of a first install stays, and what an earlier one
+// made does.
+func TestAnInstallThatFailsLeavesNothingBehind(t *testing.T) {
+	b := newBox(t)
+	b.withSystemctl("257")
+	working := b.read("bin/systemctl")
+	b.write("bin/systemctl", working+`if [ "$2" = enable ]; then echo "Failed to enable unit" >&2; exit 1; fi`+"\n")
+	before := b.tree()
+	_, errOut, code := b.run("install")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "Failed to enable unit")
+	require.Equal(t, before, b.tree())
+
+	b.write("bin/systemctl", working)
+	_, errOut, code = b.run("install")
+	require.Zero(t, code, errOut)
+	after := b.tree()
+	b.write("bin/systemctl", working+`if [ "$2" = enable ]; then echo "Failed to enable unit" >&2; exit 1; fi`+"\n")
+	_, _, code = b.run("install")
+	require.Equal(t, exitFailed, code)
+	require.Equal(t, after, b.tree())
+}
+
+// A purge that leaves a program behind says so.
+func TestAPurgeNamesTheProgramThatIsLeft(t *testing.T) {
+	b := newBox(t)
+	b.withSystemctl("257")
+	out, _, code := b.run("uninstall", "--purge", "--yes")
+	require.Zero(t, code)
+	require.Contains(t, out, "Nothing else is left.")
+	text, err := os.ReadFile(program)
+	require.NoError(t, err)
+	b.write(copyPath, string(text)) // somebody copied it there
+	out, _, code = b.run("uninstall", "--purge", "--yes")
+	require.Zero(t, code)
+	require.NotContains(t, out, "Nothing else is left.")
+	require.Contains(t, out, "The program itself is still there. To remove it: rm "+b.path(copyPath))
 }
 
 func TestInstallSystemPrintsAScriptThatIsReadByAShell(t *testing.T) {

@@ -96,3 +96,14 @@ func TestARetryOfAPausedSessionSaysThatItIsPaused(t *testing.T) {
 	out, _, _ = b.run("retry", "aaa-1", "--now")
 	require.Equal(t, "aaa (bot): not started yet: resumed is paused\n", out)
 }
+
+// A state directory that cannot be written to is an error with a remedy.
+func TestAStateDirectoryThatCannotBeWrittenTo(t *testing.T) {
+	b := newBox(t)
+	b.write("file", "not a directory")
+	b.vars = append(b.vars, "XDG_STATE_HOME="+b.path("file"))
+	_, errOut, code := b.run("run")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "state directory: ")
+	require.Contains(t, errOut, "Try: sudo chown -R $USER "+b.path("file")+", or set XDG_STATE_HOME to a directory that you can write to\n")
+}

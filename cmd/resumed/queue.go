@@ -316,10 +316,14 @@ func printQueue(p *termui.Printer, tasks []view.Task) {
 		p.Text("Nothing is queued.\n")
 		return
 	}
+	dir, prompt := 24, 40
+	if p.Width > 0 && p.Width < 120 { // what it waits for needs room too
+		dir, prompt = 12, 18
+	}
 	rows := [][]termui.Cell{termui.Head("TASK", "STATE", "AGENT", "DIRECTORY", "PROMPT", "")}
 	colours := map[resume.TaskState]termui.Colour{resume.TaskQueued: termui.Yellow, resume.TaskStarting: termui.Blue, resume.TaskStarted: termui.Green, resume.TaskFailed: termui.Red}
 	for _, t := range tasks {
-		row := termui.Row(fmt.Sprint(t.N), string(t.State), sanitize.Line(t.Agent), sanitize.Short(filepath.Base(t.Dir), 24), sanitize.Short(t.Prompt, 40), taskPhrase(t, p.Now))
+		row := termui.Row(fmt.Sprint(t.N), string(t.State), sanitize.Line(t.Agent), sanitize.Short(filepath.Base(t.Dir), dir), sanitize.Short(t.Prompt, prompt), taskPhrase(t, p.Now))
 		row[1].Colour = colours[t.State]
 		rows = append(rows, row)
 	}

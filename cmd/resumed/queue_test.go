@@ -460,3 +460,12 @@ exit 1
 	b.untilState(codexSession, resume.Watching)
 	require.Equal(t, 1, strings.Count(b.read("calls"), "resume\n"))
 }
+
+// A mode that the agent does not have is refused when the task is given, not at its start in the night.
+func TestAModeIsCheckedAgainstTheAgent(t *testing.T) {
+	b := newQueueBox(t, "")
+	_, errOut, code := b.run("queue", "add", "--dir", b.path("src"), "--mode", "yolo", "--", "go")
+	require.NotZero(t, code)
+	require.Contains(t, errOut, `"yolo" is no permission mode of claude-code: its --permission-mode takes plan, dontAsk, default, acceptEdits`)
+	require.Contains(t, b.queue(), "Nothing is queued.")
+}

@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -19,6 +21,7 @@ import (
 	"resumed/internal/dirs"
 	"resumed/internal/hint"
 	"resumed/internal/logging"
+	"resumed/internal/sanitize"
 	"resumed/internal/state"
 )
 
@@ -75,6 +78,9 @@ func (c *cli) daemon(ctx context.Context, dryRun bool) error {
 	})
 	if held, ok := errors.AsType[*state.HeldError](err); ok {
 		return hint.With(held, "resumed status, or stop the other one first")
+	}
+	if file, ok := errors.AsType[*fs.PathError](err); ok && (strings.HasPrefix(file.Path, stateDir) || strings.HasPrefix(stateDir, file.Path)) {
+		return hint.With(err, "sudo chown -R $USER "+sanitize.ShellWord(file.Path)+", or set XDG_STATE_HOME to a directory that you can write to")
 	}
 	return err
 }

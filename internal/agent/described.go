@@ -244,7 +244,7 @@ func (d *Described) Start(task resume.Session) (Plan, error) {
 	case len(line.Gives) > 0:
 		args = []string{line.Gives[0], task.Key.ID}
 	}
-	return d.Open(task, Opening{Args: args, Mode: line.Mode, Say: line.Say}), nil
+	return d.Open(task, Opening{Args: args, Mode: line.Mode, Modes: line.Modes, Say: line.Say}), nil
 }
 
 // Begun returns the first id in the JSON output of a run, unless the run was given its id.

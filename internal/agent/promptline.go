@@ -46,6 +46,7 @@ type PromptFlags struct {
 	Say func(args []string, prompt string) []string // appends a prompt; nil: WithPrompt
 
 	Mode   string   // the option that takes a permission mode
+	Modes  []string // what it takes
 	Output []string // the options for the output format; with json the output contains the id
 	Field  string   // the field of the id
 	Stream bool     // json is a stream, not one document

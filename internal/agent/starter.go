@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"resumed/internal/leash"
 	"resumed/internal/program"
@@ -76,10 +77,11 @@ func CheckTask(a Agent, s resume.Session) error {
 
 // Opening is how the program of an agent begins a session.
 type Opening struct {
-	Args []string // the first arguments
-	Env  func(program.Found) []string
-	Mode string                                      // the option for the permission mode; empty: there is none
-	Say  func(args []string, prompt string) []string // appends the prompt; nil: by -p
+	Args  []string // the first arguments
+	Env   func(program.Found) []string
+	Mode  string                                      // the option for the permission mode; empty: there is none
+	Modes []string                                    // what the option takes
+	Say   func(args []string, prompt string) []string // appends the prompt; nil: by -p
 }
 
 // Open returns the plan to begin the session of a task with the program.
@@ -100,6 +102,8 @@ func (b *Base) Open(s resume.Session, o Opening) Plan {
 	switch {
 	case task.Mode != "" && o.Mode == "":
 		return Parked("%s takes no permission mode: its settings say what it may do", b.Name())
+	case task.Mode != "" && !slices.Contains(o.Modes, task.Mode):
+		return Parked("%q is no permission mode of %s: its %s takes %s", task.Mode, b.Name(), o.Mode, strings.Join(o.Modes, ", "))
 	case task.Mode != "":
 		args = append(args, o.Mode, task.Mode)
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,8 +120,8 @@ func examineConfig(r *Report, in Input) {
 // notInstalled is the text for an agent that is not installed.
 const notInstalled = "not installed"
 
-// ForPeople returns the checks with one line for all agents that are not installed: most people have
-// one or two agents.
+// ForPeople returns the checks, first those that need a person, with one line at the end for all agents
+// that are not installed: most people have one or two agents.
 func (r *Report) ForPeople() []Check {
 	var names []string
 	absent := func(c Check) bool { return c.Text == notInstalled && strings.HasPrefix(c.Name, "agent ") }
@@ -129,17 +130,26 @@ func (r *Report) ForPeople() []Check {
 			names = append(names, strings.TrimPrefix(c.Name, "agent "))
 		}
 	}
-	if len(names) < 2 {
-		return r.Checks
+	folded := slices.Clone(r.Checks)
+	if len(names) > 1 {
+		folded = slices.DeleteFunc(folded, absent)
+		folded = append(folded, Check{Name: "other agents", Status: OK, Text: notInstalled + ": " + strings.Join(names, ", ")})
 	}
-	var folded []Check
-	for _, c := range r.Checks {
-		switch {
-		case !absent(c):
-			folded = append(folded, c)
-		case strings.HasSuffix(c.Name, " "+names[len(names)-1]): // after the installed agents
-			folded = append(folded, Check{Name: "other agents", Status: OK, Text: notInstalled + ": " + strings.Join(names, ", ")})
-		}
-	}
+	slices.SortStableFunc(folded, func(a, b Check) int { return a.rank() - b.rank() })
 	return folded
+}
+
+// rank is the place of a check in the order for people: what needs them first, and last what nobody
+// needs if all is well.
+func (c Check) rank() int {
+	switch {
+	case c.Status == Fail:
+		return 0
+	case c.Status == Warn:
+		return 1
+	case c.Name == "kept" || c.Name == "other agents" || c.Text == notInstalled:
+		return 3
+	default:
+		return 2
+	}
 }

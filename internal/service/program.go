@@ -14,6 +14,7 @@ import (
 
 	"resumed/internal/atomicfile"
 	"resumed/internal/hint"
+	"resumed/internal/sanitize"
 )
 
 // whyTemporary returns why the program at path will be removed soon, in words that follow "it", or "".
@@ -92,6 +93,19 @@ func (s spec) copies() (from, to []string) {
 		from, to = append(from, hub), append(to, filepath.Join(filepath.Dir(s.program), hubName))
 	}
 	return from, to
+}
+
+// copyCommand is what a person types to copy a temporary program to where it stays, as the first line of
+// a hint; empty: it stays.
+func (s spec) copyCommand() string {
+	if s.copyOf == "" {
+		return ""
+	}
+	copying := "install -D -m 755 " + sanitize.ShellWord(s.copyOf) + " " + sanitize.ShellWord(s.program)
+	if slices.ContainsFunc(strings.Split(s.copyOf, string(filepath.Separator)), isGoBuildDir) { // it may be gone by then
+		copying = "go build -o " + sanitize.ShellWord(s.program) + " ./cmd/resumed"
+	}
+	return copying + "    # first: this program " + s.temporary + "\n"
 }
 
 // copyPrograms copies the programs for the service, if needed, and returns what it made.

@@ -12,6 +12,7 @@ import (
 	"resumed/internal/dirs"
 	"resumed/internal/hint"
 	"resumed/internal/humanize"
+	"resumed/internal/sanitize"
 )
 
 // leftover is a directory of resumed, in a directory that other programs use too.
@@ -49,7 +50,9 @@ func leftovers(getenv func(string) string) []leftover {
 func (i Installer) purge(ctx context.Context, dryRun, yes bool) error {
 	left := leftovers(os.Getenv)
 	if len(left) == 0 {
-		fmt.Fprintln(i.Out, "Nothing else is left.")
+		if len(programsLeft()) == 0 {
+			fmt.Fprintln(i.Out, "Nothing else is left.")
+		}
 		return i.sayWhoHasTheProgram()
 	}
 	fmt.Fprintln(i.Out, "This is left of resumed:")
@@ -94,19 +97,35 @@ func removeEmpty(dir string) {
 	}
 }
 
+// programsLeft returns this program, unless it is temporary, and what is where install copies it to.
+func programsLeft() (left []string) {
+	if program, err := os.Executable(); err == nil && exists(program) && whyTemporary(program, os.TempDir()) == "" {
+		left = append(left, program)
+	}
+	copied, err := lastingPath()
+	if err != nil {
+		return left
+	}
+	for _, path := range []string{copied, filepath.Join(filepath.Dir(copied), hubName)} {
+		if isResumed(path) && !slices.ContainsFunc(left, func(other string) bool { return sameFile(other, path) }) {
+			left = append(left, path)
+		}
+	}
+	return left
+}
+
 // sayWhoHasTheProgram prints how to remove the program itself.
 func (i Installer) sayWhoHasTheProgram() error {
-	program, err := os.Executable()
-	if err != nil || !exists(program) || whyTemporary(program, os.TempDir()) != "" {
-		return nil
+	var err error
+	for _, program := range programsLeft() {
+		by := "rm " + sanitize.ShellWord(program)
+		switch {
+		case strings.Contains(program, "/node_modules/"):
+			by = "npm uninstall -g @resumed/cli"
+		case strings.HasPrefix(program, "/usr/bin/"):
+			by = "with your package manager, such as sudo apt purge resumed"
+		}
+		_, err = fmt.Fprintln(i.Out, "The program itself is still there. To remove it:", by)
 	}
-	by := "rm " + program
-	switch {
-	case strings.Contains(program, "/node_modules/"):
-		by = "npm uninstall -g @resumed/cli"
-	case strings.HasPrefix(program, "/usr/bin/"):
-		by = "with your package manager, such as sudo apt purge resumed"
-	}
-	_, err = fmt.Fprintln(i.Out, "The program itself is still there. To remove it:", by)
 	return err
 }

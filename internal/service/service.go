@@ -110,7 +110,7 @@ func (i Installer) describe() (spec, error) {
 func (i Installer) install(ctx context.Context, m manager, s spec, dryRun bool) error {
 	files, err := m.files(ctx, s)
 	if err != nil {
-		return i.withoutManager(s, err, dryRun)
+		return i.withoutManager(s, err)
 	}
 	if err := refuseForeign(files); err != nil {
 		return err
@@ -119,17 +119,17 @@ func (i Installer) install(ctx context.Context, m manager, s spec, dryRun bool) 
 		return i.printInstall(m, s, files)
 	}
 	if err := m.reach(ctx); err != nil {
-		return i.withoutManager(s, err, dryRun)
+		return i.withoutManager(s, err)
 	}
+	fresh := len(present(files)) == 0
 	made, err := i.copyPrograms(s)
-	if err != nil {
-		return err
+	words := ""
+	if err == nil {
+		words, err = i.startNew(ctx, m, files, made)
 	}
-	changed, err := i.writeFiles(files, made)
-	if err != nil {
-		return err
+	if err != nil && fresh {
+		i.undo(ctx, m, files, made)
 	}
-	words, err := m.start(ctx, changed || i.anotherVersionRuns(ctx)) // a restart does not stop working agents
 	if err != nil {
 		return err
 	}
@@ -142,6 +142,33 @@ func (i Installer) install(ctx context.Context, m manager, s spec, dryRun bool) 
 	}
 	i.tellStopped(ctx)
 	return nil
+}
+
+// startNew writes the files of the service and starts it.
+func (i Installer) startNew(ctx context.Context, m manager, files []ownFile, made []string) (words string, err error) {
+	changed, err := i.writeFiles(files, made)
+	if err != nil {
+		return "", err
+	}
+	return m.start(ctx, changed || i.anotherVersionRuns(ctx)) // a restart does not stop working agents
+}
+
+// undo removes what a first install has made before it failed.
+func (i Installer) undo(ctx context.Context, m manager, files []ownFile, made []string) {
+	written := present(files)
+	if len(written) > 0 {
+		_ = m.stop(ctx) // it may not have started
+	}
+	made = append(madeBefore(written), made...)
+	for _, f := range written {
+		if os.Remove(f.path) == nil {
+			fmt.Fprintln(i.Out, "removed", f.path)
+		}
+	}
+	i.removeMade(made)
+	if len(written) > 0 {
+		_ = m.removed(ctx)
+	}
 }
 
 // tellStopped lists the sessions that were stopped before there was a daemon to see them start: they
@@ -203,18 +230,13 @@ func (i Installer) printInstall(m manager, s spec, files []ownFile) error {
 
 const nothingDone = "# Nothing was done: this was a dry run.\n"
 
-// withoutManager adds alternatives to an error if there is no systemd, or none that runs. A temporary
-// program is copied first, so that those commands find it.
-func (i Installer) withoutManager(s spec, err error, dryRun bool) error {
+// withoutManager adds alternatives to an error if there is no systemd, or none that runs. The first one
+// copies a temporary program, so that the others find it: an install that fails makes nothing.
+func (i Installer) withoutManager(s spec, err error) error {
 	if !errors.Is(err, errNoSystemd) && systemdRuns() {
 		return err
 	}
-	if !dryRun {
-		if _, failed := i.copyPrograms(s); failed != nil {
-			return failed
-		}
-	}
-	return hint.With(err, unsupervised(s.program))
+	return hint.With(err, s.copyCommand()+unsupervised(s.program))
 }
 
 // unsupervised returns commands that start the daemon without systemd.

@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/humanize"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -26,9 +27,12 @@ func (p Page) fleet(f control.Fleet, where string) string {
 	if len(f.Sessions) == 0 {
 		say("No session of the fleet is interrupted.")
 	}
+	sessions := make([]view.Session, 0, len(f.Sessions))
 	for _, s := range f.Sessions {
-		say("%s/%s  %s  %s", s.Host, s.Name, s.Agent, humanize.StatePhrase(s.Session, p.Now))
+		s.Name, s.ID = s.Host+"/"+s.Name, s.Host+"/"+s.ID // by which retry, cancel and pause know it
+		sessions = append(sessions, s.Session)
 	}
+	out.Text(p.list(sessions, ""))
 	if f.Next != "" {
 		say("… and %d more: %s", f.SessionsLeft, where)
 	}

@@ -86,6 +86,11 @@ const screen = 24
 // Sessions shows a row for each session below a line of summary; those that need a person come first,
 // and those with the same cause are together.
 func (p Page) Sessions(sessions []view.Session) string {
+	return p.list(sessions, "resumed status --watch searches and scrolls them")
+}
+
+// list is Sessions with a text that says how to see many of them.
+func (p Page) list(sessions []view.Session, many string) string {
 	if len(sessions) == 0 {
 		return ""
 	}
@@ -118,7 +123,9 @@ func (p Page) Sessions(sessions []view.Session) string {
 	if len(sorted) > screen { // the first lines have scrolled away
 		lines = append(lines, "")
 		lines = append(lines, p.wrap(p.summary(&b), "")...)
-		lines = append(lines, p.cut(p.Paint.In(Dim, "resumed status --watch searches and scrolls them")))
+		if many != "" {
+			lines = append(lines, p.cut(p.Paint.In(Dim, many)))
+		}
 	}
 	return strings.Join(lines, "\n") + "\n"
 }

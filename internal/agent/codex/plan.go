@@ -111,7 +111,7 @@ var _ agent.Teller = (*Agent)(nil)
 // Start returns the command that begins the session of a task.
 func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
 	return a.Open(task, agent.Opening{
-		Args: []string{execCommand, "-C", task.Cwd}, Mode: "--sandbox",
+		Args: []string{execCommand, "-C", task.Cwd}, Mode: "--sandbox", Modes: []string{"read-only", "workspace-write", "danger-full-access"},
 		Say: func(args []string, prompt string) []string {
 			if prompt == "-" {
 				prompt += " " // alone it means the standard input

@@ -58,6 +58,7 @@ var described = agent.Description{
 		Gives:  []string{"--session-id", "-r", "--resume", "--continue", "--connect"},
 		Once:   []string{"-r", "--resume", "--session-id", "--continue", "-n", "--name", "-p", "--prompt", "--attachment"},
 		Mode:   "--mode",
+		Modes:  modes,
 		Output: []string{"--output-format"},
 		Stream: true,
 		Field:  "sessionId",

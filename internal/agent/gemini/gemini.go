@@ -65,6 +65,7 @@ var described = agent.Description{
 		Names:       [][]string{{"--session-id"}, {"-r", "--resume"}},
 		Once:        []string{"-r", "--resume", "--session-id", "-p", "--prompt"},
 		Mode:        "--approval-mode",
+		Modes:       []string{"plan", "default", "auto_edit", "yolo"},
 		Output:      []string{"--output-format", "-o"},
 		Field:       "session_id",
 		Left:        left,

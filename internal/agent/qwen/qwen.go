@@ -52,6 +52,7 @@ var described = agent.Description{
 		Names:       [][]string{{"--session-id"}, {"-r", "--resume"}},
 		Once:        []string{"-r", "--resume", "--session-id", "-c", "--continue", "-p", "--prompt", "--input-format"},
 		Mode:        "--approval-mode",
+		Modes:       []string{"plan", "default", "auto-edit", "auto", "yolo"},
 		Output:      []string{"--output-format", "-o"},
 		Field:       "session_id",
 	},

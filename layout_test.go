@@ -194,10 +194,10 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {75_000, unlimited},
-	"cmd/resumed":          {4_180, unlimited},
+	"...":                  {75_400, unlimited},
+	"cmd/resumed":          {4_190, unlimited},
 	"internal/agent/...":   {12_400, unlimited},
-	"internal/app":         {840, 0},
+	"internal/app":         {841, 0},
 	"internal/config":      {2_860, unlimited},
 	"internal/deliver":     {2_850, 0},
 	"internal/explain/...": {2_630, unlimited},

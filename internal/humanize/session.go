@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -58,7 +59,7 @@ const (
 // it still waits for a time.
 func Needs(s view.Session) Need {
 	switch _, tone := State(s); {
-	case tone == Bad, tone == Wait && s.Unreached != "":
+	case tone == Bad, tone == Wait && s.Unreached != "", s.Needs != nil && tone != Still:
 		return You
 	case tone == Busy:
 		return Trying
@@ -86,6 +87,54 @@ func Cause(s view.Session) string {
 	default:
 		return s.Class.Words()
 	}
+}
+
+// asked are the words for what a person is asked for.
+var asked = map[string]string{
+	"permission":   "asks for a permission",
+	"answer":       "asks you something",
+	"start_unseen": "needs your word: its start was not seen",
+	"sign_in":      "needs you to sign in",
+	"billing":      "needs credits or a higher limit",
+	"retry":        "needs your retry",
+}
+
+// Asked returns what a person is asked for; a word that this table does not have is shown as it is.
+func Asked(s view.Session) string {
+	switch {
+	case s.Needs == nil || *s.Needs == "":
+		return ""
+	case asked[*s.Needs] != "":
+		return asked[*s.Needs]
+	default:
+		return "needs " + Plain(sanitize.Line(*s.Needs))
+	}
+}
+
+// Ended returns how a session that is not stopped any more came out of its interruption, and the tone
+// of that.
+func Ended(s view.Session) (string, Tone) {
+	switch {
+	case strings.HasPrefix(s.Reason, resume.WorksAgain), strings.HasPrefix(s.Reason, resume.WentOn), strings.HasPrefix(s.Reason, "continued by "):
+		return "back at work", Good
+	case strings.HasPrefix(s.Reason, "cancelled by "):
+		return "cancelled", Still
+	default:
+		return "not stopped", Still
+	}
+}
+
+// command matches a command for a person in a reason or a remedy.
+var command = regexp.MustCompile("`([^`]+)`|\\b(resumed (?:logs|retry|unpause|open) [^\\s();,]+)")
+
+// CommandIn returns the first command that is quoted in the texts; empty: there is none.
+func CommandIn(texts ...string) string {
+	for _, text := range texts {
+		if found := command.FindStringSubmatch(text); found != nil {
+			return found[1] + found[2]
+		}
+	}
+	return ""
 }
 
 // Urgency ranks states, the most urgent with the lowest number: first what needs a person, then what

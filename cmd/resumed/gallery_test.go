@@ -126,7 +126,7 @@ func TestPageOfEveryState(t *testing.T) {
 	for _, view := range []string{"queue", "history", "fleet"} {
 		w.show(view)
 		w.shots("gallery-" + view)
-		w.accessible(view, wideAndSmall...)
+		w.accessible(view, look{"dark", 1440})
 	}
 	w.do(chromedp.KeyEvent("/"))
 	require.Equal(t, "fleet-search", w.eval("document.activeElement.id"), "each view has its search")
@@ -140,11 +140,10 @@ func TestPageOfEveryState(t *testing.T) {
 	w.eval(`document.querySelector('#picked [data-order=pause]').click()`)
 	w.until("it asks before it does something to several", asked)
 	w.shots("gallery-ask")
-	w.accessible("with a question", wideAndSmall...)
 	w.do(chromedp.KeyEvent("?"))
 	w.until("it helps", `document.querySelector('#help').checkVisibility()`)
 	w.shots("gallery-help")
-	w.accessible("with help", wideAndSmall...)
+	w.accessible("with a question and help", look{"light", 390})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	require.Empty(t, w.complaints, "nothing was refused and nothing broke")
@@ -211,7 +210,7 @@ func TestPageOfADeadDaemon(t *testing.T) {
 	require.Equal(t, "not connected · resumed", w.eval("document.title"))
 	require.NotEqual(t, icon, w.eval(`document.querySelector('#icon').href`))
 	require.Contains(t, w.eval(`getComputedStyle(document.querySelector('#sessions-section')).filter`), "grayscale")
-	w.accessible("without a daemon", wideAndSmall...)
+	w.accessible("without a daemon", look{"dark", 1440})
 	w.shots("gallery-lost")
 }
 

@@ -163,7 +163,7 @@ function connection(tone, text, lost) {
   if (lost === lostAt > 0) return;
   lostAt = lost ? Date.now() : 0;
   document.body.toggleAttribute('data-lost', lost);
-  put(byId('lost'), lost ? `The daemon does not answer since ${clock(now(), now())}. What you see is how it was then. resumed status says why; this page tries again by itself.` : '');
+  put(byId('lost'), lost ? `Nothing is heard from it since ${clock(now(), now())}. What you see is how it was then. resumed status on its machine says why; this page tries again by itself.` : '');
   if (daemon) showState(tally([...known.sessions.values()]));
   else showTab(0, lost);
 }

@@ -58,16 +58,30 @@ func (d *daemon) servePage(binary string) (*url.URL, error) {
 	}
 }
 
-// outline opens the page's stream and returns how long its groups took.
+// outline follows a link to the page, opens its stream and returns how long its groups took.
 func outline(at *url.URL) (time.Duration, error) {
 	ctx, leave := context.WithTimeout(context.Background(), patience)
 	defer leave()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at.Host+"/events", nil)
+	begin := time.Now()
+	enter, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+at.Host+"/enter", nil)
 	if err != nil {
 		return 0, err
 	}
-	request.Header.Set("Authorization", "Link "+at.Query().Get("token"))
-	begin := time.Now()
+	enter.Header.Set("Authorization", "Link "+at.Query().Get("token"))
+	entered, err := http.DefaultClient.Do(enter)
+	if err != nil {
+		return 0, err
+	}
+	_ = entered.Body.Close()
+	if len(entered.Cookies()) == 0 {
+		return 0, fmt.Errorf("the link was not accepted: %s", entered.Status)
+	}
+	cookie := entered.Cookies()[0]
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at.Host+cookie.Path+"/events", nil)
+	if err != nil {
+		return 0, err
+	}
+	request.AddCookie(cookie)
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return 0, err

@@ -13,7 +13,7 @@ import (
 
 // accessible checks that axe-core finds no accessibility problem on the current page. testdata/axe is
 // version 4.14.0 from npm, unchanged (MPL-2.0).
-func (b *browser) accessible(what string) {
+func (b *browser) accessible(what string, looks ...look) {
 	b.t.Helper()
 	script, err := os.ReadFile("testdata/axe/axe.min.js")
 	require.NoError(b.t, err)
@@ -21,7 +21,10 @@ func (b *browser) accessible(what string) {
 		_, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](string(script)+"\n;true"))
 		require.NoError(b.t, err)
 	}
-	for _, l := range []look{{"light", 1280}, {"dark", 1280}, {"light", 360}, {"dark", 360}} {
+	if len(looks) == 0 {
+		looks = []look{{"light", 1280}, {"dark", 1280}, {"light", 360}, {"dark", 360}}
+	}
+	for _, l := range looks {
 		b.as(l)
 		b.eval(`(window.found = '', axe.run(document, {resultTypes: ['violations']}).then((r) => { window.found = JSON.stringify(r.violations) }), 0)`)
 		b.until("axe has looked", `window.found !== ''`)
@@ -50,6 +53,8 @@ func TestPageIsForEverybody(t *testing.T) {
 	b.write("bot/logs/patient.log", "rate limited, retry in 1h\n")
 	b.untilState("patient", resume.Waiting)
 	w.until("what was not delivered is told, as by status", `document.querySelector('#notes').innerText.includes('notices by dead: ')`)
+	w.as(look{"light", 1280})
+	w.do(chromedp.Click(chromedp.CSS(".account > button")))
 	w.until("time is drawn", of("patient", ".strip svg")+` !== null && document.querySelector('#accounts .strip svg') !== null`)
 	w.accessible("with sessions")
 

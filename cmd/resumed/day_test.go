@@ -143,17 +143,24 @@ func (d *day) Detail(ctx context.Context, key resume.Key) (webui.Detail, error) 
 	return seen, err
 }
 
-// open shows the page of that day.
-func (d *day) open(w *browser) {
+// openPage shows the page of a daemon, and returns what ends the daemon.
+func openPage(w *browser, backend webui.Backend) (end func()) {
 	secret, err := webui.OpenSecret(w.t.TempDir())
 	require.NoError(w.t, err)
-	page := webui.New(d, secret, slog.New(slog.DiscardHandler))
+	page := webui.New(backend, secret, slog.New(slog.DiscardHandler))
 	server := httptest.NewServer(page)
-	w.t.Cleanup(server.Close)
+	end = func() { server.CloseClientConnections(); server.Close() }
+	w.t.Cleanup(end)
 	query, err := page.Query(false)
 	require.NoError(w.t, err)
 	w.do(chromedp.Navigate(server.URL + "/?" + query))
-	w.until("all of it is drawn", fmt.Sprintf(`document.querySelectorAll('.session .strip svg').length === %d && document.querySelectorAll('#accounts .strip svg').length === 2`, len(d.sessions)))
+	return end
+}
+
+// open shows the page of that day.
+func (d *day) open(w *browser) {
+	openPage(w, d)
+	w.until("all of it is drawn", fmt.Sprintf(`document.querySelectorAll('.session .strip svg').length === %d`, len(d.sessions)))
 }
 
 // A person who comes back to the page sees the past day, and what is next.
@@ -161,10 +168,16 @@ func TestPageOfAnOrdinaryDay(t *testing.T) {
 	t.Parallel()
 	w := newBrowser(t)
 	newDay().open(w)
-	require.Equal(t, "1 needs you, 1 is being resumed, 4 wait, all others work.", w.eval(innerText("#sentence")))
+	require.Equal(t, "1 needs you, 1 is being resumed, 4 wait; 5 others are not stopped.", w.eval(innerText("#sentence")))
 	require.Equal(t, "Parked: sign-in needed|Being resumed|Waiting: provider overloaded|Waiting: usage limit", w.eval(`[...document.querySelectorAll('.group .cause')].map((each) => each.textContent).join('|')`))
+	w.eval(`document.querySelectorAll('.account > button').forEach((each) => each.click())`)
+	w.until("their time is drawn", `document.querySelectorAll('#accounts .strip svg').length === 2`)
 	require.Equal(t, "100 % used|84 % used|42 % used", w.eval(`[...document.querySelectorAll('.gauge .percent')].map((each) => each.textContent).join('|')`))
 	require.Regexp(t, `^full .+ to .+, resets in 2d 1[12]h, `, w.eval(`document.querySelectorAll('.gauge .resets')[1].textContent`))
+
+	require.Equal(t, "true", w.eval(`[...document.querySelectorAll('[data-key$="/4f2a0"] .strip rect')].every((each) => parseFloat(each.getAttribute('x')) + parseFloat(each.getAttribute('width')) <= 100.5)`), "what is beyond six hours is cut")
+	require.Equal(t, "", w.eval(`[...document.querySelectorAll('[data-key$="/4f2a0"] .strip .mark.resume[data-tone=bad]')].join()`))
+	w.eval(`document.querySelector('#zoom button:last-child').click()`)
 
 	// Each strip has its times at the right place: now in the middle, 24 hours on each side.
 	hours := func(key, part string) string {
@@ -178,7 +191,7 @@ func TestPageOfAnOrdinaryDay(t *testing.T) {
 	require.Equal(t, "-0.8 -0.4", hours("81c0", ".mark.resume[data-tone=bad]"))
 	require.Equal(t, "11.0", hours("81c0", ".mark.end"))
 	require.Equal(t, "-8.0", hours("e7b3", ".stopped"))
-	require.Equal(t, "1", w.eval(`[...document.querySelectorAll('#key li')].filter((each) => each.textContent === 'limited').length`), "what a colour means is said once for all strips")
+	require.Regexp(t, `^usage limit: .+ to .+$`, w.eval(`document.querySelector('[data-key$="/4f2a0"] .strip g:has(.limited:not(.expected)) title').textContent`), "what a colour means is said where the pointer rests")
 	w.shots("day")
 
 	w.do(chromedp.Click(chromedp.CSS(`[data-key$="/81c0"] .open`)))

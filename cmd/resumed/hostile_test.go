@@ -34,7 +34,7 @@ func newHostile() hostile {
 	h.sessions = []view.Session{{
 		ID: markup("id "), Name: markup("name "), Agent: markup("agent "), Account: markup("account "), Provider: markup("provider "), Cwd: "/src/" + markup("project "),
 		Transcript: markup("transcript "), State: resume.Waiting, Class: limit.UsageLimit, Reason: markup("reason "), Text: markup("evidence "), NextAt: new(time.Now().Add(time.Hour)),
-		LimitedAt: ago, MaxRetries: 5, Owner: &resume.Owner{PID: 1, Kind: markup("kind "), Tmux: markup("pane ")}, Program: markup("program "), Remedy: markup("remedy "),
+		LimitedAt: ago, MaxRetries: 5, Owner: &resume.Owner{PID: 1, Kind: markup("kind "), Tmux: markup("pane ")}, Program: markup("program "), Remedy: markup("remedy "), Needs: new(markup("needs ")),
 		Started:  view.Start{Argv: []string{markup("argv ")}, Seen: true, Env: []string{markup("env ")}, Sandbox: new(markup("sandbox "))},
 		Plan:     &view.Plan{Command: []string{markup("command ")}, Dir: markup("dir "), LeftOut: []string{markup("left ")}, Instead: markup("instead ")},
 		Attempts: []view.Attempt{{N: 1, StartedAt: ago, Outcome: resume.Failed, Error: markup("error ")}},
@@ -107,17 +107,24 @@ func TestNoWordOfAnAgentIsMarkup(t *testing.T) {
 	require.NoError(t, err)
 
 	w.do(chromedp.Navigate(server.URL + "/?" + query))
+	w.do(chromedp.WaitVisible(chromedp.CSS(".account > button")), chromedp.Click(chromedp.CSS(".account > button")))
 	w.until("the session is shown, and its time", `document.querySelector('.session .strip svg') !== null && document.querySelector('#accounts .strip svg') !== null`)
-	w.until("and the fleet", `document.querySelector('#fleet-sessions li') !== null`)
 	w.eval(`document.querySelector('.session [data-order=retry]').click()`)
 	w.until("an order is answered", `document.querySelector('#said').textContent.includes('reason ')`)
 	w.eval(`document.querySelector('.session .open').click()`)
 	w.until("all of it is there", `document.querySelector('#parts .run pre') !== null`)
 	w.eval(`document.querySelectorAll('details').forEach((each) => { each.open = true })`)
+	half := `(({width, height}, used) => used.height === height && Math.abs(used.width / width - .5) < .01)(...['all', 'used'].map((part) => document.querySelector('.gauge .' + part).getBoundingClientRect()))`
+	require.Equal(t, "true", w.eval(half), "half of an allowance is half of its gauge, whatever its name is")
+	for view, drawn := range map[string]string{"fleet": "#fleet-sessions li", "history": "#history li", "queue": "#queue-none"} {
+		w.eval(`document.querySelector('nav [data-view=` + view + `]').click()`)
+		w.until("the "+view+" is shown", `document.querySelector('`+drawn+`')?.checkVisibility()`)
+	}
 	for part, words := range map[string][]string{
 		"#accounts":                {"account ", "provider ", "window "},
-		"#sessions .group h3":      {"account "},
-		"#sessions .session":       {"project ", "name ", "agent ", "reason "},
+		"#sessions .group h3":      {"account ", "needs "},
+		"#sessions .session":       {"project ", "name ", "agent ", "remedy "},
+		"#history":                 {"project ", "step ", "decision ", "failure "},
 		"#fleet-line":              {"here ", "why "},
 		"#fleet-hosts":             {"host "},
 		"#fleet-accounts":          {"shared ", "told ", "prober "},
@@ -128,7 +135,7 @@ func TestNoWordOfAnAgentIsMarkup(t *testing.T) {
 		"#drawer-title":            {"project ", "name ", "agent "},
 		"[data-part=facts]":        {"id ", "kind ", "program ", "remedy ", "transcript ", "reason "},
 		"[data-part=time] table":   {"outcome "},
-		"[data-part=time] .legend": {"outcome "},
+		"[data-part=time] title":   {"outcome "},
 		"[data-part=evidence] pre": {"evidence "},
 		"[data-part=hand] pre":     {"by hand "},
 		"[data-part=backoff]":      {"policy "},
@@ -138,14 +145,11 @@ func TestNoWordOfAnAgentIsMarkup(t *testing.T) {
 		"[data-part=runs] pre":     {"output "},
 		"[data-part=leash]":        {"argv ", "env ", "sandbox ", "command ", "dir ", "left ", "instead "},
 		"[data-part=commands] pre": {"name "},
-		"#key":                     {"outcome "},
 	} {
 		for _, word := range words {
 			require.Contains(t, w.eval(fmt.Sprintf(`[...document.querySelectorAll('%s')].map((each) => each.textContent).join(' ')`, part)), word+"<img src=x", "%s shows it as text", part)
 		}
 	}
-	half := `(({width, height}, used) => used.height === height && Math.abs(used.width / width - .5) < .01)(...['all', 'used'].map((part) => document.querySelector('.gauge .' + part).getBoundingClientRect()))`
-	require.Equal(t, "true", w.eval(half), "half of an allowance is half of its gauge, whatever its name is")
 	require.Equal(t, "0", w.eval(`document.querySelectorAll('img, body script').length`))
 	require.NotContains(t, w.eval("document.title"), "owned")
 	w.mu.Lock()

@@ -24,7 +24,7 @@ type look struct {
 
 // looks are those that must work: from a phone to a wide screen, light and dark.
 var looks = []look{
-	{"light", 360}, {"dark", 360}, {"light", 768}, {"dark", 768}, {"light", 1280}, {"dark", 1280}, {"light", 2560}, {"dark", 2560},
+	{"light", 390}, {"dark", 390}, {"light", 1024}, {"dark", 1024}, {"light", 1440}, {"dark", 1440}, {"light", 2560}, {"dark", 2560},
 }
 
 // as sets the look of the browser.
@@ -84,12 +84,13 @@ func TestBrowserFollowsAnInterruption(t *testing.T) {
 	b.write("bot/logs/s1.log", "step 1\n")
 	b.start()
 	w.do(chromedp.Navigate(b.page()))
-	w.until("all is well", innerText("#sentence")+` === 'All is well: 1 session works.'`)
+	w.until("all is well", innerText("#sentence")+` === 'All is well: of 1 session none is stopped.'`)
 
 	b.appendTo("bot/logs/s1.log", "rate limited\n")
 	w.until("it waits", innerText("#sentence")+` === '1 waits.'`)
 	w.until("it stands in its group", innerText(".group .cause")+` === 'Waiting: rate limit'`)
 	w.until("its time is drawn", of("s1", ".strip svg .span.limited.expected")+` !== null`)
+	w.do(chromedp.Click(chromedp.CSS(".account > button")))
 	w.until("its account's too", `document.querySelector('#accounts .strip svg .limited') !== null`)
 	w.do(chromedp.Click(chromedp.CSS(`[data-key="mybot/s1"] .open`)))
 	w.until("the drawer tells what was decided", drawer+`.innerText.includes('What was decided')`)
@@ -97,7 +98,8 @@ func TestBrowserFollowsAnInterruption(t *testing.T) {
 	require.Contains(t, w.eval(drawer+".innerText"), "exponential 1h", "the backoff curve")
 	require.Equal(t, "1", w.eval(`document.querySelectorAll('.curve .wait.here').length`), "and where it stands")
 	require.Equal(t, "true", w.eval(`document.querySelector('#drawer .strip .away') !== null`), "before the first daemon there was none")
-	require.Contains(t, w.eval(drawer+".innerText"), "no daemon ran")
+	require.Contains(t, w.eval(drawer+".textContent"), "no daemon ran")
+	require.Equal(t, "why", w.eval(`document.querySelector('#parts section').dataset.part`), "why it is not resumed comes first")
 	require.Contains(t, w.eval(drawer+".innerText"), "sh ./resume.sh s1 continue", "the command of the next resume")
 	status, _, _ := b.run("status", "s1")
 	for _, label := range []string{"session", "account", "directory", "state", "why", "attempts", "class", "limited at", "transcript"} {
@@ -187,7 +189,7 @@ func TestBrowserHasTheClockOfStatus(t *testing.T) {
 	words, err := os.ReadFile("../../internal/webui/files/words.js") // the page contains them
 	require.NoError(t, err)
 	w.eval(`(() => {` + strings.ReplaceAll(string(words), "\nexport ", "\n") + `
-		window.words = {span, until, clock, said, sentence}
+		window.words = {span, until, clock, said, sentence, since}
 	})()`)
 	const noon = `new Date(2026, 10, 15, 13, 13).getTime()`
 	for expression, want := range map[string]string{
@@ -197,13 +199,16 @@ func TestBrowserHasTheClockOfStatus(t *testing.T) {
 		`words.until(` + noon + `+12*3600e3, ` + noon + `)`:                                                                        "in 12h 0m, Mon 01:13",
 		`words.until(` + noon + `+10*86400e3, ` + noon + `)`:                                                                       "in 10d 0h, 25 Nov 13:13",
 		`words.until(` + noon + `+60*86400e3, ` + noon + `)`:                                                                       "in 60d 0h, 14 Jan 2027",
+		`words.since(` + noon + `-12*60e3, ` + noon + `)`:                                                                          "12 min ago, 13:01",
+		`words.since(` + noon + `-59e3, ` + noon + `)`:                                                                             "just now, 13:12",
+		`words.since(` + noon + `-26*3600e3, ` + noon + `)`:                                                                        "1 d ago, 14 Nov 11:13",
 		`words.clock(` + noon + `+7000, ` + noon + `)`:                                                                             "13:13:07",
 		`words.clock(` + noon + `-86400e3, ` + noon + `)`:                                                                          "14 Nov 13:13",
 		`words.said('until ' + new Date(` + noon + `).toISOString().replace('.000', '') + ', 2026-99-99T00:00:00Z', ` + noon + `)`: "until 13:13:00, 2026-99-99T00:00:00Z",
 		`words.sentence([0,0,0,0,0], 0)`:                                                                                           "All is well: there is no session yet.",
-		`words.sentence([0,0,0,0,2], 12)`:                                                                                          "All is well: 12 sessions work.",
-		`words.sentence([1,0,2,0,0], 12)`:                                                                                          "1 needs you, 2 wait, all others work.",
-		`words.sentence([2,1,1,1,0], 6)`:                                                                                           "2 need you, 1 is being resumed, 1 waits, 1 is paused, the other one works.",
+		`words.sentence([0,0,0,0,2], 12)`:                                                                                          "All is well: of 12 sessions none is stopped.",
+		`words.sentence([1,0,2,0,0], 12)`:                                                                                          "1 needs you, 2 wait; 9 others are not stopped.",
+		`words.sentence([2,1,1,1,0], 6)`:                                                                                           "2 need you, 1 is being resumed, 1 waits, 1 is paused; 1 other is not stopped.",
 		`words.sentence([0,0,1,0,0], 1)`:                                                                                           "1 waits.",
 	} {
 		require.Equal(t, want, w.eval(expression), expression)

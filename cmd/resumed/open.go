@@ -22,14 +22,20 @@ import (
 const openLimit = 3 * time.Second
 
 func (c *cli) openCommand() *cobra.Command {
-	onlyPrint := false
+	onlyPrint, newKey := false, false
 	cmd := &cobra.Command{
 		Use:   "open",
 		Short: "Open the web page of the daemon",
 		Long: "Opens the web page in your browser, or prints its link if there is no desktop. Anybody who\n" +
-			"has the printed link can use it for 15 minutes. http.listen sets the address of the page.",
-		Example: "  resumed open\n  resumed open --print",
+			"has the printed link can use it for 15 minutes. The browser is remembered for 30 days after its\n" +
+			"last visit: bookmark the page. http.listen sets the address of the page.",
+		Example: "  resumed open\n  resumed open --print\n  resumed open --new-key",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if newKey {
+				if err := c.client().NewPageKey(cmd.Context()); err != nil {
+					return err
+				}
+			}
 			url, err := c.client().PageURL(cmd.Context(), false)
 			if _, refused := errors.AsType[*control.RemoteError](err); refused {
 				return hint.With(err, c.pageHint(cmd.Context()))
@@ -44,6 +50,7 @@ func (c *cli) openCommand() *cobra.Command {
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&newKey, "new-key", false, "first lock out every browser and every link")
 	cmd.Flags().BoolVar(&onlyPrint, "print", false, "only print the link")
 	return cmd
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -28,40 +28,42 @@ func (b *box) page() string {
 	return link
 }
 
-// visitor is a client that is signed in like the page.
+// visitor is a client that was let in like the page.
 type visitor struct {
-	t           *testing.T
-	origin, key string
+	t            *testing.T
+	origin, path string
+	cookie       *http.Cookie
 }
 
-// visit opens a link as the page does. The key is "" if the link is not accepted.
+// visit opens a link as the page does. There is no cookie if the link is not accepted.
 func visit(t *testing.T, link string) visitor {
 	t.Helper()
 	parsed, err := url.Parse(link)
 	require.NoError(t, err)
 	v := visitor{t: t, origin: "http://" + parsed.Host}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, v.origin+"/events", http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, v.origin+"/enter", http.NoBody)
 	require.NoError(t, err)
 	request.Header.Set("Authorization", "Link "+parsed.Query().Get("token"))
 	answer, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	defer answer.Body.Close()
-	require.Empty(t, answer.Cookies())
 	if answer.StatusCode != http.StatusOK {
 		require.Equal(t, http.StatusUnauthorized, answer.StatusCode)
+		require.Empty(t, answer.Cookies())
 		return v
 	}
-	_, err = fmt.Fscanf(answer.Body, "event: key\ndata: %s\n", &v.key)
-	require.NoError(t, err, "a stream begins with a key")
+	path, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	v.path, v.cookie = "/at/"+string(path), answer.Cookies()[0]
 	return v
 }
 
 func (v visitor) ask(method, path string, form url.Values) *http.Response {
 	v.t.Helper()
-	request, err := http.NewRequestWithContext(v.t.Context(), method, v.origin+path, strings.NewReader(form.Encode()))
+	request, err := http.NewRequestWithContext(v.t.Context(), method, v.origin+v.path+path, strings.NewReader(form.Encode()))
 	require.NoError(v.t, err)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	request.Header.Set("Authorization", "Bearer "+v.key)
+	request.AddCookie(v.cookie)
 	answer, err := http.DefaultClient.Do(request)
 	require.NoError(v.t, err)
 	return answer
@@ -99,7 +101,7 @@ func TestLinkLetsABrowserIn(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusOK, answer.StatusCode)
-	require.Empty(t, answer.Header.Values("Set-Cookie"), "every port of this machine would be sent it")
+	require.Empty(t, answer.Header.Values("Set-Cookie"), "whoever only looks at a link is not let in")
 
 	person := visit(t, link)
 	stream := person.ask(http.MethodGet, "/events", nil)
@@ -124,7 +126,7 @@ func TestLinkLetsABrowserIn(t *testing.T) {
 	require.Len(t, changed, 1)
 	require.Equal(t, "waiting", changed[0]["state"])
 
-	require.Equal(t, http.StatusUnauthorized, visitor{t, person.origin, token}.order("/pause", nil), "the token itself is no key")
+	require.Equal(t, http.StatusUnauthorized, visitor{t, person.origin, person.path, &http.Cookie{Name: person.cookie.Name, Value: token}}.order("/pause", nil), "the token itself lets nobody in")
 	require.Equal(t, http.StatusOK, person.order("/session/pause", url.Values{"agent": {"mybot"}, "id": {"one"}}))
 	require.True(t, b.session("one").Paused)
 	require.Equal(t, resume.Waiting, b.session("one").State)
@@ -139,15 +141,16 @@ func TestLinkLetsABrowserIn(t *testing.T) {
 	require.False(t, open)
 	require.NoError(t, lines.Err(), "the stream is ended, not torn")
 	require.NotContains(t, b.logged(), token)
-	require.NotContains(t, b.logged(), person.key)
+	require.NotContains(t, b.logged(), person.cookie.Value)
+	require.NotContains(t, b.logged(), person.path)
 	b.write(configFile, bot+"[http]\nlisten = \""+parsed.Host+"\"\n")
 	b.start()
 	b.page()
 	require.Equal(t, http.StatusOK, person.order("/pause", nil), "a page that is open goes on after a restart")
 	require.NoError(t, os.Remove(secret))
 	require.Equal(t, http.StatusUnauthorized, person.order("/unpause", nil), "everybody is locked out")
-	require.Empty(t, visit(t, link).key)
-	require.NotEmpty(t, visit(t, b.page()).key)
+	require.Empty(t, visit(t, link).cookie)
+	require.NotEmpty(t, visit(t, b.page()).cookie)
 }
 
 // With a desktop the link is opened there; if that fails, it is printed.
@@ -163,11 +166,11 @@ func TestOpenAsksTheDesktop(t *testing.T) {
 	require.NotContains(t, out, "token")
 	once := strings.TrimSpace(b.read("opened"))
 	require.NotEqual(t, link, once, "others may see what a browser is started with")
-	require.NotEmpty(t, visit(t, once).key)
-	require.Empty(t, visit(t, once).key, "it was good for once")
+	require.NotEmpty(t, visit(t, once).cookie)
+	require.Empty(t, visit(t, once).cookie, "it was good for once")
 
 	b.write("bin/xdg-open", "#!/bin/sh\nexit 3\n")
 	out, _, code = b.run("open")
 	require.Zero(t, code)
-	require.NotEmpty(t, visit(t, strings.TrimSuffix(out, "\n")).key)
+	require.NotEmpty(t, visit(t, strings.TrimSuffix(out, "\n")).cookie)
 }

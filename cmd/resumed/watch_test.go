@@ -319,6 +319,8 @@ func (c *crowd) Queue() control.Tasks                  { return nil }
 func (c *crowd) SetPaused(context.Context, bool) error { return nil }
 func (c *crowd) PageURL(bool) (string, error)          { return "", nil }
 
+func (c *crowd) NewPageKey() error { return nil }
+
 func (c *crowd) History(context.Context, string, time.Time) (iter.Seq2[control.Step, error], error) {
 	return func(func(control.Step, error) bool) {}, nil
 }

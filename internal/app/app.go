@@ -185,6 +185,7 @@ func (d *daemon) buildServers(maker maker, changes *control.Changes, paused bool
 		Continue: func(s resume.Session) string { return d.settings.Load().goOn(s) },
 		HTTP:     func() (string, error) { return d.web.Where() },
 		PageURL:  func(once bool) (string, error) { return d.web.PageURL(once) },
+		NewKey:   func() error { return d.web.NewKey() },
 		Wake:     func() { d.summary.Wake() },
 		Changes:  changes, Store: d.store, Engine: d.engine, Notifier: d.notifier, Deliver: d.deliver, Journal: d.journal,
 		Usage: d.usage, Hooks: d.hooks, Fleet: d.fleet, Queue: d.queue, OwnKey: d.ownKey,

@@ -45,7 +45,8 @@ type Options struct {
 	Continue  func(resume.Session) string       // the command that continues a session
 	HTTP      func() (address string, err error)
 	PageURL   func(once bool) (string, error)
-	Wake      func() // the summary of the daemon has changed
+	NewKey    func() error // of the page
+	Wake      func()       // the summary of the daemon has changed
 
 	Changes  *control.Changes
 	Store    *state.Store
@@ -376,6 +377,9 @@ func (b *Backend) History(ctx context.Context, name string, since time.Time) (it
 
 // PageURL returns the address of the page.
 func (b *Backend) PageURL(once bool) (string, error) { return b.opts.PageURL(once) }
+
+// NewPageKey ends all links to the page, and all browsers that were let in.
+func (b *Backend) NewPageKey() error { return b.opts.NewKey() }
 
 // pauseSwitch pauses the daemon as a whole, and keeps the engine and the stored state consistent.
 type pauseSwitch struct {

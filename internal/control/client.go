@@ -125,6 +125,9 @@ func (c *Client) PageURL(ctx context.Context, once bool) (string, error) {
 	return found.URL, err
 }
 
+// NewPageKey ends all links to the page, and all browsers that were let in.
+func (c *Client) NewPageKey(ctx context.Context) error { return c.order(ctx, "/v1/page/key", nil) }
+
 func withAll(all bool) url.Values {
 	if all {
 		return url.Values{"all": {"1"}}

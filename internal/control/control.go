@@ -168,6 +168,9 @@ type Backend interface {
 	// once it works for one browser, now.
 	PageURL(once bool) (string, error)
 
+	// NewPageKey ends all links to the page, and all browsers that were let in.
+	NewPageKey() error
+
 	FleetBackend
 }
 

@@ -129,6 +129,8 @@ func (d *daemon) History(_ context.Context, name string, since time.Time) (iter.
 
 func (d *daemon) PageURL(bool) (string, error) { return "http://127.0.0.1:7733/?token=t", d.fails }
 
+func (d *daemon) NewPageKey() error { return nil }
+
 func sessionView(agent, id string) view.Session {
 	return view.Session{Agent: agent, ID: id, State: resume.Waiting, Attempts: []view.Attempt{}}
 }

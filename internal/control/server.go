@@ -93,16 +93,17 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /v1/events", s.events)
 	mux.HandleFunc("GET /v1/history", s.history)
 	routes := map[string]func(*http.Request) (any, error){
-		"GET /v1/status":   func(r *http.Request) (any, error) { return s.backend.Status(r.Context(), r.FormValue("all") != "") },
-		"GET /v1/session":  func(r *http.Request) (any, error) { return s.backend.Session(r.Context(), r.FormValue("name")) },
-		"GET /v1/page":     func(*http.Request) (any, error) { return s.page(false) },
-		"POST /v1/page":    func(*http.Request) (any, error) { return s.page(true) },
-		"POST /v1/told":    s.told,
-		"POST /v1/nudge":   s.nudge,
-		"GET /v1/queue":    func(r *http.Request) (any, error) { return s.backend.Queue().Tasks(r.Context()) },
-		"POST /v1/pause":   func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), true) },
-		"POST /v1/unpause": func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), false) },
-		"GET /v1/fleet":    s.fleet,
+		"GET /v1/status":    func(r *http.Request) (any, error) { return s.backend.Status(r.Context(), r.FormValue("all") != "") },
+		"GET /v1/session":   func(r *http.Request) (any, error) { return s.backend.Session(r.Context(), r.FormValue("name")) },
+		"GET /v1/page":      func(*http.Request) (any, error) { return s.page(false) },
+		"POST /v1/page":     func(*http.Request) (any, error) { return s.page(true) },
+		"POST /v1/page/key": func(*http.Request) (any, error) { return done, s.backend.NewPageKey() },
+		"POST /v1/told":     s.told,
+		"POST /v1/nudge":    s.nudge,
+		"GET /v1/queue":     func(r *http.Request) (any, error) { return s.backend.Queue().Tasks(r.Context()) },
+		"POST /v1/pause":    func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), true) },
+		"POST /v1/unpause":  func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), false) },
+		"GET /v1/fleet":     s.fleet,
 		"POST /v1/fleet/forget": func(r *http.Request) (any, error) {
 			return done, s.backend.ForgetAccount(r.Context(), r.FormValue("account"))
 		},

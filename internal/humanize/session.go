@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -58,7 +59,7 @@ const (
 // it still waits for a time; so does one that asks for something while it works.
 func Needs(s view.Session) Need {
 	switch _, tone := State(s); {
-	case tone == Bad, s.Needs != nil, tone == Wait && s.Unreached != "":
+	case tone == Bad, tone == Wait && s.Unreached != "", s.Needs != nil && tone != Still:
 		return You
 	case tone == Busy:
 		return Trying
@@ -92,11 +93,15 @@ func Cause(s view.Session) string {
 	}
 }
 
-// asked has the words for what a person is asked for, if they say more than the class of the limit. What
-// is not listed is shown as it is named.
-var asked = map[string]string{
-	string(resume.StartUnseen): "start not seen", "permission": "asks for a permission", "answer": "waits for an answer",
-	"sign_in": "", "billing": "", "retry": "",
+// asked has the words for what a person is asked for: the cause, if it says more than the class of the
+// limit, and a phrase that follows the session's name. What is not listed is shown as it is named.
+var asked = map[string]struct{ cause, phrase string }{
+	"permission":   {"asks for a permission", "asks for a permission"},
+	"answer":       {"waits for an answer", "asks you something"},
+	"start_unseen": {"start not seen", "needs your word: its start was not seen"},
+	"sign_in":      {"", "needs you to sign in"},
+	"billing":      {"", "needs credits or a higher limit"},
+	"retry":        {"", "needs your retry"},
 }
 
 // need returns in few words what a person is asked for; empty: nothing, or what the class says.
@@ -105,7 +110,7 @@ func need(s view.Session) string {
 		return ""
 	}
 	if words, known := asked[*s.Needs]; known {
-		return words
+		return words.cause
 	}
 	return Plain(sanitize.Line(*s.Needs))
 }
@@ -127,6 +132,44 @@ func Heading(s view.Session) string {
 // WorksAgain reports whether a session moved by itself, or by a resume, after it was stopped.
 func WorksAgain(s view.Session) bool {
 	return strings.HasPrefix(s.Reason, resume.WorksAgain) || strings.HasPrefix(s.Reason, resume.WentOn)
+}
+
+// Asked returns what a person is asked for; a word that this table does not have is shown as it is.
+func Asked(s view.Session) string {
+	switch {
+	case s.Needs == nil || *s.Needs == "":
+		return ""
+	case asked[*s.Needs].phrase != "":
+		return asked[*s.Needs].phrase
+	default:
+		return "needs " + Plain(sanitize.Line(*s.Needs))
+	}
+}
+
+// Ended returns how a session that is not stopped any more came out of its interruption, and the tone
+// of that.
+func Ended(s view.Session) (string, Tone) {
+	switch {
+	case strings.HasPrefix(s.Reason, resume.WorksAgain), strings.HasPrefix(s.Reason, resume.WentOn), strings.HasPrefix(s.Reason, "continued by "):
+		return "back at work", Good
+	case strings.HasPrefix(s.Reason, "cancelled by "):
+		return "cancelled", Still
+	default:
+		return "not stopped", Still
+	}
+}
+
+// command matches a command for a person in a reason or a remedy.
+var command = regexp.MustCompile("`([^`]+)`|\\b(resumed (?:logs|retry|unpause|open) [^\\s();,]+)")
+
+// CommandIn returns the first command that is quoted in the texts; empty: there is none.
+func CommandIn(texts ...string) string {
+	for _, text := range texts {
+		if found := command.FindStringSubmatch(text); found != nil {
+			return found[1] + found[2]
+		}
+	}
+	return ""
 }
 
 // Urgency ranks states, the most urgent with the lowest number: first what needs a person, then what

@@ -21,18 +21,24 @@ import (
 	"resumed/internal/regular"
 )
 
-// A browser is never recognised by a cookie: it sends cookies of 127.0.0.1 to every port of
-// it, and so to programs of other users. The link has a token. The page opens its stream
-// with the token, and the stream begins with a key. The page keeps the key for its own
-// origin and tab, and sends it with each request.
+// A browser that followed a link is remembered by a cookie. A browser sends the cookies of
+// 127.0.0.1 to every port of it, and so to programs of other users. Therefore each visit has a
+// random path of its own, and its cookie is valid for that path alone: a request for any other
+// path does not carry it. Only the page knows the path. It stores it for its own origin, where no
+// other port can read it, and the cookie is out of reach of all scripts.
 const (
 	link purpose = "link" // a token in a link
-	key  purpose = "key"  // what the page sends with each request
 
-	linkLife = 15 * time.Minute
-	keyLife  = 12 * time.Hour
-	keyEvery = time.Hour // an open page gets a new key this often
+	linkLife   = 15 * time.Minute
+	visitLife  = 30 * 24 * time.Hour
+	renewAfter = 24 * time.Hour // a cookie that is older is replaced by a new one
+
+	cookieName = "resumed"
+	visitRoot  = "/at/"
 )
+
+// visit is what the cookie of a path is signed for.
+func visit(path string) purpose { return purpose("visit " + path) }
 
 // A ticket is a token for one minute and one browser. It is used where other users may see
 // it: the arguments of a program are no secret on a machine.
@@ -41,7 +47,7 @@ const (
 	maxTickets = 16
 )
 
-// access checks keys and tokens, and makes them.
+// access checks cookies and tokens, and makes them.
 type access struct {
 	secret *Secret
 
@@ -49,9 +55,6 @@ type access struct {
 	mu      sync.Mutex
 	tickets map[string]time.Time // with the time when they end
 }
-
-// key returns a new key.
-func (d *access) key() (string, error) { return d.secret.sign(key, time.Now().Add(keyLife)) }
 
 // ticket returns a new ticket.
 func (d *access) ticket() string {
@@ -69,7 +72,7 @@ func (d *access) ticket() string {
 
 // accepts reports whether a token is valid. A ticket is valid once.
 func (d *access) accepts(token string) bool {
-	if d.secret.verify(link, token) {
+	if _, valid := d.secret.verify(link, token); valid {
 		return true
 	}
 	d.mu.Lock()
@@ -79,18 +82,55 @@ func (d *access) accepts(token string) bool {
 	return issued && !time.Now().After(end)
 }
 
-// require refuses requests without a valid key in the Authorization header. The address is never
-// used for that: histories and logs keep it. orLink accepts a token too: a page that was just opened
-// from a link has only that.
-func (d *access) require(orLink bool, next http.HandlerFunc) http.Handler {
+const locked = "resumed open gives the link that lets you in"
+
+// enter answers a page that shows the token of its link with the path of a new visit, and its cookie.
+// The address is never used for the token: histories and logs keep it.
+func (d *access) enter(w http.ResponseWriter, r *http.Request) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if scheme != "Link" || !d.accepts(token) {
+		http.Error(w, locked, http.StatusUnauthorized)
+		return
+	}
+	path := rand.Text()
+	if err := d.remember(w, path); err != nil {
+		answer(w, nil, err)
+		return
+	}
+	markTrusted(r.Context())
+	answer(w, path, nil)
+}
+
+// remember gives the browser a new cookie for the path of its visit.
+func (d *access) remember(w http.ResponseWriter, path string) error {
+	value, err := d.secret.sign(visit(path), time.Now().Add(visitLife))
+	if err != nil {
+		return err
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieName, Value: value, Path: visitRoot + path,
+		MaxAge: int(visitLife.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	})
+	return nil
+}
+
+// require refuses requests without the cookie of their path.
+func (d *access) require(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		scheme, shown, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		if scheme == "Bearer" && d.secret.verify(key, shown) || orLink && scheme == "Link" && d.accepts(shown) {
+		path := r.PathValue("visit")
+		for _, shown := range r.CookiesNamed(cookieName) {
+			end, valid := d.secret.verify(visit(path), shown.Value)
+			if !valid {
+				continue
+			}
+			if time.Until(end) < visitLife-renewAfter {
+				_ = d.remember(w, path) // else with the next request
+			}
 			markTrusted(r.Context())
 			next(w, r)
 			return
 		}
-		http.Error(w, "resumed open gives the link that lets you in", http.StatusUnauthorized)
+		http.Error(w, locked, http.StatusUnauthorized)
 	})
 }
 
@@ -104,9 +144,9 @@ const (
 	minSecret = 52
 )
 
-// Secret signs the keys and tokens of browsers. It never leaves the machine. It is stored
+// Secret signs the cookies and tokens of browsers. It never leaves the machine. It is stored
 // in a file, so that an open page goes on after a restart of the daemon. Removing the file
-// ends all keys and tokens at once.
+// ends all cookies and tokens at once.
 type Secret struct {
 	path string
 	mu   sync.Mutex // only one is made
@@ -138,6 +178,15 @@ func (s *Secret) now() (string, error) {
 	return text, nil
 }
 
+// replace makes a new secret, which ends all cookies and tokens.
+func (s *Secret) replace() error {
+	if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the page's secret: %w", err)
+	}
+	_, err := s.now()
+	return err
+}
+
 // wellFormed reports whether the text is a whole secret.
 func wellFormed(text string) bool {
 	return len(text) >= minSecret && strings.Trim(text, alphabet) == ""
@@ -162,15 +211,16 @@ func (s *Secret) sign(what purpose, end time.Time) (string, error) {
 	return at + "." + mac(secret, what, at), nil
 }
 
-// verify reports whether a text was signed for that purpose and has not ended.
-func (s *Secret) verify(what purpose, given string) bool {
+// verify reports whether a text was signed for that purpose and has not ended, and when it ends.
+func (s *Secret) verify(what purpose, given string) (end time.Time, valid bool) {
 	secret, err := s.now()
 	at, proof, found := strings.Cut(given, ".")
 	if err != nil || !found || !hmac.Equal([]byte(proof), []byte(mac(secret, what, at))) {
-		return false
+		return time.Time{}, false
 	}
-	end, err := strconv.ParseInt(at, 36, 64)
-	return err == nil && time.Now().Unix() < end
+	seconds, err := strconv.ParseInt(at, 36, 64)
+	end = time.Unix(seconds, 0)
+	return end, err == nil && time.Now().Before(end)
 }
 
 func mac(secret string, what purpose, at string) string {

@@ -120,6 +120,8 @@ func (b *board) OwnSteps(context.Context, time.Time) iter.Seq2[control.Step, err
 
 func (b *board) PageURL(bool) (string, error) { return "", nil }
 
+func (b *board) NewPageKey() error { return nil }
+
 func newPage(t *testing.T, b *board) *Page {
 	secret, err := OpenSecret(t.TempDir())
 	require.NoError(t, err)
@@ -142,15 +144,21 @@ func ask(h http.Handler, method, target, body string, change func(*http.Request)
 	return answer
 }
 
-// known makes a request one of a page that was let in.
+// here is the path of the visit that the tests make.
+const here = "HERE"
+
+// at is the target of a request of that visit.
+func at(target string) string { return visitRoot + here + target }
+
+// known makes a request one of a browser that was let in.
 func known(t *testing.T, p *Page) func(*http.Request) {
-	given, err := p.access.key()
+	given, err := p.access.secret.sign(visit(here), time.Now().Add(visitLife))
 	require.NoError(t, err)
 	return showing(given)
 }
 
-func showing(key string) func(*http.Request) {
-	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }
+func showing(cookie string) func(*http.Request) {
+	return func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookieName, Value: cookie}) }
 }
 
 // following makes a request that of a page whose link has just been followed.
@@ -158,30 +166,18 @@ func following(query string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Authorization", "Link "+strings.TrimPrefix(query, "token=")) }
 }
 
-// enter opens the stream with a link until it has told its first, which is a key.
-func enter(p *Page, query string) (code int, key string) {
-	ctx, leave := context.WithCancel(context.Background())
-	request := httptest.NewRequestWithContext(ctx, "GET", "http://127.0.0.1:7733/events", http.NoBody)
-	following(query)(request)
-	answer := brief{httptest.NewRecorder(), leave}
-	p.ServeHTTP(answer, request)
-	if told, let := strings.CutPrefix(answer.Body.String(), "event: key\ndata: "); let {
-		key, _, _ = strings.Cut(told, "\n")
+// enter follows a link, and returns the path and the cookie of the visit.
+func enter(p *Page, query string) (code int, path string, cookie *http.Cookie) {
+	answer := ask(p, "POST", "/enter", "", following(query))
+	for _, cookie = range answer.Result().Cookies() {
+		return answer.Code, answer.Body.String(), cookie
 	}
-	return answer.Code, key
+	return answer.Code, "", nil
 }
-
-// brief is a reader who leaves with the first that it is told.
-type brief struct {
-	*httptest.ResponseRecorder
-	leave context.CancelFunc
-}
-
-func (b brief) Flush() { b.leave() }
 
 func entered(t *testing.T, p *Page, query string, want int) {
 	t.Helper()
-	code, key := enter(p, query)
+	code, _, cookie := enter(p, query)
 	require.Equal(t, want, code)
-	require.Equal(t, want == http.StatusOK, key != "", "who is let in has a key, and nobody else")
+	require.Equal(t, want == http.StatusOK, cookie != nil, "who is let in has a cookie, and nobody else")
 }

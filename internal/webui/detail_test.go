@@ -45,7 +45,7 @@ func TestOneSessionIsToldWhole(t *testing.T) {
 		},
 	}
 	p := newPage(t, b)
-	answer := ask(p, "GET", "/session?agent=claude-code&id=4f2a", "", known(t, p))
+	answer := ask(p, "GET", at("/session?agent=claude-code&id=4f2a"), "", known(t, p))
 	require.Equal(t, http.StatusOK, answer.Code)
 	require.Equal(t, "application/json", answer.Header().Get("Content-Type"))
 	require.NotContains(t, answer.Body.String(), "<script", "not even where it is data")
@@ -95,17 +95,17 @@ func TestStripsAreOfAFewSessions(t *testing.T) {
 		fmt.Fprintf(&query, "&agent=a&id=%s", id)
 	}
 	p := newPage(t, b)
-	require.Equal(t, 400, ask(p, "GET", "/strips?"+query.String()[1:], "", known(t, p)).Code, "a list is bounded")
-	require.Equal(t, 400, ask(p, "GET", "/strips?agent=a&agent=b&id=1", "", known(t, p)).Code)
+	require.Equal(t, 400, ask(p, "GET", at("/strips?"+query.String()[1:]), "", known(t, p)).Code, "a list is bounded")
+	require.Equal(t, 400, ask(p, "GET", at("/strips?agent=a&agent=b&id=1"), "", known(t, p)).Code)
 
 	var got []strip
-	answer := ask(p, "GET", "/strips?agent=a&id=s1&agent=a&id=s2&agent=a&id=nobody", "", known(t, p))
+	answer := ask(p, "GET", at("/strips?agent=a&id=s1&agent=a&id=s2&agent=a&id=nobody"), "", known(t, p))
 	require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &got))
 	require.Len(t, got, 2)
 	require.Equal(t, "a/s1", got[0].Key)
 	require.Equal(t, timeline.Limited, got[0].Spans[1].Kind)
 
-	answer = ask(p, "GET", "/strips/accounts", "", known(t, p))
+	answer = ask(p, "GET", at("/strips/accounts"), "", known(t, p))
 	require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &got))
 	require.Len(t, got, 1)
 	require.Equal(t, "a:default", got[0].Key)

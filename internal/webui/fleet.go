@@ -2,8 +2,11 @@ package webui
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"resumed/internal/control"
@@ -11,9 +14,15 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// fleetRows is how many sessions of a fleet are sent at a time: there may be a hundred
-// thousand.
-const fleetRows = 100
+const (
+	// fleetRows is how many sessions of a fleet are sent at a time: there may be a hundred
+	// thousand.
+	fleetRows = 100
+
+	// A search reads that many sessions at a time, and that often at most.
+	fleetSearched = 1000
+	mostSearched  = 100
+)
 
 // fleetDocument is what the page gets of the fleet.
 type fleetDocument struct {
@@ -45,11 +54,15 @@ type fleetAccount struct {
 
 // fleetSession is an interrupted session of any machine.
 type fleetSession struct {
-	Name   string     `json:"name"` // HOST/SESSION
-	By     string     `json:"by"`
-	State  string     `json:"state"`
-	Tone   string     `json:"tone"`
-	NextAt *time.Time `json:"next_at,omitempty"`
+	Host    string     `json:"host"`
+	Project string     `json:"project"`
+	Name    string     `json:"name"`
+	By      string     `json:"by"`
+	State   string     `json:"state"`
+	Tone    string     `json:"tone"`
+	Why     string     `json:"why"`
+	Stopped *time.Time `json:"stopped_at,omitempty"`
+	NextAt  *time.Time `json:"next_at,omitempty"`
 }
 
 // fleet sends the state of the fleet.
@@ -58,11 +71,42 @@ func (p *Page) fleet(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := p.backend.Fleet(r.Context(), r.URL.Query().Get("after"), fleetRows)
+	query := r.URL.Query()
+	found, err := p.fleetRows(r.Context(), query.Get("after"), strings.Fields(strings.ToLower(query.Get("find"))))
 	if errors.Is(err, control.ErrNoFleet) {
 		found, err = control.Fleet{}, nil // there is none, or it is joining
 	}
 	return showFleet(*cmp.Or(status.Daemon.Fleet, &control.DaemonFleet{}), found), err
+}
+
+// fleetRows returns the next sessions that have all the words, and whatever else there is to know of the
+// fleet.
+func (p *Page) fleetRows(ctx context.Context, after string, words []string) (control.Fleet, error) {
+	if len(words) == 0 {
+		return p.backend.Fleet(ctx, after, fleetRows)
+	}
+	found, err := p.backend.Fleet(ctx, after, fleetSearched)
+	page := found
+	found.Sessions = nil
+	for searched := 1; err == nil; searched++ {
+		for _, s := range page.Sessions {
+			if hasWords(s, words) {
+				found.Sessions = append(found.Sessions, s)
+			}
+		}
+		found.Next = page.Next
+		if page.Next == "" || len(found.Sessions) >= fleetRows || searched == mostSearched {
+			break
+		}
+		page, err = p.backend.Fleet(ctx, page.Next, fleetSearched)
+	}
+	return found, err
+}
+
+func hasWords(s control.FleetSession, words []string) bool {
+	state, _ := humanize.State(s.Session)
+	text := strings.ToLower(strings.Join([]string{s.Host, s.Name, s.ID, s.Agent, s.Account, s.Cwd, state, s.Reason}, "\n"))
+	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
 func showFleet(here control.DaemonFleet, f control.Fleet) fleetDocument {
@@ -94,7 +138,8 @@ func showFleet(here control.DaemonFleet, f control.Fleet) fleetDocument {
 	for _, s := range f.Sessions {
 		state, tone := humanize.State(s.Session)
 		d.Sessions = append(d.Sessions, fleetSession{
-			Name: sanitize.Line(s.Host + "/" + s.Name), By: sanitize.Line(s.Agent), State: state, Tone: string(tone), NextAt: nextAt(s.Session),
+			Host: sanitize.Line(s.Host), Project: humanize.Project(s.Session), Name: sanitize.Line(s.Name), By: sanitize.Line(s.Agent),
+			State: state, Tone: string(tone), Why: sanitize.Line(s.Reason), Stopped: s.LimitedAt, NextAt: nextAt(s.Session),
 		})
 	}
 	return d

@@ -51,23 +51,37 @@ type part struct {
 	More bool  `json:"more"` // others follow
 }
 
-// groupOf returns the group of a session. Sessions that are being resumed, paused or back at work
-// are not divided by cause.
+// groupOf returns the group of a session. Sessions that are being resumed or paused are not divided by
+// cause, and those that are not stopped not by account.
 func groupOf(s view.Session) group {
 	g := group{Need: int(humanize.Needs(s))}
 	switch humanize.Need(g.Need) {
 	case humanize.You:
-		g.Cause, _ = humanize.State(s)
-		if cause := humanize.Cause(s); cause != "" {
-			g.Cause += ": " + cause
-		}
+		g.Cause = causeForYou(s)
 	case humanize.Time:
 		g.Cause = humanize.Cause(s)
+	case humanize.Nothing:
+		g.Cause, _ = humanize.Ended(s)
+		return g
 	default:
 		return g
 	}
 	g.Account = sanitize.Line(s.AccountKey().String())
 	return g
+}
+
+// causeForYou returns the title of a group that needs a person: what they are asked for, or why the
+// session is stopped if that says more.
+func causeForYou(s view.Session) string {
+	byClass := s.Needs == nil || slices.Contains([]string{"sign_in", "billing", "retry"}, *s.Needs)
+	if !byClass {
+		return humanize.Asked(s)
+	}
+	state, _ := humanize.State(s)
+	if cause := humanize.Cause(s); cause != "" {
+		return state + ": " + cause
+	}
+	return state
 }
 
 // makeOutline returns the groups of sessions, and the rows of the small groups.

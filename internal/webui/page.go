@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"resumed/internal/control"
@@ -56,17 +57,22 @@ func New(backend Backend, secret *Secret, log *slog.Logger) *Page {
 	p := &Page{backend: backend, access: access{secret: secret}, log: log}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", serveDocument) // public: it contains no data
-	mux.Handle("GET /events", p.access.require(true, p.events))
+	mux.HandleFunc("POST /enter", p.access.enter)
+	mux.Handle("GET "+visitRoot+"{visit}/events", p.access.require(p.events))
 	for route, reply := range map[string]func(*http.Request) (any, error){
-		"GET /session":          p.session,
-		"GET /strips":           p.strips,
-		"GET /strips/accounts":  p.accountStrips,
-		"GET /fleet":            p.fleet,
-		"POST /session/{order}": p.order,
-		"POST /pause":           func(r *http.Request) (any, error) { return p.setPaused(r, true) },
-		"POST /unpause":         func(r *http.Request) (any, error) { return p.setPaused(r, false) },
+		"GET session":          p.session,
+		"GET strips":           p.strips,
+		"GET strips/accounts":  p.accountStrips,
+		"GET queue":            p.queue,
+		"GET history":          p.history,
+		"GET fleet":            p.fleet,
+		"GET renew":            func(*http.Request) (any, error) { return "", nil }, // require gives the cookie
+		"POST session/{order}": p.order,
+		"POST pause":           func(r *http.Request) (any, error) { return p.setPaused(r, true) },
+		"POST unpause":         func(r *http.Request) (any, error) { return p.setPaused(r, false) },
 	} {
-		mux.Handle(route, p.access.require(false, func(w http.ResponseWriter, r *http.Request) {
+		method, path, _ := strings.Cut(route, " ")
+		mux.Handle(method+" "+visitRoot+"{visit}/"+path, p.access.require(func(w http.ResponseWriter, r *http.Request) {
 			document, err := reply(r)
 			answer(w, document, err)
 		}))
@@ -88,6 +94,9 @@ func (p *Page) Query(once bool) (string, error) {
 	return url.Values{"token": {token}}.Encode(), err
 }
 
+// NewKey ends all links, and all browsers that were let in.
+func (p *Page) NewKey() error { return p.access.secret.replace() }
+
 // headers sets the security headers.
 func headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -108,8 +117,7 @@ func serveDocument(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, assembled().html) // an error means that the browser is gone
 }
 
-// events streams changes as server-sent events. The first event is a key for all other requests.
-// The stream ends when the secret has changed.
+// events streams changes as server-sent events. The stream ends when the secret has changed.
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	secret, err := p.access.secret.now()
 	if err != nil {
@@ -120,19 +128,12 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	defer f.Leave()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
-	var keyed time.Time
 	write := func(event []byte) bool {
 		_ = out.SetWriteDeadline(time.Now().Add(readerPatience)) // every connection can
 		_, err := w.Write(event)
 		return err == nil && out.Flush() == nil // else the reader is gone
 	}
 	for r.Context().Err() == nil {
-		if time.Since(keyed) >= keyEvery {
-			keyed = time.Now()
-			if fresh, err := p.access.key(); err == nil && !write([]byte("event: key\ndata: "+fresh+"\n\n")) {
-				return
-			}
-		}
 		changes, err := next(r.Context(), f)
 		if err != nil {
 			p.log.Debug("the stream of a page ended", "err", err)
@@ -161,37 +162,6 @@ func next(ctx context.Context, f *control.Follower) (iter.Seq[[]byte], error) {
 		return nil, err
 	}
 	return events(ctx, update), nil
-}
-
-func (p *Page) order(r *http.Request) (any, error) {
-	order := control.Order(r.PathValue("order"))
-	if !slices.Contains([]control.Order{control.Retry, control.Cancel, control.Pause, control.Unpause}, order) {
-		return nil, &requestError{http.StatusNotFound, "404 page not found"}
-	}
-	err := r.ParseForm()
-	key := resume.Key{Agent: r.PostForm.Get("agent"), ID: r.PostForm.Get("id")} // not from the address, which logs keep
-	if err != nil || key.Agent == "" || key.ID == "" {
-		return nil, &requestError{http.StatusBadRequest, "an order is a short form that names a session"}
-	}
-	ctx, cancel := orderContext(r)
-	defer cancel()
-	after, err := p.backend.Do(ctx, key, order)
-	return stateAndReason(after), err
-}
-
-func (p *Page) setPaused(r *http.Request, paused bool) (any, error) {
-	ctx, cancel := orderContext(r)
-	defer cancel()
-	err := p.backend.SetPaused(ctx, paused)
-	if paused {
-		return "nothing is started until you unpause", err
-	}
-	return "sessions whose wait is over start now", err
-}
-
-// orderContext returns a context that outlives the request.
-func orderContext(r *http.Request) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(r.Context()), orderLimit)
 }
 
 // requestError is an error of the request itself, with the status of its answer.

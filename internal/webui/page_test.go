@@ -16,18 +16,18 @@ func TestRefusedOrderSaysWhy(t *testing.T) {
 	b := &board{err: resume.ErrNoSession}
 	p := newPage(t, b)
 	known := known(t, p)
-	answer := ask(p, "POST", "/session/retry", "agent=a&id=1", known)
+	answer := ask(p, "POST", at("/session/retry"), "agent=a&id=1", known)
 	require.Equal(t, 404, answer.Code)
 	require.Contains(t, answer.Body.String(), resume.ErrNoSession.Error())
-	require.Equal(t, 400, ask(p, "POST", "/session/retry", "id="+strings.Repeat("x", formLimit), known).Code)
+	require.Equal(t, 400, ask(p, "POST", at("/session/retry"), "id="+strings.Repeat("x", formLimit), known).Code)
 }
 
 // Whoever sees the page may steer sessions, and spend nothing.
 func TestThePageSpendsNothing(t *testing.T) {
 	p := newPage(t, &board{})
 	known := known(t, p)
-	require.Equal(t, 200, ask(p, "POST", "/session/retry", "agent=a&id=1", known).Code)
-	require.Equal(t, 404, ask(p, "POST", "/session/"+string(control.OwnKey), "agent=a&id=1", known).Code)
+	require.Equal(t, 200, ask(p, "POST", at("/session/retry"), "agent=a&id=1", known).Code)
+	require.Equal(t, 404, ask(p, "POST", at("/session/"+string(control.OwnKey)), "agent=a&id=1", known).Code)
 }
 
 // A person who gives an order and closes the page has given it.

@@ -120,6 +120,9 @@ func (w *Server) PageURL(once bool) (string, error) {
 	return target.String(), nil
 }
 
+// NewKey ends all links to the page, and all browsers that were let in.
+func (w *Server) NewKey() error { return w.page.NewKey() }
+
 // set stores the address and the error, and reports whether one of them is new.
 func (w *Server) set(addr string, err error) bool {
 	w.mu.Lock()

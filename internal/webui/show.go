@@ -3,6 +3,7 @@ package webui
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"resumed/internal/control"
@@ -42,6 +43,10 @@ type row struct {
 	Cause   string     `json:"cause,omitempty"`
 	Group   string     `json:"group,omitempty"` // title of its group
 	Why     string     `json:"why"`
+	Asked   string     `json:"asked,omitempty"`  // what a person is asked for, in words
+	Remedy  string     `json:"remedy,omitempty"` // what a person can do
+	Copy    string     `json:"copy,omitempty"`   // the command in it
+	Stopped *time.Time `json:"stopped_at,omitempty"`
 	Owner   string     `json:"owner,omitempty"`
 	NextAt  *time.Time `json:"next_at,omitempty"`
 	Late    string     `json:"late,omitempty"` // shown when next_at has passed
@@ -87,7 +92,8 @@ type daemon struct {
 	LoadedAt    time.Time `json:"loaded_at"`
 	ConfigError string    `json:"config_error,omitempty"`
 	Notes       []note    `json:"notes"`           // problems, and notices that could not be delivered
-	Fleet       bool      `json:"fleet,omitempty"` // /fleet has more
+	Fleet       bool      `json:"fleet,omitempty"` // there is more to ask for
+	Queue       int       `json:"queue,omitempty"` // tasks that are not started yet
 
 	Agents []control.Watched `json:"agents"` // that have watched sessions
 }
@@ -135,11 +141,20 @@ func showSession(s view.Session) row {
 		State:   state, Tone: string(tone),
 		Need: int(humanize.Needs(s)), Rank: humanize.Urgency(s.State), Cause: humanize.Cause(s), Group: groupOf(s).Cause,
 		Why:     sanitize.Line(s.Reason),
+		Stopped: s.LimitedAt,
 		NextAt:  nextAt(s),
 		Tries:   humanize.Tries(s),
 		Paused:  s.Paused,
 		Idle:    s.State == resume.Watching,
 		Running: s.State == resume.Resuming || s.State == resume.Settling,
+	}
+	switch humanize.Need(r.Need) {
+	case humanize.You:
+		r.Asked, r.Remedy = humanize.Asked(s), sanitize.Line(s.Remedy)
+		r.Copy = humanize.CommandIn(r.Remedy, r.Why)
+	case humanize.Nothing:
+		r.State, tone = humanize.Ended(s)
+		r.Tone = string(tone)
 	}
 	if s.Owner != nil {
 		r.Owner = "held by " + humanize.Owner(s)
@@ -172,6 +187,9 @@ func stateAndReason(s view.Session) string {
 
 func showAccount(a control.Account) account {
 	state, tone := humanize.Account(a.State)
+	if words := usedUp(a.Windows, time.Now()); words != "" && tone == humanize.Good {
+		state, tone = words, humanize.Wait // the next request is refused, although none was yet
+	}
 	shown := account{Name: sanitize.Line(a.String()), State: state, Tone: string(tone), Sessions: humanize.Count(a.Sessions, "session"), Gauges: []gauge{}}
 	if tone == humanize.Wait {
 		shown.ResetAt = a.ResetAt
@@ -180,6 +198,20 @@ func showAccount(a control.Account) account {
 		shown.Gauges = append(shown.Gauges, showGauge(w))
 	}
 	return shown
+}
+
+// usedUp returns which allowances of an account are used up and have not reset yet.
+func usedUp(windows []usage.Window, now time.Time) string {
+	var names []string
+	for _, w := range windows {
+		if w.Used >= 100 && w.ResetsAt.After(now) {
+			names = append(names, humanize.Window(w.Kind))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return strings.Join(names, ", ") + " used up"
 }
 
 func showGauge(w usage.Window) gauge {
@@ -205,6 +237,7 @@ func showDaemon(d control.Daemon) daemon {
 		Config:    sanitize.Line(d.Config.Path),
 		LoadedAt:  d.Config.LoadedAt,
 		Fleet:     d.Fleet != nil,
+		Queue:     d.Queue.Queued + d.Queue.Starting + d.Queue.Failed,
 		Notes:     []note{},
 		Agents:    []control.Watched{},
 	}
@@ -215,12 +248,9 @@ func showDaemon(d control.Daemon) daemon {
 		a.Name = sanitize.Line(a.Name)
 		shown.Agents = append(shown.Agents, a)
 	}
-	if text := humanize.Queue(d.Queue.Queued, d.Queue.Starting, d.Queue.Failed, d.Queue.NextAt, time.Now()); text != "" {
-		tone := humanize.Wait
-		if d.Queue.Failed > 0 {
-			tone = humanize.Bad
-		}
-		shown.Notes = append(shown.Notes, note{string(tone), text})
+	if d.Queue.Failed > 0 {
+		text := humanize.Count(d.Queue.Failed, "task") + " of the queue failed"
+		shown.Notes = append(shown.Notes, note{string(humanize.Bad), text})
 	}
 	for _, ch := range d.Notices.Channels {
 		if text := humanize.Undelivered(ch.Name, ch.Pending, ch.Failed, ch.LastError); text != "" {

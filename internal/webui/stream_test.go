@@ -25,7 +25,7 @@ func stream(t *testing.T, b *board) <-chan document {
 	p := newPage(t, b)
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
-	request, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/events", nil)
+	request, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+at("/events"), nil)
 	require.NoError(t, err)
 	known(t, p)(request)
 	answer, err := http.DefaultClient.Do(request)

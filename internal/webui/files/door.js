@@ -5,16 +5,17 @@ const entrance = window.entrance;
 let opening = window.opening; // the stream, which was asked for first of all
 let listening = window.listening; // ends the stream that is read
 let heard = Date.now(); // when the daemon last said anything
+const renewEvery = 6 * 60 * 60 * 1000; // an open page stays let in
 
 export async function ask(path, options) {
-  const answer = await fetch(path, entrance.show(options));
+  const answer = await fetch(entrance.path(path), options);
   if (answer.status === 401) listening.abort(); // the stream will be refused too
   return answer;
 }
 
 // tell returns what the daemon answers, or fails with what it says.
-export async function tell(path) {
-  const answer = await ask(path);
+export async function tell(path, options) {
+  const answer = await ask(path, options);
   if (!answer.ok) throw new Error((await answer.text()).trim());
   return answer.json();
 }
@@ -44,9 +45,7 @@ async function listen(body, hear) {
 // take hears one event, and returns whether that is to be seen before what follows it.
 function take(event, hear) {
   heard = Date.now();
-  const field = (name) => (event.match(new RegExp(`^${name}: ?(.*)$`, 'm')) || [])[1] || '';
-  if (field('event') === 'key') entrance.keep(field('data'));
-  const data = field('event') === 'key' ? '' : field('data');
+  const data = (event.match(/^data: ?(.*)$/m) || [])[1] || '';
   return hear(data ? JSON.parse(data) : null);
 }
 
@@ -55,6 +54,7 @@ export async function follow({hear, lost, refused, locked}) {
   setInterval(() => {
     if (Date.now() - heard > 45000) listening.abort();
   }, 1000);
+  setInterval(() => entrance.visit && ask('renew').catch(() => { /* the next one does */ }), renewEvery);
   for (;;) {
     try {
       const stream = await open();
@@ -63,7 +63,7 @@ export async function follow({hear, lost, refused, locked}) {
     } catch (error) {
       console.warn(error); // mostly the connection's end
     }
-    if (!entrance.key && entrance.token === null) return locked();
+    if (!entrance.visit && entrance.token === null) return locked(entrance.forgetful);
     lost();
     await new Promise((again) => setTimeout(again, 2000));
   }

@@ -2,24 +2,26 @@
 import {byId, fill, make, put} from './dom.js';
 import {tell} from './door.js';
 import {curve} from './curve.js';
-import {fillOrders} from './list.js';
-import {full} from './strip.js';
+import {canCopy, copy} from './copy.js';
+import {fillOrders} from './row.js';
+import {full, zoom} from './strip.js';
 import {clock, said, until} from './words.js';
 
 export class Drawer {
-  constructor({now, order}) {
-    Object.assign(this, {now, order, dialog: byId('drawer'), row: null, said: new Map(), ticking: []});
+  // order gives one; step returns the session before or after one; changed is told which one is shown.
+  constructor({now, order, step, changed}) {
+    Object.assign(this, {now, step, changed, dialog: byId('drawer'), row: null, said: new Map(), ticking: []});
     byId('close').addEventListener('click', () => this.close());
-    this.dialog.addEventListener('close', () => this.closed());
-    this.dialog.addEventListener('click', (event) => {
-      const {order: given} = event.target.dataset;
-      if (given) order(event.target, this.row, byId('drawer-said'));
-      else if (event.target === this.dialog) this.close(); // beside it
+    byId('before').addEventListener('click', () => this.turn(-1));
+    byId('after').addEventListener('click', () => this.turn(1));
+    this.dialog.addEventListener('click', ({target}) => {
+      if (target.dataset.order) order(target.dataset.order, [this.row], byId('drawer-said'));
     });
     this.wanted = decodeURIComponent(location.hash.slice(1)); // a reload shows what was shown
   }
 
-  open(row) {
+  // open shows a session beside the list, which stays as it is.
+  open(row, focus = true) {
     this.row = row;
     this.said.clear();
     this.ticking = [];
@@ -27,19 +29,32 @@ export class Drawer {
     put(byId('drawer-said'), '');
     this.head();
     history.replaceState(null, '', `#${encodeURIComponent(row.key)}`);
-    if (!this.dialog.open) this.dialog.showModal();
+    if (!this.dialog.open) {
+      this.dialog.show(); // it takes the focus
+      document.body.dataset.drawer = '';
+    }
+    if (focus) byId('close').focus({preventScroll: true});
     this.dialog.scrollTop = 0;
+    this.changed(row.key);
     this.look();
   }
 
-  close() {
-    if (this.dialog.open) this.dialog.close();
+  // turn shows the session before or after this one.
+  turn(step) {
+    const row = this.row && this.step(this.row.key, step);
+    if (row) this.open(row, false);
   }
 
-  closed() {
-    if (this.dialog.open) return; // another session was opened before this was heard
+  // close reports whether anything was shown.
+  close() {
+    if (!this.dialog.open) return false;
+    const {key} = this.row, inside = this.dialog.contains(document.activeElement);
+    this.dialog.close();
     this.row = null;
+    delete document.body.dataset.drawer;
     history.replaceState(null, '', location.pathname);
+    this.changed('', inside ? key : '');
+    return true;
   }
 
   // told takes in what the stream tells, and looks again when it concerns the session.
@@ -68,7 +83,7 @@ export class Drawer {
     const {key, agent, id} = this.row;
     let seen;
     try {
-      seen = await tell(`/session?${new URLSearchParams({agent, id})}`);
+      seen = await tell(`session?${new URLSearchParams({agent, id})}`);
     } catch (error) {
       if (this.row?.key === key) fill(byId('parts'), make('p', `The details could not be loaded: ${error.message}`));
       return this.said.clear();
@@ -79,16 +94,16 @@ export class Drawer {
   show(seen) {
     if (!this.said.size) fill(byId('parts'));
     const now = this.now();
-    this.part('facts', '', seen.facts, () => this.facts(seen.facts));
-    this.part('time', 'The last 24 hours, and the next', seen.strip.spans.length ? [seen.strip.spans.length, seen.strip.marks, seen.strip.spans.at(-1).kind] : null, () => full(seen.strip, now));
-    this.part('evidence', 'Evidence, in the agent\'s words', seen.evidence, () => [make('pre', seen.evidence)]);
+    this.part('why', seen.why_not.title, seen.why_not.lines, () => [fill(make('ul', '', 'questions'), seen.why_not.lines.map((line) => make('li', said(line, now))))]);
     this.part('hand', 'Continue it yourself', seen.go_on, () => [make('pre', seen.go_on), copier(seen.go_on)]);
+    this.part('facts', '', seen.facts, () => this.facts(seen.facts));
+    this.part('time', `The last ${zoom.hours} hours, and the next`, seen.strip.spans.length ? [zoom.hours, seen.strip.spans.length, seen.strip.marks, seen.strip.spans.at(-1).kind] : null, () => full(seen.strip, now));
+    this.part('evidence', 'Evidence, in the agent\'s words', seen.evidence, () => [make('pre', seen.evidence)]);
     this.part('backoff', 'How long it waits', seen.backoff && [seen.backoff, seen.row.next_at], () => curve(seen.backoff, seen.row.next_at, now));
     for (const {title, tries} of seen.resumes) this.part(title, title, tries, () => [this.tries(tries)]);
     this.part('runs', 'Output of earlier resumes', seen.runs.filter(({of}) => !of).map(({n}) => n), () => seen.runs.filter(({of}) => !of).map(output));
     seen.runs.forEach((run) => this.wrote(run));
     this.part('steps', 'What was decided, and why', seen.steps, () => [this.steps(seen.steps)]);
-    this.part('why', seen.why_not.title, seen.why_not.lines, () => [fill(make('ul', '', 'questions'), seen.why_not.lines.map((line) => make('li', said(line, now))))]);
     this.part('leash', 'How it will be continued', seen.parts, () => [fill(make('dl', '', 'leash'), seen.parts.flatMap((part) =>
       [make('dt', part.title), ...part.lines.map((line) => make('dd', part.said ? said(line, now) : line))]))]);
     this.part('commands', 'In a terminal', seen.commands, () => [make('pre', seen.commands.join('\n'))]);
@@ -170,18 +185,11 @@ function output({n}) {
   return details;
 }
 
-// copier puts a command where a person can paste it from, if the browser lets a page do that.
+// copier copies a command, if the browser lets a page do that.
 function copier(text) {
-  if (!navigator.clipboard) return null;
+  if (!canCopy) return null;
   const button = make('button', 'Copy');
   button.type = 'button';
-  button.addEventListener('click', async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      put(button, 'Copied');
-    } catch {
-      put(button, 'Not copied: select the text');
-    }
-  });
+  button.addEventListener('click', () => copy(text, byId('drawer-said')));
   return button;
 }

@@ -1,28 +1,36 @@
-// The machines that share an account: who is there, who tries, and whose sessions wait. A
-// page of sessions is asked for at a time.
+// The machines that share an account: who is there, who tries, and whose sessions wait, by host and
+// project. A page of sessions is asked for at a time.
 import {byId, fill, make, put} from './dom.js';
 import {tell} from './door.js';
-import {clock, until} from './words.js';
+import {clock, count, since, until} from './words.js';
 
 const every = 5000; // between two looks, in milliseconds
 
 export class Fleet {
   constructor(now) {
-    Object.assign(this, {now, before: [], after: '', shown: null});
-    byId('fleet-next').addEventListener('click', () => this.turn([...this.before, this.after], this.shown.next));
+    Object.assign(this, {now, before: [], after: '', find: '', told: null, on: false});
+    byId('fleet-next').addEventListener('click', () => this.turn([...this.before, this.after], this.told.next));
     byId('fleet-before').addEventListener('click', () => this.turn(this.before.slice(0, -1), this.before.at(-1)));
+    byId('fleet-search').addEventListener('input', ({target}) => {
+      clearTimeout(this.typing);
+      this.typing = setTimeout(() => {
+        this.find = target.value;
+        this.turn([], '');
+      }, 200);
+    });
   }
 
   // want is told whether this host is in a fleet.
   want(there) {
-    byId('fleet-section').hidden = !there;
-    if (there && !this.looking) {
-      this.looking = setInterval(() => this.look(), every);
-      this.look();
-    } else if (!there) {
-      clearInterval(this.looking);
-      this.looking = null;
-    }
+    document.querySelector('nav [data-view=fleet]').hidden = !there;
+  }
+
+  // shown is told whether the view is seen.
+  shown(on) {
+    clearInterval(this.looking);
+    if (!on) return;
+    this.looking = setInterval(() => this.look(), every);
+    this.look();
   }
 
   turn(before, after) {
@@ -31,10 +39,10 @@ export class Fleet {
   }
 
   async look() {
-    const after = this.after;
+    const {after, find} = this;
     try {
-      const told = await tell(`/fleet?after=${encodeURIComponent(after)}`);
-      if (after === this.after) this.show(told);
+      const told = await tell(`fleet?${new URLSearchParams({after, find})}`);
+      if (after === this.after && find === this.find) this.show(told);
     } catch (error) {
       put(byId('fleet-line'), `this may be out of date: ${error.message}`);
       byId('fleet-line').dataset.tone = 'wait';
@@ -42,23 +50,49 @@ export class Fleet {
   }
 
   show(told) {
-    this.shown = told;
+    this.told = told;
+    const now = this.now();
     put(byId('fleet-line'), told.line);
     byId('fleet-line').dataset.tone = told.tone;
-    const member = (tone, name, state, ...rest) => {
-      const item = make('li', '', 'member', tone);
-      item.append(make('b', name), make('span', state, 'state'), ...rest.filter(Boolean).map((text) => make('span', text)));
-      return item;
-    };
-    const now = this.now();
     fill(byId('fleet-hosts'), told.hosts.map(({name, state, tone, seen_at: at, skew}) =>
       member(tone, name, state, `last seen ${clock(at, now)}`, skew ? `its clock is off by ${Math.round(skew)}s` : '')));
     fill(byId('fleet-accounts'), told.accounts.map(({name, state, tone, reset_at: at, words}) =>
       member(tone, name, at ? `${state}, lifts ${until(at, now)}` : state, words)));
-    fill(byId('fleet-sessions'), told.sessions.map(({name, by, state, tone, next_at: at}) =>
-      member(tone, name, state, by, at ? until(at, now) : '')));
+    fill(byId('fleet-sessions'), grouped(told.sessions).map((group) => this.group(group, now)));
     byId('fleet-none').hidden = told.sessions.length > 0;
+    put(byId('fleet-none'), this.find ? 'No session of the fleet matches.' : 'No session of the fleet is interrupted.');
     byId('fleet-next').hidden = !told.next;
     byId('fleet-before').hidden = this.before.length === 0;
   }
+
+  // group shows the sessions of one project on one host.
+  group({host, project, rows}, now) {
+    const section = make('section', '', 'group'), head = make('h3', '', 'head'), list = make('ul');
+    head.append(make('b', host), make('span', project, 'project'), make('span', count(rows.length, 'session'), 'soft'));
+    fill(list, rows.map(({name, by, state, tone, why, stopped_at: at, next_at: next}) => {
+      const line = make('li', '', 'line away', tone);
+      line.append(make('span', state, 'state'), make('span', `${name} · ${by}`, 'who'), make('span', why, 'why'), make('span', at ? since(at, now) : '', 'when'), make('span', next ? until(next, now) : '', 'next'));
+      line.querySelector('.why').title = why;
+      return line;
+    }));
+    section.append(head, list);
+    return section;
+  }
+}
+
+// grouped puts sessions together by host and project, in the order of their names.
+function grouped(sessions) {
+  const groups = new Map();
+  for (const row of sessions) {
+    const id = `${row.host}\n${row.project}`;
+    if (!groups.has(id)) groups.set(id, {id, host: row.host, project: row.project, rows: []});
+    groups.get(id).rows.push(row);
+  }
+  return [...groups.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+function member(tone, name, state, ...rest) {
+  const item = make('li', '', 'line member', tone);
+  item.append(make('b', name), make('span', state, 'state'), ...rest.filter(Boolean).map((text) => make('span', text)));
+  return item;
 }

@@ -1,22 +1,25 @@
 // The sessions, in groups that can be folded. Of a group only the rows are made that can
 // be seen: there may be ten thousand.
+import {copyRemedy} from './copy.js';
 import {arrange, byId, make, put} from './dom.js';
 import {needs, tones} from './model.js';
+import {beginRow, fillRow, tickRow} from './row.js';
 import {count, until} from './words.js';
 
-const few = 5; // a group of so many is open at first
+const few = 12; // a group of so many is open at first
 const beyond = 8; // rows that are made beyond what is seen
+
+const capital = (words) => words[0].toUpperCase() + words.slice(1);
 
 export class List {
   // now returns the daemon's clock; open shows all of a session; order gives one; seen is
-  // told which rows were made or changed.
-  constructor({now, open, order, seen}) {
-    Object.assign(this, {now, open, order, seen, root: byId('sessions'), groups: new Map(), shown: [], made: new Map(), looking: false});
+  // told which rows were made or changed; picked are the selected ones.
+  constructor({now, open, order, seen, pick, picked}) {
+    Object.assign(this, {now, open, order, seen, pick, picked, root: byId('sessions'), groups: new Map(), shown: [], made: new Map(), looking: false, opened: ''});
     const repaint = () => this.soon();
     addEventListener('scroll', repaint, {passive: true});
     addEventListener('resize', repaint, {passive: true});
     this.root.addEventListener('click', (event) => this.clicked(event));
-    this.root.addEventListener('keydown', (event) => this.pressed(event));
   }
 
   // show shows groups; looking is whether a person looks for something: what was found is open.
@@ -37,19 +40,21 @@ export class List {
 
   begin({id, need, cause, account, rows, many}) {
     const element = byId('group').content.firstElementChild.cloneNode(true);
-    element.dataset.tone = tones[need];
+    element.dataset.tone = cause === 'back at work' ? 'good' : tones[need];
     const part = (selector) => element.querySelector(selector);
-    const words = cause && need === 2 ? `Waiting: ${cause}` : need === 0 ? cause : needs[need];
-    put(part('.cause'), words[0].toUpperCase() + words.slice(1));
+    const words = capital(cause && need === 2 ? `Waiting: ${cause}` : cause || needs[need]);
+    put(part('.cause'), words);
     put(part('.account'), account);
-    const known = {id, element, list: part('ul'), toggle: part('button'), many: part('.many'), next: part('.next'), rows, size: many, open: many <= few};
+    const known = {id, need, element, list: part('ul'), toggle: part('h3 button'), all: part('.all'), many: part('.many'), next: part('.next'), rows, size: many, open: many <= few && need !== 4};
     known.list.setAttribute('aria-label', `${words} ${account}`.trim());
+    known.all.setAttribute('aria-label', `Retry all: ${words} ${account}`.trim());
     known.toggle.addEventListener('click', () => {
       known.open = !this.isOpen(known);
       if (this.looking) known.openedBy = true;
       this.head(known);
       this.paint();
     });
+    known.all.addEventListener('click', () => this.order('retry', known.rows.filter((row) => !row.idle && !row.running)));
     this.groups.set(id, known);
     return known;
   }
@@ -61,6 +66,7 @@ export class List {
   head(known) {
     if (!this.looking) known.openedBy = false;
     put(known.many, count(known.size, 'session'));
+    known.all.hidden = known.need !== 0 && known.need !== 2 || known.rows.length < 2 || known.rows.length < known.size;
     known.toggle.setAttribute('aria-expanded', this.isOpen(known));
     this.tickHead(known);
   }
@@ -99,14 +105,15 @@ export class List {
     for (const [known, first, last] of open) {
       known.list.style.paddingTop = `${first * height}px`;
       arrange(known.list, known.rows.slice(first, last).map((row, i) => {
-        const item = this.made.get(row.key) || begin(); // it may come from another group
+        const item = this.made.get(row.key) || beginRow(); // it may come from another group
         made.set(row.key, item);
         item.element.setAttribute('aria-posinset', first + i + 1);
         item.element.setAttribute('aria-setsize', known.rows.length);
         if (item.row !== row) {
           fillRow(item, row);
-          this.tickRow(item);
+          tickRow(item, this.now());
         }
+        this.mark(item);
         return item.element;
       }));
     }
@@ -115,8 +122,17 @@ export class List {
     this.seen([...made.values()]);
   }
 
-  tickRow({row, next}) {
-    put(next, row.next_at ? until(row.next_at, this.now(), row.late) : '');
+  // mark shows which rows are selected, and which one is open beside the list.
+  mark({element, pick, row}) {
+    pick.checked = this.picked(row.key);
+    element.classList.toggle('picked', pick.checked);
+    if (row.key === this.opened) element.ariaCurrent = 'true';
+    else element.ariaCurrent = null;
+  }
+
+  remark(opened = this.opened) {
+    this.opened = opened;
+    this.made.forEach((item) => this.mark(item));
   }
 
   tickHead(known) {
@@ -125,28 +141,45 @@ export class List {
 
   tick() {
     this.shown.forEach((known) => this.tickHead(known));
-    this.made.forEach((item) => this.tickRow(item));
+    this.made.forEach((item) => tickRow(item, this.now()));
   }
 
   item(target) {
-    const element = target.closest('.session');
+    const element = target.closest?.('.session');
     return element && this.made.get(element.dataset.key);
   }
 
   clicked(event) {
     const item = this.item(event.target);
     if (!item) return;
-    const order = event.target.dataset.order;
-    if (order) this.order(event.target, item.row);
-    else if (event.target.closest('.open')) this.open(item.row);
+    const {order} = event.target.dataset;
+    if (order) this.order(order, [item.row]);
+    else if (event.target.matches('.pick')) this.pick(item.row, this.rows(), event.shiftKey);
+    else if (event.target.matches('.copy')) copyRemedy(item.row, byId('said'));
+    else if (!event.target.closest('label')) {
+      item.part('.open').focus({preventScroll: true});
+      this.open(item.row);
+    }
   }
 
-  // pressed moves through the groups and their rows, also to rows that are not made yet.
-  pressed(event) {
-    const step = {ArrowDown: 1, ArrowUp: -1}[event.key], at = this.shown.findIndex(({element}) => element.contains(event.target));
-    if (!step || at < 0) return;
+  // rows returns all rows in their order, also of groups that are folded.
+  rows() {
+    return this.shown.flatMap(({rows}) => rows);
+  }
+
+  // neighbour returns the row before or after another one.
+  neighbour(key, step) {
+    const rows = this.rows(), at = rows.findIndex((row) => row.key === key);
+    return at < 0 ? rows[0] : rows[at + step];
+  }
+
+  // move goes through the groups and their rows, also to rows that are not made yet. It returns the
+  // row that has the focus then, if it is one.
+  move(step) {
+    const here = document.activeElement, at = this.shown.findIndex(({element}) => element.contains(here));
     const rows = (known) => (this.isOpen(known) ? known.rows : []);
-    let known = this.shown[at], place = known.rows.indexOf(this.item(event.target)?.row) + step; // its head comes before its first row
+    if (at < 0) return this.shown.length ? this.focus(this.shown[0], rows(this.shown[0]).length ? 0 : -1) : null;
+    let known = this.shown[at], place = known.rows.indexOf(this.item(here)?.row) + step; // its head comes before its first row
     if (place < -1) {
       known = this.shown[at - 1];
       place = known ? rows(known).length - 1 : -1;
@@ -154,45 +187,34 @@ export class List {
       known = this.shown[at + 1];
       place = -1;
     }
-    if (!known) return;
-    event.preventDefault();
-    if (place < 0) return known.toggle.focus();
-    const {key} = known.rows[place];
-    if (!this.made.has(key)) this.paint(); // keys come faster than frames: what was scrolled is not drawn yet
-    this.made.get(key)?.element.querySelector('.open').focus();
+    return known ? this.focus(known, place) : null;
   }
-}
 
-function begin() {
-  const element = byId('session').content.firstElementChild.cloneNode(true);
-  return {element, next: element.querySelector('.next'), strip: element.querySelector('.strip'), row: null};
-}
+  focus(known, place) {
+    if (place < 0) {
+      known.toggle.focus();
+      return null;
+    }
+    const row = known.rows[place];
+    if (!this.made.has(row.key)) this.paint(); // keys come faster than frames: what was scrolled is not drawn yet
+    this.made.get(row.key)?.element.querySelector('.open').focus();
+    return row;
+  }
 
-function fillRow(item, row) {
-  item.row = row;
-  const part = (selector) => item.element.querySelector(selector);
-  item.element.dataset.tone = row.tone;
-  item.element.dataset.key = row.key;
-  put(part('.state'), row.state);
-  put(part('.project'), row.project);
-  put(part('.who'), [row.name, row.by, `try ${row.tries}`, row.owner].filter(Boolean).join(' · '));
-  part('.open').title = row.cwd;
-  put(part('.why'), row.why);
-  part('.why').title = row.why;
-  fillOrders(item.element, row);
-}
+  // reveal scrolls to a row, and opens its group.
+  reveal(key) {
+    const known = this.shown.find(({rows}) => rows.some((row) => row.key === key));
+    if (!known) return;
+    if (!this.isOpen(known)) known.toggle.click();
+    const place = known.rows.findIndex((row) => row.key === key), {top} = known.list.getBoundingClientRect();
+    const y = top + place * this.height(), edge = 140;
+    if (y < edge || y > innerHeight - edge) scrollBy({top: y - innerHeight / 2});
+    this.paint();
+  }
 
-// fillOrders says what can be ordered of a session.
-export function fillOrders(element, row) {
-  const pause = element.querySelector('[data-order=pause], [data-order=unpause]');
-  pause.dataset.order = row.paused ? 'unpause' : 'pause';
-  put(pause, row.paused ? 'Unpause' : 'Pause');
-  const retry = element.querySelector('[data-order=retry]');
-  put(retry, row.retry || 'Retry');
-  retry.disabled = Boolean(row.idle || row.running);
-  element.querySelector('[data-order=cancel]').disabled = Boolean(row.idle);
-  for (const button of element.querySelectorAll('[data-order]')) {
-    button.setAttribute('aria-label', `${button.textContent} ${row.project}, ${row.by} ${row.name}`);
+  // focusRow puts the focus on a row.
+  focusRow(key) {
+    this.made.get(key)?.element.querySelector('.open').focus({preventScroll: true});
   }
 }
 

@@ -3,8 +3,8 @@
 import {said} from './words.js';
 
 // What a session needs, as the daemon says it.
-export const needs = ['Needs you', 'Being resumed', 'Waiting', 'Paused', 'Back at work'];
-export const tones = ['bad', 'busy', 'wait', 'still', 'good'];
+export const needs = ['Needs you', 'Being resumed', 'Waiting', 'Paused', 'Not stopped'];
+export const tones = ['bad', 'busy', 'wait', 'still', 'still'];
 
 // Known is what the daemon told of its sessions. Of many it tells first which groups they
 // make, which are shown at once, and then the sessions in parts.
@@ -56,7 +56,7 @@ export function tally(told) {
 
 // hay is what is looked in. It is made once: there may be ten thousand.
 export function hay(row) {
-  return row.hay ??= [row.project, row.name, row.id, row.by, row.account, row.cwd, row.state, row.owner, row.cause, row.why].join('\n').toLowerCase();
+  return row.hay ??= [row.project, row.name, row.id, row.by, row.account, row.cwd, row.state, row.owner, row.cause, row.why, row.remedy, row.asked].join('\n').toLowerCase();
 }
 
 // matches reports whether a session has every word that is looked for.

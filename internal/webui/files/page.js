@@ -1,25 +1,53 @@
 // The page: hears the daemon, and shows how everything stands.
-import {accountStrips, showAccounts, tickAccounts, watchMore} from './accounts.js';
+import {accountStrips, showAccounts, tickAccounts, watchAccounts} from './accounts.js';
+import {watchAnswers} from './ask.js';
 import {byId, drawn, fill, make, put} from './dom.js';
 import {ask, follow} from './door.js';
 import {Drawer} from './drawer.js';
 import {Fleet} from './fleet.js';
+import {watchKeys} from './keys.js';
 import {List, showChips} from './list.js';
 import {Known, group, matches, tally, wordsOf} from './model.js';
-import {Strips} from './strip.js';
-import {ago, clock, count, said, sentence, span} from './words.js';
+import {Notices, showTab} from './notice.js';
+import {give} from './orders.js';
+import {Past} from './past.js';
+import {Picked} from './pick.js';
+import {Queue, showQueueCount} from './queue.js';
+import {Strips, watchZoom} from './strip.js';
+import {watchTheme} from './theme.js';
+import {watchViews} from './views.js';
+import {ago, clock, count, sentence, span} from './words.js';
 
 const known = new Known();
 let daemon = null;
 let ahead = 0; // the daemon's clock over this one's, in milliseconds
+let lostAt = 0; // when the daemon was last heard, if it does not answer
+let you = 0; // sessions that need a person
 let chosen = null; // which need alone is shown
 let words = []; // what is looked for
 const now = () => Date.now() + ahead;
 
+const order = (what, rows, tells = byId('said')) => give(what, rows, {now, tells});
 const strips = new Strips(now);
 const fleet = new Fleet(now);
-const drawer = new Drawer({now, order: command});
-const list = new List({now, open: (row) => drawer.open(row), order: command, seen: (made) => strips.want(made)});
+const picked = new Picked({give: order, changed: () => list.remark()});
+const list = new List({
+  now, order, open: (row) => drawer.open(row), seen: (made) => strips.want(made),
+  pick: (row, rows, all) => picked.toggle(row, rows, all), picked: (key) => picked.keys.has(key),
+});
+const drawer = new Drawer({
+  now, order, step: (key, step) => list.neighbour(key, step),
+  changed(key, left) {
+    list.remark(key);
+    if (key) list.reveal(key);
+    if (left) list.focusRow(left);
+    list.soon(); // the list has become narrower or wider
+  },
+});
+const openKey = (key) => drawer.open(known.sessions.get(key));
+const queue = new Queue({now, open: openKey, knows: (key) => known.sessions.has(key)});
+const past = new Past({now, sessions: () => known.sessions, open: (row) => drawer.open(row)});
+const notices = new Notices((row) => openKey(row.key));
 
 // Many sessions are not drawn more often than a person can see.
 const calm = () => (known.sessions.size > 1000 ? 250 : 0);
@@ -36,14 +64,24 @@ function drawSessions() {
   const told = known.begun ? known.sketch() : [...known.sessions.values()], needs = tally(told);
   const looking = words.length > 0 && !known.begun; // what is looked for is found when all are here
   const found = told.filter((each) => (chosen === null || each.need === chosen) && (!looking || matches(each, words)));
-  put(byId('sentence'), sentence(needs, daemon.agents.reduce((sum, each) => sum + each.sessions, 0)));
-  document.title = needs[0] ? `(${needs[0]}) resumed` : 'resumed';
+  you = needs[0];
+  showState(needs);
   byId('sessions-section').hidden = told.length === 0;
   byId('sessions').ariaBusy = known.begun;
   byId('empty').hidden = told.length > 0;
   byId('none').hidden = told.length === 0 || found.length > 0;
   showChips(needs, chosen, choose);
   list.show(known.begun ? found : group(found), looking);
+  if (known.coming) return;
+  picked.told(known.sessions);
+  notices.told(known.sessions);
+  past.told();
+}
+
+// showState says how all stands, or that this is not known.
+function showState(needs) {
+  put(byId('sentence'), lostAt ? 'The daemon does not answer.' : sentence(needs, daemon.agents.reduce((sum, each) => sum + each.sessions, 0)));
+  showTab(you, lostAt > 0);
 }
 
 function choose(need) {
@@ -60,6 +98,8 @@ function showDaemon() {
   byId('pause').hidden = false;
   put(byId('pause'), daemon.paused ? 'Unpause all' : 'Pause all');
   put(byId('config'), daemon.config ? `configuration: ${daemon.config}, read ${clock(daemon.loaded_at, now())}` : 'configuration: built-in defaults');
+  showQueueCount(daemon.queue || 0);
+  fleet.want(Boolean(daemon.fleet));
   const notes = [];
   if (daemon.paused) notes.push({tone: 'still', text: 'Paused: nothing is started.'});
   if (daemon.dry_run) notes.push({tone: 'still', text: 'Dry run: nothing is ever started.'});
@@ -70,12 +110,12 @@ function showDaemon() {
   fill(byId('notes'), notes.map(({tone, text}) => make('p', text, 'note', tone)));
 }
 
-// showAgents says who is watched, for when there is nothing else to say.
+// showAgents says what is watched when nothing is to do.
 function showAgents() {
   const moved = daemon.agents.map((each) => each.moved_at).filter(Boolean).sort().at(-1);
   fill(byId('agents'), daemon.agents.filter(({sessions: many}) => many).map(({name, sessions: many, moved_at: at}) => {
     const line = make('li', '', 'card');
-    line.append(make('h3', name), make('p', at ? `active ${ago(at, now())}` : 'not active since the daemon started', 'limit'), make('p', count(many, 'session'), 'count'));
+    line.append(make('h3', name), make('p', at ? `active ${ago(at, now())}` : 'not active since the daemon started'), make('p', count(many, 'session'), 'soft'));
     return line;
   }));
   const idle = daemon.agents.filter(({sessions: many}) => !many).map(({name}) => name);
@@ -84,13 +124,19 @@ function showAgents() {
 }
 
 function tick() {
-  if (!daemon) return;
+  if (!daemon || lostAt) return; // what is out of date does not count on
   list.tick();
   tickAccounts(now());
   drawer.tick();
   if (!byId('empty').hidden) showAgents();
   put(byId('daemon'), `${daemon.line}, up ${span(now() - new Date(daemon.started_at))}`);
 }
+
+let accountsSaid = '';
+const drawAccountStrips = () => {
+  tickAccounts(now());
+  strips.wantAccounts(accountStrips, accountsSaid);
+};
 
 function show(update) {
   const first = !daemon, sketched = known.begun;
@@ -105,34 +151,69 @@ function show(update) {
   if (!update.daemon) return; // a part, and no more was told
   showDaemon();
   showAccounts(update.accounts);
+  accountsSaid = JSON.stringify(update.accounts.map((a) => [a.name, a.tone, a.reset_at]));
   tick();
-  drawn().then(() => {
-    strips.wantAccounts(accountStrips, JSON.stringify(update.accounts.map((a) => [a.name, a.tone, a.reset_at])));
-    fleet.want(daemon.fleet);
-  });
+  drawn().then(drawAccountStrips);
 }
 
-function connection(tone, text) {
+// connection says whether what is shown is live. What is not is grey.
+function connection(tone, text, lost) {
   byId('link').dataset.tone = tone;
   put(byId('link'), text);
+  if (lost === lostAt > 0) return;
+  lostAt = lost ? Date.now() : 0;
+  document.body.toggleAttribute('data-lost', lost);
+  put(byId('lost'), lost ? `Nothing is heard from it since ${clock(now(), now())}. What you see is how it was then. resumed status on its machine says why; this page tries again by itself.` : '');
+  if (daemon) showState(tally([...known.sessions.values()]));
+  else showTab(0, lost);
 }
 
-// command gives an order. The stream shows what comes of it.
-async function command(button, row, tells = byId('said')) {
-  const order = button.dataset.order;
-  const what = `${button.textContent}${row ? ' ' + row.project : ''}`;
-  if (order === 'cancel' && !confirm(`Cancel ${row.project}? It will not be continued after this limit.`)) return;
-  put(tells, `${what} …`);
+async function pauseAll() {
+  const path = daemon.paused ? 'unpause' : 'pause', what = byId('pause').textContent;
   try {
-    const path = row ? `/session/${order}` : daemon.paused ? '/unpause' : '/pause';
-    const answer = await ask(path, {method: 'POST', body: new URLSearchParams(row ? {agent: row.agent, id: row.id} : {})});
-    put(tells, `${what}: ${said((await answer.text()).trim(), now())}`);
+    put(byId('said'), `${what}: ${(await (await ask(path, {method: 'POST'})).text()).trim()}`);
   } catch {
-    put(tells, `${what}: the daemon does not answer`);
+    put(byId('said'), `${what}: the daemon does not answer`);
   }
 }
 
-byId('pause').addEventListener('click', (event) => command(event.target));
+const searchOf = () => document.querySelector(`[data-of=${document.body.dataset.view}] input[type=search]`);
+
+// move goes to the next row of the view. If a session is open beside the list, the next one is.
+function move(step) {
+  if (document.body.dataset.view !== 'sessions') {
+    const all = [...document.querySelectorAll(`[data-of=${document.body.dataset.view}] .open`)];
+    all[Math.max(0, all.indexOf(document.activeElement) + step)]?.focus();
+  } else if (byId('drawer').open && byId('drawer').contains(document.activeElement)) drawer.turn(step);
+  else {
+    const row = list.move(step);
+    if (row && byId('drawer').open) drawer.open(row, false);
+  }
+}
+
+watchAnswers();
+watchAccounts(drawAccountStrips);
+watchTheme();
+watchZoom(() => {
+  strips.redraw();
+  if (drawer.row) drawer.look();
+});
+watchKeys({
+  move,
+  find: () => searchOf()?.focus(),
+  pick(target) {
+    const item = list.item(target);
+    if (item) picked.toggle(item.row, list.rows(), false);
+  },
+  leave(target) {
+    if (target.matches('input[type=search]') && target.value) {
+      target.value = '';
+      target.dispatchEvent(new Event('input'));
+    } else if (!drawer.close()) picked.clear();
+  },
+});
+watchViews({queue: (on) => queue.shown(on), history: (on) => past.shown(on), fleet: (on) => fleet.shown(on), sessions: () => list.soon()});
+byId('pause').addEventListener('click', pauseAll);
 byId('search').addEventListener('input', (event) => look(event.target.value));
 byId('clear').addEventListener('click', () => {
   byId('search').value = '';
@@ -140,24 +221,19 @@ byId('clear').addEventListener('click', () => {
   look('');
   byId('search').focus();
 });
-addEventListener('keydown', (event) => {
-  if (event.key !== '/' || event.target.matches('input') || byId('drawer').open) return;
-  event.preventDefault();
-  byId('search').focus();
-});
-watchMore();
 setInterval(tick, 1000);
 follow({
   hear(update) {
-    connection('good', 'live');
+    connection('good', 'live', false);
     if (update) show(update);
     return Boolean(update?.groups) && known.begun;
   },
-  lost: () => connection('bad', 'not connected: this may be out of date'),
+  lost: () => connection('bad', 'not connected', true),
   refused: () => put(byId('old-link'), 'The link that you followed is too old, or was used before. '),
-  locked() { // what a person without a key is not to see
-    connection('still', 'locked');
+  locked(forgetful) { // what a person who is not let in is not to see
+    connection('still', 'locked', false);
     drawer.close();
+    if (forgetful) put(byId('old-link'), 'Your browser did not keep the cookie of this page: allow it, and follow a new link. ');
     document.body.dataset.locked = '';
   },
 });

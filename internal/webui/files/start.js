@@ -2,50 +2,66 @@
 // asked while all the other parts of the page are still being read.
 'use strict';
 
-// What lets the page in: first the token of its link, then a key. That is kept for
-// this tab and this port alone; a cookie would be sent to every port.
+// stored is what the browser keeps for this origin, which no other port can read. A browser that
+// keeps nothing shows the page until it is reloaded.
+window.stored = {
+  get(name) {
+    try {
+      return localStorage.getItem(name) || '';
+    } catch {
+      return '';
+    }
+  },
+  set(name, value) {
+    try {
+      if (value) localStorage.setItem(name, value);
+      else localStorage.removeItem(name);
+    } catch { /* as above */ }
+  },
+};
+
+// The token of a link is exchanged for a visit: a path that only this page knows, and a cookie
+// that the browser sends for that path alone.
 class Entrance {
   token = new URLSearchParams(location.search).get('token');
-  key = '';
+  visit = window.stored.get('visit');
   worthless = false; // the token let nobody in
+  forgetful = false; // the browser does not keep the cookie
 
-  constructor() {
-    try {
-      this.key = sessionStorage.getItem('key') || '';
-    } catch { /* a browser that keeps nothing shows the page until it is reloaded */ }
+  keep(visit) {
+    this.visit = visit;
+    window.stored.set('visit', visit);
   }
 
-  keep(key) {
-    this.key = key;
-    try {
-      sessionStorage.setItem('key', key);
-    } catch { /* likewise */ }
+  path(of) {
+    return `/at/${this.visit}/${of}`;
   }
 
-  // show returns what a request is sent with.
-  show(options, what = `Bearer ${this.key}`) {
-    return {...options, headers: {Authorization: what}};
+  // enter shows the token of a link. The address that stays in the browser does not have it.
+  async enter(signal) {
+    const answer = await fetch('/enter', {method: 'POST', signal, headers: {Authorization: `Link ${encodeURIComponent(this.token)}`}});
+    history.replaceState(null, '', location.pathname + location.hash);
+    this.token = null;
+    if (answer.ok) this.keep(await answer.text());
+    else this.worthless = true; // but a browser that was let in before may go on
+    return answer.ok;
   }
 
-  // stream returns the daemon's events, or null to whom they are not given. The token of a
-  // link opens it too, and then a key is the first that it tells; the address that stays in the
-  // browser does not have the token. An EventSource could show neither.
+  // stream returns the daemon's events, or null if the page is not let in.
   async stream(signal) {
-    if (this.token !== null) {
-      const answer = await fetch('/events', this.show({signal}, `Link ${encodeURIComponent(this.token)}`));
-      history.replaceState(null, '', location.pathname + location.hash);
-      this.token = null;
-      if (answer.ok) return answer.body;
-      this.worthless = true; // but a tab that was let in before may go on
+    const entered = this.token !== null && await this.enter(signal);
+    if (!this.visit) return null;
+    const answer = await fetch(this.path('events'), {signal});
+    if (answer.status === 401) {
+      this.forgetful = entered;
+      this.keep('');
     }
-    if (!this.key) return null;
-    const answer = await fetch('/events', this.show({signal}));
-    if (answer.status === 401) this.keep('');
     return answer.ok ? answer.body : null;
   }
 }
 
+document.documentElement.dataset.theme = window.stored.get('theme');
 window.entrance = new Entrance();
 window.listening = new AbortController(); // ends the stream that is read
 window.opening = window.entrance.stream(window.listening.signal);
-window.opening.catch(() => { /* who follows it hears of that */ });
+window.opening.catch(() => { /* follow of door.js hears of that */ });

@@ -39,8 +39,16 @@ export function until(time, now, late = 'due now') {
   return `in ${span(Math.ceil(left / second) * second)}, ${clock(time, now, false)}`;
 }
 
-// ago says how long something is over.
-export const ago = (time, now) => `${span(now - new Date(time))} ago`;
+// ago says roughly how long something is over: a list that is read at a glance has no seconds.
+export function ago(time, now) {
+  const over = now - new Date(time);
+  if (over < minute) return 'just now';
+  const [unit, name] = over < hour ? [minute, 'min'] : over < day ? [hour, 'h'] : [day, 'd'];
+  return `${Math.floor(over / unit)} ${name} ago`;
+}
+
+// since says when something began.
+export const since = (time, now) => `${ago(time, now)}, ${clock(time, now, false)}`;
 
 export const count = (n, noun) => `${n} ${noun}${n === 1 ? '' : 's'}`;
 
@@ -51,7 +59,6 @@ export function sentence([you, trying, time, unpause, nothing], known) {
   const parts = [says(you, 'needs you', 'need you'), says(trying, 'is being resumed', 'are being resumed'),
     says(time, 'waits', 'wait'), says(unpause, 'is paused', 'are paused')].filter(Boolean);
   const others = Math.max(known - you - trying - time - unpause, nothing);
-  if (!parts.length) return others ? `All is well: ${others === 1 ? '1 session works' : `${others} sessions work`}.` : 'All is well: there is no session yet.';
-  if (others) parts.push(others === 1 ? 'the other one works' : 'all others work');
-  return parts.join(', ') + '.';
+  if (!parts.length) return others ? `All is well: of ${count(others, 'session')} none is stopped.` : 'All is well: there is no session yet.';
+  return `${parts.join(', ')}${others ? `; ${count(others, 'other')} ${others === 1 ? 'is' : 'are'} not stopped` : ''}.`;
 }

@@ -227,7 +227,7 @@ func (p *pass) take(ctx context.Context, s Session, m Message, last, first bool)
 
 // takeChild adds to the news of the parent that its child session has ended with an error.
 func (p *pass) takeChild(ctx context.Context, child Session) error {
-	m, err := p.db.Last(ctx, child.ID)
+	m, err := p.db.Last(ctx, child)
 	if _, limited := m.Event(p.Limits).(resume.Limited); limited && err == nil {
 		p.Observations = append(p.Observations, p.Observation(Session{ID: child.Parent}, m, resume.SubagentEnded{At: m.At()}))
 	}

@@ -122,7 +122,7 @@ func (db *DB) Stopped(ctx context.Context, parent string, since time.Time, limit
 	children, err := db.Sessions(ctx, "WHERE parent_id = ? ", parent)
 	var stopped []resume.Subagent
 	for _, child := range children[max(0, len(children)-maxChildren):] {
-		m, err := db.Last(ctx, child.ID)
+		m, err := db.Last(ctx, child)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,57 @@
+// Orders: what a person wants done with sessions. The stream shows what comes of them.
+import {question} from './ask.js';
+import {put} from './dom.js';
+import {tell} from './door.js';
+import {count, said} from './words.js';
+
+const atOnce = 50; // sessions that one request may name
+const verbs = {retry: 'Retry', cancel: 'Cancel', pause: 'Pause', unpause: 'Unpause'};
+
+const called = (rows) => (rows.length === 1 ? rows[0].project : count(rows.length, 'session'));
+
+// sure asks where an order cannot be taken back, or is more than it looks like.
+function sure(order, rows) {
+  const unseen = rows.filter((row) => row.retry).length;
+  if (order === 'cancel') return question(`Cancel ${called(rows)}? ${rows.length === 1 ? 'It' : 'They'} will not be continued after this limit.`, 'Cancel', 'Keep waiting');
+  if (order === 'retry' && unseen) {
+    return question(`The start of ${unseen === rows.length ? called(rows) : `${unseen} of ${called(rows)}`} was not seen, so its own flags and permissions are not known.`, rows.find((row) => row.retry).retry, 'Leave it');
+  }
+  if (rows.length > 1) return question(`${verbs[order]} ${called(rows)}?`, verbs[order], 'Do nothing');
+  return true;
+}
+
+async function send(order, rows, now) {
+  const all = {early: [], until: '', said: []};
+  for (let i = 0; i < rows.length; i += atOnce) {
+    const some = rows.slice(i, i + atOnce), body = new URLSearchParams(some.flatMap(({agent, id}) => [['agent', agent], ['id', id]]));
+    if (now) body.set('now', '1');
+    const got = await tell(`session/${order}`, {method: 'POST', body});
+    all.early.push(...(got.early || []));
+    all.until ||= got.until || '';
+    if (got.said) all.said.push(got.said);
+  }
+  return all;
+}
+
+// early asks about sessions whose provider asked to wait longer: nothing was done for them.
+function early(rows, until, now) {
+  const text = said(until, now), whole = `${text[0].toUpperCase()}${text.slice(1)}${rows.length > 1 ? ` (${rows.length} sessions)` : ''}.`;
+  return question(`${whole} Resume ${called(rows)} now all the same?`, 'Resume now', 'Keep waiting');
+}
+
+// give gives an order for sessions; tells is where it is said what comes of it.
+export async function give(order, rows, {now, tells}) {
+  if (!rows.length || !await sure(order, rows)) return;
+  const what = `${verbs[order]} ${called(rows)}`;
+  put(tells, `${what} …`);
+  try {
+    const first = await send(order, rows, false), waits = rows.filter(({key}) => first.early.includes(key));
+    if (waits.length) {
+      if (await early(waits, first.until, now())) first.said.push(...(await send(order, waits, true)).said);
+      else first.said.push(waits.length === rows.length ? 'nothing was done' : `nothing was done for ${count(waits.length, 'session')}`);
+    }
+    put(tells, `${what}: ${said(first.said.join('; '), now())}`);
+  } catch (error) {
+    put(tells, `${what}: ${error instanceof TypeError ? 'the daemon does not answer' : said(error.message, now())}`);
+  }
+}

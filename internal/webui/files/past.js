@@ -1,0 +1,66 @@
+// The history of all sessions: what was decided, and why, the newest first.
+import {byId, fill, make} from './dom.js';
+import {tell} from './door.js';
+import {wordsOf} from './model.js';
+import {clock, said} from './words.js';
+
+const step = 200; // steps that are asked for at a time
+
+export class Past {
+  // now returns the daemon's clock; sessions returns what is known of them by key; open shows one.
+  constructor({now, sessions, open}) {
+    Object.assign(this, {now, sessions, open, on: false, most: step, steps: [], words: [], timer: null});
+    byId('history-search').addEventListener('input', ({target}) => {
+      this.words = wordsOf(target.value);
+      this.show();
+    });
+    byId('history-more').addEventListener('click', () => {
+      this.most += step;
+      this.look();
+    });
+  }
+
+  shown(on) {
+    this.on = on;
+    if (on) this.look();
+  }
+
+  // told looks again soon, if the view is seen.
+  told() {
+    if (!this.on) return;
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      if (this.on) this.look();
+    }, 1000);
+  }
+
+  async look() {
+    try {
+      this.steps = await tell(`history?most=${this.most}`);
+      this.show();
+    } catch (error) {
+      fill(byId('history'), make('li', `The history could not be read: ${error.message}`, 'line'));
+    }
+  }
+
+  show() {
+    const now = this.now(), rows = this.sessions();
+    const lines = this.steps.map((each) => {
+      const row = rows.get(each.key), why = [said(each.why, now), each.failed].filter((text, i, all) => text && all.indexOf(text) === i).join(': ');
+      const who = row ? `${row.project} · ${row.name} · ${each.by}` : each.key ? `${each.name.slice(0, 8)} · ${each.by}` : 'the daemon';
+      return {...each, row, who, why};
+    }).filter(({who, what, why}) => this.words.every((word) => `${who}\n${what}\n${why}`.toLowerCase().includes(word)));
+    byId('history-none').hidden = lines.length > 0;
+    byId('history-more').hidden = this.steps.length < this.most;
+    fill(byId('history'), lines.map(({at, who, what, tone, why, row}) => {
+      const line = make('li', '', 'line step', tone), name = row ? make('button', who, 'open who') : make('span', who, 'who');
+      if (row) {
+        name.type = 'button';
+        name.addEventListener('click', () => this.open(row));
+      }
+      line.append(make('span', clock(at, now), 'when'), make('span', what, 'state'), name, make('span', why, 'why'));
+      line.querySelector('.why').title = why;
+      return line;
+    }));
+  }
+}

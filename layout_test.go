@@ -195,9 +195,9 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {75_800, unlimited},
+	"...":                  {75_810, unlimited},
 	"cmd/resumed":          {4_180, unlimited},
-	"internal/agent/...":   {12_560, unlimited},
+	"internal/agent/...":   {12_570, unlimited},
 	"internal/app":         {855, 0},
 	"internal/config":      {2_860, unlimited},
 	"internal/deliver":     {2_850, 0},
@@ -209,7 +209,7 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/watch":       {1_790, unlimited},
 
 	"internal/resume/engine":            {1_650, 8},
-	"internal/agent":                    {2_280, 5},
+	"internal/agent":                    {2_285, 5},
 	"internal/agent/opencode":           {1_410, 0},
 	"internal/agent/opencode/database":  {940, 0},
 	"internal/agent/opencode/processes": {270, 0},

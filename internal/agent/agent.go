@@ -158,6 +158,10 @@ type Turns interface {
 
 	// Ended returns how the process of the session ended in the middle of a turn.
 	Ended(resume.Session) resume.End
+
+	// Records returns the files in which the session's process writes what it does, also for its
+	// subagents.
+	Records(resume.Session) []string
 }
 
 // Caller is an Agent whose transcripts tell which tool was called and has no result yet.

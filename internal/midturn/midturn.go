@@ -167,8 +167,7 @@ func (w *Watcher) keep(key resume.Key, t *turn, again time.Duration) {
 // moves.
 func (w *Watcher) look(ctx context.Context, key resume.Key, t *turn) (again time.Duration) {
 	s, err := w.opts.Engine.Session(ctx, key)
-	a := w.opts.Agent(key.Agent)
-	turns, tells := a.(agent.Turns)
+	a, tells := w.opts.Agent(key.Agent).(turnsAgent)
 	if err != nil || !tells || !isCandidate(s) {
 		return 0
 	}
@@ -176,7 +175,7 @@ func (w *Watcher) look(ctx context.Context, key resume.Key, t *turn) (again time
 	if lives && t.seen == s.Seen && t.alive {
 		return w.listen(ctx, a, s, t)
 	}
-	at, open, err := turns.OpenTurn(ctx, s)
+	at, open, err := a.OpenTurn(ctx, s)
 	if err != nil || !open {
 		w.logOf(s).Debug("not in the middle of a turn", "lives", lives, "err", err) // a transcript that cannot be read proves nothing
 		return 0
@@ -192,7 +191,7 @@ func (w *Watcher) look(ctx context.Context, key resume.Key, t *turn) (again time
 	if w.opts.Elsewhere(key) {
 		return lookEvery
 	}
-	w.ended(ctx, a, s, resume.Died{Process: s.Origin.Process, At: at, How: turns.Ended(s)})
+	w.ended(ctx, a, s, resume.Died{Process: s.Origin.Process, At: at, How: a.Ended(s)})
 	return 0
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -27,6 +28,7 @@ type world struct {
 	at      time.Time // of the last record
 	end     resume.End
 	owner   *resume.Owner
+	files   []string
 	reads   int // of the transcript
 	looks   int // at the process
 	applied []resume.Event
@@ -53,6 +55,8 @@ func (w *world) OpenTurn(context.Context, resume.Session) (time.Time, bool, erro
 	w.reads++
 	return w.at, w.open, nil
 }
+
+func (w *world) Records(resume.Session) []string { return w.files }
 
 func (w *world) Ended(resume.Session) resume.End { return w.end }
 
@@ -166,12 +170,27 @@ func TestARestartOfTheMachineEndsEveryProcess(t *testing.T) {
 func TestSilenceIsMeasuredWhenItsTimeIsOver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		w := newWorld()
-		w.watch(t, 24*time.Hour) // this test uses less than an hour of the processor
-		after(24*time.Hour - time.Second)
+		w.watch(t, 2*time.Hour) // this test uses less than six minutes of the processor
+		after(2*time.Hour - time.Second)
 		require.Empty(t, w.applied)
 		after(2 * time.Second)
 		require.Equal(t, []resume.Event{resume.Silent{Owner: resume.Owner{PID: os.Getpid(), Kind: resume.Headless}}}, w.applied)
-		after(100 * time.Hour)
+		after(5 * time.Hour)
 		require.Len(t, w.applied, 1, "told once")
+	})
+}
+
+func TestASessionWithASubagentThatWritesIsNotSilent(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "agent.jsonl")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	inBubble(t, func(t *testing.T) {
+		w := newWorld()
+		w.files = []string{"gone", file}
+		w.watch(t, 2*time.Hour)
+		require.NoError(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Hour)))
+		after(3 * time.Hour)
+		require.Empty(t, w.applied)
+		after(2 * time.Hour)
+		require.Len(t, w.applied, 1, "it stopped writing")
 	})
 }

@@ -25,13 +25,19 @@ var boot = sync.OnceValue(procfs.Boot)
 type quiet struct {
 	since time.Time // with a monotonic reading
 	cpu   time.Duration
-	wrote time.Time // when the transcript was last written
+	wrote time.Time // when the session or a subagent of it last wrote a record
 	told  bool
+}
+
+// turnsAgent is an agent whose transcripts tell whether a turn has ended.
+type turnsAgent interface {
+	agent.Agent
+	agent.Turns
 }
 
 // listen measures the processes of a live session, and reports it if they were silent for too long. In
 // between it only looks whether the process lives.
-func (w *Watcher) listen(ctx context.Context, a agent.Agent, s resume.Session, t *turn) (again time.Duration) {
+func (w *Watcher) listen(ctx context.Context, a turnsAgent, s resume.Session, t *turn) (again time.Duration) {
 	bound := w.opts.Rules().Silent
 	if bound == 0 || t.quiet != nil && t.quiet.told {
 		return lookEvery
@@ -45,7 +51,7 @@ func (w *Watcher) listen(ctx context.Context, a agent.Agent, s resume.Session, t
 	if !known {
 		return lookEvery
 	}
-	now := &quiet{since: time.Now(), cpu: tree.CPU, wrote: writtenAt(s)}
+	now := &quiet{since: time.Now(), cpu: tree.CPU, wrote: lastWrite(a.Records(s))}
 	before := t.quiet
 	if t.quiet = now; before == nil {
 		return min(lookEvery, bound)
@@ -104,10 +110,12 @@ func where(ctx context.Context, a agent.Agent, s resume.Session) *resume.Owner {
 	return owner
 }
 
-func writtenAt(s resume.Session) time.Time {
-	info, err := os.Stat(s.Transcript)
-	if err != nil {
-		return time.Time{}
+// lastWrite returns when one of the files was last written.
+func lastWrite(files []string) (at time.Time) {
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil { // otherwise it was removed
+			at = resume.Later(at, info.ModTime())
+		}
 	}
-	return info.ModTime()
+	return at
 }

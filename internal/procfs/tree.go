@@ -1,7 +1,6 @@
 package procfs
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -47,10 +46,8 @@ func (f FS) TreeOf(root int) (Tree, bool) {
 // Connected reports whether a process has a connection to another machine or program, over the network.
 func (f FS) Connected(pid int) bool {
 	var sockets []string
-	files, _ := os.ReadDir(f.Path(pid, "fd")) // empty if it has ended or is another user's
-	for _, file := range files {
-		target, _ := os.Readlink(f.Path(pid, "fd", file.Name()))
-		if inode, is := strings.CutPrefix(target, "socket:["); is {
+	for _, file := range f.open(pid) {
+		if inode, is := strings.CutPrefix(file.Name, "socket:["); is {
 			sockets = append(sockets, strings.TrimSuffix(inode, "]"))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"resumed/internal/agent"
@@ -115,6 +116,17 @@ func (a *Agent) OpenTurn(ctx context.Context, s resume.Session) (at time.Time, o
 	default:
 		return at, turn == transcript.TurnOpen, err
 	}
+}
+
+// Records returns the transcripts of the session and of its subagents. In 2.0 these are beside it, and
+// do not name it.
+func (a *Agent) Records(s resume.Session) []string {
+	files := []string{s.Transcript}
+	for _, pattern := range []string{strings.TrimSuffix(s.Transcript, ".jsonl") + "/*/*.jsonl", filepath.Dir(s.Transcript) + "/agent-*.jsonl"} {
+		found, _ := filepath.Glob(pattern) // errs on a bad pattern only: then they are not found
+		files = append(files, found...)
+	}
+	return files
 }
 
 // Ended returns how the session's process ended. On Ctrl-C a run without a terminal writes nothing

@@ -42,6 +42,18 @@ func (a *Agent) OpenTurn(ctx context.Context, s resume.Session) (at time.Time, o
 	return rollout.OpenTurn(ctx, s.Transcript)
 }
 
+// Records returns the rollouts that the session's process has open: subagents have their own.
+func (a *Agent) Records(s resume.Session) []string {
+	files := []string{s.Transcript}
+	open, _ := a.Processes.Open(s.Origin.Process.PID) // none if it has ended
+	for _, file := range open {
+		if filepath.Ext(file.Name) == ".jsonl" {
+			files = append(files, file.Name)
+		}
+	}
+	return files
+}
+
 // Ended returns how the session's process ended. A process that ends by itself removes its lock file.
 func (a *Agent) Ended(s resume.Session) resume.End {
 	_, err := os.Stat(a.lockOf(s))

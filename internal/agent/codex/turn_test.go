@@ -43,3 +43,16 @@ func TestHowAProcessEnded(t *testing.T) {
 	s.Origin = &resume.Origin{TTY: true}
 	require.Equal(t, resume.HungUp, a.Ended(s))
 }
+
+// The process of a session writes the rollouts of its subagents, too.
+func TestWhatAProcessWrites(t *testing.T) {
+	home := t.TempDir()
+	a, err := New(Options{Roots: []string{home}})
+	require.NoError(t, err)
+	file, err := os.Create(filepath.Join(home, "subagent.jsonl"))
+	require.NoError(t, err)
+	t.Cleanup(func() { file.Close() })
+	s := resume.Session{Transcript: "own.jsonl", Origin: &resume.Origin{Process: resume.Process{PID: os.Getpid()}}}
+	require.Equal(t, "own.jsonl", a.Records(s)[0])
+	require.Contains(t, a.Records(s), file.Name())
+}

@@ -194,9 +194,9 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {75_400, unlimited},
+	"...":                  {75_410, unlimited},
 	"cmd/resumed":          {4_180, unlimited},
-	"internal/agent/...":   {12_800, unlimited},
+	"internal/agent/...":   {12_810, unlimited},
 	"internal/app":         {840, 0},
 	"internal/config":      {2_860, unlimited},
 	"internal/deliver":     {2_850, 0},
@@ -210,7 +210,7 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/resume/engine":            {1_650, 8},
 	"internal/agent":                    {2_270, 5},
 	"internal/agent/opencode":           {1_510, 0},
-	"internal/agent/opencode/database":  {1_165, 0},
+	"internal/agent/opencode/database":  {1_180, 0},
 	"internal/agent/opencode/processes": {310, 0},
 	"internal/agent/opencode/server":    {480, 0},
 	"internal/resume/view":              {440, 0},

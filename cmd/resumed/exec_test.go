@@ -311,6 +311,11 @@ echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":52
 			args:   []string{"run", "--format", "json", "-m", "fake/x", "fix it"},
 			second: "run --format json -m fake/x --session ses_e237ddd5cffe continue",
 		},
+		"opencode 2 by its lines": {
+			program: "opencode", script: `[ $n -ge 2 ] || { echo '{"type":"error","sessionID":"ses_e237ddd5cffe","error":{"type":"provider.rate-limit","message":"Rate limit reached for requests","status":429}}'; exit 1; }`,
+			args:   []string{"run", "--format", "json", "-m", "fake/x", "fix it"},
+			second: "run --format json -m fake/x --session ses_e237ddd5cffe continue",
+		},
 		"gemini with its prompt again": {
 			program: "gemini", script: `[ $n -ge 2 ] || { echo '{"type":"init","session_id":"` + id + `"}'
 echo '{"type":"result","status":"error","error":{"type":"unknown","message":"[API Error: The model is overloaded. Please try again later.]"}}'; exit 247; }`,

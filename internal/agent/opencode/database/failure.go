@@ -8,6 +8,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -21,6 +22,28 @@ type Failure struct {
 		Headers   map[string]string `json:"responseHeaders"`
 		Body      string            `json:"responseBody"`
 	} `json:"data"`
+}
+
+// failure2 is the error in version 2.
+type failure2 struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Status  int    `json:"status"`
+}
+
+// UnmarshalJSON parses an error of either version.
+func (f *Failure) UnmarshalJSON(data []byte) error {
+	type older Failure
+	var either struct {
+		older
+		failure2
+	}
+	lines.Decode(data, &either) // what cannot be read stays empty: there was an error
+	*f = Failure(either.older)
+	if f.Name == "" && either.Type != "" {
+		f.Name, f.Data.Message, f.Data.Status = either.Type, either.Message, either.Status
+	}
+	return nil
 }
 
 // Event returns the event for a failure that ended a turn at that time.

@@ -17,8 +17,7 @@ func providerOf(model []byte) string {
 // record2 is the content of the column data in version 2.
 type record2 struct {
 	Record
-	Text    string    `json:"text"` // of a prompt
-	Error   *failure2 `json:"error"`
+	Text    string `json:"text"` // of a prompt
 	Content []struct {
 		Type  string `json:"type"`
 		Name  string `json:"name"` // of a tool
@@ -28,12 +27,6 @@ type record2 struct {
 			Error  failure2       `json:"error"`
 		} `json:"state"`
 	} `json:"content"`
-}
-
-type failure2 struct {
-	Type    string `json:"type"`
-	Message string `json:"message"`
-	Status  int    `json:"status"`
 }
 
 // readMessage2 returns the parser of the record of a message of that type. Only prompts and answers tell a
@@ -49,11 +42,7 @@ func readMessage2(kind string) func(data []byte, createdMS, updatedMS int64) Mes
 			return Message{}
 		}
 		m.Record, m.parts = r.Record, r.parts(kind)
-		m.Role, m.Record.Error = kind, nil
-		if e := r.Error; e != nil {
-			m.Record.Error = &Failure{Name: e.Type}
-			m.Record.Error.Data.Message, m.Record.Error.Data.Status = e.Message, e.Status
-		}
+		m.Role = kind
 		switch m.Meaning = m.meaning(); {
 		case m.Meaning == Cancelled && slices.ContainsFunc(m.parts, part.denied):
 			m.Meaning = Moved // a permission that was not given ends the turn

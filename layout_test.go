@@ -195,13 +195,13 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {75_830, unlimited},
+	"...":                  {75_850, unlimited},
 	"cmd/resumed":          {4_250, unlimited},
-	"internal/agent/...":   {12_990, unlimited},
+	"internal/agent/...":   {13_000, unlimited},
 	"internal/app":         {840, 0},
 	"internal/config":      {2_860, unlimited},
 	"internal/deliver":     {2_850, 0},
-	"internal/explain/...": {2_670, unlimited},
+	"internal/explain/...": {2_680, unlimited},
 	"internal/fleet/...":   {4_490, unlimited},
 	"internal/limit/...":   {3_640, unlimited},
 	"internal/notify/...":  {4_410, unlimited},

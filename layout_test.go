@@ -199,11 +199,11 @@ var knownOnlyIn = map[string]string{
 var budgets = map[string]struct{ lines, up int }{
 	"...":                  {75_900, unlimited},
 	"cmd/resumed":          {4_250, unlimited},
-	"internal/agent/...":   {12_990, unlimited},
+	"internal/agent/...":   {13_000, unlimited},
 	"internal/app":         {855, 0},
 	"internal/config":      {2_905, unlimited},
 	"internal/deliver":     {2_900, 0},
-	"internal/explain/...": {2_670, unlimited},
+	"internal/explain/...": {2_680, unlimited},
 	"internal/fleet/...":   {4_490, unlimited},
 	"internal/limit/...":   {3_740, unlimited},
 	"internal/notify/...":  {4_420, unlimited},

@@ -27,7 +27,11 @@ func install(t *testing.T, k kit) (bin string, pinned bool) {
 	if _, err := os.Stat(filepath.Join(bin, k.program)); err == nil {
 		return bin, true
 	}
-	err := npmInstall(t, dir, append([]string{k.npm + "@" + k.version}, k.also...)...)
+	packages := append([]string{k.npm + "@" + k.version}, k.also...)
+	if k.bundle != "" {
+		packages = k.also
+	}
+	err := npmInstall(t, dir, k, packages...)
 	if err == nil {
 		return bin, true
 	}
@@ -65,8 +69,8 @@ func (e *unreachableError) Error() string { return e.why }
 
 var noRegistry = regexp.MustCompile(`ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|socket hang up|E50[234]`)
 
-// npmInstall installs packages into dir, or leaves nothing there.
-func npmInstall(t *testing.T, dir string, packages ...string) error {
+// npmInstall installs packages into dir, and the kit's bundle, or leaves nothing there.
+func npmInstall(t *testing.T, dir string, k kit, packages ...string) error {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
 		return &unreachableError{"there is no npm"}
@@ -91,9 +95,31 @@ func npmInstall(t *testing.T, dir string, packages ...string) error {
 	case err != nil:
 		return fmt.Errorf("npm install %s: %w\n%s", strings.Join(packages, " "), err, out)
 	}
-	t.Logf("installed %s in %s", strings.Join(packages, " "), time.Since(began).Round(time.Second))
+	if k.bundle != "" {
+		if out, err = unpack(ctx, npm, fresh, k); err != nil {
+			return fmt.Errorf("unpack %s: %w\n%s", k.npm, err, out)
+		}
+	}
+	t.Logf("installed %s %s in %s", k.name(), strings.Join(packages, " "), time.Since(began).Round(time.Second))
 	if err := os.Rename(fresh, dir); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil
+}
+
+// unpack unpacks a package that needs none of those that it names, beside those that are installed.
+func unpack(ctx context.Context, npm, dir string, k kit) ([]byte, error) {
+	modules := filepath.Join(dir, "node_modules")
+	home := filepath.Join(modules, filepath.FromSlash(k.npm))
+	if err := os.MkdirAll(home, 0o755); err != nil {
+		return nil, err
+	}
+	if out, err := exec.CommandContext(ctx, npm, "pack", "--loglevel=error", "--pack-destination", dir, k.npm+"@"+k.version).CombinedOutput(); err != nil {
+		return out, err
+	}
+	packed, _ := filepath.Glob(filepath.Join(dir, "*.tgz")) // errs on a bad pattern only
+	if out, err := exec.CommandContext(ctx, "tar", "-xzf", strings.Join(packed, ""), "-C", home, "--strip-components=1").CombinedOutput(); err != nil {
+		return out, err
+	}
+	return nil, os.Symlink(filepath.Join("..", filepath.FromSlash(k.npm), filepath.FromSlash(k.bundle)), filepath.Join(modules, ".bin", k.program))
 }

@@ -25,9 +25,12 @@ type record struct {
 	IsSidechain bool
 	Content     json.RawMessage
 	Input       json.RawMessage
-	Message     struct{ Content, Parts json.RawMessage }
-	Data        struct{ Content json.RawMessage }
-	Payload     struct {
+	Message     struct {
+		Role           string
+		Content, Parts json.RawMessage
+	}
+	Data    struct{ Content json.RawMessage }
+	Payload struct {
 		Type, Role string
 		Content    json.RawMessage
 	}
@@ -90,6 +93,13 @@ var kimiRecords = chats(".kimi-code/sessions/*/*/agents/main/wire.jsonl", func(b
 		return before
 	}
 	return append(before, agenttest.Texts(r.Input)...)
+})
+
+var piSessions = chats(".pi/agent/sessions/*/*.jsonl", func(before []string, r record) []string {
+	if r.Type != "message" || r.Message.Role != "user" {
+		return before
+	}
+	return append(before, agenttest.Texts(r.Message.Content)...)
 })
 
 // Gemini CLI states all messages anew when it takes one back.

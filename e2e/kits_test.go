@@ -19,6 +19,7 @@ type kit struct {
 	version string
 	npm     string   // the package
 	also    []string // further packages it needs
+	bundle  string   // the program in the package, if that needs no others; empty: npm installs it
 	program string
 	place   int // in the table
 
@@ -27,6 +28,7 @@ type kit struct {
 	scripted bool
 
 	margin string // resume.margin: what the agent's stated times lack in precision
+	unseen string // resume.unseen: what becomes of a session whose start cannot be seen
 
 	// setUp writes the agent's configuration into the box and returns its
 	// environment.
@@ -319,6 +321,39 @@ func kimi(version string) kit {
 			interruption{name: "allowance under 403", answer: agenttest.Allowance(), class: limit.UsageLimit, end: resumed}),
 		live: append([]situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit), asking, waiting}, kimiLeash()...),
 		slow: named(waiting.name),
+	}
+}
+
+// bundled is a pi that needs none of the packages that it names.
+func bundled(k kit) kit {
+	k.bundle = "dist/bundle/cli.js"
+	return k
+}
+
+// pi asks a provider of the user's own. Its process title hides its flags.
+func pi(version string) kit {
+	return kit{
+		agent: "pi", version: version, npm: "@earendil-works/pi-coding-agent", also: []string{"node@22"}, program: "pi",
+		margin: "0s", unseen: "same_mode", kept: piSessions,
+		exec: wraps(agenttest.RateLimit(0)),
+		setUp: func(b *box) []string {
+			b.writeJSON(".pi/agent/models.json", map[string]any{"providers": map[string]any{"fake": map[string]any{
+				"baseUrl": b.provider.URL + "/v1", "api": "openai-completions", "apiKey": "$FAKE_KEY", "models": []any{map[string]any{"id": "fake"}, map[string]any{"id": "other"}},
+			}}})
+			b.writeJSON(".pi/agent/settings.json", map[string]any{
+				"defaultProvider": "fake", "defaultModel": "other", "retry": map[string]any{"enabled": false},
+			})
+			return []string{"FAKE_KEY=" + dummy, "PI_OFFLINE=1", "PI_TELEMETRY=0"}
+		},
+		begin: func(prompt string) []string { return []string{"pi", "--model", "fake/fake", "-p", prompt} },
+		talk:  func(prompt string) []string { return []string{"pi", "--model", "fake/fake", prompt} },
+		// A signal leaves no entry, and a prompt that stayed alone is left alone.
+		cases: headless,
+		live: append([]situation{
+			outOfReach(agenttest.RateLimit(0), limit.RateLimit),
+			otherModel,
+			startUnseen,
+		}, piLeash()...),
 	}
 }
 

@@ -53,6 +53,15 @@ func kimiLeash() []situation {
 	}
 }
 
+// piLeash are sessions of pi with a leash of their own.
+func piLeash() []situation {
+	limited := agenttest.RateLimit(0)
+	return []situation{
+		forbidden("a tool that is not offered", limited, nothing, words("pi", "--model", "fake/fake", "--tools", "read,grep", "-p")),
+		otherAccount("FAKE_URL", "FAKE_KEY", limited, true, words("pi", "--model", "fake/fake", "-p")),
+	}
+}
+
 // qwenLeash are sessions of Qwen Code with a leash of their own.
 func qwenLeash() []situation {
 	limited := agenttest.UsageLimit(8 * time.Second)

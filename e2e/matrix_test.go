@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"syscall"
@@ -57,6 +58,8 @@ func TestMatrix(t *testing.T) {
 		gemini("0.61.0"),
 		qwen("0.24.4"),
 		kimi("2.1.0"),
+		bundled(pi("1.5.0")),
+		pi("0.87.1"),
 	} {
 		k.place = 100 * i
 		t.Run(k.name(), func(t *testing.T) { try(t, k) })
@@ -116,12 +119,13 @@ const (
 
 // config is the daemon's, in a hurry.
 func (b *box) config() string {
-	return fmt.Sprintf(hurry, b.kit.margin, "type", b.backoff, "[]")
+	return fmt.Sprintf(hurry, b.kit.margin, cmp.Or(b.kit.unseen, "park"), "type", b.backoff, "[]")
 }
 
 const hurry = `
 [resume]
 margin = %q
+unseen = %q
 stagger = "0s"
 live = %q
 [backoff]

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -123,7 +124,7 @@ func (b *box) calm() []agenttest.Request {
 // telling is the configuration of somebody who wants to be told of live
 // sessions.
 func (b *box) telling() string {
-	return fmt.Sprintf(hurry, b.kit.margin, "notify", b.backoff, `["parked"]`) + fmt.Sprintf(`
+	return fmt.Sprintf(hurry, b.kit.margin, cmp.Or(b.kit.unseen, "park"), "notify", b.backoff, `["parked"]`) + fmt.Sprintf(`
 [[notify.command]]
 name = "file"
 run = ["/bin/sh", "-c", "cat >> %s"]

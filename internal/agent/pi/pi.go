@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/headless"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
@@ -51,6 +52,7 @@ var described = agent.Description{
 		Stream: true,
 		Field:  "id",
 		Say:    say,
+		Left:   left,
 	},
 }
 
@@ -66,6 +68,14 @@ func say(args []string, prompt string) []string {
 		prompt = " " + prompt
 	}
 	return append(args, "-p", prompt)
+}
+
+// left adds the file of a session. One that is begun elsewhere is continued without it.
+func left(_ context.Context, d *agent.Described, t headless.Trail, _ headless.Ended, _ string) headless.Trail {
+	if t.Transcript == "" && isID(t.Session) {
+		t.Transcript = d.Homes.File("sessions/*/*_" + t.Session + ".jsonl")
+	}
+	return t
 }
 
 var sessionID = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)

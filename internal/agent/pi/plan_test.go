@@ -153,6 +153,9 @@ func TestInvocations(t *testing.T) {
 	}
 	told := headless.Ended{Recording: headless.Recording{Text: `{"type":"session","id":"` + sessionA + `"}` + "\n" + `{"type":"agent_start"}`}}
 	require.Equal(t, headless.Trail{Session: sessionA}, agenttest.Ran(t, newAgent(t), "--mode json -p x", "/src", nil, told))
+	sc := newScene(t, stopped()...)
+	require.Equal(t, headless.Trail{Session: sessionA, Transcript: sc.Session.Transcript},
+		agenttest.Ran(t, sc.Agent, "-p x", "/src", nil, headless.Ended{Session: sessionA}), "what stopped it is in its file")
 }
 
 func TestATaskIsBegunUnderItsOwnID(t *testing.T) {

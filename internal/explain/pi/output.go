@@ -1,8 +1,10 @@
-// Package pi interprets output of pi outside of its sessions: of a run with --mode json.
+// Package pi interprets output of pi outside of its sessions: of a run.
 package pi
 
 import (
 	"encoding/json"
+	"regexp"
+	"strings"
 
 	room "resumed/internal/agent/pi"
 	"resumed/internal/explain/recording"
@@ -28,6 +30,9 @@ func begins(line []byte) (is, known bool) {
 	return lines.Decode(line, &f) && f.Type == "session" && f.Version > 0 && f.ID != "" && f.Cwd != "", true
 }
 
+// refusal matches the last line of a run that failed: a status, and what the provider answered.
+var refusal = regexp.MustCompile(`^[45][0-9]{2}:? \{.*\}$`)
+
 // read interprets the streams of a run without a terminal.
 func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report, bool) {
 	limits.At = rec.At
@@ -41,6 +46,13 @@ func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report
 			return t
 		})
 		return told, told.Session != "" && told.Event != nil
+	}, func(text string) (told recording.Told, failed bool) {
+		text = strings.TrimSpace(text)
+		last := text[strings.LastIndexByte(text, '\n')+1:]
+		if failed = refusal.MatchString(last); failed {
+			told.Event, told.Line = recording.Refused(rec.At, room.Verdict(limits, last), last), strings.Count(text, "\n")+1
+		}
+		return told, failed
 	})
 	return recording.Of(recording.RunOutput, told), ok
 }

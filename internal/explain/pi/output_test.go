@@ -45,6 +45,23 @@ func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 	require.False(t, ok, "a record without a session is anybody's")
 }
 
+func TestTheLastLineOfARunTellsWhyItFailed(t *testing.T) {
+	const refused = `429: {"message":"Rate limit reached for requests","type":"requests","param":null,"code":"rate_limit_exceeded"}`
+	for text, want := range map[string]limit.Class{
+		refused + "\n":                limit.RateLimit,
+		"Warning: a word\n" + refused: limit.RateLimit,
+		`529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}` + "\n\n": limit.Overloaded,
+		refused + "\nThat is what the log says.\n":                                                 limit.None,
+		"The tests pass.\n": limit.None,
+	} {
+		report, ok := newReader().Recorded(headless.Recording{Beside: text, At: copiedAt})
+		require.Equal(t, want != limit.None, ok, text)
+		if ok {
+			require.Equal(t, want.String(), agenttest.ClassOf(report.Told[0].Event).String())
+		}
+	}
+}
+
 func TestSessionsAreRecognisedByTheirBeginning(t *testing.T) {
 	for _, c := range agenttest.Cases[agenttest.Captured](t, agentRoom) {
 		data, err := os.ReadFile(filepath.Join(agentRoom, c.Path()))

@@ -166,7 +166,8 @@ stream_max_retries = 1
 [projects."WORK"]
 trust_level = "trusted"
 `))
-			return []string{"FAKE_KEY=" + dummy}
+			b.write("tmp/README", "Not the home: Codex makes its sandbox of bwrap only outside of TMPDIR.")
+			return []string{"FAKE_KEY=" + dummy, "TMPDIR=" + b.path("tmp")}
 		},
 		begin: func(prompt string) []string { return []string{"codex", "exec", "--skip-git-repo-check", prompt} },
 		talk:  func(prompt string) []string { return []string{"codex", prompt} },

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -36,6 +37,9 @@ func Look(environ []string) (terminal.Window, error) {
 	if _, notNumber := strconv.ParseUint(w.number, 10, 16); notNumber != nil || err != nil || server <= 1 || name == "" || strings.Contains(name, "/") {
 		return nil, nil
 	}
+	if runtime.GOOS != "linux" {
+		return nil, &terminal.Refusal{Why: "it is in GNU screen, where resumed can type only on Linux", Outside: true}
+	}
 	if !procfs.Proc.Own(server) {
 		return nil, &terminal.Refusal{Why: "its GNU screen is gone, or belongs to another user"}
 	}
@@ -52,14 +56,14 @@ func (w *window) String() string {
 	return fmt.Sprintf("window %s of the GNU screen %s", w.number, w.session)
 }
 
-// Facts finds the first process of the window, and asks the server whether the window is there.
+// Facts finds the first process of the window, and lets the server read the window: so it is there.
 func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
 	root, tty, err := w.first()
 	if err != nil {
 		return terminal.Facts{}, err
 	}
-	if err := w.present(ctx); err != nil {
-		if strings.Contains(err.Error(), "Could not find pre-select window") {
+	if _, err := w.Screen(ctx); err != nil {
+		if _, gone := w.call(ctx, "-Q", "number"); gone != nil && strings.Contains(gone.Error(), "Could not find pre-select window") {
 			err = &terminal.Refusal{Why: fmt.Sprintf("its GNU screen has no window %s any more: the number was changed", w.number)}
 		}
 		return terminal.Facts{}, err
@@ -99,20 +103,7 @@ func (w *window) first() (root int, tty uint64, err error) {
 	return root, tty, nil
 }
 
-// present returns no error if there is a window with this number. The server works on one command
-// after the other: what it was sent before has been done.
-func (w *window) present(ctx context.Context) error {
-	out, err := w.call(ctx, "-Q", "number")
-	switch {
-	case err != nil:
-		return err
-	case !strings.HasPrefix(out[strings.LastIndex(out, "\n")+1:], w.number+" "): // what it says of other sockets is before it
-		return fmt.Errorf("ask GNU screen for window %s: unexpected answer %q", w.number, out)
-	}
-	return nil
-}
-
-// Screen returns the text in the window. The server writes it to a file.
+// Screen returns the text in the window. The server writes it to a file, if there is such a window.
 func (w *window) Screen(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp("", "resumed-screen-") // nobody else may read it
 	if err != nil {
@@ -120,7 +111,7 @@ func (w *window) Screen(ctx context.Context) (string, error) {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "hardcopy")
-	if err := w.do(ctx, "hardcopy", file); err != nil {
+	if err := w.do(ctx, func() error { return nil }, "hardcopy", file); err != nil {
 		return "", err
 	}
 	data, err := os.ReadFile(file)
@@ -142,26 +133,12 @@ func (w *window) Write(ctx context.Context, text, mark string) error {
 	case strings.ContainsFunc(text, func(r rune) bool { return r > lastTold }):
 		return &terminal.Refusal{Why: "the prompt has letters that GNU screen does not show to other programs"}
 	}
-	return w.stuff(ctx, text, mark)
+	return w.do(ctx, w.same(mark), "stuff", text)
 }
 
 // Press presses keys.
 func (w *window) Press(ctx context.Context, mark string, keys ...terminal.Key) error {
-	return w.stuff(ctx, terminal.Bytes(keys...), mark)
-}
-
-// do lets the server carry out a command, and returns when that is done. An error is not a
-// Refusal: it may have been done.
-func (w *window) do(ctx context.Context, command, arg string) error {
-	if _, err := w.call(ctx, "-X", command, quoted(arg)); err != nil {
-		return err
-	}
-	return w.present(ctx)
-}
-
-// quoted marks what the server would interpret: control characters and variables.
-func quoted(arg string) string {
-	return strings.NewReplacer(`\`, `\\`, `^`, `\^`, `$`, `\$`).Replace(arg)
+	return w.do(ctx, w.same(mark), "stuff", terminal.Bytes(keys...))
 }
 
 // call sends a command to the window.

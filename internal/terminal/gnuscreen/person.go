@@ -1,13 +1,9 @@
 package gnuscreen
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"resumed/internal/procfs"
 	"resumed/internal/terminal"
@@ -51,50 +47,12 @@ func (w *window) shown() (input terminal.Input) {
 	return input
 }
 
-// comments are lines that the server skips, more of them than fit into a pipe.
-var comments = strings.Repeat(strings.Repeat("#", 127)+"\n", 600)
-
-// readPatience is how long the server may take until it reads a file of commands.
-const readPatience = 5 * time.Second
-
-// stuff types if the mark is the given one. The server reads the command from a pipe, and reads no keys
-// of anybody until the pipe is closed: in the meantime the mark is compared. If this process dies, the
-// pipe is closed too.
-func (w *window) stuff(ctx context.Context, text, mark string) error {
-	if mark == "" {
-		return w.do(ctx, "stuff", text)
-	}
-	if err := w.source(ctx, func(commands io.Writer) error {
-		if w.shown().Mark != mark {
+// same returns a function that returns ErrInUse if a person has pressed a key since the mark was read.
+func (w *window) same(mark string) func() error {
+	return func() error {
+		if mark != "" && w.shown().Mark != mark {
 			return terminal.ErrInUse
 		}
-		_, err := fmt.Fprintf(commands, "at %s# stuff \"%s\"\n", w.number, strings.ReplaceAll(quoted(text), `"`, `\"`))
-		return err
-	}); err != nil {
-		return err
+		return nil
 	}
-	return w.present(ctx)
-}
-
-// source lets the server carry out the commands that are written, and do nothing else while they are
-// written.
-func (w *window) source(ctx context.Context, write func(io.Writer) error) error {
-	read, pipe, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	defer read.Close()
-	defer pipe.Close()
-	path := procfs.Proc.Path(os.Getpid(), "fd", fmt.Sprint(read.Fd()))
-	if _, err := w.call(ctx, "-X", "source", path); err != nil {
-		return err
-	}
-	if err := pipe.SetWriteDeadline(time.Now().Add(readPatience)); err != nil {
-		return err
-	}
-	// When all of it is written, the server has begun to read.
-	if _, err := io.WriteString(pipe, comments); err != nil {
-		return &terminal.Refusal{Why: "its GNU screen does not read the commands of resumed"}
-	}
-	return write(pipe)
 }

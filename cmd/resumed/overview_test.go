@@ -62,7 +62,7 @@ func TestAHungResumeHoldsTheOthersBackForSettleOnly(t *testing.T) {
 	b.start()
 	b.write("bot/logs/aaa-1.log", "step 1\nrate limited, retry in 0s\n")
 	b.untilState("aaa-1", resume.Resuming)
-	b.write("bot/logs/bbb-1.log", "step 1\nrate limited, retry in 0s\n")
+	b.write("bot/logs/bbb-1.log", "rate limited, retry in 0s\n") // no progress: that would show that the account is free
 	b.until("it says for whom it waits", func() bool { return b.session("bbb-1").WaitsFor != nil })
 	require.Equal(t, "aaa-1", b.session("bbb-1").WaitsFor.Session)
 	const waits = "waits for aaa, which tries alone since "
@@ -90,11 +90,11 @@ func TestARetryOfAPausedSessionSaysThatItIsPaused(t *testing.T) {
 	_, _, code := b.run("pause", "aaa-1")
 	require.Zero(t, code)
 	out, _, _ := b.run("retry", "aaa-1", "--now")
-	require.Equal(t, "aaa (bot): not started: it is paused, until resumed unpause aaa-1\n", out)
+	require.Equal(t, "aaa-1 (bot): not started: it is paused, until resumed unpause aaa-1\n", out)
 	_, _, _ = b.run("pause")
 	_, _, _ = b.run("unpause", "aaa-1")
 	out, _, _ = b.run("retry", "aaa-1", "--now")
-	require.Equal(t, "aaa (bot): not started yet: resumed is paused\n", out)
+	require.Equal(t, "aaa-1 (bot): not started yet: resumed is paused\n", out)
 }
 
 // A state directory that cannot be written to is an error with a remedy.

@@ -464,7 +464,8 @@ exit 1
 // A mode that the agent does not have is refused when the task is given, not at its start in the night.
 func TestAModeIsCheckedAgainstTheAgent(t *testing.T) {
 	b := newQueueBox(t, "")
-	_, errOut, code := b.run("queue", "add", "--dir", b.path("src"), "--mode", "yolo", "--", "go")
+	b.start()
+	_, errOut, code := b.run("queue", "add", "--dir", b.path("bot"), "--mode", "yolo", "--", "go")
 	require.NotZero(t, code)
 	require.Contains(t, errOut, `"yolo" is no permission mode of claude-code: its --permission-mode takes plan, dontAsk, default, acceptEdits`)
 	require.Contains(t, b.queue(), "Nothing is queued.")

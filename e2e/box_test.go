@@ -48,6 +48,7 @@ type box struct {
 	shell    bool             // the agent is in a resumed shell, in a terminal that looks so
 	kitty    *kittytest.Kitty // that the agent's terminal is in; nil: tmux
 	inScreen bool             // the agent's terminal is in GNU screen
+	attended bool             // which a person has open
 	screen   *screentest.Session
 	provider *agenttest.Server
 	proc     *exec.Cmd // the daemon

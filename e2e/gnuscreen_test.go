@@ -1,10 +1,13 @@
 package e2e
 
 import (
+	"io"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"resumed/internal/terminal/screentest"
+	"resumed/internal/terminal/terminaltest"
 )
 
 // talkInScreen starts the agent on a new session in a window of GNU screen.
@@ -13,6 +16,10 @@ func (b *box) talkInScreen(prompt string) *pane {
 	argv := b.kit.talk(prompt)
 	argv[0] = filepath.Join(b.bin, argv[0])
 	b.screen = screentest.Start(b.t, b.work, append(b.env(), "PWD="+b.work), argv...)
+	if b.attended {
+		person := terminaltest.Open(b.t, b.screen.Command("-x"))
+		go func() { _, _ = io.Copy(io.Discard, person) }()
+	}
 	p := &pane{b: b}
 	b.t.Cleanup(func() {
 		if b.t.Failed() {
@@ -25,6 +32,13 @@ func (b *box) talkInScreen(prompt string) *pane {
 var (
 	inScreen = situation{"live in GNU screen", func(t *testing.T, b *box, row *result) {
 		b.inScreen = true
+		idle.play(t, b, row)
+	}}
+
+	// Its messages to the person who has it open must not keep the daemon from seeing the window.
+	openInScreen = situation{"live in GNU screen, and a person has it open", func(t *testing.T, b *box, row *result) {
+		b.inScreen, b.attended = true, true
+		b.backoff = 20 * time.Second // screen has read from that person's terminal when they opened it
 		idle.play(t, b, row)
 	}}
 

@@ -2,6 +2,7 @@ package webui
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,4 +35,13 @@ func TestGauges(t *testing.T) {
 	} {
 		require.Equal(t, []gauge{want}, showAccount(control.Account{Windows: []usage.Window{w}}).Gauges)
 	}
+}
+
+func TestAnAccountThatIsUsedUpIsNotFree(t *testing.T) {
+	full := usage.Window{Kind: usage.FiveHours, Used: 100, ResetsAt: time.Now().Add(time.Hour)}
+	shown := showAccount(control.Account{State: "closed", Windows: []usage.Window{full}})
+	require.Equal(t, []string{"5 hours used up", "wait"}, []string{shown.State, shown.Tone})
+	full.ResetsAt = time.Now().Add(-time.Hour)
+	shown = showAccount(control.Account{State: "closed", Windows: []usage.Window{full}})
+	require.Equal(t, []string{"free", "good"}, []string{shown.State, shown.Tone}, "it has reset")
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"time"
+
+	"resumed/internal/limit"
 )
 
 // Change is one step of one session.
@@ -176,4 +178,20 @@ func (c Change) Recovery() (provider string, took time.Duration, ok bool) {
 	}
 	took = Earlier(moved.At, c.At).Sub(c.Before.stoppedAt())
 	return c.Before.asked(), took, took > 0 && c.Before.MissedAt.IsZero()
+}
+
+// Disproves reports whether this step shows that the usage limit of a session was over before its reset:
+// the session works again, with the model that the limit had stopped, and at the cost of its account.
+func (c Change) Disproves() (reset, at time.Time, ok bool) {
+	ev, moved := c.Event.(Progressed)
+	was, by := c.Before, c.Before.Limit
+	if !was.Interrupted() {
+		by = was.Left // a person continued it
+	}
+	if !moved || by.Class != limit.UsageLimit || was.Paid != nil || was.last().OwnKey {
+		return reset, at, false
+	}
+	reset, at = by.Reset.At, Earlier(ev.At, c.At)
+	early := at.After(was.LimitedAt) && reset.Sub(at) > SameWindow
+	return reset, at, early && c.After.State == Watching && was.Model == c.After.Model
 }

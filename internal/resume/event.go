@@ -61,6 +61,12 @@ type (
 	// Postponed is a later reset, which another session of the account has found.
 	Postponed struct{ Reset limit.Reset }
 
+	// Lifted is a limit that ended before its reset: another session that it had stopped works again.
+	Lifted struct {
+		At time.Time
+		By Key
+	}
+
 	// Superseded ends a wait because a person continued in the same directory with another session.
 	Superseded struct{ By Key }
 
@@ -211,6 +217,7 @@ func (Cancelled) event()     {}
 func (Due) event()           {}
 func (Queued) event()        {}
 func (Postponed) event()     {}
+func (Lifted) event()        {}
 func (Superseded) event()    {}
 func (Joined) event()        {}
 func (Sending) event()       {}

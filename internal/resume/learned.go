@@ -197,3 +197,16 @@ func (s Session) reopened(r Rules, now time.Time) Session {
 	}
 	return s.schedule(r, now)
 }
+
+// lifted makes a session due that waits for the reset of a limit which is over.
+func (s Session) lifted(ev Lifted, r Rules, now time.Time) Session {
+	if s.State != Waiting || !s.RetryAskedAt.IsZero() || !ev.At.After(s.LimitedAt) || !s.LiftedAt.IsZero() {
+		return s
+	}
+	s.LiftedAt = ev.At
+	s = s.schedule(r, now)
+	if s.State == Waiting {
+		s.Reason = fmt.Sprintf("its limit was over before the reset at %s: session %s of the same account works again", s.Limit.Reset.At.UTC().Format(time.RFC3339), ev.By.ID)
+	}
+	return s
+}

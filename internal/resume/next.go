@@ -54,10 +54,12 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s
 	case Postponed:
 		if s.State == Waiting && s.RetryAskedAt.IsZero() {
-			s.Limit.Reset = ev.Reset
+			s.Limit.Reset, s.LiftedAt = ev.Reset, time.Time{}
 			s = s.schedule(r, now)
 		}
 		return s
+	case Lifted:
+		return s.lifted(ev, r, now)
 	case Superseded:
 		if s.State == Waiting {
 			return s.park(s.SupersededBy(ev.By))
@@ -187,7 +189,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 		s.StoppedAt, s.Reported = ev.At, false
 	}
 	s = s.conclude(LimitedOut, ev.Text, now)
-	s.Limit, s.LimitText, s.LimitedAt = ev.Verdict, ev.Text, ev.At
+	s.Limit, s.LimitText, s.LimitedAt, s.LiftedAt, s.Left = ev.Verdict, ev.Text, ev.At, time.Time{}, limit.Verdict{}
 	if ev.Context.Tokens > 0 && r.OnCold != TellCold { // TellCold reports it in a step of its own
 		s.Context = ev.Context
 	}
@@ -225,6 +227,7 @@ func (s Session) IsNewerThan(sight Observation) bool {
 }
 
 func (s Session) progressed(ev Progressed, now time.Time) Session {
+	s.Model, s.Left = cmp.Or(ev.Model, s.Model), limit.Verdict{}
 	s.MovedAt = Earlier(ev.At, now) // a record from a clock that is ahead must not make later events look old
 	if !s.Interrupted() || s.State == Parked && s.DeniedAt(ev.At) || s.cutAfter(ev.At) {
 		return s // the work of the denied resume, which has ended, or of the process that was cut off
@@ -255,9 +258,6 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 	if !s.Interrupted() || s.cutAfter(ev.At) {
 		return s
 	}
+	s.Left = s.Limit
 	return s.rest(now, "continued by "+cmp.Or(ev.By, "a person"))
 }
-
-// SameWindow is how far apart two statements of the same reset may be: agents print it to the minute,
-// and compute it from an age.
-const SameWindow = 2 * time.Minute

@@ -332,6 +332,8 @@ type Interruption struct {
 	Needs     Need      `json:"needs,omitempty"`     // what a person is asked for, if the reason is one that programs know too
 	Reported  bool      `json:"told,omitempty"`      // a person was told why it still waits
 
+	LiftedAt time.Time `json:"lifted_at,omitzero"` // when the limit was seen to be over before its reset
+
 	NextAt       time.Time `json:"next_at,omitzero"`     // Waiting: when it is resumed; Settling: until when the transcript must move
 	WaitFrom     time.Time `json:"wait_from,omitzero"`   // when the wait began
 	Jitter       float64   `json:"dice,omitempty"`       // the random part of the wait
@@ -348,6 +350,10 @@ type Interruption struct {
 // slack is how far a record's time may be before our clock: file systems use a coarse clock and some
 // agents write whole seconds.
 const slack = time.Second
+
+// SameWindow is how far apart two statements of the same reset may be: agents print it to the minute,
+// and compute it from an age.
+const SameWindow = 2 * time.Minute
 
 // Later returns the later one of two times.
 func Later(a, b time.Time) time.Time {

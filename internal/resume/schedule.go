@@ -76,7 +76,7 @@ func (s Session) Stated(r Rules) (time.Time, bool) {
 	if !reset.Stated() || s.Paid != nil && s.Limit == s.Paid.Limit { // with a key, the session does not wait for that reset
 		return time.Time{}, false
 	}
-	at := reset.At
+	at := Earlier(reset.At, cmp.Or(s.LiftedAt, reset.At))
 	if reset.Rough || s.Limit.Class == limit.UsageLimit {
 		at = at.Add(r.Margin)
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"resumed/internal/limit"
 )
 
 // State is the state of a session.
@@ -72,6 +74,7 @@ type Session struct {
 	Name       string    `json:"name,omitempty"` // for people; never changes
 	Task       *Task     `json:"task,omitempty"` // the task that begins or began it; nil: its user began it
 	Account    string    `json:"account,omitempty"`
+	Model      string    `json:"model,omitempty"`    // that answered last, if known
 	Provider   string    `json:"provider,omitempty"` // who answered last, if an account may have several providers
 	Cwd        string    `json:"cwd,omitempty"`
 	CwdBorn    time.Time `json:"cwd_born,omitzero"` // when that directory was made, as observed when the session was stopped
@@ -98,6 +101,8 @@ type Session struct {
 	State  State  `json:"state"`
 	Paused bool   `json:"paused,omitempty"`
 	Reason string `json:"reason,omitempty"` // why it is in that state, for people
+
+	Left limit.Verdict `json:"left,omitzero"` // what stopped it when a person continued it, until it moves
 
 	Paid      *Paid      `json:"paid,omitempty"`      // set if it continues with its user's own key
 	Subagents []Subagent `json:"subagents,omitempty"` // that were stopped since a person's last prompt, and have not continued
@@ -142,7 +147,7 @@ func (s Session) WorthKeeping() bool {
 // it.
 func (s Session) Forgotten() Session {
 	return Session{
-		Key: s.Key, Name: s.Name, Account: s.Account, Provider: s.Provider, Cwd: s.Cwd, Transcript: s.Transcript, Kind: s.Kind, App: s.App, Seen: s.Seen,
+		Key: s.Key, Name: s.Name, Account: s.Account, Provider: s.Provider, Model: s.Model, Cwd: s.Cwd, Transcript: s.Transcript, Kind: s.Kind, App: s.App, Seen: s.Seen,
 		State: Watching, Program: s.Program, Origin: s.Origin, PromptedAt: s.PromptedAt,
 		BornAt: s.BornAt, FoundAt: s.FoundAt, MovedAt: s.MovedAt,
 	}

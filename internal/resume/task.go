@@ -61,7 +61,7 @@ func (s Session) pending(ev Event, r Rules, now time.Time) (after Session, done 
 			s.State, s.Reason, s.Task = Watching, "dropped from the queue", nil
 		}
 		return s, true
-	case Superseded, Joined, Postponed:
+	case Superseded, Joined, Postponed, Lifted:
 		return s, true // only for stopped sessions
 	}
 	return s, false

@@ -30,6 +30,7 @@ var bugs = []bug{
 // judge holds a step of the engine against the rules in force.
 func (l *life) judge(c resume.Change) {
 	p := l.world.place(c.After.Key)
+	p.lifted = !c.After.LiftedAt.IsZero()
 	if c.NeedsPerson() || c.Entered(resume.GaveUp) {
 		l.nervous = 3
 	}
@@ -38,7 +39,7 @@ func (l *life) judge(c resume.Change) {
 		switch {
 		case len(c.After.Attempts) > maxRetries:
 			l.never("%s: attempt %d, where %d are allowed", p.key.ID, len(c.After.Attempts), maxRetries)
-		case c.Before.RetryAskedAt.IsZero() && c.At.Before(c.Before.Limit.Reset.At):
+		case c.Before.RetryAskedAt.IsZero() && c.Before.LiftedAt.IsZero() && c.At.Before(c.Before.Limit.Reset.At):
 			l.never("%s: a resume began before the stated reset", p.key.ID)
 		case l.paused || c.Before.Paused:
 			l.never("%s: a resume began although it is paused", p.key.ID)
@@ -91,7 +92,7 @@ func (l *life) sent(p *place, mark, way string) {
 		l.never("%s: a command beside the process that holds the session", p.key.ID)
 	case p.open != "":
 		l.never("%s: sent again, though nobody knows what became of %s", p.key.ID, p.open)
-	case time.Now().Before(limited.Reset.At) && !p.ordered:
+	case time.Now().Before(limited.Reset.At) && !p.ordered && !p.lifted:
 		l.never("%s: sent before the stated reset", p.key.ID)
 	case !begins && p.sends[stop] > maxRetries*(1+p.retries):
 		l.never("%s: %d tries, where %d are allowed", p.key.ID, p.sends[stop], maxRetries)

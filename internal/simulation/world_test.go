@@ -81,6 +81,7 @@ type place struct {
 	sends   map[int]int // by the line of the interruption
 	retries int         // ordered by a person
 	ordered bool        // and not sent yet
+	lifted  bool        // another session has shown that its limit was over before the reset
 	open    string      // the mark of a prompt of which nobody knows what became
 
 	calls map[string]time.Time // at which it was seen to stand on disk, and since when

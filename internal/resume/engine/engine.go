@@ -267,6 +267,7 @@ func (e *Engine) apply(ctx context.Context, before, s resume.Session, ev resume.
 	e.learn(change)
 	e.opts.Changed(change)
 	e.postpone(ctx, change)
+	e.lift(ctx, change)
 	e.meet(ctx, change)
 	if change.Begun() != nil {
 		session := after

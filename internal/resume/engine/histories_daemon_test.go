@@ -144,7 +144,7 @@ func (l *life) judgeBegin(c resume.Change) {
 		l.never("a resume began in an excluded directory")
 	case l.engine.running > max(1, rules.MaxConcurrent):
 		l.never("%d resumes at a time, where %d are allowed", l.engine.running, rules.MaxConcurrent)
-	case c.Before.RetryAskedAt.IsZero() && c.At.Before(c.Before.Limit.Reset.At):
+	case c.Before.RetryAskedAt.IsZero() && c.Before.LiftedAt.IsZero() && c.At.Before(c.Before.Limit.Reset.At):
 		l.never("a resume began before the stated reset")
 	}
 	for other := range l.engine.book.all() {

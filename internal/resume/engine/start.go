@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
@@ -56,6 +57,23 @@ func (e *Engine) postpone(ctx context.Context, c resume.Change) {
 		if s.State == resume.Waiting && key != c.After.Key && s.AccountKey() == c.After.AccountKey() &&
 			theirs.Stated() && theirs.At.Sub(was.At).Abs() <= resume.SameWindow {
 			e.apply(ctx, s, s, resume.Postponed{Reset: c.After.Limit.Reset}, c.At)
+		}
+	}
+}
+
+// lift ends the wait of the sessions that the same limit stopped, if one of them shows that the limit was
+// over before its reset. If that is wrong, the first of them meets the limit, and postpone makes the others
+// wait again.
+func (e *Engine) lift(ctx context.Context, c resume.Change) {
+	reset, at, ok := c.Disproves()
+	if !ok {
+		return
+	}
+	was := c.Before
+	for _, key := range e.account(was.AccountKey()).windows.around(reset, resume.SameWindow) {
+		s, _ := e.book.get(key)
+		if key != was.Key && s.AccountKey() == was.AccountKey() && s.Limit.Class == limit.UsageLimit && s.Model == was.Model {
+			e.apply(ctx, s, s, resume.Lifted{At: at, By: was.Key}, c.At)
 		}
 	}
 }

@@ -116,7 +116,7 @@ const maxChildren = 50
 // Stopped returns the child sessions of a session that ended with a refusal since that time, and have not
 // continued, the oldest first.
 func (db *DB) Stopped(ctx context.Context, parent string, since time.Time, limits limit.Reader) ([]resume.Subagent, error) {
-	if !db.columns["session.parent_id"] {
+	if !db.columns[db.sessionTable+".parent_id"] {
 		return nil, nil
 	}
 	children, err := db.Sessions(ctx, "WHERE parent_id = ? ", parent)

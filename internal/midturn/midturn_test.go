@@ -47,11 +47,22 @@ func (w *world) Apply(_ context.Context, _ resume.Key, ev resume.Event) (resume.
 	return w.session, nil
 }
 
-func (w *world) Lives(resume.Process) bool { w.looks++; return w.lives }
+func (w *world) Lives(resume.Process) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.looks++
+	return w.lives
+}
 
-func (w *world) Owner(context.Context, resume.Session) (*resume.Owner, error) { return w.owner, nil }
+func (w *world) Owner(context.Context, resume.Session) (*resume.Owner, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.owner, nil
+}
 
 func (w *world) OpenTurn(context.Context, resume.Session) (time.Time, bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.reads++
 	return w.at, w.open, nil
 }
@@ -81,14 +92,18 @@ func (w *world) watch(t *testing.T, silent time.Duration) *Watcher {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = watcher.Run(ctx) }()
-	t.Cleanup(func() { stop(); <-done })
+	t.Cleanup(func() { w.mu.Unlock(); stop(); <-done })
 	synctest.Wait()
+	w.mu.Lock()
 	return watcher
 }
 
-func after(d time.Duration) {
+// after lets time pass. Between two calls the test alone uses the world.
+func (w *world) after(d time.Duration) {
+	w.mu.Unlock()
 	time.Sleep(d)
 	synctest.Wait()
+	w.mu.Lock()
 }
 
 func inBubble(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
@@ -97,14 +112,14 @@ func TestTheEndOfAProcessIsFoundWithinOneLook(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		w := newWorld()
 		w.watch(t, 0)
-		after(time.Hour)
+		w.after(time.Hour)
 		require.Empty(t, w.applied)
 		require.Equal(t, 1, w.reads, "the transcript is read once, as long as it does not move")
 		w.lives = false
-		after(lookEvery)
+		w.after(lookEvery)
 		require.Equal(t, []resume.Event{resume.Died{Process: w.session.Origin.Process, At: w.at, How: resume.Killed}}, w.applied)
 		looks := w.looks
-		after(time.Hour)
+		w.after(time.Hour)
 		require.Len(t, w.applied, 1)
 		require.Equal(t, looks, w.looks, "it is over")
 	})
@@ -116,14 +131,14 @@ func TestASessionThatWaitsForItsUserIsNotLookedAt(t *testing.T) {
 		w.open = false
 		watcher := w.watch(t, time.Minute)
 		require.Equal(t, 1, w.looks)
-		after(time.Hour)
+		w.after(time.Hour)
 		require.Equal(t, 1, w.looks)
 
 		before := w.session
 		w.session.PromptedAt, w.open = time.Now().Round(0), true
 		w.session.Origin.SeenAt = w.session.PromptedAt
 		watcher.Changed(resume.Change{Before: before, After: w.session})
-		after(lookEvery)
+		w.after(lookEvery)
 		require.Equal(t, 2, w.looks, "until it has a new prompt")
 	})
 }
@@ -147,7 +162,7 @@ func TestWhatIsNotProvenIsNotSaid(t *testing.T) {
 				w.lives = false
 				change(w)
 				w.watch(t, 0)
-				after(time.Hour)
+				w.after(time.Hour)
 				require.Empty(t, w.applied)
 			})
 		})
@@ -171,11 +186,11 @@ func TestSilenceIsMeasuredWhenItsTimeIsOver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		w := newWorld()
 		w.watch(t, 2*time.Hour) // this test uses less than six minutes of the processor
-		after(2*time.Hour - time.Second)
+		w.after(2*time.Hour - time.Second)
 		require.Empty(t, w.applied)
-		after(2 * time.Second)
+		w.after(2 * time.Second)
 		require.Equal(t, []resume.Event{resume.Silent{Owner: resume.Owner{PID: os.Getpid(), Kind: resume.Headless}}}, w.applied)
-		after(5 * time.Hour)
+		w.after(5 * time.Hour)
 		require.Len(t, w.applied, 1, "told once")
 	})
 }
@@ -188,9 +203,9 @@ func TestASessionWithASubagentThatWritesIsNotSilent(t *testing.T) {
 		w.files = []string{"gone", file}
 		w.watch(t, 2*time.Hour)
 		require.NoError(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Hour)))
-		after(3 * time.Hour)
+		w.after(3 * time.Hour)
 		require.Empty(t, w.applied)
-		after(2 * time.Hour)
+		w.after(2 * time.Hour)
 		require.Len(t, w.applied, 1, "it stopped writing")
 	})
 }

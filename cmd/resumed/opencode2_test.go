@@ -105,6 +105,8 @@ func TestOpencode2IsContinuedThroughItsServer(t *testing.T) {
 	b.answers("ses_2", `"finish":"stop"`)
 	b.untilState("ses_2", resume.Watching)
 	require.Equal(t, run2, b.read("runs"))
+	out, _, _ := b.run("doctor")
+	require.NotContains(t, out, "server = ", "the server is found without a setting")
 }
 
 // A turn that opencode has not given up is never continued beside it, even if its last answer is a refusal.

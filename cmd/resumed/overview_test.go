@@ -65,7 +65,7 @@ func TestAHungResumeHoldsTheOthersBackForSettleOnly(t *testing.T) {
 	b.write("bot/logs/bbb-1.log", "rate limited, retry in 0s\n") // no progress: that would show that the account is free
 	b.until("it says for whom it waits", func() bool { return b.session("bbb-1").WaitsFor != nil })
 	require.Equal(t, "aaa-1", b.session("bbb-1").WaitsFor.Session)
-	const waits = "waits for aaa, which tries alone since "
+	waits := "waits for " + b.session("bbb-1").WaitsFor.Name + ", which tries "
 	for _, args := range [][]string{{"status"}, {"status", "bbb-1"}, {"retry", "bbb-1"}} {
 		out, errOut, code := b.run(args...)
 		require.Zero(t, code, errOut)
@@ -73,11 +73,11 @@ func TestAHungResumeHoldsTheOthersBackForSettleOnly(t *testing.T) {
 		require.NotContains(t, out, "due now", args)
 	}
 	term := newTerminal(b, 120, 24, nil, "status", "--watch")
-	term.shows("waits for aaa, which tries")
+	term.shows(waits)
 
 	b.reconfigure(config("100ms"))
 	b.untilState("bbb-1", resume.Resuming)
-	require.Len(t, b.calls(), 2, "one each")
+	b.until("it is started", func() bool { return len(b.calls()) == 2 })
 	require.Equal(t, resume.Resuming, b.session("aaa-1").State, "the first one still runs")
 }
 

@@ -185,7 +185,7 @@ func TestARestartOfTheMachineEndsEveryProcess(t *testing.T) {
 func TestSilenceIsMeasuredWhenItsTimeIsOver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		w := newWorld()
-		w.watch(t, 2*time.Hour) // this test uses less than six minutes of the processor
+		w.watch(t, 2*time.Hour) // this test uses less than twelve minutes of the processor
 		w.after(2*time.Hour - time.Second)
 		require.Empty(t, w.applied)
 		w.after(2 * time.Second)

@@ -13,8 +13,8 @@ import (
 )
 
 // idleShare is the part of one processor that a process may use and still count as silent: while an
-// agent waits for its provider, it draws a moving sign in its terminal.
-const idleShare = 0.05
+// agent waits for its provider, it draws a moving sign in its terminal (Claude Code 2.1.325: 4 %).
+const idleShare = 0.1
 
 // toolSlack is how long before the record of its call a tool may have been started.
 const toolSlack = 5 * time.Second

@@ -154,9 +154,9 @@ func (r Reader) gather(s string, trusted bool, depth int) evidence {
 	return e
 }
 
-// ample is the score that a line needs by its words alone, and little if a phrase at the beginning of a
-// clause, a known code or a status is evidence too.
-const ample, little = 130, -20
+// little is the score that a line needs if a phrase at the beginning of a clause, a known code or a
+// status is evidence too.
+const little = -20
 
 // reports reports whether a line reads like the agent's own report of a refusal, and returns its score
 // if it was computed.
@@ -177,7 +177,7 @@ func reports(src string, line []token.Token, record *facts) (*scores, bool) {
 	score := trained().score(src, line)
 	_, over, _ := score.best()
 	switch {
-	case over >= ample && len(line) > 2:
+	case over >= enough && len(line) > 2:
 		return &score, true
 	case over < little:
 		return nil, false

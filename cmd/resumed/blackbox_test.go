@@ -345,7 +345,7 @@ func TestDryRunStartsNothingAndLeavesNothing(t *testing.T) {
 		return strings.Contains(b.logged(), "would have run") && strings.Contains(b.logged(), "sh ./resume.sh s-1 continue")
 	})
 	out, _, _ := b.run("status")
-	require.Contains(t, out, ", dry run", "it is asked where no daemon runs")
+	require.True(t, strings.HasPrefix(out, "dry run: "), "it is asked where no daemon runs")
 	require.Contains(t, out, "would have run")
 	out, _, _ = b.run("doctor")
 	require.Contains(t, out, "is a dry run: it resumes nothing")

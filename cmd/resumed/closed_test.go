@@ -68,7 +68,7 @@ func TestASessionThatWasLeftGoesOnWhenTheRuleChanges(t *testing.T) {
 		fmt.Fprintf(&text, "=== notice, %s\n%s\n---\n%s\n\n", name, n.Title, n.Text)
 	}
 	status, _, _ := b.run("status")
-	text.WriteString("=== status\n" + status[:strings.Index(status, "\n\n")] + "\n")
+	text.WriteString("=== status\n" + tableOf(status) + "\n")
 	sameAs(t, "testdata/closed.golden", b.impersonal(text.String(), -1))
 
 	b.configure("")

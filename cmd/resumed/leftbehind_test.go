@@ -30,7 +30,7 @@ func TestStatusWithoutADaemonShowsWhatIsOnDisk(t *testing.T) {
 
 	out, errOut, code = b.run("status")
 	require.Equal(t, exitNoDaemon, code)
-	require.Regexp(t, `^This is what the last daemon saved at \S+:\n\nSESSION .*\ns-1 .*gave up .*2/2`, out)
+	require.Regexp(t, `^This is what the last daemon saved at \S+:\n\n1 session: 1 needs you\n\n  SESSION .*\nGave up: rate limit \(1\)\n  to do: .*\n  s-1 .*gave up .*2/2`, out)
 	require.Equal(t, "resumed: no daemon is running\nTry: resumed install (as a service), or resumed run (in this terminal)\n", errOut)
 
 	out, _, code = b.run("status", "bot")

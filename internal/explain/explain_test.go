@@ -174,8 +174,6 @@ func TestWhatIsNotReadIsSaid(t *testing.T) {
 		"a server's list of sessions":           `{"ses_one":{"type":"retry","attempt":1,"message":"The usage limit has been reached","next":1794712291486}}` + "\n",
 		"the events of the plugin for opencode": `{"at":1794700965600,"pid":7,"directory":"/src","type":"session.status","session":"ses_one","status":{"type":"retry"}}` + "\n",
 		"a log of opencode":                     `timestamp=2026-11-14T23:59:31.484Z level=ERROR message="stream error" session.id=ses_one error.error="AI_APICallError: Rate limit reached"` + "\n",
-		"a stream of a server's events":         `data: {"id":"evt_1","type":"session.error","properties":{"sessionID":"ses_one","error":{"name":"APIError"}}}` + "\n\n",
-		"what an app-server of Codex said":      `{"method":"turn/completed","params":{"threadId":"01a1dc87-9a19-7ab1-9e1c-9432946b4d3d","turn":{"status":"failed"}}}` + "\n",
 	} {
 		path := write(t, t.TempDir(), "file", text)
 		for _, name := range []string{"", "gemini", "opencode"} {

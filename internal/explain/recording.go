@@ -204,8 +204,6 @@ var unread = []struct {
 	{regexp.MustCompile(`^\{\s*"ses_\w+"\s*:\s*\{\s*"type"\s*:`), "a server's list of sessions", "the database of opencode"},
 	{regexp.MustCompile(`^\{"at":\d+,"pid":\d+,"directory":"[^\n]*"session":"ses_`), "the events of the plugin for opencode", "the database of opencode"},
 	{regexp.MustCompile(`(?m)^timestamp=[^\n]* session\.id=ses_`), "a log of opencode", "its database"},
-	{regexp.MustCompile(`(?m)^(?:data: *)?\{[^\n]*"properties"\s*:[^\n]*"sessionID"\s*:\s*"ses_`), "a stream of a server's events", "the database of opencode"},
-	{regexp.MustCompile(`(?m)^\{(?:"id":\d+,"result":|"method":"(?:account|turn|thread|item)/)`), "what an app-server of Codex said", "the rollout of the session"},
 }
 
 // notRead returns the error for a file that is recognised but not supported, or nil.

@@ -1,4 +1,4 @@
-// Package codex interprets output of Codex outside of its rollouts: of a run, and on a screen.
+// Package codex interprets output of Codex outside of its rollouts: of a run, on a screen, of an app-server, to hooks.
 package codex
 
 import (
@@ -26,11 +26,17 @@ var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: read}
 // reader interprets refusals.
 type reader struct{ limits limit.Reader }
 
-// read interprets a recording: the output of a run, or a screen.
+// read interprets a recording: the output of a run, a screen, messages of an app-server, or input of hooks.
 func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report, bool) {
 	r := reader{limits}
 	if told, ok := r.printed(rec); ok {
 		return recording.Of(recording.RunOutput, told), true
+	}
+	if told := r.served(rec); told != nil {
+		return recording.Report{Kind: "the messages of an app-server", Told: told}, true
+	}
+	if told := hooked(rec); told != nil {
+		return recording.Report{Kind: recording.HookCalls, Told: told}, true
 	}
 	told, ok := r.shown(rec)
 	return recording.Of(recording.Screen, told), ok

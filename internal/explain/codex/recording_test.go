@@ -174,6 +174,31 @@ func TestTheClockOnAScreenCounts(t *testing.T) {
 	require.Equal(t, time.Date(2026, 11, 15, 1, 14, 0, 0, time.UTC), report.Told[0].Event.(resume.Limited).Reset.At)
 }
 
+func TestAnAppServerTellsOfEachSession(t *testing.T) {
+	report := recorded(t, "appserver_turn_failed.events.jsonl", copiedAt)
+	require.Len(t, report.Told, 2)
+	stopped, tries := report.Told[0], report.Told[1]
+	require.Equal(t, "01a1dc87-9a19-7ab1-9e1c-9432946b4d3d", stopped.Session)
+	got := stopped.Event.(resume.Limited)
+	require.Equal(t, limit.UsageLimit, got.Class)
+	require.Equal(t, limit.Reset{At: time.Unix(1794704998, 0).UTC(), Source: limit.Structured}, got.Reset)
+	require.Equal(t, "01a1dc85-81f7-79e2-81c3-d1aca1180b9c", tries.Session)
+	got = tries.Event.(resume.Limited)
+	require.Equal(t, limit.RateLimit, got.Class)
+	require.True(t, got.InProgress)
+
+	require.Nil(t, recorded(t, "appserver_rateLimits_read.json", copiedAt).Told[0].Event, "an answer about limits stops nobody")
+}
+
+func TestHooksAreToldOfNoFailure(t *testing.T) {
+	report := recorded(t, "hooks_and_notify.log", copiedAt)
+	require.Equal(t, recording.HookCalls, report.Kind)
+	require.Len(t, report.Told, 2)
+	require.Equal(t, limit.None, agenttest.ClassOf(report.Told[0].Event))
+	require.Equal(t, limit.None, agenttest.ClassOf(report.Told[1].Event))
+	require.Equal(t, "/home/dev/src", report.Told[1].Cwd)
+}
+
 func TestAnothersRecordingIsNotCodexs(t *testing.T) {
 	for rule, text := range map[string]string{
 		"words":       "ERROR: You've hit your usage limit.\n",

@@ -1,5 +1,5 @@
-// Package opencode interprets output of opencode outside of its database: of a run, and rows of a database that were
-// saved as JSON.
+// Package opencode interprets output of opencode outside of its database: of a run and of a server, and rows of a
+// database that were saved as JSON.
 package opencode
 
 import (
@@ -35,7 +35,7 @@ func begins(line []byte) (is, known bool) {
 type reader struct{ limits limit.Reader }
 
 // read interprets a recording: the output of a run (records with --format json, else the text on its standard error),
-// or rows saved as JSON.
+// rows saved as JSON, or events of a server.
 func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report, bool) {
 	r := reader{limits}
 	told, ok := recording.FirstStream(rec,
@@ -44,8 +44,11 @@ func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report
 	if ok {
 		return recording.Of(recording.RunOutput, told), true
 	}
-	rows := r.saved(rec)
-	return recording.Report{Kind: "rows of a database", Told: rows}, rows != nil
+	if told := r.saved(rec); told != nil {
+		return recording.Report{Kind: "rows of a database", Told: told}, true
+	}
+	events := r.events(rec)
+	return recording.Report{Kind: "the events of a server", Told: events}, events != nil
 }
 
 // sessionName is the format of a session's id.

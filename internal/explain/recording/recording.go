@@ -159,6 +159,17 @@ func Refused(at time.Time, v limit.Verdict, text string) resume.Limited {
 	return resume.Limited{At: at, Verdict: v, Text: agent.Clip(text)}
 }
 
+// Update replaces the entry of one session in a recording of several sessions, or adds it.
+func Update(all []Told, last Told) []Told {
+	for i := range all {
+		if all[i].Session == last.Session {
+			all[i] = last
+			return all
+		}
+	}
+	return append(all, last)
+}
+
 // LineOf returns the number of the line at an offset of a text, counted from 1.
 func LineOf(text string, offset int) int { return strings.Count(text[:offset], "\n") + 1 }
 

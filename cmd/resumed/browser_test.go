@@ -241,7 +241,7 @@ func TestOtherPortsAreToldNoSecret(t *testing.T) {
 	w.until("it is live", live)
 
 	visit := "at/" + w.eval("localStorage.getItem('visit')")
-	require.Equal(t, "", w.eval("document.cookie"), "no script reads the cookie")
+	require.Empty(t, w.eval("document.cookie"), "no script reads the cookie")
 
 	// The same tab shows what another program serves. It does not even know the path of the visit; what
 	// it could do if it did, is tried too.

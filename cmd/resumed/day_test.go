@@ -176,7 +176,7 @@ func TestPageOfAnOrdinaryDay(t *testing.T) {
 	require.Regexp(t, `^full .+ to .+, resets in 2d 1[12]h, `, w.eval(`document.querySelectorAll('.gauge .resets')[1].textContent`))
 
 	require.Equal(t, "true", w.eval(`[...document.querySelectorAll('[data-key$="/4f2a0"] .strip rect')].every((each) => parseFloat(each.getAttribute('x')) + parseFloat(each.getAttribute('width')) <= 100.5)`), "what is beyond six hours is cut")
-	require.Equal(t, "", w.eval(`[...document.querySelectorAll('[data-key$="/4f2a0"] .strip .mark.resume[data-tone=bad]')].join()`))
+	require.Empty(t, w.eval(`[...document.querySelectorAll('[data-key$="/4f2a0"] .strip .mark.resume[data-tone=bad]')].join()`))
 	w.eval(`document.querySelector('#zoom button:last-child').click()`)
 
 	// Each strip has its times at the right place: now in the middle, 24 hours on each side.

@@ -41,7 +41,7 @@ func newGallery() gallery {
 	return g
 }
 
-func (g gallery) Queue() control.Tasks { return tasks{g.day} }
+func (g gallery) Queue() control.Tasks { return tasks(g) }
 
 // tasks is a queue that is only read.
 type tasks struct{ *day }
@@ -236,7 +236,7 @@ func TestPageNotifiesAndKeepsItsTheme(t *testing.T) {
 	}
 	w.until("it is drawn", `document.querySelectorAll('.session').length > 5`)
 	needs("early")
-	require.Equal(t, "", w.eval("sent.join()"), "nobody asked for notices")
+	require.Empty(t, w.eval("sent.join()"), "nobody asked for notices")
 	w.do(chromedp.Click(chromedp.CSS("#notify")))
 	w.until("it is on", `document.querySelector('#notify').getAttribute('aria-pressed') === 'true'`)
 	needs("late")

@@ -184,11 +184,11 @@ func (c Change) Recovery() (provider string, took time.Duration, ok bool) {
 // the session works again, with the model that the limit had stopped, and at the cost of its account.
 func (c Change) Disproves() (reset, at time.Time, ok bool) {
 	ev, moved := c.Event.(Progressed)
-	was, by := c.Before, c.Before.Limit
+	was, by := c.Before, &c.Before.Limit
 	if !was.Interrupted() {
 		by = was.Left // a person continued it
 	}
-	if !moved || by.Class != limit.UsageLimit || was.Paid != nil || was.last().OwnKey {
+	if !moved || by == nil || by.Class != limit.UsageLimit || was.Paid != nil || was.last().OwnKey {
 		return reset, at, false
 	}
 	reset, at = by.Reset.At, Earlier(ev.At, c.At)

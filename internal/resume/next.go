@@ -189,7 +189,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 		s.StoppedAt, s.Reported = ev.At, false
 	}
 	s = s.conclude(LimitedOut, ev.Text, now)
-	s.Limit, s.LimitText, s.LimitedAt, s.LiftedAt, s.Left = ev.Verdict, ev.Text, ev.At, time.Time{}, limit.Verdict{}
+	s.Limit, s.LimitText, s.LimitedAt, s.LiftedAt, s.Left = ev.Verdict, ev.Text, ev.At, time.Time{}, nil
 	if ev.Context.Tokens > 0 && r.OnCold != TellCold { // TellCold reports it in a step of its own
 		s.Context = ev.Context
 	}
@@ -227,7 +227,7 @@ func (s Session) IsNewerThan(sight Observation) bool {
 }
 
 func (s Session) progressed(ev Progressed, now time.Time) Session {
-	s.Model, s.Left = cmp.Or(ev.Model, s.Model), limit.Verdict{}
+	s.Model, s.Left = cmp.Or(ev.Model, s.Model), nil
 	s.MovedAt = Earlier(ev.At, now) // a record from a clock that is ahead must not make later events look old
 	if !s.Interrupted() || s.State == Parked && s.DeniedAt(ev.At) || s.cutAfter(ev.At) {
 		return s // the work of the denied resume, which has ended, or of the process that was cut off
@@ -258,6 +258,6 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 	if !s.Interrupted() || s.cutAfter(ev.At) {
 		return s
 	}
-	s.Left = s.Limit
+	s.Left = new(s.Limit)
 	return s.rest(now, "continued by "+cmp.Or(ev.By, "a person"))
 }

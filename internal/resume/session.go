@@ -86,7 +86,6 @@ type Session struct {
 	Program Program  `json:"program,omitzero"`   // the program of its process when that was last seen alive
 	Origin  *Origin  `json:"origin,omitempty"`   // what that process was started with; StartedWith says whether it still counts
 	LeftOut []string `json:"left_out,omitempty"` // what the last resume did not repeat of Origin, for people
-	Allowed bool     `json:"allowed,omitempty"`  // a person said that it may continue although its start was not seen
 	Context Context  `json:"context,omitzero"`   // what the provider reads again at a resume, if known
 	Usage   Usage    `json:"usage,omitzero"`     // how much of its account's allowances is used, if known
 	Cost    Cost     `json:"cost,omitzero"`      // what it has cost until now, if known
@@ -98,11 +97,12 @@ type Session struct {
 	LimitedAt   time.Time `json:"limited_at,omitzero"`   // when it was last stopped
 	RecoveredAt time.Time `json:"recovered_at,omitzero"` // when an interruption last ended
 
-	State  State  `json:"state"`
-	Paused bool   `json:"paused,omitempty"`
-	Reason string `json:"reason,omitempty"` // why it is in that state, for people
+	State   State  `json:"state"`
+	Paused  bool   `json:"paused,omitempty"`
+	Allowed bool   `json:"allowed,omitempty"` // a person said that it may continue although its start was not seen
+	Reason  string `json:"reason,omitempty"`  // why it is in that state, for people
 
-	Left limit.Verdict `json:"left,omitzero"` // what stopped it when a person continued it, until it moves
+	Left *limit.Verdict `json:"left,omitempty"` // what stopped it when a person continued it, until it moves; nil: nothing
 
 	Paid      *Paid      `json:"paid,omitempty"`      // set if it continues with its user's own key
 	Subagents []Subagent `json:"subagents,omitempty"` // that were stopped since a person's last prompt, and have not continued

@@ -29,7 +29,8 @@ func TestSyncWaitsForABatchThatIsBeingWritten(t *testing.T) {
 	second := make(chan []resume.Session, 1)
 	go func() {
 		if s.Sync(t.Context()) == nil {
-			second <- load(t, s).Sessions
+			snap, _ := s.Load()
+			second <- snap.Sessions
 		}
 		close(second)
 	}()

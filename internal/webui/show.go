@@ -155,6 +155,7 @@ func showSession(s view.Session) row {
 	case humanize.Nothing:
 		r.State, tone = humanize.Ended(s)
 		r.Tone = string(tone)
+	default:
 	}
 	if s.Owner != nil {
 		r.Owner = "held by " + humanize.Owner(s)

@@ -152,7 +152,7 @@ func (l *life) judgeBegin(c resume.Change) {
 			continue
 		}
 		last := other.Attempts[len(other.Attempts)-1].StartedAt
-		if limited := l.engine.account(s.AccountKey()).limitedAt; !limited.IsZero() && other.State == resume.Resuming && last.After(limited) {
+		if limited := l.engine.account(s.AccountKey()).limitedAt; !limited.IsZero() && other.State == resume.Resuming && last.After(limited) && c.At.Sub(last) < probeTime(rules) {
 			l.never("two sessions of one account try at a time")
 		}
 		if other.State == resume.Resuming && c.At.Sub(last) < rules.Stagger {

@@ -110,7 +110,7 @@ func heldBackSentences(t *testing.T) map[string]string {
 				w.seeShared("first", limitedUntil(start, limit.UsageLimit, start.Add(time.Minute)))
 				w.seeShared("waits", limitedUntil(start.Add(time.Millisecond), limit.UsageLimit, start.Add(time.Minute)))
 			}
-			time.Sleep(5 * time.Minute)
+			time.Sleep(2 * time.Minute)
 			synctest.Wait()
 			all[name] = w.session("waits").Reason
 			w.stop()

@@ -50,6 +50,7 @@ soak: ## Kill the daemon all the time and check what it did (SOAK=10m, SOAK_FAUL
 	SOAK="$${SOAK:-10m}" SOAK_FAULTS="$${SOAK_FAULTS-clock}" go test -count=1 -v -timeout 0 ./soak
 	go test -count=1 -v -timeout 0 -run Histories ./internal/simulation -steps "$${STEPS:-10000000}" -first "$${SOAK_SEED:-$$(date +%s)}"
 	go test -count=1 -v -timeout 0 -run Histories ./internal/fleet -histories "$${HISTORIES:-1000000}" -first "$${SOAK_SEED:-$$(date +%s)}"
+	RESUMED_RACES=100 go test -count=1 -v -timeout 0 -run SameTime ./internal/deliver
 	.ci/loaded 4 go test -count=1 ./...
 
 faults: ## Break one promise at a time, and see that a test notices (NAME=claim-is-not-synced for one; 25 minutes for all)

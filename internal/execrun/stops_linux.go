@@ -40,7 +40,7 @@ func stopSelf() {
 	_ = syscall.Kill(0, syscall.SIGTSTP)
 	select {
 	case <-goesOn:
-	case <-time.After(200 * time.Millisecond):
+	case <-time.After(time.Second):
 	}
 }
 

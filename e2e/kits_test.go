@@ -87,7 +87,7 @@ func (k kit) situations() []situation {
 	if k.name() == "claude-code 2.1.325" {
 		all = append(all, fallback, paid, oneDocument, pluggedEarly, subagentWithIt, subagentAlone)
 	}
-	return sample(3, append(all, k.live...))
+	return sample(5, append(all, k.live...))
 }
 
 func named(names ...string) map[string]bool {

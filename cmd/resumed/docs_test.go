@@ -189,7 +189,12 @@ func (b *box) typed(t *testing.T, command string, endless bool) (out string, cod
 		cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+b.path("other"), "XDG_RUNTIME_DIR="+b.path("other"))
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.Cancel = func() error {
+		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM); !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+		return os.ErrProcessDone
+	}
 	cmd.WaitDelay = 20 * time.Second
 	said := &heard{call: func() {}}
 	if endless {

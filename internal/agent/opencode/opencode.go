@@ -152,9 +152,9 @@ func (a *Agent) reader(path string) database.Reader {
 }
 
 // client returns a client of the configured server.
-func (a *Agent) client() *server.Client {
+func (a *Agent) client() server.Client {
 	user := cmp.Or(os.Getenv(a.brand.variable("SERVER_USERNAME")), a.brand.program)
-	return server.NewClient(a.server, user, os.Getenv(a.brand.variable("SERVER_PASSWORD")))
+	return server.Client{URL: a.server, User: user, Password: os.Getenv(a.brand.variable("SERVER_PASSWORD"))}
 }
 
 // services returns the background servers of version 2 that are registered, one for each release channel. They may

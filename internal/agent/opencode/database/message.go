@@ -2,9 +2,13 @@ package database
 
 import (
 	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"resumed/internal/agent"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
@@ -99,6 +103,34 @@ func ReadMessage(data []byte, createdMS, updatedMS int64) Message {
 	return m.timed(createdMS, updatedMS)
 }
 
+// readMessage2 is ReadMessage for a message of version 2 of that type. Only prompts and answers tell a session's
+// state: what opencode adds itself, it may add to a session that nobody continues.
+func readMessage2(kind string, data []byte, createdMS, updatedMS int64) (m Message) {
+	if kind == "assistant" && data == nil { // too long: it has an answer
+		m.Meaning = Moved
+		return m.timed(createdMS, updatedMS)
+	}
+	var r struct {
+		Record
+		Text    string `json:"text"` // of a prompt
+		Content []part `json:"content"`
+	}
+	if kind != "user" && kind != "assistant" || !lines.Decode(data, &r) {
+		return Message{}
+	}
+	m.Record, m.parts, m.Role = r.Record, r.Content, kind
+	if kind == "user" {
+		m.parts = []part{{Type: "text", Text: r.Text}}
+	}
+	switch m.Meaning = m.meaning(); {
+	case m.Meaning == Cancelled && slices.ContainsFunc(m.parts, part.denied):
+		m.Meaning = Moved // a permission that was not given ends the turn
+	case m.Meaning == Broken:
+		m.Meaning = Nothing // the server was restarted, and continued the turn in the next message
+	}
+	return m.timed(createdMS, updatedMS)
+}
+
 // timed returns the message with the time of what it means, or a zero one if it has none.
 func (m Message) timed(createdMS, updatedMS int64) Message {
 	switch m.Meaning {
@@ -107,32 +139,17 @@ func (m Message) timed(createdMS, updatedMS int64) Message {
 	default:
 		m.AtMS = cmp.Or(millis(m.Time.Completed), updatedMS, createdMS, millis(m.Time.Created))
 	}
-	if m.AtMS <= 0 || m.AtMS > LatestMS {
+	if m.AtMS <= 0 || m.AtMS > latestMS {
 		return Message{}
-	}
-	if f := m.Error; f != nil {
-		f.Data.Message, f.Data.Body = clipped(f.Data.Message), clipped(f.Data.Body)
 	}
 	return m
 }
 
-// maxText is how much of one text is held in memory while others are read. A prompt on a command line is
-// not longer.
-const maxText = 256 << 10
-
-// clipped returns the beginning of a text, without holding the rest in memory.
-func clipped(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	return strings.Clone(text[:maxText])
-}
-
-// LatestMS is the end of the year 9999, later than any valid time.
-const LatestMS = 253402300799999
+// latestMS is the end of the year 9999, later than any valid time.
+const latestMS = 253402300799999
 
 func millis(ms float64) int64 {
-	if ms > 0 && ms <= LatestMS {
+	if ms > 0 && ms <= latestMS {
 		return int64(ms)
 	}
 	return 0
@@ -168,7 +185,161 @@ func (m Message) Context() (size resume.Context, known bool) {
 	return size, size.Tokens > 0 && resume.Possible(size.At)
 }
 
-// compare orders the messages of a session by time.
-func (m Message) compare(o Message) int {
-	return cmp.Or(cmp.Compare(m.createdMS, o.createdMS), cmp.Compare(m.ID, o.ID))
+// part contains the used fields of a part of a message.
+type part struct {
+	Type      string `json:"type"`
+	Auto      bool   `json:"auto"` // of a compaction: not requested by a person
+	Text      string `json:"text"`
+	Synthetic bool   `json:"synthetic"` // of a text: written by opencode
+
+	Tool  string `json:"tool"` // the called tool, with its result
+	Name  string `json:"name"` // the same in version 2
+	State struct {
+		Status string         `json:"status"`
+		Error  toolError      `json:"error"`
+		Input  map[string]any `json:"input"`
+	} `json:"state"`
+}
+
+// toolError is why a tool failed.
+type toolError string
+
+// UnmarshalJSON parses the text of version 1, or the type and the text of version 2.
+func (e *toolError) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, (*string)(e)) == nil {
+		return nil
+	}
+	two, _ := lines.Parse[failure2](data)
+	if *e = toolError(two.Message); two.Type == "permission.rejected" {
+		*e = toolError(denialWords[0])
+	}
+	return nil
+}
+
+// compacts reports whether the part is an automatic compaction.
+func (p part) compacts() bool { return p.Type == "compaction" && p.Auto }
+
+// own reports whether opencode itself created this part of a prompt, to compact the session or to continue
+// after that.
+func (p part) own() bool { return p.compacts() || p.Type == "text" && p.Synthetic }
+
+// denialWords are how opencode reports that a tool was not allowed: no person answered, or a rule of the
+// user forbids it.
+var denialWords = []string{"rejected permission to use this specific tool call", "specified a rule which prevents you from using", "The user declined this tool call"}
+
+// denied reports whether the part is a tool that was not allowed.
+func (p part) denied() bool {
+	return p.Type == "tool" && p.State.Status == "error" && slices.ContainsFunc(denialWords, func(words string) bool {
+		return strings.Contains(string(p.State.Error), words)
+	})
+}
+
+// Compacts reports whether a part of a message is an automatic compaction.
+func Compacts(data []byte) bool {
+	p, ok := lines.Parse[part](data)
+	return ok && p.compacts()
+}
+
+// Failure is the error that ended a turn.
+type Failure struct {
+	Name string `json:"name"`
+	Data struct {
+		Message   string            `json:"message"`
+		Status    int               `json:"statusCode"`
+		Retryable bool              `json:"isRetryable"`
+		Headers   map[string]string `json:"responseHeaders"`
+		Body      string            `json:"responseBody"`
+	} `json:"data"`
+}
+
+// failure2 is the error in version 2.
+type failure2 struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Status  int    `json:"status"`
+}
+
+// UnmarshalJSON parses an error of either version.
+func (f *Failure) UnmarshalJSON(data []byte) error {
+	type older Failure
+	var either struct {
+		older
+		failure2
+	}
+	lines.Decode(data, &either) // what cannot be read stays empty: there was an error
+	*f = Failure(either.older)
+	if f.Name == "" && either.Type != "" {
+		f.Name, f.Data.Message, f.Data.Status = either.Type, either.Message, either.Status
+	}
+	return nil
+}
+
+// Event returns the event for a failure that ended a turn at that time.
+func (f *Failure) Event(limits limit.Reader, at time.Time) resume.Event {
+	if f.aborts() {
+		return resume.Cancelled{At: at}
+	}
+	return resume.Limited{At: at, Verdict: f.verdict(limits, at), Text: agent.Clip(f.words())}
+}
+
+// aborts reports whether a person stopped the turn.
+func (f *Failure) aborts() bool { return f.Name == "MessageAbortedError" || f.Name == "aborted" }
+
+func (f *Failure) verdict(limits limit.Reader, at time.Time) limit.Verdict {
+	limits.At = at
+	for name, value := range f.Data.Headers {
+		// Times in the answer are by the provider's clock.
+		if date, err := http.ParseTime(value); err == nil && http.CanonicalHeaderKey(name) == "Date" {
+			limits.At = date
+		}
+	}
+	text := strings.TrimSuffix(f.Data.Message+"\n"+f.Data.Body, "\n")
+	v := limits.Refusal(limit.Refusal{Status: f.Data.Status, Headers: f.Data.Headers, Text: text})
+	v.InProgress = false // opencode stores an error when it has given up
+	class, known := named[f.Name]
+	switch {
+	case known || v.Class != limit.None && v.Class != limit.Unknown:
+	case f.Data.Retryable && f.Data.Status == 0:
+		class, known = limit.Network, true // there was no answer
+	default:
+		class, known = cmp.Or(likely[f.Name], limit.Unknown), true
+	}
+	if known {
+		v.Class, v.WaitHelps = class, class.Transient()
+	}
+	return v
+}
+
+// named are the classes that the name of a failure determines.
+var named = map[string]limit.Class{
+	"ContextOverflowError":     limit.ContextOverflow,
+	"ProviderAuthError":        limit.Auth,
+	"MessageOutputLengthError": limit.BadRequest,
+	"StructuredOutputError":    limit.BadRequest,
+}
+
+// likely are the classes of version 2's types of failures, for those whose status and words have no meaning.
+var likely = map[string]limit.Class{
+	"provider.auth":            limit.Auth,
+	"provider.content-filter":  limit.BadRequest,
+	"provider.internal":        limit.ServerError,
+	"provider.invalid-output":  limit.ServerError,
+	"provider.invalid-request": limit.BadRequest,
+	"provider.no-route":        limit.BadRequest,
+	"provider.quota":           limit.Billing,
+	"provider.rate-limit":      limit.RateLimit,
+	"provider.transport":       limit.Network,
+}
+
+// words returns the failure's text for people. An error within a stream is stored as the provider's
+// JSON.
+func (f *Failure) words() string {
+	var inner struct {
+		Message string `json:"message"`
+		Error   struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	_ = json.Unmarshal([]byte(f.Data.Message), &inner) // most are plain text
+	return cmp.Or(inner.Message, inner.Error.Message, f.Data.Message, f.Name)
 }

@@ -212,11 +212,11 @@ func (p *pass) take(ctx context.Context, s Session, m Message, last, first bool)
 		e.First = first
 		event = e
 	case resume.Prompted:
-		byItself, err := p.db.byItself(ctx, m)
+		parts, err := p.db.partsOf(ctx, m)
 		if err != nil {
 			return false, err
 		}
-		if byItself {
+		if byPerson := func(p part) bool { return !p.own() }; len(parts) > 0 && !slices.ContainsFunc(parts, byPerson) {
 			e.By = p.Agent + " itself"
 			event = e
 		}
@@ -237,7 +237,9 @@ func (p *pass) takeChild(ctx context.Context, child Session) error {
 // setOpen adds the newest open messages to the cursor.
 func (p *pass) setOpen() {
 	open := slices.Collect(maps.Values(p.Open))
-	slices.SortFunc(open, func(a, b Open) int { return a.Message.compare(b.Message) })
+	slices.SortFunc(open, func(a, b Open) int {
+		return cmp.Or(cmp.Compare(a.Message.createdMS, b.Message.createdMS), cmp.Compare(a.Message.ID, b.Message.ID))
+	})
 	p.Cursor.Open = make(map[string]string)
 	for _, o := range open[max(0, len(open)-maxOpen):] {
 		p.Cursor.Open[o.Session.ID] = o.Message.ID

@@ -1,7 +1,9 @@
 package database
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"resumed/internal/agent"
@@ -66,7 +68,11 @@ func (db *DB) LastPrompt(ctx context.Context, session string) (Record, error) {
 
 // FirstPrompt returns the text of a session's first prompt.
 func (db *DB) FirstPrompt(ctx context.Context, session string) (string, error) {
-	m, err := db.message(ctx, "WHERE session_id = ?"+db.prompts()+db.order("ASC")+" LIMIT 1", session)
+	prompts := ""
+	if db.Two() {
+		prompts = " AND type = 'user'" // other messages precede it
+	}
+	m, err := db.message(ctx, "WHERE session_id = ?"+prompts+db.order("ASC")+" LIMIT 1", session)
 	if err != nil {
 		return "", err
 	}
@@ -102,7 +108,7 @@ func (db *DB) Denied(ctx context.Context, session string, sinceMS int64) (d agen
 		for _, p := range parts {
 			over = over || p.Type == "tool"
 			if !denied && p.denied() {
-				d, denied = agent.Denial{Tool: p.Tool, Use: agent.UseOf(p.State.Input)}, true
+				d, denied = agent.Denial{Tool: cmp.Or(p.Tool, p.Name), Use: agent.UseOf(p.State.Input)}, true
 			}
 		}
 		return over, err
@@ -133,14 +139,19 @@ func (db *DB) Stopped(ctx context.Context, parent string, since time.Time, limit
 	return stopped, err
 }
 
-// WhyLeft returns why a session is always ignored, or "".
-func WhyLeft(parent string, archived bool) string {
-	switch {
-	case parent != "":
-		return "a child session: its parent goes on by itself"
-	case archived:
-		return "its user archived it"
-	default:
-		return ""
+// The time in milliseconds between a message that was cut off for a compaction and the compaction. One
+// process writes both, in either order.
+const (
+	CompactionBefore = 1_000
+	CompactionAfter  = 60_000
+)
+
+// compacted reports whether a compaction follows the message: then that cut it off, not a person.
+func (db *DB) compacted(ctx context.Context, m Message) (bool, error) {
+	if !db.columns["message.time_created"] {
+		return false, nil
 	}
+	parts, err := db.selectParts(ctx, "m.session_id = ? AND m.time_created BETWEEN ? AND ?",
+		m.Session, m.AtMS-CompactionBefore, m.AtMS+CompactionAfter)
+	return slices.ContainsFunc(parts, part.compacts), err
 }

@@ -1,8 +1,11 @@
+// Package database reads the databases of opencode and its forks. Only tables.go depends on the tables:
+// everything else works with sessions and messages.
 package database
 
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -12,6 +15,35 @@ import (
 	"resumed/internal/resume"
 	"resumed/internal/sqliteread"
 )
+
+// DB is a database that is open for one reading.
+type DB struct {
+	*sqliteread.Database
+	schema
+	columns map[string]bool // by table.column
+}
+
+// Read opens the database at path for one reading, which fails if the file changed meanwhile.
+func Read(ctx context.Context, path string, read func(*DB) error) (err error) {
+	opened, err := sqliteread.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	db := &DB{Database: opened, schema: version1, columns: make(map[string]bool)}
+	if err := db.describe(ctx); err != nil {
+		return err
+	}
+	if err := read(db); err != nil {
+		return err
+	}
+	return db.Check()
+}
+
+// ReadSteadily is Read with retries if another program wrote meanwhile.
+func ReadSteadily(ctx context.Context, path string, read func(*DB) error) error {
+	return sqliteread.Steadily(ctx, func(ctx context.Context) error { return Read(ctx, path, read) })
+}
 
 // schema is how the tables of one major version are called, and which columns they must have.
 type schema struct {
@@ -29,33 +61,6 @@ var version2 = schema{"session_v2", "session_message", []string{
 
 // Two reports whether it is a database of version 2.
 func (db *DB) Two() bool { return db.messageTable == version2.messageTable }
-
-// Turn says whether opencode works on a session, or continues it when its server starts. Only version 2
-// stores that.
-type Turn uint8
-
-// The turns.
-const (
-	NotStored Turn = iota
-	Taken          // opencode works on it, or its server continues it
-	Over
-)
-
-// turn returns the expression for the turn of a session.
-func (db *DB) turn() string {
-	if !db.Two() || !db.columns["session_v2.time_suspended"] {
-		return "0"
-	}
-	return "CASE WHEN " + db.pick(db.sessionTable, "time_suspended", "0") + " <> 0 THEN 1 ELSE 2 END"
-}
-
-// prompts returns the condition that excludes messages that precede the first prompt.
-func (db *DB) prompts() string {
-	if db.Two() {
-		return " AND type = 'user'"
-	}
-	return ""
-}
 
 // describe lists the columns, which differ between versions.
 func (db *DB) describe(ctx context.Context) error {
@@ -114,6 +119,17 @@ func number(value any) int64 {
 	}
 }
 
+// Turn says whether opencode works on a session, or continues it when its server starts. Only version 2
+// stores that.
+type Turn uint8
+
+// The turns.
+const (
+	NotStored Turn = iota
+	Taken          // opencode works on it, or its server continues it
+	Over
+)
+
 // Session is one row of the table of sessions.
 type Session struct {
 	ID        string
@@ -146,79 +162,77 @@ func (s Session) Kind() string {
 	return resume.Interactive
 }
 
-func (db *DB) selectSessions() string {
-	rules := db.pick("session", "permission", "''")
-	if db.Two() {
-		rules = "''"
-	} else if db.columns["session.permission"] {
-		rules = "CASE WHEN permission IS NULL THEN '[]' ELSE " + rules + " END" // NULL means no rules
+// WhyLeft returns why a session is always ignored, or "".
+func WhyLeft(parent string, archived bool) string {
+	switch {
+	case parent != "":
+		return "a child session: its parent goes on by itself"
+	case archived:
+		return "its user archived it"
+	default:
+		return ""
 	}
-	return "SELECT " + strings.Join([]string{
-		db.pick(db.sessionTable, "id", "''"),
-		db.pick(db.sessionTable, "parent_id", "''"),
-		db.pick(db.sessionTable, "directory", "''"),
-		db.pick(db.sessionTable, "time_created", "0"),
-		db.pick(db.sessionTable, "time_archived", "0") + " <> 0",
-		db.pick(db.sessionTable, "agent", "''"),
-		rules,
-		db.turn(),
-		db.pick(db.sessionTable, "model", "''"),
-	}, ", ") + " FROM " + db.sessionTable + " "
-}
-
-func (db *DB) scanSession(rows *sql.Rows) (s Session, err error) {
-	var created any
-	var model []byte
-	err = rows.Scan(&s.ID, &s.Parent, &s.Directory, &created, &s.Archived, &s.Agent, &s.rules, &s.Turn, &model)
-	s.CreatedMS, s.Two = number(created), db.Two()
-	if s.Two {
-		s.provider = providerOf(model)
-	}
-	return s, err
 }
 
 // Sessions returns the sessions that match a condition, oldest first.
 func (db *DB) Sessions(ctx context.Context, where string, args ...any) ([]Session, error) {
-	all, err := collect(rowsOf(ctx, db, db.scanSession, db.selectSessions()+where+"ORDER BY 4, 1", args...))
+	pick := func(column, otherwise string) string { return db.pick(db.sessionTable, column, otherwise) }
+	rules, turn := pick("permission", "''"), "0"
+	switch {
+	case db.Two():
+		rules = "''"
+		if db.columns["session_v2.time_suspended"] {
+			turn = "CASE WHEN " + pick("time_suspended", "0") + " <> 0 THEN 1 ELSE 2 END"
+		}
+	case db.columns["session.permission"]:
+		rules = "CASE WHEN permission IS NULL THEN '[]' ELSE " + rules + " END" // NULL means no rules
+	}
+	scan := func(rows *sql.Rows) (s Session, err error) {
+		var created any
+		var model []byte
+		err = rows.Scan(&s.ID, &s.Parent, &s.Directory, &created, &s.Archived, &s.Agent, &s.rules, &s.Turn, &model)
+		s.CreatedMS, s.Two = number(created), db.Two()
+		if s.Two {
+			m, _ := lines.Parse[struct {
+				Provider string `json:"providerID"`
+			}](model) // a session may have none
+			s.provider = m.Provider
+		}
+		return s, err
+	}
+	all, err := collect(rowsOf(ctx, db, scan, "SELECT "+strings.Join([]string{
+		pick("id", "''"), pick("parent_id", "''"), pick("directory", "''"), pick("time_created", "0"),
+		pick("time_archived", "0") + " <> 0", pick("agent", "''"), rules, turn, pick("model", "''"),
+	}, ", ")+" FROM "+db.sessionTable+" "+where+"ORDER BY 4, 1", args...))
 	return slices.DeleteFunc(all, func(s Session) bool { return s.ID == "" }), err // its id is too long
 }
 
 // messages returns the messages that match a condition, in its order.
 func (db *DB) messages(ctx context.Context, where string, args ...any) iter.Seq2[Message, error] {
-	scan := func(rows *sql.Rows) (Message, error) {
+	scan := func(rows *sql.Rows) (m Message, err error) {
 		var row int64
 		var id, session, kind string
 		var created, updated any
 		var data []byte
 		var long sql.NullBool // NULL has no length
-		err := rows.Scan(&row, &id, &session, &kind, &created, &updated, &data, &long)
-		read := ReadMessage
+		err = rows.Scan(&row, &id, &session, &kind, &created, &updated, &data, &long)
 		if db.Two() {
-			read = readMessage2(kind)
+			m = readMessage2(kind, data, number(created), number(updated))
+		} else {
+			m = ReadMessage(data, number(created), number(updated))
 		}
-		m := read(data, number(created), number(updated))
 		m.row, m.ID, m.Session, m.createdMS, m.long = row, id, session, number(created), long.Bool && data == nil
 		return m, err
 	}
-	return rowsOf(ctx, db, scan, "SELECT "+strings.Join([]string{
-		"rowid",
-		db.pick(db.messageTable, "id", "''"),
-		db.pick(db.messageTable, "session_id", "''"),
-		db.pick(db.messageTable, "type", "''"),
-		db.pick(db.messageTable, "time_created", "0"),
-		db.pick(db.messageTable, "time_updated", "0"),
-		bounded("data", MaxRecord, db.shortened()),
-		fmt.Sprintf("octet_length(data) > %d", MaxRecord),
-	}, ", ")+" FROM "+db.messageTable+" "+where, args...)
-}
-
-// shortened returns the expression for the record of a message that is too long. In version 2 a record contains
-// what tools answered: without that, it still says how a turn ended.
-func (db *DB) shortened() string {
-	if !db.Two() {
-		return "NULL"
+	pick := func(column, otherwise string) string { return db.pick(db.messageTable, column, otherwise) }
+	shortened := "NULL"
+	if db.Two() { // a record contains what tools answered: without that, it still says how a turn ended
+		shortened = fmt.Sprintf("CASE WHEN octet_length(data) <= %d AND json_valid(data) THEN json_remove(data, '$.content') END", 16*MaxRecord)
 	}
-	return fmt.Sprintf("CASE WHEN octet_length(data) <= %d AND json_valid(data) THEN json_remove(data, '$.content') END", 16*MaxRecord)
+	return rowsOf(ctx, db, scan, "SELECT "+strings.Join([]string{
+		"rowid", pick("id", "''"), pick("session_id", "''"), pick("type", "''"), pick("time_created", "0"), pick("time_updated", "0"),
+		bounded("data", MaxRecord, shortened), fmt.Sprintf("octet_length(data) > %d", MaxRecord),
+	}, ", ")+" FROM "+db.messageTable+" "+where, args...)
 }
 
 // order returns the order of a session's messages, by an index if there is one.
@@ -245,11 +259,31 @@ func (db *DB) message(ctx context.Context, where string, args ...any) (Message, 
 	return Message{}, nil
 }
 
-// DB is a database that is open for one reading.
-type DB struct {
-	*sqliteread.Database
-	schema
-	columns map[string]bool // by table.column
+// selectParts returns the parts of the messages that match a condition; none if the database has no such table. A part
+// that is too long to be read is output of a tool or a person's text: it counts as neither created by opencode nor
+// refused.
+func (db *DB) selectParts(ctx context.Context, where string, args ...any) ([]part, error) {
+	if !db.columns["part.message_id"] || !db.columns["part.data"] {
+		return nil, nil
+	}
+	scan := func(rows *sql.Rows) (part, error) {
+		var data []byte
+		if err := rows.Scan(&data); err != nil || data == nil {
+			return part{Type: "tool"}, err
+		}
+		p, _ := lines.Parse[part](data)
+		return p, nil
+	}
+	return collect(rowsOf(ctx, db, scan, "SELECT "+bounded("p.data", MaxRecord, "NULL")+
+		" FROM message m JOIN part p ON p.message_id = m.id WHERE "+where, args...))
+}
+
+// partsOf returns the parts of a message.
+func (db *DB) partsOf(ctx context.Context, m Message) ([]part, error) {
+	if db.Two() {
+		return m.parts, nil
+	}
+	return db.selectParts(ctx, "m.id = ?", m.ID)
 }
 
 // rowsOf yields the rows of a query; an error is yielded last.

@@ -24,7 +24,7 @@ func TestAServerThatWasStartedAnewKnowsNothingOfOldWaits(t *testing.T) {
 	require.NoError(t, err)
 	sent := make(map[string][]Kind)
 	l := Listener{
-		Client:  NewClient(base, "", ""),
+		Client:  Client{URL: base},
 		Waiting: func() map[string]string { return map[string]string{"ses_1": "/a", "ses_2": "/b"} },
 		Send:    func(e Event) { sent[e.Session] = append(sent[e.Session], e.Kind) },
 	}

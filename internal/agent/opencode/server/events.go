@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -18,16 +20,63 @@ import (
 	"resumed/internal/backoff"
 )
 
-const (
-	// silence is how long a stream may send nothing: a heartbeat comes every few seconds.
-	silence = 90 * time.Second
+// PluginFile is the file that the plugin writes.
+type PluginFile struct {
+	Path   string
+	last   os.FileInfo
+	offset int64 // of the unread part
+}
 
-	maxEvent = 4 << 20 // in bytes
-)
+// maxPluginFile bounds how much of the plugin's file is read at a time; the plugin begins a new file before that.
+const maxPluginFile = 4 << 20
+
+// Read returns the events in new complete lines. A new file is read from its start.
+func (f *PluginFile) Read() ([]Event, error) {
+	file, err := os.OpenFile(f.Path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	if f.last == nil || !os.SameFile(f.last, info) || info.Size() < f.offset {
+		f.offset = 0
+	}
+	f.last = info
+	f.offset = max(f.offset, info.Size()-maxPluginFile) // then the first line is cut and ignored
+	data, err := io.ReadAll(io.NewSectionReader(file, f.offset, maxPluginFile))
+	if err != nil {
+		return nil, err
+	}
+	data = data[:bytes.LastIndexByte(data, '\n')+1]
+	f.offset += int64(len(data))
+	var events []Event
+	for line := range bytes.Lines(data) {
+		if e, ok := parseLine(line); ok {
+			events = append(events, e)
+		}
+	}
+	return events, nil
+}
+
+// parseLine parses a line of the plugin, or returns false if it has no meaning.
+func parseLine(line []byte) (e Event, ok bool) {
+	const latestMS = 253402300799999 // the end of the year 9999
+	if json.Unmarshal(line, &e) != nil || e.Session == "" || e.PID <= 0 || e.AtMS <= 0 || e.AtMS > latestMS {
+		return Event{}, false
+	}
+	e.Kind = kindOf(e.Type, e.Status)
+	return e, e.Kind != 0
+}
 
 // Listener forwards events of a server.
 type Listener struct {
-	*Client
+	Client
 	Log   *slog.Logger
 	Retry backoff.Policy // for a server that does not answer
 
@@ -67,10 +116,19 @@ func (l *Listener) Listen(ctx context.Context) {
 	}
 }
 
+const (
+	// silence is how long a stream may send nothing: a heartbeat comes every few seconds.
+	silence = 90 * time.Second
+
+	maxEvent = 4 << 20 // in bytes
+)
+
 // stream forwards one stream of events until it ends, which is always an error. connected is called when it begins.
 func (l *Listener) stream(ctx context.Context, connected func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	watchdog := time.AfterFunc(silence, func() { cancel(fmt.Errorf("it was silent for %s", silence)) })
+	defer watchdog.Stop()
 	answer, err := l.do(ctx, http.MethodGet, "/global/event", "", nil)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
@@ -79,8 +137,6 @@ func (l *Listener) stream(ctx context.Context, connected func()) error {
 	l.sendStatuses(ctx)
 	connected()
 
-	watchdog := time.AfterFunc(silence, func() { cancel(fmt.Errorf("it was silent for %s", silence)) })
-	defer watchdog.Stop()
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(nil, maxEvent)
 	for lines.Scan() {

@@ -65,8 +65,9 @@ func FuzzStub(f *testing.F) {
 	}
 	a := newAgent(f, agent.Options{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		id, _ := idIn(data)
-		if !holdsNothing(data, id) {
+		first, _, _ := bytes.Cut(data, []byte("\n"))
+		head, _ := parse(first)
+		if !holdsNothing(data, head.SessionID) {
 			return
 		}
 		for line := range bytes.Lines(data) {

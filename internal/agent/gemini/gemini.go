@@ -4,22 +4,26 @@ package gemini
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"path/filepath"
 	"regexp"
-	"strings"
+	"slices"
+	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/leash"
+	"resumed/internal/limit"
+	"resumed/internal/lines"
+	"resumed/internal/process"
+	"resumed/internal/resume"
 )
 
 // Name is Gemini CLI's name in configuration, status and metrics.
 const Name = "gemini"
 
-// homeName is the name of every home of Gemini CLI: only its parent directory can be chosen.
-const homeName = ".gemini"
-
-// homeVariable names the parent directory of the home.
-const homeVariable = "GEMINI_CLI_HOME"
+// homeName is the name of every home of Gemini CLI: only its parent directory can be chosen, by homeVariable.
+const homeName, homeVariable = ".gemini", "GEMINI_CLI_HOME"
 
 // chatGlob matches chats below a home.
 const chatGlob = "tmp/*/chats/session-*.jsonl"
@@ -78,15 +82,6 @@ var Builtin = described.Builtin()
 // isProgram accepts its command, its bundle, and the script of older versions.
 var isProgram = agent.ProgramOf("gemini gemini.js", "index.js", "gemini-cli")
 
-// chatName is the name of a session's file: the minute it began, and the first 8 digits of its id.
-var chatName = regexp.MustCompile(`^session-.+-([0-9A-Za-z_-]{8})\.jsonl$`)
-
-// isChat accepts PROJECT/chats/session-TIME-ID.jsonl. Subagents write deeper.
-func isChat(rel string) bool {
-	parts := strings.Split(rel, string(filepath.Separator))
-	return len(parts) == 3 && parts[1] == "chats" && chatName.MatchString(parts[2])
-}
-
 // byGoogle reports whether that home is signed in with a Google account.
 func byGoogle(home string) bool {
 	var settings struct {
@@ -109,6 +104,73 @@ func account(variable func(name string) string) string {
 		return ""
 	}
 	return accounts.Active
+}
+
+// choose continues a session in the root of its project, with the model of the last answer. Chats do not contain the
+// approval mode: if the start was not seen, the run gets what the user's settings allow, never more.
+func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
+	session, dir := place(lines.Line{Path: s.Transcript}) // the current values
+	if session != s.Key.ID {
+		c.Park = fmt.Sprintf("the transcript is not of session %s any more", s.Key.ID)
+		return c, nil
+	}
+	if c.Leave = agent.CheckDir(s, dir); c.Leave != nil {
+		return c, nil
+	}
+	running, err := d.Processes.Running(ctx, isProgram)
+	if err != nil {
+		return c, err
+	}
+	if slices.ContainsFunc(running, func(p process.Live) bool { return p.Mark != "" && p.LivesIn(process.PlaceOf(dir)) }) {
+		c.Wait = "another resumed session works in " + dir // the start of this one may delete its chat
+		return c, nil
+	}
+	chat, err := endingOf(ctx, s.Transcript)
+	if err != nil {
+		return c, err
+	}
+	if chat.lost != nil {
+		if c.Words = chat.lost.again(); c.Words == "" {
+			c.Park = Name + " took the last prompt back, and it cannot be given again on a command line"
+		}
+	}
+	if c.Args = leash.WithModel(nil, had.Model); len(c.Args) > 0 {
+		c.Newer = []string{"-m", "--model"}
+	}
+	if byGoogle(d.Homes.Of(s.Transcript)) { // then these keys are not needed
+		c.Spare = leash.Variables{{Names: "GEMINI_API_KEY GOOGLE_API_KEY"}}.Has
+	}
+	c.Dir, c.Keep = dir, []string{s.Transcript}
+	return c, nil
+}
+
+// Verdict returns the meaning of the refusal that ended a turn.
+func Verdict(limits limit.Reader, refusal limit.Refusal) limit.Verdict {
+	v := agent.Failed(limits.Refusal(refusal))
+	if v.Class == limit.UsageLimit && !v.Reset.Stated() && ofADay.MatchString(refusal.Text) {
+		v.Reset = nextDay(limits.At)
+	}
+	return v
+}
+
+// ofADay matches Gemini CLI's text for a daily quota. It omits Google's reset time.
+var ofADay = regexp.MustCompile(`(?i)\bdaily\b[^.\n]{0,60}\bquota\b`)
+
+// overlap is how long after midnight a refusal may still belong to the day before.
+const overlap = 10 * time.Minute
+
+// nextDay returns when daily quotas are reset: Google counts days in Pacific time. It states no reset shortly after
+// midnight.
+func nextDay(at time.Time) limit.Reset {
+	zone, err := time.LoadLocation("America/Los_Angeles")
+	if err != nil || at.IsZero() {
+		return limit.Reset{}
+	}
+	year, month, day := at.In(zone).Date()
+	if at.Sub(time.Date(year, month, day, 0, 0, 0, 0, zone)) < overlap {
+		return limit.Reset{}
+	}
+	return limit.Reset{At: time.Date(year, month, day+1, 0, 0, 0, 0, zone), Source: limit.Words, Rough: true}
 }
 
 // flags are those of Gemini CLI from 0.40 to 0.61, including hidden ones. Chats do not contain what a session may

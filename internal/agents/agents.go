@@ -40,6 +40,16 @@ var builtin = []agent.Builtin{
 // Builtin returns the built-in agents.
 func Builtin() []agent.Builtin { return slices.Clone(builtin) }
 
+// named returns the built-in agent of that name, or a zero one.
+func named(name string) agent.Builtin {
+	for _, b := range builtin {
+		if b.Name == name {
+			return b
+		}
+	}
+	return agent.Builtin{}
+}
+
 // Known returns the built-in agents for the configuration.
 func Known() config.Known {
 	var known config.Known
@@ -62,13 +72,11 @@ func Titles() map[string]string {
 // account's allowances.
 func StatusLine(said []byte, now time.Time) (session string, readings []usage.Reading) {
 	for _, b := range builtin {
-		if b.StatusLine != nil {
-			if session, readings = b.StatusLine(said, now); session != "" {
-				return session, readings
-			}
+		if b.StatusLine != nil && session == "" {
+			session, readings = b.StatusLine(said, now)
 		}
 	}
-	return "", nil
+	return session, readings
 }
 
 // ofPlugin is the name under which the plugin that several agents share calls `resumed hook`.
@@ -88,30 +96,25 @@ func ReadHook(name string, said []byte, getenv func(string) string) (agentName s
 			name = by.name
 		}
 	}
-	for _, b := range builtin {
-		if b.Name == name && b.Plugin != nil {
-			return name, agent.ReadHook(said, b.Plugin.Requests)
-		}
+	if !CallsHooks(name) {
+		return "", agent.HookCall{}
 	}
-	return "", agent.HookCall{}
+	return name, agent.ReadHook(said, named(name).Plugin.Requests)
 }
 
 // CallsHooks reports whether there is an agent of that name, and a plugin with which it calls hooks.
-func CallsHooks(name string) bool {
-	return slices.ContainsFunc(builtin, func(b agent.Builtin) bool { return b.Name == name && b.Plugin != nil })
-}
+func CallsHooks(name string) bool { return named(name).Plugin != nil }
 
 // StartOf returns what a live process of a built-in agent runs and was started with, or false if that
 // is not known.
 func StartOf(name string, pid int) (start starts.Start, ok bool) {
-	for _, b := range builtin {
-		if b.Name != name {
-			continue
-		}
-		if a, err := b.New(agent.Options{}); err == nil {
-			start.Origin = a.Origin(pid, false)
-			start.Program, _ = a.Identify(pid)
-		}
+	b := named(name)
+	if b.New == nil {
+		return start, false
+	}
+	if a, err := b.New(agent.Options{}); err == nil {
+		start.Origin = a.Origin(pid, false)
+		start.Program, _ = a.Identify(pid)
 	}
 	return start, start.Origin != nil
 }
@@ -132,38 +135,34 @@ func SessionOf(pid int) (resume.Key, bool) {
 
 // Make makes every enabled agent, by name.
 func Make(cfg config.Config) (map[string]agent.Agent, error) {
-	made := make(map[string]agent.Agent)
-	add := func(entry config.Agent, build func() (agent.Agent, error)) error {
-		if !entry.Enabled {
-			return nil
-		}
-		a, err := build()
-		if err != nil {
-			return fmt.Errorf("agent %s: %w", entry.Name, err)
-		}
-		made[entry.Name] = a
-		return nil
-	}
+	entries := slices.DeleteFunc(slices.Clone(cfg.Agents), func(a config.Agent) bool { return a.Kind != config.KindCustom })
 	for _, b := range builtin {
-		entry := cfg.Agent(b.Name)
-		if err := add(entry, func() (agent.Agent, error) {
-			return b.New(agent.Options{
-				Roots: entry.Roots, Command: entry.Command, Server: entry.Server, Env: entry.Env, Grace: cfg.Resume.Grace,
-				Model: entry.FallbackModel,
-			})
-		}); err != nil {
-			return nil, err
-		}
+		entries = append(entries, cfg.Agent(b.Name))
 	}
-	for _, entry := range cfg.Agents {
-		if entry.Kind != config.KindCustom {
+	made := make(map[string]agent.Agent)
+	for _, entry := range entries {
+		if !entry.Enabled {
 			continue
 		}
-		if err := add(entry, func() (agent.Agent, error) { return makeCustom(entry, cfg) }); err != nil {
-			return nil, err
+		a, err := build(entry, cfg.Resume.Grace)
+		if err != nil {
+			return nil, fmt.Errorf("agent %s: %w", entry.Name, err)
 		}
+		made[entry.Name] = a
 	}
 	return made, nil
+}
+
+func build(entry config.Agent, grace time.Duration) (agent.Agent, error) {
+	if entry.Kind != config.KindCustom {
+		return named(entry.Name).New(agent.Options{
+			Roots: entry.Roots, Command: entry.Command, Server: entry.Server, Env: entry.Env, Grace: grace, Model: entry.FallbackModel,
+		})
+	}
+	return custom.New(custom.Options{
+		Name: entry.Name, Files: entry.Files, Session: entry.Session, Cwd: entry.Cwd, About: entry.About, Program: entry.Program,
+		Limit: entry.Limit, Progress: entry.Progress, Resume: entry.Resume, Start: entry.Start, Env: entry.Env, Grace: grace,
+	})
 }
 
 // MakeAll makes all agents, also disabled ones: disabling an agent concerns the daemon only.
@@ -173,14 +172,6 @@ func MakeAll(cfg config.Config) (map[string]agent.Agent, error) {
 		cfg.Agents[i].Enabled = true
 	}
 	return Make(cfg)
-}
-
-func makeCustom(entry config.Agent, cfg config.Config) (agent.Agent, error) {
-	return custom.New(custom.Options{
-		Name: entry.Name, Files: entry.Files, Session: entry.Session, Cwd: entry.Cwd, About: entry.About, Program: entry.Program,
-		Limit: entry.Limit, Progress: entry.Progress, Resume: entry.Resume, Start: entry.Start, Env: entry.Env,
-		Grace: cfg.Resume.Grace,
-	})
 }
 
 // sorted returns the names of agents, sorted.

@@ -92,11 +92,10 @@ func TestASurveySaysWhatIsThereOfAnAgent(t *testing.T) {
 	mybot := byName["mybot"]
 	require.True(t, mybot.Configured && mybot.Custom)
 	require.Equal(t, program, mybot.Program)
-	require.Equal(t, logs+": 2 transcripts in 1 directories", mybot.Homes[0].Says())
-	require.WithinDuration(t, time.Now(), mybot.Homes[0].Newest, time.Minute)
+	require.Equal(t, agents.Home{Account: "mybot:default", Root: logs, Transcripts: 2, Directories: 1}, mybot.Homes[0])
 
 	claude := byName["claude-code"]
 	require.False(t, claude.Configured || claude.Custom)
 	require.True(t, claude.Homes[0].Missing)
-	require.Equal(t, filepath.Join(home, ".claude", "projects")+" is not there", claude.Homes[0].Says())
+	require.Equal(t, filepath.Join(home, ".claude", "projects"), claude.Homes[0].Root)
 }

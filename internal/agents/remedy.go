@@ -2,9 +2,9 @@ package agents
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
-	"resumed/internal/agent"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
@@ -14,12 +14,7 @@ import (
 // agent of that name. Status, notices, the page, explain and the documents all use this table. {logs}
 // is the command that prints the output of the resumes.
 func Remedies(name string) map[limit.Class]string {
-	var own agent.Remedies
-	for _, b := range builtin {
-		if b.Name == name {
-			own = b.Remedies
-		}
-	}
+	own := named(name).Remedies
 	shorten := "make the conversation shorter"
 	if own.Shorten != "" {
 		shorten = "type " + own.Shorten
@@ -76,13 +71,6 @@ func reach(v view.Session) string {
 
 // failedByItself reports whether the last resume failed for another reason than the limit.
 func failedByItself(v view.Session) bool {
-	if len(v.Attempts) == 0 {
-		return false
-	}
-	switch v.Attempts[len(v.Attempts)-1].Outcome {
-	case resume.Failed, resume.TimedOut, resume.NoProgress:
-		return true
-	default:
-		return false
-	}
+	n := len(v.Attempts)
+	return n > 0 && slices.Contains([]resume.Outcome{resume.Failed, resume.TimedOut, resume.NoProgress}, v.Attempts[n-1].Outcome)
 }

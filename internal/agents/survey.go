@@ -3,13 +3,11 @@ package agents
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/config"
@@ -45,7 +43,6 @@ type Home struct {
 	Transcripts int
 	Unreadable  []string // directories and transcripts
 	Packed      []string // compressed transcripts, of which only known sessions are continued
-	Newest      time.Time
 }
 
 // Survey looks for every enabled agent, without starting a program. recorded is the PATH of the
@@ -121,33 +118,17 @@ func visit(src agent.Source, foreign func(path string)) Home {
 		case src.Packed != nil && src.Packed(rel):
 			h.Packed = append(h.Packed, path)
 		case src.Match(rel):
-			h.transcript(path, entry)
+			h.Transcripts++
 			foreign(path)
+			if file, err := os.Open(path); err != nil {
+				h.Unreadable = append(h.Unreadable, path)
+			} else {
+				_ = file.Close()
+			}
 		}
 		return nil
 	})
 	return h
-}
-
-func (h *Home) transcript(path string, entry fs.DirEntry) {
-	h.Transcripts++
-	file, err := os.Open(path)
-	if err != nil {
-		h.Unreadable = append(h.Unreadable, path)
-		return
-	}
-	_ = file.Close()
-	if info, err := entry.Info(); err == nil && info.ModTime().After(h.Newest) {
-		h.Newest = info.ModTime()
-	}
-}
-
-// Says describes a home.
-func (h Home) Says() string {
-	if h.Missing {
-		return h.Root + " is not there"
-	}
-	return fmt.Sprintf("%s: %d transcripts in %d directories", h.Root, h.Transcripts, h.Directories)
 }
 
 // InPath returns the names of the built-in agents' programs that are in PATH.

@@ -69,7 +69,7 @@ func examineAgent(r *Report, f agents.Finding, version string) int {
 				humanize.Count(n, "transcript")+" "+humanize.Verb(n, "is", "are"), h.Packed[0]))
 		}
 		if h.Missing && f.Configured {
-			r.Warn(name, h.Says(), "")
+			r.Warn(name, h.Root+" is not there", "")
 		}
 		if kind := mounts.Network(h.Root); kind != "" && !h.Missing {
 			r.Warn(name, fmt.Sprintf("%s is on %s, which other machines may share: a daemon on each of them would continue the same sessions", h.Root, kind), "run resumed on only one of them")

@@ -50,27 +50,6 @@ var (
 	_ agent.Starter = (*Agent)(nil)
 )
 
-// The groups that a pattern may name.
-const (
-	groupSession = "session"
-	groupCwd     = "cwd"
-	groupAfter   = "after"
-	groupAt      = "at"
-	groupClass   = "class"
-	groupTime    = "time"
-	groupZone    = "zone"
-	groupText    = "text"
-)
-
-// groupsOfLimit returns the groups that a limit pattern may have.
-func groupsOfLimit() []string {
-	all := []string{groupSession, groupCwd, groupAfter, groupAt, groupClass, groupTime, groupZone, groupText}
-	for _, class := range limit.Classes() {
-		all = append(all, class.String())
-	}
-	return all
-}
-
 // New checks the description. The error contains everything that is wrong.
 func New(o Options) (*Agent, error) {
 	a := &Agent{is: o}
@@ -80,18 +59,22 @@ func New(o Options) (*Agent, error) {
 	if o.Name == "" {
 		complain("name: a custom agent needs one")
 	}
-	a.session = compile("session", o.Session, complain, groupSession, groupCwd)
+	a.session = compile("session", o.Session, complain, "session", "cwd")
 	if a.session != nil && a.session.NumSubexp() == 0 {
 		complain("session: %q has no group to take the session's id from", o.Session)
 	}
 	if len(o.Limit) == 0 {
 		complain("limit: at least one pattern is needed")
 	}
+	ofLimit := []string{"session", "cwd", "after", "at", "class", "time", "zone", "text"}
+	for _, class := range limit.Classes() {
+		ofLimit = append(ofLimit, class.String())
+	}
 	for _, p := range o.Limit {
-		a.limits = append(a.limits, compile("limit", p, complain, groupsOfLimit()...))
+		a.limits = append(a.limits, compile("limit", p, complain, ofLimit...))
 	}
 	for _, p := range o.Progress {
-		a.progress = append(a.progress, compile("progress", p, complain, groupSession, groupCwd, groupTime, groupZone))
+		a.progress = append(a.progress, compile("progress", p, complain, "session", "cwd", "time", "zone"))
 	}
 	switch {
 	case len(o.Resume) == 0 || o.Resume[0] == "":

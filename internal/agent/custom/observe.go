@@ -27,7 +27,7 @@ func (a *Agent) sift(line []byte) agent.Weight {
 	}
 	for _, re := range a.progress {
 		if re.Match(line) {
-			if a.session.Match(line) || re.SubexpIndex(groupSession) >= 0 {
+			if a.session.Match(line) || re.SubexpIndex("session") >= 0 {
 				return agent.Matters
 			}
 			return agent.Moves
@@ -41,11 +41,7 @@ func (a *Agent) sift(line []byte) agent.Weight {
 func (a *Agent) Observe(src agent.Source, line lines.Line) (resume.Observation, bool) {
 	for _, re := range a.limits {
 		if m := find(re, line.Data); m != nil {
-			event, ok := a.limited(m, line)
-			if !ok {
-				return resume.Observation{}, false
-			}
-			return a.observation(src, line, m, event)
+			return a.observation(src, line, m, a.limited(m, line))
 		}
 	}
 	for _, re := range a.progress {
@@ -75,11 +71,17 @@ func find(re *regexp.Regexp, text []byte) groups {
 	return found
 }
 
-// limited returns the event of a limit line, or false if its class is "none".
-func (a *Agent) limited(m groups, line lines.Line) (resume.Event, bool) {
-	text := agent.Clip(strings.TrimSpace(cmp.Or(m[groupText], string(line.Data))))
-	class := classOf(m)
-	if name, ok := m[groupClass]; ok {
+// limited returns the event of a limit line; nil: its class is "none".
+func (a *Agent) limited(m groups, line lines.Line) resume.Event {
+	text := agent.Clip(strings.TrimSpace(cmp.Or(m["text"], string(line.Data))))
+	class := limit.RateLimit
+	for _, c := range limit.Classes() {
+		if _, ok := m[c.String()]; ok {
+			class = c
+			break
+		}
+	}
+	if name, ok := m["class"]; ok {
 		parsed, err := limit.ParseClass(strings.ToLower(name))
 		if err == nil {
 			class = parsed
@@ -90,35 +92,25 @@ func (a *Agent) limited(m groups, line lines.Line) (resume.Event, bool) {
 	at, reader := a.written(m, line)
 	switch class {
 	case limit.None:
-		return nil, false
+		return nil
 	case limit.Cancelled:
-		return resume.Cancelled{At: at}, true
+		return resume.Cancelled{At: at}
 	default:
 		verdict := limit.Verdict{Class: class, WaitHelps: class.Transient(), Reset: reset(m, reader)}
-		return resume.Limited{At: at, Verdict: verdict, Text: text}, true
+		return resume.Limited{At: at, Verdict: verdict, Text: text}
 	}
-}
-
-// classOf returns the class of a matched group with the name of a class.
-func classOf(m groups) limit.Class {
-	for _, class := range limit.Classes() {
-		if _, ok := m[class.String()]; ok {
-			return class
-		}
-	}
-	return limit.RateLimit
 }
 
 // written returns when a line was written, and the reader for its times. An unknown zone or an impossible
 // time is replaced by the reader's own: no line is newer than its file.
 func (a *Agent) written(m groups, line lines.Line) (time.Time, limit.Reader) {
 	reader := a.LimitsAt(line.ModTime)
-	if zone, ok := limit.ParseZone(m[groupZone]); ok {
+	if zone, ok := limit.ParseZone(m["zone"]); ok {
 		reader.Zone = zone
 	}
 	// A line from the same second as the file gets the file's time: a later line of that second must
 	// not seem to be older.
-	if at, ok := reader.Written(m[groupTime]); ok && line.ModTime.Sub(at) >= time.Second {
+	if at, ok := reader.Written(m["time"]); ok && line.ModTime.Sub(at) >= time.Second {
 		reader.At = at
 	}
 	return reader.At, reader
@@ -130,36 +122,32 @@ const tick = 10 * time.Millisecond
 
 // reset returns when the limit lifts, or no reset if the time cannot be parsed.
 func reset(m groups, reader limit.Reader) limit.Reset {
-	if after, ok := m[groupAfter]; ok {
-		if n, err := strconv.ParseUint(after, 10, 31); err == nil {
-			after = fmt.Sprintf("%ds", n) // a bare number is seconds, as in Retry-After
-		}
-		if reset, ok := reader.When("in " + after); ok {
-			reset.At = reset.At.Add(tick)
-			return reset
-		}
+	after := m["after"]
+	if n, err := strconv.ParseUint(after, 10, 31); err == nil {
+		after = fmt.Sprintf("%ds", n) // a bare number is seconds, as in Retry-After
 	}
-	if when, ok := m[groupAt]; ok {
-		if reset, ok := reader.When(when); ok {
-			return reset
-		}
+	if reset, ok := reader.When("in " + after); ok && after != "" {
+		reset.At = reset.At.Add(tick)
+		return reset
 	}
-	return limit.Reset{}
+	reset, _ := reader.When(m["at"])
+	return reset
 }
 
 // observation adds the session to the event: from the line's own group, else from the session pattern on the
 // line, then on the path.
 func (a *Agent) observation(src agent.Source, line lines.Line, m groups, event resume.Event) (resume.Observation, bool) {
-	id, cwd := m[groupSession], m[groupCwd]
+	id, cwd := m["session"], m["cwd"]
 	for _, text := range [][]byte{line.Data, []byte(line.Path)} {
 		if id != "" {
 			break
 		}
-		var named groups
-		named, id = a.sessionIn(text)
-		cwd = cmp.Or(cwd, named[groupCwd])
+		if found := a.session.FindSubmatch(text); found != nil {
+			id = string(found[max(1, a.session.SubexpIndex("session"))])
+			cwd = cmp.Or(cwd, find(a.session, text)["cwd"])
+		}
 	}
-	if id == "" || !utf8.ValidString(id) {
+	if event == nil || id == "" || !utf8.ValidString(id) {
 		return resume.Observation{}, false
 	}
 	if _, stopped := event.(resume.Limited); cwd == "" && stopped {
@@ -172,16 +160,6 @@ func (a *Agent) observation(src agent.Source, line lines.Line, m groups, event r
 		Transcript: line.Path,
 		Event:      event,
 	}, true
-}
-
-// sessionIn returns the groups of the session pattern in text, and the id.
-func (a *Agent) sessionIn(text []byte) (groups, string) {
-	m := a.session.FindSubmatch(text)
-	if m == nil {
-		return nil, ""
-	}
-	i := max(1, a.session.SubexpIndex(groupSession))
-	return find(a.session, text), string(m[i])
 }
 
 // maxFirstLine bounds how much of a session's file is read to find its directory.
@@ -197,7 +175,7 @@ func (a *Agent) told(id string) string {
 	for _, name := range files {
 		begin := lines.Line{Path: name}.Opening(make([]byte, maxFirstLine))
 		first, _, whole := bytes.Cut(begin, []byte("\n")) // else it is half written, or has no lines
-		if dir := find(a.session, first)[groupCwd]; whole && filepath.IsAbs(dir) {
+		if dir := find(a.session, first)["cwd"]; whole && filepath.IsAbs(dir) {
 			return dir
 		}
 	}

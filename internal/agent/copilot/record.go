@@ -163,8 +163,8 @@ func place(line lines.Line) (session, cwd string) {
 }
 
 // EventOf returns the event of a record that a run printed, or nil if it has no meaning for its session.
-func EventOf(printed []byte, limits limit.Reader, now time.Time) resume.Event {
-	r, _ := read(lines.Line{Data: printed, ModTime: now}, func(at time.Time) limit.Reader {
+func EventOf(printed []byte, limits limit.Reader) resume.Event {
+	r, _ := read(lines.Line{Data: printed, ModTime: limits.At}, func(at time.Time) limit.Reader {
 		limits.At = at
 		return limits
 	})

@@ -8,13 +8,12 @@ import (
 	"resumed/internal/agent"
 	room "resumed/internal/agent/copilot"
 	"resumed/internal/explain/recording"
-	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 )
 
 // Reader interprets output of GitHub Copilot CLI.
-var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: read}
+var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: recording.OfRun(read)}
 
 // printed is one record of a session's events, or of the output of a run with --output-format json: the same events,
 // and some that are not stored.
@@ -35,20 +34,16 @@ func begins(line []byte) (is, known bool) {
 	return is, true
 }
 
-// read interprets the streams of a run without a terminal.
-func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report, bool) {
-	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) {
-		told := recording.Follow(text, func(data json.RawMessage) (t recording.Told) {
-			p, _ := lines.Parse[printed](data)
-			switch {
-			case p.Type == "result" && agent.IsUUID(p.SessionID):
-				t.Session = p.SessionID
-			case agent.IsUUID(p.ID):
-				t.Event = room.EventOf(data, limits, rec.At)
-			}
-			return t
-		})
-		return told, told.Event != nil
+// read interprets a stream of a run without a terminal.
+func read(limits limit.Reader, text string) recording.Told {
+	return recording.Follow(text, func(data json.RawMessage) (t recording.Told) {
+		p, _ := lines.Parse[printed](data)
+		switch {
+		case p.Type == "result" && agent.IsUUID(p.SessionID):
+			t.Session = p.SessionID
+		case agent.IsUUID(p.ID):
+			t.Event = room.EventOf(data, limits)
+		}
+		return t
 	})
-	return recording.Of(recording.RunOutput, told), ok
 }

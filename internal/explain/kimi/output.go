@@ -7,14 +7,13 @@ import (
 
 	room "resumed/internal/agent/kimi"
 	"resumed/internal/explain/recording"
-	"resumed/internal/headless"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
 // Reader interprets output of Kimi Code.
-var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: read}
+var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: recording.OfRun(read)}
 
 // begins recognises the first record of a session.
 func begins(line []byte) (is, known bool) {
@@ -29,17 +28,13 @@ func begins(line []byte) (is, known bool) {
 // failed is the line with the reason why a run failed: a code and a message.
 var failed = regexp.MustCompile(`^[ \t]*error: failed to run prompt: (.+?): (.*)$`)
 
-// read interprets the streams of a run without a terminal. A failure is on the standard error in every output format.
-func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report, bool) {
-	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) {
-		told := recording.Lines(text, func(line string) resume.Event {
-			m := failed.FindStringSubmatch(line)
-			if m == nil {
-				return nil
-			}
-			return recording.Refused(rec.At, room.Verdict(limits, m[1], strings.TrimSpace(m[2])), strings.TrimSpace(m[2]))
-		})
-		return told, told.Event != nil
+// read interprets a stream of a run without a terminal. A failure is on the standard error in every output format.
+func read(limits limit.Reader, text string) recording.Told {
+	return recording.Lines(text, func(line string) resume.Event {
+		m := failed.FindStringSubmatch(line)
+		if m == nil {
+			return nil
+		}
+		return recording.Refused(limits.At, room.Verdict(limits, m[1], strings.TrimSpace(m[2])), strings.TrimSpace(m[2]))
 	})
-	return recording.Of(recording.RunOutput, told), ok
 }

@@ -116,6 +116,22 @@ func FirstStream(rec headless.Recording, formats ...func(text string) (Told, boo
 	return Told{}, false
 }
 
+// OfRun returns the Read of an agent whose runs print one of these formats. Without an event a format does not tell.
+func OfRun(formats ...func(limits limit.Reader, text string) Told) func(limit.Reader, headless.Recording, bool) (Report, bool) {
+	return func(limits limit.Reader, rec headless.Recording, _ bool) (Report, bool) {
+		for _, format := range formats {
+			told, ok := FirstStream(rec, func(text string) (Told, bool) {
+				told := format(limits, text)
+				return told, told.Event != nil
+			})
+			if ok {
+				return Of(RunOutput, told), true
+			}
+		}
+		return Report{}, false
+	}
+}
+
 // Follow reads the records of a run. The last event counts. What parse returns for a record has the session and the
 // directory, if the record contains them.
 func Follow[R any](text string, parse func(R) Told) (told Told) {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -344,4 +345,17 @@ func Spare(needed leash.Variables, providers string) func(variable string) bool 
 	return func(variable string) bool {
 		return !needed.Has(variable) && leash.Variables{{Names: providers}}.Has(variable)
 	}
+}
+
+// VariablesIn returns the variables that settings files name: the first group of a pattern. They decide which
+// allowance is used.
+func VariablesIn(pattern *regexp.Regexp, files ...string) leash.Row {
+	var names []string
+	for _, file := range files {
+		text, _ := ReadSettings(file) // an unreadable file names none
+		for _, found := range pattern.FindAllSubmatch(text, -1) {
+			names = append(names, string(found[1]))
+		}
+	}
+	return leash.Row{Effect: leash.Account, Names: strings.Join(names, " ")}
 }

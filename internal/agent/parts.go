@@ -8,13 +8,21 @@ import (
 	"resumed/internal/lines"
 )
 
-// Part is a part of a message, as clients of Google's models write it.
+// Part is a part of a message, as clients of Google's models write it, or pi.
 type Part struct {
-	Text     string          `json:"text"`
+	Text string `json:"text"`
+
+	// as clients of Google's models write them
 	Call     json.RawMessage `json:"functionCall"`
 	Response json.RawMessage `json:"functionResponse"`
 	Inline   json.RawMessage `json:"inlineData"`
 	File     json.RawMessage `json:"fileData"`
+
+	// of pi
+	Type      string         `json:"type"`
+	ID        string         `json:"id"` // of a call
+	Name      string         `json:"name"`
+	Arguments map[string]any `json:"arguments"`
 }
 
 // Parts is the content of a message: a text, a part, or a list of both.

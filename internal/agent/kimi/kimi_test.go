@@ -192,7 +192,7 @@ type scene = agenttest.Scene[*agent.Described]
 func newScene(t *testing.T, lines ...any) *scene {
 	t.Setenv(homeVariable, "")
 	sc := agenttest.NewScene(t, "kimi", sessionA, ".kimi-code/sessions/wd_u_1/"+sessionA+"/agents/main/wire.jsonl", newAgent)
-	agenttest.Write(t, filepath.Join(sessionDir(sc.Session.Transcript), "state.json"), fmt.Sprintf(`{"id":%q,"cwd":%q}`, sessionA, sc.Session.Cwd))
+	agenttest.Write(t, filepath.Join(filepath.Dir(filepath.Dir(filepath.Dir(sc.Session.Transcript))), "state.json"), fmt.Sprintf(`{"id":%q,"cwd":%q}`, sessionA, sc.Session.Cwd))
 	sc.Write(t, lines...)
 	return sc
 }

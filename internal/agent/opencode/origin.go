@@ -28,7 +28,7 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	}
 	table := a.Variables()
 	for dir := a.Processes.Cwd(pid); len(dir) > 1; dir = filepath.Dir(dir) {
-		table = append(table, envIn(a.brand.configsOf(dir)...))
+		table = append(table, agent.VariablesIn(reference, a.brand.configsOf(dir)...))
 	}
 	o := a.OriginBy(table, pid, secrets)
 	if o != nil {
@@ -40,23 +40,11 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 // Variables are those that matter to the agent, and those that its configuration names.
 func (a *Agent) Variables() leash.Variables {
 	files := a.brand.configsIn(filepath.Join(dirs.Config(os.Getenv), a.brand.program), os.Getenv(a.brand.variable("CONFIG_DIR")))
-	return append(a.Base.Variables(), envIn(append(files, os.Getenv(a.brand.variable("CONFIG")))...))
+	return append(a.Base.Variables(), agent.VariablesIn(reference, append(files, os.Getenv(a.brand.variable("CONFIG")))...))
 }
 
 // reference matches a reference to an environment variable in a configuration.
 var reference = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
-
-// envIn returns the variables that configuration files name.
-func envIn(files ...string) leash.Row {
-	var names []string
-	for _, file := range files {
-		text, _ := agent.ReadSettings(file) // an unreadable file names none
-		for _, found := range reference.FindAllSubmatch(text, -1) {
-			names = append(names, string(found[1]))
-		}
-	}
-	return leash.Row{Effect: leash.Account, Names: strings.Join(names, " ")}
-}
 
 // spare returns which variables a session with this provider does not need: the keys of other providers. nil:
 // not known.
@@ -69,7 +57,7 @@ func (a *Agent) spare(provider, dir string) func(string) bool {
 		return nil
 	}
 	configured := a.Variables()[len(a.Base.Variables()):]
-	return agent.Spare(append(configured, envIn(a.brand.configsOf(dir)...), leash.Row{Names: own}), providerVariables)
+	return agent.Spare(append(configured, agent.VariablesIn(reference, a.brand.configsOf(dir)...), leash.Row{Names: own}), providerVariables)
 }
 
 // Identity returns the stored credential of the session's provider, which identifies the account on

@@ -5,11 +5,16 @@ import (
 	"context"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/headless"
 	"resumed/internal/leash"
+	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -40,7 +45,9 @@ var described = agent.Description{
 	Counts: `"totalTokens"`,
 	Choose: choose,
 	Enough: func(had agent.RunSettings) bool { return had.Model != "" && had.Login != "" },
-	Named:  named,
+	Named: func(d *agent.Described, _ string) leash.Variables {
+		return leash.Variables{agent.VariablesIn(variableIn, d.Homes.Files("models.json")...)}
+	},
 
 	Starts: true,
 	Resume: "--session",
@@ -125,20 +132,8 @@ func choose(ctx context.Context, _ *agent.Described, s resume.Session, had agent
 
 var providerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// variableIn matches a variable in pi's configuration of models: "$NAME" or "${NAME}".
+// variableIn matches a variable in pi's configuration of models, for a key or an address: "$NAME" or "${NAME}".
 var variableIn = regexp.MustCompile(`\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
-
-// named returns the variables in the configuration of models. It has keys and addresses.
-func named(d *agent.Described, _ string) leash.Variables {
-	var names []string
-	for _, dir := range append([]string{d.Homes.Usual}, d.Homes.Roots...) {
-		text, _ := agent.ReadSettings(filepath.Join(dir, "models.json")) // an unreadable file names none
-		for _, found := range variableIn.FindAllSubmatch(text, -1) {
-			names = append(names, string(found[1]))
-		}
-	}
-	return leash.Variables{{Effect: leash.Account, Names: strings.Join(names, " ")}}
-}
 
 // flags are those of pi from 0.87 to 1.5. An extension may restrict the session, and a list of tools too: both are
 // repeated unchanged.
@@ -166,4 +161,150 @@ var variables = leash.Variables{
 		CEREBRAS_API_KEY XAI_API_KEY FIREWORKS_API_KEY TOGETHER_API_KEY BASETEN_API_KEY OPENROUTER_API_KEY AI_GATEWAY_API_KEY ZAI_* MISTRAL_API_KEY
 		MINIMAX_* MOONSHOT_* OPENCODE_API_KEY KIMI_API_KEY META_API_KEY CLOUDFLARE_* QWEN_TOKEN_PLAN_* XIAOMI_* HF_TOKEN COPILOT_GITHUB_TOKEN AWS_*`},
 	{Effect: leash.Restricts, Names: `PI_*`},
+}
+
+// entry is one line of a session.
+type entry struct {
+	Type      string  `json:"type"`
+	ID        string  `json:"id"` // of the session, in the first line
+	Timestamp string  `json:"timestamp"`
+	Cwd       string  `json:"cwd"`
+	Message   message `json:"message"`
+
+	// of a change of the model
+	Provider string `json:"provider"`
+	Model    string `json:"modelId"`
+}
+
+// message is a prompt, an answer of the model, or the result of a tool.
+type message struct {
+	Role       string      `json:"role"`
+	Content    agent.Parts `json:"content"`
+	Provider   string      `json:"provider"`
+	StopReason string      `json:"stopReason"`
+	Error      string      `json:"errorMessage"`
+	Usage      struct {
+		Total int64 `json:"totalTokens"`
+	} `json:"usage"`
+
+	// of a change of the tools that the model is offered
+	Added   []tool `json:"toolsAdded"`
+	Removed []tool `json:"toolsRemoved"`
+}
+
+type tool struct {
+	Name string `json:"name"`
+}
+
+// The types of entries that matter.
+const (
+	header     = "session"
+	messaged   = "message"
+	remodelled = "model_change"
+	branched   = "branch_summary"
+)
+
+// sift ignores bookkeeping.
+var sift = agent.SiftByType([]string{messaged}, []string{branched})
+
+// read returns what an entry means. pi tries again by itself after a failure: as long as its process is alive it owns
+// the session, and its next entries tell more.
+func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
+	e, ok := lines.Parse[entry](line.Data)
+	if !ok {
+		return agent.Record{}, false
+	}
+	said := agent.Record{}
+	said.At = agent.Written(e.Timestamp, line.ModTime)
+	switch {
+	case e.Type == remodelled:
+		said.Model, said.Login = e.Model, e.Provider
+	case e.Type == branched: // a person went back to an earlier entry
+		said.Event = resume.Cancelled{At: said.At}
+	case e.Type == messaged && e.Message.Role == "user":
+		said.Event, said.Prompt = resume.Prompted{At: said.At}, e.Message.Content.Text()
+	case e.Type == messaged && e.Message.Role == "assistant":
+		e.Message.answer(&said, limits)
+	}
+	return said, true
+}
+
+// EventOf returns the event of a record that a run printed, or nil if it has no meaning for its session. Each message
+// is printed when it is complete; it has no time of its own.
+func EventOf(printed []byte, limits limit.Reader) resume.Event {
+	e, ok := lines.Parse[entry](printed)
+	said := agent.Record{ToolUse: agent.ToolUse{At: limits.At}}
+	if ok && e.Type == "message_end" && e.Message.Role == "assistant" {
+		e.Message.answer(&said, func(time.Time) limit.Reader { return limits })
+	}
+	return said.Event
+}
+
+// answer adds what an answer of the model, or its failure, says.
+func (m message) answer(said *agent.Record, limits func(time.Time) limit.Reader) {
+	said.Provider, said.Tokens = m.Provider, m.Usage.Total
+	moved := strings.TrimSpace(m.Content.Text()) != ""
+	for _, p := range m.Content {
+		if p.Type == "toolCall" {
+			moved = true
+			said.Calls = append(said.Calls, agent.Call{ID: p.ID, Tool: p.Name, Use: agent.UseOf(p.Arguments)})
+		}
+	}
+	switch {
+	case m.StopReason == "error":
+		said.Event = resume.Limited{At: said.At, Verdict: Verdict(limits(said.At), m.Error), Text: agent.Clip(m.Error)}
+	case m.StopReason == "aborted":
+		said.Event = resume.Cancelled{At: said.At}
+	case moved:
+		said.Event = resume.Progressed{At: said.At}
+	}
+}
+
+// status matches the HTTP status at the beginning of a failure's text.
+var status = regexp.MustCompile(`^([1-5][0-9]{2}):? `)
+
+// Verdict returns the meaning of the text of a failed request.
+func Verdict(limits limit.Reader, text string) limit.Verdict {
+	refusal := limit.Refusal{Text: text}
+	if found := status.FindStringSubmatch(text); found != nil {
+		refusal.Status, _ = strconv.Atoi(found[1]) // three digits
+		refusal.Text = strings.TrimPrefix(text, found[0])
+	}
+	return agent.Failed(limits.Refusal(refusal))
+}
+
+// toolsOf returns the tools that the session's model was offered last, or false if the session does not say.
+func toolsOf(ctx context.Context, path string) (tools []string, known bool, err error) {
+	decided := make(map[string]bool) // by newer entries
+	err = lines.Back(ctx, path, func(line lines.Line) bool {
+		e, ok := lines.Parse[entry](line.Data)
+		if !ok || e.Message.Role != "system" {
+			return true
+		}
+		known = true
+		for _, t := range e.Message.Removed {
+			decided[t.Name] = true
+		}
+		for _, t := range e.Message.Added {
+			if !decided[t.Name] && toolName.MatchString(t.Name) {
+				tools = append(tools, t.Name)
+			}
+			decided[t.Name] = true
+		}
+		return true
+	})
+	slices.Sort(tools)
+	return tools, known, err
+}
+
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]*$`)
+
+// place returns the session of a file and its directory, from its first line. If the beginning of the file is missing,
+// the session is that of its name.
+func place(line lines.Line) (session, cwd string) {
+	first, ok := lines.Parse[entry](line.First())
+	if !ok || first.Type != header || !isID(first.ID) {
+		return idOf(line.Path), ""
+	}
+	return first.ID, first.Cwd
 }

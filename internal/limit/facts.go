@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -16,8 +17,7 @@ type facts struct {
 	period   Class        // by the period of the quota, in a field
 	failed   bool         // the record marks itself as a failure
 	rejected bool         // a field of the record says that an account's quota was refused
-	running  bool         // the agent retries by itself
-	beijing  bool         // the provider states times in Beijing time
+	traits                // running and beijing, and those of phrases
 	texts    []string     // the texts of the record
 	times    []statedTime // when it lifts; more reliable times come first
 }
@@ -63,27 +63,29 @@ func (f *facts) addCode(code string) {
 		if f.status == 0 && n >= 400 && n < 600 {
 			f.status = n
 		}
-		f.beijing = f.beijing || n >= firstOfZai && n <= lastOfZai
+		if n >= firstOfZai && n <= lastOfZai {
+			f.traits |= beijing
+		}
 	}
 }
 
 // The range of Z.ai's codes, which no other provider uses.
 const firstOfZai, lastOfZai = 1300, 1330
 
-func (f *facts) name(n naming) {
+func (f *facts) name(n phrase) {
 	switch {
-	case n.weak && f.family == None:
+	case n.is(weak) && f.family == None:
 		f.family = n.class
-	case !n.weak && (f.code == None || n.class == Billing):
+	case !n.is(weak) && (f.code == None || n.class == Billing):
 		f.code = n.class
 	}
 }
 
-func meaning(code string) (naming, bool) {
+func meaning(code string) (phrase, bool) {
 	toks := token.Cut(token.Clip(code))
 	h, ok := codes.At(toks, 0)
 	if !ok || !h.Open && h.End < len(toks) && !toks[h.End].Is("error") && !toks[h.End].Is("exception") {
-		return naming{}, false
+		return phrase{}, false
 	}
 	return h.Means, true
 }
@@ -126,9 +128,12 @@ func splitRecord(s string) (f *facts, rest string, ok bool) {
 		case "status":
 			answer = answer || strings.HasPrefix(field.value, "allowed")
 		case "retryattempt":
-			f.running = true
+			f.traits |= running
 		case "willretry":
-			f.running = field.value == "true"
+			f.traits &^= running
+			if field.value == "true" {
+				f.traits |= running
+			}
 		case "lastassistantmessage":
 			if failedHook {
 				f.texts = append(f.texts, field.value)
@@ -228,12 +233,10 @@ func splitFields(s string) (fields []field, rest string) {
 
 // structure finds the outermost braces, or a message that begins with a key.
 func structure(s string) (start, end int) {
-	start = strings.IndexByte(s, '{')
-	if lead := strings.TrimLeft(s, " \t"); startsWithKey(lead) {
-		start = len(s) - len(lead)
-		return start, len(s)
+	if lead := strings.TrimLeft(s, " \t"); firstKey.MatchString(lead) {
+		return len(s) - len(lead), len(s)
 	}
-	if start < 0 {
+	if start = strings.IndexByte(s, '{'); start < 0 {
 		return -1, -1
 	}
 	if end = strings.LastIndexByte(s, '}') + 1; end <= start {
@@ -242,83 +245,52 @@ func structure(s string) (start, end int) {
 	return start, end
 }
 
-func startsWithKey(s string) bool {
-	if !strings.HasPrefix(s, `"`) {
-		return false
-	}
-	_, n := scanString(s)
-	return strings.HasPrefix(strings.TrimLeft(s[n:], " \t"), ":")
-}
+const (
+	double = `"(?:[^"\\]|\\.)*"?`
+	// An apostrophe in a single-quoted string does not end it.
+	single     = `'(?:[^'\\]|\\.|'[^,:}\]) \t\r\n])*'?`
+	plainChars = `[0-9A-Za-z_.+-]*`
+)
 
-func scanFields(s string) []field {
-	var out []field
-	for i := 0; i < len(s) && len(out) < mostFields; {
-		var key string
-		n := 0
+// keyAndValue matches a string or a name and, if a colon follows, its value: a string, a name or a number, also as Rust
+// prints an optional one. A single quote begins a key, as in a printed dictionary, only if it is not an apostrophe.
+var (
+	keyAndValue = regexp.MustCompile(`(?s)(?:(` + double + `)|[{\[,:(][ \t\r\n]*(` + single + `)|([0-9A-Za-z]` + plainChars + `))` +
+		`([ \t\r\n]*:[ \t\r\n]*(?:Some\()?(?:(` + double + `|` + single + `)|(` + plainChars + `)))?`)
+	firstKey = regexp.MustCompile(`(?s)^` + double + `[ \t]*:`)
+)
+
+func scanFields(s string) (fields []field) {
+	for rest := s; len(fields) < mostFields; {
+		m := keyAndValue.FindStringSubmatchIndex(rest)
+		if m == nil {
+			break
+		}
+		group := func(n int) string { return rest[max(0, m[2*n]):max(0, m[2*n+1])] }
+		f := field{key: plainKey(unquote(group(1)+group(2)) + group(3)), value: unquote(group(5)) + group(6), quoted: m[10] >= 0}
+		rest = rest[m[1]:]
 		switch {
-		case s[i] == '"' || s[i] == '\'' && opens(s, i):
-			key, n = scanString(s[i:])
-		case token.IsAlnum(s[i]):
-			key, n = scanName(s[i:])
-		default:
-			i++
-			continue
-		}
-		i += n
-		value := strings.TrimLeft(s[i:], " \t\r\n")
-		if !strings.HasPrefix(value, ":") {
-			continue
-		}
-		value = strings.TrimPrefix(strings.TrimLeft(value[1:], " \t\r\n"), "Some(") // as Rust prints an optional value
-		f := field{key: plainKey(key)}
-		if value != "" && (value[0] == '"' || value[0] == '\'') {
-			f.value, n = scanString(value)
-			f.quoted = true
-		} else {
-			f.value, n = scanName(value)
-		}
-		switch {
+		case m[8] < 0:
 		case f.value != "":
-			out = append(out, f)
-		case f.key == "error" && value != "" && strings.IndexByte("{[", value[0]) >= 0:
-			out = append(out, field{key: "failure"})
-		}
-		i = len(s) - len(value) + n
-	}
-	return out
-}
-
-// opens reports whether the single quote at s[i] begins a string, as in a printed dictionary, and is
-// not an apostrophe.
-func opens(s string, i int) bool {
-	before := strings.TrimRight(s[:i], " \t\r\n")
-	return before != "" && strings.IndexByte("{[,:(", before[len(before)-1]) >= 0
-}
-
-// closes reports whether the quote at s[i] ends the string that it is in. An apostrophe in a
-// single-quoted string does not.
-func closes(s string, i int) bool {
-	if s[i] == '"' || i+1 >= len(s) {
-		return true
-	}
-	return strings.IndexByte(",:}]) \t\r\n", s[i+1]) >= 0
-}
-
-// scanString reads a quoted string and returns it and its length with quotes. A truncated string ends
-// with the input.
-func scanString(s string) (value string, n int) {
-	for n = 1; n < len(s); n++ {
-		switch {
-		case s[n] == '\\':
-			n++
-		case s[n] == s[0] && closes(s, n):
-			return unescape(s[1:n]), n + 1
+			fields = append(fields, f)
+		case f.key == "error" && rest != "" && strings.IndexByte("{[", rest[0]) >= 0:
+			fields = append(fields, field{key: "failure"})
 		}
 	}
-	return s[min(1, len(s)):], len(s)
+	return fields
 }
 
-func unescape(raw string) string {
+// unquote returns the content of a string, which may lack its end.
+func unquote(s string) string {
+	if s == "" {
+		return ""
+	}
+	raw := s[1:]
+	if closed := strings.TrimSuffix(raw, s[:1]); len(closed) < len(raw) {
+		raw = closed
+	} else {
+		return raw
+	}
 	if !strings.Contains(raw, `\`) {
 		return raw
 	}
@@ -328,20 +300,6 @@ func unescape(raw string) string {
 	return strings.ReplaceAll(raw, `\"`, `"`)
 }
 
-// scanName reads a bare name, number, true, false or null.
-func scanName(s string) (string, int) {
-	n := 0
-	for n < len(s) && (token.IsAlnum(s[n]) || s[n] == '_' || s[n] == '.' || s[n] == '-' || s[n] == '+') {
-		n++
-	}
-	return s[:n], n
-}
-
 func plainKey(key string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || r == '.' {
-			return -1
-		}
-		return r
-	}, token.Lower(key))
+	return strings.NewReplacer("_", "", "-", "", ".", "").Replace(token.Lower(key))
 }

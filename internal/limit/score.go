@@ -175,23 +175,34 @@ func plain(words string) bool {
 	return len(words) > len("pm ") && !strings.ContainsFunc(words, func(r rune) bool { return r != ' ' && !unicode.IsLetter(r) })
 }
 
-// phrase is the meaning of a phrase of phrases.tsv.
+// phrase is the meaning of a phrase of phrases.tsv, or of a code of codes.tsv.
 type phrase struct {
 	class Class
-
-	first     bool // counts only at the beginning of a clause
-	weak      bool // a clearer phrase, a code or a status wins
-	vague     bool // gives way to clearer phrases
-	running   bool // printed by an agent that continues by itself
-	alone     bool // printed by an agent that continues by itself, if the message says nothing else
-	lifted    bool // about a limit that is over while the agent waits for a person
-	reopens   bool // about an allowance that is refilled by itself, whatever else is used up
-	paced     bool // used for rate limits and for allowances: with a short wait it is a rate limit
-	byWait    bool // the length of the stated wait decides the class
-	beijing   bool // printed by a provider that states times in Beijing time
-	perPeriod bool // the period of the quota decides the class: per minute it is a rate limit
-	period    bool // names such a period
+	traits
 }
+
+// traits are what a phrase tells besides a class, one bit each.
+type traits uint16
+
+const (
+	first     traits = 1 << iota // counts only at the beginning of a clause
+	weak                         // a clearer phrase, a code or a status wins; of a code: it names only a family of classes
+	vague                        // gives way to clearer phrases
+	running                      // printed by an agent that continues by itself
+	alone                        // printed by an agent that continues by itself, if the message says nothing else
+	lifted                       // about a limit that is over while the agent waits for a person
+	reopens                      // about an allowance that is refilled by itself, whatever else is used up
+	paced                        // used for rate limits and for allowances: with a short wait it is a rate limit
+	byWait                       // the length of the stated wait decides the class
+	beijing                      // printed by a provider that states times in Beijing time
+	perPeriod                    // the period of the quota decides the class: per minute it is a rate limit
+	isPeriod                     // names such a period
+)
+
+// traitNames are their names in the table, in the same order.
+var traitNames = strings.Fields("first weak vague running alone lifted reopens paced by_wait beijing per_period period")
+
+func (t traits) is(one traits) bool { return t&one != 0 }
 
 //go:embed phrases.tsv
 var phrasesFile string
@@ -204,7 +215,7 @@ func init() {
 		if err != nil {
 			panic(err)
 		}
-		if means.period {
+		if means.is(isPeriod) {
 			periods.Add(means, pattern)
 		} else {
 			phrases.Add(means, pattern)
@@ -221,19 +232,12 @@ func parsePhrase(columns []string) (pattern string, means phrase, err error) {
 	if means.class, err = ParseClass(columns[1]); err != nil {
 		return "", means, fmt.Errorf("phrases: %w: %q", err, columns)
 	}
-	traits := map[string]*bool{
-		"first": &means.first, "weak": &means.weak, "vague": &means.vague, "running": &means.running, "alone": &means.alone, "lifted": &means.lifted,
-		"reopens": &means.reopens, "paced": &means.paced, "by_wait": &means.byWait, "beijing": &means.beijing, "per_period": &means.perPeriod, "period": &means.period,
-	}
-	for trait := range strings.SplitSeq(columns[2], ",") {
-		if trait == "" {
-			continue
-		}
-		flag, ok := traits[trait]
-		if !ok {
+	for trait := range strings.FieldsFuncSeq(columns[2], func(r rune) bool { return r == ',' }) {
+		at := slices.Index(traitNames, trait)
+		if at < 0 {
 			return "", means, fmt.Errorf("phrases: no trait is called %q: %q", trait, columns)
 		}
-		*flag = true
+		means.traits |= 1 << at
 	}
 	return columns[0], means, nil
 }
@@ -246,10 +250,4 @@ func periodIn(toks []token.Token) Class {
 		}
 	}
 	return None
-}
-
-// phraseAt returns the meaning of the phrase at toks[i]; of several, the first in the file counts.
-func phraseAt(toks []token.Token, i int) (phrase, bool) {
-	h, ok := phrases.At(toks, i)
-	return h.Means, ok
 }

@@ -105,7 +105,7 @@ func (f *facts) addThrown(toks []token.Token, i int) {
 		return
 	}
 	name := toks[i:end]
-	for _, names := range [...]*token.Lexicon[naming]{&exceptions, &codes} {
+	for _, names := range [...]*token.Lexicon[phrase]{&exceptions, &codes} {
 		for h := range names.Hits(name, 0) {
 			if h.Open || h.End == len(name) || name[h.End].Is("error") || name[h.End].Is("exception") {
 				f.name(h.Means)
@@ -115,18 +115,12 @@ func (f *facts) addThrown(toks []token.Token, i int) {
 	}
 }
 
-// naming is the meaning of a code.
-type naming struct {
-	class Class
-	weak  bool // it names only a family of classes
-}
-
 //go:embed codes.tsv
 var codesFile string
 
 // codes are error codes of providers and agents, split into words. exceptions are names of exceptions
 // that are not a provider's code.
-var codes, exceptions token.Lexicon[naming]
+var codes, exceptions token.Lexicon[phrase]
 
 func init() {
 	for columns := range token.Rows(codesFile) {
@@ -134,10 +128,13 @@ func init() {
 		if err != nil {
 			panic(err)
 		}
-		if columns[2] == "exception" {
-			exceptions.Add(naming{class: means}, columns[0])
-		} else {
-			codes.Add(naming{means, columns[2] == "weak"}, columns[0])
+		switch columns[2] {
+		case "exception":
+			exceptions.Add(phrase{class: means}, columns[0])
+		case "weak":
+			codes.Add(phrase{means, weak}, columns[0])
+		default:
+			codes.Add(phrase{class: means}, columns[0])
 		}
 	}
 }
@@ -197,7 +194,7 @@ func (h headers) addTo(f *facts) {
 	}
 	f.rejected = true
 	if h["anthropic-ratelimit-unified-representative-claim"] == "overage" {
-		f.name(naming{class: Billing})
+		f.name(phrase{class: Billing})
 	}
 }
 

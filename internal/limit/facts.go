@@ -260,6 +260,9 @@ var (
 	firstKey = regexp.MustCompile(`(?s)^` + double + `[ \t]*:`)
 )
 
+// separators are removed from keys: retry_after, retry-after and retryAfter are one.
+var separators = strings.NewReplacer("_", "", "-", "", ".", "")
+
 func scanFields(s string) (fields []field) {
 	for rest := s; len(fields) < mostFields; {
 		m := keyAndValue.FindStringSubmatchIndex(rest)
@@ -267,7 +270,7 @@ func scanFields(s string) (fields []field) {
 			break
 		}
 		group := func(n int) string { return rest[max(0, m[2*n]):max(0, m[2*n+1])] }
-		f := field{key: plainKey(unquote(group(1)+group(2)) + group(3)), value: unquote(group(5)) + group(6), quoted: m[10] >= 0}
+		f := field{key: separators.Replace(token.Lower(unquote(group(1)+group(2)) + group(3))), value: unquote(group(5)) + group(6), quoted: m[10] >= 0}
 		rest = rest[m[1]:]
 		switch {
 		case m[8] < 0:
@@ -285,21 +288,12 @@ func unquote(s string) string {
 	if s == "" {
 		return ""
 	}
-	raw := s[1:]
-	if closed := strings.TrimSuffix(raw, s[:1]); len(closed) < len(raw) {
-		raw = closed
-	} else {
-		return raw
-	}
-	if !strings.Contains(raw, `\`) {
+	raw, closed := strings.CutSuffix(s[1:], s[:1])
+	if !closed || !strings.Contains(raw, `\`) {
 		return raw
 	}
 	if v, err := strconv.Unquote(`"` + strings.ReplaceAll(raw, `\/`, "/") + `"`); err == nil {
 		return v
 	}
 	return strings.ReplaceAll(raw, `\"`, `"`)
-}
-
-func plainKey(key string) string {
-	return strings.NewReplacer("_", "", "-", "", ".", "").Replace(token.Lower(key))
 }

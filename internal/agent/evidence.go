@@ -3,12 +3,19 @@ package agent
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
+	"resumed/internal/sanitize"
 )
 
 // MarkVariable contains the mark of a resumed command, which tells its processes from those of
@@ -117,4 +124,221 @@ func Clip(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:maxText], "") + "…"
+}
+
+// Ran is a finished resumed run.
+type Ran struct {
+	Since  time.Time // when it began
+	Output string    // the end of what it printed
+}
+
+// Denial is a call of a tool that an agent was not allowed to use. If the record of the refusal has only its ID, the rest
+// is found in that of the call.
+type Denial Call
+
+// longestUse bounds how much of a command is shown to a person.
+const longestUse = 120
+
+// String returns a sentence for people.
+func (d Denial) String() string {
+	return "the resumed run was refused permission to use " + Call(d).String() + ", and nobody was there to give it: " +
+		"allow it in the agent's own settings, or continue the session yourself"
+}
+
+// Call is a tool that an agent called.
+type Call struct{ ID, Tool, Use string }
+
+// String names the tool and what it is to do, for people.
+func (c Call) String() string {
+	what := "a tool"
+	if c.Tool != "" {
+		what = sanitize.Short(c.Tool, longestUse)
+	}
+	if use := strings.TrimSpace(c.Use); use != "" {
+		what += fmt.Sprintf(" (%s)", sanitize.Short(use, longestUse))
+	}
+	return what
+}
+
+// ToolUse is what one record says about a run's tools. The zero ToolUse is a record without
+// tools, such as an answer in words.
+type ToolUse struct {
+	At     time.Time
+	Calls  []Call
+	Denied *Denial
+	Other  bool // something else stopped the run, or another run began
+}
+
+// LastDenial reads a transcript from its end back to the beginning of a run. A denial counts if
+// no tool was called after it: otherwise the agent continued without the tool. told reports
+// whether the run called any tool at all.
+func LastDenial(ctx context.Context, path string, since time.Time, read func(lines.Line) ToolUse) (d Denial, denied, told bool, err error) {
+	err = lines.Back(ctx, path, func(line lines.Line) bool {
+		t := read(line)
+		if !t.At.IsZero() && t.At.Before(since.Add(-slack)) {
+			return false
+		}
+		told = told || len(t.Calls) > 0 || t.Denied != nil
+		if t.Denied != nil && !denied {
+			d, denied = *t.Denied, true
+		}
+		if denied {
+			return !d.names(t.Calls)
+		}
+		return len(t.Calls) == 0 && !t.Other
+	})
+	return d, denied, told, err
+}
+
+// names copies the tool's name from its call, and reports whether it is known.
+func (d *Denial) names(calls []Call) bool {
+	if at := slices.IndexFunc(calls, func(c Call) bool { return c.ID == d.ID }); d.Tool == "" && at >= 0 {
+		*d = Denial(calls[at])
+	}
+	return d.Tool != ""
+}
+
+// UseOf returns what a tool was to do, from its arguments: the command, or the file it works on.
+func UseOf(arguments map[string]any) string {
+	for _, name := range []string{"command", "cmd", "file_path", "filePath", "absolute_path", "path", "url"} {
+		switch value := arguments[name].(type) {
+		case string:
+			return value
+		case []any:
+			return strings.Trim(fmt.Sprint(value...), "[]")
+		}
+	}
+	return ""
+}
+
+// slack is how much a record's timestamp may differ from our clock.
+const slack = time.Second
+
+// SentByUs reports whether a prompt of that time was sent by an earlier resume of the session,
+// not by the one that is about to be sent.
+func SentByUs(s resume.Session, at time.Time) bool {
+	for _, attempts := range [][]resume.Attempt{s.Attempts, s.Past, s.Cut} {
+		for _, a := range attempts {
+			if a.EndedAt.IsZero() || s.Run != nil && a.Mark == s.Run.Mark {
+				continue
+			}
+			if !at.Before(a.StartedAt.Add(-slack)) && !at.After(a.EndedAt.Add(slack)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// StillStopped returns the last evidence in a session's transcript and whether it still stops the
+// session. If not, otherwise is the plan to follow.
+func StillStopped(ctx context.Context, a Reader, s resume.Session) (last Evidence, otherwise Plan, still bool, err error) {
+	last, found, err := LastOf(ctx, a, s)
+	if found && last.Key != s.Key {
+		return last, Left("the transcript goes on as session " + last.Key.ID), false, err
+	}
+	otherwise, still, err = StillStoppedBy(s, last.Event, err)
+	return last, otherwise, still, err
+}
+
+// StillStoppedBy reports whether last, the last event in the transcript, still stops a session.
+// If not, otherwise is the plan to follow. unread is why the transcript could not be read.
+func StillStoppedBy(s resume.Session, last resume.Event, unread error) (otherwise Plan, still bool, err error) {
+	if errors.Is(unread, fs.ErrNotExist) {
+		return Parked("the transcript is gone"), false, nil
+	}
+	if unread != nil {
+		return Plan{}, false, unread
+	}
+	if why := WhyNotNow(s, last, time.Now()); why != "" {
+		return Left(why), false, nil
+	}
+	return Plan{}, true, nil
+}
+
+// LastOf returns the last evidence in a session's transcript. It skips prompts sent by resumed: a
+// resume that was cut off leaves its prompt behind without any progress.
+func LastOf(ctx context.Context, a Reader, s resume.Session) (last Evidence, found bool, err error) {
+	err = Back(ctx, a, SourceOf(a, s.Transcript), s.Transcript, func(e Evidence) bool {
+		if prompt, ok := e.Event.(resume.Prompted); ok && e.Key == s.Key && SentByUs(s, prompt.At) {
+			return true
+		}
+		last, found = e, true
+		return false
+	})
+	return last, found, err
+}
+
+// WhyNotNow returns why a session is not continued after the last event in its transcript, or ""
+// if it is still stopped. A nil event means that the transcript has none.
+func WhyNotNow(s resume.Session, last resume.Event, now time.Time) string {
+	at := resume.When(last)
+	_, cancelled := last.(resume.Cancelled)
+	if s.Limit.Class == limit.CutOff && !cancelled && !at.IsZero() && !at.After(s.LimitedAt) {
+		return "" // its last turn has not ended
+	}
+	switch e := last.(type) {
+	case resume.Limited:
+		reset := e.Reset
+		if reset.Stated() && !reset.At.Equal(s.Limit.Reset.At) && reset.At.After(now) {
+			return "the session was stopped again, until " + reset.At.UTC().Format(time.RFC3339)
+		}
+		return ""
+	case resume.Prompted:
+		return "a newer prompt was given to the session"
+	case resume.Progressed:
+		if s.DeniedAt(e.At) {
+			return "" // a resume ended because it was refused a permission
+		}
+		return "the session has moved on by itself"
+	case resume.Cancelled:
+		return "the turn was interrupted by the user"
+	default:
+		return "the transcript does not say any more that the session stopped"
+	}
+}
+
+// Left returns the plan for an obstacle that may pass by itself.
+func Left(why string) Plan { return Plan{Leave: &Leave{Why: why}} }
+
+// Runs returns the plan for a session that a run without a terminal holds.
+func Runs(owner resume.Owner) Plan {
+	return Left(fmt.Sprintf("process %d runs it without a terminal, and is waited for", owner.PID))
+}
+
+// Parked returns the plan for an obstacle that waiting does not fix.
+func Parked(format string, args ...any) Plan {
+	return Plan{Leave: &Leave{Why: fmt.Sprintf(format, args...), Park: true}}
+}
+
+// CheckDir returns nil for a directory that the session can work in, else why nothing may be sent.
+func CheckDir(s resume.Session, dir string) *Leave {
+	if dir == "" {
+		return Parked("the session's directory is not known").Leave
+	}
+	if !filepath.IsAbs(dir) {
+		return Parked("the session's directory %s is not an absolute path", dir).Leave
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case err == nil && info.IsDir():
+		return nil
+	case err == nil:
+		return Parked("the session's directory %s is not a directory any more", dir).Leave
+	}
+	why := fmt.Sprintf("the session's directory cannot be used: %v", err)
+	if errors.Is(err, os.ErrNotExist) {
+		why = fmt.Sprintf("the session's directory %s is gone", dir)
+	}
+	if !MayComeBack(s) {
+		return Parked("%s", why).Leave
+	}
+	return &Leave{Why: why + ": it is continued when that is back", Tell: true}
+}
+
+// MayComeBack reports whether the session's directory is still waited for: with a disk, a mount, a rename
+// it may come back. One that is away for days was deleted.
+func MayComeBack(s resume.Session) bool {
+	const days = 3 * 24 * time.Hour
+	return time.Since(s.WaitFrom) < days || time.Since(s.Limit.Reset.At) < days
 }

@@ -11,11 +11,21 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/budget"
+	"resumed/internal/explain/claude"
+	"resumed/internal/explain/codex"
+	"resumed/internal/explain/copilot"
+	"resumed/internal/explain/gemini"
+	"resumed/internal/explain/kimi"
+	"resumed/internal/explain/opencode"
+	"resumed/internal/explain/pi"
+	"resumed/internal/explain/qwen"
 	"resumed/internal/explain/recording"
 	"resumed/internal/headless"
 	"resumed/internal/lastwords"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -214,4 +224,35 @@ func notRead(path string, head []byte) error {
 		}
 	}
 	return nil
+}
+
+// readers returns all readers, by the name of their agent. Agents without one are explained only by their transcripts.
+func readers(limits limit.Reader) map[string]recording.Reader {
+	all := map[string]recording.Reader{opencode.Kilo: opencode.Reader.With(limits)}
+	for _, r := range []recording.Reader{
+		claude.Reader, codex.Reader, copilot.Reader, gemini.Reader, kimi.Reader, opencode.Reader, pi.Reader, qwen.Reader,
+	} {
+		all[r.Name] = r.With(limits)
+	}
+	return all
+}
+
+// databases is an agent that recognises its databases by their names.
+type databases interface {
+	// HasDatabase reports whether path has the name of a database of the agent.
+	HasDatabase(path string) bool
+}
+
+// offer returns the offer to continue a session with the user's own key. It uses the budget alone: only the daemon
+// knows what was already spent.
+func (x *Explainer) offer(s resume.Session, now time.Time) *view.OwnKey {
+	entry := x.config.Agent(s.Key.Agent)
+	terms, err := budget.Parse(entry.Budget)
+	if entry.OwnKeyFile == "" || !entry.Enabled || err != nil || s.Key.ID == "" || s.Unpayable(now) != "" {
+		return nil
+	}
+	return &view.OwnKey{
+		Until: new(s.Limit.Reset.At.UTC()), Budget: terms.String(), Left: min(terms.Session, terms.Total),
+		Command: "resumed retry " + view.Of(s, 0).Typed() + " --own-key",
+	}
 }

@@ -8,18 +8,12 @@ import (
 // evidence is what the parts of one refusal tell about it.
 type evidence struct {
 	facts
-	strong  Class // by clear phrases
-	weak    Class // by phrases that say little
-	scored  Class // by the learned weights, if no phrase is known
-	sure    bool  // whether scored is sure
+	strong  phrase // the clear one that counts
+	weak    phrase // the first that says little
+	scored  Class  // by the learned weights, if no phrase is known
+	sure    bool   // whether scored is sure
 	scores  *scores
-	byWait  bool          // weak depends on the stated wait
-	paced   bool          // strong means a rate limit if the wait is short
-	vague   bool          // strong gives way to clearer words
 	counted bool          // strong comes from a field with the period of the quota
-	reopens bool          // an allowance is refilled by itself
-	lifted  bool          // the limit is over
-	alone   bool          // the agent continues by itself, if the message says nothing else
 	wait    time.Duration // in the words
 	pause   time.Duration // in a field
 	reset   Reset
@@ -29,30 +23,26 @@ type evidence struct {
 // message names one.
 func (e *evidence) addPhrase(p phrase, period Class) {
 	if period != None {
-		if p.perPeriod {
+		if p.is(perPeriod) {
 			p.class = period
 		}
-		p.paced = false
+		p.traits &^= paced
 	}
-	e.running = e.running || p.running
-	e.reopens = e.reopens || p.reopens
-	e.lifted = e.lifted || p.lifted
-	e.alone = e.alone || p.alone
-	e.beijing = e.beijing || p.beijing
+	e.traits |= p.traits & (running | reopens | lifted | alone | beijing)
 	switch {
-	case p.weak && e.weak == None:
-		e.weak, e.byWait = p.class, p.byWait
-	case !p.weak:
-		e.addStrong(p.class, p.paced, p.vague)
+	case !p.is(weak):
+		e.addStrong(p)
+	case e.weak.class == None:
+		e.weak = p
 	}
 }
 
 // addStrong keeps the first clear phrase, except that a class that never passes wins: "Forbidden: your
 // team has used all its credits" is about the credits.
-func (e *evidence) addStrong(c Class, paced, vague bool) {
-	plainer := e.vague && c != None && !vague
-	if e.strong == None || plainer || neverPasses(c) && !neverPasses(e.strong) {
-		e.strong, e.paced, e.vague = c, paced, vague
+func (e *evidence) addStrong(p phrase) {
+	plainer := e.strong.is(vague) && p.class != None && !p.is(vague)
+	if e.strong.class == None || plainer || neverPasses(p.class) && !neverPasses(e.strong.class) {
+		e.strong = p
 	}
 }
 
@@ -66,41 +56,38 @@ func (e *evidence) addReset(reset Reset) {
 	}
 }
 
+// addPeriod sets the class by the period of the quota, in a field.
+func (e *evidence) addPeriod(c Class) {
+	if c != None && !neverPasses(e.strong.class) {
+		e.strong, e.counted = phrase{class: c}, true
+	}
+}
+
 // addFacts adds the fields of a part.
 func (e *evidence) addFacts(f *facts) {
-	if e.status == 0 {
-		e.status = f.status
-	}
+	e.status, e.family = cmp.Or(e.status, f.status), cmp.Or(e.family, f.family)
 	if f.code != None && (e.code == None || f.code == Billing) {
 		e.code = f.code
 	}
-	if e.family == None {
-		e.family = f.family
-	}
-	if f.period != None && !neverPasses(e.strong) {
-		e.strong, e.paced, e.vague, e.counted = f.period, false, false, true
-	}
-	e.running = e.running || f.running
+	e.addPeriod(f.period)
+	e.traits |= f.traits & (running | reopens | beijing)
 	e.rejected = e.rejected || f.rejected
-	e.beijing = e.beijing || f.beijing
 }
 
 // merge adds the evidence of one part of the message.
 func (e *evidence) merge(part evidence) {
 	e.addFacts(&part.facts)
-	if part.counted && !neverPasses(e.strong) {
-		e.strong, e.paced, e.vague, e.counted = part.strong, false, false, true
+	if part.counted {
+		e.addPeriod(part.strong.class)
 	}
-	e.addStrong(part.strong, part.paced, part.vague)
-	if e.weak == None {
-		e.weak, e.byWait = part.weak, part.byWait
+	e.addStrong(part.strong)
+	if e.weak.class == None {
+		e.weak = part.weak
 	}
 	e.wait, e.pause = cmp.Or(e.wait, part.wait), cmp.Or(e.pause, part.pause)
 	if part.scored != None && (e.scored == None || part.sure) {
 		e.scored, e.sure, e.scores = part.scored, part.sure, part.scores
 	}
-	e.running = e.running || part.running
-	e.reopens = e.reopens || part.reopens
 	e.addReset(part.reset)
 }
 
@@ -108,10 +95,10 @@ func (e *evidence) merge(part evidence) {
 // a family, if the status admits it. Used-up extra usage does not matter if the plan's own allowance is
 // refilled.
 func (e *evidence) class() Class {
-	if e.reopens && e.strong == Billing && e.code != Billing && e.reset.Stated() && admits(e.status, UsageLimit) {
+	if e.is(reopens) && e.strong.class == Billing && e.code != Billing && e.reset.Stated() && admits(e.status, UsageLimit) {
 		return UsageLimit
 	}
-	for _, c := range [...]Class{e.code, e.strong} {
+	for _, c := range [...]Class{e.code, e.strong.class} {
 		if neverPasses(c) && admits(e.status, c) {
 			return c
 		}
@@ -119,28 +106,28 @@ func (e *evidence) class() Class {
 	if e.rejected {
 		return UsageLimit
 	}
-	if e.status == 0 && max(e.wait, e.pause) >= longWait && (e.code == RateLimit || e.code == None && e.strong == RateLimit) {
+	if e.status == 0 && max(e.wait, e.pause) >= longWait && (e.code == RateLimit || e.code == None && e.strong.class == RateLimit) {
 		return UsageLimit
 	}
-	if e.paced && e.wait > 0 && e.wait < longWait && e.code == None {
+	if e.strong.is(paced) && e.wait > 0 && e.wait < longWait && e.code == None {
 		return RateLimit
 	}
 	refined := e.refined()
-	if e.code == Auth && (e.strong == UsageLimit || refined == UsageLimit) {
+	if e.code == Auth && (e.strong.class == UsageLimit || refined == UsageLimit) {
 		return UsageLimit // some providers use this code for a used-up allowance
 	}
-	for _, c := range [...]Class{e.code, e.strong, refined, classOfStatus(e.status), e.family} {
+	for _, c := range [...]Class{e.code, e.strong.class, refined, classOfStatus(e.status), e.family} {
 		if admits(e.status, c) {
 			return c
 		}
 	}
 	switch {
-	case e.weak == None:
+	case e.weak.class == None:
 		return e.scored
-	case e.byWait && (e.reset.Rough || e.wait >= longWait):
+	case e.weak.is(byWait) && (e.reset.Rough || e.wait >= longWait):
 		return UsageLimit
 	default:
-		return e.weak
+		return e.weak.class
 	}
 }
 
@@ -149,7 +136,7 @@ func (e *evidence) class() Class {
 func (e *evidence) refined() Class {
 	family := classOfStatus(e.status)
 	switch {
-	case e.scored == None || e.strong != None:
+	case e.scored == None || e.strong.class != None:
 		return None
 	case family == None && e.sure:
 		return e.scored
@@ -169,7 +156,7 @@ func (e *evidence) mayLift(c Class) bool {
 	case Auth:
 		return e.status != 401
 	case Billing:
-		return e.code != Billing && (e.status != 402 || e.strong != Billing && e.scored == UsageLimit)
+		return e.code != Billing && (e.status != 402 || e.strong.class != Billing && e.scored == UsageLimit)
 	default:
 		return false
 	}
@@ -183,5 +170,5 @@ func (e *evidence) verdict() Verdict {
 	if c == None {
 		return Verdict{}
 	}
-	return Verdict{Class: c, WaitHelps: c.Transient(), InProgress: e.running, Reset: e.reset}
+	return Verdict{Class: c, WaitHelps: c.Transient(), InProgress: e.is(running), Reset: e.reset}
 }

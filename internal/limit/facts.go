@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -16,8 +17,7 @@ type facts struct {
 	period   Class        // by the period of the quota, in a field
 	failed   bool         // the record marks itself as a failure
 	rejected bool         // a field of the record says that an account's quota was refused
-	running  bool         // the agent retries by itself
-	beijing  bool         // the provider states times in Beijing time
+	traits                // running and beijing, and those of phrases
 	texts    []string     // the texts of the record
 	times    []statedTime // when it lifts; more reliable times come first
 }
@@ -63,27 +63,29 @@ func (f *facts) addCode(code string) {
 		if f.status == 0 && n >= 400 && n < 600 {
 			f.status = n
 		}
-		f.beijing = f.beijing || n >= firstOfZai && n <= lastOfZai
+		if n >= firstOfZai && n <= lastOfZai {
+			f.traits |= beijing
+		}
 	}
 }
 
 // The range of Z.ai's codes, which no other provider uses.
 const firstOfZai, lastOfZai = 1300, 1330
 
-func (f *facts) name(n naming) {
+func (f *facts) name(n phrase) {
 	switch {
-	case n.weak && f.family == None:
+	case n.is(weak) && f.family == None:
 		f.family = n.class
-	case !n.weak && (f.code == None || n.class == Billing):
+	case !n.is(weak) && (f.code == None || n.class == Billing):
 		f.code = n.class
 	}
 }
 
-func meaning(code string) (naming, bool) {
+func meaning(code string) (phrase, bool) {
 	toks := token.Cut(token.Clip(code))
 	h, ok := codes.At(toks, 0)
 	if !ok || !h.Open && h.End < len(toks) && !toks[h.End].Is("error") && !toks[h.End].Is("exception") {
-		return naming{}, false
+		return phrase{}, false
 	}
 	return h.Means, true
 }
@@ -126,9 +128,12 @@ func splitRecord(s string) (f *facts, rest string, ok bool) {
 		case "status":
 			answer = answer || strings.HasPrefix(field.value, "allowed")
 		case "retryattempt":
-			f.running = true
+			f.traits |= running
 		case "willretry":
-			f.running = field.value == "true"
+			f.traits &^= running
+			if field.value == "true" {
+				f.traits |= running
+			}
 		case "lastassistantmessage":
 			if failedHook {
 				f.texts = append(f.texts, field.value)
@@ -198,4 +203,97 @@ func quotaPeriod(id string) Class {
 	default:
 		return None
 	}
+}
+
+// field is a key with a plain value, as in JSON or a printed struct.
+type field struct {
+	key    string // lower case, without separators
+	value  string
+	quoted bool // the value was quoted
+}
+
+const mostFields = 400
+
+// splitFields removes the structured part of a message and returns its fields, and the message with
+// "{}" in its place. The structure may be truncated, or be the inside of an object.
+func splitFields(s string) (fields []field, rest string) {
+	start, end := structure(s)
+	if start < 0 {
+		return nil, s
+	}
+	inside := s[start:end]
+	if strings.HasPrefix(strings.TrimLeft(inside, "{[ \t\r\n"), `\"`) {
+		inside = strings.ReplaceAll(inside, `\"`, `"`)
+	}
+	if fields = scanFields(inside); len(fields) == 0 {
+		return nil, s
+	}
+	return fields, s[:start] + "{}" + s[end:]
+}
+
+// structure finds the outermost braces, or a message that begins with a key.
+func structure(s string) (start, end int) {
+	if lead := strings.TrimLeft(s, " \t"); firstKey.MatchString(lead) {
+		return len(s) - len(lead), len(s)
+	}
+	if start = strings.IndexByte(s, '{'); start < 0 {
+		return -1, -1
+	}
+	if end = strings.LastIndexByte(s, '}') + 1; end <= start {
+		end = len(s)
+	}
+	return start, end
+}
+
+const (
+	double = `"(?:[^"\\]|\\.)*"?`
+	// An apostrophe in a single-quoted string does not end it.
+	single     = `'(?:[^'\\]|\\.|'[^,:}\]) \t\r\n])*'?`
+	plainChars = `[0-9A-Za-z_.+-]*`
+)
+
+// keyAndValue matches a string or a name and, if a colon follows, its value: a string, a name or a number, also as Rust
+// prints an optional one. A single quote begins a key, as in a printed dictionary, only if it is not an apostrophe.
+var (
+	keyAndValue = regexp.MustCompile(`(?s)(?:(` + double + `)|[{\[,:(][ \t\r\n]*(` + single + `)|([0-9A-Za-z]` + plainChars + `))` +
+		`([ \t\r\n]*:[ \t\r\n]*(?:Some\()?(?:(` + double + `|` + single + `)|(` + plainChars + `)))?`)
+	firstKey = regexp.MustCompile(`(?s)^` + double + `[ \t]*:`)
+)
+
+// separators are removed from keys: retry_after, retry-after and retryAfter are one.
+var separators = strings.NewReplacer("_", "", "-", "", ".", "")
+
+func scanFields(s string) (fields []field) {
+	for rest := s; len(fields) < mostFields; {
+		m := keyAndValue.FindStringSubmatchIndex(rest)
+		if m == nil {
+			break
+		}
+		group := func(n int) string { return rest[max(0, m[2*n]):max(0, m[2*n+1])] }
+		f := field{key: separators.Replace(token.Lower(unquote(group(1)+group(2)) + group(3))), value: unquote(group(5)) + group(6), quoted: m[10] >= 0}
+		rest = rest[m[1]:]
+		switch {
+		case m[8] < 0:
+		case f.value != "":
+			fields = append(fields, f)
+		case f.key == "error" && rest != "" && strings.IndexByte("{[", rest[0]) >= 0:
+			fields = append(fields, field{key: "failure"})
+		}
+	}
+	return fields
+}
+
+// unquote returns the content of a string, which may lack its end.
+func unquote(s string) string {
+	if s == "" {
+		return ""
+	}
+	raw, closed := strings.CutSuffix(s[1:], s[:1])
+	if !closed || !strings.Contains(raw, `\`) {
+		return raw
+	}
+	if v, err := strconv.Unquote(`"` + strings.ReplaceAll(raw, `\/`, "/") + `"`); err == nil {
+		return v
+	}
+	return strings.ReplaceAll(raw, `\"`, `"`)
 }

@@ -60,7 +60,7 @@ func (r Reader) Refusal(f Refusal) Verdict {
 	default:
 		v.Class = RateLimit
 	}
-	return Verdict{Class: v.Class, WaitHelps: true, InProgress: e.running, Reset: e.reset}
+	return Verdict{Class: v.Class, WaitHelps: true, InProgress: e.is(running), Reset: e.reset}
 }
 
 // Because returns the words of a text that are evidence for a class, the strongest first.
@@ -199,7 +199,7 @@ func answers(line []token.Token) bool {
 // phrased reports whether a clause begins with a phrase that tells the class, or that the agent goes on.
 func phrased(line []token.Token) bool {
 	for at := range clauses(line) {
-		if p, ok := phraseAt(line, at); ok && (!p.weak || p.running) {
+		if h, ok := phrases.At(line, at); ok && (!h.Means.is(weak) || h.Means.is(running)) {
 			return true
 		}
 	}
@@ -256,7 +256,7 @@ func (r Reader) clock(e *evidence, period Class) when.Reader {
 	if period == UsageLimit {
 		r.Grace = min(r.Grace, shortGrace)
 	}
-	if e.beijing {
+	if e.is(beijing) {
 		r.Zone = when.Beijing
 	}
 	return when.Reader(r)
@@ -265,7 +265,7 @@ func (r Reader) clock(e *evidence, period Class) when.Reader {
 // gatherInner adds the texts of a record. If one of them reports a refusal, the others are about it
 // too.
 func (r Reader) gatherInner(e *evidence, record *facts, trusted bool, depth int) {
-	if record.beijing {
+	if record.is(beijing) {
 		r.Zone = when.Beijing
 	}
 	for _, text := range record.texts {
@@ -298,8 +298,8 @@ func (r Reader) weigh(m message, trusted bool, depth int) evidence {
 			e.status = statusAt(toks, i)
 		}
 		e.addThrown(toks, i)
-		if p, ok := phraseAt(toks, i); ok && (!p.first || begins(toks, i)) {
-			e.addPhrase(p, period)
+		if h, ok := phrases.At(toks, i); ok && (!h.Means.is(first) || begins(toks, i)) {
+			e.addPhrase(h.Means, period)
 		}
 	}
 	if record != nil {
@@ -312,21 +312,23 @@ func (r Reader) weigh(m message, trusted bool, depth int) evidence {
 			r.gatherInner(&e, record, trusted || record.failed || record.known(), depth+1)
 		}
 	}
-	if (e.code == None || e.code == Auth) && e.strong == None && e.scored == None {
+	if (e.code == None || e.code == Auth) && e.strong.class == None && e.scored == None {
 		if m.score == nil {
 			m.score = new(trained().score(src, toks))
 		}
 		e.scores = m.score
 		e.scored, e.sure = m.score.judge(src, toks, trusted)
 	}
-	if f, ok := r.clock(&e, period).Announced(src, toks, e.running); ok {
+	if f, ok := r.clock(&e, period).Announced(src, toks, e.is(running)); ok {
 		e.addReset(Reset{At: f.At, Source: Words, Rough: f.Rough, Counted: f.Counted})
 		if f.Counted {
 			e.wait = max(f.Exact, 1) // "0s" is a wait too
 		}
 	}
-	e.running = e.running || e.alone && e.strong == None && e.status == 0
-	if e.lifted {
+	if e.is(alone) && e.strong.class == None && e.status == 0 {
+		e.traits |= running
+	}
+	if e.is(lifted) {
 		e.addReset(Reset{At: r.At, Source: Words, Counted: true})
 	}
 	return e

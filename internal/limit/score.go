@@ -174,3 +174,80 @@ const mostReasons = 3
 func plain(words string) bool {
 	return len(words) > len("pm ") && !strings.ContainsFunc(words, func(r rune) bool { return r != ' ' && !unicode.IsLetter(r) })
 }
+
+// phrase is the meaning of a phrase of phrases.tsv, or of a code of codes.tsv.
+type phrase struct {
+	class Class
+	traits
+}
+
+// traits are what a phrase tells besides a class, one bit each.
+type traits uint16
+
+const (
+	first     traits = 1 << iota // counts only at the beginning of a clause
+	weak                         // a clearer phrase, a code or a status wins; of a code: it names only a family of classes
+	vague                        // gives way to clearer phrases
+	running                      // printed by an agent that continues by itself
+	alone                        // printed by an agent that continues by itself, if the message says nothing else
+	lifted                       // about a limit that is over while the agent waits for a person
+	reopens                      // about an allowance that is refilled by itself, whatever else is used up
+	paced                        // used for rate limits and for allowances: with a short wait it is a rate limit
+	byWait                       // the length of the stated wait decides the class
+	beijing                      // printed by a provider that states times in Beijing time
+	perPeriod                    // the period of the quota decides the class: per minute it is a rate limit
+	isPeriod                     // names such a period
+)
+
+// traitNames are their names in the table, in the same order.
+var traitNames = strings.Fields("first weak vague running alone lifted reopens paced by_wait beijing per_period period")
+
+func (t traits) is(one traits) bool { return t&one != 0 }
+
+//go:embed phrases.tsv
+var phrasesFile string
+
+var phrases, periods token.Lexicon[phrase]
+
+func init() {
+	for columns := range token.Rows(phrasesFile) {
+		pattern, means, err := parsePhrase(columns)
+		if err != nil {
+			panic(err)
+		}
+		if means.is(isPeriod) {
+			periods.Add(means, pattern)
+		} else {
+			phrases.Add(means, pattern)
+		}
+	}
+}
+
+// parsePhrase parses a line: the pattern, the class, traits separated by commas, and then the program
+// that prints it, where and when that was seen.
+func parsePhrase(columns []string) (pattern string, means phrase, err error) {
+	if len(columns) != 6 {
+		return "", means, fmt.Errorf("phrases: want six columns: %q", columns)
+	}
+	if means.class, err = ParseClass(columns[1]); err != nil {
+		return "", means, fmt.Errorf("phrases: %w: %q", err, columns)
+	}
+	for trait := range strings.FieldsFuncSeq(columns[2], func(r rune) bool { return r == ',' }) {
+		at := slices.Index(traitNames, trait)
+		if at < 0 {
+			return "", means, fmt.Errorf("phrases: no trait is called %q: %q", trait, columns)
+		}
+		means.traits |= 1 << at
+	}
+	return columns[0], means, nil
+}
+
+// periodIn returns the class by the first period of a quota that is named, or None.
+func periodIn(toks []token.Token) Class {
+	for i := range toks {
+		if h, ok := periods.At(toks, i); ok {
+			return h.Means.class
+		}
+	}
+	return None
+}

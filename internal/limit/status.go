@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"strconv"
 	"strings"
+	"time"
 
 	"resumed/internal/limit/token"
 )
@@ -104,7 +105,7 @@ func (f *facts) addThrown(toks []token.Token, i int) {
 		return
 	}
 	name := toks[i:end]
-	for _, names := range [...]*token.Lexicon[naming]{&exceptions, &codes} {
+	for _, names := range [...]*token.Lexicon[phrase]{&exceptions, &codes} {
 		for h := range names.Hits(name, 0) {
 			if h.Open || h.End == len(name) || name[h.End].Is("error") || name[h.End].Is("exception") {
 				f.name(h.Means)
@@ -114,18 +115,12 @@ func (f *facts) addThrown(toks []token.Token, i int) {
 	}
 }
 
-// naming is the meaning of a code.
-type naming struct {
-	class Class
-	weak  bool // it names only a family of classes
-}
-
 //go:embed codes.tsv
 var codesFile string
 
 // codes are error codes of providers and agents, split into words. exceptions are names of exceptions
 // that are not a provider's code.
-var codes, exceptions token.Lexicon[naming]
+var codes, exceptions token.Lexicon[phrase]
 
 func init() {
 	for columns := range token.Rows(codesFile) {
@@ -133,10 +128,13 @@ func init() {
 		if err != nil {
 			panic(err)
 		}
-		if columns[2] == "exception" {
-			exceptions.Add(naming{class: means}, columns[0])
-		} else {
-			codes.Add(naming{means, columns[2] == "weak"}, columns[0])
+		switch columns[2] {
+		case "exception":
+			exceptions.Add(phrase{class: means}, columns[0])
+		case "weak":
+			codes.Add(phrase{means, weak}, columns[0])
+		default:
+			codes.Add(phrase{class: means}, columns[0])
 		}
 	}
 }
@@ -174,4 +172,117 @@ func admits(status int, c Class) bool {
 	default:
 		return c == Auth || c == RateLimit || c == Overloaded || c == Network
 	}
+}
+
+// headers are the headers of a response by lower-case name.
+type headers map[string]string
+
+// lowerHeaders returns headers by their names in lower case.
+func lowerHeaders(h map[string]string) headers {
+	set := make(headers, len(h))
+	for name, value := range h {
+		set[strings.ToLower(strings.TrimSpace(name))] = strings.TrimSpace(value)
+	}
+	return set
+}
+
+// addTo adds the headers that determine the class.
+func (h headers) addTo(f *facts) {
+	f.addCode(h["x-codex-rate-limit-reached-type"])
+	if h["anthropic-ratelimit-unified-status"] != "rejected" {
+		return
+	}
+	f.rejected = true
+	if h["anthropic-ratelimit-unified-representative-claim"] == "overage" {
+		f.name(phrase{class: Billing})
+	}
+}
+
+// retry returns the times of the Retry-After headers.
+func (h headers) retry() []statedTime {
+	var times []statedTime
+	if value := h["retry-after-ms"]; value != "" {
+		times = append(times, statedTime{value: value, unit: time.Millisecond})
+	}
+	if value := h["retry-after"]; value != "" {
+		times = append(times, statedTime{value: value, unit: time.Second})
+	}
+	return times
+}
+
+// unifiedReset is when Anthropic's window that refused is refilled.
+const unifiedReset = "anthropic-ratelimit-unified-reset"
+
+// gauges returns when the used-up windows are refilled: only the one that refused, if the headers name it, otherwise the
+// last of them counts. Windows with room left did not refuse. These headers are in every response, so they count only
+// for a refusal about a limit.
+func (h headers) gauges() (windows []statedTime) {
+	for name, value := range h {
+		limits := strings.Contains(name, "ratelimit") || strings.Contains(name, "rate-limit") || strings.HasPrefix(name, "x-codex-")
+		if !limits || !strings.Contains(name, "reset") || value == "" || h.hasRoom(name) {
+			continue
+		}
+		window := statedTime{value: value, unit: time.Second, mixed: true}
+		if name == unifiedReset {
+			return []statedTime{window}
+		}
+		windows = append(windows, window)
+	}
+	return windows
+}
+
+// hasRoom reports whether the window of a reset header is known to have room left.
+func (h headers) hasRoom(reset string) bool {
+	if left, ok := h[strings.Replace(reset, "reset", "remaining", 1)]; ok {
+		n, err := strconv.ParseFloat(left, 64)
+		return err == nil && n > 0
+	}
+	if window, ok := strings.CutSuffix(reset, "-reset-at"); ok {
+		n, err := strconv.ParseFloat(h[window+"-used-percent"], 64)
+		return err == nil && n < 100
+	}
+	if window, ok := strings.CutSuffix(reset, "-reset"); ok {
+		status, known := h[window+"-status"]
+		return known && status != "rejected"
+	}
+	return false
+}
+
+// pageAt returns where an HTML page begins in a message, or -1.
+func pageAt(s string) int {
+	if !strings.Contains(s, "<") {
+		return -1
+	}
+	for _, tag := range [...]string{"<!DOCTYPE", "<!doctype", "<html", "<HTML"} {
+		if at := strings.Index(s, tag); at >= 0 {
+			return at
+		}
+	}
+	return -1
+}
+
+// splitPage removes the error page of a proxy and returns what its title says, and the message with "{}"
+// in its place. A page alone counts only if it says that the server failed: tools print pages too.
+func splitPage(s string) (f *facts, rest string, ok bool) {
+	start := pageAt(s)
+	if start < 0 {
+		return nil, s, false
+	}
+	f = &facts{}
+	page, after := s[start:], ""
+	if end := strings.LastIndex(page, "</html>"); end >= 0 {
+		page, after = page[:end], page[end+len("</html>"):]
+	}
+	if _, title, titled := strings.Cut(page, "<title>"); titled {
+		title, _, _ = strings.Cut(title, "</title>")
+		title = title[strings.LastIndexByte(title, '|')+1:] // after the name of the host
+		toks := token.Cut(title)
+		for i := range toks {
+			if n := statusAt(toks, i); n >= 500 || n == 429 {
+				f.status, f.texts = n, []string{title}
+			}
+		}
+	}
+	before := strings.TrimSpace(s[:start])
+	return f, before + " {} " + after, f.status != 0 || before != ""
 }

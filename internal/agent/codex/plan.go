@@ -3,10 +3,14 @@ package codex
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/codex/rollout"
@@ -127,4 +131,203 @@ func (a *Agent) Begun(printed string) string {
 		return banner[1]
 	}
 	return ""
+}
+
+// fullAccess means no sandbox. Nobody is asked about what such a session does: a run without a
+// terminal never asks.
+const fullAccess = "danger-full-access"
+
+// workspace is the sandbox that allows a session to write in its directory.
+const workspace = "workspace-write"
+
+// untrusted is the policy that asks a person before commands run.
+const untrusted = "untrusted"
+
+var (
+	sandboxes = []string{"read-only", workspace, fullAccess} // by what they allow, least first
+	plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:/-]*$`)
+)
+
+// refuses returns why the turn's permissions cannot be given to a headless run, or "". A run never gets
+// more than the session had: without a named sandbox it would use the current configuration.
+func refuses(t rollout.Turn) string {
+	switch mode := t.Sandbox.Name(); {
+	case mode == "":
+		return "the transcript does not say which sandbox the session ran in"
+	case t.Policy() == untrusted:
+		return "the session asks before it runs commands (approval policy untrusted), and a run without a terminal would not"
+	case t.Profile.Own():
+		if !plainName.MatchString(t.Profile.ID) {
+			return "the session ran with the permission profile " + strconv.Quote(t.Profile.ID) + ", which codex exec cannot be given"
+		}
+		return ""
+	case !slices.Contains(sandboxes, mode):
+		return "the session ran in the sandbox " + strconv.Quote(mode) + ", which codex exec cannot be given"
+	default:
+		return ""
+	}
+}
+
+// flagsOf returns the arguments that give a run these settings: it inherits none of them from the
+// session. Unknown values are omitted.
+func flagsOf(t rollout.Turn, provider string) []string {
+	flags := sandboxFlags(t.Sandbox)
+	if t.Profile.Own() {
+		// A sandbox could only describe it too widely. Codex refuses to run if the profile no longer
+		// exists.
+		flags = []string{"-c", override("default_permissions", t.Profile.ID)}
+	}
+	flags = append(flags, review(t)...)
+	if plainName.MatchString(t.Model) {
+		flags = append(flags, "-m", t.Model)
+	}
+	if plainName.MatchString(provider) {
+		flags = append(flags, "-c", override("model_provider", provider))
+	}
+	if plainName.MatchString(t.Effort) {
+		flags = append(flags, "-c", override("model_reasoning_effort", t.Effort))
+	}
+	return flags
+}
+
+// review returns the arguments that say who decides whether a command may leave the sandbox. A run
+// without a terminal asks no person, but Codex itself may review instead: this is never left to the
+// configuration.
+func review(t rollout.Turn) []string {
+	const key, byCodex = "approvals_reviewer", "auto_review"
+	switch {
+	case t.Reviewer == "":
+		return nil // an old version without reviewer
+	case t.Reviewer == byCodex && t.Policy() == "on-request":
+		return []string{"-c", override(key, byCodex), "-c", override("approval_policy", t.Policy())}
+	default:
+		return []string{"-c", override(key, "user")}
+	}
+}
+
+// sandboxFlags names everything that the sandbox allows, so that the configuration cannot add to it.
+func sandboxFlags(s rollout.Sandbox) []string {
+	flags := []string{"-s", s.Name()}
+	if s.Name() != workspace {
+		return flags
+	}
+	const table = "sandbox_workspace_write."
+	return append(flags,
+		"-c", override(table+"network_access", s.Network),
+		"-c", override(table+"writable_roots", append([]string{}, s.Roots...)),
+		"-c", override(table+"exclude_tmpdir_env_var", s.NoEnv),
+		"-c", override(table+"exclude_slash_tmp", s.NoTmp),
+	)
+}
+
+// override returns KEY=VALUE for the configuration. Codex parses the value as TOML. JSON strings,
+// booleans and lists of strings are valid TOML.
+func override(key string, value any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(value) // cannot fail in memory
+	return key + "=" + strings.TrimSpace(b.String())
+}
+
+// carry returns which flags of its start the session is continued with, except those that its last
+// turn replaces. seen is false if a program that drives the session may have restricted it by other
+// means than flags.
+func (a *Agent) carry(s resume.Session, h rollout.Head, had rollout.Turn) (carried leash.Carried, seen bool) {
+	o := s.StartedWith()
+	if o == nil {
+		return leash.Carried{}, false
+	}
+	carried = flags.Carry(*o, newer(had)...)
+	line := flags.Parse(o.Args)
+	if line.Has(searchFlag) && !byExec(o.Args) {
+		carried.Args = append(carried.Args, "-c", override("web_search", "live")) // as in the terminal
+	}
+	return carried, o.ArgsSeen && (h.Kind() == resume.Interactive || !line.Has(managedDaemon))
+}
+
+// newer returns the flags that the turn replaces, or that are passed in another form.
+func newer(t rollout.Turn) []string {
+	told := []string{"-C", "--cd", searchFlag}
+	if plainName.MatchString(t.Model) {
+		told = append(told, "-m", "--model")
+	}
+	if !t.Profile.Own() {
+		told = append(told, "--add-dir") // its value is in the sandbox's writable roots
+	}
+	return told
+}
+
+// confined returns the turn in another sandbox, which allows no more than its name says.
+func confined(t rollout.Turn, sandbox, why string) (rollout.Turn, []leash.Omission) {
+	what := t.Sandbox.Name()
+	t.Sandbox, t.Profile, t.Reviewer = rollout.Sandbox{Type: sandbox}, rollout.Profile{}, "user"
+	if sandbox == workspace {
+		sandbox += " without network"
+	}
+	return t, []leash.Omission{{What: what, Why: why + ": continued in " + sandbox}}
+}
+
+// within returns the turn with which a session continues whose start was seen: a turn can narrow
+// what the start allowed, never widen it.
+func (a *Agent) within(t rollout.Turn, o resume.Origin) (_ rollout.Turn, left []leash.Omission) {
+	line := flags.Parse(o.Args)
+	if startedBy(line, "approval_policy", "-a", "--ask-for-approval") == untrusted {
+		t.Approval = json.RawMessage(`"` + untrusted + `"`)
+	}
+	if most := a.startedIn(line, o.Cwd); slices.Index(sandboxes, t.Sandbox.Name()) > slices.Index(sandboxes, most) {
+		return confined(t, most, "the session was started with less")
+	}
+	return t, nil
+}
+
+// startedIn returns the sandbox in the flags of a session. Without one, it is what the configuration
+// allows. For the server that terminals share it is not known: then it is full access.
+func (a *Agent) startedIn(line leash.Arguments, dir string) string {
+	named := startedBy(line, "sandbox_mode", "-s", "--sandbox")
+	allows := func(text string) bool { return strings.Contains(text, fullAccess) }
+	switch {
+	case line.Has("--yolo", "--dangerously-bypass-approvals-and-sandbox"):
+		return fullAccess
+	case slices.Contains(sandboxes, named):
+		return named
+	case line.Has(managedDaemon) || slices.ContainsFunc(a.configurations(dir), allows):
+		return fullAccess
+	default:
+		return workspace
+	}
+}
+
+// startedBy returns the value of these flags, else that of the configuration key in -c flags.
+func startedBy(line leash.Arguments, key string, options ...string) string {
+	said := line.Value(options...)
+	for _, setting := range line.Values("-c", "--config") {
+		if name, value := pair(setting); name == key && !line.Has(options...) {
+			said = strings.Trim(value, `"'`)
+		}
+	}
+	return said
+}
+
+// severally are the flags that may be repeated. Of the others one may be before exec and one after
+// it, and the second counts; side by side Codex refuses them.
+var severally = []string{"-c", "--config", "--enable", "--disable", "--add-dir"}
+
+// lastOnly returns the arguments without earlier occurrences of flags that must not be repeated.
+func lastOnly(args []string) []string {
+	words := flags.Words(args)
+	long := func(w leash.Word) string {
+		if w.Option == "-p" {
+			return "--profile"
+		}
+		return w.Option
+	}
+	kept := flags.Parse(args).Plain()
+	for i, w := range words {
+		again := func(later leash.Word) bool { return long(later) == long(w) }
+		if slices.Contains(severally, w.Option) || !slices.ContainsFunc(words[i+1:], again) {
+			kept = append(kept, w.Raw...)
+		}
+	}
+	return kept
 }

@@ -28,7 +28,7 @@ type phrase struct {
 }
 
 type part struct {
-	words    []wordID
+	words    []Hash
 	number   bool
 	link     bool
 	gap      bool
@@ -40,26 +40,6 @@ const (
 	gapWords  = 5
 	gapTokens = 30 // even if they are fewer words
 )
-
-// wordID is the number of a word that occurs in a phrase; 0 for any other word. Phrases are matched
-// only by these numbers.
-type wordID uint16
-
-// vocabulary maps the hashes of all words of phrases to their ids. The hashes are already computed when
-// a message is cut.
-var vocabulary = map[Hash]wordID{}
-
-// learn returns the id of a word, and assigns one if it has none.
-func learn(w string) wordID {
-	h := Hashed(w)
-	if vocabulary[h] == 0 {
-		vocabulary[h] = wordID(len(vocabulary) + 1)
-		LearnGlyphs(w)
-	}
-	return vocabulary[h]
-}
-
-var quoteID = learn(`"`)
 
 func parsePhrase(notation string) phrase {
 	var p phrase
@@ -79,7 +59,8 @@ func parsePhrase(notation string) phrase {
 			e.kinds = true
 		default:
 			for w := range strings.SplitSeq(f, "|") {
-				e.words = append(e.words, learn(w))
+				LearnGlyphs(w)
+				e.words = append(e.words, Hashed(w))
 			}
 		}
 		p.parts = append(p.parts, e)
@@ -102,7 +83,7 @@ func matchParts(parts []part, toks []Token, i int) int {
 	if head.kinds {
 		return matchKinds(rest, toks, i)
 	}
-	for i < len(toks) && toks[i].ID == quoteID {
+	for i < len(toks) && toks[i].Is(`"`) {
 		i++
 	}
 	if i < len(toks) && head.fits(toks[i]) {
@@ -123,7 +104,7 @@ func matchGap(rest []part, toks []Token, i int) int {
 		if end := matchParts(rest, toks, i); end >= 0 {
 			return end
 		}
-		for i < last && toks[i].ID == quoteID {
+		for i < last && toks[i].Is(`"`) {
 			i++
 		}
 		if i >= last || toks[i].Kind > Number && !joins(toks, i) {
@@ -160,19 +141,20 @@ func matchKinds(rest []part, toks []Token, i int) int {
 }
 
 func (e part) fits(t Token) bool {
-	if e.number {
-		return t.Kind == Number
+	switch t.Kind {
+	case Number:
+		return e.number
+	case Link:
+		return e.link
+	default:
+		return slices.Contains(e.words, t.Hash)
 	}
-	if e.link {
-		return t.Kind == Link
-	}
-	return t.ID != 0 && slices.Contains(e.words, t.ID)
 }
 
 // Lexicon finds the phrases that match at a position. It is indexed by the first word, so that a
 // position without a match costs one lookup.
 type Lexicon[T any] struct {
-	byWord   [][]entry[T] // by wordID
+	byWord   map[Hash][]entry[T]
 	byNumber []entry[T]
 }
 
@@ -199,13 +181,13 @@ func (x *Lexicon[T]) Add(means T, lines string) {
 		}
 		if head.kinds {
 			for w := range limitKinds {
-				head.words = append(head.words, learn(w))
+				head.words = append(head.words, Hashed(w))
 			}
 		}
+		if x.byWord == nil {
+			x.byWord = make(map[Hash][]entry[T])
+		}
 		for _, w := range head.words {
-			if n := int(w) + 1 - len(x.byWord); n > 0 {
-				x.byWord = append(x.byWord, make([][]entry[T], n)...)
-			}
 			x.byWord[w] = append(x.byWord[w], e)
 		}
 	}
@@ -224,11 +206,9 @@ func (x *Lexicon[T]) Hits(toks []Token, i int) iter.Seq[Hit[T]] {
 		if i >= len(toks) {
 			return
 		}
-		var entries []entry[T]
-		if t := toks[i]; t.Kind == Number {
-			entries = x.byNumber
-		} else if t.ID != 0 && int(t.ID) < len(x.byWord) {
-			entries = x.byWord[t.ID]
+		entries := x.byNumber
+		if toks[i].Kind != Number {
+			entries = x.byWord[toks[i].Hash]
 		}
 		for at := range entries {
 			e := &entries[at]
@@ -249,7 +229,7 @@ func (x *Lexicon[T]) At(toks []Token, i int) (Hit[T], bool) {
 
 // Begins reports whether a phrase may begin with the token.
 func (x *Lexicon[T]) Begins(t Token) bool {
-	return t.ID != 0 && int(t.ID) < len(x.byWord) && len(x.byWord[t.ID]) > 0
+	return t.Kind != Number && len(x.byWord[t.Hash]) > 0
 }
 
 // Rows yields the columns of a table: one row per line, separated by tabs. Lines that begin with "//"

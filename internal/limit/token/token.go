@@ -27,7 +27,6 @@ type Token struct {
 	Text       string
 	Hash       Hash // of Text
 	Start, End int  // in the string that was cut
-	ID         wordID
 	Kind       Kind
 	Spaces     uint8 // blanks before it, counted up to 255; a tab is several
 	Glued      bool  // nothing before it, not even a separator
@@ -172,9 +171,6 @@ func (l *lexer) emit(t Token) {
 	t.Spaces, t.First = l.spaces, l.fresh
 	t.Glued = !l.parted
 	t.Hash = Hashed(t.Text)
-	if t.Kind == Word || t.Kind == Mark {
-		t.ID = vocabulary[t.Hash]
-	}
 	l.spaces, l.fresh, l.parted = 0, false, false
 	l.out = append(l.out, t)
 }

@@ -4,6 +4,7 @@ package when
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -101,11 +102,12 @@ var isoLayouts = []struct {
 	{"2006-01-02T15:04:05Z07", false},
 	{"2006-01-02 15:04:05Z07:00", false},
 	{"2006-01-02 15:04:05Z0700", false},
-	{"2006-01-02 15:04:05 -0700", false},
 	{"2006-01-02T15:04Z07:00", true},
 	{"2006-01-02T15:04:05", false},
 	{"2006-01-02T15:04", true},
 }
+
+var isoText = regexp.MustCompile(`^[0-9A-Za-z:.+-]{10}[ 0-9A-Za-z:.+-]?[0-9A-Za-z:.+-]{0,29}`)
 
 // iso reads an RFC 3339 time or a similar format.
 func (s *timeScan) iso(i int) (Found, bool) {
@@ -113,16 +115,10 @@ func (s *timeScan) iso(i int) (Found, bool) {
 	if t.Kind != token.Number || len(t.Text) != 4 || i+4 >= len(s.toks) {
 		return Found{}, false
 	}
-	src := s.src[t.Start:]
-	n := 0
-	for n < len(src) && n < 40 && (token.IsAlnum(src[n]) || src[n] == '-' || src[n] == ':' || src[n] == '.' || src[n] == '+' || n == 10 && src[n] == ' ') {
-		n++
-	}
-	for ; n > 10 && (src[n-1] == '.' || src[n-1] == ':'); n-- {
-	}
+	stated := strings.TrimRight(isoText.FindString(s.src[t.Start:]), ".:")
 	for _, l := range isoLayouts {
-		if at, err := time.ParseInLocation(l.layout, src[:n], s.r.zone()); err == nil && Thinkable(at) {
-			return Found{At: at, Rough: l.rough, End: s.after(t.Start + n)}, true
+		if at, err := time.ParseInLocation(l.layout, stated, s.r.zone()); err == nil && Thinkable(at) {
+			return Found{At: at, Rough: l.rough, End: s.after(t.Start + len(stated))}, true
 		}
 	}
 	return Found{}, false
@@ -245,36 +241,22 @@ func (s *timeScan) abbreviated(i int) bool {
 	return len(text) < 3 && text[0] < utf8.RuneSelf
 }
 
-// isoDuration reads "PT5M", "PT1H30M", "P1DT2H". Years and months have no fixed length, and no limit is
-// stated in them.
+// isoForm is a duration of ISO 8601: "PT5M", "PT1H30M", "P1DT2H". Years and months have no fixed length, and no
+// limit is stated in them.
+var isoForm = regexp.MustCompile(strings.ReplaceAll(`^P(?:(#)W)?(?:(#)D)?(?:T(?:(#)H)?(?:(#)M)?(?:(#)S)?)?\b`, "#", `\d+(?:\.\d*)?`))
+
 func (s *timeScan) isoDuration(i int) (Found, bool) {
-	t := s.toks[i]
-	if t.Kind != token.Word || !t.Upper || !t.Is("p") && !t.Is("pt") {
+	start := s.toks[i].Start
+	m := isoForm.FindStringSubmatch(s.src[start:])
+	if m == nil || m[0] == "P" || strings.HasSuffix(m[0], "T") {
 		return Found{}, false
 	}
-	src := s.src[t.Start+1:]
-	rest, scale := src, "WD"
-	total, parts := 0.0, 0
-	for rest != "" && token.IsAlnum(rest[0]) {
-		if rest[0] == 'T' && scale != "HMS" {
-			rest, scale, parts = rest[1:], "HMS", 0
-			continue
-		}
-		n := 0
-		for n < len(rest) && (token.IsDigit(rune(rest[n])) || rest[n] == '.') {
-			n++
-		}
-		amount, err := strconv.ParseFloat(rest[:n], 64)
-		if err != nil || n == len(rest) || strings.IndexByte(scale, rest[n]) < 0 {
-			return Found{}, false
-		}
-		total += amount * float64(units[strings.ToLower(rest[n:n+1])])
-		rest, parts = rest[n+1:], parts+1
+	total := 0.0
+	for n, unit := range []time.Duration{7 * day, day, time.Hour, time.Minute, time.Second} {
+		amount, _ := strconv.ParseFloat(m[n+1], 64) // 0 if it is not stated
+		total += amount * float64(unit)
 	}
-	if parts == 0 {
-		return Found{}, false
-	}
-	return s.r.in(total, s.after(t.Start+1+len(src)-len(rest)))
+	return s.r.in(total, s.after(start+len(m[0])))
 }
 
 // isCountdown reports whether the time is announced as a duration, "in 01:30:00", and is not a time of

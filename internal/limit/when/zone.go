@@ -2,6 +2,7 @@ package when
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,31 +18,22 @@ var Beijing = time.FixedZone("CST", 8*hourSeconds)
 
 const longestZone = 48
 
+var zoneText = regexp.MustCompile(`^[0-9A-Za-z/_+-]+`)
+
+var wordStart = regexp.MustCompile(`(^|[/_-])[a-z]`)
+
 // loadZone returns the zone with that name in the zone database, as it is spelled or with the usual
 // capitals.
 func loadZone(name string) (*time.Location, bool) {
 	if len(name) > longestZone || !strings.Contains(name, "/") {
 		return nil, false
 	}
-	for _, spelling := range []string{name, capitals(name)} {
+	for _, spelling := range []string{name, wordStart.ReplaceAllStringFunc(strings.ToLower(name), strings.ToUpper)} {
 		if z, err := time.LoadLocation(spelling); err == nil {
 			return z, true
 		}
 	}
 	return nil, false
-}
-
-// capitals spells a zone as the database does: europe/berlin → Europe/Berlin.
-func capitals(name string) string {
-	b := []byte(strings.ToLower(name))
-	up := true
-	for i, c := range b {
-		if up && 'a' <= c && c <= 'z' {
-			b[i] = c - 'a' + 'A'
-		}
-		up = c == '/' || c == '_' || c == '-'
-	}
-	return string(b)
 }
 
 // zoneAt reads a zone at toks[i], in brackets or bare. An unknown name in brackets is skipped and the
@@ -70,7 +62,7 @@ func (s *timeScan) zoneName(i int) (*time.Location, int) {
 	if t.Kind != token.Word {
 		return s.offset(t.Start)
 	}
-	if name := zoneSpelling(s.src[t.Start:]); strings.Contains(name, "/") {
+	if name := zoneText.FindString(s.src[t.Start:]); strings.Contains(name, "/") {
 		if z, ok := loadZone(name); ok {
 			return z, s.after(t.Start + len(name))
 		}
@@ -106,50 +98,25 @@ func Zone(name string) (*time.Location, bool) {
 	return zone, zone != nil && end == len(scan.toks)
 }
 
-// zoneSpelling returns the longest prefix of src that could be a zone's name.
-func zoneSpelling(src string) string {
-	for i := range len(src) {
-		if c := src[i]; !token.IsAlnum(c) && c != '/' && c != '_' && c != '-' && c != '+' {
-			return src[:i]
-		}
-	}
-	return src
-}
+// offsetForm is +02:00, -5 or +0530.
+var offsetForm = regexp.MustCompile(`^([+−-])(?:(\d\d)(\d\d)|(\d\d?)(?::(\d\d))?)`)
 
-// minusSign is the typographic minus.
-const minusSign = "−"
-
-// offset reads +02:00, -5 or +0530 at a byte offset.
+// offset reads an offset from UTC at a byte offset.
 func (s *timeScan) offset(at int) (*time.Location, int) {
-	src := s.src[at:]
-	width := 1
-	if strings.HasPrefix(src, minusSign) {
-		width = len(minusSign)
-	}
-	if len(src) < width+1 || width == 1 && src[0] != '+' && src[0] != '-' {
+	m := offsetForm.FindStringSubmatch(s.src[at:])
+	if m == nil {
 		return nil, -1
 	}
-	digits := width
-	for digits < len(src) && token.IsDigit(rune(src[digits])) {
-		digits++
-	}
-	hours, minutes := src[width:digits], "0"
-	end := digits
-	switch {
-	case len(hours) == 4:
-		hours, minutes = hours[:2], hours[2:]
-	case len(src) >= digits+3 && src[digits] == ':':
-		minutes, end = src[digits+1:digits+3], digits+3
-	}
-	h, m := smallInt(hours), smallInt(minutes)
-	if len(hours) == 0 || len(hours) > 2 || h < 0 || h > 14 || m < 0 || m > 59 {
+	end := at + len(m[0])
+	h, min := smallInt(m[2]+m[4]), smallInt(cmp.Or(m[3]+m[5], "0"))
+	if h > 14 || min > 59 || end < len(s.src) && token.IsDigit(rune(s.src[end])) {
 		return nil, -1
 	}
-	seconds := h*hourSeconds + m*60
-	if src[0] != '+' {
+	seconds := h*hourSeconds + min*60
+	if m[1] != "+" {
 		seconds = -seconds
 	}
-	return time.FixedZone("", seconds), s.after(at + end)
+	return time.FixedZone("", seconds), s.after(end)
 }
 
 // after returns the index of the first token at or behind a byte offset.
@@ -167,4 +134,75 @@ func (s *timeScan) skipWords(i int, words ...string) int {
 
 func (r Reader) zone() *time.Location {
 	return cmp.Or(r.Zone, time.Local)
+}
+
+// staleDate is how far back a date without a year may be: no limit's window is longer than a month, so
+// an earlier date means the next year.
+const staleDate = 31 * day
+
+// staleDay is how long a day that has begun still counts as the current one.
+const staleDay = day
+
+// next returns the time near r.At at which a clock on the wall shows w: the next one, or the last one
+// if it is at most r.Grace ago.
+func (r Reader) next(w wall) (time.Time, bool) {
+	w.zone = cmp.Or(w.zone, r.zone())
+	here := r.At.In(w.zone)
+	year, month, today := here.Date()
+	switch {
+	case w.hasDate() && w.year != 0:
+		return w.on(w.year, w.month, w.day, time.Time{})
+	case w.hasDate():
+		// Within eight years there is a 29 February, also around a year such as 2100.
+		for y := year - 1; y <= year+8; y++ {
+			if at, ok := w.on(y, w.month, w.day, r.At.Add(-staleDate)); ok && !at.Before(r.At.Add(-staleDate)) {
+				return at, true
+			}
+		}
+		return time.Time{}, false
+	case w.hasAhead:
+		return w.on(year, month, today+w.ahead, time.Time{})
+	}
+	for d := -1; d <= 8; d++ {
+		on := time.Date(year, month, today+d, 12, 0, 0, 0, time.UTC)
+		if w.hasWeekday && on.Weekday() != w.weekday {
+			continue
+		}
+		if at, ok := w.on(on.Year(), on.Month(), on.Day(), r.At.Add(-r.Grace)); ok && !at.Before(r.At.Add(-r.Grace)) {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// on returns w's clock time on that day, or false if the month has no such day. If clocks show the time
+// twice, it is the first one that is not before since. A time that clocks skip is computed with the
+// offset before the change.
+func (w wall) on(year int, month time.Month, dayOfMonth int, since time.Time) (time.Time, bool) {
+	naive := time.Date(year, month, dayOfMonth, w.hour, w.min, w.sec, 0, time.UTC)
+	if w.hasDate() && naive.Day() != dayOfMonth {
+		return time.Time{}, false
+	}
+	before, after := offsetAt(naive.Add(-day), w.zone), offsetAt(naive.Add(day), w.zone)
+	readings := []time.Time{naive.Add(-before), naive.Add(-after)}
+	slices.SortFunc(readings, time.Time.Compare)
+	best := time.Time{}
+	for _, at := range readings {
+		if shows(at.In(w.zone), naive) && (best.IsZero() || best.Before(since)) {
+			best = at.In(w.zone)
+		}
+	}
+	if best.IsZero() {
+		best = naive.Add(-before).In(w.zone)
+	}
+	return best, true
+}
+
+func offsetAt(naive time.Time, zone *time.Location) time.Duration {
+	_, seconds := naive.In(zone).Zone()
+	return time.Duration(seconds) * time.Second
+}
+
+func shows(at, naive time.Time) bool {
+	return at.Hour() == naive.Hour() && at.Minute() == naive.Minute() && at.Day() == naive.Day()
 }

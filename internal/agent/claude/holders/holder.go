@@ -1,13 +1,21 @@
+// Package holders finds the live process that holds a session of Claude Code: by the registry in
+// its homes, else by working directory.
 package holders
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/claude/transcript"
+	"resumed/internal/lines"
+	"resumed/internal/process"
 	"resumed/internal/resume"
 )
 
@@ -93,6 +101,156 @@ func (h *Holders) Left(ctx context.Context, s resume.Session) bool {
 				return true
 			}
 		}
+	}
+	return false
+}
+
+// Owner returns the live process that holds the session. Claude Code takes no lock: a second
+// process on the same session forks the conversation.
+func (h *Holders) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
+	ctx = process.WithSnapshot(ctx)
+	for _, root := range h.of.Homes.Roots {
+		seen := h.listed(ctx, root)
+		if seen.err != nil {
+			return nil, seen.err
+		}
+		for _, e := range seen.all {
+			switch {
+			case e.SessionID != s.Key.ID:
+			case e.elsewhere && e.fresh(s.PromptedAt):
+				return nil, &heldElsewhere{e}
+			case !e.elsewhere && !h.of.Processes.IsRun(e.PID, s):
+				return h.ownerBy(e), nil
+			}
+		}
+	}
+	return h.neighbour(ctx, s)
+}
+
+// heldElsewhere says that a process in another container or machine may hold a session.
+type heldElsewhere struct{ entry entry }
+
+func (e *heldElsewhere) Error() string {
+	where := "in a container of this machine"
+	if machine, _, _ := e.entry.domain(); machine != thisMachine() {
+		where = fmt.Sprintf("on another machine (its /etc/machine-id begins with %.8s)", machine)
+	}
+	return fmt.Sprintf("process %d of a Claude Code %s has registered it: end it there, and it is continued; if that process is gone for good, remove %s",
+		e.entry.number, where, e.entry.file)
+}
+
+// Is makes the error an ErrUnseen, which is reported to a person.
+func (e *heldElsewhere) Is(target error) bool { return target == agent.ErrUnseen }
+
+// NoProcess reports whether no registry names a live process, and no unregistered one is alive.
+func (h *Holders) NoProcess(ctx context.Context) bool {
+	ctx = process.WithSnapshot(ctx)
+	for _, root := range h.of.Homes.Roots {
+		if seen := h.listed(ctx, root); seen.err != nil || len(seen.all) > 0 {
+			return false
+		}
+	}
+	all := h.unregistered(ctx)
+	return all.err == nil && len(all.all) == 0
+}
+
+// found is what was found, or why it could not be searched for.
+type found[V any] struct {
+	all []V
+	err error
+}
+
+// The keys of what is read once per snapshot: a registry, by its home, and unregistered processes.
+type (
+	registryOf     string
+	unregisteredOf struct{ *Holders }
+)
+
+// listed returns the registry of a home.
+func (h *Holders) listed(ctx context.Context, root string) found[entry] {
+	return process.Once(ctx, h.of.Processes, registryOf(root), func() found[entry] {
+		all, err := h.living(root)
+		return found[entry]{all, err}
+	})
+}
+
+// unregistered returns the processes of Claude Code in no registry, such as versions before 2.1:
+// their session is not known. Processes started by a resume are excluded.
+func (h *Holders) unregistered(ctx context.Context) found[process.Live] {
+	return process.Once(ctx, h.of.Processes, unregisteredOf{h}, func() found[process.Live] {
+		running, err := h.of.Processes.Running(ctx, IsClaude)
+		registered := make(map[int]bool)
+		for _, root := range h.of.Homes.Roots {
+			for _, e := range h.listed(ctx, root).all {
+				registered[e.PID] = registered[e.PID] || !e.elsewhere
+			}
+		}
+		return found[process.Live]{slices.DeleteFunc(running, func(p process.Live) bool {
+			serves := len(p.Args) > 0 && (p.Args[0] == "daemon" || p.Args[0] == "mcp") // a server holds no session
+			return registered[p.PID] || serves || p.Mark != ""
+		}), err}
+	})
+}
+
+// neighbour returns a process in the session's directory. Its session is not known, so it may
+// be this one.
+func (h *Holders) neighbour(ctx context.Context, s resume.Session) (*resume.Owner, error) {
+	if s.Cwd == "" {
+		return nil, nil
+	}
+	unregistered := h.unregistered(ctx)
+	if unregistered.err != nil && writerRegisters(ctx, s.Transcript) {
+		return nil, nil // an owner would be in the registry
+	}
+	if unregistered.err != nil {
+		return nil, unregistered.err
+	}
+	place := h.of.Processes.PlaceOf(ctx, s.Cwd)
+	near := slices.DeleteFunc(slices.Clone(unregistered.all), func(p process.Live) bool { return !p.LivesIn(place) })
+	return process.OneOf(near, s, func(p process.Live) string { return p.Kind("-p", "--print") }), nil
+}
+
+// writerRegisters reports whether the last writer of the transcript is a version that registers
+// its sessions, which is 2.1 or later.
+func writerRegisters(ctx context.Context, transcript string) bool {
+	var major, minor int
+	err := lines.Back(ctx, transcript, func(line lines.Line) bool {
+		var r struct {
+			Version string `json:"version"`
+		}
+		_ = json.Unmarshal(line.Data, &r) // a line that is not a record has no version
+		n, _ := fmt.Sscanf(r.Version, "%d.%d.", &major, &minor)
+		return n < 2
+	})
+	return err == nil && (major > 2 || major == 2 && minor >= 1)
+}
+
+// Holders finds the processes that hold the sessions of an agent's homes.
+type Holders struct{ of *agent.Transcripts }
+
+// New returns the Holders of an agent, whose homes and processes may be set later.
+func New(of *agent.Transcripts) Holders { return Holders{of} }
+
+// lives reports whether the process that began at start is alive; with an empty start, any
+// process with that pid. The registry has start times as in /proc: without /proc, a process is
+// identified by its pid and program.
+func (h *Holders) lives(pid int, start string) bool {
+	if !h.of.Processes.Seen() {
+		argv := h.of.Processes.Argv(pid)
+		return process.Answers(pid) && (len(argv) == 0 || process.Runs(argv, IsClaude))
+	}
+	stat, err := h.of.Processes.Stat(pid)
+	return err == nil && stat.Living() && (start == "" || start == strconv.FormatUint(stat.Start, 10))
+}
+
+// IsClaude reports whether a path is that of Claude Code. Old versions are node processes with
+// the title "claude".
+func IsClaude(program string) bool {
+	switch filepath.Base(strings.TrimSpace(program)) {
+	case "claude", "claude.exe":
+		return true
+	case "cli.js":
+		return strings.Contains(program, "claude-code")
 	}
 	return false
 }

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"resumed/internal/limit"
 	"resumed/internal/lines"
+	"resumed/internal/resume"
+	"resumed/internal/usage"
 )
 
 // visit visits the records of these kinds, the last first, until read returns false.
@@ -83,4 +86,144 @@ func limitsBefore(line lines.Line) (limits RateLimits) {
 func followsTurnContext(line lines.Line) bool {
 	_, follows, _ := turnIn(context.Background(), lines.Span{Before: line, Lines: 1})
 	return follows
+}
+
+// RateLimits is the last state of the account's limits, from the provider.
+type RateLimits struct {
+	Primary   Window `json:"primary"`
+	Secondary Window `json:"secondary"`
+	Spent     bool   `json:"spend_control_reached"`
+	Reached   string `json:"rate_limit_reached_type"`
+}
+
+// Window is one allowance, of five hours or a week.
+type Window struct {
+	Used     float64 `json:"used_percent"`
+	Minutes  float64 `json:"window_minutes"`
+	ResetsAt float64 `json:"resets_at"` // epoch seconds
+}
+
+const usedUp = 100
+
+// exhausted returns the latest reset of the windows that are used up.
+func (l RateLimits) exhausted() (time.Time, bool) {
+	var latest time.Time
+	for _, w := range [...]Window{l.Primary, l.Secondary} {
+		if at, ok := limit.Epoch(w.ResetsAt); ok && w.Used >= usedUp && at.After(latest) {
+			latest = at
+		}
+	}
+	return latest, !latest.IsZero()
+}
+
+// readings returns the state of the windows at that time.
+func (l RateLimits) readings(at time.Time) (all []usage.Reading) {
+	for _, w := range [...]Window{l.Primary, l.Secondary} {
+		resetsAt, ok := limit.Epoch(w.ResetsAt)
+		length := time.Duration(min(w.Minutes, maxMinutes) * float64(time.Minute))
+		if ok && length > 0 {
+			all = append(all, usage.Reading{Kind: usage.Kind(length), Length: length, Used: w.Used, ResetsAt: resetsAt, At: at})
+		}
+	}
+	return all
+}
+
+// maxMinutes is longer than any window.
+const maxMinutes = 1e7
+
+// mustBuy reports whether the limit ends by paying or by an administrator, not by waiting.
+func (l RateLimits) mustBuy(reader limit.Reader) bool {
+	return l.Spent || reader.Refusal(limit.Refusal{Code: l.Reached}).Class == limit.Billing
+}
+
+// aWeek is the minimum length of a weekly window.
+const aWeek = 6 * 24 * time.Hour
+
+// Usage returns the last state of the weekly window in a rollout. Which of the two windows that is
+// depends on the plan.
+func Usage(ctx context.Context, path string) (found resume.Usage, known bool, err error) {
+	err = readLimits(ctx, path, maxSince, func(r usage.Reading) bool {
+		if known = r.Length >= aWeek; known {
+			found = resume.Usage{At: r.At, WeekUsed: r.Used, WeekResetsAt: r.ResetsAt}
+		}
+		return !known
+	})
+	return found, known, err
+}
+
+// maxHistory bounds how many lines are searched to compute how fast the allowances are used: Codex
+// writes them with each answer.
+const maxHistory = 2000
+
+// Readings returns the states of the windows in the last part of a rollout.
+func Readings(ctx context.Context, path string) (all []usage.Reading, err error) {
+	err = readLimits(ctx, path, maxHistory, func(r usage.Reading) bool {
+		all = append(all, r)
+		return true
+	})
+	return all, err
+}
+
+// readLimits visits the states of the windows in the last lines of a rollout, newest first, until
+// more returns false.
+func readLimits(ctx context.Context, path string, most int, more func(usage.Reading) bool) error {
+	return visit(ctx, lines.Last(path, most), func(r record, line lines.Line) bool {
+		for _, reading := range r.Payload.Limits.readings(r.at(line.ModTime)) {
+			if !more(reading) {
+				return false
+			}
+		}
+		return true
+	}, tokenCount)
+}
+
+// Verdict returns the meaning of the error that ended a turn. Codex's own name for it has precedence;
+// for "other" and generic names the text decides. limits returns the state of the account's limits at
+// the end of the turn.
+func (f Failure) Verdict(reader limit.Reader, limits func() RateLimits) limit.Verdict {
+	name, status := f.info()
+	v := reader.Refusal(limit.Refusal{Status: status, Code: code(name), Text: f.Message})
+	v.Class = class(name, v.Class)
+	v.InProgress = false // Codex writes this when it has given up
+	if name == "usage_limit_exceeded" || v.Class == limit.UsageLimit && !v.Reset.Stated() {
+		l := limits()
+		// The text rounds the time down to the minute, in a zone that it does not name.
+		if at, ok := l.exhausted(); ok {
+			v.Reset = limit.Reset{At: at, Source: limit.Structured}
+		}
+		if l.mustBuy(reader) {
+			v.Class = limit.Billing
+		}
+	}
+	v.WaitHelps = v.Class.Transient()
+	return v
+}
+
+// code returns the name if it is specific to the refusal.
+func code(name string) string {
+	switch name {
+	case "other", "usage_limit_exceeded", "http_connection_failed":
+		return ""
+	default:
+		return name
+	}
+}
+
+// class returns the class of an error by its name and by the class from its text and status.
+func class(name string, words limit.Class) limit.Class {
+	switch name {
+	case "usage_limit_exceeded":
+		// It is used for limits of the plan, and for quota and credits that must be bought.
+		if words != limit.Billing {
+			return limit.UsageLimit
+		}
+	case "http_connection_failed", "response_stream_connection_failed", "response_stream_disconnected":
+		if words == limit.None || words == limit.Unknown {
+			return limit.Network
+		}
+	}
+	if words == limit.None {
+		return limit.Unknown // it failed without a reason
+	}
+	return words
 }

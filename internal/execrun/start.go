@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"resumed/internal/procfs"
-	"resumed/internal/resume"
 	"resumed/internal/starts"
 )
 
@@ -23,10 +22,9 @@ func (t *task) observeStart(ctx context.Context, pid int) {
 		return
 	}
 	for wait := firstLook; ; wait = min(2*wait, lastLook) {
-		if o := t.originBelow(pid); o != nil {
-			program, _ := t.talk.agent.Identify(o.Process.PID)
-			t.talk.start = starts.Start{Origin: o, Program: program}
-			t.storeStart(o.SeenAt)
+		if start := t.startBelow(pid); start.Origin != nil {
+			t.talk.start = start
+			t.storeStart(start.Origin.SeenAt)
 		}
 		select {
 		case <-ctx.Done():
@@ -39,19 +37,30 @@ func (t *task) observeStart(ctx context.Context, pid int) {
 // maxDepth is more than there are programs between a command and the agent that it starts.
 const maxDepth = 8
 
-// originBelow returns what the agent's process was started with, or nil. The process is the command itself
-// or, behind a program such as npx or bwrap, the nearest one below it: what the agent starts is further down.
-func (t *task) originBelow(pid int) *resume.Origin {
+// startBelow returns how the agent's process was started; zero: it is not known. The process is the command
+// itself or, behind a program such as npx or bwrap, the nearest one below it: what the agent starts is further
+// down. The program is looked up before and after the rest: the process may have become the agent, or have
+// ended, in between.
+func (t *task) startBelow(pid int) starts.Start {
 	level := []int{pid}
 	for range maxDepth {
 		for _, pid := range level {
-			if o := t.talk.agent.Origin(pid, false); o.Seen() {
-				return o
+			program, known := t.talk.agent.Identify(pid)
+			o := t.talk.agent.Origin(pid, false)
+			if !o.Seen() {
+				continue
 			}
+			if !known {
+				program, known = t.talk.agent.Identify(pid)
+			}
+			if !known && !t.talk.agent.Lives(o.Process) {
+				return starts.Start{} // what an earlier look has found stays
+			}
+			return starts.Start{Origin: o, Program: program}
 		}
 		level = procfs.Proc.Children(level)
 	}
-	return nil
+	return starts.Start{}
 }
 
 // storeStart stores what the latest run was started with, if that and its session are known. seen is

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"resumed/internal/peer"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
@@ -26,6 +28,7 @@ type Refusal struct {
 	Why     string
 	Passing bool // it may be over soon, as when a person uses the terminal
 	Outside bool // the process was not started where anything can be typed
+	Gone    bool // no program listens for what is typed any more
 
 	// Helps is what a person can do to make it work the next time; "": nothing.
 	Helps string
@@ -292,6 +295,31 @@ func Call(ctx context.Context, environ []string, program string, args ...string)
 	default:
 		return "", err
 	}
+}
+
+// Dial connects to the socket on which a program, by its name for people, takes what is typed. Any user can
+// listen on a name without a file, so the listener must be the same user.
+func Dial(ctx context.Context, program, socket string) (net.Conn, error) {
+	stranger := &Refusal{Why: "the socket of its " + program + " belongs to another user"}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "unix", socket)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, stranger
+	case errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist):
+		return nil, &Refusal{Why: "its " + program + " is gone", Gone: true}
+	case err != nil:
+		return nil, fmt.Errorf("reach %s: %w", program, err)
+	}
+	uid, err := peer.UID(conn.(*net.UnixConn))
+	if err == nil && uid != os.Getuid() {
+		err = stranger
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
 }
 
 // bytesOf are the bytes that a terminal sends for a key by default.

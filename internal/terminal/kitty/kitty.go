@@ -11,15 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"resumed/internal/peer"
 	"resumed/internal/procfs"
 	"resumed/internal/sanitize"
 	"resumed/internal/terminal"
@@ -49,26 +46,7 @@ func Look(environ []string) (terminal.Window, error) {
 	case !unix || !strings.HasPrefix(socket, "@") && !filepath.IsAbs(socket):
 		return nil, &terminal.Refusal{Why: "its kitty does not listen on a unix socket", Outside: true, Helps: Hint}
 	}
-	if !strings.HasPrefix(socket, "@") {
-		if err := checkFile(socket); err != nil {
-			return nil, err
-		}
-	}
 	return &window{socket: socket, id: id}, nil
-}
-
-var errStranger = &terminal.Refusal{Why: "the socket of its kitty belongs to another user"}
-
-// checkFile refuses a socket of another user before anything is sent to it.
-func checkFile(path string) error {
-	info, err := os.Stat(path)
-	if err != nil || info.Mode()&os.ModeSocket == 0 {
-		return &terminal.Refusal{Why: "its kitty is gone"}
-	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Getuid() {
-		return errStranger
-	}
-	return nil
 }
 
 func (*window) Kind() string { return "kitty window" }
@@ -209,7 +187,7 @@ const longestAnswer = 16 << 20
 func (w *window) call(ctx context.Context, commands ...command) ([]string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer within %s", callTimeout))
 	defer cancel()
-	conn, err := w.dial(ctx)
+	conn, err := terminal.Dial(ctx, "kitty", w.socket)
 	if err != nil {
 		return nil, err
 	}
@@ -225,29 +203,6 @@ func (w *window) call(ctx context.Context, commands ...command) ([]string, error
 		return nil, &terminal.Refusal{Why: fmt.Sprintf("its kitty %s (passwords for it are not supported)", err)}
 	}
 	return nil, fmt.Errorf("kitty %s: %w", commands[0].Cmd, err)
-}
-
-// dial connects to kitty. Any user can take a name without a file, so the listener must be the
-// same user.
-func (w *window) dial(ctx context.Context) (*net.UnixConn, error) {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "unix", w.socket)
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist):
-		return nil, &terminal.Refusal{Why: "its kitty is gone"}
-	case err != nil:
-		return nil, fmt.Errorf("reach kitty: %w", err)
-	}
-	socket := conn.(*net.UnixConn)
-	uid, err := peer.UID(socket)
-	if err == nil && uid != os.Getuid() {
-		err = errStranger
-	}
-	if err != nil {
-		_ = socket.Close()
-		return nil, err
-	}
-	return socket, nil
 }
 
 func ask(conn net.Conn, commands []command) (answers []string, err error) {

@@ -13,8 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"resumed/internal/peer"
@@ -34,20 +32,8 @@ func Look(environ []string) (terminal.Window, error) {
 	if !filepath.IsAbs(socket) {
 		return nil, nil
 	}
-	info, err := os.Lstat(socket)
-	if err != nil || info.Mode()&os.ModeSocket == 0 {
-		return nil, errGone
-	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Getuid() {
-		return nil, errStranger
-	}
 	return &window{socket}, nil
 }
-
-var (
-	errGone     = &terminal.Refusal{Why: "its resumed shell is gone"}
-	errStranger = &terminal.Refusal{Why: "the socket of its resumed shell belongs to another user"}
-)
 
 func (*window) Kind() string { return "resumed shell" }
 
@@ -79,18 +65,9 @@ func (w *window) Screen(ctx context.Context) (string, error) {
 // Write types a line.
 func (w *window) Write(ctx context.Context, text, mark string) error { return w.send(ctx, text, mark) }
 
-// bytesOf are the bytes that a terminal sends for a key by default.
-var bytesOf = map[terminal.Key]string{
-	terminal.Enter: "\r", terminal.Escape: "\x1b", terminal.LineStart: "\x01", terminal.LineEnd: "\x05", terminal.Delete: "\x1b[3~",
-}
-
 // Press presses keys.
 func (w *window) Press(ctx context.Context, mark string, keys ...terminal.Key) error {
-	var text strings.Builder
-	for _, key := range keys {
-		text.WriteString(bytesOf[key])
-	}
-	return w.send(ctx, text.String(), mark)
+	return w.send(ctx, terminal.Bytes(keys...), mark)
 }
 
 func (w *window) send(ctx context.Context, text, mark string) error {
@@ -122,10 +99,10 @@ func All(ctx context.Context, dir string) []Running {
 	var all []Running
 	for _, socket := range sockets {
 		a, err := (&window{socket}).ask(ctx, Question{})
-		switch {
-		case errors.Is(err, errGone):
+		if refusal, ok := errors.AsType[*terminal.Refusal](err); ok && refusal.Gone {
 			_ = os.Remove(socket)
-		case err == nil:
+		}
+		if err == nil {
 			all = append(all, Running{PID: a.PID, Program: a.Program, Dir: cmp.Or(procfs.Proc.Cwd(a.PID), "?")})
 		}
 	}
@@ -163,23 +140,16 @@ type Answer struct {
 	Failed  string `json:"failed,omitempty"` // why it could not be typed
 }
 
-// ask asks the process that holds the terminal. It must run as the same user.
+// ask asks the process that holds the terminal.
 func (w *window) ask(ctx context.Context, q Question) (a Answer, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer within %s", callTimeout))
 	defer cancel()
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "unix", w.socket)
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist):
-		return a, errGone
-	case err != nil:
-		return a, fmt.Errorf("reach a resumed shell: %w", err)
+	conn, err := terminal.Dial(ctx, "resumed shell", w.socket)
+	if err != nil {
+		return a, err
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	if !ours(conn) {
-		return a, errStranger
-	}
 	if err = json.NewEncoder(conn).Encode(q); err == nil {
 		err = json.NewDecoder(io.LimitReader(conn, longestMessage)).Decode(&a)
 	}
@@ -193,16 +163,6 @@ func (w *window) ask(ctx context.Context, q Question) (a Answer, err error) {
 		return a, fmt.Errorf("ask a resumed shell: %w", err)
 	}
 	return a, nil
-}
-
-// ours reports whether the same user is at the other end.
-func ours(conn net.Conn) bool {
-	socket, ok := conn.(*net.UnixConn)
-	if !ok {
-		return false
-	}
-	uid, err := peer.UID(socket)
-	return err == nil && uid == os.Getuid()
 }
 
 // Listen opens the socket of this process in a directory of the user's own.
@@ -240,7 +200,8 @@ func Serve(listener net.Listener, answer func(Question) Answer) {
 			defer conn.Close()
 			_ = conn.SetDeadline(time.Now().Add(callTimeout))
 			var q Question
-			if ours(conn) && json.NewDecoder(io.LimitReader(conn, longestMessage)).Decode(&q) == nil {
+			uid, err := peer.UID(conn.(*net.UnixConn))
+			if err == nil && uid == os.Getuid() && json.NewDecoder(io.LimitReader(conn, longestMessage)).Decode(&q) == nil {
 				_ = json.NewEncoder(conn).Encode(answer(q))
 			}
 		}()

@@ -64,13 +64,6 @@ func (p *pane) String() string {
 	return fmt.Sprintf("pane %s of the tmux server at %s", p.id, p.socket)
 }
 
-// facts are tmux's information about a pane. Keys must reach the program in it: not a mode of
-// tmux, and not several panes at once.
-type facts struct {
-	id, pid, tty, input             string
-	inMode, synchronized, off, died bool
-}
-
 const factsFormat = "#{pane_id}\t#{pane_pid}\t#{pane_tty}\t#{pane_in_mode}\t#{pane_synchronized}\t#{pane_input_off}\t#{pane_dead}\t" + inputFormat
 
 // inputFormat changes with every key of a client that shows the pane: it is the second of the last
@@ -79,46 +72,40 @@ const factsFormat = "#{pane_id}\t#{pane_pid}\t#{pane_tty}\t#{pane_in_mode}\t#{pa
 // send-keys, which tmux does not count.
 const inputFormat = "#{?#{&&:#{pane_active},#{!=:#{window_active_clients},0}},#{session_activity},nobody}"
 
-func (p *pane) facts(ctx context.Context) (facts, error) {
-	out, err := p.call(ctx, "display-message", "-p", "-t", p.id, factsFormat)
-	if err != nil {
-		return facts{}, err
-	}
-	f := strings.Split(strings.TrimRight(out, "\n"), "\t")
-	if len(f) != 8 {
-		return facts{}, fmt.Errorf("ask tmux for the pane: unexpected answer %q", out)
-	}
-	on := func(flag string) bool { return flag != "" && flag != "0" }
-	return facts{id: f[0], pid: f[1], tty: f[2], input: f[7], inMode: on(f[3]), synchronized: on(f[4]), off: on(f[5]), died: on(f[6])}, nil
-}
-
-// Facts reads the state of the pane from the server.
+// Facts reads the state of the pane from the server. Keys must reach the program in it: not a mode of tmux,
+// and not several panes at once.
 func (p *pane) Facts(ctx context.Context) (terminal.Facts, error) {
-	f, err := p.facts(ctx)
+	out, err := p.call(ctx, "display-message", "-p", "-t", p.id, factsFormat)
 	if err != nil {
 		return terminal.Facts{}, err
 	}
+	f := strings.Split(strings.TrimRight(out, "\n"), "\t")
+	if len(f) != 8 {
+		return terminal.Facts{}, fmt.Errorf("ask tmux for the pane: unexpected answer %q", out)
+	}
+	id, pid, tty, inMode, synchronized, off, died, last := f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]
+	on := func(flag string) bool { return flag != "" && flag != "0" }
 	switch {
-	case f.id != p.id || f.died:
+	case id != p.id || on(died):
 		return terminal.Facts{}, &terminal.Refusal{Why: "its tmux pane is gone"}
-	case f.inMode:
+	case on(inMode):
 		return terminal.Facts{}, &terminal.Refusal{Why: "somebody reads back in its tmux pane", Passing: true}
-	case f.synchronized:
+	case on(synchronized):
 		return terminal.Facts{}, &terminal.Refusal{Why: "what is typed into its tmux pane goes to other panes too", Passing: true}
-	case f.off:
+	case on(off):
 		return terminal.Facts{}, &terminal.Refusal{Why: "its tmux pane takes no input", Passing: true}
 	}
-	root, err := strconv.Atoi(f.pid)
+	root, err := strconv.Atoi(pid)
 	if err != nil {
 		return terminal.Facts{}, fmt.Errorf("ask tmux for the pane's process: %w", err)
 	}
-	device, err := procfs.Terminal(f.tty)
+	device, err := procfs.Terminal(tty)
 	if err != nil {
 		return terminal.Facts{}, fmt.Errorf("look at the pane's terminal: %w", err)
 	}
-	input := terminal.Input{Mark: f.input}
-	if f.input != "nobody" {
-		second, err := strconv.ParseInt(f.input, 10, 64)
+	input := terminal.Input{Mark: last}
+	if last != "nobody" {
+		second, err := strconv.ParseInt(last, 10, 64)
 		if err != nil {
 			return terminal.Facts{}, fmt.Errorf("ask tmux for the last key: %w", err)
 		}
@@ -177,24 +164,16 @@ func (p *pane) call(ctx context.Context, args ...string) (string, error) {
 	return out, nil
 }
 
-// ServerPrefix begins the names of the servers that this program starts.
-const ServerPrefix = "resumed-"
+const (
+	// serverPrefix begins the names of the servers that this program starts.
+	serverPrefix = "resumed-"
 
-// programOption has the name of the command: tmux itself only knows of the shell around it.
-const programOption = "@resumed_program"
+	// programOption has the name of the command: tmux itself only knows of the shell around it.
+	programOption = "@resumed_program"
 
-// Session is a command in its own tmux server: it has the environment of the caller, and the
-// server ends with it.
-type Session struct {
-	Server string   // its name, for -L
-	Dir    string   // where the command runs
-	Argv   []string // the command
-	Note   string   // a directory for the last screen and the exit code, as long as it exists
-}
-
-// noted runs a command and stores its last screen and exit code. It survives the keys that
-// interrupt the command.
-const noted = `trap : INT QUIT
+	// noted runs a command and stores its last screen and exit code in a directory, as long as that exists. It
+	// survives the keys that interrupt the command.
+	noted = `trap : INT QUIT
 "$@"
 code=$?
 if [ -d "$0" ]; then
@@ -202,9 +181,10 @@ if [ -d "$0" ]; then
 	echo $code > "$0/code"
 fi
 exit $code`
+)
 
-// Show runs a command in its own tmux, in this terminal, until it ends or the user detaches, and
-// returns its exit code.
+// Show runs a command in its own tmux server, with the environment of the caller, in this terminal, until it
+// ends or the user detaches, and returns its exit code.
 func Show(argv []string, out, errOut io.Writer) (code int, err error) {
 	note, err := os.MkdirTemp("", "resumed-shell-")
 	if err != nil {
@@ -215,8 +195,8 @@ func Show(argv []string, out, errOut io.Writer) (code int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("find the working directory: %w", err)
 	}
-	s := Session{Server: ServerPrefix + strconv.Itoa(os.Getpid()), Dir: dir, Argv: argv, Note: note}
-	show := exec.Command("tmux", s.Args()...)
+	server := serverPrefix + strconv.Itoa(os.Getpid())
+	show := exec.Command("tmux", showArgs(server, dir, note, argv)...)
 	show.Stdin, show.Stdout, show.Stderr = os.Stdin, os.Stdout, os.Stderr
 	// Caught for this program only: when the window is closed the command continues to run, without a
 	// message.
@@ -224,28 +204,29 @@ func Show(argv []string, out, errOut io.Writer) (code int, err error) {
 	signal.Notify(closed, syscall.SIGHUP)
 	defer signal.Stop(closed)
 	err = show.Run()
-	code, noCode := s.ExitCode()
+	data, noCode := os.ReadFile(filepath.Join(note, "code"))
 	switch {
 	case noCode == nil:
-		if left := s.LastScreen(); left != "" {
+		screen, _ := os.ReadFile(filepath.Join(note, "screen")) // tmux itself removes it from the terminal
+		if left := strings.TrimRight(string(screen), " \n"); left != "" {
 			fmt.Fprintln(out, sanitize.Text(left))
 		}
-		return code, nil
-	case s.Lives():
-		fmt.Fprintf(errOut, "It keeps running. To come back: tmux -L %s attach\n", s.Server)
+		return strconv.Atoi(strings.TrimSpace(string(data)))
+	case exec.Command("tmux", "-L", server, "has-session", "-t", "resumed").Run() == nil: // it was only detached
+		fmt.Fprintf(errOut, "It keeps running. To come back: tmux -L %s attach\n", server)
 		return 0, nil
 	case err != nil:
 		return 0, fmt.Errorf("run tmux: %w", err)
-	default:
-		return 0, noCode
+	case errors.Is(noCode, fs.ErrNotExist):
+		noCode = errors.New("the command left no exit code")
 	}
+	return 0, noCode
 }
 
-// Args returns the arguments of the tmux that starts the session and shows it in the current
-// terminal.
-func (s Session) Args() []string {
-	args := []string{"-u", "-L", s.Server, "new-session", "-s", "resumed", "-c", s.Dir, "--", "sh", "-c", noted, s.Note}
-	for _, arg := range s.Argv {
+// showArgs returns the arguments of the tmux that starts a command and shows it in the current terminal.
+func showArgs(server, dir, note string, argv []string) []string {
+	args := []string{"-u", "-L", server, "new-session", "-s", "resumed", "-c", dir, "--", "sh", "-c", noted, note}
+	for _, arg := range argv {
 		if head, ok := strings.CutSuffix(arg, ";"); ok {
 			arg = head + `\;` // tmux takes a last semicolon for the end of its command
 		}
@@ -253,27 +234,19 @@ func (s Session) Args() []string {
 	}
 	return append(args,
 		";", "set-option", "destroy-unattached", "off",
-		";", "set-option", programOption, filepath.Base(s.Argv[0]),
+		";", "set-option", programOption, filepath.Base(argv[0]),
 		";", "set-option", "status-right", "#{prefix} d detaches ")
 }
 
-// Lives reports whether the session has not ended: it was only detached.
-func (s Session) Lives() bool {
-	return exec.Command("tmux", "-L", s.Server, "has-session", "-t", "resumed").Run() == nil
-}
+// Running is a command that Show has started and that still runs, whether a terminal shows it or not.
+type Running struct{ Server, Program, Dir string }
 
-// Left is a session that still runs, whether a terminal shows it or not.
-type Left struct {
-	Session
-	Program string
-}
-
-// StillRunning returns the sessions that this program started and that still run. A person who
-// closed the window was not told how to come back.
-func StillRunning() []Left {
+// StillRunning returns the commands that still run. A person who closed the window was not told how to come
+// back.
+func StillRunning() []Running {
 	dir := filepath.Join(cmp.Or(os.Getenv("TMUX_TMPDIR"), "/tmp"), fmt.Sprintf("tmux-%d", os.Getuid()))
-	sockets, _ := filepath.Glob(filepath.Join(dir, ServerPrefix+"*")) // the pattern is valid
-	var all []Left
+	sockets, _ := filepath.Glob(filepath.Join(dir, serverPrefix+"*")) // the pattern is valid
+	var all []Running
 	for _, socket := range sockets {
 		name := filepath.Base(socket)
 		out, err := exec.Command("tmux", "-u", "-L", name, "list-panes", "-s", "-t", "resumed", "-F", "#{?#{"+programOption+"},#{"+programOption+"},#{pane_current_command}} #{session_path}").Output()
@@ -282,28 +255,7 @@ func StillRunning() []Left {
 		}
 		first, _, _ := strings.Cut(string(out), "\n")
 		program, path, _ := strings.Cut(first, " ")
-		all = append(all, Left{Session{Server: name, Dir: path}, program})
+		all = append(all, Running{name, program, path})
 	}
 	return all
-}
-
-// LastScreen returns the screen at the end of the command: tmux itself removes it.
-func (s Session) LastScreen() string {
-	data, _ := os.ReadFile(filepath.Join(s.Note, "screen")) // empty if it cannot be read
-	return strings.TrimRight(string(data), " \n")
-}
-
-// ErrNoCode says that a command stored no exit code.
-var ErrNoCode = errors.New("the command left no exit code")
-
-// ExitCode returns the exit code of the command after it has ended.
-func (s Session) ExitCode() (int, error) {
-	data, err := os.ReadFile(filepath.Join(s.Note, "code"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, ErrNoCode
-	}
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(strings.TrimSpace(string(data)))
 }

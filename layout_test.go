@@ -100,7 +100,7 @@ var arrows = map[string][]string{
 	"internal/childenv":              {"internal/resume"},
 	"internal/sessionbus":            {"internal/dirs"},
 	"internal/shellinit":             {"internal/atomicfile"},
-	"internal/terminal":              {"internal/procfs", "internal/resume"},
+	"internal/terminal":              {"internal/peer", "internal/procfs", "internal/resume"},
 	"internal/shell":                 {"internal/procfs", "internal/resume", "internal/terminal", "internal/terminal/*"},
 	"internal/terminal/kittytest":    {},                                                          // for tests alone
 	"internal/terminal/screentest":   {},                                                          // for tests alone

@@ -2,6 +2,10 @@ package deliver
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -17,6 +21,16 @@ type field struct {
 	here
 	text, behind string
 	sent, taken  []string
+	transcript   string // gets a prompt when the text is sent; empty: none
+}
+
+// inField returns a world whose session is open in such a terminal.
+func inField(t *testing.T, f *field) *world {
+	w := newWorld(t)
+	w.d.machine = f
+	w.agent.owner = &resume.Owner{PID: 42, Kind: resume.Interactive}
+	w.agent.talk.Type = &agent.Typing{Text: "continue", Judge: func(screen string) agent.Sight { return agent.Sight{Draft: screen} }}
+	return w
 }
 
 func (f *field) Pane(context.Context, resume.Process) (Pane, error) { return f, nil }
@@ -31,7 +45,10 @@ func (f *field) Type(_ context.Context, text string) error {
 
 func (f *field) Press(context.Context, terminal.Key) error {
 	f.sent, f.text = append(f.sent, f.text), ""
-	return nil
+	if f.transcript == "" {
+		return nil
+	}
+	return os.WriteFile(f.transcript, []byte("limit\nprompt\n"), 0o600)
 }
 
 func (f *field) TakeBack(_ context.Context, text string) error {
@@ -43,16 +60,57 @@ func (f *field) TakeBack(_ context.Context, text string) error {
 func TestAPromptWithWordsBehindItIsNotSent(t *testing.T) {
 	for _, behind := range []string{"x", " please", "continue"} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
 			f := &field{behind: behind}
-			w.d.machine = f
-			w.agent.owner = &resume.Owner{PID: 42, Kind: resume.Interactive}
-			w.agent.talk.Type = &agent.Typing{Text: "continue", Judge: func(screen string) agent.Sight { return agent.Sight{Draft: screen} }}
-			got := w.act()
-			require.Equal(t, "not sent: somebody began to type at the same time: what resumed had typed was taken back", got[len(got)-1])
+			got := inField(t, f).act()
+			require.Equal(t, "not sent: somebody began to type at the same time: what resumed had typed was taken back", last(got))
 			require.Empty(t, f.sent)
 			require.Equal(t, []string{"continue"}, f.taken)
 			require.Equal(t, behind, f.text)
 		})
 	}
+}
+
+// A screen that is not recognised may be recognised a moment later: nothing is reported before the
+// third look. That screen is stored.
+func TestAScreenThatIsNotKnownIsLookedAtAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := new(field)
+		w := inField(t, f)
+		f.transcript = w.session.Transcript
+		known := w.agent.talk.Type.Judge
+		w.agent.talk.Type.Judge = func(string) agent.Sight {
+			return agent.Sight{Strange: true, Leave: &agent.Leave{Why: "its screen is not known", Park: true}}
+		}
+		kept := filepath.Join(w.d.opts.StateDir, "runs", "s-1", "screen.txt")
+		why := "its screen is not known; it is kept in " + kept
+		first := fmt.Sprintf("not sent: %s; resumed looks again before it tells you (look 1 of 3)", why)
+		second := strings.Replace(first, "1 of", "2 of", 1)
+		require.Equal(t, []string{first}, w.act())
+		require.Equal(t, []string{first, second}, w.actAgain())
+		require.Equal(t, []string{first, second, fmt.Sprintf("parked: %s: %s", openIn(*w.agent.owner), why)}, w.actAgain())
+		require.FileExists(t, kept)
+		require.Equal(t, "limit\n", w.transcript())
+
+		require.Equal(t, first, last(w.actAgain()), "the next time it is looked at three times again")
+		w.agent.talk.Type.Judge = known
+		require.Equal(t, "delivered", last(w.actAgain()), "and it is typed as soon as the screen is known")
+		require.Equal(t, "limit\nprompt\n", w.transcript())
+	})
+}
+
+func last(events []string) string { return events[len(events)-1] }
+
+// If the screen does not show the text as it was typed, it is not sent.
+func TestWhatIsNotShownAsItWasTypedIsNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := new(field)
+		w := inField(t, f)
+		w.agent.talk.Type.Judge = func(string) agent.Sight { return agent.Sight{} }
+		got := w.act()
+		require.Len(t, got, 2)
+		require.Contains(t, got[1], "is not what was typed")
+		require.Contains(t, got[1], "Enter was not pressed")
+		require.Equal(t, "limit\n", w.transcript())
+		require.Empty(t, f.sent)
+	})
 }

@@ -52,12 +52,6 @@ func (w *world) composer() {
 	}
 }
 
-func (w *world) transcript() string {
-	data, err := os.ReadFile(w.session.Transcript)
-	require.NoError(w.t, err)
-	return string(data)
-}
-
 func TestAPromptIsTypedIntoThePaneOfWhoHoldsTheSession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -74,45 +68,4 @@ func TestNothingIsTypedWhereAPersonHasWrittenSomething(t *testing.T) {
 	require.Equal(t, []string{"not sent: there is a draft in its input field that nobody sent"}, w.act())
 	require.Equal(t, "limit\n", w.transcript())
 	require.Equal(t, w.agent.owner, w.now().Owner, "status shows who holds it")
-}
-
-// A screen that is not recognised may be recognised a moment later: nothing is reported before the
-// third look. That screen is stored.
-func TestAScreenThatIsNotKnownIsLookedAtAgain(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.composer()
-	known := w.agent.talk.Type.Judge
-	w.agent.talk.Type.Judge = func(string) agent.Sight {
-		return agent.Sight{Strange: true, Leave: &agent.Leave{Why: "its screen is not known", Park: true}}
-	}
-	kept := filepath.Join(w.d.opts.StateDir, "runs", "s-1", "screen.txt")
-	why := "its screen is not known; it is kept in " + kept
-	first := fmt.Sprintf("not sent: %s; resumed looks again before it tells you (look 1 of 3)", why)
-	second := strings.Replace(first, "1 of", "2 of", 1)
-	require.Equal(t, []string{first}, w.act())
-	require.Equal(t, []string{first, second}, w.actAgain())
-	require.Equal(t, []string{first, second, fmt.Sprintf("parked: %s: %s", openIn(*w.agent.owner), why)}, w.actAgain())
-	require.FileExists(t, kept)
-	require.Equal(t, "limit\n", w.transcript())
-
-	require.Equal(t, first, last(w.actAgain()), "the next time it is looked at three times again")
-	w.agent.talk.Type.Judge = known
-	require.Equal(t, "delivered", last(w.actAgain()), "and it is typed as soon as the screen is known")
-	require.Equal(t, "limit\nprompt\n", w.transcript())
-}
-
-func last(events []string) string { return events[len(events)-1] }
-
-// If the screen does not show the text as it was typed, it is not sent.
-func TestWhatIsNotShownAsItWasTypedIsNotSent(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.composer()
-	w.agent.talk.Type.Judge = func(string) agent.Sight { return agent.Sight{} }
-	got := w.act()
-	require.Len(t, got, 2)
-	require.Contains(t, got[1], "is not what was typed")
-	require.Contains(t, got[1], "Enter was not pressed")
-	require.Equal(t, "limit\n", w.transcript())
 }

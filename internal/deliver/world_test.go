@@ -126,6 +126,12 @@ func (w *world) now() resume.Session {
 	return w.session
 }
 
+func (w *world) transcript() string {
+	data, err := os.ReadFile(w.session.Transcript)
+	require.NoError(w.t, err)
+	return string(data)
+}
+
 // Apply implements Engine.
 func (w *world) Apply(_ context.Context, key resume.Key, ev resume.Event) (resume.Session, error) {
 	w.mu.Lock()

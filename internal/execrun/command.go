@@ -9,9 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"resumed/internal/sanitize"
 )
 
 const (
@@ -196,3 +201,173 @@ func (in *input) rewind() error {
 
 // spent reports whether the input cannot be read again.
 func (in *input) spent() bool { return !in.again && !in.empty }
+
+// kept is how much of a command's output is kept at each end: the beginning names the session,
+// the end says why it failed.
+const kept = 64 << 10
+
+// words is the beginning and the end of a command's output.
+type words struct {
+	mu   sync.Mutex // guards the fields below
+	head []byte
+	tail []byte // the end of the output, with up to as much before it
+	long bool   // the tail is not the whole output
+}
+
+func (w *words) add(p []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.head = append(w.head, p[:min(kept-len(w.head), len(p))]...)
+	w.long = w.long || len(w.tail)+len(p) > kept
+	w.tail = append(w.tail, p[max(0, len(p)-kept):]...)
+	if len(w.tail) > 2*kept { // not with every line, because that would copy all of it each time
+		w.tail = append(w.tail[:0], newest(w.tail)...)
+	}
+}
+
+// newest returns the part of the tail that is kept.
+func newest(tail []byte) []byte { return tail[max(0, len(tail)-kept):] }
+
+// all returns the output without control characters; of a long one the beginning and the end,
+// on separate lines.
+func (w *words) all() string {
+	w.mu.Lock()
+	text := string(newest(w.tail))
+	if w.long {
+		text = string(w.head) + "\n" + text
+	}
+	w.mu.Unlock()
+	return sanitize.Text(text)
+}
+
+// terminal is the terminal that a command reads from. The command has its own process group, and
+// only the foreground group may read: so the command has to be put there. nil: no terminal.
+type terminal struct{ fd int }
+
+// foreground makes attr put the child in the foreground of the terminal that is stdin, if this
+// process is there now.
+func foreground(stdin *os.File, attr *syscall.SysProcAttr) *terminal {
+	if stdin == nil {
+		return nil
+	}
+	t := &terminal{fd: int(stdin.Fd())}
+	if !t.ours() {
+		return nil // not a terminal, or another job is in the foreground
+	}
+	// A background process is stopped when it changes the foreground, or when it writes and
+	// the terminal is set so.
+	signal.Ignore(syscall.SIGTTOU)
+	attr.Foreground, attr.Ctty = true, t.fd
+	return t
+}
+
+// ours reports whether this process is in the terminal's foreground.
+func (t *terminal) ours() bool {
+	group, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+func (t *terminal) lend(group int) { _ = unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, group) }
+
+// takeBack puts this process in the foreground again.
+func (t *terminal) takeBack() {
+	if t != nil {
+		t.lend(unix.Getpgrp()) // fails if the terminal is gone
+	}
+}
+
+// hardGrace is the time between a second signal and SIGKILL.
+const hardGrace = 2 * time.Second
+
+// relay passes signals to this process on to the command's group while it runs. Between runs a
+// signal ends the wait.
+type relay struct {
+	cancel context.CancelCauseFunc
+	quit   chan struct{}
+	done   sync.WaitGroup
+
+	mu     sync.Mutex // guards the fields below
+	group  int        // 0: no command runs
+	passed int        // how many signals were passed on to the group
+	hard   *time.Timer
+	last   syscall.Signal // that this process got; 0: none
+}
+
+// newRelay starts passing on signals; stop ends it.
+func newRelay(signals <-chan os.Signal, cancel context.CancelCauseFunc) *relay {
+	r := &relay{cancel: cancel, quit: make(chan struct{})}
+	r.done.Go(func() {
+		for {
+			select {
+			case <-r.quit:
+				return
+			case sig := <-signals:
+				if sig, ok := sig.(syscall.Signal); ok {
+					r.pass(sig)
+				}
+			}
+		}
+	})
+	return r
+}
+
+func (r *relay) stop() {
+	close(r.quit)
+	r.done.Wait()
+}
+
+func (r *relay) pass(sig syscall.Signal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = sig
+	if r.group == 0 {
+		r.cancel(&signalled{sig})
+		return
+	}
+	group := r.group
+	_ = syscall.Kill(-group, sig) // fails if it has just ended
+	r.passed++
+	if r.passed == 2 {
+		r.hard = time.AfterFunc(hardGrace, func() { r.kill(group) })
+	}
+}
+
+// got returns the last signal that this process got; 0: none.
+func (r *relay) got() syscall.Signal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last
+}
+
+func (r *relay) kill(group int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.group == group { // otherwise another group may have that number
+		_ = syscall.Kill(-group, syscall.SIGKILL)
+	}
+}
+
+// attach starts a group that gets all signals from now on. A signal that comes during the start
+// waits until the group exists.
+func (r *relay) attach(start func() (group int, err error)) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	group, err := start()
+	if err != nil {
+		return err
+	}
+	r.group, r.passed = group, 0
+	return nil
+}
+
+// detach marks the group as ended, and reports whether it got a signal.
+func (r *relay) detach() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.hard != nil {
+		r.hard.Stop()
+		r.hard = nil
+	}
+	r.group = 0
+	return r.passed > 0
+}

@@ -4,16 +4,21 @@
 package lease
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"resumed/internal/atomicfile"
 	"resumed/internal/lock"
+	"resumed/internal/regular"
 )
 
 // HeldError says that another process takes care of the session.
@@ -136,4 +141,106 @@ func current(file *os.File, path string) bool {
 	}
 	named, err := os.Lstat(path)
 	return err == nil && os.SameFile(locked, named)
+}
+
+// Note is stored by a process that gave up on a session, so that the next process does not
+// start all over again.
+type Note struct {
+	At        time.Time `json:"at"`
+	Why       string    `json:"why"`
+	Cancelled bool      `json:"cancelled,omitempty"` // a person ended the interruption
+}
+
+// GiveUp stores a note. The lease must still be released.
+func (l *Lease) GiveUp(n Note) error {
+	if l == nil {
+		return nil
+	}
+	data, err := json.Marshal(n)
+	if err != nil {
+		return fmt.Errorf("leave a note: %w", err)
+	}
+	for _, file := range l.files {
+		if err := atomicfile.Write(notePath(file.Name()), data, 0o600); err != nil {
+			return fmt.Errorf("leave a note: %w", err)
+		}
+	}
+	return nil
+}
+
+// LastNote returns the newest note about an agent's session. One that cannot be read counts as
+// none.
+func LastNote(dirs []string, agent, id string) (last Note, found bool) {
+	for _, dir := range dirs {
+		if n := readNote(notePath(filepath.Join(dir, name(agent, id)))); n.At.After(last.At) {
+			last, found = n, true
+		}
+	}
+	return last, found
+}
+
+// readNote returns a note; the zero Note if it cannot be read.
+func readNote(path string) (n Note) {
+	data, err := regular.Read(path)
+	if err != nil || json.Unmarshal(data, &n) != nil {
+		return Note{}
+	}
+	return n
+}
+
+// noteSuffix ends the name of every note.
+const noteSuffix = ".note"
+
+// notePath returns a path that is as long as that of the lease.
+func notePath(lease string) string { return lease[:len(lease)-len(suffix)] + noteSuffix }
+
+// Prune removes files in the directories that are older than a time: notes, and locks
+// that a dead holder did not remove.
+func Prune(dirs []string, before time.Time) error {
+	var failed []error
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = append(failed, err)
+		}
+		for _, entry := range entries {
+			info, err := entry.Info()
+			if err != nil || !info.ModTime().Before(before) {
+				continue
+			}
+			path := filepath.Join(dir, entry.Name())
+			switch {
+			case strings.HasSuffix(path, noteSuffix) && readNote(path).At.Before(before): // its file may be older, as after the clock was set
+				failed = append(failed, remove(path))
+			case strings.HasSuffix(path, suffix):
+				failed = append(failed, removeAbandoned(path))
+			}
+		}
+	}
+	if err := errors.Join(failed...); err != nil {
+		return fmt.Errorf("remove old leases: %w", err)
+	}
+	return nil
+}
+
+// removeAbandoned removes a lock without a holder, in the same way as a holder does: while it
+// is locked.
+func removeAbandoned(path string) error {
+	file, err := lock.Take(path)
+	if err != nil {
+		return nil // it is held, or it is tried again later
+	}
+	defer file.Close()
+	if !current(file, path) {
+		return nil
+	}
+	return remove(path)
+}
+
+// remove removes a file that another daemon may have just removed.
+func remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -3,11 +3,16 @@ package runner
 import (
 	"cmp"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"resumed/internal/atomicfile"
 	"resumed/internal/procfs"
@@ -108,4 +113,98 @@ func exitError(code int) error {
 	default:
 		return fmt.Errorf("exit status %d", code)
 	}
+}
+
+// shellLimits are the resource limits that a shell can set: the number of each, the letters that shells
+// have for it, and the unit in bytes.
+var shellLimits = []struct {
+	resource int
+	letters  string
+	unit     uint64
+}{
+	{0, "t", 1}, {2, "d", 1024}, {3, "s", 1024}, {6, "up", 1}, {7, "n", 1}, {8, "l", 1024}, {9, "v", 1024},
+}
+
+// unlimited is the value of a resource without a limit.
+const unlimited = ^uint64(0)
+
+// script returns the shell commands that set the limits. A limit that may not be raised stays: the
+// command is then more restricted than its session was.
+func script(l resume.ProcessLimits) string {
+	var b strings.Builder
+	if l.Umask != "" {
+		fmt.Fprintf(&b, "umask %s\n", l.Umask)
+	}
+	for _, known := range shellLimits {
+		if known.resource >= len(l.Resources) {
+			break
+		}
+		limit := l.Resources[known.resource]
+		for _, kind := range []struct {
+			option string
+			value  uint64
+		}{{"-S", min(limit.Soft, limit.Hard)}, {"-H", limit.Hard}, {"-S", limit.Soft}} { // the soft limit first: it must not be above the hard one
+			var tries []string
+			for _, letter := range known.letters {
+				tries = append(tries, fmt.Sprintf("ulimit %s -%c %s 2>/dev/null", kind.option, letter, shellValue(kind.value, known.unit)))
+			}
+			fmt.Fprintln(&b, strings.Join(append(tries, ":"), " || "))
+		}
+	}
+	if l.Nice > 0 {
+		fmt.Fprintf(&b, "n=$(nice 2>/dev/null) && [ \"$n\" -lt %d ] && set -- nice -n $((%d - n)) \"$@\"\n", l.Nice, l.Nice)
+	}
+	return b.String()
+}
+
+func shellValue(value, unit uint64) string {
+	if value == unlimited {
+		return "unlimited"
+	}
+	return fmt.Sprint(value / unit)
+}
+
+// KeepCommand is the subcommand by which this program replaces the keeper's shell where there
+// is no shell, as in an image with only this program. Its arguments are the status file, the
+// command's program and the arguments of that.
+const KeepCommand = "keep-status"
+
+// Keep does the same as the keeper's shell script, and returns the exit code.
+func Keep(status string, argv []string) int {
+	if os.WriteFile(status, nil, 0o600) != nil {
+		return 126
+	}
+	ending := []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM}
+	signal.Notify(make(chan os.Signal, 1), ending...) // the command gets them too, and decides what to do
+	note := func(text string) { _ = os.WriteFile(status, []byte(text+"\n"), 0o600) }
+	note(fmt.Sprintf("pid %d", os.Getpid()))
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	code := exitCode(cmd.Run())
+	note(fmt.Sprint(code))
+	if code > 128 {
+		signal.Reset(ending...)
+		if syscall.Kill(os.Getpid(), syscall.Signal(code-128)) != nil {
+			return code // it was no signal
+		}
+		time.Sleep(time.Second) // the signal ends this process first; if it does not, the exit code says the same
+	}
+	return code
+}
+
+// exitCode returns the exit code that a shell would return.
+func exitCode(err error) int {
+	ended, ok := errors.AsType[*exec.ExitError](err)
+	switch {
+	case err == nil:
+		return 0
+	case !ok && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound)):
+		return 127
+	case !ok:
+		return 126
+	}
+	if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return ended.ExitCode()
 }

@@ -5,10 +5,13 @@
 package shell
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -17,7 +20,13 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/term"
 
+	"resumed/internal/procfs"
+	"resumed/internal/resume"
+	"resumed/internal/terminal"
+	"resumed/internal/terminal/gnuscreen"
+	"resumed/internal/terminal/kitty"
 	"resumed/internal/terminal/shellpty"
+	"resumed/internal/terminal/tmux"
 	"resumed/internal/terminal/vtscreen"
 )
 
@@ -209,4 +218,69 @@ func (s *Shell) passKeys() {
 func (s *Shell) gone() bool {
 	_, err := term.GetState(int(s.in.Fd()))
 	return err != nil
+}
+
+// answer answers a question of the daemon.
+func (s *Shell) answer(q shellpty.Question) shellpty.Answer {
+	a := shellpty.Answer{PID: s.leader, TTY: s.tty, Program: filepath.Base(s.program)}
+	s.keyboard.Lock()
+	if !s.lastKey.IsZero() {
+		a.LastKey = s.lastKey.UnixNano()
+	}
+	a.Keys = s.keys
+	switch {
+	case q.Type == "":
+	case q.IfKeys != nil && *q.IfKeys != s.keys:
+		a.InUse = true
+	default:
+		if _, err := s.pty.WriteString(q.Type); err != nil {
+			a.Failed = "type for the daemon: " + err.Error()
+		}
+	}
+	s.keyboard.Unlock()
+	if q.Screen {
+		s.display.Lock()
+		a.Screen = s.screen.Text()
+		s.display.Unlock()
+	}
+	return a
+}
+
+const (
+	// recordEvery is how often the start of the agent is recorded, as long as it prints something. A
+	// record only counts for the prompts before it.
+	recordEvery = 5 * time.Second
+
+	// recordAgain is the time to the next try if the agent's session is not known yet.
+	recordAgain = 500 * time.Millisecond
+)
+
+// record records the start of the agent while it works, also for a daemon that runs later.
+func (s *Shell) record(record func(pids []int) bool) {
+	for range s.moved {
+		pause := recordAgain
+		if record(s.processes()) {
+			pause = recordEvery
+		}
+		time.Sleep(pause)
+	}
+}
+
+// processes returns the processes in the agent's terminal.
+func (s *Shell) processes() []int {
+	device, err := procfs.Terminal(s.tty)
+	if err != nil {
+		return nil
+	}
+	pids, _ := procfs.Proc.PIDs() // none if they cannot be read
+	return slices.DeleteFunc(pids, func(pid int) bool {
+		stat, err := procfs.Proc.Stat(pid)
+		return err != nil || stat.TTY != device || pid == s.leader
+	})
+}
+
+// Needless reports whether the daemon can type into the terminal of this process as it is.
+func Needless(ctx context.Context) bool {
+	_, err := terminal.Find(ctx, resume.Process{PID: os.Getpid()}, tmux.Look, gnuscreen.Look, shellpty.Look, kitty.Look)
+	return err == nil
 }

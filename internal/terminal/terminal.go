@@ -4,15 +4,21 @@
 package terminal
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"resumed/internal/peer"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
@@ -22,6 +28,7 @@ type Refusal struct {
 	Why     string
 	Passing bool // it may be over soon, as when a person uses the terminal
 	Outside bool // the process was not started where anything can be typed
+	Gone    bool // no program listens for what is typed any more
 
 	// Helps is what a person can do to make it work the next time; "": nothing.
 	Helps string
@@ -222,4 +229,124 @@ func (p *Pane) TakeBack(ctx context.Context, text string) error {
 	}
 	deletes := slices.Repeat([]Key{Delete}, len([]rune(text)))
 	return p.window.Press(ctx, "", slices.Concat([]Key{LineStart}, deletes, []Key{LineEnd})...)
+}
+
+// prove returns no error if keys typed into the window reach the process: it descends from the
+// window's first process, has the window's terminal, and is in the foreground there. Keys for a
+// program in the background, or in a terminal inside the window, would reach a shell or an
+// editor.
+func (p *Pane) prove(ctx context.Context) (Facts, error) {
+	facts, err := p.window.Facts(ctx)
+	if err != nil {
+		return facts, err
+	}
+	pid := p.process.PID
+	s, err := procfs.Proc.Stat(pid)
+	switch {
+	case err != nil || !s.Living() || p.process.Start != 0 && s.Start != p.process.Start:
+		return facts, &Refusal{Why: fmt.Sprintf("process %d is gone", pid), Passing: true}
+	case !descends(pid, facts.Root):
+		return facts, &Refusal{Why: fmt.Sprintf("it does not belong to the %s that it names", p.window.Kind())}
+	case s.TTY == 0 || s.TTY != facts.TTY:
+		return facts, &Refusal{Why: fmt.Sprintf("it has another terminal than its %s", p.window.Kind())}
+	case s.Group != s.Foreground || s.State == 'T' || s.State == 't':
+		return facts, &Refusal{Why: fmt.Sprintf("process %d is not in the foreground of its %s", pid, p.window.Kind()), Passing: true}
+	}
+	return facts, nil
+}
+
+// maxDepth is far more than the depth of any process tree.
+const maxDepth = 1000
+
+func descends(pid, root int) bool {
+	for range maxDepth {
+		if pid == root {
+			return true
+		}
+		s, err := procfs.Proc.Stat(pid)
+		if err != nil || pid <= 1 {
+			return false
+		}
+		pid = s.Parent
+	}
+	return false
+}
+
+// callTimeout bounds one call. A server that hangs must not block a resume for ever.
+const callTimeout = 5 * time.Second
+
+// Call runs a program that controls terminals, without a shell, and returns its output.
+func Call(ctx context.Context, environ []string, program string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer within %s", callTimeout))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = environ
+	cmd.WaitDelay = time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	switch words := strings.TrimSpace(cmp.Or(stderr.String(), stdout.String())); {
+	case err == nil:
+		return stdout.String(), nil
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case words != "":
+		return "", errors.New(words)
+	default:
+		return "", err
+	}
+}
+
+// Dial connects to the socket on which a program, by its name for people, takes what is typed. Any user can
+// listen on a name without a file, so the listener must be the same user.
+func Dial(ctx context.Context, program, socket string) (net.Conn, error) {
+	stranger := &Refusal{Why: "the socket of its " + program + " belongs to another user"}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "unix", socket)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, stranger
+	case errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist):
+		return nil, &Refusal{Why: "its " + program + " is gone", Gone: true}
+	case err != nil:
+		return nil, fmt.Errorf("reach %s: %w", program, err)
+	}
+	uid, err := peer.UID(conn.(*net.UnixConn))
+	if err == nil && uid != os.Getuid() {
+		err = stranger
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// bytesOf are the bytes that a terminal sends for a key by default.
+var bytesOf = map[Key]string{Enter: "\r", Escape: "\x1b", LineStart: "\x01", LineEnd: "\x05", Delete: "\x1b[3~"}
+
+// Bytes returns what a terminal sends for these keys.
+func Bytes(keys ...Key) string {
+	var b strings.Builder
+	for _, key := range keys {
+		b.WriteString(bytesOf[key])
+	}
+	return b.String()
+}
+
+// ReadEvery is how exactly Linux notes when a terminal was last read from.
+const ReadEvery = 8 * time.Second
+
+// LastInput returns when the program in a window may have got its last key, as far as the kernel
+// tells. It is for programs that say nothing of keys. pid is the window's first process.
+func LastInput(pid int, tty uint64) time.Time {
+	path, err := os.Readlink(procfs.Proc.Path(pid, "fd", "0"))
+	if number, unread := procfs.Terminal(path); err != nil || unread != nil || number != tty {
+		return time.Time{}
+	}
+	at, err := procfs.LastRead(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return at.Add(ReadEvery)
 }

@@ -3,14 +3,20 @@
 package gnuscreen
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"resumed/internal/childenv"
@@ -152,4 +158,164 @@ func (w *window) call(ctx context.Context, args ...string) (string, error) {
 		return "", fmt.Errorf("screen %s: %w", args[1], err)
 	}
 	return out, nil
+}
+
+// shown returns what is known of the keys that people press in GNU screen: when it last read from each
+// of the terminals that show it. Where it is not known which of them the server has open (it runs with
+// the rights of a group), all count that show a GNU screen. Nothing is known if there is none, or if the kernel
+// does not tell.
+func (w *window) shown() (input terminal.Input) {
+	pids, err := procfs.Proc.PIDs()
+	if err != nil {
+		return terminal.Input{}
+	}
+	open, err := procfs.Proc.Open(w.server)
+	private := err != nil || len(open) == 0
+	var reads []string
+	for _, pid := range pids {
+		stat, err := procfs.Proc.Stat(pid)
+		if err != nil || stat.TTY == 0 || procfs.Proc.Status(pid)["Name"] != "screen" {
+			continue
+		}
+		path := fmt.Sprintf("/dev/pts/%d", stat.TTY&0xff|stat.TTY>>12&0xfff00)
+		if number, err := procfs.Terminal(path); err != nil || number != stat.TTY {
+			return terminal.Input{}
+		}
+		if !private && !slices.ContainsFunc(open, func(f procfs.File) bool { return f.Name == path }) {
+			continue
+		}
+		at, err := procfs.LastRead(path)
+		if err != nil {
+			return terminal.Input{}
+		}
+		reads = append(reads, fmt.Sprintf("%s %d", path, at.UnixNano()))
+		if at = at.Add(terminal.ReadEvery); at.After(input.At) {
+			input.At = at
+		}
+	}
+	slices.Sort(reads)
+	input.Mark = strings.Join(slices.Compact(reads), ",")
+	return input
+}
+
+// same returns a function that returns ErrInUse if a person has pressed a key since the mark was read.
+func (w *window) same(mark string) func() error {
+	return func() error {
+		if mark != "" && w.shown().Mark != mark {
+			return terminal.ErrInUse
+		}
+		return nil
+	}
+}
+
+// comments are lines that the server skips, more of them than fit into a pipe.
+var comments = strings.Repeat(strings.Repeat("#", 127)+"\n", 600)
+
+// patience is how long the server may take to read commands.
+const patience = 5 * time.Second
+
+// do lets the server carry out a command on the window, if ready returns no error, and returns when that
+// is done. An error that is not a Refusal proves nothing: it may have been done.
+//
+// The server reads the command from a pipe, and reads no keys of anybody until the pipe is closed. If this
+// process dies, the pipe is closed too. Neither a query (screen -Q) nor the command "at" is used: the server
+// shows a message to the people who have the window open, and reads nothing from the program for seconds.
+func (w *window) do(ctx context.Context, ready func() error, command, arg string) error {
+	read, pipe, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer read.Close()
+	defer pipe.Close()
+	dir, err := os.MkdirTemp("", "resumed-screen-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) // a server that is late finds nothing, and no other file of this process
+	path := filepath.Join(dir, "commands")
+	if err := os.Symlink(procfs.Proc.Path(os.Getpid(), "fd", fmt.Sprint(read.Fd())), path); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { _ = pipe.SetWriteDeadline(time.Now()) })()
+	if _, err := w.call(ctx, "-X", "source", path); err != nil {
+		return err
+	}
+	// When all of them are written, the server has begun to read.
+	if _, err := io.WriteString(pipe, comments); err != nil {
+		return fmt.Errorf("its GNU screen does not read the commands of resumed: %w", cmp.Or(ctx.Err(), err))
+	}
+	if err := ready(); err != nil {
+		return err
+	}
+	// When the comments behind it are written, the server has read the command, and carried it out.
+	_, err = fmt.Fprintf(pipe, "%s \"%s\"\n%s", command, quoted(arg), comments)
+	return err
+}
+
+// quoted marks what the server would interpret: control characters, variables, the end of the text.
+func quoted(arg string) string {
+	return strings.NewReplacer(`\`, `\\`, `^`, `\^`, `$`, `\$`, `"`, `\"`).Replace(arg)
+}
+
+// lastTold is the last character that screen 4 writes into a file as it is. Of every other one it
+// writes the lowest byte.
+const lastTold = '\u00ff'
+
+// secondHalf is what it writes for the second column of a wide character.
+const secondHalf = 0xff
+
+// drawn are the characters that agents draw with, by a lowest byte that stands for no other
+// letter.
+var drawn = map[byte]rune{0x00: '─', 0x02: '│', 0x14: '—', 0x19: '’', 0x94: '▔'}
+
+// marks are characters that agents draw at the beginning of a row. Their lowest bytes are letters:
+// ❯ is o. Where they may stand for either, the mark counts: it is what keeps a prompt from being
+// typed.
+var marks = []struct {
+	row  *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`^( *)o([ \x{a0}]|$)`), "$1❯$2"},
+	{regexp.MustCompile(`^( *|.*-- INSERT -- )õõ `), "$1⏵⏵ "},
+	{regexp.MustCompile(`^( *|.*-- INSERT -- )ø `), "$1⏸ "},
+	{regexp.MustCompile(`^( *)\x{a0} (\S)`), "$1⚠ $2"},
+	{regexp.MustCompile(`^[;=63"&] (.*(?:\S&|\bRetrying in ))`), "✻ $1"},
+	{regexp.MustCompile(`^([✻·*] .*\S)&`), "$1…"},
+	{regexp.MustCompile(`(\S)&$`), "$1…"},
+}
+
+// Restored returns the text that GNU screen has written into a file, with the characters of which
+// it has written only a part.
+func Restored(data []byte) string {
+	control := func(r rune) bool { return r < ' ' && r != '\n' }
+	if utf8.Valid(data) && !bytes.ContainsFunc(data, control) {
+		return string(data)
+	}
+	rows := bytes.Split(data, []byte("\n"))
+	all := make([]string, len(rows))
+	for i, row := range rows {
+		all[i] = restored(row)
+	}
+	return strings.Join(all, "\n")
+}
+
+func restored(row []byte) string {
+	var b strings.Builder
+	for _, c := range row {
+		switch r, ok := drawn[c]; {
+		case ok:
+			b.WriteRune(r)
+		case c < ' ':
+			b.WriteRune(utf8.RuneError)
+		case c != secondHalf:
+			b.WriteRune(rune(c))
+		}
+	}
+	text := b.String()
+	for _, m := range marks {
+		text = m.row.ReplaceAllString(text, m.with)
+	}
+	return text
 }

@@ -5,15 +5,17 @@ package shellpty
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
+	"resumed/internal/peer"
 	"resumed/internal/procfs"
 	"resumed/internal/terminal"
 )
@@ -30,20 +32,8 @@ func Look(environ []string) (terminal.Window, error) {
 	if !filepath.IsAbs(socket) {
 		return nil, nil
 	}
-	info, err := os.Lstat(socket)
-	if err != nil || info.Mode()&os.ModeSocket == 0 {
-		return nil, errGone
-	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Getuid() {
-		return nil, errStranger
-	}
 	return &window{socket}, nil
 }
-
-var (
-	errGone     = &terminal.Refusal{Why: "its resumed shell is gone"}
-	errStranger = &terminal.Refusal{Why: "the socket of its resumed shell belongs to another user"}
-)
 
 func (*window) Kind() string { return "resumed shell" }
 
@@ -75,18 +65,9 @@ func (w *window) Screen(ctx context.Context) (string, error) {
 // Write types a line.
 func (w *window) Write(ctx context.Context, text, mark string) error { return w.send(ctx, text, mark) }
 
-// bytesOf are the bytes that a terminal sends for a key by default.
-var bytesOf = map[terminal.Key]string{
-	terminal.Enter: "\r", terminal.Escape: "\x1b", terminal.LineStart: "\x01", terminal.LineEnd: "\x05", terminal.Delete: "\x1b[3~",
-}
-
 // Press presses keys.
 func (w *window) Press(ctx context.Context, mark string, keys ...terminal.Key) error {
-	var text strings.Builder
-	for _, key := range keys {
-		text.WriteString(bytesOf[key])
-	}
-	return w.send(ctx, text.String(), mark)
+	return w.send(ctx, terminal.Bytes(keys...), mark)
 }
 
 func (w *window) send(ctx context.Context, text, mark string) error {
@@ -118,12 +99,111 @@ func All(ctx context.Context, dir string) []Running {
 	var all []Running
 	for _, socket := range sockets {
 		a, err := (&window{socket}).ask(ctx, Question{})
-		switch {
-		case errors.Is(err, errGone):
+		if refusal, ok := errors.AsType[*terminal.Refusal](err); ok && refusal.Gone {
 			_ = os.Remove(socket)
-		case err == nil:
+		}
+		if err == nil {
 			all = append(all, Running{PID: a.PID, Program: a.Program, Dir: cmp.Or(procfs.Proc.Cwd(a.PID), "?")})
 		}
 	}
 	return all
+}
+
+const (
+	// callTimeout bounds one question. A shell that is suspended does not answer.
+	callTimeout = 5 * time.Second
+
+	// longestMessage is far more than a screen.
+	longestMessage = 16 << 20
+
+	socketSuffix = ".sock"
+)
+
+// Question is what the daemon asks: one JSON object on a connection.
+type Question struct {
+	Screen bool   `json:"screen,omitempty"`
+	Type   string `json:"type,omitempty"` // bytes for the agent
+
+	// IfKeys is the number of Answer.Keys: if a person has typed since, nothing is typed.
+	IfKeys *int `json:"if_keys,omitempty"`
+}
+
+// Answer is the answer, on the same connection.
+type Answer struct {
+	PID     int    `json:"pid"` // the first process in the terminal
+	TTY     string `json:"tty"` // the path of the terminal
+	Program string `json:"program"`
+	Keys    int    `json:"keys"`               // how often a person has typed
+	LastKey int64  `json:"last_key,omitempty"` // when, in nanoseconds since 1970; 0: never
+	Screen  string `json:"screen,omitempty"`
+	InUse   bool   `json:"in_use,omitempty"` // nothing was typed, because a person types
+	Failed  string `json:"failed,omitempty"` // why it could not be typed
+}
+
+// ask asks the process that holds the terminal.
+func (w *window) ask(ctx context.Context, q Question) (a Answer, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer within %s", callTimeout))
+	defer cancel()
+	conn, err := terminal.Dial(ctx, "resumed shell", w.socket)
+	if err != nil {
+		return a, err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	if err = json.NewEncoder(conn).Encode(q); err == nil {
+		err = json.NewDecoder(io.LimitReader(conn, longestMessage)).Decode(&a)
+	}
+	switch {
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case err == nil && a.Failed != "":
+		err = errors.New(a.Failed)
+	}
+	if err != nil {
+		return a, fmt.Errorf("ask a resumed shell: %w", err)
+	}
+	return a, nil
+}
+
+// Listen opens the socket of this process in a directory of the user's own.
+func Listen(dir string) (net.Listener, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, strconv.Itoa(os.Getpid())+socketSuffix)
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // of an earlier process with that pid
+		return nil, err
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = listener.Close()
+		return nil, err
+	}
+	return listener, nil
+}
+
+// Serve answers questions of the same user until the listener is closed.
+func Serve(listener net.Listener, answer func(Question) Answer) {
+	for {
+		conn, err := listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			time.Sleep(time.Second) // no file descriptors are left
+			continue
+		}
+		go func() {
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(callTimeout))
+			var q Question
+			uid, err := peer.UID(conn.(*net.UnixConn))
+			if err == nil && uid == os.Getuid() && json.NewDecoder(io.LimitReader(conn, longestMessage)).Decode(&q) == nil {
+				_ = json.NewEncoder(conn).Encode(answer(q))
+			}
+		}()
+	}
 }

@@ -89,8 +89,10 @@ func TestAShellThatIsGone(t *testing.T) {
 	file := filepath.Join(dir, "1.sock")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for _, path := range []string{file, filepath.Join(dir, "none")} {
-		_, err := Look([]string{Variable + "=" + path})
-		require.Equal(t, errGone, err)
+		w, err := Look([]string{Variable + "=" + path})
+		require.NoError(t, err)
+		_, err = w.Facts(t.Context())
+		require.EqualError(t, err, "its resumed shell is gone")
 	}
 	require.Empty(t, All(t.Context(), dir))
 }

@@ -3,17 +3,24 @@
 package tmux
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"resumed/internal/childenv"
 	"resumed/internal/procfs"
+	"resumed/internal/sanitize"
 	"resumed/internal/terminal"
 )
 
@@ -57,13 +64,6 @@ func (p *pane) String() string {
 	return fmt.Sprintf("pane %s of the tmux server at %s", p.id, p.socket)
 }
 
-// facts are tmux's information about a pane. Keys must reach the program in it: not a mode of
-// tmux, and not several panes at once.
-type facts struct {
-	id, pid, tty, input             string
-	inMode, synchronized, off, died bool
-}
-
 const factsFormat = "#{pane_id}\t#{pane_pid}\t#{pane_tty}\t#{pane_in_mode}\t#{pane_synchronized}\t#{pane_input_off}\t#{pane_dead}\t" + inputFormat
 
 // inputFormat changes with every key of a client that shows the pane: it is the second of the last
@@ -72,46 +72,40 @@ const factsFormat = "#{pane_id}\t#{pane_pid}\t#{pane_tty}\t#{pane_in_mode}\t#{pa
 // send-keys, which tmux does not count.
 const inputFormat = "#{?#{&&:#{pane_active},#{!=:#{window_active_clients},0}},#{session_activity},nobody}"
 
-func (p *pane) facts(ctx context.Context) (facts, error) {
-	out, err := p.call(ctx, "display-message", "-p", "-t", p.id, factsFormat)
-	if err != nil {
-		return facts{}, err
-	}
-	f := strings.Split(strings.TrimRight(out, "\n"), "\t")
-	if len(f) != 8 {
-		return facts{}, fmt.Errorf("ask tmux for the pane: unexpected answer %q", out)
-	}
-	on := func(flag string) bool { return flag != "" && flag != "0" }
-	return facts{id: f[0], pid: f[1], tty: f[2], input: f[7], inMode: on(f[3]), synchronized: on(f[4]), off: on(f[5]), died: on(f[6])}, nil
-}
-
-// Facts reads the state of the pane from the server.
+// Facts reads the state of the pane from the server. Keys must reach the program in it: not a mode of tmux,
+// and not several panes at once.
 func (p *pane) Facts(ctx context.Context) (terminal.Facts, error) {
-	f, err := p.facts(ctx)
+	out, err := p.call(ctx, "display-message", "-p", "-t", p.id, factsFormat)
 	if err != nil {
 		return terminal.Facts{}, err
 	}
+	f := strings.Split(strings.TrimRight(out, "\n"), "\t")
+	if len(f) != 8 {
+		return terminal.Facts{}, fmt.Errorf("ask tmux for the pane: unexpected answer %q", out)
+	}
+	id, pid, tty, inMode, synchronized, off, died, last := f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]
+	on := func(flag string) bool { return flag != "" && flag != "0" }
 	switch {
-	case f.id != p.id || f.died:
+	case id != p.id || on(died):
 		return terminal.Facts{}, &terminal.Refusal{Why: "its tmux pane is gone"}
-	case f.inMode:
+	case on(inMode):
 		return terminal.Facts{}, &terminal.Refusal{Why: "somebody reads back in its tmux pane", Passing: true}
-	case f.synchronized:
+	case on(synchronized):
 		return terminal.Facts{}, &terminal.Refusal{Why: "what is typed into its tmux pane goes to other panes too", Passing: true}
-	case f.off:
+	case on(off):
 		return terminal.Facts{}, &terminal.Refusal{Why: "its tmux pane takes no input", Passing: true}
 	}
-	root, err := strconv.Atoi(f.pid)
+	root, err := strconv.Atoi(pid)
 	if err != nil {
 		return terminal.Facts{}, fmt.Errorf("ask tmux for the pane's process: %w", err)
 	}
-	device, err := procfs.Terminal(f.tty)
+	device, err := procfs.Terminal(tty)
 	if err != nil {
 		return terminal.Facts{}, fmt.Errorf("look at the pane's terminal: %w", err)
 	}
-	input := terminal.Input{Mark: f.input}
-	if f.input != "nobody" {
-		second, err := strconv.ParseInt(f.input, 10, 64)
+	input := terminal.Input{Mark: last}
+	if last != "nobody" {
+		second, err := strconv.ParseInt(last, 10, 64)
 		if err != nil {
 			return terminal.Facts{}, fmt.Errorf("ask tmux for the last key: %w", err)
 		}
@@ -168,4 +162,100 @@ func (p *pane) call(ctx context.Context, args ...string) (string, error) {
 		return "", fmt.Errorf("tmux %s: %w", args[0], err)
 	}
 	return out, nil
+}
+
+const (
+	// serverPrefix begins the names of the servers that this program starts.
+	serverPrefix = "resumed-"
+
+	// programOption has the name of the command: tmux itself only knows of the shell around it.
+	programOption = "@resumed_program"
+
+	// noted runs a command and stores its last screen and exit code in a directory, as long as that exists. It
+	// survives the keys that interrupt the command.
+	noted = `trap : INT QUIT
+"$@"
+code=$?
+if [ -d "$0" ]; then
+	tmux capture-pane -p -J -S -100 -t "$TMUX_PANE" > "$0/screen"
+	echo $code > "$0/code"
+fi
+exit $code`
+)
+
+// Show runs a command in its own tmux server, with the environment of the caller, in this terminal, until it
+// ends or the user detaches, and returns its exit code.
+func Show(argv []string, out, errOut io.Writer) (code int, err error) {
+	note, err := os.MkdirTemp("", "resumed-shell-")
+	if err != nil {
+		return 0, fmt.Errorf("make a directory for the exit code: %w", err)
+	}
+	defer os.RemoveAll(note)
+	dir, err := os.Getwd()
+	if err != nil {
+		return 0, fmt.Errorf("find the working directory: %w", err)
+	}
+	server := serverPrefix + strconv.Itoa(os.Getpid())
+	show := exec.Command("tmux", showArgs(server, dir, note, argv)...)
+	show.Stdin, show.Stdout, show.Stderr = os.Stdin, os.Stdout, os.Stderr
+	// Caught for this program only: when the window is closed the command continues to run, without a
+	// message.
+	closed := make(chan os.Signal, 1)
+	signal.Notify(closed, syscall.SIGHUP)
+	defer signal.Stop(closed)
+	err = show.Run()
+	data, noCode := os.ReadFile(filepath.Join(note, "code"))
+	switch {
+	case noCode == nil:
+		screen, _ := os.ReadFile(filepath.Join(note, "screen")) // tmux itself removes it from the terminal
+		if left := strings.TrimRight(string(screen), " \n"); left != "" {
+			fmt.Fprintln(out, sanitize.Text(left))
+		}
+		return strconv.Atoi(strings.TrimSpace(string(data)))
+	case exec.Command("tmux", "-L", server, "has-session", "-t", "resumed").Run() == nil: // it was only detached
+		fmt.Fprintf(errOut, "It keeps running. To come back: tmux -L %s attach\n", server)
+		return 0, nil
+	case err != nil:
+		return 0, fmt.Errorf("run tmux: %w", err)
+	case errors.Is(noCode, fs.ErrNotExist):
+		noCode = errors.New("the command left no exit code")
+	}
+	return 0, noCode
+}
+
+// showArgs returns the arguments of the tmux that starts a command and shows it in the current terminal.
+func showArgs(server, dir, note string, argv []string) []string {
+	args := []string{"-u", "-L", server, "new-session", "-s", "resumed", "-c", dir, "--", "sh", "-c", noted, note}
+	for _, arg := range argv {
+		if head, ok := strings.CutSuffix(arg, ";"); ok {
+			arg = head + `\;` // tmux takes a last semicolon for the end of its command
+		}
+		args = append(args, arg)
+	}
+	return append(args,
+		";", "set-option", "destroy-unattached", "off",
+		";", "set-option", programOption, filepath.Base(argv[0]),
+		";", "set-option", "status-right", "#{prefix} d detaches ")
+}
+
+// Running is a command that Show has started and that still runs, whether a terminal shows it or not.
+type Running struct{ Server, Program, Dir string }
+
+// StillRunning returns the commands that still run. A person who closed the window was not told how to come
+// back.
+func StillRunning() []Running {
+	dir := filepath.Join(cmp.Or(os.Getenv("TMUX_TMPDIR"), "/tmp"), fmt.Sprintf("tmux-%d", os.Getuid()))
+	sockets, _ := filepath.Glob(filepath.Join(dir, serverPrefix+"*")) // the pattern is valid
+	var all []Running
+	for _, socket := range sockets {
+		name := filepath.Base(socket)
+		out, err := exec.Command("tmux", "-u", "-L", name, "list-panes", "-s", "-t", "resumed", "-F", "#{?#{"+programOption+"},#{"+programOption+"},#{pane_current_command}} #{session_path}").Output()
+		if err != nil {
+			continue // it has ended and left its socket
+		}
+		first, _, _ := strings.Cut(string(out), "\n")
+		program, path, _ := strings.Cut(first, " ")
+		all = append(all, Running{name, program, path})
+	}
+	return all
 }

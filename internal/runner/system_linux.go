@@ -16,3 +16,10 @@ func BirthTime(dir string) (time.Time, bool) {
 	}
 	return time.Unix(info.Btime.Sec, int64(info.Btime.Nsec)).UTC(), true
 }
+
+// sealDescriptors makes sure that commands do not inherit the descriptors that the daemon was
+// started with, such as a socket of its service manager. Those that Go opens are never
+// inherited. Kernels before 5.11 do not have this call.
+func sealDescriptors() {
+	_ = unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
+}

@@ -4,10 +4,13 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +19,9 @@ import (
 	"resumed/internal/backoff"
 	"resumed/internal/config"
 	"resumed/internal/humanize"
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+	"resumed/internal/state"
 	"resumed/internal/termui"
 )
 
@@ -187,4 +193,110 @@ func plotSchedule(p *termui.Printer, s backoff.Schedule) {
 	}
 	p.Line("")
 	p.Line("       █ fixed   ▒ random, this time   ░ random, at most")
+}
+
+// policyKey is a flag that changes one key of a policy.
+type policyKey struct {
+	flag, usage string
+	want        string             // what the value must be
+	set         func(string) error // an invalid value leaves the key as it is, so that one mistake is reported once
+}
+
+func policyKeys(p *backoff.Policy) []policyKey {
+	const duration, number, choice = "a duration with a unit, such as 30s or 5m", "a whole number", "true or false"
+	fraction := func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
+	return []policyKey{
+		{"strategy", "fixed | linear | exponential", "", into(&p.Strategy, func(s string) (backoff.Strategy, error) { return backoff.Strategy(s), nil })},
+		{"base-delay", "the first wait, a `DURATION` such as 30s", duration, into(&p.BaseDelay, config.ParseDuration)},
+		{"max-delay", "the longest wait, a `DURATION`", duration, into(&p.MaxDelay, config.ParseDuration)},
+		{"max-retries", "`N` retries at most", number, into(&p.MaxRetries, strconv.Atoi)},
+		{"max-elapsed", "give up after this `DURATION`; 0s: only max-retries counts", duration, into(&p.MaxElapsed, config.ParseDuration)},
+		{"jitter", "vary the waits at random: true | false", choice, into(&p.Jitter, strconv.ParseBool)},
+		{"jitter-mode", "symmetric | additive | full | equal", "", into(&p.JitterMode, func(s string) (backoff.JitterMode, error) { return backoff.JitterMode(s), nil })},
+		{"jitter-percent", "how much they vary, a `NUMBER` from 0.0 to 1.0", "a number from 0.0 to 1.0", into(&p.JitterPercent, fraction)},
+		{"hard-cap", "max-delay is the longest wait with jitter too: true | false", choice, into(&p.HardCap, strconv.ParseBool)},
+		{"max-exponent", "stop doubling after `N` waits; 0: only max-delay stops it", number, into(&p.MaxExponent, strconv.Atoi)},
+	}
+}
+
+func into[T any](key *T, parse func(string) (T, error)) func(string) error {
+	return func(s string) error {
+		v, err := parse(s)
+		if err == nil {
+			*key = v
+		}
+		return err
+	}
+}
+
+func addPolicyFlags(cmd *cobra.Command) {
+	for _, key := range policyKeys(new(backoff.Policy)) {
+		cmd.Flags().String(key.flag, "", key.usage)
+	}
+	for _, name := range []string{"jitter", "hard-cap"} {
+		cmd.Flags().Lookup(name).NoOptDefVal = "true"
+	}
+	complete(cmd, "strategy", config.Texts(backoff.Strategies())...)
+	complete(cmd, "jitter-mode", config.Texts(backoff.JitterModes())...)
+}
+
+// overridePolicy sets the keys of the policy from the flags, and returns every invalid value.
+func overridePolicy(cmd *cobra.Command, p *backoff.Policy) error {
+	var bad []error
+	for _, key := range policyKeys(p) {
+		flag := cmd.Flags().Lookup(key.flag)
+		if !flag.Changed {
+			continue
+		}
+		if err := key.set(flag.Value.String()); err != nil {
+			bad = append(bad, fmt.Errorf("--%s %q: must be %s", key.flag, flag.Value.String(), key.want))
+		}
+	}
+	return errors.Join(bad...)
+}
+
+// lesson is what was learned from the outages of one provider.
+type lesson struct {
+	Provider   string   `json:"provider"`
+	Recoveries int      `json:"recoveries"`
+	Median     float64  `json:"median_seconds"`
+	MaxDelay   *float64 `json:"max_delay_seconds"` // null: too few were observed
+}
+
+// learned prints what was learned from outages. It needs no daemon: everything is on disk.
+func (c *cli) learned(ctx context.Context) error {
+	var recoveries resume.Recoveries
+	err := withState(func(reader *state.Reader) (err error) {
+		recoveries, err = reader.Recoveries(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	lessons := make([]lesson, 0, len(recoveries))
+	for _, provider := range slices.Sorted(maps.Keys(recoveries)) {
+		median, n := recoveries.Median(provider)
+		l := lesson{Provider: provider, Recoveries: n, Median: median.Seconds()}
+		if longest, ok := recoveries.Cap(provider); ok {
+			l.MaxDelay = new(longest.Seconds())
+		}
+		lessons = append(lessons, l)
+	}
+	return c.print(map[string]any{"version": 1, "learned": lessons}, func(p *termui.Printer) { printLessons(p, lessons) })
+}
+
+func printLessons(p *termui.Printer, lessons []lesson) {
+	if len(lessons) == 0 {
+		p.Line("No outage has been recorded yet. After 20 outages of a provider, their length decides the longest wait of the policy outage.")
+		return
+	}
+	rows := [][]termui.Cell{termui.Head("PROVIDER", "OUTAGES", "MEDIAN", "LONGEST WAIT")}
+	for _, l := range lessons {
+		longest := "15m, until 20 were seen"
+		if l.MaxDelay != nil {
+			longest = humanize.Seconds(*l.MaxDelay)
+		}
+		rows = append(rows, termui.Row(sanitize.Line(l.Provider), strconv.Itoa(l.Recoveries), humanize.Seconds(l.Median), longest))
+	}
+	p.Table(rows)
 }

@@ -15,6 +15,7 @@ import (
 	"resumed/internal/humanize"
 	"resumed/internal/limit"
 	"resumed/internal/resume/view"
+	"resumed/internal/sanitize"
 	"resumed/internal/termui"
 )
 
@@ -257,4 +258,49 @@ func (c *cli) printAfter(after []view.Session, one bool, order control.Order, do
 		}
 	}
 	return nil
+}
+
+// retryWithReset uses a banked reset of the session's account, after the user has agreed.
+func (c *cli) retryWithReset(cmd *cobra.Command, name string, yes bool) error {
+	asked, err := c.client().Do(cmd.Context(), name, control.AskReset)
+	switch {
+	case err != nil:
+		return err
+	case asked.Banked == nil || *asked.Banked == 0:
+		return errors.New("nothing was done: no reset is in the bank")
+	}
+	question := fmt.Sprintf("%s. Use one now? [y/N] ", humanize.Banked(asked.Banked))
+	if !yes && !c.agreed(question) {
+		return hint.With(fmt.Errorf("nothing was done: %s, and nobody agreed to use one", humanize.Banked(asked.Banked)),
+			"resumed retry "+sanitize.Line(name)+" --use-reset --yes")
+	}
+	return c.order(cmd, []string{name}, true, control.UseReset, "a reset was used")
+}
+
+// retryWithOwnKey continues a session at the user's own cost, after they have seen the cost.
+func (c *cli) retryWithOwnKey(cmd *cobra.Command, name string, yes bool) error {
+	asked, err := c.client().Do(cmd.Context(), name, control.AskOwnKey)
+	if err != nil {
+		return err
+	}
+	offer := asked.OwnKey
+	if offer != nil && !offer.Active && !c.json {
+		c.showOffer(*offer)
+	}
+	if (offer == nil || !offer.Active) && !yes && !c.agreed("Continue it at your own cost? [y/N] ") {
+		return hint.With(errors.New("nothing was done: it would cost money, and nobody agreed"), "resumed retry "+sanitize.Line(name)+" --own-key --yes")
+	}
+	return c.order(cmd, []string{name}, true, control.OwnKey, "due now with your own key")
+}
+
+func (c *cli) showOffer(offer view.OwnKey) {
+	row := func(label, text string) { fmt.Fprintf(c.out, "%-12s%s\n", label, text) }
+	if offer.Until != nil {
+		row("until", humanize.Clock(*offer.Until, time.Now())+", when its limit is over")
+	}
+	if offer.Cost != nil {
+		row("so far", fmt.Sprintf("%.2f USD at API prices, by the agent's own count (your subscription covered that)", *offer.Cost))
+	}
+	row("costs", humanize.Estimate(&offer))
+	row("at most", fmt.Sprintf("%.2f USD (budget: %s)", offer.Left, sanitize.Line(offer.Budget)))
 }

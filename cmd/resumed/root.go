@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/hint"
 	"resumed/internal/service"
+	"resumed/internal/termui"
 )
 
 // Exit codes, as documented.
@@ -162,4 +164,30 @@ func (c *cli) load() (config.Config, string, error) {
 // client returns a client of the running daemon.
 func (c *cli) client() *control.Client {
 	return control.NewClient(control.SocketDir(os.Getenv))
+}
+
+func version() string { return buildinfo.This().Version }
+
+func (c *cli) versionCommand() *cobra.Command {
+	return c.jsonFlag(&cobra.Command{
+		Use:     "version",
+		Short:   "Print the version, and what it was built from",
+		Example: "  resumed version\n  resumed version --json",
+		RunE: func(*cobra.Command, []string) error {
+			build := buildinfo.This()
+			value := map[string]any{
+				"version": 1, "resumed": build.Version, "commit": orNull(build.Commit), "date": orNull(build.Date),
+				"go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
+			}
+			return c.print(value, func(p *termui.Printer) { p.Text(buildinfo.About("resumed") + "\n") })
+		},
+	})
+}
+
+// orNull returns nil, which is null in JSON, for "".
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }

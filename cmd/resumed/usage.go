@@ -109,3 +109,23 @@ func printUsage(p *termui.Printer, accounts []accountUsed, now time.Time) {
 		}
 	}
 }
+
+// askResets asks for the banked resets of each account that is shown and may have some.
+func (c *cli) askResets(cmd *cobra.Command, room control.Room) error {
+	status, err := c.client().Status(cmd.Context(), true)
+	if err != nil {
+		return err
+	}
+	done := make(map[string]bool)
+	for _, s := range status.Sessions {
+		account := control.Account{Name: s.Account, Provider: s.Provider}
+		if s.Agent != "codex" || s.Provider != "" || done[account.String()] || !room.Means(account) {
+			continue
+		}
+		done[account.String()] = true
+		if _, err := c.client().Do(cmd.Context(), s.Key().String(), control.AskReset); err != nil {
+			return fmt.Errorf("%s: %w", account, err)
+		}
+	}
+	return nil
+}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
@@ -78,45 +77,6 @@ func (c Config) PolicyNames() []string {
 		}
 	}
 	return names
-}
-
-func (b Backoff) validate(found *problems) {
-	found.policy("backoff", b.Policy, nil)
-	names, classes := map[string]int{}, map[limit.Class]string{}
-	inherited := b.Policy.Validate()
-	for i, p := range b.Policies {
-		key := index("backoff.policy", i)
-		found.policy(key, p.Policy, inherited)
-		if found.name(key+".name", p.Name) {
-			found.check(p.Name != defaultPolicy, key+".name", p.Name, `must be another name: "default" is [backoff] itself`)
-			first, taken := names[p.Name]
-			found.check(!taken, key+".name", p.Name, "must be unique: backoff.policy[%d] has it too", first)
-			names[p.Name] = i
-		}
-		for j, class := range p.Classes {
-			at := index(key+".classes", j)
-			found.check(class != limit.None && class != limit.Cancelled, at, class, "is never retried, so no policy can apply to it")
-			other, taken := classes[class]
-			found.check(!taken, at, class, "must be in one policy only: %q has it too", other)
-			classes[class] = p.Name
-		}
-	}
-}
-
-// policy adds the problems of a policy. Problems of inherited values are reported at [backoff] only.
-func (ps *problems) policy(key string, p backoff.Policy, inherited []backoff.InvalidField) {
-	for _, bad := range p.Validate() {
-		if slices.ContainsFunc(inherited, func(was backoff.InvalidField) bool { return fmt.Sprint(was) == fmt.Sprint(bad) }) {
-			continue // compared as text, because NaN does not equal itself
-		}
-		switch bad.Field {
-		case "strategy":
-			bad.Want = oneOf(string(p.Strategy), Texts(backoff.Strategies()))
-		case "jitter_mode":
-			bad.Want = oneOf(string(p.JitterMode), Texts(backoff.JitterModes()))
-		}
-		ps.add(key+"."+bad.Field, bad.Value, "%s", bad.Want)
-	}
 }
 
 // Texts returns words of any type as strings.

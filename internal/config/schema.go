@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"iter"
 	"reflect"
 	"regexp"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pelletier/go-toml/v2/unstable"
 
 	"resumed/internal/backoff"
 	"resumed/internal/limit"
@@ -182,4 +185,59 @@ func around(key string) string {
 		return key[:i]
 	}
 	return ""
+}
+
+// forms says how a kind is written, and the message if it is not.
+var forms = map[kind]struct {
+	want  string
+	nodes []unstable.Kind
+}{
+	kindList:     {`must be a list, such as ["…"]`, []unstable.Kind{unstable.Array}},
+	kindInt:      {"must be a whole number, without quotes", []unstable.Kind{unstable.Integer}},
+	kindFloat:    {"must be a number, without quotes", []unstable.Kind{unstable.Float, unstable.Integer}},
+	kindBool:     {"must be true or false, without quotes", []unstable.Kind{unstable.Bool}},
+	kindDuration: {wantDuration, []unstable.Kind{unstable.String}},
+	kindSize:     {wantSize, []unstable.Kind{unstable.String}},
+	kindHours:    {wantHours, []unstable.Kind{unstable.String}},
+	kindString:   {"must be a string, in quotes", []unstable.Kind{unstable.String}},
+	kindClass:    {"must be a string, in quotes", []unstable.Kind{unstable.String}},
+	kindTable:    {"must be a section in single brackets", []unstable.Kind{unstable.Table, unstable.InlineTable}},
+	kindTables:   {"must be a section in double brackets", []unstable.Kind{unstable.ArrayTable, unstable.Array}},
+}
+
+// readText parses text as the value of a key of that kind.
+func readText(k kind, s string) (value any, err error) {
+	switch k {
+	case kindDuration:
+		return ParseDuration(s)
+	case kindSize:
+		return parseSize(s)
+	case kindHours:
+		return parseHours(s)
+	case kindClass:
+		if value, err = limit.ParseClass(s); err != nil {
+			err = errors.New(oneOf(s, classNames()))
+		}
+		return value, err
+	case kindInt:
+		value, err = strconv.Atoi(s)
+	case kindFloat:
+		value, err = strconv.ParseFloat(s, 64)
+	case kindBool:
+		value, err = strconv.ParseBool(s)
+	default:
+		return s, nil
+	}
+	if err != nil {
+		err = errors.New(forms[k].want)
+	}
+	return value, err
+}
+
+func classNames() []string {
+	var names []string
+	for _, c := range limit.Classes() {
+		names = append(names, c.String())
+	}
+	return names
 }

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"reflect"
@@ -8,8 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	tmpl "text/template/parse"
 	"time"
 
+	"resumed/internal/backoff"
 	"resumed/internal/limit"
 	"resumed/internal/prompt"
 )
@@ -155,3 +159,129 @@ var envKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 var modelNames = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*(,[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*)*$`)
 
 var placeholder = regexp.MustCompile(`\{[A-Za-z_]+\}`)
+
+// eventNames returns every event that can be reported.
+func eventNames() []string {
+	return []string{"gave_up", "parked", "cut_off", "silent", "limited", "retrying", "recovered", "config_error", "state_error", "digest", "usage", "host_gone", "test"}
+}
+
+func (n Notify) validate(found *problems) {
+	found.events("notify.events", n.Events)
+	_, err := n.digestHours()
+	found.check(err == nil, "notify.digest_at", n.DigestAt, `must be a time of day, such as "07:30", or a night, such as "22:00-08:00"`)
+	names := map[string]string{}
+	channels := n.channels()
+	for _, key := range slices.Sorted(maps.Keys(channels)) {
+		c := channels[key]
+		if found.name(key+".name", c.Name) {
+			first, taken := names[c.Name]
+			found.check(!taken, key+".name", c.Name, "must be unique: %s has it too", first)
+			names[c.Name] = key
+		}
+		// Inherited events are reported at [notify].
+		if !slices.Equal(c.Events, n.Events) {
+			found.events(key+".events", c.Events)
+		}
+		found.template(key+".title", c.Title)
+		found.template(key+".text", c.Text)
+	}
+	for i, w := range n.Webhook {
+		w.validate(found, index("notify.webhook", i))
+	}
+	for i, s := range n.Service {
+		key := index("notify.service", i)
+		if found.oneOfTwo(key, "url", s.URL != "", s.URLFile != "") && s.URL != "" {
+			u, err := url.Parse(s.URL.Reveal())
+			found.check(err == nil && u.Scheme != "", key+".url", s.URL, `must be a service URL, such as "ntfy://ntfy.sh/topic"`)
+		}
+	}
+	for i, c := range n.Command {
+		key := index("notify.command", i) + ".run"
+		if len(c.Run) == 0 {
+			found.add(key, nil, "must be a command")
+			continue
+		}
+		found.check(strings.TrimSpace(c.Run[0]) != "", index(key, 0), c.Run[0], "must be a program")
+	}
+}
+
+func (w Webhook) validate(found *problems, key string) {
+	if found.oneOfTwo(key, "url", w.URL != "", w.URLFile != "") && w.URL != "" {
+		found.check(isWebURL(w.URL.Reveal()), key+".url", w.URL, "must be an http or https URL")
+	}
+	found.check(w.Secret == "" || w.SecretFile == "", key+".secret_file", w.SecretFile, "must not be set beside secret")
+}
+
+// oneOfTwo requires a value either in the configuration or in a file of its own.
+func (ps *problems) oneOfTwo(key, name string, given, inFile bool) bool {
+	switch {
+	case given && inFile:
+		ps.add(key+"."+name+"_file", nil, "must not be set beside %s", name)
+	case !given && !inFile:
+		ps.add(key+"."+name, nil, "must be set, here or by %s_file", name)
+	default:
+		return true
+	}
+	return false
+}
+
+func (ps *problems) events(key string, events []string) {
+	for i, e := range events {
+		if !slices.Contains(eventNames(), e) {
+			ps.add(index(key, i), e, "%s", oneOf(e, eventNames()))
+		}
+	}
+}
+
+// template checks the syntax of a template. The names in it are checked where it is filled in.
+func (ps *problems) template(key, text string) {
+	tree := tmpl.New("title")
+	tree.Mode = tmpl.SkipFuncCheck
+	if _, err := tree.Parse(text, "", "", map[string]*tmpl.Tree{}); err != nil {
+		ps.add(key, text, "must be a text/template: %s", strings.TrimPrefix(err.Error(), "template: title:"))
+	}
+}
+
+func isWebURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
+func (b Backoff) validate(found *problems) {
+	found.policy("backoff", b.Policy, nil)
+	names, classes := map[string]int{}, map[limit.Class]string{}
+	inherited := b.Policy.Validate()
+	for i, p := range b.Policies {
+		key := index("backoff.policy", i)
+		found.policy(key, p.Policy, inherited)
+		if found.name(key+".name", p.Name) {
+			found.check(p.Name != defaultPolicy, key+".name", p.Name, `must be another name: "default" is [backoff] itself`)
+			first, taken := names[p.Name]
+			found.check(!taken, key+".name", p.Name, "must be unique: backoff.policy[%d] has it too", first)
+			names[p.Name] = i
+		}
+		for j, class := range p.Classes {
+			at := index(key+".classes", j)
+			found.check(class != limit.None && class != limit.Cancelled, at, class, "is never retried, so no policy can apply to it")
+			other, taken := classes[class]
+			found.check(!taken, at, class, "must be in one policy only: %q has it too", other)
+			classes[class] = p.Name
+		}
+	}
+}
+
+// policy adds the problems of a policy. Problems of inherited values are reported at [backoff] only.
+func (ps *problems) policy(key string, p backoff.Policy, inherited []backoff.InvalidField) {
+	for _, bad := range p.Validate() {
+		if slices.ContainsFunc(inherited, func(was backoff.InvalidField) bool { return fmt.Sprint(was) == fmt.Sprint(bad) }) {
+			continue // compared as text, because NaN does not equal itself
+		}
+		switch bad.Field {
+		case "strategy":
+			bad.Want = oneOf(string(p.Strategy), Texts(backoff.Strategies()))
+		case "jitter_mode":
+			bad.Want = oneOf(string(p.JitterMode), Texts(backoff.JitterModes()))
+		}
+		ps.add(key+"."+bad.Field, bad.Value, "%s", bad.Want)
+	}
+}

@@ -7,16 +7,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
-	"resumed/internal/dirs"
+	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/usage"
 )
@@ -36,26 +36,6 @@ func NewClient(dir string) *Client {
 	return &Client{http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, dir) },
 	}}}
-}
-
-// Answers reports whether a daemon listens on the socket in dir.
-func Answers(dir string) bool {
-	conn, err := dial(context.Background(), dir)
-	if err != nil {
-		return false
-	}
-	_ = conn.Close() // nothing was sent
-	return true
-}
-
-func dial(ctx context.Context, dir string) (net.Conn, error) {
-	path, release, err := socketPath(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	dialer := net.Dialer{Timeout: answerLimit}
-	return dialer.DialContext(ctx, "unix", path)
 }
 
 // Status returns the state of the daemon.
@@ -246,41 +226,152 @@ func readProblem(answer io.Reader, status string) error {
 	return &RemoteError{Text: p.Error, kind: p.Kind}
 }
 
-// SocketDir returns the directory of the daemon's socket. If no daemon runs, it is that of a
-// dry run, or the one where a daemon would listen.
-func SocketDir(getenv func(string) string) string {
-	dir, answers := daemonDir(getenv)
-	own, err := dirs.State(getenv)
-	if answers || err != nil {
-		return dir
-	}
-	for _, dryRun := range dirs.DryRuns(own) {
-		if Answers(dryRun) {
-			return dryRun
-		}
-	}
-	return dir
+// Tasks returns the tasks that wait and those that were started recently.
+func (c *Client) Tasks(ctx context.Context) ([]view.Task, error) {
+	return call[[]view.Task](ctx, c, http.MethodGet, "/v1/queue", nil)
 }
 
-// DaemonDir is SocketDir without dry runs.
-func DaemonDir(getenv func(string) string) string {
-	dir, _ := daemonDir(getenv)
-	return dir
+// Enqueue adds a task.
+func (c *Client) Enqueue(ctx context.Context, order view.TaskOrder) (view.Task, error) {
+	return c.orderTask(ctx, "add", "", &order)
 }
 
-func daemonDir(getenv func(string) string) (dir string, answers bool) {
-	places := dirs.Sockets(getenv)
-	if i := slices.IndexFunc(places, Answers); i >= 0 {
-		return places[i], true
-	}
-	for _, place := range places { // a socket that does not answer is reported too
-		if _, err := os.Stat(filepath.Join(place, SocketName)); err == nil {
-			return place, false
+// Edit replaces a task.
+func (c *Client) Edit(ctx context.Context, task string, order view.TaskOrder) (view.Task, error) {
+	return c.orderTask(ctx, "edit", task, &order)
+}
+
+// Drop removes a task.
+func (c *Client) Drop(ctx context.Context, task string) (view.Task, error) {
+	return c.orderTask(ctx, "drop", task, nil)
+}
+
+// Move moves a task to the position of another one, or to First or Last.
+func (c *Client) Move(ctx context.Context, task, to string) ([]view.Task, error) {
+	return call[[]view.Task](ctx, c, http.MethodPost, "/v1/queue/move", url.Values{"task": {task}, "to": {to}})
+}
+
+func (c *Client) orderTask(ctx context.Context, what, task string, order *view.TaskOrder) (view.Task, error) {
+	query := url.Values{"task": {task}}
+	if order != nil {
+		if err := resume.CheckPrompt(order.Prompt); err != nil {
+			return view.Task{}, err // a much longer one does not fit into a request
 		}
+		text, err := json.Marshal(order)
+		if err != nil {
+			return view.Task{}, err
+		}
+		query.Set("order", string(text))
 	}
-	dir, err := dirs.Runtime(getenv)
+	return call[view.Task](ctx, c, http.MethodPost, "/v1/queue/"+what, query)
+}
+
+// History returns the steps since a time, oldest first, of all sessions or of the one with that
+// name. It ends at the first error.
+func (c *Client) History(ctx context.Context, name string, since time.Time) (iter.Seq2[Step, error], error) {
+	query := url.Values{"name": {name}}
+	if !since.IsZero() {
+		query.Set("since", since.Format(time.RFC3339Nano))
+	}
+	body, err := c.open(ctx, http.MethodGet, "/v1/history", query)
 	if err != nil {
-		dir = os.DevNull // without a home directory there is no daemon
+		return nil, err
 	}
-	return dir, false
+	return func(yield func(Step, error) bool) {
+		defer body.Close()
+		for decoder := json.NewDecoder(body); ; {
+			var step Step
+			err := decoder.Decode(&step)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				err = fmt.Errorf("read the daemon's answer: %w", err)
+			}
+			if !yield(step, err) || err != nil {
+				return
+			}
+		}
+	}, nil
+}
+
+// Nudge sends what a hook was called with.
+func (c *Client) Nudge(ctx context.Context, n Nudge) error {
+	return c.order(ctx, "/v1/nudge", url.Values{"agent": {n.Agent}, "session": {n.Session}, "transcript": {n.Transcript}, "asks": {n.Asks}, "answered": {strconv.FormatBool(n.Answered)}})
+}
+
+// Fleet returns a page of the state of all hosts.
+func (c *Client) Fleet(ctx context.Context, after string, most int) (Fleet, error) {
+	return call[Fleet](ctx, c, http.MethodGet, "/v1/fleet", url.Values{"after": {after}, "most": {strconv.Itoa(most)}})
+}
+
+// ForgetAccount makes an account count as free for all hosts.
+func (c *Client) ForgetAccount(ctx context.Context, account string) error {
+	return c.order(ctx, "/v1/fleet/forget", url.Values{"account": {account}})
+}
+
+// ErrNoRoom says that there was no room in time.
+var ErrNoRoom = errors.New("there is still no room")
+
+// lookAgain is the longest time between two looks at the accounts.
+const lookAgain = 10 * time.Second
+
+// Room is what a script waits for: no limit stops the account, and less than Below percent of each window
+// is used.
+type Room struct {
+	Account string // empty: every account
+	Below   float64
+}
+
+// Means reports whether it is about an account.
+func (r Room) Means(a Account) bool {
+	return r.Account == "" || r.Account == a.String() || r.Account == a.Name
+}
+
+// Await returns when there is room; ErrNoRoom: not in time. A timeout of 0 is none.
+func (c *Client) Await(ctx context.Context, room Room, timeout time.Duration) error {
+	late := make(<-chan time.Time)
+	if timeout > 0 {
+		late = time.After(timeout)
+	}
+	for {
+		status, err := c.Status(ctx, false)
+		if err != nil {
+			return err
+		}
+		next, err := room.full(status)
+		if err != nil || next.IsZero() {
+			return err
+		}
+		select {
+		case <-time.After(min(lookAgain, max(time.Until(next), time.Second/5))):
+		case <-late:
+			return ErrNoRoom
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// full returns when to look again; zero: there is room.
+func (r Room) full(status Status) (next time.Time, err error) {
+	known := false
+	for _, a := range status.Accounts {
+		if !r.Means(a) {
+			continue
+		}
+		known = true
+		if a.State != "closed" {
+			next = status.Now.Add(lookAgain)
+		}
+		for _, window := range a.Windows {
+			if window.Used >= r.Below && window.ResetsAt.After(status.Now) {
+				next = window.ResetsAt
+			}
+		}
+	}
+	if !known && r.Account != "" {
+		return next, fmt.Errorf("no account is called %q: `resumed status` lists them", r.Account)
+	}
+	return next, nil
 }

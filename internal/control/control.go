@@ -7,6 +7,8 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"os"
+	"path/filepath"
 	"time"
 
 	"resumed/internal/resume"
@@ -217,4 +219,56 @@ var kinds = []kind{
 	{ErrEarly, "early", http.StatusConflict},
 	{ErrNoTask, "no_task", http.StatusNotFound},
 	{ErrNoSession, "no_session", http.StatusNotFound},
+}
+
+// Step is one line of the history, as `history --json` prints it: what was decided or done,
+// and why.
+type Step struct {
+	Version int            `json:"version"`
+	At      time.Time      `json:"at"`
+	Session string         `json:"session"`           // empty: it concerns the daemon itself
+	Name    string         `json:"name,omitempty"`    // of the session, for people; empty if it was removed long ago
+	Project string         `json:"project,omitempty"` // the last part of its directory
+	Agent   string         `json:"agent"`
+	Kind    string         `json:"kind"` // the new state, or what else happened
+	From    string         `json:"from,omitempty"`
+	To      string         `json:"to,omitempty"`
+	Class   string         `json:"class,omitempty"`
+	Reason  string         `json:"reason"`
+	NextAt  time.Time      `json:"next_at,omitzero"`
+	Attempt int            `json:"attempt"`           // resumes since the transcript last moved
+	Outcome resume.Outcome `json:"outcome,omitempty"` // of the resume that ended with this step
+	Error   string         `json:"error,omitempty"`
+	AliveAt time.Time      `json:"alive_at,omitzero"` // of a daemon that starts: when one last ran before; zero: never, or not known
+}
+
+// Nudge is what an agent's hook sends when something happens to a session. It says where to
+// look, and what is in no transcript: that the process asks for something.
+type Nudge struct {
+	Agent      string
+	Session    string
+	Transcript string // "": not known
+	Asks       string // what its process asks a person for; "": nothing
+	Answered   bool   // its process does not ask any more, if it did
+}
+
+// callFile is the file whose modification time says when an agent last called a hook.
+func callFile(runtimeDir, agent string) string { return filepath.Join(runtimeDir, "called", agent) }
+
+// MarkCall stores that an agent calls a hook now, also while no daemon runs.
+func MarkCall(runtimeDir, agent string) error {
+	path := callFile(runtimeDir, agent)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(time.Now().UTC().Format(time.RFC3339)+"\n"), 0o600)
+}
+
+// LastCall returns when an agent last called a hook; zero: not since the user has logged in.
+func LastCall(runtimeDir, agent string) time.Time {
+	info, err := os.Lstat(callFile(runtimeDir, agent))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"resumed/internal/resume/view"
@@ -130,25 +127,4 @@ type FleetBackend interface {
 
 	// DoAway makes another host execute an order.
 	DoAway(ctx context.Context, host, session string, order Order) (view.Session, error)
-}
-
-// mostRows bounds a page.
-const mostRows = 10_000
-
-func (s *Server) fleet(r *http.Request) (any, error) {
-	most, err := strconv.Atoi(r.FormValue("most"))
-	if err != nil || most < 1 || most > mostRows {
-		most = mostRows
-	}
-	return s.backend.Fleet(r.Context(), r.FormValue("after"), most)
-}
-
-// Fleet returns a page of the state of all hosts.
-func (c *Client) Fleet(ctx context.Context, after string, most int) (Fleet, error) {
-	return call[Fleet](ctx, c, http.MethodGet, "/v1/fleet", url.Values{"after": {after}, "most": {strconv.Itoa(most)}})
-}
-
-// ForgetAccount makes an account count as free for all hosts.
-func (c *Client) ForgetAccount(ctx context.Context, account string) error {
-	return c.order(ctx, "/v1/fleet/forget", url.Values{"account": {account}})
 }

@@ -10,12 +10,14 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"resumed/internal/peer"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/usage"
 )
 
@@ -200,4 +202,84 @@ func (l peers) Accept() (net.Conn, error) {
 		l.log.Warn("refused a stranger on the control socket", "uid", uid, "err", err)
 		_ = conn.Close()
 	}
+}
+
+func (s *Server) taskOrder(r *http.Request, order string) (any, error) {
+	queue, ctx, name := s.backend.Queue(), r.Context(), r.FormValue("task")
+	var wanted view.TaskOrder
+	if text := r.FormValue("order"); text != "" {
+		if err := json.Unmarshal([]byte(text), &wanted); err != nil {
+			return nil, fmt.Errorf("read what is asked for: %w", err)
+		}
+	}
+	if wanted.Mode != "" {
+		if err := onlyPerson(r, "what another one may do"); err != nil {
+			return nil, err
+		}
+	}
+	switch order {
+	case "add":
+		return queue.Enqueue(ctx, wanted)
+	case "edit":
+		return queue.Edit(ctx, name, wanted)
+	case "drop":
+		return queue.Drop(ctx, name)
+	default:
+		return queue.Move(ctx, name, r.FormValue("to"))
+	}
+}
+
+// history streams the steps as JSON Lines, because there may be too many for memory.
+func (s *Server) history(w http.ResponseWriter, r *http.Request) {
+	var since time.Time
+	if text := r.FormValue("since"); text != "" {
+		var err error
+		if since, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+	}
+	steps, err := s.backend.History(r.Context(), r.FormValue("name"), since)
+	if err != nil {
+		answer(w, nil, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/jsonl")
+	encoder := json.NewEncoder(w)
+	for step, err := range steps {
+		if err == nil {
+			err = encoder.Encode(step)
+		}
+		if err != nil {
+			// The status line was already sent: a broken answer shows that something is missing.
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// Limits for what a hook sends: more than the ids of any agent, and any path.
+const (
+	longestName = 200
+	longestFile = 4096
+)
+
+var errNudge = errors.New("no agent says this to its hook")
+
+func (s *Server) nudge(r *http.Request) (any, error) {
+	n := Nudge{Agent: r.FormValue("agent"), Session: r.FormValue("session"), Transcript: r.FormValue("transcript"), Asks: r.FormValue("asks"), Answered: r.FormValue("answered") == "true"}
+	if n.Session == "" || max(len(n.Agent), len(n.Session)) > longestName || max(len(n.Transcript), len(n.Asks)) > longestFile {
+		return nil, errNudge
+	}
+	return done, s.backend.Nudge(n)
+}
+
+// mostRows bounds a page.
+const mostRows = 10_000
+
+func (s *Server) fleet(r *http.Request) (any, error) {
+	most, err := strconv.Atoi(r.FormValue("most"))
+	if err != nil || most < 1 || most > mostRows {
+		most = mostRows
+	}
+	return s.backend.Fleet(r.Context(), r.FormValue("after"), most)
 }

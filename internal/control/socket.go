@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
+	"resumed/internal/dirs"
 	"resumed/internal/fsevents"
 )
 
@@ -176,4 +178,63 @@ func socketPath(dir string) (path string, release func(), err error) {
 		return "", nil, errors.Join(&PathError{path}, open.Close())
 	}
 	return filepath.Join(through, SocketName), func() { _ = open.Close() }, nil
+}
+
+// Answers reports whether a daemon listens on the socket in dir.
+func Answers(dir string) bool {
+	conn, err := dial(context.Background(), dir)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close() // nothing was sent
+	return true
+}
+
+func dial(ctx context.Context, dir string) (net.Conn, error) {
+	path, release, err := socketPath(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	dialer := net.Dialer{Timeout: answerLimit}
+	return dialer.DialContext(ctx, "unix", path)
+}
+
+// SocketDir returns the directory of the daemon's socket. If no daemon runs, it is that of a
+// dry run, or the one where a daemon would listen.
+func SocketDir(getenv func(string) string) string {
+	dir, answers := daemonDir(getenv)
+	own, err := dirs.State(getenv)
+	if answers || err != nil {
+		return dir
+	}
+	for _, dryRun := range dirs.DryRuns(own) {
+		if Answers(dryRun) {
+			return dryRun
+		}
+	}
+	return dir
+}
+
+// DaemonDir is SocketDir without dry runs.
+func DaemonDir(getenv func(string) string) string {
+	dir, _ := daemonDir(getenv)
+	return dir
+}
+
+func daemonDir(getenv func(string) string) (dir string, answers bool) {
+	places := dirs.Sockets(getenv)
+	if i := slices.IndexFunc(places, Answers); i >= 0 {
+		return places[i], true
+	}
+	for _, place := range places { // a socket that does not answer is reported too
+		if _, err := os.Stat(filepath.Join(place, SocketName)); err == nil {
+			return place, false
+		}
+	}
+	dir, err := dirs.Runtime(getenv)
+	if err != nil {
+		dir = os.DevNull // without a home directory there is no daemon
+	}
+	return dir, false
 }

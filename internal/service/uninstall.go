@@ -2,12 +2,134 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"resumed/internal/dirs"
+	"resumed/internal/hint"
+	"resumed/internal/humanize"
+	"resumed/internal/sanitize"
 )
+
+// leftover is a directory of resumed, in a directory that other programs use too.
+type leftover struct{ path, what string }
+
+// leftovers returns the directories of resumed that install did not make.
+func leftovers(getenv func(string) string) []leftover {
+	var all []leftover
+	add := func(path, what string) {
+		// Only a directory with our name is ours as a whole; a service can be configured with any
+		// directory.
+		if filepath.Base(path) != "resumed" || !exists(path) || slices.ContainsFunc(all, func(l leftover) bool { return l.path == path }) {
+			return
+		}
+		all = append(all, leftover{path, what})
+	}
+	if dir := dirs.Config(getenv); dir != "" {
+		add(filepath.Join(dir, "resumed"), "configuration")
+	}
+	if dir, err := dirs.State(getenv); err == nil {
+		add(dir, "state: sessions, history, outputs of resumes, undelivered notices")
+	}
+	if dir := dirs.UserState(getenv); dir != "" {
+		add(dir, "state: sessions, history, outputs of resumes, undelivered notices")
+	}
+	if dir, err := dirs.Runtime(getenv); err == nil {
+		add(dir, "socket and leases")
+	}
+	login, _ := dirs.Login(getenv)
+	add(filepath.Join(login, "resumed"), "socket and leases")
+	return all
+}
+
+// purge removes, after uninstall, everything of resumed in the user's home.
+func (i Installer) purge(ctx context.Context, dryRun, yes bool) error {
+	left := leftovers(os.Getenv)
+	if len(left) == 0 {
+		if len(programsLeft()) == 0 {
+			fmt.Fprintln(i.Out, "Nothing else is left.")
+		}
+		return i.sayWhoHasTheProgram()
+	}
+	fmt.Fprintln(i.Out, "This is left of resumed:")
+	for _, l := range left {
+		files, bytes := dirs.Measure(l.path)
+		fmt.Fprintf(i.Out, "  %s  (%s, %s; %s)\n", l.path, humanize.Count(files, "file"), humanize.Bytes(bytes), l.what)
+	}
+	if dryRun {
+		_, err := fmt.Fprint(i.Out, nothingDone)
+		return err
+	}
+	if status, err := i.Status(ctx, false); err == nil {
+		end := fmt.Sprintf("kill %d", status.Daemon.PID)
+		if m, err := newSystemdUser(); err == nil && m.packaged() {
+			end = "systemctl --user disable --now resumed"
+		}
+		return hint.With(fmt.Errorf("a daemon is running and would write it again: pid %d", status.Daemon.PID), end+", then resumed uninstall --purge")
+	}
+	if !yes && !i.Ask("Remove all of it? The sessions of your agents stay. [y/N] ") {
+		return hint.With(errors.New("nothing was removed"), "resumed uninstall --purge --yes")
+	}
+	for _, l := range left {
+		if err := os.RemoveAll(l.path); err != nil {
+			return fmt.Errorf("remove what is left: %w", err)
+		}
+		fmt.Fprintln(i.Out, "removed", l.path)
+		removeEmpty(filepath.Dir(l.path))
+	}
+	return i.sayWhoHasTheProgram()
+}
+
+// removeEmpty removes an empty directory in the home, and then its parents while they are empty, such
+// as ~/.local/state. A link was made on purpose and stays.
+func removeEmpty(dir string) {
+	home, err := os.UserHomeDir()
+	for err == nil && strings.HasPrefix(dir, filepath.Clean(home)+string(filepath.Separator)) {
+		info, statErr := os.Lstat(dir)
+		if statErr != nil || !info.IsDir() || os.Remove(dir) != nil {
+			return
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// programsLeft returns this program, unless it is temporary, and what is where install copies it to.
+func programsLeft() (left []string) {
+	if program, err := os.Executable(); err == nil && exists(program) && whyTemporary(program, os.TempDir()) == "" {
+		left = append(left, program)
+	}
+	copied, err := lastingPath()
+	if err != nil {
+		return left
+	}
+	for _, path := range []string{copied, filepath.Join(filepath.Dir(copied), hubName)} {
+		if isResumed(path) && !slices.ContainsFunc(left, func(other string) bool { return sameFile(other, path) }) {
+			left = append(left, path)
+		}
+	}
+	return left
+}
+
+// sayWhoHasTheProgram prints how to remove the program itself.
+func (i Installer) sayWhoHasTheProgram() error {
+	var err error
+	for _, program := range programsLeft() {
+		by := "rm " + sanitize.ShellWord(program)
+		switch {
+		case strings.Contains(program, "/node_modules/"):
+			by = "npm uninstall -g @resumed/cli"
+		case strings.HasPrefix(program, "/usr/bin/"):
+			by = "with your package manager, such as sudo apt purge resumed"
+		}
+		_, err = fmt.Fprintln(i.Out, "The program itself is still there. To remove it:", by)
+	}
+	return err
+}
 
 // Uninstall stops the service and removes what install made. With purge it also removes everything else
 // in the user's home, after asking unless yes is set.

@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"resumed/internal/humanize"
+	"resumed/internal/resume/view"
 )
 
 // Printer collects lines and tables for people, no wider than its page.
@@ -68,6 +71,78 @@ func (p Page) table(rows [][]Cell) (lines []string) {
 			}
 		}
 		lines = append(lines, p.cut(b.String()))
+	}
+	return lines
+}
+
+// Colour is one of the sixteen that every terminal theme defines, so that it is readable on dark and on
+// light backgrounds. No state is blue, which is hard to read in many dark themes.
+type Colour string
+
+// The colours, and other ways to highlight text.
+const (
+	None    Colour = ""
+	Red     Colour = "31"
+	Green   Colour = "32"
+	Yellow  Colour = "33"
+	Blue    Colour = "34"
+	Magenta Colour = "35"
+	Cyan    Colour = "36"
+	Bold    Colour = "1"
+	Dim     Colour = "2"
+	Reverse Colour = "7"
+)
+
+// tones are the colours of the tones.
+var tones = map[humanize.Tone]Colour{
+	humanize.Bad: Red, humanize.Wait: Yellow, humanize.Busy: Magenta, humanize.Good: Green, humanize.Still: Cyan,
+}
+
+// stateOf returns one word for the state of a session, and its colour.
+func stateOf(s view.Session) (string, Colour) {
+	word, tone := humanize.State(s)
+	return word, tones[tone]
+}
+
+// Paint colours text if it is true.
+type Paint bool
+
+// In returns the text in a colour.
+func (p Paint) In(c Colour, text string) string {
+	if !p || c == None || text == "" {
+		return text
+	}
+	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+}
+
+// Cell is one field of a table.
+type Cell struct {
+	Text   string
+	Colour Colour
+}
+
+// fill cuts or pads text to a width in columns of the terminal.
+func fill(text string, width int) string {
+	text = cut(text, width)
+	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
+}
+
+func cut(text string, width int) string { return ansi.Truncate(text, max(0, width), "…") }
+
+// Words breaks a text into lines of a width, only between words: a command that is broken at its
+// hyphens cannot be read. 0 or less: one line.
+func Words(text string, width int) []string {
+	if width <= 0 && text != "" {
+		return []string{text}
+	}
+	var lines []string
+	for word := range strings.FieldsSeq(text) {
+		last := len(lines) - 1
+		if last < 0 || ansi.StringWidth(lines[last]+" "+word) > width {
+			lines = append(lines, word)
+		} else {
+			lines[last] += " " + word
+		}
 	}
 	return lines
 }

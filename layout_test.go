@@ -92,7 +92,7 @@ var arrows = map[string][]string{
 	"internal/notify/channels":       {"internal/agents", "internal/config", "internal/notify", "internal/notify/*", "internal/ownership", "internal/resume"},
 	"internal/notify/digest":         {"internal/journal", "internal/notify", "internal/resume", "internal/resume/view", "internal/state"},
 	"internal/notify/*":              {"internal/notify", "internal/notify/remote", "internal/backoff", "internal/childenv", "internal/ownership", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/sessionbus"},
-	"internal/notify":                {"internal/backoff", "internal/humanize", "internal/outbox", "internal/sanitize", "internal/limit", "internal/resume", "internal/resume/view", "internal/usage"},
+	"internal/notify":                {"internal/backoff", "internal/humanize", "internal/outbox", "internal/sanitize", "internal/limit", "internal/resume", "internal/resume/view", "internal/usage", "internal/wake"},
 	"internal/notify/service":        {"internal/notify", "internal/notify/*", "internal/sanitize"},
 	"internal/ownership":             {"internal/regular", "internal/sanitize"},
 	"internal/runfiles":              {"internal/atomicfile", "internal/resume", "internal/runner"},

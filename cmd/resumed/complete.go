@@ -151,7 +151,7 @@ func (c *cli) offerAgents(ctx context.Context, _ string) (names []string) {
 func (c *cli) offerChannels(ctx context.Context, _ string) (names []string) {
 	ways, _ := channels.Build("", c.inForce(ctx), nil, nil)
 	for _, channel := range ways {
-		names = offer(names, channel.Name(), "")
+		names = offer(names, channel.Name, "")
 	}
 	return names
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -59,10 +58,8 @@ func (c *cli) notifyTest(ctx context.Context, name string) error {
 	}
 	var names []string
 	for _, ch := range ways {
-		names = append(names, ch.Name())
-		if closer, ok := ch.(io.Closer); ok {
-			defer closer.Close()
-		}
+		names = append(names, ch.Name)
+		defer ch.Close()
 	}
 	host, err := os.Hostname()
 	if err != nil {

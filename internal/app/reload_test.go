@@ -17,14 +17,9 @@ import (
 )
 
 // phone is a notice channel.
-type phone struct {
-	notify.Base
-	heard chan notify.Notice
-}
+type phone struct{ heard chan notify.Notice }
 
-func (*phone) To() string { return "a pocket" }
-
-func (p *phone) Send(_ context.Context, n notify.Notice) (string, error) {
+func (p phone) Send(_ context.Context, n notify.Notice) (string, error) {
 	p.heard <- n
 	return "", nil
 }
@@ -40,10 +35,10 @@ func TestARefusedConfigurationLeavesSettingsInForceAndShowsWhy(t *testing.T) {
 	require.NoError(t, err)
 	inForce := new(inForce)
 	inForce.Store(first)
-	base, err := notify.NewBase(notify.Common{Name: "phone", Events: []notify.Event{notify.ConfigError}})
+	ways := phone{make(chan notify.Notice, 10)}
+	channel, err := notify.NewChannel(notify.Common{Name: "phone", Events: []notify.Event{notify.ConfigError}}, ways)
 	require.NoError(t, err)
-	ways := &phone{base, make(chan notify.Notice, 10)}
-	notifier := notify.New(notify.Options{Config: notify.Config{Channels: []notify.Channel{ways}}, Store: store, Log: log})
+	notifier := notify.New(notify.Options{Config: notify.Config{Channels: []*notify.Channel{channel}}, Store: store, Log: log})
 	disk, people := newStage(t.Context(), func(err error) { t.Error(err) }), newStage(t.Context(), func(err error) { t.Error(err) })
 	disk.run("state", store.Run)
 	people.run("notifier", notifier.Run)

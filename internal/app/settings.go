@@ -27,7 +27,7 @@ type settings struct {
 	path     string // of its file; "": built-in defaults
 	rules    resume.Rules
 	agents   map[string]agent.Agent
-	channels []notify.Channel
+	channels []*notify.Channel
 	loadedAt time.Time
 	refused  error // why a newer file is not used
 }
@@ -40,7 +40,7 @@ func (s *settings) agentNames() []string { return slices.Sorted(maps.Keys(s.agen
 func (s *settings) channelNames() []string {
 	names := make([]string, len(s.channels))
 	for i, ch := range s.channels {
-		names[i] = ch.Name()
+		names[i] = ch.Name
 	}
 	return names
 }
@@ -129,10 +129,10 @@ func sameAgent(before, after config.Config, name string) bool {
 }
 
 // keepDesktops reuses the desktop channels that have not changed.
-func keepDesktops(before *settings, cfg config.Notify, channels []notify.Channel) {
+func keepDesktops(before *settings, cfg config.Notify, channels []*notify.Channel) {
 	for _, desktop := range before.config.Notify.Desktop {
 		same := func(c config.Desktop) bool { return reflect.DeepEqual(c, desktop) }
-		named := func(ch notify.Channel) bool { return ch.Name() == desktop.Name }
+		named := func(ch *notify.Channel) bool { return ch.Name == desktop.Name }
 		old, now := slices.IndexFunc(before.channels, named), slices.IndexFunc(channels, named)
 		if old >= 0 && now >= 0 && slices.ContainsFunc(cfg.Desktop, same) {
 			channels[now] = before.channels[old]

@@ -75,7 +75,7 @@ func TestAReloadKeepsTheDesktopsThatDidNotChange(t *testing.T) {
 	cfg := usual(t)
 	before, err := maker{}.make(cfg, nil)
 	require.NoError(t, err)
-	channel := func(s *settings, name string) notify.Channel {
+	channel := func(s *settings, name string) *notify.Channel {
 		return s.channels[slices.Index(s.channelNames(), name)]
 	}
 	for name, c := range map[string]struct {

@@ -5,9 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"text/template"
 	"time"
+
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+	"resumed/internal/resume/view"
+	"resumed/internal/sanitize"
 )
 
 // Common is the configuration that all channels have.
@@ -20,8 +29,11 @@ type Common struct {
 	Agents Titles // for templates that name an agent
 	Lines  int    // the built-in text is cut to this many lines; 0: not cut
 
-	Timeout time.Duration // of one try; 0: 10 seconds
+	Timeout time.Duration // of one try; 0: sendLimit, which is also the maximum
 }
+
+// sendLimit bounds one try, whatever the channel's own timeout is.
+const sendLimit = 2 * time.Minute
 
 // OptionError is an option of a channel that cannot be used.
 type OptionError struct {
@@ -30,12 +42,10 @@ type OptionError struct {
 	Err     error
 }
 
-// Error names the channel and its option.
 func (e *OptionError) Error() string {
 	return fmt.Sprintf("channel %q: %s: %v", e.Channel, e.Option, e.Err)
 }
 
-// Unwrap returns the error of the option.
 func (e *OptionError) Unwrap() error { return e.Err }
 
 // Wrong returns an OptionError.
@@ -43,15 +53,27 @@ func (c Common) Wrong(option, format string, args ...any) error {
 	return &OptionError{c.Name, option, fmt.Errorf(format, args...)}
 }
 
-// Base is the common part of all channels; a channel embeds it.
-type Base struct {
-	common      Common
+// Sender sends notices in one way. It may also be a Listener, and have the method Close() error, which is
+// called when the channel is no longer used.
+type Sender interface {
+	// Send sends a notice, and returns the answer of the other side, if there is one. The error is nil
+	// once the other side has accepted the notice. Any error means "try again later", unless it is a
+	// SendError. Errors and answers are shown and logged: they must not contain secrets.
+	//
+	// It must return soon after ctx is done. Deliveries are sent one at a time, but a test notice may
+	// be sent at the same time.
+	Send(context.Context, Notice) (answer string, err error)
+}
+
+// Channel is one configured way to reach people.
+type Channel struct {
+	Common
+	sender      Sender
 	title, text *template.Template // nil: built in
 }
 
-// NewBase checks the common configuration.
-func NewBase(c Common) (Base, error) {
-	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
+// NewChannel checks the common configuration.
+func NewChannel(c Common, s Sender) (*Channel, error) {
 	title, titleErr := parseWording(c.Title, c.Agents)
 	if titleErr != nil {
 		titleErr = c.Wrong("title", "%w", titleErr)
@@ -60,34 +82,163 @@ func NewBase(c Common) (Base, error) {
 	if textErr != nil {
 		textErr = c.Wrong("text", "%w", textErr)
 	}
-	return Base{c, title, text}, errors.Join(titleErr, textErr)
+	c.Timeout = min(cmp.Or(c.Timeout, sendLimit), sendLimit)
+	return &Channel{c, s, title, text}, errors.Join(titleErr, textErr)
 }
 
-// Bound bounds one try by the channel's timeout.
-func (b *Base) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, b.common.Timeout, fmt.Errorf("no answer within %s", b.common.Timeout))
+// Result is the result of one try to send a notice.
+type Result struct {
+	Channel string        // its name
+	To      string        // its destination, without secrets
+	Sent    string        // the title that was sent
+	Answer  string        // the answer; empty if the channel has none
+	Took    time.Duration // until the answer
+	Err     error         // nil: it was accepted
 }
 
-// Name returns the channel's name in the configuration.
-func (b *Base) Name() string { return b.common.Name }
+// Try sends a test notice with all channels at once, or with the one of that name, without the outbox,
+// and waits for the answers. It is an error if there is no channel of that name.
+func Try(ctx context.Context, channels []*Channel, name, host string) ([]Result, error) {
+	chosen := slices.DeleteFunc(slices.Clone(channels), func(ch *Channel) bool { return name != "" && ch.Name != name })
+	if name != "" && len(chosen) == 0 {
+		return nil, fmt.Errorf("no channel is named %q", name)
+	}
+	notice := compose(newGroup(Test, time.Now()), host, nil)
+	results := make([]Result, len(chosen))
+	var all sync.WaitGroup
+	for i, ch := range chosen {
+		all.Go(func() { results[i] = ch.Send(ctx, notice) })
+	}
+	all.Wait()
+	return results, nil
+}
 
-// To returns the channel's destination, without secrets.
-func (b *Base) To() string { return b.common.To }
+// Send makes one try to send a notice, without the outbox.
+func (c *Channel) Send(ctx context.Context, n Notice) Result {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("no answer within %s", c.Timeout))
+	defer cancel()
+	n = c.word(n)
+	began := time.Now()
+	answer, err := c.sender.Send(ctx, n)
+	return Result{Channel: c.Name, To: c.To, Sent: n.Title, Answer: answer, Took: time.Since(began), Err: err}
+}
 
-// Events returns the events that the channel gets.
-func (b *Base) Events() []Event { return b.common.Events }
+// Close ends what the channel has open.
+func (c *Channel) Close() error {
+	if open, ok := c.sender.(io.Closer); ok {
+		return open.Close()
+	}
+	return nil
+}
 
-// Word applies the channel's own templates to a notice. If a template fails on this notice, the
+// word applies the channel's own templates to a notice. If a template fails on this notice, the
 // built-in words are used: the notice must not be lost.
-func (b *Base) Word(n Notice) Notice {
+func (c *Channel) word(n Notice) Notice {
 	own := n
-	if title := say(b.title, n); title != "" {
+	if title := say(c.title, n); title != "" {
 		own.Title = strings.Join(strings.Fields(title), " ")
 	}
-	if text := say(b.text, n); text != "" {
+	if text := say(c.text, n); text != "" {
 		own.Text = text
-	} else if b.common.Lines > 0 {
-		own.Text = brief(n.Text, b.common.Lines)
+	} else if c.Lines > 0 {
+		own.Text = brief(n.Text, c.Lines)
 	}
 	return own
+}
+
+// parseWording parses a user's template of a title or a text, and tries it on a notice of every kind, so
+// that a wrong name is found at once. An empty text gives nil, which means the built-in words.
+//
+// A template gets a Notice with the names of its Go fields, and three functions: project returns the
+// directory name of a session, agent the full name of an agent, and local the clock time of a time, or
+// nothing if there is none.
+func parseWording(text string, agents Titles) (*template.Template, error) {
+	if text == "" {
+		return nil, nil
+	}
+	funcs := template.FuncMap{"project": project, "agent": agents.of, "local": localTime}
+	parsed, err := template.New("words").Funcs(funcs).Option("missingkey=error").Parse(text)
+	if err != nil {
+		return nil, errors.New(mistake(err))
+	}
+	for _, sample := range sampleNotices() {
+		if err := parsed.Execute(io.Discard, sample); err != nil {
+			return nil, fmt.Errorf("%s (on a %s notice)", mistake(err), sample.Event)
+		}
+	}
+	return parsed, nil
+}
+
+var (
+	noField    = regexp.MustCompile(`can't evaluate field (\w+) in type (\S+)`)
+	noFunction = regexp.MustCompile(`function "(\w+)" not defined`)
+)
+
+// mistake returns what is wrong with a template, without the words of the library.
+func mistake(err error) string {
+	said := err.Error()
+	if f := noFunction.FindStringSubmatch(said); f != nil {
+		return fmt.Sprintf("there is no function %s: there are project, agent and local", f[1])
+	}
+	f := noField.FindStringSubmatch(said)
+	if f == nil {
+		return "must be a text/template: " + strings.TrimPrefix(said, "template: words:")
+	}
+	const ofNotice = ".Event .Host .Title .Text .Account .RetryCommand .Sessions"
+	const ofSession = ".ID .Agent .Cwd .Class .Reason .Attempt .NextAt"
+	switch {
+	case strings.HasSuffix(f[2], "notify.Notice"):
+		return fmt.Sprintf("a notice has no .%s: it has %s", f[1], ofNotice)
+	case strings.HasSuffix(f[2], "view.Session"):
+		return fmt.Sprintf("a session has no .%s: it has %s", f[1], ofSession)
+	default:
+		return fmt.Sprintf("there is no .%s here", f[1])
+	}
+}
+
+// maxWords bounds the output of a template.
+const maxWords = 16 << 10
+
+// say returns the output for a notice; empty if there is no template, or it fails or writes too much.
+func say(words *template.Template, n Notice) string {
+	var out strings.Builder
+	if words == nil || words.Execute(&out, n) != nil || out.Len() > maxWords {
+		return ""
+	}
+	return strings.TrimSpace(sanitize.Text(out.String()))
+}
+
+// sampleNotices returns one notice of each event, with and without sessions.
+func sampleNotices() []Notice {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	full := view.Session{
+		ID: "4f2a9c1e", Agent: "claude-code", Account: "claude-code:default", Cwd: "/src/api",
+		State: resume.GaveUp, Class: limit.UsageLimit, Reason: "gave up", LimitedAt: &at,
+		Attempt: 1, MaxRetries: 5,
+		Attempts: []view.Attempt{{N: 1, StartedAt: &at, DelaySeconds: 30, Outcome: resume.LimitedOut}},
+	}
+	bare := view.Session{ID: "0198", Agent: "codex", State: resume.Waiting, Attempts: []view.Attempt{}}
+	var samples []Notice
+	for _, e := range Events() {
+		g := newGroup(e, at)
+		if e != ConfigError && e != StateError && e != Test {
+			g.Account, g.Sessions = full.Account, []view.Session{full, bare}
+		}
+		samples = append(samples, compose(g, "host", nil))
+	}
+	return samples
+}
+
+func localTime(t any) (string, error) {
+	switch t := t.(type) {
+	case time.Time:
+		return t.Local().Format("2 Jan 15:04:05"), nil
+	case *time.Time:
+		if t == nil {
+			return "", nil
+		}
+		return localTime(*t)
+	default:
+		return "", fmt.Errorf("local wants a time, got %T", t)
+	}
 }

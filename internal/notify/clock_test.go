@@ -33,7 +33,7 @@ func TestNoticeIsTriedForADayThatWasLivedThrough(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var clock wall
 				store, ch := newMemStore(), unreachable("a")
-				n := running(t, Options{Store: store, Now: clock.now, Config: Config{Channels: []Channel{ch}}})
+				n := running(t, Options{Store: store, Now: clock.now, Config: Config{Channels: ways(ch)}})
 				n.Tell(GaveUp, session("x", 1))
 				time.Sleep(3 * time.Hour)
 				synctest.Wait()
@@ -63,7 +63,7 @@ func TestSilenceDoesNotOutlastAClockThatWasSetBack(t *testing.T) {
 			}
 			return nil
 		}}
-		n := running(t, Options{Now: clock.now, Config: Config{Channels: []Channel{ch}}})
+		n := running(t, Options{Now: clock.now, Config: Config{Channels: ways(ch)}})
 		n.Tell(GaveUp, session("x", 1))
 		settle()
 		clock.set(-year)
@@ -83,7 +83,7 @@ func TestNoticeOfAnotherClockIsDeliveredSoonAfterTheStart(t *testing.T) {
 				var clock wall
 				clock.set(by)
 				store := newMemStore()
-				n, stop := start(t, Options{Store: store, Now: clock.now, Config: Config{Channels: []Channel{unreachable("a")}}})
+				n, stop := start(t, Options{Store: store, Now: clock.now, Config: Config{Channels: ways(unreachable("a"))}})
 				n.Tell(GaveUp, session("x", 1))
 				n.Tell(Parked, session("x", 2))
 				time.Sleep(time.Hour)
@@ -97,7 +97,7 @@ func TestNoticeOfAnotherClockIsDeliveredSoonAfterTheStart(t *testing.T) {
 					}
 					return nil
 				}}
-				running(t, Options{Store: store, Now: clock.now, Config: Config{Channels: []Channel{ch}}})
+				running(t, Options{Store: store, Now: clock.now, Config: Config{Channels: ways(ch)}})
 				time.Sleep(75 * time.Minute)
 				synctest.Wait()
 				require.Equal(t, []string{"delivered", "delivered"}, store.outcomes())
@@ -118,7 +118,7 @@ func TestAbsurdRetryAfterCostsNoNoticeAndSilencesNobody(t *testing.T) {
 			return nil
 		}}
 		store := newMemStore()
-		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+		n := running(t, Options{Store: store, Config: Config{Channels: ways(ch)}})
 		n.Tell(GaveUp, session("x", 1))
 		settle()
 		n.Tell(GaveUp, session("y", 2))

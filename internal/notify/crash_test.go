@@ -76,7 +76,7 @@ func killAfter(t *testing.T, steps int) bool {
 	// The first process.
 	n := New(Options{Store: store, Log: quiet(), Config: Config{
 		GroupWait: 10 * time.Second,
-		Channels:  []Channel{channel("a", life), channel("b", life)},
+		Channels:  ways(channel("a", life), channel("b", life)),
 	}})
 	ctx, kill := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -108,7 +108,7 @@ func killAfter(t *testing.T, steps int) bool {
 	store.gate = nil
 	n, stop := start(t, Options{Store: store, Config: Config{
 		GroupWait: 10 * time.Second,
-		Channels:  []Channel{channel("a", eternal), channel("b", eternal)},
+		Channels:  ways(channel("a", eternal), channel("b", eternal)),
 	}})
 	tell(n)
 	time.Sleep(time.Hour)
@@ -138,7 +138,7 @@ func TestNoticeOfAnEarlierProcessTakesNoMoreSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemStore()
 		ch := &fakeChannel{name: "a"}
-		cfg := Config{Channels: []Channel{ch}, GroupWait: time.Hour}
+		cfg := Config{Channels: ways(ch), GroupWait: time.Hour}
 		n, stop := start(t, Options{Store: store, Config: cfg})
 		n.Tell(GaveUp, session("x", 1))
 		settle()

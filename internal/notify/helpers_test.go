@@ -139,26 +139,31 @@ type fakeChannel struct {
 	prefix string                              // the channel's own words
 	send   func(context.Context, Notice) error // nil: takes everything
 
+	once sync.Once
+	way  *Channel
+
 	mu     sync.Mutex
 	got    []Notice
 	at     []time.Time
 	closed int
 }
 
-func (c *fakeChannel) Name() string { return c.name }
-
-func (c *fakeChannel) Events() []Event {
-	if c.events == nil {
-		return []Event{GaveUp, Parked}
+// ways returns the channels of the notifier, always the same one for each fake.
+func ways(fakes ...*fakeChannel) (all []*Channel) {
+	for _, c := range fakes {
+		c.once.Do(func() {
+			common := Common{Name: c.name, To: "nowhere", Events: c.events, Title: c.prefix + "{{.Title}}"}
+			if c.events == nil {
+				common.Events = []Event{GaveUp, Parked}
+			}
+			var err error
+			if c.way, err = NewChannel(common, c); err != nil {
+				panic(err)
+			}
+		})
+		all = append(all, c.way)
 	}
-	return c.events
-}
-
-func (c *fakeChannel) To() string { return "nowhere" }
-
-func (c *fakeChannel) Word(n Notice) Notice {
-	n.Title = c.prefix + n.Title
-	return n
+	return all
 }
 
 func (c *fakeChannel) Send(ctx context.Context, n Notice) (string, error) {

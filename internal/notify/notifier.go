@@ -13,11 +13,12 @@ import (
 	"resumed/internal/backoff"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
+	"resumed/internal/wake"
 )
 
 // Config is the part of a Notifier that may change while it runs.
 type Config struct {
-	Channels  []Channel     // each has a name of its own
+	Channels  []*Channel    // each has a name of its own
 	GroupWait time.Duration // how long notices of one account, event and cause are gathered; 0: not at all
 }
 
@@ -27,8 +28,8 @@ func (c Config) wanting(event Event) []string {
 	for _, ch := range c.Channels {
 		// These need a person, like a parked session.
 		alike := slices.Contains([]Event{CutOff, Silent, StateError, HostGone}, event)
-		if slices.Contains(ch.Events(), event) || alike && slices.Contains(ch.Events(), Parked) {
-			names = append(names, ch.Name())
+		if slices.Contains(ch.Events, event) || alike && slices.Contains(ch.Events, Parked) {
+			names = append(names, ch.Name)
 		}
 	}
 	return names
@@ -61,7 +62,7 @@ type Options struct {
 type Notifier struct {
 	opts  Options
 	log   *slog.Logger
-	nudge chan struct{} // of size 1: something was reported, or the configuration changed
+	nudge wake.Signal // something was reported, or the configuration changed
 
 	mu        sync.Mutex // guards everything that follows
 	config    Config
@@ -85,7 +86,7 @@ func New(opts Options) *Notifier {
 		opts.Count = func(string, Outcome) {}
 	}
 	n := &Notifier{
-		opts: opts, log: opts.Log, nudge: make(chan struct{}, 1), config: opts.Config,
+		opts: opts, log: opts.Log, nudge: wake.NewSignal(), config: opts.Config,
 		gathering: gathering{marks: make(map[string]mark), held: make(map[string]bool)}, senders: make(map[string]*sender),
 	}
 	if data, found := opts.Store.Value(marksKey); found {
@@ -127,7 +128,7 @@ func (n *Notifier) Tell(event Event, session view.Session) {
 		n.gathering.add(n.now(), wait, wanted, event, trimView(session))
 	}
 	n.mu.Unlock()
-	n.wake()
+	n.nudge.Send()
 }
 
 // lookTime is how long the report of a stopped session is delayed: after that it is known how it
@@ -176,7 +177,7 @@ func (n *Notifier) tellAs(event Event, account resume.AccountKey, cause string, 
 		fill(n.gathering.open(n.now(), wait, event, account, cause))
 	}
 	n.mu.Unlock()
-	n.wake()
+	n.nudge.Send()
 }
 
 // now returns the time without its monotonic reading, which does not advance while the machine
@@ -189,17 +190,7 @@ func (n *Notifier) Swap(c Config) {
 	n.mu.Lock()
 	n.config = c
 	n.mu.Unlock()
-	n.wake()
-}
-
-func (n *Notifier) wake() { signal(n.nudge) }
-
-// signal sends to a channel of size 1 without blocking.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
+	n.nudge.Send()
 }
 
 const (
@@ -241,19 +232,19 @@ func (n *Notifier) Run(ctx context.Context) error {
 func (n *Notifier) arrange(ctx context.Context, running *sync.WaitGroup) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	channels := make(map[string]Channel)
+	channels := make(map[string]*Channel)
 	for _, ch := range n.config.Channels {
-		channels[ch.Name()] = ch
-		if n.senders[ch.Name()] == nil {
+		channels[ch.Name] = ch
+		if n.senders[ch.Name] == nil {
 			s := newSender(n, ch)
-			n.senders[ch.Name()] = s
+			n.senders[ch.Name] = s
 			running.Go(func() { s.run(ctx) })
 		}
 	}
 	for name, s := range n.senders {
 		if s.channel != channels[name] {
 			s.channel = channels[name]
-			signal(s.kick)
+			s.kick.Send()
 		}
 	}
 }

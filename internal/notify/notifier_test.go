@@ -19,7 +19,7 @@ import (
 func TestSessionsOfOneCauseWithinGroupWaitAreOneNotice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &fakeChannel{name: "a"}
-		n := running(t, Options{Agents: known, Config: Config{Channels: []Channel{ch}, GroupWait: 10 * time.Second}})
+		n := running(t, Options{Agents: known, Config: Config{Channels: ways(ch), GroupWait: 10 * time.Second}})
 		began := time.Now()
 		for i := range 6 {
 			n.Tell(GaveUp, session("claude-code:default", i))
@@ -53,7 +53,7 @@ func providers(notices []Notice) []string {
 func TestOtherAccountEventOrCauseIsAnotherNotice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &fakeChannel{name: "a"}
-		n := running(t, Options{Config: Config{Channels: []Channel{ch}, GroupWait: 10 * time.Second}})
+		n := running(t, Options{Config: Config{Channels: ways(ch), GroupWait: 10 * time.Second}})
 		other := session("claude-code:default", 3)
 		other.Class = limit.Network
 		n.Tell(GaveUp, session("claude-code:default", 1))
@@ -73,7 +73,7 @@ func TestOtherAccountEventOrCauseIsAnotherNotice(t *testing.T) {
 func TestGroupWaitZeroTellsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &fakeChannel{name: "a"}
-		n := running(t, Options{Config: Config{Channels: []Channel{ch}}})
+		n := running(t, Options{Config: Config{Channels: ways(ch)}})
 		n.Tell(GaveUp, session("x", 1))
 		settle()
 		require.Len(t, ch.notices(), 1)
@@ -85,7 +85,7 @@ func TestEventsAreThoseOfTheChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		standard := &fakeChannel{name: "standard"}
 		good := &fakeChannel{name: "good", events: []Event{Recovered, ConfigError}}
-		n := running(t, Options{Config: Config{Channels: []Channel{standard, good}}})
+		n := running(t, Options{Config: Config{Channels: ways(standard, good)}})
 		for _, e := range []Event{GaveUp, Parked, Limited, Retrying, Recovered} {
 			n.Tell(e, session("x", 1))
 		}
@@ -102,7 +102,7 @@ func TestDamagedStateIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, people, silent := newMemStore(), &fakeChannel{name: "people"}, &fakeChannel{name: "silent", events: []Event{Recovered}}
 		for range 2 {
-			n, stop := start(t, Options{Store: store, Config: Config{Channels: []Channel{people, silent}}})
+			n, stop := start(t, Options{Store: store, Config: Config{Channels: ways(people, silent)}})
 			n.TellStateError("resumed.db was damaged")
 			settle()
 			stop()
@@ -124,7 +124,7 @@ func TestLostStateIsToldWithoutAnOutbox(t *testing.T) {
 			}
 			return nil
 		}}
-		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{people}}})
+		n := running(t, Options{Store: store, Config: Config{Channels: ways(people)}})
 		n.TellStateLost(t.Context(), "the database was removed")
 		require.Equal(t, 3, tries)
 	})
@@ -133,7 +133,7 @@ func TestLostStateIsToldWithoutAnOutbox(t *testing.T) {
 func TestNoEventsAtAllMeansThatNothingIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quiet := &fakeChannel{name: "quiet", events: []Event{}}
-		n := running(t, Options{Config: Config{Channels: []Channel{quiet}}})
+		n := running(t, Options{Config: Config{Channels: ways(quiet)}})
 		n.Tell(GaveUp, session("x", 1))
 		settle()
 		require.Empty(t, eventsOf(quiet))
@@ -164,7 +164,7 @@ func TestFailedDeliveryIsTriedAgainOnItsSchedule(t *testing.T) {
 			return nil
 		}}
 		store := newMemStore()
-		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+		n := running(t, Options{Store: store, Config: Config{Channels: ways(ch)}})
 		n.Tell(GaveUp, session("x", 1))
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
@@ -194,7 +194,7 @@ func TestRetryAfterBeatsTheScheduleAndSilencesTheChannel(t *testing.T) {
 			}
 			return nil
 		}}
-		n := running(t, Options{Config: Config{Channels: []Channel{ch}}})
+		n := running(t, Options{Config: Config{Channels: ways(ch)}})
 		n.Tell(GaveUp, session("x", 1))
 		settle()
 		n.Tell(GaveUp, session("y", 2)) // must not be sent during the pause either
@@ -217,7 +217,7 @@ func TestUndeliverableNoticeIsDroppedAfterADayLoudly(t *testing.T) {
 			Store:  store,
 			Log:    log.logger(),
 			Count:  func(name string, o Outcome) { counted[name+" "+string(o)]++ },
-			Config: Config{Channels: []Channel{ch}},
+			Config: Config{Channels: ways(ch)},
 		})
 		began := time.Now()
 		n.Tell(GaveUp, session("x", 1))
@@ -242,7 +242,7 @@ func TestRefusedNoticeIsNotTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &fakeChannel{name: "a", send: func(context.Context, Notice) error { return &SendError{Final: true, Err: errDown} }}
 		store := newMemStore()
-		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+		n := running(t, Options{Store: store, Config: Config{Channels: ways(ch)}})
 		n.Tell(GaveUp, session("x", 1))
 		time.Sleep(48 * time.Hour)
 		synctest.Wait()
@@ -264,7 +264,7 @@ func TestNoticesWaitForTheNextLogin(t *testing.T) {
 			return &SendError{Missing: true, Err: errors.New("no desktop")}
 		}}
 		store := newMemStore()
-		n := running(t, Options{Store: store, Log: log.logger(), Config: Config{Channels: []Channel{ch}}})
+		n := running(t, Options{Store: store, Log: log.logger(), Config: Config{Channels: ways(ch)}})
 		for i := range 3 {
 			n.Tell(GaveUp, session(fmt.Sprint("account", i), i))
 			time.Sleep(3 * time.Hour)
@@ -294,7 +294,7 @@ func TestSlowChannelDelaysNeitherOthersNorTheCaller(t *testing.T) {
 			return context.Cause(ctx)
 		}}
 		fast := &fakeChannel{name: "fast"}
-		n := running(t, Options{Config: Config{Channels: []Channel{slow, fast}}})
+		n := running(t, Options{Config: Config{Channels: ways(slow, fast)}})
 		began := time.Now()
 		for i := range 100 {
 			n.Tell(GaveUp, session(fmt.Sprint("account", i), i))
@@ -316,7 +316,7 @@ func TestGoodNewsDoesNotOvertakeTheBadNewsItCloses(t *testing.T) {
 			}
 			return nil
 		}
-		n := running(t, Options{Config: Config{Channels: []Channel{ch}}})
+		n := running(t, Options{Config: Config{Channels: ways(ch)}})
 		n.Tell(GaveUp, session("x", 1))
 		time.Sleep(time.Hour)
 		n.Tell(Recovered, session("x", 1))
@@ -337,12 +337,12 @@ func TestReloadKeepsWhatWaitsForAChannelAndDropsWhatHasNone(t *testing.T) {
 		kept := &fakeChannel{name: "kept", send: down}
 		gone := &fakeChannel{name: "gone", send: down}
 		store := newMemStore()
-		n := running(t, Options{Store: store, Log: log.logger(), Config: Config{Channels: []Channel{kept, gone}}})
+		n := running(t, Options{Store: store, Log: log.logger(), Config: Config{Channels: ways(kept, gone)}})
 		n.Tell(GaveUp, session("x", 1))
 		time.Sleep(time.Minute)
 
 		mended, added := &fakeChannel{name: "kept"}, &fakeChannel{name: "added"}
-		n.Swap(Config{Channels: []Channel{mended, added}})
+		n.Swap(Config{Channels: ways(mended, added)})
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		require.Len(t, mended.notices(), 1)
@@ -362,7 +362,7 @@ func TestTenThousandSessionsAtOnceAreOneBoundedNoticeAnAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &fakeChannel{name: "a"}
 		store := newMemStore()
-		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}, GroupWait: 10 * time.Second}})
+		n := running(t, Options{Store: store, Config: Config{Channels: ways(ch), GroupWait: 10 * time.Second}})
 		for i := range 10_000 {
 			n.Tell(GaveUp, session(fmt.Sprint("claude-code:", i%2), i))
 		}
@@ -393,7 +393,7 @@ func TestStoreThatRefusesIsAskedAgainAndNothingIsSentMeanwhile(t *testing.T) {
 			return nil
 		}
 		ch := &fakeChannel{name: "a"}
-		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+		n := running(t, Options{Store: store, Config: Config{Channels: ways(ch)}})
 		n.Tell(GaveUp, session("x", 1))
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
@@ -416,7 +416,7 @@ func TestNoticeIsSentOnceAlsoWhenTheStoreFailsWhenItIsComplete(t *testing.T) {
 			return nil
 		}
 		ch := &fakeChannel{name: "a"}
-		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+		n := running(t, Options{Store: store, Config: Config{Channels: ways(ch)}})
 		n.Tell(GaveUp, session("x", 1))
 		settle()
 		require.Empty(t, ch.notices(), "it is not sent before it is on disk")
@@ -430,10 +430,10 @@ func TestWhatIsGatheredGoesToTheChannelsOfTheDayItIsComplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone, kept, added := &fakeChannel{name: "gone"}, &fakeChannel{name: "kept"}, &fakeChannel{name: "added"}
 		store := newMemStore()
-		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{gone, kept}, GroupWait: 10 * time.Second}})
+		n := running(t, Options{Store: store, Config: Config{Channels: ways(gone, kept), GroupWait: 10 * time.Second}})
 		n.Tell(GaveUp, session("x", 1))
 		settle()
-		n.Swap(Config{Channels: []Channel{kept, added}, GroupWait: 10 * time.Second})
+		n.Swap(Config{Channels: ways(kept, added), GroupWait: 10 * time.Second})
 		time.Sleep(11 * time.Second)
 		synctest.Wait()
 		require.Empty(t, gone.notices())
@@ -455,7 +455,7 @@ func TestDeliveryWhoseEndCannotBeStoredIsNotSentAgain(t *testing.T) {
 			return nil
 		}
 		ch := &fakeChannel{name: "a"}
-		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+		n := running(t, Options{Store: store, Config: Config{Channels: ways(ch)}})
 		n.Tell(GaveUp, session("x", 1))
 		time.Sleep(time.Hour)
 		full.Store(false)
@@ -478,7 +478,7 @@ func TestShutdownLetsATryEndAndKeepsWhatIsGathered(t *testing.T) {
 				return nil
 			}
 		}}
-		cfg := Config{Channels: []Channel{ch}, GroupWait: 10 * time.Second}
+		cfg := Config{Channels: ways(ch), GroupWait: 10 * time.Second}
 		n, stop := start(t, Options{Store: store, Config: cfg})
 		n.Tell(GaveUp, session("x", 1))
 		time.Sleep(11 * time.Second) // the first is being sent
@@ -501,7 +501,7 @@ func TestShutdownDoesNotWaitForAHangingChannelForLong(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}}
-		n, stop := start(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+		n, stop := start(t, Options{Store: store, Config: Config{Channels: ways(ch)}})
 		n.Tell(GaveUp, session("x", 1))
 		settle()
 		began := time.Now()
@@ -517,7 +517,7 @@ func TestRetryCountAndTimeSurviveARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemStore()
 		ch := &fakeChannel{name: "a", send: func(context.Context, Notice) error { return errDown }}
-		cfg := Config{Channels: []Channel{ch}}
+		cfg := Config{Channels: ways(ch)}
 		n, stop := start(t, Options{Store: store, Config: cfg})
 		n.Tell(GaveUp, session("x", 1))
 		time.Sleep(3 * time.Minute) // tries at 0, 5, 15, 35, 75, 155 s; next at 315 s
@@ -537,7 +537,7 @@ func TestToldAgainAfterARestartIsPassedOverButNotATrueRepetition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemStore()
 		ch := &fakeChannel{name: "a"}
-		cfg := Config{Channels: []Channel{ch}}
+		cfg := Config{Channels: ways(ch)}
 		n, stop := start(t, Options{Store: store, Config: cfg})
 		n.Tell(GaveUp, session("x", 1))
 		settle()
@@ -559,7 +559,7 @@ func TestToldAgainAfterARestartIsPassedOverButNotATrueRepetition(t *testing.T) {
 func TestNoticeGoesOutInTheChannelsOwnWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plain, own := &fakeChannel{name: "plain"}, &fakeChannel{name: "own", prefix: "Hear: "}
-		n := running(t, Options{Config: Config{Channels: []Channel{plain, own}}})
+		n := running(t, Options{Config: Config{Channels: ways(plain, own)}})
 		n.Tell(GaveUp, session("x", 1))
 		settle()
 		require.Equal(t, "Hear: "+plain.notices()[0].Title, own.notices()[0].Title)
@@ -569,7 +569,7 @@ func TestNoticeGoesOutInTheChannelsOwnWords(t *testing.T) {
 func TestTestNoticeGoesPastTheOutboxToOneOrAll(t *testing.T) {
 	good := &fakeChannel{name: "good", prefix: "Hear: "}
 	bad := &fakeChannel{name: "bad", send: func(context.Context, Notice) error { return errDown }}
-	channels := []Channel{good, bad}
+	channels := ways(good, bad)
 
 	results, err := Try(t.Context(), channels, "", "box")
 	require.NoError(t, err)
@@ -593,7 +593,7 @@ func TestWhatWasToldBeginsAnewWhenItCannotBeRead(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store, ch := newMemStore(), &fakeChannel{name: "a"}
 			store.values[marksKey] = []byte(stored)
-			n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+			n := running(t, Options{Store: store, Config: Config{Channels: ways(ch)}})
 			n.Tell(GaveUp, session("x", 1))
 			settle()
 			require.ElementsMatch(t, []Event{StateError, GaveUp}, eventsOf(ch))

@@ -63,31 +63,6 @@ type Notice struct {
 	Allowance    *Allowance     `json:"allowance,omitempty"` // the one of which much is used
 }
 
-// Channel is one way to reach people. It may also have the method Close() error, which is called when
-// it is no longer used.
-type Channel interface {
-	// Name is its name in the configuration.
-	Name() string
-
-	// To returns its destination, without secrets.
-	To() string
-
-	// Events are the events that it gets.
-	Events() []Event
-
-	// Word applies the channel's own templates to a notice.
-	Word(Notice) Notice
-
-	// Send sends a notice that Word returned, and returns the answer of the other side, if there is
-	// one. The error is nil once the other side has accepted the notice. Any error means "try again
-	// later", unless it is a SendError. Errors and answers are shown and logged: they must not contain
-	// secrets.
-	//
-	// It must return soon after ctx is done. Deliveries are sent one at a time, but a test notice may
-	// be sent at the same time.
-	Send(context.Context, Notice) (answer string, err error)
-}
-
 // Order is what a person can order with a button of a notice. There are no other orders.
 type Order string
 

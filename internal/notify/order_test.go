@@ -13,7 +13,7 @@ import (
 func TestNewsOfASessionIsToldInItsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &fakeChannel{name: "a", events: Events()}
-		n := running(t, Options{Config: Config{Channels: []Channel{ch}, GroupWait: time.Second}})
+		n := running(t, Options{Config: Config{Channels: ways(ch), GroupWait: time.Second}})
 		n.Tell(GaveUp, session("x", 2)) // another one: its notice is open when the next session is added
 		n.Tell(Limited, session("x", 1))
 		time.Sleep(500 * time.Millisecond)
@@ -29,7 +29,7 @@ func TestNewsOfASessionIsToldInItsOrder(t *testing.T) {
 func TestACallIsHeldBackForSecondsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &fakeChannel{name: "a", events: Events()}
-		n := running(t, Options{Config: Config{Channels: []Channel{ch}, GroupWait: time.Second}})
+		n := running(t, Options{Config: Config{Channels: ways(ch), GroupWait: time.Second}})
 		for i := range 100 {
 			n.Tell(Limited, session("x", i))
 			time.Sleep(400 * time.Millisecond)

@@ -138,7 +138,7 @@ func (n *Notifier) leave(complete ...*group) {
 	}
 	n.gathering.groups = slices.DeleteFunc(n.gathering.groups, func(g *group) bool { return !n.gathering.held[g.ID] })
 	for _, s := range n.senders {
-		signal(s.kick)
+		s.kick.Send()
 	}
 }
 
@@ -153,7 +153,7 @@ func (n *Notifier) dropOrphans(ctx context.Context) {
 	dropped := make(map[string]int) // by channel
 	n.mu.Lock()
 	orphans := n.ready(func(d Delivery) bool {
-		return n.senders[d.Channel] == nil && !slices.ContainsFunc(n.config.Channels, func(ch Channel) bool { return ch.Name() == d.Channel })
+		return n.senders[d.Channel] == nil && !slices.ContainsFunc(n.config.Channels, func(ch *Channel) bool { return ch.Name == d.Channel })
 	})
 	n.mu.Unlock()
 	for _, d := range orphans {

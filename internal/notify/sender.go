@@ -5,13 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"resumed/internal/backoff"
 	"resumed/internal/sanitize"
+	"resumed/internal/wake"
 )
 
 // retryPolicy is how a failed delivery is tried again.
@@ -39,9 +40,6 @@ const (
 	// the morning gets the notices of the night then.
 	lookAgain = time.Minute
 
-	// sendLimit bounds one try, whatever the channel's own timeout is.
-	sendLimit = 2 * time.Minute
-
 	// stopGrace is how long a try may continue after a stop: one that is cut off may have arrived, and
 	// would be sent again.
 	stopGrace = 5 * time.Second
@@ -56,7 +54,7 @@ const (
 type sender struct {
 	n    *Notifier
 	name string
-	kick chan struct{} // of size 1: the outbox or the channel has changed
+	kick wake.Signal // the outbox or the channel has changed
 
 	// What follows belongs to the sender's goroutine.
 	queue       []*item
@@ -64,7 +62,7 @@ type sender struct {
 	lived, wall time.Time // both clocks when they were last compared
 
 	// What follows is guarded by n.mu.
-	channel Channel // nil: it is no longer configured
+	channel *Channel // nil: it is no longer configured
 	figures Figures
 }
 
@@ -76,11 +74,8 @@ type item struct {
 	until  time.Time // when it is dropped
 }
 
-func newSender(n *Notifier, ch Channel) *sender {
-	return &sender{
-		n: n, name: ch.Name(), kick: make(chan struct{}, 1), lived: time.Now(), wall: n.now(),
-		channel: ch, figures: Figures{Name: ch.Name()},
-	}
+func newSender(n *Notifier, ch *Channel) *sender {
+	return &sender{n: n, name: ch.Name, kick: wake.NewSignal(), lived: time.Now(), wall: n.now(), channel: ch, figures: Figures{Name: ch.Name}}
 }
 
 // pull takes new deliveries out of the outbox. Their times come from a clock that may have been set
@@ -125,11 +120,11 @@ func (s *sender) run(ctx context.Context) {
 	for ch := s.current(); ch != nil && ctx.Err() == nil; ch = s.current() {
 		s.serve(ctx, ch)
 	}
-	s.n.wake() // the deliveries of a channel that was removed are dropped
+	s.n.nudge.Send() // the deliveries of a channel that was removed are dropped
 }
 
 // current returns the channel. If it was removed, so is the sender.
-func (s *sender) current() Channel {
+func (s *sender) current() *Channel {
 	s.n.mu.Lock()
 	defer s.n.mu.Unlock()
 	if s.channel == nil {
@@ -139,19 +134,17 @@ func (s *sender) current() Channel {
 }
 
 // serve sends with a channel, and receives orders from it, until the channel is replaced.
-func (s *sender) serve(ctx context.Context, ch Channel) {
+func (s *sender) serve(ctx context.Context, ch *Channel) {
 	listening, stop := context.WithCancel(ctx)
 	var ended sync.WaitGroup
-	if l, ok := ch.(Listener); ok {
-		ended.Go(func() { l.Listen(listening, s.n.log) })
+	if l, ok := ch.sender.(Listener); ok {
+		ended.Go(func() { l.Listen(listening, s.n.log.With("channel", s.name)) })
 	}
 	defer func() {
 		stop()
 		ended.Wait()
-		if c, ok := ch.(io.Closer); ok {
-			if err := c.Close(); err != nil {
-				s.n.log.Debug("channel did not close well", "channel", s.name, "err", err)
-			}
+		if err := ch.Close(); err != nil {
+			s.n.log.Debug("channel did not close well", "channel", s.name, "err", err)
 		}
 	}()
 	for s.pull(ctx); ctx.Err() == nil && s.current() == ch; {
@@ -207,11 +200,11 @@ func (s *sender) mustWait(it *item) bool {
 }
 
 // send makes one try. It may continue for stopGrace after ctx is done.
-func send(ctx context.Context, ch Channel, notice Notice) error {
+func send(ctx context.Context, ch *Channel, notice Notice) error {
 	tryCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, cancel) })()
-	return try(tryCtx, ch, notice).Err
+	return ch.Send(tryCtx, notice).Err
 }
 
 // judge decides what happens after a try.
@@ -315,4 +308,32 @@ func (n *Notifier) Pending() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.ready(func(Delivery) bool { return true }))
+}
+
+// TellStateLost reports that the state is lost, without the outbox, which is lost too. It returns when
+// every channel has accepted or refused the notice, or ctx is done.
+func (n *Notifier) TellStateLost(ctx context.Context, why string) {
+	n.mu.Lock()
+	config := n.config
+	n.mu.Unlock()
+	lost := newGroup(StateError, n.now())
+	lost.detail = why
+	notice := n.compose(lost)
+	policy := retryPolicy
+	policy.MaxRetries = math.MaxInt
+	options := backoff.Options{Rand: n.opts.Rand, Retryable: func(err error) bool { return !IsFinal(err) }}
+	var all sync.WaitGroup
+	defer all.Wait()
+	for _, ch := range config.Channels {
+		send := func(ctx context.Context) error {
+			err := ch.Send(ctx, notice).Err
+			if err != nil {
+				n.log.Warn("notice did not arrive", "channel", ch.Name, "event", notice.Event, "err", err)
+			}
+			return err
+		}
+		if slices.Contains(config.wanting(StateError), ch.Name) {
+			all.Go(func() { _ = backoff.Retry(ctx, policy, send, options) })
+		}
+	}
 }

@@ -15,7 +15,7 @@ func TestWhatHostsShareIsHandedInAndToldByOne(t *testing.T) {
 		alone := false
 		here, store := &fakeChannel{name: "a", events: Events()}, newMemStore()
 		n := running(t, Options{
-			Store: store, Config: Config{Channels: []Channel{here}},
+			Store: store, Config: Config{Channels: ways(here)},
 			Share: func(_ context.Context, notice Notice) bool {
 				if alone {
 					return false
@@ -50,7 +50,7 @@ func TestWhatHostsShareIsHandedInAndToldByOne(t *testing.T) {
 func TestANoticeThatIsAcceptedIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, quiet := &fakeChannel{name: "a", events: []Event{Limited}}, &fakeChannel{name: "b", events: []Event{GaveUp}}
-		n := running(t, Options{Config: Config{Channels: []Channel{here, quiet}}})
+		n := running(t, Options{Config: Config{Channels: ways(here, quiet)}})
 		for range 2 { // the second time, as if the first acknowledgement was lost
 			require.NoError(t, n.Accept(t.Context(), Notice{ID: "x", Event: Limited, Host: "other", Title: "limited"}))
 			settle()
@@ -63,7 +63,7 @@ func TestANoticeThatIsAcceptedIsToldOnce(t *testing.T) {
 
 func TestANoticeThatNobodyHereWantsIsLeftToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := running(t, Options{Config: Config{Channels: []Channel{&fakeChannel{name: "a", events: []Event{Parked}}}}})
+		n := running(t, Options{Config: Config{Channels: ways(&fakeChannel{name: "a", events: []Event{Parked}})}})
 		require.True(t, n.Tells(), "of hosts that are gone")
 		require.ErrorContains(t, n.Accept(t.Context(), Notice{ID: "x", Event: Limited, Host: "other"}), "another host sends it")
 		require.False(t, n.Tells(), "another one has its turn")
@@ -78,6 +78,6 @@ func TestANoticeThatNobodyHereWantsIsLeftToOthers(t *testing.T) {
 }
 
 func TestWhoIsToldOfParkedSessionsIsToldOfHostsThatAreGone(t *testing.T) {
-	c := Config{Channels: []Channel{&fakeChannel{name: "a", events: []Event{Parked}}, &fakeChannel{name: "b", events: []Event{Recovered}}}}
+	c := Config{Channels: ways(&fakeChannel{name: "a", events: []Event{Parked}}, &fakeChannel{name: "b", events: []Event{Recovered}})}
 	require.Equal(t, []string{"a"}, c.wanting(HostGone))
 }

@@ -160,14 +160,14 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 			})})
 		}
 	}
-	desk, err := NewBase(Common{Name: "desktop", Lines: 3})
+	desk, err := NewChannel(Common{Name: "desktop", Lines: 3}, nil)
 	require.NoError(t, err)
 	var got strings.Builder
 	for _, c := range cases {
 		n := compose(c.group, "box", known)
 		require.LessOrEqual(t, utf8.RuneCountInString(n.Text), maxText+1, c.name)
 		require.LessOrEqual(t, strings.Count(n.Text, "\n"), 13, "one screen of a phone: %s", c.name)
-		shown := desk.Word(n)
+		shown := desk.word(n)
 		require.LessOrEqual(t, strings.Count(shown.Title+"\n"+shown.Text, "\n"), 3, "four lines of a desktop: %s", c.name)
 		if n.RetryCommand != "" {
 			require.Contains(t, shown.Text, strings.Split(n.RetryCommand, "; ")[0], "what to do is shown: %s", c.name)
@@ -251,9 +251,9 @@ func TestTemplateIsCheckedBeforeItIsNeeded(t *testing.T) {
 }
 
 func TestOwnWordsAreBoundedAndHarmless(t *testing.T) {
-	b, err := NewBase(Common{Name: "x", Title: "a\x1b[31m\nb", Text: `{{range .Sessions}}{{printf "%20000s" .ID}}{{end}}`})
+	b, err := NewChannel(Common{Name: "x", Title: "a\x1b[31m\nb", Text: `{{range .Sessions}}{{printf "%20000s" .ID}}{{end}}`}, nil)
 	require.NoError(t, err)
-	n := b.Word(sample(GaveUp, 3))
+	n := b.word(sample(GaveUp, 3))
 	require.Equal(t, "a b", n.Title)
 	require.Equal(t, sample(GaveUp, 3).Text, n.Text, "what a template cannot say is said in the built-in words")
 }

@@ -151,9 +151,11 @@ func (l *life) remember(snapshot state.Snapshot) {
 }
 
 func (l *life) build(snapshot state.Snapshot) {
-	var channels []notify.Channel
+	var channels []*notify.Channel
 	for _, p := range l.phones {
-		channels = append(channels, &line{life: l, phone: p})
+		ch, err := notify.NewChannel(notify.Common{Name: p.name, To: p.name, Events: []notify.Event{notify.GaveUp, notify.Parked}}, &line{life: l, phone: p})
+		require.NoError(l.t, err)
+		channels = append(channels, ch)
 	}
 	l.notifier = notify.New(notify.Options{
 		Config: notify.Config{Channels: channels, GroupWait: 2 * time.Second}, Store: outbox{l.store, l},

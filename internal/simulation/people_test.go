@@ -98,11 +98,6 @@ type line struct {
 	phone *phone
 }
 
-func (l *line) Name() string                       { return l.phone.name }
-func (l *line) To() string                         { return l.phone.name }
-func (l *line) Events() []notify.Event             { return []notify.Event{notify.GaveUp, notify.Parked} }
-func (l *line) Word(n notify.Notice) notify.Notice { return n }
-
 func (l *line) Send(_ context.Context, n notify.Notice) (string, error) {
 	dice, alive := l.life.pass("ring the %s", l.phone.name)
 	if !alive {

@@ -19,13 +19,13 @@ import (
 // Build builds all configured channels, and reports those that cannot be built, with their place in the
 // file at path. order is called when a person presses a button of a notice. order and memory may be
 // nil.
-func Build(path string, whole config.Config, order func(context.Context, notify.Order, resume.Key), memory notify.Memory) ([]notify.Channel, error) {
+func Build(path string, whole config.Config, order func(context.Context, notify.Order, resume.Key), memory notify.Memory) ([]*notify.Channel, error) {
 	cfg, trust := whole.Notify, whole.Resume.Trust()
 	var (
-		channels []notify.Channel
+		channels []*notify.Channel
 		bad      []*config.Problem
 	)
-	add := func(kind string, i int, files map[string]string, ch notify.Channel, err error) {
+	add := func(kind string, i int, files map[string]string, ch *notify.Channel, err error) {
 		if err != nil {
 			bad = append(bad, unusable(fmt.Sprintf("notify.%s[%d]", kind, i), files, err)...)
 			return
@@ -47,7 +47,7 @@ func Build(path string, whole config.Config, order func(context.Context, notify.
 	for i, c := range cfg.Webhook {
 		address, err := secret("url", c.URL, c.URLFile)
 		key, keyErr := secret("secret", c.Secret, c.SecretFile)
-		var ch notify.Channel
+		var ch *notify.Channel
 		if err = errors.Join(err, keyErr); err == nil {
 			options := webhook.Options{Common: common(c.Channel), URL: address, Secret: key}
 			options.Timeout = c.Timeout
@@ -57,7 +57,7 @@ func Build(path string, whole config.Config, order func(context.Context, notify.
 	}
 	for i, c := range cfg.Service {
 		address, err := secret("url", c.URL, c.URLFile)
-		var ch notify.Channel
+		var ch *notify.Channel
 		if err == nil {
 			ch, err = service.New(service.Options{Common: common(c.Channel), URL: address, Replies: c.Replies, Orders: orders})
 		}

@@ -28,26 +28,21 @@ type Options struct {
 	Trust ownership.Trust
 }
 
-// Channel runs a program with the notice as JSON on its stdin. Its environment is the daemon's, without
-// the variables that systemd set only for the daemon, and with RESUMED_EVENT, RESUMED_NOTICE_ID,
-// RESUMED_TITLE and RESUMED_TEXT. If it does not exit with 0 it may be run again for the same notice,
-// so it should use the id to recognise that.
-type Channel struct {
-	notify.Base
-	options Options
-}
-
-// New checks the options; it runs nothing.
-func New(o Options) (*Channel, error) {
+// New checks the options of a channel that runs a program with the notice as JSON on its stdin; it runs
+// nothing. The program's environment is the daemon's, without the variables that systemd set only for the
+// daemon, and with RESUMED_EVENT, RESUMED_NOTICE_ID, RESUMED_TITLE and RESUMED_TEXT. If it does not exit
+// with 0 it may be run again for the same notice, so it should use the id to recognise that.
+func New(o Options) (*notify.Channel, error) {
 	if len(o.Run) == 0 || o.Run[0] == "" {
 		return nil, o.Wrong("run", "it names no program")
 	}
 	if err := ours(o.Trust, exec.Command(o.Run[0])); err != nil {
 		return nil, o.Wrong("run", "%w", err)
 	}
-	o.Timeout, o.To = cmp.Or(o.Timeout, 30*time.Second), o.Run[0]
-	b, err := notify.NewBase(o.Common)
-	return &Channel{b, o}, err
+	runs := o
+	runs.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	o.To, o.Timeout = o.Run[0], 0 // the program is told apart from a server that does not answer
+	return notify.NewChannel(o.Common, runs)
 }
 
 // ours returns an error if another user can have written the program.
@@ -59,12 +54,11 @@ func ours(trust ownership.Trust, cmd *exec.Cmd) error {
 }
 
 // Send runs the program.
-func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
+func (o Options) Send(ctx context.Context, n notify.Notice) (string, error) {
 	body, err := json.Marshal(n)
 	if err != nil {
 		return "", &notify.SendError{Final: true, Err: fmt.Errorf("encode notice: %w", err)}
 	}
-	o := c.options
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("it ran longer than %s and was killed", o.Timeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, o.Run[0], o.Run[1:]...)

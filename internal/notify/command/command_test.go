@@ -17,21 +17,20 @@ import (
 	"resumed/internal/notify/notifytest"
 )
 
-func open(t *testing.T, timeout time.Duration, run ...string) *Channel {
+func open(t *testing.T, timeout time.Duration, run ...string) *notify.Channel {
 	t.Helper()
 	c, err := New(Options{Common: notify.Common{Name: "script", Timeout: timeout}, Run: run})
 	require.NoError(t, err)
 	return c
 }
 
-func send(t *testing.T, c *Channel, n notify.Notice) error {
+func send(t *testing.T, c *notify.Channel, n notify.Notice) error {
 	t.Helper()
-	_, err := c.Send(t.Context(), n)
-	return err
+	return c.Send(t.Context(), n).Err
 }
 
 func TestCommandIsAChannel(t *testing.T) {
-	notifytest.Conform(t, func(c notify.Common) (notify.Channel, error) {
+	notifytest.Conform(t, func(c notify.Common) (*notify.Channel, error) {
 		return New(Options{Common: c, Run: []string{"/bin/sleep", "300"}})
 	})
 }

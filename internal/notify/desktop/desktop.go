@@ -3,6 +3,7 @@
 package desktop
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/godbus/dbus/v5"
 
@@ -25,10 +27,9 @@ type Options struct {
 	notify.Orders // a popup has only the button to retry
 }
 
-// Channel shows notices as popups. Without a session bus or a notification server, the error of Send is
+// sender shows notices as popups. Without a session bus or a notification server, the error of Send is
 // Missing.
-type Channel struct {
-	notify.Base
+type sender struct {
 	options Options
 	sending sync.Mutex // one try at a time
 
@@ -47,13 +48,9 @@ type Channel struct {
 const mostLines = 3
 
 // New checks the options; it connects to nothing.
-func New(o Options) (*Channel, error) {
-	o.Lines, o.To = mostLines, "desktop"
-	b, err := notify.NewBase(o.Common)
-	if err != nil {
-		return nil, err
-	}
-	d := &Channel{Base: b, options: o}
+func New(o Options) (*notify.Channel, error) {
+	o.Lines, o.To, o.Timeout = mostLines, "desktop", cmp.Or(o.Timeout, 10*time.Second)
+	d := &sender{options: o}
 	d.life, d.end = context.WithCancel(context.Background())
 	if o.Memory != nil {
 		// Only the display depends on it: data that cannot be read is ignored.
@@ -61,17 +58,15 @@ func New(o Options) (*Channel, error) {
 			d.shown = popups{}
 		}
 	}
-	return d, nil
+	return notify.NewChannel(o.Common, d)
 }
 
-func (d *Channel) memoryKey() string { return "notify/desktop/" + d.Name() }
+func (d *sender) memoryKey() string { return "notify/desktop/" + d.options.Name }
 
 // Send shows the notice.
-func (d *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
+func (d *sender) Send(ctx context.Context, n notify.Notice) (string, error) {
 	d.sending.Lock()
 	defer d.sending.Unlock()
-	ctx, cancel := d.Bound(ctx)
-	defer cancel()
 	if runtime.GOOS == "darwin" {
 		return sendByScript(ctx, n)
 	}
@@ -89,7 +84,7 @@ func (d *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 
 // connect returns the connection, or a new one if the old one has ended. It stays open after a notice
 // is shown: buttons are pressed later.
-func (d *Channel) connect(ctx context.Context) (*dbus.Conn, error) {
+func (d *sender) connect(ctx context.Context) (*dbus.Conn, error) {
 	if conn := d.conn.Load(); conn != nil && conn.Connected() {
 		return conn, nil
 	}
@@ -113,7 +108,7 @@ func (d *Channel) connect(ctx context.Context) (*dbus.Conn, error) {
 }
 
 // capabilities finds out which program shows notices, and returns what it can do.
-func (d *Channel) capabilities(ctx context.Context, conn *dbus.Conn) (can []string, err error) {
+func (d *sender) capabilities(ctx context.Context, conn *dbus.Conn) (can []string, err error) {
 	// This comes first: it may start the server.
 	if err := call(ctx, conn, "GetCapabilities").Store(&can); err != nil {
 		return nil, err
@@ -136,7 +131,7 @@ func (d *Channel) capabilities(ctx context.Context, conn *dbus.Conn) (can []stri
 const retryAction = "retry"
 
 // show shows a notice, and replaces older notices about the same sessions.
-func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, can []string) (answer string, err error) {
+func (d *sender) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, can []string) (answer string, err error) {
 	p := popup{At: n.At}
 	var sessions []resume.Key
 	for _, v := range n.Sessions {
@@ -197,7 +192,7 @@ func body(text string, can []string) string {
 }
 
 // observe acts on a signal of the server.
-func (d *Channel) observe(s *dbus.Signal) {
+func (d *sender) observe(s *dbus.Signal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if s.Sender != d.owner || len(s.Body) < 2 {
@@ -225,14 +220,14 @@ func (d *Channel) observe(s *dbus.Signal) {
 }
 
 // store stores the shown popups for the next start. The caller holds d.mu.
-func (d *Channel) store() {
+func (d *sender) store() {
 	if data, err := json.Marshal(d.shown); err == nil && d.options.Memory != nil {
 		d.options.Memory.PutValue(d.memoryKey(), data)
 	}
 }
 
 // Close ends the connection. Notices stay on the screen, but their buttons do nothing any more.
-func (d *Channel) Close() error {
+func (d *sender) Close() error {
 	d.end()
 	defer d.running.Wait()
 	if conn := d.conn.Swap(nil); conn != nil {

@@ -122,7 +122,7 @@ func (m screenMethods) Notify(from dbus.Sender, app string, replaces uint32, _, 
 	return id, nil
 }
 
-func open(t *testing.T, change ...func(*Options)) *Channel {
+func open(t *testing.T, change ...func(*Options)) *notify.Channel {
 	t.Helper()
 	o := Options{Common: notify.Common{Name: "desktop", Timeout: 5 * time.Second}}
 	for _, f := range change {
@@ -134,10 +134,9 @@ func open(t *testing.T, change ...func(*Options)) *Channel {
 	return d
 }
 
-func send(t *testing.T, d *Channel, n notify.Notice) error {
+func send(t *testing.T, d *notify.Channel, n notify.Notice) error {
 	t.Helper()
-	_, err := d.Send(t.Context(), n)
-	return err
+	return d.Send(t.Context(), n).Err
 }
 
 var everything = []string{"body", "body-markup", "actions", "persistence"}
@@ -362,7 +361,7 @@ func TestBusThatDoesNotAnswerEndsWithTheTimeout(t *testing.T) {
 
 func TestDesktopIsAChannel(t *testing.T) {
 	silentBus(t)
-	notifytest.Conform(t, func(c notify.Common) (notify.Channel, error) { return New(Options{Common: c}) })
+	notifytest.Conform(t, func(c notify.Common) (*notify.Channel, error) { return New(Options{Common: c}) })
 }
 
 // outbox is a store for a notifier that is never restarted.
@@ -399,7 +398,7 @@ func TestDesktopWorksThroughTheNotifier(t *testing.T) {
 	d := open(t, func(o *Options) { o.Memory, o.Events = store, notify.Events() })
 	done := make(chan notify.Outcome, 10)
 	n := notify.New(notify.Options{
-		Store: store, Log: slog.New(slog.DiscardHandler), Config: notify.Config{Channels: []notify.Channel{d}},
+		Store: store, Log: slog.New(slog.DiscardHandler), Config: notify.Config{Channels: []*notify.Channel{d}},
 		Count: func(_ string, o notify.Outcome) { done <- o },
 	})
 	ctx, stop := context.WithCancel(t.Context())
@@ -413,7 +412,7 @@ func TestDesktopWorksThroughTheNotifier(t *testing.T) {
 	require.Equal(t, shown[0].ID, shown[1].Replaces)
 	require.True(t, strings.HasPrefix(shown[1].Summary, "api7: "))
 
-	results, err := notify.Try(t.Context(), []notify.Channel{d}, "desktop", "box")
+	results, err := notify.Try(t.Context(), []*notify.Channel{d}, "desktop", "box")
 	require.NoError(t, err)
 	require.NoError(t, results[0].Err)
 	require.Contains(t, results[0].Answer, "shown as")
@@ -432,9 +431,9 @@ func TestOldNewsDoesNotReplaceLaterNews(t *testing.T) {
 
 	waits := notifytest.Notice(notify.Limited, 1)
 	waits.At = gaveUp.At.Add(-time.Second)
-	answer, err := d.Send(t.Context(), waits)
-	require.NoError(t, err)
-	require.Equal(t, "not shown: later news is on the screen", answer)
+	result := d.Send(t.Context(), waits)
+	require.NoError(t, result.Err)
+	require.Equal(t, "not shown: later news is on the screen", result.Answer)
 	require.Equal(t, shown, s.last().ID)
 	require.Zero(t, s.last().Replaces)
 

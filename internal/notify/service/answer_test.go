@@ -74,8 +74,7 @@ func (w *world) send(ctx context.Context, t *testing.T, u string, answer http.Ha
 	}
 	ch, err := New(Options{Common: notify.Common{Name: "phone"}, URL: strings.ReplaceAll(u, "HOST", w.host), Transport: w.transport})
 	require.NoError(t, err)
-	_, err = ch.Send(ctx, notifytest.Notice(notify.GaveUp, 1))
-	return err
+	return ch.Send(ctx, notifytest.Notice(notify.GaveUp, 1)).Err
 }
 
 // sent returns the request to a server that accepts it.
@@ -85,7 +84,7 @@ func (w *world) sent(t *testing.T, u string, n notify.Notice) request {
 	w.answer.Store(&yes)
 	ch, err := New(Options{Common: notify.Common{Name: "phone"}, URL: strings.ReplaceAll(u, "HOST", w.host), Transport: w.transport})
 	require.NoError(t, err)
-	_, err = ch.Send(t.Context(), n)
+	err = ch.Send(t.Context(), n).Err
 	require.NoError(t, err)
 	return <-w.requests
 }

@@ -35,11 +35,8 @@ type Options struct {
 	notify.Orders
 }
 
-// Channel sends with one service.
-type Channel struct {
-	notify.Base
-	service remote.Service
-}
+// sender sends with one service.
+type sender struct{ remote.Service }
 
 // schemes parse the URL of a service, by its scheme.
 var schemes = map[string]func(*url.URL, *remote.Options, *remote.Client) (remote.Service, error){
@@ -48,16 +45,12 @@ var schemes = map[string]func(*url.URL, *remote.Options, *remote.Client) (remote
 
 // New checks the options; it connects to nothing. Its errors contain no part of the URL except the
 // scheme and the names of options.
-func New(o Options) (*Channel, error) {
+func New(o Options) (*notify.Channel, error) {
 	u, err := url.Parse(strings.TrimSpace(o.URL))
 	if err != nil || u.Scheme == "" {
 		return nil, o.Wrong("url", "it is not a service URL such as ntfy://ntfy.sh/topic")
 	}
 	o.Timeout, o.To = cmp.Or(o.Timeout, 20*time.Second), u.Scheme // everything else in the URL may be a secret
-	b, err := notify.NewBase(o.Common)
-	if err != nil {
-		return nil, err
-	}
 	s, err := open(u, o.Transport)
 	if err != nil {
 		return nil, o.Wrong("url", "%w", err)
@@ -70,7 +63,7 @@ func New(o Options) (*Channel, error) {
 	if err != nil {
 		return nil, o.Wrong("replies", "%w", err)
 	}
-	return &Channel{b, s}, nil
+	return notify.NewChannel(o.Common, sender{s})
 }
 
 // open prepares the service that a URL names.
@@ -93,18 +86,16 @@ func open(u *url.URL, transport http.RoundTripper) (remote.Service, error) {
 const Apprise = `run = ["sh", "-c", 'apprise -t "$RESUMED_TITLE" -b "$RESUMED_TEXT" URL']`
 
 // Send sends with the service.
-func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
-	ctx, cancel := c.Bound(ctx)
-	defer cancel()
-	if err := c.service.Send(ctx, n); err != nil {
+func (s sender) Send(ctx context.Context, n notify.Notice) (string, error) {
+	if err := s.Service.Send(ctx, n); err != nil {
 		return "", err
 	}
 	return "accepted", nil
 }
 
 // Listen receives orders from the buttons of notices until ctx is done, if there are buttons.
-func (c *Channel) Listen(ctx context.Context, log *slog.Logger) {
-	if buttons, ok := c.service.(notify.Listener); ok {
-		buttons.Listen(ctx, log.With("channel", c.Name()))
+func (s sender) Listen(ctx context.Context, log *slog.Logger) {
+	if buttons, ok := s.Service.(notify.Listener); ok {
+		buttons.Listen(ctx, log)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"resumed/internal/notify/notifytest"
 )
 
-func channel(t *testing.T, url string) *Channel {
+func channel(t *testing.T, url string) *notify.Channel {
 	t.Helper()
 	s, err := New(Options{Common: notify.Common{Name: "phone"}, URL: url})
 	require.NoError(t, err)
@@ -26,7 +26,7 @@ func TestServiceIsAChannel(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer server.Close()
 	defer close(release)
-	notifytest.Conform(t, func(c notify.Common) (notify.Channel, error) {
+	notifytest.Conform(t, func(c notify.Common) (*notify.Channel, error) {
 		return New(Options{Common: c, URL: "ntfy://" + strings.TrimPrefix(server.URL, "http://") + "/topic?scheme=http"})
 	})
 }
@@ -38,7 +38,7 @@ func TestAServiceThatHangsEndsWithTheTimeoutAsCause(t *testing.T) {
 	defer close(release)
 	s, err := New(Options{Common: notify.Common{Name: "phone", Timeout: 50 * time.Millisecond}, URL: "ntfy://" + strings.TrimPrefix(server.URL, "http://") + "/topic?scheme=http"})
 	require.NoError(t, err)
-	_, err = s.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1))
+	err = s.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1)).Err
 	require.ErrorContains(t, err, "ntfy: no answer within 50ms")
 	permanent := notify.IsFinal(err)
 	require.False(t, permanent)
@@ -60,11 +60,11 @@ func TestSecretsOfAServiceNeverShow(t *testing.T) {
 		"smtp://us3rname:passw0rd@127.0.0.1:1/?from=s3nder@example.com&to=rec3iver@example.com",
 	} {
 		s := channel(t, u)
-		_, err := s.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1))
+		err := s.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1)).Err
 		require.Error(t, err)
 		for _, secret := range secrets {
 			require.NotContains(t, err.Error(), secret, u)
-			require.NotContains(t, s.To(), secret)
+			require.NotContains(t, s.To, secret)
 		}
 	}
 	for _, bad := range []string{

@@ -25,16 +25,15 @@ type Options struct {
 	Secret string // whsec_ and base64; empty: not signed
 }
 
-// Channel posts notices as JSON, signed according to the Standard Webhooks specification.
-type Channel struct {
-	notify.Base
+// sender posts notices as JSON, signed according to the Standard Webhooks specification.
+type sender struct {
 	url    *url.URL
 	key    []byte // of the signature; empty: not signed
 	client *remote.Client
 }
 
 // New checks the options; it connects to nothing. Its errors contain no part of the URL or the secret.
-func New(o Options) (*Channel, error) {
+func New(o Options) (*notify.Channel, error) {
 	u, err := url.Parse(strings.TrimSpace(o.URL))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, o.Wrong("url", "it is not an http or https URL")
@@ -45,18 +44,15 @@ func New(o Options) (*Channel, error) {
 		return nil, o.Wrong("secret", "secret is not whsec_ followed by base64")
 	}
 	o.To = remote.RedactURL(u)
-	b, err := notify.NewBase(o.Common)
-	return &Channel{b, u, key, remote.NewClient(o.To, remote.NewRedactor(u, false), nil)}, err
+	return notify.NewChannel(o.Common, &sender{u, key, remote.NewClient(o.To, remote.NewRedactor(u, false), nil)})
 }
 
 // Send posts the notice. Any 2xx counts as accepted, whatever the body is.
-func (w *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
+func (w *sender) Send(ctx context.Context, n notify.Notice) (string, error) {
 	body, err := json.Marshal(n)
 	if err != nil {
 		return "", &notify.SendError{Final: true, Err: fmt.Errorf("encode notice: %w", err)}
 	}
-	ctx, cancel := w.Bound(ctx)
-	defer cancel()
 	header := make(http.Header)
 	w.sign(header, n.ID, time.Now(), body)
 	answer, err := w.client.Post(ctx, w.url.String(), header, body)
@@ -65,7 +61,7 @@ func (w *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 
 // sign sets the headers of one try. The id is the same in all tries, so that a receiver can distinguish
 // a second try from a second notice.
-func (w *Channel) sign(h http.Header, id string, now time.Time, body []byte) {
+func (w *sender) sign(h http.Header, id string, now time.Time, body []byte) {
 	stamp := strconv.FormatInt(now.Unix(), 10)
 	h.Set("Webhook-Id", id)
 	h.Set("Webhook-Timestamp", stamp)

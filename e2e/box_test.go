@@ -42,6 +42,7 @@ type box struct {
 	extra    []string
 	backoff  time.Duration // of the daemon, where no time is stated
 	stranger bool          // the daemon does not have the agent in its PATH
+	before   []string      // what the daemon is started through
 	columns  int           // of the agent's terminal; 0: as many as people have
 	rows     int
 	plain    bool             // the agent's terminal looks as if it were not in tmux
@@ -158,7 +159,8 @@ func (b *box) env() []string {
 func (b *box) start(config string) {
 	b.t.Helper()
 	b.write(".config/resumed/resumed.toml", config)
-	b.proc = exec.Command(daemon, "run", "--log-level", "debug")
+	argv := append(slices.Clone(b.before), daemon, "run", "--log-level", "debug")
+	b.proc = exec.Command(argv[0], argv[1:]...)
 	b.proc.Env, b.proc.Dir, b.proc.Stderr = b.env(), b.home, &b.log
 	if b.stranger {
 		b.proc.Env = append(b.proc.Env, "PATH="+os.Getenv("PATH"))

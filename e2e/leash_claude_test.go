@@ -43,13 +43,19 @@ func claudeLeash() []situation {
 		sameWorld(limited, words("claude", "-p")),
 		hidden(limited, false, words("claude", "-p")),
 		hidden(limited, true, words("claude", "-p")),
-		wayIn,
+		wayIn("in namespaces of its own, with a way in", func(b *box) string { return b.path("enter") + " " + filepath.Join(b.bin, "claude") }),
+		wayIn("in namespaces of its own, with a way in of the agent's name", func(b *box) string {
+			b.write("bin/claude", "#!/bin/sh\nexec '"+b.path("enter")+"' '"+filepath.Join(b.bin, "claude")+"' \"$@\"\n")
+			require.NoError(b.t, os.Chmod(b.path("bin/claude"), 0o755))
+			return "~/bin/claude"
+		}),
 		inPath,
 		otherAccount("ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", limited, false, words("claude", "-p")),
 		otherAccount("ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", limited, true, words("claude", "-p")),
 		strangersKey,
-		changedSettings,
-		lostVariables,
+		changedSettings, changedWhereAsked, missingSettings,
+		lostVariables, toldVariable, keptVariables,
+		inSub, movedAway, freer, plans, shellEarly,
 		restricted(restrictions[len(restrictions)-1], true, words("claude", "-p")),
 	}
 	for _, r := range restrictions {
@@ -97,28 +103,30 @@ var strangersKey = situation{"a key that only the daemon has", func(t *testing.T
 }}
 
 // wayIn is a session in a world of its own to which the user has named the way.
-var wayIn = situation{"in namespaces of its own, with a way in", func(t *testing.T, b *box, row *result) {
-	if out, err := exec.Command("unshare", "--mount", "--pid", "--fork", "true").CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED: namespaces cannot be made: %s", out)
-	}
-	row.provider = string(agenttest.KindRateLimit)
-	b.write("enter", "#!/bin/sh\nexec unshare --mount --pid --fork --mount-proc sh -c 'mount --bind /dev/null secret.txt && exec \"$0\" \"$@\"' \"$@\"\n")
-	require.NoError(t, os.Chmod(b.path("enter"), 0o755))
-	b.write("src/shop/secret.txt", "hunter2\n")
-	program := filepath.Join(b.bin, "claude")
-	b.start(b.config() + "[[agent]]\nname = \"claude-code\"\ncommand = \"" + b.path("enter") + " " + program + "\"\n")
-	read := func(step string) agenttest.Answer {
-		return agenttest.Tool("cat secret.txt >> work.txt; echo " + step + " >> work.txt")
-	}
-	b.provider.Script(read("one"), agenttest.RateLimit(0).Thinking(thought))
-	b.provider.Upon("continue", read("two"), agenttest.Text("All done."))
-	agent := b.launch(b.path("enter"), program, "-p", prompt)
-	s := b.untilState(resume.Waiting, resume.Resuming, resume.Settling)
-	row.said = saw(s)
-	agent.wait(t)
-	b.finished(s, b.refused(), 1, once)
-	row.did, row.outcome = "continued once by the way in", "finished"
-}}
+func wayIn(name string, command func(*box) string) situation {
+	return situation{name, func(t *testing.T, b *box, row *result) {
+		if out, err := exec.Command("unshare", "--mount", "--pid", "--fork", "true").CombinedOutput(); err != nil {
+			t.Skipf("SKIPPED: namespaces cannot be made: %s", out)
+		}
+		row.provider = string(agenttest.KindRateLimit)
+		b.write("enter", "#!/bin/sh\nexec unshare --mount --pid --fork --mount-proc sh -c 'mount --bind /dev/null secret.txt && exec \"$0\" \"$@\"' \"$@\"\n")
+		require.NoError(t, os.Chmod(b.path("enter"), 0o755))
+		b.write("src/shop/secret.txt", "hunter2\n")
+		program := filepath.Join(b.bin, "claude")
+		b.start(b.config() + "[[agent]]\nname = \"claude-code\"\ncommand = \"" + command(b) + "\"\n")
+		read := func(step string) agenttest.Answer {
+			return agenttest.Tool("cat secret.txt >> work.txt; echo " + step + " >> work.txt")
+		}
+		b.provider.Script(read("one"), agenttest.RateLimit(0).Thinking(thought))
+		b.provider.Upon("continue", read("two"), agenttest.Text("All done."))
+		agent := b.launch(b.path("enter"), program, "-p", prompt)
+		s := b.untilState(resume.Waiting, resume.Resuming, resume.Settling)
+		row.said = saw(s)
+		agent.wait(t)
+		b.finished(s, b.refused(), 1, once)
+		row.did, row.outcome = "continued once by the way in", "finished"
+	}}
+}
 
 // inPath is a session that was started by a script called claude, first in PATH,
 // which still stands before it: so it is continued.

@@ -41,6 +41,8 @@ func copilotLeash() []situation {
 	return []situation{
 		forbidden("a tool that is denied", limited, nothing, words("copilot", "--allow-all-tools", "--deny-tool=shell", "-p")),
 		otherAccount("COPILOT_PROVIDER_BASE_URL", "COPILOT_PROVIDER_API_KEY", limited, true, words("copilot", "--allow-all-tools", "-p")),
+		tooEarly(limited, words("copilot", "--allow-all-tools", "-p")),
+		sameWorld(limited, words("copilot", "--allow-all-tools", "-p")),
 	}
 }
 
@@ -69,6 +71,7 @@ func qwenLeash() []situation {
 		forbidden("a tool that is excluded", limited, nothing, words("qwen", "--exclude-tools", "run_shell_command", "-p")),
 		hidden(limited, false, words("qwen", "-p")),
 		tooEarly(limited, words("qwen", "-p")),
+		sameWorld(limited, words("qwen", "-p")),
 		otherAccount("OPENAI_BASE_URL", "OPENAI_API_KEY", limited, false, words("qwen", "-p")),
 		otherAccount("OPENAI_BASE_URL", "OPENAI_API_KEY", limited, true, words("qwen", "-p")),
 	}

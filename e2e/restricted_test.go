@@ -26,6 +26,10 @@ type restriction struct {
 // restrictions are those that no name in the agent's own command line shows.
 var restrictions = []restriction{
 	{"with no_new_privs", "no_new_privs", func(*box) []string { return []string{"setpriv", "--no-new-privs", "--"} }},
+	{"in a Landlock sandbox", "no_new_privs", func(*box) []string { return []string{"python3", "-c", landlocked} }},
+	{"with fewer capabilities", "fewer capabilities", func(*box) []string {
+		return []string{"setpriv", "--bounding-set", "-sys_module", "--inh-caps", "-sys_module", "--"}
+	}},
 	{"behind a system call filter", "system call filter", func(*box) []string { return []string{"python3", "-c", filtered} }},
 	{"in a network of its own", "network of its own", alone},
 	{"in a pid namespace that shows all processes", "processes of its own", func(*box) []string {
@@ -39,6 +43,14 @@ allow = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
 libc = ctypes.CDLL(None)
 libc.prctl(38, 1, 0, 0, 0)
 if libc.prctl(22, 2, struct.pack("@HP", 1, ctypes.addressof(allow)), 0, 0): sys.exit("no filter")
+os.execvp(sys.argv[1], sys.argv[1:])`
+
+// landlocked runs a command that may make no block devices.
+const landlocked = `import ctypes, os, struct, sys
+libc = ctypes.CDLL(None)
+libc.prctl(38, 1, 0, 0, 0)
+rules = libc.syscall(444, struct.pack("Q", 1 << 11), 8, 0)
+if rules < 0 or libc.syscall(446, rules, 0): sys.exit("no Landlock")
 os.execvp(sys.argv[1], sys.argv[1:])`
 
 // alone is a network in which only the provider is reached, at the same address.

@@ -22,6 +22,7 @@ import (
 type entry struct {
 	PID        int    `json:"pid"`
 	SessionID  string `json:"sessionId"`
+	Cwd        string `json:"cwd"`
 	ProcStart  string `json:"procStart"`
 	StartedAt  int64  `json:"startedAt"` // in milliseconds
 	Entrypoint string `json:"entrypoint"`
@@ -130,7 +131,8 @@ func (h *Holders) entry(file string) (entry, bool) {
 		return entry{}, false
 	}
 	foreign := h.foreign(e)
-	if !foreign && h.lives(number, e.ProcStart) {
+	lives := !foreign && h.lives(number, e.ProcStart)
+	if lives && (e.Domain != "" || h.isClaude(number)) {
 		return e, true
 	}
 	if foreign || e.Domain == "" {
@@ -140,7 +142,7 @@ func (h *Holders) entry(file string) (entry, bool) {
 		}
 		e.elsewhere = foreign
 	}
-	return e, foreign
+	return e, foreign || lives
 }
 
 // outer returns the process, in our namespace, that registered its pid in another namespace; zero: not
@@ -161,13 +163,19 @@ func (h *Holders) outer(e entry) resume.Process {
 	return resume.Process{}
 }
 
-// livesIn reports whether a process is a Claude Code in the namespace of an entry. If that namespace
-// shows the processes of ours, the registered start is that of another process.
+// livesIn reports whether a process is a Claude Code in the namespace of an entry, or, if the entry names
+// none, in its directory. If that namespace shows the processes of ours, the registered start is that of
+// another process.
 func (h *Holders) livesIn(pid int, e entry) bool {
-	machine, namespace, _ := e.domain()
+	machine, namespace, told := e.domain()
 	theirs, err := os.Readlink(h.of.Processes.Path(pid, "ns", "pid"))
+	there := err == nil && theirs == namespace && machine == thisMachine()
+	return h.isClaude(pid) && (there || !told && e.Cwd != "" && h.of.Processes.Cwd(pid) == e.Cwd)
+}
+
+func (h *Holders) isClaude(pid int) bool {
 	argv := h.of.Processes.Argv(pid)
-	return err == nil && theirs == namespace && machine == thisMachine() && len(argv) > 0 && process.Runs(argv, IsClaude)
+	return len(argv) > 0 && process.Runs(argv, IsClaude)
 }
 
 // domain returns the machine and the namespace in which the pid counts, or false if the entry does

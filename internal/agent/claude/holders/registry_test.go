@@ -75,6 +75,31 @@ func TestAProcessInANamespaceWithOurProcessesIsFound(t *testing.T) {
 	}
 }
 
+// Versions before 2.1.2xx do not name the namespace: what they register there fits a process of ours.
+func TestAProcessThatRegisteredTheStartOfAnotherIsFound(t *testing.T) {
+	session := resume.Session{Key: resume.Key{Agent: "claude-code", ID: sessionA}}
+	for name, c := range map[string]struct {
+		first, argv []string // of pid 1, and in the namespace
+		cwd         string
+		want        int
+	}{
+		"in the directory of its entry": {[]string{"init"}, []string{"claude"}, "/src/app", 4711},
+		"another program":               {[]string{"init"}, []string{"sh"}, "/src/app", 1},
+		"in another directory":          {[]string{"init"}, []string{"claude"}, "/src", 1},
+		"a Claude Code that is pid 1":   {[]string{"claude"}, []string{"claude"}, "/src/app", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newHome(t)
+			a.Processes = fakeProc(t, procDir{PID: 1, Argv: c.first, Start: "11"}, procDir{PID: 4711, Argv: c.argv, Cwd: c.cwd, Start: "900"})
+			require.NoError(t, os.WriteFile(a.Processes.Path(4711, "status"), []byte("NSpid:\t4711\t1\n"), 0o600))
+			register(t, a.Homes.Roots[0], "1.json", registered(1, sessionA, "11", `,"cwd":"/src/app"`))
+			owner, err := a.Owner(t.Context(), session)
+			require.NoError(t, err)
+			require.Equal(t, c.want, owner.PID)
+		})
+	}
+}
+
 func TestAProcessTellsItsSession(t *testing.T) {
 	a := newHome(t)
 	a.Processes = fakeProc(t, procDir{PID: 7, Argv: []string{"claude"}, Start: "900"})

@@ -1,0 +1,223 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agenttest"
+	"resumed/internal/resume"
+	"resumed/internal/resume/view"
+)
+
+// inSub is a session that its user has continued in a directory whose settings forbid what those above
+// it allow.
+var inSub = situation{"continued by its user in another directory", func(t *testing.T, b *box, row *result) {
+	const id = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c002"
+	limited, claude := agenttest.RateLimit(0), filepath.Join(b.bin, "claude")
+	row.provider = string(limited.Kind())
+	b.write("src/shop/sub/.claude/settings.json", `{"permissions":{"deny":["Bash"]}}`)
+	b.start(b.config())
+	b.provider.Script(b.step("one"), agenttest.Text("The first line is there."))
+	b.launch(claude, "--session-id", id, "-p", prompt).wait(t)
+	require.Equal(t, "one", b.done())
+	again := agenttest.Tool("echo two >> " + filepath.Join(b.work, "work.txt"))
+	b.provider.Script(again, limited.Thinking(thought))
+	b.provider.Upon("continue", again, agenttest.Text("I may not."))
+	agent := b.launch("sh", "-c", `cd sub && exec "$0" --resume "$1" -p "And the second line."`, claude, id)
+	row.said = saw(b.untilState(resume.Waiting, resume.Resuming))
+	agent.wait(t)
+	b.until("it was continued", func() bool { return resumes(b) == 1 })
+	b.mustStayQuiet(b.calm(), 1)
+	require.Contains(t, b.log.String(), "msg=resumed session=", "it is named")
+	require.Contains(t, b.log.String(), "cwd="+filepath.Join(b.work, "sub"))
+	require.Equal(t, "one", b.done(), "it was refused before the limit, and after the resume")
+	row.did, row.outcome = "continued once in that directory", "refused again"
+}}
+
+// keptVariables is a session with a database of its own: another daemon has its values, and no disk.
+var keptVariables = situation{"variables of its own, and another daemon", func(t *testing.T, b *box, row *result) {
+	memory, err := os.MkdirTemp("/dev/shm", "e2e-")
+	if err != nil {
+		t.Skipf("SKIPPED: there is no directory in memory: %v", err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(memory) })
+	const mine = "postgres://of-the-session"
+	b.extra = append(b.extra, "XDG_RUNTIME_DIR="+memory, "DATABASE_URL=postgres://of-the-daemon")
+	before := b.waits(row, []string{"DATABASE_URL=" + mine}, "claude", "-p", prompt)
+	b.provider.Upon("continue", agenttest.Tool("echo $DATABASE_URL >> work.txt"), agenttest.Text("All done."))
+	b.restart()
+	b.hold(false)
+	b.until("it was continued", func() bool { return strings.Contains(b.done(), "postgres") })
+	require.Equal(t, "one "+mine, b.done())
+	for _, dir := range []string{".local/state/resumed", ".config/resumed", "runtime"} {
+		require.NoError(t, filepath.WalkDir(b.path(dir), func(path string, d os.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				data, err := os.ReadFile(path)
+				require.NoError(t, err)
+				require.NotContains(t, string(data), mine, path)
+			}
+			return nil
+		}))
+	}
+	require.NotEmpty(t, before)
+	row.did, row.outcome = "continued once with what it was started with", "finished"
+}}
+
+// waits brings a session of Claude Code to a limit, with a daemon that continues nothing yet.
+func (b *box) waits(row *result, shell []string, argv ...string) (before []agenttest.Request) {
+	b.t.Helper()
+	limited := agenttest.RateLimit(0)
+	row.provider = string(limited.Kind())
+	b.start(b.config())
+	b.hold(true)
+	b.provider.Script(b.step("one"), limited.Thinking(thought))
+	agent := b.ours(shell, argv...)
+	row.said = saw(b.untilState(resume.Waiting))
+	agent.wait(b.t)
+	return b.refused()
+}
+
+// leftOut is what a session does not have in its resume, as status tells it.
+func (b *box) leftOut() string {
+	s, _ := b.session()
+	return strings.Join(s.Carried.LeftOut, "\n")
+}
+
+// toldVariable is a session whose lost variable chooses no target: it is continued, and that is told.
+var toldVariable = situation{"a variable of its own, which nobody knows any more", func(t *testing.T, b *box, row *result) {
+	b.extra = append(b.extra, "COLOUR=blue")
+	before := b.waits(row, []string{"COLOUR=red"}, "claude", "-p", prompt)
+	b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
+	require.NoError(t, os.RemoveAll(b.path("runtime/resumed/starts")))
+	b.restart()
+	b.hold(false)
+	b.finished(b.latestSession(), before, 1, once)
+	require.Contains(t, b.leftOut(), "COLOUR")
+	require.NotContains(t, b.leftOut(), "red")
+	row.did, row.outcome = "continued once, and told what differs", "finished"
+}}
+
+func (b *box) latestSession() view.Session {
+	s, _ := b.session()
+	return s
+}
+
+// changedWhereAsked is a session whose settings changed, in a mode that asks: it is continued, and that is
+// told. missingSettings is one whose settings are gone.
+var (
+	changedWhereAsked = situation{"settings that changed meanwhile, in a mode that asks", func(t *testing.T, b *box, row *result) {
+		b.write("src/shop/mine.json", `{"permissions":{"deny":["WebSearch"]}}`)
+		before := b.waits(row, nil, "claude", "--settings", "mine.json", "-p", prompt)
+		b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
+		b.write("src/shop/mine.json", `{"permissions":{"deny":["WebFetch"]}}`)
+		s := b.latestSession()
+		b.hold(false)
+		b.finished(s, before, 1, once)
+		require.Contains(t, b.leftOut(), "mine.json: changed since the session was started")
+		row.did, row.outcome = "continued once, and told what differs", "finished"
+	}}
+
+	missingSettings = situation{"settings that are gone", func(t *testing.T, b *box, row *result) {
+		b.write("src/shop/mine.json", `{"permissions":{"deny":["WebSearch"]}}`)
+		before := b.waits(row, nil, "claude", "--settings", "mine.json", "-p", prompt)
+		require.NoError(t, os.Remove(b.path("src/shop/mine.json")))
+		b.hold(false)
+		s := b.untilState(resume.Parked)
+		require.Contains(t, s.Reason, "mine.json, which its --settings names, is gone")
+		require.Empty(t, s.Attempts)
+		b.mustStayQuiet(before, 0)
+		row.said, row.did, row.outcome = saw(s), "parked it", "left to a person"
+	}}
+)
+
+// movedAway is a session whose directory is away when it is due, and comes back.
+var movedAway = situation{"a directory that comes back", func(t *testing.T, b *box, row *result) {
+	before := b.waits(row, nil, "claude", "-p", prompt)
+	b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
+	away := b.path("away")
+	require.NoError(t, os.Rename(b.work, away))
+	s := b.latestSession()
+	b.hold(false)
+	b.until("the daemon tells of it", func() bool {
+		return strings.Contains(b.latestSession().Reason, "is gone: it is continued when that is back")
+	})
+	b.mustStayQuiet(before, 0)
+	require.NoError(t, os.Rename(away, b.work))
+	b.finished(s, before, 1, once)
+	row.did, row.outcome = "waited for the directory, and continued once", "finished"
+}}
+
+// freer is a session of a daemon that is more restricted than the session was: it is continued, and that is
+// told.
+var freer = situation{"under a daemon that is more restricted", func(t *testing.T, b *box, row *result) {
+	b.before = []string{"setpriv", "--no-new-privs", "--"}
+	before := b.waits(row, nil, "claude", "-p", prompt)
+	b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
+	s := b.latestSession()
+	b.hold(false)
+	b.finished(s, before, 1, once)
+	require.Contains(t, b.leftOut(), "a resume is more restricted than the session was: no_new_privs")
+	row.did, row.outcome = "continued once, and told what differs", "finished"
+}}
+
+// plans is a session that lived and died before there was a daemon, in plan mode by its transcript: it is
+// continued in plan mode.
+var plans = situation{"lived and died before anybody looked, in plan mode", func(t *testing.T, b *box, row *result) {
+	limited := agenttest.RateLimit(0)
+	row.provider = string(limited.Kind())
+	b.provider.Script(limited)
+	b.provider.Upon("continue", agenttest.Text("All done."))
+	b.ours(nil, "claude", "--permission-mode", "plan", "-p", prompt).wait(t)
+	b.start(b.config())
+	b.until("it was continued", func() bool { return resumes(b) == 1 })
+	s := b.untilState(resume.Watching)
+	row.said = saw(s)
+	records, err := os.ReadFile(s.Transcript)
+	require.NoError(t, err)
+	require.Equal(t, 2, strings.Count(string(records), `"permissionMode":"plan"`), "of the prompt and of the resume")
+	require.NotContains(t, string(records), `"permissionMode":"default"`)
+	row.did, row.outcome = "continued once in plan mode", "finished"
+}}
+
+// shellEarly is a session in a resumed shell that lived and died before there was a daemon: the shell has
+// recorded what it was started with.
+var shellEarly = situation{"in a resumed shell, and before there was a daemon", func(t *testing.T, b *box, row *result) {
+	b.shell = true
+	limited := agenttest.Overloaded()
+	row.provider = string(limited.Kind())
+	b.kit.talk = func(prompt string) []string {
+		return []string{"claude", "--disallowedTools", "Bash(echo:*)", "--", prompt}
+	}
+	b.provider.Script(b.step("one"), limited.Thinking(thought))
+	b.provider.Upon("continue", b.step("two"), agenttest.Text("I may not."))
+	p := b.talk(prompt)
+	p.until("the refusal", func(screen string) bool {
+		return strings.Contains(screen, "529") || strings.Contains(strings.ToLower(screen), "overloaded")
+	})
+	require.Empty(t, b.done(), "it was refused before the limit")
+	p.kill()
+	time.Sleep(time.Second) // what it has of the answer it writes
+	b.start(b.config())
+	row.said = saw(b.untilState(resume.Waiting, resume.Resuming, resume.Settling))
+	b.until("it was continued", func() bool { return resumes(b) == 1 })
+	b.mustStayQuiet(b.calm(), 1)
+	require.Positive(t, furtherRequests(b), "the model asked for it again")
+	require.Empty(t, b.done(), "and was refused after the resume")
+	row.did, row.outcome = "continued once with what the shell has recorded", "refused again"
+}}
+
+// movedMenu is the limit's menu in which a person has marked another choice.
+var movedMenu = situation{"live with the limit's menu open and another choice marked", func(t *testing.T, b *box, row *result) {
+	b.set("autoContinueAtUsageLimit", false)
+	p, s, before := b.stopped(agenttest.UsageLimit(15*time.Second), row)
+	p.until("the menu", func(screen string) bool { return strings.Contains(screen, "❯ 1. Stop and wait") })
+	p.press("Down")
+	p.until("another choice", func(screen string) bool { return strings.Contains(screen, "❯ 2. ") })
+	b.finished(s, before, 1, once)
+	row.did, row.outcome = "closed the menu and typed the prompt once", "finished"
+}}

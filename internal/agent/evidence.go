@@ -89,28 +89,23 @@ func (s Source) has(path string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// SiftByType returns a Sift for records with a field type. The listed types are Moves or Matters,
-// all others are Nothing. If the type is not near either end of the line, the types that the line
-// contains decide: quotes within a JSON string are escaped, so a type in quotes is found only as a
-// name or a value of the record.
+// SiftByType returns a Sift for records with a field type. The listed types are Moves or Matters, all others are Nothing.
+// In a record without a type, the names of its fields count.
 func SiftByType(moves, matters []string) func(line []byte) Weight {
-	weights := make(map[string]Weight)
-	for _, name := range moves {
-		weights[name] = Moves
-	}
-	for _, name := range matters {
-		weights[name] = Matters
-	}
-	return func(line []byte) (weight Weight) {
-		if kind, known := lines.TextAtEnds(line, "type"); known {
-			return weights[string(kind)]
+	return func(line []byte) Weight {
+		kind, known := lines.Text(line, "type")
+		is := func(name string) bool { return string(kind) == name }
+		if !known {
+			is = func(name string) bool { return bytes.Contains(line, []byte(`"`+name+`"`)) }
 		}
-		for name, w := range weights {
-			if w > weight && bytes.Contains(line, []byte(`"`+name+`"`)) {
-				weight = w
-			}
+		switch {
+		case slices.ContainsFunc(matters, is):
+			return Matters
+		case slices.ContainsFunc(moves, is):
+			return Moves
+		default:
+			return Nothing
 		}
-		return weight
 	}
 }
 

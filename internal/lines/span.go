@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -129,86 +130,56 @@ func Decode(data []byte, into any) bool {
 	return err == nil || mistyped
 }
 
-// endSize is how much of either end of a line is searched for a record's fields. Longer values
-// are in the middle: an answer, a file, a tool's output.
-const endSize = 1 << 10
+// Words are texts that lines are searched for before they are parsed. Quotes within a string of JSON are escaped: a word
+// in quotes is found only as a name or a value of the record.
+type Words [][]byte
 
-// Head returns the part of a line that TextAtHead searches.
-func Head(line []byte) []byte { return line[:min(len(line), endSize)] }
-
-// TextAtEnds returns a string field of the record in a line of JSON if it is near the beginning
-// or the end of the line. Fields of nested values do not count. It does not read the middle, so
-// it costs the same for a line of any length; if it finds nothing, the field may still exist.
-//
-// The text is returned with its escapes.
-func TextAtEnds(line []byte, field string) ([]byte, bool) {
-	if text, ok := TextAtHead(line, field); ok {
-		return text, true
+// Any returns the words of which a line must contain one.
+func Any(words ...string) Words {
+	all := make(Words, len(words))
+	for i, word := range words {
+		all[i] = []byte(word)
 	}
-	tail, name, level := line[max(0, len(line)-endSize):], []byte(`"`+field+`"`), 0
-	for next := len(tail); ; {
-		at := bytes.LastIndex(tail[:next], name)
-		if at < 0 {
-			return nil, false
-		}
-		level += nesting(tail[at:next])
-		if text, ok := textOf(tail, at, len(name)); ok && level == -1 {
-			return text, true
-		}
-		next = at
-	}
+	return all
 }
 
-// TextAtHead is TextAtEnds for the beginning only.
-func TextAtHead(line []byte, field string) ([]byte, bool) {
-	head, name, level := Head(line), []byte(`"`+field+`"`), 0
-	for from, next := 0, 0; ; next = from + len(name) {
-		step := bytes.Index(head[next:], name)
-		if step < 0 {
-			return nil, false
-		}
-		at := next + step
-		level += nesting(head[from:at])
-		if text, ok := textOf(head, at, len(name)); ok && level == 1 {
-			return text, true
-		}
-		from = at
-	}
+// In reports whether a line contains one of the words.
+func (w Words) In(line []byte) bool {
+	return slices.ContainsFunc(w, func(word []byte) bool { return bytes.Contains(line, word) })
 }
 
-// nesting returns how many values a piece of JSON opens, less those it closes. It begins and ends
-// outside of strings, or its last string is not complete.
-func nesting(piece []byte) (levels int) {
-	for i := 0; i < len(piece); i++ {
-		switch piece[i] {
+// Field returns what follows the name of a field of the record in a line of JSON: its value, and the rest of the line.
+// Fields of nested values do not count. The line may be cut after the value.
+func Field(line []byte, name string) (value []byte, ok bool) {
+	level := 0
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
 		case '{', '[':
-			levels++
+			level++
 		case '}', ']':
-			levels--
+			level--
 		case '"':
-			end := closingQuote(piece, i)
+			end := closingQuote(line, i)
 			if end < 0 {
-				return levels
+				return nil, false
+			}
+			rest, isName := bytes.CutPrefix(bytes.TrimLeft(line[end+1:], " \t"), []byte(":"))
+			if isName && level == 1 && string(line[i+1:end]) == name {
+				return bytes.TrimLeft(rest, " \t"), true
 			}
 			i = end
 		}
 	}
-	return levels
+	return nil, false
 }
 
-// textOf returns the string value of the quoted name at that place, or false if that is not a name, or
-// its value is not a string.
-func textOf(b []byte, at, length int) ([]byte, bool) {
-	rest, isName := bytes.CutPrefix(bytes.TrimLeft(b[at+length:], " \t"), []byte(":"))
-	rest = bytes.TrimLeft(rest, " \t")
-	if !isName || escaped(b, at) || !bytes.HasPrefix(rest, []byte(`"`)) {
-		return nil, false
+// Text returns a string field of the record in a line of JSON, with its escapes.
+func Text(line []byte, name string) ([]byte, bool) {
+	value, _ := Field(line, name)
+	if end := closingQuote(value, 0); end > 0 && value[0] == '"' {
+		return value[1:end], true
 	}
-	closing := closingQuote(rest, 0)
-	if closing < 0 {
-		return nil, false
-	}
-	return rest[1:closing], true
+	return nil, false
 }
 
 // closingQuote returns the end of the string that begins at open, or -1.
@@ -218,18 +189,10 @@ func closingQuote(b []byte, open int) int {
 		if step < 0 {
 			return -1
 		}
-		if i += step; !escaped(b, i) {
-			return i
+		i += step
+		if before := bytes.TrimRight(b[open+1:i], `\`); (i-open-1-len(before))%2 == 0 {
+			return i // an even number of backslashes escapes each other
 		}
 	}
 	return -1
-}
-
-// escaped reports whether the byte at i follows an odd number of backslashes.
-func escaped(b []byte, i int) bool {
-	n := 0
-	for i > n && b[i-n-1] == '\\' {
-		n++
-	}
-	return n%2 == 1
 }

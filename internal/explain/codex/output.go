@@ -2,7 +2,6 @@
 package codex
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -42,37 +41,19 @@ func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report
 	return recording.Of(recording.Screen, told), ok
 }
 
-// begins recognises a record of a rollout.
+// begins recognises a record of a rollout. The last line of a head may be cut: its beginning is enough.
 func begins(line []byte) (is, known bool) {
-	switch kind, timed := kindAndTime(line); kind {
+	kind, _ := lines.Text(line, "type")
+	_, timed := lines.Text(line, "timestamp")
+	_, full := lines.Field(line, "payload")
+	switch string(kind) {
 	case "session_meta":
-		return true, true
+		return full, full
 	case "turn_context", "event_msg", "response_item", "world_state":
-		return timed, true
+		return timed, full
 	default:
 		return false, false
 	}
-}
-
-// kindAndTime returns the type of a record with a payload, and whether it has a time. The last line of a head may be
-// cut: its beginning is enough.
-func kindAndTime(line []byte) (kind string, timed bool) {
-	var r struct {
-		Timestamp string          `json:"timestamp"`
-		Type      string          `json:"type"`
-		Payload   json.RawMessage `json:"payload"`
-	}
-	if lines.Decode(line, &r) {
-		if len(r.Payload) == 0 {
-			return "", false
-		}
-		return r.Type, r.Timestamp != ""
-	}
-	torn, _ := lines.TextAtHead(line, "type")
-	if _, timed = lines.TextAtHead(line, "timestamp"); !timed || !bytes.Contains(lines.Head(line), []byte(`"payload"`)) {
-		return "", false
-	}
-	return string(torn), true
 }
 
 // printed interprets the streams of `codex exec`: records with --json, else the text on its standard error.

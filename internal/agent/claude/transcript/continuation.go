@@ -73,10 +73,7 @@ type Continuation struct {
 
 // LastContinuation reads it from the end of a transcript.
 func LastContinuation(ctx context.Context, transcript string) (last Continuation, err error) {
-	may := func(line []byte) bool {
-		return bytes.Contains(line, quotedInformational) || bytes.Contains(line, apiErrorMessage)
-	}
-	err = lookBack(ctx, lines.Whole(transcript), may, func(r record, line lines.Line) bool {
+	err = lookBack(ctx, lines.Whole(transcript), lines.Any(`"informational"`, "ApiErrorMessage").In, func(r record, line lines.Line) bool {
 		if state := r.notice(); state != unarmed {
 			last = Continuation{state, r.at(line.ModTime)}
 		}
@@ -151,13 +148,17 @@ func (r record) bounds() bool {
 	return r.IsAPIError || r.Type == "user" && (r.Origin.Kind != "" || r.prompts() || r.interrupts())
 }
 
+// bounding are words of records that may be a note or bound a turn, besides prompts.
+var bounding = lines.Any("ApiErrorMessage", "LimitNote")
+
 // noteBefore returns the last note of the line's turn, or "".
 func (rd *Reader) noteBefore(line lines.Line) string {
-	if int64(len(line.Before)) == line.Offset && !bytes.Contains(line.Before, noteName) {
+	if int64(len(line.Before)) == line.Offset && !bytes.Contains(line.Before, []byte("LimitNote")) {
 		return "" // as in nearly every file that is read for the first time
 	}
 	return rd.notes.Before(line, "", func(in lines.Span) (note string, found bool, err error) {
-		err = lookBack(context.Background(), in, mayBound, func(r record, _ lines.Line) bool {
+		may := func(line []byte) bool { return bounding.In(line) || byUser.In(line) && !ofTool.In(line) }
+		err = lookBack(context.Background(), in, may, func(r record, _ lines.Line) bool {
 			if r.isNote() {
 				note = r.Note
 			}
@@ -166,19 +167,6 @@ func (rd *Reader) noteBefore(line lines.Line) string {
 		})
 		return note, found, err
 	})
-}
-
-// mayBound reports, by the bytes of a line, whether it may be a note or bound a turn. Few lines are,
-// and a turn may be long.
-func mayBound(line []byte) bool {
-	switch string(recordType(line)) {
-	case "assistant":
-		return bytes.Contains(line, apiErrorMessage)
-	case "user": // or a tool's result
-		return !bytes.Contains(line, toolUseID) || bytes.Contains(line, noteName)
-	default:
-		return false
-	}
 }
 
 // letEnd returns the event of a record that ends a turn which Claude Code let end because of the

@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -111,7 +110,7 @@ func (r record) interrupts() bool {
 
 // Interrupts reports whether the message records that a person interrupted the turn.
 func (m Message) Interrupts() bool {
-	return bytes.Contains(m.Content, interruption) && strings.HasPrefix(m.Text(), interrupted)
+	return strings.HasPrefix(m.Text(), interrupted)
 }
 
 // localPrefixes begin the records of commands that do not reach the model, such as /exit and /usage:

@@ -35,21 +35,13 @@ type Settings struct {
 	Cwd        string // of its newest prompt or answer
 }
 
-var (
-	quotedMode      = []byte(`"permissionMode"`)
-	quotedRequested = []byte(`"requestedModel"`)
-	quotedFallback  = []byte(`"model_fallback"`)
-)
-
 // LastSettings returns the last settings of a session: the permission mode is in its last prompt, or
 // in a record of its own if it was changed later; model and effort are in its last answer. Versions
 // before 2.1 record none of them. If another model took over within the turn of that answer, the
 // next turn uses the first model again.
 func LastSettings(ctx context.Context, transcript string) (had Settings, err error) {
 	var prompt, answer, whole bool // whole: the turn of that answer was searched
-	may := func(line []byte) bool {
-		return bytes.Contains(line, quotedMode) || !answer && bytes.Contains(line, quotedRequested) || answer && bytes.Contains(line, quotedFallback)
-	}
+	may := lines.Any(`"permissionMode"`, `"requestedModel"`, `"model_fallback"`).In
 	err = lookBack(ctx, lines.Whole(transcript), may, func(r record, _ lines.Line) bool {
 		had.Cwd = cmp.Or(had.Cwd, r.Cwd)
 		switch {
@@ -76,8 +68,7 @@ const costState = "cost-state"
 
 // Cost returns what the session of a transcript has cost until now.
 func Cost(ctx context.Context, path string) (cost resume.Cost, known bool, err error) {
-	may := func(line []byte) bool { return bytes.Contains(line, []byte(costState)) }
-	err = lookBack(ctx, lines.Whole(path), may, func(r record, line lines.Line) bool {
+	err = lookBack(ctx, lines.Whole(path), lines.Any(costState).In, func(r record, line lines.Line) bool {
 		if known = r.Type == costState && r.CostUSD >= 0; known {
 			work := time.Duration(max(0, r.APIDuration)+max(0, r.ToolDuration)) * time.Millisecond
 			cost = resume.Cost{USD: r.CostUSD, Work: work, Read: line.Offset}
@@ -108,23 +99,18 @@ func Size(line lines.Line) (resume.Context, bool) {
 // CommandsFollow reports whether the last refusal of a transcript is followed by a command that was
 // carried out without the model, such as /context.
 func CommandsFollow(ctx context.Context, transcript string) (follow bool) {
-	may := func(line []byte) bool {
-		return bytes.Contains(line, commandName) || bytes.Contains(line, apiErrorMessage)
-	}
-	err := lookBack(ctx, lines.Whole(transcript), may, func(r record, _ lines.Line) bool {
+	err := lookBack(ctx, lines.Whole(transcript), lines.Any("<command-name>", "ApiErrorMessage").In, func(r record, _ lines.Line) bool {
 		follow = !r.IsAPIError
 		return false
 	})
 	return err == nil && follow
 }
 
-var commandName = []byte("<command-name>")
-
 // Cleared reports whether a transcript begins with /clear and has no prompt: its process has left
 // another session for it.
 func Cleared(ctx context.Context, transcript string) bool {
 	cleared, prompted := false, false
-	err := lookBack(ctx, lines.Whole(transcript), func(line []byte) bool { return bytes.Contains(line, quotedUser) }, func(r record, _ lines.Line) bool {
+	err := lookBack(ctx, lines.Whole(transcript), byUser.In, func(r record, _ lines.Line) bool {
 		cleared = cleared || strings.HasPrefix(r.Message.Text(), "<command-name>/clear<")
 		prompted = prompted || r.prompts()
 		return !prompted
@@ -136,10 +122,7 @@ func Cleared(ctx context.Context, transcript string) bool {
 // runs, or waits for a permission.
 func OpenCall(ctx context.Context, transcript string) (open agent.Call) {
 	done := make(map[string]bool)
-	may := func(line []byte) bool {
-		return bytes.Contains(line, []byte("tool_use")) || bytes.Contains(line, quotedUser)
-	}
-	_ = lookBack(ctx, lines.Whole(transcript), may, func(r record, _ lines.Line) bool { // what cannot be read is not named
+	_ = lookBack(ctx, lines.Whole(transcript), lines.Any("tool_use", `"user"`).In, func(r record, _ lines.Line) bool { // what cannot be read is not named
 		calls := false
 		for _, b := range r.Message.blocks() {
 			done[b.CallID] = true
@@ -164,10 +147,7 @@ const (
 
 // LastTurn returns the state of the last turn, and when its last record was written.
 func LastTurn(ctx context.Context, transcript string) (turn Turn, at time.Time, err error) {
-	may := func(line []byte) bool {
-		return bytes.Contains(line, quotedUser) || bytes.Contains(line, quotedAssistant) || bytes.Contains(line, turnDuration)
-	}
-	err = lookBack(ctx, lines.Whole(transcript), may, func(r record, line lines.Line) bool {
+	err = lookBack(ctx, lines.Whole(transcript), lines.Any(`"user"`, `"assistant"`, `"turn_duration"`).In, func(r record, line lines.Line) bool {
 		switch {
 		case r.interrupts(), r.Subtype == "turn_duration", strings.HasPrefix(r.Message.Text(), "<command-name>/exit<"):
 		case r.Type == "assistant":
@@ -186,8 +166,6 @@ func LastTurn(ctx context.Context, transcript string) (turn Turn, at time.Time, 
 	})
 	return turn, at, err
 }
-
-var turnDuration = []byte(`"turn_duration"`)
 
 // goesOn reports whether the turn certainly goes on after an answer. A text without a reason to stop may
 // be the last one: some versions do not record the reason.
@@ -255,10 +233,7 @@ func newest(dir string, since time.Time) ([]string, error) {
 func (rd *Reader) subagent(ctx context.Context, path string) (found resume.Subagent, stopped bool, err error) {
 	in := lines.Whole(path)
 	in.Lines = maxBackLines
-	may := func(line []byte) bool {
-		return slices.Contains([]string{"assistant", "user"}, string(recordType(line)))
-	}
-	err = lines.Records(ctx, in, may, func(r record, line lines.Line) bool {
+	err = lines.Records(ctx, in, lines.Any(`"user"`, `"assistant"`).In, func(r record, line lines.Line) bool {
 		if r.Type != "assistant" && r.Type != "user" {
 			return true
 		}

@@ -5,12 +5,12 @@ package transcript
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
@@ -55,65 +55,30 @@ func KindBy(entrypoint string) string {
 	}
 }
 
-// Sift skips bookkeeping and the results of tools, which are most of a transcript's bytes.
+// Sift skips bookkeeping and the results of tools, which are most of a transcript's bytes. An interruption, or a note
+// about the limit, may be in the same record as the result of a tool; a turn may have ended because of a limit.
 func Sift(line []byte) agent.Weight {
-	switch string(recordType(line)) {
-	case "user":
-		if !bytes.Contains(line, toolUseID) {
-			return agent.Matters
-		}
-		// An interruption, or a note about the limit, may be in the same record as the result of a tool.
-		if bytes.Contains(line, interruption) || bytes.Contains(line, noteName) {
-			return agent.Matters
-		}
-	case "assistant":
-		if bytes.Contains(line, apiErrorMessage) || bytes.Contains(line, endTurn) {
-			return agent.Matters // a turn may have ended because of a limit
-		}
+	switch kind, _ := lines.Text(line, "type"); {
+	case string(kind) == "user" && (!ofTool.In(line) || stops.In(line)),
+		string(kind) == "assistant" && ends.In(line),
+		string(kind) == "system" && informs.In(line):
+		return agent.Matters
+	case string(kind) == "assistant":
 		return agent.Moves
-	case "system":
-		if bytes.Contains(line, quotedInformational) {
-			return agent.Matters
-		}
-	}
-	return agent.Nothing
-}
-
-// recordType returns the type of a record, if it is one that matters. If the type is not near the
-// ends of the line, the whole line is searched: the role comes before the content, so the first of
-// the two roles in the line is that of the message.
-func recordType(line []byte) []byte {
-	if kind, known := lines.TextAtEnds(line, "type"); known {
-		return kind
-	}
-	user, assistant := bytes.Index(line, quotedUser), bytes.Index(line, quotedAssistant)
-	switch {
-	case user >= 0 && (assistant < 0 || user < assistant):
-		return []byte("user")
-	case bytes.Contains(line, quotedInformational):
-		return []byte("system")
-	case assistant >= 0:
-		return []byte("assistant")
 	default:
-		return nil
+		return agent.Nothing
 	}
 }
 
 // interrupted begins the text that records an interruption by a person.
 const interrupted = "[Request interrupted by user"
 
-// Quotes within a JSON string are escaped, so these occur only as parts of the record itself. They
-// contain no colon: nothing is assumed about spaces around it.
 var (
-	quotedAssistant     = []byte(`"assistant"`)
-	quotedUser          = []byte(`"user"`)
-	quotedInformational = []byte(`"informational"`)
-
-	toolUseID       = []byte(`"tool_use_id"`)
-	endTurn         = []byte(`_turn"`)
-	noteName        = []byte(`LimitNote`) // of usageLimitNote
-	apiErrorMessage = []byte(`ApiErrorMessage`)
-	interruption    = []byte(strings.TrimPrefix(interrupted, "["))
+	byUser  = lines.Any(`"user"`)
+	ofTool  = lines.Any(`"tool_use_id"`)
+	stops   = lines.Any(interrupted[1:], "LimitNote")
+	ends    = lines.Any("ApiErrorMessage", `_turn"`)
+	informs = lines.Any(`"informational"`)
 )
 
 // Read returns what a line of a transcript means for its session.
@@ -204,14 +169,10 @@ func FirstCwd(line lines.Line) (string, bool) {
 
 func cwdIn(head []byte) (string, bool) {
 	for line := range bytes.Lines(head) {
-		if cwd, ok := lines.TextAtEnds(bytes.TrimSpace(line), "cwd"); ok && len(cwd) > 0 && bytes.IndexByte(cwd, '\\') < 0 && utf8.Valid(cwd) {
-			return string(cwd), true // nearly always
-		}
-		if !bytes.Contains(line, []byte(`"cwd"`)) {
-			continue
-		}
-		if r, ok := parse(line); ok && r.Cwd != "" {
-			return r.Cwd, true
+		value, _ := lines.Field(line, "cwd")
+		var cwd string
+		if json.NewDecoder(bytes.NewReader(value)).Decode(&cwd) == nil && cwd != "" {
+			return cwd, true
 		}
 	}
 	return "", false

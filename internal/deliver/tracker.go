@@ -37,7 +37,6 @@ func newTracker() *tracker {
 	}
 }
 
-// wake wakes a loop, and does not block.
 func wake(loop chan struct{}) {
 	select {
 	case loop <- struct{}{}:
@@ -71,7 +70,6 @@ func (t *tracker) lookUp(key resume.Key, weigh bool) {
 	wake(t.wakeLookups)
 }
 
-// takeLookups returns the lookups that were asked for since the last call.
 func (t *tracker) takeLookups() map[resume.Key]bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,7 +78,6 @@ func (t *tracker) takeLookups() map[resume.Key]bool {
 	return taken
 }
 
-// maxMissed bounds the size of missed.
 const maxMissed = 4096
 
 // miss stores that a session's process was not found: it may be another user's, or in another

@@ -43,7 +43,6 @@ func (c Cursor) Epoch() string {
 
 func (c Cursor) id() fileID { return fileID{c.Dev, c.Inode} }
 
-// at returns the cursor moved to another offset of the same file.
 func (c Cursor) at(offset int64, head func(n int64) ([]byte, error)) (Cursor, error) {
 	if c.Offset < headSize {
 		bytes, err := head(min(offset, headSize))
@@ -99,7 +98,6 @@ func fingerprint(head []byte) uint64 {
 // change starts the next reading.
 var errShrunk = errors.New("file shrank while it was read")
 
-// readAt fills room from an offset that the file reaches.
 func readAt(in io.ReaderAt, room []byte, offset int64) error {
 	_, err := in.ReadAt(room, offset)
 	if errors.Is(err, io.EOF) {

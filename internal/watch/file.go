@@ -216,7 +216,6 @@ func findID(dir string, id fileID) (string, bool) {
 	return "", false
 }
 
-// forget drops the state of a file that is gone.
 func (w *Watcher) forget(f *file) {
 	w.markDeleted(f)
 	delete(w.files, f.path)

@@ -174,7 +174,6 @@ func (p *pass) advance(ctx context.Context, lines []Line, offset int64) error {
 	return nil
 }
 
-// at returns the cursor moved to another offset of the file.
 func (p *pass) at(offset int64) (Cursor, error) {
 	cur, err := p.cur.at(offset, p.head)
 	return cur.noting(p.stamp), err
@@ -377,7 +376,6 @@ func (p *pass) exactly(room []byte, offset int64) ([]byte, error) {
 	return room, nil
 }
 
-// sift returns the lines of a block that are worth delivering.
 func (p *pass) sift(block []byte, offset int64) []Line {
 	w := p.w
 	w.block, w.blockAt, w.blockOf = block, offset, p
@@ -393,7 +391,6 @@ func (p *pass) sift(block []byte, offset int64) []Line {
 	return w.lines
 }
 
-// keepLine appends a line that is worth delivering.
 func (w *Watcher) keepLine(lines []Line, line []byte, offset int64) []Line {
 	data := line
 	if n := len(data); n > 0 && data[n-1] == '\n' {

@@ -23,7 +23,6 @@ const (
 	textEnd        // after ESC in such a text
 )
 
-// maxParams is how many parameters of a sequence are read.
 const maxParams = 32
 
 // Write interprets output. It never fails.
@@ -75,7 +74,6 @@ func (s *Screen) decode(output []byte) int {
 	return n
 }
 
-// control carries out a control character.
 func (s *Screen) control(b byte) {
 	switch b {
 	case '\b':
@@ -95,7 +93,6 @@ func (s *Screen) control(b byte) {
 	}
 }
 
-// step interprets a byte of a sequence.
 func (s *Screen) step(b byte) {
 	switch s.state { //nolint:exhaustive // the others are below
 	case text, title:
@@ -199,7 +196,6 @@ func (s *Screen) arg(n, usual int) int {
 	return usual
 }
 
-// carryOut carries out a control sequence that ends with this byte.
 func (s *Screen) carryOut(b byte) {
 	switch {
 	case s.inter == '!' && b == 'p': // a soft reset

@@ -108,7 +108,6 @@ func blank(cells []rune) []rune {
 	return cells
 }
 
-// moveTo moves the cursor, at most to the edge.
 func (s *Screen) moveTo(x, y int) {
 	s.x, s.y, s.full = min(max(x, 0), s.cols-1), min(max(y, 0), s.rows-1), false
 }
@@ -174,7 +173,6 @@ func (s *Screen) scroll(top, bottom, n int) {
 	s.eraseRows(top, top-n)
 }
 
-// rotate moves the first n rows behind the others.
 func rotate(rows [][]rune, n int) {
 	if n == 1 { // by far the most frequent
 		first := rows[0]
@@ -185,7 +183,6 @@ func rotate(rows [][]rune, n int) {
 	copy(rows, slices.Concat(rows[n:], rows[:n]))
 }
 
-// feed goes to the next row.
 func (s *Screen) feed() {
 	if s.y == s.bottom {
 		s.scroll(s.top, s.bottom, 1)
@@ -195,7 +192,6 @@ func (s *Screen) feed() {
 	s.full = false
 }
 
-// feedBack goes to the row above.
 func (s *Screen) feedBack() {
 	if s.y == s.top {
 		s.scroll(s.top, s.bottom, -1)
@@ -227,7 +223,6 @@ var widths = &runewidth.Condition{}
 // lineDrawing are the characters from ` to ~ in the set that draws lines.
 var lineDrawing = []rune("◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")
 
-// print shows a run of ASCII characters.
 func (s *Screen) print(text []byte) {
 	for len(text) > 0 {
 		n := min(len(text), s.cols-s.x)
@@ -248,7 +243,6 @@ func (s *Screen) print(text []byte) {
 	}
 }
 
-// printRune shows a character.
 func (s *Screen) printRune(r rune) {
 	if r < 0xa0 {
 		return // a control character

@@ -43,13 +43,13 @@ func (c Cursor) Epoch() string {
 
 func (c Cursor) id() fileID { return fileID{c.Dev, c.Inode} }
 
-func (c Cursor) at(offset int64, head func(n int64) ([]byte, error)) (Cursor, error) {
+func (c Cursor) at(offset int64, in io.ReaderAt, room *[headSize]byte) (Cursor, error) {
 	if c.Offset < headSize {
-		bytes, err := head(min(offset, headSize))
-		if err != nil {
+		head := room[:min(offset, headSize)]
+		if err := readAt(in, head, 0); err != nil {
 			return c, err
 		}
-		c.Head = fingerprint(bytes)
+		c.Head = fingerprint(head)
 	}
 	c.Offset = offset
 	return c, nil

@@ -29,7 +29,7 @@ type Deliverer struct {
 func New(opts Options, sessions []resume.Session) *Deliverer {
 	d := &Deliverer{
 		opts: opts, machine: cmp.Or[Machine](opts.Machine, here{}),
-		leases: newLeases(opts.LeaseDirs), files: runfiles.New(opts.StateDir), tracker: newTracker(),
+		leases: &leases{dirs: opts.LeaseDirs, held: make(map[resume.Key]*heldLease)}, files: runfiles.New(opts.StateDir), tracker: newTracker(),
 	}
 	for _, s := range sessions {
 		d.tracker.follow(s)

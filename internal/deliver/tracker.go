@@ -32,8 +32,8 @@ type tracker struct {
 func newTracker() *tracker {
 	return &tracker{
 		wakeLookups: make(chan struct{}, 1), wakeHolders: make(chan struct{}, 1), hooked: make(chan struct{}, 1),
-		unknownScreens: make(map[resume.Key]int), lookups: make(map[resume.Key]bool), missed: make(map[resume.Key]time.Time), open: make(map[resume.Key]bool),
-		questions: make(map[resume.Key]question),
+		unknownScreens: make(map[resume.Key]int), lookups: make(map[resume.Key]bool), missed: make(map[resume.Key]time.Time),
+		questions: make(map[resume.Key]question), open: make(map[resume.Key]bool),
 	}
 }
 

@@ -116,7 +116,6 @@ func (c *command) leftOut() []leash.Omission {
 	return slices.Concat(c.plan.Carried.LeftOut, c.env.LeftOut)
 }
 
-// make prepares everything that the command needs, and returns the command.
 func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 	key, n := c.session.Key, c.session.Run.N
 	if err := c.agent.Tidy(ctx, c.session); err != nil {

@@ -74,7 +74,6 @@ func arrived(ctx context.Context, a agent.Agent, s resume.Session) bool {
 	return at.After(s.LimitedAt) && !at.Before(since)
 }
 
-// lastOf returns the last event of the session in its transcript.
 func lastOf(ctx context.Context, a agent.Agent, s resume.Session) (last agent.Evidence, found bool, err error) {
 	switch a := a.(type) {
 	case agent.Reader:
@@ -164,7 +163,6 @@ func (q *queue) send(ctx context.Context) resume.Event {
 	return nil
 }
 
-// confirm waits until the transcript shows the prompt.
 func (q *queue) confirm(ctx context.Context) resume.Event {
 	return q.appears(ctx, q.agent, q.session, queuePatience, queued)
 }

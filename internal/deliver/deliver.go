@@ -29,7 +29,7 @@ type Deliverer struct {
 func New(opts Options, sessions []resume.Session) *Deliverer {
 	d := &Deliverer{
 		opts: opts, machine: cmp.Or[Machine](opts.Machine, here{}),
-		leases: newLeases(opts.LeaseDirs), files: runfiles.New(opts.StateDir), tracker: newTracker(),
+		leases: &leases{dirs: opts.LeaseDirs, held: make(map[resume.Key]*heldLease)}, files: runfiles.New(opts.StateDir), tracker: newTracker(),
 	}
 	for _, s := range sessions {
 		d.tracker.follow(s)
@@ -76,7 +76,6 @@ func (d *Deliverer) Stop(ctx context.Context, key resume.Key, mark string) error
 	return context.Cause(ctx)
 }
 
-// report applies the result of the session's resume.
 func (d *Deliverer) report(ctx context.Context, session resume.Session, ev resume.Event) {
 	switch known := ev.(type) {
 	case nil:
@@ -104,7 +103,6 @@ func (d *Deliverer) apply(ctx context.Context, key resume.Key, ev resume.Event) 
 	return after, err == nil
 }
 
-// logOf returns the log with the id and the agent of a session.
 func (d *Deliverer) logOf(key resume.Key) *slog.Logger {
 	return d.opts.Log.With("session", key.ID, "agent", key.Agent)
 }
@@ -129,7 +127,6 @@ func tryAgain(why string) *resume.NotSent { return &resume.NotSent{Why: why} }
 // park is the verdict on a resume for which waiting does not help.
 func park(why string) *resume.NotSent { return &resume.NotSent{Why: why, Then: resume.Park} }
 
-// parkIf parks the session if there is a reason.
 func parkIf(why string) *resume.NotSent {
 	if why == "" {
 		return nil

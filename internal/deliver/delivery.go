@@ -46,7 +46,6 @@ type way interface {
 // gate returns why a resume is not sent; nil: the gate lets it through.
 type gate func(*delivery, context.Context) *resume.NotSent
 
-// pass asks the gates in their order, up to the first that refuses.
 func (v *delivery) pass(ctx context.Context, gates []gate) *resume.NotSent {
 	for _, gate := range gates {
 		if notSent := gate(v, ctx); notSent != nil {
@@ -89,7 +88,6 @@ func (v *delivery) takeLease(context.Context) *resume.NotSent {
 	return nil
 }
 
-// releaseLease releases the lease, if there is one.
 func (v *delivery) releaseLease(ctx context.Context) {
 	if v.lease == nil {
 		return

@@ -73,7 +73,6 @@ func (v *delivery) transcriptIsRead(ctx context.Context) *resume.NotSent {
 	return notSent
 }
 
-// refresh loads the session from the engine again.
 func (v *delivery) refresh(ctx context.Context) *resume.NotSent {
 	now, err := v.opts.Engine.Session(ctx, v.session.Key)
 	if err != nil || now.Run == nil || now.Run.Mark != v.session.Run.Mark {
@@ -219,7 +218,6 @@ func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 	return v.choose(plan)
 }
 
-// choose sets the way that a plan asks for.
 func (v *delivery) choose(plan agent.Plan) *resume.NotSent {
 	switch {
 	case plan.Leave != nil:
@@ -254,7 +252,6 @@ func (v *delivery) accountIsRead(ctx context.Context) *resume.NotSent {
 	return v.refresh(ctx)
 }
 
-// startIsKnown asks the agent for the command that starts a task.
 func (v *delivery) startIsKnown(context.Context) *resume.NotSent {
 	starter, ok := v.agent.(agent.Starter)
 	if !ok {

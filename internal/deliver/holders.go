@@ -59,24 +59,27 @@ func (d *Deliverer) lookAtHolders(ctx context.Context) {
 
 // lookAtQuestion finds out whether a session asks for a permission while it works without a person.
 func (d *Deliverer) lookAtQuestion(ctx context.Context, a agent.Agent, session resume.Session) {
-	attendant, tells := a.(agent.Attendant)
-	if !tells {
-		if owner, err := a.Owner(ctx, session); session.Asks == "" {
-			d.tracker.rests(session.Key)
-		} else if err == nil && owner == nil {
-			d.apply(ctx, session.Key, resume.Released{})
-		}
-		return
-	}
-	switch owner, asks, err := attendant.Asks(ctx, session); {
-	case err != nil: // a process that cannot be seen may still ask
-	case owner == nil && session.Asks == "":
+	switch owner, asks, tells, err := asking(ctx, a, session); {
+	case session.Asks == "" && (!tells || err == nil && owner == nil):
 		d.tracker.rests(session.Key)
+	case err != nil: // a process that cannot be seen may still ask
 	case owner == nil:
 		d.apply(ctx, session.Key, resume.Released{})
-	case asks != session.Asks:
+	case tells && asks != session.Asks:
 		d.apply(ctx, session.Key, resume.Asked{For: asks, Owner: *owner})
 	}
+}
+
+// asking returns the process that has the session open, and what it asks a person for. tells is false if the
+// agent's processes do not say that.
+func asking(ctx context.Context, a agent.Agent, session resume.Session) (owner *resume.Owner, asks string, tells bool, err error) {
+	attendant, tells := a.(agent.Attendant)
+	if tells {
+		owner, asks, err = attendant.Asks(ctx, session)
+	} else {
+		owner, err = a.Owner(ctx, session)
+	}
+	return owner, asks, tells, err
 }
 
 // lookAtQuestions applies what hooks said that processes ask for, if nobody has answered for
@@ -106,13 +109,11 @@ func (d *Deliverer) lookAtQuestions(ctx context.Context) <-chan time.Time {
 // ask for, these words count.
 func (d *Deliverer) ask(ctx context.Context, a agent.Agent, session resume.Session, asks string) {
 	asked := resume.Asked{For: asks, Attended: true}
-	if attendant, tells := a.(agent.Attendant); tells {
-		owner, what, err := attendant.Asks(ctx, session)
-		if err == nil && owner != nil {
-			asked.For, asked.Owner = what, *owner
-		}
-	} else if owner, err := a.Owner(ctx, session); err == nil && owner != nil {
+	if owner, what, tells, err := asking(ctx, a, session); err == nil && owner != nil {
 		asked.Owner = *owner
+		if tells {
+			asked.For = what
+		}
 	}
 	if asked.For != "" {
 		d.apply(ctx, session.Key, asked)

@@ -25,10 +25,6 @@ type heldLease struct {
 	hosts HostLease // guarded by mu; nil: not asked for yet, or there are no other hosts
 }
 
-func newLeases(dirs []string) *leases {
-	return &leases{dirs: dirs, held: make(map[resume.Key]*heldLease)}
-}
-
 // take takes the session's lease for this daemon, until it is released. The error is a *lease.HeldError
 // if another process holds it.
 func (l *leases) take(key resume.Key) (*heldLease, error) {
@@ -55,7 +51,10 @@ func (l *leases) release(ctx context.Context, key resume.Key, h *heldLease) erro
 	if h.users == 1 && ctx.Err() == nil {
 		h.mu.Lock() // a resume that takes the lease from now on asks the hosts after this
 		l.mu.Unlock()
-		h.releaseHosts(context.WithoutCancel(ctx))
+		if h.hosts != nil {
+			h.hosts.Release(context.WithoutCancel(ctx))
+			h.hosts = nil
+		}
 		h.mu.Unlock()
 		l.mu.Lock()
 	}
@@ -64,12 +63,4 @@ func (l *leases) release(ctx context.Context, key resume.Key, h *heldLease) erro
 	}
 	delete(l.held, key)
 	return h.Release()
-}
-
-// releaseHosts releases the lease among hosts. The caller holds mu.
-func (h *heldLease) releaseHosts(ctx context.Context) {
-	if h.hosts != nil {
-		h.hosts.Release(ctx)
-		h.hosts = nil
-	}
 }

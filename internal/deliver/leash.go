@@ -8,7 +8,6 @@ import (
 	"resumed/internal/runenv"
 )
 
-// environment returns the environment of a plan's command, or why the command may not run.
 func (v *delivery) environment(plan *agent.Command) (runenv.Environment, *resume.NotSent) {
 	configured, err := v.settings.Env(v.session.Key.Agent)
 	if err != nil {

@@ -55,7 +55,6 @@ func isOccasion(c resume.Change) bool {
 	}
 }
 
-// tellsContext reports whether the change contains the size of the session's context.
 func tellsContext(c resume.Change) bool {
 	ev, ok := c.Event.(resume.Limited)
 	return ok && ev.Context.Tokens > 0 && c.After.Context == ev.Context
@@ -80,7 +79,6 @@ const (
 	batchSize = 128
 )
 
-// search is the state of the lookups for one session's process.
 type search struct {
 	missed int  // how often it was not found
 	weigh  bool // the size of the session's context is read first
@@ -140,7 +138,6 @@ func (d *Deliverer) lookAt(ctx context.Context, a agent.Agent, known *resume.Ses
 	return d.lookAtProcess(ctx, a, session) && counted
 }
 
-// lookAtProcess stores what is found out about the session's process.
 func (d *Deliverer) lookAtProcess(ctx context.Context, a agent.Agent, session resume.Session) bool {
 	if d.stillRuns(ctx, a, session) {
 		return true

@@ -178,7 +178,6 @@ type Pane interface {
 // terminals are the terminals that can be typed into. The first ones run inside the others.
 var terminals = []terminal.Look{tmux.Look, gnuscreen.Look, shellpty.Look, kitty.Look}
 
-// here is this machine.
 type here struct{}
 
 func (here) Start(cmd runner.Command) (Process, error)       { return runner.Start(cmd) }

@@ -75,7 +75,6 @@ func (v *delivery) pay(ctx context.Context, environ []string) ([]string, *resume
 	return append(childenv.Without(environ, variable), variable+"="+key, resume.OwnKeyVariable+"=1"), nil
 }
 
-// giveBack releases what was reserved for a command that was not started.
 func (v *delivery) giveBack() {
 	if v.payer != nil {
 		v.opts.Budget.Return(v.session.Run.Mark)

@@ -33,7 +33,6 @@ func (d *Deliverer) await(ctx context.Context, mark string, process Process) run
 	return process.Wait(ctx)
 }
 
-// bounds returns how long a command may run and be silent, by the current settings.
 func (d *Deliverer) bounds() (timeout, stall time.Duration) {
 	settings := d.opts.Settings()
 	return settings.Timeout, settings.Stall
@@ -87,7 +86,6 @@ func (d *Deliverer) ended(ctx context.Context, session resume.Session, result ru
 	return ended
 }
 
-// ending converts the end of a command to an event.
 func ending(result runner.Result, output string) resume.Ended {
 	if result.Err == nil {
 		return resume.Ended{Outcome: resume.Delivered}
@@ -121,7 +119,6 @@ func (d *Deliverer) findTaskSession(ctx context.Context, task resume.Session, ou
 // lateTranscript is how long after the end of a command its transcript is still waited for.
 const lateTranscript = 10 * time.Second
 
-// findTaskSessionLate is findTaskSession for a command that is over.
 func (d *Deliverer) findTaskSessionLate(ctx context.Context, task resume.Session, output string) {
 	ctx, cancel := context.WithTimeout(ctx, lateTranscript)
 	defer cancel()

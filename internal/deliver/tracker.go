@@ -32,12 +32,11 @@ type tracker struct {
 func newTracker() *tracker {
 	return &tracker{
 		wakeLookups: make(chan struct{}, 1), wakeHolders: make(chan struct{}, 1), hooked: make(chan struct{}, 1),
-		unknownScreens: make(map[resume.Key]int), lookups: make(map[resume.Key]bool), missed: make(map[resume.Key]time.Time), open: make(map[resume.Key]bool),
-		questions: make(map[resume.Key]question),
+		unknownScreens: make(map[resume.Key]int), lookups: make(map[resume.Key]bool), missed: make(map[resume.Key]time.Time),
+		questions: make(map[resume.Key]question), open: make(map[resume.Key]bool),
 	}
 }
 
-// wake wakes a loop, and does not block.
 func wake(loop chan struct{}) {
 	select {
 	case loop <- struct{}{}:
@@ -71,7 +70,6 @@ func (t *tracker) lookUp(key resume.Key, weigh bool) {
 	wake(t.wakeLookups)
 }
 
-// takeLookups returns the lookups that were asked for since the last call.
 func (t *tracker) takeLookups() map[resume.Key]bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,7 +78,6 @@ func (t *tracker) takeLookups() map[resume.Key]bool {
 	return taken
 }
 
-// maxMissed bounds the size of missed.
 const maxMissed = 4096
 
 // miss stores that a session's process was not found: it may be another user's, or in another

@@ -43,7 +43,6 @@ func (t *typing) preview(_ context.Context, plan *view.Plan) *resume.NotSent {
 	return nil
 }
 
-// ready finds the pane and checks whether a prompt can be typed there.
 func (t *typing) ready(ctx context.Context) *resume.NotSent {
 	pane, err := t.machine.Pane(ctx, t.plan.Process)
 	if err != nil {
@@ -78,7 +77,6 @@ func (t *typing) unchanged(ctx context.Context, before agent.Sight) *resume.NotS
 	return notSent
 }
 
-// refused returns the verdict on a pane that cannot be used.
 func (t *typing) refused(err error) *resume.NotSent {
 	if refusal, ok := errors.AsType[*terminal.Refusal](err); ok && !refusal.Passing {
 		return &resume.NotSent{Why: refusal.Advice(t.plan.Program), Then: resume.TellUnreached}
@@ -135,7 +133,6 @@ func (t *typing) send(ctx context.Context) resume.Event {
 	return nil
 }
 
-// confirm waits until the transcript shows the prompt.
 func (t *typing) confirm(ctx context.Context) resume.Event {
 	return t.appears(ctx, t.agent, t.session, linePatience, "the prompt was typed and sent")
 }
@@ -167,7 +164,6 @@ func (t *typing) closeMenu(ctx context.Context) *resume.NotSent {
 	return notSent
 }
 
-// write types the prompt and reads it back.
 func (t *typing) write(ctx context.Context) *resume.NotSent {
 	err := t.pane.Type(ctx, t.plan.Text)
 	if _, refused := errors.AsType[*terminal.Refusal](err); refused {

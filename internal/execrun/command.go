@@ -48,7 +48,6 @@ type command struct {
 	observe        func(_ context.Context, pid int) // is called when it runs, until the context is done
 }
 
-// ending is how a run ended.
 type ending struct {
 	code      int
 	at        time.Time
@@ -155,7 +154,6 @@ func sameFile(a, b *os.File) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// tee passes output on unchanged and keeps some of it.
 type tee struct {
 	out  io.Writer
 	kept *words
@@ -166,7 +164,6 @@ func (t *tee) Write(p []byte) (int, error) {
 	return t.out.Write(p)
 }
 
-// input is the standard input of the command.
 type input struct {
 	file   *os.File
 	offset int64 // where it began, if the file can be read again
@@ -225,7 +222,6 @@ func (w *words) add(p []byte) {
 	}
 }
 
-// newest returns the part of the tail that is kept.
 func newest(tail []byte) []byte { return tail[max(0, len(tail)-kept):] }
 
 // all returns the output without control characters; of a long one the beginning and the end,
@@ -261,7 +257,6 @@ func foreground(stdin *os.File, attr *syscall.SysProcAttr) *terminal {
 	return t
 }
 
-// ours reports whether this process is in the terminal's foreground.
 func (t *terminal) ours() bool {
 	group, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()
@@ -269,14 +264,12 @@ func (t *terminal) ours() bool {
 
 func (t *terminal) lend(group int) { _ = unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, group) }
 
-// takeBack puts this process in the foreground again.
 func (t *terminal) takeBack() {
 	if t != nil {
 		t.lend(unix.Getpgrp()) // fails if the terminal is gone
 	}
 }
 
-// hardGrace is the time between a second signal and SIGKILL.
 const hardGrace = 2 * time.Second
 
 // relay passes signals to this process on to the command's group while it runs. Between runs a

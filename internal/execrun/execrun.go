@@ -106,7 +106,6 @@ func Run(ctx context.Context, o Options) (int, error) {
 	return conclude(err)
 }
 
-// task is one call of Run.
 type task struct {
 	Options
 	relay *relay
@@ -142,7 +141,6 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("%s (%s)", words, f.Verdict.Class)
 }
 
-// run is one run of the command.
 func (t *task) run(ctx context.Context) error {
 	t.over()
 	argv, stdin, err := t.next(ctx)
@@ -267,7 +265,6 @@ func (t *task) release() {
 	t.lease = nil
 }
 
-// classOf returns the class of a failure.
 func classOf(err error) limit.Class {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f.Verdict.Class
@@ -275,7 +272,6 @@ func classOf(err error) limit.Class {
 	return limit.None
 }
 
-// retryable reports whether a failed run is tried again.
 func (t *task) retryable(err error) bool {
 	f, ok := errors.AsType[*Failure](err)
 	if !ok || f.cut || f.final != nil {

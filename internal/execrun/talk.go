@@ -90,7 +90,6 @@ func (t *talk) give() {
 	}
 }
 
-// first returns the command line of the first run.
 func (t *talk) first() []string {
 	if len(t.given) == 0 {
 		return t.argv
@@ -110,7 +109,6 @@ func (t *talk) next(attempt int) (argv []string, continued bool) {
 	return slices.Concat(t.argv[:t.at], t.line.Resume(t.trail, t.prompt(t.verdict, attempt))), true
 }
 
-// begins is called before a run.
 func (t *talk) begins() {
 	if t.line != nil {
 		t.start, t.began, t.ended = starts.Start{}, time.Now(), t.line.Begin(t.dir)
@@ -234,7 +232,6 @@ func (t *talk) printed(end *ending, reader limit.Reader) (limit.Verdict, string)
 	return verdict, words
 }
 
-// longestText is how much of a failure's text is shown.
 const longestText = 160
 
 // ownerLook is how often exec looks whether a process still holds the session.

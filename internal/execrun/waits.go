@@ -15,7 +15,6 @@ import (
 // Warn reports a problem that does not stop the run.
 func (o Options) Warn(err error) { o.say(err.Error()) }
 
-// say prints one line that stays.
 func (o Options) say(text string) {
 	fmt.Fprintf(o.Messages, "resumed: %s\n", sanitize.Line(text))
 }
@@ -45,7 +44,6 @@ func (o Options) showWait(next backoff.Upcoming) (over func()) {
 	})
 }
 
-// countDown rewrites one line until quit is closed.
 func countDown(out io.Writer, until time.Time, then string, quit <-chan struct{}) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()

@@ -27,7 +27,6 @@ type Listener struct {
 	dirs    map[string]string // the names that were added, and the same without symbolic links
 }
 
-// hub is what all listeners share.
 type hub struct {
 	mu        sync.Mutex // guards what follows, and the fields of listeners
 	listeners int
@@ -186,7 +185,6 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// pass distributes events until their source is closed.
 func (h *hub) pass(kernel *fsnotify.Watcher) {
 	for {
 		select {
@@ -232,7 +230,6 @@ func (l *Listener) lose(err error) {
 	l.wake()
 }
 
-// wake does not block.
 func (l *Listener) wake() {
 	select {
 	case l.ready <- struct{}{}:

@@ -120,7 +120,6 @@ func (l *Lease) end() error {
 	return nil
 }
 
-// suffix ends the name of every lease.
 const suffix = ".lock"
 
 // longestName is how long a file name may be on every common file system.
@@ -179,7 +178,6 @@ func LastNote(dirs []string, agent, id string) (last Note, found bool) {
 	return last, found
 }
 
-// readNote returns a note; the zero Note if it cannot be read.
 func readNote(path string) (n Note) {
 	data, err := regular.Read(path)
 	if err != nil || json.Unmarshal(data, &n) != nil {
@@ -188,7 +186,6 @@ func readNote(path string) (n Note) {
 	return n
 }
 
-// noteSuffix ends the name of every note.
 const noteSuffix = ".note"
 
 // notePath returns a path that is as long as that of the lease.

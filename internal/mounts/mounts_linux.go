@@ -15,7 +15,6 @@ var magic = map[uint32]string{
 // fuse is the number of all file systems that a program serves: the list of mounts has the name.
 const fuse = 0x65735546
 
-// numberOf returns the number of the file system of a path; 0: not known.
 func numberOf(path string) uint32 {
 	var fs syscall.Statfs_t
 	if syscall.Statfs(path, &fs) != nil {

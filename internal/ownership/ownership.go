@@ -99,7 +99,6 @@ func (t Trust) Open(path string) (*os.File, error) {
 	return file, nil
 }
 
-// place is one part of the path to a file.
 type place struct {
 	path string
 	info fs.FileInfo // nil: it does not exist
@@ -108,7 +107,6 @@ type place struct {
 
 func (p place) link() bool { return p.info != nil && p.info.Mode()&fs.ModeSymlink != 0 }
 
-// ids returns the user id and the group id.
 func (p place) ids() (uid, gid uint32) {
 	stat := p.info.Sys().(*syscall.Stat_t) // true on all supported systems
 	return stat.Uid, stat.Gid

@@ -68,7 +68,6 @@ func (t Table) executable(pid int) (string, bool) {
 	return path, name == path && runsErr == nil && thereErr == nil && os.SameFile(runs, there)
 }
 
-// runsOthers reports whether a program is one that runs others, such as an interpreter.
 func runsOthers(exe string) bool {
 	name := strings.TrimRight(filepath.Base(exe), "0123456789.-")
 	switch name {
@@ -80,7 +79,6 @@ func runsOthers(exe string) bool {
 	return false
 }
 
-// scriptOf returns the script in the arguments of an interpreter.
 func scriptOf(argv []string) string {
 	args := withoutInterpreter(argv)
 	if len(args) == len(argv) { // not an interpreter of JavaScript
@@ -152,7 +150,6 @@ func (t Table) throughOf(pid int, args []string, called string) (through, given 
 	return through, args
 }
 
-// seenFrom resolves a path relative to the directory of a process.
 func (t Table) seenFrom(pid int, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -169,5 +166,4 @@ func containsAll(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(arg string) bool { return !slices.Contains(all, arg) })
 }
 
-// scripting are the interpreters of wrapper scripts.
 var scripting = []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "python", "perl", "ruby"}

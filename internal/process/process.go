@@ -64,7 +64,6 @@ type (
 	placeOf    string
 )
 
-// programs returns the processes with the interpreters removed from their arguments.
 func (l *look) programs() []procfs.Listed {
 	programs := make([]procfs.Listed, 0, len(l.listed))
 	for _, listed := range l.listed {
@@ -139,7 +138,6 @@ func begun(all []Live) []Live {
 	})
 }
 
-// read reads a process of the program.
 func (t Table) read(pid int, args []string) (Live, error) {
 	cwd, err := t.Where(pid)
 	environ, _ := t.Environ(pid) // empty if it has ended or is another user's
@@ -153,7 +151,6 @@ func (t Table) read(pid int, args []string) (Live, error) {
 	return process, err
 }
 
-// forebears returns the parent of a process, the parent of that, and so on.
 func (t Table) forebears(pid int) []int {
 	var all []int
 	for stat, err := t.Stat(pid); err == nil && stat.Parent > 1 && len(all) < maxForebears; stat, err = t.Stat(stat.Parent) {
@@ -260,7 +257,6 @@ func Runs(argv []string, is func(program string) bool) bool {
 // interpreterValues are the options of node that take the next argument as their value.
 var interpreterValues = []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions", "--env-file"}
 
-// withoutInterpreter removes an interpreter and its options from a command line.
 func withoutInterpreter(argv []string) []string {
 	switch filepath.Base(argv[0]) {
 	case "node", "nodejs", "bun":

@@ -17,7 +17,6 @@ import (
 // as on macOS.
 const Library FS = "library"
 
-// of returns the library's type for a process.
 func of(pid int) *process.Process { return &process.Process{Pid: int32(pid)} }
 
 // told reports whether the library is reliable. On Linux it reads /proc itself, without a check
@@ -40,7 +39,6 @@ func (f FS) pidsByLibrary(ctx context.Context) ([]int, error) {
 	return pids, nil
 }
 
-// argvByLibrary returns the arguments of a process; none for a process of another user.
 func (f FS) argvByLibrary(pid int) []string {
 	if !f.told() {
 		return nil
@@ -97,7 +95,6 @@ func (f FS) statByLibrary(pid int) (Stat, error) {
 	return s, nil
 }
 
-// userByLibrary returns the effective user id of a process.
 func userByLibrary(pid int) (int, error) {
 	users, err := of(pid).Uids() // the real and the effective one, or only one
 	if err != nil || len(users) == 0 {

@@ -106,7 +106,6 @@ func (f FS) Compare(restrictions map[string]string, than int) []string {
 	return all
 }
 
-// number parses a number of the kernel; 0: there is none.
 func number(text string, base int) uint64 {
 	n, _ := strconv.ParseUint(text, base, 64)
 	return n
@@ -233,7 +232,6 @@ func (f FS) BootedAt() time.Time {
 	return time.Now().Round(0).Add(-up)
 }
 
-// uptime returns how long ago the machine started.
 func (f FS) uptime() (time.Duration, bool) {
 	text, err := read(filepath.Join(string(f), "uptime"))
 	if err != nil {

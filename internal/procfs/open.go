@@ -118,7 +118,6 @@ func parseLock(line string) (pid int, device, inode string) {
 	return pid, fields[5][:max(0, cut)], fields[5][cut+1:]
 }
 
-// identity returns a file's device and inode in the format of the list of locks.
 func identity(info fs.FileInfo) (device, inode string) {
 	stat := info.Sys().(*syscall.Stat_t) // true on all supported systems
 	dev := uint64(stat.Dev)
@@ -129,7 +128,6 @@ func identity(info fs.FileInfo) (device, inode string) {
 // It does not mean that there is none.
 var ErrUnseen = errors.New("processes cannot be seen here: give it a /proc that shows them, or lsof where there is no such thing")
 
-// askPatience bounds how long another program may run.
 const askPatience = 10 * time.Second
 
 // ask runs a program that lists processes. lsof exits with an error if it finds nothing, so the
@@ -182,7 +180,6 @@ func usersByLsof(ctx context.Context, path string) (users, writers []int, err er
 	return users, writers, nil
 }
 
-// openByLsof returns the open files of a process.
 func openByLsof(pid int) ([]File, error) {
 	out := ask(context.Background(), "lsof", "-w", "-Ffn", "-p", strconv.Itoa(pid))
 	var files []File

@@ -138,7 +138,6 @@ func (f FS) Own(pid int) bool {
 	return ok && int(stat.Uid) == os.Getuid()
 }
 
-// device returns the file information of a device.
 func device(path string) (info syscall.Stat_t, err error) {
 	if err := syscall.Stat(path, &info); err != nil {
 		return info, &os.PathError{Op: "stat", Path: path, Err: err}
@@ -246,7 +245,6 @@ func read(path string) ([]byte, error) {
 	}
 }
 
-// patiently repeats a system call that a signal interrupted.
 func patiently(ask func() (int, error)) (n int, err error) {
 	for n, err = ask(); errors.Is(err, syscall.EINTR); n, err = ask() {
 	}

@@ -103,7 +103,6 @@ func (f FS) Having(ctx context.Context, name string) (map[int]string, error) {
 	return found, nil
 }
 
-// shells are programs that people and agents use to run commands.
 var shells = []string{"sh", "dash", "bash", "zsh", "fish", "ksh", "busybox"}
 
 // maxShells limits how many shells are between an agent and a hook: the one that the agent uses for hooks,

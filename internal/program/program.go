@@ -118,7 +118,6 @@ func usable(p resume.Program) bool {
 	return err == nil && info.Mode().IsRegular() && isOurs(p.Path) && IsExecutable(p.Interpreter) && isOurs(p.Interpreter)
 }
 
-// isOurs reports whether only this user and root can have written the file.
 func isOurs(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm()&0o002 != 0 {
@@ -146,7 +145,6 @@ func (p Found) Argv() []string {
 	return []string{p.Interpreter, p.Path}
 }
 
-// asksFor reports whether the first line of a script names the interpreter.
 func asksFor(script, interpreter string) bool {
 	asked := strings.Fields(firstLine(script))
 	if len(asked) > 1 && filepath.Base(asked[0]) == "env" {
@@ -211,7 +209,6 @@ func (p Found) Environment(env []string) []string {
 	return append(env, "PATH="+strings.Join(path, string(filepath.ListSeparator)))
 }
 
-// withDir inserts dir at that position, unless it is already among the directories.
 func withDir(dirs []string, dir string, at int) []string {
 	if slices.Contains(dirs, dir) {
 		return dirs

@@ -81,7 +81,6 @@ func Of(r Request) (Environment, *resume.NotSent) {
 	return all, nil
 }
 
-// variables sets the variables that the session had.
 func (r Request) variables(o resume.Origin, all *Environment) *resume.NotSent {
 	// The program that enters a sandbox runs on this machine, and not in it.
 	enters := o.Sandbox != "" && !runsThrough(r.Command.Argv, o.Through)

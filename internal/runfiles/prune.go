@@ -25,7 +25,6 @@ const (
 	endPart     = 8 // to limit/8
 )
 
-// output is a file with the output or the screen of a session's resumes.
 type output struct {
 	path string
 	size int64
@@ -86,7 +85,6 @@ func outputsIn(dir string, current []string) []output {
 	return all
 }
 
-// removeOldest removes the oldest outputs until the others fit.
 func removeOldest(all []output, maxBytes int64) (failed []error) {
 	var total int64
 	for _, o := range all {

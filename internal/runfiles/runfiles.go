@@ -129,7 +129,6 @@ func agentOf(dir string) string {
 	return string(agent)
 }
 
-// numbers returns the numbers of the files with that suffix in a directory, in order.
 func numbers(dir, suffix string) []int {
 	entries, _ := os.ReadDir(dir) // if it cannot be read, nothing can be written there either
 	var all []int
@@ -143,7 +142,6 @@ func numbers(dir, suffix string) []int {
 	return all
 }
 
-// keptRuns is how many outputs of a session's resumes are kept.
 const keptRuns = 10
 
 // Outputs returns the directory with the outputs of each session that has any.
@@ -203,5 +201,4 @@ func RunOf(output string) (began, ended time.Time, how string) {
 	return began, ended, "ended well"
 }
 
-// statusOf returns the status file that belongs to an output.
 func statusOf(output string) string { return strings.TrimSuffix(output, outputSuffix) + statusSuffix }

@@ -10,7 +10,6 @@ import (
 	"resumed/internal/resume"
 )
 
-// stat is the kernel's record of a process.
 type stat struct {
 	procfs.Stat
 	pid int
@@ -124,7 +123,6 @@ func (p *Process) family() family {
 	return f
 }
 
-// signal sends sig to every process that did not get it yet.
 func (f family) signal(sig syscall.Signal, told map[resume.Process]bool) {
 	// The whole group in one call, so that no process escapes by a fork.
 	atOnce := f.group != 0 && len(told) == 0

@@ -125,7 +125,6 @@ var shellLimits = []struct {
 	{0, "t", 1}, {2, "d", 1024}, {3, "s", 1024}, {6, "up", 1}, {7, "n", 1}, {8, "l", 1024}, {9, "v", 1024},
 }
 
-// unlimited is the value of a resource without a limit.
 const unlimited = ^uint64(0)
 
 // script returns the shell commands that set the limits. A limit that may not be raised stays: the
@@ -192,7 +191,6 @@ func Keep(status string, argv []string) int {
 	return code
 }
 
-// exitCode returns the exit code that a shell would return.
 func exitCode(err error) int {
 	ended, ok := errors.AsType[*exec.ExitError](err)
 	switch {

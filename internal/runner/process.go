@@ -164,7 +164,6 @@ func (p *Process) endBecause(ctx context.Context, why error) Result {
 	return p.result(why)
 }
 
-// result returns the result of a command that has ended, or was ended for a reason.
 func (p *Process) result(why error) Result {
 	r := Result{Err: why}
 	if p.over() {
@@ -215,7 +214,6 @@ func (p *Process) end(ctx context.Context) error {
 	return p.reaped()
 }
 
-// reaped waits until the exit status of a child that has ended was read.
 func (p *Process) reaped() error {
 	if p.ended == nil {
 		return nil

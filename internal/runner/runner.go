@@ -82,7 +82,6 @@ func (e *StartError) Error() string { return e.What + ": " + e.Err.Error() }
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// noProgram is the error for a program that is missing or cannot be run.
 func noProgram(name string, err error) error {
 	return &StartError{What: fmt.Sprintf("find program %q", name), Err: err}
 }
@@ -164,7 +163,6 @@ func follow(child *exec.Cmd, cmd Command) *Process {
 	return p
 }
 
-// usableDir returns why a command cannot run in a directory.
 func usableDir(dir string) error {
 	if !filepath.IsAbs(dir) {
 		return errors.New("not an absolute path")

@@ -42,7 +42,6 @@ func unitName(mark string) string {
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9:_.-]`)
 
-// dialManager connects to the user's service manager.
 func dialManager(ctx context.Context) (*systemd.Conn, error) {
 	return systemd.NewConnection(func() (*dbus.Conn, error) { return sessionbus.Dial(ctx) })
 }
@@ -168,7 +167,6 @@ func (p *Process) followUnit(manager *systemd.Conn) {
 	}
 }
 
-// unit is the manager's record of a command's unit.
 type unit struct {
 	over         bool // all its processes have ended
 	pid          int  // of its main process, also after that has ended; 0: none was started
@@ -232,7 +230,6 @@ func startable(program string) (bool, error) {
 	return true, nil
 }
 
-// machO reports whether the first bytes of a file are those of a macOS program.
 func machO(head []byte) bool {
 	return bytes.HasPrefix(head, []byte{0xcf, 0xfa, 0xed, 0xfe}) || bytes.HasPrefix(head, []byte{0xca, 0xfe, 0xba, 0xbe})
 }
@@ -265,7 +262,6 @@ func unitProperties(program string, cmd Command, env []string) []systemd.Propert
 	return all
 }
 
-// missing returns the valid names that an environment does not have.
 func missing(names, env []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return !variableName.MatchString(name) || slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
@@ -317,7 +313,6 @@ func (p *Process) endUnit(ctx context.Context) {
 	}
 }
 
-// inUnit reports whether the process is in the unit's control group.
 func inUnit(pid int, unit string) bool {
 	groups, err := os.ReadFile(procfs.Proc.Path(pid, "cgroup"))
 	return err == nil && (bytes.Contains(groups, []byte("/"+unit+"\n")) || bytes.Contains(groups, []byte("/"+unit+"/")))

@@ -14,12 +14,10 @@ import (
 	"golang.org/x/term"
 )
 
-// raw makes the person's terminal pass every key on.
 func (s *Shell) raw() { _, _ = term.MakeRaw(int(s.in.Fd())) }
 
 func (s *Shell) restore() { _ = term.Restore(int(s.in.Fd()), s.modes) }
 
-// resize gives the agent's terminal the size of the person's.
 func (s *Shell) resize() {
 	size, err := pty.GetsizeFull(s.in)
 	if err != nil || size.Cols == 0 || size.Rows == 0 {
@@ -31,7 +29,6 @@ func (s *Shell) resize() {
 	_ = pty.Setsize(s.pty, size) // the kernel tells the agent
 }
 
-// followSignals follows the signals to this process until the returned function is called.
 func (s *Shell) followSignals() (stop func()) {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGCONT)
@@ -116,5 +113,4 @@ func Lead(program string, argv []string) (code int, err error) {
 	}
 }
 
-// toForeground makes a process group the one that reads from the terminal.
 func toForeground(group int) { _ = unix.IoctlSetPointerInt(0, unix.TIOCSPGRP, group) }

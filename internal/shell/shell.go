@@ -141,7 +141,6 @@ func (s *Shell) wait() (code int) {
 	}
 }
 
-// waitFor waits until a child ends or stops.
 func waitFor(pid int) (status syscall.WaitStatus, err error) {
 	for {
 		if _, err = syscall.Wait4(pid, &status, syscall.WUNTRACED, nil); err != syscall.EINTR {
@@ -214,13 +213,11 @@ func (s *Shell) passKeys() {
 	}
 }
 
-// gone reports whether the person's terminal is gone.
 func (s *Shell) gone() bool {
 	_, err := term.GetState(int(s.in.Fd()))
 	return err != nil
 }
 
-// answer answers a question of the daemon.
 func (s *Shell) answer(q shellpty.Question) shellpty.Answer {
 	a := shellpty.Answer{PID: s.leader, TTY: s.tty, Program: filepath.Base(s.program)}
 	s.keyboard.Lock()
@@ -266,7 +263,6 @@ func (s *Shell) record(record func(pids []int) bool) {
 	}
 }
 
-// processes returns the processes in the agent's terminal.
 func (s *Shell) processes() []int {
 	device, err := procfs.Terminal(s.tty)
 	if err != nil {

@@ -169,7 +169,6 @@ func (s Shell) read() (path, text string, err error) {
 	return path, string(data), err
 }
 
-// write replaces the text of a shell's file, all of it or nothing.
 func write(path, text string) error {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {

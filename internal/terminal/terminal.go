@@ -322,7 +322,6 @@ func Dial(ctx context.Context, program, socket string) (net.Conn, error) {
 	return conn, nil
 }
 
-// bytesOf are the bytes that a terminal sends for a key by default.
 var bytesOf = map[Key]string{Enter: "\r", Escape: "\x1b", LineStart: "\x01", LineEnd: "\x05", Delete: "\x1b[3~"}
 
 // Bytes returns what a terminal sends for these keys.

@@ -43,14 +43,13 @@ func (c Cursor) Epoch() string {
 
 func (c Cursor) id() fileID { return fileID{c.Dev, c.Inode} }
 
-// at returns the cursor moved to another offset of the same file.
-func (c Cursor) at(offset int64, head func(n int64) ([]byte, error)) (Cursor, error) {
+func (c Cursor) at(offset int64, in io.ReaderAt, room *[headSize]byte) (Cursor, error) {
 	if c.Offset < headSize {
-		bytes, err := head(min(offset, headSize))
-		if err != nil {
+		head := room[:min(offset, headSize)]
+		if err := readAt(in, head, 0); err != nil {
 			return c, err
 		}
-		c.Head = fingerprint(bytes)
+		c.Head = fingerprint(head)
 	}
 	c.Offset = offset
 	return c, nil
@@ -99,7 +98,6 @@ func fingerprint(head []byte) uint64 {
 // change starts the next reading.
 var errShrunk = errors.New("file shrank while it was read")
 
-// readAt fills room from an offset that the file reaches.
 func readAt(in io.ReaderAt, room []byte, offset int64) error {
 	_, err := in.ReadAt(room, offset)
 	if errors.Is(err, io.EOF) {

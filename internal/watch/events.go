@@ -39,7 +39,6 @@ func (w *Watcher) listen() (events <-chan struct{}, release func()) {
 	}
 }
 
-// handleEvents handles the next events, at most maxEvents.
 func (w *Watcher) handleEvents(ctx context.Context) {
 	events, err := w.notify.Take(maxEvents)
 	if errors.Is(err, fsnotify.ErrEventOverflow) {
@@ -106,7 +105,6 @@ func (d *descriptors) take(dir string) bool {
 	return true
 }
 
-// leave stops counting a directory.
 func (d *descriptors) leave(dir string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -27,6 +26,7 @@ type file struct {
 	// however slowly the line grows.
 	searched int64
 
+	from    int64 // a skipped file is read from the line on that has the byte before; 0: from cur
 	seen    stamp
 	reading *pass  // not nil: it waits for its next turn
 	round   uint32 // the scan that last saw it
@@ -61,9 +61,8 @@ func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st sta
 		f.kept = f.kept && f.cur.Dev == st.id.dev
 		f.cur.Dev = st.id.dev
 	case f.skipped && f.seen.size <= st.size && f.seen.id == st.id && !f.dead:
-		if err := f.beginAtNew(in, st); err != nil {
-			return nil, err
-		}
+		f.begin(st, 0, true)
+		f.late, f.from = true, f.seen.size
 	case old.IsZero():
 		f.begin(st, 0, !w.atStart[path] && st.size <= wholeUpTo)
 	default:
@@ -133,27 +132,6 @@ func (w *Watcher) skipUnchanged(path string, st stamp, stored Cursor) bool {
 	return true
 }
 
-// beginAtNew starts reading a skipped file at what was written since it was skipped.
-func (f *file) beginAtNew(in *os.File, st stamp) error {
-	f.begin(st, 0, true)
-	f.late = true
-	room := blocks.Get().(*[blockSize]byte)
-	defer blocks.Put(room)
-	block := room[:min(f.seen.size, blockSize)]
-	at := f.seen.size - int64(len(block))
-	if err := readAt(in, block, at); err != nil {
-		return err
-	}
-	start := bytes.LastIndexByte(block, '\n') + 1
-	if start == 0 && at > 0 {
-		f.first = true // a line longer than a block: read from the end back
-		return nil
-	}
-	cur, err := f.cur.at(at+int64(start), func(n int64) ([]byte, error) { return block[:n], readAt(in, block[:n], 0) })
-	f.cur, f.searched = cur, cur.Offset
-	return err
-}
-
 // names says whether the path still leads to that file: then another path to it is a hard
 // link, not a new name.
 func (w *Watcher) names(path string, id fileID) bool {
@@ -216,7 +194,6 @@ func findID(dir string, id fileID) (string, bool) {
 	return "", false
 }
 
-// forget drops the state of a file that is gone.
 func (w *Watcher) forget(f *file) {
 	w.markDeleted(f)
 	delete(w.files, f.path)

@@ -60,6 +60,16 @@ func (p *pass) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if p.from > 0 {
+		start, err := p.lineStart(ctx, p.from, firstLook)
+		if err == nil {
+			p.cur, err = p.at(start)
+		}
+		if err != nil {
+			return err
+		}
+		p.from, p.searched = 0, start
+	}
 	if p.size < p.searched { // an unfinished line was removed
 		p.searched = p.cur.Offset
 	}
@@ -174,19 +184,9 @@ func (p *pass) advance(ctx context.Context, lines []Line, offset int64) error {
 	return nil
 }
 
-// at returns the cursor moved to another offset of the file.
 func (p *pass) at(offset int64) (Cursor, error) {
-	cur, err := p.cur.at(offset, p.head)
+	cur, err := p.cur.at(offset, p.in, &p.w.head)
 	return cur.noting(p.stamp), err
-}
-
-// head returns the first bytes of the file, from memory if they are there.
-func (p *pass) head(n int64) ([]byte, error) {
-	if held, at := p.lastBlock(); at == 0 && n <= int64(len(held)) {
-		return held[:n], nil
-	}
-	room := p.w.head[:n]
-	return room, readAt(p.in, room, 0)
 }
 
 // lastBlock returns the lines of this file that were read last, if they are still in
@@ -204,20 +204,24 @@ func (p *pass) backward(ctx context.Context) error {
 	p.w.firstReads++
 	p.sight = p.w.firstReads
 	look := int64(firstLook)
-	last, lines, end, err := p.lastLines(ctx, look)
+	end, err := p.lineStart(ctx, p.size, look) // the rest is not a complete line yet
 	if err != nil {
 		return err
 	}
-	cur, err := p.at(last)
+	cur, err := p.at(end)
 	if err != nil {
 		return err
 	}
-	for last > 0 {
+	for end > 0 {
+		var lines []Line
+		if lines, end, err = p.linesBefore(ctx, end, look); err != nil {
+			return err
+		}
 		enough, err := p.deliver(ctx, lines, Cursor{})
 		if err != nil {
 			return err
 		}
-		if enough || end == 0 {
+		if enough {
 			break
 		}
 		if p.charge(lines) == len(lines) { // else a small block has many lines already
@@ -226,49 +230,9 @@ func (p *pass) backward(ctx context.Context) error {
 		if err := p.pause(ctx); err != nil {
 			return err
 		}
-		if lines, end, err = p.linesBefore(ctx, end, look); err != nil {
-			return err
-		}
 	}
 	p.first, p.cur, p.kept, p.searched = false, cur, false, p.size
 	return nil
-}
-
-// lastLines returns where the last complete line ends, the lines before that as
-// linesBefore does, and where the first of them begins. The end of nearly every
-// file is read once for all of that.
-func (p *pass) lastLines(ctx context.Context, look int64) (last int64, lines []Line, start int64, err error) {
-	from := max(0, p.size-look)
-	block, err := p.exactly(p.w.buf[:p.size-from], from)
-	if err != nil {
-		return 0, nil, 0, err
-	}
-	if whole := bytes.LastIndexByte(block, '\n') + 1; whole > 0 {
-		last = from + int64(whole)
-		if lines, start, ok := p.linesIn(block[:whole], from); ok {
-			return last, lines, start, nil
-		}
-	} else if last, err = p.lineStart(ctx, p.size); err != nil || last == 0 {
-		return 0, nil, 0, err
-	}
-	lines, start, err = p.linesBefore(ctx, last, look)
-	return last, lines, start, err
-}
-
-// linesIn returns the lines of a block that ends with one, and where the first of
-// them begins; false where none begins in it.
-func (p *pass) linesIn(block []byte, from int64) (lines []Line, start int64, ok bool) {
-	if len(block) == 0 {
-		return nil, 0, false
-	}
-	skip := 0
-	if from > 0 { // the first line may begin before the block
-		if skip = bytes.IndexByte(block[:len(block)-1], '\n') + 1; skip == 0 {
-			return nil, 0, false
-		}
-	}
-	start = from + int64(skip)
-	return p.sift(block[skip:], start), start, true
 }
 
 // linesBefore returns the lines that end at end, as many as begin within look
@@ -280,14 +244,18 @@ func (p *pass) linesBefore(ctx context.Context, end, look int64) ([]Line, int64,
 		if err != nil {
 			return nil, 0, err
 		}
-		if lines, start, ok := p.linesIn(block, from); ok {
-			return lines, start, nil
+		skip := 0
+		if from > 0 { // the first line may begin before the block
+			skip = bytes.IndexByte(block[:len(block)-1], '\n') + 1
+		}
+		if start := from + int64(skip); skip > 0 || from == 0 {
+			return p.sift(block[skip:], start), start, nil
 		}
 		if look >= blockSize {
 			break
 		}
 	}
-	start, err := p.lineStart(ctx, from)
+	start, err := p.lineStart(ctx, from, blockSize)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -295,13 +263,13 @@ func (p *pass) linesBefore(ctx context.Context, end, look int64) ([]Line, int64,
 	return lines, start, err
 }
 
-// lineStart returns where the line begins that the byte before end is of.
-func (p *pass) lineStart(ctx context.Context, end int64) (int64, error) {
-	for end > 0 {
+// lineStart returns where the line begins that the byte before end is of. It reads so much first.
+func (p *pass) lineStart(ctx context.Context, end, look int64) (int64, error) {
+	for ; end > 0; look = blockSize {
 		if err := p.pause(ctx); err != nil {
 			return 0, err
 		}
-		from := max(0, end-blockSize)
+		from := max(0, end-look)
 		block, err := p.exactly(p.w.buf[:end-from], from)
 		if err != nil {
 			return 0, err
@@ -377,7 +345,6 @@ func (p *pass) exactly(room []byte, offset int64) ([]byte, error) {
 	return room, nil
 }
 
-// sift returns the lines of a block that are worth delivering.
 func (p *pass) sift(block []byte, offset int64) []Line {
 	w := p.w
 	w.block, w.blockAt, w.blockOf = block, offset, p
@@ -393,7 +360,6 @@ func (p *pass) sift(block []byte, offset int64) []Line {
 	return w.lines
 }
 
-// keepLine appends a line that is worth delivering.
 func (w *Watcher) keepLine(lines []Line, line []byte, offset int64) []Line {
 	data := line
 	if n := len(data); n > 0 && data[n-1] == '\n' {

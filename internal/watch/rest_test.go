@@ -78,11 +78,11 @@ func TestAnOldFilesUnfinishedLineIsReadWhenItIsFinished(t *testing.T) {
 	r.awaitLines(t, path, "two")
 }
 
-func TestAnOldFileWithALineOfMoreThanABlockIsReadFromItsEndBack(t *testing.T) {
+func TestAnOldFilesLineOfMoreThanABlockIsReadWhenItIsFinished(t *testing.T) {
 	long := strings.Repeat("x", blockSize+1)
 	r, path := rested(t, long)
 	appendTo(t, path, "\nnext\n")
-	r.awaitLines(t, path, "next", long)
+	r.awaitLines(t, path, long, "next")
 }
 
 func TestAnOldFileThatIsRenamedRestsOn(t *testing.T) {

@@ -15,13 +15,11 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// found is a file that a scan found changed.
 type found struct {
 	path string
 	stamp
 }
 
-// handleEvent handles one event.
 func (w *Watcher) handleEvent(ctx context.Context, ev fsnotify.Event) {
 	switch {
 	case !w.attached:
@@ -43,7 +41,6 @@ func (w *Watcher) handleEvent(ctx context.Context, ev fsnotify.Event) {
 	}
 }
 
-// created handles a new name in a directory.
 func (w *Watcher) created(ctx context.Context, path string) {
 	info, err := os.Lstat(path)
 	if _, below := w.rel(path); err != nil || !below {
@@ -208,7 +205,6 @@ func (w *Watcher) attach() bool {
 	}
 }
 
-// attachTo notes which directory is Root now.
 func (w *Watcher) attachTo(id fileID) {
 	if w.attached && id == w.rootID {
 		return
@@ -219,7 +215,6 @@ func (w *Watcher) attachTo(id fileID) {
 	delete(w.warned, w.opts.Root)
 }
 
-// detach stops watching a Root that is gone.
 func (w *Watcher) detach() {
 	if w.attached {
 		w.attached = false
@@ -227,7 +222,6 @@ func (w *Watcher) detach() {
 	}
 }
 
-// nearestParent returns the closest directory above path that exists.
 func nearestParent(path string) string {
 	for {
 		path = filepath.Dir(path)
@@ -276,7 +270,6 @@ func (w *Watcher) walk(ctx context.Context, dir string, news *[]found) bool {
 	return true
 }
 
-// depth returns how many levels a directory lies below Root.
 func (w *Watcher) depth(dir string) int {
 	rel, below := w.rel(dir)
 	if !below {
@@ -285,7 +278,6 @@ func (w *Watcher) depth(dir string) int {
 	return strings.Count(rel, "/") + 1
 }
 
-// addChanged adds a file to news unless it is up to date.
 func (w *Watcher) addChanged(f found, news *[]found) {
 	if known := w.files[f.path]; known != nil {
 		known.round = w.round

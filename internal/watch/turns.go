@@ -76,7 +76,6 @@ func (w *Watcher) begin(ctx context.Context, path string) (*pass, error) {
 	return p, nil
 }
 
-// prepare makes the turns of a reading.
 func (p *pass) prepare(ctx context.Context) {
 	rest := p.size
 	if !p.first {
@@ -162,7 +161,6 @@ func (w *Watcher) ended(ctx context.Context, path string, err error, asked []cha
 	}
 }
 
-// abandon stops the reading of a file, if it is being read.
 func (w *Watcher) abandon(ctx context.Context, f *file) {
 	p := f.reading
 	if p == nil {
@@ -174,7 +172,6 @@ func (w *Watcher) abandon(ctx context.Context, f *file) {
 	w.ended(ctx, f.path, errAbandoned, append(p.asked, p.later...))
 }
 
-// abandonAll stops all readings.
 func (w *Watcher) abandonAll() {
 	for _, p := range w.open {
 		p.stop()
@@ -183,7 +180,6 @@ func (w *Watcher) abandonAll() {
 	w.open = nil
 }
 
-// idle reports whether nothing is to be read.
 func (w *Watcher) idle() bool { return len(w.todo) == 0 && len(w.open) == 0 }
 
 // work gives a turn to an open file or to the next one of the list.

@@ -198,12 +198,10 @@ func (w *Watcher) handleCheck(ctx context.Context, c check) {
 	w.readNew(ctx, c.path, c.done)
 }
 
-// rel returns a path below Root as relative to it.
 func (w *Watcher) rel(path string) (string, bool) {
 	return strings.CutPrefix(path, strings.TrimSuffix(w.opts.Root, "/")+"/")
 }
 
-// wanted says whether a file of that path is one of the root's.
 func (w *Watcher) wanted(path string) bool {
 	rel, below := w.rel(path)
 	return below && strings.Count(rel, "/") <= w.opts.Depth && w.opts.Match(rel)

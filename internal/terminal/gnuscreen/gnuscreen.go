@@ -24,7 +24,6 @@ import (
 	"resumed/internal/terminal"
 )
 
-// window is a window of a server of GNU screen.
 type window struct {
 	program string // the path of screen
 	server  int    // the server's pid
@@ -147,7 +146,6 @@ func (w *window) Press(ctx context.Context, mark string, keys ...terminal.Key) e
 	return w.do(ctx, w.same(mark), "stuff", terminal.Bytes(keys...))
 }
 
-// call sends a command to the window.
 func (w *window) call(ctx context.Context, args ...string) (string, error) {
 	environ := childenv.Without(os.Environ(), "STY", "WINDOW", "SCREENDIR")
 	if w.sockets != "" {

@@ -25,7 +25,6 @@ import (
 // Hint says how a kitty is set to accept remote control.
 const Hint = "put `allow_remote_control socket-only` and `listen_on unix:@kitty` into kitty.conf"
 
-// window is a window of a kitty.
 type window struct {
 	socket string // where kitty listens; "@name" has no file
 	id     int
@@ -75,14 +74,12 @@ func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
 
 var errClosed = &terminal.Refusal{Why: "its kitty window is gone"}
 
-// facts are kitty's information about a window.
 type facts struct {
 	ID    int `json:"id"`
 	PID   int `json:"pid"`
 	Lines int `json:"lines"` // the height of the window
 }
 
-// among finds this window in a list of windows.
 func (w *window) among(list string) (facts, error) {
 	var screens []struct {
 		Tabs []struct {
@@ -245,7 +242,6 @@ func ask(conn net.Conn, commands []command) (answers []string, err error) {
 	return answers, nil
 }
 
-// split finds the next message.
 func split(data []byte, _ bool) (advance int, token []byte, err error) {
 	end := bytes.Index(data, closes)
 	if end < 0 {

@@ -23,7 +23,6 @@ import (
 // Variable is the environment variable by which an agent tells the path of the socket.
 const Variable = "RESUMED_SHELL"
 
-// window is the terminal of one `resumed shell`.
 type window struct{ socket string }
 
 // Look returns the terminal that the environment of a process names, or nil.
@@ -140,7 +139,6 @@ type Answer struct {
 	Failed  string `json:"failed,omitempty"` // why it could not be typed
 }
 
-// ask asks the process that holds the terminal.
 func (w *window) ask(ctx context.Context, q Question) (a Answer, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer within %s", callTimeout))
 	defer cancel()

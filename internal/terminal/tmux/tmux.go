@@ -24,7 +24,6 @@ import (
 	"resumed/internal/terminal"
 )
 
-// pane is a pane of a tmux server.
 type pane struct {
 	program string // the path of tmux
 	socket  string // of the server
@@ -153,7 +152,6 @@ func (p *pane) send(ctx context.Context, mark string, args ...string) error {
 
 const inUse = "in-use"
 
-// call runs one command of tmux.
 func (p *pane) call(ctx context.Context, args ...string) (string, error) {
 	environ := childenv.Without(os.Environ(), "TMUX", "TMUX_PANE")
 	// -u: without it tmux prints underscores for characters that the C locale does not have.

@@ -23,7 +23,6 @@ const (
 	textEnd        // after ESC in such a text
 )
 
-// maxParams is how many parameters of a sequence are read.
 const maxParams = 32
 
 // Write interprets output. It never fails.
@@ -75,7 +74,6 @@ func (s *Screen) decode(output []byte) int {
 	return n
 }
 
-// control carries out a control character.
 func (s *Screen) control(b byte) {
 	switch b {
 	case '\b':
@@ -83,7 +81,7 @@ func (s *Screen) control(b byte) {
 	case '\t':
 		s.moveTo((s.x/tabWidth+1)*tabWidth, s.y)
 	case '\n', '\v', '\f':
-		s.feed()
+		s.feed(1)
 	case '\r':
 		s.moveTo(0, s.y)
 	case 0x0e, 0x0f: // SO, SI
@@ -95,7 +93,6 @@ func (s *Screen) control(b byte) {
 	}
 }
 
-// step interprets a byte of a sequence.
 func (s *Screen) step(b byte) {
 	switch s.state { //nolint:exhaustive // the others are below
 	case text, title:
@@ -173,12 +170,12 @@ func (s *Screen) afterEscape(b byte) {
 	case '8':
 		s.restore(s.saved)
 	case 'D':
-		s.feed()
+		s.feed(1)
 	case 'E':
 		s.x = 0
-		s.feed()
+		s.feed(1)
 	case 'M':
-		s.feedBack()
+		s.feed(-1)
 	case 'c':
 		s.reset()
 	}
@@ -199,7 +196,6 @@ func (s *Screen) arg(n, usual int) int {
 	return usual
 }
 
-// carryOut carries out a control sequence that ends with this byte.
 func (s *Screen) carryOut(b byte) {
 	switch {
 	case s.inter == '!' && b == 'p': // a soft reset
@@ -258,14 +254,7 @@ func (s *Screen) change(b byte, n int) {
 	case 'J':
 		s.eraseScreen(s.arg(0, 0))
 	case 'K':
-		switch s.arg(0, 0) {
-		case 0:
-			s.erase(s.y, s.x, s.cols)
-		case 1:
-			s.erase(s.y, 0, s.x+1)
-		case 2:
-			s.erase(s.y, 0, s.cols)
-		}
+		s.eraseLine(s.arg(0, 0))
 	case 'X':
 		s.erase(s.y, s.x, s.x+n)
 	case '@':
@@ -293,17 +282,27 @@ func (s *Screen) change(b byte, n int) {
 	}
 }
 
-func (s *Screen) eraseScreen(which int) {
+// eraseLine blanks the row of the cursor: 0 is what is behind it, 1 before it, 2 both.
+func (s *Screen) eraseLine(which int) {
 	switch which {
 	case 0:
 		s.erase(s.y, s.x, s.cols)
-		s.eraseRows(s.y+1, s.rows)
 	case 1:
-		s.eraseRows(0, s.y)
 		s.erase(s.y, 0, s.x+1)
 	case 2:
-		s.eraseRows(0, s.rows)
-	} // 3 are the rows that scrolled away
+		s.erase(s.y, 0, s.cols)
+	}
+}
+
+// eraseScreen does the same with the screen; 3 are the rows that scrolled away.
+func (s *Screen) eraseScreen(which int) {
+	if which == 0 || which == 2 {
+		s.eraseRows(s.y+1, s.rows)
+	}
+	if which == 1 || which == 2 {
+		s.eraseRows(0, s.y)
+	}
+	s.eraseLine(which)
 }
 
 func (s *Screen) setRegion(top, bottom int) {

@@ -108,7 +108,6 @@ func blank(cells []rune) []rune {
 	return cells
 }
 
-// moveTo moves the cursor, at most to the edge.
 func (s *Screen) moveTo(x, y int) {
 	s.x, s.y, s.full = min(max(x, 0), s.cols-1), min(max(y, 0), s.rows-1), false
 }
@@ -164,43 +163,28 @@ func (s *Screen) scroll(top, bottom, n int) {
 	if height <= 0 || n == 0 {
 		return
 	}
+	n = min(max(n, -height), height)
 	rows := s.grid[top : bottom+1]
-	if n = min(max(n, -height), height); n > 0 {
-		rotate(rows, n)
+	first := (n + height) % height // the row that becomes the first one
+	moved := slices.Clone(rows[:first])
+	copy(rows[copy(rows, rows[first:]):], moved)
+	if n > 0 {
 		s.eraseRows(bottom+1-n, bottom+1)
-		return
+	} else {
+		s.eraseRows(top, top-n)
 	}
-	rotate(rows, height+n)
-	s.eraseRows(top, top-n)
 }
 
-// rotate moves the first n rows behind the others.
-func rotate(rows [][]rune, n int) {
-	if n == 1 { // by far the most frequent
-		first := rows[0]
-		copy(rows, rows[1:])
-		rows[len(rows)-1] = first
-		return
+// feed goes to the next row, or to the row above if n is -1.
+func (s *Screen) feed(n int) {
+	edge, last := s.bottom, s.rows-1
+	if n < 0 {
+		edge, last = s.top, 0
 	}
-	copy(rows, slices.Concat(rows[n:], rows[:n]))
-}
-
-// feed goes to the next row.
-func (s *Screen) feed() {
-	if s.y == s.bottom {
-		s.scroll(s.top, s.bottom, 1)
-	} else if s.y < s.rows-1 {
-		s.y++
-	}
-	s.full = false
-}
-
-// feedBack goes to the row above.
-func (s *Screen) feedBack() {
-	if s.y == s.top {
-		s.scroll(s.top, s.bottom, -1)
-	} else if s.y > 0 {
-		s.y--
+	if s.y == edge {
+		s.scroll(s.top, s.bottom, n)
+	} else if s.y != last {
+		s.y += n
 	}
 	s.full = false
 }
@@ -227,7 +211,6 @@ var widths = &runewidth.Condition{}
 // lineDrawing are the characters from ` to ~ in the set that draws lines.
 var lineDrawing = []rune("◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")
 
-// print shows a run of ASCII characters.
 func (s *Screen) print(text []byte) {
 	for len(text) > 0 {
 		n := min(len(text), s.cols-s.x)
@@ -248,7 +231,6 @@ func (s *Screen) print(text []byte) {
 	}
 }
 
-// printRune shows a character.
 func (s *Screen) printRune(r rune) {
 	if r < 0xa0 {
 		return // a control character
@@ -279,7 +261,7 @@ func (s *Screen) put(r rune, width int) {
 	}
 	if (s.full || s.x+width > s.cols) && !s.noWrap {
 		s.x = 0
-		s.feed()
+		s.feed(1)
 	}
 	if s.x+width > s.cols {
 		return

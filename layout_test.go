@@ -24,10 +24,10 @@ var arrows = map[string][]string{
 		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/commandline", "internal/config", "internal/config/edit", "internal/control",
 		"internal/demo", "internal/dirs", "internal/doctor", "internal/execrun", "internal/explain", "internal/fleet/member", "internal/fleet/natskv", "internal/hint", "internal/humanize",
 		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/procfs", "internal/prompt", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner",
-		"internal/sanitize", "internal/service", "internal/shell", "internal/shellinit", "internal/starts", "internal/state", "internal/terminal/shellpty", "internal/terminal/tmux", "internal/termui", "internal/usage",
+		"internal/sanitize", "internal/service", "internal/shell", "internal/shellinit", "internal/starts", "internal/state", "internal/terminal/shellpty", "internal/terminal/tmux", "internal/termui", "internal/usage", "internal/wake",
 	},
 	"internal/demo": {
-		"internal/agents", "internal/app", "internal/buildinfo", "internal/config", "internal/control", "internal/humanize", "internal/notify", "internal/resume", "internal/sanitize", "internal/termui",
+		"internal/agents", "internal/app", "internal/buildinfo", "internal/config", "internal/control", "internal/humanize", "internal/notify", "internal/resume", "internal/sanitize", "internal/termui", "internal/wake",
 	},
 	"internal/service": {
 		"internal/resume", "internal/resume/view",

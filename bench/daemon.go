@@ -113,23 +113,33 @@ func (d *daemon) stop() {
 	_ = d.cmd.Wait() // it was ended by a signal
 }
 
-// used returns the processor time of the daemon so far.
-func (d *daemon) used() time.Duration { return cpuOf(d.cmd.Process.Pid) }
-
-// cpuOf sums up the processor time of all threads of a process, in nanoseconds. Threads that have ended
+// threads sums up a number that the kernel tells of each thread of a process. Threads that have ended
 // are not counted: Go keeps its threads.
-func cpuOf(pid int) (sum time.Duration) {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+func threads(pid int, file string, read func(text string) string) (sum int64) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/%s", pid, file))
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
-		first, _, _ := strings.Cut(string(data), " ")
-		n, _ := strconv.ParseInt(first, 10, 64)
-		sum += time.Duration(n)
+		data, _ := os.ReadFile(file)
+		n, _ := strconv.ParseInt(strings.TrimSpace(read(string(data))), 10, 64)
+		sum += n
 	}
 	return sum
+}
+
+// used returns the processor time of the daemon so far.
+func (d *daemon) used() time.Duration {
+	return time.Duration(threads(d.cmd.Process.Pid, "schedstat", func(text string) string {
+		first, _, _ := strings.Cut(text, " ")
+		return first
+	}))
+}
+
+// wakeUps returns how often the daemon has woken up.
+func (d *daemon) wakeUps() int64 {
+	return threads(d.cmd.Process.Pid, "status", func(text string) string {
+		_, after, _ := strings.Cut(text, "\nvoluntary_ctxt_switches:")
+		line, _, _ := strings.Cut(after, "\n")
+		return line
+	})
 }
 
 // memory is the memory of a process, in MB: anon is its own data; rss includes pages of the program's
@@ -138,8 +148,8 @@ type memory struct{ anon, rss float64 }
 
 func (m memory) String() string { return fmt.Sprintf("%.0f / %.0f MB", m.anon, m.rss) }
 
-func memoryOf(pid int) (m memory) {
-	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+func (d *daemon) memory() (m memory) {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", d.cmd.Process.Pid))
 	for line := range strings.Lines(string(data)) {
 		fields := strings.Fields(line)
 		if len(fields) != 3 {
@@ -154,22 +164,4 @@ func memoryOf(pid int) (m memory) {
 		}
 	}
 	return m
-}
-
-// wakeUps returns how often the threads of a process have woken up.
-func wakeUps(pid int) (sum int) {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
-	for _, file := range files {
-		data, _ := os.ReadFile(file) // a thread that has ended does not wake up
-		_, after, _ := strings.Cut(string(data), "\nvoluntary_ctxt_switches:")
-		line, _, _ := strings.Cut(after, "\n")
-		n, _ := strconv.Atoi(strings.TrimSpace(line))
-		sum += n
-	}
-	return sum
-}
-
-// childTime returns the processor time of a command that has ended.
-func childTime(c *exec.Cmd) time.Duration {
-	return c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 }

@@ -109,17 +109,13 @@ func (h *home) transcript(s session, size int) string {
 func (h *home) limit(s session) error {
 	line := fmt.Sprintf(`{"parentUuid":"%s","isSidechain":false,"type":"assistant","message":{"model":"<synthetic>","role":"assistant","content":[{"type":"text","text":"API Error: 529 Overloaded."}]},"error":"overloaded","isApiErrorMessage":true,"apiErrorStatus":529,"uuid":"%s","timestamp":"%s","cwd":"%s","sessionId":"%s","version":"2.1.325"}`+"\n",
 		h.id(), h.id(), stamp(time.Now()), s.cwd, s.id)
-	return appendTo(s.path, line)
-}
-
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
-
-func appendTo(path, text string) error {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	f, err := os.OpenFile(s.path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	_, err = f.WriteString(text)
+	_, err = f.WriteString(line)
 	return err
 }
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -101,7 +101,7 @@ func (r *report) neighbour(dir, name, invitation string, join bool) (*daemon, er
 func middle(daemons []*daemon) memory {
 	var used []memory
 	for _, d := range daemons {
-		used = append(used, memoryOf(d.cmd.Process.Pid))
+		used = append(used, d.memory())
 	}
 	slices.SortFunc(used, func(a, b memory) int { return cmp.Compare(a.anon, b.anon) })
 	return used[len(used)/2]

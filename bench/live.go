@@ -44,10 +44,10 @@ func (r *report) live(dir string, n, samples int) error {
 		return err
 	}
 	time.Sleep(time.Second)
-	before, woken := d.used(), wakeUps(d.cmd.Process.Pid)
+	before, woken := d.used(), d.wakeUps()
 	time.Sleep(idleFor)
-	r.add("idle CPU", n, "%.3f %%, %.1f wake-ups a second", 100*(d.used()-before).Seconds()/idleFor.Seconds(), float64(wakeUps(d.cmd.Process.Pid)-woken)/idleFor.Seconds())
-	used := memoryOf(d.cmd.Process.Pid)
+	r.add("idle CPU", n, "%.3f %%, %.1f wake-ups a second", 100*(d.used()-before).Seconds()/idleFor.Seconds(), float64(d.wakeUps()-woken)/idleFor.Seconds())
+	used := d.memory()
 	r.add("RssAnon / RSS", n, "%s", used)
 	r.grows("RssAnon", n, used.anon)
 
@@ -123,7 +123,7 @@ func (r *report) burst(d *daemon, order []int) error {
 	n := len(d.home.sessions)
 	r.add(fmt.Sprintf("%d limits at once, until all are shown", burst), n, "%.2f s", took.Seconds())
 	r.add(fmt.Sprintf("%d limits at once, CPU of each", burst), n, "%.2f ms", ms((d.used()-before)/burst))
-	r.add("RssAnon / RSS after that", n, "%s", memoryOf(d.cmd.Process.Pid))
+	r.add("RssAnon / RSS after that", n, "%s", d.memory())
 	return nil
 }
 

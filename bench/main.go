@@ -46,8 +46,7 @@ func run(sizes, out string, quick, memoryOnly bool) error {
 		os.Exit(1)
 	}()
 
-	r := newReport()
-	r.memoryOnly = memoryOnly
+	r := &report{cells: make(map[point]string), curves: make(map[point]float64), memoryOnly: memoryOnly}
 	if r.binary, err = build(dir); err != nil {
 		return err
 	}

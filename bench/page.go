@@ -38,11 +38,8 @@ func (r *report) page(d *daemon) error {
 
 // servePage enables the page, which is off by default, and returns its link.
 func (d *daemon) servePage(binary string) (*url.URL, error) {
-	dir := filepath.Join(d.home.dir, ".config/resumed")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "resumed.toml"), []byte("[http]\nlisten = \"127.0.0.1:0\"\n"), 0o600); err != nil {
+	config := filepath.Join(d.home.dir, ".config/resumed/resumed.toml") // newHome has made it
+	if err := os.WriteFile(config, []byte("[http]\nlisten = \"127.0.0.1:0\"\n"), 0o600); err != nil {
 		return nil, err
 	}
 	for until := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
@@ -63,12 +60,15 @@ func outline(at *url.URL) (time.Duration, error) {
 	ctx, leave := context.WithTimeout(context.Background(), patience)
 	defer leave()
 	begin := time.Now()
-	enter, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+at.Host+"/enter", nil)
-	if err != nil {
-		return 0, err
+	send := func(method, path, header, value string) (*http.Response, error) {
+		request, err := http.NewRequestWithContext(ctx, method, "http://"+at.Host+path, nil)
+		if err != nil {
+			return nil, err
+		}
+		request.Header.Set(header, value)
+		return http.DefaultClient.Do(request)
 	}
-	enter.Header.Set("Authorization", "Link "+at.Query().Get("token"))
-	entered, err := http.DefaultClient.Do(enter)
+	entered, err := send(http.MethodPost, "/enter", "Authorization", "Link "+at.Query().Get("token"))
 	if err != nil {
 		return 0, err
 	}
@@ -77,12 +77,7 @@ func outline(at *url.URL) (time.Duration, error) {
 		return 0, fmt.Errorf("the link was not accepted: %s", entered.Status)
 	}
 	cookie := entered.Cookies()[0]
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at.Host+cookie.Path+"/events", nil)
-	if err != nil {
-		return 0, err
-	}
-	request.AddCookie(cookie)
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := send(http.MethodGet, cookie.Path+"/events", "Cookie", cookie.Name+"="+cookie.Value)
 	if err != nil {
 		return 0, err
 	}

@@ -11,7 +11,7 @@ import (
 //go:embed resumed.plist.tmpl
 var text string
 
-var plist = template.Must(template.New("plist").Parse(text))
+var plist = template.Must(template.New("plist").Funcs(template.FuncMap{"xml": escaped, "split": split}).Parse(text))
 
 // Agent is a launchd agent.
 type Agent struct {
@@ -23,23 +23,12 @@ type Agent struct {
 
 // Plist returns the property list.
 func (a Agent) Plist() (string, error) {
-	type variable struct{ Name, Value string }
-	data := struct {
-		Label, Log string
-		Argv       []string
-		Variables  []variable
-	}{Label: escaped(a.Label), Log: escaped(a.Log)}
-	for _, arg := range a.Argv {
-		data.Argv = append(data.Argv, escaped(arg))
-	}
-	for _, pair := range a.Variables {
-		name, value, _ := strings.Cut(pair, "=")
-		data.Variables = append(data.Variables, variable{escaped(name), escaped(value)})
-	}
 	var b strings.Builder
-	err := plist.Execute(&b, data)
+	err := plist.Execute(&b, a)
 	return b.String(), err
 }
+
+func split(pair string) []string { return strings.SplitN(pair, "=", 2) }
 
 func escaped(text string) string {
 	var b strings.Builder

@@ -195,7 +195,6 @@ func plotSchedule(p *termui.Printer, s backoff.Schedule) {
 	p.Line("       █ fixed   ▒ random, this time   ░ random, at most")
 }
 
-// policyKey is a flag that changes one key of a policy.
 type policyKey struct {
 	flag, usage string
 	want        string             // what the value must be
@@ -255,7 +254,6 @@ func overridePolicy(cmd *cobra.Command, p *backoff.Policy) error {
 	return errors.Join(bad...)
 }
 
-// lesson is what was learned from the outages of one provider.
 type lesson struct {
 	Provider   string   `json:"provider"`
 	Recoveries int      `json:"recoveries"`

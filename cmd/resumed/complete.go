@@ -78,7 +78,6 @@ func first(offer offers) cobra.CompletionFunc {
 	}
 }
 
-// offerSessions offers the sessions of the running daemon.
 func (c *cli) offerSessions(want func(view.Session) bool) offers {
 	return func(ctx context.Context, typed string) (names []string) {
 		ctx, cancel := context.WithTimeout(ctx, completionTimeout)
@@ -177,7 +176,6 @@ func (c *cli) inForce(ctx context.Context) config.Config {
 // cannot be trusted.
 var harmlessName = regexp.MustCompile(`^[\pL\pN._:@%+,=/][\pL\pN._:@%+,=/-]*$`)
 
-// offer adds a name with its description.
 func offer(names []string, name, means string) []string {
 	if !harmlessName.MatchString(name) {
 		return names

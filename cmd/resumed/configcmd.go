@@ -86,7 +86,6 @@ func buildable(cfg config.Config, path string) error {
 	return nil
 }
 
-// toCorrect returns what to do about a wrong file.
 func toCorrect(path string) string {
 	return "correct " + path + ", then resumed config check " + sanitize.ShellWord(path)
 }
@@ -108,11 +107,9 @@ func (c *cli) configShow() error {
 		if err != nil {
 			return fmt.Errorf("encode configuration: %w", err)
 		}
-		_, err = fmt.Fprintln(c.out, string(sanitize.Escape(data)))
-		return err
+		return c.show(string(sanitize.Escape(data)) + "\n")
 	}
-	_, err = fmt.Fprint(c.out, cfg.TOML())
-	return err
+	return c.show(cfg.TOML())
 }
 
 func (c *cli) configInitCommand() *cobra.Command {
@@ -139,7 +136,7 @@ docs/agents/custom.md lists these agents, and what was tried.`,
 		},
 	}
 	cmd.Flags().StringVar(&recipe, "agent", "", "add the description of this agent: "+strings.Join(configs.Recipes(), ", "))
-	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(configs.Recipes(), cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+	complete(cmd, "agent", configs.Recipes()...)
 	return cmd
 }
 
@@ -153,7 +150,6 @@ func (c *cli) ownConfig(cmd *cobra.Command) (string, error) {
 	return path, nil
 }
 
-// configInit writes a new file.
 func (c *cli) configInit(path, text string) error {
 	err := edit.Create(path, text)
 	if errors.Is(err, fs.ErrExist) {

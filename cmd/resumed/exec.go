@@ -31,7 +31,6 @@ import (
 	"resumed/internal/starts"
 )
 
-// executing holds the flags of exec.
 type executing struct {
 	agent, policy, timeout string
 	retryOn                []string
@@ -160,7 +159,6 @@ func (e executing) options(cfg config.Config) (execrun.Options, error) {
 	return o, errors.Join(bad...)
 }
 
-// builtinAgents returns the names of the built-in agents.
 func builtinAgents() []string {
 	var names []string
 	for _, b := range agents.Builtin() {
@@ -169,7 +167,6 @@ func builtinAgents() []string {
 	return names
 }
 
-// headless returns the headless commands that exec can continue.
 func headless() []string {
 	var runs []string
 	for _, b := range agents.Builtin() {
@@ -201,7 +198,6 @@ func finished(code int, err error) error {
 	return hint.With(exitStatus{code, err}, try)
 }
 
-// exitStatus is the error of a command with its own exit code.
 type exitStatus struct {
 	code int
 	err  error // nil: no message

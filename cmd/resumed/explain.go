@@ -30,7 +30,6 @@ import (
 	"resumed/internal/termui"
 )
 
-// explaining holds the flags of explain.
 type explaining struct {
 	agent, now, at, zone string
 	text                 bool
@@ -139,7 +138,6 @@ func (c *cli) explainOne(ctx context.Context, explainer *explain.Explainer, in i
 	return slices.DeleteFunc(found, func(x explain.Explanation) bool { return x.Session != session.ID }), err
 }
 
-// explainFile explains a file; - is standard input.
 func explainFile(explainer *explain.Explainer, in io.Reader, path, agent string, now time.Time) ([]explain.Explanation, error) {
 	if path != "-" {
 		return explainer.File(path, agent, now)

@@ -132,7 +132,6 @@ func keyFiles(dir string) config.Fleet {
 	return config.Fleet{CredentialsFile: filepath.Join(dir, "fleet.credentials"), CAFile: filepath.Join(dir, "fleet-ca.pem")}
 }
 
-// leaveFleet reverts joining.
 func (c *cli) leaveFleet() error {
 	path, err := config.Find(c.configArg, os.Getenv)
 	if err != nil {
@@ -196,7 +195,6 @@ func keysFor(file string, invitation natskv.Invitation) (natskv.Credentials, err
 // rowsOfFleet limits the sessions of a fleet that are printed for people.
 const rowsOfFleet = 200
 
-// statusOfFleet prints the sessions of all machines.
 func (c *cli) statusOfFleet(cmd *cobra.Command) error {
 	if !c.json {
 		page, err := c.client().Fleet(cmd.Context(), "", rowsOfFleet)
@@ -260,7 +258,6 @@ func findHub() (string, error) {
 	)
 }
 
-// completeHub asks the hub's program for completions.
 func completeHub(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	program, err := findHub()
 	if err != nil {

@@ -38,18 +38,13 @@ func (c *cli) historyCommand() *cobra.Command {
 			if err != nil {
 				return usageError(err)
 			}
-			name := ""
-			if len(args) == 1 {
-				name = args[0]
-			}
-			return c.history(cmd.Context(), name, from)
+			return c.history(cmd.Context(), strings.Join(args, ""), from)
 		},
 	})
 	cmd.Flags().StringVar(&since, "since", "", "only the last `D`, such as 12h or 7d, or since a time (RFC 3339)")
 	return cmd
 }
 
-// parseSince returns the time from which the history is shown.
 func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -159,18 +154,12 @@ func printStep(p *termui.Printer, s control.Step) {
 const leastReason = 20
 
 func stepName(s control.Step) (string, termui.Colour) {
-	switch s.Kind {
-	case "gave_up":
-		return "gave up", termui.Red
-	case "parked":
-		return s.Kind, termui.Red
-	case "waiting":
-		return s.Kind, termui.Yellow
-	case "resuming", "settling":
-		return s.Kind, termui.Blue
-	case "watching":
-		return s.Kind, termui.Green
-	default:
-		return sanitize.Short(s.Kind, 20), termui.Dim
+	colours := map[string]termui.Colour{
+		"gave_up": termui.Red, "parked": termui.Red, "waiting": termui.Yellow,
+		"resuming": termui.Blue, "settling": termui.Blue, "watching": termui.Green,
 	}
+	if colour, state := colours[s.Kind]; state {
+		return humanize.Plain(s.Kind), colour
+	}
+	return sanitize.Short(s.Kind, 20), termui.Dim
 }

@@ -108,7 +108,6 @@ func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 	_ = c.client().Nudge(ctx, control.Nudge{Agent: agent, Session: told.Session, Transcript: told.Transcript, Asks: told.Asks, Answered: told.Answered})
 }
 
-// recordStart stores what the process of a session was started with.
 func recordStart(key resume.Key, pid int) bool {
 	start, ok := agents.StartOf(key.Agent, pid)
 	return ok && starts.In(control.SocketDir(os.Getenv)).Put(key, start) == nil
@@ -193,7 +192,6 @@ func (c *cli) passOn(ctx context.Context, argv []string, said []byte) error {
 	return err
 }
 
-// usedLine returns the default status line.
 func usedLine(readings []usage.Reading) string {
 	meters, now := usage.NewMeters(nil), time.Now()
 	meters.Add("", now, readings...)

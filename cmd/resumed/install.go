@@ -7,8 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/service"
+	"resumed/internal/shellinit"
 )
 
 func (c *cli) installer() service.Installer {
@@ -24,8 +26,7 @@ func (c *cli) installer() service.Installer {
 }
 
 func (c *cli) installCommand() *cobra.Command {
-	var o service.Options
-	system := false
+	dryRun, system := false, false
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Run the daemon as your own service",
@@ -33,16 +34,20 @@ func (c *cli) installCommand() *cobra.Command {
 			"current PATH, so that it finds your agents, then enables and starts it. Run it again to\n" +
 			"update the service. A program in a temporary directory is first copied to ~/.local/bin.\n\n" +
 			"At the end it prints how to add the plugin to the agents you have: with it, they tell the\n" +
-			"daemon at once when a session starts, stops or asks for a permission (docs/plugin.md).",
+			"daemon at once when a session starts, stops or asks for a permission (docs/plugin.md).\n\n" +
+			"At the end it shows a line for your shell (see resumed shell --help), and offers to add it.",
 		Example: "  resumed install --dry-run\n  resumed install\n  resumed install --system | sudo sh",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if system {
 				return c.installer().PrintSystem()
 			}
-			return c.installer().Install(cmd.Context(), o)
+			if err := c.installer().Install(cmd.Context(), dryRun); err != nil || dryRun {
+				return err
+			}
+			return shellinit.Offer(c.out, agents.InPath(), c.agreed)
 		},
 	}
-	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would be done")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done")
 	cmd.Flags().BoolVar(&system, "system", false, "print how to run it as resumed@USER.service")
 	return cmd
 }
@@ -62,7 +67,10 @@ func (c *cli) uninstallCommand() *cobra.Command {
 			case hooksOnly:
 				return c.installer().UninstallHooks(dryRun)
 			}
-			return c.installer().Uninstall(cmd.Context(), dryRun, purge, yes)
+			if err := c.installer().Uninstall(cmd.Context(), dryRun, purge, yes); err != nil {
+				return err
+			}
+			return shellinit.Forget(c.out, dryRun)
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done")

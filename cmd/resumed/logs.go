@@ -22,6 +22,7 @@ import (
 	"resumed/internal/resume/view"
 	"resumed/internal/runfiles"
 	"resumed/internal/sanitize"
+	"resumed/internal/wake"
 )
 
 func (c *cli) logsCommand() *cobra.Command {
@@ -101,14 +102,7 @@ func (c *cli) printRuns(ctx context.Context, dir string, lines int, follow bool)
 	if err := c.printOutput(lastLines(text.String(), lines)); err != nil || !follow {
 		return err
 	}
-	ticker := time.NewTicker(250 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
+	for wake.Sleep(ctx, 250*time.Millisecond) {
 		text.Reset()
 		if err := readNew(&text, dir, offsets); err != nil {
 			return err
@@ -117,6 +111,7 @@ func (c *cli) printRuns(ctx context.Context, dir string, lines int, follow bool)
 			return err
 		}
 	}
+	return nil
 }
 
 // printOutput prints an agent's output: unchanged to a file or a pipe, without control characters on a
@@ -125,8 +120,7 @@ func (c *cli) printOutput(text string) error {
 	if logging.IsTerminal(c.out) {
 		text = sanitize.Text(text)
 	}
-	_, err := io.WriteString(c.out, text)
-	return err
+	return c.show(text)
 }
 
 // readNew appends what was written since the last call.
@@ -156,7 +150,6 @@ func readNew(text *strings.Builder, dir string, offsets map[string]int64) error 
 	return nil
 }
 
-// runWords describes when a run began, how long it took and how it ended.
 func runWords(path string, now time.Time) string {
 	began, ended, how := runfiles.RunOf(path)
 	words := ""

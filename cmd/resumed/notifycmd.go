@@ -90,7 +90,6 @@ func (c *cli) notifyTest(ctx context.Context, name string) error {
 	}
 }
 
-// otherChannel returns what to do about a channel that does not work.
 func otherChannel(path string) string {
 	const add = "a channel that works here, such as [[notify.service]] for your phone"
 	if path == "" {

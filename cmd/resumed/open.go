@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -46,8 +45,7 @@ func (c *cli) openCommand() *cobra.Command {
 			if !onlyPrint && c.browse(cmd.Context()) == nil {
 				return c.say("opened in your browser")
 			}
-			_, err = fmt.Fprintln(c.out, url)
-			return err
+			return c.show(url + "\n")
 		},
 	}
 	cmd.Flags().BoolVar(&newKey, "new-key", false, "first lock out every browser and every link")
@@ -93,7 +91,6 @@ func (c *cli) browse(ctx context.Context) error {
 	}
 }
 
-// pageHint explains where to configure the address of the page.
 func (c *cli) pageHint(ctx context.Context) string {
 	const key, again = `set listen = "127.0.0.1:7733" under [http] in `, ", then resumed open"
 	status, err := c.client().Status(ctx, false)

@@ -40,7 +40,6 @@ func (ch chosen) check(command, flags string) error {
 	return nil
 }
 
-// sessions returns the names of the sessions.
 func (c *cli) sessions(cmd *cobra.Command, ch chosen) ([]string, error) {
 	if len(ch.names) > 0 {
 		return ch.names, nil
@@ -157,7 +156,6 @@ func (c *cli) unpauseCommand() *cobra.Command {
 	})
 }
 
-// pausing makes a command pause or unpause.
 func (c *cli) pausing(paused bool, cmd *cobra.Command) *cobra.Command {
 	everything := cmd.Flags().Bool("all", false, "everything, as without a session")
 	order, done, all := control.Pause, "paused", "Paused: nothing is started until resumed unpause."
@@ -214,7 +212,6 @@ func (c *cli) order(cmd *cobra.Command, names []string, one bool, order control.
 	return errors.Join(c.printAfter(after, one, order, done), notDone(failed))
 }
 
-// earlyQuestion asks whether sessions are to be resumed before the time that the provider named.
 func earlyQuestion(errs []error, n int) string {
 	if n > 1 {
 		return fmt.Sprintf("Providers asked %d sessions to wait longer. Resume them now all the same? [y/N] ", n)
@@ -238,7 +235,6 @@ func notDone(errs []error) error {
 	return errors.Join(errs...)
 }
 
-// printAfter prints the states of sessions after an order.
 func (c *cli) printAfter(after []view.Session, one bool, order control.Order, done string) error {
 	switch {
 	case c.json && one && len(after) == 1:

@@ -51,7 +51,6 @@ func (c *cli) show(text string) error {
 	return err
 }
 
-// jsonFlag adds the flag --json to a command.
 func (c *cli) jsonFlag(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON for programs")
 	return cmd

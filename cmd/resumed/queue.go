@@ -48,7 +48,6 @@ func (c *cli) queueCommand() *cobra.Command {
 	return cmd
 }
 
-// taskFlags holds the flags of a task.
 type taskFlags struct {
 	view.TaskOrder
 	file string
@@ -212,7 +211,6 @@ func (c *cli) keepTasks(orders []view.TaskOrder) ([]view.Task, error) {
 	return added, err
 }
 
-// readPrompts reads a file of prompts; - is standard input.
 func readPrompts(stdin io.Reader, name string) (prompts []string, err error) {
 	var data []byte
 	if name == "-" {
@@ -262,12 +260,10 @@ func (c *cli) editTask(cmd *cobra.Command, w taskFlags, name string, prompt []st
 	return c.changedTask(task, "changed; "+queued(task))
 }
 
-// queued describes the state of a new task.
 func queued(task view.Task) string {
 	return "queued for " + task.Agent + ": " + taskPhrase(task, time.Now())
 }
 
-// changedTask prints what was done with a task.
 func (c *cli) changedTask(task view.Task, done string) error {
 	return c.printTasks([]view.Task{task}, func(p *termui.Printer) { printTask(p, task, done) })
 }
@@ -288,7 +284,6 @@ func (c *cli) listTasks(ctx context.Context) error {
 	return errors.Join(readErr, c.showTasks(left), err)
 }
 
-// tasksLeft returns the tasks that wait for the next daemon.
 func tasksLeft() (tasks []view.Task, err error) {
 	err = withState(func(reader *state.Reader) error {
 		sessions, err := reader.Sessions()
@@ -307,7 +302,6 @@ func (c *cli) printTasks(tasks []view.Task, forPeople func(*termui.Printer)) err
 	return c.print(map[string]any{"version": 1, "tasks": append([]view.Task{}, tasks...)}, forPeople)
 }
 
-// showTasks prints the queue.
 func (c *cli) showTasks(tasks []view.Task) error {
 	return c.printTasks(tasks, func(p *termui.Printer) { printQueue(p, tasks) })
 }
@@ -331,7 +325,6 @@ func printQueue(p *termui.Printer, tasks []view.Task) {
 	p.Table(rows)
 }
 
-// taskPhrase returns what a task waits for, or how it ended.
 func taskPhrase(t view.Task, now time.Time) string {
 	reason := humanize.ReasonAt(t.Reason, now)
 	switch {

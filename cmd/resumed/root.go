@@ -32,7 +32,6 @@ const (
 	exitNoSession = 4
 )
 
-// cli is shared by all commands.
 type cli struct {
 	out, err  io.Writer
 	configArg string
@@ -58,7 +57,6 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	return c.report(err)
 }
 
-// report prints the error and returns the exit code.
 func (c *cli) report(err error) int {
 	code, try := exitFailed, ""
 	problem, badConfig := errors.AsType[*config.Problem](err)
@@ -115,8 +113,8 @@ func (c *cli) root() *cobra.Command {
 		commands []*cobra.Command
 	}{
 		{"See what happens", []*cobra.Command{c.statusCommand(), c.usageCommand(), c.historyCommand(), c.logsCommand(), c.explainCommand(), c.openCommand()}},
-		{"Act", []*cobra.Command{c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(), c.queueCommand(), c.execCommand(), c.withInit(c.shellCommand())}},
-		{"Set up", []*cobra.Command{c.runCommand(), c.offeringShell(c.installCommand()), c.forgettingShell(c.uninstallCommand()), c.configCommand(), c.notifyCommand(), c.doctorCommand(), c.fleetCommand(), c.hubCommand()}},
+		{"Act", []*cobra.Command{c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(), c.queueCommand(), c.execCommand(), c.shellCommand()}},
+		{"Set up", []*cobra.Command{c.runCommand(), c.installCommand(), c.uninstallCommand(), c.configCommand(), c.notifyCommand(), c.doctorCommand(), c.fleetCommand(), c.hubCommand()}},
 		{"More", []*cobra.Command{c.demoCommand(), c.backoffCommand(), c.statuslineCommand(), c.versionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
@@ -161,7 +159,6 @@ func (c *cli) load() (config.Config, string, error) {
 	return cfg, path, err
 }
 
-// client returns a client of the running daemon.
 func (c *cli) client() *control.Client {
 	return control.NewClient(control.SocketDir(os.Getenv))
 }

@@ -28,7 +28,7 @@ import (
 )
 
 func (c *cli) shellCommand() *cobra.Command {
-	inTmux := false
+	inTmux, initFor, shells := false, "", strings.Join(shellinit.Names(), ", ")
 	cmd := &cobra.Command{
 		Use:   "shell [COMMAND [ARG…]]",
 		Args:  cobra.ArbitraryArgs,
@@ -44,14 +44,22 @@ func (c *cli) shellCommand() *cobra.Command {
 			"  resumed shell claude --resume 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e\n" +
 			"  alias claude='resumed shell claude'\n" +
 			"  resumed shell --tmux claude\n" +
-			"  resumed shell",
+			"  resumed shell\n" +
+			"  eval \"$(resumed shell --init bash)\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			found, ok := shellinit.Find(initFor)
+			switch asked := cmd.Flags().Changed("init"); {
+			case asked && (!ok || len(args) > 0):
+				return usageError(fmt.Errorf("--init takes one of %s, and nothing else", shells))
+			case asked:
+				return c.show(found.Script(agents.InPath()))
+			case len(args) == 0:
 				return c.listShells(cmd.Context())
 			}
 			return c.shell(cmd.Context(), args, inTmux)
 		},
 	}
+	cmd.Flags().StringVar(&initFor, "init", "", "print functions that start your agents like this, for `SHELL`: "+shells)
 	cmd.Flags().BoolVar(&inTmux, "tmux", false, "in its own tmux, where it keeps running without this window")
 	cmd.Flags().SetInterspersed(false) // flags after the command belong to the command
 	return cmd
@@ -104,7 +112,6 @@ func (c *cli) shell(ctx context.Context, argv []string, inTmux bool) error {
 	}))
 }
 
-// recordStarts records what the processes that have sessions open were started with.
 func recordStarts(pids []int) (found bool) {
 	for _, pid := range pids {
 		if key, ok := agents.SessionOf(pid); ok {
@@ -134,50 +141,4 @@ func (c *cli) listShells(ctx context.Context) error {
 		fmt.Fprintf(&b, "in its own window   # %s in %s (process %d)\n", sanitize.Line(s.Program), sanitize.Line(s.Dir), s.PID)
 	}
 	return c.show(cmp.Or(b.String(), "No agent that resumed shell started is running.\n"))
-}
-
-// withInit adds the flag --init to the command shell.
-func (c *cli) withInit(shell *cobra.Command) *cobra.Command {
-	name, names := "", strings.Join(shellinit.Names(), ", ")
-	shell.Flags().StringVar(&name, "init", "", "print functions that start your agents like this, for `SHELL`: "+names)
-	shell.Example += "\n  eval \"$(resumed shell --init bash)\""
-	start := shell.RunE
-	shell.RunE = func(cmd *cobra.Command, args []string) error {
-		if !cmd.Flags().Changed("init") {
-			return start(cmd, args)
-		}
-		found, ok := shellinit.Find(name)
-		if !ok || len(args) > 0 {
-			return usageError(fmt.Errorf("--init takes one of %s, and nothing else", names))
-		}
-		return c.show(found.Script(agents.InPath()))
-	}
-	return shell
-}
-
-// offeringShell lets install offer the line that defines these functions.
-func (c *cli) offeringShell(install *cobra.Command) *cobra.Command {
-	install.Long += "\n\nAt the end it shows a line for your shell (see resumed shell --help), and offers to add it."
-	run := install.RunE
-	install.RunE = func(cmd *cobra.Command, args []string) error {
-		err := run(cmd, args)
-		set := cmd.Flags().Changed
-		if err != nil || set("system") || set("dry-run") {
-			return err
-		}
-		return shellinit.Offer(c.out, agents.InPath(), c.agreed)
-	}
-	return install
-}
-
-// forgettingShell lets uninstall take the line out.
-func (c *cli) forgettingShell(uninstall *cobra.Command) *cobra.Command {
-	run := uninstall.RunE
-	uninstall.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := run(cmd, args); err != nil || cmd.Flags().Changed("hooks") {
-			return err
-		}
-		return shellinit.Forget(c.out, cmd.Flags().Changed("dry-run"))
-	}
-	return uninstall
 }

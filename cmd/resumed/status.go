@@ -88,7 +88,7 @@ func (c *cli) statusCommand() *cobra.Command {
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "include sessions that were never interrupted")
 	cmd.Flags().StringVar(&state, "state", "", "only sessions in this `STATE`, such as needs_you, waiting or gave_up")
-	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(termui.StateNames(), cobra.ShellCompDirectiveNoFileComp))
+	complete(cmd, "state", termui.StateNames()...)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "keep showing it: live in a terminal, elsewhere a line for each change")
 	cmd.Flags().BoolVar(&fleet, "fleet", false, "all machines of the fleet, and their interrupted sessions")
 	return cmd

@@ -33,7 +33,6 @@ func withState(read func(*state.Reader) error) error {
 	return read(reader)
 }
 
-// storedSessions loads the sessions that a daemon has stored.
 func storedSessions() (known []view.Session, err error) {
 	err = withState(func(reader *state.Reader) error {
 		known, err = sessionsIn(reader)

@@ -68,7 +68,6 @@ func (c *cli) usageCommand() *cobra.Command {
 	return cmd
 }
 
-// accountUsed is an account with known usage.
 type accountUsed struct {
 	Name     string         `json:"name"`
 	Provider string         `json:"provider,omitempty"`

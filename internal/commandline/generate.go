@@ -1,9 +1,10 @@
-//go:build packages && !windows
+//go:build packages
 
 package commandline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -28,37 +29,19 @@ func Main(root func() *cobra.Command, _ func(ctx context.Context, args []string,
 
 func generate(root *cobra.Command, dir string) error {
 	root.DisableAutoGenTag = true
-	if err := manPages(root, filepath.Join(dir, "man")); err != nil {
-		return err
-	}
-	completions := filepath.Join(dir, "completions")
-	if err := os.MkdirAll(completions, 0o755); err != nil {
-		return fmt.Errorf("make a directory: %w", err)
-	}
-	for name, write := range map[string]func(string) error{
-		root.Name():           func(file string) error { return root.GenBashCompletionFileV2(file, true) },
-		"_" + root.Name():     root.GenZshCompletionFile,
-		root.Name() + ".fish": func(file string) error { return root.GenFishCompletionFile(file, true) },
-	} {
-		if err := write(filepath.Join(completions, name)); err != nil {
-			return fmt.Errorf("write completion: %w", err)
-		}
-	}
-	return nil
-}
-
-func manPages(root *cobra.Command, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make a directory: %w", err)
-	}
+	man, completions := filepath.Join(dir, "man"), filepath.Join(dir, "completions")
 	seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
 	if err != nil {
 		return fmt.Errorf("read SOURCE_DATE_EPOCH: %w", err)
 	}
-	date := time.Unix(seconds, 0).UTC()
-	header := &doc.GenManHeader{Section: "1", Date: &date, Source: "resumed " + buildinfo.Newest, Manual: "User Commands"}
-	if err := doc.GenManTree(root, header, dir); err != nil {
-		return fmt.Errorf("write man pages: %w", err)
+	if err := errors.Join(os.MkdirAll(man, 0o755), os.MkdirAll(completions, 0o755)); err != nil {
+		return fmt.Errorf("make a directory: %w", err)
 	}
-	return nil
+	date := time.Unix(seconds, 0).UTC()
+	return errors.Join(
+		doc.GenManTree(root, &doc.GenManHeader{Section: "1", Date: &date, Source: "resumed " + buildinfo.Newest, Manual: "User Commands"}, man),
+		root.GenBashCompletionFileV2(filepath.Join(completions, root.Name()), true),
+		root.GenZshCompletionFile(filepath.Join(completions, "_"+root.Name())),
+		root.GenFishCompletionFile(filepath.Join(completions, root.Name()+".fish"), true),
+	)
 }

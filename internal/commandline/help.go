@@ -1,5 +1,3 @@
-//go:build !windows
-
 // Package commandline gives all commands of a program the same help, completion scripts and argument
 // checks.
 package commandline
@@ -56,7 +54,6 @@ func Prepare(root *cobra.Command) {
 	checkArguments(root)
 }
 
-// addHelp gives every command the same help, also those that cobra adds.
 // width is how long a line of help is at most: that of the narrowest usual terminal.
 const width = 80
 
@@ -67,54 +64,42 @@ func fill(text string) string {
 		if strings.HasPrefix(p, " ") {
 			continue
 		}
-		room := width
-		var filled strings.Builder
+		var lines []string
 		for word := range strings.FieldsSeq(p) { // a flag is not broken at its hyphens
-			length := utf8.RuneCountInString(word)
-			switch {
-			case room == width:
-			case length < room:
-				filled.WriteByte(' ')
-				room--
-			default:
-				filled.WriteByte('\n')
-				room = width
+			last := len(lines) - 1
+			if last < 0 || utf8.RuneCountInString(lines[last]+" "+word) > width {
+				lines = append(lines, word)
+			} else {
+				lines[last] += " " + word
 			}
-			filled.WriteString(word)
-			room -= length
 		}
-		paragraphs[i] = filled.String()
+		paragraphs[i] = strings.Join(lines, "\n")
 	}
 	return strings.Join(paragraphs, "\n\n")
 }
 
-// flagLines describes the flags.
-func flagLines(flags *pflag.FlagSet) string {
-	return strings.TrimRight(flags.FlagUsagesWrapped(width), "\n")
-}
-
+// addHelp gives every command the same help, also those that cobra adds.
 func addHelp(root *cobra.Command) {
 	cobra.EnableCommandSorting = false // the ones that are used most come first
-	cobra.AddTemplateFuncs(template.FuncMap{"fill": fill, "flags": flagLines})
+	flags := func(set *pflag.FlagSet) string { return strings.TrimRight(set.FlagUsagesWrapped(width), "\n") }
+	cobra.AddTemplateFuncs(template.FuncMap{"fill": fill, "flags": flags})
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(usageTemplate)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	explainCommands(root)
 	workInPlainBash(root)
-	name := root.Name()
-	describe(root, "help", "Explain a command", "  "+root.CommandPath()+" help "+root.Commands()[0].Name())
-	examples := map[string]string{
+	describe(root, "help", "Explain a command", "  NAME help "+root.Commands()[0].Name())
+	for shell, example := range map[string]string{
 		"bash":       "  source <(NAME completion bash)\n  NAME completion bash > ~/.local/share/bash-completion/completions/NAME",
 		"zsh":        "  source <(NAME completion zsh)\n  NAME completion zsh > \"${fpath[1]}/_NAME\"",
 		"fish":       "  NAME completion fish | source\n  NAME completion fish > ~/.config/fish/completions/NAME.fish",
 		"powershell": "  NAME completion powershell | Out-String | Invoke-Expression",
-	}
-	for shell, example := range examples {
-		describe(root, "completion "+shell, "Print the completion script of "+shell, strings.ReplaceAll(example, "NAME", name))
+	} {
+		describe(root, "completion "+shell, "Print the completion script of "+shell, example)
 	}
 	describe(root, "completion", "Print the completion script of a shell",
-		strings.ReplaceAll("  source <(NAME completion bash)\n  NAME completion fish > ~/.config/fish/completions/NAME.fish", "NAME", name))
+		"  source <(NAME completion bash)\n  NAME completion fish > ~/.config/fish/completions/NAME.fish")
 }
 
 // plainBash makes the bash script work without the package bash-completion, which many machines lack.
@@ -172,11 +157,11 @@ func explainCommands(root *cobra.Command) {
 	}
 }
 
-// describe sets the texts of a command that cobra adds.
+// describe sets the texts of a command that cobra adds. NAME in the example is the program.
 func describe(root *cobra.Command, path, short, example string) {
 	cmd, rest, err := root.Find(strings.Fields(path))
 	if err != nil || len(rest) > 0 {
 		return // this version of cobra has none
 	}
-	cmd.Short, cmd.Long, cmd.Example, cmd.Args = short, "", example, nil
+	cmd.Short, cmd.Long, cmd.Example, cmd.Args = short, "", strings.ReplaceAll(example, "NAME", root.Name()), nil
 }

@@ -1,4 +1,4 @@
-//go:build !packages && !windows
+//go:build !packages
 
 package commandline
 

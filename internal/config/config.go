@@ -4,10 +4,10 @@ package config
 
 import (
 	"log/slog"
-	"reflect"
 	"strings"
 	"time"
 
+	"resumed/internal/backoff"
 	"resumed/internal/limit"
 	"resumed/internal/ownership"
 	"resumed/internal/prompt"
@@ -235,7 +235,6 @@ type Builtin struct {
 	OwnKey bool // it can continue with the user's own key, count the cost, and stop at a limit
 }
 
-// names returns the names of the agents for which is returns true.
 func (k Known) names(is func(Builtin) bool) []string {
 	var names []string
 	for _, b := range k {
@@ -302,13 +301,15 @@ func (n Notify) LastNight(now time.Time) (begins, ends time.Time) {
 	return begins, ends
 }
 
-// channels returns the common part of all channels, by key.
-func (n Notify) channels() map[string]Channel {
-	all := map[string]Channel{}
-	visit(step{}.into("notify"), reflect.ValueOf(n), func(at step, f field, v reflect.Value) {
-		if f.kind == kindTable && at.path != "notify" {
-			all[at.key] = v.FieldByName("Channel").Interface().(Channel)
-		}
-	})
-	return all
+// Backoff is the default policy, and the policies that have a name.
+type Backoff struct {
+	backoff.Policy
+	Policies []NamedPolicy `toml:"policy"`
+}
+
+// NamedPolicy is a policy for some classes, or for agents that name it.
+type NamedPolicy struct {
+	Name    string        `toml:"name"`
+	Classes []limit.Class `toml:"classes"`
+	backoff.Policy
 }

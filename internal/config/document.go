@@ -25,7 +25,6 @@ type layout struct {
 	tables map[string]int // elements of each array of tables so far
 }
 
-// entry is one key, table or array element of a document.
 type entry struct {
 	step
 	name         string // the last part of the key
@@ -34,7 +33,6 @@ type entry struct {
 	line, column int
 }
 
-// value returns the written value, for error messages.
 func (e entry) value() string {
 	switch e.kind {
 	case unstable.Table, unstable.ArrayTable:
@@ -116,25 +114,19 @@ func prune(at step, value any, wrong map[string]bool) {
 	}
 }
 
-// header records a [table] or [[table]] line and returns the place of its keys.
 func (l *layout) header(e *unstable.Node) step {
 	var at step
 	for it := e.Key(); it.Next(); {
 		part := it.Node()
 		at = at.into(string(part.Data))
-		last := it.IsLast()
-		switch {
-		case last && e.Kind == unstable.ArrayTable:
+		if it.IsLast() && e.Kind == unstable.ArrayTable {
 			l.note(at, string(part.Data), unstable.ArrayTable, "", part.Raw)
-			n := l.tables[at.key]
 			l.tables[at.key]++
-			at = at.element(n)
-			l.note(at, string(part.Data), unstable.Table, "", part.Raw)
-		case l.tables[at.key] > 0:
-			at = at.element(l.tables[at.key] - 1)
-		default:
-			l.note(at, string(part.Data), unstable.Table, "", part.Raw)
 		}
+		if n := l.tables[at.key]; n > 0 {
+			at = at.element(n - 1)
+		}
+		l.note(at, string(part.Data), unstable.Table, "", part.Raw)
 		if !at.known() {
 			break
 		}
@@ -243,10 +235,8 @@ func syntaxProblem(data []byte, err error) *Problem {
 
 const curlyQuotes = "“”„‟‘’‚‛«»‹›″′"
 
-// keyTwice matches the parser's error about a duplicate key.
 var keyTwice = regexp.MustCompile(`^key (\S+) is already defined$`)
 
-// before returns in which line above a key was set first.
 func before(lines [][]byte, key string) string {
 	for i, line := range slices.Backward(lines) {
 		name, _, found := bytes.Cut(line, []byte("="))
@@ -289,12 +279,6 @@ const (
 	linesOfTOML = `a line is key = "value", below the [section] that it belongs to`
 	notTOML     = "this is not TOML: " + linesOfTOML
 )
-
-// CheckTOML returns why a text is not TOML.
-func CheckTOML(text []byte) error {
-	var whole map[string]any
-	return toml.Unmarshal(text, &whole)
-}
 
 // check compares a document with the schema: unknown keys, wrong types, and text that its key does not
 // accept.
@@ -377,5 +361,4 @@ func unknownKey(e entry) string {
 	}
 }
 
-// mostListed is how many keys a message may list.
 const mostListed = 12

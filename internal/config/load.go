@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"reflect"
@@ -30,30 +29,6 @@ func Load(path string, known Known) (Config, error) {
 		return Config{}, fmt.Errorf("configuration: %w", err)
 	}
 	return Parse(path, data, known)
-}
-
-// largestFile is far more than a person writes: a path that leads to a log or a device is refused
-// before it fills the memory.
-const largestFile = 1 << 20
-
-// ReadFile reads a configuration that only the user or root can have written: other trusted users are
-// named in the file itself.
-func ReadFile(path string) ([]byte, error) { return readTrusted(ownership.Trust{}, path) }
-
-func readTrusted(trust ownership.Trust, path string) ([]byte, error) {
-	f, err := trust.Open(path)
-	if err != nil {
-		return nil, unread(path, err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, largestFile+1))
-	if err != nil {
-		return nil, unread(path, err)
-	}
-	if len(data) > largestFile {
-		return nil, fmt.Errorf("%s: larger than %s: not a configuration file", path, Size(largestFile))
-	}
-	return data, nil
 }
 
 // Parse is Load with the content of the file at path.
@@ -110,7 +85,6 @@ func merge(file map[string]any, env map[string]override) (map[string]any, error)
 	return settings, nil
 }
 
-// inherit fills in the missing keys of array entries.
 func inherit(settings map[string]any) {
 	fill(settings["agent"], fallbacks("agent[]"))
 
@@ -138,7 +112,6 @@ func fill(entries any, values map[string]any) {
 	}
 }
 
-// decode makes a configuration of complete settings.
 func decode(settings map[string]any) (Config, error) {
 	var cfg Config
 	d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
@@ -163,7 +136,6 @@ func decode(settings map[string]any) (Config, error) {
 	return cfg, err
 }
 
-// decodeText parses the text of units and classes.
 func decodeText(_, to reflect.Type, data any) (any, error) {
 	if text, ok := data.(string); ok {
 		return readText(kindOf(to), text)
@@ -187,7 +159,6 @@ func beyond(known, more []*Problem) []*Problem {
 	})
 }
 
-// locate sets where a problem's value was written.
 func locate(p *Problem, path string, doc *layout, env map[string]override) {
 	if o, ok := env[p.Key]; ok {
 		p.Env, p.Value = o.name, display(o.text)
@@ -195,8 +166,7 @@ func locate(p *Problem, path string, doc *layout, env map[string]override) {
 	if p.Env != "" {
 		return
 	}
-	p.File = path
-	if p.Line > 0 {
+	if p.File = path; p.Line > 0 {
 		return
 	}
 	e, exact := doc.find(p.Key)
@@ -213,13 +183,11 @@ func locate(p *Problem, path string, doc *layout, env map[string]override) {
 // Default returns the configuration without a file and an environment.
 func Default() Config {
 	settings, err := merge(nil, nil)
-	if err == nil {
-		var cfg Config
-		if cfg, err = decode(settings); err == nil {
-			return cfg
-		}
+	cfg, wrong := decode(settings)
+	if err := errors.Join(err, wrong); err != nil {
+		panic(fmt.Sprintf("default configuration: %v", err)) // a tag of Config is wrong
 	}
-	panic(fmt.Sprintf("default configuration: %v", err)) // a tag of Config is wrong
+	return cfg
 }
 
 // At adds the places of the values to problems that were found when the configuration of the file at
@@ -238,7 +206,6 @@ func At(path string, found []*Problem) error {
 
 const envPrefix = "RESUMED_"
 
-// override is a value that the environment gives to a key.
 type override struct {
 	name string // of the variable
 	text string

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -88,7 +89,6 @@ func unread(path string, err error) error {
 	}
 }
 
-// namedPath is a path that a key names.
 type namedPath struct {
 	key   string
 	leads string // the tag "path" of its key
@@ -177,7 +177,6 @@ func absolute(file, path string) (string, error) {
 	return filepath.Join(dir, path), err
 }
 
-// directory returns the directory to which relative paths in a file refer.
 func directory(path string) (string, error) {
 	full, err := filepath.Abs(path)
 	return filepath.Dir(full), err
@@ -238,40 +237,36 @@ func ReadSecret(trust ownership.Trust, given Secret, file string) (Secret, error
 const largestKey = 4 << 10
 
 // OwnKey reads the user's own key. It is read right before a run that uses it, and never stored.
-func (a Agent) OwnKey(trust ownership.Trust) (Secret, error) {
-	key, err := readKey(trust, a.OwnKeyFile)
-	if err != nil {
-		return "", fmt.Errorf("read own_key_file of agent %s: %w", a.Name, err)
-	}
-	return key, nil
-}
-
-func readKey(trust ownership.Trust, path string) (Secret, error) {
-	file, err := trust.Open(path)
+func (a Agent) OwnKey(trust ownership.Trust) (key Secret, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("read own_key_file of agent %s: %w", a.Name, err)
+		}
+	}()
+	file, err := trust.Open(a.OwnKeyFile)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err == nil {
-		err = secluded(path, info)
+		err = secluded(a.OwnKeyFile, info)
 	}
 	if err != nil {
 		return "", err
 	}
 	data, err := io.ReadAll(io.LimitReader(file, largestKey+1))
+	text := strings.TrimSpace(string(data))
+	odd := func(r rune) bool { return r <= ' ' || r > '~' }
+	if err == nil && (text == "" || len(data) > largestKey || strings.ContainsFunc(text, odd)) {
+		err = fmt.Errorf("%s must hold one key and nothing else", a.OwnKeyFile)
+	}
 	if err != nil {
 		return "", err
 	}
-	key := strings.TrimSpace(string(data))
-	odd := func(r rune) bool { return r <= ' ' || r > '~' }
-	if key == "" || len(data) > largestKey || strings.ContainsFunc(key, odd) {
-		return "", fmt.Errorf("%s must hold one key and nothing else", path)
-	}
-	return Secret(key), nil
+	return Secret(text), nil
 }
 
-// checkKeyFile returns what is wrong with a key file, without reading it.
 func checkKeyFile(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -301,4 +296,42 @@ func secluded(path string, info fs.FileInfo) error {
 	default:
 		return nil
 	}
+}
+
+// largestFile is far more than a person writes: a path that leads to a log or a device is refused
+// before it fills the memory.
+const largestFile = 1 << 20
+
+// ReadFile reads a configuration that only the user or root can have written: other trusted users are
+// named in the file itself.
+func ReadFile(path string) ([]byte, error) { return readTrusted(ownership.Trust{}, path) }
+
+func readTrusted(trust ownership.Trust, path string) ([]byte, error) {
+	f, err := trust.Open(path)
+	if err != nil {
+		return nil, unread(path, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, largestFile+1))
+	if err != nil {
+		return nil, unread(path, err)
+	}
+	if len(data) > largestFile {
+		return nil, fmt.Errorf("%s: larger than %s: not a configuration file", path, Size(largestFile))
+	}
+	return data, nil
+}
+
+var envKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// foreignFiles returns problems for secret files that another user can have written. Files that cannot
+// be read are reported when they are read.
+func (c *Config) foreignFiles() []*Problem {
+	var found problems
+	for _, f := range c.paths("secret") {
+		if wrong, ok := errors.AsType[*ownership.Error](c.Resume.Trust().Check(*f.value)); ok {
+			found.add(f.key, *f.value, "is not obeyed: %s", wrong)
+		}
+	}
+	return found
 }

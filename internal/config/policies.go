@@ -10,20 +10,6 @@ import (
 	"resumed/internal/resume"
 )
 
-// Backoff is the default policy, and the policies that have a name.
-type Backoff struct {
-	backoff.Policy
-	Policies []NamedPolicy `toml:"policy"`
-}
-
-// NamedPolicy is a policy for some classes, or for agents that name it.
-type NamedPolicy struct {
-	Name    string        `toml:"name"`
-	Classes []limit.Class `toml:"classes"`
-	backoff.Policy
-}
-
-// defaultPolicy is the name of [backoff] itself.
 const defaultPolicy = "default"
 
 // Policy returns the policy for an agent's sessions that were stopped by an error of that class: the

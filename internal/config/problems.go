@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,7 +46,6 @@ func (p *Problem) Error() string {
 	return b.String()
 }
 
-// join sorts problems by position and joins them into one error.
 func join(problems []*Problem) error {
 	slices.SortStableFunc(problems, func(a, b *Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -57,14 +57,12 @@ func join(problems []*Problem) error {
 	return errors.Join(errs...)
 }
 
-// problems collects the problems of a configuration.
 type problems []*Problem
 
 func (ps *problems) add(key string, value any, want string, args ...any) {
 	*ps = append(*ps, &Problem{Key: key, Value: display(value), Want: fmt.Sprintf(want, args...)})
 }
 
-// check adds a problem unless ok.
 func (ps *problems) check(ok bool, key string, value any, want string, args ...any) {
 	if !ok {
 		ps.add(key, value, want, args...)
@@ -97,7 +95,6 @@ func oneOf(value string, words []string) string {
 	return want
 }
 
-// nearest returns the word that was likely meant, or "".
 func nearest(word string, words []string) string {
 	word = strings.ToLower(word)
 	if word == "" {
@@ -146,4 +143,26 @@ func distance(a, b string) int {
 		before, last = last, row
 	}
 	return last[len(b)]
+}
+
+var wellFormed = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// name refuses names that cannot be part of an account, a label or a command.
+func (ps *problems) name(key, name string) bool {
+	if name == "" {
+		ps.add(key, nil, "must be set")
+		return false
+	}
+	ok := wellFormed.MatchString(name)
+	ps.check(ok, key, name, "must be letters, digits, '.', '_' or '-', at most 64, beginning with a letter or digit")
+	return ok
+}
+
+// uniqueName checks the name of a table. taken has the tables before it, by their names.
+func (ps *problems) uniqueName(table, name string, taken map[string]string) {
+	if ps.name(table+".name", name) {
+		first, twice := taken[name]
+		ps.check(!twice, table+".name", name, "must be unique: %s has it too", first)
+		taken[name] = table
+	}
 }

@@ -24,7 +24,6 @@ var schema = sync.OnceValue(func() map[string]field {
 	return all
 })
 
-// field is one key that a file may have.
 type field struct {
 	path     string // such as agent[].files[]
 	kind     kind
@@ -33,7 +32,6 @@ type field struct {
 	fallback any               // its default, as written in a file; nil: none
 }
 
-// scalar reports whether the field holds a single value.
 func (f field) scalar() bool { return f.kind >= kindString }
 
 func describe(all map[string]field, path string, tag reflect.StructTag, v reflect.Value) {
@@ -88,7 +86,6 @@ func visit(at step, v reflect.Value, do func(step, field, reflect.Value)) {
 	}
 }
 
-// kind is what a key may hold.
 type kind uint8
 
 const (
@@ -169,7 +166,6 @@ func (s step) element(i int) step { return step{index(s.key, i), s.path + "[]", 
 
 var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// child returns the path of a key in a table.
 func child(path, key string) string {
 	if path == "" {
 		return key
@@ -240,4 +236,14 @@ func classNames() []string {
 		names = append(names, c.String())
 	}
 	return names
+}
+
+func (n Notify) channels() map[string]Channel {
+	all := map[string]Channel{}
+	visit(step{}.into("notify"), reflect.ValueOf(n), func(at step, f field, v reflect.Value) {
+		if f.kind == kindTable && at.path != "notify" {
+			all[at.key] = v.FieldByName("Channel").Interface().(Channel)
+		}
+	})
+	return all
 }

@@ -8,11 +8,8 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
-	"time"
 
 	"github.com/pelletier/go-toml/v2"
-
-	"resumed/internal/humanize"
 )
 
 // TOML returns the configuration as a file, with secrets hidden.
@@ -100,22 +97,6 @@ func (q quoted) MarshalTOML() ([]byte, error) {
 	return bytes.ReplaceAll(bytes.TrimSpace(b.Bytes()), []byte("\x7f"), []byte(`\u007f`)), err
 }
 
-// scalar returns a value as it is written in a file: a string, a number or a bool.
-func scalar(v reflect.Value) any {
-	switch value := v.Interface().(type) {
-	case time.Duration:
-		return humanize.Duration(value)
-	case Secret:
-		return value.Reveal()
-	case fmt.Stringer:
-		return value.String()
-	}
-	if v.Kind() == reflect.String {
-		return v.String() // also of named strings
-	}
-	return v.Interface()
-}
-
 // redact returns the part of a secret that may be shown: the name of a variable, the host of a web URL.
 // Of a service URL it is only the scheme, because the token can be anywhere in it.
 func redact(at step, text string) string {
@@ -135,7 +116,6 @@ func redact(at step, text string) string {
 	}
 }
 
-// holdsSecret reports whether the file itself contains a secret.
 func (c Config) holdsSecret() bool {
 	holds := false
 	visit(step{}, reflect.ValueOf(c), func(_ step, f field, v reflect.Value) { holds = holds || f.secret && v.Len() > 0 })

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"resumed/internal/humanize"
 )
 
 const (
@@ -204,3 +207,19 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // MarshalText hides the text from encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// scalar returns a value as it is written in a file: a string, a number or a bool.
+func scalar(v reflect.Value) any {
+	switch value := v.Interface().(type) {
+	case time.Duration:
+		return humanize.Duration(value)
+	case Secret:
+		return value.Reveal()
+	case fmt.Stringer:
+		return value.String()
+	}
+	if v.Kind() == reflect.String {
+		return v.String() // also of named strings
+	}
+	return v.Interface()
+}

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/url"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	"resumed/internal/prompt"
 )
 
-// validate returns all wrong values and combinations.
 func (c Config) validate(known Known) []*Problem {
 	var found problems
 	visit(step{}, reflect.ValueOf(c), func(at step, f field, v reflect.Value) { found.tags(at.key, f, v) })
@@ -91,25 +89,11 @@ func (r Resume) validatePrompts(found *problems) {
 	}
 }
 
-// prompt checks what an agent is told.
 func (ps *problems) prompt(key, text string) {
 	ps.check(strings.TrimSpace(text) != "", key, text, "must not be empty: it is what the agent is told")
 	if unknown := prompt.Unknown(text); unknown != "" {
 		ps.add(key, text, "has the unknown placeholder %s; placeholders here are %s", unknown, strings.Join(prompt.Placeholders(), ", "))
 	}
-}
-
-var wellFormed = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-
-// name refuses names that cannot be part of an account, a label or a command.
-func (ps *problems) name(key, name string) bool {
-	if name == "" {
-		ps.add(key, nil, "must be set")
-		return false
-	}
-	ok := wellFormed.MatchString(name)
-	ps.check(ok, key, name, "must be letters, digits, '.', '_' or '-', at most 64, beginning with a letter or digit")
-	return ok
 }
 
 func (h HTTP) validate(found *problems) {
@@ -153,13 +137,6 @@ func isHostName(name string) bool {
 	return wellFormed.MatchString(name) && !strings.Contains(name, ".")
 }
 
-var envKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-// modelNames matches model names that can be passed as one argument.
-var modelNames = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*(,[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*)*$`)
-
-var placeholder = regexp.MustCompile(`\{[A-Za-z_]+\}`)
-
 // eventNames returns every event that can be reported.
 func eventNames() []string {
 	return []string{"gave_up", "parked", "cut_off", "silent", "limited", "retrying", "recovered", "config_error", "state_error", "digest", "usage", "host_gone", "test"}
@@ -173,11 +150,7 @@ func (n Notify) validate(found *problems) {
 	channels := n.channels()
 	for _, key := range slices.Sorted(maps.Keys(channels)) {
 		c := channels[key]
-		if found.name(key+".name", c.Name) {
-			first, taken := names[c.Name]
-			found.check(!taken, key+".name", c.Name, "must be unique: %s has it too", first)
-			names[c.Name] = key
-		}
+		found.uniqueName(key, c.Name, names)
 		// Inherited events are reported at [notify].
 		if !slices.Equal(c.Events, n.Events) {
 			found.events(key+".events", c.Events)
@@ -242,24 +215,15 @@ func (ps *problems) template(key, text string) {
 	}
 }
 
-func isWebURL(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
-}
-
 func (b Backoff) validate(found *problems) {
 	found.policy("backoff", b.Policy, nil)
-	names, classes := map[string]int{}, map[limit.Class]string{}
+	names, classes := map[string]string{}, map[limit.Class]string{}
 	inherited := b.Policy.Validate()
 	for i, p := range b.Policies {
 		key := index("backoff.policy", i)
 		found.policy(key, p.Policy, inherited)
-		if found.name(key+".name", p.Name) {
-			found.check(p.Name != defaultPolicy, key+".name", p.Name, `must be another name: "default" is [backoff] itself`)
-			first, taken := names[p.Name]
-			found.check(!taken, key+".name", p.Name, "must be unique: backoff.policy[%d] has it too", first)
-			names[p.Name] = i
-		}
+		found.check(p.Name != defaultPolicy, key+".name", p.Name, `must be another name: "default" is [backoff] itself`)
+		found.uniqueName(key, p.Name, names)
 		for j, class := range p.Classes {
 			at := index(key+".classes", j)
 			found.check(class != limit.None && class != limit.Cancelled, at, class, "is never retried, so no policy can apply to it")
@@ -284,4 +248,13 @@ func (ps *problems) policy(key string, p backoff.Policy, inherited []backoff.Inv
 		}
 		ps.add(key+"."+bad.Field, bad.Value, "%s", bad.Want)
 	}
+}
+
+func loopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"io/fs"
+	"net/url"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -14,15 +15,10 @@ import (
 
 func (c Config) validateAgents(found *problems, known Known) {
 	builtin := known.names(func(Builtin) bool { return true })
-
-	names := map[string]int{}
+	names := map[string]string{}
 	for i, a := range c.Agents {
 		key := index("agent", i)
-		if found.name(key+".name", a.Name) {
-			first, taken := names[a.Name]
-			found.check(!taken, key+".name", a.Name, "must be unique: agent[%d] has it too", first)
-			names[a.Name] = i
-		}
+		found.uniqueName(key, a.Name, names)
 		if a.Policy != "" {
 			_, ok := c.NamedPolicy(a.Policy)
 			found.check(ok, key+".policy", a.Policy, "%s", oneOf(a.Policy, c.PolicyNames()))
@@ -193,7 +189,6 @@ func (a Agent) validateStart(found *problems, key string) {
 	}
 }
 
-// command checks a command with placeholders.
 func (ps *problems) command(key string, argv []string) {
 	for i, arg := range argv {
 		at := index(key, i)
@@ -209,4 +204,14 @@ func (ps *problems) command(key string, argv []string) {
 			}
 		}
 	}
+}
+
+// modelNames matches model names that can be passed as one argument.
+var modelNames = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*(,[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*)*$`)
+
+var placeholder = regexp.MustCompile(`\{[A-Za-z_]+\}`)
+
+func isWebURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }

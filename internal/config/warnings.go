@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -12,8 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"resumed/internal/ownership"
 )
 
 // Warnings returns advice about a valid configuration: secrets that others can read, missing files,
@@ -77,7 +74,6 @@ func besideFile(file, path string) string {
 	return ", beside this file: write the full path, or begin with ~/"
 }
 
-// disabled reports whether a key belongs to a disabled agent.
 func (c Config) disabled(key string) bool {
 	for i, a := range c.Agents {
 		if !a.Enabled && strings.HasPrefix(key, index("agent", i)+".") {
@@ -115,7 +111,6 @@ func (r Resume) strangers() []string {
 	return unknown
 }
 
-// tells reports whether any channel has the event.
 func (n Notify) tells(event string) bool {
 	for _, ch := range n.channels() {
 		if slices.Contains(ch.Events, event) {
@@ -125,30 +120,9 @@ func (n Notify) tells(event string) bool {
 	return false
 }
 
-// foreignFiles returns problems for secret files that another user can have written. Files that cannot
-// be read are reported when they are read.
-func (c *Config) foreignFiles() []*Problem {
-	var found problems
-	for _, f := range c.paths("secret") {
-		if wrong, ok := errors.AsType[*ownership.Error](c.Resume.Trust().Check(*f.value)); ok {
-			found.add(f.key, *f.value, "is not obeyed: %s", wrong)
-		}
-	}
-	return found
-}
-
 func readableByOthers(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().Perm()&0o044 != 0
-}
-
-func loopback(listen string) bool {
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // unknownVariables returns warnings about variables that look like overrides and are not: they name a

@@ -27,6 +27,7 @@ import (
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 	"resumed/internal/termui"
+	"resumed/internal/wake"
 )
 
 // configText is a real configuration with short waits and pretend agents: painter hits a limit once,
@@ -41,29 +42,9 @@ max_delay = "4s"
 max_retries = 3
 
 [[agent]]
-name = "painter"
-kind = "custom"
-files = ['%[1]s/painter/*.log']
-session = '([^/]+)\.log$'
-cwd = '%[1]s/painter'
-limit = ['rate limited, retry in (?P<after>\S+)']
-progress = ['^step ']
-resume = ['%[2]s', 'demo-agent', 'painter', '{session}', '{prompt}']
-
-[[agent]]
-name = "unlucky"
-kind = "custom"
-files = ['%[1]s/unlucky/*.log']
-session = '([^/]+)\.log$'
-cwd = '%[1]s/unlucky'
-limit = ['rate limited$']
-progress = ['^step ']
-resume = ['%[2]s', 'demo-agent', 'unlucky', '{session}', '{prompt}']
-
-[[agent]]
 name = "claude-code"
 roots = ['%[1]s/early']
-command = %[4]q
+command = %[3]q
 
 [notify]
 events = ["gave_up", "recovered"]
@@ -71,7 +52,20 @@ group_wait = "0s"
 
 [[notify.webhook]]
 name = "demo"
-url = "%[3]s"
+url = "%[2]s"
+`
+
+// agentText describes a pretend agent, and the lines that say it is limited.
+const agentText = `
+[[agent]]
+name = "%[2]s"
+kind = "custom"
+files = ['%[1]s/%[2]s/*.log']
+session = '([^/]+)\.log$'
+cwd = '%[1]s/%[2]s'
+limit = ['%[3]s']
+progress = ['^step ']
+resume = ['%[4]s', 'demo-agent', '%[2]s', '{session}', '{prompt}']
 `
 
 // sessions are the session ids, by agent.
@@ -116,7 +110,9 @@ func Run(ctx context.Context, out io.Writer, page termui.Page, version string) e
 }
 
 func writeConfig(file, dir, program, webhook string) (config.Config, error) {
-	text := fmt.Appendf(nil, configText, dir, program, webhook, sanitize.ShellWord(program)+" "+AgentCommand)
+	text := fmt.Appendf(nil, configText, dir, webhook, sanitize.ShellWord(program)+" "+AgentCommand)
+	text = fmt.Appendf(text, agentText, dir, "painter", `rate limited, retry in (?P<after>\S+)`, program)
+	text = fmt.Appendf(text, agentText, dir, "unlucky", "rate limited$", program)
 	for _, b := range agents.Known() { // the user's own agents are not part of the demo
 		if b.Name == early.Agent {
 			continue
@@ -256,15 +252,8 @@ func (s *show) webhook(ctx context.Context) (string, error) {
 
 // follow prints the agent's new lines until ctx is done.
 func (s *show) follow(ctx context.Context, name string) {
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for {
+	for s.catchUp(name); wake.Sleep(ctx, 50*time.Millisecond); {
 		s.catchUp(name)
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
 	}
 }
 

@@ -1,14 +1,11 @@
-//go:build !windows
-
 package logging
 
 import (
-	"context"
+	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"sync"
 	"syscall"
 )
 
@@ -27,58 +24,34 @@ func isJournal(out io.Writer, stream string) bool {
 	return ok && stream == fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
 }
 
-// newJournalLogger returns a logger that begins lines with their priority, for the journal, which adds
-// the time and level itself.
-func newJournalLogger(out io.Writer, options *slog.HandlerOptions, format string) *slog.Logger {
-	options.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
-		if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
-			return slog.Attr{}
-		}
-		return a
+// withoutTime removes the time of a record, which the journal adds itself.
+func withoutTime(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && a.Key == slog.TimeKey {
+		return slog.Attr{}
 	}
-	target := &prioritised{out: out}
-	var inner slog.Handler = slog.NewTextHandler(Escape(target), options)
-	if format == "json" {
-		inner = slog.NewJSONHandler(Escape(target), options)
+	return a
+}
+
+// prioritised writes records for the journal: with the priority in front, in place of the level, which
+// is the first field.
+type prioritised struct{ io.Writer }
+
+func (p prioritised) Write(record []byte) (int, error) {
+	var level slog.Level
+	line, found := bytes.CutPrefix(record, []byte(`{"level":"`))
+	text, rest, _ := bytes.Cut(line, []byte(`",`))
+	if found {
+		rest = append([]byte("{"), rest...)
+	} else {
+		text, rest, _ = bytes.Cut(bytes.TrimPrefix(record, []byte("level=")), []byte(" "))
 	}
-	return slog.New(journalHandler{inner, target})
-}
-
-// journalHandler sets the priority of the next line.
-type journalHandler struct {
-	slog.Handler
-	target *prioritised
-}
-
-func (h journalHandler) Handle(ctx context.Context, record slog.Record) error {
-	h.target.mu.Lock()
-	defer h.target.mu.Unlock()
-	h.target.priority = priority(record.Level)
-	return h.Handler.Handle(ctx, record)
-}
-
-func (h journalHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return journalHandler{h.Handler.WithAttrs(attrs), h.target}
-}
-
-func (h journalHandler) WithGroup(name string) slog.Handler {
-	return journalHandler{h.Handler.WithGroup(name), h.target}
-}
-
-// prioritised writes lines with their priority in front.
-type prioritised struct {
-	out io.Writer
-
-	mu       sync.Mutex // locked for a whole record; guards priority
-	priority int
-}
-
-// Write is called once per record, under mu.
-func (p *prioritised) Write(line []byte) (int, error) {
-	if _, err := p.out.Write(fmt.Appendf(nil, "<%d>%s", p.priority, line)); err != nil {
+	if err := level.UnmarshalText(text); err != nil {
+		rest = record
+	}
+	if _, err := fmt.Fprintf(p.Writer, "<%d>%s", priority(level), rest); err != nil {
 		return 0, err
 	}
-	return len(line), nil
+	return len(record), nil
 }
 
 // priority returns the syslog priority of a level.

@@ -1,5 +1,3 @@
-//go:build !windows
-
 // Package logging makes the logger of a program, for a terminal, a file or the journal, and detects
 // what an output supports.
 package logging
@@ -9,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,28 +21,24 @@ import (
 // else text, or JSON if the format is "json".
 func New(out io.Writer, level slog.Leveler, format string) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
-	if isJournal(out, os.Getenv("JOURNAL_STREAM")) {
-		return newJournalLogger(out, options, format)
-	}
 	switch {
-	case format == "json":
-		return slog.New(slog.NewJSONHandler(Escape(out), options))
-	case format != "text" && IsTerminal(out):
+	case isJournal(out, os.Getenv("JOURNAL_STREAM")):
+		out, options.ReplaceAttr = prioritised{out}, withoutTime
+	case format != "text" && format != "json" && IsTerminal(out):
 		return slog.New(tint.NewTextHandler(out, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !Colours(out), ReplaceAttr: clean}))
+	}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(Escape(out), options))
 	}
 	return slog.New(slog.NewTextHandler(Escape(out), options))
 }
 
 // CheckFlags refuses invalid values of --log-level and --log-format; "" is the default.
 func CheckFlags(level, format string) error {
-	switch level {
-	case "", "debug", "info", "warn", "error":
-	default:
+	switch {
+	case !slices.Contains([]string{"", "debug", "info", "warn", "error"}, level):
 		return fmt.Errorf("--log-level %q: want debug, info, warn or error", level)
-	}
-	switch format {
-	case "", "auto", "text", "json":
-	default:
+	case !slices.Contains([]string{"", "auto", "text", "json"}, format):
 		return fmt.Errorf("--log-format %q: want auto, text or json", format)
 	}
 	return nil

@@ -34,11 +34,6 @@ type Installer struct {
 	Ask        func(question string) bool                                  // false if nobody can answer
 }
 
-// Options are the choices for an install.
-type Options struct {
-	DryRun bool // only print the steps
-}
-
 // manager runs the daemon as a service of the user: systemd or launchd.
 type manager interface {
 	// files returns the files that install writes for the manager.
@@ -67,8 +62,9 @@ func userManager() (manager, error) {
 	return newSystemdUser()
 }
 
-// Install runs the daemon as a service of the user. A second call updates it.
-func (i Installer) Install(ctx context.Context, o Options) error {
+// Install runs the daemon as a service of the user. A second call updates it. A dry run only prints the
+// steps.
+func (i Installer) Install(ctx context.Context, dryRun bool) error {
 	s, err := i.describe()
 	if err != nil {
 		return err
@@ -77,10 +73,10 @@ func (i Installer) Install(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := i.install(ctx, m, s, o.DryRun); err != nil {
+	if err := i.install(ctx, m, s, dryRun); err != nil {
 		return err
 	}
-	if !o.DryRun {
+	if !dryRun {
 		i.tellPlugins()
 	}
 	return nil

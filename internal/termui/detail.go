@@ -35,7 +35,6 @@ func (p Page) session(s view.Session) []string {
 	return lines
 }
 
-// evidence shows the text that the state is based on.
 func (p Page) evidence(s view.Session) []string {
 	if s.Text == "" {
 		return nil
@@ -47,7 +46,6 @@ func (p Page) evidence(s view.Session) []string {
 	return lines
 }
 
-// resumes returns a line for each resume: when, after which wait, how it ended.
 func (p Page) resumes(title string, attempts []view.Attempt) []string {
 	if len(attempts) == 0 {
 		return nil
@@ -85,7 +83,6 @@ func (p Page) WhyNot(s view.Session) string { return strings.Join(p.whyNot(s), "
 
 func (p Page) whyNot(s view.Session) []string { return p.part(humanize.WhyNot(s, p.Now)) }
 
-// part shows lines under their title.
 func (p Page) part(part humanize.Part) []string {
 	const indent = "  "
 	lines := []string{"", p.Paint.In(Dim, part.Title)}

@@ -13,7 +13,6 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// View draws the whole screen.
 func (m *model) View() tea.View {
 	v := tea.NewView(strings.Join(m.screen(), "\n"))
 	v.AltScreen = true
@@ -50,7 +49,6 @@ func (m *model) screen() []string {
 // the list.
 const previewFrom = 24
 
-// listRoom is the number of lines for the list.
 func (m *model) listRoom() int {
 	room := m.room()
 	if room < previewFrom || len(m.rows) == 0 {
@@ -74,10 +72,8 @@ func (m *model) preview() []string {
 	return append([]string{"", m.page.Paint.In(Dim, title)}, lines...)
 }
 
-// room is the number of lines between header and footer.
 func (m *model) room() int { return max(1, m.height-len(m.header())-2) }
 
-// header shows the state of the daemon and its accounts.
 func (m *model) header() []string {
 	lines := []string{m.spread(m.title(), m.page.Paint.In(Dim, m.page.Now.Format("15:04:05")))}
 	d := m.board.status.Daemon
@@ -107,7 +103,6 @@ func (m *model) header() []string {
 	return lines[:min(len(lines), max(1, m.height-5))]
 }
 
-// title is the first line: the name, and how many sessions are in which state.
 func (m *model) title() string {
 	name := m.page.Paint.In(Bold, "resumed")
 	if m.away != nil {
@@ -138,7 +133,6 @@ func (m *model) spread(left, right string) string {
 // gutter is the width of the mark of the selected row: it is visible without colours, too.
 const gutter = 2
 
-// list is the visible part of the table.
 func (m *model) list(room int) []string {
 	if len(m.rows) == 0 {
 		switch {
@@ -308,7 +302,6 @@ func (m *model) footer() string {
 	}
 }
 
-// keys shows the description of every key.
 func (m *model) keys() []string {
 	room := 0
 	for _, e := range explained {

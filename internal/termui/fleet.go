@@ -76,7 +76,6 @@ const (
 	fleetEvery = 3 * time.Second
 )
 
-// fleetView is the state of the view of a fleet.
 type fleetView struct {
 	seen   *control.Fleet // nil: no answer yet
 	err    error
@@ -86,14 +85,12 @@ type fleetView struct {
 	scroll int
 }
 
-// fleetAnswer is the answer to a request.
 type fleetAnswer struct {
 	found control.Fleet
 	err   error
 	after string
 }
 
-// openFleet shows the fleet.
 func (m *model) openFleet() tea.Cmd {
 	if m.board.status.Daemon.Fleet == nil {
 		m.notice = notice{text: "this host is in no fleet", colour: Yellow, until: m.page.Now.Add(noticeFor)}
@@ -103,7 +100,6 @@ func (m *model) openFleet() tea.Cmd {
 	return m.askFleet()
 }
 
-// askFleet requests the page that is shown.
 func (m *model) askFleet() tea.Cmd {
 	m.fleet.asked = m.page.Now
 	after := m.fleet.after
@@ -163,7 +159,6 @@ func (m *model) fleetLines() []string {
 	return append(lines, strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
 }
 
-// fleetWords returns the state of the daemon in its fleet.
 func fleetWords(f *control.DaemonFleet) (string, Colour) {
 	words, colour := fmt.Sprintf("fleet: %s, as %s with %s", f.State, f.Name, humanize.Count(f.Hosts, "host")), Dim
 	if f.State != "connected" {

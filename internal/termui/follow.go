@@ -48,30 +48,6 @@ func (l lost) String() string {
 	return "the daemon does not answer; trying again (" + sanitize.Line(l.err.Error()) + ")"
 }
 
-// follow passes on the daemon's updates, and that it is gone, until ctx is done. It connects again to a
-// restarted daemon.
-func follow(ctx context.Context, daemon Daemon, all bool, update func(control.Update) error, gone func(lost) error) error {
-	for {
-		var stop error
-		err := daemon.Watch(ctx, all, func(u control.Update) error {
-			stop = update(u)
-			return stop
-		})
-		if ctx.Err() != nil {
-			return nil
-		}
-		if stop != nil {
-			return stop
-		}
-		if err := gone(lost{err}); err != nil {
-			return err
-		}
-		if !wake.Sleep(ctx, lookEvery) {
-			return nil
-		}
-	}
-}
-
 // Following is what is watched, and where it is shown.
 type Following struct {
 	Daemon Daemon
@@ -84,23 +60,39 @@ type Following struct {
 	Which  func(view.Session) bool                                   // only sessions for which it is true; nil: all of them
 }
 
-// follow passes on the daemon's updates of the wanted sessions. A session that is no longer wanted is
-// gone.
+// follow passes on the daemon's updates of the wanted sessions, and that the daemon is gone, until ctx is
+// done. It connects again to a restarted daemon. A session that is no longer wanted is gone.
 func (f Following) follow(ctx context.Context, update func(control.Update) error, gone func(lost) error) error {
-	return follow(ctx, f.Daemon, f.All, func(u control.Update) error {
-		if f.Which != nil {
-			u.Sessions = slices.DeleteFunc(slices.Clone(u.Sessions), func(s view.Session) bool {
-				if f.Which(s) {
-					return false
-				}
-				if !u.Whole {
-					u.Gone = append(u.Gone, s.Key())
-				}
-				return true
-			})
+	for {
+		var stop error
+		err := f.Daemon.Watch(ctx, f.All, func(u control.Update) error {
+			stop = update(f.wanted(u))
+			return stop
+		})
+		if ctx.Err() != nil {
+			return nil
 		}
-		return update(u)
-	}, gone)
+		if stop == nil {
+			stop = gone(lost{err})
+		}
+		if stop != nil || !wake.Sleep(ctx, lookEvery) {
+			return stop
+		}
+	}
+}
+
+func (f Following) wanted(u control.Update) control.Update {
+	if f.Which == nil {
+		return u
+	}
+	unwanted := func(s view.Session) bool { return !f.Which(s) }
+	for _, s := range u.Sessions {
+		if unwanted(s) && !u.Whole {
+			u.Gone = append(u.Gone, s.Key())
+		}
+	}
+	u.Sessions = slices.DeleteFunc(slices.Clone(u.Sessions), unwanted)
+	return u
 }
 
 // Lines prints the state of the sessions, and then one line for each change, until ctx is done.
@@ -126,7 +118,6 @@ func (f Following) Updates(ctx context.Context, see func(control.Update) error) 
 	})
 }
 
-// printer prints what has changed since its last line.
 type printer struct {
 	f          Following
 	board      board
@@ -179,7 +170,6 @@ func (p *printer) session(r *row, now time.Time) string {
 	return line
 }
 
-// daemon prints the state of the daemon if it has changed.
 func (p *printer) daemon(d control.Daemon) error {
 	facts := []string{fmt.Sprintf("resumed %s, pid %d", sanitize.Line(d.Version), d.PID)}
 	if d.Paused {

@@ -12,7 +12,6 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// group are rows with the same heading.
 type group struct {
 	title string
 	rows  []*row

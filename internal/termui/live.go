@@ -73,13 +73,11 @@ type model struct {
 	notice notice
 }
 
-// question must be answered before an order is given.
 type question struct {
 	text string
 	yes  tea.Cmd
 }
 
-// notice is the result of an order.
 type notice struct {
 	text   string
 	colour Colour
@@ -96,14 +94,12 @@ func newModel(ctx context.Context, f Following) *model {
 	return m
 }
 
-// tick is sent every second.
 type tick time.Time
 
 func everySecond() tea.Cmd {
 	return tea.Every(time.Second, func(t time.Time) tea.Msg { return tick(t) })
 }
 
-// Init starts the clock.
 func (m *model) Init() tea.Cmd { return everySecond() }
 
 // Update handles one event.
@@ -179,7 +175,6 @@ func (m *model) setFilter(text string) {
 	m.refresh()
 }
 
-// selected returns the session that keys apply to, or nil.
 func (m *model) selected() *row {
 	if m.open {
 		return m.board.rows[m.at]
@@ -190,7 +185,6 @@ func (m *model) selected() *row {
 	return nil
 }
 
-// key handles a key.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	switch name := k.String(); {
 	case name == "ctrl+c":
@@ -216,7 +210,6 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	}
 }
 
-// typed changes the filter.
 func (m *model) typed(name, text string) {
 	switch name {
 	case "enter":
@@ -284,7 +277,6 @@ func (m *model) command(name string) tea.Cmd {
 	return nil
 }
 
-// back closes the innermost view.
 func (m *model) back() {
 	switch {
 	case m.text != nil:

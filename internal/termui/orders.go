@@ -157,7 +157,6 @@ func (m *model) toggleAll() tea.Cmd {
 	})
 }
 
-// copy puts the ids of the targets on the clipboard, if the terminal allows that.
 func (m *model) copy() tea.Cmd {
 	var ids []string
 	for _, r := range m.targets() {
@@ -171,7 +170,6 @@ func (m *model) copy() tea.Cmd {
 	return tea.SetClipboard(text)
 }
 
-// output is what a command printed about a session.
 type output struct {
 	title  string
 	lines  []string
@@ -200,7 +198,6 @@ func (m *model) run(command string) tea.Cmd {
 	}
 }
 
-// openPage opens the web page.
 func (m *model) openPage() tea.Cmd {
 	if m.f.Run == nil {
 		return nil

@@ -159,7 +159,6 @@ func (p Page) accounts(accounts []control.Account) []string {
 	return lines
 }
 
-// accountWords returns the state of a limit in words.
 func accountWords(a control.Account, now time.Time) (string, Colour) {
 	words, tone := humanize.Account(a.State)
 	if tone == humanize.Wait && a.ResetAt != nil && a.ResetAt.After(now) {
@@ -168,7 +167,6 @@ func accountWords(a control.Account, now time.Time) (string, Colour) {
 	return words, tones[tone]
 }
 
-// daemon shows the state of the daemon and its configuration.
 func (p Page) daemon(d control.Daemon) []string {
 	line := fmt.Sprintf("resumed %s, pid %d, up %s", sanitize.Line(d.Version), d.PID, humanize.Span(p.Now.Sub(d.StartedAt)))
 	config := "built-in defaults"

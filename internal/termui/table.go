@@ -104,14 +104,12 @@ const (
 // layout is the width of each column; 0: it is left out.
 type layout [columns]int
 
-// grow makes room for another row.
 func (l *layout) grow(room layout) {
 	for i, width := range room {
 		l[i] = max(l[i], width)
 	}
 }
 
-// countdowns makes room for the countdowns of rows.
 func (l *layout) countdowns(rows []*row, now time.Time) {
 	for _, r := range rows {
 		l[colNext] = max(l[colNext], ansi.StringWidth(r.when(now)))
@@ -172,7 +170,6 @@ func (l layout) rest(width int) int {
 	return width
 }
 
-// line prints the row in a layout.
 func (r *row) line(l layout, now time.Time, paint Paint) string {
 	cells := r.cells(now)
 	if l[colOwner] == 0 && r.owner != "" && !strings.Contains(r.why, strconv.Itoa(r.view.Owner.PID)) {
@@ -197,7 +194,6 @@ func (r *row) when(now time.Time) string {
 	return humanize.Countdown(r.view, now)
 }
 
-// cells returns the current content of the row.
 func (r *row) cells(now time.Time) [columns]Cell {
 	state, colour := stateOf(r.view)
 	return [columns]Cell{
@@ -212,7 +208,6 @@ func (r *row) cells(now time.Time) [columns]Cell {
 	}
 }
 
-// line prints cells next to each other.
 func (l layout) line(cells [columns]Cell, paint Paint) string {
 	var b strings.Builder
 	for i, c := range cells {

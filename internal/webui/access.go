@@ -47,7 +47,6 @@ const (
 	maxTickets = 16
 )
 
-// access checks cookies and tokens, and makes them.
 type access struct {
 	secret *Secret
 
@@ -56,7 +55,6 @@ type access struct {
 	tickets map[string]time.Time // with the time when they end
 }
 
-// ticket returns a new ticket.
 func (d *access) ticket() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -187,12 +185,10 @@ func (s *Secret) replace() error {
 	return err
 }
 
-// wellFormed reports whether the text is a whole secret.
 func wellFormed(text string) bool {
 	return len(text) >= minSecret && strings.Trim(text, alphabet) == ""
 }
 
-// private reports whether only the owner can read the file.
 func private(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 == 0

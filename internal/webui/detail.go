@@ -48,7 +48,6 @@ type Run struct {
 	Cut          bool      // the output was longer
 }
 
-// detail is what the page gets of one session.
 type detail struct {
 	Now      time.Time       `json:"now"`
 	Row      row             `json:"row"`
@@ -65,13 +64,11 @@ type detail struct {
 	Runs     []run           `json:"runs"`  // newest first
 }
 
-// resumes are the resumes of one interruption.
 type resumes struct {
 	Title string `json:"title"`
 	Tries []try  `json:"tries"`
 }
 
-// try is one resume.
 type try struct {
 	N      int        `json:"n"`
 	At     *time.Time `json:"at,omitempty"`
@@ -81,7 +78,6 @@ type try struct {
 	Run    int        `json:"run,omitempty"` // number of the run with its output; 0: none
 }
 
-// step is a decision and its reason.
 type step struct {
 	At     time.Time  `json:"at"`
 	What   string     `json:"what"`
@@ -91,7 +87,6 @@ type step struct {
 	Failed string     `json:"failed,omitempty"`
 }
 
-// run is the output of a resume.
 type run struct {
 	N     int        `json:"n"`
 	Began *time.Time `json:"began,omitempty"`
@@ -101,7 +96,6 @@ type run struct {
 	Of    bool       `json:"of,omitempty"` // shown with its try
 }
 
-// session sends the detail of one session.
 func (p *Page) session(r *http.Request) (any, error) {
 	seen, err := p.backend.Detail(r.Context(), resume.Key{Agent: r.FormValue("agent"), ID: r.FormValue("id")})
 	if err != nil {

@@ -34,7 +34,6 @@ type fleetDocument struct {
 	Next     string         `json:"next,omitempty"` // where the next page begins
 }
 
-// fleetHost is one machine.
 type fleetHost struct {
 	Name   string    `json:"name"`
 	State  string    `json:"state"`
@@ -54,18 +53,10 @@ type fleetAccount struct {
 
 // fleetSession is an interrupted session of any machine.
 type fleetSession struct {
-	Host    string     `json:"host"`
-	Project string     `json:"project"`
-	Name    string     `json:"name"`
-	By      string     `json:"by"`
-	State   string     `json:"state"`
-	Tone    string     `json:"tone"`
-	Why     string     `json:"why"`
-	Stopped *time.Time `json:"stopped_at,omitempty"`
-	NextAt  *time.Time `json:"next_at,omitempty"`
+	Host string `json:"host"`
+	row
 }
 
-// fleet sends the state of the fleet.
 func (p *Page) fleet(r *http.Request) (any, error) {
 	status, err := p.backend.Status(r.Context(), false)
 	if err != nil {
@@ -136,11 +127,7 @@ func showFleet(here control.DaemonFleet, f control.Fleet) fleetDocument {
 		d.Accounts = append(d.Accounts, showFleetAccount(a))
 	}
 	for _, s := range f.Sessions {
-		state, tone := humanize.State(s.Session)
-		d.Sessions = append(d.Sessions, fleetSession{
-			Host: sanitize.Line(s.Host), Project: humanize.Project(s.Session), Name: sanitize.Line(s.Name), By: sanitize.Line(s.Agent),
-			State: state, Tone: string(tone), Why: sanitize.Line(s.Reason), Stopped: s.LimitedAt, NextAt: nextAt(s.Session),
-		})
+		d.Sessions = append(d.Sessions, fleetSession{sanitize.Line(s.Host), showSession(s.Session)})
 	}
 	return d
 }

@@ -17,7 +17,6 @@ const (
 	connShare = 4 // one descriptor in so many
 )
 
-// connLimit returns how many connections may be open at a time.
 func connLimit() int {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
@@ -38,7 +37,6 @@ type limitListener struct {
 	conns []*limitedConn // the oldest first
 }
 
-// limitedConn is a connection of a limitListener.
 type limitedConn struct {
 	net.Conn
 	listener *limitListener

@@ -45,7 +45,6 @@ type group struct {
 	NextAt *time.Time `json:"next_at,omitempty"` // the earliest of its sessions
 }
 
-// part is some of the rows after an outline.
 type part struct {
 	Rows []row `json:"rows"`
 	More bool  `json:"more"` // others follow
@@ -84,7 +83,6 @@ func causeForYou(s view.Session) string {
 	return state
 }
 
-// makeOutline returns the groups of sessions, and the rows of the small groups.
 func makeOutline(sessions []view.Session) (groups []group, few []row) {
 	places := map[group]int{} // index into groups
 	where := make([]int, len(sessions))

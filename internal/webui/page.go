@@ -97,7 +97,6 @@ func (p *Page) Query(once bool) (string, error) {
 // NewKey ends all links, and all browsers that were let in.
 func (p *Page) NewKey() error { return p.access.secret.replace() }
 
-// headers sets the security headers.
 func headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -111,7 +110,6 @@ func headers(next http.Handler) http.Handler {
 	})
 }
 
-// serveDocument serves the page without any data.
 func serveDocument(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = io.WriteString(w, assembled().html) // an error means that the browser is gone

@@ -26,7 +26,6 @@ const (
 	mostSteps = 5000
 )
 
-// task is work that has no session yet.
 type task struct {
 	N       int        `json:"n"`
 	Prompt  string     `json:"prompt"`
@@ -42,7 +41,6 @@ type task struct {
 	NextAt  *time.Time `json:"next_at,omitempty"`
 }
 
-// queue sends the tasks.
 func (p *Page) queue(r *http.Request) (any, error) {
 	all := []task{}
 	tasks := p.backend.Queue()
@@ -56,7 +54,6 @@ func (p *Page) queue(r *http.Request) (any, error) {
 	return all, err
 }
 
-// taskTones are the tones of states of tasks.
 var taskTones = map[resume.TaskState]humanize.Tone{
 	resume.TaskQueued: humanize.Wait, resume.TaskStarting: humanize.Busy, resume.TaskStarted: humanize.Good, resume.TaskFailed: humanize.Bad,
 }
@@ -201,7 +198,6 @@ type strip struct {
 	timeline.Strip
 }
 
-// strips sends the timelines of a few sessions, as many as a screen shows.
 func (p *Page) strips(r *http.Request) (any, error) {
 	query := r.URL.Query()
 	agents, ids := query["agent"], query["id"]
@@ -227,7 +223,6 @@ func (p *Page) strips(r *http.Request) (any, error) {
 	return all, nil
 }
 
-// accountStrips sends the timelines of the accounts.
 func (p *Page) accountStrips(r *http.Request) (any, error) {
 	status, own, err := p.statusAndOwnSteps(r.Context(), false)
 	if err != nil {

@@ -26,7 +26,6 @@ type document struct {
 	Daemon   daemon    `json:"daemon"`
 }
 
-// row is a session.
 type row struct {
 	Key     string     `json:"key"`
 	Agent   string     `json:"agent"` // as the daemon knows it, for orders
@@ -82,7 +81,6 @@ type gauge struct {
 	Latest   *time.Time `json:"full_at_latest,omitempty"`
 }
 
-// daemon is the daemon itself.
 type daemon struct {
 	Line        string    `json:"line"`
 	StartedAt   time.Time `json:"started_at"`
@@ -98,7 +96,6 @@ type daemon struct {
 	Agents []control.Watched `json:"agents"` // that have watched sessions
 }
 
-// note is something that a person should know.
 type note struct {
 	Tone string `json:"tone"`
 	Text string `json:"text"`
@@ -169,7 +166,6 @@ func showSession(s view.Session) row {
 	return r
 }
 
-// nextAt returns when a session is to be resumed; nil: not known.
 func nextAt(s view.Session) *time.Time {
 	if s.State != resume.Waiting {
 		return nil
@@ -177,7 +173,6 @@ func nextAt(s view.Session) *time.Time {
 	return s.NextAt
 }
 
-// stateAndReason describes a session after an order.
 func stateAndReason(s view.Session) string {
 	state, _ := humanize.State(s)
 	if s.Reason == "" {

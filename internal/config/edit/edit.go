@@ -71,16 +71,7 @@ func rewrite(path, added string, known config.Known, change func(before string) 
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	trial, err := os.CreateTemp(filepath.Dir(path), ".trial-*.toml")
-	if err != nil {
-		return fmt.Errorf("write configuration: %w", err)
-	}
-	defer os.Remove(trial.Name())
-	_, err = trial.WriteString(after)
-	if err := errors.Join(err, trial.Close()); err != nil {
-		return fmt.Errorf("write configuration: %w", err)
-	}
-	if _, err := config.Load(trial.Name(), known); err != nil {
+	if _, err := config.Parse(path, []byte(after), known); err != nil {
 		return fmt.Errorf("%s cannot be added to %s: %w", added, path, err)
 	}
 	if err := atomicfile.Write(path, []byte(after), mode); err != nil {
@@ -92,7 +83,6 @@ func rewrite(path, added string, known config.Known, change func(before string) 
 // ErrUnchanged says that the file needs no change.
 var ErrUnchanged = errors.New("the configuration is unchanged")
 
-// withFleet returns a file with these keys in its table [fleet].
 func withFleet(text string, wanted config.Fleet) string {
 	keys := []string{"url", "credentials_file", "ca_file", "name"}
 	said := fmt.Sprintf("url = %q\ncredentials_file = %q\nca_file = %q\nname = %q\n", wanted.URL, wanted.CredentialsFile, wanted.CAFile, wanted.Name)
@@ -118,7 +108,6 @@ func withFleet(text string, wanted config.Fleet) string {
 	return after + "\n[fleet]\n" + said
 }
 
-// withoutFleet returns a file without its table [fleet]; comments stay.
 func withoutFleet(text string) string {
 	return inFleet(text, func(line, trimmed string) string {
 		if trimmed == "" || strings.HasPrefix(trimmed, "#") {

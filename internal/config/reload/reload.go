@@ -191,7 +191,6 @@ func (w *watch) settled() {
 	w.report(w.seen)
 }
 
-// report calls Apply, unless nothing has changed and no reload was requested.
 func (w *watch) report(now content) {
 	if now == w.reported && !w.asked {
 		return
@@ -200,7 +199,6 @@ func (w *watch) report(now content) {
 	w.opts.Apply(w.parse(now))
 }
 
-// parse makes a configuration of the content of the file.
 func (w *watch) parse(c content) (config.Config, error) {
 	const stays = "; the last good configuration stays"
 	switch {
@@ -230,7 +228,6 @@ type content struct {
 // blank reports whether a program may be about to write the file.
 func (c content) blank() bool { return c.problem == "" && strings.TrimSpace(c.text) == "" }
 
-// read reads the first of the places that has a file.
 func (w *watch) read() content {
 	for _, path := range w.places {
 		data, err := config.ReadFile(path)
@@ -256,9 +253,9 @@ func (w *watch) watchDirs() {
 		return
 	}
 	before := w.recheck
-	dirs := w.directories()
-	for range mostRounds {
-		w.recheck = recheck
+	var dirs map[string]bool
+	for found := w.directories(); !maps.Equal(found, dirs); found = w.directories() {
+		dirs, w.recheck = found, recheck
 		for dir := range dirs {
 			if mounts.Network(dir) != "" {
 				w.recheck = min(w.recheck, recheckShared)
@@ -271,11 +268,6 @@ func (w *watch) watchDirs() {
 				}
 			}
 		}
-		found := w.directories()
-		if maps.Equal(found, dirs) {
-			break
-		}
-		dirs = found
 	}
 	for _, dir := range w.listener.Added() {
 		if !dirs[dir] {
@@ -283,9 +275,6 @@ func (w *watch) watchDirs() {
 		}
 	}
 }
-
-// mostRounds is more than the directory levels that can appear meanwhile.
-const mostRounds = 20
 
 func (w *watch) directories() map[string]bool {
 	dirs := make(map[string]bool)

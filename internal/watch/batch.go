@@ -45,10 +45,6 @@ type Batch struct {
 	// File is the open file. Read it with ReadAt, and during Deliver only.
 	File *os.File
 
-	// More says that another file is read right after this one. Flush is called at the
-	// end.
-	More bool
-
 	// Cursor is to be stored once the batch is applied. It is zero in a Back
 	// batch: the batch after the last one of them has it.
 	Cursor Cursor

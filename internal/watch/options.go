@@ -32,11 +32,6 @@ type Options struct {
 	// was last changed before, is not opened until it changes.
 	Since func() time.Time
 
-	// Flush is called from Run's goroutine when no batch follows at once: batches marked More are
-	// to be applied now. After an error it is called again, and Check returns nil only after
-	// it succeeded.
-	Flush func(context.Context) error
-
 	// Deliver takes what was read. It is called from Run's goroutine, must not
 	// call Check, and the batch's bytes are valid during the call only. After
 	// an error the file's cursor stays where it was, and the same lines come

@@ -48,7 +48,7 @@ var arrows = map[string][]string{
 		"internal/queue", "internal/sdnotify", "internal/state", "internal/webui",
 		"internal/usage",
 	},
-	"internal/midturn": {"internal/agent", "internal/process", "internal/procfs", "internal/resume"},
+	"internal/midturn": {"internal/agent", "internal/process", "internal/procfs", "internal/resume", "internal/wake"},
 	"internal/deliver": {
 		"internal/runenv", "internal/starts",
 		"internal/agent", "internal/childenv", "internal/humanize", "internal/leash", "internal/lease", "internal/ownership", "internal/process", "internal/prompt", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner", "internal/sanitize", "internal/terminal", "internal/terminal/*",
@@ -59,7 +59,7 @@ var arrows = map[string][]string{
 	},
 	"internal/budget/ownkey": {"internal/agents", "internal/budget", "internal/config", "internal/resume", "internal/resume/view"},
 	"internal/queue":         {"internal/agent", "internal/agents", "internal/config", "internal/control", "internal/journal", "internal/resume", "internal/resume/engine", "internal/resume/view", "internal/state", "internal/usage"},
-	"internal/sdnotify":      {"internal/humanize", "internal/resume"},
+	"internal/sdnotify":      {"internal/humanize", "internal/resume", "internal/wake"},
 	"internal/usage":         {"internal/resume", "internal/wake"},
 	"internal/feed":          {"internal/lines", "internal/agent", "internal/ownership", "internal/resume", "internal/runner", "internal/sanitize", "internal/watch"},
 	"internal/journal":       {"internal/control", "internal/notify", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state"},

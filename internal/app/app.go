@@ -119,9 +119,9 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		Act:     func(ctx context.Context, s resume.Session) { d.deliver.Act(ctx, s) },
 		Gate:    d.gate,
 		Changed: d.changed,
-		Learned: d.store.SetRecoveries,
-		Rand:    rand.Float64,
-		Mark:    uuid.NewString,
+		Learned: d.store.SetRecoveries, StorePaused: d.store.SetPaused,
+		Rand: rand.Float64,
+		Mark: uuid.NewString,
 	})
 	d.usage = usage.NewCollector(usage.CollectorOptions{
 		Store: d.store, Report: d.notifier.TellUsage, Changed: changes.NoteDaemon,
@@ -169,14 +169,14 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		Rules:     func() resume.Rules { return d.settings.Load().rules },
 		Elsewhere: func(key resume.Key) bool { return lease.Elsewhere(opts.LeaseDirs, key.Agent, key.ID) },
 	}, snapshot.Sessions)
-	return d.buildServers(maker, changes, snapshot.Paused)
+	return d.buildServers(maker, changes)
 }
 
 // buildServers creates the parts that people and programs connect to.
-func (d *daemon) buildServers(maker maker, changes *control.Changes, paused bool) error {
+func (d *daemon) buildServers(maker maker, changes *control.Changes) error {
 	opts := d.opts
 	d.backend = backend.New(backend.Options{
-		Version: opts.Version, DryRun: opts.DryRun, FirstRead: d.firstRead, StateDir: opts.StateDir, Paused: paused, Log: opts.Log,
+		Version: opts.Version, DryRun: opts.DryRun, FirstRead: d.firstRead, StateDir: opts.StateDir, Log: opts.Log,
 		Settings: func() backend.Settings {
 			now := d.settings.Load()
 			return backend.Settings{Path: now.path, LoadedAt: now.loadedAt, Refused: now.refused, Agents: now.agents}
@@ -191,7 +191,7 @@ func (d *daemon) buildServers(maker maker, changes *control.Changes, paused bool
 		Usage: d.usage, Hooks: d.hooks, Fleet: d.fleet, Queue: d.queue, OwnKey: d.ownKey,
 	})
 	d.summary = sdnotify.NewSummary(sdnotify.Source{
-		Sessions: d.engine.Kept, Paused: d.backend.Paused,
+		Sessions: d.engine.Kept, Paused: d.store.Paused,
 		ConfigRefused: func() bool { return d.settings.Load().refused != nil },
 	})
 	secret, err := webui.OpenSecret(opts.StateDir)
@@ -280,7 +280,6 @@ func (d *daemon) logFound(ctx context.Context) error {
 	return nil
 }
 
-// gate makes the last decision about a start.
 func (d *daemon) gate(s resume.Session, now time.Time) (why string, until time.Time) {
 	if why, until = d.queue.Gate(s, now); why != "" {
 		return why, until
@@ -302,7 +301,6 @@ func (d *daemon) changed(c resume.Change) {
 	}
 }
 
-// newFleet makes this daemon a member of the configured fleet.
 func (d *daemon) newFleet(changes *control.Changes) *member.Client {
 	return member.New(member.Options{
 		Version: d.opts.Version, DryRun: d.opts.DryRun, Log: d.opts.Log,
@@ -351,7 +349,6 @@ func (d *daemon) digester() digest.Digester {
 	}
 }
 
-// view returns what people are shown of a session.
 func (d *daemon) view(s resume.Session) view.Session {
 	v := d.settings.Load().view(s)
 	v.OwnKey = d.ownKey.Offer(s, time.Now())
@@ -365,7 +362,6 @@ func (d *daemon) tell(event notify.Event, s resume.Session) {
 	}
 }
 
-// amend updates a session in a notice that was not sent yet.
 func (d *daemon) amend(event notify.Event, s resume.Session) {
 	if !d.opts.DryRun {
 		d.notifier.Amend(event, d.view(s))

@@ -10,7 +10,6 @@ import (
 	"resumed/internal/state"
 )
 
-// pruneEvery is the time between two cleanups.
 const pruneEvery = time.Hour
 
 // housekeeper bounds what would grow without end.
@@ -30,7 +29,6 @@ const aliveEvery = 10 * time.Minute
 // longestFirstLook is how long the cleanup waits until the agents' homes are read.
 const longestFirstLook = time.Minute
 
-// straysEvery is how often unwatched processes are looked up.
 const straysEvery = time.Minute
 
 // Run cleans up until ctx is done: everything once an hour, and the history also when it has grown.

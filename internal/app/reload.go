@@ -24,7 +24,6 @@ import (
 // storeTimeout bounds how long an order waits for the engine and the disk.
 const storeTimeout = 10 * time.Second
 
-// reloader applies every valid change of the configuration.
 type reloader struct {
 	opts     Options
 	maker    maker
@@ -104,7 +103,6 @@ func (r *reloader) refuse(err error) {
 	r.notifier.TellConfigError(err.Error())
 }
 
-// cursors returns the stored read positions of all sources.
 func (r *reloader) cursors() feed.Cursors {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()

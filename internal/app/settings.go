@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"os"
 	"reflect"
@@ -13,6 +14,7 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/deliver"
+	"resumed/internal/mounts"
 	"resumed/internal/notify"
 	"resumed/internal/notify/channels"
 	"resumed/internal/resume"
@@ -45,7 +47,6 @@ func (s *settings) channelNames() []string {
 	return names
 }
 
-// notify returns the configuration of the notifier.
 func (s *settings) notify() notify.Config {
 	return notify.Config{Channels: s.channels, GroupWait: s.config.Notify.GroupWait}
 }
@@ -82,7 +83,6 @@ func (s *settings) forDelivery() deliver.Settings {
 	}
 }
 
-// maker builds settings from a configuration.
 type maker struct {
 	path   string // of the watched file; "": it may still appear
 	memory notify.Memory
@@ -138,4 +138,31 @@ func keepDesktops(before *settings, cfg config.Notify, channels []*notify.Channe
 			channels[now] = before.channels[old]
 		}
 	}
+}
+
+// Options configure a daemon.
+type Options struct {
+	ConfigPath string        // the file that is watched; "": built-in defaults
+	Config     config.Config // its content
+	StateDir   string
+	RuntimeDir string
+	LeaseDirs  []string // where programs agree on which of them continues a session
+	Version    string
+	DryRun     bool // decide and log everything, start nothing
+
+	Log   *slog.Logger
+	Level *slog.LevelVar // set to log.level; nil: not changed
+
+	Reload <-chan os.Signal    // asks for a reload; may be nil
+	Ready  func()              // called when the daemon watches; may be nil
+	Seen   func(resume.Change) // called for every change, for tests and logs; must not block; may be nil
+
+	Network func(path string) string // returns the shared file system that a file is on, if any; nil: mounts.Network
+}
+
+func (o Options) network(path string) string {
+	if o.Network != nil {
+		return o.Network(path)
+	}
+	return mounts.Network(path)
 }

@@ -35,10 +35,8 @@ func (s *stage) stop() {
 	s.wg.Wait()
 }
 
-// stopped reports whether the parts of the stage have been told to stop.
 func (s *stage) stopped() bool { return s.ctx.Err() != nil }
 
-// partError is the error of a part that ended too early.
 type partError struct {
 	part string
 	err  error

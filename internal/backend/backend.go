@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"resumed/internal/agent"
@@ -36,7 +35,6 @@ type Options struct {
 	Version  string
 	DryRun   bool
 	StateDir string
-	Paused   bool // as stored by an earlier daemon
 	Log      *slog.Logger
 
 	FirstRead <-chan struct{}                   // closed when all transcripts that there were at the start are read
@@ -75,19 +73,13 @@ type Backend struct {
 
 	opts      Options
 	startedAt time.Time
-	pause     pauseSwitch
 	bank      bank
 }
 
 // New returns the backend of one daemon.
 func New(opts Options) *Backend {
-	b := &Backend{FleetBackend: opts.Fleet, opts: opts, startedAt: time.Now(), pause: pauseSwitch{engine: opts.Engine, store: opts.Store, turn: make(chan struct{}, 1)}}
-	b.pause.paused.Store(opts.Paused)
-	return b
+	return &Backend{FleetBackend: opts.Fleet, opts: opts, startedAt: time.Now()}
 }
-
-// Paused reports whether the daemon as a whole is paused.
-func (b *Backend) Paused() bool { return b.pause.paused.Load() }
 
 // Queue returns what answers requests about tasks.
 func (b *Backend) Queue() control.Tasks { return b.opts.Queue }
@@ -177,7 +169,7 @@ func (b *Backend) self(ctx context.Context, accounts []resume.Account) control.D
 		PID:       os.Getpid(),
 		Version:   b.opts.Version,
 		StartedAt: b.startedAt.UTC(),
-		Paused:    b.Paused(),
+		Paused:    b.opts.Store.Paused(),
 		DryRun:    b.opts.DryRun,
 		Config:    control.Config{Path: now.Path, LoadedAt: now.LoadedAt.UTC(), OK: now.Refused == nil},
 		HTTP:      address,
@@ -208,7 +200,6 @@ func (b *Backend) self(ctx context.Context, accounts []resume.Account) control.D
 	return self
 }
 
-// watched returns how many sessions of each agent are known, and when one last moved.
 func watched(names []string, accounts []resume.Account) []control.Watched {
 	all := make([]control.Watched, len(names))
 	for i, name := range names {
@@ -352,7 +343,7 @@ func (b *Backend) DoFor(ctx context.Context, from, session string, order control
 
 // SetPaused holds back all resumes, or releases them.
 func (b *Backend) SetPaused(ctx context.Context, paused bool) error {
-	if err := b.pause.set(ctx, paused); err != nil {
+	if err := b.opts.Engine.SetPaused(ctx, paused); err != nil {
 		return err
 	}
 	b.opts.Changes.NoteAll()
@@ -380,30 +371,3 @@ func (b *Backend) PageURL(once bool) (string, error) { return b.opts.PageURL(onc
 
 // NewPageKey ends all links to the page, and all browsers that were let in.
 func (b *Backend) NewPageKey() error { return b.opts.NewKey() }
-
-// pauseSwitch pauses the daemon as a whole, and keeps the engine and the stored state consistent.
-type pauseSwitch struct {
-	engine interface {
-		SetPaused(ctx context.Context, paused bool) error
-	}
-	store  interface{ SetPaused(paused bool) }
-	turn   chan struct{} // of size 1: a lock; a context can cancel the wait for it
-	paused atomic.Bool
-}
-
-// set pauses or unpauses. Concurrent orders are carried out one after the other, so that the stored
-// state is the last one that the engine got.
-func (p *pauseSwitch) set(ctx context.Context, paused bool) error {
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	if err := p.engine.SetPaused(ctx, paused); err != nil {
-		return err
-	}
-	p.paused.Store(paused)
-	p.store.SetPaused(paused)
-	return nil
-}

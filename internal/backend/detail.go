@@ -59,7 +59,6 @@ func (b *Backend) OwnSteps(ctx context.Context, since time.Time) iter.Seq2[contr
 	return journal.Steps(ctx, b.opts.Store, state.Filter{Own: true, Since: since}, nil)
 }
 
-// runs returns the output of a session's resumes, oldest first.
 func runs(stateDir string, key resume.Key) ([]webui.Run, error) {
 	kept, err := runfiles.Outputs(stateDir)
 	if err != nil {

@@ -107,11 +107,10 @@ func TestDrawsOfOneProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string
 		for range 4 {
-			for n, d := range Default().Delays(nil) {
-				_, low, high := Default().Range(n)
-				require.GreaterOrEqual(t, d, low)
-				require.LessOrEqual(t, d, high)
-				seen = append(seen, d.String())
+			for _, d := range NewSchedule(Default(), Default().MaxRetries, nil).Delays {
+				require.GreaterOrEqual(t, d.Delay, d.Min)
+				require.LessOrEqual(t, d.Delay, d.Max)
+				seen = append(seen, fmt.Sprint(d.Delay))
 			}
 		}
 		err := Retry(t.Context(), Default(), newFailing(-1).run, Options{OnRetry: func(u Upcoming) {

@@ -1,7 +1,6 @@
 package backoff
 
 import (
-	"iter"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -55,22 +54,6 @@ func (p Policy) Range(n int) (base, least, greatest time.Duration) {
 	return p.capped(n), p.Delay(n, 0), p.Delay(n, 1)
 }
 
-// Delays returns the wait before each retry, in order, with the retry's
-// number. A nil u means rand.Float64.
-func (p Policy) Delays(u func() float64) iter.Seq2[int, time.Duration] {
-	if u == nil {
-		u = rand.Float64
-	}
-	return func(yield func(int, time.Duration) bool) {
-		for n := 1; n <= p.retries(); n++ {
-			if !yield(n, p.Delay(n, u())) {
-				return
-			}
-		}
-	}
-}
-
-// capped returns the delay before retry n without jitter.
 func (p *Policy) capped(n int) time.Duration {
 	d, limit := p.BaseDelay, p.MaxDelay
 	if d < 0 || limit < 0 {
@@ -102,7 +85,6 @@ func (p *Policy) capped(n int) time.Duration {
 	}
 }
 
-// inUnit returns the number in [0, 1] that is nearest to x, and 0 for NaN.
 func inUnit(x float64) float64 {
 	switch {
 	case x >= 1:
@@ -112,4 +94,38 @@ func inUnit(x float64) float64 {
 	default:
 		return 0
 	}
+}
+
+// Schedule is all waits of a policy, as `backoff --json` prints them.
+type Schedule struct {
+	Version int             `json:"version"`
+	Policy  Policy          `json:"policy"`
+	Delays  []ScheduleDelay `json:"delays"`
+	Total   float64         `json:"total_seconds"`
+}
+
+// ScheduleDelay is one wait of a Schedule, and the range that jitter can give it.
+type ScheduleDelay struct {
+	Attempt int     `json:"attempt"`
+	Base    float64 `json:"base_seconds"`
+	Min     float64 `json:"min_seconds"`
+	Max     float64 `json:"max_seconds"`
+	Delay   float64 `json:"delay_seconds"`
+}
+
+// NewSchedule returns the waits before so many retries, or fewer if the policy ends earlier. dice
+// returns the random numbers for the jitter; nil: rand.Float64.
+func NewSchedule(policy Policy, retries int, dice func() float64) Schedule {
+	if dice == nil {
+		dice = rand.Float64
+	}
+	s := Schedule{Version: 1, Policy: policy, Delays: make([]ScheduleDelay, 0, retries)}
+	for n := 1; n <= retries && (policy.MaxElapsed == 0 || s.Total < policy.MaxElapsed.Seconds()); n++ {
+		base, least, greatest := policy.Range(n)
+		delay := policy.Delay(n, dice()).Seconds()
+		s.Delays = append(s.Delays, ScheduleDelay{n, base.Seconds(), least.Seconds(), greatest.Seconds(), delay})
+		s.Total += delay
+	}
+	s.Total = math.Round(s.Total*1e9) / 1e9 // removes rounding errors of the sum
+	return s
 }

@@ -2,7 +2,6 @@ package backoff
 
 import (
 	"math"
-	"slices"
 	"testing"
 	"time"
 
@@ -34,13 +33,9 @@ func TestStrategiesGrowAsTheySay(t *testing.T) {
 		t.Run(string(strategy), func(t *testing.T) {
 			p := Policy{Strategy: strategy, BaseDelay: 2 * sec, MaxDelay: 9 * sec, MaxRetries: 6}
 			require.Equal(t, want, plain(p, 6))
-			require.Equal(t, want, slices.Collect(func(yield func(time.Duration) bool) {
-				for _, d := range p.Delays(nil) {
-					if !yield(d) {
-						return
-					}
-				}
-			}), "without jitter the delays are the plain ones")
+			for n, d := range want {
+				require.Equal(t, d, p.Delay(n+1, 0.7), "without jitter the delays are the plain ones")
+			}
 		})
 	}
 }
@@ -177,17 +172,15 @@ func TestDelayDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func TestDelaysNumbersRetriesAndStopsWhenAsked(t *testing.T) {
+func TestAScheduleNumbersRetriesAndUsesOneRandomNumberForEach(t *testing.T) {
 	dice := []float64{0, 0.5, 1}
 	u := func() float64 { d := dice[0]; dice = dice[1:]; return d }
-	var got []time.Duration
-	for n, d := range Default().Delays(u) {
-		require.Equal(t, len(got)+1, n)
-		if got = append(got, d); n == 3 {
-			break // the random numbers are used up: another call would panic
-		}
+	var got []float64
+	for i, d := range NewSchedule(Default(), 3, u).Delays {
+		require.Equal(t, i+1, d.Attempt)
+		got = append(got, d.Delay)
 	}
-	require.Equal(t, []time.Duration{27 * sec, 60 * sec, 132 * sec}, got)
+	require.Equal(t, []float64{27, 60, 132}, got)
 }
 
 func FuzzDelay(f *testing.F) {

@@ -74,9 +74,9 @@ func peaks(p Policy, dice *rand.Rand) []int {
 	}
 	for range herd {
 		var at time.Duration
-		for n, d := range p.Delays(dice.Float64) {
-			at += d
-			bySecond[n-1][at/sec]++
+		for n := range p.MaxRetries {
+			at += p.Delay(n+1, dice.Float64())
+			bySecond[n][at/sec]++
 		}
 	}
 	most := make([]int, p.MaxRetries)

@@ -2,18 +2,13 @@ package backoff
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 )
 
-// Options say how Retry runs an operation. The zero Options retry every error
-// and set no timeout.
+// Options say how Retry runs an operation. The zero Options retry every error.
 type Options struct {
-	// Timeout is how long one attempt may take; 0: no bound. If it is negative, the time is already
-	// over and the operation is not run.
-	Timeout time.Duration
-
 	// Retryable says whether an attempt after this error makes sense. Nil: after every error. It is not
 	// called when the caller's context is done.
 	Retryable func(error) bool
@@ -33,16 +28,8 @@ type Options struct {
 	// OnRetry is called before the wait of each retry.
 	OnRetry func(Upcoming)
 
-	// Rand returns the random number in [0, 1) for the jitter. Nil: math/rand/v2, which is different in
-	// each process.
+	// Rand returns the random number in [0, 1) for the jitter. Nil: rand.Float64.
 	Rand func() float64
-}
-
-// Attempt is one run of an operation that failed.
-type Attempt struct {
-	EndedAt time.Time
-	Err     error
-	Delay   time.Duration // the wait after it; 0 after the last
 }
 
 // Upcoming is a retry after a wait that begins now.
@@ -61,117 +48,64 @@ type Upcoming struct {
 //   - nil: op succeeded;
 //   - op's own error, unchanged: it was not Retryable;
 //   - *ExhaustedError: the retries ran out, or no wait could end before ctx's deadline;
-//   - *InterruptedError: ctx was done, before op, during it or during a wait;
-//   - *TimeoutError, as one of the errors above: an attempt took too long.
+//   - *InterruptedError: ctx was done, before op, during it or during a wait.
 //
-// An attempt's context ends with opts.Timeout or with ctx, whichever is first; op must respect it,
-// because Retry waits until op returns. A panic of op is not recovered.
+// Retry waits until op returns, so op must respect its context. A panic of op is not recovered.
 func Retry(ctx context.Context, p Policy, op func(context.Context) error, opts Options) error {
 	if opts.Rand == nil {
 		opts.Rand = rand.Float64
 	}
-	r := run{opts: opts, policy: p}
-	for {
+	var last error
+	var firstFailed time.Time
+	delay := time.Duration(-1) // the last wait; negative: there was none
+	for made := 0; ; {
 		if ctx.Err() != nil {
-			return r.interrupted(ctx)
+			return &InterruptedError{Attempts: made, Last: last, Err: ctx.Err(), Cause: context.Cause(ctx)}
 		}
-		if opts.Timeout < 0 {
-			return &TimeoutError{After: opts.Timeout}
-		}
-		err := attempt(ctx, opts.Timeout, op)
-		if err == nil {
+		if last = op(ctx); last == nil {
 			return nil
 		}
-		if done, err := r.failed(ctx, Attempt{EndedAt: time.Now(), Err: err}); done {
-			return err
+		if made++; ctx.Err() != nil {
+			continue
+		}
+		failed := time.Now()
+		if made == 1 {
+			firstFailed = failed
+		}
+		if opts.Retryable != nil && !opts.Retryable(last) {
+			return last
+		}
+		if opts.PolicyFor != nil {
+			p = opts.PolicyFor(last)
+		}
+		elapsed := failed.Sub(firstFailed)
+		if p.Spent(made-1, elapsed) {
+			return &ExhaustedError{Attempts: made, Last: last}
+		}
+		delay = opts.delay(p, made, elapsed, last, delay == 0)
+		if deadline, ok := ctx.Deadline(); ok && delay >= time.Until(deadline) {
+			return &ExhaustedError{Attempts: made, Last: last, OutOfTime: true, Wait: delay}
+		}
+		due := failed.Add(delay)
+		if opts.OnRetry != nil {
+			opts.OnRetry(Upcoming{Retry: made, MaxRetries: p.MaxRetries, Err: last, Delay: delay, At: due})
+		}
+		waitUntil(ctx, due)
+	}
+}
+
+// delay returns the wait that the server asked for, otherwise the policy's.
+func (o Options) delay(p Policy, retry int, elapsed time.Duration, err error, waitedNone bool) time.Duration {
+	formula := p.Delay(retry, o.Rand())
+	if o.ServerDelay != nil {
+		if asked, ok := o.ServerDelay(err); ok && (asked > 0 || !waitedNone) {
+			return max(0, asked)
 		}
 	}
-}
-
-// run is one call of Retry.
-type run struct {
-	opts    Options
-	policy  Policy
-	history []Attempt
-}
-
-// failed decides what follows a failed attempt, and waits if that is another one. It reports whether
-// the run is over, and its error.
-func (r *run) failed(ctx context.Context, made Attempt) (done bool, err error) {
-	if ctx.Err() != nil {
-		r.history = append(r.history, made)
-		return true, r.interrupted(ctx)
+	if p.MaxElapsed > 0 {
+		return min(formula, max(0, p.MaxElapsed-elapsed)) // the last try is made when the time is up
 	}
-	if r.opts.Retryable != nil && !r.opts.Retryable(made.Err) {
-		return true, made.Err
-	}
-	if r.opts.PolicyFor != nil {
-		r.policy = r.opts.PolicyFor(made.Err)
-	}
-	first := made
-	if len(r.history) > 0 {
-		first = r.history[0]
-	}
-	elapsed, retry := made.EndedAt.Sub(first.EndedAt), len(r.history)+1
-	if r.policy.Spent(retry-1, elapsed) {
-		return true, &ExhaustedError{History: append(r.history, made)}
-	}
-	delay, stated := r.heed(made.Err, r.policy.Delay(retry, r.opts.Rand()))
-	if bound := r.policy.MaxElapsed; bound > 0 && !stated {
-		delay = min(delay, max(0, bound-elapsed)) // the last try is made when the time is up
-	}
-	if deadline, ok := ctx.Deadline(); ok && delay >= time.Until(deadline) {
-		return true, &ExhaustedError{History: append(r.history, made), OutOfTime: true, Wait: delay}
-	}
-	made.Delay = delay
-	r.history = append(r.history, made)
-	due := made.EndedAt.Add(delay)
-	if r.opts.OnRetry != nil {
-		r.opts.OnRetry(Upcoming{Retry: retry, MaxRetries: r.policy.MaxRetries, Err: made.Err, Delay: delay, At: due})
-	}
-	waitUntil(ctx, due)
-	return false, nil
-}
-
-// heed returns the wait that the server asked for, otherwise the policy's.
-func (r *run) heed(err error, formula time.Duration) (delay time.Duration, stated bool) {
-	if r.opts.ServerDelay == nil {
-		return formula, false
-	}
-	asked, ok := r.opts.ServerDelay(err)
-	if !ok {
-		return formula, false
-	}
-	if asked > 0 {
-		return asked, true
-	}
-	if n := len(r.history); n > 0 && r.history[n-1].Delay == 0 {
-		return formula, false
-	}
-	return 0, true
-}
-
-func (r *run) interrupted(ctx context.Context) error {
-	return &InterruptedError{History: r.history, Err: ctx.Err(), Cause: context.Cause(ctx)}
-}
-
-// attempt runs op once. The timeout counts as the attempt's own only if it is before the caller's
-// deadline; if both are at the same time, it is the caller's.
-func attempt(ctx context.Context, timeout time.Duration, op func(context.Context) error) error {
-	deadline, bounded := ctx.Deadline()
-	if timeout == 0 || bounded && time.Until(deadline) <= timeout {
-		return op(ctx)
-	}
-	expired := &TimeoutError{After: timeout}
-	limited, cancel := context.WithTimeoutCause(ctx, timeout, expired)
-	defer cancel() // also when op panics
-	err := op(limited)
-	if err != nil && errors.Is(context.Cause(limited), expired) {
-		// A killed command or a broken connection does not mention the deadline that ended it, but the
-		// context does.
-		return &TimeoutError{After: timeout, Err: err}
-	}
-	return err
+	return formula
 }
 
 // nap is the longest time between two checks of the wall clock.
@@ -182,18 +116,64 @@ const nap = time.Minute
 // ahead decides: if the wall clock is set back, the wait must not become longer.
 func waitUntil(ctx context.Context, due time.Time) {
 	wall := due.Round(0) // without its monotonic reading
-	for {
+	for ctx.Err() == nil {
 		now := time.Now()
 		left := min(due.Sub(now), wall.Sub(now))
 		if left <= 0 {
 			return
 		}
-		timer := time.NewTimer(min(left, nap))
 		select {
 		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
+		case <-time.After(min(left, nap)):
 		}
 	}
 }
+
+// ExhaustedError is an operation that never succeeded: its retries, or the time for another wait, ran
+// out. It unwraps to the last error. If time ran out, errors.Is(err, context.DeadlineExceeded) is true
+// too.
+type ExhaustedError struct {
+	Attempts int
+	Last     error // of the last attempt
+
+	// OutOfTime is true if retries were left but the next wait, which is Wait, would not have ended
+	// before the caller's deadline.
+	OutOfTime bool
+	Wait      time.Duration
+}
+
+func (e *ExhaustedError) Error() string {
+	tried := count(e.Attempts, "attempt", "attempts")
+	if e.OutOfTime {
+		return fmt.Sprintf("gave up after %s with no time left to wait %s: %v", tried, FormatDuration(e.Wait), e.Last)
+	}
+	return fmt.Sprintf("gave up after %s: %v", tried, e.Last)
+}
+
+// Unwrap returns the last attempt's error.
+func (e *ExhaustedError) Unwrap() error { return e.Last }
+
+// Is matches context.DeadlineExceeded if time ran out.
+func (e *ExhaustedError) Is(target error) bool {
+	return e.OutOfTime && target == context.DeadlineExceeded
+}
+
+// InterruptedError is an operation that ended because the caller's context was done. It unwraps to the
+// context's error and to its cause, but not to an error of the operation.
+type InterruptedError struct {
+	Attempts int
+	Last     error // of the last attempt; nil if none began
+	Err      error // context.Canceled or context.DeadlineExceeded
+	Cause    error // context.Cause
+}
+
+func (e *InterruptedError) Error() string {
+	text := fmt.Sprintf("interrupted after %s: %v", count(e.Attempts, "attempt", "attempts"), e.Cause)
+	if e.Last != nil {
+		text += fmt.Sprintf(" (last error: %v)", e.Last)
+	}
+	return text
+}
+
+// Unwrap returns the context's error and its cause.
+func (e *InterruptedError) Unwrap() []error { return []error{e.Err, e.Cause} }

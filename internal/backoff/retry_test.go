@@ -67,13 +67,11 @@ func TestSuccessEndsTheRun(t *testing.T) {
 	}
 }
 
-func TestExhaustionCarriesTheWholeHistory(t *testing.T) {
+func TestExhaustionCarriesTheLastError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		begin := time.Now()
 		n := 0
 		err := Retry(t.Context(), steady(2), func(context.Context) error {
 			n++
-			time.Sleep(100 * ms)
 			return fmt.Errorf("refusal %d: %w", n, errRefused)
 		}, Options{})
 
@@ -84,14 +82,7 @@ func TestExhaustionCarriesTheWholeHistory(t *testing.T) {
 		require.EqualError(t, err, "gave up after 3 attempts: refusal 3: refused")
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
 		require.False(t, exhausted.OutOfTime)
-
-		require.Len(t, exhausted.History, 3)
-		want := []struct{ started, delay time.Duration }{{0, 1 * sec}, {1100 * ms, 2 * sec}, {3200 * ms, 0}}
-		for i, a := range exhausted.History {
-			require.Equal(t, begin.Add(want[i].started+100*ms), a.EndedAt)
-			require.Equal(t, want[i].delay, a.Delay)
-			require.EqualError(t, a.Err, fmt.Sprintf("refusal %d: refused", i+1))
-		}
+		require.Equal(t, 3, exhausted.Attempts)
 	})
 }
 
@@ -224,19 +215,14 @@ func TestLongWaitsEndOnTime(t *testing.T) {
 }
 
 func TestAPanicPassesThroughAndIsNotRetried(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		runs := 0
-		var attemptCtx context.Context
-		require.PanicsWithValue(t, "bug", func() {
-			_ = Retry(t.Context(), steady(5), func(ctx context.Context) error {
-				runs++
-				attemptCtx = ctx
-				panic("bug")
-			}, Options{Timeout: sec})
-		})
-		require.Equal(t, 1, runs)
-		require.ErrorIs(t, attemptCtx.Err(), context.Canceled, "its timer is released")
+	runs := 0
+	require.PanicsWithValue(t, "bug", func() {
+		_ = Retry(t.Context(), steady(5), func(context.Context) error {
+			runs++
+			panic("bug")
+		}, Options{})
 	})
+	require.Equal(t, 1, runs)
 }
 
 func TestPolicyMayDependOnTheError(t *testing.T) {
@@ -260,6 +246,6 @@ func TestPolicyMayDependOnTheError(t *testing.T) {
 		require.Equal(t, 5*time.Minute+time.Second, time.Since(began))
 		exhausted, ok := errors.AsType[*ExhaustedError](err)
 		require.True(t, ok, "three retries are more than the last error's policy allows")
-		require.Len(t, exhausted.History, 4)
+		require.Equal(t, 4, exhausted.Attempts)
 	})
 }

@@ -2,13 +2,11 @@
 package budget
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"regexp"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 )
 
@@ -56,7 +54,6 @@ func (t Terms) String() string {
 	return fmt.Sprintf("%s a session, %s a %s", USD(t.Session), USD(t.Total), t.Each)
 }
 
-// begins returns the start of the period that contains now.
 func (t Terms) begins(now time.Time) time.Time {
 	year, month, day := now.Date()
 	if t.Each == Month {
@@ -103,8 +100,8 @@ func (e Entry) counts() float64 {
 
 // Left is what may still be spent in this period.
 type Left struct {
-	Session float64 `json:"session"` // by this session
-	Total   float64 `json:"total"`   // by all sessions
+	Session float64 // by this session
+	Total   float64 // by all sessions
 }
 
 // Most returns what the next run may cost, in whole cents; 0: no run may begin.
@@ -115,42 +112,28 @@ func (l Left) Most() float64 {
 // rounding is the possible error of sums of cents.
 const rounding = 1e-6
 
-// Ledger is the cost of all runs. It is safe for concurrent use.
-type Ledger struct {
-	mu      sync.Mutex
-	entries []Entry
+// Settle sets what the run has cost. Only the first call counts.
+func (e *Entry) Settle(spent float64) {
+	if !e.Settled {
+		e.Spent, e.Settled = max(0, spent), true
+	}
 }
 
-// NewLedger loads a stored ledger. If it returns an error, what was spent is not known.
-func NewLedger(kept []byte) (*Ledger, error) {
-	l := new(Ledger)
-	if len(kept) == 0 {
-		return l, nil
-	}
-	return l, json.Unmarshal(kept, &l.entries)
-}
+// Ledger is the cost of all runs.
+type Ledger []Entry
 
 // oldest is how long an entry is stored: longer than a period.
 const oldest = 62 * 24 * time.Hour
 
-// Keep returns the ledger for storage, without old entries.
-func (l *Ledger) Keep(now time.Time) ([]byte, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return now.Sub(e.At) > oldest })
-	return json.Marshal(l.entries)
+// Forget drops old entries.
+func (l *Ledger) Forget(now time.Time) {
+	*l = slices.DeleteFunc(*l, func(e Entry) bool { return now.Sub(e.At) > oldest })
 }
 
 // Left returns what a session of an agent may still spend.
-func (l *Ledger) Left(t Terms, agent, session string, now time.Time) Left {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.left(t, agent, session, now)
-}
-
-func (l *Ledger) left(t Terms, agent, session string, now time.Time) Left {
+func (l Ledger) Left(t Terms, agent, session string, now time.Time) Left {
 	left, since := Left{t.Session, t.Total}, t.begins(now)
-	for _, e := range l.entries {
+	for _, e := range l {
 		if e.Agent != agent || e.At.Before(since) {
 			continue
 		}
@@ -163,41 +146,22 @@ func (l *Ledger) left(t Terms, agent, session string, now time.Time) Left {
 
 // SetAside reserves what a run may cost, or reports that not enough is left.
 func (l *Ledger) SetAside(t Terms, e Entry) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if e.Most < least-rounding || e.Most > l.left(t, e.Agent, e.Session, e.At).Most()+rounding {
+	if e.Most < least-rounding || e.Most > l.Left(t, e.Agent, e.Session, e.At).Most()+rounding {
 		return false
 	}
-	l.entries = append(l.entries, e)
+	*l = append(*l, e)
 	return true
 }
 
-// Find returns the run with that mark.
-func (l *Ledger) Find(mark string) (Entry, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if i := l.index(mark); i >= 0 {
-		return l.entries[i], true
+// Find returns the run with that mark; nil: there is none.
+func (l Ledger) Find(mark string) *Entry {
+	if i := slices.IndexFunc(l, func(e Entry) bool { return e.Mark == mark }); i >= 0 {
+		return &l[i]
 	}
-	return Entry{}, false
-}
-
-// Settle sets what a run has cost.
-func (l *Ledger) Settle(mark string, spent float64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if i := l.index(mark); i >= 0 && !l.entries[i].Settled {
-		l.entries[i].Spent, l.entries[i].Settled = max(0, spent), true
-	}
+	return nil
 }
 
 // Drop removes a run that never began.
 func (l *Ledger) Drop(mark string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.Mark == mark })
-}
-
-func (l *Ledger) index(mark string) int {
-	return slices.IndexFunc(l.entries, func(e Entry) bool { return e.Mark == mark })
+	*l = slices.DeleteFunc(*l, func(e Entry) bool { return e.Mark == mark })
 }

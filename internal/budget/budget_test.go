@@ -28,8 +28,7 @@ func entry(mark, session string, at time.Time, most float64) Entry {
 func TestWhatIsSetAsideIsGone(t *testing.T) {
 	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.Local)
 	terms := Terms{5, 8, Month}
-	l, err := NewLedger(nil)
-	require.NoError(t, err)
+	var l Ledger
 	require.True(t, l.SetAside(terms, entry("m1", "a", now, 5)))
 	require.Zero(t, l.Left(terms, "bot", "a", now).Most())
 	require.InDelta(t, 3, l.Left(terms, "bot", "b", now).Most(), 1e-9, "what all may cost bounds each")
@@ -37,22 +36,17 @@ func TestWhatIsSetAsideIsGone(t *testing.T) {
 	require.False(t, l.SetAside(terms, entry("m2", "b", now, 3.01)))
 	require.True(t, l.SetAside(terms, entry("m2", "b", now, 3)))
 
-	l.Settle("m1", 1.234)
-	l.Settle("m1", 0) // only the first call counts
+	l.Find("m1").Settle(1.234)
+	l.Find("m1").Settle(0) // only the first call counts
 	l.Drop("m2")
 	require.InDelta(t, 3.76, l.Left(terms, "bot", "a", now).Most(), 1e-9, "whole cents, and never more than there is")
-	kept, err := l.Keep(now)
-	require.NoError(t, err)
-	again, err := NewLedger(kept)
-	require.NoError(t, err)
-	require.InDelta(t, 3.76, again.Left(terms, "bot", "a", now).Most(), 1e-9)
-	_, err = NewLedger([]byte("{"))
-	require.Error(t, err)
+	l.Forget(now)
+	require.InDelta(t, 3.76, l.Left(terms, "bot", "a", now).Most(), 1e-9, "what is not old stays")
 }
 
 func TestAPeriodBeginsWhereItsUserLives(t *testing.T) {
 	noon := time.Date(2026, 11, 30, 12, 0, 0, 0, time.Local)
-	l, _ := NewLedger(nil)
+	var l Ledger
 	require.True(t, l.SetAside(Terms{5, 5, Month}, entry("m1", "a", noon, 5)))
 	for each, left := range map[Period][]float64{Month: {0, 0, 5}, Day: {0, 5, 5}} {
 		terms := Terms{5, 5, each}
@@ -60,8 +54,6 @@ func TestAPeriodBeginsWhereItsUserLives(t *testing.T) {
 		require.InDelta(t, left[2], l.Left(terms, "bot", "a", noon.Add(13*time.Hour)).Most(), 1e-9, each)
 	}
 	require.InDelta(t, 5, l.Left(Terms{5, 5, Day}, "bot", "a", noon.Add(-13*time.Hour).AddDate(0, 0, 2)).Most(), 1e-9)
-	_, err := l.Keep(noon.Add(100 * 24 * time.Hour))
-	require.NoError(t, err)
-	_, known := l.Find("m1")
-	require.False(t, known, "what is long over is forgotten")
+	l.Forget(noon.Add(100 * 24 * time.Hour))
+	require.Nil(t, l.Find("m1"), "what is long over is forgotten")
 }

@@ -135,12 +135,21 @@ func (f *Failure) Error() string {
 	if f.Text != "" {
 		words = f.Text
 	}
-	if f.Verdict.Class == limit.None {
-		return words
+	if f.Verdict.Class != limit.None {
+		words = fmt.Sprintf("%s (%s)", words, f.Verdict.Class)
 	}
-	return fmt.Sprintf("%s (%s)", words, f.Verdict.Class)
+	if f.allowed > 0 {
+		words = f.timedOut() + ": " + words
+	}
+	return words
 }
 
+func (f *Failure) timedOut() string { return "timed out after " + backoff.FormatDuration(f.allowed) }
+
+// errTimeout is why the context of a run that takes too long ends.
+var errTimeout = errors.New("the run took too long")
+
+// run is one run of the command.
 func (t *task) run(ctx context.Context) error {
 	t.over()
 	argv, stdin, err := t.next(ctx)
@@ -149,7 +158,7 @@ func (t *task) run(ctx context.Context) error {
 	}
 	if t.Timeout > 0 { // not by Retry: the time in which another process holds the session does not count
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, &backoff.TimeoutError{After: t.Timeout})
+		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, errTimeout)
 		defer cancel()
 	}
 	t.runs++
@@ -178,10 +187,9 @@ func (t *task) run(ctx context.Context) error {
 	reader := limit.Reader{At: end.at, Grace: t.Grace}
 	failure.Verdict, failure.Text = t.talk.judge(end, reader)
 	failure.final = t.hold(lasting)
-	if timeout, ok := errors.AsType[*backoff.TimeoutError](context.Cause(ctx)); ok {
-		failure.allowed = timeout.After
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		failure.allowed = t.Timeout
 		failure.Verdict = limit.Verdict{Class: limit.Timeout, WaitHelps: true} // whatever it printed
-		return &backoff.TimeoutError{After: timeout.After, Err: failure}
 	}
 	return failure
 }

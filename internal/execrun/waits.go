@@ -23,8 +23,8 @@ func (o Options) say(text string) {
 // rewritten, otherwise as one line per wait.
 func (o Options) showWait(next backoff.Upcoming) (over func()) {
 	why := next.Err.Error()
-	if timeout, ok := errors.AsType[*backoff.TimeoutError](next.Err); ok {
-		why = (&backoff.TimeoutError{After: timeout.After}).Error() // how it ended after the timeout does not matter
+	if f, ok := errors.AsType[*Failure](next.Err); ok && f.allowed > 0 {
+		why = f.timedOut() // how it ended after the timeout does not matter
 	}
 	then := fmt.Sprintf("retry %d", next.Retry)
 	if next.MaxRetries > 0 {

@@ -31,26 +31,9 @@ type reader struct {
 	log    *slog.Logger
 
 	// What follows is owned by the watcher's goroutine.
-	moves   []watch.Line     // reused memory
-	back    map[string]sight // observations of files that are read from their end back
-	pending pending
+	moves []watch.Line     // reused memory
+	back  map[string]sight // observations of files that are read from their end back
 }
-
-// pending is what was observed and not yet passed to the engine. At a start with thousands of
-// files one call for each would cost more than their reading.
-type pending struct {
-	observations []resume.Observation
-	cursors      []placed
-}
-
-// placed is how far a file was read.
-type placed struct {
-	path   string
-	cursor watch.Cursor
-}
-
-// maxPending bounds how long the first file waits.
-const maxPending = 64
 
 // sight is one reading of a file from its end back: its number, and what was observed so far, the
 // oldest first.
@@ -73,7 +56,6 @@ func (f *Feeds) transcripts(a agent.Reader, src agent.Source, cursors Cursors) *
 		Known:   func(path string) (watch.Cursor, bool) { return r.known(cursors, path) },
 		Deliver: r.deliver,
 		Since:   f.opts.Since,
-		Flush:   r.flush,
 		Ready: func() {
 			cursors = nil // the watcher has them now
 			close(one.ready)
@@ -138,48 +120,15 @@ func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, e
 			Key: resume.Key{Agent: r.agent.Name()}, Transcript: batch.Path, Event: resume.Renamed{From: batch.RenamedFrom},
 		}}, all...)
 	}
-	if err := r.collect(ctx, batch, all); err != nil {
+	if err := r.feeds.observe(ctx, all); err != nil {
 		return false, err
 	}
 	delete(r.back, batch.Path)
-	return true, nil
-}
-
-// collect adds the observations of a file to the pending ones, and passes them on unless more
-// follow.
-func (r *reader) collect(ctx context.Context, batch watch.Batch, observations []resume.Observation) error {
-	before := r.pending
-	r.pending.observations = append(r.pending.observations, observations...)
-	r.pending.cursors = append(r.pending.cursors, placed{batch.Path, batch.Cursor})
-	if !batch.More || len(r.pending.cursors) >= maxPending {
-		if err := r.flush(ctx); err != nil {
-			r.pending = before // this file is delivered again
-			return err
-		}
+	data, err := json.Marshal(batch.Cursor)
+	if err == nil {
+		r.feeds.opts.Keep(batch.Path, data)
 	}
-	return nil
-}
-
-// flush passes the pending observations to the engine and stores the cursors. If the engine has
-// stopped, the next daemon reads the lines again.
-func (r *reader) flush(ctx context.Context) error {
-	p := &r.pending
-	if err := r.feeds.observe(ctx, p.observations); err != nil {
-		return err
-	}
-	for _, at := range p.cursors {
-		data, err := json.Marshal(at.cursor)
-		if err != nil {
-			return err
-		}
-		r.feeds.opts.Keep(at.path, data)
-	}
-	if len(r.back) == 0 {
-		r.back = make(map[string]sight) // frees the memory of a large start
-	}
-	clear(p.observations) // frees what they point to
-	p.observations, p.cursors = p.observations[:0], p.cursors[:0]
-	return nil
+	return true, err
 }
 
 // markFirst marks refusals as found at a first reading: they may be old.

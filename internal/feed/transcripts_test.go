@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -407,43 +406,18 @@ func TestATranscriptOfAnotherUserIsPassedOver(t *testing.T) {
 	require.Equal(t, []string{"limit mine", "limit theirs", "limit theirs again"}, texts(s.told()))
 }
 
-// At a start the engine is asked once for many files, and no file is forgotten.
-func TestAStartTellsManyFilesAtOnce(t *testing.T) {
-	dir, s := t.TempDir(), newSink()
-	const files = 3*maxPending + 5
-	for n := range files {
-		write(t, filepath.Join(dir, fmt.Sprintf("%d.txt", n)), "move\n")
-	}
-	calls := 0
-	opts := s.options()
-	opts.Observe = func(ctx context.Context, seen []resume.Observation) error {
-		if len(seen) > 0 {
-			calls++
-		}
-		return s.observe(ctx, seen)
-	}
-	ready(t, opts, nil, newDiary("diary", dir))
-	require.Len(t, s.told(), files)
-	require.Len(t, s.kept(), files)
-	require.Equal(t, 4, calls)
-}
-
-// What was gathered and not taken is told again, with what comes next.
-func TestWhatWasGatheredAndRefusedIsToldAgain(t *testing.T) {
+// What was read and not taken is told again with the file's next event.
+func TestWhatWasReadAndRefusedIsToldAgain(t *testing.T) {
 	dir, s := t.TempDir(), newSink()
 	s.refuse = errors.New("not now")
-	for n := range 3 {
-		write(t, filepath.Join(dir, fmt.Sprintf("%d.txt", n)), "move\n")
-	}
+	path := filepath.Join(dir, "0.txt")
+	write(t, path, "limit first\n")
 	ready(t, s.options(), nil, newDiary("diary", dir))
 	require.Empty(t, s.kept(), "no cursor is kept of what nobody knows")
 	s.set(func() { s.refuse = nil })
-	write(t, filepath.Join(dir, "3.txt"), "move\n")
-	var ids []string
-	for _, seen := range s.await(t, 3) { // the last of the three comes with its next event
-		ids = append(ids, seen.Key.ID)
-	}
-	require.Contains(t, ids, "3")
+	write(t, path, "limit second\n")
+	s.await(t, 2)
+	require.Equal(t, []string{"limit first", "limit second"}, texts(s.told()))
 }
 
 // A disk that comes back while the daemon runs brings old news: how far it was read is

@@ -75,13 +75,6 @@ func (l *Listener) Take(most int) (events []fsnotify.Event, err error) {
 	return events, err
 }
 
-// Waiting returns how many events wait to be taken.
-func (l *Listener) Waiting() int {
-	shared.mu.Lock()
-	defer shared.mu.Unlock()
-	return len(l.waiting)
-}
-
 // Add starts listening to a directory. Adding it again is useful if the name may belong to another
 // directory now.
 func (l *Listener) Add(dir string) error {

@@ -28,7 +28,6 @@ const (
 	Unqueued = "unqueued" // a task that was dropped
 )
 
-// step is one line of the history, as it is stored.
 type step struct {
 	From    string         `json:"from,omitempty"`
 	To      string         `json:"to,omitempty"`
@@ -141,7 +140,6 @@ func (j *Journal) history(c resume.Change) {
 	j.record(c.At, s.Key, kind, line)
 }
 
-// record appends a line to the history.
 func (j *Journal) record(at time.Time, key resume.Key, kind string, line step) {
 	data, err := json.Marshal(line)
 	if err != nil {

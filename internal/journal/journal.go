@@ -137,6 +137,7 @@ func (j *Journal) people(c resume.Change) {
 		j.opts.Amend(notify.Limited, s)
 	}
 	_, died := c.Event.(resume.Died)
+	_, expired := c.Event.(resume.Expired)
 	switch {
 	case c.Entered(resume.GaveUp):
 		j.tell(notify.GaveUp, s)
@@ -151,7 +152,7 @@ func (j *Journal) people(c resume.Change) {
 			s.Attempts = s.Past // it moved before its start was known
 		}
 		j.tell(notify.Retrying, s)
-	case c.Forgets(): // not a recovery
+	case expired: // not a recovery
 	case c.Entered(resume.Watching) && c.Before.Interrupted():
 		s.Attempts = s.Past // the notice shows what was tried
 		j.tell(notify.Recovered, s)
@@ -169,7 +170,6 @@ func (j *Journal) peopleOfTask(c resume.Change) {
 	}
 }
 
-// parked returns the event of a session that needs a person.
 func parked(s resume.Session) notify.Event {
 	switch {
 	case !s.SilentAt.IsZero():

@@ -91,7 +91,6 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
-// outcomes are all outcomes of a resume.
 var outcomes = []resume.Outcome{
 	resume.Recovered, resume.LimitedOut, resume.Failed, resume.TimedOut,
 	resume.NoProgress, resume.Denied, resume.CutOff, resume.Unknown,
@@ -143,7 +142,6 @@ func (m *Metrics) Delivered(channel string, outcome notify.Outcome) {
 	m.notifications.WithLabelValues(channel, string(outcome)).Inc()
 }
 
-// gauges reads the state of the daemon.
 type gauges struct{ source Source }
 
 var (

@@ -7,12 +7,15 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"os"
 	"sync"
 	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/process"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
+	"resumed/internal/wake"
 )
 
 // lookEvery is the time after the last record of a session until its process is looked at, and from one
@@ -42,8 +45,8 @@ type Engine interface {
 // Watcher watches sessions in the middle of a turn.
 type Watcher struct {
 	opts  Options
-	since time.Time     // turns whose last record is older are left alone, unless their process was seen alive
-	wake  chan struct{} // of size 1: there is a turn to watch, and there was none before
+	since time.Time   // turns whose last record is older are left alone, unless their process was seen alive
+	added wake.Signal // there is a turn to watch, and there was none before
 
 	mu    sync.Mutex // guards the fields below
 	turns map[resume.Key]*turn
@@ -60,7 +63,7 @@ type turn struct {
 
 // New returns a Watcher. sessions are those of an earlier daemon: their processes may have ended since.
 func New(opts Options, sessions []resume.Session) *Watcher {
-	w := &Watcher{opts: opts, wake: make(chan struct{}, 1), turns: make(map[resume.Key]*turn)}
+	w := &Watcher{opts: opts, added: wake.NewSignal(), turns: make(map[resume.Key]*turn)}
 	now := time.Now()
 	w.since = resume.Earlier(now.Round(0), cmp.Or(opts.AliveAt, now.Round(0))).Add(-opts.Rules().Lookback)
 	for _, s := range sessions {
@@ -99,10 +102,7 @@ func (w *Watcher) Changed(c resume.Change) {
 		return
 	}
 	w.turns[key] = &turn{lookAt: time.Now().Add(lookEvery)}
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
+	w.added.Send()
 }
 
 // Run looks at the processes until ctx is done.
@@ -128,7 +128,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-w.wake:
+		case <-w.added:
 		case <-timer:
 		}
 	}
@@ -202,7 +202,6 @@ func isProven(s resume.Session) bool {
 	return !resumed && (s.Origin.Sandbox == "" || restarted(s))
 }
 
-// restarted reports whether the machine was restarted since the session's process was seen.
 func restarted(s resume.Session) bool {
 	return s.Origin.Boot != "" && boot() != "" && s.Origin.Boot != boot()
 }
@@ -224,7 +223,113 @@ func (w *Watcher) ended(ctx context.Context, a agent.Holder, s resume.Session, d
 	w.logOf(s).Debug("its process ended in the middle of a turn", "pid", died.Process.PID, "how", died.How, "state", after.State)
 }
 
-// logOf returns the log with the id and the agent of a session.
 func (w *Watcher) logOf(s resume.Session) *slog.Logger {
 	return w.opts.Log.With("session", s.Key.ID, "agent", s.Key.Agent)
+}
+
+// idleShare is the part of one processor that a process may use and still count as silent: while an
+// agent waits for its provider, it draws a moving sign in its terminal (Claude Code 2.1.325: 4 %).
+const idleShare = 0.1
+
+// toolSlack is how long before the record of its call a tool may have been started.
+const toolSlack = 5 * time.Second
+
+var boot = sync.OnceValue(procfs.Boot)
+
+// quiet is a measurement of a process, from which silence is counted.
+type quiet struct {
+	since time.Time // with a monotonic reading
+	cpu   time.Duration
+	wrote time.Time // when the session or a subagent of it last wrote a record
+	told  bool
+}
+
+// turnsAgent is an agent whose transcripts tell whether a turn has ended.
+type turnsAgent interface {
+	agent.Agent
+	agent.Turns
+}
+
+// listen measures the processes of a live session, and reports it if they were silent for too long. In
+// between it only looks whether the process lives.
+func (w *Watcher) listen(ctx context.Context, a turnsAgent, s resume.Session, t *turn) (again time.Duration) {
+	bound := w.opts.Rules().Silent
+	if bound == 0 || t.quiet != nil && t.quiet.told {
+		return lookEvery
+	}
+	if t.quiet != nil {
+		if left := bound - time.Since(t.quiet.since); left > 0 {
+			return min(lookEvery, left)
+		}
+	}
+	tree, known := process.Here.TreeOf(s.Origin.Process.PID)
+	if !known {
+		return lookEvery
+	}
+	now := &quiet{since: time.Now(), cpu: tree.CPU, wrote: lastWrite(a.Records(s))}
+	before := t.quiet
+	if t.quiet = now; before == nil {
+		return min(lookEvery, bound)
+	}
+	if why := now.work(before, tree, s); why != "" {
+		w.logOf(s).Debug("not silent", "why", why)
+		return min(lookEvery, bound)
+	}
+	owner := where(ctx, a, s)
+	if owner == nil {
+		return min(lookEvery, bound)
+	}
+	now.told = true
+	w.logOf(s).Debug("silent", "cpu", now.cpu-before.cpu, "in", now.since.Sub(before.since))
+	if _, err := w.opts.Engine.Apply(ctx, s.Key, resume.Silent{Owner: *owner}); err != nil && ctx.Err() == nil {
+		w.logOf(s).Error("a silent session could not be reported", "err", err)
+	}
+	return lookEvery
+}
+
+// work returns what shows that the session works since the measurement before; "": nothing.
+func (q *quiet) work(before *quiet, tree procfs.Tree, s resume.Session) string {
+	used, took := q.cpu-before.cpu, q.since.Sub(before.since)
+	switch {
+	case used < 0: // one of its processes has ended
+		return "a process ended"
+	case used > time.Duration(idleShare*float64(took)):
+		return "it used the processor for " + used.String()
+	case !q.wrote.Equal(before.wrote):
+		return "its transcript was written"
+	}
+	since := time.Since(lastRecord(s)) + toolSlack
+	for pid, age := range tree.Began {
+		if pid != s.Origin.Process.PID && age < since && process.Here.Connected(pid) {
+			return "a tool waits for the network"
+		}
+	}
+	return ""
+}
+
+// where returns the silent process and its terminal; nil: it waits for an answer of its user, or does not
+// work any longer.
+func where(ctx context.Context, a agent.Agent, s resume.Session) *resume.Owner {
+	owner, err := a.Owner(ctx, s)
+	if err != nil || owner == nil {
+		owner = &resume.Owner{PID: s.Origin.Process.PID, Kind: s.Kind}
+	}
+	attendant, tells := a.(agent.Attendant)
+	if !tells || owner.Kind == resume.Headless {
+		return owner
+	}
+	working, asks, err := attendant.Asks(ctx, s)
+	if err == nil && (working == nil || asks != "") {
+		return nil
+	}
+	return owner
+}
+
+func lastWrite(files []string) (at time.Time) {
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil { // otherwise it was removed
+			at = resume.Later(at, info.ModTime())
+		}
+	}
+	return at
 }

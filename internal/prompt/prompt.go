@@ -49,7 +49,6 @@ type Facts struct {
 	Subagents []string // the kinds of the subagents that were stopped too
 }
 
-// values are the placeholders and what replaces them.
 var values = []struct {
 	name  string
 	value func(Facts) string
@@ -115,7 +114,6 @@ func Fill(text string, f Facts) string {
 	})
 }
 
-// plainName is the form of the names of tools and of kinds of subagents.
 var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.:-]{0,39}$`)
 
 // plain returns a name that has a plain form, and otherwise other words.

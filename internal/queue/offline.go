@@ -59,7 +59,6 @@ func EnqueueOffline(cfg config.Config, stateDir string, orders []view.TaskOrder,
 	return added, store.Sync(context.Background())
 }
 
-// findAfter finds what a task is to start after, without a daemon.
 func findAfter(task *resume.Session, sessions []resume.Session) error {
 	after := task.Task.After
 	switch {

@@ -157,7 +157,6 @@ func (q *Queue) find(ctx context.Context, name string) (resume.Session, error) {
 	return findTask(all, name)
 }
 
-// findTask returns the task that a person means, by its number or its id.
 func findTask(tasks []resume.Session, name string) (resume.Session, error) {
 	n, err := strconv.Atoi(name)
 	at := slices.IndexFunc(tasks, func(s resume.Session) bool {
@@ -169,7 +168,6 @@ func findTask(tasks []resume.Session, name string) (resume.Session, error) {
 	return tasks[at], nil
 }
 
-// taskOf makes a task from an order.
 func (q *Queue) taskOf(ctx context.Context, order view.TaskOrder) (resume.Session, error) {
 	task, err := agents.Task(q.opts.Agents(), order, uuid.NewString(), time.Now())
 	if err != nil || task.Task.After == "" || !task.Task.NotBefore.IsZero() {
@@ -263,4 +261,21 @@ func (q *Queue) Gate(s resume.Session, now time.Time) (why string, until time.Ti
 	}
 	until = until.Add(q.opts.Margin())
 	return "due, but its account's allowance is used up until " + until.UTC().Format(time.RFC3339), until
+}
+
+// Prompts splits a text into prompts: one in each line, or of several lines with lines of --- between
+// them.
+func Prompts(text string) []string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	parts := lines
+	if slices.Contains(lines, "---") {
+		parts = strings.Split("\n"+strings.Join(lines, "\n")+"\n", "\n---\n")
+	}
+	var prompts []string
+	for _, part := range parts {
+		if part = strings.Trim(part, "\n"); strings.TrimSpace(part) != "" {
+			prompts = append(prompts, part)
+		}
+	}
+	return prompts
 }

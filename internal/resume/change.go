@@ -49,13 +49,6 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// Forgets reports whether this step ends an interruption because it expired without any action of a
-// person.
-func (c Change) Forgets() bool {
-	_, expired := c.Event.(Expired)
-	return expired
-}
-
 // Begun returns the resume that this step claimed, or nil.
 func (c Change) Begun() *Run {
 	if run := c.After.Run; run != nil && !c.Before.runs(run.Mark) {
@@ -143,12 +136,7 @@ func (c Change) Concluded() *Attempt {
 // Interrupts reports whether a refusal stopped a session that worked, or that was just resumed. A
 // repeated refusal of a stopped session does not count.
 func (c Change) Interrupts() bool {
-	switch c.Before.State {
-	case 0, Watching, Resuming, Settling:
-		return !c.After.LimitedAt.Equal(c.Before.LimitedAt)
-	default:
-		return false
-	}
+	return !c.Before.State.Stopped() && !c.After.LimitedAt.Equal(c.Before.LimitedAt)
 }
 
 // Waited returns how long the session waited before its last resume.

@@ -82,12 +82,13 @@ func (s Session) reconsidered(r Rules, now time.Time) Session {
 	switch s.State {
 	case Settling:
 		s.NextAt = s.WaitFrom.Add(r.Settle)
-		return s
 	case Waiting:
 		return s.scheduleAgain(r, now)
 	case Parked:
-		return s.reopened(r, now)
+		if !s.ClosedAt.IsZero() && !s.left(r) && s.Reason == s.leftWhy() { // earlier rules left it to its user
+			return s.schedule(r, now)
+		}
 	default:
-		return s
 	}
+	return s
 }

@@ -141,7 +141,6 @@ func (s Session) lost(ev Lost, r Rules, now time.Time) Session {
 	return s.withdraw().schedule(r, now)
 }
 
-// recalled makes the session wait again if its resume was not sent yet.
 func (s Session) recalled(r Rules, now time.Time) Session {
 	if s.State != Resuming || s.Run == nil || s.Run.sent() {
 		return s

@@ -328,3 +328,44 @@ type (
 	// Became is the id of the session that the command of a task has begun.
 	Became struct{ Session string }
 )
+
+// Bounded returns the event with times that can be stored.
+func Bounded(ev Event) Event {
+	switch ev := ev.(type) {
+	case Limited:
+		ev.At = past(ev.At)
+		if ev.Reset.At = ahead(ev.Reset.At); !ev.Reset.Stated() {
+			ev.Reset = limit.Reset{} // no provider can have stated it
+		}
+		ev.Context.At = past(ev.Context.At)
+		return ev
+	case Progressed:
+		ev.At = past(ev.At)
+		return ev
+	case Prompted:
+		ev.At = past(ev.At)
+		return ev
+	case Cancelled:
+		ev.At = past(ev.At)
+		return ev
+	case NotSent:
+		ev.Until = ahead(ev.Until)
+		return ev
+	case Learned:
+		if c := ev.Context; c != nil {
+			ev.Context = &Context{Tokens: c.Tokens, At: past(c.At), Warm: c.Warm}
+		}
+		if u := ev.Usage; u != nil {
+			ev.Usage = &Usage{At: past(u.At), WeekUsed: u.WeekUsed, WeekResetsAt: ahead(u.WeekResetsAt), Lifts: ahead(u.Lifts)}
+		}
+		return ev
+	default:
+		return ev
+	}
+}
+
+// Bounded returns the observation with times that can be stored.
+func (s Observation) Bounded() Observation {
+	s.CwdBorn, s.Made, s.Event = past(s.CwdBorn), past(s.Made), Bounded(s.Event)
+	return s
+}

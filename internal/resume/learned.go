@@ -80,7 +80,6 @@ func (s Session) AskToContinue(why string) string {
 	return fmt.Sprintf("%s; %s continues it with your settings as they are now", why, s.retry())
 }
 
-// parkUnseen asks a person whether the session may continue although its start was not seen.
 func (s Session) parkUnseen(why string) Session {
 	s = s.park(why)
 	s.Needs = StartUnseen
@@ -111,7 +110,6 @@ func (s Session) Attended(kind string) Session {
 	return s
 }
 
-// occupied sets the process that holds the session while it waits.
 func (s Session) occupied(ev Occupied) Session {
 	if s.State != Waiting || s.Run != nil {
 		return s
@@ -141,22 +139,15 @@ func (s Session) permission(ev Asked, now time.Time) Session {
 		}
 		return s.park(AsksFor + ev.For)
 	case s.Asks != "" && s.Asks != ev.For:
-		return s.answered(now)
+		if s.PromptedAt.Before(s.RecoveredAt) { // it works unattended again, as before
+			return s.rest(now, WorksAgain+": you answered it")
+		}
+		return s.unparked(now, "you answered it")
 	default:
 		return s
 	}
 }
 
-// answered returns the session after a person has answered it. It works unattended again only if it did
-// before.
-func (s Session) answered(now time.Time) Session {
-	if s.PromptedAt.Before(s.RecoveredAt) {
-		return s.rest(now, WorksAgain+": you answered it")
-	}
-	return s.unparked(now, "you answered it")
-}
-
-// unparked returns a session that was not stopped to its user.
 func (s Session) unparked(now time.Time, why string) Session {
 	recovered := s.RecoveredAt
 	s = s.rest(now, why)
@@ -187,14 +178,6 @@ func (s Session) released(ev Released, r Rules, now time.Time) Session {
 		s.ClosedAt = now
 	}
 	s.NotBefore = time.Time{}
-	return s.schedule(r, now)
-}
-
-// reopened computes a wait for a closed session that earlier rules left to its user.
-func (s Session) reopened(r Rules, now time.Time) Session {
-	if s.ClosedAt.IsZero() || s.left(r) || s.Reason != s.leftWhy() {
-		return s
-	}
 	return s.schedule(r, now)
 }
 

@@ -70,7 +70,6 @@ func (s Session) silent(ev Silent, r Rules, now time.Time) Session {
 		backoff.FormatDuration(r.Silent), ev.Owner.place()))
 }
 
-// place names where a live process is, for people.
 func (o Owner) place() string {
 	words := fmt.Sprintf("process %d", o.PID)
 	switch {
@@ -85,7 +84,6 @@ func (o Owner) place() string {
 	}
 }
 
-// heard ends a silence.
 func (s Session) heard(now time.Time) Session {
 	if s.SilentAt.IsZero() {
 		return s

@@ -51,31 +51,26 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.due(ev, r, now, u)
 	case Queued:
 		s.Reason, s.Blocked = ev.Why, &Blocked{Until: ev.Until}
-		return s
 	case Postponed:
 		if s.State == Waiting && s.RetryAskedAt.IsZero() {
 			s.Limit.Reset, s.LiftedAt = ev.Reset, time.Time{}
 			s = s.schedule(r, now)
 		}
-		return s
 	case Lifted:
 		return s.lifted(ev, r, now)
 	case Superseded:
 		if s.State == Waiting {
 			return s.park(s.SupersededBy(ev.By))
 		}
-		return s
 	case Joined:
 		if s.Interrupted() {
 			s.Newcomer = &ev.Newcomer
 		}
-		return s
 	case Sending:
 		if s.runs(ev.Mark) {
 			s.LeftOut = ev.LeftOut
 			return s.models(ev.Models).Restore()
 		}
-		return s
 	case Started:
 		return s.started(ev)
 	case Ended:
@@ -92,7 +87,6 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		if s.State == Waiting && s.Run == nil && !s.Allowed && !s.StartedWith().Seen() {
 			return s.parkUnseen(ev.Why)
 		}
-		return s
 	case Occupied:
 		return s.occupied(ev)
 	case Asked:
@@ -118,37 +112,32 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.recalled(r, now)
 	case Unpause:
 		s.Paused = false
-		return s
 	case Reconsider:
 		return s.reconsidered(r, now)
 	case Rewound:
 		return s.rewound(r, now)
-	case Renamed, SubagentEnded:
-		return s // the event brought the new path, or only asks for a lookup
+	case Renamed, SubagentEnded: // the event brought the new path, or only asks for a lookup
 	case Slept:
 		if s.State == Settling {
 			s.WaitFrom = Earlier(s.WaitFrom.Add(ev.For), now)
 			s.NextAt = s.WaitFrom.Add(r.Settle)
 		}
-		return s
 	case CameBack:
 		if s.Missed(ev.Since, r, now) {
 			s.MissedAt = s.dueAt()
 		}
-		return s
 	case Expired:
 		return s.expired(now)
 	case Relisted:
-		if s.Task == nil || ev.Place == 0 {
-			s.Task = nil
-			return s
+		if s.Task != nil && ev.Place != 0 {
+			return s.WithTask(func(t *Task) { t.Place = ev.Place })
 		}
-		return s.WithTask(func(t *Task) { t.Place = ev.Place })
-	case Enqueued, Became:
-		return s // it is a session already
+		s.Task = nil
+	case Enqueued, Became: // it is a session already
 	default:
 		panic(fmt.Sprintf("resume: unknown event %T", ev))
 	}
+	return s
 }
 
 func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session {

@@ -7,7 +7,6 @@ import (
 	"resumed/internal/limit"
 )
 
-// who names the source of an order: another machine, or the reader.
 func who(machine string) string {
 	if machine == "" {
 		return "you"
@@ -15,7 +14,6 @@ func who(machine string) string {
 	return "machine " + machine
 }
 
-// retried makes an interrupted session due now, with its account.
 func (s Session) retried(by string, r Rules, now time.Time) Session {
 	if !s.State.Stopped() || s.Asks != "" || !s.SilentAt.IsZero() { // or it is open in its terminal, and waits for its user there
 		return s
@@ -44,7 +42,6 @@ func (s Session) Early(now time.Time) bool {
 	return s.State.Stopped() && !s.Pending() && s.Needs != StartUnseen && s.Limit.Reset.At.After(now) // such a one waits after a retry too
 }
 
-// expired ends an interruption that no person has acted on.
 func (s Session) expired(now time.Time) Session {
 	ended, over := map[State]string{GaveUp: "gave up", Parked: "was parked"}[s.State]
 	if !over {
@@ -76,7 +73,6 @@ func (s Session) Unpayable(now time.Time) string {
 	}
 }
 
-// pay makes the session due now, with its user's own key.
 func (s Session) pay(r Rules, now time.Time) Session {
 	if s.Unpayable(now) != "" || r.Excluded(s.Cwd) != "" {
 		return s

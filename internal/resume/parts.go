@@ -78,7 +78,6 @@ type Models struct {
 	Spoke    string `json:"spoke,omitempty"`    // the other model, once it has answered
 }
 
-// switched returns the models after an answer of the model spoke.
 func (m Models) switched(spoke string) Models {
 	if m.Fallback != "" && spoke != "" && spoke != m.Own {
 		m.Spoke = spoke
@@ -370,3 +369,29 @@ func Earlier(a, b time.Time) time.Time {
 	}
 	return a
 }
+
+// A transcript may contain any date. One in the year -1 or 10000 can be compared and added to, but not
+// written as JSON, so it could neither be stored nor shown. So all times are bounded where they enter:
+// an event at an impossible time has no time, and no future time is later than latest.
+
+var latest = time.Date(2199, time.December, 31, 23, 59, 59, 0, time.UTC)
+
+// Possible reports whether a record can have been written at that time.
+func Possible(t time.Time) bool { return t.UTC().Year() >= 1970 && !t.After(latest) }
+
+func past(t time.Time) time.Time {
+	if t.IsZero() || Possible(t) {
+		return t
+	}
+	return time.Time{}
+}
+
+func ahead(t time.Time) time.Time {
+	if t.After(latest) {
+		return latest
+	}
+	return past(t)
+}
+
+// Tellable reports whether a time can be written as JSON, in UTC.
+func Tellable(t time.Time) bool { return t.UTC().Year() >= 0 && t.UTC().Year() <= 9999 }

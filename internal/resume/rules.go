@@ -152,39 +152,30 @@ func (r Rules) Rank(dir string) int {
 // OnCold says what happens to a session with a context larger than MaxColdTokens.
 type OnCold string
 
-// The values of OnCold.
-const (
-	ResumeCold OnCold = "resume" // it continues
-	TellCold   OnCold = "tell"   // it continues, and is reported to a person before
-	ParkCold   OnCold = "park"   // a person is asked
-)
-
 // OnClosed says what happens to a session after its user closed the agent while it was stopped.
 type OnClosed string
-
-// The values of OnClosed.
-const (
-	ResumeClosed OnClosed = "resume" // it is resumed without a terminal when it is due
-	LeaveClosed  OnClosed = "leave"  // it is left to its user
-)
 
 // OnCutOff says what happens to a session whose process ended in the middle of a turn, and not by its
 // user.
 type OnCutOff string
 
-// The values of OnCutOff.
-const (
-	TellCutOff   OnCutOff = "tell"   // a person is asked
-	ResumeCutOff OnCutOff = "resume" // it is resumed like a session that a limit stopped
-	IgnoreCutOff OnCutOff = "ignore"
-)
-
 // Newcomers says which new sessions take the place of a stopped session in the same directory, which is
 // then not resumed.
 type Newcomers string
 
-// The values of Newcomers.
+// The values of these settings.
 const (
+	ResumeCold OnCold = "resume" // it continues
+	TellCold   OnCold = "tell"   // it continues, and is reported to a person before
+	ParkCold   OnCold = "park"   // a person is asked
+
+	ResumeClosed OnClosed = "resume" // it is resumed without a terminal when it is due
+	LeaveClosed  OnClosed = "leave"  // it is left to its user
+
+	TellCutOff   OnCutOff = "tell"   // a person is asked
+	ResumeCutOff OnCutOff = "resume" // it is resumed like a session that a limit stopped
+	IgnoreCutOff OnCutOff = "ignore"
+
 	InteractiveNewcomers Newcomers = "interactive" // a person continued with it; sessions of scripts and hooks do not count
 	AnyNewcomer          Newcomers = "any"
 	NoNewcomer           Newcomers = "never"

@@ -9,7 +9,6 @@ import (
 	"resumed/internal/limit"
 )
 
-// wait begins a wait at from, unless waiting does not help.
 func (s Session) wait(r Rules, from, now time.Time, u float64) Session {
 	s.WaitFrom, s.Jitter = from, u
 	return s.schedule(r, now)
@@ -86,7 +85,6 @@ func (s Session) Stated(r Rules) (time.Time, bool) {
 	return at, true
 }
 
-// hopeless says why waiting does not help, or "".
 func (s Session) hopeless(r Rules, now time.Time) string {
 	switch reset := s.Limit.Reset; {
 	case s.Limit.Class == limit.None && len(s.Attempts) == 0:
@@ -110,7 +108,6 @@ func (s Session) hopeless(r Rules, now time.Time) string {
 	}
 }
 
-// stoppedAt returns when the session was first stopped.
 func (s Session) stoppedAt() time.Time { return cmp.Or(s.StoppedAt, s.LimitedAt) }
 
 // untilElapsed sets GivesUpAt if the policy ends the tries by time and not by number. After MaxRetries
@@ -149,7 +146,6 @@ func (s Session) leftWhy() string {
 	return "you closed it after it was stopped, so it is left to you (resume.closed): " + s.retry() + " continues it"
 }
 
-// scheduleTask computes when a task is due.
 func (s Session) scheduleTask(r Rules, now time.Time) Session {
 	if why := r.Excluded(s.Cwd); why != "" {
 		return s.park(why)

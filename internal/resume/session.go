@@ -166,14 +166,10 @@ func (s Session) Restore() Session {
 // Deadline returns when the engine must handle the session next; zero: at no known time. A session that
 // is due while the command of an earlier resume runs, or while it is paused, waits for the end of that.
 func (s Session) Deadline() time.Time {
-	switch {
-	case s.State == Settling:
+	if s.State == Settling || s.State == Waiting && s.Run == nil && !s.Paused {
 		return s.NextAt
-	case s.State == Waiting && s.Run == nil && !s.Paused:
-		return s.NextAt
-	default:
-		return time.Time{}
 	}
+	return time.Time{}
 }
 
 // Tally counts the sessions in each state.
@@ -205,10 +201,8 @@ func (s Session) IsPlaceholder() bool { return s.Task != nil && s.Task.Session !
 // asked names the provider of the session: all accounts of one provider have the same outages.
 func (s Session) asked() string { return cmp.Or(s.Provider, s.Key.Agent) }
 
-// runs reports whether the resume with that mark is the current run.
 func (s Session) runs(mark string) bool { return s.Run != nil && s.Run.Mark == mark }
 
-// last returns the latest attempt; zero: none.
 func (s Session) last() Attempt {
 	if len(s.Attempts) == 0 {
 		return Attempt{}
@@ -216,7 +210,6 @@ func (s Session) last() Attempt {
 	return s.Attempts[len(s.Attempts)-1]
 }
 
-// withLast returns the session with its latest attempt changed.
 func (s Session) withLast(change func(*Attempt)) Session {
 	if n := len(s.Attempts); n > 0 {
 		s.Attempts = slices.Clone(s.Attempts)
@@ -239,7 +232,6 @@ func (s Session) conclude(how Outcome, err string, now time.Time) Session {
 	})
 }
 
-// models sets the models of the last attempt.
 func (s Session) models(m Models) Session {
 	if s.last().Models == m {
 		return s
@@ -261,7 +253,6 @@ func (s Session) LastResume() time.Time {
 	return s.LastStart()
 }
 
-// archived moves the attempts to the previous interruption.
 func (s Session) archived() Session {
 	if len(s.Attempts) > 0 {
 		s.Past, s.Attempts = s.Attempts, nil
@@ -300,7 +291,6 @@ func (s Session) denied(ev Ended, now time.Time) Session {
 	return s.park(ev.Err)
 }
 
-// rest ends the interruption: the session is left to its user again.
 func (s Session) rest(now time.Time, why string) Session {
 	if s.Interrupted() {
 		s.RecoveredAt = now
@@ -313,7 +303,6 @@ func (s Session) rest(now time.Time, why string) Session {
 	return s
 }
 
-// park leaves the session to a person.
 func (s Session) park(why string) Session {
 	s.State, s.NextAt, s.Reason, s.Needs = Parked, time.Time{}, why, ""
 	return s

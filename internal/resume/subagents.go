@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// maxSubagents is how many stopped subagents of a session are stored.
 const maxSubagents = 20
 
 // WorkSince returns since when the session does its current work: a person gave it a prompt, or it
@@ -29,7 +28,6 @@ func (s Session) withSubagents(stopped []Subagent) Session {
 	return s
 }
 
-// withoutSubagents forgets the subagents that were stopped.
 func (s Session) withoutSubagents(why string) Session {
 	if len(s.Subagents) > 0 && s.State == Watching {
 		s.Reported, s.Reason = false, why
@@ -38,7 +36,6 @@ func (s Session) withoutSubagents(why string) Session {
 	return s
 }
 
-// namedSubagents is how many subagents a sentence names.
 const namedSubagents = 3
 
 // SubagentsStopped says which subagents were stopped and by what, for people; empty: none.
@@ -58,7 +55,6 @@ func SubagentsStopped(stopped []Subagent) string {
 	return fmt.Sprintf("%d %s %s stopped by %s: %s", n, plural(n, "subagent"), verb, stopped[n-1].Class.Words(), strings.Join(names, ", "))
 }
 
-// named is how a sentence names a subagent.
 func (a Subagent) named() string {
 	switch {
 	case a.About == "" && a.Kind == "":

@@ -75,7 +75,6 @@ func (s Session) WithTask(change func(*Task)) Session {
 	return s
 }
 
-// begun turns the task into a session.
 func (s Session) begun(session string, now time.Time) Session {
 	s = s.WithTask(func(t *Task) { t.Session, t.BegunAt = session, now })
 	s = s.conclude(Recovered, "", now).rest(now, fmt.Sprintf("task %d started as session %s", s.Task.N, session))

@@ -9,7 +9,6 @@ import (
 	"resumed/internal/limit"
 )
 
-// describe says what stopped a session, for people.
 func describe(v limit.Verdict, text string) string {
 	if v.Class == limit.None {
 		return "asked for by you"
@@ -45,7 +44,6 @@ func (s Session) cause(remark string) string {
 // retry is the quoted command with which a person continues the session.
 func (s Session) retry() string { return "`resumed retry " + Typed(s.Key, s.Name) + "`" }
 
-// join puts the parts that are not empty into one line.
 func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
 }
@@ -82,7 +80,6 @@ func Typed(key Key, name string) string {
 	return key.ID
 }
 
-// grouped writes a large number with spaces, for people.
 func grouped(n int64) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -91,7 +88,6 @@ func grouped(n int64) string {
 	return text
 }
 
-// ago says how long ago something was, in whole hours or days.
 func ago(d time.Duration) string {
 	n, unit := int(d.Hours()), "hour"
 	if n >= 48 {

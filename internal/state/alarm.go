@@ -59,7 +59,6 @@ func (a Alarm) Run(ctx context.Context) error {
 	}
 }
 
-// awaitResumes returns why the daemon ends, once no resume runs.
 func (a Alarm) awaitResumes(ctx context.Context) error {
 	for {
 		if n, err := a.Running(ctx); err != nil || n == 0 {

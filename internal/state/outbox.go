@@ -26,7 +26,6 @@ type delivery struct {
 	outcome string
 }
 
-// deliveryKey is the key of a delivery, and of the op that writes it.
 func deliveryKey(id, channel string) string { return "delivery\x00" + id + "\x00" + channel }
 
 // Keep queues deliveries for the outbox and a small value under a name, as one change: after a crash
@@ -109,7 +108,6 @@ func (s *Store) loadDeliveries() error {
 	return nil
 }
 
-// pruneDeliveries removes deliveries that were finished before the given time.
 func (s *Store) pruneDeliveries(before time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

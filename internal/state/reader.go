@@ -49,7 +49,6 @@ func (r *Reader) before(ctx context.Context, f Filter) (seq int64) {
 	return seq
 }
 
-// where returns the condition for the lines that the filter selects after line last.
 func (f Filter) where(last int64) (string, []any) {
 	if f.Key == (resume.Key{}) && !f.Own {
 		return " WHERE seq > ? AND at >= ?", []any{last, millis(f.Since)}
@@ -57,7 +56,6 @@ func (f Filter) where(last int64) (string, []any) {
 	return " WHERE seq > ? AND at >= ? AND agent = ? AND id = ?", []any{last, millis(f.Since), f.Key.Agent, f.Key.ID}
 }
 
-// page reads the lines after line last, and advances last.
 func (r *Reader) page(ctx context.Context, f Filter, last *int64) ([]Entry, error) {
 	where, args := f.where(*last)
 	var page []Entry

@@ -35,7 +35,6 @@ const (
 // is bounded because newer ops replace older ones.
 const maxWaitingLines = 10_000
 
-// op is a queued write.
 type op struct {
 	key  string // a newer op replaces an older one with the same key
 	stmt string
@@ -49,7 +48,6 @@ type batch struct {
 	lines []op // of the history: they do not replace each other
 }
 
-// queue is the batch that waits to be written.
 type queue struct {
 	batch
 	dropped int // lines that were dropped for lack of room
@@ -69,7 +67,6 @@ func (q *queue) append(o op) {
 	q.trim()
 }
 
-// trim drops the oldest lines if there are too many.
 func (q *queue) trim() {
 	if over := len(q.lines) - maxWaitingLines; over > 0 {
 		q.dropped += over
@@ -77,7 +74,6 @@ func (q *queue) trim() {
 	}
 }
 
-// take empties the queue into a batch.
 func (q *queue) take() batch {
 	b := q.batch
 	q.batch = batch{}
@@ -162,7 +158,6 @@ func (s *Store) Found() []string {
 	return slices.Clone(s.found)
 }
 
-// enqueue never blocks on the disk.
 func (s *Store) enqueue(o op) {
 	s.mu.Lock()
 	s.queue.put(o)
@@ -187,7 +182,6 @@ func (s *Store) commit() error {
 	return err
 }
 
-// conclude handles the result of writing a batch.
 func (s *Store) conclude(b batch, err error) {
 	s.mu.Lock()
 	before := s.err
@@ -305,7 +299,6 @@ func (s *Store) refuse(key string, err error) bool {
 	return true
 }
 
-// given returns args that need no computation.
 func given(args ...any) func() ([]any, error) {
 	return func() ([]any, error) { return args, nil }
 }

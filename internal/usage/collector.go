@@ -31,10 +31,8 @@ type CollectorOptions struct {
 	Changed func()                                                   // the windows of an account have changed
 }
 
-// metersKey is where the readings are stored.
 const metersKey = "usage/meters"
 
-// collectEvery is the shortest time between two readings.
 const collectEvery = time.Minute
 
 // NewCollector returns a collector with the meters that were stored.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -54,7 +55,6 @@ const slip = 2 * time.Minute
 // detail is into how many parts a window is divided. Of each part, only the last reading is stored.
 const detail = 300
 
-// window is the readings of one window that is not over.
 type window struct {
 	Readings []Reading `json:"readings"` // the oldest first
 	Told     float64   `json:"told"`     // the highest mark that was reported
@@ -214,4 +214,70 @@ func (m *Meters) Crossed(account string, now time.Time) []Window {
 	}
 	slices.SortFunc(crossed, func(a, b Window) int { return a.ResetsAt.Compare(b.ResetsAt) })
 	return crossed
+}
+
+const (
+	// few is how many readings a pace needs at least, rise how many percent of growth: readings are
+	// whole percents.
+	few  = 3
+	rise = 2.0
+	full = 100.0
+)
+
+// horizons are after which share of the window's length a reading counts half: for the recent pace, and
+// for those over a shorter and a longer time.
+var horizons = [...]float64{1.0 / 4, 1.0 / 12, 1}
+
+// forecast adds when the window will be full at the recent pace, unless that is not known: there are too
+// few readings, nothing is being used, or it resets before. The range comes from the paces over a shorter
+// and a longer time.
+func (w *window) forecast(now time.Time, v *Window) {
+	first, last := w.Readings[0], w.last()
+	idle := last.Length / 10
+	if len(w.Readings) < few || last.Used-first.Used < rise || last.Used >= full || now.Sub(last.At) > idle {
+		return
+	}
+	var fullAt []time.Time
+	for i, share := range horizons {
+		perHour := w.pace(time.Duration(share * float64(last.Length)))
+		if perHour <= 0 {
+			if i == 0 {
+				return
+			}
+			continue
+		}
+		at := last.At.Add(hours((full - last.Used) / perHour))
+		if i == 0 {
+			v.PerHour = new(perHour)
+			if at.After(last.ResetsAt) {
+				return
+			}
+		}
+		if at.After(last.ResetsAt) {
+			at = last.ResetsAt
+		}
+		fullAt = append(fullAt, at.UTC().Truncate(time.Second))
+	}
+	v.FullAt, v.Earliest, v.Latest = &fullAt[0], new(slices.MinFunc(fullAt, time.Time.Compare)), new(slices.MaxFunc(fullAt, time.Time.Compare))
+}
+
+// pace is by how many percent per hour the use grew from reading to reading. Older readings count less.
+// Work comes in phases, so the total use is a better estimate than a regression line.
+func (w *window) pace(half time.Duration) float64 {
+	last := w.last()
+	var used, took float64
+	for i, r := range w.Readings[1:] {
+		before := w.Readings[i]
+		counts := math.Exp2(-last.At.Sub(r.At).Hours() / half.Hours())
+		used += counts * (r.Used - before.Used)
+		took += counts * r.At.Sub(before.At).Hours()
+	}
+	if took <= 0 {
+		return 0
+	}
+	return used / took
+}
+
+func hours(h float64) time.Duration {
+	return time.Duration(min(h, 24*366) * float64(time.Hour))
 }

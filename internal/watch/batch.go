@@ -48,10 +48,6 @@ type Batch struct {
 	// File is the open file. Read it with ReadAt, and during Deliver only.
 	File *os.File
 
-	// More says that another file is read right after this one. Flush is called at the
-	// end.
-	More bool
-
 	// Cursor is to be stored once the batch is applied. It is zero in a Back
 	// batch: the batch after the last one of them has it.
 	Cursor Cursor
@@ -92,11 +88,6 @@ type Options struct {
 	// Since returns a time: a file without a stored cursor that a scan finds, and that
 	// was last changed before, is not opened until it changes.
 	Since func() time.Time
-
-	// Flush is called from Run's goroutine when no batch follows at once: batches marked More are
-	// to be applied now. After an error it is called again, and Check returns nil only after
-	// it succeeded.
-	Flush func(context.Context) error
 
 	// Deliver takes what was read. It is called from Run's goroutine, must not
 	// call Check, and the batch's bytes are valid during the call only. After

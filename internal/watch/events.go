@@ -49,12 +49,9 @@ func (w *Watcher) handleEvents(ctx context.Context) {
 	if err != nil { // only a rescan finds out what was lost
 		w.rescan(ctx)
 	}
-	for i, ev := range events {
-		w.more = i < len(events)-1
+	for _, ev := range events {
 		w.handleEvent(ctx, ev)
 	}
-	w.more = false
-	w.flush(ctx)
 }
 
 // eventsAreEnough reports whether events cover every change below the root, and every file

@@ -312,7 +312,6 @@ func (p *pass) deliver(ctx context.Context, lines []Line, cur Cursor) (enough bo
 		Block:       held,
 		BlockAt:     at,
 		File:        p.in,
-		More:        p.w.more,
 		Epoch:       p.cur.Epoch(),
 		Lines:       lines,
 		RenamedFrom: p.renamedFrom,

@@ -124,7 +124,6 @@ func (s *sink) options(root string) Options {
 		Match:   func(rel string) bool { return strings.HasSuffix(rel, ".log") },
 		Known:   s.known,
 		Since:   func() time.Time { return time.Time{} },
-		Flush:   func(context.Context) error { return nil },
 		Deliver: s.deliver,
 		Ready:   func() {},
 		Log:     slog.New(slog.DiscardHandler),

@@ -141,9 +141,6 @@ func (w *Watcher) takeBuffer() (release func()) {
 // ended answers the callers of Check, and logs an error.
 func (w *Watcher) ended(ctx context.Context, path string, err error, asked []chan error) {
 	delete(w.atStart, path)
-	if err == nil && len(asked) > 0 {
-		err = w.opts.Flush(ctx) // lines that were delivered before may still be waiting for it
-	}
 	w.readFailed = w.readFailed || err != nil
 	for _, done := range asked {
 		if err != nil {
@@ -193,9 +190,8 @@ func (w *Watcher) work(ctx context.Context) {
 	}
 	path := w.todo[0].path
 	w.todo = w.todo[1:]
-	if w.more = len(w.todo) > 0; !w.more {
+	if len(w.todo) == 0 {
 		w.todo = nil // frees the memory of a large first scan
 	}
 	w.readNew(ctx, path)
-	w.more = false
 }

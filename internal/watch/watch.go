@@ -65,7 +65,6 @@ type Watcher struct {
 	firstReads uint32            // files read from their end back so far
 	warned     map[string]string // the last warning, by path
 
-	more    bool   // another file is read right after this one
 	block   []byte // the whole lines that were read last,
 	blockAt int64  // their offset
 	blockOf *pass  // and their reading; nil: they were overwritten
@@ -124,12 +123,11 @@ func (w *Watcher) Run(ctx context.Context) error {
 		}
 		var work chan struct{} // nil: nothing to read
 		if w.idle() {
-			w.flush(ctx)
 			w.forgetMissed()
 		} else {
 			work = always
 		}
-		w.reportReady(ctx)
+		w.reportReady()
 		select {
 		case <-ctx.Done():
 			return nil
@@ -148,12 +146,11 @@ func (w *Watcher) Run(ctx context.Context) error {
 }
 
 // reportReady calls Ready when all files of the first scan were delivered.
-func (w *Watcher) reportReady(ctx context.Context) {
+func (w *Watcher) reportReady() {
 	if w.atStart == nil || len(w.atStart) > 0 {
 		return
 	}
 	w.atStart = nil
-	w.flush(ctx)
 	w.opts.Ready()
 }
 
@@ -175,14 +172,6 @@ func (w *Watcher) Check(ctx context.Context, path string) error {
 		return ErrStopped
 	case <-ctx.Done():
 		return ctx.Err()
-	}
-}
-
-// flush passes on what Deliver has collected. After an error the next call tries again, at the
-// latest with the next tick.
-func (w *Watcher) flush(ctx context.Context) {
-	if err := w.opts.Flush(ctx); err != nil && ctx.Err() == nil {
-		w.log.Warn("what was read could not be told, it is tried again", "err", err)
 	}
 }
 

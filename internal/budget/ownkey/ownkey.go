@@ -3,9 +3,11 @@
 package ownkey
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"resumed/internal/agents"
@@ -29,8 +31,10 @@ type Options struct {
 // Budget is what runs with the user's own keys may cost.
 type Budget struct {
 	opts   Options
-	ledger *budget.Ledger
 	broken error // the stored ledger cannot be read: what was spent is not known
+
+	mu     sync.Mutex
+	ledger budget.Ledger
 }
 
 // ledgerKey is the name of the stored ledger. It has sums, and no key.
@@ -38,9 +42,11 @@ const ledgerKey = "own_key/ledger"
 
 // New returns the budget as it was stored.
 func New(opts Options) *Budget {
-	stored, _ := opts.Store.Value(ledgerKey)
-	ledger, err := budget.NewLedger(stored)
-	return &Budget{opts: opts, ledger: ledger, broken: err}
+	b := &Budget{opts: opts}
+	if stored, known := opts.Store.Value(ledgerKey); known {
+		b.broken = json.Unmarshal(stored, &b.ledger)
+	}
+	return b
 }
 
 // terms returns the user's limits for sessions of an agent; false: not allowed.
@@ -79,14 +85,15 @@ func (b *Budget) left(s resume.Session) (most float64, why string) {
 	case b.broken != nil:
 		return 0, "cannot read what was spent before: " + b.broken.Error()
 	}
+	b.mu.Lock()
 	left := b.ledger.Left(terms, s.Key.Agent, s.Key.ID, time.Now())
+	b.mu.Unlock()
 	if most = left.Most(); most > 0 {
 		return most, ""
 	}
 	return 0, usedUp(terms, left)
 }
 
-// usedUp says which part of a budget is used up.
 func usedUp(terms budget.Terms, left budget.Left) string {
 	if left.Total < left.Session {
 		return fmt.Sprintf("the budget is used up or set aside for a run (%s a %s for all sessions)", budget.USD(terms.Total), terms.Each)
@@ -100,6 +107,8 @@ func (b *Budget) SetAside(s resume.Session, mark string, most float64, had resum
 	entry := budget.Entry{
 		Mark: mark, Agent: s.Key.Agent, Session: s.Key.ID, At: time.Now().Round(0), Most: most, Before: had.USD, Read: had.Read,
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if !ok || !b.ledger.SetAside(terms, entry) {
 		return "the budget does not have that much left"
 	}
@@ -110,21 +119,22 @@ func (b *Budget) SetAside(s resume.Session, mark string, most float64, had resum
 
 // Settle stores what a run has cost. It says if the run was stopped because it reached its limit.
 func (b *Budget) Settle(s resume.Session, mark string, has resume.Cost, known, failed bool) (why string) {
-	entry, found := b.ledger.Find(mark)
-	if !found {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	entry := b.ledger.Find(mark)
+	if entry == nil {
 		return ""
 	}
+	defer b.store()
 	log := b.opts.Log.With("session", s.Key.ID, "agent", s.Key.Agent)
 	if !known || has.Read <= entry.Read {
 		log.Warn("the cost of a run with your own key is not known: all that it was allowed to cost counts as spent", "usd", entry.Most)
-		b.ledger.Settle(mark, entry.Most)
-		b.store()
+		entry.Settle(entry.Most)
 		return ""
 	}
 	spent := max(0, has.USD-entry.Before)
 	log.Info("a run with your own key is over", "usd", fmt.Sprintf("%.4f", spent))
-	b.ledger.Settle(mark, spent)
-	b.store()
+	entry.Settle(spent)
 	if failed && spent >= entry.Most {
 		return fmt.Sprintf("your own key is no longer used: the run has cost %s, all that it was allowed to", budget.USD(entry.Most))
 	}
@@ -133,7 +143,9 @@ func (b *Budget) Settle(s resume.Session, mark string, has resume.Cost, known, f
 
 // Return releases what was reserved for a run that never began.
 func (b *Budget) Return(mark string) {
-	if _, found := b.ledger.Find(mark); found {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ledger.Find(mark) != nil {
 		b.ledger.Drop(mark)
 		b.store()
 	}
@@ -151,8 +163,10 @@ func (b *Budget) Key(agent string) (variable, key string, err error) {
 	return "", "", errors.New(agent + " takes no key")
 }
 
+// store is called with mu locked.
 func (b *Budget) store() {
-	data, err := b.ledger.Keep(time.Now())
+	b.ledger.Forget(time.Now())
+	data, err := json.Marshal(b.ledger)
 	if err != nil {
 		b.opts.Log.Error("the cost of your own key could not be saved", "err", err)
 		return

@@ -24,7 +24,6 @@ type account struct {
 	previous  instant // the last one of another session
 }
 
-// try is a resume without an outcome yet.
 type try struct {
 	instant
 	probe bool // it shows whether the limit is over
@@ -33,9 +32,6 @@ type try struct {
 // shared reports whether a refusal of this class concerns the whole account and not only the session.
 func shared(c limit.Class) bool { return limits(c) || c.Outage() }
 
-func newAccount() *account { return &account{windows: newWindows()} }
-
-// count adds n sessions like this one; n may be negative.
 func (a *account) count(s resume.Session, n int) {
 	if s.IsPlaceholder() {
 		return // not a session yet
@@ -90,14 +86,12 @@ func (a *account) resetAt(now time.Time) time.Time {
 	return a.reset
 }
 
-// meter updates the usage of the allowances.
 func (a *account) meter(u resume.Usage) {
 	if u.At.After(a.usage.At) {
 		a.usage = u
 	}
 }
 
-// moved handles that one of the account's sessions moved.
 func (a *account) moved(at time.Time) {
 	a.movedAt = resume.Later(a.movedAt, at)
 	if at.After(a.limitedAt) {
@@ -108,7 +102,6 @@ func (a *account) moved(at time.Time) {
 	}
 }
 
-// begun handles that one of the account's sessions was resumed.
 func (a *account) begun(key resume.Key, at time.Time) {
 	a.started(key, at)
 	a.tries = append(a.tries, try{instant: a.last})
@@ -145,7 +138,6 @@ func (a *account) findProbes() {
 	}
 }
 
-// leave removes the tries of a session.
 func (a *account) leave(key resume.Key) {
 	a.tries = slices.DeleteFunc(a.tries, func(t try) bool { return t.key == key })
 }
@@ -213,14 +205,12 @@ type window struct {
 	limits          bool // an allowance is used up; otherwise it is an outage
 }
 
-// windows are the windows of an account, sorted by their end.
 type windows struct{ index[window] }
 
 func newWindows() windows {
 	return windows{newIndex(func(a, b window) int { return cmp.Or(a.lifts.Compare(b.lifts), compareKeys(a.key, b.key)) })}
 }
 
-// note stores the window that stopped a session, if any.
 func (w *windows) note(s resume.Session) {
 	if !s.Interrupted() || !s.Limit.Reset.Stated() || s.Paid != nil { // a refusal of the user's own key says nothing about the account
 		w.drop(s.Key)

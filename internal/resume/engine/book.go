@@ -28,7 +28,6 @@ func newBook() book {
 	}
 }
 
-// get returns a session, and whether it is known.
 func (b *book) get(key resume.Key) (resume.Session, bool) {
 	if s := b.sessions[key]; s != nil {
 		return *s, true
@@ -36,7 +35,6 @@ func (b *book) get(key resume.Key) (resume.Session, bool) {
 	return resume.Session{}, false
 }
 
-// put stores a session and returns the one that it replaces.
 func (b *book) put(s resume.Session) (before resume.Session, known bool) {
 	if old := b.sessions[s.Key]; old != nil {
 		before, known = *old, true
@@ -51,7 +49,6 @@ func (b *book) put(s resume.Session) (before resume.Session, known bool) {
 	return before, known
 }
 
-// drop forgets a session.
 func (b *book) drop(key resume.Key) {
 	if s := b.sessions[key]; s != nil {
 		b.unindexDir(s)
@@ -74,12 +71,11 @@ func (b *book) active() iter.Seq[resume.Session] {
 // is yielded.
 func (b *book) where(fits func(*resume.Session) bool) iter.Seq[resume.Session] {
 	var keys []resume.Key
-	b.byID.Ascend(func(key resume.Key) bool {
+	for key := range b.byID.from(resume.Key{}) {
 		if fits(b.sessions[key]) {
 			keys = append(keys, key)
 		}
-		return true
-	})
+	}
 	return b.read(keys)
 }
 
@@ -93,7 +89,6 @@ func (b *book) read(keys []resume.Key) iter.Seq[resume.Session] {
 	}
 }
 
-// name returns a name for a session, known or new.
 func (b *book) name(key resume.Key) string {
 	var beside []resume.Key
 	neighbour := func(other resume.Key) bool {
@@ -141,7 +136,6 @@ func nameBeside(key resume.Key, beside []resume.Key) string {
 	return key.ID[:min(length, len(key.ID))]
 }
 
-// common returns the length of the common prefix of a and b, in bytes.
 func common(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -163,12 +157,10 @@ func shortest(id string) int {
 	return min(prefix+4, len(id))
 }
 
-// dirKey names a directory with sessions of one agent.
 type dirKey struct{ agent, dir string }
 
 func dirOf(s *resume.Session) dirKey { return dirKey{s.Key.Agent, s.Cwd} }
 
-// dirSessions is the sessions of one directory.
 type dirSessions struct {
 	working tree[instant] // by when they began
 	stopped map[resume.Key]struct{}
@@ -202,7 +194,6 @@ func (b *book) unindexDir(s *resume.Session) {
 	}
 }
 
-// stoppedIn returns the stopped sessions of a directory.
 func (b *book) stoppedIn(at dirKey) iter.Seq[resume.Session] {
 	dir := b.dirs[at]
 	if dir == nil {

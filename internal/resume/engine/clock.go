@@ -29,23 +29,17 @@ func (e *Engine) watchClock(ctx context.Context) {
 	case back:
 		e.rewind(ctx, now)
 	case skipped > jump:
-		e.skip(ctx, skipped, now)
+		for s := range e.book.active() {
+			if s.State == resume.Settling { // no process ran in the skipped time
+				e.apply(ctx, s, s, resume.Slept{For: skipped}, now)
+			}
+		}
 	}
 	if begins || now.Sub(since) > away {
 		e.comeBack(ctx, since, now)
 	}
 }
 
-// skip gives settling sessions the skipped time back, in which no process ran.
-func (e *Engine) skip(ctx context.Context, skipped time.Duration, now time.Time) {
-	for s := range e.book.active() {
-		if s.State == resume.Settling {
-			e.apply(ctx, s, s, resume.Slept{For: skipped}, now)
-		}
-	}
-}
-
-// rewind sets times that are in the future to now.
 func (e *Engine) rewind(ctx context.Context, now time.Time) {
 	for s := range e.book.all() {
 		if s.Latest().After(now) {
@@ -77,7 +71,6 @@ func (e *Engine) comeBack(ctx context.Context, since, now time.Time) {
 // remembered is how long a recovered session stays in the list.
 const remembered = 24 * time.Hour
 
-// forgetEvery is the time between two runs of forget.
 const forgetEvery = time.Hour
 
 // forget removes sessions that ended long ago, once an hour, so that the memory of a daemon that runs
@@ -112,7 +105,6 @@ func (e *Engine) forget(ctx context.Context, now time.Time) {
 	})
 }
 
-// longer reports whether an age is above a bound; 0: no bound.
 func longer(age, bound time.Duration) bool { return bound > 0 && age > bound }
 
 // drop removes a session completely. It is found again when it moves, as after a restart.

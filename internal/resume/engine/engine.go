@@ -15,7 +15,7 @@ import (
 // that passed meanwhile is noticed this late at most.
 const longestSleep = time.Minute
 
-// Options configure an Engine. All functions but Learned and Gate are required.
+// Options configure an Engine. All functions but Learned, StorePaused and Gate are required.
 type Options struct {
 	Rules    resume.Rules
 	Sessions []resume.Session // as stored when the engine last stopped
@@ -33,6 +33,9 @@ type Options struct {
 
 	// Learned is called with all recoveries when there is a new one. It must not block.
 	Learned func(resume.Recoveries)
+
+	// StorePaused is called with each order to pause or unpause everything. It must not block.
+	StorePaused func(paused bool)
 
 	Gate Gate           // is called last before a start; nil: none
 	Rand func() float64 // in [0, 1)
@@ -109,7 +112,6 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
-// do runs f in the engine's goroutine and returns when it has run.
 func (e *Engine) do(ctx context.Context, f func(context.Context)) error {
 	done := make(chan struct{})
 	order := func(ctx context.Context) { f(ctx); close(done) }
@@ -176,7 +178,6 @@ func (e *Engine) see(ctx context.Context, sight resume.Observation) {
 	e.apply(ctx, before, s, sight.Event, wallNow())
 }
 
-// relocate sets the new path of a session's transcript.
 func (e *Engine) relocate(ctx context.Context, s resume.Session, ev resume.Renamed, to string) {
 	if to == "" || to == s.Transcript {
 		return
@@ -227,6 +228,9 @@ func (e *Engine) reconsider(ctx context.Context) {
 func (e *Engine) SetPaused(ctx context.Context, paused bool) error {
 	return e.do(ctx, func(ctx context.Context) {
 		e.opts.Paused, e.stirred = paused, true
+		if e.opts.StorePaused != nil {
+			e.opts.StorePaused(paused)
+		}
 		for s := range e.book.active() {
 			if paused && s.Run != nil {
 				e.apply(ctx, s, s, resume.Recalled{}, wallNow())
@@ -235,7 +239,6 @@ func (e *Engine) SetPaused(ctx context.Context, paused bool) error {
 	})
 }
 
-// learn stores the duration of an outage that is over.
 func (e *Engine) learn(c resume.Change) {
 	provider, took, ok := c.Recovery()
 	if !ok {

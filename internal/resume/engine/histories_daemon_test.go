@@ -106,7 +106,8 @@ func (l *life) changed(c resume.Change) {
 	if l.pending[c.After.Key] = data; c.Dropped || !c.After.WorthKeeping() {
 		l.pending[c.After.Key] = nil
 	}
-	if c.Dropped || c.Forgets() {
+	_, expired := c.Event.(resume.Expired)
+	if c.Dropped || expired {
 		l.forgets++
 		p := l.machine.place(c.After.Key)
 		p.forgotten[p.lastStop(l.read[p.key])] = true

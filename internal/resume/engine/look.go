@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"slices"
 
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 )
 
-// ask runs f in the engine's goroutine and returns its answer.
 func ask[T any](ctx context.Context, e *Engine, f func(context.Context) (T, error)) (answer T, err error) {
 	if stopped := e.do(ctx, func(ctx context.Context) { answer, err = f(ctx) }); stopped != nil {
 		return answer, stopped
@@ -17,7 +17,6 @@ func ask[T any](ctx context.Context, e *Engine, f func(context.Context) (T, erro
 	return answer, err
 }
 
-// known returns a session, or ErrNoSession.
 func (e *Engine) known(key resume.Key) (resume.Session, error) {
 	s, known := e.book.get(key)
 	if !known {
@@ -42,49 +41,39 @@ func (e *Engine) Lookup(ctx context.Context, keys []resume.Key) ([]*resume.Sessi
 	})
 }
 
-// Sessions returns all sessions in the order of their ids, each with its name, so that the caller can
-// show it to a person.
+// Sessions returns all sessions in the order of their ids, each with its name. The caller must not change
+// them: copies of ten thousand would be ten megabytes for every view of the page.
 func (e *Engine) Sessions(ctx context.Context) ([]*resume.Session, error) {
-	return ask(ctx, e, func(context.Context) ([]*resume.Session, error) {
-		return e.shown(e.book.all(), len(e.book.sessions)), nil
-	})
+	return e.shown(ctx, e.book.byID.from(resume.Key{}), func(*resume.Session) bool { return true })
+}
+
+// Kept returns those of Sessions that are WorthKeeping.
+func (e *Engine) Kept(ctx context.Context) ([]*resume.Session, error) {
+	return e.shown(ctx, e.book.byID.from(resume.Key{}), func(s *resume.Session) bool { return s.WorthKeeping() })
 }
 
 // These returns the sessions with these keys that are known.
 func (e *Engine) These(ctx context.Context, keys []resume.Key) ([]*resume.Session, error) {
-	return ask(ctx, e, func(context.Context) ([]*resume.Session, error) { return e.shown(e.book.read(keys), len(keys)), nil })
+	return e.shown(ctx, slices.Values(keys), func(*resume.Session) bool { return true })
 }
 
-// shown returns copies of sessions with their names, without placeholders.
-func (e *Engine) shown(sessions iter.Seq[resume.Session], most int) []*resume.Session {
-	all := make([]*resume.Session, 0, most)
-	for s := range sessions {
-		if !s.IsPlaceholder() {
-			all = append(all, new(e.named(s)))
-		}
-	}
-	return all
-}
-
-// Kept returns the sessions that are WorthKeeping, in no particular order. The caller must not change
-// them: copies of ten thousand would be ten megabytes for every view of the page.
-func (e *Engine) Kept(ctx context.Context) ([]*resume.Session, error) {
-	return ask(ctx, e, func(context.Context) ([]*resume.Session, error) {
-		var kept []*resume.Session
-		for _, s := range e.book.sessions {
-			if !s.WorthKeeping() || s.IsPlaceholder() {
+// shown leaves out placeholders.
+func (e *Engine) shown(ctx context.Context, keys iter.Seq[resume.Key], fits func(*resume.Session) bool) ([]*resume.Session, error) {
+	return ask(ctx, e, func(context.Context) (all []*resume.Session, _ error) {
+		for key := range keys {
+			s := e.book.sessions[key]
+			if s == nil || s.IsPlaceholder() || !fits(s) {
 				continue
 			}
 			if s.Name == "" {
 				s = new(e.named(*s))
 			}
-			kept = append(kept, s)
+			all = append(all, s)
 		}
-		return kept, nil
+		return all, nil
 	})
 }
 
-// named gives a session a name if it has none.
 func (e *Engine) named(s resume.Session) resume.Session {
 	if s.Name == "" {
 		s.Name = e.book.name(s.Key)

@@ -88,3 +88,19 @@ func TestWhatSettledWhileNoDaemonRanIsNotJudgedUnread(t *testing.T) {
 		w.stop()
 	})
 }
+
+// Orders at the same time leave the stored state as the engine has it: it is stored when it is applied.
+func TestAPauseIsStoredWhenItIsApplied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stored []bool
+		w := newWorldOf(t, Options{Rules: defaultRules(), StorePaused: func(paused bool) { stored = append(stored, paused) }}, recovers)
+		for _, paused := range []bool{true, false, true} {
+			require.NoError(t, w.SetPaused(t.Context(), paused))
+		}
+		w.see("s", limitedUntil(time.Now(), limit.RateLimit, time.Now().Add(time.Minute)))
+		time.Sleep(time.Hour)
+		require.Equal(t, []bool{true, false, true}, stored)
+		require.Equal(t, resume.Waiting, w.session("s").State, "the last order counts")
+		w.stop()
+	})
+}

@@ -20,7 +20,6 @@ func (e *Engine) Stir(ctx context.Context) error {
 	return e.do(ctx, func(context.Context) { e.stirred = true })
 }
 
-// ring handles all waits that are over.
 func (e *Engine) ring(ctx context.Context) {
 	now := wallNow()
 	for {
@@ -78,11 +77,10 @@ func (e *Engine) lift(ctx context.Context, c resume.Change) {
 	}
 }
 
-// account returns the account, and makes it if it is new.
 func (e *Engine) account(key resume.AccountKey) *account {
 	a := e.accounts[key]
 	if a == nil {
-		a = newAccount()
+		a = &account{windows: newWindows()}
 		e.accounts[key] = a
 	}
 	return a
@@ -118,7 +116,6 @@ func (e *Engine) restoreAccounts(sessions []resume.Session) {
 	}
 }
 
-// start starts the sessions that are due and may start, in order.
 func (e *Engine) start(ctx context.Context, now time.Time) {
 	e.wake = time.Time{}
 	unchanged := make(map[holdup]bool)

@@ -70,7 +70,6 @@ func (e *Engine) ReplaceTask(ctx context.Context, key resume.Key, s resume.Sessi
 	})
 }
 
-// changeable says why a task cannot be replaced or dropped, or returns nil.
 func changeable(s resume.Session, known bool) error {
 	switch {
 	case !known || s.Task == nil:

@@ -12,7 +12,6 @@ import (
 	"resumed/internal/resume"
 )
 
-// tree is a sorted set of values.
 type tree[T any] struct{ *btree.BTreeG[T] }
 
 func newTree[T any](compare func(a, b T) int) tree[T] {
@@ -35,14 +34,12 @@ func newIndex[T any](compare func(a, b T) int) index[T] {
 	return index[T]{make(map[resume.Key]T), newTree(compare)}
 }
 
-// set sets the value of a session.
 func (x *index[T]) set(key resume.Key, v T) {
 	x.drop(key)
 	x.of[key] = v
 	x.ReplaceOrInsert(v)
 }
 
-// drop removes the value of a session, if it has one.
 func (x *index[T]) drop(key resume.Key) {
 	if was, known := x.of[key]; known {
 		delete(x.of, key)
@@ -50,7 +47,6 @@ func (x *index[T]) drop(key resume.Key) {
 	}
 }
 
-// instant is when something happens to a session.
 type instant struct {
 	at  time.Time
 	key resume.Key
@@ -58,10 +54,8 @@ type instant struct {
 
 func (a instant) compare(b instant) int { return cmp.Or(a.at.Compare(b.at), compareKeys(a.key, b.key)) }
 
-// timers finds the session with the earliest deadline.
 type timers struct{ index[instant] }
 
-// at sets the deadline of a session; the zero time removes it.
 func (t *timers) at(key resume.Key, at time.Time) {
 	if at.IsZero() {
 		t.drop(key)
@@ -78,10 +72,8 @@ func compareKeys(a, b resume.Key) int {
 	return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Agent, b.Agent))
 }
 
-// queue is the sessions that are due, in the order in which they start.
 type queue struct{ index[queued] }
 
-// queued is a session in the queue, with the values that order it.
 type queued struct {
 	key    resume.Key
 	rank   int    // of its directory
@@ -100,7 +92,6 @@ type holdup struct {
 	heed    resume.SharedLimit
 }
 
-// add puts a session into the queue.
 func (q *queue) add(s resume.Session, r resume.Rules) {
 	tokens := cmp.Or(s.Context.Tokens, math.MaxInt64) // an unknown context may be large
 	one := queued{key: s.Key, rank: r.Rank(s.Cwd), tokens: tokens, turn: s.LimitedAt.UnixNano()}
@@ -116,7 +107,6 @@ func (q *queue) add(s resume.Session, r resume.Rules) {
 	q.set(s.Key, one)
 }
 
-// next returns the first session after this one that is not skipped.
 func (q *queue) next(after queued, skip func(queued) bool) (one queued, found bool) {
 	for one := range q.from(after) {
 		if one.compare(after) > 0 && !skip(one) {
@@ -131,7 +121,6 @@ func (a queued) compare(b queued) int {
 		cmp.Compare(a.key.Agent, b.key.Agent), cmp.Compare(a.key.ID, b.key.ID))
 }
 
-// rankAnew sorts the queue by new rules.
 func (q *queue) rankAnew(b *book, r resume.Rules) {
 	for key := range q.of {
 		s, _ := b.get(key)

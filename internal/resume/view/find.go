@@ -16,7 +16,6 @@ func (v Session) Typed() string { return resume.Typed(v.Key(), v.Name) }
 // ErrAmbiguous is a name that fits several sessions.
 var ErrAmbiguous = errors.New("several sessions fit")
 
-// ambiguous is an ErrAmbiguous in words.
 type ambiguous string
 
 func (a ambiguous) Error() string        { return string(a) }

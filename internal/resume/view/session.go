@@ -186,7 +186,6 @@ func WithoutStart(sessions []Session) []Session {
 	})
 }
 
-// needs returns what a person is asked for, in a word.
 func needs(s resume.Session) string {
 	switch {
 	case s.Needs != "":
@@ -255,4 +254,88 @@ func viewTime(t time.Time) *time.Time {
 		return nil
 	}
 	return new(t.UTC())
+}
+
+const mostWaits = 60
+
+// Backoff is the waits before the resumes of a session, as other programs see them.
+type Backoff struct {
+	Policy string     `json:"policy"`           // for people
+	Waits  []Wait     `json:"waits"`            // never null; the first ones, at most mostWaits
+	Next   int        `json:"next"`             // the current or next one of them
+	Stated *time.Time `json:"stated,omitempty"` // the provider has named a time: the session waits for that instead
+}
+
+// Wait is the wait before one resume.
+type Wait struct {
+	Attempt     int     `json:"attempt"`
+	BaseSeconds float64 `json:"base_seconds"`
+	MinSeconds  float64 `json:"min_seconds"`
+	MaxSeconds  float64 `json:"max_seconds"`
+}
+
+// BackoffOf returns the waits of a session by its current policy.
+func BackoffOf(r resume.Rules, s resume.Session) Backoff {
+	policy := r.PolicyOf(s)
+	view := Backoff{Policy: policy.String(), Waits: []Wait{}, Next: s.Tries() + 1}
+	if at, stated := s.Stated(r); stated && s.State == resume.Waiting {
+		view.Stated = viewTime(at)
+	}
+	for n := 1; n <= min(cmp.Or(policy.MaxRetries, mostWaits), mostWaits); n++ {
+		base, least, most := policy.Range(n)
+		view.Waits = append(view.Waits, Wait{n, base.Seconds(), least.Seconds(), most.Seconds()})
+	}
+	return view
+}
+
+// Task is a task as other programs see it. Its JSON is stable: fields may be added, but not changed.
+type Task struct {
+	N       int              `json:"n"`
+	ID      string           `json:"id"`
+	Agent   string           `json:"agent"`
+	Account string           `json:"account"`
+	Dir     string           `json:"dir"`
+	Prompt  string           `json:"prompt"`
+	Model   string           `json:"model,omitempty"`
+	Mode    string           `json:"mode,omitempty"`
+	After   string           `json:"after"` // empty: it only waits for room
+	State   resume.TaskState `json:"state"`
+	Paused  bool             `json:"paused"`
+	Session *string          `json:"session"` // id of its session; null: none yet
+	Reason  string           `json:"reason"`
+	AddedAt *time.Time       `json:"added_at"`
+	NextAt  *time.Time       `json:"next_at"`  // when it is due; null: it does not wait, or it waits for a person
+	BegunAt *time.Time       `json:"begun_at"` // null: not yet
+}
+
+// OfTask returns the task of a session as other programs see it.
+func OfTask(s resume.Session) Task {
+	v := Task{
+		N: s.Task.N, ID: s.Key.ID, Agent: s.Key.Agent, Account: s.Account, Dir: s.Cwd,
+		Prompt: s.Task.Prompt, Model: s.Task.Model, Mode: s.Task.Mode, After: s.Task.After,
+		State: s.TaskState(), Paused: s.Paused, Reason: s.Reason,
+		AddedAt: viewTime(s.Task.AddedAt), BegunAt: viewTime(s.Task.BegunAt),
+	}
+	if s.Pending() {
+		v.NextAt = viewTime(s.ResumesAt())
+	}
+	if s.Task.Session != "" {
+		v.Session = new(s.Task.Session)
+	}
+	return v
+}
+
+// TaskOrder is a person's request for a task.
+type TaskOrder struct {
+	Agent  string `json:"agent,omitempty"` // empty: the first that is installed
+	Dir    string `json:"dir"`             // absolute
+	Prompt string `json:"prompt"`
+	Model  string `json:"model,omitempty"`
+	Mode   string `json:"mode,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// Order returns a request for the same task.
+func (v Task) Order() TaskOrder {
+	return TaskOrder{Agent: v.Agent, Dir: v.Dir, Prompt: v.Prompt, Model: v.Model, Mode: v.Mode, After: v.After}
 }

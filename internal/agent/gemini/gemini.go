@@ -5,7 +5,6 @@ package gemini
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,10 +24,8 @@ const Name = "gemini"
 // homeName is the name of every home of Gemini CLI: only its parent directory can be chosen, by homeVariable.
 const homeName, homeVariable = ".gemini", "GEMINI_CLI_HOME"
 
-// chatGlob matches chats below a home.
 const chatGlob = "tmp/*/chats/session-*.jsonl"
 
-// described is Gemini CLI.
 var described = agent.Description{
 	About: agent.About{
 		Name: Name, Program: "gemini", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables, Account: account,
@@ -111,7 +108,7 @@ func account(variable func(name string) string) string {
 func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
 	session, dir := place(lines.Line{Path: s.Transcript}) // the current values
 	if session != s.Key.ID {
-		c.Park = fmt.Sprintf("the transcript is not of session %s any more", s.Key.ID)
+		c.Leave = agent.Parked("the transcript is not of session %s any more", s.Key.ID).Leave
 		return c, nil
 	}
 	if c.Leave = agent.CheckDir(s, dir); c.Leave != nil {
@@ -122,7 +119,7 @@ func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent
 		return c, err
 	}
 	if slices.ContainsFunc(running, func(p process.Live) bool { return p.Mark != "" && p.LivesIn(process.PlaceOf(dir)) }) {
-		c.Wait = "another resumed session works in " + dir // the start of this one may delete its chat
+		c.Leave = agent.Left("another resumed session works in " + dir).Leave // the start of this one may delete its chat
 		return c, nil
 	}
 	chat, err := endingOf(ctx, s.Transcript)
@@ -131,7 +128,7 @@ func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent
 	}
 	if chat.lost != nil {
 		if c.Words = chat.lost.again(); c.Words == "" {
-			c.Park = Name + " took the last prompt back, and it cannot be given again on a command line"
+			c.Leave = agent.Parked("%s took the last prompt back, and it cannot be given again on a command line", Name).Leave
 		}
 	}
 	if c.Args = leash.WithModel(nil, had.Model); len(c.Args) > 0 {

@@ -111,7 +111,7 @@ func idOf(path string) string {
 func choose(ctx context.Context, _ *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
 	model := leash.WithModel(nil, had.Model)
 	if len(model) == 0 || !providerName.MatchString(had.Login) {
-		c.Park = "its model is not known, and pi would continue with any other: go on there"
+		c.Leave = agent.Parked("its model is not known, and pi would continue with any other: go on there").Leave
 		return c, nil
 	}
 	c.Args = append(model, "--provider", had.Login)
@@ -163,7 +163,6 @@ var variables = leash.Variables{
 	{Effect: leash.Restricts, Names: `PI_*`},
 }
 
-// entry is one line of a session.
 type entry struct {
 	Type      string  `json:"type"`
 	ID        string  `json:"id"` // of the session, in the first line
@@ -204,7 +203,6 @@ const (
 	branched   = "branch_summary"
 )
 
-// sift ignores bookkeeping.
 var sift = agent.SiftByType([]string{messaged}, []string{branched})
 
 // read returns what an entry means. pi tries again by itself after a failure: as long as its process is alive it owns

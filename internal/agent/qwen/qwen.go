@@ -22,7 +22,6 @@ import (
 // Name is Qwen Code's name in configuration, status and metrics.
 const Name = "qwen-code"
 
-// described is Qwen Code.
 var described = agent.Description{
 	About: agent.About{
 		Name: Name, Program: "qwen", Is: agent.ProgramOf("qwen", "cli.js index.js", "qwen-code"), ByHand: "--resume",
@@ -148,7 +147,6 @@ var keysOf = map[string]string{
 	"vertex-ai":  "GOOGLE_* GCLOUD_PROJECT CLOUDSDK_CONFIG",
 }
 
-// record is one line of a chat.
 type record struct {
 	SessionID   string `json:"sessionId"`
 	Cwd         string `json:"cwd"`
@@ -191,7 +189,6 @@ func (e telemetry) text() string { return cmp.Or(e.Message, e.Error) }
 
 const apiError = "qwen-code.api_error"
 
-// read returns what a line of a chat means.
 func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
 	r, ok := lines.Parse[record](line.Data)
 	if !ok || r.IsSidechain {
@@ -220,7 +217,6 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	return said, true
 }
 
-// tell adds the model and the tools of the record.
 func (r record) tell(said *agent.Record) {
 	if r.Type == "assistant" {
 		said.Model, said.Tokens = r.Model, r.Usage.Total
@@ -240,7 +236,6 @@ func (r record) tell(said *agent.Record) {
 	}
 }
 
-// denies reports whether a tool's result says that it was not allowed.
 func (r record) denies(p agent.Part) bool {
 	return r.Result.Kind == "execution_denied" ||
 		r.Result.Kind == "" && strings.Contains(string(p.Response), "permission was declined")
@@ -272,7 +267,6 @@ func Verdict(limits limit.Reader, words string) limit.Verdict {
 	return telemetry{Message: words}.verdict(limits)
 }
 
-// moved reports whether the record is an answer of the model.
 func (r record) moved() bool {
 	calls := func(p agent.Part) bool { return len(p.Call) > 0 }
 	return r.Type == "assistant" && (strings.TrimSpace(r.Message.Parts.Text()) != "" || slices.ContainsFunc(r.Message.Parts, calls))

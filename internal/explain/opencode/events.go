@@ -28,7 +28,6 @@ type event struct {
 	} `json:"properties"`
 }
 
-// info is what an event says about a session or a message.
 type info struct {
 	Directory string `json:"directory"`
 	Parent    string `json:"parentID"`
@@ -39,7 +38,6 @@ type info struct {
 	} `json:"time"`
 }
 
-// parseEvent parses one line of a stream.
 func parseEvent(line string) (event, bool) {
 	data := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "data:"))
 	var e event
@@ -90,7 +88,6 @@ func (r reader) events(rec headless.Recording) []recording.Told {
 	return all
 }
 
-// happened returns what an event means for a session, or nil if there is nothing new.
 func (r reader) happened(t *turn, e event, i info, at time.Time) resume.Event {
 	switch e.Type {
 	case "session.created", "session.updated":

@@ -31,7 +31,6 @@ func begins(line []byte) (is, known bool) {
 	return bytes.HasPrefix(line, []byte("SQLite format 3\x00")), true
 }
 
-// reader interprets refusals.
 type reader struct{ limits limit.Reader }
 
 // read interprets a recording: the output of a run (records with --format json, else the text on its standard error),
@@ -51,10 +50,8 @@ func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report
 	return recording.Report{Kind: "the events of a server", Told: events}, events != nil
 }
 
-// sessionName is the format of a session's id.
 var sessionName = regexp.MustCompile(`^ses_[0-9A-Za-z]+$`)
 
-// runRecord is one record of `opencode run --format json`.
 type runRecord struct {
 	Type    string            `json:"type"`
 	AtMS    float64           `json:"timestamp"`
@@ -79,7 +76,6 @@ func (r reader) records(text string, at time.Time) (recording.Told, bool) {
 	return told, told.Event != nil
 }
 
-// event returns the event of a record, or nil.
 func (r reader) event(p runRecord, at time.Time) resume.Event {
 	switch p.Type {
 	case "error":
@@ -123,7 +119,6 @@ func (r reader) words(text string, at time.Time) (recording.Told, bool) {
 	return told, told.Event != nil
 }
 
-// saved contains the rows of one session.
 type saved struct {
 	Session struct {
 		ID        string  `json:"id"`
@@ -144,7 +139,6 @@ type row struct {
 	Data      json.RawMessage `json:"data"` // a string of JSON
 }
 
-// record returns the JSON that is stored as a string.
 func (r row) record() []byte {
 	var text string
 	if json.Unmarshal(r.Data, &text) == nil {
@@ -153,7 +147,6 @@ func (r row) record() []byte {
 	return r.Data
 }
 
-// saved reads sessions whose rows were saved as JSON.
 func (r reader) saved(rec headless.Recording) []recording.Told {
 	var all []recording.Told
 	for _, data := range headless.Records(rec.Text) {

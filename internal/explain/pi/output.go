@@ -23,7 +23,6 @@ type first struct {
 	Cwd     string `json:"cwd"`
 }
 
-// begins recognises the first line of a session.
 func begins(line []byte) (is, known bool) {
 	var f first
 	return lines.Decode(line, &f) && f.Type == "session" && f.Version > 0 && f.ID != "" && f.Cwd != "", true

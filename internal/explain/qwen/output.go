@@ -17,7 +17,6 @@ import (
 // Reader interprets output of Qwen Code.
 var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: read}
 
-// begins recognises a record of a chat.
 func begins(line []byte) (is, known bool) {
 	var r struct {
 		SessionID string `json:"sessionId"`
@@ -103,7 +102,6 @@ func read(limits limit.Reader, rec headless.Recording, named bool) (recording.Re
 	return recording.Report{}, false
 }
 
-// event returns the event of a record, or nil if there is nothing new.
 func (p printed) event(limits limit.Reader) resume.Event {
 	said := []string{p.Result}
 	switch p.Type {

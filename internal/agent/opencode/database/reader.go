@@ -101,7 +101,6 @@ func (r Reader) Since(ctx context.Context, cursor *Cursor, after bool, now time.
 	return p.News, nil
 }
 
-// pass is one reading.
 type pass struct {
 	Reader
 	News
@@ -234,7 +233,6 @@ func (p *pass) takeChild(ctx context.Context, child Session) error {
 	return err
 }
 
-// setOpen adds the newest open messages to the cursor.
 func (p *pass) setOpen() {
 	open := slices.Collect(maps.Values(p.Open))
 	slices.SortFunc(open, func(a, b Open) int {

@@ -56,7 +56,6 @@ func AttachedTo(args []string) string {
 	}
 }
 
-// kindOf returns whether a process with these arguments is headless or interactive.
 func kindOf(args []string) string {
 	switch Command(args) {
 	case "run", "serve", "web", "acp", "github", "pr":
@@ -66,7 +65,6 @@ func kindOf(args []string) string {
 	}
 }
 
-// sessionless are commands that hold no session.
 var sessionless = []string{
 	"agent", "auth", "completion", "db", "debug", "export", "import", "login", "logout", "mcp", "models",
 	"plugin", "providers", "session", "stats", "uninstall", "upgrade",

@@ -65,7 +65,6 @@ func (f Finder) Holders(ctx context.Context, s resume.Session) ([]process.Live, 
 	}), nil
 }
 
-// background returns the background server that holds the session.
 func (f Finder) background(ctx context.Context, running []process.Live, s resume.Session) (process.Live, bool) {
 	pids := f.Registered()
 	at := slices.IndexFunc(running, func(p process.Live) bool {
@@ -87,7 +86,6 @@ func (f Finder) isOwnServer(ctx context.Context, p process.Live) bool {
 	return len(open) > 0 || Flags.Parse(p.Args).Has("--standalone")
 }
 
-// mayHold reports whether a process of opencode may hold the session.
 func (f Finder) mayHold(ctx context.Context, p process.Live, s resume.Session, place process.Place) bool {
 	if slices.Contains(sessionless, Command(p.Args)) {
 		return false
@@ -177,7 +175,6 @@ func (f Finder) Address(pid int) string {
 	return "http://" + net.JoinHostPort(host, ports[0])
 }
 
-// ports returns the ports that the process listens on.
 func (f Finder) ports(pid int) []string {
 	var all []string
 	for _, table := range []string{"net/tcp", "net/tcp6"} {

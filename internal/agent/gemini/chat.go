@@ -379,14 +379,12 @@ func isBareUpdate(line []byte) bool {
 			Messages []record `json:"messages"`
 		} `json:"$set"`
 	}
+	more := func(m record) bool {
+		text := m.text()
+		return m.Type != "user" || len(m.Content) != 1 || strings.Count(text, sessionContext) != 1 ||
+			!strings.HasPrefix(text, sessionContext) || !strings.HasSuffix(text, sessionContextEnd)
+	}
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
-	return decoder.Decode(&update) == nil && update.Set != nil &&
-		!slices.ContainsFunc(update.Set.Messages, func(m record) bool { return !m.isBarePreamble() })
-}
-
-func (r record) isBarePreamble() bool {
-	return r.Type == "user" && len(r.Content) == 1 &&
-		strings.HasPrefix(r.text(), sessionContext) && strings.HasSuffix(r.text(), sessionContextEnd) &&
-		strings.Count(r.text(), sessionContext) == 1
+	return decoder.Decode(&update) == nil && update.Set != nil && !slices.ContainsFunc(update.Set.Messages, more)
 }

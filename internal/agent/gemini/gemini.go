@@ -141,33 +141,25 @@ func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent
 	return c, nil
 }
 
-// Verdict returns the meaning of the refusal that ended a turn.
-func Verdict(limits limit.Reader, refusal limit.Refusal) limit.Verdict {
-	v := agent.Failed(limits.Refusal(refusal))
-	if v.Class == limit.UsageLimit && !v.Reset.Stated() && ofADay.MatchString(refusal.Text) {
-		v.Reset = nextDay(limits.At)
-	}
-	return v
-}
-
 // ofADay matches Gemini CLI's text for a daily quota. It omits Google's reset time.
 var ofADay = regexp.MustCompile(`(?i)\bdaily\b[^.\n]{0,60}\bquota\b`)
 
 // overlap is how long after midnight a refusal may still belong to the day before.
 const overlap = 10 * time.Minute
 
-// nextDay returns when daily quotas are reset: Google counts days in Pacific time. It states no reset shortly after
-// midnight.
-func nextDay(at time.Time) limit.Reset {
+// Verdict returns the meaning of the refusal that ended a turn. Daily quotas are reset at the next midnight in Pacific
+// time; shortly after midnight it is not known which one.
+func Verdict(limits limit.Reader, refusal limit.Refusal) limit.Verdict {
+	v := agent.Failed(limits.Refusal(refusal))
 	zone, err := time.LoadLocation("America/Los_Angeles")
-	if err != nil || at.IsZero() {
-		return limit.Reset{}
+	if v.Class != limit.UsageLimit || v.Reset.Stated() || !ofADay.MatchString(refusal.Text) || err != nil || limits.At.IsZero() {
+		return v
 	}
-	year, month, day := at.In(zone).Date()
-	if at.Sub(time.Date(year, month, day, 0, 0, 0, 0, zone)) < overlap {
-		return limit.Reset{}
+	year, month, day := limits.At.In(zone).Date()
+	if limits.At.Sub(time.Date(year, month, day, 0, 0, 0, 0, zone)) >= overlap {
+		v.Reset = limit.Reset{At: time.Date(year, month, day+1, 0, 0, 0, 0, zone), Source: limit.Words, Rough: true}
 	}
-	return limit.Reset{At: time.Date(year, month, day+1, 0, 0, 0, 0, zone), Source: limit.Words, Rough: true}
+	return v
 }
 
 // flags are those of Gemini CLI from 0.40 to 0.61, including hidden ones. Chats do not contain what a session may

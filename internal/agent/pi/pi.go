@@ -165,6 +165,7 @@ var variables = leash.Variables{
 
 type entry struct {
 	Type      string  `json:"type"`
+	Version   int     `json:"version"`
 	ID        string  `json:"id"` // of the session, in the first line
 	Timestamp string  `json:"timestamp"`
 	Cwd       string  `json:"cwd"`
@@ -297,12 +298,17 @@ func toolsOf(ctx context.Context, path string) (tools []string, known bool, err 
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]*$`)
 
-// place returns the session of a file and its directory, from its first line. If the beginning of the file is missing,
-// the session is that of its name.
+// Header returns the session and the directory in the first line of a session, or of the output of a run.
+func Header(line []byte) (session, cwd string, ok bool) {
+	e, parsed := lines.Parse[entry](line)
+	return e.ID, e.Cwd, parsed && e.Type == header && e.Version > 0 && e.Cwd != "" && isID(e.ID)
+}
+
+// place returns the session of a file and its directory. If the beginning of the file is missing, the session is that
+// of its name.
 func place(line lines.Line) (session, cwd string) {
-	first, ok := lines.Parse[entry](line.First())
-	if !ok || first.Type != header || !isID(first.ID) {
-		return idOf(line.Path), ""
+	if session, cwd, ok := Header(line.First()); ok {
+		return session, cwd
 	}
-	return first.ID, first.Cwd
+	return idOf(line.Path), ""
 }

@@ -149,6 +149,8 @@ var keysOf = map[string]string{
 
 type record struct {
 	SessionID   string `json:"sessionId"`
+	UUID        string `json:"uuid"`
+	Version     string `json:"version"`
 	Cwd         string `json:"cwd"`
 	Timestamp   string `json:"timestamp"`
 	Type        string `json:"type"`
@@ -230,15 +232,11 @@ func (r record) tell(said *agent.Record) {
 		if r.Type == "assistant" && len(p.Call) > 0 && json.Unmarshal(p.Call, &c) == nil {
 			said.Calls = append(said.Calls, agent.Call{ID: c.ID, Tool: c.Name, Use: agent.UseOf(c.Args)})
 		}
-		if r.Type == "tool_result" && r.denies(p) {
+		denied := r.Result.Kind == "execution_denied" || r.Result.Kind == "" && strings.Contains(string(p.Response), "permission was declined")
+		if r.Type == "tool_result" && denied {
 			said.Denied = &agent.Denial{ID: r.Result.CallID}
 		}
 	}
-}
-
-func (r record) denies(p agent.Part) bool {
-	return r.Result.Kind == "execution_denied" ||
-		r.Result.Kind == "" && strings.Contains(string(p.Response), "permission was declined")
 }
 
 // event returns the event of a failed request. The process may retry, and no record says when it gives up: as long as
@@ -295,4 +293,11 @@ func sift(line []byte) agent.Weight {
 		return agent.Nothing
 	}
 	return weight
+}
+
+// IsRecord reports whether a line is one that only Qwen Code writes. Other agents write messages without parts.
+func IsRecord(line []byte) bool {
+	r, ok := lines.Parse[record](line)
+	return ok && agent.IsUUID(r.SessionID) && agent.IsUUID(r.UUID) && r.Version != "" &&
+		(len(r.Message.Parts) > 0 || strings.HasPrefix(r.Payload.Event.Name, "qwen-code."))
 }

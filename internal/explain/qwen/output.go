@@ -10,7 +10,6 @@ import (
 	"resumed/internal/explain/recording"
 	"resumed/internal/headless"
 	"resumed/internal/limit"
-	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -18,21 +17,7 @@ import (
 var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: read}
 
 func begins(line []byte) (is, known bool) {
-	var r struct {
-		SessionID string `json:"sessionId"`
-		UUID      string `json:"uuid"`
-		Version   string `json:"version"`
-		Message   struct {
-			Parts []json.RawMessage `json:"parts"`
-		} `json:"message"`
-		Payload struct {
-			Event struct {
-				Name string `json:"event.name"`
-			} `json:"uiEvent"`
-		} `json:"systemPayload"`
-	}
-	is = lines.Decode(line, &r) && agent.IsUUID(r.SessionID) && agent.IsUUID(r.UUID) && r.Version != "" &&
-		(len(r.Message.Parts) > 0 || strings.HasPrefix(r.Payload.Event.Name, "qwen-code."))
+	is = room.IsRecord(line)
 	return is, is
 }
 

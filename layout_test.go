@@ -121,7 +121,7 @@ var arrows = map[string][]string{
 	"internal/agent":                 {"internal/headless", "internal/lines", "internal/starts", "internal/usermanager", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage", "internal/childenv", "internal/sparse"},
 	"internal/process":               {"internal/usermanager", "internal/procfs", "internal/program", "internal/sanitize", "internal/resume"},
 	"internal/program":               {"internal/resume"},
-	"internal/agenttest":             {"internal/headless", "internal/lines", "internal/agent", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/resume"}, // for tests alone
+	"internal/agenttest":             {"internal/headless", "internal/lines", "internal/agent", "internal/explain/recording", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/resume"}, // for tests alone
 	"internal/agent/claude": {
 		"internal/headless", "internal/lines", "internal/agent", "internal/agent/claude/*", "internal/leash", "internal/limit", "internal/program", "internal/resume",
 	},

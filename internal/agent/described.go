@@ -103,9 +103,7 @@ type Choice struct {
 	Keep  []string         // Command.Keep
 	Free  bool             // Command.AnyFlags
 	Spare func(variable string) bool
-	Park  string // why the session is not continued
-	Wait  string // why the session is not continued now
-	Leave *Leave // the same, in full
+	Leave *Leave // why the session is not continued
 }
 
 // Described is the agent of a description, with its homes.
@@ -136,6 +134,9 @@ func (is Description) New(o Options) (*Described, error) {
 		if is.Around && filepath.Base(root) != is.Home {
 			bad = append(bad, fmt.Errorf("root %q of %s is not called %s, as every home of it is", root, is.Name, is.Home))
 		}
+	}
+	if is.Line.Say == nil {
+		is.Line.Say = WithPrompt
 	}
 	d := &Described{Transcripts{Base: NewBase(is.About, o), Homes: homes, Dir: is.Dir, Files: is.Files}, is}
 	d.Elsewhere = func(home string) string {
@@ -277,20 +278,13 @@ func (d *Described) Plan(ctx context.Context, s resume.Session, w Words) (Plan, 
 	if d.is.Choose != nil {
 		choice, err = d.is.Choose(ctx, d, s, had)
 	}
-	switch {
-	case err != nil:
-		return Plan{}, err
-	case choice.Leave != nil:
-		return Plan{Leave: choice.Leave}, nil
-	case choice.Park != "":
-		return Parked("%s", choice.Park), nil
-	case choice.Wait != "":
-		return Left(choice.Wait), nil
+	if err != nil || choice.Leave != nil {
+		return Plan{Leave: choice.Leave}, err
 	}
 	carried, _ := d.Carry(s, choice.Newer...)
 	carried.LeftOut = append(carried.LeftOut, choice.Left...)
 	args := slices.Concat([]string{d.is.Resume, s.Key.ID}, choice.Args, carried.Args)
-	plan := d.Run(s, cmp.Or(choice.Dir, s.Cwd), carried, d.say(args, cmp.Or(choice.Words, w.Prompt))...)
+	plan := d.Run(s, cmp.Or(choice.Dir, s.Cwd), carried, d.is.Line.Say(args, cmp.Or(choice.Words, w.Prompt))...)
 	if plan.Run != nil {
 		plan.Run.Spare, plan.Run.Keep, plan.Run.AnyFlags = choice.Spare, choice.Keep, choice.Free
 	}

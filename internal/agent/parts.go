@@ -10,9 +10,7 @@ import (
 
 // Part is a part of a message, as clients of Google's models write it, or pi.
 type Part struct {
-	Text string `json:"text"`
-
-	// as clients of Google's models write them
+	Text     string          `json:"text"`
 	Call     json.RawMessage `json:"functionCall"`
 	Response json.RawMessage `json:"functionResponse"`
 	Inline   json.RawMessage `json:"inlineData"`

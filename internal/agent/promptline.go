@@ -21,14 +21,6 @@ func WithPrompt(args []string, prompt string) []string {
 	return leash.WithValue(args, PromptOptions[0], PromptOptions[1], prompt)
 }
 
-// say appends a prompt to the arguments of the agent.
-func (d *Described) say(args []string, prompt string) []string {
-	if d.is.Line.Say != nil {
-		return d.is.Line.Say(args, prompt)
-	}
-	return WithPrompt(args, prompt)
-}
-
 // PromptFlags describes the command lines of a described agent.
 type PromptFlags struct {
 	Plain       bool     // plain arguments are a prompt too
@@ -163,5 +155,5 @@ func (p promptLine) Resume(t headless.Trail, prompt string) []string {
 		args := append(p.Options(slices.Concat(p.of.is.Line.Names...)...), p.of.is.Resume, t.Session)
 		return append(args, p.Plain()...)
 	}
-	return p.of.say(append(p.Options(p.of.is.Line.Once...), p.of.is.Resume, t.Session), prompt)
+	return p.of.is.Line.Say(append(p.Options(p.of.is.Line.Once...), p.of.is.Resume, t.Session), prompt)
 }

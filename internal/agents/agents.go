@@ -40,7 +40,6 @@ var builtin = []agent.Builtin{
 // Builtin returns the built-in agents.
 func Builtin() []agent.Builtin { return slices.Clone(builtin) }
 
-// named returns the built-in agent of that name, or a zero one.
 func named(name string) agent.Builtin {
 	for _, b := range builtin {
 		if b.Name == name {
@@ -174,5 +173,4 @@ func MakeAll(cfg config.Config) (map[string]agent.Agent, error) {
 	return Make(cfg)
 }
 
-// sorted returns the names of agents, sorted.
 func sorted(made map[string]agent.Agent) []string { return slices.Sorted(maps.Keys(made)) }

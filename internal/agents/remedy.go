@@ -39,12 +39,16 @@ func Remedies(name string) map[limit.Class]string {
 // there is nothing to do, or the session's reason says it.
 func Remedy(v view.Session) string {
 	called := v.State == resume.GaveUp || v.State == resume.Parked
+	byItself := false // the last resume failed for another reason than the limit
+	if n := len(v.Attempts); n > 0 {
+		byItself = slices.Contains([]resume.Outcome{resume.Failed, resume.TimedOut, resume.NoProgress}, v.Attempts[n-1].Outcome)
+	}
 	words := ""
 	switch {
 	case v.Unreached != "" && (called || v.State == resume.Waiting):
 		words = reach(v)
 	case !called || v.Needs != nil && *v.Needs == string(resume.StartUnseen): // the reason says what helps
-	case v.State == resume.GaveUp && failedByItself(v):
+	case v.State == resume.GaveUp && byItself:
 		words = "look at what it said ({logs})"
 	case v.State == resume.GaveUp || !v.Class.Transient():
 		words = Remedies(v.Agent)[v.Class]
@@ -67,10 +71,4 @@ func reach(v view.Session) string {
 		helps += "; next time " + strings.ReplaceAll(next, "`", "")
 	}
 	return helps
-}
-
-// failedByItself reports whether the last resume failed for another reason than the limit.
-func failedByItself(v view.Session) bool {
-	n := len(v.Attempts)
-	return n > 0 && slices.Contains([]resume.Outcome{resume.Failed, resume.TimedOut, resume.NoProgress}, v.Attempts[n-1].Outcome)
 }

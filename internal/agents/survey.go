@@ -98,7 +98,6 @@ func (f *Finding) findProgram(a agent.Runner, recorded string) {
 	}
 }
 
-// visit visits everything that would be watched of a source.
 func visit(src agent.Source, foreign func(path string)) Home {
 	h := Home{Account: src.Account, Root: src.Root}
 	_ = filepath.WalkDir(src.Root, func(path string, entry fs.DirEntry, err error) error {

@@ -32,7 +32,7 @@ func State(getenv func(string) string) (string, error) {
 // UserState returns the user's own state directory, also if the service has another one: the user's
 // programs write there for the daemon. It is empty if there is no home.
 func UserState(getenv func(string) string) string {
-	base := xdg(getenv, "XDG_STATE_HOME", ".local/state")
+	base := XDG(getenv, "XDG_STATE_HOME", ".local/state")
 	if base == "" {
 		return ""
 	}
@@ -41,11 +41,11 @@ func UserState(getenv func(string) string) string {
 
 // Config returns the directory in which each of the user's programs has a directory of settings; empty
 // if there is no home.
-func Config(getenv func(string) string) string { return xdg(getenv, "XDG_CONFIG_HOME", ".config") }
+func Config(getenv func(string) string) string { return XDG(getenv, "XDG_CONFIG_HOME", ".config") }
 
-// xdg returns a directory by the XDG rules: the one in the variable, otherwise the default in the home.
+// XDG returns a directory by the XDG rules: the one in the variable, otherwise the default in the home.
 // By these rules a relative path is ignored.
-func xdg(getenv func(string) string, variable, usual string) string {
+func XDG(getenv func(string) string, variable, usual string) string {
 	if dir := getenv(variable); filepath.IsAbs(dir) {
 		return dir
 	}

@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"iter"
 	"errors"
 	"fmt"
 	"os"
@@ -205,22 +206,45 @@ func (f FS) TreeOf(root int) (Tree, bool) {
 
 // Connected reports whether a process has a connection to another machine or program, over the network.
 func (f FS) Connected(pid int) bool {
-	var sockets []string
-	for _, file := range f.open(pid) {
-		if inode, is := strings.CutPrefix(file.Name, "socket:["); is {
-			sockets = append(sockets, strings.TrimSuffix(inode, "]"))
+	for socket := range f.sockets(pid, "tcp", "tcp6", "udp", "udp6") {
+		if !strings.HasSuffix(socket[2], ":0000") {
+			return true
 		}
 	}
-	return len(sockets) > 0 && slices.ContainsFunc([]string{"tcp", "tcp6", "udp", "udp6"}, func(kind string) bool {
-		table, _ := read(f.Path(pid, "net", kind))
-		for line := range strings.Lines(string(table)) {
-			fields := strings.Fields(line) // number, local address, remote address, state, …, inode
-			if len(fields) > 9 && !strings.HasSuffix(fields[2], ":0000") && slices.Contains(sockets, fields[9]) {
-				return true
+	return false
+}
+
+// Listening returns the TCP ports on which a process listens.
+func (f FS) Listening(pid int) (ports []string) {
+	const listens = "0A"
+	for socket := range f.sockets(pid, "tcp", "tcp6") {
+		_, hex, _ := strings.Cut(socket[1], ":")
+		if port, err := strconv.ParseUint(hex, 16, 16); err == nil && socket[3] == listens {
+			ports = append(ports, strconv.FormatUint(port, 10))
+		}
+	}
+	return ports
+}
+
+// sockets yields the lines of the kernel's tables of these kinds that are about the process: number, local address,
+// remote address, state, …; the tenth field is the socket.
+func (f FS) sockets(pid int, kinds ...string) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		var own []string
+		for _, file := range f.open(pid) {
+			if inode, is := strings.CutPrefix(file.Name, "socket:["); is {
+				own = append(own, strings.TrimSuffix(inode, "]"))
 			}
 		}
-		return false
-	})
+		for _, kind := range kinds {
+			table, _ := read(f.Path(pid, "net", kind)) // without it there is none
+			for line := range strings.Lines(string(table)) {
+				if fields := strings.Fields(line); len(fields) > 9 && slices.Contains(own, fields[9]) && !yield(fields) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // BootedAt returns when the machine started; zero: not known.

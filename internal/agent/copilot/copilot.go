@@ -31,7 +31,6 @@ const (
 	eventsFile   = "events.jsonl"
 )
 
-// described is GitHub Copilot CLI.
 var described = agent.Description{
 	About: agent.About{
 		Name: Name, Program: "copilot", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables, Keys: keys,
@@ -127,13 +126,12 @@ func choose(_ context.Context, _ *agent.Described, s resume.Session, had agent.R
 	if asks := had.Permission == "manual" || had.Permission == "assisted"; asks { // a person withdrew permissions
 		c.Newer = append(c.Newer, "--allow-all-tools", "--allow-all-paths", "--allow-all-urls", "--allow-all", "--yolo")
 		if o != nil && slices.ContainsFunc(o.Env, func(v resume.Variable) bool { return v.Name == allowAll }) {
-			c.Park = "it was started with " + allowAll + " and was told to ask since: go on there"
+			c.Leave = agent.Parked("it was started with %s and was told to ask since: go on there", allowAll).Leave
 		}
 	}
 	return c, nil
 }
 
-// startedIn returns the mode in a command line.
 func startedIn(args []string) string {
 	line := flags.Parse(args)
 	for _, mode := range []string{"plan", "autopilot"} {
@@ -222,7 +220,6 @@ var flags = leash.Flags{
 	{Effect: leash.Attended, Takes: leash.One, Names: `--environment-host --environment-compute-id`},
 }
 
-// allowAll allows everything without asking.
 const allowAll = "COPILOT_ALLOW_ALL"
 
 // keys are variables with a key. Each one decides which allowance is used.
@@ -257,7 +254,6 @@ const (
 	used      = "session.usage_record"
 )
 
-// data contains the fields of all events.
 type data struct {
 	SessionID string `json:"sessionId"`
 	Context   struct {
@@ -292,7 +288,6 @@ type data struct {
 	} `json:"usage"`
 }
 
-// request is a tool call of the model.
 type request struct {
 	ID        string         `json:"toolCallId"`
 	Name      string         `json:"name"`

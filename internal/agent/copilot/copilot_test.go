@@ -2,7 +2,6 @@ package copilot
 
 import (
 	"bytes"
-	"encoding/json"
 	"maps"
 	"path/filepath"
 	"strings"
@@ -16,13 +15,10 @@ import (
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
-	"resumed/internal/process"
 	"resumed/internal/resume"
 )
 
-func newAgent(t testing.TB, roots ...string) *agent.Described {
-	return agenttest.Alone(t, described.New, func(a *agent.Described, seen process.Table) { a.Processes = seen }, roots)
-}
+var newAgent = agenttest.Described(described)
 
 func TestEveryCapturedSessionIsUnderstood(t *testing.T) { agenttest.Understood(t, newAgent(t)) }
 
@@ -32,9 +28,9 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 
 const sessionA = "6e6faec3-9b19-4907-bdc9-bf24ad0a6e68"
 
-type object = map[string]any
+type object = agenttest.Object
 
-var began = time.Now().Add(-time.Hour).UTC().Truncate(time.Second)
+var began = agenttest.Began
 
 func line(kind string, after time.Duration, data object) object {
 	return object{"type": kind, "data": data, "id": sessionA, "timestamp": began.Add(after).Format("2006-01-02T15:04:05.000Z07:00")}
@@ -55,10 +51,7 @@ func TestWhatALineMeans(t *testing.T) {
 	at := began.Add(time.Minute)
 	helper := line(answer, time.Minute, object{"content": "done"})
 	helper["agentId"] = "explore-1"
-	for rule, c := range map[string]struct {
-		line any
-		want resume.Event
-	}{
+	agenttest.Meanings(t, a, "/x/"+sessionA+"/events.jsonl", sessionA, map[string]agenttest.Means{
 		"a prompt":                     {said(time.Minute, "go"), resume.Prompted{At: at}},
 		"a prompt of its autopilot":    {line(prompt, time.Minute, object{"content": "go on", "isAutopilotContinuation": true}), resume.Prompted{At: at, By: "GitHub Copilot CLI itself"}},
 		"a prompt of its schedule":     {line(prompt, time.Minute, object{"content": "go on", "source": "schedule-1"}), resume.Prompted{At: at, By: "GitHub Copilot CLI itself"}},
@@ -72,15 +65,7 @@ func TestWhatALineMeans(t *testing.T) {
 		"the end of a turn":            {line("assistant.turn_end", time.Minute, object{"turnId": "0"}), nil},
 		"the end of a run":             {line("session.shutdown", time.Minute, object{"shutdownType": "routine"}), nil},
 		"the result of a tool":         {line(tooled, time.Minute, object{"toolCallId": "x", "success": true}), nil},
-	} {
-		t.Run(rule, func(t *testing.T) {
-			data, err := json.Marshal(c.line)
-			require.NoError(t, err)
-			s, ok := a.Observe(agent.Source{}, lines.Line{Path: "/x/" + sessionA + "/events.jsonl", Data: data})
-			require.Equal(t, c.want != nil, ok)
-			require.Equal(t, c.want, s.Event)
-		})
-	}
+	})
 }
 
 func TestWhatAFailureMeans(t *testing.T) {
@@ -183,15 +168,11 @@ func TestAnEventNeverWidensWhatTheStartAllowed(t *testing.T) {
 }
 
 func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
-	for why, record := range map[string]any{
+	agenttest.WentOn(t, func() *scene { return newScene(t, stopped()...) }, map[string]any{
 		"newer prompt": said(time.Minute, "never mind"),
 		"moved on":     line(answer, time.Minute, object{"content": "done"}),
 		"interrupted":  line(aborted, time.Minute, object{"reason": "user_initiated"}),
-	} {
-		sc := newScene(t, stopped()...)
-		sc.Write(t, record)
-		sc.MustLeave(t, why, false)
-	}
+	})
 }
 
 func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
@@ -208,12 +189,7 @@ func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
 }
 
 func TestAnotherHomeIsNamedToTheRun(t *testing.T) {
-	sc := newScene(t, stopped()...)
-	home, work := sc.MoveHome(t)
-	sc.Agent = newAgent(t, home, work)
-	require.Equal(t, []string{"COPILOT_HOME=" + work}, sc.Plan(t, "continue").Run.Env)
-	require.Equal(t, "copilot:default", sc.Agent.Sources()[0].Account)
-	require.Equal(t, "copilot:"+work, sc.Agent.Sources()[1].Account)
+	agenttest.AnotherHome(t, newScene(t, stopped()...), described, "COPILOT_HOME")
 }
 
 func TestTheUsualHomeIsTheOneOfTheEnvironment(t *testing.T) {

@@ -98,7 +98,6 @@ func New(o Options) (*Agent, error) {
 	return a, nil
 }
 
-// compile compiles a pattern, which may only have these groups.
 func compile(key, pattern string, complain func(string, ...any), groups ...string) *regexp.Regexp {
 	if pattern == "" {
 		complain("%s: an empty pattern matches every line", key)
@@ -120,7 +119,6 @@ func compile(key, pattern string, complain func(string, ...any), groups ...strin
 // Sources returns the directories of the agent's files.
 func (a *Agent) Sources() []agent.Source { return slices.Clone(a.sources) }
 
-// checkGlob returns what is wrong with the glob of files.
 func checkGlob(glob string) error {
 	switch {
 	case !filepath.IsAbs(glob):

@@ -323,20 +323,24 @@ func TestWhoWritesASessionsFile(t *testing.T) {
 		t.Skip("SKIPPED: this system has no /proc")
 	}
 	file := filepath.Join(t.TempDir(), "s-1.log")
-	cmd := exec.Command("sh", "-c", "exec 3>>"+file+"; echo step >&3; sleep 60 & wait")
+	cmd := exec.Command("sh", "-c", "exec 3>>"+file+"; echo limit >&3; sleep 60 & wait")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait() })
 	a, err := New(Options{Name: "bot", Files: []string{file}, Session: `(s-\d)`, Limit: []string{"limit"}, Resume: []string{"sh", "bot.sh"}})
 	require.NoError(t, err)
-	s := resume.Session{Transcript: file}
+	s := resume.Session{Key: resume.Key{Agent: "bot", ID: "s-1"}, Cwd: t.TempDir(), Transcript: file}
 	require.Eventually(t, func() bool { return a.Writer(t.Context(), s) == cmd.Process.Pid }, time.Minute, 10*time.Millisecond)
 	s.Origin = a.Origin(cmd.Process.Pid, false)
 	require.NotNil(t, s.Origin)
 	require.False(t, s.Origin.ArgsSeen, "nobody knows its flags")
 	require.True(t, s.Origin.EnvSeen)
 	require.Empty(t, s.Origin.Sandbox)
-	require.False(t, a.leadsIn(s), "it is the same program")
-	a.is.Resume = []string{"/usr/bin/podman", "exec", "box", "sh"}
-	require.True(t, a.leadsIn(s))
+	for program, inside := range map[string]bool{"sh": false, "env": true} { // the same program, or one that enters a container
+		a.is.Resume = []string{program, "bot.sh"}
+		plan, err := a.Plan(t.Context(), s, agent.Words{Prompt: "continue"})
+		require.NoError(t, err)
+		require.NotNil(t, plan.Run, "%+v", plan.Leave)
+		require.Equal(t, inside, plan.Run.Inside, program)
+	}
 }

@@ -56,7 +56,6 @@ func (a *Agent) Observe(src agent.Source, line lines.Line) (resume.Observation, 
 // groups are the non-empty named groups of a match.
 type groups map[string]string
 
-// find returns the groups of a match, or nil if there is no match.
 func find(re *regexp.Regexp, text []byte) groups {
 	m := re.FindSubmatch(text)
 	if m == nil {

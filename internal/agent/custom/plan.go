@@ -22,7 +22,14 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if !safeID.MatchString(s.Key.ID) {
 		return agent.Parked("the session id %q may hold letters, digits and . _ : - only, and begins with a letter or digit", s.Key.ID), nil
 	}
-	last, err := a.lastOf(ctx, s)
+	var last resume.Event // a file may contain several sessions
+	err := agent.Back(ctx, a, agent.SourceOf(a, s.Transcript), s.Transcript, func(e agent.Evidence) bool {
+		if e.Key == s.Key {
+			last = e.Event
+		}
+		return last == nil && ctx.Err() == nil
+	})
+	err = errors.Join(err, ctx.Err())
 	// It cannot be determined whether this is the same limit: lines may have no time of their own.
 	_, stopped := last.(resume.Limited)
 	if plan, still, err := agent.StillStoppedBy(s, last, err); !still && (err != nil || !stopped) {
@@ -36,8 +43,9 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		cwd = filepath.Dir(s.Transcript) // its directory is not known
 	}
 	plan := a.run("resume", a.is.Resume, s, w.Prompt, cwd)
-	if plan.Run != nil {
-		plan.Run.Inside = a.leadsIn(s)
+	// A command that begins with another program than the one that was seen in the container or sandbox enters it.
+	if o := s.StartedWith(); plan.Run != nil && o != nil {
+		plan.Run.Inside = !slices.Contains(o.Args, filepath.Base(a.is.Resume[0]))
 	}
 	return plan, nil
 }
@@ -58,24 +66,6 @@ func (a *Agent) run(key string, command []string, s resume.Session, prompt, cwd 
 		argv = append(argv, values.Replace(arg))
 	}
 	return agent.Plan{Run: &agent.Command{Argv: argv, Dir: cwd, Env: found.Environment(a.Env), Fixed: true}}
-}
-
-// leadsIn reports whether the user's command enters the container or sandbox of the session: it begins with
-// another program than the one that was seen there.
-func (a *Agent) leadsIn(s resume.Session) bool {
-	o := s.StartedWith()
-	return o != nil && !slices.Contains(o.Args, filepath.Base(a.is.Resume[0]))
-}
-
-// lastOf returns the last event of the session in its file, or nil: a file may contain several sessions.
-func (a *Agent) lastOf(ctx context.Context, s resume.Session) (last resume.Event, err error) {
-	err = agent.Back(ctx, a, agent.SourceOf(a, s.Transcript), s.Transcript, func(e agent.Evidence) bool {
-		if e.Key == s.Key {
-			last = e.Event
-		}
-		return last == nil && ctx.Err() == nil
-	})
-	return last, errors.Join(err, ctx.Err())
 }
 
 // Starts reports whether the user configured a start command.

@@ -51,7 +51,6 @@ type record struct {
 	RewindTo string `json:"$rewindTo"`
 }
 
-// toolCall is a tool call with its result.
 type toolCall struct {
 	ID     string          `json:"id"`
 	Name   string          `json:"name"`
@@ -90,7 +89,6 @@ func (r record) moved() bool {
 		(len(r.ToolCalls) > 0 || len(r.Thoughts) > 0 || r.Tokens.Output > 0 || r.Tokens.Thoughts > 0 || r.text() != "")
 }
 
-// cancels reports whether a person interrupted the turn.
 func (r record) cancels() bool { return r.Type == "info" && r.text() == "Request cancelled." }
 
 // refused returns the text of a refusal that ended a turn. Other errors, such as an unknown command, end none.
@@ -109,7 +107,6 @@ func (r record) isHeader() bool {
 	return r.SessionID != "" && r.Project != "" && r.ID == "" && r.Type == "" && r.Messages == nil
 }
 
-// denied reports whether the tool was not run because of a missing permission.
 func (c toolCall) denied() bool {
 	words := []string{"requires user confirmation, which is not supported in non-interactive mode", "denied by policy"}
 	return c.Status == "error" && slices.ContainsFunc(words, func(words string) bool { return strings.Contains(string(c.Result), words) })
@@ -173,7 +170,6 @@ func (r record) event(limits limit.Reader, modTime time.Time) resume.Event {
 	}
 }
 
-// siftMessage judges a line with one message, or with a change of earlier ones.
 var siftMessage = agent.SiftByType([]string{"gemini"}, []string{"user", "error", "info", "$rewindTo"})
 
 // sift ignores updates of the metadata, which are half of a chat's lines, and new lists of all messages without a
@@ -200,7 +196,6 @@ var sessionName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 // IsID reports whether a text is safe as the id of a session: it becomes an argument of a command.
 func IsID(text string) bool { return sessionName.MatchString(text) }
 
-// headSize is how much of a file's beginning is read: the header and the preamble.
 const headSize = 64 << 10
 
 // workspace begins the list of directories in the preamble of a chat: the session began in the first one.
@@ -384,15 +379,12 @@ func isBareUpdate(line []byte) bool {
 			Messages []record `json:"messages"`
 		} `json:"$set"`
 	}
+	more := func(m record) bool {
+		text := m.text()
+		return m.Type != "user" || len(m.Content) != 1 || strings.Count(text, sessionContext) != 1 ||
+			!strings.HasPrefix(text, sessionContext) || !strings.HasSuffix(text, sessionContextEnd)
+	}
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
-	return decoder.Decode(&update) == nil && update.Set != nil &&
-		!slices.ContainsFunc(update.Set.Messages, func(m record) bool { return !m.isBarePreamble() })
-}
-
-// isBarePreamble reports whether a message is a preamble and nothing else.
-func (r record) isBarePreamble() bool {
-	return r.Type == "user" && len(r.Content) == 1 &&
-		strings.HasPrefix(r.text(), sessionContext) && strings.HasSuffix(r.text(), sessionContextEnd) &&
-		strings.Count(r.text(), sessionContext) == 1
+	return decoder.Decode(&update) == nil && update.Set != nil && !slices.ContainsFunc(update.Set.Messages, more)
 }

@@ -5,7 +5,6 @@ package gemini
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,10 +24,8 @@ const Name = "gemini"
 // homeName is the name of every home of Gemini CLI: only its parent directory can be chosen, by homeVariable.
 const homeName, homeVariable = ".gemini", "GEMINI_CLI_HOME"
 
-// chatGlob matches chats below a home.
 const chatGlob = "tmp/*/chats/session-*.jsonl"
 
-// described is Gemini CLI.
 var described = agent.Description{
 	About: agent.About{
 		Name: Name, Program: "gemini", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables, Account: account,
@@ -111,7 +108,7 @@ func account(variable func(name string) string) string {
 func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
 	session, dir := place(lines.Line{Path: s.Transcript}) // the current values
 	if session != s.Key.ID {
-		c.Park = fmt.Sprintf("the transcript is not of session %s any more", s.Key.ID)
+		c.Leave = agent.Parked("the transcript is not of session %s any more", s.Key.ID).Leave
 		return c, nil
 	}
 	if c.Leave = agent.CheckDir(s, dir); c.Leave != nil {
@@ -122,7 +119,7 @@ func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent
 		return c, err
 	}
 	if slices.ContainsFunc(running, func(p process.Live) bool { return p.Mark != "" && p.LivesIn(process.PlaceOf(dir)) }) {
-		c.Wait = "another resumed session works in " + dir // the start of this one may delete its chat
+		c.Leave = agent.Left("another resumed session works in " + dir).Leave // the start of this one may delete its chat
 		return c, nil
 	}
 	chat, err := endingOf(ctx, s.Transcript)
@@ -131,7 +128,7 @@ func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent
 	}
 	if chat.lost != nil {
 		if c.Words = chat.lost.again(); c.Words == "" {
-			c.Park = Name + " took the last prompt back, and it cannot be given again on a command line"
+			c.Leave = agent.Parked("%s took the last prompt back, and it cannot be given again on a command line", Name).Leave
 		}
 	}
 	if c.Args = leash.WithModel(nil, had.Model); len(c.Args) > 0 {
@@ -144,33 +141,25 @@ func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent
 	return c, nil
 }
 
-// Verdict returns the meaning of the refusal that ended a turn.
-func Verdict(limits limit.Reader, refusal limit.Refusal) limit.Verdict {
-	v := agent.Failed(limits.Refusal(refusal))
-	if v.Class == limit.UsageLimit && !v.Reset.Stated() && ofADay.MatchString(refusal.Text) {
-		v.Reset = nextDay(limits.At)
-	}
-	return v
-}
-
 // ofADay matches Gemini CLI's text for a daily quota. It omits Google's reset time.
 var ofADay = regexp.MustCompile(`(?i)\bdaily\b[^.\n]{0,60}\bquota\b`)
 
 // overlap is how long after midnight a refusal may still belong to the day before.
 const overlap = 10 * time.Minute
 
-// nextDay returns when daily quotas are reset: Google counts days in Pacific time. It states no reset shortly after
-// midnight.
-func nextDay(at time.Time) limit.Reset {
+// Verdict returns the meaning of the refusal that ended a turn. Daily quotas are reset at the next midnight in Pacific
+// time; shortly after midnight it is not known which one.
+func Verdict(limits limit.Reader, refusal limit.Refusal) limit.Verdict {
+	v := agent.Failed(limits.Refusal(refusal))
 	zone, err := time.LoadLocation("America/Los_Angeles")
-	if err != nil || at.IsZero() {
-		return limit.Reset{}
+	if v.Class != limit.UsageLimit || v.Reset.Stated() || !ofADay.MatchString(refusal.Text) || err != nil || limits.At.IsZero() {
+		return v
 	}
-	year, month, day := at.In(zone).Date()
-	if at.Sub(time.Date(year, month, day, 0, 0, 0, 0, zone)) < overlap {
-		return limit.Reset{}
+	year, month, day := limits.At.In(zone).Date()
+	if limits.At.Sub(time.Date(year, month, day, 0, 0, 0, 0, zone)) >= overlap {
+		v.Reset = limit.Reset{At: time.Date(year, month, day+1, 0, 0, 0, 0, zone), Source: limit.Words, Rough: true}
 	}
-	return limit.Reset{At: time.Date(year, month, day+1, 0, 0, 0, 0, zone), Source: limit.Words, Rough: true}
+	return v
 }
 
 // flags are those of Gemini CLI from 0.40 to 0.61, including hidden ones. Chats do not contain what a session may

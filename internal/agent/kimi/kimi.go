@@ -71,7 +71,6 @@ func isWire(rel string) bool {
 	return found && isID(session) && strings.Count(workspace, string(filepath.Separator)) == 1
 }
 
-// isID reports whether a text is the id of a session.
 func isID(text string) bool {
 	id, found := strings.CutPrefix(text, "session_")
 	return found && agent.IsUUID(id)
@@ -86,7 +85,7 @@ const neverAsks = "auto"
 func choose(_ context.Context, _ *agent.Described, _ resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
 	c.Newer, c.Free = []string{"-m", "--model"}, true
 	if had.Mode != neverAsks {
-		c.Park = "it asks before it acts, and kimi -p never asks: go on in a terminal, where you can answer"
+		c.Leave = agent.Parked("it asks before it acts, and kimi -p never asks: go on in a terminal, where you can answer").Leave
 	}
 	return c, nil
 }
@@ -139,7 +138,6 @@ func login(variable func(name string) string) string {
 	return cmp.Or(claims.Subject, claims.User)
 }
 
-// record is one line of a session's file.
 type record struct {
 	Type   string  `json:"type"`
 	Time   float64 `json:"time"` // in milliseconds
@@ -178,13 +176,11 @@ const (
 	measured  = "token_counting.measured"
 )
 
-// step is an action of the model, or its result.
 type step struct {
 	Type string     `json:"type"`
 	Part agent.Part `json:"part"`
 }
 
-// failure is why a turn ended.
 type failure struct {
 	Code    string `json:"code"`
 	Name    string `json:"name"`
@@ -245,7 +241,6 @@ func place(line lines.Line) (session, cwd string) {
 	return session, state.Cwd
 }
 
-// moved reports whether the model answered, or called a tool.
 func (r record) moved() bool {
 	return r.Type == stepped && (r.Event.Type == "tool.call" || r.Event.Type == "content.part" && strings.TrimSpace(r.Event.Part.Text) != "")
 }
@@ -266,7 +261,6 @@ func (r record) at(file time.Time) time.Time {
 	return file
 }
 
-// event returns the event of a failure.
 func (f failure) event(limits limit.Reader, until time.Time) resume.Event {
 	return resume.Limited{At: limits.At, Verdict: f.verdict(limits, until), Text: agent.Clip(f.Message)}
 }

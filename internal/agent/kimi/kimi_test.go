@@ -16,13 +16,10 @@ import (
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
-	"resumed/internal/process"
 	"resumed/internal/resume"
 )
 
-func newAgent(t testing.TB, roots ...string) *agent.Described {
-	return agenttest.Alone(t, described.New, func(a *agent.Described, seen process.Table) { a.Processes = seen }, roots)
-}
+var newAgent = agenttest.Described(described)
 
 func TestEveryCapturedSessionIsUnderstood(t *testing.T) { agenttest.Understood(t, newAgent(t)) }
 
@@ -32,9 +29,9 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 
 const sessionA = "session_6e6faec3-9b19-4907-bdc9-bf24ad0a6e68"
 
-type object = map[string]any
+type object = agenttest.Object
 
-var began = time.Now().Add(-time.Hour).UTC().Truncate(time.Second)
+var began = agenttest.Began
 
 func line(kind string, after time.Duration, more object) object {
 	r := object{"type": kind, "agentId": "main", "time": began.Add(after).UnixMilli()}
@@ -63,10 +60,7 @@ func overloaded(after time.Duration) object {
 func TestWhatALineMeans(t *testing.T) {
 	a := newAgent(t)
 	at := began.Add(time.Minute).Local()
-	for rule, c := range map[string]struct {
-		line any
-		want resume.Event
-	}{
+	agenttest.Meanings(t, a, filepath.Join("/x/wd", sessionA, wireFile), sessionA, map[string]agenttest.Means{
 		"a prompt":                     {said(time.Minute, "go"), resume.Prompted{At: at}},
 		"a prompt into a running turn": {line(steered, time.Minute, object{"origin": object{"kind": "user"}}), resume.Prompted{At: at}},
 		"a prompt of its schedule":     {line(prompted, time.Minute, object{"origin": object{"kind": "cron_job"}}), resume.Prompted{At: at, By: "Kimi Code itself"}},
@@ -81,15 +75,7 @@ func TestWhatALineMeans(t *testing.T) {
 		"the end of a turn":            {line(turnEnded, time.Minute, object{"reason": "completed"}), nil},
 		"a turn that a hook blocked":   {line(turnEnded, time.Minute, object{"reason": "blocked"}), nil},
 		"a change of its mode":         {line(moded, time.Minute, object{"mode": "auto"}), nil},
-	} {
-		t.Run(rule, func(t *testing.T) {
-			data, err := json.Marshal(c.line)
-			require.NoError(t, err)
-			s, ok := a.Observe(agent.Source{}, lines.Line{Path: filepath.Join("/x/wd", sessionA, wireFile), Data: data})
-			require.Equal(t, c.want != nil, ok)
-			require.Equal(t, c.want, s.Event)
-		})
-	}
+	})
 }
 
 func TestWhatAFailureMeans(t *testing.T) {

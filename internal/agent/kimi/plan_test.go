@@ -43,15 +43,11 @@ func TestASessionIsContinuedWhereItStopped(t *testing.T) {
 }
 
 func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
-	for why, record := range map[string]any{
+	agenttest.WentOn(t, func() *scene { return newScene(t, stopped()...) }, map[string]any{
 		"newer prompt": said(time.Minute, "never mind"),
 		"moved on":     answered(time.Minute, "done"),
 		"interrupted":  line(turnEnded, time.Minute, object{"reason": "cancelled"}),
-	} {
-		sc := newScene(t, stopped()...)
-		sc.Write(t, record)
-		sc.MustLeave(t, why, false)
-	}
+	})
 }
 
 // kimi -p never asks, whatever the session's mode: a person who wants to be asked is not bypassed.
@@ -76,12 +72,7 @@ func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
 }
 
 func TestAnotherHomeIsNamedToTheRun(t *testing.T) {
-	sc := newScene(t, stopped()...)
-	home, work := sc.MoveHome(t)
-	sc.Agent = newAgent(t, home, work)
-	require.Equal(t, []string{"KIMI_CODE_HOME=" + work}, sc.Plan(t, "continue").Run.Env)
-	require.Equal(t, "kimi:default", sc.Agent.Sources()[0].Account)
-	require.Equal(t, "kimi:"+work, sc.Agent.Sources()[1].Account)
+	agenttest.AnotherHome(t, newScene(t, stopped()...), described, "KIMI_CODE_HOME")
 }
 
 func TestAResumeLacksNoRestrictionAndHasNoGrantOfItsOwn(t *testing.T) {

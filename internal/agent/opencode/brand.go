@@ -1,7 +1,6 @@
 package opencode
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -60,10 +59,8 @@ var (
 	}
 )
 
-// variable returns the name of a variable of the environment.
 func (b *brand) variable(name string) string { return b.prefix + "_" + name }
 
-// isProgram accepts the names used by npm, the installer and packages.
 func (b *brand) isProgram(path string) bool {
 	name := filepath.Base(path)
 	return name == b.program || slices.Contains(b.binaries, name)
@@ -89,7 +86,6 @@ func (b *brand) variables() leash.Variables {
 	}
 }
 
-// configsIn returns the possible configuration files in the directories.
 func (b *brand) configsIn(dirs ...string) []string {
 	var files []string
 	for _, dir := range dirs {
@@ -100,21 +96,12 @@ func (b *brand) configsIn(dirs ...string) []string {
 	return files
 }
 
-// configsOf returns the possible configuration files of a project.
 func (b *brand) configsOf(dir string) []string {
-	files := b.configsIn(dir)
+	dirs := []string{dir}
 	for _, name := range b.project {
-		files = append(files, b.configsIn(filepath.Join(dir, name))...)
+		dirs = append(dirs, filepath.Join(dir, name))
 	}
-	return files
-}
-
-// plugin returns resumed's plugin for the brand.
-func (b *brand) plugin() *agent.Plugin {
-	return &agent.Plugin{
-		Install: fmt.Sprintf("mkdir -p ~/.config/%[1]s/plugin && cp DIR/plugins/opencode/resumed.js ~/.config/%[1]s/plugin/", b.program),
-		Version: b.pluginVersion,
-	}
+	return b.configsIn(dirs...)
 }
 
 var (
@@ -140,12 +127,6 @@ func (b *brand) pluginVersion() string {
 		}
 	}
 	return ""
-}
-
-// eventsFile returns the file that the plugin writes and Follow reads. The plugin runs in the user's processes, so
-// the file is in the user's state directory, even if the service has its own.
-func (b *brand) eventsFile() string {
-	return filepath.Join(dirs.UserState(os.Getenv), b.program, "events.jsonl")
 }
 
 // The variables that each brand reads, by its prefix; all others restrict what a session may do.

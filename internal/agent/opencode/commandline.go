@@ -17,7 +17,6 @@ import (
 
 var _ headless.CommandLine = (*Agent)(nil)
 
-// invocation is a command line with run.
 type invocation struct {
 	before, options leash.Arguments // on either side of run
 	agent           *Agent

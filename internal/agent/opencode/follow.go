@@ -64,7 +64,6 @@ type follower struct {
 	ready    bool // everything that existed at the start was reported: what follows is new
 }
 
-// followed is one database.
 type followed struct {
 	database.Reader
 	cursor   *database.Cursor // nil: none yet
@@ -129,7 +128,6 @@ func (a *Agent) Follow(ctx context.Context, feed agent.Feed) error {
 	}
 }
 
-// step does one step with the agent's mutex.
 func (f *follower) step(do func()) {
 	f.agent.mu.Lock()
 	defer f.agent.mu.Unlock()
@@ -310,7 +308,6 @@ func (f *follower) readPlugin(ctx context.Context) {
 	}
 }
 
-// listen receives events from the server until ctx is done.
 func (f *follower) listen(ctx context.Context) {
 	listener := server.Listener{
 		Client: f.agent.client(), Log: f.log.With("agent", f.agent.brand.name), Retry: retryPolicy,

@@ -10,7 +10,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +20,10 @@ import (
 	"resumed/internal/agent/opencode/database"
 	"resumed/internal/agent/opencode/processes"
 	"resumed/internal/agent/opencode/server"
+	"resumed/internal/childenv"
+	"resumed/internal/dirs"
+	"resumed/internal/leash"
+	"resumed/internal/process"
 	"resumed/internal/resume"
 )
 
@@ -48,7 +54,6 @@ type Agent struct {
 
 var _ agent.Follower = (*Agent)(nil)
 
-// builtin returns the entry of the brand in the list of agents.
 func (b *brand) builtin() agent.Builtin {
 	return agent.Builtin{
 		Name:      b.name,
@@ -56,9 +61,12 @@ func (b *brand) builtin() agent.Builtin {
 		Headless:  b.program + " run",
 		Server:    true,
 		Variables: []string{b.variable("DB")},
-		Plugin:    b.plugin(),
 		Remedies:  b.hands,
 		New:       func(o agent.Options) (agent.Agent, error) { return b.make(o) },
+		Plugin: &agent.Plugin{
+			Install: fmt.Sprintf("mkdir -p ~/.config/%[1]s/plugin && cp DIR/plugins/opencode/resumed.js ~/.config/%[1]s/plugin/", b.program),
+			Version: b.pluginVersion,
+		},
 	}
 }
 
@@ -68,46 +76,34 @@ const rescan = time.Minute
 // make returns the agent. It reads the environment, but no file.
 func (b *brand) make(o agent.Options) (*Agent, error) {
 	a := &Agent{
-		Base:   agent.NewBase(agent.About{Name: b.name, Program: b.program, Is: b.isProgram, ByHand: "--session", Flags: processes.Flags, Variables: b.variables(), Places: b.places}, o),
-		brand:  b,
-		events: b.eventsFile(),
+		Base: agent.NewBase(agent.About{
+			Name: b.name, Program: b.program, Is: b.isProgram, ByHand: "--session", Flags: processes.Flags, Variables: b.variables(), Places: b.places,
+		}, o),
+		brand: b,
+		// The plugin runs in the user's processes, so its file is in the user's state directory, even if the service
+		// has its own.
+		events: filepath.Join(dirs.UserState(os.Getenv), b.program, "events.jsonl"),
+		state:  filepath.Join(dirs.XDG(os.Getenv, "XDG_STATE_HOME", ".local/state"), b.program),
 		rescan: rescan,
 	}
-	a.state = filepath.Join(baseDir("XDG_STATE_HOME", a.UserDir, ".local/state"), b.program)
-	usual, only := b.usualHome(a.UserDir)
-	homes, err := agent.NewHomes(b.name, usual, o.Roots)
-	a.homes, a.only = homes, only
+	usual := filepath.Join(dirs.XDG(os.Getenv, "XDG_DATA_HOME", ".local/share"), b.program)
+	if path := os.Getenv(b.variable("DB")); path != "" && path != ":memory:" {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(usual, path)
+		}
+		usual, a.only = filepath.Dir(path), filepath.Base(path)
+	}
+	if !filepath.IsAbs(usual) {
+		usual, a.only = "", ""
+	}
+	var err, bad error
+	a.homes, err = agent.NewHomes(b.name, usual, o.Roots)
 	if o.Server != "" {
-		var bad error
 		if a.server, bad = url.Parse(o.Server); bad != nil {
 			err = errors.Join(err, fmt.Errorf("server of %s: %w", b.name, bad))
 		}
 	}
 	return a, err
-}
-
-// baseDir returns the directory that a variable names, by default one below the user's home directory.
-func baseDir(variable, userDir, usual string) string {
-	if dir := os.Getenv(variable); filepath.IsAbs(dir) || userDir == "" {
-		return dir
-	}
-	return filepath.Join(userDir, usual)
-}
-
-// usualHome returns the default data directory, and the name of its only database if that is set; empty: not
-// known.
-func (b *brand) usualHome(userDir string) (dir, only string) {
-	dir = filepath.Join(baseDir("XDG_DATA_HOME", userDir, ".local/share"), b.program)
-	if path := os.Getenv(b.variable("DB")); path != "" && path != ":memory:" {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		dir, only = filepath.Dir(path), filepath.Base(path)
-	}
-	if !filepath.IsAbs(dir) {
-		return "", ""
-	}
-	return dir, only
 }
 
 // has reports whether a file name is that of a database of the data directory.
@@ -118,13 +114,11 @@ func (a *Agent) has(dir, name string) bool {
 	return a.brand.isDatabase(name)
 }
 
-// watches reports whether a file is one of the watched databases.
 func (a *Agent) watches(path string) bool {
 	dir := filepath.Dir(path)
 	return slices.Contains(a.homes.Roots, dir) && a.has(dir, filepath.Base(path))
 }
 
-// databases returns the paths of the existing databases in a data directory.
 func (a *Agent) databases(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -151,7 +145,6 @@ func (a *Agent) reader(path string) database.Reader {
 	return database.Reader{Path: path, Agent: a.brand.name, Account: a.homes.Account(home), Limits: a.Limits}
 }
 
-// client returns a client of the configured server.
 func (a *Agent) client() server.Client {
 	user := cmp.Or(os.Getenv(a.brand.variable("SERVER_USERNAME")), a.brand.program)
 	return server.Client{URL: a.server, User: user, Password: os.Getenv(a.brand.variable("SERVER_PASSWORD"))}
@@ -170,7 +163,6 @@ func (a *Agent) services() (all []server.Service) {
 	return all
 }
 
-// finder returns the finder of the agent's processes.
 func (a *Agent) finder() processes.Finder {
 	return processes.Finder{Table: a.Processes, Is: a.brand.isProgram, Registered: func() (pids []int) {
 		for _, s := range a.services() {
@@ -202,6 +194,8 @@ func (a *Agent) Weigh(ctx context.Context, s resume.Session) (size resume.Contex
 	return size, known, err
 }
 
+const readTimeout = time.Minute
+
 // Subagents returns the child sessions that were stopped since the session began its current work.
 func (a *Agent) Subagents(ctx context.Context, s resume.Session) (stopped []resume.Subagent, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
@@ -213,9 +207,6 @@ func (a *Agent) Subagents(ctx context.Context, s resume.Session) (stopped []resu
 	return stopped, err
 }
 
-// readTimeout bounds how long a database is read for one answer.
-const readTimeout = time.Minute
-
 // Denied returns the last refusal of a run. A run without a terminal rejects everything that it would have to
 // ask for, and ends its turn.
 func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (d agent.Denial, denied bool, err error) {
@@ -226,4 +217,73 @@ func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (d 
 		return err
 	})
 	return d, denied, err
+}
+
+// Origin returns what the process that works on the session was started with. If the process only shows
+// sessions of a server, that is the server.
+func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
+	args := process.ProgramArgs(a.Processes.Argv(pid))
+	if url := processes.AttachedTo(args); url != "" {
+		if pid = a.finder().ServerAt(url); pid == 0 {
+			return nil
+		}
+		args = process.ProgramArgs(a.Processes.Argv(pid))
+	}
+	table := a.Variables()
+	for dir := a.Processes.Cwd(pid); len(dir) > 1; dir = filepath.Dir(dir) {
+		table = append(table, agent.VariablesIn(reference, a.brand.configsOf(dir)...))
+	}
+	o := a.OriginBy(table, pid, secrets)
+	if o != nil {
+		o.Server = processes.IsServer(args)
+	}
+	return o
+}
+
+// Variables are those that matter to the agent, and those that its configuration names.
+func (a *Agent) Variables() leash.Variables { return append(a.Base.Variables(), a.configured()) }
+
+// reference matches a reference to a variable in a configuration.
+var reference = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+func (a *Agent) configured() leash.Row {
+	files := a.brand.configsIn(filepath.Join(dirs.Config(os.Getenv), a.brand.program), os.Getenv(a.brand.variable("CONFIG_DIR")))
+	return agent.VariablesIn(reference, append(files, os.Getenv(a.brand.variable("CONFIG")))...)
+}
+
+// spare returns which variables a session with this provider does not need: the keys of other providers. nil:
+// not known.
+func (a *Agent) spare(provider, dir string) func(string) bool {
+	own, known := keysOf[provider]
+	switch {
+	case slices.Contains(strings.Fields(plainProviders), provider):
+		own = strings.ToUpper(provider) + "_*"
+	case !known:
+		return nil
+	}
+	return agent.Spare(leash.Variables{a.configured(), agent.VariablesIn(reference, a.brand.configsOf(dir)...), {Names: own}}, providerVariables)
+}
+
+// Identity returns the stored credential of the session's provider, which identifies the account on
+// every machine: its key, or the account id of its login.
+func (a *Agent) Identity(s resume.Session, environ []string) string {
+	at := slices.IndexFunc(a.homes.Roots, func(root string) bool { return a.homes.Account(root) == s.Account })
+	instead := childenv.Value(environ, a.brand.variable("AUTH_CONTENT")) != "" // it replaces the file
+	if at < 0 || a.server != nil || s.Provider == "" || instead {
+		return ""
+	}
+	var stored map[string]struct {
+		Type    string `json:"type"`
+		Key     string `json:"key"`
+		Account string `json:"accountId"`
+	}
+	agent.ReadJSON(filepath.Join(a.homes.Roots[at], "auth.json"), &stored)
+	switch login := stored[s.Provider]; {
+	case login.Type == "api" && login.Key != "":
+		return "key " + login.Key
+	case login.Type == "oauth" && login.Account != "":
+		return "login " + login.Account
+	default:
+		return ""
+	}
 }

@@ -175,7 +175,6 @@ func (c current) chosen() (args, newer []string) {
 	return with, append(newer, "-m", "--model", "--variant")
 }
 
-// ownAgent returns the flag for the agent of the session.
 func (c current) ownAgent() []string {
 	if name := cmp.Or(c.Agent, c.prompt.Agent); plainName.MatchString(name) {
 		return []string{"--agent", name}
@@ -245,7 +244,6 @@ func (a *Agent) Home() string { return a.homes.Account(a.homes.Roots[0]) }
 
 var plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]*$`)
 
-// current is a session as it is in the database now.
 type current struct {
 	database.Session
 	prompt database.Record // the last one
@@ -348,7 +346,6 @@ func (a *Agent) Evidence(path string) (found []agent.Evidence, err error) {
 	return found, err
 }
 
-// last returns the last event of a session.
 func (a *Agent) last(ctx context.Context, db *database.DB, r database.Reader, s database.Session) (agent.Evidence, error) {
 	m, err := db.Last(ctx, s)
 	if err != nil {

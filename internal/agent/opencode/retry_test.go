@@ -130,7 +130,9 @@ func TestThePluginWritesWhatTheJournalReads(t *testing.T) {
 	}
 	dir := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", filepath.Join(dir, `state "here"`))
-	events := openCode.eventsFile()
+	made, err := openCode.make(agent.Options{})
+	require.NoError(t, err)
+	events := made.events
 	plugin, err := os.ReadFile("../../../plugins/opencode/resumed.js")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "plugin.mjs"), plugin, 0o600))

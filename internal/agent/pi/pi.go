@@ -111,7 +111,7 @@ func idOf(path string) string {
 func choose(ctx context.Context, _ *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
 	model := leash.WithModel(nil, had.Model)
 	if len(model) == 0 || !providerName.MatchString(had.Login) {
-		c.Park = "its model is not known, and pi would continue with any other: go on there"
+		c.Leave = agent.Parked("its model is not known, and pi would continue with any other: go on there").Leave
 		return c, nil
 	}
 	c.Args = append(model, "--provider", had.Login)
@@ -163,9 +163,9 @@ var variables = leash.Variables{
 	{Effect: leash.Restricts, Names: `PI_*`},
 }
 
-// entry is one line of a session.
 type entry struct {
 	Type      string  `json:"type"`
+	Version   int     `json:"version"`
 	ID        string  `json:"id"` // of the session, in the first line
 	Timestamp string  `json:"timestamp"`
 	Cwd       string  `json:"cwd"`
@@ -204,7 +204,6 @@ const (
 	branched   = "branch_summary"
 )
 
-// sift ignores bookkeeping.
 var sift = agent.SiftByType([]string{messaged}, []string{branched})
 
 // read returns what an entry means. pi tries again by itself after a failure: as long as its process is alive it owns
@@ -299,12 +298,17 @@ func toolsOf(ctx context.Context, path string) (tools []string, known bool, err 
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]*$`)
 
-// place returns the session of a file and its directory, from its first line. If the beginning of the file is missing,
-// the session is that of its name.
+// Header returns the session and the directory in the first line of a session, or of the output of a run.
+func Header(line []byte) (session, cwd string, ok bool) {
+	e, parsed := lines.Parse[entry](line)
+	return e.ID, e.Cwd, parsed && e.Type == header && e.Version > 0 && e.Cwd != "" && isID(e.ID)
+}
+
+// place returns the session of a file and its directory. If the beginning of the file is missing, the session is that
+// of its name.
 func place(line lines.Line) (session, cwd string) {
-	first, ok := lines.Parse[entry](line.First())
-	if !ok || first.Type != header || !isID(first.ID) {
-		return idOf(line.Path), ""
+	if session, cwd, ok := Header(line.First()); ok {
+		return session, cwd
 	}
-	return first.ID, first.Cwd
+	return idOf(line.Path), ""
 }

@@ -2,7 +2,6 @@ package pi
 
 import (
 	"bytes"
-	"encoding/json"
 	"maps"
 	"path/filepath"
 	"strings"
@@ -15,13 +14,10 @@ import (
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
-	"resumed/internal/process"
 	"resumed/internal/resume"
 )
 
-func newAgent(t testing.TB, roots ...string) *agent.Described {
-	return agenttest.Alone(t, described.New, func(a *agent.Described, seen process.Table) { a.Processes = seen }, roots)
-}
+var newAgent = agenttest.Described(described)
 
 func TestEveryCapturedSessionIsUnderstood(t *testing.T) { agenttest.Understood(t, newAgent(t)) }
 
@@ -33,9 +29,9 @@ const sessionA = "01a1ea00-0593-7310-903e-6be2b02799fb"
 
 const fileA = "2026-11-17T14-53-52-408Z_" + sessionA + ".jsonl"
 
-type object = map[string]any
+type object = agenttest.Object
 
-var began = time.Now().Add(-time.Hour).UTC().Truncate(time.Second)
+var began = agenttest.Began
 
 func line(kind string, after time.Duration, more object) object {
 	r := object{"type": kind, "id": "a0f4c189", "parentId": nil, "timestamp": began.Add(after).Format(time.RFC3339)}
@@ -77,10 +73,7 @@ func tools(names ...string) (all []object) {
 func TestWhatALineMeans(t *testing.T) {
 	a := newAgent(t)
 	at := began.Add(time.Minute)
-	for rule, c := range map[string]struct {
-		line any
-		want resume.Event
-	}{
+	agenttest.Meanings(t, a, filepath.Join("/x/--src--", fileA), sessionA, map[string]agenttest.Means{
 		"a prompt":                     {said(time.Minute, "go"), resume.Prompted{At: at}},
 		"a prompt of an old version":   {says("user", time.Minute, object{"content": "go"}), resume.Prompted{At: at}},
 		"an answer":                    {answered(time.Minute, "done"), resume.Progressed{At: at}},
@@ -94,18 +87,7 @@ func TestWhatALineMeans(t *testing.T) {
 		"a retry of its own":           {line("context_edit", time.Minute, object{"targetId": "x", "replacement": nil}), nil},
 		"a compaction":                 {line("compaction", time.Minute, object{"summary": "error 429"}), nil},
 		"another model":                {line(remodelled, time.Minute, object{"provider": "p", "modelId": "m"}), nil},
-	} {
-		t.Run(rule, func(t *testing.T) {
-			data, err := json.Marshal(c.line)
-			require.NoError(t, err)
-			s, ok := a.Observe(agent.Source{}, lines.Line{Path: filepath.Join("/x/--src--", fileA), Data: data})
-			require.Equal(t, c.want != nil, ok)
-			require.Equal(t, c.want, s.Event)
-			if ok {
-				require.Equal(t, sessionA, s.Key.ID, "by the name of the file, if its beginning is missing")
-			}
-		})
-	}
+	})
 }
 
 func TestWhatAFailureMeans(t *testing.T) {

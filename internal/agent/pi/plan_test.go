@@ -68,15 +68,11 @@ func TestASessionIsContinuedWhereItStopped(t *testing.T) {
 }
 
 func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
-	for why, record := range map[string]any{
+	agenttest.WentOn(t, func() *scene { return newScene(t, stopped()...) }, map[string]any{
 		"newer prompt": said(time.Minute, "never mind"),
 		"moved on":     answered(time.Minute, "done"),
 		"interrupted":  says("assistant", time.Minute, object{"content": []object{}, "stopReason": "aborted"}),
-	} {
-		sc := newScene(t, stopped()...)
-		sc.Write(t, record)
-		sc.MustLeave(t, why, false)
-	}
+	})
 }
 
 // pi continues with any model that it has a key for, if it does not find that of the session.

@@ -22,7 +22,6 @@ import (
 // Name is Qwen Code's name in configuration, status and metrics.
 const Name = "qwen-code"
 
-// described is Qwen Code.
 var described = agent.Description{
 	About: agent.About{
 		Name: Name, Program: "qwen", Is: agent.ProgramOf("qwen", "cli.js index.js", "qwen-code"), ByHand: "--resume",
@@ -148,9 +147,10 @@ var keysOf = map[string]string{
 	"vertex-ai":  "GOOGLE_* GCLOUD_PROJECT CLOUDSDK_CONFIG",
 }
 
-// record is one line of a chat.
 type record struct {
 	SessionID   string `json:"sessionId"`
+	UUID        string `json:"uuid"`
+	Version     string `json:"version"`
 	Cwd         string `json:"cwd"`
 	Timestamp   string `json:"timestamp"`
 	Type        string `json:"type"`
@@ -191,7 +191,6 @@ func (e telemetry) text() string { return cmp.Or(e.Message, e.Error) }
 
 const apiError = "qwen-code.api_error"
 
-// read returns what a line of a chat means.
 func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
 	r, ok := lines.Parse[record](line.Data)
 	if !ok || r.IsSidechain {
@@ -220,7 +219,6 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	return said, true
 }
 
-// tell adds the model and the tools of the record.
 func (r record) tell(said *agent.Record) {
 	if r.Type == "assistant" {
 		said.Model, said.Tokens = r.Model, r.Usage.Total
@@ -234,16 +232,11 @@ func (r record) tell(said *agent.Record) {
 		if r.Type == "assistant" && len(p.Call) > 0 && json.Unmarshal(p.Call, &c) == nil {
 			said.Calls = append(said.Calls, agent.Call{ID: c.ID, Tool: c.Name, Use: agent.UseOf(c.Args)})
 		}
-		if r.Type == "tool_result" && r.denies(p) {
+		denied := r.Result.Kind == "execution_denied" || r.Result.Kind == "" && strings.Contains(string(p.Response), "permission was declined")
+		if r.Type == "tool_result" && denied {
 			said.Denied = &agent.Denial{ID: r.Result.CallID}
 		}
 	}
-}
-
-// denies reports whether a tool's result says that it was not allowed.
-func (r record) denies(p agent.Part) bool {
-	return r.Result.Kind == "execution_denied" ||
-		r.Result.Kind == "" && strings.Contains(string(p.Response), "permission was declined")
 }
 
 // event returns the event of a failed request. The process may retry, and no record says when it gives up: as long as
@@ -272,7 +265,6 @@ func Verdict(limits limit.Reader, words string) limit.Verdict {
 	return telemetry{Message: words}.verdict(limits)
 }
 
-// moved reports whether the record is an answer of the model.
 func (r record) moved() bool {
 	calls := func(p agent.Part) bool { return len(p.Call) > 0 }
 	return r.Type == "assistant" && (strings.TrimSpace(r.Message.Parts.Text()) != "" || slices.ContainsFunc(r.Message.Parts, calls))
@@ -301,4 +293,11 @@ func sift(line []byte) agent.Weight {
 		return agent.Nothing
 	}
 	return weight
+}
+
+// IsRecord reports whether a line is one that only Qwen Code writes. Other agents write messages without parts.
+func IsRecord(line []byte) bool {
+	r, ok := lines.Parse[record](line)
+	return ok && agent.IsUUID(r.SessionID) && agent.IsUUID(r.UUID) && r.Version != "" &&
+		(len(r.Message.Parts) > 0 || strings.HasPrefix(r.Payload.Event.Name, "qwen-code."))
 }

@@ -22,9 +22,7 @@ import (
 	"resumed/internal/resume"
 )
 
-func newAgent(t testing.TB, roots ...string) *agent.Described {
-	return agenttest.Alone(t, described.New, func(a *agent.Described, seen process.Table) { a.Processes = seen }, roots)
-}
+var newAgent = agenttest.Described(described)
 
 func TestEveryCapturedChatIsUnderstood(t *testing.T) {
 	a := newAgent(t)
@@ -44,9 +42,9 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 
 const sessionA = "6e6faec3-9b19-4907-bdc9-bf24ad0a6e68"
 
-type object = map[string]any
+type object = agenttest.Object
 
-var began = time.Now().Add(-time.Hour).UTC().Truncate(time.Second)
+var began = agenttest.Began
 
 func line(kind string, after time.Duration, more object) object {
 	r := object{
@@ -72,10 +70,7 @@ func TestWhatALineMeans(t *testing.T) {
 	background["subtype"] = "notification"
 	schedule := parts("look again")
 	schedule["provenance"] = "cron"
-	for rule, c := range map[string]struct {
-		line any
-		want resume.Event
-	}{
+	agenttest.Meanings(t, a, "", sessionA, map[string]agenttest.Means{
 		"a prompt":                      {line("user", time.Minute, parts("go")), resume.Prompted{At: at}},
 		"a notice from the background":  {line("user", time.Minute, background), nil},
 		"a prompt of its own schedule":  {line("user", time.Minute, schedule), nil},
@@ -88,15 +83,7 @@ func TestWhatALineMeans(t *testing.T) {
 		"a failure of a helper":         {failed(time.Minute, object{"subagent_name": "managed-auto-memory-extractor"}), nil},
 		"a side conversation":           {line("assistant", time.Minute, object{"isSidechain": true, "message": parts("x")["message"]}), nil},
 		"bookkeeping":                   {line("system", time.Minute, object{"subtype": "attribution_snapshot"}), nil},
-	} {
-		t.Run(rule, func(t *testing.T) {
-			data, err := json.Marshal(c.line)
-			require.NoError(t, err)
-			s, ok := a.Observe(agent.Source{}, lines.Line{Data: data})
-			require.Equal(t, c.want != nil, ok)
-			require.Equal(t, c.want, s.Event)
-		})
-	}
+	})
 	for text, want := range map[string]limit.Class{
 		"terminated":        limit.Network,
 		"Connection error.": limit.Network,
@@ -157,15 +144,11 @@ func TestASessionIsContinuedWhereItStopped(t *testing.T) {
 }
 
 func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
-	for why, record := range map[string]any{
+	agenttest.WentOn(t, func() *scene { return newScene(t, stopped()...) }, map[string]any{
 		"newer prompt": line("user", time.Minute, parts("never mind")),
 		"moved on":     line("assistant", time.Minute, parts("done")),
 		"interrupted":  line("system", time.Minute, object{"subtype": "rewind"}),
-	} {
-		sc := newScene(t, stopped()...)
-		sc.Write(t, record)
-		sc.MustLeave(t, why, false)
-	}
+	})
 }
 
 func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
@@ -177,12 +160,7 @@ func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
 }
 
 func TestAnotherHomeIsNamedToTheRun(t *testing.T) {
-	sc := newScene(t, stopped()...)
-	home, work := sc.MoveHome(t)
-	sc.Agent = newAgent(t, home, work)
-	require.Equal(t, []string{"QWEN_HOME=" + work}, sc.Plan(t, "continue").Run.Env)
-	require.Equal(t, "qwen-code:default", sc.Agent.Sources()[0].Account)
-	require.Equal(t, "qwen-code:"+work, sc.Agent.Sources()[1].Account)
+	agenttest.AnotherHome(t, newScene(t, stopped()...), described, "QWEN_HOME")
 }
 
 func TestTheUsualHomeIsTheOneOfTheEnvironment(t *testing.T) {

@@ -27,14 +27,12 @@ type printed struct {
 	} `json:"data"`
 }
 
-// begins recognises the first event of a session.
 func begins(line []byte) (is, known bool) {
 	var p printed
 	is = lines.Decode(line, &p) && p.Type == "session.start" && agent.IsUUID(p.Data.SessionID) && strings.HasPrefix(p.Data.Producer, "copilot")
 	return is, true
 }
 
-// read interprets a stream of a run without a terminal.
 func read(limits limit.Reader, text string) recording.Told {
 	return recording.Follow(text, func(data json.RawMessage) (t recording.Told) {
 		p, _ := lines.Parse[printed](data)

@@ -20,7 +20,6 @@ import (
 // Reader interprets output of Gemini CLI.
 var Reader = recording.Reader{Name: room.Name, Begins: begins, Note: note, Read: read}
 
-// begins recognises the first line of a chat.
 func begins(line []byte) (is, known bool) {
 	is = room.IsHeader(line)
 	return is, is
@@ -67,7 +66,6 @@ type printedError struct {
 	Stack   string `json:"stack"` // of a report
 }
 
-// isOurs reports whether only Gemini CLI prints such a record.
 func (p printed) isOurs() bool {
 	named := room.IsID(p.SessionID)
 	switch {
@@ -86,7 +84,6 @@ func (p printed) isOurs() bool {
 	}
 }
 
-// kind returns what the recording of such a record is.
 func (p printed) kind() string {
 	switch {
 	case p.Hook != "":
@@ -133,7 +130,6 @@ func streams(limits limit.Reader, rec headless.Recording, kind string) (recordin
 	return told, cmp.Or(first.kind, other.kind)
 }
 
-// stream is one stream of a run.
 type stream struct {
 	limits limit.Reader // At is the time of the last record that has one
 	kind   string       // of the recording; empty until a record of Gemini CLI was read
@@ -161,7 +157,6 @@ func (s *stream) read(text string) {
 	}
 }
 
-// event returns the event of a record, or nil if there is nothing new.
 func (s *stream) event(p printed) resume.Event {
 	switch {
 	case p.Type == "message" && p.Role == "user", p.Hook == "BeforeAgent":
@@ -188,7 +183,6 @@ func (s *stream) event(p printed) resume.Event {
 // apiError is the beginning of a failure message, in chats too.
 const apiError = "[API Error"
 
-// refuse returns the event of a failure that ended a run.
 func refuse(limits limit.Reader, refusal limit.Refusal) resume.Limited {
 	text := refusal.Text
 	if !strings.HasPrefix(text, apiError) {

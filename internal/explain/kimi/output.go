@@ -15,7 +15,6 @@ import (
 // Reader interprets output of Kimi Code.
 var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: recording.OfRun(read)}
 
-// begins recognises the first record of a session.
 func begins(line []byte) (is, known bool) {
 	var first struct {
 		Type     string  `json:"type"`

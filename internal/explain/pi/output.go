@@ -9,32 +9,21 @@ import (
 	room "resumed/internal/agent/pi"
 	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
-	"resumed/internal/lines"
 )
 
 // Reader interprets output of pi.
 var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: recording.OfRun(records, words)}
 
-// first is the first line of a session, and of the output of a run.
-type first struct {
-	Type    string `json:"type"`
-	Version int    `json:"version"`
-	ID      string `json:"id"`
-	Cwd     string `json:"cwd"`
-}
-
-// begins recognises the first line of a session.
 func begins(line []byte) (is, known bool) {
-	var f first
-	return lines.Decode(line, &f) && f.Type == "session" && f.Version > 0 && f.ID != "" && f.Cwd != "", true
+	_, _, is = room.Header(line)
+	return is, true
 }
 
 // records interprets the output of a run in JSON.
 func records(limits limit.Reader, text string) recording.Told {
 	told := recording.Follow(text, func(data json.RawMessage) (t recording.Told) {
-		if is, _ := begins(data); is {
-			f, _ := lines.Parse[first](data)
-			t.Session, t.Cwd = f.ID, f.Cwd
+		if session, cwd, ok := room.Header(data); ok {
+			t.Session, t.Cwd = session, cwd
 		}
 		t.Event = room.EventOf(data, limits)
 		return t

@@ -10,30 +10,14 @@ import (
 	"resumed/internal/explain/recording"
 	"resumed/internal/headless"
 	"resumed/internal/limit"
-	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
 // Reader interprets output of Qwen Code.
 var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: read}
 
-// begins recognises a record of a chat.
 func begins(line []byte) (is, known bool) {
-	var r struct {
-		SessionID string `json:"sessionId"`
-		UUID      string `json:"uuid"`
-		Version   string `json:"version"`
-		Message   struct {
-			Parts []json.RawMessage `json:"parts"`
-		} `json:"message"`
-		Payload struct {
-			Event struct {
-				Name string `json:"event.name"`
-			} `json:"uiEvent"`
-		} `json:"systemPayload"`
-	}
-	is = lines.Decode(line, &r) && agent.IsUUID(r.SessionID) && agent.IsUUID(r.UUID) && r.Version != "" &&
-		(len(r.Message.Parts) > 0 || strings.HasPrefix(r.Payload.Event.Name, "qwen-code."))
+	is = room.IsRecord(line)
 	return is, is
 }
 
@@ -103,7 +87,6 @@ func read(limits limit.Reader, rec headless.Recording, named bool) (recording.Re
 	return recording.Report{}, false
 }
 
-// event returns the event of a record, or nil if there is nothing new.
 func (p printed) event(limits limit.Reader) resume.Event {
 	said := []string{p.Result}
 	switch p.Type {

@@ -185,7 +185,6 @@ func (m Message) Context() (size resume.Context, known bool) {
 	return size, size.Tokens > 0 && resume.Possible(size.At)
 }
 
-// part contains the used fields of a part of a message.
 type part struct {
 	Type      string `json:"type"`
 	Auto      bool   `json:"auto"` // of a compaction: not requested by a person
@@ -201,7 +200,6 @@ type part struct {
 	} `json:"state"`
 }
 
-// toolError is why a tool failed.
 type toolError string
 
 // UnmarshalJSON parses the text of version 1, or the type and the text of version 2.
@@ -216,7 +214,6 @@ func (e *toolError) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// compacts reports whether the part is an automatic compaction.
 func (p part) compacts() bool { return p.Type == "compaction" && p.Auto }
 
 // own reports whether opencode itself created this part of a prompt, to compact the session or to continue
@@ -227,7 +224,6 @@ func (p part) own() bool { return p.compacts() || p.Type == "text" && p.Syntheti
 // user forbids it.
 var denialWords = []string{"rejected permission to use this specific tool call", "specified a rule which prevents you from using", "The user declined this tool call"}
 
-// denied reports whether the part is a tool that was not allowed.
 func (p part) denied() bool {
 	return p.Type == "tool" && p.State.Status == "error" && slices.ContainsFunc(denialWords, func(words string) bool {
 		return strings.Contains(string(p.State.Error), words)
@@ -252,7 +248,6 @@ type Failure struct {
 	} `json:"data"`
 }
 
-// failure2 is the error in version 2.
 type failure2 struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
@@ -282,7 +277,6 @@ func (f *Failure) Event(limits limit.Reader, at time.Time) resume.Event {
 	return resume.Limited{At: at, Verdict: f.verdict(limits, at), Text: agent.Clip(f.words())}
 }
 
-// aborts reports whether a person stopped the turn.
 func (f *Failure) aborts() bool { return f.Name == "MessageAbortedError" || f.Name == "aborted" }
 
 func (f *Failure) verdict(limits limit.Reader, at time.Time) limit.Verdict {

@@ -84,43 +84,41 @@ func (r Reader) Since(ctx context.Context, cursor *Cursor, after bool, now time.
 			return err
 		}
 		p.Cursor.Row, p.Cursor.ID, p.Cursor.Two = last.row, last.ID, db.Two()
-		if known, err := p.follows(ctx, cursor); err != nil {
-			return err
-		} else if !known {
+		if cursor != nil && (cursor.Two != db.Two() || last.row-cursor.Row > maxBehind) {
 			cursor = nil
 		}
-		err = p.read(ctx, cursor)
-		p.setOpen()
-		return err
+		if cursor != nil && cursor.Row != 0 { // rows are renumbered when messages are undone or the database is compacted
+			m, err := db.message(ctx, "WHERE rowid = ?", cursor.Row)
+			if err != nil {
+				return err
+			}
+			if m.row != cursor.Row || m.ID != cursor.ID {
+				cursor = nil
+			}
+		}
+		return p.read(ctx, cursor)
 	})
 	if err != nil {
 		return News{}, err
+	}
+	open := slices.SortedFunc(maps.Values(p.Open), func(a, b Open) int {
+		return cmp.Or(cmp.Compare(a.Message.createdMS, b.Message.createdMS), cmp.Compare(a.Message.ID, b.Message.ID))
+	})
+	p.Cursor.Open = make(map[string]string)
+	for _, o := range open[max(0, len(open)-maxOpen):] { // the newest
+		p.Cursor.Open[o.Session.ID] = o.Message.ID
 	}
 	slices.Reverse(p.Observations) // those of a session were read backwards
 	slices.SortStableFunc(p.Observations, func(a, b resume.Observation) int { return cmp.Compare(a.Pos.Offset, b.Pos.Offset) })
 	return p.News, nil
 }
 
-// pass is one reading.
 type pass struct {
 	Reader
 	News
 	db    *DB
 	after bool
 	now   time.Time
-}
-
-// follows reports whether reading can continue from the cursor.
-func (p *pass) follows(ctx context.Context, cursor *Cursor) (bool, error) {
-	switch {
-	case cursor == nil || cursor.Two != p.Cursor.Two || p.Cursor.Row-cursor.Row > maxBehind:
-		return false, nil
-	case cursor.Row == 0:
-		return true, nil
-	default: // rows are renumbered when messages are undone or the database is compacted
-		m, err := p.db.message(ctx, "WHERE rowid = ?", cursor.Row)
-		return m.row == cursor.Row && m.ID == cursor.ID, err
-	}
 }
 
 // read reads the rows after the cursor and the open ones, session by session, the last message first.
@@ -144,8 +142,12 @@ func (p *pass) read(ctx context.Context, cursor *Cursor) error {
 	for _, s := range sessions {
 		p.Cursor.SeenMS = max(p.Cursor.SeenMS, s.CreatedMS)
 		if s.Parent != "" && cursor != nil {
-			if err := p.takeChild(ctx, s); err != nil {
+			m, err := p.db.Last(ctx, s)
+			if err != nil {
 				return err
+			}
+			if _, limited := m.Event(p.Limits).(resume.Limited); limited { // this is news of the parent
+				p.Observations = append(p.Observations, p.Observation(Session{ID: s.Parent}, m, resume.SubagentEnded{At: m.At()}))
 			}
 		}
 		if WhyLeft(s.Parent, s.Archived) != "" {
@@ -223,27 +225,6 @@ func (p *pass) take(ctx context.Context, s Session, m Message, last, first bool)
 	}
 	p.Observations = append(p.Observations, p.Observation(s, m, event))
 	return true, nil
-}
-
-// takeChild adds to the news of the parent that its child session has ended with an error.
-func (p *pass) takeChild(ctx context.Context, child Session) error {
-	m, err := p.db.Last(ctx, child)
-	if _, limited := m.Event(p.Limits).(resume.Limited); limited && err == nil {
-		p.Observations = append(p.Observations, p.Observation(Session{ID: child.Parent}, m, resume.SubagentEnded{At: m.At()}))
-	}
-	return err
-}
-
-// setOpen adds the newest open messages to the cursor.
-func (p *pass) setOpen() {
-	open := slices.Collect(maps.Values(p.Open))
-	slices.SortFunc(open, func(a, b Open) int {
-		return cmp.Or(cmp.Compare(a.Message.createdMS, b.Message.createdMS), cmp.Compare(a.Message.ID, b.Message.ID))
-	})
-	p.Cursor.Open = make(map[string]string)
-	for _, o := range open[max(0, len(open)-maxOpen):] {
-		p.Cursor.Open[o.Session.ID] = o.Message.ID
-	}
 }
 
 // Observation returns an observation of a session. One data directory is one account, and each of its

@@ -116,7 +116,6 @@ func (db *DB) Denied(ctx context.Context, session string, sinceMS int64) (d agen
 	return d, denied && err == nil, err
 }
 
-// maxChildren is how many child sessions of a session are read: the newest.
 const maxChildren = 50
 
 // Stopped returns the child sessions of a session that ended with a refusal since that time, and have not

@@ -207,7 +207,6 @@ func (db *DB) Sessions(ctx context.Context, where string, args ...any) ([]Sessio
 	return slices.DeleteFunc(all, func(s Session) bool { return s.ID == "" }), err // its id is too long
 }
 
-// messages returns the messages that match a condition, in its order.
 func (db *DB) messages(ctx context.Context, where string, args ...any) iter.Seq2[Message, error] {
 	scan := func(rows *sql.Rows) (m Message, err error) {
 		var row int64
@@ -251,7 +250,6 @@ func (db *DB) back(ctx context.Context, session, and string, args ...any) iter.S
 	return db.messages(ctx, "WHERE session_id = ? "+and+db.order("DESC"), append([]any{session}, args...)...)
 }
 
-// message returns the first message that matches a condition, or a zero one.
 func (db *DB) message(ctx context.Context, where string, args ...any) (Message, error) {
 	for m, err := range db.messages(ctx, where, args...) {
 		return m, err
@@ -278,7 +276,6 @@ func (db *DB) selectParts(ctx context.Context, where string, args ...any) ([]par
 		" FROM message m JOIN part p ON p.message_id = m.id WHERE "+where, args...))
 }
 
-// partsOf returns the parts of a message.
 func (db *DB) partsOf(ctx context.Context, m Message) ([]part, error) {
 	if db.Two() {
 		return m.parts, nil

@@ -78,7 +78,6 @@ func (c Client) do(ctx context.Context, method, path, directory string, body []b
 	return answer, nil
 }
 
-// get requests one value from the server.
 func (c Client) get(ctx context.Context, path, directory string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

@@ -1,20 +1,99 @@
+// Package processes finds the processes of opencode, and derives from their command lines which sessions they may
+// hold.
 package processes
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"net"
 	"net/url"
-	"os"
+	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
 	"resumed/internal/process"
 	"resumed/internal/resume"
 )
+
+// Flags are those of the terminal interface, run, serve, web, attach and acp, from 1.2 to 1.18, including hidden
+// ones, and those of version 2 that choose a server. A session is continued by run, which refuses unknown flags:
+// all carried flags are known to it.
+var Flags = leash.Flags{
+	{Effect: leash.Restricts, Takes: leash.Switch, Names: `--pure`},
+	{Effect: leash.Grants, Takes: leash.Switch, Names: `--auto --yolo --dangerously-skip-permissions`},
+	{Effect: leash.Selects, Takes: leash.Maybe, Names: `-m --model --agent --variant`},
+	{Effect: leash.Nothing, Takes: leash.Maybe | leash.Path, Names: `--dir --cwd`}, // the session has its own
+	{Effect: leash.Nothing, Takes: leash.Maybe, Names: `--format --log-level --replay-limit`},
+	{Effect: leash.Nothing, Takes: leash.Switch, Names: `--thinking --print-logs --replay --no-replay --service --standalone -h --help -v --version`},
+	{Effect: leash.Once, Takes: leash.Switch, Names: `-c --continue --fork --cloud-fork --share --demo`},
+	{Effect: leash.Once, Takes: leash.Maybe, Names: `-s --session --title --prompt --command --worktree`},
+	{Effect: leash.Once, Takes: leash.Many, Names: `-f --file`},
+	{Effect: leash.Attended, Takes: leash.Switch, Names: `-i --interactive --mini --mdns`},
+	{Effect: leash.Attended, Takes: leash.Maybe, Names: `--port --hostname --mdns-domain --attach --server -u --username`},
+	{Effect: leash.Attended, Takes: leash.Many, Names: `--cors`},
+	{Effect: leash.Attended, Takes: leash.Maybe | leash.Secret, Names: `-p --password`},
+}
+
+// Command returns the subcommand of a command line, or the directory argument of the terminal interface; empty:
+// neither.
+func Command(args []string) string {
+	_, command, _ := Flags.Parse(args).Cut()
+	return command
+}
+
+// IsServer reports whether a process with these arguments is a server.
+func IsServer(args []string) bool {
+	return slices.Contains([]string{"serve", "web", "acp"}, Command(args))
+}
+
+// AttachedTo returns the server whose sessions a process with these arguments only shows; empty: it has its own.
+func AttachedTo(args []string) string {
+	all := Flags.Parse(args)
+	_, command, after := all.Cut()
+	switch plain := after.Plain(); {
+	case command == "attach" && len(plain) > 0:
+		return plain[0]
+	case command == "run" && after.Has("--attach"):
+		return after.Value("--attach")
+	default:
+		return all.Value("--server")
+	}
+}
+
+func kindOf(args []string) string {
+	switch Command(args) {
+	case "run", "serve", "web", "acp", "github", "pr":
+		return "headless"
+	default:
+		return "interactive"
+	}
+}
+
+var sessionless = []string{
+	"agent", "auth", "completion", "db", "debug", "export", "import", "login", "logout", "mcp", "models",
+	"plugin", "providers", "session", "stats", "uninstall", "upgrade",
+	"cloud", "config", "daemon", "help", "profile", "roll-call", "worktree", // of Kilo
+}
+
+// directories returns those that the process may work in: PWD, which opencode prefers to the actual working
+// directory, and those in its arguments.
+func directories(p process.Live) []string {
+	dirs := Flags.Parse(p.Args).Values("--dir", "--cwd")
+	if command := Command(p.Args); strings.ContainsAny(command, "/.") {
+		dirs = append(dirs, command)
+	}
+	for i, dir := range dirs {
+		if !filepath.IsAbs(dir) && p.Cwd != "" {
+			dirs[i] = filepath.Join(p.Cwd, dir)
+		}
+	}
+	if pwd := p.Variable("PWD"); pwd != "" {
+		dirs = append(dirs, pwd)
+	}
+	return dirs
+}
 
 // Finder finds processes of opencode, or of a fork.
 type Finder struct {
@@ -65,20 +144,17 @@ func (f Finder) Holders(ctx context.Context, s resume.Session) ([]process.Live, 
 	}), nil
 }
 
-// background returns the background server that holds the session.
 func (f Finder) background(ctx context.Context, running []process.Live, s resume.Session) (process.Live, bool) {
 	pids := f.Registered()
-	at := slices.IndexFunc(running, func(p process.Live) bool {
+	for _, p := range running {
 		if !slices.Contains(pids, p.PID) || !IsServer(p.Args) {
-			return false
+			continue
 		}
-		open, err := f.openDatabases(ctx, p.PID)
-		return err != nil || containsFile(open, s.Transcript)
-	})
-	if at < 0 {
-		return process.Live{}, false
+		if open, err := f.openDatabases(ctx, p.PID); err != nil || containsFile(open, s.Transcript) {
+			return p, true
+		}
 	}
-	return running[at], true
+	return process.Live{}, false
 }
 
 // isOwnServer reports whether a process works on its sessions itself, although there is a background server.
@@ -87,7 +163,6 @@ func (f Finder) isOwnServer(ctx context.Context, p process.Live) bool {
 	return len(open) > 0 || Flags.Parse(p.Args).Has("--standalone")
 }
 
-// mayHold reports whether a process of opencode may hold the session.
 func (f Finder) mayHold(ctx context.Context, p process.Live, s resume.Session, place process.Place) bool {
 	if slices.Contains(sessionless, Command(p.Args)) {
 		return false
@@ -146,27 +221,25 @@ func (f Finder) Servers(ctx context.Context, userDir string) (servers []agent.Un
 
 // ServerAt returns the process that listens at an address; 0: none is known.
 func (f Finder) ServerAt(address string) int {
-	running, err := f.Running(context.Background(), f.Is)
-	if err != nil {
-		return 0
+	running, _ := f.Running(context.Background(), f.Is)
+	for _, p := range running {
+		if AttachedTo(p.Args) == "" && f.ListensAt(p.PID, address) {
+			return p.PID
+		}
 	}
-	at := slices.IndexFunc(running, func(p process.Live) bool { return AttachedTo(p.Args) == "" && f.ListensAt(p.PID, address) })
-	if at < 0 {
-		return 0
-	}
-	return running[at].PID
+	return 0
 }
 
 // ListensAt reports whether the process listens at the address.
 func (f Finder) ListensAt(pid int, address string) bool {
 	u, err := url.Parse(address)
 	usual := map[string]string{"http": "80", "https": "443"}
-	return err == nil && slices.Contains(f.ports(pid), cmp.Or(u.Port(), usual[u.Scheme]))
+	return err == nil && slices.Contains(f.Listening(pid), cmp.Or(u.Port(), usual[u.Scheme]))
 }
 
 // Address returns the address of a server; empty: it does not listen yet.
 func (f Finder) Address(pid int) string {
-	ports := f.ports(pid)
+	ports := f.Listening(pid)
 	if len(ports) == 0 {
 		return ""
 	}
@@ -175,39 +248,4 @@ func (f Finder) Address(pid int) string {
 		host = "127.0.0.1"
 	}
 	return "http://" + net.JoinHostPort(host, ports[0])
-}
-
-// ports returns the ports that the process listens on.
-func (f Finder) ports(pid int) []string {
-	var all []string
-	for _, table := range []string{"net/tcp", "net/tcp6"} {
-		sockets, err := os.ReadFile(f.Path(pid, table))
-		if err != nil {
-			continue
-		}
-		for inode, port := range listening(sockets) {
-			if f.Opens(pid, "socket:["+inode+"]") {
-				all = append(all, port)
-			}
-		}
-	}
-	return all
-}
-
-// listening returns the listening sockets with their ports, from the kernel's table. Its fields are number, local
-// address, remote address, state, …; the tenth is the socket.
-func listening(table []byte) map[string]string {
-	const listen = "0A"
-	sockets := make(map[string]string)
-	for line := range bytes.Lines(table) {
-		fields := strings.Fields(string(line))
-		if len(fields) < 10 || fields[3] != listen {
-			continue
-		}
-		_, hex, _ := strings.Cut(fields[1], ":")
-		if n, err := strconv.ParseUint(hex, 16, 16); err == nil {
-			sockets[fields[9]] = strconv.FormatUint(n, 10)
-		}
-	}
-	return sockets
 }

@@ -1,9 +1,9 @@
 package procfs
 
 import (
-	"iter"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"

@@ -96,10 +96,18 @@ var toldVariable = situation{"a variable of its own, which nobody knows any more
 	b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
 	require.NoError(t, os.RemoveAll(b.path("runtime/resumed/starts")))
 	b.restart()
+	b.reload(strings.Replace(b.config(), "events = []", `events = ["retrying"]`, 1) +
+		"[[notify.command]]\nname = \"file\"\nrun = [\"/bin/sh\", \"-c\", \"cat >> "+b.path("notices")+"\"]\n")
+	s := b.latestSession()
 	b.hold(false)
-	b.finished(b.latestSession(), before, 1, once)
-	require.Contains(t, b.leftOut(), "COLOUR")
-	require.NotContains(t, b.leftOut(), "red")
+	b.finished(s, before, 1, once)
+	b.until("a person is told", func() bool { return b.notices() > 0 })
+	notice, err := os.ReadFile(b.path("notices"))
+	require.NoError(t, err)
+	for _, told := range []string{b.leftOut(), string(notice)} {
+		require.Contains(t, told, "COLOUR")
+		require.NotContains(t, told, "COLOUR=")
+	}
 	row.did, row.outcome = "continued once, and told what differs", "finished"
 }}
 

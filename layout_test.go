@@ -197,9 +197,9 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {79_060, unlimited},
+	"...":                  {79_100, unlimited},
 	"cmd/resumed":          {4_270, unlimited},
-	"internal/agent/...":   {13_810, unlimited},
+	"internal/agent/...":   {13_830, unlimited},
 	"internal/app":         {860, 0},
 	"internal/config":      {2_910, unlimited},
 	"internal/deliver":     {2_900, 0},

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -29,13 +28,9 @@ func (b *box) underExec(row *result, wait string, flags ...string) (exec *run, s
 	row.said = said(exec.out.String())
 	b.provider.Script(b.step("two"), agenttest.Text("All done."))
 	b.provider.Upon("never mind", agenttest.Text("As you like."))
-	for _, pattern := range []string{".claude/projects/*/*.jsonl", ".codex/sessions/*/*/*/*.jsonl"} {
-		if found, _ := filepath.Glob(b.path(pattern)); len(found) == 1 {
-			return exec, regexp.MustCompile(`[0-9a-f-]{36}\.jsonl$`).FindString(found[0])[:36]
-		}
-	}
-	b.t.Fatal("there is no transcript")
-	return nil, ""
+	transcript := b.transcript()
+	require.NotEmpty(b.t, transcript)
+	return exec, regexp.MustCompile(`[0-9a-f-]{36}\.jsonl$`).FindString(transcript)[:36]
 }
 
 // opens opens the session in a terminal, as a person does.

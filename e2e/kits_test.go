@@ -79,8 +79,11 @@ func (k kit) situations() []situation {
 	}
 	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0", "copilot 1.0.102", "gemini 0.61.0", "qwen-code 0.24.4", "opencode 1.18.33"}, k.name()) {
 		withPlugin := []situation{plugged, asksWithPlugin}
+		if k.agent != "claude-code" && k.agent != "gemini" { // which has a row of its own, and which records no failure
+			withPlugin = append(withPlugin, pluggedBefore)
+		}
 		if k.agent == "codex" { // its hooks are trusted by a person first
-			withPlugin = withPlugin[:1]
+			withPlugin = slices.Delete(withPlugin, 1, 2)
 		}
 		all = append(all, sample(2, withPlugin)...)
 	}

@@ -55,7 +55,7 @@ func claudeLeash() []situation {
 		strangersKey,
 		changedSettings, changedWhereAsked, missingSettings,
 		lostVariables, toldVariable, keptVariables,
-		inSub, movedAway, freer, plans, shellEarly,
+		inSub, movedAway, freer, plans, shellEarly("claude", "--disallowedTools", "Bash(echo:*)", "--"),
 		restricted(restrictions[len(restrictions)-1], true, words("claude", "-p")),
 	}
 	for _, r := range restrictions {

@@ -36,6 +36,7 @@ func codexLeash() []situation {
 		ownProvider,
 		hidden(codexLimit, false, words("codex", "exec", "--skip-git-repo-check")),
 		hidden(codexLimit, true, words("codex", "exec", "--skip-git-repo-check")),
+		shellEarly("codex", "-s", "read-only", "-c", "hide_agent_reasoning=true"),
 	}
 }
 

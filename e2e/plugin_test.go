@@ -43,11 +43,7 @@ var plugged = situation{"with the plugin", func(t *testing.T, b *box, row *resul
 
 	b.start(b.config())
 	b.provider.Script(b.step("one"), agenttest.Text("All done."))
-	argv := b.kit.begin(prompt)
-	if b.kit.agent == "codex" { // a person trusts the hooks in its terminal
-		argv = slices.Insert(argv, 2, "--dangerously-bypass-hook-trust")
-	}
-	b.launch(append([]string{filepath.Join(b.bin, argv[0])}, argv[1:]...)...).wait(t)
+	b.plugged().wait(t)
 	b.until("the agent has called", func() bool {
 		return strings.Contains(b.log.String(), `msg="a hook asks for a look" agent=`+b.kit.agent+" session=")
 	})
@@ -124,11 +120,39 @@ var pluggedEarly = situation{"with the plugin, and before there was a daemon", f
 	b.start(b.config())
 	row.said = saw(b.untilState(resume.Waiting, resume.Resuming, resume.Settling))
 	b.until("it was continued", func() bool { return resumes(b) == 1 })
+	b.untilState(resume.Watching, resume.Parked)
 	b.mustStayQuiet(b.calm(), 1)
 	require.Positive(t, furtherRequests(b), "the model asked for it again")
 	require.Empty(t, b.done(), "and was refused after the resume")
 	row.did, row.outcome = "continued once with what its hooks have recorded", "refused again"
 }}
+
+// pluggedBefore is the same in other agents.
+var pluggedBefore = situation{pluggedEarly.name, func(t *testing.T, b *box, row *result) {
+	b.plug()
+	limited := b.kit.exec[0].answer
+	row.provider = string(limited.Kind())
+	b.provider.Script(b.step("one"), limited)
+	b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
+	b.plugged().wait(t)
+	before := b.refused()
+	b.start(b.config())
+	s := b.untilState(resume.Waiting, resume.Resuming, resume.Settling)
+	row.said = saw(s)
+	b.finished(s, before, 1, once)
+	require.True(t, b.latestSession().Started.Seen)
+	row.did, row.outcome = "continued once with what its hooks have recorded", "finished"
+}}
+
+// plugged starts the agent with its plugin.
+func (b *box) plugged() *run {
+	b.t.Helper()
+	argv := b.kit.begin(prompt)
+	if b.kit.agent == "codex" { // a person trusts the hooks in its terminal
+		argv = slices.Insert(argv, 2, "--dangerously-bypass-hook-trust")
+	}
+	return b.launch(append([]string{filepath.Join(b.bin, argv[0])}, argv[1:]...)...)
+}
 
 // asTyped runs a line as a person types it.
 func (b *box) asTyped(line string) {

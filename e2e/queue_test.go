@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +11,14 @@ import (
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 )
+
+// runs returns the names of the runs that logs prints.
+func runs(logs string) (names []string) {
+	for _, found := range regexp.MustCompile(`(?m)^--- (.+) ---`).FindAllStringSubmatch(logs, -1) {
+		names = append(names, found[1])
+	}
+	return names
+}
 
 // fromQueue is a task of the queue: the daemon begins its session, which is stopped at its
 // second step and goes on like any other.
@@ -40,5 +49,8 @@ var fromQueue = situation{"a task of the queue", func(t *testing.T, b *box, row 
 	require.Len(t, said.Tasks, 1)
 	require.Equal(t, resume.TaskStarted, said.Tasks[0].State)
 	require.Equal(t, s.ID, *said.Tasks[0].Session)
+	logs, err := b.ask("logs", s.ID)
+	require.NoError(t, err)
+	require.Equal(t, []string{"start", "resume 1"}, runs(string(logs)))
 	row.did, row.outcome = "began it once, and continued it once", "finished"
 }}

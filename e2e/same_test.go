@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,8 +33,8 @@ var inSub = situation{"continued by its user in another directory", func(t *test
 	row.said = saw(b.untilState(resume.Waiting, resume.Resuming))
 	agent.wait(t)
 	b.until("it was continued", func() bool { return resumes(b) == 1 })
+	b.untilState(resume.Watching, resume.Parked)
 	b.mustStayQuiet(b.calm(), 1)
-	require.Contains(t, b.log.String(), "msg=resumed session=", "it is named")
 	require.Contains(t, b.log.String(), "cwd="+filepath.Join(b.work, "sub"))
 	require.Equal(t, "one", b.done(), "it was refused before the limit, and after the resume")
 	row.did, row.outcome = "continued once in that directory", "refused again"
@@ -95,10 +96,18 @@ var toldVariable = situation{"a variable of its own, which nobody knows any more
 	b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
 	require.NoError(t, os.RemoveAll(b.path("runtime/resumed/starts")))
 	b.restart()
+	b.reload(strings.Replace(b.config(), "events = []", `events = ["retrying"]`, 1) +
+		"[[notify.command]]\nname = \"file\"\nrun = [\"/bin/sh\", \"-c\", \"cat >> "+b.path("notices")+"\"]\n")
+	s := b.latestSession()
 	b.hold(false)
-	b.finished(b.latestSession(), before, 1, once)
-	require.Contains(t, b.leftOut(), "COLOUR")
-	require.NotContains(t, b.leftOut(), "red")
+	b.finished(s, before, 1, once)
+	b.until("a person is told", func() bool { return b.notices() > 0 })
+	notice, err := os.ReadFile(b.path("notices"))
+	require.NoError(t, err)
+	for _, told := range []string{b.leftOut(), string(notice)} {
+		require.Contains(t, told, "COLOUR")
+		require.NotContains(t, told, "COLOUR=")
+	}
 	row.did, row.outcome = "continued once, and told what differs", "finished"
 }}
 
@@ -185,31 +194,43 @@ var plans = situation{"lived and died before anybody looked, in plan mode", func
 }}
 
 // shellEarly is a session in a resumed shell that lived and died before there was a daemon: the shell has
-// recorded what it was started with.
-var shellEarly = situation{"in a resumed shell, and before there was a daemon", func(t *testing.T, b *box, row *result) {
-	b.shell = true
-	limited := agenttest.Overloaded()
-	row.provider = string(limited.Kind())
-	b.kit.talk = func(prompt string) []string {
-		return []string{"claude", "--disallowedTools", "Bash(echo:*)", "--", prompt}
+// recorded what it was started with. Its flags forbid what its user's settings allow.
+func shellEarly(argv ...string) situation {
+	return situation{"in a resumed shell, and before there was a daemon", func(t *testing.T, b *box, row *result) {
+		b.shell = true
+		limited := b.kit.exec[0].answer
+		row.provider = string(limited.Kind())
+		b.kit.talk = func(prompt string) []string { return append(slices.Clone(argv), prompt) }
+		b.provider.Script(b.step("one"), limited.Thinking(thought))
+		b.provider.Upon("continue", b.step("two"), agenttest.Text("I may not."))
+		p := b.talk(prompt)
+		b.until("the refusal is recorded", func() bool {
+			records, _ := os.ReadFile(b.transcript()) // there is none before it has begun
+			return strings.Contains(string(records), `"isApiErrorMessage":true`) || strings.Contains(string(records), `"error"`)
+		})
+		require.Empty(t, b.done(), "it was refused before the limit")
+		p.kill()
+		b.start(b.config())
+		row.said = saw(b.untilState(resume.Waiting, resume.Resuming, resume.Settling))
+		b.until("it was continued", func() bool { return resumes(b) == 1 })
+		b.untilState(resume.Watching, resume.Parked)
+		b.mustStayQuiet(b.calm(), 1)
+		require.Positive(t, furtherRequests(b), "the model asked for it again")
+		require.Empty(t, b.done(), "and was refused after the resume")
+		row.did, row.outcome = "continued once with what the shell has recorded", "refused again"
+	}}
+}
+
+// transcript is that of the only session; "": there is none.
+func (b *box) transcript() string {
+	b.t.Helper()
+	for _, pattern := range []string{".claude/projects/*/*.jsonl", ".codex/sessions/*/*/*/*.jsonl"} {
+		if found, _ := filepath.Glob(b.path(pattern)); len(found) == 1 {
+			return found[0]
+		}
 	}
-	b.provider.Script(b.step("one"), limited.Thinking(thought))
-	b.provider.Upon("continue", b.step("two"), agenttest.Text("I may not."))
-	p := b.talk(prompt)
-	p.until("the refusal", func(screen string) bool {
-		return strings.Contains(screen, "529") || strings.Contains(strings.ToLower(screen), "overloaded")
-	})
-	require.Empty(t, b.done(), "it was refused before the limit")
-	p.kill()
-	time.Sleep(time.Second) // what it has of the answer it writes
-	b.start(b.config())
-	row.said = saw(b.untilState(resume.Waiting, resume.Resuming, resume.Settling))
-	b.until("it was continued", func() bool { return resumes(b) == 1 })
-	b.mustStayQuiet(b.calm(), 1)
-	require.Positive(t, furtherRequests(b), "the model asked for it again")
-	require.Empty(t, b.done(), "and was refused after the resume")
-	row.did, row.outcome = "continued once with what the shell has recorded", "refused again"
-}}
+	return ""
+}
 
 // movedMenu is the limit's menu in which a person has marked another choice.
 var movedMenu = situation{"live with the limit's menu open and another choice marked", func(t *testing.T, b *box, row *result) {

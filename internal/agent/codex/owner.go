@@ -59,6 +59,25 @@ func (a *Agent) Records(s resume.Session) []string {
 	return files
 }
 
+// SessionOf returns the session whose rollout a live process writes; "": none, or it has several.
+func (a *Agent) SessionOf(pid int) (id string) {
+	open, _ := a.Processes.Open(pid) // none if it has ended
+	for _, file := range open {
+		if !strings.HasPrefix(filepath.Base(file.Name), "rollout-") || !a.Processes.Writes(pid, file.Name) {
+			continue
+		}
+		h, ok := a.reader.Head(file.Name)
+		switch {
+		case !ok || h.Delegated() || h.ID == id:
+		case id != "":
+			return ""
+		default:
+			id = h.ID
+		}
+	}
+	return id
+}
+
 // Ended returns how the session's process ended. A process that ends by itself removes its lock file.
 func (a *Agent) Ended(s resume.Session) resume.End {
 	_, err := os.Stat(a.lockOf(s))

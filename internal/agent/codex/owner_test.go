@@ -128,6 +128,32 @@ func TestWhoHoldsASession(t *testing.T) {
 	}
 }
 
+func TestAProcessTellsItsSession(t *testing.T) {
+	a, s, _ := held(t)
+	put := func(id, more string) string {
+		path := strings.ReplaceAll(s.Transcript, sessionA, id)
+		require.NoError(t, os.WriteFile(path, []byte(`{"type":"session_meta","payload":{"id":"`+id+`"`+more+`}}`+"\n"), 0o600))
+		return path
+	}
+	const child, other = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c0c1", "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c0c2"
+	one, two, below := put(sessionA, ""), put(other, ""), put(child, `,"parent_thread_id":"`+sessionA+`"`)
+	for rule, c := range map[string]struct {
+		open map[string]string
+		want string
+	}{
+		"none":              {map[string]string{"/dev/null": toWrite, "pipe:[7]": toWrite}, ""},
+		"one":               {map[string]string{one: toWrite}, sessionA},
+		"and a subagent":    {map[string]string{one: toWrite, below: toWrite}, sessionA},
+		"two":               {map[string]string{one: toWrite, two: toWrite}, ""},
+		"one that it reads": {map[string]string{one: toRead}, ""},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			a.Processes = fakeProc(t, "", procDir{pid: 7, argv: []string{"codex"}, open: c.open})
+			require.Equal(t, c.want, a.SessionOf(7))
+		})
+	}
+}
+
 func TestAHomeMayBeALink(t *testing.T) {
 	a, s, lock := held(t)
 	home := a.Homes.Roots[0]

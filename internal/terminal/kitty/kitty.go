@@ -69,20 +69,30 @@ func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
 	if err != nil || !stat.Living() {
 		return terminal.Facts{}, errClosed
 	}
-	return terminal.Facts{Root: f.PID, TTY: stat.TTY, Input: terminal.Input{At: terminal.LastInput(f.PID, stat.TTY)}}, nil
+	input := terminal.Input{At: terminal.LastInput(f.PID, stat.TTY)}
+	if f.Focused {
+		input.Rest = rest
+	}
+	return terminal.Facts{Root: f.PID, TTY: stat.TTY, Input: input}, nil
 }
+
+// rest is for a window that has the keyboard. Kitty does not tell of keys: a first key that comes together
+// with our Enter is not seen, so there should be nobody.
+const rest = 2 * time.Minute
 
 var errClosed = &terminal.Refusal{Why: "its kitty window is gone"}
 
 type facts struct {
-	ID    int `json:"id"`
-	PID   int `json:"pid"`
-	Lines int `json:"lines"` // the height of the window
+	ID      int  `json:"id"`
+	PID     int  `json:"pid"`
+	Lines   int  `json:"lines"`      // the height of the window
+	Focused bool `json:"is_focused"` // keys go to it, if they go to kitty
 }
 
 func (w *window) among(list string) (facts, error) {
 	var screens []struct {
 		Tabs []struct {
+			Focused bool    `json:"is_focused"`
 			Windows []facts `json:"windows"`
 		} `json:"tabs"`
 	}
@@ -93,6 +103,7 @@ func (w *window) among(list string) (facts, error) {
 		for _, tab := range screen.Tabs {
 			for _, f := range tab.Windows {
 				if f.ID == w.id && f.PID > 0 {
+					f.Focused = f.Focused && tab.Focused
 					return f, nil
 				}
 			}

@@ -139,6 +139,23 @@ func TestARealKitty(t *testing.T) {
 		p.Until("all of it arrives", func() bool { _, keys := p.Typed(); return keys == "xné\x01\x1b[3~\x1b[3~\x05" })
 	})
 
+	t.Run("a window that has the keyboard is left alone for longer", func(t *testing.T) {
+		p := launch(t, k, "exec SELF")
+		process := p.Process()
+		pane := find(t, process)
+		tty, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", process.PID))
+		require.NoError(t, err)
+		rested := func(d time.Duration) error {
+			require.NoError(t, os.Chtimes(tty, time.Now().Add(-d), time.Time{}))
+			return pane.Quiet(t.Context())
+		}
+		require.NoError(t, rested(19*time.Second))
+		k.Ask("focus-window", map[string]any{"match": fmt.Sprint("id:", p.id)})
+		p.Until("it has the keyboard", func() bool { return rested(19*time.Second) != nil })
+		require.ErrorIs(t, rested(2*time.Minute), terminal.ErrInUse)
+		require.NoError(t, rested(3*time.Minute))
+	})
+
 	t.Run("the screen is read row by row, also while somebody reads back", func(t *testing.T) {
 		p := launch(t, k, "exec SELF")
 		pane := find(t, p.Process())

@@ -90,10 +90,10 @@ func run(t *testing.T, cmd *exec.Cmd) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 }
 
-// Launch runs a command in a new window and returns the window's id.
+// Launch runs a command in a new window, which does not get the keyboard, and returns the window's id.
 func (k *Kitty) Launch(dir string, env []string, argv ...string) int {
 	k.t.Helper()
-	id, err := strconv.Atoi(k.Ask("launch", map[string]any{"type": "tab", "cwd": dir, "env": env, "args": argv}))
+	id, err := strconv.Atoi(k.Ask("launch", map[string]any{"type": "tab", "cwd": dir, "env": env, "args": argv, "keep_focus": true}))
 	require.NoError(k.t, err)
 	return id
 }

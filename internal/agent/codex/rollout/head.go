@@ -67,9 +67,9 @@ func (h Head) App() string {
 	}
 }
 
-// delegated reports whether the thread works for another one, or for Codex itself: it is not
+// Delegated reports whether the thread works for another one, or for Codex itself: it is not
 // continued separately.
-func (h Head) delegated() bool {
+func (h Head) Delegated() bool {
 	if h.Parent != "" || h.Role != "" || h.Nickname != "" ||
 		h.ThreadSource == "subagent" || h.ThreadSource == "memory_consolidation" {
 		return true

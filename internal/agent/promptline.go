@@ -21,7 +21,6 @@ func WithPrompt(args []string, prompt string) []string {
 	return leash.WithValue(args, PromptOptions[0], PromptOptions[1], prompt)
 }
 
-// say appends a prompt to the arguments of the agent.
 func (d *Described) say(args []string, prompt string) []string {
 	if d.is.Line.Say != nil {
 		return d.is.Line.Say(args, prompt)
@@ -72,7 +71,6 @@ func (d *Described) Invocation(args []string) (headless.Invocation, bool) {
 	return p, p.Has(PromptOptions...) || is.Plain && len(plain) > 0
 }
 
-// prompt returns the prompt on the command line.
 func (p promptLine) prompt() string {
 	prompt := p.Value(PromptOptions...)
 	if p.of.is.Line.Plain {
@@ -126,8 +124,7 @@ func (p promptLine) Document() bool {
 	return !p.of.is.Line.Stream && p.Value(p.of.is.Line.Output...) == "json"
 }
 
-// onlyOf returns the only session of these files that began in the directory with the prompt of the
-// command line.
+// onlyOf returns the only session of these files that began there with the prompt of the command line.
 func (p promptLine) onlyOf(ctx context.Context, files []string, dir string) headless.Trail {
 	var found []headless.Trail
 	for _, path := range files {
@@ -142,8 +139,6 @@ func (p promptLine) onlyOf(ctx context.Context, files []string, dir string) head
 	return found[0]
 }
 
-// opening returns the session at the beginning of a transcript, its directory, and its first
-// prompt.
 func (d *Described) opening(ctx context.Context, path string) (session, cwd, prompt string) {
 	_ = lines.Back(ctx, path, func(line lines.Line) bool { // an unreadable file belongs to no session
 		r, _ := d.record(line)

@@ -10,7 +10,6 @@ import (
 	"resumed/internal/resume"
 )
 
-// word is an option with its values, or a plain argument.
 type word struct {
 	option string // without "=value"; empty for a plain argument
 	raw    []string
@@ -57,7 +56,6 @@ func (k known) parse(args []string) Arguments {
 	return all
 }
 
-// arity returns how many values a flag takes; 0: not known.
 func (k known) arity(option string) Takes { return k[option].Takes & arityMask }
 
 // takes reports whether a flag has a value that may follow it without a space.
@@ -68,8 +66,7 @@ func (k known) takes(option string) bool {
 
 func isOption(arg string) bool { return len(arg) > 1 && arg[0] == '-' }
 
-// cluster splits one-letter options that are written as one, such as -pc. Only the last of them
-// may have values, which follow; it is empty if arg is not such a cluster.
+// cluster splits one-letter options that are written as one, such as -pc. Only the last may have values.
 func (k known) cluster(arg string) (letters Arguments, last string) {
 	if strings.HasPrefix(arg, "--") || len(arg) < 3 {
 		return nil, ""
@@ -88,7 +85,6 @@ func (k known) cluster(arg string) (letters Arguments, last string) {
 	return nil, ""
 }
 
-// values returns how many of the next arguments belong to an option.
 func (k known) values(option string, next []string) int {
 	plain := slices.IndexFunc(next, isOption)
 	if plain < 0 {
@@ -111,7 +107,6 @@ func (k known) values(option string, next []string) int {
 	}
 }
 
-// is reports whether the word is one of the options.
 func (w word) is(options []string) bool { return w.option != "" && slices.Contains(options, w.option) }
 
 // values returns the values of an option: the one that was written in the same argument, and those after.
@@ -254,11 +249,9 @@ func (f Flags) Carry(o resume.Origin, newer ...string) Carried {
 	return carried
 }
 
-// shown returns the word as text for people.
 func (w word) shown(row Flag) string { return strings.Join(w.hide(row), " ") }
 
-// from returns the word with its relative paths resolved from dir: the resume may start elsewhere.
-// A JSON document instead of a path stays unchanged.
+// from resolves relative paths from dir: the resume may start elsewhere. A JSON document is no path.
 func (w word) from(dir string, takes Takes) []string {
 	if takes&Path == 0 || dir == "" {
 		return w.raw

@@ -74,7 +74,6 @@ func ByValue(then, otherwise Effect, values ...string) func(value string) Effect
 // Flags is the table of a program's flags, in all supported versions.
 type Flags []Flag
 
-// known are the rows of a table by the name of a flag.
 type known map[string]Flag
 
 func (f Flags) known() known {
@@ -192,7 +191,6 @@ func Hide(argv []string) []string {
 // Hides reports whether a part of a command line was not stored: it cannot be run again.
 func Hides(argv []string) bool { return word{raw: argv}.hidden() }
 
-// hide returns the word without secret values.
 func (w word) hide(row Flag) []string {
 	raw := slices.Clone(w.raw)
 	if value := strings.TrimPrefix(raw[0], w.option); value != "" {
@@ -207,7 +205,6 @@ func (w word) hide(row Flag) []string {
 	return raw
 }
 
-// hide returns the part of a value that may be stored.
 func (f Flag) hide(value string) string {
 	key, _, pair := strings.Cut(value, "=")
 	switch {
@@ -220,7 +217,6 @@ func (f Flag) hide(value string) string {
 	}
 }
 
-// hidden reports whether a value of the word was not stored.
 func (w word) hidden() bool {
 	return slices.ContainsFunc(w.raw, func(arg string) bool { return arg == Hidden || strings.HasSuffix(arg, "="+Hidden) })
 }
@@ -228,8 +224,7 @@ func (w word) hidden() bool {
 var (
 	// secretField matches a field of a document or header that contains a secret.
 	secretField = regexp.MustCompile(`(?i)(?:(?:api[_-]?key|token|secret|passw(?:or)?d|authorization|cookie|credential)s?["']?\s*[:=]|bearer)\s*["']?([^\s"'{}\[\],$]{6,})`)
-	// keyWord matches a key of one of the providers.
-	keyWord = regexp.MustCompile(`\b(sk|pk|rk|ghp|gho|ghs|xox[abp]|AIza|AKIA|eyJ)[-_A-Za-z0-9]{12,}`)
+	keyWord     = regexp.MustCompile(`\b(sk|pk|rk|ghp|gho|ghs|xox[abp]|AIza|AKIA|eyJ)[-_A-Za-z0-9]{12,}`)
 )
 
 // IsSecret reports whether a text contains something like a key, a token or a password.

@@ -79,7 +79,6 @@ func New(o Options) (*Agent, error) {
 	return a, err
 }
 
-// pluginVersion returns which of resumed's plugins is installed; "": none.
 func pluginVersion() string {
 	var installed struct {
 		Plugins map[string][]struct {
@@ -157,7 +156,6 @@ func (a *Agent) Cost(ctx context.Context, s resume.Session) (cost resume.Cost, k
 
 var _ headless.CommandLine = (*Agent)(nil)
 
-// invocation is a run with --print.
 type invocation struct {
 	leash.Arguments
 	room *Agent
@@ -215,7 +213,6 @@ func (i invocation) Begin(string) func(context.Context, headless.Ended) headless
 	}
 }
 
-// transcript returns the path of a session's transcript; empty: not found.
 func (a *Agent) transcript(id string) string { return a.Homes.File("projects/*/" + id + ".jsonl") }
 
 func (i invocation) Resume(t headless.Trail, prompt string) []string {

@@ -64,8 +64,7 @@ func (s Screen) judge(p Process, stopped resume.Session, now time.Time) agent.Si
 	}
 }
 
-// knownDialogs are dialogs whose title does not tell what they ask. No key answers them for their user:
-// Escape continues with the full session.
+// knownDialogs are dialogs whose title does not tell what they ask. No key answers them for their user.
 var knownDialogs = []struct {
 	title *regexp.Regexp
 	asks  string

@@ -4,7 +4,6 @@ package claude
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,10 +84,7 @@ func pluginVersion() string {
 			Version string `json:"version"`
 		} `json:"plugins"`
 	}
-	data, err := os.ReadFile(filepath.Join(agent.UsualHome(".claude", startup.HomeVariable), "plugins", "installed_plugins.json"))
-	if err != nil || json.Unmarshal(data, &installed) != nil {
-		return ""
-	}
+	agent.ReadJSON(filepath.Join(agent.UsualHome(".claude", startup.HomeVariable), "plugins", "installed_plugins.json"), &installed)
 	for _, plugin := range installed.Plugins[agent.PluginName+"@"+agent.PluginName] {
 		return plugin.Version
 	}

@@ -301,7 +301,6 @@ func (t *Transcripts) Identity(s resume.Session, environ []string) string {
 	return ""
 }
 
-// variables returns a lookup in an environment.
 func variables(environ []string) func(name string) string {
 	return func(name string) string { return childenv.Value(environ, name) }
 }

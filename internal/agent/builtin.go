@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -83,7 +82,7 @@ func ManifestVersion(patterns ...string) string {
 			var manifest struct {
 				Version string `json:"version"`
 			}
-			if readJSON(path, &manifest) && manifest.Version != "" {
+			if ReadJSON(path, &manifest) && manifest.Version != "" {
 				version = manifest.Version
 			}
 		}
@@ -102,15 +101,10 @@ func EnabledPlugin(path string) (dir string, enabled bool) {
 			} `json:"source"`
 		} `json:"extraKnownMarketplaces"`
 	}
-	if !readJSON(path, &settings) {
+	if !ReadJSON(path, &settings) {
 		return "", false
 	}
 	return settings.Marketplaces[PluginName].Source.Path, settings.Enabled[PluginName+"@"+PluginName]
-}
-
-func readJSON(path string, into any) bool {
-	data, err := os.ReadFile(path)
-	return err == nil && json.Unmarshal(data, into) == nil
 }
 
 // HookCall is what an agent tells a hook.

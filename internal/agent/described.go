@@ -87,7 +87,6 @@ type Record struct {
 // RunSettings is what records say about how a session runs; empty: not stated.
 type RunSettings struct{ Model, Login, Mode, Permission string }
 
-// older adds settings of an earlier record.
 func (s *RunSettings) older(other RunSettings) {
 	s.Model, s.Login = cmp.Or(s.Model, other.Model), cmp.Or(s.Login, other.Login)
 	s.Mode, s.Permission = cmp.Or(s.Mode, other.Mode), cmp.Or(s.Permission, other.Permission)
@@ -158,7 +157,6 @@ func (d *Described) record(line lines.Line) (Record, bool) {
 	return r, ok
 }
 
-// place returns the session of a record, and its directory.
 func (d *Described) place(r Record, line lines.Line) (session, cwd string) {
 	if d.is.Place != nil {
 		return d.is.Place(line)
@@ -189,8 +187,7 @@ func (d *Described) Denied(ctx context.Context, s resume.Session, run Ran) (Deni
 	return denial, denied, err
 }
 
-// size returns the size of the context at an answer. How long the provider caches it is not
-// known.
+// How long the provider caches it is not known.
 func (d *Described) size(line lines.Line) (resume.Context, bool) {
 	if !bytes.Contains(line.Data, []byte(d.is.Counts)) {
 		return resume.Context{}, false
@@ -291,8 +288,7 @@ func (d *Described) Plan(ctx context.Context, s resume.Session, w Words) (Plan, 
 	return plan, nil
 }
 
-// maxEndLines bounds how many lines of a transcript are read backwards: a long turn may have
-// many records since the last prompt.
+// maxEndLines: a long turn may have many records since the last prompt.
 const maxEndLines = 20_000
 
 // endOf reads the end of a session's transcript: the last event, nil if there is none, and the

@@ -83,7 +83,6 @@ func SourceOf(a Reader, path string) Source {
 	return sources[0]
 }
 
-// has reports whether path is in the source.
 func (s Source) has(path string) bool {
 	rel, err := filepath.Rel(s.Root, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))

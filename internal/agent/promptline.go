@@ -64,7 +64,6 @@ func (d *Described) Invocation(args []string) (headless.Invocation, bool) {
 	return p, p.Has(PromptOptions...) || is.Plain && len(plain) > 0
 }
 
-// prompt returns the prompt on the command line.
 func (p promptLine) prompt() string {
 	prompt := p.Value(PromptOptions...)
 	if p.of.is.Line.Plain {
@@ -118,8 +117,7 @@ func (p promptLine) Document() bool {
 	return !p.of.is.Line.Stream && p.Value(p.of.is.Line.Output...) == "json"
 }
 
-// onlyOf returns the only session of these files that began in the directory with the prompt of the
-// command line.
+// onlyOf returns the only session of these files that began there with the prompt of the command line.
 func (p promptLine) onlyOf(ctx context.Context, files []string, dir string) headless.Trail {
 	var found []headless.Trail
 	for _, path := range files {
@@ -134,8 +132,6 @@ func (p promptLine) onlyOf(ctx context.Context, files []string, dir string) head
 	return found[0]
 }
 
-// opening returns the session at the beginning of a transcript, its directory, and its first
-// prompt.
 func (d *Described) opening(ctx context.Context, path string) (session, cwd, prompt string) {
 	_ = lines.Back(ctx, path, func(line lines.Line) bool { // an unreadable file belongs to no session
 		r, _ := d.record(line)

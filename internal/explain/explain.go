@@ -137,7 +137,6 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 		" no screen, no events and no export; with --agent any text is classified", path)
 }
 
-// transcript explains the sessions of a transcript or a database.
 func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Explanation, error) {
 	var found []Explanation
 	note := x.readers[a.Name()].Note
@@ -206,7 +205,6 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 	return out
 }
 
-// plan returns what would be run for a session of which only the file is known.
 func (x *Explainer) plan(a agent.Agent, path string, e agent.Evidence) *view.Plan {
 	limited, _ := e.Event.(resume.Limited)
 	session := resume.Session{Key: e.Key, Cwd: e.Cwd, Transcript: path, Interruption: resume.Interruption{Limit: limited.Verdict}, LimitedAt: limited.At}
@@ -231,7 +229,6 @@ func (x *Explainer) plan(a agent.Agent, path string, e agent.Evidence) *view.Pla
 // longestText is how much of an agent's text is shown: as much as the daemon stores.
 const longestText = 300
 
-// weigh adds the meaning of an event and what would be done about it.
 func (x *Explainer) weigh(out *Explanation, event resume.Event, now time.Time) {
 	switch ev := event.(type) {
 	case resume.Limited:

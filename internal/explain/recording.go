@@ -29,7 +29,6 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// recording explains the sessions of a recording.
 func (x *Explainer) recording(rec recorded, name string, report recording.Report, now time.Time) (found []Explanation) {
 	for _, told := range report.Told {
 		out := Explanation{Version: 1, File: rec.Path, Agent: name, Session: told.Session, Cwd: told.Cwd}
@@ -42,7 +41,6 @@ func (x *Explainer) recording(rec recorded, name string, report recording.Report
 	return found
 }
 
-// recognised finds the agent of a recording among all agents, or only tries the named one.
 func (x *Explainer) recognised(rec headless.Recording, named agent.Agent) (string, recording.Report, bool) {
 	for _, name := range x.among(named) {
 		if r, ok := x.readers[name]; ok {
@@ -76,7 +74,6 @@ func (x *Explainer) worded(rec headless.Recording, named agent.Agent) (recording
 
 var looksLikeJSON = regexp.MustCompile(`^\s*(?:\{|\[\s*["{\[\d])`)
 
-// explainTold adds what a recording says about a session, and the kind of the recording.
 func (x *Explainer) explainTold(out *Explanation, told recording.Told, kind string, now time.Time) {
 	out.Action, out.Why = Leave, "it does not say what state a session is in"
 	if told.Event != nil {
@@ -111,7 +108,6 @@ type recorded struct {
 	omitted int // how many lines are omitted
 }
 
-// lineOf returns the number that a line has in the file.
 func (r recorded) lineOf(line int) int {
 	if line > r.before {
 		return line + r.omitted
@@ -119,7 +115,6 @@ func (r recorded) lineOf(line int) int {
 	return line
 }
 
-// readRecording reads a recording, and the other stream of the same run.
 func (x *Explainer) readRecording(path string) (recorded, error) {
 	rec, err := readText(path)
 	rec.Beside = otherStream(path)
@@ -165,7 +160,6 @@ func readText(path string) (rec recorded, err error) {
 // streams are common names of the files with a run's two streams.
 var streams = [][2]string{{"stdout", "stderr"}, {".out", ".err"}}
 
-// otherStream returns the other stream of the same run, if its file is in the same directory.
 func otherStream(path string) string {
 	dir, name := filepath.Split(path)
 	for _, pair := range streams {
@@ -216,7 +210,6 @@ var unread = []struct {
 	{regexp.MustCompile(`(?m)^timestamp=[^\n]* session\.id=ses_`), "a log of opencode", "its database"},
 }
 
-// notRead returns the error for a file that is recognised but not supported, or nil.
 func notRead(path string, head []byte) error {
 	for _, u := range unread {
 		if u.begins.Match(head) {

@@ -142,7 +142,6 @@ func Records(text string) iter.Seq2[int, []byte] {
 	}
 }
 
-// objects returns an object, or those of a list.
 func objects(value json.RawMessage) []json.RawMessage {
 	isObject := func(v json.RawMessage) bool { return bytes.HasPrefix(v, []byte("{")) && json.Valid(v) }
 	list := []json.RawMessage{value}

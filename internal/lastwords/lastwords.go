@@ -18,8 +18,7 @@ const (
 	lastBytes = 12 << 10
 )
 
-// stackFrame matches a line of a JavaScript stack trace: it is no reason, and there may be more
-// of them than lines are judged.
+// stackFrame matches a line of a JavaScript stack trace, which is no reason.
 var stackFrame = regexp.MustCompile(`^\s+at .*[:(]`)
 
 // Last returns the last lines of a text that are not blank, without a stack trace.
@@ -83,14 +82,12 @@ func Gist(reader limit.Reader, text string, v limit.Verdict) (line int, words st
 	return 0, words
 }
 
-// dumpedField matches a field of a printed object: the line above, which says what the object
-// is, is clearer to people.
+// dumpedField matches a field of a printed object: the line above is clearer to people.
 var dumpedField = regexp.MustCompile(`^\s*\w+: \S+$`)
 
 // letters match a line with words, and not only a number or a bracket.
 var letters = regexp.MustCompile(`\pL{2}`)
 
-// record is a line of JSON, with the fields that many programs use.
 type record struct {
 	Result  string          `json:"result"`
 	Message json.RawMessage `json:"message"`

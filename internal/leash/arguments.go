@@ -10,14 +10,15 @@ import (
 	"resumed/internal/resume"
 )
 
-// word is an option with its values, or a plain argument.
-type word struct {
-	option string // without "=value"; empty for a plain argument
-	raw    []string
+// Word is an option of a command line with its values, or a plain argument.
+type Word struct {
+	Option string   // without "=value"; empty for a plain argument
+	Raw    []string // as written
+	Effect Effect
 }
 
 // Arguments is a parsed command line.
-type Arguments []word
+type Arguments []Word
 
 // Parse parses the arguments of the program. A flag that the table does not have gets the next
 // plain word as its value: a word that is kept by mistake does no harm, a dropped one might.
@@ -29,12 +30,12 @@ func (k known) parse(args []string) Arguments {
 		arg := args[i]
 		if arg == "--" {
 			for _, plain := range args[i+1:] {
-				all = append(all, word{raw: []string{plain}})
+				all = append(all, Word{Raw: []string{plain}})
 			}
 			break
 		}
 		if !isOption(arg) {
-			all = append(all, word{raw: []string{arg}})
+			all = append(all, Word{Raw: []string{arg}})
 			continue
 		}
 		_, named := k[arg]
@@ -51,13 +52,12 @@ func (k known) parse(args []string) Arguments {
 		if !joined {
 			end += k.values(option, args[i+1:])
 		}
-		all = append(all, word{option: option, raw: args[i:end]})
+		all = append(all, k.word(option, args[i:end]))
 		i = end - 1
 	}
 	return all
 }
 
-// arity returns how many values a flag takes; 0: not known.
 func (k known) arity(option string) Takes { return k[option].Takes & arityMask }
 
 // takes reports whether a flag has a value that may follow it without a space.
@@ -66,10 +66,18 @@ func (k known) takes(option string) bool {
 	return arity == One || arity == Maybe || arity == Many
 }
 
+// word returns an option with its effect, which may depend on its value.
+func (k known) word(option string, raw []string) Word {
+	w := Word{option, raw, k[option].Effect}
+	if by := k[option].By; by != nil {
+		w.Effect = by(Arguments{w}.Value(option))
+	}
+	return w
+}
+
 func isOption(arg string) bool { return len(arg) > 1 && arg[0] == '-' }
 
-// cluster splits one-letter options that are written as one, such as -pc. Only the last of them
-// may have values, which follow; it is empty if arg is not such a cluster.
+// cluster splits one-letter options that are written as one, such as -pc. Only the last may have values.
 func (k known) cluster(arg string) (letters Arguments, last string) {
 	if strings.HasPrefix(arg, "--") || len(arg) < 3 {
 		return nil, ""
@@ -83,12 +91,11 @@ func (k known) cluster(arg string) (letters Arguments, last string) {
 		if arity != Alone && arity != Switch {
 			return nil, ""
 		}
-		letters = append(letters, word{option: option, raw: []string{option}})
+		letters = append(letters, k.word(option, []string{option}))
 	}
 	return nil, ""
 }
 
-// values returns how many of the next arguments belong to an option.
 func (k known) values(option string, next []string) int {
 	plain := slices.IndexFunc(next, isOption)
 	if plain < 0 {
@@ -111,20 +118,19 @@ func (k known) values(option string, next []string) int {
 	}
 }
 
-// is reports whether the word is one of the options.
-func (w word) is(options []string) bool { return w.option != "" && slices.Contains(options, w.option) }
+func (w Word) is(options []string) bool { return w.Option != "" && slices.Contains(options, w.Option) }
 
 // values returns the values of an option: the one that was written in the same argument, and those after.
-func (w word) values() []string {
-	if value := strings.TrimPrefix(w.raw[0], w.option); value != "" {
-		return append([]string{strings.TrimPrefix(value, "=")}, w.raw[1:]...)
+func (w Word) values() []string {
+	if value := strings.TrimPrefix(w.Raw[0], w.Option); value != "" {
+		return append([]string{strings.TrimPrefix(value, "=")}, w.Raw[1:]...)
 	}
-	return w.raw[1:]
+	return w.Raw[1:]
 }
 
 // Has reports whether the arguments have one of the options.
 func (a Arguments) Has(options ...string) bool {
-	return slices.ContainsFunc(a, func(w word) bool { return w.is(options) })
+	return slices.ContainsFunc(a, func(w Word) bool { return w.is(options) })
 }
 
 // Value returns the first value of the last of the options that has one.
@@ -150,18 +156,18 @@ func (a Arguments) Values(options ...string) []string {
 
 // Plain returns the arguments that are not options.
 func (a Arguments) Plain() []string {
-	return a.raw(func(w word) bool { return w.option == "" })
+	return a.raw(func(w Word) bool { return w.Option == "" })
 }
 
 // Options returns the options with their values, except those named.
 func (a Arguments) Options(but ...string) []string {
-	return a.raw(func(w word) bool { return w.option != "" && !slices.Contains(but, w.option) })
+	return a.raw(func(w Word) bool { return w.Option != "" && !slices.Contains(but, w.Option) })
 }
 
-func (a Arguments) raw(wanted func(word) bool) (args []string) {
+func (a Arguments) raw(wanted func(Word) bool) (args []string) {
 	for _, w := range a {
 		if wanted(w) {
-			args = append(args, w.raw...)
+			args = append(args, w.Raw...)
 		}
 	}
 	return args
@@ -170,8 +176,8 @@ func (a Arguments) raw(wanted func(word) bool) (args []string) {
 // Cut splits the arguments at the first plain one, which is a subcommand.
 func (a Arguments) Cut() (before Arguments, command string, after Arguments) {
 	for i, w := range a {
-		if w.option == "" {
-			return a[:i], w.raw[0], a[i+1:]
+		if w.Option == "" {
+			return a[:i], w.Raw[0], a[i+1:]
 		}
 	}
 	return a, "", nil
@@ -233,20 +239,20 @@ func (f Flags) Carry(o resume.Origin, newer ...string) Carried {
 		rows    = f.known()
 	)
 	for _, w := range rows.parse(o.Args) {
-		if slices.Contains(newer, w.option) {
+		if slices.Contains(newer, w.Option) {
 			continue
 		}
-		row, known := rows[w.option]
-		switch effect := rows.effect(w); {
-		case w.option == "" || effect == Once || effect == Nothing || effect == Mode:
+		row, known := rows[w.Option]
+		switch effect := w.Effect; {
+		case w.Option == "" || effect == Once || effect == Nothing || effect == Mode:
 		case effect == Attended:
 			carried.LeftOut = append(carried.LeftOut, Omission{w.shown(row), "it needs a terminal, or the program that started the session"})
 		case w.hidden() && effect == Grants:
 			carried.LeftOut = append(carried.LeftOut, Omission{w.shown(row), `its value is a secret, which is kept with keep_env = "secrets" only`})
 		case w.hidden():
 			carried.Missing = append(carried.Missing, Omission{w.shown(row), `its value is a secret, which is kept with keep_env = "secrets" only`})
-		case !known && len(w.raw) > 1 && strings.ContainsAny(w.raw[1], " \n\t"):
-			carried.Missing = append(carried.Missing, Omission{w.option, "this flag is not known here, and what follows it may be a prompt"})
+		case !known && len(w.Raw) > 1 && strings.ContainsAny(w.Raw[1], " \n\t"):
+			carried.Missing = append(carried.Missing, Omission{w.Option, "this flag is not known here, and what follows it may be a prompt"})
 		default:
 			carried.Args = append(carried.Args, w.from(o.Cwd, row.Takes)...)
 		}
@@ -254,16 +260,14 @@ func (f Flags) Carry(o resume.Origin, newer ...string) Carried {
 	return carried
 }
 
-// shown returns the word as text for people.
-func (w word) shown(row Flag) string { return strings.Join(w.hide(row), " ") }
+func (w Word) shown(row Flag) string { return strings.Join(w.hide(row), " ") }
 
-// from returns the word with its relative paths resolved from dir: the resume may start elsewhere.
-// A JSON document instead of a path stays unchanged.
-func (w word) from(dir string, takes Takes) []string {
+// from resolves relative paths from dir: the resume may start elsewhere. A JSON document is no path.
+func (w Word) from(dir string, takes Takes) []string {
 	if takes&Path == 0 || dir == "" {
-		return w.raw
+		return w.Raw
 	}
-	raw := slices.Clone(w.raw)
+	raw := slices.Clone(w.Raw)
 	for i := range raw {
 		switch head, value, joined := strings.Cut(raw[i], "="); {
 		case i > 0:

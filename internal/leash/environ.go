@@ -58,7 +58,6 @@ func (v Variables) Has(name string) bool {
 	return matters
 }
 
-// secret reports whether the value of a variable must not be stored.
 func (r Row) secret(name, value string) bool {
 	if len(value) > longest || IsSecret(value) {
 		return true
@@ -163,7 +162,6 @@ func (r Row) missing(name string) Omission {
 	}
 }
 
-// find searches environments for the value of a secret that was not stored.
 func find(variable resume.Variable, salt string, environments ...[]string) (string, bool) {
 	for _, environ := range environments {
 		for _, entry := range environ {
@@ -180,15 +178,13 @@ func names(environ []string, name string) bool {
 	return slices.ContainsFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 }
 
-// ofTerminal are variables that belong to a terminal or a shell, and not to the work of a session. A
-// resume has none of them.
+// ofTerminal are variables that belong to a terminal or a shell. A resume has none of them.
 var ofTerminal = strings.Fields(`
 	_ SHLVL TERM TERMINFO TERMINFO_DIRS COLORTERM COLUMNS LINES TERM_PROGRAM TERM_PROGRAM_VERSION TERM_SESSION_ID
 	TMUX TMUX_PANE STY WINDOW WINDOWID GPG_TTY SSH_TTY SSH_CLIENT SSH_CONNECTION XDG_SESSION_ID XDG_VTNR XDG_SEAT
 	KITTY_* WEZTERM_* ALACRITTY_* GHOSTTY_* ITERM_* LC_TERMINAL* ZELLIJ* VTE_VERSION KONSOLE_* GNOME_TERMINAL_* WT_SESSION WT_PROFILE_ID
 	VSCODE_* PS1 PS2 PS4 PROMPT_COMMAND HISTFILE HISTSIZE HISTCONTROL`)
 
-// belongsToTerminal reports whether a variable belongs to a terminal, a shell or a service.
 func belongsToTerminal(name string) bool {
 	return name == "" || childenv.OfDaemon(name) || slices.ContainsFunc(ofTerminal, func(pattern string) bool {
 		ok, _ := path.Match(pattern, name) // the list has only valid patterns
@@ -215,7 +211,6 @@ func (v Variables) Others(environ []string, salt string) []resume.Variable {
 	return others
 }
 
-// others returns the values of these variables, by name.
 func (v Variables) others(environ []string) map[string]string {
 	all := make(map[string]string)
 	for _, entry := range Inherited(environ) {
@@ -241,13 +236,11 @@ func (v Variables) Changed(o resume.Origin, environ []string) (lost, added []str
 	return lost, slices.Sorted(maps.Keys(now))
 }
 
-// target matches the names of variables that choose what a command works on: a database, a cluster, a
-// cloud, a proxy, credentials.
+// target matches the names of variables that choose what a command works on.
 var target = regexp.MustCompile(`(?i)(DATABASE|_DSN|_UR[IL]|_HOST|_ENDPOINT|KUBE|CLUSTER|DOCKER_|AWS_|AZURE_|ARM_|GOOGLE_|GCP_|GCLOUD|CLOUDSDK|CLOUDFLARE|HEROKU|FLY_|PROXY|` +
 	`^PG|MYSQL|REDIS|MONGO|VAULT|CONSUL|NOMAD|^TF_|PULUMI|HELM|_ENV$|_STAGE$|^STAGE$|^ENV$|ENVIRONMENT|_PROFILE$|_CONTEXT$|_NAMESPACE$|_PROJECT$|_ACCOUNT|CREDENTIAL)`)
 
-// authorities matches the names of variables with the certificates of authorities: they choose no
-// target, and each machine of a company has them elsewhere.
+// authorities choose no target, and each machine of a company has them elsewhere.
 var authorities = regexp.MustCompile(`(?i)(CA_?BUNDLE|CA_?CERT|CA_?PATH|ROOT_?CERT|SSL_CERT_(FILE|DIR)$)`)
 
 // ChoosesTarget reports whether a variable chooses what commands work on.

@@ -74,7 +74,6 @@ func ByValue(then, otherwise Effect, values ...string) func(value string) Effect
 // Flags is the table of a program's flags, in all supported versions.
 type Flags []Flag
 
-// known are the rows of a table by the name of a flag.
 type known map[string]Flag
 
 func (f Flags) known() known {
@@ -102,32 +101,9 @@ func (f Flags) Names() []string {
 // Takes returns how many values a flag takes; 0: not known.
 func (f Flags) Takes(name string) Takes { return f.known().arity(name) }
 
-// Word is a flag of a command line, with its values.
-type Word struct {
-	Option string
-	Raw    []string // as written
-	Effect Effect
-}
-
-// Words returns the flags of a command line with their effects.
-func (f Flags) Words(args []string) []Word {
-	rows := f.known()
-	var words []Word
-	for _, w := range rows.parse(args) {
-		if w.option != "" {
-			words = append(words, Word{w.option, w.raw, rows.effect(w)})
-		}
-	}
-	return words
-}
-
-// effect returns the effect of a flag, which may depend on its value.
-func (k known) effect(w word) Effect {
-	row := k[w.option]
-	if row.By != nil {
-		return row.By(Arguments{w}.Value(w.option))
-	}
-	return row.Effect
+// Words returns the flags of a command line, without plain arguments.
+func (f Flags) Words(args []string) Arguments {
+	return slices.DeleteFunc(f.Parse(args), func(w Word) bool { return w.Option == "" })
 }
 
 // Files returns the files that flags of a command line name, as absolute paths.
@@ -135,8 +111,8 @@ func (f Flags) Files(args []string, dir string) []string {
 	var paths []string
 	rows := f.known()
 	for _, w := range rows.parse(args) {
-		row := rows[w.option]
-		if w.option == "" || row.Takes&Path == 0 || row.Effect == Once {
+		row := rows[w.Option]
+		if w.Option == "" || row.Takes&Path == 0 || row.Effect == Once {
 			continue
 		}
 		for _, value := range w.values() {
@@ -155,15 +131,15 @@ func (f Flags) Keep(args []string, secrets bool) []string {
 	rows := f.known()
 	var kept []string
 	for _, w := range rows.parse(args) {
-		switch row, known := rows[w.option]; {
-		case w.option == "":
+		switch row, known := rows[w.Option]; {
+		case w.Option == "":
 			continue // a prompt, a subcommand, a directory: only for that one start
 		case known && row.Effect == Once && row.Takes&arityMask == One:
-			kept = append(kept, w.option+"="+Hidden) // without a value it would take the next argument
+			kept = append(kept, w.Option+"="+Hidden) // without a value it would take the next argument
 		case known && row.Effect == Once:
-			kept = append(kept, w.option)
+			kept = append(kept, w.Option)
 		case secrets:
-			kept = append(kept, w.raw...)
+			kept = append(kept, w.Raw...)
 		default:
 			kept = append(kept, w.hide(row)...)
 		}
@@ -190,15 +166,14 @@ func Hide(argv []string) []string {
 }
 
 // Hides reports whether a part of a command line was not stored: it cannot be run again.
-func Hides(argv []string) bool { return word{raw: argv}.hidden() }
+func Hides(argv []string) bool { return Word{Raw: argv}.hidden() }
 
-// hide returns the word without secret values.
-func (w word) hide(row Flag) []string {
-	raw := slices.Clone(w.raw)
-	if value := strings.TrimPrefix(raw[0], w.option); value != "" {
+func (w Word) hide(row Flag) []string {
+	raw := slices.Clone(w.Raw)
+	if value := strings.TrimPrefix(raw[0], w.Option); value != "" {
 		value = strings.TrimPrefix(value, "=")
 		if shown := row.hide(value); shown != value {
-			raw[0] = w.option + "=" + shown
+			raw[0] = w.Option + "=" + shown
 		}
 	}
 	for i := 1; i < len(raw); i++ {
@@ -207,7 +182,6 @@ func (w word) hide(row Flag) []string {
 	return raw
 }
 
-// hide returns the part of a value that may be stored.
 func (f Flag) hide(value string) string {
 	key, _, pair := strings.Cut(value, "=")
 	switch {
@@ -220,16 +194,14 @@ func (f Flag) hide(value string) string {
 	}
 }
 
-// hidden reports whether a value of the word was not stored.
-func (w word) hidden() bool {
-	return slices.ContainsFunc(w.raw, func(arg string) bool { return arg == Hidden || strings.HasSuffix(arg, "="+Hidden) })
+func (w Word) hidden() bool {
+	return slices.ContainsFunc(w.Raw, func(arg string) bool { return arg == Hidden || strings.HasSuffix(arg, "="+Hidden) })
 }
 
 var (
 	// secretField matches a field of a document or header that contains a secret.
 	secretField = regexp.MustCompile(`(?i)(?:(?:api[_-]?key|token|secret|passw(?:or)?d|authorization|cookie|credential)s?["']?\s*[:=]|bearer)\s*["']?([^\s"'{}\[\],$]{6,})`)
-	// keyWord matches a key of one of the providers.
-	keyWord = regexp.MustCompile(`\b(sk|pk|rk|ghp|gho|ghs|xox[abp]|AIza|AKIA|eyJ)[-_A-Za-z0-9]{12,}`)
+	keyWord     = regexp.MustCompile(`\b(sk|pk|rk|ghp|gho|ghs|xox[abp]|AIza|AKIA|eyJ)[-_A-Za-z0-9]{12,}`)
 )
 
 // IsSecret reports whether a text contains something like a key, a token or a password.

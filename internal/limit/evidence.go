@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// evidence is what the parts of one refusal tell about it.
 type evidence struct {
 	facts
 	strong  phrase // the clear one that counts
@@ -19,8 +18,7 @@ type evidence struct {
 	reset   Reset
 }
 
-// addPhrase adds the meaning of a phrase. period is the class by the period of the quota, if the
-// message names one.
+// period is the class by the period of the quota, if the message names one.
 func (e *evidence) addPhrase(p phrase, period Class) {
 	if period != None {
 		if p.is(perPeriod) {
@@ -63,7 +61,6 @@ func (e *evidence) addPeriod(c Class) {
 	}
 }
 
-// addFacts adds the fields of a part.
 func (e *evidence) addFacts(f *facts) {
 	e.status, e.family = cmp.Or(e.status, f.status), cmp.Or(e.family, f.family)
 	if f.code != None && (e.code == None || f.code == Billing) {
@@ -74,7 +71,6 @@ func (e *evidence) addFacts(f *facts) {
 	e.rejected = e.rejected || f.rejected
 }
 
-// merge adds the evidence of one part of the message.
 func (e *evidence) merge(part evidence) {
 	e.addFacts(&part.facts)
 	if part.counted {
@@ -131,8 +127,7 @@ func (e *evidence) class() Class {
 	}
 }
 
-// refined returns the class by the learned weights, if no phrase is known. The status restricts the
-// choice.
+// refined returns the class by the learned weights. The status restricts the choice.
 func (e *evidence) refined() Class {
 	family := classOfStatus(e.status)
 	switch {

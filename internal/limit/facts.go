@@ -9,7 +9,6 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// facts are the fields of one refusal.
 type facts struct {
 	status   int
 	code     Class        // a code that names the class
@@ -22,7 +21,6 @@ type facts struct {
 	times    []statedTime // when it lifts; more reliable times come first
 }
 
-// statedTime is the value of a time field.
 type statedTime struct {
 	value string
 	unit  time.Duration // of a number; 0 if the field holds a point in time
@@ -34,8 +32,7 @@ func (f *facts) known() bool {
 	return f.code != None || f.family != None || f.status != 0 || f.rejected
 }
 
-// leadsWithCode reports whether the tokens begin with a known code in the spelling of programs:
-// insufficient_quota.
+// leadsWithCode: a known code in the spelling of programs, such as insufficient_quota.
 func leadsWithCode(src string, toks []token.Token) bool {
 	end := 1
 	for end < len(toks) && toks[end].Kind == token.Word && src[toks[end-1].End:toks[end].Start] == "_" {
@@ -48,7 +45,6 @@ func leadsWithCode(src string, toks []token.Token) bool {
 	return ok
 }
 
-// addCode adds the meaning of a code.
 func (f *facts) addCode(code string) {
 	if code == "" {
 		return
@@ -145,7 +141,6 @@ func splitRecord(s string) (f *facts, rest string, ok bool) {
 	return f, rest, !answer || isError
 }
 
-// add adds the meaning of one field.
 func (f *facts) add(field field) {
 	switch field.key {
 	case "code", "status", "statuscode", "httpstatus", "httpstatuscode", "apierrorstatus", "errorstatus", "errorcode",
@@ -192,8 +187,7 @@ func (f *facts) addCodeField(field field) {
 	}
 }
 
-// quotaPeriod returns the class by the period in a quota's name, such as
-// GenerateRequestsPerDayPerProjectPerModel.
+// quotaPeriod reads names such as GenerateRequestsPerDayPerProjectPerModel.
 func quotaPeriod(id string) Class {
 	switch {
 	case strings.Contains(id, "PerDay"):
@@ -214,8 +208,7 @@ type field struct {
 
 const mostFields = 400
 
-// splitFields removes the structured part of a message and returns its fields, and the message with
-// "{}" in its place. The structure may be truncated, or be the inside of an object.
+// The structure may be truncated, or be the inside of an object.
 func splitFields(s string) (fields []field, rest string) {
 	start, end := structure(s)
 	if start < 0 {

@@ -12,10 +12,8 @@ import (
 // of the line. It is identified by the hash of its name.
 type feature = token.Hash
 
-// pair is the feature of two adjacent words or concepts.
 func pair(first, second feature) feature { return (first*31 ^ second) * 1099511628211 }
 
-// named returns the feature with that name.
 func named(name string) feature {
 	first, second, two := strings.Cut(name, " ")
 	if !two {
@@ -24,7 +22,6 @@ func named(name string) feature {
 	return pair(token.Hashed(first), token.Hashed(second))
 }
 
-// nameOf returns the name of a feature.
 func nameOf(first, second string) string {
 	switch second {
 	case "", "~":
@@ -60,7 +57,6 @@ func (g *gathered) tell(f feature, first, second string) {
 	}
 }
 
-// gather adds all features of the tokens.
 func (g *gathered) gather(src string, toks []token.Token) {
 	toks = toks[:min(len(toks), mostTokens)]
 	if len(toks) == 0 {
@@ -106,8 +102,7 @@ func (g *gathered) gather(src string, toks []token.Token) {
 // lengthWords follow a number that is a length and not a status.
 var lengthWords = token.Set("s sec secs second seconds ms milliseconds m min minutes h hours days")
 
-// spelling returns the word that stands for the number or address at the beginning: all numbers are
-// alike, except statuses.
+// spelling returns the word for a number or an address: all numbers are alike, except statuses.
 func spelling(toks []token.Token) string {
 	t := &toks[0]
 	switch {
@@ -140,8 +135,7 @@ func (g *gathered) tellIf(is bool, name string) {
 	}
 }
 
-// looks adds features for the look of a line: like code, a list, a log, a person's text, or an agent's
-// report.
+// looks adds whether a line looks like code, a list, a log, a person's text, or an agent's report.
 func (g *gathered) looks(src string, toks []token.Token) {
 	words, marks := 0, 0
 	var isCamel, isFile, isCall, isHere, isInner, isGauge bool
@@ -230,7 +224,6 @@ type concept struct {
 //go:embed concepts.tsv
 var conceptsFile string
 
-// concepts are the meanings of each word or stem.
 var concepts = parseConcepts(conceptsFile)
 
 func parseConcepts(text string) map[feature][]*concept {

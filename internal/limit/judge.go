@@ -81,8 +81,7 @@ func Because(text string, c Class) []string {
 	return said
 }
 
-// headerReset returns when a refusal of that class lifts by its headers. Retry-After is about this
-// refusal; the headers about windows are in every response.
+// Retry-After is about this refusal; the headers about windows are in every response.
 func (r Reader) headerReset(h headers, c Class) (Reset, bool) {
 	if at, ok := r.first(h.retry()); ok {
 		return Reset{At: at.At, Source: Header, Counted: at.Counted}, true
@@ -99,7 +98,6 @@ func (r Reader) headerReset(h headers, c Class) (Reset, bool) {
 	return Reset{At: last.At, Source: Header, Counted: last.Counted}, !last.At.IsZero()
 }
 
-// first returns the first time that can be parsed.
 func (r Reader) first(times []statedTime) (when.Found, bool) {
 	for _, t := range times {
 		if at, ok := when.Reader(r).Value(t.value, t.unit, t.mixed); ok {
@@ -127,8 +125,7 @@ func begins(toks []token.Token, i int) bool {
 // nesting is how many levels of messages within messages are read.
 const nesting = 3
 
-// gather reads one message. If trusted, it is known to be a report of a refusal; otherwise one of its
-// lines has to read like one.
+// gather reads one message. If it is not trusted, one of its lines has to read like a refusal.
 func (r Reader) gather(s string, trusted bool, depth int) evidence {
 	record, rest, ok := splitRecord(s)
 	if !ok {
@@ -154,12 +151,10 @@ func (r Reader) gather(s string, trusted bool, depth int) evidence {
 	return e
 }
 
-// little is the score that a line needs if a phrase at the beginning of a clause, a known code or a
-// status is evidence too.
+// little is the score that a line needs if a phrase, a known code or a status is evidence too.
 const little = -20
 
-// reports reports whether a line reads like the agent's own report of a refusal, and returns its score
-// if it was computed.
+// reports: the line reads like the agent's own report of a refusal. It returns its score if it was computed.
 func reports(src string, line []token.Token, record *facts) (*scores, bool) {
 	if record != nil && bare(line) {
 		return nil, true
@@ -251,7 +246,6 @@ func opensRecord(line []token.Token) bool {
 // met long after its window began, so a past time means tomorrow.
 const shortGrace = 10 * time.Minute
 
-// clock returns a reader for the times in a message.
 func (r Reader) clock(e *evidence, period Class) when.Reader {
 	if period == UsageLimit {
 		r.Grace = min(r.Grace, shortGrace)
@@ -262,8 +256,7 @@ func (r Reader) clock(e *evidence, period Class) when.Reader {
 	return when.Reader(r)
 }
 
-// gatherInner adds the texts of a record. If one of them reports a refusal, the others are about it
-// too.
+// If one text of a record reports a refusal, the others are about it too.
 func (r Reader) gatherInner(e *evidence, record *facts, trusted bool, depth int) {
 	if record.is(beijing) {
 		r.Zone = when.Beijing
@@ -280,7 +273,6 @@ func (r Reader) gatherInner(e *evidence, record *facts, trusted bool, depth int)
 	}
 }
 
-// message is one message, tokenized.
 type message struct {
 	src    string
 	toks   []token.Token
@@ -288,7 +280,6 @@ type message struct {
 	score  *scores // of the line that reports the refusal; nil: not computed
 }
 
-// weigh collects the evidence of a message.
 func (r Reader) weigh(m message, trusted bool, depth int) evidence {
 	var e evidence
 	src, toks, record := m.src, m.toks, m.record

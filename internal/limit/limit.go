@@ -110,7 +110,6 @@ const (
 	Cancelled
 )
 
-// classes are the names of the classes, for programs and for people.
 var classes = [...]struct{ name, words string }{
 	None:            {"none", ""},
 	RateLimit:       {"rate_limit", "rate limit"},

@@ -22,7 +22,6 @@ var learned = [...]Class{
 // scores are the sums of the weights for each class of learned, in hundredths.
 type scores [len(learned)]int32
 
-// weights are what each feature adds to the scores.
 type weights map[feature]weight
 
 type weight [len(learned)]int16
@@ -55,7 +54,6 @@ func parseWeights(text string) (weights, error) {
 	return w, nil
 }
 
-// score adds up the weights of a line or a message.
 func (w weights) score(src string, toks []token.Token) scores {
 	var total scores
 	var room [256]feature
@@ -71,8 +69,7 @@ func (w weights) score(src string, toks []token.Token) scores {
 	return total
 }
 
-// best returns the class with the highest score except None, and by how much it is above None and above
-// the next class.
+// best returns the class with the highest score except None, and its lead over None and over the next.
 func (s scores) best() (c Class, overNone, overNext int32) {
 	at, next := 1, int32(-1<<30)
 	for i := 2; i < len(s); i++ {
@@ -105,8 +102,7 @@ func (s scores) judge(src string, toks []token.Token, known bool) (c Class, sure
 	return c, next >= enough
 }
 
-// among returns the class with the highest score among those that may be. The known family gets a
-// bonus.
+// The known family gets a bonus.
 func (s scores) among(family Class, may func(Class) bool) Class {
 	best, most := family, int32(-1<<30)
 	if at := slices.Index(learned[:], family); at > 0 {
@@ -223,8 +219,7 @@ func init() {
 	}
 }
 
-// parsePhrase parses a line: the pattern, the class, traits separated by commas, and then the program
-// that prints it, where and when that was seen.
+// The last columns are the program that prints it, where and when that was seen.
 func parsePhrase(columns []string) (pattern string, means phrase, err error) {
 	if len(columns) != 6 {
 		return "", means, fmt.Errorf("phrases: want six columns: %q", columns)

@@ -9,7 +9,6 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// before are words that may come before a status.
 var before = token.Set(`error errors failed failure exception code status http api provider llm model request response server upstream endpoint stream
 	got received returned responded answered replied with from type retry attempt last fatal unexpected exceeded rejected paused claude openai anthropic gemini
 	codex proxy gateway url is was fehler erreur ошибка erro errore 错误 錯誤 エラー 오류`)
@@ -17,7 +16,6 @@ var before = token.Set(`error errors failed failure exception code status http a
 // errors are the words before what a provider said, in several languages: "Last error: …".
 var errors = token.Set("error exception fehler erreur ошибка erro errore 错误 錯誤 エラー 오류")
 
-// statusAt returns the HTTP status at toks[i], or 0.
 func statusAt(toks []token.Token, i int) int {
 	t := toks[i]
 	if t.Kind != token.Number || len(t.Text) != 3 || t.Text[0] != '4' && t.Text[0] != '5' || isPort(toks, i) || isAmount(toks, i) {
@@ -38,8 +36,7 @@ func statusAt(toks []token.Token, i int) int {
 	return n
 }
 
-// isPort reports whether the number is the port of an address, such as 443: "status:503" names a
-// status, "10.0.0.1:503" does not.
+// "status:503" names a status, "10.0.0.1:503" a port.
 func isPort(toks []token.Token, i int) bool {
 	if i < 2 || !toks[i].Glued || !toks[i-1].Is(":") || !toks[i-1].Glued {
 		return false
@@ -48,8 +45,7 @@ func isPort(toks []token.Token, i int) bool {
 	return host.Kind == token.Number || host.Is(":") || host.Is("]") || host.Kind == token.Word && !before[host.Text]
 }
 
-// isAmount reports whether the number counts something: "after 402 seconds", "500 requests",
-// "Retry-After: 403".
+// "after 402 seconds", "500 requests" and "Retry-After: 403" count something.
 func isAmount(toks []token.Token, i int) bool {
 	if i+1 < len(toks) && !toks[i+1].First && !toks[i+1].Upper && countables[toks[i+1].Text] {
 		return true
@@ -77,8 +73,7 @@ var sdks = token.Set("openai anthropic litellm groq mistralai cohere ollama gena
 // clients are the first parts of exception names of general clients that agents use.
 var clients = token.Set("httpx requests aiohttp urllib3 botocore google")
 
-// throws reports whether the tokens are the last line of an agent that crashed with an exception of its
-// client: a dotted name, followed by nothing or by its message.
+// throws: the last line of an agent that crashed with an exception of its client has a dotted name.
 func throws(src string, toks []token.Token) bool {
 	root := toks[0].Text
 	if len(toks) < 2 || toks[0].Upper || !sdks[root] && !clients[root] || src[toks[0].End:toks[1].Start] != "." {
@@ -91,8 +86,7 @@ func throws(src string, toks []token.Token) bool {
 	return failed && (sdks[root] || end == len(toks) || toks[end].First || toks[end].Is(":"))
 }
 
-// addThrown adds the meaning of an exception's name at toks[i], as an SDK prints it:
-// openai.RateLimitError: ….
+// addThrown adds the name of an exception, as an SDK prints it: openai.RateLimitError: ….
 func (f *facts) addThrown(toks []token.Token, i int) {
 	if !toks[i].Upper || i > 0 && toks[i].Glued {
 		return
@@ -118,8 +112,7 @@ func (f *facts) addThrown(toks []token.Token, i int) {
 //go:embed codes.tsv
 var codesFile string
 
-// codes are error codes of providers and agents, split into words. exceptions are names of exceptions
-// that are not a provider's code.
+// codes are those of providers and agents, split into words. exceptions are no provider's code.
 var codes, exceptions token.Lexicon[phrase]
 
 func init() {
@@ -144,7 +137,6 @@ var statusClasses = map[int]Class{
 	401: Auth, 402: Billing, 403: Auth, 407: Auth, 408: Network, 413: ContextOverflow, 429: RateLimit, 499: Cancelled, 529: Overloaded,
 }
 
-// classOfStatus returns the class that an HTTP status stands for by itself.
 func classOfStatus(status int) Class {
 	if c, known := statusClasses[status]; known {
 		return c
@@ -174,10 +166,8 @@ func admits(status int, c Class) bool {
 	}
 }
 
-// headers are the headers of a response by lower-case name.
 type headers map[string]string
 
-// lowerHeaders returns headers by their names in lower case.
 func lowerHeaders(h map[string]string) headers {
 	set := make(headers, len(h))
 	for name, value := range h {
@@ -186,7 +176,6 @@ func lowerHeaders(h map[string]string) headers {
 	return set
 }
 
-// addTo adds the headers that determine the class.
 func (h headers) addTo(f *facts) {
 	f.addCode(h["x-codex-rate-limit-reached-type"])
 	if h["anthropic-ratelimit-unified-status"] != "rejected" {
@@ -198,7 +187,6 @@ func (h headers) addTo(f *facts) {
 	}
 }
 
-// retry returns the times of the Retry-After headers.
 func (h headers) retry() []statedTime {
 	var times []statedTime
 	if value := h["retry-after-ms"]; value != "" {
@@ -248,7 +236,6 @@ func (h headers) hasRoom(reset string) bool {
 	return false
 }
 
-// pageAt returns where an HTML page begins in a message, or -1.
 func pageAt(s string) int {
 	if !strings.Contains(s, "<") {
 		return -1

@@ -60,24 +60,29 @@ func (s *Store) path(key resume.Key) string {
 
 // Put stores the start of a session's process.
 func (s *Store) Put(key resume.Key, start Start) error {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+	err := os.MkdirAll(s.dir, 0o700)
+	if err == nil {
+		err = private(s.dir)
+	}
+	if err == nil {
+		err = s.write(key, start)
+	}
+	if err != nil {
 		return fmt.Errorf("store the start of a session: %w", err)
 	}
-	if err := private(s.dir); err != nil {
-		return fmt.Errorf("store the start of a session: %w", err)
-	}
+	return nil
+}
+
+func (s *Store) write(key resume.Key, start Start) error {
 	r := record{Start: start, Restrictions: procfs.Proc.Restrictions(usermanager.Starter())}
 	if mounts.InMemory(s.dir) {
 		r.Environ = start.Origin.Environ
 	}
 	data, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("store the start of a session: %w", err)
+		return err
 	}
-	if err := atomicfile.Write(s.path(key), data, 0o600); err != nil {
-		return fmt.Errorf("store the start of a session: %w", err)
-	}
-	return nil
+	return atomicfile.Write(s.path(key), data, 0o600)
 }
 
 // Get returns the start of a session's process, or false if it is not stored, or not by its user.

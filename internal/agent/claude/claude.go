@@ -4,7 +4,6 @@ package claude
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,17 +78,13 @@ func New(o Options) (*Agent, error) {
 	return a, err
 }
 
-// pluginVersion returns which of resumed's plugins is installed; "": none.
 func pluginVersion() string {
 	var installed struct {
 		Plugins map[string][]struct {
 			Version string `json:"version"`
 		} `json:"plugins"`
 	}
-	data, err := os.ReadFile(filepath.Join(agent.UsualHome(".claude", startup.HomeVariable), "plugins", "installed_plugins.json"))
-	if err != nil || json.Unmarshal(data, &installed) != nil {
-		return ""
-	}
+	agent.ReadJSON(filepath.Join(agent.UsualHome(".claude", startup.HomeVariable), "plugins", "installed_plugins.json"), &installed)
 	for _, plugin := range installed.Plugins[agent.PluginName+"@"+agent.PluginName] {
 		return plugin.Version
 	}
@@ -157,7 +152,6 @@ func (a *Agent) Cost(ctx context.Context, s resume.Session) (cost resume.Cost, k
 
 var _ headless.CommandLine = (*Agent)(nil)
 
-// invocation is a run with --print.
 type invocation struct {
 	leash.Arguments
 	room *Agent
@@ -215,7 +209,6 @@ func (i invocation) Begin(string) func(context.Context, headless.Ended) headless
 	}
 }
 
-// transcript returns the path of a session's transcript; empty: not found.
 func (a *Agent) transcript(id string) string { return a.Homes.File("projects/*/" + id + ".jsonl") }
 
 func (i invocation) Resume(t headless.Trail, prompt string) []string {

@@ -52,7 +52,6 @@ func directory(s resume.Session, had transcript.Settings) string {
 	return cmp.Or(had.Cwd, first, s.Cwd)
 }
 
-// run returns the plan to continue a session that had these settings, in that directory.
 func (a *Agent) run(s resume.Session, w agent.Words, had transcript.Settings, cwd string) agent.Plan {
 	flags, newer := flagsOf(had)
 	carried, _ := a.Carry(s, newer...)
@@ -116,8 +115,7 @@ func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
 
 var versionName = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
 
-// versionOf returns the version of an installed claude, or "" if its path does not tell. It does
-// not run the program.
+// versionOf does not run the program; "": its path does not tell.
 func versionOf(program string) string {
 	target, err := filepath.EvalSymlinks(program)
 	if err != nil || program == "" {
@@ -158,8 +156,7 @@ func forkingVersion(program string) string {
 // bypass is the mode without permission checks. A resume gets it only if the session had it.
 const bypass = "bypassPermissions"
 
-// usualMode is the mode that asks for every permission. Without a person to answer, it is
-// refused.
+// usualMode asks for every permission. Without a person to answer, it is refused.
 const usualMode = "default"
 
 // planMode is the mode in which Claude Code changes nothing.
@@ -175,7 +172,6 @@ var (
 	modelName       = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*$`)
 )
 
-// wider reports whether a mode allows more than another one.
 func wider(mode, than string) bool {
 	return slices.Index(permissionModes, mode) > slices.Index(permissionModes, than)
 }
@@ -192,7 +188,6 @@ func flagsOf(s transcript.Settings) (flags, newer []string) {
 	return flags, newer
 }
 
-// modeOf returns the permission mode of a command line; empty: none is given.
 func modeOf(args []string) string {
 	line := startup.Flags.Parse(args)
 	if line.Has("--dangerously-skip-permissions") {
@@ -201,8 +196,7 @@ func modeOf(args []string) string {
 	return line.Value("--permission-mode")
 }
 
-// startedIn returns the mode that a session was started in, and the widest mode that it could
-// change to.
+// startedIn returns the mode of the session's start, and the widest mode that it could change to.
 func (a *Agent) startedIn(s resume.Session, dir string) (start, most string) {
 	args := s.StartedWith().Args
 	line := startup.Flags.Parse(args)
@@ -224,8 +218,7 @@ func (a *Agent) startedIn(s resume.Session, dir string) (start, most string) {
 	}
 }
 
-// asking are the modes in which a person, or a program that decides for them, is asked before
-// anything that may do harm.
+// asking are the modes in which a person or a program is asked before anything that may do harm.
 var asking = []string{usualMode, "acceptEdits", planMode, judged}
 
 // mode returns the permission mode in which a session continues: the last one in its transcript,
@@ -253,8 +246,7 @@ func (a *Agent) mode(had string, s resume.Session, dir string) (mode string, lef
 	return had, nil, ""
 }
 
-// refusesBypass reports whether claude, run with env for a session of this origin, would refuse
-// to continue without permission checks.
+// refusesBypass reports whether claude would refuse to run without permission checks.
 func refusesBypass(env []string, o *resume.Origin) bool {
 	if os.Geteuid() != 0 || slices.Contains(env, inSandbox+"=1") {
 		return false
@@ -268,12 +260,10 @@ func refusesBypass(env []string, o *resume.Origin) bool {
 // inSandbox is the variable with which root confirms to be in a sandbox.
 const inSandbox = "IS_SANDBOX"
 
-// budgetFlag bounds what a run without a terminal spends. The request that reaches the bound
-// still completes.
+// budgetFlag bounds what a run spends. The request that reaches the bound still completes.
 const budgetFlag = "--max-budget-usd"
 
-// bounded returns the arguments that bound what a run spends. A smaller bound from the session's
-// start is kept.
+// bounded keeps a smaller bound from the session's start.
 func bounded(carried []string, most float64) []string {
 	if most <= 0 {
 		return nil

@@ -15,8 +15,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// longestTyped is the maximum length of a typed prompt. Claude Code treats a longer one as pasted
-// text, and hides it.
+// longestTyped: Claude Code treats a longer text as pasted, and hides it.
 const longestTyped = 500
 
 // Talk returns how a session is continued while a live process holds it: by typing into its
@@ -82,8 +81,7 @@ func (a *Agent) typing(s resume.Session, holder holders.Holder, w agent.Words) a
 	}}
 }
 
-// cannotBeTyped returns why a prompt cannot be typed, or "". Its first character may have a
-// meaning in the composer.
+// cannotBeTyped returns why: the first character may have a meaning in the composer.
 func cannotBeTyped(text string) string {
 	switch {
 	case text == "":
@@ -99,8 +97,7 @@ func cannotBeTyped(text string) string {
 	}
 }
 
-// editsAsVim reports whether a process with that home uses vim keys for the session. Its screen
-// shows that in INSERT mode only.
+// editsAsVim reads the settings: the screen shows it in INSERT mode only.
 func (a *Agent) editsAsVim(home string, s resume.Session) bool {
 	set := a.Settings(s, s.Cwd)
 	if set.EditorMode == "" {

@@ -92,7 +92,6 @@ func (a *Agent) askServer(ctx context.Context, s resume.Session, method string, 
 	return nil
 }
 
-// converse introduces itself to the app-server, sends a request and parses the answer.
 func converse(in io.Writer, out io.Reader, method string, params, answer any) error {
 	type object = map[string]any
 	to, from := json.NewEncoder(in), json.NewDecoder(out)

@@ -118,7 +118,6 @@ func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (ag
 
 var _ headless.CommandLine = (*Agent)(nil)
 
-// invocation is a run with exec.
 type invocation struct {
 	before, options leash.Arguments // on either side of exec
 	resumes         bool            // resume follows

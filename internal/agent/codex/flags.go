@@ -12,8 +12,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// flags are those of codex, codex exec, resume, fork, review and app-server, from 0.58 to 0.166, by
-// their --help.
+// flags are those of codex and its commands, from 0.58 to 0.166, by their --help.
 var flags = leash.Flags{
 	// A configuration setting may forbid or allow anything: it is repeated.
 	{Takes: leash.One, Names: `-c --config`, By: effectOf, Hides: holdsSecret},
@@ -55,8 +54,7 @@ const (
 
 const execCommand = "exec"
 
-// serverCommand is the argument of the process that holds the sessions of all
-// terminals of a home: closing a terminal does not end its session.
+// serverCommand is the argument of the process that holds the sessions of all terminals of a home.
 const serverCommand = "app-server"
 
 // told are the configuration keys whose current value is in every turn: the newest counts.
@@ -71,7 +69,6 @@ var whom = []string{
 	"preferred_auth_method", "cli_auth_credentials_store",
 }
 
-// effectOf returns the effect of KEY=VALUE in the configuration.
 func effectOf(setting string) leash.Effect {
 	key, _ := pair(setting)
 	switch table, _, _ := strings.Cut(key, "."); {
@@ -84,8 +81,7 @@ func effectOf(setting string) leash.Effect {
 	}
 }
 
-// holdsSecret reports whether KEY=VALUE contains credentials. env_http_headers contains only names
-// of variables.
+// env_http_headers contains only names of variables.
 func holdsSecret(setting string) bool {
 	return strings.Contains(strings.ReplaceAll(setting, "env_http_headers", ""), "http_headers")
 }
@@ -95,7 +91,6 @@ func pair(setting string) (key, value string) {
 	return strings.TrimSpace(key), strings.TrimSpace(value)
 }
 
-// byExec reports whether these arguments are a run without a terminal.
 func byExec(args []string) bool { return slices.Contains(flags.Parse(args).Plain(), execCommand) }
 
 // variables are those that Codex reads, as observed in 0.144 and 0.166.
@@ -113,11 +108,9 @@ var variables = leash.Variables{
 }
 
 const (
-	// homeVariable names Codex's home.
 	homeVariable = "CODEX_HOME"
 
-	// execKey is used by codex exec instead of the signed-in account. A terminal and a server
-	// ignore it.
+	// execKey is used by codex exec alone, instead of the signed-in account.
 	execKey = "CODEX_API_KEY"
 
 	// usualKey is used if the configuration names it, and by old versions.
@@ -130,7 +123,6 @@ const (
 // Variables are those that matter to Codex, and those that its configuration names.
 func (a *Agent) Variables() leash.Variables { return a.variables("", nil) }
 
-// variables is Variables for a session in that directory with these arguments.
 func (a *Agent) variables(dir string, args []string) (table leash.Variables) {
 	for _, names := range a.named(dir, args) {
 		table = append(table, leash.Row{Effect: leash.Account, Names: strings.Join(names, " ")})
@@ -138,8 +130,7 @@ func (a *Agent) variables(dir string, args []string) (table leash.Variables) {
 	return append(table, a.Base.Variables()...)
 }
 
-// spare returns which variables the session does not need: those of providers that it does not use.
-// nil: its provider is not known.
+// spare are the variables of providers that the session does not use. nil: its provider is not known.
 func (a *Agent) spare(s resume.Session, h rollout.Head) func(string) bool {
 	if h.Provider == "" {
 		return nil
@@ -166,8 +157,7 @@ func (a *Agent) spare(s resume.Session, h rollout.Head) func(string) bool {
 // anyProvider is for settings that do not contain the name of their provider.
 const anyProvider = "*"
 
-// named returns the variables that configurations and arguments name, by provider; empty: those of
-// a tool.
+// named returns the variables that are named, by provider; empty: those of a tool.
 func (a *Agent) named(dir string, args []string) map[string][]string {
 	all := make(map[string][]string)
 	for _, text := range a.configurations(dir) {
@@ -209,7 +199,6 @@ var (
 	aName       = regexp.MustCompile(`["']([A-Za-z_]\w*)["']\s*(?:,|$|#|\})`)
 )
 
-// nameIn adds the variables that a configuration names.
 func nameIn(text string, all map[string][]string) {
 	table := ""
 	for line := range strings.Lines(text) {

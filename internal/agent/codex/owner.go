@@ -91,7 +91,6 @@ func (a *Agent) Ended(s resume.Session) resume.End {
 	}
 }
 
-// lockOf returns the lock file of the session's writer.
 func (a *Agent) lockOf(s resume.Session) string {
 	return resolved(filepath.Join(a.Homes.Of(s.Transcript), "thread-writer-locks", s.Key.ID+".lock"))
 }
@@ -195,8 +194,7 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	return a.queue(ctx, s, w)
 }
 
-// readsQueue reports whether a process with these arguments takes queued messages: the server that
-// terminals share does, and a terminal that is its own server.
+// readsQueue: the server that terminals share takes messages, and a terminal that is its own server.
 func readsQueue(argv []string) bool {
 	if slices.Contains(argv, "mcp-server") {
 		return false
@@ -205,7 +203,6 @@ func readsQueue(argv []string) bool {
 	return len(argv) > 0 && (!slices.Contains(argv, serverCommand) || slices.ContainsFunc(argv, shared))
 }
 
-// queue returns the command that queues a message for the session's owner.
 func (a *Agent) queue(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
 	had, _, err := rollout.LastTurn(ctx, s.Transcript)
 	if err != nil {

@@ -54,7 +54,6 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (otherwise a
 	return otherwise, still, err
 }
 
-// run returns the command that continues the session of a rollout.
 func (a *Agent) run(ctx context.Context, s resume.Session, readable string, w agent.Words) (agent.Plan, error) {
 	had, _, err := rollout.LastTurn(ctx, readable)
 	if err != nil {
@@ -91,8 +90,7 @@ func (a *Agent) run(ctx context.Context, s resume.Session, readable string, w ag
 	return plan, nil
 }
 
-// inRepository reports whether the directory is in a git work tree. Codex's own sandbox leaves empty
-// .git directories behind, for example in /tmp.
+// Codex's own sandbox leaves empty .git directories behind, for example in /tmp.
 func inRepository(dir string) bool {
 	for {
 		git := filepath.Join(dir, ".git")
@@ -133,8 +131,7 @@ func (a *Agent) Begun(printed string) string {
 	return ""
 }
 
-// fullAccess means no sandbox. Nobody is asked about what such a session does: a run without a
-// terminal never asks.
+// fullAccess means no sandbox: a run without a terminal never asks.
 const fullAccess = "danger-full-access"
 
 // workspace is the sandbox that allows a session to write in its directory.
@@ -220,8 +217,7 @@ func sandboxFlags(s rollout.Sandbox) []string {
 	)
 }
 
-// override returns KEY=VALUE for the configuration. Codex parses the value as TOML. JSON strings,
-// booleans and lists of strings are valid TOML.
+// override returns KEY=VALUE in TOML, of which JSON strings, booleans and lists of strings are a part.
 func override(key string, value any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -268,8 +264,7 @@ func confined(t rollout.Turn, sandbox, why string) (rollout.Turn, []leash.Omissi
 	return t, []leash.Omission{{What: what, Why: why + ": continued in " + sandbox}}
 }
 
-// within returns the turn with which a session continues whose start was seen: a turn can narrow
-// what the start allowed, never widen it.
+// within: a turn can narrow what the start allowed, never widen it.
 func (a *Agent) within(t rollout.Turn, o resume.Origin) (_ rollout.Turn, left []leash.Omission) {
 	line := flags.Parse(o.Args)
 	if startedBy(line, "approval_policy", "-a", "--ask-for-approval") == untrusted {
@@ -298,7 +293,6 @@ func (a *Agent) startedIn(line leash.Arguments, dir string) string {
 	}
 }
 
-// startedBy returns the value of these flags, else that of the configuration key in -c flags.
 func startedBy(line leash.Arguments, key string, options ...string) string {
 	said := line.Value(options...)
 	for _, setting := range line.Values("-c", "--config") {

@@ -110,8 +110,7 @@ type run struct {
 	last   resume.Event
 }
 
-// read interprets a recording: the output of a run in print mode, the input of a hook, or a screen. Plain text contains
-// no records.
+// read interprets the output of a run in print mode, the input of a hook, or a screen.
 func read(limits limit.Reader, rec headless.Recording, named bool) (recording.Report, bool) {
 	var r run
 	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) {
@@ -148,7 +147,6 @@ func (r *run) read(p printed) recording.Told {
 	return recording.Told{Session: recording.ID(p.SessionID), Cwd: p.Cwd, Event: event}
 }
 
-// event returns the event of a record, or nil if there is nothing new.
 func (r *run) event(p printed) resume.Event {
 	failed, _ := r.last.(resume.Limited)
 	hasFailed := failed.Class != limit.None && !failed.InProgress
@@ -187,7 +185,6 @@ func (r *run) hook(p printed) resume.Event {
 	}
 }
 
-// failed returns the event of a run that failed.
 func (r *run) failed(p printed, text string) resume.Event {
 	refusal := transcript.Refusal{Text: text, Error: p.Error, APIError: p.APIError, Status: p.Status, ErrorType: p.ErrorType, Quota: r.quota}
 	if p.Params.RateLimit.Stated() {
@@ -210,7 +207,6 @@ var (
 	window      = 5*time.Hour + 10*time.Minute
 )
 
-// retried returns the event of a refusal that Claude Code retries by itself.
 func (r *run) retried(p printed) resume.Event {
 	v := r.limits.Refusal(limit.Refusal{Status: p.Retry, Code: p.Error})
 	if v.Class == limit.None || v.Class == limit.Unknown {
@@ -220,8 +216,7 @@ func (r *run) retried(p printed) resume.Event {
 	return recording.Refused(r.limits.At, v, "retrying: "+p.Error)
 }
 
-// shown interprets a captured screen. If no prompt can be typed it does not show a turn: Claude Code asks something,
-// or has ended.
+// If no prompt can be typed, a screen does not show a turn: Claude Code asks something, or has ended.
 func shown(limits limit.Reader, rec headless.Recording) (recording.Told, bool) {
 	s := screen.Read(rec.Text)
 	if !s.Known() && !namesItself.MatchString(rec.Text) {
@@ -281,8 +276,7 @@ func shownAt(zone *time.Location, rec headless.Recording) time.Time {
 	return recording.LastShown(rec, zone, clock.Hour(), clock.Minute())
 }
 
-// unprompted interprets a screen on which no prompt can be typed. A first run that cannot reach its provider reports
-// that there.
+// A first run that cannot reach its provider reports that on a screen without a prompt.
 func unprompted(limits limit.Reader, rec headless.Recording) recording.Told {
 	told := recording.Told{Leave: "it shows no prompt: Claude Code asks something, or has ended"}
 	if m := resumeHint.FindStringSubmatch(rec.Text); m != nil {
@@ -299,7 +293,6 @@ func unprompted(limits limit.Reader, rec headless.Recording) recording.Told {
 	return told
 }
 
-// resumeHint is what Claude Code prints when it ends.
 var resumeHint = regexp.MustCompile(`(?m)^claude .*--resume ([0-9a-f-]{36})$`)
 
 // signs begin each block on a screen: a prompt, output of Claude Code, the result of a tool or a turn, and progress.
@@ -319,8 +312,7 @@ func blocksOf(lines []string) []recording.Block {
 	return recording.Blocks(lines, begins, goesOn)
 }
 
-// shownEvent returns the event of a block, or nil if there is nothing new: of a prompt, of Claude Code's output, or of
-// the result of a tool or a turn.
+// shownEvent returns the event of a block, or nil if there is nothing new.
 func shownEvent(b recording.Block, reader limit.Reader) resume.Event {
 	text := b.Text()
 	notice, declined := transcript.OnContinuation(text)

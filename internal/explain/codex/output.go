@@ -22,10 +22,8 @@ import (
 // Reader interprets output of Codex.
 var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: read}
 
-// reader interprets refusals.
 type reader struct{ limits limit.Reader }
 
-// read interprets a recording: the output of a run, a screen, messages of an app-server, or input of hooks.
 func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report, bool) {
 	r := reader{limits}
 	if told, ok := r.printed(rec); ok {
@@ -63,7 +61,6 @@ func (r reader) printed(rec headless.Recording) (recording.Told, bool) {
 		func(text string) (recording.Told, bool) { return r.report(text, rec) })
 }
 
-// execRecord is one record of `codex exec --json`.
 type execRecord struct {
 	Type    string          `json:"type"`
 	Thread  string          `json:"thread_id"`
@@ -74,7 +71,6 @@ type execRecord struct {
 	} `json:"item"`
 }
 
-// records reads the records of a run.
 func (r reader) records(text string, rec headless.Recording) (told recording.Told, ok bool) {
 	at := rec.At
 	told = recording.Follow(text, func(p execRecord) (t recording.Told) {
@@ -89,8 +85,7 @@ func (r reader) records(text string, rec headless.Recording) (told recording.Tol
 	return told, ok
 }
 
-// said returns the event of a record, or nil if there is nothing new. An error may also be one that Codex retries;
-// items with that name are warnings.
+// An error may also be one that Codex retries; items with that name are warnings.
 func (r reader) said(p execRecord, at time.Time) resume.Event {
 	switch {
 	case p.Type == "turn.started":
@@ -106,11 +101,9 @@ func (r reader) said(p execRecord, at time.Time) resume.Event {
 	}
 }
 
-// retrying matches the message of a retry.
 var retrying = regexp.MustCompile(`(?i)^(?:reconnecting\.\.\.|stream error: .*retrying)`)
 
-// refused returns the event of an error outside of a rollout. limits is the state of the account's limits; zero: not
-// known.
+// limits is the state of the account's limits; zero: not known.
 func (r reader) refused(f rollout.Failure, at time.Time, limits rollout.RateLimits) resume.Limited {
 	reader := r.limits
 	reader.At = at
@@ -256,7 +249,6 @@ func (m message) isServers() bool {
 
 func isObject(data json.RawMessage) bool { return len(data) > 0 && data[0] == '{' }
 
-// notified returns the event of a message, or nil.
 func (r reader) notified(m message, at time.Time, limits rollout.RateLimits) resume.Event {
 	if !agent.IsUUID(m.Params.Thread) {
 		return nil
@@ -282,7 +274,6 @@ func (r reader) notified(m message, at time.Time, limits rollout.RateLimits) res
 	}
 }
 
-// tried returns the event of an error that Codex retries.
 func (r reader) tried(m message, at time.Time) resume.Event {
 	f := m.Params.Error.Failure
 	if m.Params.Error.Details != "" {
@@ -293,7 +284,6 @@ func (r reader) tried(m message, at time.Time) resume.Event {
 	return refused
 }
 
-// call is the input of a hook or a notify program.
 type call struct {
 	Session    string `json:"session_id"`
 	Transcript string `json:"transcript_path"`
@@ -303,8 +293,7 @@ type call struct {
 	Thread     string `json:"thread-id"`
 }
 
-// hooked reads a log of the input of hooks and notify programs: one record per line, possibly after other text. Codex
-// does not report failures to them.
+// hooked reads a log: one record per line, possibly after other text. Codex reports no failures to hooks.
 func hooked(rec headless.Recording) []recording.Told {
 	var told []recording.Told
 	n, ok := 0, false

@@ -14,8 +14,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// shown interprets a captured screen. From its end backwards: lines with the model and directory, the composer or a
-// question, and the conversation above it.
+// From the end of a screen backwards: model and directory, the composer or a question, the conversation.
 func (r reader) shown(rec headless.Recording) (recording.Told, bool) {
 	rows := strings.Split(rec.Text, "\n")
 	for i, row := range rows {
@@ -43,7 +42,6 @@ var (
 	// place is the line with the model and the directory, below the composer.
 	place = regexp.MustCompile(`(?m)^  (\S.*?) · ([/~]\S*)(?:  |$)`)
 
-	// hints are at the end of a screen.
 	hints = regexp.MustCompile(`\? for shortcuts|\bcontext left\b|← for agents|⏎ send|\besc to (?:interrupt|edit)\b`)
 
 	// asks is at the end of a screen with a question instead of the composer.
@@ -67,11 +65,9 @@ func (r reader) shownAt(rec headless.Recording, rows []string) time.Time {
 	return rec.At
 }
 
-// mostFooter is the maximum number of rows below the composer's first one.
 const mostFooter = 12
 
-// composerOf returns the row at which the conversation ends, and the rows below the composer, or false if it is not a
-// screen of Codex.
+// composerOf returns where the conversation ends, and the rows below the composer, if it is a screen of Codex.
 func composerOf(rows []string) (end int, footer string, ok bool) {
 	last := len(rows)
 	for last > 0 && rows[last-1] == "" {
@@ -118,7 +114,6 @@ func blocksOf(rows []string) []recording.Block {
 // interrupt is shown as long as Codex works.
 const interrupt = "esc to interrupt"
 
-// shows returns the event of a block, or nil if there is nothing new.
 func (r reader) shows(b recording.Block, rec headless.Recording) (event resume.Event, working bool) {
 	text := b.Text()
 	switch {

@@ -97,7 +97,6 @@ func matchParts(parts []part, toks []Token, i int) int {
 	return -1
 }
 
-// matchGap skips as few words as possible.
 func matchGap(rest []part, toks []Token, i int) int {
 	last := min(len(toks), i+gapTokens)
 	for words := 0; ; {
@@ -125,8 +124,7 @@ func joins(toks []Token, i int) bool {
 	return toks[i].Kind == Mark && toks[i].Glued && i+1 < len(toks) && toks[i+1].Glued && strings.Contains("/:@+~", toks[i].Text)
 }
 
-// matchKinds takes as many words of limitKinds as needed: "quota" is one of them in "daily quota limit
-// reached", but not in "daily quota reached".
+// "quota" is one of the kinds in "daily quota limit reached", but not in "daily quota reached".
 func matchKinds(rest []part, toks []Token, i int) int {
 	for range gapWords {
 		if i >= len(toks) || toks[i].Kind != Number && !limitKinds[toks[i].Text] {
@@ -262,14 +260,12 @@ func Set(words string) map[string]bool {
 	return set
 }
 
-// isGlyph reports whether r is a letter of a script without blanks between words, or with attached
-// endings.
+// isGlyph: a letter of a script without blanks between words, or with attached endings.
 func isGlyph(r rune) bool {
 	return r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー'
 }
 
-// glyphWords are the known words in such scripts by their first letter, longer ones first: there are no
-// blanks to split at.
+// glyphWords are the known words in such scripts by their first letter, longer ones first.
 var glyphWords = map[rune][]string{}
 
 // LearnGlyphs adds a word in such a script.
@@ -283,8 +279,7 @@ func LearnGlyphs(w string) {
 	}
 }
 
-// glyphs takes the longest known word, or one letter. These scripts have no lower case, and adjacent
-// words do not form an identifier.
+// These scripts have no lower case, and adjacent words do not form an identifier.
 func (l *lexer) glyphs() {
 	start := l.pos
 	r, size := utf8.DecodeRuneInString(l.src[start:])

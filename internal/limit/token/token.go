@@ -51,7 +51,6 @@ func (h Hash) With(s string) Hash {
 // Is reports whether the token has this text.
 func (t Token) Is(text string) bool { return t.Text == text }
 
-// marks maps punctuation to one spelling each.
 var marks = map[rune]string{
 	'.': ".", '!': "!", '?': "?", ';': ";", ':': ":", ',': ",",
 	'(': "(", ')': ")", '[': "[", ']': "]", '{': "{", '}': "}",
@@ -64,7 +63,6 @@ var marks = map[rune]string{
 	'（': "(", '）': ")", '「': `"`, '」': `"`, '−': "—",
 }
 
-// lexer cuts a string into tokens.
 type lexer struct {
 	src   string
 	lower string // src with ASCII letters in lower case; the same offsets
@@ -98,7 +96,6 @@ func Lower(s string) string {
 	return string(lower)
 }
 
-// tabWidth is the width of a tab in blanks.
 const tabWidth = 8
 
 func (l *lexer) step() {
@@ -152,7 +149,6 @@ func (l *lexer) between() bool {
 	return l.pos > 0 && IsAlnum(l.src[l.pos-1]) && l.before()
 }
 
-// before reports whether a letter or digit follows the current byte.
 func (l *lexer) before() bool { return l.pos+1 < len(l.src) && IsAlnum(l.src[l.pos+1]) }
 
 // IsAlnum reports whether a byte is a letter or a digit of ASCII.
@@ -201,8 +197,7 @@ func (l *lexer) digits() {
 
 func (l *lexer) at(c byte) bool { return l.pos < len(l.src) && l.src[l.pos] == c }
 
-// dotted reports whether the current number is part of an address or a
-// version, such as 2.1.325.
+// dotted: the number is part of an address or a version, such as 2.1.325.
 func (l *lexer) dotted() bool {
 	i := l.pos + 1
 	for i < len(l.src) && IsDigit(rune(l.src[i])) {
@@ -275,7 +270,6 @@ func (l *lexer) word() {
 // brands are names that are one word although they have a capital letter inside.
 var brands = []string{"openai", "openrouter", "opencode", "chatgpt", "deepseek", "litellm", "xai"}
 
-// brand returns the length of the brand that begins here, or 0.
 func (l *lexer) brand() int {
 	if strings.IndexByte("ocdlx", l.src[l.pos]|0x20) < 0 {
 		return 0
@@ -289,8 +283,7 @@ func (l *lexer) brand() int {
 	return 0
 }
 
-// acronymEnds reports whether the current capital begins a word after an acronym: the C of APICall, but
-// neither the A of OAuth nor the I of APIs.
+// acronymEnds: at the C of APICall, but neither at the A of OAuth nor at the I of APIs.
 func (l *lexer) acronymEnds(start int) bool {
 	if l.pos-start < 2 || l.pos+2 >= len(l.src) || !IsUpper(l.src[l.pos-1]) {
 		return false
@@ -318,7 +311,6 @@ func dropApostrophes(s string) string {
 	}, s)
 }
 
-// url skips an address up to a blank or a closing mark.
 func (l *lexer) url() {
 	start := l.pos
 	if i := strings.IndexAny(l.src[l.pos:], " \t\r\n\"<>)]},\\"); i >= 0 {
@@ -349,8 +341,7 @@ func (l *lexer) symbol(r rune, size int) {
 	l.emit(Token{Text: text, Start: start, End: l.pos, Kind: kind})
 }
 
-// mostText is how much of a message is read. Of a longer one, the beginning and the end are read: an
-// error is in one of them.
+// mostText is how much of a message is read: an error is at its beginning or its end.
 const mostText = 16 << 10
 
 // Clip returns the part of a message that is read.

@@ -29,8 +29,7 @@ type wall struct {
 func (w wall) hasDate() bool { return w.month != 0 }
 func (w wall) stated() bool  { return w.hasClock || w.hasDate() || w.hasWeekday || w.hasAhead }
 
-// calendar reads a clock time, a date, a weekday, or several of them in any order, with or without a
-// zone.
+// calendar reads a clock time, a date, a weekday, or several of them, with or without a zone.
 func (s *timeScan) calendar(i int) (Found, bool) {
 	var w wall
 	begin, end := i, -1
@@ -59,8 +58,7 @@ func (s *timeScan) calendar(i int) (Found, bool) {
 	return Found{At: at, Rough: !exact, Daily: daily, End: end}, ok
 }
 
-// goesOnAsClock reports whether a clock time in an unknown spelling follows a date: a time that is only
-// partly understood does not count.
+// A time that is only partly understood does not count.
 func (s *timeScan) goesOnAsClock(end int) bool {
 	if end >= len(s.toks) || s.toks[end].First {
 		return false
@@ -79,16 +77,14 @@ func (s *timeScan) isToday(w wall) bool {
 	return !s.r.At.IsZero() && w.month == month && w.day == day && (w.year == 0 || w.year == year)
 }
 
-// inWord reports whether the token is part of a longer word, such as Wed in WedA: it states nothing.
-// Scripts without blanks have no such words.
+// Wed in WedA states nothing. Scripts without blanks have no such words.
 func (s *timeScan) inWord(i int) bool {
 	letters := func(t token.Token) bool { return t.Kind == token.Word && s.src[t.Start] < utf8.RuneSelf }
 	return letters(s.toks[i]) && (s.toks[i].Glued && i > 0 && letters(s.toks[i-1]) ||
 		i+1 < len(s.toks) && s.toks[i+1].Glued && letters(s.toks[i+1]))
 }
 
-// part reads one part of a calendar time that w does not have yet, and returns the position after it,
-// or -1.
+// part reads a part that w does not have yet, and returns the position after it, or -1.
 func (s *timeScan) part(w *wall, i int) int {
 	if i >= len(s.toks) {
 		return -1
@@ -197,8 +193,7 @@ func (s *timeScan) minutes(i int) (minute, second, end int) {
 	return minute, second, end
 }
 
-// hourWord reads the word that makes a number the hour of a day, and the minutes after it: 15 Uhr,
-// 15h30 after a word such as "at", 15点30分.
+// hourWord reads what makes a number an hour, and the minutes after it: 15 Uhr, "at 15h30", 15点30分.
 func (s *timeScan) hourWord(i int) (minute, end int) {
 	if i >= len(s.toks) {
 		return 0, i
@@ -239,8 +234,7 @@ func (s *timeScan) halfOfDay(i int) (hours, after int) {
 	return 0, -1
 }
 
-// date reads Nov 18, 18 Nov, November 18th, 2026-11-18, 2026/11/18, 11/18/2026,
-// today and tomorrow.
+// date reads Nov 18, 18 Nov, November 18th, 2026-11-18, 11/18/2026, today and tomorrow.
 func (s *timeScan) date(w *wall, i int) int {
 	t := s.toks[i]
 	ahead, named := daysAhead[t.Text]
@@ -277,8 +271,7 @@ func (s *timeScan) date(w *wall, i int) int {
 	return s.monthAndDay(w, i)
 }
 
-// monthAndDay reads 05/01, which is a date only after "on", "by" or "until": otherwise it counts
-// attempts.
+// 05/01 is a date only after "on", "by" or "until": otherwise it counts attempts.
 func (s *timeScan) monthAndDay(w *wall, i int) int {
 	if i == 0 || i+2 >= len(s.toks) || !slices.Contains([]string{"on", "by", "until"}, s.toks[i-1].Text) || !s.toks[i+1].Is("/") {
 		return -1

@@ -70,7 +70,6 @@ func (s *timeScan) skipFillers(i int) int {
 	return i
 }
 
-// at reads the time at toks[i], after fillers.
 func (s *timeScan) at(i int) (Found, bool) {
 	i = s.skipFillers(i)
 	if i >= len(s.toks) {
@@ -91,8 +90,7 @@ func (s *timeScan) at(i int) (Found, bool) {
 	return Found{}, false
 }
 
-// isoLayouts are the date-times without a blank, or with one after the date. Those without a zone are
-// in the reader's zone.
+// Date-times without a zone are in the reader's zone.
 var isoLayouts = []struct {
 	layout string
 	rough  bool
@@ -109,7 +107,6 @@ var isoLayouts = []struct {
 
 var isoText = regexp.MustCompile(`^[0-9A-Za-z:.+-]{10}[ 0-9A-Za-z:.+-]?[0-9A-Za-z:.+-]{0,29}`)
 
-// iso reads an RFC 3339 time or a similar format.
 func (s *timeScan) iso(i int) (Found, bool) {
 	t := s.toks[i]
 	if t.Kind != token.Number || len(t.Text) != 4 || i+4 >= len(s.toks) {
@@ -129,7 +126,6 @@ func Thinkable(at time.Time) bool { return at.Year() >= firstYear && at.Year() <
 
 const firstYear, lastYear = 2000, 2199
 
-// epoch reads seconds or milliseconds since 1970.
 func (s *timeScan) epoch(i int) (Found, bool) {
 	t := s.toks[i]
 	if t.Kind != token.Number || len(t.Text) < 10 {
@@ -174,8 +170,7 @@ func (s *timeScan) unitAt(i int) time.Duration {
 	return units[s.toks[i].Text]
 }
 
-// duration reads "2h5m", "2h30", "3 days and 4 hours", "1.2s", "half an hour",
-// "an hour and a half".
+// duration reads "2h5m", "2h30", "3 days and 4 hours", "1.2s", "half an hour".
 func (s *timeScan) duration(i int) (Found, bool) {
 	var last time.Duration
 	total, end, parts := 0.0, -1, 0
@@ -195,7 +190,6 @@ func (s *timeScan) duration(i int) (Found, bool) {
 	return s.r.in(total, end)
 }
 
-// in returns the time that many nanoseconds after r.At.
 func (r Reader) in(wait float64, end int) (Found, bool) {
 	if r.At.IsZero() || !(wait >= 0 && wait <= float64(Longest)) {
 		return Found{}, false
@@ -207,8 +201,7 @@ func (r Reader) in(wait float64, end int) (Found, bool) {
 // mostParts is how many parts a duration may have: weeks to milliseconds.
 const mostParts = 6
 
-// length reads one part of a duration. last is the unit of the part before; the returned unit is 0 if
-// there is no part.
+// last is the unit of the part before; the returned unit is 0 if there is no part.
 func (s *timeScan) length(i int, last time.Duration) (amount float64, unit time.Duration, after int) {
 	half := s.skipWords(i, "a")
 	switch {
@@ -234,15 +227,13 @@ func (s *timeScan) length(i int, last time.Duration) (amount float64, unit time.
 	return amount, unit, after
 }
 
-// abbreviated reports whether a unit has one or two letters. After an amount in words that is not a
-// unit.
+// After an amount in words, one or two letters are not a unit.
 func (s *timeScan) abbreviated(i int) bool {
 	text := s.toks[min(i, len(s.toks)-1)].Text
 	return len(text) < 3 && text[0] < utf8.RuneSelf
 }
 
-// isoForm is a duration of ISO 8601: "PT5M", "PT1H30M", "P1DT2H". Years and months have no fixed length, and no
-// limit is stated in them.
+// isoForm is "PT5M" or "P1DT2H". Years and months have no fixed length.
 var isoForm = regexp.MustCompile(strings.ReplaceAll(`^P(?:(#)W)?(?:(#)D)?(?:T(?:(#)H)?(?:(#)M)?(?:(#)S)?)?\b`, "#", `\d+(?:\.\d*)?`))
 
 func (s *timeScan) isoDuration(i int) (Found, bool) {
@@ -259,8 +250,7 @@ func (s *timeScan) isoDuration(i int) (Found, bool) {
 	return s.r.in(total, s.after(start+len(m[0])))
 }
 
-// isCountdown reports whether the time is announced as a duration, "in 01:30:00", and is not a time of
-// day.
+// "in 01:30:00" is a duration, not a time of day.
 func (s *timeScan) isCountdown(i int) bool {
 	if i == 0 || !lengthWords[s.toks[i-1].Text] || s.toks[i].Kind != token.Number {
 		return false
@@ -270,8 +260,7 @@ func (s *timeScan) isCountdown(i int) bool {
 	return end > i+1 && after < 0
 }
 
-// countdown reads hours, minutes and seconds. Two numbers are rejected: they may be hours and minutes,
-// or minutes and seconds.
+// Two numbers are rejected: they may be hours and minutes, or minutes and seconds.
 func (s *timeScan) countdown(i int) (Found, bool) {
 	hours := smallInt(s.toks[i].Text)
 	minute, second, end := s.minutes(i + 1)
@@ -294,7 +283,6 @@ func (s *timeScan) amount(i int) (float64, bool) {
 	return n, ok
 }
 
-// seconds reads a number without a unit, as in Retry-After.
 func (s *timeScan) seconds(i int) (Found, bool) {
 	if i >= len(s.toks) || s.toks[i].Kind != token.Number {
 		return Found{}, false

@@ -16,7 +16,6 @@ import (
 //go:embed words.tsv
 var wordsFile string
 
-// set is a set of words.
 type set = map[string]bool
 
 var (
@@ -73,7 +72,6 @@ func init() {
 	}
 }
 
-// learn stores the value of a word.
 func learn(kind, value, word string) {
 	n, _ := strconv.Atoi(value)
 	switch kind {
@@ -134,7 +132,6 @@ func (s *timeScan) anchored(running bool) (Found, bool) {
 	return Found{}, false
 }
 
-// announced reads the time after the anchor at toks[i].
 func (s *timeScan) announced(i int) (anchor, Found, bool) {
 	if s.toks[i].Is("|") && i+1 < len(s.toks) && s.toks[i+1].Glued {
 		f, ok := s.epoch(i + 1)

@@ -54,8 +54,7 @@ func (a *Account) Spare(s resume.Session, dir string) func(string) bool {
 	}
 }
 
-// shortWindow is the window near whose end Claude Code lets a turn end. longWindow is the other
-// window that it tracks.
+// shortWindow is the window near whose end Claude Code lets a turn end.
 const shortWindow, longWindow = 5 * time.Hour, 7 * 24 * time.Hour
 
 // Usage returns what Claude Code stores about the account's allowances. For a turn that it let
@@ -94,7 +93,6 @@ func readings(short, long allowance, at time.Time) (all []usage.Reading) {
 	return all
 }
 
-// told returns the last stored state of the account, or false if there is none.
 func (a *Account) told(s resume.Session) (cached, bool) {
 	root := filepath.Dir(filepath.Dir(filepath.Dir(s.Transcript)))
 	return a.usage.Read(a.ConfigFile(root), func(data []byte) (cached, bool) {
@@ -130,7 +128,6 @@ func StatusLine(said []byte, now time.Time) (session string, all []usage.Reading
 	return input.Session, readings(input.Limits.FiveHour.allowance(), input.Limits.SevenDay.allowance(), now)
 }
 
-// shownWindow is one window in that input.
 type shownWindow struct {
 	Used     float64 `json:"used_percentage"`
 	ResetsAt float64 `json:"resets_at"` // epoch seconds

@@ -99,7 +99,6 @@ func diverts(settings any) string {
 	return ""
 }
 
-// like returns the first pattern that matches a name.
 func like(name string, patterns []string) string {
 	for _, pattern := range patterns {
 		if ok, _ := path.Match(pattern, name); ok {
@@ -169,7 +168,6 @@ func (a *Account) allSettings(s resume.Session, dir string) []given {
 	return read(flag, append(append(files, startedWith(s, flag)...), managed))
 }
 
-// startedWith returns the values of a flag that the session is continued with.
 func startedWith(s resume.Session, flag string) []string {
 	o := s.StartedWith()
 	if o == nil {

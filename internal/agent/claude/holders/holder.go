@@ -25,8 +25,7 @@ type Holder struct {
 	Home  string // whose registry has its entry
 }
 
-// registers is how long a process may take to register its session. Versions before 2.1 never
-// do.
+// registers is how long a process may take to register its session. Versions before 2.1 never do.
 const registers = time.Minute
 
 // Holder returns the registry entry of the session's owner, or why the owner cannot be reached.
@@ -166,7 +165,6 @@ type (
 	unregisteredOf struct{ *Holders }
 )
 
-// listed returns the registry of a home.
 func (h *Holders) listed(ctx context.Context, root string) found[entry] {
 	return process.Once(ctx, h.of.Processes, registryOf(root), func() found[entry] {
 		all, err := h.living(root)
@@ -192,8 +190,7 @@ func (h *Holders) unregistered(ctx context.Context) found[process.Live] {
 	})
 }
 
-// neighbour returns a process in the session's directory. Its session is not known, so it may
-// be this one.
+// neighbour returns a process in the session's directory: it may hold this session.
 func (h *Holders) neighbour(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	if s.Cwd == "" {
 		return nil, nil

@@ -57,7 +57,6 @@ func (e entry) fresh(prompted time.Time) bool {
 	return e.UpdatedAt == 0 || !changed.Before(prompted.Add(-slack))
 }
 
-// ownerBy returns the owner of an entry.
 func (h *Holders) ownerBy(e entry) *resume.Owner {
 	o := &resume.Owner{PID: e.PID, Kind: cmp.Or(transcript.KindBy(e.Entrypoint), resume.Interactive), Tmux: e.Tmux, App: transcript.AppBy(e.Entrypoint)}
 	if o.Tmux == "" {
@@ -110,7 +109,6 @@ func (h *Holders) Registered(s resume.Session) string {
 	return e.Status
 }
 
-// entryOf returns the entry of a process for the session, whether it lives or not.
 func (h *Holders) entryOf(s resume.Session, pid int) (e entry, found bool) {
 	for _, root := range h.of.Homes.Roots {
 		e = entry{}
@@ -121,8 +119,7 @@ func (h *Holders) entryOf(s resume.Session, pid int) (e entry, found bool) {
 	return entry{}, false
 }
 
-// entry returns the entry of a live process. A half-written file counts as none: the process is
-// still found in /proc.
+// A half-written file counts as none: the process is still found in /proc.
 func (h *Holders) entry(file string) (entry, bool) {
 	name, isJSON := strings.CutSuffix(filepath.Base(file), ".json")
 	number, err := strconv.Atoi(name)
@@ -145,8 +142,7 @@ func (h *Holders) entry(file string) (entry, bool) {
 	return e, foreign || lives
 }
 
-// outer returns the process, in our namespace, that registered its pid in another namespace; zero: not
-// found.
+// outer returns the process in our namespace that registered its pid in another one; zero: not found.
 func (h *Holders) outer(e entry) resume.Process {
 	pids, err := h.of.Processes.PIDs()
 	if err != nil || e.ProcStart == "" {
@@ -188,7 +184,6 @@ func (e entry) domain() (machine, namespace string, told bool) {
 	return parts[1], parts[2], true
 }
 
-// thisMachine returns the machine id of this system.
 func thisMachine() string {
 	for _, file := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
 		if text, err := os.ReadFile(file); err == nil {

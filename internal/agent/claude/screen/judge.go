@@ -43,7 +43,11 @@ func (s Screen) judge(p Process, stopped resume.Session, now time.Time) agent.Si
 		return unknown("its terminal shows the limit's menu, and the process does not say that it waits")
 	case p.Status == "waiting" && s.title != "":
 		const why = "a dialog is open in its terminal (%.60s): %sanswer or close it there, and the prompt is typed"
-		return agent.Sight{Leave: &agent.Leave{Why: fmt.Sprintf(why, s.title, asks(s.title)), Tell: true}}
+		asks := ""
+		if oldSession.MatchString(s.title) {
+			asks = asksForSummary
+		}
+		return agent.Sight{Leave: &agent.Leave{Why: fmt.Sprintf(why, s.title, asks), Tell: true}}
 	case p.Status == "waiting":
 		return unknown("it waits for an answer to something that is not known")
 	case s.view == touched:
@@ -64,24 +68,11 @@ func (s Screen) judge(p Process, stopped resume.Session, now time.Time) agent.Si
 	}
 }
 
-// knownDialogs are dialogs whose title does not tell what they ask. No key answers them for their user:
-// Escape continues with the full session.
-var knownDialogs = []struct {
-	title *regexp.Regexp
-	asks  string
-}{
-	{regexp.MustCompile(`^This session is .+ old and .+ tokens\.`), "it asks whether to continue from a summary, or with the full session, which uses more of your allowance; "},
-}
+// oldSession is the title of a dialog that does not tell what it asks. No key answers it for its user: Escape continues
+// with the full session.
+var oldSession = regexp.MustCompile(`^This session is .+ old and .+ tokens\.`)
 
-// asks says what a dialog asks; empty: its title says it.
-func asks(title string) string {
-	for _, d := range knownDialogs {
-		if d.title.MatchString(title) {
-			return d.asks
-		}
-	}
-	return ""
-}
+const asksForSummary = "it asks whether to continue from a summary, or with the full session, which uses more of your allowance; "
 
 func left(why string) agent.Sight { return agent.Sight{Leave: &agent.Leave{Why: why}} }
 

@@ -10,7 +10,6 @@ import (
 	"resumed/internal/agent/claude/transcript"
 )
 
-// view is the kind of a screen.
 type view uint8
 
 const (
@@ -107,8 +106,7 @@ func isRule(line string) bool {
 // isEdge reports whether the line may be the upper edge of a menu. A notice may cover most of it.
 func isEdge(line string) bool { return strings.HasSuffix(line, "▔") || isRule(line) }
 
-// readComposer returns the text between the rules. It returns false for a shell command, which
-// begins with another character than a prompt.
+// readComposer returns false for a shell command, which begins with another character than a prompt.
 func readComposer(lines []string) (draft string, ok bool) {
 	if len(lines) == 0 {
 		return "", false
@@ -126,8 +124,7 @@ func readComposer(lines []string) (draft string, ok bool) {
 
 func trim(s string) string { return strings.TrimFunc(s, unicode.IsSpace) }
 
-// insertMode is shown before the mode, or alone. NORMAL mode shows nothing, like a screen without
-// vim.
+// insertMode is shown before the mode, or alone. NORMAL mode shows nothing.
 const insertMode = "-- INSERT --"
 
 var (
@@ -148,8 +145,7 @@ var (
 // and how it reacts to keys, was never observed.
 const pressEnter = "press enter to continue"
 
-// resetsAt begins the lines that say that Claude Code will continue by itself. On a terminal with
-// few rows only this line remains.
+// resetsAt remains on a terminal with few rows if Claude Code will continue by itself.
 const resetsAt = "⚠ Usage limit reached · limit resets"
 
 // readFooter evaluates the lines below the composer. It ignores a user's own status line.
@@ -183,8 +179,7 @@ func readFooter(lines []string) view {
 	return v
 }
 
-// noticeIndent is the minimum indentation of a line at the right edge: modes, menus and status
-// lines begin at the left edge.
+// noticeIndent: modes, menus and status lines begin at the left edge.
 const noticeIndent = 8
 
 // isNotice reports whether a line below the composer is a temporary notice at the right edge,
@@ -196,7 +191,6 @@ func isNotice(line string) bool {
 	return atTheRight && !choice.MatchString(text) && !strings.Contains(text, "esc to ")
 }
 
-// withoutNotices returns the lines below the composer that are not notices.
 func withoutNotices(lines []string) []string {
 	var rest []string
 	for _, line := range lines {
@@ -207,12 +201,10 @@ func withoutNotices(lines []string) []string {
 	return rest
 }
 
-// spinner is a line that is animated while Claude Code works. After the turn it shows the
-// duration.
+// spinner is animated while Claude Code works. After the turn it shows the duration.
 var spinner = regexp.MustCompile(`^[✻✽✶✳✢✦·*] .*(?:…|\bRetrying in )`)
 
-// showsWork searches a spinner in the lines just above the composer. A tip or a list of tasks may
-// be below it.
+// A tip or a list of tasks may be below the spinner.
 func showsWork(lines []string) bool {
 	seen := 0
 	for _, line := range slices.Backward(lines) {
@@ -300,7 +292,6 @@ func isLimitMenu(lines []string) bool {
 // dialogRow is the marked choice of a dialog, or the keys that end it.
 var dialogRow = regexp.MustCompile(`^ +❯ |\b(?:Enter to|Esc to (?:cancel|close|exit|go back))\b`)
 
-// dialogIn returns the title of the dialog at the end of the screen, or "".
 func dialogIn(lines []string) string {
 	edge := lastIndex(lines, isEdge)
 	if edge < 0 || !slices.ContainsFunc(lines[edge:], dialogRow.MatchString) {

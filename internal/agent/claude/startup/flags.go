@@ -117,8 +117,7 @@ var Variables = leash.Variables{
 		MAX_STRUCTURED_OUTPUT_RETRIES MCP_* ENABLE_* API_TIMEOUT_MS SLASH_COMMAND_TOOL_CHAR_BUDGET TASK_MAX_OUTPUT_LENGTH USE_BUILTIN_RIPGREP`},
 }
 
-// clouds are the variables of cloud providers of models. Most people have them for other
-// purposes.
+// clouds are the variables of cloud providers of models. Most people have them for other purposes.
 const clouds = `AWS_* GOOGLE_* GCLOUD_PROJECT CLOUDSDK_* AZURE_*`
 
 // CloudSwitch is the prefix of the variables that make Claude Code use a cloud.

@@ -18,7 +18,6 @@ import (
 // Since 2.1.2xx a process that waits at its prompt continues by itself when a usage limit resets
 // within a day. It announces that in notices: records of type system that do not end a turn.
 
-// native is the state of Claude Code's own continuation.
 type native uint8
 
 const (
@@ -29,7 +28,6 @@ const (
 	lapsed                  // it has given up, or waits for a key
 )
 
-// notice returns the state in a notice about the continuation.
 func (r record) notice() native {
 	if r.Type != "system" || r.Subtype != "informational" {
 		return unarmed
@@ -139,11 +137,9 @@ func LetEnd(text string) bool {
 	return slices.Contains(slices.Collect(maps.Values(leftOff)), text)
 }
 
-// isNote reports whether the record is such a note.
 func (r record) isNote() bool { return r.Type == "user" && r.IsMeta && r.Note != "" }
 
-// bounds reports whether notes before the record do not belong to the turn after it: the record
-// begins a turn, or ends one with a reason of its own.
+// bounds reports whether the record begins a turn, or ends one with a reason of its own.
 func (r record) bounds() bool {
 	return r.IsAPIError || r.Type == "user" && (r.Origin.Kind != "" || r.prompts() || r.interrupts())
 }

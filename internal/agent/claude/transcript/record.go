@@ -13,7 +13,6 @@ import (
 	"resumed/internal/resume"
 )
 
-// record contains the used fields of one line of a transcript.
 type record struct {
 	Type        string  `json:"type"`
 	Subtype     string  `json:"subtype"`
@@ -58,7 +57,6 @@ type Message struct {
 	Usage      tokens          `json:"usage"`
 }
 
-// tokens is how much an answer has read and written.
 type tokens struct {
 	Input   int64 `json:"input_tokens"`
 	Created int64 `json:"cache_creation_input_tokens"`
@@ -94,8 +92,7 @@ func parse(line []byte) (record, bool) { return lines.Parse[record](line) }
 // Synthetic is the model in messages of Claude Code itself.
 const Synthetic = "<synthetic>"
 
-// moved reports whether the model answered. A partial answer is followed by a record that tells who
-// interrupted it.
+// A partial answer is followed by a record that tells who interrupted it.
 func (r record) moved() bool {
 	return r.Type == "assistant" && !r.IsAPIError && !r.Aborted && r.Message.FromModel()
 }
@@ -103,7 +100,6 @@ func (r record) moved() bool {
 // FromModel reports whether the message is from the model.
 func (m Message) FromModel() bool { return m.Model != "" && m.Model != Synthetic }
 
-// interrupts reports whether a person interrupted the turn.
 func (r record) interrupts() bool {
 	return r.Type == "user" && !r.IsMeta && !r.QueueOnly && r.Message.Interrupts()
 }
@@ -146,7 +142,6 @@ func (r record) prompts() bool {
 // taskNotice is the kind of a message about the end of a subagent or of another task in the background.
 const taskNotice = "task-notification"
 
-// endsSubagent reports whether a task in the background has ended.
 func (r record) endsSubagent() bool {
 	return r.Type == "user" && r.Origin.Kind == taskNotice
 }
@@ -244,8 +239,7 @@ func (f Refusal) class(words limit.Verdict) limit.Class {
 	}
 }
 
-// errorClasses are the classes of Claude Code's own error codes, unless the words tell one of the
-// listed classes, which is more precise.
+// errorClasses are those of Claude Code's codes, unless the words tell a listed class, which is more precise.
 var errorClasses = map[string]struct {
 	class  limit.Class
 	unless []limit.Class
@@ -300,13 +294,11 @@ func (rd *Reader) Trace(line lines.Line) agent.ToolUse {
 	return t
 }
 
-// denialWords are the results in versions that do not mark a refusal: a tool was not allowed, needs
-// approval, or is forbidden by the user's rules.
+// denialWords are the results in versions that do not mark a refusal.
 var denialWords = regexp.MustCompile(`^(?:Claude requested permissions? to |Permission (?:to|for) .* has been denied|` +
 	`.* (?:requires?|needs) approval|.* was blocked\. For security)`)
 
-// denies reports whether a tool's result says that it was not allowed. An interruption by a person
-// is not a question of permission.
+// An interruption by a person is not a question of permission.
 func (r record) denies(result block) bool {
 	switch r.Denial {
 	case "":

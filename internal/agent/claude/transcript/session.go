@@ -21,7 +21,6 @@ import (
 const maxBackLines = 20_000
 
 // lookBack visits the records of the main conversation, the last first, until read returns false.
-// may reports by the bytes of a line whether it is worth parsing.
 func lookBack(ctx context.Context, in lines.Span, may func(line []byte) bool, read func(record, lines.Line) bool) error {
 	in.Lines = maxBackLines
 	return lines.Records(ctx, in, may, func(r record, line lines.Line) bool { return r.IsSidechain || read(r, line) })
@@ -62,8 +61,7 @@ func LastSettings(ctx context.Context, transcript string) (had Settings, err err
 	return had, err
 }
 
-// costState is the type of the record with the cost of the whole session, which Claude Code writes
-// when it ends. 2.1.325 writes it, 2.1.197 does not.
+// costState has the cost of the whole session, since 2.1.325.
 const costState = "cost-state"
 
 // Cost returns what the session of a transcript has cost until now.
@@ -175,7 +173,6 @@ func (m Message) goesOn() bool {
 		m.StopReason == "" && len(blocks) > 0 && strings.HasSuffix(blocks[len(blocks)-1].Type, "thinking")
 }
 
-// has reports whether the message has a block of that type.
 func (m Message) has(kind string) bool {
 	return slices.ContainsFunc(m.blocks(), func(b block) bool { return b.Type == kind })
 }
@@ -253,7 +250,6 @@ func (rd *Reader) subagent(ctx context.Context, path string) (found resume.Subag
 	return found, true, err
 }
 
-// described returns the kind of a subagent, and its task in a few words.
 func described(path string) (kind, about string) {
 	var meta struct {
 		Kind  string `json:"agentType"`

@@ -132,7 +132,6 @@ var plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 // IsID reports whether Claude Code may have given a session that id.
 func IsID(id string) bool { return plainName.MatchString(id) }
 
-// sessionID returns the id in the record, else the one in the name of its file.
 func sessionID(r record, path string) (string, bool) {
 	if agent.IsUUID(r.SessionID) {
 		return r.SessionID, true

@@ -11,7 +11,6 @@ import (
 	"resumed/internal/usage"
 )
 
-// visit visits the records of these kinds, the last first, until read returns false.
 func visit(ctx context.Context, in lines.Span, read func(record, lines.Line) bool, kinds ...string) error {
 	may := func(line []byte) bool {
 		return slices.ContainsFunc(kinds, func(kind string) bool { return mayBe(line, kind) })
@@ -26,7 +25,6 @@ func LastTurn(ctx context.Context, path string) (t Turn, found bool, err error) 
 	return turnIn(ctx, lines.Whole(path))
 }
 
-// turnIn returns the last turn_context of a span.
 func turnIn(ctx context.Context, in lines.Span) (t Turn, found bool, err error) {
 	err = visit(ctx, in, func(r record, _ lines.Line) bool {
 		t, found = r.Payload.Turn, true
@@ -35,8 +33,7 @@ func turnIn(ctx context.Context, in lines.Span) (t Turn, found bool, err error) 
 	return t, found, err
 }
 
-// cwd returns the directory of the line's turn. Codex moves a session to the directory in which it
-// was last continued.
+// Codex moves a session to the directory in which it was last continued.
 func (rd *Reader) cwd(h Head, line lines.Line) string {
 	return rd.dirs.Before(line, h.Cwd, func(in lines.Span) (string, bool, error) {
 		t, found, err := turnIn(context.Background(), in)
@@ -66,8 +63,7 @@ func OpenTurn(ctx context.Context, path string) (at time.Time, open bool, err er
 	return at, !at.IsZero() && err == nil, err
 }
 
-// maxSince bounds how many lines before the end of a turn are searched for its limits: Codex writes
-// them close to it.
+// maxSince bounds the search for the limits of a turn: Codex writes them close to its end.
 const maxSince = 200
 
 // limitsBefore returns the last state of the limits before a line, within the same turn. It is
@@ -81,8 +77,7 @@ func limitsBefore(line lines.Line) (limits RateLimits) {
 	return limits
 }
 
-// followsTurnContext reports whether the line before is a turn_context, which begins a request in
-// versions that write no events at the end of turns.
+// In versions that write no events at the end of turns, a turn_context begins a request.
 func followsTurnContext(line lines.Line) bool {
 	_, follows, _ := turnIn(context.Background(), lines.Span{Before: line, Lines: 1})
 	return follows
@@ -105,7 +100,6 @@ type Window struct {
 
 const usedUp = 100
 
-// exhausted returns the latest reset of the windows that are used up.
 func (l RateLimits) exhausted() (time.Time, bool) {
 	var latest time.Time
 	for _, w := range [...]Window{l.Primary, l.Secondary} {
@@ -116,7 +110,6 @@ func (l RateLimits) exhausted() (time.Time, bool) {
 	return latest, !latest.IsZero()
 }
 
-// readings returns the state of the windows at that time.
 func (l RateLimits) readings(at time.Time) (all []usage.Reading) {
 	for _, w := range [...]Window{l.Primary, l.Secondary} {
 		resetsAt, ok := limit.Epoch(w.ResetsAt)
@@ -136,7 +129,6 @@ func (l RateLimits) mustBuy(reader limit.Reader) bool {
 	return l.Spent || reader.Refusal(limit.Refusal{Code: l.Reached}).Class == limit.Billing
 }
 
-// aWeek is the minimum length of a weekly window.
 const aWeek = 6 * 24 * time.Hour
 
 // Usage returns the last state of the weekly window in a rollout. Which of the two windows that is
@@ -151,8 +143,7 @@ func Usage(ctx context.Context, path string) (found resume.Usage, known bool, er
 	return found, known, err
 }
 
-// maxHistory bounds how many lines are searched to compute how fast the allowances are used: Codex
-// writes them with each answer.
+// maxHistory bounds the search for how fast allowances are used: Codex writes them with each answer.
 const maxHistory = 2000
 
 // Readings returns the states of the windows in the last part of a rollout.
@@ -164,8 +155,6 @@ func Readings(ctx context.Context, path string) (all []usage.Reading, err error)
 	return all, err
 }
 
-// readLimits visits the states of the windows in the last lines of a rollout, newest first, until
-// more returns false.
 func readLimits(ctx context.Context, path string, most int, more func(usage.Reading) bool) error {
 	return visit(ctx, lines.Last(path, most), func(r record, line lines.Line) bool {
 		for _, reading := range r.Payload.Limits.readings(r.at(line.ModTime)) {

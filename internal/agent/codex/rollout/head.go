@@ -28,11 +28,9 @@ type Head struct {
 	Nickname     string          `json:"agent_nickname"`
 }
 
-// ownProvider is the default provider.
 const ownProvider = "openai"
 
-// provider returns the session's provider if it is not the default: the limits of the user's plan do
-// not apply to others.
+// The limits of the user's plan do not apply to other providers.
 func (h Head) provider() string {
 	if h.Provider == ownProvider {
 		return ""
@@ -93,7 +91,6 @@ func (h Head) Since(minor int) (since, known bool) {
 	return n == 2 && (first > 0 || second >= minor), n == 2
 }
 
-// sessionID returns the id in the head, else the one at the end of the file name.
 func (h Head) sessionID(path string) string {
 	name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
 	for _, id := range []string{h.ID, name[max(0, len(name)-36):]} {

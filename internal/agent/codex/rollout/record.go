@@ -14,7 +14,6 @@ import (
 	"resumed/internal/resume"
 )
 
-// record contains the used fields of one line of a rollout.
 type record struct {
 	Timestamp string          `json:"timestamp"`
 	Ordinal   json.RawMessage `json:"ordinal"` // since 0.145
@@ -22,7 +21,6 @@ type record struct {
 	Payload   payload         `json:"payload"`
 }
 
-// payload contains the used fields of all kinds of records.
 type payload struct {
 	Type string `json:"type"`
 	Role string `json:"role"` // of a message
@@ -65,7 +63,6 @@ const (
 	taskStarted = "task_started"
 )
 
-// kind returns the kind of an event, or the type of another record.
 func (r record) kind() string {
 	if r.Type == "event_msg" {
 		return r.Payload.Type
@@ -73,8 +70,7 @@ func (r record) kind() string {
 	return r.Type
 }
 
-// moved reports whether the model answered or called a tool. Results of tools do not count, and
-// neither do thoughts alone.
+// Results of tools do not count, and neither do thoughts alone.
 func (r record) moved() bool {
 	if r.Type != "response_item" {
 		return false
@@ -82,19 +78,16 @@ func (r record) moved() bool {
 	return r.Payload.Type == "message" && r.Payload.Role == "assistant" || strings.HasSuffix(r.Payload.Type, "_call")
 }
 
-// prompts reports whether the session got a prompt. Messages with the role user also contain the
-// environment and instructions, so only events count.
+// Messages with the role user also contain the environment and instructions, so only events count.
 func (r record) prompts() bool {
 	return r.kind() == "user_message" || r.kind() == "item_completed" && r.Payload.Item.Type == "UserMessage"
 }
 
-// interrupts reports whether a person interrupted the turn. A replaced turn continues as another one,
-// and the end of a review returns to its session.
+// A replaced turn continues as another one, and the end of a review returns to its session.
 func (r record) interrupts() bool {
 	return r.kind() == "turn_aborted" && r.Payload.Reason != "replaced" && r.Payload.Reason != "review_ended"
 }
 
-// failed returns the error that ended a turn.
 func (r record) failed() (f Failure, ended bool) {
 	switch r.kind() {
 	case "task_complete":
@@ -133,7 +126,6 @@ func (f Failure) info() (name string, status int) {
 	return name, detail.Status
 }
 
-// at returns the record's timestamp, which every version writes.
 func (r record) at(file time.Time) time.Time { return agent.Written(r.Timestamp, file) }
 
 // Size returns the size of the context at an answer. The provider promises to cache it for five to ten
@@ -175,8 +167,7 @@ func Trace(line lines.Line, confined bool) agent.ToolUse {
 	return t
 }
 
-// refusals are how Codex reports a tool that it did not run, because it had to ask and there was
-// nobody to ask.
+// refusals are how Codex reports a tool that it did not run, because there was nobody to ask.
 var refusals = []string{
 	"approval policy is Never", "rejected by user approval settings", "rejected: blocked by policy",
 	"exec command rejected by user", "patch rejected by user",
@@ -223,7 +214,6 @@ func kinds(line []byte) (kind string, payload []byte) {
 	return string(outer), payload
 }
 
-// mayBe reports whether a line may be of a kind, by its bytes.
 func mayBe(line []byte, kind string) bool {
 	is, _ := kinds(line)
 	return is == kind

@@ -70,7 +70,6 @@ func (rd *Reader) Read(line lines.Line) (o resume.Observation, ok bool) {
 	return o, true
 }
 
-// event returns the event of a record.
 func (rd *Reader) event(h Head, r record, line lines.Line) (resume.Event, bool) {
 	at := r.at(line.ModTime)
 	if at.IsZero() {
@@ -127,7 +126,6 @@ func MatchPacked(rel string) bool {
 	return plain+packedSuffix == rel && Match(plain)
 }
 
-// maxUnpacked bounds how much of a rollout is unpacked.
 const maxUnpacked = 2 << 30
 
 // Readable returns the path of a rollout that can be read line by line: its own, or that of a temporary

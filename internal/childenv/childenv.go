@@ -20,8 +20,7 @@ var private = []string{
 	"CREDENTIALS_DIRECTORY",
 }
 
-// places are directories of the daemon. A helper may use them to find the daemon; an agent has
-// its own.
+// places are directories of the daemon. A helper may use them; an agent has its own.
 var places = []string{
 	"STATE_DIRECTORY", "RUNTIME_DIRECTORY", "CACHE_DIRECTORY", "LOGS_DIRECTORY", "CONFIGURATION_DIRECTORY",
 	"PWD", "OLDPWD",

@@ -98,8 +98,7 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 	}
 }
 
-// askIfUnseen asks a person as soon as sessions are stopped, and not only when their wait is over, if
-// their processes were not found.
+// askIfUnseen asks a person about sessions whose processes were not found as soon as they are stopped.
 func (d *Deliverer) askIfUnseen(ctx context.Context, keys []resume.Key) {
 	if d.opts.Settings().SameMode {
 		return

@@ -105,8 +105,7 @@ func (c *command) send(ctx context.Context) resume.Event {
 	return nil
 }
 
-// confirm waits for the command. If the daemon stops first, the command continues to run and the next
-// daemon finds it.
+// confirm waits for the command. A daemon that stops leaves it running, and the next one finds it.
 func (c *command) confirm(ctx context.Context) resume.Event {
 	return c.followRun(ctx, c.session, c.process, c.output)
 }
@@ -151,8 +150,7 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 	return run, nil
 }
 
-// origin is what the session of a task was started with. It is known from the plan, without a look at
-// the process.
+// origin is what the session of a task was started with, as its plan says.
 func (c *command) origin(environ []string) *resume.Origin {
 	now := time.Now().Round(0)
 	o := &resume.Origin{
@@ -162,8 +160,7 @@ func (c *command) origin(environ []string) *resume.Origin {
 	return o
 }
 
-// cannotStart returns the result of a command that did not start. An error that a person must fix costs
-// no attempt, and a full disk does not either.
+// cannotStart returns the result. An error that a person must fix costs no attempt, nor does a full disk.
 func cannotStart(err error) resume.Event {
 	failed, ok := errors.AsType[*runner.StartError](err)
 	switch {

@@ -11,8 +11,7 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// appears waits until the transcript shows the prompt. If it does not in time, the result is unknown.
-// If the daemon stops first, the next daemon looks for the prompt.
+// appears waits until the transcript shows the prompt. If the daemon stops first, the next one looks for it.
 func (d *Deliverer) appears(ctx context.Context, a agent.Agent, s resume.Session, patience time.Duration, done string) resume.Event {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); pause(ctx, lookPause) {
 		if ctx.Err() != nil {
@@ -32,15 +31,13 @@ func (d *Deliverer) appears(ctx context.Context, a agent.Agent, s resume.Session
 	}
 }
 
-// delivered reads the rest of the transcript first: the engine has to know it before it waits for the
-// session to move.
+// delivered reads the transcript first: the engine must know it before it waits for the session to move.
 func (d *Deliverer) delivered(ctx context.Context, s resume.Session) resume.Event {
 	_ = d.opts.Transcripts.Look(ctx, s) // what cannot be read now is read later by the watcher
 	return resume.Ended{Outcome: resume.Delivered}
 }
 
-// isQueued reports whether the agent has the prompt in its queue: then the prompt must not be sent
-// again.
+// isQueued reports whether the agent has the prompt in its queue: then it must not be sent again.
 func (d *Deliverer) isQueued(ctx context.Context, a agent.Planner, s resume.Session) bool {
 	waits, err := a.Queued(ctx, s)
 	if err != nil {
@@ -92,8 +89,7 @@ func lastOf(ctx context.Context, a agent.Agent, s resume.Session) (last agent.Ev
 	return agent.Evidence{}, false, nil
 }
 
-// message sends the prompt to the process that has the session open, with a request of the agent's own
-// protocol.
+// message sends the prompt with a request of the agent's own protocol to the process that has the session open.
 type message struct {
 	*delivery
 	plan *agent.Sending

@@ -126,8 +126,7 @@ func (v *delivery) confirmHosts(ctx context.Context) *resume.NotSent {
 	return nil
 }
 
-// claim stores that the prompt may have been handed to the process, before it is handed over, and
-// confirms that no other host continues the session.
+// claim stores that the prompt may have been handed over, and confirms that no other host has the session.
 func (v *delivery) claim(ctx context.Context, to resume.Process) *resume.NotSent {
 	mark := v.session.Run.Mark
 	now, err := v.opts.Engine.Apply(ctx, v.session.Key, resume.Started{Mark: mark, Process: to, Unverifiable: true})
@@ -153,8 +152,7 @@ func (v *delivery) claimOwner(ctx context.Context) *resume.NotSent {
 
 const notOnDisk = "the claim could not be written to disk: "
 
-// claimIsOnDisk runs before anything is sent: if a crash could undo the claim, the session would be
-// claimed and resumed twice.
+// claimIsOnDisk runs before anything is sent: a claim that a crash undoes would be made twice.
 func (v *delivery) claimIsOnDisk(ctx context.Context) *resume.NotSent {
 	if err := v.opts.Sync(ctx, v.session.Key); err != nil {
 		return &resume.NotSent{Why: notOnDisk + err.Error(), Owner: v.owner}

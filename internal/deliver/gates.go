@@ -58,8 +58,7 @@ var (
 	})
 )
 
-// transcriptIsRead reads what is new in the transcript: a person may have continued or cancelled the
-// session.
+// transcriptIsRead reads what is new: a person may have continued or cancelled the session.
 func (v *delivery) transcriptIsRead(ctx context.Context) *resume.NotSent {
 	err := v.opts.Transcripts.Look(ctx, v.located(v.session))
 	if v.opts.Stopping() {
@@ -124,8 +123,7 @@ func (v *delivery) directoryIsAllowed(context.Context) *resume.NotSent {
 	return v.settings.excludes(v.session.Cwd)
 }
 
-// transcriptIsWatched checks that the transcript is in a configured root: the root determines the
-// account.
+// transcriptIsWatched refuses a transcript that is in no configured root: the root determines the account.
 func (v *delivery) transcriptIsWatched(context.Context) *resume.NotSent {
 	if agent.Watches(v.agent, v.session.Transcript) {
 		return nil

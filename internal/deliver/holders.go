@@ -27,8 +27,7 @@ const (
 	writeDelay = time.Second
 )
 
-// lookAtHolders checks whether the owners of stopped sessions still run. A session without an owner is
-// continued like any other.
+// lookAtHolders checks whether the owners of stopped sessions still run.
 func (d *Deliverer) lookAtHolders(ctx context.Context) {
 	ctx = process.WithSnapshot(ctx)
 	for _, key := range d.tracker.allOpen() {
@@ -105,8 +104,7 @@ func (d *Deliverer) lookAtQuestions(ctx context.Context) <-chan time.Time {
 	return time.After(time.Until(next.Add(questionDelay)))
 }
 
-// ask applies a question that a hook reported. If the processes of the agent say themselves what they
-// ask for, these words count.
+// ask applies a question that a hook reported. If the agent's processes say themselves what they ask for, that counts.
 func (d *Deliverer) ask(ctx context.Context, a agent.Agent, session resume.Session, asks string) {
 	asked := resume.Asked{For: asks, Attended: true}
 	if owner, what, tells, err := asking(ctx, a, session); err == nil && owner != nil {
@@ -152,8 +150,7 @@ func (d *Deliverer) reach(ctx context.Context, a agent.Agent, session resume.Ses
 	return known
 }
 
-// unreached returns why the process cannot be given a prompt, or "". known is false while the process
-// works: it may still continue by itself.
+// unreached returns why the process cannot be given a prompt. It is not known while it may continue by itself.
 func (d *Deliverer) unreached(ctx context.Context, a agent.Agent, session resume.Session, owner resume.Owner, settings Settings) (why string, known bool) {
 	plan, barred, err := livePlan(ctx, a, session, owner, settings)
 	switch {

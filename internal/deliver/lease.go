@@ -25,8 +25,7 @@ type heldLease struct {
 	hosts HostLease // guarded by mu; nil: not asked for yet, or there are no other hosts
 }
 
-// take takes the session's lease for this daemon, until it is released. The error is a *lease.HeldError
-// if another process holds it.
+// take takes the lease until it is released. A *lease.HeldError says that another process has it.
 func (l *leases) take(key resume.Key) (*heldLease, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

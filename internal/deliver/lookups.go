@@ -117,8 +117,7 @@ func (d *Deliverer) lookFor(ctx context.Context, searches map[resume.Key]search,
 // agent yet.
 func noProcess(ctx context.Context, a agent.Holder) bool { return a != nil && a.NoProcess(ctx) }
 
-// lookAt looks up the process of a session, and reads the files of a stopped one. It reports whether
-// the search is over.
+// lookAt looks up the process of a session, reads the files of a stopped one, and reports whether the search is over.
 func (d *Deliverer) lookAt(ctx context.Context, a agent.Agent, known *resume.Session, look search) bool {
 	if a == nil || known == nil {
 		return true // the agent is switched off, or the session is forgotten
@@ -166,8 +165,7 @@ func (d *Deliverer) identifyWriter(ctx context.Context, a agent.Agent, session r
 	return d.identify(ctx, a, session, &resume.Owner{PID: pid, Kind: session.Kind}), true
 }
 
-// stillRuns reports whether the known process still runs. It is a cheap check, of one file of the
-// kernel. It stores that the process was seen.
+// stillRuns checks the known process, by one file of the kernel, and stores that it was seen.
 func (d *Deliverer) stillRuns(ctx context.Context, a agent.Holder, session resume.Session) bool {
 	if session.Origin == nil || session.Interrupted() || !a.Lives(session.Origin.Process) {
 		return false
@@ -191,8 +189,7 @@ func (d *Deliverer) originOf(a agent.Agent, session resume.Session, pid int) *re
 	return o
 }
 
-// recorded returns the session with the start that a hook of its agent recorded, if the daemon has not
-// seen it itself.
+// recorded adds the start that a hook of the agent recorded, if the daemon has not seen it itself.
 func (d *Deliverer) recorded(ctx context.Context, session resume.Session) resume.Session {
 	if session.StartedWith().Seen() {
 		return session
@@ -203,8 +200,7 @@ func (d *Deliverer) recorded(ctx context.Context, session resume.Session) resume
 	return session
 }
 
-// identify stores which program the owner of a session runs, what it was started with and whether a
-// person uses it. It returns the updated session.
+// identify stores the program of a session's owner, what it was started with, and whether a person uses it.
 func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) resume.Session {
 	var news resume.Learned
 	if program, ok := a.Identify(owner.PID); ok && program != session.Program {
@@ -224,8 +220,7 @@ func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.
 	return d.note(ctx, session, news)
 }
 
-// measure stores how much of the session's allowances is used and, with weigh, how much a resume has to
-// read again. It returns the updated session. Unknown values are no error.
+// measure stores how much of the allowances is used and, with weigh, how much a resume has to read again.
 func (d *Deliverer) measure(ctx context.Context, a agent.Meter, session resume.Session, weigh bool) resume.Session {
 	var news resume.Learned
 	if weigh {

@@ -8,14 +8,12 @@ import (
 	"resumed/internal/runenv"
 )
 
-// unpaid is the verdict on a resume that is not sent with the user's key, and not tried again with that
-// key.
+// unpaid is the verdict on a resume that is not sent, and not tried again, with the user's key.
 func unpaid(why string) *resume.NotSent {
 	return &resume.NotSent{Why: "it cannot continue with your own key: " + why, Then: resume.DropOwnKey}
 }
 
-// keyIsAllowed finds out what the command may cost if the session continues with its user's key. The key
-// itself is checked when it is read.
+// keyIsAllowed finds out what the command may cost. The key itself is checked when it is read.
 func (v *delivery) keyIsAllowed() *resume.NotSent {
 	if v.session.Paid == nil {
 		return nil
@@ -55,8 +53,7 @@ func (v *delivery) payable(ctx context.Context, dir string, env runenv.Environme
 	return nil
 }
 
-// pay reserves what the command may cost, and returns its environment with the key. The reservation is
-// on disk before the command runs.
+// pay reserves what the command may cost, on disk, and returns its environment with the key.
 func (v *delivery) pay(ctx context.Context, environ []string) ([]string, *resume.NotSent) {
 	if v.payer == nil {
 		return environ, nil

@@ -9,8 +9,7 @@ import (
 	"resumed/internal/runner"
 )
 
-// excludes parks a session in a directory that the user excluded. The rules check the path in the
-// transcript; this checks the path that its links lead to.
+// excludes checks the path that links lead to; the rules check the one in the transcript.
 func (s Settings) excludes(dir string) *resume.NotSent {
 	target, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -47,8 +46,7 @@ func replaced(s resume.Session, dir string) *resume.NotSent {
 	return park(dir + " was replaced by another directory after the session stopped; retry to continue there")
 }
 
-// located returns the session with the path that its transcript has in one of the agent's roots: a link
-// in the path may have changed since it was read.
+// located finds the transcript in one of the agent's roots: a link in its path may have changed.
 func (d *Deliverer) located(s resume.Session) resume.Session {
 	a := d.opts.Settings().Agent(s.Key.Agent)
 	if a == nil || agent.Watches(a, s.Transcript) {

@@ -99,8 +99,7 @@ func (d *Deliverer) adopt(ctx context.Context, s resume.Session, process Process
 	d.report(ctx, s, d.followRun(ctx, s, process, output))
 }
 
-// nextHostsTry is the time between two tries to get the lease among hosts for a command that runs
-// already.
+// nextHostsTry is the time between two tries of insist.
 const nextHostsTry = 10 * time.Second
 
 // insist asks for the lease among hosts of a session that runs here already, until it gets it.

@@ -38,8 +38,7 @@ func (d *Deliverer) bounds() (timeout, stall time.Duration) {
 	return settings.Timeout, settings.Stall
 }
 
-// signsOfLife returns the files that change while a resumed agent works: its transcript, and the
-// write-ahead log if that is a database.
+// signsOfLife returns the files that change while the agent works. A database has a write-ahead log.
 func (d *Deliverer) signsOfLife(s resume.Session) func() []string {
 	return func() []string {
 		if s.Transcript == "" {
@@ -127,8 +126,7 @@ func (d *Deliverer) findTaskSessionLate(ctx context.Context, task resume.Session
 	}
 }
 
-// noteTaskSession stores which session the command of a task has begun, and reports whether the search
-// is over.
+// noteTaskSession stores which session a task has begun, and reports whether the search is over.
 func (d *Deliverer) noteTaskSession(ctx context.Context, task resume.Session, output string) bool {
 	teller, ok := d.opts.Settings().Agent(task.Key.Agent).(agent.Teller)
 	if !ok {

@@ -80,8 +80,7 @@ func (t *tracker) takeLookups() map[resume.Key]bool {
 
 const maxMissed = 4096
 
-// miss stores that a session's process was not found: it may be another user's, or in another
-// namespace.
+// miss stores that a process was not found: it may be another user's, or in another namespace.
 func (t *tracker) miss(key resume.Key, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,8 +90,7 @@ func (t *tracker) miss(key resume.Key, now time.Time) {
 	t.missed[key] = now
 }
 
-// missedRecently reports whether the process was not found a moment ago: a session that moves all the
-// time must not cause lookups all the time.
+// missedRecently reports that: a session that moves all the time must not cause lookups all the time.
 func (t *tracker) missedRecently(key resume.Key, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -145,8 +143,7 @@ func (t *tracker) follow(s resume.Session) {
 	}
 }
 
-// saw stores that the session's owner lives. It may be called before follow, which another goroutine
-// calls.
+// saw stores that the session's owner lives. Another goroutine may call follow only later.
 func (t *tracker) saw(key resume.Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

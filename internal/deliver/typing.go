@@ -84,8 +84,7 @@ func (t *typing) refused(err error) *resume.NotSent {
 	return tryAgain(err.Error())
 }
 
-// look reads the screen until it is as wanted, at most drawLooks times: the program may have drawn only
-// a part.
+// look reads the screen until it is as wanted: the program may have drawn only a part.
 func (t *typing) look(ctx context.Context, wanted func(agent.Sight) bool) (agent.Sight, *resume.NotSent) {
 	for n := 1; ; n++ {
 		screen, err := t.pane.Screen(ctx)
@@ -108,8 +107,7 @@ func (t *typing) look(ctx context.Context, wanted func(agent.Sight) bool) (agent
 	}
 }
 
-// send types the prompt and presses Enter. Before the first key, it is on disk that the prompt may have
-// been sent.
+// send types the prompt and presses Enter. Before the first key, it is on disk that it may have been sent.
 func (t *typing) send(ctx context.Context) resume.Event {
 	notSent := t.claim(ctx, t.plan.Process)
 	// Not ctx: a prompt is never left half typed because the daemon stops.

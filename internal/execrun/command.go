@@ -224,8 +224,7 @@ func (w *words) add(p []byte) {
 
 func newest(tail []byte) []byte { return tail[max(0, len(tail)-kept):] }
 
-// all returns the output without control characters; of a long one the beginning and the end,
-// on separate lines.
+// all returns the output without control characters; of a long one both ends.
 func (w *words) all() string {
 	w.mu.Lock()
 	text := string(newest(w.tail))
@@ -240,8 +239,7 @@ func (w *words) all() string {
 // only the foreground group may read: so the command has to be put there. nil: no terminal.
 type terminal struct{ fd int }
 
-// foreground makes attr put the child in the foreground of the terminal that is stdin, if this
-// process is there now.
+// foreground puts the child in the foreground of stdin's terminal, if this process is there now.
 func foreground(stdin *os.File, attr *syscall.SysProcAttr) *terminal {
 	if stdin == nil {
 		return nil
@@ -272,8 +270,7 @@ func (t *terminal) takeBack() {
 
 const hardGrace = 2 * time.Second
 
-// relay passes signals to this process on to the command's group while it runs. Between runs a
-// signal ends the wait.
+// relay passes signals on to the command's group. Between runs a signal ends the wait.
 type relay struct {
 	cancel context.CancelCauseFunc
 	quit   chan struct{}
@@ -340,8 +337,7 @@ func (r *relay) kill(group int) {
 	}
 }
 
-// attach starts a group that gets all signals from now on. A signal that comes during the start
-// waits until the group exists.
+// attach starts the group that gets all signals from now on, also those that come during the start.
 func (r *relay) attach(start func() (group int, err error)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -44,8 +44,7 @@ func stopSelf() {
 	}
 }
 
-// waitForStop reports whether the child was stopped; false: it has ended. It does not reap the
-// child.
+// waitForStop reports whether the child was stopped; false: it has ended. It is not reaped.
 func waitForStop(pid int) (bool, error) {
 	const stopped = 5 // CLD_STOPPED
 	for {

@@ -176,8 +176,7 @@ func (t *talk) owner(ctx context.Context) (*resume.Owner, error) {
 	return t.agent.Owner(ctx, t.session())
 }
 
-// leftRunning returns the process of a resume of the session that a daemon left running when it
-// ended. Such a process has no lease.
+// leftRunning returns a process that a daemon left running when it ended: it has no lease.
 func (t *talk) leftRunning(ctx context.Context) (pid int, found bool, err error) {
 	owner, err := t.agent.Owner(ctx, t.session())
 	if err != nil || owner == nil || owner.Kind != "headless" {
@@ -328,8 +327,7 @@ func (t *task) startBelow(pid int) starts.Start {
 	return starts.Start{}
 }
 
-// storeStart stores what the latest run was started with, if that and its session are known. seen is
-// when its process was last known to live.
+// storeStart stores the start of the latest run, if it is known. seen is when its process last lived.
 func (t *task) storeStart(seen time.Time) {
 	if t.talk.start.Origin == nil || t.talk.id == "" {
 		return

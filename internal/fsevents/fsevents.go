@@ -12,8 +12,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// mostWaiting is how many events may wait for a listener. If there are more, they are dropped and
-// Take returns an error.
+// mostWaiting is how many events may wait for a listener. If there are more, they are lost.
 const mostWaiting = 1 << 16
 
 // Listener receives the events of the directories that were added to it. Its methods may be called

@@ -220,8 +220,7 @@ func Prune(dirs []string, before time.Time) error {
 	return nil
 }
 
-// removeAbandoned removes a lock without a holder, in the same way as a holder does: while it
-// is locked.
+// removeAbandoned removes a lock without a holder while it is locked, as a holder does.
 func removeAbandoned(path string) error {
 	file, err := lock.Take(path)
 	if err != nil {

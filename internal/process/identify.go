@@ -46,8 +46,7 @@ func liesBelow(exe, name string) bool {
 	return slices.Contains(strings.Split(filepath.Dir(exe), string(filepath.Separator)), name)
 }
 
-// executable returns the file that a process of our own user runs, if that is still the same
-// file.
+// executable returns the file that a process of our own user runs, if it is still the same file.
 func (t Table) executable(pid int) (string, bool) {
 	if !t.Own(pid) {
 		return "", false

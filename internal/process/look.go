@@ -11,8 +11,7 @@ import (
 	"resumed/internal/procfs"
 )
 
-// look is a snapshot of the processes: their arguments, and more of some of them. One snapshot
-// answers many queries.
+// look is a snapshot of the processes, which answers many queries.
 type look struct {
 	began  time.Time
 	listed []procfs.Listed

@@ -103,8 +103,7 @@ func userByLibrary(pid int) (int, error) {
 	return int(users[min(1, len(users)-1)]), nil
 }
 
-// exeByLibrary returns the file that a process runs; empty if it is not known or was replaced
-// since the start.
+// exeByLibrary returns the file; empty if it is not known or was replaced since the start.
 func (f FS) exeByLibrary(pid int) string {
 	if !f.told() {
 		return ""

@@ -130,8 +130,7 @@ var ErrUnseen = errors.New("processes cannot be seen here: give it a /proc that 
 
 const askPatience = 10 * time.Second
 
-// ask runs a program that lists processes. lsof exits with an error if it finds nothing, so the
-// caller has to check the output.
+// ask runs a program. lsof fails if it finds nothing, so the caller has to check the output.
 func ask(ctx context.Context, name string, args ...string) string {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()

@@ -9,8 +9,7 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// statByPieces returns the Stat of a process with several calls of the library, which does not
-// know its terminal.
+// statByPieces asks the library several times. The library does not know the terminal.
 func statByPieces(pid int) (Stat, error) {
 	p := of(pid)
 	parent, err := p.Ppid()

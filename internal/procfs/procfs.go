@@ -201,8 +201,7 @@ func (f FS) Stat(pid int) (Stat, error) {
 	return s, nil
 }
 
-// tick is the unit of start times on Linux, counted since boot; the same on all architectures
-// that Go supports.
+// tick is the unit of start times on Linux, on all architectures that Go supports.
 const tick = time.Second / 100
 
 // Age returns how long ago a living process started, or false if that is not known.

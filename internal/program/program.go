@@ -88,8 +88,7 @@ func configured(command string) (Found, error) {
 	return Found{Program: resume.Program{Path: path}, Way: ByConfig, Through: words}, err
 }
 
-// lookUp returns the path of a program by its name in PATH. A name with a slash is a path; ~/
-// is the user's home directory.
+// lookUp finds a program in PATH, or by its path. ~/ is the user's home directory.
 func lookUp(name string) (string, error) {
 	file := name
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {

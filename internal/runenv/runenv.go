@@ -158,8 +158,7 @@ func (r Request) ask(why string) *resume.NotSent {
 
 func park(why string) *resume.NotSent { return &resume.NotSent{Why: why, Then: resume.Park} }
 
-// runsThrough reports whether a command begins with the words that stood before the session's own
-// program.
+// runsThrough reports whether a command begins with what stood before the session's own program.
 func runsThrough(argv, through []string) bool {
 	return len(through) > 0 && len(argv) >= len(through) && slices.Equal(argv[:len(through)], through)
 }
@@ -202,8 +201,7 @@ func (r Request) files(o resume.Origin, all *Environment) *resume.NotSent {
 // mayBeMissing are flags whose paths need not exist: they grant something there, or write there.
 var mayBeMissing = []string{"--add-dir", "--include-directories", "--telemetry-outfile", "--record-responses"}
 
-// missingFile returns a path that one of the flags names and that is gone, with the flag. Relative ones
-// refer to dir.
+// missingFile returns a path that is gone, and the flag that names it. Relative ones refer to dir.
 func missingFile(flags leash.Flags, args []string, dir string) (path, flag string) {
 	for _, w := range flags.Words(args) {
 		values := w.Raw[1:]

@@ -69,8 +69,7 @@ func (s *Store) Prune(keep time.Duration, maxBytes int64, now time.Time, running
 	return errors.Join(append(failed, removeOldest(all, maxBytes)...)...)
 }
 
-// outputsIn returns the files in a session's directory. current are those that a command
-// may be writing to.
+// outputsIn returns the files in a session's directory. A command may be writing to the current ones.
 func outputsIn(dir string, current []string) []output {
 	entries, _ := os.ReadDir(dir) // tried again at the next Prune
 	var all []output

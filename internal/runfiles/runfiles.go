@@ -32,8 +32,7 @@ const (
 	statusSuffix = ".exit"
 )
 
-// agentFile names the agent of the session that a directory belongs to: two
-// agents may give their sessions the same id.
+// agentFile names the agent of a directory: two agents may give their sessions the same id.
 const agentFile = "agent"
 
 // Store is the files of all sessions.

@@ -71,8 +71,7 @@ func marked(mark string) []stat {
 	return slices.DeleteFunc(processes(), func(s stat) bool { return !carries(s.pid, mark) })
 }
 
-// processes returns the living ones of this user, except the daemon itself: a daemon that a resumed
-// command started has the mark of that command.
+// processes leaves out the daemon itself: one that a resumed command started has the mark of that command.
 func processes() []stat {
 	pids, _ := procfs.Proc.PIDs() // if the kernel lists none, there are none to find
 	var all []stat

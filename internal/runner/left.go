@@ -55,8 +55,7 @@ func announce(status string) error {
 	return nil
 }
 
-// kept returns the program and the arguments that run a command with these limits under the keeper.
-// Without a shell the limits are not set.
+// kept returns what runs a command under the keeper. Without a shell the limits are not set.
 func kept(program string, argv []string, status string, limits resume.ProcessLimits) (string, []string) {
 	if _, err := os.Stat(shell); err != nil {
 		if own, err := os.Executable(); err == nil {
@@ -127,8 +126,7 @@ var shellLimits = []struct {
 
 const unlimited = ^uint64(0)
 
-// script returns the shell commands that set the limits. A limit that may not be raised stays: the
-// command is then more restricted than its session was.
+// script sets the limits. One that may not be raised stays: the command is then more restricted.
 func script(l resume.ProcessLimits) string {
 	var b strings.Builder
 	if l.Umask != "" {

@@ -95,8 +95,7 @@ func Answering(pid int, since time.Time) (*Process, bool) {
 	return &Process{Process: resume.Process{PID: pid}, started: since, guessed: true}, true
 }
 
-// answers reports whether this user has a process of that pid that leads its group, as the
-// commands of a daemon do.
+// answers reports whether this user has a process of that pid that leads its group, as commands do.
 func answers(pid int) bool {
 	if pid <= 0 || pid == os.Getpid() || syscall.Kill(pid, 0) != nil {
 		return false
@@ -180,8 +179,7 @@ func (p *Process) result(why error) Result {
 	return r
 }
 
-// over reports whether a child of this daemon has ended. It is false for an adopted process,
-// and for one that does not end even after SIGKILL.
+// over reports whether a child of this daemon has ended. It is false for an adopted process.
 func (p *Process) over() bool {
 	select {
 	case <-p.ended:

@@ -199,8 +199,7 @@ func (c Command) Programs() []string {
 	return []string{program}
 }
 
-// findProgram finds the program in the PATH of the command. Relative entries of PATH are
-// skipped: a file in a session's directory must not run because of its name.
+// findProgram skips relative entries of PATH: a file in a session's directory must not run because of its name.
 func findProgram(name, dir string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		path := name

@@ -146,8 +146,7 @@ func (p *Process) findOrdered(lost error, patience time.Duration) *Process {
 	return p
 }
 
-// followUnit waits until all processes of the unit have ended, and reads the exit status.
-// The manager stores that as long as the connection is open.
+// followUnit reads the exit status, which the manager stores as long as the connection is open.
 func (p *Process) followUnit(manager *systemd.Conn) {
 	defer close(p.ended)
 	defer manager.Close()
@@ -234,8 +233,7 @@ func machO(head []byte) bool {
 	return bytes.HasPrefix(head, []byte{0xcf, 0xfa, 0xed, 0xfe}) || bytes.HasPrefix(head, []byte{0xca, 0xfe, 0xba, 0xbe})
 }
 
-// unitProperties describe the unit. Values of variables may be secret: they go to the manager
-// over the bus, never in the arguments of a process.
+// unitProperties contain values of variables, which may be secret: they are never arguments of a process.
 func unitProperties(program string, cmd Command, env []string) []systemd.Property {
 	argv := []string{program}
 	for _, arg := range cmd.Argv[1:] {
@@ -274,8 +272,7 @@ func property(name string, value any) systemd.Property {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// passes reports whether a manager accepts the variable. It refuses a unit with a variable
-// that it does not accept, such as an exported shell function.
+// passes reports whether a manager accepts the variable: otherwise it would refuse the unit.
 func passes(name, value string, _ bool) bool {
 	return variableName.MatchString(name) && utf8.ValidString(value) &&
 		!strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f })
@@ -290,8 +287,7 @@ func NotPassed(env []string) []string {
 	return childenv.Names(slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return passes(strings.Cut(entry, "=")) }))
 }
 
-// endUnit stops the command's unit, if it has one. The sweep ends processes that are left, also
-// if the manager is gone.
+// endUnit stops the command's unit, if it has one. The sweep ends processes that are left.
 func (p *Process) endUnit(ctx context.Context) {
 	if p.cmd.Mark == "" || !inUnit(p.PID, unitName(p.cmd.Mark)) {
 		return

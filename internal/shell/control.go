@@ -67,8 +67,7 @@ func (s *Shell) signal(sig syscall.Signal) {
 // shell it never does.
 const stopTime = 200 * time.Millisecond
 
-// suspend stops this process as the agent has stopped, and continues the agent when the person
-// continues this process.
+// suspend stops this process as the agent has stopped, and continues the agent with it.
 func (s *Shell) suspend() {
 	s.restore()
 	continued := make(chan os.Signal, 1)

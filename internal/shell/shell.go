@@ -123,8 +123,7 @@ const codeSignal = 128
 // second screen, reports of the mouse, focus and pasted text, other keys, a hidden cursor.
 const usualModes = "\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[<u\x1b[>4;0m\x1b[?25h\x1b[0m\r\n"
 
-// wait waits until the agent ends. If the agent stops, this process stops too, for the shell that the
-// person started it in.
+// wait waits until the agent ends. If the agent stops, this process stops too, for the person's shell.
 func (s *Shell) wait() (code int) {
 	for {
 		status, err := waitFor(s.leader)

@@ -94,8 +94,7 @@ func fingerprint(head []byte) uint64 {
 	return h.Sum64()
 }
 
-// errShrunk ends the reading of a file that became shorter meanwhile. The event of that
-// change starts the next reading.
+// errShrunk ends the reading of a file. The event of that change starts the next reading.
 var errShrunk = errors.New("file shrank while it was read")
 
 func readAt(in io.ReaderAt, room []byte, offset int64) error {

@@ -81,8 +81,7 @@ var allDescriptors = sync.OnceValue(func() *descriptors {
 	return &descriptors{most: int(min(uint64(bound.Cur), 1<<20) / 2)}
 })
 
-// take counts the files of a directory, again if it has grown, and reports whether the directory can be
-// watched.
+// take counts the files of a directory again, and reports whether it can be watched.
 func (d *descriptors) take(dir string) bool {
 	if d.most == 0 {
 		return true

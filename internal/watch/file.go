@@ -90,8 +90,7 @@ func (f *file) begin(st stamp, gen uint32, whole bool) {
 	f.first, f.dead, f.late, f.kept = !whole, false, false, false
 }
 
-// newState returns the state for a path that has none: that of the renamed file, or of the
-// stored cursor.
+// newState returns the state of the renamed file, or of the stored cursor.
 func (w *Watcher) newState(ctx context.Context, path string, id fileID) *file {
 	f := w.byID[id]
 	if f != nil && !w.names(f.path, id) {
@@ -152,8 +151,7 @@ func (w *Watcher) followOld(ctx context.Context, f *file) {
 	}
 }
 
-// readRest delivers the unread rest of a file whose new name is not watched, under the
-// old name.
+// readRest delivers the unread rest under the old name: the new one is not watched.
 func (w *Watcher) readRest(ctx context.Context, f *file, path string) {
 	w.abandon(ctx, f)
 	in, info, err := open(path)
@@ -207,8 +205,7 @@ func (w *Watcher) markDeleted(f *file) {
 	w.dropID(f, f.cur.id())
 }
 
-// dropID removes a file from the index of inode numbers. A skipped file is listed by its
-// stamp.
+// dropID removes a file from the index of inode numbers. A skipped file is listed by its stamp.
 func (w *Watcher) dropID(f *file, id fileID) {
 	for _, id := range [...]fileID{id, f.seen.id} {
 		if w.byID[id] == f {

@@ -40,8 +40,7 @@ type pass struct {
 	later []chan error // and these callers wait for a second reading
 }
 
-// pause ends the turn if it is used up. The content of the watcher's buffers is lost
-// then.
+// pause ends a turn that is used up. The watcher's buffers are lost then.
 func (p *pass) pause(ctx context.Context) error {
 	if p.left <= 0 && p.yield != nil {
 		p.left = turnSize
@@ -126,8 +125,7 @@ func (p *pass) forward(ctx context.Context) error {
 	return nil
 }
 
-// charge subtracts the cost of lines from the turn. It returns how many lines fit into one turn:
-// nearly always all.
+// charge takes the cost of lines from the turn, and returns how many fit into one: nearly always all.
 func (p *pass) charge(lines []Line) int {
 	cost, n := int64(0), 0
 	for n < len(lines) && cost < turnSize {
@@ -189,8 +187,7 @@ func (p *pass) at(offset int64) (Cursor, error) {
 	return cur.noting(p.stamp), err
 }
 
-// lastBlock returns the lines of this file that were read last, if they are still in
-// memory, and their offset.
+// lastBlock returns the lines that were read last, and their offset, if they are still in memory.
 func (p *pass) lastBlock() ([]byte, int64) {
 	if p.w.blockOf != p {
 		return nil, 0
@@ -282,8 +279,7 @@ func (p *pass) lineStart(ctx context.Context, end, look int64) (int64, error) {
 	return 0, nil
 }
 
-// longLine returns the line between two offsets, newline included, if it is to
-// be kept.
+// longLine returns the line between two offsets, newline included, if it is to be kept.
 func (p *pass) longLine(start, end int64) ([]Line, error) {
 	if end-start > lineLimit {
 		head, err := p.exactly(p.w.buf[:cutSize], start)

@@ -84,8 +84,7 @@ func (w *Watcher) removed(ctx context.Context, path string, deleted bool) {
 	w.readNew(ctx, path) // a new file may have the name already
 }
 
-// rescan looks at everything: at the start, by the clock, and when events may
-// have been missed.
+// rescan looks at everything: at the start, by the clock, and after missed events.
 func (w *Watcher) rescan(ctx context.Context) {
 	w.round++
 	w.readFailed = false
@@ -125,8 +124,7 @@ func newestFirst(news []found) {
 	})
 }
 
-// watch adds a directory to those that send events. Doing so again is cheap, and restores a
-// watch that was lost.
+// watch makes a directory send events. Again is cheap, and restores a watch that was lost.
 func (w *Watcher) watch(dir string) error {
 	w.dirs[dir] = w.round
 	if w.notify == nil {
@@ -232,8 +230,7 @@ func nearestParent(path string) string {
 	}
 }
 
-// towardsRoot says whether Root may exist after a change of that path: most changes in a busy
-// parent do not matter.
+// towardsRoot says whether Root may exist after a change of that path: most changes do not matter.
 func (w *Watcher) towardsRoot(path string) bool {
 	return path == w.parent || path == w.opts.Root || strings.HasPrefix(w.opts.Root, strings.TrimSuffix(path, "/")+"/")
 }

@@ -29,8 +29,7 @@ var costs = [...]int64{Moves: 1 << 10, Matters: 32 << 10}
 // errAbandoned ends the reading of a file that was deleted or renamed.
 var errAbandoned = errors.New("the file was deleted or renamed while it was read")
 
-// readNew reads what is new in a file: one turn now, the rest in later turns.
-// Errors are logged.
+// readNew reads one turn of what is new in a file, and the rest in later turns.
 func (w *Watcher) readNew(ctx context.Context, path string, asked ...chan error) {
 	if f := w.files[path]; f != nil && f.reading != nil {
 		f.reading.again = true
@@ -46,8 +45,7 @@ func (w *Watcher) readNew(ctx context.Context, path string, asked ...chan error)
 	w.takeTurn(ctx, p)
 }
 
-// begin opens the file that has the path now. It returns nil if there is nothing to
-// read.
+// begin opens the file that has the path now. It returns nil if there is nothing to read.
 func (w *Watcher) begin(ctx context.Context, path string) (*pass, error) {
 	f := w.files[path]
 	// Lstat comes first: opening a FIFO would wake its writer.

@@ -264,8 +264,7 @@ const lastTold = '\u00ff'
 // secondHalf is what it writes for the second column of a wide character.
 const secondHalf = 0xff
 
-// drawn are the characters that agents draw with, by a lowest byte that stands for no other
-// letter.
+// drawn are characters that agents draw with, by a lowest byte that is no other letter.
 var drawn = map[byte]rune{0x00: '─', 0x02: '│', 0x14: '—', 0x19: '’', 0x94: '▔'}
 
 // marks are characters that agents draw at the beginning of a row. Their lowest bytes are letters:

@@ -93,7 +93,6 @@ func (c *cli) start() string {
 	return "resumed hub --dir " + sanitize.ShellWord(c.dirArg)
 }
 
-// reached returns a note if only this machine can reach the hub.
 func reached(listen string) string {
 	if strings.HasPrefix(listen, "127.") || strings.HasPrefix(listen, "localhost:") || strings.HasPrefix(listen, "[::1]") {
 		return ", which only this machine can reach (--listen sets another address)"
@@ -101,7 +100,6 @@ func reached(listen string) string {
 	return ""
 }
 
-// letsIn returns which machines can join with a line, for people.
 func letsIn(l hub.Line) string {
 	switch len(l.Names) {
 	case 0:

@@ -26,7 +26,6 @@ const (
 	exitUsage  = 2
 )
 
-// cli is what all commands share.
 type cli struct {
 	out, err            io.Writer
 	dirArg              string
@@ -86,7 +85,6 @@ func (c *cli) serve(ctx context.Context, dir string, _ []string) error {
 	})
 }
 
-// inDir gives a command the hub's directory.
 func (c *cli) inDir(run func(ctx context.Context, dir string, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		dir, err := c.dir()

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -19,7 +18,6 @@ type stored struct {
 	rev uint64
 }
 
-// accountsThat returns the accounts of which something is true.
 func (f *Fleet) accountsThat(is func(*account) bool) (ids []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -38,7 +36,6 @@ func (f *Fleet) pending() []string {
 	})
 }
 
-// asks reports whether a session asks for permission to start.
 func (a *account) asks(now time.Time, p pace) bool {
 	return !a.asked.IsZero() && now.Sub(a.asked) <= askAgain+p.again()
 }
@@ -88,7 +85,6 @@ func (f *Fleet) serveOnce(ctx context.Context, id string) {
 	}
 }
 
-// read reads the state of an account from the store.
 func (f *Fleet) read(ctx context.Context, id string) (stored, error) {
 	e, err := f.get(ctx, Accounts, id)
 	if errors.Is(err, ErrMissing) {
@@ -136,17 +132,6 @@ func (f *Fleet) readLimited(ctx context.Context) {
 	}
 }
 
-// stirLifted makes the engine ask again for sessions that wait for a limit which is over.
-func (f *Fleet) stirLifted(ctx context.Context) {
-	f.mu.Lock()
-	lifted := f.lifted
-	f.lifted = false
-	f.mu.Unlock()
-	if lifted {
-		f.opts.Stir(ctx)
-	}
-}
-
 // accountChanged stores a change by another host: the store may give permission now.
 func (f *Fleet) accountChanged(e Entry) {
 	f.mu.Lock()
@@ -166,19 +151,13 @@ func (f *Fleet) accountChanged(e Entry) {
 	}
 }
 
-// spread returns a time at which to ask, so that the hosts do not all ask at once.
 func (f *Fleet) spread() time.Time {
 	longest := min(f.opts.Rules().Stagger/2, time.Duration(len(f.hosts))*50*time.Millisecond)
 	return f.now().Add(time.Duration(f.opts.Rand() * float64(longest)))
 }
 
-// write replaces the state that was read.
 func (f *Fleet) write(ctx context.Context, id string, was stored, a Account) error {
-	data, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	rev, err := f.put(ctx, Accounts, id, data, was.rev, 0)
+	rev, err := f.put(ctx, Accounts, id, a, was.rev, 0)
 	if err == nil {
 		f.remember(id, stored{a, rev})
 	}
@@ -232,7 +211,6 @@ func (f *Fleet) report(ctx context.Context, id string) error {
 	return nil
 }
 
-// time returns the fleet's time.
 func (f *Fleet) time() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -262,7 +240,6 @@ func (f *Fleet) serve(ctx context.Context, id string) (next time.Time) {
 	return resume.Later(f.spread(), f.now().Add(time.Millisecond))
 }
 
-// tryStart asks for permission to start if the account is closed.
 func (f *Fleet) tryStart(ctx context.Context, id string, was stored) (next time.Time, err error) {
 	began := f.now()
 	standing := f.Standing()

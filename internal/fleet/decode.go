@@ -72,7 +72,6 @@ func clean(v reflect.Value) {
 	}
 }
 
-// keyName is the form of keys and names of hosts.
 var keyName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
 // GoodKey reports whether a key has the form that hosts write, and can be shown.

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -137,7 +138,13 @@ func (f *Fleet) tick(ctx context.Context) time.Time {
 		f.nextBeat = f.now().Add(f.host.lasts / renewals)
 		f.readLimited(ctx)
 	}
-	f.stirLifted(ctx)
+	f.mu.Lock()
+	lifted := f.lifted
+	f.lifted = false
+	f.mu.Unlock()
+	if lifted {
+		f.opts.Stir(ctx)
+	}
 	next := f.nextBeat
 	if at := f.renewHolds(ctx); !at.IsZero() && at.Before(next) {
 		next = at
@@ -153,7 +160,6 @@ func (f *Fleet) tick(ctx context.Context) time.Time {
 	return next
 }
 
-// heartbeat renews the lease of this host, and reads those of the others.
 func (f *Fleet) heartbeat(ctx context.Context) error {
 	if err := f.measure(ctx); err != nil {
 		return err
@@ -221,7 +227,6 @@ func (f *Fleet) standing(now time.Time) Standing {
 	return s
 }
 
-// reportStanding reports that this host has become alone, or is no longer.
 func (f *Fleet) reportStanding(ctx context.Context) {
 	f.mu.Lock()
 	before := f.reported
@@ -247,8 +252,12 @@ func (f *Fleet) list(ctx context.Context, b Bucket, prefix string) ([]Entry, err
 	return all, err
 }
 
-func (f *Fleet) put(ctx context.Context, b Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
-	next, err := f.opts.Store.Update(ctx, b, key, value, rev, lasts)
+func (f *Fleet) put(ctx context.Context, b Bucket, key string, value any, rev uint64, lasts time.Duration) (uint64, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return 0, err
+	}
+	next, err := f.opts.Store.Update(ctx, b, key, data, rev, lasts)
 	f.wrote(err)
 	return next, err
 }
@@ -259,7 +268,6 @@ func (f *Fleet) remove(ctx context.Context, b Bucket, key string, rev uint64) er
 	return err
 }
 
-// wrote counts how a write ended.
 func (f *Fleet) wrote(err error) {
 	f.noteAnswer(true, err)
 	result := "won"

@@ -29,7 +29,6 @@ type account struct {
 	delayFor time.Time     // counted from there
 }
 
-// probing is a probe of this host.
 type probing struct {
 	Probe
 	lease   lease
@@ -218,7 +217,6 @@ func (f *Fleet) refuse(a *account, s resume.Session, mark string) {
 	a.slotsUntil, a.tryAt = time.Time{}, time.Time{}
 }
 
-// move stores that a session worked again.
 func (f *Fleet) move(a *account, at time.Time) {
 	at = resume.Earlier(at, f.now())
 	if _, changed := a.known.Moved("", f.clock.fleet(at), f.clock.fleet(at), f.opts.Rules()); changed {

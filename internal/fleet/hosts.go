@@ -53,7 +53,6 @@ func readHost(e Entry) Host {
 
 func count(n int) int { return min(max(n, 0), largestCount) }
 
-// updateHosts stores which hosts are there, and which have vanished.
 func (f *Fleet) updateHosts(entries []Entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -100,7 +100,6 @@ func (i *Identities) current(s resume.Session) *identity {
 	return e
 }
 
-// learn ends a lookup with the key that it found.
 func (i *Identities) learn(e *identity, lookup *time.Timer, key string) {
 	i.mu.Lock()
 	if e.lookup != lookup {
@@ -108,7 +107,7 @@ func (i *Identities) learn(e *identity, lookup *time.Timer, key string) {
 		return
 	}
 	lookup.Stop()
-	changed := e.settle() || e.key != key
+	changed := e.makeValid() || e.key != key
 	e.key, e.lookup, e.at = key, nil, time.Now()
 	i.mu.Unlock()
 	if changed {
@@ -119,7 +118,7 @@ func (i *Identities) learn(e *identity, lookup *time.Timer, key string) {
 // slow stops waiting for a lookup. The old key is valid until the lookup ends.
 func (i *Identities) slow(e *identity, account resume.AccountKey) {
 	i.mu.Lock()
-	changed := e.settle()
+	changed := e.makeValid()
 	i.mu.Unlock()
 	if changed {
 		i.Slow(account)
@@ -127,8 +126,8 @@ func (i *Identities) slow(e *identity, account resume.AccountKey) {
 	}
 }
 
-// settle makes the key valid, and reports whether it was not before.
-func (e *identity) settle() bool {
+// makeValid makes the key valid, and reports whether it was not before.
+func (e *identity) makeValid() bool {
 	if e.known {
 		return false
 	}

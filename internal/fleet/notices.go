@@ -41,7 +41,6 @@ func (f *Fleet) Tell(ctx context.Context, id string, data []byte) bool {
 	return err == nil
 }
 
-// runNotifier makes one host of the fleet the one that reports to people.
 func (f *Fleet) runNotifier(ctx context.Context) {
 	if !f.opts.Tells() {
 		f.endNotices()
@@ -59,7 +58,6 @@ func (f *Fleet) runNotifier(ctx context.Context) {
 	f.startNotices(ctx)
 }
 
-// startNotices reports notices in a goroutine, unless it does already.
 func (f *Fleet) startNotices(ctx context.Context) {
 	if f.stopNotices != nil {
 		return
@@ -98,7 +96,6 @@ func (f *Fleet) deliver(ctx context.Context, n Notice) error {
 	return err
 }
 
-// reportMissing publishes a notice for each host that vanished while sessions wait there.
 func (f *Fleet) reportMissing(ctx context.Context) {
 	for name, m := range f.missing {
 		if m.told || m.Waiting == 0 {

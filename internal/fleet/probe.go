@@ -65,7 +65,6 @@ func (f *Fleet) newProbe(id string, now time.Time) *probing {
 	return p
 }
 
-// publishProbe writes to the account that this host probes.
 func (f *Fleet) publishProbe(ctx context.Context, id string, was stored, mine *probing, early bool) (time.Time, error) {
 	began := f.now()
 	mine.At = f.time()
@@ -99,7 +98,6 @@ func (f *Fleet) takeOverProbe(ctx context.Context, mine *probing) error {
 	return f.acquire(ctx, &mine.lease, f.me())
 }
 
-// dropProbe forgets a probe of this host, and releases its lease.
 func (f *Fleet) dropProbe(ctx context.Context, id string) {
 	f.mu.Lock()
 	a := f.account(id)
@@ -111,7 +109,6 @@ func (f *Fleet) dropProbe(ctx context.Context, id string) {
 	}
 }
 
-// checkProbe renews the lease of a probe, and writes how it ended.
 func (f *Fleet) checkProbe(ctx context.Context, id string) error {
 	f.mu.Lock()
 	a, now := f.account(id), f.now()
@@ -177,7 +174,6 @@ func (f *Fleet) endProbe(ctx context.Context, id string, mine *probing, how outc
 	return nil
 }
 
-// releaseProbe ends a probe of this host that was not used.
 func (f *Fleet) releaseProbe(ctx context.Context, id string) {
 	f.mu.Lock()
 	mine := f.account(id).probe

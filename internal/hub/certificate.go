@@ -12,20 +12,15 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
 )
 
-// authority signs the certificates of one hub. Its hosts trust no other one.
-type authority struct {
-	certificate *x509.Certificate
-	key         crypto.Signer
-}
-
 const authorityLives = 20 * 365 * 24 * time.Hour
 
-// newAuthority creates the authority of a new hub.
+// newAuthority creates the authority of a new hub. Its hosts trust no other one.
 func newAuthority(dir string) error {
 	der, key, err := certify(x509.Certificate{
 		Subject: pkix.Name{CommonName: "resumed fleet"}, NotAfter: time.Now().Add(authorityLives),
@@ -38,46 +33,50 @@ func newAuthority(dir string) error {
 }
 
 // certify creates a key, and a certificate that the authority signs; nil: the new key itself does.
-func certify(c x509.Certificate, by *authority) (der []byte, key crypto.Signer, err error) {
+func certify(c x509.Certificate, by *tls.Certificate) (der []byte, key crypto.PrivateKey, err error) {
 	public, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, nil, err
 	}
 	if by == nil {
-		by = &authority{&c, key}
+		by = &tls.Certificate{Leaf: &c, PrivateKey: key}
 	}
 	c.SerialNumber, c.NotBefore = big.NewInt(time.Now().UnixNano()), time.Now().Add(-time.Hour)
-	der, err = x509.CreateCertificate(rand.Reader, &c, by.certificate, public, by.key)
+	der, err = x509.CreateCertificate(rand.Reader, &c, by.Leaf, public, by.PrivateKey)
 	return der, key, err
 }
 
-// storePair stores a certificate and its key.
 func storePair(dir, file, keyFile string, der []byte, key crypto.PrivateKey) error {
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return err
-	}
+	keyDER, _ := x509.MarshalPKCS8PrivateKey(key) // an ed25519 key: it does not fail
 	block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
 	return errors.Join(store(dir, file, block("CERTIFICATE", der)), store(dir, keyFile, block("PRIVATE KEY", keyDER)))
 }
 
-func readAuthority(dir string) (*authority, error) {
+func readAuthority(dir string) (*tls.Certificate, error) {
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, caFile), filepath.Join(dir, caKeyFile))
 	if err != nil {
 		return nil, fmt.Errorf("read the hub's authority: %w", err)
 	}
-	key, ok := pair.PrivateKey.(crypto.Signer)
-	if !ok {
-		return nil, fmt.Errorf("read the hub's authority: %s cannot sign", filepath.Join(dir, caKeyFile))
-	}
-	return &authority{pair.Leaf, key}, nil
+	return &pair, nil
 }
 
-// issue creates the certificate of a server. It is valid as long as the authority: the authority's key
-// is on the same machine.
-func (a *authority) issue(names []string) (*tls.Certificate, error) {
+// certificate issues the certificate of a server of the hub. It is valid as long as the authority: the
+// authority's key is on the same machine.
+func (s settings) certificate(dir string) (*tls.Certificate, error) {
+	authority, err := readAuthority(dir)
+	if err != nil {
+		return nil, err
+	}
+	listens, _, err := hostPort(s.Listen)
+	if err != nil {
+		return nil, err
+	}
+	names := namesOf(listens)
+	if u, err := url.Parse(s.URL); err == nil { // a person may have edited it
+		names = append(names, u.Hostname())
+	}
 	server := x509.Certificate{
-		Subject: pkix.Name{CommonName: "resumed hub"}, NotAfter: a.certificate.NotAfter,
+		Subject: pkix.Name{CommonName: "resumed hub"}, NotAfter: authority.Leaf.NotAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, name := range names {
@@ -87,11 +86,11 @@ func (a *authority) issue(names []string) (*tls.Certificate, error) {
 			server.DNSNames = append(server.DNSNames, name)
 		}
 	}
-	der, key, err := certify(server, a)
+	der, key, err := certify(server, authority)
 	if err != nil {
 		return nil, err
 	}
-	return &tls.Certificate{Certificate: [][]byte{der, a.certificate.Raw}, PrivateKey: key}, nil
+	return &tls.Certificate{Certificate: [][]byte{der, authority.Leaf.Raw}, PrivateKey: key}, nil
 }
 
 // namesOf returns the names of the hub; the first is used in join lines. If the hub listens on all

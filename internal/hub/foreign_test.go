@@ -34,6 +34,7 @@ func mallory(t *testing.T, invitation natskv.Invitation) *nats.Conn {
 
 // Only what the server adds to an entry counts, not what its writer added.
 func TestAHeaderOfAHostIsNotTheServers(t *testing.T) {
+	t.Parallel()
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	alice, nc := joined(t, invitation, "alice"), mallory(t, invitation)
@@ -72,6 +73,7 @@ func TestAHeaderOfAHostIsNotTheServers(t *testing.T) {
 
 // A header that ends early hides what the server appends. Only that entry is lost, and not all others.
 func TestAHeaderThatEndsEarlyIsOneEntrysTrouble(t *testing.T) {
+	t.Parallel()
 	dir, invitation := newHub(t)
 	hub := serve(t, Options{Dir: dir})
 	alice := joined(t, invitation, "alice")
@@ -139,6 +141,7 @@ func raw(t *testing.T, address string, o natskv.Options) (send func(subject, hea
 
 // A notice contains the host that published it, and one that is left for later does not delay others.
 func TestANoticeNamesTheHostThatHandedItIn(t *testing.T) {
+	t.Parallel()
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	alice, nc := joined(t, invitation, "alice"), mallory(t, invitation)
@@ -160,6 +163,7 @@ func TestANoticeNamesTheHostThatHandedItIn(t *testing.T) {
 
 // A flood of large entries is read in parts, however many are asked for.
 func TestAFloodOfViewsIsReadInPieces(t *testing.T) {
+	t.Parallel()
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	alice, nc := joined(t, invitation, "alice"), mallory(t, invitation)

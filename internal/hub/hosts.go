@@ -1,12 +1,14 @@
 package hub
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,11 +17,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
 	"resumed/internal/fleet/natskv"
+	"resumed/internal/fsevents"
 )
 
 // hosts decides about connections to the hub: by the files of the machines that have joined, and by the
@@ -35,7 +39,6 @@ type hosts struct {
 
 func hostFile(dir, name string) string { return filepath.Join(dir, hostsDir, name+".json") }
 
-// host is the content of a host's file.
 type host struct {
 	Version int       `json:"version"`
 	Name    string    `json:"name"`
@@ -80,10 +83,7 @@ func (h *hosts) admit(lineKey string, request natskv.Request) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(host{1, request.Name, request.Key, lineKey, time.Now().UTC().Truncate(time.Second)}, "", "  ")
-	if err != nil {
-		return err
-	}
+	text, _ := json.MarshalIndent(host{1, request.Name, request.Key, lineKey, time.Now().UTC().Truncate(time.Second)}, "", "  ")
 	if err := store(h.dir, filepath.Join(hostsDir, request.Name+".json"), append(text, '\n')); err != nil {
 		return err
 	}
@@ -106,9 +106,8 @@ func (h *hosts) receive(nc *nats.Conn) error {
 		if err != nil {
 			answer.Error = err.Error()
 		}
-		if text, err := json.Marshal(answer); err == nil {
-			_ = msg.Respond(text) // the applicant asks again
-		}
+		text, _ := json.Marshal(answer)
+		_ = msg.Respond(text) // the applicant asks again
 	})
 	return err
 }
@@ -122,7 +121,6 @@ func readHost(file string) (host, error) {
 	return known, err
 }
 
-// knows reports whether that is the key of the machine with that name.
 func (h *hosts) knows(name, key string) bool {
 	if !hostName.MatchString(name) {
 		return false
@@ -131,7 +129,6 @@ func (h *hosts) knows(name, key string) bool {
 	return err == nil && known.Key == key
 }
 
-// allHosts returns the machines that have joined, by name.
 func allHosts(dir string) (all []host) {
 	files, _ := filepath.Glob(hostFile(dir, "*")) // the pattern is valid
 	for _, file := range files {
@@ -181,4 +178,121 @@ func (h *hosts) Check(c server.ClientAuthentication) bool {
 	}
 	c.RegisterUser(&server.User{Username: user, Permissions: granted.permissions(), Account: own})
 	return true
+}
+
+// Remove removes a machine. It could join again by itself with its old line, so that line is
+// invalidated too. A running hub notices it at once.
+func Remove(dir, name string) error {
+	_, err := update(dir, func(s *settings) error {
+		gone, err := readHost(hostFile(dir, name))
+		if !hostName.MatchString(name) || errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("there is no host called %q in this hub: %s", name, listed(dir))
+		}
+		s.Lines = slices.DeleteFunc(s.Lines, func(l line) bool { return err != nil || l.key() == gone.Line })
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(hostFile(dir, name)); err != nil {
+		return fmt.Errorf("remove the host: %w", err)
+	}
+	_, err = update(dir, nil)
+	return err
+}
+
+// Machine is a machine that a hub knows.
+type Machine struct {
+	Name  string    `json:"name"`
+	Since time.Time `json:"joined_at"`
+}
+
+// List is what a hub knows: its machines, and which machines can still join with its lines.
+type List struct {
+	Listen   string    `json:"listen"`
+	Machines []Machine `json:"machines"`
+	Lines    []Line    `json:"lines"`
+}
+
+// Known returns what the hub in a directory knows.
+func Known(dir string) (List, error) {
+	s, err := read(dir)
+	if err != nil {
+		return List{}, err
+	}
+	l := List{Listen: s.Listen, Machines: []Machine{}, Lines: []Line{}}
+	for _, known := range allHosts(dir) {
+		l.Machines = append(l.Machines, Machine{known.Name, known.Since})
+	}
+	for _, open := range s.Lines {
+		l.Lines = append(l.Lines, open.Line)
+	}
+	return l, nil
+}
+
+func listed(dir string) string {
+	var names []string
+	for _, known := range allHosts(dir) {
+		names = append(names, known.Name)
+	}
+	if names == nil {
+		return "nobody has joined"
+	}
+	return "it knows " + strings.Join(names, ", ")
+}
+
+// keepOut disconnects machines that are removed while they are connected, and removes what they have
+// stored, until ctx is done.
+func (h *hosts) keepOut(ctx context.Context, nc *nats.Conn, ready func()) error {
+	listener, err := fsevents.New()
+	if err != nil {
+		return fmt.Errorf("watch the hub's directory: %w", err)
+	}
+	defer func() { _ = listener.Close() }()
+	if err := listener.Add(filepath.Join(h.dir, hostsDir)); err != nil {
+		return fmt.Errorf("watch the hub's directory: %w", err)
+	}
+	ready()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-listener.Ready():
+		}
+		events, err := listener.Take(math.MaxInt)
+		if err != nil { // something may have been missed
+			h.log.Warn("the hub's directory is watched with gaps", "err", err)
+			h.disconnect()
+		}
+		for _, e := range events {
+			if name := strings.TrimSuffix(filepath.Base(e.Name), ".json"); e.Has(fsnotify.Remove) && hostName.MatchString(name) {
+				h.disconnect()
+				if _, err := cutHost(nc, name, 0, 0); err != nil {
+					h.log.Error("what a removed machine has stored is still there", "host", name, "err", err)
+				}
+			}
+		}
+	}
+}
+
+// disconnect disconnects machines that would not be admitted now. The holder of a line that was
+// replaced is refused when it asks to join.
+func (h *hosts) disconnect() {
+	const page = 1000
+	for from := 0; ; from += page {
+		open, err := h.ns.Connz(&server.ConnzOptions{Username: true, Offset: from, Limit: page})
+		if err != nil {
+			h.log.Error("cannot see who is connected: restart the hub", "err", err)
+			return
+		}
+		for _, c := range open.Conns {
+			if name := natskv.HostOf(c.Name); c.Account == accountOf(name) && !h.knows(name, c.AuthorizedUser) {
+				h.log.Info("a host that was removed is disconnected", "host", name)
+				_ = h.ns.DisconnectClientByID(c.Cid) // it may have disconnected already
+			}
+		}
+		if len(open.Conns) < page {
+			return
+		}
+	}
 }

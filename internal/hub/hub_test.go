@@ -134,6 +134,7 @@ func joined(t *testing.T, invitation natskv.Invitation, name string) *natskv.Sto
 }
 
 func TestAHubIsAStore(t *testing.T) {
+	t.Parallel()
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	o := guestOf(t, invitation, "box", invitation.URL)
@@ -202,6 +203,7 @@ func (a anyKey) Watch(ctx context.Context) (<-chan fleet.Entry, error) {
 }
 
 func TestWhatIsInitialisedTwiceStays(t *testing.T) {
+	t.Parallel()
 	dir, first := newHub(t)
 	again, err := Init(dir, "", Line{})
 	require.NoError(t, err)
@@ -219,6 +221,7 @@ func TestWhatIsInitialisedTwiceStays(t *testing.T) {
 }
 
 func TestManyKeysAreListedInPages(t *testing.T) {
+	t.Parallel()
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	s := joined(t, invitation, "box")

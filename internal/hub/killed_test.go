@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -34,6 +35,13 @@ type seat struct{ Dir, Name, Listen, Routes string }
 func TestMain(m *testing.M) {
 	if text := os.Getenv(nodeEnv); text != "" {
 		os.Exit(runNode(text))
+	}
+	if file := os.Getenv(stockEnv); file != "" {
+		os.Exit(runStock(file))
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // they wait for disks and clocks, and compute little
+		panic(err)
 	}
 	os.Exit(m.Run())
 }

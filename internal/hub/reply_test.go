@@ -26,6 +26,7 @@ func ask(t *testing.T, nc *nats.Conn, subject, reply string, data []byte) {
 // The server publishes an answer to any reply subject. The holder of a join line must not be able to
 // delete a stream that way.
 func TestAGuestCannotOrderByAReplySubject(t *testing.T) {
+	t.Parallel()
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	box := joined(t, invitation, "box")
@@ -52,6 +53,7 @@ func TestAGuestCannotOrderByAReplySubject(t *testing.T) {
 // not write the keys of another host, nor send something in the hub's name, nor create a stream that
 // receives everything.
 func TestAMemberCannotWriteByAReplySubject(t *testing.T) {
+	t.Parallel()
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	alice := joined(t, invitation, "alice")

@@ -1,7 +1,15 @@
 package hub
 
 import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -53,19 +61,16 @@ func hostRights(name string) rights {
 	return r
 }
 
-// applicantRights returns the rights of the holder of an invitation: to ask to be admitted.
 func applicantRights(key string) rights {
 	return rights{Inbox: natskv.Inbox(natskv.Applicant) + ".>", Publish: []string{natskv.JoinSubject + key}}
 }
 
 // services are the subjects that the account of the streams exports to the accounts of the hosts, and
-// whether a request has several answers.
-func services() map[string]bool {
-	return map[string]bool{
-		"$KV.>": false, "$JS.ACK.>": false, "$JS.API.STREAM.INFO.*": false, "$JS.API.CONSUMER.INFO.*.*": false,
-		"$JS.API.DIRECT.GET.*.>": false, "$JS.API.DIRECT.GET.*": true, "$JS.API.CONSUMER.MSG.NEXT.*.*": true,
-		"resumed.v1.>": false,
-	}
+// whether a request has one answer or several.
+var services = map[string]string{
+	"$KV.>": "singleton", "$JS.ACK.>": "singleton", "$JS.API.STREAM.INFO.*": "singleton", "$JS.API.CONSUMER.INFO.*.*": "singleton",
+	"$JS.API.DIRECT.GET.*.>": "singleton", "$JS.API.DIRECT.GET.*": "stream", "$JS.API.CONSUMER.MSG.NEXT.*.*": "stream",
+	sharedSubjects: "singleton",
 }
 
 // sharedSubjects are the subjects of changes that hosts may read.
@@ -74,19 +79,15 @@ const sharedSubjects = "resumed.v1.>"
 // offer exports the services of the account of the streams, which is the hub's own, to the accounts of
 // the machines.
 func offer(streams *server.Account) error {
-	for subject, many := range services() {
-		answers := server.Singleton
-		if many {
-			answers = server.Streamed
-		}
-		if err := streams.AddServiceExportWithResponse(subject, answers, nil); err != nil {
+	kinds := map[string]server.ServiceRespType{"singleton": server.Singleton, "stream": server.Streamed}
+	for subject, answers := range services {
+		if err := streams.AddServiceExportWithResponse(subject, kinds[answers], nil); err != nil {
 			return fmt.Errorf("offer %s: %w", subject, err)
 		}
 	}
 	return streams.AddStreamExport(sharedSubjects, nil)
 }
 
-// accountOf returns the name of a machine's account.
 func accountOf(user string) string { return "resumed." + user }
 
 // account returns the account of one machine. The server checks where a user publishes, but not the
@@ -113,10 +114,118 @@ func (h *hosts) account(user string, r rights) (*server.Account, error) {
 	return own, nil
 }
 
-// permissions converts the rights to the type of the server.
 func (r rights) permissions() *server.Permissions {
 	return &server.Permissions{
 		Publish:   &server.SubjectPermission{Allow: r.Publish},
 		Subscribe: &server.SubjectPermission{Allow: append([]string{r.Inbox}, r.Subscribe...)},
 	}
+}
+
+// The files for a stock nats-server. It cannot ask the hub which machines have joined and what they may
+// do, so a configuration lists them. Join lines are not in it: only the hub can count their uses.
+const (
+	stockFile     = "nats-server.conf"
+	stockCertFile = "server.pem"
+	stockKeyFile  = "server.key"
+	stockDataDir  = "nats-data"
+	stockAccount  = "resumed" // the account of the streams
+)
+
+const stockHead = `# For a stock nats-server (2.11 or newer): nats-server -c FILE. Written by resumed hub; changes are lost.
+# After each start: resumed hub streams. After a machine has joined or was removed: nats-server --signal reload.
+`
+
+func writeStock(dir string, s settings) error {
+	if err := writeStockCertificate(dir, s); err != nil {
+		return err
+	}
+	key, err := natskv.LineKey(s.StockSeed)
+	if err != nil {
+		return err
+	}
+	accounts := map[string]any{stockAccount: map[string]any{
+		"jetstream": "enabled", "users": []any{map[string]any{"nkey": key}}, "exports": stockExports(),
+	}}
+	for _, h := range allHosts(dir) {
+		accounts[accountOf(h.Name)] = stockMachine(h)
+	}
+	text := bytes.NewBufferString(stockHead)
+	encoder := json.NewEncoder(text) // the server accepts JSON, too
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err = encoder.Encode(map[string]any{
+		"server_name": serverName, "listen": s.Listen, "max_payload": largestMessage,
+		"tls":           map[string]any{"cert_file": filepath.Join(dir, stockCertFile), "key_file": filepath.Join(dir, stockKeyFile), "timeout": tlsTimeout},
+		"authorization": map[string]any{"timeout": authTimeout},
+		"jetstream":     map[string]any{"store_dir": filepath.Join(dir, stockDataDir), "sync_interval": "always"},
+		"accounts":      accounts,
+	})
+	if err != nil {
+		return err
+	}
+	return store(dir, stockFile, text.Bytes())
+}
+
+// stockExports are the exports that offer adds in the hub's own server.
+func stockExports() []any {
+	all := []any{map[string]any{"stream": sharedSubjects}}
+	for subject, answers := range services {
+		all = append(all, map[string]any{"service": subject, "response_type": answers})
+	}
+	return all
+}
+
+// stockMachine is the account of one machine, like account in the hub's own server.
+func stockMachine(h host) map[string]any {
+	granted := hostRights(h.Name)
+	var imports []any
+	for _, subject := range granted.Publish {
+		imports = append(imports, map[string]any{"service": map[string]any{"account": stockAccount, "subject": subject}})
+	}
+	for _, subject := range granted.Subscribe {
+		imports = append(imports, map[string]any{"stream": map[string]any{"account": stockAccount, "subject": subject}})
+	}
+	allowed := granted.permissions()
+	return map[string]any{
+		"imports": imports,
+		"users": []any{map[string]any{"nkey": h.Key, "permissions": map[string]any{
+			"publish":   map[string]any{"allow": allowed.Publish.Allow},
+			"subscribe": map[string]any{"allow": allowed.Subscribe.Allow},
+		}}},
+	}
+}
+
+func writeStockCertificate(dir string, s settings) error {
+	if _, err := os.Stat(filepath.Join(dir, stockKeyFile)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	made, err := s.certificate(dir)
+	if err != nil {
+		return err
+	}
+	return storePair(dir, stockCertFile, stockKeyFile, made.Certificate[0], made.PrivateKey)
+}
+
+// MakeStreams creates the streams of the fleet on a stock server that runs with a hub's configuration.
+func MakeStreams(ctx context.Context, dir string) error {
+	s, err := read(dir)
+	if err != nil {
+		return err
+	}
+	as, err := natskv.Options{URL: s.URL, CAFile: filepath.Join(dir, caFile), Credentials: natskv.Credentials{Invitation: s.StockSeed}}.AsApplicant()
+	if err != nil {
+		return fmt.Errorf("read the key for the stock server: %w: `resumed hub init` makes one", err)
+	}
+	nc, err := as.Dial()
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	return makeStreams(ctx, nc)
+}
+
+func newSeed() []byte {
+	seed := make([]byte, keySize)
+	_, _ = rand.Read(seed) // never fails
+	return seed
 }

@@ -20,6 +20,7 @@ import (
 
 // A compromised host can make others wait, and nothing else.
 func TestAHostCannotDoWhatIsNotItsOwn(t *testing.T) {
+	t.Parallel()
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	refused := make(chan error, 100)
@@ -93,6 +94,7 @@ func trespass(t *testing.T, o natskv.Options, subject string, listen bool) error
 }
 
 func TestANameBelongsToWhoCameFirst(t *testing.T) {
+	t.Parallel()
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	first, second := guestOf(t, invitation, "box", invitation.URL), guestOf(t, invitation, "box", invitation.URL)
@@ -111,6 +113,7 @@ func TestANameBelongsToWhoCameFirst(t *testing.T) {
 
 // A removed host still has its line, and tries to join again.
 func TestAHostThatIsRemovedStaysOut(t *testing.T) {
+	t.Parallel()
 	dir, invitation := newHub(t)
 	hub := serve(t, Options{Dir: dir})
 	mine := guestOf(t, invitation, "box", invitation.URL)
@@ -144,6 +147,7 @@ func TestAHostThatIsRemovedStaysOut(t *testing.T) {
 
 // A line admits the hosts that the operator allowed, and not more.
 func TestALineIsUsedUp(t *testing.T) {
+	t.Parallel()
 	dir, _ := newHub(t)
 	serve(t, Options{Dir: dir})
 	register := func(i natskv.Invitation, name string) error {
@@ -179,6 +183,7 @@ func TestALineIsUsedUp(t *testing.T) {
 
 // A host may join before there is a hub, and is admitted when the hub starts.
 func TestAHostThatWasEarlyIsLetIn(t *testing.T) {
+	t.Parallel()
 	dir, invitation := newHub(t)
 	o := guestOf(t, invitation, "box", invitation.URL)
 	require.Error(t, natskv.Register(t.Context(), o))
@@ -203,6 +208,7 @@ func TestAHostThatWasEarlyIsLetIn(t *testing.T) {
 }
 
 func TestAHostAsksAnother(t *testing.T) {
+	t.Parallel()
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	alice, bob := joined(t, invitation, "alice"), joined(t, invitation, "bob")
@@ -231,6 +237,7 @@ func TestAHostAsksAnother(t *testing.T) {
 
 // A client that connects again and again must not cause a read of the files of all machines.
 func TestAConnectionCostsNoLookAtOtherHosts(t *testing.T) {
+	t.Parallel()
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	box := guestOf(t, invitation, "box", invitation.URL)

@@ -78,7 +78,6 @@ func setAside(dir, stream string) (string, error) {
 	return old, os.Rename(filepath.Join(dir, dataDir, "jetstream", "$G", "streams", stream), old)
 }
 
-// serve runs one server.
 func (o Options) serve(ctx context.Context, s settings) error {
 	self, err := natskv.NewCredentials()
 	if err != nil {

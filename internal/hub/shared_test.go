@@ -15,6 +15,7 @@ import (
 // What one host holds, another host can neither delete nor hold too. After a release, the first host
 // that asks gets it.
 func TestWhatAHostHoldsIsItsOwn(t *testing.T) {
+	t.Parallel()
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	alice, mallory := joined(t, invitation, "alice"), joined(t, invitation, "mallory")

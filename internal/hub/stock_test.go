@@ -1,6 +1,8 @@
 package hub
 
 import (
+	"flag"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -8,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
@@ -15,12 +18,30 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
+// stockEnv makes this test binary run as nats-server, with that configuration.
+const stockEnv = "HUB_TEST_STOCK"
+
+// runStock does what the main function of nats-server does.
+func runStock(file string) int {
+	options, err := server.ConfigureOptions(flag.NewFlagSet("nats-server", flag.ExitOnError), []string{"-c", file}, nil, nil, nil)
+	if err == nil {
+		var s *server.Server
+		if s, err = server.NewServer(options); err == nil {
+			s.ConfigureLogger()
+			err = server.Run(s)
+			s.WaitForShutdown()
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
 // A stock server also serves machines that have joined with the hub.
 func TestAStockServerServesTheFleet(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "nats-server")
-	out, err := exec.Command("go", "build", "-o", program, "github.com/nats-io/nats-server/v2").CombinedOutput()
-	require.NoError(t, err, string(out))
-
+	t.Parallel()
 	dir, invitation := newHub(t)
 	hub := serve(t, Options{Dir: dir})
 	machines := make(map[string]natskv.Options)
@@ -31,15 +52,16 @@ func TestAStockServerServesTheFleet(t *testing.T) {
 	require.NoError(t, Remove(dir, "gone"))
 	hub.stop()
 
-	server := exec.Command(program, "-c", filepath.Join(dir, stockFile))
+	stock := exec.Command(os.Args[0])
+	stock.Env = append(os.Environ(), stockEnv+"="+filepath.Join(dir, stockFile))
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
 	defer log.Close()
-	server.Stderr = log
-	require.NoError(t, server.Start())
+	stock.Stderr = log
+	require.NoError(t, stock.Start())
 	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
+		_ = stock.Process.Kill()
+		_ = stock.Wait()
 		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
 			t.Log(string(text))
 		}

@@ -31,7 +31,6 @@ const (
 	mostUndone = 1000
 )
 
-// mostBytes bounds the memory or disk that a bucket takes.
 var mostBytes = map[fleet.Bucket]int64{fleet.Accounts: 64 << 20, fleet.Leases: 64 << 20, fleet.View: 256 << 20, natskv.Orders: 8 << 20}
 
 // makeStreams creates the streams of a fleet, with a replica on each server, at most three.
@@ -56,7 +55,6 @@ func makeStreams(ctx context.Context, nc *nats.Conn) error {
 	return nil
 }
 
-// streamError is the error of a stream that cannot be created.
 type streamError struct {
 	Stream string
 	Err    error

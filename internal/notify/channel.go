@@ -29,11 +29,11 @@ type Common struct {
 	Agents Titles // for templates that name an agent
 	Lines  int    // the built-in text is cut to this many lines; 0: not cut
 
-	Timeout time.Duration // of one try; 0: sendLimit, which is also the maximum
+	Timeout time.Duration // of one try; 0: 10 seconds
 }
 
-// sendLimit bounds one try, whatever the channel's own timeout is.
-const sendLimit = 2 * time.Minute
+// maxTimeout bounds one try, whatever the channel's own timeout is.
+const maxTimeout = 2 * time.Minute
 
 // OptionError is an option of a channel that cannot be used.
 type OptionError struct {
@@ -82,7 +82,7 @@ func NewChannel(c Common, s Sender) (*Channel, error) {
 	if textErr != nil {
 		textErr = c.Wrong("text", "%w", textErr)
 	}
-	c.Timeout = min(cmp.Or(c.Timeout, sendLimit), sendLimit)
+	c.Timeout = min(cmp.Or(c.Timeout, 10*time.Second), maxTimeout)
 	return &Channel{c, s, title, text}, errors.Join(titleErr, textErr)
 }
 

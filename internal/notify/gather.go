@@ -37,7 +37,6 @@ type group struct {
 	channels []string // the channels that it is sent with
 }
 
-// index returns the index of a session in the notice; -1: not listed.
 func (g *group) index(key resume.Key) int {
 	return slices.IndexFunc(g.Sessions, func(v view.Session) bool { return v.Key() == key })
 }
@@ -47,7 +46,6 @@ type mark struct {
 	Edge string `json:"edge"`
 	At   int64  `json:"at"` // in seconds
 
-	// group is the id of the notice that reports it.
 	group string
 
 	// fresh is set for edges that this process has reported. A mark of an earlier process makes one
@@ -55,7 +53,6 @@ type mark struct {
 	fresh bool
 }
 
-// maxMarks bounds the marks; the oldest are dropped first.
 const maxMarks = 20_000
 
 func markKey(event Event, v view.Session) string { return v.Key().String() + " " + string(event) }
@@ -126,7 +123,6 @@ func (all *gathering) putBehindOlderNews(g *group, key resume.Key, longest time.
 	}
 }
 
-// amend replaces a session in a notice that is still being gathered.
 func (all *gathering) amend(now time.Time, event Event, v view.Session) {
 	in := all.marks[markKey(event, v)].group
 	for _, g := range all.groups {
@@ -206,7 +202,6 @@ func (all *gathering) prune() {
 	}
 }
 
-// maxViewAttempts is how many attempts of a session a notice contains, the last ones.
 const maxViewAttempts = 50
 
 // trimView bounds the size of one session in a notice and sanitizes texts that others wrote.

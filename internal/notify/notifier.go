@@ -22,7 +22,6 @@ type Config struct {
 	GroupWait time.Duration // how long notices of one account, event and cause are gathered; 0: not at all
 }
 
-// wanting returns the names of the channels that want an event.
 func (c Config) wanting(event Event) []string {
 	var names []string
 	for _, ch := range c.Channels {
@@ -202,7 +201,6 @@ const (
 	batchDelay = 50 * time.Millisecond
 )
 
-// storePolicy is how often a failing store is tried again.
 var storePolicy = backoff.Policy{Strategy: backoff.Exponential, BaseDelay: time.Second, MaxDelay: time.Minute}
 
 // Run delivers until ctx is done. A delivery in progress may then continue for a few seconds. Run may
@@ -249,7 +247,6 @@ func (n *Notifier) arrange(ctx context.Context, running *sync.WaitGroup) {
 	}
 }
 
-// stop stores what was gathered last.
 func (n *Notifier) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 	defer cancel()

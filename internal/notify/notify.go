@@ -73,6 +73,14 @@ const (
 	Hold     Order = "pause"
 )
 
+// Keys returns the keys of the listed sessions.
+func (n Notice) Keys() (keys []resume.Key) {
+	for _, v := range n.Sessions {
+		keys = append(keys, v.Key())
+	}
+	return keys
+}
+
 // RetryLabel is the text of the button with which a person retries the sessions of a notice. If the
 // start of one was not seen, the button is the person's word that it may continue without it.
 func (n Notice) RetryLabel() string {
@@ -115,7 +123,6 @@ func (e *SendError) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap returns the reason alone.
 func (e *SendError) Unwrap() error { return e.Err }
 
 // IsFinal reports whether another try would not change a refusal.

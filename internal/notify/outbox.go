@@ -62,12 +62,10 @@ func (n *Notifier) store(ctx context.Context) error {
 	if !changed {
 		return nil
 	}
-	data, err := json.Marshal(storedMarks{marksVersion, marks})
-	if err != nil {
-		return fmt.Errorf("encode what was told: %w", err)
-	}
+	data, _ := json.Marshal(storedMarks{marksVersion, marks}) // texts and numbers: it does not fail
 	n.opts.Store.Keep(open, marksKey, data)
-	if err = n.opts.Store.Sync(ctx); err != nil {
+	err := n.opts.Store.Sync(ctx)
+	if err != nil {
 		n.mu.Lock()
 		n.gathering.dirty = true // until it is on disk
 		n.mu.Unlock()
@@ -95,7 +93,6 @@ func (n *Notifier) write(g *group) (open []Delivery, changed bool) {
 	return open, true
 }
 
-// deliveries returns the deliveries of a notice, which are due when it is complete.
 func deliveries(n Notice, due time.Time, channels []string) (open []Delivery, err error) {
 	payload, err := json.Marshal(n)
 	if err != nil {
@@ -148,7 +145,6 @@ func (n *Notifier) ready(fit func(Delivery) bool) []Delivery {
 	return slices.DeleteFunc(n.opts.Store.Pending(), func(d Delivery) bool { return n.gathering.held[d.ID] || !fit(d) })
 }
 
-// dropOrphans ends the deliveries of channels that are not configured any more.
 func (n *Notifier) dropOrphans(ctx context.Context) {
 	dropped := make(map[string]int) // by channel
 	n.mu.Lock()
@@ -174,4 +170,45 @@ func (n *Notifier) end(ctx context.Context, id, channel string, outcome Outcome)
 		n.log.Error("end of a delivery cannot be stored", "channel", channel, "notice", id, "err", err)
 	}
 	n.opts.Count(channel, outcome)
+}
+
+// Tells reports whether any channel here wants the events that hosts share.
+func (n *Notifier) Tells() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	wanted := func(event Event) bool { return len(n.config.wanting(event)) > 0 }
+	return n.now().Sub(n.declined).Abs() >= declineFor && slices.ContainsFunc([]Event{Limited, Usage, HostGone}, wanted)
+}
+
+// declineFor is how long a host leaves notices to others after it got one that none of its channels
+// wants: the host that published it may have such a channel. It does so at most once per declineAgain:
+// it has its own notices to send.
+const (
+	declineFor   = 2 * time.Minute
+	declineAgain = 10 * time.Minute
+)
+
+// Accept accepts a notice that this host sends for all. It returns nil once the notice is durable.
+func (n *Notifier) Accept(ctx context.Context, notice Notice) error {
+	n.mu.Lock()
+	channels := n.config.wanting(notice.Event)
+	if len(channels) > 0 {
+		n.gathering.held[notice.ID] = true
+	} else if n.now().Sub(n.declined).Abs() >= declineAgain {
+		n.declined = n.now()
+	}
+	n.mu.Unlock()
+	if len(channels) == 0 {
+		return fmt.Errorf("no channel here gets %s notices: another host sends it", notice.Event)
+	}
+	open, err := deliveries(notice, notice.At, channels)
+	if err != nil {
+		return err
+	}
+	n.opts.Store.Keep(open, "", nil)
+	if err := n.opts.Store.Sync(ctx); err != nil {
+		return err
+	}
+	n.leave(&group{Notice: notice})
+	return nil
 }

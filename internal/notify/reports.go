@@ -99,7 +99,6 @@ func UsageWords(account resume.AccountKey, a Allowance, now time.Time) (title, t
 	return title, text
 }
 
-// usageText returns the title and the text.
 func usageText(account resume.AccountKey, w usage.Window, now time.Time) string {
 	text := fmt.Sprintf("resumed: %s of the %s of %s used\n", humanize.Percent(w.Used), humanize.Window(w.Kind), account)
 	if full := humanize.Fills(w, now); full != "" {

@@ -15,7 +15,6 @@ import (
 	"resumed/internal/wake"
 )
 
-// retryPolicy is how a failed delivery is tried again.
 var retryPolicy = backoff.Policy{
 	Strategy:      backoff.Exponential,
 	BaseDelay:     5 * time.Second,
@@ -66,7 +65,6 @@ type sender struct {
 	figures Figures
 }
 
-// item is a delivery in a sender's queue.
 type item struct {
 	Delivery
 	notice Notice
@@ -177,7 +175,6 @@ func (s *sender) catchUp() {
 	}
 }
 
-// next returns the delivery that is due next, and how long until then, at most longestSleep.
 func (s *sender) next(now time.Time) (first *item, wait time.Duration) {
 	for _, it := range s.queue {
 		if (first == nil || it.due.Before(first.due)) && !s.mustWait(it) {
@@ -207,7 +204,6 @@ func send(ctx context.Context, ch *Channel, notice Notice) error {
 	return ch.Send(tryCtx, notice).Err
 }
 
-// judge decides what happens after a try.
 func (s *sender) judge(ctx context.Context, it *item, err error) {
 	if err != nil && ctx.Err() != nil {
 		return // cut off because we stop: it does not count as a try
@@ -265,7 +261,6 @@ func (s *sender) fails(err error) bool {
 	return before != err.Error()
 }
 
-// end ends a delivery.
 func (s *sender) end(ctx context.Context, it *item, outcome Outcome) {
 	s.n.mu.Lock()
 	if outcome == Delivered {

@@ -66,14 +66,12 @@ func fit(body, advice string) string {
 	return strings.TrimSpace(sanitize.Cut(body, maxText-len(advice)-1) + "\n" + advice)
 }
 
-// words writes the texts of a notice.
 type words struct {
 	Notice
 	total  int // number of sessions
 	agents Titles
 }
 
-// listed returns the sessions that a text lists.
 func (w words) listed() []view.Session { return w.Sessions[:min(len(w.Sessions), maxTextSessions)] }
 
 // retryCommand returns one line for a shell. It names each session by its whole id.
@@ -90,12 +88,10 @@ func (w words) retryCommand() string {
 	return strings.Join(commands, "; ")
 }
 
-// happened is the part of a title for an event.
 var happened = map[Event]string{
 	GaveUp: "gave up", Parked: "needs you", CutOff: "was cut off", Silent: "is silent", Limited: "waits", Retrying: "is being resumed", Recovered: "is working again",
 }
 
-// title names the sessions and what happened.
 func (w words) title() string {
 	v, about, by, what := w.Sessions[0], fmt.Sprintf("%d sessions", w.total), "", cmp.Or(happened[w.Event], string(w.Event))
 	if w.total == 1 {
@@ -263,7 +259,6 @@ func (w words) ownKey(v view.Session) string {
 	return "At your own cost: " + sanitize.Short(offer.Command, 120) + " (" + humanize.Estimate(offer) + ")"
 }
 
-// bodyOfMany lists the sessions, one per line.
 func (w words) bodyOfMany() string {
 	account := resume.AccountKey{Name: w.Account, Provider: w.Provider}
 	lines := []string{"Account " + sanitize.Short(account.String(), 120) + w.onHost() + ":"}
@@ -276,14 +271,12 @@ func (w words) bodyOfMany() string {
 	return strings.Join(lines, "\n")
 }
 
-// andMore is the last line of a truncated list.
 const andMore = "and %d more: resumed status"
 
 func listLine(v view.Session) string {
 	return fmt.Sprintf("- %s (%s)", project(v), sanitize.Short(v.Name, longestName))
 }
 
-// inList returns what a list says about one session.
 func (w words) inList(v view.Session) string {
 	switch {
 	case w.Event == GaveUp && len(v.Attempts) > 0:
@@ -324,7 +317,6 @@ func (w words) advice() string {
 	}
 }
 
-// reason returns the session's reason, with its times in local form.
 func (w words) reason(v view.Session) string {
 	return humanize.Reason(v.Reason, func(t time.Time) string { return w.clock(&t) })
 }
@@ -351,7 +343,6 @@ func brief(text string, most int) string {
 	return strings.Join(append(lines[:most-1:most-1], last), "\n")
 }
 
-// project returns the name of the session's directory.
 func project(v view.Session) string {
 	base := filepath.Base(v.Cwd)
 	if v.Cwd == "" || base == "/" || base == "." {
@@ -366,7 +357,6 @@ type Titles map[string]string
 
 func (t Titles) of(name string) string { return cmp.Or(t[name], sanitize.Short(name, 40)) }
 
-// sentence makes the first letter a capital.
 func sentence(s string) string {
 	if s == "" {
 		return ""

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"regexp"
@@ -88,7 +89,6 @@ func New(opts Options) *Client {
 	return c
 }
 
-// current returns the fleet that this host is in; nil: none.
 func (c *Client) current() *membership { return c.state.Load().membership }
 
 // Gate implements engine.Gate.
@@ -208,7 +208,6 @@ func (c *Client) Standing() *control.DaemonFleet {
 	return shown
 }
 
-// notInKeys matches the characters that a key cannot have.
 var notInKeys = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
 // HostName returns the name of this host in its fleet.
@@ -238,14 +237,15 @@ func (c *Client) Figures() (Figures, bool) {
 	if s == nil {
 		return Figures{}, false
 	}
+	c.alone.mu.Lock()
 	f := Figures{Connected: s.State == connected, Hosts: s.Hosts, Alone: c.alone.elapsed()}
+	c.alone.mu.Unlock()
 	if m := c.current(); m != nil {
 		f.Skew = m.fleet.Standing().Skew
 	}
 	return f, true
 }
 
-// stopwatch measures the total time that something is true.
 type stopwatch struct {
 	mu    sync.Mutex // guards what follows
 	since time.Time  // zero: it is not true now
@@ -255,20 +255,49 @@ type stopwatch struct {
 func (s *stopwatch) run(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case on && s.since.IsZero():
+	s.total, s.since = s.elapsed(), time.Time{}
+	if on {
 		s.since = time.Now()
-	case !on && !s.since.IsZero():
-		s.total += time.Since(s.since)
-		s.since = time.Time{}
 	}
 }
 
+// elapsed returns the total so far. The caller holds s.mu.
 func (s *stopwatch) elapsed() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.since.IsZero() {
 		return s.total
 	}
 	return s.total + time.Since(s.since)
+}
+
+// Hold takes the lease of a session on a file system that other machines write to as well.
+func (c *Client) Hold(ctx context.Context, s resume.Session) (*fleet.Hold, *resume.NotSent) {
+	m := c.current()
+	if m == nil && c.opts.Settings().Fleet.URL == "" || c.opts.Network(s.Transcript) == "" {
+		return nil, nil
+	}
+	if m == nil {
+		problem := c.Problem()
+		why := "other machines can see it too, and " + cmp.Or(problem, "this host is still joining its fleet")
+		notSent := &resume.NotSent{Why: why}
+		if problem != "" {
+			notSent.Then = resume.NeedsOrder
+		}
+		return nil, notSent
+	}
+	takeOver := m.config.Takeover == config.TakeoverAuto || !s.RetryAskedAt.IsZero()
+	held, err := m.fleet.Hold(ctx, shortHash(s.Key.String()), takeOver)
+	_, elsewhere := errors.AsType[*fleet.ElsewhereError](err)
+	switch gone, _ := errors.AsType[*fleet.GoneError](err); {
+	case err == nil:
+		return held, nil
+	case gone != nil:
+		why := fmt.Sprintf("%v; make sure that it does not run there, then `resumed retry %s` continues it here", gone, s.Name)
+		return nil, &resume.NotSent{Why: why, Then: resume.Park}
+	default:
+		notSent := &resume.NotSent{Why: "other machines can see it too: " + err.Error()}
+		if elsewhere { // an order of now does not permit to take the session over later, when that host is gone
+			notSent.Then = resume.NeedsOrder
+		}
+		return nil, notSent
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"sync"
+	"time"
 
 	"resumed/internal/config"
 	"resumed/internal/fleet"
@@ -19,7 +20,6 @@ import (
 	"resumed/internal/resume"
 )
 
-// membership is this host's place in one fleet.
 type membership struct {
 	opts    Options
 	log     *slog.Logger
@@ -37,7 +37,6 @@ type membership struct {
 	names map[string]string // of accounts on this host, by their keys
 }
 
-// join joins a fleet, and returns a function that leaves it.
 func (c *Client) join(ctx context.Context, cfg config.Fleet) (m *membership, leave func(), err error) {
 	leave = func() {}
 	credentials, err := readKeys(ctx, cfg)
@@ -115,7 +114,6 @@ func readKeys(ctx context.Context, cfg config.Fleet) (natskv.Credentials, error)
 	}
 }
 
-// standingChanged is called when this host has lost its fleet, or reached it again.
 func (c *Client) standingChanged(m *membership, s fleet.Standing) {
 	c.alone.run(s.Alone)
 	if s.Alone {
@@ -145,7 +143,6 @@ func (m *membership) account(s resume.Session) string {
 	return key
 }
 
-// identify looks up the key of a session's account in its agent's files.
 func (m *membership) identify(s resume.Session) string {
 	identity := identityOf(m.opts.Settings(), s)
 	if identity == "" {
@@ -160,7 +157,6 @@ func (m *membership) identify(s resume.Session) string {
 	return key
 }
 
-// identifier is an agent that can identify the account of a session.
 type identifier interface {
 	Identity(s resume.Session, environ []string) string
 }
@@ -185,4 +181,16 @@ func identityOf(now Settings, s resume.Session) string {
 		return ""
 	}
 	return s.Key.Agent + " " + identity
+}
+
+const engineTimeout = 10 * time.Second
+
+func (m *membership) waiting() (n int) {
+	ctx, cancel := context.WithTimeout(context.Background(), engineTimeout)
+	defer cancel()
+	tallies, _ := m.opts.Engine.Tallies(ctx) // an engine that stops returns nothing
+	for _, t := range tallies {
+		n += t[resume.Waiting]
+	}
+	return n
 }

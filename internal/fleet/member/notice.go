@@ -31,14 +31,12 @@ type handed struct {
 	Gone      *goneHost         `json:"gone,omitempty"`
 }
 
-// goneHost is a host that is gone while sessions wait there.
 type goneHost struct {
 	Name    string    `json:"name"`
 	Waiting int       `json:"waiting"`
 	SeenAt  time.Time `json:"seen_at"`
 }
 
-// mostHanded is how many sessions such a notice lists.
 const mostHanded = 10
 
 // facts returns the part of a notice that other hosts need to report it.
@@ -60,7 +58,6 @@ func facts(notice notify.Notice, reset time.Time) ([]byte, error) {
 	}
 }
 
-// goneNotice is the notice of a host that is gone.
 func (m *membership) goneNotice(h fleet.Host) (id string, data []byte) {
 	data, err := json.Marshal(handed{Event: notify.HostGone, Gone: &goneHost{h.Host, h.Waiting, h.SeenAt.UTC()}})
 	if err != nil {
@@ -93,7 +90,6 @@ func (m *membership) accept(ctx context.Context, n fleet.Notice) error {
 	return nil
 }
 
-// mostNotices is how many notices of one host are reported per hour.
 const mostNotices = 60
 
 // senders counts the notices of each host. One goroutine uses it.
@@ -103,7 +99,6 @@ type senders struct {
 	said map[[2]string]bool         // which drops were logged already
 }
 
-// tooMany reports whether a host has published too many notices.
 func (s *senders) tooMany(n fleet.Notice, now time.Time) bool {
 	if s.ids == nil || now.Sub(s.from).Abs() >= time.Hour {
 		s.from, s.ids = now, make(map[string]map[string]bool)
@@ -198,4 +193,34 @@ func (m *membership) sayGone(notice *notify.Notice, gone goneHost) error {
 	notice.Text = fmt.Sprintf("%s of host %s %s, and it has not been heard of since %s.\nStart it again: they go on from there.",
 		humanize.Count(gone.Waiting, "session"), gone.Name, humanize.Verb(gone.Waiting, "waits", "wait"), gone.SeenAt.Local().Format("15:04"))
 	return nil
+}
+
+// Share publishes a notice about a shared account, so that it is reported once.
+func (c *Client) Share(ctx context.Context, notice notify.Notice) bool {
+	m := c.current()
+	if m == nil {
+		return false
+	}
+	event, id := string(notice.Event), ""
+	var reset, window time.Time
+	switch a := notice.Allowance; {
+	case a != nil:
+		id = m.identities.Known(resume.AccountKey{Name: notice.Account, Provider: notice.Provider})
+		event = fmt.Sprintf("%s.%s.%.0f", event, a.Window, a.Percent)
+		window = a.ResetsAt.Round(10 * time.Minute) // each host reads the end of the same window from its own agent
+	case len(notice.Sessions) > 0:
+		first := notice.Sessions[0]
+		id = m.identities.Await(ctx, resume.Session{
+			Key: first.Key(), Account: notice.Account, Provider: notice.Provider, Transcript: first.Transcript,
+		})
+		if first.ResetAt != nil {
+			reset = *first.ResetAt
+		}
+		window = m.fleet.Known()[id].Window(reset)
+	}
+	if id == "" {
+		return false // its account is not known
+	}
+	data, err := facts(notice, reset)
+	return err == nil && m.fleet.Tell(ctx, fleet.NoticeID(id, event, window), data)
 }

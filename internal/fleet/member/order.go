@@ -20,7 +20,6 @@ type away struct {
 	Order   control.Order `json:"order"`
 }
 
-// answer is the answer to it.
 type answer struct {
 	Error   string        `json:"error,omitempty"`
 	Unknown bool          `json:"unknown,omitempty"` // there is no such session
@@ -33,10 +32,7 @@ func (c *Client) DoAway(ctx context.Context, host, session string, order control
 	if m == nil {
 		return view.Session{}, control.ErrNoFleet
 	}
-	text, err := json.Marshal(away{session, order})
-	if err != nil {
-		return view.Session{}, err
-	}
+	text, _ := json.Marshal(away{session, order})
 	reply, err := m.store.Order(ctx, host, text)
 	if err != nil {
 		return view.Session{}, err
@@ -54,7 +50,6 @@ func (c *Client) DoAway(ctx context.Context, host, session string, order control
 	return *a.Session, nil
 }
 
-// mayAsk are the orders that another host may give.
 var mayAsk = map[control.Order]bool{control.Retry: true, control.Cancel: true, control.Pause: true}
 
 // readOrder parses an order of another host. An order with an unknown field is refused: it may mean

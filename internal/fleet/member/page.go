@@ -60,8 +60,8 @@ func (m *membership) pageOf(first bool, views, accounts natskv.Page, hosts, miss
 	unreadable := make(map[string]int)
 	for _, e := range views.Entries {
 		host, _, _ := strings.Cut(e.Key, ".")
-		session, ok := seenOf(e)
-		if !ok {
+		var session view.Session
+		if !fleet.GoodKey(e.Key) || fleet.Decode(e.Value, &session) != nil || !presentable(session) {
 			if !fleet.GoodKey(host) {
 				host = "unknown"
 			}
@@ -92,16 +92,6 @@ func (m *membership) pageOf(first bool, views, accounts natskv.Page, hosts, miss
 	return page
 }
 
-// seenOf returns the session in an entry, unless it cannot be read or shown.
-func seenOf(e fleet.Entry) (view.Session, bool) {
-	var s seen
-	if !fleet.GoodKey(e.Key) || fleet.Decode(e.Value, &s) != nil {
-		return view.Session{}, false
-	}
-	return s.Session, presentable(s.Session)
-}
-
-// presentable reports whether a session of another host can be shown to people and programs.
 func presentable(v view.Session) bool {
 	if v.ID == "" || v.Agent == "" || !v.Interrupted() {
 		return false
@@ -110,7 +100,6 @@ func presentable(v view.Session) bool {
 	return err == nil && json.Unmarshal(text, new(view.Session)) == nil
 }
 
-// usesOf counts the interrupted sessions of each account, and the hosts that have them.
 func usesOf(hosts []fleet.Host) map[string]control.FleetAccount {
 	all := make(map[string]control.FleetAccount)
 	for _, h := range hosts {

@@ -16,21 +16,21 @@ import (
 )
 
 // goodView is what a daemon publishes about a session.
-const goodView = `{"account":"","session":{"id":"s-1","name":"s-1","agent":"bot","state":"waiting","class":"usage_limit","next_at":"2026-03-02T13:00:00Z"}}`
+const goodView = `{"id":"s-1","name":"s-1","agent":"bot","state":"waiting","class":"usage_limit","next_at":"2026-03-02T13:00:00Z"}`
 
 // bad are entries that no daemon writes. Each of them is one entry.
 var bad = map[string]string{
 	"nothing":             ``,
 	"no JSON":             `{`,
 	"a list":              `[]`,
-	"another kind":        `{"session":7}`,
+	"another kind":        `{"id":7}`,
 	"no session":          `{}`,
-	"no state":            `{"session":{"id":"s","agent":"bot"}}`,
-	"an unknown state":    `{"session":{"id":"s","agent":"bot","state":"party","class":"usage_limit"}}`,
-	"an unknown class":    `{"session":{"id":"s","agent":"bot","state":"waiting","class":"party"}}`,
-	"no time":             `{"session":{"id":"s","agent":"bot","state":"waiting","next_at":"tomorrow"}}`,
-	"more than is read":   `{"session":{"id":"` + strings.Repeat("x", fleet.LargestValue) + `","agent":"bot","state":"waiting"}}`,
-	"a session that runs": `{"session":{"id":"s","agent":"bot","state":"watching"}}`,
+	"no state":            `{"id":"s","agent":"bot"}`,
+	"an unknown state":    `{"id":"s","agent":"bot","state":"party","class":"usage_limit"}`,
+	"an unknown class":    `{"id":"s","agent":"bot","state":"waiting","class":"party"}`,
+	"no time":             `{"id":"s","agent":"bot","state":"waiting","next_at":"tomorrow"}`,
+	"more than is read":   `{"id":"` + strings.Repeat("x", fleet.LargestValue) + `","agent":"bot","state":"waiting"}`,
+	"a session that runs": `{"id":"s","agent":"bot","state":"watching"}`,
 }
 
 // shownAs is what status --fleet --json shows for some entries.
@@ -111,7 +111,7 @@ func FuzzAnEntryOfAnotherHost(f *testing.F) {
 	for _, value := range bad {
 		f.Add("mallory.bot.1", []byte(value))
 	}
-	f.Add("mallory.bot.1", []byte(`{"session":{"id":"s","agent":"b","state":"parked","owner":{"pid":-1},"attempts":[{"started_at":"9999-12-31T23:59:59-01:00","outcome":null}],"own_key":{"until":"0000-01-01T00:00:00+01:00"}}}`))
+	f.Add("mallory.bot.1", []byte(`{"id":"s","agent":"b","state":"parked","owner":{"pid":-1},"attempts":[{"started_at":"9999-12-31T23:59:59-01:00","outcome":null}],"own_key":{"until":"0000-01-01T00:00:00+01:00"}}`))
 	f.Fuzz(func(t *testing.T, key string, value []byte) {
 		e := fleet.Entry{Key: key, Value: value, At: noon}
 		page := shownAs(t, []fleet.Entry{e}, []fleet.Entry{e})

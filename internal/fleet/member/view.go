@@ -15,12 +15,6 @@ import (
 	"resumed/internal/wake"
 )
 
-// seen is what other hosts are shown of a session.
-type seen struct {
-	Account string       `json:"account"` // its key in the fleet
-	Session view.Session `json:"session"`
-}
-
 // viewer publishes the interrupted sessions of this host for the others.
 type viewer struct {
 	*membership
@@ -30,14 +24,12 @@ type viewer struct {
 	shown map[string]showing // owned by run
 }
 
-// showing is what was last published about a session.
 type showing struct {
 	text string
 	at   time.Time
 }
 
 const (
-	// viewPause is the time between two updates.
 	viewPause = 2 * time.Second
 
 	// viewAgain is when an unchanged session is published again, long before it expires.
@@ -50,12 +42,14 @@ func newViewer(m *membership) *viewer {
 	return v
 }
 
-// shows returns how many sessions of each account are shown.
 func (v *viewer) shows() map[string]int { return *v.counts.Load() }
 
 func (v *viewer) run(ctx context.Context) {
 	v.noted.Send()
-	v.loadShown(ctx)
+	old, _ := v.store.List(ctx, fleet.View, v.host+".") // of an earlier daemon, to be removed; otherwise it expires by itself
+	for _, e := range old {
+		v.shown[e.Key] = showing{}
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -72,18 +66,6 @@ func (v *viewer) run(ctx context.Context) {
 	}
 }
 
-// loadShown reads what an earlier daemon of this host has published, so that it can be removed.
-func (v *viewer) loadShown(ctx context.Context) {
-	old, err := v.store.List(ctx, fleet.View, v.host+".")
-	if err != nil {
-		return // it expires by itself
-	}
-	for _, e := range old {
-		v.shown[e.Key] = showing{}
-	}
-}
-
-// show publishes what has changed.
 func (v *viewer) show(ctx context.Context) error {
 	sessions, err := v.opts.Engine.Kept(ctx)
 	if err != nil {
@@ -96,11 +78,10 @@ func (v *viewer) show(ctx context.Context) error {
 		}
 		key := v.host + "." + notInKeys.ReplaceAllString(s.Key.Agent, "_") + "." + shortHash(s.Key.ID)
 		here[key] = true
-		account := v.account(*s)
-		counts[account]++
-		text, err := json.Marshal(seen{account, shared(v.opts.View(*s), share)})
+		counts[v.account(*s)]++
+		text, err := json.Marshal(shared(v.opts.View(*s), share))
 		if err == nil && len(text) > fleet.LargestValue { // other hosts would not read it
-			text, err = json.Marshal(seen{account, shared(v.opts.View(*s), config.ShareFacts)})
+			text, err = json.Marshal(shared(v.opts.View(*s), config.ShareFacts))
 		}
 		if err != nil {
 			return err

@@ -90,7 +90,6 @@ func (s *Store) Page(ctx context.Context, bucket fleet.Bucket, after uint64, mos
 	return page, nil
 }
 
-// scanned is the result of a scan.
 type scanned struct {
 	Page
 	last    uint64 // the revision of the last key that was sent, also of a deleted one

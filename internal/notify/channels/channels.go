@@ -1,17 +1,31 @@
-// Package channels builds the configured channels.
+// Package channels builds the configured channels, and finds the service that a URL names.
 package channels
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
 
 	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/notify"
 	"resumed/internal/notify/command"
 	"resumed/internal/notify/desktop"
-	"resumed/internal/notify/service"
+	"resumed/internal/notify/discord"
+	"resumed/internal/notify/gotify"
+	"resumed/internal/notify/mail"
+	"resumed/internal/notify/ntfy"
+	"resumed/internal/notify/pushover"
+	"resumed/internal/notify/remote"
+	"resumed/internal/notify/slack"
+	"resumed/internal/notify/telegram"
 	"resumed/internal/notify/webhook"
 	"resumed/internal/resume"
 )
@@ -59,7 +73,7 @@ func Build(path string, whole config.Config, order func(context.Context, notify.
 		address, err := secret("url", c.URL, c.URLFile)
 		var ch *notify.Channel
 		if err == nil {
-			ch, err = service.New(service.Options{Common: common(c.Channel), URL: address, Replies: c.Replies, Orders: orders})
+			ch, err = newService(serviceOptions{Common: common(c.Channel), URL: address, Replies: c.Replies, Orders: orders})
 		}
 		add("service", i, map[string]string{"url": c.URLFile}, ch, err)
 	}
@@ -99,3 +113,59 @@ func common(c config.Channel) notify.Common {
 	}
 	return shared
 }
+
+// serviceOptions configure a chat, push or mail service.
+type serviceOptions struct {
+	notify.Common                   // Timeout 0: 20 seconds
+	URL           string            // such as ntfy://ntfy.sh/topic
+	Transport     http.RoundTripper // nil: the default one
+
+	// Replies is the ntfy topic for the replies of buttons; empty: there are no buttons.
+	Replies string
+	notify.Orders
+}
+
+var schemes = map[string]func(*url.URL, *remote.Options, *remote.Client) (notify.Sender, error){
+	"discord": discord.New, "gotify": gotify.New, "ntfy": ntfy.New, "pushover": pushover.New, "slack": slack.New, "smtp": mail.New, "telegram": telegram.New,
+}
+
+// newService checks the options; it connects to nothing. Its errors contain no part of the URL except the
+// scheme and the names of options.
+func newService(o serviceOptions) (*notify.Channel, error) {
+	u, err := url.Parse(strings.TrimSpace(o.URL))
+	if err != nil || u.Scheme == "" {
+		return nil, o.Wrong("url", "it is not a service URL such as ntfy://ntfy.sh/topic")
+	}
+	o.Timeout, o.To = cmp.Or(o.Timeout, 20*time.Second), u.Scheme // everything else in the URL may be a secret
+	s, err := open(u, o.Transport)
+	if err != nil {
+		return nil, o.Wrong("url", "%w", err)
+	}
+	if phone, ok := s.(*ntfy.Service); ok && o.Replies != "" {
+		err = phone.AnswerBy(o.Replies, o.Name, o.Orders)
+	} else if o.Replies != "" {
+		err = fmt.Errorf("only ntfy has buttons that answer, and the URL is one of %s", u.Scheme)
+	}
+	if err != nil {
+		return nil, o.Wrong("replies", "%w", err)
+	}
+	return notify.NewChannel(o.Common, s)
+}
+
+func open(u *url.URL, transport http.RoundTripper) (notify.Sender, error) {
+	service, known := schemes[u.Scheme]
+	switch {
+	case u.Scheme == "http" || u.Scheme == "https":
+		return nil, fmt.Errorf("must begin with the name of a service: for ntfy write ntfy://ntfy.sh/TOPIC; a plain %s URL is for [[notify.webhook]]", u.Scheme)
+	case !known:
+		return nil, fmt.Errorf("there is no service %q; valid here: %s. The program apprise sends to many others: use [[notify.command]] with %s",
+			strings.ToLower(u.Scheme), strings.Join(slices.Sorted(maps.Keys(schemes)), ", "), apprise)
+	}
+	options := remote.OptionsOf(u)
+	options.Text("title") // the title comes from the notice
+	s, err := service(u, options, remote.NewClient(u.Scheme, remote.NewRedactor(u, true), transport))
+	return s, cmp.Or(err, options.Err())
+}
+
+// apprise is the command channel for services that are not supported.
+const apprise = `run = ["sh", "-c", 'apprise -t "$RESUMED_TITLE" -b "$RESUMED_TEXT" URL']`

@@ -39,10 +39,10 @@ func New(o Options) (*notify.Channel, error) {
 	if err := ours(o.Trust, exec.Command(o.Run[0])); err != nil {
 		return nil, o.Wrong("run", "%w", err)
 	}
-	runs := o
-	runs.Timeout = cmp.Or(o.Timeout, 30*time.Second)
-	o.To, o.Timeout = o.Run[0], 0 // the program is told apart from a server that does not answer
-	return notify.NewChannel(o.Common, runs)
+	o.To, o.Timeout = o.Run[0], cmp.Or(o.Timeout, 30*time.Second)
+	common := o.Common
+	common.Timeout *= 2 // Send bounds it, and says that the program was killed
+	return notify.NewChannel(common, o)
 }
 
 // ours returns an error if another user can have written the program.
@@ -55,10 +55,7 @@ func ours(trust ownership.Trust, cmd *exec.Cmd) error {
 
 // Send runs the program.
 func (o Options) Send(ctx context.Context, n notify.Notice) (string, error) {
-	body, err := json.Marshal(n)
-	if err != nil {
-		return "", &notify.SendError{Final: true, Err: fmt.Errorf("encode notice: %w", err)}
-	}
+	body, _ := json.Marshal(n) // it was read from the outbox as JSON
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("it ran longer than %s and was killed", o.Timeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, o.Run[0], o.Run[1:]...)
@@ -80,7 +77,7 @@ func (o Options) Send(ctx context.Context, n notify.Notice) (string, error) {
 		}
 		return "", &notify.SendError{Final: true, Err: err}
 	}
-	err = cmd.Wait()
+	err := cmd.Wait()
 	words := sanitize.Short(string(output), 200)
 	switch {
 	case err == nil:
@@ -104,7 +101,6 @@ func passing(err error) bool {
 	return slices.ContainsFunc(errnos, func(errno error) bool { return errors.Is(err, errno) })
 }
 
-// lastBytes holds the last 4 KiB that were written to it.
 type lastBytes []byte
 
 func (l *lastBytes) Write(p []byte) (int, error) {

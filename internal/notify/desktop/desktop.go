@@ -3,7 +3,6 @@
 package desktop
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,7 +48,7 @@ const mostLines = 3
 
 // New checks the options; it connects to nothing.
 func New(o Options) (*notify.Channel, error) {
-	o.Lines, o.To, o.Timeout = mostLines, "desktop", cmp.Or(o.Timeout, 10*time.Second)
+	o.Lines, o.To = mostLines, "desktop"
 	d := &sender{options: o}
 	d.life, d.end = context.WithCancel(context.Background())
 	if o.Memory != nil {
@@ -63,7 +62,6 @@ func New(o Options) (*notify.Channel, error) {
 
 func (d *sender) memoryKey() string { return "notify/desktop/" + d.options.Name }
 
-// Send shows the notice.
 func (d *sender) Send(ctx context.Context, n notify.Notice) (string, error) {
 	d.sending.Lock()
 	defer d.sending.Unlock()
@@ -107,7 +105,6 @@ func (d *sender) connect(ctx context.Context) (*dbus.Conn, error) {
 	return conn, nil
 }
 
-// capabilities finds out which program shows notices, and returns what it can do.
 func (d *sender) capabilities(ctx context.Context, conn *dbus.Conn) (can []string, err error) {
 	// This comes first: it may start the server.
 	if err := call(ctx, conn, "GetCapabilities").Store(&can); err != nil {
@@ -130,13 +127,10 @@ func (d *sender) capabilities(ctx context.Context, conn *dbus.Conn) (can []strin
 
 const retryAction = "retry"
 
-// show shows a notice, and replaces older notices about the same sessions.
 func (d *sender) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, can []string) (answer string, err error) {
-	p := popup{At: n.At}
-	var sessions []resume.Key
-	for _, v := range n.Sessions {
-		sessions = append(sessions, v.Key())
-		p.Keys = append(p.Keys, v.Key().String())
+	p, sessions := popup{At: n.At}, n.Keys()
+	for _, key := range sessions {
+		p.Keys = append(p.Keys, key.String())
 	}
 	if len(p.Keys) == 0 {
 		p.Keys = []string{"event " + string(n.Event)}
@@ -179,7 +173,6 @@ func (d *sender) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, can
 
 var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// body returns the text in a form that the server can show.
 func body(text string, can []string) string {
 	switch {
 	case !slices.Contains(can, "body"):
@@ -191,7 +184,6 @@ func body(text string, can []string) string {
 	}
 }
 
-// observe acts on a signal of the server.
 func (d *sender) observe(s *dbus.Signal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -236,7 +228,6 @@ func (d *sender) Close() error {
 	return nil
 }
 
-// explain returns why nothing is shown; nil if err is nil.
 func explain(ctx context.Context, act string, err error) error {
 	switch {
 	case err == nil:
@@ -250,4 +241,46 @@ func explain(ctx context.Context, act string, err error) error {
 	default:
 		return fmt.Errorf("%s: %w", act, err)
 	}
+}
+
+// popups are the notices that a desktop shows, as far as known. The ids of popups are valid only for
+// the server that assigned them.
+type popups struct {
+	Server string  `json:"server"` // the bus and the connection of the server
+	Shown  []popup `json:"shown"`
+}
+
+type popup struct {
+	ID   uint32    `json:"id"`
+	Keys []string  `json:"keys"`        // the sessions that it is about; without sessions, its event
+	At   time.Time `json:"at,omitzero"` // of the notice
+
+	retry []resume.Key // what its button retries
+}
+
+const maxPopups = 200
+
+// overtaken reports whether the screen shows later news about all keys of a new popup.
+func (p *popups) overtaken(next popup) bool {
+	for _, key := range next.Keys {
+		later := func(shown popup) bool { return shown.At.After(next.At) && slices.Contains(shown.Keys, key) }
+		if !slices.ContainsFunc(p.Shown, later) {
+			return false
+		}
+	}
+	return true
+}
+
+// without returns what is left on the screen after news about these keys, and the popups of which
+// nothing is left. Popups stay if they are also about other sessions.
+func (p *popups) without(keys []string) (rest []popup, covered []uint32) {
+	for _, old := range p.Shown {
+		old.Keys = slices.DeleteFunc(slices.Clone(old.Keys), func(k string) bool { return slices.Contains(keys, k) })
+		if len(old.Keys) > 0 {
+			rest = append(rest, old)
+		} else {
+			covered = append(covered, old.ID)
+		}
+	}
+	return rest, covered
 }

@@ -25,7 +25,6 @@ type Digester struct {
 	Log      *slog.Logger
 }
 
-// lastKey is the key of the time until which everything is reported.
 const lastKey = "digest/last"
 
 // Run reports a digest whenever it is time, until ctx is done.
@@ -86,12 +85,10 @@ func (d Digester) isDone(ctx context.Context, night time.Time) bool {
 	return len(d.resumed(ctx, night)) > 0
 }
 
-// needsPerson reports whether a session continues only if a person acts.
 func needsPerson(s resume.Session) bool {
 	return s.State == resume.GaveUp || s.State == resume.Parked || s.State == resume.Waiting && s.Reported
 }
 
-// tell reports what happened since that time.
 func (d Digester) tell(ctx context.Context, since time.Time) {
 	sessions, err := d.Sessions(ctx)
 	if err != nil {

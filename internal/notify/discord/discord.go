@@ -14,7 +14,6 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Limits of one message.
 const (
 	maxEmbeds = 10
 	maxTitle  = 256
@@ -27,7 +26,6 @@ type message struct {
 	Embeds   []embed `json:"embeds"`
 }
 
-// embed is a box with a coloured border.
 type embed struct {
 	Title string `json:"title,omitempty"`
 	Text  string `json:"description"`
@@ -35,7 +33,7 @@ type embed struct {
 }
 
 // New parses discord://TOKEN@WEBHOOK.
-func New(u *url.URL, o *remote.Options, client *remote.Client) (remote.Service, error) {
+func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, error) {
 	o.Text("colorerror", "colorwarn", "colorinfo", "colordebug") // a notice has no levels
 	raw, lines := o.Flag(false, "json") || u.Path == "/raw", o.Flag(true, "splitlines")
 	template := message{Username: o.Text("username"), Avatar: o.Text("avatar", "avatarurl")}
@@ -51,7 +49,7 @@ func New(u *url.URL, o *remote.Options, client *remote.Client) (remote.Service, 
 	if thread := strings.TrimSpace(o.Text("thread_id")); thread != "" {
 		address += "?thread_id=" + url.QueryEscape(thread)
 	}
-	return remote.ServiceFunc(func(ctx context.Context, n notify.Notice) error {
+	return remote.Service(func(ctx context.Context, n notify.Notice) error {
 		var body any = []byte(n.Text) // raw: the text is already the JSON of the message
 		if !raw {
 			body = template.with(n, color, lines)

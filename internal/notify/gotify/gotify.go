@@ -17,7 +17,7 @@ import (
 )
 
 // New parses gotify://HOST[/PATH]/TOKEN.
-func New(u *url.URL, o *remote.Options, client *remote.Client) (remote.Service, error) {
+func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, error) {
 	o.Flag(false, "useheader") // always: a URL is logged in more places than a header
 	client.SkipVerify(o.Flag(false, "insecureskipverify"))
 	dir, token := path.Split(strings.TrimSuffix(u.Path, "/"))
@@ -43,7 +43,7 @@ func New(u *url.URL, o *remote.Options, client *remote.Client) (remote.Service, 
 	if u.Host == "" || token == "" {
 		return nil, errors.New("must be gotify://HOST/TOKEN")
 	}
-	return remote.ServiceFunc(func(ctx context.Context, n notify.Notice) error {
+	return remote.Service(func(ctx context.Context, n notify.Notice) error {
 		m := message
 		m.Title, m.Message = n.Title, n.Text
 		return client.WantObject(client.Post(ctx, address.String(), http.Header{"X-Gotify-Key": {token}}, m))

@@ -26,8 +26,7 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Service sends mails with one server.
-type Service struct {
+type mailer struct {
 	client         *remote.Client // only for its errors
 	host, port     string
 	hello          string // the name of this machine in HELO
@@ -41,45 +40,45 @@ type Service struct {
 }
 
 // New reads smtp://[USER:PASSWORD@]HOST[:PORT]/?from=ADDRESS&to=ADDRESS,ADDRESS.
-func New(u *url.URL, o *remote.Options, client *remote.Client) (remote.Service, error) {
+func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, error) {
 	o.Text("subject", "timeout") // the subject comes from the notice, the timeout is that of every service
-	s := &Service{
+	m := &mailer{
 		client: client, host: u.Hostname(), port: cmp.Or(u.Port(), "25"), hello: cmp.Or(o.Text("clienthost"), "localhost"),
 		html: o.Flag(false, "usehtml"), starttls: o.Flag(true, "usestarttls", "starttls"), must: o.Flag(false, "requirestarttls"),
 		tls: &tls.Config{ServerName: u.Hostname(), InsecureSkipVerify: o.Flag(false, "skiptlsverify")},
 	}
-	if s.hello == "auto" {
-		s.hello, _ = os.Hostname()
+	if m.hello == "auto" {
+		m.hello, _ = os.Hostname()
 	}
 	switch o.Choice("encryption", "auto", "none", "explicittls", "implicittls") {
 	case "implicittls":
-		s.encrypted = true
+		m.encrypted = true
 	case "", "auto":
-		s.encrypted = s.port == "465"
+		m.encrypted = m.port == "465"
 	}
 	from, err := netmail.ParseAddress(plus(o.Text("fromaddress", "from")))
 	if err != nil {
 		return nil, errors.New("must be smtp://USER:PASSWORD@HOST:PORT/?from=ADDRESS&to=ADDRESS, with the address of a sender")
 	}
-	s.from = &netmail.Address{Name: cmp.Or(o.Text("fromname"), from.Name), Address: from.Address}
+	m.from = &netmail.Address{Name: cmp.Or(o.Text("fromname"), from.Name), Address: from.Address}
 	to, err := netmail.ParseAddressList(plus(o.Text("toaddresses", "to")))
-	if err != nil || s.host == "" {
+	if err != nil || m.host == "" {
 		return nil, errors.New("must be smtp://USER:PASSWORD@HOST:PORT/?from=ADDRESS&to=ADDRESS, with a host and the address of a receiver")
 	}
 	for _, address := range to {
-		s.to = append(s.to, address.Address)
+		m.to = append(m.to, address.Address)
 	}
 	user, how := u.User.Username(), o.Choice("auth", "unknown", "none", "plain", "crammd5", "oauth2")
 	password, _ := u.User.Password()
 	switch {
 	case how == "plain", how != "none" && how != "crammd5" && how != "oauth2" && user != "":
-		s.auth = smtp.PlainAuth("", user, password, s.host)
+		m.auth = smtp.PlainAuth("", user, password, m.host)
 	case how == "crammd5":
-		s.auth = smtp.CRAMMD5Auth(user, password)
+		m.auth = smtp.CRAMMD5Auth(user, password)
 	case how == "oauth2":
-		s.auth = bearer{user, password}
+		m.auth = bearer{user, password}
 	}
-	return s, nil
+	return remote.Service(m.send), nil
 }
 
 // plus restores the plus signs of addresses, which a URL decodes as spaces.
@@ -96,13 +95,13 @@ func (b bearer) Start(*smtp.ServerInfo) (string, []byte, error) {
 
 func (bearer) Next([]byte, bool) ([]byte, error) { return nil, nil }
 
-// Send sends a notice. "Delivered" means that the server has accepted it.
-func (s *Service) Send(ctx context.Context, n notify.Notice) error {
-	err := s.send(ctx, n)
+// send sends a notice. "Delivered" means that the server has accepted it.
+func (m *mailer) send(ctx context.Context, n notify.Notice) error {
+	err := m.try(ctx, n)
 	if err == nil {
 		return nil
 	}
-	told := s.client.Unreachable(ctx, err)
+	told := m.client.Unreachable(ctx, err)
 	refused, ok := errors.AsType[*textproto.Error](err)
 	switch {
 	case !ok || refused.Code < 500:
@@ -114,37 +113,37 @@ func (s *Service) Send(ctx context.Context, n notify.Notice) error {
 	}
 }
 
-func (s *Service) send(ctx context.Context, n notify.Notice) error {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(s.host, s.port))
+func (m *mailer) try(ctx context.Context, n notify.Notice) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(m.host, m.port))
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	var end net.Conn = bounded{conn, io.LimitReader(conn, maxAnswers)}
-	if s.encrypted {
-		end = tls.Client(end, s.tls)
+	if m.encrypted {
+		end = tls.Client(end, m.tls)
 	}
-	c, err := smtp.NewClient(end, s.host)
+	c, err := smtp.NewClient(end, m.host)
 	if err != nil {
 		return err
 	}
-	if err := c.Hello(s.hello); err != nil {
+	if err := c.Hello(m.hello); err != nil {
 		return err
 	}
-	if can, _ := c.Extension("STARTTLS"); can && s.starttls && !s.encrypted {
-		if err := c.StartTLS(s.tls); err != nil {
+	if can, _ := c.Extension("STARTTLS"); can && m.starttls && !m.encrypted {
+		if err := c.StartTLS(m.tls); err != nil {
 			return fmt.Errorf("begin TLS: %w", err)
 		}
-	} else if s.must && !s.encrypted {
+	} else if m.must && !m.encrypted {
 		return errors.New("the server offers no STARTTLS, and requirestarttls asks for it")
 	}
-	if s.auth != nil {
-		if err := c.Auth(s.auth); err != nil {
+	if m.auth != nil {
+		if err := c.Auth(m.auth); err != nil {
 			return fmt.Errorf("sign in: %w", err)
 		}
 	}
-	return s.hand(c, s.compose(n))
+	return m.hand(c, m.compose(n))
 }
 
 // maxAnswers is more than a server answers for one mail. Without it, an endless line would be read into
@@ -160,13 +159,13 @@ type bounded struct {
 func (b bounded) Read(p []byte) (int, error) { return b.limited.Read(p) }
 
 // hand passes a mail to the server. If a recipient is refused, the others still get it.
-func (s *Service) hand(c *smtp.Client, mail []byte) error {
-	if err := c.Mail(s.from.Address); err != nil {
+func (m *mailer) hand(c *smtp.Client, mail []byte) error {
+	if err := c.Mail(m.from.Address); err != nil {
 		return err
 	}
 	var refused error
 	taken := 0
-	for _, to := range s.to {
+	for _, to := range m.to {
 		if err := c.Rcpt(to); err != nil {
 			refused = fmt.Errorf("receiver: %w", err)
 		} else {
@@ -190,16 +189,15 @@ func (s *Service) hand(c *smtp.Client, mail []byte) error {
 	return refused
 }
 
-// compose writes the mail.
-func (s *Service) compose(n notify.Notice) []byte {
+func (m *mailer) compose(n notify.Notice) []byte {
 	var out bytes.Buffer
 	kind, text := "plain", n.Text
-	if s.html {
+	if m.html {
 		kind, text = "html", "<pre>"+html.EscapeString(text)+"</pre>"
 	}
 	for _, line := range []string{
-		"From: " + s.from.String(),
-		"To: " + strings.Join(s.to, ", "),
+		"From: " + m.from.String(),
+		"To: " + strings.Join(m.to, ", "),
 		"Subject: " + mime.QEncoding.Encode("utf-8", sanitize.Line(n.Title)),
 		"Date: " + time.Now().Format(time.RFC1123Z),
 		"Message-ID: <" + n.ID + "@resumed.invalid>", // the same in all tries: many programs show such mails once

@@ -121,14 +121,14 @@ func open(t *testing.T, s *server, user, options string) remote.Service {
 	require.NoError(t, err)
 	m, err := New(u, remote.OptionsOf(u), remote.NewClient("smtp", remote.NewRedactor(u, true), nil))
 	require.NoError(t, err)
-	return m
+	return m.(remote.Service)
 }
 
 func TestAMailIsSent(t *testing.T) {
 	s := newServer(t, nil)
 	n := notifytest.Notice(notify.GaveUp, 1)
 	n.Title, n.Text = "sköp: gave up\r\nBcc: x@example.com", "It häppened.\n.\nTo try again: "+strings.Repeat("long ", 50)
-	require.NoError(t, open(t, s, "ann:pw@", "&fromname=Resumed").Send(t.Context(), n))
+	require.NoError(t, open(t, s, "ann:pw@", "&fromname=Resumed")(t.Context(), n))
 	said := s.lines(t)
 	auth := base64.StdEncoding.EncodeToString([]byte("\x00ann\x00pw"))
 	require.Equal(t, []string{"EHLO localhost", "STARTTLS", "EHLO localhost", "AUTH PLAIN " + auth}, said[:4])
@@ -155,13 +155,13 @@ func TestHowAMailIsSent(t *testing.T) {
 		{"", "&clienthost=box.example", "EHLO box.example"},
 	} {
 		s := newServer(t, map[string]string{"AUTH": "235 welcome"})
-		require.NoError(t, open(t, s, c.user, c.options).Send(t.Context(), notifytest.Notice(notify.GaveUp, 1)))
+		require.NoError(t, open(t, s, c.user, c.options)(t.Context(), notifytest.Notice(notify.GaveUp, 1)))
 		require.Contains(t, s.lines(t), c.want)
 	}
 	s := newServer(t, map[string]string{"EHLO": "250 box"})
-	require.NoError(t, open(t, s, "", "").Send(t.Context(), notifytest.Notice(notify.GaveUp, 1)))
+	require.NoError(t, open(t, s, "", "")(t.Context(), notifytest.Notice(notify.GaveUp, 1)))
 	require.NotContains(t, s.lines(t), "STARTTLS")
-	require.ErrorContains(t, open(t, s, "", "&requirestarttls=yes").Send(t.Context(), notifytest.Notice(notify.GaveUp, 1)), "no STARTTLS")
+	require.ErrorContains(t, open(t, s, "", "&requirestarttls=yes")(t.Context(), notifytest.Notice(notify.GaveUp, 1)), "no STARTTLS")
 }
 
 // The answers of a mail server have the same meaning as those of the other services.
@@ -189,7 +189,7 @@ func TestEachAnswerOfAMailServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, c.answers)
-			err := open(t, s, "ann:pw-s3cret@", "").Send(t.Context(), notifytest.Notice(notify.GaveUp, 1))
+			err := open(t, s, "ann:pw-s3cret@", "")(t.Context(), notifytest.Notice(notify.GaveUp, 1))
 			require.Equal(t, c.want, reading(err), "%v", err)
 			if err != nil {
 				require.NotContains(t, err.Error(), "s3cret")
@@ -206,7 +206,7 @@ func TestAMailServerThatHangsIsLeft(t *testing.T) {
 	for _, at := range []string{"", "EHLO", "MAIL", "."} {
 		s := newServer(t, map[string]string{at: "silence"})
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, errors.New("the daemon stops"))
-		err := open(t, s, "", "").Send(ctx, notifytest.Notice(notify.GaveUp, 1))
+		err := open(t, s, "", "")(ctx, notifytest.Notice(notify.GaveUp, 1))
 		cancel()
 		require.ErrorContains(t, err, "the daemon stops", at)
 		require.Equal(t, "again", reading(err))

@@ -69,7 +69,7 @@ func newPhone(t *testing.T, server, login string) *phone {
 // shows sends a notice, and returns the message that the phone gets.
 func (p *phone) shows(t *testing.T, n notify.Notice, token string) notifytest.NtfyMessage {
 	t.Helper()
-	require.NoError(t, p.Send(t.Context(), n))
+	require.NoError(t, p.send(t.Context(), n))
 	all := notifytest.Poll(t, p.server, "alerts", token)
 	return all[len(all)-1]
 }
@@ -128,7 +128,7 @@ func TestButtonsOutliveARestartOfNtfy(t *testing.T) {
 	p.ordered(t, "pause 0000-9c1e")
 	server.Stop()
 	eventually(t, "it is told that nothing is heard", func() bool { return p.log.count(notHeard) == 1 })
-	require.Error(t, p.Send(t.Context(), notifytest.Notice(notify.Parked, 1)))
+	require.Error(t, p.send(t.Context(), notifytest.Notice(notify.Parked, 1)))
 	server.Start(t)
 	seen.Actions[0].Press(t) // the stream is not open yet
 	p.ordered(t, "pause 0000-9c1e", "retry 0000-9c1e")
@@ -152,7 +152,7 @@ func TestNtfyWithAccessControl(t *testing.T) {
 	}
 	for _, login := range []string{"", "ann:wrong@", ":tk_wrong@"} {
 		p := newPhone(t, server.URL, login)
-		err := p.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1))
+		err := p.send(t.Context(), notifytest.Notice(notify.GaveUp, 1))
 		final := notify.IsFinal(err)
 		require.True(t, final, "%q is refused, not: %v", login, err)
 		eventually(t, "that nothing is heard is told", func() bool { return p.log.count(notHeard) == 1 })
@@ -307,7 +307,7 @@ func TestTriesOfANoticeShareItsButtons(t *testing.T) {
 	defer down.Close()
 	p.Service.server.Host = down.Listener.Addr().String()
 	for range maxOffers {
-		require.Error(t, p.Send(t.Context(), n))
+		require.Error(t, p.send(t.Context(), n))
 	}
 	kinds := len(offered) // otherwise all of them would be printed
 	require.Equal(t, 1, kinds)

@@ -52,7 +52,6 @@ func (s *Service) AnswerBy(topic, channel string, orders notify.Orders) error {
 	return nil
 }
 
-// replyPolicy is how often the topic is tried again while the server is down.
 var replyPolicy = backoff.Policy{
 	Strategy: backoff.Exponential, BaseDelay: 2 * time.Second, MaxDelay: 5 * time.Minute,
 	Jitter: true, JitterMode: backoff.Symmetric, JitterPercent: 0.2,
@@ -91,7 +90,6 @@ func (s *Service) Listen(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// stream reads the topic until the stream ends.
 func (s *Service) stream(ctx context.Context, report *report) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -149,7 +147,6 @@ func (r *replies) storePosition() {
 	}
 }
 
-// readLine reads a line; lines that are too long are skipped.
 func readLine(from *bufio.Reader) ([]byte, error) {
 	line, err := from.ReadSlice('\n')
 	for errors.Is(err, bufio.ErrBufferFull) {

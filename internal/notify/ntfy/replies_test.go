@@ -99,7 +99,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 func TestAButtonSaysThatItIsAPersonsWord(t *testing.T) {
 	server := notifytest.NewNtfy(t)
 	ch := withButtons(t, server, &pressed{}, &memory{})
-	require.NoError(t, ch.Send(t.Context(), notifytest.WithoutStart(notify.Parked)))
+	require.NoError(t, ch.send(t.Context(), notifytest.WithoutStart(notify.Parked)))
 	require.Equal(t, "Continue with your settings as they are now", server.Got("alerts")[0].Actions[0].Label)
 }
 
@@ -107,7 +107,7 @@ func TestAButtonOnThePhoneOrdersOnce(t *testing.T) {
 	server, orders := notifytest.NewNtfy(t), &pressed{}
 	ch := withButtons(t, server, orders, &memory{})
 	hears(t, server, ch)
-	require.NoError(t, ch.Send(t.Context(), notifytest.Notice(notify.GaveUp, 2)))
+	require.NoError(t, ch.send(t.Context(), notifytest.Notice(notify.GaveUp, 2)))
 	buttons := server.Got("alerts")[0].Actions
 	require.Len(t, buttons, 3)
 	for i, label := range []string{"Retry now", "Cancel", "Pause"} {
@@ -128,7 +128,7 @@ func TestAButtonOnThePhoneOrdersOnce(t *testing.T) {
 	}
 	second := notifytest.Notice(notify.Parked, 1)
 	second.ID = "ntc_SECOND"
-	require.NoError(t, ch.Send(t.Context(), second))
+	require.NoError(t, ch.send(t.Context(), second))
 	server.Got("alerts")[1].Actions[2].Press(t)
 	eventually(t, "a button is heard behind a flood", func() bool { return len(orders.all()) > len(want) })
 	require.Equal(t, append(want, "pause 0000-9c1e"), orders.all(), "nothing else was obeyed")
@@ -138,7 +138,7 @@ func TestAButtonIsHeardByTheNextDaemon(t *testing.T) {
 	server, orders, m := notifytest.NewNtfy(t), &pressed{}, &memory{}
 	ch := withButtons(t, server, orders, m)
 	stop := hears(t, server, ch)
-	require.NoError(t, ch.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1)))
+	require.NoError(t, ch.send(t.Context(), notifytest.Notice(notify.GaveUp, 1)))
 	buttons := server.Got("alerts")[0].Actions
 	buttons[0].Press(t)
 	eventually(t, "it is ordered", func() bool { return len(orders.all()) == 1 })
@@ -155,7 +155,7 @@ func TestAStreamThatBreaksIsOpenedAgain(t *testing.T) {
 	server, orders := notifytest.NewNtfy(t), &pressed{}
 	ch := withButtons(t, server, orders, &memory{})
 	hears(t, server, ch)
-	require.NoError(t, ch.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1)))
+	require.NoError(t, ch.send(t.Context(), notifytest.Notice(notify.GaveUp, 1)))
 	server.CloseClientConnections()
 	server.Got("alerts")[0].Actions[0].Press(t)
 	eventually(t, "it is ordered all the same", func() bool { return len(orders.all()) == 1 })
@@ -180,7 +180,7 @@ func TestAButtonThatIsOldOrdersNothing(t *testing.T) {
 func TestButtonsAreOffUntilAskedFor(t *testing.T) {
 	server := notifytest.NewNtfy(t)
 	s := open(t, server.Topic("alerts"), nil)
-	require.NoError(t, s.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1)))
+	require.NoError(t, s.send(t.Context(), notifytest.Notice(notify.GaveUp, 1)))
 	require.Empty(t, server.Got("alerts")[0].Actions)
 	s.Listen(t.Context(), slog.New(slog.DiscardHandler)) // returns
 }

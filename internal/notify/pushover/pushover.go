@@ -15,11 +15,10 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// maxText is the longest message.
 const maxText = 1024
 
 // New parses pushover://NAME:TOKEN@USER.
-func New(u *url.URL, o *remote.Options, client *remote.Client) (remote.Service, error) {
+func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, error) {
 	token, _ := u.User.Password()
 	always := url.Values{"user": {u.Host}, "token": {token}, "device": {o.Text("devices")}}
 	// With 2, Pushover repeats the notice until the person confirms it.
@@ -29,7 +28,7 @@ func New(u *url.URL, o *remote.Options, client *remote.Client) (remote.Service, 
 	if token == "" || u.Host == "" {
 		return nil, errors.New("must be pushover://resumed:TOKEN@USER")
 	}
-	return remote.ServiceFunc(func(ctx context.Context, n notify.Notice) error {
+	return remote.Service(func(ctx context.Context, n notify.Notice) error {
 		form := url.Values{"title": {n.Title}, "message": {sanitize.Cut(n.Text, maxText)}}
 		maps.Copy(form, always)
 		header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}

@@ -14,6 +14,8 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,17 +24,16 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Service sends notices with one service. The error of Send has the meaning of that of a
-// notify.Channel.
-type Service interface {
-	Send(context.Context, notify.Notice) error
-}
-
-// ServiceFunc is a Service that is only a function.
-type ServiceFunc func(context.Context, notify.Notice) error
+// Service sends notices with one service.
+type Service func(context.Context, notify.Notice) error
 
 // Send calls the function.
-func (f ServiceFunc) Send(ctx context.Context, n notify.Notice) error { return f(ctx, n) }
+func (s Service) Send(ctx context.Context, n notify.Notice) (string, error) {
+	if err := s(ctx, n); err != nil {
+		return "", err
+	}
+	return "accepted", nil
+}
 
 // Client sends to one server.
 type Client struct {
@@ -94,10 +95,7 @@ const maxAnswer = 64 << 10
 func (c *Client) Post(ctx context.Context, address string, header http.Header, body any) (Answer, error) {
 	data, encoded := body.([]byte)
 	if !encoded {
-		var err error
-		if data, err = json.Marshal(body); err != nil {
-			return Answer{}, &notify.SendError{Final: true, Err: fmt.Errorf("encode message: %w", err)}
-		}
+		data, _ = json.Marshal(body) // the messages of services are texts and numbers: it does not fail
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
 	if err != nil {
@@ -181,4 +179,143 @@ func RetryAfter(header string, now time.Time) time.Duration {
 		return max(at.Sub(now), 0)
 	}
 	return 0
+}
+
+// RedactURL returns the destination of a URL without its secrets: those of most chat and push services
+// are in the user, the path and the query.
+func RedactURL(u *url.URL) string {
+	shown := u.Scheme + "://" + u.Host
+	if u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		shown += "/…"
+	}
+	return shown
+}
+
+// Redactor removes a URL's secrets from texts that others wrote.
+type Redactor struct{ secrets []string }
+
+// shortestSecret leaves words such as "hook" or "v1" readable: such a short token is not a secret.
+const shortestSecret = 5
+
+// NewRedactor collects every part of a URL that may be a secret. hostToo is for services that have a
+// token in the place of the host.
+func NewRedactor(u *url.URL, hostToo bool) Redactor {
+	var found []string
+	add := func(parts ...string) {
+		for _, p := range parts {
+			if len(p) >= shortestSecret {
+				found = append(found, p, url.QueryEscape(p), url.PathEscape(p))
+			}
+		}
+	}
+	if u.User != nil {
+		password, _ := u.User.Password()
+		add(u.User.Username(), password)
+	}
+	add(strings.Split(u.Path, "/")...)
+	for _, values := range u.Query() {
+		for _, v := range values {
+			add(v)
+			add(strings.Split(v, ",")...)
+		}
+	}
+	add(u.Fragment)
+	if hostToo && !strings.Contains(u.Hostname(), ".") {
+		add(u.Hostname())
+	}
+	// The longest come first: otherwise a shorter secret could hide only a part of a longer one.
+	slices.SortFunc(found, func(a, b string) int { return len(b) - len(a) })
+	return Redactor{secrets: slices.Compact(found)}
+}
+
+var anyURL = regexp.MustCompile(`[a-zA-Z][a-zA-Z0-9+.-]*://[^\s"'<>]+`)
+
+// Redact returns text without secrets.
+func (r Redactor) Redact(text string) string {
+	text = anyURL.ReplaceAllStringFunc(text, func(found string) string {
+		if u, err := url.Parse(found); err == nil {
+			return RedactURL(u)
+		}
+		scheme, _, _ := strings.Cut(found, "://")
+		return scheme + "://…"
+	})
+	for _, s := range r.secrets {
+		text = strings.ReplaceAll(text, s, "…")
+	}
+	return text
+}
+
+// Options are the options in the query of a service URL. Names are not case-sensitive; a name that no
+// service asks for is an error.
+type Options struct {
+	given map[string]string
+	asked []string
+	err   error
+}
+
+// OptionsOf reads the options of a URL.
+func OptionsOf(u *url.URL) *Options {
+	o := &Options{given: make(map[string]string)}
+	query, err := url.ParseQuery(strings.ReplaceAll(u.RawQuery, ";", "%3b")) // ntfy's buttons contain semicolons
+	if err != nil {
+		o.err = errors.New("its options cannot be read")
+	}
+	for name, values := range query {
+		o.given[strings.ToLower(name)] = values[0]
+	}
+	return o
+}
+
+// Text returns an option that has one or several names; "" if it is not given.
+func (o *Options) Text(names ...string) string {
+	o.asked = append(o.asked, names...)
+	for _, name := range names {
+		if value, given := o.given[name]; given {
+			return value
+		}
+	}
+	return ""
+}
+
+// Flag returns an option that is yes or no.
+func (o *Options) Flag(usual bool, names ...string) bool {
+	switch strings.ToLower(o.Text(names...)) {
+	case "":
+		return usual
+	case "yes", "y", "true", "on", "1":
+		return true
+	case "no", "n", "false", "off", "0":
+		return false
+	default:
+		o.Wrong(names[0], "must be yes or no")
+		return usual
+	}
+}
+
+// Choice returns an option that must be one of some words, in lower case; "" if it is not given.
+func (o *Options) Choice(name string, words ...string) string {
+	value := strings.ToLower(o.Text(name))
+	if value != "" && !slices.Contains(words, value) {
+		o.Wrong(name, "must be one of "+strings.Join(words, ", "))
+	}
+	return value
+}
+
+// Wrong records what is wrong with an option. The first one counts.
+func (o *Options) Wrong(name, why string) {
+	if o.err == nil {
+		o.err = fmt.Errorf("its option %s %s", name, why)
+	}
+}
+
+// Err returns what is wrong with the options. Call it last: options that were not asked for until then
+// are unknown.
+func (o *Options) Err() error {
+	for name := range o.given {
+		if !slices.Contains(o.asked, name) {
+			slices.Sort(o.asked)
+			o.Wrong(fmt.Sprintf("%q", name), "does not exist; there are "+strings.Join(o.asked, ", "))
+		}
+	}
+	return o.err
 }

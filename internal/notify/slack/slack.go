@@ -30,14 +30,13 @@ type attachment struct {
 	Color string `json:"color,omitempty"`
 }
 
-// maxAttachments is the limit of one message.
 const maxAttachments = 100
 
 // tokenForm has three parts with the same separator, after a prefix for its kind.
 var tokenForm = regexp.MustCompile(`^(?:(xox.|hook)[-:]|:?)([A-Z0-9]{9,})([-/,])([A-Z0-9]{9,})([-/,])([A-Za-z0-9]{24,})$`)
 
 // New parses slack://hook:A-B-C@webhook, slack://xoxb:A-B-C@CHANNEL and slack://[NAME@]A/B/C.
-func New(u *url.URL, o *remote.Options, client *remote.Client) (remote.Service, error) {
+func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, error) {
 	color, template := o.Text("color"), message{Username: o.Text("botname", "username"), Thread: o.Text("thread_ts")}
 	if icon := o.Text("icon", "icon_emoji", "icon_url"); strings.HasPrefix(icon, "http://") || strings.HasPrefix(icon, "https://") {
 		template.IconURL = icon
@@ -68,7 +67,7 @@ func New(u *url.URL, o *remote.Options, client *remote.Client) (remote.Service, 
 		address = "https://slack.com/api/chat.postMessage"
 		header.Set("Authorization", "Bearer "+kind+"-"+strings.Join(ids, "-"))
 	}
-	return remote.ServiceFunc(func(ctx context.Context, n notify.Notice) error {
+	return remote.Service(func(ctx context.Context, n notify.Notice) error {
 		m := template
 		m.Text = n.Title
 		for _, line := range strings.SplitN(strings.TrimSuffix(n.Text, "\n"), "\n", maxAttachments) {
@@ -93,7 +92,6 @@ var (
 	passing  = []string{"ratelimited", "rate_limited", "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org"}
 )
 
-// resultOfBot interprets the response to a bot.
 func resultOfBot(client *remote.Client, answer remote.Answer) error {
 	var result struct {
 		OK    *bool

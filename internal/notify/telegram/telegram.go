@@ -32,12 +32,11 @@ const maxText = 3500
 
 var tokenForm = regexp.MustCompile(`^[0-9]+:[a-zA-Z0-9_-]+$`)
 
-// parseModes are the parse modes of Telegram.
 var parseModes = map[string]string{"": "", "none": "", "html": "HTML", "markdown": "Markdown", "markdownv2": "MarkdownV2"}
 
 // New parses telegram://TOKEN@telegram?chats=CHAT,CHAT:THREAD. If a chat refuses permanently, the
 // others still get the notice; if a chat cannot be reached, it is tried again, with those after it.
-func New(u *url.URL, o *remote.Options, client *remote.Client) (remote.Service, error) {
+func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, error) {
 	template := message{NoPreview: !o.Flag(true, "preview"), Silent: !o.Flag(true, "notification")}
 	template.ParseMode = parseModes[o.Choice("parsemode", "none", "html", "markdown", "markdownv2")]
 	chats := strings.FieldsFunc(o.Text("chats", "channels"), func(r rune) bool { return r == ',' || r == ' ' })
@@ -47,7 +46,7 @@ func New(u *url.URL, o *remote.Options, client *remote.Client) (remote.Service, 
 		return nil, errors.New("must be telegram://TOKEN@telegram?chats=CHAT, with the token of a bot")
 	}
 	address := "https://api.telegram.org/bot" + bot + "/sendMessage"
-	return remote.ServiceFunc(func(ctx context.Context, n notify.Notice) error {
+	return remote.Service(func(ctx context.Context, n notify.Notice) error {
 		var refused error
 		for _, chat := range chats {
 			answer, err := client.Post(ctx, address, nil, template.with(n, chat))

@@ -1,4 +1,4 @@
-package service
+package channels
 
 import (
 	"io"
@@ -16,7 +16,7 @@ import (
 
 func channel(t *testing.T, url string) *notify.Channel {
 	t.Helper()
-	s, err := New(Options{Common: notify.Common{Name: "phone"}, URL: url})
+	s, err := newService(serviceOptions{Common: notify.Common{Name: "phone"}, URL: url})
 	require.NoError(t, err)
 	return s
 }
@@ -27,7 +27,7 @@ func TestServiceIsAChannel(t *testing.T) {
 	defer server.Close()
 	defer close(release)
 	notifytest.Conform(t, func(c notify.Common) (*notify.Channel, error) {
-		return New(Options{Common: c, URL: "ntfy://" + strings.TrimPrefix(server.URL, "http://") + "/topic?scheme=http"})
+		return newService(serviceOptions{Common: c, URL: "ntfy://" + strings.TrimPrefix(server.URL, "http://") + "/topic?scheme=http"})
 	})
 }
 
@@ -36,7 +36,7 @@ func TestAServiceThatHangsEndsWithTheTimeoutAsCause(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer server.Close()
 	defer close(release)
-	s, err := New(Options{Common: notify.Common{Name: "phone", Timeout: 50 * time.Millisecond}, URL: "ntfy://" + strings.TrimPrefix(server.URL, "http://") + "/topic?scheme=http"})
+	s, err := newService(serviceOptions{Common: notify.Common{Name: "phone", Timeout: 50 * time.Millisecond}, URL: "ntfy://" + strings.TrimPrefix(server.URL, "http://") + "/topic?scheme=http"})
 	require.NoError(t, err)
 	err = s.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1)).Err
 	require.ErrorContains(t, err, "ntfy: no answer within 50ms")
@@ -71,7 +71,7 @@ func TestSecretsOfAServiceNeverShow(t *testing.T) {
 		"", "passw0rd", "nosuch://passw0rd@host/p4thtoken", "discord://passw0rd", "ntfy://us3rname:passw0rd@host", "slack://passw0rd", "telegram://passw0rd@telegram",
 		"discord://passw0rd@1?color=p4thtoken", "gotify://passw0rd", "pushover://passw0rd@p4thtoken", "smtp://me:passw0rd@host/?from=p4thtoken", "ntfy://h/p4thtoken?cache=passw0rd", "ntfy://h/p4thtoken?%zz=passw0rd",
 	} {
-		_, err := New(Options{Common: notify.Common{Name: "x"}, URL: bad})
+		_, err := newService(serviceOptions{Common: notify.Common{Name: "x"}, URL: bad})
 		require.Error(t, err, bad)
 		require.NotContains(t, err.Error(), "passw0rd", bad)
 		require.NotContains(t, err.Error(), "p4thtoken", bad)
@@ -95,7 +95,7 @@ func TestURLsOfServicesAreReadWithoutANetwork(t *testing.T) {
 		"smtp://user:pass@mail.example.com:587/?from=a@example.com&to=b@example.com",
 		"smtp://mail.example.com/?fromaddress=a@example.com&fromname=Resumed&toaddresses=b+c@example.com,d@example.com&auth=None&encryption=ImplicitTLS&usestarttls=no&usehtml=yes&clienthost=auto&requirestarttls=no&skiptlsverify=yes&timeout=10s&subject=s",
 	} {
-		_, err := New(Options{Common: notify.Common{Name: "x"}, URL: u})
+		_, err := newService(serviceOptions{Common: notify.Common{Name: "x"}, URL: u})
 		require.NoError(t, err, u)
 	}
 }
@@ -113,7 +113,7 @@ func TestWhatIsWrongWithAURLIsTold(t *testing.T) {
 		"telegram://1:secret-topic@telegram":                    "must be telegram://TOKEN@telegram?chats=CHAT",
 		"slack://hook:AAAAAAAAA-BBBBBBBBB,secret-topic@webhook": "must be slack://hook:A-B-C@webhook",
 	} {
-		_, err := New(Options{Common: notify.Common{Name: "x"}, URL: url})
+		_, err := newService(serviceOptions{Common: notify.Common{Name: "x"}, URL: url})
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "secret-topic")
 	}
@@ -125,7 +125,7 @@ func TestOnlyNtfyHasButtons(t *testing.T) {
 		{"ntfy://ntfy.sh/alerts", "../x", "must be the name of a topic"},
 		{"discord://token@id", "answers", "only ntfy has buttons"},
 	} {
-		_, err := New(Options{Common: notify.Common{Name: "phone"}, URL: c.url, Replies: c.replies})
+		_, err := newService(serviceOptions{Common: notify.Common{Name: "phone"}, URL: c.url, Replies: c.replies})
 		require.ErrorContains(t, err, c.problem)
 		require.ErrorContains(t, err, "replies")
 	}

@@ -1,4 +1,4 @@
-package service
+package channels
 
 import (
 	"bytes"
@@ -72,7 +72,7 @@ func (w *world) send(ctx context.Context, t *testing.T, u string, answer http.Ha
 	if answer != nil {
 		w.answer.Store(&answer)
 	}
-	ch, err := New(Options{Common: notify.Common{Name: "phone"}, URL: strings.ReplaceAll(u, "HOST", w.host), Transport: w.transport})
+	ch, err := newService(serviceOptions{Common: notify.Common{Name: "phone"}, URL: strings.ReplaceAll(u, "HOST", w.host), Transport: w.transport})
 	require.NoError(t, err)
 	return ch.Send(ctx, notifytest.Notice(notify.GaveUp, 1)).Err
 }
@@ -82,7 +82,7 @@ func (w *world) sent(t *testing.T, u string, n notify.Notice) request {
 	t.Helper()
 	yes := says(200, "", accepted(u))
 	w.answer.Store(&yes)
-	ch, err := New(Options{Common: notify.Common{Name: "phone"}, URL: strings.ReplaceAll(u, "HOST", w.host), Transport: w.transport})
+	ch, err := newService(serviceOptions{Common: notify.Common{Name: "phone"}, URL: strings.ReplaceAll(u, "HOST", w.host), Transport: w.transport})
 	require.NoError(t, err)
 	err = ch.Send(t.Context(), n).Err
 	require.NoError(t, err)

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"resumed/internal/procfs"
 	"resumed/internal/terminal"
@@ -86,23 +85,20 @@ func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
 	}
 	input := terminal.Input{At: terminal.LastInput(f.PID, stat.TTY)}
 	if f.Focused {
-		input.Rest = rest
+		input.Rest = terminal.RestFocused
 	}
 	return terminal.Facts{Root: f.PID, TTY: stat.TTY, Input: input}, nil
 }
-
-// rest is for a window that has the keyboard. Kitty does not tell of keys: a first key that comes together
-// with our Enter is not seen, so there should be nobody.
-const rest = 2 * time.Minute
 
 var errClosed = &terminal.Refusal{Why: "its kitty window is gone"}
 
 // facts are kitty's information about a window.
 type facts struct {
-	ID      int  `json:"id"`
-	PID     int  `json:"pid"`
-	Lines   int  `json:"lines"`      // the height of the window
-	Focused bool `json:"is_focused"` // keys go to it, if they go to kitty
+	ID    int `json:"id"`
+	PID   int `json:"pid"`
+	Lines int `json:"lines"` // the height of the window
+
+	Focused bool `json:"is_focused"` // the keyboard types into it
 }
 
 // among finds this window in a list of windows.

@@ -203,13 +203,13 @@ func shellEarly(argv ...string) situation {
 		b.kit.talk = func(prompt string) []string { return append(slices.Clone(argv), prompt) }
 		b.provider.Script(b.step("one"), limited.Thinking(thought))
 		b.provider.Upon("continue", b.step("two"), agenttest.Text("I may not."))
-		p := b.talk(prompt)
+		b.talk(prompt)
 		b.until("the refusal is recorded", func() bool {
 			records, _ := os.ReadFile(b.transcript()) // there is none before it has begun
 			return strings.Contains(string(records), `"isApiErrorMessage":true`) || strings.Contains(string(records), `"error"`)
 		})
 		require.Empty(t, b.done(), "it was refused before the limit")
-		p.kill()
+		b.reap()
 		b.start(b.config())
 		row.said = saw(b.untilState(resume.Waiting, resume.Resuming, resume.Settling))
 		b.until("it was continued", func() bool { return resumes(b) == 1 })

@@ -42,6 +42,10 @@ var ErrInUse = &Refusal{Why: "somebody was at its keyboard just now", Passing: t
 // quietFor is how long no key of a person must have come before something is typed.
 const quietFor = 10 * time.Second
 
+// RestFocused is the Rest of a window that has the keyboard, if its program does not tell of keys: a first key
+// that comes together with our Enter is not seen, so there should be nobody.
+const RestFocused = 2 * time.Minute
+
 // Advice returns why nothing can be typed, and what helps at the next start of the program.
 func (e *Refusal) Advice(program string) string {
 	if !e.Outside {

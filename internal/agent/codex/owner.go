@@ -68,7 +68,7 @@ func (a *Agent) SessionOf(pid int) (id string) {
 		}
 		h, ok := a.reader.Head(file.Name)
 		switch {
-		case !ok || h.Delegated() || h.ID == id:
+		case !ok || h.Parent != "" || h.Role != "" || h.ID == id:
 		case id != "":
 			return ""
 		default:

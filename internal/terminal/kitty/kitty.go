@@ -71,22 +71,19 @@ func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
 	}
 	input := terminal.Input{At: terminal.LastInput(f.PID, stat.TTY)}
 	if f.Focused {
-		input.Rest = rest
+		input.Rest = terminal.RestFocused
 	}
 	return terminal.Facts{Root: f.PID, TTY: stat.TTY, Input: input}, nil
 }
 
-// rest is for a window that has the keyboard. Kitty does not tell of keys: a first key that comes together
-// with our Enter is not seen, so there should be nobody.
-const rest = 2 * time.Minute
-
 var errClosed = &terminal.Refusal{Why: "its kitty window is gone"}
 
 type facts struct {
-	ID      int  `json:"id"`
-	PID     int  `json:"pid"`
-	Lines   int  `json:"lines"`      // the height of the window
-	Focused bool `json:"is_focused"` // keys go to it, if they go to kitty
+	ID    int `json:"id"`
+	PID   int `json:"pid"`
+	Lines int `json:"lines"` // the height of the window
+
+	Focused bool `json:"is_focused"` // the keyboard types into it
 }
 
 func (w *window) among(list string) (facts, error) {

@@ -65,9 +65,9 @@ func (h Head) App() string {
 	}
 }
 
-// Delegated reports whether the thread works for another one, or for Codex itself: it is not
+// delegated reports whether the thread works for another one, or for Codex itself: it is not
 // continued separately.
-func (h Head) Delegated() bool {
+func (h Head) delegated() bool {
 	if h.Parent != "" || h.Role != "" || h.Nickname != "" ||
 		h.ThreadSource == "subagent" || h.ThreadSource == "memory_consolidation" {
 		return true

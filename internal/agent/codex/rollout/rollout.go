@@ -59,7 +59,7 @@ func (rd *Reader) Read(line lines.Line) (o resume.Observation, ok bool) {
 		return o, false
 	}
 	h, _ := rd.headBefore(line)
-	if h.Delegated() {
+	if h.delegated() {
 		return o, false
 	}
 	if o.Event, ok = rd.event(h, r, line); !ok {

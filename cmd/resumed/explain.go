@@ -194,13 +194,13 @@ func (c *cli) printExplanation(x explain.Explanation, seen *view.Session, now ti
 			asked = *seen // the daemon knows more than the file
 		}
 		if asked.State != 0 {
-			p.Text(p.WhyNot(asked))
+			p.Lines(p.WhyNot(asked)...)
 		}
 		switch {
 		case x.Plan != nil && seen != nil:
-			p.Text(p.Leash(*seen))
+			p.Lines(p.Leash(*seen)...)
 		case x.Plan != nil:
-			p.Text(p.Leash(view.Session{Plan: x.Plan}))
+			p.Lines(p.Leash(view.Session{Plan: x.Plan})...)
 		}
 	})
 }

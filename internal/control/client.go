@@ -101,8 +101,8 @@ func (c *Client) PageURL(ctx context.Context, once bool) (string, error) {
 	if once {
 		method = http.MethodPost
 	}
-	found, err := call[page](ctx, c, method, "/v1/page", nil)
-	return found.URL, err
+	found, err := call[map[string]string](ctx, c, method, "/v1/page", nil)
+	return found["url"], err
 }
 
 // NewPageKey ends all links to the page, and all browsers that were let in.

@@ -27,11 +27,6 @@ type problem struct {
 	Kind  string `json:"kind,omitempty"` // one of kinds
 }
 
-// page is the answer with the URL of the page.
-type page struct {
-	URL string `json:"url"`
-}
-
 // Server is the daemon's end of the socket.
 type Server struct {
 	socket   *socket
@@ -165,7 +160,7 @@ func (s *Server) told(r *http.Request) (any, error) {
 
 func (s *Server) page(once bool) (any, error) {
 	url, err := s.backend.PageURL(once)
-	return page{url}, err
+	return map[string]string{"url": url}, err
 }
 
 func answer(w http.ResponseWriter, document any, err error) {

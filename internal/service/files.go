@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,11 +22,8 @@ const (
 	pluginMarker = "// Written by resumed"
 )
 
-// Lines with these prefixes record the directories and the program copy that install made.
-const (
-	madePrefix   = "# made directory: "
-	copiedPrefix = "# made file: "
-)
+// madeLine matches a line that records a directory, or the program copy, that install made.
+var madeLine = regexp.MustCompile(`(?m)^# made (?:directory|file): (.*)$`)
 
 // ownFile is a file that install writes.
 type ownFile struct {
@@ -125,11 +123,11 @@ func makeDirs(dir string) ([]string, error) {
 func madeLines(made []string) string {
 	var b strings.Builder
 	for _, path := range made {
-		prefix := madePrefix
+		kind := "directory"
 		if info, err := os.Stat(path); err == nil && !info.IsDir() {
-			prefix = copiedPrefix
+			kind = "file"
 		}
-		b.WriteString(prefix + path + "\n")
+		fmt.Fprintf(&b, "# made %s: %s\n", kind, path)
 	}
 	return b.String()
 }
@@ -138,11 +136,9 @@ func madeLines(made []string) string {
 func madeBefore(files []ownFile) []string {
 	var made []string
 	for _, f := range files {
-		for line := range strings.Lines(f.text) {
-			for _, prefix := range []string{madePrefix, copiedPrefix} {
-				if path, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), prefix); ok && f.records {
-					made = append(made, path)
-				}
+		for _, line := range madeLine.FindAllStringSubmatch(f.text, -1) {
+			if f.records {
+				made = append(made, line[1])
 			}
 		}
 	}

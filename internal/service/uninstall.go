@@ -21,29 +21,21 @@ type leftover struct{ path, what string }
 
 // leftovers returns the directories of resumed that install did not make.
 func leftovers(getenv func(string) string) []leftover {
-	var all []leftover
-	add := func(path, what string) {
-		// Only a directory with our name is ours as a whole; a service can be configured with any
-		// directory.
-		if filepath.Base(path) != "resumed" || !exists(path) || slices.ContainsFunc(all, func(l leftover) bool { return l.path == path }) {
-			return
-		}
-		all = append(all, leftover{path, what})
-	}
-	if dir := dirs.Config(getenv); dir != "" {
-		add(filepath.Join(dir, "resumed"), "configuration")
-	}
-	if dir, err := dirs.State(getenv); err == nil {
-		add(dir, "state: sessions, history, outputs of resumes, undelivered notices")
-	}
-	if dir := dirs.UserState(getenv); dir != "" {
-		add(dir, "state: sessions, history, outputs of resumes, undelivered notices")
-	}
-	if dir, err := dirs.Runtime(getenv); err == nil {
-		add(dir, "socket and leases")
-	}
+	const state, socket = "state: sessions, history, outputs of resumes, undelivered notices", "socket and leases"
+	stateDir, _ := dirs.State(getenv) // one that is not known is ""
+	runtimeDir, _ := dirs.Runtime(getenv)
 	login, _ := dirs.Login(getenv)
-	add(filepath.Join(login, "resumed"), "socket and leases")
+	var all []leftover
+	for _, l := range []leftover{
+		{filepath.Join(dirs.Config(getenv), "resumed"), "configuration"}, {stateDir, state}, {dirs.UserState(getenv), state},
+		{runtimeDir, socket}, {filepath.Join(login, "resumed"), socket},
+	} {
+		// Only a directory with our name is ours as a whole; a service can be configured with any directory.
+		ours := filepath.IsAbs(l.path) && filepath.Base(l.path) == "resumed" && exists(l.path)
+		if ours && !slices.ContainsFunc(all, func(other leftover) bool { return other.path == l.path }) {
+			all = append(all, l)
+		}
+	}
 	return all
 }
 

@@ -30,9 +30,8 @@ func (p Page) session(s view.Session) []string {
 	lines = append(lines, p.evidence(s)...)
 	lines = append(lines, p.resumes("Resumes", s.Attempts)...)
 	lines = append(lines, p.resumes("Resumes of the interruption before", s.Past)...)
-	lines = append(lines, p.whyNot(s)...)
-	lines = append(lines, p.leash(s)...)
-	return lines
+	lines = append(lines, p.WhyNot(s)...)
+	return append(lines, p.Leash(s)...)
 }
 
 func (p Page) evidence(s view.Session) []string {
@@ -65,13 +64,9 @@ func (p Page) resumes(title string, attempts []view.Attempt) []string {
 	return lines
 }
 
-// Leash shows how a session is continued.
-func (p Page) Leash(s view.Session) string { return strings.Join(p.leash(s), "\n") + "\n" }
-
-// leash shows what the session was started with and what the next resume would run, with the parts of
+// Leash shows what the session was started with and what the next resume would run, with the parts of
 // the start that it repeats.
-func (p Page) leash(s view.Session) []string {
-	var lines []string
+func (p Page) Leash(s view.Session) (lines []string) {
 	for _, part := range humanize.Leash(s) {
 		lines = append(lines, p.part(part)...)
 	}
@@ -79,9 +74,7 @@ func (p Page) leash(s view.Session) []string {
 }
 
 // WhyNot shows what decides whether a session is resumed.
-func (p Page) WhyNot(s view.Session) string { return strings.Join(p.whyNot(s), "\n") + "\n" }
-
-func (p Page) whyNot(s view.Session) []string { return p.part(humanize.WhyNot(s, p.Now)) }
+func (p Page) WhyNot(s view.Session) []string { return p.part(humanize.WhyNot(s, p.Now)) }
 
 func (p Page) part(part humanize.Part) []string {
 	const indent = "  "

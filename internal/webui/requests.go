@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -87,12 +88,9 @@ func (p *Page) history(r *http.Request) (any, error) {
 	if err != nil || most < 1 {
 		most = fewSteps
 	}
-	var steps []control.Step
-	for step, err := range p.backend.Steps(r.Context(), resume.Key{}, time.Time{}, min(most, mostSteps)) {
-		if err != nil {
-			return nil, err
-		}
-		steps = append(steps, step)
+	steps, err := collect(p.backend.Steps(r.Context(), resume.Key{}, time.Time{}, min(most, mostSteps)))
+	if err != nil {
+		return nil, err
 	}
 	all := make([]past, 0, len(steps))
 	for _, s := range slices.Backward(steps) {
@@ -253,27 +251,28 @@ func (p *Page) statusAndOwnSteps(ctx context.Context, all bool, only ...resume.K
 
 // stepsBy returns the steps in the span of a strip, by session.
 func (p *Page) stepsBy(ctx context.Context, key resume.Key, now time.Time, most int) (map[resume.Key][]control.Step, error) {
+	found, err := collect(p.backend.Steps(ctx, key, now.Add(-timeline.Reach), most))
 	steps := make(map[resume.Key][]control.Step)
-	for step, err := range p.backend.Steps(ctx, key, now.Add(-timeline.Reach), most) {
-		if err != nil {
-			return nil, err
-		}
+	for _, step := range found {
 		if step.Session != "" {
 			of := resume.Key{Agent: step.Agent, ID: step.Session}
 			steps[of] = append(steps[of], step)
 		}
 	}
-	return steps, nil
+	return steps, err
 }
 
 // ownSteps returns the daemon's own steps in the span of a strip.
 func (p *Page) ownSteps(ctx context.Context, now time.Time) ([]control.Step, error) {
-	var own []control.Step
-	for step, err := range p.backend.OwnSteps(ctx, now.Add(-timeline.Reach)) {
+	return collect(p.backend.OwnSteps(ctx, now.Add(-timeline.Reach)))
+}
+
+func collect(steps iter.Seq2[control.Step, error]) (all []control.Step, err error) {
+	for step, err := range steps {
 		if err != nil {
 			return nil, err
 		}
-		own = append(own, step)
+		all = append(all, step)
 	}
-	return own, nil
+	return all, nil
 }

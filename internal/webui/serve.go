@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -87,6 +88,12 @@ func (w *Server) Want(listen string) {
 	w.changed.Send()
 }
 
+func (w *Server) want() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.wanted
+}
+
 // Where returns the address where it listens, and why that is not the wanted one.
 func (w *Server) Where() (string, error) {
 	w.mu.Lock()
@@ -135,12 +142,10 @@ func (w *Server) set(addr string, err error) bool {
 // Run serves until ctx is done.
 func (w *Server) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		w.mu.Lock()
-		listen := w.wanted
-		w.mu.Unlock()
+		listen := w.want()
 		if listen == "" {
 			w.set("", nil)
-			w.pause(ctx, listen, 0)
+			w.pause(ctx, listen, math.MaxInt64)
 			continue
 		}
 		listener, err := net.Listen("tcp", listen)
@@ -157,25 +162,15 @@ func (w *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// pause returns when another address than listen is wanted, ctx is done, or the
-// time is over; 0 means no bound.
+// pause returns when another address than listen is wanted, ctx is done, or the time is over.
 func (w *Server) pause(ctx context.Context, listen string, most time.Duration) {
-	if most > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, most)
-		defer cancel()
-	}
-	for {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for w.want() == listen {
 		select {
 		case <-ctx.Done():
 			return
 		case <-w.changed:
-		}
-		w.mu.Lock()
-		changed := w.wanted != listen
-		w.mu.Unlock()
-		if changed {
-			return
 		}
 	}
 }
@@ -205,7 +200,7 @@ func (w *Server) serve(ctx context.Context, listener net.Listener, listen string
 	if w.set(listener.Addr().String(), nil) {
 		w.log.Info("serving metrics", "address", listener.Addr().String())
 	}
-	w.pause(ctx, listen, 0)
+	w.pause(ctx, listen, math.MaxInt64)
 	grace, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
 	if server.Shutdown(grace) != nil {

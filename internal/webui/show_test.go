@@ -33,6 +33,7 @@ func TestGauges(t *testing.T) {
 		{Name: "7 days", Percent: 80, Words: "80 %", Tone: "wait"}:    {Kind: usage.SevenDays, Used: 80},
 		{Name: "3 hour", Percent: 100, Words: "108 %", Tone: "bad"}:   {Kind: "3_hour", Used: 108},
 	} {
+		want.Window = w
 		require.Equal(t, []gauge{want}, showAccount(control.Account{Windows: []usage.Window{w}}).Gauges)
 	}
 }

@@ -73,8 +73,7 @@ var described = agent.Description{
 // Builtin is the entry of GitHub Copilot CLI in the list of agents.
 var Builtin = described.Builtin()
 
-// pluginVersion returns which of resumed's plugins is enabled; "": none. A plugin from a directory is
-// not copied.
+// pluginVersion returns the version that is enabled; "": none. A plugin from a directory is not copied.
 func pluginVersion() string {
 	root := agent.UsualHome(home, homeVariable)
 	dir, enabled := agent.EnabledPlugin(filepath.Join(root, "settings.json"))
@@ -169,8 +168,7 @@ func owner(ctx context.Context, a *agent.Described, s resume.Session) (*resume.O
 	return process.OneOf(free, s, kind), nil
 }
 
-// holdsOther reports whether a process holds another session, or is the script that started a process
-// that does.
+// holdsOther reports whether a process, or one that it started as a script, holds another session.
 func holdsOther(a *agent.Described, p process.Live, running []process.Live, busy map[int]bool) bool {
 	return busy[p.PID] || slices.ContainsFunc(running, func(child process.Live) bool {
 		return busy[child.PID] && child.PID != p.PID && len(a.Processes.Eldest([]int{p.PID, child.PID})) == 1 && slices.Equal(p.Args, child.Args)
@@ -297,8 +295,7 @@ type request struct {
 // sift ignores bookkeeping, results of tools, and events that are only for display.
 var sift = agent.SiftByType([]string{answer}, []string{failure, prompt, aborted, rewound})
 
-// read returns what an event means. A failure is written after GitHub Copilot CLI gave up its own
-// retries.
+// read returns what an event means. A failure is written after the last retry.
 func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
 	r, ok := lines.Parse[record](line.Data)
 	if helper := r.AgentID != "" || r.Data.Parent != ""; !ok || helper { // the session waits for its subagent
@@ -348,8 +345,7 @@ func (d data) by() string {
 // waited is the text about its own retries, whose times are not resets.
 var waited = regexp.MustCompile(`; retried \d+ times \(total retry wait time: [^)]*\)(?: Last error:)?`)
 
-// verdict returns the meaning of a failure: by its status, code and text, and by GitHub Copilot CLI's
-// own kind.
+// verdict judges a failure by its status, code and text, and by its kind.
 func (d data) verdict(limits limit.Reader) limit.Verdict {
 	v := limits.Refusal(limit.Refusal{Status: d.Status, Code: d.Code, Text: waited.ReplaceAllString(d.Message, "")})
 	switch {

@@ -110,8 +110,7 @@ func compile(key, pattern string, check func(bool, string, ...any), groups ...st
 // Sources returns the directories of the agent's files.
 func (a *Agent) Sources() []agent.Source { return slices.Clone(a.sources) }
 
-// rootOf returns the longest directory without wildcards of a glob, and how many directories are
-// between it and the files.
+// rootOf returns the longest directory without wildcards of a glob, and how many levels the files are below it.
 func rootOf(glob string) (root string, depth int) {
 	for root = filepath.Dir(glob); strings.ContainsAny(root, `*?[\`); depth++ {
 		root = filepath.Dir(root)
@@ -119,8 +118,7 @@ func rootOf(glob string) (root string, depth int) {
 	return root, depth
 }
 
-// makeSources returns one source per directory. A file belongs to the first pattern that matches, so no
-// line is read twice.
+// makeSources returns one source per directory. A file belongs to the first pattern that matches.
 func (a *Agent) makeSources() (sources []agent.Source) {
 	globs := slices.Clone(a.is.Files)
 	for i, glob := range globs {

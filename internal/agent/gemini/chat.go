@@ -172,8 +172,7 @@ func (r record) event(limits limit.Reader, modTime time.Time) resume.Event {
 
 var siftMessage = agent.SiftByType([]string{"gemini"}, []string{"user", "error", "info", "$rewindTo"})
 
-// sift ignores updates of the metadata, which are half of a chat's lines, and new lists of all messages without a
-// refusal or a cancellation.
+// sift ignores updates of the metadata, and new lists of all messages without a refusal or a cancellation.
 func sift(line []byte) agent.Weight {
 	contains := func(part string) bool { return bytes.Contains(line, []byte(part)) }
 	if bytes.HasPrefix(line, []byte(`{"$set":{"messages":[{"`)) && !contains(`"type":"error"`) && !contains(`"type":"info"`) {
@@ -228,16 +227,14 @@ func place(line lines.Line) (session, cwd string) {
 	return r.SessionID, cwd
 }
 
-// ending is how the conversation of a chat ends. Gemini CLI removes a failed prompt from the conversation, and deletes
-// a chat that is then empty.
+// ending is how a conversation ends. Gemini CLI removes a failed prompt, and deletes a chat that is then empty.
 type ending struct {
 	lost  *record // the last prompt, if it was removed
 	holds bool    // it has messages
 	open  bool    // the last one awaits an answer
 }
 
-// maxEndLines bounds how many lines of a chat are read backwards: a long turn may have many records since the
-// last prompt.
+// maxEndLines bounds how many lines are read backwards: a long turn may have many since the last prompt.
 const maxEndLines = 20_000
 
 func endingOf(ctx context.Context, path string) (end ending, err error) {
@@ -349,8 +346,7 @@ func tidy(ctx context.Context, d *agent.Described, s resume.Session) error {
 	return nil
 }
 
-// isStub reports whether a file belongs to that session and contains only preambles. A file that cannot be read
-// completely is not a stub.
+// isStub reports whether a file belongs to that session and contains only preambles, as far as it can be read.
 func isStub(path, id string) bool {
 	data, err := agent.ReadSettings(path)
 	return err == nil && holdsNothing(data, id)

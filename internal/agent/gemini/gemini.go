@@ -1,5 +1,4 @@
-// Package gemini supports Gemini CLI: where its chats are, what their lines mean, how a session is continued, and
-// what must be removed after that.
+// Package gemini supports Gemini CLI: its chats, how a session is continued, and what must be removed after that.
 package gemini
 
 import (

@@ -60,8 +60,7 @@ var described = agent.Description{
 // Builtin is the entry of Kimi Code in the list of agents.
 var Builtin = described.Builtin()
 
-// wireFile is written by the main agent of a session, below the session's directory. Subagents have their own files
-// beside it.
+// wireFile is written by the main agent of a session. Subagents have their own files beside it.
 var wireFile = filepath.Join("agents", "main", "wire.jsonl")
 
 // isWire accepts WORKSPACE/SESSION/agents/main/wire.jsonl.
@@ -76,8 +75,7 @@ func isID(text string) bool {
 	return found && agent.IsUUID(id)
 }
 
-// neverAsks is the mode in which everything runs without asking. Every run without a terminal is in this mode,
-// whatever the mode of the session.
+// neverAsks is the mode of every run without a terminal, whatever the mode of the session.
 const neverAsks = "auto"
 
 // choose parks a session that asks: a run without a terminal never asks. Every session begins in the mode that asks
@@ -90,8 +88,7 @@ func choose(_ context.Context, _ *agent.Described, _ resume.Session, had agent.R
 	return c, nil
 }
 
-// flags are those of Kimi Code 2. A session keeps its mode, its model and its agent, so a run without a terminal does
-// not get them again.
+// flags are those of Kimi Code 2. A session keeps its mode, its model and its agent by itself.
 var flags = leash.Flags{
 	{Effect: leash.Grants, Takes: leash.One | leash.Path, Names: `--add-dir`},
 	{Effect: leash.Selects, Takes: leash.One, Names: `-m --model`},
@@ -227,8 +224,7 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	return said, true
 }
 
-// place returns the session of a file and its directory, which is in a file of Kimi Code beside it. A copy does not
-// contain its session.
+// place returns the session of a file, and its directory by a file beside it. A copy does not contain its session.
 func place(line lines.Line) (session, cwd string) {
 	dir := filepath.Dir(filepath.Dir(filepath.Dir(line.Path)))
 	if session = filepath.Base(dir); !isID(session) {

@@ -24,8 +24,7 @@ const Name = "pi"
 // The home of pi, below the user's home directory, and the variable that names another one.
 const home, homeVariable = ".pi/agent", "PI_CODING_AGENT_DIR"
 
-// described is pi. It replaces its process title as soon as it runs, so its flags are known only from a start that was
-// recorded.
+// described is pi. It replaces its process title, so its flags are known only from a start that was recorded.
 var described = agent.Description{
 	About: agent.About{
 		Name: Name, Program: "pi", Is: agent.ProgramOf("pi", "cli.js", "pi-coding-agent"), ByHand: "--session",
@@ -135,8 +134,7 @@ var providerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // variableIn matches a variable in pi's configuration of models, for a key or an address: "$NAME" or "${NAME}".
 var variableIn = regexp.MustCompile(`\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
 
-// flags are those of pi from 0.87 to 1.5. An extension may restrict the session, and a list of tools too: both are
-// repeated unchanged.
+// flags are those of pi from 0.87 to 1.5. Extensions and lists of tools may restrict: they are repeated unchanged.
 var flags = leash.Flags{
 	{Effect: leash.Restricts, Takes: leash.Alone, Names: `-nt --no-tools -nbt --no-builtin-tools -ne --no-extensions --no-mcp -ns --no-skills
 		-np --no-prompt-templates -nc --no-context-files -na --no-approve --offline`},
@@ -304,8 +302,7 @@ func Header(line []byte) (session, cwd string, ok bool) {
 	return e.ID, e.Cwd, parsed && e.Type == header && e.Version > 0 && e.Cwd != "" && isID(e.ID)
 }
 
-// place returns the session of a file and its directory. If the beginning of the file is missing, the session is that
-// of its name.
+// place returns the session of a file and its directory; without its beginning, the session in its name.
 func place(line lines.Line) (session, cwd string) {
 	if session, cwd, ok := Header(line.First()); ok {
 		return session, cwd

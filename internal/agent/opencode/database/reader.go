@@ -227,8 +227,7 @@ func (p *pass) take(ctx context.Context, s Session, m Message, last, first bool)
 	return true, nil
 }
 
-// Observation returns an observation of a session. One data directory is one account, and each of its
-// providers has its own limit.
+// Observation returns an observation of a session. Each provider of a data directory has its own limit.
 func (r Reader) Observation(s Session, m Message, event resume.Event) resume.Observation {
 	o := resume.Observation{
 		Key:        resume.Key{Agent: r.Agent, ID: s.ID},

@@ -97,8 +97,7 @@ func (db *DB) Context(ctx context.Context, session string) (size resume.Context,
 	return size, known, err
 }
 
-// Denied returns the last tool that a run since that time was refused. It does not count if the run continued with
-// other tools.
+// Denied returns the last tool that a run since that time was refused, unless it continued with other tools.
 func (db *DB) Denied(ctx context.Context, session string, sinceMS int64) (d agent.Denial, denied bool, err error) {
 	_, err = db.newest(ctx, session, func(m Message) (over bool, err error) {
 		if m.Meaning != Moved || m.AtMS < sinceMS {
@@ -118,8 +117,7 @@ func (db *DB) Denied(ctx context.Context, session string, sinceMS int64) (d agen
 
 const maxChildren = 50
 
-// Stopped returns the child sessions of a session that ended with a refusal since that time, and have not
-// continued, the oldest first.
+// Stopped returns the child sessions that ended with a refusal since that time, the oldest first.
 func (db *DB) Stopped(ctx context.Context, parent string, since time.Time, limits limit.Reader) ([]resume.Subagent, error) {
 	if !db.columns[db.sessionTable+".parent_id"] {
 		return nil, nil

@@ -51,7 +51,7 @@ var described = agent.Description{
 
 	Read:   read,
 	Place:  place,
-	Counts: `"` + used + `"`,
+	Counts: `"session.usage_record"`,
 	Choose: choose,
 	Owner:  owner,
 
@@ -238,20 +238,6 @@ type record struct {
 	Data      data   `json:"data"`
 }
 
-// The types that matter.
-const (
-	started   = "session.start"
-	prompt    = "user.message"
-	answer    = "assistant.message"
-	failure   = "session.error"
-	aborted   = "abort"
-	rewound   = "session.snapshot_rewind"
-	moded     = "session.mode_changed"
-	permitted = "session.permissions_changed"
-	tooled    = "tool.execution_complete"
-	used      = "session.usage_record"
-)
-
 type data struct {
 	SessionID string `json:"sessionId"`
 	Context   struct {
@@ -293,7 +279,7 @@ type request struct {
 }
 
 // sift ignores bookkeeping, results of tools, and events that are only for display.
-var sift = agent.SiftByType([]string{answer}, []string{failure, prompt, aborted, rewound})
+var sift = agent.SiftByType([]string{"assistant.message"}, []string{"session.error", "user.message", "abort", "session.snapshot_rewind"})
 
 // read returns what an event means. A failure is written after the last retry.
 func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
@@ -305,28 +291,28 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	said := agent.Record{Prompt: d.Content}
 	said.At = agent.Written(r.Timestamp, line.ModTime)
 	switch r.Type {
-	case failure:
+	case "session.error":
 		said.Event = resume.Limited{At: said.At, Verdict: d.verdict(limits(said.At)), Text: agent.Clip(d.Message)}
-	case answer:
+	case "assistant.message":
 		if strings.TrimSpace(d.Content) != "" || len(d.Requests) > 0 {
 			said.Event = resume.Progressed{At: said.At}
 		}
 		for _, c := range d.Requests {
 			said.Calls = append(said.Calls, agent.Call{ID: c.ID, Tool: c.Name, Use: agent.UseOf(c.Arguments)})
 		}
-	case prompt:
+	case "user.message":
 		said.Event, said.Mode = resume.Prompted{At: said.At, By: d.by()}, d.AgentMode
-	case aborted, rewound:
+	case "abort", "session.snapshot_rewind":
 		said.Event = resume.Cancelled{At: said.At}
-	case moded:
+	case "session.mode_changed":
 		said.Mode = d.NewMode
-	case permitted:
+	case "session.permissions_changed":
 		said.Permission = d.Permission
-	case tooled:
+	case "tool.execution_complete":
 		if d.Error.Code == "denied" {
 			said.Denied = &agent.Denial{ID: d.CallID}
 		}
-	case used:
+	case "session.usage_record":
 		if d.Usage.Interaction == "conversation-agent" {
 			said.Tokens = d.Usage.Input + d.Usage.Output
 		}
@@ -370,7 +356,7 @@ func place(line lines.Line) (session, cwd string) {
 		session = named
 	}
 	first, ok := lines.Parse[record](line.First())
-	if !ok || first.Type != started || !agent.IsUUID(first.Data.SessionID) {
+	if !ok || first.Type != "session.start" || !agent.IsUUID(first.Data.SessionID) {
 		return session, ""
 	}
 	return first.Data.SessionID, first.Data.Context.Cwd

@@ -44,7 +44,7 @@ var described = agent.Description{
 
 	Read:   read,
 	Place:  place,
-	Counts: `"` + measured + `"`,
+	Counts: `"token_counting.measured"`,
 	Choose: choose,
 	Enough: func(had agent.RunSettings) bool { return had.Mode != "" },
 
@@ -160,19 +160,6 @@ type record struct {
 	Tokens int64  `json:"tokens"`
 }
 
-// The types that matter.
-const (
-	prompted  = "turn.prompt"
-	steered   = "turn.steer"
-	stepped   = "context.append_loop_event"
-	retrying  = "turn.step.retrying"
-	turnEnded = "turn.ended"
-	undone    = "context.undo"
-	cleared   = "context.clear"
-	moded     = "permission.set_mode"
-	measured  = "token_counting.measured"
-)
-
 type step struct {
 	Type string     `json:"type"`
 	Part agent.Part `json:"part"`
@@ -192,7 +179,7 @@ type failure struct {
 }
 
 // sift ignores bookkeeping and requests.
-var sift = agent.SiftByType([]string{stepped}, []string{turnEnded, prompted, steered, retrying, undone, cleared})
+var sift = agent.SiftByType([]string{"context.append_loop_event"}, []string{"turn.ended", "turn.prompt", "turn.steer", "turn.step.retrying", "context.undo", "context.clear"})
 
 // read returns what a record means. The process may retry a failed request: as long as it is alive it owns the session,
 // and its next records tell more.
@@ -204,21 +191,21 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	at := r.at(line.ModTime)
 	said := agent.Record{ToolUse: agent.ToolUse{At: at}, Prompt: r.Input.Text()}
 	switch {
-	case r.Type == turnEnded && r.Reason == "failed":
+	case r.Type == "turn.ended" && r.Reason == "failed":
 		said.Event = r.Error.event(limits(at), time.Time{})
-	case r.Type == retrying:
+	case r.Type == "turn.step.retrying":
 		f := r.Error
 		f.Name, f.Message, f.Details.Status = r.Name, r.Message, r.Status
 		said.Event = f.event(limits(at), r.until(at))
 	case r.moved():
 		said.Event = resume.Progressed{At: at}
-	case r.Type == prompted, r.Type == steered:
+	case r.Type == "turn.prompt", r.Type == "turn.steer":
 		said.Event = resume.Prompted{At: at, By: r.by()}
-	case r.Type == turnEnded && r.Reason == "cancelled", r.Type == undone, r.Type == cleared:
+	case r.Type == "turn.ended" && r.Reason == "cancelled", r.Type == "context.undo", r.Type == "context.clear":
 		said.Event = resume.Cancelled{At: at}
-	case r.Type == moded:
+	case r.Type == "permission.set_mode":
 		said.Mode = r.Mode
-	case r.Type == measured:
+	case r.Type == "token_counting.measured":
 		said.Tokens = r.Tokens
 	}
 	return said, true
@@ -238,7 +225,7 @@ func place(line lines.Line) (session, cwd string) {
 }
 
 func (r record) moved() bool {
-	return r.Type == stepped && (r.Event.Type == "tool.call" || r.Event.Type == "content.part" && strings.TrimSpace(r.Event.Part.Text) != "")
+	return r.Type == "context.append_loop_event" && (r.Event.Type == "tool.call" || r.Event.Type == "content.part" && strings.TrimSpace(r.Event.Part.Text) != "")
 }
 
 // by returns the source of a prompt; empty: a person, or a command line.

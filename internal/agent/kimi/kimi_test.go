@@ -29,6 +29,18 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 
 const sessionA = "session_6e6faec3-9b19-4907-bdc9-bf24ad0a6e68"
 
+// The types of records that tests write.
+const (
+	prompted  = "turn.prompt"
+	steered   = "turn.steer"
+	stepped   = "context.append_loop_event"
+	retrying  = "turn.step.retrying"
+	turnEnded = "turn.ended"
+	undone    = "context.undo"
+	cleared   = "context.clear"
+	moded     = "permission.set_mode"
+)
+
 type object = agenttest.Object
 
 var began = agenttest.Began

@@ -194,15 +194,7 @@ type tool struct {
 	Name string `json:"name"`
 }
 
-// The types of entries that matter.
-const (
-	header     = "session"
-	messaged   = "message"
-	remodelled = "model_change"
-	branched   = "branch_summary"
-)
-
-var sift = agent.SiftByType([]string{messaged}, []string{branched})
+var sift = agent.SiftByType([]string{"message"}, []string{"branch_summary"})
 
 // read returns what an entry means. pi tries again by itself after a failure: as long as its process is alive it owns
 // the session, and its next entries tell more.
@@ -214,13 +206,13 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	said := agent.Record{}
 	said.At = agent.Written(e.Timestamp, line.ModTime)
 	switch {
-	case e.Type == remodelled:
+	case e.Type == "model_change":
 		said.Model, said.Login = e.Model, e.Provider
-	case e.Type == branched: // a person went back to an earlier entry
+	case e.Type == "branch_summary": // a person went back to an earlier entry
 		said.Event = resume.Cancelled{At: said.At}
-	case e.Type == messaged && e.Message.Role == "user":
+	case e.Type == "message" && e.Message.Role == "user":
 		said.Event, said.Prompt = resume.Prompted{At: said.At}, e.Message.Content.Text()
-	case e.Type == messaged && e.Message.Role == "assistant":
+	case e.Type == "message" && e.Message.Role == "assistant":
 		e.Message.answer(&said, limits)
 	}
 	return said, true
@@ -299,7 +291,7 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]*$`)
 // Header returns the session and the directory in the first line of a session, or of the output of a run.
 func Header(line []byte) (session, cwd string, ok bool) {
 	e, parsed := lines.Parse[entry](line)
-	return e.ID, e.Cwd, parsed && e.Type == header && e.Version > 0 && e.Cwd != "" && isID(e.ID)
+	return e.ID, e.Cwd, parsed && e.Type == "session" && e.Version > 0 && e.Cwd != "" && isID(e.ID)
 }
 
 // place returns the session of a file and its directory; without its beginning, the session in its name.

@@ -44,10 +44,7 @@ var described = agent.Description{
 	},
 
 	Home: home, HomeVariables: []string{homeVariable},
-	Dir:   "session-state",
-	Files: agent.Source{Depth: 1, Match: isEvents, Sift: sift},
-	Glob:  "session-state/*/" + eventsFile,
-	IsID:  agent.IsUUID,
+	Glob: "session-state/*/" + eventsFile, Sift: sift, IsID: agent.IsUUID, PathID: pathID,
 
 	Read:   read,
 	Place:  place,
@@ -86,10 +83,11 @@ func pluginVersion() string {
 
 var isProgram = agent.ProgramOf("copilot copilot-linux-x64 copilot-linux-arm64", "npm-loader.js index.js", "@github/copilot")
 
-// isEvents accepts SESSION/events.jsonl.
-func isEvents(rel string) bool {
-	dir, name := filepath.Split(rel)
-	return name == eventsFile && agent.IsUUID(filepath.Clean(dir))
+func pathID(path string) string {
+	if id := filepath.Base(filepath.Dir(path)); agent.IsUUID(id) {
+		return id
+	}
+	return ""
 }
 
 // left returns a session with a known id, if a run has begun it.
@@ -352,12 +350,9 @@ func (d data) verdict(limits limit.Reader) limit.Verdict {
 // place returns the session of a file and its directory, from its first event. If the beginning of the
 // file is missing, the session is that of the directory's name.
 func place(line lines.Line) (session, cwd string) {
-	if named := filepath.Base(filepath.Dir(line.Path)); agent.IsUUID(named) {
-		session = named
-	}
 	first, ok := lines.Parse[record](line.First())
 	if !ok || first.Type != "session.start" || !agent.IsUUID(first.Data.SessionID) {
-		return session, ""
+		return pathID(line.Path), ""
 	}
 	return first.Data.SessionID, first.Data.Context.Cwd
 }

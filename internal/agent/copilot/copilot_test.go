@@ -123,7 +123,7 @@ func TestOnlyEventsOfSessionsAreWatched(t *testing.T) {
 		"x/" + sessionA + "/events.jsonl":    false,
 		sessionA + "/events.jsonl/something": false,
 	} {
-		require.Equal(t, want, isEvents(filepath.FromSlash(rel)), rel)
+		require.Equal(t, want, newAgent(t).Sources()[0].Match(filepath.FromSlash(rel)), rel)
 	}
 }
 

@@ -184,10 +184,12 @@ func sift(line []byte) agent.Weight {
 // chatName is the name of a session's file: the minute it began, and the first 8 digits of its id.
 var chatName = regexp.MustCompile(`^session-.+-([0-9A-Za-z_-]{8})\.jsonl$`)
 
-// isChat accepts PROJECT/chats/session-TIME-ID.jsonl. Subagents write deeper.
-func isChat(rel string) bool {
-	parts := strings.Split(rel, string(filepath.Separator))
-	return len(parts) == 3 && parts[1] == "chats" && chatName.MatchString(parts[2])
+// shortID returns these digits. Subagents write deeper, in files with other names.
+func shortID(path string) string {
+	if name := chatName.FindStringSubmatch(filepath.Base(path)); name != nil {
+		return name[1]
+	}
+	return ""
 }
 
 var sessionName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
@@ -321,11 +323,11 @@ func left(ctx context.Context, d *agent.Described, t headless.Trail, run headles
 // nothing may be removed.
 func tidy(ctx context.Context, d *agent.Described, s resume.Session) error {
 	dir, file := filepath.Split(s.Transcript)
-	name := chatName.FindStringSubmatch(file)
-	if _, err := os.Lstat(s.Transcript); err != nil || name == nil || isStub(s.Transcript, s.Key.ID) {
+	id := shortID(file)
+	if _, err := os.Lstat(s.Transcript); err != nil || id == "" || isStub(s.Transcript, s.Key.ID) {
 		return nil
 	}
-	stubs, _ := fs.Glob(os.DirFS(dir), "session-*-"+name[1]+".jsonl") // errs on a bad pattern only
+	stubs, _ := fs.Glob(os.DirFS(dir), "session-*-"+id+".jsonl") // errs on a bad pattern only
 	stubs = slices.DeleteFunc(stubs, func(other string) bool {
 		path := filepath.Join(dir, other)
 		info, err := os.Lstat(path)

@@ -43,10 +43,7 @@ var described = agent.Description{
 	},
 
 	Home: homeName, HomeVariables: []string{homeVariable}, Around: true,
-	Dir:   "tmp",
-	Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},
-	Glob:  chatGlob,
-	IsID:  IsID,
+	Glob: chatGlob, Sift: sift, IsID: IsID, PathID: shortID,
 
 	Read:   read,
 	Place:  place,

@@ -37,10 +37,7 @@ var described = agent.Description{
 	Remedies: agent.Remedies{SignIn: "run kimi login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact"},
 
 	Home: homeName, HomeVariables: []string{homeVariable},
-	Dir:   "sessions",
-	Files: agent.Source{Depth: 4, Match: isWire, Sift: sift},
-	Glob:  "sessions/*/*/" + filepath.ToSlash(wireFile),
-	IsID:  isID,
+	Glob: "sessions/*/*/" + wireFile, Sift: sift, IsID: isID, PathID: pathID,
 
 	Read:   read,
 	Place:  place,
@@ -61,13 +58,16 @@ var described = agent.Description{
 var Builtin = described.Builtin()
 
 // wireFile is written by the main agent of a session. Subagents have their own files beside it.
-var wireFile = filepath.Join("agents", "main", "wire.jsonl")
+const wireFile = "agents/main/wire.jsonl"
 
-// isWire accepts WORKSPACE/SESSION/agents/main/wire.jsonl.
-func isWire(rel string) bool {
-	dir, found := strings.CutSuffix(rel, string(filepath.Separator)+wireFile)
-	workspace, session := filepath.Split(dir)
-	return found && isID(session) && strings.Count(workspace, string(filepath.Separator)) == 1
+// sessionDir returns the directory of a file's session.
+func sessionDir(wire string) string { return filepath.Dir(filepath.Dir(filepath.Dir(wire))) }
+
+func pathID(path string) string {
+	if id := filepath.Base(sessionDir(path)); isID(id) {
+		return id
+	}
+	return ""
 }
 
 func isID(text string) bool {
@@ -213,14 +213,11 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 
 // place returns the session of a file, and its directory by a file beside it. A copy does not contain its session.
 func place(line lines.Line) (session, cwd string) {
-	dir := filepath.Dir(filepath.Dir(filepath.Dir(line.Path)))
-	if session = filepath.Base(dir); !isID(session) {
-		session = strings.TrimSuffix(filepath.Base(line.Path), ".jsonl")
-	}
+	session = cmp.Or(pathID(line.Path), strings.TrimSuffix(filepath.Base(line.Path), ".jsonl"))
 	var state struct {
 		Cwd string `json:"cwd"`
 	}
-	agent.ReadJSON(filepath.Join(dir, "state.json"), &state)
+	agent.ReadJSON(filepath.Join(sessionDir(line.Path), "state.json"), &state)
 	return session, state.Cwd
 }
 

@@ -155,7 +155,7 @@ func TestOnlyRecordsOfSessionsAreWatched(t *testing.T) {
 		"wd_shop_1/" + sessionA + "/agents/main/sub/wire.jsonl":  false,
 		"wd_shop_1/" + sessionA + "/logs/agents/main/wire.jsonl": false,
 	} {
-		require.Equal(t, want, isWire(filepath.FromSlash(rel)), rel)
+		require.Equal(t, want, newAgent(t).Sources()[0].Match(filepath.FromSlash(rel)), rel)
 	}
 }
 

@@ -34,10 +34,7 @@ var described = agent.Description{
 	Remedies: agent.Remedies{SignIn: "run pi and type /login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact"},
 
 	Home: home, HomeVariables: []string{homeVariable},
-	Dir:   "sessions",
-	Files: agent.Source{Depth: 1, Match: isSession, Sift: sift},
-	Glob:  "sessions/*/*.jsonl",
-	IsID:  isID,
+	Glob: "sessions/*/*.jsonl", Sift: sift, IsID: isID, PathID: pathID,
 
 	Read:   read,
 	Place:  place,
@@ -89,14 +86,8 @@ var sessionID = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$
 // isID reports whether a text is the id of a session. pi takes a text that ends with .jsonl for a path.
 func isID(text string) bool { return sessionID.MatchString(text) && !strings.HasSuffix(text, ".jsonl") }
 
-// isSession accepts DIRECTORY/TIME_SESSION.jsonl.
-func isSession(rel string) bool {
-	dir, name := filepath.Split(rel)
-	return strings.Count(dir, string(filepath.Separator)) == 1 && idOf(name) != ""
-}
-
-// idOf returns the session in the name of a file, or "".
-func idOf(path string) string {
+// pathID returns the session in the name of a file: TIME_SESSION.jsonl.
+func pathID(path string) string {
 	name, found := strings.CutSuffix(filepath.Base(path), ".jsonl")
 	if _, id, named := strings.Cut(name, "_"); found && named && isID(id) {
 		return id
@@ -299,5 +290,5 @@ func place(line lines.Line) (session, cwd string) {
 	if session, cwd, ok := Header(line.First()); ok {
 		return session, cwd
 	}
-	return idOf(line.Path), ""
+	return pathID(line.Path), ""
 }

@@ -129,7 +129,7 @@ func TestOnlySessionsAreWatched(t *testing.T) {
 		fileA:                                              false,
 		"a/b/" + fileA:                                     false,
 	} {
-		require.Equal(t, want, isSession(filepath.FromSlash(rel)), rel)
+		require.Equal(t, want, newAgent(t).Sources()[0].Match(filepath.FromSlash(rel)), rel)
 	}
 }
 

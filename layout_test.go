@@ -211,10 +211,10 @@ var budgets = map[string]struct{ lines, up int }{
 
 	"internal/resume/engine":            {1_690, 8},
 	"internal/agent":                    {2_340, 5},
-	"internal/agent/opencode":           {1_530, 0},
-	"internal/agent/opencode/database":  {1_220, 0},
-	"internal/agent/opencode/processes": {310, 0},
-	"internal/agent/opencode/server":    {480, 0},
+	"internal/agent/opencode":           {1_360, 0},
+	"internal/agent/opencode/database":  {1_050, 0},
+	"internal/agent/opencode/processes": {250, 0},
+	"internal/agent/opencode/server":    {430, 0},
 	"internal/resume/view":              {450, 0},
 }
 

@@ -33,11 +33,11 @@ type Description struct {
 	HomeVariables []string // that name another home; the last one is set for a run in another home
 	Around        bool     // the variables name the parent directory of the home, which is always called Home
 
-	Dir   string // of each home, with the transcripts
-	Files Source // what each home's source is like
-	Glob  string // the same files, below a home
+	Glob string // of the transcripts, below a home; the directory that it begins with is watched
+	Sift func(line []byte) Weight
 
-	IsID func(text string) bool // reports whether a text is the id of a session
+	IsID   func(text string) bool   // reports whether a text is the id of a session
+	PathID func(path string) string // returns the id in the path of a transcript, or the part of it that is there; "": none
 
 	// Read returns what a line says, or false if nothing. limits returns a reader for limits
 	// that were stated at that time.
@@ -120,8 +120,7 @@ func (is Description) Builtin() Builtin {
 	}
 }
 
-// New returns the agent of the description: without Roots, with its usual home. It reads the
-// environment, but no file.
+// New returns the agent of the description. It reads the environment, but no file.
 func (is Description) New(o Options) (*Described, error) {
 	usual, variable := UsualHome(is.Home, is.HomeVariables...), is.HomeVariables[len(is.HomeVariables)-1]
 	if is.Around && os.Getenv(variable) != "" {
@@ -137,7 +136,12 @@ func (is Description) New(o Options) (*Described, error) {
 	if is.Line.Say == nil {
 		is.Line.Say = WithPrompt
 	}
-	d := &Described{Transcripts{Base: NewBase(is.About, o), Homes: homes, Dir: is.Dir, Files: is.Files}, is}
+	dir, _, _ := strings.Cut(is.Glob, "/")
+	files := Source{Sift: is.Sift, Depth: strings.Count(is.Glob, "/") - 1, Match: func(rel string) bool {
+		matches, _ := filepath.Match(is.Glob, filepath.Join(dir, rel)) // the pattern is valid
+		return matches && is.PathID(rel) != ""
+	}}
+	d := &Described{Transcripts{Base: NewBase(is.About, o), Homes: homes, Dir: dir, Files: files}, is}
 	d.Elsewhere = func(home string) string {
 		if is.Around {
 			home = filepath.Dir(home)
@@ -309,8 +313,7 @@ func (d *Described) endOf(ctx context.Context, s resume.Session, w Words) (last 
 	return last, had, err
 }
 
-// Failed returns the verdict of a failure that ended a turn: the agent has given up. A failure
-// that is not recognised becomes Unknown.
+// Failed returns the verdict of a failure that ended a turn. One that is not recognised becomes Unknown.
 func Failed(v limit.Verdict) limit.Verdict {
 	v.InProgress = false
 	if v.Class == limit.None {
@@ -319,8 +322,7 @@ func Failed(v limit.Verdict) limit.Verdict {
 	return v
 }
 
-// ProgramOf returns a function that reports whether a path is that of a program: by its own
-// names, or by those of scripts in a package. Names are separated by spaces.
+// ProgramOf recognises a program by its own names, or by those of scripts in a package, separated by spaces.
 func ProgramOf(names, scripts, pkg string) func(path string) bool {
 	return func(path string) bool {
 		name := filepath.Base(path)
@@ -329,16 +331,14 @@ func ProgramOf(names, scripts, pkg string) func(path string) bool {
 	}
 }
 
-// Spare returns a function that reports whether a session does not need a variable: it is one of all
-// providers, and none of those that are needed.
+// Spare reports whether a variable is one of all providers, and none of those that are needed.
 func Spare(needed leash.Variables, providers string) func(variable string) bool {
 	return func(variable string) bool {
 		return !needed.Has(variable) && leash.Variables{{Names: providers}}.Has(variable)
 	}
 }
 
-// VariablesIn returns the variables that settings files name: the first group of a pattern. They decide which
-// allowance is used.
+// VariablesIn returns the variables of the account that settings files name: the first group of a pattern.
 func VariablesIn(pattern *regexp.Regexp, files ...string) leash.Row {
 	var names []string
 	for _, file := range files {

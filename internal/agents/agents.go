@@ -1,5 +1,4 @@
-// Package agents is the list of all agents: their names, their titles, and how each is made from a
-// configuration.
+// Package agents is the list of all agents, and makes them from a configuration.
 package agents
 
 import (
@@ -67,8 +66,7 @@ func Titles() map[string]string {
 	return titles
 }
 
-// StatusLine parses what an agent passes to its status line command: the session, and the use of its
-// account's allowances.
+// StatusLine parses the input of a status line command: the session, and the use of its account's allowances.
 func StatusLine(said []byte, now time.Time) (session string, readings []usage.Reading) {
 	for _, b := range builtin {
 		if b.StatusLine != nil && session == "" {
@@ -81,14 +79,12 @@ func StatusLine(said []byte, now time.Time) (session string, readings []usage.Re
 // ofPlugin is the name under which the plugin that several agents share calls `resumed hook`.
 const ofPlugin = "plugin"
 
-// byVariable tells these agents apart: for a hook each sets its own variable and those of the agents
-// after it.
+// byVariable tells these agents apart: each sets its own variable and those of the agents after it.
 var byVariable = []struct{ name, variable string }{
 	{copilot.Name, "COPILOT_PLUGIN_ROOT"}, {codex.Name, "PLUGIN_ROOT"}, {claude.Name, "CLAUDE_PLUGIN_ROOT"}, {qwen.Name, ""},
 }
 
-// ReadHook parses what an agent tells its hook, and returns the agent's name; "": there is no such
-// agent.
+// ReadHook parses what an agent tells its hook, and returns its name; "": there is no such agent.
 func ReadHook(name string, said []byte, getenv func(string) string) (agentName string, call agent.HookCall) {
 	for _, by := range byVariable {
 		if name == ofPlugin && (by.variable == "" || getenv(by.variable) != "") {
@@ -104,8 +100,7 @@ func ReadHook(name string, said []byte, getenv func(string) string) (agentName s
 // CallsHooks reports whether there is an agent of that name, and a plugin with which it calls hooks.
 func CallsHooks(name string) bool { return named(name).Plugin != nil }
 
-// StartOf returns what a live process of a built-in agent runs and was started with, or false if that
-// is not known.
+// StartOf returns what a live process of a built-in agent runs and was started with; false: not known.
 func StartOf(name string, pid int) (start starts.Start, ok bool) {
 	b := named(name)
 	if b.New == nil {
@@ -118,8 +113,7 @@ func StartOf(name string, pid int) (start starts.Start, ok bool) {
 	return start, start.Origin != nil
 }
 
-// SessionOf returns the session that a live process of a built-in agent has open, or false if the agent
-// does not tell.
+// SessionOf returns the session that a live process of a built-in agent has open; false: not known.
 func SessionOf(pid int) (resume.Key, bool) {
 	for _, b := range builtin {
 		a, err := b.New(agent.Options{})

@@ -45,8 +45,7 @@ type Home struct {
 	Packed      []string // compressed transcripts, of which only known sessions are continued
 }
 
-// Survey looks for every enabled agent, without starting a program. recorded is the PATH of the
-// service; "": the same as here.
+// Survey looks for every enabled agent. recorded is the PATH of the service; "": the same as here.
 func Survey(ctx context.Context, cfg config.Config, recorded string) ([]Finding, error) {
 	made, err := Make(cfg)
 	if err != nil {

@@ -15,8 +15,7 @@ import (
 // AfterReset is the After of a task that waits for the account's next window.
 const AfterReset = "reset"
 
-// Task makes a task of an order, or returns what is wrong with it. The caller looks up what the task
-// waits for, unless that is a time.
+// Task makes a task of an order. The caller looks up what the task waits for, unless that is a time.
 func Task(made map[string]agent.Agent, order view.TaskOrder, id string, now time.Time) (resume.Session, error) {
 	a, err := starter(made, order.Agent)
 	if err != nil {
@@ -72,8 +71,7 @@ func starters(made map[string]agent.Agent) (all []agent.Starter) {
 	return all
 }
 
-// clock parses a clock time, a date, or a duration from now. A clock time is the next time of day that
-// matches.
+// clock parses the next clock time, a date, or a duration from now.
 func clock(text string, now time.Time) (time.Time, bool) {
 	for _, layout := range []string{"15:04", "15:04:05"} {
 		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {

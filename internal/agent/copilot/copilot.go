@@ -44,14 +44,11 @@ var described = agent.Description{
 	},
 
 	Home: home, HomeVariables: []string{homeVariable},
-	Dir:   "session-state",
-	Files: agent.Source{Depth: 1, Match: isEvents, Sift: sift},
-	Glob:  "session-state/*/" + eventsFile,
-	IsID:  agent.IsUUID,
+	Glob: "session-state/*/" + eventsFile, Sift: sift, IsID: agent.IsUUID, PathID: pathID,
 
 	Read:   read,
 	Place:  place,
-	Counts: `"` + used + `"`,
+	Counts: `"session.usage_record"`,
 	Choose: choose,
 	Owner:  owner,
 
@@ -73,8 +70,7 @@ var described = agent.Description{
 // Builtin is the entry of GitHub Copilot CLI in the list of agents.
 var Builtin = described.Builtin()
 
-// pluginVersion returns which of resumed's plugins is enabled; "": none. A plugin from a directory is
-// not copied.
+// pluginVersion returns the version that is enabled; "": none. A plugin from a directory is not copied.
 func pluginVersion() string {
 	root := agent.UsualHome(home, homeVariable)
 	dir, enabled := agent.EnabledPlugin(filepath.Join(root, "settings.json"))
@@ -87,10 +83,11 @@ func pluginVersion() string {
 
 var isProgram = agent.ProgramOf("copilot copilot-linux-x64 copilot-linux-arm64", "npm-loader.js index.js", "@github/copilot")
 
-// isEvents accepts SESSION/events.jsonl.
-func isEvents(rel string) bool {
-	dir, name := filepath.Split(rel)
-	return name == eventsFile && agent.IsUUID(filepath.Clean(dir))
+func pathID(path string) string {
+	if id := filepath.Base(filepath.Dir(path)); agent.IsUUID(id) {
+		return id
+	}
+	return ""
 }
 
 // left returns a session with a known id, if a run has begun it.
@@ -169,8 +166,7 @@ func owner(ctx context.Context, a *agent.Described, s resume.Session) (*resume.O
 	return process.OneOf(free, s, kind), nil
 }
 
-// holdsOther reports whether a process holds another session, or is the script that started a process
-// that does.
+// holdsOther reports whether a process, or one that it started as a script, holds another session.
 func holdsOther(a *agent.Described, p process.Live, running []process.Live, busy map[int]bool) bool {
 	return busy[p.PID] || slices.ContainsFunc(running, func(child process.Live) bool {
 		return busy[child.PID] && child.PID != p.PID && len(a.Processes.Eldest([]int{p.PID, child.PID})) == 1 && slices.Equal(p.Args, child.Args)
@@ -240,20 +236,6 @@ type record struct {
 	Data      data   `json:"data"`
 }
 
-// The types that matter.
-const (
-	started   = "session.start"
-	prompt    = "user.message"
-	answer    = "assistant.message"
-	failure   = "session.error"
-	aborted   = "abort"
-	rewound   = "session.snapshot_rewind"
-	moded     = "session.mode_changed"
-	permitted = "session.permissions_changed"
-	tooled    = "tool.execution_complete"
-	used      = "session.usage_record"
-)
-
 type data struct {
 	SessionID string `json:"sessionId"`
 	Context   struct {
@@ -295,10 +277,9 @@ type request struct {
 }
 
 // sift ignores bookkeeping, results of tools, and events that are only for display.
-var sift = agent.SiftByType([]string{answer}, []string{failure, prompt, aborted, rewound})
+var sift = agent.SiftByType([]string{"assistant.message"}, []string{"session.error", "user.message", "abort", "session.snapshot_rewind"})
 
-// read returns what an event means. A failure is written after GitHub Copilot CLI gave up its own
-// retries.
+// read returns what an event means. A failure is written after the last retry.
 func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
 	r, ok := lines.Parse[record](line.Data)
 	if helper := r.AgentID != "" || r.Data.Parent != ""; !ok || helper { // the session waits for its subagent
@@ -308,28 +289,28 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	said := agent.Record{Prompt: d.Content}
 	said.At = agent.Written(r.Timestamp, line.ModTime)
 	switch r.Type {
-	case failure:
+	case "session.error":
 		said.Event = resume.Limited{At: said.At, Verdict: d.verdict(limits(said.At)), Text: agent.Clip(d.Message)}
-	case answer:
+	case "assistant.message":
 		if strings.TrimSpace(d.Content) != "" || len(d.Requests) > 0 {
 			said.Event = resume.Progressed{At: said.At}
 		}
 		for _, c := range d.Requests {
 			said.Calls = append(said.Calls, agent.Call{ID: c.ID, Tool: c.Name, Use: agent.UseOf(c.Arguments)})
 		}
-	case prompt:
+	case "user.message":
 		said.Event, said.Mode = resume.Prompted{At: said.At, By: d.by()}, d.AgentMode
-	case aborted, rewound:
+	case "abort", "session.snapshot_rewind":
 		said.Event = resume.Cancelled{At: said.At}
-	case moded:
+	case "session.mode_changed":
 		said.Mode = d.NewMode
-	case permitted:
+	case "session.permissions_changed":
 		said.Permission = d.Permission
-	case tooled:
+	case "tool.execution_complete":
 		if d.Error.Code == "denied" {
 			said.Denied = &agent.Denial{ID: d.CallID}
 		}
-	case used:
+	case "session.usage_record":
 		if d.Usage.Interaction == "conversation-agent" {
 			said.Tokens = d.Usage.Input + d.Usage.Output
 		}
@@ -348,8 +329,7 @@ func (d data) by() string {
 // waited is the text about its own retries, whose times are not resets.
 var waited = regexp.MustCompile(`; retried \d+ times \(total retry wait time: [^)]*\)(?: Last error:)?`)
 
-// verdict returns the meaning of a failure: by its status, code and text, and by GitHub Copilot CLI's
-// own kind.
+// verdict judges a failure by its status, code and text, and by its kind.
 func (d data) verdict(limits limit.Reader) limit.Verdict {
 	v := limits.Refusal(limit.Refusal{Status: d.Status, Code: d.Code, Text: waited.ReplaceAllString(d.Message, "")})
 	switch {
@@ -370,12 +350,9 @@ func (d data) verdict(limits limit.Reader) limit.Verdict {
 // place returns the session of a file and its directory, from its first event. If the beginning of the
 // file is missing, the session is that of the directory's name.
 func place(line lines.Line) (session, cwd string) {
-	if named := filepath.Base(filepath.Dir(line.Path)); agent.IsUUID(named) {
-		session = named
-	}
 	first, ok := lines.Parse[record](line.First())
-	if !ok || first.Type != started || !agent.IsUUID(first.Data.SessionID) {
-		return session, ""
+	if !ok || first.Type != "session.start" || !agent.IsUUID(first.Data.SessionID) {
+		return pathID(line.Path), ""
 	}
 	return first.Data.SessionID, first.Data.Context.Cwd
 }

@@ -28,6 +28,19 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 
 const sessionA = "6e6faec3-9b19-4907-bdc9-bf24ad0a6e68"
 
+// The types of records that tests write.
+const (
+	started   = "session.start"
+	prompt    = "user.message"
+	answer    = "assistant.message"
+	failure   = "session.error"
+	aborted   = "abort"
+	rewound   = "session.snapshot_rewind"
+	moded     = "session.mode_changed"
+	permitted = "session.permissions_changed"
+	tooled    = "tool.execution_complete"
+)
+
 type object = agenttest.Object
 
 var began = agenttest.Began
@@ -110,7 +123,7 @@ func TestOnlyEventsOfSessionsAreWatched(t *testing.T) {
 		"x/" + sessionA + "/events.jsonl":    false,
 		sessionA + "/events.jsonl/something": false,
 	} {
-		require.Equal(t, want, isEvents(filepath.FromSlash(rel)), rel)
+		require.Equal(t, want, newAgent(t).Sources()[0].Match(filepath.FromSlash(rel)), rel)
 	}
 }
 

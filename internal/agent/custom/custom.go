@@ -54,41 +54,36 @@ var (
 func New(o Options) (*Agent, error) {
 	a := &Agent{is: o}
 	var bad []error
-	complain := func(format string, args ...any) { bad = append(bad, fmt.Errorf(format, args...)) }
-
-	if o.Name == "" {
-		complain("name: a custom agent needs one")
+	check := func(wrong bool, format string, args ...any) {
+		if wrong {
+			bad = append(bad, fmt.Errorf(format, args...))
+		}
 	}
-	a.session = compile("session", o.Session, complain, "session", "cwd")
-	if a.session != nil && a.session.NumSubexp() == 0 {
-		complain("session: %q has no group to take the session's id from", o.Session)
-	}
-	if len(o.Limit) == 0 {
-		complain("limit: at least one pattern is needed")
-	}
+	check(o.Name == "", "name: a custom agent needs one")
+	a.session = compile("session", o.Session, check, "session", "cwd")
+	check(a.session != nil && a.session.NumSubexp() == 0, "session: %q has no group to take the session's id from", o.Session)
+	check(len(o.Limit) == 0, "limit: at least one pattern is needed")
 	ofLimit := []string{"session", "cwd", "after", "at", "class", "time", "zone", "text"}
 	for _, class := range limit.Classes() {
 		ofLimit = append(ofLimit, class.String())
 	}
 	for _, p := range o.Limit {
-		a.limits = append(a.limits, compile("limit", p, complain, ofLimit...))
+		a.limits = append(a.limits, compile("limit", p, check, ofLimit...))
 	}
 	for _, p := range o.Progress {
-		a.progress = append(a.progress, compile("progress", p, complain, "session", "cwd", "time", "zone"))
+		a.progress = append(a.progress, compile("progress", p, check, "session", "cwd", "time", "zone"))
 	}
-	switch {
-	case len(o.Resume) == 0 || o.Resume[0] == "":
-		complain("resume: a command is needed")
-	case strings.ContainsAny(o.Resume[0], "{}"):
-		complain("resume: the program %q cannot hold a placeholder", o.Resume[0])
+	if len(o.Resume) == 0 {
+		o.Resume = []string{""}
 	}
-	if len(o.Files) == 0 {
-		complain("files: at least one is needed")
-	}
+	check(o.Resume[0] == "", "resume: a command is needed")
+	check(strings.ContainsAny(o.Resume[0], "{}"), "resume: the program %q cannot hold a placeholder", o.Resume[0])
+	check(len(o.Files) == 0, "files: at least one is needed")
 	for _, glob := range o.Files {
-		if err := checkGlob(glob); err != nil {
-			complain("files: %q: %w", glob, err)
-		}
+		_, err := filepath.Match(glob, "")
+		check(!filepath.IsAbs(glob), "files: %q: must be an absolute path", glob)
+		check(strings.HasSuffix(glob, string(filepath.Separator)), "files: %q: must name files, not a directory", glob)
+		check(err != nil, "files: %q: %w", glob, err)
 	}
 	if err := errors.Join(bad...); err != nil {
 		return nil, fmt.Errorf("agent %s: %w", o.Name, err)
@@ -98,20 +93,16 @@ func New(o Options) (*Agent, error) {
 	return a, nil
 }
 
-func compile(key, pattern string, complain func(string, ...any), groups ...string) *regexp.Regexp {
-	if pattern == "" {
-		complain("%s: an empty pattern matches every line", key)
-		return nil
-	}
+func compile(key, pattern string, check func(bool, string, ...any), groups ...string) *regexp.Regexp {
 	re, err := regexp.Compile(pattern)
-	if err != nil {
-		complain("%s: %w", key, err)
+	check(pattern == "", "%s: an empty pattern matches every line", key)
+	check(err != nil, "%s: %w", key, err)
+	if pattern == "" || err != nil {
 		return nil
 	}
 	for _, name := range re.SubexpNames() {
-		if name != "" && !slices.Contains(groups, name) {
-			complain("%s: %q has a group %q; only %s can be used there", key, pattern, name, strings.Join(groups, ", "))
-		}
+		check(name != "" && !slices.Contains(groups, name),
+			"%s: %q has a group %q; only %s can be used there", key, pattern, name, strings.Join(groups, ", "))
 	}
 	return re
 }
@@ -119,19 +110,7 @@ func compile(key, pattern string, complain func(string, ...any), groups ...strin
 // Sources returns the directories of the agent's files.
 func (a *Agent) Sources() []agent.Source { return slices.Clone(a.sources) }
 
-func checkGlob(glob string) error {
-	switch {
-	case !filepath.IsAbs(glob):
-		return errors.New("must be an absolute path")
-	case strings.HasSuffix(glob, string(filepath.Separator)):
-		return errors.New("must name files, not a directory")
-	}
-	_, err := filepath.Match(glob, "")
-	return err
-}
-
-// rootOf returns the longest directory without wildcards of a glob, and how many directories are
-// between it and the files.
+// rootOf returns the longest directory without wildcards of a glob, and how many levels the files are below it.
 func rootOf(glob string) (root string, depth int) {
 	for root = filepath.Dir(glob); strings.ContainsAny(root, `*?[\`); depth++ {
 		root = filepath.Dir(root)
@@ -139,8 +118,7 @@ func rootOf(glob string) (root string, depth int) {
 	return root, depth
 }
 
-// makeSources returns one source per directory. A file belongs to the first pattern that matches, so no
-// line is read twice.
+// makeSources returns one source per directory. A file belongs to the first pattern that matches.
 func (a *Agent) makeSources() (sources []agent.Source) {
 	globs := slices.Clone(a.is.Files)
 	for i, glob := range globs {

@@ -17,8 +17,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// sift matches the patterns themselves, because nothing else is known. Progress lines are interchangeable
-// only if the file has one session.
+// sift matches the patterns. Progress lines are interchangeable only if the file has one session.
 func (a *Agent) sift(line []byte) agent.Weight {
 	for _, re := range a.limits {
 		if re.Match(line) {
@@ -36,8 +35,7 @@ func (a *Agent) sift(line []byte) agent.Weight {
 	return agent.Nothing
 }
 
-// Observe returns what one line means. Its time is that of its groups, else the file's modification time.
-// A limit has precedence over progress.
+// Observe returns what one line means. A limit has precedence over progress.
 func (a *Agent) Observe(src agent.Source, line lines.Line) (resume.Observation, bool) {
 	for _, re := range a.limits {
 		if m := find(re, line.Data); m != nil {
@@ -115,8 +113,7 @@ func (a *Agent) written(m groups, line lines.Line) (time.Time, limit.Reader) {
 	return reader.At, reader
 }
 
-// tick is how far the clock of file times may be behind: a wait counted from a file's time must not end too
-// early.
+// tick is how far file times may be behind the clock: a wait counted from one must not end too early.
 const tick = 10 * time.Millisecond
 
 // reset returns when the limit lifts, or no reset if the time cannot be parsed.
@@ -133,8 +130,7 @@ func reset(m groups, reader limit.Reader) limit.Reset {
 	return reset
 }
 
-// observation adds the session to the event: from the line's own group, else from the session pattern on the
-// line, then on the path.
+// observation adds the session: of the line's own group, else by the session pattern on the line, then the path.
 func (a *Agent) observation(src agent.Source, line lines.Line, m groups, event resume.Event) (resume.Observation, bool) {
 	id, cwd := m["session"], m["cwd"]
 	for _, text := range [][]byte{line.Data, []byte(line.Path)} {
@@ -164,8 +160,7 @@ func (a *Agent) observation(src agent.Source, line lines.Line, m groups, event r
 // maxFirstLine bounds how much of a session's file is read to find its directory.
 const maxFirstLine = 64 << 10
 
-// told returns the directory in the first line of the session's own file, or "". An unsafe id is
-// rejected: it might be a pattern, or another path.
+// told returns the directory in the session's own file, or "". An unsafe id might be a pattern or another path.
 func (a *Agent) told(id string) string {
 	if a.is.About == "" || !safeID.MatchString(id) {
 		return ""

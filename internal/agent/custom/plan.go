@@ -16,8 +16,7 @@ import (
 // safeID is an id that no program can mistake for an option or a path.
 var safeID = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:-]*$`)
 
-// Plan returns how the session is continued now: by the user's command, with its placeholders replaced and
-// without a shell.
+// Plan returns how the session is continued now: by the user's command, without a shell.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
 	if !safeID.MatchString(s.Key.ID) {
 		return agent.Parked("the session id %q may hold letters, digits and . _ : - only, and begins with a letter or digit", s.Key.ID), nil

@@ -172,8 +172,7 @@ func (r record) event(limits limit.Reader, modTime time.Time) resume.Event {
 
 var siftMessage = agent.SiftByType([]string{"gemini"}, []string{"user", "error", "info", "$rewindTo"})
 
-// sift ignores updates of the metadata, which are half of a chat's lines, and new lists of all messages without a
-// refusal or a cancellation.
+// sift ignores updates of the metadata, and new lists of all messages without a refusal or a cancellation.
 func sift(line []byte) agent.Weight {
 	contains := func(part string) bool { return bytes.Contains(line, []byte(part)) }
 	if bytes.HasPrefix(line, []byte(`{"$set":{"messages":[{"`)) && !contains(`"type":"error"`) && !contains(`"type":"info"`) {
@@ -185,10 +184,12 @@ func sift(line []byte) agent.Weight {
 // chatName is the name of a session's file: the minute it began, and the first 8 digits of its id.
 var chatName = regexp.MustCompile(`^session-.+-([0-9A-Za-z_-]{8})\.jsonl$`)
 
-// isChat accepts PROJECT/chats/session-TIME-ID.jsonl. Subagents write deeper.
-func isChat(rel string) bool {
-	parts := strings.Split(rel, string(filepath.Separator))
-	return len(parts) == 3 && parts[1] == "chats" && chatName.MatchString(parts[2])
+// shortID returns these digits. Subagents write deeper, in files with other names.
+func shortID(path string) string {
+	if name := chatName.FindStringSubmatch(filepath.Base(path)); name != nil {
+		return name[1]
+	}
+	return ""
 }
 
 var sessionName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
@@ -228,16 +229,14 @@ func place(line lines.Line) (session, cwd string) {
 	return r.SessionID, cwd
 }
 
-// ending is how the conversation of a chat ends. Gemini CLI removes a failed prompt from the conversation, and deletes
-// a chat that is then empty.
+// ending is how a conversation ends. Gemini CLI removes a failed prompt, and deletes a chat that is then empty.
 type ending struct {
 	lost  *record // the last prompt, if it was removed
 	holds bool    // it has messages
 	open  bool    // the last one awaits an answer
 }
 
-// maxEndLines bounds how many lines of a chat are read backwards: a long turn may have many records since the
-// last prompt.
+// maxEndLines bounds how many lines are read backwards: a long turn may have many since the last prompt.
 const maxEndLines = 20_000
 
 func endingOf(ctx context.Context, path string) (end ending, err error) {
@@ -324,11 +323,11 @@ func left(ctx context.Context, d *agent.Described, t headless.Trail, run headles
 // nothing may be removed.
 func tidy(ctx context.Context, d *agent.Described, s resume.Session) error {
 	dir, file := filepath.Split(s.Transcript)
-	name := chatName.FindStringSubmatch(file)
-	if _, err := os.Lstat(s.Transcript); err != nil || name == nil || isStub(s.Transcript, s.Key.ID) {
+	id := shortID(file)
+	if _, err := os.Lstat(s.Transcript); err != nil || id == "" || isStub(s.Transcript, s.Key.ID) {
 		return nil
 	}
-	stubs, _ := fs.Glob(os.DirFS(dir), "session-*-"+name[1]+".jsonl") // errs on a bad pattern only
+	stubs, _ := fs.Glob(os.DirFS(dir), "session-*-"+id+".jsonl") // errs on a bad pattern only
 	stubs = slices.DeleteFunc(stubs, func(other string) bool {
 		path := filepath.Join(dir, other)
 		info, err := os.Lstat(path)
@@ -349,8 +348,7 @@ func tidy(ctx context.Context, d *agent.Described, s resume.Session) error {
 	return nil
 }
 
-// isStub reports whether a file belongs to that session and contains only preambles. A file that cannot be read
-// completely is not a stub.
+// isStub reports whether a file belongs to that session and contains only preambles, as far as it can be read.
 func isStub(path, id string) bool {
 	data, err := agent.ReadSettings(path)
 	return err == nil && holdsNothing(data, id)

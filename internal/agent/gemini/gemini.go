@@ -1,5 +1,4 @@
-// Package gemini supports Gemini CLI: where its chats are, what their lines mean, how a session is continued, and
-// what must be removed after that.
+// Package gemini supports Gemini CLI: its chats, how a session is continued, and what must be removed after that.
 package gemini
 
 import (
@@ -44,10 +43,7 @@ var described = agent.Description{
 	},
 
 	Home: homeName, HomeVariables: []string{homeVariable}, Around: true,
-	Dir:   "tmp",
-	Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},
-	Glob:  chatGlob,
-	IsID:  IsID,
+	Glob: chatGlob, Sift: sift, IsID: IsID, PathID: shortID,
 
 	Read:   read,
 	Place:  place,

@@ -306,6 +306,6 @@ func TestOnlyChatsOfSessionsAreWatched(t *testing.T) {
 		"session-2026-11-15T00-19-1f5b6930.jsonl":                         false,
 		"app/chats/deep/session-2026-11-15T00-19-1f5b6930.jsonl":          false,
 	} {
-		require.Equal(t, want, isChat(filepath.FromSlash(rel)), rel)
+		require.Equal(t, want, newAgent(t, agent.Options{}).Sources()[0].Match(filepath.FromSlash(rel)), rel)
 	}
 }

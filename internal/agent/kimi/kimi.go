@@ -37,14 +37,11 @@ var described = agent.Description{
 	Remedies: agent.Remedies{SignIn: "run kimi login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact"},
 
 	Home: homeName, HomeVariables: []string{homeVariable},
-	Dir:   "sessions",
-	Files: agent.Source{Depth: 4, Match: isWire, Sift: sift},
-	Glob:  "sessions/*/*/" + filepath.ToSlash(wireFile),
-	IsID:  isID,
+	Glob: "sessions/*/*/" + wireFile, Sift: sift, IsID: isID, PathID: pathID,
 
 	Read:   read,
 	Place:  place,
-	Counts: `"` + measured + `"`,
+	Counts: `"token_counting.measured"`,
 	Choose: choose,
 	Enough: func(had agent.RunSettings) bool { return had.Mode != "" },
 
@@ -60,15 +57,17 @@ var described = agent.Description{
 // Builtin is the entry of Kimi Code in the list of agents.
 var Builtin = described.Builtin()
 
-// wireFile is written by the main agent of a session, below the session's directory. Subagents have their own files
-// beside it.
-var wireFile = filepath.Join("agents", "main", "wire.jsonl")
+// wireFile is written by the main agent of a session. Subagents have their own files beside it.
+const wireFile = "agents/main/wire.jsonl"
 
-// isWire accepts WORKSPACE/SESSION/agents/main/wire.jsonl.
-func isWire(rel string) bool {
-	dir, found := strings.CutSuffix(rel, string(filepath.Separator)+wireFile)
-	workspace, session := filepath.Split(dir)
-	return found && isID(session) && strings.Count(workspace, string(filepath.Separator)) == 1
+// sessionDir returns the directory of a file's session.
+func sessionDir(wire string) string { return filepath.Dir(filepath.Dir(filepath.Dir(wire))) }
+
+func pathID(path string) string {
+	if id := filepath.Base(sessionDir(path)); isID(id) {
+		return id
+	}
+	return ""
 }
 
 func isID(text string) bool {
@@ -76,8 +75,7 @@ func isID(text string) bool {
 	return found && agent.IsUUID(id)
 }
 
-// neverAsks is the mode in which everything runs without asking. Every run without a terminal is in this mode,
-// whatever the mode of the session.
+// neverAsks is the mode of every run without a terminal, whatever the mode of the session.
 const neverAsks = "auto"
 
 // choose parks a session that asks: a run without a terminal never asks. Every session begins in the mode that asks
@@ -90,8 +88,7 @@ func choose(_ context.Context, _ *agent.Described, _ resume.Session, had agent.R
 	return c, nil
 }
 
-// flags are those of Kimi Code 2. A session keeps its mode, its model and its agent, so a run without a terminal does
-// not get them again.
+// flags are those of Kimi Code 2. A session keeps its mode, its model and its agent by itself.
 var flags = leash.Flags{
 	{Effect: leash.Grants, Takes: leash.One | leash.Path, Names: `--add-dir`},
 	{Effect: leash.Selects, Takes: leash.One, Names: `-m --model`},
@@ -163,19 +160,6 @@ type record struct {
 	Tokens int64  `json:"tokens"`
 }
 
-// The types that matter.
-const (
-	prompted  = "turn.prompt"
-	steered   = "turn.steer"
-	stepped   = "context.append_loop_event"
-	retrying  = "turn.step.retrying"
-	turnEnded = "turn.ended"
-	undone    = "context.undo"
-	cleared   = "context.clear"
-	moded     = "permission.set_mode"
-	measured  = "token_counting.measured"
-)
-
 type step struct {
 	Type string     `json:"type"`
 	Part agent.Part `json:"part"`
@@ -195,7 +179,7 @@ type failure struct {
 }
 
 // sift ignores bookkeeping and requests.
-var sift = agent.SiftByType([]string{stepped}, []string{turnEnded, prompted, steered, retrying, undone, cleared})
+var sift = agent.SiftByType([]string{"context.append_loop_event"}, []string{"turn.ended", "turn.prompt", "turn.steer", "turn.step.retrying", "context.undo", "context.clear"})
 
 // read returns what a record means. The process may retry a failed request: as long as it is alive it owns the session,
 // and its next records tell more.
@@ -207,42 +191,38 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	at := r.at(line.ModTime)
 	said := agent.Record{ToolUse: agent.ToolUse{At: at}, Prompt: r.Input.Text()}
 	switch {
-	case r.Type == turnEnded && r.Reason == "failed":
+	case r.Type == "turn.ended" && r.Reason == "failed":
 		said.Event = r.Error.event(limits(at), time.Time{})
-	case r.Type == retrying:
+	case r.Type == "turn.step.retrying":
 		f := r.Error
 		f.Name, f.Message, f.Details.Status = r.Name, r.Message, r.Status
 		said.Event = f.event(limits(at), r.until(at))
 	case r.moved():
 		said.Event = resume.Progressed{At: at}
-	case r.Type == prompted, r.Type == steered:
+	case r.Type == "turn.prompt", r.Type == "turn.steer":
 		said.Event = resume.Prompted{At: at, By: r.by()}
-	case r.Type == turnEnded && r.Reason == "cancelled", r.Type == undone, r.Type == cleared:
+	case r.Type == "turn.ended" && r.Reason == "cancelled", r.Type == "context.undo", r.Type == "context.clear":
 		said.Event = resume.Cancelled{At: at}
-	case r.Type == moded:
+	case r.Type == "permission.set_mode":
 		said.Mode = r.Mode
-	case r.Type == measured:
+	case r.Type == "token_counting.measured":
 		said.Tokens = r.Tokens
 	}
 	return said, true
 }
 
-// place returns the session of a file and its directory, which is in a file of Kimi Code beside it. A copy does not
-// contain its session.
+// place returns the session of a file, and its directory by a file beside it. A copy does not contain its session.
 func place(line lines.Line) (session, cwd string) {
-	dir := filepath.Dir(filepath.Dir(filepath.Dir(line.Path)))
-	if session = filepath.Base(dir); !isID(session) {
-		session = strings.TrimSuffix(filepath.Base(line.Path), ".jsonl")
-	}
+	session = cmp.Or(pathID(line.Path), strings.TrimSuffix(filepath.Base(line.Path), ".jsonl"))
 	var state struct {
 		Cwd string `json:"cwd"`
 	}
-	agent.ReadJSON(filepath.Join(dir, "state.json"), &state)
+	agent.ReadJSON(filepath.Join(sessionDir(line.Path), "state.json"), &state)
 	return session, state.Cwd
 }
 
 func (r record) moved() bool {
-	return r.Type == stepped && (r.Event.Type == "tool.call" || r.Event.Type == "content.part" && strings.TrimSpace(r.Event.Part.Text) != "")
+	return r.Type == "context.append_loop_event" && (r.Event.Type == "tool.call" || r.Event.Type == "content.part" && strings.TrimSpace(r.Event.Part.Text) != "")
 }
 
 // by returns the source of a prompt; empty: a person, or a command line.

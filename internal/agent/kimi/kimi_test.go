@@ -29,6 +29,18 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 
 const sessionA = "session_6e6faec3-9b19-4907-bdc9-bf24ad0a6e68"
 
+// The types of records that tests write.
+const (
+	prompted  = "turn.prompt"
+	steered   = "turn.steer"
+	stepped   = "context.append_loop_event"
+	retrying  = "turn.step.retrying"
+	turnEnded = "turn.ended"
+	undone    = "context.undo"
+	cleared   = "context.clear"
+	moded     = "permission.set_mode"
+)
+
 type object = agenttest.Object
 
 var began = agenttest.Began
@@ -143,7 +155,7 @@ func TestOnlyRecordsOfSessionsAreWatched(t *testing.T) {
 		"wd_shop_1/" + sessionA + "/agents/main/sub/wire.jsonl":  false,
 		"wd_shop_1/" + sessionA + "/logs/agents/main/wire.jsonl": false,
 	} {
-		require.Equal(t, want, isWire(filepath.FromSlash(rel)), rel)
+		require.Equal(t, want, newAgent(t).Sources()[0].Match(filepath.FromSlash(rel)), rel)
 	}
 }
 

@@ -18,8 +18,7 @@ const (
 	KiloName = "kilo"
 )
 
-// brand is what differs between opencode and its forks. Everything else is the same: the rows of their
-// databases, their servers, their flags.
+// brand is what differs between opencode and its forks.
 type brand struct {
 	name    string // in configuration, status and metrics
 	title   string // for people
@@ -66,16 +65,14 @@ func (b *brand) isProgram(path string) bool {
 	return name == b.program || slices.Contains(b.binaries, name)
 }
 
-// isDatabase reports whether a file name is that of a database. Each release channel has its own
-// database.
+// isDatabase reports whether a database has that name. Each release channel has its own.
 func (b *brand) isDatabase(name string) bool {
 	return name == b.usualDatabase() || strings.HasPrefix(name, b.program+"-") && strings.HasSuffix(name, ".db")
 }
 
 func (b *brand) usualDatabase() string { return b.program + ".db" }
 
-// variables are those of the program itself, and those of providers. Which of the latter a session
-// needs depends on its provider.
+// variables are those of the program, and those of all providers.
 func (b *brand) variables() leash.Variables {
 	of := func(names string) string { return strings.ReplaceAll(names, "@", b.prefix) }
 	return leash.Variables{
@@ -137,8 +134,7 @@ const (
 	accountVariables = `@_API_KEY @_AUTH_CONTENT @_CONSOLE_TOKEN @_WORKSPACE_ID`
 )
 
-// providerVariables are the patterns of variables for keys, accounts and addresses of providers. opencode knows
-// hundreds, and most match.
+// providerVariables match keys, accounts and addresses of providers. opencode knows hundreds, and most match.
 const providerVariables = `*_API_KEY *_API_TOKEN *_AI_KEY *_AI_APIKEY *_BASE_URL AWS_* AZURE_* GOOGLE_* VERTEX_* GCP_PROJECT GCLOUD_PROJECT CLOUDFLARE_* CF_AIG_TOKEN
 	AICORE_* SNOWFLAKE_* DATABRICKS_* GITHUB_TOKEN GITLAB_TOKEN GITLAB_INSTANCE_URL GITLAB_AI_GATEWAY_URL HF_TOKEN FRIENDLI_TOKEN DIGITALOCEAN_ACCESS_TOKEN
 	CLARIFAI_PAT NEON_AI_GATEWAY_TOKEN MODAL_PROXY_TOKEN RUNINFRA_GATEWAY_KEY ABLIT_KEY SUBMODEL_INSTAGEN_ACCESS_KEY PRIVATEMODE_ENDPOINT
@@ -147,8 +143,7 @@ const providerVariables = `*_API_KEY *_API_TOKEN *_AI_KEY *_AI_APIKEY *_BASE_URL
 // plainProviders are common providers whose variables begin with their names.
 const plainProviders = "anthropic azure cerebras deepseek gitlab groq kilo mistral openai opencode openrouter xai"
 
-// keysOf are the variables of other common providers. A session with a known provider does not need the keys of the
-// others.
+// keysOf are the variables of other common providers.
 var keysOf = map[string]string{
 	"amazon-bedrock":          "AWS_*",
 	"cloudflare-ai-gateway":   "CLOUDFLARE_* CF_AIG_TOKEN",

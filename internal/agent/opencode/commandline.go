@@ -91,20 +91,15 @@ func begun(ctx context.Context, path, id, dir string, since time.Time, prompt st
 		ids = nil
 		all, err := db.Sessions(ctx, "")
 		for _, s := range all {
-			if id != "" {
-				if s.ID == id {
-					ids = append(ids, id)
-				}
-				continue
-			}
-			if s.CreatedMS < since.UnixMilli() || s.Parent != "" || !process.SameDir(s.Directory, dir) {
+			isNew := s.CreatedMS >= since.UnixMilli() && s.Parent == "" && process.SameDir(s.Directory, dir)
+			if id != "" && s.ID != id || id == "" && !isNew {
 				continue
 			}
 			first, err := db.FirstPrompt(ctx, s.ID)
 			if err != nil {
 				return err
 			}
-			if headless.Said(first, prompt) {
+			if id != "" || headless.Said(first, prompt) {
 				ids = append(ids, s.ID)
 			}
 		}

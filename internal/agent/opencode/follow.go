@@ -249,8 +249,7 @@ func (f *follower) database(path string) *followed {
 	return d
 }
 
-// read reports what is new in a database. The cursor is stored only after that: after a crash the rows are
-// read again, which changes nothing.
+// read reports what is new in a database, and only then stores the cursor: rows may be read again after a crash.
 func (f *follower) read(ctx context.Context, d *followed) error {
 	news, err := d.Since(ctx, d.cursor, d.read, time.Now())
 	switch {
@@ -358,8 +357,7 @@ func (f *follower) take(ctx context.Context, events ...server.Event) {
 	f.findDead(ctx)
 }
 
-// findDead reports the sessions that waited for a retry until their process died: no other record says why they
-// waited.
+// findDead reports the sessions that waited for a retry until their process died, which nothing else records.
 func (f *follower) findDead(ctx context.Context) {
 	for _, event := range f.agent.retries.Range {
 		if e := event.(server.Event); e.PID != 0 && !f.agent.finder().RunsAs(ctx, e.PID) {

@@ -150,8 +150,7 @@ func (a *Agent) client() server.Client {
 	return server.Client{URL: a.server, User: user, Password: os.Getenv(a.brand.variable("SERVER_PASSWORD"))}
 }
 
-// services returns the background servers of version 2 that are registered, one for each release channel. They may
-// be gone.
+// services returns the registered background servers of version 2, one a release channel. They may be gone.
 func (a *Agent) services() (all []server.Service) {
 	files, _ := filepath.Glob(filepath.Join(a.state, "service*.json")) // the pattern is valid
 	for _, file := range files {
@@ -207,8 +206,7 @@ func (a *Agent) Subagents(ctx context.Context, s resume.Session) (stopped []resu
 	return stopped, err
 }
 
-// Denied returns the last refusal of a run. A run without a terminal rejects everything that it would have to
-// ask for, and ends its turn.
+// Denied returns the last refusal of a run: without a terminal it rejects all that it would have to ask for.
 func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (d agent.Denial, denied bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -219,8 +217,7 @@ func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (d 
 	return d, denied, err
 }
 
-// Origin returns what the process that works on the session was started with. If the process only shows
-// sessions of a server, that is the server.
+// Origin returns what the process, or the server whose sessions it only shows, was started with.
 func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	args := process.ProgramArgs(a.Processes.Argv(pid))
 	if url := processes.AttachedTo(args); url != "" {
@@ -251,8 +248,7 @@ func (a *Agent) configured() leash.Row {
 	return agent.VariablesIn(reference, append(files, os.Getenv(a.brand.variable("CONFIG")))...)
 }
 
-// spare returns which variables a session with this provider does not need: the keys of other providers. nil:
-// not known.
+// spare returns which variables a session with this provider does not need; nil: not known.
 func (a *Agent) spare(provider, dir string) func(string) bool {
 	own, known := keysOf[provider]
 	switch {

@@ -45,8 +45,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	return a.run(s, now, w, chosen, newer, a.spare(now.prompt.Provider(), now.Directory)), nil
 }
 
-// Talk returns how a session is continued while a live process may hold it: through the configured server, if no
-// other process holds it.
+// Talk returns how a session is continued while a live process may hold it: through the server, if no other does.
 func (a *Agent) Talk(ctx context.Context, s resume.Session, _ resume.Owner, w agent.Words) (agent.Plan, error) {
 	now, leave, err := a.stillStopped(ctx, s)
 	if leave != nil || err != nil {
@@ -182,8 +181,7 @@ func (c current) ownAgent() []string {
 	return nil
 }
 
-// run returns the command that continues the session with the chosen flags, which replace the newer ones of its
-// start.
+// run returns the command with the chosen flags, which replace the newer ones of the session's start.
 func (a *Agent) run(s resume.Session, now current, w agent.Words, chosen, newer []string, spare func(string) bool) agent.Plan {
 	found, err := a.Find(s)
 	if err != nil {
@@ -303,8 +301,7 @@ func (a *Agent) triesAgain(s server.Status) agent.Plan {
 	return agent.Left(why)
 }
 
-// whyNotNow returns why the session is not continued after its last event in the database, or "" if it is still
-// stopped.
+// whyNotNow returns why the session is not continued after its last event; "": it is still stopped.
 func whyNotNow(s resume.Session, last agent.Evidence) string {
 	switch e := last.Event.(type) {
 	case resume.Prompted:

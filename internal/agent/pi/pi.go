@@ -24,8 +24,7 @@ const Name = "pi"
 // The home of pi, below the user's home directory, and the variable that names another one.
 const home, homeVariable = ".pi/agent", "PI_CODING_AGENT_DIR"
 
-// described is pi. It replaces its process title as soon as it runs, so its flags are known only from a start that was
-// recorded.
+// described is pi. It replaces its process title, so its flags are known only from a start that was recorded.
 var described = agent.Description{
 	About: agent.About{
 		Name: Name, Program: "pi", Is: agent.ProgramOf("pi", "cli.js", "pi-coding-agent"), ByHand: "--session",
@@ -35,10 +34,7 @@ var described = agent.Description{
 	Remedies: agent.Remedies{SignIn: "run pi and type /login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact"},
 
 	Home: home, HomeVariables: []string{homeVariable},
-	Dir:   "sessions",
-	Files: agent.Source{Depth: 1, Match: isSession, Sift: sift},
-	Glob:  "sessions/*/*.jsonl",
-	IsID:  isID,
+	Glob: "sessions/*/*.jsonl", Sift: sift, IsID: isID, PathID: pathID,
 
 	Read:   read,
 	Place:  place,
@@ -90,14 +86,8 @@ var sessionID = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$
 // isID reports whether a text is the id of a session. pi takes a text that ends with .jsonl for a path.
 func isID(text string) bool { return sessionID.MatchString(text) && !strings.HasSuffix(text, ".jsonl") }
 
-// isSession accepts DIRECTORY/TIME_SESSION.jsonl.
-func isSession(rel string) bool {
-	dir, name := filepath.Split(rel)
-	return strings.Count(dir, string(filepath.Separator)) == 1 && idOf(name) != ""
-}
-
-// idOf returns the session in the name of a file, or "".
-func idOf(path string) string {
+// pathID returns the session in the name of a file: TIME_SESSION.jsonl.
+func pathID(path string) string {
 	name, found := strings.CutSuffix(filepath.Base(path), ".jsonl")
 	if _, id, named := strings.Cut(name, "_"); found && named && isID(id) {
 		return id
@@ -135,8 +125,7 @@ var providerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // variableIn matches a variable in pi's configuration of models, for a key or an address: "$NAME" or "${NAME}".
 var variableIn = regexp.MustCompile(`\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
 
-// flags are those of pi from 0.87 to 1.5. An extension may restrict the session, and a list of tools too: both are
-// repeated unchanged.
+// flags are those of pi from 0.87 to 1.5. Extensions and lists of tools may restrict: they are repeated unchanged.
 var flags = leash.Flags{
 	{Effect: leash.Restricts, Takes: leash.Alone, Names: `-nt --no-tools -nbt --no-builtin-tools -ne --no-extensions --no-mcp -ns --no-skills
 		-np --no-prompt-templates -nc --no-context-files -na --no-approve --offline`},
@@ -196,15 +185,7 @@ type tool struct {
 	Name string `json:"name"`
 }
 
-// The types of entries that matter.
-const (
-	header     = "session"
-	messaged   = "message"
-	remodelled = "model_change"
-	branched   = "branch_summary"
-)
-
-var sift = agent.SiftByType([]string{messaged}, []string{branched})
+var sift = agent.SiftByType([]string{"message"}, []string{"branch_summary"})
 
 // read returns what an entry means. pi tries again by itself after a failure: as long as its process is alive it owns
 // the session, and its next entries tell more.
@@ -216,13 +197,13 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	said := agent.Record{}
 	said.At = agent.Written(e.Timestamp, line.ModTime)
 	switch {
-	case e.Type == remodelled:
+	case e.Type == "model_change":
 		said.Model, said.Login = e.Model, e.Provider
-	case e.Type == branched: // a person went back to an earlier entry
+	case e.Type == "branch_summary": // a person went back to an earlier entry
 		said.Event = resume.Cancelled{At: said.At}
-	case e.Type == messaged && e.Message.Role == "user":
+	case e.Type == "message" && e.Message.Role == "user":
 		said.Event, said.Prompt = resume.Prompted{At: said.At}, e.Message.Content.Text()
-	case e.Type == messaged && e.Message.Role == "assistant":
+	case e.Type == "message" && e.Message.Role == "assistant":
 		e.Message.answer(&said, limits)
 	}
 	return said, true
@@ -301,14 +282,13 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]*$`)
 // Header returns the session and the directory in the first line of a session, or of the output of a run.
 func Header(line []byte) (session, cwd string, ok bool) {
 	e, parsed := lines.Parse[entry](line)
-	return e.ID, e.Cwd, parsed && e.Type == header && e.Version > 0 && e.Cwd != "" && isID(e.ID)
+	return e.ID, e.Cwd, parsed && e.Type == "session" && e.Version > 0 && e.Cwd != "" && isID(e.ID)
 }
 
-// place returns the session of a file and its directory. If the beginning of the file is missing, the session is that
-// of its name.
+// place returns the session of a file and its directory; without its beginning, the session in its name.
 func place(line lines.Line) (session, cwd string) {
 	if session, cwd, ok := Header(line.First()); ok {
 		return session, cwd
 	}
-	return idOf(line.Path), ""
+	return pathID(line.Path), ""
 }

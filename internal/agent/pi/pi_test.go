@@ -29,6 +29,14 @@ const sessionA = "01a1ea00-0593-7310-903e-6be2b02799fb"
 
 const fileA = "2026-11-17T14-53-52-408Z_" + sessionA + ".jsonl"
 
+// The types of records that tests write.
+const (
+	header     = "session"
+	messaged   = "message"
+	remodelled = "model_change"
+	branched   = "branch_summary"
+)
+
 type object = agenttest.Object
 
 var began = agenttest.Began
@@ -121,7 +129,7 @@ func TestOnlySessionsAreWatched(t *testing.T) {
 		fileA:                                              false,
 		"a/b/" + fileA:                                     false,
 	} {
-		require.Equal(t, want, isSession(filepath.FromSlash(rel)), rel)
+		require.Equal(t, want, newAgent(t).Sources()[0].Match(filepath.FromSlash(rel)), rel)
 	}
 }
 

@@ -38,10 +38,7 @@ var described = agent.Description{
 	},
 
 	Home: ".qwen", HomeVariables: []string{"QWEN_RUNTIME_DIR", "QWEN_HOME"},
-	Dir:   "projects",
-	Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},
-	Glob:  "projects/*/chats/*.jsonl",
-	IsID:  agent.IsUUID,
+	Glob: "projects/*/chats/*.jsonl", Sift: sift, IsID: agent.IsUUID, PathID: pathID,
 
 	Read:   read,
 	Counts: `"usageMetadata"`,
@@ -67,10 +64,11 @@ var described = agent.Description{
 // Builtin is the entry of Qwen Code in the list of agents.
 var Builtin = described.Builtin()
 
-// isChat accepts PROJECT/chats/SESSION.jsonl.
-func isChat(rel string) bool {
-	parts := strings.Split(rel, string(filepath.Separator))
-	return len(parts) == 3 && parts[1] == "chats" && strings.HasSuffix(parts[2], ".jsonl") && agent.IsUUID(strings.TrimSuffix(parts[2], ".jsonl"))
+func pathID(path string) string {
+	if id, found := strings.CutSuffix(filepath.Base(path), ".jsonl"); found && agent.IsUUID(id) {
+		return id
+	}
+	return ""
 }
 
 var kindOfLogin = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
@@ -199,10 +197,7 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	said := agent.Record{Cwd: r.Cwd, Provider: r.Payload.Event.Auth, Session: r.SessionID, Prompt: r.Message.Parts.Text()}
 	said.At = agent.Written(r.Timestamp, line.ModTime)
 	if !agent.IsUUID(said.Session) {
-		said.Session = strings.TrimSuffix(filepath.Base(line.Path), ".jsonl")
-	}
-	if !agent.IsUUID(said.Session) {
-		said.Session = ""
+		said.Session = pathID(line.Path)
 	}
 	r.tell(&said)
 	failure, failed := r.failed()

@@ -105,7 +105,7 @@ func TestOnlyChatsOfSessionsAreWatched(t *testing.T) {
 		"-src/chats/sub/" + sessionA + ".jsonl": false,
 		"-src/agents/" + sessionA + ".jsonl":    false,
 	} {
-		require.Equal(t, want, isChat(filepath.FromSlash(rel)), rel)
+		require.Equal(t, want, newAgent(t).Sources()[0].Match(filepath.FromSlash(rel)), rel)
 	}
 }
 

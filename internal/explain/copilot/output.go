@@ -15,8 +15,7 @@ import (
 // Reader interprets output of GitHub Copilot CLI.
 var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: recording.OfRun(read)}
 
-// printed is one record of a session's events, or of the output of a run with --output-format json: the same events,
-// and some that are not stored.
+// printed is one record of the output of a run with --output-format json: the events of a session, and others.
 type printed struct {
 	Type      string `json:"type"`
 	ID        string `json:"id"`

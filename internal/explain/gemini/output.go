@@ -41,8 +41,7 @@ func note(chat string, last resume.Event) string {
 	}
 }
 
-// printed is one record of the output of a run with --output-format json or stream-json, of the report of a failure,
-// or of the input of a hook.
+// printed is one record of a run in JSON, of the report of a failure, or of the input of a hook.
 type printed struct {
 	Type      string          `json:"type"`
 	SessionID string          `json:"session_id"`
@@ -66,37 +65,26 @@ type printedError struct {
 	Stack   string `json:"stack"` // of a report
 }
 
-func (p printed) isOurs() bool {
+// kind returns what the recording of such a record is; "": not only Gemini CLI prints such records.
+func (p printed) kind() string {
 	named := room.IsID(p.SessionID)
 	switch {
 	case p.Error != nil && strings.Contains(p.Error.Stack, "/gemini-cli/"):
-		return true
-	case p.Hook != "":
-		return named && strings.Contains(p.Transcript, "/chats/session-")
-	case p.Type == "init":
-		return named && p.Model != ""
-	case p.Type == "result":
-		return p.Status != "" && len(p.Stats) > 0 && p.Timestamp != ""
-	case p.Type == "":
-		return named && (p.Response != nil || p.Error != nil)
-	default:
-		return false
-	}
-}
-
-func (p printed) kind() string {
-	switch {
-	case p.Hook != "":
-		return recording.HookCalls
-	case p.Error != nil && p.Error.Stack != "":
 		return "the report of a failure"
-	default:
+	case p.Hook != "" && named && strings.Contains(p.Transcript, "/chats/session-"):
+		return recording.HookCalls
+	case p.Hook != "":
+		return ""
+	case p.Type == "init" && named && p.Model != "",
+		p.Type == "result" && p.Status != "" && len(p.Stats) > 0 && p.Timestamp != "",
+		p.Type == "" && named && (p.Response != nil || p.Error != nil):
 		return recording.RunOutput
+	default:
+		return ""
 	}
 }
 
-// read interprets a recording: the output of a run, the report of a failure, or the input of hooks. Retries are only on
-// the standard error.
+// read interprets the output of a run, the report of a failure, or the input of hooks.
 func read(limits limit.Reader, rec headless.Recording, named bool) (recording.Report, bool) {
 	known := ""
 	if named {
@@ -140,10 +128,7 @@ type stream struct {
 
 func (s *stream) read(text string) {
 	s.told = recording.Follow(text, func(p printed) recording.Told {
-		if s.kind == "" && p.isOurs() {
-			s.kind = p.kind()
-		}
-		if s.kind == "" {
+		if s.kind = cmp.Or(s.kind, p.kind()); s.kind == "" {
 			return recording.Told{}
 		}
 		s.limits.At = agent.Written(p.Timestamp, s.limits.At)
@@ -203,15 +188,12 @@ var (
 
 // reportedAt returns when a run failed, by the file name of its report, else when the recording was written.
 func reportedAt(rec headless.Recording) time.Time {
-	m := gaveUp.FindStringSubmatch(rec.Text + "\n" + rec.Beside)
-	if m == nil {
-		return rec.At
+	if m := gaveUp.FindStringSubmatch(rec.Text + "\n" + rec.Beside); m != nil {
+		if when, err := time.Parse("2006-01-02T15-04-05", m[1]); err == nil {
+			return when
+		}
 	}
-	when, err := time.Parse("2006-01-02T15-04-05", m[1])
-	if err != nil {
-		return rec.At
-	}
-	return when
+	return rec.At
 }
 
 // complaints reads the messages for people on the standard error of a run.

@@ -93,8 +93,7 @@ var (
 	complaint = regexp.MustCompile(`^Error: (\S.*)$`)
 )
 
-// words reads the output of a run for people: the agent and the model, and why the run failed. It does not contain the
-// session.
+// words reads the output of a run for people, which does not contain the session.
 func words(limits limit.Reader, text string) recording.Told {
 	headed := false
 	return recording.Lines(text, func(line string) resume.Event {

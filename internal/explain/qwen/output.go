@@ -45,8 +45,7 @@ type printed struct {
 	} `json:"message"`
 }
 
-// isOurs reports whether only Qwen Code prints such a record: the agent with the same record types also prints the
-// cost of a run.
+// isOurs reports whether only Qwen Code prints such a record: Claude Code also prints the cost of a run.
 func (p printed) isOurs() bool {
 	if !agent.IsUUID(p.SessionID) || !agent.IsUUID(p.UUID) {
 		return false

@@ -174,8 +174,7 @@ func (m Message) Event(limits limit.Reader) resume.Event {
 	}
 }
 
-// Context returns the size of the context that an answer states, or false if there is none. How long it
-// is cached is known for one provider only.
+// Context returns the size of the context that an answer states. How long it is cached is known for one provider.
 func (m Message) Context() (size resume.Context, known bool) {
 	t := m.Tokens
 	size = resume.Context{Tokens: int64(t.Input + t.Output + t.Cache.Read + t.Cache.Write), At: m.At()}
@@ -216,12 +215,10 @@ func (e *toolError) UnmarshalJSON(data []byte) error {
 
 func (p part) compacts() bool { return p.Type == "compaction" && p.Auto }
 
-// own reports whether opencode itself created this part of a prompt, to compact the session or to continue
-// after that.
+// own reports whether opencode itself created this part of a prompt: for a compaction, or to continue after it.
 func (p part) own() bool { return p.compacts() || p.Type == "text" && p.Synthetic }
 
-// denialWords are how opencode reports that a tool was not allowed: no person answered, or a rule of the
-// user forbids it.
+// denialWords report that a tool was not allowed: no person answered, or a rule of the user forbids it.
 var denialWords = []string{"rejected permission to use this specific tool call", "specified a rule which prevents you from using", "The user declined this tool call"}
 
 func (p part) denied() bool {
@@ -325,8 +322,7 @@ var likely = map[string]limit.Class{
 	"provider.transport":       limit.Network,
 }
 
-// words returns the failure's text for people. An error within a stream is stored as the provider's
-// JSON.
+// words returns the text for people. An error within a stream is stored as the provider's JSON.
 func (f *Failure) words() string {
 	var inner struct {
 		Message string `json:"message"`

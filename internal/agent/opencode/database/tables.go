@@ -119,8 +119,7 @@ func number(value any) int64 {
 	}
 }
 
-// Turn says whether opencode works on a session, or continues it when its server starts. Only version 2
-// stores that.
+// Turn says whether opencode works on a session, or continues it later. Only version 2 stores that.
 type Turn uint8
 
 // The turns.

@@ -1,5 +1,4 @@
-// Package processes finds the processes of opencode, and derives from their command lines which sessions they may
-// hold.
+// Package processes finds the processes of opencode, and which sessions they may hold by their command lines.
 package processes
 
 import (
@@ -36,8 +35,7 @@ var Flags = leash.Flags{
 	{Effect: leash.Attended, Takes: leash.Maybe | leash.Secret, Names: `-p --password`},
 }
 
-// Command returns the subcommand of a command line, or the directory argument of the terminal interface; empty:
-// neither.
+// Command returns the subcommand, or the directory argument of the terminal interface; empty: neither.
 func Command(args []string) string {
 	_, command, _ := Flags.Parse(args).Cut()
 	return command

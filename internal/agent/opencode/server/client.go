@@ -1,5 +1,4 @@
-// Package server receives what a running opencode reports about its sessions, from its server or its plugin, and
-// sends prompts to it.
+// Package server receives what a running opencode or its plugin reports about sessions, and sends prompts.
 package server
 
 import (
@@ -119,22 +118,16 @@ func (c Client) Session(ctx context.Context, id, directory string) (s Session, e
 // Prompt sends a prompt to the session, once. It names the agent and the model: by default the server uses its usual
 // agent, which may have more permissions.
 func (c Client) Prompt(ctx context.Context, s Session, prompt string) error {
-	type part struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
+	type object = map[string]any
+	message := object{"parts": []object{{"type": "text", "text": prompt}}}
+	if s.Agent != "" {
+		message["agent"] = s.Agent
 	}
-	type model struct {
-		Provider string `json:"providerID"`
-		ID       string `json:"modelID"`
-	}
-	message := struct {
-		Agent   string `json:"agent,omitempty"`
-		Model   *model `json:"model,omitempty"`
-		Variant string `json:"variant,omitempty"`
-		Parts   []part `json:"parts"`
-	}{Agent: s.Agent, Parts: []part{{"text", prompt}}}
-	if s.Model.ID != "" && s.Model.Provider != "" {
-		message.Model, message.Variant = &model{s.Model.Provider, s.Model.ID}, s.Model.Variant
+	if m := s.Model; m.ID != "" && m.Provider != "" {
+		message["model"] = object{"providerID": m.Provider, "modelID": m.ID}
+		if m.Variant != "" {
+			message["variant"] = m.Variant
+		}
 	}
 	body, err := json.Marshal(message)
 	if err != nil {
@@ -220,8 +213,7 @@ type Service struct {
 	URL string `json:"url"`
 }
 
-// Check returns why the server cannot be used now. It is asked without its password: then it may refuse to
-// tell more, but it lives.
+// Check returns why the server cannot be used now. One that refuses to answer without its password lives.
 func (s Service) Check(ctx context.Context) error {
 	base, err := url.Parse(s.URL)
 	if err != nil || base.Host == "" {

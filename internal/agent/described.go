@@ -38,12 +38,10 @@ type Description struct {
 
 	IsID func(text string) bool // reports whether a text is the id of a session
 
-	// Read returns what a line says, or false if nothing. limits returns a reader for limits
-	// that were stated at that time.
+	// Read returns what a line says, or false if nothing. limits returns a reader for limits of that time.
 	Read func(line lines.Line, limits func(at time.Time) limit.Reader) (Record, bool)
 
-	// Place returns the session of a line's file, and its directory; nil: each record contains
-	// both.
+	// Place returns the session of a line's file, and its directory; nil: each record contains both.
 	Place func(lines.Line) (session, cwd string)
 
 	// Counts is a text that every line with the size of the context contains.
@@ -54,12 +52,10 @@ type Description struct {
 	Choose func(ctx context.Context, d *Described, s resume.Session, had RunSettings) (Choice, error)
 	Enough func(RunSettings) bool
 
-	// Owner returns the live process that may hold a session; nil: any process in the session's
-	// directory may.
+	// Owner returns the live process that may hold a session; nil: any process in its directory may.
 	Owner func(ctx context.Context, d *Described, s resume.Session) (*resume.Owner, error)
 
-	// Named returns the variables that the settings of the homes and of a directory name; nil:
-	// settings name none.
+	// Named returns the variables that settings of the homes and of a directory name; nil: they name none.
 	Named func(d *Described, dir string) leash.Variables
 
 	// Tidy is Agent.Tidy; nil: runs leave nothing behind.
@@ -121,8 +117,7 @@ func (is Description) Builtin() Builtin {
 	}
 }
 
-// New returns the agent of the description: without Roots, with its usual home. It reads the
-// environment, but no file.
+// New returns the agent of the description. It reads the environment, but no file.
 func (is Description) New(o Options) (*Described, error) {
 	usual, variable := UsualHome(is.Home, is.HomeVariables...), is.HomeVariables[len(is.HomeVariables)-1]
 	if is.Around && os.Getenv(variable) != "" {
@@ -194,8 +189,7 @@ func (d *Described) size(line lines.Line) (resume.Context, bool) {
 	return resume.Context{Tokens: r.Tokens, At: r.At}, ok && r.Tokens > 0
 }
 
-// Owner returns the live process that may hold the session. Most described agents take no
-// lock: a process in the session's directory may hold any session of that directory.
+// Owner assumes that a process may hold any session of its directory: most described agents take no lock.
 func (d *Described) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	if d.is.Owner != nil {
 		return d.is.Owner(ctx, d, s)
@@ -230,8 +224,7 @@ func (d *Described) Tidy(ctx context.Context, s resume.Session) error {
 // Starts reports whether the agent can begin a session.
 func (d *Described) Starts() bool { return d.is.Starts }
 
-// Start returns the command that begins the session of a task: with the task's id, or with
-// output in JSON, which contains the id.
+// Start begins the session with the task's id, or with output in JSON, which contains the id.
 func (d *Described) Start(task resume.Session) (Plan, error) {
 	line := d.is.Line
 	args := []string{cmp.Or(line.Output...), "stream-json"}
@@ -314,8 +307,7 @@ func (d *Described) endOf(ctx context.Context, s resume.Session, w Words) (last 
 	return last, had, err
 }
 
-// Failed returns the verdict of a failure that ended a turn: the agent has given up. A failure
-// that is not recognised becomes Unknown.
+// Failed returns the verdict of a failure that ended a turn. One that is not recognised becomes Unknown.
 func Failed(v limit.Verdict) limit.Verdict {
 	v.InProgress = false
 	if v.Class == limit.None {
@@ -324,8 +316,7 @@ func Failed(v limit.Verdict) limit.Verdict {
 	return v
 }
 
-// ProgramOf returns a function that reports whether a path is that of a program: by its own
-// names, or by those of scripts in a package. Names are separated by spaces.
+// ProgramOf recognises a program by its own names, or by those of scripts in a package, separated by spaces.
 func ProgramOf(names, scripts, pkg string) func(path string) bool {
 	return func(path string) bool {
 		name := filepath.Base(path)
@@ -334,8 +325,7 @@ func ProgramOf(names, scripts, pkg string) func(path string) bool {
 	}
 }
 
-// Spare returns a function that reports whether a session does not need a variable: it is one of all
-// providers, and none of those that are needed.
+// Spare reports whether a variable is one of all providers, and none of those that are needed.
 func Spare(needed leash.Variables, providers string) func(variable string) bool {
 	return func(variable string) bool {
 		return !needed.Has(variable) && leash.Variables{{Names: providers}}.Has(variable)

@@ -64,8 +64,7 @@ type Explanation struct {
 	// View is the session as the daemon would show it, for texts that are the same for all sessions.
 	View view.Session `json:"-"`
 
-	// Plan is what would be run, if anything: by the daemon that has the session, else as for a session whose start was
-	// not seen.
+	// Plan is what would be run by the daemon, or for a session whose start was not seen.
 	Plan *view.Plan `json:"plan,omitempty"`
 }
 

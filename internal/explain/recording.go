@@ -177,8 +177,7 @@ func otherStream(path string) string {
 	return ""
 }
 
-// Hear returns a function that tells from its streams how a run of one of these agents failed. The class is none if
-// the streams do not tell.
+// Hear tells from its streams how a run of one of these agents failed; none: they do not tell.
 func Hear(known map[string]agent.Agent, grace time.Duration) func(name string, rec headless.Recording) resume.Limited {
 	of := readers(limit.Reader{Grace: grace})
 	return func(name string, rec headless.Recording) resume.Limited {
@@ -236,8 +235,7 @@ type databases interface {
 	HasDatabase(path string) bool
 }
 
-// offer returns the offer to continue a session with the user's own key. It uses the budget alone: only the daemon
-// knows what was already spent.
+// The offer uses the budget alone: only the daemon knows what was already spent.
 func (x *Explainer) offer(s resume.Session, now time.Time) *view.OwnKey {
 	entry := x.config.Agent(s.Key.Agent)
 	terms, err := budget.Parse(entry.Budget)

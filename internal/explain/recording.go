@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -125,18 +124,11 @@ func (x *Explainer) readRecording(path string) (recorded, error) {
 }
 
 func readText(path string) (rec recorded, err error) {
-	file, err := os.Open(path)
+	file, info, err := open(path)
 	if err != nil {
 		return rec, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return rec, fmt.Errorf("stat %s: %w", path, err)
-	}
-	if !info.Mode().IsRegular() {
-		return rec, fmt.Errorf("%s is not a regular file", path)
-	}
 	data, err := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-longestRecording), longestRecording))
 	if err == nil && info.Size() > longestRecording {
 		data = data[bytes.IndexByte(data, '\n')+1:]

@@ -34,23 +34,20 @@ type Agent interface {
 
 // Runner finds the program of an agent.
 type Runner interface {
-	// Program returns the program that continues sessions about which nothing else is known,
-	// or why it is not found.
+	// Program returns the program for sessions about which nothing else is known, or why it is not found.
 	Program() (program.Found, error)
 
 	// Identify returns the program that a live process of the agent runs, or false if that is
 	// not certain. Sessions often run with a different program than the one a service finds.
 	Identify(pid int) (resume.Program, bool)
 
-	// GoOn returns the shell command with which a person continues the session in its
-	// directory; "": not known.
+	// GoOn returns the shell command with which a person continues the session; "": not known.
 	GoOn(resume.Session) string
 }
 
 // Holder finds the processes that hold sessions of an agent.
 type Holder interface {
-	// Owner returns the live process that holds the session, or nil. If that cannot be
-	// determined, its error is ErrUnseen.
+	// Owner returns the live process that holds the session, or nil. Its error may be ErrUnseen.
 	Owner(context.Context, resume.Session) (*resume.Owner, error)
 
 	// Lives reports whether exactly this process is alive (its pid was not reused).
@@ -59,51 +56,43 @@ type Holder interface {
 	// NoProcess reports whether it is certain that no live process holds any session of the agent.
 	NoProcess(context.Context) bool
 
-	// Writer returns the process that has the session's transcript open for writing, for
-	// agents that offer no other way to find the owner; 0: none is known.
+	// Writer returns the process that writes the transcript, if the agent offers no other way; 0: not known.
 	Writer(context.Context, resume.Session) int
 
 	// Unwatched returns the live processes of the agent whose sessions are not watched.
 	Unwatched(context.Context) ([]UnwatchedProcess, error)
 
-	// Killed reports whether the process that held the session is known to have been killed or
-	// to have crashed, so its user did not end it.
+	// Killed reports whether the process that held the session was killed or crashed: its user did not end it.
 	Killed(resume.Session, resume.Owner) bool
 }
 
 // Account tells what a session was started with, and which allowance it uses.
 type Account interface {
-	// Origin returns what a live process of the agent was started with, as far as it matters
-	// for a resume; nil: not known. Secrets are included only on request.
+	// Origin returns what a live process was started with; nil: not known. Secrets are included only on request.
 	Origin(pid int, secrets bool) *resume.Origin
 
 	// Variables are the environment variables that a resume must share with its session.
 	Variables() leash.Variables
 
-	// Login returns a salted hash of the login that a run with this environment uses;
-	// empty: not known.
+	// Login returns a salted hash of the login that a run with this environment uses; empty: not known.
 	Login(environ []string, salt string) string
 }
 
 // Meter measures the size of a session, and how much of its allowances is used.
 type Meter interface {
-	// Weigh returns the size of the context that a resume of the session has to read again, or
-	// false if it is not known.
+	// Weigh returns the size of the context that a resume has to read again, or false if it is not known.
 	Weigh(context.Context, resume.Session) (resume.Context, bool, error)
 
-	// Usage returns what the agent knows about its account's allowances, or false if it does
-	// not tell.
+	// Usage returns what the agent knows about its account's allowances, or false if it does not tell.
 	Usage(context.Context, resume.Session) (resume.Usage, bool, error)
 
-	// Readings returns the state of each window of the account's allowances, as far as the
-	// session's files contain it; none: not known.
+	// Readings returns the state of each window of the account's allowances; none: not known.
 	Readings(context.Context, resume.Session) ([]usage.Reading, error)
 }
 
 // Planner decides how a session is continued, and evaluates the result.
 type Planner interface {
-	// Plan returns how the session is continued now. It reads the transcript again, which may
-	// have changed during the wait.
+	// Plan returns how the session is continued now. The transcript may have changed during the wait.
 	Plan(context.Context, resume.Session, Words) (Plan, error)
 
 	// Talk returns how the session is continued while owner holds it. Like Plan it reads
@@ -124,8 +113,7 @@ type Planner interface {
 	Tidy(context.Context, resume.Session) error
 }
 
-// Banker is an Agent whose provider gives accounts resets of their usage limits, to be used when a person
-// says so.
+// Banker is an Agent whose provider gives accounts resets of usage limits, to be used when a person says so.
 type Banker interface {
 	// Banked returns how many of them the account of the session has.
 	Banked(context.Context, resume.Session) (int, error)
@@ -145,22 +133,19 @@ type Attendant interface {
 	// as "permission: Bash (make)"; "": nothing. nil: the turn is over.
 	Asks(context.Context, resume.Session) (working *resume.Owner, what string, err error)
 
-	// Left reports whether the process that held the session lives, and its user has left the
-	// session there and began an empty one.
+	// Left reports whether the process that held the session lives, and its user began an empty one there.
 	Left(context.Context, resume.Session) bool
 }
 
 // Turns is an Agent whose transcripts tell whether a turn has ended.
 type Turns interface {
-	// OpenTurn reports whether the last turn of the session has begun and certainly not ended, and
-	// when its last record was written.
+	// OpenTurn reports whether the last turn has certainly not ended, and when its last record was written.
 	OpenTurn(context.Context, resume.Session) (at time.Time, open bool, err error)
 
 	// Ended returns how the process of the session ended in the middle of a turn.
 	Ended(resume.Session) resume.End
 
-	// Records returns the files in which the session's process writes what it does, also for its
-	// subagents.
+	// Records returns the files in which the session's process writes, also for its subagents.
 	Records(resume.Session) []string
 }
 
@@ -183,8 +168,7 @@ type Registrar interface {
 	SessionOf(pid int) string
 }
 
-// ErrUnseen is in the error of Owner if the owner cannot be determined: there may or may not
-// be a live process that holds the session.
+// ErrUnseen is in the error of Owner if there may or may not be a live process that holds the session.
 var ErrUnseen = procfs.ErrUnseen
 
 // Reader is an Agent that writes its sessions as lines of files.
@@ -205,8 +189,7 @@ type Reader interface {
 type Follower interface {
 	Agent
 
-	// Follow reports what happens to the agent's sessions until ctx is done.
-	// It must return soon after that.
+	// Follow reports what happens to the agent's sessions until ctx is done, and then returns soon.
 	Follow(ctx context.Context, feed Feed) error
 
 	// Look reports everything new about the session before it returns.
@@ -228,19 +211,16 @@ type Source struct {
 	Root    string // the directory that is watched
 	Depth   int    // how many directory levels below Root are watched; 0: Root itself
 
-	// Match says whether the file of that name, relative to Root, is one of
-	// the agent's.
+	// Match says whether a file is one of the agent's, by its name relative to Root.
 	Match func(rel string) bool
 
-	// Packed says whether the file of that name is a transcript that the agent has compressed: such
-	// a file is not watched. nil: the agent compresses none.
+	// Packed says whether a file is a compressed transcript, which is not watched. nil: there are none.
 	Packed func(rel string) bool
 
 	// Sift estimates the weight of a line from its bytes, before it is copied or parsed.
 	Sift func(line []byte) Weight
 
-	// Shared says that one file may contain many sessions: its last line does not tell the
-	// state of all of them.
+	// Shared says that one file may contain many sessions: its last line is about one of them.
 	Shared bool
 }
 
@@ -283,12 +263,10 @@ type Command struct {
 	// PlanOnly says that the session stays in a mode in which the agent only reads and plans.
 	PlanOnly bool
 
-	// Asks says that the session stays in a mode that asks a person before it does harm. Without a
-	// person to answer, that is refused.
+	// Asks says that the session stays in a mode that asks before it does harm: without a person, it is refused.
 	Asks bool
 
-	// Unproven is why the start that was seen does not tell everything that restricted the session;
-	// empty: it does.
+	// Unproven is why the start does not tell everything that restricted the session; empty: it does.
 	Unproven string
 
 	// Carried is what the command repeats of the session's own command line.
@@ -297,20 +275,17 @@ type Command struct {
 	// Models is what the command may use if the session's own model is overloaded.
 	Models resume.Models
 
-	// Spare reports whether a variable that the session had may be missing now, because it
-	// belongs to a provider that the session does not use. nil: none may be missing.
+	// Spare reports whether a variable may be missing now: its provider is not used. nil: none may be missing.
 	Spare func(variable string) bool
 
-	// Inside says that the program enters the container or sandbox of the session, if that is
-	// not the daemon's own environment.
+	// Inside says that the program enters the container or sandbox of the session.
 	Inside bool
 
 	// Unverifiable says that the command hands the prompt to the process that holds the
 	// session: its exit proves nothing, only the transcript tells whether the prompt arrived.
 	Unverifiable bool
 
-	// Keep are files that the agent may lose when it runs: each is copied first, and if that
-	// fails the command is not run.
+	// Keep are files that the agent may lose when it runs: each is copied first, or nothing is run.
 	Keep []string
 }
 
@@ -332,8 +307,7 @@ type Feed struct {
 	// Kept loads the cursor stored under that name, also by an earlier daemon.
 	Kept func(name string) (json.RawMessage, bool)
 
-	// Keep stores how far the agent has read. The cursor never reaches the disk before the
-	// observations that precede it.
+	// Keep stores how far the agent has read. It never reaches the disk before what precedes it.
 	Keep func(name string, cursor json.RawMessage)
 
 	// Ready must be called once, when everything that already existed has been reported.
@@ -342,26 +316,22 @@ type Feed struct {
 	Log *slog.Logger
 }
 
-// Typing is a prompt that is typed into the terminal of the live process that
-// holds the session.
+// Typing is a prompt that is typed into the terminal of the live process that holds the session.
 type Typing struct {
 	Process resume.Process // whose terminal it is
 	Text    string         // one line
 	Program string         // the command with which people start such a process
 
-	// Judge evaluates what the terminal's screen shows. It is called before anything is typed,
-	// and again before the prompt is sent.
+	// Judge evaluates the screen, before anything is typed and again before the prompt is sent.
 	Judge func(screen string) Sight
 }
 
-// Sending is a prompt that is sent directly to the process that holds the session, without a
-// program or a terminal.
+// Sending is a prompt that is sent to the process that holds the session, without a program or a terminal.
 type Sending struct {
 	To   string // the receiver, for people
 	Text string
 
-	// Do sends the prompt, with its own timeout. It returns a *NotSentError if certainly
-	// nothing was sent; after any other error that is not known.
+	// Do sends the prompt, with its own timeout. After a *NotSentError certainly nothing was sent.
 	Do func(context.Context) error
 }
 
@@ -374,8 +344,7 @@ type NotSentError struct {
 // Error returns why nothing was sent.
 func (e *NotSentError) Error() string { return e.Why }
 
-// Sight is what a screen shows. If neither Menu nor Leave is set, it is a composer that waits
-// for a prompt.
+// Sight is what a screen shows. Without Menu and Leave, it is a composer that waits for a prompt.
 type Sight struct {
 	Draft   string // the text in the composer, also if nothing may be typed
 	Menu    bool   // a menu covers the composer, and Escape closes it without choosing

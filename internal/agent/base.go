@@ -33,20 +33,17 @@ type About struct {
 	Flags     leash.Flags     // of the program, in all supported versions
 	Variables leash.Variables // of the environment, that only this agent uses
 
-	// Login returns the login of a process with these variables; empty: it has none, or a key
-	// is used instead. nil if the agent does not tell.
+	// Login returns the login of a process; empty: it has none, or a key is used. nil: the agent does not tell.
 	Login func(variable func(name string) string) string
 
-	// Account returns the account if no key is used, for agents whose sessions can continue
-	// with any login. nil if Login tells it, or nothing does.
+	// Account is for agents whose sessions can continue with any login, if no key is used. nil: Login tells it.
 	Account func(variable func(name string) string) string
 
 	// Keys are variables with an API key. Each one decides which allowance is used.
 	Keys []string
 }
 
-// Base is what all agents have in common, and the defaults for what an agent lacks. Every
-// agent embeds it.
+// Base is what all agents have in common, and the defaults for what an agent lacks.
 type Base struct {
 	Processes process.Table
 	Limits    limit.Reader // its At is not set
@@ -138,15 +135,13 @@ func (b *Base) Missing() Plan {
 	return plan
 }
 
-// Program returns the program that continues sessions about which nothing else is known, or why
-// it is not found.
+// Program returns the program for sessions about which nothing else is known.
 func (b *Base) Program() (program.Found, error) { return b.Find(resume.Session{}) }
 
 // Lives reports whether exactly this process is alive (its pid was not reused).
 func (b *Base) Lives(process resume.Process) bool { return b.Processes.Lives(process) }
 
-// GoOn returns the shell command with which a person continues the session in its directory, or
-// "": agents work in the directory they are started in.
+// GoOn returns a shell command for people: agents work in the directory they are started in.
 func (b *Base) GoOn(s resume.Session) string {
 	if b.about.ByHand == "" {
 		return ""
@@ -207,9 +202,7 @@ func (b *Base) Usage(context.Context, resume.Session) (resume.Usage, bool, error
 // Readings returns none: the agent does not tell.
 func (b *Base) Readings(context.Context, resume.Session) ([]usage.Reading, error) { return nil, nil }
 
-// Origin returns what a live process of the agent was started with. It returns nil if the process
-// ended meanwhile, belongs to another user, or its sandbox cannot be determined. Secrets are
-// included only on request.
+// Origin returns nil if the process ended, belongs to another user, or its sandbox cannot be determined.
 func (b *Base) Origin(pid int, secrets bool) *resume.Origin {
 	return b.OriginBy(b.Variables(), pid, secrets)
 }

@@ -28,13 +28,11 @@ type Builtin struct {
 	// Plugin is resumed's plugin for the agent; nil: there is none.
 	Plugin *Plugin
 
-	// StatusLine parses what the agent passes to its status line command: the session, and the
-	// state of its account's allowances; nil: it has none.
+	// StatusLine parses what the agent passes to its status line command; nil: it has none.
 	StatusLine func(said []byte, now time.Time) (session string, readings []usage.Reading)
 }
 
-// Remedies are what a person does in an agent if waiting does not help, as phrases for a
-// sentence. An empty one is replaced by general words.
+// Remedies are what a person does if waiting does not help, as phrases. An empty one becomes general words.
 type Remedies struct {
 	SignIn  string // "run claude and type /login"
 	Pay     string // "raise the spend limit at …"
@@ -54,8 +52,7 @@ type Options struct {
 
 // Plugin is resumed's plugin for an agent: with it the agent calls `resumed hook`.
 type Plugin struct {
-	// Install is the command that installs the plugin from DIR, a directory with the plugins of
-	// this repository.
+	// Install is the command that installs the plugin from DIR, a directory with plugins of this repository.
 	Install string
 
 	// Then is what the user does in the agent after that, as words; empty: nothing.
@@ -72,8 +69,7 @@ type Plugin struct {
 // PluginName is the name of the plugin, and of the list in which agents find it.
 const PluginName = "resumed"
 
-// ManifestVersion returns the version that the last of the manifests matching the patterns states; "":
-// there is none.
+// ManifestVersion returns the version in the last of the matching manifests; "": there is none.
 func ManifestVersion(patterns ...string) string {
 	version := ""
 	for _, pattern := range patterns {

@@ -39,12 +39,10 @@ type Description struct {
 	IsID   func(text string) bool   // reports whether a text is the id of a session
 	PathID func(path string) string // returns the id in the path of a transcript, or the part of it that is there; "": none
 
-	// Read returns what a line says, or false if nothing. limits returns a reader for limits
-	// that were stated at that time.
+	// Read returns what a line says, or false if nothing. limits returns a reader for limits of that time.
 	Read func(line lines.Line, limits func(at time.Time) limit.Reader) (Record, bool)
 
-	// Place returns the session of a line's file, and its directory; nil: each record contains
-	// both.
+	// Place returns the session of a line's file, and its directory; nil: each record contains both.
 	Place func(lines.Line) (session, cwd string)
 
 	// Counts is a text that every line with the size of the context contains.
@@ -55,12 +53,10 @@ type Description struct {
 	Choose func(ctx context.Context, d *Described, s resume.Session, had RunSettings) (Choice, error)
 	Enough func(RunSettings) bool
 
-	// Owner returns the live process that may hold a session; nil: any process in the session's
-	// directory may.
+	// Owner returns the live process that may hold a session; nil: any process in its directory may.
 	Owner func(ctx context.Context, d *Described, s resume.Session) (*resume.Owner, error)
 
-	// Named returns the variables that the settings of the homes and of a directory name; nil:
-	// settings name none.
+	// Named returns the variables that settings of the homes and of a directory name; nil: they name none.
 	Named func(d *Described, dir string) leash.Variables
 
 	// Tidy is Agent.Tidy; nil: runs leave nothing behind.
@@ -200,8 +196,7 @@ func (d *Described) size(line lines.Line) (resume.Context, bool) {
 	return resume.Context{Tokens: r.Tokens, At: r.At}, ok && r.Tokens > 0
 }
 
-// Owner returns the live process that may hold the session. Most described agents take no
-// lock: a process in the session's directory may hold any session of that directory.
+// Owner assumes that a process may hold any session of its directory: most described agents take no lock.
 func (d *Described) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	if d.is.Owner != nil {
 		return d.is.Owner(ctx, d, s)
@@ -236,8 +231,7 @@ func (d *Described) Tidy(ctx context.Context, s resume.Session) error {
 // Starts reports whether the agent can begin a session.
 func (d *Described) Starts() bool { return d.is.Starts }
 
-// Start returns the command that begins the session of a task: with the task's id, or with
-// output in JSON, which contains the id.
+// Start begins the session with the task's id, or with output in JSON, which contains the id.
 func (d *Described) Start(task resume.Session) (Plan, error) {
 	line := d.is.Line
 	args := []string{cmp.Or(line.Output...), "stream-json"}

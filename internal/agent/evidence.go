@@ -18,8 +18,7 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// MarkVariable contains the mark of a resumed command, which tells its processes from those of
-// people.
+// MarkVariable tells the processes of resumed commands from those of people.
 const MarkVariable = resume.MarkVariable
 
 // Evidence is an observation and the offset of the line it was read from.
@@ -43,8 +42,7 @@ func Back(ctx context.Context, a Reader, src Source, path string, visit func(Evi
 	})
 }
 
-// Last returns the last evidence in a file, which decides the state of the session. It returns
-// false if there is none.
+// Last returns the last evidence in a file, which decides the state of the session.
 func Last(ctx context.Context, a Reader, src Source, path string) (last Evidence, found bool, err error) {
 	err = Back(ctx, a, src, path, func(e Evidence) bool {
 		last, found = e, true
@@ -61,15 +59,13 @@ func SourcesOf(a Agent) []Source {
 	return nil
 }
 
-// Watches reports whether path is in one of the agent's sources. For a Follower any path is
-// accepted.
+// Watches reports whether path is in one of the agent's sources. For a Follower any path is.
 func Watches(a Agent, path string) bool {
 	_, follows := a.(Follower)
 	return follows || slices.ContainsFunc(SourcesOf(a), func(src Source) bool { return src.has(path) })
 }
 
-// SourceOf returns the agent's source that contains path. A file from elsewhere is read as if it
-// were in the agent's first source.
+// SourceOf returns the source that contains path. A file from elsewhere is read as one of the first source.
 func SourceOf(a Reader, path string) Source {
 	sources := a.Sources()
 	for _, src := range sources {
@@ -126,8 +122,7 @@ type Ran struct {
 	Output string    // the end of what it printed
 }
 
-// Denial is a call of a tool that an agent was not allowed to use. If the record of the refusal has only its ID, the rest
-// is found in that of the call.
+// Denial is a call that was refused. If the refusal has only its ID, the rest is found in the call.
 type Denial Call
 
 // longestUse bounds how much of a command is shown to a person.
@@ -154,8 +149,7 @@ func (c Call) String() string {
 	return what
 }
 
-// ToolUse is what one record says about a run's tools. The zero ToolUse is a record without
-// tools, such as an answer in words.
+// ToolUse is what one record says about a run's tools. The zero ToolUse is a record without tools.
 type ToolUse struct {
 	At     time.Time
 	Calls  []Call
@@ -208,8 +202,7 @@ func UseOf(arguments map[string]any) string {
 // slack is how much a record's timestamp may differ from our clock.
 const slack = time.Second
 
-// SentByUs reports whether a prompt of that time was sent by an earlier resume of the session,
-// not by the one that is about to be sent.
+// SentByUs reports whether a prompt of that time was sent by an earlier resume of the session.
 func SentByUs(s resume.Session, at time.Time) bool {
 	for _, attempts := range [][]resume.Attempt{s.Attempts, s.Past, s.Cut} {
 		for _, a := range attempts {

@@ -29,8 +29,7 @@ type PromptFlags struct {
 
 	Names [][]string // the options that name a session, in order of precedence
 
-	// Gives is the option that sets the id of a new session, followed by options that exclude
-	// it; nil: the id cannot be set.
+	// Gives is the option that sets a new session's id, and options that exclude it; nil: it cannot be set.
 	Gives []string
 
 	Once []string // the options that a resume does not repeat
@@ -43,8 +42,7 @@ type PromptFlags struct {
 	Field  string   // the field of the id
 	Stream bool     // json is a stream, not one document
 
-	// Left returns what can be continued of the session that a run in that directory had; nil:
-	// just the session.
+	// Left returns what can be continued of the session that a run had; nil: just the session.
 	Left func(ctx context.Context, d *Described, t headless.Trail, run headless.Ended, dir string) headless.Trail
 }
 
@@ -144,8 +142,7 @@ func (d *Described) opening(ctx context.Context, path string) (session, cwd, pro
 	return session, cwd, prompt
 }
 
-// Resume returns the arguments that continue the session, with the first prompt if the session does
-// not contain it.
+// Resume continues the session, with the first prompt if the session does not contain it.
 func (p promptLine) Resume(t headless.Trail, prompt string) []string {
 	if t.Again {
 		args := append(p.Options(slices.Concat(p.of.is.Line.Names...)...), p.of.is.Resume, t.Session)

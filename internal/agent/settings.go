@@ -43,8 +43,7 @@ func ReadJSON(path string, into any) bool {
 	return err == nil && json.Unmarshal(data, into) == nil
 }
 
-// ReadRewritten is ReadJSON for a file that is rewritten often: it retries if the file is half
-// written.
+// ReadRewritten is ReadJSON for a file that is rewritten often: it retries if that is half written.
 func ReadRewritten(path string, into any) bool {
 	for range 3 {
 		data, err := ReadSettings(path)
@@ -70,12 +69,10 @@ type settled[V any] struct {
 	ok    bool
 }
 
-// afresh is how old a file must be to be cached: two writes within one tick of the file system's
-// clock have the same modification time.
+// afresh: two writes within one tick of the file system's clock have the same modification time.
 const afresh = time.Second
 
-// Read returns the parsed file, which is read again if its info has changed. It returns false if
-// the file cannot be read.
+// Read returns the parsed file, which is read again if its info has changed.
 func (s *Settings[V]) Read(path string, parse func([]byte) (V, bool)) (value V, ok bool) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -34,8 +34,7 @@ type Starter interface {
 type Teller interface {
 	Starter
 
-	// Begun returns the session id in the output of such a command; empty: not printed yet, or
-	// the session has the task's id.
+	// Begun returns the session id in the output; empty: not printed yet, or it is the task's.
 	Begun(printed string) string
 }
 
@@ -49,8 +48,7 @@ func CannotStart(a interface{ Name() string }) Plan {
 
 var plainMode = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
-// CheckTask returns what is wrong with a task of the agent, including what Start finds on this
-// machine now.
+// CheckTask returns what is wrong with a task, including what Start finds on this machine now.
 func CheckTask(a Agent, s resume.Session) error {
 	starter, ok := a.(Starter)
 	if !ok {

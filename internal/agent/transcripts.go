@@ -23,29 +23,24 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Transcripts is the Base of an agent that writes its sessions line by line into files in its
-// homes.
+// Transcripts is the Base of an agent that writes its sessions as lines of files in its homes.
 type Transcripts struct {
 	Base
 	Homes Homes
 	Files Source // what each home's source is like
 	Dir   string // of each home, with the transcripts
 
-	// Elsewhere returns the variable, as KEY=value, that makes a run use another home than the
-	// usual one; empty: not needed.
+	// Elsewhere returns KEY=value, which makes a run use another home than the usual one; empty: not needed.
 	Elsewhere func(home string) string
 
-	// Read returns what a line means for its session, with the session's id. Observe adds the
-	// fields that are set in the same way for all agents.
+	// Read returns what a line means. Observe adds the fields that are set in the same way for all agents.
 	Read func(lines.Line) (resume.Observation, bool)
 
-	// Size returns the size of the context at a line that is an answer; nil: this agent does
-	// not state it.
+	// Size returns the size of the context at an answer; nil: this agent does not state it.
 	Size func(lines.Line) (resume.Context, bool)
 }
 
-// UsualHome returns the home that the first set variable names, else the one of that name below
-// the user's home directory; empty: not known.
+// UsualHome returns the home that the first set variable names, else the one in the user's; empty: not known.
 func UsualHome(name string, variables ...string) string {
 	var named string
 	for _, variable := range variables {
@@ -73,8 +68,7 @@ func (t *Transcripts) Observe(src Source, line lines.Line) (resume.Observation, 
 	return o, true
 }
 
-// Run returns the plan to continue a session with the program and these arguments, in that
-// directory. The arguments include the carried ones.
+// Run returns the plan to continue a session. The arguments include the carried ones.
 func (t *Transcripts) Run(s resume.Session, dir string, carried leash.Carried, args ...string) Plan {
 	if leave := CheckDir(s, dir); leave != nil {
 		return Plan{Leave: leave}
@@ -97,8 +91,7 @@ func (t *Transcripts) Environment(p program.Found, transcript string) []string {
 	return env
 }
 
-// Written returns the timestamp of a record. If it is missing or impossible, the file's time is
-// used.
+// Written returns the timestamp of a record, or the file's time if it is missing or impossible.
 func Written(timestamp string, file time.Time) time.Time {
 	if t, err := time.Parse(time.RFC3339, timestamp); err == nil && resume.Possible(t) {
 		return t
@@ -139,8 +132,7 @@ type Homes struct {
 	agent string
 }
 
-// NewHomes returns the homes at roots, or the usual one if roots is empty. The error contains
-// everything that is wrong.
+// NewHomes returns the homes at roots, or the usual one. The error contains everything that is wrong.
 func NewHomes(agent, usual string, roots []string) (Homes, error) {
 	h := Homes{agent: agent}
 	if usual != "" {
@@ -193,8 +185,7 @@ func (h Homes) Sources(dir string, like Source) []Source {
 	return sources
 }
 
-// Files returns the files that match a pattern in the homes: the default one and the configured
-// ones.
+// Files returns the files that match a pattern in the homes, also the default one.
 func (h Homes) Files(pattern string) []string {
 	var all []string
 	for _, root := range append([]string{h.Usual}, h.Roots...) {
@@ -210,8 +201,7 @@ func (h Homes) Files(pattern string) []string {
 // File returns the first file that matches a pattern in the homes; empty: none does.
 func (h Homes) File(pattern string) string { return cmp.Or(append(h.Files(pattern), "")...) }
 
-// NewFiles lists the files that match a pattern. The returned function lists those created since:
-// a run that begins a session always writes a new file.
+// NewFiles returns a function that lists the matching files created since: a new session writes a new file.
 func (h Homes) NewFiles(pattern string) func() []string {
 	before := h.Files(pattern)
 	return func() []string {
@@ -228,8 +218,7 @@ func IsUUID(text string) bool {
 	return len(text) == length && uuid.Validate(text) == nil
 }
 
-// UnwatchedProcess is a live process of an agent that stores its sessions in a home that is not
-// watched, or a server of sessions that is not configured.
+// UnwatchedProcess stores its sessions in a home that is not watched, or is a server that is not configured.
 type UnwatchedProcess struct {
 	PID      int
 	Variable string   // that names the home
@@ -258,9 +247,7 @@ func (s UnwatchedProcess) Remedy() string {
 	return fmt.Sprintf("roots = [%s] in its [[agent]] entry", strings.Join(quoted, ", "))
 }
 
-// Unwatched returns the live processes of the agent whose environment names a home that is not
-// watched, one per home. A process with another home directory than the user's belongs to another
-// user.
+// Unwatched ignores a process with another home directory than the user's: it belongs to another user.
 func (t *Transcripts) Unwatched(ctx context.Context) ([]UnwatchedProcess, error) {
 	running, err := t.Processes.Running(ctx, t.about.Is)
 	if err != nil {

@@ -64,8 +64,7 @@ type Explanation struct {
 	// View is the session as the daemon would show it, for texts that are the same for all sessions.
 	View view.Session `json:"-"`
 
-	// Plan is what would be run, if anything: by the daemon that has the session, else as for a session whose start was
-	// not seen.
+	// Plan is what would be run by the daemon, or for a session whose start was not seen.
 	Plan *view.Plan `json:"plan,omitempty"`
 }
 
@@ -322,18 +321,23 @@ func (path noFile) Error() string { return "there is no file " + string(path) }
 
 func (noFile) Unwrap() error { return fs.ErrNotExist }
 
-func readHead(path string) ([]byte, error) {
+// open opens a regular file: reading a pipe might block.
+func open(path string) (*os.File, fs.FileInfo, error) {
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, noFile(path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() { // reading a pipe might block
-		return nil, fmt.Errorf("%s is not a regular file", path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, noFile(path)
+	case err != nil:
+		return nil, nil, err
+	case !info.Mode().IsRegular():
+		return nil, nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	file, err := os.Open(path)
+	return file, info, err
+}
+
+func readHead(path string) ([]byte, error) {
+	file, _, err := open(path)
 	if err != nil {
 		return nil, err
 	}

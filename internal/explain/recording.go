@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -125,18 +124,11 @@ func (x *Explainer) readRecording(path string) (recorded, error) {
 }
 
 func readText(path string) (rec recorded, err error) {
-	file, err := os.Open(path)
+	file, info, err := open(path)
 	if err != nil {
 		return rec, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return rec, fmt.Errorf("stat %s: %w", path, err)
-	}
-	if !info.Mode().IsRegular() {
-		return rec, fmt.Errorf("%s is not a regular file", path)
-	}
 	data, err := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-longestRecording), longestRecording))
 	if err == nil && info.Size() > longestRecording {
 		data = data[bytes.IndexByte(data, '\n')+1:]
@@ -177,8 +169,7 @@ func otherStream(path string) string {
 	return ""
 }
 
-// Hear returns a function that tells from its streams how a run of one of these agents failed. The class is none if
-// the streams do not tell.
+// Hear tells from its streams how a run of one of these agents failed; none: they do not tell.
 func Hear(known map[string]agent.Agent, grace time.Duration) func(name string, rec headless.Recording) resume.Limited {
 	of := readers(limit.Reader{Grace: grace})
 	return func(name string, rec headless.Recording) resume.Limited {
@@ -236,8 +227,7 @@ type databases interface {
 	HasDatabase(path string) bool
 }
 
-// offer returns the offer to continue a session with the user's own key. It uses the budget alone: only the daemon
-// knows what was already spent.
+// The offer uses the budget alone: only the daemon knows what was already spent.
 func (x *Explainer) offer(s resume.Session, now time.Time) *view.OwnKey {
 	entry := x.config.Agent(s.Key.Agent)
 	terms, err := budget.Parse(entry.Budget)

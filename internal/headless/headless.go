@@ -13,21 +13,18 @@ import (
 	"time"
 )
 
-// CommandLine is an Agent whose runs without a terminal `exec` can continue, because it can
-// parse the program's command line.
+// CommandLine is an Agent whose runs without a terminal `exec` can continue.
 type CommandLine interface {
 	// ProgramName returns the name of the agent's program.
 	ProgramName() string
 
-	// Invocation parses arguments of the program. It returns false if they are not a run
-	// without a terminal.
+	// Invocation parses arguments of the program, or returns false if they are no run without a terminal.
 	Invocation(args []string) (Invocation, bool)
 }
 
 // Invocation is a command line that runs an agent without a terminal.
 type Invocation interface {
-	// Prompted reports whether the command line contains the prompt: otherwise the prompt comes
-	// on the standard input.
+	// Prompted reports whether the command line contains the prompt: else it comes on the standard input.
 	Prompted() bool
 
 	// Session returns the session that the command line names; empty: none.
@@ -95,8 +92,7 @@ func Said(recorded, prompt string) bool {
 		(recorded == prompt || strings.HasPrefix(recorded, prompt+"\n") || strings.HasSuffix(recorded, "\n"+prompt))
 }
 
-// Recording is output of an agent outside of a transcript: of a run, on a screen, or to a client
-// of its server.
+// Recording is output of an agent outside of a transcript: of a run, on a screen, or of its server.
 type Recording struct {
 	Path   string    // of the file; empty: it is not a file
 	Text   string    // sanitized; of a long one the beginning and the end

@@ -191,8 +191,7 @@ func WithPrompt(args []string, prompt string) []string {
 	return append(args, prompt)
 }
 
-// WithValue appends an option and its value, so that the value is not taken for an option: that
-// needs the option's long name.
+// WithValue uses the option's long name for a value that would be taken for an option.
 func WithValue(args []string, option, long, value string) []string {
 	if strings.HasPrefix(value, "-") {
 		return append(args, long+"="+value)

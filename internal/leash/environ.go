@@ -15,8 +15,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Row is a row of variables of one kind. A name may contain *. The first row that matches a name
-// counts.
+// Row is variables of one kind. A name may contain *. The first row that matches a name counts.
 type Row struct {
 	Effect Effect
 	Names  string // separated by spaces
@@ -65,8 +64,7 @@ func (r Row) secret(name, value string) bool {
 	return !r.Plain && len(value) > 5 && secretName.MatchString(strings.ToUpper(name))
 }
 
-// Keep returns the variables of an environment that matter, and the salt of their hashes. Of a
-// secret only the hash is stored, unless secrets is true.
+// Keep returns the variables that matter, with hashes of secrets, unless secrets is true, and their salt.
 func (v Variables) Keep(environ []string, secrets bool) (kept []resume.Variable, salt string) {
 	salt = rand.Text()
 	for _, entry := range environ {
@@ -200,8 +198,7 @@ func Inherited(environ []string) []string {
 	})
 }
 
-// Others returns the variables of an environment that the table does not have, each with a hash of its
-// value. The result is not nil.
+// Others returns the variables that the table does not have, with hashes of their values. It is not nil.
 func (v Variables) Others(environ []string, salt string) []resume.Variable {
 	others := []resume.Variable{}
 	for name, value := range v.others(environ) {

@@ -52,8 +52,7 @@ type Flag struct {
 	Takes  Takes
 	Names  string // separated by spaces
 
-	// By returns the effect of a value, for flags with several meanings; nil: it is always
-	// Effect.
+	// By returns the effect of a value, for flags with several meanings; nil: it is always Effect.
 	By func(value string) Effect
 
 	// Hides reports whether a value must not be stored, in addition to those that look like
@@ -125,8 +124,7 @@ func (f Flags) Files(args []string, dir string) []string {
 // Hidden replaces a value that is not stored.
 const Hidden = "(not kept)"
 
-// Keep returns the arguments of a program that may be stored: no prompt, and no secret unless
-// secrets is true.
+// Keep returns the arguments that may be stored: no prompt, and no secret unless secrets is true.
 func (f Flags) Keep(args []string, secrets bool) []string {
 	rows := f.known()
 	var kept []string

@@ -57,13 +57,10 @@ type Refusal struct {
 	Text    string            // what the agent printed
 }
 
-// Epoch reads a Unix time in seconds, or in milliseconds if the value would otherwise be thousands of
-// years ahead. It rejects other numbers: counts, identifiers, and times outside this century.
+// Epoch is when.Epoch: a Unix time in seconds or milliseconds.
 func Epoch[N int | int64 | float64](n N) (time.Time, bool) { return when.Epoch(n) }
 
-// When reads a bare time: a duration, a clock time, a date, a weekday, an
-// epoch, an RFC 3339 or HTTP date. A number alone is a count of seconds, as in
-// Retry-After, unless it is long enough to be an epoch.
+// When reads a bare time, in any form that when.Reader reads.
 func (r Reader) When(s string) (Reset, bool) {
 	f, ok := when.Reader(r).When(s)
 	if !ok {

@@ -91,8 +91,7 @@ func pluginVersion() string {
 	return ""
 }
 
-// Denied returns the last refusal of a run, from the transcript, else from its result, if that
-// was printed as JSON.
+// Denied returns the last refusal of a run, from the transcript, else from a result in JSON.
 func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (agent.Denial, bool, error) {
 	d, denied, told, err := agent.LastDenial(ctx, s.Transcript, run.Since, a.reader.Trace)
 	if !denied && !told && err == nil {
@@ -115,8 +114,7 @@ func (a *Agent) OpenTurn(ctx context.Context, s resume.Session) (at time.Time, o
 	}
 }
 
-// Records returns the transcripts of the session and of its subagents. In 2.0 these are beside it, and
-// do not name it.
+// Records returns all transcripts: in 2.0 those of subagents are beside the session's, and do not name it.
 func (a *Agent) Records(s resume.Session) []string {
 	files := []string{s.Transcript}
 	for _, pattern := range []string{strings.TrimSuffix(s.Transcript, ".jsonl") + "/*/*.jsonl", filepath.Dir(s.Transcript) + "/agent-*.jsonl"} {

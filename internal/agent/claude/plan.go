@@ -19,8 +19,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Plan returns how the session is continued now: by a headless run of the same session, in its
-// directory, with its settings.
+// Plan continues the session by a headless run, in its directory, with its settings.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
 	if !transcript.IsID(s.Key.ID) {
 		return agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), nil
@@ -121,8 +120,7 @@ func versionOf(program string) string {
 	if err != nil || program == "" {
 		return ""
 	}
-	// The native installer names the program after its version; npm puts a package.json beside
-	// the program, or below its wrapper.
+	// The native installer names the program after its version; npm puts a package.json near it.
 	if name := filepath.Base(target); versionName.MatchString(name) {
 		return name
 	}

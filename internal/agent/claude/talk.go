@@ -18,8 +18,7 @@ import (
 // longestTyped: Claude Code treats a longer text as pasted, and hides it.
 const longestTyped = 500
 
-// Talk returns how a session is continued while a live process holds it: by typing into its
-// terminal, once it neither works nor will continue by itself.
+// Talk types into the terminal, once the process neither works nor will continue by itself.
 func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, w agent.Words) (agent.Plan, error) {
 	last, plan, still, err := agent.StillStopped(ctx, a, s)
 	if !still {

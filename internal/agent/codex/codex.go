@@ -42,8 +42,7 @@ var Builtin = agent.Builtin{
 // Options selects a Codex: without Roots its home is $CODEX_HOME, else ~/.codex.
 type Options = agent.Options
 
-// Agent is Codex with its homes. A continued session stays in its first file, in the directory of
-// the day it began.
+// Agent is Codex with its homes. A continued session stays in its first file.
 type Agent struct {
 	agent.Transcripts
 	reader rollout.Reader

@@ -41,8 +41,7 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 	return a.ownerOf(pids, s), nil
 }
 
-// OpenTurn reports whether the last turn of the session has not ended. Codex records that its user
-// interrupted it.
+// OpenTurn relies on Codex, which records that its user interrupted a turn.
 func (a *Agent) OpenTurn(ctx context.Context, s resume.Session) (at time.Time, open bool, err error) {
 	return rollout.OpenTurn(ctx, s.Transcript)
 }

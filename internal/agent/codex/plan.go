@@ -18,8 +18,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Plan returns how the session is continued now: by a headless run of the same session, in the
-// directory of its last turn, with the settings of that turn.
+// Plan continues the session by a headless run, in the directory and with the settings of its last turn.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
 	readable, remove, err := rollout.Readable(s.Transcript)
 	if err != nil {
@@ -165,8 +164,7 @@ func refuses(t rollout.Turn) string {
 	}
 }
 
-// flagsOf returns the arguments that give a run these settings: it inherits none of them from the
-// session. Unknown values are omitted.
+// flagsOf: a run inherits none of these settings from the session. Unknown values are omitted.
 func flagsOf(t rollout.Turn, provider string) []string {
 	flags := sandboxFlags(t.Sandbox)
 	if t.Profile.Own() {

@@ -43,8 +43,7 @@ func (r Reader) With(limits limit.Reader) Reader {
 	return r
 }
 
-// Recognises reports whether a file that begins with head is a transcript or a database of the agent, in any
-// directory.
+// Recognises reports whether a file that begins with head is a transcript or a database of the agent.
 func (r Reader) Recognises(head []byte) bool {
 	for line := range bytes.Lines(head) {
 		if is, known := r.Begins(line); known {
@@ -81,8 +80,7 @@ type Told struct {
 	Session string // empty if the recording does not contain it
 	Cwd     string
 
-	// Event is the last relevant event in the recording; nil: none. A refusal that the agent was retrying is in
-	// progress.
+	// Event is the last relevant event; nil: none. A refusal that the agent was retrying is in progress.
 	Event resume.Event
 
 	Line    int    // of the evidence, counted from 1; 0: none
@@ -101,8 +99,7 @@ const (
 // Of returns the report of a recording with one session.
 func Of(kind string, told Told) Report { return Report{Kind: kind, Told: []Told{told}} }
 
-// FirstStream reads the recorded stream of a run, and its other stream if the first one has no result. It tries the
-// formats in order.
+// FirstStream tries the formats in order, each on the recorded stream and then on the other one.
 func FirstStream(rec headless.Recording, formats ...func(text string) (Told, bool)) (Told, bool) {
 	for _, read := range formats {
 		if told, ok := read(rec.Text); ok {

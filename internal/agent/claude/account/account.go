@@ -57,8 +57,7 @@ func (a *Account) Spare(s resume.Session, dir string) func(string) bool {
 // shortWindow is the window near whose end Claude Code lets a turn end.
 const shortWindow, longWindow = 5 * time.Hour, 7 * 24 * time.Hour
 
-// Usage returns what Claude Code stores about the account's allowances. For a turn that it let
-// end near the limit this has the reset time, which the record lacks.
+// Usage has the reset time of a turn that Claude Code let end near the limit, which the record lacks.
 func (a *Account) Usage(_ context.Context, s resume.Session) (resume.Usage, bool, error) {
 	told, ok := a.told(s)
 	if !ok {
@@ -112,8 +111,7 @@ func (a *Account) ConfigFile(home string) string {
 	return filepath.Join(home, ".claude.json") // and in any other home
 }
 
-// StatusLine parses what Claude Code passes to its status line command: the session, and the
-// state of each window as of the last answer.
+// StatusLine parses what Claude Code passes to its status line command, as of the last answer.
 func StatusLine(said []byte, now time.Time) (session string, all []usage.Reading) {
 	var input struct {
 		Session string `json:"session_id"`

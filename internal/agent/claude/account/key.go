@@ -19,8 +19,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Unpayable returns why a run of the session in that environment would not use the user's own
-// key, or would leak it; empty: no reason.
+// Unpayable returns why a run would not use the user's own key, or would leak it; empty: no reason.
 func (a *Account) Unpayable(s resume.Session, dir string, environ []string) string {
 	variables := make(map[string]string)
 	for _, entry := range environ { // the last entry of a name counts
@@ -48,8 +47,7 @@ func (a *Account) Unpayable(s resume.Session, dir string, environ []string) stri
 	return ""
 }
 
-// diverting are settings, and variables in settings, that send a request elsewhere or with
-// another key. A project has its own settings, written by other people.
+// diverting settings send a request elsewhere or with another key. A project has its own, of other people.
 var diverting = []string{
 	"ANTHROPIC_*", "apiKeyHelper", startup.CloudSwitch + "*", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
 	"NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "SSL_CERT_*",
@@ -108,8 +106,7 @@ func like(name string, patterns []string) string {
 	return ""
 }
 
-// trusted reports whether a key may be sent to that address: Anthropic, or a program on this
-// machine, which sees the conversation anyway.
+// trusted: a program on this machine sees the conversation anyway.
 func trusted(address string) bool {
 	host := hostOf(address)
 	return host == "api.anthropic.com" || host == "localhost" || host == "127.0.0.1" || host == "::1"
@@ -132,8 +129,7 @@ var Keys = []string{KeyVariable, "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKE
 // deciding are Keys, and the variables that select a cloud.
 var deciding = slices.Concat(Keys, []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"})
 
-// Login returns the signed-in account and its organisation, for a Claude Code with these
-// variables.
+// Login returns the signed-in account and its organisation.
 func Login(variable func(string) string) string {
 	home := cmp.Or(variable(startup.HomeVariable), variable("HOME"))
 	if home == "" || slices.ContainsFunc(deciding, func(key string) bool { return variable(key) != "" }) {
@@ -216,8 +212,7 @@ func (a *Account) servers(s resume.Session, dir string) []given {
 	return append(read(flag, append(files, startedWith(s, flag)...)), a.configured(s, dir)...)
 }
 
-// configured returns the MCP servers in the user's configuration: global ones, and those of the
-// session's directory or its parents.
+// configured returns the MCP servers in the user's configuration, for all or for the session's directory.
 func (a *Account) configured(s resume.Session, dir string) (all []given) {
 	type part struct {
 		Servers json.RawMessage `json:"mcpServers"`

@@ -60,8 +60,7 @@ func (h *Holders) Holder(s resume.Session, owner resume.Owner) (holder Holder, u
 	}
 }
 
-// Doing returns the current status of a holder, as it registered it; "gone": it no longer holds
-// the session.
+// Doing returns the current status of a holder; "gone": it no longer holds the session.
 func (h *Holders) Doing(of Holder) string {
 	now, ok := h.entry(of.file)
 	if !ok || now.SessionID != of.SessionID {
@@ -88,8 +87,7 @@ func (h *Holders) Asks(ctx context.Context, s resume.Session) (working *resume.O
 	return owner, what, nil
 }
 
-// Left reports whether the process that held the session lives, and holds an empty session since
-// /clear.
+// Left reports whether the process that held the session holds an empty one since /clear.
 func (h *Holders) Left(ctx context.Context, s resume.Session) bool {
 	for _, root := range h.of.Homes.Roots {
 		for _, e := range h.listed(ctx, root).all {
@@ -207,8 +205,7 @@ func (h *Holders) neighbour(ctx context.Context, s resume.Session) (*resume.Owne
 	return process.OneOf(near, s, func(p process.Live) string { return p.Kind("-p", "--print") }), nil
 }
 
-// writerRegisters reports whether the last writer of the transcript is a version that registers
-// its sessions, which is 2.1 or later.
+// writerRegisters: versions since 2.1 register their sessions.
 func writerRegisters(ctx context.Context, transcript string) bool {
 	var major, minor int
 	err := lines.Back(ctx, transcript, func(line lines.Line) bool {
@@ -240,8 +237,7 @@ func (h *Holders) lives(pid int, start string) bool {
 	return err == nil && stat.Living() && (start == "" || start == strconv.FormatUint(stat.Start, 10))
 }
 
-// IsClaude reports whether a path is that of Claude Code. Old versions are node processes with
-// the title "claude".
+// IsClaude recognises the program. Old versions are node processes with the title "claude".
 func IsClaude(program string) bool {
 	switch filepath.Base(strings.TrimSpace(program)) {
 	case "claude", "claude.exe":

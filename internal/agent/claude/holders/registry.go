@@ -102,8 +102,7 @@ func (h *Holders) Killed(s resume.Session, owner resume.Owner) bool {
 	return left
 }
 
-// Registered returns the last status that the session's process has registered, dead or alive; "":
-// none.
+// Registered returns the last status of the session's process, dead or alive; "": none.
 func (h *Holders) Registered(s resume.Session) string {
 	e, _ := h.entryOf(s, s.Origin.Process.PID)
 	return e.Status

@@ -80,8 +80,7 @@ func unknown(why string) agent.Sight {
 	return agent.Sight{Leave: &agent.Leave{Why: why, Park: true}, Strange: true}
 }
 
-// shownPart is how much of a refusal's text must be on the screen. The text may be cut, and what
-// follows it varies.
+// shownPart must be on the screen: the text may be cut, and what follows it varies.
 const shownPart = 20
 
 // shows reports whether the turn on the screen ends with the refusal in the transcript: then the

@@ -34,8 +34,7 @@ type Screen struct {
 	insert bool   // vim's INSERT mode is shown
 }
 
-// Known reports whether it is a screen of Claude Code on which a prompt can be typed, now or
-// later.
+// Known reports whether a prompt can be typed on the screen, now or later.
 func (s Screen) Known() bool { return s.view != strange }
 
 // Works reports whether Claude Code works, or retries by itself.

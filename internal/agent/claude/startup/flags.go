@@ -9,8 +9,7 @@ import (
 	"resumed/internal/leash"
 )
 
-// Flags are those of Claude Code 2.0 to 2.1.325, from its --help and, if hidden there, from the
-// declarations in the program.
+// Flags are those of Claude Code 2.0 to 2.1.325, from its --help and the declarations in the program.
 var Flags = leash.Flags{
 	{Effect: leash.Restricts, Takes: leash.Many, Names: `--disallowedTools --disallowed-tools --tools`},
 	{Effect: leash.Restricts, Takes: leash.Alone, Names: `--restricted --bare --safe-mode --disable-slash-commands --no-chrome --strict-mcp-config`},
@@ -86,8 +85,7 @@ func Driven(args []string) bool {
 	return line.Has(driving...) || line.Value("--input-format") == streamed || line.Value("--permission-prompt-tool") == stdio
 }
 
-// Variables are the environment variables that matter to Claude Code. The first row that matches
-// a name counts.
+// Variables are those that matter to Claude Code. The first row that matches a name counts.
 var Variables = leash.Variables{
 	// What Claude Code sets for its children, and what belongs to one terminal.
 	{Effect: leash.Nothing, Names: `CLAUDECODE CLAUDE_PID CLAUDE_EFFORT CLAUDE_SESSION_ID CLAUDE_PROJECT_DIR CLAUDE_ENV_FILE CLAUDE_PLUGIN_* CLAUDE_AX_*

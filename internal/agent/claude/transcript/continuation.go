@@ -35,8 +35,7 @@ func (r record) notice() native {
 	return continuationIn(r.Notice)
 }
 
-// HasReset begins the text that Claude Code shows if it should have continued while the machine
-// slept, in a notice and on its screen.
+// HasReset begins what Claude Code shows if it should have continued while the machine slept.
 const HasReset = "usage limit has reset"
 
 func continuationIn(text string) native {
@@ -56,8 +55,7 @@ func continuationIn(text string) native {
 	}
 }
 
-// OnContinuation reports whether a text that Claude Code shows is about its own continuation, and
-// whether a person declined that.
+// OnContinuation reports whether a text is about the agent's own continuation, and whether that was declined.
 func OnContinuation(text string) (is, declined bool) {
 	state := continuationIn(text)
 	return state != unarmed, state == cancelled

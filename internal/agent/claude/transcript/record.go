@@ -195,8 +195,7 @@ func (r record) refusal() Refusal {
 	return f
 }
 
-// Verdict returns the meaning of the refusal that ended a turn. Fields have precedence; versions
-// before 2.1.198 have little more than text.
+// Verdict returns the meaning of a refusal. Versions before 2.1.198 have little more than text.
 func (f Refusal) Verdict(reader limit.Reader) limit.Verdict {
 	v := reader.Refusal(limit.Refusal{Status: f.Status, Code: f.ErrorType, Text: f.Text})
 	v.Class = f.class(v)
@@ -311,8 +310,7 @@ func (r record) denies(result block) bool {
 	return denialWords.MatchString(text) && !strings.HasPrefix(text, "Exit code") // output of a command may contain anything
 }
 
-// DeniedInResult returns the last refusal in the result of a run, which is the last line of its
-// output if it was printed as JSON.
+// DeniedInResult returns the last refusal in the result of a run, if it was printed as JSON.
 func DeniedInResult(output string) (agent.Denial, bool) {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	var result struct {

@@ -76,8 +76,7 @@ func Cost(ctx context.Context, path string) (cost resume.Cost, known bool, err e
 	return cost, known, err
 }
 
-// Size returns the size of the context at an answer, and how long the provider caches it: five
-// minutes, or an hour on request.
+// Size returns the context at an answer: the provider caches it for five minutes, or for an hour on request.
 func Size(line lines.Line) (resume.Context, bool) {
 	if !bytes.Contains(line.Data, []byte(`"input_tokens"`)) {
 		return resume.Context{}, false
@@ -94,8 +93,7 @@ func Size(line lines.Line) (resume.Context, bool) {
 	return resume.Context{Tokens: u.Input + u.Created + u.Read + u.Output, At: r.at(line.ModTime), Warm: warm}, true
 }
 
-// CommandsFollow reports whether the last refusal of a transcript is followed by a command that was
-// carried out without the model, such as /context.
+// CommandsFollow reports whether a command without the model, such as /context, follows the last refusal.
 func CommandsFollow(ctx context.Context, transcript string) (follow bool) {
 	err := lookBack(ctx, lines.Whole(transcript), lines.Any("<command-name>", "ApiErrorMessage").In, func(r record, _ lines.Line) bool {
 		follow = !r.IsAPIError
@@ -104,8 +102,7 @@ func CommandsFollow(ctx context.Context, transcript string) (follow bool) {
 	return err == nil && follow
 }
 
-// Cleared reports whether a transcript begins with /clear and has no prompt: its process has left
-// another session for it.
+// Cleared reports whether a transcript begins with /clear and has no prompt.
 func Cleared(ctx context.Context, transcript string) bool {
 	cleared, prompted := false, false
 	err := lookBack(ctx, lines.Whole(transcript), byUser.In, func(r record, _ lines.Line) bool {
@@ -116,8 +113,7 @@ func Cleared(ctx context.Context, transcript string) bool {
 	return err == nil && cleared && !prompted
 }
 
-// OpenCall returns the first tool at the end of a transcript that was called and has no result: it
-// runs, or waits for a permission.
+// OpenCall returns the first call at the end that has no result: it runs, or waits for a permission.
 func OpenCall(ctx context.Context, transcript string) (open agent.Call) {
 	done := make(map[string]bool)
 	_ = lookBack(ctx, lines.Whole(transcript), lines.Any("tool_use", `"user"`).In, func(r record, _ lines.Line) bool { // what cannot be read is not named
@@ -225,8 +221,7 @@ func newest(dir string, since time.Time) ([]string, error) {
 	return paths[:min(len(paths), mostSubagents)], err
 }
 
-// subagent returns the subagent of a transcript, if its last record of the conversation is a refusal that
-// may lift by itself.
+// subagent returns the subagent of a transcript that ends with a refusal that may lift by itself.
 func (rd *Reader) subagent(ctx context.Context, path string) (found resume.Subagent, stopped bool, err error) {
 	in := lines.Whole(path)
 	in.Lines = maxBackLines

@@ -38,8 +38,7 @@ var apps = map[string]string{
 	"claude-vscode": "VS Code", "claude-desktop": "Claude Desktop", "claude-desktop-3p": "Claude Desktop", "local-agent": "Claude Desktop",
 }
 
-// AppBy returns the editor or desktop app that runs a session, by its entrypoint; "": none, or not
-// known.
+// AppBy returns the editor or desktop app of a session, by its entrypoint; "": none, or not known.
 func AppBy(entrypoint string) string { return apps[entrypoint] }
 
 // KindBy returns whether a session is headless or interactive, by its entrypoint; "": not known, as

@@ -41,8 +41,7 @@ func (rd *Reader) cwd(h Head, line lines.Line) string {
 	})
 }
 
-// Works reports whether a turn has begun and not ended. Codex waits and retries within a turn, and
-// writes nothing meanwhile.
+// Works reports whether a turn has not ended. Codex retries within a turn, and writes nothing meanwhile.
 func Works(ctx context.Context, path string) (runs bool, err error) {
 	err = visit(ctx, lines.Whole(path), func(r record, _ lines.Line) bool {
 		runs = r.kind() == taskStarted
@@ -131,8 +130,7 @@ func (l RateLimits) mustBuy(reader limit.Reader) bool {
 
 const aWeek = 6 * 24 * time.Hour
 
-// Usage returns the last state of the weekly window in a rollout. Which of the two windows that is
-// depends on the plan.
+// Usage returns the last state of the weekly window: which of the two it is depends on the plan.
 func Usage(ctx context.Context, path string) (found resume.Usage, known bool, err error) {
 	err = readLimits(ctx, path, maxSince, func(r usage.Reading) bool {
 		if known = r.Length >= aWeek; known {

@@ -122,8 +122,7 @@ type Sandbox struct {
 	NoTmp   bool     `json:"exclude_slash_tmp"`
 }
 
-// Profile is a named set of permissions. Codex's own names begin with a colon; they are equivalent to a
-// sandbox.
+// Profile is a named set of permissions. Codex's own names begin with a colon: they are sandboxes.
 type Profile struct {
 	ID string `json:"id"`
 }

@@ -107,8 +107,7 @@ func (r record) failed() (f Failure, ended bool) {
 	}
 }
 
-// info returns the name of the error and its HTTP status; 0: none. Codex writes it as a name, or as an
-// object with the name as its key.
+// Codex writes it as a name, or as an object with the name as its key.
 func (f Failure) info() (name string, status int) {
 	if json.Unmarshal(f.Info, &name) == nil {
 		return name, 0
@@ -128,8 +127,7 @@ func (f Failure) info() (name string, status int) {
 
 func (r record) at(file time.Time) time.Time { return agent.Written(r.Timestamp, file) }
 
-// Size returns the size of the context at an answer. The provider promises to cache it for five to ten
-// minutes.
+// Size returns the context at an answer, which the provider promises to cache for five to ten minutes.
 func Size(line lines.Line) (resume.Context, bool) {
 	if !mayBe(line.Data, tokenCount) {
 		return resume.Context{}, false

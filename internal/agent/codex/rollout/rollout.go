@@ -128,8 +128,7 @@ func MatchPacked(rel string) bool {
 
 const maxUnpacked = 2 << 30
 
-// Readable returns the path of a rollout that can be read line by line: its own, or that of a temporary
-// copy if Codex has compressed it. remove removes the copy.
+// Readable returns the rollout, or a temporary copy if Codex has compressed it. remove removes the copy.
 func Readable(path string) (readable string, remove func(), err error) {
 	remove = func() {}
 	if _, err := os.Lstat(path); err == nil {

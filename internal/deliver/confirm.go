@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"resumed/internal/agent"
@@ -59,16 +60,9 @@ func arrived(ctx context.Context, a agent.Agent, s resume.Session) bool {
 	if err != nil || !found || last.Key != s.Key || last.Pos.Offset <= s.Run.Behind.Offset {
 		return false
 	}
-	var at time.Time
-	switch ev := last.Event.(type) {
-	case resume.Prompted:
-		at = ev.At
-	case resume.Progressed:
-		at = ev.At
-	case resume.Limited:
-		at = ev.At
-	}
-	return at.After(s.LimitedAt) && !at.Before(since)
+	_, cancelled := last.Event.(resume.Cancelled)
+	at := resume.When(last.Event)
+	return !cancelled && at.After(s.LimitedAt) && !at.Before(since)
 }
 
 func lastOf(ctx context.Context, a agent.Agent, s resume.Session) (last agent.Evidence, found bool, err error) {
@@ -79,10 +73,8 @@ func lastOf(ctx context.Context, a agent.Agent, s resume.Session) (last agent.Ev
 		return last, found, err
 	case agent.Follower:
 		all, err := a.Evidence(s.Transcript)
-		for _, e := range all {
-			if e.Key == s.Key {
-				return e, true, nil
-			}
+		if i := slices.IndexFunc(all, func(e agent.Evidence) bool { return e.Key == s.Key }); i >= 0 {
+			return all[i], true, nil
 		}
 		return agent.Evidence{}, false, err
 	}
@@ -105,7 +97,7 @@ func (m *message) preview(_ context.Context, plan *view.Plan) *resume.NotSent {
 func (m *message) ready(context.Context) *resume.NotSent { return nil }
 
 func (m *message) send(ctx context.Context) resume.Event {
-	if notSent := m.claimOwner(ctx); notSent != nil {
+	if notSent := m.claim(ctx, resume.Process{}); notSent != nil {
 		return notSent
 	}
 	// Not ctx: a request that was begun is completed, even if the daemon stops.
@@ -138,7 +130,7 @@ type queue struct{ command }
 func (q *queue) send(ctx context.Context) resume.Event {
 	run, notSent := q.make(ctx)
 	if notSent == nil {
-		notSent = q.claimOwner(ctx)
+		notSent = q.claim(ctx, resume.Process{})
 	}
 	if notSent != nil {
 		return notSent

@@ -126,8 +126,12 @@ func (v *delivery) confirmHosts(ctx context.Context) *resume.NotSent {
 	return nil
 }
 
-// claim stores that the prompt may have been handed over, and confirms that no other host has the session.
+// claim stores that the prompt may have been handed over, and confirms that no other host has the session. A
+// zero process is the one that has the session open.
 func (v *delivery) claim(ctx context.Context, to resume.Process) *resume.NotSent {
+	if to.PID == 0 && v.owner != nil {
+		to.PID = v.owner.PID
+	}
 	mark := v.session.Run.Mark
 	now, err := v.opts.Engine.Apply(ctx, v.session.Key, resume.Started{Mark: mark, Process: to, Unverifiable: true})
 	if err != nil || now.State != resume.Resuming || now.Run == nil || now.Run.Mark != mark {
@@ -139,15 +143,6 @@ func (v *delivery) claim(ctx context.Context, to resume.Process) *resume.NotSent
 	}
 	// Not ctx: if the daemon stopped now, it would be unknown that nothing was sent.
 	return v.confirmHosts(context.WithoutCancel(ctx))
-}
-
-// claimOwner is claim for the process that has the session open.
-func (v *delivery) claimOwner(ctx context.Context) *resume.NotSent {
-	var to resume.Process
-	if v.owner != nil {
-		to.PID = v.owner.PID
-	}
-	return v.claim(ctx, to)
 }
 
 const notOnDisk = "the claim could not be written to disk: "

@@ -99,7 +99,8 @@ func (d *Deliverer) lookFor(ctx context.Context, searches map[resume.Key]search,
 			look.missed++
 			switch {
 			case found:
-			case look.missed == mostLooks || sessions[i].Interrupted() && noProcess(together, a):
+			// The process of a session that moves may have started only just now, and not look like one of the agent yet.
+			case look.missed == mostLooks || sessions[i].Interrupted() && a.NoProcess(together):
 				d.tracker.miss(key, time.Now())
 			default:
 				searches[key] = look
@@ -111,11 +112,6 @@ func (d *Deliverer) lookFor(ctx context.Context, searches map[resume.Key]search,
 	}
 	return over
 }
-
-// noProcess reports whether no process can have a stopped session of the agent open. It is not asked
-// for a session that moves: its process may have started only just now, and not look like one of the
-// agent yet.
-func noProcess(ctx context.Context, a agent.Holder) bool { return a != nil && a.NoProcess(ctx) }
 
 // lookAt looks up the process of a session, reads the files of a stopped one, and reports whether the search is over.
 func (d *Deliverer) lookAt(ctx context.Context, a agent.Agent, known *resume.Session, look search) bool {
@@ -178,17 +174,6 @@ func (d *Deliverer) stillRuns(ctx context.Context, a agent.Holder, session resum
 	return true
 }
 
-// originOf returns what a live process was started with, and stores it for a later daemon.
-func (d *Deliverer) originOf(a agent.Agent, session resume.Session, pid int) *resume.Origin {
-	o := a.Origin(pid, d.opts.Settings().Secrets)
-	if o != nil {
-		if err := d.opts.Starts.Put(session.Key, starts.Start{Origin: o}); err != nil {
-			d.logOf(session.Key).Warn("the environment of a session is lost if the daemon is restarted", "err", err)
-		}
-	}
-	return o
-}
-
 // recorded adds the start that a hook of the agent recorded, if the daemon has not seen it itself.
 func (d *Deliverer) recorded(ctx context.Context, session resume.Session) resume.Session {
 	if session.StartedWith().Seen() {
@@ -209,7 +194,12 @@ func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.
 	had := session.StartedWith()
 	known := had != nil && a.Lives(had.Process) && had.Process.PID == owner.PID
 	if !owner.Guessed && (!known || had.Login != "") { // a person may sign in as another user meanwhile
-		news.Origin = d.originOf(a, session, owner.PID)
+		news.Origin = a.Origin(owner.PID, d.opts.Settings().Secrets)
+	}
+	if news.Origin != nil { // a later daemon needs it too
+		if err := d.opts.Starts.Put(session.Key, starts.Start{Origin: news.Origin}); err != nil {
+			d.logOf(session.Key).Warn("the environment of a session is lost if the daemon is restarted", "err", err)
+		}
 	}
 	if session.Attended(owner.Kind).Kind != session.Kind {
 		news.Kind = owner.Kind

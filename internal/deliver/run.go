@@ -121,22 +121,27 @@ const lateTranscript = 10 * time.Second
 func (d *Deliverer) findTaskSessionLate(ctx context.Context, task resume.Session, output string) {
 	ctx, cancel := context.WithTimeout(ctx, lateTranscript)
 	defer cancel()
-	if teller, ok := d.opts.Settings().Agent(task.Key.Agent).(agent.Teller); ok && teller.Begun(runner.Head(output, beginningSize)) != "" {
+	if id, _ := d.begun(task, output); id != "" {
 		d.findTaskSession(ctx, task, output)
 	}
 }
 
+// begun returns the session that the command of a task says it has begun. told is false if it never says that.
+func (d *Deliverer) begun(task resume.Session, output string) (id string, told bool) {
+	teller, told := d.opts.Settings().Agent(task.Key.Agent).(agent.Teller)
+	if told {
+		id = teller.Begun(runner.Head(output, beginningSize))
+	}
+	return id, told
+}
+
 // noteTaskSession stores which session a task has begun, and reports whether the search is over.
 func (d *Deliverer) noteTaskSession(ctx context.Context, task resume.Session, output string) bool {
-	teller, ok := d.opts.Settings().Agent(task.Key.Agent).(agent.Teller)
-	if !ok {
-		return true
-	}
+	id, told := d.begun(task, output)
 	now, err := d.opts.Engine.Session(ctx, task.Key)
-	if err != nil || !now.Pending() {
+	if !told || err != nil || !now.Pending() {
 		return true
 	}
-	id := teller.Begun(runner.Head(output, beginningSize))
 	if id == "" || runner.CheckID(id) != nil {
 		return false
 	}

@@ -307,7 +307,7 @@ const maxDepth = 8
 // ended, in between.
 func (t *task) startBelow(pid int) starts.Start {
 	level := []int{pid}
-	for range maxDepth {
+	for depth := 0; depth < maxDepth && len(level) > 0; depth++ {
 		for _, pid := range level {
 			program, known := t.talk.agent.Identify(pid)
 			o := t.talk.agent.Origin(pid, false)

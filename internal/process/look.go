@@ -103,14 +103,15 @@ func (t Table) look(ctx context.Context) *look {
 
 // Once reads a value for a snapshot, by its key, unless it was already read for that snapshot.
 func Once[V any](ctx context.Context, t Table, key any, read func() V) V {
-	return once(t.look(ctx), key, read)
+	value, _ := once(t.look(ctx), key, func() (V, error) { return read(), nil })
+	return value
 }
 
-func once[V any](l *look, key any, read func() V) V {
+func once[V any](l *look, key any, read func() (V, error)) (V, error) {
 	l.mu.Lock()
-	known, ok := l.pieces[key].(func() V)
+	known, ok := l.pieces[key].(func() (V, error))
 	if !ok {
-		known = sync.OnceValue(read)
+		known = sync.OnceValues(read)
 		l.pieces[key] = known
 	}
 	l.mu.Unlock()
@@ -123,17 +124,8 @@ type having string
 // Having returns the processes that have a variable in their environment, with its value, or
 // an error if they cannot be known.
 func (t Table) Having(ctx context.Context, name string) (map[int]string, error) {
-	found := Once(ctx, t, having(name), func() known[map[int]string] { return knownAs(t.FS.Having(ctx, name)) })
-	return found.value, found.err
+	return once(t.look(ctx), having(name), func() (map[int]string, error) { return t.FS.Having(ctx, name) })
 }
-
-// known is a value, or the error why it is not known.
-type known[V any] struct {
-	value V
-	err   error
-}
-
-func knownAs[V any](value V, err error) known[V] { return known[V]{value, err} }
 
 // openFiles is the key of all open files.
 type openFiles struct{}
@@ -144,15 +136,15 @@ func (t Table) Writers(ctx context.Context, name string) ([]int, error) {
 	if !t.Seen() {
 		return t.WritersByLsof(ctx, name)
 	}
-	users := Once(ctx, t, openFiles{}, t.users)
-	if users.err != nil {
-		return nil, users.err
+	users, err := once(t.look(ctx), openFiles{}, t.users)
+	if err != nil {
+		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(users.value[name]), func(pid int) bool { return !t.Writes(pid, name) }), nil
+	return slices.DeleteFunc(slices.Clone(users[name]), func(pid int) bool { return !t.Writes(pid, name) }), nil
 }
 
 // users returns the pids of all processes except this one by the files that they have open.
-func (t Table) users() known[map[string][]int] {
+func (t Table) users() (map[string][]int, error) {
 	pids, err := t.PIDs()
 	users := make(map[string][]int)
 	for _, pid := range pids {
@@ -166,7 +158,7 @@ func (t Table) users() known[map[string][]int] {
 			}
 		}
 	}
-	return knownAs(users, err)
+	return users, err
 }
 
 // openOf is the key of the open files of a process, by its pid.
@@ -174,6 +166,5 @@ type openOf int
 
 // OpenFiles returns the open files of a process, or an error if they cannot be known.
 func (t Table) OpenFiles(ctx context.Context, pid int) ([]procfs.File, error) {
-	open := Once(ctx, t, openOf(pid), func() known[[]procfs.File] { return knownAs(t.Open(pid)) })
-	return open.value, open.err
+	return once(t.look(ctx), openOf(pid), func() ([]procfs.File, error) { return t.Open(pid) })
 }

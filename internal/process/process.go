@@ -64,33 +64,34 @@ type (
 	placeOf    string
 )
 
-func (l *look) programs() []procfs.Listed {
+func (l *look) programs() ([]procfs.Listed, error) {
 	programs := make([]procfs.Listed, 0, len(l.listed))
 	for _, listed := range l.listed {
 		if listed.Argv = withoutInterpreter(listed.Argv); len(listed.Argv) > 0 {
 			programs = append(programs, listed)
 		}
 	}
-	return programs
+	return programs, l.err
 }
 
 // Running returns the living processes of a program, run by itself or by an interpreter of
 // JavaScript. is reports whether a path is the program's.
 func (t Table) Running(ctx context.Context, is func(program string) bool) ([]Live, error) {
 	seen := t.look(ctx)
-	if seen.err != nil {
-		return nil, seen.err
+	programs, err := once(seen, programsOf{}, seen.programs)
+	if err != nil {
+		return nil, err
 	}
 	var found []Live
-	for _, listed := range once(seen, programsOf{}, seen.programs) {
+	for _, listed := range programs {
 		if !is(listed.Argv[0]) {
 			continue
 		}
-		process := once(seen, liveOf(listed.PID), func() known[Live] { return knownAs(t.read(listed.PID, listed.Argv[1:])) })
-		if process.err != nil {
-			return nil, process.err // it may be the process that is searched for
+		process, err := once(seen, liveOf(listed.PID), func() (Live, error) { return t.read(listed.PID, listed.Argv[1:]) })
+		if err != nil {
+			return nil, err // it may be the process that is searched for
 		}
-		found = append(found, process.value)
+		found = append(found, process)
 	}
 	return found, nil
 }

@@ -17,7 +17,7 @@ func statOf(pid int) (Stat, error) {
 	}
 	session, _ := unix.Getsid(pid) // hidden for another user's process
 	s := Stat{
-		State: 'S', Parent: int(k.Eproc.Ppid), Group: int(k.Eproc.Pgid), Session: session, Foreground: int(k.Eproc.Tpgid),
+		PID: pid, State: 'S', Parent: int(k.Eproc.Ppid), Group: int(k.Eproc.Pgid), Session: session, Foreground: int(k.Eproc.Tpgid),
 		Start: uint64(k.Proc.P_starttime.Sec*1000 + int64(k.Proc.P_starttime.Usec)/1000),
 	}
 	const stopped, zombie = 4, 5 // SSTOP and SZOMB

@@ -19,7 +19,7 @@ func statByPieces(pid int) (Stat, error) {
 		return Stat{}, err
 	}
 	group, _ := syscall.Getpgid(pid) // may be hidden for another user's process
-	s := Stat{State: 'S', Parent: int(parent), Group: group, Start: uint64(began)}
+	s := Stat{PID: pid, State: 'S', Parent: int(parent), Group: group, Start: uint64(began)}
 	switch states[0] {
 	case process.Zombie:
 		s.State = 'Z'

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -156,6 +157,7 @@ func LastRead(path string) (time.Time, error) {
 
 // Stat is the kernel's record of a process, in one line.
 type Stat struct {
+	PID        int
 	State      byte
 	Parent     int
 	Group      int
@@ -183,7 +185,7 @@ func (f FS) Stat(pid int) (Stat, error) {
 	if len(fields) < 20 {
 		return Stat{}, fmt.Errorf("read %s: too short", f.Path(pid, "stat"))
 	}
-	s := Stat{State: fields[0][0]}
+	s := Stat{PID: pid, State: fields[0][0]}
 	var errs [6]error
 	s.Parent, errs[0] = strconv.Atoi(fields[1])
 	s.Group, errs[1] = strconv.Atoi(fields[2])
@@ -199,6 +201,18 @@ func (f FS) Stat(pid int) (Stat, error) {
 		return Stat{}, fmt.Errorf("read %s: %w", f.Path(pid, "stat"), err)
 	}
 	return s, nil
+}
+
+// Stats returns the living processes. There are none if they cannot be read.
+func (f FS) Stats() iter.Seq[Stat] {
+	return func(yield func(Stat) bool) {
+		pids, _ := f.PIDs()
+		for _, pid := range pids {
+			if s, err := f.Stat(pid); err == nil && s.Living() && !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // tick is the unit of start times on Linux, on all architectures that Go supports.

@@ -123,12 +123,11 @@ func (f FS) BehindShells(pid int) int {
 
 // Children returns the living processes that these processes have started.
 func (f FS) Children(parents []int) []int {
-	if len(parents) == 0 {
-		return nil
+	var children []int
+	for s := range f.Stats() {
+		if slices.Contains(parents, s.Parent) {
+			children = append(children, s.PID)
+		}
 	}
-	pids, _ := f.PIDs() // none if they cannot be read
-	return slices.DeleteFunc(pids, func(pid int) bool {
-		stat, err := f.Stat(pid)
-		return err != nil || !stat.Living() || !slices.Contains(parents, stat.Parent)
-	})
+	return children
 }

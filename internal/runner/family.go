@@ -10,23 +10,13 @@ import (
 	"resumed/internal/resume"
 )
 
-type stat struct {
-	procfs.Stat
-	pid int
-}
-
-func readStat(pid int) (stat, error) {
-	s, err := procfs.Proc.Stat(pid)
-	return stat{s, pid}, err
-}
-
-// process identifies the process, even if its pid is used again later.
-func (s stat) process() resume.Process { return resume.Process{PID: s.pid, Start: s.Start} }
+// processOf identifies the process, even if its pid is used again later.
+func processOf(s procfs.Stat) resume.Process { return resume.Process{PID: s.PID, Start: s.Start} }
 
 // StartTime returns when the process started, in the system's own unit. Together with the
 // pid it identifies one process, even if the pid is used again later.
 func StartTime(pid int) (uint64, error) {
-	s, err := readStat(pid)
+	s, err := procfs.Proc.Stat(pid)
 	return s.Start, err
 }
 
@@ -37,8 +27,8 @@ func alive(process resume.Process) bool {
 	if !Sees() {
 		return answers(process.PID)
 	}
-	s, err := readStat(process.PID)
-	return err == nil && s.process() == process && s.Living()
+	s, err := procfs.Proc.Stat(process.PID)
+	return err == nil && processOf(s) == process && s.Living()
 }
 
 // Find returns the living process of this user that has the mark in its environment. Child
@@ -49,10 +39,10 @@ func Find(mark string) (*Process, bool) {
 	if len(with) == 0 {
 		return nil, false
 	}
-	found := slices.MinFunc(with, func(a, b stat) int {
+	found := slices.MinFunc(with, func(a, b procfs.Stat) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), follows(a)-follows(b))
 	})
-	p, ok := Adopt(found.process())
+	p, ok := Adopt(processOf(found))
 	if ok {
 		p.cmd.Mark = mark
 	}
@@ -60,26 +50,22 @@ func Find(mark string) (*Process, bool) {
 }
 
 // follows is 0 for the leader of a session and 1 for any other process.
-func follows(s stat) int {
-	if s.pid == s.Session {
+func follows(s procfs.Stat) int {
+	if s.PID == s.Session {
 		return 0
 	}
 	return 1
 }
 
-func marked(mark string) []stat {
-	return slices.DeleteFunc(processes(), func(s stat) bool { return !carries(s.pid, mark) })
+func marked(mark string) []procfs.Stat {
+	return slices.DeleteFunc(processes(), func(s procfs.Stat) bool { return !carries(s.PID, mark) })
 }
 
 // processes leaves out the daemon itself: one that a resumed command started has the mark of that command.
-func processes() []stat {
-	pids, _ := procfs.Proc.PIDs() // if the kernel lists none, there are none to find
-	var all []stat
-	for _, pid := range pids {
-		if pid == os.Getpid() || !procfs.Proc.Own(pid) {
-			continue
-		}
-		if s, err := readStat(pid); err == nil && s.Living() {
+func processes() []procfs.Stat {
+	var all []procfs.Stat
+	for s := range procfs.Proc.Stats() {
+		if s.PID != os.Getpid() && procfs.Proc.Own(s.PID) {
 			all = append(all, s)
 		}
 	}
@@ -95,7 +81,7 @@ func carries(pid int, mark string) bool {
 // left both and still have its mark.
 type family struct {
 	group   int // 0: no process is left in it
-	members []stat
+	members []procfs.Stat
 }
 
 func (p *Process) family() family {
@@ -103,11 +89,11 @@ func (p *Process) family() family {
 		if p.PID <= 0 || syscall.Kill(-p.PID, 0) != nil {
 			return family{}
 		}
-		return family{group: p.PID, members: []stat{{pid: p.PID}}}
+		return family{group: p.PID, members: []procfs.Stat{{PID: p.PID}}}
 	}
 	all := processes()
 	ours := p.PID > 0 // until the process of a unit is known, there is only the mark
-	if s, err := readStat(p.PID); err == nil && s.Start != p.Start {
+	if s, err := procfs.Proc.Stat(p.PID); err == nil && s.Start != p.Start {
 		ours = false // the pid was used again, so the group had ended
 	}
 	var f family
@@ -115,7 +101,7 @@ func (p *Process) family() family {
 		if ours && s.Group == p.PID {
 			f.group = p.PID
 		}
-		if ours && (s.Group == p.PID || s.Session == p.PID) || carries(s.pid, p.cmd.Mark) {
+		if ours && (s.Group == p.PID || s.Session == p.PID) || carries(s.PID, p.cmd.Mark) {
 			f.members = append(f.members, s)
 		}
 	}
@@ -129,10 +115,10 @@ func (f family) signal(sig syscall.Signal, told map[resume.Process]bool) {
 		_ = syscall.Kill(-f.group, sig)
 	}
 	for _, s := range f.members {
-		if !told[s.process()] && !(atOnce && s.Group == f.group) {
-			signalOne(s.process(), sig)
+		if !told[processOf(s)] && !(atOnce && s.Group == f.group) {
+			signalOne(processOf(s), sig)
 		}
-		told[s.process()] = true
+		told[processOf(s)] = true
 	}
 }
 

@@ -253,38 +253,27 @@ func (p *Process) sweep(ctx context.Context, sig syscall.Signal, patience time.D
 // without a change.
 type pulse struct {
 	paths func() []string
-	last  map[string]sign
+	last  map[string][2]int64 // size and time of each file; zero: it is not there
 	moved time.Time
 }
 
-type sign struct {
-	size    int64
-	modTime time.Time
-}
-
 func newPulse(paths func() []string) *pulse {
-	p := &pulse{paths: paths, moved: time.Now(), last: make(map[string]sign)}
-	for _, path := range paths() {
-		p.last[path] = signOf(path)
-	}
+	p := &pulse{paths: paths, last: make(map[string][2]int64)}
+	p.quiet()
+	p.moved = time.Now()
 	return p
 }
 
 // quiet checks the files and returns how long nothing has changed.
 func (p *pulse) quiet() time.Duration {
 	for _, path := range p.paths() {
-		if now := signOf(path); now != p.last[path] {
+		var now [2]int64
+		if info, err := os.Stat(path); err == nil {
+			now = [2]int64{info.Size(), info.ModTime().UnixNano()}
+		}
+		if now != p.last[path] {
 			p.last[path], p.moved = now, time.Now()
 		}
 	}
 	return time.Since(p.moved)
-}
-
-// signOf returns the zero sign for a file that is not there.
-func signOf(path string) sign {
-	info, err := os.Stat(path)
-	if err != nil {
-		return sign{}
-	}
-	return sign{size: info.Size(), modTime: info.ModTime()}
 }

@@ -1,5 +1,3 @@
-//go:build !windows
-
 // Package shell runs an agent in a pseudo-terminal of its own, inside the terminal that a person sits
 // at, and lets the daemon read what it shows and type. All bytes pass through unchanged.
 package shell
@@ -11,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -262,16 +259,14 @@ func (s *Shell) record(record func(pids []int) bool) {
 	}
 }
 
-func (s *Shell) processes() []int {
+func (s *Shell) processes() (pids []int) {
 	device, err := procfs.Terminal(s.tty)
-	if err != nil {
-		return nil
+	for stat := range procfs.Proc.Stats() {
+		if err == nil && stat.TTY == device && stat.PID != s.leader {
+			pids = append(pids, stat.PID)
+		}
 	}
-	pids, _ := procfs.Proc.PIDs() // none if they cannot be read
-	return slices.DeleteFunc(pids, func(pid int) bool {
-		stat, err := procfs.Proc.Stat(pid)
-		return err != nil || stat.TTY != device || pid == s.leader
-	})
+	return pids
 }
 
 // Needless reports whether the daemon can type into the terminal of this process as it is.

@@ -84,23 +84,18 @@ func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
 // started with this number. The server itself does not tell. A number can be changed and used
 // again, so there may be two such children.
 func (w *window) first() (root int, tty uint64, err error) {
-	pids, err := procfs.Proc.PIDs()
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, pid := range pids {
-		stat, err := procfs.Proc.Stat(pid)
-		if err != nil || stat.Parent != w.server || stat.TTY == 0 || !stat.Living() {
+	for stat := range procfs.Proc.Stats() {
+		if stat.Parent != w.server || stat.TTY == 0 {
 			continue
 		}
-		environ, err := procfs.Proc.Environ(pid)
+		environ, err := procfs.Proc.Environ(stat.PID)
 		if err != nil || procfs.Variable(environ, "STY") != w.session || procfs.Variable(environ, "WINDOW") != w.number {
 			continue
 		}
 		if root != 0 {
 			return 0, 0, &terminal.Refusal{Why: fmt.Sprintf("two windows of its GNU screen were made with the number %s", w.number)}
 		}
-		root, tty = pid, stat.TTY
+		root, tty = stat.PID, stat.TTY
 	}
 	if root == 0 {
 		return 0, 0, &terminal.Refusal{Why: "its window of GNU screen is gone"}
@@ -163,16 +158,11 @@ func (w *window) call(ctx context.Context, args ...string) (string, error) {
 // the rights of a group), all count that show a GNU screen. Nothing is known if there is none, or if the kernel
 // does not tell.
 func (w *window) shown() (input terminal.Input) {
-	pids, err := procfs.Proc.PIDs()
-	if err != nil {
-		return terminal.Input{}
-	}
 	open, err := procfs.Proc.Open(w.server)
 	private := err != nil || len(open) == 0
 	var reads []string
-	for _, pid := range pids {
-		stat, err := procfs.Proc.Stat(pid)
-		if err != nil || stat.TTY == 0 || procfs.Proc.Status(pid)["Name"] != "screen" {
+	for stat := range procfs.Proc.Stats() {
+		if stat.TTY == 0 || procfs.Proc.Status(stat.PID)["Name"] != "screen" {
 			continue
 		}
 		path := fmt.Sprintf("/dev/pts/%d", stat.TTY&0xff|stat.TTY>>12&0xfff00)

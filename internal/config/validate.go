@@ -111,8 +111,9 @@ func (h HTTP) validate(found *problems) {
 }
 
 func (f Fleet) validate(found *problems) {
-	if f.Name != "" {
-		found.check(isHostName(f.Name), "fleet.name", f.Name, "must be letters, digits, '_' or '-', at most 64, beginning with a letter or digit")
+	if f.Name != "" { // in a fleet key a dot would make two parts, and a slash separates it from a session
+		ok := wellFormed.MatchString(f.Name) && !strings.Contains(f.Name, ".")
+		found.check(ok, "fleet.name", f.Name, "must be letters, digits, '_' or '-', at most 64, beginning with a letter or digit")
 	}
 	if f.URL == "" {
 		for key, value := range map[string]string{"credentials_file": f.CredentialsFile, "ca_file": f.CAFile, "name": f.Name} {
@@ -129,12 +130,6 @@ func (f Fleet) validate(found *problems) {
 		}
 	}
 	found.check(f.CredentialsFile != "", "fleet.credentials_file", nil, "must be set: `resumed fleet join` writes it")
-}
-
-// isHostName reports whether a name can be a part of a fleet key: a dot would make two parts, and a
-// slash separates it from a session.
-func isHostName(name string) bool {
-	return wellFormed.MatchString(name) && !strings.Contains(name, ".")
 }
 
 // eventNames returns every event that can be reported.

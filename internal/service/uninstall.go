@@ -27,8 +27,11 @@ func leftovers(getenv func(string) string) []leftover {
 	login, _ := dirs.Login(getenv)
 	var all []leftover
 	for _, l := range []leftover{
-		{filepath.Join(dirs.Config(getenv), "resumed"), "configuration"}, {stateDir, state}, {dirs.UserState(getenv), state},
-		{runtimeDir, socket}, {filepath.Join(login, "resumed"), socket},
+		{filepath.Join(dirs.Config(getenv), "resumed"), "configuration"},
+		{stateDir, state},
+		{dirs.UserState(getenv), state},
+		{runtimeDir, socket},
+		{filepath.Join(login, "resumed"), socket},
 	} {
 		// Only a directory with our name is ours as a whole; a service can be configured with any directory.
 		ours := filepath.IsAbs(l.path) && filepath.Base(l.path) == "resumed" && exists(l.path)

@@ -97,17 +97,9 @@ func (ps *problems) prompt(key, text string) {
 }
 
 func (h HTTP) validate(found *problems) {
-	if h.Listen == "" {
-		return
-	}
-	const want = `must be host:port, such as "127.0.0.1:7733", or "" for off`
 	_, port, err := net.SplitHostPort(h.Listen)
-	if err != nil {
-		found.add("http.listen", h.Listen, want)
-		return
-	}
-	n, err := strconv.Atoi(port)
-	found.check(err == nil && n >= 0 && n <= 65535, "http.listen", h.Listen, want)
+	_, badPort := strconv.ParseUint(port, 10, 16)
+	found.check(h.Listen == "" || err == nil && badPort == nil, "http.listen", h.Listen, `must be host:port, such as "127.0.0.1:7733", or "" for off`)
 }
 
 func (f Fleet) validate(found *problems) {

@@ -150,13 +150,7 @@ func (i Installer) undo(ctx context.Context, m manager, files []ownFile, made []
 	if len(written) > 0 {
 		_ = m.stop(ctx) // it may not have started
 	}
-	made = append(madeBefore(written), made...)
-	for _, f := range written {
-		if os.Remove(f.path) == nil {
-			fmt.Fprintln(i.Out, "removed", f.path)
-		}
-	}
-	i.removeMade(made)
+	_ = i.removeFiles(written, append(madeBefore(written), made...)) // what is left can be removed by hand
 	if len(written) > 0 {
 		_ = m.removed(ctx)
 	}

@@ -192,13 +192,9 @@ func (i Installer) uninstall(ctx context.Context, m manager, dryRun, hooks bool)
 			return err
 		}
 	}
-	for _, f := range files {
-		if err := os.Remove(f.path); err != nil {
-			return fmt.Errorf("remove file: %w", err)
-		}
-		fmt.Fprintln(i.Out, "removed", f.path)
+	if err := i.removeFiles(files, made); err != nil {
+		return err
 	}
-	i.removeMade(made)
 	if managed {
 		return m.removed(ctx)
 	}

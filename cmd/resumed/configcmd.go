@@ -109,7 +109,7 @@ func (c *cli) configShow() error {
 		}
 		return c.show(string(sanitize.Escape(data)) + "\n")
 	}
-	return c.show(cfg.TOML())
+	return c.show(cfg.String())
 }
 
 func (c *cli) configInitCommand() *cobra.Command {

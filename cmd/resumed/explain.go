@@ -74,15 +74,19 @@ func (c *cli) explainCommand() *cobra.Command {
 }
 
 // explainer returns an Explainer, after checking that the named agent exists.
-func (e explaining) explainer(cfg config.Config) (*explain.Explainer, error) {
+func (c *cli) explainer(agent string) (*explain.Explainer, config.Config, error) {
+	cfg, _, err := c.load()
+	if err != nil {
+		return nil, cfg, err
+	}
 	explainer, err := explain.New(cfg)
 	if err != nil {
-		return nil, err
+		return nil, cfg, err
 	}
-	if names := explainer.Agents(); e.agent != "" && !slices.Contains(names, e.agent) {
-		return nil, hint.With(usageError(fmt.Errorf("--agent %q: no agent has that name", e.agent)), "one of: "+strings.Join(names, ", "))
+	if names := explainer.Agents(); agent != "" && !slices.Contains(names, agent) {
+		err = hint.With(usageError(fmt.Errorf("--agent %q: no agent has that name", agent)), "one of: "+strings.Join(names, ", "))
 	}
-	return explainer, nil
+	return explainer, cfg, err
 }
 
 func (c *cli) explainFiles(ctx context.Context, in io.Reader, paths []string, e explaining) error {
@@ -90,11 +94,7 @@ func (c *cli) explainFiles(ctx context.Context, in io.Reader, paths []string, e 
 	if err != nil {
 		return err
 	}
-	cfg, _, err := c.load()
-	if err != nil {
-		return err
-	}
-	explainer, err := e.explainer(cfg)
+	explainer, _, err := c.explainer(e.agent)
 	if err != nil {
 		return err
 	}
@@ -103,12 +103,12 @@ func (c *cli) explainFiles(ctx context.Context, in io.Reader, paths []string, e 
 			return err
 		}
 	}
-	bad := false
+	var failed error
 	for _, path := range paths {
 		found, err := c.explainOne(ctx, explainer, in, path, e.agent, now)
 		if err != nil {
-			bad = true
 			c.report(err)
+			failed = errSilent
 			continue
 		}
 		for _, x := range found {
@@ -118,10 +118,7 @@ func (c *cli) explainFiles(ctx context.Context, in io.Reader, paths []string, e 
 			}
 		}
 	}
-	if bad {
-		return errSilent
-	}
-	return nil
+	return failed
 }
 
 // explainOne explains a file, or the session of that name if there is no such file and a daemon knows it.
@@ -260,15 +257,11 @@ func (c *cli) explainText(in io.Reader, e explaining) error {
 			return usageError(fmt.Errorf("--tz %q: want a zone such as Europe/Berlin", e.zone))
 		}
 	}
-	cfg, _, err := c.load()
+	_, cfg, err := c.explainer(e.agent)
 	if err != nil {
 		return err
 	}
-	if _, err := e.explainer(cfg); err != nil {
-		return err
-	}
 	reader.Grace = cfg.Resume.Grace
-
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadString('\n')

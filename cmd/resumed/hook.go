@@ -176,7 +176,9 @@ func (c *cli) statuslineCommand() *cobra.Command {
 			if len(args) > 0 {
 				return c.passOn(cmd.Context(), args, said)
 			}
-			return c.show(usedLine(readings) + "\n")
+			meters, now := usage.NewMeters(nil), time.Now()
+			meters.Add("", now, readings...)
+			return c.show(humanize.Used(meters.Windows("", now)) + "\n")
 		},
 	}
 }
@@ -190,10 +192,4 @@ func (c *cli) passOn(ctx context.Context, argv []string, said []byte) error {
 		return exitStatus{code: exit.ExitCode()}
 	}
 	return err
-}
-
-func usedLine(readings []usage.Reading) string {
-	meters, now := usage.NewMeters(nil), time.Now()
-	meters.Add("", now, readings...)
-	return humanize.Used(meters.Windows("", now))
 }

@@ -169,9 +169,6 @@ func lastLines(text string, n int) string {
 	if n <= 0 {
 		return text
 	}
-	lines := strings.SplitAfter(text, "\n")
-	if lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
-	}
+	lines := slices.Collect(strings.Lines(text))
 	return strings.Join(lines[max(0, len(lines)-n):], "")
 }

@@ -53,23 +53,13 @@ func (c *cli) openCommand() *cobra.Command {
 	return cmd
 }
 
-// desktopOpener returns the program that opens a link on this desktop, or "".
-func desktopOpener() string {
-	switch {
-	case runtime.GOOS == "darwin":
-		return "open"
-	case os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != "":
-		return "xdg-open"
-	default:
-		return ""
-	}
-}
-
 // browse opens the page in a browser. Other users can see the arguments of a process, so the link works
 // only once. Some desktops return only when the browser ends: if one has not failed in time, it works.
 func (c *cli) browse(ctx context.Context) error {
-	opener := desktopOpener()
-	if opener == "" {
+	opener := "xdg-open"
+	if runtime.GOOS == "darwin" {
+		opener = "open"
+	} else if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
 		return errors.New("there is no desktop")
 	}
 	url, err := c.client().PageURL(ctx, true)

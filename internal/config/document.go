@@ -224,11 +224,10 @@ func syntaxProblem(data []byte, err error) *Problem {
 		return p
 	}
 	for _, s := range slips {
-		if s.line != nil && !s.line.Match(line) || !s.said.MatchString(p.Want) {
-			continue
+		if (s.line == nil || s.line.Match(line)) && s.said.MatchString(p.Want) {
+			p.Want = s.said.ReplaceAllString(p.Want, s.want)
+			return p
 		}
-		p.Want = s.said.ReplaceAllString(p.Want, s.want)
-		return p
 	}
 	return p
 }

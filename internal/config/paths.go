@@ -54,10 +54,7 @@ func UserPath(getenv func(string) string) string {
 
 // Places returns where a file is searched if none was named, best first.
 func Places(getenv func(string) string) []string {
-	if user := UserPath(getenv); user != "" {
-		return []string{user, systemPath}
-	}
-	return []string{systemPath}
+	return slices.DeleteFunc([]string{UserPath(getenv), systemPath}, func(path string) bool { return path == "" })
 }
 
 func named(path, by string) (string, error) {

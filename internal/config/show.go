@@ -12,8 +12,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// TOML returns the configuration as a file, with secrets hidden.
-func (c Config) TOML() string { return c.encode(true) }
+// String returns the configuration as a file, with secrets hidden.
+func (c Config) String() string { return c.encode(true) }
 
 // MarshalJSON writes the keys and values of the file and the version of the document, with secrets
 // hidden.
@@ -121,9 +121,6 @@ func (c Config) holdsSecret() bool {
 	visit(step{}, reflect.ValueOf(c), func(_ step, f field, v reflect.Value) { holds = holds || f.secret && v.Len() > 0 })
 	return holds
 }
-
-// String returns TOML.
-func (c Config) String() string { return c.TOML() }
 
 // LogValue hides the secrets from logs.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }

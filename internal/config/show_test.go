@@ -32,13 +32,13 @@ func TestSecretsAreHidden(t *testing.T) {
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("loaded", "config", c, "url", c.Notify.Webhook[0].URL)
 	for name, shown := range map[string]string{
-		"TOML": c.TOML(), "JSON": string(asJSON), "%v": fmt.Sprint(c), "log": log.String(),
+		"TOML": c.String(), "JSON": string(asJSON), "%v": fmt.Sprint(c), "log": log.String(),
 		"a webhook":     fmt.Sprintf("%v %+v", c.Notify.Webhook[0], c.Notify.Webhook),
 		"a webhook, %#": fmt.Sprintf("%#v", c.Notify.Webhook[0].URL),
 	} {
 		require.NotContains(t, shown, "hunter2", name)
 	}
-	shown := c.TOML()
+	shown := c.String()
 	require.Contains(t, shown, `url = "https://hooks.example.com/[hidden]"`)
 	require.Contains(t, shown, `url = "telegram://[hidden]"`)
 	require.Contains(t, shown, `env = ["API_KEY=[hidden]"]`)

@@ -97,22 +97,15 @@ func (ps *problems) prompt(key, text string) {
 }
 
 func (h HTTP) validate(found *problems) {
-	if h.Listen == "" {
-		return
-	}
-	const want = `must be host:port, such as "127.0.0.1:7733", or "" for off`
 	_, port, err := net.SplitHostPort(h.Listen)
-	if err != nil {
-		found.add("http.listen", h.Listen, want)
-		return
-	}
-	n, err := strconv.Atoi(port)
-	found.check(err == nil && n >= 0 && n <= 65535, "http.listen", h.Listen, want)
+	_, badPort := strconv.ParseUint(port, 10, 16)
+	found.check(h.Listen == "" || err == nil && badPort == nil, "http.listen", h.Listen, `must be host:port, such as "127.0.0.1:7733", or "" for off`)
 }
 
 func (f Fleet) validate(found *problems) {
-	if f.Name != "" {
-		found.check(isHostName(f.Name), "fleet.name", f.Name, "must be letters, digits, '_' or '-', at most 64, beginning with a letter or digit")
+	if f.Name != "" { // in a fleet key a dot would make two parts, and a slash separates it from a session
+		ok := wellFormed.MatchString(f.Name) && !strings.Contains(f.Name, ".")
+		found.check(ok, "fleet.name", f.Name, "must be letters, digits, '_' or '-', at most 64, beginning with a letter or digit")
 	}
 	if f.URL == "" {
 		for key, value := range map[string]string{"credentials_file": f.CredentialsFile, "ca_file": f.CAFile, "name": f.Name} {
@@ -129,12 +122,6 @@ func (f Fleet) validate(found *problems) {
 		}
 	}
 	found.check(f.CredentialsFile != "", "fleet.credentials_file", nil, "must be set: `resumed fleet join` writes it")
-}
-
-// isHostName reports whether a name can be a part of a fleet key: a dot would make two parts, and a
-// slash separates it from a session.
-func isHostName(name string) bool {
-	return wellFormed.MatchString(name) && !strings.Contains(name, ".")
 }
 
 // eventNames returns every event that can be reported.

@@ -46,8 +46,12 @@ func Warnings(path string, c Config) []string {
 		if p.leads == "command" && !runnable(name) { // else it may be a path with spaces
 			name, _, _ = strings.Cut(name, " ")
 		}
+		where := "in PATH: write its full path"
+		if strings.Contains(name, "/") {
+			where = "that can be run"
+		}
 		if !c.disabled(p.key) && !runnable(name) {
-			warn("%s: there is no program %s%s", p.key, name, toName(name))
+			warn("%s: there is no program %s %s", p.key, name, where)
 		}
 	}
 	found = append(found, c.Resume.strangers()...)
@@ -86,14 +90,6 @@ func (c Config) disabled(key string) bool {
 func runnable(program string) bool {
 	_, err := exec.LookPath(program)
 	return err == nil
-}
-
-// toName explains how to write a program that was not found.
-func toName(program string) string {
-	if strings.Contains(program, "/") {
-		return " that can be run"
-	}
-	return " in PATH: write its full path"
 }
 
 // strangers reports trusted users and groups that do not exist here: they may be misspelt.

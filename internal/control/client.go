@@ -43,8 +43,7 @@ func (c *Client) Status(ctx context.Context, all bool) (Status, error) {
 	return call[Status](ctx, c, http.MethodGet, "/v1/status", withAll(all))
 }
 
-// Session returns the state of one session, and what its next resume would do. The status lists
-// no other session.
+// Session returns the state with only that session, and what its next resume would do.
 func (c *Client) Session(ctx context.Context, name string) (Status, error) {
 	return call[Status](ctx, c, http.MethodGet, "/v1/session", url.Values{"name": {name}})
 }
@@ -88,14 +87,10 @@ func (c *Client) Told(ctx context.Context, name string, readings []usage.Reading
 
 // SetPaused pauses or unpauses the daemon.
 func (c *Client) SetPaused(ctx context.Context, paused bool) error {
-	if paused {
-		return c.order(ctx, "/v1/pause", nil)
-	}
-	return c.order(ctx, "/v1/unpause", nil)
+	return c.order(ctx, map[bool]string{true: "/v1/pause", false: "/v1/unpause"}[paused], nil)
 }
 
-// PageURL returns the URL of the page with an access token. With once it works for one browser,
-// now.
+// PageURL returns the URL of the page with an access token. With once it works for one browser, now.
 func (c *Client) PageURL(ctx context.Context, once bool) (string, error) {
 	method := http.MethodGet
 	if once {

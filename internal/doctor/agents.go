@@ -56,8 +56,9 @@ func examineAgent(r *Report, f agents.Finding, version string) int {
 		r.OK(name, notInstalled)
 		return 0
 	}
-	transcripts, directories := 0, 0
+	transcripts, directories, roots := 0, 0, []string{}
 	for _, h := range f.Homes {
+		roots = append(roots, h.Root)
 		transcripts += h.Transcripts
 		directories += h.Directories
 		if n := len(h.Unreadable); n > 0 {
@@ -93,7 +94,7 @@ func examineAgent(r *Report, f agents.Finding, version string) int {
 			text = version + ", " + f.How
 		}
 		if len(f.Homes) > 0 {
-			text += fmt.Sprintf("; %s in %s", humanize.Count(transcripts, "transcript"), roots(f.Homes))
+			text += fmt.Sprintf("; %s in %s", humanize.Count(transcripts, "transcript"), strings.Join(roots, ", "))
 		}
 		r.OK(name, text)
 	}
@@ -119,31 +120,23 @@ func examinePlugins(r *Report, found []agents.Finding, runtimeDir string, now ti
 	}
 }
 
-func roots(homes []agents.Home) string {
-	var all []string
-	for _, h := range homes {
-		all = append(all, h.Root)
-	}
-	return strings.Join(all, ", ")
-}
-
 // programVersions asks every program for its version. Custom agents are not asked: a program may do
 // anything with an unknown flag.
 func programVersions(ctx context.Context, found []agents.Finding) map[string]string {
-	versions := make([]string, len(found))
+	var mu sync.Mutex // guards versions
 	var all sync.WaitGroup
-	for i, f := range found {
-		switch {
-		case f.Custom || len(f.Foreign) > 0: // nor programs that another user can have written
-			versions[i] = f.Program
-		case f.Program != "":
-			all.Go(func() { versions[i] = program.Version(ctx, f.Env, f.Program, "--version") })
-		}
+	versions := make(map[string]string)
+	for _, f := range found {
+		all.Go(func() {
+			version := f.Program
+			if version != "" && !f.Custom && len(f.Foreign) == 0 { // nor programs that another user can have written
+				version = program.Version(ctx, f.Env, f.Program, "--version")
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			versions[f.Name] = version
+		})
 	}
 	all.Wait()
-	byName := make(map[string]string)
-	for i, f := range found {
-		byName[f.Name] = versions[i]
-	}
-	return byName
+	return versions
 }

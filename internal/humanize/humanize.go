@@ -142,17 +142,15 @@ func dayOf(t time.Time) time.Time {
 // Count formats a number of things: "1 session", "2 sessions", "3 tries". The noun must have a regular
 // plural.
 func Count(n int, noun string) string {
-	if n != 1 {
-		noun = plural(noun)
+	stem, ok := strings.CutSuffix(noun, "y")
+	switch {
+	case n == 1:
+	case ok && !strings.ContainsAny(stem[len(stem)-1:], "aeou"):
+		noun = stem + "ies"
+	default:
+		noun += "s"
 	}
 	return strconv.Itoa(n) + " " + noun
-}
-
-func plural(noun string) string {
-	if stem, ok := strings.CutSuffix(noun, "y"); ok && !strings.ContainsAny(stem[len(stem)-1:], "aeou") {
-		return stem + "ies"
-	}
-	return noun + "s"
 }
 
 // Verb returns the form of a verb for a number: Verb(n, "waits", "wait").

@@ -29,15 +29,13 @@ func Text(s string) string {
 		return s
 	}
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if strings.ContainsFunc(s, beginsEscape) { // most text has none, and the expression is slow
+	mayBegin := func(r rune) bool { return r == '\x1b' || r >= 0x80 && r <= 0x9f }
+	if strings.ContainsFunc(s, mayBegin) { // most text has none, and the expression is slow
 		s = escapes.ReplaceAllString(s, "")
 	}
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	return strings.Map(visible, s)
 }
-
-// beginsEscape reports whether an escape sequence may begin with r.
-func beginsEscape(r rune) bool { return r == '\x1b' || r >= 0x80 && r <= 0x9f }
 
 // Line returns Text(s) as one line, without repeated spaces.
 func Line(s string) string {

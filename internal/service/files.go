@@ -145,8 +145,16 @@ func madeBefore(files []ownFile) []string {
 	return made
 }
 
-// removeMade removes what install made if it is still unused: empty directories, and the program copy.
-func (i Installer) removeMade(made []string) {
+// removeFiles removes files, and what install made if it is still unused: empty directories, and the
+// program copy.
+func (i Installer) removeFiles(files []ownFile, made []string) (failed error) {
+	for _, f := range files {
+		if err := os.Remove(f.path); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("remove file: %w", err))
+			continue
+		}
+		fmt.Fprintln(i.Out, "removed", f.path)
+	}
 	for _, path := range slices.Backward(made) {
 		info, err := os.Lstat(path)
 		if err != nil || !info.IsDir() && !isResumed(path) {
@@ -156,6 +164,7 @@ func (i Installer) removeMade(made []string) {
 			fmt.Fprintln(i.Out, "removed", path)
 		}
 	}
+	return failed
 }
 
 func exists(path string) bool {

@@ -73,7 +73,7 @@ func TestTheProgramOfTheHubIsCopiedToo(t *testing.T) {
 	made, err = i.copyPrograms(s)
 	require.NoError(t, err)
 	require.Empty(t, made, "it was made before")
-	i.removeMade([]string{filepath.Join(home, "bin"), s.program, hub})
+	require.NoError(t, i.removeFiles(nil, []string{filepath.Join(home, "bin"), s.program, hub}))
 	require.NoDirExists(t, filepath.Join(home, "bin"))
 
 	put(hub, "#!/bin/sh\n")

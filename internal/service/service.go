@@ -120,9 +120,12 @@ func (i Installer) install(ctx context.Context, m manager, s spec, dryRun bool) 
 	}
 	fresh := len(present(files)) == 0
 	made, err := i.copyPrograms(s)
-	words := ""
+	changed, words := false, ""
 	if err == nil {
-		words, err = i.startNew(ctx, m, files, made)
+		changed, err = i.writeFiles(files, made)
+	}
+	if err == nil {
+		words, err = m.start(ctx, changed || i.anotherVersionRuns(ctx)) // a restart does not stop working agents
 	}
 	if err != nil && fresh {
 		i.undo(ctx, m, files, made)
@@ -141,28 +144,13 @@ func (i Installer) install(ctx context.Context, m manager, s spec, dryRun bool) 
 	return nil
 }
 
-// startNew writes the files of the service and starts it.
-func (i Installer) startNew(ctx context.Context, m manager, files []ownFile, made []string) (words string, err error) {
-	changed, err := i.writeFiles(files, made)
-	if err != nil {
-		return "", err
-	}
-	return m.start(ctx, changed || i.anotherVersionRuns(ctx)) // a restart does not stop working agents
-}
-
 // undo removes what a first install has made before it failed.
 func (i Installer) undo(ctx context.Context, m manager, files []ownFile, made []string) {
 	written := present(files)
 	if len(written) > 0 {
 		_ = m.stop(ctx) // it may not have started
 	}
-	made = append(madeBefore(written), made...)
-	for _, f := range written {
-		if os.Remove(f.path) == nil {
-			fmt.Fprintln(i.Out, "removed", f.path)
-		}
-	}
-	i.removeMade(made)
+	_ = i.removeFiles(written, append(madeBefore(written), made...)) // what is left can be removed by hand
 	if len(written) > 0 {
 		_ = m.removed(ctx)
 	}
@@ -233,16 +221,11 @@ func (i Installer) withoutManager(s spec, err error) error {
 	if !errors.Is(err, errNoSystemd) && systemdRuns() {
 		return err
 	}
-	return hint.With(err, s.copyCommand()+unsupervised(s.program))
-}
-
-// unsupervised returns commands that start the daemon without systemd.
-func unsupervised(program string) string {
-	return strings.ReplaceAll(`one of these instead, which start it without systemd
+	return hint.With(err, s.copyCommand()+strings.ReplaceAll(`one of these instead, which start it without systemd
   tmux new-session -d -s resumed 'PROGRAM run'                                  # now, until the machine stops
   (crontab -l 2>/dev/null; echo '@reboot PROGRAM run >/dev/null 2>&1') | crontab -    # at every start of the machine
   mkdir -p ~/service/resumed && printf '#!/bin/sh\nexec PROGRAM run 2>&1\n' >~/service/resumed/run && chmod +x ~/service/resumed/run && runsvdir ~/service    # runit`,
-		"PROGRAM", program)
+		"PROGRAM", s.program))
 }
 
 // PrintSystem prints a script that installs a system service for this user.

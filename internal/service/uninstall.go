@@ -27,8 +27,11 @@ func leftovers(getenv func(string) string) []leftover {
 	login, _ := dirs.Login(getenv)
 	var all []leftover
 	for _, l := range []leftover{
-		{filepath.Join(dirs.Config(getenv), "resumed"), "configuration"}, {stateDir, state}, {dirs.UserState(getenv), state},
-		{runtimeDir, socket}, {filepath.Join(login, "resumed"), socket},
+		{filepath.Join(dirs.Config(getenv), "resumed"), "configuration"},
+		{stateDir, state},
+		{dirs.UserState(getenv), state},
+		{runtimeDir, socket},
+		{filepath.Join(login, "resumed"), socket},
 	} {
 		// Only a directory with our name is ours as a whole; a service can be configured with any directory.
 		ours := filepath.IsAbs(l.path) && filepath.Base(l.path) == "resumed" && exists(l.path)
@@ -189,13 +192,9 @@ func (i Installer) uninstall(ctx context.Context, m manager, dryRun, hooks bool)
 			return err
 		}
 	}
-	for _, f := range files {
-		if err := os.Remove(f.path); err != nil {
-			return fmt.Errorf("remove file: %w", err)
-		}
-		fmt.Fprintln(i.Out, "removed", f.path)
+	if err := i.removeFiles(files, made); err != nil {
+		return err
 	}
-	i.removeMade(made)
 	if managed {
 		return m.removed(ctx)
 	}

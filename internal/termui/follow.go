@@ -18,19 +18,11 @@ import (
 	"resumed/internal/wake"
 )
 
-// Daemon is the daemon as the views use it.
+// Daemon is the part of control.Client that the views use.
 type Daemon interface {
-	// Watch calls see with the whole state and then with each change, until ctx is done or the daemon
-	// is gone.
 	Watch(ctx context.Context, all bool, see func(control.Update) error) error
-
-	// Do carries out an order for the session of that name.
 	Do(ctx context.Context, name string, order control.Order) (view.Session, error)
-
-	// Fleet returns a page of the state of all hosts.
 	Fleet(ctx context.Context, after string, most int) (control.Fleet, error)
-
-	// SetPaused pauses or unpauses the daemon.
 	SetPaused(ctx context.Context, paused bool) error
 }
 

@@ -165,10 +165,12 @@ func (s *Secret) now() (string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read the page's secret: %w", err)
 	}
-	if text := strings.TrimSpace(string(data)); wellFormed(text) && private(s.path) {
+	text := strings.TrimSpace(string(data))
+	whole := len(text) >= minSecret && strings.Trim(text, alphabet) == ""
+	if info, err := os.Lstat(s.path); whole && err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 == 0 {
 		return text, nil
 	}
-	text := rand.Text() + rand.Text()
+	text = rand.Text() + rand.Text()
 	// Atomic: another reader never finds half a secret.
 	if err := atomicfile.Write(s.path, []byte(text+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("write the page's secret: %w", err)
@@ -183,15 +185,6 @@ func (s *Secret) replace() error {
 	}
 	_, err := s.now()
 	return err
-}
-
-func wellFormed(text string) bool {
-	return len(text) >= minSecret && strings.Trim(text, alphabet) == ""
-}
-
-func private(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 == 0
 }
 
 // purpose says what a signed text may be used for.

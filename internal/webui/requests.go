@@ -142,7 +142,8 @@ func (p *Page) order(r *http.Request) (any, error) {
 		case err != nil:
 			failed = append(failed, err)
 		default:
-			done = append(done, stateAndReason(session))
+			state, _ := humanize.State(session)
+			done = append(done, strings.TrimSuffix(state+": "+sanitize.Line(session.Reason), ": "))
 		}
 	}
 	if len(failed) == len(ids) {

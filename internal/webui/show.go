@@ -172,14 +172,6 @@ func nextAt(s view.Session) *time.Time {
 	return s.NextAt
 }
 
-func stateAndReason(s view.Session) string {
-	state, _ := humanize.State(s)
-	if s.Reason == "" {
-		return state
-	}
-	return state + ": " + sanitize.Line(s.Reason)
-}
-
 func showAccount(a control.Account) account {
 	state, tone := humanize.Account(a.State)
 	if words := usedUp(a.Windows, time.Now()); words != "" && tone == humanize.Good {

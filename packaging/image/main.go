@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -73,10 +74,16 @@ func (l *layout) blob(data []byte, mediaType string) map[string]any {
 	return map[string]any{"mediaType": mediaType, "digest": digest, "size": len(data)}
 }
 
-func (l *layout) file(name string, value any) error {
+func (l *layout) file(name string, value any) {
+	l.entries = append(l.entries, entry{name, 0o644, encode(value)})
+}
+
+func encode(value any) []byte {
 	data, err := json.Marshal(value)
-	l.entries = append(l.entries, entry{name, 0o644, data})
-	return err
+	if err != nil {
+		panic(err) // cannot happen: maps of text, numbers and times
+	}
+	return data
 }
 
 func sum(data []byte) string {
@@ -102,13 +109,11 @@ func write(out string, programs []string, arch, version string, at time.Time) er
 	}
 	var zipped bytes.Buffer
 	zip := gzip.NewWriter(&zipped)
-	if _, err := zip.Write(layer); err != nil {
+	_, err = zip.Write(layer)
+	if err := errors.Join(err, zip.Close()); err != nil {
 		return fmt.Errorf("compress the layer: %w", err)
 	}
-	if err := zip.Close(); err != nil {
-		return fmt.Errorf("compress the layer: %w", err)
-	}
-	config, err := json.Marshal(map[string]any{
+	config := encode(map[string]any{
 		"created": at, "architecture": arch, "os": "linux",
 		"config": map[string]any{
 			"Entrypoint": []string{"/usr/bin/" + filepath.Base(programs[0])}, "Env": []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, "WorkingDir": "/",
@@ -117,14 +122,7 @@ func write(out string, programs []string, arch, version string, at time.Time) er
 		"rootfs":  map[string]any{"type": "layers", "diff_ids": []string{sum(layer)}},
 		"history": []map[string]any{{"created": at, "created_by": "resumed"}},
 	})
-	if err != nil {
-		return fmt.Errorf("write the image's settings: %w", err)
-	}
-	image, err := describe(config, zipped.Bytes(), strings.ReplaceAll(version, "+", "-"))
-	if err != nil {
-		return fmt.Errorf("describe the image: %w", err)
-	}
-	whole, err := archive(at, image)
+	whole, err := archive(at, describe(config, zipped.Bytes(), strings.ReplaceAll(version, "+", "-")))
 	if err != nil {
 		return err
 	}
@@ -132,23 +130,16 @@ func write(out string, programs []string, arch, version string, at time.Time) er
 }
 
 // describe returns the files of the image.
-func describe(config, layer []byte, tag string) ([]entry, error) {
+func describe(config, layer []byte, tag string) []entry {
 	var l layout
 	about := l.blob(config, configType)
 	content := l.blob(layer, layerType)
-	manifest, err := json.Marshal(map[string]any{"schemaVersion": 2, "mediaType": manifestType, "config": about, "layers": []any{content}})
-	if err != nil {
-		return nil, err
-	}
-	pointer := l.blob(manifest, manifestType)
+	pointer := l.blob(encode(map[string]any{"schemaVersion": 2, "mediaType": manifestType, "config": about, "layers": []any{content}}), manifestType)
 	pointer["annotations"] = map[string]string{"io.containerd.image.name": "localhost/resumed:" + tag, "org.opencontainers.image.ref.name": tag}
-	if err := l.file("oci-layout", map[string]string{"imageLayoutVersion": "1.0.0"}); err != nil {
-		return nil, err
-	}
-	if err := l.file("index.json", map[string]any{"schemaVersion": 2, "manifests": []any{pointer}}); err != nil {
-		return nil, err
-	}
-	return l.entries, l.file("manifest.json", []map[string]any{{
+	l.file("oci-layout", map[string]string{"imageLayoutVersion": "1.0.0"})
+	l.file("index.json", map[string]any{"schemaVersion": 2, "manifests": []any{pointer}})
+	l.file("manifest.json", []map[string]any{{
 		"Config": blobPath(sum(config)), "RepoTags": []string{"localhost/resumed:" + tag}, "Layers": []string{blobPath(sum(layer))},
 	}})
+	return l.entries
 }

@@ -60,7 +60,7 @@ func (m *Memory) in(bucket Bucket) map[string]kept {
 func (m *Memory) put(bucket Bucket, key string, value []byte, lasts time.Duration) uint64 {
 	m.rev++
 	e := Entry{Key: key, Value: bytes.Clone(value), Rev: m.rev, At: m.now()}
-	m.buckets[bucket][key] = kept{e, min(cmp.Or(lasts, bucket.TTL()), bucket.TTL())}
+	m.buckets[bucket][key] = kept{e, min(cmp.Or(lasts, TTL[bucket]), TTL[bucket])}
 	m.tell(bucket, e)
 	return m.rev
 }

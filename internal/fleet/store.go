@@ -68,17 +68,9 @@ const (
 // ViewTTL is how long a session is shown if it is not written again.
 const ViewTTL = 24 * time.Hour
 
-// TTL returns when a key expires if it is not written again, by the store's clock.
-func (b Bucket) TTL() time.Duration {
-	switch b {
-	case Leases:
-		return 6 * time.Hour // a lease has its own, shorter TTL
-	case View:
-		return ViewTTL
-	default:
-		return 14 * 24 * time.Hour
-	}
-}
+// TTL is when the keys of a bucket expire if they are not written again, by the store's clock. A lease has
+// its own, shorter TTL.
+var TTL = map[Bucket]time.Duration{Accounts: 14 * 24 * time.Hour, Leases: 6 * time.Hour, View: ViewTTL}
 
 // Entry is a key with its value.
 type Entry struct {

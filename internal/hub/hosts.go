@@ -40,11 +40,16 @@ type hosts struct {
 func hostFile(dir, name string) string { return filepath.Join(dir, hostsDir, name+".json") }
 
 type host struct {
-	Version int       `json:"version"`
-	Name    string    `json:"name"`
-	Key     string    `json:"key"`
-	Line    string    `json:"line"` // the key of the line that it joined with
-	Since   time.Time `json:"since"`
+	Version int `json:"version"`
+	Machine
+	Key  string `json:"key"`
+	Line string `json:"line"` // the key of the line that it joined with
+}
+
+// Machine is a machine that a hub knows.
+type Machine struct {
+	Name  string    `json:"name"`
+	Since time.Time `json:"joined_at"`
 }
 
 var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
@@ -83,7 +88,7 @@ func (h *hosts) admit(lineKey string, request natskv.Request) error {
 	if err != nil {
 		return err
 	}
-	text, _ := json.MarshalIndent(host{1, request.Name, request.Key, lineKey, time.Now().UTC().Truncate(time.Second)}, "", "  ")
+	text, _ := json.MarshalIndent(host{1, Machine{request.Name, time.Now().UTC().Truncate(time.Second)}, request.Key, lineKey}, "", "  ")
 	if err := store(h.dir, filepath.Join(hostsDir, request.Name+".json"), append(text, '\n')); err != nil {
 		return err
 	}
@@ -95,10 +100,8 @@ func (h *hosts) admit(lineKey string, request natskv.Request) error {
 // the line.
 func (h *hosts) receive(nc *nats.Conn) error {
 	_, err := nc.Subscribe(natskv.JoinSubject+"*", func(msg *nats.Msg) {
-		var (
-			request natskv.Request
-			answer  natskv.Answer
-		)
+		var request natskv.Request
+		var answer natskv.Answer
 		err := json.Unmarshal(msg.Data, &request)
 		if err == nil {
 			err = h.admit(strings.TrimPrefix(msg.Subject, natskv.JoinSubject), request)
@@ -201,12 +204,6 @@ func Remove(dir, name string) error {
 	return err
 }
 
-// Machine is a machine that a hub knows.
-type Machine struct {
-	Name  string    `json:"name"`
-	Since time.Time `json:"joined_at"`
-}
-
 // List is what a hub knows: its machines, and which machines can still join with its lines.
 type List struct {
 	Listen   string    `json:"listen"`
@@ -222,7 +219,7 @@ func Known(dir string) (List, error) {
 	}
 	l := List{Listen: s.Listen, Machines: []Machine{}, Lines: []Line{}}
 	for _, known := range allHosts(dir) {
-		l.Machines = append(l.Machines, Machine{known.Name, known.Since})
+		l.Machines = append(l.Machines, known.Machine)
 	}
 	for _, open := range s.Lines {
 		l.Lines = append(l.Lines, open.Line)

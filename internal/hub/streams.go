@@ -35,10 +35,7 @@ var mostBytes = map[fleet.Bucket]int64{fleet.Accounts: 64 << 20, fleet.Leases: 6
 
 // makeStreams creates the streams of a fleet, with a replica on each server, at most three.
 func makeStreams(ctx context.Context, nc *nats.Conn) error {
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return err
-	}
+	js, _ := jetstream.New(nc) // without options, it does not fail
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	for _, cfg := range streams() {
@@ -46,7 +43,7 @@ func makeStreams(ctx context.Context, nc *nats.Conn) error {
 			return &streamError{cfg.Name, err}
 		}
 	}
-	_, err = js.CreateOrUpdateConsumer(ctx, natskv.NoticeStream, jetstream.ConsumerConfig{
+	_, err := js.CreateOrUpdateConsumer(ctx, natskv.NoticeStream, jetstream.ConsumerConfig{
 		Durable: natskv.NoticeConsumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: natskv.LongestReport, MaxAckPending: mostUndone, MaxDeliver: natskv.MaxDeliver,
 	})
 	if err != nil {
@@ -68,7 +65,7 @@ func streams() []jetstream.StreamConfig {
 	for _, b := range buckets {
 		cfg := jetstream.StreamConfig{
 			Name: natskv.StreamOf(b), Subjects: []string{natskv.SubjectOf(b, ">")}, MaxMsgsPerSubject: 1, MaxMsgSize: fleet.LargestValue,
-			MaxBytes: mostBytes[b], Discard: jetstream.DiscardNew, DenyDelete: true, AllowDirect: true, Storage: jetstream.MemoryStorage, MaxAge: b.TTL(),
+			MaxBytes: mostBytes[b], Discard: jetstream.DiscardNew, DenyDelete: true, AllowDirect: true, Storage: jetstream.MemoryStorage, MaxAge: fleet.TTL[b],
 			AllowMsgTTL: true, SubjectDeleteMarkerTTL: natskv.MarkerTTL,
 			RePublish: &jetstream.RePublish{Source: natskv.SubjectOf(b, ">"), Destination: natskv.Changes[b] + ">"},
 		}

@@ -218,10 +218,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 		}
 		n.arrange(ctx, &running)
 		wait = n.turn(ctx, &failures) - batchDelay
-		select {
-		case <-ctx.Done():
-		case <-time.After(batchDelay):
-		}
+		wake.Sleep(ctx, batchDelay)
 	}
 }
 

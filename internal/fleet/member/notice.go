@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"resumed/internal/config"
@@ -59,10 +60,7 @@ func facts(notice notify.Notice, reset time.Time) ([]byte, error) {
 }
 
 func (m *membership) goneNotice(h fleet.Host) (id string, data []byte) {
-	data, err := json.Marshal(handed{Event: notify.HostGone, Gone: &goneHost{h.Host, h.Waiting, h.SeenAt.UTC()}})
-	if err != nil {
-		return "", nil
-	}
+	data, _ = json.Marshal(handed{Event: notify.HostGone, Gone: &goneHost{h.Host, h.Waiting, h.SeenAt.UTC()}})
 	return strings.Join([]string{"host_gone", h.Host, h.Life}, "/"), data
 }
 
@@ -94,9 +92,9 @@ const mostNotices = 60
 
 // senders counts the notices of each host. One goroutine uses it.
 type senders struct {
-	from time.Time
-	ids  map[string]map[string]bool // the notices of each host since then
-	said map[[2]string]bool         // which drops were logged already
+	from   time.Time
+	ids    map[string]map[string]bool // the notices of each host since then
+	logged sync.Map                   // the hosts and reasons of which a drop was logged already
 }
 
 func (s *senders) tooMany(n fleet.Notice, now time.Time) bool {
@@ -117,12 +115,8 @@ func (s *senders) tooMany(n fleet.Notice, now time.Time) bool {
 
 // first reports whether a drop for that reason was not logged yet for a host.
 func (s *senders) first(host, why string) bool {
-	if s.said == nil {
-		s.said = make(map[[2]string]bool)
-	}
-	key := [2]string{host, why}
-	defer func() { s.said[key] = true }()
-	return !s.said[key]
+	_, logged := s.logged.LoadOrStore([2]string{host, why}, true)
+	return !logged
 }
 
 // received writes the words of a notice that a host has published, unless it cannot be read or is

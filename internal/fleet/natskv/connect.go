@@ -60,12 +60,7 @@ func Open(o Options) (*Store, error) {
 		return nil, err
 	}
 	opened.Store(nc)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		nc.Close()
-		return nil, err
-	}
-	return &Store{nc: nc, js: js, host: o.Host}, nil
+	return newStore(nc, o.Host), nil
 }
 
 // connectionName precedes the name of the host in the name of its connection.
@@ -76,7 +71,7 @@ func HostOf(connection string) string { return strings.TrimPrefix(connection, co
 
 // Dial connects as this host.
 func (o Options) Dial(more ...nats.Option) (*nats.Conn, error) {
-	options := []nats.Option{nats.Name(connectionName + o.Host), nats.CustomInboxPrefix(Inbox(o.Host)), nats.Nkey(o.Credentials.public, o.Credentials.sign)}
+	options := []nats.Option{nats.Name(connectionName + o.Host), nats.CustomInboxPrefix(Inbox(o.Host)), nats.Nkey(o.Credentials.Public(), o.Credentials.pair.Sign)}
 	if o.CAFile != "" {
 		secure, err := trust(o.CAFile)
 		if err != nil {
@@ -140,7 +135,7 @@ func (s *Store) Close() { s.nc.Close() }
 
 // InProcess connects to a server of the same process.
 func InProcess(server nats.InProcessConnProvider, c Credentials) (*nats.Conn, error) {
-	return nats.Connect("", nats.InProcessServer(server), nats.Nkey(c.public, c.sign), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second))
+	return nats.Connect("", nats.InProcessServer(server), nats.Nkey(c.Public(), c.pair.Sign), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second))
 }
 
 // Health is the state of a fleet's server, as a host sees it.
@@ -179,11 +174,7 @@ func Check(ctx context.Context, o Options) (Health, error) {
 	if older(h.Version) {
 		return h, fmt.Errorf("%w: it is NATS %s, and %d.%d is needed", ErrTooOld, h.Version, oldest[0], oldest[1])
 	}
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return h, err
-	}
-	s := &Store{nc: nc, js: js}
+	s := newStore(nc, o.Host)
 	asked := time.Now()
 	now, err := s.Now(ctx)
 	h.Took = time.Since(asked)

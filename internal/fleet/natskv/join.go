@@ -62,12 +62,11 @@ func (i Invitation) CAText() []byte {
 
 // LineKey returns the public key of a join line, from its seed.
 func LineKey(seed []byte) (string, error) {
-	applicant, err := lineCredentials(seed)
-	return applicant.public, err
-}
-
-func lineCredentials(seed []byte) (Credentials, error) {
-	return credentialsOf(nkeys.FromRawSeed(nkeys.PrefixByteUser, seed))
+	pair, err := nkeys.FromRawSeed(nkeys.PrefixByteUser, seed)
+	if err != nil {
+		return "", err
+	}
+	return pair.PublicKey()
 }
 
 // Request asks the hub to admit a host.
@@ -88,9 +87,8 @@ func (r *RefusedError) Error() string { return r.Why }
 
 // AsApplicant returns the options of a host that is not admitted yet.
 func (o Options) AsApplicant() (Options, error) {
-	var err error
-	o.Credentials, err = lineCredentials(o.Credentials.Invitation)
-	o.Host = Applicant
+	pair, err := nkeys.FromRawSeed(nkeys.PrefixByteUser, o.Credentials.Invitation)
+	o.Credentials, o.Host = Credentials{pair: pair}, Applicant
 	return o, err
 }
 
@@ -110,8 +108,8 @@ func Register(ctx context.Context, o Options) error {
 		return why
 	}
 	defer nc.Close()
-	request, _ := json.Marshal(Request{Name: o.Host, Key: o.Credentials.public})
-	msg, err := nc.RequestWithContext(ctx, JoinSubject+asks.Credentials.public, request)
+	request, _ := json.Marshal(Request{Name: o.Host, Key: o.Credentials.Public()})
+	msg, err := nc.RequestWithContext(ctx, JoinSubject+asks.Credentials.Public(), request)
 	if err != nil {
 		return fmt.Errorf("ask the hub at %s to let this host in: %w", o.URL, err)
 	}
@@ -131,34 +129,19 @@ type Credentials struct {
 	Key        []byte // of the fleet
 	Invitation []byte // the seed of the join line; nil: none
 
-	seed   []byte
-	public string
+	pair nkeys.KeyPair // of the host
 }
 
 // NewCredentials generates the key of a host.
-func NewCredentials() (Credentials, error) { return credentialsOf(nkeys.CreateUser()) }
-
-func credentialsOf(pair nkeys.KeyPair, err error) (Credentials, error) {
-	if err != nil {
-		return Credentials{}, err
-	}
-	seed, err := pair.Seed()
-	if err != nil {
-		return Credentials{}, err
-	}
-	public, err := pair.PublicKey()
-	return Credentials{seed: seed, public: public}, err
+func NewCredentials() (Credentials, error) {
+	pair, err := nkeys.CreateUser()
+	return Credentials{pair: pair}, err
 }
 
 // Public returns the public key of the host.
-func (c Credentials) Public() string { return c.public }
-
-func (c Credentials) sign(nonce []byte) ([]byte, error) {
-	pair, err := nkeys.FromSeed(c.seed)
-	if err != nil {
-		return nil, err
-	}
-	return pair.Sign(nonce)
+func (c Credentials) Public() string {
+	public, _ := c.pair.PublicKey() // the pair is valid
+	return public
 }
 
 const (
@@ -182,10 +165,11 @@ func ReadCredentials(file string) (Credentials, error) {
 }
 
 func parse(text []byte) (Credentials, error) {
-	c, err := credentialsOf(nkeys.FromSeed(block(text, "USER NKEY SEED")))
+	pair, err := nkeys.FromSeed(block(text, "USER NKEY SEED"))
 	if err != nil {
 		return Credentials{}, errors.New("it holds no key of a host")
 	}
+	c := Credentials{pair: pair}
 	if c.Key, err = part(text, keyPart); c.Key == nil {
 		return Credentials{}, errors.Join(err, errors.New("it does not hold the fleet's key"))
 	}
@@ -224,7 +208,8 @@ func (c Credentials) Text() []byte {
 			fmt.Fprintf(&b, "-----BEGIN %s-----\n%s\n------END %[1]s------\n\n", name, line)
 		}
 	}
-	write("USER NKEY SEED", string(c.seed))
+	seed, _ := c.pair.Seed() // the pair is valid
+	write("USER NKEY SEED", string(seed))
 	write(keyPart, base64.StdEncoding.EncodeToString(c.Key))
 	write(invitationPart, base64.StdEncoding.EncodeToString(c.Invitation))
 	return b.Bytes()

@@ -23,6 +23,11 @@ type Store struct {
 
 var _ fleet.Store = (*Store)(nil)
 
+func newStore(nc *nats.Conn, host string) *Store {
+	js, _ := jetstream.New(nc) // without options, it does not fail
+	return &Store{nc, js, host}
+}
+
 func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, fleet.AnswerWithin, errors.New("the fleet's server does not answer"))
 }
@@ -186,15 +191,14 @@ func recordOf(bucket fleet.Bucket, record string) (key, by string) {
 
 // WriterOf returns the host that made a change, by its subject; "": it may be any host.
 func WriterOf(subject string) string {
-	if key, ok := strings.CutPrefix(subject, Changes[fleet.View]); ok {
-		host, _, _ := strings.Cut(key, ".")
-		return host
-	}
 	if host, ok := strings.CutPrefix(subject, Changes[fleet.Leases]+fleet.HostKey("")); ok {
 		return host
 	}
-	for _, b := range []fleet.Bucket{fleet.Accounts, fleet.Leases} {
-		if key, ok := strings.CutPrefix(subject, Changes[b]); ok {
+	for b, prefix := range Changes {
+		if key, ok := strings.CutPrefix(subject, prefix); ok && b == fleet.View {
+			host, _, _ := strings.Cut(key, ".")
+			return host
+		} else if ok {
 			_, by := recordOf(b, key)
 			return by
 		}

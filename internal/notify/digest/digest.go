@@ -11,6 +11,7 @@ import (
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/state"
+	"resumed/internal/wake"
 )
 
 // Digester reports to people once a day what happened since the last digest.
@@ -40,10 +41,8 @@ func (d Digester) Run(ctx context.Context) error {
 			since = now
 			d.store(now)
 		}
-		select {
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, time.Minute) { // not longer: timers do not advance while a machine sleeps
 			return nil
-		case <-time.After(time.Minute): // timers do not advance while a machine sleeps
 		}
 	}
 }

@@ -28,11 +28,9 @@ type Service struct {
 	client  *remote.Client
 	server  url.URL // without a topic
 	topic   string
-	header  http.Header // of every notice
-	replies *replies    // nil: notices have no buttons
-
-	mu      sync.Mutex
-	written map[string]string // buttons of the last notices
+	header  http.Header       // of every notice
+	replies *replies          // nil: notices have no buttons
+	written map[string]string // buttons of the last notices; deliveries are sent one at a time
 }
 
 var topicName = regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`)
@@ -164,8 +162,6 @@ func (s *Service) actions(n notify.Notice) string {
 	if s.replies == nil || !stopped || len(n.Sessions) == 0 {
 		return ""
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if actions, again := s.written[n.ID]; again {
 		return actions
 	}

@@ -21,6 +21,7 @@ import (
 	"resumed/internal/notify/remote"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
+	"resumed/internal/wake"
 )
 
 // replies reads the buttons that people press on their phones. ntfy stores them in a second topic,
@@ -83,10 +84,7 @@ func (s *Service) Listen(ctx context.Context, log *slog.Logger) {
 		if asked, ok := errors.AsType[*notify.SendError](err); ok {
 			wait = max(wait, min(asked.After, maxPause))
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
+		wake.Sleep(ctx, wait)
 	}
 }
 

@@ -209,6 +209,13 @@ func shellEarly(argv ...string) situation {
 			return strings.Contains(string(records), `"isApiErrorMessage":true`) || strings.Contains(string(records), `"error"`)
 		})
 		require.Empty(t, b.done(), "it was refused before the limit")
+		b.until("the shell has recorded its start since", func() bool {
+			refused, err := os.Stat(b.transcript())
+			require.NoError(t, err)
+			starts, _ := filepath.Glob(b.path("runtime/resumed/starts/*.json"))
+			recorded, err := os.Stat(strings.Join(starts, ""))
+			return err == nil && recorded.ModTime().After(refused.ModTime())
+		})
 		b.reap()
 		b.start(b.config())
 		row.said = saw(b.untilState(resume.Waiting, resume.Resuming, resume.Settling))

@@ -56,6 +56,9 @@ soak: ## Kill the daemon all the time and check what it did (SOAK=10m, SOAK_FAUL
 faults: ## Break one promise at a time, and see that a test notices (NAME=claim-is-not-synced for one; 25 minutes for all)
 	faults/run $(NAME)
 
+mutants: ## Change one operator at a time, and see how many changes the tests notice (PACKAGE=backoff for one; some take an hour)
+	mutants/run $(PACKAGE)
+
 fuzz: ## Fuzz every parser for a while (FUZZTIME=30s each)
 	.ci/fuzz "$${FUZZTIME:-30s}"
 
@@ -80,4 +83,4 @@ packages-test: ## Install what is in dist/ on trees of their own, and run it (ro
 release: ## Build the packages of the tag that is checked out, and of nothing else
 	packaging/release
 
-.PHONY: docs pictures help build test race lint fix cover bench bench-hub e2e soak faults fuzz learn systemd-test packages packages-test release
+.PHONY: docs pictures help build test race lint fix cover bench bench-hub e2e soak faults mutants fuzz learn systemd-test packages packages-test release

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -153,6 +154,49 @@ func (b *box) appendTo(name, text string) {
 	require.NoError(b.t, err)
 	_, err = f.WriteString(text)
 	require.NoError(b.t, errors.Join(err, f.Close()))
+}
+
+// onDisk opens the database of the daemon.
+func (b *box) onDisk() *sql.DB {
+	b.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+b.path(".local/state/resumed/resumed.db"))
+	require.NoError(b.t, err)
+	return db
+}
+
+// stored returns the session as it is on disk.
+func (b *box) stored(id string) (s resume.Session) {
+	b.t.Helper()
+	db := b.onDisk()
+	defer db.Close()
+	var data []byte
+	if db.QueryRow("SELECT data FROM session WHERE id = ?", id).Scan(&data) == nil {
+		require.NoError(b.t, json.Unmarshal(data, &s))
+	}
+	return s
+}
+
+// edit changes the session on disk, while no daemon runs.
+func (b *box) edit(id string, change func(*resume.Session)) {
+	b.t.Helper()
+	s := b.stored(id)
+	change(&s)
+	data, err := json.Marshal(s)
+	require.NoError(b.t, err)
+	db := b.onDisk()
+	defer db.Close()
+	_, err = db.Exec("UPDATE session SET data = ? WHERE id = ?", string(data), id)
+	require.NoError(b.t, err)
+}
+
+// untilOver returns when the daemon has stored that the last resume of a session has ended, and that the session
+// went on. Without a new interruption nothing is resumed after that.
+func (b *box) untilOver(id string) {
+	b.t.Helper()
+	b.until("the resume of "+id+" is over", func() bool {
+		s := b.stored(id)
+		return s.State == resume.Watching && s.Run == nil
+	})
 }
 
 // sweep kills the processes that the daemon started and left running.

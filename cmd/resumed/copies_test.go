@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -31,13 +30,16 @@ func waiting(t *testing.T, config string) (b *box, transcript string) {
 	return b, transcript
 }
 
-// staysWatching watches for longer than the wait before a resume would be.
+// staysWatching checks the session after all transcripts were read: changes are read in batches, so that
+// the second of two later sessions is read after whatever was written before the first.
 func (b *box) staysWatching() {
 	b.t.Helper()
-	for deadline := time.Now().Add(3 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		require.Empty(b.t, b.read("calls"))
-		require.Equal(b.t, resume.Watching, b.session(claudeSession).State)
+	for _, later := range []string{"11111111" + claudeSession[8:], "22222222" + claudeSession[8:]} {
+		b.write(".claude/projects/-later/"+later+".jsonl", promptLine(later, b.home, "go")+refusalLine(later, b.home))
+		b.until("a later session is read", func() bool { return b.session(later).ID != "" })
 	}
+	require.Equal(b.t, resume.Watching, b.session(claudeSession).State)
+	require.NotContains(b.t, b.read("calls"), claudeSession)
 }
 
 func TestACopyFromBeforeAPersonWentOnStopsNothing(t *testing.T) {

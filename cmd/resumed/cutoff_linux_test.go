@@ -1,8 +1,6 @@
 package main
 
 import (
-	"database/sql"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"syscall"
@@ -32,34 +30,7 @@ func (b *liveBox) work(s standIn) {
 	b.alone(s, "claude")
 	b.start("--log-level", "debug")
 	b.appendTo(b.transcript(), promptLine(liveID, s.Cwd, "do more work")+callLine(liveID, s.Cwd))
-	b.until("its process is known", func() bool { return b.stored().Origin != nil && !b.stored().PromptedAt.IsZero() })
-}
-
-// stored returns the session as it is on disk.
-func (b *box) stored() (s resume.Session) {
-	b.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+b.path(".local/state/resumed/resumed.db")+"?mode=ro")
-	require.NoError(b.t, err)
-	defer db.Close()
-	var data []byte
-	if db.QueryRow("SELECT data FROM session WHERE id = ?", liveID).Scan(&data) == nil {
-		require.NoError(b.t, json.Unmarshal(data, &s))
-	}
-	return s
-}
-
-// edit changes the session on disk, while no daemon runs.
-func (b *box) edit(change func(*resume.Session)) {
-	b.t.Helper()
-	s := b.stored()
-	change(&s)
-	data, err := json.Marshal(s)
-	require.NoError(b.t, err)
-	db, err := sql.Open("sqlite", "file:"+b.path(".local/state/resumed/resumed.db"))
-	require.NoError(b.t, err)
-	defer db.Close()
-	_, err = db.Exec("UPDATE session SET data = ? WHERE id = ?", string(data), liveID)
-	require.NoError(b.t, err)
+	b.until("its process is known", func() bool { s := b.stored(liveID); return s.Origin != nil && !s.PromptedAt.IsZero() })
 }
 
 func (b *box) untilLogged(words string) {
@@ -199,7 +170,7 @@ func TestASessionThatARestartCutOff(t *testing.T) {
 			pid := b.registeredPID()
 			require.Zero(t, b.kill(syscall.SIGTERM))
 			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-			b.edit(c.change)
+			b.edit(liveID, c.change)
 			b.start("--log-level", "debug")
 			if c.state == 0 {
 				b.untilLogged("msg=found")

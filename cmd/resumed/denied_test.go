@@ -89,8 +89,7 @@ func TestADeniedPermissionIsToldOnceAndRetriedOnOrder(t *testing.T) {
 	require.Zero(t, code, errOut)
 	b.untilState(claudeSession, resume.Watching)
 	b.until("the agent is done", func() bool { return strings.Count(b.read(claudeTranscript), "That is all.") == 2 })
-	time.Sleep(500 * time.Millisecond) // a denial would be found by now
-	require.Equal(t, resume.Watching, b.session(claudeSession).State)
+	b.untilOver(claudeSession)
 	require.Equal(t, 2, strings.Count(b.read("calls"), "\n"))
 }
 
@@ -103,8 +102,7 @@ func TestADenialIsFoundAfterTheDaemonWasAway(t *testing.T) {
 	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "deploy it")+refusalLine(claudeSession, b.path("bot")))
 	b.until("the run has begun", func() bool { return b.read("calls") != "" })
 	b.kill(syscall.SIGKILL)
-	b.until("the run is over", func() bool { return strings.Contains(b.read(claudeTranscript), "That is all.") })
-	time.Sleep(200 * time.Millisecond)
+	b.untilExited(claudeSession)
 	b.start()
 	b.mustBeDenied(hook, claudeSession, "Bash (make deploy)")
 }

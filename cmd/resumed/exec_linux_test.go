@@ -145,7 +145,10 @@ func TestCtrlZStopsAndGoesOn(t *testing.T) {
 	s.untilShown("alive-2")
 	s.press("fg\n")
 	b.write("go", "")
-	time.Sleep(200 * time.Millisecond) // the shell passes the terminal on
+	b.until("the shell has passed the terminal on", func() bool {
+		group, err := unix.IoctlGetInt(int(s.master.Fd()), unix.TIOCGPGRP)
+		return err == nil && group != s.cmd.Process.Pid
+	})
 	s.press("water\n")
 	s.untilShown("got water")
 	s.press("echo code-$?\n")

@@ -140,7 +140,7 @@ command = "`+b.path("bin/gemini")+`"
 	require.NotEmpty(t, b.read(kept+"/2/"+filepath.Base(geminiChat)))
 	b.until("the stub is gone", func() bool { return b.read(geminiStub) == "" })
 	require.True(t, strings.HasPrefix(b.read(geminiChat), chat), "the chat itself stays")
-	time.Sleep(time.Second) // a third resume would come by now
+	b.untilOver(geminiSession)
 	require.Equal(t, 2, strings.Count(b.read("calls"), "\n"))
 }
 

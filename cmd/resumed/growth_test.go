@@ -23,7 +23,7 @@ max_retries = 1
 [resume]
 settle = "0s"
 [history]
-ended_keep = "2s"
+ended_keep = "1h"
 `
 
 const stateOf = ".local/state/resumed"
@@ -39,7 +39,13 @@ func TestAForgottenInterruptionIsNotAdoptedAgain(t *testing.T) {
 	b.untilState("s-1", resume.GaveUp)
 	require.Len(t, b.calls(), 1)
 	require.Zero(t, b.kill(syscall.SIGTERM))
-	time.Sleep(2100 * time.Millisecond)
+	b.edit("s-1", func(s *resume.Session) { // two hours ago
+		for _, at := range []*time.Time{&s.LimitedAt, &s.MovedAt, &s.BornAt, &s.FoundAt, &s.WaitFrom, &s.Attempts[0].StartedAt, &s.Attempts[0].EndedAt} {
+			if !at.IsZero() {
+				*at = at.Add(-2 * time.Hour)
+			}
+		}
+	})
 
 	b.start()
 	b.untilState("s-1", resume.Watching)

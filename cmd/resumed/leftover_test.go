@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -32,19 +31,26 @@ echo "step 1" >> logs/s1.log
 	b.start()
 	b.write("bot/logs/s1.log", "rate limited\n")
 	b.until("the run has begun", func() bool { return b.read("bot/server") != "" })
-	b.until("it is known to run", func() bool { return b.session("s1").State == resume.Resuming })
-	time.Sleep(200 * time.Millisecond) // until that is stored
+	b.until("it is stored that it runs", func() bool { run := b.stored("s1").Run; return run != nil && run.Process.PID != 0 })
 	b.kill(syscall.SIGKILL)
 	b.write("bot/go", "")
-	b.until("the run is over", func() bool { return b.read("bot/logs/s1.log") != "rate limited\n" })
-	time.Sleep(200 * time.Millisecond)
+	b.untilExited("s1")
 	b.start()
 	b.untilState("s1", resume.Watching)
 	b.appendTo("bot/logs/s1.log", "rate limited\n")
 	b.until("it is resumed again", func() bool { return len(b.calls()) == 2 })
-	b.until("it went on", func() bool { return b.session("s1").State == resume.Watching })
-	time.Sleep(3 * time.Second) // longer than a stall
+	b.untilOver("s1")
+	require.NotContains(t, b.logged(), "still runs", "the daemon follows no process that could stall")
 	require.NoError(t, b.signal("bot/server", 0), "the server still runs")
+}
+
+// untilExited returns when the first command of a session has left its exit status, which needs no daemon.
+func (b *box) untilExited(id string) {
+	b.t.Helper()
+	b.until("the command of "+id+" has ended", func() bool {
+		_, err := strconv.Atoi(strings.TrimSpace(b.read(stateOf + "/runs/" + id + "/1.exit")))
+		return err == nil
+	})
 }
 
 // signal sends a signal to the process with the pid in a file.

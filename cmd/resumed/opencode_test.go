@@ -97,8 +97,7 @@ func TestOpencodeIsResumedWhereItWorked(t *testing.T) {
 	after := b.untilState("ses_parent", resume.Watching)
 	require.Empty(t, after.Attempts, "movement forgives")
 	b.write("answered", "")
-
-	time.Sleep(time.Second) // a second resume would come by now
+	b.untilOver("ses_parent")
 	require.Equal(t, 1, strings.Count(b.read("opencode-calls"), "\n"))
 	require.Empty(t, b.session("ses_child").ID, "a child is its parent's business")
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"database/sql"
-	"encoding/json"
 	"regexp"
 	"strings"
 	"syscall"
@@ -17,11 +15,10 @@ import (
 // If the machine was off for days, a person is asked before old work continues, and the named command
 // works.
 func TestAWaitThatPassedWhileNoDaemonRanIsAskedAbout(t *testing.T) {
-	b, _ := waiting(t, "[resume]\noverdue = \"1s\"\n[backoff]\nbase_delay = \"5m\"\njitter = false\n")
+	b, _ := waiting(t, "[resume]\noverdue = \"1m\"\n[backoff]\nbase_delay = \"5m\"\njitter = false\n")
 	require.Zero(t, b.kill(syscall.SIGTERM))
 	require.Empty(t, b.read("calls"))
 	b.passed(10 * time.Minute)
-	time.Sleep(2 * time.Second) // the time without a daemon
 
 	b.start()
 	s := b.decided()
@@ -44,19 +41,19 @@ func TestAWaitThatPassedWhileNoDaemonRanGoesOnWhereNobodyIsToBeAsked(t *testing.
 	require.Contains(t, b.read("calls"), claudeSession)
 }
 
-// passed moves the start of the session's wait back, while no daemon runs.
+// passed moves the start of the session's wait back, and when a daemon last ran, while none runs.
 func (b *box) passed(by time.Duration) {
 	b.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+b.path(".local/state/resumed/resumed.db"))
-	require.NoError(b.t, err)
+	b.edit(claudeSession, func(s *resume.Session) {
+		s.LimitedAt, s.WaitFrom, s.NextAt = s.LimitedAt.Add(-by), s.WaitFrom.Add(-by), s.NextAt.Add(-by)
+		for _, at := range []*time.Time{&s.MovedAt, &s.BornAt, &s.FoundAt} {
+			if !at.IsZero() {
+				*at = at.Add(-by)
+			}
+		}
+	})
+	db := b.onDisk()
 	defer db.Close()
-	var data []byte
-	require.NoError(b.t, db.QueryRow("SELECT data FROM session WHERE id = ?", claudeSession).Scan(&data))
-	var session resume.Session
-	require.NoError(b.t, json.Unmarshal(data, &session))
-	session.LimitedAt, session.WaitFrom, session.NextAt = session.LimitedAt.Add(-by), session.WaitFrom.Add(-by), session.NextAt.Add(-by)
-	data, err = json.Marshal(session)
-	require.NoError(b.t, err)
-	_, err = db.Exec("UPDATE session SET data = ? WHERE id = ?", string(data), claudeSession)
+	_, err := db.Exec("UPDATE value SET data = ? WHERE key = 'alive_at'", []byte(time.Now().Add(-by).UTC().Format(time.RFC3339)))
 	require.NoError(b.t, err)
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -150,12 +149,14 @@ func TestARecordedProgramThatIsGoneGivesWay(t *testing.T) {
 func TestAMissingProgramParksAndCostsNothing(t *testing.T) {
 	b := newBox(t)
 	b.vars = []string{"PATH=/usr/bin:/bin"}
-	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\njitter = false\n[[agent]]\nname = \"claude-code\"\ncommand = \"~/none/claude\"\n")
+	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\njitter = false\n[[agent]]\nname = \"claude-code\"\ncommand = \"~/none/claude\"\n[resume]\nstagger = \"0s\"\n"+bot)
+	b.write("bot/resume.sh", recordCall)
 	b.start()
 	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "work")+refusalLine(claudeSession, b.path("bot")))
 	parked := b.untilState(claudeSession, resume.Parked)
 	require.Contains(t, parked.Reason, "claude was not found")
 	require.Zero(t, parked.Attempt)
-	time.Sleep(300 * time.Millisecond)
+	require.Nil(t, parked.NextAt, "it is not tried again")
+	b.laterIsResumed()
 	require.Equal(t, resume.Parked, b.session(claudeSession).State)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -92,7 +91,7 @@ func TestACrashAtEachStepOfAgentsWithoutALock(t *testing.T) {
 				b.until(fmt.Sprintf("it is called %d times and goes on", c.calls), func() bool {
 					return len(s.calls()) == c.calls && b.session(s.id).State == resume.Watching
 				})
-				time.Sleep(300 * time.Millisecond) // one more would come by now
+				b.untilOver(s.id)
 				want := slices.Repeat([]string{s.call()}, c.calls)
 				if c.stays {
 					want[c.calls-1] = strings.TrimSuffix(s.call(), a.words) + "continue"
@@ -110,20 +109,11 @@ func (s *stay) untilRuns() {
 // claimed changes the stored state to that of a daemon that died between the claim and the start of the
 // command.
 func (s *stay) claimed() {
-	db, err := sql.Open("sqlite", "file:"+s.path(".local/state/resumed/resumed.db"))
-	require.NoError(s.t, err)
-	defer db.Close()
-	var data []byte
-	require.NoError(s.t, db.QueryRow("SELECT data FROM session WHERE id = ?", s.id).Scan(&data))
-	var session resume.Session
-	require.NoError(s.t, json.Unmarshal(data, &session))
-	session.State, session.NextAt, session.Runs = resume.Resuming, time.Time{}, 1
-	session.Run = &resume.Run{Mark: "m-" + s.id, N: 1}
-	session.Attempts = []resume.Attempt{{N: 1, Mark: session.Run.Mark, StartedAt: time.Now()}}
-	data, err = json.Marshal(session)
-	require.NoError(s.t, err)
-	_, err = db.Exec("UPDATE session SET data = ? WHERE id = ?", string(data), s.id)
-	require.NoError(s.t, err)
+	s.edit(s.id, func(session *resume.Session) {
+		session.State, session.NextAt, session.Runs = resume.Resuming, time.Time{}, 1
+		session.Run = &resume.Run{Mark: "m-" + s.id, N: 1}
+		session.Attempts = []resume.Attempt{{N: 1, Mark: session.Run.Mark, StartedAt: time.Now()}}
+	})
 }
 
 // A daemon may die between the decision that only a person can help and the notice.

@@ -127,7 +127,9 @@ var situations = map[string]situation{
 	"a person paused it": {
 		words: soon, then: order("pause"), state: resume.Waiting, why: "overloaded", pending: true,
 		check: func(s *stay) {
-			time.Sleep(time.Until(*s.session(s.id).NextAt) + 300*time.Millisecond)
+			later := s.stay(s.agent, 250)
+			later.stops(fmt.Sprintf("503 The model is overloaded. Please retry in %ds.", 1+max(0, int(time.Until(*s.session(s.id).NextAt)/time.Second))))
+			s.until("what was to be resumed later is", func() bool { return len(later.calls()) == 1 })
 			require.Empty(s.t, s.calls())
 			order("unpause")(s)
 			s.until("it is resumed", func() bool { return len(s.calls()) == 1 })

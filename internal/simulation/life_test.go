@@ -54,8 +54,7 @@ type life struct {
 // claim is what a life has decided about one resume.
 type claim struct {
 	place          *place
-	handed         bool // that it may be handed to a process
-	onDisk, toldIt bool // the claim is on disk; and so is that
+	onDisk, toldIt bool // the claim is on disk; and so is that it may be handed to a process
 }
 
 // gate is where a daemon is about to touch the world.
@@ -253,10 +252,6 @@ func (l *life) sync(ctx context.Context, keys ...resume.Key) error {
 	}
 	l.mu.Lock()
 	full := !l.calm && dice%20 == 0
-	now := make(map[*claim]claim)
-	for _, c := range l.claims {
-		now[c] = *c
-	}
 	l.mu.Unlock()
 	if full {
 		return errors.New("no space left on device")
@@ -266,12 +261,24 @@ func (l *life) sync(ctx context.Context, keys ...resume.Key) error {
 			return err
 		}
 	}
+	l.readClaims()
+	return nil
+}
+
+// readClaims notes which claims the disk has: that Sync returned is no proof.
+func (l *life) readClaims() {
+	snapshot, err := l.store.Load()
+	require.NoError(l.t, err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for c, was := range now {
-		c.onDisk, c.toldIt = true, c.toldIt || was.handed
+	for _, s := range snapshot.Sessions {
+		if s.Run == nil {
+			continue
+		}
+		if c := l.claims[s.Run.Mark]; c != nil {
+			c.onDisk, c.toldIt = true, c.toldIt || s.Run.Unverifiable
+		}
 	}
-	return nil
 }
 
 // read reads what is new in all transcripts, as it is told by the file system.

@@ -2,6 +2,7 @@ package gnuscreen_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,6 +29,10 @@ const childEnv = "SCREEN_TEST_CHILD"
 func TestMain(m *testing.M) {
 	switch os.Getenv(childEnv) {
 	case "":
+		flag.Parse()
+		if err := flag.Set("test.parallel", "16"); err != nil { // screen takes its time to answer
+			panic(err)
+		}
 		os.Exit(m.Run())
 	case "echo":
 		os.Exit(terminaltest.Echo("───\r\nünd — ready\r\n❯ 1. yes\r\n世界 ok"))

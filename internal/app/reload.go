@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/config/reload"
 	"resumed/internal/control"
+	"resumed/internal/deliver"
 	"resumed/internal/feed"
 	"resumed/internal/fleet/member"
 	"resumed/internal/journal"
@@ -24,65 +26,68 @@ import (
 // storeTimeout bounds how long an order waits for the engine and the disk.
 const storeTimeout = 10 * time.Second
 
-type reloader struct {
-	opts     Options
-	maker    maker
-	settings *inForce
-	store    *state.Store
-	notifier *notify.Notifier
-	engine   *engine.Engine
-	feeds    *feed.Feeds
-	web      *webui.Server
-	metrics  *metrics.Metrics
-	journal  *journal.Journal
-	changes  *control.Changes
-	fleet    *member.Client
-	wake     func() // something has changed
+// parts are the parts of the daemon that a reload and the housekeeping work with.
+type parts struct {
+	opts      Options
+	settings  atomic.Pointer[settings] // the current ones; only a reload replaces them
+	maker     maker
+	changes   *control.Changes
+	store     *state.Store
+	notifier  *notify.Notifier
+	engine    *engine.Engine
+	deliver   *deliver.Deliverer
+	feeds     *feed.Feeds
+	fleet     *member.Client
+	journal   *journal.Journal
+	metrics   *metrics.Metrics
+	summary   *sdnotify.Summary
+	web       *webui.Server
+	firstRead chan struct{} // closed when all existing transcripts were read
 }
 
-// Run watches the file until ctx is done.
-func (r *reloader) Run(ctx context.Context) error {
-	return reload.Watch(ctx, r.opts.ConfigPath, reload.Options{
-		Current:  r.opts.Config,
+// watchConfig applies every valid change of the configuration, until ctx is done.
+func (p *parts) watchConfig(ctx context.Context) error {
+	return reload.Watch(ctx, p.opts.ConfigPath, reload.Options{
+		Current:  p.opts.Config,
 		Known:    agents.Known(),
-		Requests: r.opts.Reload,
-		Log:      r.opts.Log,
+		Requests: p.opts.Reload,
+		Log:      p.opts.Log,
 		Apply: func(cfg config.Config, err error) {
 			sdnotify.Reloading()
-			r.apply(ctx, cfg, err)
+			p.apply(ctx, cfg, err)
 			sdnotify.Reloaded()
-			r.wake()
+			p.summary.Wake()
 		},
 	})
 }
 
 // apply applies a configuration, all of it or nothing: everything that can fail is done before anything
 // is changed.
-func (r *reloader) apply(ctx context.Context, cfg config.Config, err error) {
+func (p *parts) apply(ctx context.Context, cfg config.Config, err error) {
 	var made *settings
 	if err == nil {
-		made, err = r.maker.make(cfg, r.settings.Load())
+		made, err = p.maker.make(cfg, p.settings.Load())
 	}
 	if err != nil {
-		r.refuse(err)
+		p.refuse(err)
 		return
 	}
-	r.notifier.Swap(made.notify())
-	said := func() { r.settings.Store(made) } // from here on it is shown as the current one
-	if r.engine.SetRules(ctx, made.rules, said) != nil {
+	p.notifier.Swap(made.notify())
+	said := func() { p.settings.Store(made) } // from here on it is shown as the current one
+	if p.engine.SetRules(ctx, made.rules, said) != nil {
 		return // the daemon is stopping
 	}
-	if r.opts.Level != nil {
-		r.opts.Level.Set(cfg.Log.SlogLevel())
+	if p.opts.Level != nil {
+		p.opts.Level.Set(cfg.Log.SlogLevel())
 	}
-	r.web.Want(cfg.HTTP.Listen)
-	r.fleet.Reload()
-	r.metrics.Expect(made.agentNames(), made.channelNames())
-	r.feeds.Swap(ctx, made.agents, r.cursors)
-	r.changes.NoteAll()
-	r.opts.Log.Info("configuration in force", "config", made.path)
-	Warn(r.opts.Log, made.path, cfg)
-	r.journal.Note(journal.Config, "in force: "+cmp.Or(made.path, "built-in defaults"))
+	p.web.Want(cfg.HTTP.Listen)
+	p.fleet.Reload()
+	p.metrics.Expect(made.agentNames(), made.channelNames())
+	p.feeds.Swap(ctx, made.agents, p.cursors)
+	p.changes.NoteAll()
+	p.opts.Log.Info("configuration in force", "config", made.path)
+	Warn(p.opts.Log, made.path, cfg)
+	p.journal.Note(journal.Config, "in force: "+cmp.Or(made.path, "built-in defaults"))
 }
 
 // Warn logs what a person should know about a new configuration.
@@ -93,26 +98,26 @@ func Warn(log *slog.Logger, path string, cfg config.Config) {
 }
 
 // refuse stores why a newer configuration is not used.
-func (r *reloader) refuse(err error) {
-	stays := *r.settings.Load()
+func (p *parts) refuse(err error) {
+	stays := *p.settings.Load()
 	stays.refused = err
-	r.settings.Store(&stays)
-	r.changes.NoteAll()
-	r.opts.Log.Error("configuration refused; the one before stays in force", "config", r.maker.configPath(), "err", err)
-	r.journal.Note(journal.Config, "refused: "+err.Error())
-	r.notifier.TellConfigError(err.Error())
+	p.settings.Store(&stays)
+	p.changes.NoteAll()
+	p.opts.Log.Error("configuration refused; the one before stays in force", "config", p.maker.configPath(), "err", err)
+	p.journal.Note(journal.Config, "refused: "+err.Error())
+	p.notifier.TellConfigError(err.Error())
 }
 
-func (r *reloader) cursors() feed.Cursors {
+func (p *parts) cursors() feed.Cursors {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
-	err := r.store.Sync(ctx)
+	err := p.store.Sync(ctx)
 	if err == nil {
 		var snapshot state.Snapshot
-		if snapshot, err = r.store.Load(); err == nil {
+		if snapshot, err = p.store.Load(); err == nil {
 			return snapshot.Cursors
 		}
 	}
-	r.opts.Log.Warn("cursors could not be read; files are read as if seen for the first time", "err", err)
+	p.opts.Log.Warn("cursors could not be read; files are read as if seen for the first time", "err", err)
 	return nil
 }

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/prompt"
@@ -18,7 +19,7 @@ func words(ctx context.Context, a agent.Planner, session resume.Session, setting
 	for _, sub := range session.Subagents {
 		facts.Subagents = append(facts.Subagents, sub.Kind)
 	}
-	if caller, ok := a.(agent.Caller); ok && prompt.Needs(text, prompt.InterruptedTool) {
+	if caller, ok := a.(agent.Caller); ok && strings.Contains(text, prompt.InterruptedTool) {
 		facts.Tool = caller.OpenTool(ctx, session)
 	}
 	return prompt.Fill(text, facts)

@@ -68,18 +68,12 @@ func findAfter(task *resume.Session, sessions []resume.Session) error {
 		return fmt.Errorf("--after reset: %w, and nobody else knows when that is", control.ErrNoDaemon)
 	}
 	tasks := slices.DeleteFunc(slices.Clone(sessions), func(s resume.Session) bool { return s.Task == nil })
-	if other, err := findTask(tasks, after); err == nil {
-		task.Task.Behind = other.Key
-		return nil
-	}
-	views := make([]view.Session, 0, len(sessions))
-	for _, s := range sessions {
-		views = append(views, view.Of(s, 0))
-	}
-	found, err := view.Find(views, after)
-	if err != nil {
-		return noSuchAfter(after, err)
-	}
-	task.Task.Behind = found.Key()
-	return nil
+	return placeBehind(task, tasks, func(string) (resume.Key, error) {
+		var views []view.Session
+		for _, s := range sessions {
+			views = append(views, view.Of(s, 0))
+		}
+		found, err := view.Find(views, after)
+		return found.Key(), err
+	})
 }

@@ -177,19 +177,24 @@ func (q *Queue) taskOf(ctx context.Context, order view.TaskOrder) (resume.Sessio
 		task.Task.NotBefore, err = q.reset(ctx, task)
 		return task, err
 	}
-	if other, err := q.find(ctx, task.Task.After); err == nil {
-		task.Task.Behind = other.Key
-		return task, nil
-	}
-	task.Task.Behind, err = q.opts.Engine.Find(ctx, task.Task.After)
-	if err != nil {
-		err = noSuchAfter(task.Task.After, err)
+	all, err := q.opts.Engine.Tasks(ctx)
+	if err == nil {
+		err = placeBehind(&task, all, func(after string) (resume.Key, error) { return q.opts.Engine.Find(ctx, after) })
 	}
 	return task, err
 }
 
-func noSuchAfter(after string, err error) error {
-	return fmt.Errorf("--after %s is neither reset, nor a time such as 22:00, nor a task: %w", after, err)
+// placeBehind finds what the task is to start after: another task, or a session.
+func placeBehind(task *resume.Session, all []resume.Session, find func(string) (resume.Key, error)) (err error) {
+	after := task.Task.After
+	if other, err := findTask(all, after); err == nil {
+		task.Task.Behind = other.Key
+		return nil
+	}
+	if task.Task.Behind, err = find(after); err != nil {
+		return fmt.Errorf("--after %s is neither reset, nor a time such as 22:00, nor a task: %w", after, err)
+	}
+	return nil
 }
 
 // reset returns when the next window of the task's account begins, with the margin: when its limit is

@@ -72,17 +72,15 @@ func (s *Store) Grown() <-chan struct{} { return s.grown }
 func (s *Store) History(ctx context.Context, f Filter) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		_ = s.Sync(ctx) // its error is logged; what is on disk is still shown
-		s.reader().History(ctx, f)(yield)
+		s.Reader.History(ctx, f)(yield)
 	}
 }
 
 // HistoryKeys returns the sessions in the history.
 func (s *Store) HistoryKeys(ctx context.Context) ([]resume.Key, error) {
 	_ = s.Sync(ctx)
-	return s.reader().HistoryKeys(ctx)
+	return s.Reader.HistoryKeys(ctx)
 }
-
-func (s *Store) reader() *Reader { return &Reader{s.db, s.Path()} }
 
 // Prune removes history older than keep, then the oldest lines above maxBytes; cursors of files that
 // have been missing for longer than keep; and old finished notices. 0 means no bound.

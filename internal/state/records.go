@@ -36,7 +36,7 @@ func (s *Store) Load() (Snapshot, error) {
 	recoveries, _ := s.Value(recoveriesKey)
 	snap := Snapshot{Paused: s.Paused(), Recoveries: readRecoveries(recoveries)}
 	snap.AliveAt, _ = time.Parse(time.RFC3339, string(alive)) // an invalid time counts as none
-	if err := s.reader().loadSessions(&snap); err != nil {
+	if err := s.loadSessions(&snap); err != nil {
 		return Snapshot{}, fmt.Errorf("load sessions: %w", judge(s.Path(), err))
 	}
 	var err error

@@ -6,7 +6,6 @@
 package state
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,10 +20,9 @@ import (
 
 // Store is the state of one daemon. Its methods may be called from several goroutines at once.
 type Store struct {
-	dir  string
+	Reader
 	log  *slog.Logger
 	lock *os.File
-	db   *sql.DB
 	made os.FileInfo // the database file that was opened
 
 	queuedSome wake.Signal   // something is queued
@@ -87,7 +85,7 @@ func openStore(dir string, lock *os.File, log *slog.Logger) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		dir: dir, log: log, lock: lock, db: db,
+		Reader: Reader{db, filepath.Join(dir, databaseName)}, log: log, lock: lock,
 		queuedSome: wake.NewSignal(), grown: wake.NewSignal(), lost: make(chan struct{}),
 		refused: make(map[string]error),
 	}
@@ -124,9 +122,7 @@ func makeDir(dir string) error {
 // Close writes what is still queued, closes the database and unlocks the directory. Run must have
 // returned.
 func (s *Store) Close() error {
-	flushErr := s.commit()
-	closeErr := s.db.Close()
-	return errors.Join(flushErr, closeErr, s.lock.Close())
+	return errors.Join(s.commit(), s.db.Close(), s.lock.Close())
 }
 
 const lockName = "resumed.lock"

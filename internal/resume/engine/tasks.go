@@ -30,7 +30,6 @@ func (e *Engine) inOrder() []resume.Session {
 
 func (e *Engine) dropTask(key resume.Key) {
 	delete(e.tasks, key)
-	delete(e.working, key)
 	if len(e.tasks) == 0 {
 		e.numbers = resume.TaskNumbers{}
 	}
@@ -122,7 +121,7 @@ func (e *Engine) MoveTask(ctx context.Context, key, to resume.Key) error {
 // behind says why a session waits for another one: it is a task that is to start after that, or the
 // command that started it still runs.
 func (e *Engine) behind(s resume.Session, now time.Time) (why string, until time.Time) {
-	for key := range e.working {
+	for key := range e.tasks {
 		if t, _ := e.book.get(key); t.Key != s.Key && t.MayHaveStarted(s) {
 			return "due, but the command that started it still runs", time.Time{}
 		}

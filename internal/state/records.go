@@ -137,10 +137,8 @@ func (s *Store) SetAlive(at time.Time) {
 
 // SetRecoveries queues the durations of past outages.
 func (s *Store) SetRecoveries(r resume.Recoveries) {
-	data, err := json.Marshal(r)
-	if err == nil { // a map of durations can always be written
-		s.PutValue(recoveriesKey, data)
-	}
+	data, _ := json.Marshal(r) // a map of durations can always be written
+	s.PutValue(recoveriesKey, data)
 }
 
 func readRecoveries(data []byte) resume.Recoveries {

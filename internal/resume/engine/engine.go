@@ -122,6 +122,21 @@ func (e *Engine) do(ctx context.Context, f func(context.Context)) error {
 	}
 }
 
+func ask[T any](ctx context.Context, e *Engine, f func(context.Context) (T, error)) (answer T, err error) {
+	if stopped := e.do(ctx, func(ctx context.Context) { answer, err = f(ctx) }); stopped != nil {
+		return answer, stopped
+	}
+	return answer, err
+}
+
+func (e *Engine) known(key resume.Key) (resume.Session, error) {
+	s, known := e.book.get(key)
+	if !known {
+		return s, resume.ErrNoSession
+	}
+	return s, nil
+}
+
 // Observe applies what was read from an agent's files, in order.
 func (e *Engine) Observe(ctx context.Context, observations []resume.Observation) error {
 	if len(observations) == 0 {
@@ -207,7 +222,7 @@ func (e *Engine) SetRules(ctx context.Context, rules resume.Rules, others func()
 	return e.do(ctx, func(ctx context.Context) {
 		rules.Recoveries = e.opts.Rules.Recoveries
 		e.opts.Rules, e.recheck = rules, true
-		e.ready.rankAnew(&e.book, rules)
+		e.sortReady()
 		e.reconsider(ctx)
 		others()
 	})
@@ -300,6 +315,21 @@ func (e *Engine) keep(s resume.Session) {
 	}
 	e.ready.drop(s.Key)
 	e.timers.at(s.Key, s.Deadline())
+}
+
+func (e *Engine) dropTask(key resume.Key) {
+	delete(e.tasks, key)
+	if len(e.tasks) == 0 {
+		e.numbers = resume.TaskNumbers{}
+	}
+}
+
+// sortReady sorts the sessions that are due by the current rules.
+func (e *Engine) sortReady() {
+	for key := range e.ready.of {
+		s, _ := e.book.get(key)
+		e.ready.add(s, e.opts.Rules)
+	}
 }
 
 func (e *Engine) sleep() time.Duration {

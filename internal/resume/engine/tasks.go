@@ -28,13 +28,6 @@ func (e *Engine) inOrder() []resume.Session {
 	return all
 }
 
-func (e *Engine) dropTask(key resume.Key) {
-	delete(e.tasks, key)
-	if len(e.tasks) == 0 {
-		e.numbers = resume.TaskNumbers{}
-	}
-}
-
 // Enqueue adds a task: a session that has only its key, its account, its directory and the task.
 func (e *Engine) Enqueue(ctx context.Context, s resume.Session) (resume.Session, error) {
 	return ask(ctx, e, func(ctx context.Context) (resume.Session, error) {

@@ -42,27 +42,14 @@ import (
 // daemon is the parts of a running resumed. The parts do not know it: each gets only what it needs from
 // the others.
 type daemon struct {
-	opts      Options
-	settings  *inForce
-	store     *state.Store
-	notifier  *notify.Notifier
-	engine    *engine.Engine
-	deliver   *deliver.Deliverer
-	midturn   *midturn.Watcher
-	usage     *usage.Collector
-	hooks     *feed.HookCalls
-	queue     *queue.Queue
-	fleet     *member.Client
-	feeds     *feed.Feeds
-	journal   *journal.Journal
-	metrics   *metrics.Metrics
-	backend   *backend.Backend
-	ownKey    *ownkey.Budget
-	server    *control.Server
-	web       *webui.Server
-	reloader  *reloader
-	summary   *sdnotify.Summary
-	firstRead chan struct{} // closed when all existing transcripts were read
+	parts
+	midturn *midturn.Watcher
+	usage   *usage.Collector
+	hooks   *feed.HookCalls
+	queue   *queue.Queue
+	backend *backend.Backend
+	ownKey  *ownkey.Budget
+	server  *control.Server
 
 	disk, people, core, inputs *stage // in reverse order of their stop
 }
@@ -88,8 +75,8 @@ func Run(ctx context.Context, opts Options) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	d := &daemon{
-		opts: opts, store: store, settings: new(inForce), firstRead: make(chan struct{}),
-		disk: newStage(ctx, fail), people: newStage(ctx, fail), core: newStage(ctx, fail), inputs: newStage(ctx, fail),
+		parts: parts{opts: opts, store: store, changes: new(control.Changes), firstRead: make(chan struct{})},
+		disk:  newStage(ctx, fail), people: newStage(ctx, fail), core: newStage(ctx, fail), inputs: newStage(ctx, fail),
 	}
 	if err := d.build(snapshot); err != nil {
 		return err
@@ -101,19 +88,18 @@ func Run(ctx context.Context, opts Options) error {
 // it needs only while all run is passed as a function.
 func (d *daemon) build(snapshot state.Snapshot) error {
 	opts := d.opts
-	maker := maker{path: opts.ConfigPath, memory: d.store, order: d.ordered}
-	first, err := maker.make(opts.Config, nil)
+	d.maker = maker{path: opts.ConfigPath, memory: d.store, order: d.ordered}
+	first, err := d.maker.make(opts.Config, nil)
 	if err != nil {
 		return err
 	}
 	d.settings.Store(first)
-	changes := new(control.Changes)
 	d.ownKey = ownkey.New(ownkey.Options{
 		Config: func() config.Config { return d.settings.Load().config },
-		Store:  d.store, Changed: changes.NoteDaemon, Log: opts.Log,
+		Store:  d.store, Changed: d.changes.NoteDaemon, Log: opts.Log,
 	})
-	d.notifier = d.newNotifier(first, changes)
-	d.journal = journal.New(journal.Options{Store: d.store, Changes: changes, Log: opts.Log, Tell: d.tell, Amend: d.amend}, snapshot.Sessions)
+	d.notifier = d.newNotifier(first)
+	d.journal = journal.New(journal.Options{Store: d.store, Changes: d.changes, Log: opts.Log, Tell: d.tell, Amend: d.amend}, snapshot.Sessions)
 	d.engine = engine.New(engine.Options{
 		Rules: first.rules, Sessions: snapshot.Sessions, Paused: snapshot.Paused, AliveAt: snapshot.AliveAt, Recoveries: snapshot.Recoveries,
 		Act:     func(ctx context.Context, s resume.Session) { d.deliver.Act(ctx, s) },
@@ -124,7 +110,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		Mark: uuid.NewString,
 	})
 	d.usage = usage.NewCollector(usage.CollectorOptions{
-		Store: d.store, Report: d.notifier.TellUsage, Changed: changes.NoteDaemon,
+		Store: d.store, Report: d.notifier.TellUsage, Changed: d.changes.NoteDaemon,
 		Read: func(ctx context.Context, s resume.Session) ([]usage.Reading, error) {
 			if a := d.settings.Load().agents[s.Key.Agent]; a != nil { // otherwise it is switched off
 				return a.Readings(ctx, s)
@@ -133,7 +119,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		},
 	})
 	d.queue = queue.New(queue.Options{
-		Engine: d.engine, Windows: d.usage.Windows, Sync: d.store.Sync, Changed: changes.NoteDaemon, Log: opts.Log,
+		Engine: d.engine, Windows: d.usage.Windows, Sync: d.store.Sync, Changed: d.changes.NoteDaemon, Log: opts.Log,
 		Agents: func() map[string]agent.Agent { return d.settings.Load().agents },
 		Margin: func() time.Duration { return d.settings.Load().rules.Margin },
 	})
@@ -146,7 +132,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 			return metrics.Fleet(figures), ok
 		},
 	})
-	d.fleet = d.newFleet(changes)
+	d.fleet = d.newFleet()
 	d.metrics.Expect(first.agentNames(), first.channelNames())
 	d.feeds = feed.New(feed.Options{
 		Observe:   d.engine.Observe,
@@ -169,11 +155,11 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		Rules:     func() resume.Rules { return d.settings.Load().rules },
 		Elsewhere: func(key resume.Key) bool { return lease.Elsewhere(opts.LeaseDirs, key.Agent, key.ID) },
 	}, snapshot.Sessions)
-	return d.buildServers(maker, changes)
+	return d.buildServers()
 }
 
 // buildServers creates the parts that people and programs connect to.
-func (d *daemon) buildServers(maker maker, changes *control.Changes) error {
+func (d *daemon) buildServers() error {
 	opts := d.opts
 	d.backend = backend.New(backend.Options{
 		Version: opts.Version, DryRun: opts.DryRun, FirstRead: d.firstRead, StateDir: opts.StateDir, Log: opts.Log,
@@ -187,7 +173,7 @@ func (d *daemon) buildServers(maker maker, changes *control.Changes) error {
 		PageURL:  func(once bool) (string, error) { return d.web.PageURL(once) },
 		NewKey:   func() error { return d.web.NewKey() },
 		Wake:     func() { d.summary.Wake() },
-		Changes:  changes, Store: d.store, Engine: d.engine, Notifier: d.notifier, Deliver: d.deliver, Journal: d.journal,
+		Changes:  d.changes, Store: d.store, Engine: d.engine, Notifier: d.notifier, Deliver: d.deliver, Journal: d.journal,
 		Usage: d.usage, Hooks: d.hooks, Fleet: d.fleet, Queue: d.queue, OwnKey: d.ownKey,
 	})
 	d.summary = sdnotify.NewSummary(sdnotify.Source{
@@ -202,11 +188,6 @@ func (d *daemon) buildServers(maker maker, changes *control.Changes) error {
 		Page: webui.New(d.backend, secret, opts.Log), Metrics: d.metrics.Handler(), Ping: d.engine.Ping, Log: opts.Log,
 	})
 	d.web.Want(opts.Config.HTTP.Listen)
-	d.reloader = &reloader{
-		opts: opts, maker: maker, settings: d.settings, store: d.store, notifier: d.notifier,
-		engine: d.engine, feeds: d.feeds, web: d.web, metrics: d.metrics, journal: d.journal, changes: changes, wake: d.summary.Wake,
-		fleet: d.fleet,
-	}
 	d.server, err = listen(opts, d.backend)
 	return err
 }
@@ -224,8 +205,8 @@ func (d *daemon) run(ctx context.Context, before state.Snapshot) error {
 	d.core.run("recovery", func(ctx context.Context) error { return d.deliver.Recover(ctx, before.Sessions) })
 	d.inputs.run("feeds", d.feeds.Run)
 	d.inputs.run("control", d.server.Run)
-	d.inputs.run("configuration", d.reloader.Run)
-	d.inputs.run("housekeeping", housekeeper{d.opts, d.settings, d.store, d.deliver, d.engine.Ping, d.firstRead}.Run)
+	d.inputs.run("configuration", d.watchConfig)
+	d.inputs.run("housekeeping", d.keepHouse)
 	d.inputs.run("watchdog", func(ctx context.Context) error { return sdnotify.FeedWatchdog(ctx, d.engine.Ping) })
 	d.inputs.run("summary", d.summary.Run)
 	d.inputs.run("programs", d.deliver.WatchPrograms)
@@ -301,7 +282,7 @@ func (d *daemon) changed(c resume.Change) {
 	}
 }
 
-func (d *daemon) newFleet(changes *control.Changes) *member.Client {
+func (d *daemon) newFleet() *member.Client {
 	return member.New(member.Options{
 		Version: d.opts.Version, DryRun: d.opts.DryRun, Log: d.opts.Log,
 		Settings: func() member.Settings {
@@ -314,7 +295,7 @@ func (d *daemon) newFleet(changes *control.Changes) *member.Client {
 		Order: func(ctx context.Context, from, session string, order control.Order) (view.Session, error) {
 			return d.backend.DoFor(ctx, from, session, order)
 		},
-		Changed: changes.NoteAll,
+		Changed: d.changes.NoteAll,
 	})
 }
 
@@ -327,7 +308,7 @@ func (d *daemon) hostLease(ctx context.Context, s resume.Session) (deliver.HostL
 	return held, nil
 }
 
-func (d *daemon) newNotifier(first *settings, changes *control.Changes) *notify.Notifier {
+func (d *daemon) newNotifier(first *settings) *notify.Notifier {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
@@ -335,7 +316,7 @@ func (d *daemon) newNotifier(first *settings, changes *control.Changes) *notify.
 	return notify.New(notify.Options{
 		Config: first.notify(), Store: d.store, Log: d.opts.Log, Host: host, Agents: agents.Titles(),
 		Count: func(channel string, outcome notify.Outcome) { d.metrics.Delivered(channel, outcome) },
-		Share: func(ctx context.Context, n notify.Notice) bool { return d.fleet.Share(ctx, n) }, Changed: changes.NoteDaemon,
+		Share: func(ctx context.Context, n notify.Notice) bool { return d.fleet.Share(ctx, n) }, Changed: d.changes.NoteDaemon,
 	})
 }
 

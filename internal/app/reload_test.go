@@ -33,8 +33,6 @@ func TestARefusedConfigurationLeavesSettingsInForceAndShowsWhy(t *testing.T) {
 	defer store.Close()
 	first, err := maker{}.make(cfg, nil)
 	require.NoError(t, err)
-	inForce := new(inForce)
-	inForce.Store(first)
 	ways := phone{make(chan notify.Notice, 10)}
 	channel, err := notify.NewChannel(notify.Common{Name: "phone", Events: []notify.Event{notify.ConfigError}}, ways)
 	require.NoError(t, err)
@@ -44,10 +42,11 @@ func TestARefusedConfigurationLeavesSettingsInForceAndShowsWhy(t *testing.T) {
 	people.run("notifier", notifier.Run)
 	defer disk.stop()
 	defer people.stop()
-	r := &reloader{
-		opts: Options{Log: log}, settings: inForce, notifier: notifier, changes: new(control.Changes),
+	p := &parts{
+		opts: Options{Log: log}, notifier: notifier, changes: new(control.Changes),
 		journal: journal.New(journal.Options{Store: store, Changes: new(control.Changes), Log: log}, nil),
 	}
+	p.settings.Store(first)
 
 	unreadable := errors.New("resumed.toml:1: what is this?")
 	broken := changed(cfg, func(c *config.Config) { entry(c, "bot").Limit = []string{"("} })
@@ -58,8 +57,8 @@ func TestARefusedConfigurationLeavesSettingsInForceAndShowsWhy(t *testing.T) {
 		"what is this?":    {err: unreadable},
 		"agent bot: limit": {cfg: broken},
 	} {
-		r.apply(t.Context(), c.cfg, c.err)
-		now := inForce.Load()
+		p.apply(t.Context(), c.cfg, c.err)
+		now := p.settings.Load()
 		require.ErrorContains(t, now.refused, want)
 		stays := *now
 		stays.refused = nil

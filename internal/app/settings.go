@@ -7,7 +7,6 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"resumed/internal/agent"
@@ -33,9 +32,6 @@ type settings struct {
 	loadedAt time.Time
 	refused  error // why a newer file is not used
 }
-
-// inForce is the current settings. Only the reloader replaces them.
-type inForce = atomic.Pointer[settings]
 
 func (s *settings) agentNames() []string { return slices.Sorted(maps.Keys(s.agents)) }
 

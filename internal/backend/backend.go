@@ -251,17 +251,15 @@ func (b *Backend) accounts(known []resume.Account, all bool) []control.Account {
 
 // Do carries out an order of a person for one session.
 func (b *Backend) Do(ctx context.Context, key resume.Key, order control.Order) (view.Session, error) {
-	if order == control.OwnKey {
+	switch order {
+	case control.OwnKey:
 		return b.pay(ctx, key)
-	}
-	if order == control.AskOwnKey {
+	case control.AskOwnKey:
 		session, err := b.payable(ctx, key)
 		return b.opts.View(session), err
-	}
-	if order == control.UseReset || order == control.AskReset {
+	case control.UseReset, control.AskReset:
 		return b.reset(ctx, key, order == control.UseReset)
-	}
-	if order == control.Due {
+	case control.Due:
 		session, err := b.opts.Engine.Session(ctx, key)
 		if err != nil {
 			return view.Session{}, err
@@ -270,6 +268,7 @@ func (b *Backend) Do(ctx context.Context, key resume.Key, order control.Order) (
 			return view.Session{}, fmt.Errorf("%w until %s", control.ErrEarly, session.Limit.Reset.At.UTC().Format(time.RFC3339))
 		}
 		order = control.Retry
+	default:
 	}
 	return b.do(ctx, "", key, order)
 }

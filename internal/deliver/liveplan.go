@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/prompt"
@@ -71,7 +72,7 @@ func words(ctx context.Context, a agent.Planner, session resume.Session, setting
 	for _, sub := range session.Subagents {
 		facts.Subagents = append(facts.Subagents, sub.Kind)
 	}
-	if caller, ok := a.(agent.Caller); ok && prompt.Needs(text, prompt.InterruptedTool) {
+	if caller, ok := a.(agent.Caller); ok && strings.Contains(text, prompt.InterruptedTool) {
 		facts.Tool = caller.OpenTool(ctx, session)
 	}
 	return prompt.Fill(text, facts)

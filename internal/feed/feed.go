@@ -55,17 +55,18 @@ type Cursors map[string]json.RawMessage
 // it.
 type Feeds struct {
 	opts   Options
-	begin  chan []*feed // of size 1: feeds that Run is to start
-	warned sync.Map     // paths of another user that were logged
+	begin  chan []*feed  // of size 1: feeds that Run is to start
+	ended  chan struct{} // closed when Run has ended
+	warned sync.Map      // paths of another user that were logged
 
-	mu    sync.Mutex // guards what follows
-	feeds []*feed
-	swap  <-chan struct{} // closed at the end of the current swap; nil: there is none
+	mu      sync.Mutex // guards what follows
+	feeds   []*feed
+	swapped chan struct{} // closed when other feeds take the place of these
 }
 
 // New returns the feeds of those agents. They read from the cursors on.
 func New(opts Options, agents map[string]agent.Agent, cursors Cursors) *Feeds {
-	f := &Feeds{opts: opts, begin: make(chan []*feed, 1)}
+	f := &Feeds{opts: opts, begin: make(chan []*feed, 1), ended: make(chan struct{}), swapped: make(chan struct{})}
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
 		f.feeds = append(f.feeds, f.of(agents[name], cursors)...)
 	}
@@ -75,6 +76,7 @@ func New(opts Options, agents map[string]agent.Agent, cursors Cursors) *Feeds {
 
 // Run reads until ctx is done, or until one of the feeds fails.
 func (f *Feeds) Run(ctx context.Context) error {
+	defer close(f.ended)
 	var running sync.WaitGroup
 	defer running.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -98,7 +100,6 @@ func (f *Feeds) Run(ctx context.Context) error {
 // the stored cursors. The other feeds are not touched. cursors is called after the old feeds
 // have stopped.
 func (f *Feeds) Swap(ctx context.Context, agents map[string]agent.Agent, cursors func() Cursors) {
-	defer f.swapping()()
 	var keep, begin, stop []*feed
 	kept := make(map[string]bool)
 	feeds, _ := f.current()
@@ -127,7 +128,8 @@ func (f *Feeds) Swap(ctx context.Context, agents map[string]agent.Agent, cursors
 	}
 	// Until here Look meets the stopped feeds and waits: no resume starts without a look.
 	f.mu.Lock()
-	f.feeds = slices.Concat(keep, begin)
+	close(f.swapped)
+	f.feeds, f.swapped = slices.Concat(keep, begin), make(chan struct{})
 	f.mu.Unlock()
 	select {
 	case f.begin <- begin:
@@ -144,21 +146,17 @@ func (f *Feeds) Look(ctx context.Context, session resume.Session) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, lookTimeout, fmt.Errorf("it took more than %s", lookTimeout))
 	defer cancel()
 	for {
-		seen, _ := f.current()
+		_, swapped := f.current()
 		err := f.lookOnce(ctx, session)
 		if !errors.Is(err, watch.ErrStopped) {
 			return err
 		}
-		now, swap := f.current()
-		switch {
-		case swap != nil: // new feeds are about to start: ask them
-			select {
-			case <-swap:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		case slices.Equal(seen, now):
-			return err // the daemon stops
+		select {
+		case <-swapped: // by new feeds, which are asked now
+		case <-f.ended:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -188,26 +186,10 @@ func (f *Feeds) Await(ctx context.Context, agent string) error {
 	return nil
 }
 
-// current returns the feeds, and a channel that is closed at the end of the current
-// swap; nil: there is none.
-func (f *Feeds) current() (feeds []*feed, swap <-chan struct{}) {
+func (f *Feeds) current() (feeds []*feed, swapped <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.feeds, f.swap
-}
-
-// swapping marks that the feeds are being replaced, until over is called.
-func (f *Feeds) swapping() (over func()) {
-	swap := make(chan struct{})
-	f.mu.Lock()
-	f.swap = swap
-	f.mu.Unlock()
-	return func() {
-		f.mu.Lock()
-		f.swap = nil
-		f.mu.Unlock()
-		close(swap)
-	}
+	return f.feeds, f.swapped
 }
 
 func (f *Feeds) ofAgent(name string) []*feed {

@@ -173,7 +173,7 @@ func (w *Watcher) look(ctx context.Context, key resume.Key, t *turn) (again time
 	}
 	lives := a.Lives(s.Origin.Process) && !restarted(s)
 	if lives && t.seen == s.Seen && t.alive {
-		return w.listen(ctx, a, s, t)
+		return w.measure(ctx, a, s, t)
 	}
 	at, open, err := a.OpenTurn(ctx, s)
 	if err != nil || !open {
@@ -183,7 +183,7 @@ func (w *Watcher) look(ctx context.Context, key resume.Key, t *turn) (again time
 	t.seen, t.quiet = s.Seen, nil
 	if lives {
 		t.alive = true
-		return w.listen(ctx, a, s, t)
+		return w.measure(ctx, a, s, t)
 	}
 	if !t.alive && (at.Before(w.since) || !isProven(s)) {
 		return 0
@@ -250,9 +250,9 @@ type turnsAgent interface {
 	agent.Turns
 }
 
-// listen measures the processes of a live session, and reports it if they were silent for too long. In
+// measure measures the processes of a live session, and reports it if they were silent for too long. In
 // between it only looks whether the process lives.
-func (w *Watcher) listen(ctx context.Context, a turnsAgent, s resume.Session, t *turn) (again time.Duration) {
+func (w *Watcher) measure(ctx context.Context, a turnsAgent, s resume.Session, t *turn) (again time.Duration) {
 	bound := w.opts.Rules().Silent
 	if bound == 0 || t.quiet != nil && t.quiet.told {
 		return lookEvery

@@ -99,9 +99,6 @@ func Unknown(text string) string {
 // InterruptedTool is the placeholder of Facts.Tool, which is not always known.
 const InterruptedTool = "{interrupted_tool}"
 
-// Needs reports whether the prompt has that placeholder.
-func Needs(text, name string) bool { return strings.Contains(text, name) }
-
 // Fill replaces the placeholders.
 func Fill(text string, f Facts) string {
 	return placeholder.ReplaceAllStringFunc(text, func(name string) string {

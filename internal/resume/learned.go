@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"resumed/internal/backoff"
 	"resumed/internal/limit"
 )
 
@@ -192,4 +193,160 @@ func (s Session) lifted(ev Lifted, r Rules, now time.Time) Session {
 		s.Reason = fmt.Sprintf("its limit was over before the reset at %s: session %s of the same account works again", s.Limit.Reset.At.UTC().Format(time.RFC3339), ev.By.ID)
 	}
 	return s
+}
+
+const maxSubagents = 20
+
+// WorkSince returns since when the session does its current work: a person gave it a prompt, or it
+// continued after an interruption. Subagents that were stopped before that do not matter any more.
+func (s Session) WorkSince() time.Time { return Later(s.PromptedAt, s.RecoveredAt) }
+
+// withSubagents sets the subagents that were stopped. If the session itself is not stopped, it is not
+// resumed for them: a person is told, once.
+func (s Session) withSubagents(stopped []Subagent) Session {
+	stopped = slices.DeleteFunc(slices.Clone(stopped), func(a Subagent) bool { return a.At.Before(s.WorkSince()) })
+	if len(stopped) == 0 {
+		return s.withoutSubagents("its subagents continued")
+	}
+	s.Subagents = stopped[max(0, len(stopped)-maxSubagents):]
+	if s.State == Watching {
+		s.Reported = true
+		s.Reason = SubagentsStopped(s.Subagents) + "; the session itself was not stopped, so it is left to you: ask it to continue them" + after(s.Subagents)
+	}
+	return s
+}
+
+func (s Session) withoutSubagents(why string) Session {
+	if len(s.Subagents) > 0 && s.State == Watching {
+		s.Reported, s.Reason = false, why
+	}
+	s.Subagents = nil
+	return s
+}
+
+const namedSubagents = 3
+
+// SubagentsStopped says which subagents were stopped and by what, for people; empty: none.
+func SubagentsStopped(stopped []Subagent) string {
+	n := len(stopped)
+	if n == 0 {
+		return ""
+	}
+	var names []string
+	for _, a := range stopped[:min(n, namedSubagents)] {
+		names = append(names, a.named())
+	}
+	if n > namedSubagents {
+		names = append(names, fmt.Sprintf("%d more", n-namedSubagents))
+	}
+	verb := map[bool]string{true: "was", false: "were"}[n == 1]
+	return fmt.Sprintf("%d %s %s stopped by %s: %s", n, plural(n, "subagent"), verb, stopped[n-1].Class.Words(), strings.Join(names, ", "))
+}
+
+func (a Subagent) named() string {
+	switch {
+	case a.About == "" && a.Kind == "":
+		return a.ID
+	case a.About == "":
+		return a.Kind
+	case a.Kind == "":
+		return a.About
+	default:
+		return fmt.Sprintf("%s (%s)", a.About, a.Kind)
+	}
+}
+
+// after says from when on subagents can continue; empty: not known.
+func after(stopped []Subagent) string {
+	var last time.Time
+	for _, a := range stopped {
+		last = Later(last, a.Reset)
+	}
+	if last.IsZero() {
+		return ""
+	}
+	return " after " + last.UTC().Format(time.RFC3339)
+}
+
+// settledBoot is how long after the start of the machine nothing is resumed that the restart has cut
+// off: disks, networks and logins come one after the other.
+const settledBoot = 2 * time.Minute
+
+// InMidturn reports whether the session can be in the middle of a turn: it is not stopped, and no resume
+// of it runs.
+func (s Session) InMidturn() bool {
+	return s.Run == nil && !s.Pending() && !s.IsPlaceholder() && (s.State == Watching || s.State == 0 || !s.SilentAt.IsZero())
+}
+
+// died handles the end of the session's process in the middle of a turn. If nothing proves that its user
+// did not end it, it counts as closed by its user.
+func (s Session) died(ev Died, r Rules, now time.Time, u float64) Session {
+	if s.Origin == nil || s.Origin.Process != ev.Process || !s.InMidturn() {
+		return s // another process has continued it
+	}
+	gone := *s.Origin
+	gone.GoneAt = now
+	s.Origin = &gone
+	s = s.endSilence(now)
+	byUser := ev.How == Vanished && s.Kind == Headless || ev.How <= HungUp && r.Closed == LeaveClosed
+	wentOn := Later(s.MovedAt, s.PromptedAt).After(ev.At.Add(slack))
+	if byUser || wentOn || r.CutOff == IgnoreCutOff || r.Excluded(s.Cwd) != "" {
+		return s
+	}
+	s.Windows++
+	s.Limit, s.LimitText = limit.Verdict{Class: limit.CutOff, WaitHelps: true}, cutBy[ev.How]
+	s.LimitedAt, s.StoppedAt = Earlier(ev.At, now), now
+	if r.CutOff != ResumeCutOff {
+		s = s.park(s.LimitText + "; " + s.retry() + " continues it")
+		s.Needs = RetryCutOff
+		return s
+	}
+	if ev.How == Restarted {
+		s.NotBefore = ev.BootedAt.Add(settledBoot)
+	}
+	return s.wait(r, now, now, u).late(r, now)
+}
+
+var cutBy = [...]string{
+	Vanished:  "was cut off: its process ended in the middle of a turn",
+	HungUp:    "was cut off: its process ended in the middle of a turn",
+	Killed:    "was cut off: its process was killed, or crashed, in the middle of a turn",
+	Restarted: "was cut off by a restart of the machine",
+}
+
+// cutAfter reports whether a record of that time is from before the session was cut off: it is read
+// late, and shows no new work.
+func (s Session) cutAfter(at time.Time) bool {
+	return s.Limit.Class == limit.CutOff && len(s.Attempts) == 0 && !at.After(s.LimitedAt)
+}
+
+// silent parks a live session that shows no sign of work. Only its user can tell what it waits for.
+func (s Session) silent(ev Silent, r Rules, now time.Time) Session {
+	if s.State != Watching || !s.InMidturn() || r.Silent == 0 {
+		return s
+	}
+	s.SilentAt, s.Owner = now, &ev.Owner
+	return s.park(fmt.Sprintf(IsSilent+"%s in the middle of a turn: no record, no CPU, no tool that works or waits for the network; look at it in %s",
+		backoff.FormatDuration(r.Silent), ev.Owner.place()))
+}
+
+func (o Owner) place() string {
+	words := fmt.Sprintf("process %d", o.PID)
+	switch {
+	case o.App != "":
+		return o.App + " (" + words + ")"
+	case o.Tmux != "":
+		return "tmux " + o.Tmux + " (" + words + ")"
+	case o.Kind == Headless:
+		return words + ", which has no terminal"
+	default:
+		return "its terminal (" + words + ")"
+	}
+}
+
+func (s Session) endSilence(now time.Time) Session {
+	if s.SilentAt.IsZero() {
+		return s
+	}
+	return s.unparked(now, "not silent any longer")
 }

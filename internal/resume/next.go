@@ -35,7 +35,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	}
 	switch ev.(type) {
 	case Limited, Progressed, Prompted, Cancelled:
-		s = s.permission(Asked{}, now).heard(now) // it could not, without an answer
+		s = s.permission(Asked{}, now).endSilence(now) // it could not, without an answer
 	}
 	switch ev := ev.(type) {
 	case Limited:
@@ -90,7 +90,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Occupied:
 		return s.occupied(ev)
 	case Asked:
-		return s.heard(now).permission(ev, now)
+		return s.endSilence(now).permission(ev, now)
 	case Died:
 		return s.died(ev, r, now, u)
 	case Silent:
@@ -196,19 +196,19 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 
 // IsNewerThan reports whether an observation from another file is older than what is known of the
 // session: that file is an old copy, or repeats what was read before.
-func (s Session) IsNewerThan(sight Observation) bool {
-	if sight.Pos.Epoch == s.Seen.Epoch {
+func (s Session) IsNewerThan(seen Observation) bool {
+	if seen.Pos.Epoch == s.Seen.Epoch {
 		return false
 	}
-	at := When(sight.Event)
-	_, stops := sight.Event.(Limited)
+	at := When(seen.Event)
+	_, stops := seen.Event.(Limited)
 	switch {
 	case at.IsZero():
 		return false
 	case at.Equal(s.LimitedAt):
 		// The refusal that the session waits for shows where its file is now. But a copy in another
 		// account does not move the session there.
-		elsewhere := sight.Account != "" && sight.Account != s.Account
+		elsewhere := seen.Account != "" && seen.Account != s.Account
 		return !stops || s.State == Watching || elsewhere
 	default:
 		return at.Before(Later(s.LimitedAt, s.MovedAt))

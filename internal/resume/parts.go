@@ -211,11 +211,11 @@ type Variable struct {
 // Need is what a parked session needs from a person, in a word for programs.
 type Need string
 
-// StartUnseen is the person's word that the session may continue although its start was not seen.
-const StartUnseen Need = "start_unseen"
-
-// RetryCutOff is the person's word that a session continues after it was cut off.
-const RetryCutOff Need = "retry"
+// What is needed is the person's word that a session may continue.
+const (
+	StartUnseen Need = "start_unseen" // although its start was not seen
+	RetryCutOff Need = "retry"        // after it was cut off
+)
 
 // Subagent is a part of a session's work that the agent gave to another conversation, and that an error
 // of the provider has stopped.

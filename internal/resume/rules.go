@@ -16,15 +16,6 @@ import (
 // recheck is how long a resume that could not be sent waits before the next try.
 const recheck = time.Minute
 
-// Order says which session goes first when several are due.
-type Order string
-
-// The orders.
-const (
-	Oldest Order = "oldest" // the one that was stopped first
-	Newest Order = "newest"
-)
-
 // Rules are the user's settings, as Next and the engine need them.
 type Rules struct {
 	Backoff backoff.Policy                 // used if nothing else applies
@@ -149,6 +140,9 @@ func (r Rules) Rank(dir string) int {
 	return rank
 }
 
+// Order says which session goes first when several are due.
+type Order string
+
 // OnCold says what happens to a session with a context larger than MaxColdTokens.
 type OnCold string
 
@@ -165,6 +159,9 @@ type Newcomers string
 
 // The values of these settings.
 const (
+	Oldest Order = "oldest" // the one that was stopped first
+	Newest Order = "newest"
+
 	ResumeCold OnCold = "resume" // it continues
 	TellCold   OnCold = "tell"   // it continues, and is reported to a person before
 	ParkCold   OnCold = "park"   // a person is asked

@@ -22,7 +22,7 @@ func TestADiskThatIsReallyFull(t *testing.T) {
 	s.Put(session("before", 1))
 	require.NoError(t, s.Sync(t.Context()))
 
-	ballast := filepath.Join(filepath.Dir(s.dir), "ballast")
+	ballast := filepath.Join(filepath.Dir(filepath.Dir(s.Path())), "ballast")
 	fill(t, ballast)
 	big := session("claim", 1)
 	big.Reason = strings.Repeat("x", 100_000)

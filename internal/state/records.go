@@ -36,7 +36,7 @@ func (s *Store) Load() (Snapshot, error) {
 	recoveries, _ := s.Value(recoveriesKey)
 	snap := Snapshot{Paused: s.Paused(), Recoveries: readRecoveries(recoveries)}
 	snap.AliveAt, _ = time.Parse(time.RFC3339, string(alive)) // an invalid time counts as none
-	if err := s.reader().loadSessions(&snap); err != nil {
+	if err := s.loadSessions(&snap); err != nil {
 		return Snapshot{}, fmt.Errorf("load sessions: %w", judge(s.Path(), err))
 	}
 	var err error
@@ -137,10 +137,8 @@ func (s *Store) SetAlive(at time.Time) {
 
 // SetRecoveries queues the durations of past outages.
 func (s *Store) SetRecoveries(r resume.Recoveries) {
-	data, err := json.Marshal(r)
-	if err == nil { // a map of durations can always be written
-		s.PutValue(recoveriesKey, data)
-	}
+	data, _ := json.Marshal(r) // a map of durations can always be written
+	s.PutValue(recoveriesKey, data)
 }
 
 func readRecoveries(data []byte) resume.Recoveries {

@@ -37,7 +37,7 @@ func open(t testing.TB, dir string) *Store {
 func reopen(t testing.TB, s *Store) *Store {
 	t.Helper()
 	require.NoError(t, s.Close())
-	next := open(t, s.dir)
+	next := open(t, filepath.Dir(s.Path()))
 	t.Cleanup(func() { next.Close() })
 	return next
 }
@@ -260,7 +260,7 @@ func TestRunWritesInBatchesAndFlushesWhenItStops(t *testing.T) {
 	// Not with Close, which would also write the queue.
 	require.NoError(t, s.db.Close())
 	require.NoError(t, s.lock.Close())
-	s = open(t, s.dir)
+	s = open(t, filepath.Dir(s.Path()))
 	t.Cleanup(func() { s.Close() })
 	snap := load(t, s)
 	require.Equal(t, []resume.Session{session("a", 999)}, snap.Sessions)

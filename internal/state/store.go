@@ -6,25 +6,28 @@
 package state
 
 import (
-	"database/sql"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"time"
 
 	"resumed/internal/atomicfile"
+	"resumed/internal/fsevents"
 	"resumed/internal/lock"
 	"resumed/internal/wake"
 )
 
 // Store is the state of one daemon. Its methods may be called from several goroutines at once.
 type Store struct {
-	dir  string
+	Reader
 	log  *slog.Logger
 	lock *os.File
-	db   *sql.DB
 	made os.FileInfo // the database file that was opened
 
 	queuedSome wake.Signal   // something is queued
@@ -87,7 +90,7 @@ func openStore(dir string, lock *os.File, log *slog.Logger) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		dir: dir, log: log, lock: lock, db: db,
+		Reader: Reader{db, filepath.Join(dir, databaseName)}, log: log, lock: lock,
 		queuedSome: wake.NewSignal(), grown: wake.NewSignal(), lost: make(chan struct{}),
 		refused: make(map[string]error),
 	}
@@ -124,9 +127,7 @@ func makeDir(dir string) error {
 // Close writes what is still queued, closes the database and unlocks the directory. Run must have
 // returned.
 func (s *Store) Close() error {
-	flushErr := s.commit()
-	closeErr := s.db.Close()
-	return errors.Join(flushErr, closeErr, s.lock.Close())
+	return errors.Join(s.commit(), s.db.Close(), s.lock.Close())
 }
 
 const lockName = "resumed.lock"
@@ -152,4 +153,63 @@ func takeLock(dir string) (*os.File, error) {
 		return nil, &HeldError{Dir: dir, PID: held.PID}
 	}
 	return file, err
+}
+
+// Alarm reports to people that the stored state was damaged or removed: otherwise they would only
+// notice that a session was not resumed. If it was removed, the daemon ends, so that the next one can
+// store its state again. The next daemon would not know about running resumes, so this one ends only
+// when none runs.
+type Alarm struct {
+	Store    *Store
+	Notifier interface {
+		TellStateError(text string)
+		TellStateLost(ctx context.Context, text string)
+	}
+	Running func(context.Context) (resumes int, err error)
+}
+
+// lostNoticeTimeout is how long the channels may take to report why the daemon ends: meanwhile nothing
+// is resumed.
+const lostNoticeTimeout = 10 * time.Second
+
+// Run watches the stored state until ctx is done. It returns an error when the state is gone.
+func (a Alarm) Run(ctx context.Context) error {
+	if found := a.Store.Found(); len(found) > 0 {
+		a.Notifier.TellStateError(strings.Join(found, "\n"))
+	}
+	var events <-chan struct{} // nil: the store checks at intervals by itself
+	file, err := fsevents.New()
+	if err == nil {
+		defer func() { _ = file.Close() }()
+		events = file.Ready()
+		// The file itself, since its directory has events all the time; and the directory above,
+		// since a directory that is moved away causes no event in itself.
+		_ = file.Add(a.Store.Path())
+		_ = file.Add(filepath.Dir(filepath.Dir(a.Store.Path())))
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-events:
+			_, _ = file.Take(math.MaxInt)
+			a.Store.Check()
+		case <-a.Store.Lost():
+			sending, done := context.WithTimeout(ctx, lostNoticeTimeout)
+			defer done()
+			a.Notifier.TellStateLost(sending, a.Store.Gone().Error())
+			return a.awaitResumes(ctx)
+		}
+	}
+}
+
+func (a Alarm) awaitResumes(ctx context.Context) error {
+	for {
+		if n, err := a.Running(ctx); err != nil || n == 0 {
+			return a.Store.Gone()
+		}
+		if !wake.Sleep(ctx, time.Second) {
+			return nil
+		}
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -48,12 +47,11 @@ type batch struct {
 	lines []op // of the history: they do not replace each other
 }
 
+// queue is the batch that waits to be written.
 type queue struct {
 	batch
 	dropped int // lines that were dropped for lack of room
 }
-
-func (b batch) empty() bool { return len(b.ops) == 0 && len(b.lines) == 0 }
 
 func (q *queue) put(o op) {
 	if q.ops == nil {
@@ -174,7 +172,7 @@ func (s *Store) commit() error {
 	s.mu.Lock()
 	b := s.queue.take()
 	s.mu.Unlock()
-	if b.empty() {
+	if len(b.ops) == 0 && len(b.lines) == 0 {
 		return nil
 	}
 	err := s.write(b)
@@ -207,7 +205,7 @@ func (s *Store) conclude(b batch, err error) {
 }
 
 // Path returns the path of the database.
-func (s *Store) Path() string { return filepath.Join(s.dir, databaseName) }
+func (s *Store) Path() string { return s.path }
 
 // Lost is closed when the database was found to be removed or replaced.
 func (s *Store) Lost() <-chan struct{} { return s.lost }

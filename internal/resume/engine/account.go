@@ -41,9 +41,9 @@ func (a *account) count(s resume.Session, n int) {
 	}
 }
 
-// follow updates the account after one step of one of its sessions, and reports whether the account has
+// update changes the account after one step of one of its sessions, and reports whether the account has
 // changed.
-func (a *account) follow(c resume.Change) bool {
+func (a *account) update(c resume.Change) bool {
 	free, probed, reset, last, windows := a.limitedAt.IsZero(), a.probed(resume.Key{}), a.reset, a.last, len(a.windows.of)
 	a.learn(c)
 	return a.limitedAt.IsZero() != free || a.probed(resume.Key{}) != probed || a.reset != reset || a.last != last || len(a.windows.of) != windows

@@ -19,7 +19,7 @@ func bare(sessions int) *Engine {
 		Act: func(context.Context, resume.Session) {}, Changed: func(resume.Change) {},
 	})
 	for i := range sessions {
-		e.see(context.Background(), crowdMember(i))
+		e.observe(context.Background(), crowdMember(i))
 	}
 	return e
 }
@@ -39,19 +39,19 @@ func TestTheHotPathsKeepTheirBudgetsOfMemory(t *testing.T) {
 		"a movement": {10, func() {
 			sight.Pos.Offset++
 			sight.Event = resume.Progressed{At: time.Now()}
-			e.see(ctx, sight)
+			e.observe(ctx, sight)
 		}},
 		"a limit and a recovery": {20, func() {
 			sight.Pos.Offset++
 			sight.Event = limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(time.Hour))
-			e.see(ctx, sight)
+			e.observe(ctx, sight)
 			sight.Pos.Offset++
 			sight.Event = resume.Progressed{At: time.Now()}
-			e.see(ctx, sight)
+			e.observe(ctx, sight)
 		}},
 		"whether it only works on": {2, func() { works.WorksOn() }},
 		"a look at a session":      {4, func() { _, _ = e.book.get(sight.Key) }},
-		"a turn without news":      {1, func() { e.ring(ctx) }},
+		"a turn without news":      {1, func() { e.handleDue(ctx) }},
 		"a name among a thousand":  {3, func() { _ = e.book.name(sight.Key) }},
 	} {
 		require.LessOrEqual(t, testing.AllocsPerRun(200, c.do), c.budget, what)

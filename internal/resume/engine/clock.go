@@ -50,7 +50,7 @@ func (e *Engine) rewind(ctx context.Context, now time.Time) {
 		*a = account{sessions: a.sessions, kept: a.kept, windows: newWindows()}
 	}
 	e.restoreAccounts(slices.Collect(e.book.all()))
-	e.forgot, e.stirred = now, true
+	e.forgot, e.recheck = now, true
 }
 
 // away is how long a pause of the engine's loop must be to count as an absence of the daemon: the loop
@@ -123,5 +123,5 @@ func (e *Engine) leaveAccount(s resume.Session) {
 	a := e.account(s.AccountKey())
 	a.leave(s.Key)
 	a.windows.drop(s.Key)
-	e.stirred = true
+	e.recheck = true
 }

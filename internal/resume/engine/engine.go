@@ -54,10 +54,9 @@ type Engine struct {
 	accounts map[resume.AccountKey]*account
 	ready    queue                   // due, but held back
 	wake     time.Time               // when one of ready may start; zero: not known
-	stirred  bool                    // something changed that may let one of ready start
+	recheck  bool                    // something changed that may let one of ready start
 	running  int                     // sessions with a Run
 	tasks    map[resume.Key]struct{} // tasks that wait, or began not long ago
-	working  map[resume.Key]struct{} // those of tasks that have a running command
 	numbers  resume.TaskNumbers
 	forgot   time.Time // when forget last ran
 	latest   time.Time // the latest known time of the clock
@@ -75,7 +74,6 @@ func New(opts Options) *Engine {
 		ready:    queue{newIndex(queued.compare)},
 		accounts: make(map[resume.AccountKey]*account),
 		tasks:    make(map[resume.Key]struct{}),
-		working:  make(map[resume.Key]struct{}),
 	}
 	for _, s := range opts.Sessions {
 		if s = s.Restore(); s.State == resume.Settling {
@@ -107,7 +105,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		case <-timer.C:
 			e.watchClock(ctx)
 		}
-		e.ring(ctx)
+		e.handleDue(ctx)
 		timer.Reset(e.sleep())
 	}
 }
@@ -124,58 +122,73 @@ func (e *Engine) do(ctx context.Context, f func(context.Context)) error {
 	}
 }
 
+func ask[T any](ctx context.Context, e *Engine, f func(context.Context) (T, error)) (answer T, err error) {
+	if stopped := e.do(ctx, func(ctx context.Context) { answer, err = f(ctx) }); stopped != nil {
+		return answer, stopped
+	}
+	return answer, err
+}
+
+func (e *Engine) known(key resume.Key) (resume.Session, error) {
+	s, known := e.book.get(key)
+	if !known {
+		return s, resume.ErrNoSession
+	}
+	return s, nil
+}
+
 // Observe applies what was read from an agent's files, in order.
 func (e *Engine) Observe(ctx context.Context, observations []resume.Observation) error {
 	if len(observations) == 0 {
 		return nil
 	}
 	return e.do(ctx, func(ctx context.Context) {
-		for _, sight := range observations {
-			e.see(ctx, sight)
+		for _, seen := range observations {
+			e.observe(ctx, seen)
 		}
 	})
 }
 
-func (e *Engine) see(ctx context.Context, sight resume.Observation) {
-	sight = sight.Bounded()
-	if ev, ok := sight.Event.(resume.Renamed); ok {
-		from := func(s *resume.Session) bool { return s.Key.Agent == sight.Key.Agent && s.Transcript == ev.From }
+func (e *Engine) observe(ctx context.Context, seen resume.Observation) {
+	seen = seen.Bounded()
+	if ev, ok := seen.Event.(resume.Renamed); ok {
+		from := func(s *resume.Session) bool { return s.Key.Agent == seen.Key.Agent && s.Transcript == ev.From }
 		for s := range e.book.where(from) {
-			e.relocate(ctx, s, ev, sight.Transcript)
+			e.relocate(ctx, s, ev, seen.Transcript)
 		}
 		return
 	}
-	s, known := e.book.get(sight.Key)
-	if ev, ok := sight.Event.(resume.SubagentEnded); ok {
+	s, known := e.book.get(seen.Key)
+	if ev, ok := seen.Event.(resume.SubagentEnded); ok {
 		if known { // its record may be in another file: the session's own position stays
 			e.apply(ctx, s, s, ev, wallNow())
 		}
 		return
 	}
-	if known && s.Seen.Epoch == sight.Pos.Epoch && sight.Pos.Offset <= s.Seen.Offset {
-		e.relocate(ctx, s, resume.Renamed{From: s.Transcript}, sight.Transcript) // renamed while no daemon ran
+	if known && s.Seen.Epoch == seen.Pos.Epoch && seen.Pos.Offset <= s.Seen.Offset {
+		e.relocate(ctx, s, resume.Renamed{From: s.Transcript}, seen.Transcript) // renamed while no daemon ran
 		return
 	}
-	if known && s.IsNewerThan(sight) {
+	if known && s.IsNewerThan(seen) {
 		return
 	}
 	before := s
 	if !known {
-		s.BornAt, s.FoundAt = sight.Born(), wallNow()
+		s.BornAt, s.FoundAt = seen.Born(), wallNow()
 	}
-	s.Key, s.Seen = sight.Key, sight.Pos
-	s.Account = cmp.Or(sight.Account, s.Account)
-	s.Provider = cmp.Or(sight.Provider, s.Provider)
-	s.Cwd = cmp.Or(sight.Cwd, s.Cwd)
-	s.Transcript = cmp.Or(sight.Transcript, s.Transcript)
-	s = s.Attended(sight.Kind)
-	if sight.App != "" || sight.Kind == resume.Interactive { // a resume does not change it
-		s.App = sight.App
+	s.Key, s.Seen = seen.Key, seen.Pos
+	s.Account = cmp.Or(seen.Account, s.Account)
+	s.Provider = cmp.Or(seen.Provider, s.Provider)
+	s.Cwd = cmp.Or(seen.Cwd, s.Cwd)
+	s.Transcript = cmp.Or(seen.Transcript, s.Transcript)
+	s = s.Attended(seen.Kind)
+	if seen.App != "" || seen.Kind == resume.Interactive { // a resume does not change it
+		s.App = seen.App
 	}
-	if _, stopped := sight.Event.(resume.Limited); stopped {
-		s.CwdBorn = sight.CwdBorn
+	if _, stopped := seen.Event.(resume.Limited); stopped {
+		s.CwdBorn = seen.CwdBorn
 	}
-	e.apply(ctx, before, s, sight.Event, wallNow())
+	e.apply(ctx, before, s, seen.Event, wallNow())
 }
 
 func (e *Engine) relocate(ctx context.Context, s resume.Session, ev resume.Renamed, to string) {
@@ -208,8 +221,8 @@ func (e *Engine) Ping(ctx context.Context) error {
 func (e *Engine) SetRules(ctx context.Context, rules resume.Rules, others func()) error {
 	return e.do(ctx, func(ctx context.Context) {
 		rules.Recoveries = e.opts.Rules.Recoveries
-		e.opts.Rules, e.stirred = rules, true
-		e.ready.rankAnew(&e.book, rules)
+		e.opts.Rules, e.recheck = rules, true
+		e.sortReady()
 		e.reconsider(ctx)
 		others()
 	})
@@ -227,7 +240,7 @@ func (e *Engine) reconsider(ctx context.Context) {
 // SetPaused stops all starts, or lets the sessions that are due start.
 func (e *Engine) SetPaused(ctx context.Context, paused bool) error {
 	return e.do(ctx, func(ctx context.Context) {
-		e.opts.Paused, e.stirred = paused, true
+		e.opts.Paused, e.recheck = paused, true
 		if e.opts.StorePaused != nil {
 			e.opts.StorePaused(paused)
 		}
@@ -264,14 +277,14 @@ func (e *Engine) apply(ctx context.Context, before, s resume.Session, ev resume.
 	}
 	e.keep(after)
 	change := resume.Change{At: now, Event: ev, Before: before, After: after}
-	if e.account(after.AccountKey()).follow(change) || before.State != after.State || before.Run != after.Run {
-		e.stirred = true
+	if e.account(after.AccountKey()).update(change) || before.State != after.State || before.Run != after.Run {
+		e.recheck = true
 	}
 	e.learn(change)
 	e.opts.Changed(change)
 	e.postpone(ctx, change)
 	e.lift(ctx, change)
-	e.meet(ctx, change)
+	e.noteNewcomers(ctx, change)
 	if change.Begun() != nil {
 		session := after
 		e.acting.Go(func() { e.opts.Act(ctx, session) })
@@ -300,11 +313,23 @@ func (e *Engine) keep(s resume.Session) {
 		e.tasks[s.Key] = struct{}{}
 		e.numbers.Note(s)
 	}
-	if s.Task != nil && s.Run != nil {
-		e.working[s.Key] = struct{}{}
-	}
 	e.ready.drop(s.Key)
 	e.timers.at(s.Key, s.Deadline())
+}
+
+func (e *Engine) dropTask(key resume.Key) {
+	delete(e.tasks, key)
+	if len(e.tasks) == 0 {
+		e.numbers = resume.TaskNumbers{}
+	}
+}
+
+// sortReady sorts the sessions that are due by the current rules.
+func (e *Engine) sortReady() {
+	for key := range e.ready.of {
+		s, _ := e.book.get(key)
+		e.ready.add(s, e.opts.Rules)
+	}
 }
 
 func (e *Engine) sleep() time.Duration {

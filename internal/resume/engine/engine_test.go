@@ -433,14 +433,14 @@ func BenchmarkEngineLimitAndProgress(b *testing.B) {
 			keys := make([]resume.Key, n)
 			for i := range keys {
 				keys[i] = resume.Key{Agent: "bot", ID: fmt.Sprint(i)}
-				e.see(b.Context(), resume.Observation{Key: keys[i], Pos: resume.Position{Epoch: "1", Offset: 0}, Event: limited(now, limit.RateLimit)})
+				e.observe(b.Context(), resume.Observation{Key: keys[i], Pos: resume.Position{Epoch: "1", Offset: 0}, Event: limited(now, limit.RateLimit)})
 			}
 			i := 0
 			for b.Loop() {
 				i++
 				key := keys[i%n]
-				e.see(b.Context(), resume.Observation{Key: key, Pos: resume.Position{Epoch: "1", Offset: int64(2 * i)}, Event: resume.Progressed{At: now}})
-				e.see(b.Context(), resume.Observation{Key: key, Pos: resume.Position{Epoch: "1", Offset: int64(2*i + 1)}, Event: limited(now, limit.RateLimit)})
+				e.observe(b.Context(), resume.Observation{Key: key, Pos: resume.Position{Epoch: "1", Offset: int64(2 * i)}, Event: resume.Progressed{At: now}})
+				e.observe(b.Context(), resume.Observation{Key: key, Pos: resume.Position{Epoch: "1", Offset: int64(2*i + 1)}, Event: limited(now, limit.RateLimit)})
 			}
 		})
 	}

@@ -10,21 +10,6 @@ import (
 	"resumed/internal/resume/view"
 )
 
-func ask[T any](ctx context.Context, e *Engine, f func(context.Context) (T, error)) (answer T, err error) {
-	if stopped := e.do(ctx, func(ctx context.Context) { answer, err = f(ctx) }); stopped != nil {
-		return answer, stopped
-	}
-	return answer, err
-}
-
-func (e *Engine) known(key resume.Key) (resume.Session, error) {
-	s, known := e.book.get(key)
-	if !known {
-		return s, resume.ErrNoSession
-	}
-	return s, nil
-}
-
 // Session returns one session.
 func (e *Engine) Session(ctx context.Context, key resume.Key) (resume.Session, error) {
 	return ask(ctx, e, func(context.Context) (resume.Session, error) { return e.known(key) })

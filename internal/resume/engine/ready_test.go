@@ -110,15 +110,15 @@ func inTurn(t *testing.T, rules resume.Rules) (order []string) {
 
 // New rules sort the queue again.
 func TestOtherRulesReorderThoseWhoAreDue(t *testing.T) {
-	q := queue{newIndex(queued.compare)}
-	sessions := newBook()
+	e := New(Options{})
+	q, sessions := &e.ready, &e.book
 	for i, dir := range []string{"/a", "/b", "/c"} {
 		s := resume.Session{Key: resume.Key{Agent: "bot", ID: dir}, Cwd: dir, LimitedAt: time.Unix(int64(i), 0)}
 		sessions.put(s)
 		q.add(s, resume.Rules{})
 	}
-	rules := resume.Rules{Order: resume.Newest, Priority: []resume.Priority{{Dir: "/b", Rank: 1}}}
-	q.rankAnew(&sessions, rules)
+	e.opts.Rules = resume.Rules{Order: resume.Newest, Priority: []resume.Priority{{Dir: "/b", Rank: 1}}}
+	e.sortReady()
 	order := func() (ids []string) {
 		for one := range q.from(queued{rank: math.MinInt}) {
 			ids = append(ids, one.key.ID)

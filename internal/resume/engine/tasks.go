@@ -28,14 +28,6 @@ func (e *Engine) inOrder() []resume.Session {
 	return all
 }
 
-func (e *Engine) dropTask(key resume.Key) {
-	delete(e.tasks, key)
-	delete(e.working, key)
-	if len(e.tasks) == 0 {
-		e.numbers = resume.TaskNumbers{}
-	}
-}
-
 // Enqueue adds a task: a session that has only its key, its account, its directory and the task.
 func (e *Engine) Enqueue(ctx context.Context, s resume.Session) (resume.Session, error) {
 	return ask(ctx, e, func(ctx context.Context) (resume.Session, error) {
@@ -122,7 +114,7 @@ func (e *Engine) MoveTask(ctx context.Context, key, to resume.Key) error {
 // behind says why a session waits for another one: it is a task that is to start after that, or the
 // command that started it still runs.
 func (e *Engine) behind(s resume.Session, now time.Time) (why string, until time.Time) {
-	for key := range e.working {
+	for key := range e.tasks {
 		if t, _ := e.book.get(key); t.Key != s.Key && t.MayHaveStarted(s) {
 			return "due, but the command that started it still runs", time.Time{}
 		}

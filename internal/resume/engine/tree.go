@@ -120,10 +120,3 @@ func (a queued) compare(b queued) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.place, b.place), cmp.Compare(a.tokens, b.tokens), cmp.Compare(a.turn, b.turn),
 		cmp.Compare(a.key.Agent, b.key.Agent), cmp.Compare(a.key.ID, b.key.ID))
 }
-
-func (q *queue) rankAnew(b *book, r resume.Rules) {
-	for key := range q.of {
-		s, _ := b.get(key)
-		q.add(s, r)
-	}
-}

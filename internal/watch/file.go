@@ -86,7 +86,7 @@ func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st sta
 // begin resets the state for new content of which nothing was read.
 func (f *file) begin(st stamp, gen uint32, whole bool) {
 	f.cur = Cursor{Dev: st.id.dev, Inode: st.id.inode, Gen: gen}
-	f.searched = 0
+	f.searched, f.from = 0, 0
 	f.first, f.dead, f.late, f.kept = !whole, false, false, false
 }
 

@@ -60,7 +60,7 @@ func (p *pass) run(ctx context.Context) error {
 		}
 	}
 	if p.from > 0 {
-		start, err := p.lineStart(ctx, p.from, firstLook)
+		start, err := p.lineStart(ctx, min(p.from, p.size), firstLook)
 		if err == nil {
 			p.cur, err = p.at(start)
 		}

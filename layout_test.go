@@ -198,10 +198,10 @@ var knownOnlyIn = map[string]string{
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
 	"...":                  {79_060, unlimited},
-	"cmd/resumed":          {4_270, unlimited},
+	"cmd/resumed":          {3_940, unlimited},
 	"internal/agent/...":   {13_810, unlimited},
 	"internal/app":         {860, 0},
-	"internal/config":      {2_910, unlimited},
+	"internal/config":      {2_800, 2},
 	"internal/deliver":     {2_900, 0},
 	"internal/explain/...": {2_690, unlimited},
 	"internal/fleet/...":   {4_490, unlimited},

@@ -26,8 +26,8 @@ import (
 	"resumed/internal/usage"
 )
 
-// longestHook limits what is read from an agent, and hookWithin how long the agent waits for a hook,
-// whatever the daemon does.
+// longestHook limits what is read from an agent, and hookWithin how long the agent waits for a hook or
+// its status line, which is drawn after each answer, whatever the daemon does.
 const (
 	longestHook = 1 << 20
 	hookWithin  = 500 * time.Millisecond
@@ -139,13 +139,6 @@ func (c *cli) keepCommand() *cobra.Command {
 	}
 }
 
-// longestStatus limits what is read from an agent, and toldWithin how long its status line waits for
-// the daemon: the line is drawn after each answer.
-const (
-	longestStatus = 1 << 20
-	toldWithin    = 500 * time.Millisecond
-)
-
 func (c *cli) statuslineCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "statusline [-- COMMAND [ARG ...]]",
@@ -159,14 +152,14 @@ func (c *cli) statuslineCommand() *cobra.Command {
 		Example: "  resumed statusline\n  resumed statusline -- ~/.claude/statusline.sh",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			said, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), longestStatus))
+			said, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), longestHook))
 			if err != nil {
 				return err
 			}
 			session, readings := agents.StatusLine(said, time.Now())
 			var telling sync.WaitGroup
 			telling.Go(func() {
-				ctx, cancel := context.WithTimeout(cmd.Context(), toldWithin)
+				ctx, cancel := context.WithTimeout(cmd.Context(), hookWithin)
 				defer cancel()
 				if session != "" && len(readings) > 0 {
 					_ = c.client().Told(ctx, session, readings) // without a daemon it is dropped

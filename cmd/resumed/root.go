@@ -1,5 +1,7 @@
 //go:build !windows
 
+// Command resumed continues sessions of coding agents that a limit stopped: it waits as long as the
+// provider asked, continues the same session, and notifies a person when that does not help.
 package main
 
 import (
@@ -22,6 +24,8 @@ import (
 	"resumed/internal/service"
 	"resumed/internal/termui"
 )
+
+func main() { commandline.Main((&cli{out: os.Stdout, err: os.Stderr}).root, run) }
 
 // Exit codes, as documented.
 const (

@@ -196,11 +196,10 @@ func (c *cli) leftBehind(all bool, args []string, which func(view.Session) bool)
 	case len(sessions) == 0:
 		return nil
 	}
-	now := time.Now()
-	view := c.page()
-	text := view.Sessions(sessions)
+	page := c.page()
+	text := page.Sessions(sessions)
 	if len(args) == 1 {
-		text = view.Session(sessions[0])
+		text = page.Session(sessions[0])
 	}
-	return c.show(fmt.Sprintf("This is what the last daemon saved at %s:\n\n%s\n", humanize.Clock(written, now), text))
+	return c.show(fmt.Sprintf("This is what the last daemon saved at %s:\n\n%s\n", humanize.Clock(written, page.Now), text))
 }

@@ -155,13 +155,6 @@ const longestPath = 100
 // openFiles is where the kernel shows the open files of this process.
 var openFiles = "/proc/self/fd"
 
-// PathError says that the path of a socket is too long to connect to.
-type PathError struct{ Path string }
-
-func (e *PathError) Error() string {
-	return fmt.Sprintf("%s is too long a path for a socket, and without /proc there is no other way to it: set XDG_RUNTIME_DIR to a shorter one", e.Path)
-}
-
 // socketPath returns a path of the socket in dir that the kernel accepts. If the real path is too
 // long, it leads through the open directory and is valid until release is called.
 func socketPath(dir string) (path string, release func(), err error) {
@@ -175,7 +168,8 @@ func socketPath(dir string) (path string, release func(), err error) {
 	}
 	through := filepath.Join(openFiles, fmt.Sprint(open.Fd()))
 	if _, err := os.Stat(through); err != nil { // without this check a running daemon would not be found
-		return "", nil, errors.Join(&PathError{path}, open.Close())
+		_ = open.Close() // nothing was written
+		return "", nil, fmt.Errorf("%s is too long a path for a socket, and without /proc there is no other way to it: set XDG_RUNTIME_DIR to a shorter one", path)
 	}
 	return filepath.Join(through, SocketName), func() { _ = open.Close() }, nil
 }

@@ -322,11 +322,11 @@ func (b *box) until(what string, ok func() bool) {
 func (b *box) within(limit time.Duration, what string, ok func() bool) {
 	b.t.Helper()
 	deadline := time.Now().Add(limit)
-	for pause := 10 * time.Millisecond; !ok(); pause = min(pause*6/5, 50*time.Millisecond) { // many tests ask at once
+	for !ok() {
 		if time.Now().After(deadline) {
 			b.t.Fatalf("waited %s in vain: %s", limit, what)
 		}
-		time.Sleep(pause)
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

@@ -93,8 +93,7 @@ func (x *Explainer) explainTold(out *Explanation, told recording.Told, kind stri
 	out.Why += fmt.Sprintf("; the file is %s, not a transcript: the daemon does not act on it", kind)
 }
 
-// How much of a recording is read: all of it, or its beginning, which identifies the agent, and its end, which has the
-// result.
+// A long recording is read at its beginning, which identifies the agent, and at its end, which has the result.
 const (
 	longestRecording = 4 << 20
 	recordingHead    = 64 << 10

@@ -35,8 +35,7 @@ func (e *evidence) addPhrase(p phrase, period Class) {
 	}
 }
 
-// addStrong keeps the first clear phrase, except that a class that never passes wins: "Forbidden: your
-// team has used all its credits" is about the credits.
+// addStrong keeps the first clear phrase, except that a class that never passes wins.
 func (e *evidence) addStrong(p phrase) {
 	plainer := e.strong.is(vague) && p.class != None && !p.is(vague)
 	if e.strong.class == None || plainer || neverPasses(p.class) && !neverPasses(e.strong.class) {

@@ -245,8 +245,7 @@ const (
 	plainChars = `[0-9A-Za-z_.+-]*`
 )
 
-// keyAndValue matches a string or a name and, if a colon follows, its value: a string, a name or a number, also as Rust
-// prints an optional one. A single quote begins a key, as in a printed dictionary, only if it is not an apostrophe.
+// keyAndValue matches a string or a name and, if a colon follows, its value, also as Rust prints an optional one.
 var (
 	keyAndValue = regexp.MustCompile(`(?s)(?:(` + double + `)|[{\[,:(][ \t\r\n]*(` + single + `)|([0-9A-Za-z]` + plainChars + `))` +
 		`([ \t\r\n]*:[ \t\r\n]*(?:Some\()?(?:(` + double + `|` + single + `)|(` + plainChars + `)))?`)

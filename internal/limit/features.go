@@ -8,8 +8,7 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// feature is a property of a line that has a weight: a word, two adjacent words, a concept, or the look
-// of the line. It is identified by the hash of its name.
+// feature is the hash of a word, two adjacent words, a concept, or the look of a line: it has a weight.
 type feature = token.Hash
 
 func pair(first, second feature) feature { return (first*31 ^ second) * 1099511628211 }

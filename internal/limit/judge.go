@@ -10,8 +10,7 @@ import (
 	"resumed/internal/limit/when"
 )
 
-// Text judges text that the agent itself printed: one line, or its last few lines. A prompt, source
-// code, the output of a tool and a display of usage are not refusals.
+// Text judges what the agent itself printed. A prompt, code, output of a tool or of usage is no refusal.
 func (r Reader) Text(s string) Verdict {
 	s = token.Clip(s)
 	if single := !strings.Contains(s, "\n"); single || pageAt(s) >= 0 || !hasRecords(s) {
@@ -33,8 +32,7 @@ func (r Reader) Text(s string) Verdict {
 	return Verdict{}
 }
 
-// Refusal judges a refusal by its status, its code, its headers, and then its text. The text is assumed
-// to be the agent's own report of the refusal.
+// Refusal judges by status, code and headers, and then by the text, which is the agent's own report.
 func (r Reader) Refusal(f Refusal) Verdict {
 	if f.Status == 0 && f.Code == "" && f.Text == "" && len(f.Headers) == 0 {
 		return Verdict{}
@@ -242,8 +240,7 @@ func opensRecord(line []token.Token) bool {
 	return false
 }
 
-// shortGrace is how far in the past a clock time may be if the window is a day or more: such a limit is
-// met long after its window began, so a past time means tomorrow.
+// shortGrace: a limit of a day or more is met long after its window began, so a past time means tomorrow.
 const shortGrace = 10 * time.Minute
 
 func (r Reader) clock(e *evidence, period Class) when.Reader {

@@ -248,8 +248,7 @@ func pageAt(s string) int {
 	return -1
 }
 
-// splitPage removes the error page of a proxy and returns what its title says, and the message with "{}"
-// in its place. A page alone counts only if it says that the server failed: tools print pages too.
+// splitPage removes the error page of a proxy. A page alone counts only if it says that the server failed.
 func splitPage(s string) (f *facts, rest string, ok bool) {
 	start := pageAt(s)
 	if start < 0 {

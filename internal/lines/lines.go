@@ -18,8 +18,7 @@ import (
 )
 
 const (
-	// maxLine is the length of the longest line that is read: a record that says why a session
-	// stopped is a few kilobytes.
+	// maxLine: a record that says why a session stopped is a few kilobytes.
 	maxLine = 8 << 20
 
 	// blockSize is how much is read at a time.
@@ -38,8 +37,7 @@ func Borrow() (room []byte, done func()) {
 	return block[:], func() { blocks.Put(block) }
 }
 
-// Open opens a transcript for reading. It does not block on a pipe, and needs four system calls
-// less than os.Open.
+// Open does not block on a pipe, and needs four system calls less than os.Open.
 func Open(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) }
 
 // Line is one complete line of a file.
@@ -58,8 +56,7 @@ type Line struct {
 	File *os.File
 }
 
-// held visits the lines before a line in the part of the file in memory, the last first. It reports whether visit
-// returned false.
+// held visits the lines before a line that are in memory, and reports whether visit returned false.
 func (l Line) held(visit func(Line) bool) (enough bool) {
 	held, at := l.Before, l.Offset-int64(len(l.Before))
 	for {
@@ -78,8 +75,7 @@ func (l Line) held(visit func(Line) bool) (enough bool) {
 	}
 }
 
-// back visits the lines before an offset at which a line begins, the last first, until visit returns false. Lines that
-// are longer than maxLine are skipped.
+// back visits the lines before an offset at which a line begins. Lines longer than maxLine are skipped.
 func back(ctx context.Context, path string, offset int64, visit func(Line) bool) error {
 	f, err := Open(path)
 	if err != nil {
@@ -150,8 +146,7 @@ func (r *backReader) lineStart(end int64) (int64, error) {
 	return 0, nil
 }
 
-// text returns end without the empty lines before it, as far as the block contains them. There
-// may be a billion of them.
+// text returns end without the empty lines before it: there may be a billion of them.
 func (r *backReader) text(end int64) int64 {
 	if end <= r.at || end > r.at+int64(r.held) {
 		return end
@@ -195,8 +190,7 @@ func (r *backReader) slice(start, end int64) ([]byte, error) {
 	return data, nil
 }
 
-// Beginning returns the file's content before the line, without a byte order mark, if all of it
-// is in memory.
+// Beginning returns the file's content before the line, if all of it is in memory.
 func (l Line) Beginning() (begin []byte, ok bool) {
 	if l.Offset == 0 || int64(len(l.Before)) != l.Offset {
 		return nil, false
@@ -204,8 +198,7 @@ func (l Line) Beginning() (begin []byte, ok bool) {
 	return withoutMark(l.Before), true
 }
 
-// Opening reads the beginning of a line's file into room, without a byte order mark; empty: it
-// cannot be read.
+// Opening reads the beginning of a line's file into room; empty: it cannot be read.
 func (l Line) Opening(room []byte) []byte {
 	file := l.File
 	if file == nil {
@@ -235,6 +228,5 @@ func (l Line) First() []byte {
 	return bytes.TrimSuffix(withoutMark(first), []byte("\n"))
 }
 
-// withoutMark returns the beginning of a file without a byte order mark, with which some editors
-// begin a text.
+// withoutMark removes the byte order mark with which some editors begin a text.
 func withoutMark(begin []byte) []byte { return bytes.TrimPrefix(begin, []byte("\ufeff")) }

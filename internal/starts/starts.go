@@ -49,8 +49,7 @@ type record struct {
 	Start
 	Environ []string `json:"environ,omitempty"` // Origin does not write it
 
-	// Restrictions are those of the process that has written the file. A hook runs in the sandbox of its
-	// agent, and does not see that it is one.
+	// Restrictions are those of the writer: a hook in a sandbox does not see that it is in one.
 	Restrictions map[string]string `json:"restrictions"`
 }
 
@@ -141,8 +140,7 @@ func private(path string) error {
 // maxFile is how much of a file is hashed.
 const maxFile = 4 << 20
 
-// HashFiles returns a hash of each of these files. Directories and files that cannot be read are left
-// out.
+// HashFiles returns a hash of each of these files, without directories and those that cannot be read.
 func HashFiles(paths []string) map[string]string {
 	var hashes map[string]string
 	for _, path := range paths {

@@ -83,8 +83,7 @@ func resolved(path string) string {
 	return path
 }
 
-// ownerOf returns the first process that is not the session's current resume. A server that the
-// resume left behind also serves people, so it counts.
+// ownerOf: a server that the session's resume left behind also serves people, so it counts.
 func (a *Agent) ownerOf(pids []int, s resume.Session) *resume.Owner {
 	for _, pid := range pids {
 		argv := a.Processes.Argv(pid)

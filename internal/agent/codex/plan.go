@@ -301,8 +301,7 @@ func startedBy(line leash.Arguments, key string, options ...string) string {
 	return said
 }
 
-// severally are the flags that may be repeated. Of the others one may be before exec and one after
-// it, and the second counts; side by side Codex refuses them.
+// severally are the flags that may be repeated: of the others the last counts, and Codex refuses two.
 var severally = []string{"-c", "--config", "--enable", "--disable", "--add-dir"}
 
 // lastOnly returns the arguments without earlier occurrences of flags that must not be repeated.

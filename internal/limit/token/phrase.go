@@ -149,8 +149,7 @@ func (e part) fits(t Token) bool {
 	}
 }
 
-// Lexicon finds the phrases that match at a position. It is indexed by the first word, so that a
-// position without a match costs one lookup.
+// Lexicon finds phrases by their first word: a position without a match costs one lookup.
 type Lexicon[T any] struct {
 	byWord   map[Hash][]entry[T]
 	byNumber []entry[T]
@@ -161,8 +160,7 @@ type entry[T any] struct {
 	means T
 }
 
-// Add adds every line of the notation; blank lines are skipped. A phrase must begin with a word or a
-// number that is not optional.
+// Add adds every line of the notation. A phrase must begin with a word or a number that is not optional.
 func (x *Lexicon[T]) Add(means T, lines string) {
 	for line := range strings.Lines(lines) {
 		p := parsePhrase(line)
@@ -230,8 +228,7 @@ func (x *Lexicon[T]) Begins(t Token) bool {
 	return t.Kind != Number && len(x.byWord[t.Hash]) > 0
 }
 
-// Rows yields the columns of a table: one row per line, separated by tabs. Lines that begin with "//"
-// are comments.
+// Rows yields the columns of a table, separated by tabs. Lines that begin with "//" are comments.
 func Rows(table string) iter.Seq[[]string] {
 	return func(yield func([]string) bool) {
 		for line := range strings.Lines(table) {

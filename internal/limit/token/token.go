@@ -84,8 +84,7 @@ func Cut(s string) []Token {
 	return l.out
 }
 
-// Lower converts ASCII letters only, so that every offset stays the same. strings.ToLower does not
-// guarantee that.
+// Lower converts ASCII letters only, so that every offset stays the same.
 func Lower(s string) string {
 	lower := []byte(s)
 	for i, c := range lower {

@@ -53,8 +53,7 @@ func (r Reader) When(s string) (Found, bool) {
 	return scan.anchored(false)
 }
 
-// Announced returns the time that a message states; toks are the tokens of src, or the last of them. If
-// the agent continues by itself (running), it is the time when it continues.
+// Announced returns the time that a message states; if the agent continues by itself (running), when it does.
 func (r Reader) Announced(src string, toks []token.Token, running bool) (Found, bool) {
 	scan := timeScan{r: r, src: src, toks: toks}
 	return scan.anchored(running)

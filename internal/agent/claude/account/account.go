@@ -28,8 +28,7 @@ type Account struct {
 // New returns the Account of an agent.
 func New(of *agent.Transcripts) *Account { return &Account{of: of} }
 
-// cached is the last known state of the account's allowances, in percent. Claude Code fetches
-// it when a person opens /usage, and stores it in .claude.json.
+// cached is what Claude Code stores in .claude.json when a person opens /usage, in percent.
 type cached struct {
 	FetchedAt   int64 `json:"fetchedAtMs"`
 	Utilization struct {
@@ -43,8 +42,7 @@ type allowance struct {
 	ResetsAt time.Time `json:"resets_at"`
 }
 
-// Spare reports which variables of the session may be missing now: those of clouds, if none of
-// its variables and settings makes it use one.
+// Spare reports which variables may be missing: those of clouds, if nothing makes the session use one.
 func (a *Account) Spare(s resume.Session, dir string) func(string) bool {
 	switches := func(v resume.Variable) bool { return strings.HasPrefix(v.Name, startup.CloudSwitch) }
 	names := func(g given) bool { return bytes.Contains(g.data, []byte(startup.CloudSwitch)) }

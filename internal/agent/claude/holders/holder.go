@@ -102,8 +102,7 @@ func (h *Holders) Left(ctx context.Context, s resume.Session) bool {
 	return false
 }
 
-// Owner returns the live process that holds the session. Claude Code takes no lock: a second
-// process on the same session forks the conversation.
+// Owner returns the process: without a lock, a second one would fork the conversation.
 func (h *Holders) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	ctx = process.WithSnapshot(ctx)
 	for _, root := range h.of.Homes.Roots {

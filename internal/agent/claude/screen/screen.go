@@ -140,8 +140,7 @@ var (
 	working = regexp.MustCompile(`\besc to (?:interrupt\b|(?:i|in|int|inte|inter|interr|interru|interrup)?…$)`)
 )
 
-// pressEnter follows transcript.HasReset. The text is known only from the program: that screen,
-// and how it reacts to keys, was never observed.
+// pressEnter follows transcript.HasReset. It is known only from the program: that screen was never observed.
 const pressEnter = "press enter to continue"
 
 // resetsAt remains on a terminal with few rows if Claude Code will continue by itself.

@@ -93,8 +93,7 @@ func LeaveUntil(pid int, until time.Time) *agent.Leave {
 	}
 }
 
-// Patience is how long after the reset Claude Code may take to continue by itself. It was seen to
-// take a minute: it checks twice a minute, with a random delay.
+// Patience is how long it may take to continue after the reset: it checks twice a minute.
 const Patience = 5 * time.Minute
 
 // GivenUntil returns until when a process that began at that time is given to continue by itself.
@@ -163,8 +162,7 @@ func (rd *Reader) noteBefore(line lines.Line) string {
 	})
 }
 
-// letEnd returns the event of a record that ends a turn which Claude Code let end because of the
-// limit, or that announces its continuation after such an end.
+// letEnd returns the event of a turn that Claude Code let end because of the limit.
 func (rd *Reader) letEnd(r record, line lines.Line) (resume.Limited, bool) {
 	goesOn := r.notice() == waits
 	if !goesOn && !(r.moved() && r.Message.StopReason == "end_turn") {

@@ -260,8 +260,7 @@ var errorClasses = map[string]struct {
 // Stated reports whether the record contains a quota.
 func (q Quota) Stated() bool { return q.Status != "" || q.ResetsAt != 0 }
 
-// outOfQuota reports whether the account's limit refused the request. A warning has the same form,
-// and other errors may also contain a quota.
+// outOfQuota: a warning has the same form, and other errors may also contain a quota.
 func (f Refusal) outOfQuota() bool {
 	if f.APIError != "" {
 		return f.APIError == "usage_limit_reached"

@@ -161,8 +161,7 @@ func LastTurn(ctx context.Context, transcript string) (turn Turn, at time.Time, 
 	return turn, at, err
 }
 
-// goesOn reports whether the turn certainly goes on after an answer. A text without a reason to stop may
-// be the last one: some versions do not record the reason.
+// goesOn: a text without a reason to stop may be the last one, as some versions do not record the reason.
 func (m Message) goesOn() bool {
 	blocks := m.blocks()
 	return m.StopReason == "tool_use" || m.has("tool_use") ||

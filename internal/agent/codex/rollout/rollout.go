@@ -116,8 +116,7 @@ func silentLimit(r record, line lines.Line, reader limit.Reader) (resume.Event, 
 	return resume.Limited{At: reader.At, Verdict: v, Text: "the turn ended without an answer, and the account's allowance is used up"}, true
 }
 
-// packedSuffix ends the name of a rollout that Codex has compressed because its session was silent for a
-// week. Codex unpacks it again when the session is continued.
+// packedSuffix: Codex compresses rollouts that were silent for a week, and unpacks them to continue.
 const packedSuffix = ".zst"
 
 // MatchPacked accepts compressed rollouts.

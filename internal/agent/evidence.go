@@ -104,7 +104,6 @@ func SiftByType(moves, matters []string) func(line []byte) Weight {
 	}
 }
 
-// maxText is how many bytes of an agent's text are stored for people.
 const maxText = 2000
 
 // Clip shortens an agent's text, never within a character.
@@ -125,7 +124,6 @@ type Ran struct {
 // Denial is a call that was refused. If the refusal has only its ID, the rest is found in the call.
 type Denial Call
 
-// longestUse bounds how much of a command is shown to a person.
 const longestUse = 120
 
 // String returns a sentence for people.
@@ -199,7 +197,6 @@ func UseOf(arguments map[string]any) string {
 	return ""
 }
 
-// slack is how much a record's timestamp may differ from our clock.
 const slack = time.Second
 
 // SentByUs reports whether a prompt of that time was sent by an earlier resume of the session.

@@ -12,7 +12,6 @@ import (
 	"resumed/internal/lines"
 )
 
-// longestSettings is larger than any settings file of an agent.
 const longestSettings = 32 << 20
 
 var errNoSettings = errors.New("it is not a regular file")
@@ -60,7 +59,6 @@ func ReadRewritten(path string, into any) bool {
 // Settings caches parsed settings files until they change: thousands of sessions may share one.
 type Settings[V any] struct{ files lines.Cache[settled[V]] }
 
-// settled is the parsed content of a file, with the file info from before it was read.
 type settled[V any] struct {
 	info  os.FileInfo
 	value V

@@ -46,7 +46,6 @@ func (e *evidence) addStrong(p phrase) {
 // neverPasses reports whether waiting never helps: something has to be bought or shortened.
 func neverPasses(c Class) bool { return c == Billing || c == ContextOverflow }
 
-// addReset keeps the first stated time: parts are read in the order of their reliability.
 func (e *evidence) addReset(reset Reset) {
 	if !e.reset.Stated() {
 		e.reset = reset

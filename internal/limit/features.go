@@ -41,14 +41,12 @@ const begin, end = "^", "$"
 
 var beginning, ending = token.Hashed(begin), token.Hashed(end)
 
-// gathered are the features of a line and, with named, their names.
 type gathered struct {
 	features []feature
 	names    []string
 	named    bool
 }
 
-// tell adds a feature that consists of the words first and second.
 func (g *gathered) tell(f feature, first, second string) {
 	g.features = append(g.features, f)
 	if g.named {
@@ -98,7 +96,6 @@ func (g *gathered) gather(src string, toks []token.Token) {
 	g.looks(src, toks)
 }
 
-// lengthWords follow a number that is a length and not a status.
 var lengthWords = token.Set("s sec secs second seconds ms milliseconds m min minutes h hours days")
 
 // spelling returns the word for a number or an address: all numbers are alike, except statuses.
@@ -115,7 +112,6 @@ func spelling(toks []token.Token) string {
 }
 
 var (
-	// sizes are the classes of line lengths, in words.
 	sizes = [...]struct {
 		below int
 		name  string
@@ -201,7 +197,6 @@ func gauges(toks []token.Token) bool {
 	}
 }
 
-// stamped returns the number of tokens of a date and a time at the beginning.
 func stamped(toks []token.Token) int {
 	for i := range toks {
 		t := &toks[i]

@@ -105,7 +105,6 @@ func (r Reader) first(times []statedTime) (when.Found, bool) {
 	return when.Found{}, false
 }
 
-// hasRecords reports whether a line contains a whole record at its end.
 func hasRecords(s string) bool {
 	for line := range strings.Lines(s) {
 		if strings.Contains(line, "{") && strings.HasSuffix(strings.TrimSpace(line), "}") {
@@ -115,12 +114,10 @@ func hasRecords(s string) bool {
 	return false
 }
 
-// begins reports whether a clause may begin at toks[i].
 func begins(toks []token.Token, i int) bool {
 	return i == 0 || toks[i].First || toks[i-1].Kind >= token.Mark || statusAt(toks, i-1) != 0
 }
 
-// nesting is how many levels of messages within messages are read.
 const nesting = 3
 
 // gather reads one message. If it is not trusted, one of its lines has to read like a refusal.
@@ -179,7 +176,6 @@ func reports(src string, line []token.Token, record *facts) (*scores, bool) {
 	}
 }
 
-// answers reports whether the structured part follows the name of an error.
 func answers(line []token.Token) bool {
 	for at := range clauses(line) {
 		if at > 1 && line[at].Is("{") {
@@ -220,7 +216,6 @@ func clauses(line []token.Token) iter.Seq[int] {
 	}
 }
 
-// bare reports whether a line has no words: a record, and nothing else.
 func bare(line []token.Token) bool {
 	for i := range line {
 		if line[i].Kind <= token.Number {
@@ -230,7 +225,6 @@ func bare(line []token.Token) bool {
 	return true
 }
 
-// opensRecord reports whether the structured part is in this line.
 func opensRecord(line []token.Token) bool {
 	for i, t := range line {
 		if t.Is("{") && i+1 < len(line) && line[i+1].Is("}") {

@@ -21,7 +21,6 @@ const (
 	// maxLine: a record that says why a session stopped is a few kilobytes.
 	maxLine = 8 << 20
 
-	// blockSize is how much is read at a time.
 	blockSize = 256 << 10
 
 	// firstBlock is how much is read first: it mostly contains what is searched.
@@ -128,7 +127,6 @@ type backReader struct {
 	long []byte // a line longer than a block
 }
 
-// lineStart returns the offset of the line that ends at end.
 func (r *backReader) lineStart(end int64) (int64, error) {
 	for pos := end; pos > 0; pos = r.at {
 		if pos <= r.at || pos > r.at+int64(r.held) {
@@ -154,7 +152,6 @@ func (r *backReader) text(end int64) int64 {
 	return r.at + int64(len(bytes.TrimRight(r.block[:end-r.at], "\n")))
 }
 
-// load reads the block that ends at pos.
 func (r *backReader) load(pos int64) error {
 	if err := r.ctx.Err(); err != nil {
 		return context.Cause(r.ctx)
@@ -175,7 +172,6 @@ func (r *backReader) load(pos int64) error {
 	return nil
 }
 
-// slice returns the file's bytes from start to end, valid until the next call.
 func (r *backReader) slice(start, end int64) ([]byte, error) {
 	if start >= r.at && end <= r.at+int64(r.held) {
 		return r.block[start-r.at : end-r.at], nil

@@ -179,7 +179,6 @@ func Text(line []byte, name string) ([]byte, bool) {
 	return nil, false
 }
 
-// closingQuote returns the end of the string that begins at open, or -1.
 func closingQuote(b []byte, open int) int {
 	for i := open + 1; i < len(b); i++ {
 		step := bytes.IndexByte(b[i:], '"')

@@ -20,7 +20,6 @@ import (
 	"resumed/internal/backoff"
 )
 
-// errMoved means that a database changed while it was read without locks.
 var errMoved = errors.New("the database changed while it was read")
 
 // Steadily tries again to read what could not be read because another program wrote.
@@ -111,10 +110,8 @@ type Stamp struct {
 	index     [indexHeader]byte
 }
 
-// indexHeader is the part of a log's index that every commit changes.
 const indexHeader = 48
 
-// fileStamp is a stamp of one file.
 type fileStamp struct {
 	inode uint64
 	size  int64

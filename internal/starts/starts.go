@@ -29,7 +29,6 @@ import (
 	"resumed/internal/usermanager"
 )
 
-// suffix is the end of the name of each file.
 const suffix = ".json"
 
 // Store is the directory with the files.
@@ -44,7 +43,6 @@ type Start struct {
 	Program resume.Program `json:"program,omitzero"`
 }
 
-// record is the content of a file.
 type record struct {
 	Start
 	Environ []string `json:"environ,omitempty"` // Origin does not write it
@@ -124,7 +122,6 @@ func (s *Store) Prune(since time.Time) error {
 	return errors.Join(failed...)
 }
 
-// private returns an error if others can read or write a path, or own it.
 func private(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -137,7 +134,6 @@ func private(path string) error {
 	return nil
 }
 
-// maxFile is how much of a file is hashed.
 const maxFile = 4 << 20
 
 // HashFiles returns a hash of each of these files, without directories and those that cannot be read.

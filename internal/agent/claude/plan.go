@@ -253,7 +253,6 @@ func refusesBypass(env []string, o *resume.Origin) bool {
 	return os.Getenv(inSandbox) != "1"
 }
 
-// inSandbox is the variable with which root confirms to be in a sandbox.
 const inSandbox = "IS_SANDBOX"
 
 // budgetFlag bounds what a run spends. The request that reaches the bound still completes.

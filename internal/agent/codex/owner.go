@@ -75,7 +75,6 @@ func (a *Agent) lockOf(s resume.Session) string {
 	return resolved(filepath.Join(a.Homes.Of(s.Transcript), "thread-writer-locks", s.Key.ID+".lock"))
 }
 
-// resolved returns the path without symbolic links, as the kernel names open files.
 func resolved(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		return target
@@ -195,7 +194,6 @@ func (a *Agent) queue(ctx context.Context, s resume.Session, w agent.Words) (age
 	return plan, nil
 }
 
-// queueFiles are the databases of queued messages. The number in their name is the schema version.
 const queueFiles = "queue_*.sqlite"
 
 // Queued reports whether a message is queued for the session. The next process that opens the session
@@ -249,7 +247,6 @@ func waitsIn(ctx context.Context, path, thread string) (waits bool, err error) {
 
 const alreadyQueued = "a message already waits in Codex's queue for this session, and is sent when the session is opened: open it, or take the message back"
 
-// waits returns the plan for a session for which a message is queued, or false if none is.
 func (a *Agent) waits(ctx context.Context, s resume.Session) (agent.Plan, bool, error) {
 	if waits, err := a.Queued(ctx, s); !waits {
 		return agent.Plan{}, err != nil, err

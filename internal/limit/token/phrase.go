@@ -71,7 +71,6 @@ func parsePhrase(notation string) phrase {
 	return p
 }
 
-// matchParts returns the position after the parts if they match at toks[i], or -1.
 func matchParts(parts []part, toks []Token, i int) int {
 	if len(parts) == 0 {
 		return i

@@ -100,7 +100,6 @@ func Zone(name string) (*time.Location, bool) {
 // offsetForm is +02:00, -5 or +0530.
 var offsetForm = regexp.MustCompile(`^([+−-])(?:(\d\d)(\d\d)|(\d\d?)(?::(\d\d))?)`)
 
-// offset reads an offset from UTC at a byte offset.
 func (s *timeScan) offset(at int) (*time.Location, int) {
 	m := offsetForm.FindStringSubmatch(s.src[at:])
 	if m == nil {

@@ -123,7 +123,6 @@ func (h *Holders) Owner(ctx context.Context, s resume.Session) (*resume.Owner, e
 	return h.neighbour(ctx, s)
 }
 
-// heldElsewhere says that a process in another container or machine may hold a session.
 type heldElsewhere struct{ entry entry }
 
 func (e *heldElsewhere) Error() string {
@@ -150,7 +149,6 @@ func (h *Holders) NoProcess(ctx context.Context) bool {
 	return all.err == nil && len(all.all) == 0
 }
 
-// found is what was found, or why it could not be searched for.
 type found[V any] struct {
 	all []V
 	err error

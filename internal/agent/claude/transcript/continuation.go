@@ -123,7 +123,6 @@ const (
 	release   = "release"    // it has ended
 )
 
-// leftOff is the text for such an end of a turn, by its note.
 var leftOff = map[string]string{
 	nearLimit: "Claude Code let its turn end, because the usage limit was near",
 	wrapUp:    "Claude Code let its turn end in the grace after the usage limit",
@@ -144,7 +143,6 @@ func (r record) bounds() bool {
 // bounding are words of records that may be a note or bound a turn, besides prompts.
 var bounding = lines.Any("ApiErrorMessage", "LimitNote")
 
-// noteBefore returns the last note of the line's turn, or "".
 func (rd *Reader) noteBefore(line lines.Line) string {
 	if int64(len(line.Before)) == line.Offset && !bytes.Contains(line.Before, []byte("LimitNote")) {
 		return "" // as in nearly every file that is read for the first time

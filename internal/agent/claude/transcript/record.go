@@ -139,7 +139,6 @@ func (r record) prompts() bool {
 	return !slices.ContainsFunc(localPrefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }
 
-// taskNotice is the kind of a message about the end of a subagent or of another task in the background.
 const taskNotice = "task-notification"
 
 func (r record) endsSubagent() bool {

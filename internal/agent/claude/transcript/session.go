@@ -173,10 +173,8 @@ func (m Message) has(kind string) bool {
 }
 
 const (
-	// mostSubagents is how many transcripts of subagents are read: the newest.
 	mostSubagents = 50
 
-	// longestAbout is how much of a subagent's description is stored.
 	longestAbout = 60
 )
 
@@ -199,7 +197,6 @@ func (rd *Reader) Subagents(ctx context.Context, transcript string, since time.T
 	return stopped, err
 }
 
-// newest returns the transcripts of subagents in a directory that were written since a time.
 func newest(dir string, since time.Time) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {

@@ -119,10 +119,8 @@ func (l RateLimits) readings(at time.Time) (all []usage.Reading) {
 	return all
 }
 
-// maxMinutes is longer than any window.
 const maxMinutes = 1e7
 
-// mustBuy reports whether the limit ends by paying or by an administrator, not by waiting.
 func (l RateLimits) mustBuy(reader limit.Reader) bool {
 	return l.Spent || reader.Refusal(limit.Refusal{Code: l.Reached}).Class == limit.Billing
 }

@@ -37,8 +37,7 @@ type Runner interface {
 	// Program returns the program for sessions about which nothing else is known, or why it is not found.
 	Program() (program.Found, error)
 
-	// Identify returns the program that a live process of the agent runs, or false if that is
-	// not certain. Sessions often run with a different program than the one a service finds.
+	// Identify returns the program that a live process runs, often another one than a service finds, if certain.
 	Identify(pid int) (resume.Program, bool)
 
 	// GoOn returns the shell command with which a person continues the session; "": not known.
@@ -108,8 +107,7 @@ type Planner interface {
 	// refused every permission it has to ask for, and still exits successfully.
 	Denied(ctx context.Context, session resume.Session, run Ran) (Denial, bool, error)
 
-	// Tidy removes what resumed runs of the session left behind and must not stay. It is called
-	// before a run, and after its end by whichever daemon notices it.
+	// Tidy removes what resumed runs left behind. It is called before a run, and after its end by any daemon.
 	Tidy(context.Context, resume.Session) error
 }
 
@@ -129,8 +127,7 @@ func ResetID(s resume.Session) string {
 
 // Attendant is an Agent whose processes tell what their user does, and what they ask for.
 type Attendant interface {
-	// Asks returns the live process that works on the session, and what it asks a person for, such
-	// as "permission: Bash (make)"; "": nothing. nil: the turn is over.
+	// Asks returns the process that works on the session (nil: none), and what it asks a person for; "": nothing.
 	Asks(context.Context, resume.Session) (working *resume.Owner, what string, err error)
 
 	// Left reports whether the process that held the session lives, and its user began an empty one there.
@@ -157,8 +154,7 @@ type Caller interface {
 
 // Parent is an Agent whose sessions start subagents.
 type Parent interface {
-	// Subagents returns the subagents of the session that an error of the provider has stopped since the
-	// session's last prompt, and that have not continued, the oldest first.
+	// Subagents returns those that an error of the provider stopped since the last prompt, the oldest first.
 	Subagents(context.Context, resume.Session) ([]resume.Subagent, error)
 }
 
@@ -281,8 +277,7 @@ type Command struct {
 	// Inside says that the program enters the container or sandbox of the session.
 	Inside bool
 
-	// Unverifiable says that the command hands the prompt to the process that holds the
-	// session: its exit proves nothing, only the transcript tells whether the prompt arrived.
+	// Unverifiable says that only the transcript tells whether the prompt arrived: the exit proves nothing.
 	Unverifiable bool
 
 	// Keep are files that the agent may lose when it runs: each is copied first, or nothing is run.

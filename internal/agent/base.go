@@ -84,8 +84,7 @@ func (b *Base) LimitsAt(at time.Time) limit.Reader {
 	return reader
 }
 
-// Find returns the program that continues the session: the configured one, the one the session
-// ran with, the one in PATH, or one in the usual directories.
+// Find returns the program: as configured, the one the session ran with, in PATH, or in a usual directory.
 func (b *Base) Find(s resume.Session) (program.Found, error) {
 	var places []string
 	for _, place := range b.about.Places {
@@ -99,8 +98,7 @@ func (b *Base) Find(s resume.Session) (program.Found, error) {
 	return found, err
 }
 
-// Carry returns which flags of its start a session is continued with, except those for which
-// something newer is known. It returns false if that start was not seen.
+// Carry returns the flags of the start, except those for which something newer is known, if it was seen.
 func (b *Base) Carry(s resume.Session, newer ...string) (carried leash.Carried, seen bool) {
 	o := s.StartedWith()
 	if o == nil || !o.ArgsSeen {

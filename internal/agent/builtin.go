@@ -86,8 +86,7 @@ func ManifestVersion(patterns ...string) string {
 	return version
 }
 
-// EnabledPlugin reports whether settings in the form of Claude Code enable the plugin, and returns the
-// directory it comes from, if that is on this machine.
+// EnabledPlugin reports whether settings of Claude Code enable the plugin, and from which directory.
 func EnabledPlugin(path string) (dir string, enabled bool) {
 	var settings struct {
 		Enabled      map[string]bool `json:"enabledPlugins"`
@@ -114,8 +113,7 @@ type HookCall struct {
 // notices are the kinds of notifications that say that a person is asked for a permission.
 var notices = []string{"permission_prompt", "ToolPermission"}
 
-// ReadHook parses the input of a hook. All agents use the names of Claude Code, and some also names of
-// their own. With requests, PermissionRequest means that a person is asked.
+// ReadHook parses the input of a hook. With requests, PermissionRequest means that a person is asked.
 func ReadHook(said []byte, requests bool) HookCall {
 	type tool struct {
 		Command string `json:"command"`

@@ -104,7 +104,6 @@ func SiftByType(moves, matters []string) func(line []byte) Weight {
 	}
 }
 
-// maxText is how many bytes of an agent's text are stored for people.
 const maxText = 2000
 
 // Clip shortens an agent's text, never within a character.
@@ -125,7 +124,6 @@ type Ran struct {
 // Denial is a call that was refused. If the refusal has only its ID, the rest is found in the call.
 type Denial Call
 
-// longestUse bounds how much of a command is shown to a person.
 const longestUse = 120
 
 // String returns a sentence for people.
@@ -199,7 +197,6 @@ func UseOf(arguments map[string]any) string {
 	return ""
 }
 
-// slack is how much a record's timestamp may differ from our clock.
 const slack = time.Second
 
 // SentByUs reports whether a prompt of that time was sent by an earlier resume of the session.
@@ -217,8 +214,7 @@ func SentByUs(s resume.Session, at time.Time) bool {
 	return false
 }
 
-// StillStopped returns the last evidence in a session's transcript and whether it still stops the
-// session. If not, otherwise is the plan to follow.
+// StillStopped returns the last evidence and whether it still stops the session: else otherwise is the plan.
 func StillStopped(ctx context.Context, a Reader, s resume.Session) (last Evidence, otherwise Plan, still bool, err error) {
 	last, found, err := LastOf(ctx, a, s)
 	if found && last.Key != s.Key {
@@ -243,8 +239,7 @@ func StillStoppedBy(s resume.Session, last resume.Event, unread error) (otherwis
 	return Plan{}, true, nil
 }
 
-// LastOf returns the last evidence in a session's transcript. It skips prompts sent by resumed: a
-// resume that was cut off leaves its prompt behind without any progress.
+// LastOf skips prompts sent by resumed: a resume that was cut off leaves its prompt behind.
 func LastOf(ctx context.Context, a Reader, s resume.Session) (last Evidence, found bool, err error) {
 	err = Back(ctx, a, SourceOf(a, s.Transcript), s.Transcript, func(e Evidence) bool {
 		if prompt, ok := e.Event.(resume.Prompted); ok && e.Key == s.Key && SentByUs(s, prompt.At) {
@@ -323,8 +318,7 @@ func CheckDir(s resume.Session, dir string) *Leave {
 	return &Leave{Why: why + ": it is continued when that is back", Tell: true}
 }
 
-// MayComeBack reports whether the session's directory is still waited for: with a disk, a mount, a rename
-// it may come back. One that is away for days was deleted.
+// MayComeBack reports whether a directory is waited for. One that is away for days was deleted.
 func MayComeBack(s resume.Session) bool {
 	const days = 3 * 24 * time.Hour
 	return time.Since(s.WaitFrom) < days || time.Since(s.Limit.Reset.At) < days

@@ -46,7 +46,6 @@ type PromptFlags struct {
 	Left func(ctx context.Context, d *Described, t headless.Trail, run headless.Ended, dir string) headless.Trail
 }
 
-// promptLine is a command line that runs a described agent without a terminal.
 type promptLine struct {
 	leash.Arguments
 	of *Described

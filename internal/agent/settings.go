@@ -12,13 +12,11 @@ import (
 	"resumed/internal/lines"
 )
 
-// longestSettings is larger than any settings file of an agent.
 const longestSettings = 32 << 20
 
 var errNoSettings = errors.New("it is not a regular file")
 
-// ReadSettings reads a file of an agent's settings, also one in a project. Any program that can
-// write there could replace it by a pipe, which would block forever, or by an endless file.
+// ReadSettings reads no pipe and no endless file: any program may have put one there.
 func ReadSettings(path string) ([]byte, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not block
 	if err != nil {
@@ -58,11 +56,9 @@ func ReadRewritten(path string, into any) bool {
 	return false
 }
 
-// Settings caches the parsed content of settings files until they change: thousands of sessions
-// may share one of them. The zero Settings is empty.
+// Settings caches parsed settings files until they change: thousands of sessions may share one.
 type Settings[V any] struct{ files lines.Cache[settled[V]] }
 
-// settled is the parsed content of a file, with the file info from before it was read.
 type settled[V any] struct {
 	info  os.FileInfo
 	value V

@@ -225,7 +225,6 @@ func (x *Explainer) plan(a agent.Agent, path string, e agent.Evidence) *view.Pla
 	return view
 }
 
-// longestText is how much of an agent's text is shown: as much as the daemon stores.
 const longestText = 300
 
 func (x *Explainer) weigh(out *Explanation, event resume.Event, now time.Time) {
@@ -314,7 +313,6 @@ const (
 	shortestHead = 64 << 10
 )
 
-// noFile is the error for a missing file, in plain words.
 type noFile string
 
 func (path noFile) Error() string { return "there is no file " + string(path) }

@@ -93,14 +93,12 @@ func (x *Explainer) explainTold(out *Explanation, told recording.Told, kind stri
 	out.Why += fmt.Sprintf("; the file is %s, not a transcript: the daemon does not act on it", kind)
 }
 
-// How much of a recording is read: all of it, or its beginning, which identifies the agent, and its end, which has the
-// result.
+// A long recording is read at its beginning, which identifies the agent, and at its end, which has the result.
 const (
 	longestRecording = 4 << 20
 	recordingHead    = 64 << 10
 )
 
-// recorded is a recording, without its middle if that is long.
 type recorded struct {
 	headless.Recording
 	before  int // the last line before the omitted ones
@@ -149,7 +147,6 @@ func readText(path string) (rec recorded, err error) {
 	return rec, nil
 }
 
-// streams are common names of the files with a run's two streams.
 var streams = [][2]string{{"stdout", "stderr"}, {".out", ".err"}}
 
 func otherStream(path string) string {
@@ -221,7 +218,6 @@ func readers(limits limit.Reader) map[string]recording.Reader {
 	return all
 }
 
-// databases is an agent that recognises its databases by their names.
 type databases interface {
 	// HasDatabase reports whether path has the name of a database of the agent.
 	HasDatabase(path string) bool

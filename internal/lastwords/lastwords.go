@@ -61,7 +61,6 @@ func Judge(reader limit.Reader, texts ...string) (limit.Verdict, string) {
 	return unsure, doubt
 }
 
-// longestGist is how much of a failure's text is shown.
 const longestGist = 160
 
 // Gist returns the line of a text with that verdict, short enough to be shown, and its number
@@ -85,7 +84,6 @@ func Gist(reader limit.Reader, text string, v limit.Verdict) (line int, words st
 // dumpedField matches a field of a printed object: the line above is clearer to people.
 var dumpedField = regexp.MustCompile(`^\s*\w+: \S+$`)
 
-// letters match a line with words, and not only a number or a bracket.
 var letters = regexp.MustCompile(`\pL{2}`)
 
 type record struct {
@@ -94,7 +92,6 @@ type record struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-// wordsOf returns the text of a line for people: of a record only the part that says something.
 func wordsOf(line string) string {
 	var r record
 	if !strings.HasPrefix(strings.TrimSpace(line), "{") || json.Unmarshal([]byte(line), &r) != nil {

@@ -60,7 +60,6 @@ func (k known) parse(args []string) Arguments {
 
 func (k known) arity(option string) Takes { return k[option].Takes & arityMask }
 
-// takes reports whether a flag has a value that may follow it without a space.
 func (k known) takes(option string) bool {
 	arity := k.arity(option)
 	return arity == One || arity == Maybe || arity == Many

@@ -37,7 +37,6 @@ var Common = Variables{
 
 var secretName = regexp.MustCompile(`(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|HEADERS?|COOKIES?|AUTH)$`)
 
-// longest is how long a stored value may be.
 const longest = 16 << 10
 
 func (v Variables) row(name string) (Row, bool) {

@@ -35,8 +35,7 @@ func (e *evidence) addPhrase(p phrase, period Class) {
 	}
 }
 
-// addStrong keeps the first clear phrase, except that a class that never passes wins: "Forbidden: your
-// team has used all its credits" is about the credits.
+// addStrong keeps the first clear phrase, except that a class that never passes wins.
 func (e *evidence) addStrong(p phrase) {
 	plainer := e.strong.is(vague) && p.class != None && !p.is(vague)
 	if e.strong.class == None || plainer || neverPasses(p.class) && !neverPasses(e.strong.class) {
@@ -47,7 +46,6 @@ func (e *evidence) addStrong(p phrase) {
 // neverPasses reports whether waiting never helps: something has to be bought or shortened.
 func neverPasses(c Class) bool { return c == Billing || c == ContextOverflow }
 
-// addReset keeps the first stated time: parts are read in the order of their reliability.
 func (e *evidence) addReset(reset Reset) {
 	if !e.reset.Stated() {
 		e.reset = reset

@@ -27,7 +27,6 @@ type statedTime struct {
 	mixed bool          // the field may hold a point in time or a duration
 }
 
-// known reports whether a field alone tells what was refused.
 func (f *facts) known() bool {
 	return f.code != None || f.family != None || f.status != 0 || f.rejected
 }
@@ -224,7 +223,6 @@ func splitFields(s string) (fields []field, rest string) {
 	return fields, s[:start] + "{}" + s[end:]
 }
 
-// structure finds the outermost braces, or a message that begins with a key.
 func structure(s string) (start, end int) {
 	if lead := strings.TrimLeft(s, " \t"); firstKey.MatchString(lead) {
 		return len(s) - len(lead), len(s)
@@ -245,8 +243,7 @@ const (
 	plainChars = `[0-9A-Za-z_.+-]*`
 )
 
-// keyAndValue matches a string or a name and, if a colon follows, its value: a string, a name or a number, also as Rust
-// prints an optional one. A single quote begins a key, as in a printed dictionary, only if it is not an apostrophe.
+// keyAndValue matches a string or a name and, if a colon follows, its value, also as Rust prints an optional one.
 var (
 	keyAndValue = regexp.MustCompile(`(?s)(?:(` + double + `)|[{\[,:(][ \t\r\n]*(` + single + `)|([0-9A-Za-z]` + plainChars + `))` +
 		`([ \t\r\n]*:[ \t\r\n]*(?:Some\()?(?:(` + double + `|` + single + `)|(` + plainChars + `)))?`)
@@ -276,7 +273,6 @@ func scanFields(s string) (fields []field) {
 	return fields
 }
 
-// unquote returns the content of a string, which may lack its end.
 func unquote(s string) string {
 	if s == "" {
 		return ""

@@ -8,8 +8,7 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// feature is a property of a line that has a weight: a word, two adjacent words, a concept, or the look
-// of the line. It is identified by the hash of its name.
+// feature is the hash of a word, two adjacent words, a concept, or the look of a line: it has a weight.
 type feature = token.Hash
 
 func pair(first, second feature) feature { return (first*31 ^ second) * 1099511628211 }
@@ -42,14 +41,12 @@ const begin, end = "^", "$"
 
 var beginning, ending = token.Hashed(begin), token.Hashed(end)
 
-// gathered are the features of a line and, with named, their names.
 type gathered struct {
 	features []feature
 	names    []string
 	named    bool
 }
 
-// tell adds a feature that consists of the words first and second.
 func (g *gathered) tell(f feature, first, second string) {
 	g.features = append(g.features, f)
 	if g.named {
@@ -99,7 +96,6 @@ func (g *gathered) gather(src string, toks []token.Token) {
 	g.looks(src, toks)
 }
 
-// lengthWords follow a number that is a length and not a status.
 var lengthWords = token.Set("s sec secs second seconds ms milliseconds m min minutes h hours days")
 
 // spelling returns the word for a number or an address: all numbers are alike, except statuses.
@@ -116,7 +112,6 @@ func spelling(toks []token.Token) string {
 }
 
 var (
-	// sizes are the classes of line lengths, in words.
 	sizes = [...]struct {
 		below int
 		name  string
@@ -202,7 +197,6 @@ func gauges(toks []token.Token) bool {
 	}
 }
 
-// stamped returns the number of tokens of a date and a time at the beginning.
 func stamped(toks []token.Token) int {
 	for i := range toks {
 		t := &toks[i]

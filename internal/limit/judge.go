@@ -10,8 +10,7 @@ import (
 	"resumed/internal/limit/when"
 )
 
-// Text judges text that the agent itself printed: one line, or its last few lines. A prompt, source
-// code, the output of a tool and a display of usage are not refusals.
+// Text judges what the agent itself printed. A prompt, code, output of a tool or of usage is no refusal.
 func (r Reader) Text(s string) Verdict {
 	s = token.Clip(s)
 	if single := !strings.Contains(s, "\n"); single || pageAt(s) >= 0 || !hasRecords(s) {
@@ -33,8 +32,7 @@ func (r Reader) Text(s string) Verdict {
 	return Verdict{}
 }
 
-// Refusal judges a refusal by its status, its code, its headers, and then its text. The text is assumed
-// to be the agent's own report of the refusal.
+// Refusal judges by status, code and headers, and then by the text, which is the agent's own report.
 func (r Reader) Refusal(f Refusal) Verdict {
 	if f.Status == 0 && f.Code == "" && f.Text == "" && len(f.Headers) == 0 {
 		return Verdict{}
@@ -107,7 +105,6 @@ func (r Reader) first(times []statedTime) (when.Found, bool) {
 	return when.Found{}, false
 }
 
-// hasRecords reports whether a line contains a whole record at its end.
 func hasRecords(s string) bool {
 	for line := range strings.Lines(s) {
 		if strings.Contains(line, "{") && strings.HasSuffix(strings.TrimSpace(line), "}") {
@@ -117,12 +114,10 @@ func hasRecords(s string) bool {
 	return false
 }
 
-// begins reports whether a clause may begin at toks[i].
 func begins(toks []token.Token, i int) bool {
 	return i == 0 || toks[i].First || toks[i-1].Kind >= token.Mark || statusAt(toks, i-1) != 0
 }
 
-// nesting is how many levels of messages within messages are read.
 const nesting = 3
 
 // gather reads one message. If it is not trusted, one of its lines has to read like a refusal.
@@ -181,7 +176,6 @@ func reports(src string, line []token.Token, record *facts) (*scores, bool) {
 	}
 }
 
-// answers reports whether the structured part follows the name of an error.
 func answers(line []token.Token) bool {
 	for at := range clauses(line) {
 		if at > 1 && line[at].Is("{") {
@@ -222,7 +216,6 @@ func clauses(line []token.Token) iter.Seq[int] {
 	}
 }
 
-// bare reports whether a line has no words: a record, and nothing else.
 func bare(line []token.Token) bool {
 	for i := range line {
 		if line[i].Kind <= token.Number {
@@ -232,7 +225,6 @@ func bare(line []token.Token) bool {
 	return true
 }
 
-// opensRecord reports whether the structured part is in this line.
 func opensRecord(line []token.Token) bool {
 	for i, t := range line {
 		if t.Is("{") && i+1 < len(line) && line[i+1].Is("}") {
@@ -242,8 +234,7 @@ func opensRecord(line []token.Token) bool {
 	return false
 }
 
-// shortGrace is how far in the past a clock time may be if the window is a day or more: such a limit is
-// met long after its window began, so a past time means tomorrow.
+// shortGrace: a limit of a day or more is met long after its window began, so a past time means tomorrow.
 const shortGrace = 10 * time.Minute
 
 func (r Reader) clock(e *evidence, period Class) when.Reader {

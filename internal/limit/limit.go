@@ -29,8 +29,7 @@ type Reset struct {
 	// margin has to be added. A plain duration ("retry in 2s"), a header or an epoch is exact.
 	Rough bool `json:"rough,omitempty"`
 
-	// Counted is true for a duration: it counts from when it was printed, by the clock of the machine
-	// that recorded it.
+	// Counted is true for a duration: it counts from when it was printed.
 	Counted bool `json:"counted,omitempty"`
 }
 
@@ -48,8 +47,7 @@ type Verdict struct {
 // Reader reads refusals that were printed at one time and place.
 type Reader when.Reader
 
-// Refusal is what is known about one refusal of a provider. Any field may be empty; structured fields
-// win over text.
+// Refusal is what is known about one refusal. Any field may be empty; structured fields win over text.
 type Refusal struct {
 	Status  int               // HTTP status; 0: no response
 	Code    string            // the provider's or the agent's own error code, such as "rate_limit_error"
@@ -151,8 +149,7 @@ func ParseClass(name string) (Class, error) {
 	return None, fmt.Errorf("unknown class %q", name)
 }
 
-// Transient reports whether a refusal of this class may lift by itself. Unknown may: it is tried a few
-// times before a person gets a notice.
+// Transient reports whether a refusal may lift by itself. Unknown may: it is tried a few times.
 func (c Class) Transient() bool {
 	switch c {
 	case RateLimit, UsageLimit, Overloaded, ServerError, Network, Timeout, Unknown, CutOff:
@@ -165,8 +162,7 @@ func (c Class) Transient() bool {
 // Allowance reports whether a refusal of this class means that an allowance is used up.
 func (c Class) Allowance() bool { return c == UsageLimit || c == RateLimit }
 
-// Outage reports whether a refusal of this class means that the provider works for no user, or cannot
-// be reached.
+// Outage reports whether the provider works for no user, or cannot be reached.
 func (c Class) Outage() bool { return c == Overloaded || c == ServerError || c == Network }
 
 func (c Class) String() string {

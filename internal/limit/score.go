@@ -13,13 +13,11 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// learned are the classes that the weights distinguish. None is the first.
 var learned = [...]Class{
 	None, RateLimit, UsageLimit, Overloaded, ServerError, Network,
 	Auth, Billing, ContextOverflow, BadRequest, Cancelled,
 }
 
-// scores are the sums of the weights for each class of learned, in hundredths.
 type scores [len(learned)]int32
 
 type weights map[feature]weight
@@ -37,7 +35,6 @@ var trained = sync.OnceValue(func() weights {
 	return w
 })
 
-// parseWeights parses a line for each feature: its name, and what it adds for each class of learned.
 func parseWeights(text string) (weights, error) {
 	w := weights{}
 	for columns := range token.Rows(text) {
@@ -82,7 +79,6 @@ func (s scores) best() (c Class, overNone, overNext int32) {
 	return learned[at], s[at] - s[0], s[at] - next
 }
 
-// enough is the lead that a class needs to be believed.
 const enough = 75
 
 // judge returns the class of a refusal by the learned weights, or None, and whether that is sure. If it
@@ -136,7 +132,6 @@ func familiar(src string, toks []token.Token) bool {
 	return all == 0 || 2*seen > all
 }
 
-// reasons returns the words with the highest weights for a class, the strongest first.
 func reasons(src string, toks []token.Token, c Class) []string {
 	at := slices.Index(learned[:], c)
 	if at < 0 {
@@ -195,7 +190,6 @@ const (
 	isPeriod                     // names such a period
 )
 
-// traitNames are their names in the table, in the same order.
 var traitNames = strings.Fields("first weak vague running alone lifted reopens paced by_wait beijing per_period period")
 
 func (t traits) is(one traits) bool { return t&one != 0 }
@@ -237,7 +231,6 @@ func parsePhrase(columns []string) (pattern string, means phrase, err error) {
 	return columns[0], means, nil
 }
 
-// periodIn returns the class by the first period of a quota that is named, or None.
 func periodIn(toks []token.Token) Class {
 	for i := range toks {
 		if h, ok := periods.At(toks, i); ok {

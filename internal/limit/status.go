@@ -13,7 +13,6 @@ var before = token.Set(`error errors failed failure exception code status http a
 	got received returned responded answered replied with from type retry attempt last fatal unexpected exceeded rejected paused claude openai anthropic gemini
 	codex proxy gateway url is was fehler erreur ошибка erro errore 错误 錯誤 エラー 오류`)
 
-// errors are the words before what a provider said, in several languages: "Last error: …".
 var errors = token.Set("error exception fehler erreur ошибка erro errore 错误 錯誤 エラー 오류")
 
 func statusAt(toks []token.Token, i int) int {
@@ -58,7 +57,6 @@ func isAmount(toks []token.Token, i int) bool {
 }
 
 var (
-	// countables are the units of limits and durations.
 	countables = token.Set(`ms s sec secs second seconds m min mins minute minutes h hr hrs hour hours d day days
 	tokens token requests request messages message prompts calls credits characters bytes kb mb gb files images steps tests errors retries
 	attempts times items lines words percent usd dollars cents rpm tpm k`)
@@ -67,10 +65,8 @@ var (
 	waits = token.Set("after in within wait waiting for limit")
 )
 
-// sdks are the first parts of exception names of clients that are only used for providers.
 var sdks = token.Set("openai anthropic litellm groq mistralai cohere ollama genai")
 
-// clients are the first parts of exception names of general clients that agents use.
 var clients = token.Set("httpx requests aiohttp urllib3 botocore google")
 
 // throws: the last line of an agent that crashed with an exception of its client has a dotted name.
@@ -132,7 +128,6 @@ func init() {
 	}
 }
 
-// statusClasses are the classes of HTTP statuses that say more than their hundred.
 var statusClasses = map[int]Class{
 	401: Auth, 402: Billing, 403: Auth, 407: Auth, 408: Network, 413: ContextOverflow, 429: RateLimit, 499: Cancelled, 529: Overloaded,
 }
@@ -219,7 +214,6 @@ func (h headers) gauges() (windows []statedTime) {
 	return windows
 }
 
-// hasRoom reports whether the window of a reset header is known to have room left.
 func (h headers) hasRoom(reset string) bool {
 	if left, ok := h[strings.Replace(reset, "reset", "remaining", 1)]; ok {
 		n, err := strconv.ParseFloat(left, 64)
@@ -248,8 +242,7 @@ func pageAt(s string) int {
 	return -1
 }
 
-// splitPage removes the error page of a proxy and returns what its title says, and the message with "{}"
-// in its place. A page alone counts only if it says that the server failed: tools print pages too.
+// splitPage removes the error page of a proxy. A page alone counts only if it says that the server failed.
 func splitPage(s string) (f *facts, rest string, ok bool) {
 	start := pageAt(s)
 	if start < 0 {

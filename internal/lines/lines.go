@@ -18,11 +18,9 @@ import (
 )
 
 const (
-	// maxLine is the length of the longest line that is read: a record that says why a session
-	// stopped is a few kilobytes.
+	// maxLine: a record that says why a session stopped is a few kilobytes.
 	maxLine = 8 << 20
 
-	// blockSize is how much is read at a time.
 	blockSize = 256 << 10
 
 	// firstBlock is how much is read first: it mostly contains what is searched.
@@ -38,8 +36,7 @@ func Borrow() (room []byte, done func()) {
 	return block[:], func() { blocks.Put(block) }
 }
 
-// Open opens a transcript for reading. It does not block on a pipe, and needs four system calls
-// less than os.Open.
+// Open does not block on a pipe, and needs four system calls less than os.Open.
 func Open(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) }
 
 // Line is one complete line of a file.
@@ -58,8 +55,7 @@ type Line struct {
 	File *os.File
 }
 
-// held visits the lines before a line in the part of the file in memory, the last first. It reports whether visit
-// returned false.
+// held visits the lines before a line that are in memory, and reports whether visit returned false.
 func (l Line) held(visit func(Line) bool) (enough bool) {
 	held, at := l.Before, l.Offset-int64(len(l.Before))
 	for {
@@ -78,8 +74,7 @@ func (l Line) held(visit func(Line) bool) (enough bool) {
 	}
 }
 
-// back visits the lines before an offset at which a line begins, the last first, until visit returns false. Lines that
-// are longer than maxLine are skipped.
+// back visits the lines before an offset at which a line begins. Lines longer than maxLine are skipped.
 func back(ctx context.Context, path string, offset int64, visit func(Line) bool) error {
 	f, err := Open(path)
 	if err != nil {
@@ -132,7 +127,6 @@ type backReader struct {
 	long []byte // a line longer than a block
 }
 
-// lineStart returns the offset of the line that ends at end.
 func (r *backReader) lineStart(end int64) (int64, error) {
 	for pos := end; pos > 0; pos = r.at {
 		if pos <= r.at || pos > r.at+int64(r.held) {
@@ -150,8 +144,7 @@ func (r *backReader) lineStart(end int64) (int64, error) {
 	return 0, nil
 }
 
-// text returns end without the empty lines before it, as far as the block contains them. There
-// may be a billion of them.
+// text returns end without the empty lines before it: there may be a billion of them.
 func (r *backReader) text(end int64) int64 {
 	if end <= r.at || end > r.at+int64(r.held) {
 		return end
@@ -159,7 +152,6 @@ func (r *backReader) text(end int64) int64 {
 	return r.at + int64(len(bytes.TrimRight(r.block[:end-r.at], "\n")))
 }
 
-// load reads the block that ends at pos.
 func (r *backReader) load(pos int64) error {
 	if err := r.ctx.Err(); err != nil {
 		return context.Cause(r.ctx)
@@ -180,7 +172,6 @@ func (r *backReader) load(pos int64) error {
 	return nil
 }
 
-// slice returns the file's bytes from start to end, valid until the next call.
 func (r *backReader) slice(start, end int64) ([]byte, error) {
 	if start >= r.at && end <= r.at+int64(r.held) {
 		return r.block[start-r.at : end-r.at], nil
@@ -195,8 +186,7 @@ func (r *backReader) slice(start, end int64) ([]byte, error) {
 	return data, nil
 }
 
-// Beginning returns the file's content before the line, without a byte order mark, if all of it
-// is in memory.
+// Beginning returns the file's content before the line, if all of it is in memory.
 func (l Line) Beginning() (begin []byte, ok bool) {
 	if l.Offset == 0 || int64(len(l.Before)) != l.Offset {
 		return nil, false
@@ -204,8 +194,7 @@ func (l Line) Beginning() (begin []byte, ok bool) {
 	return withoutMark(l.Before), true
 }
 
-// Opening reads the beginning of a line's file into room, without a byte order mark; empty: it
-// cannot be read.
+// Opening reads the beginning of a line's file into room; empty: it cannot be read.
 func (l Line) Opening(room []byte) []byte {
 	file := l.File
 	if file == nil {
@@ -235,6 +224,5 @@ func (l Line) First() []byte {
 	return bytes.TrimSuffix(withoutMark(first), []byte("\n"))
 }
 
-// withoutMark returns the beginning of a file without a byte order mark, with which some editors
-// begin a text.
+// withoutMark removes the byte order mark with which some editors begin a text.
 func withoutMark(begin []byte) []byte { return bytes.TrimPrefix(begin, []byte("\ufeff")) }

@@ -50,8 +50,7 @@ func Back(ctx context.Context, path string, visit func(Line) bool) error {
 	return Whole(path).Back(ctx, visit)
 }
 
-// Records visits the records of a span, the last first, until read returns false. may reports by
-// the bytes of a line whether it is worth parsing.
+// Records visits the records that may pass by their bytes, the last first, until read returns false.
 func Records[R any](ctx context.Context, in Span, may func(line []byte) bool, read func(R, Line) bool) error {
 	return in.Back(ctx, func(line Line) bool {
 		if !may(line.Data) {
@@ -71,8 +70,7 @@ type latest[V any] struct {
 	until int64 // the offset of the line after those that were searched
 }
 
-// Before returns what the lines before a line say last, or first if they say nothing or cannot be
-// read. search returns what the lines of a span say last.
+// Before returns what search finds before a line, or first if that is nothing or cannot be read.
 func (l *Latest[V]) Before(line Line, first V, search func(Span) (V, bool, error)) V {
 	known, ok := l.files.Get(line.Path)
 	if !ok || line.Offset < known.until {
@@ -122,8 +120,7 @@ func Parse[R any](data []byte) (record R, ok bool) {
 	return record, ok
 }
 
-// Decode parses a record. A field of an unexpected type stays empty: a change in another version
-// must not cost the whole record.
+// Decode leaves a field of an unexpected type empty: a change of it must not cost the whole record.
 func Decode(data []byte, into any) bool {
 	err := json.Unmarshal(data, into)
 	_, mistyped := errors.AsType[*json.UnmarshalTypeError](err)
@@ -182,7 +179,6 @@ func Text(line []byte, name string) ([]byte, bool) {
 	return nil, false
 }
 
-// closingQuote returns the end of the string that begins at open, or -1.
 func closingQuote(b []byte, open int) int {
 	for i := open + 1; i < len(b); i++ {
 		step := bytes.IndexByte(b[i:], '"')

@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NextData returns the first offset at or after offset that is not in a hole; offset itself if the file
-// system does not support holes.
+// NextData returns the first offset that is not in a hole; offset itself if holes are not supported.
 func NextData(in *os.File, offset int64) int64 {
 	at, err := in.Seek(offset, unix.SEEK_DATA)
 	switch {

@@ -20,7 +20,6 @@ import (
 	"resumed/internal/backoff"
 )
 
-// errMoved means that a database changed while it was read without locks.
 var errMoved = errors.New("the database changed while it was read")
 
 // Steadily tries again to read what could not be read because another program wrote.
@@ -38,8 +37,7 @@ func Passing(err error) bool {
 	return errors.Is(err, errMoved)
 }
 
-// Database is a database that is open for one reading. It is opened and closed for each one: a
-// connection that stays open would keep the writing program from cleaning up when it ends.
+// Database is open for one reading: a connection that stays open would keep its writer from cleaning up.
 type Database struct {
 	*sql.Conn
 	Stamp Stamp // when it was opened
@@ -49,8 +47,7 @@ type Database struct {
 	still bool // no program writes: it is read without locks
 }
 
-// Open opens a database. Everything that is read until Close is from the same moment, unless Check
-// returns an error.
+// Open opens a database. All that is read until Close is from one moment, unless Check returns an error.
 func Open(ctx context.Context, path string) (*Database, error) {
 	seen, err := StampOf(path)
 	if err != nil {
@@ -69,8 +66,7 @@ func Open(ctx context.Context, path string) (*Database, error) {
 	return db, nil
 }
 
-// busyMillis is how long a reading waits for a lock. With a write-ahead log there is none, except while
-// a database is recovered.
+// busyMillis is how long a reading waits for a lock, as while a database is recovered.
 const busyMillis = 200
 
 func (db *Database) dsn() string {
@@ -114,10 +110,8 @@ type Stamp struct {
 	index     [indexHeader]byte
 }
 
-// indexHeader is the part of a log's index that every commit changes.
 const indexHeader = 48
 
-// fileStamp is a stamp of one file.
 type fileStamp struct {
 	inode uint64
 	size  int64
@@ -140,8 +134,7 @@ func StampOf(path string) (Stamp, error) {
 	return s, s.readIndex(path + "-shm")
 }
 
-// readIndex reads the header that readers of a log use. Without an index, no log is written, or no
-// reader can see it.
+// readIndex: without an index, no log is written, or no reader can see it.
 func (s *Stamp) readIndex(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

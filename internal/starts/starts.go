@@ -29,7 +29,6 @@ import (
 	"resumed/internal/usermanager"
 )
 
-// suffix is the end of the name of each file.
 const suffix = ".json"
 
 // Store is the directory with the files.
@@ -44,13 +43,11 @@ type Start struct {
 	Program resume.Program `json:"program,omitzero"`
 }
 
-// record is the content of a file.
 type record struct {
 	Start
 	Environ []string `json:"environ,omitempty"` // Origin does not write it
 
-	// Restrictions are those of the process that has written the file. A hook runs in the sandbox of its
-	// agent, and does not see that it is one.
+	// Restrictions are those of the writer: a hook in a sandbox does not see that it is in one.
 	Restrictions map[string]string `json:"restrictions"`
 }
 
@@ -125,7 +122,6 @@ func (s *Store) Prune(since time.Time) error {
 	return errors.Join(failed...)
 }
 
-// private returns an error if others can read or write a path, or own it.
 func private(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -138,11 +134,9 @@ func private(path string) error {
 	return nil
 }
 
-// maxFile is how much of a file is hashed.
 const maxFile = 4 << 20
 
-// HashFiles returns a hash of each of these files. Directories and files that cannot be read are left
-// out.
+// HashFiles returns a hash of each of these files, without directories and those that cannot be read.
 func HashFiles(paths []string) map[string]string {
 	var hashes map[string]string
 	for _, path := range paths {

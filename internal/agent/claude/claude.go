@@ -183,7 +183,6 @@ func (i invocation) Give(id string) []string {
 	return []string{"--session-id", id}
 }
 
-// keepsNothing reports whether the run stores nothing to continue, or not in this directory.
 func (i invocation) keepsNothing() bool { return i.Has("--no-session-persistence", "-w", "--worktree") }
 
 // Begin uses the id in the JSON output of Claude Code: old versions continue a session under a

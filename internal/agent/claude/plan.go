@@ -41,8 +41,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	return a.run(s, w, had, directory(s, had)), nil
 }
 
-// directory returns the directory in which the session continues: that of its process, because the
-// settings of the project are read there, else that of its newest record.
+// directory prefers that of the process, because the settings of the project are read there.
 func directory(s resume.Session, had transcript.Settings) string {
 	if o := s.StartedWith(); o != nil && o.Sandbox == "" && o.Cwd != "" {
 		return o.Cwd
@@ -80,8 +79,7 @@ func (a *Agent) run(s resume.Session, w agent.Words, had transcript.Settings, cw
 	return plan
 }
 
-// unset are the daemon's variables that a run must not inherit: those of a Claude Code in whose
-// terminal the daemon was started, and another home.
+// unset are variables of a Claude Code in whose terminal the daemon was started, and another home.
 func (a *Agent) unset(transcript string) []string {
 	names := []string{
 		"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION",
@@ -255,7 +253,6 @@ func refusesBypass(env []string, o *resume.Origin) bool {
 	return os.Getenv(inSandbox) != "1"
 }
 
-// inSandbox is the variable with which root confirms to be in a sandbox.
 const inSandbox = "IS_SANDBOX"
 
 // budgetFlag bounds what a run spends. The request that reaches the bound still completes.
@@ -273,8 +270,7 @@ func bounded(carried []string, most float64) []string {
 	return []string{budgetFlag, strconv.FormatFloat(most, 'f', 2, 64)}
 }
 
-// fallbackFlag names the model that Claude Code uses if its own is overloaded. It always tries
-// its own model first. A limit stops either model.
+// fallbackFlag names the model to use if its own, which is tried first, is overloaded.
 const fallbackFlag = "--fallback-model"
 
 // models returns the models for a resume of the session. Another model is allowed only after an

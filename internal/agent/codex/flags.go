@@ -63,7 +63,6 @@ var told = []string{
 	"sandbox_workspace_write", "default_permissions",
 }
 
-// whom are the keys that choose the provider and the account.
 var whom = []string{
 	"model_providers", "openai_base_url", "chatgpt_base_url", "oss_provider", "forced_login_method", "forced_chatgpt_workspace_id",
 	"preferred_auth_method", "cli_auth_credentials_store",
@@ -93,7 +92,6 @@ func pair(setting string) (key, value string) {
 
 func byExec(args []string) bool { return slices.Contains(flags.Parse(args).Plain(), execCommand) }
 
-// variables are those that Codex reads, as observed in 0.144 and 0.166.
 var variables = leash.Variables{
 	{Effect: leash.Selects, Names: homeVariable + ` CODEX_SQLITE_HOME CODEX_CA_CERTIFICATE`, Plain: true},
 	// Set for child processes, by its installers, or for its appearance.
@@ -169,7 +167,6 @@ func (a *Agent) named(dir string, args []string) map[string][]string {
 	return all
 }
 
-// configurations returns the content of the files that may configure a session of that directory.
 func (a *Agent) configurations(dir string) []string {
 	files := []string{"/etc/codex/config.toml"}
 	for _, home := range append([]string{a.Homes.Usual}, a.Homes.Roots...) {

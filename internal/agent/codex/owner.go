@@ -94,7 +94,6 @@ func (a *Agent) lockOf(s resume.Session) string {
 	return resolved(filepath.Join(a.Homes.Of(s.Transcript), "thread-writer-locks", s.Key.ID+".lock"))
 }
 
-// resolved returns the path without symbolic links, as the kernel names open files.
 func resolved(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		return target
@@ -102,8 +101,7 @@ func resolved(path string) string {
 	return path
 }
 
-// ownerOf returns the first process that is not the session's current resume. A server that the
-// resume left behind also serves people, so it counts.
+// ownerOf: a server that the session's resume left behind also serves people, so it counts.
 func (a *Agent) ownerOf(pids []int, s resume.Session) *resume.Owner {
 	for _, pid := range pids {
 		argv := a.Processes.Argv(pid)
@@ -215,7 +213,6 @@ func (a *Agent) queue(ctx context.Context, s resume.Session, w agent.Words) (age
 	return plan, nil
 }
 
-// queueFiles are the databases of queued messages. The number in their name is the schema version.
 const queueFiles = "queue_*.sqlite"
 
 // Queued reports whether a message is queued for the session. The next process that opens the session
@@ -269,7 +266,6 @@ func waitsIn(ctx context.Context, path, thread string) (waits bool, err error) {
 
 const alreadyQueued = "a message already waits in Codex's queue for this session, and is sent when the session is opened: open it, or take the message back"
 
-// waits returns the plan for a session for which a message is queued, or false if none is.
 func (a *Agent) waits(ctx context.Context, s resume.Session) (agent.Plan, bool, error) {
 	if waits, err := a.Queued(ctx, s); !waits {
 		return agent.Plan{}, err != nil, err

@@ -44,7 +44,6 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	return a.run(ctx, s, readable, w)
 }
 
-// stillStopped reports whether the session is still stopped. If not, otherwise is the plan to follow.
 func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (otherwise agent.Plan, still bool, err error) {
 	if !agent.IsUUID(s.Key.ID) {
 		return agent.Parked("the session id %q is none of %s", s.Key.ID, Name), false, nil
@@ -240,7 +239,6 @@ func (a *Agent) carry(s resume.Session, h rollout.Head, had rollout.Turn) (carri
 	return carried, o.ArgsSeen && (h.Kind() == resume.Interactive || !line.Has(managedDaemon))
 }
 
-// newer returns the flags that the turn replaces, or that are passed in another form.
 func newer(t rollout.Turn) []string {
 	told := []string{"-C", "--cd", searchFlag}
 	if plainName.MatchString(t.Model) {
@@ -301,11 +299,9 @@ func startedBy(line leash.Arguments, key string, options ...string) string {
 	return said
 }
 
-// severally are the flags that may be repeated. Of the others one may be before exec and one after
-// it, and the second counts; side by side Codex refuses them.
+// severally are the flags that may be repeated: of the others the last counts, and Codex refuses two.
 var severally = []string{"-c", "--config", "--enable", "--disable", "--add-dir"}
 
-// lastOnly returns the arguments without earlier occurrences of flags that must not be repeated.
 func lastOnly(args []string) []string {
 	words := flags.Words(args)
 	long := func(w leash.Word) string {

@@ -100,7 +100,6 @@ func (p printed) isHook() bool {
 	return p.Hook != "" && strings.Contains(p.Transcript, "/projects/") && strings.HasSuffix(p.Transcript, p.SessionID+".jsonl")
 }
 
-// run is the state while the records of a run are read.
 type run struct {
 	limits limit.Reader // At is the time of the last record that has one
 	exact  bool         // At is the exact time

@@ -175,7 +175,6 @@ func since(rec headless.Recording, session string) time.Time {
 	return began
 }
 
-// message is one message of an app-server, a notification or an answer, with field names as in rollouts.
 type message struct {
 	Method string `json:"method"`
 	Params struct {

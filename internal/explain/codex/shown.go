@@ -111,7 +111,6 @@ func blocksOf(rows []string) []recording.Block {
 	return recording.Blocks(rows, begins, func(string) bool { return true })
 }
 
-// interrupt is shown as long as Codex works.
 const interrupt = "esc to interrupt"
 
 func (r reader) shows(b recording.Block, rec headless.Recording) (event resume.Event, working bool) {

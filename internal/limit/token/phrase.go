@@ -71,7 +71,6 @@ func parsePhrase(notation string) phrase {
 	return p
 }
 
-// matchParts returns the position after the parts if they match at toks[i], or -1.
 func matchParts(parts []part, toks []Token, i int) int {
 	if len(parts) == 0 {
 		return i
@@ -149,8 +148,7 @@ func (e part) fits(t Token) bool {
 	}
 }
 
-// Lexicon finds the phrases that match at a position. It is indexed by the first word, so that a
-// position without a match costs one lookup.
+// Lexicon finds phrases by their first word: a position without a match costs one lookup.
 type Lexicon[T any] struct {
 	byWord   map[Hash][]entry[T]
 	byNumber []entry[T]
@@ -161,8 +159,7 @@ type entry[T any] struct {
 	means T
 }
 
-// Add adds every line of the notation; blank lines are skipped. A phrase must begin with a word or a
-// number that is not optional.
+// Add adds every line of the notation. A phrase must begin with a word or a number that is not optional.
 func (x *Lexicon[T]) Add(means T, lines string) {
 	for line := range strings.Lines(lines) {
 		p := parsePhrase(line)
@@ -230,8 +227,7 @@ func (x *Lexicon[T]) Begins(t Token) bool {
 	return t.Kind != Number && len(x.byWord[t.Hash]) > 0
 }
 
-// Rows yields the columns of a table: one row per line, separated by tabs. Lines that begin with "//"
-// are comments.
+// Rows yields the columns of a table, separated by tabs. Lines that begin with "//" are comments.
 func Rows(table string) iter.Seq[[]string] {
 	return func(yield func([]string) bool) {
 		for line := range strings.Lines(table) {

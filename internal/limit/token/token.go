@@ -84,8 +84,7 @@ func Cut(s string) []Token {
 	return l.out
 }
 
-// Lower converts ASCII letters only, so that every offset stays the same. strings.ToLower does not
-// guarantee that.
+// Lower converts ASCII letters only, so that every offset stays the same.
 func Lower(s string) string {
 	lower := []byte(s)
 	for i, c := range lower {
@@ -144,7 +143,6 @@ func isApostrophe(r rune) bool {
 // IsDigit reports whether a rune is one of the ten digits.
 func IsDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-// between reports whether the current hyphen joins two words.
 func (l *lexer) between() bool {
 	return l.pos > 0 && IsAlnum(l.src[l.pos-1]) && l.before()
 }
@@ -154,7 +152,6 @@ func (l *lexer) before() bool { return l.pos+1 < len(l.src) && IsAlnum(l.src[l.p
 // IsAlnum reports whether a byte is a letter or a digit of ASCII.
 func IsAlnum(c byte) bool { return IsLower(c) || IsUpper(c) || IsDigit(rune(c)) }
 
-// escape skips the backslash of a quoted string; an escaped blank counts as a blank.
 func (l *lexer) escape() {
 	l.pos++
 	if l.pos < len(l.src) && strings.IndexByte("nrt", l.src[l.pos]) >= 0 {
@@ -206,7 +203,6 @@ func (l *lexer) dotted() bool {
 	return i+1 < len(l.src) && l.src[i] == '.' && IsDigit(rune(l.src[i+1]))
 }
 
-// thousands reports whether a group such as ",000" follows.
 func (l *lexer) thousands() bool {
 	if !l.at(',') || l.pos+4 > len(l.src) {
 		return false
@@ -267,7 +263,6 @@ func (l *lexer) word() {
 	l.emit(Token{Text: text, Start: start, End: l.pos, Kind: Word, Upper: upper})
 }
 
-// brands are names that are one word although they have a capital letter inside.
 var brands = []string{"openai", "openrouter", "opencode", "chatgpt", "deepseek", "litellm", "xai"}
 
 func (l *lexer) brand() int {

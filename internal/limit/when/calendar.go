@@ -10,7 +10,6 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// wall is a stated calendar time. Any part of it may be missing.
 type wall struct {
 	year       int
 	month      time.Month
@@ -268,13 +267,11 @@ func (s *timeScan) monthAndDay(w *wall, i int) int {
 	return end
 }
 
-// isNear reports whether the day is within the next month: no limit's window is longer.
 func (s *timeScan) isNear(month, day int) bool {
 	on, ok := s.r.next(wall{month: time.Month(month), day: day})
 	return ok && !on.Before(s.r.At.Add(-staleDay)) && on.Before(s.r.At.Add(staleDate))
 }
 
-// dayOfMonth reads 18 and 18th, but not the hour of a clock time.
 func (s *timeScan) dayOfMonth(i int) (day, end int) {
 	if i >= len(s.toks) || s.toks[i].Kind != token.Number {
 		return 0, -1

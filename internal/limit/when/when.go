@@ -20,7 +20,6 @@ type Reader struct {
 	Grace time.Duration  // a clock time this far in the past means now, not tomorrow
 }
 
-// timeScan reads times out of the tokens of one message.
 type timeScan struct {
 	r      Reader
 	src    string
@@ -53,8 +52,7 @@ func (r Reader) When(s string) (Found, bool) {
 	return scan.anchored(false)
 }
 
-// Announced returns the time that a message states; toks are the tokens of src, or the last of them. If
-// the agent continues by itself (running), it is the time when it continues.
+// Announced returns the time that a message states; if the agent continues by itself (running), when it does.
 func (r Reader) Announced(src string, toks []token.Token, running bool) (Found, bool) {
 	scan := timeScan{r: r, src: src, toks: toks}
 	return scan.anchored(running)
@@ -299,7 +297,6 @@ func smallInt(s string) int {
 	return n
 }
 
-// layouts are the formats of a point in time in headers and fields.
 var layouts = []string{time.RFC3339Nano, time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC}
 
 // Value reads the value of a field. A number is a Unix time or, with a unit, a duration in that unit.

@@ -96,7 +96,6 @@ func learn(kind, value, word string) {
 	}
 }
 
-// anchor is what a word tells about the time that follows it.
 type anchor uint8
 
 const (

@@ -22,8 +22,7 @@ var zoneText = regexp.MustCompile(`^[0-9A-Za-z/_+-]+`)
 
 var wordStart = regexp.MustCompile(`(^|[/_-])[a-z]`)
 
-// loadZone returns the zone with that name in the zone database, as it is spelled or with the usual
-// capitals.
+// loadZone returns a zone of the zone database, as it is spelled or with the usual capitals.
 func loadZone(name string) (*time.Location, bool) {
 	if len(name) > longestZone || !strings.Contains(name, "/") {
 		return nil, false
@@ -101,7 +100,6 @@ func Zone(name string) (*time.Location, bool) {
 // offsetForm is +02:00, -5 or +0530.
 var offsetForm = regexp.MustCompile(`^([+−-])(?:(\d\d)(\d\d)|(\d\d?)(?::(\d\d))?)`)
 
-// offset reads an offset from UTC at a byte offset.
 func (s *timeScan) offset(at int) (*time.Location, int) {
 	m := offsetForm.FindStringSubmatch(s.src[at:])
 	if m == nil {
@@ -136,15 +134,13 @@ func (r Reader) zone() *time.Location {
 	return cmp.Or(r.Zone, time.Local)
 }
 
-// staleDate is how far back a date without a year may be: no limit's window is longer than a month, so
-// an earlier date means the next year.
+// staleDate: no limit's window is longer than a month, so an earlier date means the next year.
 const staleDate = 31 * day
 
 // staleDay is how long a day that has begun still counts as the current one.
 const staleDay = day
 
-// next returns the time near r.At at which a clock on the wall shows w: the next one, or the last one
-// if it is at most r.Grace ago.
+// next returns the next time at which a clock shows w, or the last one if it is at most r.Grace ago.
 func (r Reader) next(w wall) (time.Time, bool) {
 	w.zone = cmp.Or(w.zone, r.zone())
 	here := r.At.In(w.zone)

@@ -102,8 +102,7 @@ func (h *Holders) Left(ctx context.Context, s resume.Session) bool {
 	return false
 }
 
-// Owner returns the live process that holds the session. Claude Code takes no lock: a second
-// process on the same session forks the conversation.
+// Owner returns the process: without a lock, a second one would fork the conversation.
 func (h *Holders) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	ctx = process.WithSnapshot(ctx)
 	for _, root := range h.of.Homes.Roots {
@@ -124,7 +123,6 @@ func (h *Holders) Owner(ctx context.Context, s resume.Session) (*resume.Owner, e
 	return h.neighbour(ctx, s)
 }
 
-// heldElsewhere says that a process in another container or machine may hold a session.
 type heldElsewhere struct{ entry entry }
 
 func (e *heldElsewhere) Error() string {
@@ -151,7 +149,6 @@ func (h *Holders) NoProcess(ctx context.Context) bool {
 	return all.err == nil && len(all.all) == 0
 }
 
-// found is what was found, or why it could not be searched for.
 type found[V any] struct {
 	all []V
 	err error

@@ -95,8 +95,7 @@ func (h *Holders) SessionOf(pid int) string {
 	return ""
 }
 
-// Killed reports whether the process left its entry behind: Claude Code removes it on /exit,
-// on Ctrl-C and when its terminal is closed.
+// Killed relies on the entry: Claude Code removes its entry on /exit, on Ctrl-C and when its terminal is closed.
 func (h *Holders) Killed(s resume.Session, owner resume.Owner) bool {
 	_, left := h.entryOf(s, owner.PID)
 	return left
@@ -173,8 +172,7 @@ func (h *Holders) isClaude(pid int) bool {
 	return len(argv) > 0 && process.Runs(argv, IsClaude)
 }
 
-// domain returns the machine and the namespace in which the pid counts, or false if the entry does
-// not tell: then it is assumed to be in ours.
+// domain returns the machine and the namespace of the pid, or false: then it is assumed to be in ours.
 func (e entry) domain() (machine, namespace string, told bool) {
 	parts := strings.SplitN(e.Domain, ":", 3)
 	if len(parts) < 3 || parts[0] != "linux" {

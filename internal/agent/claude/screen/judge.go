@@ -18,8 +18,7 @@ type Process struct {
 	Asked  bool        // the limit's menu was shown just before, so the limit is what stopped it
 	Vim    func() bool // whether it uses vim keys; the screen shows only INSERT
 
-	// Commands reports whether commands such as /context followed the refusal, by the transcript:
-	// their output may fill the screen.
+	// Commands reports whether commands such as /context followed the refusal: they may fill the screen.
 	Commands func() bool
 }
 

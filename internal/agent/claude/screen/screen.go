@@ -140,8 +140,7 @@ var (
 	working = regexp.MustCompile(`\besc to (?:interrupt\b|(?:i|in|int|inte|inter|interr|interru|interrup)?…$)`)
 )
 
-// pressEnter follows transcript.HasReset. The text is known only from the program: that screen,
-// and how it reacts to keys, was never observed.
+// pressEnter follows transcript.HasReset. It is known only from the program: that screen was never observed.
 const pressEnter = "press enter to continue"
 
 // resetsAt remains on a terminal with few rows if Claude Code will continue by itself.
@@ -232,7 +231,6 @@ func lastTurn(lines []string) (turn string, cut bool) {
 	return squeeze(strings.Join(lines[from:], "")), from == 0
 }
 
-// squeeze removes what a terminal adds to a text: spaces and line breaks.
 func squeeze(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -255,7 +253,6 @@ var (
 		`^(?:Wait here, then continue automatically [^❯]+|Upgrade your plan|Add funds to continue with [^❯]+|Request more|Switch to [^❯]+)$`)
 )
 
-// longestMenu is the maximum number of rows of the menu, with two per choice.
 const longestMenu = 20
 
 // isLimitMenu reports whether the screen ends with exactly that menu, whichever choice is marked. A

@@ -93,8 +93,7 @@ func LeaveUntil(pid int, until time.Time) *agent.Leave {
 	}
 }
 
-// Patience is how long after the reset Claude Code may take to continue by itself. It was seen to
-// take a minute: it checks twice a minute, with a random delay.
+// Patience is how long it may take to continue after the reset: it checks twice a minute.
 const Patience = 5 * time.Minute
 
 // GivenUntil returns until when a process that began at that time is given to continue by itself.
@@ -124,7 +123,6 @@ const (
 	release   = "release"    // it has ended
 )
 
-// leftOff is the text for such an end of a turn, by its note.
 var leftOff = map[string]string{
 	nearLimit: "Claude Code let its turn end, because the usage limit was near",
 	wrapUp:    "Claude Code let its turn end in the grace after the usage limit",
@@ -145,7 +143,6 @@ func (r record) bounds() bool {
 // bounding are words of records that may be a note or bound a turn, besides prompts.
 var bounding = lines.Any("ApiErrorMessage", "LimitNote")
 
-// noteBefore returns the last note of the line's turn, or "".
 func (rd *Reader) noteBefore(line lines.Line) string {
 	if int64(len(line.Before)) == line.Offset && !bytes.Contains(line.Before, []byte("LimitNote")) {
 		return "" // as in nearly every file that is read for the first time
@@ -163,8 +160,7 @@ func (rd *Reader) noteBefore(line lines.Line) string {
 	})
 }
 
-// letEnd returns the event of a record that ends a turn which Claude Code let end because of the
-// limit, or that announces its continuation after such an end.
+// letEnd returns the event of a turn that Claude Code let end because of the limit.
 func (rd *Reader) letEnd(r record, line lines.Line) (resume.Limited, bool) {
 	goesOn := r.notice() == waits
 	if !goesOn && !(r.moved() && r.Message.StopReason == "end_turn") {

@@ -139,7 +139,6 @@ func (r record) prompts() bool {
 	return !slices.ContainsFunc(localPrefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }
 
-// taskNotice is the kind of a message about the end of a subagent or of another task in the background.
 const taskNotice = "task-notification"
 
 func (r record) endsSubagent() bool {
@@ -260,8 +259,7 @@ var errorClasses = map[string]struct {
 // Stated reports whether the record contains a quota.
 func (q Quota) Stated() bool { return q.Status != "" || q.ResetsAt != 0 }
 
-// outOfQuota reports whether the account's limit refused the request. A warning has the same form,
-// and other errors may also contain a quota.
+// outOfQuota: a warning has the same form, and other errors may also contain a quota.
 func (f Refusal) outOfQuota() bool {
 	if f.APIError != "" {
 		return f.APIError == "usage_limit_reached"

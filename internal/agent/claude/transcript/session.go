@@ -161,8 +161,7 @@ func LastTurn(ctx context.Context, transcript string) (turn Turn, at time.Time, 
 	return turn, at, err
 }
 
-// goesOn reports whether the turn certainly goes on after an answer. A text without a reason to stop may
-// be the last one: some versions do not record the reason.
+// goesOn: a text without a reason to stop may be the last one, as some versions do not record the reason.
 func (m Message) goesOn() bool {
 	blocks := m.blocks()
 	return m.StopReason == "tool_use" || m.has("tool_use") ||
@@ -174,10 +173,8 @@ func (m Message) has(kind string) bool {
 }
 
 const (
-	// mostSubagents is how many transcripts of subagents are read: the newest.
 	mostSubagents = 50
 
-	// longestAbout is how much of a subagent's description is stored.
 	longestAbout = 60
 )
 
@@ -200,7 +197,6 @@ func (rd *Reader) Subagents(ctx context.Context, transcript string, since time.T
 	return stopped, err
 }
 
-// newest returns the transcripts of subagents in a directory that were written since a time.
 func newest(dir string, since time.Time) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {

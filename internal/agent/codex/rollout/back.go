@@ -65,8 +65,7 @@ func OpenTurn(ctx context.Context, path string) (at time.Time, open bool, err er
 // maxSince bounds the search for the limits of a turn: Codex writes them close to its end.
 const maxSince = 200
 
-// limitsBefore returns the last state of the limits before a line, within the same turn. It is
-// written just before the turn's end; that of an earlier turn does not apply.
+// limitsBefore: that of an earlier turn does not apply.
 func limitsBefore(line lines.Line) (limits RateLimits) {
 	// If the file cannot be read, the text of the refusal remains.
 	_ = visit(context.Background(), lines.Span{Before: line, Lines: maxSince}, func(r record, _ lines.Line) bool {
@@ -120,10 +119,8 @@ func (l RateLimits) readings(at time.Time) (all []usage.Reading) {
 	return all
 }
 
-// maxMinutes is longer than any window.
 const maxMinutes = 1e7
 
-// mustBuy reports whether the limit ends by paying or by an administrator, not by waiting.
 func (l RateLimits) mustBuy(reader limit.Reader) bool {
 	return l.Spent || reader.Refusal(limit.Refusal{Code: l.Reached}).Class == limit.Billing
 }

@@ -202,7 +202,6 @@ func Sift(line []byte) agent.Weight {
 	return agent.Nothing
 }
 
-// kinds returns the kind of an event or the type of another record, as record.kind, and its payload.
 func kinds(line []byte) (kind string, payload []byte) {
 	outer, _ := lines.Text(line, "type")
 	payload, _ = lines.Field(line, "payload")

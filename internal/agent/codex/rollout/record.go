@@ -181,8 +181,28 @@ var failedCommand = regexp.MustCompile(`(?i)(process exited with code|exit code:
 
 // Sift judges a line by its kind. A line of unknown kind must be parsed.
 func Sift(line []byte) agent.Weight {
-	kind, payload := kinds(line)
-	switch kind {
+	record, event, payload := kinds(line)
+	switch string(record) {
+	case "event_msg":
+		return siftEvent(line, event)
+	case "response_item":
+		item, known := lines.Text(payload, "type")
+		switch {
+		case !known:
+			return agent.Matters
+		case bytes.HasSuffix(item, []byte("_call")), string(item) == "message" && bytes.Contains(payload, []byte(`"assistant"`)):
+			return agent.Moves
+		}
+		return agent.Nothing
+	case "session_meta", turnContext, "world_state", "token_usage_record", "compacted":
+		return agent.Nothing
+	default:
+		return agent.Matters
+	}
+}
+
+func siftEvent(line, event []byte) agent.Weight {
+	switch string(event) {
 	case "task_complete", "turn_aborted", "error", "user_message", "":
 		return agent.Matters
 	case "item_completed":
@@ -193,27 +213,23 @@ func Sift(line []byte) agent.Weight {
 		if mayBeExhausted(line) {
 			return agent.Matters
 		}
-	case "response_item":
-		item, _ := lines.Text(payload, "type")
-		if bytes.HasSuffix(item, []byte("_call")) || string(item) == "message" && bytes.Contains(payload, []byte(`"assistant"`)) {
-			return agent.Moves
-		}
 	}
 	return agent.Nothing
 }
 
-func kinds(line []byte) (kind string, payload []byte) {
-	outer, _ := lines.Text(line, "type")
+// kinds returns the kind of a record, the kind of the event in it, if it is one, and its payload.
+func kinds(line []byte) (record, event, payload []byte) {
+	record, _ = lines.Text(line, "type")
 	payload, _ = lines.Field(line, "payload")
-	if string(outer) == "event_msg" {
-		outer, _ = lines.Text(payload, "type")
+	if string(record) == "event_msg" {
+		event, _ = lines.Text(payload, "type")
 	}
-	return string(outer), payload
+	return record, event, payload
 }
 
 func mayBe(line []byte, kind string) bool {
-	is, _ := kinds(line)
-	return is == kind
+	record, event, _ := kinds(line)
+	return string(record) == kind || string(event) == kind
 }
 
 // mayBeExhausted reports whether a window in the line is used up: its percentage has three digits

@@ -2,7 +2,6 @@
 package qwen
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -278,13 +277,15 @@ func (r record) failed() (telemetry, bool) {
 	return e, r.Type == "system" && r.Subtype == "ui_telemetry" && e.Name == apiError && e.Subagent == ""
 }
 
-var siftByType = agent.SiftByType([]string{"assistant"}, []string{"user", "system"})
+var (
+	siftByType = agent.SiftByType([]string{"assistant"}, []string{"user", "system"})
+	decides    = lines.Any(`"user"`, `"`+apiError+`"`, `"rewind"`)
+)
 
 // sift ignores bookkeeping and results of tools.
 func sift(line []byte) agent.Weight {
-	says := func(name string) bool { return bytes.Contains(line, []byte(`"`+name+`"`)) }
 	weight := siftByType(line)
-	if weight == agent.Matters && !says("user") && !says(apiError) && !says("rewind") {
+	if weight == agent.Matters && !decides.In(line) {
 		return agent.Nothing
 	}
 	return weight

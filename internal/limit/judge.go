@@ -81,7 +81,8 @@ func Because(text string, c Class) []string {
 
 // Retry-After is about this refusal; the headers about windows are in every response.
 func (r Reader) headerReset(h headers, c Class) (Reset, bool) {
-	if at, ok := r.first(h.retry()); ok {
+	retry := []statedTime{{value: h["retry-after-ms"], unit: time.Millisecond}, {value: h["retry-after"], unit: time.Second}}
+	if at, ok := r.first(retry); ok {
 		return Reset{At: at.At, Source: Header, Counted: at.Counted}, true
 	}
 	if c != RateLimit && c != UsageLimit && c != Billing {

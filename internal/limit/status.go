@@ -182,17 +182,6 @@ func (h headers) addTo(f *facts) {
 	}
 }
 
-func (h headers) retry() []statedTime {
-	var times []statedTime
-	if value := h["retry-after-ms"]; value != "" {
-		times = append(times, statedTime{value: value, unit: time.Millisecond})
-	}
-	if value := h["retry-after"]; value != "" {
-		times = append(times, statedTime{value: value, unit: time.Second})
-	}
-	return times
-}
-
 // unifiedReset is when Anthropic's window that refused is refilled.
 const unifiedReset = "anthropic-ratelimit-unified-reset"
 

@@ -27,12 +27,11 @@ func loadZone(name string) (*time.Location, bool) {
 	if len(name) > longestZone || !strings.Contains(name, "/") {
 		return nil, false
 	}
-	for _, spelling := range []string{name, wordStart.ReplaceAllStringFunc(strings.ToLower(name), strings.ToUpper)} {
-		if z, err := time.LoadLocation(spelling); err == nil {
-			return z, true
-		}
+	z, err := time.LoadLocation(name)
+	if err != nil {
+		z, err = time.LoadLocation(wordStart.ReplaceAllStringFunc(strings.ToLower(name), strings.ToUpper))
 	}
-	return nil, false
+	return z, err == nil
 }
 
 // zoneAt reads a zone at toks[i], in brackets or bare. An unknown name in brackets is skipped and the

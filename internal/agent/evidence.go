@@ -87,20 +87,23 @@ func (s Source) has(path string) bool {
 // SiftByType returns a Sift for records with a field type. The listed types are Moves or Matters, all others are Nothing.
 // In a record without a type, the names of its fields count.
 func SiftByType(moves, matters []string) func(line []byte) Weight {
-	return func(line []byte) Weight {
-		kind, known := lines.Text(line, "type")
-		is := func(name string) bool { return string(kind) == name }
-		if !known {
-			is = func(name string) bool { return bytes.Contains(line, []byte(`"`+name+`"`)) }
+	weights := make(map[string]Weight)
+	for _, name := range moves {
+		weights[name] = Moves
+	}
+	for _, name := range matters {
+		weights[name] = Matters
+	}
+	return func(line []byte) (weight Weight) {
+		if kind, known := lines.Text(line, "type"); known {
+			return weights[string(kind)]
 		}
-		switch {
-		case slices.ContainsFunc(matters, is):
-			return Matters
-		case slices.ContainsFunc(moves, is):
-			return Moves
-		default:
-			return Nothing
+		for name, w := range weights {
+			if w > weight && bytes.Contains(line, []byte(`"`+name+`"`)) {
+				weight = w
+			}
 		}
+		return weight
 	}
 }
 

@@ -118,16 +118,22 @@ func (c Client) Session(ctx context.Context, id, directory string) (s Session, e
 // Prompt sends a prompt to the session, once. It names the agent and the model: by default the server uses its usual
 // agent, which may have more permissions.
 func (c Client) Prompt(ctx context.Context, s Session, prompt string) error {
-	type object = map[string]any
-	message := object{"parts": []object{{"type": "text", "text": prompt}}}
-	if s.Agent != "" {
-		message["agent"] = s.Agent
+	type part struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
 	}
-	if m := s.Model; m.ID != "" && m.Provider != "" {
-		message["model"] = object{"providerID": m.Provider, "modelID": m.ID}
-		if m.Variant != "" {
-			message["variant"] = m.Variant
-		}
+	type model struct {
+		Provider string `json:"providerID"`
+		ID       string `json:"modelID"`
+	}
+	message := struct {
+		Agent   string `json:"agent,omitempty"`
+		Model   *model `json:"model,omitempty"`
+		Variant string `json:"variant,omitempty"`
+		Parts   []part `json:"parts"`
+	}{Agent: s.Agent, Parts: []part{{"text", prompt}}}
+	if s.Model.ID != "" && s.Model.Provider != "" {
+		message.Model, message.Variant = &model{s.Model.Provider, s.Model.ID}, s.Model.Variant
 	}
 	body, err := json.Marshal(message)
 	if err != nil {

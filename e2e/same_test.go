@@ -97,7 +97,7 @@ var toldVariable = situation{"a variable of its own, which nobody knows any more
 	require.NoError(t, os.RemoveAll(b.path("runtime/resumed/starts")))
 	b.restart()
 	b.reload(strings.Replace(b.config(), "events = []", `events = ["retrying"]`, 1) +
-		"[[notify.command]]\nname = \"file\"\nrun = [\"/bin/sh\", \"-c\", \"cat >> "+b.path("notices")+"\"]\n")
+		"[[notify.command]]\nname = \"file\"\nrun = [\"/bin/sh\", \"-c\", \"cat >> " + b.path("notices") + "\"]\n")
 	s := b.latestSession()
 	b.hold(false)
 	b.finished(s, before, 1, once)

@@ -54,7 +54,8 @@ type life struct {
 // claim is what a life has decided about one resume.
 type claim struct {
 	place          *place
-	onDisk, toldIt bool // the claim is on disk; and so is that it may be handed to a process
+	handed         bool // that it may be handed to a process
+	onDisk, toldIt bool // the claim is on disk; and so is that
 }
 
 // gate is where a daemon is about to touch the world.
@@ -252,6 +253,10 @@ func (l *life) sync(ctx context.Context, keys ...resume.Key) error {
 	}
 	l.mu.Lock()
 	full := !l.calm && dice%20 == 0
+	now := make(map[*claim]claim)
+	for _, c := range l.claims {
+		now[c] = *c
+	}
 	l.mu.Unlock()
 	if full {
 		return errors.New("no space left on device")
@@ -261,7 +266,15 @@ func (l *life) sync(ctx context.Context, keys ...resume.Key) error {
 			return err
 		}
 	}
-	l.readClaims()
+	if dice%8 == 1 { // each time would take too long
+		l.readClaims()
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c, was := range now {
+		c.onDisk, c.toldIt = true, c.toldIt || was.handed
+	}
 	return nil
 }
 

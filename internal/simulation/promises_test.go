@@ -45,6 +45,9 @@ func (l *life) judge(c resume.Change) {
 			l.never("%s: a resume began although it is paused", p.key.ID)
 		}
 	}
+	if run := c.After.Run; run != nil && run.Unverifiable {
+		l.claims[run.Mark].handed = true
+	}
 	if lost, ok := c.Event.(resume.Lost); ok && c.Before.Run != nil && c.Before.Run.Mark == lost.Mark && l.marks[lost.Mark] {
 		l.never("%s: %s was begun, and counts as never begun", p.key.ID, lost.Mark)
 	}

@@ -132,6 +132,12 @@ var schemes = map[string]func(*url.URL, *remote.Options, *remote.Client) (notify
 // newService checks the options; it connects to nothing. Its errors contain no part of the URL except the
 // scheme and the names of options.
 func newService(o serviceOptions) (*notify.Channel, error) {
+	s, err := o.sender()
+	ch, wording := notify.NewChannel(o.Common, s)
+	return ch, errors.Join(err, wording)
+}
+
+func (o *serviceOptions) sender() (notify.Sender, error) {
 	u, err := url.Parse(strings.TrimSpace(o.URL))
 	if err != nil || u.Scheme == "" {
 		return nil, o.Wrong("url", "it is not a service URL such as ntfy://ntfy.sh/topic")
@@ -149,7 +155,7 @@ func newService(o serviceOptions) (*notify.Channel, error) {
 	if err != nil {
 		return nil, o.Wrong("replies", "%w", err)
 	}
-	return notify.NewChannel(o.Common, s)
+	return s, nil
 }
 
 func open(u *url.URL, transport http.RoundTripper) (notify.Sender, error) {

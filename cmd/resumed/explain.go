@@ -212,7 +212,7 @@ func explanationRows(x explain.Explanation, now time.Time) [][]termui.Cell {
 	add("agent", sanitize.Line(x.Agent))
 	add("session", sanitize.Line(x.Session))
 	add("directory", sanitize.Line(x.Cwd))
-	add("class", cmp.Or(x.Class.Words(), x.Class.String()))
+	add("class", cmp.Or(x.Class.Title(), x.Class.String()))
 	evidence := sanitize.Line(x.Text)
 	if x.Line > 0 {
 		evidence = strings.TrimSuffix(fmt.Sprintf("line %d: %s", x.Line, evidence), ": ") // a working session has no error text

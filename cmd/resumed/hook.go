@@ -105,7 +105,7 @@ func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 	dir := control.SocketDir(os.Getenv)
 	_ = control.MarkCall(dir, agent)
 	recordStart(resume.Key{Agent: agent, ID: told.Session}, procfs.Proc.BehindShells(os.Getppid()))
-	_ = c.client().Nudge(ctx, control.Nudge{Agent: agent, Session: told.Session, Transcript: told.Transcript, Asks: told.Asks, Answered: told.Answered})
+	_ = c.client().SendHookEvent(ctx, control.HookEvent{Agent: agent, Session: told.Session, Transcript: told.Transcript, Asks: told.Asks, Answered: told.Answered})
 }
 
 func recordStart(key resume.Key, pid int) bool {
@@ -162,7 +162,7 @@ func (c *cli) statuslineCommand() *cobra.Command {
 				ctx, cancel := context.WithTimeout(cmd.Context(), hookWithin)
 				defer cancel()
 				if session != "" && len(readings) > 0 {
-					_ = c.client().Told(ctx, session, readings) // without a daemon it is dropped
+					_ = c.client().AddReadings(ctx, session, readings) // without a daemon it is dropped
 				}
 			})
 			defer telling.Wait()

@@ -315,9 +315,9 @@ func (c *crowd) Do(_ context.Context, key resume.Key, _ control.Order) (view.Ses
 	return c.sessions[i], nil
 }
 
-func (c *crowd) Nudge(control.Nudge) error { return nil }
+func (c *crowd) HandleHook(control.HookEvent) error { return nil }
 
-func (c *crowd) Told(context.Context, resume.Key, []usage.Reading) error { return nil }
+func (c *crowd) AddReadings(context.Context, resume.Key, []usage.Reading) error { return nil }
 
 func (c *crowd) Queue() control.Tasks                  { return nil }
 func (c *crowd) SetPaused(context.Context, bool) error { return nil }

@@ -25,27 +25,27 @@ type Agent interface {
 	// Name is the agent's name in configuration, status and metrics.
 	Name() string
 
-	Runner
-	Holder
-	Account
+	ProgramFinder
+	OwnerFinder
+	StartReader
 	Meter
 	Planner
 }
 
-// Runner finds the program of an agent.
-type Runner interface {
+// ProgramFinder finds the program of an agent.
+type ProgramFinder interface {
 	// Program returns the program for sessions about which nothing else is known, or why it is not found.
 	Program() (program.Found, error)
 
 	// Identify returns the program that a live process runs, often another one than a service finds, if certain.
 	Identify(pid int) (resume.Program, bool)
 
-	// GoOn returns the shell command with which a person continues the session; "": not known.
-	GoOn(resume.Session) string
+	// ContinueCommand returns the shell command with which a person continues the session; "": not known.
+	ContinueCommand(resume.Session) string
 }
 
-// Holder finds the processes that hold sessions of an agent.
-type Holder interface {
+// OwnerFinder finds the processes that hold sessions of an agent.
+type OwnerFinder interface {
 	// Owner returns the live process that holds the session, or nil. Its error may be ErrUnseen.
 	Owner(context.Context, resume.Session) (*resume.Owner, error)
 
@@ -65,8 +65,8 @@ type Holder interface {
 	Killed(resume.Session, resume.Owner) bool
 }
 
-// Account tells what a session was started with, and which allowance it uses.
-type Account interface {
+// StartReader tells what a session was started with, and which allowance it uses.
+type StartReader interface {
 	// Origin returns what a live process was started with; nil: not known. Secrets are included only on request.
 	Origin(pid int, secrets bool) *resume.Origin
 
@@ -79,8 +79,8 @@ type Account interface {
 
 // Meter measures the size of a session, and how much of its allowances is used.
 type Meter interface {
-	// Weigh returns the size of the context that a resume has to read again, or false if it is not known.
-	Weigh(context.Context, resume.Session) (resume.Context, bool, error)
+	// ContextSize returns the size of the context that a resume has to read again, or false if it is not known.
+	ContextSize(context.Context, resume.Session) (resume.Context, bool, error)
 
 	// Usage returns what the agent knows about its account's allowances, or false if it does not tell.
 	Usage(context.Context, resume.Session) (resume.Usage, bool, error)
@@ -92,15 +92,15 @@ type Meter interface {
 // Planner decides how a session is continued, and evaluates the result.
 type Planner interface {
 	// Plan returns how the session is continued now. The transcript may have changed during the wait.
-	Plan(context.Context, resume.Session, Words) (Plan, error)
+	Plan(context.Context, resume.Session, Prompt) (Plan, error)
 
-	// Talk returns how the session is continued while owner holds it. Like Plan it reads
-	// everything again. A session that continues by itself gets Plan.Leave. An empty Plan
+	// PlanLive returns how the session is continued while owner holds it. Like Plan it reads
+	// everything again. A session that continues by itself gets Plan.Skip. An empty Plan
 	// means that there is no way to reach owner.
-	Talk(ctx context.Context, session resume.Session, owner resume.Owner, words Words) (Plan, error)
+	PlanLive(ctx context.Context, session resume.Session, owner resume.Owner, words Prompt) (Plan, error)
 
-	// Queued reports whether a prompt for the session waits until a process takes it.
-	Queued(context.Context, resume.Session) (bool, error)
+	// HasPendingPrompt reports whether a prompt for the session waits until a process takes it.
+	HasPendingPrompt(context.Context, resume.Session) (bool, error)
 
 	// Denied returns the last permission that a resumed run of the session was refused, or
 	// false if there was none or the run continued without it. A run without a terminal is
@@ -111,8 +111,8 @@ type Planner interface {
 	Tidy(context.Context, resume.Session) error
 }
 
-// Banker is an Agent whose provider gives accounts resets of usage limits, to be used when a person says so.
-type Banker interface {
+// ResetBank is an Agent whose provider gives accounts resets of usage limits, to be used when a person says so.
+type ResetBank interface {
 	// Banked returns how many of them the account of the session has.
 	Banked(context.Context, resume.Session) (int, error)
 
@@ -125,13 +125,13 @@ func ResetID(s resume.Session) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(s.Key.String()+" "+s.LimitedAt.UTC().Format(time.RFC3339Nano))).String()
 }
 
-// Attendant is an Agent whose processes tell what their user does, and what they ask for.
-type Attendant interface {
-	// Asks returns the process that works on the session (nil: none), and what it asks a person for; "": nothing.
-	Asks(context.Context, resume.Session) (working *resume.Owner, what string, err error)
+// QuestionReader is an Agent whose processes tell what their user does, and what they ask for.
+type QuestionReader interface {
+	// PendingQuestion returns the process that works on the session (nil: none), and what it asks a person for; "": nothing.
+	PendingQuestion(context.Context, resume.Session) (working *resume.Owner, what string, err error)
 
-	// Left reports whether the process that held the session lives, and its user began an empty one there.
-	Left(context.Context, resume.Session) bool
+	// UserLeft reports whether the process that held the session lives, and its user began an empty one there.
+	UserLeft(context.Context, resume.Session) bool
 }
 
 // Turns is an Agent whose transcripts tell whether a turn has ended.
@@ -146,20 +146,20 @@ type Turns interface {
 	Records(resume.Session) []string
 }
 
-// Caller is an Agent whose transcripts tell which tool was called and has no result yet.
-type Caller interface {
+// OpenToolReader is an Agent whose transcripts tell which tool was called and has no result yet.
+type OpenToolReader interface {
 	// OpenTool returns that tool, in the agent's words; "": none, or not known.
 	OpenTool(context.Context, resume.Session) string
 }
 
-// Parent is an Agent whose sessions start subagents.
-type Parent interface {
+// SubagentReader is an Agent whose sessions start subagents.
+type SubagentReader interface {
 	// Subagents returns those that an error of the provider stopped since the last prompt, the oldest first.
 	Subagents(context.Context, resume.Session) ([]resume.Subagent, error)
 }
 
-// Registrar is an Agent whose processes register which session they have open.
-type Registrar interface {
+// SessionFinder is an Agent whose processes register which session they have open.
+type SessionFinder interface {
 	// SessionOf returns the session that a live process has open; "": not known.
 	SessionOf(pid int) string
 }
@@ -167,8 +167,8 @@ type Registrar interface {
 // ErrUnseen is in the error of Owner if there may or may not be a live process that holds the session.
 var ErrUnseen = procfs.ErrUnseen
 
-// Reader is an Agent that writes its sessions as lines of files.
-type Reader interface {
+// FileAgent is an Agent that writes its sessions as lines of files.
+type FileAgent interface {
 	Agent
 
 	// Sources returns the places where the agent writes.
@@ -181,8 +181,8 @@ type Reader interface {
 	Observe(Source, lines.Line) (resume.Observation, bool)
 }
 
-// Follower is an Agent that stores its sessions in another way, such as a database.
-type Follower interface {
+// DatabaseAgent is an Agent that stores its sessions in another way, such as a database.
+type DatabaseAgent interface {
 	Agent
 
 	// Follow reports what happens to the agent's sessions until ctx is done, and then returns soon.
@@ -195,10 +195,10 @@ type Follower interface {
 	Evidence(path string) ([]Evidence, error)
 }
 
-// Words is the prompt that continues a session.
-type Words struct {
-	Prompt string
-	Most   float64 // the most it may cost, in US dollars; 0: no bound
+// Prompt is the prompt that continues a session.
+type Prompt struct {
+	Text   string
+	MaxUSD float64 // the most it may cost, in US dollars; 0: no bound
 }
 
 // Source is one place where an agent writes.
@@ -230,12 +230,12 @@ const (
 	Matters               // may be anything: it must be parsed
 )
 
-// Plan is how a session is continued. One field is set, or none in the result of Talk.
+// Plan is how a session is continued. One field is set, or none in the result of PlanLive.
 type Plan struct {
-	Run   *Command
-	Type  *Typing
-	Send  *Sending
-	Leave *Leave
+	Run  *Command
+	Type *Typing
+	Send *Sending
+	Skip *Skip
 }
 
 // Command is a program that continues a session without a terminal.
@@ -259,20 +259,20 @@ type Command struct {
 	// PlanOnly says that the session stays in a mode in which the agent only reads and plans.
 	PlanOnly bool
 
-	// Asks says that the session stays in a mode that asks before it does harm: without a person, it is refused.
-	Asks bool
+	// AskMode says that the session stays in a mode that asks before it does harm: without a person, it is refused.
+	AskMode bool
 
 	// Unproven is why the start does not tell everything that restricted the session; empty: it does.
 	Unproven string
 
 	// Carried is what the command repeats of the session's own command line.
-	Carried leash.Carried
+	Carried leash.Repeated
 
 	// Models is what the command may use if the session's own model is overloaded.
 	Models resume.Models
 
-	// Spare reports whether a variable may be missing now: its provider is not used. nil: none may be missing.
-	Spare func(variable string) bool
+	// Optional reports whether a variable may be missing now: its provider is not used. nil: none may be missing.
+	Optional func(variable string) bool
 
 	// Inside says that the program enters the container or sandbox of the session.
 	Inside bool
@@ -280,12 +280,12 @@ type Command struct {
 	// Unverifiable says that only the transcript tells whether the prompt arrived: the exit proves nothing.
 	Unverifiable bool
 
-	// Keep are files that the agent may lose when it runs: each is copied first, or nothing is run.
-	Keep []string
+	// Backup are files that the agent may lose when it runs: each is copied first, or nothing is run.
+	Backup []string
 }
 
-// Leave is why nothing may be sent.
-type Leave struct {
+// Skip is why nothing may be sent.
+type Skip struct {
 	Why   string
 	Park  bool      // waiting does not fix it
 	Tell  bool      // it may pass by itself, but a person should be told once
@@ -296,14 +296,14 @@ type Leave struct {
 
 // Feed is where a Follower reports to.
 type Feed struct {
-	// See applies observations in order; each has its Pos. Once it returns nil they are not lost.
-	See func(ctx context.Context, observations []resume.Observation) error
+	// Observe applies observations in order; each has its Pos. Once it returns nil they are not lost.
+	Observe func(ctx context.Context, observations []resume.Observation) error
 
-	// Kept loads the cursor stored under that name, also by an earlier daemon.
-	Kept func(name string) (json.RawMessage, bool)
+	// LoadCursor loads the cursor stored under that name, also by an earlier daemon.
+	LoadCursor func(name string) (json.RawMessage, bool)
 
-	// Keep stores how far the agent has read. It never reaches the disk before what precedes it.
-	Keep func(name string, cursor json.RawMessage)
+	// StoreCursor stores how far the agent has read. It never reaches the disk before what precedes it.
+	StoreCursor func(name string, cursor json.RawMessage)
 
 	// Ready must be called once, when everything that already existed has been reported.
 	Ready func()
@@ -318,7 +318,7 @@ type Typing struct {
 	Program string         // the command with which people start such a process
 
 	// Judge evaluates the screen, before anything is typed and again before the prompt is sent.
-	Judge func(screen string) Sight
+	Judge func(screen string) ScreenState
 }
 
 // Sending is a prompt that is sent to the process that holds the session, without a program or a terminal.
@@ -339,10 +339,10 @@ type NotSentError struct {
 // Error returns why nothing was sent.
 func (e *NotSentError) Error() string { return e.Why }
 
-// Sight is what a screen shows. Without Menu and Leave, it is a composer that waits for a prompt.
-type Sight struct {
+// ScreenState is what a screen shows. Without Menu and Leave, it is a composer that waits for a prompt.
+type ScreenState struct {
 	Draft   string // the text in the composer, also if nothing may be typed
 	Menu    bool   // a menu covers the composer, and Escape closes it without choosing
-	Leave   *Leave // nothing may be typed, and why
+	Skip    *Skip  // nothing may be typed, and why
 	Strange bool   // because the screen was not recognised
 }

@@ -99,16 +99,16 @@ func (b *Base) Find(s resume.Session) (program.Found, error) {
 }
 
 // Carry returns the flags of the start, except those for which something newer is known, if it was seen.
-func (b *Base) Carry(s resume.Session, newer ...string) (carried leash.Carried, seen bool) {
+func (b *Base) Carry(s resume.Session, newer ...string) (carried leash.Repeated, seen bool) {
 	o := s.StartedWith()
 	if o == nil || !o.ArgsSeen {
-		return leash.Carried{}, false
+		return leash.Repeated{}, false
 	}
 	return b.about.Flags.Carry(*o, newer...), true
 }
 
 // Begin returns the command that runs the program in that directory.
-func (b *Base) Begin(p program.Found, dir string, carried leash.Carried, env []string, args ...string) *Command {
+func (b *Base) Begin(p program.Found, dir string, carried leash.Repeated, env []string, args ...string) *Command {
 	argv := slices.Clone(p.Argv())
 	for i := range argv {
 		argv[i] = strings.ReplaceAll(argv[i], "{cwd}", dir)
@@ -129,7 +129,7 @@ func (b *Base) isWayIn(path string) bool {
 // Missing returns the plan if the program is not found.
 func (b *Base) Missing() Plan {
 	plan := Parked("%s was not found: set command in [[agent]]", b.about.Program)
-	plan.Leave.NoProgram = true
+	plan.Skip.NoProgram = true
 	return plan
 }
 
@@ -139,8 +139,8 @@ func (b *Base) Program() (program.Found, error) { return b.Find(resume.Session{}
 // Lives reports whether exactly this process is alive (its pid was not reused).
 func (b *Base) Lives(process resume.Process) bool { return b.Processes.Lives(process) }
 
-// GoOn returns a shell command for people: agents work in the directory they are started in.
-func (b *Base) GoOn(s resume.Session) string {
+// ContinueCommand returns a shell command for people: agents work in the directory they are started in.
+func (b *Base) ContinueCommand(s resume.Session) string {
 	if b.about.ByHand == "" {
 		return ""
 	}
@@ -159,13 +159,13 @@ func (b *Base) Identify(pid int) (resume.Program, bool) {
 	return b.Processes.Program(pid, b.about.Is)
 }
 
-// Talk returns an empty Plan: there is no way to reach the owner.
-func (b *Base) Talk(context.Context, resume.Session, resume.Owner, Words) (Plan, error) {
+// PlanLive returns an empty Plan: there is no way to reach the owner.
+func (b *Base) PlanLive(context.Context, resume.Session, resume.Owner, Prompt) (Plan, error) {
 	return Plan{}, nil
 }
 
-// Queued reports that no prompt is queued.
-func (b *Base) Queued(context.Context, resume.Session) (bool, error) { return false, nil }
+// HasPendingPrompt reports that no prompt is queued.
+func (b *Base) HasPendingPrompt(context.Context, resume.Session) (bool, error) { return false, nil }
 
 // Denied reports that nothing was refused.
 func (b *Base) Denied(context.Context, resume.Session, Ran) (Denial, bool, error) {
@@ -187,8 +187,8 @@ func (b *Base) Writer(context.Context, resume.Session) int { return 0 }
 // Unwatched returns none.
 func (b *Base) Unwatched(context.Context) ([]UnwatchedProcess, error) { return nil, nil }
 
-// Weigh returns false: the size of the context is not known.
-func (b *Base) Weigh(context.Context, resume.Session) (resume.Context, bool, error) {
+// ContextSize returns false: the size of the context is not known.
+func (b *Base) ContextSize(context.Context, resume.Session) (resume.Context, bool, error) {
 	return resume.Context{}, false, nil
 }
 

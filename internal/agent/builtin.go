@@ -106,7 +106,7 @@ func EnabledPlugin(path string) (dir string, enabled bool) {
 type HookCall struct {
 	Session    string
 	Transcript string // "": it is not named
-	Asks       string // what a person is asked for, as Attendant.Asks returns it; "": nothing
+	Asks       string // what a person is asked for, as QuestionReader.PendingQuestion returns it; "": nothing
 	Answered   bool   // it does not ask any more, if it did
 }
 

@@ -90,15 +90,15 @@ func (s *RunSettings) older(other RunSettings) {
 
 // Choice is what a resume gets.
 type Choice struct {
-	Args  []string         // after the session id
-	Newer []string         // flags of the session's start that are replaced by something newer
-	Left  []leash.Omission // what the resume does not get, and why
-	Words string           // the prompt; empty: the one that the user has configured
-	Dir   string           // empty: the session's
-	Keep  []string         // Command.Keep
-	Free  bool             // Command.AnyFlags
-	Spare func(variable string) bool
-	Leave *Leave // why the session is not continued
+	Args   []string         // after the session id
+	Newer  []string         // flags of the session's start that are replaced by something newer
+	Left   []leash.Omission // what the resume does not get, and why
+	Prompt string           // the prompt; empty: the one that the user has configured
+	Dir    string           // empty: the session's
+	Keep   []string         // Command.Keep
+	Free   bool             // Command.AnyFlags
+	Spare  func(variable string) bool
+	Skip   *Skip // why the session is not continued
 }
 
 // Described is the agent of a description, with its homes.
@@ -201,7 +201,7 @@ func (d *Described) Owner(ctx context.Context, s resume.Session) (*resume.Owner,
 	if d.is.Owner != nil {
 		return d.is.Owner(ctx, d, s)
 	}
-	return d.Processes.Neighbour(ctx, s, d.is.Is, PromptOptions...)
+	return d.Processes.OwnerInDir(ctx, s, d.is.Is, PromptOptions...)
 }
 
 // Variables are those that matter to the agent, and those that its settings name.
@@ -255,7 +255,7 @@ func (d *Described) Begun(printed string) string {
 // Plan returns how the session is continued now: by a run without a terminal in the session's
 // directory, with the flags of its start. Few transcripts say what a session may do without
 // asking: if its start was not seen, the run gets what the user's settings allow, never more.
-func (d *Described) Plan(ctx context.Context, s resume.Session, w Words) (Plan, error) {
+func (d *Described) Plan(ctx context.Context, s resume.Session, w Prompt) (Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return Plan{}, err
 	}
@@ -273,15 +273,15 @@ func (d *Described) Plan(ctx context.Context, s resume.Session, w Words) (Plan, 
 	if d.is.Choose != nil {
 		choice, err = d.is.Choose(ctx, d, s, had)
 	}
-	if err != nil || choice.Leave != nil {
-		return Plan{Leave: choice.Leave}, err
+	if err != nil || choice.Skip != nil {
+		return Plan{Skip: choice.Skip}, err
 	}
 	carried, _ := d.Carry(s, choice.Newer...)
 	carried.LeftOut = append(carried.LeftOut, choice.Left...)
 	args := slices.Concat([]string{d.is.Resume, s.Key.ID}, choice.Args, carried.Args)
-	plan := d.Run(s, cmp.Or(choice.Dir, s.Cwd), carried, d.is.Line.Say(args, cmp.Or(choice.Words, w.Prompt))...)
+	plan := d.Run(s, cmp.Or(choice.Dir, s.Cwd), carried, d.is.Line.Say(args, cmp.Or(choice.Prompt, w.Text))...)
 	if plan.Run != nil {
-		plan.Run.Spare, plan.Run.Keep, plan.Run.AnyFlags = choice.Spare, choice.Keep, choice.Free
+		plan.Run.Optional, plan.Run.Backup, plan.Run.AnyFlags = choice.Spare, choice.Keep, choice.Free
 	}
 	return plan, nil
 }
@@ -292,11 +292,11 @@ const maxEndLines = 20_000
 // endOf reads the end of a session's transcript: the last event, nil if there is none, and the
 // last settings. It skips prompts sent by resumed, and the one that is about to be sent: a resume that was cut off leaves its prompt
 // behind without any progress.
-func (d *Described) endOf(ctx context.Context, s resume.Session, w Words) (last resume.Event, had RunSettings, err error) {
+func (d *Described) endOf(ctx context.Context, s resume.Session, w Prompt) (last resume.Event, had RunSettings, err error) {
 	err = lines.Last(s.Transcript, maxEndLines).Back(ctx, func(line lines.Line) bool {
 		if r, ok := d.record(line); ok {
 			prompt, prompted := r.Event.(resume.Prompted)
-			sent := prompted && (SentByUs(s, prompt.At) || strings.TrimSpace(r.Prompt) == strings.TrimSpace(w.Prompt))
+			sent := prompted && (SentByUs(s, prompt.At) || strings.TrimSpace(r.Prompt) == strings.TrimSpace(w.Text))
 			if last == nil && !sent {
 				last = r.Event
 			}

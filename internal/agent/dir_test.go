@@ -25,15 +25,15 @@ func TestADirectoryIsCheckedBeforeItIsWorkedIn(t *testing.T) {
 	for _, c := range []struct {
 		s     resume.Session
 		dir   string
-		leave Leave
+		leave Skip
 	}{
-		{fresh, none, Leave{Why: "the session's directory " + none + " is gone: it is continued when that is back", Tell: true}},
-		{waits(now.Add(-7*24*time.Hour), now.Add(-time.Hour)), none, Leave{Why: "the session's directory " + none + " is gone: it is continued when that is back", Tell: true}},
-		{waits(now.Add(-4*24*time.Hour), time.Time{}), none, Leave{Why: "the session's directory " + none + " is gone", Park: true}},
-		{fresh, filepath.Join(file, "none"), Leave{Why: "the session's directory cannot be used: stat " + file + "/none: not a directory: it is continued when that is back", Tell: true}},
-		{fresh, file, Leave{Why: "the session's directory " + file + " is not a directory any more", Park: true}},
-		{fresh, "", Leave{Why: "the session's directory is not known", Park: true}},
-		{fresh, "src", Leave{Why: "the session's directory src is not an absolute path", Park: true}},
+		{fresh, none, Skip{Why: "the session's directory " + none + " is gone: it is continued when that is back", Tell: true}},
+		{waits(now.Add(-7*24*time.Hour), now.Add(-time.Hour)), none, Skip{Why: "the session's directory " + none + " is gone: it is continued when that is back", Tell: true}},
+		{waits(now.Add(-4*24*time.Hour), time.Time{}), none, Skip{Why: "the session's directory " + none + " is gone", Park: true}},
+		{fresh, filepath.Join(file, "none"), Skip{Why: "the session's directory cannot be used: stat " + file + "/none: not a directory: it is continued when that is back", Tell: true}},
+		{fresh, file, Skip{Why: "the session's directory " + file + " is not a directory any more", Park: true}},
+		{fresh, "", Skip{Why: "the session's directory is not known", Park: true}},
+		{fresh, "src", Skip{Why: "the session's directory src is not an absolute path", Park: true}},
 	} {
 		require.Equal(t, &c.leave, CheckDir(c.s, c.dir))
 	}

@@ -29,7 +29,7 @@ type Evidence struct {
 }
 
 // Back visits the evidence in a file from its end backwards, until visit returns false.
-func Back(ctx context.Context, a Reader, src Source, path string, visit func(Evidence) bool) error {
+func Back(ctx context.Context, a FileAgent, src Source, path string, visit func(Evidence) bool) error {
 	return lines.Back(ctx, path, func(line lines.Line) bool {
 		if src.Sift != nil && src.Sift(line.Data) == Nothing {
 			return true
@@ -43,7 +43,7 @@ func Back(ctx context.Context, a Reader, src Source, path string, visit func(Evi
 }
 
 // Last returns the last evidence in a file, which decides the state of the session.
-func Last(ctx context.Context, a Reader, src Source, path string) (last Evidence, found bool, err error) {
+func Last(ctx context.Context, a FileAgent, src Source, path string) (last Evidence, found bool, err error) {
 	err = Back(ctx, a, src, path, func(e Evidence) bool {
 		last, found = e, true
 		return false
@@ -53,7 +53,7 @@ func Last(ctx context.Context, a Reader, src Source, path string) (last Evidence
 
 // SourcesOf returns the sources of a Reader; a Follower has none.
 func SourcesOf(a Agent) []Source {
-	if reader, ok := a.(Reader); ok {
+	if reader, ok := a.(FileAgent); ok {
 		return reader.Sources()
 	}
 	return nil
@@ -61,12 +61,12 @@ func SourcesOf(a Agent) []Source {
 
 // Watches reports whether path is in one of the agent's sources. For a Follower any path is.
 func Watches(a Agent, path string) bool {
-	_, follows := a.(Follower)
+	_, follows := a.(DatabaseAgent)
 	return follows || slices.ContainsFunc(SourcesOf(a), func(src Source) bool { return src.has(path) })
 }
 
 // SourceOf returns the source that contains path. A file from elsewhere is read as one of the first source.
-func SourceOf(a Reader, path string) Source {
+func SourceOf(a FileAgent, path string) Source {
 	sources := a.Sources()
 	for _, src := range sources {
 		if src.has(path) {
@@ -218,7 +218,7 @@ func SentByUs(s resume.Session, at time.Time) bool {
 }
 
 // StillStopped returns the last evidence and whether it still stops the session: else otherwise is the plan.
-func StillStopped(ctx context.Context, a Reader, s resume.Session) (last Evidence, otherwise Plan, still bool, err error) {
+func StillStopped(ctx context.Context, a FileAgent, s resume.Session) (last Evidence, otherwise Plan, still bool, err error) {
 	last, found, err := LastOf(ctx, a, s)
 	if found && last.Key != s.Key {
 		return last, Left("the transcript goes on as session " + last.Key.ID), false, err
@@ -243,7 +243,7 @@ func StillStoppedBy(s resume.Session, last resume.Event, unread error) (otherwis
 }
 
 // LastOf skips prompts sent by resumed: a resume that was cut off leaves its prompt behind.
-func LastOf(ctx context.Context, a Reader, s resume.Session) (last Evidence, found bool, err error) {
+func LastOf(ctx context.Context, a FileAgent, s resume.Session) (last Evidence, found bool, err error) {
 	err = Back(ctx, a, SourceOf(a, s.Transcript), s.Transcript, func(e Evidence) bool {
 		if prompt, ok := e.Event.(resume.Prompted); ok && e.Key == s.Key && SentByUs(s, prompt.At) {
 			return true
@@ -284,7 +284,7 @@ func WhyNotNow(s resume.Session, last resume.Event, now time.Time) string {
 }
 
 // Left returns the plan for an obstacle that may pass by itself.
-func Left(why string) Plan { return Plan{Leave: &Leave{Why: why}} }
+func Left(why string) Plan { return Plan{Skip: &Skip{Why: why}} }
 
 // Runs returns the plan for a session that a run without a terminal holds.
 func Runs(owner resume.Owner) Plan {
@@ -293,32 +293,32 @@ func Runs(owner resume.Owner) Plan {
 
 // Parked returns the plan for an obstacle that waiting does not fix.
 func Parked(format string, args ...any) Plan {
-	return Plan{Leave: &Leave{Why: fmt.Sprintf(format, args...), Park: true}}
+	return Plan{Skip: &Skip{Why: fmt.Sprintf(format, args...), Park: true}}
 }
 
 // CheckDir returns nil for a directory that the session can work in, else why nothing may be sent.
-func CheckDir(s resume.Session, dir string) *Leave {
+func CheckDir(s resume.Session, dir string) *Skip {
 	if dir == "" {
-		return Parked("the session's directory is not known").Leave
+		return Parked("the session's directory is not known").Skip
 	}
 	if !filepath.IsAbs(dir) {
-		return Parked("the session's directory %s is not an absolute path", dir).Leave
+		return Parked("the session's directory %s is not an absolute path", dir).Skip
 	}
 	info, err := os.Stat(dir)
 	switch {
 	case err == nil && info.IsDir():
 		return nil
 	case err == nil:
-		return Parked("the session's directory %s is not a directory any more", dir).Leave
+		return Parked("the session's directory %s is not a directory any more", dir).Skip
 	}
 	why := fmt.Sprintf("the session's directory cannot be used: %v", err)
 	if errors.Is(err, os.ErrNotExist) {
 		why = fmt.Sprintf("the session's directory %s is gone", dir)
 	}
 	if !MayComeBack(s) {
-		return Parked("%s", why).Leave
+		return Parked("%s", why).Skip
 	}
-	return &Leave{Why: why + ": it is continued when that is back", Tell: true}
+	return &Skip{Why: why + ": it is continued when that is back", Tell: true}
 }
 
 // MayComeBack reports whether a directory is waited for. One that is away for days was deleted.

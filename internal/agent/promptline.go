@@ -43,7 +43,7 @@ type PromptFlags struct {
 	Stream bool     // json is a stream, not one document
 
 	// Left returns what can be continued of the session that a run had; nil: just the session.
-	Left func(ctx context.Context, d *Described, t headless.Trail, run headless.Ended, dir string) headless.Trail
+	Left func(ctx context.Context, d *Described, t headless.Continuation, run headless.Ended, dir string) headless.Continuation
 }
 
 type promptLine struct {
@@ -92,10 +92,10 @@ func (p promptLine) Give(id string) []string {
 
 // Begin uses the id in the JSON output of a run, else the id that the run was given. Without one,
 // the session is the only new one of the directory that begins with the prompt of the command line.
-func (p promptLine) Begin(dir string) func(context.Context, headless.Ended) headless.Trail {
+func (p promptLine) Begin(dir string) func(context.Context, headless.Ended) headless.Continuation {
 	is, begun := p.of.is.Line, p.of.Homes.NewFiles(p.of.is.Glob)
-	return func(ctx context.Context, run headless.Ended) headless.Trail {
-		t := headless.Trail{Session: run.Session}
+	return func(ctx context.Context, run headless.Ended) headless.Continuation {
+		t := headless.Continuation{Session: run.Session}
 		if strings.HasSuffix(p.Value(is.Output...), "json") {
 			t.Session = cmp.Or(headless.ToldID(run.Recording, is.Field), run.Session)
 		}
@@ -115,16 +115,16 @@ func (p promptLine) Document() bool {
 }
 
 // onlyOf returns the only session of these files that began there with the prompt of the command line.
-func (p promptLine) onlyOf(ctx context.Context, files []string, dir string) headless.Trail {
-	var found []headless.Trail
+func (p promptLine) onlyOf(ctx context.Context, files []string, dir string) headless.Continuation {
+	var found []headless.Continuation
 	for _, path := range files {
 		session, cwd, first := p.of.opening(ctx, path)
 		if headless.PlainID(session) != "" && process.SameDir(cwd, dir) && headless.Said(first, p.prompt()) {
-			found = append(found, headless.Trail{Session: session, Transcript: path})
+			found = append(found, headless.Continuation{Session: session, Transcript: path})
 		}
 	}
 	if len(found) != 1 {
-		return headless.Trail{}
+		return headless.Continuation{}
 	}
 	return found[0]
 }
@@ -142,7 +142,7 @@ func (d *Described) opening(ctx context.Context, path string) (session, cwd, pro
 }
 
 // Resume continues the session, with the first prompt if the session does not contain it.
-func (p promptLine) Resume(t headless.Trail, prompt string) []string {
+func (p promptLine) Resume(t headless.Continuation, prompt string) []string {
 	if t.Again {
 		args := append(p.Options(slices.Concat(p.of.is.Line.Names...)...), p.of.is.Resume, t.Session)
 		return append(args, p.Plain()...)

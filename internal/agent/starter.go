@@ -30,8 +30,8 @@ type Starter interface {
 	Home() string
 }
 
-// Teller is a Starter whose sessions may choose their own ids.
-type Teller interface {
+// IDPrinter is a Starter whose sessions may choose their own ids.
+type IDPrinter interface {
 	Starter
 
 	// Begun returns the session id in the output; empty: not printed yet, or it is the task's.
@@ -52,7 +52,7 @@ var plainMode = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 func CheckTask(a Agent, s resume.Session) error {
 	starter, ok := a.(Starter)
 	if !ok {
-		return errors.New(CannotStart(a).Leave.Why)
+		return errors.New(CannotStart(a).Skip.Why)
 	}
 	if err := resume.CheckPrompt(s.Task.Prompt); err != nil {
 		return err
@@ -67,8 +67,8 @@ func CheckTask(a Agent, s resume.Session) error {
 		return fmt.Errorf("%q is not a permission mode", mode)
 	}
 	plan, err := starter.Start(s)
-	if err == nil && plan.Leave != nil {
-		err = errors.New(plan.Leave.Why)
+	if err == nil && plan.Skip != nil {
+		err = errors.New(plan.Skip.Why)
 	}
 	return err
 }
@@ -85,7 +85,7 @@ type Opening struct {
 // Open returns the plan to begin the session of a task with the program.
 func (b *Base) Open(s resume.Session, o Opening) Plan {
 	if leave := CheckDir(s, s.Cwd); leave != nil {
-		return Plan{Leave: leave}
+		return Plan{Skip: leave}
 	}
 	found, err := b.Find(resume.Session{})
 	if err != nil {
@@ -108,7 +108,7 @@ func (b *Base) Open(s resume.Session, o Opening) Plan {
 	if o.Say == nil {
 		o.Say = WithPrompt
 	}
-	run := b.Begin(found, s.Cwd, leash.Carried{}, o.Env(found), o.Say(args, task.Prompt)...)
+	run := b.Begin(found, s.Cwd, leash.Repeated{}, o.Env(found), o.Say(args, task.Prompt)...)
 	run.Begins = args
 	return Plan{Run: run}
 }

@@ -21,7 +21,7 @@ func TestOnlyPromptsOfEarlierResumesAreOurs(t *testing.T) {
 				{Mark: "m2", StartedAt: minute(10), EndedAt: minute(11)},
 				{Mark: "m3", StartedAt: minute(20)},
 			},
-			Cut: []resume.Attempt{{Mark: "m0", StartedAt: minute(6), EndedAt: minute(7), Outcome: resume.CutOff}},
+			Cut: []resume.Attempt{{Mark: "m0", StartedAt: minute(6), EndedAt: minute(7), Outcome: resume.DaemonStopped}},
 		},
 		Run: &resume.Run{Mark: "m3"},
 	}

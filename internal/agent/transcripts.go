@@ -69,9 +69,9 @@ func (t *Transcripts) Observe(src Source, line lines.Line) (resume.Observation, 
 }
 
 // Run returns the plan to continue a session. The arguments include the carried ones.
-func (t *Transcripts) Run(s resume.Session, dir string, carried leash.Carried, args ...string) Plan {
+func (t *Transcripts) Run(s resume.Session, dir string, carried leash.Repeated, args ...string) Plan {
 	if leave := CheckDir(s, dir); leave != nil {
-		return Plan{Leave: leave}
+		return Plan{Skip: leave}
 	}
 	found, err := t.Find(s)
 	if err != nil {
@@ -93,7 +93,7 @@ func (t *Transcripts) Environment(p program.Found, transcript string) []string {
 
 // Written returns the timestamp of a record, or the file's time if it is missing or impossible.
 func Written(timestamp string, file time.Time) time.Time {
-	if t, err := time.Parse(time.RFC3339, timestamp); err == nil && resume.Possible(t) {
+	if t, err := time.Parse(time.RFC3339, timestamp); err == nil && resume.ValidRecordTime(t) {
 		return t
 	}
 	return file
@@ -102,8 +102,8 @@ func Written(timestamp string, file time.Time) time.Time {
 // maxWeighLines bounds how far back an answer is searched. Mostly it is within the last near bytes.
 const maxWeighLines, near = 2000, 16 << 10
 
-// Weigh returns the size of the context that the last answer in the transcript states.
-func (t *Transcripts) Weigh(ctx context.Context, s resume.Session) (resume.Context, bool, error) {
+// ContextSize returns the size of the context that the last answer in the transcript states.
+func (t *Transcripts) ContextSize(ctx context.Context, s resume.Session) (resume.Context, bool, error) {
 	return t.weighIn(ctx, lines.Last(s.Transcript, maxWeighLines))
 }
 

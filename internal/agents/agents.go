@@ -117,7 +117,7 @@ func StartOf(name string, pid int) (start starts.Start, ok bool) {
 func SessionOf(pid int) (resume.Key, bool) {
 	for _, b := range builtin {
 		a, err := b.New(agent.Options{})
-		if registrar, tells := a.(agent.Registrar); err == nil && tells {
+		if registrar, tells := a.(agent.SessionFinder); err == nil && tells {
 			if session := registrar.SessionOf(pid); session != "" {
 				return resume.Key{Agent: b.Name, ID: session}, true
 			}

@@ -81,7 +81,7 @@ func Survey(ctx context.Context, cfg config.Config, recorded string) ([]Finding,
 }
 
 // findProgram finds the program that would run if nothing is known about the session.
-func (f *Finding) findProgram(a agent.Runner, recorded string) {
+func (f *Finding) findProgram(a agent.ProgramFinder, recorded string) {
 	if recorded != "" {
 		own := os.Getenv("PATH")
 		defer os.Setenv("PATH", own)

@@ -83,7 +83,7 @@ func clock(text string, now time.Time) (time.Time, bool) {
 		}
 	}
 	for _, layout := range []string{time.RFC3339, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04"} {
-		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil && resume.Possible(t) {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil && resume.ValidRecordTime(t) {
 			return t, true
 		}
 	}

@@ -30,7 +30,7 @@ type Captured struct {
 func (c Captured) Path() string { return filepath.Join("testdata", filepath.FromSlash(c.File)) }
 
 // Understood checks that the agent understands how every captured session ends.
-func Understood(t *testing.T, a agent.Reader) {
+func Understood(t *testing.T, a agent.FileAgent) {
 	t.Helper()
 	src := a.Sources()[0]
 	for _, c := range Cases[Captured](t) {
@@ -59,7 +59,7 @@ func Understood(t *testing.T, a agent.Reader) {
 }
 
 // BothWays checks that reading forwards and backwards gives the same last event.
-func BothWays(t *testing.T, a agent.Reader) {
+func BothWays(t *testing.T, a agent.FileAgent) {
 	t.Helper()
 	src := a.Sources()[0]
 	for _, c := range Cases[Captured](t) {

@@ -45,9 +45,9 @@ func Invocations(t *testing.T, a headless.CommandLine, table []Called) {
 			}
 			require.Equal(t, c.Session, line.Session())
 			require.Equal(t, !c.Silent, line.Prompted())
-			next := line.Resume(headless.Trail{Session: ID}, "continue")
+			next := line.Resume(headless.Continuation{Session: ID}, "continue")
 			require.Equal(t, Words(strings.ReplaceAll(c.Next, "ID", ID)), next)
-			next = line.Resume(headless.Trail{Session: ID}, "-continue")
+			next = line.Resume(headless.Continuation{Session: ID}, "-continue")
 			last := next[len(next)-1]
 			require.True(t, last == "--prompt=-continue" || next[len(next)-2] == "--" && last == "-continue",
 				"a prompt is taken for an option: %q", next)
@@ -56,7 +56,7 @@ func Invocations(t *testing.T, a headless.CommandLine, table []Called) {
 }
 
 // Ran returns the trail of a run of that line in dir, during which does was called and which ended so.
-func Ran(t *testing.T, a headless.CommandLine, line, dir string, does func(), ended headless.Ended) headless.Trail {
+func Ran(t *testing.T, a headless.CommandLine, line, dir string, does func(), ended headless.Ended) headless.Continuation {
 	t.Helper()
 	called, ok := a.Invocation(Words(line))
 	require.True(t, ok)

@@ -31,7 +31,7 @@ func Described(is agent.Description) func(t testing.TB, roots ...string) *agent.
 type Means [2]any
 
 // Meanings checks what lines of the file at path mean. All are about the same session; "": it is not checked.
-func Meanings(t *testing.T, a agent.Reader, path, session string, table map[string]Means) {
+func Meanings(t *testing.T, a agent.FileAgent, path, session string, table map[string]Means) {
 	t.Helper()
 	for rule, c := range table {
 		t.Run(rule, func(t *testing.T) {
@@ -50,7 +50,7 @@ func Meanings(t *testing.T, a agent.Reader, path, session string, table map[stri
 // Weighs checks the size of the context that the last answer of a captured transcript states.
 func Weighs(t *testing.T, a agent.Agent, transcript string, tokens int64, day time.Time) {
 	t.Helper()
-	got, known, err := a.Weigh(t.Context(), resume.Session{Transcript: transcript})
+	got, known, err := a.ContextSize(t.Context(), resume.Session{Transcript: transcript})
 	require.NoError(t, err)
 	require.True(t, known)
 	require.Equal(t, tokens, got.Tokens)

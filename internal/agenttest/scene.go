@@ -56,7 +56,7 @@ func (sc *Scene[A]) Write(t *testing.T, records ...any) {
 // Plan returns how the session is continued with that prompt.
 func (sc *Scene[A]) Plan(t *testing.T, prompt string) agent.Plan {
 	t.Helper()
-	plan, err := sc.Agent.Plan(t.Context(), sc.Session, agent.Words{Prompt: prompt})
+	plan, err := sc.Agent.Plan(t.Context(), sc.Session, agent.Prompt{Text: prompt})
 	require.NoError(t, err)
 	return plan
 }
@@ -68,7 +68,7 @@ func (sc *Scene[A]) Arguments(t *testing.T, o resume.Origin) []string {
 	o.SeenAt = time.Now()
 	sc.Session.Origin = &o
 	plan := sc.Plan(t, "continue")
-	require.NotNil(t, plan.Run, "%+v", plan.Leave)
+	require.NotNil(t, plan.Run, "%+v", plan.Skip)
 	if len(plan.Run.Carried.Missing) > 0 {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (sc *Scene[A]) Arguments(t *testing.T, o resume.Origin) []string {
 func (sc *Scene[A]) MustGoOn(t *testing.T, prompt string, args ...string) {
 	t.Helper()
 	plan := sc.Plan(t, prompt)
-	require.NotNil(t, plan.Run, "%+v", plan.Leave)
+	require.NotNil(t, plan.Run, "%+v", plan.Skip)
 	require.Equal(t, append([]string{sc.Program}, args...), plan.Run.Argv)
 	require.Equal(t, sc.Session.Cwd, plan.Run.Dir)
 	require.Empty(t, plan.Run.Env)
@@ -89,7 +89,7 @@ func (sc *Scene[A]) MustGoOn(t *testing.T, prompt string, args ...string) {
 // MustLeave checks that the session is not continued, for that reason; park is whether it is parked.
 func (sc *Scene[A]) MustLeave(t *testing.T, why string, park bool) {
 	t.Helper()
-	leave := sc.Plan(t, "continue").Leave
+	leave := sc.Plan(t, "continue").Skip
 	require.NotNil(t, leave, why)
 	require.Contains(t, leave.Why, why)
 	require.Equal(t, park, leave.Park, why)

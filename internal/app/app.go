@@ -139,7 +139,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		Keep:      d.store.PutCursor,
 		Kept:      d.store.Cursor,
 		Elsewhere: func(key resume.Key) bool { return lease.Elsewhere(opts.LeaseDirs, key.Agent, key.ID) },
-		Since:     func() time.Time { return d.settings.Load().rules.Unread(time.Now()) },
+		Since:     func() time.Time { return d.settings.Load().rules.ReadSince(time.Now()) },
 		Trust:     func() ownership.Trust { return d.settings.Load().config.Resume.Trust() },
 		Log:       opts.Log,
 	}, first.agents, snapshot.Cursors)

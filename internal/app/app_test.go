@@ -119,6 +119,6 @@ func TestADaemonThatCannotBeBuiltLeavesNothingBehind(t *testing.T) {
 	cfg.Agents[0].Limit = []string{"("}
 	opts := Options{Config: cfg, StateDir: h.path("state"), RuntimeDir: h.path("run"), Log: slog.New(slog.DiscardHandler)}
 	require.ErrorContains(t, Run(t.Context(), opts), "agent bot: limit")
-	require.False(t, control.Answers(h.path("run")))
+	require.False(t, control.IsRunning(h.path("run")))
 	h.run(t) // the state is not locked
 }

@@ -50,7 +50,7 @@ func (s *settings) notify() notify.Config {
 // goOn returns the command that continues a session, if its agent has one.
 func (s *settings) goOn(session resume.Session) string {
 	if a := s.agents[session.Key.Agent]; a != nil { // otherwise it is switched off
-		return a.GoOn(session)
+		return a.ContinueCommand(session)
 	}
 	return ""
 }

@@ -211,7 +211,7 @@ func watched(names []string, accounts []resume.Account) []control.Watched {
 				moved = resume.Later(moved, a.MovedAt)
 			}
 		}
-		if !moved.IsZero() && resume.Tellable(moved) {
+		if !moved.IsZero() && resume.FitsJSON(moved) {
 			all[i].MovedAt = new(moved.UTC())
 		}
 	}
@@ -310,8 +310,8 @@ func (b *Backend) after(ctx context.Context, s resume.Session) view.Session {
 	return b.opts.View(s)
 }
 
-// Told stores what the provider told a session about its account's allowances.
-func (b *Backend) Told(ctx context.Context, key resume.Key, readings []usage.Reading) error {
+// AddReadings stores what the provider told a session about its account's allowances.
+func (b *Backend) AddReadings(ctx context.Context, key resume.Key, readings []usage.Reading) error {
 	session, err := b.opts.Engine.Session(ctx, key)
 	if err == nil {
 		b.opts.Usage.Add(session.AccountKey(), readings)
@@ -319,8 +319,8 @@ func (b *Backend) Told(ctx context.Context, key resume.Key, readings []usage.Rea
 	return err
 }
 
-// Nudge makes the transcript be read that an agent's hook names.
-func (b *Backend) Nudge(nudge control.Nudge) error {
+// HandleHook makes the transcript be read that an agent's hook names.
+func (b *Backend) HandleHook(nudge control.HookEvent) error {
 	if !agents.CallsHooks(nudge.Agent) {
 		return fmt.Errorf("no agent %q calls a hook", nudge.Agent)
 	}

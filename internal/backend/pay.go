@@ -42,9 +42,9 @@ func (b *Backend) payable(ctx context.Context, key resume.Key) (resume.Session, 
 	if !b.opts.OwnKey.Offers(key.Agent) {
 		return session, fmt.Errorf("own_key_file is not set for %s: without it no session can use your own key", key.Agent)
 	}
-	why := session.Unpayable(time.Now())
+	why := session.WhyNotOwnKey(time.Now())
 	if why == "" {
-		_, why = b.opts.Deliver.Unpayable(ctx, session)
+		_, why = b.opts.Deliver.WhyNotOwnKey(ctx, session)
 	}
 	if why != "" {
 		return session, errors.New(why)
@@ -94,7 +94,7 @@ func (b *Backend) reset(ctx context.Context, key resume.Key, use bool) (view.Ses
 	if err != nil {
 		return view.Session{}, err
 	}
-	banker, ok := b.opts.Settings().Agents[key.Agent].(agent.Banker)
+	banker, ok := b.opts.Settings().Agents[key.Agent].(agent.ResetBank)
 	if !ok {
 		return view.Session{}, fmt.Errorf("%s has no resets in a bank", key.Agent)
 	}
@@ -112,7 +112,7 @@ func (b *Backend) reset(ctx context.Context, key resume.Key, use bool) (view.Ses
 		return shown, nil
 	}
 	switch {
-	case session.Limit.Class != limit.UsageLimit || session.State != resume.Waiting && !session.Over():
+	case session.Limit.Class != limit.UsageLimit || session.State != resume.Waiting && !session.NeedsPerson():
 		return view.Session{}, errors.New("no usage limit stops it: no reset was used")
 	case resets == 0:
 		return view.Session{}, errors.New("no reset is in the bank")

@@ -112,8 +112,8 @@ func (l Left) Most() float64 {
 // rounding is the possible error of sums of cents.
 const rounding = 1e-6
 
-// Settle sets what the run has cost. Only the first call counts.
-func (e *Entry) Settle(spent float64) {
+// Commit sets what the run has cost. Only the first call counts.
+func (e *Entry) Commit(spent float64) {
 	if !e.Settled {
 		e.Spent, e.Settled = max(0, spent), true
 	}
@@ -144,8 +144,8 @@ func (l Ledger) Left(t Terms, agent, session string, now time.Time) Left {
 	return Left{max(0, left.Session), max(0, left.Total)}
 }
 
-// SetAside reserves what a run may cost, or reports that not enough is left.
-func (l *Ledger) SetAside(t Terms, e Entry) bool {
+// Reserve reserves what a run may cost, or reports that not enough is left.
+func (l *Ledger) Reserve(t Terms, e Entry) bool {
 	if e.Most < least-rounding || e.Most > l.Left(t, e.Agent, e.Session, e.At).Most()+rounding {
 		return false
 	}

@@ -29,15 +29,15 @@ func TestWhatIsSetAsideIsGone(t *testing.T) {
 	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.Local)
 	terms := Terms{5, 8, Month}
 	var l Ledger
-	require.True(t, l.SetAside(terms, entry("m1", "a", now, 5)))
+	require.True(t, l.Reserve(terms, entry("m1", "a", now, 5)))
 	require.Zero(t, l.Left(terms, "bot", "a", now).Most())
 	require.InDelta(t, 3, l.Left(terms, "bot", "b", now).Most(), 1e-9, "what all may cost bounds each")
 	require.InDelta(t, 5, l.Left(terms, "other", "b", now).Most(), 1e-9, "another agent has its own")
-	require.False(t, l.SetAside(terms, entry("m2", "b", now, 3.01)))
-	require.True(t, l.SetAside(terms, entry("m2", "b", now, 3)))
+	require.False(t, l.Reserve(terms, entry("m2", "b", now, 3.01)))
+	require.True(t, l.Reserve(terms, entry("m2", "b", now, 3)))
 
-	l.Find("m1").Settle(1.234)
-	l.Find("m1").Settle(0) // only the first call counts
+	l.Find("m1").Commit(1.234)
+	l.Find("m1").Commit(0) // only the first call counts
 	l.Drop("m2")
 	require.InDelta(t, 3.76, l.Left(terms, "bot", "a", now).Most(), 1e-9, "whole cents, and never more than there is")
 	l.Forget(now)
@@ -47,7 +47,7 @@ func TestWhatIsSetAsideIsGone(t *testing.T) {
 func TestAPeriodBeginsWhereItsUserLives(t *testing.T) {
 	noon := time.Date(2026, 11, 30, 12, 0, 0, 0, time.Local)
 	var l Ledger
-	require.True(t, l.SetAside(Terms{5, 5, Month}, entry("m1", "a", noon, 5)))
+	require.True(t, l.Reserve(Terms{5, 5, Month}, entry("m1", "a", noon, 5)))
 	for each, left := range map[Period][]float64{Month: {0, 0, 5}, Day: {0, 5, 5}} {
 		terms := Terms{5, 5, each}
 		require.InDelta(t, left[0], l.Left(terms, "bot", "a", noon.Add(11*time.Hour)).Most(), 1e-9, each)

@@ -76,8 +76,8 @@ func (c *Client) Do(ctx context.Context, name string, order Order) (view.Session
 	return call[view.Session](ctx, c, http.MethodPost, "/v1/session/"+string(order), url.Values{"name": {name}})
 }
 
-// Told sends the allowances that an agent reported for the account of a session.
-func (c *Client) Told(ctx context.Context, name string, readings []usage.Reading) error {
+// AddReadings sends the allowances that an agent reported for the account of a session.
+func (c *Client) AddReadings(ctx context.Context, name string, readings []usage.Reading) error {
 	data, err := json.Marshal(readings)
 	if err != nil {
 		return err
@@ -290,8 +290,8 @@ func (c *Client) History(ctx context.Context, name string, since time.Time) (ite
 	}, nil
 }
 
-// Nudge sends what a hook was called with.
-func (c *Client) Nudge(ctx context.Context, n Nudge) error {
+// SendHookEvent sends what a hook was called with.
+func (c *Client) SendHookEvent(ctx context.Context, n HookEvent) error {
 	return c.order(ctx, "/v1/nudge", url.Values{"agent": {n.Agent}, "session": {n.Session}, "transcript": {n.Transcript}, "asks": {n.Asks}, "answered": {strconv.FormatBool(n.Answered)}})
 }
 

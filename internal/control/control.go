@@ -150,11 +150,11 @@ type Backend interface {
 	// Do executes an order and returns the session after it.
 	Do(ctx context.Context, key resume.Key, order Order) (view.Session, error)
 
-	// Told stores the allowances that an agent reported for the account of a session.
-	Told(ctx context.Context, key resume.Key, readings []usage.Reading) error
+	// AddReadings stores the allowances that an agent reported for the account of a session.
+	AddReadings(ctx context.Context, key resume.Key, readings []usage.Reading) error
 
-	// Nudge makes the daemon read a session soon, after a hook was called. It returns at once.
-	Nudge(nudge Nudge) error
+	// HandleHook makes the daemon read a session soon, after a hook was called. It returns at once.
+	HandleHook(nudge HookEvent) error
 
 	// Queue returns the tasks.
 	Queue() Tasks
@@ -242,9 +242,9 @@ type Step struct {
 	AliveAt time.Time      `json:"alive_at,omitzero"` // of a daemon that starts: when one last ran before; zero: never, or not known
 }
 
-// Nudge is what an agent's hook sends when something happens to a session. It says where to
+// HookEvent is what an agent's hook sends when something happens to a session. It says where to
 // look, and what is in no transcript: that the process asks for something.
-type Nudge struct {
+type HookEvent struct {
 	Agent      string
 	Session    string
 	Transcript string // "": not known

@@ -27,7 +27,7 @@ import (
 // daemon is a backend with a few sessions.
 type daemon struct {
 	orders  []string
-	nudged  []control.Nudge
+	nudged  []control.HookEvent
 	told    []usage.Reading
 	paused  bool
 	fails   error
@@ -100,12 +100,12 @@ func (d *daemon) Do(_ context.Context, key resume.Key, order control.Order) (vie
 	return view.Session{ID: key.ID, Agent: key.Agent, State: resume.Waiting}, nil
 }
 
-func (d *daemon) Told(_ context.Context, _ resume.Key, readings []usage.Reading) error {
+func (d *daemon) AddReadings(_ context.Context, _ resume.Key, readings []usage.Reading) error {
 	d.told = append(d.told, readings...)
 	return nil
 }
 
-func (d *daemon) Nudge(n control.Nudge) error { d.nudged = append(d.nudged, n); return nil }
+func (d *daemon) HandleHook(n control.HookEvent) error { d.nudged = append(d.nudged, n); return nil }
 
 func (d *daemon) Queue() control.Tasks { return nil }
 
@@ -176,9 +176,9 @@ func TestWhatAnAgentWasToldIsPassedOn(t *testing.T) {
 	d := &daemon{sessions: []view.Session{sessionView("bot", "s-1")}}
 	client := control.NewClient(serve(t, d))
 	reading := usage.Reading{Kind: usage.FiveHours, Length: 5 * time.Hour, Used: 71.5, ResetsAt: time.Unix(1794758400, 0).UTC(), At: time.Unix(1794750000, 0).UTC()}
-	require.NoError(t, client.Told(t.Context(), "s-1", []usage.Reading{reading}))
+	require.NoError(t, client.AddReadings(t.Context(), "s-1", []usage.Reading{reading}))
 	require.Equal(t, []usage.Reading{reading}, d.told)
-	require.ErrorIs(t, client.Told(t.Context(), "s-2", []usage.Reading{reading}), control.ErrNoSession)
+	require.ErrorIs(t, client.AddReadings(t.Context(), "s-2", []usage.Reading{reading}), control.ErrNoSession)
 }
 
 // The caller of Run must get the error, or the daemon runs on and cannot be reached.

@@ -153,7 +153,7 @@ func (s *Server) told(r *http.Request) (any, error) {
 		err = json.Unmarshal([]byte(r.FormValue("readings")), &readings)
 	}
 	if err == nil {
-		err = s.backend.Told(r.Context(), key, readings)
+		err = s.backend.AddReadings(r.Context(), key, readings)
 	}
 	return done, err
 }
@@ -261,11 +261,11 @@ const (
 var errNudge = errors.New("no agent says this to its hook")
 
 func (s *Server) nudge(r *http.Request) (any, error) {
-	n := Nudge{Agent: r.FormValue("agent"), Session: r.FormValue("session"), Transcript: r.FormValue("transcript"), Asks: r.FormValue("asks"), Answered: r.FormValue("answered") == "true"}
+	n := HookEvent{Agent: r.FormValue("agent"), Session: r.FormValue("session"), Transcript: r.FormValue("transcript"), Asks: r.FormValue("asks"), Answered: r.FormValue("answered") == "true"}
 	if n.Session == "" || max(len(n.Agent), len(n.Session)) > longestName || max(len(n.Transcript), len(n.Asks)) > longestFile {
 		return nil, errNudge
 	}
-	return done, s.backend.Nudge(n)
+	return done, s.backend.HandleHook(n)
 }
 
 // mostRows bounds a page.

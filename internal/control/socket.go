@@ -174,8 +174,8 @@ func socketPath(dir string) (path string, release func(), err error) {
 	return filepath.Join(through, SocketName), func() { _ = open.Close() }, nil
 }
 
-// Answers reports whether a daemon listens on the socket in dir.
-func Answers(dir string) bool {
+// IsRunning reports whether a daemon listens on the socket in dir.
+func IsRunning(dir string) bool {
 	conn, err := dial(context.Background(), dir)
 	if err != nil {
 		return false
@@ -203,7 +203,7 @@ func SocketDir(getenv func(string) string) string {
 		return dir
 	}
 	for _, dryRun := range dirs.DryRuns(own) {
-		if Answers(dryRun) {
+		if IsRunning(dryRun) {
 			return dryRun
 		}
 	}
@@ -218,7 +218,7 @@ func DaemonDir(getenv func(string) string) string {
 
 func daemonDir(getenv func(string) string) (dir string, answers bool) {
 	places := dirs.Sockets(getenv)
-	if i := slices.IndexFunc(places, Answers); i >= 0 {
+	if i := slices.IndexFunc(places, IsRunning); i >= 0 {
 		return places[i], true
 	}
 	for _, place := range places { // a socket that does not answer is reported too

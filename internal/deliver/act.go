@@ -41,9 +41,9 @@ func (d *Deliverer) Preview(ctx context.Context, session resume.Session) view.Pl
 	return plan
 }
 
-// Unpayable returns why the session cannot continue with its user's own key now. If why is empty it
-// can, and most is what it may cost. Unpayable changes nothing.
-func (d *Deliverer) Unpayable(ctx context.Context, session resume.Session) (most float64, why string) {
+// WhyNotOwnKey returns why the session cannot continue with its user's own key now. If why is empty it
+// can, and most is what it may cost. WhyNotOwnKey changes nothing.
+func (d *Deliverer) WhyNotOwnKey(ctx context.Context, session resume.Session) (most float64, why string) {
 	session = d.located(session)
 	session.Paid, session.RetryAskedAt = new(resume.Paid), time.Now() // as if a person asked for it
 	v := &delivery{Deliverer: d, session: session}

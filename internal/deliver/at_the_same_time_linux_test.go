@@ -199,12 +199,12 @@ func inShell(r *race, dir string, env []string) (pid int) {
 	return pid
 }
 
-func readField(screen string) agent.Sight {
+func readField(screen string) agent.ScreenState {
 	_, draft, shown := strings.Cut(screen, "❯")
 	if !shown {
-		return agent.Sight{Strange: true, Leave: &agent.Leave{Why: "no field", Park: true}}
+		return agent.ScreenState{Strange: true, Skip: &agent.Skip{Why: "no field", Park: true}}
 	}
-	return agent.Sight{Draft: strings.TrimSpace(draft)}
+	return agent.ScreenState{Draft: strings.TrimSpace(draft)}
 }
 
 func (r *race) draft() string { return readField(r.screen()).Draft }

@@ -42,7 +42,7 @@ func (c *command) preview(ctx context.Context, plan *view.Plan) *resume.NotSent 
 	plan.Command, plan.Dir = c.session.Shown(c.plan.Argv), c.plan.Dir
 	plan.Repeated = append(plan.Repeated, c.session.Shown(c.plan.Carried.Args)...)
 	plan.LeftOut = append(plan.LeftOut, leash.Words(c.leftOut())...)
-	plan.Models = c.plan.Models.May()
+	plan.Models = c.plan.Models.AllowedText()
 	if c.most > 0 {
 		plan.OwnKey = fmt.Sprintf("with your own key, for at most %.2f USD", c.most)
 	}
@@ -120,7 +120,7 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 	if err := c.agent.Tidy(ctx, c.session); err != nil {
 		return nil, tryAgain("what an earlier resume left could not be removed: " + err.Error())
 	}
-	if err := c.files.Copy(key, n, c.plan.Keep); err != nil {
+	if err := c.files.Copy(key, n, c.plan.Backup); err != nil {
 		return nil, tryAgain("the transcript could not be copied aside: " + err.Error())
 	}
 	if err := c.files.Prepare(key, n, c.session.Pending()); err != nil {

@@ -40,7 +40,7 @@ func (d *Deliverer) delivered(ctx context.Context, s resume.Session) resume.Even
 
 // isQueued reports whether the agent has the prompt in its queue: then it must not be sent again.
 func (d *Deliverer) isQueued(ctx context.Context, a agent.Planner, s resume.Session) bool {
-	waits, err := a.Queued(ctx, s)
+	waits, err := a.HasPendingPrompt(ctx, s)
 	if err != nil {
 		d.logOf(s.Key).Warn("cannot look for a queued prompt", "err", err)
 	}
@@ -67,11 +67,11 @@ func arrived(ctx context.Context, a agent.Agent, s resume.Session) bool {
 
 func lastOf(ctx context.Context, a agent.Agent, s resume.Session) (last agent.Evidence, found bool, err error) {
 	switch a := a.(type) {
-	case agent.Reader:
+	case agent.FileAgent:
 		last, found, err = agent.Last(ctx, a, agent.SourceOf(a, s.Transcript), s.Transcript)
 		last.Pos.Offset = last.Offset + 1 // a line that begins where another one ended comes after it
 		return last, found, err
-	case agent.Follower:
+	case agent.DatabaseAgent:
 		all, err := a.Evidence(s.Transcript)
 		if i := slices.IndexFunc(all, func(e agent.Evidence) bool { return e.Key == s.Key }); i >= 0 {
 			return all[i], true, nil
@@ -103,7 +103,7 @@ func (m *message) send(ctx context.Context) resume.Event {
 	// Not ctx: a request that was begun is completed, even if the daemon stops.
 	err := m.plan.Do(context.WithoutCancel(ctx))
 	if refusal, ok := errors.AsType[*agent.NotSentError](err); ok {
-		return leaving(&agent.Leave{Why: refusal.Why, Park: refusal.Park}, m.owner)
+		return leaving(&agent.Skip{Why: refusal.Why, Park: refusal.Park}, m.owner)
 	}
 	if err != nil {
 		return unknown("the prompt was sent, but the answer was not the expected one: " + err.Error())

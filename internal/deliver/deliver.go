@@ -135,7 +135,7 @@ func parkIf(why string) *resume.NotSent {
 }
 
 // leaving is the verdict on a resume that the agent does not want to be sent.
-func leaving(leave *agent.Leave, owner *resume.Owner) *resume.NotSent {
+func leaving(leave *agent.Skip, owner *resume.Owner) *resume.NotSent {
 	notSent := &resume.NotSent{Why: leave.Why, Until: leave.Until, Owner: owner}
 	switch {
 	case leave.Park:

@@ -109,7 +109,7 @@ func TestWhatHoldsAResumeBack(t *testing.T) {
 			[]string{"not sent: no program"},
 		},
 		"the agent leaves it": {
-			func(w *world) { w.agent.plan = agent.Plan{Leave: &agent.Leave{Why: "it goes on by itself"}} },
+			func(w *world) { w.agent.plan = agent.Plan{Skip: &agent.Skip{Why: "it goes on by itself"}} },
 			[]string{"not sent: it goes on by itself"},
 		},
 		"a process holds it that cannot be reached": {
@@ -206,7 +206,7 @@ func TestHowACommandEnds(t *testing.T) {
 			[]string{"parked: no env file"},
 		},
 		"what it may lose cannot be copied aside": {
-			func(w *world) { w.agent.plan.Run.Keep = []string{"/no/such/file"} },
+			func(w *world) { w.agent.plan.Run.Backup = []string{"/no/such/file"} },
 			[]string{"not sent: the transcript could not be copied aside: open /no/such/file: no such file or directory"},
 		},
 	} {
@@ -291,8 +291,8 @@ func TestLooksAtAScreenOfBeforeDoNotCount(t *testing.T) {
 		w := newWorld(t)
 		w.d.machine = noting{w: w}
 		w.agent.owner = &resume.Owner{PID: 42, Kind: resume.Interactive}
-		strange := agent.Sight{Strange: true, Leave: &agent.Leave{Why: "its screen is not known", Park: true}}
-		w.agent.talk.Type = &agent.Typing{Judge: func(string) agent.Sight { return strange }}
+		strange := agent.ScreenState{Strange: true, Skip: &agent.Skip{Why: "its screen is not known", Park: true}}
+		w.agent.talk.Type = &agent.Typing{Judge: func(string) agent.ScreenState { return strange }}
 		require.Contains(t, w.act()[0], "look 1 of 3")
 		w.d.Changed(resume.Change{Event: resume.Forget{}, After: resume.Session{Key: w.session.Key, State: resume.Watching}})
 		require.Contains(t, w.actAgain()[1], "look 1 of 3", "a person has gone on with it meanwhile")

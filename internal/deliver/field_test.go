@@ -29,7 +29,7 @@ func inField(t *testing.T, f *field) *world {
 	w := newWorld(t)
 	w.d.machine = f
 	w.agent.owner = &resume.Owner{PID: 42, Kind: resume.Interactive}
-	w.agent.talk.Type = &agent.Typing{Text: "continue", Judge: func(screen string) agent.Sight { return agent.Sight{Draft: screen} }}
+	w.agent.talk.Type = &agent.Typing{Text: "continue", Judge: func(screen string) agent.ScreenState { return agent.ScreenState{Draft: screen} }}
 	return w
 }
 
@@ -78,8 +78,8 @@ func TestAScreenThatIsNotKnownIsLookedAtAgain(t *testing.T) {
 		w := inField(t, f)
 		f.transcript = w.session.Transcript
 		known := w.agent.talk.Type.Judge
-		w.agent.talk.Type.Judge = func(string) agent.Sight {
-			return agent.Sight{Strange: true, Leave: &agent.Leave{Why: "its screen is not known", Park: true}}
+		w.agent.talk.Type.Judge = func(string) agent.ScreenState {
+			return agent.ScreenState{Strange: true, Skip: &agent.Skip{Why: "its screen is not known", Park: true}}
 		}
 		kept := filepath.Join(w.d.opts.StateDir, "runs", "s-1", "screen.txt")
 		why := "its screen is not known; it is kept in " + kept
@@ -105,7 +105,7 @@ func TestWhatIsNotShownAsItWasTypedIsNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := new(field)
 		w := inField(t, f)
-		w.agent.talk.Type.Judge = func(string) agent.Sight { return agent.Sight{} }
+		w.agent.talk.Type.Judge = func(string) agent.ScreenState { return agent.ScreenState{} }
 		got := w.act()
 		require.Len(t, got, 2)
 		require.Contains(t, got[1], "is not what was typed")

@@ -171,7 +171,7 @@ func (v *delivery) ownerIsKnown(ctx context.Context) (notSent *resume.NotSent) {
 }
 
 // tellIfUnseen reports to a person that processes cannot be seen: only a person can change that.
-func tellIfUnseen(err error) resume.Then {
+func tellIfUnseen(err error) resume.NextStep {
 	if errors.Is(err, agent.ErrUnseen) {
 		return resume.Tell
 	}
@@ -205,7 +205,7 @@ func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 	if v.owner != nil {
 		plan, _, err = livePlan(ctx, v.agent, v.session, *v.owner, v.settings)
 	} else {
-		plan, err = v.agent.Plan(ctx, v.session, agent.Words{Prompt: words(ctx, v.agent, v.session, v.settings), Most: v.most})
+		plan, err = v.agent.Plan(ctx, v.session, agent.Prompt{Text: words(ctx, v.agent, v.session, v.settings), MaxUSD: v.most})
 	}
 	if err != nil {
 		return &resume.NotSent{Why: err.Error(), Owner: v.owner, Then: tellIfUnseen(err)}
@@ -218,8 +218,8 @@ func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 
 func (v *delivery) choose(plan agent.Plan) *resume.NotSent {
 	switch {
-	case plan.Leave != nil:
-		notSent := leaving(plan.Leave, v.owner)
+	case plan.Skip != nil:
+		notSent := leaving(plan.Skip, v.owner)
 		if v.owner != nil && notSent.Then == resume.Tell {
 			notSent.Then = resume.TellUnreached
 		}

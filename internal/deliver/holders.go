@@ -72,9 +72,9 @@ func (d *Deliverer) lookAtQuestion(ctx context.Context, a agent.Agent, session r
 // asking returns the process that has the session open, and what it asks a person for. tells is false if the
 // agent's processes do not say that.
 func asking(ctx context.Context, a agent.Agent, session resume.Session) (owner *resume.Owner, asks string, tells bool, err error) {
-	attendant, tells := a.(agent.Attendant)
+	attendant, tells := a.(agent.QuestionReader)
 	if tells {
-		owner, asks, err = attendant.Asks(ctx, session)
+		owner, asks, err = attendant.PendingQuestion(ctx, session)
 	} else {
 		owner, err = a.Owner(ctx, session)
 	}
@@ -120,14 +120,14 @@ func (d *Deliverer) ask(ctx context.Context, a agent.Agent, session resume.Sessi
 
 // left reports whether a person has left the session for an empty one, in the process that held it.
 func left(ctx context.Context, a agent.Agent, session resume.Session) bool {
-	attendant, tells := a.(agent.Attendant)
-	return tells && attendant.Left(ctx, session)
+	attendant, tells := a.(agent.QuestionReader)
+	return tells && attendant.UserLeft(ctx, session)
 }
 
 // closed reports whether a person has ended the process that had the session open, as far as can be
 // known: the daemon saw it alive, and it was not killed. A process that ended while no daemon ran may
 // have ended with the machine.
-func (d *Deliverer) closed(a agent.Holder, session resume.Session) bool {
+func (d *Deliverer) closed(a agent.OwnerFinder, session resume.Session) bool {
 	owner := session.Owner
 	return owner != nil && owner.Kind != resume.Headless && d.tracker.wasSeen(session.Key) && !a.Killed(session, *owner)
 }
@@ -156,13 +156,13 @@ func (d *Deliverer) unreached(ctx context.Context, a agent.Agent, session resume
 	switch {
 	case err != nil:
 		return "", false
-	case plan.Leave != nil && !plan.Leave.Until.IsZero(): // it continues by itself
+	case plan.Skip != nil && !plan.Skip.Until.IsZero(): // it continues by itself
 		return "", true
 	case barred != "":
 		return settings.outOfReach(owner, barred), true
-	case plan.Leave != nil && plan.Leave.Tell:
-		return plan.Leave.Why, true
-	case plan.Leave != nil:
+	case plan.Skip != nil && plan.Skip.Tell:
+		return plan.Skip.Why, true
+	case plan.Skip != nil:
 		return "", false
 	case plan.Type == nil:
 		return "", true

@@ -40,14 +40,14 @@ func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
 		"there is no way to reach it": {func(*world) {}, true, "it takes no prompt from outside", true},
 		"it can be sent a message":    {func(w *world) { w.agent.talk.Send = &agent.Sending{To: "it"} }, true, "", false},
 		"it works": {
-			func(w *world) { w.agent.talk.Leave = &agent.Leave{Why: "it works"} }, false, "", false,
+			func(w *world) { w.agent.talk.Skip = &agent.Skip{Why: "it works"} }, false, "", false,
 		},
 		"it goes on by itself": {
-			func(w *world) { w.agent.talk.Leave = &agent.Leave{Why: "it goes on", Until: time.Now().Add(time.Hour)} }, true, "", false,
+			func(w *world) { w.agent.talk.Skip = &agent.Skip{Why: "it goes on", Until: time.Now().Add(time.Hour)} }, true, "", false,
 		},
 		"nobody knows which one holds it": {
 			func(w *world) {
-				w.agent.talk.Leave = &agent.Leave{Why: "2 live processes hold the session", Park: true}
+				w.agent.talk.Skip = &agent.Skip{Why: "2 live processes hold the session", Park: true}
 			}, true, "2 live processes", true,
 		},
 		"a person wants to be told of live ones when it is due": {

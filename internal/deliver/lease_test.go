@@ -57,7 +57,7 @@ var ways = map[string]struct {
 		w.agent.talk.Send = &agent.Sending{To: "it", Do: func(context.Context) error { w.diary.add("sends"); return nil }}
 	}, []string{"sends"}, 0},
 	"a terminal": {func(w *world) {
-		w.agent.talk.Type = &agent.Typing{Text: "continue", Judge: func(string) agent.Sight { return agent.Sight{} }}
+		w.agent.talk.Type = &agent.Typing{Text: "continue", Judge: func(string) agent.ScreenState { return agent.ScreenState{} }}
 	}, []string{"types"}, 0},
 }
 

@@ -44,8 +44,8 @@ func (v *delivery) startWasSeen(plan agent.Plan) *resume.NotSent {
 	switch {
 	case run != nil && (run.Fixed || run.PlanOnly || run.Unverifiable || run.AnyFlags && o != nil && o.EnvSeen):
 		return nil
-	case plan.Leave != nil && plan.Leave.NoProgram && !o.Seen(): // a person is asked once, for both
-		why = plan.Leave.Why + "; " + notSeen
+	case plan.Skip != nil && plan.Skip.NoProgram && !o.Seen(): // a person is asked once, for both
+		why = plan.Skip.Why + "; " + notSeen
 	case run == nil && plan.Send == nil:
 		return nil
 	case !o.Seen():

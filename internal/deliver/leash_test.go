@@ -130,7 +130,7 @@ func TestAPreviewTouchesNothing(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://of-the-daemon")
 	w := newWorld(t)
 	w.agent.plan.Run.Argv = []string{"bot", "--key", "hunter22", "--deny", "x", "continue"}
-	w.agent.plan.Run.Carried = leash.Carried{Args: []string{"--key", "hunter22", "--deny", "x"}, LeftOut: []leash.Omission{{What: "--ide", Why: "it needs a terminal"}}}
+	w.agent.plan.Run.Carried = leash.Repeated{Args: []string{"--key", "hunter22", "--deny", "x"}, LeftOut: []leash.Omission{{What: "--ide", Why: "it needs a terminal"}}}
 	w.startedWith(resume.Origin{
 		Args: []string{"--key", "hunter22", "--deny", "x", "--ide"}, Shown: []string{"--key", leash.Hidden, "--deny", "x", "--ide"},
 		Env: []resume.Variable{{Name: "SSL_CERT_FILE", Value: "/mine"}},

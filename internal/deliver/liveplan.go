@@ -14,23 +14,23 @@ import (
 // livePlan returns how a session is continued that is open in a live process, if the settings allow it.
 // barred is why that process is never given a prompt; a reason that only holds for now is not barred.
 func livePlan(ctx context.Context, a agent.Planner, session resume.Session, owner resume.Owner, settings Settings) (plan agent.Plan, barred string, err error) {
-	plan, err = a.Talk(ctx, session, owner, agent.Words{Prompt: words(ctx, a, session, settings)})
+	plan, err = a.PlanLive(ctx, session, owner, agent.Prompt{Text: words(ctx, a, session, settings)})
 	switch {
 	case err != nil:
 		return agent.Plan{}, "", err
-	case plan.Leave != nil && !plan.Leave.Park: // it continues by itself, or works
+	case plan.Skip != nil && !plan.Skip.Park: // it continues by itself, or works
 		return plan, "", nil
 	case plan == agent.Plan{} && owner.Kind == resume.Headless:
 		return agent.Runs(owner), "", nil
 	case settings.Live != Type:
 		barred = fmt.Sprintf("resume.live is %q", settings.Live)
-		return agent.Plan{Leave: &agent.Leave{Why: openIn(owner) + ": " + barred, Park: settings.Live == Notify}}, barred, nil
+		return agent.Plan{Skip: &agent.Skip{Why: openIn(owner) + ": " + barred, Park: settings.Live == Notify}}, barred, nil
 	case plan == agent.Plan{}: // there is no way to reach it
 		barred = "it takes no prompt from outside"
-		return agent.Plan{Leave: &agent.Leave{Why: settings.outOfReach(owner, barred), Tell: true}}, barred, nil
-	case plan.Leave != nil:
-		barred = plan.Leave.Why
-		return agent.Plan{Leave: &agent.Leave{Why: openIn(owner) + ": " + barred, Park: true}}, barred, nil
+		return agent.Plan{Skip: &agent.Skip{Why: settings.outOfReach(owner, barred), Tell: true}}, barred, nil
+	case plan.Skip != nil:
+		barred = plan.Skip.Why
+		return agent.Plan{Skip: &agent.Skip{Why: openIn(owner) + ": " + barred, Park: true}}, barred, nil
 	default:
 		return plan, "", nil
 	}
@@ -72,7 +72,7 @@ func words(ctx context.Context, a agent.Planner, session resume.Session, setting
 	for _, sub := range session.Subagents {
 		facts.Subagents = append(facts.Subagents, sub.Kind)
 	}
-	if caller, ok := a.(agent.Caller); ok && strings.Contains(text, prompt.InterruptedTool) {
+	if caller, ok := a.(agent.OpenToolReader); ok && strings.Contains(text, prompt.InterruptedTool) {
 		facts.Tool = caller.OpenTool(ctx, session)
 	}
 	return prompt.Fill(text, facts)

@@ -162,7 +162,7 @@ func (d *Deliverer) identifyWriter(ctx context.Context, a agent.Agent, session r
 }
 
 // stillRuns checks the known process, by one file of the kernel, and stores that it was seen.
-func (d *Deliverer) stillRuns(ctx context.Context, a agent.Holder, session resume.Session) bool {
+func (d *Deliverer) stillRuns(ctx context.Context, a agent.OwnerFinder, session resume.Session) bool {
 	if session.Origin == nil || session.Interrupted() || !a.Lives(session.Origin.Process) {
 		return false
 	}
@@ -201,7 +201,7 @@ func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.
 			d.logOf(session.Key).Warn("the environment of a session is lost if the daemon is restarted", "err", err)
 		}
 	}
-	if session.Attended(owner.Kind).Kind != session.Kind {
+	if session.WithKind(owner.Kind).Kind != session.Kind {
 		news.Kind = owner.Kind
 	}
 	if news == (resume.Learned{}) {
@@ -214,7 +214,7 @@ func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.
 func (d *Deliverer) measure(ctx context.Context, a agent.Meter, session resume.Session, weigh bool) resume.Session {
 	var news resume.Learned
 	if weigh {
-		size, known, err := a.Weigh(ctx, session)
+		size, known, err := a.ContextSize(ctx, session)
 		if d.isNews(ctx, session, "the size of its context", known && size != session.Context, err) {
 			news.Context, session.Context = &size, size
 		}
@@ -231,7 +231,7 @@ func (d *Deliverer) measure(ctx context.Context, a agent.Meter, session resume.S
 
 // countSubagents stores which subagents of the session were stopped. It returns the updated session.
 func (d *Deliverer) countSubagents(ctx context.Context, a agent.Agent, session resume.Session) resume.Session {
-	parent, ok := a.(agent.Parent)
+	parent, ok := a.(agent.SubagentReader)
 	if !ok {
 		return session
 	}

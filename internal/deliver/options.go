@@ -102,16 +102,16 @@ type Budget interface {
 	// Left returns what a run of the session may cost now, in US dollars, or why no run may begin.
 	Left(session resume.Session) (most float64, why string)
 
-	// SetAside reserves that much for the run with this mark before it begins, or returns why not. had
+	// Reserve reserves that much for the run with this mark before it begins, or returns why not. had
 	// is what the session has cost until then.
-	SetAside(session resume.Session, mark string, most float64, had resume.Cost) (why string)
+	Reserve(session resume.Session, mark string, most float64, had resume.Cost) (why string)
 
-	// Settle stores what the session has cost when the run is over, if that is known. It returns why
+	// Commit stores what the session has cost when the run is over, if that is known. It returns why
 	// the run was stopped, if its cost was the reason.
-	Settle(session resume.Session, mark string, has resume.Cost, known, failed bool) (why string)
+	Commit(session resume.Session, mark string, has resume.Cost, known, failed bool) (why string)
 
-	// Return releases what was reserved for a run that never began.
-	Return(mark string)
+	// Cancel releases what was reserved for a run that never began.
+	Cancel(mark string)
 
 	// Offers reports whether sessions of the agent may continue with the user's own key.
 	Offers(agent string) bool
@@ -127,9 +127,9 @@ type payable interface {
 	// nothing.
 	Cost(ctx context.Context, s resume.Session) (resume.Cost, bool, error)
 
-	// Unpayable returns why a run of the session in that directory and environment would not use the
+	// WhyNotOwnKey returns why a run of the session in that directory and environment would not use the
 	// key, or would show it to others; empty: no reason.
-	Unpayable(s resume.Session, dir string, environ []string) string
+	WhyNotOwnKey(s resume.Session, dir string, environ []string) string
 }
 
 // Machine is where commands run and terminals are: this one, or a simulated one.
@@ -181,11 +181,11 @@ var terminals = []terminal.Look{tmux.Look, gnuscreen.Look, shellpty.Look, kitty.
 type here struct{}
 
 func (here) Start(cmd runner.Command) (Process, error)       { return runner.Start(cmd) }
-func (here) Sees() bool                                      { return runner.Sees() }
+func (here) Sees() bool                                      { return runner.CanIdentify() }
 func (here) Find(mark string) (Process, bool)                { return runner.Find(mark) }
 func (here) Adopt(process resume.Process) (Process, bool)    { return runner.Adopt(process) }
 func (here) Left(path string) runner.Left                    { return runner.ReadLeft(path) }
-func (here) Answering(pid int, at time.Time) (Process, bool) { return runner.Answering(pid, at) }
+func (here) Answering(pid int, at time.Time) (Process, bool) { return runner.FindByPID(pid, at) }
 
 func (here) Pane(ctx context.Context, process resume.Process) (Pane, error) {
 	return terminal.Find(ctx, process, terminals...)

@@ -39,7 +39,7 @@ func (v *delivery) payable(ctx context.Context, dir string, env runenv.Environme
 	if v.payer == nil {
 		return nil
 	}
-	if why := v.payer.Unpayable(v.session, dir, env.Environ()); why != "" {
+	if why := v.payer.WhyNotOwnKey(v.session, dir, env.Environ()); why != "" {
 		return unpaid(why)
 	}
 	cost, known, err := v.payer.Cost(ctx, v.session)
@@ -62,7 +62,7 @@ func (v *delivery) pay(ctx context.Context, environ []string) ([]string, *resume
 	if err != nil {
 		return nil, unpaid(err.Error())
 	}
-	if why := v.opts.Budget.SetAside(v.session, v.session.Run.Mark, v.most, v.had); why != "" {
+	if why := v.opts.Budget.Reserve(v.session, v.session.Run.Mark, v.most, v.had); why != "" {
 		return nil, unpaid(why)
 	}
 	if err := v.opts.Sync(ctx); err != nil {
@@ -74,7 +74,7 @@ func (v *delivery) pay(ctx context.Context, environ []string) ([]string, *resume
 
 func (v *delivery) giveBack() {
 	if v.payer != nil {
-		v.opts.Budget.Return(v.session.Run.Mark)
+		v.opts.Budget.Cancel(v.session.Run.Mark)
 	}
 }
 
@@ -93,7 +93,7 @@ func (d *Deliverer) settle(ctx context.Context, session resume.Session, ended re
 			d.logOf(session.Key).Warn("the cost of a resume with your own key could not be read: all that it was allowed to cost counts as spent", "err", err)
 		}
 	}
-	ended.Unpaid = d.opts.Budget.Settle(session, mark, cost, counted, ended.Outcome == resume.Failed)
+	ended.Unpaid = d.opts.Budget.Commit(session, mark, cost, counted, ended.Outcome == resume.Failed)
 	if ended.Unpaid != "" { // what the run wrote must not count as the work of somebody else later
 		if err := d.opts.Transcripts.Look(ctx, d.located(session)); err != nil && ctx.Err() == nil {
 			d.logOf(session.Key).Warn("the transcript could not be read again", "err", err)

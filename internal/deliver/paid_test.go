@@ -30,7 +30,7 @@ func (p *payer) Cost(context.Context, resume.Session) (resume.Cost, bool, error)
 	return p.cost, p.counts, nil
 }
 
-func (p *payer) Unpayable(resume.Session, string, []string) string { return p.shows }
+func (p *payer) WhyNotOwnKey(resume.Session, string, []string) string { return p.shows }
 
 // purse records the calls of its methods.
 type purse struct {
@@ -48,7 +48,7 @@ func (p *purse) Left(resume.Session) (float64, string) {
 	return p.left, ""
 }
 
-func (p *purse) SetAside(_ resume.Session, mark string, most float64, _ resume.Cost) string {
+func (p *purse) Reserve(_ resume.Session, mark string, most float64, _ resume.Cost) string {
 	if p.taken {
 		return "it is gone"
 	}
@@ -56,12 +56,12 @@ func (p *purse) SetAside(_ resume.Session, mark string, most float64, _ resume.C
 	return ""
 }
 
-func (p *purse) Settle(_ resume.Session, mark string, _ resume.Cost, known, failed bool) string {
+func (p *purse) Commit(_ resume.Session, mark string, _ resume.Cost, known, failed bool) string {
 	p.add(fmt.Sprintf("settled %s known=%t failed=%t", mark, known, failed))
 	return p.ends
 }
 
-func (p *purse) Return(mark string) { p.add("returned " + mark) }
+func (p *purse) Cancel(mark string) { p.add("returned " + mark) }
 
 func (p *purse) Offers(string) bool { return false }
 

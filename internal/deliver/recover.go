@@ -45,7 +45,7 @@ func (d *Deliverer) conclude(ctx context.Context, s resume.Session) {
 	if begun := left.Began || s.Run.Process.PID != 0 || ended.Outcome == resume.Denied; !begun {
 		d.logOf(s.Key).Info("a resume was never begun and is forgotten")
 		if d.opts.Budget != nil {
-			d.opts.Budget.Return(s.Run.Mark)
+			d.opts.Budget.Cancel(s.Run.Mark)
 		}
 		d.apply(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
 		return

@@ -128,7 +128,7 @@ func (d *Deliverer) findTaskSessionLate(ctx context.Context, task resume.Session
 
 // begun returns the session that the command of a task says it has begun. told is false if it never says that.
 func (d *Deliverer) begun(task resume.Session, output string) (id string, told bool) {
-	teller, told := d.opts.Settings().Agent(task.Key.Agent).(agent.Teller)
+	teller, told := d.opts.Settings().Agent(task.Key.Agent).(agent.IDPrinter)
 	if told {
 		id = teller.Begun(runner.Head(output, beginningSize))
 	}

@@ -52,7 +52,7 @@ func (t *typing) ready(ctx context.Context) *resume.NotSent {
 	if err := pane.Quiet(ctx); err != nil {
 		return t.named(t.refused(err))
 	}
-	sight, notSent := t.look(ctx, func(s agent.Sight) bool { return !s.Strange })
+	sight, notSent := t.look(ctx, func(s agent.ScreenState) bool { return !s.Strange })
 	n := t.tracker.countScreen(t.session.Key, sight.Strange)
 	switch {
 	case notSent != nil && sight.Strange && n < lastScreenLook:
@@ -68,9 +68,9 @@ func (t *typing) ready(ctx context.Context) *resume.NotSent {
 }
 
 // unchanged looks again, to see whether a person types. Not every terminal tells of keys.
-func (t *typing) unchanged(ctx context.Context, before agent.Sight) *resume.NotSent {
+func (t *typing) unchanged(ctx context.Context, before agent.ScreenState) *resume.NotSent {
 	pause(ctx, lookPause)
-	now, notSent := t.look(ctx, func(s agent.Sight) bool { return !s.Strange })
+	now, notSent := t.look(ctx, func(s agent.ScreenState) bool { return !s.Strange })
 	if notSent == nil && (now.Draft != before.Draft || now.Menu != before.Menu) {
 		return t.refused(terminal.ErrInUse)
 	}
@@ -85,21 +85,21 @@ func (t *typing) refused(err error) *resume.NotSent {
 }
 
 // look reads the screen until it is as wanted: the program may have drawn only a part.
-func (t *typing) look(ctx context.Context, wanted func(agent.Sight) bool) (agent.Sight, *resume.NotSent) {
+func (t *typing) look(ctx context.Context, wanted func(agent.ScreenState) bool) (agent.ScreenState, *resume.NotSent) {
 	for n := 1; ; n++ {
 		screen, err := t.pane.Screen(ctx)
 		if err != nil {
-			return agent.Sight{}, t.refused(err)
+			return agent.ScreenState{}, t.refused(err)
 		}
 		sight := t.plan.Judge(screen)
 		if !wanted(sight) && n < drawLooks && ctx.Err() == nil {
 			pause(ctx, min(time.Duration(n)*drawPause, lookPause))
 			continue
 		}
-		if sight.Leave == nil {
+		if sight.Skip == nil {
 			return sight, nil
 		}
-		notSent := leaving(sight.Leave, t.owner)
+		notSent := leaving(sight.Skip, t.owner)
 		if sight.Strange {
 			notSent.Why += t.store(screen)
 		}
@@ -155,7 +155,7 @@ func (t *typing) closeMenu(ctx context.Context) *resume.NotSent {
 	if err := t.pane.Press(ctx, terminal.Escape); err != nil {
 		return t.refused(err)
 	}
-	sight, notSent := t.look(ctx, func(s agent.Sight) bool { return !s.Menu && !s.Strange })
+	sight, notSent := t.look(ctx, func(s agent.ScreenState) bool { return !s.Menu && !s.Strange })
 	if notSent == nil && (sight.Menu || sight.Draft != "") {
 		return t.unsent(ctx, "the limit's menu did not close to an empty input field")
 	}
@@ -170,10 +170,10 @@ func (t *typing) write(ctx context.Context) *resume.NotSent {
 	if err != nil {
 		return t.unsent(ctx, err.Error())
 	}
-	typed := func(s agent.Sight) bool {
-		return s.Leave == nil && !s.Menu && withoutSpace(s.Draft) == withoutSpace(t.plan.Text)
+	typed := func(s agent.ScreenState) bool {
+		return s.Skip == nil && !s.Menu && withoutSpace(s.Draft) == withoutSpace(t.plan.Text)
 	}
-	sight, notSent := t.look(ctx, func(s agent.Sight) bool { return typed(s) || t.mixed(s.Draft) })
+	sight, notSent := t.look(ctx, func(s agent.ScreenState) bool { return typed(s) || t.mixed(s.Draft) })
 	switch {
 	case notSent != nil:
 		return t.unsent(ctx, "after the prompt was typed, "+notSent.Why)

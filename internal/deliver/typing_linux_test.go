@@ -45,9 +45,9 @@ func (w *world) composer() {
 	w.agent.owner = &resume.Owner{PID: pid, Kind: "interactive", Tmux: "0:0.0"}
 	w.agent.talk.Type = &agent.Typing{
 		Process: resume.Process{PID: pid, Start: start}, Text: "continue",
-		Judge: func(screen string) agent.Sight {
+		Judge: func(screen string) agent.ScreenState {
 			lines := strings.Split(strings.TrimSpace(screen), "\n")
-			return agent.Sight{Draft: strings.TrimSpace(lines[len(lines)-1])}
+			return agent.ScreenState{Draft: strings.TrimSpace(lines[len(lines)-1])}
 		},
 	}
 }
@@ -64,7 +64,7 @@ func TestNothingIsTypedWhereAPersonHasWrittenSomething(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.composer()
-	w.agent.talk.Type.Judge = func(string) agent.Sight { return agent.Sight{Draft: "please look at"} }
+	w.agent.talk.Type.Judge = func(string) agent.ScreenState { return agent.ScreenState{Draft: "please look at"} }
 	require.Equal(t, []string{"not sent: there is a draft in its input field that nobody sent"}, w.act())
 	require.Equal(t, "limit\n", w.transcript())
 	require.Equal(t, w.agent.owner, w.now().Owner, "status shows who holds it")

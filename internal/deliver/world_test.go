@@ -243,23 +243,25 @@ func (a *fakeAgent) Killed(resume.Session, resume.Owner) bool { return a.killed 
 
 func (a *fakeAgent) NoProcess(context.Context) bool { return a.nobody }
 
-func (a *fakeAgent) Weigh(context.Context, resume.Session) (resume.Context, bool, error) {
+func (a *fakeAgent) ContextSize(context.Context, resume.Session) (resume.Context, bool, error) {
 	a.weighed++
 	return resume.Context{}, false, nil
 }
 
-func (a *fakeAgent) Plan(_ context.Context, _ resume.Session, words agent.Words) (agent.Plan, error) {
-	if words.Prompt != "continue" {
-		return agent.Plan{}, fmt.Errorf("told %q", words.Prompt)
+func (a *fakeAgent) Plan(_ context.Context, _ resume.Session, words agent.Prompt) (agent.Plan, error) {
+	if words.Text != "continue" {
+		return agent.Plan{}, fmt.Errorf("told %q", words.Text)
 	}
 	return a.plan, a.planErr
 }
 
-func (a *fakeAgent) Talk(context.Context, resume.Session, resume.Owner, agent.Words) (agent.Plan, error) {
+func (a *fakeAgent) PlanLive(context.Context, resume.Session, resume.Owner, agent.Prompt) (agent.Plan, error) {
 	return a.talk, a.planErr
 }
 
-func (a *fakeAgent) Queued(context.Context, resume.Session) (bool, error) { return a.queued, nil }
+func (a *fakeAgent) HasPendingPrompt(context.Context, resume.Session) (bool, error) {
+	return a.queued, nil
+}
 
 func (a *fakeAgent) Denied(context.Context, resume.Session, agent.Ran) (agent.Denial, bool, error) {
 	return agent.Denial{Tool: a.denied}, a.denied != "", nil

@@ -36,13 +36,13 @@ type talk struct {
 
 	given []string // added to a command that starts a session, to set its id
 	id    string   // of the session, if it was set, in the arguments or printed
-	ended func(context.Context, headless.Ended) headless.Trail
+	ended func(context.Context, headless.Ended) headless.Continuation
 
-	start starts.Start   // of the latest run; without an origin: not known
-	began time.Time      // when the latest run started
-	trail headless.Trail // what the latest run left
-	said  resume.Limited // the failure that the latest run printed; of class none if it printed none
-	last  agent.Evidence // the last event in its transcript then
+	start starts.Start          // of the latest run; without an origin: not known
+	began time.Time             // when the latest run started
+	trail headless.Continuation // what the latest run left
+	said  resume.Limited        // the failure that the latest run printed; of class none if it printed none
+	last  agent.Evidence        // the last event in its transcript then
 }
 
 func newTalk(o Options) *talk {
@@ -133,9 +133,9 @@ func (t *talk) evidence(ctx context.Context) (last agent.Evidence) {
 		return last
 	}
 	switch a := t.agent.(type) { // a transcript that cannot be read has none
-	case agent.Reader:
+	case agent.FileAgent:
 		last, _, _ = agent.LastOf(ctx, a, t.session())
-	case agent.Follower:
+	case agent.DatabaseAgent:
 		all, _ := a.Evidence(t.trail.Transcript)
 		if at := slices.IndexFunc(all, func(e agent.Evidence) bool { return e.Key.ID == t.id }); at >= 0 {
 			last = all[at]
@@ -269,7 +269,7 @@ func (t *task) awaitOwner(ctx context.Context) error {
 }
 
 func (t *task) taken(format string, args ...any) error {
-	return &TakenError{fmt.Sprintf(format, args...), t.talk.agent.GoOn(t.talk.session())}
+	return &TakenError{fmt.Sprintf(format, args...), t.talk.agent.ContinueCommand(t.talk.session())}
 }
 
 // The process of a run is looked at less and less often.

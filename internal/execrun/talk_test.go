@@ -38,7 +38,7 @@ type robot struct {
 
 func (r *robot) ProgramName() string { return "robot" }
 
-func (r *robot) GoOn(resume.Session) string { return "robot go on" }
+func (r *robot) ContinueCommand(resume.Session) string { return "robot go on" }
 
 func (r *robot) Owner(context.Context, resume.Session) (*resume.Owner, error) {
 	if !r.ends.IsZero() && !time.Now().Before(r.ends) {
@@ -74,16 +74,16 @@ func (o order) Give(id string) []string {
 	return []string{"--as", id}
 }
 
-func (o order) Begin(string) func(context.Context, headless.Ended) headless.Trail {
-	return func(_ context.Context, run headless.Ended) headless.Trail {
+func (o order) Begin(string) func(context.Context, headless.Ended) headless.Continuation {
+	return func(_ context.Context, run headless.Ended) headless.Continuation {
 		if told, ok := strings.CutPrefix(run.Text, "in "); ok {
-			return headless.Trail{Session: told}
+			return headless.Continuation{Session: told}
 		}
-		return headless.Trail{Session: run.Session}
+		return headless.Continuation{Session: run.Session}
 	}
 }
 
-func (o order) Resume(t headless.Trail, prompt string) []string {
+func (o order) Resume(t headless.Continuation, prompt string) []string {
 	return []string{"go", "on", "in", t.Session, prompt}
 }
 

@@ -149,7 +149,7 @@ func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Exp
 	}
 	var err error
 	switch a := a.(type) {
-	case agent.Follower:
+	case agent.DatabaseAgent:
 		var evidence []agent.Evidence
 		evidence, err = a.Evidence(path)
 		for _, e := range evidence {
@@ -159,7 +159,7 @@ func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Exp
 			}
 			add(out, e.Event)
 		}
-	case agent.Reader:
+	case agent.FileAgent:
 		src, latest := agent.SourceOf(a, path), make(map[resume.Key]bool)
 		err = agent.Back(context.Background(), a, src, path, func(e agent.Evidence) bool {
 			if !latest[e.Key] {
@@ -188,7 +188,7 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 	x.weigh(&out, e.Event, now)
 	if out.Action == Wait || out.Action == Resume {
 		seen := resume.Session{Key: e.Key, Transcript: path}
-		if seen.Context, _, _ = a.Weigh(context.Background(), seen); seen.Context.Tokens > 0 { // on an error it is not known
+		if seen.Context, _, _ = a.ContextSize(context.Background(), seen); seen.Context.Tokens > 0 { // on an error it is not known
 			out.Context = new(seen.Context.Tokens)
 		}
 		limited, _ := e.Event.(resume.Limited)
@@ -208,17 +208,17 @@ func (x *Explainer) plan(a agent.Agent, path string, e agent.Evidence) *view.Pla
 	limited, _ := e.Event.(resume.Limited)
 	session := resume.Session{Key: e.Key, Cwd: e.Cwd, Transcript: path, Interruption: resume.Interruption{Limit: limited.Verdict}, LimitedAt: limited.At}
 	said := prompt.Fill(x.config.Resume.Prompts().Of(limited.Class), prompt.Facts{Class: limited.Class, Reset: limited.Reset.At, Attempt: 1})
-	plan, err := a.Plan(context.Background(), session, agent.Words{Prompt: said})
+	plan, err := a.Plan(context.Background(), session, agent.Prompt{Text: said})
 	view := &view.Plan{Command: []string{}, Repeated: []string{}, LeftOut: []string{}, Env: []string{}, EnvUnset: []string{}, Prompt: said}
 	switch {
 	case err != nil:
 		view.Instead = err.Error()
-	case plan.Leave != nil:
-		view.Instead = plan.Leave.Why
+	case plan.Skip != nil:
+		view.Instead = plan.Skip.Why
 	case plan.Run != nil:
 		view.Command, view.Dir = plan.Run.Argv, plan.Run.Dir
 		view.LeftOut = append(view.LeftOut, leash.Words(plan.Run.Carried.LeftOut)...)
-		view.Models = plan.Run.Models.May()
+		view.Models = plan.Run.Models.AllowedText()
 	default:
 		return nil
 	}

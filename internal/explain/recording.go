@@ -227,7 +227,7 @@ type databases interface {
 func (x *Explainer) offer(s resume.Session, now time.Time) *view.OwnKey {
 	entry := x.config.Agent(s.Key.Agent)
 	terms, err := budget.Parse(entry.Budget)
-	if entry.OwnKeyFile == "" || !entry.Enabled || err != nil || s.Key.ID == "" || s.Unpayable(now) != "" {
+	if entry.OwnKeyFile == "" || !entry.Enabled || err != nil || s.Key.ID == "" || s.WhyNotOwnKey(now) != "" {
 		return nil
 	}
 	return &view.OwnKey{

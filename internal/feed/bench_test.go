@@ -59,7 +59,7 @@ func BenchmarkReading(b *testing.B) {
 // of short sessions that failed, with their long texts cut out: refusals,
 // prompts and the like are thinned out to one line in 200 and texts are made
 // longer, as in the transcript of an agent that works for hours.
-func corpus(b *testing.B, a agent.Reader, captures string, dress func(line []byte) []byte) string {
+func corpus(b *testing.B, a agent.FileAgent, captures string, dress func(line []byte) []byte) string {
 	files, err := filepath.Glob(captures)
 	require.NoError(b, err)
 	var turns, rare [][]byte
@@ -131,7 +131,7 @@ func benchmarkReading(b *testing.B, dir, name string) {
 }
 
 // watchOnce reads what lies in a directory and counts what it says.
-func watchOnce(b *testing.B, a agent.Reader, dir string, seen *int, known func(string) (watch.Cursor, bool)) {
+func watchOnce(b *testing.B, a agent.FileAgent, dir string, seen *int, known func(string) (watch.Cursor, bool)) {
 	src := a.Sources()[0]
 	r := &reader{
 		agent: a, source: src, log: slog.New(slog.DiscardHandler), back: make(map[string]sight),
@@ -247,7 +247,7 @@ func BenchmarkFirstSight(b *testing.B) {
 
 // shortTranscript is 20 KB of what an agent wrote: how one session began, and what
 // is neither a prompt nor a refusal of others.
-func shortTranscript(b testing.TB, a agent.Reader, captures string) []byte {
+func shortTranscript(b testing.TB, a agent.FileAgent, captures string) []byte {
 	files, err := filepath.Glob(captures)
 	require.NoError(b, err)
 	var text, last []byte
@@ -279,7 +279,7 @@ func place(t testing.TB, dir string, n int) string {
 }
 
 // answers returns the lines of a transcript that are neither prompts nor refusals.
-func answers(text []byte, a agent.Reader) (lines []byte) {
+func answers(text []byte, a agent.FileAgent) (lines []byte) {
 	for line := range bytes.Lines(text) {
 		if a.Sources()[0].Sift(bytes.TrimSpace(line)) != agent.Matters {
 			lines = append(lines, line...)

@@ -60,10 +60,10 @@ func TestReadingTellsWhatEveryLineTells(t *testing.T) {
 }
 
 // knows returns an agent that has read nothing yet.
-func knows(t testing.TB, name string) agent.Reader {
+func knows(t testing.TB, name string) agent.FileAgent {
 	all, err := agents.Make(config.Default())
 	require.NoError(t, err)
-	return all[name].(agent.Reader)
+	return all[name].(agent.FileAgent)
 }
 
 // histories writes transcripts into a directory and returns their paths.
@@ -138,7 +138,7 @@ func beginning(t *testing.T) func(path string) (watch.Cursor, bool) {
 }
 
 // readAll reads a directory as the daemon does.
-func readAll(t testing.TB, a agent.Reader, dir string, known func(string) (watch.Cursor, bool)) map[string][]resume.Observation {
+func readAll(t testing.TB, a agent.FileAgent, dir string, known func(string) (watch.Cursor, bool)) map[string][]resume.Observation {
 	return readBy(t, a, dir, known, forget)
 }
 
@@ -146,7 +146,7 @@ func readAll(t testing.TB, a agent.Reader, dir string, known func(string) (watch
 func forget(string, json.RawMessage) {}
 
 func readBy(
-	t testing.TB, a agent.Reader, dir string, known func(string) (watch.Cursor, bool),
+	t testing.TB, a agent.FileAgent, dir string, known func(string) (watch.Cursor, bool),
 	keep func(path string, cursor json.RawMessage),
 ) map[string][]resume.Observation {
 	all := make(map[string][]resume.Observation)
@@ -181,7 +181,7 @@ func readBy(
 }
 
 // everyLine parses every line of a file.
-func everyLine(t *testing.T, a agent.Reader, path string) (all []resume.Observation) {
+func everyLine(t *testing.T, a agent.FileAgent, path string) (all []resume.Observation) {
 	data := contents(t, path)
 	info, err := os.Stat(path)
 	require.NoError(t, err)

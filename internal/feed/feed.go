@@ -200,9 +200,9 @@ func (f *Feeds) ofAgent(name string) []*feed {
 func (f *Feeds) of(a agent.Agent, cursors Cursors) []*feed {
 	var feeds []*feed
 	switch a := a.(type) {
-	case agent.Follower:
+	case agent.DatabaseAgent:
 		feeds = append(feeds, f.followed(a))
-	case agent.Reader:
+	case agent.FileAgent:
 		for _, src := range a.Sources() {
 			feeds = append(feeds, f.transcripts(a, src, cursors))
 		}
@@ -245,13 +245,13 @@ func (f *feed) serve(ctx context.Context, failed chan<- error) {
 }
 
 // followed makes the feed of an agent that reads its own database.
-func (f *Feeds) followed(a agent.Follower) *feed {
+func (f *Feeds) followed(a agent.DatabaseAgent) *feed {
 	one := newFeed(a)
 	place := func(name string) string { return a.Name() + ":" + name }
 	one.look = a.Look
 	one.run = func(ctx context.Context) error {
 		return a.Follow(ctx, agent.Feed{
-			See: func(ctx context.Context, observations []resume.Observation) error {
+			Observe: func(ctx context.Context, observations []resume.Observation) error {
 				observations = slices.DeleteFunc(observations, func(seen resume.Observation) bool {
 					return seen.Transcript != "" && f.foreign(a.Name(), seen.Transcript, f.opts.Trust().Owner(seen.Transcript))
 				})
@@ -260,10 +260,10 @@ func (f *Feeds) followed(a agent.Follower) *feed {
 				}
 				return f.observe(ctx, observations)
 			},
-			Kept:  func(name string) (json.RawMessage, bool) { return f.opts.Kept(place(name)) },
-			Keep:  func(name string, cursor json.RawMessage) { f.opts.Keep(place(name), cursor) },
-			Ready: func() { close(one.ready) },
-			Log:   f.opts.Log.With("agent", a.Name()),
+			LoadCursor:  func(name string) (json.RawMessage, bool) { return f.opts.Kept(place(name)) },
+			StoreCursor: func(name string, cursor json.RawMessage) { f.opts.Keep(place(name), cursor) },
+			Ready:       func() { close(one.ready) },
+			Log:         f.opts.Log.With("agent", a.Name()),
 		})
 	}
 	return one

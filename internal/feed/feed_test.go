@@ -48,14 +48,14 @@ func TestAnAgentThatReportsByItselfGoesTheSameWay(t *testing.T) {
 		return nil
 	}
 	a.follow = func(ctx context.Context, feed agent.Feed) error {
-		kept, _ = feed.Kept("book")
-		_, others = feed.Kept("diary:book")
+		kept, _ = feed.LoadCursor("book")
+		_, others = feed.LoadCursor("diary:book")
 		key := resume.Key{ID: "a"}
-		refused = feed.See(ctx, []resume.Observation{
+		refused = feed.Observe(ctx, []resume.Observation{
 			{Key: key, Provider: "p\n1", Event: resume.Limited{Text: "slow\n down", Verdict: limit.Verdict{Class: limit.RateLimit}}},
 			{Key: key, Event: resume.Prompted{}},
 		})
-		feed.Keep("book", json.RawMessage(`2`))
+		feed.StoreCursor("book", json.RawMessage(`2`))
 		feed.Ready()
 		<-ctx.Done()
 		return nil

@@ -25,7 +25,7 @@ const longestProvider = 60
 
 // reader turns the lines of an agent's files into observations.
 type reader struct {
-	agent  agent.Reader
+	agent  agent.FileAgent
 	source agent.Source
 	feeds  *Feeds
 	log    *slog.Logger
@@ -43,7 +43,7 @@ type sight struct {
 }
 
 // transcripts makes the feed of an agent's files below one root.
-func (f *Feeds) transcripts(a agent.Reader, src agent.Source, cursors Cursors) *feed {
+func (f *Feeds) transcripts(a agent.FileAgent, src agent.Source, cursors Cursors) *feed {
 	one := newFeed(a)
 	r := &reader{
 		agent: a, source: src, feeds: f,

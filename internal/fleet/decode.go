@@ -48,7 +48,7 @@ func clean(v reflect.Value) {
 		}
 	case reflect.Struct:
 		if t, ok := v.Interface().(time.Time); ok {
-			if !resume.Tellable(t) {
+			if !resume.FitsJSON(t) {
 				v.SetZero()
 			}
 			return

@@ -29,7 +29,7 @@ type Options struct {
 	Stir     func(context.Context)               // makes the engine ask again
 	Deliver  func(context.Context, Notice) error // reports to people, if this host is the notifier; it returns once that is done
 	Tells    func() bool                         // whether this host can report to people at all
-	Changed  func(Standing)                      // the state of this host in the fleet has changed
+	Changed  func(Status)                        // the state of this host in the fleet has changed
 	HostGone func(Host) (id string, data []byte) // the notice of a host that is gone while sessions wait there; empty: none
 	Metrics  Metrics
 
@@ -57,7 +57,7 @@ type Fleet struct {
 	missing  map[string]Host // those that vanished, with sessions that wait or are still shown
 	answered time.Time       // when the store last answered a write
 	failing  bool            // it has not answered since
-	reported Standing        // as last reported
+	reported Status          // as last reported
 	lifted   bool            // a limit is over earlier than the sessions expect
 	holds    map[*Hold]struct{}
 	probes   int // how many probes this daemon has asked for
@@ -71,8 +71,8 @@ type Fleet struct {
 	oldOwnersDeleted bool
 }
 
-// Standing is the state of a host in its fleet.
-type Standing struct {
+// Status is the state of a host in its fleet.
+type Status struct {
 	Alone bool
 	Why   string // why it is alone
 	Since time.Time
@@ -92,7 +92,7 @@ func New(opts Options) *Fleet {
 		host: lease{key: HostKey(opts.Host), lasts: pace.lease()}, notifier: lease{key: NotifierKey, lasts: pace.lease()},
 	}
 	f.answered, f.started = f.now(), f.now()
-	f.reported = Standing{Since: f.now(), Hosts: 1}
+	f.reported = Status{Since: f.now(), Hosts: 1}
 	return f
 }
 
@@ -207,14 +207,14 @@ func (f *Fleet) noteAnswer(write bool, err error) {
 }
 
 // Standing returns the state of this host in the fleet.
-func (f *Fleet) Standing() Standing {
+func (f *Fleet) Standing() Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.standing(f.now())
 }
 
-func (f *Fleet) standing(now time.Time) Standing {
-	s := Standing{Hosts: max(1, len(f.hosts)), Skew: f.clock.offset, Since: f.reported.Since}
+func (f *Fleet) standing(now time.Time) Status {
+	s := Status{Hosts: max(1, len(f.hosts)), Skew: f.clock.offset, Since: f.reported.Since}
 	switch {
 	case f.failing && now.Sub(f.answered) >= f.pace.silence():
 		s.Alone, s.Why = true, "the fleet does not answer"

@@ -91,8 +91,8 @@ func (h *house) join(ctx context.Context, name string, sessions int) *host {
 		Rules:   func() fleet.Rules { return fleet.Rules{Stagger: h.stagger, MaxWait: 192 * time.Hour} },
 		Account: func(resume.Session) string { return "a1.anthropic" },
 		Waiting: func() int { return sessions },
-		Stir:    func(ctx context.Context) { _ = joined.engine.Stir(ctx) },
-		Changed: func(s fleet.Standing) {
+		Stir:    func(ctx context.Context) { _ = joined.engine.RecheckGate(ctx) },
+		Changed: func(s fleet.Status) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.said[name] = append(h.said[name], s.Alone)

@@ -87,7 +87,7 @@ const inTurn = "due, but the hosts of the fleet start sessions of its account in
 
 // alone is Ask if the store does not answer: starts wait for the last known reset, and are delayed so
 // that hosts which are alone do not all start in the same second.
-func (f *Fleet) alone(a *account, early bool, standing Standing, rules Rules, now time.Time) (string, time.Time) {
+func (f *Fleet) alone(a *account, early bool, standing Status, rules Rules, now time.Time) (string, time.Time) {
 	if early {
 		return "", time.Time{} // a person wants it now
 	}

@@ -197,7 +197,7 @@ func Filled(o Options) Options {
 	set(&o.Waiting, func() int { return 0 })
 	set(&o.Shows, func() map[string]int { return nil })
 	set(&o.Tells, func() bool { return reports })
-	set(&o.Changed, func(Standing) {})
+	set(&o.Changed, func(Status) {})
 	set(&o.HostGone, func(Host) (string, []byte) { return "", nil })
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}

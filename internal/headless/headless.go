@@ -36,10 +36,10 @@ type Invocation interface {
 	// Begin is called before the command is run in that directory. The returned function is
 	// called when the run is over, and returns what can be continued: a session whose id was
 	// given to the run or printed by it, never one that just happened to change meanwhile.
-	Begin(dir string) func(context.Context, Ended) Trail
+	Begin(dir string) func(context.Context, Ended) Continuation
 
 	// Resume returns the arguments that continue the session.
-	Resume(t Trail, prompt string) []string
+	Resume(t Continuation, prompt string) []string
 }
 
 // Ended is a finished run.
@@ -49,8 +49,8 @@ type Ended struct {
 	Session   string // as it was given, named or printed; empty: not known
 }
 
-// Trail is what can be continued after a run.
-type Trail struct {
+// Continuation is what can be continued after a run.
+type Continuation struct {
 	Session    string // empty: there is nothing to continue
 	Transcript string // of the session; empty: not known
 	Cwd        string // of the session, if it is not the run's directory

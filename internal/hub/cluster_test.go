@@ -159,7 +159,7 @@ func TestThreeServersAreOne(t *testing.T) {
 		Store: s, Host: "box", Life: "1", Heartbeat: time.Second, Rand: rand.Float64,
 		Rules: func() fleet.Rules { return fleet.Rules{} }, Account: func(resume.Session) string { return "" }, Stir: func(context.Context) {},
 		Waiting: func() int { return 0 }, Shows: func() map[string]int { return nil }, Tells: func() bool { return false },
-		Changed: func(fleet.Standing) {}, Metrics: &crowd{},
+		Changed: func(fleet.Status) {}, Metrics: &crowd{},
 	})
 	ctx, leave := context.WithCancel(t.Context())
 	var there sync.WaitGroup

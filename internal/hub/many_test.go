@@ -81,8 +81,8 @@ func (c *crowd) join(ctx context.Context, store *natskv.Store, name string, sess
 		Waiting: func() int { return sessions },
 		Shows:   func() map[string]int { return nil },
 		Tells:   func() bool { return false },
-		Changed: func(fleet.Standing) {},
-		Stir:    func(ctx context.Context) { _ = e.Stir(ctx) },
+		Changed: func(fleet.Status) {},
+		Stir:    func(ctx context.Context) { _ = e.RecheckGate(ctx) },
 		Metrics: c,
 	})
 	var marks atomic.Int64

@@ -83,7 +83,7 @@ func Facts(s view.Session) []Fact {
 		say("context", Context(*s.Context, s.Cold))
 	}
 	if s.State != resume.Watching && s.Class != limit.None {
-		say("class", s.Class.Words())
+		say("class", s.Class.Title())
 	}
 	when("limited at", s.LimitedAt, "")
 	when("resets at", s.ResetAt, Source(s.ResetFrom))
@@ -131,7 +131,7 @@ func Found(names []string, tallies map[string]resume.Tally) (sessions, next stri
 		if n := tally.Known(); n > 0 {
 			text = name + ": " + Count(n, "session")
 		}
-		if n := tally.Stopped(); n > 0 {
+		if n := tally.Interrupted(); n > 0 {
 			text += fmt.Sprintf(" (%d stopped)", n)
 			next = "resumed status; resumed retry --unseen continues sessions whose start was not seen, with your settings as they are now"
 		}
@@ -260,7 +260,7 @@ func stoppedBy(s view.Session, now time.Time) (question int, why string) {
 	case s.Paused:
 		return 1, "it is paused: resumed unpause " + sanitize.Line(s.Typed()) + " ends the pause"
 	case s.State == resume.Parked && s.Unreached == "" && !s.Class.Transient():
-		return 2, join(cmp.Or(s.Class.Words(), s.Reason), s.Remedy)
+		return 2, join(cmp.Or(s.Class.Title(), s.Reason), s.Remedy)
 	case s.Unreached != "":
 		return 3, join("it is open in a process that cannot be given the prompt", s.Remedy)
 	case s.State == resume.Parked:

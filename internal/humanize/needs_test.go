@@ -18,7 +18,7 @@ func TestWhatASessionNeedsAndWhy(t *testing.T) {
 		cause string
 	}{
 		{view.Session{State: resume.GaveUp, Class: limit.RateLimit}, You, "rate limit"},
-		{view.Session{State: resume.Parked, Class: limit.ContextOverflow, Paused: true}, You, limit.ContextOverflow.Words()},
+		{view.Session{State: resume.Parked, Class: limit.ContextOverflow, Paused: true}, You, limit.ContextOverflow.Title()},
 		{view.Session{State: resume.Waiting, Class: limit.UsageLimit, Unreached: "it cannot be typed into"}, You, "cannot be reached"},
 		{view.Session{State: resume.Waiting, Class: limit.UsageLimit}, Time, "usage limit"},
 		{view.Session{State: resume.Waiting}, Time, "asked for by you"},
@@ -26,7 +26,7 @@ func TestWhatASessionNeedsAndWhy(t *testing.T) {
 		{view.Session{State: resume.Settling, Class: limit.Network}, Trying, "no network"},
 		{view.Session{State: resume.Watching, Class: limit.Network}, Nothing, ""},
 		{view.Session{State: resume.Watching, Needs: new("permission")}, You, "asks for a permission"},
-		{view.Session{State: resume.Parked, Class: limit.Auth, Needs: new("sign_in")}, You, limit.Auth.Words()},
+		{view.Session{State: resume.Parked, Class: limit.Auth, Needs: new("sign_in")}, You, limit.Auth.Title()},
 		{view.Session{State: resume.Parked, Needs: new("what_comes_next")}, You, "what comes next"},
 	} {
 		require.Equal(t, c.need, Needs(c.view))

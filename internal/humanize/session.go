@@ -89,7 +89,7 @@ func Cause(s view.Session) string {
 	case s.Class == limit.None:
 		return "asked for by you"
 	default:
-		return s.Class.Words()
+		return s.Class.Title()
 	}
 }
 
@@ -279,7 +279,7 @@ func OutcomeTone(o resume.Outcome) Tone {
 		return Busy
 	case resume.Recovered:
 		return Good
-	case resume.LimitedOut, resume.CutOff:
+	case resume.LimitedOut, resume.DaemonStopped:
 		return Wait
 	default:
 		return Bad

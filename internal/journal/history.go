@@ -60,7 +60,7 @@ func (r reasons) first(key resume.Key, why string) bool {
 func (j *Journal) notable(c resume.Change) bool {
 	before, after := c.Before, c.After
 	switch c.Event.(type) {
-	case resume.NotSent, resume.Queued:
+	case resume.NotSent, resume.HeldBack:
 		if after.State == resume.Waiting {
 			return j.held.first(after.Key, after.Reason)
 		}
@@ -112,8 +112,8 @@ func (j *Journal) history(c resume.Change) {
 			how = "is handed to process"
 		}
 		line.Reason = fmt.Sprintf("the wait is over: resume %d %s %d", line.Attempt, how, ev.PID)
-		if attempt, _ := s.Tried(ev.Mark); attempt.Models.May() != "" {
-			line.Reason += ", " + attempt.Models.May()
+		if attempt, _ := s.Tried(ev.Mark); attempt.Models.AllowedText() != "" {
+			line.Reason += ", " + attempt.Models.AllowedText()
 		} else if attempt.OwnKey {
 			line.Reason += ", with your own key"
 		}
@@ -222,7 +222,7 @@ func show(entry state.Entry, of view.Session) control.Step {
 		shown.Project = filepath.Base(of.Cwd)
 	}
 	for _, at := range []*time.Time{&shown.AliveAt, &shown.NextAt} {
-		if *at = at.UTC(); !resume.Tellable(*at) {
+		if *at = at.UTC(); !resume.FitsJSON(*at) {
 			*at = time.Time{}
 		}
 	}

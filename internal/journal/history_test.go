@@ -36,9 +36,9 @@ func TestAHoldIsOneDecisionHoweverOftenItIsMade(t *testing.T) {
 		resume.Due{Mark: "1"}, held("1", "process 7 holds the session"),
 		resume.Due{Mark: "2"}, held("2", "process 7 holds the session"),
 		resume.Due{Mark: "3"}, held("3", "process 7 holds the session"),
-		resume.Queued{Why: "due, but paused"},
+		resume.HeldBack{Why: "due, but paused"},
 		resume.Due{Mark: "4"}, held("4", "process 8 holds the session"),
-		resume.Queued{Why: "due, but paused"},
+		resume.HeldBack{Why: "due, but paused"},
 		resume.Due{Mark: "5"}, resume.Sending{Mark: "5"}, started("5"),
 	))
 	require.Equal(t, []string{
@@ -65,7 +65,7 @@ func TestAHoldIsSaidAgainAfterARetry(t *testing.T) {
 }
 
 func TestAQueuedWaitIsOneDecision(t *testing.T) {
-	got := notables(story(rateLimited(), resume.Queued{Why: "due, but paused"}, resume.Queued{Why: "due, but paused"}))
+	got := notables(story(rateLimited(), resume.HeldBack{Why: "due, but paused"}, resume.HeldBack{Why: "due, but paused"}))
 	require.Equal(t, []string{"waiting: rate limit: slow down", "waiting: due, but paused"}, got)
 }
 

@@ -208,8 +208,8 @@ func WithModel(args []string, model string) []string {
 	return args
 }
 
-// Carried is what a resume repeats from the start of its session.
-type Carried struct {
+// Repeated is what a resume repeats from the start of its session.
+type Repeated struct {
 	Args    []string   // to be repeated
 	LeftOut []Omission // not repeated, and a person may miss it
 	Missing []Omission // must be repeated and cannot: nothing may be sent
@@ -231,9 +231,9 @@ func Words(all []Omission) []string {
 
 // Carry returns the arguments of the start that a resume repeats. newer are the flags for which
 // the caller has a newer value; the caller always sets what a session may do without asking.
-func (f Flags) Carry(o resume.Origin, newer ...string) Carried {
+func (f Flags) Carry(o resume.Origin, newer ...string) Repeated {
 	var (
-		carried Carried
+		carried Repeated
 		rows    = f.known()
 	)
 	for _, w := range rows.parse(o.Args) {

@@ -122,8 +122,8 @@ var classes = [...]struct{ name, words string }{
 	Cancelled:       {"cancelled", "stopped by you"},
 }
 
-// Words returns the name of the class for people; empty for None.
-func (c Class) Words() string {
+// Title returns the name of the class for people; empty for None.
+func (c Class) Title() string {
 	if int(c) < len(classes) {
 		return classes[c].words
 	}

@@ -127,13 +127,13 @@ func Decode(data []byte, into any) bool {
 	return err == nil || mistyped
 }
 
-// Words are texts that lines are searched for before they are parsed. Quotes within a string of JSON are escaped: a word
+// Needles are texts that lines are searched for before they are parsed. Quotes within a string of JSON are escaped: a word
 // in quotes is found only as a name or a value of the record.
-type Words [][]byte
+type Needles [][]byte
 
 // Any returns the words of which a line must contain one.
-func Any(words ...string) Words {
-	all := make(Words, len(words))
+func Any(words ...string) Needles {
+	all := make(Needles, len(words))
 	for i, word := range words {
 		all[i] = []byte(word)
 	}
@@ -141,7 +141,7 @@ func Any(words ...string) Words {
 }
 
 // In reports whether a line contains one of the words.
-func (w Words) In(line []byte) bool {
+func (w Needles) In(line []byte) bool {
 	return slices.ContainsFunc(w, func(word []byte) bool { return bytes.Contains(line, word) })
 }
 

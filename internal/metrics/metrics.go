@@ -93,7 +93,7 @@ func (m *Metrics) Handler() http.Handler {
 
 var outcomes = []resume.Outcome{
 	resume.Recovered, resume.LimitedOut, resume.Failed, resume.TimedOut,
-	resume.NoProgress, resume.Denied, resume.CutOff, resume.Unknown,
+	resume.NoProgress, resume.Denied, resume.DaemonStopped, resume.Unknown,
 }
 
 // Expect initializes every counter with 0: if a counter first appears with 1, Prometheus does not see

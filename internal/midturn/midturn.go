@@ -207,7 +207,7 @@ func restarted(s resume.Session) bool {
 }
 
 // ended applies the end of a process in the middle of a turn, unless another one has the session open.
-func (w *Watcher) ended(ctx context.Context, a agent.Holder, s resume.Session, died resume.Died) {
+func (w *Watcher) ended(ctx context.Context, a agent.OwnerFinder, s resume.Session, died resume.Died) {
 	owner, err := a.Owner(ctx, s)
 	if err != nil || owner != nil { // the session's next prompt is watched again
 		w.logOf(s).Debug("its process ended, and another process has it open", "owner", owner, "err", err)
@@ -314,11 +314,11 @@ func where(ctx context.Context, a agent.Agent, s resume.Session) *resume.Owner {
 	if err != nil || owner == nil {
 		owner = &resume.Owner{PID: s.Origin.Process.PID, Kind: s.Kind}
 	}
-	attendant, tells := a.(agent.Attendant)
+	attendant, tells := a.(agent.QuestionReader)
 	if !tells || owner.Kind == resume.Headless {
 		return owner
 	}
-	working, asks, err := attendant.Asks(ctx, s)
+	working, asks, err := attendant.PendingQuestion(ctx, s)
 	if err == nil && (working == nil || asks != "") {
 		return nil
 	}

@@ -106,7 +106,7 @@ func (w words) title() string {
 		v.Attempt = max(v.Attempt, 1)
 		what += fmt.Sprintf(" (try %s)", strings.ReplaceAll(humanize.Tries(v), "/", " of "))
 	}
-	if class := v.Class.Words(); class != "" && w.Event != CutOff && (needsPerson(w.Event) || w.Event == Limited) {
+	if class := v.Class.Title(); class != "" && w.Event != CutOff && (needsPerson(w.Event) || w.Event == Limited) {
 		what += " (" + class + ")"
 	}
 	if w.Event == GaveUp {
@@ -144,7 +144,7 @@ func (w words) what(v view.Session) string {
 		reason = strings.TrimRight(reason, ":; ")
 	}
 	if w.Event != Retrying { // otherwise the title contains it
-		reason = strings.TrimPrefix(reason, v.Class.Words()+": ")
+		reason = strings.TrimPrefix(reason, v.Class.Title()+": ")
 	}
 	return sentence(sanitize.Short(withoutJSON(reason), maxWhat))
 }

@@ -148,7 +148,7 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 			if class.Transient() && agent != "mybot" || class == limit.None || class == limit.Cancelled {
 				continue // what to do about them is the same for all
 			}
-			event, state, said := Parked, resume.Parked, class.Words()+", waiting does not help: the agent's own words"
+			event, state, said := Parked, resume.Parked, class.Title()+", waiting does not help: the agent's own words"
 			if class.Transient() {
 				event, state = GaveUp, resume.GaveUp
 			}
@@ -263,7 +263,7 @@ func TestTheFirstResumeSaysWhatItDoesNotRepeat(t *testing.T) {
 		v := trimView(view.Session{
 			ID: "abcd1234", Agent: "claude-code", Cwd: "/src/shop", MaxRetries: 5, Attempt: attempt,
 			Started: view.Start{Argv: []string{"claude", "--append-system-prompt", "my plans"}, Seen: true, Env: []string{"HOME"}},
-			Carried: view.Carried{LeftOut: []string{"--ide: it needs a terminal", "--sdk-url=ws://me: likewise", "--watch a b: likewise", "its mode, which is not known: continued in default"}},
+			Carried: view.NotRepeated{LeftOut: []string{"--ide: it needs a terminal", "--sdk-url=ws://me: likewise", "--watch a b: likewise", "its mode, which is not known: continued in default"}},
 			Plan:    &view.Plan{Command: []string{"claude", "my plans"}},
 		})
 		return compose(&group{Notice: Notice{ID: "1", Event: event, Sessions: []view.Session{v}}}, "box", nil)

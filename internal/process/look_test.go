@@ -61,7 +61,7 @@ func TestQuestionsThatAreAskedTogetherTakeOneWalk(t *testing.T) {
 		require.Equal(t, ctx, WithSnapshot(ctx))
 		for range questions {
 			for name, want := range map[string]*resume.Owner{"bot": {PID: 7, Kind: "interactive"}, "crab": {PID: 8, Kind: "headless"}} {
-				owner, err := table.Neighbour(ctx, resume.Session{Cwd: "/src"}, called(name), "-p")
+				owner, err := table.OwnerInDir(ctx, resume.Session{Cwd: "/src"}, called(name), "-p")
 				require.NoError(t, err)
 				require.Equal(t, want, owner)
 			}
@@ -165,7 +165,7 @@ func BenchmarkOwners(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			ctx := ctx()
 			for b.Loop() {
-				_, err := Here.Neighbour(ctx, resume.Session{Cwd: "/src"}, called("bot"), "-p")
+				_, err := Here.OwnerInDir(ctx, resume.Session{Cwd: "/src"}, called("bot"), "-p")
 				require.NoError(b, err)
 			}
 		})

@@ -30,9 +30,9 @@ var Here = At(procfs.Proc)
 // At returns a Table of the processes in another place.
 func At(where procfs.FS) Table { return Table{where, newLooks(where)} }
 
-// Answers reports whether there is a process of that pid. Where the kernel does not show more,
+// Exists reports whether there is a process of that pid. Where the kernel does not show more,
 // it counts as the expected one.
-func Answers(pid int) bool {
+func Exists(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
@@ -96,10 +96,10 @@ func (t Table) Running(ctx context.Context, is func(program string) bool) ([]Liv
 	return found, nil
 }
 
-// Neighbour returns the living process that may hold the session of an agent without locks. A
+// OwnerInDir returns the living process that may hold the session of an agent without locks. A
 // process in the session's directory may hold any session of it, and one that has the session's
 // id in its arguments holds that one.
-func (t Table) Neighbour(ctx context.Context, s resume.Session, is func(program string) bool, promptOptions ...string) (*resume.Owner, error) {
+func (t Table) OwnerInDir(ctx context.Context, s resume.Session, is func(program string) bool, promptOptions ...string) (*resume.Owner, error) {
 	ctx = WithSnapshot(ctx)
 	running, err := t.Running(ctx, is)
 	if err != nil || len(running) == 0 {
@@ -107,7 +107,7 @@ func (t Table) Neighbour(ctx context.Context, s resume.Session, is func(program 
 	}
 	place := t.PlaceOf(ctx, s.Cwd)
 	running = slices.DeleteFunc(running, func(p Live) bool {
-		return p.Bystands(s, p.Kind(promptOptions...)) || !p.LivesIn(place) && !p.Names(s.Key.ID)
+		return p.CannotHold(s, p.Kind(promptOptions...)) || !p.LivesIn(place) && !p.Names(s.Key.ID)
 	})
 	return OneOf(running, s, func(p Live) string { return p.Kind(promptOptions...) }), nil
 }
@@ -160,8 +160,8 @@ func (t Table) forebears(pid int) []int {
 	return all
 }
 
-// Eldest removes the processes that others of them have started.
-func (t Table) Eldest(pids []int) []int {
+// WithoutDescendants removes the processes that others of them have started.
+func (t Table) WithoutDescendants(pids []int) []int {
 	return slices.DeleteFunc(slices.Clone(pids), func(pid int) bool {
 		return slices.ContainsFunc(t.forebears(pid), func(forebear int) bool { return slices.Contains(pids, forebear) })
 	})
@@ -173,10 +173,10 @@ func (t Table) IsRun(pid int, s resume.Session) bool {
 	return s.Run != nil && s.Run.Mark != "" && t.Variable(pid, resume.MarkVariable) == s.Run.Mark
 }
 
-// Bystands reports whether a process of that kind cannot hold the session although it is in the
+// CannotHold reports whether a process of that kind cannot hold the session although it is in the
 // same directory: it is the session's own resume, or that of another session. A process without
 // readable arguments may hold any session.
-func (p Live) Bystands(s resume.Session, kind string) bool {
+func (p Live) CannotHold(s resume.Session, kind string) bool {
 	if p.Mark == "" {
 		return false
 	}
@@ -317,7 +317,7 @@ func (t Table) Sandbox(pid int) (string, error) {
 // Lives reports whether the process of that pid and start time still lives.
 func (t Table) Lives(process resume.Process) bool {
 	if !t.Tells() {
-		return process.PID > 0 && Answers(process.PID)
+		return process.PID > 0 && Exists(process.PID)
 	}
 	stat, err := t.Stat(process.PID)
 	return err == nil && stat.Living() && stat.Start == process.Start

@@ -76,7 +76,7 @@ func TestAProgramThatBeganItselfAnewIsOne(t *testing.T) {
 		}
 	}
 	owner := func() *resume.Owner {
-		found, err := process.At(procfs.FS(root)).Neighbour(t.Context(), resume.Session{Cwd: "/src"},
+		found, err := process.At(procfs.FS(root)).OwnerInDir(t.Context(), resume.Session{Cwd: "/src"},
 			func(path string) bool { return filepath.Base(path) == "bot" }, "-p")
 		require.NoError(t, err)
 		return found

@@ -57,7 +57,7 @@ var values = []struct {
 		if f.Class == limit.None {
 			return "a request to continue"
 		}
-		return f.Class.Words()
+		return f.Class.Title()
 	}},
 	{"{reset_time}", func(f Facts) string {
 		if f.Reset.IsZero() {

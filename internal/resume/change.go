@@ -36,7 +36,7 @@ func (s Session) withNotice(before Session) Session {
 	case c.NeedsPerson() || c.Entered(GaveUp):
 		s.NoticeCount++
 		s.NoticeID = fmt.Sprintf("%d.%d.%d.%d", millis(s.LimitedAt), s.Tries(), millis(s.LastStart()), s.NoticeCount)
-	case !s.Over() && !s.Reported:
+	case !s.NeedsPerson() && !s.Reported:
 		s.NoticeID = ""
 	}
 	return s

@@ -135,7 +135,7 @@ func (s Session) lost(ev Lost, r Rules, now time.Time) Session {
 		return s
 	}
 	if cut := s.last(); cut.Mark == ev.Mark {
-		cut.Outcome, cut.EndedAt = CutOff, now
+		cut.Outcome, cut.EndedAt = DaemonStopped, now
 		s.Cut = append(slices.Clone(s.Cut[max(0, len(s.Cut)-maxCut+1):]), cut)
 	}
 	return s.withdraw().schedule(r, now)

@@ -53,7 +53,7 @@ type (
 
 	// Queued holds back a session that is due, for a reason outside of it. Until is when that reason
 	// may end; zero: not known.
-	Queued struct {
+	HeldBack struct {
 		Why   string
 		Until time.Time
 	}
@@ -104,7 +104,7 @@ type (
 	NotSent struct {
 		Mark  string
 		Why   string
-		Then  Then
+		Then  NextStep
 		Owner *Owner    // the process that has the session open, if that is why
 		Until time.Time // when to try again; zero: soon
 	}
@@ -113,21 +113,21 @@ type (
 	Lost struct{ Mark string }
 )
 
-// Then says what happens after a resume was not sent.
-type Then uint8
+// NextStep says what happens after a resume was not sent.
+type NextStep uint8
 
 // What can happen then.
 const (
-	TryAgain      Then = iota // the session waits, and is tried again
-	Park                      // waiting does not help: a person must act
-	ParkUnseen                // its start was not seen: a person must say that it may continue
-	Tell                      // it is tried again, and reported to a person once
-	TellUnreached             // the same; the process that has it open accepts no prompt as long as it lives
-	UserClosed                // its user has just closed it
-	UserLeft                  // its user has left it for an empty session
-	NeedsOrder                // it is tried again; the person's order was given without knowing this, and no longer counts
-	KeepForPeople             // the rest of the week's allowance is reserved for people: the rules say until when
-	DropOwnKey                // the user's own key cannot be used: it waits for its account
+	TryAgain      NextStep = iota // the session waits, and is tried again
+	Park                          // waiting does not help: a person must act
+	ParkUnseen                    // its start was not seen: a person must say that it may continue
+	Tell                          // it is tried again, and reported to a person once
+	TellUnreached                 // the same; the process that has it open accepts no prompt as long as it lives
+	UserClosed                    // its user has just closed it
+	UserLeft                      // its user has left it for an empty session
+	NeedsOrder                    // it is tried again; the person's order was given without knowing this, and no longer counts
+	KeepForPeople                 // the rest of the week's allowance is reserved for people: the rules say until when
+	DropOwnKey                    // the user's own key cannot be used: it waits for its account
 )
 
 // Events about the process that holds a stopped session.
@@ -215,7 +215,7 @@ func (Progressed) event()    {}
 func (Prompted) event()      {}
 func (Cancelled) event()     {}
 func (Due) event()           {}
-func (Queued) event()        {}
+func (HeldBack) event()      {}
 func (Postponed) event()     {}
 func (Lifted) event()        {}
 func (Superseded) event()    {}

@@ -26,6 +26,6 @@ func TestOldTranscriptsAreLeftUnread(t *testing.T) {
 		if c.age > 0 {
 			want = now.Add(-c.age)
 		}
-		require.Equal(t, want, c.rules.Unread(now), name)
+		require.Equal(t, want, c.rules.ReadSince(now), name)
 	}
 }

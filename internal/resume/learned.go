@@ -36,7 +36,7 @@ func (s Session) learned(ev Learned, r Rules, now time.Time) Session {
 	if ev.Subagents != nil {
 		s = s.withSubagents(*ev.Subagents)
 	}
-	return s.Attended(ev.Kind)
+	return s.WithKind(ev.Kind)
 }
 
 // weighed sets the size of the context, and reports it to a person if the rules want that.
@@ -102,9 +102,9 @@ func (s Session) Shown(argv []string) []string {
 	return shown
 }
 
-// Attended returns the session with this kind. A session that was once interactive stays so, whatever
+// WithKind returns the session with this kind. A session that was once interactive stays so, whatever
 // continued it since.
-func (s Session) Attended(kind string) Session {
+func (s Session) WithKind(kind string) Session {
 	if kind != "" && s.Kind != Interactive {
 		s.Kind = kind
 	}
@@ -240,7 +240,7 @@ func SubagentsStopped(stopped []Subagent) string {
 		names = append(names, fmt.Sprintf("%d more", n-namedSubagents))
 	}
 	verb := map[bool]string{true: "was", false: "were"}[n == 1]
-	return fmt.Sprintf("%d %s %s stopped by %s: %s", n, plural(n, "subagent"), verb, stopped[n-1].Class.Words(), strings.Join(names, ", "))
+	return fmt.Sprintf("%d %s %s stopped by %s: %s", n, plural(n, "subagent"), verb, stopped[n-1].Class.Title(), strings.Join(names, ", "))
 }
 
 func (a Subagent) named() string {

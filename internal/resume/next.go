@@ -16,7 +16,7 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 		s.State = Watching
 	}
 	after := s.next(ev, r, now, u).withNotice(s)
-	if _, still := ev.(Queued); !still && after.Reason != s.Reason {
+	if _, still := ev.(HeldBack); !still && after.Reason != s.Reason {
 		after.Blocked = nil
 	}
 	if after.State != Parked {
@@ -49,7 +49,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.rest(now, "stopped by a person")
 	case Due:
 		return s.due(ev, r, now, u)
-	case Queued:
+	case HeldBack:
 		s.Reason, s.Blocked = ev.Why, &Blocked{Until: ev.Until}
 	case Postponed:
 		if s.State == Waiting && s.RetryAskedAt.IsZero() {
@@ -226,7 +226,7 @@ func (s Session) progressed(ev Progressed, now time.Time) Session {
 		why = fmt.Sprintf(WorksAgain+" after %d %s", n, plural(n, "resume"))
 	}
 	s = s.models(s.last().Models.switched(ev.Model))
-	if did := s.last().Models.Did(); did != "" {
+	if did := s.last().Models.UsedText(); did != "" {
 		why += ", " + did
 	}
 	if s.last().OwnKey {

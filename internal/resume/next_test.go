@@ -358,7 +358,7 @@ func TestLostResumeIsSentAgain(t *testing.T) {
 	require.False(t, w.Deadline().After(w.now), "due now")
 	require.Empty(t, w.Attempts, "being cut off is not a failed attempt")
 	require.Len(t, w.Cut, 1, "but a prompt that it left is known as ours")
-	require.Equal(t, CutOff, w.Cut[0].Outcome)
+	require.Equal(t, DaemonStopped, w.Cut[0].Outcome)
 	require.True(t, w.Cut[0].EndedAt.Equal(w.now))
 	w.do(Progressed{At: w.now})
 	require.Empty(t, w.Cut)
@@ -618,7 +618,7 @@ func randomEvent(dice *rand.Rand, w *walk) Event {
 		Pause{},
 		Unpause{},
 		Reconsider{},
-		Queued{Why: "why"},
+		HeldBack{Why: "why"},
 		Learned{Origin: &Origin{Process: own, SeenAt: w.now}},
 		Died{Process: own, At: at, How: End(dice.IntN(4))},
 		Died{Process: own, At: at, How: End(dice.IntN(4))},

@@ -54,9 +54,9 @@ func (s Session) expired(now time.Time) Session {
 // nothing about the session's own account.
 const ownKey = "your own key"
 
-// Unpayable says why the session cannot continue with its user's own key; empty: the session itself
+// WhyNotOwnKey says why the session cannot continue with its user's own key; empty: the session itself
 // does not prevent it.
-func (s Session) Unpayable(now time.Time) string {
+func (s Session) WhyNotOwnKey(now time.Time) string {
 	switch {
 	case !s.State.Stopped() || s.Pending():
 		return "it is not stopped"
@@ -74,7 +74,7 @@ func (s Session) Unpayable(now time.Time) string {
 }
 
 func (s Session) pay(r Rules, now time.Time) Session {
-	if s.Unpayable(now) != "" || r.Excluded(s.Cwd) != "" {
+	if s.WhyNotOwnKey(now) != "" || r.Excluded(s.Cwd) != "" {
 		return s
 	}
 	paid := &Paid{AskedAt: now, Until: s.Limit.Reset.At, Limit: s.Limit, LimitText: s.LimitText}

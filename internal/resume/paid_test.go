@@ -145,7 +145,7 @@ func TestWhatCannotBePaidFor(t *testing.T) {
 				w.resume()
 				before = w.Session
 			}
-			require.NotEmpty(t, w.Unpayable(w.now))
+			require.NotEmpty(t, w.WhyNotOwnKey(w.now))
 			require.Equal(t, before, w.do(Pay{}).Session)
 		})
 	}

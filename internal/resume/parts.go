@@ -30,14 +30,14 @@ type Outcome string
 
 // The outcomes. An attempt without one has not ended.
 const (
-	Recovered  Outcome = "recovered"   // the transcript moved
-	LimitedOut Outcome = "limited"     // it met the limit again
-	Failed     Outcome = "failed"      // the command failed
-	TimedOut   Outcome = "timed_out"   // the command ran too long, or hung
-	NoProgress Outcome = "no_progress" // the command succeeded, but the transcript did not move
-	Denied     Outcome = "denied"      // the agent lacked a permission
-	CutOff     Outcome = "cut_off"     // the end of the daemon cut it off; it does not count
-	Unknown    Outcome = "unknown"     // the result cannot be known
+	Recovered     Outcome = "recovered"   // the transcript moved
+	LimitedOut    Outcome = "limited"     // it met the limit again
+	Failed        Outcome = "failed"      // the command failed
+	TimedOut      Outcome = "timed_out"   // the command ran too long, or hung
+	NoProgress    Outcome = "no_progress" // the command succeeded, but the transcript did not move
+	Denied        Outcome = "denied"      // the agent lacked a permission
+	DaemonStopped Outcome = "cut_off"     // the end of the daemon cut it off; it does not count
+	Unknown       Outcome = "unknown"     // the result cannot be known
 
 	// Delivered is how a successful command ends. Its result shows in the transcript: it is never the
 	// outcome of an attempt.
@@ -75,30 +75,30 @@ func (a Attempt) during(at time.Time) bool {
 type Models struct {
 	Own      string `json:"own,omitempty"`      // the session's
 	Fallback string `json:"fallback,omitempty"` // as the user named it; empty: no other model may be used
-	Spoke    string `json:"spoke,omitempty"`    // the other model, once it has answered
+	Used     string `json:"spoke,omitempty"`    // the other model, once it has answered
 }
 
 func (m Models) switched(spoke string) Models {
 	if m.Fallback != "" && spoke != "" && spoke != m.Own {
-		m.Spoke = spoke
+		m.Used = spoke
 	}
 	return m
 }
 
-// May says which model a resume may use, for people; empty: only the session's own.
-func (m Models) May() string {
+// AllowedText says which model a resume may use, for people; empty: only the session's own.
+func (m Models) AllowedText() string {
 	if m.Fallback == "" {
 		return ""
 	}
 	return fmt.Sprintf("with %s if %s is still overloaded (fallback_model)", m.Fallback, m.Own)
 }
 
-// Did says which model a resume has used, for people; empty: the session's own, as far as is known.
-func (m Models) Did() string {
-	if m.Spoke == "" {
+// UsedText says which model a resume has used, for people; empty: the session's own, as far as is known.
+func (m Models) UsedText() string {
+	if m.Used == "" {
 		return ""
 	}
-	return fmt.Sprintf("with %s instead of %s (fallback_model)", m.Spoke, m.Own)
+	return fmt.Sprintf("with %s instead of %s (fallback_model)", m.Used, m.Own)
 }
 
 // Run is a resume that has begun and not ended. It may be longer than the state Resuming: a session
@@ -376,11 +376,11 @@ func Earlier(a, b time.Time) time.Time {
 
 var latest = time.Date(2199, time.December, 31, 23, 59, 59, 0, time.UTC)
 
-// Possible reports whether a record can have been written at that time.
-func Possible(t time.Time) bool { return t.UTC().Year() >= 1970 && !t.After(latest) }
+// ValidRecordTime reports whether a record can have been written at that time.
+func ValidRecordTime(t time.Time) bool { return t.UTC().Year() >= 1970 && !t.After(latest) }
 
 func past(t time.Time) time.Time {
-	if t.IsZero() || Possible(t) {
+	if t.IsZero() || ValidRecordTime(t) {
 		return t
 	}
 	return time.Time{}
@@ -393,5 +393,5 @@ func ahead(t time.Time) time.Time {
 	return past(t)
 }
 
-// Tellable reports whether a time can be written as JSON, in UTC.
-func Tellable(t time.Time) bool { return t.UTC().Year() >= 0 && t.UTC().Year() <= 9999 }
+// FitsJSON reports whether a time can be written as JSON, in UTC.
+func FitsJSON(t time.Time) bool { return t.UTC().Year() >= 0 && t.UTC().Year() <= 9999 }

@@ -104,9 +104,9 @@ func (r Rules) allowed(at, now time.Time) time.Time {
 // longestWindow is the longest window of a usage limit: some are a month long.
 const longestWindow = 31 * 24 * time.Hour
 
-// Unread returns a time. A transcript that was never read and last moved before it need not be read:
+// ReadSince returns a time. A transcript that was never read and last moved before it need not be read:
 // its session would be forgotten at once, and a refusal at its end would be stale. Zero: read all.
-func (r Rules) Unread(now time.Time) time.Time {
+func (r Rules) ReadSince(now time.Time) time.Time {
 	if r.KeepQuiet <= 0 {
 		return time.Time{}
 	}

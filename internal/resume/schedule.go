@@ -212,7 +212,7 @@ func (s Session) rewound(r Rules, now time.Time) Session {
 // Missed reports whether the session would have been resumed long ago if a daemon had run since then. A
 // session that was due and waited while the daemon ran has missed nothing.
 func (s Session) Missed(since time.Time, r Rules, now time.Time) bool {
-	if r.Overdue == 0 || s.Over() || !s.RetryAskedAt.IsZero() {
+	if r.Overdue == 0 || s.NeedsPerson() || !s.RetryAskedAt.IsZero() {
 		return false
 	}
 	return now.Sub(Later(s.dueAt(), since)) > r.Overdue

@@ -130,8 +130,8 @@ func (s Session) ResumesAt() time.Time {
 // Interrupted reports whether the session is stopped and its interruption has not ended.
 func (s Session) Interrupted() bool { return s.State != Watching && s.State != 0 }
 
-// Over reports whether only a person can end the interruption.
-func (s Session) Over() bool { return s.State == GaveUp || s.State == Parked }
+// NeedsPerson reports whether only a person can end the interruption.
+func (s Session) NeedsPerson() bool { return s.State == GaveUp || s.State == Parked }
 
 // QuietSince returns when a session that was never interrupted last moved, as far as is known.
 func (s Session) QuietSince() time.Time { return cmp.Or(s.MovedAt, s.FoundAt) }
@@ -175,8 +175,8 @@ func (s Session) Deadline() time.Time {
 // Tally counts the sessions in each state.
 type Tally [len(stateNames)]int
 
-// Stopped returns how many sessions are interrupted.
-func (t Tally) Stopped() (n int) {
+// Interrupted returns how many sessions are interrupted.
+func (t Tally) Interrupted() (n int) {
 	for state, sessions := range t {
 		if State(state) > Watching {
 			n += sessions
@@ -186,7 +186,7 @@ func (t Tally) Stopped() (n int) {
 }
 
 // Known returns how many sessions there are.
-func (t Tally) Known() int { return t[Watching] + t.Stopped() }
+func (t Tally) Known() int { return t[Watching] + t.Interrupted() }
 
 // ErrNoSession is returned for a session that is not known.
 var ErrNoSession = errors.New("no such session")

@@ -25,7 +25,7 @@ func (s Session) TaskState() TaskState {
 	switch {
 	case !s.Pending():
 		return TaskStarted
-	case s.Over():
+	case s.NeedsPerson():
 		return TaskFailed
 	case s.State == Waiting:
 		return TaskQueued

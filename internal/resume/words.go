@@ -13,7 +13,7 @@ func describe(v limit.Verdict, text string) string {
 	if v.Class == limit.None {
 		return "asked for by you"
 	}
-	words := v.Class.Words()
+	words := v.Class.Title()
 	if v.Class == limit.CutOff && text != "" {
 		return text
 	}

@@ -14,7 +14,7 @@ import (
 type signedIn struct{ agent.Agent }
 
 func (signedIn) Login(environ []string, _ string) string { return childenv.Value(environ, "LOGIN") }
-func (signedIn) GoOn(resume.Session) string              { return "" }
+func (signedIn) ContinueCommand(resume.Session) string   { return "" }
 
 // The login counts that the resume uses, which may not be that of the daemon.
 func TestTheLoginIsThatOfTheResumesEnvironment(t *testing.T) {

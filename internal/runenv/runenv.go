@@ -102,7 +102,7 @@ func (r Request) variables(o resume.Origin, all *Environment) *resume.NotSent {
 		}
 		env.Set = childenv.WithPath(r.Daemon, env.Set, r.Command.Env)
 		for _, lost := range env.Missing {
-			if r.Command.Spare == nil || !r.Command.Spare(lost.What) {
+			if r.Command.Optional == nil || !r.Command.Optional(lost.What) {
 				missing = append(missing, lost)
 				continue
 			}
@@ -171,7 +171,7 @@ func (r Request) outside(o resume.Origin) string {
 
 // ByHand says what a person can do instead.
 func ByHand(a agent.Agent, s resume.Session) string {
-	if line := a.GoOn(s); line != "" {
+	if line := a.ContinueCommand(s); line != "" {
 		return "go on with: " + line
 	}
 	return "go on by hand"
@@ -192,7 +192,7 @@ func (r Request) files(o resume.Origin, all *Environment) *resume.NotSent {
 	}
 	const why = "changed since the session was started"
 	all.LeftOut = append(all.LeftOut, leash.Omission{What: strings.Join(changed, ", "), Why: why})
-	if r.Command.Asks {
+	if r.Command.AskMode {
 		return nil
 	}
 	return r.ask(strings.Join(changed, ", ") + " " + why)

@@ -18,7 +18,7 @@ func TestWhatAnswersIsTakenForTheCommandAndLeftAlone(t *testing.T) {
 	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	require.NoError(t, child.Start())
 	since := time.Now().Add(-time.Hour)
-	p, alive := Answering(child.Process.Pid, since)
+	p, alive := FindByPID(child.Process.Pid, since)
 	require.True(t, alive)
 	require.Equal(t, since, p.Began())
 	status := filepath.Join(t.TempDir(), "status")
@@ -30,15 +30,15 @@ func TestWhatAnswersIsTakenForTheCommandAndLeftAlone(t *testing.T) {
 
 	require.NoError(t, child.Process.Kill())
 	require.Error(t, child.Wait())
-	_, alive = Answering(child.Process.Pid, since)
+	_, alive = FindByPID(child.Process.Pid, since)
 	require.False(t, alive)
 	for _, pid := range []int{0, -1, os.Getpid()} {
-		_, alive = Answering(pid, since)
+		_, alive = FindByPID(pid, since)
 		require.False(t, alive, pid)
 	}
 	follower := exec.Command("sleep", "600") // in the group of this process, so not started as a command
 	require.NoError(t, follower.Start())
 	t.Cleanup(func() { _ = follower.Process.Kill(); _ = follower.Wait() })
-	_, alive = Answering(follower.Process.Pid, since)
+	_, alive = FindByPID(follower.Process.Pid, since)
 	require.False(t, alive)
 }

@@ -20,11 +20,11 @@ func StartTime(pid int) (uint64, error) {
 	return s.Start, err
 }
 
-// Sees reports whether the processes of an earlier daemon can be recognised.
-func Sees() bool { return procfs.Proc.Tells() }
+// CanIdentify reports whether the processes of an earlier daemon can be recognised.
+func CanIdentify() bool { return procfs.Proc.Tells() }
 
 func alive(process resume.Process) bool {
-	if !Sees() {
+	if !CanIdentify() {
 		return answers(process.PID)
 	}
 	s, err := procfs.Proc.Stat(process.PID)
@@ -85,7 +85,7 @@ type family struct {
 }
 
 func (p *Process) family() family {
-	if !Sees() { // a process that left the group is not found here
+	if !CanIdentify() { // a process that left the group is not found here
 		if p.PID <= 0 || syscall.Kill(-p.PID, 0) != nil {
 			return family{}
 		}

@@ -85,10 +85,10 @@ func Adopt(process resume.Process) (*Process, bool) {
 	return &Process{Process: process, started: time.Now().Add(-max(0, age))}, true
 }
 
-// Answering returns the process that has the pid of a command started at that time, where
+// FindByPID returns the process that has the pid of a command started at that time, where
 // processes cannot be distinguished. It counts as that command, so that the command is not run
 // twice; it is never ended, because it may be another process.
-func Answering(pid int, since time.Time) (*Process, bool) {
+func FindByPID(pid int, since time.Time) (*Process, bool) {
 	if !answers(pid) {
 		return nil, false
 	}

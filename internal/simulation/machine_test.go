@@ -58,7 +58,7 @@ func (b *bot) Owner(_ context.Context, s resume.Session) (*resume.Owner, error) 
 	}
 }
 
-func (b *bot) Plan(context.Context, resume.Session, agent.Words) (agent.Plan, error) {
+func (b *bot) Plan(context.Context, resume.Session, agent.Prompt) (agent.Plan, error) {
 	return agent.Plan{Run: &agent.Command{Argv: []string{"/bin/sh"}, Dir: "/"}}, nil
 }
 
@@ -68,7 +68,7 @@ func (b *bot) Start(resume.Session) (agent.Plan, error) {
 
 func (b *bot) Home() string { return "bot:default" }
 
-func (b *bot) Talk(_ context.Context, s resume.Session, owner resume.Owner, words agent.Words) (agent.Plan, error) {
+func (b *bot) PlanLive(_ context.Context, s resume.Session, owner resume.Owner, words agent.Prompt) (agent.Plan, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.world.place(s.Key)
@@ -77,23 +77,23 @@ func (b *bot) Talk(_ context.Context, s resume.Session, owner resume.Owner, word
 		mark = s.Run.Mark
 	}
 	if p.queue > 0 {
-		return agent.Plan{Leave: &agent.Leave{Why: "a prompt waits for it"}}, nil
+		return agent.Plan{Skip: &agent.Skip{Why: "a prompt waits for it"}}, nil
 	}
 	switch p.way {
 	case "message":
-		return agent.Plan{Send: &agent.Sending{To: "it", Text: words.Prompt, Do: func(context.Context) error { return b.message(p, mark) }}}, nil
+		return agent.Plan{Send: &agent.Sending{To: "it", Text: words.Text, Do: func(context.Context) error { return b.message(p, mark) }}}, nil
 	case "queue":
 		return agent.Plan{Run: &agent.Command{Argv: []string{"/bin/sh"}, Dir: "/", Unverifiable: true}}, nil
 	case "keys":
 		process := resume.Process{PID: owner.PID, Start: uint64(owner.PID)}
-		judge := func(screen string) agent.Sight { return agent.Sight{Draft: screen} }
-		return agent.Plan{Type: &agent.Typing{Process: process, Text: words.Prompt + " " + mark, Judge: judge}}, nil
+		judge := func(screen string) agent.ScreenState { return agent.ScreenState{Draft: screen} }
+		return agent.Plan{Type: &agent.Typing{Process: process, Text: words.Text + " " + mark, Judge: judge}}, nil
 	default:
 		return agent.Plan{}, nil
 	}
 }
 
-func (b *bot) Queued(_ context.Context, s resume.Session) (bool, error) {
+func (b *bot) HasPendingPrompt(_ context.Context, s resume.Session) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.world.place(s.Key)

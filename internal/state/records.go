@@ -72,7 +72,7 @@ func (r *Reader) loadSessions(snap *Snapshot) error {
 		if err == nil && session.Key != key {
 			err = fmt.Errorf("it calls itself %q", session.Key)
 		}
-		if err == nil && !(resume.Tellable(session.LimitedAt) && resume.Tellable(session.NextAt)) {
+		if err == nil && !(resume.FitsJSON(session.LimitedAt) && resume.FitsJSON(session.NextAt)) {
 			err = errors.New("it bears a time that cannot be")
 		}
 		if err != nil {

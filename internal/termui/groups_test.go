@@ -29,7 +29,7 @@ func TestGroupsSayWhatToDo(t *testing.T) {
 	}{
 		"the same remedy for all": {
 			[]view.Session{session("aaaa", resume.Parked, signIn), session("bbbb", resume.Parked, signIn)},
-			[]string{"2 sessions: 2 need you\n", "Parked: " + limit.Auth.Words() + " (2)\n  to do: sign in with claude /login; then resumed retry aaaa bbbb\n"},
+			[]string{"2 sessions: 2 need you\n", "Parked: " + limit.Auth.Title() + " (2)\n  to do: sign in with claude /login; then resumed retry aaaa bbbb\n"},
 		},
 		"a start that was not seen": {
 			[]view.Session{session("aaaa", resume.Parked, needs("start_unseen"))},

@@ -304,7 +304,7 @@ func kindNamed(state, class string) (Kind, string) {
 
 // kindOf returns what a session does in that state after a refusal of that class.
 func kindOf(s resume.State, c limit.Class) (Kind, string) {
-	words := c.Words()
+	words := c.Title()
 	switch {
 	case s == resume.Resuming || s == resume.Settling:
 		return Resuming, "is being resumed"

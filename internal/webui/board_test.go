@@ -67,9 +67,9 @@ func (b *board) Do(_ context.Context, key resume.Key, order control.Order) (view
 	return view.Session{Agent: key.Agent, ID: key.ID, State: resume.Waiting, Reason: "asked for by you"}, b.err
 }
 
-func (b *board) Nudge(control.Nudge) error { return nil }
+func (b *board) HandleHook(control.HookEvent) error { return nil }
 
-func (b *board) Told(context.Context, resume.Key, []usage.Reading) error { return nil }
+func (b *board) AddReadings(context.Context, resume.Key, []usage.Reading) error { return nil }
 
 func (b *board) Queue() control.Tasks { return nil }
 

@@ -11,7 +11,7 @@ import (
 func TestARunIsBoundedByWhatItMayCost(t *testing.T) {
 	sc := newScene(t, asked(map[string]any{"permissionMode": "default"}, "work"), overload())
 	bound := func(most float64) []string {
-		plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Words{Prompt: "continue", Most: most})
+		plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Prompt{Text: "continue", MaxUSD: most})
 		require.NoError(t, err)
 		return plan.Run.Argv
 	}

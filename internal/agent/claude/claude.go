@@ -50,8 +50,8 @@ type Agent struct {
 }
 
 var (
-	_ agent.Reader = (*Agent)(nil)
-	_ agent.Turns  = (*Agent)(nil)
+	_ agent.FileAgent = (*Agent)(nil)
+	_ agent.Turns     = (*Agent)(nil)
 )
 
 // New returns the agent. It reads the environment, but no file.
@@ -188,19 +188,19 @@ func (i invocation) keepsNothing() bool { return i.Has("--no-session-persistence
 // Begin uses the id in the JSON output of Claude Code: old versions continue a session under a
 // new id. Without it, the id that the run was given counts if it has a transcript, or if the
 // transcripts cannot be searched.
-func (i invocation) Begin(string) func(context.Context, headless.Ended) headless.Trail {
-	return func(_ context.Context, run headless.Ended) headless.Trail {
+func (i invocation) Begin(string) func(context.Context, headless.Ended) headless.Continuation {
+	return func(_ context.Context, run headless.Ended) headless.Continuation {
 		if strings.HasSuffix(i.Value("--output-format"), "json") {
 			if told := headless.ToldID(run.Recording, "session_id"); told != "" {
-				return headless.Trail{Session: told, Transcript: i.room.transcript(told)}
+				return headless.Continuation{Session: told, Transcript: i.room.transcript(told)}
 			}
 		}
 		if run.Session == "" || i.keepsNothing() {
-			return headless.Trail{}
+			return headless.Continuation{}
 		}
-		t := headless.Trail{Session: run.Session, Transcript: i.room.transcript(run.Session)}
+		t := headless.Continuation{Session: run.Session, Transcript: i.room.transcript(run.Session)}
 		if _, err := os.Stat(filepath.Join(i.room.Homes.Usual, "projects")); t.Transcript == "" && err == nil {
-			return headless.Trail{}
+			return headless.Continuation{}
 		}
 		return t
 	}
@@ -208,7 +208,7 @@ func (i invocation) Begin(string) func(context.Context, headless.Ended) headless
 
 func (a *Agent) transcript(id string) string { return a.Homes.File("projects/*/" + id + ".jsonl") }
 
-func (i invocation) Resume(t headless.Trail, prompt string) []string {
+func (i invocation) Resume(t headless.Continuation, prompt string) []string {
 	args := i.Options("-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr",
 		"--input-format", "--replay-user-messages")
 	return leash.WithPrompt(append(args, "--resume", t.Session), prompt)

@@ -74,7 +74,7 @@ func TestWhatCanBeContinued(t *testing.T) {
 	t.Setenv("CLAUDE_CONFIG_DIR", home)
 	a := newAgent(t, Options{})
 	transcript := filepath.Join(home, "projects", "-src", agenttest.ID+".jsonl")
-	ran := func(line string, does func(), text, session string) headless.Trail {
+	ran := func(line string, does func(), text, session string) headless.Continuation {
 		t.Helper()
 		return agenttest.Ran(t, a, line, "/src", does, headless.Ended{Recording: headless.Recording{Text: text}, Session: session})
 	}
@@ -86,6 +86,6 @@ func TestWhatCanBeContinued(t *testing.T) {
 	require.Empty(t, ran("-p -c x", written, "", ""), "which it continued it does not say")
 	require.Empty(t, ran("-p -c x", written, told, ""), "the words of an answer are no word of its own")
 	require.Empty(t, ran("-p --no-session-persistence x", written, "", agenttest.ID))
-	require.Equal(t, headless.Trail{Session: agenttest.ID, Transcript: transcript}, ran("-p x", nil, "", agenttest.ID))
+	require.Equal(t, headless.Continuation{Session: agenttest.ID, Transcript: transcript}, ran("-p x", nil, "", agenttest.ID))
 	require.Equal(t, "7b3d2e8f-0000-4000-8000-000000000002", ran("-p -c --output-format json x", nil, told, "").Session)
 }

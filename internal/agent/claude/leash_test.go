@@ -150,7 +150,7 @@ func TestASessionWhoseStartNobodySaw(t *testing.T) {
 			}
 			run := sc.plan(t, "continue").Run
 			require.Equal(t, c.want, startup.Flags.Parse(run.Argv[1:]).Value("--permission-mode"))
-			require.Equal(t, []any{c.plans, c.asks, c.unproven}, []any{run.PlanOnly, run.Asks, run.Unproven})
+			require.Equal(t, []any{c.plans, c.asks, c.unproven}, []any{run.PlanOnly, run.AskMode, run.Unproven})
 		})
 	}
 }
@@ -235,7 +235,7 @@ func TestTheUsualHomeIsNotTakenForTheDaemons(t *testing.T) {
 func TestACloudsKeysMatterWhereThatCloudIsAsked(t *testing.T) {
 	sc := inMode(t, "default")
 	sc.startedWith()
-	spare := func(name string) bool { return sc.plan(t, "continue").Run.Spare(name) }
+	spare := func(name string) bool { return sc.plan(t, "continue").Run.Optional(name) }
 	require.True(t, spare("AWS_SECRET_ACCESS_KEY"))
 	require.False(t, spare("AWS_BEARER_TOKEN_BEDROCK"))
 	require.False(t, spare("ANTHROPIC_API_KEY"))

@@ -20,7 +20,7 @@ import (
 )
 
 // Plan continues the session by a headless run, in its directory, with its settings.
-func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
+func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (agent.Plan, error) {
 	if !transcript.IsID(s.Key.ID) {
 		return agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), nil
 	}
@@ -50,7 +50,7 @@ func directory(s resume.Session, had transcript.Settings) string {
 	return cmp.Or(had.Cwd, first, s.Cwd)
 }
 
-func (a *Agent) run(s resume.Session, w agent.Words, had transcript.Settings, cwd string) agent.Plan {
+func (a *Agent) run(s resume.Session, w agent.Prompt, had transcript.Settings, cwd string) agent.Plan {
 	flags, newer := flagsOf(had)
 	carried, _ := a.Carry(s, newer...)
 	mode, left, unproven := a.mode(had.Permission, s, cwd)
@@ -64,8 +64,8 @@ func (a *Agent) run(s resume.Session, w agent.Words, had transcript.Settings, cw
 	if models.Fallback != "" {
 		args = append(args, fallbackFlag, models.Fallback)
 	}
-	args = append(args, bounded(carried.Args, w.Most)...)
-	plan := a.Run(s, cwd, carried, leash.WithPrompt(args, w.Prompt)...)
+	args = append(args, bounded(carried.Args, w.MaxUSD)...)
+	plan := a.Run(s, cwd, carried, leash.WithPrompt(args, w.Text)...)
 	run := plan.Run
 	if run == nil {
 		return plan
@@ -74,8 +74,8 @@ func (a *Agent) run(s resume.Session, w agent.Words, had transcript.Settings, cw
 		return agent.Parked("the session ran with %s, which claude refuses to root outside a sandbox", bypass)
 	}
 	run.Models, run.Unproven = models, unproven
-	run.PlanOnly, run.Asks = mode == planMode, slices.Contains(asking, mode)
-	run.Unset, run.Spare = a.unset(s.Transcript), a.Spare(s, cwd)
+	run.PlanOnly, run.AskMode = mode == planMode, slices.Contains(asking, mode)
+	run.Unset, run.Optional = a.unset(s.Transcript), a.Spare(s, cwd)
 	return plan
 }
 

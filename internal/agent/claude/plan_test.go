@@ -60,9 +60,9 @@ func (sc scene) write(t *testing.T, records ...any) {
 }
 
 func (sc scene) plan(t *testing.T, prompt string) agent.Plan {
-	plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Words{Prompt: prompt})
+	plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Prompt{Text: prompt})
 	require.NoError(t, err)
-	require.True(t, (plan.Run == nil) != (plan.Leave == nil), "exactly one field is set")
+	require.True(t, (plan.Run == nil) != (plan.Skip == nil), "exactly one field is set")
 	return plan
 }
 
@@ -124,7 +124,7 @@ func TestAStoppedSessionIsContinuedWithTheSettingsItHad(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			sc := newScene(t, c.records...)
 			plan := sc.plan(t, c.prompt)
-			require.NotNil(t, plan.Run, "%+v", plan.Leave)
+			require.NotNil(t, plan.Run, "%+v", plan.Skip)
 			require.Equal(t, append([]string{sc.program, "-p", "--resume", sessionA}, c.want...), plan.Run.Argv)
 			require.Equal(t, sc.cwd, plan.Run.Dir)
 			require.Empty(t, plan.Run.Env)
@@ -149,7 +149,7 @@ func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
 			sc := newScene(t, asked(nil, "work"), overload())
 			require.NotNil(t, sc.plan(t, "continue").Run)
 			sc.write(t, record)
-			leave := sc.plan(t, "continue").Leave
+			leave := sc.plan(t, "continue").Skip
 			require.NotNil(t, leave)
 			require.Contains(t, leave.Why, why)
 			require.False(t, leave.Park)
@@ -168,13 +168,13 @@ func TestThePromptOfAResumeThatWasCutOffIsNotAPersons(t *testing.T) {
 	started := time.Now().Add(-10 * time.Minute)
 	at := func(t time.Time) map[string]any { return map[string]any{"timestamp": t.UTC().Format(time.RFC3339Nano)} }
 	sc := newScene(t, overload(), asked(at(started.Add(time.Second)), "continue"))
-	require.NotNil(t, sc.plan(t, "continue").Leave)
+	require.NotNil(t, sc.plan(t, "continue").Skip)
 
 	sc.session.Attempts = []resume.Attempt{{Mark: "m", StartedAt: started, EndedAt: started.Add(time.Minute), Outcome: resume.TimedOut}}
 	require.NotNil(t, sc.plan(t, "continue").Run)
 
 	sc.write(t, asked(at(started.Add(5*time.Minute)), "never mind"))
-	require.NotNil(t, sc.plan(t, "continue").Leave, "that one is a person's")
+	require.NotNil(t, sc.plan(t, "continue").Skip, "that one is a person's")
 }
 
 func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
@@ -193,7 +193,7 @@ func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			sc := newScene(t, asked(nil, "work"), overload())
 			spoil(t, &sc)
-			leave := sc.plan(t, "continue").Leave
+			leave := sc.plan(t, "continue").Skip
 			require.NotNil(t, leave)
 			require.Contains(t, leave.Why, why)
 			require.True(t, leave.Park)
@@ -216,7 +216,7 @@ func TestBypassIsNeverForcedOnRoot(t *testing.T) {
 	sc := newScene(t, asked(map[string]any{"permissionMode": bypass}, "work"), overload())
 	sc.startedWith("--dangerously-skip-permissions")
 	if os.Geteuid() == 0 {
-		leave := sc.plan(t, "continue").Leave
+		leave := sc.plan(t, "continue").Skip
 		require.NotNil(t, leave)
 		require.True(t, leave.Park)
 		require.Contains(t, leave.Why, bypass)
@@ -260,7 +260,7 @@ func TestClaudeIsFoundWhereItIsUsuallyInstalled(t *testing.T) {
 	}
 	sc := newScene(t, asked(nil, "work"), overload())
 	sc.agent.Command = filepath.Join(t.TempDir(), "claude")
-	require.Contains(t, sc.plan(t, "continue").Leave.Why, "set command in [[agent]]", "what is configured is not guessed at")
+	require.Contains(t, sc.plan(t, "continue").Skip.Why, "set command in [[agent]]", "what is configured is not guessed at")
 }
 
 func TestALongTurnSinceThePromptDoesNotHideItsMode(t *testing.T) {
@@ -300,9 +300,9 @@ func TestAVersionThatForksSessionsIsNotUsed(t *testing.T) {
 					require.NotNil(t, plan.Run)
 					return
 				}
-				require.NotNil(t, plan.Leave)
-				require.True(t, plan.Leave.Park)
-				require.Contains(t, plan.Leave.Why, version)
+				require.NotNil(t, plan.Skip)
+				require.True(t, plan.Skip.Park)
+				require.Contains(t, plan.Skip.Why, version)
 			})
 		}
 	}

@@ -18,8 +18,8 @@ import (
 // longestTyped: Claude Code treats a longer text as pasted, and hides it.
 const longestTyped = 500
 
-// Talk types into the terminal, once the process neither works nor will continue by itself.
-func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, w agent.Words) (agent.Plan, error) {
+// PlanLive types into the terminal, once the process neither works nor will continue by itself.
+func (a *Agent) PlanLive(ctx context.Context, s resume.Session, owner resume.Owner, w agent.Prompt) (agent.Plan, error) {
 	last, plan, still, err := agent.StillStopped(ctx, a, s)
 	if !still {
 		return plan, err
@@ -32,7 +32,7 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 		return agent.Plan{}, err
 	}
 	if untold != nil {
-		return agent.Plan{Leave: untold}, nil
+		return agent.Plan{Skip: untold}, nil
 	}
 	own, err := transcript.LastContinuation(ctx, s.Transcript)
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 		reset = e.Reset
 	}
 	if until := own.GivenUntil(reset.At, holder.Began(), time.Now()); !until.IsZero() {
-		return agent.Plan{Leave: transcript.LeaveUntil(holder.PID, until)}, nil
+		return agent.Plan{Skip: transcript.LeaveUntil(holder.PID, until)}, nil
 	}
 	if holder.Status == "busy" {
 		return agent.Left(fmt.Sprintf("process %d works on the session", holder.PID)), nil
@@ -54,8 +54,8 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	return a.typing(s, holder, w), nil
 }
 
-func (a *Agent) typing(s resume.Session, holder holders.Holder, w agent.Words) agent.Plan {
-	text := strings.Join(strings.Fields(w.Prompt), " ") // a line break would send the part before it
+func (a *Agent) typing(s resume.Session, holder holders.Holder, w agent.Prompt) agent.Plan {
+	text := strings.Join(strings.Fields(w.Text), " ") // a line break would send the part before it
 	if why := cannotBeTyped(text); why != "" {
 		return agent.Parked("%s", why)
 	}
@@ -68,7 +68,7 @@ func (a *Agent) typing(s resume.Session, holder holders.Holder, w agent.Words) a
 		Process: process,
 		Text:    text,
 		Program: "claude",
-		Judge: func(text string) agent.Sight {
+		Judge: func(text string) agent.ScreenState {
 			sight := screen.Read(text).Judge(screen.Process{
 				PID: holder.PID, Status: a.Doing(holder), Asked: asked,
 				Vim:      func() bool { return a.editsAsVim(holder.Home, s) },

@@ -38,10 +38,10 @@ func (sc scene) talk(t *testing.T, status string, began time.Time, more ...procD
 }
 
 func (sc scene) talkTo(t *testing.T, owner resume.Owner, prompt string) agent.Plan {
-	plan, err := sc.agent.Talk(t.Context(), sc.session, owner, agent.Words{Prompt: prompt})
+	plan, err := sc.agent.PlanLive(t.Context(), sc.session, owner, agent.Prompt{Text: prompt})
 	require.NoError(t, err)
 	require.Nil(t, plan.Run, "a session that is held is never resumed beside its holder")
-	require.True(t, (plan.Type == nil) != (plan.Leave == nil), "exactly one field is set")
+	require.True(t, (plan.Type == nil) != (plan.Skip == nil), "exactly one field is set")
 	return plan
 }
 
@@ -105,15 +105,15 @@ func TestClaudeCodesOwnContinuationGoesFirst(t *testing.T) {
 			sc.write(t, c.notices...)
 			plan := sc.talk(t, "idle", c.began)
 			if c.until.IsZero() {
-				require.NotNil(t, plan.Type, "%+v", plan.Leave)
+				require.NotNil(t, plan.Type, "%+v", plan.Skip)
 				require.Equal(t, resume.Process{PID: 7, Start: 100}, plan.Type.Process)
 				require.Equal(t, "continue", plan.Type.Text)
 				return
 			}
-			require.NotNil(t, plan.Leave)
-			require.Contains(t, plan.Leave.Why, c.why)
-			require.False(t, plan.Leave.Park)
-			require.WithinDuration(t, c.until, plan.Leave.Until, 2*time.Second)
+			require.NotNil(t, plan.Skip)
+			require.Contains(t, plan.Skip.Why, c.why)
+			require.False(t, plan.Skip.Park)
+			require.WithinDuration(t, c.until, plan.Skip.Until, 2*time.Second)
 		})
 	}
 }
@@ -169,9 +169,9 @@ func TestALiveSessionIsLeftAloneWhere(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			sc := newScene(t, asked(nil, "work"), overload())
 			plan := c.plan(t, sc)
-			require.NotNil(t, plan.Leave)
-			require.Contains(t, plan.Leave.Why, why)
-			require.Equal(t, c.park, plan.Leave.Park)
+			require.NotNil(t, plan.Skip)
+			require.Contains(t, plan.Skip.Why, why)
+			require.Equal(t, c.park, plan.Skip.Park)
 		})
 	}
 }
@@ -197,8 +197,8 @@ func TestOnlyAPlainPromptIsTyped(t *testing.T) {
 				require.Equal(t, prompt, plan.Type.Text)
 				return
 			}
-			require.Contains(t, plan.Leave.Why, want)
-			require.True(t, plan.Leave.Park)
+			require.Contains(t, plan.Skip.Why, want)
+			require.True(t, plan.Skip.Park)
 		})
 	}
 	sc := newScene(t, asked(nil, "work"), overload())
@@ -219,11 +219,11 @@ func TestTheJudgementFollowsTheProcess(t *testing.T) {
 	sc.session.LimitText = "API Error: 529 Overloaded."
 	typing := sc.talk(t, "idle", time.Now()).Type
 	screen := captureOf(t, "529-final")
-	require.Equal(t, agent.Sight{}, typing.Judge(screen))
+	require.Equal(t, agent.ScreenState{}, typing.Judge(screen))
 	sc.talk(t, "busy", time.Now())
-	require.Contains(t, typing.Judge(screen).Leave.Why, "works")
+	require.Contains(t, typing.Judge(screen).Skip.Why, "works")
 	register(t, sc.agent.Homes.Roots[0], "7.json", registered(7, "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c002", "100", `,"status":"idle"`))
-	require.Contains(t, typing.Judge(screen).Leave.Why, "let go")
+	require.Contains(t, typing.Judge(screen).Skip.Why, "let go")
 }
 
 // In vim's NORMAL mode letters are commands, and no screen shows it: the settings say that vim is
@@ -264,12 +264,12 @@ func TestNothingIsTypedInVimsNormalMode(t *testing.T) {
 			require.NotNil(t, plan.Type)
 			sight := plan.Type.Judge(captureOf(t, c.screen))
 			if c.typed {
-				require.Equal(t, agent.Sight{}, sight)
+				require.Equal(t, agent.ScreenState{}, sight)
 				return
 			}
-			require.NotNil(t, sight.Leave)
-			require.Contains(t, sight.Leave.Why, "vim's NORMAL mode")
-			require.True(t, sight.Leave.Tell && !sight.Leave.Park && !sight.Strange, "it is told once, and typed when i was pressed")
+			require.NotNil(t, sight.Skip)
+			require.Contains(t, sight.Skip.Why, "vim's NORMAL mode")
+			require.True(t, sight.Skip.Tell && !sight.Skip.Park && !sight.Strange, "it is told once, and typed when i was pressed")
 		})
 	}
 }

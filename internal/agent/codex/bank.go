@@ -15,7 +15,7 @@ import (
 	"resumed/internal/resume"
 )
 
-var _ agent.Banker = (*Agent)(nil)
+var _ agent.ResetBank = (*Agent)(nil)
 
 // Banked returns how many resets of its usage limits the session's account has: Codex asks its provider.
 func (a *Agent) Banked(ctx context.Context, s resume.Session) (int, error) {
@@ -58,7 +58,7 @@ func (a *Agent) askServer(ctx context.Context, s resume.Session, method string, 
 	}
 	found, err := a.Find(s)
 	if err != nil {
-		return errors.New(a.Missing().Leave.Why)
+		return errors.New(a.Missing().Skip.Why)
 	}
 	environ := append(os.Environ(), a.Environment(found, s.Transcript)...)
 	if o := s.StartedWith(); o != nil && o.Login != "" && a.Login(environ, o.Salt) != o.Login {

@@ -49,8 +49,8 @@ type Agent struct {
 }
 
 var (
-	_ agent.Reader = (*Agent)(nil)
-	_ agent.Turns  = (*Agent)(nil)
+	_ agent.FileAgent = (*Agent)(nil)
+	_ agent.Turns     = (*Agent)(nil)
 )
 
 // New returns the agent. It reads the environment, but no file.
@@ -164,12 +164,12 @@ var bannerID = regexp.MustCompile(`(?m)^session id: ([0-9a-fA-F]{8}(?:-[0-9a-fA-
 // Begin reads the id that Codex prints first: in JSON on standard output, else for people on
 // standard error. Without one no session began. Later output is the model's, and may mention any
 // session.
-func (i invocation) Begin(string) func(context.Context, headless.Ended) headless.Trail {
-	return func(_ context.Context, run headless.Ended) headless.Trail {
+func (i invocation) Begin(string) func(context.Context, headless.Ended) headless.Continuation {
+	return func(_ context.Context, run headless.Ended) headless.Continuation {
 		if i.options.Has("--ephemeral") {
-			return headless.Trail{}
+			return headless.Continuation{}
 		}
-		t := headless.Trail{Session: run.Session}
+		t := headless.Continuation{Session: run.Session}
 		if i.options.Has("--json", "--experimental-json") {
 			t.Session = cmp.Or(headless.ToldID(run.Recording, "thread_id"), t.Session)
 		} else {
@@ -185,7 +185,7 @@ func (i invocation) Begin(string) func(context.Context, headless.Ended) headless
 // Resume repeats every option: a continued session keeps neither its model nor its sandbox. Options
 // stay before or after exec, where their meaning may differ. A work tree that was created for the
 // session is not created again.
-func (i invocation) Resume(t headless.Trail, prompt string) []string {
+func (i invocation) Resume(t headless.Continuation, prompt string) []string {
 	const made = "--worktree"
 	args := slices.Concat(i.before.Options(made), []string{execCommand}, i.options.Options("--last", "--all", "-i", "--image", made))
 	if slices.Concat(i.before, i.options).Has(made) {

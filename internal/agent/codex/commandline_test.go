@@ -38,7 +38,7 @@ func TestWhatCanBeContinued(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("CODEX_HOME", home)
 	a := newAgent(t, Options{})
-	ran := func(line, text, beside, session string) headless.Trail {
+	ran := func(line, text, beside, session string) headless.Continuation {
 		t.Helper()
 		return agenttest.Ran(t, a, line, "/src", nil, headless.Ended{Recording: headless.Recording{Text: text, Beside: beside}, Session: session})
 	}
@@ -54,5 +54,5 @@ func TestWhatCanBeContinued(t *testing.T) {
 
 	rollout := filepath.Join(home, "sessions", "2026", "11", "15", "rollout-2026-11-15T00-00-00-"+agenttest.ID+".jsonl")
 	agenttest.Write(t, rollout, "")
-	require.Equal(t, headless.Trail{Session: agenttest.ID, Transcript: rollout}, ran("exec resume --last x", "", banner, ""))
+	require.Equal(t, headless.Continuation{Session: agenttest.ID, Transcript: rollout}, ran("exec resume --last x", "", banner, ""))
 }

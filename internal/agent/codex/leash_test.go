@@ -95,7 +95,7 @@ func TestASessionWhoseStartNobodySaw(t *testing.T) {
 		run := sc.plan(t, "continue").Run
 		require.Equal(t, want, flags.Parse(run.Argv[1:]).Value("-s"), "a sandbox stays the one that it is")
 		require.Empty(t, run.Carried.LeftOut)
-		require.Equal(t, want != fullAccess, run.Asks)
+		require.Equal(t, want != fullAccess, run.AskMode)
 		require.Equal(t, want == fullAccess, run.Unproven != "")
 
 		sc.startedWith("--yolo")
@@ -124,7 +124,7 @@ func TestATurnNeverWidensWhatTheStartAllowed(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(sc.agent.Homes.Roots[0], "config.toml"), []byte(c.config), 0o600))
 			plan := sc.plan(t, "continue")
 			if c.want == "" {
-				require.Contains(t, plan.Leave.Why, "asks before it runs commands")
+				require.Contains(t, plan.Skip.Why, "asks before it runs commands")
 				return
 			}
 			require.Equal(t, c.want, flags.Parse(plan.Run.Argv[1:]).Value("-s"))

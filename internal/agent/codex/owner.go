@@ -159,9 +159,9 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	return o
 }
 
-// Talk returns how a session is continued while a live process holds it: by a queued message. The process
+// PlanLive returns how a session is continued while a live process holds it: by a queued message. The process
 // takes it when it is idle, whatever its terminal shows, and keeps its directory, model and permissions.
-func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, w agent.Words) (agent.Plan, error) {
+func (a *Agent) PlanLive(ctx context.Context, s resume.Session, owner resume.Owner, w agent.Prompt) (agent.Plan, error) {
 	if plan, still, err := a.stillStopped(ctx, s); !still {
 		return plan, err
 	}
@@ -200,13 +200,13 @@ func readsQueue(argv []string) bool {
 	return len(argv) > 0 && (!slices.Contains(argv, serverCommand) || slices.ContainsFunc(argv, shared))
 }
 
-func (a *Agent) queue(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
+func (a *Agent) queue(ctx context.Context, s resume.Session, w agent.Prompt) (agent.Plan, error) {
 	had, _, err := rollout.LastTurn(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err
 	}
 	args := []string{"queue", "--thread", s.Key.ID}
-	plan := a.Run(s, cmp.Or(had.Cwd, s.Cwd), leash.Carried{}, leash.WithValue(args, "--message", "--message", w.Prompt)...)
+	plan := a.Run(s, cmp.Or(had.Cwd, s.Cwd), leash.Repeated{}, leash.WithValue(args, "--message", "--message", w.Text)...)
 	if plan.Run != nil {
 		plan.Run.Unverifiable = true
 	}
@@ -215,9 +215,9 @@ func (a *Agent) queue(ctx context.Context, s resume.Session, w agent.Words) (age
 
 const queueFiles = "queue_*.sqlite"
 
-// Queued reports whether a message is queued for the session. The next process that opens the session
+// HasPendingPrompt reports whether a message is queued for the session. The next process that opens the session
 // takes it, even a run with its own prompt: the session would get two prompts.
-func (a *Agent) Queued(ctx context.Context, s resume.Session) (bool, error) {
+func (a *Agent) HasPendingPrompt(ctx context.Context, s resume.Session) (bool, error) {
 	root := a.Homes.Of(s.Transcript)
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -267,7 +267,7 @@ func waitsIn(ctx context.Context, path, thread string) (waits bool, err error) {
 const alreadyQueued = "a message already waits in Codex's queue for this session, and is sent when the session is opened: open it, or take the message back"
 
 func (a *Agent) waits(ctx context.Context, s resume.Session) (agent.Plan, bool, error) {
-	if waits, err := a.Queued(ctx, s); !waits {
+	if waits, err := a.HasPendingPrompt(ctx, s); !waits {
 		return agent.Plan{}, err != nil, err
 	}
 	return agent.Parked(alreadyQueued), true, nil

@@ -15,16 +15,16 @@ import (
 func TestACompressedRolloutIsReadForAPlan(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	sc := newScene(t, stopped(ran(readOnly, `,"model":"gpt-5"`))...)
-	plain, err := sc.agent.Plan(t.Context(), sc.session, agent.Words{Prompt: "continue"})
+	plain, err := sc.agent.Plan(t.Context(), sc.session, agent.Prompt{Text: "continue"})
 	require.NoError(t, err)
-	require.NotNil(t, plain.Run, "%+v", plain.Leave)
+	require.NotNil(t, plain.Run, "%+v", plain.Skip)
 
 	text, err := os.ReadFile(sc.session.Transcript)
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(sc.session.Transcript))
 	packed := sc.session.Transcript + ".zst"
 	require.NoError(t, os.WriteFile(packed, []byte(agenttest.Packed(t, string(text))), 0o600))
-	plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Words{Prompt: "continue"})
+	plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Prompt{Text: "continue"})
 	require.NoError(t, err)
 	require.Equal(t, plain.Run.Argv, plan.Run.Argv)
 	left, err := os.ReadDir(os.Getenv("TMPDIR"))
@@ -32,13 +32,13 @@ func TestACompressedRolloutIsReadForAPlan(t *testing.T) {
 	require.Empty(t, left)
 
 	require.NoError(t, os.WriteFile(packed, text, 0o600))
-	_, err = sc.agent.Plan(t.Context(), sc.session, agent.Words{Prompt: "continue"})
+	_, err = sc.agent.Plan(t.Context(), sc.session, agent.Prompt{Text: "continue"})
 	require.ErrorContains(t, err, "unpack "+packed)
 
 	require.NoError(t, os.Remove(packed))
-	gone, err := sc.agent.Plan(t.Context(), sc.session, agent.Words{Prompt: "continue"})
+	gone, err := sc.agent.Plan(t.Context(), sc.session, agent.Prompt{Text: "continue"})
 	require.NoError(t, err)
-	require.Contains(t, gone.Leave.Why, "the transcript is gone")
+	require.Contains(t, gone.Skip.Why, "the transcript is gone")
 }
 
 func TestWhichFilesAreCompressedRollouts(t *testing.T) {

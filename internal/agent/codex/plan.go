@@ -19,7 +19,7 @@ import (
 )
 
 // Plan continues the session by a headless run, in the directory and with the settings of its last turn.
-func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
+func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (agent.Plan, error) {
 	readable, remove, err := rollout.Readable(s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err
@@ -52,7 +52,7 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (otherwise a
 	return otherwise, still, err
 }
 
-func (a *Agent) run(ctx context.Context, s resume.Session, readable string, w agent.Words) (agent.Plan, error) {
+func (a *Agent) run(ctx context.Context, s resume.Session, readable string, w agent.Prompt) (agent.Plan, error) {
 	had, _, err := rollout.LastTurn(ctx, readable)
 	if err != nil {
 		return agent.Plan{}, err
@@ -74,13 +74,13 @@ func (a *Agent) run(ctx context.Context, s resume.Session, readable string, w ag
 		// Codex would refuse to begin there without this flag, and the session did begin.
 		args = append(args, "--skip-git-repo-check")
 	}
-	plan := a.Run(s, cwd, carried, leash.WithPrompt(append(args, "resume", s.Key.ID), w.Prompt)...)
+	plan := a.Run(s, cwd, carried, leash.WithPrompt(append(args, "resume", s.Key.ID), w.Text)...)
 	if plan.Run != nil {
 		if !seen && had.Sandbox.Name() == fullAccess {
 			plan.Run.Unproven = "it runs without a sandbox, and what drove it may have restricted it"
 		}
-		plan.Run.Asks = had.Sandbox.Name() != fullAccess
-		plan.Run.Spare = a.spare(s, h)
+		plan.Run.AskMode = had.Sandbox.Name() != fullAccess
+		plan.Run.Optional = a.spare(s, h)
 		if o := s.StartedWith(); h.Kind() == resume.Interactive && (o == nil || !byExec(o.Args)) {
 			plan.Run.Unset = []string{execKey} // the terminal ignored it
 		}
@@ -106,7 +106,7 @@ func inRepository(dir string) bool {
 	}
 }
 
-var _ agent.Teller = (*Agent)(nil)
+var _ agent.IDPrinter = (*Agent)(nil)
 
 // Start returns the command that begins the session of a task.
 func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
@@ -226,10 +226,10 @@ func override(key string, value any) string {
 // carry returns which flags of its start the session is continued with, except those that its last
 // turn replaces. seen is false if a program that drives the session may have restricted it by other
 // means than flags.
-func (a *Agent) carry(s resume.Session, h rollout.Head, had rollout.Turn) (carried leash.Carried, seen bool) {
+func (a *Agent) carry(s resume.Session, h rollout.Head, had rollout.Turn) (carried leash.Repeated, seen bool) {
 	o := s.StartedWith()
 	if o == nil {
-		return leash.Carried{}, false
+		return leash.Repeated{}, false
 	}
 	carried = flags.Carry(*o, newer(had)...)
 	line := flags.Parse(o.Args)

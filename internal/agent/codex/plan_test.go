@@ -62,9 +62,9 @@ func (sc *scene) startedWith(args ...string) {
 }
 
 func (sc *scene) plan(t *testing.T, prompt string) agent.Plan {
-	plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Words{Prompt: prompt})
+	plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Prompt{Text: prompt})
 	require.NoError(t, err)
-	require.True(t, (plan.Run == nil) != (plan.Leave == nil), "exactly one field is set")
+	require.True(t, (plan.Run == nil) != (plan.Skip == nil), "exactly one field is set")
 	return plan
 }
 
@@ -144,7 +144,7 @@ func TestAStoppedSessionIsContinuedWithTheSettingsItHad(t *testing.T) {
 			sc := newScene(t, c.lines...)
 			sc.startedWith()
 			plan := sc.plan(t, c.prompt)
-			require.NotNil(t, plan.Run, "%+v", plan.Leave)
+			require.NotNil(t, plan.Run, "%+v", plan.Skip)
 			want := with([]string{sc.program, "exec", "-C", sc.cwd}, c.want, []string{"resume", sessionA})
 			if strings.HasPrefix(c.prompt, "-") {
 				want = append(want, "--")
@@ -194,7 +194,7 @@ func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
 			sc := newScene(t, stopped(ran(readOnly, ""))...)
 			require.NotNil(t, sc.plan(t, "continue").Run)
 			sc.write(t, lines...)
-			leave := sc.plan(t, "continue").Leave
+			leave := sc.plan(t, "continue").Skip
 			require.NotNil(t, leave)
 			require.Contains(t, leave.Why, why)
 			require.False(t, leave.Park)
@@ -210,7 +210,7 @@ func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
 func TestASessionThatSomebodyHoldsIsLeftAlone(t *testing.T) {
 	sc := newScene(t, stopped(ran(readOnly, ""))...)
 	sc.agent.Processes = fakeProc(t, "", procDir{pid: 7, argv: []string{"codex"}, open: map[string]string{sc.session.Transcript: toWrite}})
-	leave := sc.plan(t, "continue").Leave
+	leave := sc.plan(t, "continue").Skip
 	require.NotNil(t, leave)
 	require.Equal(t, "process 7 (interactive) holds the session", leave.Why)
 	require.False(t, leave.Park)
@@ -238,7 +238,7 @@ func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
 			sc := newScene(t, stopped(ran(readOnly, ""))...)
 			require.NotNil(t, sc.plan(t, "continue").Run)
 			spoil(t, sc)
-			leave := sc.plan(t, "continue").Leave
+			leave := sc.plan(t, "continue").Skip
 			require.NotNil(t, leave)
 			require.Contains(t, leave.Why, why)
 			require.True(t, leave.Park)
@@ -267,5 +267,5 @@ func TestCodexIsFoundWhereItIsUsuallyInstalled(t *testing.T) {
 	}
 	sc := newScene(t, stopped(ran(readOnly, ""))...)
 	sc.agent.Command = filepath.Join(t.TempDir(), "codex")
-	require.Contains(t, sc.plan(t, "continue").Leave.Why, "set command in [[agent]]", "what is configured is not guessed at")
+	require.Contains(t, sc.plan(t, "continue").Skip.Why, "set command in [[agent]]", "what is configured is not guessed at")
 }

@@ -13,7 +13,7 @@ func TestTheSizeOfTheContextIsReadFromTheLastAnswer(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	a, err := New(Options{})
 	require.NoError(t, err)
-	got, known, err := a.Weigh(t.Context(), resume.Session{Transcript: "testdata/rollouts/v0.58.0_429.rollout.jsonl"})
+	got, known, err := a.ContextSize(t.Context(), resume.Session{Transcript: "testdata/rollouts/v0.58.0_429.rollout.jsonl"})
 	require.NoError(t, err)
 	require.True(t, known)
 	require.EqualValues(t, 1020, got.Tokens)

@@ -26,7 +26,7 @@ func (sc *scene) talk(t *testing.T, prompt string, argv ...string) agent.Plan {
 	owner, err := sc.agent.Owner(t.Context(), sc.session)
 	require.NoError(t, err)
 	require.NotNil(t, owner)
-	plan, err := sc.agent.Talk(t.Context(), sc.session, *owner, agent.Words{Prompt: prompt})
+	plan, err := sc.agent.PlanLive(t.Context(), sc.session, *owner, agent.Prompt{Text: prompt})
 	require.NoError(t, err)
 	return plan
 }
@@ -69,13 +69,13 @@ func TestALiveSessionIsLeft(t *testing.T) {
 		sc := newScene(t, stopped(ran(readOnly, ""))...)
 		sc.write(t, line)
 		plan := sc.talk(t, "continue")
-		require.NotNil(t, plan.Leave, why)
-		require.Contains(t, plan.Leave.Why, why)
-		require.False(t, plan.Leave.Park)
+		require.NotNil(t, plan.Skip, why)
+		require.Contains(t, plan.Skip.Why, why)
+		require.False(t, plan.Skip.Park)
 	}
 	sc := newScene(t, stopped(ran(readOnly, ""))...)
-	require.Contains(t, sc.talk(t, "continue", "exec", "hi").Leave.Why, "process 7 runs it without a terminal")
-	plan, err := sc.agent.Talk(t.Context(), resume.Session{Key: resume.Key{Agent: Name, ID: "--last"}}, resume.Owner{PID: 7}, agent.Words{})
+	require.Contains(t, sc.talk(t, "continue", "exec", "hi").Skip.Why, "process 7 runs it without a terminal")
+	plan, err := sc.agent.PlanLive(t.Context(), resume.Session{Key: resume.Key{Agent: Name, ID: "--last"}}, resume.Owner{PID: 7}, agent.Prompt{})
 	require.NoError(t, err)
-	require.True(t, plan.Leave.Park, "an id that is none")
+	require.True(t, plan.Skip.Park, "an id that is none")
 }

@@ -50,7 +50,7 @@ func TestTheKeysOfOtherProvidersAreSpared(t *testing.T) {
 		require.NotEmpty(t, v.Hash, v.Name)
 		kept = append(kept, leash.Row{Names: v.Name})
 	}
-	spare := sc.plan(t, "continue").Run.Spare
+	spare := sc.plan(t, "continue").Run.Optional
 	for name, want := range map[string]bool{"LAB_KEY": true, "OPENAI_API_KEY": true, "AWS_PROFILE": true, "SHOP_KEY": false, "CODEX_API_KEY": false, "HTTPS_PROXY": false} {
 		require.Equal(t, want, spare(name), name)
 	}
@@ -58,7 +58,7 @@ func TestTheKeysOfOtherProvidersAreSpared(t *testing.T) {
 	require.False(t, kept.Has("EDITOR"))
 
 	sc = newScene(t, append([]string{meta(`,"model_provider":"openai","cli_version":"0.58.0"`)}, stopped(ran(readOnly, ""))[1:]...)...)
-	require.False(t, sc.plan(t, "continue").Run.Spare(usualKey), "nobody knows whether an old version obeys it")
+	require.False(t, sc.plan(t, "continue").Run.Optional(usualKey), "nobody knows whether an old version obeys it")
 }
 
 func TestWhoIsSignedIn(t *testing.T) {

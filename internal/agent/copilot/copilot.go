@@ -91,12 +91,12 @@ func pathID(path string) string {
 }
 
 // left returns a session with a known id, if a run has begun it.
-func left(_ context.Context, d *agent.Described, t headless.Trail, _ headless.Ended, _ string) headless.Trail {
+func left(_ context.Context, d *agent.Described, t headless.Continuation, _ headless.Ended, _ string) headless.Continuation {
 	transcript := filepath.Join(d.Homes.Usual, "session-state", t.Session, eventsFile)
 	if _, err := os.Stat(transcript); t.Transcript != "" || err == nil && agent.IsUUID(t.Session) {
-		return headless.Trail{Session: t.Session, Transcript: cmp.Or(t.Transcript, transcript)}
+		return headless.Continuation{Session: t.Session, Transcript: cmp.Or(t.Transcript, transcript)}
 	}
-	return headless.Trail{}
+	return headless.Continuation{}
 }
 
 // modes are ordered by what they allow without asking, least first.
@@ -123,7 +123,7 @@ func choose(_ context.Context, _ *agent.Described, s resume.Session, had agent.R
 	if asks := had.Permission == "manual" || had.Permission == "assisted"; asks { // a person withdrew permissions
 		c.Newer = append(c.Newer, "--allow-all-tools", "--allow-all-paths", "--allow-all-urls", "--allow-all", "--yolo")
 		if o != nil && slices.ContainsFunc(o.Env, func(v resume.Variable) bool { return v.Name == allowAll }) {
-			c.Leave = agent.Parked("it was started with %s and was told to ask since: go on there", allowAll).Leave
+			c.Skip = agent.Parked("it was started with %s and was told to ask since: go on there", allowAll).Skip
 		}
 	}
 	return c, nil
@@ -153,7 +153,7 @@ func owner(ctx context.Context, a *agent.Described, s resume.Session) (*resume.O
 	var noted, free []process.Live
 	for _, p := range running {
 		switch {
-		case p.Bystands(s, kind(p)):
+		case p.CannotHold(s, kind(p)):
 		case holders[p.PID]:
 			noted = append(noted, p)
 		case !holdsOther(a, p, running, busy) && (p.LivesIn(place) || p.Names(s.Key.ID)):
@@ -169,7 +169,7 @@ func owner(ctx context.Context, a *agent.Described, s resume.Session) (*resume.O
 // holdsOther reports whether a process, or one that it started as a script, holds another session.
 func holdsOther(a *agent.Described, p process.Live, running []process.Live, busy map[int]bool) bool {
 	return busy[p.PID] || slices.ContainsFunc(running, func(child process.Live) bool {
-		return busy[child.PID] && child.PID != p.PID && len(a.Processes.Eldest([]int{p.PID, child.PID})) == 1 && slices.Equal(p.Args, child.Args)
+		return busy[child.PID] && child.PID != p.PID && len(a.Processes.WithoutDescendants([]int{p.PID, child.PID})) == 1 && slices.Equal(p.Args, child.Args)
 	})
 }
 

@@ -69,13 +69,13 @@ func TestWhatCanBeContinued(t *testing.T) {
 	require.NoError(t, err)
 	const told = `{"type":"result","timestamp":"2026-11-16T02:12:04.385Z","sessionId":"` + agenttest.ID + `","exitCode":1}`
 	path := filepath.Join(a.Homes.Usual, "session-state", agenttest.ID, eventsFile)
-	ran := func(line string, given, text string) headless.Trail {
+	ran := func(line string, given, text string) headless.Continuation {
 		return agenttest.Ran(t, a, line, t.TempDir(), nil, headless.Ended{Session: given, Recording: headless.Recording{Text: text}})
 	}
 	require.Empty(t, ran("-p fix", agenttest.ID, ""), "it began none")
 	agenttest.Write(t, path, "{}\n")
-	require.Equal(t, headless.Trail{Session: agenttest.ID, Transcript: path}, ran("-p fix", agenttest.ID, ""))
-	require.Equal(t, headless.Trail{Session: agenttest.ID, Transcript: path}, ran("-p fix --output-format json", "", told))
+	require.Equal(t, headless.Continuation{Session: agenttest.ID, Transcript: path}, ran("-p fix", agenttest.ID, ""))
+	require.Equal(t, headless.Continuation{Session: agenttest.ID, Transcript: path}, ran("-p fix --output-format json", "", told))
 	require.Empty(t, ran("-p fix", "", told), "the words of an answer are no word of its own")
 	i, _ := a.Invocation([]string{"-p", "x"})
 	require.Equal(t, []string{"--session-id", agenttest.ID}, i.Give(agenttest.ID))
@@ -110,7 +110,7 @@ func TestADenialThatEndedTheTurnIsFound(t *testing.T) {
 }
 
 func TestTheSizeOfTheContextIsReadFromTheLastAnswer(t *testing.T) {
-	got, known, err := newAgent(t).Weigh(t.Context(), resume.Session{Transcript: "testdata/denied.jsonl"})
+	got, known, err := newAgent(t).ContextSize(t.Context(), resume.Session{Transcript: "testdata/denied.jsonl"})
 	require.NoError(t, err)
 	require.True(t, known)
 	require.EqualValues(t, 15, got.Tokens)

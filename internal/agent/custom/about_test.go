@@ -65,11 +65,11 @@ func TestASessionOfWhichNoFileSaysWhereItWorksIsParked(t *testing.T) {
 	o := logbot(filepath.Dir(s.Transcript))
 	require.NoError(t, os.WriteFile(s.Transcript, []byte("id=s1 end=slow\n"), 0o600))
 	s.Cwd = ""
-	plan, err := newAgent(t, o).Plan(t.Context(), s, agent.Words{Prompt: "continue"})
+	plan, err := newAgent(t, o).Plan(t.Context(), s, agent.Prompt{Text: "continue"})
 	require.NoError(t, err)
-	require.NotNil(t, plan.Leave)
-	require.True(t, plan.Leave.Park)
-	require.Contains(t, plan.Leave.Why, "s1.txt says where the session works")
+	require.NotNil(t, plan.Skip)
+	require.True(t, plan.Skip.Park)
+	require.Contains(t, plan.Skip.Why, "s1.txt says where the session works")
 }
 
 // A process of the configured program in a session's directory may hold the session.

@@ -46,8 +46,8 @@ type Agent struct {
 }
 
 var (
-	_ agent.Reader  = (*Agent)(nil)
-	_ agent.Starter = (*Agent)(nil)
+	_ agent.FileAgent = (*Agent)(nil)
+	_ agent.Starter   = (*Agent)(nil)
 )
 
 // New checks the description. The error contains everything that is wrong.

@@ -17,7 +17,7 @@ import (
 var safeID = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:-]*$`)
 
 // Plan returns how the session is continued now: by the user's command, without a shell.
-func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
+func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (agent.Plan, error) {
 	if !safeID.MatchString(s.Key.ID) {
 		return agent.Parked("the session id %q may hold letters, digits and . _ : - only, and begins with a letter or digit", s.Key.ID), nil
 	}
@@ -41,7 +41,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if cwd == "" {
 		cwd = filepath.Dir(s.Transcript) // its directory is not known
 	}
-	plan := a.run("resume", a.is.Resume, s, w.Prompt, cwd)
+	plan := a.run("resume", a.is.Resume, s, w.Text, cwd)
 	// A command that begins with another program than the one that was seen in the container or sandbox enters it.
 	if o := s.StartedWith(); plan.Run != nil && o != nil {
 		plan.Run.Inside = !slices.Contains(o.Args, filepath.Base(a.is.Resume[0]))
@@ -53,7 +53,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 // are not expanded again. key is the name of the command in the configuration.
 func (a *Agent) run(key string, command []string, s resume.Session, prompt, cwd string) agent.Plan {
 	if leave := agent.CheckDir(s, cwd); leave != nil {
-		return agent.Plan{Leave: leave}
+		return agent.Plan{Skip: leave}
 	}
 	found, err := program.Search{Command: command[0]}.Find(resume.Program{})
 	if err != nil {
@@ -95,7 +95,7 @@ func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
 // If there are several, the owner is not known.
 func (a *Agent) Writer(ctx context.Context, s resume.Session) int {
 	writers, err := a.Processes.Writers(ctx, s.Transcript)
-	writers = a.Processes.Eldest(writers)
+	writers = a.Processes.WithoutDescendants(writers)
 	if err != nil || len(writers) != 1 || a.Processes.Variable(writers[0], agent.MarkVariable) != "" {
 		return 0
 	}
@@ -130,7 +130,7 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 		return left, err
 	}
 	is := func(path string) bool { return filepath.Base(path) == a.is.Program[0] }
-	return a.Processes.Neighbour(ctx, s, is, a.is.Program[1:]...)
+	return a.Processes.OwnerInDir(ctx, s, is, a.is.Program[1:]...)
 }
 
 // silentRun returns a process of an earlier resume after which neither progress nor a refusal was written: a

@@ -292,7 +292,7 @@ func (r record) again() string {
 var statuses = []int{400, 401, 403, 408, 413, 429, 500, 502, 503, 504}
 
 // left returns what can be continued of a session: its chat must still have a conversation of the directory.
-func left(ctx context.Context, d *agent.Described, t headless.Trail, run headless.Ended, dir string) headless.Trail {
+func left(ctx context.Context, d *agent.Described, t headless.Continuation, run headless.Ended, dir string) headless.Continuation {
 	if status := run.Code + 256; slices.Contains(statuses, status) {
 		t.Status = status
 	}
@@ -304,7 +304,7 @@ func left(ctx context.Context, d *agent.Described, t headless.Trail, run headles
 	if t.Transcript == "" && t.Session != "" {
 		chats = d.Homes.Files(chatGlob)
 	}
-	found := headless.Trail{Status: t.Status}
+	found := headless.Continuation{Status: t.Status}
 	for _, path := range chats {
 		id, cwd := place(lines.Line{Path: path})
 		if id == "" || id != t.Session || !process.SameDir(cwd, dir) {

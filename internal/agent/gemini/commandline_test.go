@@ -28,9 +28,9 @@ func TestInvocations(t *testing.T) {
 	i, ok := a.Invocation(agenttest.Words("-p fix_it -m pro"))
 	require.True(t, ok)
 	require.Equal(t, agenttest.Words("-p fix_it -m pro --resume "+agenttest.ID),
-		i.Resume(headless.Trail{Session: agenttest.ID, Again: true}, "continue"), "a prompt that was taken back is given again")
+		i.Resume(headless.Continuation{Session: agenttest.ID, Again: true}, "continue"), "a prompt that was taken back is given again")
 	i, _ = a.Invocation(agenttest.Words("-m pro fix_it"))
-	require.Equal(t, agenttest.Words("-m pro --resume "+agenttest.ID+" fix_it"), i.Resume(headless.Trail{Session: agenttest.ID, Again: true}, ""))
+	require.Equal(t, agenttest.Words("-m pro --resume "+agenttest.ID+" fix_it"), i.Resume(headless.Continuation{Session: agenttest.ID, Again: true}, ""))
 }
 
 const (
@@ -69,7 +69,7 @@ func TestASessionIsContinuedAsFarAsItsChatGoes(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			a, dir, path := project(t)
 			trail := agenttest.Ran(t, a, "-p fix_it", dir, func() { agenttest.Write(t, path, c.chat) }, headless.Ended{Code: 173})
-			want := headless.Trail{Status: 429}
+			want := headless.Continuation{Status: 429}
 			if c.found {
 				want.Session, want.Transcript, want.Again = agenttest.ID, path, c.again
 			}
@@ -85,14 +85,14 @@ func TestWhatCanBeContinued(t *testing.T) {
 	write := func(at string) func() {
 		return func() { agenttest.Write(t, at, chatHead+chatContext+chatAsked+chatSaid) }
 	}
-	ran := func(line, in string, does func(), text string) headless.Trail {
+	ran := func(line, in string, does func(), text string) headless.Continuation {
 		t.Helper()
 		return agenttest.Ran(t, a, line, in, does, headless.Ended{Recording: headless.Recording{Text: text}})
 	}
 	require.Empty(t, ran("-p fix_it", t.TempDir(), write(path), ""), "a chat of another directory")
 	require.Empty(t, ran("-p fix_it", dir, write(path), ""), "a chat that was there before")
 	require.Empty(t, ran("-p fix_it", dir, nil, told), "the words of an answer are no word of its own")
-	want := headless.Trail{Session: agenttest.ID, Transcript: path, Again: true}
+	want := headless.Continuation{Session: agenttest.ID, Transcript: path, Again: true}
 	require.Equal(t, want, ran("-p fix_it -o stream-json", dir, nil, told))
 	stub := filepath.Join(filepath.Dir(path), "session-2026-11-15T00-20-4f2a1c9e.jsonl")
 	require.Equal(t, want, ran("-p x --resume "+agenttest.ID, dir, func() { agenttest.Write(t, stub, chatHead+chatContext) }, ""),
@@ -100,11 +100,11 @@ func TestWhatCanBeContinued(t *testing.T) {
 
 	t.Setenv("GEMINI_CLI_HOME", t.TempDir())
 	a = newAgent(t, agent.Options{})
-	require.Equal(t, headless.Trail{Session: agenttest.ID, Again: true}, ran("-p x -o json", dir, nil, told), "nobody can look")
+	require.Equal(t, headless.Continuation{Session: agenttest.ID, Again: true}, ran("-p x -o json", dir, nil, told), "nobody can look")
 }
 
 func TestExitCodesStandForStatuses(t *testing.T) {
 	for code, want := range map[int]int{173: 429, 247: 503, 145: 401, 1: 0, 42: 0, 0: 0} {
-		require.Equal(t, want, left(t.Context(), newAgent(t, agent.Options{}), headless.Trail{}, headless.Ended{Code: code}, "").Status, code)
+		require.Equal(t, want, left(t.Context(), newAgent(t, agent.Options{}), headless.Continuation{}, headless.Ended{Code: code}, "").Status, code)
 	}
 }

@@ -104,10 +104,10 @@ func account(variable func(name string) string) string {
 func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
 	session, dir := place(lines.Line{Path: s.Transcript}) // the current values
 	if session != s.Key.ID {
-		c.Leave = agent.Parked("the transcript is not of session %s any more", s.Key.ID).Leave
+		c.Skip = agent.Parked("the transcript is not of session %s any more", s.Key.ID).Skip
 		return c, nil
 	}
-	if c.Leave = agent.CheckDir(s, dir); c.Leave != nil {
+	if c.Skip = agent.CheckDir(s, dir); c.Skip != nil {
 		return c, nil
 	}
 	running, err := d.Processes.Running(ctx, isProgram)
@@ -115,7 +115,7 @@ func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent
 		return c, err
 	}
 	if slices.ContainsFunc(running, func(p process.Live) bool { return p.Mark != "" && p.LivesIn(process.PlaceOf(dir)) }) {
-		c.Leave = agent.Left("another resumed session works in " + dir).Leave // the start of this one may delete its chat
+		c.Skip = agent.Left("another resumed session works in " + dir).Skip // the start of this one may delete its chat
 		return c, nil
 	}
 	chat, err := endingOf(ctx, s.Transcript)
@@ -123,8 +123,8 @@ func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent
 		return c, err
 	}
 	if chat.lost != nil {
-		if c.Words = chat.lost.again(); c.Words == "" {
-			c.Leave = agent.Parked("%s took the last prompt back, and it cannot be given again on a command line", Name).Leave
+		if c.Prompt = chat.lost.again(); c.Prompt == "" {
+			c.Skip = agent.Parked("%s took the last prompt back, and it cannot be given again on a command line", Name).Skip
 		}
 	}
 	if c.Args = leash.WithModel(nil, had.Model); len(c.Args) > 0 {

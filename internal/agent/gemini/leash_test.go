@@ -17,7 +17,7 @@ func (sc *scene) arguments(t *testing.T, o resume.Origin) []string {
 	o.SeenAt = time.Now()
 	sc.session.Origin = &o
 	plan := sc.plan(t, "continue")
-	require.NotNil(t, plan.Run, "%+v", plan.Leave)
+	require.NotNil(t, plan.Run, "%+v", plan.Skip)
 	if len(plan.Run.Carried.Missing) > 0 {
 		return nil // nothing is sent
 	}
@@ -51,12 +51,12 @@ func TestASessionGoesOnAsItWasStarted(t *testing.T) {
 // A signed-in session needs no key, whatever the shell had.
 func TestWhichKeysASessionNeeds(t *testing.T) {
 	sc := newScene(t, halted()...)
-	require.Nil(t, sc.plan(t, "continue").Run.Spare)
+	require.Nil(t, sc.plan(t, "continue").Run.Optional)
 	settings := filepath.Join(sc.agent.Homes.Usual, "settings.json")
 	agenttest.Write(t, settings, `{"security":{"auth":{"selectedType":"gemini-api-key"}}}`)
-	require.Nil(t, sc.plan(t, "continue").Run.Spare)
+	require.Nil(t, sc.plan(t, "continue").Run.Optional)
 	agenttest.Write(t, settings, `{"security":{"auth":{"selectedType":"oauth-personal"}}}`)
-	spare := sc.plan(t, "continue").Run.Spare
+	spare := sc.plan(t, "continue").Run.Optional
 	require.True(t, spare("GEMINI_API_KEY"))
 	require.False(t, spare("GOOGLE_CLOUD_PROJECT"))
 	require.False(t, spare("GEMINI_SANDBOX"))

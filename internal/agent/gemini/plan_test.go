@@ -115,7 +115,7 @@ func halted() []any {
 }
 
 func (sc scene) plan(t *testing.T, prompt string) agent.Plan {
-	plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Words{Prompt: prompt})
+	plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Prompt{Text: prompt})
 	require.NoError(t, err)
 	return plan
 }
@@ -140,11 +140,11 @@ func TestASessionIsContinuedWithWhatItNeeds(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			sc := newScene(t, c.lines...)
 			plan := sc.plan(t, c.prompt)
-			require.NotNil(t, plan.Run, "%+v", plan.Leave)
+			require.NotNil(t, plan.Run, "%+v", plan.Skip)
 			require.Equal(t, append([]string{sc.program, "--resume", sessionA}, c.want...), plan.Run.Argv)
 			require.Equal(t, sc.cwd, plan.Run.Dir)
 			require.Empty(t, plan.Run.Env)
-			require.Equal(t, []string{sc.session.Transcript}, plan.Run.Keep, "Gemini may lose it")
+			require.Equal(t, []string{sc.session.Transcript}, plan.Run.Backup, "Gemini may lose it")
 		})
 	}
 }
@@ -157,7 +157,7 @@ func TestAResumeThatFailedMayBeSentAgain(t *testing.T) {
 	again := asked("u3", "second", 10*time.Minute)
 	write(t, sc.session.Transcript,
 		object{"$set": object{"sessionId": sessionA}}, set(preamble(), first, answer), again, set(preamble(), first, answer))
-	require.Contains(t, sc.plan(t, "continue").Leave.Why, "newer prompt", "nobody of us gave it")
+	require.Contains(t, sc.plan(t, "continue").Skip.Why, "newer prompt", "nobody of us gave it")
 
 	sc.session.Attempts = []resume.Attempt{
 		{N: 1, Mark: "m1", StartedAt: began.Add(9 * time.Minute), EndedAt: began.Add(11 * time.Minute), Outcome: resume.Failed},
@@ -165,11 +165,11 @@ func TestAResumeThatFailedMayBeSentAgain(t *testing.T) {
 	}
 	sc.session.Run = &resume.Run{Mark: "m2"}
 	plan := sc.plan(t, "continue")
-	require.NotNil(t, plan.Run, "%+v", plan.Leave)
+	require.NotNil(t, plan.Run, "%+v", plan.Skip)
 	require.Equal(t, "second", plan.Run.Argv[len(plan.Run.Argv)-1])
 
 	write(t, sc.session.Transcript, asked("u4", "never mind", 20*time.Minute+time.Second))
-	require.Contains(t, sc.plan(t, "continue").Leave.Why, "newer prompt", "the second resume has not been sent yet")
+	require.Contains(t, sc.plan(t, "continue").Skip.Why, "newer prompt", "the second resume has not been sent yet")
 }
 
 func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
@@ -184,7 +184,7 @@ func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
 			sc := newScene(t, stopped()...)
 			require.NotNil(t, sc.plan(t, "continue").Run)
 			write(t, sc.session.Transcript, line)
-			leave := sc.plan(t, "continue").Leave
+			leave := sc.plan(t, "continue").Skip
 			require.NotNil(t, leave)
 			require.Contains(t, leave.Why, why)
 			require.False(t, leave.Park)
@@ -207,7 +207,7 @@ func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			sc := newScene(t, stopped()...)
 			spoil(t, &sc)
-			leave := sc.plan(t, "continue").Leave
+			leave := sc.plan(t, "continue").Skip
 			require.NotNil(t, leave)
 			require.Contains(t, leave.Why, why)
 			require.True(t, leave.Park)
@@ -217,7 +217,7 @@ func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
 
 func TestAPromptTooLongForACommandLineIsNotCutShort(t *testing.T) {
 	sc := newScene(t, asked("u1", strings.Repeat("x", maxPrompt+1), 0), set(preamble()), overloaded(time.Minute))
-	require.True(t, sc.plan(t, "continue").Leave.Park)
+	require.True(t, sc.plan(t, "continue").Skip.Park)
 }
 
 func TestAnotherHomeIsNamedToTheRun(t *testing.T) {
@@ -242,7 +242,7 @@ func TestTheProjectIsFoundInTheListWhereItsOwnFileIsMissing(t *testing.T) {
 	sc := newScene(t, stopped()...)
 	home := filepath.Join(os.Getenv("HOME"), ".gemini")
 	require.NoError(t, os.Remove(filepath.Join(home, "tmp", "app", ".project_root")))
-	require.NotNil(t, sc.plan(t, "continue").Leave, "nothing says where it worked")
+	require.NotNil(t, sc.plan(t, "continue").Skip, "nothing says where it worked")
 	list := fmt.Sprintf(`{"projects":{"/elsewhere":"other",%q:"app"}}`, sc.cwd)
 	require.NoError(t, os.WriteFile(filepath.Join(home, "projects.json"), []byte(list), 0o600))
 	require.Equal(t, sc.cwd, sc.plan(t, "continue").Run.Dir)

@@ -156,7 +156,7 @@ func TestWhoHoldsASession(t *testing.T) {
 func TestOneResumedRunAProject(t *testing.T) {
 	sc := newScene(t, stopped()...)
 	sc.agent.Processes = fakeProc(t, sc.cwd, agent.MarkVariable+"=m1", "node", "/usr/bin/gemini", "--resume", "another")
-	leave := sc.plan(t, "continue").Leave
+	leave := sc.plan(t, "continue").Skip
 	require.NotNil(t, leave)
 	require.Contains(t, leave.Why, "another resumed session works in "+sc.cwd)
 	require.False(t, leave.Park)

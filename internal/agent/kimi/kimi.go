@@ -83,7 +83,7 @@ const neverAsks = "auto"
 func choose(_ context.Context, _ *agent.Described, _ resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
 	c.Newer, c.Free = []string{"-m", "--model"}, true
 	if had.Mode != neverAsks {
-		c.Leave = agent.Parked("it asks before it acts, and kimi -p never asks: go on in a terminal, where you can answer").Leave
+		c.Skip = agent.Parked("it asks before it acts, and kimi -p never asks: go on in a terminal, where you can answer").Skip
 	}
 	return c, nil
 }
@@ -235,7 +235,7 @@ func (r record) by() string {
 
 // at returns the record's timestamp. If it is missing or impossible, the file's time is used.
 func (r record) at(file time.Time) time.Time {
-	if t := time.UnixMilli(int64(r.Time)); r.Time > 0 && resume.Possible(t) {
+	if t := time.UnixMilli(int64(r.Time)); r.Time > 0 && resume.ValidRecordTime(t) {
 		return t
 	}
 	return file
@@ -250,7 +250,7 @@ const ownDelay = time.Minute
 
 // until returns when a request is retried, if the provider stated it.
 func (r record) until(at time.Time) time.Time {
-	if delay := time.Duration(r.Delay * float64(time.Millisecond)); delay > ownDelay && resume.Possible(at.Add(delay)) {
+	if delay := time.Duration(r.Delay * float64(time.Millisecond)); delay > ownDelay && resume.ValidRecordTime(at.Add(delay)) {
 		return at.Add(delay)
 	}
 	return time.Time{}

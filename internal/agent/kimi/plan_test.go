@@ -105,7 +105,7 @@ func TestInvocations(t *testing.T) {
 		i, ok := newAgent(t).Invocation([]string{"-p", "x", flag, sessionA})
 		require.True(t, ok)
 		require.Equal(t, sessionA, i.Session(), flag)
-		require.Equal(t, []string{"--session", sessionA, "-p", "go"}, i.Resume(headless.Trail{Session: sessionA}, "go"))
+		require.Equal(t, []string{"--session", sessionA, "-p", "go"}, i.Resume(headless.Continuation{Session: sessionA}, "go"))
 	}
 }
 
@@ -117,10 +117,10 @@ func TestWhatCanBeContinued(t *testing.T) {
 	const id = "session_" + agenttest.ID
 	const told = `{"role":"meta","type":"session.resume_hint","session_id":"` + id + `","command":"kimi -r ` + id + `"}`
 	dir := t.TempDir()
-	ran := func(line, given, text string, meanwhile func()) headless.Trail {
+	ran := func(line, given, text string, meanwhile func()) headless.Continuation {
 		return agenttest.Ran(t, a, line, dir, meanwhile, headless.Ended{Session: given, Recording: headless.Recording{Text: text}})
 	}
-	require.Equal(t, headless.Trail{Session: id}, ran("-p fix --output-format stream-json", "", told, nil))
+	require.Equal(t, headless.Continuation{Session: id}, ran("-p fix --output-format stream-json", "", told, nil))
 	require.Empty(t, ran("-p fix", "", told, nil), "the words of an answer are no word of its own")
 	begins := func(id, cwd, prompt string) string {
 		at := filepath.Join(a.Homes.Usual, "sessions", "wd_1", id)
@@ -134,7 +134,7 @@ func TestWhatCanBeContinued(t *testing.T) {
 		begins("session_00000000-0000-4000-8000-000000000002", dir, "another")
 		path = begins(id, dir, "fix")
 	})
-	require.Equal(t, headless.Trail{Session: id, Transcript: path}, got)
+	require.Equal(t, headless.Continuation{Session: id, Transcript: path}, got)
 }
 
 func TestWhoHoldsASession(t *testing.T) {

@@ -41,24 +41,24 @@ func (i invocation) Give(string) []string { return nil }
 
 // Begin uses the id in the JSON output of opencode. The output for people has none: then the session is
 // the only new one in the database with that directory and with the prompt of the command line.
-func (i invocation) Begin(dir string) func(context.Context, headless.Ended) headless.Trail {
+func (i invocation) Begin(dir string) func(context.Context, headless.Ended) headless.Continuation {
 	began := time.Now()
 	if named := i.options.Value("--dir"); filepath.IsAbs(named) {
 		dir = named
 	} else if named != "" {
 		dir = filepath.Join(dir, named)
 	}
-	return func(ctx context.Context, run headless.Ended) headless.Trail {
-		told := headless.Trail{Session: run.Session, Cwd: dir}
+	return func(ctx context.Context, run headless.Ended) headless.Continuation {
+		told := headless.Continuation{Session: run.Session, Cwd: dir}
 		if i.options.Value("--format") == "json" {
 			told.Session = cmp.Or(headless.ToldID(run.Recording, "sessionID"), told.Session)
 		}
-		var found []headless.Trail
+		var found []headless.Continuation
 		for _, home := range append([]string{i.agent.homes.Usual}, i.agent.homes.Roots...) {
 			paths, _ := i.agent.databases(home) // a directory that cannot be listed has none
 			for _, path := range paths {
 				for _, id := range begun(ctx, path, told.Session, dir, began, i.prompt()) {
-					found = append(found, headless.Trail{Session: id, Transcript: path, Cwd: dir})
+					found = append(found, headless.Continuation{Session: id, Transcript: path, Cwd: dir})
 				}
 			}
 		}
@@ -68,7 +68,7 @@ func (i invocation) Begin(dir string) func(context.Context, headless.Ended) head
 		case told.Session != "":
 			return told
 		default:
-			return headless.Trail{}
+			return headless.Continuation{}
 		}
 	}
 }
@@ -109,7 +109,7 @@ func begun(ctx context.Context, path, id, dir string, since time.Time, prompt st
 }
 
 // Resume omits what applies only to the beginning of a session.
-func (i invocation) Resume(t headless.Trail, prompt string) []string {
+func (i invocation) Resume(t headless.Continuation, prompt string) []string {
 	return slices.Concat(i.before.Options(), []string{"run"},
 		i.options.Options("-s", "--session", "-c", "--continue", "--fork", "--share", "--title", "-f", "--file", "--command"),
 		[]string{"--session", t.Session}, words(prompt))

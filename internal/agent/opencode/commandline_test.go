@@ -25,7 +25,7 @@ func TestInvocations(t *testing.T) {
 		{Rule: "a server", Line: "serve"},
 	})
 	i, _ := a.Invocation([]string{"run", "x"})
-	require.Equal(t, []string{"run", "--session", "ses_1", "go", "on"}, i.Resume(headless.Trail{Session: "ses_1"}, "go on"),
+	require.Equal(t, []string{"run", "--session", "ses_1", "go", "on"}, i.Resume(headless.Continuation{Session: "ses_1"}, "go on"),
 		"a prompt of several words is kept without quotes")
 }
 
@@ -42,12 +42,12 @@ func TestWhatCanBeContinued(t *testing.T) {
 			s.user("msg_"+id+"_later", id, time.Now().Add(time.Second))
 		}
 	}
-	ran := func(line string, does func(), text string) headless.Trail {
+	ran := func(line string, does func(), text string) headless.Continuation {
 		t.Helper()
 		return agenttest.Ran(t, a, line, dir, does, headless.Ended{Recording: headless.Recording{Text: text, At: time.Now()}})
 	}
 	const told = `{"type":"step_start","sessionID":"ses_told"}`
-	require.Equal(t, headless.Trail{Session: "ses_1", Transcript: s.path, Cwd: dir}, ran("run fix_it now", begin("ses_1", "", dir, `"fix it" now`+"\n"), ""))
+	require.Equal(t, headless.Continuation{Session: "ses_1", Transcript: s.path, Cwd: dir}, ran("run fix_it now", begin("ses_1", "", dir, `"fix it" now`+"\n"), ""))
 	require.Equal(t, "ses_2", ran("run fix", begin("ses_2", "", dir, "fix\nthe input\n"), "").Session)
 	require.Empty(t, ran("run fix", nil, ""), "one that was there before")
 	require.Empty(t, ran("run fix", begin("ses_3", "", dir, "write a poem"), ""), "another one's")
@@ -56,6 +56,6 @@ func TestWhatCanBeContinued(t *testing.T) {
 	require.Empty(t, ran("run fix", nil, told), "the words of an answer are no word of its own")
 	require.Empty(t, ran("run --continue fix", nil, ""))
 	require.Empty(t, ran("run fix", func() { begin("ses_6", "", dir, "fix")(); begin("ses_7", "", dir, "fix")() }, ""), "two of them leave it open")
-	require.Equal(t, headless.Trail{Session: "ses_told", Cwd: dir}, ran("run --format json fix", nil, told))
-	require.Equal(t, headless.Trail{Session: "abcd-8", Cwd: dir + "/sub"}, ran("run --dir sub -s abcd-8 fix", nil, ""))
+	require.Equal(t, headless.Continuation{Session: "ses_told", Cwd: dir}, ran("run --format json fix", nil, told))
+	require.Equal(t, headless.Continuation{Session: "abcd-8", Cwd: dir + "/sub"}, ran("run --dir sub -s abcd-8 fix", nil, ""))
 }

@@ -240,7 +240,7 @@ func (f *follower) database(path string) *followed {
 	}
 	d := &followed{Reader: f.agent.reader(path)}
 	f.databases[path] = d
-	if stored, ok := f.feed.Kept(path); ok {
+	if stored, ok := f.feed.LoadCursor(path); ok {
 		if err := json.Unmarshal(stored, &d.cursor); err != nil {
 			f.log.Warn("a stored cursor was skipped", "path", path, "err", err)
 			d.cursor = nil
@@ -261,7 +261,7 @@ func (f *follower) read(ctx context.Context, d *followed) error {
 		f.failed(d, err)
 		return err
 	}
-	if err := f.feed.See(ctx, news.Observations); err != nil {
+	if err := f.feed.Observe(ctx, news.Observations); err != nil {
 		return err
 	}
 	if d.logged != "" {
@@ -279,7 +279,7 @@ func (f *follower) read(ctx context.Context, d *followed) error {
 	cursor, err := json.Marshal(d.cursor)
 	if err == nil && !bytes.Equal(cursor, d.stored) {
 		d.stored = cursor
-		f.feed.Keep(d.Path, cursor)
+		f.feed.StoreCursor(d.Path, cursor)
 	}
 	return err
 }
@@ -385,7 +385,7 @@ func (f *follower) report(ctx context.Context, e server.Event, inProgress bool) 
 		open.Message.AtMS++ // after the observation in progress
 	}
 	// If this fails it is reported again with the next reading.
-	_ = f.feed.See(ctx, []resume.Observation{d.Observation(open.Session, open.Message, event)})
+	_ = f.feed.Observe(ctx, []resume.Observation{d.Observation(open.Session, open.Message, event)})
 }
 
 // openMessage returns the last message of a session, if it is not finished, and its database; nil: there is none.

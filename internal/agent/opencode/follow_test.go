@@ -59,19 +59,19 @@ const patient = time.Minute
 
 func (w *audience) feed() agent.Feed {
 	return agent.Feed{
-		See: func(_ context.Context, observations []resume.Observation) error {
+		Observe: func(_ context.Context, observations []resume.Observation) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.told = append(w.told, observations...)
 			return nil
 		},
-		Kept: func(name string) (json.RawMessage, bool) {
+		LoadCursor: func(name string) (json.RawMessage, bool) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			cursor, ok := w.cursors[name]
 			return cursor, ok
 		},
-		Keep: func(name string, cursor json.RawMessage) {
+		StoreCursor: func(name string, cursor json.RawMessage) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.cursors[name] = cursor

@@ -26,10 +26,10 @@ func (s *stopped2) askEverything() (plan agent.Plan, err error) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), patient)
 	defer cancel()
 	_, _ = s.agent.Evidence(s.path)
-	_, _, _ = s.agent.Weigh(ctx, s.session)
+	_, _, _ = s.agent.ContextSize(ctx, s.session)
 	_, _, _ = s.agent.Denied(ctx, s.session, agent.Ran{})
 	_ = begun(ctx, s.path, "", s.dir, time.Time{}, "go on")
-	plan, err = s.agent.Talk(ctx, s.session, resume.Owner{PID: 40}, agent.Words{Prompt: "go on"})
+	plan, err = s.agent.PlanLive(ctx, s.session, resume.Owner{PID: 40}, agent.Prompt{Text: "go on"})
 	if err != nil {
 		require.Nil(s.t, plan.Run)
 	}
@@ -156,7 +156,7 @@ func TestALongRecordOfVersion2(t *testing.T) {
 	s.two.assistant2("msg_3", "ses_1", time.Now(), content+`,"finish":"stop"`)
 	plan, err = s.askEverything()
 	require.NoError(t, err)
-	require.NotNil(t, plan.Leave, "it went on")
+	require.NotNil(t, plan.Skip, "it went on")
 	s.two.assistant2("msg_4", "ses_1", time.Now(), content+failed2("provider.rate-limit", "Rate limit reached", 429))
 	found, err := s.agent.Evidence(s.path)
 	require.NoError(t, err)
@@ -187,7 +187,7 @@ func TestARegistrationThatIsNone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.NoError(t, os.RemoveAll(file))
 			require.NoError(t, write())
-			plan, err := s.agent.Talk(t.Context(), s.session, resume.Owner{PID: 40}, agent.Words{Prompt: "go on"})
+			plan, err := s.agent.PlanLive(t.Context(), s.session, resume.Owner{PID: 40}, agent.Prompt{Text: "go on"})
 			require.NoError(t, err)
 			require.Nil(t, plan.Run)
 		})

@@ -66,7 +66,7 @@ func TestWhichKeysASessionNeeds(t *testing.T) {
 	agenttest.Write(t, filepath.Join(s.dir, "opencode.json"), `{"provider":{"x":{"options":{"apiKey":"{env:SHOP_AI_KEY}"}}}}`)
 	spare := func(provider string) string {
 		s.message("msg_0", "ses_1", time.Now().Add(-2*time.Minute), `{"role":"user","model":{"providerID":"`+provider+`","modelID":"m"}}`)
-		does := s.plan("continue").Run.Spare
+		does := s.plan("continue").Run.Optional
 		if does == nil {
 			return "nobody knows"
 		}
@@ -113,9 +113,9 @@ func TestWhoseStartCounts(t *testing.T) {
 func TestWhoMayGoOnWithASession(t *testing.T) {
 	s := newStopped(t)
 	s.serve(status404)
-	require.NotNil(t, s.plan("continue").Leave, "nobody saw who worked on it: the server is asked")
+	require.NotNil(t, s.plan("continue").Skip, "nobody saw who worked on it: the server is asked")
 	s.began(resume.Origin{Server: true})
-	require.NotNil(t, s.plan("continue").Leave)
+	require.NotNil(t, s.plan("continue").Skip)
 	s.began(resume.Origin{})
 	require.NotNil(t, s.plan("continue").Run)
 }

@@ -52,7 +52,7 @@ type Agent struct {
 	look func(ctx context.Context, database string) error // reads what is new; nil: Follow does not run
 }
 
-var _ agent.Follower = (*Agent)(nil)
+var _ agent.DatabaseAgent = (*Agent)(nil)
 
 func (b *brand) builtin() agent.Builtin {
 	return agent.Builtin{
@@ -184,8 +184,8 @@ func (a *Agent) Unwatched(ctx context.Context) ([]agent.UnwatchedProcess, error)
 	return a.finder().Servers(ctx, a.UserDir)
 }
 
-// Weigh returns the size of the context that the last answer of the session states.
-func (a *Agent) Weigh(ctx context.Context, s resume.Session) (size resume.Context, known bool, err error) {
+// ContextSize returns the size of the context that the last answer of the session states.
+func (a *Agent) ContextSize(ctx context.Context, s resume.Session) (size resume.Context, known bool, err error) {
 	err = database.Read(ctx, s.Transcript, func(db *database.DB) (err error) {
 		size, known, err = db.Context(ctx, s.Key.ID)
 		return err

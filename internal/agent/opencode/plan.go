@@ -26,10 +26,10 @@ import (
 
 // Plan returns how the session is continued now: by a headless run in its own directory, or through a server that
 // has the session. The model and agent stay the same, and permissions are never widened.
-func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
+func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (agent.Plan, error) {
 	now, leave, err := a.stillStopped(ctx, s)
 	if leave != nil || err != nil {
-		return agent.Plan{Leave: leave}, err
+		return agent.Plan{Skip: leave}, err
 	}
 	if now.Two {
 		return a.noBackground(), nil
@@ -45,11 +45,11 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	return a.run(s, now, w, chosen, newer, a.spare(now.prompt.Provider(), now.Directory)), nil
 }
 
-// Talk returns how a session is continued while a live process may hold it: through the server, if no other does.
-func (a *Agent) Talk(ctx context.Context, s resume.Session, _ resume.Owner, w agent.Words) (agent.Plan, error) {
+// PlanLive returns how a session is continued while a live process may hold it: through the server, if no other does.
+func (a *Agent) PlanLive(ctx context.Context, s resume.Session, _ resume.Owner, w agent.Prompt) (agent.Plan, error) {
 	now, leave, err := a.stillStopped(ctx, s)
 	if leave != nil || err != nil {
-		return agent.Plan{Leave: leave}, err
+		return agent.Plan{Skip: leave}, err
 	}
 	holders, err := a.finder().Holders(ctx, s)
 	if err != nil {
@@ -81,12 +81,12 @@ func (a *Agent) unreached(p process.Live) agent.Plan {
 
 // told returns the plan for an obstacle that may pass by itself, and that a person is told once.
 func told(format string, args ...any) agent.Plan {
-	return agent.Plan{Leave: &agent.Leave{Why: fmt.Sprintf(format, args...), Tell: true}}
+	return agent.Plan{Skip: &agent.Skip{Why: fmt.Sprintf(format, args...), Tell: true}}
 }
 
 // throughBackground returns how a session of version 2 is continued: by a run that gives the prompt to the
 // background server, which works on it. The session keeps its model there.
-func (a *Agent) throughBackground(ctx context.Context, s resume.Session, now current, holders []process.Live, w agent.Words) (agent.Plan, error) {
+func (a *Agent) throughBackground(ctx context.Context, s resume.Session, now current, holders []process.Live, w agent.Prompt) (agent.Plan, error) {
 	var background *server.Service
 	for _, p := range holders {
 		all := a.services()
@@ -114,7 +114,7 @@ func (a *Agent) noBackground() agent.Plan {
 
 // through returns how the session is continued through the configured server. It returns false if there is none, or
 // if it does not have the session.
-func (a *Agent) through(ctx context.Context, now current, w agent.Words) (agent.Plan, bool) {
+func (a *Agent) through(ctx context.Context, now current, w agent.Prompt) (agent.Plan, bool) {
 	if a.server == nil {
 		return agent.Plan{}, false
 	}
@@ -139,8 +139,8 @@ func (a *Agent) through(ctx context.Context, now current, w agent.Words) (agent.
 		return agent.Left(named + " works on the session"), true
 	}
 	return agent.Plan{Send: &agent.Sending{
-		To: named + " at " + a.server.Redacted(), Text: w.Prompt,
-		Do: func(ctx context.Context) error { return a.prompt(ctx, session, w.Prompt) },
+		To: named + " at " + a.server.Redacted(), Text: w.Text,
+		Do: func(ctx context.Context) error { return a.prompt(ctx, session, w.Text) },
 	}}, true
 }
 
@@ -182,15 +182,15 @@ func (c current) ownAgent() []string {
 }
 
 // run returns the command with the chosen flags, which replace the newer ones of the session's start.
-func (a *Agent) run(s resume.Session, now current, w agent.Words, chosen, newer []string, spare func(string) bool) agent.Plan {
+func (a *Agent) run(s resume.Session, now current, w agent.Prompt, chosen, newer []string, spare func(string) bool) agent.Plan {
 	found, err := a.Find(s)
 	if err != nil {
 		return a.Missing()
 	}
 	carried, _ := a.Carry(s, newer...) // if the start was not seen, only the database tells
-	args := slices.Concat([]string{"run", "--session", s.Key.ID, "--format", "json"}, chosen, carried.Args, words(w.Prompt))
+	args := slices.Concat([]string{"run", "--session", s.Key.ID, "--format", "json"}, chosen, carried.Args, words(w.Text))
 	command := a.Begin(found, now.Directory, carried, a.environment(found, s.Transcript), args...)
-	command.Spare = spare
+	command.Optional = spare
 	return agent.Plan{Run: command}
 }
 
@@ -230,7 +230,7 @@ func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
 	}), nil
 }
 
-var _ agent.Teller = (*Agent)(nil)
+var _ agent.IDPrinter = (*Agent)(nil)
 
 // Begun returns the id, which is in each line of a run.
 func (a *Agent) Begun(printed string) string {
@@ -248,15 +248,15 @@ type current struct {
 }
 
 // stillStopped reads the session again, and returns why nothing may be sent if it is no longer stopped as before.
-func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current, leave *agent.Leave, err error) {
+func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current, leave *agent.Skip, err error) {
 	if err := ctx.Err(); err != nil {
 		return now, nil, err
 	}
 	if !plainName.MatchString(s.Key.ID) {
-		return now, agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, a.brand.name).Leave, nil
+		return now, agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, a.brand.name).Skip, nil
 	}
 	if e, ok := a.retry(s.Key.ID); ok {
-		return now, a.triesAgain(e.Status).Leave, nil
+		return now, a.triesAgain(e.Status).Skip, nil
 	}
 	var last agent.Evidence
 	var two bool
@@ -276,18 +276,18 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current
 	why := database.WhyLeft(now.Parent, now.Archived)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return now, agent.Parked("the database is gone").Leave, nil
+		return now, agent.Parked("the database is gone").Skip, nil
 	case err != nil:
 		return now, nil, err
 	case now.ID == "" && two:
-		return now, told("%s 2 does not have the session: open it there once", a.brand.title).Leave, nil
+		return now, told("%s 2 does not have the session: open it there once", a.brand.title).Skip, nil
 	case now.ID == "":
-		return now, agent.Parked("the session is not in the database any more").Leave, nil
+		return now, agent.Parked("the session is not in the database any more").Skip, nil
 	case why != "":
-		return now, agent.Parked("%s", why).Leave, nil
+		return now, agent.Parked("%s", why).Skip, nil
 	}
 	if why := whyNotNow(s, last); why != "" {
-		return now, agent.Left(why).Leave, nil
+		return now, agent.Left(why).Skip, nil
 	}
 	return now, agent.CheckDir(s, now.Directory), nil
 }
@@ -295,7 +295,7 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current
 // triesAgain returns the plan for a session that the agent retries by itself, with the time if it is known.
 func (a *Agent) triesAgain(s server.Status) agent.Plan {
 	why := a.brand.title + " tries again by itself"
-	if at := time.UnixMilli(s.Next).UTC(); s.Next > 0 && resume.Possible(at) {
+	if at := time.UnixMilli(s.Next).UTC(); s.Next > 0 && resume.ValidRecordTime(at) {
 		why += " at " + at.Format(time.RFC3339)
 	}
 	return agent.Left(why)

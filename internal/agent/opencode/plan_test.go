@@ -51,7 +51,7 @@ func newStopped(t *testing.T) *stopped {
 }
 
 func (s *stopped) plan(prompt string) agent.Plan {
-	plan, err := s.agent.Plan(s.t.Context(), s.session, agent.Words{Prompt: prompt})
+	plan, err := s.agent.Plan(s.t.Context(), s.session, agent.Prompt{Text: prompt})
 	require.NoError(s.t, err)
 	return plan
 }
@@ -115,9 +115,9 @@ func TestASessionIsLeftAlone(t *testing.T) {
 			s := newStopped(t)
 			c.change(s)
 			plan := s.plan("continue")
-			require.NotNil(t, plan.Leave, "%+v", plan.Run)
-			require.Contains(t, plan.Leave.Why, why)
-			require.Equal(t, c.park, plan.Leave.Park)
+			require.NotNil(t, plan.Skip, "%+v", plan.Run)
+			require.Contains(t, plan.Skip.Why, why)
+			require.Equal(t, c.park, plan.Skip.Park)
 		})
 	}
 }
@@ -130,7 +130,7 @@ func TestASessionThatDiedInARetryIsContinued(t *testing.T) {
 	require.NotNil(t, s.plan("continue").Run)
 
 	s.session.LimitedAt = time.Now().Add(-40 * time.Second)
-	require.NotNil(t, s.plan("continue").Leave, "a later turn was cut off by a person")
+	require.NotNil(t, s.plan("continue").Skip, "a later turn was cut off by a person")
 }
 
 // A resume that hung and was ended leaves a prompt and an open message. Neither is a person's.
@@ -138,7 +138,7 @@ func TestAResumeThatCameToNothingIsTriedAgain(t *testing.T) {
 	s := newStopped(t)
 	began := time.Now().Add(-30 * time.Second)
 	s.user("msg_2", "ses_1", began)
-	require.NotNil(t, s.plan("continue").Leave, "a person's prompt")
+	require.NotNil(t, s.plan("continue").Skip, "a person's prompt")
 	s.session.Attempts = []resume.Attempt{{N: 1, Mark: "m1", StartedAt: began.Add(-time.Second), EndedAt: began.Add(10 * time.Second)}}
 	require.NotNil(t, s.plan("continue").Run, "our prompt")
 	s.assistant("msg_3", "ses_1", began.Add(time.Second), "")

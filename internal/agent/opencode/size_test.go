@@ -20,7 +20,7 @@ func TestTheSizeOfTheContextIsReadFromTheLastAnswer(t *testing.T) {
 	s.message("m2", "ses_1", at, `{"role":"assistant","providerID":"anthropic","tokens":{"input":0,"output":0,"cache":{"read":0,"write":0}},"error":{"name":"APIError"}}`)
 	s.message("m3", "ses_1", at, `no document`)
 	a := newAgent(t, agent.Options{})
-	got, known, err := a.Weigh(t.Context(), resume.Session{Key: resume.Key{ID: "ses_1"}, Transcript: filepath.Join(dir, "opencode.db")})
+	got, known, err := a.ContextSize(t.Context(), resume.Session{Key: resume.Key{ID: "ses_1"}, Transcript: filepath.Join(dir, "opencode.db")})
 	require.NoError(t, err)
 	require.True(t, known)
 	require.Equal(t, resume.Context{Tokens: 1325, At: time.UnixMilli(1794718800000).UTC(), Warm: 5 * time.Minute}, got)

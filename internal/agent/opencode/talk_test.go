@@ -33,9 +33,9 @@ func TestAServerThatDoesNotSay(t *testing.T) {
 			s := newStopped(t)
 			s.serve(answer)
 			plan := s.plan("continue")
-			require.NotNil(t, plan.Leave)
-			require.False(t, plan.Leave.Park, "it may pass")
-			require.Contains(t, plan.Leave.Why, "does not say how the session stands")
+			require.NotNil(t, plan.Skip)
+			require.False(t, plan.Skip.Park, "it may pass")
+			require.Contains(t, plan.Skip.Why, "does not say how the session stands")
 		})
 	}
 }
@@ -97,11 +97,11 @@ func TestASendingSaysWhetherItMayHaveArrived(t *testing.T) {
 // Without a server there is no way to reach a process.
 func TestNobodyIsReachedWithoutAServer(t *testing.T) {
 	s := newStopped(t)
-	plan, err := s.agent.Talk(t.Context(), s.session, resume.Owner{PID: 7, Kind: "interactive"}, agent.Words{Prompt: "continue"})
+	plan, err := s.agent.PlanLive(t.Context(), s.session, resume.Owner{PID: 7, Kind: "interactive"}, agent.Prompt{Text: "continue"})
 	require.NoError(t, err)
 	require.Equal(t, agent.Plan{}, plan)
 	s.user("msg_2", "ses_1", time.Now())
-	plan, err = s.agent.Talk(t.Context(), s.session, resume.Owner{PID: 7, Kind: "interactive"}, agent.Words{Prompt: "continue"})
+	plan, err = s.agent.PlanLive(t.Context(), s.session, resume.Owner{PID: 7, Kind: "interactive"}, agent.Prompt{Text: "continue"})
 	require.NoError(t, err)
-	require.Contains(t, plan.Leave.Why, "a newer prompt")
+	require.Contains(t, plan.Skip.Why, "a newer prompt")
 }

@@ -284,7 +284,7 @@ func (s *stopped2) ask() (*resume.Owner, agent.Plan) {
 	if owner == nil {
 		return nil, s.plan("go on")
 	}
-	plan, err := s.agent.Talk(s.t.Context(), s.session, *owner, agent.Words{Prompt: "go on"})
+	plan, err := s.agent.PlanLive(s.t.Context(), s.session, *owner, agent.Prompt{Text: "go on"})
 	require.NoError(s.t, err)
 	return owner, plan
 }
@@ -310,15 +310,15 @@ func TestVersion2IsContinuedThroughItsServer(t *testing.T) {
 	t.Run("no server", func(t *testing.T) {
 		owner, plan := s.ask()
 		require.Nil(t, owner)
-		require.True(t, plan.Leave.Tell)
-		require.False(t, plan.Leave.Park)
-		require.Contains(t, plan.Leave.Why, "opencode service start")
+		require.True(t, plan.Skip.Tell)
+		require.False(t, plan.Skip.Park)
+		require.Contains(t, plan.Skip.Why, "opencode service start")
 	})
 	t.Run("a server that is gone", func(t *testing.T) {
 		s.registers(39, url)
 		owner, plan := s.ask()
 		require.Nil(t, owner)
-		require.True(t, plan.Leave.Tell)
+		require.True(t, plan.Skip.Tell)
 	})
 	s.registers(40, url)
 	s.agent.Processes = fakeProc(s.t, background, terminal)
@@ -337,7 +337,7 @@ func TestVersion2IsContinuedThroughItsServer(t *testing.T) {
 	t.Run("a turn that is not over", func(t *testing.T) {
 		s.works(true)
 		_, plan := s.ask()
-		require.NotNil(t, plan.Leave)
+		require.NotNil(t, plan.Skip)
 		require.Nil(t, plan.Run)
 		s.works(false)
 	})
@@ -359,7 +359,7 @@ func TestVersion2IsContinuedThroughItsServer(t *testing.T) {
 		s.agent.Processes = fakeProc(t, other)
 		owner, plan := s.ask()
 		require.Nil(t, owner)
-		require.Contains(t, plan.Leave.Why, "does not run")
+		require.Contains(t, plan.Skip.Why, "does not run")
 		s.agent.Processes = fakeProc(s.t, background, terminal)
 	})
 	t.Run("one that asks for its password lives", func(t *testing.T) {
@@ -378,20 +378,20 @@ func TestVersion2IsContinuedThroughItsServer(t *testing.T) {
 			s.registers(40, url)
 			owner, plan := s.ask()
 			require.Equal(t, 40, owner.PID)
-			require.Contains(t, plan.Leave.Why, "does not answer")
-			require.False(t, plan.Leave.Park)
+			require.Contains(t, plan.Skip.Why, "does not answer")
+			require.False(t, plan.Skip.Park)
 		})
 	}
 	s.registers(40, url)
 	t.Run("a person went on", func(t *testing.T) {
 		s.two.message2("msg_9", "ses_1", "user", time.Now(), fmt.Sprintf(`{"text":"hi","time":{"created":%d}}`, time.Now().UnixMilli()))
 		_, plan := s.ask()
-		require.Contains(t, plan.Leave.Why, "a newer prompt")
+		require.Contains(t, plan.Skip.Why, "a newer prompt")
 	})
 	t.Run("version 2 does not have it", func(t *testing.T) {
 		s.exec("DELETE FROM session_v2")
 		_, plan := s.ask()
-		require.Contains(t, plan.Leave.Why, "opencode 2 does not have the session")
-		require.False(t, plan.Leave.Park, "it may take it over later")
+		require.Contains(t, plan.Skip.Why, "opencode 2 does not have the session")
+		require.False(t, plan.Skip.Park, "it may take it over later")
 	})
 }

@@ -74,7 +74,7 @@ func say(args []string, prompt string) []string {
 }
 
 // left adds the file of a session. One that is begun elsewhere is continued without it.
-func left(_ context.Context, d *agent.Described, t headless.Trail, _ headless.Ended, _ string) headless.Trail {
+func left(_ context.Context, d *agent.Described, t headless.Continuation, _ headless.Ended, _ string) headless.Continuation {
 	if t.Transcript == "" && isID(t.Session) {
 		t.Transcript = d.Homes.File("sessions/*/*_" + t.Session + ".jsonl")
 	}
@@ -101,7 +101,7 @@ func pathID(path string) string {
 func choose(ctx context.Context, _ *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
 	model := leash.WithModel(nil, had.Model)
 	if len(model) == 0 || !providerName.MatchString(had.Login) {
-		c.Leave = agent.Parked("its model is not known, and pi would continue with any other: go on there").Leave
+		c.Skip = agent.Parked("its model is not known, and pi would continue with any other: go on there").Skip
 		return c, nil
 	}
 	c.Args = append(model, "--provider", had.Login)

@@ -148,7 +148,7 @@ func TestTheSizeOfTheContextIsReadFromTheLastAnswer(t *testing.T) {
 		if c.Case != "ok" {
 			continue
 		}
-		got, known, err := newAgent(t).Weigh(t.Context(), resume.Session{Transcript: c.Path()})
+		got, known, err := newAgent(t).ContextSize(t.Context(), resume.Session{Transcript: c.Path()})
 		require.NoError(t, err)
 		require.True(t, known)
 		require.EqualValues(t, 15, got.Tokens)

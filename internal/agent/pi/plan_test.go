@@ -148,9 +148,9 @@ func TestInvocations(t *testing.T) {
 		require.Empty(t, line.Give(agenttest.ID), flag)
 	}
 	told := headless.Ended{Recording: headless.Recording{Text: `{"type":"session","id":"` + sessionA + `"}` + "\n" + `{"type":"agent_start"}`}}
-	require.Equal(t, headless.Trail{Session: sessionA}, agenttest.Ran(t, newAgent(t), "--mode json -p x", "/src", nil, told))
+	require.Equal(t, headless.Continuation{Session: sessionA}, agenttest.Ran(t, newAgent(t), "--mode json -p x", "/src", nil, told))
 	sc := newScene(t, stopped()...)
-	require.Equal(t, headless.Trail{Session: sessionA, Transcript: sc.Session.Transcript},
+	require.Equal(t, headless.Continuation{Session: sessionA, Transcript: sc.Session.Transcript},
 		agenttest.Ran(t, sc.Agent, "-p x", "/src", nil, headless.Ended{Session: sessionA}), "what stopped it is in its file")
 }
 

@@ -46,14 +46,14 @@ func TestWhatCanBeContinued(t *testing.T) {
 			require.NoError(t, err)
 			chat := filepath.Join(a.Homes.Usual, "projects/-src-shop/chats", agenttest.ID+".jsonl")
 			write := func(text string) func() { return func() { agenttest.Write(t, chat, text) } }
-			ran := func(line string, does func(), text string) headless.Trail {
+			ran := func(line string, does func(), text string) headless.Continuation {
 				t.Helper()
 				return agenttest.Ran(t, a, line, dir, does, headless.Ended{Recording: headless.Recording{Text: text}})
 			}
-			require.Equal(t, headless.Trail{Session: agenttest.ID, Transcript: chat}, ran("-p fix_it", write(first("fix it", dir)+answer+first("later", dir)), ""))
+			require.Equal(t, headless.Continuation{Session: agenttest.ID, Transcript: chat}, ran("-p fix_it", write(first("fix it", dir)+answer+first("later", dir)), ""))
 			require.Empty(t, ran("-p fix_it", write(first("fix it", dir)), ""), "a chat that was there before")
 			require.Empty(t, ran("-p fix_it", nil, told), "the words of an answer are no word of its own")
-			require.Equal(t, headless.Trail{Session: agenttest.ID}, ran("-p fix_it -o json", nil, told))
+			require.Equal(t, headless.Continuation{Session: agenttest.ID}, ran("-p fix_it -o json", nil, told))
 			chat = filepath.Join(filepath.Dir(chat), "7b3d2e8f-0000-4000-8000-000000000002.jsonl")
 			require.Empty(t, ran("-p fix_it", write(first("write a poem", dir)), ""), "another one's chat")
 			chat = filepath.Join(filepath.Dir(chat), "7b3d2e8f-0000-4000-8000-000000000003.jsonl")

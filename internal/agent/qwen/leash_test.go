@@ -48,7 +48,7 @@ func TestWhichKeysASessionNeeds(t *testing.T) {
 		sc := newScene(t, failed(time.Second, object{"auth_type": auth}))
 		agenttest.Write(t, filepath.Join(sc.Session.Cwd, ".qwen", "settings.json"), `{"modelProviders":{"x":[{"envKey": "SHOP_KEY"}]}}`)
 		require.True(t, sc.Agent.Variables().Has("SHOP_KEY"))
-		does := sc.Plan(t, "continue").Run.Spare
+		does := sc.Plan(t, "continue").Run.Optional
 		if does == nil {
 			return "nobody knows"
 		}

@@ -101,15 +101,15 @@ func usedUp(terms budget.Terms, left budget.Left) string {
 	return fmt.Sprintf("the budget is used up (%s for a session in a %s)", budget.USD(terms.Session), terms.Each)
 }
 
-// SetAside reserves what a run may cost, or says why not.
-func (b *Budget) SetAside(s resume.Session, mark string, most float64, had resume.Cost) (why string) {
+// Reserve reserves what a run may cost, or says why not.
+func (b *Budget) Reserve(s resume.Session, mark string, most float64, had resume.Cost) (why string) {
 	terms, ok := b.terms(s.Key.Agent)
 	entry := budget.Entry{
 		Mark: mark, Agent: s.Key.Agent, Session: s.Key.ID, At: time.Now().Round(0), Most: most, Before: had.USD, Read: had.Read,
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !ok || !b.ledger.SetAside(terms, entry) {
+	if !ok || !b.ledger.Reserve(terms, entry) {
 		return "the budget does not have that much left"
 	}
 	b.store()
@@ -117,8 +117,8 @@ func (b *Budget) SetAside(s resume.Session, mark string, most float64, had resum
 	return ""
 }
 
-// Settle stores what a run has cost. It says if the run was stopped because it reached its limit.
-func (b *Budget) Settle(s resume.Session, mark string, has resume.Cost, known, failed bool) (why string) {
+// Commit stores what a run has cost. It says if the run was stopped because it reached its limit.
+func (b *Budget) Commit(s resume.Session, mark string, has resume.Cost, known, failed bool) (why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	entry := b.ledger.Find(mark)
@@ -129,20 +129,20 @@ func (b *Budget) Settle(s resume.Session, mark string, has resume.Cost, known, f
 	log := b.opts.Log.With("session", s.Key.ID, "agent", s.Key.Agent)
 	if !known || has.Read <= entry.Read {
 		log.Warn("the cost of a run with your own key is not known: all that it was allowed to cost counts as spent", "usd", entry.Most)
-		entry.Settle(entry.Most)
+		entry.Commit(entry.Most)
 		return ""
 	}
 	spent := max(0, has.USD-entry.Before)
 	log.Info("a run with your own key is over", "usd", fmt.Sprintf("%.4f", spent))
-	entry.Settle(spent)
+	entry.Commit(spent)
 	if failed && spent >= entry.Most {
 		return fmt.Sprintf("your own key is no longer used: the run has cost %s, all that it was allowed to", budget.USD(entry.Most))
 	}
 	return ""
 }
 
-// Return releases what was reserved for a run that never began.
-func (b *Budget) Return(mark string) {
+// Cancel releases what was reserved for a run that never began.
+func (b *Budget) Cancel(mark string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ledger.Find(mark) != nil {
@@ -179,7 +179,7 @@ func (b *Budget) store() {
 // file.
 func (b *Budget) Offer(s resume.Session, now time.Time) *view.OwnKey {
 	terms, ok := b.terms(s.Key.Agent)
-	if !ok || s.Paid == nil && s.Unpayable(now) != "" {
+	if !ok || s.Paid == nil && s.WhyNotOwnKey(now) != "" {
 		return nil
 	}
 	most, why := b.left(s)

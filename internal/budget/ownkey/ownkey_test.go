@@ -44,14 +44,14 @@ func TestWhatARunMayCostIsSetAsideBeforeItBegins(t *testing.T) {
 	b := newBudget(t, store)
 	other := resume.Session{Key: resume.Key{Agent: "claude-code", ID: "b"}}
 	require.EqualValues(t, 5, left(t, b, session))
-	require.Empty(t, b.SetAside(session, "m1", 5, resume.Cost{USD: 2, Read: 10}))
+	require.Empty(t, b.Reserve(session, "m1", 5, resume.Cost{USD: 2, Read: 10}))
 	require.Zero(t, left(t, b, session))
 	require.EqualValues(t, 3, left(t, b, other), "all sessions together have 8 USD")
-	require.NotEmpty(t, b.SetAside(other, "m2", 4, resume.Cost{}))
+	require.NotEmpty(t, b.Reserve(other, "m2", 4, resume.Cost{}))
 
 	again := newBudget(t, store)
 	require.Zero(t, left(t, again, session), "a restart forgets nothing")
-	again.Return("m1")
+	again.Cancel("m1")
 	require.EqualValues(t, 5, left(t, again, session), "the run never began")
 }
 
@@ -70,11 +70,11 @@ func TestWhatARunHasCost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBudget(t, make(values))
-			require.Empty(t, b.SetAside(session, "m1", 5, resume.Cost{USD: 2, Read: 10}))
-			why := b.Settle(session, "m1", c.has, c.known, c.failed)
+			require.Empty(t, b.Reserve(session, "m1", 5, resume.Cost{USD: 2, Read: 10}))
+			why := b.Commit(session, "m1", c.has, c.known, c.failed)
 			require.Equal(t, c.stopped, why != "", why)
 			require.InDelta(t, c.left, left(t, b, session), 0.001)
-			require.Empty(t, b.Settle(session, "unknown", c.has, true, true))
+			require.Empty(t, b.Commit(session, "unknown", c.has, true, true))
 		})
 	}
 }

@@ -166,7 +166,7 @@ func TestChatsAreRecognisedByTheirBeginning(t *testing.T) {
 func TestSilentChatsHaveANote(t *testing.T) {
 	made, err := room.Builtin.New(agent.Options{Roots: []string{"/x/.gemini"}})
 	require.NoError(t, err)
-	a := made.(agent.Reader)
+	a := made.(agent.FileAgent)
 	noteOf := func(chat string) string {
 		last, _, err := agent.Last(t.Context(), a, a.Sources()[0], chat)
 		require.NoError(t, err)

@@ -52,7 +52,7 @@ type Settings struct {
 type Engine interface {
 	Kept(ctx context.Context) ([]*resume.Session, error)
 	Tallies(ctx context.Context) (map[string]resume.Tally, error)
-	Stir(ctx context.Context) error
+	RecheckGate(ctx context.Context) error
 }
 
 // Notifier reports to people.
@@ -166,7 +166,7 @@ func (c *Client) Run(ctx context.Context) error {
 		}
 		c.state.Store(joined)
 		c.opts.Changed()
-		_ = c.opts.Engine.Stir(ctx) // sessions may be held back by a gate that is open now
+		_ = c.opts.Engine.RecheckGate(ctx) // sessions may be held back by a gate that is open now
 	}
 }
 

@@ -73,7 +73,7 @@ func (c *Client) join(ctx context.Context, cfg config.Fleet) (m *membership, lea
 		},
 		Account: m.account,
 		Stir:    m.stir,
-		Changed: func(s fleet.Standing) { c.standingChanged(m, s) },
+		Changed: func(s fleet.Status) { c.standingChanged(m, s) },
 		Metrics: c.opts.Metrics, Waiting: m.waiting, Shows: m.view.shows,
 		Deliver: m.accept, Tells: c.opts.Notifier.Tells, HostGone: m.goneNotice,
 	})
@@ -114,7 +114,7 @@ func readKeys(ctx context.Context, cfg config.Fleet) (natskv.Credentials, error)
 	}
 }
 
-func (c *Client) standingChanged(m *membership, s fleet.Standing) {
+func (c *Client) standingChanged(m *membership, s fleet.Status) {
 	c.alone.run(s.Alone)
 	if s.Alone {
 		m.log.Warn("alone: this host goes by what it knows itself until the fleet answers", "why", s.Why)
@@ -125,7 +125,7 @@ func (c *Client) standingChanged(m *membership, s fleet.Standing) {
 }
 
 // stir makes the engine ask the gate again. An engine that stops has nothing to ask.
-func (m *membership) stir(ctx context.Context) { _ = m.opts.Engine.Stir(ctx) }
+func (m *membership) stir(ctx context.Context) { _ = m.opts.Engine.RecheckGate(ctx) }
 
 // identified is called when the account of some sessions has become known, or has changed.
 func (m *membership) identified(ctx context.Context) {

@@ -205,5 +205,5 @@ func (c *Client) ForgetAccount(ctx context.Context, name string) error {
 		return err
 	}
 	c.opts.Log.Info("ordered by a person", "order", "forget", "account", found[0].Name)
-	return c.opts.Engine.Stir(ctx)
+	return c.opts.Engine.RecheckGate(ctx)
 }

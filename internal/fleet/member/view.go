@@ -120,7 +120,7 @@ func shared(v view.Session, share string) view.Session {
 		return v
 	}
 	v.Text, v.Reason, v.Unreached, v.Transcript, v.Program = "", "", "", "", ""
-	v.Started, v.Carried, v.Attempts = view.Start{Argv: []string{}, Env: []string{}}, view.Carried{LeftOut: []string{}}, []view.Attempt{}
+	v.Started, v.Carried, v.Attempts = view.Start{Argv: []string{}, Env: []string{}}, view.NotRepeated{LeftOut: []string{}}, []view.Attempt{}
 	if v.Owner != nil {
 		v.Owner = &resume.Owner{PID: v.Owner.PID, Kind: v.Owner.Kind}
 	}

@@ -16,7 +16,7 @@ func TestTextsAreSharedOnlyWhereThatIsWanted(t *testing.T) {
 	const secret = "hunter2"
 	v := view.Session{
 		ID: "s-1", Name: "s-1", Text: secret, Reason: secret, Unreached: secret, Transcript: secret, Program: secret,
-		Started: view.Start{Argv: []string{secret}, Env: []string{secret}}, Carried: view.Carried{LeftOut: []string{secret}},
+		Started: view.Start{Argv: []string{secret}, Env: []string{secret}}, Carried: view.NotRepeated{LeftOut: []string{secret}},
 		Attempts: []view.Attempt{{Error: secret}}, Past: []view.Attempt{{Error: secret}}, Plan: &view.Plan{Command: []string{secret}},
 		Owner: &resume.Owner{PID: 7, Tmux: secret},
 	}

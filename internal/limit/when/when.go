@@ -112,15 +112,15 @@ func (s *timeScan) iso(i int) (Found, bool) {
 	}
 	stated := strings.TrimRight(isoText.FindString(s.src[t.Start:]), ".:")
 	for _, l := range isoLayouts {
-		if at, err := time.ParseInLocation(l.layout, stated, s.r.zone()); err == nil && Thinkable(at) {
+		if at, err := time.ParseInLocation(l.layout, stated, s.r.zone()); err == nil && PlausibleYear(at) {
 			return Found{At: at, Rough: l.rough, End: s.after(t.Start + len(stated))}, true
 		}
 	}
 	return Found{}, false
 }
 
-// Thinkable reports whether the year is one in which a limit may lift.
-func Thinkable(at time.Time) bool { return at.Year() >= firstYear && at.Year() <= lastYear }
+// PlausibleYear reports whether the year is one in which a limit may lift.
+func PlausibleYear(at time.Time) bool { return at.Year() >= firstYear && at.Year() <= lastYear }
 
 const firstYear, lastYear = 2000, 2199
 
@@ -312,7 +312,7 @@ func (r Reader) Value(value string, unit time.Duration, mixed bool) (Found, bool
 		return r.in(n*float64(unit), 0)
 	}
 	for _, layout := range layouts {
-		if at, err := time.Parse(layout, value); err == nil && Thinkable(at) {
+		if at, err := time.Parse(layout, value); err == nil && PlausibleYear(at) {
 			return Found{At: at.UTC()}, true
 		}
 	}

@@ -86,7 +86,7 @@ func (e *Engine) forget(ctx context.Context, now time.Time) {
 		case s.Run != nil:
 		case s.Task != nil && !s.Pending() && s.State == resume.Watching && now.Sub(s.Task.BegunAt) > remembered:
 			e.apply(ctx, s, s, resume.Relisted{}, now)
-		case s.Over() && longer(now.Sub(s.Latest()), rules.KeepEnded):
+		case s.NeedsPerson() && longer(now.Sub(s.Latest()), rules.KeepEnded):
 			e.apply(ctx, s, s, resume.Expired{}, now)
 		case s.State != resume.Watching || s.Paused:
 		case !s.LimitedAt.IsZero():

@@ -181,7 +181,7 @@ func (e *Engine) observe(ctx context.Context, seen resume.Observation) {
 	s.Provider = cmp.Or(seen.Provider, s.Provider)
 	s.Cwd = cmp.Or(seen.Cwd, s.Cwd)
 	s.Transcript = cmp.Or(seen.Transcript, s.Transcript)
-	s = s.Attended(seen.Kind)
+	s = s.WithKind(seen.Kind)
 	if seen.App != "" || seen.Kind == resume.Interactive { // a resume does not change it
 		s.App = seen.App
 	}

@@ -31,7 +31,7 @@ func TestAGateCanOnlyMakeSessionsWait(t *testing.T) {
 		require.Empty(t, w.started())
 		require.Equal(t, "due, but the gate is closed", w.session("a").Reason)
 		open.Store(true)
-		require.NoError(t, w.Stir(t.Context()))
+		require.NoError(t, w.RecheckGate(t.Context()))
 		synctest.Wait()
 		require.Len(t, w.started(), 1)
 		w.stop()

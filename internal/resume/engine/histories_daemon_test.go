@@ -116,7 +116,7 @@ func (l *life) changed(c resume.Change) {
 	if c.Begun() != nil {
 		l.judgeBegin(c)
 	}
-	if queued, ok := c.Event.(resume.Queued); ok {
+	if queued, ok := c.Event.(resume.HeldBack); ok {
 		l.judgeQueue(c.After, queued.Why)
 	}
 }

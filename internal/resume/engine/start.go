@@ -15,8 +15,8 @@ import (
 // answer must be the same for all sessions of an account with the same resume.SharedLimit.
 type Gate func(s resume.Session, now time.Time) (why string, until time.Time)
 
-// Stir makes the engine call the gate again for the sessions that it holds back.
-func (e *Engine) Stir(ctx context.Context) error {
+// RecheckGate makes the engine call the gate again for the sessions that it holds back.
+func (e *Engine) RecheckGate(ctx context.Context) error {
 	return e.do(ctx, func(context.Context) { e.recheck = true })
 }
 
@@ -155,7 +155,7 @@ func (e *Engine) look(ctx context.Context, key resume.Key, now time.Time) (still
 	if why == resume.OneByOne {
 		until = time.Time{} // at that time only one of them may start
 	}
-	s = e.apply(ctx, s, s, resume.Queued{Why: why, Until: until}, now)
+	s = e.apply(ctx, s, s, resume.HeldBack{Why: why, Until: until}, now)
 	e.timers.drop(key)
 	e.ready.add(s, e.opts.Rules)
 	return false

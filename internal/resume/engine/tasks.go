@@ -136,7 +136,7 @@ func (e *Engine) atWork(key resume.Key, now time.Time) (why string, until time.T
 	switch {
 	case !known:
 		return "", time.Time{}
-	case s.Over():
+	case s.NeedsPerson():
 		return "due, but " + what + " comes first, and that needs you", time.Time{}
 	case s.Interrupted() || s.Run != nil:
 		return "due, but " + what + " comes first", time.Time{}

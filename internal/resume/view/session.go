@@ -50,7 +50,7 @@ type Session struct {
 	OwnKey     *OwnKey           `json:"own_key,omitempty"`       // how it can continue, or continues, at its user's own cost
 	Banked     *int              `json:"resets_banked,omitempty"` // resets of its usage limits that the account has, if they were asked for just now
 	Started    Start             `json:"started_with"`
-	Carried    Carried           `json:"carried"`
+	Carried    NotRepeated       `json:"carried"`
 	Plan       *Plan             `json:"plan,omitempty"` // what the next resume would do, if one session is asked for
 	Attempts   []Attempt         `json:"attempts"`       // never null
 	Past       []Attempt         `json:"past,omitempty"` // those of the previous interruption
@@ -80,8 +80,8 @@ type Start struct {
 	Sandbox *string  `json:"sandbox"` // how its environment differs from the daemon's; null: it does not, as far as is known
 }
 
-// Carried is what the last resume did not repeat of Start.
-type Carried struct {
+// NotRepeated is what the last resume did not repeat of Start.
+type NotRepeated struct {
 	LeftOut []string `json:"left_out"` // never null
 }
 
@@ -153,7 +153,7 @@ func Of(s resume.Session, maxRetries int) Session {
 		Windows:    s.Windows,
 		Program:    s.Program.Path,
 		Started:    start(s),
-		Carried:    Carried{LeftOut: append([]string{}, s.LeftOut...)},
+		Carried:    NotRepeated{LeftOut: append([]string{}, s.LeftOut...)},
 		BornAt:     viewTime(s.BornAt),
 		FoundAt:    viewTime(s.FoundAt),
 		Unreached:  s.Unreached,
@@ -196,7 +196,7 @@ func needs(s resume.Session) string {
 		return "answer"
 	case !s.SilentAt.IsZero():
 		return "look"
-	case !s.Over():
+	case !s.NeedsPerson():
 		return ""
 	case s.Limit.Class == limit.Auth:
 		return "sign_in"
@@ -240,7 +240,7 @@ func viewAttempts(attempts []resume.Attempt) []Attempt {
 			Outcome:      a.Outcome,
 			Error:        a.Err,
 			Fallback:     a.Models.Fallback,
-			Model:        a.Models.Spoke,
+			Model:        a.Models.Used,
 			OwnKey:       a.OwnKey,
 		})
 	}
@@ -250,7 +250,7 @@ func viewAttempts(attempts []resume.Attempt) []Attempt {
 // viewTime returns a time for JSON. It drops a time that JSON cannot represent, which would make the
 // whole document fail.
 func viewTime(t time.Time) *time.Time {
-	if t.IsZero() || !resume.Tellable(t) {
+	if t.IsZero() || !resume.FitsJSON(t) {
 		return nil
 	}
 	return new(t.UTC())

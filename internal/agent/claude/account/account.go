@@ -141,8 +141,8 @@ func (w shownWindow) allowance() allowance {
 	return allowance{w.Used, at}
 }
 
-// Unpayable returns why a run would not use the user's own key, or would leak it; empty: no reason.
-func (a *Account) Unpayable(s resume.Session, dir string, environ []string) string {
+// WhyNotOwnKey returns why a run would not use the user's own key, or would leak it; empty: no reason.
+func (a *Account) WhyNotOwnKey(s resume.Session, dir string, environ []string) string {
 	variables := make(map[string]string)
 	for _, entry := range environ { // the last entry of a name counts
 		name, value, _ := strings.Cut(entry, "=")

@@ -34,7 +34,7 @@ func TestWhoWouldSeeTheKey(t *testing.T) {
 			require.NoError(t, os.MkdirAll(filepath.Join(cwd, ".claude"), 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(cwd, ".claude", "settings.json"), []byte(c.settings), 0o600))
 			s := resume.Session{Transcript: filepath.Join(home, "projects", "-app", "x.jsonl")}
-			why := newPerson(home).Unpayable(s, cwd, []string{c.env})
+			why := newPerson(home).WhyNotOwnKey(s, cwd, []string{c.env})
 			if c.why == "" {
 				require.Empty(t, why)
 			} else {

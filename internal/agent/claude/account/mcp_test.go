@@ -55,7 +55,7 @@ func TestAServerOfTheProjectGetsNoKey(t *testing.T) {
 				Transcript: filepath.Join(root, home, "projects", "-app", "x.jsonl"),
 				Origin:     &resume.Origin{Cwd: dir, Args: startup.Flags.Keep(c.args, false), ArgsSeen: true, SeenAt: time.Now()},
 			}
-			why := newPerson(filepath.Join(root, home)).Unpayable(s, dir, nil)
+			why := newPerson(filepath.Join(root, home)).WhyNotOwnKey(s, dir, nil)
 			switch {
 			case c.free:
 				require.Empty(t, why)

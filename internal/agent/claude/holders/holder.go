@@ -29,7 +29,7 @@ type Holder struct {
 const registers = time.Minute
 
 // Holder returns the registry entry of the session's owner, or why the owner cannot be reached.
-func (h *Holders) Holder(s resume.Session, owner resume.Owner) (holder Holder, untold *agent.Leave, err error) {
+func (h *Holders) Holder(s resume.Session, owner resume.Owner) (holder Holder, untold *agent.Skip, err error) {
 	holders := 0
 	for _, root := range h.of.Homes.Roots {
 		entries, err := h.living(root)
@@ -48,10 +48,10 @@ func (h *Holders) Holder(s resume.Session, owner resume.Owner) (holder Holder, u
 	}
 	switch {
 	case holders > 1:
-		return Holder{}, &agent.Leave{Why: fmt.Sprintf("%d live processes hold the session", holders), Park: true}, nil
+		return Holder{}, &agent.Skip{Why: fmt.Sprintf("%d live processes hold the session", holders), Park: true}, nil
 	case holder.PID == 0:
 		age, known := h.of.Processes.Age(owner.PID)
-		return Holder{}, &agent.Leave{
+		return Holder{}, &agent.Skip{
 			Why:  fmt.Sprintf("process %d lives in the session's directory and does not say which session it holds", owner.PID),
 			Park: !known || age > registers,
 		}, nil
@@ -69,8 +69,8 @@ func (h *Holders) Doing(of Holder) string {
 	return now.Status
 }
 
-// Asks returns the owner of a session whose turn is not over, and what it asks for.
-func (h *Holders) Asks(ctx context.Context, s resume.Session) (working *resume.Owner, what string, err error) {
+// PendingQuestion returns the owner of a session whose turn is not over, and what it asks for.
+func (h *Holders) PendingQuestion(ctx context.Context, s resume.Session) (working *resume.Owner, what string, err error) {
 	owner, err := h.Owner(ctx, s)
 	if err != nil || owner == nil || owner.Kind == resume.Headless {
 		return nil, "", err
@@ -87,8 +87,8 @@ func (h *Holders) Asks(ctx context.Context, s resume.Session) (working *resume.O
 	return owner, what, nil
 }
 
-// Left reports whether the process that held the session holds an empty one since /clear.
-func (h *Holders) Left(ctx context.Context, s resume.Session) bool {
+// UserLeft reports whether the process that held the session holds an empty one since /clear.
+func (h *Holders) UserLeft(ctx context.Context, s resume.Session) bool {
 	for _, root := range h.of.Homes.Roots {
 		for _, e := range h.listed(ctx, root).all {
 			held := s.Owner != nil && s.Owner.PID == e.PID || s.Origin != nil && s.Origin.Process.PID == e.PID
@@ -228,7 +228,7 @@ func New(of *agent.Transcripts) Holders { return Holders{of} }
 func (h *Holders) lives(pid int, start string) bool {
 	if !h.of.Processes.Seen() {
 		argv := h.of.Processes.Argv(pid)
-		return process.Answers(pid) && (len(argv) == 0 || process.Runs(argv, IsClaude))
+		return process.Exists(pid) && (len(argv) == 0 || process.Runs(argv, IsClaude))
 	}
 	stat, err := h.of.Processes.Stat(pid)
 	return err == nil && stat.Living() && (start == "" || start == strconv.FormatUint(stat.Start, 10))

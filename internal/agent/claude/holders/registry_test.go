@@ -162,23 +162,23 @@ func TestWhatAProcessSaysOfItsUser(t *testing.T) {
 		`"waiting","waitingFor":"input needed"`:      "an answer to its question",
 	} {
 		register(t, root, "7.json", fmt.Sprintf(`{"pid":7,"sessionId":%q,"procStart":"900","startedAt":1,"status":%s}`, sessionA, status))
-		working, what, err := a.Asks(t.Context(), session)
+		working, what, err := a.PendingQuestion(t.Context(), session)
 		require.NoError(t, err)
 		require.NotNil(t, working, status)
 		require.Equal(t, want, what, status)
 	}
 	register(t, root, "7.json", fmt.Sprintf(`{"pid":7,"sessionId":%q,"procStart":"900","startedAt":1,"status":"idle"}`, sessionA))
-	working, _, err := a.Asks(t.Context(), session)
+	working, _, err := a.PendingQuestion(t.Context(), session)
 	require.NoError(t, err)
 	require.Nil(t, working, "its turn is over")
-	require.False(t, a.Left(t.Context(), session), "it holds the session")
+	require.False(t, a.UserLeft(t.Context(), session), "it holds the session")
 
 	const other = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c0ff"
 	register(t, root, "7.json", fmt.Sprintf(`{"pid":7,"sessionId":%q,"procStart":"900","startedAt":1,"status":"idle"}`, other))
-	require.False(t, a.Left(t.Context(), session), "it holds another one, as after /resume")
+	require.False(t, a.UserLeft(t.Context(), session), "it holds another one, as after /resume")
 	cleared := `{"type":"user","message":{"role":"user","content":"<command-name>/clear</command-name>"}}` + "\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, other+".jsonl"), []byte(cleared), 0o600))
-	require.True(t, a.Left(t.Context(), session))
+	require.True(t, a.UserLeft(t.Context(), session))
 	session.Origin.Process.PID = 8
-	require.False(t, a.Left(t.Context(), session), "another process held it")
+	require.False(t, a.UserLeft(t.Context(), session), "another process held it")
 }

@@ -317,13 +317,13 @@ type Process struct {
 }
 
 // Judge decides what may be typed on the screen of a process whose session was stopped.
-func (s Screen) Judge(p Process, stopped resume.Session, now time.Time) agent.Sight {
+func (s Screen) Judge(p Process, stopped resume.Session, now time.Time) agent.ScreenState {
 	sight := s.judge(p, stopped, now)
 	sight.Draft = s.draft
 	return sight
 }
 
-func (s Screen) judge(p Process, stopped resume.Session, now time.Time) agent.Sight {
+func (s Screen) judge(p Process, stopped resume.Session, now time.Time) agent.ScreenState {
 	givenUntil := stopped.Limit.Reset.At.Add(transcript.Patience)
 	switch {
 	case p.Status == "gone":
@@ -331,7 +331,7 @@ func (s Screen) judge(p Process, stopped resume.Session, now time.Time) agent.Si
 	case s.view == busy || p.Status == "busy":
 		return left(fmt.Sprintf("process %d works on the session", p.PID))
 	case s.view == menu && p.Status == "waiting":
-		return agent.Sight{Menu: true}
+		return agent.ScreenState{Menu: true}
 	case s.view == menu:
 		return unknown("its terminal shows the limit's menu, and the process does not say that it waits")
 	case p.Status == "waiting" && s.title != "":
@@ -340,7 +340,7 @@ func (s Screen) judge(p Process, stopped resume.Session, now time.Time) agent.Si
 		if oldSession.MatchString(s.title) {
 			asks = asksForSummary
 		}
-		return agent.Sight{Leave: &agent.Leave{Why: fmt.Sprintf(why, s.title, asks), Tell: true}}
+		return agent.ScreenState{Skip: &agent.Skip{Why: fmt.Sprintf(why, s.title, asks), Tell: true}}
 	case p.Status == "waiting":
 		return unknown("it waits for an answer to something that is not known")
 	case s.view == touched:
@@ -350,14 +350,14 @@ func (s Screen) judge(p Process, stopped resume.Session, now time.Time) agent.Si
 	case s.view == strange:
 		return unknown("its terminal shows a screen that is not known")
 	case s.view == armed && now.Before(givenUntil):
-		return agent.Sight{Leave: transcript.LeaveUntil(p.PID, givenUntil)}
+		return agent.ScreenState{Skip: transcript.LeaveUntil(p.PID, givenUntil)}
 	case !p.Asked && !s.shows(stopped.LimitText) && !(s.cut && p.Commands()):
 		return unknown("its terminal does not show what stopped the session")
 	case !s.insert && p.Vim():
 		const why = "its composer is in vim's NORMAL mode, where letters are commands: press i there, and the prompt is typed"
-		return agent.Sight{Leave: &agent.Leave{Why: why, Tell: true}}
+		return agent.ScreenState{Skip: &agent.Skip{Why: why, Tell: true}}
 	default:
-		return agent.Sight{}
+		return agent.ScreenState{}
 	}
 }
 
@@ -367,10 +367,10 @@ var oldSession = regexp.MustCompile(`^This session is .+ old and .+ tokens\.`)
 
 const asksForSummary = "it asks whether to continue from a summary, or with the full session, which uses more of your allowance; "
 
-func left(why string) agent.Sight { return agent.Sight{Leave: &agent.Leave{Why: why}} }
+func left(why string) agent.ScreenState { return agent.ScreenState{Skip: &agent.Skip{Why: why}} }
 
-func unknown(why string) agent.Sight {
-	return agent.Sight{Leave: &agent.Leave{Why: why, Park: true}, Strange: true}
+func unknown(why string) agent.ScreenState {
+	return agent.ScreenState{Skip: &agent.Skip{Why: why, Park: true}, Strange: true}
 }
 
 // shownPart must be on the screen: the text may be cut, and what follows it varies.

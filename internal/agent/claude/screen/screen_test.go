@@ -22,7 +22,7 @@ func captureOf(t testing.TB, name string) string {
 }
 
 // judge judges the screen of a process without vim keys.
-func judge(seen Screen, status string, stopped resume.Session, pid int, now time.Time) agent.Sight {
+func judge(seen Screen, status string, stopped resume.Session, pid int, now time.Time) agent.ScreenState {
 	no := func() bool { return false }
 	return seen.Judge(Process{PID: pid, Status: status, Vim: no, Commands: no}, stopped, now)
 }
@@ -275,45 +275,45 @@ func TestWhatMayBeTyped(t *testing.T) {
 			require.Equal(t, c.menu, got.Menu)
 			require.Equal(t, c.strange, got.Strange)
 			if c.why == "" {
-				require.Nil(t, got.Leave)
+				require.Nil(t, got.Skip)
 				return
 			}
-			require.NotNil(t, got.Leave)
-			require.Contains(t, got.Leave.Why, c.why)
-			require.Equal(t, c.park, got.Leave.Park)
+			require.NotNil(t, got.Skip)
+			require.Contains(t, got.Skip.Why, c.why)
+			require.Equal(t, c.park, got.Skip.Park)
 		})
 	}
 	// A command's output may fill the screen: then the transcript has to tell of it.
 	filled := Read(captureOf(t, "low-context-24"))
-	require.Contains(t, judge(filled, "idle", overloaded, 7, now).Leave.Why, "does not show what stopped")
+	require.Contains(t, judge(filled, "idle", overloaded, 7, now).Skip.Why, "does not show what stopped")
 	yes, no := func() bool { return true }, func() bool { return false }
 	told := Process{PID: 7, Status: "idle", Vim: no, Commands: yes}
-	require.Equal(t, agent.Sight{}, filled.Judge(told, overloaded, now))
-	require.NotNil(t, Read(captureOf(t, "ok")).Judge(told, overloaded, now).Leave, "here a prompt is to be seen, and an answer")
+	require.Equal(t, agent.ScreenState{}, filled.Judge(told, overloaded, now))
+	require.NotNil(t, Read(captureOf(t, "ok")).Judge(told, overloaded, now).Skip, "here a prompt is to be seen, and an answer")
 	moved := Read(prompt("❯ work\n● API Error: 529 Overloaded. This is\n❯ /model\n  ⎿  Kept model as Opus", "❯ ", "? for shortcuts"))
-	require.Equal(t, agent.Sight{}, judge(moved, "idle", overloaded, 7, now), "the refusal is to be seen above the command")
+	require.Equal(t, agent.ScreenState{}, judge(moved, "idle", overloaded, 7, now), "the refusal is to be seen above the command")
 
 	low := Read(captureOf(t, "v197-low-menu-10-closed"))
-	require.Contains(t, judge(low, "idle", shortWindow, 7, now).Leave.Why, "does not show what stopped")
+	require.Contains(t, judge(low, "idle", shortWindow, 7, now).Skip.Why, "does not show what stopped")
 	asked := Process{PID: 7, Status: "idle", Asked: true, Vim: func() bool { return false }}
-	require.Equal(t, agent.Sight{}, low.Judge(asked, shortWindow, now), "the menu that stood there has told")
+	require.Equal(t, agent.ScreenState{}, low.Judge(asked, shortWindow, now), "the menu that stood there has told")
 
 	asleep := strings.NewReplacer("⚠ Usage limit reached · limit resets 2:02am", "Usage limit has reset",
 		"Continuing automatically at 2:02am · Esc to cancel", "Press enter to continue").Replace(captureOf(t, "usage-5h-oauth"))
 	got := judge(Read(asleep), "idle", shortWindow, 7, now)
-	require.NotNil(t, got.Leave, "nobody has seen it: nothing is typed")
-	require.Contains(t, got.Leave.Why, "asks for Enter")
-	require.True(t, got.Leave.Park && got.Strange, "it is told, and kept")
+	require.NotNil(t, got.Skip, "nobody has seen it: nothing is typed")
+	require.Contains(t, got.Skip.Why, "asks for Enter")
+	require.True(t, got.Skip.Park && got.Strange, "it is told, and kept")
 	got = judge(Read(captureOf(t, "cancel-ctrlc-in-retry")), "idle",
 		session{Interruption: resume.Interruption{LimitText: "Interrupted · What should Claude do instead?"}}, 7, now)
-	require.Equal(t, agent.Sight{Draft: "try again"}, got, "a draft is told, not touched")
+	require.Equal(t, agent.ScreenState{Draft: "try again"}, got, "a draft is told, not touched")
 }
 
 // No screen shows why Claude Code let a turn end: the prompt is typed anyway.
 func TestAfterATurnThatWasLetEndThePromptIsTyped(t *testing.T) {
 	for _, text := range []string{claudetest.NearTheLimit, claudetest.InTheGrace} {
 		got := judge(Read(captureOf(t, "ok")), "idle", resume.Session{Interruption: resume.Interruption{LimitText: text}}, 7, time.Now())
-		require.Equal(t, agent.Sight{}, got)
+		require.Equal(t, agent.ScreenState{}, got)
 	}
 }
 
@@ -349,7 +349,7 @@ func FuzzReadScreen(f *testing.F) {
 			require.Contains(t, text, "Esc to cancel")
 		}
 		if s.view == strange || s.view == stale {
-			require.False(t, judge(s, "idle", resume.Session{Interruption: resume.Interruption{LimitText: "x"}}, 1, time.Time{}).Leave == nil)
+			require.False(t, judge(s, "idle", resume.Session{Interruption: resume.Interruption{LimitText: "x"}}, 1, time.Time{}).Skip == nil)
 		}
 	})
 }

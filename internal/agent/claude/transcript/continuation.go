@@ -85,8 +85,8 @@ func GoesOn(transcript string) bool {
 }
 
 // LeaveUntil returns that a process continues by itself, and how long it is given time.
-func LeaveUntil(pid int, until time.Time) *agent.Leave {
-	return &agent.Leave{
+func LeaveUntil(pid int, until time.Time) *agent.Skip {
+	return &agent.Skip{
 		Why: fmt.Sprintf("process %d continues by itself when the limit resets; it is given time until %s",
 			pid, until.UTC().Format(time.RFC3339)),
 		Until: until,

@@ -15,7 +15,7 @@ import (
 
 func TestTheSizeOfTheContextIsReadFromTheLastAnswer(t *testing.T) {
 	a := &newReading().lines
-	got, known, err := a.Weigh(t.Context(), resume.Session{Transcript: "../testdata/transcripts/p-ok.jsonl"})
+	got, known, err := a.ContextSize(t.Context(), resume.Session{Transcript: "../testdata/transcripts/p-ok.jsonl"})
 	require.NoError(t, err)
 	require.True(t, known)
 	require.EqualValues(t, 1020, got.Tokens)
@@ -55,7 +55,7 @@ func TestAnAnswerThatIsFarAwayIsLookedForLater(t *testing.T) {
 			if c.known {
 				require.EqualValues(t, 7, got.Tokens)
 			}
-			later, known, err := a.Weigh(t.Context(), resume.Session{Transcript: path})
+			later, known, err := a.ContextSize(t.Context(), resume.Session{Transcript: path})
 			require.NoError(t, err)
 			require.Equal(t, name != "many lines", known)
 			if known {

@@ -181,7 +181,7 @@ func (m Message) Context() (size resume.Context, known bool) {
 	if m.Provider() == "anthropic" {
 		size.Warm = 5 * time.Minute
 	}
-	return size, size.Tokens > 0 && resume.Possible(size.At)
+	return size, size.Tokens > 0 && resume.ValidRecordTime(size.At)
 }
 
 type part struct {

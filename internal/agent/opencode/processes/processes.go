@@ -123,7 +123,7 @@ func (f Finder) Holders(ctx context.Context, s resume.Session) ([]process.Live, 
 		return nil, err
 	}
 	place := process.PlaceOf(s.Cwd)
-	near := func(p process.Live) bool { return !p.Bystands(s, kindOf(p.Args)) && f.mayHold(ctx, p, s, place) }
+	near := func(p process.Live) bool { return !p.CannotHold(s, kindOf(p.Args)) && f.mayHold(ctx, p, s, place) }
 	if server, ok := f.background(ctx, running, s); ok {
 		own := slices.DeleteFunc(running, func(p process.Live) bool {
 			return p.PID == server.PID || !near(p) || !f.isOwnServer(ctx, p)
@@ -192,7 +192,7 @@ func containsFile(files []string, path string) bool {
 // RunsAs reports whether the process is alive and belongs to the agent. If the program cannot be determined, it is
 // enough that the process is alive.
 func (f Finder) RunsAs(ctx context.Context, pid int) bool {
-	if !f.Seen() && !process.Answers(pid) {
+	if !f.Seen() && !process.Exists(pid) {
 		return false
 	}
 	running, err := f.Running(ctx, f.Is)

@@ -77,7 +77,7 @@ func clock(text string, now time.Time) (time.Time, bool) {
 		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
 			at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), 0, now.Location())
 			if !at.After(now) {
-				at = at.AddDate(0, 0, 1)
+				at = time.Date(now.Year(), now.Month(), now.Day()+1, t.Hour(), t.Minute(), t.Second(), 0, now.Location())
 			}
 			return at, true
 		}

@@ -247,7 +247,7 @@ const (
 var (
 	keyAndValue = regexp.MustCompile(`(?s)(?:(` + double + `)|[{\[,:(][ \t\r\n]*(` + single + `)|([0-9A-Za-z]` + plainChars + `))` +
 		`([ \t\r\n]*:[ \t\r\n]*(?:Some\()?(?:(` + double + `|` + single + `)|(` + plainChars + `)))?`)
-	firstKey = regexp.MustCompile(`(?s)^` + double + `[ \t]*:`)
+	firstKey = regexp.MustCompile(`(?s)^"(?:[^"\\]|\\.)*"[ \t]*:`)
 )
 
 // separators are removed from keys: retry_after, retry-after and retryAfter are one.

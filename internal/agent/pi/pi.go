@@ -287,8 +287,8 @@ func Header(line []byte) (session, cwd string, ok bool) {
 
 // place returns the session of a file and its directory; without its beginning, the session in its name.
 func place(line lines.Line) (session, cwd string) {
-	if session, cwd, ok := Header(line.First()); ok {
-		return session, cwd
+	if e, ok := lines.Parse[entry](line.First()); ok && e.Type == "session" && isID(e.ID) {
+		return e.ID, e.Cwd
 	}
 	return pathID(line.Path), ""
 }

@@ -166,16 +166,30 @@ func (s *timeScan) clock(w *wall, i int) int {
 	return end
 }
 
-var minutesForm = regexp.MustCompile(`^:([0-5]\d)(?::([0-5]\d)[\d.]*)?`)
-
 // minutes reads ":30" and ":30:15" before toks[i]; second is -1 if none is stated.
 func (s *timeScan) minutes(i int) (minute, second, end int) {
-	from := s.toks[i-1].End
-	m := minutesForm.FindStringSubmatch(s.src[from:])
-	if m == nil || m[2] == "" && from+len(m[0]) < len(s.src) && token.IsDigit(rune(s.src[from+len(m[0])])) {
-		return 0, -1, i
+	second, end = -1, i
+	for n := range 2 {
+		if i+1 >= len(s.toks) || !s.toks[i].Is(":") || !s.toks[i].Glued || !s.toks[i+1].Glued {
+			break
+		}
+		text := s.toks[i+1].Text
+		if n == 1 && len(text) > 2 {
+			text = text[:2] // a fraction of a second
+		}
+		v := smallInt(text)
+		if len(text) != 2 || v < 0 || v > 59 {
+			break
+		}
+		if n == 0 {
+			minute = v
+		} else {
+			second = v
+		}
+		i += 2
+		end = i
 	}
-	return smallInt(m[1]), smallInt(m[2]), s.after(from + len(m[0]))
+	return minute, second, end
 }
 
 // hourWord reads what makes a number an hour, and the minutes after it: 15 Uhr, "at 15h30", 15点30分.
@@ -199,18 +213,24 @@ func (s *timeScan) hourWord(i int) (minute, end int) {
 	return 0, i + 1
 }
 
-var halfForm = regexp.MustCompile(`(?i)^(?:uhr )?([ap])[. ]?m\b`)
-
 // halfOfDay reads am and pm in their spellings; after is -1 if there is none.
 func (s *timeScan) halfOfDay(i int) (hours, after int) {
 	if i >= len(s.toks) {
 		return 0, -1
 	}
-	m := halfForm.FindStringSubmatch(s.src[s.toks[i].Start:])
-	if m == nil {
-		return 0, -1
+	switch s.toks[i].Text {
+	case "am":
+		return 0, i + 1
+	case "pm":
+		return 12, i + 1
+	case "uhr":
+		return s.halfOfDay(i + 1)
+	case "a", "p":
+		if i+1 < len(s.toks) && s.toks[i+1].Is("m") {
+			return map[string]int{"a": 0, "p": 12}[s.toks[i].Text], i + 2
+		}
 	}
-	return map[string]int{"a": 0, "p": 12}[token.Lower(m[1])], s.after(s.toks[i].Start + len(m[0]))
+	return 0, -1
 }
 
 // date reads Nov 18, 18 Nov, November 18th, 2026-11-18, 11/18/2026, today and tomorrow.

@@ -122,6 +122,9 @@ func readMessage2(kind string, data []byte, createdMS, updatedMS int64) (m Messa
 	if kind == "user" {
 		m.parts = []part{{Type: "text", Text: r.Text}}
 	}
+	for i, p := range m.parts {
+		m.parts[i] = p.clipped()
+	}
 	switch m.Meaning = m.meaning(); {
 	case m.Meaning == Cancelled && slices.ContainsFunc(m.parts, part.denied):
 		m.Meaning = Moved // a permission that was not given ends the turn
@@ -142,7 +145,21 @@ func (m Message) timed(createdMS, updatedMS int64) Message {
 	if m.AtMS <= 0 || m.AtMS > latestMS {
 		return Message{}
 	}
+	if f := m.Error; f != nil {
+		f.Data.Message, f.Data.Body = clipped(f.Data.Message), clipped(f.Data.Body)
+	}
 	return m
+}
+
+// maxText is how much of one text is held in memory while others are read. A prompt on a command line is not longer.
+const maxText = 256 << 10
+
+// clipped returns the beginning of a text, without holding the rest in memory.
+func clipped(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.Clone(text[:maxText])
 }
 
 // latestMS is the end of the year 9999, later than any valid time.
@@ -211,6 +228,15 @@ func (e *toolError) UnmarshalJSON(data []byte) error {
 		*e = toolError(denialWords[0])
 	}
 	return nil
+}
+
+// clipped returns the part without what nobody asks for: long texts, and what an allowed tool was called with.
+func (p part) clipped() part {
+	p.Text = clipped(p.Text)
+	if !p.denied() {
+		p.State.Input, p.State.Error = nil, ""
+	}
+	return p
 }
 
 func (p part) compacts() bool { return p.Type == "compaction" && p.Auto }

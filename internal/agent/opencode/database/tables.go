@@ -269,7 +269,7 @@ func (db *DB) selectParts(ctx context.Context, where string, args ...any) ([]par
 			return part{Type: "tool"}, err
 		}
 		p, _ := lines.Parse[part](data)
-		return p, nil
+		return p.clipped(), nil
 	}
 	return collect(rowsOf(ctx, db, scan, "SELECT "+bounded("p.data", MaxRecord, "NULL")+
 		" FROM message m JOIN part p ON p.message_id = m.id WHERE "+where, args...))

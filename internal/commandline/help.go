@@ -89,7 +89,7 @@ func addHelp(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	explainCommands(root)
 	workInPlainBash(root)
-	describe(root, "help", "Explain a command", "  NAME help "+root.Commands()[0].Name())
+	describe(root, "help", "Explain a command", "  "+root.CommandPath()+" help "+root.Commands()[0].Name())
 	for shell, example := range map[string]string{
 		"bash":       "  source <(NAME completion bash)\n  NAME completion bash > ~/.local/share/bash-completion/completions/NAME",
 		"zsh":        "  source <(NAME completion zsh)\n  NAME completion zsh > \"${fpath[1]}/_NAME\"",

@@ -4,6 +4,7 @@ package hub
 
 import (
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -110,11 +111,15 @@ func (e *noHubError) Error() string {
 }
 
 func (s settings) invitation(dir string) (natskv.Invitation, error) {
-	authority, err := readAuthority(dir)
+	text, err := os.ReadFile(filepath.Join(dir, caFile)) // the authority's key may be elsewhere
 	if err != nil {
 		return natskv.Invitation{}, err
 	}
-	return natskv.Invitation{URL: s.URL, Seed: s.Lines[len(s.Lines)-1].Seed, Key: s.Key, CA: authority.Leaf.Raw}, nil
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return natskv.Invitation{}, fmt.Errorf("%s holds no certificate", filepath.Join(dir, caFile))
+	}
+	return natskv.Invitation{URL: s.URL, Seed: s.Lines[len(s.Lines)-1].Seed, Key: s.Key, CA: block.Bytes}, nil
 }
 
 // Line is which machines may join with a join line: each of the named machines once, or a number of

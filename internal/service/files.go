@@ -155,6 +155,9 @@ func (i Installer) removeFiles(files []ownFile, made []string) (failed error) {
 		}
 		fmt.Fprintln(i.Out, "removed", f.path)
 	}
+	if failed != nil {
+		return failed // the unit may still start the copy, which is also needed to try again
+	}
 	for _, path := range slices.Backward(made) {
 		info, err := os.Lstat(path)
 		if err != nil || !info.IsDir() && !isResumed(path) {
@@ -164,7 +167,7 @@ func (i Installer) removeFiles(files []ownFile, made []string) (failed error) {
 			fmt.Fprintln(i.Out, "removed", path)
 		}
 	}
-	return failed
+	return nil
 }
 
 func exists(path string) bool {

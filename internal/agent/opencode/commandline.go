@@ -95,13 +95,16 @@ func begun(ctx context.Context, path, id, dir string, since time.Time, prompt st
 			if id != "" && s.ID != id || id == "" && !isNew {
 				continue
 			}
-			first, err := db.FirstPrompt(ctx, s.ID)
-			if err != nil {
-				return err
+			if id == "" {
+				first, err := db.FirstPrompt(ctx, s.ID)
+				if err != nil {
+					return err
+				}
+				if !headless.Said(first, prompt) {
+					continue
+				}
 			}
-			if id != "" || headless.Said(first, prompt) {
-				ids = append(ids, s.ID)
-			}
+			ids = append(ids, s.ID)
 		}
 		return err
 	})

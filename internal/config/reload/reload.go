@@ -254,7 +254,11 @@ func (w *watch) watchDirs() {
 	}
 	before := w.recheck
 	var dirs map[string]bool
-	for found := w.directories(); !maps.Equal(found, dirs); found = w.directories() {
+	for range mostRounds {
+		found := w.directories()
+		if maps.Equal(found, dirs) {
+			break
+		}
 		dirs, w.recheck = found, recheck
 		for dir := range dirs {
 			if mounts.Network(dir) != "" {
@@ -275,6 +279,9 @@ func (w *watch) watchDirs() {
 		}
 	}
 }
+
+// mostRounds is more than the directory levels that can appear meanwhile.
+const mostRounds = 20
 
 func (w *watch) directories() map[string]bool {
 	dirs := make(map[string]bool)

@@ -29,7 +29,10 @@ type Client struct {
 
 // requests are few, so no connection is kept open. Redirects are not followed.
 var requests = http.Client{
-	Transport:     &http.Transport{ResponseHeaderTimeout: answerTimeout, DisableKeepAlives: true},
+	Transport: &http.Transport{
+		DialContext: (&net.Dialer{Timeout: answerTimeout}).DialContext, TLSHandshakeTimeout: answerTimeout,
+		ResponseHeaderTimeout: answerTimeout, DisableKeepAlives: true,
+	},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 

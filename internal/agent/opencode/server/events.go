@@ -136,6 +136,7 @@ func (l *Listener) stream(ctx context.Context, connected func()) error {
 	defer answer.Body.Close()
 	l.sendStatuses(ctx)
 	connected()
+	watchdog.Reset(silence)
 
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(nil, maxEvent)

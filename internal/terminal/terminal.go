@@ -309,7 +309,7 @@ func Dial(ctx context.Context, program, socket string) (net.Conn, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "unix", socket)
 	switch {
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission) && ofAnother(socket):
 		return nil, stranger
 	case errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist):
 		return nil, &Refusal{Why: "its " + program + " is gone", Gone: true}
@@ -325,6 +325,15 @@ func Dial(ctx context.Context, program, socket string) (net.Conn, error) {
 		return nil, err
 	}
 	return conn, nil
+}
+
+func ofAnother(file string) bool {
+	info, err := os.Stat(file)
+	if err != nil {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) != os.Getuid()
 }
 
 var bytesOf = map[Key]string{Enter: "\r", Escape: "\x1b", LineStart: "\x01", LineEnd: "\x05", Delete: "\x1b[3~"}

@@ -60,6 +60,9 @@ func (a *Agent) Records(s resume.Session) []string {
 
 // SessionOf returns the session whose rollout a live process writes; "": none, or it has several.
 func (a *Agent) SessionOf(pid int) (id string) {
+	if !a.Processes.Seen() {
+		return "" // nothing tells which files it writes
+	}
 	open, _ := a.Processes.Open(pid) // none if it has ended
 	for _, file := range open {
 		if !strings.HasPrefix(filepath.Base(file.Name), "rollout-") || !a.Processes.Writes(pid, file.Name) {
@@ -67,7 +70,7 @@ func (a *Agent) SessionOf(pid int) (id string) {
 		}
 		h, ok := a.reader.Head(file.Name)
 		switch {
-		case !ok || h.Parent != "" || h.Role != "" || h.ID == id:
+		case !ok || h.Delegated() || h.ID == id:
 		case id != "":
 			return ""
 		default:

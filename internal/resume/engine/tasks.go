@@ -115,7 +115,7 @@ func (e *Engine) MoveTask(ctx context.Context, key, to resume.Key) error {
 // command that started it still runs.
 func (e *Engine) behind(s resume.Session, now time.Time) (why string, until time.Time) {
 	for key := range e.tasks {
-		if t, _ := e.book.get(key); t.Key != s.Key && t.MayHaveStarted(s) {
+		if t := e.book.sessions[key]; t != nil && t.Run != nil && t.Key != s.Key && t.MayHaveStarted(s) {
 			return "due, but the command that started it still runs", time.Time{}
 		}
 	}

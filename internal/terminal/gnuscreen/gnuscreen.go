@@ -84,6 +84,9 @@ func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
 // started with this number. The server itself does not tell. A number can be changed and used
 // again, so there may be two such children.
 func (w *window) first() (root int, tty uint64, err error) {
+	if _, err := procfs.Proc.PIDs(); err != nil {
+		return 0, 0, err
+	}
 	for stat := range procfs.Proc.Stats() {
 		if stat.Parent != w.server || stat.TTY == 0 {
 			continue

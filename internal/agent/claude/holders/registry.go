@@ -164,7 +164,14 @@ func (h *Holders) livesIn(pid int, e entry) bool {
 	machine, namespace, told := e.domain()
 	theirs, err := os.Readlink(h.of.Processes.Path(pid, "ns", "pid"))
 	there := err == nil && theirs == namespace && machine == thisMachine()
-	return h.isClaude(pid) && (there || !told && e.Cwd != "" && h.of.Processes.Cwd(pid) == e.Cwd)
+	return h.isClaude(pid) && (there || !told && e.Cwd != "" && h.of.Processes.Cwd(pid) == e.Cwd && h.beganWith(pid, e))
+}
+
+// beganWith reports whether a process started about when the entry says: another container may have the
+// same pid and the same directory.
+func (h *Holders) beganWith(pid int, e entry) bool {
+	age, known := h.of.Processes.Age(pid)
+	return known && (time.Since(e.Began())-age).Abs() < time.Minute
 }
 
 func (h *Holders) isClaude(pid int) bool {

@@ -81,18 +81,21 @@ func TestAProcessThatRegisteredTheStartOfAnotherIsFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, argv []string // of pid 1, and in the namespace
 		cwd         string
+		age         time.Duration // of the entry; the process is 991 seconds old
 		want        int
 	}{
-		"in the directory of its entry": {[]string{"init"}, []string{"claude"}, "/src/app", 4711},
-		"another program":               {[]string{"init"}, []string{"sh"}, "/src/app", 1},
-		"in another directory":          {[]string{"init"}, []string{"claude"}, "/src", 1},
-		"a Claude Code that is pid 1":   {[]string{"claude"}, []string{"claude"}, "/src/app", 1},
+		"in the directory of its entry": {[]string{"init"}, []string{"claude"}, "/src/app", 990 * time.Second, 4711},
+		"another program":               {[]string{"init"}, []string{"sh"}, "/src/app", 990 * time.Second, 1},
+		"in another directory":          {[]string{"init"}, []string{"claude"}, "/src", 990 * time.Second, 1},
+		"of a later container":          {[]string{"init"}, []string{"claude"}, "/src/app", time.Hour, 1},
+		"a Claude Code that is pid 1":   {[]string{"claude"}, []string{"claude"}, "/src/app", 990 * time.Second, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newHome(t)
 			a.Processes = fakeProc(t, procDir{PID: 1, Argv: c.first, Start: "11"}, procDir{PID: 4711, Argv: c.argv, Cwd: c.cwd, Start: "900"})
 			require.NoError(t, os.WriteFile(a.Processes.Path(4711, "status"), []byte("NSpid:\t4711\t1\n"), 0o600))
-			register(t, a.Homes.Roots[0], "1.json", registered(1, sessionA, "11", `,"cwd":"/src/app"`))
+			require.NoError(t, os.WriteFile(filepath.Join(string(a.Processes.FS), "uptime"), []byte("1000.00 0.00\n"), 0o600))
+			register(t, a.Homes.Roots[0], "1.json", registered(1, sessionA, "11", fmt.Sprintf(`,"cwd":"/src/app","startedAt":%d`, time.Now().Add(-c.age).UnixMilli())))
 			owner, err := a.Owner(t.Context(), session)
 			require.NoError(t, err)
 			require.Equal(t, c.want, owner.PID)

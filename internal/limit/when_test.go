@@ -130,6 +130,8 @@ func TestWhenReadsBareTimes(t *testing.T) {
 		"Chinese":                        {"请15分钟后再试", "2026-11-15T11:15:00Z", false},
 		"Chinese, a date":                {"2026年11月18日 15:00", "2026-11-18T14:00:00Z", true},
 		"Chinese, half of a day":         {"下午3点30分", "2026-11-15T14:30:00Z", true},
+		"Chinese, a wide colon":          {"下午3：30", "2026-11-15T14:30:00Z", true},
+		"a zone glued to pm":             {"11:59pmUTC", "2026-11-15T23:59:00Z", true},
 		"Chinese, tomorrow":              {"将于明天 9:00 重置", "2026-11-16T08:00:00Z", true},
 		"Japanese":                       {"2時間30分後に再試行", "2026-11-15T13:30:00Z", false},
 		"Japanese, an hour of the day":   {"15時にリセットされます", "2026-11-15T14:00:00Z", true},

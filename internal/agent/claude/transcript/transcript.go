@@ -57,8 +57,8 @@ func KindBy(entrypoint string) string {
 // Sift skips bookkeeping and the results of tools, which are most of a transcript's bytes. An interruption, or a note
 // about the limit, may be in the same record as the result of a tool; a turn may have ended because of a limit.
 func Sift(line []byte) agent.Weight {
-	switch kind, _ := lines.Text(line, "type"); {
-	case string(kind) == "user" && (!ofTool.In(line) || stops.In(line)),
+	switch kind, known := lines.Text(line, "type"); {
+	case !known, string(kind) == "user" && (!ofTool.In(line) || stops.In(line)),
 		string(kind) == "assistant" && ends.In(line),
 		string(kind) == "system" && informs.In(line):
 		return agent.Matters

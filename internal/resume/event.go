@@ -51,7 +51,7 @@ type (
 	// Due is the end of a wait. Mark names the resume that begins now.
 	Due struct{ Mark string }
 
-	// Queued holds back a session that is due, for a reason outside of it. Until is when that reason
+	// HeldBack is about a session that is due, for a reason outside of it. Until is when that reason
 	// may end; zero: not known.
 	HeldBack struct {
 		Why   string

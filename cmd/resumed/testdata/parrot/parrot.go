@@ -72,14 +72,14 @@ func (a *room) read(line lines.Line) (o resume.Observation, ok bool) {
 }
 
 func (a *room) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
-	return a.Processes.Neighbour(ctx, s, isProgram, "-p")
+	return a.Processes.OwnerInDir(ctx, s, isProgram, "-p")
 }
 
-func (a *room) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
+func (a *room) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (agent.Plan, error) {
 	if _, plan, stands, err := agent.StillStopped(ctx, a, s); !stands {
 		return plan, err
 	}
-	return a.Run(s, s.Cwd, leash.Carried{}, "--perch", s.Key.ID, "-p", w.Prompt), nil
+	return a.Run(s, s.Cwd, leash.Repeated{}, "--perch", s.Key.ID, "-p", w.Text), nil
 }
 
 // invocation is a command line of the parrot.
@@ -94,12 +94,12 @@ func (i invocation) Prompted() bool          { return true }
 func (i invocation) Session() string         { return headless.PlainID(i.Value("--perch")) }
 func (i invocation) Give(id string) []string { return []string{"--perch", id} }
 
-func (i invocation) Begin(string) func(context.Context, headless.Ended) headless.Trail {
-	return func(_ context.Context, run headless.Ended) headless.Trail {
-		return headless.Trail{Session: run.Session}
+func (i invocation) Begin(string) func(context.Context, headless.Ended) headless.Continuation {
+	return func(_ context.Context, run headless.Ended) headless.Continuation {
+		return headless.Continuation{Session: run.Session}
 	}
 }
 
-func (i invocation) Resume(t headless.Trail, prompt string) []string {
+func (i invocation) Resume(t headless.Continuation, prompt string) []string {
 	return append(i.Options("--perch", "-p"), "--perch", t.Session, "-p", prompt)
 }

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -85,6 +86,7 @@ func TestAProgramThatIsNamedHoldsTheSessionsOfItsDirectory(t *testing.T) {
 	for wait, kind := range map[string]string{"1000": "interactive", "1001": "headless"} {
 		cmd := &exec.Cmd{Path: sleep, Args: []string{"/opt/named-bot-of-a-test", wait}, Dir: s.Cwd}
 		require.NoError(t, cmd.Start())
+		require.Eventually(t, func() bool { return len(procfs.Proc.Argv(cmd.Process.Pid)) > 0 }, time.Minute, time.Millisecond, "the kernel shows its command line")
 		owner, err := newAgent(t, o).Owner(t.Context(), s)
 		require.NoError(t, err)
 		require.Equal(t, &resume.Owner{PID: cmd.Process.Pid, Kind: kind}, owner)

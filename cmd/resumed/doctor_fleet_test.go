@@ -39,13 +39,13 @@ func TestDoctorLooksAtTheFleet(t *testing.T) {
 	said, code := stranger.examined()
 	require.NotZero(t, code)
 	require.Equal(t, doctor.Fail, said["fleet server"].Status)
-	require.Contains(t, said["fleet server"].Text, "nobody answers")
+	require.Contains(t, said["fleet server"].Text, "no server answers")
 	require.Contains(t, said["fleet server"].Fix, "resumed hub")
 	right := b.read(fleetCA)
 	b.write(fleetCA, stranger.read(fleetCA))
 	said, code = b.examined()
 	require.NotZero(t, code)
-	require.Contains(t, said["fleet server"].Text, "not signed by who is believed")
+	require.Contains(t, said["fleet server"].Text, "not signed by a trusted authority")
 	require.Contains(t, said["fleet server"].Fix, "hub invite")
 	b.write(fleetCA, right)
 	keys := b.read(fleetKeys)
@@ -60,7 +60,7 @@ func TestDoctorLooksAtTheFleet(t *testing.T) {
 
 	require.NotZero(t, h.end(syscall.SIGKILL))
 	said, _ = b.examined()
-	require.Contains(t, said["fleet server"].Text, "nobody answers")
+	require.Contains(t, said["fleet server"].Text, "no server answers")
 }
 
 // The files that join writes: this machine's keys, and the certificate that it trusts.

@@ -116,7 +116,7 @@ func (f Fleet) validate(found *problems) {
 	for address := range strings.SplitSeq(f.URL, ",") {
 		u, err := url.Parse(strings.TrimSpace(address))
 		ok := err == nil && u.Host != "" && u.User == nil && (u.Scheme == "tls" || u.Scheme == "nats")
-		found.check(ok, "fleet.url", f.URL, `must be "tls://host:port", or several of them with commas between; who you are is said by credentials_file`)
+		found.check(ok, "fleet.url", f.URL, `must be "tls://host:port", or several of them with commas between; credentials_file identifies this host`)
 		if ok && u.Scheme == "nats" && !loopback(u.Host) {
 			found.add("fleet.url", f.URL, "must begin with tls:// where it leads to another machine")
 		}

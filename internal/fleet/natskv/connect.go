@@ -150,8 +150,8 @@ type Health struct {
 
 // The reasons why a host cannot use a server.
 var (
-	ErrNobodyThere    = errors.New("nobody answers there")
-	ErrNotTheirs      = errors.New("its certificate is not signed by who is believed")
+	ErrNobodyThere    = errors.New("no server answers at this address")
+	ErrNotTheirs      = errors.New("its certificate is not signed by a trusted authority")
 	ErrOtherName      = errors.New("its certificate is of another name")
 	ErrUnknownHost    = errors.New("it does not know this machine's key")
 	ErrTooOld         = errors.New("the server is too old")

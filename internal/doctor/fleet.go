@@ -55,15 +55,15 @@ func fleetRemedy(err error, cfg config.Fleet) string {
 	switch {
 	case errors.Is(err, natskv.ErrNobodyThere):
 		return "start resumed hub there, or correct fleet.url; until then this machine works alone"
-	case errors.Is(err, natskv.ErrNotTheirs) && cfg.CAFile == "":
+	case errors.Is(err, natskv.ErrUntrusted) && cfg.CAFile == "":
 		return "name the certificate that signed it as fleet.ca_file"
-	case errors.Is(err, natskv.ErrNotTheirs), errors.Is(err, natskv.ErrUnknownHost):
+	case errors.Is(err, natskv.ErrUntrusted), errors.Is(err, natskv.ErrUnknownHost):
 		return joinAgain
 	case errors.Is(err, natskv.ErrOtherName):
 		return "write the name that the certificate has into fleet.url, or make a new hub: resumed hub init --listen NAME:PORT"
 	case errors.Is(err, natskv.ErrTooOld):
 		return "use a newer server, or resumed hub"
-	case errors.Is(err, natskv.ErrNothingIsThere):
+	case errors.Is(err, natskv.ErrNoFleetData):
 		return "make the fleet's streams as docs/fleet.md says"
 	default:
 		return "make sure that fleet.url, credentials_file and ca_file belong to the same fleet: " + joinAgain

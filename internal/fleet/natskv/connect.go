@@ -150,12 +150,12 @@ type Health struct {
 
 // The reasons why a host cannot use a server.
 var (
-	ErrNobodyThere    = errors.New("no server answers at this address")
-	ErrNotTheirs      = errors.New("its certificate is not signed by a trusted authority")
-	ErrOtherName      = errors.New("its certificate is of another name")
-	ErrUnknownHost    = errors.New("it does not know this machine's key")
-	ErrTooOld         = errors.New("the server is too old")
-	ErrNothingIsThere = errors.New("it keeps nothing for a fleet yet")
+	ErrNobodyThere = errors.New("no server answers at this address")
+	ErrUntrusted   = errors.New("its certificate is not signed by a trusted authority")
+	ErrOtherName   = errors.New("its certificate is of another name")
+	ErrUnknownHost = errors.New("it does not know this machine's key")
+	ErrTooOld      = errors.New("the server is too old")
+	ErrNoFleetData = errors.New("it has no data of a fleet yet")
 )
 
 // oldest is the first version of the server that has keys which expire with a marker.
@@ -179,7 +179,7 @@ func Check(ctx context.Context, o Options) (Health, error) {
 	now, err := s.Now(ctx)
 	h.Took = time.Since(asked)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return h, ErrNothingIsThere
+		return h, ErrNoFleetData
 	}
 	if err != nil {
 		return h, err
@@ -204,7 +204,7 @@ func reasonOf(err error) error {
 	case other:
 		return ErrOtherName
 	case refused:
-		return ErrNotTheirs
+		return ErrUntrusted
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired):
 		return ErrUnknownHost
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout):

@@ -102,7 +102,7 @@ func Register(ctx context.Context, o Options) error {
 	}
 	nc, err := asks.Dial(nats.NoReconnect(), nats.Timeout(fleet.AnswerWithin))
 	switch why := reasonOf(err); {
-	case errors.Is(why, ErrUnknownHost), errors.Is(why, ErrNotTheirs):
+	case errors.Is(why, ErrUnknownHost), errors.Is(why, ErrUntrusted):
 		return &RefusedError{"the line no longer works: it was used as often as it may be, a machine that joined with it was removed, or the hub was made anew. `resumed hub invite`, on the hub's machine, makes another"}
 	case err != nil:
 		return why

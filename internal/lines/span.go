@@ -42,7 +42,7 @@ func (s Span) Back(ctx context.Context, visit func(Line) bool) error {
 	if enough := s.Before.held(bounded); enough || at == 0 {
 		return nil
 	}
-	return back(ctx, s.Before.Path, at, bounded)
+	return back(ctx, s.Before, at, bounded)
 }
 
 // Back visits all lines of a file from its end backwards, until visit returns false.

@@ -74,27 +74,28 @@ func (l Line) held(visit func(Line) bool) (enough bool) {
 	}
 }
 
-// back visits the lines before an offset at which a line begins. Lines longer than maxLine are skipped.
-func back(ctx context.Context, path string, offset int64, visit func(Line) bool) error {
-	f, err := Open(path)
-	if err != nil {
-		return fmt.Errorf("open transcript: %w", err)
+// back visits the lines of a line's file before an offset at which a line begins. Lines longer than maxLine are skipped.
+func back(ctx context.Context, l Line, offset int64, visit func(Line) bool) error {
+	f, changed := l.File, l.ModTime
+	if f == nil {
+		var err error
+		if f, err = Open(l.Path); err != nil {
+			return fmt.Errorf("open transcript: %w", err)
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			return fmt.Errorf("stat transcript: %w", err)
+		}
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("read transcript: %s is not a regular file", l.Path)
+		}
+		offset, changed = min(offset, info.Size()), info.ModTime()
 	}
-	defer f.Close()
-
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("stat transcript: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("read transcript: %s is not a regular file", path)
-	}
-
-	from := min(offset, info.Size())
 	block, done := Borrow()
 	defer done()
 	r := backReader{ctx: ctx, f: f, block: block[:firstBlock]}
-	for end := from; end > 0; {
+	for end := offset; end > 0; {
 		start, err := r.lineStart(end)
 		if err != nil {
 			return fmt.Errorf("read transcript: %w", err)
@@ -107,7 +108,7 @@ func back(ctx context.Context, path string, offset int64, visit func(Line) bool)
 			if start == 0 {
 				data = withoutMark(data)
 			}
-			if !visit(Line{Path: path, Offset: start, Data: data, ModTime: info.ModTime()}) {
+			if !visit(Line{Path: l.Path, Offset: start, Data: data, ModTime: changed}) {
 				return nil
 			}
 		}

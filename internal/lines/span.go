@@ -42,7 +42,17 @@ func (s Span) Back(ctx context.Context, visit func(Line) bool) error {
 	if enough := s.Before.held(bounded); enough || at == 0 {
 		return nil
 	}
-	return back(ctx, s.Before.Path, at, bounded)
+	return back(ctx, s.Before, at, bounded)
+}
+
+// Held returns the bytes of a span, if all of them are in memory.
+func (s Span) Held() (held []byte, ok bool) {
+	held = s.Before.Before
+	rest := int64(len(held)) - (s.Before.Offset - s.Since)
+	if rest < 0 {
+		return nil, false
+	}
+	return held[rest:], true
 }
 
 // Back visits all lines of a file from its end backwards, until visit returns false.
@@ -70,13 +80,14 @@ type latest[V any] struct {
 	until int64 // the offset of the line after those that were searched
 }
 
-// Before returns what search finds before a line, or first if that is nothing or cannot be read.
-func (l *Latest[V]) Before(line Line, first V, search func(Span) (V, bool, error)) V {
+// Before returns what search finds before a line, or first if that is nothing or cannot be read. search gets the part that
+// was not searched yet, and what the lines before that part say last.
+func (l *Latest[V]) Before(line Line, first V, search func(Span, V) (V, bool, error)) V {
 	known, ok := l.files.Get(line.Path)
 	if !ok || line.Offset < known.until {
 		known = latest[V]{value: first}
 	}
-	value, found, err := search(Span{Before: line, Since: known.until})
+	value, found, err := search(Span{Before: line, Since: known.until}, known.value)
 	if err != nil {
 		return known.value
 	}

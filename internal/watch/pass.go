@@ -13,7 +13,8 @@ import (
 
 const (
 	blockSize = 1024 << 10 // the most that is read at a time
-	firstLook = 8 << 10    // what is first read of a file's end; mostly enough
+	firstLook = 8 << 10    // what is first looked at of a file's end; mostly enough
+	firstRead = 32 << 10   // what is read with it, in the same call of the system: agents look at the lines before
 	lineLimit = 8 << 20    // longer lines are cut
 	cutSize   = 64 << 10   // to this
 )
@@ -201,7 +202,7 @@ func (p *pass) backward(ctx context.Context) error {
 	p.w.firstReads++
 	p.sight = p.w.firstReads
 	look := int64(firstLook)
-	end, err := p.lineStart(ctx, p.size, look) // the rest is not a complete line yet
+	end, err := p.lineStart(ctx, p.size, firstRead) // the rest is not a complete line yet
 	if err != nil {
 		return err
 	}
@@ -330,19 +331,27 @@ func (p *pass) block(room []byte, offset, end int64) ([]byte, error) {
 	return p.exactly(room[:min(int64(len(room)), end-offset)], offset)
 }
 
+// exactly returns the bytes at an offset. They are read into the room, unless they are still in memory.
 func (p *pass) exactly(room []byte, offset int64) ([]byte, error) {
+	if held, at := p.lastBlock(); offset >= at && offset+int64(len(room)) <= at+int64(len(held)) {
+		return held[offset-at:][:len(room)], nil
+	}
 	p.read += int64(len(room))
 	p.left -= int64(len(room))
 	p.w.blockOf = nil
 	if err := readAt(p.in, room, offset); err != nil {
 		return nil, err
 	}
+	whole := room
+	if offset > 0 && offset != p.cur.Offset { // its first line may begin before it
+		_, whole, _ = bytes.Cut(room, []byte("\n"))
+	}
+	p.w.block, p.w.blockAt, p.w.blockOf = whole, offset+int64(len(room)-len(whole)), p
 	return room, nil
 }
 
 func (p *pass) sift(block []byte, offset int64) []Line {
 	w := p.w
-	w.block, w.blockAt, w.blockOf = block, offset, p
 	w.lines = w.lines[:0]
 	for start := 0; start < len(block); {
 		end := start + bytes.IndexByte(block[start:], '\n') + 1

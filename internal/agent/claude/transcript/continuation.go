@@ -144,10 +144,10 @@ func (r record) bounds() bool {
 var bounding = lines.Any("ApiErrorMessage", "LimitNote")
 
 func (rd *Reader) noteBefore(line lines.Line) string {
-	if int64(len(line.Before)) == line.Offset && !bytes.Contains(line.Before, []byte("LimitNote")) {
-		return "" // as in nearly every file that is read for the first time
-	}
-	return rd.notes.Before(line, "", func(in lines.Span) (note string, found bool, err error) {
+	return rd.notes.Before(line, "", func(in lines.Span, known string) (note string, found bool, err error) {
+		if held, ok := in.Held(); ok && known == "" && !bytes.Contains(held, []byte("LimitNote")) {
+			return "", false, nil // nearly always
+		}
 		may := func(line []byte) bool { return bounding.In(line) || byUser.In(line) && !ofTool.In(line) }
 		err = lookBack(context.Background(), in, may, func(r record, _ lines.Line) bool {
 			if r.isNote() {

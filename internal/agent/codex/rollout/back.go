@@ -35,7 +35,7 @@ func turnIn(ctx context.Context, in lines.Span) (t Turn, found bool, err error) 
 
 // Codex moves a session to the directory in which it was last continued.
 func (rd *Reader) cwd(h Head, line lines.Line) string {
-	return rd.dirs.Before(line, h.Cwd, func(in lines.Span) (string, bool, error) {
+	return rd.dirs.Before(line, h.Cwd, func(in lines.Span, _ string) (string, bool, error) {
 		t, found, err := turnIn(context.Background(), in)
 		return t.Cwd, found, err
 	})

@@ -286,7 +286,7 @@ func (l *layout) check() []*Problem {
 	for _, e := range l.entries {
 		want, value := "", e.value()
 		if f, known := schema()[e.path]; known {
-			want = f.want(e)
+			want = f.mismatch(e)
 			if f.secret {
 				value = ""
 			}
@@ -300,8 +300,8 @@ func (l *layout) check() []*Problem {
 	return found
 }
 
-// want returns what the field must be if e is something else, or "".
-func (f field) want(e entry) string {
+// mismatch returns what the field must be if e is something else, or "".
+func (f field) mismatch(e entry) string {
 	form := forms[f.kind]
 	switch {
 	case slices.Contains(form.nodes, e.kind):

@@ -234,32 +234,18 @@ func ReadSecret(trust ownership.Trust, given Secret, file string) (Secret, error
 const largestKey = 4 << 10
 
 // OwnKey reads the user's own key. It is read right before a run that uses it, and never stored.
-func (a Agent) OwnKey(trust ownership.Trust) (key Secret, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("read own_key_file of agent %s: %w", a.Name, err)
-		}
-	}()
-	file, err := trust.Open(a.OwnKeyFile)
-	if err != nil {
+func (a Agent) OwnKey(trust ownership.Trust) (Secret, error) {
+	if err := a.CheckOwnKey(); err != nil {
 		return "", err
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err == nil {
-		err = secluded(a.OwnKeyFile, info)
-	}
-	if err != nil {
-		return "", err
-	}
-	data, err := io.ReadAll(io.LimitReader(file, largestKey+1))
+	data, err := readTrusted(trust, a.OwnKeyFile)
 	text := strings.TrimSpace(string(data))
 	odd := func(r rune) bool { return r <= ' ' || r > '~' }
 	if err == nil && (text == "" || len(data) > largestKey || strings.ContainsFunc(text, odd)) {
 		err = fmt.Errorf("%s must hold one key and nothing else", a.OwnKeyFile)
 	}
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("read own_key_file of agent %s: %w", a.Name, err)
 	}
 	return Secret(text), nil
 }

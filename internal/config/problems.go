@@ -147,8 +147,8 @@ func distance(a, b string) int {
 
 var wellFormed = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// name refuses names that cannot be part of an account, a label or a command.
-func (ps *problems) name(key, name string) bool {
+// wellNamed refuses names that cannot be part of an account, a label or a command.
+func (ps *problems) wellNamed(key, name string) bool {
 	if name == "" {
 		ps.add(key, nil, "must be set")
 		return false
@@ -160,7 +160,7 @@ func (ps *problems) name(key, name string) bool {
 
 // uniqueName checks the name of a table. taken has the tables before it, by their names.
 func (ps *problems) uniqueName(table, name string, taken map[string]string) {
-	if ps.name(table+".name", name) {
+	if ps.wellNamed(table+".name", name) {
 		first, twice := taken[name]
 		ps.check(!twice, table+".name", name, "must be unique: %s has it too", first)
 		taken[name] = table

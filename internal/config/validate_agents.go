@@ -25,7 +25,7 @@ func (c Config) validateAgents(found *problems, known Known) {
 		}
 		found.environment(key+".env", a.Env)
 		if a.Account != "" {
-			found.name(key+".account", a.Account)
+			found.wellNamed(key+".account", a.Account)
 		}
 		if slices.Contains(builtin, a.Name) {
 			a.validateBuiltin(found, key, known)

@@ -76,9 +76,8 @@ type watch struct {
 	filled   bool    // it was not empty
 	asked    bool    // a request waits for the end of a change
 
-	settle     *time.Timer // runs until a change ends
-	firstEvent time.Time   // of this change; zero: the timer does not run
-	lastEvent  time.Time
+	changing  time.Time // when the file began to differ from what was reported; zero: it does not
+	changedAt time.Time // when it last changed
 }
 
 // Watch reports changes of the file until ctx is done. An empty path means that there is no file yet:
@@ -104,9 +103,7 @@ func newWatch(path string, opts Options) (*watch, error) {
 		log:     cmp.Or(opts.Log, slog.New(slog.DiscardHandler)),
 		places:  config.Places(os.Getenv),
 		recheck: recheckBlind,
-		settle:  time.NewTimer(time.Hour),
 	}
-	w.settle.Stop()
 	if path != "" {
 		full, err := filepath.Abs(path)
 		if err != nil {
@@ -118,23 +115,19 @@ func newWatch(path string, opts Options) (*watch, error) {
 }
 
 func (w *watch) run(ctx context.Context) error {
-	defer w.settle.Stop()
-	for {
+	wait := w.recheck
+	if !w.changing.IsZero() {
+		wait = quiet
+	}
+	for ; ; wait = w.check() {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-w.events:
 			_, _ = w.listener.Take(math.MaxInt) // check reads the file itself
-			w.check()
-		case <-time.After(w.recheck):
-			w.check()
 		case <-w.opts.Requests:
 			w.asked = true
-			if w.firstEvent.IsZero() {
-				w.report(w.read())
-			}
-		case <-w.settle.C:
-			w.settled()
+		case <-time.After(wait):
 		}
 	}
 }
@@ -152,51 +145,37 @@ func (w *watch) begin() {
 	w.filled = w.filled || !reflect.DeepEqual(w.opts.Current, nothing)
 	if cfg, err := w.parse(w.reported); err != nil || !reflect.DeepEqual(cfg, w.opts.Current) {
 		w.reported = content{problem: "not read yet"}
-		w.changed()
+		w.changing, w.changedAt = time.Now(), time.Now()
 	}
 }
 
-// check reports whether the file has changed, and then waits for the change to end. The
-// directories are watched before the file is checked, so that no change is missed.
-func (w *watch) check() bool {
+// check reads the file, reports a change that is over, and returns when to check again. The directories
+// are watched before the file is read, so that no change is missed.
+func (w *watch) check() time.Duration {
 	w.watchDirs()
-	now := w.read()
-	if now == w.seen {
-		return false
+	before := w.seen
+	w.seen = w.read()
+	if w.seen == w.reported && !w.asked {
+		w.changing = time.Time{}
+		return w.recheck
 	}
-	w.seen = now
-	w.changed()
-	return true
-}
-
-// changed starts or extends the wait for the end of a change.
-func (w *watch) changed() {
-	w.lastEvent = time.Now()
-	if w.firstEvent.IsZero() {
-		w.firstEvent = w.lastEvent
+	if w.seen != before {
+		w.changedAt = time.Now()
+		if w.changing.IsZero() {
+			w.changing = w.changedAt
+		}
 	}
-	w.settle.Reset(max(0, min(quiet, time.Until(w.firstEvent.Add(longest)))))
-}
-
-// settled ends the wait, unless a program seems about to write the file.
-func (w *watch) settled() {
-	if w.check() && time.Since(w.firstEvent) < longest {
-		return
+	unchanged := quiet
+	if w.seen.blank() && w.seen != w.reported { // a program may be about to write it
+		unchanged = absence
 	}
-	if left := time.Until(w.lastEvent.Add(absence)); w.seen.blank() && w.seen != w.reported && left > 0 {
-		w.settle.Reset(left)
-		return
+	left := min(time.Until(w.changedAt.Add(unchanged)), time.Until(w.changing.Add(longest)))
+	if !w.changing.IsZero() && left > 0 {
+		return left
 	}
-	w.firstEvent = time.Time{}
-	w.report(w.seen)
-}
-
-func (w *watch) report(now content) {
-	if now == w.reported && !w.asked {
-		return
-	}
-	w.reported, w.asked = now, false
-	w.opts.Apply(w.parse(now))
+	w.reported, w.changing, w.asked = w.seen, time.Time{}, false
+	w.opts.Apply(w.parse(w.seen))
+	return w.recheck
 }
 
 func (w *watch) parse(c content) (config.Config, error) {

@@ -44,7 +44,7 @@ var arrows = map[string][]string{
 	"internal/app": {
 		"internal/runenv", "internal/starts",
 		"internal/agent", "internal/agents", "internal/backend", "internal/budget/ownkey", "internal/config", "internal/config/reload", "internal/control", "internal/deliver", "internal/feed",
-		"internal/fleet/member", "internal/fsevents", "internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/midturn", "internal/mounts", "internal/notify", "internal/notify/*", "internal/ownership", "internal/procfs", "internal/resume", "internal/resume/engine", "internal/resume/view",
+		"internal/fleet/member", "internal/fsevents", "internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/midturn", "internal/mounts", "internal/notify", "internal/notify/*", "internal/ownership", "internal/process", "internal/procfs", "internal/resume", "internal/resume/engine", "internal/resume/view",
 		"internal/queue", "internal/sdnotify", "internal/state", "internal/webui",
 		"internal/usage",
 	},
@@ -73,7 +73,7 @@ var arrows = map[string][]string{
 	"internal/explain/recording": {
 		"internal/headless", "internal/lines", "internal/agent", "internal/limit", "internal/resume",
 	},
-	"internal/agents":                {"internal/starts", "internal/agent", "internal/agent/*", "internal/config", "internal/limit", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
+	"internal/agents":                {"internal/starts", "internal/agent", "internal/agent/*", "internal/config", "internal/limit", "internal/ownership", "internal/process", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
 	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume", "internal/headless", "internal/starts"},
 	"internal/commandline":           {"internal/buildinfo", "internal/hint", "internal/logging", "internal/sanitize"},
 	"internal/logging":               {"internal/sanitize"},

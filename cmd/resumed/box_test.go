@@ -321,12 +321,12 @@ func (b *box) until(what string, ok func() bool) {
 
 func (b *box) within(limit time.Duration, what string, ok func() bool) {
 	b.t.Helper()
-	deadline := time.Now().Add(limit)
-	for !ok() {
-		if time.Now().After(deadline) {
+	for began := time.Now(); !ok(); {
+		waited := time.Since(began)
+		if waited > limit {
 			b.t.Fatalf("waited %s in vain: %s", limit, what)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(min(max(10*time.Millisecond, waited/8), 150*time.Millisecond)) // what takes long is asked for less often
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/config"
 	"resumed/internal/ownership"
+	"resumed/internal/process"
 	"resumed/internal/program"
 )
 
@@ -51,6 +52,7 @@ func Survey(ctx context.Context, cfg config.Config, recorded string) ([]Finding,
 	if err != nil {
 		return nil, err
 	}
+	ctx = process.WithSnapshot(ctx)
 	var all []Finding
 	for _, name := range sorted(made) {
 		a := made[name]

@@ -18,6 +18,7 @@ import (
 	"resumed/internal/lease"
 	"resumed/internal/metrics"
 	"resumed/internal/notify"
+	"resumed/internal/process"
 	"resumed/internal/resume/engine"
 	"resumed/internal/sdnotify"
 	"resumed/internal/starts"
@@ -196,6 +197,7 @@ func (p *parts) tidyAll(ctx context.Context) {
 // tellStrays logs once for each home that an agent works in it but it is not watched.
 func (p *parts) tellStrays(ctx context.Context, told map[string]bool) {
 	settings := p.settings.Load()
+	ctx = process.WithSnapshot(ctx)
 	for _, name := range settings.agentNames() {
 		strays, _ := settings.agents[name].Unwatched(ctx) // if processes cannot be seen, none is found
 		for _, stray := range strays {

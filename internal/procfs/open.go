@@ -33,20 +33,18 @@ func (f FS) Open(pid int) ([]File, error) {
 }
 
 func (f FS) open(pid int) []File {
-	dir := f.Path(pid, "fd")
-	fds, _ := os.ReadDir(dir) // empty if it has ended or is another user's
-	var files []File
+	dir, _ := os.Open(f.Path(pid, "fd")) // nil, and so empty, if it has ended or is another user's
+	defer dir.Close()
+	fds, _ := dir.Readdirnames(-1)
+	files := make([]File, 0, len(fds))
+	var name [4096]byte // the longest path
 	for _, fd := range fds {
-		if name, err := os.Readlink(filepath.Join(dir, fd.Name())); err == nil {
-			files = append(files, File{name, fd.Name()})
+		// Relative to the directory: that is one name to resolve instead of four, thousands of times.
+		if n, err := unix.Readlinkat(int(dir.Fd()), fd, name[:]); err == nil {
+			files = append(files, File{string(name[:n]), fd})
 		}
 	}
 	return files
-}
-
-// Opens reports whether the process has the file of that name open.
-func (f FS) Opens(pid int, name string) bool {
-	return slices.ContainsFunc(f.open(pid), func(file File) bool { return file.Name == name })
 }
 
 // Writes reports whether the process has the file of that name open for writing. If the kernel
@@ -91,12 +89,13 @@ func (f FS) Lockers(path string) ([]int, error) {
 		return nil, fmt.Errorf("list locks: %w", err)
 	}
 	device, inode := identity(info)
+	is := func(file File) bool { return file.Name == path }
 	var pids []int
 	for line := range strings.Lines(string(locks)) {
 		pid, on, locked := parseLock(line)
 		// File systems with several volumes have another device number in this list than in
 		// stat: then the open files decide.
-		if pid != 0 && locked == inode && (on == device || f.Opens(pid, path)) {
+		if pid != 0 && locked == inode && (on == device || slices.ContainsFunc(f.open(pid), is)) {
 			pids = append(pids, pid)
 		}
 	}

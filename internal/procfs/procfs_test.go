@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,9 +42,11 @@ func TestTheKernelTellsOfAProcess(t *testing.T) {
 	require.Empty(t, procfs.Proc.Variable(pid, "B"))
 	require.Empty(t, procfs.Proc.Variable(pid, "C"))
 	require.Equal(t, dir, procfs.Proc.Cwd(pid))
-	require.True(t, procfs.Proc.Opens(pid, file))
+	open, err := procfs.Proc.Open(pid)
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(open, func(f procfs.File) bool { return f.Name == file }), open)
 	require.True(t, procfs.Proc.Writes(pid, file))
-	require.False(t, procfs.Proc.Opens(pid, file+"x"))
+	require.False(t, procfs.Proc.Writes(pid, file+"x"))
 	stat, err := procfs.Proc.Stat(pid)
 	require.NoError(t, err)
 	require.True(t, stat.Living())
@@ -56,7 +59,7 @@ func TestTheKernelTellsOfAProcess(t *testing.T) {
 	require.Error(t, cmd.Wait())
 	_, err = procfs.Proc.Stat(pid)
 	require.Error(t, err)
-	open, err := procfs.Proc.Open(pid)
+	open, err = procfs.Proc.Open(pid)
 	require.NoError(t, err)
 	require.Empty(t, open)
 }

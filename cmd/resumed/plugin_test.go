@@ -41,7 +41,7 @@ func TestTheManifestsOfThePlugin(t *testing.T) {
 			return nil
 		}))
 	}
-	require.Equal(t, 4, count)
+	require.Equal(t, 5, count)
 	script, err := os.ReadFile(filepath.Join(pluginTree, "plugins/opencode/resumed.js"))
 	require.NoError(t, err)
 	require.Contains(t, string(script), "const VERSION = \""+buildinfo.Newest+"\"\n")
@@ -54,7 +54,7 @@ func TestTheManifestsOfThePlugin(t *testing.T) {
 func TestOnlyAPersonCallsTheCommandsOfThePlugin(t *testing.T) {
 	t.Parallel()
 	for pattern, words := range map[string]string{
-		"commands/*.md": "\ndisable-model-invocation: true\n", "codex/*/agents/openai.yaml": "\n  allow_implicit_invocation: false ",
+		"commands/*.md": "\ndisable-model-invocation: true\n", "qwen/resumed/*.md": "\ndisable-model-invocation: true\n", "codex/*/agents/openai.yaml": "\n  allow_implicit_invocation: false ",
 	} {
 		files, err := filepath.Glob(filepath.Join(pluginTree, "plugins/resumed", pattern))
 		require.NoError(t, err)

@@ -133,7 +133,7 @@ func TestInstallOffersTheShellFunctions(t *testing.T) {
 	require.NoError(t, os.Symlink("dotfiles/bashrc", b.path(".bashrc")))
 	require.NoError(t, os.Chmod(b.path("dotfiles/bashrc"), 0o600))
 	const line = `eval "$(resumed shell --init bash)"`
-	offer := "With this line in " + b.path(".bashrc") + ", resumed can type into your agents in every terminal:\n  " + line + "\n"
+	offer := "With this line in " + b.path("dotfiles/bashrc") + ", resumed can type into your agents in every terminal:\n  " + line + "\n"
 
 	out, errOut, code := b.run("install")
 	require.Zero(t, code, errOut)

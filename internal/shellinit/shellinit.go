@@ -101,61 +101,15 @@ func (s Shell) Script(programs []string) string {
 	return text.String() + s.end
 }
 
-// File returns the file that the shell reads when it starts.
-func (s Shell) File() (string, error) {
+// read returns the file that the shell reads when it starts, and its text. The path has no links: many users
+// keep these files elsewhere.
+func (s Shell) read() (path, text string, err error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", err
-	}
-	config := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
-	return filepath.Join(s.file(home, config)...), nil
-}
-
-// Has reports whether the shell's file has the line.
-func (s Shell) Has() (bool, error) {
-	_, text, err := s.read()
-	return strings.Contains("\n"+text+"\n", "\n"+s.Line+"\n"), err
-}
-
-// Add adds the line to the end of the shell's file.
-func (s Shell) Add() error {
-	path, text, err := s.read()
-	if err != nil {
-		return err
-	}
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	return write(path, text+s.Line+"\n")
-}
-
-// Remove takes the line out of the file of every shell that has it, and returns these files.
-func Remove(dryRun bool) (changed []string, err error) {
-	for _, s := range shells {
-		path, text, readErr := s.read()
-		var rest strings.Builder
-		for line := range strings.SplitAfterSeq(text, "\n") {
-			if strings.TrimSuffix(line, "\n") != s.Line {
-				rest.WriteString(line)
-			}
-		}
-		if readErr == nil && rest.Len() != len(text) {
-			changed = append(changed, path)
-			if !dryRun {
-				readErr = write(path, rest.String())
-			}
-		}
-		err = errors.Join(err, readErr)
-	}
-	return changed, err
-}
-
-// read returns the shell's file and its text. The path has no links: many users keep these files
-// elsewhere.
-func (s Shell) read() (path, text string, err error) {
-	if path, err = s.File(); err != nil {
 		return "", "", err
 	}
+	config := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
+	path = filepath.Join(s.file(home, config)...)
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
@@ -180,25 +134,25 @@ func write(path, text string) error {
 	return atomicfile.Write(path, []byte(text), mode)
 }
 
-// Offer shows the line for the user's shell, and adds it if the user agrees. There is nothing to offer
-// if it is there, if none of the agents' programs is, or if the shell is none of these.
+// Offer shows the line for the user's shell, and adds it to the end of the shell's file if the user agrees. There
+// is nothing to offer if it is there, if none of the agents' programs is, or if the shell is none of these.
 func Offer(out io.Writer, programs []string, agree func(question string) bool) error {
 	shell, ok := Find(os.Getenv("SHELL"))
 	if !ok || len(programs) == 0 {
 		return nil
 	}
-	file, err := shell.File()
-	if err != nil {
+	path, text, err := shell.read()
+	if err != nil || strings.Contains("\n"+text+"\n", "\n"+shell.Line+"\n") {
 		return err
 	}
-	if has, err := shell.Has(); err != nil || has {
-		return err
-	}
-	fmt.Fprintf(out, "\nWith this line in %s, resumed can type into your agents in every terminal:\n  %s\n", file, shell.Line)
+	fmt.Fprintf(out, "\nWith this line in %s, resumed can type into your agents in every terminal:\n  %s\n", path, shell.Line)
 	if !agree("Add it? [y/N] ") {
 		return nil
 	}
-	if err := shell.Add(); err != nil {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	if err := write(path, text+shell.Line+"\n"); err != nil {
 		return fmt.Errorf("add it: %w", err)
 	}
 	_, err = fmt.Fprintln(out, "Added. It counts in shells that you open from now on.")
@@ -206,14 +160,25 @@ func Offer(out io.Writer, programs []string, agree func(question string) bool) e
 }
 
 // Forget takes the line out of every shell's file that has it.
-func Forget(out io.Writer, dryRun bool) error {
-	changed, err := Remove(dryRun)
-	does := "took"
-	if dryRun {
-		does = "# take"
-	}
-	for _, file := range changed {
-		fmt.Fprintf(out, "%s the line of resumed shell out of %s\n", does, file)
+func Forget(out io.Writer, dryRun bool) (err error) {
+	for _, s := range shells {
+		path, text, failed := s.read()
+		var rest strings.Builder
+		for line := range strings.SplitAfterSeq(text, "\n") {
+			if strings.TrimSuffix(line, "\n") != s.Line {
+				rest.WriteString(line)
+			}
+		}
+		if failed == nil && rest.Len() != len(text) {
+			does := "# take"
+			if !dryRun {
+				does, failed = "took", write(path, rest.String())
+			}
+			if failed == nil {
+				fmt.Fprintf(out, "%s the line of resumed shell out of %s\n", does, path)
+			}
+		}
+		err = errors.Join(err, failed)
 	}
 	return err
 }

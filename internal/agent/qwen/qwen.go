@@ -30,7 +30,7 @@ var described = agent.Description{
 	Remedies: agent.Remedies{SignIn: "run qwen and type /auth", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compress"},
 
 	Plugin: &agent.Plugin{
-		Install: "qwen extensions install DIR:resumed",
+		Install: "qwen extensions install DIR/plugins/resumed",
 		Version: func() string {
 			return agent.ManifestVersion(filepath.Join(agent.UsualHome(".qwen", "QWEN_HOME"), "extensions/resumed/qwen-extension.json"))
 		},

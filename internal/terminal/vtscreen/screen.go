@@ -101,10 +101,10 @@ func (s *Screen) Resize(cols, rows int) {
 	s.moveTo(s.x, s.y-up)
 }
 
+var spaces = slices.Repeat([]rune{' '}, maxSide)
+
 func blank(cells []rune) []rune {
-	for i := range cells {
-		cells[i] = ' '
-	}
+	copy(cells, spaces)
 	return cells
 }
 
@@ -159,19 +159,16 @@ func (s *Screen) eraseRows(from, to int) {
 
 // scroll moves the rows from top to bottom up by n, or down if n is negative.
 func (s *Screen) scroll(top, bottom, n int) {
-	height := bottom - top + 1
-	if height <= 0 || n == 0 {
-		return
-	}
-	n = min(max(n, -height), height)
 	rows := s.grid[top : bottom+1]
-	first := (n + height) % height // the row that becomes the first one
-	moved := slices.Clone(rows[:first])
-	copy(rows[copy(rows, rows[first:]):], moved)
-	if n > 0 {
-		s.eraseRows(bottom+1-n, bottom+1)
-	} else {
-		s.eraseRows(top, top-n)
+	for range min(n, len(rows)) {
+		first := rows[0]
+		copy(rows, rows[1:])
+		rows[len(rows)-1] = blank(first)
+	}
+	for range min(-n, len(rows)) {
+		last := rows[len(rows)-1]
+		copy(rows[1:], rows)
+		rows[0] = blank(last)
 	}
 }
 

@@ -18,10 +18,13 @@ import (
 )
 
 // gallery is a day with a session in every state, tasks, and a fleet.
-type gallery struct{ *day }
+type gallery struct {
+	*day
+	given chan string // orders for tasks and other hosts
+}
 
 func newGallery() gallery {
-	g := gallery{newDay()}
+	g := gallery{newDay(), make(chan string, 10)}
 	needs := func(id, project, need, reason, remedy string, state resume.State) {
 		g.add(view.Session{
 			ID: id, Cwd: "/home/ann/src/" + project, State: state, Class: limit.Network, Needs: &need, Reason: reason, Remedy: remedy, LimitedAt: g.at(-.2), MaxRetries: 5,
@@ -43,8 +46,8 @@ func newGallery() gallery {
 
 func (g gallery) Queue() control.Tasks { return tasks(g) }
 
-// tasks is a queue that is only read.
-type tasks struct{ *day }
+// tasks is a queue that does not change.
+type tasks gallery
 
 func (q tasks) Tasks(context.Context) ([]view.Task, error) {
 	return []view.Task{
@@ -58,7 +61,10 @@ func (tasks) Enqueue(context.Context, view.TaskOrder) (view.Task, error) { retur
 func (tasks) Edit(context.Context, string, view.TaskOrder) (view.Task, error) {
 	return view.Task{}, nil
 }
-func (tasks) Drop(context.Context, string) (view.Task, error)           { return view.Task{}, nil }
+func (q tasks) Drop(_ context.Context, task string) (view.Task, error) {
+	q.given <- "drop " + task
+	return view.Task{}, nil
+}
 func (tasks) Move(context.Context, string, string) ([]view.Task, error) { return nil, nil }
 
 // Fleet returns pages of 250 sessions on two other hosts.
@@ -84,12 +90,17 @@ func (g gallery) Fleet(_ context.Context, after string, most int) (control.Fleet
 
 func (g gallery) ForgetAccount(context.Context, string) error { return nil }
 
-func (g gallery) DoAway(context.Context, string, string, control.Order) (view.Session, error) {
-	return view.Session{}, nil
+func (g gallery) DoAway(_ context.Context, host, session string, order control.Order) (view.Session, error) {
+	g.given <- fmt.Sprint(order, " ", host, " ", session)
+	return view.Session{State: resume.Waiting, Reason: "asked for by laptop"}, nil
 }
 
 // Do refuses to resume a session before its provider's time.
 func (g gallery) Do(ctx context.Context, key resume.Key, order control.Order) (view.Session, error) {
+	if key.ID[0] == 'q' {
+		g.given <- fmt.Sprint(order, " ", key)
+		return view.Session{State: resume.Waiting, Reason: "due now"}, nil
+	}
 	status, err := g.Status(ctx, true, key)
 	if err == nil && order == control.Due && status.Sessions[0].ResetAt != nil {
 		return view.Session{}, fmt.Errorf("%w until %s", control.ErrEarly, status.Sessions[0].ResetAt.UTC().Format(time.RFC3339))
@@ -253,4 +264,50 @@ func TestPageNotifiesAndKeepsItsTheme(t *testing.T) {
 	w.until("it is drawn again", `document.querySelectorAll('.session').length > 5`)
 	require.Equal(t, dark, ground())
 	require.Equal(t, "Dark", w.eval(innerText("#theme")))
+}
+
+// Tasks of the queue and sessions of other hosts get orders where they are shown.
+func TestPageOrdersTasksAndOtherHosts(t *testing.T) {
+	t.Parallel()
+	w := newBrowser(t)
+	g := newGallery()
+	openPage(w, g)
+	w.as(look{"light", 1440})
+	w.until("it is drawn", `document.querySelectorAll('.session').length > 5`)
+	click := func(label string) {
+		t.Helper()
+		w.until("there is a button", fmt.Sprintf(`document.querySelector('[aria-label="%s"]') !== null`, label))
+		w.eval(fmt.Sprintf(`document.querySelector('[aria-label="%s"]').click()`, label))
+	}
+	agree := func(text string) {
+		t.Helper()
+		w.until("it asks", asked+` && document.querySelector('#ask-text').textContent.includes('`+text+`')`)
+		require.Empty(t, g.given, "nothing is done before the answer")
+		w.eval(`document.querySelector('#ask-yes').click()`)
+	}
+
+	w.show("queue")
+	require.Equal(t, "Start now Pause Remove|Retry Remove|", w.eval(`[...document.querySelectorAll('.task .orders')].map((each) => [...each.children].map((button) => button.textContent).join(' ')).join('|')`))
+	click("Start now task 1")
+	require.Equal(t, "due claude-code/q1", <-g.given)
+	w.until("it says what came of it", innerText("#queue-said")+` === 'Start now task 1: waiting: due now'`)
+	click("Remove task 2")
+	agree("Remove task 2 from the queue?")
+	require.Equal(t, "drop q2", <-g.given)
+	w.until("it says so", innerText("#queue-said")+`.endsWith('removed from the queue')`)
+	w.eval("document.activeElement.blur()")
+	w.do(chromedp.KeyEvent("j"), chromedp.KeyEvent("j"))
+	w.until("keys go from task to task", `document.activeElement.getAttribute('aria-label') === 'Retry task 2'`)
+	first := `document.querySelector('.task')`
+	w.eval(`(window.before = ` + first + `, 0)`)
+	w.until("it is drawn anew", first+` !== window.before`)
+	require.Equal(t, "Retry task 2", w.eval(`document.activeElement.getAttribute('aria-label')`), "and the focus stays")
+
+	w.show("fleet")
+	click("Retry build/0000")
+	agree("build/0000 waits until")
+	require.Equal(t, "retry build claude-code/0000", <-g.given)
+	w.until("it says what came of it", innerText("#fleet-said")+` === 'Retry build/0000: waiting: asked for by laptop'`)
+	click("Pause build/0005")
+	require.Equal(t, "pause build claude-code/0005", <-g.given)
 }

@@ -54,6 +54,7 @@ type fleetAccount struct {
 // fleetSession is an interrupted session of any machine.
 type fleetSession struct {
 	Host string `json:"host"`
+	Away bool   `json:"away"` // orders go to another host
 	row
 }
 
@@ -127,7 +128,7 @@ func showFleet(here control.DaemonFleet, f control.Fleet) fleetDocument {
 		d.Accounts = append(d.Accounts, showFleetAccount(a))
 	}
 	for _, s := range f.Sessions {
-		d.Sessions = append(d.Sessions, fleetSession{sanitize.Line(s.Host), showSession(s.Session)})
+		d.Sessions = append(d.Sessions, fleetSession{sanitize.Line(s.Host), s.Host != here.Name, showSession(s.Session)})
 	}
 	return d
 }

@@ -28,6 +28,8 @@ const (
 )
 
 type task struct {
+	Agent   string     `json:"agent"` // as the daemon knows it, for orders
+	ID      string     `json:"id"`    // as above
 	N       int        `json:"n"`
 	Prompt  string     `json:"prompt"`
 	By      string     `json:"by"`
@@ -61,11 +63,11 @@ var taskTones = map[resume.TaskState]humanize.Tone{
 
 func showTask(t view.Task) task {
 	shown := task{
-		N: t.N, Prompt: sanitize.Cut(sanitize.Line(t.Prompt), sanitize.Sentence), By: sanitize.Line(t.Agent),
+		Agent: t.Agent, ID: t.ID, N: t.N, Prompt: sanitize.Cut(sanitize.Line(t.Prompt), sanitize.Sentence), By: sanitize.Line(t.Agent),
 		Project: sanitize.Line(filepath.Base(t.Dir)), Dir: sanitize.Line(t.Dir), State: humanize.Plain(string(t.State)),
 		Tone: string(cmp.Or(taskTones[t.State], humanize.Still)), After: sanitize.Line(t.After), Why: sanitize.Line(t.Reason), AddedAt: t.AddedAt, NextAt: t.NextAt,
 	}
-	if t.Paused {
+	if t.Paused && t.State == resume.TaskQueued {
 		shown.State, shown.Tone = "paused", string(humanize.Still)
 	}
 	if t.Session != nil {
@@ -110,19 +112,22 @@ type ordered struct {
 	Until string   `json:"until,omitempty"` // what the provider asked for, of the first of them
 }
 
-// order executes an order for one session or several. A retry before the time that the provider named
+// drop is the order that removes a task from the queue.
+const drop control.Order = "drop"
+
+// order executes an order for sessions or tasks. A retry before the time that the provider named
 // is executed only if the person has confirmed it, which the form says by now.
 func (p *Page) order(r *http.Request) (any, error) {
 	order := control.Order(r.PathValue("order"))
-	if !slices.Contains([]control.Order{control.Retry, control.Cancel, control.Pause, control.Unpause}, order) {
+	if !slices.Contains([]control.Order{control.Retry, control.Cancel, control.Pause, control.Unpause, drop}, order) {
 		return nil, &requestError{http.StatusNotFound, "404 page not found"}
 	}
 	err := r.ParseForm()
-	agents, ids := r.PostForm["agent"], r.PostForm["id"] // not from the address, which logs keep
+	agents, ids, host := r.PostForm["agent"], r.PostForm["id"], r.PostForm.Get("host") // not from the address, which logs keep
 	if err != nil || len(ids) == 0 || len(ids) != len(agents) || slices.Contains(ids, "") || slices.Contains(agents, "") {
 		return nil, &requestError{http.StatusBadRequest, "an order is a short form that names sessions"}
 	}
-	if order == control.Retry && r.PostForm.Get("now") == "" {
+	if order == control.Retry && host == "" && r.PostForm.Get("now") == "" {
 		order = control.Due
 	}
 	ctx, cancel := orderContext(r)
@@ -132,7 +137,7 @@ func (p *Page) order(r *http.Request) (any, error) {
 	after := ordered{}
 	for i := range ids {
 		key := resume.Key{Agent: agents[i], ID: ids[i]}
-		session, err := p.backend.Do(ctx, key, order)
+		said, err := p.do(ctx, host, key, order)
 		switch {
 		case errors.Is(err, control.ErrEarly):
 			after.Early = append(after.Early, key.String())
@@ -142,8 +147,7 @@ func (p *Page) order(r *http.Request) (any, error) {
 		case err != nil:
 			failed = append(failed, err)
 		default:
-			state, _ := humanize.State(session)
-			done = append(done, strings.TrimSuffix(state+": "+sanitize.Line(session.Reason), ": "))
+			done = append(done, said)
 		}
 	}
 	if len(failed) == len(ids) {
@@ -151,6 +155,23 @@ func (p *Page) order(r *http.Request) (any, error) {
 	}
 	after.Said = summary(done, failed)
 	return after, nil
+}
+
+// do executes an order for one session, which may be on another host, and returns its state after that.
+func (p *Page) do(ctx context.Context, host string, key resume.Key, order control.Order) (string, error) {
+	if order == drop {
+		_, err := p.backend.Queue().Drop(ctx, key.ID)
+		return "removed from the queue", err
+	}
+	execute := p.backend.Do
+	if host != "" {
+		execute = func(ctx context.Context, key resume.Key, order control.Order) (view.Session, error) {
+			return p.backend.DoAway(ctx, host, key.String(), order)
+		}
+	}
+	session, err := execute(ctx, key, order)
+	state, _ := humanize.State(session)
+	return strings.TrimSuffix(state+": "+sanitize.Line(session.Reason), ": "), err
 }
 
 // summary says what became of an order for several sessions; of one, the state after it.

@@ -19,6 +19,13 @@ export function fill(element, ...children) {
   return element;
 }
 
+// refill fills in what was drawn anew; the focus stays on the button that is called the same.
+export function refill(element, children) {
+  const focus = document.activeElement, label = element.contains(focus) ? focus.getAttribute('aria-label') || focus.textContent : '';
+  fill(element, children);
+  if (label) [...element.querySelectorAll('button')].find((each) => (each.getAttribute('aria-label') || each.textContent) === label)?.focus({preventScroll: true});
+}
+
 // draw makes a part of a picture.
 export function draw(tag, attributes = {}, ...children) {
   const element = document.createElementNS(byId('drawing').namespaceURI, tag);

@@ -1,7 +1,8 @@
 // The machines that share an account: who is there, who tries, and whose sessions wait, by host and
 // project. A page of sessions is asked for at a time.
-import {byId, fill, make, put} from './dom.js';
+import {byId, fill, make, put, refill} from './dom.js';
 import {tell} from './door.js';
+import {orderButtons} from './orders.js';
 import {clock, count, since, until} from './words.js';
 
 const every = 5000; // between two looks, in milliseconds
@@ -58,7 +59,7 @@ export class Fleet {
       member(tone, name, state, `last seen ${clock(at, now)}`, skew ? `its clock is off by ${Math.round(skew)}s` : '')));
     fill(byId('fleet-accounts'), told.accounts.map(({name, state, tone, reset_at: at, words}) =>
       member(tone, name, at ? `${state}, lifts ${until(at, now)}` : state, words)));
-    fill(byId('fleet-sessions'), grouped(told.sessions).map((group) => this.group(group, now)));
+    refill(byId('fleet-sessions'), grouped(told.sessions).map((group) => this.group(group, now)));
     byId('fleet-none').hidden = told.sessions.length > 0;
     put(byId('fleet-none'), this.find ? 'No session of the fleet matches.' : 'No session of the fleet is interrupted.');
     byId('fleet-next').hidden = !told.next;
@@ -69,15 +70,22 @@ export class Fleet {
   group({host, project, rows}, now) {
     const section = make('section', '', 'group'), head = make('h3', '', 'head'), list = make('ul');
     head.append(make('b', host), make('span', project, 'project'), make('span', count(rows.length, 'session'), 'soft'));
-    fill(list, rows.map(({name, by, state, tone, why, stopped_at: at, next_at: next}) => {
-      const line = make('li', '', 'line away', tone);
-      line.append(make('span', state, 'state'), make('span', `${name} · ${by}`, 'who'), make('span', why, 'why'), make('span', at ? since(at, now) : '', 'when'), make('span', next ? until(next, now) : '', 'next'));
+    fill(list, rows.map((row) => {
+      const {name, by, state, tone, why, stopped_at: at, next_at: next} = row, line = make('li', '', 'line away', tone);
+      line.append(make('span', state, 'state'), make('span', `${name} · ${by}`, 'who'), make('span', why, 'why'), make('span', at ? since(at, now) : '', 'when'), make('span', next ? until(next, now) : '', 'next'),
+        orderButtons({...row, project: `${host}/${name}`}, ordersOf(row), {now: this.now, tells: byId('fleet-said'), done: () => this.look()}));
       line.querySelector('.why').title = why;
       return line;
     }));
     section.append(head, list);
     return section;
   }
+}
+
+// ordersOf returns what can be ordered of a session: another host takes no order to unpause.
+function ordersOf({idle, running, paused, away, retry}) {
+  if (paused) return away ? {} : {unpause: 'Unpause'};
+  return {...(idle || running ? {} : {retry: retry ? 'Continue' : 'Retry'}), pause: 'Pause', ...(idle ? {} : {cancel: 'Cancel'})};
 }
 
 // grouped puts sessions together by host and project, in the order of their names.

@@ -1,21 +1,23 @@
-// Orders: what a person wants done with sessions. The stream shows what comes of them.
+// Orders: what a person wants done with sessions and tasks. The stream shows what comes of them.
 import {question} from './ask.js';
-import {put} from './dom.js';
+import {make, put} from './dom.js';
 import {tell} from './door.js';
-import {count, said} from './words.js';
+import {clock, count, said} from './words.js';
 
 const atOnce = 50; // sessions that one request may name
-const verbs = {retry: 'Retry', cancel: 'Cancel', pause: 'Pause', unpause: 'Unpause'};
+const verbs = {retry: 'Retry', cancel: 'Cancel', pause: 'Pause', unpause: 'Unpause', drop: 'Remove'};
 
 const called = (rows) => (rows.length === 1 ? rows[0].project : count(rows.length, 'session'));
 
 // sure asks where an order cannot be taken back, or is more than it looks like.
-function sure(order, rows) {
-  const unseen = rows.filter((row) => row.retry).length;
+function sure(order, rows, now) {
+  const unseen = rows.filter((row) => row.retry).length, [{away, next_at: next}] = rows;
+  if (order === 'drop') return question(`Remove ${called(rows)} from the queue?`, 'Remove', 'Keep it');
   if (order === 'cancel') return question(`Cancel ${called(rows)}? ${rows.length === 1 ? 'It' : 'They'} will not be continued after this limit.`, 'Cancel', 'Keep waiting');
   if (order === 'retry' && unseen) {
     return question(`The start of ${unseen === rows.length ? called(rows) : `${unseen} of ${called(rows)}`} was not seen, so its own flags and permissions are not known.`, rows.find((row) => row.retry).retry, 'Leave it');
   }
+  if (order === 'retry' && away && Date.parse(next) > now) return question(`${called(rows)} waits until ${clock(next, now)}. Resume it now all the same?`, 'Resume now', 'Keep waiting');
   if (rows.length > 1) return question(`${verbs[order]} ${called(rows)}?`, verbs[order], 'Do nothing');
   return true;
 }
@@ -25,6 +27,7 @@ async function send(order, rows, now) {
   for (let i = 0; i < rows.length; i += atOnce) {
     const some = rows.slice(i, i + atOnce), body = new URLSearchParams(some.flatMap(({agent, id}) => [['agent', agent], ['id', id]]));
     if (now) body.set('now', '1');
+    if (rows[0].away) body.set('host', rows[0].host); // one at a time
     const got = await tell(`session/${order}`, {method: 'POST', body});
     all.early.push(...(got.early || []));
     all.until ||= got.until || '';
@@ -39,10 +42,10 @@ function early(rows, until, now) {
   return question(`${whole} Resume ${called(rows)} now all the same?`, 'Resume now', 'Keep waiting');
 }
 
-// give gives an order for sessions; tells is where it is said what comes of it.
-export async function give(order, rows, {now, tells}) {
-  if (!rows.length || !await sure(order, rows)) return;
-  const what = `${verbs[order]} ${called(rows)}`;
+// give gives an order for sessions; tells is where it is said what comes of it, and of which verb.
+export async function give(order, rows, {now, tells, verb = verbs[order]}) {
+  if (!rows.length || !await sure(order, rows, now())) return;
+  const what = `${verb} ${called(rows)}`;
   put(tells, `${what} …`);
   try {
     const first = await send(order, rows, false), waits = rows.filter(({key}) => first.early.includes(key));
@@ -54,4 +57,20 @@ export async function give(order, rows, {now, tells}) {
   } catch (error) {
     put(tells, `${what}: ${error instanceof TypeError ? 'the daemon does not answer' : said(error.message, now())}`);
   }
+}
+
+// orderButtons makes the buttons of a line: orders has the text of each. done is told when one was given.
+export function orderButtons(row, orders, {now, tells, done}) {
+  const box = make('div', '', 'orders');
+  for (const [order, text] of Object.entries(orders)) {
+    const button = make('button', text);
+    button.type = 'button';
+    button.setAttribute('aria-label', `${text} ${row.project}`);
+    button.addEventListener('click', async () => {
+      await give(order, [row], {now, tells, verb: text});
+      done();
+    });
+    box.append(button);
+  }
+  return box;
 }

@@ -1,6 +1,7 @@
 // The queue: work that has no session yet.
-import {byId, fill, make, put} from './dom.js';
+import {byId, fill, make, put, refill} from './dom.js';
 import {tell} from './door.js';
+import {orderButtons} from './orders.js';
 import {said, since, until} from './words.js';
 
 const every = 5000; // between two looks, in milliseconds
@@ -30,7 +31,7 @@ export class Queue {
   show(tasks) {
     const now = this.now();
     byId('queue-none').hidden = tasks.length > 0;
-    fill(byId('queue'), tasks.map((task) => {
+    refill(byId('queue'), tasks.map((task) => {
       const line = make('li', '', 'line task', task.tone);
       const when = task.next_at ? until(task.next_at, now) : task.after ? `after ${task.after}` : '';
       line.append(make('span', `${task.n}`, 'n'), make('span', task.state, 'state'), make('b', task.prompt, 'prompt'), make('span', `${task.project} · ${task.by}`, 'project'),
@@ -40,12 +41,21 @@ export class Queue {
       if (task.session && this.knows(task.session)) {
         const button = make('button', 'Its session', 'open');
         button.type = 'button';
+        button.setAttribute('aria-label', `Its session: task ${task.n}`);
         button.addEventListener('click', () => this.open(task.session));
         line.querySelector('.next').append(button);
       }
+      line.append(orderButtons({...task, project: `task ${task.n}`}, ordersOf(task), {now: this.now, tells: byId('queue-said'), done: () => this.look()}));
       return line;
     }));
   }
+}
+
+// ordersOf returns what can be ordered of a task: one that was started is a session.
+function ordersOf({state}) {
+  return {
+    queued: {retry: 'Start now', pause: 'Pause', drop: 'Remove'}, paused: {retry: 'Start now', unpause: 'Unpause', drop: 'Remove'}, failed: {retry: 'Retry', drop: 'Remove'},
+  }[state] || {};
 }
 
 export function showQueueCount(n) {

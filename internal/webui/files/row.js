@@ -1,9 +1,7 @@
 // One session as a row.
 import {byId, put} from './dom.js';
 import {canCopy} from './copy.js';
-import {since, until} from './words.js';
-
-const plain = (text) => text.replaceAll('`', '');
+import {plain, since, until} from './words.js';
 
 export function beginRow() {
   const element = byId('session').content.firstElementChild.cloneNode(true);

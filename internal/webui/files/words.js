@@ -32,6 +32,9 @@ export function clock(time, now, seconds = true) {
 // said says a reason, whose times are stamps, to the reader.
 export const said = (text, now) => text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (stamp) => (Number.isNaN(Date.parse(stamp)) ? stamp : clock(stamp, now)));
 
+// plain leaves out the marks of commands.
+export const plain = (text) => text.replaceAll('`', '');
+
 // until says how long it is to a time, and when that is; of one that is over it says late.
 export function until(time, now, late = 'due now') {
   const left = new Date(time) - now;

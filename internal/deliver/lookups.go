@@ -204,9 +204,6 @@ func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.
 	if session.WithKind(owner.Kind).Kind != session.Kind {
 		news.Kind = owner.Kind
 	}
-	if news == (resume.Learned{}) {
-		return session
-	}
 	return d.note(ctx, session, news)
 }
 
@@ -216,17 +213,14 @@ func (d *Deliverer) measure(ctx context.Context, a agent.Meter, session resume.S
 	if weigh {
 		size, known, err := a.ContextSize(ctx, session)
 		if d.isNews(ctx, session, "the size of its context", known && size != session.Context, err) {
-			news.Context, session.Context = &size, size
+			news.Context = &size
 		}
 	}
 	usage, known, err := a.Usage(ctx, session)
 	if d.isNews(ctx, session, "how much of the allowance is used", known && usage != session.Usage, err) {
-		news.Usage, session.Usage = &usage, usage
+		news.Usage = &usage
 	}
-	if news != (resume.Learned{}) {
-		d.note(ctx, session, news)
-	}
-	return session
+	return d.note(ctx, session, news)
 }
 
 // countSubagents stores which subagents of the session were stopped. It returns the updated session.
@@ -237,9 +231,7 @@ func (d *Deliverer) countSubagents(ctx context.Context, a agent.Agent, session r
 	}
 	stopped, err := parent.Subagents(ctx, session)
 	if d.isNews(ctx, session, "its subagents", !slices.Equal(stopped, session.Subagents), err) {
-		if after, ok := d.apply(ctx, session.Key, resume.Learned{Subagents: &stopped}); ok {
-			session.Subagents = after.Subagents
-		}
+		return d.note(ctx, session, resume.Learned{Subagents: &stopped})
 	}
 	return session
 }
@@ -253,8 +245,7 @@ func (d *Deliverer) Price(ctx context.Context, a agent.Agent, session resume.Ses
 	}
 	cost, known, err := payer.Cost(ctx, session)
 	if d.isNews(ctx, session, "what it has cost", known && cost != session.Cost, err) {
-		d.note(ctx, session, resume.Learned{Cost: &cost})
-		session.Cost = cost
+		return d.note(ctx, session, resume.Learned{Cost: &cost})
 	}
 	return session
 }
@@ -273,10 +264,15 @@ func (d *Deliverer) isNews(ctx context.Context, session resume.Session, what str
 	return err == nil && changed
 }
 
-// note applies an event, and returns the session with the updated fields about its process.
-func (d *Deliverer) note(ctx context.Context, session resume.Session, news resume.Event) resume.Session {
+// note stores news about a session, if there are any, and returns the session with them. Its other fields stay: a
+// delivery decides by what it has read.
+func (d *Deliverer) note(ctx context.Context, session resume.Session, news resume.Learned) resume.Session {
+	if news == (resume.Learned{}) {
+		return session
+	}
 	if after, ok := d.apply(ctx, session.Key, news); ok {
 		session.Program, session.Origin, session.Kind = after.Program, after.Origin, after.Kind
+		session.Context, session.Usage, session.Cost, session.Subagents = after.Context, after.Usage, after.Cost, after.Subagents
 	}
 	return session
 }

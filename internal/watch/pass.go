@@ -353,25 +353,15 @@ func (p *pass) exactly(room []byte, offset int64) ([]byte, error) {
 func (p *pass) sift(block []byte, offset int64) []Line {
 	w := p.w
 	w.lines = w.lines[:0]
-	for start := 0; start < len(block); {
-		end := start + bytes.IndexByte(block[start:], '\n') + 1
-		if end == start {
-			end = len(block)
-		}
-		w.lines = w.keepLine(w.lines, block[start:end], offset+int64(start))
-		start = end
+	for line := range bytes.Lines(block) {
+		w.lines = w.keepLine(w.lines, line, offset)
+		offset += int64(len(line))
 	}
 	return w.lines
 }
 
 func (w *Watcher) keepLine(lines []Line, line []byte, offset int64) []Line {
-	data := line
-	if n := len(data); n > 0 && data[n-1] == '\n' {
-		data = data[:n-1]
-	}
-	if n := len(data); n > 0 && data[n-1] == '\r' {
-		data = data[:n-1]
-	}
+	data := bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 	if len(data) == 0 { // there may be a million empty lines
 		return lines
 	}

@@ -80,6 +80,7 @@ func (a *Agent) Follow(ctx context.Context, feed agent.Feed) error {
 	f := &follower{
 		agent: a, feed: feed, log: feed.Log, databases: make(map[string]*followed),
 		plugin: server.PluginFile{Path: a.events}, alarm: time.NewTimer(time.Hour),
+		again: maxAgain, // where there is no database, nothing is looked for again
 	}
 	defer f.alarm.Stop()
 	var fileEvents <-chan struct{}

@@ -196,11 +196,11 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {73_860, unlimited},
+	"...":                  {73_790, unlimited},
 	"cmd/resumed":          {3_940, unlimited},
 	"internal/agent/...":   {12_430, unlimited},
 	"internal/app":         {800, 0},
-	"internal/config":      {2_800, 0},
+	"internal/config":      {2_790, 0},
 	"internal/deliver":     {2_760, 0},
 	"internal/explain/...": {2_480, unlimited},
 	"internal/fleet/...":   {4_280, unlimited},

@@ -109,14 +109,15 @@ func (s spec) copyCommand() string {
 	return copying + "    # first: this program " + s.temporary + "\n"
 }
 
-// copyPrograms copies the programs for the service, if needed, and returns what it made.
-func (i Installer) copyPrograms(s spec) (made []string, err error) {
+// copyPrograms copies the programs for the service, if needed, and returns the new ones.
+func (i Installer) copyPrograms(s spec) (copied []string, err error) {
 	from, to := s.copies()
 	for n, path := range to {
-		fresh, err := copyProgram(from[n], path)
-		made = append(made, fresh...)
-		if err != nil {
-			return made, hint.With(
+		if !exists(path) {
+			copied = append(copied, path)
+		}
+		if err := copyProgram(from[n], path); err != nil {
+			return copied, hint.With(
 				fmt.Errorf("this program %s, and cannot be copied to %s: %w", s.temporary, path, err),
 				"put it where it stays, such as /usr/local/bin, and run it from there",
 			)
@@ -126,30 +127,23 @@ func (i Installer) copyPrograms(s spec) (made []string, err error) {
 		fmt.Fprintf(i.Err, "This program %s, so this copy is used: %s\n", s.temporary, s.program)
 		i.sayIfNotInPath(s.program)
 	}
-	return made, nil
+	return copied, nil
 }
 
-// copyProgram copies a program, only over one of ours or to a new path, and returns what it made.
-func copyProgram(from, to string) (made []string, err error) {
-	there := exists(to)
-	if there && !isResumed(to) {
-		return nil, errors.New("another program is there")
-	}
-	if made, err = makeDirs(filepath.Dir(to)); err != nil {
-		return made, err
+// copyProgram copies a program, only over one of ours or to a new path.
+func copyProgram(from, to string) error {
+	if exists(to) && !isResumed(to) {
+		return errors.New("another program is there")
 	}
 	program, err := os.Open(from)
 	if err != nil {
-		return made, err
+		return err
 	}
 	defer program.Close()
-	if err := atomicfile.Copy(to, program, 0o755); err != nil {
-		return made, err
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
 	}
-	if !there {
-		made = append(made, to)
-	}
-	return made, nil
+	return atomicfile.Copy(to, program, 0o755)
 }
 
 // sayIfNotInPath explains how to make the shell find the program: all printed commands need it.

@@ -275,7 +275,8 @@ func TestTheNewestStartOfASessionCounts(t *testing.T) {
 	b.untilState(claudeSession, resume.Waiting)
 
 	// A person opens it only to read: the process that took its last prompt still counts.
-	time.Sleep(1100 * time.Millisecond) // some agents write times in whole seconds
+	last := time.Now().Unix()
+	b.until("the second of the last prompt is over", func() bool { return time.Now().Unix() > last }) // some agents write times in whole seconds
 	b.register(b.hold(nil, "claude", "--resume", claudeSession, "--verbose"))
 	b.steer("unpause")
 	b.until("it is held", func() bool { return strings.Contains(b.session(claudeSession).Reason, "open in its terminal") })

@@ -1,6 +1,6 @@
 // Package soak runs the built daemon for as long as one wants and kills it all the
 // time, while sessions meet limits and their commands leave a trace, leave none,
-// fail or outlive it. Who checks stands outside: each command writes down that it
+// fail or outlive it, and tasks are queued. Who checks stands outside: each command writes down that it
 // ran.
 //
 //	SOAK=10m go test -v -timeout 0 ./soak          (make soak)
@@ -70,7 +70,8 @@ type world struct {
 	kills    map[syscall.Signal]int
 	killedAt []time.Time
 	limits   int
-	steps    int // of the clock
+	steps    int             // of the clock
+	queued   map[string]bool // tasks; false: it is not known whether they were added
 
 	sessions int
 	faults   faults
@@ -87,14 +88,16 @@ func newWorld(t *testing.T, seed uint64) *world {
 		}
 		t.Logf("what there was at the end: %s", home)
 	})
-	w := &world{t: t, dice: rand.New(rand.NewPCG(seed, 1)), home: home, kills: make(map[syscall.Signal]int)}
-	for _, dir := range []string{".config/resumed", "logs", "run", "build", "rung"} {
+	w := &world{t: t, dice: rand.New(rand.NewPCG(seed, 1)), home: home, kills: make(map[syscall.Signal]int), queued: make(map[string]bool)}
+	for _, dir := range []string{".config/resumed", "logs", "run", "build", "rung", "tasks"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(home, dir), 0o700))
 	}
-	w.write(".config/resumed/resumed.toml", fmt.Sprintf(settings, home), 0o600)
+	w.write(".config/resumed/resumed.toml", fmt.Sprintf(settings+taskbot, home), 0o600)
 	w.write("continue", command, 0o700)
 	w.write("phone", phone, 0o700)
+	w.write("begin", begin, 0o700)
 	w.write("calls", "", 0o600)
+	w.write("begun", "", 0o600)
 	w.calls = newCalls(t, filepath.Join(home, "calls"))
 	w.sessions = 24
 	if given := os.Getenv("SOAK_SESSIONS"); given != "" {
@@ -185,6 +188,10 @@ func (w *world) happen() {
 	if w.dice.IntN(12) > 0 {
 		return
 	}
+	if w.dice.IntN(8) == 0 {
+		w.enqueue()
+		return
+	}
 	session := fmt.Sprint("s-", w.dice.IntN(w.sessions))
 	rests := w.calls.rests(session)
 	if !rests && w.dice.IntN(4) > 0 {
@@ -207,7 +214,8 @@ func (w *world) settle() {
 	var left []string
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if left = w.unsettled(); len(left) == 0 {
-			left = w.listen().untold // a notice is written a moment after its session gave up
+			_, tasks := w.started()
+			left = append(w.listen().untold, tasks...) // a notice is written a moment after its session gave up
 		}
 		if len(left) == 0 {
 			w.end(syscall.SIGTERM)
@@ -261,7 +269,10 @@ func TestADaemonThatDiesAllTheTimeBreaksNoPromise(t *testing.T) {
 	require.Empty(t, w.calls.running, "commands that never ended")
 	t.Logf("%d daemons (%d killed, %d stopped), %d limits, %d steps of the clock, %d commands: none doubled, none overlapping, none over max_retries",
 		w.kills[syscall.SIGKILL]+w.kills[syscall.SIGTERM], w.kills[syscall.SIGKILL], w.kills[syscall.SIGTERM], w.limits, w.steps, commands)
+	begun, _ := w.started()
+	t.Logf("%d tasks were queued, %d of them begun: none lost, none twice", len(w.queued), len(begun))
 	heard := w.listen()
 	t.Logf("%d notices: none lost, none under two names, %d came again under the same id after a kill", heard.notices, heard.again)
 	require.Positive(t, commands)
+	require.Positive(t, len(begun))
 }

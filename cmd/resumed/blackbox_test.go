@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -524,7 +523,14 @@ func TestStoppedWhenDue(t *testing.T) {
 		for i := range each {
 			b.write(fmt.Sprintf("bot/logs/s-%d-%d.log", round, i), fmt.Sprintf("rate limited, retry in %dms\n", 500+3*i))
 		}
-		time.Sleep(495 * time.Millisecond)
+		first := fmt.Sprintf("s-%d-0", round)
+		b.until("it is known when the first one is due", func() bool {
+			if due := b.session(first).NextAt; due != nil {
+				time.Sleep(time.Until(*due)) // to the moment that the daemon itself names
+				return true
+			}
+			return strings.Contains(b.read("bot/calls"), "id="+first+" ")
+		})
 		require.Zero(t, b.kill(syscall.SIGTERM))
 	}
 	b.start()
@@ -543,10 +549,18 @@ rmdir lock
 `)
 	b.write("bot/logs/s-1.log", "step 1\n")
 	b.start()
-	dice := rand.New(rand.NewPCG(1, 2))
 	for round := range 15 {
 		b.appendTo("bot/logs/s-1.log", "rate limited, retry in 0s\n")
-		time.Sleep(time.Duration(dice.Int64N(int64(150 * time.Millisecond))))
+		switch round % 5 {
+		case 1:
+			b.until("it is about to be resumed", func() bool { return b.session("s-1").State == resume.Resuming || len(b.calls()) == round+1 })
+		case 2:
+			b.until("the command runs", func() bool { return len(b.calls()) == round+1 })
+		case 3:
+			b.until("the agent has worked", func() bool { return strings.Count(b.read("bot/logs/s-1.log"), "step again") == round+1 })
+		case 4:
+			b.until("the command is over", func() bool { return b.stored("s-1").Run == nil && len(b.calls()) == round+1 })
+		}
 		b.kill(syscall.SIGKILL)
 		b.start()
 		b.until("the agent works again", func() bool {

@@ -268,6 +268,7 @@ func TestTheNewestStartOfASessionCounts(t *testing.T) {
 	b.release()
 	b.register(b.hold(nil, "claude", "--resume", claudeSession, "--tools", "Read"))
 	b.prompted()
+	prompted := time.Now()
 	b.untilSeen("--tools")
 	require.NotContains(t, b.anySession().Started.Argv, "--max-turns")
 	b.release()
@@ -275,7 +276,7 @@ func TestTheNewestStartOfASessionCounts(t *testing.T) {
 	b.untilState(claudeSession, resume.Waiting)
 
 	// A person opens it only to read: the process that took its last prompt still counts.
-	time.Sleep(1100 * time.Millisecond) // some agents write times in whole seconds
+	b.until("its prompt is older than a second", func() bool { return time.Since(prompted) > 1100*time.Millisecond }) // some agents write whole ones
 	b.register(b.hold(nil, "claude", "--resume", claudeSession, "--verbose"))
 	b.steer("unpause")
 	b.until("it is held", func() bool { return strings.Contains(b.session(claudeSession).Reason, "open in its terminal") })

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -114,11 +113,17 @@ url = "`+hook.URL+`"
 `)
 	b.write("bot/resume.sh", `exit 1`)
 	b.start()
-	dice := rand.New(rand.NewPCG(3, 4))
 	for round := range 8 {
 		id := fmt.Sprintf("s-%d", round)
 		b.write("bot/logs/"+id+".log", "rate limited\n")
-		time.Sleep(time.Duration(dice.Int64N(int64(250 * time.Millisecond))))
+		switch round % 4 {
+		case 1:
+			b.untilState(id, resume.GaveUp)
+		case 2:
+			b.until("a notice waits, or has arrived", func() bool { return b.status().Daemon.Notices.Pending > 0 || told(hook, id) > 0 })
+		case 3:
+			b.until("the notice has just arrived", func() bool { return told(hook, id) > 0 })
+		}
 		b.kill(syscall.SIGKILL)
 		b.start()
 		b.until("the notice of "+id+" arrives", func() bool { return told(hook, id) > 0 })

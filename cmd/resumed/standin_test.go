@@ -181,8 +181,10 @@ func (s *standIn) register() {
 	if startedAt == 0 {
 		startedAt = time.Now().UnixMilli()
 	}
+	namespace, _ := os.Readlink("/proc/self/ns/pid") // "" where there is none
 	entry := map[string]any{
-		"pid": os.Getpid(), "sessionId": s.Session, "cwd": s.Cwd, "startedAt": startedAt, "procStart": procStart(os.Getpid()),
+		"pidDomain": "linux::" + namespace, // on a machine without an id
+		"pid":       os.Getpid(), "sessionId": s.Session, "cwd": s.Cwd, "startedAt": startedAt, "procStart": procStart(os.Getpid()),
 		"version": "2.1.325", "kind": "interactive", "entrypoint": cmp.Or(s.Runs, "cli"), "status": s.Status, "updatedAt": time.Now().UnixMilli(),
 	}
 	if s.Status == "waiting" && s.Asks != "" {

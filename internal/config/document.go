@@ -224,8 +224,9 @@ func syntaxProblem(data []byte, err error) *Problem {
 		return p
 	}
 	for _, s := range slips {
-		if (s.line == nil || s.line.Match(line)) && s.said.MatchString(p.Want) {
-			p.Want = s.said.ReplaceAllString(p.Want, s.want)
+		said := regexp.MustCompile(s.said)
+		if said.MatchString(p.Want) && regexp.MustCompile(s.line).Match(line) {
+			p.Want = said.ReplaceAllString(p.Want, s.want)
 			return p
 		}
 	}
@@ -249,32 +250,30 @@ func before(lines [][]byte, key string) string {
 // slips are the most common mistakes: a pattern of the line, a pattern of the parser's error, and the
 // message instead. The first match is used.
 var slips = []struct {
-	line *regexp.Regexp // nil: any
-	said *regexp.Regexp
-	want string
+	line, said string // patterns, which are compiled only for a file that is wrong
+	want       string
 }{
-	{nil, regexp.MustCompile(`^table (\S+) already exists$`), "[$1] is in the file twice: put all its keys under one of them"},
-	{regexp.MustCompile(`^\s*[A-Za-z0-9_.-]+\s*=\s*(True|TRUE|False|FALSE|yes|no|on|off|Yes|No|On|Off)\s*(#.*)?$`), anything, "must be true or false, in small letters and without quotes"},
-	{regexp.MustCompile(`^\s*[A-Za-z0-9_.-]+\s*=\s*[0-9.]+\s*%`), anything, "a number has no % sign: jitter_percent = 0.1 and weekly_reserve = 10 both mean 10 %"},
-	{regexp.MustCompile(`^\s*(//|;|--|/\*|<!--)`), anything, "a comment begins with #"},
-	{regexp.MustCompile(`^\s*[{}]`), anything, notTOML},
-	{regexp.MustCompile(`^\s*[A-Za-z0-9_.-]+\s*:`), anything, "write = and not a colon: " + linesOfTOML},
-	{regexp.MustCompile(`^\s*[A-Za-z0-9_.-]+\s*=\s*(#.*)?$`), anything, `the value is missing: write "" for empty text`},
+	{anything, `^table (\S+) already exists$`, "[$1] is in the file twice: put all its keys under one of them"},
+	{`^\s*[A-Za-z0-9_.-]+\s*=\s*(True|TRUE|False|FALSE|yes|no|on|off|Yes|No|On|Off)\s*(#.*)?$`, anything, "must be true or false, in small letters and without quotes"},
+	{`^\s*[A-Za-z0-9_.-]+\s*=\s*[0-9.]+\s*%`, anything, "a number has no % sign: jitter_percent = 0.1 and weekly_reserve = 10 both mean 10 %"},
+	{`^\s*(//|;|--|/\*|<!--)`, anything, "a comment begins with #"},
+	{`^\s*[{}]`, anything, notTOML},
+	{`^\s*[A-Za-z0-9_.-]+\s*:`, anything, "write = and not a colon: " + linesOfTOML},
+	{`^\s*[A-Za-z0-9_.-]+\s*=\s*(#.*)?$`, anything, `the value is missing: write "" for empty text`},
 	// The parser's error is about the letter after "inf" or "t".
-	{regexp.MustCompile(`^\s*[A-Za-z0-9_.-]+\s*=\s*([A-Za-z~/$]|[0-9.]+[a-zA-Z])`), anything, `text and durations must be in quotes, such as "continue" or "30s"`},
-	{nil, regexp.MustCompile(`^(basic|literal) strings cannot have new lines$`), "the quote at the end of the text is missing"},
-	{nil, regexp.MustCompile(`^.*(escape|escaped character).*$`), `in double quotes a backslash has a meaning of its own: write the text in single quotes, such as '\d+'`},
-	{nil, regexp.MustCompile(`^expected ',' or ']' after array value$`), "the list before it has no ] at its end, or a comma is missing in it"},
-	{nil, regexp.MustCompile(`^expected '?]'? to close table name$`), "the ] after the name of the section is missing"},
-	{nil, regexp.MustCompile(`^unexpected character U\+\S+ '(.+)' at start of value$`), `a value cannot begin with $1: text and durations must be in quotes, such as "continue" or "30s"`},
-	{nil, regexp.MustCompile(`^invalid character at start of key: U\+\S+ '(.+)'$`), "a key cannot begin with $1: " + linesOfTOML},
-	{nil, regexp.MustCompile(`^expected newline but got .*$`), "nothing but a comment may follow a value in its line"},
-	{nil, regexp.MustCompile(`^expected '=' after key$`), "a key without a value: " + linesOfTOML},
+	{`^\s*[A-Za-z0-9_.-]+\s*=\s*([A-Za-z~/$]|[0-9.]+[a-zA-Z])`, anything, `text and durations must be in quotes, such as "continue" or "30s"`},
+	{anything, `^(basic|literal) strings cannot have new lines$`, "the quote at the end of the text is missing"},
+	{anything, `^.*(escape|escaped character).*$`, `in double quotes a backslash has a meaning of its own: write the text in single quotes, such as '\d+'`},
+	{anything, `^expected ',' or ']' after array value$`, "the list before it has no ] at its end, or a comma is missing in it"},
+	{anything, `^expected '?]'? to close table name$`, "the ] after the name of the section is missing"},
+	{anything, `^unexpected character U\+\S+ '(.+)' at start of value$`, `a value cannot begin with $1: text and durations must be in quotes, such as "continue" or "30s"`},
+	{anything, `^invalid character at start of key: U\+\S+ '(.+)'$`, "a key cannot begin with $1: " + linesOfTOML},
+	{anything, `^expected newline but got .*$`, "nothing but a comment may follow a value in its line"},
+	{anything, `^expected '=' after key$`, "a key without a value: " + linesOfTOML},
 }
 
-var anything = regexp.MustCompile(`^.*$`)
-
 const (
+	anything    = `^.*$`
 	linesOfTOML = `a line is key = "value", below the [section] that it belongs to`
 	notTOML     = "this is not TOML: " + linesOfTOML
 )

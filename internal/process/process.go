@@ -147,8 +147,10 @@ func (t Table) read(pid int, args []string) (Live, error) {
 	_, told := t.Arguments(pid, func(string) bool { return true })
 	stat, statErr := t.Stat(pid)
 	process.titled, process.detached = !told, statErr == nil && stat.TTY == 0
-	apart, _ := t.Apart(pid)                                                // an error counts as not sandboxed
-	process.sandboxed = len(apart) > 0 && process.Variable("SANDBOX") != "" // Gemini CLI and Qwen Code set it there
+	if process.Variable("SANDBOX") != "" { // Gemini CLI and Qwen Code set it there
+		apart, _ := t.Apart(pid) // an error counts as not sandboxed
+		process.sandboxed = len(apart) > 0
+	}
 	return process, err
 }
 

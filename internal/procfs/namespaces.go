@@ -161,11 +161,10 @@ func (f FS) container(pid int) string {
 // Inner returns the pid of a process in its own pid namespace, which may differ from the pid
 // here; 0: not known.
 func (f FS) Inner(pid int) int {
-	all := strings.Fields(f.Status(pid)["NSpid"])
-	if len(all) == 0 {
-		return 0
-	}
-	inner, _ := strconv.Atoi(all[len(all)-1]) // the kernel always writes numbers
+	status, _ := read(f.Path(pid, "status")) // empty if it has ended
+	_, pids, _ := strings.Cut(string(status), "\nNSpid:")
+	pids, _, _ = strings.Cut(pids, "\n")
+	inner, _ := strconv.Atoi(pids[strings.LastIndexByte(pids, '\t')+1:]) // the kernel always writes numbers
 	return inner
 }
 

@@ -55,7 +55,7 @@ func TestAProcessInANamespaceWithOurProcessesIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := newHome(t)
 			a.Processes = fakeProc(t, procDir{PID: os.Getpid(), Argv: []string{"x"}, Start: "1"}, procDir{PID: 4711, Argv: []string{c.argv}, Start: "900"})
-			require.NoError(t, os.WriteFile(a.Processes.Path(4711, "status"), []byte("NSpid:\t4711\t1\n"), 0o600))
+			require.NoError(t, os.WriteFile(a.Processes.Path(4711, "status"), []byte("Name:\tclaude\nNSpid:\t4711\t1\n"), 0o600))
 			link(a, os.Getpid(), "pid:[1]")
 			link(a, 4711, c.namespace)
 			register(t, a.Homes.Roots[0], "1.json", registered(1, sessionA, "10", `,"pidDomain":"linux:`+c.machine+`:pid:[2]"`))
@@ -93,7 +93,7 @@ func TestAProcessThatRegisteredTheStartOfAnotherIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := newHome(t)
 			a.Processes = fakeProc(t, procDir{PID: 1, Argv: c.first, Start: "11"}, procDir{PID: 4711, Argv: c.argv, Cwd: c.cwd, Start: "900"})
-			require.NoError(t, os.WriteFile(a.Processes.Path(4711, "status"), []byte("NSpid:\t4711\t1\n"), 0o600))
+			require.NoError(t, os.WriteFile(a.Processes.Path(4711, "status"), []byte("Name:\tclaude\nNSpid:\t4711\t1\n"), 0o600))
 			require.NoError(t, os.WriteFile(filepath.Join(string(a.Processes.FS), "uptime"), []byte("1000.00 0.00\n"), 0o600))
 			register(t, a.Homes.Roots[0], "1.json", registered(1, sessionA, "11", fmt.Sprintf(`,"cwd":"/src/app","startedAt":%d`, time.Now().Add(-c.age).UnixMilli())))
 			owner, err := a.Owner(t.Context(), session)

@@ -14,10 +14,12 @@ import (
 	"resumed/internal/resume"
 )
 
-// attach is a person at the keyboard of the pane: what it is called with is typed by a client of
-// tmux.
+// attach is a person at the keyboard of the pane: in tmux, what it is called with is typed by a client.
 func (p *pane) attach() (types func(keys string)) {
 	p.b.t.Helper()
+	if p.b.types != nil {
+		return p.b.types
+	}
 	attach := p.command("attach", "-t", "e2e")
 	client := exec.Command("script", "-qec", shellWords(attach.Args), "/dev/null")
 	client.Env, client.Dir = append(attach.Env, "TERM=xterm-256color"), attach.Dir

@@ -45,11 +45,13 @@ type box struct {
 	before   []string      // what the daemon is started through
 	columns  int           // of the agent's terminal; 0: as many as people have
 	rows     int
-	plain    bool             // the agent's terminal looks as if it were not in tmux
-	shell    bool             // the agent is in a resumed shell, in a terminal that looks so
-	kitty    *kittytest.Kitty // that the agent's terminal is in; nil: tmux
-	inScreen bool             // the agent's terminal is in GNU screen
-	attended bool             // which a person has open
+	plain    bool              // the agent's terminal looks as if it were not in tmux
+	shell    bool              // the agent is in a resumed shell, in a terminal that looks so
+	seat     string            // the agent is in a resumed shell there: "pty", "xterm"
+	kitty    *kittytest.Kitty  // that the agent's terminal is in; nil: tmux
+	inScreen bool              // the agent's terminal is in GNU screen
+	attended bool              // which a person has open
+	types    func(keys string) // what that person does, or the one at the seat
 	screen   *screentest.Session
 	provider *agenttest.Server
 	proc     *exec.Cmd // the daemon
@@ -183,9 +185,12 @@ func (b *box) start(config string) {
 }
 
 // restart ends the daemon and starts another one.
-func (b *box) restart() {
+func (b *box) restart() { b.t.Helper(); b.startAfter(syscall.SIGTERM) }
+
+// startAfter sends the daemon a signal that ends it, and starts another one.
+func (b *box) startAfter(signal syscall.Signal) {
 	b.t.Helper()
-	require.NoError(b.t, b.proc.Process.Signal(syscall.SIGTERM))
+	require.NoError(b.t, b.proc.Process.Signal(signal))
 	_ = b.proc.Wait()
 	b.start(b.config())
 }

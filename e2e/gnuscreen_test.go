@@ -19,6 +19,7 @@ func (b *box) talkInScreen(prompt string) *pane {
 	if b.attended {
 		person := terminaltest.Open(b.t, b.screen.Command("-x"))
 		go func() { _, _ = io.Copy(io.Discard, person) }()
+		b.types = func(keys string) { _, _ = person.WriteString(keys) }
 	}
 	p := &pane{b: b}
 	b.t.Cleanup(func() {
@@ -40,6 +41,11 @@ var (
 		b.inScreen, b.attended = true, true
 		b.backoff = 20 * time.Second // screen has read from that person's terminal when they opened it
 		idle.play(t, b, row)
+	}}
+
+	togetherInScreen = situation{"live in GNU screen, and a person types in the same second", func(t *testing.T, b *box, row *result) {
+		b.inScreen, b.attended = true, true
+		together.play(t, b, row)
 	}}
 
 	menuInScreen = situation{"live in GNU screen with the limit's menu open", func(t *testing.T, b *box, row *result) {

@@ -77,10 +77,13 @@ func (k kit) situations() []situation {
 		all = append(all, execOthers...)
 		all = append(all, cutOff, quiet, liveQuiet)
 	}
-	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0", "copilot 1.0.102", "gemini 0.61.0", "qwen-code 0.24.4", "opencode 1.18.33"}, k.name()) {
+	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0", "copilot 1.0.102", "gemini 0.61.0", "qwen-code 0.24.4", "opencode 1.18.33", "kilo 7.7.7"}, k.name()) {
 		withPlugin := []situation{plugged, asksWithPlugin}
 		if k.agent != "claude-code" && k.agent != "gemini" { // which has a row of its own, and which records no failure
 			withPlugin = append(withPlugin, pluggedBefore)
+		}
+		if slices.Contains([]string{"claude-code", "gemini", "qwen-code"}, k.agent) { // the others run nothing by themselves
+			withPlugin = append(withPlugin, pluginCommands)
 		}
 		if k.agent == "codex" { // its hooks are trusted by a person first
 			withPlugin = slices.Delete(withPlugin, 1, 2)
@@ -136,7 +139,7 @@ func claude(version string) kit {
 		talk:  func(prompt string) []string { return []string{"claude", prompt} },
 		cases: headless,
 		ask:   func(b *box) { b.write(".claude/settings.json", "{}") },
-		live:  append([]situation{idle, menu, movedMenu, inKitty, menuInKitty, inShell, small, vim, plain, quit, armed, drafted, busy, dead, denied, together, permits, onetime, commands, cleared}, sample(4, append(claudeLeash(), inScreen, openInScreen, menuInScreen, inEditor, menuInShell, tour))...),
+		live:  append([]situation{idle, menu, movedMenu, inKitty, menuInKitty, inShell, small, vim, plain, quit, armed, drafted, busy, dead, denied, together, permits, onetime, commands, cleared}, sample(4, append(append(claudeLeash(), seats...), inScreen, openInScreen, togetherInScreen, menuInScreen, inEditor, menuInShell, tour))...),
 		slow:  named(armed.name, paid.name),
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
+	"resumed/internal/terminal/gnuscreen"
 )
 
 // pane is an agent at work in a terminal of its own.
@@ -34,6 +35,9 @@ func (b *box) talk(prompt string) *pane {
 	}
 	if b.inScreen {
 		return b.talkInScreen(prompt)
+	}
+	if b.seat != "" {
+		return b.talkAtSeat(prompt)
 	}
 	if _, err := exec.LookPath("tmux"); err != nil && os.Getenv("CI") == "" {
 		b.t.Skip("SKIPPED: there is no tmux")
@@ -77,7 +81,10 @@ func (p *pane) screen() string {
 		return p.b.kitty.Screen(p.window)
 	}
 	if p.b.screen != nil {
-		return p.b.screen.Hardcopy()
+		return gnuscreen.Restored([]byte(p.b.screen.Hardcopy()))
+	}
+	if p.b.seat != "" {
+		return p.b.screenAtSeat()
 	}
 	out, _ := p.command("capture-pane", "-p", "-t", "e2e").Output()
 	return string(out)
@@ -101,6 +108,9 @@ func (p *pane) pid() int {
 	}
 	if p.b.screen != nil {
 		return p.b.screen.Root()
+	}
+	if p.b.seat != "" {
+		return p.b.shells()[0].PID
 	}
 	out, err := p.command("display-message", "-p", "-t", "e2e", "#{pane_pid}").Output()
 	require.NoError(p.b.t, err)

@@ -29,6 +29,7 @@ var removals = map[string]string{
 	"qwen-code":   "qwen extensions uninstall resumed",
 	"gemini":      "gemini extensions uninstall resumed",
 	"opencode":    "rm ~/.config/opencode/plugin/resumed.js",
+	"kilo":        "rm ~/.config/kilo/plugin/resumed.js",
 }
 
 // consents are what a person would answer the agent while it installs a plugin.
@@ -142,6 +143,30 @@ var pluggedBefore = situation{pluggedEarly.name, func(t *testing.T, b *box, row 
 	b.finished(s, before, 1, once)
 	require.True(t, b.latestSession().Started.Seen)
 	row.did, row.outcome = "continued once with what its hooks have recorded", "finished"
+}}
+
+// pluginCommands are the plugin's commands, as a person gives them: the model reads what resumed printed.
+var pluginCommands = situation{"with the plugin, and its commands", func(t *testing.T, b *box, row *result) {
+	if b.kit.agent == "claude-code" { // which asks for nothing that the command itself allows
+		b.kit.ask(b)
+	}
+	b.plug()
+	b.extra = append(b.extra, "PATH="+b.path(".local", "bin")+string(filepath.ListSeparator)+b.bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	b.start(b.config())
+	for command, printed := range map[string]string{
+		"/resumed:status":               "No session is interrupted.",
+		"/resumed:retry no-such":        `"no-such": no such session`,
+		"/resumed:queue":                "Nothing is queued.",
+		"/resumed:queue mend the fence": "mend the fence",
+	} {
+		b.provider.Script(agenttest.Text("All done."))
+		argv := b.kit.begin(command)
+		b.launch(append([]string{filepath.Join(b.bin, argv[0])}, argv[1:]...)...).wait(t)
+		requests := b.provider.Requests()
+		require.NotEmpty(t, requests, command)
+		require.Contains(t, strings.Join(requests[len(requests)-1].Prompts, "\n"), printed, command)
+	}
+	row.did, row.outcome = "answered the commands", "read by the model"
 }}
 
 // plugged starts the agent with its plugin.

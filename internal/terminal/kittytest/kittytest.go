@@ -50,7 +50,7 @@ func Start(t *testing.T, options ...string) *Kitty {
 		args = append(args, "-o", option)
 	}
 	cmd := exec.Command("kitty", append(args, "sleep", "1000")...)
-	cmd.Env = append(os.Environ(), "DISPLAY=:"+display(t), "LIBGL_ALWAYS_SOFTWARE=1", "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_RUNTIME_DIR="+dir, "XDG_CACHE_HOME="+dir)
+	cmd.Env = append(os.Environ(), "DISPLAY="+Display(t), "LIBGL_ALWAYS_SOFTWARE=1", "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_RUNTIME_DIR="+dir, "XDG_CACHE_HOME="+dir)
 	log, err := os.Create(filepath.Join(dir, "log"))
 	require.NoError(t, err)
 	defer log.Close()
@@ -69,8 +69,8 @@ func Start(t *testing.T, options ...string) *Kitty {
 	}
 }
 
-// display starts an X server and returns the number of its display.
-func display(t *testing.T) string {
+// Display starts an X server and returns its display.
+func Display(t *testing.T) string {
 	t.Helper()
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
@@ -81,7 +81,7 @@ func display(t *testing.T) string {
 	require.NoError(t, write.Close())
 	number, err := bufio.NewReader(read).ReadString('\n')
 	require.NoError(t, err, "Xvfb did not come")
-	return strings.TrimSpace(number)
+	return ":" + strings.TrimSpace(number)
 }
 
 func run(t *testing.T, cmd *exec.Cmd) {

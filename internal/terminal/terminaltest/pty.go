@@ -13,7 +13,7 @@ import (
 
 // Open starts a command in a terminal that nothing else can type into, and returns the side of the
 // person. To close it is to close the window.
-func Open(t *testing.T, cmd *exec.Cmd) *os.File {
+func Open(t testing.TB, cmd *exec.Cmd) *os.File {
 	t.Helper()
 	file, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: 120, Rows: 40})
 	require.NoError(t, err)

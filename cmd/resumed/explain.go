@@ -289,22 +289,29 @@ func (c *cli) printJudged(text string, reader limit.Reader) error {
 	if verdict.Reset.Stated() {
 		j.ResetAt = new(verdict.Reset.At.UTC())
 	}
-	notes := ""
-	if j.ResetAt != nil {
-		notes += ", resets " + humanize.Clock(*j.ResetAt, reader.At)
-	}
-	if j.InProgress {
-		notes += ", the agent continues by itself"
-	}
-	if j.Class != limit.None && !j.WaitHelps {
-		notes += ", waiting does not help"
-	}
+	notes := ": " + decisionOn(j, reader.At)
 	if len(j.Because) > 0 {
 		notes += ", because of: '" + strings.Join(j.Because, "', '") + "'"
 	}
 	return c.print(j, func(p *termui.Printer) {
 		p.Line("%s%s  %s", p.Paint.In(termui.Bold, j.Class.String()), notes, p.Paint.In(termui.Dim, sanitize.Line(text)))
 	})
+}
+
+// decisionOn says what would be done if an agent had recorded the message.
+func decisionOn(j judged, at time.Time) string {
+	switch {
+	case j.Class == limit.None:
+		return "not an error of an agent, nothing would be done"
+	case j.InProgress:
+		return "the agent continues by itself"
+	case !j.WaitHelps:
+		return "waiting does not help, you would be told"
+	case j.ResetAt != nil:
+		return "would be continued when the limit resets, " + humanize.Clock(*j.ResetAt, at)
+	default:
+		return "would be tried again, with growing waits"
+	}
 }
 
 func readTime(flag, value string) (time.Time, error) {

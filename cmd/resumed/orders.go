@@ -27,6 +27,13 @@ type chosen struct {
 	unseen bool
 }
 
+// flags adds the flags that choose sessions; all says what --all means.
+func (ch *chosen) flags(cmd *cobra.Command, all string) {
+	cmd.Flags().BoolVar(&ch.all, "all", false, all)
+	cmd.Flags().StringVar(&ch.class, "class", "", "all sessions that a limit of this `CLASS` stopped, such as auth")
+	cmd.MarkFlagsMutuallyExclusive("all", "class")
+}
+
 // check requires either names of sessions or a flag that chooses them.
 func (ch chosen) check(command, flags string) error {
 	if ch.class != "" {
@@ -38,27 +45,6 @@ func (ch chosen) check(command, flags string) error {
 		return usageError(fmt.Errorf("%s needs either sessions, or %s", command, flags))
 	}
 	return nil
-}
-
-func (c *cli) sessions(cmd *cobra.Command, ch chosen) ([]string, error) {
-	if len(ch.names) > 0 {
-		return ch.names, nil
-	}
-	status, err := c.client().Status(cmd.Context(), false)
-	if err != nil {
-		return nil, err
-	}
-	found := status.Sessions
-	if ch.unseen {
-		found = view.WithoutStart(found)
-	}
-	var names []string
-	for _, s := range found {
-		if s.State.Stopped() && (ch.class == "" || s.Class.String() == ch.class) {
-			names = append(names, s.Key().String())
-		}
-	}
-	return names, nil
 }
 
 func (c *cli) retryCommand() *cobra.Command {
@@ -74,10 +60,6 @@ func (c *cli) retryCommand() *cobra.Command {
 			"With --use-reset it first uses one of the resets that OpenAI has given your ChatGPT account, for a Codex session that a usage limit stopped. It says how many there are and asks first. resumed never does that by itself.",
 		Example: "  resumed retry 4f2a\n  resumed retry 4f2a b17c --now\n  resumed retry --class auth\n  resumed retry --unseen\n  resumed retry 4f2a --own-key\n  resumed retry 4f2a --use-reset",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ch.names = args
-			if err := ch.check("retry", "--all, --class or --unseen"); err != nil {
-				return err
-			}
 			if (ownKey || useReset) && len(args) != 1 {
 				return usageError(errors.New("--own-key and --use-reset need one session"))
 			}
@@ -87,18 +69,14 @@ func (c *cli) retryCommand() *cobra.Command {
 			if useReset {
 				return c.retryWithReset(cmd, args[0], yes)
 			}
-			names, err := c.sessions(cmd, ch)
-			if err != nil {
-				return err
-			}
+			ch.names = args
 			if now {
-				return c.order(cmd, names, len(args) == 1, control.Retry, "due now")
+				return c.orderChosen(cmd, ch, "--all, --class or --unseen", control.Retry, "due now")
 			}
-			return c.order(cmd, names, len(args) == 1, control.Due, "due now")
+			return c.orderChosen(cmd, ch, "--all, --class or --unseen", control.Due, "due now")
 		},
 	})
-	cmd.Flags().BoolVar(&ch.all, "all", false, "all sessions that are stopped")
-	cmd.Flags().StringVar(&ch.class, "class", "", "all sessions that a limit of this `CLASS` stopped, such as auth")
+	ch.flags(cmd, "all sessions that are stopped")
 	cmd.Flags().BoolVar(&ch.unseen, "unseen", false, "all sessions that wait for your word because their start was not seen")
 	cmd.Flags().BoolVar(&now, "now", false, "also before the time that the provider named")
 	cmd.Flags().BoolVar(&ownKey, "own-key", false, "with your own API key, at your cost, until the limit is over")
@@ -116,23 +94,16 @@ func (c *cli) cancelCommand() *cobra.Command {
 		SuggestFor: []string{"stop"},
 		Short:      "Do not continue sessions after this limit",
 		Long:       "Leaves sessions alone until their next limit. A resume that is running goes on, unless you add --stop.",
-		Example:    "  resumed cancel 4f2a\n  resumed cancel --stop 4f2a\n  resumed cancel --all",
+		Example:    "  resumed cancel 4f2a\n  resumed cancel --stop 4f2a\n  resumed cancel --class auth\n  resumed cancel --all",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ch.names = args
-			if err := ch.check("cancel", "--all"); err != nil {
-				return err
-			}
-			names, err := c.sessions(cmd, ch)
-			if err != nil {
-				return err
-			}
 			if stop {
-				return c.order(cmd, names, len(args) == 1, control.Stop, "cancelled and stopped")
+				return c.orderChosen(cmd, ch, "--all or --class", control.Stop, "cancelled and stopped")
 			}
-			return c.order(cmd, names, len(args) == 1, control.Cancel, "cancelled")
+			return c.orderChosen(cmd, ch, "--all or --class", control.Cancel, "cancelled")
 		},
 	})
-	cmd.Flags().BoolVar(&ch.all, "all", false, "all sessions that are stopped")
+	ch.flags(cmd, "all sessions that are stopped")
 	cmd.Flags().BoolVar(&stop, "stop", false, "also end the resume that runs")
 	return cmd
 }
@@ -143,7 +114,7 @@ func (c *cli) pauseCommand() *cobra.Command {
 		SuggestFor: []string{"stop"},
 		Short:      "Start nothing until you unpause",
 		Long:       "While paused, nothing is started, for these sessions or for all. Waits continue; sessions whose wait ended meanwhile start after unpause. A pause survives a restart.",
-		Example:    "  resumed pause\n  resumed pause 4f2a b17c",
+		Example:    "  resumed pause\n  resumed pause 4f2a b17c\n  resumed pause --class usage_limit",
 	})
 }
 
@@ -157,17 +128,16 @@ func (c *cli) unpauseCommand() *cobra.Command {
 }
 
 func (c *cli) pausing(paused bool, cmd *cobra.Command) *cobra.Command {
-	everything := cmd.Flags().Bool("all", false, "everything, as without a session")
+	var ch chosen
+	ch.flags(cmd, "everything, as without a session")
 	order, done, all := control.Pause, "paused", "Paused: nothing is started until resumed unpause."
 	if !paused {
 		order, done, all = control.Unpause, "unpaused", "Unpaused: sessions whose wait is over start now."
 	}
-	cmd.RunE = func(cmd *cobra.Command, names []string) error {
-		switch {
-		case len(names) > 0 && *everything:
-			return usageError(errors.New("--all is for everything: leave out the sessions"))
-		case len(names) > 0:
-			return c.order(cmd, names, len(names) == 1, order, done)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		ch.names = args
+		if len(args) > 0 || ch.class != "" {
+			return c.orderChosen(cmd, ch, "--all or --class", order, done)
 		}
 		if err := c.client().SetPaused(cmd.Context(), paused); err != nil {
 			return err
@@ -175,6 +145,31 @@ func (c *cli) pausing(paused bool, cmd *cobra.Command) *cobra.Command {
 		return c.print(map[string]any{"version": 1, "paused": paused}, func(p *termui.Printer) { p.Text(all + "\n") })
 	}
 	return c.jsonFlag(cmd)
+}
+
+// orderChosen gives an order for the sessions that names or flags choose.
+func (c *cli) orderChosen(cmd *cobra.Command, ch chosen, flags string, order control.Order, done string) error {
+	if err := ch.check(cmd.Name(), flags); err != nil {
+		return err
+	}
+	if len(ch.names) > 0 {
+		return c.order(cmd, ch.names, len(ch.names) == 1, order, done)
+	}
+	status, err := c.client().Status(cmd.Context(), false)
+	if err != nil {
+		return err
+	}
+	found := status.Sessions
+	if ch.unseen {
+		found = view.WithoutStart(found)
+	}
+	var names []string
+	for _, s := range found {
+		if s.State.Stopped() && (ch.class == "" || s.Class.String() == ch.class) {
+			names = append(names, s.Key().String())
+		}
+	}
+	return c.order(cmd, names, false, order, done)
 }
 
 // order makes the daemon do something with each session, and prints their states after it. An order that
@@ -186,7 +181,9 @@ func (c *cli) order(cmd *cobra.Command, names []string, one bool, order control.
 	do := func(name string, order control.Order) {
 		session, err := client.Do(cmd.Context(), name, order)
 		if errors.Is(err, control.ErrEarly) && !one {
-			err = fmt.Errorf("%s: %w", name, err)
+			if found, unknown := client.Session(cmd.Context(), name); unknown == nil {
+				err = fmt.Errorf("%s: %w", humanize.Called(found.Sessions[0]), err)
+			}
 		}
 		switch {
 		case errors.Is(err, control.ErrEarly):

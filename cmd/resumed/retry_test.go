@@ -44,7 +44,7 @@ func TestOrdersForSeveralSessions(t *testing.T) {
 
 	out, errOut, code := b.run("retry", "--all", "--json")
 	require.Equal(t, exitUsage, code, "one of them would be early")
-	require.Contains(t, errOut, "mybot/wait-1: the provider asked to wait until ")
+	require.Contains(t, errOut, "wait (mybot): the provider asked to wait until ")
 	var after struct{ Sessions []view.Session }
 	require.NoError(t, json.Unmarshal([]byte(out), &after))
 	require.Len(t, after.Sessions, 2, "the others are retried")
@@ -56,12 +56,17 @@ func TestOrdersForSeveralSessions(t *testing.T) {
 	require.True(t, b.session("lost-1").Paused)
 	require.True(t, b.session("wait-1").Paused)
 
+	out, errOut, code = b.run("unpause", "--class", "rate_limit")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "wait (mybot): unpaused; waiting, in 1h 4")
+	require.False(t, b.session("lost-1").Paused)
+
 	_, errOut, code = b.run("cancel", "wait-1", "nobody")
 	require.Equal(t, exitNoSession, code)
 	require.Contains(t, errOut, "\"nobody\": no such session")
 	require.Equal(t, resume.Watching, b.session("wait-1").State, "the other one is cancelled")
 
-	for _, wrong := range [][]string{{"retry"}, {"cancel"}, {"retry", "--all", "lost-1"}, {"retry", "--all", "--unseen"}, {"retry", "--class", "weather"}, {"pause", "--all", "lost-1"}} {
+	for _, wrong := range [][]string{{"retry"}, {"cancel"}, {"retry", "--all", "lost-1"}, {"retry", "--all", "--unseen"}, {"retry", "--class", "weather"}, {"pause", "--all", "lost-1"}, {"pause", "--class", "auth", "lost-1"}, {"cancel", "--all", "--class", "auth"}} {
 		_, errOut, code = b.run(wrong...)
 		require.Equal(t, exitUsage, code, "%v: %s", wrong, errOut)
 	}

@@ -184,9 +184,7 @@ func (d *daemon) buildServers() error {
 	if err != nil {
 		return err
 	}
-	d.web = webui.NewServer(webui.ServerOptions{
-		Page: webui.New(d.backend, secret, opts.Log), Metrics: d.metrics.Handler(), Ping: d.engine.Ping, Log: opts.Log,
-	})
+	d.web = webui.NewServer(webui.New(d.backend, secret, opts.Log), d.metrics.Handler(), d.engine.Ping, opts.Log)
 	d.web.Want(opts.Config.HTTP.Listen)
 	d.server, err = listen(opts, d.backend)
 	return err

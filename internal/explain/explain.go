@@ -315,7 +315,7 @@ const (
 
 type noFile string
 
-func (path noFile) Error() string { return "there is no file " + string(path) }
+func (path noFile) Error() string { return "there is no such file or session: " + string(path) }
 
 func (noFile) Unwrap() error { return fs.ErrNotExist }
 

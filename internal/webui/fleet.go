@@ -35,11 +35,9 @@ type fleetDocument struct {
 }
 
 type fleetHost struct {
-	Name   string    `json:"name"`
-	State  string    `json:"state"`
-	Tone   string    `json:"tone"`
-	SeenAt time.Time `json:"seen_at"`
-	Skew   float64   `json:"skew,omitempty"` // of its clock in seconds, if it is too large
+	control.FleetHost
+	Tone   humanize.Tone `json:"tone"`
+	Skewed bool          `json:"skewed"`
 }
 
 // fleetAccount is an account that machines of the fleet share.
@@ -117,12 +115,9 @@ func showFleet(here control.DaemonFleet, f control.Fleet) fleetDocument {
 	}
 	d.Line = sanitize.Cut(d.Line, sanitize.Sentence)
 	for _, h := range f.Hosts {
+		h.Name, h.Version = sanitize.Line(h.Name), sanitize.Line(h.Version)
 		tone := cmp.Or(map[string]humanize.Tone{"gone": humanize.Bad, "alone": humanize.Wait}[h.State], humanize.Good)
-		shown := fleetHost{Name: sanitize.Line(h.Name), State: h.State, Tone: string(tone), SeenAt: h.SeenAt}
-		if h.Skewed() {
-			shown.Skew = h.SkewSeconds
-		}
-		d.Hosts = append(d.Hosts, shown)
+		d.Hosts = append(d.Hosts, fleetHost{h, tone, h.Skewed()})
 	}
 	for _, a := range f.Accounts {
 		d.Accounts = append(d.Accounts, showFleetAccount(a))

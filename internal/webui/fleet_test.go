@@ -20,9 +20,12 @@ func TestTheFleetIsShownInTheWordsOfStatus(t *testing.T) {
 		Next:     "more", Unreadable: []control.FleetUnreadable{{Name: "build", Entries: 1}},
 	})
 	require.Equal(t, "alone, as laptop with 2 hosts: the fleet does not answer; build: one entry could not be read", shown.Line)
-	require.Equal(t, []fleetHost{{Name: "laptop", State: "alive", Tone: "good"}, {Name: "build", State: "gone", Tone: "bad", Skew: -40}}, shown.Hosts)
+	require.Equal(t, []fleetHost{
+		{control.FleetHost{Name: "laptop", State: "alive"}, "good", false}, {control.FleetHost{Name: "build", State: "gone", SkewSeconds: -40}, "bad", true},
+	}, shown.Hosts)
 	require.Equal(t, "as build was told; laptop tries; 3 interrupted sessions on 2 hosts", shown.Accounts[0].Words)
 	require.Equal(t, []string{"build", "4f2a"}, []string{shown.Sessions[0].Host, shown.Sessions[0].Name}, "nothing of another host's reaches the page raw")
+	require.True(t, shown.Sessions[0].Away, "its orders go to that host")
 	require.Nil(t, shown.Sessions[0].NextAt, "one that gave up is not resumed at any time")
 	require.Equal(t, "more", shown.Next)
 	require.NotNil(t, showFleet(control.DaemonFleet{}, control.Fleet{}).Hosts, "lists are lists")

@@ -72,7 +72,7 @@ func New(backend Backend, secret *Secret, log *slog.Logger) *Page {
 		"GET queue":            p.queue,
 		"GET history":          p.history,
 		"GET fleet":            p.fleet,
-		"GET renew":            func(*http.Request) (any, error) { return "", nil }, // require gives the cookie
+		"GET renew":            func(*http.Request) (any, error) { return nil, nil }, // require gives the cookie
 		"POST session/{order}": p.order,
 		"POST pause":           func(r *http.Request) (any, error) { return p.setPaused(r, true) },
 		"POST unpause":         func(r *http.Request) (any, error) { return p.setPaused(r, false) },
@@ -176,20 +176,16 @@ type requestError struct {
 
 func (e *requestError) Error() string { return e.text }
 
-// answer sends a text for people or a document for the page, or why there is none. If that cannot be
-// sent, the browser is gone.
+// answer sends a document, or why there is none. If that cannot be sent, the browser is gone.
 func answer(w http.ResponseWriter, document any, err error) {
 	wrong, ok := errors.AsType[*requestError](err)
-	switch text, isText := document.(string); {
+	switch {
 	case ok:
 		http.Error(w, wrong.text, wrong.code)
 	case errors.Is(err, resume.ErrNoSession):
 		http.Error(w, err.Error(), http.StatusNotFound)
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusInternalServerError)
-	case isText:
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, text)
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(document)

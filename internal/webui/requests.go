@@ -141,9 +141,7 @@ func (p *Page) order(r *http.Request) (any, error) {
 		switch {
 		case errors.Is(err, control.ErrEarly):
 			after.Early = append(after.Early, key.String())
-			if after.Until == "" {
-				after.Until = sanitize.Line(err.Error())
-			}
+			after.Until = cmp.Or(after.Until, sanitize.Line(err.Error()))
 		case err != nil:
 			failed = append(failed, err)
 		default:
@@ -163,13 +161,12 @@ func (p *Page) do(ctx context.Context, host string, key resume.Key, order contro
 		_, err := p.backend.Queue().Drop(ctx, key.ID)
 		return "removed from the queue", err
 	}
-	execute := p.backend.Do
-	if host != "" {
-		execute = func(ctx context.Context, key resume.Key, order control.Order) (view.Session, error) {
-			return p.backend.DoAway(ctx, host, key.String(), order)
-		}
+	session, err := view.Session{}, error(nil)
+	if host == "" {
+		session, err = p.backend.Do(ctx, key, order)
+	} else {
+		session, err = p.backend.DoAway(ctx, host, key.String(), order)
 	}
-	session, err := execute(ctx, key, order)
 	state, _ := humanize.State(session)
 	return strings.TrimSuffix(state+": "+sanitize.Line(session.Reason), ": "), err
 }
@@ -192,11 +189,11 @@ func summary(done []string, failed []error) string {
 func (p *Page) setPaused(r *http.Request, paused bool) (any, error) {
 	ctx, cancel := orderContext(r)
 	defer cancel()
-	err := p.backend.SetPaused(ctx, paused)
+	said := "sessions whose wait is over start now"
 	if paused {
-		return "nothing is started until you unpause", err
+		said = "nothing is started until you unpause"
 	}
-	return "sessions whose wait is over start now", err
+	return ordered{Said: said}, p.backend.SetPaused(ctx, paused)
 }
 
 // orderContext returns a context that outlives the request.

@@ -48,21 +48,14 @@ type Server struct {
 	err    error  // why it does not listen at wanted
 }
 
-// ServerOptions are the parts of a Server. All are required.
-type ServerOptions struct {
-	Page    *Page
-	Metrics http.Handler
-	Ping    func(context.Context) error // returns when the engine has answered
-	Log     *slog.Logger
-}
-
-// NewServer returns a server that listens nowhere until Want says where.
-func NewServer(opts ServerOptions) *Server {
+// NewServer returns a server that listens nowhere until Want says where. ping returns when the engine
+// has answered.
+func NewServer(page *Page, metrics http.Handler, ping func(context.Context) error, log *slog.Logger) *Server {
 	mux := http.NewServeMux()
-	mux.Handle("/", opts.Page)
-	mux.Handle("GET /metrics", opts.Metrics)
-	mux.Handle("GET /healthz", health(opts.Ping))
-	return &Server{handler: mux, page: opts.Page, log: opts.Log, changed: wake.NewSignal()}
+	mux.Handle("/", page)
+	mux.Handle("GET /metrics", metrics)
+	mux.Handle("GET /healthz", health(ping))
+	return &Server{handler: mux, page: page, log: log, changed: wake.NewSignal()}
 }
 
 // health answers 200 while the engine answers.

@@ -305,8 +305,7 @@ func groupOf(s view.Session) group {
 // causeForYou returns the title of a group that needs a person: what they are asked for, or why the
 // session is stopped if that says more.
 func causeForYou(s view.Session) string {
-	byClass := s.Needs == nil || slices.Contains([]string{"sign_in", "billing", "retry"}, *s.Needs)
-	if !byClass {
+	if s.Needs != nil && !slices.Contains([]string{"sign_in", "billing", "retry"}, *s.Needs) {
 		return humanize.Asked(s)
 	}
 	state, _ := humanize.State(s)

@@ -55,8 +55,8 @@ export class Fleet {
     const now = this.now();
     put(byId('fleet-line'), told.line);
     byId('fleet-line').dataset.tone = told.tone;
-    fill(byId('fleet-hosts'), told.hosts.map(({name, state, tone, seen_at: at, skew}) =>
-      member(tone, name, state, `last seen ${clock(at, now)}`, skew ? `its clock is off by ${Math.round(skew)}s` : '')));
+    fill(byId('fleet-hosts'), told.hosts.map(({name, state, tone, seen_at: at, skewed, skew_seconds: skew}) =>
+      member(tone, name, state, `last seen ${clock(at, now)}`, skewed ? `its clock is off by ${Math.round(skew)}s` : '')));
     fill(byId('fleet-accounts'), told.accounts.map(({name, state, tone, reset_at: at, words}) =>
       member(tone, name, at ? `${state}, lifts ${until(at, now)}` : state, words)));
     refill(byId('fleet-sessions'), grouped(told.sessions).map((group) => this.group(group, now)));

@@ -2,7 +2,7 @@
 import {accountStrips, showAccounts, tickAccounts, watchAccounts} from './accounts.js';
 import {watchAnswers} from './ask.js';
 import {byId, drawn, fill, make, put} from './dom.js';
-import {ask, follow} from './door.js';
+import {follow, tell} from './door.js';
 import {Drawer} from './drawer.js';
 import {Fleet} from './fleet.js';
 import {watchKeys} from './keys.js';
@@ -171,7 +171,7 @@ function connection(tone, text, lost) {
 async function pauseAll() {
   const path = daemon.paused ? 'unpause' : 'pause', what = byId('pause').textContent;
   try {
-    put(byId('said'), `${what}: ${(await (await ask(path, {method: 'POST'})).text()).trim()}`);
+    put(byId('said'), `${what}: ${(await tell(path, {method: 'POST'})).said}`);
   } catch {
     put(byId('said'), `${what}: the daemon does not answer`);
   }

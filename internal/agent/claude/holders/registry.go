@@ -137,15 +137,11 @@ func (h *Holders) entry(file string) (entry, bool) {
 		}
 		e.elsewhere = foreign
 	}
-	return e, foreign || lives && (e.Domain != "" || h.mayBe(number, e))
-}
-
-// mayBe reports whether the session may still be open in a process that is not known as a Claude Code: one of
-// that age, also in a namespace. If a namespace shows our processes, its pid 1 registers the start of our pid 1,
-// which never ends.
-func (h *Holders) mayBe(pid int, e entry) bool {
-	e.Cwd = "" // any
-	return h.beganWith(pid, e) || h.outer(e).PID > 0
+	// If a namespace shows our processes, its pid 1 registers the start of our pid 1, which never ends. So the
+	// process must have the age of the entry, or a Claude Code of that age live in a namespace, in any directory.
+	anywhere := e
+	anywhere.Cwd = ""
+	return e, foreign || lives && (h.beganWith(number, e) || h.outer(anywhere).PID > 0)
 }
 
 // outer returns the process in our namespace that registered its pid in another one; zero: not found.

@@ -208,8 +208,7 @@ func neighbour(t *testing.T) (address string, told func() string) {
 	}
 }
 
-// A browser sends its cookies to every port of a host, so to programs of all users. The secret of the
-// page must stay with the page.
+// The word that a person gives by the button is remembered for that session, also by the next daemon.
 func TestAButtonOfThePageIsAPersonsWord(t *testing.T) {
 	b, w := newBox(t), newBrowser(t)
 	b.vars = []string{"RESUMED_HTTP_LISTEN=127.0.0.1:0"}
@@ -225,8 +224,17 @@ func TestAButtonOfThePageIsAPersonsWord(t *testing.T) {
 	w.do(chromedp.Click(chromedp.CSS("#ask-yes")))
 	b.until("it is continued", func() bool { return strings.Contains(b.read("calls"), "--resume "+claudeSession) })
 	w.until("it is a try like others", `document.querySelector('`+button+`').textContent === 'Retry'`)
+
+	b.appendTo(claudeTranscript, answerLine(claudeSession, b.path("bot"), "done"))
+	b.untilState(claudeSession, resume.Watching)
+	b.restart()
+	before := strings.Count(b.read("calls"), "\n")
+	b.appendTo(claudeTranscript, refusalLine(claudeSession, b.path("bot")))
+	b.until("it is continued again", func() bool { return strings.Count(b.read("calls"), "\n") > before })
 }
 
+// A browser sends its cookies to every port of a host, so to programs of all users. The secret of the
+// page must stay with the page.
 func TestOtherPortsAreToldNoSecret(t *testing.T) {
 	b := newBox(t)
 	w := newBrowser(t)

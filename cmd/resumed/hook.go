@@ -26,11 +26,12 @@ import (
 	"resumed/internal/usage"
 )
 
-// longestHook limits what is read from an agent, and hookWithin how long the agent waits for a hook or
-// its status line, which is drawn after each answer, whatever the daemon does.
+// An agent waits for its hooks and, after each answer, for its status line: answerWithin limits what the daemon
+// takes of that. If a busy machine is slow to record a start, the session would need its user's word.
 const (
-	longestHook = 1 << 20
-	hookWithin  = 500 * time.Millisecond
+	longestHook  = 1 << 20
+	answerWithin = 500 * time.Millisecond
+	hookWithin   = 5 * time.Second
 )
 
 func (c *cli) hookCommand() *cobra.Command {
@@ -41,8 +42,8 @@ func (c *cli) hookCommand() *cobra.Command {
 		Long: "Agents call this by themselves, once the plugin is installed in them (docs/plugin.md), with\n" +
 			"one JSON object as the standard input. It records how the session was started, and tells the\n" +
 			"daemon to look at it and whether it asks for a permission. AGENT is plugin where several agents\n" +
-			"share one plugin. It prints nothing, takes half a second at most and never fails, with or\n" +
-			"without a daemon.",
+			"share one plugin. It prints nothing, waits half a second at most for the daemon and never\n" +
+			"fails, with or without one.",
 		Example: "  echo '{\"session_id\": \"…\", \"hook_event_name\": \"SessionStart\"}' | resumed hook claude-code",
 		Args:    cobra.ArbitraryArgs,
 		// Arguments that an agent appends are neither flags of ours nor errors.
@@ -102,9 +103,10 @@ func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 	if agent == "" || told.Session == "" {
 		return
 	}
-	dir := control.SocketDir(os.Getenv)
-	_ = control.MarkCall(dir, agent)
+	_ = control.MarkCall(control.SocketDir(os.Getenv), agent)
 	recordStart(resume.Key{Agent: agent, ID: told.Session}, procfs.Proc.BehindShells(os.Getppid()))
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
 	_ = c.client().SendHookEvent(ctx, control.HookEvent{Agent: agent, Session: told.Session, Transcript: told.Transcript, Asks: told.Asks, Answered: told.Answered})
 }
 
@@ -159,7 +161,7 @@ func (c *cli) statuslineCommand() *cobra.Command {
 			session, readings := agents.StatusLine(said, time.Now())
 			var telling sync.WaitGroup
 			telling.Go(func() {
-				ctx, cancel := context.WithTimeout(cmd.Context(), hookWithin)
+				ctx, cancel := context.WithTimeout(cmd.Context(), answerWithin)
 				defer cancel()
 				if session != "" && len(readings) > 0 {
 					_ = c.client().AddReadings(ctx, session, readings) // without a daemon it is dropped

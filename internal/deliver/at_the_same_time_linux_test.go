@@ -26,6 +26,7 @@ import (
 	"resumed/internal/shell"
 	"resumed/internal/terminal"
 	"resumed/internal/terminal/gnuscreen"
+	"resumed/internal/terminal/kittytest"
 	"resumed/internal/terminal/screentest"
 	"resumed/internal/terminal/shellpty"
 	"resumed/internal/terminal/terminaltest"
@@ -78,6 +79,7 @@ type race struct {
 	sends  bool           // and sent
 	begins time.Duration  // after the resume has begun
 	late   bool           // or when it is over
+	ready  func()         // is called just before
 	away   time.Time      // from then on the person counts as away: nothing is typed where one was a moment ago
 }
 
@@ -199,6 +201,25 @@ func inShell(r *race, dir string, env []string) (pid int) {
 	return pid
 }
 
+// inKitty starts the program in the window of a kitty that has the keyboard.
+func inKitty(k *kittytest.Kitty) func(r *race, dir string, env []string) (pid int) {
+	return func(r *race, dir string, env []string) (pid int) {
+		window := k.Launch(dir, env, os.Args[0], r.now().Transcript)
+		match := map[string]any{"match": fmt.Sprint("id:", window)}
+		r.screen = func() string { return k.Screen(window) }
+		r.close = sync.OnceFunc(func() { k.Ask("close-window", match) })
+		r.person, pid = k.Person(), k.PID(window)
+		r.ready = func() {
+			k.Ask("focus-window", match)
+			// The kernel tells when the terminal was last read from: a while ago.
+			tty, err := os.Readlink(procfs.Proc.Path(pid, "fd", "0"))
+			require.NoError(r.t, err)
+			require.NoError(r.t, os.Chtimes(tty, time.Now().Add(-time.Minute), time.Time{}))
+		}
+		return pid
+	}
+}
+
 func readField(screen string) agent.ScreenState {
 	_, draft, shown := strings.Cut(screen, "❯")
 	if !shown {
@@ -218,6 +239,9 @@ func (r *race) has() string {
 
 // run resumes the session while the person types, and returns what came of it.
 func (r *race) run(t *testing.T, dice *rand.Rand) (result string) {
+	if r.ready != nil {
+		r.ready()
+	}
 	var typed sync.WaitGroup
 	if r.late { // on a busy machine a resume takes long, and everybody would be faster
 		result = last(r.act())
@@ -256,6 +280,10 @@ func TestAPersonWhoTypesAtTheSameTimeInScreen(t *testing.T) {
 
 func TestAPersonWhoTypesAtTheSameTimeInShell(t *testing.T) {
 	playRaces(t, seat{inShell, 700 * time.Millisecond})
+}
+
+func TestAPersonWhoTypesAtTheSameTimeInKitty(t *testing.T) {
+	playRaces(t, seat{inKitty(kittytest.Start(t)), 2 * time.Second})
 }
 
 func playRaces(t *testing.T, where seat) {

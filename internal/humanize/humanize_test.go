@@ -77,6 +77,7 @@ func TestStates(t *testing.T) {
 	}
 	utc(t)
 	require.Equal(t, "waiting, in 1h 0m, 14:13", StatePhrase(view.Session{State: resume.Waiting, NextAt: &due}, noon))
+	require.Equal(t, "may continue: waiting, in 1h 0m, 14:13", After(view.Session{State: resume.Waiting, NextAt: &due}, true, "due now", noon), "a person's word does not end a limit")
 	require.Equal(t, "running", Outcome(""))
 	require.Equal(t, "no progress", Outcome(resume.NoProgress))
 	require.Equal(t, "pid 17 in %3", Owner(view.Session{Owner: &resume.Owner{PID: 17, Tmux: "%3"}}))

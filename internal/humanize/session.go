@@ -336,6 +336,8 @@ func After(s view.Session, retry bool, done string, now time.Time) string {
 		return "not started yet: " + strings.TrimPrefix(ReasonAt(Why(s), now), "due, but ")
 	}
 	switch {
+	case retry && s.NextAt != nil && s.NextAt.Sub(now) > time.Minute: // only its user's word was missing
+		return "may continue: " + phrase
 	case strings.HasPrefix(phrase, done): // it says everything already
 		return phrase
 	case strings.HasSuffix(phrase, done):

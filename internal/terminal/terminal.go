@@ -42,10 +42,6 @@ var ErrInUse = &Refusal{Why: "somebody was at its keyboard just now", Passing: t
 // quietFor is how long no key of a person must have come before something is typed.
 const quietFor = 10 * time.Second
 
-// RestFocused is the Rest of a window that has the keyboard, if its program does not tell of keys: a first key
-// that comes together with our Enter is not seen, so there should be nobody.
-const RestFocused = 2 * time.Minute
-
 // Advice returns why nothing can be typed, and what helps at the next start of the program.
 func (e *Refusal) Advice(program string) string {
 	if !e.Outside {
@@ -101,9 +97,8 @@ type Facts struct {
 
 // Input is what is known of the keys that people press in a window.
 type Input struct {
-	At   time.Time     // not before the last key; zero: no person can type there now, or it is not known
-	Mark string        // changes with every key of a person; "": keys that were typed for us move At too
-	Rest time.Duration // how much longer than quietFor no key must have come
+	At   time.Time // not before the last key; zero: no person can type there now, or it is not known
+	Mark string    // changes with every key of a person; "": keys that were typed for us move At too
 }
 
 // Look returns the window that the environment of a process names, or nil if it names none. The
@@ -179,7 +174,7 @@ func (p *Pane) Quiet(ctx context.Context) error {
 	if err != nil || p.typed {
 		return err
 	}
-	if !facts.Input.At.IsZero() && time.Since(facts.Input.At).Abs() < quietFor+facts.Input.Rest {
+	if !facts.Input.At.IsZero() && time.Since(facts.Input.At).Abs() < quietFor {
 		return ErrInUse
 	}
 	p.quiet = &facts.Input

@@ -4,13 +4,15 @@ package kitty
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
+	_ "embed" // for kitten
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -28,6 +30,7 @@ const Hint = "put `allow_remote_control socket-only` and `listen_on unix:@kitty`
 type window struct {
 	socket string // where kitty listens; "@name" has no file
 	id     int
+	tty    string // the terminal in it, where the kernel tells of what is read from it
 }
 
 // Look returns the window that the environment of a process names, or nil. It does not search
@@ -70,8 +73,9 @@ func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
 		return terminal.Facts{}, errClosed
 	}
 	input := terminal.Input{At: terminal.LastInput(f.PID, stat.TTY)}
-	if f.Focused {
-		input.Rest = terminal.RestFocused
+	if !input.At.IsZero() {
+		input.Mark = strconv.FormatInt(input.At.Add(-terminal.ReadEvery).UnixNano(), 10)
+		w.tty, _ = os.Readlink(procfs.Proc.Path(f.PID, "fd", "0")) // which was read a moment ago
 	}
 	return terminal.Facts{Root: f.PID, TTY: stat.TTY, Input: input}, nil
 }
@@ -82,14 +86,11 @@ type facts struct {
 	ID    int `json:"id"`
 	PID   int `json:"pid"`
 	Lines int `json:"lines"` // the height of the window
-
-	Focused bool `json:"is_focused"` // the keyboard types into it
 }
 
 func (w *window) among(list string) (facts, error) {
 	var screens []struct {
 		Tabs []struct {
-			Focused bool    `json:"is_focused"`
 			Windows []facts `json:"windows"`
 		} `json:"tabs"`
 	}
@@ -100,7 +101,6 @@ func (w *window) among(list string) (facts, error) {
 		for _, tab := range screen.Tabs {
 			for _, f := range tab.Windows {
 				if f.ID == w.id && f.PID > 0 {
-					f.Focused = f.Focused && tab.Focused
 					return f, nil
 				}
 			}
@@ -138,23 +138,36 @@ func rowsOf(text string) []string {
 }
 
 // Write types a line.
-func (w *window) Write(ctx context.Context, text, _ string) error { return w.send(ctx, text) }
+func (w *window) Write(ctx context.Context, text, mark string) error { return w.send(ctx, text, mark) }
 
 // Press presses keys.
-func (w *window) Press(ctx context.Context, _ string, keys ...terminal.Key) error {
-	return w.send(ctx, terminal.Bytes(keys...))
+func (w *window) Press(ctx context.Context, mark string, keys ...terminal.Key) error {
+	return w.send(ctx, terminal.Bytes(keys...), mark)
 }
 
-// send sends bytes to the window's program. Kitty does not confirm it; but if the window is in
-// the list afterwards, it existed before, because a closed window does not come back.
-func (w *window) send(ctx context.Context, text string) error {
-	data := "base64:" + base64.StdEncoding.EncodeToString([]byte(text))
-	answers, err := w.call(ctx, command{Cmd: "send-text", Silent: true, Payload: map[string]any{"match": w.match(), "data": data}}, command{Cmd: "ls"})
-	if err != nil {
-		return err
+//go:embed kitten.py
+var kitten []byte
+
+// send lets kitty itself type, by a program that it runs: it looks for keys of a person in the same step.
+func (w *window) send(ctx context.Context, text, mark string) error {
+	file, err := os.CreateTemp("", "resumed*.py")
+	if err == nil {
+		defer os.Remove(file.Name())
+		_, err = file.Write(kitten)
+		err = errors.Join(err, file.Close())
 	}
-	if _, err := w.among(answers[0]); err != nil {
-		return fmt.Errorf("type into %s: kitty did not name it afterwards", w) // not a Refusal: it may have been typed
+	if err != nil {
+		return &terminal.Refusal{Why: err.Error(), Passing: true}
+	}
+	args := []string{base64.StdEncoding.EncodeToString([]byte(text)), mark, w.tty}
+	answers, err := w.call(ctx, command{Cmd: "kitten", Payload: map[string]any{"match": w.match(), "kitten": file.Name(), "args": args}})
+	switch {
+	case err != nil:
+		return err
+	case answers[0] == "in use":
+		return terminal.ErrInUse
+	case answers[0] != "typed":
+		return fmt.Errorf("type into %s: kitty does not tell whether it did", w) // not a Refusal: it may have been typed
 	}
 	return nil
 }
@@ -169,7 +182,6 @@ const callTimeout = 20 * time.Second
 type command struct {
 	Cmd     string         `json:"cmd"`
 	Version [3]int         `json:"version"`
-	Silent  bool           `json:"no_response,omitempty"` // kitty sends no answer, not even an error
 	Payload map[string]any `json:"payload,omitempty"`
 }
 
@@ -204,7 +216,7 @@ func (w *window) call(ctx context.Context, commands ...command) ([]string, error
 		return answers, nil
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
-	case errors.Is(err, errRefused) && !commands[0].Silent: // otherwise something may have been typed
+	case errors.Is(err, errRefused):
 		return nil, &terminal.Refusal{Why: fmt.Sprintf("its kitty %s (passwords for it are not supported)", err)}
 	}
 	return nil, fmt.Errorf("kitty %s: %w", commands[0].Cmd, err)
@@ -212,7 +224,6 @@ func (w *window) call(ctx context.Context, commands ...command) ([]string, error
 
 func ask(conn net.Conn, commands []command) (answers []string, err error) {
 	var message bytes.Buffer
-	expected := 0
 	for _, c := range commands {
 		c.Version = spoken
 		text, err := json.Marshal(c)
@@ -220,26 +231,27 @@ func ask(conn net.Conn, commands []command) (answers []string, err error) {
 			return nil, err
 		}
 		message.Write(slices.Concat(opens, text, closes))
-		if !c.Silent {
-			expected++
-		}
 	}
 	if _, err := conn.Write(message.Bytes()); err != nil {
 		return nil, err
 	}
-	scanner := bufio.NewScanner(conn)
-	scanner.Buffer(nil, longestAnswer)
-	scanner.Split(split)
-	for len(answers) < expected {
-		if !scanner.Scan() {
-			return nil, cmp.Or(scanner.Err(), errors.New("it hung up"))
+	reader := bufio.NewReader(io.LimitReader(conn, longestAnswer))
+	for len(answers) < len(commands) {
+		var said []byte
+		for !bytes.HasSuffix(said, closes) { // JSON has backslashes too
+			part, err := reader.ReadBytes(closes[len(closes)-1])
+			if err != nil {
+				return nil, fmt.Errorf("it hung up: %w", err)
+			}
+			said = append(said, part...)
 		}
+		_, said, _ = bytes.Cut(bytes.TrimSuffix(said, closes), opens)
 		var answer struct {
 			OK    bool   `json:"ok"`
 			Data  string `json:"data"`
 			Error string `json:"error"`
 		}
-		if err := json.Unmarshal(scanner.Bytes(), &answer); err != nil {
+		if err := json.Unmarshal(said, &answer); err != nil {
 			return nil, fmt.Errorf("unexpected answer: %w", err)
 		}
 		if !answer.OK {
@@ -248,16 +260,4 @@ func ask(conn net.Conn, commands []command) (answers []string, err error) {
 		answers = append(answers, answer.Data)
 	}
 	return answers, nil
-}
-
-func split(data []byte, _ bool) (advance int, token []byte, err error) {
-	end := bytes.Index(data, closes)
-	if end < 0 {
-		return 0, nil, nil
-	}
-	token = data[:end]
-	if begin := bytes.Index(token, opens); begin >= 0 {
-		token = token[begin+len(opens):]
-	}
-	return end + len(closes), token, nil
 }

@@ -139,21 +139,20 @@ func TestARealKitty(t *testing.T) {
 		p.Until("all of it arrives", func() bool { _, keys := p.Typed(); return keys == "xné\x01\x1b[3~\x1b[3~\x05" })
 	})
 
-	t.Run("a window that has the keyboard is left alone for longer", func(t *testing.T) {
+	t.Run("a key of a person is told apart from what was typed for us", func(t *testing.T) {
 		p := launch(t, k, "exec SELF")
 		process := p.Process()
 		pane := find(t, process)
 		tty, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", process.PID))
 		require.NoError(t, err)
-		rested := func(d time.Duration) error {
-			require.NoError(t, os.Chtimes(tty, time.Now().Add(-d), time.Time{}))
-			return pane.Quiet(t.Context())
-		}
-		require.NoError(t, rested(19*time.Second))
-		k.Ask("focus-window", map[string]any{"match": fmt.Sprint("id:", p.id)})
-		p.Until("it has the keyboard", func() bool { return rested(19*time.Second) != nil })
-		require.ErrorIs(t, rested(2*time.Minute), terminal.ErrInUse)
-		require.NoError(t, rested(3*time.Minute))
+		require.NoError(t, os.Chtimes(tty, time.Now().Add(-19*time.Second), time.Time{}))
+		require.NoError(t, pane.Quiet(t.Context()))
+		require.NoError(t, pane.Type(t.Context(), "ours"))
+		require.NoError(t, pane.Press(t.Context(), terminal.Escape))
+		require.NoError(t, find(t, process).Type(t.Context(), "x"), "as if a person had typed it")
+		require.ErrorIs(t, pane.Press(t.Context(), terminal.Enter), terminal.ErrInUse)
+		require.ErrorIs(t, pane.Type(t.Context(), "more"), terminal.ErrInUse)
+		p.Until("the key arrives", func() bool { _, keys := p.Typed(); return keys == "ours\x1bx" })
 	})
 
 	t.Run("the screen is read row by row, also while somebody reads back", func(t *testing.T) {

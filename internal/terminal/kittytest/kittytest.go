@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -22,6 +23,7 @@ type Kitty struct {
 	t       *testing.T
 	Socket  string
 	Process *os.Process
+	display string
 }
 
 // patience is how long a kitty may take on a busy machine.
@@ -41,7 +43,7 @@ func Start(t *testing.T, options ...string) *Kitty {
 	dir, err := os.MkdirTemp("", "kitty") // the paths of sockets must be short
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	k := &Kitty{t: t, Socket: filepath.Join(dir, "s")}
+	k := &Kitty{t: t, Socket: filepath.Join(dir, "s"), display: "DISPLAY=" + Display(t)}
 	args := []string{
 		"--config", "NONE", "--listen-on", "unix:" + k.Socket, "-o", "allow_remote_control=socket-only", "-o", "update_check_interval=0", "-o", "cursor_blink_interval=0",
 		"-o", "remember_window_size=no", "-o", "initial_window_width=120c", "-o", "initial_window_height=40c",
@@ -50,7 +52,7 @@ func Start(t *testing.T, options ...string) *Kitty {
 		args = append(args, "-o", option)
 	}
 	cmd := exec.Command("kitty", append(args, "sleep", "1000")...)
-	cmd.Env = append(os.Environ(), "DISPLAY="+Display(t), "LIBGL_ALWAYS_SOFTWARE=1", "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_RUNTIME_DIR="+dir, "XDG_CACHE_HOME="+dir)
+	cmd.Env = append(os.Environ(), k.display, "LIBGL_ALWAYS_SOFTWARE=1", "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_RUNTIME_DIR="+dir, "XDG_CACHE_HOME="+dir)
 	log, err := os.Create(filepath.Join(dir, "log"))
 	require.NoError(t, err)
 	defer log.Close()
@@ -150,3 +152,24 @@ func (k *Kitty) Ask(order string, payload map[string]any) string {
 	require.True(k.t, answer.OK, answer.Error)
 	return answer.Data
 }
+
+// Person returns the keyboard of a person before the display: what is written there is typed into the window
+// that has it.
+func (k *Kitty) Person() io.WriteCloser { return keyboard{k} }
+
+type keyboard struct{ k *Kitty }
+
+func (b keyboard) Write(keys []byte) (int, error) {
+	args := []string{"type", "--delay", "0", "--", string(keys)}
+	if string(keys) == "\r" {
+		args = []string{"key", "Return"}
+	}
+	cmd := exec.Command("xdotool", args...)
+	cmd.Env = append(os.Environ(), b.k.display)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("xdotool: %w: %s", err, out)
+	}
+	return len(keys), nil
+}
+
+func (keyboard) Close() error { return nil }

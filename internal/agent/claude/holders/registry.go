@@ -137,7 +137,11 @@ func (h *Holders) entry(file string) (entry, bool) {
 		}
 		e.elsewhere = foreign
 	}
-	return e, foreign || lives
+	// If a namespace shows our processes, its pid 1 registers the start of our pid 1, which never ends. So the
+	// process must have the age of the entry, or a Claude Code of that age live in a namespace, in any directory.
+	anywhere := e
+	anywhere.Cwd = ""
+	return e, foreign || lives && (h.beganWith(number, e) || h.outer(anywhere).PID > 0)
 }
 
 // outer returns the process in our namespace that registered its pid in another one; zero: not found.
@@ -158,20 +162,20 @@ func (h *Holders) outer(e entry) resume.Process {
 }
 
 // livesIn reports whether a process is a Claude Code in the namespace of an entry, or, if the entry names
-// none, in its directory. If that namespace shows the processes of ours, the registered start is that of
+// none, of its age in its directory. If that namespace shows the processes of ours, the registered start is that of
 // another process.
 func (h *Holders) livesIn(pid int, e entry) bool {
 	machine, namespace, told := e.domain()
 	theirs, err := os.Readlink(h.of.Processes.Path(pid, "ns", "pid"))
 	there := err == nil && theirs == namespace && machine == thisMachine()
-	return h.isClaude(pid) && (there || !told && e.Cwd != "" && h.of.Processes.Cwd(pid) == e.Cwd && h.beganWith(pid, e))
+	return h.isClaude(pid) && (there || !told && (e.Cwd == "" || h.of.Processes.Cwd(pid) == e.Cwd) && h.beganWith(pid, e))
 }
 
-// beganWith reports whether a process started about when the entry says: another container may have the
-// same pid and the same directory.
+// beganWith reports whether a process started about when the entry says, or nothing says when: another
+// container may have the same pid and the same directory.
 func (h *Holders) beganWith(pid int, e entry) bool {
 	age, known := h.of.Processes.Age(pid)
-	return known && (time.Since(e.Began())-age).Abs() < time.Minute
+	return !known || e.StartedAt == 0 || (time.Since(e.Began())-age).Abs() < time.Minute
 }
 
 func (h *Holders) isClaude(pid int) bool {

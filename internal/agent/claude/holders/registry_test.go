@@ -75,29 +75,41 @@ func TestAProcessInANamespaceWithOurProcessesIsFound(t *testing.T) {
 	}
 }
 
-// Versions before 2.1.2xx do not name the namespace: what they register there fits a process of ours.
+// Versions before 2.1.2xx do not name the namespace: what they register there fits a process of ours, which
+// may live for ever.
 func TestAProcessThatRegisteredTheStartOfAnotherIsFound(t *testing.T) {
 	session := resume.Session{Key: resume.Key{Agent: "claude-code", ID: sessionA}}
+	const began = 991 * time.Second // ago, in the namespace; our pid 1 began long before
 	for name, c := range map[string]struct {
 		first, argv []string // of pid 1, and in the namespace
 		cwd         string
-		age         time.Duration // of the entry; the process is 991 seconds old
-		want        int
+		age         time.Duration // of the entry
+		want        int           // 0: it is gone
 	}{
-		"in the directory of its entry": {[]string{"init"}, []string{"claude"}, "/src/app", 990 * time.Second, 4711},
-		"another program":               {[]string{"init"}, []string{"sh"}, "/src/app", 990 * time.Second, 1},
-		"in another directory":          {[]string{"init"}, []string{"claude"}, "/src", 990 * time.Second, 1},
-		"of a later container":          {[]string{"init"}, []string{"claude"}, "/src/app", time.Hour, 1},
-		"a Claude Code that is pid 1":   {[]string{"claude"}, []string{"claude"}, "/src/app", 990 * time.Second, 1},
+		"in the directory of its entry":      {[]string{"init"}, []string{"claude"}, "/src/app", began, 4711},
+		"another program":                    {[]string{"init"}, []string{"sh"}, "/src/app", began, 0},
+		"in another directory":               {[]string{"init"}, []string{"claude"}, "/src", began, 1},
+		"of a later container":               {[]string{"init"}, []string{"claude"}, "/src/app", time.Hour, 0},
+		"a Claude Code that is pid 1":        {[]string{"claude"}, []string{"claude"}, "/src/app", began, 1},
+		"pid 1 is as old, by whatever name":  {[]string{"agent"}, []string{"sh"}, "/src/app", 5 * time.Hour, 1},
+		"an entry that does not say its age": {[]string{"agent"}, []string{"sh"}, "/src/app", 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newHome(t)
-			a.Processes = fakeProc(t, procDir{PID: 1, Argv: c.first, Start: "11"}, procDir{PID: 4711, Argv: c.argv, Cwd: c.cwd, Start: "900"})
+			a.Processes = fakeProc(t, procDir{PID: 1, Argv: c.first, Start: "11"}, procDir{PID: 4711, Argv: c.argv, Cwd: c.cwd, Start: "1700900"})
 			require.NoError(t, os.WriteFile(a.Processes.Path(4711, "status"), []byte("Name:\tclaude\nNSpid:\t4711\t1\n"), 0o600))
-			require.NoError(t, os.WriteFile(filepath.Join(string(a.Processes.FS), "uptime"), []byte("1000.00 0.00\n"), 0o600))
-			register(t, a.Homes.Roots[0], "1.json", registered(1, sessionA, "11", fmt.Sprintf(`,"cwd":"/src/app","startedAt":%d`, time.Now().Add(-c.age).UnixMilli())))
+			require.NoError(t, os.WriteFile(filepath.Join(string(a.Processes.FS), "uptime"), []byte("18000.00 0.00\n"), 0o600))
+			more := `,"cwd":"/src/app"`
+			if c.age > 0 {
+				more += fmt.Sprintf(`,"startedAt":%d`, time.Now().Add(-c.age).UnixMilli())
+			}
+			register(t, a.Homes.Roots[0], "1.json", registered(1, sessionA, "11", more))
 			owner, err := a.Owner(t.Context(), session)
 			require.NoError(t, err)
+			if c.want == 0 {
+				require.Nil(t, owner)
+				return
+			}
 			require.Equal(t, c.want, owner.PID)
 		})
 	}

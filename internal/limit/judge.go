@@ -12,7 +12,9 @@ import (
 
 // Text judges what the agent itself printed. A prompt, code, output of a tool or of usage is no refusal.
 func (r Reader) Text(s string) Verdict {
-	s = token.Clip(s)
+	if s = token.Clip(s); strings.ContainsAny(s, "█▓▒░") && (strings.Contains(s, "% used") || strings.Contains(s, "% left")) {
+		return Verdict{} // a panel of usage
+	}
 	if single := !strings.Contains(s, "\n"); single || pageAt(s) >= 0 || !hasRecords(s) {
 		e := r.gather(s, false, 0)
 		if v := e.verdict(); single || v.Class != None {
@@ -107,12 +109,9 @@ func (r Reader) first(times []statedTime) (when.Found, bool) {
 }
 
 func hasRecords(s string) bool {
-	for line := range strings.Lines(s) {
-		if strings.Contains(line, "{") && strings.HasSuffix(strings.TrimSpace(line), "}") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(s, "\n"), func(line string) bool {
+		return strings.Contains(line, "{") && strings.HasSuffix(strings.TrimSpace(line), "}")
+	})
 }
 
 func begins(toks []token.Token, i int) bool {
@@ -154,6 +153,9 @@ const little = -20
 func reports(src string, line []token.Token, record *facts) (*scores, bool) {
 	if record != nil && bare(line) {
 		return nil, true
+	}
+	if row := strings.TrimSpace(src[line[0].Start:line[len(line)-1].End]); strings.HasPrefix(row, "|") && strings.Count(row, "|") > 2 {
+		return nil, false // of a table
 	}
 	status := false
 	for i := range line {
@@ -218,12 +220,7 @@ func clauses(line []token.Token) iter.Seq[int] {
 }
 
 func bare(line []token.Token) bool {
-	for i := range line {
-		if line[i].Kind <= token.Number {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(line, func(t token.Token) bool { return t.Kind <= token.Number })
 }
 
 func opensRecord(line []token.Token) bool {

@@ -27,7 +27,7 @@ var Builtin = agent.Builtin{
 	Title:     "Codex",
 	Headless:  "codex exec",
 	Variables: []string{homeVariable},
-	Remedies:  agent.Remedies{SignIn: "run codex login", Pay: "buy credits or raise the limit at chatgpt.com/codex/settings/usage", Shorten: "/compact"},
+	Remedies:  agent.Remedies{SignIn: "run codex login", Pay: "buy credits or raise the limit at chatgpt.com/codex/settings/usage", Shorten: "/compact", Switch: "/model"},
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 	Plugin: &agent.Plugin{
 		Install:  "codex plugin marketplace add DIR && codex plugin add resumed@resumed",

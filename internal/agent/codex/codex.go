@@ -73,6 +73,16 @@ func New(o Options) (*Agent, error) {
 	return a, err
 }
 
+// Subagents returns the threads of the session that were stopped since it began its current work.
+func (a *Agent) Subagents(ctx context.Context, s resume.Session) ([]resume.Subagent, error) {
+	return a.reader.Subagents(ctx, filepath.Join(a.Homes.Of(s.Transcript), "sessions"), s.Key.ID, s.WorkSince())
+}
+
+// OpenTool returns the tool that was called last and has no result.
+func (a *Agent) OpenTool(ctx context.Context, s resume.Session) string {
+	return agent.OpenCall(ctx, s.Transcript, func(line lines.Line) agent.ToolUse { return rollout.Trace(line, false) }).Tool
+}
+
 // Usage returns the last state of the weekly window.
 func (a *Agent) Usage(ctx context.Context, s resume.Session) (resume.Usage, bool, error) {
 	return rollout.Usage(ctx, s.Transcript)

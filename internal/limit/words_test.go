@@ -126,3 +126,9 @@ func TestPanelsAndTablesAreNoRefusals(t *testing.T) {
 		require.Equal(t, want, noon.Text(text).Class, text)
 	}
 }
+
+// A line with a status counts before a later line that only reads like a refusal.
+func TestAdviceAfterARefusalIsNotTheRefusal(t *testing.T) {
+	v := noon.Text("Error: 429 Too Many Requests\nThe request was invalid. Check your request and try again.")
+	require.Equal(t, RateLimit, v.Class)
+}

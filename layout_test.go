@@ -196,13 +196,13 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {73_790, unlimited},
+	"...":                  {74_050, unlimited},
 	"cmd/resumed":          {3_940, unlimited},
-	"internal/agent/...":   {12_430, unlimited},
+	"internal/agent/...":   {12_570, unlimited},
 	"internal/app":         {800, 0},
 	"internal/config":      {2_790, 0},
 	"internal/deliver":     {2_760, 0},
-	"internal/explain/...": {2_480, unlimited},
+	"internal/explain/...": {2_490, unlimited},
 	"internal/fleet/...":   {4_280, unlimited},
 	"internal/hub":         {1_240, unlimited},
 	"internal/limit/...":   {3_400, unlimited},
@@ -211,7 +211,7 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/watch":       {1_650, unlimited},
 
 	"internal/resume/engine":            {1_630, 3},
-	"internal/agent":                    {2_180, 4},
+	"internal/agent":                    {2_210, 4},
 	"internal/agent/opencode":           {1_360, 0},
 	"internal/agent/opencode/database":  {1_070, 0},
 	"internal/agent/opencode/processes": {250, 0},

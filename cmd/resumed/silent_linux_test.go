@@ -18,7 +18,7 @@ func TestASilentSessionIsToldOnce(t *testing.T) {
 	t.Parallel()
 	for situation, tool := range map[string]string{
 		"it runs nothing":                        "",
-		"it runs a tool that waits for a person": "read -r < <(sleep 1000)",
+		"it runs a tool that waits for a person": "coproc cat; read -r <&${COPROC[0]}",
 	} {
 		t.Run(situation, func(t *testing.T) {
 			b := newLiveBox(t)
@@ -28,7 +28,7 @@ func TestASilentSessionIsToldOnce(t *testing.T) {
 			b.work(s)
 			pid := b.registeredPID()
 			silent := b.untilState(liveID, resume.Parked)
-			require.Equal(t, fmt.Sprintf("silent for 6s in the middle of a turn: no record, no CPU, no tool that works or waits for the network; look at it in its terminal (process %d)", pid), silent.Reason)
+			require.Equal(t, fmt.Sprintf("silent for 6s in the middle of a turn: no record, no CPU, no tool that works or waits for the network or a time; look at it in its terminal (process %d)", pid), silent.Reason)
 			require.Equal(t, "look", *silent.Needs)
 			require.Equal(t, pid, silent.Owner.PID)
 			b.until("it is told", func() bool { return len(hook.got()) == 1 })
@@ -58,6 +58,7 @@ func TestASessionThatWorksIsNotSilent(t *testing.T) {
 	for situation, c := range map[string]struct{ tool, why string }{
 		"its tool works":                 {"for i in 1 2 3 4 5 6 7 8; do while :; do :; done & done; wait", "it used the processor"},
 		"its tool waits for the network": {fmt.Sprintf("exec 3<>/dev/tcp/127.0.0.1/%d; read -r <&3", port), "a tool waits for the network"},
+		"its tool sleeps":                {"while :; do sleep 1800; done", "a tool waits for a time"},
 	} {
 		t.Run(situation, func(t *testing.T) {
 			b := newLiveBox(t)

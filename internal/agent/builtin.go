@@ -37,6 +37,7 @@ type Remedies struct {
 	SignIn  string // "run claude and type /login"
 	Pay     string // "raise the spend limit at …"
 	Shorten string // "/compact": what shortens a conversation that is too long
+	Switch  string // "/model": what chooses another model
 }
 
 // Options selects an installation of an agent. The zero Options is the user's own.

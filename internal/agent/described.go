@@ -187,6 +187,15 @@ func (d *Described) Denied(ctx context.Context, s resume.Session, run Ran) (Deni
 	return denial, denied, err
 }
 
+// OpenTool returns the tool that was called last and has no result.
+func (d *Described) OpenTool(ctx context.Context, s resume.Session) string {
+	return OpenCall(ctx, s.Transcript, func(line lines.Line) ToolUse {
+		r, _ := d.record(line)
+		_, r.Begins = r.Event.(resume.Prompted)
+		return r.ToolUse
+	}).Tool
+}
+
 // How long the provider caches it is not known.
 func (d *Described) size(line lines.Line) (resume.Context, bool) {
 	if !bytes.Contains(line.Data, []byte(d.is.Counts)) {

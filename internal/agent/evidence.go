@@ -154,8 +154,29 @@ func (c Call) String() string {
 type ToolUse struct {
 	At     time.Time
 	Calls  []Call
+	Done   []string // ids of calls that have their results
 	Denied *Denial
 	Other  bool // something else stopped the run, or another run began
+	Begins bool // a turn begins
+}
+
+// OpenCall returns the first call of a tool that has no result, of the last ones in a turn; the zero Call:
+// there is none, or the transcript cannot be read.
+func OpenCall(ctx context.Context, path string, read func(lines.Line) ToolUse) (open Call) {
+	done := make(map[string]bool)
+	_ = lines.Back(ctx, path, func(line lines.Line) bool {
+		t, calls := read(line), false
+		for _, id := range t.Done {
+			done[id] = true
+		}
+		for _, call := range slices.Backward(t.Calls) {
+			if call.ID != "" && !done[call.ID] {
+				open, calls = call, true
+			}
+		}
+		return calls || open.ID == "" && !t.Begins
+	})
+	return open
 }
 
 // LastDenial reads a transcript from its end back to the beginning of a run. A denial counts if

@@ -2,6 +2,8 @@ package agents
 
 import (
 	"cmp"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -47,6 +49,8 @@ func Remedy(v view.Session) string {
 	switch {
 	case v.Unreached != "" && (called || v.State == resume.Waiting):
 		words = reach(v)
+	case v.Class == limit.UsageLimit && (v.State == resume.Waiting || v.State == resume.GaveUp) && perModel.MatchString(v.Text):
+		words = switchModel(v)
 	case !called || v.Needs != nil && *v.Needs == string(resume.StartUnseen): // the reason says what helps
 	case v.State == resume.GaveUp && byItself:
 		words = "look at what it said ({logs})"
@@ -57,6 +61,21 @@ func Remedy(v view.Session) string {
 		return "" // most sessions: there may be ten thousand
 	}
 	return strings.ReplaceAll(words, "{logs}", "resumed logs "+v.Typed())
+}
+
+// perModel finds the model that a limit is for, if the account's other models are not limited.
+var perModel = regexp.MustCompile(`(?i)\b((?:opus|sonnet|haiku|fable|gemini|gpt)\b[\w.-]*(?: \d[\w.]*)?) (?:weekly |daily |quota |usage )*limit\b|` +
+	`\blimit (?:reached )?for ((?:gemini|gpt)-[\w.-]*\w|[\w.-]+\. switch to another model)|\b(?:quota|capacity) on (this model)\b`)
+
+// switchModel returns how a session continues before a limit of its model lifts.
+func switchModel(v view.Session) string {
+	found := perModel.FindStringSubmatch(v.Text)
+	model, _, _ := strings.Cut(cmp.Or(found[1], found[2], found[3]), ". ")
+	command := cmp.Or(named(v.Agent).Remedies.Switch, "the command for another model")
+	if command == "/model" && strings.EqualFold(model, "opus") {
+		command += " sonnet"
+	}
+	return fmt.Sprintf("the limit is for %s alone: to continue now, open it and type %s", model, command)
 }
 
 // reach returns how to continue a session with a running process that cannot be reached. The advice is in

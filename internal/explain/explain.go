@@ -20,6 +20,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agents"
 	"resumed/internal/config"
+	"resumed/internal/explain/codex"
 	"resumed/internal/explain/recording"
 	"resumed/internal/leash"
 	"resumed/internal/limit"
@@ -93,12 +94,22 @@ func New(cfg config.Config) (*Explainer, error) {
 // Agents returns the names of the agents whose files it can read.
 func (x *Explainer) Agents() []string { return slices.Sorted(maps.Keys(x.agents)) }
 
-// File explains the sessions in a file. name is the agent of the file; if it is empty the file is recognised.
-func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, fmt.Errorf("explain %s: %w", path, err)
+// File explains the sessions in a file, also in a rollout that Codex has compressed. name is the agent of
+// the file; if it is empty the file is recognised.
+func (x *Explainer) File(file, name string, now time.Time) (found []Explanation, err error) {
+	if file, err = filepath.Abs(file); err != nil {
+		return nil, fmt.Errorf("explain %s: %w", file, err)
 	}
+	path, remove, err := codex.Readable(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		remove()
+		for i := range found {
+			found[i].File = file
+		}
+	}()
 	named, ok := x.agents[name]
 	if name != "" && !ok {
 		return nil, fmt.Errorf("no agent is named %q", name)

@@ -26,6 +26,7 @@ func TestRecordsThatWereReadWrong(t *testing.T) {
 		"an allowance under a code for sign-in":    {Refusal{Status: 403, Code: "access_terminated_error", Text: "You've reached your weekly (7-day) usage limit. Your quota will reset when the current 7-day window ends."}, UsageLimit, ""},
 		"a failure that nobody understands":        {Refusal{Text: "The flux capacitor is misaligned"}, Unknown, ""},
 		"a status is a fact":                       {Refusal{Status: 400, Text: "The flux capacitor is misaligned"}, BadRequest, ""},
+		"a window that is answered with 402":       {Refusal{Status: 402, Text: "You have reached your 5-hour usage limit. Resets in 2h 13m."}, UsageLimit, "2026-11-15T14:13:00Z"},
 		"credits come back by no clock":            {Refusal{Status: 402, Text: "Add credits. Offer available until 15:00."}, Billing, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

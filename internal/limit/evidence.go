@@ -149,7 +149,7 @@ func (e *evidence) mayLift(c Class) bool {
 	case Auth:
 		return e.status != 401
 	case Billing:
-		return e.code != Billing && (e.status != 402 || e.strong.class != Billing && e.scored == UsageLimit)
+		return e.code != Billing && (e.status != 402 || e.strong.class == UsageLimit || e.strong.class != Billing && e.scored == UsageLimit)
 	default:
 		return false
 	}

@@ -12,7 +12,9 @@ import (
 
 // Text judges what the agent itself printed. A prompt, code, output of a tool or of usage is no refusal.
 func (r Reader) Text(s string) Verdict {
-	s = token.Clip(s)
+	if s = token.Clip(s); strings.ContainsAny(s, "█▓▒░") && (strings.Contains(s, "% used") || strings.Contains(s, "% left")) {
+		return Verdict{} // a panel of usage
+	}
 	if single := !strings.Contains(s, "\n"); single || pageAt(s) >= 0 || !hasRecords(s) {
 		e := r.gather(s, false, 0)
 		if v := e.verdict(); single || v.Class != None {
@@ -107,12 +109,9 @@ func (r Reader) first(times []statedTime) (when.Found, bool) {
 }
 
 func hasRecords(s string) bool {
-	for line := range strings.Lines(s) {
-		if strings.Contains(line, "{") && strings.HasSuffix(strings.TrimSpace(line), "}") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(s, "\n"), func(line string) bool {
+		return strings.Contains(line, "{") && strings.HasSuffix(strings.TrimSpace(line), "}")
+	})
 }
 
 func begins(toks []token.Token, i int) bool {
@@ -131,14 +130,22 @@ func (r Reader) gather(s string, trusted bool, depth int) evidence {
 	if trusted {
 		return r.weigh(message{rest, toks, record, nil}, true, depth)
 	}
+	var byWords *message // the last line that the weights alone take for a report
 	for end, i := len(toks), len(toks)-1; i >= 0; i-- {
 		if !toks[i].First {
 			continue
 		}
-		if score, ok := reports(rest, toks[i:end], record); ok {
+		score, backed, ok := reports(rest, toks[i:end], record)
+		switch {
+		case ok && backed:
 			return r.weigh(message{rest, toks[i:], record, score}, false, depth)
+		case ok && byWords == nil:
+			byWords = &message{rest, toks[i:], record, score}
 		}
 		end = i
+	}
+	if byWords != nil {
+		return r.weigh(*byWords, false, depth)
 	}
 	var e evidence
 	if at := strings.Index(rest, "{}"); record != nil && record.failed && depth < nesting && (at <= 0 || !strings.Contains("`'\"", rest[at-1:at])) {
@@ -150,10 +157,15 @@ func (r Reader) gather(s string, trusted bool, depth int) evidence {
 // little is the score that a line needs if a phrase, a known code or a status is evidence too.
 const little = -20
 
-// reports: the line reads like the agent's own report of a refusal. It returns its score if it was computed.
-func reports(src string, line []token.Token, record *facts) (*scores, bool) {
-	if record != nil && bare(line) {
-		return nil, true
+// reports: the line reads like the agent's own report of a refusal. It returns its score if it was computed, and whether
+// more than that says so.
+func reports(src string, line []token.Token, record *facts) (score *scores, backed, ok bool) {
+	words := slices.ContainsFunc(line, func(t token.Token) bool { return t.Kind <= token.Number })
+	if record != nil && !words {
+		return nil, true, true
+	}
+	if row := strings.TrimSpace(src[line[0].Start:line[len(line)-1].End]); strings.HasPrefix(row, "|") && strings.Count(row, "|") > 2 {
+		return nil, false, false // of a table
 	}
 	status := false
 	for i := range line {
@@ -163,18 +175,15 @@ func reports(src string, line []token.Token, record *facts) (*scores, bool) {
 	code := record != nil && record.known() && opensRecord(line)
 	named := leadsWithCode(src, line)
 	if line[0].Upper && (code && status || named && !strings.Contains(src[line[0].Start:line[len(line)-1].End], " ")) || code && answers(line) {
-		return nil, true
+		return nil, true, true
 	}
-	score := trained().score(src, line)
+	score = new(trained().score(src, line))
 	_, over, _ := score.best()
-	switch {
-	case over >= enough && len(line) > 2:
-		return &score, true
-	case over < little:
-		return nil, false
-	default:
-		return &score, code || status || named || throws(src, line) || phrased(line)
+	if over < little {
+		return nil, false, false
 	}
+	backed = code || status || named || throws(src, line) || phrased(line)
+	return score, backed, backed || over >= enough && len(line) > 2
 }
 
 func answers(line []token.Token) bool {
@@ -215,15 +224,6 @@ func clauses(line []token.Token) iter.Seq[int] {
 			}
 		}
 	}
-}
-
-func bare(line []token.Token) bool {
-	for i := range line {
-		if line[i].Kind <= token.Number {
-			return false
-		}
-	}
-	return true
 }
 
 func opensRecord(line []token.Token) bool {

@@ -18,7 +18,7 @@ func TestWordsInTheWild(t *testing.T) {
 		floor  reading // alarms: the most
 	}{
 		{"fitted", true, reading{named: 83, acted: 85, timed: 85, alarms: 1}},
-		{"unseen", false, reading{named: 73, acted: 83, timed: 86, alarms: 4}},
+		{"unseen", false, reading{named: 73, acted: 83, timed: 86, alarms: 2}},
 	} {
 		t.Run(half.name, func(t *testing.T) {
 			var got reading

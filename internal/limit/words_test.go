@@ -114,3 +114,21 @@ func TestBecauseOfWhichWords(t *testing.T) {
 	require.Contains(t, strings.Join(said, " "), "used up")
 	require.Nil(t, reasons(text, token.Cut(text), Timeout))
 }
+
+// Panels and tables show limits and errors of others; a progress bar before a refusal hides nothing.
+func TestPanelsAndTablesAreNoRefusals(t *testing.T) {
+	for text, want := range map[string]Class{
+		"Current session\n████████ 100% used\nYou've hit your limit · resets 2am (UTC)\n": None,
+		"5h limit: [██████░░░░] 60% left (resets 12:00)":                                  None,
+		"| Error: rate limit exceeded | 70 | retried |":                                   None,
+		"Downloading ██████████ 100%\nError: 429 Too Many Requests: rate limit exceeded":  RateLimit,
+	} {
+		require.Equal(t, want, noon.Text(text).Class, text)
+	}
+}
+
+// A line with a status counts before a later line that only reads like a refusal.
+func TestAdviceAfterARefusalIsNotTheRefusal(t *testing.T) {
+	v := noon.Text("Error: 429 Too Many Requests\nThe request was invalid. Check your request and try again.")
+	require.Equal(t, RateLimit, v.Class)
+}

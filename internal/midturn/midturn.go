@@ -300,8 +300,11 @@ func (q *quiet) work(before *quiet, tree procfs.Tree, s resume.Session) string {
 	}
 	since := time.Since(lastRecord(s)) + toolSlack
 	for pid, age := range tree.Began {
-		if pid != s.Origin.Process.PID && age < since && process.Here.Connected(pid) {
+		switch begunInTurn := pid != s.Origin.Process.PID && age < since; {
+		case begunInTurn && process.Here.Connected(pid):
 			return "a tool waits for the network"
+		case begunInTurn && process.Here.Sleeps(pid): // such as the pause of a loop that asks a server
+			return "a tool waits for a time"
 		}
 	}
 	return ""

@@ -213,6 +213,12 @@ func (f FS) Connected(pid int) bool {
 	return false
 }
 
+// Sleeps reports whether a process waits for a time to pass, as the command sleep does.
+func (f FS) Sleeps(pid int) bool {
+	function, _ := read(f.Path(pid, "wchan")) // without it that is not known
+	return strings.Contains(string(function), "nanosleep")
+}
+
 // Listening returns the TCP ports on which a process listens.
 func (f FS) Listening(pid int) (ports []string) {
 	const listens = "0A"

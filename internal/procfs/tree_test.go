@@ -72,3 +72,19 @@ func TestWhenTheMachineStarted(t *testing.T) {
 	require.True(t, FS(t.TempDir()).BootedAt().IsZero())
 	require.NotEmpty(t, Boot())
 }
+
+func TestAProcessThatWaitsForATime(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("WAITS ARE NOT TESTED HERE: there is no /proc")
+	}
+	sleeps, reads := exec.Command("sleep", "1000"), exec.Command("cat")
+	_, err := reads.StdinPipe() // it waits for input
+	require.NoError(t, err)
+	for _, cmd := range []*exec.Cmd{sleeps, reads} {
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	}
+	require.Eventually(t, func() bool { return Proc.Sleeps(sleeps.Process.Pid) }, time.Minute, time.Millisecond)
+	require.False(t, Proc.Sleeps(reads.Process.Pid))
+	require.False(t, Proc.Sleeps(1<<30), "there is no such process")
+}

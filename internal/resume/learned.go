@@ -326,7 +326,7 @@ func (s Session) silent(ev Silent, r Rules, now time.Time) Session {
 		return s
 	}
 	s.SilentAt, s.Owner = now, &ev.Owner
-	return s.park(fmt.Sprintf(IsSilent+"%s in the middle of a turn: no record, no CPU, no tool that works or waits for the network; look at it in %s",
+	return s.park(fmt.Sprintf(IsSilent+"%s in the middle of a turn: no record, no CPU, no tool that works or waits for the network or a time; look at it in %s",
 		backoff.FormatDuration(r.Silent), ev.Owner.place()))
 }
 

@@ -30,7 +30,7 @@ var Builtin = agent.Builtin{
 	Models:    true,
 	OwnKey:    account.KeyVariable,
 	Variables: []string{startup.HomeVariable},
-	Remedies:  agent.Remedies{SignIn: "run claude and type /login", Pay: "raise the spend limit or buy credits at claude.ai/settings/usage", Shorten: "/compact"},
+	Remedies:  agent.Remedies{SignIn: "run claude and type /login", Pay: "raise the spend limit or buy credits at claude.ai/settings/usage", Shorten: "/compact", Switch: "/model"},
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 
 	StatusLine: account.StatusLine,

@@ -27,7 +27,7 @@ var Builtin = agent.Builtin{
 	Title:     "Codex",
 	Headless:  "codex exec",
 	Variables: []string{homeVariable},
-	Remedies:  agent.Remedies{SignIn: "run codex login", Pay: "buy credits or raise the limit at chatgpt.com/codex/settings/usage", Shorten: "/compact"},
+	Remedies:  agent.Remedies{SignIn: "run codex login", Pay: "buy credits or raise the limit at chatgpt.com/codex/settings/usage", Shorten: "/compact", Switch: "/model"},
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 	Plugin: &agent.Plugin{
 		Install:  "codex plugin marketplace add DIR && codex plugin add resumed@resumed",
@@ -71,6 +71,16 @@ func New(o Options) (*Agent, error) {
 	a.reader.LimitsAt = a.LimitsAt
 	a.Read, a.Size = a.reader.Read, rollout.Size
 	return a, err
+}
+
+// Subagents returns the threads of the session that were stopped since it began its current work.
+func (a *Agent) Subagents(ctx context.Context, s resume.Session) ([]resume.Subagent, error) {
+	return a.reader.Subagents(ctx, filepath.Join(a.Homes.Of(s.Transcript), "sessions"), s.Key.ID, s.WorkSince())
+}
+
+// OpenTool returns the tool that was called last and has no result.
+func (a *Agent) OpenTool(ctx context.Context, s resume.Session) string {
+	return agent.OpenCall(ctx, s.Transcript, func(line lines.Line) agent.ToolUse { return rollout.Trace(line, false) }).Tool
 }
 
 // Usage returns the last state of the weekly window.

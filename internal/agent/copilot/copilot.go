@@ -36,7 +36,7 @@ var described = agent.Description{
 		Name: Name, Program: "copilot", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables, Keys: keys,
 	},
 	Title:    "GitHub Copilot CLI",
-	Remedies: agent.Remedies{SignIn: "run copilot login", Pay: "raise the budget at github.com/settings/billing", Shorten: "/compact"},
+	Remedies: agent.Remedies{SignIn: "run copilot login", Pay: "raise the budget at github.com/settings/billing", Shorten: "/compact", Switch: "/model"},
 
 	Plugin: &agent.Plugin{
 		Install: "copilot plugin marketplace add DIR && copilot plugin install resumed@resumed",
@@ -307,6 +307,7 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	case "session.permissions_changed":
 		said.Permission = d.Permission
 	case "tool.execution_complete":
+		said.Done = []string{d.CallID}
 		if d.Error.Code == "denied" {
 			said.Denied = &agent.Denial{ID: d.CallID}
 		}

@@ -130,7 +130,7 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (said agent.Reco
 	said.Prompt = cmp.Or(r.Typed.Text(), r.text())
 	for _, c := range r.ToolCalls {
 		call := agent.Call{ID: c.ID, Tool: c.Name, Use: agent.UseOf(c.Args)}
-		said.Calls = append(said.Calls, call)
+		said.Calls, said.Done = append(said.Calls, call), append(said.Done, c.ID) // it is written with its result
 		if c.denied() {
 			said.Denied = new(agent.Denial(call))
 		}

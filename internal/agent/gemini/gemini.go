@@ -31,7 +31,7 @@ var described = agent.Description{
 		Keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
 	},
 	Title:    "Gemini CLI",
-	Remedies: agent.Remedies{SignIn: "run gemini and type /auth", Pay: "look at plan and billing of its Google account", Shorten: "/compress"},
+	Remedies: agent.Remedies{SignIn: "run gemini and type /auth", Pay: "look at plan and billing of its Google account", Shorten: "/compress", Switch: "/model"},
 
 	Plugin: &agent.Plugin{
 		Install: "gemini extensions install DIR/plugins/gemini",

@@ -34,7 +34,7 @@ var described = agent.Description{
 		Flags: flags, Variables: variables, Login: login, Keys: keys,
 	},
 	Title:    "Kimi Code",
-	Remedies: agent.Remedies{SignIn: "run kimi login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact"},
+	Remedies: agent.Remedies{SignIn: "run kimi login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact", Switch: "/model"},
 
 	Home: homeName, HomeVariables: []string{homeVariable},
 	Glob: "sessions/*/*/" + wireFile, Sift: sift, IsID: isID, PathID: pathID,

@@ -42,7 +42,7 @@ var (
 		places:   []string{".opencode/bin"},
 		configs:  []string{"opencode.json", "opencode.jsonc", "config.json"},
 		project:  []string{".opencode"},
-		hands:    agent.Remedies{SignIn: "run opencode auth login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact"},
+		hands:    agent.Remedies{SignIn: "run opencode auth login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact", Switch: "/models"},
 	}
 
 	// Kilo is a fork of opencode, and also reads its configuration files.
@@ -54,7 +54,7 @@ var (
 		aside: `KILO_RUN_ID KILO_PROCESS_ROLE KILO_PARENT_PID KILO_LOG_INITIALIZED_RUN_ID KILO_TREE_SITTER_WASM_DIR KILO_TERMINAL_ACTIVITY
 			KILO_PTY_* KILO_BACKGROUND_PROCESS_* KILO_CONSOLE_ASSET_DIR KILO_TELEMETRY_LEVEL KILO_UNICODE_LOGO KILO_*_KITTY_KEYBOARD`,
 		account: `KILO_ORG_ID KILO_API_URL KILO_API_BASE KILO_OPENROUTER_BASE`,
-		hands:   agent.Remedies{SignIn: "run kilo auth login", Pay: "buy credits on the page of its provider", Shorten: "/compact"},
+		hands:   agent.Remedies{SignIn: "run kilo auth login", Pay: "buy credits on the page of its provider", Shorten: "/compact", Switch: "/models"},
 	}
 )
 

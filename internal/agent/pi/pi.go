@@ -31,7 +31,7 @@ var described = agent.Description{
 		Flags: flags, Variables: variables,
 	},
 	Title:    "pi",
-	Remedies: agent.Remedies{SignIn: "run pi and type /login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact"},
+	Remedies: agent.Remedies{SignIn: "run pi and type /login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact", Switch: "/model"},
 
 	Home: home, HomeVariables: []string{homeVariable},
 	Glob: "sessions/*/*.jsonl", Sift: sift, IsID: isID, PathID: pathID,
@@ -172,6 +172,7 @@ type message struct {
 	Provider   string      `json:"provider"`
 	StopReason string      `json:"stopReason"`
 	Error      string      `json:"errorMessage"`
+	CallID     string      `json:"toolCallId"` // of a result
 	Usage      struct {
 		Total int64 `json:"totalTokens"`
 	} `json:"usage"`
@@ -205,6 +206,8 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 		said.Event, said.Prompt = resume.Prompted{At: said.At}, e.Message.Content.Text()
 	case e.Type == "message" && e.Message.Role == "assistant":
 		e.Message.answer(&said, limits)
+	case e.Type == "message" && e.Message.Role == "toolResult":
+		said.Done = []string{e.Message.CallID}
 	}
 	return said, true
 }

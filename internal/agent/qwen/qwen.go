@@ -27,7 +27,7 @@ var described = agent.Description{
 		Flags: flags, Variables: variables, Keys: []string{"OPENAI_API_KEY"},
 	},
 	Title:    "Qwen Code",
-	Remedies: agent.Remedies{SignIn: "run qwen and type /auth", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compress"},
+	Remedies: agent.Remedies{SignIn: "run qwen and type /auth", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compress", Switch: "/model"},
 
 	Plugin: &agent.Plugin{
 		Install: "qwen extensions install DIR/plugins/resumed",
@@ -216,6 +216,9 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 func (r record) tell(said *agent.Record) {
 	if r.Type == "assistant" {
 		said.Model, said.Tokens = r.Model, r.Usage.Total
+	}
+	if r.Type == "tool_result" {
+		said.Done = []string{r.Result.CallID}
 	}
 	for _, p := range r.Message.Parts {
 		var c struct {

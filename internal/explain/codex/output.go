@@ -22,6 +22,9 @@ import (
 // Reader interprets output of Codex.
 var Reader = recording.Reader{Name: room.Name, Begins: begins, Read: read}
 
+// Readable returns the path of a file that can be read, as rollout.Readable does.
+var Readable = rollout.Readable
+
 type reader struct{ limits limit.Reader }
 
 func read(limits limit.Reader, rec headless.Recording, _ bool) (recording.Report, bool) {

@@ -149,8 +149,11 @@ func Trace(line lines.Line, confined bool) agent.ToolUse {
 	switch {
 	case failed || r.interrupts():
 		t.Other = true
+	case r.kind() == taskStarted:
+		t.Begins = true
 	case r.Type != "response_item":
 	case strings.HasSuffix(p.Type, "_call_output"):
+		t.Done = []string{p.CallID}
 		text := string(p.Output)
 		_ = json.Unmarshal(p.Output, &text) // an object is searched as it is
 		bySandbox := confined && failedCommand.MatchString(text) && strings.Contains(text, "Read-only file system")

@@ -27,8 +27,9 @@ type Reader struct {
 	// LimitsAt returns a reader for limits that were stated at that time.
 	LimitsAt func(time.Time) limit.Reader
 
-	heads lines.Cache[Head]
-	dirs  lines.Latest[string] // of the turns
+	heads    lines.Cache[Head]
+	children lines.Cache[children] // by directory
+	dirs     lines.Latest[string]  // of the turns
 }
 
 var rolloutPath = regexp.MustCompile(`^\d{4}/\d\d/\d\d/rollout-[^/]+\.jsonl$`)
@@ -63,7 +64,9 @@ func (rd *Reader) Read(line lines.Line) (o resume.Observation, ok bool) {
 	}
 	h, _ := rd.headBefore(line)
 	if h.Delegated() {
-		return o, false
+		_, failed := r.failed()
+		o.Key.ID, o.Event = h.parent(), resume.SubagentEnded{At: r.at(line.ModTime)}
+		return o, o.Key.ID != "" && (failed || r.kind() == "task_complete")
 	}
 	if o.Event, ok = rd.event(h, r, line); !ok {
 		return o, false
@@ -131,8 +134,9 @@ func MatchPacked(rel string) bool {
 const maxUnpacked = 2 << 30
 
 // Readable returns the rollout, or a temporary copy if Codex has compressed it. remove removes the copy.
+// The path may be that of the compressed file.
 func Readable(path string) (readable string, remove func(), err error) {
-	remove = func() {}
+	remove, path = func() {}, strings.TrimSuffix(path, packedSuffix)
 	if _, err := os.Lstat(path); err == nil {
 		return path, remove, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"resumed/internal/atomicfile"
@@ -21,13 +22,13 @@ const (
 	pluginMarker = "// Written by resumed"
 )
 
-// copyLine matches a line that records a program that install copied.
-var copyLine = regexp.MustCompile(`(?m)^# made file: (.*)$`)
+// madeLine matches a line that records a directory, or the program copy, that install made.
+var madeLine = regexp.MustCompile(`(?m)^# made (?:directory|file): (.*)$`)
 
 // ownFile is a file that install writes.
 type ownFile struct {
 	path, text string
-	records    bool // it records the programs that install copied
+	records    bool // it records the directories and copies that install made
 }
 
 func isOurs(text string) bool {
@@ -69,23 +70,23 @@ func refuseForeign(files []ownFile) error {
 	return nil
 }
 
-// writeFiles writes new and changed files, and reports whether anything changed. copied are the programs
-// that were copied now.
-func (i Installer) writeFiles(files []ownFile, copied []string) (changed bool, err error) {
-	record := ""
-	for _, path := range append(copiedBefore(present(files)), copied...) {
-		record += "# made file: " + path + "\n"
+// writeFiles writes new and changed files, and reports whether anything changed.
+func (i Installer) writeFiles(files []ownFile, made []string) (changed bool, err error) {
+	made = append(madeBefore(present(files)), made...)
+	for _, f := range files {
+		fresh, err := makeDirs(filepath.Dir(f.path))
+		if err != nil {
+			return changed, fmt.Errorf("make a directory: %w", err)
+		}
+		made = append(made, fresh...)
 	}
 	for _, f := range files {
 		text := f.text
 		if f.records {
-			text += record
+			text += madeLines(made)
 		}
 		if old, err := os.ReadFile(f.path); err == nil && string(old) == text {
 			continue
-		}
-		if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
-			return changed, fmt.Errorf("make a directory: %w", err)
 		}
 		if err := atomicfile.Write(linkTarget(f.path), []byte(text), 0o644); err != nil {
 			return changed, fmt.Errorf("write file: %w", err)
@@ -104,38 +105,67 @@ func linkTarget(path string) string {
 	return path
 }
 
-// copiedBefore returns the programs that an earlier install copied.
-func copiedBefore(files []ownFile) []string {
-	var copied []string
+// makeDirs makes dir and its missing parents, and returns those it made, innermost last.
+func makeDirs(dir string) ([]string, error) {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil, nil
+	}
+	made, err := makeDirs(filepath.Dir(dir))
+	if err != nil {
+		return made, err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return made, err
+	}
+	return append(made, dir), nil
+}
+
+func madeLines(made []string) string {
+	var b strings.Builder
+	for _, path := range made {
+		kind := "directory"
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			kind = "file"
+		}
+		fmt.Fprintf(&b, "# made %s: %s\n", kind, path)
+	}
+	return b.String()
+}
+
+// madeBefore returns the paths that an earlier install made.
+func madeBefore(files []ownFile) []string {
+	var made []string
 	for _, f := range files {
-		for _, line := range copyLine.FindAllStringSubmatch(f.text, -1) {
+		for _, line := range madeLine.FindAllStringSubmatch(f.text, -1) {
 			if f.records {
-				copied = append(copied, line[1])
+				made = append(made, line[1])
 			}
 		}
 	}
-	return copied
+	return made
 }
 
-// removeFiles removes files, the programs that install copied, and their directories if nothing else is
-// in them.
-func (i Installer) removeFiles(files []ownFile, copied []string) (failed error) {
+// removeFiles removes files, and what install made if it is still unused: empty directories, and the
+// program copy.
+func (i Installer) removeFiles(files []ownFile, made []string) (failed error) {
 	for _, f := range files {
 		if err := os.Remove(f.path); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("remove file: %w", err))
 			continue
 		}
 		fmt.Fprintln(i.Out, "removed", f.path)
-		removeEmpty(filepath.Dir(f.path))
 	}
 	if failed != nil {
 		return failed // the unit may still start the copy, which is also needed to try again
 	}
-	for _, path := range copied {
-		if isResumed(path) && os.Remove(path) == nil {
+	for _, path := range slices.Backward(made) {
+		info, err := os.Lstat(path)
+		if err != nil || !info.IsDir() && !isResumed(path) {
+			continue
+		}
+		if os.Remove(path) == nil && info.Mode().IsRegular() { // a directory that is not empty stays
 			fmt.Fprintln(i.Out, "removed", path)
 		}
-		removeEmpty(filepath.Dir(path))
 	}
 	return nil
 }

@@ -95,7 +95,6 @@ func TestInstallOnMacOS(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(home, "ssh"), nil, 0o600))
 	require.ErrorContains(t, i.install(t.Context(), m, s, false), "Domain does not support")
-	require.NoError(t, os.MkdirAll(filepath.Dir(plist), 0o755)) // it went with the service
 	require.NoError(t, os.WriteFile(plist, []byte("<plist>somebody's own</plist>"), 0o600))
 	require.ErrorContains(t, i.install(t.Context(), m, s, false), "was not made by resumed")
 	require.NoError(t, i.uninstall(t.Context(), m, false, false))

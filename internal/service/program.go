@@ -109,15 +109,14 @@ func (s spec) copyCommand() string {
 	return copying + "    # first: this program " + s.temporary + "\n"
 }
 
-// copyPrograms copies the programs for the service, if needed, and returns the new ones.
-func (i Installer) copyPrograms(s spec) (copied []string, err error) {
+// copyPrograms copies the programs for the service, if needed, and returns what it made.
+func (i Installer) copyPrograms(s spec) (made []string, err error) {
 	from, to := s.copies()
 	for n, path := range to {
-		if !exists(path) {
-			copied = append(copied, path)
-		}
-		if err := copyProgram(from[n], path); err != nil {
-			return copied, hint.With(
+		fresh, err := copyProgram(from[n], path)
+		made = append(made, fresh...)
+		if err != nil {
+			return made, hint.With(
 				fmt.Errorf("this program %s, and cannot be copied to %s: %w", s.temporary, path, err),
 				"put it where it stays, such as /usr/local/bin, and run it from there",
 			)
@@ -127,23 +126,30 @@ func (i Installer) copyPrograms(s spec) (copied []string, err error) {
 		fmt.Fprintf(i.Err, "This program %s, so this copy is used: %s\n", s.temporary, s.program)
 		i.sayIfNotInPath(s.program)
 	}
-	return copied, nil
+	return made, nil
 }
 
-// copyProgram copies a program, only over one of ours or to a new path.
-func copyProgram(from, to string) error {
-	if exists(to) && !isResumed(to) {
-		return errors.New("another program is there")
+// copyProgram copies a program, only over one of ours or to a new path, and returns what it made.
+func copyProgram(from, to string) (made []string, err error) {
+	there := exists(to)
+	if there && !isResumed(to) {
+		return nil, errors.New("another program is there")
+	}
+	if made, err = makeDirs(filepath.Dir(to)); err != nil {
+		return made, err
 	}
 	program, err := os.Open(from)
 	if err != nil {
-		return err
+		return made, err
 	}
 	defer program.Close()
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
+	if err := atomicfile.Copy(to, program, 0o755); err != nil {
+		return made, err
 	}
-	return atomicfile.Copy(to, program, 0o755)
+	if !there {
+		made = append(made, to)
+	}
+	return made, nil
 }
 
 // sayIfNotInPath explains how to make the shell find the program: all printed commands need it.

@@ -52,8 +52,8 @@ func TestAProgramOfOursIsKnown(t *testing.T) {
 
 // `resumed hub` looks for its program next to this one, also next to the copy.
 func TestTheProgramOfTheHubIsCopiedToo(t *testing.T) {
+	t.Parallel()
 	dir, home := t.TempDir(), t.TempDir()
-	t.Setenv("HOME", home)
 	put := func(path, text string) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o755))
@@ -62,18 +62,18 @@ func TestTheProgramOfTheHubIsCopiedToo(t *testing.T) {
 	hub := filepath.Join(home, "bin", hubName)
 	i := Installer{Out: io.Discard, Err: io.Discard}
 	put(s.copyOf, string(buildMark())+"\n")
-	copied, err := i.copyPrograms(s)
+	made, err := i.copyPrograms(s)
 	require.NoError(t, err)
-	require.Equal(t, []string{s.program}, copied, "there is none")
+	require.Equal(t, []string{filepath.Join(home, "bin"), s.program}, made, "there is none")
 
 	put(filepath.Join(dir, hubName), string(buildMark())+"-hub\n")
-	copied, err = i.copyPrograms(s)
+	made, err = i.copyPrograms(s)
 	require.NoError(t, err)
-	require.Equal(t, []string{hub}, copied)
-	copied, err = i.copyPrograms(s)
+	require.Equal(t, []string{hub}, made)
+	made, err = i.copyPrograms(s)
 	require.NoError(t, err)
-	require.Empty(t, copied, "it was made before")
-	require.NoError(t, i.removeFiles(nil, []string{s.program, hub}))
+	require.Empty(t, made, "it was made before")
+	require.NoError(t, i.removeFiles(nil, []string{filepath.Join(home, "bin"), s.program, hub}))
 	require.NoDirExists(t, filepath.Join(home, "bin"))
 
 	put(hub, "#!/bin/sh\n")

@@ -119,16 +119,16 @@ func (i Installer) install(ctx context.Context, m manager, s spec, dryRun bool) 
 		return i.withoutManager(s, err)
 	}
 	fresh := len(present(files)) == 0
-	copied, err := i.copyPrograms(s)
+	made, err := i.copyPrograms(s)
 	changed, words := false, ""
 	if err == nil {
-		changed, err = i.writeFiles(files, copied)
+		changed, err = i.writeFiles(files, made)
 	}
 	if err == nil {
 		words, err = m.start(ctx, changed || i.anotherVersionRuns(ctx)) // a restart does not stop working agents
 	}
 	if err != nil && fresh {
-		i.undo(ctx, m, files, copied)
+		i.undo(ctx, m, files, made)
 	}
 	if err != nil {
 		return err
@@ -145,12 +145,12 @@ func (i Installer) install(ctx context.Context, m manager, s spec, dryRun bool) 
 }
 
 // undo removes what a first install has made before it failed.
-func (i Installer) undo(ctx context.Context, m manager, files []ownFile, copied []string) {
+func (i Installer) undo(ctx context.Context, m manager, files []ownFile, made []string) {
 	written := present(files)
 	if len(written) > 0 {
 		_ = m.stop(ctx) // it may not have started
 	}
-	_ = i.removeFiles(written, append(copiedBefore(written), copied...)) // what is left can be removed by hand
+	_ = i.removeFiles(written, append(madeBefore(written), made...)) // what is left can be removed by hand
 	if len(written) > 0 {
 		_ = m.removed(ctx)
 	}

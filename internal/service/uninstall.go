@@ -167,7 +167,7 @@ func (i Installer) uninstall(ctx context.Context, m manager, dryRun, hooks bool)
 		}
 		return nil
 	}
-	copied := copiedBefore(files)
+	made := madeBefore(files)
 	unit := m.allFiles()[0].path // a service that resumed did not install is not stopped
 	ours := slices.ContainsFunc(files, func(f ownFile) bool { return f.path == unit })
 	if dryRun {
@@ -177,7 +177,7 @@ func (i Installer) uninstall(ctx context.Context, m manager, dryRun, hooks bool)
 		for _, f := range files {
 			fmt.Fprintln(i.Out, "rm", f.path)
 		}
-		for _, path := range copied {
+		for _, path := range made {
 			if isResumed(path) {
 				fmt.Fprintln(i.Out, "rm", path)
 			}
@@ -192,7 +192,7 @@ func (i Installer) uninstall(ctx context.Context, m manager, dryRun, hooks bool)
 			return err
 		}
 	}
-	if err := i.removeFiles(files, copied); err != nil {
+	if err := i.removeFiles(files, made); err != nil {
 		return err
 	}
 	if managed {

@@ -81,7 +81,7 @@ var arrows = map[string][]string{
 	"internal/config":                {"internal/dirs", "internal/backoff", "internal/budget", "internal/humanize", "internal/limit", "internal/ownership", "internal/prompt", "internal/resume"},
 	"internal/config/reload":         {"internal/config", "internal/fsevents", "internal/mounts", "internal/ownership"},
 	"internal/config/edit":           {"internal/atomicfile", "internal/config"},
-	"internal/state":                 {"internal/atomicfile", "internal/fsevents", "internal/lock", "internal/outbox", "internal/regular", "internal/resume", "internal/wake"},
+	"internal/state":                 {"internal/atomicfile", "internal/backoff", "internal/fsevents", "internal/lock", "internal/outbox", "internal/regular", "internal/resume", "internal/wake"},
 	"internal/lease":                 {"internal/atomicfile", "internal/lock", "internal/regular"},
 	"internal/lock":                  {"internal/backoff", "internal/regular"},
 	"internal/control":               {"internal/dirs", "internal/fsevents", "internal/peer", "internal/procfs", "internal/resume", "internal/resume/view", "internal/usage", "internal/wake"},
@@ -146,7 +146,7 @@ var arrows = map[string][]string{
 	"internal/agent/*":                  {"internal/headless", "internal/lines", "internal/agent", "internal/backoff", "internal/fsevents", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/program", "internal/sqliteread", "internal/resume", "internal/dirs", "internal/usage"},
 	"internal/sqliteread":               {"internal/backoff"},
 	"internal/resume":                   {"internal/backoff", "internal/limit"},
-	"internal/resume/engine":            {"internal/limit", "internal/resume", "internal/resume/view"},
+	"internal/resume/engine":            {"internal/backoff", "internal/limit", "internal/resume", "internal/resume/view"},
 	"internal/resume/view":              {"internal/limit", "internal/resume"},
 	"internal/prompt":                   {"internal/limit"},
 
@@ -207,7 +207,7 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/hub":         {1_240, unlimited},
 	"internal/limit/...":   {3_400, unlimited},
 	"internal/notify/...":  {4_200, unlimited},
-	"internal/resume":      {3_050, 0},
+	"internal/resume":      {3_000, 0},
 	"internal/watch":       {1_650, unlimited},
 
 	"internal/resume/engine":            {1_630, 3},

@@ -19,7 +19,6 @@ import (
 	"resumed/internal/backoff"
 	"resumed/internal/config"
 	"resumed/internal/humanize"
-	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
 	"resumed/internal/termui"
@@ -263,7 +262,7 @@ type lesson struct {
 
 // learned prints what was learned from outages. It needs no daemon: everything is on disk.
 func (c *cli) learned(ctx context.Context) error {
-	var recoveries resume.Recoveries
+	var recoveries backoff.Recoveries
 	err := withState(func(reader *state.Reader) (err error) {
 		recoveries, err = reader.Recoveries(ctx)
 		return err

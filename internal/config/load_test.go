@@ -14,6 +14,7 @@ import (
 	"resumed/configs"
 	"resumed/internal/backoff"
 	"resumed/internal/limit"
+	"resumed/internal/resume"
 )
 
 // known are the built-in agents of these tests.
@@ -176,8 +177,9 @@ policy = "default"
 		})
 	}
 	mine := load(t, "[[backoff.policy]]\nname = \"odd\"\nclasses = [\"unknown\"]\nmax_retries = 4\n")
+	session := resume.Session{Key: resume.Key{Agent: "claude-code"}, Interruption: resume.Interruption{Limit: limit.Verdict{Class: limit.Unknown}}}
 	require.Equal(t, 4, mine.Policy("claude-code", limit.Unknown).MaxRetries, "a policy of the file wins")
-	require.Equal(t, 4, mine.Rules().Policy("claude-code", limit.Unknown).MaxRetries)
+	require.Equal(t, 4, mine.Rules().PolicyOf(session).MaxRetries)
 }
 
 func TestProblemsSayWhatWhereAndWhatToDo(t *testing.T) {

@@ -127,7 +127,7 @@ func (m *Metrics) Observe(c resume.Change) {
 		}
 	}
 	if c.Sent() && !c.Begins() {
-		m.wait.Observe(max(0, c.Waited().Seconds()))
+		m.wait.Observe(max(0, c.Before.LastStart().Sub(c.Before.WaitFrom).Seconds()))
 	}
 	if attempt := c.Concluded(); attempt != nil {
 		m.resumes.WithLabelValues(agent, string(attempt.Outcome)).Inc()

@@ -139,14 +139,6 @@ func (c Change) Interrupts() bool {
 	return !c.Before.State.Stopped() && !c.After.LimitedAt.Equal(c.Before.LimitedAt)
 }
 
-// Waited returns how long the session waited before its last resume.
-func (c Change) Waited() time.Duration {
-	if c.Before.Tries() == 0 {
-		return 0
-	}
-	return c.Before.LastStart().Sub(c.Before.WaitFrom)
-}
-
 // WorksOn reports whether the only change is that a working session moved.
 func (c Change) WorksOn() bool {
 	a, b := c.Before, c.After

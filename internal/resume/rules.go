@@ -2,7 +2,6 @@ package resume
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -62,18 +61,7 @@ type Rules struct {
 	Priority      []Priority    // which directories go first when several sessions are due
 	Order         Order         // used among sessions of the same rank
 
-	Recoveries Recoveries // set by the engine: durations of past outages
-}
-
-// Policy returns the backoff policy for an agent and a class of refusal.
-func (r Rules) Policy(agent string, class limit.Class) backoff.Policy {
-	if p, ok := r.ByAgent[agent]; ok {
-		return p
-	}
-	if p, ok := r.ByClass[class]; ok {
-		return p
-	}
-	return r.Backoff
+	Recoveries backoff.Recoveries // set by the engine: durations of past outages
 }
 
 // Excluded says why sessions in dir are not resumed, or "".
@@ -239,42 +227,4 @@ func (r Rules) ReservedBy(u Usage, s Session, now time.Time) (why string, until 
 	}
 	return fmt.Sprintf("%.0f %% of the week's allowance is used, and the last %d %% are kept for you (resume.weekly_reserve): it waits for the new week",
 		u.WeekUsed, r.WeeklyReserve), until
-}
-
-// Recoveries are the durations of the latest outages that sessions waited out, by provider.
-type Recoveries map[string][]time.Duration
-
-const (
-	enoughRecoveries = 20 // fewer are not used
-	keptRecoveries   = 100
-
-	leastCap, greatestCap = time.Minute, 15 * time.Minute
-)
-
-// With returns the recoveries with one more.
-func (r Recoveries) With(provider string, took time.Duration) Recoveries {
-	next := make(Recoveries, len(r)+1)
-	maps.Copy(next, r)
-	all := append(slices.Clone(r[provider]), took)
-	next[provider] = all[max(0, len(all)-keptRecoveries):]
-	return next
-}
-
-// Median returns the median duration of that provider's outages, and of how many it is.
-func (r Recoveries) Median(provider string) (median time.Duration, n int) {
-	all := slices.Sorted(slices.Values(r[provider]))
-	if n = len(all); n == 0 {
-		return 0, 0
-	}
-	return (all[(n-1)/2] + all[n/2]) / 2, n
-}
-
-// Cap returns the longest useful wait between two tries: a quarter of the median outage. False: too few
-// are known.
-func (r Recoveries) Cap(provider string) (time.Duration, bool) {
-	median, n := r.Median(provider)
-	if n < enoughRecoveries {
-		return 0, false
-	}
-	return min(max(median/4, leastCap), greatestCap).Round(time.Second), true
 }

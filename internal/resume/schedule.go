@@ -129,7 +129,13 @@ func (s Session) untilElapsed(policy backoff.Policy, r Rules) Session {
 // PolicyOf returns the policy for what stopped the session. Recoveries change only the built-in outage
 // policy: a policy of the user stays as it was written.
 func (r Rules) PolicyOf(s Session) backoff.Policy {
-	policy := r.Policy(s.Key.Agent, s.Limit.Class)
+	policy, found := r.ByAgent[s.Key.Agent]
+	if !found {
+		policy, found = r.ByClass[s.Limit.Class]
+	}
+	if !found {
+		policy = r.Backoff
+	}
 	builtIn, _ := backoff.Named("outage")
 	if longest, ok := r.Recoveries.Cap(s.asked()); ok && policy == builtIn {
 		policy.MaxDelay = longest

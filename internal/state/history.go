@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"resumed/internal/backoff"
 	"resumed/internal/resume"
 )
 
@@ -272,7 +273,7 @@ func (r *Reader) Sessions() ([]resume.Session, error) {
 }
 
 // Recoveries returns the durations of past outages.
-func (r *Reader) Recoveries(ctx context.Context) (resume.Recoveries, error) {
+func (r *Reader) Recoveries(ctx context.Context) (backoff.Recoveries, error) {
 	var data []byte
 	err := r.db.QueryRowContext(ctx, "SELECT data FROM value WHERE key = ?", recoveriesKey).Scan(&data)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"resumed/internal/backoff"
 	"resumed/internal/resume"
 )
 
@@ -22,7 +23,7 @@ type Snapshot struct {
 	Sessions   []resume.Session
 	Cursors    map[string]json.RawMessage // by path
 	Paused     bool                       // everything is paused, not only one session
-	Recoveries resume.Recoveries          // the durations of past outages
+	Recoveries backoff.Recoveries         // the durations of past outages
 	AliveAt    time.Time                  // when a daemon last ran; zero: not known
 	Skipped    []error                    // one for each record that could not be read
 
@@ -136,13 +137,13 @@ func (s *Store) SetAlive(at time.Time) {
 }
 
 // SetRecoveries queues the durations of past outages.
-func (s *Store) SetRecoveries(r resume.Recoveries) {
+func (s *Store) SetRecoveries(r backoff.Recoveries) {
 	data, _ := json.Marshal(r) // a map of durations can always be written
 	s.PutValue(recoveriesKey, data)
 }
 
-func readRecoveries(data []byte) resume.Recoveries {
-	var r resume.Recoveries
+func readRecoveries(data []byte) backoff.Recoveries {
+	var r backoff.Recoveries
 	if json.Unmarshal(data, &r) != nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"resumed/internal/backoff"
 	"resumed/internal/resume"
 )
 
@@ -22,7 +23,7 @@ type Options struct {
 	Paused   bool             // no resume is started until SetPaused(false)
 	AliveAt  time.Time        // when a daemon last ran, as far as is known
 
-	Recoveries resume.Recoveries // of earlier daemons
+	Recoveries backoff.Recoveries // of earlier daemons
 
 	// Act sends the resume in session.Run and reports on it through Apply. It runs in a goroutine of
 	// its own and must return soon after ctx is done.
@@ -32,7 +33,7 @@ type Options struct {
 	Changed func(resume.Change)
 
 	// Learned is called with all recoveries when there is a new one. It must not block.
-	Learned func(resume.Recoveries)
+	Learned func(backoff.Recoveries)
 
 	// StorePaused is called with each order to pause or unpause everything. It must not block.
 	StorePaused func(paused bool)

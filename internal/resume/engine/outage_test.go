@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/backoff"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -119,9 +120,9 @@ func TestOneSessionTriesForAllInAnOutage(t *testing.T) {
 
 func TestAnOutageThatIsOverTeaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told resume.Recoveries
+		var told backoff.Recoveries
 		start := time.Now()
-		w := newWorldOf(t, Options{Rules: ridingOut(t), Learned: func(r resume.Recoveries) { told = r }}, refusedUntil(start.Add(50*time.Minute)))
+		w := newWorldOf(t, Options{Rules: ridingOut(t), Learned: func(r backoff.Recoveries) { told = r }}, refusedUntil(start.Add(50*time.Minute)))
 		w.see("a", limited(start, limit.Overloaded))
 		w.see("b", limited(start, limit.RateLimit))
 		w.see("b", resume.Progressed{At: start.Add(time.Second)})
@@ -148,7 +149,7 @@ func incident(u float64) time.Duration {
 
 // rideOut lets one session meet an outage of that length, and returns how often it was tried and, if it
 // continued, how long after the end.
-func rideOut(t *testing.T, rules resume.Rules, learned resume.Recoveries, lasts time.Duration, dice *rand.Rand) (tries int, lost time.Duration, wentOn bool) {
+func rideOut(t *testing.T, rules resume.Rules, learned backoff.Recoveries, lasts time.Duration, dice *rand.Rand) (tries int, lost time.Duration, wentOn bool) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		act := refusedUntil(start.Add(lasts))
@@ -184,7 +185,7 @@ const (
 var update = flag.Bool("update", false, "write the table of outages into docs/backoff.md")
 
 func outageTable(t *testing.T) string {
-	var seen resume.Recoveries
+	var seen backoff.Recoveries
 	dice := rand.New(rand.NewPCG(2026, 2))
 	for range 100 {
 		seen = seen.With("bot", incident(dice.Float64()))
@@ -194,7 +195,7 @@ func outageTable(t *testing.T) string {
 	for _, p := range []struct {
 		name    string
 		rules   resume.Rules
-		learned resume.Recoveries
+		learned backoff.Recoveries
 	}{
 		{"`[backoff]`: 30 s … 5 m, 5 tries", defaultRules(), nil},
 		{"`outage`: 30 s … 15 m, 12 h", ridingOut(t), nil},

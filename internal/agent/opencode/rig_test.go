@@ -92,7 +92,7 @@ func newStore(t testing.TB, dir string) *store {
 }
 
 func (s *store) open() {
-	file := url.URL{Scheme: "file", Path: s.path, RawQuery: "_pragma=journal_mode(WAL)&_pragma=busy_timeout(0)"}
+	file := url.URL{Scheme: "file", Path: s.path, RawQuery: "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(0)"}
 	db, err := sql.Open("sqlite", file.String())
 	require.NoError(s.t, err)
 	db.SetMaxOpenConns(1)

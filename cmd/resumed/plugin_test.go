@@ -216,7 +216,7 @@ func TestDoctorSaysWhetherThePluginIsThereAndCalls(t *testing.T) {
 	}
 	b.runWith(`{"session_id":"s","hook_event_name":"SessionStart"}`, "hook", "claude-code")
 	said, _ = b.examined()
-	require.Regexp(t, `^version 0\.1\.7, last called \S+ ago$`, said["plugin claude-code"].Text)
+	require.Regexp(t, `^version 0\.1\.7, last called (?:\d+[dhms] ?)+ ago$`, said["plugin claude-code"].Text)
 	require.Equal(t, "version 0.1.8, has not called since you logged in: trust the hooks when Codex asks, or in /hooks", said["plugin codex"].Text)
 	for agent, version := range map[string]string{"qwen-code": "0.1.9", "gemini": "0.1.10", "copilot": "0.1.11"} {
 		require.Equal(t, "version "+version+", has not called since you logged in", said["plugin "+agent].Text)

@@ -111,7 +111,7 @@ func examinePlugins(r *Report, found []agents.Finding, runtimeDir string, now ti
 		if version := b.Plugin.Version(); version != "" {
 			text = "version " + version + ", has not called since you logged in"
 			if at := control.LastCall(runtimeDir, b.Name); !at.IsZero() {
-				text = "version " + version + ", last called " + humanize.Duration(now.Sub(at)) + " ago"
+				text = "version " + version + ", last called " + humanize.Span(now.Sub(at)) + " ago"
 			} else if b.Plugin.Then != "" {
 				text += ": " + b.Plugin.Then
 			}

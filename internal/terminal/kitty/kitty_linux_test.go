@@ -155,6 +155,21 @@ func TestARealKitty(t *testing.T) {
 		p.Until("the key arrives", func() bool { _, keys := p.Typed(); return keys == "ours\x1bx" })
 	})
 
+	t.Run("kitty itself looks for keys before it types", func(t *testing.T) {
+		p := launch(t, k, "exec SELF")
+		process := p.Process()
+		window, err := kitty.Look([]string{fmt.Sprint("KITTY_WINDOW_ID=", p.id), "KITTY_LISTEN_ON=unix:" + k.Socket})
+		require.NoError(t, err)
+		facts, err := window.Facts(t.Context())
+		require.NoError(t, err)
+		require.ErrorIs(t, window.Press(t.Context(), "1", terminal.Enter), terminal.ErrInUse, "it was read from since")
+		require.NoError(t, syscall.Kill(process.PID, syscall.SIGSTOP))
+		require.NoError(t, window.Write(t.Context(), "x", ""))
+		require.ErrorIs(t, window.Press(t.Context(), facts.Input.Mark, terminal.Enter), terminal.ErrInUse, "a key is not read yet")
+		require.NoError(t, syscall.Kill(process.PID, syscall.SIGCONT))
+		p.Until("the key arrives", func() bool { _, keys := p.Typed(); return keys == "x" })
+	})
+
 	t.Run("the screen is read row by row, also while somebody reads back", func(t *testing.T) {
 		p := launch(t, k, "exec SELF")
 		pane := find(t, p.Process())

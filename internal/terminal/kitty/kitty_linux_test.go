@@ -89,6 +89,13 @@ func launch(t *testing.T, k *kittytest.Kitty, command string) *program {
 	return p
 }
 
+// stop stops the program, and returns when it reads no more.
+func (p *program) stop(process resume.Process) {
+	p.T.Helper()
+	require.NoError(p.T, syscall.Kill(process.PID, syscall.SIGSTOP))
+	p.Until("it is stopped", func() bool { s, err := procfs.Proc.Stat(process.PID); return err == nil && s.State == 'T' })
+}
+
 func find(t *testing.T, process resume.Process) *terminal.Pane {
 	t.Helper()
 	pane, err := terminal.Find(t.Context(), process, kitty.Look)
@@ -153,6 +160,21 @@ func TestARealKitty(t *testing.T) {
 		require.ErrorIs(t, pane.Press(t.Context(), terminal.Enter), terminal.ErrInUse)
 		require.ErrorIs(t, pane.Type(t.Context(), "more"), terminal.ErrInUse)
 		p.Until("the key arrives", func() bool { _, keys := p.Typed(); return keys == "ours\x1bx" })
+	})
+
+	t.Run("kitty itself looks for keys before it types", func(t *testing.T) {
+		p := launch(t, k, "exec SELF")
+		process := p.Process()
+		window, err := kitty.Look([]string{fmt.Sprint("KITTY_WINDOW_ID=", p.id), "KITTY_LISTEN_ON=unix:" + k.Socket})
+		require.NoError(t, err)
+		facts, err := window.Facts(t.Context())
+		require.NoError(t, err)
+		require.ErrorIs(t, window.Press(t.Context(), "1", terminal.Enter), terminal.ErrInUse, "it was read from since")
+		p.stop(process)
+		require.NoError(t, window.Write(t.Context(), "x", ""))
+		require.ErrorIs(t, window.Press(t.Context(), facts.Input.Mark, terminal.Enter), terminal.ErrInUse, "a key is not read yet")
+		require.NoError(t, syscall.Kill(process.PID, syscall.SIGCONT))
+		p.Until("the key arrives", func() bool { _, keys := p.Typed(); return keys == "x" })
 	})
 
 	t.Run("the screen is read row by row, also while somebody reads back", func(t *testing.T) {
@@ -248,8 +270,7 @@ func TestARealKitty(t *testing.T) {
 		p := launch(t, k, "exec SELF")
 		process := p.Process()
 		pane := find(t, process)
-		require.NoError(t, syscall.Kill(process.PID, syscall.SIGSTOP))
-		p.Until("it is stopped", func() bool { s, err := procfs.Proc.Stat(process.PID); return err == nil && s.State == 'T' })
+		p.stop(process)
 		require.Contains(t, terminaltest.Refusal(t, pane.Type(t.Context(), "x")).Why, "not in the foreground")
 		require.NoError(t, syscall.Kill(process.PID, syscall.SIGCONT))
 

@@ -370,8 +370,8 @@ func pi(version string) kit {
 // older is a Claude Code that states resets by the minute only, cut short.
 func older(k kit) kit {
 	k.margin = "60s"
-	k.live = append([]situation{idle, menu, small, dead, denied}, sample(16, claudeLeash())...)
-	k.slow = named("limit with a stated reset", menu.name, small.name, dead.name)
+	k.live = append([]situation{idle, menu, small, dead, denied, killedInNamespace}, sample(16, claudeLeash())...)
+	k.slow = named("limit with a stated reset", menu.name, small.name, dead.name, killedInNamespace.name)
 	return k
 }
 

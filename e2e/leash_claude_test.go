@@ -54,7 +54,7 @@ func claudeLeash() []situation {
 		otherAccount("ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", limited, true, words("claude", "-p")),
 		strangersKey,
 		changedSettings, changedWhereAsked, missingSettings,
-		lostVariables, toldVariable, keptVariables,
+		lostVariables, toldVariable, keptVariables, toldTarget("claude", "-p"), parkedVariable("claude", "-p"),
 		inSub, movedAway, freer, plans, shellEarly("claude", "--disallowedTools", "Bash(echo:*)", "--"),
 		restricted(restrictions[len(restrictions)-1], true, words("claude", "-p")),
 	}

@@ -34,6 +34,7 @@ func codexLeash() []situation {
 		tooEarly(codexLimit, words("codex", "exec", "--skip-git-repo-check", "--yolo")), sameWorld(codexLimit, words("codex", "exec", "--skip-git-repo-check", "--yolo")),
 		ownKey("a key of its own, which nobody knows any more", false), ownKey("a key of its own", true),
 		ownProvider,
+		toldTarget("codex", "exec", "--skip-git-repo-check"), parkedVariable("codex", "exec", "--skip-git-repo-check"),
 		hidden(codexLimit, false, words("codex", "exec", "--skip-git-repo-check")),
 		hidden(codexLimit, true, words("codex", "exec", "--skip-git-repo-check")),
 		shellEarly("codex", "-s", "read-only", "-c", "hide_agent_reasoning=true"),

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -120,6 +121,28 @@ func restricted(r restriction, behind bool, argv func(*box) []string) situation 
 		row.said, row.did, row.outcome = saw(s), "parked it", "left to a person"
 	}}
 }
+
+// killedInNamespace is a session in a terminal, in a pid namespace that shows all processes: versions that do not
+// register their namespace register a pid and a start that fit the machine's first process. When it is killed, it
+// is not open there for ever.
+var killedInNamespace = situation{"killed in a pid namespace that shows all processes", func(t *testing.T, b *box, row *result) {
+	if out, err := exec.Command("unshare", "--pid", "--fork", "true").CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED: namespaces cannot be made: %s", out)
+	}
+	unshare, err := exec.LookPath("unshare")
+	require.NoError(t, err)
+	unshare, err = filepath.Rel(b.bin, unshare) // where a program of the agent's is looked for
+	require.NoError(t, err)
+	b.kit.talk = func(prompt string) []string {
+		return []string{unshare, "--pid", "--fork", filepath.Join(b.bin, "claude"), prompt}
+	}
+	b.set("autoContinueAtUsageLimit", false)
+	p, s, before := b.stopped(agenttest.UsageLimit(15*time.Second), row)
+	b.until("its start is seen", func() bool { return b.latestSession().Started.Seen })
+	p.kill()
+	b.finished(s, before, 1, once)
+	row.did, row.outcome = "continued once behind the same wrapper", "finished"
+}}
 
 // changedSettings is a session whose settings were loosened after it was started, in a mode that does not
 // ask.

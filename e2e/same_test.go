@@ -18,6 +18,9 @@ import (
 // inSub is a session that its user has continued in a directory whose settings forbid what those above
 // it allow.
 var inSub = situation{"continued by its user in another directory", func(t *testing.T, b *box, row *result) {
+	if b.kit.version == "2.1.197" {
+		t.Skip("SKIPPED: this version finds a session only from the directory in which it began")
+	}
 	const id = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c002"
 	limited, claude := agenttest.RateLimit(0), filepath.Join(b.bin, "claude")
 	row.provider = string(limited.Kind())
@@ -69,10 +72,13 @@ var keptVariables = situation{"variables of its own, and another daemon", func(t
 	row.did, row.outcome = "continued once with what it was started with", "finished"
 }}
 
-// waits brings a session of Claude Code to a limit, with a daemon that continues nothing yet.
+// waits brings a session to a limit, with a daemon that continues nothing yet.
 func (b *box) waits(row *result, shell []string, argv ...string) (before []agenttest.Request) {
 	b.t.Helper()
 	limited := agenttest.RateLimit(0)
+	if b.kit.agent == "codex" {
+		limited = codexLimit
+	}
 	row.provider = string(limited.Kind())
 	b.start(b.config())
 	b.hold(true)
@@ -110,6 +116,48 @@ var toldVariable = situation{"a variable of its own, which nobody knows any more
 	}
 	row.did, row.outcome = "continued once, and told what differs", "finished"
 }}
+
+// toldTarget is a session whose lost variable chooses a target, and parkedVariable one whose lost variable does
+// not, under users who want neither to be decided by that.
+func toldTarget(argv ...string) situation {
+	return situation{`a database of its own, which nobody knows any more, and changed_env = "tell"`, func(t *testing.T, b *box, row *result) {
+		s, before := b.lost(row, "DATABASE_URL", "tell", argv)
+		b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
+		b.hold(false)
+		b.finished(s, before, 1, once)
+		require.Contains(t, b.leftOut(), "DATABASE_URL")
+		require.NotContains(t, b.leftOut(), "of-the-")
+		row.did, row.outcome = "continued once, and told what differs", "finished"
+	}}
+}
+
+func parkedVariable(argv ...string) situation {
+	return situation{`a variable of its own, which nobody knows any more, and changed_env = "park"`, func(t *testing.T, b *box, row *result) {
+		_, before := b.lost(row, "COLOUR", "park", argv)
+		b.hold(false)
+		s := b.untilState(resume.Parked)
+		require.Contains(t, s.Reason, "COLOUR: the values that the session had are lost since a restart")
+		require.NotContains(t, s.Reason, "of-the-")
+		b.mustStayQuiet(before, 0)
+		_, err := b.ask("retry", s.ID)
+		require.NoError(t, err)
+		b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
+		b.finished(s, before, 1, once)
+		row.did, row.outcome = "parked it, and continued it on its user's word", "finished"
+	}}
+}
+
+// lost brings a session with a variable of its own to a limit. Nobody knows the value any more, and the daemon
+// continues nothing yet.
+func (b *box) lost(row *result, variable, changedEnv string, argv []string) (view.Session, []agenttest.Request) {
+	b.t.Helper()
+	b.extra = append(b.extra, variable+"=of-the-daemon")
+	before := b.waits(row, []string{variable + "=of-the-session"}, append(slices.Clone(argv), prompt)...)
+	require.NoError(b.t, os.RemoveAll(b.path("runtime/resumed/starts")))
+	b.restart()
+	b.reload(strings.Replace(b.config(), "[resume]", "[resume]\nchanged_env = \""+changedEnv+"\"", 1))
+	return b.latestSession(), before
+}
 
 func (b *box) latestSession() view.Session {
 	s, _ := b.session()

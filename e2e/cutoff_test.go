@@ -2,9 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -14,7 +11,6 @@ import (
 
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
-	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -44,24 +40,6 @@ var (
 		require.Equal(t, limit.CutOff, s.Class)
 		b.finished(s, b.refused(), 1, once)
 		row.did, row.outcome = "continued once", "finished"
-	}}
-
-	outOfMemory = situation{"out of memory in the middle", func(t *testing.T, b *box, row *result) {
-		row.provider = string(agenttest.StuckStream().Kind())
-		b.start(b.config())
-		var agent *run
-		b.stuck(func() { agent = b.begin(prompt) })
-		runOutOfMemory(t, agent.cmd.Process.Pid)
-		s := b.untilState(resume.Parked)
-		row.said = saw(s)
-		require.Equal(t, limit.CutOff, s.Class)
-		require.Contains(t, s.Reason, "was cut off: its process was killed, or crashed, in the middle of a turn")
-		before := b.refused()
-		b.mustStayQuiet(b.provider.Requests(), 0)
-		_, err := b.ask("retry", s.ID)
-		require.NoError(t, err)
-		b.finished(s, before, 1, once)
-		row.did, row.outcome = "told its user, and continued once at its user's word", "finished"
 	}}
 
 	quiet = situation{"silent in the middle", func(t *testing.T, b *box, row *result) {
@@ -98,38 +76,3 @@ func (b *box) mustTellSilence(t *testing.T, row *result) {
 
 // measured is what the agent used while it was silent, in the daemon's log.
 var measured = regexp.MustCompile(`msg=silent .*cpu=(\S+) in=(\S+)`)
-
-// runOutOfMemory puts a process and its children into a control group, and lets another process fill its
-// memory until the kernel has killed them.
-func runOutOfMemory(t *testing.T, pid int) {
-	t.Helper()
-	group, bound := fmt.Sprintf("/sys/fs/cgroup/memory/resumed-e2e-%d", pid), "memory.limit_in_bytes"
-	if _, err := os.Stat("/sys/fs/cgroup/memory"); err != nil {
-		group, bound = fmt.Sprintf("/sys/fs/cgroup/resumed-e2e-%d", pid), "memory.max"
-	}
-	put := func(file string, value any) error {
-		return os.WriteFile(filepath.Join(group, file), []byte(fmt.Sprint(value)), 0o600)
-	}
-	if err := os.Mkdir(group, 0o700); err != nil {
-		t.Skip("OUT OF MEMORY IS NOT TESTED HERE: ", err)
-	}
-	t.Cleanup(func() { _ = os.Remove(group) })
-	if err := put(bound, 32<<20); err != nil {
-		t.Skip("OUT OF MEMORY IS NOT TESTED HERE: ", err)
-	}
-	tree, known := procfs.Proc.TreeOf(pid)
-	require.True(t, known)
-	for each := range tree.Began {
-		require.NoError(t, put("cgroup.procs", each))
-		first := fmt.Sprintf("/proc/%d/oom_score_adj", each) // the kernel kills the process that fills the memory last
-		require.NoError(t, os.WriteFile(first, []byte("1000"), 0o600))
-	}
-	hog := exec.CommandContext(t.Context(), "sh", "-c", "read -r line; exec tail /dev/zero")
-	in, err := hog.StdinPipe()
-	require.NoError(t, err)
-	require.NoError(t, hog.Start())
-	require.NoError(t, put("cgroup.procs", hog.Process.Pid))
-	_, err = in.Write([]byte("go\n"))
-	require.NoError(t, err)
-	_ = hog.Wait() // it ends by the same signal
-}

@@ -75,7 +75,7 @@ func (k kit) situations() []situation {
 	}
 	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0"}, k.name()) {
 		all = append(all, execOthers...)
-		all = append(all, cutOff, outOfMemory, quiet, liveQuiet)
+		all = append(all, cutOff, quiet, liveQuiet)
 	}
 	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0", "copilot 1.0.102", "gemini 0.61.0", "qwen-code 0.24.4", "opencode 1.18.33", "kilo 7.7.7"}, k.name()) {
 		withPlugin := []situation{plugged, asksWithPlugin}
@@ -89,9 +89,6 @@ func (k kit) situations() []situation {
 			withPlugin = slices.Delete(withPlugin, 1, 2)
 		}
 		all = append(all, sample(2, withPlugin)...)
-	}
-	if k.name() == "codex 0.166.0" {
-		all = append(all, subagentAlone)
 	}
 	if k.name() == "claude-code 2.1.325" {
 		all = append(all, fallback, paid, oneDocument, pluggedEarly, subagentWithIt, subagentAlone)

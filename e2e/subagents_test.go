@@ -20,7 +20,7 @@ func startSubagent(background bool) agenttest.Answer {
 	})
 }
 
-// Subagents of Claude Code and Codex have transcripts of their own, and meet the limit by themselves.
+// Claude Code's subagents have transcripts of their own, and meet the limit by themselves.
 var (
 	subagentWithIt = situation{"limit in a subagent and its session", func(t *testing.T, b *box, row *result) {
 		const told = "Stopped by usage limit, with 1 subagent (general-purpose). Go on."
@@ -48,18 +48,13 @@ prompt = "Stopped by {reason}, with {subagents}. Go on."
 		b.start(b.config())
 		row.provider = "usage_limit, for the subagent"
 		b.provider.Child(subagentTask, agenttest.UsageLimit(time.Hour))
-		named := "Look at part 1 (general-purpose)"
 		b.provider.Script(startSubagent(true), agenttest.Text("An agent works on it."))
-		if b.kit.agent == "codex" { // whose subagents end with its run, and have names of its choice
-			named = ""
-			b.provider.Script(agenttest.Call("spawn_agent", map[string]any{"message": subagentTask}), agenttest.Tool("sleep 5"), agenttest.Text("An agent works on it."))
-		}
 		agent := b.begin(prompt)
 		agent.wait(t)
 		b.until("it is told", func() bool { now, ok := b.session(); return ok && len(now.Subagents) == 1 })
 		s, _ := b.session()
 		require.Equal(t, resume.Watching, s.State)
-		require.Contains(t, s.Reason, "1 subagent was stopped by usage limit: "+named)
+		require.Contains(t, s.Reason, "1 subagent was stopped by usage limit: Look at part 1 (general-purpose)")
 		before := b.provider.Requests()
 		b.mustStayQuiet(before, 0)
 		row.said = fmt.Sprintf("%d subagent stopped", len(s.Subagents))

@@ -158,7 +158,18 @@ mv "$HOME/plain" "$HOME/`+codexRollout+`"; rm "$HOME/`+codexRollout+`.zst"
 	require.NoError(t, os.Remove(b.path(codexRollout)))
 	out, _, _ := b.run("doctor")
 	require.Contains(t, out, "1 transcript is compressed and not watched, such as "+b.path(codexRollout)+".zst")
-	_, errOut, code := b.run("retry", "--now", codexSession)
+	for _, name := range []string{b.path(codexRollout) + ".zst", codexSession} {
+		out, errOut, code := b.run("explain", "--json", name)
+		require.Zero(t, code, errOut)
+		require.Contains(t, out, `"class":"usage_limit"`)
+		require.Contains(t, out, `"session":"`+codexSession+`"`)
+		require.Contains(t, out, `"file":"`+b.path(codexRollout), "as its user knows it")
+	}
+	b.write("broken.jsonl.zst", "not compressed")
+	_, errOut, code := b.run("explain", b.path("broken.jsonl.zst"))
+	require.Equal(t, 1, code)
+	require.Contains(t, errOut, "unpack "+b.path("broken.jsonl.zst"))
+	_, errOut, code = b.run("retry", "--now", codexSession)
 	require.Zero(t, code, errOut)
 	b.untilState(codexSession, resume.Watching)
 	require.Contains(t, b.read("calls"), "\nresume\n"+codexSession+"\ncontinue\n")
@@ -184,4 +195,31 @@ func TestACodexSessionThatNobodySawBeginWaitsForItsUsersWord(t *testing.T) {
 	require.Zero(t, code, errOut)
 	b.untilState(codexSession, resume.Watching)
 	require.Contains(t, b.read("calls"), "danger-full-access")
+}
+
+// A thread that works for another one meets the limit by itself. It is told, and never resumed itself.
+func TestAStoppedThreadOfCodexIsToldWithItsSession(t *testing.T) {
+	b, hook := newBox(t), newHook(t)
+	b.write(configFile, quickly(hook))
+	b.write("bin/codex", callsOnly)
+	now := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+	whole := shiftRollout(t, time.Now().Add(time.Hour), b.path("bot"))
+	head, _, _ := strings.Cut(whole, "\n")
+	b.write(codexRollout, head+`
+{"timestamp":"`+now+`","type":"event_msg","payload":{"type":"user_message","message":"go"}}
+{"timestamp":"`+now+`","type":"event_msg","payload":{"type":"task_started"}}
+{"timestamp":"`+now+`","type":"event_msg","payload":{"type":"task_complete","last_agent_message":"Two agents work on it."}}
+`)
+	b.start()
+	const child = "01a1dc7f-d50d-70c2-94be-ec6581ff1f02"
+	thread := strings.Replace(strings.ReplaceAll(whole, codexSession, child), `"payload":{`, `"payload":{"parent_thread_id":"`+codexSession+`","agent_role":"explorer","agent_nickname":"Ada",`, 1)
+	b.write(".codex/sessions/"+time.Now().Format("2006/01/02")+"/rollout-x-"+child+".jsonl", thread)
+	b.until("it is told", func() bool { return len(b.session(codexSession).Subagents) == 1 })
+	s := b.session(codexSession)
+	require.Equal(t, resume.Watching, s.State)
+	require.Contains(t, s.Reason, "1 subagent was stopped by usage limit: Ada (explorer); the session itself was not stopped")
+	b.until("a person is told", func() bool { return len(hook.got()) == 1 })
+	require.Contains(t, hook.got()[0].Text, "1 subagent was stopped by usage limit: Ada (explorer)")
+	require.Empty(t, b.session(child).ID)
+	require.NoFileExists(t, b.path("calls"))
 }

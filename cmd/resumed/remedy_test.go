@@ -3,6 +3,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -49,4 +50,25 @@ func TestWhatAPersonHasToDoIsSaidEverywhere(t *testing.T) {
 	out, _, code = b.run("status", claudeSession)
 	require.Equal(t, exitNoDaemon, code)
 	require.Contains(t, out, signIn, "also without a daemon")
+}
+
+// A limit of one model is no limit of the account: with another model the session continues at once.
+func TestALimitOfOneModelIsToldWithItsRemedy(t *testing.T) {
+	const remedy = "the limit is for Opus alone: to continue now, open it and type /model sonnet"
+	b, hook := newBox(t), newHook(t)
+	b.write(configFile, quickly(hook)+"events = [\"limited\"]\n")
+	b.start()
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+strings.Replace(
+		usageLimitLine(claudeSession, b.path("bot"), time.Now(), time.Now().Add(time.Hour)), "your session limit", "your Opus limit", 1))
+	waits := b.untilState(claudeSession, resume.Waiting)
+	require.Equal(t, limit.UsageLimit, waits.Class)
+	require.Equal(t, remedy, waits.Remedy)
+	require.Nil(t, waits.Needs, "it continues by itself")
+	b.until("the notice arrives", func() bool { return len(hook.got()) > 0 })
+	require.Contains(t, hook.got()[0].Text, "The limit is for Opus alone: to continue now, open it and type /model sonnet")
+	for _, args := range [][]string{{"status", claudeSession}, {"explain", b.path(claudeTranscript)}} {
+		out, errOut, code := b.run(args...)
+		require.Zero(t, code, errOut)
+		require.Contains(t, strings.Join(strings.Fields(out), " "), remedy, args)
+	}
 }

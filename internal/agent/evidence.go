@@ -286,7 +286,8 @@ func WhyNotNow(s resume.Session, last resume.Event, now time.Time) string {
 	switch e := last.(type) {
 	case resume.Limited:
 		reset := e.Reset
-		if reset.Stated() && !reset.At.Equal(s.Limit.Reset.At) && reset.At.After(now) {
+		again := at.After(s.LimitedAt) // otherwise another session may know by now that the reset has moved
+		if again && reset.Stated() && !reset.At.Equal(s.Limit.Reset.At) && reset.At.After(now) {
 			return "the session was stopped again, until " + reset.At.UTC().Format(time.RFC3339)
 		}
 		return ""

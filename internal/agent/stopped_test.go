@@ -42,13 +42,16 @@ func TestWhyASessionIsLeftAlone(t *testing.T) {
 		"moved on":                  resume.Progressed{},
 		"interrupted by the user":   resume.Cancelled{},
 		"does not say any more":     nil,
-		"until 2026-11-15T02:00:00": resume.Limited{Verdict: until(now.Add(2 * time.Hour))},
+		"until 2026-11-15T02:00:00": resume.Limited{At: now.Add(-time.Minute), Verdict: until(now.Add(2 * time.Hour))},
 	} {
 		require.Contains(t, agent.WhyNotNow(s, last, now), want)
 	}
 	for _, reset := range []time.Time{{}, now.Add(-time.Hour), known} {
-		require.Empty(t, agent.WhyNotNow(s, resume.Limited{Verdict: until(reset)}, now))
+		require.Empty(t, agent.WhyNotNow(s, resume.Limited{At: now.Add(-time.Minute), Verdict: until(reset)}, now))
 	}
+	s.LimitedAt = now.Add(-time.Minute)
+	require.Empty(t, agent.WhyNotNow(s, resume.Limited{At: s.LimitedAt, Verdict: until(now.Add(2 * time.Hour))}, now),
+		"its own record: another session knows that the reset has moved")
 }
 
 // A session that was cut off has no record of it: it is stopped as long as nothing was written since.

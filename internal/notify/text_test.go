@@ -111,7 +111,7 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 		}()},
 		{"silent", one(Silent, func(v *view.Session) {
 			v.State, v.Class, v.Text, v.Attempts, v.Attempt, v.LimitedAt = resume.Parked, limit.None, "", nil, 0, nil
-			v.Reason = resume.IsSilent + "20m in the middle of a turn: no record, no CPU, no tool that works or waits for the network; look at it in tmux %3 (process 17)"
+			v.Reason = resume.IsSilent + "20m in the middle of a turn: no record, no CPU, no tool that works or waits for the network or a time; look at it in tmux %3 (process 17)"
 		})},
 		{"limited", one(Limited, func(v *view.Session) { v.State, v.Reason, v.Attempts, v.Attempt = resume.Waiting, "overloaded", nil, 0 })},
 		{"limited, out of reach", one(Limited, func(v *view.Session) { outOfReach(v); v.State = resume.Waiting })},

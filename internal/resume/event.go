@@ -58,7 +58,7 @@ type (
 		Until time.Time
 	}
 
-	// Postponed is a later reset, which another session of the account has found.
+	// Postponed is a reset that has moved, as another session of the account was told.
 	Postponed struct{ Reset limit.Reset }
 
 	// Lifted is a limit that ended before its reset: another session that it had stopped works again.

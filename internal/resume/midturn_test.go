@@ -108,7 +108,7 @@ func TestASilentSessionIsToldOnceUntilItMoves(t *testing.T) {
 	owner := Owner{PID: 7, Kind: Interactive, Tmux: "%3"}
 	w := working(TellCutOff).after(time.Hour).do(Silent{Owner: owner})
 	require.Equal(t, Parked, w.State)
-	require.Equal(t, "silent for 20m in the middle of a turn: no record, no CPU, no tool that works or waits for the network; look at it in tmux %3 (process 7)", w.Reason)
+	require.Equal(t, "silent for 20m in the middle of a turn: no record, no CPU, no tool that works or waits for the network or a time; look at it in tmux %3 (process 7)", w.Reason)
 	require.True(t, w.WorthKeeping())
 	notice := w.NoticeID
 	require.NotEmpty(t, notice)

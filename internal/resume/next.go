@@ -53,8 +53,11 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		s.Reason, s.Blocked = ev.Why, &Blocked{Until: ev.Until}
 	case Postponed:
 		if s.State == Waiting && s.RetryAskedAt.IsZero() {
+			was := s.Limit.Reset.At
 			s.Limit.Reset, s.LiftedAt = ev.Reset, time.Time{}
-			s = s.schedule(r, now)
+			if s = s.schedule(r, now); s.State == Waiting && ev.Reset.At.Before(was) {
+				s.Reason = fmt.Sprintf("its limit resets before %s: another session of the same account was told so", was.UTC().Format(time.RFC3339))
+			}
 		}
 	case Lifted:
 		return s.lifted(ev, r, now)

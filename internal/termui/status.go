@@ -259,7 +259,7 @@ const mostNamed = 3
 // toDo returns what a person can do for all sessions of the group; empty: nothing, or each has its own.
 func (g *group) toDo() string {
 	first := g.rows[0].view
-	if need := g.rows[0].need; need != humanize.You && need != humanize.Time {
+	if g.rows[0].need != humanize.You {
 		return ""
 	}
 	same := func(of func(view.Session) string) bool {

@@ -65,3 +65,23 @@ func TestAnotherModelProvesNothing(t *testing.T) {
 		w.stop()
 	})
 }
+
+func TestAResetThatMovedEarlierCountsForTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, defaultRules(), works)
+		reset, earlier := time.Now().Add(5*time.Hour), time.Now().Add(2*time.Hour)
+		for _, id := range []string{"told", "other"} {
+			w.seeOf("", id, limitedUntil(time.Now(), limit.UsageLimit, reset))
+		}
+		time.Sleep(time.Hour)
+		w.order("told", resume.Retry{})
+		time.Sleep(time.Second)
+		w.seeOf("", "told", limitedUntil(time.Now(), limit.UsageLimit, earlier))
+		other := w.session("other")
+		require.True(t, earlier.Equal(other.Limit.Reset.At))
+		require.Contains(t, other.Reason, "its limit resets before "+reset.UTC().Format(time.RFC3339))
+		require.False(t, other.NextAt.Before(earlier))
+		require.True(t, other.NextAt.Before(reset))
+		w.stop()
+	})
+}

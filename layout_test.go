@@ -198,7 +198,7 @@ var knownOnlyIn = map[string]string{
 var budgets = map[string]struct{ lines, up int }{
 	"...":                  {74_050, unlimited},
 	"cmd/resumed":          {3_940, unlimited},
-	"internal/agent/...":   {12_570, unlimited},
+	"internal/agent/...":   {12_580, unlimited},
 	"internal/app":         {800, 0},
 	"internal/config":      {2_790, 0},
 	"internal/deliver":     {2_760, 0},

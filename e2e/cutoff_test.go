@@ -31,7 +31,7 @@ func (b *box) stuck(begin func()) {
 var (
 	cutOff = situation{"killed in the middle, and resumed", func(t *testing.T, b *box, row *result) {
 		row.provider = string(agenttest.StuckStream().Kind())
-		b.start(b.with("cut_off = \"resume\"\n"))
+		b.start(b.with("cut_off = \"resume\"\n") + "[[resume.prompt_for]]\nclasses = [\"cut_off\"]\nprompt = \"continue\"\n")
 		var agent *run
 		b.stuck(func() { agent = b.begin(prompt) })
 		require.NoError(t, syscall.Kill(-agent.cmd.Process.Pid, syscall.SIGKILL))

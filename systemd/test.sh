@@ -81,7 +81,21 @@ echo "$1 pid=$$ $(grep NoNewPrivs /proc/self/status | tr -d '\t')" >>calls
 while [ ! -e "go-$1" ]; do sleep 0.1; done
 echo "step 2" >>"logs/$1.log"
 END
-chmod 755 "$rootfs/home/alice/node/bin/mybot"
+# A Claude Code whose session was stopped before there was a daemon.
+early=0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c001
+mkdir -p "$rootfs/home/alice/.claude/projects/-bot"
+record() { printf '{"sessionId":"%s","cwd":"/home/alice/bot","version":"2.1.325","timestamp":"%s",%s}\n' "$early" "$(date -u +%FT%T.000Z)" "$1"; }
+says_text() { printf '"type":"%s","message":{"role":"%s","model":"m","content":[{"type":"text","text":"%s"}]}' "$1" "$1" "$2"; }
+{
+    record "$(says_text user work)"
+    record "$(says_text assistant 'API Error: Request rejected (429)'),\"isApiErrorMessage\":true,\"error\":\"rate_limit\",\"apiErrorStatus\":429"
+} >"$rootfs/home/alice/.claude/projects/-bot/$early.jsonl"
+cat >"$rootfs/home/alice/node/bin/claude" <<END
+#!/bin/sh
+echo "\$*" >>claude-calls
+echo '$(record "$(says_text assistant done)")' | sed "s/20[0-9-]*T[0-9:]*/\$(date -u +%FT%T)/" >>/home/alice/.claude/projects/-bot/$early.jsonl
+END
+chmod 755 "$rootfs"/home/alice/node/bin/*
 cat >"$rootfs/home/alice/.config/resumed/resumed.toml" <<'END'
 [[agent]]
 name = "mybot"
@@ -126,6 +140,12 @@ units() { alice "systemctl --user list-units --all --plain --no-legend 'resumed-
 step "install"
 alice 'resumed install' >"$work/install.log" || fail "install: $(cat "$work/install.log")"
 grep -q '^wrote ' "$work/install.log" || fail "install does not say what it wrote: $(cat "$work/install.log")"
+grep -q "^  ${early:0:4}.* in /home/alice/bot$" "$work/install.log" || fail "install does not list the session that was stopped before: $(cat "$work/install.log")"
+grep -q '^  resumed retry --unseen$' "$work/install.log" || fail "install does not say how it is continued: $(cat "$work/install.log")"
+alice 'test ! -e bot/claude-calls' || fail "it was continued without a word of alice's"
+alice 'resumed retry --unseen' >/dev/null || fail "retry --unseen"
+until_true "the session that was stopped before is continued" says "--resume $early" alice 'cat bot/claude-calls'
+until_true "it moves" session_is "$early" watching
 is active property ActiveState || fail "the service is not active"
 is notify-reload property Type || fail "the drop-in for reloads is not in force"
 until_true "the status line tells" says watching property StatusText

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -31,7 +32,7 @@ import (
 const (
 	longestHook  = 1 << 20
 	answerWithin = 500 * time.Millisecond
-	hookWithin   = 5 * time.Second
+	hookWithin   = 2500 * time.Millisecond // the plugin's hooks end after three seconds
 )
 
 func (c *cli) hookCommand() *cobra.Command {
@@ -97,7 +98,9 @@ func readCall(args []string) hookCall {
 func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 	said := []byte(call.said)
 	if len(said) == 0 && len(call.own) == 0 {
-		said, _ = io.ReadAll(io.LimitReader(in, longestHook))
+		var object json.RawMessage // it ends by itself: an agent may leave the pipe open
+		_ = json.NewDecoder(io.LimitReader(in, longestHook)).Decode(&object)
+		said = object
 	}
 	agent, told := agents.ReadHook(call.agent, said, os.Getenv)
 	if agent == "" || told.Session == "" {

@@ -85,3 +85,30 @@ func TestAResetThatMovedEarlierCountsForTheOthers(t *testing.T) {
 		w.stop()
 	})
 }
+
+func TestAnotherLimitMovesNoReset(t *testing.T) {
+	for name, c := range map[string]struct {
+		class limit.Class
+		model string
+	}{
+		"a rate limit":  {limit.RateLimit, "opus"},
+		"another model": {limit.UsageLimit, "sonnet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, defaultRules(), works)
+				reset := time.Now().Add(5 * time.Hour)
+				for id, model := range map[string]string{"told": c.model, "other": "opus"} {
+					w.seeOf("", id, resume.Progressed{At: time.Now(), Model: model})
+					w.seeOf("", id, limitedUntil(time.Now(), limit.UsageLimit, reset))
+				}
+				time.Sleep(time.Hour)
+				w.order("told", resume.Retry{})
+				time.Sleep(time.Second)
+				w.seeOf("", "told", limitedUntil(time.Now(), c.class, time.Now().Add(time.Minute)))
+				require.True(t, reset.Equal(w.session("other").Limit.Reset.At))
+				w.stop()
+			})
+		})
+	}
+}

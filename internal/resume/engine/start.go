@@ -43,16 +43,21 @@ func (e *Engine) handleDue(ctx context.Context) {
 	e.forget(ctx, now)
 }
 
-// postpone makes sessions wait longer that wait for the same reset, if a session that was resumed after it got a new one.
+// postpone gives a new reset to the sessions that wait for the same one, if a session that was resumed got a new one. An
+// earlier one counts only for the same limit: the short wait of another limit or model proves nothing.
 func (e *Engine) postpone(ctx context.Context, c resume.Change) {
 	ev, limited := c.Event.(resume.Limited)
 	tried, was := c.Before.State == resume.Resuming || c.Before.State == resume.Settling, c.Before.Limit.Reset
 	if !limited || !tried || !shared(ev.Class) || !ev.Reset.At.After(c.At) || !was.Stated() {
 		return
 	}
+	earlier := ev.Reset.At.Before(was.At)
 	for _, key := range e.account(c.After.AccountKey()).windows.around(was.At, resume.SameWindow) {
 		s, _ := e.book.get(key)
 		theirs := s.Limit.Reset
+		if earlier && (ev.Class != limit.UsageLimit || s.Limit.Class != limit.UsageLimit || s.Model != c.After.Model) {
+			continue
+		}
 		if s.State == resume.Waiting && key != c.After.Key && s.AccountKey() == c.After.AccountKey() &&
 			theirs.Stated() && theirs.At.Sub(was.At).Abs() <= resume.SameWindow {
 			e.apply(ctx, s, s, resume.Postponed{Reset: c.After.Limit.Reset}, c.At)

@@ -141,7 +141,7 @@ func (h *Holders) entry(file string) (entry, bool) {
 	// process must have the age of the entry, or a Claude Code of that age live in a namespace, in any directory.
 	anywhere := e
 	anywhere.Cwd = ""
-	return e, foreign || lives && (h.beganWith(number, e) || h.outer(anywhere).PID > 0)
+	return e, foreign || lives && (number != 1 || h.beganWith(number, e) || h.outer(anywhere).PID > 0)
 }
 
 // outer returns the process in our namespace that registered its pid in another one; zero: not found.

@@ -197,7 +197,7 @@ var knownOnlyIn = map[string]string{
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
 	"...":                  {74_050, unlimited},
-	"cmd/resumed":          {3_940, unlimited},
+	"cmd/resumed":          {3_950, unlimited},
 	"internal/agent/...":   {12_580, unlimited},
 	"internal/app":         {800, 0},
 	"internal/config":      {2_790, 0},
@@ -205,7 +205,7 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/explain/...": {2_490, unlimited},
 	"internal/fleet/...":   {4_280, unlimited},
 	"internal/hub":         {1_240, unlimited},
-	"internal/limit/...":   {3_400, unlimited},
+	"internal/limit/...":   {3_410, unlimited},
 	"internal/notify/...":  {4_200, unlimited},
 	"internal/resume":      {3_000, 0},
 	"internal/watch":       {1_650, unlimited},

@@ -22,7 +22,7 @@ func TestARetryBeforeTheProvidersTimeIsAskedFor(t *testing.T) {
 	b.untilState("s-1", resume.Waiting)
 	_, errOut, code := b.run("retry", "s-1")
 	require.Equal(t, exitUsage, code)
-	require.Regexp(t, `^resumed: nothing was done: the provider asked to wait until .*\d\d:\d\d:\d\d\nTry: the same command with --now\n$`, errOut)
+	require.Regexp(t, `^resumed: nothing was done: the provider asked to wait until .*\d\d:\d\d(:\d\d)?\nTry: the same command with --now\n$`, errOut)
 
 	term := newTerminal(b, 80, 24, nil, "retry", "s-1")
 	term.shows("The provider asked to wait until ", "Resume it now all the same? [y/N]")

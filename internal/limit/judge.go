@@ -12,8 +12,8 @@ import (
 
 // Text judges what the agent itself printed. A prompt, code, output of a tool or of usage is no refusal.
 func (r Reader) Text(s string) Verdict {
-	if s = token.Clip(s); strings.ContainsAny(s, "█▓▒░") && (strings.Contains(s, "% used") || strings.Contains(s, "% left")) {
-		return Verdict{} // a panel of usage
+	if s = token.Clip(s); usageBars(s) > 1 {
+		return Verdict{} // a panel of usage; one gauge may be a status line
 	}
 	if single := !strings.Contains(s, "\n"); single || pageAt(s) >= 0 || !hasRecords(s) {
 		e := r.gather(s, false, 0)
@@ -164,8 +164,9 @@ func reports(src string, line []token.Token, record *facts) (score *scores, back
 	if record != nil && !words {
 		return nil, true, true
 	}
-	if row := strings.TrimSpace(src[line[0].Start:line[len(line)-1].End]); strings.HasPrefix(row, "|") && strings.Count(row, "|") > 2 {
-		return nil, false, false // of a table
+	row := strings.TrimSpace(src[line[0].Start:line[len(line)-1].End])
+	if table := strings.HasPrefix(row, "|") && strings.Count(row, "|") > 2; table || usageBars(row) > 0 {
+		return nil, false, false
 	}
 	status := false
 	for i := range line {
@@ -184,6 +185,14 @@ func reports(src string, line []token.Token, record *facts) (score *scores, back
 	}
 	backed = code || status || named || throws(src, line) || phrased(line)
 	return score, backed, backed || over >= enough && len(line) > 2
+}
+
+// usageBars counts the gauges that a text draws.
+func usageBars(s string) int {
+	if !strings.ContainsAny(s, "█▓▒░") {
+		return 0
+	}
+	return strings.Count(s, "% used") + strings.Count(s, "% left")
 }
 
 func answers(line []token.Token) bool {

@@ -115,13 +115,13 @@ func TestBecauseOfWhichWords(t *testing.T) {
 	require.Nil(t, reasons(text, token.Cut(text), Timeout))
 }
 
-// Panels and tables show limits and errors of others; a progress bar before a refusal hides nothing.
+// Panels and tables show limits and errors of others; a gauge before a refusal hides nothing.
 func TestPanelsAndTablesAreNoRefusals(t *testing.T) {
 	for text, want := range map[string]Class{
-		"Current session\n████████ 100% used\nYou've hit your limit · resets 2am (UTC)\n": None,
-		"5h limit: [██████░░░░] 60% left (resets 12:00)":                                  None,
-		"| Error: rate limit exceeded | 70 | retried |":                                   None,
-		"Downloading ██████████ 100%\nError: 429 Too Many Requests: rate limit exceeded":  RateLimit,
+		"ctx ███░ 45% used\nYou've hit your limit · resets 2am (UTC)\n":                  UsageLimit,
+		"5h limit: [██████░░░░] 60% left (resets 12:00)":                                 None,
+		"| Error: rate limit exceeded | 70 | retried |":                                  None,
+		"Downloading ██████████ 100%\nError: 429 Too Many Requests: rate limit exceeded": RateLimit,
 	} {
 		require.Equal(t, want, noon.Text(text).Class, text)
 	}

@@ -51,8 +51,9 @@ func (c *cli) explainCommand() *cobra.Command {
 			"  tmux capture-pane -p -t work | resumed explain -\n" +
 			"  resumed explain --text \"You've hit your 5-hour limit · resets 2am (UTC)\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// There is nothing to clean up: a signal ends the program, also while it waits for input.
-			signal.Reset(os.Interrupt, syscall.SIGTERM)
+			if e.text || slices.Contains(args, "-") { // a signal ends the program also while it waits for input
+				signal.Reset(os.Interrupt, syscall.SIGTERM)
+			}
 			switch {
 			case e.text && len(args) > 0:
 				return c.explainText(strings.NewReader(strings.Join(args, "\n")), e)
@@ -106,6 +107,9 @@ func (c *cli) explainFiles(ctx context.Context, in io.Reader, paths []string, e 
 	var failed error
 	for _, path := range paths {
 		found, err := c.explainOne(ctx, explainer, in, path, e.agent, now)
+		if ctx.Err() != nil {
+			return errSilent
+		}
 		if err != nil {
 			c.report(err)
 			failed = errSilent
@@ -124,20 +128,20 @@ func (c *cli) explainFiles(ctx context.Context, in io.Reader, paths []string, e 
 // explainOne explains a file, or the session of that name if there is no such file and a daemon knows it.
 func (c *cli) explainOne(ctx context.Context, explainer *explain.Explainer, in io.Reader, name, agent string, now time.Time) ([]explain.Explanation, error) {
 	if info, err := os.Stat(name); name == "-" || err == nil && !info.IsDir() {
-		return explainFile(explainer, in, name, agent, now)
+		return explainFile(ctx, explainer, in, name, agent, now)
 	}
 	status, err := c.client().Session(ctx, name)
 	if err != nil {
-		return explainFile(explainer, in, name, agent, now) // for its error
+		return explainFile(ctx, explainer, in, name, agent, now) // for its error
 	}
 	session := status.Sessions[0]
-	found, err := explainer.File(session.Transcript, session.Agent, now)
+	found, err := explainer.File(ctx, session.Transcript, session.Agent, now)
 	return slices.DeleteFunc(found, func(x explain.Explanation) bool { return x.Session != session.ID }), err
 }
 
-func explainFile(explainer *explain.Explainer, in io.Reader, path, agent string, now time.Time) ([]explain.Explanation, error) {
+func explainFile(ctx context.Context, explainer *explain.Explainer, in io.Reader, path, agent string, now time.Time) ([]explain.Explanation, error) {
 	if path != "-" {
-		return explainer.File(path, agent, now)
+		return explainer.File(ctx, path, agent, now)
 	}
 	input, err := io.ReadAll(in) // before a temporary file is made
 	if err != nil {
@@ -152,7 +156,7 @@ func explainFile(explainer *explain.Explainer, in io.Reader, path, agent string,
 	if err := os.WriteFile(kept, input, 0o600); err != nil {
 		return nil, fmt.Errorf("keep the input: %w", err)
 	}
-	found, err := explainer.File(kept, agent, now)
+	found, err := explainer.File(ctx, kept, agent, now)
 	if err != nil {
 		return nil, hint.With(errors.New(strings.ReplaceAll(err.Error(), kept, "standard input")), "resumed explain --text, for messages")
 	}
@@ -162,16 +166,14 @@ func explainFile(explainer *explain.Explainer, in io.Reader, path, agent string,
 	return found, nil
 }
 
-// daemonPatience limits the wait for a daemon: explain works without one.
-const daemonPatience = 5 * time.Second
-
 // watched asks the daemon, if one runs, about the session: how it was started is in no file. It returns
 // nil if the session is unknown.
 func (c *cli) watched(ctx context.Context, x *explain.Explanation) *view.Session {
 	if x.Plan == nil || x.Session == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, daemonPatience)
+	const patience = 5 * time.Second // explain works without a daemon
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	status, err := c.client().Session(ctx, x.Session)
 	if err != nil || status.Sessions[0].Key() != (resume.Key{Agent: x.Agent, ID: x.Session}) || status.Sessions[0].Plan == nil {
@@ -186,18 +188,15 @@ func (c *cli) printExplanation(x explain.Explanation, seen *view.Session, now ti
 		p.Now = now
 		p.Line("%s", p.Paint.In(termui.Bold, sanitize.Line(x.File)))
 		p.Table(explanationRows(x, now))
-		asked := x.View
+		asked, started := x.View, view.Session{Plan: x.Plan}
 		if seen != nil {
-			asked = *seen // the daemon knows more than the file
+			asked, started = *seen, *seen // the daemon knows more than the file
 		}
 		if asked.State != 0 {
 			p.Lines(p.WhyNot(asked)...)
 		}
-		switch {
-		case x.Plan != nil && seen != nil:
-			p.Lines(p.Leash(*seen)...)
-		case x.Plan != nil:
-			p.Lines(p.Leash(view.Session{Plan: x.Plan})...)
+		if x.Plan != nil {
+			p.Lines(p.Leash(started)...)
 		}
 	})
 }

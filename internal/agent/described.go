@@ -189,7 +189,7 @@ func (d *Described) Denied(ctx context.Context, s resume.Session, run Ran) (Deni
 
 // OpenTool returns the tool that was called last and has no result.
 func (d *Described) OpenTool(ctx context.Context, s resume.Session) string {
-	return OpenCall(ctx, s.Transcript, func(line lines.Line) ToolUse {
+	return OpenCall(ctx, s, func(line lines.Line) ToolUse {
 		r, _ := d.record(line)
 		_, r.Begins = r.Event.(resume.Prompted)
 		return r.ToolUse

@@ -161,10 +161,10 @@ type ToolUse struct {
 }
 
 // OpenCall returns the first call of a tool that has no result, of the last ones in a turn; the zero Call:
-// there is none, or the transcript cannot be read.
-func OpenCall(ctx context.Context, path string, read func(lines.Line) ToolUse) (open Call) {
+// there is none, or the transcript cannot be read. A resume that called no tool has not changed the answer.
+func OpenCall(ctx context.Context, s resume.Session, read func(lines.Line) ToolUse) (open Call) {
 	done := make(map[string]bool)
-	_ = lines.Back(ctx, path, func(line lines.Line) bool {
+	_ = lines.Back(ctx, s.Transcript, func(line lines.Line) bool {
 		t, calls := read(line), false
 		for _, id := range t.Done {
 			done[id] = true
@@ -174,7 +174,7 @@ func OpenCall(ctx context.Context, path string, read func(lines.Line) ToolUse) (
 				open, calls = call, true
 			}
 		}
-		return calls || open.ID == "" && !t.Begins
+		return calls || open.ID == "" && (!t.Begins || len(done) == 0 && SentByUs(s, t.At))
 	})
 	return open
 }

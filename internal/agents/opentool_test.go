@@ -23,7 +23,6 @@ func TestTheToolThatWasInterrupted(t *testing.T) {
 		"pi":        {"pi/testdata/sessions/ok/*/*.jsonl", `"toolCall"`, "bash"},
 		"qwen-code": {"qwen/testdata/chats/0.24.4-flex_capacity.jsonl", `"functionCall"`, "run_shell_command"},
 		"copilot":   {"copilot/testdata/events/tool/*/events.jsonl", `"toolRequests":[{`, "bash"},
-		"gemini":    {"gemini/testdata/chats/*.jsonl", `"toolCalls"`, ""}, // it writes a call together with its result
 	} {
 		t.Run(name, func(t *testing.T) {
 			files, err := filepath.Glob("../agent/" + c.files)

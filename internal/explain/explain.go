@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"resumed/internal/agent"
@@ -96,11 +97,11 @@ func (x *Explainer) Agents() []string { return slices.Sorted(maps.Keys(x.agents)
 
 // File explains the sessions in a file, also in a rollout that Codex has compressed. name is the agent of
 // the file; if it is empty the file is recognised.
-func (x *Explainer) File(file, name string, now time.Time) (found []Explanation, err error) {
+func (x *Explainer) File(ctx context.Context, file, name string, now time.Time) (found []Explanation, err error) {
 	if file, err = filepath.Abs(file); err != nil {
 		return nil, fmt.Errorf("explain %s: %w", file, err)
 	}
-	path, remove, err := codex.Readable(file)
+	path, remove, err := codex.Readable(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -108,6 +109,9 @@ func (x *Explainer) File(file, name string, now time.Time) (found []Explanation,
 		remove()
 		for i := range found {
 			found[i].File = file
+		}
+		if err != nil && path != file {
+			err = errors.New(strings.ReplaceAll(err.Error(), path, file)) // the copy is gone
 		}
 	}()
 	named, ok := x.agents[name]
@@ -119,7 +123,7 @@ func (x *Explainer) File(file, name string, now time.Time) (found []Explanation,
 		return nil, err
 	}
 	if a := x.transcriptOf(path, head, named); a != nil {
-		return x.transcript(a, path, now)
+		return x.transcript(ctx, a, path, now)
 	}
 	rec, err := x.readRecording(path)
 	if err != nil {
@@ -133,7 +137,7 @@ func (x *Explainer) File(file, name string, now time.Time) (found []Explanation,
 	}
 	var beheaded []Explanation // a transcript without its head
 	if named != nil && len(agent.SourcesOf(named)) > 0 {
-		if beheaded, err = x.transcript(named, path, now); err != nil || beheaded[0].Session != "" {
+		if beheaded, err = x.transcript(ctx, named, path, now); err != nil || beheaded[0].Session != "" {
 			return beheaded, err
 		}
 	}
@@ -147,7 +151,7 @@ func (x *Explainer) File(file, name string, now time.Time) (found []Explanation,
 		" no screen, no events and no export; with --agent any text is classified", path)
 }
 
-func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Explanation, error) {
+func (x *Explainer) transcript(ctx context.Context, a agent.Agent, path string, now time.Time) ([]Explanation, error) {
 	var found []Explanation
 	note := x.readers[a.Name()].Note
 	add := func(out Explanation, last resume.Event) {
@@ -164,7 +168,7 @@ func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Exp
 		var evidence []agent.Evidence
 		evidence, err = a.Evidence(path)
 		for _, e := range evidence {
-			out := x.judge(a, path, e, now)
+			out := x.judge(ctx, a, path, e, now)
 			if out.Line = 0; e.Leave != "" { // a database has no lines
 				out.Action, out.Why = Leave, e.Leave
 			}
@@ -172,10 +176,10 @@ func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Exp
 		}
 	case agent.FileAgent:
 		src, latest := agent.SourceOf(a, path), make(map[resume.Key]bool)
-		err = agent.Back(context.Background(), a, src, path, func(e agent.Evidence) bool {
+		err = agent.Back(ctx, a, src, path, func(e agent.Evidence) bool {
 			if !latest[e.Key] {
 				latest[e.Key] = true
-				add(x.judge(a, path, e, now), e.Event)
+				add(x.judge(ctx, a, path, e, now), e.Event)
 			}
 			return src.Shared
 		})
@@ -191,7 +195,7 @@ func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Exp
 	return found, nil
 }
 
-func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time.Time) Explanation {
+func (x *Explainer) judge(ctx context.Context, a agent.Agent, path string, e agent.Evidence, now time.Time) Explanation {
 	out := Explanation{
 		Version: 1, File: path, Agent: cmp.Or(e.Key.Agent, a.Name()), Session: e.Key.ID, Cwd: e.Cwd,
 		Line: lineOf(path, e.Offset),
@@ -199,14 +203,14 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 	x.weigh(&out, e.Event, now)
 	if out.Action == Wait || out.Action == Resume {
 		seen := resume.Session{Key: e.Key, Transcript: path}
-		if seen.Context, _, _ = a.ContextSize(context.Background(), seen); seen.Context.Tokens > 0 { // on an error it is not known
+		if seen.Context, _, _ = a.ContextSize(ctx, seen); seen.Context.Tokens > 0 { // on an error it is not known
 			out.Context = new(seen.Context.Tokens)
 		}
 		limited, _ := e.Event.(resume.Limited)
 		if cold, known := seen.Cold(resume.Later(limited.Reset.At, now)); known {
 			out.Cold = new(cold)
 		}
-		out.Plan = x.plan(a, path, e)
+		out.Plan = x.plan(ctx, a, path, e)
 	}
 	if goesOn := x.readers[a.Name()].GoesOn; goesOn != nil && out.Action == Wait && goesOn(path) {
 		out.InProgress = true
@@ -215,11 +219,11 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 	return out
 }
 
-func (x *Explainer) plan(a agent.Agent, path string, e agent.Evidence) *view.Plan {
+func (x *Explainer) plan(ctx context.Context, a agent.Agent, path string, e agent.Evidence) *view.Plan {
 	limited, _ := e.Event.(resume.Limited)
 	session := resume.Session{Key: e.Key, Cwd: e.Cwd, Transcript: path, Interruption: resume.Interruption{Limit: limited.Verdict}, LimitedAt: limited.At}
 	said := prompt.Fill(x.config.Resume.Prompts().Of(limited.Class), prompt.Facts{Class: limited.Class, Reset: limited.Reset.At, Attempt: 1})
-	plan, err := a.Plan(context.Background(), session, agent.Prompt{Text: said})
+	plan, err := a.Plan(ctx, session, agent.Prompt{Text: said})
 	view := &view.Plan{Command: []string{}, Repeated: []string{}, LeftOut: []string{}, Env: []string{}, EnvUnset: []string{}, Prompt: said}
 	switch {
 	case err != nil:

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agents"
+	"resumed/internal/agenttest"
 	"resumed/internal/config"
 	"resumed/internal/headless"
 	"resumed/internal/limit"
@@ -73,7 +75,7 @@ func TestATranscriptIsKnownWhereverItLies(t *testing.T) {
 		"by its place": filepath.Join(os.Getenv("HOME"), ".claude", "projects", "-src-shop"),
 		"by its head":  t.TempDir(),
 	} {
-		found, err := x.File(write(t, path, session+".jsonl", refused), "", now)
+		found, err := x.File(t.Context(), write(t, path, session+".jsonl", refused), "", now)
 		require.NoError(t, err, rule)
 		require.Len(t, found, 1)
 		got := found[0]
@@ -94,7 +96,7 @@ func TestAnAgentWithoutAReaderIsExplainedByItsTranscripts(t *testing.T) {
 	path := write(t, dir, "one.log", "done: the first\nthe quota is used up\n")
 	elsewhere := write(t, t.TempDir(), "copy.log", "done: the first\nthe quota is used up\n")
 	for file, name := range map[string]string{path: "", elsewhere: "lines"} {
-		found, err := x.File(file, name, now)
+		found, err := x.File(t.Context(), file, name, now)
 		require.NoError(t, err)
 		require.Equal(t, "lines", found[0].Agent)
 		require.NotEqual(t, limit.None, found[0].Class)
@@ -102,7 +104,7 @@ func TestAnAgentWithoutAReaderIsExplainedByItsTranscripts(t *testing.T) {
 		require.NotContains(t, found[0].Why, "not a transcript")
 	}
 	path = write(t, dir, "two.log", "nothing that counts\n")
-	found, err := x.File(path, "lines", now)
+	found, err := x.File(t.Context(), path, "lines", now)
 	require.NoError(t, err)
 	require.Equal(t, Explanation{
 		Version: 1, File: path, Agent: "lines", Action: Leave, Why: "nothing in the file says what state a session is in",
@@ -112,7 +114,7 @@ func TestAnAgentWithoutAReaderIsExplainedByItsTranscripts(t *testing.T) {
 func TestARecordingIsNoTranscript(t *testing.T) {
 	x := newExplainer(t)
 	dir := t.TempDir()
-	found, err := x.File(write(t, dir, "run.json", printed), "", now)
+	found, err := x.File(t.Context(), write(t, dir, "run.json", printed), "", now)
 	require.NoError(t, err)
 	require.Equal(t, "claude-code", found[0].Agent)
 	require.Equal(t, limit.Overloaded, found[0].Class)
@@ -121,7 +123,7 @@ func TestARecordingIsNoTranscript(t *testing.T) {
 	x.RecordedAt = now
 	words := write(t, dir, "words.txt", "Working.\nYou've hit your 5-hour limit · resets 6am (UTC)\n")
 	for _, name := range []string{"", "codex"} {
-		found, err = x.File(words, name, now)
+		found, err = x.File(t.Context(), words, name, now)
 		require.NoError(t, err)
 		require.Equal(t, name, found[0].Agent, "words alone do not tell whose they are")
 		require.Equal(t, limit.UsageLimit, found[0].Class)
@@ -135,7 +137,7 @@ func TestWhatIsLeftOutOfALongRecordingIsCounted(t *testing.T) {
 	const lines = 100_000
 	text := strings.Repeat(strings.Repeat(".", 80)+"\n", lines) + "API Error: 529 Overloaded\n"
 	require.Greater(t, len(text), longestRecording)
-	found, err := x.File(write(t, t.TempDir(), "long.txt", text), "claude-code", now)
+	found, err := x.File(t.Context(), write(t, t.TempDir(), "long.txt", text), "claude-code", now)
 	require.NoError(t, err)
 	require.Equal(t, limit.Overloaded, found[0].Class)
 	require.Equal(t, lines+1, found[0].Line)
@@ -152,16 +154,39 @@ func TestLinesAreCountedFromOne(t *testing.T) {
 func TestWhatIsNotKnownIsNotGuessed(t *testing.T) {
 	x := newExplainer(t)
 	dir := t.TempDir()
-	_, err := x.File(write(t, dir, "fine.txt", "The tests pass now.\n"), "", now)
+	_, err := x.File(t.Context(), write(t, dir, "fine.txt", "The tests pass now.\n"), "", now)
 	require.ErrorContains(t, err, "is not recognised")
-	_, err = x.File(write(t, dir, "other.json", `{"message":"API Error: 529 Overloaded"}`), "opencode", now)
+	_, err = x.File(t.Context(), write(t, dir, "other.json", `{"message":"API Error: 529 Overloaded"}`), "opencode", now)
 	require.ErrorContains(t, err, "is not recognised", "a record that nobody knows is no words")
-	_, err = x.File(write(t, dir, "any.txt", "x"), "nobody", now)
+	_, err = x.File(t.Context(), write(t, dir, "any.txt", "x"), "nobody", now)
 	require.ErrorContains(t, err, `no agent is named "nobody"`)
-	_, err = x.File(dir, "", now)
+	_, err = x.File(t.Context(), dir, "", now)
 	require.ErrorContains(t, err, "not a regular file")
-	_, err = x.File(filepath.Join(dir, "none"), "", now)
+	_, err = x.File(t.Context(), filepath.Join(dir, "none"), "", now)
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// Codex leaves the compressed rollout for a moment when it unpacks it.
+func TestTheCompressedFileThatIsNamedIsRead(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	x, dir := newExplainer(t), t.TempDir()
+	plain := write(t, dir, "x.jsonl", printed)
+	packed := write(t, dir, "x.jsonl.zst", agenttest.Packed(t, "The tests pass now.\n"))
+	found, err := x.File(t.Context(), plain, "", now)
+	require.NoError(t, err)
+	require.Equal(t, plain, found[0].File)
+	_, err = x.File(t.Context(), packed, "", now)
+	require.ErrorContains(t, err, packed+" is not recognised", "as its user knows it")
+	_, err = x.File(t.Context(), filepath.Join(dir, "none.zst"), "", now)
+	require.ErrorIs(t, err, os.ErrNotExist)
+
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	_, err = x.File(ctx, packed, "", now)
+	require.ErrorIs(t, err, context.Canceled)
+	left, err := os.ReadDir(os.Getenv("TMPDIR"))
+	require.NoError(t, err)
+	require.Empty(t, left, "no copy of the conversation stays")
 }
 
 // A file that is recognised but not supported gets an error, not a guess from its words.
@@ -177,7 +202,7 @@ func TestWhatIsNotReadIsSaid(t *testing.T) {
 	} {
 		path := write(t, t.TempDir(), "file", text)
 		for _, name := range []string{"", "gemini", "opencode"} {
-			_, err := x.File(path, name, now)
+			_, err := x.File(t.Context(), path, name, now)
 			require.ErrorContains(t, err, " is "+kind+", which is not read: give ", name)
 		}
 	}

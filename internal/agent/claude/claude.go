@@ -135,7 +135,7 @@ func (a *Agent) Ended(s resume.Session) resume.End {
 
 // OpenTool returns the tool that was called last and has no result.
 func (a *Agent) OpenTool(ctx context.Context, s resume.Session) string {
-	return transcript.OpenCall(ctx, s.Transcript).Tool
+	return transcript.OpenCall(ctx, s).Tool
 }
 
 // Subagents returns the subagents that were stopped since the session began its current work.

@@ -40,7 +40,7 @@ func TestStoppedSubagents(t *testing.T) {
 		ends    = `{"type":"task_complete","last_agent_message":"Done."}`
 		mine    = `"parent_thread_id":"p","agent_role":"explorer","agent_nickname":"Ada"`
 	)
-	home, now := t.TempDir(), time.Now()
+	home, now := filepath.Join(t.TempDir(), "[x]"), time.Now() // a name, not a pattern
 	a := newAgent(t, Options{Roots: []string{home}})
 	s := resume.Session{Key: resume.Key{Agent: Name, ID: "p"}, Transcript: child(t, home, "p", `"source":"cli"`, now, begins), PromptedAt: now.Add(-time.Hour)}
 	stopped := child(t, home, "stopped", mine, now, begins, refused)
@@ -69,32 +69,50 @@ func TestStoppedSubagents(t *testing.T) {
 	require.Equal(t, "p", seen[0].Key.ID)
 	require.IsType(t, resume.SubagentEnded{}, seen[0].Event)
 
+	day, err := os.Stat(filepath.Dir(stopped))
+	require.NoError(t, err)
 	child(t, home, "later", mine, now, begins, refused)
+	require.NoError(t, os.Chtimes(filepath.Dir(stopped), day.ModTime(), day.ModTime()))
 	found, err = a.Subagents(t.Context(), s)
 	require.NoError(t, err)
-	require.Len(t, found, 3, "one that began meanwhile")
+	require.Len(t, found, 3, "one that began meanwhile, in the same tick of the clock")
+
+	began := filepath.Join(home, "sessions", now.AddDate(0, 0, -5).Format("2006/01/02"), filepath.Base(stopped))
+	require.NoError(t, os.MkdirAll(filepath.Dir(began), 0o700))
+	require.NoError(t, os.Rename(stopped, began))
+	found, err = a.Subagents(t.Context(), s)
+	require.NoError(t, err)
+	require.Len(t, found, 3, "one that began long before the current work, and was stopped in it")
 }
 
 func TestTheToolThatWasInterrupted(t *testing.T) {
 	const call, result = `{"type":"function_call","call_id":%q,"name":%q}`, `{"type":"function_call_output","call_id":%q,"output":"ok"}`
 	one, two := said(fmt.Sprintf(call, "1", "shell")), said(fmt.Sprintf(call, "2", "apply_patch"))
-	begun := event(`{"type":"task_started"}`)
+	done1, done2 := said(fmt.Sprintf(result, "1")), said(fmt.Sprintf(result, "2"))
+	begun, limited := event(`{"type":"task_started"}`), failed(`"usage_limit_exceeded"`, "limit")
 	for name, c := range map[string]struct {
 		records []string
 		want    string
+		ours    bool // the last turn
 	}{
-		"it runs":                 {[]string{begun, one}, "shell"},
-		"it has its result":       {[]string{begun, one, said(fmt.Sprintf(result, "1"))}, ""},
-		"the first of two":        {[]string{begun, one, two, said(fmt.Sprintf(result, "2"))}, "shell"},
-		"the second of two":       {[]string{begun, one, two, said(fmt.Sprintf(result, "1"))}, "apply_patch"},
-		"of an earlier turn":      {[]string{begun, one, begun}, ""},
-		"one that has no results": {[]string{begun, said(`{"type":"web_search_call"}`)}, ""},
-		"before it met a limit":   {[]string{begun, one, failed(`"usage_limit_exceeded"`, "limit")}, "shell"},
+		"it runs":                     {[]string{begun, one}, "shell", false},
+		"it has its result":           {[]string{begun, one, done1}, "", false},
+		"the first of two":            {[]string{begun, one, two, done2}, "shell", false},
+		"the second of two":           {[]string{begun, one, two, done1}, "apply_patch", false},
+		"of an earlier turn":          {[]string{begun, one, begun}, "", false},
+		"before a resume that failed": {[]string{begun, one, begun, limited}, "shell", true},
+		"before a resume that worked": {[]string{begun, one, begun, two, done2, limited}, "", true},
+		"one that has no results":     {[]string{begun, said(`{"type":"web_search_call"}`)}, "", false},
+		"before it met a limit":       {[]string{begun, one, limited}, "shell", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "rollout-x.jsonl")
 			require.NoError(t, os.WriteFile(path, []byte(strings.Join(c.records, "\n")+"\n"), 0o600))
-			require.Equal(t, c.want, newAgent(t, Options{}).OpenTool(t.Context(), resume.Session{Transcript: path}))
+			s := resume.Session{Transcript: path}
+			if c.ours {
+				s.Attempts = []resume.Attempt{{StartedAt: written, EndedAt: written}}
+			}
+			require.Equal(t, c.want, newAgent(t, Options{}).OpenTool(t.Context(), s))
 		})
 	}
 }

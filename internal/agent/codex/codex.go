@@ -80,7 +80,7 @@ func (a *Agent) Subagents(ctx context.Context, s resume.Session) ([]resume.Subag
 
 // OpenTool returns the tool that was called last and has no result.
 func (a *Agent) OpenTool(ctx context.Context, s resume.Session) string {
-	return agent.OpenCall(ctx, s.Transcript, func(line lines.Line) agent.ToolUse { return rollout.Trace(line, false) }).Tool
+	return agent.OpenCall(ctx, s, func(line lines.Line) agent.ToolUse { return rollout.Trace(line, false) }).Tool
 }
 
 // Usage returns the last state of the weekly window.

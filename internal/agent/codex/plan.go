@@ -20,7 +20,7 @@ import (
 
 // Plan continues the session by a headless run, in the directory and with the settings of its last turn.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (agent.Plan, error) {
-	readable, remove, err := rollout.Readable(s.Transcript)
+	readable, remove, err := rollout.Readable(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err
 	}

@@ -80,7 +80,7 @@ func (h *Holders) PendingQuestion(ctx context.Context, s resume.Session) (workin
 	case err != nil || untold != nil || holder.Status == "idle":
 		return nil, "", err
 	case holder.Status == "waiting" && holder.entry.WaitingFor == "permission prompt":
-		what = "permission: " + transcript.OpenCall(ctx, s.Transcript).String()
+		what = "permission: " + transcript.OpenCall(ctx, s).String()
 	case holder.Status == "waiting" && holder.entry.WaitingFor == "input needed":
 		what = "an answer to its question"
 	}

@@ -302,6 +302,7 @@ func TestWhichAppASessionIsOpenIn(t *testing.T) {
 func TestWhatTheEndOfATranscriptTells(t *testing.T) {
 	const (
 		prompt  = `{"type":"user","message":{"role":"user","content":"work"}}`
+		later   = `{"type":"user","timestamp":"2026-11-15T05:00:00Z","message":{"role":"user","content":"continue"}}`
 		refusal = `{"type":"assistant","isApiErrorMessage":true,"message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error: 529"}]}}`
 		context = `{"type":"system","subtype":"local_command","content":"<command-name>/context</command-name>"}`
 		cleared = `{"type":"user","message":{"role":"user","content":"<command-name>/clear</command-name>\n"}}`
@@ -325,7 +326,17 @@ func TestWhatTheEndOfATranscriptTells(t *testing.T) {
 	require.False(t, Cleared(ctx, file(prompt, refusal)))
 	require.False(t, Cleared(ctx, filepath.Join(t.TempDir(), "none")))
 
-	require.Equal(t, "Read (/x)", OpenCall(ctx, file(prompt, calls)).String(), "the first of several is asked for first")
-	require.Equal(t, "Bash (make)", OpenCall(ctx, file(prompt, calls, result)).String())
-	require.Equal(t, "a tool", OpenCall(ctx, file(prompt, calls, result, both)).String())
+	open := func(of resume.Session, lines ...string) string {
+		of.Transcript = file(lines...)
+		return OpenCall(ctx, of).String()
+	}
+	laterAt := time.Date(2026, 11, 15, 5, 0, 0, 0, time.UTC)
+	var byPerson resume.Session
+	require.Equal(t, "Read (/x)", open(byPerson, prompt, calls), "the first of several is asked for first")
+	require.Equal(t, "Bash (make)", open(byPerson, prompt, calls, result))
+	require.Equal(t, "a tool", open(byPerson, prompt, calls, result, both))
+	require.Equal(t, "a tool", open(byPerson, prompt, calls, later, refusal), "a person began another turn")
+	var byUs resume.Session
+	byUs.Attempts = []resume.Attempt{{StartedAt: laterAt, EndedAt: laterAt}}
+	require.Equal(t, "Read (/x)", open(byUs, prompt, calls, later, refusal), "our prompt was refused")
 }

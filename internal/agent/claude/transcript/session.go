@@ -114,17 +114,19 @@ func Cleared(ctx context.Context, transcript string) bool {
 }
 
 // OpenCall returns the first call at the end that has no result: it runs, or waits for a permission.
-func OpenCall(ctx context.Context, transcript string) (open agent.Call) {
+func OpenCall(ctx context.Context, s resume.Session) (open agent.Call) {
 	done := make(map[string]bool)
-	_ = lookBack(ctx, lines.Whole(transcript), lines.Any("tool_use", `"user"`).In, func(r record, _ lines.Line) bool { // what cannot be read is not named
+	_ = lookBack(ctx, lines.Whole(s.Transcript), lines.Any("tool_use", `"user"`).In, func(r record, line lines.Line) bool { // what cannot be read is not named
 		calls := false
 		for _, b := range r.Message.blocks() {
-			done[b.CallID] = true
+			if b.CallID != "" {
+				done[b.CallID] = true
+			}
 			if b.Type == "tool_use" && !done[b.ID] {
 				open, calls = agent.Call{ID: b.ID, Tool: b.Name, Use: agent.UseOf(b.Input)}, true
 			}
 		}
-		return calls || open.ID == "" && !r.prompts()
+		return calls || open.ID == "" && (!r.prompts() || len(done) == 0 && agent.SentByUs(s, r.at(line.ModTime)))
 	})
 	return open
 }

@@ -27,16 +27,15 @@ func (h Head) parent() string {
 	return cmp.Or(h.Parent, source.Subagent.Spawn.Parent)
 }
 
-// longestWork bounds how far back the subagents of a session are searched.
+// longestWork bounds how long ago a subagent may have begun.
 const longestWork = 8 * 24 * time.Hour
 
 // Subagents returns the threads that work for a session and ended with a refusal that may lift by itself,
 // since that time, the oldest first. Each has a rollout in the directory of the day on which it began.
 func (rd *Reader) Subagents(ctx context.Context, root, session string, since time.Time) (stopped []resume.Subagent, err error) {
 	now := time.Now()
-	since = resume.Later(since, now.Add(-longestWork))
-	for day := since.AddDate(0, 0, -1); !day.After(now.AddDate(0, 0, 1)); day = day.AddDate(0, 0, 1) { // Codex's zone is not known
-		for _, path := range rd.childrenIn(filepath.Join(root, day.Format("2006/01/02")))[session] {
+	for day := now.Add(-longestWork); !day.After(now.AddDate(0, 0, 1)); day = day.AddDate(0, 0, 1) { // Codex's zone is not known
+		for _, path := range rd.childrenOf(session, root, day.Format("2006/01/02")) {
 			found, ok, err := rd.subagent(ctx, path)
 			if err != nil {
 				return nil, err
@@ -50,33 +49,28 @@ func (rd *Reader) Subagents(ctx context.Context, root, session string, since tim
 	return stopped, nil
 }
 
-// children are the rollouts of a directory that work for others, by the thread that they work for.
-type children struct {
-	changed  time.Time // the directory's time of change when it was listed
-	byParent map[string][]string
-}
-
-func (rd *Reader) childrenIn(dir string) map[string][]string {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return nil // nothing began on that day
-	}
-	if listed, ok := rd.children.Get(dir); ok && listed.changed.Equal(info.ModTime()) {
-		return listed.byParent
-	}
-	found, complete := children{info.ModTime(), make(map[string][]string)}, true
-	paths, _ := filepath.Glob(filepath.Join(dir, "rollout-*.jsonl")) // errs on a bad pattern only
-	for _, path := range paths {
-		h, ok := rd.Head(path)
-		if parent := h.parent(); parent != "" {
-			found.byParent[parent] = append(found.byParent[parent], path)
+// childrenOf returns the rollouts of a day that work for a session. Only those that are new are read.
+func (rd *Reader) childrenOf(session, root, day string) (paths []string) {
+	dir, parents := filepath.Join(root, day), make(map[string]string)
+	known, _ := rd.parents.Get(dir)
+	entries, _ := os.ReadDir(dir) // there are none if nothing began on that day
+	for _, entry := range entries {
+		name, path := entry.Name(), filepath.Join(dir, entry.Name())
+		parent, ok := known[name]
+		if !ok && Match(day+"/"+name) {
+			var h Head
+			h, ok = firstRecord(lines.Line{Path: path}) // one that is being created has none yet
+			parent = h.parent()
 		}
-		complete = complete && ok
+		if ok {
+			parents[name] = parent
+		}
+		if parent == session {
+			paths = append(paths, path)
+		}
 	}
-	if complete { // otherwise one is being created
-		rd.children.Put(dir, found)
-	}
-	return found.byParent
+	rd.parents.Put(dir, parents)
+	return paths
 }
 
 // subagent returns the thread of a rollout, if a refusal has ended its last turn.

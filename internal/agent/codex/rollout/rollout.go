@@ -4,6 +4,7 @@ package rollout
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -27,9 +28,9 @@ type Reader struct {
 	// LimitsAt returns a reader for limits that were stated at that time.
 	LimitsAt func(time.Time) limit.Reader
 
-	heads    lines.Cache[Head]
-	children lines.Cache[children] // by directory
-	dirs     lines.Latest[string]  // of the turns
+	heads   lines.Cache[Head]
+	parents lines.Cache[map[string]string] // per directory of a day: the thread that each rollout in it works for
+	dirs    lines.Latest[string]           // of the turns
 }
 
 var rolloutPath = regexp.MustCompile(`^\d{4}/\d\d/\d\d/rollout-[^/]+\.jsonl$`)
@@ -44,6 +45,14 @@ func (rd *Reader) headBefore(line lines.Line) (Head, bool) {
 	if h, ok := rd.heads.Get(line.Path); ok {
 		return h, true
 	}
+	h, ok := firstRecord(line)
+	if ok {
+		rd.heads.Put(line.Path, h)
+	}
+	return h, ok
+}
+
+func firstRecord(line lines.Line) (Head, bool) {
 	var first struct {
 		Type    string `json:"type"`
 		Payload Head   `json:"payload"`
@@ -51,7 +60,6 @@ func (rd *Reader) headBefore(line lines.Line) (Head, bool) {
 	if !lines.Decode(line.First(), &first) || first.Type != "session_meta" {
 		return Head{}, false
 	}
-	rd.heads.Put(line.Path, first.Payload)
 	return first.Payload, true
 }
 
@@ -135,12 +143,12 @@ const maxUnpacked = 2 << 30
 
 // Readable returns the rollout, or a temporary copy if Codex has compressed it. remove removes the copy.
 // The path may be that of the compressed file.
-func Readable(path string) (readable string, remove func(), err error) {
-	remove, path = func() {}, strings.TrimSuffix(path, packedSuffix)
-	if _, err := os.Lstat(path); err == nil {
+func Readable(ctx context.Context, path string) (readable string, remove func(), err error) {
+	plain, isPacked := strings.CutSuffix(path, packedSuffix)
+	packed, remove := plain+packedSuffix, func() {}
+	if _, err := os.Lstat(path); err == nil && !isPacked {
 		return path, remove, nil
 	}
-	packed := path + packedSuffix
 	if info, err := os.Lstat(packed); err != nil || !info.Mode().IsRegular() {
 		return path, remove, nil // it is gone
 	}
@@ -149,20 +157,21 @@ func Readable(path string) (readable string, remove func(), err error) {
 		return "", remove, fmt.Errorf("unpack %s: %w", packed, err)
 	}
 	remove = func() { _ = os.RemoveAll(dir) } // the directory of temporary files is emptied anyway
-	readable = filepath.Join(dir, filepath.Base(path))
-	if err := unpack(packed, readable); err != nil {
+	readable = filepath.Join(dir, filepath.Base(plain))
+	if err := unpack(ctx, packed, readable); err != nil {
 		remove()
 		return "", func() {}, fmt.Errorf("unpack %s: %w", packed, err)
 	}
 	return readable, remove, nil
 }
 
-func unpack(packed, to string) error {
+func unpack(ctx context.Context, packed, to string) error {
 	in, err := os.Open(packed)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	defer context.AfterFunc(ctx, func() { _ = in.Close() })() // ends the copying
 	reader, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return err
@@ -179,7 +188,7 @@ func unpack(packed, to string) error {
 	if err == nil && n == maxUnpacked {
 		err = fmt.Errorf("it is longer than %d bytes", maxUnpacked)
 	}
-	return err
+	return cmp.Or(ctx.Err(), err)
 }
 
 // Head is the first record of a rollout, which describes the session.

@@ -150,17 +150,16 @@ var kitten []byte
 
 // send lets kitty itself type, by a program that it runs: it looks for keys of a person in the same step.
 func (w *window) send(ctx context.Context, text, mark string) error {
-	file, err := os.CreateTemp("", "resumed*.py")
+	dir, err := os.MkdirTemp("", "resumed") // of its own: kitty imports modules from where the program is
 	if err == nil {
-		defer os.Remove(file.Name())
-		_, err = file.Write(kitten)
-		err = errors.Join(err, file.Close())
+		defer os.RemoveAll(dir)
+		err = os.WriteFile(filepath.Join(dir, "kitten.py"), kitten, 0o600)
 	}
 	if err != nil {
 		return &terminal.Refusal{Why: err.Error(), Passing: true}
 	}
 	args := []string{base64.StdEncoding.EncodeToString([]byte(text)), mark, w.tty}
-	answers, err := w.call(ctx, command{Cmd: "kitten", Payload: map[string]any{"match": w.match(), "kitten": file.Name(), "args": args}})
+	answers, err := w.call(ctx, command{Cmd: "kitten", Payload: map[string]any{"match": w.match(), "kitten": filepath.Join(dir, "kitten.py"), "args": args}})
 	switch {
 	case err != nil:
 		return err

@@ -288,6 +288,35 @@ func TestARealKitty(t *testing.T) {
 	})
 }
 
+// Kitty imports modules from the directory of the program that it runs: nobody else may put files there.
+func TestTheProgramThatKittyRunsIsInADirectoryOfItsOwn(t *testing.T) {
+	t.Parallel()
+	socket := fmt.Sprint("@resumed-test-", os.Getpid())
+	listener, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	defer listener.Close()
+	ran := make(chan string, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		asked := make([]byte, 4096)
+		n, _ := conn.Read(asked)
+		_, path, _ := strings.Cut(string(asked[:n]), `"kitten":"`)
+		path, _, _ = strings.Cut(path, `"`)
+		if info, err := os.Stat(filepath.Dir(path)); err == nil && info.Mode().Perm() == 0o700 {
+			ran <- path
+			_, _ = io.WriteString(conn, "\x1bP@kitty-cmd{\"ok\":true,\"data\":\"typed\"}\x1b\\")
+		}
+	}()
+	window, err := kitty.Look([]string{"KITTY_WINDOW_ID=1", "KITTY_LISTEN_ON=unix:" + socket})
+	require.NoError(t, err)
+	require.NoError(t, window.Write(t.Context(), "x", ""))
+	require.NoDirExists(t, filepath.Dir(<-ran), "it is removed afterwards")
+}
+
 func TestAKittyWithAPasswordIsLeft(t *testing.T) {
 	t.Parallel()
 	k := kittytest.Start(t, "allow_remote_control=password", "remote_control_password=secret")

@@ -165,6 +165,8 @@ func (w *window) send(ctx context.Context, text, mark string) error {
 		return err
 	case answers[0] == "in use":
 		return terminal.ErrInUse
+	case answers[0] == "typed, unmarked":
+		return terminal.ErrUnmarked
 	case answers[0] != "typed":
 		return fmt.Errorf("type into %s: kitty does not tell whether it did", w) // not a Refusal: it may have been typed
 	}

@@ -96,6 +96,15 @@ func (p *program) stop(process resume.Process) {
 	p.Until("it is stopped", func() bool { s, err := procfs.Proc.Stat(process.PID); return err == nil && s.State == 'T' })
 }
 
+// rest lets the terminal of a process look as if no key had come there for a while, and returns its path.
+func rest(t *testing.T, process resume.Process) (tty string) {
+	t.Helper()
+	tty, err := os.Readlink(procfs.Proc.Path(process.PID, "fd", "0"))
+	require.NoError(t, err)
+	require.NoError(t, os.Chtimes(tty, time.Now().Add(-19*time.Second), time.Time{}))
+	return tty
+}
+
 func find(t *testing.T, process resume.Process) *terminal.Pane {
 	t.Helper()
 	pane, err := terminal.Find(t.Context(), process, kitty.Look)
@@ -136,10 +145,7 @@ func TestARealKitty(t *testing.T) {
 		require.NoError(t, pane.Type(t.Context(), "x"))
 		p.Until("it arrives", func() bool { _, keys := p.Typed(); return keys == "x" })
 		require.ErrorIs(t, pane.Quiet(t.Context()), terminal.ErrInUse)
-		tty, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", process.PID))
-		require.NoError(t, err)
-		long := time.Now().Add(-19 * time.Second)
-		require.NoError(t, os.Chtimes(tty, long, time.Time{}))
+		rest(t, process)
 		require.NoError(t, pane.Quiet(t.Context()))
 		require.NoError(t, pane.Type(t.Context(), "né"))
 		require.NoError(t, pane.TakeBack(t.Context(), "né"))
@@ -150,9 +156,7 @@ func TestARealKitty(t *testing.T) {
 		p := launch(t, k, "exec SELF")
 		process := p.Process()
 		pane := find(t, process)
-		tty, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", process.PID))
-		require.NoError(t, err)
-		require.NoError(t, os.Chtimes(tty, time.Now().Add(-19*time.Second), time.Time{}))
+		rest(t, process)
 		require.NoError(t, pane.Quiet(t.Context()))
 		require.NoError(t, pane.Type(t.Context(), "ours"))
 		require.NoError(t, pane.Press(t.Context(), terminal.Escape))
@@ -175,6 +179,46 @@ func TestARealKitty(t *testing.T) {
 		require.ErrorIs(t, window.Press(t.Context(), facts.Input.Mark, terminal.Enter), terminal.ErrInUse, "a key is not read yet")
 		require.NoError(t, syscall.Kill(process.PID, syscall.SIGCONT))
 		p.Until("the key arrives", func() bool { _, keys := p.Typed(); return keys == "x" })
+	})
+
+	t.Run("a program may read what was typed for us in parts", func(t *testing.T) {
+		p := launch(t, k, "exec SELF")
+		process := p.Process()
+		path := rest(t, process)
+		window, err := kitty.Look([]string{fmt.Sprint("KITTY_WINDOW_ID=", p.id), "KITTY_LISTEN_ON=unix:" + k.Socket})
+		require.NoError(t, err)
+		facts, err := window.Facts(t.Context())
+		require.NoError(t, err)
+		p.stop(process) // the test reads instead
+		tty, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOCTTY, 0)
+		require.NoError(t, err)
+		defer tty.Close()
+		typed := make(chan error)
+		go func() { typed <- window.Write(t.Context(), "ours", facts.Input.Mark) }()
+		for range "ours" {
+			_, err = tty.Read(make([]byte, 1))
+			require.NoError(t, err)
+			p.Until("the mark is put back", func() bool {
+				at, err := procfs.LastRead(path)
+				return err == nil && at.Add(terminal.ReadEvery).Equal(facts.Input.At)
+			})
+		}
+		require.NoError(t, <-typed)
+		now, err := window.Facts(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, facts.Input, now.Input)
+	})
+
+	t.Run("if a program does not read for long, what it reads later counts as nobody's", func(t *testing.T) {
+		p := launch(t, k, "echo $$ > KEYS; "+childEnv+"=sleep exec SELF")
+		process := p.Process()
+		pane := find(t, process)
+		path := rest(t, process)
+		require.NoError(t, pane.Quiet(t.Context()))
+		require.NoError(t, pane.Type(t.Context(), "ours"))
+		require.NoError(t, os.Chtimes(path, time.Now(), time.Time{}), "as if it had read it now")
+		require.NoError(t, pane.Press(t.Context(), terminal.Enter))
+		require.NoError(t, pane.Quiet(t.Context()))
 	})
 
 	t.Run("the screen is read row by row, also while somebody reads back", func(t *testing.T) {

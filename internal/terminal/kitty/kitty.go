@@ -195,7 +195,7 @@ var (
 	closes = []byte("\x1b\\")
 )
 
-var errRefused = errors.New("refuses")
+var errRefused = errors.New("does not run")
 
 // longestAnswer is far more than kitty sends about all its windows.
 const longestAnswer = 16 << 20
@@ -218,7 +218,7 @@ func (w *window) call(ctx context.Context, commands ...command) ([]string, error
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case errors.Is(err, errRefused):
-		return nil, &terminal.Refusal{Why: fmt.Sprintf("its kitty %s (passwords for it are not supported)", err)}
+		return nil, &terminal.Refusal{Why: "its kitty " + err.Error()} // a kitten that fails does so before it types
 	}
 	return nil, fmt.Errorf("kitty %s: %w", commands[0].Cmd, err)
 }
@@ -256,7 +256,11 @@ func ask(conn net.Conn, commands []command) (answers []string, err error) {
 			return nil, fmt.Errorf("unexpected answer: %w", err)
 		}
 		if !answer.OK {
-			return nil, fmt.Errorf("%w: %s", errRefused, sanitize.Line(answer.Error))
+			why := sanitize.Line(answer.Error)
+			if strings.HasPrefix(why, "Remote control") {
+				why += " (it must allow ls, get-text and kitten; passwords for it are not supported)"
+			}
+			return nil, fmt.Errorf("%w the command %s: %s", errRefused, commands[len(answers)].Cmd, why)
 		}
 		answers = append(answers, answer.Data)
 	}

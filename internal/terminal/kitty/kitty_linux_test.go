@@ -171,6 +171,8 @@ func TestARealKitty(t *testing.T) {
 		process := p.Process()
 		window, err := kitty.Look([]string{fmt.Sprint("KITTY_WINDOW_ID=", p.id), "KITTY_LISTEN_ON=unix:" + k.Socket})
 		require.NoError(t, err)
+		got := terminaltest.Refusal(t, window.Press(t.Context(), "1", terminal.Enter))
+		require.Equal(t, "its kitty does not run the command kitten: [Errno 2] No such file or directory: ''", got.Why, "it does not find the terminal")
 		facts, err := window.Facts(t.Context())
 		require.NoError(t, err)
 		require.ErrorIs(t, window.Press(t.Context(), "1", terminal.Enter), terminal.ErrInUse, "it was read from since")
@@ -369,6 +371,18 @@ func TestAKittyWithAPasswordIsLeft(t *testing.T) {
 	require.Contains(t, got.Why, "Remote control is disabled")
 	require.Contains(t, got.Why, "passwords for it are not supported")
 	require.False(t, got.Passing)
+}
+
+func TestAKittyThatDoesNotRunTheProgramSaysWhy(t *testing.T) {
+	t.Parallel()
+	k := kittytest.Start(t, "allow_remote_control=password", `remote_control_password="" ls get-text launch`)
+	p := launch(t, k, "exec SELF")
+	pane := find(t, p.Process())
+	got := terminaltest.Refusal(t, pane.Type(t.Context(), "x"))
+	require.Contains(t, got.Why, "does not run the command kitten: Remote control is disabled")
+	require.Contains(t, got.Why, "it must allow ls, get-text and kitten")
+	_, keys := p.Typed()
+	require.Empty(t, keys)
 }
 
 // outside starts a process without a terminal, with that environment.

@@ -101,8 +101,9 @@ type Facts struct {
 
 // Input is what is known of the keys that people press in a window.
 type Input struct {
-	At   time.Time // not before the last key; zero: no person can type there now, or it is not known
-	Mark string    // changes with every key of a person; "": keys that were typed for us move At too
+	At   time.Time     // not before the last key; zero: no person can type there now, or it is not known
+	Mark string        // changes with every key of a person; "": keys that were typed for us move At too
+	Rest time.Duration // how much longer than quietFor no key must have come
 }
 
 // Look returns the window that the environment of a process names, or nil if it names none. The
@@ -178,7 +179,7 @@ func (p *Pane) Quiet(ctx context.Context) error {
 	if err != nil || p.typed {
 		return err
 	}
-	if !facts.Input.At.IsZero() && time.Since(facts.Input.At).Abs() < quietFor {
+	if !facts.Input.At.IsZero() && time.Since(facts.Input.At).Abs() < quietFor+facts.Input.Rest {
 		return ErrInUse
 	}
 	p.quiet = &facts.Input

@@ -77,8 +77,14 @@ func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
 		input.Mark = strconv.FormatInt(input.At.Add(-terminal.ReadEvery).UnixNano(), 10)
 		w.tty, _ = os.Readlink(procfs.Proc.Path(f.PID, "fd", "0")) // which was read a moment ago
 	}
+	if f.Focused {
+		input.Rest = restFocused
+	}
 	return terminal.Facts{Root: f.PID, TTY: stat.TTY, Input: input}, nil
 }
+
+// restFocused is the Rest of a window that has the keyboard: a person who pauses there goes on soon.
+const restFocused = 30 * time.Second
 
 var errClosed = &terminal.Refusal{Why: "its kitty window is gone"}
 
@@ -86,11 +92,14 @@ type facts struct {
 	ID    int `json:"id"`
 	PID   int `json:"pid"`
 	Lines int `json:"lines"` // the height of the window
+
+	Focused bool `json:"is_focused"` // the keyboard types into it
 }
 
 func (w *window) among(list string) (facts, error) {
 	var screens []struct {
 		Tabs []struct {
+			Focused bool    `json:"is_focused"`
 			Windows []facts `json:"windows"`
 		} `json:"tabs"`
 	}
@@ -101,6 +110,7 @@ func (w *window) among(list string) (facts, error) {
 		for _, tab := range screen.Tabs {
 			for _, f := range tab.Windows {
 				if f.ID == w.id && f.PID > 0 {
+					f.Focused = f.Focused && tab.Focused
 					return f, nil
 				}
 			}

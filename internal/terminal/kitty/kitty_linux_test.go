@@ -97,11 +97,11 @@ func (p *program) stop(process resume.Process) {
 }
 
 // rest lets the terminal of a process look as if no key had come there for a while, and returns its path.
-func rest(t *testing.T, process resume.Process) (tty string) {
+func rest(t *testing.T, process resume.Process, d time.Duration) (tty string) {
 	t.Helper()
 	tty, err := os.Readlink(procfs.Proc.Path(process.PID, "fd", "0"))
 	require.NoError(t, err)
-	require.NoError(t, os.Chtimes(tty, time.Now().Add(-19*time.Second), time.Time{}))
+	require.NoError(t, os.Chtimes(tty, time.Now().Add(-d), time.Time{}))
 	return tty
 }
 
@@ -145,18 +145,32 @@ func TestARealKitty(t *testing.T) {
 		require.NoError(t, pane.Type(t.Context(), "x"))
 		p.Until("it arrives", func() bool { _, keys := p.Typed(); return keys == "x" })
 		require.ErrorIs(t, pane.Quiet(t.Context()), terminal.ErrInUse)
-		rest(t, process)
+		rest(t, process, 19*time.Second)
 		require.NoError(t, pane.Quiet(t.Context()))
 		require.NoError(t, pane.Type(t.Context(), "né"))
 		require.NoError(t, pane.TakeBack(t.Context(), "né"))
 		p.Until("all of it arrives", func() bool { _, keys := p.Typed(); return keys == "xné\x01\x1b[3~\x1b[3~\x05" })
 	})
 
+	t.Run("a window that has the keyboard is left alone for longer", func(t *testing.T) {
+		p := launch(t, k, "exec SELF")
+		process := p.Process()
+		pane := find(t, process)
+		rest(t, process, 19*time.Second)
+		require.NoError(t, pane.Quiet(t.Context()))
+		k.Ask("focus-window", map[string]any{"match": fmt.Sprint("id:", p.id)})
+		p.Until("it has the keyboard", func() bool { return pane.Quiet(t.Context()) != nil })
+		rest(t, process, 40*time.Second)
+		require.ErrorIs(t, pane.Quiet(t.Context()), terminal.ErrInUse)
+		rest(t, process, 49*time.Second)
+		require.NoError(t, pane.Quiet(t.Context()))
+	})
+
 	t.Run("a key of a person is told apart from what was typed for us", func(t *testing.T) {
 		p := launch(t, k, "exec SELF")
 		process := p.Process()
 		pane := find(t, process)
-		rest(t, process)
+		rest(t, process, 19*time.Second)
 		require.NoError(t, pane.Quiet(t.Context()))
 		require.NoError(t, pane.Type(t.Context(), "ours"))
 		require.NoError(t, pane.Press(t.Context(), terminal.Escape))
@@ -186,7 +200,7 @@ func TestARealKitty(t *testing.T) {
 	t.Run("a program may read what was typed for us in parts", func(t *testing.T) {
 		p := launch(t, k, "exec SELF")
 		process := p.Process()
-		path := rest(t, process)
+		path := rest(t, process, 19*time.Second)
 		window, err := kitty.Look([]string{fmt.Sprint("KITTY_WINDOW_ID=", p.id), "KITTY_LISTEN_ON=unix:" + k.Socket})
 		require.NoError(t, err)
 		facts, err := window.Facts(t.Context())
@@ -215,7 +229,7 @@ func TestARealKitty(t *testing.T) {
 		p := launch(t, k, "echo $$ > KEYS; "+childEnv+"=sleep exec SELF")
 		process := p.Process()
 		pane := find(t, process)
-		path := rest(t, process)
+		path := rest(t, process, 19*time.Second)
 		require.NoError(t, pane.Quiet(t.Context()))
 		require.NoError(t, pane.Type(t.Context(), "ours"))
 		require.NoError(t, os.Chtimes(path, time.Now(), time.Time{}), "as if it had read it now")

@@ -242,6 +242,11 @@ func (r *race) run(t *testing.T, dice *rand.Rand) (result string) {
 	if r.ready != nil {
 		r.ready()
 	}
+	press := func(key string) {
+		if _, err := io.WriteString(r.person, key); err != nil {
+			t.Errorf("a key of the person: %v", err)
+		}
+	}
 	var typed sync.WaitGroup
 	if r.late { // on a busy machine a resume takes long, and everybody would be faster
 		result = last(r.act())
@@ -249,12 +254,12 @@ func (r *race) run(t *testing.T, dice *rand.Rand) (result string) {
 	typed.Go(func() {
 		time.Sleep(r.begins)
 		for _, key := range r.says {
-			_, _ = fmt.Fprintf(r.person, "%c", key)
+			press(string(key))
 			time.Sleep(time.Duration(50+dice.IntN(100)) * time.Millisecond)
 		}
 		if r.sends {
 			time.Sleep(400 * time.Millisecond)
-			_, _ = fmt.Fprint(r.person, "\r")
+			press("\r")
 		}
 	})
 	if !r.late {

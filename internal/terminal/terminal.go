@@ -39,6 +39,9 @@ func (e *Refusal) Error() string { return e.Why }
 // ErrInUse says that a person uses the terminal: nothing was typed.
 var ErrInUse = &Refusal{Why: "somebody was at its keyboard just now", Passing: true}
 
+// ErrUnmarked says that something was typed, and that its keys have changed the Input.Mark.
+var ErrUnmarked = errors.New("its keys cannot be told apart from what was typed for it")
+
 // quietFor is how long no key of a person must have come before something is typed.
 const quietFor = 10 * time.Second
 
@@ -83,7 +86,8 @@ type Window interface {
 
 	// Write types one line of plain text, Press presses keys: all at once, with no key of a person
 	// between them. If the window can compare its Input.Mark in the same moment and it is not the
-	// given one, nothing is typed and the error is ErrInUse; "" is not compared.
+	// given one, nothing is typed and the error is ErrInUse; "" is not compared. ErrUnmarked says that it
+	// was typed.
 	Write(ctx context.Context, text, mark string) error
 	Press(ctx context.Context, mark string, keys ...Key) error
 }
@@ -97,8 +101,9 @@ type Facts struct {
 
 // Input is what is known of the keys that people press in a window.
 type Input struct {
-	At   time.Time // not before the last key; zero: no person can type there now, or it is not known
-	Mark string    // changes with every key of a person; "": keys that were typed for us move At too
+	At   time.Time     // not before the last key; zero: no person can type there now, or it is not known
+	Mark string        // changes with every key of a person; "": keys that were typed for us move At too
+	Rest time.Duration // how much longer than quietFor no key must have come
 }
 
 // Look returns the window that the environment of a process names, or nil if it names none. The
@@ -174,7 +179,7 @@ func (p *Pane) Quiet(ctx context.Context) error {
 	if err != nil || p.typed {
 		return err
 	}
-	if !facts.Input.At.IsZero() && time.Since(facts.Input.At).Abs() < quietFor {
+	if !facts.Input.At.IsZero() && time.Since(facts.Input.At).Abs() < quietFor+facts.Input.Rest {
 		return ErrInUse
 	}
 	p.quiet = &facts.Input
@@ -206,7 +211,7 @@ func (p *Pane) Type(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	return p.window.Write(ctx, text, mark)
+	return p.noteTyped(p.window.Write(ctx, text, mark))
 }
 
 // Press presses a key. It proves the terminal again.
@@ -218,7 +223,17 @@ func (p *Pane) Press(ctx context.Context, key Key) error {
 	if err != nil {
 		return err
 	}
-	return p.window.Press(ctx, mark, key)
+	return p.noteTyped(p.window.Press(ctx, mark, key))
+}
+
+// noteTyped returns the error of what was typed. If its keys cannot be told apart from a person's keys, only the
+// input field is watched from then on.
+func (p *Pane) noteTyped(err error) error {
+	if errors.Is(err, ErrUnmarked) {
+		p.quiet, p.typed = nil, true
+		return nil
+	}
+	return err
 }
 
 // TakeBack deletes a text that was typed into an empty line, and nothing else: a person may have

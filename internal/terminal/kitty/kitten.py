@@ -26,24 +26,37 @@ def unread(tty):
 
 
 def restore(tty, mark):
-    """Wait until the program has read what was typed. From then on the next key moves the mark again."""
-    for _ in range(100):
-        time.sleep(0.002)
+    """Wait until the program has read all that was typed, in however many parts, and put the mark back each time.
+
+    From then on the next key moves the mark again. If the program is too slow for that, the answer is no: people
+    can type nothing into kitty meanwhile.
+    """
+    read, calm = False, 0
+    for _ in range(250):
+        time.sleep(0.004)
         now = os.stat(tty)
         if now.st_atime_ns != mark:
             os.utime(tty, ns=(mark, now.st_mtime_ns))
-            break
+            read, calm = True, 0
+        elif read:
+            calm = 0 if unread(tty) else calm + 1
+            if calm == 2:
+                return True
+    return False
 
 
 @result_handler(no_ui=True)
 def handle_result(args, answer, window_id, boss):
     data, mark, tty = base64.b64decode(args[1]), args[2], args[3]
     if mark:
-        time.sleep(0.02)  # another thread of kitty writes into the terminal what was typed before
-        if unread(tty) or os.stat(tty).st_atime_ns != int(mark):
-            return 'in use'
+        for _ in range(2):  # another thread of kitty writes into the terminal what was typed before
+            time.sleep(0.02)
+            if unread(tty) or os.stat(tty).st_atime_ns != int(mark):
+                return 'in use'
     boss.window_id_map[window_id].write_to_child(data)
     if mark:
         with contextlib.suppress(OSError):
-            restore(tty, int(mark))
+            if restore(tty, int(mark)):
+                return 'typed'
+        return 'typed, unmarked'
     return 'typed'

@@ -77,8 +77,14 @@ func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
 		input.Mark = strconv.FormatInt(input.At.Add(-terminal.ReadEvery).UnixNano(), 10)
 		w.tty, _ = os.Readlink(procfs.Proc.Path(f.PID, "fd", "0")) // which was read a moment ago
 	}
+	if f.Focused {
+		input.Rest = restFocused
+	}
 	return terminal.Facts{Root: f.PID, TTY: stat.TTY, Input: input}, nil
 }
+
+// restFocused is the Rest of a window that has the keyboard: a person who pauses there goes on soon.
+const restFocused = 30 * time.Second
 
 var errClosed = &terminal.Refusal{Why: "its kitty window is gone"}
 
@@ -86,11 +92,14 @@ type facts struct {
 	ID    int `json:"id"`
 	PID   int `json:"pid"`
 	Lines int `json:"lines"` // the height of the window
+
+	Focused bool `json:"is_focused"` // the keyboard types into it
 }
 
 func (w *window) among(list string) (facts, error) {
 	var screens []struct {
 		Tabs []struct {
+			Focused bool    `json:"is_focused"`
 			Windows []facts `json:"windows"`
 		} `json:"tabs"`
 	}
@@ -101,6 +110,7 @@ func (w *window) among(list string) (facts, error) {
 		for _, tab := range screen.Tabs {
 			for _, f := range tab.Windows {
 				if f.ID == w.id && f.PID > 0 {
+					f.Focused = f.Focused && tab.Focused
 					return f, nil
 				}
 			}
@@ -150,22 +160,23 @@ var kitten []byte
 
 // send lets kitty itself type, by a program that it runs: it looks for keys of a person in the same step.
 func (w *window) send(ctx context.Context, text, mark string) error {
-	file, err := os.CreateTemp("", "resumed*.py")
+	dir, err := os.MkdirTemp("", "resumed") // of its own: kitty imports modules from where the program is
 	if err == nil {
-		defer os.Remove(file.Name())
-		_, err = file.Write(kitten)
-		err = errors.Join(err, file.Close())
+		defer os.RemoveAll(dir)
+		err = os.WriteFile(filepath.Join(dir, "kitten.py"), kitten, 0o600)
 	}
 	if err != nil {
 		return &terminal.Refusal{Why: err.Error(), Passing: true}
 	}
 	args := []string{base64.StdEncoding.EncodeToString([]byte(text)), mark, w.tty}
-	answers, err := w.call(ctx, command{Cmd: "kitten", Payload: map[string]any{"match": w.match(), "kitten": file.Name(), "args": args}})
+	answers, err := w.call(ctx, command{Cmd: "kitten", Payload: map[string]any{"match": w.match(), "kitten": filepath.Join(dir, "kitten.py"), "args": args}})
 	switch {
 	case err != nil:
 		return err
 	case answers[0] == "in use":
 		return terminal.ErrInUse
+	case answers[0] == "typed, unmarked":
+		return terminal.ErrUnmarked
 	case answers[0] != "typed":
 		return fmt.Errorf("type into %s: kitty does not tell whether it did", w) // not a Refusal: it may have been typed
 	}
@@ -194,7 +205,7 @@ var (
 	closes = []byte("\x1b\\")
 )
 
-var errRefused = errors.New("refuses")
+var errRefused = errors.New("does not run")
 
 // longestAnswer is far more than kitty sends about all its windows.
 const longestAnswer = 16 << 20
@@ -217,7 +228,7 @@ func (w *window) call(ctx context.Context, commands ...command) ([]string, error
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case errors.Is(err, errRefused):
-		return nil, &terminal.Refusal{Why: fmt.Sprintf("its kitty %s (passwords for it are not supported)", err)}
+		return nil, &terminal.Refusal{Why: "its kitty " + err.Error()} // a kitten that fails does so before it types
 	}
 	return nil, fmt.Errorf("kitty %s: %w", commands[0].Cmd, err)
 }
@@ -255,7 +266,11 @@ func ask(conn net.Conn, commands []command) (answers []string, err error) {
 			return nil, fmt.Errorf("unexpected answer: %w", err)
 		}
 		if !answer.OK {
-			return nil, fmt.Errorf("%w: %s", errRefused, sanitize.Line(answer.Error))
+			why := sanitize.Line(answer.Error)
+			if strings.HasPrefix(why, "Remote control") {
+				why += " (it must allow ls, get-text and kitten; passwords for it are not supported)"
+			}
+			return nil, fmt.Errorf("%w the command %s: %s", errRefused, commands[len(answers)].Cmd, why)
 		}
 		answers = append(answers, answer.Data)
 	}

@@ -96,6 +96,15 @@ func (p *program) stop(process resume.Process) {
 	p.Until("it is stopped", func() bool { s, err := procfs.Proc.Stat(process.PID); return err == nil && s.State == 'T' })
 }
 
+// rest lets the terminal of a process look as if no key had come there for a while, and returns its path.
+func rest(t *testing.T, process resume.Process, d time.Duration) (tty string) {
+	t.Helper()
+	tty, err := os.Readlink(procfs.Proc.Path(process.PID, "fd", "0"))
+	require.NoError(t, err)
+	require.NoError(t, os.Chtimes(tty, time.Now().Add(-d), time.Time{}))
+	return tty
+}
+
 func find(t *testing.T, process resume.Process) *terminal.Pane {
 	t.Helper()
 	pane, err := terminal.Find(t.Context(), process, kitty.Look)
@@ -136,23 +145,32 @@ func TestARealKitty(t *testing.T) {
 		require.NoError(t, pane.Type(t.Context(), "x"))
 		p.Until("it arrives", func() bool { _, keys := p.Typed(); return keys == "x" })
 		require.ErrorIs(t, pane.Quiet(t.Context()), terminal.ErrInUse)
-		tty, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", process.PID))
-		require.NoError(t, err)
-		long := time.Now().Add(-19 * time.Second)
-		require.NoError(t, os.Chtimes(tty, long, time.Time{}))
+		rest(t, process, 19*time.Second)
 		require.NoError(t, pane.Quiet(t.Context()))
 		require.NoError(t, pane.Type(t.Context(), "né"))
 		require.NoError(t, pane.TakeBack(t.Context(), "né"))
 		p.Until("all of it arrives", func() bool { _, keys := p.Typed(); return keys == "xné\x01\x1b[3~\x1b[3~\x05" })
 	})
 
+	t.Run("a window that has the keyboard is left alone for longer", func(t *testing.T) {
+		p := launch(t, k, "exec SELF")
+		process := p.Process()
+		pane := find(t, process)
+		rest(t, process, 19*time.Second)
+		require.NoError(t, pane.Quiet(t.Context()))
+		k.Ask("focus-window", map[string]any{"match": fmt.Sprint("id:", p.id)})
+		p.Until("it has the keyboard", func() bool { return pane.Quiet(t.Context()) != nil })
+		rest(t, process, 40*time.Second)
+		require.ErrorIs(t, pane.Quiet(t.Context()), terminal.ErrInUse)
+		rest(t, process, 49*time.Second)
+		require.NoError(t, pane.Quiet(t.Context()))
+	})
+
 	t.Run("a key of a person is told apart from what was typed for us", func(t *testing.T) {
 		p := launch(t, k, "exec SELF")
 		process := p.Process()
 		pane := find(t, process)
-		tty, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", process.PID))
-		require.NoError(t, err)
-		require.NoError(t, os.Chtimes(tty, time.Now().Add(-19*time.Second), time.Time{}))
+		rest(t, process, 19*time.Second)
 		require.NoError(t, pane.Quiet(t.Context()))
 		require.NoError(t, pane.Type(t.Context(), "ours"))
 		require.NoError(t, pane.Press(t.Context(), terminal.Escape))
@@ -167,6 +185,8 @@ func TestARealKitty(t *testing.T) {
 		process := p.Process()
 		window, err := kitty.Look([]string{fmt.Sprint("KITTY_WINDOW_ID=", p.id), "KITTY_LISTEN_ON=unix:" + k.Socket})
 		require.NoError(t, err)
+		got := terminaltest.Refusal(t, window.Press(t.Context(), "1", terminal.Enter))
+		require.Equal(t, "its kitty does not run the command kitten: [Errno 2] No such file or directory: ''", got.Why, "it does not find the terminal")
 		facts, err := window.Facts(t.Context())
 		require.NoError(t, err)
 		require.ErrorIs(t, window.Press(t.Context(), "1", terminal.Enter), terminal.ErrInUse, "it was read from since")
@@ -175,6 +195,46 @@ func TestARealKitty(t *testing.T) {
 		require.ErrorIs(t, window.Press(t.Context(), facts.Input.Mark, terminal.Enter), terminal.ErrInUse, "a key is not read yet")
 		require.NoError(t, syscall.Kill(process.PID, syscall.SIGCONT))
 		p.Until("the key arrives", func() bool { _, keys := p.Typed(); return keys == "x" })
+	})
+
+	t.Run("a program may read what was typed for us in parts", func(t *testing.T) {
+		p := launch(t, k, "exec SELF")
+		process := p.Process()
+		path := rest(t, process, 19*time.Second)
+		window, err := kitty.Look([]string{fmt.Sprint("KITTY_WINDOW_ID=", p.id), "KITTY_LISTEN_ON=unix:" + k.Socket})
+		require.NoError(t, err)
+		facts, err := window.Facts(t.Context())
+		require.NoError(t, err)
+		p.stop(process) // the test reads instead
+		tty, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOCTTY, 0)
+		require.NoError(t, err)
+		defer tty.Close()
+		typed := make(chan error)
+		go func() { typed <- window.Write(t.Context(), "ours", facts.Input.Mark) }()
+		for range "ours" {
+			_, err = tty.Read(make([]byte, 1))
+			require.NoError(t, err)
+			p.Until("the mark is put back", func() bool {
+				at, err := procfs.LastRead(path)
+				return err == nil && at.Add(terminal.ReadEvery).Equal(facts.Input.At)
+			})
+		}
+		require.NoError(t, <-typed)
+		now, err := window.Facts(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, facts.Input, now.Input)
+	})
+
+	t.Run("if a program does not read for long, what it reads later counts as nobody's", func(t *testing.T) {
+		p := launch(t, k, "echo $$ > KEYS; "+childEnv+"=sleep exec SELF")
+		process := p.Process()
+		pane := find(t, process)
+		path := rest(t, process, 19*time.Second)
+		require.NoError(t, pane.Quiet(t.Context()))
+		require.NoError(t, pane.Type(t.Context(), "ours"))
+		require.NoError(t, os.Chtimes(path, time.Now(), time.Time{}), "as if it had read it now")
+		require.NoError(t, pane.Press(t.Context(), terminal.Enter))
+		require.NoError(t, pane.Quiet(t.Context()))
 	})
 
 	t.Run("the screen is read row by row, also while somebody reads back", func(t *testing.T) {
@@ -288,6 +348,35 @@ func TestARealKitty(t *testing.T) {
 	})
 }
 
+// Kitty imports modules from the directory of the program that it runs: nobody else may put files there.
+func TestTheProgramThatKittyRunsIsInADirectoryOfItsOwn(t *testing.T) {
+	t.Parallel()
+	socket := fmt.Sprint("@resumed-test-", os.Getpid())
+	listener, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	defer listener.Close()
+	ran := make(chan string, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		asked := make([]byte, 4096)
+		n, _ := conn.Read(asked)
+		_, path, _ := strings.Cut(string(asked[:n]), `"kitten":"`)
+		path, _, _ = strings.Cut(path, `"`)
+		if info, err := os.Stat(filepath.Dir(path)); err == nil && info.Mode().Perm() == 0o700 {
+			ran <- path
+			_, _ = io.WriteString(conn, "\x1bP@kitty-cmd{\"ok\":true,\"data\":\"typed\"}\x1b\\")
+		}
+	}()
+	window, err := kitty.Look([]string{"KITTY_WINDOW_ID=1", "KITTY_LISTEN_ON=unix:" + socket})
+	require.NoError(t, err)
+	require.NoError(t, window.Write(t.Context(), "x", ""))
+	require.NoDirExists(t, filepath.Dir(<-ran), "it is removed afterwards")
+}
+
 func TestAKittyWithAPasswordIsLeft(t *testing.T) {
 	t.Parallel()
 	k := kittytest.Start(t, "allow_remote_control=password", "remote_control_password=secret")
@@ -296,6 +385,18 @@ func TestAKittyWithAPasswordIsLeft(t *testing.T) {
 	require.Contains(t, got.Why, "Remote control is disabled")
 	require.Contains(t, got.Why, "passwords for it are not supported")
 	require.False(t, got.Passing)
+}
+
+func TestAKittyThatDoesNotRunTheProgramSaysWhy(t *testing.T) {
+	t.Parallel()
+	k := kittytest.Start(t, "allow_remote_control=password", `remote_control_password="" ls get-text launch`)
+	p := launch(t, k, "exec SELF")
+	pane := find(t, p.Process())
+	got := terminaltest.Refusal(t, pane.Type(t.Context(), "x"))
+	require.Contains(t, got.Why, "does not run the command kitten: Remote control is disabled")
+	require.Contains(t, got.Why, "it must allow ls, get-text and kitten")
+	_, keys := p.Typed()
+	require.Empty(t, keys)
 }
 
 // outside starts a process without a terminal, with that environment.

@@ -32,14 +32,7 @@ const patience = time.Minute
 // Start starts a kitty with a window that does nothing. options are entries of kitty.conf.
 func Start(t *testing.T, options ...string) *Kitty {
 	t.Helper()
-	for _, program := range []string{"kitty", "Xvfb"} {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("CI") != "" {
-				t.Fatal(err)
-			}
-			t.Skip("KITTY IS NOT TESTED HERE: there is no " + program)
-		}
-	}
+	need(t, "kitty", "Xvfb")
 	dir, err := os.MkdirTemp("", "kitty") // the paths of sockets must be short
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
@@ -67,6 +60,19 @@ func Start(t *testing.T, options ...string) *Kitty {
 		if time.Now().After(deadline) {
 			said, _ := os.ReadFile(log.Name())
 			t.Fatalf("kitty did not come: %s", said)
+		}
+	}
+}
+
+// need skips the test where one of the programs is not installed.
+func need(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			if os.Getenv("CI") != "" {
+				t.Fatal(err)
+			}
+			t.Skip("KITTY IS NOT TESTED HERE: there is no " + program)
 		}
 	}
 }
@@ -155,7 +161,11 @@ func (k *Kitty) Ask(order string, payload map[string]any) string {
 
 // Person returns the keyboard of a person before the display: what is written there is typed into the window
 // that has it.
-func (k *Kitty) Person() io.WriteCloser { return keyboard{k} }
+func (k *Kitty) Person() io.WriteCloser {
+	k.t.Helper()
+	need(k.t, "xdotool")
+	return keyboard{k}
+}
 
 type keyboard struct{ k *Kitty }
 

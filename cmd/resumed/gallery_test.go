@@ -82,6 +82,11 @@ func (g gallery) Fleet(_ context.Context, after string, most int) (control.Fleet
 			Reason: "usage limit: resets 5pm", LimitedAt: g.at(-1), NextAt: g.at(1.8),
 		}})
 	}
+	if from == 0 {
+		unseen := &f.Sessions[1]
+		unseen.State, unseen.Needs, unseen.NextAt = resume.Parked, new("start_unseen"), nil
+		f.Sessions[2].State, f.Sessions[2].NextAt = resume.GaveUp, nil
+	}
 	if from+most < 250 {
 		f.Next = fmt.Sprint(from + most)
 	}
@@ -97,6 +102,9 @@ func (g gallery) DoAway(_ context.Context, host, session string, order control.O
 
 // Do refuses to resume a session before its provider's time.
 func (g gallery) Do(ctx context.Context, key resume.Key, order control.Order) (view.Session, error) {
+	if key.ID == "q2" && order == control.Due {
+		return view.Session{}, control.ErrEarly
+	}
 	if key.ID[0] == 'q' {
 		g.given <- fmt.Sprint(order, " ", key)
 		return view.Session{State: resume.Waiting, Reason: "due now"}, nil
@@ -297,8 +305,12 @@ func TestPageOrdersTasksAndOtherHosts(t *testing.T) {
 	w.show("queue")
 	require.Equal(t, "Start now Pause Remove|Retry Remove|", w.eval(`[...document.querySelectorAll('.task .orders')].map((each) => [...each.children].map((button) => button.textContent).join(' ')).join('|')`))
 	click("Start now task 1")
-	require.Equal(t, "due claude-code/q1", given())
+	agree("task 1 waits until")
+	require.Equal(t, "retry claude-code/q1", given())
 	w.until("it says what came of it", innerText("#queue-said")+` === 'Start now task 1: waiting: due now'`)
+	click("Retry task 2")
+	agree("The provider asked to wait")
+	require.Equal(t, "retry codex/q2", given(), "its account is limited")
 	click("Remove task 2")
 	agree("Remove task 2 from the queue?")
 	require.Equal(t, "drop q2", given())
@@ -316,6 +328,10 @@ func TestPageOrdersTasksAndOtherHosts(t *testing.T) {
 	agree("build/0000 waits until")
 	require.Equal(t, "retry build claude-code/0000", given())
 	w.until("it says what came of it", innerText("#fleet-said")+` === 'Retry build/0000: waiting: asked for by laptop'`)
+	click("Retry build/0002")
+	agree("Whether the provider asked to wait is known only on build.")
+	require.Equal(t, "retry build claude-code/0002", given())
+	require.Equal(t, "Pause Cancel|run resumed retry 0001 on build: its start was not seen", w.eval(`((line) => [...line.querySelectorAll('button')].map((each) => each.textContent).join(' ') + '|' + line.querySelector('.why').textContent)(document.querySelector('[aria-label="Pause build/0001"]').closest('.line'))`), "only a person there can give their word")
 	click("Pause build/0005")
 	require.Equal(t, "pause build claude-code/0005", given())
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,21 +31,12 @@ type chosen struct {
 // flags adds the flags that choose sessions; all says what --all means.
 func (ch *chosen) flags(cmd *cobra.Command, all string) {
 	cmd.Flags().BoolVar(&ch.all, "all", false, all)
-	cmd.Flags().StringVar(&ch.class, "class", "", "all sessions that a limit of this `CLASS` stopped, such as auth")
+	cmd.Flags().Func("class", "all sessions that a limit of this `CLASS` stopped, such as auth", func(name string) error {
+		_, err := limit.ParseClass(name) // an empty one is no class, and not all of them
+		ch.class = name
+		return err
+	})
 	cmd.MarkFlagsMutuallyExclusive("all", "class")
-}
-
-// check requires either names of sessions or a flag that chooses them.
-func (ch chosen) check(command, flags string) error {
-	if ch.class != "" {
-		if _, err := limit.ParseClass(ch.class); err != nil {
-			return usageError(err)
-		}
-	}
-	if byFlag := ch.all || ch.unseen || ch.class != ""; byFlag == (len(ch.names) > 0) {
-		return usageError(fmt.Errorf("%s needs either sessions, or %s", command, flags))
-	}
-	return nil
 }
 
 func (c *cli) retryCommand() *cobra.Command {
@@ -147,10 +139,10 @@ func (c *cli) pausing(paused bool, cmd *cobra.Command) *cobra.Command {
 	return c.jsonFlag(cmd)
 }
 
-// orderChosen gives an order for the sessions that names or flags choose.
+// orderChosen gives an order for the sessions that either names or flags choose.
 func (c *cli) orderChosen(cmd *cobra.Command, ch chosen, flags string, order control.Order, done string) error {
-	if err := ch.check(cmd.Name(), flags); err != nil {
-		return err
+	if byFlag := ch.all || ch.unseen || ch.class != ""; byFlag == (len(ch.names) > 0) {
+		return usageError(fmt.Errorf("%s needs either sessions, or %s", cmd.Name(), flags))
 	}
 	if len(ch.names) > 0 {
 		return c.order(cmd, ch.names, len(ch.names) == 1, order, done)
@@ -214,7 +206,11 @@ func earlyQuestion(errs []error, n int) string {
 		return fmt.Sprintf("Providers asked %d sessions to wait longer. Resume them now all the same? [y/N] ", n)
 	}
 	early := errs[slices.IndexFunc(errs, func(err error) bool { return errors.Is(err, control.ErrEarly) })]
-	return "T" + humanize.ReasonAt(early.Error(), time.Now())[1:] + ". Resume it now all the same? [y/N] "
+	text := humanize.ReasonAt(early.Error(), time.Now())
+	if strings.HasPrefix(text, control.ErrEarly.Error()) { // and not with the name of a session
+		text = "T" + text[1:]
+	}
+	return text + ". Resume it now all the same? [y/N] "
 }
 
 // notDone returns the errors of orders. One that came too early is an error of usage.

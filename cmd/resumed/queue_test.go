@@ -305,6 +305,26 @@ func TestATaskWaitsForWhatItIsToldTo(t *testing.T) {
 	b.until("a person who asks for it gets it", func() bool { return b.task(1).State == resume.TaskStarted })
 }
 
+// A person may start a task before the limit of its account is over, but not without knowing it.
+func TestATaskIsStartedBeforeTheProvidersTimeOnlyIfAsked(t *testing.T) {
+	b := newQueueBox(t, "")
+	b.start()
+	const other = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c0aa"
+	b.write("src/other/README", "")
+	b.write(".claude/projects/-src/"+other+".jsonl", usageLimitLine(other, b.path("src/other"), time.Now(), time.Now().Add(time.Hour)))
+	b.untilState(other, resume.Waiting)
+	b.queue("add", "--dir", b.path("src"), "--", "go")
+	b.until("it is held back", func() bool { return strings.Contains(b.task(1).Reason, "due, but limited until") })
+	_, errOut, code := b.run("retry", b.task(1).ID)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errOut, "nothing was done: the provider asked to wait until ")
+	require.Equal(t, resume.TaskQueued, b.task(1).State)
+	_, errOut, code = b.run("retry", "--now", b.task(1).ID)
+	require.Zero(t, code, errOut)
+	b.until("it is begun", func() bool { return b.task(1).State == resume.TaskStarted })
+	require.Len(t, b.begun(), 1)
+}
+
 // A task that fails is reported, and not started a second time unless a person asks for it.
 func TestATaskThatFailsIsTold(t *testing.T) {
 	hook := newHook(t)

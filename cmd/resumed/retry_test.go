@@ -50,6 +50,12 @@ func TestOrdersForSeveralSessions(t *testing.T) {
 	require.Len(t, after.Sessions, 2, "the others are retried")
 	b.untilState("lost-1", resume.GaveUp)
 
+	term := newTerminal(b, 120, 24, nil, "retry", "--all")
+	term.shows("wait (mybot): the provider asked to wait until ", "Resume it now all the same? [y/N]")
+	term.keys("n", "Enter")
+	term.shows("nothing was done")
+	b.untilState("lost-1", resume.GaveUp)
+
 	out, errOut, code = b.run("pause", "lost-1", "wait-1")
 	require.Zero(t, code, errOut)
 	require.Contains(t, out, "lost (loser): paused; gave up\nwait (mybot): paused; its wait ends in 1h 4")
@@ -66,10 +72,11 @@ func TestOrdersForSeveralSessions(t *testing.T) {
 	require.Contains(t, errOut, "\"nobody\": no such session")
 	require.Equal(t, resume.Watching, b.session("wait-1").State, "the other one is cancelled")
 
-	for _, wrong := range [][]string{{"retry"}, {"cancel"}, {"retry", "--all", "lost-1"}, {"retry", "--all", "--unseen"}, {"retry", "--class", "weather"}, {"pause", "--all", "lost-1"}, {"pause", "--class", "auth", "lost-1"}, {"cancel", "--all", "--class", "auth"}} {
+	for _, wrong := range [][]string{{"retry"}, {"cancel"}, {"retry", "--all", "lost-1"}, {"retry", "--all", "--unseen"}, {"retry", "--class", "weather"}, {"pause", "--all", "lost-1"}, {"pause", "--class", "auth", "lost-1"}, {"cancel", "--all", "--class", "auth"}, {"retry", "--class", ""}, {"cancel", "--class", ""}, {"pause", "--class", ""}, {"unpause", "--class", ""}} {
 		_, errOut, code = b.run(wrong...)
 		require.Equal(t, exitUsage, code, "%v: %s", wrong, errOut)
 	}
+	require.False(t, b.status().Daemon.Paused, "a class that is empty is not everything")
 	out, errOut, code = b.run("retry", "--class", "auth")
 	require.Zero(t, code, errOut)
 	require.Equal(t, "No session is stopped that way: nothing was done.\n", out)

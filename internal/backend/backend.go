@@ -260,17 +260,38 @@ func (b *Backend) Do(ctx context.Context, key resume.Key, order control.Order) (
 	case control.UseReset, control.AskReset:
 		return b.reset(ctx, key, order == control.UseReset)
 	case control.Due:
-		session, err := b.opts.Engine.Session(ctx, key)
+		until, err := b.earlyUntil(ctx, key)
 		if err != nil {
 			return view.Session{}, err
 		}
-		if session.Early(time.Now()) {
-			return view.Session{}, fmt.Errorf("%w until %s", control.ErrEarly, session.Limit.Reset.At.UTC().Format(time.RFC3339))
+		if until.After(time.Now()) {
+			return view.Session{}, fmt.Errorf("%w until %s", control.ErrEarly, until.UTC().Format(time.RFC3339))
 		}
 		order = control.Retry
 	default:
 	}
 	return b.do(ctx, "", key, order)
+}
+
+// earlyUntil returns the time that the provider named, if a retry now would come before it: to the session
+// itself, or to the account of a task.
+func (b *Backend) earlyUntil(ctx context.Context, key resume.Key) (until time.Time, err error) {
+	session, err := b.opts.Engine.Session(ctx, key)
+	switch {
+	case err != nil:
+		return until, err
+	case session.Early(time.Now()):
+		return session.Limit.Reset.At, nil
+	case !session.Pending():
+		return until, nil
+	}
+	accounts, err := b.opts.Engine.Accounts(ctx)
+	for _, a := range accounts {
+		if a.AccountKey == session.AccountKey() {
+			until = a.ResetAt
+		}
+	}
+	return until, err
 }
 
 // do carries out an order of another host; if by is empty, of a person on this host.

@@ -266,6 +266,12 @@ func TestAnEarlyRetryIsAskedForFirst(t *testing.T) {
 	require.JSONEq(t, `{"said": "done for 2 sessions"}`, answer.Body.String())
 	require.Equal(t, []string{"retry a/1", "retry a/2"}, b.orders)
 
+	b.orders = nil
+	answer = ask(p, "POST", at("/session/retry"), "agent=a&id=1&host=build", known(t, p))
+	require.JSONEq(t, `{"said": "", "early": ["a/1"], "until": "whether the provider asked to wait is known only on build"}`, answer.Body.String(), "another host takes it as a person's word")
+	require.Empty(t, b.orders)
+	require.Equal(t, 400, ask(p, "POST", at("/session/drop"), "agent=a&id=1&host=build", known(t, p)).Code, "the queue is of this host")
+
 	b.err = errors.New("full")
 	require.Equal(t, 500, ask(p, "POST", at("/session/pause"), "agent=a&id=1", known(t, p)).Code)
 	for _, form := range []string{"agent=a&id=1&id=2", "agent=a&id=", "agent=&id=1", ""} {

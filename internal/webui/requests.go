@@ -28,6 +28,7 @@ const (
 )
 
 type task struct {
+	Key     string     `json:"key"`
 	Agent   string     `json:"agent"` // as the daemon knows it, for orders
 	ID      string     `json:"id"`    // as above
 	N       int        `json:"n"`
@@ -63,7 +64,7 @@ var taskTones = map[resume.TaskState]humanize.Tone{
 
 func showTask(t view.Task) task {
 	shown := task{
-		Agent: t.Agent, ID: t.ID, N: t.N, Prompt: sanitize.Cut(sanitize.Line(t.Prompt), sanitize.Sentence), By: sanitize.Line(t.Agent),
+		Key: resume.Key{Agent: t.Agent, ID: t.ID}.String(), Agent: t.Agent, ID: t.ID, N: t.N, Prompt: sanitize.Cut(sanitize.Line(t.Prompt), sanitize.Sentence), By: sanitize.Line(t.Agent),
 		Project: sanitize.Line(filepath.Base(t.Dir)), Dir: sanitize.Line(t.Dir), State: humanize.Plain(string(t.State)),
 		Tone: string(cmp.Or(taskTones[t.State], humanize.Still)), After: sanitize.Line(t.After), Why: sanitize.Line(t.Reason), AddedAt: t.AddedAt, NextAt: t.NextAt,
 	}
@@ -124,10 +125,10 @@ func (p *Page) order(r *http.Request) (any, error) {
 	}
 	err := r.ParseForm()
 	agents, ids, host := r.PostForm["agent"], r.PostForm["id"], r.PostForm.Get("host") // not from the address, which logs keep
-	if err != nil || len(ids) == 0 || len(ids) != len(agents) || slices.Contains(ids, "") || slices.Contains(agents, "") {
+	if err != nil || len(ids) == 0 || len(ids) != len(agents) || order == drop && host != "" || slices.Contains(ids, "") || slices.Contains(agents, "") {
 		return nil, &requestError{http.StatusBadRequest, "an order is a short form that names sessions"}
 	}
-	if order == control.Retry && host == "" && r.PostForm.Get("now") == "" {
+	if order == control.Retry && r.PostForm.Get("now") == "" {
 		order = control.Due
 	}
 	ctx, cancel := orderContext(r)
@@ -162,9 +163,12 @@ func (p *Page) do(ctx context.Context, host string, key resume.Key, order contro
 		return "removed from the queue", err
 	}
 	session, err := view.Session{}, error(nil)
-	if host == "" {
+	switch {
+	case host == "":
 		session, err = p.backend.Do(ctx, key, order)
-	} else {
+	case order == control.Due: // another host takes no such order
+		err = fmt.Errorf("whether %w is known only on %s", control.ErrEarly, host)
+	default:
 		session, err = p.backend.DoAway(ctx, host, key.String(), order)
 	}
 	state, _ := humanize.State(session)

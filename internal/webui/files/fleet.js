@@ -71,7 +71,8 @@ export class Fleet {
     const section = make('section', '', 'group'), head = make('h3', '', 'head'), list = make('ul');
     head.append(make('b', host), make('span', project, 'project'), make('span', count(rows.length, 'session'), 'soft'));
     fill(list, rows.map((row) => {
-      const {name, by, state, tone, why, stopped_at: at, next_at: next} = row, line = make('li', '', 'line away', tone);
+      const {name, by, state, tone, stopped_at: at, next_at: next} = row, line = make('li', '', 'line away', tone);
+      const why = row.away && row.retry ? `run resumed retry ${name} on ${host}: its start was not seen` : row.why;
       line.append(make('span', state, 'state'), make('span', `${name} · ${by}`, 'who'), make('span', why, 'why'), make('span', at ? since(at, now) : '', 'when'), make('span', next ? until(next, now) : '', 'next'),
         orderButtons({...row, project: `${host}/${name}`}, ordersOf(row), {now: this.now, tells: byId('fleet-said'), done: () => this.look()}));
       line.querySelector('.why').title = why;
@@ -82,10 +83,10 @@ export class Fleet {
   }
 }
 
-// ordersOf returns what can be ordered of a session: another host takes no order to unpause.
+// ordersOf returns what can be ordered of a session: another host takes no order to unpause, nor a word for a session whose start was not seen.
 function ordersOf({idle, running, paused, away, retry}) {
   if (paused) return away ? {} : {unpause: 'Unpause'};
-  return {...(idle || running ? {} : {retry: retry ? 'Continue' : 'Retry'}), pause: 'Pause', ...(idle ? {} : {cancel: 'Cancel'})};
+  return {...(idle || running || away && retry ? {} : {retry: retry ? 'Continue' : 'Retry'}), pause: 'Pause', ...(idle ? {} : {cancel: 'Cancel'})};
 }
 
 // grouped puts sessions together by host and project, in the order of their names.

@@ -9,15 +9,18 @@ const verbs = {retry: 'Retry', cancel: 'Cancel', pause: 'Pause', unpause: 'Unpau
 
 const called = (rows) => (rows.length === 1 ? rows[0].project : count(rows.length, 'session'));
 
+// waits reports whether a retry would come before the time that the page shows: of a task, or of a session of another host.
+const waits = (order, [{away, n, next_at: next}], now) => order === 'retry' && (away || n) && Date.parse(next) > now;
+
 // sure asks where an order cannot be taken back, or is more than it looks like.
 function sure(order, rows, now) {
-  const unseen = rows.filter((row) => row.retry).length, [{away, next_at: next}] = rows;
+  const unseen = rows.filter((row) => row.retry).length, [{n, next_at: next}] = rows;
   if (order === 'drop') return question(`Remove ${called(rows)} from the queue?`, 'Remove', 'Keep it');
   if (order === 'cancel') return question(`Cancel ${called(rows)}? ${rows.length === 1 ? 'It' : 'They'} will not be continued after this limit.`, 'Cancel', 'Keep waiting');
   if (order === 'retry' && unseen) {
     return question(`The start of ${unseen === rows.length ? called(rows) : `${unseen} of ${called(rows)}`} was not seen, so its own flags and permissions are not known.`, rows.find((row) => row.retry).retry, 'Leave it');
   }
-  if (order === 'retry' && away && Date.parse(next) > now) return question(`${called(rows)} waits until ${clock(next, now)}. Resume it now all the same?`, 'Resume now', 'Keep waiting');
+  if (waits(order, rows, now)) return question(`${called(rows)} waits until ${clock(next, now)}. ${n ? 'Start' : 'Resume'} it now all the same?`, n ? 'Start now' : 'Resume now', 'Keep waiting');
   if (rows.length > 1) return question(`${verbs[order]} ${called(rows)}?`, verbs[order], 'Do nothing');
   return true;
 }
@@ -44,14 +47,15 @@ function early(rows, until, now) {
 
 // give gives an order for sessions; tells is where it is said what comes of it, and of which verb.
 export async function give(order, rows, {now, tells, verb = verbs[order]}) {
-  if (!rows.length || !await sure(order, rows, now())) return;
+  const at = now();
+  if (!rows.length || !await sure(order, rows, at)) return;
   const what = `${verb} ${called(rows)}`;
   put(tells, `${what} …`);
   try {
-    const first = await send(order, rows, false), waits = rows.filter(({key}) => first.early.includes(key));
-    if (waits.length) {
-      if (await early(waits, first.until, now())) first.said.push(...(await send(order, waits, true)).said);
-      else first.said.push(waits.length === rows.length ? 'nothing was done' : `nothing was done for ${count(waits.length, 'session')}`);
+    const first = await send(order, rows, waits(order, rows, at)), wait = rows.filter(({key}) => first.early.includes(key));
+    if (wait.length) {
+      if (await early(wait, first.until, now())) first.said.push(...(await send(order, wait, true)).said);
+      else first.said.push(wait.length === rows.length ? 'nothing was done' : `nothing was done for ${count(wait.length, 'session')}`);
     }
     put(tells, `${what}: ${said(first.said.join('; '), now())}`);
   } catch (error) {

@@ -85,7 +85,7 @@ func (b *box) screenAtSeat() string {
 	if len(sockets) == 0 {
 		return ""
 	}
-	window, err := shellpty.Look([]string{shellpty.Variable + "=" + sockets[0]})
+	window, err := shellpty.Find([]string{shellpty.Variable + "=" + sockets[0]})
 	require.NoError(b.t, err)
 	screen, _ := window.Screen(context.Background()) // also when the test is over
 	return screen

@@ -67,7 +67,7 @@ func (p *pane) sameAsTmux(n int) {
 	sockets, err := filepath.Glob(p.b.path("runtime", "resumed", "shells", "*.sock"))
 	require.NoError(p.b.t, err)
 	require.Len(p.b.t, sockets, 1)
-	window, err := shellpty.Look([]string{shellpty.Variable + "=" + sockets[0]})
+	window, err := shellpty.Find([]string{shellpty.Variable + "=" + sockets[0]})
 	require.NoError(p.b.t, err)
 	var want, got string
 	for range 20 {

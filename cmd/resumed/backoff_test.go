@@ -115,7 +115,7 @@ func TestPolicyNamesComplete(t *testing.T) {
 }
 
 func TestThePlotFitsANarrowTerminal(t *testing.T) {
-	p := &termui.Printer{Page: termui.Page{Width: 50}}
+	p := &termui.Printer{Renderer: termui.Renderer{Width: 50}}
 	policy := backoff.Default()
 	plotSchedule(p, backoff.NewSchedule(policy, policy.MaxRetries, func() float64 { return 0.99 }))
 	bars, _, _ := strings.Cut(p.String(), "\n\n")

@@ -104,7 +104,7 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 	if o.Agents, err = agents.MakeAll(cfg); err != nil {
 		o.Warn(err)
 	}
-	o.Hear = explain.Hear(o.Agents, cfg.Resume.Grace)
+	o.Hear = explain.ClassifyOutput(o.Agents, cfg.Resume.Grace)
 	o.Cancelled = func(agent, session string) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()

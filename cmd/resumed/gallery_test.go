@@ -95,13 +95,13 @@ func (g gallery) Fleet(_ context.Context, after string, most int) (control.Fleet
 
 func (g gallery) ForgetAccount(context.Context, string) error { return nil }
 
-func (g gallery) DoAway(_ context.Context, host, session string, order control.Order) (view.Session, error) {
+func (g gallery) DoAway(_ context.Context, host, session string, order control.Action) (view.Session, error) {
 	g.given <- fmt.Sprint(order, " ", host, " ", session)
 	return view.Session{State: resume.Waiting, Reason: "asked for by laptop"}, nil
 }
 
 // Do refuses to resume a session before its provider's time.
-func (g gallery) Do(ctx context.Context, key resume.Key, order control.Order) (view.Session, error) {
+func (g gallery) Do(ctx context.Context, key resume.Key, order control.Action) (view.Session, error) {
 	if key.ID == "q2" && order == control.Due {
 		return view.Session{}, control.ErrEarly
 	}

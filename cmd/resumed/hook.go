@@ -136,7 +136,7 @@ func (c *cli) keepCommand() *cobra.Command {
 		Args:               cobra.MinimumNArgs(2),
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if code := runner.Keep(args[0], args[1:]); code != 0 {
+			if code := runner.RunWithStatus(args[0], args[1:]); code != 0 {
 				return exitStatus{code: code}
 			}
 			return nil

@@ -66,7 +66,7 @@ func (h hostile) Fleet(context.Context, string, int) (control.Fleet, error) {
 
 func (h hostile) ForgetAccount(context.Context, string) error { return nil }
 
-func (h hostile) DoAway(context.Context, string, string, control.Order) (view.Session, error) {
+func (h hostile) DoAway(context.Context, string, string, control.Action) (view.Session, error) {
 	return view.Session{}, nil
 }
 
@@ -90,7 +90,7 @@ func (h hostile) Steps(context.Context, resume.Key, time.Time, int) iter.Seq2[co
 	}
 }
 
-func (h hostile) Do(context.Context, resume.Key, control.Order) (view.Session, error) {
+func (h hostile) Do(context.Context, resume.Key, control.Action) (view.Session, error) {
 	return h.sessions[0], nil
 }
 

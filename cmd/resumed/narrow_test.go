@@ -18,7 +18,7 @@ import (
 func TestHistoryAndQueueFitEightyColumns(t *testing.T) {
 	long := "a-session-with-a-name-that-is-longer-than-most-others-0123456789"
 	for _, name := range []string{"4f2a", "4f2a9c1e-longer-than-most", long} {
-		p := &termui.Printer{Page: termui.Page{Width: 80, Now: time.Now()}}
+		p := &termui.Printer{Renderer: termui.Renderer{Width: 80, Now: time.Now()}}
 		printStep(p, control.Step{At: time.Now(), Session: name, Name: name, Project: "shop", Kind: "gave_up", Reason: "rate limit, gave up after 2 resumes without progress: rate limited"})
 		printQueue(p, []view.Task{{
 			N: 12, State: resume.TaskQueued, Agent: "claude-code", Dir: "/src/" + long, Prompt: strings.Repeat("many words ", 20),

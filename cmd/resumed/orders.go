@@ -140,7 +140,7 @@ func (c *cli) pausing(paused bool, cmd *cobra.Command) *cobra.Command {
 }
 
 // orderChosen gives an order for the sessions that either names or flags choose.
-func (c *cli) orderChosen(cmd *cobra.Command, ch chosen, flags string, order control.Order, done string) error {
+func (c *cli) orderChosen(cmd *cobra.Command, ch chosen, flags string, order control.Action, done string) error {
 	if byFlag := ch.all || ch.unseen || ch.class != ""; byFlag == (len(ch.names) > 0) {
 		return usageError(fmt.Errorf("%s needs either sessions, or %s", cmd.Name(), flags))
 	}
@@ -157,7 +157,7 @@ func (c *cli) orderChosen(cmd *cobra.Command, ch chosen, flags string, order con
 	}
 	var names []string
 	for _, s := range found {
-		if s.State.Stopped() && (ch.class == "" || s.Class.String() == ch.class) {
+		if s.State.CanRetry() && (ch.class == "" || s.Class.String() == ch.class) {
 			names = append(names, s.Key().String())
 		}
 	}
@@ -166,11 +166,11 @@ func (c *cli) orderChosen(cmd *cobra.Command, ch chosen, flags string, order con
 
 // order makes the daemon do something with each session, and prints their states after it. An order that
 // fails does not keep the others from being tried.
-func (c *cli) order(cmd *cobra.Command, names []string, one bool, order control.Order, done string) error {
+func (c *cli) order(cmd *cobra.Command, names []string, one bool, order control.Action, done string) error {
 	client, after := c.client(), []view.Session{}
 	var early []string
 	var failed []error
-	do := func(name string, order control.Order) {
+	do := func(name string, order control.Action) {
 		session, err := client.Do(cmd.Context(), name, order)
 		if errors.Is(err, control.ErrEarly) && !one {
 			if found, unknown := client.Session(cmd.Context(), name); unknown == nil {
@@ -228,7 +228,7 @@ func notDone(errs []error) error {
 	return errors.Join(errs...)
 }
 
-func (c *cli) printAfter(after []view.Session, one bool, order control.Order, done string) error {
+func (c *cli) printAfter(after []view.Session, one bool, order control.Action, done string) error {
 	switch {
 	case c.json && one && len(after) == 1:
 		return c.printJSON(struct {

@@ -19,8 +19,8 @@ import (
 )
 
 // page returns the layout of the output: the width of the terminal, and colours if it has them.
-func (c *cli) page() termui.Page {
-	p := termui.Page{Paint: termui.Paint(logging.Colours(c.out)), Now: time.Now()}
+func (c *cli) page() termui.Renderer {
+	p := termui.Renderer{Paint: termui.Paint(logging.Colours(c.out)), Now: time.Now()}
 	if logging.IsTerminal(c.out) {
 		p.Width = 80
 		if width, _, err := term.GetSize(int(c.out.(*os.File).Fd())); err == nil && width > 0 {
@@ -35,7 +35,7 @@ func (c *cli) print(value any, forPeople func(p *termui.Printer)) error {
 	if c.json {
 		return c.printJSON(value)
 	}
-	p := &termui.Printer{Page: c.page()}
+	p := &termui.Printer{Renderer: c.page()}
 	forPeople(p)
 	return c.show(p.String())
 }

@@ -243,12 +243,12 @@ func printChecks(p *termui.Printer, report *doctor.Report) {
 	var rows [][]termui.Cell
 	for _, check := range checks {
 		status, name := termui.Cell{Text: string(check.Status), Colour: colours[check.Status]}, sanitize.Line(check.Name)
-		for _, line := range termui.Words(sanitize.Line(check.Text), room) {
+		for _, line := range termui.Wrap(sanitize.Line(check.Text), room) {
 			rows = append(rows, append([]termui.Cell{status}, termui.Row(name, line)...))
 			status, name = termui.Cell{}, ""
 		}
 		arrow := "→ "
-		for _, line := range termui.Words(sanitize.Line(check.Fix), room-2) {
+		for _, line := range termui.Wrap(sanitize.Line(check.Fix), room-2) {
 			rows = append(rows, []termui.Cell{{}, {}, {Text: arrow + line, Colour: termui.Bold}})
 			arrow = "  "
 		}

@@ -20,7 +20,7 @@ import (
 )
 
 func (c *cli) usageCommand() *cobra.Command {
-	var room control.Room
+	var room control.QuotaCondition
 	wait, resets, timeout := false, false, time.Duration(0)
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "usage [ACCOUNT]",
@@ -110,7 +110,7 @@ func printUsage(p *termui.Printer, accounts []accountUsed, now time.Time) {
 }
 
 // askResets asks for the banked resets of each account that is shown and may have some.
-func (c *cli) askResets(cmd *cobra.Command, room control.Room) error {
+func (c *cli) askResets(cmd *cobra.Command, room control.QuotaCondition) error {
 	status, err := c.client().Status(cmd.Context(), true)
 	if err != nil {
 		return err

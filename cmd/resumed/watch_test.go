@@ -306,7 +306,7 @@ func (c *crowd) Session(ctx context.Context, name string) (control.Status, error
 	return c.Status(ctx, true, key)
 }
 
-func (c *crowd) Do(_ context.Context, key resume.Key, _ control.Order) (view.Session, error) {
+func (c *crowd) Do(_ context.Context, key resume.Key, _ control.Action) (view.Session, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.IndexFunc(c.sessions, func(v view.Session) bool { return v.Key() == key })

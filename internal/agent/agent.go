@@ -188,8 +188,8 @@ type DatabaseAgent interface {
 	// Follow reports what happens to the agent's sessions until ctx is done, and then returns soon.
 	Follow(ctx context.Context, feed Feed) error
 
-	// Look reports everything new about the session before it returns.
-	Look(ctx context.Context, session resume.Session) error
+	// ReadNew reports everything new about the session before it returns.
+	ReadNew(ctx context.Context, session resume.Session) error
 
 	// Evidence returns the last event in the file at path for each of its sessions.
 	Evidence(path string) ([]Evidence, error)

@@ -107,8 +107,8 @@ func (b *Base) Carry(s resume.Session, newer ...string) (carried leash.Repeated,
 	return b.about.Flags.Carry(*o, newer...), true
 }
 
-// Begin returns the command that runs the program in that directory.
-func (b *Base) Begin(p program.Found, dir string, carried leash.Repeated, env []string, args ...string) *Command {
+// NewCommand returns the command that runs the program in that directory.
+func (b *Base) NewCommand(p program.Found, dir string, carried leash.Repeated, env []string, args ...string) *Command {
 	argv := slices.Clone(p.Argv())
 	for i := range argv {
 		argv[i] = strings.ReplaceAll(argv[i], "{cwd}", dir)
@@ -209,7 +209,7 @@ func (b *Base) Origin(pid int, secrets bool) *resume.Origin {
 func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Origin {
 	p := b.Processes
 	before, err := p.Stat(pid)
-	if err != nil && p.Tells() {
+	if err != nil && p.Readable() {
 		return nil
 	}
 	o := &resume.Origin{
@@ -226,11 +226,11 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 	o.Limits = p.Limits(pid)
 	if args, seen := p.Arguments(pid, b.about.Is); seen { // the flags of a user's own agent are not known
 		o.Through, args = p.Wrapper(pid, args, b.about.Program)
-		o.Args, o.ArgsSeen = b.about.Flags.Keep(args, secrets), true
+		o.Args, o.ArgsSeen = b.about.Flags.Storable(args, secrets), true
 		o.Files = starts.HashFiles(b.about.Flags.Files(args, o.Cwd))
 		if through := leash.Hide(o.Through); !secrets {
 			o.Through = through
-		} else if shown := slices.Concat(through, b.about.Flags.Keep(args, false)); !slices.Equal(shown, slices.Concat(o.Through, o.Args)) {
+		} else if shown := slices.Concat(through, b.about.Flags.Storable(args, false)); !slices.Equal(shown, slices.Concat(o.Through, o.Args)) {
 			o.Shown = shown
 		}
 	}
@@ -241,7 +241,7 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 		table.Record(o, environ, secrets)
 		o.Login = b.Login(environ, o.Salt)
 	}
-	if after, err := p.Stat(pid); err == nil && after.Start != before.Start || err != nil && p.Tells() {
+	if after, err := p.Stat(pid); err == nil && after.Start != before.Start || err != nil && p.Readable() {
 		return nil // the pid may have been reused
 	}
 	return o

@@ -253,8 +253,8 @@ func (d *Described) Start(task resume.Session) (Plan, error) {
 	return d.Open(task, Opening{Args: args, Mode: line.Mode, Modes: line.Modes, Say: line.Say}), nil
 }
 
-// Begun returns the first id in the JSON output of a run, unless the run was given its id.
-func (d *Described) Begun(printed string) string {
+// ParseSessionID returns the first id in the JSON output of a run, unless the run was given its id.
+func (d *Described) ParseSessionID(printed string) string {
 	if len(d.is.Line.Gives) > 0 {
 		return ""
 	}
@@ -334,8 +334,8 @@ func ProgramOf(names, scripts, pkg string) func(path string) bool {
 	}
 }
 
-// Spare reports whether a variable is one of all providers, and none of those that are needed.
-func Spare(needed leash.Variables, providers string) func(variable string) bool {
+// Optional reports whether a variable is one of all providers, and none of those that are needed.
+func Optional(needed leash.Variables, providers string) func(variable string) bool {
 	return func(variable string) bool {
 		return !needed.Has(variable) && leash.Variables{{Names: providers}}.Has(variable)
 	}

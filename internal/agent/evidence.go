@@ -242,7 +242,7 @@ func SentByUs(s resume.Session, at time.Time) bool {
 func StillStopped(ctx context.Context, a FileAgent, s resume.Session) (last Evidence, otherwise Plan, still bool, err error) {
 	last, found, err := LastOf(ctx, a, s)
 	if found && last.Key != s.Key {
-		return last, Left("the transcript goes on as session " + last.Key.ID), false, err
+		return last, SkipPlan("the transcript goes on as session " + last.Key.ID), false, err
 	}
 	otherwise, still, err = StillStoppedBy(s, last.Event, err)
 	return last, otherwise, still, err
@@ -258,7 +258,7 @@ func StillStoppedBy(s resume.Session, last resume.Event, unread error) (otherwis
 		return Plan{}, false, unread
 	}
 	if why := WhyNotNow(s, last, time.Now()); why != "" {
-		return Left(why), false, nil
+		return SkipPlan(why), false, nil
 	}
 	return Plan{}, true, nil
 }
@@ -305,12 +305,12 @@ func WhyNotNow(s resume.Session, last resume.Event, now time.Time) string {
 	}
 }
 
-// Left returns the plan for an obstacle that may pass by itself.
-func Left(why string) Plan { return Plan{Skip: &Skip{Why: why}} }
+// SkipPlan returns the plan for an obstacle that may pass by itself.
+func SkipPlan(why string) Plan { return Plan{Skip: &Skip{Why: why}} }
 
 // Runs returns the plan for a session that a run without a terminal holds.
 func Runs(owner resume.Owner) Plan {
-	return Left(fmt.Sprintf("process %d runs it without a terminal, and is waited for", owner.PID))
+	return SkipPlan(fmt.Sprintf("process %d runs it without a terminal, and is waited for", owner.PID))
 }
 
 // Parked returns the plan for an obstacle that waiting does not fix.

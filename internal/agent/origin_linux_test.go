@@ -207,7 +207,7 @@ func TestWhatStoodBeforeTheAgent(t *testing.T) {
 				through = []string{s.path("bot")}
 			}
 			require.Equal(t, through, program.Argv(), "it is continued that way")
-			require.Equal(t, c.through != nil, s.base.Begin(program, s.dir, leash.Repeated{}, nil).Inside)
+			require.Equal(t, c.through != nil, s.base.NewCommand(program, s.dir, leash.Repeated{}, nil).Inside)
 		})
 	}
 }

@@ -63,8 +63,8 @@ func (parts Parts) Attached() bool {
 	return slices.ContainsFunc(parts, func(p Part) bool { return len(p.Inline) > 0 || len(p.File) > 0 })
 }
 
-// Asks reports whether the content can be a prompt: it says something, and is no result of a tool.
-func (parts Parts) Asks() bool {
+// IsPrompt reports whether the content can be a prompt: it says something, and is no result of a tool.
+func (parts Parts) IsPrompt() bool {
 	answers := slices.ContainsFunc(parts, func(p Part) bool { return len(p.Response) > 0 })
 	return !answers && (strings.TrimSpace(parts.Text()) != "" || parts.Attached())
 }

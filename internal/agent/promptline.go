@@ -82,17 +82,17 @@ func (p promptLine) Session() string {
 	return ""
 }
 
-// Give returns the arguments that set the id of a new session.
-func (p promptLine) Give(id string) []string {
+// SessionIDArgs returns the arguments that set the id of a new session.
+func (p promptLine) SessionIDArgs(id string) []string {
 	if with := p.of.is.Line.Gives; len(with) > 0 && !p.Has(with...) {
 		return []string{with[0], id}
 	}
 	return nil
 }
 
-// Begin uses the id in the JSON output of a run, else the id that the run was given. Without one,
+// Track uses the id in the JSON output of a run, else the id that the run was given. Without one,
 // the session is the only new one of the directory that begins with the prompt of the command line.
-func (p promptLine) Begin(dir string) func(context.Context, headless.Ended) headless.Continuation {
+func (p promptLine) Track(dir string) func(context.Context, headless.Ended) headless.Continuation {
 	is, begun := p.of.is.Line, p.of.Homes.NewFiles(p.of.is.Glob)
 	return func(ctx context.Context, run headless.Ended) headless.Continuation {
 		t := headless.Continuation{Session: run.Session}

@@ -34,8 +34,8 @@ type Starter interface {
 type IDPrinter interface {
 	Starter
 
-	// Begun returns the session id in the output; empty: not printed yet, or it is the task's.
-	Begun(printed string) string
+	// ParseSessionID returns the session id in the output; empty: not printed yet, or it is the task's.
+	ParseSessionID(printed string) string
 }
 
 // Starts reports that the agent can begin a session, if it has a Start.
@@ -108,7 +108,7 @@ func (b *Base) Open(s resume.Session, o Opening) Plan {
 	if o.Say == nil {
 		o.Say = WithPrompt
 	}
-	run := b.Begin(found, s.Cwd, leash.Repeated{}, o.Env(found), o.Say(args, task.Prompt)...)
+	run := b.NewCommand(found, s.Cwd, leash.Repeated{}, o.Env(found), o.Say(args, task.Prompt)...)
 	run.Begins = args
 	return Plan{Run: run}
 }

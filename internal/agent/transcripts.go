@@ -77,7 +77,7 @@ func (t *Transcripts) Run(s resume.Session, dir string, carried leash.Repeated, 
 	if err != nil {
 		return t.Missing()
 	}
-	return Plan{Run: t.Begin(found, dir, carried, t.Environment(found, s.Transcript), args...)}
+	return Plan{Run: t.NewCommand(found, dir, carried, t.Environment(found, s.Transcript), args...)}
 }
 
 // Environment returns the variables for a run of that transcript's session.

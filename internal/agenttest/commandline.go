@@ -63,7 +63,7 @@ func Ran(t *testing.T, a headless.CommandLine, line, dir string, does func(), en
 	if ended.Session == "" {
 		ended.Session = called.Session()
 	}
-	over := called.Begin(dir)
+	over := called.Track(dir)
 	if does != nil {
 		does()
 	}

@@ -22,7 +22,7 @@ func Leash(t *testing.T, flags leash.Flags, given []string, plan func(t *testing
 	for seed := range uint64(300) {
 		dice := rand.New(rand.NewPCG(seed, 1))
 		args := randomLine(dice, flags)
-		o := resume.Origin{Cwd: "/usr", Args: flags.Keep(args, false), ArgsSeen: true}
+		o := resume.Origin{Cwd: "/usr", Args: flags.Storable(args, false), ArgsSeen: true}
 		got := plan(t, o)
 		if got == nil {
 			continue

@@ -138,12 +138,12 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		Observe:   d.engine.Observe,
 		Keep:      d.store.PutCursor,
 		Kept:      d.store.Cursor,
-		Elsewhere: func(key resume.Key) bool { return lease.Elsewhere(opts.LeaseDirs, key.Agent, key.ID) },
+		Elsewhere: func(key resume.Key) bool { return lease.HeldByOther(opts.LeaseDirs, key.Agent, key.ID) },
 		Since:     func() time.Time { return d.settings.Load().rules.ReadSince(time.Now()) },
 		Trust:     func() ownership.Trust { return d.settings.Load().config.Resume.Trust() },
 		Log:       opts.Log,
 	}, first.agents, snapshot.Cursors)
-	d.hooks = feed.NewHookCalls(d.engine.Session, d.feeds.Look, opts.Log)
+	d.hooks = feed.NewHookCalls(d.engine.Session, d.feeds.ReadNew, opts.Log)
 	d.deliver = deliver.New(deliver.Options{
 		StateDir: opts.StateDir, LeaseDirs: opts.LeaseDirs, DryRun: opts.DryRun,
 		Settings: func() deliver.Settings { return d.settings.Load().forDelivery() }, Engine: d.engine, Transcripts: d.feeds,
@@ -153,7 +153,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		Engine: d.engine, AliveAt: snapshot.AliveAt, Read: d.firstRead, Log: opts.Log,
 		Agent:     func(name string) agent.Agent { return d.settings.Load().agents[name] },
 		Rules:     func() resume.Rules { return d.settings.Load().rules },
-		Elsewhere: func(key resume.Key) bool { return lease.Elsewhere(opts.LeaseDirs, key.Agent, key.ID) },
+		Elsewhere: func(key resume.Key) bool { return lease.HeldByOther(opts.LeaseDirs, key.Agent, key.ID) },
 	}, snapshot.Sessions)
 	return d.buildServers()
 }
@@ -177,7 +177,7 @@ func (d *daemon) buildServers() error {
 		Usage: d.usage, Hooks: d.hooks, Fleet: d.fleet, Queue: d.queue, OwnKey: d.ownKey,
 	})
 	d.summary = sdnotify.NewSummary(sdnotify.Source{
-		Sessions: d.engine.Kept, Paused: d.store.Paused,
+		Sessions: d.engine.Stored, Paused: d.store.Paused,
 		ConfigRefused: func() bool { return d.settings.Load().refused != nil },
 	})
 	secret, err := webui.OpenSecret(opts.StateDir)
@@ -290,7 +290,7 @@ func (d *daemon) newFleet() *member.Client {
 		Engine: d.engine, Notifier: d.notifier, Metrics: d.metrics,
 		View:    func(s resume.Session) view.Session { return d.settings.Load().view(s) },
 		Network: d.opts.network,
-		Order: func(ctx context.Context, from, session string, order control.Order) (view.Session, error) {
+		Order: func(ctx context.Context, from, session string, order control.Action) (view.Session, error) {
 			return d.backend.DoFor(ctx, from, session, order)
 		},
 		Changed: d.changes.NoteAll,
@@ -321,7 +321,7 @@ func (d *daemon) newNotifier(first *settings) *notify.Notifier {
 func (d *daemon) digester() digest.Digester {
 	return digest.Digester{
 		Night:    func(now time.Time) (begins, ends time.Time) { return d.settings.Load().config.Notify.LastNight(now) },
-		Sessions: d.engine.Kept,
+		Sessions: d.engine.Stored,
 		View:     func(s resume.Session) view.Session { return d.settings.Load().view(s) },
 		Continue: func(s resume.Session) string { return d.settings.Load().goOn(s) },
 		Store:    d.store, Notifier: d.notifier, Log: d.opts.Log,
@@ -337,7 +337,7 @@ func (d *daemon) view(s resume.Session) view.Session {
 // tell reports an event of a session to people. A dry run reports nothing.
 func (d *daemon) tell(event notify.Event, s resume.Session) {
 	if !d.opts.DryRun {
-		d.notifier.Tell(event, d.view(s))
+		d.notifier.Report(event, d.view(s))
 	}
 }
 
@@ -348,10 +348,10 @@ func (d *daemon) amend(event notify.Event, s resume.Session) {
 }
 
 // ordered is called when a person presses a button of a notice.
-func (d *daemon) ordered(ctx context.Context, order notify.Order, key resume.Key) {
+func (d *daemon) ordered(ctx context.Context, order notify.Action, key resume.Key) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	events := map[notify.Order]resume.Event{notify.RetryNow: resume.Retry{}, notify.Forget: resume.Forget{}, notify.Hold: resume.Pause{}}
+	events := map[notify.Action]resume.Event{notify.RetryNow: resume.Retry{}, notify.Forget: resume.Forget{}, notify.Hold: resume.Pause{}}
 	if _, err := d.engine.Apply(ctx, key, events[order]); err != nil {
 		d.opts.Log.Error("what a button ordered could not be done", "order", order, "session", key.ID, "agent", key.Agent, "err", err)
 	}

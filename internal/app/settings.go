@@ -82,7 +82,7 @@ func (s *settings) forDelivery() deliver.Settings {
 type maker struct {
 	path   string // of the watched file; "": it may still appear
 	memory notify.Memory
-	order  func(context.Context, notify.Order, resume.Key) // called when a person presses a button of a notice
+	order  func(context.Context, notify.Action, resume.Key) // called when a person presses a button of a notice
 }
 
 // make does everything that can fail, and changes nothing. Parts that have not changed since before are

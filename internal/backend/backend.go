@@ -134,7 +134,7 @@ func (b *Backend) sessions(ctx context.Context, all bool, only []resume.Key) ([]
 	case all:
 		return b.opts.Engine.Sessions(ctx)
 	default:
-		return b.opts.Engine.Kept(ctx)
+		return b.opts.Engine.Stored(ctx)
 	}
 }
 
@@ -250,7 +250,7 @@ func (b *Backend) accounts(known []resume.Account, all bool) []control.Account {
 }
 
 // Do carries out an order of a person for one session.
-func (b *Backend) Do(ctx context.Context, key resume.Key, order control.Order) (view.Session, error) {
+func (b *Backend) Do(ctx context.Context, key resume.Key, order control.Action) (view.Session, error) {
 	switch order {
 	case control.OwnKey:
 		return b.pay(ctx, key)
@@ -295,8 +295,8 @@ func (b *Backend) earlyUntil(ctx context.Context, key resume.Key) (until time.Ti
 }
 
 // do carries out an order of another host; if by is empty, of a person on this host.
-func (b *Backend) do(ctx context.Context, by string, key resume.Key, order control.Order) (view.Session, error) {
-	events := map[control.Order]resume.Event{
+func (b *Backend) do(ctx context.Context, by string, key resume.Key, order control.Action) (view.Session, error) {
+	events := map[control.Action]resume.Event{
 		control.Retry:   resume.Retry{By: by},
 		control.Cancel:  resume.Forget{By: by},
 		control.Stop:    resume.Forget{},
@@ -353,7 +353,7 @@ func (b *Backend) HandleHook(nudge control.HookEvent) error {
 }
 
 // DoFor carries out an order of another host, which names a session like a person would.
-func (b *Backend) DoFor(ctx context.Context, from, session string, order control.Order) (view.Session, error) {
+func (b *Backend) DoFor(ctx context.Context, from, session string, order control.Action) (view.Session, error) {
 	key, err := b.Find(ctx, session)
 	if err != nil {
 		return view.Session{}, err

@@ -98,14 +98,14 @@ func (e Entry) counts() float64 {
 	return e.Most
 }
 
-// Left is what may still be spent in this period.
-type Left struct {
+// Remaining is what may still be spent in this period.
+type Remaining struct {
 	Session float64 // by this session
 	Total   float64 // by all sessions
 }
 
-// Most returns what the next run may cost, in whole cents; 0: no run may begin.
-func (l Left) Most() float64 {
+// Max returns what the next run may cost, in whole cents; 0: no run may begin.
+func (l Remaining) Max() float64 {
 	return math.Floor(min(l.Session, l.Total)/least+rounding) * least
 }
 
@@ -130,9 +130,9 @@ func (l *Ledger) Forget(now time.Time) {
 	*l = slices.DeleteFunc(*l, func(e Entry) bool { return now.Sub(e.At) > oldest })
 }
 
-// Left returns what a session of an agent may still spend.
-func (l Ledger) Left(t Terms, agent, session string, now time.Time) Left {
-	left, since := Left{t.Session, t.Total}, t.begins(now)
+// Remaining returns what a session of an agent may still spend.
+func (l Ledger) Remaining(t Terms, agent, session string, now time.Time) Remaining {
+	left, since := Remaining{t.Session, t.Total}, t.begins(now)
 	for _, e := range l {
 		if e.Agent != agent || e.At.Before(since) {
 			continue
@@ -141,12 +141,12 @@ func (l Ledger) Left(t Terms, agent, session string, now time.Time) Left {
 			left.Session -= e.counts()
 		}
 	}
-	return Left{max(0, left.Session), max(0, left.Total)}
+	return Remaining{max(0, left.Session), max(0, left.Total)}
 }
 
 // Reserve reserves what a run may cost, or reports that not enough is left.
 func (l *Ledger) Reserve(t Terms, e Entry) bool {
-	if e.Most < least-rounding || e.Most > l.Left(t, e.Agent, e.Session, e.At).Most()+rounding {
+	if e.Most < least-rounding || e.Most > l.Remaining(t, e.Agent, e.Session, e.At).Max()+rounding {
 		return false
 	}
 	*l = append(*l, e)

@@ -30,18 +30,18 @@ func TestWhatIsSetAsideIsGone(t *testing.T) {
 	terms := Terms{5, 8, Month}
 	var l Ledger
 	require.True(t, l.Reserve(terms, entry("m1", "a", now, 5)))
-	require.Zero(t, l.Left(terms, "bot", "a", now).Most())
-	require.InDelta(t, 3, l.Left(terms, "bot", "b", now).Most(), 1e-9, "what all may cost bounds each")
-	require.InDelta(t, 5, l.Left(terms, "other", "b", now).Most(), 1e-9, "another agent has its own")
+	require.Zero(t, l.Remaining(terms, "bot", "a", now).Max())
+	require.InDelta(t, 3, l.Remaining(terms, "bot", "b", now).Max(), 1e-9, "what all may cost bounds each")
+	require.InDelta(t, 5, l.Remaining(terms, "other", "b", now).Max(), 1e-9, "another agent has its own")
 	require.False(t, l.Reserve(terms, entry("m2", "b", now, 3.01)))
 	require.True(t, l.Reserve(terms, entry("m2", "b", now, 3)))
 
 	l.Find("m1").Commit(1.234)
 	l.Find("m1").Commit(0) // only the first call counts
 	l.Drop("m2")
-	require.InDelta(t, 3.76, l.Left(terms, "bot", "a", now).Most(), 1e-9, "whole cents, and never more than there is")
+	require.InDelta(t, 3.76, l.Remaining(terms, "bot", "a", now).Max(), 1e-9, "whole cents, and never more than there is")
 	l.Forget(now)
-	require.InDelta(t, 3.76, l.Left(terms, "bot", "a", now).Most(), 1e-9, "what is not old stays")
+	require.InDelta(t, 3.76, l.Remaining(terms, "bot", "a", now).Max(), 1e-9, "what is not old stays")
 }
 
 func TestAPeriodBeginsWhereItsUserLives(t *testing.T) {
@@ -50,10 +50,10 @@ func TestAPeriodBeginsWhereItsUserLives(t *testing.T) {
 	require.True(t, l.Reserve(Terms{5, 5, Month}, entry("m1", "a", noon, 5)))
 	for each, left := range map[Period][]float64{Month: {0, 0, 5}, Day: {0, 5, 5}} {
 		terms := Terms{5, 5, each}
-		require.InDelta(t, left[0], l.Left(terms, "bot", "a", noon.Add(11*time.Hour)).Most(), 1e-9, each)
-		require.InDelta(t, left[2], l.Left(terms, "bot", "a", noon.Add(13*time.Hour)).Most(), 1e-9, each)
+		require.InDelta(t, left[0], l.Remaining(terms, "bot", "a", noon.Add(11*time.Hour)).Max(), 1e-9, each)
+		require.InDelta(t, left[2], l.Remaining(terms, "bot", "a", noon.Add(13*time.Hour)).Max(), 1e-9, each)
 	}
-	require.InDelta(t, 5, l.Left(Terms{5, 5, Day}, "bot", "a", noon.Add(-13*time.Hour).AddDate(0, 0, 2)).Most(), 1e-9)
+	require.InDelta(t, 5, l.Remaining(Terms{5, 5, Day}, "bot", "a", noon.Add(-13*time.Hour).AddDate(0, 0, 2)).Max(), 1e-9)
 	l.Forget(noon.Add(100 * 24 * time.Hour))
 	require.Nil(t, l.Find("m1"), "what is long over is forgotten")
 }

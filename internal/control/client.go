@@ -72,7 +72,7 @@ func (c *Client) Watch(ctx context.Context, all bool, see func(Update) error) er
 }
 
 // Do executes an order on the session of that name.
-func (c *Client) Do(ctx context.Context, name string, order Order) (view.Session, error) {
+func (c *Client) Do(ctx context.Context, name string, order Action) (view.Session, error) {
 	return call[view.Session](ctx, c, http.MethodPost, "/v1/session/"+string(order), url.Values{"name": {name}})
 }
 
@@ -311,20 +311,20 @@ var ErrNoRoom = errors.New("there is still no room")
 // lookAgain is the longest time between two looks at the accounts.
 const lookAgain = 10 * time.Second
 
-// Room is what a script waits for: no limit stops the account, and less than Below percent of each window
+// QuotaCondition is what a script waits for: no limit stops the account, and less than Below percent of each window
 // is used.
-type Room struct {
+type QuotaCondition struct {
 	Account string // empty: every account
 	Below   float64
 }
 
 // Means reports whether it is about an account.
-func (r Room) Means(a Account) bool {
+func (r QuotaCondition) Means(a Account) bool {
 	return r.Account == "" || r.Account == a.String() || r.Account == a.Name
 }
 
 // Await returns when there is room; ErrNoRoom: not in time. A timeout of 0 is none.
-func (c *Client) Await(ctx context.Context, room Room, timeout time.Duration) error {
+func (c *Client) Await(ctx context.Context, room QuotaCondition, timeout time.Duration) error {
 	late := make(<-chan time.Time)
 	if timeout > 0 {
 		late = time.After(timeout)
@@ -349,7 +349,7 @@ func (c *Client) Await(ctx context.Context, room Room, timeout time.Duration) er
 }
 
 // full returns when to look again; zero: there is room.
-func (r Room) full(status Status) (next time.Time, err error) {
+func (r QuotaCondition) full(status Status) (next time.Time, err error) {
 	known := false
 	for _, a := range status.Accounts {
 		if !r.Means(a) {

@@ -106,29 +106,29 @@ func (a Account) String() string {
 	return resume.AccountKey{Name: a.Name, Provider: a.Provider}.String()
 }
 
-// Order is what a person wants done with a session.
-type Order string
+// Action is what a person wants done with a session.
+type Action string
 
 // The orders.
 const (
-	Retry   Order = "retry"
-	Due     Order = "due" // retry, unless the provider asked to wait longer
-	Cancel  Order = "cancel"
-	Stop    Order = "stop" // cancel, and end the command that runs
-	Pause   Order = "pause"
-	Unpause Order = "unpause"
+	Retry   Action = "retry"
+	Due     Action = "due" // retry, unless the provider asked to wait longer
+	Cancel  Action = "cancel"
+	Stop    Action = "stop" // cancel, and end the command that runs
+	Pause   Action = "pause"
+	Unpause Action = "unpause"
 
 	// OwnKey is retry with the user's own key, at their cost. It is accepted only on the
 	// socket, and for a session of this host.
-	OwnKey Order = "own_key"
+	OwnKey Action = "own_key"
 
 	// AskOwnKey only reports whether OwnKey is possible.
-	AskOwnKey Order = "ask_own_key"
+	AskOwnKey Action = "ask_own_key"
 
 	// UseReset is retry after one of the account's banked resets was used, AskReset only asks how
 	// many there are. Both are accepted only on the socket, and for a session of this host.
-	UseReset Order = "use_reset"
-	AskReset Order = "ask_reset"
+	UseReset Action = "use_reset"
+	AskReset Action = "ask_reset"
 )
 
 // Backend is the daemon, as the server needs it.
@@ -148,7 +148,7 @@ type Backend interface {
 	Changes() *Changes
 
 	// Do executes an order and returns the session after it.
-	Do(ctx context.Context, key resume.Key, order Order) (view.Session, error)
+	Do(ctx context.Context, key resume.Key, order Action) (view.Session, error)
 
 	// AddReadings stores the allowances that an agent reported for the account of a session.
 	AddReadings(ctx context.Context, key resume.Key, readings []usage.Reading) error

@@ -49,7 +49,7 @@ func (noFleet) Fleet(context.Context, string, int) (control.Fleet, error) {
 
 func (noFleet) ForgetAccount(context.Context, string) error { return control.ErrNoFleet }
 
-func (noFleet) DoAway(context.Context, string, string, control.Order) (view.Session, error) {
+func (noFleet) DoAway(context.Context, string, string, control.Action) (view.Session, error) {
 	return view.Session{}, control.ErrNoFleet
 }
 
@@ -95,7 +95,7 @@ func (d *daemon) Session(ctx context.Context, name string) (control.Status, erro
 	return status, err
 }
 
-func (d *daemon) Do(_ context.Context, key resume.Key, order control.Order) (view.Session, error) {
+func (d *daemon) Do(_ context.Context, key resume.Key, order control.Action) (view.Session, error) {
 	d.orders = append(d.orders, string(order)+" "+key.String())
 	return view.Session{ID: key.ID, Agent: key.Agent, State: resume.Waiting}, nil
 }

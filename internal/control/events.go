@@ -42,7 +42,7 @@ const (
 type Changes struct {
 	// mu guards the field below, and what each follower did not get yet.
 	mu        sync.Mutex
-	followers map[*Follower]struct{}
+	followers map[*Subscriber]struct{}
 }
 
 // Note records that a session changed or was removed.
@@ -69,8 +69,8 @@ func (c *Changes) NoteAll() {
 	}
 }
 
-// Follower gets the changes of a backend. Only one goroutine may use it.
-type Follower struct {
+// Subscriber gets the changes of a backend. Only one goroutine may use it.
+type Subscriber struct {
 	backend Backend
 	changes *Changes
 	all     bool
@@ -84,35 +84,35 @@ type Follower struct {
 
 // Follow returns a follower. Its first update is complete. all includes sessions that were
 // never interrupted. Leave must be called.
-func Follow(backend Backend, all bool) *Follower {
+func Follow(backend Backend, all bool) *Subscriber {
 	c := backend.Changes()
-	f := &Follower{backend: backend, changes: c, all: all, news: wake.NewSignal(), keys: make(map[resume.Key]struct{})}
+	f := &Subscriber{backend: backend, changes: c, all: all, news: wake.NewSignal(), keys: make(map[resume.Key]struct{})}
 	f.sendAll()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.followers == nil {
-		c.followers = make(map[*Follower]struct{})
+		c.followers = make(map[*Subscriber]struct{})
 	}
 	c.followers[f] = struct{}{}
 	return f
 }
 
 // Leave removes the follower.
-func (f *Follower) Leave() {
+func (f *Subscriber) Leave() {
 	f.changes.mu.Lock()
 	defer f.changes.mu.Unlock()
 	delete(f.changes.followers, f)
 }
 
 // sendAll makes the next update complete.
-func (f *Follower) sendAll() {
+func (f *Subscriber) sendAll() {
 	clear(f.keys)
 	f.whole = true
 	f.news.Send()
 }
 
 // take returns the recorded changes and clears them.
-func (f *Follower) take() (keys []resume.Key, whole bool) {
+func (f *Subscriber) take() (keys []resume.Key, whole bool) {
 	f.changes.mu.Lock()
 	defer f.changes.mu.Unlock()
 	keys, whole = slices.Collect(maps.Keys(f.keys)), f.whole
@@ -123,7 +123,7 @@ func (f *Follower) take() (keys []resume.Key, whole bool) {
 
 // Next waits until something changed and returns it. Changes shortly after each other are in one
 // update. After an error nothing is lost: the next update is complete.
-func (f *Follower) Next(ctx context.Context) (Update, error) {
+func (f *Subscriber) Next(ctx context.Context) (Update, error) {
 	if !wake.Sleep(ctx, time.Until(f.readyAt)) {
 		return Update{}, context.Cause(ctx)
 	}
@@ -144,7 +144,7 @@ func (f *Follower) Next(ctx context.Context) (Update, error) {
 }
 
 // gather makes the update with the current state of what changed.
-func (f *Follower) gather(ctx context.Context) (Update, error) {
+func (f *Subscriber) gather(ctx context.Context) (Update, error) {
 	keys, whole := f.take()
 	if whole {
 		status, err := f.backend.Status(ctx, f.all)

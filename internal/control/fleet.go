@@ -126,5 +126,5 @@ type FleetBackend interface {
 	ForgetAccount(ctx context.Context, name string) error
 
 	// DoAway makes another host execute an order.
-	DoAway(ctx context.Context, host, session string, order Order) (view.Session, error)
+	DoAway(ctx context.Context, host, session string, order Action) (view.Session, error)
 }

@@ -105,7 +105,7 @@ func (s *Server) handler() http.Handler {
 			return done, s.backend.ForgetAccount(r.Context(), r.FormValue("account"))
 		},
 	}
-	for _, order := range []Order{Retry, Due, Cancel, Stop, Pause, Unpause, OwnKey, AskOwnKey, UseReset, AskReset} {
+	for _, order := range []Action{Retry, Due, Cancel, Stop, Pause, Unpause, OwnKey, AskOwnKey, UseReset, AskReset} {
 		routes["POST /v1/session/"+string(order)] = func(r *http.Request) (any, error) { return s.order(r, order) }
 	}
 	for _, order := range []string{"add", "edit", "drop", "move"} {
@@ -123,9 +123,9 @@ func (s *Server) handler() http.Handler {
 // done is the empty answer to an order.
 var done = struct{}{}
 
-func (s *Server) order(r *http.Request, order Order) (any, error) {
+func (s *Server) order(r *http.Request, order Action) (any, error) {
 	name := r.FormValue("name")
-	spends := map[Order]string{OwnKey: "to spend your money", AskOwnKey: "to spend your money", UseReset: "to use a reset", AskReset: "to use a reset"}[order]
+	spends := map[Action]string{OwnKey: "to spend your money", AskOwnKey: "to spend your money", UseReset: "to use a reset", AskReset: "to use a reset"}[order]
 	if spends != "" {
 		if err := onlyPerson(r, spends); err != nil {
 			return nil, err

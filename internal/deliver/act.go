@@ -54,7 +54,7 @@ func (d *Deliverer) WhyNotOwnKey(ctx context.Context, session resume.Session) (m
 	if notSent != nil {
 		return 0, notSent.Why
 	}
-	return d.opts.Budget.Left(session)
+	return d.opts.Budget.Remaining(session)
 }
 
 // WatchPrograms does the lookups that were asked for and checks the owners of stopped sessions, until
@@ -111,7 +111,7 @@ func (d *Deliverer) askIfUnseen(ctx context.Context, keys []resume.Key) {
 		}
 		v := &delivery{Deliverer: d, session: d.located(session)}
 		if notSent := v.pass(ctx, gatesOfPreview); notSent != nil && notSent.Then == resume.ParkUnseen {
-			d.apply(ctx, key, resume.Unseen{Why: notSent.Why})
+			d.apply(ctx, key, resume.ProcessUnknown{Why: notSent.Why})
 		}
 	}
 }

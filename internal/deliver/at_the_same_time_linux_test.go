@@ -178,7 +178,7 @@ func inShell(r *race, dir string, env []string) (pid int) {
 	var window terminal.Window
 	var err error
 	require.Eventually(r.t, func() bool {
-		window, err = shellpty.Look([]string{fmt.Sprintf("%s=%s/%d.sock", shellpty.Variable, dir, cmd.Process.Pid)})
+		window, err = shellpty.Find([]string{fmt.Sprintf("%s=%s/%d.sock", shellpty.Variable, dir, cmd.Process.Pid)})
 		if err == nil {
 			_, err = window.Facts(r.t.Context())
 		}

@@ -32,7 +32,7 @@ type command struct {
 func (c *command) String() string {
 	words := "run " + humanize.CommandLine(c.session.Shown(c.plan.Argv)...)
 	if left := c.leftOut(); len(left) > 0 {
-		words += " (left out: " + strings.Join(leash.Words(left), "; ") + ")"
+		words += " (left out: " + strings.Join(leash.Describe(left), "; ") + ")"
 	}
 	return words
 }
@@ -41,7 +41,7 @@ func (c *command) preview(ctx context.Context, plan *view.Plan) *resume.NotSent 
 	notSent := c.ready(ctx)
 	plan.Command, plan.Dir = c.session.Shown(c.plan.Argv), c.plan.Dir
 	plan.Repeated = append(plan.Repeated, c.session.Shown(c.plan.Carried.Args)...)
-	plan.LeftOut = append(plan.LeftOut, leash.Words(c.leftOut())...)
+	plan.LeftOut = append(plan.LeftOut, leash.Describe(c.leftOut())...)
 	plan.Models = c.plan.Models.AllowedText()
 	if c.most > 0 {
 		plan.OwnKey = fmt.Sprintf("with your own key, for at most %.2f USD", c.most)
@@ -82,7 +82,7 @@ func (c *command) send(ctx context.Context) resume.Event {
 		return notSent
 	}
 	key := c.session.Key
-	now, err := c.opts.Engine.Apply(ctx, key, resume.Sending{Mark: run.Mark, LeftOut: leash.Words(c.leftOut()), Models: c.plan.Models})
+	now, err := c.opts.Engine.Apply(ctx, key, resume.Sending{Mark: run.Mark, LeftOut: leash.Describe(c.leftOut()), Models: c.plan.Models})
 	if err != nil || now.Run == nil || now.Run.Mark != run.Mark {
 		c.giveBack()
 		return withdrawn

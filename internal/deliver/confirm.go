@@ -34,7 +34,7 @@ func (d *Deliverer) appears(ctx context.Context, a agent.Agent, s resume.Session
 
 // delivered reads the transcript first: the engine must know it before it waits for the session to move.
 func (d *Deliverer) delivered(ctx context.Context, s resume.Session) resume.Event {
-	_ = d.opts.Transcripts.Look(ctx, s) // what cannot be read now is read later by the watcher
+	_ = d.opts.Transcripts.ReadNew(ctx, s) // what cannot be read now is read later by the watcher
 	return resume.Ended{Outcome: resume.Delivered}
 }
 

@@ -60,7 +60,7 @@ var (
 
 // transcriptIsRead reads what is new: a person may have continued or cancelled the session.
 func (v *delivery) transcriptIsRead(ctx context.Context) *resume.NotSent {
-	err := v.opts.Transcripts.Look(ctx, v.located(v.session))
+	err := v.opts.Transcripts.ReadNew(ctx, v.located(v.session))
 	if v.opts.Stopping() {
 		return withdrawn // the next daemon finds the claim
 	}

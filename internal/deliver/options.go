@@ -81,8 +81,8 @@ type Engine interface {
 
 // Transcripts reads what agents write.
 type Transcripts interface {
-	// Look reads what is new about a session before it returns.
-	Look(ctx context.Context, session resume.Session) error
+	// ReadNew reads what is new about a session before it returns.
+	ReadNew(ctx context.Context, session resume.Session) error
 
 	// Await returns when all files of an agent have been read once.
 	Await(ctx context.Context, agent string) error
@@ -99,8 +99,8 @@ type HostLease interface {
 
 // Budget limits what runs with the user's own keys may cost. Its reasons are shown to people.
 type Budget interface {
-	// Left returns what a run of the session may cost now, in US dollars, or why no run may begin.
-	Left(session resume.Session) (most float64, why string)
+	// Remaining returns what a run of the session may cost now, in US dollars, or why no run may begin.
+	Remaining(session resume.Session) (most float64, why string)
 
 	// Reserve reserves that much for the run with this mark before it begins, or returns why not. had
 	// is what the session has cost until then.
@@ -147,7 +147,7 @@ type Machine interface {
 	Answering(pid int, since time.Time) (Process, bool)
 
 	// Left returns what a command wrote to its status file.
-	Left(path string) runner.Left
+	Left(path string) runner.StatusFile
 
 	// Pane returns the terminal that a process runs in.
 	Pane(context.Context, resume.Process) (Pane, error)
@@ -176,7 +176,7 @@ type Pane interface {
 }
 
 // terminals are the terminals that can be typed into. The first ones run inside the others.
-var terminals = []terminal.Look{tmux.Look, gnuscreen.Look, shellpty.Look, kitty.Look}
+var terminals = []terminal.Finder{tmux.Find, gnuscreen.Find, shellpty.Find, kitty.Find}
 
 type here struct{}
 
@@ -184,7 +184,7 @@ func (here) Start(cmd runner.Command) (Process, error)       { return runner.Sta
 func (here) Sees() bool                                      { return runner.CanIdentify() }
 func (here) Find(mark string) (Process, bool)                { return runner.Find(mark) }
 func (here) Adopt(process resume.Process) (Process, bool)    { return runner.Adopt(process) }
-func (here) Left(path string) runner.Left                    { return runner.ReadLeft(path) }
+func (here) Left(path string) runner.StatusFile              { return runner.ReadStatusFile(path) }
 func (here) Answering(pid int, at time.Time) (Process, bool) { return runner.FindByPID(pid, at) }
 
 func (here) Pane(ctx context.Context, process resume.Process) (Pane, error) {

@@ -26,7 +26,7 @@ func (v *delivery) keyIsAllowed() *resume.NotSent {
 		why := openIn(*v.owner) + ": quit it there first, and it continues in the background with your own key"
 		return &resume.NotSent{Why: why, Then: resume.Tell, Owner: v.owner}
 	}
-	most, why := v.opts.Budget.Left(v.session)
+	most, why := v.opts.Budget.Remaining(v.session)
 	if why != "" {
 		return unpaid(why)
 	}
@@ -95,7 +95,7 @@ func (d *Deliverer) settle(ctx context.Context, session resume.Session, ended re
 	}
 	ended.Unpaid = d.opts.Budget.Commit(session, mark, cost, counted, ended.Outcome == resume.Failed)
 	if ended.Unpaid != "" { // what the run wrote must not count as the work of somebody else later
-		if err := d.opts.Transcripts.Look(ctx, d.located(session)); err != nil && ctx.Err() == nil {
+		if err := d.opts.Transcripts.ReadNew(ctx, d.located(session)); err != nil && ctx.Err() == nil {
 			d.logOf(session.Key).Warn("the transcript could not be read again", "err", err)
 		}
 	}

@@ -41,7 +41,7 @@ type purse struct {
 	ends   string
 }
 
-func (p *purse) Left(resume.Session) (float64, string) {
+func (p *purse) Remaining(resume.Session) (float64, string) {
 	if p.left == 0 {
 		return 0, "nothing is left"
 	}

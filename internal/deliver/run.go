@@ -130,7 +130,7 @@ func (d *Deliverer) findTaskSessionLate(ctx context.Context, task resume.Session
 func (d *Deliverer) begun(task resume.Session, output string) (id string, told bool) {
 	teller, told := d.opts.Settings().Agent(task.Key.Agent).(agent.IDPrinter)
 	if told {
-		id = teller.Begun(runner.Head(output, beginningSize))
+		id = teller.ParseSessionID(runner.Head(output, beginningSize))
 	}
 	return id, told
 }

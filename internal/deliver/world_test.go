@@ -160,8 +160,8 @@ func (w *world) Lookup(_ context.Context, keys []resume.Key) ([]*resume.Session,
 // Superseded implements Engine.
 func (w *world) Superseded(context.Context, resume.Key) (string, error) { return w.why, nil }
 
-// Look implements Transcripts.
-func (w *world) Look(ctx context.Context, _ resume.Session) error { return w.look(ctx) }
+// ReadNew implements Transcripts.
+func (w *world) ReadNew(ctx context.Context, _ resume.Session) error { return w.look(ctx) }
 
 // Await implements Transcripts.
 func (w *world) Await(context.Context, string) error { w.diary.add("all was read"); return nil }

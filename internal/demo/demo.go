@@ -79,7 +79,7 @@ const timeLimit = 28 * time.Second
 const AgentCommand = "demo-agent"
 
 // Run runs the demo and prints each event as it happens.
-func Run(ctx context.Context, out io.Writer, page termui.Page, version string) error {
+func Run(ctx context.Context, out io.Writer, page termui.Renderer, version string) error {
 	dir, err := os.MkdirTemp("", "resumed-demo-")
 	if err != nil {
 		return fmt.Errorf("make a directory for the demo: %w", err)
@@ -138,7 +138,7 @@ func writeConfig(file, dir, program, webhook string) (config.Config, error) {
 // show prints the events of the demo.
 type show struct {
 	out   io.Writer
-	page  termui.Page
+	page  termui.Renderer
 	dir   string
 	began time.Time
 	ends  chan struct{}   // receives once for each session that finished or gave up
@@ -197,7 +197,7 @@ func (s *show) play(ctx context.Context, program string, o app.Options) (control
 func (s *show) say(who string, colour termui.Colour, format string, args ...any) {
 	s.printing.Lock()
 	defer s.printing.Unlock()
-	p := &termui.Printer{Page: s.page}
+	p := &termui.Printer{Renderer: s.page}
 	text := sanitize.Line(fmt.Sprintf(format, args...))
 	p.Line("%5.1fs  %s %s", time.Since(s.began).Seconds(), s.page.Paint.In(colour, fmt.Sprintf("%-8s", who)), text)
 	_, _ = io.WriteString(s.out, p.String()) // if the output is closed, the demo continues
@@ -214,7 +214,7 @@ func (s *show) step(change resume.Change) {
 			why = "as it was asked to"
 		}
 		s.say("resumed", termui.Yellow, "%s is limited: waits %.1fs, %s", who, max(0, after.NextAt.Sub(change.At).Seconds()), why)
-	case change.Begun() != nil:
+	case change.ClaimedRun() != nil:
 		s.say("resumed", termui.Blue, "continues the session %s of %s (resume %d of 3)", after.Key.ID, who, len(after.Attempts))
 	case change.Entered(resume.Watching) && change.Before.Interrupted():
 		s.say("resumed", termui.Green, "%s %s", who, humanize.ReasonAt(after.Reason, change.At))
@@ -275,7 +275,7 @@ func (s *show) catchUp(name string) {
 
 // printResult prints how the sessions ended, like `resumed status`.
 func (s *show) printResult(status control.Status) error {
-	p := &termui.Printer{Page: s.page}
+	p := &termui.Printer{Renderer: s.page}
 	p.Now = time.Now()
 	p.Line("")
 	p.Line("%s", p.Paint.In(termui.Bold, "resumed status"))

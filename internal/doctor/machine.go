@@ -151,11 +151,11 @@ func examineTmux(ctx context.Context, r *Report) {
 // examineTerminals reports whether resumed can type into an agent in this terminal, if it is one
 // that may refuse.
 func examineTerminals(ctx context.Context, r *Report) {
-	examineWindow(ctx, r, "screen", "GNU screen", "screen --version must say 4.01 or newer", gnuscreen.Look)
-	examineWindow(ctx, r, "kitty", "kitty", kitty.Hint+", then restart kitty", kitty.Look)
+	examineWindow(ctx, r, "screen", "GNU screen", "screen --version must say 4.01 or newer", gnuscreen.Find)
+	examineWindow(ctx, r, "kitty", "kitty", kitty.Hint+", then restart kitty", kitty.Find)
 }
 
-func examineWindow(ctx context.Context, r *Report, name, title, helps string, look terminal.Look) {
+func examineWindow(ctx context.Context, r *Report, name, title, helps string, look terminal.Finder) {
 	window, err := look(os.Environ())
 	if window == nil && err == nil {
 		return // it is another terminal

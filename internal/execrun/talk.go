@@ -85,7 +85,7 @@ func whose(o Options) (name string, at int) {
 // give sets a new id for the session that the command starts, if the agent allows that.
 func (t *talk) give() {
 	id := uuid.NewString()
-	if t.given = t.line.Give(id); t.given != nil {
+	if t.given = t.line.SessionIDArgs(id); t.given != nil {
 		t.id = id
 	}
 }
@@ -111,7 +111,7 @@ func (t *talk) next(attempt int) (argv []string, continued bool) {
 
 func (t *talk) begins() {
 	if t.line != nil {
-		t.start, t.began, t.ended = starts.Start{}, time.Now(), t.line.Begin(t.dir)
+		t.start, t.began, t.ended = starts.Start{}, time.Now(), t.line.Track(t.dir)
 	}
 }
 

@@ -67,14 +67,14 @@ func (o order) Session() string {
 	return ""
 }
 
-func (o order) Give(id string) []string {
+func (o order) SessionIDArgs(id string) []string {
 	if !o.takesID {
 		return nil
 	}
 	return []string{"--as", id}
 }
 
-func (o order) Begin(string) func(context.Context, headless.Ended) headless.Continuation {
+func (o order) Track(string) func(context.Context, headless.Ended) headless.Continuation {
 	return func(_ context.Context, run headless.Ended) headless.Continuation {
 		if told, ok := strings.CutPrefix(run.Text, "in "); ok {
 			return headless.Continuation{Session: told}
@@ -218,7 +218,7 @@ func TestJudgement(t *testing.T) {
 			t.Setenv("HOME", t.TempDir())
 			known, err := agents.MakeAll(config.Default())
 			require.NoError(t, err)
-			talk := newTalk(Options{Argv: strings.Fields(c.argv), Dir: "/src", Agents: known, Hear: explain.Hear(known, 0)})
+			talk := newTalk(Options{Argv: strings.Fields(c.argv), Dir: "/src", Agents: known, Hear: explain.ClassifyOutput(known, 0)})
 			talk.begins()
 			end := &ending{code: c.code, at: time.Now()}
 			end.stdout.add([]byte(c.stdout))

@@ -232,7 +232,7 @@ func (x *Explainer) plan(ctx context.Context, a agent.Agent, path string, e agen
 		view.Instead = plan.Skip.Why
 	case plan.Run != nil:
 		view.Command, view.Dir = plan.Run.Argv, plan.Run.Dir
-		view.LeftOut = append(view.LeftOut, leash.Words(plan.Run.Carried.LeftOut)...)
+		view.LeftOut = append(view.LeftOut, leash.Describe(plan.Run.Carried.LeftOut)...)
 		view.Models = plan.Run.Models.AllowedText()
 	default:
 		return nil

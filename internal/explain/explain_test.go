@@ -210,7 +210,7 @@ func TestWhatIsNotReadIsSaid(t *testing.T) {
 
 func TestARunIsHeardByItsStreams(t *testing.T) {
 	x := newExplainer(t, lines(t.TempDir()))
-	hear := Hear(x.agents, x.limits.Grace)
+	hear := ClassifyOutput(x.agents, x.limits.Grace)
 	got := hear("claude-code", headless.Recording{Text: printed, At: now, Exact: true})
 	require.Equal(t, limit.Overloaded, got.Class)
 	require.Equal(t, "API Error: 529 Overloaded", got.Text)

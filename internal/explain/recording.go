@@ -166,8 +166,8 @@ func otherStream(path string) string {
 	return ""
 }
 
-// Hear tells from its streams how a run of one of these agents failed; none: they do not tell.
-func Hear(known map[string]agent.Agent, grace time.Duration) func(name string, rec headless.Recording) resume.Limited {
+// ClassifyOutput tells from its streams how a run of one of these agents failed; none: they do not tell.
+func ClassifyOutput(known map[string]agent.Agent, grace time.Duration) func(name string, rec headless.Recording) resume.Limited {
 	of := readers(limit.Reader{Grace: grace})
 	return func(name string, rec headless.Recording) resume.Limited {
 		r, ok := of[name]

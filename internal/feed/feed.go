@@ -51,7 +51,7 @@ type Options struct {
 // Cursors are the stored cursors of all places.
 type Cursors map[string]json.RawMessage
 
-// Feeds are the feeds of all agents. Nothing is read before Run; Look and Await wait for
+// Feeds are the feeds of all agents. Nothing is read before Run; ReadNew and Await wait for
 // it.
 type Feeds struct {
 	opts   Options
@@ -126,7 +126,7 @@ func (f *Feeds) Swap(ctx context.Context, agents map[string]agent.Agent, cursors
 			begin = append(begin, f.of(agents[name], stored)...)
 		}
 	}
-	// Until here Look meets the stopped feeds and waits: no resume starts without a look.
+	// Until here ReadNew meets the stopped feeds and waits: no resume starts without a look.
 	f.mu.Lock()
 	close(f.swapped)
 	f.feeds, f.swapped = slices.Concat(keep, begin), make(chan struct{})
@@ -137,12 +137,12 @@ func (f *Feeds) Swap(ctx context.Context, agents map[string]agent.Agent, cursors
 	}
 }
 
-// lookTimeout bounds a Look.
+// lookTimeout bounds ReadNew.
 const lookTimeout = time.Minute
 
-// Look reads what is new about a session now. It first waits for the first reading of all of
+// ReadNew reads what is new about a session now. It first waits for the first reading of all of
 // the agent's files: another session there may show that a person went on.
-func (f *Feeds) Look(ctx context.Context, session resume.Session) error {
+func (f *Feeds) ReadNew(ctx context.Context, session resume.Session) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, lookTimeout, fmt.Errorf("it took more than %s", lookTimeout))
 	defer cancel()
 	for {
@@ -248,7 +248,7 @@ func (f *feed) serve(ctx context.Context, failed chan<- error) {
 func (f *Feeds) followed(a agent.DatabaseAgent) *feed {
 	one := newFeed(a)
 	place := func(name string) string { return a.Name() + ":" + name }
-	one.look = a.Look
+	one.look = a.ReadNew
 	one.run = func(ctx context.Context) error {
 		return a.Follow(ctx, agent.Feed{
 			Observe: func(ctx context.Context, observations []resume.Observation) error {

@@ -76,7 +76,7 @@ func TestAnAgentThatReportsByItselfGoesTheSameWay(t *testing.T) {
 	require.Equal(t, "p 1", seen[0].Provider)
 	require.Equal(t, Cursors{"teller:book": json.RawMessage(`2`)}, s.kept())
 	session := resume.Session{Key: seen[0].Key}
-	require.NoError(t, f.Look(within(t), session))
+	require.NoError(t, f.ReadNew(within(t), session))
 	require.Equal(t, []resume.Session{session}, looked)
 }
 
@@ -122,7 +122,7 @@ func TestASwapLeavesAgentsThatDidNotChangeAlone(t *testing.T) {
 		for _, one := range stopped {
 			require.True(t, closed(one.done), "nobody reads on from where the cursors stand")
 		}
-		late.Go(func() { looked <- f.Look(within(t), of("other", paths["other"])) })
+		late.Go(func() { looked <- f.ReadNew(within(t), of("other", paths["other"])) })
 		for _, path := range paths {
 			write(t, path, "move\n")
 		}
@@ -131,7 +131,7 @@ func TestASwapLeavesAgentsThatDidNotChangeAlone(t *testing.T) {
 	late.Wait()
 	require.NoError(t, <-looked, "who looked meanwhile is told by those that took their place")
 	for name, path := range paths {
-		require.NoError(t, f.Look(within(t), of(name, path)))
+		require.NoError(t, f.ReadNew(within(t), of(name, path)))
 	}
 	told := make(map[string][]string)
 	for _, seen := range s.told() {
@@ -190,7 +190,7 @@ func TestNobodyHangsWhenTheRunStops(t *testing.T) {
 			f.Swap(ctx, named(current(f)[0].agent, other), func() Cursors { <-ctx.Done(); return nil })
 		},
 		"a look that waits for all that lies there": func(ctx context.Context, f *Feeds) {
-			_ = f.Look(ctx, session)
+			_ = f.ReadNew(ctx, session)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestNobodyHangsWhenTheRunStops(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			ended, asked, cancel, release := slowly(t, func(_ context.Context, f *Feeds) {
-				_ = f.Look(context.Background(), session)
+				_ = f.ReadNew(context.Background(), session)
 			})
 			cancel()
 			release()

@@ -87,7 +87,7 @@ type teller struct {
 
 func (f *teller) Follow(ctx context.Context, feed agent.Feed) error { return f.follow(ctx, feed) }
 
-func (f *teller) Look(ctx context.Context, s resume.Session) error { return f.look(ctx, s) }
+func (f *teller) ReadNew(ctx context.Context, s resume.Session) error { return f.look(ctx, s) }
 
 func (f *teller) Evidence(string) ([]agent.Evidence, error) { return nil, nil }
 

@@ -120,12 +120,12 @@ func TestACursorIsKeptOnlyAfterWhatItPasses(t *testing.T) {
 
 	s.set(func() { s.refuse = down })
 	write(t, path, "move\n")
-	require.ErrorIs(t, f.Look(within(t), of("diary", path)), down)
+	require.ErrorIs(t, f.ReadNew(within(t), of("diary", path)), down)
 	require.NotContains(t, s.kept(), path)
 
 	s.set(func() { s.refuse = nil })
 	write(t, path, "limit \n")
-	require.NoError(t, f.Look(within(t), of("diary", path)))
+	require.NoError(t, f.ReadNew(within(t), of("diary", path)))
 	require.Equal(t, []string{"move", "limit "}, texts(s.told()), "the lines come again")
 	require.Contains(t, s.kept(), path)
 }
@@ -147,7 +147,7 @@ func TestAFileAtFirstSightIsReadFromItsEndBack(t *testing.T) {
 	require.True(t, slices.IsSortedFunc(seen, func(a, b resume.Observation) int { return int(a.Pos.Offset - b.Pos.Offset) }))
 
 	write(t, path, "limit four\n")
-	require.NoError(t, f.Look(within(t), of("diary", path)))
+	require.NoError(t, f.ReadNew(within(t), of("diary", path)))
 	last := s.told()[3]
 	require.Equal(t, "four", last.Event.(resume.Limited).Text)
 	require.False(t, last.Event.(resume.Limited).First)
@@ -178,7 +178,7 @@ func TestTheEndOfAFileTellsWhetherItsBeginningMatters(t *testing.T) {
 			f, _ := ready(t, s.options(), nil, newDiary("diary", dir))
 			require.Equal(t, tt.want, texts(s.told()))
 			write(t, path, "\nmove\n")
-			require.NoError(t, f.Look(within(t), of("diary", path)))
+			require.NoError(t, f.ReadNew(within(t), of("diary", path)))
 			require.Equal(t, "move", texts(s.told())[len(s.told())-1], "it is read on")
 		})
 	}
@@ -215,7 +215,7 @@ func TestAFirstSightThatIsCutShortLeavesNothingBehind(t *testing.T) {
 				return readDiary(src, line)
 			}
 			f, _ := ready(t, s.options(), nil, d)
-			require.NoError(t, f.Look(within(t), of("diary", path)))
+			require.NoError(t, f.ReadNew(within(t), of("diary", path)))
 			require.Equal(t, want, texts(s.told()))
 			require.Contains(t, s.kept(), path)
 		})
@@ -232,7 +232,7 @@ func TestAFirstSightThatNobodyTookIsToldAgain(t *testing.T) {
 	require.Empty(t, s.told())
 	s.set(func() { s.refuse = nil })
 	write(t, path, "move\n")
-	require.NoError(t, f.Look(within(t), of("diary", path)))
+	require.NoError(t, f.ReadNew(within(t), of("diary", path)))
 	require.Equal(t, []string{"limit old", "move"}, texts(s.told()))
 	require.True(t, s.told()[0].Event.(resume.Limited).First)
 }
@@ -260,7 +260,7 @@ func TestOfARunOfLinesThatOnlyMoveTheLastRealOneTells(t *testing.T) {
 	lines := []string{"move 1", "move 2", "move 3", "limit 4", "of no use", "move 5", "move 6", "moved not", "limit 7", "limit 8", "moved not"}
 	write(t, path+".tmp", strings.Join(lines, "\n")+"\n")
 	require.NoError(t, os.Rename(path+".tmp", path)) // at once
-	require.NoError(t, f.Look(within(t), of("diary", path)))
+	require.NoError(t, f.ReadNew(within(t), of("diary", path)))
 	stop()
 	require.Equal(t, []string{"move", "limit 4", "move", "limit 7", "limit 8"}, texts(s.told()))
 	require.Equal(t, []string{"move 3", "limit 4", "moved not", "move 6", "limit 7", "limit 8", "moved not"}, parsed)
@@ -327,9 +327,9 @@ func TestAPromptOfASessionThatAnotherLooksAfterIsIts(t *testing.T) {
 	f, _ := ready(t, opts, nil, newDiary("diary", dir))
 	theirs, ours := filepath.Join(dir, "theirs.txt"), filepath.Join(dir, "ours.txt")
 	write(t, theirs, "prompt\nprompt a hook\nmove\n")
-	require.NoError(t, f.Look(within(t), of("diary", theirs)))
+	require.NoError(t, f.ReadNew(within(t), of("diary", theirs)))
 	write(t, ours, "prompt\n")
-	require.NoError(t, f.Look(within(t), of("diary", ours)))
+	require.NoError(t, f.ReadNew(within(t), of("diary", ours)))
 	require.Equal(t, []string{"prompt another resumed", "prompt a hook", "move", "prompt "}, texts(s.told()))
 }
 
@@ -339,11 +339,11 @@ func TestALookReadsWhatIsNew(t *testing.T) {
 	path := filepath.Join(other, "a.txt")
 	for n := range 10 {
 		write(t, path, "move\n")
-		require.NoError(t, f.Look(within(t), of("diary", path)))
+		require.NoError(t, f.ReadNew(within(t), of("diary", path)))
 		require.Len(t, s.told(), n+1)
 	}
-	require.NoError(t, f.Look(within(t), of("diary", filepath.Join(home, "gone.txt"))), "there is nothing new to read")
-	require.NoError(t, f.Look(within(t), of("nobody", path)), "what becomes of it is not a feed's to say")
+	require.NoError(t, f.ReadNew(within(t), of("diary", filepath.Join(home, "gone.txt"))), "there is nothing new to read")
+	require.NoError(t, f.ReadNew(within(t), of("nobody", path)), "what becomes of it is not a feed's to say")
 }
 
 // Another session there may tell that a person went on.
@@ -360,10 +360,10 @@ func TestALookWaitsForAllThatLayThere(t *testing.T) {
 	impatient := errors.New("cannot wait")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(impatient)
-	require.ErrorIs(t, f.Look(ctx, of("diary", path)), impatient)
+	require.ErrorIs(t, f.ReadNew(ctx, of("diary", path)), impatient)
 	require.Empty(t, s.told())
 	close(gate)
-	require.NoError(t, f.Look(within(t), of("diary", path)))
+	require.NoError(t, f.ReadNew(within(t), of("diary", path)))
 	require.Equal(t, []string{"move"}, texts(s.told()))
 }
 
@@ -394,7 +394,7 @@ func TestATranscriptOfAnotherUserIsPassedOver(t *testing.T) {
 	opts.Log = slog.New(slog.NewTextHandler(&log, nil))
 	f, stop := ready(t, opts, nil, newDiary("diary", dir))
 	write(t, theirs, "limit theirs again\n")
-	require.NoError(t, f.Look(within(t), of("diary", theirs)))
+	require.NoError(t, f.ReadNew(within(t), of("diary", theirs)))
 	stop()
 	require.Equal(t, []string{"limit mine"}, texts(s.told()))
 	require.NotContains(t, s.kept(), theirs)

@@ -264,7 +264,7 @@ func TestAHostThatIsGoneIsToldOfOnce(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		require.Equal(t, []string{"c is gone by a"}, h.told)
-		require.True(t, a.Tell(ctx, "x", []byte("limited")) && b.Tell(ctx, "x", []byte("limited")))
+		require.True(t, a.PublishNotice(ctx, "x", []byte("limited")) && b.PublishNotice(ctx, "x", []byte("limited")))
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.Equal(t, []string{"c is gone by a", "limited by a"}, h.told, "one host tells, once")

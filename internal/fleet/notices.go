@@ -30,9 +30,9 @@ func (a Account) Window(reset time.Time) time.Time {
 	return reset
 }
 
-// Tell publishes a notice that one host of the fleet reports to people. It returns false if that
+// PublishNotice publishes a notice that one host of the fleet reports to people. It returns false if that
 // failed: then this host reports the notice itself.
-func (f *Fleet) Tell(ctx context.Context, id string, data []byte) bool {
+func (f *Fleet) PublishNotice(ctx context.Context, id string, data []byte) bool {
 	if f.Standing().Alone {
 		return false
 	}
@@ -102,7 +102,7 @@ func (f *Fleet) reportMissing(ctx context.Context) {
 			continue
 		}
 		id, data := f.opts.HostGone(m)
-		if id != "" && !f.Tell(ctx, id, data) {
+		if id != "" && !f.PublishNotice(ctx, id, data) {
 			continue // again at the next heartbeat
 		}
 		m.told = true

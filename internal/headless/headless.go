@@ -30,13 +30,13 @@ type Invocation interface {
 	// Session returns the session that the command line names; empty: none.
 	Session() string
 
-	// Give returns the arguments that give a new session that id; nil if that is impossible.
-	Give(id string) []string
+	// SessionIDArgs returns the arguments that give a new session that id; nil if that is impossible.
+	SessionIDArgs(id string) []string
 
-	// Begin is called before the command is run in that directory. The returned function is
+	// Track is called before the command is run in that directory. The returned function is
 	// called when the run is over, and returns what can be continued: a session whose id was
 	// given to the run or printed by it, never one that just happened to change meanwhile.
-	Begin(dir string) func(context.Context, Ended) Continuation
+	Track(dir string) func(context.Context, Ended) Continuation
 
 	// Resume returns the arguments that continue the session.
 	Resume(t Continuation, prompt string) []string

@@ -76,7 +76,7 @@ func TestAMemberCannotWriteByAReplySubject(t *testing.T) {
 	until(t, "alice is asked", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // it may not be subscribed yet
 		defer cancel()
-		_, err := mallory.Order(ctx, "alice", []byte("first"))
+		_, err := mallory.SendOrder(ctx, "alice", []byte("first"))
 		return err == nil
 	})
 	nc, err := o.Dial()
@@ -89,7 +89,7 @@ func TestAMemberCannotWriteByAReplySubject(t *testing.T) {
 	} {
 		ask(t, nc, own, reply, nil)
 	}
-	_, err = mallory.Order(t.Context(), "alice", []byte("last"))
+	_, err = mallory.SendOrder(t.Context(), "alice", []byte("last"))
 	require.NoError(t, err)
 	for said := range orders {
 		if said == "mallory: last" {

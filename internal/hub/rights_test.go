@@ -212,7 +212,7 @@ func TestAHostAsksAnother(t *testing.T) {
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	alice, bob := joined(t, invitation, "alice"), joined(t, invitation, "bob")
-	_, err := alice.Order(t.Context(), "bob", []byte("x"))
+	_, err := alice.SendOrder(t.Context(), "bob", []byte("x"))
 	require.ErrorIs(t, err, natskv.ErrNobody)
 	_, err = bob.Update(t.Context(), fleet.Leases, fleet.HostKey("bob"), nil, 0, 0)
 	require.NoError(t, err)
@@ -226,10 +226,10 @@ func TestAHostAsksAnother(t *testing.T) {
 	until(t, "it answers", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // it may not be subscribed yet
 		defer cancel()
-		answer, err := alice.Order(ctx, "bob", []byte("retry"))
+		answer, err := alice.SendOrder(ctx, "bob", []byte("retry"))
 		return err == nil && string(answer) == "done for alice: retry"
 	})
-	_, err = alice.Order(t.Context(), "bob.x", []byte("retry"))
+	_, err = alice.SendOrder(t.Context(), "bob.x", []byte("retry"))
 	require.ErrorIs(t, err, natskv.ErrNobody)
 	cancel()
 	require.ErrorIs(t, <-ended, context.Canceled)

@@ -103,7 +103,7 @@ func (j *Journal) history(c resume.Change) {
 		if line.Attempt == 0 {
 			line.Attempt = len(s.Past)
 		}
-		if c.Begins() {
+		if c.StartsTask() {
 			line.Attempt, line.Reason = 0, fmt.Sprintf("there is room: task %d is begun by process %d", s.Task.N, ev.PID)
 			break
 		}

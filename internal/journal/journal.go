@@ -127,7 +127,7 @@ func (j *Journal) log(c resume.Change) {
 // people reports the changes of state that a person may want to know.
 func (j *Journal) people(c resume.Change) {
 	s := c.After
-	if c.Before.Pending() || s.Pending() || c.Given() && c.Begins() {
+	if c.Before.Pending() || s.Pending() || c.Given() && c.StartsTask() {
 		j.peopleOfTask(c)
 		return
 	}

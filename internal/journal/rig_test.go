@@ -136,7 +136,7 @@ func (a audience) Status(context.Context, bool, ...resume.Key) (control.Status, 
 }
 
 // heard returns the names that a stream gets within a minute.
-func heard(f *control.Follower) []resume.Key {
+func heard(f *control.Subscriber) []resume.Key {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	update, err := f.Next(ctx)

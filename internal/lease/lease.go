@@ -84,8 +84,8 @@ func acquire(dir, name string) (*os.File, error) {
 	}
 }
 
-// Elsewhere reports whether another process takes care of an agent's session.
-func Elsewhere(dirs []string, agent, id string) bool {
+// HeldByOther reports whether another process takes care of an agent's session.
+func HeldByOther(dirs []string, agent, id string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool {
 		pid := lock.Holder(filepath.Join(dir, name(agent, id)))
 		return pid != 0 && pid != os.Getpid()

@@ -50,8 +50,8 @@ func TestALeaseIsHeldByOneProcess(t *testing.T) {
 	require.Equal(t, other.Process.Pid, held.PID)
 	require.EqualError(t, err, fmt.Sprintf("another resumed (pid %d) looks after this session", other.Process.Pid))
 
-	require.True(t, Elsewhere([]string{dir}, "codex", "s-1"))
-	require.False(t, Elsewhere([]string{dir}, "claude-code", "s-1"))
+	require.True(t, HeldByOther([]string{dir}, "codex", "s-1"))
+	require.False(t, HeldByOther([]string{dir}, "claude-code", "s-1"))
 
 	elsewhere, err := Acquire([]string{dir}, "claude-code", "s-1")
 	require.NoError(t, err, "a session of that name of another agent is another session")
@@ -59,10 +59,10 @@ func TestALeaseIsHeldByOneProcess(t *testing.T) {
 
 	require.NoError(t, stdin.Close())
 	require.NoError(t, other.Wait())
-	require.False(t, Elsewhere([]string{dir}, "codex", "s-1"), "the file outlives its holder, the lease does not")
+	require.False(t, HeldByOther([]string{dir}, "codex", "s-1"), "the file outlives its holder, the lease does not")
 	mine, err := Acquire([]string{dir}, "codex", "s-1")
 	require.NoError(t, err, "a lease ends with its holder")
-	require.False(t, Elsewhere([]string{dir}, "codex", "s-1"))
+	require.False(t, HeldByOther([]string{dir}, "codex", "s-1"))
 	require.NoError(t, mine.Release())
 }
 

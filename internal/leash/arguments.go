@@ -220,8 +220,8 @@ type Omission struct{ What, Why string }
 
 func (o Omission) String() string { return o.What + ": " + o.Why }
 
-// Words returns omissions as text for people.
-func Words(all []Omission) []string {
+// Describe returns omissions as text for people.
+func Describe(all []Omission) []string {
 	words := make([]string, len(all))
 	for i, o := range all {
 		words[i] = o.String()
@@ -284,7 +284,7 @@ func absolute(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// Refusal is the reason to send nothing if something must be repeated and cannot.
-func Refusal(missing []Omission) string {
-	return fmt.Sprintf("what the session was started with cannot be repeated: %s", strings.Join(Words(missing), "; "))
+// WhyMissing is the reason to send nothing if something must be repeated and cannot.
+func WhyMissing(missing []Omission) string {
+	return fmt.Sprintf("what the session was started with cannot be repeated: %s", strings.Join(Describe(missing), "; "))
 }

@@ -63,8 +63,8 @@ func (r Row) secret(name, value string) bool {
 	return !r.Plain && len(value) > 5 && secretName.MatchString(strings.ToUpper(name))
 }
 
-// Keep returns the variables that matter, with hashes of secrets, unless secrets is true, and their salt.
-func (v Variables) Keep(environ []string, secrets bool) (kept []resume.Variable, salt string) {
+// Storable returns the variables that matter, with hashes of secrets, unless secrets is true, and their salt.
+func (v Variables) Storable(environ []string, secrets bool) (kept []resume.Variable, salt string) {
 	salt = rand.Text()
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
@@ -86,7 +86,7 @@ func (v Variables) Keep(environ []string, secrets bool) (kept []resume.Variable,
 
 // Record sets what the origin says about an environment.
 func (v Variables) Record(o *resume.Origin, environ []string, secrets bool) {
-	o.Env, o.Salt = v.Keep(environ, secrets)
+	o.Env, o.Salt = v.Storable(environ, secrets)
 	o.Others = v.Others(environ, o.Salt)
 	o.Environ, o.EnvSeen = environ, true
 }

@@ -124,8 +124,8 @@ func (f Flags) Files(args []string, dir string) []string {
 // Hidden replaces a value that is not stored.
 const Hidden = "(not kept)"
 
-// Keep returns the arguments that may be stored: no prompt, and no secret unless secrets is true.
-func (f Flags) Keep(args []string, secrets bool) []string {
+// Storable returns the arguments that may be stored: no prompt, and no secret unless secrets is true.
+func (f Flags) Storable(args []string, secrets bool) []string {
 	rows := f.known()
 	var kept []string
 	for _, w := range rows.parse(args) {

@@ -34,11 +34,11 @@ var table = Flags{
 
 func TestWhatOfACommandLineIsKept(t *testing.T) {
 	line := []string{"-p", "my plans", "--deny", "a", "b", "--api-key", "hunter22", "--settings={\"api_key\":\"hunter2\"}", "--verbose", "do it"}
-	kept := table.Keep(line, false)
+	kept := table.Storable(line, false)
 	require.Equal(t, []string{"-p=" + Hidden, "--deny", "a", "b", "--api-key", Hidden, "--settings=" + Hidden, "--verbose"}, kept)
 	require.NotContains(t, strings.Join(kept, " "), "hunter2")
 	require.Contains(t, table.Carry(resume.Origin{Args: kept}).Args, "--deny", "what is left of a prompt does not swallow what follows it")
-	require.Equal(t, []string{"--api-key", "hunter22"}, table.Keep([]string{"--api-key", "hunter22"}, true), "who wants secrets kept gets that")
+	require.Equal(t, []string{"--api-key", "hunter22"}, table.Storable([]string{"--api-key", "hunter22"}, true), "who wants secrets kept gets that")
 }
 
 func TestOfAPairTheKeyIsKept(t *testing.T) {
@@ -49,7 +49,7 @@ func TestOfAPairTheKeyIsKept(t *testing.T) {
 		"--config=cookie=x":         "--config=cookie=" + Hidden,
 		"-c a.bearer_token=abcdefg": "-c a.bearer_token=" + Hidden,
 	} {
-		kept := table.Keep(strings.Fields(line), false)
+		kept := table.Storable(strings.Fields(line), false)
 		require.Equal(t, want, strings.Join(kept, " "))
 		require.Equal(t, strings.Contains(want, Hidden), len(table.Carry(resume.Origin{Args: kept}).Missing) > 0, line)
 	}
@@ -119,7 +119,7 @@ func TestSwitchesAndClusters(t *testing.T) {
 		got := strings.Join(parsed.Options(), " ") + " | " + strings.Join(parsed.Plain(), " ")
 		require.Equal(t, want, strings.TrimSpace(got), line)
 	}
-	carried := flags.Carry(resume.Origin{Args: flags.Keep(strings.Fields("-yp secret --no-sandbox"), false), ArgsSeen: true})
+	carried := flags.Carry(resume.Origin{Args: flags.Storable(strings.Fields("-yp secret --no-sandbox"), false), ArgsSeen: true})
 	require.Equal(t, []string{"-y", "--no-sandbox"}, carried.Args)
 }
 
@@ -139,7 +139,7 @@ func TestAShortNameOfSeveralLettersIsItself(t *testing.T) {
 }
 
 func TestWhatOfAnEnvironmentIsKept(t *testing.T) {
-	kept, salt := surroundings.Keep([]string{
+	kept, salt := surroundings.Storable([]string{
 		"BOT_API_KEY=sk-1234567890", "BOT_BASE_URL=http://x", "BOT_DENY=all", "BOT_ENTRYPOINT=cli", "EDITOR=vi",
 		"HTTPS_PROXY=http://me:hunter2@proxy", "BOT_MAX_TOKENS=64000", "PATH=/bin", "", "BOT_DENY=twice",
 	}, false)
@@ -156,7 +156,7 @@ func TestWhatOfAnEnvironmentIsKept(t *testing.T) {
 
 func TestTheEnvironmentOfAResumeIsTheOneThatTheSessionHad(t *testing.T) {
 	had := []string{"BOT_API_KEY=sk-of-the-session", "BOT_DENY=all", "PATH=/mine"}
-	kept, salt := surroundings.Keep(had, false)
+	kept, salt := surroundings.Storable(had, false)
 	o := resume.Origin{Env: kept, Salt: salt, EnvSeen: true}
 
 	env := surroundings.Carry(o, []string{"BOT_API_KEY=sk-of-the-daemon", "BOT_BASE_URL=http://elsewhere", "PATH=/usr/bin", "EDITOR=vi"}, nil)

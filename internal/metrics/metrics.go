@@ -126,7 +126,7 @@ func (m *Metrics) Observe(c resume.Change) {
 			m.detection.Observe(max(0, c.At.Sub(ev.At).Seconds()))
 		}
 	}
-	if c.Sent() && !c.Begins() {
+	if c.Sent() && !c.StartsTask() {
 		m.wait.Observe(max(0, c.Before.LastStart().Sub(c.Before.WaitFrom).Seconds()))
 	}
 	if attempt := c.Concluded(); attempt != nil {

@@ -34,7 +34,7 @@ func TestNoticeIsTriedForADayThatWasLivedThrough(t *testing.T) {
 				var clock wall
 				store, ch := newMemStore(), unreachable("a")
 				n := running(t, Options{Store: store, Now: clock.now, Config: Config{Channels: ways(ch)}})
-				n.Tell(GaveUp, session("x", 1))
+				n.Report(GaveUp, session("x", 1))
 				time.Sleep(3 * time.Hour)
 				synctest.Wait()
 				clock.set(by)
@@ -64,10 +64,10 @@ func TestSilenceDoesNotOutlastAClockThatWasSetBack(t *testing.T) {
 			return nil
 		}}
 		n := running(t, Options{Now: clock.now, Config: Config{Channels: ways(ch)}})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		settle()
 		clock.set(-year)
-		n.Tell(GaveUp, session("y", 2))
+		n.Report(GaveUp, session("y", 2))
 		time.Sleep(11 * time.Minute)
 		synctest.Wait()
 		require.Len(t, ch.notices(), 3)
@@ -84,8 +84,8 @@ func TestNoticeOfAnotherClockIsDeliveredSoonAfterTheStart(t *testing.T) {
 				clock.set(by)
 				store := newMemStore()
 				n, stop := start(t, Options{Store: store, Now: clock.now, Config: Config{Channels: ways(unreachable("a"))}})
-				n.Tell(GaveUp, session("x", 1))
-				n.Tell(Parked, session("x", 2))
+				n.Report(GaveUp, session("x", 1))
+				n.Report(Parked, session("x", 2))
 				time.Sleep(time.Hour)
 				stop()
 
@@ -119,9 +119,9 @@ func TestAbsurdRetryAfterCostsNoNoticeAndSilencesNobody(t *testing.T) {
 		}}
 		store := newMemStore()
 		n := running(t, Options{Store: store, Config: Config{Channels: ways(ch)}})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		settle()
-		n.Tell(GaveUp, session("y", 2))
+		n.Report(GaveUp, session("y", 2))
 		settle()
 		require.Equal(t, []string{"delivered"}, store.outcomes(), "the other one is not held up")
 		time.Sleep(5*time.Hour + time.Minute)

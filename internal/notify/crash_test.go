@@ -68,7 +68,7 @@ func killAfter(t *testing.T, steps int) bool {
 	}
 	tell := func(n *Notifier) {
 		for i := range sessions {
-			n.Tell(GaveUp, session("x", i))
+			n.Report(GaveUp, session("x", i))
 			time.Sleep(time.Second)
 		}
 	}
@@ -140,13 +140,13 @@ func TestNoticeOfAnEarlierProcessTakesNoMoreSessions(t *testing.T) {
 		ch := &fakeChannel{name: "a"}
 		cfg := Config{Channels: ways(ch), GroupWait: time.Hour}
 		n, stop := start(t, Options{Store: store, Config: cfg})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		settle()
 		stop()
 
 		n, stop = start(t, Options{Store: store, Config: cfg})
-		n.Tell(GaveUp, session("x", 1)) // reported again to be sure
-		n.Tell(GaveUp, session("x", 2))
+		n.Report(GaveUp, session("x", 1)) // reported again to be sure
+		n.Report(GaveUp, session("x", 2))
 		settle()
 		require.Len(t, ch.notices(), 1, "nobody waits for what cannot come any more")
 		require.Len(t, ch.notices()[0].Sessions, 1)

@@ -80,7 +80,7 @@ func (s *memStore) crash() {
 
 func (s *memStore) Sync(context.Context, ...resume.Key) error { return s.write("sync") }
 
-func (s *memStore) Keep(open []Delivery, key string, value []byte) {
+func (s *memStore) StoreOutbox(open []Delivery, key string, value []byte) {
 	s.put(func() {
 		for _, d := range open {
 			if s.ended[d.ID+" "+d.Channel] == "" {

@@ -111,12 +111,12 @@ func (n *Notifier) load(data []byte) {
 	n.TellStateError(fmt.Sprintf("read what was told: %v: it begins anew, and you may be told again what you know already", err))
 }
 
-// Tell reports an event of a session: call it on each edge, before or after the session is stored. It
+// Report reports an event of a session: call it on each edge, before or after the session is stored. It
 // returns at once.
 //
 // To lose nothing in a crash, report every session that is given up or parked again after a start: what
 // an earlier process has reported is skipped once.
-func (n *Notifier) Tell(event Event, session view.Session) {
+func (n *Notifier) Report(event Event, session view.Session) {
 	n.mu.Lock()
 	wanted := len(n.config.wanting(event)) > 0
 	if wanted || needsPerson(event) {

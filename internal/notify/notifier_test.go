@@ -22,7 +22,7 @@ func TestSessionsOfOneCauseWithinGroupWaitAreOneNotice(t *testing.T) {
 		n := running(t, Options{Agents: known, Config: Config{Channels: ways(ch), GroupWait: 10 * time.Second}})
 		began := time.Now()
 		for i := range 6 {
-			n.Tell(GaveUp, session("claude-code:default", i))
+			n.Report(GaveUp, session("claude-code:default", i))
 			time.Sleep(time.Second)
 		}
 		require.Empty(t, ch.notices(), "it must not go out before group_wait is over")
@@ -56,13 +56,13 @@ func TestOtherAccountEventOrCauseIsAnotherNotice(t *testing.T) {
 		n := running(t, Options{Config: Config{Channels: ways(ch), GroupWait: 10 * time.Second}})
 		other := session("claude-code:default", 3)
 		other.Class = limit.Network
-		n.Tell(GaveUp, session("claude-code:default", 1))
-		n.Tell(GaveUp, session("codex:default", 2))
-		n.Tell(GaveUp, other)
-		n.Tell(Parked, session("claude-code:default", 4))
+		n.Report(GaveUp, session("claude-code:default", 1))
+		n.Report(GaveUp, session("codex:default", 2))
+		n.Report(GaveUp, other)
+		n.Report(Parked, session("claude-code:default", 4))
 		elsewhere := session("codex:default", 5)
 		elsewhere.Provider = "azure"
-		n.Tell(GaveUp, elsewhere)
+		n.Report(GaveUp, elsewhere)
 		time.Sleep(11 * time.Second)
 		synctest.Wait()
 		require.Len(t, ch.notices(), 5)
@@ -74,7 +74,7 @@ func TestGroupWaitZeroTellsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &fakeChannel{name: "a"}
 		n := running(t, Options{Config: Config{Channels: ways(ch)}})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		settle()
 		require.Len(t, ch.notices(), 1)
 		require.Equal(t, "resumed retry 0001-9c1e", ch.notices()[0].RetryCommand)
@@ -87,7 +87,7 @@ func TestEventsAreThoseOfTheChannel(t *testing.T) {
 		good := &fakeChannel{name: "good", events: []Event{Recovered, ConfigError}}
 		n := running(t, Options{Config: Config{Channels: ways(standard, good)}})
 		for _, e := range []Event{GaveUp, Parked, Limited, Retrying, Recovered} {
-			n.Tell(e, session("x", 1))
+			n.Report(e, session("x", 1))
 		}
 		n.TellConfigError("line 3: bad")
 		settle()
@@ -134,7 +134,7 @@ func TestNoEventsAtAllMeansThatNothingIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quiet := &fakeChannel{name: "quiet", events: []Event{}}
 		n := running(t, Options{Config: Config{Channels: ways(quiet)}})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		settle()
 		require.Empty(t, eventsOf(quiet))
 	})
@@ -165,7 +165,7 @@ func TestFailedDeliveryIsTriedAgainOnItsSchedule(t *testing.T) {
 		}}
 		store := newMemStore()
 		n := running(t, Options{Store: store, Config: Config{Channels: ways(ch)}})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 
@@ -195,9 +195,9 @@ func TestRetryAfterBeatsTheScheduleAndSilencesTheChannel(t *testing.T) {
 			return nil
 		}}
 		n := running(t, Options{Config: Config{Channels: ways(ch)}})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		settle()
-		n.Tell(GaveUp, session("y", 2)) // must not be sent during the pause either
+		n.Report(GaveUp, session("y", 2)) // must not be sent during the pause either
 		time.Sleep(time.Hour - time.Second)
 		synctest.Wait()
 		require.Len(t, ch.notices(), 1)
@@ -220,7 +220,7 @@ func TestUndeliverableNoticeIsDroppedAfterADayLoudly(t *testing.T) {
 			Config: Config{Channels: ways(ch)},
 		})
 		began := time.Now()
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		time.Sleep(23*time.Hour + 40*time.Minute)
 		synctest.Wait()
 		require.Equal(t, 1, n.Pending())
@@ -243,7 +243,7 @@ func TestRefusedNoticeIsNotTriedAgain(t *testing.T) {
 		ch := &fakeChannel{name: "a", send: func(context.Context, Notice) error { return &SendError{Final: true, Err: errDown} }}
 		store := newMemStore()
 		n := running(t, Options{Store: store, Config: Config{Channels: ways(ch)}})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		time.Sleep(48 * time.Hour)
 		synctest.Wait()
 		require.Len(t, ch.notices(), 1)
@@ -266,7 +266,7 @@ func TestNoticesWaitForTheNextLogin(t *testing.T) {
 		store := newMemStore()
 		n := running(t, Options{Store: store, Log: log.logger(), Config: Config{Channels: ways(ch)}})
 		for i := range 3 {
-			n.Tell(GaveUp, session(fmt.Sprint("account", i), i))
+			n.Report(GaveUp, session(fmt.Sprint("account", i), i))
 			time.Sleep(3 * time.Hour)
 		}
 		synctest.Wait()
@@ -279,7 +279,7 @@ func TestNoticesWaitForTheNextLogin(t *testing.T) {
 		require.Equal(t, 1, strings.Count(log.String(), "no desktop"), log.String())
 
 		loggedIn.Store(false)
-		n.Tell(GaveUp, session("last", 9))
+		n.Report(GaveUp, session("last", 9))
 		time.Sleep(25 * time.Hour)
 		synctest.Wait()
 		require.Equal(t, "unavailable", store.outcomes()[3])
@@ -297,7 +297,7 @@ func TestSlowChannelDelaysNeitherOthersNorTheCaller(t *testing.T) {
 		n := running(t, Options{Config: Config{Channels: ways(slow, fast)}})
 		began := time.Now()
 		for i := range 100 {
-			n.Tell(GaveUp, session(fmt.Sprint("account", i), i))
+			n.Report(GaveUp, session(fmt.Sprint("account", i), i))
 		}
 		require.Zero(t, time.Since(began))
 		settle()
@@ -317,9 +317,9 @@ func TestGoodNewsDoesNotOvertakeTheBadNewsItCloses(t *testing.T) {
 			return nil
 		}
 		n := running(t, Options{Config: Config{Channels: ways(ch)}})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		time.Sleep(time.Hour)
-		n.Tell(Recovered, session("x", 1))
+		n.Report(Recovered, session("x", 1))
 		settle()
 		up.Store(true)
 		time.Sleep(time.Hour)
@@ -338,7 +338,7 @@ func TestReloadKeepsWhatWaitsForAChannelAndDropsWhatHasNone(t *testing.T) {
 		gone := &fakeChannel{name: "gone", send: down}
 		store := newMemStore()
 		n := running(t, Options{Store: store, Log: log.logger(), Config: Config{Channels: ways(kept, gone)}})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		time.Sleep(time.Minute)
 
 		mended, added := &fakeChannel{name: "kept"}, &fakeChannel{name: "added"}
@@ -352,7 +352,7 @@ func TestReloadKeepsWhatWaitsForAChannelAndDropsWhatHasNone(t *testing.T) {
 		require.Equal(t, []string{"delivered", "removed"}, store.outcomes())
 		require.Contains(t, log.String(), "channel=gone notices=1")
 
-		n.Tell(GaveUp, session("x", 2))
+		n.Report(GaveUp, session("x", 2))
 		settle()
 		require.Len(t, added.notices(), 1)
 	})
@@ -364,7 +364,7 @@ func TestTenThousandSessionsAtOnceAreOneBoundedNoticeAnAccount(t *testing.T) {
 		store := newMemStore()
 		n := running(t, Options{Store: store, Config: Config{Channels: ways(ch), GroupWait: 10 * time.Second}})
 		for i := range 10_000 {
-			n.Tell(GaveUp, session(fmt.Sprint("claude-code:", i%2), i))
+			n.Report(GaveUp, session(fmt.Sprint("claude-code:", i%2), i))
 		}
 		time.Sleep(11 * time.Second)
 		synctest.Wait()
@@ -394,7 +394,7 @@ func TestStoreThatRefusesIsAskedAgainAndNothingIsSentMeanwhile(t *testing.T) {
 		}
 		ch := &fakeChannel{name: "a"}
 		n := running(t, Options{Store: store, Config: Config{Channels: ways(ch)}})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		require.Empty(t, ch.notices(), "a notice is durable before it is sent")
@@ -417,7 +417,7 @@ func TestNoticeIsSentOnceAlsoWhenTheStoreFailsWhenItIsComplete(t *testing.T) {
 		}
 		ch := &fakeChannel{name: "a"}
 		n := running(t, Options{Store: store, Config: Config{Channels: ways(ch)}})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		settle()
 		require.Empty(t, ch.notices(), "it is not sent before it is on disk")
 		time.Sleep(time.Minute)
@@ -431,7 +431,7 @@ func TestWhatIsGatheredGoesToTheChannelsOfTheDayItIsComplete(t *testing.T) {
 		gone, kept, added := &fakeChannel{name: "gone"}, &fakeChannel{name: "kept"}, &fakeChannel{name: "added"}
 		store := newMemStore()
 		n := running(t, Options{Store: store, Config: Config{Channels: ways(gone, kept), GroupWait: 10 * time.Second}})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		settle()
 		n.Swap(Config{Channels: ways(kept, added), GroupWait: 10 * time.Second})
 		time.Sleep(11 * time.Second)
@@ -456,10 +456,10 @@ func TestDeliveryWhoseEndCannotBeStoredIsNotSentAgain(t *testing.T) {
 		}
 		ch := &fakeChannel{name: "a"}
 		n := running(t, Options{Store: store, Config: Config{Channels: ways(ch)}})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		time.Sleep(time.Hour)
 		full.Store(false)
-		n.Tell(GaveUp, session("y", 2)) // the store writes both
+		n.Report(GaveUp, session("y", 2)) // the store writes both
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		require.Len(t, ch.notices(), 2)
@@ -480,9 +480,9 @@ func TestShutdownLetsATryEndAndKeepsWhatIsGathered(t *testing.T) {
 		}}
 		cfg := Config{Channels: ways(ch), GroupWait: 10 * time.Second}
 		n, stop := start(t, Options{Store: store, Config: cfg})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		time.Sleep(11 * time.Second) // the first is being sent
-		n.Tell(GaveUp, session("y", 2))
+		n.Report(GaveUp, session("y", 2))
 		stop()
 		require.Equal(t, []string{"delivered"}, store.outcomes())
 
@@ -502,7 +502,7 @@ func TestShutdownDoesNotWaitForAHangingChannelForLong(t *testing.T) {
 			return ctx.Err()
 		}}
 		n, stop := start(t, Options{Store: store, Config: Config{Channels: ways(ch)}})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		settle()
 		began := time.Now()
 		stop()
@@ -519,7 +519,7 @@ func TestRetryCountAndTimeSurviveARestart(t *testing.T) {
 		ch := &fakeChannel{name: "a", send: func(context.Context, Notice) error { return errDown }}
 		cfg := Config{Channels: ways(ch)}
 		n, stop := start(t, Options{Store: store, Config: cfg})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		time.Sleep(3 * time.Minute) // tries at 0, 5, 15, 35, 75, 155 s; next at 315 s
 		stop()
 		require.Len(t, ch.notices(), 6)
@@ -539,18 +539,18 @@ func TestToldAgainAfterARestartIsPassedOverButNotATrueRepetition(t *testing.T) {
 		ch := &fakeChannel{name: "a"}
 		cfg := Config{Channels: ways(ch)}
 		n, stop := start(t, Options{Store: store, Config: cfg})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		settle()
 		stop()
 		require.Len(t, ch.notices(), 1)
 
 		n, stop = start(t, Options{Store: store, Config: cfg})
 		defer stop()
-		n.Tell(GaveUp, session("x", 1)) // reported to be sure, at the start
-		n.Tell(GaveUp, session("x", 2)) // this one was never reported
+		n.Report(GaveUp, session("x", 1)) // reported to be sure, at the start
+		n.Report(GaveUp, session("x", 2)) // this one was never reported
 		settle()
 		require.Len(t, ch.notices(), 2)
-		n.Tell(GaveUp, session("x", 1)) // a person retried without success
+		n.Report(GaveUp, session("x", 1)) // a person retried without success
 		settle()
 		require.Len(t, ch.notices(), 3)
 	})
@@ -560,7 +560,7 @@ func TestNoticeGoesOutInTheChannelsOwnWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plain, own := &fakeChannel{name: "plain"}, &fakeChannel{name: "own", prefix: "Hear: "}
 		n := running(t, Options{Config: Config{Channels: ways(plain, own)}})
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		settle()
 		require.Equal(t, "Hear: "+plain.notices()[0].Title, own.notices()[0].Title)
 	})
@@ -594,7 +594,7 @@ func TestWhatWasToldBeginsAnewWhenItCannotBeRead(t *testing.T) {
 			store, ch := newMemStore(), &fakeChannel{name: "a"}
 			store.values[marksKey] = []byte(stored)
 			n := running(t, Options{Store: store, Config: Config{Channels: ways(ch)}})
-			n.Tell(GaveUp, session("x", 1))
+			n.Report(GaveUp, session("x", 1))
 			settle()
 			require.ElementsMatch(t, []Event{StateError, GaveUp}, eventsOf(ch))
 			require.Contains(t, ch.notices()[0].Text+ch.notices()[1].Text, why)

@@ -63,14 +63,14 @@ type Notice struct {
 	Allowance    *Allowance     `json:"allowance,omitempty"` // the one of which much is used
 }
 
-// Order is what a person can order with a button of a notice. There are no other orders.
-type Order string
+// Action is what a person can order with a button of a notice. There are no other orders.
+type Action string
 
 // The orders.
 const (
-	RetryNow Order = "retry"
-	Forget   Order = "cancel"
-	Hold     Order = "pause"
+	RetryNow Action = "retry"
+	Forget   Action = "cancel"
+	Hold     Action = "pause"
 )
 
 // Keys returns the keys of the listed sessions.
@@ -94,7 +94,7 @@ func (n Notice) RetryLabel() string {
 type Orders struct {
 	// Order is called for each session of the notice. It may block until ctx is done, which ends with
 	// the channel. Nil: there are no buttons.
-	Order func(ctx context.Context, order Order, session resume.Key)
+	Order func(ctx context.Context, order Action, session resume.Key)
 
 	// Memory stores the shown notices and the meaning of their buttons for the next start; may be nil.
 	Memory Memory

@@ -14,10 +14,10 @@ func TestNewsOfASessionIsToldInItsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &fakeChannel{name: "a", events: Events()}
 		n := running(t, Options{Config: Config{Channels: ways(ch), GroupWait: time.Second}})
-		n.Tell(GaveUp, session("x", 2)) // another one: its notice is open when the next session is added
-		n.Tell(Limited, session("x", 1))
+		n.Report(GaveUp, session("x", 2)) // another one: its notice is open when the next session is added
+		n.Report(Limited, session("x", 1))
 		time.Sleep(500 * time.Millisecond)
-		n.Tell(GaveUp, session("x", 1))
+		n.Report(GaveUp, session("x", 1))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Equal(t, []Event{Limited, GaveUp}, eventsOf(ch))
@@ -31,9 +31,9 @@ func TestACallIsHeldBackForSecondsOnly(t *testing.T) {
 		ch := &fakeChannel{name: "a", events: Events()}
 		n := running(t, Options{Config: Config{Channels: ways(ch), GroupWait: time.Second}})
 		for i := range 100 {
-			n.Tell(Limited, session("x", i))
+			n.Report(Limited, session("x", i))
 			time.Sleep(400 * time.Millisecond)
-			n.Tell(GaveUp, session("x", i))
+			n.Report(GaveUp, session("x", i))
 			if i == 20 { // eight seconds
 				synctest.Wait()
 				require.Contains(t, eventsOf(ch), GaveUp)

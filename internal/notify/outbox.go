@@ -14,10 +14,10 @@ import (
 
 // Store stores notices durably. Its methods are called from several goroutines.
 type Store interface {
-	// Keep puts deliveries into the outbox and a value under a key, if there is one, as one change: after
+	// StoreOutbox puts deliveries into the outbox and a value under a key, if there is one, as one change: after
 	// a crash either all of it is there or nothing. An existing delivery gets the new content, unless it
 	// is done.
-	Keep(open []Delivery, key string, value []byte)
+	StoreOutbox(open []Delivery, key string, value []byte)
 
 	// Pending returns the deliveries that are not done, oldest first.
 	Pending() []Delivery
@@ -63,7 +63,7 @@ func (n *Notifier) store(ctx context.Context) error {
 		return nil
 	}
 	data, _ := json.Marshal(storedMarks{marksVersion, marks}) // texts and numbers: it does not fail
-	n.opts.Store.Keep(open, marksKey, data)
+	n.opts.Store.StoreOutbox(open, marksKey, data)
 	err := n.opts.Store.Sync(ctx)
 	if err != nil {
 		n.mu.Lock()
@@ -172,8 +172,8 @@ func (n *Notifier) end(ctx context.Context, id, channel string, outcome Outcome)
 	n.opts.Count(channel, outcome)
 }
 
-// Tells reports whether any channel here wants the events that hosts share.
-func (n *Notifier) Tells() bool {
+// CanReport reports whether any channel here wants the events that hosts share.
+func (n *Notifier) CanReport() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	wanted := func(event Event) bool { return len(n.config.wanting(event)) > 0 }
@@ -205,7 +205,7 @@ func (n *Notifier) Accept(ctx context.Context, notice Notice) error {
 	if err != nil {
 		return err
 	}
-	n.opts.Store.Keep(open, "", nil)
+	n.opts.Store.StoreOutbox(open, "", nil)
 	if err := n.opts.Store.Sync(ctx); err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func (n *Notifier) TellUsage(account resume.AccountKey, w usage.Window) {
 	now := n.now()
 	n.tellAs(Usage, account, w.Kind+now.String(), func(g *group) {
 		g.detail = usageText(account, w, now)
-		g.Allowance = &Allowance{w.Kind, usage.Mark(w.Used), w.ResetsAt.UTC(), w.FullAt}
+		g.Allowance = &Allowance{w.Kind, usage.Threshold(w.Used), w.ResetsAt.UTC(), w.FullAt}
 	})
 }
 

@@ -249,7 +249,7 @@ func (s *sender) judge(ctx context.Context, it *item, err error) {
 	if quiet {
 		s.quietUntil = it.due
 	}
-	s.n.opts.Store.Keep([]Delivery{it.Delivery}, "", nil)
+	s.n.opts.Store.StoreOutbox([]Delivery{it.Delivery}, "", nil)
 }
 
 // fails stores a problem, and reports whether it is another one than that of the last try.

@@ -24,8 +24,8 @@ func TestWhatHostsShareIsHandedInAndToldByOne(t *testing.T) {
 				return true
 			},
 		})
-		n.Tell(Limited, session("account", 1))
-		n.Tell(Limited, session("account", 2))
+		n.Report(Limited, session("account", 1))
+		n.Report(Limited, session("account", 2))
 		time.Sleep(2 * lookTime)
 		synctest.Wait()
 		require.Len(t, handed, 1)
@@ -33,17 +33,17 @@ func TestWhatHostsShareIsHandedInAndToldByOne(t *testing.T) {
 		require.Empty(t, here.notices())
 		require.Equal(t, "shared", store.outcomes()[0])
 
-		n.Tell(GaveUp, session("account", 3))
+		n.Report(GaveUp, session("account", 3))
 		settle()
 		require.Len(t, here.notices(), 1, "what is one session's is told where it is")
 		require.Len(t, handed, 1)
 
 		alone = true
-		n.Tell(Limited, session("other", 4))
+		n.Report(Limited, session("other", 4))
 		time.Sleep(2 * lookTime)
 		synctest.Wait()
 		require.Len(t, here.notices(), 2, "a host that is alone tells people itself")
-		require.True(t, n.Tells())
+		require.True(t, n.CanReport())
 	})
 }
 
@@ -64,16 +64,16 @@ func TestANoticeThatIsAcceptedIsToldOnce(t *testing.T) {
 func TestANoticeThatNobodyHereWantsIsLeftToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := running(t, Options{Config: Config{Channels: ways(&fakeChannel{name: "a", events: []Event{Parked}})}})
-		require.True(t, n.Tells(), "of hosts that are gone")
+		require.True(t, n.CanReport(), "of hosts that are gone")
 		require.ErrorContains(t, n.Accept(t.Context(), Notice{ID: "x", Event: Limited, Host: "other"}), "another host sends it")
-		require.False(t, n.Tells(), "another one has its turn")
+		require.False(t, n.CanReport(), "another one has its turn")
 		time.Sleep(declineFor)
-		require.True(t, n.Tells())
+		require.True(t, n.CanReport())
 		require.Error(t, n.Accept(t.Context(), Notice{ID: "y", Event: Limited, Host: "other"}))
-		require.True(t, n.Tells(), "whoever hands in what nobody wants does not keep this host from telling the rest")
+		require.True(t, n.CanReport(), "whoever hands in what nobody wants does not keep this host from telling the rest")
 		time.Sleep(declineAgain)
 		require.Error(t, n.Accept(t.Context(), Notice{ID: "z", Event: Limited, Host: "other"}))
-		require.False(t, n.Tells())
+		require.False(t, n.CanReport())
 	})
 }
 

@@ -55,7 +55,7 @@ func (t Table) executable(pid int) (string, bool) {
 	if !filepath.IsAbs(path) || !program.IsExecutable(path) {
 		return "", false
 	}
-	if !t.Seen() {
+	if !t.HasProc() {
 		return path, true
 	}
 	// The kernel appends "(deleted)" to the name of a removed file; in a container the same

@@ -133,7 +133,7 @@ type openFiles struct{}
 // Writers returns the processes except this one that have the file of that name open for
 // writing, or an error if they cannot be known.
 func (t Table) Writers(ctx context.Context, name string) ([]int, error) {
-	if !t.Seen() {
+	if !t.HasProc() {
 		return t.WritersByLsof(ctx, name)
 	}
 	users, err := once(t.look(ctx), openFiles{}, t.users)

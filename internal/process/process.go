@@ -46,7 +46,7 @@ type Live struct {
 	Cwd  string   // its working directory; empty: not known
 
 	environ   []string
-	place     Place // the directory of Cwd
+	place     Dir   // the directory of Cwd
 	forebears []int // its ancestors, the nearest first
 	sandboxed bool  // it is in a sandbox that its own program made
 	titled    bool  // it overwrote its arguments with a title
@@ -186,29 +186,29 @@ func (p Live) CannotHold(s resume.Session, kind string) bool {
 }
 
 // LivesIn reports whether the directory is the working directory of the process.
-func (p Live) LivesIn(place Place) bool { return p.place.Is(place) }
+func (p Live) LivesIn(place Dir) bool { return p.place.Is(place) }
 
-// Place is a directory, independent of its name; the zero Place is none.
-type Place struct{ name, real string }
+// Dir is a directory, independent of its name; the zero Dir is none.
+type Dir struct{ name, real string }
 
 // PlaceOf returns the directory of that name. Call it once to compare with many: resolving
 // symbolic links costs more than the rest.
-func PlaceOf(dir string) Place {
+func PlaceOf(dir string) Dir {
 	if dir == "" {
-		return Place{}
+		return Dir{}
 	}
 	target, _ := filepath.EvalSymlinks(dir) // a missing directory has only its name
-	return Place{filepath.Clean(dir), target}
+	return Dir{filepath.Clean(dir), target}
 }
 
 // PlaceOf returns the directory of that name, resolved once per snapshot: the sessions of a
 // burst share few directories.
-func (t Table) PlaceOf(ctx context.Context, dir string) Place {
-	return Once(ctx, t, placeOf(dir), func() Place { return PlaceOf(dir) })
+func (t Table) PlaceOf(ctx context.Context, dir string) Dir {
+	return Once(ctx, t, placeOf(dir), func() Dir { return PlaceOf(dir) })
 }
 
 // Is reports whether both are the same directory.
-func (p Place) Is(other Place) bool {
+func (p Dir) Is(other Dir) bool {
 	return p.name != "" && (p.name == other.name || p.real != "" && p.real == other.real)
 }
 
@@ -318,7 +318,7 @@ func (t Table) Sandbox(pid int) (string, error) {
 
 // Lives reports whether the process of that pid and start time still lives.
 func (t Table) Lives(process resume.Process) bool {
-	if !t.Tells() {
+	if !t.Readable() {
 		return process.PID > 0 && Exists(process.PID)
 	}
 	stat, err := t.Stat(process.PID)

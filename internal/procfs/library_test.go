@@ -78,8 +78,8 @@ func TestTheLibraryTellsWhatTheKernelTells(t *testing.T) {
 	require.Equal(t, dir, Library.Cwd(pid))
 	require.Equal(t, filepath.Join(dir, "a bot"), Library.Executable(pid))
 	require.True(t, Library.Own(pid))
-	require.True(t, Library.Tells())
-	require.False(t, Library.Seen())
+	require.True(t, Library.Readable())
+	require.False(t, Library.HasProc())
 	s, err := Library.Stat(pid)
 	require.NoError(t, err)
 	require.True(t, s.Living())
@@ -95,7 +95,7 @@ func TestTheLibraryTellsWhatTheKernelTells(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, apart)
 
-	if Proc.Seen() { // compare both
+	if Proc.HasProc() { // compare both
 		kernel, err := Proc.Stat(pid)
 		require.NoError(t, err)
 		require.Equal(t, []int{kernel.Parent, kernel.Group}, []int{s.Parent, s.Group})

@@ -33,7 +33,7 @@ func (f FS) PIDs() ([]int, error) {
 	if f.asks() {
 		return f.pidsByLibrary(context.Background())
 	}
-	if !f.Seen() {
+	if !f.HasProc() {
 		return nil, fmt.Errorf("list processes: %w", ErrUnseen)
 	}
 	dir, err := os.Open(string(f))

@@ -14,7 +14,7 @@ import (
 )
 
 func TestTheKernelTellsOfAProcess(t *testing.T) {
-	if !procfs.Proc.Seen() {
+	if !procfs.Proc.HasProc() {
 		t.Skip("SKIPPED: this system has no /proc, so that processes cannot be read")
 	}
 	dir := t.TempDir()
@@ -66,7 +66,7 @@ func TestTheKernelTellsOfAProcess(t *testing.T) {
 
 func TestWithoutAKernelThatTellsNothingIsKnown(t *testing.T) {
 	none := procfs.FS(filepath.Join(t.TempDir(), "none"))
-	require.False(t, none.Seen())
+	require.False(t, none.HasProc())
 	_, err := none.PIDs()
 	require.ErrorIs(t, err, procfs.ErrUnseen)
 	_, err = none.List(t.Context())

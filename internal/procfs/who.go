@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 )
 
-// Seen reports whether the kernel shows processes here: at least this one, under its own pid. An
+// HasProc reports whether the kernel shows processes here: at least this one, under its own pid. An
 // empty directory does not, nor one of another pid namespace.
-func (f FS) Seen() bool {
+func (f FS) HasProc() bool {
 	if f == Library {
 		return false
 	}
@@ -29,7 +29,7 @@ func (f FS) asks() bool {
 	if f != Proc || procSeen.Load() {
 		return f == Library
 	}
-	seen := f.Seen()
+	seen := f.HasProc()
 	procSeen.Store(seen)
 	return !seen
 }
@@ -37,10 +37,10 @@ func (f FS) asks() bool {
 // procSeen caches that Proc was seen once, so that each read of a process need not check it.
 var procSeen atomic.Bool
 
-// Tells reports whether processes can be read here at all: at least this one.
-func (f FS) Tells() bool {
+// Readable reports whether processes can be read here at all: at least this one.
+func (f FS) Readable() bool {
 	if !f.asks() {
-		return f.Seen()
+		return f.HasProc()
 	}
 	_, err := f.statByLibrary(os.Getpid())
 	return err == nil

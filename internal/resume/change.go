@@ -49,17 +49,17 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// Begun returns the resume that this step claimed, or nil.
-func (c Change) Begun() *Run {
+// ClaimedRun returns the resume that this step claimed, or nil.
+func (c Change) ClaimedRun() *Run {
 	if run := c.After.Run; run != nil && !c.Before.runs(run.Mark) {
 		return run
 	}
 	return nil
 }
 
-// Begins reports whether the running command begins the session of a task. Such a session may move
+// StartsTask reports whether the running command begins the session of a task. Such a session may move
 // before the start of its command is known.
-func (c Change) Begins() bool { return c.Before.Run != nil && c.Before.Run.Begins }
+func (c Change) StartsTask() bool { return c.Before.Run != nil && c.Before.Run.Begins }
 
 // Stepped reports whether the state, the wait or the reason of a session has changed.
 func (c Change) Stepped() bool {
@@ -136,7 +136,7 @@ func (c Change) Concluded() *Attempt {
 // Interrupts reports whether a refusal stopped a session that worked, or that was just resumed. A
 // repeated refusal of a stopped session does not count.
 func (c Change) Interrupts() bool {
-	return !c.Before.State.Stopped() && !c.After.LimitedAt.Equal(c.Before.LimitedAt)
+	return !c.Before.State.CanRetry() && !c.After.LimitedAt.Equal(c.Before.LimitedAt)
 }
 
 // WorksOn reports whether the only change is that a working session moved.

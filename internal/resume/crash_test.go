@@ -239,7 +239,7 @@ func (h *history) turn() {
 func (h *history) due() {
 	before := h.session
 	h.step(Due{Mark: fmt.Sprintf("m%d", h.dice.Uint32())})
-	if (Change{Before: before, After: h.session}).Begun() != nil {
+	if (Change{Before: before, After: h.session}).ClaimedRun() != nil {
 		h.send()
 	}
 }

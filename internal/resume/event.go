@@ -210,44 +210,44 @@ type CameBack struct{ Since time.Time }
 // Expired is an interruption that ended long ago and that no person has acted on.
 type Expired struct{}
 
-func (Limited) event()       {}
-func (Progressed) event()    {}
-func (Prompted) event()      {}
-func (Cancelled) event()     {}
-func (Due) event()           {}
-func (HeldBack) event()      {}
-func (Postponed) event()     {}
-func (Lifted) event()        {}
-func (Superseded) event()    {}
-func (Joined) event()        {}
-func (Sending) event()       {}
-func (Started) event()       {}
-func (Ended) event()         {}
-func (Recalled) event()      {}
-func (NotSent) event()       {}
-func (Lost) event()          {}
-func (Occupied) event()      {}
-func (Released) event()      {}
-func (Asked) event()         {}
-func (Died) event()          {}
-func (Silent) event()        {}
-func (Retry) event()         {}
-func (Forget) event()        {}
-func (Pause) event()         {}
-func (Unpause) event()       {}
-func (Reconsider) event()    {}
-func (Rewound) event()       {}
-func (Slept) event()         {}
-func (Renamed) event()       {}
-func (CameBack) event()      {}
-func (Expired) event()       {}
-func (Learned) event()       {}
-func (Unseen) event()        {}
-func (Pay) event()           {}
-func (Enqueued) event()      {}
-func (Relisted) event()      {}
-func (Became) event()        {}
-func (SubagentEnded) event() {}
+func (Limited) event()        {}
+func (Progressed) event()     {}
+func (Prompted) event()       {}
+func (Cancelled) event()      {}
+func (Due) event()            {}
+func (HeldBack) event()       {}
+func (Postponed) event()      {}
+func (Lifted) event()         {}
+func (Superseded) event()     {}
+func (Joined) event()         {}
+func (Sending) event()        {}
+func (Started) event()        {}
+func (Ended) event()          {}
+func (Recalled) event()       {}
+func (NotSent) event()        {}
+func (Lost) event()           {}
+func (Occupied) event()       {}
+func (Released) event()       {}
+func (Asked) event()          {}
+func (Died) event()           {}
+func (Silent) event()         {}
+func (Retry) event()          {}
+func (Forget) event()         {}
+func (Pause) event()          {}
+func (Unpause) event()        {}
+func (Reconsider) event()     {}
+func (Rewound) event()        {}
+func (Slept) event()          {}
+func (Renamed) event()        {}
+func (CameBack) event()       {}
+func (Expired) event()        {}
+func (Learned) event()        {}
+func (ProcessUnknown) event() {}
+func (Pay) event()            {}
+func (Enqueued) event()       {}
+func (Relisted) event()       {}
+func (Became) event()         {}
+func (SubagentEnded) event()  {}
 
 // Observation is an event that was read from an agent's files: what happened, to which session, and
 // where it is recorded.
@@ -309,9 +309,9 @@ type Learned struct {
 	Subagents *[]Subagent
 }
 
-// Unseen says that no process of a stopped session was found, so that what it was started with stays
+// ProcessUnknown says that no process of a stopped session was found, so that what it was started with stays
 // unknown.
-type Unseen struct{ Why string }
+type ProcessUnknown struct{ Why string }
 
 // Pay is a person's order to continue a session with their own key, at their cost. It holds until the
 // limit that stopped the session is over. Only a person can give it.

@@ -86,7 +86,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.lost(ev, r, now)
 	case Learned:
 		return s.learned(ev, r, now)
-	case Unseen:
+	case ProcessUnknown:
 		if s.State == Waiting && s.Run == nil && !s.Allowed && !s.StartedWith().Seen() {
 			return s.parkUnseen(ev.Why)
 		}

@@ -15,7 +15,7 @@ func who(machine string) string {
 }
 
 func (s Session) retried(by string, r Rules, now time.Time) Session {
-	if !s.State.Stopped() || s.Asks != "" || !s.SilentAt.IsZero() { // or it is open in its terminal, and waits for its user there
+	if !s.State.CanRetry() || s.Asks != "" || !s.SilentAt.IsZero() { // or it is open in its terminal, and waits for its user there
 		return s
 	}
 	if why := r.Excluded(s.Cwd); why != "" {
@@ -39,7 +39,7 @@ func (s Session) retried(by string, r Rules, now time.Time) Session {
 
 // Early reports whether a retry now would come before the time that the provider named.
 func (s Session) Early(now time.Time) bool {
-	return s.State.Stopped() && !s.Pending() && s.Needs != StartUnseen && s.Limit.Reset.At.After(now) // such a one waits after a retry too
+	return s.State.CanRetry() && !s.Pending() && s.Needs != StartUnseen && s.Limit.Reset.At.After(now) // such a one waits after a retry too
 }
 
 func (s Session) expired(now time.Time) Session {
@@ -58,7 +58,7 @@ const ownKey = "your own key"
 // does not prevent it.
 func (s Session) WhyNotOwnKey(now time.Time) string {
 	switch {
-	case !s.State.Stopped() || s.Pending():
+	case !s.State.CanRetry() || s.Pending():
 		return "it is not stopped"
 	case s.Limit.Class != limit.UsageLimit:
 		return "only a session that a usage limit stopped can continue with your own key, and this one was stopped by " + describe(s.Limit, "")

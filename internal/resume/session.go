@@ -37,8 +37,8 @@ var stateNames = [...]string{
 // States returns every state, in the order of an interruption.
 func States() []State { return []State{Watching, Waiting, Resuming, Settling, GaveUp, Parked} }
 
-// Stopped reports whether a session is interrupted, and no resume is on its way.
-func (s State) Stopped() bool { return s == Waiting || s == Parked || s == GaveUp }
+// CanRetry reports whether a session is interrupted, and no resume is on its way.
+func (s State) CanRetry() bool { return s == Waiting || s == Parked || s == GaveUp }
 
 func (s State) String() string {
 	if s >= Watching && int(s) < len(stateNames) {

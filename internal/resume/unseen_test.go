@@ -15,7 +15,7 @@ func seenAt(at time.Time) Learned {
 
 func TestASessionWhoseStartWasNotSeenNeedsAPersonsWord(t *testing.T) {
 	reset := noon.Add(2 * time.Hour)
-	w := newWalk().do(limitedUntil(noon, limit.UsageLimit, reset), Unseen{Why: "not seen"})
+	w := newWalk().do(limitedUntil(noon, limit.UsageLimit, reset), ProcessUnknown{Why: "not seen"})
 	require.Equal(t, []any{Parked, StartUnseen, "not seen"}, []any{w.State, w.Needs, w.Reason})
 	require.NotEmpty(t, w.NoticeID, "a person is told, once")
 	told := w.NoticeCount
@@ -23,24 +23,24 @@ func TestASessionWhoseStartWasNotSeenNeedsAPersonsWord(t *testing.T) {
 	w.do(Retry{By: "another machine"})
 	require.False(t, w.Allowed, "only its own user can say so")
 
-	w = newWalk().do(limitedUntil(noon, limit.UsageLimit, reset), Unseen{Why: "not seen"}, Retry{})
+	w = newWalk().do(limitedUntil(noon, limit.UsageLimit, reset), ProcessUnknown{Why: "not seen"}, Retry{})
 	require.True(t, w.Allowed)
 	require.Equal(t, Waiting, w.State)
 	require.Equal(t, reset.Add(time.Minute), w.NextAt, "the word does not shorten the provider's wait")
 	require.Empty(t, w.Needs)
-	w.do(Unseen{Why: "not seen"})
+	w.do(ProcessUnknown{Why: "not seen"})
 	require.Equal(t, Waiting, w.State, "the word is remembered")
 	require.Equal(t, told, w.NoticeCount)
 
-	w = newWalk().do(limited(noon, limit.Overloaded), Unseen{Why: "not seen"}, Retry{})
+	w = newWalk().do(limited(noon, limit.Overloaded), ProcessUnknown{Why: "not seen"}, Retry{})
 	require.Equal(t, noon, w.NextAt, "without a stated time it is due now")
 }
 
 func TestAStartThatIsFoundLaterIsAsGood(t *testing.T) {
-	w := newWalk().do(limited(noon, limit.Overloaded), Unseen{Why: "not seen"}, seenAt(noon))
+	w := newWalk().do(limited(noon, limit.Overloaded), ProcessUnknown{Why: "not seen"}, seenAt(noon))
 	require.Equal(t, Waiting, w.State)
 	require.Empty(t, w.Needs)
-	w.do(Unseen{Why: "not seen"})
+	w.do(ProcessUnknown{Why: "not seen"})
 	require.Equal(t, Waiting, w.State)
 }
 

@@ -112,7 +112,7 @@ func (r Request) variables(o resume.Origin, all *Environment) *resume.NotSent {
 		all.Unset, all.Had = slices.Concat(r.Command.Unset, env.Unset), childenv.Names(env.Set)
 	}
 	if len(missing) > 0 {
-		return park(sanitize.Short(leash.Refusal(missing), sanitize.Sentence) + "; " + ByHand(r.Agent, r.Session))
+		return park(sanitize.Short(leash.WhyMissing(missing), sanitize.Sentence) + "; " + ByHand(r.Agent, r.Session))
 	}
 	if known || enters || o.Others == nil {
 		return nil

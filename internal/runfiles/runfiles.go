@@ -182,7 +182,7 @@ func Name(output string) string {
 func RunOf(output string) (began, ended time.Time, how string) {
 	began, _ = runner.BirthTime(output)
 	path := statusOf(output)
-	left := runner.ReadLeft(path)
+	left := runner.ReadStatusFile(path)
 	switch {
 	case !left.Began:
 		return began, time.Time{}, ""

@@ -26,7 +26,7 @@ func TestWhatAnswersIsTakenForTheCommandAndLeftAlone(t *testing.T) {
 	p.Bind(Command{Bounds: bounds(time.Nanosecond, 0), Status: status})
 	require.ErrorContains(t, p.Stop(t.Context()), "end it yourself")
 	require.NoError(t, child.Process.Signal(syscall.Signal(0)), "it lives")
-	require.Equal(t, Left{Began: true, PID: 7}, ReadLeft(status))
+	require.Equal(t, StatusFile{Began: true, PID: 7}, ReadStatusFile(status))
 
 	require.NoError(t, child.Process.Kill())
 	require.Error(t, child.Wait())

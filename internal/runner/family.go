@@ -21,7 +21,7 @@ func StartTime(pid int) (uint64, error) {
 }
 
 // CanIdentify reports whether the processes of an earlier daemon can be recognised.
-func CanIdentify() bool { return procfs.Proc.Tells() }
+func CanIdentify() bool { return procfs.Proc.Readable() }
 
 func alive(process resume.Process) bool {
 	if !CanIdentify() {

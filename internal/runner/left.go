@@ -65,34 +65,34 @@ func kept(program string, argv []string, status string, limits resume.ProcessLim
 	return shell, append([]string{shell, "-c", script(limits) + keeper, status, program}, argv[1:]...)
 }
 
-// Left is the content of a command's status file.
-type Left struct {
+// StatusFile is the content of a command's status file.
+type StatusFile struct {
 	Began bool // it may have acted
 	PID   int  // of the leader of its group; 0: not known
 	Ended bool // and its exit code is known:
 	Code  int  // the exit code; bySignal plus the number of the signal if one ended it
 }
 
-// ReadLeft reads a status file. One that is missing or unreadable gives the zero Left.
-func ReadLeft(path string) Left {
+// ReadStatusFile reads a status file. One that is missing or unreadable gives the zero Left.
+func ReadStatusFile(path string) StatusFile {
 	data, err := regular.Read(path)
 	if err != nil {
-		return Left{}
+		return StatusFile{}
 	}
 	text := strings.TrimSpace(string(data))
 	if boot, found := strings.CutPrefix(text, about); found {
-		return Left{Began: boot != cmp.Or(procfs.Boot(), rand.Text())}
+		return StatusFile{Began: boot != cmp.Or(procfs.Boot(), rand.Text())}
 	}
 	if pid, found := strings.CutPrefix(text, "pid "); found {
 		number, _ := strconv.Atoi(pid) // 0 if it is not a number
-		return Left{Began: true, PID: number}
+		return StatusFile{Began: true, PID: number}
 	}
 	code, err := strconv.Atoi(text)
-	return Left{Began: true, Ended: err == nil, Code: code}
+	return StatusFile{Began: true, Ended: err == nil, Code: code}
 }
 
 // Result returns how the command ended, as far as that is known.
-func (l Left) Result() Result {
+func (l StatusFile) Result() Result {
 	if !l.Ended {
 		return Result{}
 	}
@@ -166,8 +166,8 @@ func shellValue(value, unit uint64) string {
 // command's program and the arguments of that.
 const KeepCommand = "keep-status"
 
-// Keep does the same as the keeper's shell script, and returns the exit code.
-func Keep(status string, argv []string) int {
+// RunWithStatus does the same as the keeper's shell script, and returns the exit code.
+func RunWithStatus(status string, argv []string) int {
 	if os.WriteFile(status, nil, 0o600) != nil {
 		return 126
 	}

@@ -36,7 +36,7 @@ func TestWhatACommandLeavesTellsHowItEnded(t *testing.T) {
 			process, err := Start(cmd)
 			require.NoError(t, err)
 			result := process.Wait(t.Context())
-			left := ReadLeft(cmd.Status)
+			left := ReadStatusFile(cmd.Status)
 			require.True(t, left.Began)
 			require.True(t, left.Ended)
 			if c.code >= 0 {
@@ -64,12 +64,12 @@ func TestWhatACommandLeavesWithoutItsEnd(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cmd := Command{Argv: []string{"sleep", "600"}, Dir: dir, Status: filepath.Join(dir, "1.exit")}
-	require.Equal(t, Left{}, ReadLeft(cmd.Status), "nothing was begun")
+	require.Equal(t, StatusFile{}, ReadStatusFile(cmd.Status), "nothing was begun")
 	process, err := Start(cmd)
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(-process.PID, syscall.SIGKILL))
 	process.Wait(t.Context())
-	left := ReadLeft(cmd.Status)
+	left := ReadStatusFile(cmd.Status)
 	require.False(t, left.Ended)
 	require.False(t, left.Result().Known)
 	require.NoError(t, left.Result().Err, "nobody can tell")
@@ -92,13 +92,13 @@ func TestACommandThatWasOnlyAnnouncedWasNotBegunUnlessTheMachineWentDown(t *test
 	t.Parallel()
 	status := filepath.Join(t.TempDir(), "1.exit")
 	require.NoError(t, announce(status))
-	require.Equal(t, Left{}, ReadLeft(status))
+	require.Equal(t, StatusFile{}, ReadStatusFile(status))
 	info, err := os.Stat(status)
 	require.NoError(t, err)
 	require.Equal(t, fs.FileMode(0o600), info.Mode())
 	for what, text := range map[string]string{"another boot": about + "another\n", "an emptied file": "", "half of it": about[:3]} {
 		require.NoError(t, os.WriteFile(status, []byte(text), 0o600))
-		require.Equal(t, Left{Began: true}, ReadLeft(status), what)
+		require.Equal(t, StatusFile{Began: true}, ReadStatusFile(status), what)
 	}
 }
 

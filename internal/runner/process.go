@@ -127,7 +127,7 @@ func (p *Process) Wait(ctx context.Context) Result {
 			return Result{Err: ErrDetached}
 		case <-look.C:
 			// A zombie without a parent that waits still has its pid, so its status file counts too.
-			if p.ended == nil && (!alive(p.Process) || p.guessed && ReadLeft(p.cmd.Status).Ended) {
+			if p.ended == nil && (!alive(p.Process) || p.guessed && ReadStatusFile(p.cmd.Status).Ended) {
 				return p.result(nil)
 			}
 			if p.guessed {
@@ -168,7 +168,7 @@ func (p *Process) result(why error) Result {
 	if p.over() {
 		r = Result{Err: cmp.Or(why, p.exitErr), Known: !p.unknown}
 	} else if p.ended == nil && why == nil {
-		r = ReadLeft(p.cmd.Status).Result()
+		r = ReadStatusFile(p.cmd.Status).Result()
 	}
 	if p.stopped.Load() && why == nil {
 		r.Err = ErrStopped

@@ -271,6 +271,6 @@ func (s *Shell) processes() (pids []int) {
 
 // Needless reports whether the daemon can type into the terminal of this process as it is.
 func Needless(ctx context.Context) bool {
-	_, err := terminal.Find(ctx, resume.Process{PID: os.Getpid()}, tmux.Look, gnuscreen.Look, shellpty.Look, kitty.Look)
+	_, err := terminal.Find(ctx, resume.Process{PID: os.Getpid()}, tmux.Find, gnuscreen.Find, shellpty.Find, kitty.Find)
 	return err == nil
 }

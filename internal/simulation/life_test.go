@@ -238,10 +238,10 @@ func (l *life) tell(event notify.Event, s resume.Session) {
 	}
 	view := view.Of(s, maxRetries)
 	view.Program = callOf(s) // so that it can be told from others when it arrives
-	l.notifier.Tell(event, view)
+	l.notifier.Report(event, view)
 	if l.bug == callsTwice {
 		view.NoticeID += " again"
-		time.AfterFunc(5*time.Second, func() { l.notifier.Tell(event, view) })
+		time.AfterFunc(5*time.Second, func() { l.notifier.Report(event, view) })
 	}
 }
 

@@ -30,7 +30,7 @@ func (b *bot) Identify(int) (resume.Program, bool) { return resume.Program{}, fa
 
 func (b *bot) Follow(context.Context, agent.Feed) error { return nil }
 
-func (b *bot) Look(context.Context, resume.Session) error { return nil }
+func (b *bot) ReadNew(context.Context, resume.Session) error { return nil }
 
 // Evidence returns the last line of the session's transcript.
 func (b *bot) Evidence(path string) ([]agent.Evidence, error) {
@@ -174,7 +174,7 @@ func (c computer) Start(cmd runner.Command) (deliver.Process, error) {
 		id: resume.Process{PID: c.counts.pids, Start: uint64(c.counts.pids)},
 	}
 	if p.process = proc; cmd.Status != "" {
-		p.left[cmd.Status] = runner.Left{Began: true, PID: proc.id.PID}
+		p.left[cmd.Status] = runner.StatusFile{Began: true, PID: proc.id.PID}
 	}
 	return proc, nil
 }
@@ -226,15 +226,15 @@ func (c computer) Answering(pid int, _ time.Time) (deliver.Process, bool) {
 	return c.found(func(p *process) bool { return p.id.PID == pid })
 }
 
-func (c computer) Left(path string) runner.Left {
+func (c computer) Left(path string) runner.StatusFile {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.bug == losesCommands {
-		return runner.Left{}
+		return runner.StatusFile{}
 	}
 	p := c.world.place(resume.Key{Agent: "bot", ID: filepath.Base(filepath.Dir(path))})
 	if boot, announced := p.announced[path]; announced && boot != c.boot && !p.left[path].Began {
-		return runner.Left{Began: true}
+		return runner.StatusFile{Began: true}
 	}
 	return p.left[path]
 }

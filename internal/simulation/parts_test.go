@@ -38,7 +38,7 @@ func (c core) Apply(ctx context.Context, key resume.Key, ev resume.Event) (resum
 // transcripts are read for delivery.
 type transcripts struct{ *life }
 
-func (t transcripts) Look(ctx context.Context, s resume.Session) error {
+func (t transcripts) ReadNew(ctx context.Context, s resume.Session) error {
 	if _, alive := t.pass("look %s", s.Key.ID); !alive {
 		return errDead
 	}
@@ -60,7 +60,7 @@ type outbox struct {
 
 func (o outbox) Keep(open []notify.Delivery, key string, value []byte) {
 	if o.life.bug != keepsNoNotice {
-		o.Store.Keep(open, key, value)
+		o.Store.StoreOutbox(open, key, value)
 	}
 }
 

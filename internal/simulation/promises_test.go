@@ -34,7 +34,7 @@ func (l *life) judge(c resume.Change) {
 	if c.NeedsPerson() || c.Entered(resume.GaveUp) {
 		l.nervous = 3
 	}
-	if run := c.Begun(); run != nil {
+	if run := c.ClaimedRun(); run != nil {
 		l.claims[run.Mark] = &claim{place: p}
 		switch {
 		case len(c.After.Attempts) > maxRetries:

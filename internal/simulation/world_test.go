@@ -69,8 +69,8 @@ type place struct {
 
 	process *process // the command that continues it
 
-	announced map[string]int         // commands that were about to be begun, and since which start of the machine: on the disk
-	left      map[string]runner.Left // what they left: that is not
+	announced map[string]int               // commands that were about to be begun, and since which start of the machine: on the disk
+	left      map[string]runner.StatusFile // what they left: that is not
 
 	owner int    // the process of a person that holds it; 0: nobody
 	way   string // how that one is reached
@@ -93,7 +93,7 @@ func newWorld(t *testing.T, seed uint64, home string) *world {
 	for i, provider := range []string{"one", "one", "two"} {
 		w.places = append(w.places, &place{
 			key: resume.Key{Agent: "bot", ID: fmt.Sprint("s", i)}, provider: provider, task: -1,
-			announced: make(map[string]int), left: make(map[string]runner.Left), sends: make(map[int]int), calls: make(map[string]time.Time),
+			announced: make(map[string]int), left: make(map[string]runner.StatusFile), sends: make(map[int]int), calls: make(map[string]time.Time),
 		})
 	}
 	for _, name := range []string{"desk", "phone"} {
@@ -340,7 +340,7 @@ func (w *world) workCommand(p *place) {
 }
 
 func (w *world) end(p *place, code int) {
-	left := runner.Left{Began: true, Ended: true, Code: code}
+	left := runner.StatusFile{Began: true, Ended: true, Code: code}
 	w.log("%s command %s ends: %v", p.key.ID, p.process.mark, left.Result().Err)
 	if status := p.process.status; status != "" {
 		p.left[status] = left

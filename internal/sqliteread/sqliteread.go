@@ -25,11 +25,11 @@ var errMoved = errors.New("the database changed while it was read")
 // Steadily tries again to read what could not be read because another program wrote.
 func Steadily(ctx context.Context, read func(context.Context) error) error {
 	policy, _ := backoff.Named("contention")
-	return backoff.Retry(ctx, policy, read, backoff.Options{Retryable: Passing})
+	return backoff.Retry(ctx, policy, read, backoff.Options{Retryable: IsTemporary})
 }
 
-// Passing reports whether an error is temporary, for a moment.
-func Passing(err error) bool {
+// IsTemporary reports whether an error is temporary, for a moment.
+func IsTemporary(err error) bool {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		code := e.Code() & 0xff // the rest is detail
 		return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED

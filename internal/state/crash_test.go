@@ -48,7 +48,7 @@ func writeUntilKilled(dir string) int {
 			return fail(err)
 		}
 		fmt.Println("synced", n)
-		s.Keep([]Delivery{{ID: notice(n), Channel: "ops", Payload: []byte("payload"), At: time.Now()}}, "told", []byte(notice(n)))
+		s.StoreOutbox([]Delivery{{ID: notice(n), Channel: "ops", Payload: []byte("payload"), At: time.Now()}}, "told", []byte(notice(n)))
 		if err := s.Sync(ctx); err != nil {
 			return fail(err)
 		}

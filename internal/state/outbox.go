@@ -28,10 +28,10 @@ type delivery struct {
 
 func deliveryKey(id, channel string) string { return "delivery\x00" + id + "\x00" + channel }
 
-// Keep queues deliveries for the outbox and a small value under a name, as one change: after a crash
+// StoreOutbox queues deliveries for the outbox and a small value under a name, as one change: after a crash
 // either both are on disk or neither. An open delivery gets the new content; a finished one stays
 // finished, so a caller may repeat a delivery without knowing whether it exists.
-func (s *Store) Keep(open []Delivery, key string, value []byte) {
+func (s *Store) StoreOutbox(open []Delivery, key string, value []byte) {
 	s.mu.Lock()
 	for _, d := range open {
 		if s.deliveries[deliveryKey(d.ID, d.Channel)].doneAt.IsZero() {

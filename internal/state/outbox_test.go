@@ -14,7 +14,7 @@ func add(t *testing.T, s *Store, id string, channels []string, payload []byte, a
 	for _, channel := range channels {
 		open = append(open, Delivery{ID: id, Channel: channel, Payload: payload, At: at})
 	}
-	s.Keep(open, "told", []byte("told "+id))
+	s.StoreOutbox(open, "told", []byte("told "+id))
 	return s.Sync(t.Context())
 }
 
@@ -25,7 +25,7 @@ func TestNoticesArePendingUntilTheyAreDone(t *testing.T) {
 	require.NoError(t, add(t, s, "n1", []string{"desktop", "ops"}, []byte(`{"a":1}`), at))
 	require.NoError(t, add(t, s, "n2", []string{"ops"}, []byte("two"), at.Add(time.Second)))
 	require.NoError(t, s.Done(ctx, "n1", "desktop", "delivered"))
-	s.Keep([]Delivery{
+	s.StoreOutbox([]Delivery{
 		{ID: "n1", Channel: "ops", Payload: []byte(`{"a":1}`), At: at, Tries: 3, NextAt: at.Add(time.Minute), LastErr: "503"},
 		{ID: "n1", Channel: "desktop", Payload: []byte(`{"a":1}`), At: at, Tries: 9, NextAt: at, LastErr: "late news of one that is done"},
 	}, "", nil)

@@ -106,9 +106,9 @@ type Input struct {
 	Rest time.Duration // how much longer than quietFor no key must have come
 }
 
-// Look returns the window that the environment of a process names, or nil if it names none. The
+// Finder returns the window that the environment of a process names, or nil if it names none. The
 // process may have moved away since: prove checks that.
-type Look func(environ []string) (Window, error)
+type Finder func(environ []string) (Window, error)
 
 // Pane is the terminal of a process. Find makes one.
 type Pane struct {
@@ -121,7 +121,7 @@ type Pane struct {
 // Find returns the terminal of the process, and proves it. The environment may name several, one
 // inside the other: the one that is proved counts. The error is a *Refusal if there is none, or
 // if it belongs to another process.
-func Find(ctx context.Context, process resume.Process, looks ...Look) (*Pane, error) {
+func Find(ctx context.Context, process resume.Process, looks ...Finder) (*Pane, error) {
 	environ, err := procfs.Proc.Environ(process.PID)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		return nil, &Refusal{Why: fmt.Sprintf("process %d is gone", process.PID), Passing: true}

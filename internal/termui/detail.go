@@ -10,12 +10,12 @@ import (
 )
 
 // Session shows everything that is known about one session.
-func (p Page) Session(s view.Session) string { return strings.Join(p.session(s), "\n") + "\n" }
+func (p Renderer) Session(s view.Session) string { return strings.Join(p.session(s), "\n") + "\n" }
 
 // labels is the width of the labels.
 const labels = 12
 
-func (p Page) session(s view.Session) []string {
+func (p Renderer) session(s view.Session) []string {
 	var lines []string
 	_, colour := stateOf(s)
 	colours := map[string]Colour{"session": Bold, "state": colour, "to do": Bold}
@@ -34,7 +34,7 @@ func (p Page) session(s view.Session) []string {
 	return append(lines, p.Leash(s)...)
 }
 
-func (p Page) evidence(s view.Session) []string {
+func (p Renderer) evidence(s view.Session) []string {
 	if s.Text == "" {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (p Page) evidence(s view.Session) []string {
 	return lines
 }
 
-func (p Page) resumes(title string, attempts []view.Attempt) []string {
+func (p Renderer) resumes(title string, attempts []view.Attempt) []string {
 	if len(attempts) == 0 {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (p Page) resumes(title string, attempts []view.Attempt) []string {
 
 // Leash shows what the session was started with and what the next resume would run, with the parts of
 // the start that it repeats.
-func (p Page) Leash(s view.Session) (lines []string) {
+func (p Renderer) Leash(s view.Session) (lines []string) {
 	for _, part := range humanize.Leash(s) {
 		lines = append(lines, p.part(part)...)
 	}
@@ -74,16 +74,16 @@ func (p Page) Leash(s view.Session) (lines []string) {
 }
 
 // WhyNot shows what decides whether a session is resumed.
-func (p Page) WhyNot(s view.Session) []string { return p.part(humanize.WhyNot(s, p.Now)) }
+func (p Renderer) WhyNot(s view.Session) []string { return p.part(humanize.WhyNot(s, p.Now)) }
 
-func (p Page) part(part humanize.Part) []string {
+func (p Renderer) part(part humanize.Part) []string {
 	const indent = "  "
 	lines := []string{"", p.Paint.In(Dim, part.Title)}
 	for _, text := range part.Lines {
 		if part.Said {
 			text = humanize.ReasonAt(text, p.Now)
 		}
-		for _, line := range Words(text, p.Width-len(indent)) {
+		for _, line := range Wrap(text, p.Width-len(indent)) {
 			lines = append(lines, indent+line)
 		}
 	}

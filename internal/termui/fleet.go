@@ -15,13 +15,13 @@ import (
 )
 
 // Fleet shows the sessions of all hosts, their accounts and the hosts themselves.
-func (p Page) Fleet(f control.Fleet) string {
+func (p Renderer) Fleet(f control.Fleet) string {
 	return p.fleet(f, "resumed status --fleet --json lists them all")
 }
 
 // fleet is Fleet with a text that says where to see more.
-func (p Page) fleet(f control.Fleet, where string) string {
-	out := &Printer{Page: p}
+func (p Renderer) fleet(f control.Fleet, where string) string {
+	out := &Printer{Renderer: p}
 	say := func(format string, args ...any) { out.Line("%s", sanitize.Line(fmt.Sprintf(format, args...))) }
 	tell := func(text string) { out.Wrapped(sanitize.Line(text)) }
 	if len(f.Sessions) == 0 {

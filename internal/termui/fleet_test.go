@@ -13,7 +13,7 @@ import (
 
 // The output says what is not shown of a fleet, or cannot be.
 func TestWhatIsLeftOutOfAFleetIsSaid(t *testing.T) {
-	shown := Page{Now: time.Now(), Width: 100}.Fleet(control.Fleet{
+	shown := Renderer{Now: time.Now(), Width: 100}.Fleet(control.Fleet{
 		Next: "1", SessionsLeft: 3900, AccountsLeft: 12,
 		Unreadable: []control.FleetUnreadable{{Name: "mallory\x1b[2J", Entries: 1}, {Name: "accounts", Entries: 2}},
 	})
@@ -29,7 +29,7 @@ func TestWhatIsLeftOutOfAFleetIsSaid(t *testing.T) {
 // The sessions of a fleet have a header and their projects, and those that need a person come first.
 func TestAFleetIsShownLikeTheSessionsOfOneHost(t *testing.T) {
 	utc(t)
-	shown := Page{Now: noon, Width: 100}.Fleet(control.Fleet{Sessions: []control.FleetSession{
+	shown := Renderer{Now: noon, Width: 100}.Fleet(control.Fleet{Sessions: []control.FleetSession{
 		{Host: "desk", Session: session("4f2a", resume.Waiting)},
 		{Host: "laptop", Session: session("4f2a", resume.Waiting, func(v *view.Session) { v.Cwd = "/src/api" })},
 		{Host: "laptop", Session: session("9c1d", resume.GaveUp, needs("retry"))},

@@ -21,7 +21,7 @@ import (
 // Daemon is the part of control.Client that the views use.
 type Daemon interface {
 	Watch(ctx context.Context, all bool, see func(control.Update) error) error
-	Do(ctx context.Context, name string, order control.Order) (view.Session, error)
+	Do(ctx context.Context, name string, order control.Action) (view.Session, error)
 	Fleet(ctx context.Context, after string, most int) (control.Fleet, error)
 	SetPaused(ctx context.Context, paused bool) error
 }

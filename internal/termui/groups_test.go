@@ -56,7 +56,7 @@ func TestGroupsSayWhatToDo(t *testing.T) {
 			[]string{"Not stopped (1)\n  aaaa", "Works again (1)\n  bbbb"},
 		},
 	} {
-		got := Page{Width: 80, Now: noon}.Status(status(c.sessions...))
+		got := Renderer{Width: 80, Now: noon}.Status(status(c.sessions...))
 		for _, want := range c.want {
 			require.Contains(t, got, want, name)
 		}
@@ -66,7 +66,7 @@ func TestGroupsSayWhatToDo(t *testing.T) {
 func TestThePauseOfEverythingIsSaidFirst(t *testing.T) {
 	paused := status(session("aaaa", resume.Waiting))
 	paused.Daemon.Paused, paused.Daemon.DryRun = true, true
-	got := Page{Width: 80, Now: noon}.Status(paused)
+	got := Renderer{Width: 80, Now: noon}.Status(paused)
 	require.True(t, strings.HasPrefix(got, "resumed is paused: it starts nothing until resumed unpause\ndry run: "), got)
 }
 

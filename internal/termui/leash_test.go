@@ -12,7 +12,7 @@ import (
 
 func TestACommandLineIsBrokenBetweenWordsOnly(t *testing.T) {
 	argv := strings.Fields("claude -p --disallowedTools Bash --append-system-prompt-file /very/long/path/to/a/file --max-turns 3 --strict-mcp-config continue")
-	shown := strings.Join(Page{Width: 40}.Leash(view.Session{Started: view.Start{Argv: argv, Seen: true}}), "\n")
+	shown := strings.Join(Renderer{Width: 40}.Leash(view.Session{Started: view.Start{Argv: argv, Seen: true}}), "\n")
 	require.Equal(t, argv, strings.Fields(shown)[len(strings.Fields("Started with")):], "every word is whole")
 	for line := range strings.Lines(shown) {
 		require.LessOrEqual(t, ansi.StringWidth(strings.TrimRight(line, "\n")), 40, line)
@@ -21,12 +21,12 @@ func TestACommandLineIsBrokenBetweenWordsOnly(t *testing.T) {
 
 func TestLongLinesAreBrokenBetweenWords(t *testing.T) {
 	text := "notices cannot be shown here: nobody is logged in to a desktop here"
-	require.Equal(t, []string{text}, Words(text, 0), "a pipe gets it in one line")
-	lines := Words(text, 30)
+	require.Equal(t, []string{text}, Wrap(text, 0), "a pipe gets it in one line")
+	lines := Wrap(text, 30)
 	require.Equal(t, text, strings.Join(lines, " "))
 	for _, line := range lines {
 		require.LessOrEqual(t, len(line), 30)
 	}
-	require.Empty(t, Words("", 30))
-	require.Empty(t, Words("", 0))
+	require.Empty(t, Wrap("", 30))
+	require.Empty(t, Wrap("", 0))
 }

@@ -45,7 +45,7 @@ func (f Following) Live(ctx context.Context) error {
 type model struct {
 	ctx  context.Context // of the orders that keys give; ends with the view
 	f    Following
-	page Page // Width and Now are those of the last event
+	page Renderer // Width and Now are those of the last event
 
 	height int
 	board  board
@@ -87,7 +87,7 @@ type notice struct {
 const noticeFor = 8 * time.Second
 
 func newModel(ctx context.Context, f Following) *model {
-	m := &model{ctx: ctx, f: f, marked: make(map[resume.Key]bool), page: Page{Width: 80, Paint: f.Paint, Now: time.Now()}, height: 24}
+	m := &model{ctx: ctx, f: f, marked: make(map[resume.Key]bool), page: Renderer{Width: 80, Paint: f.Paint, Now: time.Now()}, height: 24}
 	if f.Only != nil {
 		m.at, m.open = *f.Only, true
 	}

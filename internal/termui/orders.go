@@ -70,18 +70,18 @@ type early struct {
 
 // give gives an order for the targets. The cursor stays where it is, also if the session moves in the
 // list.
-func (m *model) give(order control.Order) tea.Cmd {
+func (m *model) give(order control.Action) tea.Cmd {
 	if r := m.selected(); r != nil {
 		m.left = r.view.Key()
 	}
 	return m.giveTo(order, m.targets())
 }
 
-func (m *model) giveTo(order control.Order, rows []*row) tea.Cmd {
+func (m *model) giveTo(order control.Action, rows []*row) tea.Cmd {
 	if len(rows) == 0 {
 		return nil
 	}
-	done := map[control.Order]string{control.Cancel: "interruption forgotten", control.Pause: "paused", control.Unpause: "unpaused"}
+	done := map[control.Action]string{control.Cancel: "interruption forgotten", control.Pause: "paused", control.Unpause: "unpaused"}
 	retry := order == control.Retry || order == control.Due
 	return func() tea.Msg {
 		var tooEarly early
@@ -192,7 +192,7 @@ func (m *model) run(command string) tea.Cmd {
 		}
 		shown := output{title: "resumed " + command + " " + sanitize.Line(name)}
 		for line := range strings.Lines(sanitize.Text(text)) {
-			shown.lines = append(shown.lines, Page{Width: width}.wrap(strings.TrimRight(sanitize.Line(line), "\n"), "")...)
+			shown.lines = append(shown.lines, Renderer{Width: width}.wrap(strings.TrimRight(sanitize.Line(line), "\n"), "")...)
 		}
 		return shown
 	}

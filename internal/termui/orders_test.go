@@ -50,7 +50,7 @@ func TestMarkedSessionsGetTheOrder(t *testing.T) {
 // earlyDaemon is a daemon whose provider asked to wait longer.
 type earlyDaemon struct{ *fake }
 
-func (d earlyDaemon) Do(ctx context.Context, name string, order control.Order) (view.Session, error) {
+func (d earlyDaemon) Do(ctx context.Context, name string, order control.Action) (view.Session, error) {
 	if order == control.Due {
 		return view.Session{}, fmt.Errorf("%w until %s", control.ErrEarly, noon.Format(time.RFC3339))
 	}

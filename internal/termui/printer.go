@@ -12,7 +12,7 @@ import (
 
 // Printer collects lines and tables for people, no wider than its page.
 type Printer struct {
-	Page
+	Renderer
 	text strings.Builder
 }
 
@@ -54,7 +54,7 @@ func rowIn(colour Colour, texts []string) []Cell {
 // Table prints rows in columns; the last column takes the room that is left.
 func (p *Printer) Table(rows [][]Cell) { p.Lines(p.table(rows)...) }
 
-func (p Page) table(rows [][]Cell) (lines []string) {
+func (p Renderer) table(rows [][]Cell) (lines []string) {
 	var widths []int
 	for _, row := range rows {
 		widths = append(widths, make([]int, max(0, len(row)-len(widths)))...)
@@ -129,9 +129,9 @@ func fill(text string, width int) string {
 
 func cut(text string, width int) string { return ansi.Truncate(text, max(0, width), "…") }
 
-// Words breaks a text into lines of a width, only between words: a command that is broken at its
+// Wrap breaks a text into lines of a width, only between words: a command that is broken at its
 // hyphens cannot be read. 0 or less: one line.
-func Words(text string, width int) []string {
+func Wrap(text string, width int) []string {
 	if width <= 0 && text != "" {
 		return []string{text}
 	}

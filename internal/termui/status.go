@@ -18,16 +18,16 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Page is the terminal for one output.
-type Page struct {
+// Renderer is the terminal for one output.
+type Renderer struct {
 	Width int // of the terminal; 0: no bound
 	Paint Paint
 	Now   time.Time
 }
 
 // Status shows in a line how things are, and then the sessions, the accounts and the daemon.
-func (p Page) Status(status control.Status) string {
-	out := &Printer{Page: p}
+func (p Renderer) Status(status control.Status) string {
+	out := &Printer{Renderer: p}
 	out.Lines(p.stillness(status.Daemon)...)
 	if len(status.Sessions) == 0 {
 		out.Lines("No session is interrupted.")
@@ -44,7 +44,7 @@ func (p Page) Status(status control.Status) string {
 }
 
 // stillness says why the daemon starts nothing at all.
-func (p Page) stillness(d control.Daemon) (lines []string) {
+func (p Renderer) stillness(d control.Daemon) (lines []string) {
 	if d.Paused {
 		lines = append(lines, p.wrap("resumed is paused: it starts nothing until resumed unpause", "")...)
 	}
@@ -86,12 +86,12 @@ const screen = 24
 
 // Sessions shows a row for each session below a line of summary; those that need a person come first,
 // and those with the same cause are together.
-func (p Page) Sessions(sessions []view.Session) string {
+func (p Renderer) Sessions(sessions []view.Session) string {
 	return p.list(sessions, "resumed status --watch searches and scrolls them")
 }
 
 // list is Sessions with a text that says how to see many of them.
-func (p Page) list(sessions []view.Session, many string) string {
+func (p Renderer) list(sessions []view.Session, many string) string {
 	if len(sessions) == 0 {
 		return ""
 	}
@@ -132,7 +132,7 @@ func (p Page) list(sessions []view.Session, many string) string {
 }
 
 // accounts returns a line for each shared limit, limited ones first.
-func (p Page) accounts(accounts []control.Account) []string {
+func (p Renderer) accounts(accounts []control.Account) []string {
 	head, limit := Row("ACCOUNT", "LIMIT", "SESSIONS"), len("LIMIT")
 	var limited, free [][]Cell
 	for _, a := range accounts {
@@ -168,7 +168,7 @@ func accountWords(a control.Account, now time.Time) (string, Colour) {
 	return words, tones[tone]
 }
 
-func (p Page) daemon(d control.Daemon) []string {
+func (p Renderer) daemon(d control.Daemon) []string {
 	line := fmt.Sprintf("resumed %s, pid %d, up %s", sanitize.Line(d.Version), d.PID, humanize.Span(p.Now.Sub(d.StartedAt)))
 	config := "built-in defaults"
 	if d.Config.Path != "" {
@@ -213,14 +213,14 @@ func home(path string) string {
 	return path
 }
 
-func (p Page) cut(line string) string {
+func (p Renderer) cut(line string) string {
 	if p.Width <= 0 {
 		return line
 	}
 	return cut(line, p.Width)
 }
 
-func (p Page) wrap(text, indent string) []string {
+func (p Renderer) wrap(text, indent string) []string {
 	if p.Width > 0 {
 		text = ansi.Wrap(text, max(10, p.Width-len(indent)), "")
 	}
@@ -295,14 +295,14 @@ func (g *group) toDo() string {
 }
 
 // heading is the line, or the two lines, above the rows of a group.
-func (p Page) heading(g *group) []string {
+func (p Renderer) heading(g *group) []string {
 	_, colour := stateOf(g.rows[0].view)
 	if g.rows[0].need == humanize.You {
 		colour = Red
 	}
 	lines := []string{p.cut(p.Paint.In(colour, fmt.Sprintf("%s (%d)", g.title, len(g.rows))))}
 	if todo := g.toDo(); todo != "" {
-		for _, line := range Words("to do: "+todo, p.Width-gutter) {
+		for _, line := range Wrap("to do: "+todo, p.Width-gutter) {
 			lines = append(lines, p.cut(strings.Repeat(" ", gutter)+line))
 		}
 	}
@@ -311,7 +311,7 @@ func (p Page) heading(g *group) []string {
 
 // summary is one line about all sessions: how many need a person, how many go on by themselves, and when
 // the next one does.
-func (p Page) summary(b *board) string {
+func (p Renderer) summary(b *board) string {
 	text := humanize.Count(len(b.order), "session") + ": " + p.tally(b)
 	var next *time.Time
 	for _, r := range b.order {
@@ -327,7 +327,7 @@ func (p Page) summary(b *board) string {
 }
 
 // tally counts the sessions by what they need, most urgent first.
-func (p Page) tally(b *board) string {
+func (p Renderer) tally(b *board) string {
 	counts := b.needs
 	var parts []string
 	for _, each := range []struct {

@@ -59,7 +59,7 @@ func status(sessions ...view.Session) control.Status {
 
 func TestStatusFitsEightyColumns(t *testing.T) {
 	utc(t)
-	page := Page{Width: 80, Now: noon}
+	page := Renderer{Width: 80, Now: noon}
 	got := page.Status(status(
 		session("0b7c0000", resume.Watching, func(v *view.Session) { v.Reason = "works again after 1 resume" }),
 		session("4f2a9c1e", resume.Waiting, func(v *view.Session) { v.Attempt = 2 }),
@@ -118,16 +118,16 @@ func TestStatusUsesTheWidthThereIs(t *testing.T) {
 	sessions.Daemon.Config.Error = new("line 1: " + strings.Repeat("wrong ", 40))
 	for _, paint := range []Paint{false, true} {
 		for width := 20; width < 260; width += 3 {
-			for line := range strings.Lines(Page{Width: width, Now: noon, Paint: paint}.Status(sessions)) {
+			for line := range strings.Lines(Renderer{Width: width, Now: noon, Paint: paint}.Status(sessions)) {
 				require.LessOrEqual(t, ansi.StringWidth(strings.TrimSuffix(line, "\n")), width, line)
 			}
 		}
 	}
-	wide := Page{Width: 160, Now: noon}.Status(sessions)
+	wide := Renderer{Width: 160, Now: noon}.Status(sessions)
 	require.Contains(t, wide, "NEXT")
 	require.Contains(t, wide, "in 1h 47m, 15:00")
 	require.Contains(t, wide, "pid 1234")
-	require.Contains(t, Page{Now: noon}.Status(sessions), strings.Repeat("long ", 39)+"long", "nothing is cut where nobody bounds it")
+	require.Contains(t, Renderer{Now: noon}.Status(sessions), strings.Repeat("long ", 39)+"long", "nothing is cut where nobody bounds it")
 }
 
 func TestWhatNeedsAPersonComesFirst(t *testing.T) {
@@ -201,7 +201,7 @@ func TestDetailsShowEvidenceAndResumes(t *testing.T) {
 		}}
 		v.Past = []view.Attempt{{N: 1, StartedAt: new(noon.Add(-time.Hour)), Outcome: resume.Recovered}}
 	})
-	got := Page{Width: 60, Now: noon}.Session(v)
+	got := Renderer{Width: 60, Now: noon}.Session(v)
 	for _, want := range []string{
 		"gave up", "1 of 5", "14:13:00, as the message says",
 		"  You've hit your limit\n  resets 3pm\n",
@@ -222,7 +222,7 @@ func TestNothingRawIsShown(t *testing.T) {
 	s := status(v)
 	s.Accounts[0].Name, s.Daemon.Version, s.Daemon.Problems = evil, evil, []string{evil}
 	s.Daemon.Config.Path, s.Daemon.Config.Error = evil, new(evil)
-	page := Page{Width: 80, Now: noon}
+	page := Renderer{Width: 80, Now: noon}
 	m := newModel(t.Context(), Following{})
 	m.Update(control.Update{Status: s, Whole: true})
 	var lines bytes.Buffer
@@ -263,7 +263,7 @@ func (f *fake) Watch(ctx context.Context, _ bool, see func(control.Update) error
 	}
 }
 
-func (f *fake) Do(_ context.Context, name string, order control.Order) (view.Session, error) {
+func (f *fake) Do(_ context.Context, name string, order control.Action) (view.Session, error) {
 	f.orders <- fmt.Sprint(order, " ", name)
 	return session("x", resume.Waiting), nil
 }

@@ -44,7 +44,7 @@ type Strip struct {
 	To    time.Time `json:"to"`
 	Spans []Span    `json:"spans"` // never null; in order, they do not overlap
 	Away  []Span    `json:"away"`  // never null; when no daemon ran, beside the others
-	Marks []Mark    `json:"marks"` // never null; in order
+	Marks []Point   `json:"marks"` // never null; in order
 }
 
 // Span is a time without a change.
@@ -56,8 +56,8 @@ type Span struct {
 	Expected bool      `json:"expected,omitempty"` // it is in the future
 }
 
-// Mark is a point in time: a resume, or something that is expected.
-type Mark struct {
+// Point is a point in time: a resume, or something that is expected.
+type Point struct {
 	Kind  string        `json:"kind"` // resume | reset | next | end
 	Tone  humanize.Tone `json:"tone"`
 	Words string        `json:"words"`
@@ -67,7 +67,7 @@ type Mark struct {
 
 func newStrip(own []control.Step, now time.Time) Strip {
 	now = now.UTC()
-	return Strip{From: now.Add(-Reach), Now: now, To: now.Add(Reach), Spans: []Span{}, Away: away(own, now.Add(-Reach)), Marks: []Mark{}}
+	return Strip{From: now.Add(-Reach), Now: now, To: now.Add(Reach), Spans: []Span{}, Away: away(own, now.Add(-Reach)), Marks: []Point{}}
 }
 
 // Session returns the strip of one session. Its steps are in order, and may begin before the strip
@@ -122,7 +122,7 @@ func Account(a control.Account, sessions []view.Session, steps map[resume.Key][]
 			words = strip.Spans[n-1].Words
 		}
 		strip.expect(Limited, words, *a.ResetAt)
-		strip.mark(Mark{Kind: "reset", Tone: humanize.Good, Words: "the limit lifts", At: a.ResetAt.UTC()})
+		strip.mark(Point{Kind: "reset", Tone: humanize.Good, Words: "the limit lifts", At: a.ResetAt.UTC()})
 	}
 	strip.sort(crowded)
 	return strip
@@ -201,12 +201,12 @@ func beginning(v view.Session, kind Kind, from, first time.Time) ([]Span, time.T
 }
 
 // ticks returns a mark for each resume in the steps, with its outcome.
-func ticks(steps []control.Step) []Mark {
-	var all []Mark
+func ticks(steps []control.Step) []Point {
+	var all []Point
 	open := false
 	for _, step := range steps {
 		if step.Kind == resume.Resuming.String() && step.From == resume.Waiting.String() {
-			all = append(all, Mark{Kind: "resume", Tone: humanize.Busy, Words: "resumed: " + humanize.Outcome(""), At: step.At.UTC()})
+			all = append(all, Point{Kind: "resume", Tone: humanize.Busy, Words: "resumed: " + humanize.Outcome(""), At: step.At.UTC()})
 			open = true
 			continue
 		}
@@ -214,7 +214,7 @@ func ticks(steps []control.Step) []Mark {
 			continue
 		}
 		if !open {
-			all = append(all, Mark{Kind: "resume", At: step.At.UTC()})
+			all = append(all, Point{Kind: "resume", At: step.At.UTC()})
 		}
 		last := &all[len(all)-1]
 		last.Tone, last.Words = humanize.OutcomeTone(step.Outcome), "resumed: "+humanize.Outcome(step.Outcome)
@@ -231,13 +231,13 @@ func (s *Strip) ahead(v view.Session) {
 	if v.NextAt != nil && v.NextAt.After(s.Now) {
 		kind, words := kindOf(v.State, v.Class)
 		s.expect(kind, words, *v.NextAt)
-		s.mark(Mark{Kind: "next", Tone: humanize.Busy, Words: "next resume", At: v.NextAt.UTC()})
+		s.mark(Point{Kind: "next", Tone: humanize.Busy, Words: "next resume", At: v.NextAt.UTC()})
 	}
 	if v.ResetAt != nil && v.ResetAt.After(s.Now) {
-		s.mark(Mark{Kind: "reset", Tone: humanize.Good, Words: "the limit lifts", At: v.ResetAt.UTC()})
+		s.mark(Point{Kind: "reset", Tone: humanize.Good, Words: "the limit lifts", At: v.ResetAt.UTC()})
 	}
 	if v.GivesUpAt != nil {
-		s.mark(Mark{Kind: "end", Tone: humanize.Bad, Words: "gives up", At: v.GivesUpAt.UTC()})
+		s.mark(Point{Kind: "end", Tone: humanize.Bad, Words: "gives up", At: v.GivesUpAt.UTC()})
 	}
 }
 
@@ -246,7 +246,7 @@ func (s *Strip) expect(kind Kind, words string, until time.Time) {
 }
 
 // mark adds a mark if it is within the strip.
-func (s *Strip) mark(m Mark) {
+func (s *Strip) mark(m Point) {
 	if !m.At.Before(s.From) && !m.At.After(s.To) {
 		s.Marks = append(s.Marks, m)
 	}
@@ -254,7 +254,7 @@ func (s *Strip) mark(m Mark) {
 
 // sort sorts the marks, and merges those that are too close to be shown separately.
 func (s *Strip) sort(apart time.Duration) {
-	slices.SortStableFunc(s.Marks, func(a, b Mark) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(s.Marks, func(a, b Point) int { return a.At.Compare(b.At) })
 	kept := s.Marks[:0]
 	last := make(map[string]int) // index in kept, by kind and words
 	for _, m := range s.Marks {

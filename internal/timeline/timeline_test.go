@@ -126,7 +126,7 @@ func TestMarks(t *testing.T) {
 		went(-4, "waiting", "resuming", ""), ended(went(-3.5, "resuming", "waiting", ""), resume.Failed),
 		went(-1, "waiting", "resuming", ""),
 	}
-	require.Equal(t, []Mark{
+	require.Equal(t, []Point{
 		{"resume", humanize.Good, "resumed: recovered", at(-20), 0},
 		{"resume", humanize.Wait, "resumed: limited", at(-6), 0},
 		{"resume", humanize.Bad, "resumed: failed", at(-4), 0},
@@ -136,7 +136,7 @@ func TestMarks(t *testing.T) {
 		{"end", humanize.Bad, "gives up", at(12), 0},
 	}, Session(seen, steps, nil, now).Marks)
 	steps = []control.Step{ended(went(-1, "settling", "watching", ""), resume.Failed), ended(went(-0.99, "settling", "watching", ""), resume.Failed)}
-	require.Equal(t, []Mark{{"resume", humanize.Bad, "resumed: failed", at(-1), 2}}, Session(view.Session{State: resume.Watching}, steps, nil, now).Marks, "what cannot be told apart is one")
+	require.Equal(t, []Point{{"resume", humanize.Bad, "resumed: failed", at(-1), 2}}, Session(view.Session{State: resume.Watching}, steps, nil, now).Marks, "what cannot be told apart is one")
 	require.Empty(t, Session(view.Session{State: resume.Waiting, NextAt: new(at(30))}, nil, nil, now).Marks, "what lies beyond the strip")
 }
 
@@ -177,7 +177,7 @@ func TestStripOfAnAccountShowsTheWorst(t *testing.T) {
 		{Limited, -1, 0, false},
 		{Limited, 0, 3, true},
 	}, parts(got))
-	require.Equal(t, []Mark{{"resume", humanize.Good, "resumed: recovered", at(-4), 0}, {"reset", humanize.Good, "the limit lifts", at(3), 0}}, got.Marks)
+	require.Equal(t, []Point{{"resume", humanize.Good, "resumed: recovered", at(-4), 0}, {"reset", humanize.Good, "the limit lifts", at(3), 0}}, got.Marks)
 	require.Equal(t, "usage limit", got.Spans[6].Words)
 
 	free := Account(control.Account{State: "closed", ResetAt: new(at(3))}, nil, nil, nil, now)

@@ -128,8 +128,8 @@ func NewMeters(kept []byte) *Meters {
 	return m
 }
 
-// Keep returns all meters for storage, without windows that are over.
-func (m *Meters) Keep(now time.Time) ([]byte, error) {
+// Marshal returns all meters for storage, without windows that are over.
+func (m *Meters) Marshal(now time.Time) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for account, kinds := range m.of {
@@ -195,8 +195,8 @@ func (w *window) view(now time.Time) Window {
 // marks are the percentages that are reported to people, once per window.
 var marks = [...]float64{95, 80}
 
-// Mark returns the highest mark that this use has passed; 0: none.
-func Mark(used float64) float64 {
+// Threshold returns the highest mark that this use has passed; 0: none.
+func Threshold(used float64) float64 {
 	for _, mark := range marks {
 		if used >= mark {
 			return mark
@@ -211,7 +211,7 @@ func (m *Meters) Crossed(account string, now time.Time) []Window {
 	defer m.mu.Unlock()
 	var crossed []Window
 	for _, w := range m.of[account] {
-		if mark := Mark(w.last().Used); w.Told < mark && w.last().ResetsAt.After(now) {
+		if mark := Threshold(w.last().Used); w.Told < mark && w.last().ResetsAt.After(now) {
 			w.Told = mark
 			crossed = append(crossed, w.view(now))
 		}
@@ -374,7 +374,7 @@ func (c *Collector) Add(account resume.AccountKey, readings []Reading) {
 	for _, w := range c.meters.Crossed(account.String(), now) {
 		c.opts.Report(account, w)
 	}
-	if data, err := c.meters.Keep(now); err == nil {
+	if data, err := c.meters.Marshal(now); err == nil {
 		c.opts.Store.PutValue(metersKey, data)
 	}
 	c.opts.Changed()

@@ -62,7 +62,7 @@ func TestANewWindowBeginsAnew(t *testing.T) {
 	m.Add("a", nine.Add(2*time.Hour), told(2*time.Hour, 96))
 	require.Len(t, m.Crossed("a", nine.Add(2*time.Hour)), 1, "and once more at the next mark")
 
-	kept, err := m.Keep(nine.Add(2 * time.Hour))
+	kept, err := m.Marshal(nine.Add(2 * time.Hour))
 	require.NoError(t, err)
 	m = NewMeters(kept)
 	require.Empty(t, m.Crossed("a", nine.Add(2*time.Hour)), "also after a restart")

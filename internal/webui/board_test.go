@@ -60,7 +60,7 @@ func (b *board) Session(context.Context, string) (control.Status, error) {
 	return control.Status{}, nil
 }
 
-func (b *board) Do(_ context.Context, key resume.Key, order control.Order) (view.Session, error) {
+func (b *board) Do(_ context.Context, key resume.Key, order control.Action) (view.Session, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.orders = append(b.orders, string(order)+" "+key.String())

@@ -155,7 +155,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 }
 
 // next returns the next events: a change, or a beat if there is none for a while.
-func next(ctx context.Context, f *control.Follower) (iter.Seq[[]byte], error) {
+func next(ctx context.Context, f *control.Subscriber) (iter.Seq[[]byte], error) {
 	quiet, cancel := context.WithTimeout(ctx, beatEvery)
 	defer cancel()
 	update, err := f.Next(quiet)

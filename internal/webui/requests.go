@@ -114,13 +114,13 @@ type ordered struct {
 }
 
 // drop is the order that removes a task from the queue.
-const drop control.Order = "drop"
+const drop control.Action = "drop"
 
 // order executes an order for sessions or tasks. A retry before the time that the provider named
 // is executed only if the person has confirmed it, which the form says by now.
 func (p *Page) order(r *http.Request) (any, error) {
-	order := control.Order(r.PathValue("order"))
-	if !slices.Contains([]control.Order{control.Retry, control.Cancel, control.Pause, control.Unpause, drop}, order) {
+	order := control.Action(r.PathValue("order"))
+	if !slices.Contains([]control.Action{control.Retry, control.Cancel, control.Pause, control.Unpause, drop}, order) {
 		return nil, &requestError{http.StatusNotFound, "404 page not found"}
 	}
 	err := r.ParseForm()
@@ -157,7 +157,7 @@ func (p *Page) order(r *http.Request) (any, error) {
 }
 
 // do executes an order for one session, which may be on another host, and returns its state after that.
-func (p *Page) do(ctx context.Context, host string, key resume.Key, order control.Order) (string, error) {
+func (p *Page) do(ctx context.Context, host string, key resume.Key, order control.Action) (string, error) {
 	if order == drop {
 		_, err := p.backend.Queue().Drop(ctx, key.ID)
 		return "removed from the queue", err

@@ -175,7 +175,7 @@ func (i invocation) Session() string {
 	return headless.PlainID(id)
 }
 
-func (i invocation) Give(id string) []string {
+func (i invocation) SessionIDArgs(id string) []string {
 	continues := i.Has("-c", "--continue", "-r", "--resume", "--from-pr") && !i.Has("--fork-session")
 	if i.keepsNothing() || i.Has("--session-id") || continues {
 		return nil
@@ -185,10 +185,10 @@ func (i invocation) Give(id string) []string {
 
 func (i invocation) keepsNothing() bool { return i.Has("--no-session-persistence", "-w", "--worktree") }
 
-// Begin uses the id in the JSON output of Claude Code: old versions continue a session under a
+// Track uses the id in the JSON output of Claude Code: old versions continue a session under a
 // new id. Without it, the id that the run was given counts if it has a transcript, or if the
 // transcripts cannot be searched.
-func (i invocation) Begin(string) func(context.Context, headless.Ended) headless.Continuation {
+func (i invocation) Track(string) func(context.Context, headless.Ended) headless.Continuation {
 	return func(_ context.Context, run headless.Ended) headless.Continuation {
 		if strings.HasSuffix(i.Value("--output-format"), "json") {
 			if told := headless.ToldID(run.Recording, "session_id"); told != "" {

@@ -61,9 +61,9 @@ func TestAnIDIsGivenOnlyWhereItIsTaken(t *testing.T) {
 		i, ok := newAgent(t, Options{}).Invocation(agenttest.Words(line))
 		require.True(t, ok)
 		if given {
-			require.Equal(t, []string{"--session-id", agenttest.ID}, i.Give(agenttest.ID), line)
+			require.Equal(t, []string{"--session-id", agenttest.ID}, i.SessionIDArgs(agenttest.ID), line)
 		} else {
-			require.Empty(t, i.Give(agenttest.ID), line)
+			require.Empty(t, i.SessionIDArgs(agenttest.ID), line)
 		}
 	}
 }

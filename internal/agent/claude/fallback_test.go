@@ -74,7 +74,7 @@ func TestAVersionThatDoesNotRecordItsModelStaysWithIt(t *testing.T) {
 	require.NotContains(t, run.Argv, "--fallback-model")
 	require.Equal(t, []string{
 		"fallback_model: the transcript does not record which model the session uses, so that it could not go back to it",
-	}, leash.Words(run.Carried.LeftOut))
+	}, leash.Describe(run.Carried.LeftOut))
 }
 
 func TestASessionGoesBackToItsOwnModel(t *testing.T) {

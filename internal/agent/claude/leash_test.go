@@ -16,7 +16,7 @@ import (
 
 // startedWith marks the session's process as seen, with these arguments.
 func (sc *scene) startedWith(args ...string) {
-	sc.session.Origin = &resume.Origin{Cwd: sc.cwd, Args: startup.Flags.Keep(args, false), ArgsSeen: true, SeenAt: time.Now()}
+	sc.session.Origin = &resume.Origin{Cwd: sc.cwd, Args: startup.Flags.Storable(args, false), ArgsSeen: true, SeenAt: time.Now()}
 }
 
 // inMode is a session that stopped in that mode; empty: its version does not record it.
@@ -98,7 +98,7 @@ func TestWhatASessionWasStartedWithIsRepeated(t *testing.T) {
 			run := sc.plan(t, "continue").Run
 			require.Equal(t, append(append([]string{sc.program, "-p"}, c.want...), "continue"), run.Argv)
 			require.Empty(t, run.Carried.Missing)
-			require.ElementsMatch(t, c.left, leash.Words(run.Carried.LeftOut))
+			require.ElementsMatch(t, c.left, leash.Describe(run.Carried.LeftOut))
 		})
 	}
 }
@@ -204,7 +204,7 @@ func TestARecordNeverWidensWhatTheStartAllowed(t *testing.T) {
 			if c.want != c.told {
 				left = []string{c.told + ": the session was started with less: continued in " + c.want}
 			}
-			require.ElementsMatch(t, left, leash.Words(run.Carried.LeftOut))
+			require.ElementsMatch(t, left, leash.Describe(run.Carried.LeftOut))
 		})
 	}
 }

@@ -75,7 +75,7 @@ func (a *Agent) run(s resume.Session, w agent.Prompt, had transcript.Settings, c
 	}
 	run.Models, run.Unproven = models, unproven
 	run.PlanOnly, run.AskMode = mode == planMode, slices.Contains(asking, mode)
-	run.Unset, run.Optional = a.unset(s.Transcript), a.Spare(s, cwd)
+	run.Unset, run.Optional = a.unset(s.Transcript), a.Optional(s, cwd)
 	return plan
 }
 

@@ -46,7 +46,7 @@ func (a *Agent) PlanLive(ctx context.Context, s resume.Session, owner resume.Own
 		return agent.Plan{Skip: transcript.LeaveUntil(holder.PID, until)}, nil
 	}
 	if holder.Status == "busy" {
-		return agent.Left(fmt.Sprintf("process %d works on the session", holder.PID)), nil
+		return agent.SkipPlan(fmt.Sprintf("process %d works on the session", holder.PID)), nil
 	}
 	if owner.App != "" {
 		return agent.Plan{}, nil // it takes prompts from that program alone

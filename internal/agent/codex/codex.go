@@ -167,14 +167,14 @@ func (i invocation) Session() string {
 	return headless.PlainID(i.plain[0])
 }
 
-func (i invocation) Give(string) []string { return nil }
+func (i invocation) SessionIDArgs(string) []string { return nil }
 
 var bannerID = regexp.MustCompile(`(?m)^session id: ([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\s*$`)
 
-// Begin reads the id that Codex prints first: in JSON on standard output, else for people on
+// Track reads the id that Codex prints first: in JSON on standard output, else for people on
 // standard error. Without one no session began. Later output is the model's, and may mention any
 // session.
-func (i invocation) Begin(string) func(context.Context, headless.Ended) headless.Continuation {
+func (i invocation) Track(string) func(context.Context, headless.Ended) headless.Continuation {
 	return func(_ context.Context, run headless.Ended) headless.Continuation {
 		if i.options.Has("--ephemeral") {
 			return headless.Continuation{}
@@ -183,7 +183,7 @@ func (i invocation) Begin(string) func(context.Context, headless.Ended) headless
 		if i.options.Has("--json", "--experimental-json") {
 			t.Session = cmp.Or(headless.ToldID(run.Recording, "thread_id"), t.Session)
 		} else {
-			t.Session = cmp.Or(i.room.Begun(cmp.Or(run.Beside, run.Text)), t.Session)
+			t.Session = cmp.Or(i.room.ParseSessionID(cmp.Or(run.Beside, run.Text)), t.Session)
 		}
 		if t.Session != "" {
 			t.Transcript = i.room.Homes.File("sessions/*/*/*/rollout-*-" + t.Session + ".jsonl")

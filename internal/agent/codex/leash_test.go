@@ -128,7 +128,7 @@ func TestATurnNeverWidensWhatTheStartAllowed(t *testing.T) {
 				return
 			}
 			require.Equal(t, c.want, flags.Parse(plan.Run.Argv[1:]).Value("-s"))
-			left := leash.Words(plan.Run.Carried.LeftOut)
+			left := leash.Describe(plan.Run.Carried.LeftOut)
 			if strings.Contains(c.turn, c.want) {
 				require.Empty(t, left)
 			} else {

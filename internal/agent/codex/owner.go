@@ -60,7 +60,7 @@ func (a *Agent) Records(s resume.Session) []string {
 
 // SessionOf returns the session whose rollout a live process writes; "": none, or it has several.
 func (a *Agent) SessionOf(pid int) (id string) {
-	if !a.Processes.Seen() {
+	if !a.Processes.HasProc() {
 		return "" // nothing tells which files it writes
 	}
 	open, _ := a.Processes.Open(pid) // none if it has ended
@@ -147,7 +147,7 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	_, command, _ := flags.Parse(argv[1:]).Cut()
 	switch command {
 	case serverCommand:
-		o.Args = flags.Keep(argv[1:], secrets)
+		o.Args = flags.Storable(argv[1:], secrets)
 		o.ArgsSeen = o.ArgsSeen && slices.Contains(argv, managedDaemon)
 	case execCommand, "e":
 		o.Args = append([]string{execCommand}, o.Args...)
@@ -176,7 +176,7 @@ func (a *Agent) PlanLive(ctx context.Context, s resume.Session, owner resume.Own
 		return agent.Plan{}, err
 	}
 	if works {
-		return agent.Left(fmt.Sprintf("process %d works on the session", owner.PID)), nil
+		return agent.SkipPlan(fmt.Sprintf("process %d works on the session", owner.PID)), nil
 	}
 	if !readsQueue(a.Processes.Argv(owner.PID)) {
 		return agent.Parked("it serves another program, and a queued message is not known to reach that"), nil

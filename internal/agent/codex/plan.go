@@ -36,7 +36,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (age
 	}
 	if owner != nil {
 		// Codex refuses a second writer, and in old versions the turns would interleave.
-		return agent.Left(fmt.Sprintf("process %d (%s) holds the session", owner.PID, owner.Kind)), nil
+		return agent.SkipPlan(fmt.Sprintf("process %d (%s) holds the session", owner.PID, owner.Kind)), nil
 	}
 	if plan, waits, err := a.waits(ctx, s); waits {
 		return plan, err
@@ -121,8 +121,8 @@ func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
 	}), nil
 }
 
-// Begun returns the id that Codex prints before any output of the model.
-func (a *Agent) Begun(printed string) string {
+// ParseSessionID returns the id that Codex prints before any output of the model.
+func (a *Agent) ParseSessionID(printed string) string {
 	if banner := bannerID.FindStringSubmatch(printed); banner != nil {
 		return banner[1]
 	}

@@ -58,7 +58,7 @@ func (sc *scene) write(t *testing.T, lines ...string) {
 
 // startedWith marks the session's process as seen, with these arguments.
 func (sc *scene) startedWith(args ...string) {
-	sc.session.Origin = &resume.Origin{SeenAt: time.Now(), Cwd: sc.cwd, Args: flags.Keep(args, false), ArgsSeen: true}
+	sc.session.Origin = &resume.Origin{SeenAt: time.Now(), Cwd: sc.cwd, Args: flags.Storable(args, false), ArgsSeen: true}
 }
 
 func (sc *scene) plan(t *testing.T, prompt string) agent.Plan {

@@ -36,7 +36,7 @@ const twoProviders = "[model_providers.shop]\nenv_key = \"SHOP_KEY\"\n[model_pro
 // had sets the variables of the session's process.
 func (sc *scene) had(environ ...string) {
 	sc.startedWith()
-	sc.session.Origin.Env, sc.session.Origin.Salt = sc.agent.Variables().Keep(environ, false)
+	sc.session.Origin.Env, sc.session.Origin.Salt = sc.agent.Variables().Storable(environ, false)
 	sc.session.Origin.EnvSeen = true
 }
 

@@ -33,7 +33,7 @@ func TestASessionGoesOnAsItWasStarted(t *testing.T) {
 		"--plan --max-ai-credits 5 --no-remote -s --name n":                  "--plan --max-ai-credits 5 --no-remote",
 	} {
 		sc := newScene(t, stopped()...)
-		got := sc.Arguments(t, resume.Origin{Cwd: "/src", Args: flags.Keep(strings.Fields(line), false), ArgsSeen: true})
+		got := sc.Arguments(t, resume.Origin{Cwd: "/src", Args: flags.Storable(strings.Fields(line), false), ArgsSeen: true})
 		require.Equal(t, "--resume "+sessionA+" "+want+" -p continue", strings.Join(got, " "), line)
 	}
 }
@@ -78,9 +78,9 @@ func TestWhatCanBeContinued(t *testing.T) {
 	require.Equal(t, headless.Continuation{Session: agenttest.ID, Transcript: path}, ran("-p fix --output-format json", "", told))
 	require.Empty(t, ran("-p fix", "", told), "the words of an answer are no word of its own")
 	i, _ := a.Invocation([]string{"-p", "x"})
-	require.Equal(t, []string{"--session-id", agenttest.ID}, i.Give(agenttest.ID))
+	require.Equal(t, []string{"--session-id", agenttest.ID}, i.SessionIDArgs(agenttest.ID))
 	i, _ = a.Invocation([]string{"-p", "x", "--continue"})
-	require.Empty(t, i.Give(agenttest.ID))
+	require.Empty(t, i.SessionIDArgs(agenttest.ID))
 }
 
 func TestADenialThatEndedTheTurnIsFound(t *testing.T) {

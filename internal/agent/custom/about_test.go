@@ -75,7 +75,7 @@ func TestASessionOfWhichNoFileSaysWhereItWorksIsParked(t *testing.T) {
 
 // A process of the configured program in a session's directory may hold the session.
 func TestAProgramThatIsNamedHoldsTheSessionsOfItsDirectory(t *testing.T) {
-	if !procfs.Proc.Seen() {
+	if !procfs.Proc.HasProc() {
 		t.Skip("SKIPPED: this system has no /proc")
 	}
 	sleep, err := exec.LookPath("sleep")

@@ -319,7 +319,7 @@ func TestNobodyIsKnownToHoldASession(t *testing.T) {
 // The process that writes the session's file tells its directory, and whether the user's command only runs the same
 // program again.
 func TestWhoWritesASessionsFile(t *testing.T) {
-	if !procfs.Proc.Seen() {
+	if !procfs.Proc.HasProc() {
 		t.Skip("SKIPPED: this system has no /proc")
 	}
 	file := filepath.Join(t.TempDir(), "s-1.log")

@@ -80,7 +80,7 @@ func begins(text string, with []string) bool {
 
 // prompts reports whether the record is a prompt. Results of tools have the type user too.
 func (r record) prompts() bool {
-	return r.Type == "user" && r.Content.Asks() && !begins(r.text(), preambles) && !begins(r.text(), nudges)
+	return r.Type == "user" && r.Content.IsPrompt() && !begins(r.text(), preambles) && !begins(r.text(), nudges)
 }
 
 // moved reports whether the record is from the model. An empty answer does not count.

@@ -115,7 +115,7 @@ func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent
 		return c, err
 	}
 	if slices.ContainsFunc(running, func(p process.Live) bool { return p.Mark != "" && p.LivesIn(process.PlaceOf(dir)) }) {
-		c.Skip = agent.Left("another resumed session works in " + dir).Skip // the start of this one may delete its chat
+		c.Skip = agent.SkipPlan("another resumed session works in " + dir).Skip // the start of this one may delete its chat
 		return c, nil
 	}
 	chat, err := endingOf(ctx, s.Transcript)

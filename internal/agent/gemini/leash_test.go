@@ -40,7 +40,7 @@ func TestASessionGoesOnAsItWasStarted(t *testing.T) {
 		"--debug -o json --session-id=x -w wt prompt": "--model gemini-2.5-pro",
 	} {
 		sc := newScene(t, halted()...)
-		got := sc.arguments(t, resume.Origin{Cwd: "/src", Args: flags.Keep(strings.Fields(line), false), ArgsSeen: true})
+		got := sc.arguments(t, resume.Origin{Cwd: "/src", Args: flags.Storable(strings.Fields(line), false), ArgsSeen: true})
 		require.Equal(t, "--resume "+sessionA+" "+want+" -p continue", strings.Join(got, " "), line)
 	}
 	sc := newScene(t, halted()...)

@@ -88,7 +88,7 @@ func TestASessionGoesOnAsItWasStarted(t *testing.T) {
 		"--agent-file=reviewer.md --yolo --continue -m old": "",
 	} {
 		sc := newScene(t, stopped()...)
-		got := sc.Arguments(t, resume.Origin{Cwd: "/src", Args: flags.Keep(strings.Fields(line), false), ArgsSeen: true})
+		got := sc.Arguments(t, resume.Origin{Cwd: "/src", Args: flags.Storable(strings.Fields(line), false), ArgsSeen: true})
 		require.Equal(t, strings.Fields("--session "+sessionA+" "+want+" -p continue"), got, line)
 	}
 }

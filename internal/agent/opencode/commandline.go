@@ -37,11 +37,11 @@ func (i invocation) Session() string {
 	return headless.PlainID(i.options.Value("-s", "--session"))
 }
 
-func (i invocation) Give(string) []string { return nil }
+func (i invocation) SessionIDArgs(string) []string { return nil }
 
-// Begin uses the id in the JSON output of opencode. The output for people has none: then the session is
+// Track uses the id in the JSON output of opencode. The output for people has none: then the session is
 // the only new one in the database with that directory and with the prompt of the command line.
-func (i invocation) Begin(dir string) func(context.Context, headless.Ended) headless.Continuation {
+func (i invocation) Track(dir string) func(context.Context, headless.Ended) headless.Continuation {
 	began := time.Now()
 	if named := i.options.Value("--dir"); filepath.IsAbs(named) {
 		dir = named

@@ -135,8 +135,8 @@ func (f *follower) step(do func()) {
 	do()
 }
 
-// Look reports everything new about the session before it returns.
-func (a *Agent) Look(ctx context.Context, session resume.Session) error {
+// ReadNew reports everything new about the session before it returns.
+func (a *Agent) ReadNew(ctx context.Context, session resume.Session) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -290,7 +290,7 @@ func (f *follower) failed(d *followed, err error) {
 	d.failures++
 	d.stamp = sqliteread.Stamp{}
 	f.schedule(retryPolicy.Delay(d.failures, rand.Float64()))
-	if d.logged == err.Error() || sqliteread.Passing(err) && d.failures < 5 {
+	if d.logged == err.Error() || sqliteread.IsTemporary(err) && d.failures < 5 {
 		return // locked for a moment: not worth a warning
 	}
 	d.logged = err.Error()

@@ -134,7 +134,7 @@ func (w *audience) look(s *store) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patient)
 	defer cancel()
-	require.NoError(w.t, w.agent.Look(ctx, resume.Session{Transcript: s.path}))
+	require.NoError(w.t, w.agent.ReadNew(ctx, resume.Session{Transcript: s.path}))
 }
 
 func TestWhatIsThereIsToldAtFirstSight(t *testing.T) {
@@ -373,7 +373,7 @@ func TestADatabaseMayAppearLater(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "share", "opencode")
 	a := newAgent(t, agent.Options{Roots: []string{root}})
 	w := follow(t, a, nil)
-	require.NoError(t, a.Look(t.Context(), resume.Session{Transcript: filepath.Join(root, "opencode.db")}))
+	require.NoError(t, a.ReadNew(t.Context(), resume.Session{Transcript: filepath.Join(root, "opencode.db")}))
 	s := newStore(t, root)
 	s.session("ses_1", "/src/app", time.Now())
 	s.assistant("msg_1", "ses_1", time.Now(), refused(1))

@@ -257,7 +257,7 @@ func (a *Agent) spare(provider, dir string) func(string) bool {
 	case !known:
 		return nil
 	}
-	return agent.Spare(leash.Variables{a.configured(), agent.VariablesIn(reference, a.brand.configsOf(dir)...), {Names: own}}, providerVariables)
+	return agent.Optional(leash.Variables{a.configured(), agent.VariablesIn(reference, a.brand.configsOf(dir)...), {Names: own}}, providerVariables)
 }
 
 // Identity returns the stored credential of the session's provider, which identifies the account on

@@ -100,9 +100,9 @@ func (a *Agent) throughBackground(ctx context.Context, s resume.Session, now cur
 		return a.noBackground(), nil
 	}
 	if err := background.Check(ctx); err != nil {
-		return agent.Left(fmt.Sprintf("the server of %s (process %d) does not answer: %s", a.brand.title, background.PID, err)), nil
+		return agent.SkipPlan(fmt.Sprintf("the server of %s (process %d) does not answer: %s", a.brand.title, background.PID, err)), nil
 	}
-	spare := agent.Spare(nil, providerVariables) // the server has the keys
+	spare := agent.Optional(nil, providerVariables) // the server has the keys
 	return a.run(s, now, w, now.ownAgent(), []string{"--agent", "-m", "--model", "--variant"}, spare), nil
 }
 
@@ -132,11 +132,11 @@ func (a *Agent) through(ctx context.Context, now current, w agent.Prompt) (agent
 	}
 	switch status := statuses[now.ID]; {
 	case err != nil:
-		return agent.Left(named + " does not say how the session stands: " + err.Error()), true
+		return agent.SkipPlan(named + " does not say how the session stands: " + err.Error()), true
 	case status.Kind() == server.Retrying:
 		return a.triesAgain(status), true
 	case status.Type != "" && status.Kind() != server.Over:
-		return agent.Left(named + " works on the session"), true
+		return agent.SkipPlan(named + " works on the session"), true
 	}
 	return agent.Plan{Send: &agent.Sending{
 		To: named + " at " + a.server.Redacted(), Text: w.Text,
@@ -189,7 +189,7 @@ func (a *Agent) run(s resume.Session, now current, w agent.Prompt, chosen, newer
 	}
 	carried, _ := a.Carry(s, newer...) // if the start was not seen, only the database tells
 	args := slices.Concat([]string{"run", "--session", s.Key.ID, "--format", "json"}, chosen, carried.Args, words(w.Text))
-	command := a.Begin(found, now.Directory, carried, a.environment(found, s.Transcript), args...)
+	command := a.NewCommand(found, now.Directory, carried, a.environment(found, s.Transcript), args...)
 	command.Optional = spare
 	return agent.Plan{Run: command}
 }
@@ -232,8 +232,8 @@ func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
 
 var _ agent.IDPrinter = (*Agent)(nil)
 
-// Begun returns the id, which is in each line of a run.
-func (a *Agent) Begun(printed string) string {
+// ParseSessionID returns the id, which is in each line of a run.
+func (a *Agent) ParseSessionID(printed string) string {
 	return headless.ToldID(headless.Recording{Text: printed}, "sessionID")
 }
 
@@ -261,7 +261,7 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current
 	var last agent.Evidence
 	var two bool
 	err = database.ReadSteadily(ctx, s.Transcript, func(db *database.DB) (err error) {
-		now, two = current{}, db.Two()
+		now, two = current{}, db.IsVersion2()
 		found, err := db.Sessions(ctx, "WHERE id = ? ", s.Key.ID)
 		if err != nil || len(found) == 0 {
 			return err
@@ -287,7 +287,7 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current
 		return now, agent.Parked("%s", why).Skip, nil
 	}
 	if why := whyNotNow(s, last); why != "" {
-		return now, agent.Left(why).Skip, nil
+		return now, agent.SkipPlan(why).Skip, nil
 	}
 	return now, agent.CheckDir(s, now.Directory), nil
 }
@@ -298,7 +298,7 @@ func (a *Agent) triesAgain(s server.Status) agent.Plan {
 	if at := time.UnixMilli(s.Next).UTC(); s.Next > 0 && resume.ValidRecordTime(at) {
 		why += " at " + at.Format(time.RFC3339)
 	}
-	return agent.Left(why)
+	return agent.SkipPlan(why)
 }
 
 // whyNotNow returns why the session is not continued after its last event; "": it is still stopped.

@@ -119,7 +119,7 @@ func TestASessionGoesOnAsItWasStarted(t *testing.T) {
 		"-a --continue --verbose --plan":                "-a --plan",
 	} {
 		sc := newScene(t, append(stopped(), offered(tools("read", "bash"), nil))...)
-		got := sc.Arguments(t, resume.Origin{Cwd: "/src", Args: flags.Keep(strings.Fields(started), false), ArgsSeen: true})
+		got := sc.Arguments(t, resume.Origin{Cwd: "/src", Args: flags.Storable(strings.Fields(started), false), ArgsSeen: true})
 		require.Equal(t, strings.Fields("--session "+sessionA+" --model org/fast:1 --provider fake "+want+" -p continue"), got, started)
 	}
 }
@@ -142,10 +142,10 @@ func TestInvocations(t *testing.T) {
 		{Rule: "a subcommand", Line: "list"},
 	})
 	line, _ := newAgent(t).Invocation([]string{"-p", "x"})
-	require.Equal(t, []string{"--session-id", agenttest.ID}, line.Give(agenttest.ID))
+	require.Equal(t, []string{"--session-id", agenttest.ID}, line.SessionIDArgs(agenttest.ID))
 	for _, flag := range []string{"--session", "--session-id", "--fork"} {
 		line, _ = newAgent(t).Invocation([]string{"-p", "x", flag, sessionA})
-		require.Empty(t, line.Give(agenttest.ID), flag)
+		require.Empty(t, line.SessionIDArgs(agenttest.ID), flag)
 	}
 	told := headless.Ended{Recording: headless.Recording{Text: `{"type":"session","id":"` + sessionA + `"}` + "\n" + `{"type":"agent_start"}`}}
 	require.Equal(t, headless.Continuation{Session: sessionA}, agenttest.Ran(t, newAgent(t), "--mode json -p x", "/src", nil, told))

@@ -29,14 +29,14 @@ func TestASessionGoesOnAsItWasStarted(t *testing.T) {
 		"--openai-base-url http://h/v1 -o json -d prompt": "--model qwen3-max --auth-type openai --openai-base-url http://h/v1",
 	} {
 		sc := newScene(t, failed(time.Second, object{"auth_type": "openai"}))
-		got := sc.Arguments(t, resume.Origin{Cwd: "/src", Args: flags.Keep(strings.Fields(line), false), ArgsSeen: true})
+		got := sc.Arguments(t, resume.Origin{Cwd: "/src", Args: flags.Storable(strings.Fields(line), false), ArgsSeen: true})
 		require.Equal(t, "--resume "+sessionA+" "+want+" -p continue", strings.Join(got, " "), line)
 	}
 }
 
 func TestAKeyOnTheCommandLineIsNotKept(t *testing.T) {
 	sc := newScene(t, stopped()...)
-	kept := flags.Keep([]string{"--openai-api-key", "hunter2"}, false)
+	kept := flags.Storable([]string{"--openai-api-key", "hunter2"}, false)
 	require.NotContains(t, strings.Join(kept, " "), "hunter2")
 	o := resume.Origin{Args: kept, ArgsSeen: true, SeenAt: time.Now()}
 	sc.Session.Origin = &o

@@ -81,7 +81,7 @@ func choose(_ context.Context, d *agent.Described, s resume.Session, had agent.R
 		c.Args, c.Newer = append(c.Args, "--auth-type", had.Login), append(c.Newer, "--auth-type")
 	}
 	if own, known := keysOf[had.Login]; known { // it does not need the keys of other providers
-		c.Spare = agent.Spare(append(named(d, s.Cwd), leash.Row{Names: own}), providerVariables)
+		c.Spare = agent.Optional(append(named(d, s.Cwd), leash.Row{Names: own}), providerVariables)
 	}
 	return c, nil
 }
@@ -270,7 +270,7 @@ func (r record) moved() bool {
 // prompts reports whether the record is a prompt. Scheduled prompts and notices of background tasks have a subtype;
 // versions with a provenance set it to real_user for prompts of a person or a command line.
 func (r record) prompts() bool {
-	return r.Type == "user" && r.Subtype == "" && (r.Provenance == "" || r.Provenance == "real_user") && r.Message.Parts.Asks()
+	return r.Type == "user" && r.Subtype == "" && (r.Provenance == "" || r.Provenance == "real_user") && r.Message.Parts.IsPrompt()
 }
 
 // failed returns the record of a failed request of the main conversation. Failures of subagents, such as the one that

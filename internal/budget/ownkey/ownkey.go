@@ -65,8 +65,8 @@ func (b *Budget) Offers(agent string) bool {
 	return ok
 }
 
-// Left returns what a run of the session may cost now, or why none may begin.
-func (b *Budget) Left(s resume.Session) (most float64, why string) {
+// Remaining returns what a run of the session may cost now, or why none may begin.
+func (b *Budget) Remaining(s resume.Session) (most float64, why string) {
 	if most, why = b.left(s); why != "" {
 		return 0, why
 	}
@@ -86,15 +86,15 @@ func (b *Budget) left(s resume.Session) (most float64, why string) {
 		return 0, "cannot read what was spent before: " + b.broken.Error()
 	}
 	b.mu.Lock()
-	left := b.ledger.Left(terms, s.Key.Agent, s.Key.ID, time.Now())
+	left := b.ledger.Remaining(terms, s.Key.Agent, s.Key.ID, time.Now())
 	b.mu.Unlock()
-	if most = left.Most(); most > 0 {
+	if most = left.Max(); most > 0 {
 		return most, ""
 	}
 	return 0, usedUp(terms, left)
 }
 
-func usedUp(terms budget.Terms, left budget.Left) string {
+func usedUp(terms budget.Terms, left budget.Remaining) string {
 	if left.Total < left.Session {
 		return fmt.Sprintf("the budget is used up or set aside for a run (%s a %s for all sessions)", budget.USD(terms.Total), terms.Each)
 	}

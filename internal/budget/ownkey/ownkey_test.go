@@ -34,7 +34,7 @@ func newBudget(t *testing.T, store values) *Budget {
 
 func left(t *testing.T, b *Budget, s resume.Session) float64 {
 	t.Helper()
-	most, why := b.Left(s)
+	most, why := b.Remaining(s)
 	require.Equal(t, most == 0, why != "", why)
 	return most
 }
@@ -83,7 +83,7 @@ func TestWhatARunHasCost(t *testing.T) {
 func TestABrokenLedgerAllowsNothing(t *testing.T) {
 	b := newBudget(t, values{ledgerKey: []byte("{")})
 	require.Zero(t, left(t, b, session))
-	_, why := b.Left(session)
+	_, why := b.Remaining(session)
 	require.Contains(t, why, "cannot read what was spent")
 }
 
@@ -101,7 +101,7 @@ func TestAnAgentWithoutAKeyFileIsNotOffered(t *testing.T) {
 	require.ErrorContains(t, err, "takes no key")
 
 	require.NoError(t, os.Chmod(b.opts.Config().Agents[0].OwnKeyFile, 0o644))
-	_, why := b.Left(session)
+	_, why := b.Remaining(session)
 	require.Contains(t, why, "others may read it")
 }
 

@@ -37,9 +37,9 @@ type Options struct {
 	Metrics  Metrics
 
 	View    func(resume.Session) view.Session
-	Network func(path string) string                                                                   // the shared file system that a file is on; "": none
-	Order   func(ctx context.Context, from, session string, order control.Order) (view.Session, error) // carries out an order of another host
-	Changed func()                                                                                     // the state of this host in the fleet has changed
+	Network func(path string) string                                                                    // the shared file system that a file is on; "": none
+	Order   func(ctx context.Context, from, session string, order control.Action) (view.Session, error) // carries out an order of another host
+	Changed func()                                                                                      // the state of this host in the fleet has changed
 }
 
 // Settings are the parts of the configuration that matter to a fleet.
@@ -50,7 +50,7 @@ type Settings struct {
 
 // Engine has the sessions of this host.
 type Engine interface {
-	Kept(ctx context.Context) ([]*resume.Session, error)
+	Stored(ctx context.Context) ([]*resume.Session, error)
 	Tallies(ctx context.Context) (map[string]resume.Tally, error)
 	RecheckGate(ctx context.Context) error
 }
@@ -58,7 +58,7 @@ type Engine interface {
 // Notifier reports to people.
 type Notifier interface {
 	Accept(ctx context.Context, notice notify.Notice) error
-	Tells() bool
+	CanReport() bool
 }
 
 // Metrics counts what happens in the fleet.

@@ -53,7 +53,7 @@ func (c *Client) join(ctx context.Context, cfg config.Fleet) (m *membership, lea
 	if err != nil {
 		return nil, leave, err
 	}
-	sessions, err := c.opts.Engine.Kept(ctx)
+	sessions, err := c.opts.Engine.Stored(ctx)
 	if err != nil {
 		m.store.Close()
 		return nil, leave, err
@@ -75,7 +75,7 @@ func (c *Client) join(ctx context.Context, cfg config.Fleet) (m *membership, lea
 		Stir:    m.stir,
 		Changed: func(s fleet.Status) { c.standingChanged(m, s) },
 		Metrics: c.opts.Metrics, Waiting: m.waiting, Shows: m.view.shows,
-		Deliver: m.accept, Tells: c.opts.Notifier.Tells, HostGone: m.goneNotice,
+		Deliver: m.accept, Tells: c.opts.Notifier.CanReport, HostGone: m.goneNotice,
 	})
 	m.fleet.Restore(sessions)
 	var parts sync.WaitGroup
@@ -129,7 +129,7 @@ func (m *membership) stir(ctx context.Context) { _ = m.opts.Engine.RecheckGate(c
 
 // identified is called when the account of some sessions has become known, or has changed.
 func (m *membership) identified(ctx context.Context) {
-	if sessions, err := m.opts.Engine.Kept(ctx); err == nil { // otherwise the engine stops
+	if sessions, err := m.opts.Engine.Stored(ctx); err == nil { // otherwise the engine stops
 		m.fleet.Restore(sessions)
 	}
 	m.view.noted.Send()

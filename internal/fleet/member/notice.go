@@ -216,5 +216,5 @@ func (c *Client) Share(ctx context.Context, notice notify.Notice) bool {
 		return false // its account is not known
 	}
 	data, err := facts(notice, reset)
-	return err == nil && m.fleet.Tell(ctx, fleet.NoticeID(id, event, window), data)
+	return err == nil && m.fleet.PublishNotice(ctx, fleet.NoticeID(id, event, window), data)
 }

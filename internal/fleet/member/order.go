@@ -16,8 +16,8 @@ import (
 
 // away is an order for a session of another host.
 type away struct {
-	Session string        `json:"session"`
-	Order   control.Order `json:"order"`
+	Session string         `json:"session"`
+	Order   control.Action `json:"order"`
 }
 
 type answer struct {
@@ -27,13 +27,13 @@ type answer struct {
 }
 
 // DoAway sends an order to another host.
-func (c *Client) DoAway(ctx context.Context, host, session string, order control.Order) (view.Session, error) {
+func (c *Client) DoAway(ctx context.Context, host, session string, order control.Action) (view.Session, error) {
 	m := c.current()
 	if m == nil {
 		return view.Session{}, control.ErrNoFleet
 	}
 	text, _ := json.Marshal(away{session, order})
-	reply, err := m.store.Order(ctx, host, text)
+	reply, err := m.store.SendOrder(ctx, host, text)
 	if err != nil {
 		return view.Session{}, err
 	}
@@ -50,7 +50,7 @@ func (c *Client) DoAway(ctx context.Context, host, session string, order control
 	return *a.Session, nil
 }
 
-var mayAsk = map[control.Order]bool{control.Retry: true, control.Cancel: true, control.Pause: true}
+var mayAsk = map[control.Action]bool{control.Retry: true, control.Cancel: true, control.Pause: true}
 
 // readOrder parses an order of another host. An order with an unknown field is refused: it may mean
 // something else.

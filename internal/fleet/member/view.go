@@ -67,7 +67,7 @@ func (v *viewer) run(ctx context.Context) {
 }
 
 func (v *viewer) show(ctx context.Context) error {
-	sessions, err := v.opts.Engine.Kept(ctx)
+	sessions, err := v.opts.Engine.Stored(ctx)
 	if err != nil {
 		return err
 	}

@@ -32,9 +32,9 @@ func (s *Store) listen(key string) (*nats.Subscription, error) {
 	return sub, err
 }
 
-// Order sends an order to another host, and returns its answer. The server allows a host to send orders
+// SendOrder sends an order to another host, and returns its answer. The server allows a host to send orders
 // only in its own name.
-func (s *Store) Order(ctx context.Context, host string, order []byte) ([]byte, error) {
+func (s *Store) SendOrder(ctx context.Context, host string, order []byte) ([]byte, error) {
 	nobody := fmt.Errorf("host %s: %w", host, ErrNobody)
 	if strings.ContainsAny(host, ".*> \t\r\n") {
 		return nil, nobody

@@ -222,8 +222,8 @@ func (x *Lexicon[T]) At(toks []Token, i int) (Hit[T], bool) {
 	return Hit[T]{}, false
 }
 
-// Begins reports whether a phrase may begin with the token.
-func (x *Lexicon[T]) Begins(t Token) bool {
+// StartsPhrase reports whether a phrase may begin with the token.
+func (x *Lexicon[T]) StartsPhrase(t Token) bool {
 	return t.Kind != Number && len(x.byWord[t.Hash]) > 0
 }
 

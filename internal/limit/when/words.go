@@ -113,7 +113,7 @@ func (s *timeScan) anchored(running bool) (Found, bool) {
 		order = [...]anchor{continues, again, lifts}
 	}
 	var best [continues + 1]Found
-	s.closed = slices.ContainsFunc(s.toks, closers.Begins)
+	s.closed = slices.ContainsFunc(s.toks, closers.StartsPhrase)
 	for i := range s.toks {
 		kind, f, ok := s.announced(i)
 		if ok && best[kind].End == 0 {

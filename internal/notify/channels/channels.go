@@ -33,7 +33,7 @@ import (
 // Build builds all configured channels, and reports those that cannot be built, with their place in the
 // file at path. order is called when a person presses a button of a notice. order and memory may be
 // nil.
-func Build(path string, whole config.Config, order func(context.Context, notify.Order, resume.Key), memory notify.Memory) ([]*notify.Channel, error) {
+func Build(path string, whole config.Config, order func(context.Context, notify.Action, resume.Key), memory notify.Memory) ([]*notify.Channel, error) {
 	cfg, trust := whole.Notify, whole.Resume.Trust()
 	var (
 		channels []*notify.Channel

@@ -143,7 +143,7 @@ var everything = []string{"body", "body-markup", "actions", "persistence"}
 
 func TestDesktopShowsANoticeThatCannotBeOverlooked(t *testing.T) {
 	s := newScreen(t, bustest.Session(t).Address, everything...)
-	d := open(t, func(o *Options) { o.Order = func(context.Context, notify.Order, resume.Key) {} })
+	d := open(t, func(o *Options) { o.Order = func(context.Context, notify.Action, resume.Key) {} })
 	n := notifytest.Notice(notify.GaveUp, 1)
 	n.Text = "a <b>bold</b> & bad thing"
 	require.NoError(t, send(t, d, n))
@@ -164,7 +164,7 @@ func TestDesktopShowsANoticeThatCannotBeOverlooked(t *testing.T) {
 
 func TestDesktopUsesOnlyWhatTheServerCan(t *testing.T) {
 	s := newScreen(t, bustest.Session(t).Address, "body")
-	d := open(t, func(o *Options) { o.Order = func(context.Context, notify.Order, resume.Key) {} })
+	d := open(t, func(o *Options) { o.Order = func(context.Context, notify.Action, resume.Key) {} })
 	n := notifytest.Notice(notify.GaveUp, 1)
 	n.Text = "1 < 2"
 	require.NoError(t, send(t, d, n))
@@ -178,7 +178,7 @@ func TestDesktopUsesOnlyWhatTheServerCan(t *testing.T) {
 func TestRetryNowRetriesTheSessionsOfThePopupOnce(t *testing.T) {
 	s := newScreen(t, bustest.Session(t).Address, everything...)
 	pressed := make(chan resume.Key, 10)
-	d := open(t, func(o *Options) { o.Order = func(_ context.Context, _ notify.Order, k resume.Key) { pressed <- k } })
+	d := open(t, func(o *Options) { o.Order = func(_ context.Context, _ notify.Action, k resume.Key) { pressed <- k } })
 	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 2)))
 	id := s.last().ID
 	s.emit(t, "ActionInvoked", id+1, "retry") // of another program's popup
@@ -204,7 +204,7 @@ func TestRetryThatTakesLongHoldsUpNeitherSignalsNorTheEnd(t *testing.T) {
 	began := make(chan struct{})
 	d := open(t, func(o *Options) {
 		o.Memory = kept
-		o.Order = func(ctx context.Context, _ notify.Order, _ resume.Key) {
+		o.Order = func(ctx context.Context, _ notify.Action, _ resume.Key) {
 			close(began)
 			<-ctx.Done()
 		}
@@ -371,7 +371,7 @@ type outbox struct {
 	open []notify.Delivery
 }
 
-func (o *outbox) Keep(open []notify.Delivery, _ string, _ []byte) {
+func (o *outbox) StoreOutbox(open []notify.Delivery, _ string, _ []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.open = append(o.open, open...)
@@ -404,9 +404,9 @@ func TestDesktopWorksThroughTheNotifier(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(ctx) }()
-	n.Tell(notify.GaveUp, notifytest.Session(7))
+	n.Report(notify.GaveUp, notifytest.Session(7))
 	require.Equal(t, notify.Delivered, <-done)
-	n.Tell(notify.Recovered, notifytest.Session(7))
+	n.Report(notify.Recovered, notifytest.Session(7))
 	require.Equal(t, notify.Delivered, <-done)
 	shown, _ := s.all()
 	require.Equal(t, shown[0].ID, shown[1].Replaces)

@@ -93,10 +93,10 @@ func (s *Service) send(ctx context.Context, n notify.Notice) error {
 // offer is an order that a button of a notice gives. A button sends only its token: the offer
 // determines what is done, and to which sessions.
 type offer struct {
-	Hash     string       `json:"hash"` // of the token; the token itself is only in the notice
-	Order    notify.Order `json:"order"`
-	Sessions []resume.Key `json:"sessions"`
-	Until    time.Time    `json:"until"`
+	Hash     string        `json:"hash"` // of the token; the token itself is only in the notice
+	Order    notify.Action `json:"order"`
+	Sessions []resume.Key  `json:"sessions"`
+	Until    time.Time     `json:"until"`
 }
 
 const (
@@ -114,7 +114,7 @@ type buttons struct {
 // offering guards the stored offers: after a reload two channels share them for a moment.
 var offering sync.Mutex
 
-func (b *buttons) offer(order notify.Order, sessions []resume.Key, now time.Time) string {
+func (b *buttons) offer(order notify.Action, sessions []resume.Key, now time.Time) string {
 	token := rand.Text()
 	offering.Lock()
 	defer offering.Unlock()
@@ -170,7 +170,7 @@ func (s *Service) actions(n notify.Notice) string {
 	}
 	var all []string
 	for _, button := range []struct { // ntfy shows at most three
-		order notify.Order
+		order notify.Action
 		label string
 	}{{notify.RetryNow, n.RetryLabel()}, {notify.Forget, "Cancel"}, {notify.Hold, "Pause"}} {
 		token := s.replies.buttons.offer(button.order, n.Keys(), time.Now())

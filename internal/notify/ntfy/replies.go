@@ -30,7 +30,7 @@ import (
 type replies struct {
 	topic   string // its URL
 	name    string // of the topic; must not be shown
-	order   func(ctx context.Context, order notify.Order, session resume.Key)
+	order   func(ctx context.Context, order notify.Action, session resume.Key)
 	buttons buttons
 	read    []string // ids of the last messages
 }

@@ -50,7 +50,7 @@ type pressed struct {
 	at     time.Time // of the last one
 }
 
-func (p *pressed) order(_ context.Context, order notify.Order, key resume.Key) {
+func (p *pressed) order(_ context.Context, order notify.Action, key resume.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.at = time.Now()

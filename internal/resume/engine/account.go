@@ -52,7 +52,7 @@ func (a *account) update(c resume.Change) bool {
 func (a *account) learn(c resume.Change) {
 	key := c.After.Key
 	a.windows.note(c.After)
-	if c.Begun() != nil {
+	if c.ClaimedRun() != nil {
 		a.begun(key, c.At)
 	}
 	switch ev := c.Event.(type) {

@@ -138,7 +138,7 @@ func TestAUsageLimitWithoutATimeEndsWithTheAccounts(t *testing.T) {
 				time.Sleep(hours + time.Hour)
 				w.stop()
 				for _, change := range w.changes {
-					if change.Begun() != nil && change.After.Key.ID == "mute" {
+					if change.ClaimedRun() != nil && change.After.Key.ID == "mute" {
 						got := change.At.Sub(start)
 						require.GreaterOrEqual(t, got, c.begins)
 						require.Less(t, got, c.begins+15*time.Second, "the probe is ahead of it at most")

@@ -286,7 +286,7 @@ func (e *Engine) apply(ctx context.Context, before, s resume.Session, ev resume.
 	e.postpone(ctx, change)
 	e.lift(ctx, change)
 	e.noteNewcomers(ctx, change)
-	if change.Begun() != nil {
+	if change.ClaimedRun() != nil {
 		session := after
 		e.acting.Go(func() { e.opts.Act(ctx, session) })
 	}

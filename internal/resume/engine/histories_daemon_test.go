@@ -113,7 +113,7 @@ func (l *life) changed(c resume.Change) {
 		p.forgotten[p.lastStop(l.read[p.key])] = true
 	}
 	l.log("%s %T %s -> %s", c.After.Key.ID, c.Event, c.Before.State, c.After.State)
-	if c.Begun() != nil {
+	if c.ClaimedRun() != nil {
 		l.judgeBegin(c)
 	}
 	if queued, ok := c.Event.(resume.HeldBack); ok {

@@ -32,8 +32,8 @@ func (e *Engine) Sessions(ctx context.Context) ([]*resume.Session, error) {
 	return e.shown(ctx, e.book.byID.from(resume.Key{}), func(*resume.Session) bool { return true })
 }
 
-// Kept returns those of Sessions that are WorthKeeping.
-func (e *Engine) Kept(ctx context.Context) ([]*resume.Session, error) {
+// Stored returns those of Sessions that are WorthKeeping.
+func (e *Engine) Stored(ctx context.Context) ([]*resume.Session, error) {
 	return e.shown(ctx, e.book.byID.from(resume.Key{}), func(s *resume.Session) bool { return s.WorthKeeping() })
 }
 

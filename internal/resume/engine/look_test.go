@@ -107,14 +107,14 @@ func realTime(t *testing.T) time.Duration {
 func TestALookAtAllThatWereStoppedCopiesNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := crowded(t, 1000)
-		kept, err := w.Kept(t.Context()) // now each has its name
+		kept, err := w.Stored(t.Context()) // now each has its name
 		require.NoError(t, err)
 		require.Len(t, kept, 750)
 		least := uint64(math.MaxUint64) // other goroutines may allocate meanwhile
 		for range 5 {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err = w.Kept(t.Context())
+			_, err = w.Stored(t.Context())
 			runtime.ReadMemStats(&after)
 			require.NoError(t, err)
 			least = min(least, (after.TotalAlloc-before.TotalAlloc)/uint64(len(kept)))

@@ -101,7 +101,7 @@ func inTurn(t *testing.T, rules resume.Rules) (order []string) {
 	time.Sleep(2 * time.Hour)
 	w.stop()
 	for _, c := range w.changes {
-		if c.Begun() != nil {
+		if c.ClaimedRun() != nil {
 			order = append(order, c.After.Key.ID)
 		}
 	}

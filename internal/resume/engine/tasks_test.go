@@ -49,7 +49,7 @@ func TestATaskIsASessionOnceItMoves(t *testing.T) {
 		w := newWorld(t, defaultRules(), begins(resume.Progressed{At: time.Now()}))
 		require.Equal(t, 1, w.enqueue(task("a")).Task.N)
 		require.Equal(t, 2, w.enqueue(task("b")).Task.N)
-		all, err := w.Kept(t.Context())
+		all, err := w.Stored(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, all, "there is no session yet")
 		tallies, err := w.Tallies(t.Context())
@@ -60,7 +60,7 @@ func TestATaskIsASessionOnceItMoves(t *testing.T) {
 		require.Equal(t, "a", w.session("a").Task.Session)
 		require.Equal(t, resume.Watching, w.session("b").State)
 		require.Empty(t, w.session("a").Attempts)
-		all, err = w.Kept(t.Context())
+		all, err = w.Stored(t.Context())
 		require.NoError(t, err)
 		require.Len(t, all, 2)
 		require.Len(t, w.started(), 2, "each once")
@@ -196,7 +196,7 @@ func TestTasksGoInTheirOrder(t *testing.T) {
 		synctest.Wait()
 		var began []string
 		for _, c := range w.changes {
-			if c.Begun() != nil {
+			if c.ClaimedRun() != nil {
 				began = append(began, c.After.Key.ID)
 			}
 		}
@@ -231,7 +231,7 @@ func TestATaskIsBegunAfterWhatItWaitsFor(t *testing.T) {
 
 func TestATaskIsKeptOverARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(resume.TaskNumbers).Give(task("a")).Next(resume.Enqueued{}, defaultRules(), time.Now(), 0)
+		s := new(resume.TaskNumbers).SessionIDArgs(task("a")).Next(resume.Enqueued{}, defaultRules(), time.Now(), 0)
 		begun := s.Next(resume.Due{Mark: "m"}, defaultRules(), time.Now(), 0)
 		require.Equal(t, resume.Resuming, begun.State)
 		w := newWorldOf(t, Options{Rules: defaultRules(), Sessions: []resume.Session{begun}}, begins(resume.Progressed{At: time.Now()}))

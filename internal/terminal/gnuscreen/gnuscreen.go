@@ -32,8 +32,8 @@ type window struct {
 	sockets string // the directory of the server's socket; "": the usual one
 }
 
-// Look returns the window that the environment of a process names, or nil.
-func Look(environ []string) (terminal.Window, error) {
+// Find returns the window that the environment of a process names, or nil.
+func Find(environ []string) (terminal.Window, error) {
 	w := &window{
 		session: procfs.Variable(environ, "STY"), number: procfs.Variable(environ, "WINDOW"), sockets: procfs.Variable(environ, "SCREENDIR"),
 	}

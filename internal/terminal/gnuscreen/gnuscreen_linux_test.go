@@ -61,7 +61,7 @@ func launch(t *testing.T, command string) *program {
 
 func find(t *testing.T, process resume.Process) *terminal.Pane {
 	t.Helper()
-	pane, err := terminal.Find(t.Context(), process, gnuscreen.Look)
+	pane, err := terminal.Find(t.Context(), process, gnuscreen.Find)
 	require.NoError(t, err)
 	return pane
 }
@@ -182,7 +182,7 @@ func TestAWindowIsProvedToBeTheProcesss(t *testing.T) {
 			if c.then != nil {
 				process = c.then(p, process)
 			}
-			pane, err := terminal.Find(t.Context(), process, gnuscreen.Look)
+			pane, err := terminal.Find(t.Context(), process, gnuscreen.Find)
 			if c.why == "" {
 				require.NoError(t, err)
 				require.NoError(t, pane.Type(t.Context(), "x"))
@@ -231,7 +231,7 @@ func TestAProcessOutsideOfGNUScreenHasNoWindow(t *testing.T) {
 				break
 			}
 		}
-		_, err := terminal.Find(t.Context(), terminaltest.ProcessOf(t, child.Process.Pid), gnuscreen.Look)
+		_, err := terminal.Find(t.Context(), terminaltest.ProcessOf(t, child.Process.Pid), gnuscreen.Find)
 		got := terminaltest.Refusal(t, err)
 		require.Contains(t, got.Why, why, env)
 		require.False(t, got.Passing)
@@ -347,12 +347,12 @@ func TestOneTerminalInTheOther(t *testing.T) {
 	socket := filepath.Join(dir, "s")
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", socket, "kill-server").Run() })
 	inner := launch(t, "exec tmux -S "+socket+" -f /dev/null new-session \"SELF\"")
-	pane, err := terminal.Find(t.Context(), inner.Process(), tmux.Look, gnuscreen.Look)
+	pane, err := terminal.Find(t.Context(), inner.Process(), tmux.Find, gnuscreen.Find)
 	require.NoError(t, err)
 	require.Contains(t, pane.String(), "of the tmux server at "+socket)
 
 	outer := launch(t, "TMUX="+socket+",1,0 TMUX_PANE=%0 exec SELF") // as in a GNU screen that was started in tmux
-	pane, err = terminal.Find(t.Context(), outer.Process(), tmux.Look, gnuscreen.Look)
+	pane, err = terminal.Find(t.Context(), outer.Process(), tmux.Find, gnuscreen.Find)
 	require.NoError(t, err)
 	require.Contains(t, pane.String(), "of the GNU screen "+outer.Name)
 }

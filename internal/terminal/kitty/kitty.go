@@ -33,9 +33,9 @@ type window struct {
 	tty    string // the terminal in it, where the kernel tells of what is read from it
 }
 
-// Look returns the window that the environment of a process names, or nil. It does not search
+// Find returns the window that the environment of a process names, or nil. It does not search
 // for sockets: one that is not in the agent's environment may belong to another kitty.
-func Look(environ []string) (terminal.Window, error) {
+func Find(environ []string) (terminal.Window, error) {
 	id, err := strconv.Atoi(procfs.Variable(environ, "KITTY_WINDOW_ID"))
 	if err != nil || id <= 0 {
 		return nil, nil

@@ -107,7 +107,7 @@ func rest(t *testing.T, process resume.Process, d time.Duration) (tty string) {
 
 func find(t *testing.T, process resume.Process) *terminal.Pane {
 	t.Helper()
-	pane, err := terminal.Find(t.Context(), process, kitty.Look)
+	pane, err := terminal.Find(t.Context(), process, kitty.Find)
 	require.NoError(t, err)
 	return pane
 }
@@ -183,7 +183,7 @@ func TestARealKitty(t *testing.T) {
 	t.Run("kitty itself looks for keys before it types", func(t *testing.T) {
 		p := launch(t, k, "exec SELF")
 		process := p.Process()
-		window, err := kitty.Look([]string{fmt.Sprint("KITTY_WINDOW_ID=", p.id), "KITTY_LISTEN_ON=unix:" + k.Socket})
+		window, err := kitty.Find([]string{fmt.Sprint("KITTY_WINDOW_ID=", p.id), "KITTY_LISTEN_ON=unix:" + k.Socket})
 		require.NoError(t, err)
 		got := terminaltest.Refusal(t, window.Press(t.Context(), "1", terminal.Enter))
 		require.Equal(t, "its kitty does not run the command kitten: [Errno 2] No such file or directory: ''", got.Why, "it does not find the terminal")
@@ -201,7 +201,7 @@ func TestARealKitty(t *testing.T) {
 		p := launch(t, k, "exec SELF")
 		process := p.Process()
 		path := rest(t, process, 19*time.Second)
-		window, err := kitty.Look([]string{fmt.Sprint("KITTY_WINDOW_ID=", p.id), "KITTY_LISTEN_ON=unix:" + k.Socket})
+		window, err := kitty.Find([]string{fmt.Sprint("KITTY_WINDOW_ID=", p.id), "KITTY_LISTEN_ON=unix:" + k.Socket})
 		require.NoError(t, err)
 		facts, err := window.Facts(t.Context())
 		require.NoError(t, err)
@@ -292,7 +292,7 @@ func TestARealKitty(t *testing.T) {
 			if c.then != nil {
 				process = c.then(p, process)
 			}
-			pane, err := terminal.Find(t.Context(), process, kitty.Look)
+			pane, err := terminal.Find(t.Context(), process, kitty.Find)
 			if c.why == "" {
 				require.NoError(t, err)
 				require.NoError(t, pane.Type(t.Context(), "x"))
@@ -316,12 +316,12 @@ func TestARealKitty(t *testing.T) {
 		socket := filepath.Join(dir, "s")
 		t.Cleanup(func() { _ = exec.Command("tmux", "-S", socket, "kill-server").Run() })
 		inner := launch(t, k, "exec tmux -S "+socket+" -f /dev/null new-session \"SELF\"")
-		pane, err := terminal.Find(t.Context(), inner.Process(), tmux.Look, kitty.Look)
+		pane, err := terminal.Find(t.Context(), inner.Process(), tmux.Find, kitty.Find)
 		require.NoError(t, err)
 		require.Contains(t, pane.String(), "of the tmux server at "+socket)
 
 		outer := launch(t, k, "TMUX="+socket+",1,0 TMUX_PANE=%0 exec SELF") // as in a kitty that was started in tmux
-		pane, err = terminal.Find(t.Context(), outer.Process(), tmux.Look, kitty.Look)
+		pane, err = terminal.Find(t.Context(), outer.Process(), tmux.Find, kitty.Find)
 		require.NoError(t, err)
 		require.Contains(t, pane.String(), fmt.Sprintf("window %d of the kitty", outer.id))
 	})
@@ -371,7 +371,7 @@ func TestTheProgramThatKittyRunsIsInADirectoryOfItsOwn(t *testing.T) {
 			_, _ = io.WriteString(conn, "\x1bP@kitty-cmd{\"ok\":true,\"data\":\"typed\"}\x1b\\")
 		}
 	}()
-	window, err := kitty.Look([]string{"KITTY_WINDOW_ID=1", "KITTY_LISTEN_ON=unix:" + socket})
+	window, err := kitty.Find([]string{"KITTY_WINDOW_ID=1", "KITTY_LISTEN_ON=unix:" + socket})
 	require.NoError(t, err)
 	require.NoError(t, window.Write(t.Context(), "x", ""))
 	require.NoDirExists(t, filepath.Dir(<-ran), "it is removed afterwards")
@@ -380,7 +380,7 @@ func TestTheProgramThatKittyRunsIsInADirectoryOfItsOwn(t *testing.T) {
 func TestAKittyWithAPasswordIsLeft(t *testing.T) {
 	t.Parallel()
 	k := kittytest.Start(t, "allow_remote_control=password", "remote_control_password=secret")
-	_, err := terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID=1", "KITTY_LISTEN_ON=unix:"+k.Socket), kitty.Look)
+	_, err := terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID=1", "KITTY_LISTEN_ON=unix:"+k.Socket), kitty.Find)
 	got := terminaltest.Refusal(t, err)
 	require.Contains(t, got.Why, "Remote control is disabled")
 	require.Contains(t, got.Why, "passwords for it are not supported")
@@ -435,7 +435,7 @@ func TestAProcessThatKittyCannotReach(t *testing.T) {
 		{"unix:" + left, "its kitty is gone", false},
 		{"unix:@nobody-listens-" + filepath.Base(dir), "its kitty is gone", false},
 	} {
-		_, err := terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID=1", "KITTY_LISTEN_ON="+c.listens), kitty.Look)
+		_, err := terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID=1", "KITTY_LISTEN_ON="+c.listens), kitty.Find)
 		got := terminaltest.Refusal(t, err)
 		require.Contains(t, got.Why, c.why, c.listens)
 		require.Equal(t, c.outside, got.Outside)
@@ -443,7 +443,7 @@ func TestAProcessThatKittyCannotReach(t *testing.T) {
 		require.False(t, got.Passing)
 	}
 	for _, id := range []string{"", "x", "0", "-1", "1;2"} {
-		_, err := terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID="+id, "KITTY_LISTEN_ON=unix:"+left), kitty.Look)
+		_, err := terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID="+id, "KITTY_LISTEN_ON=unix:"+left), kitty.Find)
 		require.Equal(t, "it is not in tmux, GNU screen or kitty", terminaltest.Refusal(t, err).Why)
 	}
 }
@@ -469,7 +469,7 @@ func TestASocketOfAnotherUserIsRefused(t *testing.T) {
 		t.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })
 		_, err = io.ReadFull(out, make([]byte, len("ready\n")))
 		require.NoError(t, err)
-		_, err = terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID=1", "KITTY_LISTEN_ON=unix:"+name), kitty.Look)
+		_, err = terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID=1", "KITTY_LISTEN_ON=unix:"+name), kitty.Find)
 		require.Equal(t, "the socket of its kitty belongs to another user", terminaltest.Refusal(t, err).Why)
 		said, err := os.ReadFile(heard)
 		for deadline := time.Now().Add(time.Minute); err != nil && name[0] == '@' && time.Now().Before(deadline); {

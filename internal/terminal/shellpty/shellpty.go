@@ -25,8 +25,8 @@ const Variable = "RESUMED_SHELL"
 
 type window struct{ socket string }
 
-// Look returns the terminal that the environment of a process names, or nil.
-func Look(environ []string) (terminal.Window, error) {
+// Find returns the terminal that the environment of a process names, or nil.
+func Find(environ []string) (terminal.Window, error) {
 	socket := procfs.Variable(environ, Variable)
 	if !filepath.IsAbs(socket) {
 		return nil, nil

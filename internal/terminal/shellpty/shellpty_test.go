@@ -22,7 +22,7 @@ func serve(t *testing.T, answer func(Question) Answer) (dir string, w terminal.W
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	go Serve(listener, answer)
-	w, err = Look([]string{"HOME=/x", Variable + "=" + listener.Addr().String()})
+	w, err = Find([]string{"HOME=/x", Variable + "=" + listener.Addr().String()})
 	require.NoError(t, err)
 	return filepath.Join(dir, "shells"), w
 }
@@ -81,7 +81,7 @@ func TestNothingIsTypedIfAPersonHasTyped(t *testing.T) {
 
 func TestAShellThatIsGone(t *testing.T) {
 	for _, path := range []string{"", "relative"} {
-		w, err := Look([]string{Variable + "=" + path})
+		w, err := Find([]string{Variable + "=" + path})
 		require.NoError(t, err)
 		require.Nil(t, w)
 	}
@@ -89,7 +89,7 @@ func TestAShellThatIsGone(t *testing.T) {
 	file := filepath.Join(dir, "1.sock")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for _, path := range []string{file, filepath.Join(dir, "none")} {
-		w, err := Look([]string{Variable + "=" + path})
+		w, err := Find([]string{Variable + "=" + path})
 		require.NoError(t, err)
 		_, err = w.Facts(t.Context())
 		require.EqualError(t, err, "its resumed shell is gone")

@@ -30,8 +30,8 @@ type pane struct {
 	id      string // %N
 }
 
-// Look returns the pane that the environment of a process names, or nil.
-func Look(environ []string) (terminal.Window, error) {
+// Find returns the pane that the environment of a process names, or nil.
+func Find(environ []string) (terminal.Window, error) {
 	id := procfs.Variable(environ, "TMUX_PANE")
 	// SOCKET,PID,SESSION; the path of the socket may contain commas.
 	fields := strings.Split(procfs.Variable(environ, "TMUX"), ",")

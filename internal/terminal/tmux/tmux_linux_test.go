@@ -72,7 +72,7 @@ func (s *server) tmux(args ...string) {
 
 func find(t *testing.T, process resume.Process) *terminal.Pane {
 	t.Helper()
-	pane, err := terminal.Find(t.Context(), process, tmux.Look)
+	pane, err := terminal.Find(t.Context(), process, tmux.Find)
 	require.NoError(t, err)
 	return pane
 }
@@ -178,7 +178,7 @@ func TestAPaneIsProvedToBeTheProcesss(t *testing.T) {
 			if c.then != nil {
 				process = c.then(t, s, process)
 			}
-			pane, err := terminal.Find(t.Context(), process, tmux.Look)
+			pane, err := terminal.Find(t.Context(), process, tmux.Find)
 			if c.why == "" {
 				require.NoError(t, err)
 				require.NoError(t, pane.Type(t.Context(), "x"))
@@ -236,7 +236,7 @@ func TestAProcessOutsideOfTmuxHasNoPane(t *testing.T) {
 		{[]string{"TMUX=/nowhere/x,1,0", "TMUX_PANE=%0"}, "server is gone"},
 		{[]string{"TMUX=/etc/passwd,1,0", "TMUX_PANE=%0"}, "server is gone"},
 	} {
-		_, err := terminal.Find(t.Context(), start(c.env...), tmux.Look)
+		_, err := terminal.Find(t.Context(), start(c.env...), tmux.Find)
 		got := terminaltest.Refusal(t, err)
 		require.Contains(t, got.Why, c.why, "%v", c.env)
 		require.False(t, got.Passing)
@@ -246,11 +246,11 @@ func TestAProcessOutsideOfTmuxHasNoPane(t *testing.T) {
 	s := newServer(t)
 	s.run("SELF")
 	find(t, s.Process())
-	_, err := terminal.Find(t.Context(), start("TMUX="+s.socket+",1,0", "TMUX_PANE=%0"), tmux.Look)
+	_, err := terminal.Find(t.Context(), start("TMUX="+s.socket+",1,0", "TMUX_PANE=%0"), tmux.Find)
 	require.Contains(t, terminaltest.Refusal(t, err).Why, "does not belong")
-	_, err = terminal.Find(t.Context(), start("TMUX="+s.socket+",1,0", "TMUX_PANE=%99"), tmux.Look)
+	_, err = terminal.Find(t.Context(), start("TMUX="+s.socket+",1,0", "TMUX_PANE=%99"), tmux.Find)
 	require.Contains(t, terminaltest.Refusal(t, err).Why, "pane is gone")
-	_, err = terminal.Find(t.Context(), resume.Process{PID: 1 << 30}, tmux.Look)
+	_, err = terminal.Find(t.Context(), resume.Process{PID: 1 << 30}, tmux.Find)
 	require.Error(t, err)
 }
 

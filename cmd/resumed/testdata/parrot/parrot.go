@@ -90,11 +90,11 @@ func (a *room) Invocation(args []string) (headless.Invocation, bool) {
 	return i, i.Has("-p")
 }
 
-func (i invocation) Prompted() bool          { return true }
-func (i invocation) Session() string         { return headless.PlainID(i.Value("--perch")) }
-func (i invocation) Give(id string) []string { return []string{"--perch", id} }
+func (i invocation) Prompted() bool                   { return true }
+func (i invocation) Session() string                  { return headless.PlainID(i.Value("--perch")) }
+func (i invocation) SessionIDArgs(id string) []string { return []string{"--perch", id} }
 
-func (i invocation) Begin(string) func(context.Context, headless.Ended) headless.Continuation {
+func (i invocation) Track(string) func(context.Context, headless.Ended) headless.Continuation {
 	return func(_ context.Context, run headless.Ended) headless.Continuation {
 		return headless.Continuation{Session: run.Session}
 	}

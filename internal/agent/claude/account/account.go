@@ -49,8 +49,8 @@ type allowance struct {
 	ResetsAt time.Time `json:"resets_at"`
 }
 
-// Spare reports which variables may be missing: those of clouds, if nothing makes the session use one.
-func (a *Account) Spare(s resume.Session, dir string) func(string) bool {
+// Optional reports which variables may be missing: those of clouds, if nothing makes the session use one.
+func (a *Account) Optional(s resume.Session, dir string) func(string) bool {
 	switches := func(v resume.Variable) bool { return strings.HasPrefix(v.Name, startup.CloudSwitch) }
 	names := func(g given) bool { return bytes.Contains(g.data, []byte(startup.CloudSwitch)) }
 	return func(name string) bool {

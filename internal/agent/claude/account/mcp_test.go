@@ -53,7 +53,7 @@ func TestAServerOfTheProjectGetsNoKey(t *testing.T) {
 			}
 			s := resume.Session{
 				Transcript: filepath.Join(root, home, "projects", "-app", "x.jsonl"),
-				Origin:     &resume.Origin{Cwd: dir, Args: startup.Flags.Keep(c.args, false), ArgsSeen: true, SeenAt: time.Now()},
+				Origin:     &resume.Origin{Cwd: dir, Args: startup.Flags.Storable(c.args, false), ArgsSeen: true, SeenAt: time.Now()},
 			}
 			why := newPerson(filepath.Join(root, home)).WhyNotOwnKey(s, dir, nil)
 			switch {

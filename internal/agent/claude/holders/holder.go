@@ -226,7 +226,7 @@ func New(of *agent.Transcripts) Holders { return Holders{of} }
 // process with that pid. The registry has start times as in /proc: without /proc, a process is
 // identified by its pid and program.
 func (h *Holders) lives(pid int, start string) bool {
-	if !h.of.Processes.Seen() {
+	if !h.of.Processes.HasProc() {
 		argv := h.of.Processes.Argv(pid)
 		return process.Exists(pid) && (len(argv) == 0 || process.Runs(argv, IsClaude))
 	}

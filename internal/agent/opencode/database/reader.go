@@ -84,8 +84,8 @@ func (r Reader) Since(ctx context.Context, cursor *Cursor, after bool, now time.
 		if err != nil {
 			return err
 		}
-		p.Cursor.Row, p.Cursor.ID, p.Cursor.Two = last.row, last.ID, db.Two()
-		if cursor != nil && (cursor.Two != db.Two() || last.row-cursor.Row > maxBehind) {
+		p.Cursor.Row, p.Cursor.ID, p.Cursor.Two = last.row, last.ID, db.IsVersion2()
+		if cursor != nil && (cursor.Two != db.IsVersion2() || last.row-cursor.Row > maxBehind) {
 			cursor = nil
 		}
 		if cursor != nil && cursor.Row != 0 { // rows are renumbered when messages are undone or the database is compacted
@@ -279,7 +279,7 @@ func (db *DB) Last(ctx context.Context, s Session) (Message, error) {
 // status and headers, which say when the limit ends: they are in the message of version 1.
 func (db *DB) current(ctx context.Context, s Session, m Message) (Message, error) {
 	switch {
-	case !db.Two() || m.Meaning != Failed && m.Meaning != Cancelled:
+	case !db.IsVersion2() || m.Meaning != Failed && m.Meaning != Cancelled:
 		return m, nil
 	case s.Turn == Taken:
 		m.Meaning = Pending
@@ -304,7 +304,7 @@ func (db *DB) LastPrompt(ctx context.Context, session string) (Record, error) {
 // FirstPrompt returns the text of a session's first prompt.
 func (db *DB) FirstPrompt(ctx context.Context, session string) (string, error) {
 	prompts := ""
-	if db.Two() {
+	if db.IsVersion2() {
 		prompts = " AND type = 'user'" // other messages precede it
 	}
 	m, err := db.message(ctx, "WHERE session_id = ?"+prompts+db.order("ASC")+" LIMIT 1", session)

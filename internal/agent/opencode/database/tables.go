@@ -59,8 +59,8 @@ var version2 = schema{"session_v2", "session_message", []string{
 	"session_v2.id", "session_message.id", "session_message.session_id", "session_message.type", "session_message.data",
 }}
 
-// Two reports whether it is a database of version 2.
-func (db *DB) Two() bool { return db.messageTable == version2.messageTable }
+// IsVersion2 reports whether it is a database of version 2.
+func (db *DB) IsVersion2() bool { return db.messageTable == version2.messageTable }
 
 // describe lists the columns, which differ between versions.
 func (db *DB) describe(ctx context.Context) error {
@@ -178,7 +178,7 @@ func (db *DB) Sessions(ctx context.Context, where string, args ...any) ([]Sessio
 	pick := func(column, otherwise string) string { return db.pick(db.sessionTable, column, otherwise) }
 	rules, turn := pick("permission", "''"), "0"
 	switch {
-	case db.Two():
+	case db.IsVersion2():
 		rules = "''"
 		if db.columns["session_v2.time_suspended"] {
 			turn = "CASE WHEN " + pick("time_suspended", "0") + " <> 0 THEN 1 ELSE 2 END"
@@ -190,7 +190,7 @@ func (db *DB) Sessions(ctx context.Context, where string, args ...any) ([]Sessio
 		var created any
 		var model []byte
 		err = rows.Scan(&s.ID, &s.Parent, &s.Directory, &created, &s.Archived, &s.Agent, &s.rules, &s.Turn, &model)
-		s.CreatedMS, s.Two = number(created), db.Two()
+		s.CreatedMS, s.Two = number(created), db.IsVersion2()
 		if s.Two {
 			m, _ := lines.Parse[struct {
 				Provider string `json:"providerID"`
@@ -214,7 +214,7 @@ func (db *DB) messages(ctx context.Context, where string, args ...any) iter.Seq2
 		var data []byte
 		var long sql.NullBool // NULL has no length
 		err = rows.Scan(&row, &id, &session, &kind, &created, &updated, &data, &long)
-		if db.Two() {
+		if db.IsVersion2() {
 			m = readMessage2(kind, data, number(created), number(updated))
 		} else {
 			m = ReadMessage(data, number(created), number(updated))
@@ -224,7 +224,7 @@ func (db *DB) messages(ctx context.Context, where string, args ...any) iter.Seq2
 	}
 	pick := func(column, otherwise string) string { return db.pick(db.messageTable, column, otherwise) }
 	shortened := "NULL"
-	if db.Two() { // a record contains what tools answered: without that, it still says how a turn ended
+	if db.IsVersion2() { // a record contains what tools answered: without that, it still says how a turn ended
 		shortened = fmt.Sprintf("CASE WHEN octet_length(data) <= %d AND json_valid(data) THEN json_remove(data, '$.content') END", 16*MaxRecord)
 	}
 	return rowsOf(ctx, db, scan, "SELECT "+strings.Join([]string{
@@ -235,7 +235,7 @@ func (db *DB) messages(ctx context.Context, where string, args ...any) iter.Seq2
 
 // order returns the order of a session's messages, by an index if there is one.
 func (db *DB) order(direction string) string {
-	if db.Two() && db.columns["session_message.seq"] {
+	if db.IsVersion2() && db.columns["session_message.seq"] {
 		return " ORDER BY seq " + direction
 	}
 	if db.columns[db.messageTable+".time_created"] {
@@ -276,7 +276,7 @@ func (db *DB) selectParts(ctx context.Context, where string, args ...any) ([]par
 }
 
 func (db *DB) partsOf(ctx context.Context, m Message) ([]part, error) {
-	if db.Two() {
+	if db.IsVersion2() {
 		return m.parts, nil
 	}
 	return db.selectParts(ctx, "m.id = ?", m.ID)

@@ -161,7 +161,7 @@ func (f Finder) isOwnServer(ctx context.Context, p process.Live) bool {
 	return len(open) > 0 || Flags.Parse(p.Args).Has("--standalone")
 }
 
-func (f Finder) mayHold(ctx context.Context, p process.Live, s resume.Session, place process.Place) bool {
+func (f Finder) mayHold(ctx context.Context, p process.Live, s resume.Session, place process.Dir) bool {
 	if slices.Contains(sessionless, Command(p.Args)) {
 		return false
 	}
@@ -192,7 +192,7 @@ func containsFile(files []string, path string) bool {
 // RunsAs reports whether the process is alive and belongs to the agent. If the program cannot be determined, it is
 // enough that the process is alive.
 func (f Finder) RunsAs(ctx context.Context, pid int) bool {
-	if !f.Seen() && !process.Exists(pid) {
+	if !f.HasProc() && !process.Exists(pid) {
 		return false
 	}
 	running, err := f.Running(ctx, f.Is)

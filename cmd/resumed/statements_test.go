@@ -54,7 +54,7 @@ func TestWhatTheDocumentsStateAboutFilesAndExitCodes(t *testing.T) {
 	require.Zero(t, code, errOut)
 	var added struct{ Tasks []struct{ ID string } }
 	require.NoError(t, json.Unmarshal([]byte(out), &added), out)
-	_, errOut, code = b.run("retry", added.Tasks[0].ID)
+	_, errOut, code = b.run("retry", "--now", added.Tasks[0].ID)
 	require.Zero(t, code, errOut)
 	b.until("a task in a directory that others can write to is not started", func() bool {
 		tasks, _, _ := b.run("queue")

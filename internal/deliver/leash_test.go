@@ -123,7 +123,7 @@ func TestAMissingAgentIsToldAtOnce(t *testing.T) {
 	require.Equal(t, resume.Parked, w.now().State)
 	require.Contains(t, w.now().Reason, "bot was not found: set command in [[agent]]; its start was not seen")
 	require.Equal(t, resume.StartUnseen, w.now().Needs)
-	require.Equal(t, []string{"resume.Unseen", "parked: bot was not found: set command in [[agent]]"}, w.actAgain(), "their word does not replace the program")
+	require.Equal(t, []string{"resume.ProcessUnknown", "parked: bot was not found: set command in [[agent]]"}, w.actAgain(), "their word does not replace the program")
 }
 
 func TestAPreviewTouchesNothing(t *testing.T) {

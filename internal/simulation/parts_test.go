@@ -58,7 +58,7 @@ type outbox struct {
 	life *life
 }
 
-func (o outbox) Keep(open []notify.Delivery, key string, value []byte) {
+func (o outbox) StoreOutbox(open []notify.Delivery, key string, value []byte) {
 	if o.life.bug != keepsNoNotice {
 		o.Store.StoreOutbox(open, key, value)
 	}

@@ -274,5 +274,5 @@ func TestADaemonThatDiesAllTheTimeBreaksNoPromise(t *testing.T) {
 	heard := w.listen()
 	t.Logf("%d notices: none lost, none under two names, %d came again under the same id after a kill", heard.notices, heard.again)
 	require.Positive(t, commands)
-	require.Positive(t, len(begun))
+	require.NotEmpty(t, begun)
 }

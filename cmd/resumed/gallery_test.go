@@ -58,9 +58,11 @@ func (q tasks) Tasks(context.Context) ([]view.Task, error) {
 }
 
 func (tasks) Enqueue(context.Context, view.TaskOrder) (view.Task, error) { return view.Task{}, nil }
+
 func (tasks) Edit(context.Context, string, view.TaskOrder) (view.Task, error) {
 	return view.Task{}, nil
 }
+
 func (q tasks) Drop(_ context.Context, task string) (view.Task, error) {
 	q.given <- "drop " + task
 	return view.Task{}, nil

@@ -196,10 +196,10 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {74_080, unlimited},
+	"...":                  {74_090, unlimited},
 	"cmd/resumed":          {3_950, unlimited},
 	"internal/agent/...":   {12_580, unlimited},
-	"internal/app":         {800, 0},
+	"internal/app":         {810, 0},
 	"internal/config":      {2_790, 0},
 	"internal/deliver":     {2_760, 0},
 	"internal/explain/...": {2_490, unlimited},

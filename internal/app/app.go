@@ -56,7 +56,7 @@ type daemon struct {
 
 // Run runs the daemon. It returns nil when ctx is done.
 func Run(ctx context.Context, opts Options) error {
-	store, err := state.Open(opts.StateDir, opts.Log)
+	store, err := openState(opts)
 	if err != nil {
 		return err
 	}
@@ -82,6 +82,19 @@ func Run(ctx context.Context, opts Options) error {
 		return err
 	}
 	return d.run(ctx, snapshot)
+}
+
+// lockWait is how long another process may hold the state: a command that adds a task while no daemon runs does for a
+// moment.
+const lockWait = 2 * time.Second
+
+func openState(opts Options) (*state.Store, error) {
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		store, err := state.Open(opts.StateDir, opts.Log)
+		if _, held := errors.AsType[*state.HeldError](err); !held || time.Since(began) > lockWait {
+			return store, err
+		}
+	}
 }
 
 // build creates the parts and starts none. Each part is created after those that it needs; a part that

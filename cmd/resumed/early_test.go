@@ -21,8 +21,13 @@ func bothWait(t *testing.T) (b *box, reset time.Time) {
 	b.write("allowed", "")
 	b.start()
 	reset = time.Now().Add(time.Hour).Truncate(time.Second)
-	for id, transcript := range map[string]string{claudeSession: claudeTranscript, otherSession: otherTranscript} {
-		b.write(transcript, promptLine(id, b.path("bot"), "go")+answerLine(id, b.path("bot"), "I begin.")+usageLimitLine(id, b.path("bot"), time.Now(), reset))
+	// Both begin before either stops: a session that began after another one stopped would take its place.
+	sessions := map[string]string{claudeSession: claudeTranscript, otherSession: otherTranscript}
+	for id, transcript := range sessions {
+		b.write(transcript, promptLine(id, b.path("bot"), "go")+answerLine(id, b.path("bot"), "I begin."))
+	}
+	for id, transcript := range sessions {
+		b.appendTo(transcript, usageLimitLine(id, b.path("bot"), time.Now(), reset))
 		waits := b.untilState(id, resume.Waiting)
 		require.True(t, reset.Equal(*waits.ResetAt))
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,23 +68,30 @@ func TestAnotherModelProvesNothing(t *testing.T) {
 }
 
 func TestAResetThatMovedEarlierCountsForTheOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, defaultRules(), works)
-		reset, earlier := time.Now().Add(5*time.Hour), time.Now().Add(2*time.Hour)
-		for _, id := range []string{"told", "other"} {
-			w.seeOf("", id, limitedUntil(time.Now(), limit.UsageLimit, reset))
-		}
-		time.Sleep(time.Hour)
-		w.order("told", resume.Retry{})
-		time.Sleep(time.Second)
-		w.seeOf("", "told", limitedUntil(time.Now(), limit.UsageLimit, earlier))
-		other := w.session("other")
-		require.True(t, earlier.Equal(other.Limit.Reset.At))
-		require.Contains(t, other.Reason, "its limit resets before "+reset.UTC().Format(time.RFC3339))
-		require.False(t, other.NextAt.Before(earlier))
-		require.True(t, other.NextAt.Before(reset))
-		w.stop()
-	})
+	for name, run := range map[string]func(context.Context, *world, resume.Session){
+		"told while the command runs":  works,
+		"read after the command's end": fails,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, defaultRules(), run)
+				reset, earlier := time.Now().Add(5*time.Hour), time.Now().Add(2*time.Hour)
+				for _, id := range []string{"told", "other"} {
+					w.seeOf("", id, limitedUntil(time.Now(), limit.UsageLimit, reset))
+				}
+				time.Sleep(time.Hour)
+				w.order("told", resume.Retry{})
+				time.Sleep(2 * time.Second)
+				w.seeOf("", "told", limitedUntil(time.Now(), limit.UsageLimit, earlier))
+				other := w.session("other")
+				require.True(t, earlier.Equal(other.Limit.Reset.At))
+				require.Contains(t, other.Reason, "its limit resets before "+reset.UTC().Format(time.RFC3339))
+				require.False(t, other.NextAt.Before(earlier))
+				require.True(t, other.NextAt.Before(reset))
+				w.stop()
+			})
+		})
+	}
 }
 
 func TestAnotherLimitMovesNoReset(t *testing.T) {

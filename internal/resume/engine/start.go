@@ -47,7 +47,9 @@ func (e *Engine) handleDue(ctx context.Context) {
 // earlier one counts only for the same limit: the short wait of another limit or model proves nothing.
 func (e *Engine) postpone(ctx context.Context, c resume.Change) {
 	ev, limited := c.Event.(resume.Limited)
-	tried, was := c.Before.State == resume.Resuming || c.Before.State == resume.Settling, c.Before.Limit.Reset
+	was := c.Before.Limit.Reset
+	tried := c.Before.State == resume.Resuming || c.Before.State == resume.Settling ||
+		c.Before.LastStart().After(c.Before.LimitedAt) // its command ended before the refusal was read
 	if !limited || !tried || !shared(ev.Class) || !ev.Reset.At.After(c.At) || !was.Stated() {
 		return
 	}

@@ -135,7 +135,8 @@ var situations = map[string]situation{
 			s.until("what was to be resumed later is", func() bool { return len(later.calls()) == 1 })
 			require.Empty(s.t, s.calls())
 			order("unpause")(s)
-			s.until("it is resumed", func() bool { return len(s.calls()) == 1 })
+			s.within(patience+2*time.Minute, // settle, for which a session that does not move holds back the others
+				"it is resumed", func() bool { return len(s.calls()) == 1 })
 		},
 	},
 	"a person went on in another session":   {words: soon, then: newcomer, state: resume.Parked, why: "started in the same directory"},

@@ -1,6 +1,9 @@
 package vtscreen
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // parser is where in a sequence of control characters the output is.
 type parser struct {
@@ -27,7 +30,11 @@ const maxParams = 32
 
 // Write interprets output. It never fails.
 func (s *Screen) Write(output []byte) (int, error) {
-	for i := 0; i < len(output); {
+	written := len(output)
+	if len(s.partial) > 0 {
+		output, s.partial = append(s.partial, output...), nil
+	}
+	for i := s.skip(output); i < len(output); {
 		b := output[i]
 		if s.state != ground {
 			s.step(b)
@@ -40,33 +47,45 @@ func (s *Screen) Write(output []byte) (int, error) {
 		}
 		switch {
 		case end > i:
-			s.partial = s.partial[:0]
 			s.print(output[i:end])
 			i = end
 		case b < utf8.RuneSelf:
-			s.partial = s.partial[:0]
 			s.control(b)
 			i++
 		default:
 			i += s.decode(output[i:])
 		}
 	}
-	return len(output), nil
+	return written, nil
+}
+
+// skip returns how many bytes need not be interpreted: plain lines at the beginning that scroll away before the end.
+func (s *Screen) skip(output []byte) int {
+	if s.state != ground || s.top > 0 || s.bottom < s.rows-1 || s.lineDrawing[s.set] {
+		return 0
+	}
+	plain := 0
+	for plain < len(output) && (output[plain] >= ' ' && output[plain] < 0x7f || output[plain] == '\r' || output[plain] == '\n') {
+		plain++
+	}
+	end := plain
+	for range s.rows + 1 { // so many rows are left, and the cursor is in the first column of the last one
+		end = max(0, bytes.LastIndexByte(output[:end], '\n'))
+	}
+	if end == 0 || output[end-1] != '\r' || bytes.Count(output[:end], []byte("\n")) < s.rows {
+		return 0
+	}
+	if printed := bytes.TrimRight(output[:end], "\r\n"); len(printed) > 0 {
+		s.last = rune(printed[len(printed)-1])
+	}
+	s.moveTo(0, s.bottom)
+	return end + 1
 }
 
 // decode shows the next character that is not ASCII, and returns how many bytes of it were read.
 func (s *Screen) decode(output []byte) int {
-	if len(s.partial) > 0 {
-		s.partial = append(s.partial, output[0])
-		if utf8.FullRune(s.partial) {
-			r, _ := utf8.DecodeRune(s.partial)
-			s.partial = s.partial[:0]
-			s.printRune(r)
-		}
-		return 1
-	}
 	if !utf8.FullRune(output) {
-		s.partial = append(s.partial, output...)
+		s.partial = bytes.Clone(output)
 		return len(output)
 	}
 	r, n := utf8.DecodeRune(output)

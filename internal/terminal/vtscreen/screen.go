@@ -158,15 +158,8 @@ func (s *Screen) eraseRows(from, to int) {
 	}
 }
 
-// scroll moves the rows from top to bottom up by n, or down if n is negative. Most output scrolls all of them up: then
-// only the beginning of the grid moves.
+// scroll moves the rows from top to bottom up by n, or down if n is negative.
 func (s *Screen) scroll(top, bottom, n int) {
-	if top == 0 && bottom == s.rows-1 {
-		for range min(n, s.rows) {
-			s.grid = append(s.grid[1:], blank(s.grid[0]))
-		}
-		n = min(n, 0)
-	}
 	rows := s.grid[top : bottom+1]
 	for range min(n, len(rows)) {
 		first := rows[0]

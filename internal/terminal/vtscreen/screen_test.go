@@ -93,14 +93,25 @@ func TestASmallerScreenHasTheCursor(t *testing.T) {
 	require.Len(t, s.Text(), maxSide+1)
 }
 
-func FuzzOutputNeverPanics(f *testing.F) {
+// Output may come in any pieces. Long output is not interpreted whole: plain lines that scroll away are skipped.
+func FuzzOutputInOnePieceOrInMany(f *testing.F) {
 	f.Add([]byte("漢\x1b[5@\x1b[3P\x1b[2J"), 10, 4)
+	for _, line := range []string{"1234567\r\n", "1\n2\r\n", "a line that wraps at the edge\r\n", "\x1b[2;3r\n1\r\n", "1\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\x1b[b"} {
+		f.Add([]byte(strings.Repeat(line, 30)+"end"), 10, 4)
+	}
 	f.Fuzz(func(t *testing.T, output []byte, cols, rows int) {
-		s := New(cols%100, rows%100)
-		_, _ = s.Write(output)
-		s.Resize(rows%50, cols%50)
-		_, _ = s.Write(output)
-		require.Equal(t, s.rows, strings.Count(s.Text(), "\n"))
+		whole, pieces := New(cols%100, rows%100), New(cols%100, rows%100)
+		for range 2 {
+			_, _ = whole.Write(output)
+			for i := range output {
+				_, _ = pieces.Write(output[i : i+1])
+			}
+			require.Equal(t, pieces.Text(), whole.Text())
+			require.Equal(t, pieces.cursor, whole.cursor)
+			require.Equal(t, whole.rows, strings.Count(whole.Text(), "\n"))
+			whole.Resize(rows%50, cols%50)
+			pieces.Resize(rows%50, cols%50)
+		}
 	})
 }
 

@@ -146,7 +146,7 @@ func watchOnce(b *testing.B, a agent.FileAgent, dir string, seen *int, known fun
 	defer cancel()
 	w := watch.New(watch.Options{
 		Since: func() time.Time { return time.Time{} }, Log: slog.New(slog.DiscardHandler),
-		Root: dir, Depth: 2, Match: func(string) bool { return true }, Known: known, Deliver: r.deliver, Ready: cancel,
+		Root: dir, Depth: 2, Match: func(string) bool { return true }, Known: known, Deliver: r.deliver, Ready: func(context.Context) { cancel() },
 		Sift: func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) },
 	})
 	if err := w.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {

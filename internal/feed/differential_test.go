@@ -172,7 +172,7 @@ func readBy(
 	}
 	w := watch.New(watch.Options{
 		Since: func() time.Time { return time.Time{} }, Log: slog.New(slog.DiscardHandler),
-		Root: dir, Depth: 2, Known: known, Deliver: r.deliver, Ready: cancel,
+		Root: dir, Depth: 2, Known: known, Deliver: r.deliver, Ready: func(context.Context) { cancel() },
 		Match: func(rel string) bool { return strings.HasSuffix(rel, ".jsonl") },
 		Sift:  func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) },
 	})

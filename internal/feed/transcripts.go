@@ -33,7 +33,20 @@ type reader struct {
 	// What follows is owned by the watcher's goroutine.
 	moves []watch.Line     // reused memory
 	back  map[string]sight // observations of files that are read from their end back
+
+	starting bool       // the files that existed at the start are read,
+	read     []delivery // and the engine gets what was found in many of them at once
 }
+
+// delivery is what was found in a file, and how far it was read.
+type delivery struct {
+	path         string
+	observations []resume.Observation
+	cursor       json.RawMessage
+}
+
+// filesAtOnce is how many files of the start the engine gets at once: each call costs it more than a file does.
+const filesAtOnce = 256
 
 // sight is one reading of a file from its end back: its number, and what was observed so far, the
 // oldest first.
@@ -47,7 +60,7 @@ func (f *Feeds) transcripts(a agent.FileAgent, src agent.Source, cursors Cursors
 	one := newFeed(a)
 	r := &reader{
 		agent: a, source: src, feeds: f,
-		log: f.opts.Log.With("agent", a.Name()), back: make(map[string]sight),
+		log: f.opts.Log.With("agent", a.Name()), back: make(map[string]sight), starting: true,
 	}
 	opts := watch.Options{
 		Root:    src.Root,
@@ -56,8 +69,9 @@ func (f *Feeds) transcripts(a agent.FileAgent, src agent.Source, cursors Cursors
 		Known:   func(path string) (watch.Cursor, bool) { return r.known(cursors, path) },
 		Deliver: r.deliver,
 		Since:   f.opts.Since,
-		Ready: func() {
-			cursors = nil // the watcher has them now
+		Ready: func(ctx context.Context) {
+			cursors, r.starting = nil, false // the watcher has the cursors now
+			_ = r.pass(ctx)                  // what the engine did not take, it gets with the next file
 			close(one.ready)
 		},
 		Log: r.log,
@@ -120,15 +134,35 @@ func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, e
 			Key: resume.Key{Agent: r.agent.Name()}, Transcript: batch.Path, Event: resume.Renamed{From: batch.RenamedFrom},
 		}}, all...)
 	}
-	if err := r.feeds.observe(ctx, all); err != nil {
+	cursor, err := json.Marshal(batch.Cursor)
+	if err != nil {
 		return false, err
 	}
-	delete(r.back, batch.Path)
-	data, err := json.Marshal(batch.Cursor)
-	if err == nil {
-		r.feeds.opts.Keep(batch.Path, data)
+	r.read = append(r.read, delivery{batch.Path, all, cursor})
+	if !r.starting || len(r.read) >= filesAtOnce {
+		if err := r.pass(ctx); err != nil {
+			r.read = r.read[:len(r.read)-1] // the watcher reads this file again
+			return false, err
+		}
 	}
-	return true, err
+	delete(r.back, batch.Path)
+	return true, nil
+}
+
+// pass gives the engine what was read.
+func (r *reader) pass(ctx context.Context) error {
+	var all []resume.Observation
+	for _, file := range r.read {
+		all = append(all, file.observations...)
+	}
+	if err := r.feeds.observe(ctx, all); err != nil {
+		return err
+	}
+	for _, file := range r.read {
+		r.feeds.opts.Keep(file.path, file.cursor)
+	}
+	r.read = nil
+	return nil
 }
 
 // markFirst marks refusals as found at a first reading: they may be old.

@@ -101,7 +101,7 @@ type Options struct {
 
 	// Ready is called once, when all files that existed at the start were
 	// delivered, except very large ones.
-	Ready func()
+	Ready func(context.Context)
 
 	Log *slog.Logger
 }

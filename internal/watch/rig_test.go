@@ -125,7 +125,7 @@ func (s *sink) options(root string) Options {
 		Known:   s.known,
 		Since:   func() time.Time { return time.Time{} },
 		Deliver: s.deliver,
-		Ready:   func() {},
+		Ready:   func(context.Context) {},
 		Log:     slog.New(slog.DiscardHandler),
 	}
 }
@@ -136,7 +136,7 @@ func watched(t *testing.T, root string, s *sink, change func(*Watcher)) *rig {
 	t.Helper()
 	ready := make(chan struct{})
 	opts := s.options(root)
-	opts.Ready = func() { close(ready) }
+	opts.Ready = func(context.Context) { close(ready) }
 	opts.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w := New(opts)
 	w.pause = time.Hour

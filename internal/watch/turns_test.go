@@ -192,7 +192,7 @@ func TestRunEndsInTheMiddleOfAFile(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s.refuse = func(Batch) error { cancel(); return nil }
 	opts := s.options(root)
-	opts.Ready = func() { t.Error("it was not read") }
+	opts.Ready = func(context.Context) { t.Error("it was not read") }
 	w := New(opts)
 	require.NoError(t, w.Run(ctx))
 	require.Len(t, s.batches, 1)

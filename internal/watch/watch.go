@@ -127,7 +127,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		} else {
 			work = always
 		}
-		w.reportReady()
+		w.reportReady(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -146,12 +146,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 }
 
 // reportReady calls Ready when all files of the first scan were delivered.
-func (w *Watcher) reportReady() {
+func (w *Watcher) reportReady(ctx context.Context) {
 	if w.atStart == nil || len(w.atStart) > 0 {
 		return
 	}
 	w.atStart = nil
-	w.opts.Ready()
+	w.opts.Ready(ctx)
 }
 
 // Check reads what is new in a file now and returns when it was delivered. It

@@ -122,8 +122,8 @@ func restricted(r restriction, behind bool, argv func(*box) []string) situation 
 	}}
 }
 
-// killedInNamespace is a session in a terminal, in a pid namespace that shows all processes: versions that do not
-// register their namespace register a pid and a start that fit the machine's first process. When it is killed, it
+// killedInNamespace is a session in a terminal, in a pid namespace that shows all processes: old versions do not
+// register their namespace, but a pid and a start that fit the machine's first process. When it is killed, it
 // is not open there for ever.
 var killedInNamespace = situation{"killed in a pid namespace that shows all processes", func(t *testing.T, b *box, row *result) {
 	if out, err := exec.Command("unshare", "--pid", "--fork", "true").CombinedOutput(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -135,6 +136,7 @@ func (h *Holders) entry(file string) (entry, bool) {
 			e.PID, e.ProcStart = process.PID, strconv.FormatUint(process.Start, 10)
 			return e, true
 		}
+		foreign = foreign && !h.ended(e)
 		e.elsewhere = foreign
 	}
 	// If a namespace shows our processes, its pid 1 registers the start of our pid 1, which never ends. So the
@@ -142,6 +144,26 @@ func (h *Holders) entry(file string) (entry, bool) {
 	anywhere := e
 	anywhere.Cwd = ""
 	return e, foreign || lives && (number != 1 || h.beganWith(number, e) || h.outer(anywhere).PID > 0)
+}
+
+// firstNamespace is the pid namespace that the kernel makes first: all processes of the machine are visible there.
+const firstNamespace = "pid:[4026531836]"
+
+// ended reports whether the process of another namespace of this machine is certainly gone.
+func (h *Holders) ended(e entry) bool {
+	machine, namespace, _ := e.domain()
+	ours, _ := os.Readlink(h.of.Processes.Path(os.Getpid(), "ns", "pid"))
+	pids, err := h.of.Processes.PIDs()
+	if err != nil || ours != firstNamespace || machine == "" || machine != thisMachine() || !slices.Contains(pids, 1) {
+		return false
+	}
+	return !slices.ContainsFunc(pids, func(pid int) bool {
+		if pid == 1 || h.of.Processes.Inner(pid) != e.number {
+			return false
+		}
+		theirs, err := os.Readlink(h.of.Processes.Path(pid, "ns", "pid"))
+		return err != nil || theirs == namespace // of another user, or it
+	})
 }
 
 // outer returns the process in our namespace that registered its pid in another one; zero: not found.

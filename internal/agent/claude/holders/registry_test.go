@@ -1,6 +1,7 @@
 package holders
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,6 +72,51 @@ func TestAProcessInANamespaceWithOurProcessesIsFound(t *testing.T) {
 			process, known := holder.Process()
 			require.True(t, known)
 			require.Equal(t, resume.Process{PID: 4711, Start: 900}, process)
+		})
+	}
+}
+
+// From the first namespace all processes are visible: one that is not there has ended.
+func TestAProcessOfANamespaceThatIsGone(t *testing.T) {
+	if thisMachine() == "" {
+		t.Skip("THE END OF A NAMESPACE IS NOT TESTED HERE: this machine has no /etc/machine-id")
+	}
+	session := resume.Session{Key: resume.Key{Agent: "claude-code", ID: sessionA}, PromptedAt: time.Now()}
+	for name, c := range map[string]struct {
+		ours, machine string
+		theirs        string // of a process with the same pid in its namespace; "": there is none, "-": it is not readable
+		hidden        bool   // processes of other users are not shown
+		held          bool
+	}{
+		"no such process":            {ours: firstNamespace, machine: thisMachine()},
+		"one of another namespace":   {ours: firstNamespace, machine: thisMachine(), theirs: "pid:[3]"},
+		"one of its namespace":       {ours: firstNamespace, machine: thisMachine(), theirs: "pid:[2]", held: true},
+		"one of another user":        {ours: firstNamespace, machine: thisMachine(), theirs: "-", held: true},
+		"we are in a namespace":      {ours: "pid:[1]", machine: thisMachine(), held: true},
+		"another machine":            {ours: firstNamespace, machine: "other", held: true},
+		"other processes are hidden": {ours: firstNamespace, machine: thisMachine(), hidden: true, held: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newHome(t)
+			running := []procDir{{PID: os.Getpid(), Argv: []string{"x"}, Start: "1"}, {PID: 4711, Argv: []string{"sh"}, Start: "900"}}
+			if !c.hidden {
+				running = append(running, procDir{PID: 1, Argv: []string{"init"}, Start: "1"})
+			}
+			a.Processes = fakeProc(t, running...)
+			for pid, namespace := range map[int]string{os.Getpid(): c.ours, 4711: c.theirs} {
+				if strings.HasPrefix(namespace, "pid") {
+					ns := filepath.Join(string(a.Processes.FS), fmt.Sprint(pid), "ns")
+					require.NoError(t, os.Mkdir(ns, 0o700))
+					require.NoError(t, os.Symlink(namespace, filepath.Join(ns, "pid")))
+				}
+			}
+			if c.theirs != "" {
+				require.NoError(t, os.WriteFile(a.Processes.Path(4711, "status"), []byte("Name:\tsh\nNSpid:\t4711\t1\n"), 0o600))
+			}
+			register(t, a.Homes.Roots[0], "1.json", registered(1, sessionA, "10", `,"pidDomain":"linux:`+c.machine+`:pid:[2]"`))
+			owner, err := a.Owner(t.Context(), session)
+			require.Nil(t, owner)
+			require.Equal(t, c.held, errors.Is(err, agent.ErrUnseen), err)
 		})
 	}
 }

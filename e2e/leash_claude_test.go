@@ -55,7 +55,7 @@ func claudeLeash() []situation {
 		strangersKey,
 		changedSettings, changedWhereAsked, missingSettings,
 		lostVariables, toldVariable, keptVariables, toldTarget("claude", "-p"), parkedVariable("claude", "-p"),
-		inSub, movedAway, freer, plans, shellEarly("claude", "--disallowedTools", "Bash(echo:*)", "--"),
+		inSub, movedAway, freer, plans, shellEarly(agenttest.RateLimit(0), "claude", "--disallowedTools", "Bash(echo:*)", "--"),
 		restricted(restrictions[len(restrictions)-1], true, words("claude", "-p")),
 	}
 	for _, r := range restrictions {

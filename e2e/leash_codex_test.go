@@ -37,7 +37,7 @@ func codexLeash() []situation {
 		toldTarget("codex", "exec", "--skip-git-repo-check"), parkedVariable("codex", "exec", "--skip-git-repo-check"),
 		hidden(codexLimit, false, words("codex", "exec", "--skip-git-repo-check")),
 		hidden(codexLimit, true, words("codex", "exec", "--skip-git-repo-check")),
-		shellEarly("codex", "-s", "read-only", "-c", "hide_agent_reasoning=true"),
+		shellEarly(codexLimit, "codex", "-s", "read-only", "-c", "hide_agent_reasoning=true"),
 	}
 }
 

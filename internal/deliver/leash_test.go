@@ -99,6 +99,17 @@ func TestWhatWouldBeFreerThanTheSessionIsParked(t *testing.T) {
 	}
 }
 
+// It may have had flags or a sandbox that restricted it: only its user can say that it had none.
+func TestASessionWhoseStartWasNotSeenWaitsForItsUser(t *testing.T) {
+	w := newWorld(t)
+	w.settings.SameMode = false
+	diary := w.act()
+	require.Len(t, diary, 1)
+	require.Contains(t, diary[0], "not sent: "+notSeen)
+	require.Equal(t, resume.StartUnseen, w.now().Needs)
+	require.Contains(t, w.actAgain(), "delivered", "their word is enough")
+}
+
 // A service manager refuses some variables of a shell.
 func TestVariablesThatAResumeCannotHaveAreTold(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())

@@ -25,6 +25,30 @@ def unread(tty):
         os.close(fd)
 
 
+def writes():
+    """Whether the thread of kitty that writes keys into terminals has something to do. Only Linux tells."""
+    with contextlib.suppress(OSError):
+        for task in os.listdir('/proc/self/task'):
+            with open('/proc/self/task/' + task + '/stat') as stat:
+                name, rest = stat.read().rsplit(')', 1)
+            if name.endswith('(KittyChildMon'):
+                return rest.split()[0] != 'S'
+    return False
+
+
+def used(tty, mark):
+    """Whether a key has come. Those that this thread took before this program began may not be written yet."""
+    idle = 0
+    for _ in range(25):
+        time.sleep(0.02)
+        idle = 0 if writes() else idle + 1
+        if unread(tty) or os.stat(tty).st_atime_ns != mark:
+            return True
+        if idle == 2:
+            return False
+    return True
+
+
 def restore(tty, mark):
     """Wait until the program has read all that was typed, in however many parts, and put the mark back each time.
 
@@ -48,11 +72,8 @@ def restore(tty, mark):
 @result_handler(no_ui=True)
 def handle_result(args, answer, window_id, boss):
     data, mark, tty = base64.b64decode(args[1]), args[2], args[3]
-    if mark:
-        for _ in range(2):  # another thread of kitty writes into the terminal what was typed before
-            time.sleep(0.02)
-            if unread(tty) or os.stat(tty).st_atime_ns != int(mark):
-                return 'in use'
+    if mark and used(tty, int(mark)):
+        return 'in use'
     boss.window_id_map[window_id].write_to_child(data)
     if mark:
         with contextlib.suppress(OSError):

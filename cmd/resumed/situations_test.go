@@ -128,15 +128,11 @@ var situations = map[string]situation{
 		words: soon, then: order("pause"), state: resume.Waiting, why: "overloaded", pending: true,
 		check: func(s *stay) {
 			later := s.stay(s.agent, 250)
-			if s.agent.name == geminiCLI.name { // one of its sessions does not move, and holds back the others
-				later = s.stay(piAgent, 249)
-			}
 			later.stops(fmt.Sprintf("503 The model is overloaded. Please retry in %ds.", 1+max(0, int(time.Until(*s.session(s.id).NextAt)/time.Second))))
 			s.until("what was to be resumed later is", func() bool { return len(later.calls()) == 1 })
 			require.Empty(s.t, s.calls())
 			order("unpause")(s)
-			s.within(patience+2*time.Minute, // settle, for which a session that does not move holds back the others
-				"it is resumed", func() bool { return len(s.calls()) == 1 })
+			s.until("it is resumed", func() bool { return len(s.calls()) == 1 })
 		},
 	},
 	"a person went on in another session":   {words: soon, then: newcomer, state: resume.Parked, why: "started in the same directory"},
@@ -226,8 +222,9 @@ var situations = map[string]situation{
 
 func (s *stay) remove(name string) { require.NoError(s.t, os.RemoveAll(s.path(name))) }
 
-// otherID is the id of a session that took over the chat. It is stopped as well, and may be resumed.
-func (s *stay) otherID() string { return "f" + s.id[1:] }
+// otherID is the id of a session that took over the chat. It is stopped as well, and may be resumed: then it moves, so
+// that it does not hold back others.
+func (s *stay) otherID() string { return strings.Replace(s.id, "-4000-", "-4fff-", 1) }
 
 func (s *stay) stubName() string {
 	return strings.Replace(s.chat(), "T00-19", "T00-42", 1)

@@ -196,6 +196,9 @@ func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.
 	if !owner.Guessed && (!known || had.Login != "") { // a person may sign in as another user meanwhile
 		news.Origin = a.Origin(owner.PID, d.opts.Settings().Secrets)
 	}
+	if had.Seen() && !news.Origin.Seen() { // a process that ends shows only a part
+		news.Origin = nil
+	}
 	if news.Origin != nil { // a later daemon needs it too
 		if err := d.opts.Starts.Put(session.Key, starts.Start{Origin: news.Origin}); err != nil {
 			d.logOf(session.Key).Warn("the environment of a session is lost if the daemon is restarted", "err", err)

@@ -3,12 +3,14 @@ package deliver
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/process"
 	"resumed/internal/resume"
 )
@@ -135,4 +137,15 @@ func TestSessionsThatAreStoppedOneAfterTheOtherShareTheirLooks(t *testing.T) {
 		}
 		require.LessOrEqual(t, len(looks), int(sessions*apart/batchDelay+2*mostLooks*nextLook/nextLook))
 	})
+}
+
+// What is left to see of a process that ends does not replace what was seen of the session's start.
+func TestWhatWasSeenOfAStartStays(t *testing.T) {
+	w := newWorld(t)
+	w.startedWith(resume.Origin{Args: []string{"--deny", "all"}})
+	w.session.LimitedAt = time.Now()
+	w.agent.Base = agent.NewBase(agent.About{Name: "fake"}, agent.Options{})
+	w.d.identify(t.Context(), w.agent, w.now(), &resume.Owner{PID: os.Getpid()}) // its arguments are not an agent's
+	require.Equal(t, []string{"--deny", "all"}, w.now().StartedWith().Args)
+	require.True(t, w.now().StartedWith().Seen())
 }

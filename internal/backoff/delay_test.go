@@ -40,6 +40,11 @@ func TestStrategiesGrowAsTheySay(t *testing.T) {
 	}
 }
 
+func TestADelayThatJustFitsIsNotCapped(t *testing.T) {
+	p := Policy{Strategy: Exponential, BaseDelay: 4, MaxDelay: 9}
+	require.Equal(t, []time.Duration{4, 8, 9}, plain(p, 3))
+}
+
 func TestDoublingStopsAtMaxExponent(t *testing.T) {
 	p := Policy{Strategy: Exponential, BaseDelay: sec, MaxDelay: time.Hour, MaxExponent: 3}
 	require.Equal(t, []time.Duration{1 * sec, 2 * sec, 4 * sec, 8 * sec, 8 * sec, 8 * sec}, plain(p, 6))
@@ -181,6 +186,16 @@ func TestAScheduleNumbersRetriesAndUsesOneRandomNumberForEach(t *testing.T) {
 		got = append(got, d.Delay)
 	}
 	require.Equal(t, []float64{27, 60, 132}, got)
+}
+
+func TestAScheduleEndsWhenItsTimeIsUp(t *testing.T) {
+	p := Policy{Strategy: Fixed, BaseDelay: 100 * ms, MaxDelay: sec}
+	require.Len(t, NewSchedule(p, 10, nil).Delays, 10)
+	require.Equal(t, 0.3, NewSchedule(p, 3, nil).Total, "and not 0.30000000000000004")
+	p.BaseDelay, p.MaxElapsed = 250*ms, 500*ms
+	s := NewSchedule(p, 10, nil)
+	require.Len(t, s.Delays, 2)
+	require.Equal(t, 0.5, s.Total)
 }
 
 func FuzzDelay(f *testing.F) {

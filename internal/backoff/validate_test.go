@@ -43,6 +43,13 @@ func TestValidateNamesTheFieldTheValueAndWhatIsWanted(t *testing.T) {
 	}
 }
 
+// A base of zero is no bound for the longest delay.
+func TestValidateNamesNoBaseThatIsItselfBad(t *testing.T) {
+	p := Default()
+	p.BaseDelay, p.MaxDelay = 0, 0
+	require.Equal(t, []InvalidField{{"base_delay", p.BaseDelay, "must be more than 0s"}, {"max_delay", p.MaxDelay, "must be more than 0s"}}, p.Validate())
+}
+
 func TestValidateReportsEveryBadFieldAtOnce(t *testing.T) {
 	p := Policy{MaxDelay: -sec, Jitter: true, JitterPercent: 2, MaxExponent: -1}
 	var fields []string

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -37,7 +38,7 @@ func (c *cli) openCommand() *cobra.Command {
 			}
 			url, err := c.client().PageURL(cmd.Context(), false)
 			if _, refused := errors.AsType[*control.RemoteError](err); refused {
-				return hint.With(err, c.pageHint(cmd.Context()))
+				return hint.With(err, c.pageHint(cmd.Context(), err))
 			}
 			if err != nil {
 				return err
@@ -81,8 +82,11 @@ func (c *cli) browse(ctx context.Context) error {
 	}
 }
 
-func (c *cli) pageHint(ctx context.Context) string {
-	const key, again = `set listen = "127.0.0.1:7733" under [http] in `, ", then resumed open"
+func (c *cli) pageHint(ctx context.Context, why error) string {
+	key, again := `set listen = "127.0.0.1:7733" under [http] in `, ", then resumed open"
+	if !strings.Contains(why.Error(), "is empty") {
+		key = "change listen under [http] in "
+	}
 	status, err := c.client().Status(ctx, false)
 	switch {
 	case err != nil:

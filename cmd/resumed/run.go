@@ -80,10 +80,24 @@ func (c *cli) daemon(ctx context.Context, dryRun bool) error {
 	if held, ok := errors.AsType[*state.HeldError](err); ok {
 		return hint.With(held, "resumed status, or stop the other one first")
 	}
-	if file, ok := errors.AsType[*fs.PathError](err); ok && (strings.HasPrefix(file.Path, stateDir) || strings.HasPrefix(stateDir, file.Path)) {
-		return hint.With(err, "sudo chown -R $USER "+sanitize.ShellWord(file.Path)+", or set XDG_STATE_HOME to a directory that you can write to")
+	return notWritable(err, stateDir)
+}
+
+// notWritable adds to an error of a file what to do if the state directory cannot be made or written to.
+func notWritable(err error, stateDir string) error {
+	file, ok := errors.AsType[*fs.PathError](err)
+	if !ok || !strings.HasPrefix(file.Path, stateDir) && !strings.HasPrefix(stateDir, file.Path) {
+		return err
 	}
-	return err
+	try := "set XDG_STATE_HOME to a directory that you can write to"
+	switch _, missing := os.Stat(stateDir); {
+	case !errors.Is(err, fs.ErrPermission):
+	case errors.Is(missing, fs.ErrNotExist):
+		try = "sudo install -d -o $USER " + sanitize.ShellWord(stateDir) + ", or " + try
+	default:
+		try = "sudo chown -R $USER " + sanitize.ShellWord(stateDir) + ", or " + try
+	}
+	return hint.With(err, try)
 }
 
 // logger returns the configured logger. Its level follows the configuration unless a flag sets it.

@@ -200,10 +200,8 @@ type policyKey struct {
 	set         func(string) error // an invalid value leaves the key as it is, so that one mistake is reported once
 }
 
-const choice = "true or false"
-
 func policyKeys(p *backoff.Policy) []policyKey {
-	const duration, number = "a duration with a unit, such as 30s or 5m", "a whole number"
+	const duration, number, choice = "a duration with a unit, such as 30s or 5m", "a whole number", "true or false"
 	fraction := func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
 	return []policyKey{
 		{"strategy", "fixed | linear | exponential", "", into(&p.Strategy, func(s string) (backoff.Strategy, error) { return backoff.Strategy(s), nil })},
@@ -231,7 +229,7 @@ func into[T any](key *T, parse func(string) (T, error)) func(string) error {
 
 func addPolicyFlags(cmd *cobra.Command) {
 	for _, key := range policyKeys(new(backoff.Policy)) {
-		if key.want == choice {
+		if key.flag == "jitter" || key.flag == "hard-cap" {
 			cmd.Flags().VarPF(new(checkedLater), key.flag, "", key.usage).NoOptDefVal = "true"
 		} else {
 			cmd.Flags().String(key.flag, "", key.usage)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -83,17 +84,10 @@ func (c *cli) browse(ctx context.Context) error {
 }
 
 func (c *cli) pageHint(ctx context.Context, why error) string {
-	key, again := `set listen = "127.0.0.1:7733" under [http] in `, ", then resumed open"
-	if !strings.Contains(why.Error(), "is empty") {
-		key = "change listen under [http] in "
+	change := "change listen"
+	if strings.Contains(why.Error(), "is empty") {
+		change = `set listen = "127.0.0.1:7733"`
 	}
-	status, err := c.client().Status(ctx, false)
-	switch {
-	case err != nil:
-		return key + "the configuration" + again
-	case status.Daemon.Config.Path == "":
-		return "resumed config init, then " + key + "the file that it writes" + again
-	default:
-		return key + status.Daemon.Config.Path + again
-	}
+	status, _ := c.client().Status(ctx, false)
+	return change + " under [http] in " + cmp.Or(status.Daemon.Config.Path, "the file that resumed config init writes") + ", then resumed open"
 }

@@ -149,14 +149,13 @@ func (c *cli) greet(cmd *cobra.Command, _ []string) error {
 
 // load loads the configuration that the command line names, or the one that is found.
 func (c *cli) load() (config.Config, string, error) {
-	const try = "another file, or resumed config init"
 	path, err := config.Find(c.configArg, os.Getenv)
 	if err != nil {
-		return config.Config{}, "", hint.With(usageError(err), try)
+		return config.Config{}, "", hint.With(usageError(err), "another file, or resumed config init")
 	}
 	cfg, err := config.Load(path, agents.Known())
 	if errors.Is(err, syscall.EISDIR) {
-		return cfg, path, hint.With(usageError(err), try)
+		return cfg, path, hint.With(usageError(err), "another file, or resumed config init")
 	}
 	if _, told := errors.AsType[*config.Problem](err); err != nil && !told { // it cannot be read
 		err = toMend(err, path)

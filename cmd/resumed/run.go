@@ -22,7 +22,6 @@ import (
 	"resumed/internal/dirs"
 	"resumed/internal/hint"
 	"resumed/internal/logging"
-	"resumed/internal/sanitize"
 	"resumed/internal/state"
 )
 
@@ -90,12 +89,8 @@ func notWritable(err error, stateDir string) error {
 		return err
 	}
 	try := "set XDG_STATE_HOME to a directory that you can write to"
-	switch _, missing := os.Stat(stateDir); {
-	case !errors.Is(err, fs.ErrPermission):
-	case errors.Is(missing, fs.ErrNotExist):
-		try = "sudo install -d -o $USER " + sanitize.ShellWord(stateDir) + ", or " + try
-	default:
-		try = "sudo chown -R $USER " + sanitize.ShellWord(stateDir) + ", or " + try
+	if errors.Is(err, fs.ErrPermission) {
+		try = dirs.HowToOwn(stateDir, "$USER") + ", or " + try
 	}
 	return hint.With(err, try)
 }

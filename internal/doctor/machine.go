@@ -115,7 +115,7 @@ func examineState(r *Report) {
 			above = filepath.Dir(above)
 		}
 		if err := syscall.Access(above, writable); err != nil {
-			r.Fail("state", fmt.Sprintf("%s cannot be made: %s: %v", dir, above, err), fmt.Sprintf("sudo install -d -o %s %s", ownership.CurrentUser(), dir))
+			r.Fail("state", fmt.Sprintf("%s cannot be made: %s: %v", dir, above, err), dirs.HowToOwn(dir, ownership.CurrentUser()))
 			return
 		}
 		r.OK("state", dir+" does not exist yet: the first run creates it")
@@ -129,7 +129,7 @@ func examineState(r *Report) {
 	}
 	probe, err := os.CreateTemp(dir, ".doctor-")
 	if err != nil {
-		r.Fail("state", "it cannot be written: "+err.Error(), fmt.Sprintf("sudo chown -R %s %s && chmod 700 %s", ownership.CurrentUser(), dir, dir))
+		r.Fail("state", "it cannot be written: "+err.Error(), dirs.HowToOwn(dir, ownership.CurrentUser())+" && chmod 700 "+dir)
 		return
 	}
 	_ = probe.Close()

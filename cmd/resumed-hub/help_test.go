@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
@@ -20,7 +21,7 @@ func TestEveryCommandShowsAnExampleFirst(t *testing.T) {
 		require.NotEmpty(t, cmd.Example, cmd.CommandPath())
 		require.Contains(t, before, "Examples:\n"+cmd.Example, cmd.CommandPath())
 		for line := range strings.SplitSeq(help.String(), "\n") {
-			require.LessOrEqual(t, len(line), 120, "%s: %s", cmd.CommandPath(), line)
+			require.LessOrEqual(t, utf8.RuneCountInString(line), 80, "%s: %s", cmd.CommandPath(), line)
 		}
 		for _, sub := range cmd.Commands() {
 			walk(sub)

@@ -209,10 +209,10 @@ func policyKeys(p *backoff.Policy) []policyKey {
 		{"max-delay", "the longest wait, a `DURATION`", duration, into(&p.MaxDelay, config.ParseDuration)},
 		{"max-retries", "`N` retries at most", number, into(&p.MaxRetries, strconv.Atoi)},
 		{"max-elapsed", "give up after this `DURATION`; 0s: only max-retries counts", duration, into(&p.MaxElapsed, config.ParseDuration)},
-		{"jitter", "vary the waits at random: true | false", choice, into(&p.Jitter, strconv.ParseBool)},
+		{"jitter", "vary the waits at random; --jitter=false: do not", choice, into(&p.Jitter, strconv.ParseBool)},
 		{"jitter-mode", "symmetric | additive | full | equal", "", into(&p.JitterMode, func(s string) (backoff.JitterMode, error) { return backoff.JitterMode(s), nil })},
 		{"jitter-percent", "how much they vary, a `NUMBER` from 0.0 to 1.0", "a number from 0.0 to 1.0", into(&p.JitterPercent, fraction)},
-		{"hard-cap", "max-delay is the longest wait with jitter too: true | false", choice, into(&p.HardCap, strconv.ParseBool)},
+		{"hard-cap", "max-delay is the longest wait with jitter too", choice, into(&p.HardCap, strconv.ParseBool)},
 		{"max-exponent", "stop doubling after `N` waits; 0: only max-delay stops it", number, into(&p.MaxExponent, strconv.Atoi)},
 	}
 }
@@ -229,14 +229,23 @@ func into[T any](key *T, parse func(string) (T, error)) func(string) error {
 
 func addPolicyFlags(cmd *cobra.Command) {
 	for _, key := range policyKeys(new(backoff.Policy)) {
-		cmd.Flags().String(key.flag, "", key.usage)
-	}
-	for _, name := range []string{"jitter", "hard-cap"} {
-		cmd.Flags().Lookup(name).NoOptDefVal = "true"
+		if key.flag == "jitter" || key.flag == "hard-cap" {
+			cmd.Flags().VarPF(new(checkedLater), key.flag, "", key.usage).NoOptDefVal = "true"
+		} else {
+			cmd.Flags().String(key.flag, "", key.usage)
+		}
 	}
 	complete(cmd, "strategy", config.Texts(backoff.Strategies())...)
 	complete(cmd, "jitter-mode", config.Texts(backoff.JitterModes())...)
 }
+
+// checkedLater is the value of a flag that is shown as one without a value. It takes any text, so that
+// overridePolicy reports it together with the others.
+type checkedLater string
+
+func (c *checkedLater) String() string     { return string(*c) }
+func (c *checkedLater) Set(s string) error { *c = checkedLater(s); return nil }
+func (*checkedLater) Type() string         { return "bool" }
 
 // overridePolicy sets the keys of the policy from the flags, and returns every invalid value.
 func overridePolicy(cmd *cobra.Command, p *backoff.Policy) error {

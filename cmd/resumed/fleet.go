@@ -85,7 +85,7 @@ func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 	if err != nil {
 		return usageError(err)
 	}
-	if _, err := config.Find(c.configArg, os.Getenv); err != nil { // a file that was named must exist
+	if _, _, err := c.load(); err != nil { // a file that was named must exist
 		return err
 	}
 	path, err := c.ownConfig(cmd)
@@ -133,13 +133,9 @@ func keyFiles(dir string) config.Fleet {
 }
 
 func (c *cli) leaveFleet() error {
-	path, err := config.Find(c.configArg, os.Getenv)
+	now, path, err := c.load()
 	if err != nil {
 		return err
-	}
-	now, err := config.Load(path, agents.Known())
-	if err != nil {
-		return toMend(err, path)
 	}
 	if now.Fleet.URL == "" {
 		return errors.New("this machine is in no fleet")

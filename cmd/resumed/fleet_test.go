@@ -261,17 +261,30 @@ func TestASessionOfAnotherMachineIsSteered(t *testing.T) {
 	h := newHubBox(t)
 	h.serve()
 	here, there := h.host("here"), h.host("there")
-	for _, b := range []*box{here, there} {
-		b.start()
-	}
-	here.until("both are there", here.inFleet("connected", 2))
+	here.start()
+	here.until("it is there", here.inFleet("connected", 1))
 	there.write("bot/logs/s-1.log", "step 1\nrate limited, retry in 1h\n")
+	there.start()
 	there.untilState("s-1", resume.Waiting)
-	_, errOut, code := here.run("pause", "there/s-1")
+	here.until("its session is listed", func() bool {
+		f, err := here.daemon.Fleet(t.Context(), "", 10)
+		for _, host := range f.Hosts {
+			require.Equal(t, "alive", host.State, "%s has just started", host.Name)
+		}
+		return err == nil && len(f.Sessions) == 1
+	})
+	here.until("both are there", here.inFleet("connected", 2))
+	_, errOut, code := here.run("retry", "there/bot")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errOut, "nothing was done: on there: the provider asked to wait until ", "as at the machine itself")
+	require.Contains(t, errOut, "the same command with --now")
+	require.Empty(t, h.read("notes"))
+	_, errOut, code = here.run("pause", "there/s-1")
 	require.Zero(t, code, errOut)
 	require.True(t, there.session("s-1").Paused)
-	_, _, code = here.run("pause", "there/unknown")
+	_, errOut, code = here.run("pause", "there/unknown")
 	require.Equal(t, exitNoSession, code)
+	require.Contains(t, errOut, "resumed status --fleet")
 	_, errOut, code = here.run("pause", "nowhere/s-1")
 	require.NotZero(t, code)
 	require.Contains(t, errOut, "no host of that name")

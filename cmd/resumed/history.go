@@ -138,11 +138,11 @@ func printStep(p *termui.Printer, s control.Step) {
 	lines := []string{humanize.ReasonAt(text, s.At.Local())}
 	switch { // the reason is wrapped, never cut
 	case p.Width > indent+leastReason:
-		lines = strings.Split(ansi.Wrap(lines[0], p.Width-indent, ""), "\n")
+		lines = termui.Break(lines[0], p.Width-indent)
 	case p.Width > 0: // a long name leaves no room beside it
 		start, pad = ansi.Wrap(strings.TrimRight(start, " "), p.Width-len(words)-2, "")+"  ", ""
 		indent = 4
-		lines = append([]string{""}, strings.Split(ansi.Wrap(lines[0], max(10, p.Width-indent), ""), "\n")...)
+		lines = append([]string{""}, termui.Break(lines[0], max(10, p.Width-indent))...)
 	}
 	p.Text(start + p.Paint.In(colour, words) + pad + lines[0] + "\n")
 	for _, more := range lines[1:] {

@@ -45,7 +45,7 @@ func (c *cli) hookCommand() *cobra.Command {
 			"daemon to look at it and whether it asks for a permission. AGENT is plugin where several agents\n" +
 			"share one plugin. It prints nothing, waits half a second at most for the daemon and never\n" +
 			"fails, with or without one.",
-		Example: "  echo '{\"session_id\": \"…\", \"hook_event_name\": \"SessionStart\"}' | resumed hook claude-code",
+		Example: "  echo '{\"session_id\": \"…\", \"hook_event_name\": \"SessionStart\"}' |\n    resumed hook claude-code",
 		Args:    cobra.ArbitraryArgs,
 		// Arguments that an agent appends are neither flags of ours nor errors.
 		DisableFlagParsing: true,

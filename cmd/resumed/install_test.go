@@ -52,6 +52,7 @@ func TestInstallAndUninstallLeaveNoTrace(t *testing.T) {
 	}
 	b.vars = append(b.vars, homes...)
 	require.NoError(t, buildHub())
+	b.write("conf.toml", "")
 	before := b.tree()
 
 	out, errOut, code := b.run("install", "--dry-run")

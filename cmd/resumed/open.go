@@ -3,11 +3,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -37,7 +39,7 @@ func (c *cli) openCommand() *cobra.Command {
 			}
 			url, err := c.client().PageURL(cmd.Context(), false)
 			if _, refused := errors.AsType[*control.RemoteError](err); refused {
-				return hint.With(err, c.pageHint(cmd.Context()))
+				return hint.With(err, c.pageHint(cmd.Context(), err))
 			}
 			if err != nil {
 				return err
@@ -81,15 +83,11 @@ func (c *cli) browse(ctx context.Context) error {
 	}
 }
 
-func (c *cli) pageHint(ctx context.Context) string {
-	const key, again = `set listen = "127.0.0.1:7733" under [http] in `, ", then resumed open"
-	status, err := c.client().Status(ctx, false)
-	switch {
-	case err != nil:
-		return key + "the configuration" + again
-	case status.Daemon.Config.Path == "":
-		return "resumed config init, then " + key + "the file that it writes" + again
-	default:
-		return key + status.Daemon.Config.Path + again
+func (c *cli) pageHint(ctx context.Context, why error) string {
+	change := "change listen"
+	if strings.Contains(why.Error(), "is empty") {
+		change = `set listen = "127.0.0.1:7733"`
 	}
+	status, _ := c.client().Status(ctx, false)
+	return change + " under [http] in " + cmp.Or(status.Daemon.Config.Path, "the file that resumed config init writes") + ", then resumed open"
 }

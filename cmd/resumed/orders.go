@@ -180,6 +180,8 @@ func (c *cli) order(cmd *cobra.Command, names []string, one bool, order control.
 		switch {
 		case errors.Is(err, control.ErrEarly):
 			early, failed = append(early, name), append(failed, err)
+		case errors.Is(err, control.ErrNoSession) && strings.Contains(name, "/"): // HOST/SESSION
+			failed = append(failed, hint.With(err, "resumed status --fleet"))
 		case err != nil:
 			failed = append(failed, err)
 		default:

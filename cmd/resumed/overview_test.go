@@ -105,5 +105,5 @@ func TestAStateDirectoryThatCannotBeWrittenTo(t *testing.T) {
 	_, errOut, code := b.run("run")
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, errOut, "state directory: ")
-	require.Contains(t, errOut, "Try: sudo chown -R $USER "+b.path("file")+", or set XDG_STATE_HOME to a directory that you can write to\n")
+	require.Contains(t, errOut, "Try: set XDG_STATE_HOME to a directory that you can write to\n")
 }

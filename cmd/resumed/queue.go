@@ -208,7 +208,7 @@ func (c *cli) keepTasks(orders []view.TaskOrder) ([]view.Task, error) {
 	if err == nil {
 		fmt.Fprintln(c.err, "No daemon is running: the task starts when one does.\nTry: resumed run, or systemctl --user start resumed")
 	}
-	return added, err
+	return added, notWritable(err, dir)
 }
 
 func readPrompts(stdin io.Reader, name string) (prompts []string, err error) {

@@ -22,7 +22,6 @@ import (
 	"resumed/internal/dirs"
 	"resumed/internal/hint"
 	"resumed/internal/logging"
-	"resumed/internal/sanitize"
 	"resumed/internal/state"
 )
 
@@ -80,10 +79,20 @@ func (c *cli) daemon(ctx context.Context, dryRun bool) error {
 	if held, ok := errors.AsType[*state.HeldError](err); ok {
 		return hint.With(held, "resumed status, or stop the other one first")
 	}
-	if file, ok := errors.AsType[*fs.PathError](err); ok && (strings.HasPrefix(file.Path, stateDir) || strings.HasPrefix(stateDir, file.Path)) {
-		return hint.With(err, "sudo chown -R $USER "+sanitize.ShellWord(file.Path)+", or set XDG_STATE_HOME to a directory that you can write to")
+	return notWritable(err, stateDir)
+}
+
+// notWritable adds to an error of a file what to do if the state directory cannot be made or written to.
+func notWritable(err error, stateDir string) error {
+	file, ok := errors.AsType[*fs.PathError](err)
+	if !ok || !strings.HasPrefix(file.Path, stateDir) && !strings.HasPrefix(stateDir, file.Path) {
+		return err
 	}
-	return err
+	try := "set XDG_STATE_HOME to a directory that you can write to"
+	if errors.Is(err, fs.ErrPermission) {
+		try = dirs.HowToOwn(stateDir, "$USER") + ", or " + try
+	}
+	return hint.With(err, try)
 }
 
 // logger returns the configured logger. Its level follows the configuration unless a flag sets it.

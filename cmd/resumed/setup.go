@@ -213,7 +213,7 @@ func (c *cli) doctor(ctx context.Context) error {
 		_, err = channels.Build(path, cfg, nil, nil)
 	}
 	report := doctor.Examine(ctx, doctor.Input{
-		Version: version(), ConfigPath: path, Config: cfg, ConfigErr: err, Host: member.HostName(cfg.Fleet),
+		Version: version(), ConfigPath: path, Config: cfg, ConfigErr: err, ConfigFix: hint.Of(err), Host: member.HostName(cfg.Fleet),
 		RecordedPath: service.RecordedPath(), SocketDir: control.SocketDir(os.Getenv), Status: c.client().Status,
 		Hooks:   func(r *doctor.Report) { service.ExamineOldHooks(r) },
 		Service: func(ctx context.Context, r *doctor.Report) { service.Examine(ctx, r) },

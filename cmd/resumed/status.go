@@ -41,7 +41,7 @@ func (c *cli) statusCommand() *cobra.Command {
 			"--watch keeps showing it: as a live view in a terminal, with keys to retry, cancel, pause\n" +
 			"and see details; elsewhere as one line for each change.\n\n" +
 			"--fleet shows the machines that share an account with this one, and their interrupted\n" +
-			"sessions. Use HOST/SESSION to name one of them in retry, cancel, pause and unpause.",
+			"sessions. Use HOST/SESSION to name one of them in retry, cancel and pause.",
 		Example: "  resumed status\n  resumed status --watch\n  resumed status 4f2a\n  resumed status --state needs_you\n" +
 			"  resumed status --json | jq '.sessions[] | {id, state}'",
 		RunE: func(cmd *cobra.Command, args []string) error {

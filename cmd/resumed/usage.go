@@ -77,11 +77,10 @@ type accountUsed struct {
 
 func printUsage(p *termui.Printer, accounts []accountUsed, now time.Time) {
 	if len(accounts) == 0 {
-		p.Text("Nothing is known yet. Codex reports its usage with every answer, Claude Code when you\n" +
-			"open /usage; the other agents do not report it.\n")
+		p.Text("Nothing is known yet. Codex reports its usage with every answer, Claude Code\n" +
+			"through resumed statusline or when you open /usage; other agents report none.\n")
 		return
 	}
-	p.Width = 0 // nothing is cut
 	rows := [][]termui.Cell{termui.Row("ACCOUNT", "WINDOW", "USED", "PER HOUR", "FULL", "RESETS")}
 	for _, a := range accounts {
 		for _, window := range a.Windows {
@@ -101,10 +100,10 @@ func printUsage(p *termui.Printer, accounts []accountUsed, now time.Time) {
 				humanize.Percent(window.Used), pace, full, humanize.Until(window.ResetsAt, now)))
 		}
 	}
-	p.Table(rows)
+	p.TableOrGroups(rows)
 	for _, a := range accounts {
 		if banked := humanize.Banked(a.Banked); banked != "" {
-			p.Text(fmt.Sprintf("%s: %s; resumed retry SESSION --use-reset uses one\n", sanitize.Line(a.Name), banked))
+			p.Wrapped(fmt.Sprintf("%s: %s; resumed retry SESSION --use-reset uses one", sanitize.Line(a.Name), banked))
 		}
 	}
 }

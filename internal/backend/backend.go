@@ -259,15 +259,6 @@ func (b *Backend) Do(ctx context.Context, key resume.Key, order control.Action) 
 		return b.opts.View(session), err
 	case control.UseReset, control.AskReset:
 		return b.reset(ctx, key, order == control.UseReset)
-	case control.Due:
-		until, err := b.earlyUntil(ctx, key)
-		if err != nil {
-			return view.Session{}, err
-		}
-		if until.After(time.Now()) {
-			return view.Session{}, fmt.Errorf("%w until %s", control.ErrEarly, until.UTC().Format(time.RFC3339))
-		}
-		order = control.Retry
 	default:
 	}
 	return b.do(ctx, "", key, order)
@@ -296,6 +287,16 @@ func (b *Backend) earlyUntil(ctx context.Context, key resume.Key) (until time.Ti
 
 // do carries out an order of another host; if by is empty, of a person on this host.
 func (b *Backend) do(ctx context.Context, by string, key resume.Key, order control.Action) (view.Session, error) {
+	if order == control.Due {
+		until, err := b.earlyUntil(ctx, key)
+		if err != nil {
+			return view.Session{}, err
+		}
+		if until.After(time.Now()) {
+			return view.Session{}, fmt.Errorf("%w until %s", control.ErrEarly, until.UTC().Format(time.RFC3339))
+		}
+		order = control.Retry
+	}
 	events := map[control.Action]resume.Event{
 		control.Retry:   resume.Retry{By: by},
 		control.Cancel:  resume.Forget{By: by},

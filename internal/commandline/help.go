@@ -91,7 +91,7 @@ func addHelp(root *cobra.Command) {
 	workInPlainBash(root)
 	describe(root, "help", "Explain a command", "  "+root.CommandPath()+" help "+root.Commands()[0].Name())
 	for shell, example := range map[string]string{
-		"bash":       "  source <(NAME completion bash)\n  NAME completion bash > ~/.local/share/bash-completion/completions/NAME",
+		"bash":       "  source <(NAME completion bash)\n  NAME completion bash > \\\n    ~/.local/share/bash-completion/completions/NAME",
 		"zsh":        "  source <(NAME completion zsh)\n  NAME completion zsh > \"${fpath[1]}/_NAME\"",
 		"fish":       "  NAME completion fish | source\n  NAME completion fish > ~/.config/fish/completions/NAME.fish",
 		"powershell": "  NAME completion powershell | Out-String | Invoke-Expression",

@@ -133,9 +133,6 @@ func (s *Server) order(r *http.Request, order Action) (any, error) {
 	}
 	key, err := s.backend.Find(r.Context(), name)
 	if host, session, _ := strings.Cut(name, "/"); errors.Is(err, resume.ErrNoSession) && spends == "" && host != "" && session != "" {
-		if order == Due {
-			order = Retry // the other host knows when
-		}
 		if after, err := s.backend.DoAway(r.Context(), host, session, order); !errors.Is(err, ErrNoFleet) {
 			return after, err
 		}

@@ -39,6 +39,15 @@ func UserState(getenv func(string) string) string {
 	return filepath.Join(base, own)
 }
 
+// HowToOwn returns the command that gives a directory to a user. One that does not exist is made: those above
+// it may belong to everybody.
+func HowToOwn(dir, user string) string {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return "sudo install -d -o " + user + " " + dir
+	}
+	return "sudo chown -R " + user + " " + dir
+}
+
 // Config returns the directory in which each of the user's programs has a directory of settings; empty
 // if there is no home.
 func Config(getenv func(string) string) string { return XDG(getenv, "XDG_CONFIG_HOME", ".config") }

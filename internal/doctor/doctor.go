@@ -74,6 +74,7 @@ type Input struct {
 	ConfigPath   string
 	Config       config.Config
 	ConfigErr    error  // why the configuration cannot be used
+	ConfigFix    string // what to do about that, if it is not to correct the file
 	Host         string // the name of this machine in its fleet
 	RecordedPath string // the PATH of the installed service
 	SocketDir    string
@@ -111,7 +112,7 @@ func Examine(ctx context.Context, in Input) *Report {
 
 func examineConfig(r *Report, in Input) {
 	if in.ConfigErr != nil {
-		r.Fail("config", in.ConfigErr.Error(), "resumed config check")
+		r.Fail("config", in.ConfigErr.Error(), cmp.Or(in.ConfigFix, "resumed config check"))
 		return
 	}
 	warnings := config.Warnings(in.ConfigPath, in.Config)

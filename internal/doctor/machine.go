@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"resumed/internal/config"
@@ -108,6 +109,15 @@ func examineState(r *Report) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		const writable = 0b011 // W_OK|X_OK
+		above := filepath.Dir(dir)
+		for _, err := os.Stat(above); errors.Is(err, fs.ErrNotExist); _, err = os.Stat(above) {
+			above = filepath.Dir(above)
+		}
+		if err := syscall.Access(above, writable); err != nil {
+			r.Fail("state", fmt.Sprintf("%s cannot be made: %s: %v", dir, above, err), dirs.HowToOwn(dir, ownership.CurrentUser()))
+			return
+		}
 		r.OK("state", dir+" does not exist yet: the first run creates it")
 		return
 	case err != nil:
@@ -119,7 +129,7 @@ func examineState(r *Report) {
 	}
 	probe, err := os.CreateTemp(dir, ".doctor-")
 	if err != nil {
-		r.Fail("state", "it cannot be written: "+err.Error(), fmt.Sprintf("sudo chown -R %s %s && chmod 700 %s", ownership.CurrentUser(), dir, dir))
+		r.Fail("state", "it cannot be written: "+err.Error(), dirs.HowToOwn(dir, ownership.CurrentUser())+" && chmod 700 "+dir)
 		return
 	}
 	_ = probe.Close()

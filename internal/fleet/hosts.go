@@ -54,6 +54,7 @@ func readHost(e Entry) Host {
 func count(n int) int { return min(max(n, 0), largestCount) }
 
 func (f *Fleet) updateHosts(entries []Entry) {
+	goneBefore := f.GoneBefore()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := make(map[string]Host, len(entries))
@@ -69,12 +70,23 @@ func (f *Fleet) updateHosts(entries []Entry) {
 		}
 	}
 	for name, h := range f.hosts {
-		if _, there := now[name]; !there && !h.Bye && name != f.opts.Host && (len(h.Shows) > 0 || h.Waiting > 0) {
+		switch _, there := now[name]; {
+		case there || h.Bye || name == f.opts.Host:
+		case h.SeenAt.After(goneBefore): // its lease cannot have expired: the store has lost it
+			now[name] = h
+		case len(h.Shows) > 0 || h.Waiting > 0:
 			f.missing[name] = h
 		}
 	}
 	maps.DeleteFunc(f.missing, func(_ string, m Host) bool { return f.now().Sub(m.SeenAt) > ViewTTL })
 	f.hosts = now
+}
+
+// GoneBefore is a lease ago, by the store's clock. A host that has written something since cannot be gone.
+func (f *Fleet) GoneBefore() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.clock.fleet(f.now()).Add(-renewals * f.interval())
 }
 
 // Hosts returns the hosts that were last seen.
@@ -88,11 +100,5 @@ func (f *Fleet) Hosts() []Host {
 func (f *Fleet) Missing() []Host {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var all []Host
-	for _, m := range f.missing {
-		if len(m.Shows) > 0 {
-			all = append(all, m)
-		}
-	}
-	return all
+	return slices.DeleteFunc(slices.Collect(maps.Values(f.missing)), func(m Host) bool { return len(m.Shows) == 0 })
 }

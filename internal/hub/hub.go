@@ -75,7 +75,7 @@ func Init(dir, listen string, says Line) (natskv.Invitation, error) {
 		return natskv.Invitation{}, err
 	}
 	if err := os.MkdirAll(filepath.Join(dir, hostsDir), 0o700); err != nil {
-		return natskv.Invitation{}, fmt.Errorf("make the hub's directory: %w", err)
+		return natskv.Invitation{}, fmt.Errorf("make the hub's directory (--dir names another): %w", err)
 	}
 	if err := newAuthority(dir); err != nil {
 		return natskv.Invitation{}, fmt.Errorf("make certificates: %w", err)

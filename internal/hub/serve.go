@@ -88,6 +88,11 @@ func (o Options) serve(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
+	free, err := net.Listen("tcp", s.Listen) // the server would only log that, and be waited for
+	if err != nil {
+		return fmt.Errorf("the hub cannot serve: %w: stop the other program, which may be a hub, or make a hub with another --listen", err)
+	}
+	_ = free.Close()
 	ns, err := server.NewServer(options)
 	if err != nil {
 		return fmt.Errorf("make the hub's server: %w", err)
@@ -103,7 +108,7 @@ func (o Options) serve(ctx context.Context, s settings) error {
 		ns.WaitForShutdown()
 	}()
 	if !ns.ReadyForConnections(startLimit) {
-		return fmt.Errorf("the hub cannot listen on %s: is another there? Its log says more", s.Listen)
+		return fmt.Errorf("the hub cannot listen on %s: its log says more", s.Listen)
 	}
 	nc, err := natskv.InProcess(ns, self)
 	if err != nil {

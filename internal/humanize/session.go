@@ -333,7 +333,7 @@ func After(s view.Session, retry bool, done string, now time.Time) string {
 	case retry && s.Paused:
 		return "not started: it is paused, until resumed unpause " + s.Typed()
 	case retry && s.Held:
-		return "not started yet: " + strings.TrimPrefix(ReasonAt(Why(s), now), "due, but ")
+		return "not started yet: " + cmp.Or(strings.TrimPrefix(ReasonAt(Why(s), now), "due, but "), "its machine does not share why")
 	}
 	switch {
 	case retry && s.NextAt != nil && s.NextAt.Sub(now) > time.Minute: // only its user's word was missing

@@ -85,6 +85,9 @@ func (i Installer) Install(ctx context.Context, dryRun bool) error {
 
 // describe returns the service that runs this program in this shell's environment.
 func (i Installer) describe() (spec, error) {
+	if _, err := i.Config(); err != nil {
+		return spec{}, err // the service would end at once
+	}
 	program, err := os.Executable()
 	if err != nil {
 		return spec{}, fmt.Errorf("find this program: %w", err)

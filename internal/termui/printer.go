@@ -2,6 +2,7 @@ package termui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -53,6 +54,28 @@ func rowIn(colour Colour, texts []string) []Cell {
 
 // Table prints rows in columns; the last column takes the room that is left.
 func (p *Printer) Table(rows [][]Cell) { p.Lines(p.table(rows)...) }
+
+// TableOrGroups prints rows in columns. If they are too wide for the page, the first column becomes a line
+// above the rows that share it.
+func (p *Printer) TableOrGroups(rows [][]Cell) {
+	uncut := p.Renderer
+	uncut.Width = 0
+	lines := uncut.table(rows)
+	if p.Width > 0 && slices.ContainsFunc(lines, func(line string) bool { return ansi.StringWidth(line) > p.Width }) {
+		rest := make([][]Cell, len(rows))
+		for i, row := range rows {
+			rest[i] = row[1:]
+		}
+		lines = nil
+		for i, line := range p.table(rest) {
+			if i > 0 && (i == 1 || rows[i][0] != rows[i-1][0]) {
+				lines = append(lines, p.Paint.In(Bold, rows[i][0].Text))
+			}
+			lines = append(lines, line)
+		}
+	}
+	p.Lines(lines...)
+}
 
 func (p Renderer) table(rows [][]Cell) (lines []string) {
 	var widths []int

@@ -221,12 +221,21 @@ func (p Renderer) cut(line string) string {
 }
 
 func (p Renderer) wrap(text, indent string) []string {
-	if p.Width > 0 {
-		text = ansi.Wrap(text, max(10, p.Width-len(indent)), "")
-	}
 	lines := strings.Split(text, "\n")
+	if p.Width > 0 {
+		lines = Break(text, max(10, p.Width-len(indent)))
+	}
 	for i := range lines {
 		lines[i] = indent + lines[i]
+	}
+	return lines
+}
+
+// Break breaks a text into lines of a width: between words, at hyphens, and within a word that is wider.
+func Break(text string, width int) []string {
+	lines := strings.Split(ansi.Wrap(text, width, ""), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ") // the library keeps a space after a line that is full
 	}
 	return lines
 }

@@ -67,6 +67,11 @@ func (b *board) Do(_ context.Context, key resume.Key, order control.Action) (vie
 	return view.Session{Agent: key.Agent, ID: key.ID, State: resume.Waiting, Reason: "asked for by you"}, b.err
 }
 
+func (b *board) DoAway(_ context.Context, host, session string, order control.Action) (view.Session, error) {
+	b.orders = append(b.orders, string(order)+" "+host+": "+session)
+	return view.Session{State: resume.Waiting}, b.err
+}
+
 func (b *board) HandleHook(control.HookEvent) error { return nil }
 
 func (b *board) AddReadings(context.Context, resume.Key, []usage.Reading) error { return nil }

@@ -163,12 +163,9 @@ func (p *Page) do(ctx context.Context, host string, key resume.Key, order contro
 		return "removed from the queue", err
 	}
 	session, err := view.Session{}, error(nil)
-	switch {
-	case host == "":
+	if host == "" {
 		session, err = p.backend.Do(ctx, key, order)
-	case order == control.Due: // another host takes no such order
-		err = fmt.Errorf("whether %w is known only on %s", control.ErrEarly, host)
-	default:
+	} else {
 		session, err = p.backend.DoAway(ctx, host, key.String(), order)
 	}
 	state, _ := humanize.State(session)

@@ -143,7 +143,7 @@ func (w *Server) Run(ctx context.Context) error {
 		}
 		listener, err := net.Listen("tcp", listen)
 		if err != nil {
-			if w.set("", fmt.Errorf("http.listen: %w", err)) {
+			if w.set("", fmt.Errorf("http.listen: %w: set another address or port there", err)) {
 				w.log.Error("the page and the metrics are not served", "err", err, "try", "another address in http.listen")
 			}
 			w.pause(ctx, listen, rebindAfter)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"resumed/internal/control"
 	"resumed/internal/fleet"
@@ -23,6 +24,7 @@ type away struct {
 type answer struct {
 	Error   string        `json:"error,omitempty"`
 	Unknown bool          `json:"unknown,omitempty"` // there is no such session
+	Early   bool          `json:"early,omitempty"`   // the provider asked to wait
 	Session *view.Session `json:"session,omitempty"`
 }
 
@@ -44,13 +46,15 @@ func (c *Client) DoAway(ctx context.Context, host, session string, order control
 	switch {
 	case a.Unknown:
 		return view.Session{}, fmt.Errorf("on %s: %w", host, resume.ErrNoSession)
+	case a.Early:
+		return view.Session{}, fmt.Errorf("on %s: %w%s", host, control.ErrEarly, strings.TrimPrefix(a.Error, control.ErrEarly.Error()))
 	case a.Error != "" || a.Session == nil:
 		return view.Session{}, fmt.Errorf("on %s: %s", host, cmp.Or(a.Error, "no answer"))
 	}
 	return *a.Session, nil
 }
 
-var mayAsk = map[control.Action]bool{control.Retry: true, control.Cancel: true, control.Pause: true}
+var mayAsk = map[control.Action]bool{control.Retry: true, control.Due: true, control.Cancel: true, control.Pause: true}
 
 // readOrder parses an order of another host. An order with an unknown field is refused: it may mean
 // something else.
@@ -84,7 +88,7 @@ func (m *membership) answerOrder(ctx context.Context, from string, text []byte) 
 		}
 	}
 	if err != nil {
-		says.Error, says.Unknown = err.Error(), errors.Is(err, resume.ErrNoSession)
+		says.Error, says.Unknown, says.Early = err.Error(), errors.Is(err, resume.ErrNoSession), errors.Is(err, control.ErrEarly)
 	}
 	reply, err := json.Marshal(says)
 	if err != nil {

@@ -52,11 +52,6 @@ func (m *membership) pageOf(first bool, views, accounts natskv.Page, hosts, miss
 	}
 	slices.SortFunc(views.Entries, func(x, y fleet.Entry) int { return cmp.Compare(x.Key, y.Key) })
 	lastSeen := make(map[string]time.Time) // of hosts with sessions, also former ones
-	noteSeen := func(host string, at time.Time) {
-		if !at.Before(lastSeen[host]) {
-			lastSeen[host] = at
-		}
-	}
 	unreadable := make(map[string]int)
 	for _, e := range views.Entries {
 		host, _, _ := strings.Cut(e.Key, ".")
@@ -68,11 +63,11 @@ func (m *membership) pageOf(first bool, views, accounts natskv.Page, hosts, miss
 			unreadable[host]++
 			continue
 		}
-		noteSeen(host, e.At)
+		lastSeen[host] = resume.Later(e.At, lastSeen[host])
 		page.Sessions = append(page.Sessions, control.FleetSession{Host: host, Session: session})
 	}
 	for _, h := range missing {
-		noteSeen(h.Host, h.SeenAt)
+		lastSeen[h.Host] = resume.Later(h.SeenAt, lastSeen[h.Host])
 	}
 	others := unreadable
 	if !first { // the first page has counted these
@@ -83,7 +78,7 @@ func (m *membership) pageOf(first bool, views, accounts natskv.Page, hosts, miss
 			others[h.Host]++
 		}
 	}
-	page.Hosts = hostsOf(hosts, lastSeen)
+	page.Hosts = hostsOf(hosts, lastSeen, m.fleet.GoneBefore())
 	page.Accounts, page.AccountsLeft = m.accountsOf(accounts, usesOf(append(hosts, missing...)), others)
 	page.Unreadable = []control.FleetUnreadable{}
 	for _, name := range slices.Sorted(maps.Keys(unreadable)) {
@@ -112,22 +107,22 @@ func usesOf(hosts []fleet.Host) map[string]control.FleetAccount {
 }
 
 // hostsOf lists the hosts that are alive, and those that are gone but have sessions that are still
-// shown.
-func hostsOf(alive []fleet.Host, lastSeen map[string]time.Time) []control.FleetHost {
+// shown. The list may be older than what a host has written last.
+func hostsOf(listed []fleet.Host, lastSeen map[string]time.Time, goneBefore time.Time) []control.FleetHost {
 	all := []control.FleetHost{}
-	for _, h := range alive {
-		delete(lastSeen, h.Host)
+	for _, h := range listed {
 		state := "alive"
 		switch {
-		case h.Bye:
+		case h.Bye && !lastSeen[h.Host].After(resume.Later(h.SeenAt, goneBefore)):
 			state = "gone"
 		case h.Alone:
 			state = "alone"
 		}
+		delete(lastSeen, h.Host)
 		all = append(all, control.FleetHost{Name: h.Host, SeenAt: h.SeenAt.UTC(), State: state, SkewSeconds: h.Skew.Seconds(), Version: h.Version})
 	}
 	for name, at := range lastSeen {
-		all = append(all, control.FleetHost{Name: name, SeenAt: at.UTC(), State: "gone"})
+		all = append(all, control.FleetHost{Name: name, SeenAt: at.UTC(), State: map[bool]string{true: "alive", false: "gone"}[at.After(goneBefore)]})
 	}
 	slices.SortFunc(all, func(x, y control.FleetHost) int { return cmp.Compare(x.Name, y.Name) })
 	return all
@@ -192,12 +187,7 @@ func (c *Client) ForgetAccount(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	var found []control.FleetAccount
-	for _, a := range page.Accounts {
-		if a.Name == name || strings.HasPrefix(a.ID, name) {
-			found = append(found, a)
-		}
-	}
+	found := slices.DeleteFunc(page.Accounts, func(a control.FleetAccount) bool { return a.Name != name && !strings.HasPrefix(a.ID, name) })
 	if len(found) != 1 {
 		return fmt.Errorf("no account of the fleet is called %q, or several are: resumed status --fleet lists them", name)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/stretchr/testify/require"
@@ -104,6 +105,25 @@ func TestAccountsAreShownUpToABound(t *testing.T) {
 	page := hostOf("here").pageOf(true, natskv.Page{}, natskv.Page{Left: 7}, []fleet.Host{{Host: "mallory", Shows: shows}}, nil)
 	require.Len(t, page.Accounts, mostAccounts)
 	require.Equal(t, 507, page.AccountsLeft)
+}
+
+// The list of hosts is as old as a heartbeat. A host that has written something since is not gone.
+func TestAHostThatHasJustWrittenIsNotGone(t *testing.T) {
+	m := &membership{host: "here", fleet: fleet.New(fleet.Options{Host: "here", Heartbeat: fleet.Heartbeat, Now: func() time.Time { return noon }})}
+	wrote := func(host string, ago time.Duration) fleet.Entry {
+		return fleet.Entry{Key: host + ".bot.1", Value: []byte(goodView), At: noon.Add(-ago)}
+	}
+	left := func(host string, ago time.Duration) fleet.Host {
+		return fleet.Host{Host: host, Bye: true, SeenAt: noon.Add(-ago)}
+	}
+	page := m.pageOf(true, natskv.Page{Entries: []fleet.Entry{
+		wrote("new", time.Second), wrote("silent", 3*fleet.Heartbeat), wrote("restarted", time.Second), wrote("stopped", 9*time.Second), wrote("stayed", time.Second),
+	}}, natskv.Page{}, []fleet.Host{{Host: "stayed", SeenAt: noon}, left("restarted", 5*time.Second), left("stopped", 5*time.Second)}, nil)
+	states := make(map[string]string)
+	for _, h := range page.Hosts {
+		states[h.Name] = h.State
+	}
+	require.Equal(t, map[string]string{"new": "alive", "silent": "gone", "restarted": "alive", "stopped": "gone", "stayed": "alive"}, states)
 }
 
 func FuzzAnEntryOfAnotherHost(f *testing.F) {

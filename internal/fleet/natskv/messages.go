@@ -16,7 +16,7 @@ import (
 )
 
 // ErrNobody means that no host of that name is there.
-var ErrNobody = errors.New("no host of that name is there")
+var ErrNobody = errors.New("no host of that name is there (resumed status --fleet lists them)")
 
 // Bounds of the orders that wait. More are dropped, and the hosts that asked get no answer.
 const (

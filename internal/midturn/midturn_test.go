@@ -30,8 +30,8 @@ type world struct {
 	owner   *resume.Owner
 	files   []string
 	tool    string // that has no result
-	reads   int // of the transcript
-	looks   int // at the process
+	reads   int    // of the transcript
+	looks   int    // at the process
 	applied []resume.Event
 }
 

@@ -52,6 +52,25 @@ var (
 		b.until("it is cut off", func() bool { s, _ := b.session(); return s.Class == limit.CutOff })
 	}}
 
+	longTool = situation{"a tool that sleeps in the middle", func(t *testing.T, b *box, row *result) {
+		b.start(b.with("silent = \"10s\"\n"))
+		b.provider.Script(agenttest.Tool(sleeps))
+		b.begin(prompt)
+		b.until("it is measured", func() bool { return strings.Contains(b.log.String(), "a tool waits for a time") })
+		_, stopped := b.session()
+		require.False(t, stopped)
+		row.said, row.did, row.outcome = "a tool waits for a time", "nothing", "left alone"
+	}}
+
+	// Codex gives a command that takes longer than some seconds a result, and lets it run on.
+	leftTool = situation{"silent, with a tool in the background that sleeps", func(t *testing.T, b *box, row *result) {
+		row.provider = string(agenttest.StuckStream().Kind())
+		b.start(b.with("silent = \"10s\"\n"))
+		b.provider.Script(agenttest.Tool(sleeps), agenttest.StuckStream())
+		b.begin(prompt)
+		b.mustTellSilence(t, row)
+	}}
+
 	liveQuiet = situation{"live and silent in the middle", func(t *testing.T, b *box, row *result) {
 		row.provider = string(agenttest.StuckStream().Kind())
 		b.start(b.with("silent = \"10s\"\n"))
@@ -59,6 +78,8 @@ var (
 		b.mustTellSilence(t, row)
 	}}
 )
+
+const sleeps = "until test -e never; do sleep 3; done"
 
 // mustTellSilence waits until the daemon tells of a silence, and checks that it does nothing else.
 func (b *box) mustTellSilence(t *testing.T, row *result) {

@@ -75,7 +75,12 @@ func (k kit) situations() []situation {
 	}
 	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0"}, k.name()) {
 		all = append(all, execOthers...)
-		all = append(all, cutOff, quiet, liveQuiet)
+		all = append(append(all, cutOff, quiet, liveQuiet), outOfMemory...)
+		if k.agent == "codex" {
+			all = append(all, leftTool)
+		} else {
+			all = append(all, longTool)
+		}
 	}
 	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0", "copilot 1.0.102", "gemini 0.61.0", "qwen-code 0.24.4", "opencode 1.18.33", "kilo 7.7.7"}, k.name()) {
 		withPlugin := []situation{plugged, asksWithPlugin}

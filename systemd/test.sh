@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs resumed under a booted systemd and checks what the units promise: start,
-# reload, watchdog, restart, agents that live on, install and uninstall.
+# reload, watchdog, restart, agents that live on, install and uninstall; and what becomes of a session
+# that a restart of the machine cuts off.
 #
 # It needs root, debootstrap, systemd-nspawn and Debian's packages, and a minute and a half,
 # most of which it waits. A tree that ROOTFS names is used again, and made where it is missing
@@ -93,7 +94,19 @@ says_text() { printf '"type":"%s","message":{"role":"%s","model":"m","content":[
 cat >"$rootfs/home/alice/node/bin/claude" <<END
 #!/bin/sh
 echo "\$*" >>claude-calls
-echo '$(record "$(says_text assistant done)")' | sed "s/20[0-9-]*T[0-9:]*/\$(date -u +%FT%T)/" >>/home/alice/.claude/projects/-bot/$early.jsonl
+write() { sed "s/20[0-9-]*T[0-9:]*/\$(date -u +%FT%T)/; s/$early/\$1/" >>/home/alice/.claude/projects/-bot/\$1.jsonl; }
+if [ "\$1" = --unfinished ]; then
+    {
+        sleep 1 # until the process below has its name
+        mkdir -p /home/alice/.claude/sessions
+        printf '{"pid":%d,"sessionId":"%s","cwd":"/home/alice/bot","startedAt":%s000,"procStart":"%s","version":"2.1.325","pidDomain":"linux:%s:%s","kind":"interactive","entrypoint":"sdk-cli","status":"busy"}' \
+            \$\$ \$2 \$(date +%s) \$(cut -d' ' -f22 /proc/\$\$/stat) \$(cat /etc/machine-id) \$(readlink /proc/\$\$/ns/pid) >/home/alice/.claude/sessions/\$\$.json
+        echo '$(record "$(says_text user work)")' | write \$2
+        echo '$(record '"type":"assistant","message":{"role":"assistant","model":"m","stop_reason":"tool_use","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"make"}}]}')' | write \$2
+    } &
+    exec bash -c 'exec -a claude sleep infinity'
+fi
+echo '$(record "$(says_text assistant done)")' | write "\$(echo "\$*" | sed 's/.*--resume \([^ ]*\).*/\1/')"
 END
 chmod 755 "$rootfs"/home/alice/node/bin/*
 cat >"$rootfs/home/alice/.config/resumed/resumed.toml" <<'END'
@@ -111,23 +124,29 @@ END
 cp "$rootfs/home/alice/.config/resumed/resumed.toml" "$work/good.toml"
 chroot "$rootfs" chown -R alice:alice /home/alice
 
-# nspawn wants one tree of control groups, and a place of its own in it.
-unshare -m --propagation private bash -c '
-    set -e
-    if [[ $(stat -fc %T /sys/fs/cgroup) != cgroup2fs ]]; then
-        umount -R /sys/fs/cgroup
-        mount -t cgroup2 cgroup2 /sys/fs/cgroup
-    fi
-    mkdir -p /sys/fs/cgroup/resumed-test
-    echo $$ >/sys/fs/cgroup/resumed-test/cgroup.procs
-    exec systemd-nspawn -q --register=no --keep-unit -D "$1" --private-network --console=pipe -b
-' boot "$rootfs" >"$work/console.log" 2>&1 </dev/null &
-container=$!
+# boot starts the machine; boot SECONDS lets it be up for that long already.
+boot() {
+    local up=(env)
+    [[ -z ${1:-} || ! -e /proc/self/ns/time ]] || up=(unshare --time --boottime $(($1 - $(cut -d. -f1 /proc/uptime))))
+    # nspawn wants one tree of control groups, and a place of its own in it.
+    unshare -m --propagation private bash -c '
+        set -e
+        if [[ $(stat -fc %T /sys/fs/cgroup) != cgroup2fs ]]; then
+            umount -R /sys/fs/cgroup
+            mount -t cgroup2 cgroup2 /sys/fs/cgroup
+        fi
+        mkdir -p /sys/fs/cgroup/resumed-test
+        echo $$ >/sys/fs/cgroup/resumed-test/cgroup.procs
+        exec "${@:2}" systemd-nspawn -q --register=no --keep-unit -D "$1" --private-network --console=pipe -b
+    ' boot "$rootfs" "${up[@]}" >"$work/console.log" 2>&1 </dev/null &
+    container=$!
+    until_true "the machine has an init" find_init
+    find_init
+    until_true "the machine is up" says 'running\|degraded' inside systemctl is-system-running
+    until_true "alice has a service manager" is active inside systemctl is-active user@1000.service
+}
 find_init() { init=$(pgrep -P "$container" -x systemd) && [[ -n $init ]]; }
-until_true "the machine has an init" find_init
-find_init
-until_true "the machine is up" says 'running\|degraded' inside systemctl is-system-running
-until_true "alice has a service manager" is active inside systemctl is-active user@1000.service
+boot
 inside systemctl --version | head -n 1
 
 step "commands under a real manager"
@@ -268,6 +287,35 @@ says '^alice ' inside resumed hub list --dir /var/lib/resumed-hub || fail "the h
 line=$(inside resumed hub invite bob --dir /var/lib/resumed-hub 2>/dev/null | sed 's/^resumed fleet join //') # written by root, read by the hub
 alice "mkdir -p bob && XDG_CONFIG_HOME=/home/alice/bob resumed fleet join '$line' --name bob" >/dev/null || fail "bob cannot join"
 inside systemctl stop resumed-hub.service
+
+step "the machine is restarted in the middle of a turn"
+began=$SECONDS
+restart() { # restart SESSION KEYS [SECONDS]
+    cat "$work/good.toml" - >"$rootfs/home/alice/.config/resumed/resumed.toml" <<<"$2"
+    alice 'systemctl --user reload resumed'
+    alice "systemd-run --user --quiet --collect --working-directory=/home/alice/bot -E PATH=\"\$PATH\" claude --unfinished $1"
+    until_true "its process is known" says 'with the variables' alice "resumed status $1"
+    inside systemctl poweroff
+    wait "$container" 2>/dev/null || true
+    boot "${3:-}"
+    until_true "the daemon is up" is active property ActiveState
+}
+alice 'resumed install' >/dev/null || fail "install"
+told=0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c002 continued=0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c003
+restart $told ''
+until_true "it is told" says 'was cut off by a restart of the machine' alice 'resumed status'
+says "resumed retry $told" alice 'resumed status' || fail "status does not say what continues it: $(alice 'resumed status')"
+alice "resumed retry $told" >/dev/null || fail "retry"
+until_true "retry continues it" says "--resume $told" alice 'cat bot/claude-calls'
+until_true "it moves" session_is $told watching
+restart $continued $'[resume]\ncut_off = "resume"\n[backoff]\nbase_delay = "1s"' 112
+until_true "it is continued by itself" says "--resume $continued" alice 'cat bot/claude-calls'
+up=$(nsenter -t "$init" -T cut -d. -f1 /proc/uptime)
+((up >= 120)) || fail "it was continued when the machine had been up for $up s"
+until_true "it moves" session_is $continued watching
+[[ $(alice 'cat bot/claude-calls' | grep -c -- "--resume.*f3c00[23]") == 2 ]] || fail "it was continued twice: $(alice 'cat bot/claude-calls')"
+alice 'resumed uninstall' >/dev/null || fail "uninstall"
+printf 'in %d s\n' $((SECONDS - began))
 
 if [[ -n ${PACKAGE:-} ]]; then
     step "a package: install"

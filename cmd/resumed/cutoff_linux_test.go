@@ -23,6 +23,15 @@ func callLine(session, cwd string) string {
 	})
 }
 
+// resultLine is the result of that tool.
+func resultLine(session, cwd string) string {
+	return transcriptLine(session, cwd, time.Now(), map[string]any{
+		"type": "user", "message": map[string]any{
+			"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": "toolu_1", "content": "started"}},
+		},
+	})
+}
+
 // work starts an agent that holds the session, and a daemon that has seen it in the middle of a turn.
 func (b *liveBox) work(s standIn) {
 	b.t.Helper()

@@ -66,7 +66,7 @@ func TestALimitOfOneModelIsToldWithItsRemedy(t *testing.T) {
 	require.Nil(t, waits.Needs, "it continues by itself")
 	b.until("the notice arrives", func() bool { return len(hook.got()) > 0 })
 	require.Contains(t, hook.got()[0].Text, "The limit is for Opus alone: to continue now, open it and type /model sonnet")
-	for _, args := range [][]string{{"status", claudeSession}, {"explain", b.path(claudeTranscript)}} {
+	for _, args := range [][]string{{"status"}, {"status", claudeSession}, {"explain", b.path(claudeTranscript)}} {
 		out, errOut, code := b.run(args...)
 		require.Zero(t, code, errOut)
 		require.Contains(t, strings.Join(strings.Fields(out), " "), remedy, args)

@@ -16,16 +16,24 @@ import (
 
 func TestASilentSessionIsToldOnce(t *testing.T) {
 	t.Parallel()
-	for situation, tool := range map[string]string{
-		"it runs nothing":                        "",
-		"it runs a tool that waits for a person": "coproc cat; read -r <&${COPROC[0]}",
+	for situation, c := range map[string]struct {
+		tool   string
+		result bool // the tool has its result: what runs on is in the background
+	}{
+		"it runs nothing":                              {},
+		"it runs a tool that waits for a person":       {tool: "coproc cat; read -r <&${COPROC[0]}"},
+		"a loop in the background only sleeps":         {tool: "while :; do sleep 2; done", result: true},
+		"a command in the background sleeps for hours": {tool: "sleep 36000", result: true},
 	} {
 		t.Run(situation, func(t *testing.T) {
 			b := newLiveBox(t)
 			hook := b.told("silent = \"6s\"\n")
 			s := b.standIn()
-			s.Tool = tool
+			s.Tool = c.tool
 			b.work(s)
+			if c.result {
+				b.appendTo(b.transcript(), resultLine(liveID, s.Cwd))
+			}
 			pid := b.registeredPID()
 			silent := b.untilState(liveID, resume.Parked)
 			require.Equal(t, fmt.Sprintf("silent for 6s in the middle of a turn: no record, no CPU, no tool that works or waits for the network or a time; look at it in its terminal (process %d)", pid), silent.Reason)

@@ -248,6 +248,7 @@ type quiet struct {
 type turnsAgent interface {
 	agent.Agent
 	agent.Turns
+	agent.OpenToolReader
 }
 
 // measure measures the processes of a live session, and reports it if they were silent for too long. In
@@ -271,7 +272,7 @@ func (w *Watcher) measure(ctx context.Context, a turnsAgent, s resume.Session, t
 	if t.quiet = now; before == nil {
 		return min(lookEvery, bound)
 	}
-	if why := now.work(before, tree, s); why != "" {
+	if why := now.work(before, tree, s, func() bool { return a.OpenTool(ctx, s) != "" }); why != "" {
 		w.logOf(s).Debug("not silent", "why", why)
 		return min(lookEvery, bound)
 	}
@@ -287,8 +288,9 @@ func (w *Watcher) measure(ctx context.Context, a turnsAgent, s resume.Session, t
 	return lookEvery
 }
 
-// work returns what shows that the session works since the measurement before; "": nothing.
-func (q *quiet) work(before *quiet, tree procfs.Tree, s resume.Session) string {
+// work returns what shows that the session works since the measurement before; "": nothing. Without a tool
+// that has no result yet, processes that wait are in the background, and the session does not wait for them.
+func (q *quiet) work(before *quiet, tree procfs.Tree, s resume.Session, waitsForTool func() bool) string {
 	used, took := q.cpu-before.cpu, q.since.Sub(before.since)
 	switch {
 	case used < 0: // one of its processes has ended
@@ -301,9 +303,9 @@ func (q *quiet) work(before *quiet, tree procfs.Tree, s resume.Session) string {
 	since := time.Since(lastRecord(s)) + toolSlack
 	for pid, age := range tree.Began {
 		switch begunInTurn := pid != s.Origin.Process.PID && age < since; {
-		case begunInTurn && process.Here.Connected(pid):
+		case begunInTurn && process.Here.Connected(pid) && waitsForTool():
 			return "a tool waits for the network"
-		case begunInTurn && process.Here.Sleeps(pid): // such as the pause of a loop that asks a server
+		case begunInTurn && process.Here.Sleeps(pid) && waitsForTool(): // such as the pause of a loop that asks a server
 			return "a tool waits for a time"
 		}
 	}

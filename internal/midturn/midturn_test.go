@@ -29,8 +29,9 @@ type world struct {
 	end     resume.End
 	owner   *resume.Owner
 	files   []string
-	reads   int // of the transcript
-	looks   int // at the process
+	tool    string // that has no result
+	reads   int    // of the transcript
+	looks   int    // at the process
 	applied []resume.Event
 }
 
@@ -68,6 +69,8 @@ func (w *world) OpenTurn(context.Context, resume.Session) (time.Time, bool, erro
 }
 
 func (w *world) Records(resume.Session) []string { return w.files }
+
+func (w *world) OpenTool(context.Context, resume.Session) string { return w.tool }
 
 func (w *world) Ended(resume.Session) resume.End { return w.end }
 

@@ -23,6 +23,7 @@ func TestGroupsSayWhatToDo(t *testing.T) {
 	signIn := func(v *view.Session) {
 		v.Class, v.Remedy, v.Needs = limit.Auth, "sign in with claude /login", new("sign_in")
 	}
+	otherModel := func(v *view.Session) { v.Remedy = "type /model sonnet" }
 	for name, c := range map[string]struct {
 		sessions []view.Session
 		want     []string
@@ -46,6 +47,10 @@ func TestGroupsSayWhatToDo(t *testing.T) {
 		"many": {
 			[]view.Session{session("aaaa", resume.GaveUp, needs("retry")), session("bbbb", resume.GaveUp, needs("retry")), session("cccc", resume.GaveUp, needs("retry")), session("dddd", resume.GaveUp, needs("retry"))},
 			[]string{"to do: resumed retry aaaa bbbb cccc …"},
+		},
+		"another model, while it waits": {
+			[]view.Session{session("aaaa", resume.Waiting, otherModel), session("bbbb", resume.Waiting), session("cccc", resume.Waiting, otherModel)},
+			[]string{"3 sessions: 3 waiting", "\n\naaaa cccc: type /model sonnet\n\n"},
 		},
 		"only one cause that needs nobody": {
 			[]view.Session{session("aaaa", resume.Waiting)},

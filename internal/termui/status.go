@@ -60,25 +60,42 @@ func (p Renderer) stillness(d control.Daemon) (lines []string) {
 // mostOffers bounds how many offers are shown: the details of each session show its own.
 const mostOffers = 3
 
-// offers shows which sessions continue at their user's own cost, or could.
+// offers shows which sessions continue at their user's own cost, or could, or with another model, while
+// they wait.
 func (p *Printer) offers(sessions []view.Session) {
-	found := 0
+	var offers []string
+	names := make(map[string][]string)
 	for _, s := range sessions {
 		words := humanize.OwnKey(s.OwnKey)
-		if words == "" {
-			continue
+		if words == "" && humanize.Needs(s) == humanize.Time {
+			words = s.Remedy
 		}
-		if found++; found > mostOffers {
+		switch {
+		case words == "":
 			continue
+		case names[words] == nil:
+			offers = append(offers, words)
 		}
-		if found == 1 {
+		names[words] = append(names[words], sanitize.Line(s.Name))
+	}
+	for i, words := range offers[:min(len(offers), mostOffers)] {
+		if i == 0 {
 			p.Lines("")
 		}
-		p.Wrapped(sanitize.Line(s.Name) + ": " + humanize.ReasonAt(sanitize.Line(words), p.Now))
+		p.Wrapped(some(names[words]) + ": " + humanize.ReasonAt(sanitize.Line(words), p.Now))
+		delete(names, words)
 	}
-	if more := found - mostOffers; more > 0 {
-		p.Lines("and " + humanize.Count(more, "session") + " more: resumed status SESSION")
+	if len(names) > 0 {
+		p.Lines("and more: resumed status SESSION")
 	}
+}
+
+// some returns the first names of a list.
+func some(names []string) string {
+	if len(names) > mostNamed {
+		names = append(names[:mostNamed:mostNamed], "…")
+	}
+	return strings.Join(names, " ")
 }
 
 // screen is how many rows most terminals show at once.
@@ -275,11 +292,8 @@ func (g *group) toDo() string {
 		return !slices.ContainsFunc(g.rows, func(r *row) bool { return of(r.view) != of(first) })
 	}
 	var names []string
-	for _, r := range g.rows[:min(len(g.rows), mostNamed)] {
+	for _, r := range g.rows {
 		names = append(names, r.name)
-	}
-	if len(g.rows) > mostNamed {
-		names = append(names, "…")
 	}
 	need := func(v view.Session) string {
 		if v.Needs == nil {
@@ -297,9 +311,9 @@ func (g *group) toDo() string {
 	case first.Unreached != "" || need(first) != "retry" && need(first) != "sign_in" && need(first) != "billing":
 		return sanitize.Line(first.Remedy)
 	case first.Remedy != "":
-		return sanitize.Line(first.Remedy) + "; then resumed retry " + strings.Join(names, " ")
+		return sanitize.Line(first.Remedy) + "; then resumed retry " + some(names)
 	default:
-		return "resumed retry " + strings.Join(names, " ")
+		return "resumed retry " + some(names)
 	}
 }
 

@@ -113,7 +113,7 @@ func (h *Holders) Owner(ctx context.Context, s resume.Session) (*resume.Owner, e
 		for _, e := range seen.all {
 			switch {
 			case e.SessionID != s.Key.ID:
-			case e.elsewhere && e.fresh(s.PromptedAt):
+			case e.elsewhere && e.fresh(s.PromptedAt) && !e.beforeRestart(s):
 				return nil, &heldElsewhere{e}
 			case !e.elsewhere && !h.of.Processes.IsRun(e.PID, s):
 				return h.ownerBy(e), nil

@@ -16,6 +16,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/process"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -144,6 +145,13 @@ func (h *Holders) entry(file string) (entry, bool) {
 	anywhere := e
 	anywhere.Cwd = ""
 	return e, foreign || lives && (number != 1 || h.beganWith(number, e) || h.outer(anywhere).PID > 0)
+}
+
+// beforeRestart reports whether the entry is of the process that the session had before the machine was
+// restarted. A machine that is a container has another pid namespace after that.
+func (e entry) beforeRestart(s resume.Session) bool {
+	o := s.Origin
+	return o != nil && o.Boot != "" && o.Boot != procfs.Boot() && o.Process.PID == e.number && strconv.FormatUint(o.Process.Start, 10) == e.ProcStart
 }
 
 // firstNamespace is the pid namespace that the kernel makes first: all processes of the machine are visible there.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -202,6 +203,16 @@ func TestWhatAnotherMachineRegisteredIsHeld(t *testing.T) {
 	register(t, a.Homes.Roots[0], "7.json", registered(7, sessionA, "900", `,"pidDomain":"linux:other:pid:[2]","startedAt":1`))
 	_, err = a.Owner(t.Context(), session)
 	require.ErrorIs(t, err, agent.ErrUnseen, "it does not say when it took which prompt")
+
+	session.Origin = &resume.Origin{Process: resume.Process{PID: 7, Start: 900}, Boot: procfs.Boot()}
+	_, err = a.Owner(t.Context(), session)
+	require.ErrorIs(t, err, agent.ErrUnseen)
+	session.Origin.Boot = "an earlier one"
+	_, err = a.Owner(t.Context(), session)
+	require.NoError(t, err, "it was seen here, before a restart of the machine")
+	session.Origin.Process.Start = 901
+	_, err = a.Owner(t.Context(), session)
+	require.ErrorIs(t, err, agent.ErrUnseen, "another process was seen here")
 }
 
 // A process says in the registry what it asks its user for, and which session it holds since /clear.

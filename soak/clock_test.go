@@ -66,6 +66,7 @@ func (w *world) overlay() (flag string) {
 
 // set sets the daemon's clock, in one piece: somebody may be looking.
 func (w *world) set(to time.Duration) {
+	w.clockOff = to.Abs() > time.Second
 	file, err := os.OpenFile(filepath.Join(w.home, "clock"), os.O_WRONLY|os.O_CREATE, 0o600)
 	require.NoError(w.t, err)
 	defer file.Close()

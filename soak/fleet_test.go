@@ -21,7 +21,7 @@ account = "team"
 files = ["%[1]s/team/logs/*.log"]
 session = '([^/]+)\.log$'
 cwd = "%[1]s/team"
-limit = ['rate limited, retry in (?P<after>\S+)']
+limit = ['rate limited, retry in (?P<after>\S+)', 'rate limited, later']
 progress = ['^step ']
 resume = ["%[1]s/continue", "{session}"]
 [fleet]
@@ -44,9 +44,7 @@ func (w *world) joinFleet() {
 	second.furnish(payer + teambot)
 	second.set(0)
 	w.second = &machine{world: second, ownKey: newOwnKey(second)}
-	hub := filepath.Join(w.home, "resumed-hub")
-	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", hub, "resumed/cmd/resumed-hub").CombinedOutput()
-	require.NoError(w.t, err, "%s", out)
+	hub := filepath.Join(filepath.Dir(w.binary), "resumed-hub")
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(w.t, err)
 	require.NoError(w.t, free.Close())
@@ -54,7 +52,7 @@ func (w *world) joinFleet() {
 	begin.Env = w.environ()
 	line, err := begin.Output()
 	require.NoError(w.t, err)
-	w.second.serve(hub)
+	w.second.serve(hub, filepath.Join(w.home, "hub"))
 	w.t.Cleanup(func() { _ = w.second.hub.Process.Kill(); _ = w.second.hub.Wait() })
 	for name, m := range map[string]*world{"first": w, "second": second} {
 		join := m.command("fleet", "join", strings.TrimSpace(string(line)), "--name", name)
@@ -62,8 +60,8 @@ func (w *world) joinFleet() {
 	}
 }
 
-func (m *machine) serve(hub string) {
-	m.hub = exec.Command(hub, "--dir", filepath.Join(filepath.Dir(hub), "hub"))
+func (m *machine) serve(hub, dir string) {
+	m.hub = exec.Command(hub, "--dir", dir)
 	m.hub.Env = m.environ()
 	require.NoError(m.t, m.hub.Start())
 }
@@ -74,7 +72,7 @@ func (m *machine) turn() {
 	case m.dice.IntN(2000) == 0:
 		require.NoError(m.t, m.hub.Process.Kill())
 		_ = m.hub.Wait()
-		m.serve(m.hub.Path)
+		m.serve(m.hub.Path, m.hub.Args[2])
 	case !m.lives && m.dice.IntN(4) == 0:
 		m.start()
 		m.awaits, m.patience = m.commands()+m.dice.IntN(3), time.Now().Add(5*time.Second)
@@ -124,7 +122,7 @@ func (w *world) holdTogether() {
 	}
 	w.dice.Shuffle(2, func(i, j int) { both[i], both[j] = both[j], both[i] })
 	one, other := both[0], both[1]
-	one.meet(one.team, "team/logs", "t-last", "100s")
+	one.meet(one.team, "team/logs", "t-last", "retry in 1h")
 	w.until("the other one knows the limit", func() bool {
 		var known struct {
 			Accounts []struct {
@@ -132,9 +130,9 @@ func (w *world) holdTogether() {
 				ResetAt time.Time `json:"reset_at"`
 			}
 		}
-		return other.ask(&known, "status", "--fleet", "--json") && len(known.Accounts) == 1 && time.Until(known.Accounts[0].ResetAt) > time.Minute
+		return other.ask(&known, "status", "--fleet", "--json") && len(known.Accounts) == 1 && time.Until(known.Accounts[0].ResetAt) > 30*time.Minute
 	})
-	other.meet(other.team, "team/logs", "t-last", "0s")
+	other.meet(other.team, "team/logs", "t-last", "later")
 	one.end(syscall.SIGKILL)
 	one.daemon = one.command("run")
 	require.NoError(w.t, one.daemon.Start())

@@ -57,6 +57,7 @@ type ownKey struct {
 	hit     int       // limits that the session met
 	since   time.Time // of the last of them
 
+	asked    *exec.Cmd       // the daemon that showed the limit
 	order    chan answer     // to the order that is being given; nil: none is
 	tries    map[string]int  // to give an order, by session and limit
 	accepted map[string]bool // orders that were
@@ -98,8 +99,9 @@ func (m *machine) pay() {
 		m.useUp(id)
 	case m.ran[limit] > 0 && time.Since(m.since) > 20*time.Second, m.tries[limit] > 9: // it fails, or its budget is used up
 		m.session, m.hit = m.session+1, 0
-	case m.ran[limit] == 0 && !m.accepted[limit] && m.lives:
+	case m.ran[limit] == 0 && !m.accepted[limit] && m.lives && m.shows(id):
 		m.tries[limit]++
+		m.asked = m.daemon
 		m.order = make(chan answer, 1)
 		order := m.command("retry", id, "--own-key", "--yes")
 		go func(to chan answer) {
@@ -109,12 +111,22 @@ func (m *machine) pay() {
 	}
 }
 
-// answered takes in how an order ended. If it failed, nobody knows whether it was accepted, unless that is said.
+// shows reports whether the daemon knows the last limit of a session, so that a person can answer to it.
+func (m *machine) shows(id string) bool {
+	var known struct {
+		Sessions []struct{ State, Text string }
+	}
+	return m.ask(&known, "status", id, "--json") && len(known.Sessions) == 1 &&
+		known.Sessions[0].State == "waiting" && strings.HasSuffix(known.Sessions[0].Text, fmt.Sprintf("(%d)", m.hit))
+}
+
+// answered takes in how an order ended. If it failed, or the daemon is another one than the person looked at,
+// nobody knows whether it was accepted.
 func (m *machine) answered(limit string) {
 	select {
 	case a := <-m.order:
 		m.order = nil
-		m.accepted[limit] = a.accepted
+		m.accepted[limit] = a.accepted && m.asked == m.daemon
 		if strings.Contains(a.said, "the budget is used up") {
 			m.session, m.hit = m.session+1, 0
 		}
@@ -127,7 +139,7 @@ func (m *machine) useUp(id string) {
 	m.hit++
 	m.limits++
 	m.since = time.Now()
-	refused := claudeSaid("<synthetic>", "You've hit your session limit · resets later")
+	refused := claudeSaid("<synthetic>", fmt.Sprintf("You've hit your session limit · resets later (%d)", m.hit))
 	refused["isApiErrorMessage"], refused["error"], refused["apiErrorStatus"] = true, "rate_limit", 429
 	refused["quotaLimits"] = map[string]any{"status": "rejected", "resetsAt": time.Now().Add(3 * time.Hour).Unix(), "rateLimitType": "five_hour"}
 	text := claudeLines(id, m.home, claudeAsked("by a person"), claudeSaid("claude-opus-5-5", "Yes."), refused)

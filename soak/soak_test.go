@@ -7,7 +7,7 @@
 //	SOAK=10m SOAK_SEED=42 go test -v ./soak        the same dice again
 //	SOAK=1m SOAK_BINARY=/usr/bin/resumed go test …  another build
 //	SOAK=1m SOAK_SESSIONS=5000 go test …            more sessions than 24
-//	SOAK=1m SOAK_WORLDS=4 go test …                 four of them at a time, which mostly wait
+//	SOAK=1m SOAK_WORLDS=4 go test …                 four of them at a time, which mostly wait; every second one without faults
 //	SOAK=1m SOAK_FAULTS=calls,disk,clock go test …  system calls that fail (strace), a disk of half a megabyte (root),
 //	                                               a clock that is set back and forth (a build of its own)
 package soak
@@ -93,7 +93,7 @@ type world struct {
 	second *machine
 }
 
-func newWorld(t *testing.T, seed uint64) *world {
+func newWorld(t *testing.T, binary, faults string, seed uint64) *world {
 	home, err := os.MkdirTemp("", "soak-") // kept where something is found
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -103,7 +103,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		}
 		t.Logf("what there was at the end: %s", home)
 	})
-	w := &world{t: t, dice: rand.New(rand.NewPCG(seed, 1)), home: home, kills: make(map[syscall.Signal]int), queued: make(map[string]bool)}
+	w := &world{t: t, dice: rand.New(rand.NewPCG(seed, 1)), home: home, binary: binary, kills: make(map[syscall.Signal]int), queued: make(map[string]bool)}
 	w.furnish(taskbot + typist + teambot)
 	w.write("begin", begin, 0o700)
 	require.NoError(t, os.Mkdir(filepath.Join(home, "tasks"), 0o700))
@@ -114,24 +114,34 @@ func newWorld(t *testing.T, seed uint64) *world {
 		require.NoError(t, err)
 	}
 	w.strew()
-	w.faults = w.wanted(os.Getenv("SOAK_FAULTS"))
-	if w.binary = os.Getenv("SOAK_BINARY"); w.binary != "" {
-		return w
-	}
-	w.binary = filepath.Join(home, "resumed")
-	build := []string{"build", "-ldflags=-s -w", "-o", w.binary}
-	if w.faults.clock {
-		build = append(build, w.overlay())
-		w.set(0)
-	}
-	out, err := exec.Command("go", append(build, "resumed/cmd/resumed")...).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	w.faults = w.wanted(faults)
+	w.set(0)
 	return w
+}
+
+// programs builds the daemon and the hub, in a directory of their own.
+func programs(t *testing.T) (binary string) {
+	dir := t.TempDir()
+	build := func(args ...string) {
+		out, err := exec.Command("go", append([]string{"build", "-ldflags=-s -w", "-o", dir}, args...)...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	build("resumed/cmd/resumed-hub")
+	binary = filepath.Join(dir, "resumed")
+	switch given := os.Getenv("SOAK_BINARY"); {
+	case given != "":
+		require.NoError(t, os.Symlink(given, binary))
+	case strings.Contains(os.Getenv("SOAK_FAULTS"), "clock"):
+		build(overlay(t, dir), "resumed/cmd/resumed")
+	default:
+		build("resumed/cmd/resumed")
+	}
+	return binary
 }
 
 // furnish makes what every machine has.
 func (w *world) furnish(agents string) {
-	for _, dir := range []string{".config/resumed", "logs", "run", "build", "rung", "team/logs"} {
+	for _, dir := range []string{".config/resumed", "logs", "run", "rung", "team/logs"} {
 		require.NoError(w.t, os.MkdirAll(filepath.Join(w.home, dir), 0o700))
 	}
 	w.write(".config/resumed/resumed.toml", fmt.Sprintf(settings+agents, w.home), 0o600)
@@ -226,23 +236,23 @@ func (w *world) happen() {
 	case 1:
 		w.interrupt()
 	case 2:
-		w.meet(w.team, "team/logs", fmt.Sprint("t-", w.dice.IntN(6)), "0s")
+		w.meet(w.team, "team/logs", fmt.Sprint("t-", w.dice.IntN(6)), "retry in 0s")
 	case 3:
-		w.second.meet(w.second.team, "team/logs", fmt.Sprint("t-", w.dice.IntN(6)), "0s")
+		w.second.meet(w.second.team, "team/logs", fmt.Sprint("t-", w.dice.IntN(6)), "retry in 0s")
 	default:
-		w.meet(w.calls, "logs", fmt.Sprint("s-", w.dice.IntN(w.sessions)), "0s")
+		w.meet(w.calls, "logs", fmt.Sprint("s-", w.dice.IntN(w.sessions)), "retry in 0s")
 	}
 }
 
 // meet lets a session meet a limit, if it stands still or now and then.
-func (w *world) meet(calls *calls, dir, session, wait string) {
+func (w *world) meet(calls *calls, dir, session, says string) {
 	rests := calls.rests(session)
 	if !rests && w.dice.IntN(4) > 0 {
 		return
 	}
 	w.limits++
 	calls.limited(session, rests)
-	w.appendTo(filepath.Join(dir, session+".log"), fmt.Sprintf("step by a person\nrate limited, retry in %s (%d)\n", wait, w.limits))
+	w.appendTo(filepath.Join(dir, session+".log"), fmt.Sprintf("step by a person\nrate limited, %s (%d)\n", says, w.limits))
 }
 
 // appendTo writes by another process: the daemon may see it as the session's own, and its environment is the daemon's.
@@ -259,7 +269,7 @@ func (w *world) settle(also func() []string) {
 	w.daemon = w.command("run")
 	require.NoError(w.t, w.daemon.Start())
 	var left []string
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(4 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if left = w.unsettled(); len(left) == 0 {
 			_, tasks := w.started()
 			left = slices.Concat(w.listen().untold, tasks, also()) // a notice is written a moment after its session gave up
@@ -313,19 +323,21 @@ func TestADaemonThatDiesAllTheTimeBreaksNoPromise(t *testing.T) {
 		require.NoError(t, err)
 	}
 	t.Logf("seed %d: SOAK_SEED=%d throws the same dice", seed, seed)
+	binary, faults := programs(t), []string{os.Getenv("SOAK_FAULTS"), ""}
 	var mu sync.Mutex
 	all := make(figures)
 	t.Run("worlds", func(t *testing.T) {
 		for i := range worlds {
 			t.Run(strconv.Itoa(i+1), func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, seed+uint64(i))
+				w := newWorld(t, binary, faults[i%2], seed+uint64(i))
 				w.openTerminals(3)
 				w.joinFleet()
 				for begun := time.Now(); time.Since(begun) < duration; {
 					w.live()
 				}
 				found := w.conclude()
+				t.Log(found)
 				mu.Lock()
 				defer mu.Unlock()
 				for name, n := range found {

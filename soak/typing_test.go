@@ -2,6 +2,7 @@ package soak
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -36,6 +37,10 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		s.run()
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "64"); err != nil { // worlds mostly wait
+		panic(err)
 	}
 	os.Exit(m.Run())
 }
@@ -262,7 +267,7 @@ func (w *world) untilKeys() {
 
 func (w *world) until(what string, ok func() bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		require.True(w.t, time.Now().Before(deadline), "waited in vain: %s", what)
 	}
 }

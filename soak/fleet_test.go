@@ -34,7 +34,7 @@ type machine struct {
 	ownKey
 	hub      *exec.Cmd
 	lives    bool
-	awaits   int       // how many of its commands must have begun before it is ended
+	awaits   int       // how many of its paid runs must have begun before it is ended
 	patience time.Time // or until then
 }
 
@@ -75,16 +75,14 @@ func (m *machine) turn() {
 		m.serve(m.hub.Path, m.hub.Args[2])
 	case !m.lives && m.dice.IntN(4) == 0:
 		m.start()
-		m.awaits, m.patience = m.commands()+m.dice.IntN(3), time.Now().Add(5*time.Second)
-	case m.lives && m.dice.IntN(60) == 0 && (m.commands() >= m.awaits || time.Now().After(m.patience)):
+		m.awaits, m.patience = m.runs()+m.dice.IntN(2), time.Now().Add(10*time.Second)
+	case m.lives && m.dice.IntN(60) == 0 && (m.runs() >= m.awaits || time.Now().After(m.patience)):
 		m.stop([]syscall.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGTERM}[m.dice.IntN(3)])
 	}
 	if m.dice.IntN(10) == 0 {
 		m.pay()
 	}
 }
-
-func (m *machine) commands() int { return m.team.read() + m.runs() }
 
 func (m *machine) start() {
 	m.daemon = m.command("run")
@@ -136,16 +134,15 @@ func (w *world) holdTogether() {
 	one.end(syscall.SIGKILL)
 	one.daemon = one.command("run")
 	require.NoError(w.t, one.daemon.Start())
-	for _, m := range both {
-		w.until("it waits", func() bool {
-			left := m.unsettled()
-			return len(left) == 1 && strings.Contains(left[0], "t-last is waiting")
-		})
-	}
-	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for begun, waiting := time.Now(), 0; waiting < len(both) || time.Since(begun) < 3*time.Second; time.Sleep(50 * time.Millisecond) {
+		waiting = 0
 		for _, m := range both {
 			m.team.read()
 			require.Zero(w.t, m.team.tries["t-last 1"], "it went on before the limit that they share was over")
+			require.Less(w.t, time.Since(begun), time.Minute)
+			if left := m.unsettled(); len(left) == 1 && strings.Contains(left[0], "t-last is waiting") {
+				waiting++
+			}
 		}
 	}
 	one.end(syscall.SIGTERM)

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -58,9 +57,9 @@ type ownKey struct {
 	since   time.Time // of the last of them
 
 	asked    *exec.Cmd       // the daemon that showed the limit
-	order    chan answer     // to the order that is being given; nil: none is
-	tries    map[string]int  // to give an order, by session and limit
-	accepted map[string]bool // orders that were
+	order    chan bool       // whether the order that is being given is accepted; nil: none is
+	ordered  map[string]bool // sessions and limits
+	accepted map[string]bool // those of them that surely were
 
 	records
 	begun   map[string]int    // runs, by mark,
@@ -70,18 +69,13 @@ type ownKey struct {
 	traced  map[string]bool   // sessions and limits after which one left a trace
 }
 
-type answer struct {
-	accepted bool
-	said     string
-}
-
 func newOwnKey(w *world) ownKey {
 	w.write("paid-claude", paidClaude, 0o700)
 	w.write("my.key", dummyKey+"\n", 0o600)
 	w.write("paid", "", 0o600)
 	require.NoError(w.t, os.MkdirAll(filepath.Join(w.home, filepath.Dir(transcript(""))), 0o700))
 	return ownKey{
-		records: records{path: filepath.Join(w.home, "paid")}, tries: make(map[string]int), accepted: make(map[string]bool), begun: make(map[string]int),
+		records: records{path: filepath.Join(w.home, "paid")}, ordered: make(map[string]bool), accepted: make(map[string]bool), begun: make(map[string]int),
 		spent: make(map[string]int), ran: make(map[string]int), running: make(map[string]string), traced: make(map[string]bool),
 	}
 }
@@ -97,39 +91,40 @@ func (m *machine) pay() {
 		m.answered(limit)
 	case m.hit == 0 || m.traced[limit]:
 		m.useUp(id)
-	case m.ran[limit] > 0 && time.Since(m.since) > 20*time.Second, m.tries[limit] > 9: // it fails, or its budget is used up
+	case m.ran[limit] > 0 && time.Since(m.since) > 20*time.Second: // it fails
 		m.session, m.hit = m.session+1, 0
-	case m.ran[limit] == 0 && !m.accepted[limit] && m.lives && m.shows(id):
-		m.tries[limit]++
-		m.asked = m.daemon
-		m.order = make(chan answer, 1)
+	case m.ran[limit] == 0 && !m.accepted[limit] && m.lives && m.offers(id):
+		m.ordered[limit], m.asked, m.order = true, m.daemon, make(chan bool, 1)
 		order := m.command("retry", id, "--own-key", "--yes")
-		go func(to chan answer) {
-			err := order.Run()
-			to <- answer{err == nil, fmt.Sprint(order.Stderr)}
-		}(m.order)
+		go func(to chan bool) { to <- order.Run() == nil }(m.order)
 	}
 }
 
-// shows reports whether the daemon knows the last limit of a session, so that a person can answer to it.
-func (m *machine) shows(id string) bool {
+// offers reports whether the daemon offers to go on with the own key, so that a person can answer.
+func (m *machine) offers(id string) bool {
 	var known struct {
-		Sessions []struct{ State, Text string }
+		Sessions []struct {
+			State  string
+			OwnKey struct{ Command, Instead string } `json:"own_key"`
+		}
 	}
-	return m.ask(&known, "status", id, "--json") && len(known.Sessions) == 1 &&
-		known.Sessions[0].State == "waiting" && strings.HasSuffix(known.Sessions[0].Text, fmt.Sprintf("(%d)", m.hit))
+	if !m.ask(&known, "status", id, "--json") || len(known.Sessions) != 1 || known.Sessions[0].State != "waiting" {
+		return false
+	}
+	if offer := known.Sessions[0].OwnKey; offer.Instead == "" {
+		return offer.Command != ""
+	}
+	m.session, m.hit = m.session+1, 0 // its budget is used up
+	return false
 }
 
 // answered takes in how an order ended. If it failed, or the daemon is another one than the person looked at,
 // nobody knows whether it was accepted.
 func (m *machine) answered(limit string) {
 	select {
-	case a := <-m.order:
+	case accepted := <-m.order:
 		m.order = nil
-		m.accepted[limit] = a.accepted && m.asked == m.daemon
-		if strings.Contains(a.said, "the budget is used up") {
-			m.session, m.hit = m.session+1, 0
-		}
+		m.accepted[limit] = accepted && m.asked == m.daemon
 	default:
 	}
 }
@@ -139,7 +134,7 @@ func (m *machine) useUp(id string) {
 	m.hit++
 	m.limits++
 	m.since = time.Now()
-	refused := claudeSaid("<synthetic>", fmt.Sprintf("You've hit your session limit · resets later (%d)", m.hit))
+	refused := claudeSaid("<synthetic>", "You've hit your session limit · resets later")
 	refused["isApiErrorMessage"], refused["error"], refused["apiErrorStatus"] = true, "rate_limit", 429
 	refused["quotaLimits"] = map[string]any{"status": "rejected", "resetsAt": time.Now().Add(3 * time.Hour).Unix(), "rateLimitType": "five_hour"}
 	text := claudeLines(id, m.home, claudeAsked("by a person"), claudeSaid("claude-opus-5-5", "Yes."), refused)
@@ -169,7 +164,7 @@ func (m *machine) runs() int {
 		require.Equal(m.t, 1, m.begun[mark], "a run was begun twice: %s", line)
 		require.Empty(m.t, m.running[id], "a second run while the first one runs: %s", line)
 		require.Equal(m.t, "key", key, "it went on without a key before its limit was over: %s", line)
-		require.Positive(m.t, m.tries[limit], "nobody has ordered that: %s", line)
+		require.True(m.t, m.ordered[limit], "nobody has ordered that: %s", line)
 		require.False(m.t, m.traced[limit], "it works, and was resumed again: %s", line)
 		require.LessOrEqual(m.t, m.spent[id]+most, budgetOfSession+1, "what it spent and may spend is over its budget: %s", line)
 		m.running[id] = mark

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent/claude/claudetest"
 )
 
 // payer is Claude Code, whose sessions a usage limit stops for hours, unless their user pays.
@@ -134,14 +136,11 @@ func (m *machine) useUp(id string) {
 	m.hit++
 	m.limits++
 	m.since = time.Now()
-	refused := claudeSaid("<synthetic>", "You've hit your session limit · resets later")
-	refused["isApiErrorMessage"], refused["error"], refused["apiErrorStatus"] = true, "rate_limit", 429
-	refused["quotaLimits"] = map[string]any{"status": "rejected", "resetsAt": time.Now().Add(3 * time.Hour).Unix(), "rateLimitType": "five_hour"}
-	text := claudeLines(id, m.home, claudeAsked("by a person"), claudeSaid("claude-opus-5-5", "Yes."), refused)
+	then := []map[string]any{claudetest.OutOfQuota(m.since, m.since.Add(3*time.Hour))}
 	if m.hit == 1 {
-		text += claudeLines(id, m.home, map[string]any{"type": "cost-state", "totalCostUSD": 1.0, "totalAPIDuration": 1800000, "totalToolDuration": 0})
+		then = append(then, claudetest.Record(map[string]any{"type": "cost-state", "totalCostUSD": 1.0, "totalAPIDuration": 1800000, "totalToolDuration": 0}))
 	}
-	m.appendTo(transcript(id), text)
+	m.appendTo(transcript(id), claudeTurn(id, m.home, "by a person", then...))
 }
 
 // runs takes in the runs since, holds them against what was promised, and returns how many there were.
@@ -174,7 +173,10 @@ func (m *machine) runs() int {
 
 // unpaid returns the orders that were accepted, and that nothing came of.
 func (m *machine) unpaid() (left []string) {
-	m.runs()
+	if m.runs() == 0 {
+		m.pay()
+		return []string{"nothing was paid yet"}
+	}
 	for limit, accepted := range m.accepted {
 		if accepted && m.ran[limit] == 0 {
 			left = append(left, limit+" was ordered, and nothing came of it")

@@ -365,7 +365,9 @@ type figures map[string]int
 func (w *world) conclude() figures {
 	w.second.stop(syscall.SIGTERM)
 	w.until("the last order is answered", func() bool { w.second.pay(); return w.second.order == nil })
+	w.interrupt()
 	w.settle(w.untyped)
+	w.second.lives = true
 	w.second.settle(w.second.unpaid)
 	w.holdTogether()
 	w.second.keepsNoKey()

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/term"
+
+	"resumed/internal/agent/claude/claudetest"
 )
 
 // typist is Claude Code, whose sessions are open in a terminal: no command may continue them.
@@ -83,10 +85,8 @@ func (s *standIn) run() {
 		case <-person: // who clears the field, goes on, and meets the next limit
 			s.draft = ""
 			s.limits++
-			const text = "API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment."
-			refused := claudeSaid("<synthetic>", text)
-			refused["isApiErrorMessage"], refused["error"], refused["apiErrorStatus"] = true, "server_error", 529
-			s.write(transcript(s.ID), claudeLines(s.ID, s.Home, claudeAsked("by a person"), claudeSaid("claude-opus-5-5", "Yes."), refused))
+			s.write(transcript(s.ID), claudeTurn(s.ID, s.Home, "by a person", claudetest.Refused(map[string]any{"error": "server_error", "apiErrorStatus": 529},
+				"API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment.")))
 		}
 		s.draw()
 	}
@@ -99,7 +99,7 @@ func (s *standIn) press(key rune) {
 	case key == '\r' && s.draft != "":
 		s.write("sent", fmt.Sprintf("%s %d: %s\n", s.ID, s.limits, s.draft))
 		if !silent(s.limits) {
-			s.write(transcript(s.ID), claudeLines(s.ID, s.Home, claudeAsked(s.draft), claudeSaid("claude-opus-5-5", "Going on.")))
+			s.write(transcript(s.ID), claudeTurn(s.ID, s.Home, s.draft))
 		}
 		s.draft = ""
 	}

@@ -46,7 +46,7 @@ e2e: ## Try the daemon with the real agents (E2E=claude-code,codex for some)
 	E2E="$${E2E:-all}" go test -count=1 -v -parallel 64 -timeout 30m -run "$${E2E_RUN:-.}" ./e2e
 
 # A failing run prints its seed; SOAK_SEED throws the same dice again.
-soak: ## Kill the daemon all the time and check what it did (SOAK=10m, SOAK_FAULTS=clock, STEPS=10000000, HISTORIES=1000000)
+soak: ## Kill the daemon all the time and check what it did (SOAK=10m, SOAK_WORLDS=8, SOAK_FAULTS=clock, STEPS=10000000, HISTORIES=1000000)
 	SOAK="$${SOAK:-10m}" SOAK_FAULTS="$${SOAK_FAULTS-clock}" go test -count=1 -v -timeout 0 ./soak
 	go test -count=1 -v -timeout 0 -run Histories ./internal/simulation -steps "$${STEPS:-10000000}" -first "$${SOAK_SEED:-$$(date +%s)}"
 	go test -count=1 -v -timeout 0 -run Histories ./internal/fleet -histories "$${HISTORIES:-1000000}" -first "$${SOAK_SEED:-$$(date +%s)}"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"os"
 	"strings"
@@ -18,6 +19,7 @@ const maxRetries = 3
 // that one who is sent twice does the same twice. It writes down for which
 // interruption it runs, by the number of limits in the transcript.
 const command = `#!/bin/sh
+[ -z "$ANTHROPIC_API_KEY" ] || echo "a key was given to $RESUMED_MARK" >> calls
 k=$(grep -c 'rate limited' "logs/$1.log")
 echo "start $RESUMED_MARK $1 $k" >> calls
 case $RESUMED_MARK in
@@ -35,9 +37,8 @@ exit ${code:-0}
 
 // calls are what the commands wrote down, held against what was promised.
 type calls struct {
-	t    *testing.T
-	path string
-	seen int64 // bytes that were read
+	t *testing.T
+	records
 
 	begun   map[string]int    // commands, by mark
 	running map[string]string // marks, by session
@@ -49,21 +50,32 @@ type calls struct {
 
 func newCalls(t *testing.T, path string) *calls {
 	return &calls{
-		t: t, path: path, begun: make(map[string]int), running: make(map[string]string), tries: make(map[string]int),
+		t: t, records: records{path: path}, begun: make(map[string]int), running: make(map[string]string), tries: make(map[string]int),
 		limits: make(map[string]int), moved: make(map[string]bool), amid: make(map[string]bool),
 	}
 }
 
+// records are lines that others append to a file.
+type records struct {
+	path string
+	seen int64 // bytes that were read
+}
+
+// fresh returns the whole lines that were written since.
+func (r *records) fresh(t *testing.T) iter.Seq[string] {
+	file, err := os.Open(r.path)
+	require.NoError(t, err)
+	defer file.Close()
+	data, err := io.ReadAll(io.NewSectionReader(file, r.seen, math.MaxInt32))
+	require.NoError(t, err)
+	whole := string(data[:bytes.LastIndexByte(data, '\n')+1])
+	r.seen += int64(len(whole))
+	return strings.Lines(whole)
+}
+
 // read takes in what was written down since, and returns how many commands began.
 func (c *calls) read() int {
-	file, err := os.Open(c.path)
-	require.NoError(c.t, err)
-	defer file.Close()
-	data, err := io.ReadAll(io.NewSectionReader(file, c.seen, math.MaxInt32))
-	require.NoError(c.t, err)
-	fresh := string(data[:bytes.LastIndexByte(data, '\n')+1])
-	c.seen += int64(len(fresh))
-	for line := range strings.Lines(fresh) {
+	for line := range c.fresh(c.t) {
 		fields := strings.Fields(line)
 		require.Len(c.t, fields, 4, line)
 		what, mark, session, interruption := fields[0], fields[1], fields[2], fields[2]+" "+fields[3]

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -43,29 +44,33 @@ var soakSet = func() *int64 {
 `
 
 // overlay makes the files that set the clock, and returns what makes go build take them.
-func (w *world) overlay() (flag string) {
+func overlay(t *testing.T, dir string) (flag string) {
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
 	root, err := exec.Command("go", "env", "GOROOT").Output()
-	require.NoError(w.t, err)
+	require.NoError(t, err)
 	lib := filepath.Join(strings.TrimSpace(string(root)), "src/time")
 	source, err := os.ReadFile(filepath.Join(lib, "time.go"))
-	require.NoError(w.t, err)
+	require.NoError(t, err)
 	const read = "\tsec, nsec, mono := runtimeNow()\n"
 	_, now, found := strings.Cut(string(source), "func Now() Time {\n"+read)
-	require.True(w.t, found, "time.Now is written in another way in this version of Go")
+	require.True(t, found, "time.Now is written in another way in this version of Go")
 	before := strings.TrimSuffix(string(source), now)
-	w.write("build/time.go", before+"\tif soakSet != nil {\n\t\tsec += *soakSet\n\t}\n"+now, 0o600)
-	w.write("build/soak.go", setClock, 0o600)
+	write("time.go", before+"\tif soakSet != nil {\n\t\tsec += *soakSet\n\t}\n"+now)
+	write("soak.go", setClock)
 	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{
-		filepath.Join(lib, "time.go"): filepath.Join(w.home, "build/time.go"),
-		filepath.Join(lib, "soak.go"): filepath.Join(w.home, "build/soak.go"),
+		filepath.Join(lib, "time.go"): filepath.Join(dir, "time.go"),
+		filepath.Join(lib, "soak.go"): filepath.Join(dir, "soak.go"),
 	}})
-	require.NoError(w.t, err)
-	w.write("build/overlay.json", string(replace), 0o600)
-	return "-overlay=" + filepath.Join(w.home, "build/overlay.json")
+	require.NoError(t, err)
+	write("overlay.json", string(replace))
+	return "-overlay=" + filepath.Join(dir, "overlay.json")
 }
 
 // set sets the daemon's clock, in one piece: somebody may be looking.
 func (w *world) set(to time.Duration) {
+	w.clockOff = to.Abs() > time.Second
 	file, err := os.OpenFile(filepath.Join(w.home, "clock"), os.O_WRONLY|os.O_CREATE, 0o600)
 	require.NoError(w.t, err)
 	defer file.Close()

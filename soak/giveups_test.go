@@ -24,7 +24,7 @@ func TestManySessionsOfOneAccountGiveUp(t *testing.T) {
 	if err != nil {
 		t.Skip("NOT SOAKED: say how many give up, as in SOAK_GIVE_UPS=5000")
 	}
-	w := newWorld(t, 1)
+	w := newWorld(t, programs(t), "", 1)
 	w.write(".config/resumed/resumed.toml", strings.Replace(fmt.Sprintf(settings, w.home), "max_retries = 3", "max_retries = 1", 1), 0o600)
 	w.write("continue", "#!/bin/sh\nexit 1\n", 0o700)
 	w.daemon = w.command("run")

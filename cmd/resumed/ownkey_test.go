@@ -134,6 +134,9 @@ func TestASessionGoesOnWithItsUsersOwnKeyWhereTheySaySo(t *testing.T) {
 	history, _, _ := b.run("history", claudeSession)
 	require.Contains(t, history, "with your own key as you asked")
 	b.mustKeepNo(ownKey)
+	_, errOut, code = b.run("retry", claudeSession, "--own-key", "--yes")
+	require.Equal(t, 1, code, "nothing would come of it")
+	require.Contains(t, errOut, "it is not stopped")
 
 	// A later limit does not use the key again.
 	b.appendTo(claudeTranscript, promptLine(claudeSession, b.path("bot"), "more")+refusalLine(claudeSession, b.path("bot")))

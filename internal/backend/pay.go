@@ -18,8 +18,11 @@ import (
 // call it, which only the user can use: no button of a notice, no page and no other host can.
 func (b *Backend) pay(ctx context.Context, key resume.Key) (view.Session, error) {
 	session, err := b.payable(ctx, key)
-	if err != nil || session.Paid != nil {
-		return b.opts.View(session), err
+	if err != nil {
+		return view.Session{}, err
+	}
+	if isPaying(session) { // it may be another order's, which is not on disk yet
+		return b.opts.View(session), b.opts.Store.Sync(ctx, key)
 	}
 	after, err := b.opts.Engine.Apply(ctx, key, resume.Pay{})
 	if err != nil {
@@ -36,7 +39,7 @@ func (b *Backend) pay(ctx context.Context, key resume.Key) (view.Session, error)
 // reason why it cannot.
 func (b *Backend) payable(ctx context.Context, key resume.Key) (resume.Session, error) {
 	session, err := b.opts.Engine.Session(ctx, key)
-	if err != nil || session.Paid != nil {
+	if err != nil || isPaying(session) {
 		return session, err
 	}
 	if !b.opts.OwnKey.Offers(key.Agent) {
@@ -50,6 +53,12 @@ func (b *Backend) payable(ctx context.Context, key resume.Key) (resume.Session, 
 		return session, errors.New(why)
 	}
 	return b.opts.Deliver.Price(ctx, b.opts.Settings().Agents[key.Agent], session), nil
+}
+
+// isPaying reports whether a session is being continued with its user's own key. One that works again,
+// or was given up, is not, although its next resume would be.
+func isPaying(s resume.Session) bool {
+	return s.Paid != nil && (s.State == resume.Waiting || s.State == resume.Resuming || s.State == resume.Settling)
 }
 
 // bank has the resets of accounts, as their providers stated them when a person asked.

@@ -162,7 +162,8 @@ func (p *Page) do(ctx context.Context, host string, key resume.Key, order contro
 		_, err := p.backend.Queue().Drop(ctx, key.ID)
 		return "removed from the queue", err
 	}
-	session, err := view.Session{}, error(nil)
+	var session view.Session
+	var err error
 	if host == "" {
 		session, err = p.backend.Do(ctx, key, order)
 	} else {

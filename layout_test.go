@@ -127,7 +127,7 @@ var arrows = map[string][]string{
 	"internal/agent/claude/account": {
 		"internal/agent", "internal/agent/claude/startup", "internal/agent/claude/transcript", "internal/limit", "internal/resume", "internal/usage",
 	},
-	"internal/agent/claude/holders":    {"internal/lines", "internal/agent", "internal/agent/claude/transcript", "internal/process", "internal/resume"},
+	"internal/agent/claude/holders":    {"internal/lines", "internal/agent", "internal/agent/claude/transcript", "internal/process", "internal/procfs", "internal/resume"},
 	"internal/agent/claude/screen":     {"internal/agent", "internal/agent/claude/transcript", "internal/resume"},
 	"internal/agent/claude/startup":    {"internal/leash"},
 	"internal/agent/claude/transcript": {"internal/lines", "internal/agent", "internal/limit", "internal/resume", "internal/sanitize"},
@@ -196,9 +196,9 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {74_090, unlimited},
+	"...":                  {74_270, unlimited},
 	"cmd/resumed":          {3_950, unlimited},
-	"internal/agent/...":   {12_580, unlimited},
+	"internal/agent/...":   {12_610, unlimited},
 	"internal/app":         {810, 0},
 	"internal/config":      {2_790, 0},
 	"internal/deliver":     {2_760, 0},

@@ -316,11 +316,12 @@ func Call(ctx context.Context, environ []string, program string, args ...string)
 // listen on a name without a file, so the listener must be the same user.
 func Dial(ctx context.Context, program, socket string) (net.Conn, error) {
 	stranger := &Refusal{Why: "the socket of its " + program + " belongs to another user"}
+	if ofAnother(socket) {
+		return nil, stranger
+	}
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "unix", socket)
 	switch {
-	case errors.Is(err, fs.ErrPermission) && ofAnother(socket):
-		return nil, stranger
 	case errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist):
 		return nil, &Refusal{Why: "its " + program + " is gone", Gone: true}
 	case err != nil:

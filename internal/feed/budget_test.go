@@ -31,6 +31,9 @@ func TestALineIsWeighedWithoutMemory(t *testing.T) {
 
 // What a new transcript costs are a few small things.
 func TestTheFirstSightOfAFileCostsLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TRIED: without -short it is")
+	}
 	const budget = 150 // allocations, one record parsed among them
 	t.Setenv("HOME", t.TempDir())
 	for _, name := range slices.Sorted(maps.Keys(captures)) {
@@ -52,6 +55,9 @@ func TestTheFirstSightOfAFileCostsLittleMemory(t *testing.T) {
 // Reading on in a long transcript costs memory for what is parsed, not for what is
 // passed over.
 func TestLinesThatArePassedOverCostNoMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TRIED: without -short it is")
+	}
 	t.Setenv("HOME", t.TempDir())
 	for _, name := range slices.Sorted(maps.Keys(captures)) {
 		dir := t.TempDir()

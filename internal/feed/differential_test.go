@@ -32,6 +32,9 @@ import (
 // transcript is told the same. The transcripts are those that agents wrote, and random
 // ones of their lines, of which some are cut or changed.
 func TestReadingTellsWhatEveryLineTells(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TRIED: without -short it is")
+	}
 	t.Setenv("HOME", t.TempDir())
 	for _, name := range slices.Sorted(maps.Keys(captures)) {
 		t.Run(name, func(t *testing.T) {

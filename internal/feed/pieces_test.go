@@ -17,6 +17,9 @@ import (
 // A transcript is read as it grows, and a read ends anywhere: within a line, a name, a
 // character. In whatever pieces it comes, and whichever daemon reads them, it tells the same.
 func TestReadingInPiecesTellsWhatEveryLineTells(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TRIED: without -short it is")
+	}
 	t.Setenv("HOME", t.TempDir())
 	for _, name := range slices.Sorted(maps.Keys(captures)) {
 		t.Run(name, func(t *testing.T) {

@@ -52,6 +52,9 @@ func crowded(t *testing.T, sessions int) *world {
 // A step, a question and a new task take a moment, also with ten thousand sessions, of which thousands
 // are due. If each of them was compared with all others, it would be seconds.
 func TestAStepAndALookTakeAMomentWithTenThousandSessions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TRIED: without -short it is")
+	}
 	const moment = 250 * time.Millisecond
 	took := make(map[string]time.Duration)
 	synctest.Test(t, func(t *testing.T) {

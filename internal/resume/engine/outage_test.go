@@ -225,6 +225,9 @@ func outageTable(t *testing.T) string {
 // TestOutageTableIsTheDocumented plays incidents through the engine and compares
 // with the table in the documentation; -update writes it there, -v prints it.
 func TestOutageTableIsTheDocumented(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TRIED: without -short it is")
+	}
 	table := outageTable(t)
 	t.Log("\n" + table)
 	text, err := os.ReadFile(outageDoc)

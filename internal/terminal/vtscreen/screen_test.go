@@ -1,6 +1,7 @@
 package vtscreen
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -101,6 +102,9 @@ func FuzzOutputInOnePieceOrInMany(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, output []byte, cols, rows int) {
 		whole, pieces := New(cols%100, rows%100), New(cols%100, rows%100)
+		for _, s := range []*Screen{whole, pieces} { // what scrolls away leaves nothing behind
+			_, _ = s.Write(bytes.Repeat([]byte("#"), s.cols*s.rows))
+		}
 		for range 2 {
 			_, _ = whole.Write(output)
 			for i := range output {

@@ -38,8 +38,12 @@ func (b *liveBox) work(s standIn) {
 	s.Status = "busy"
 	b.alone(s, "claude")
 	b.start("--log-level", "debug")
+	asked := time.Now().Truncate(time.Millisecond)
 	b.appendTo(b.transcript(), promptLine(liveID, s.Cwd, "do more work")+callLine(liveID, s.Cwd))
-	b.until("its process is known", func() bool { s := b.stored(liveID); return s.Origin != nil && !s.PromptedAt.IsZero() })
+	b.until("its process was seen after this prompt", func() bool {
+		s := b.stored(liveID)
+		return s.StartedWith() != nil && !s.PromptedAt.Before(asked)
+	})
 }
 
 func (b *box) untilLogged(words string) {

@@ -195,7 +195,9 @@ func TestAHookReportsThatAPermissionWaits(t *testing.T) {
 	say("Notification", waits)
 	say("SessionEnd", "")
 	asks()
-	require.Equal(t, 3, strings.Count(b.logged(), "parked: needs a person"), "what was answered within seconds is not reported")
+	reported := func() int { return strings.Count(b.logged(), "parked: needs a person") }
+	b.until("the last one is logged", func() bool { return reported() >= 3 })
+	require.Equal(t, 3, reported(), "what was answered within seconds is not reported")
 }
 
 func TestDoctorSaysWhetherThePluginIsThereAndCalls(t *testing.T) {

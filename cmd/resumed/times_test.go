@@ -83,11 +83,11 @@ func TestAnImpossibleTimeInTheDatabaseIsOneSessionsTrouble(t *testing.T) {
 	require.NoError(t, db.Close())
 
 	b.start()
+	require.NotNil(t, b.untilState("s-1", resume.Waiting).NextAt)
 	status := b.statusOf()
 	require.Len(t, status.Sessions, 2)
 	require.Len(t, status.Daemon.Problems, 1)
 	require.Contains(t, status.Daemon.Problems[0], "s-1")
-	require.NotNil(t, b.untilState("s-1", resume.Waiting).NextAt)
 	out, errOut, code := b.run("history", "--json")
 	require.Zero(t, code, errOut)
 	require.Contains(t, out, `"session":"s-2"`)

@@ -181,6 +181,7 @@ func (g *gathered) looks(src string, toks []token.Token) {
 	g.tellIf(isInner, "!inner")
 	g.tellIf(isGauge, "!gauge")
 	g.tellIf(first.Is("#"), "!heading")
+	g.tellIf(last.Is(";"), "!statement")
 	g.tellIf(len(toks) > 2 && commits[first.Text] && (toks[1].Is(":") || toks[1].Is("(") && toks[1].Glued), "!commit")
 }
 

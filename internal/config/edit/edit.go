@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -108,13 +109,17 @@ func withFleet(text string, wanted config.Fleet) string {
 	return after + "\n[fleet]\n" + said
 }
 
+// gap matches lines that were removed, here marked with NUL, and the empty lines around them.
+var gap = regexp.MustCompile(`(^|\n)\n(?:\x00+\n)*\x00+(\n|$)`)
+
 func withoutFleet(text string) string {
-	return inFleet(text, func(line, trimmed string) string {
+	after := inFleet(text, func(line, trimmed string) string {
 		if trimmed == "" || strings.HasPrefix(trimmed, "#") {
 			return line
 		}
-		return ""
+		return "\x00"
 	})
+	return strings.ReplaceAll(gap.ReplaceAllString(after, "$1$2"), "\x00", "")
 }
 
 // inFleet changes the lines of the table [fleet], beginning with its header.

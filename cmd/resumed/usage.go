@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -93,11 +94,9 @@ func printUsage(p *termui.Printer, accounts []accountUsed, now time.Time) {
 				full = "now"
 			case full == "" && window.PerHour != nil:
 				full = "not before it resets"
-			case full == "":
-				full = "-"
 			}
 			rows = append(rows, termui.Row(sanitize.Line(resume.AccountKey{Name: a.Name, Provider: a.Provider}.String()), humanize.Window(window.Kind),
-				humanize.Percent(window.Used), pace, full, humanize.Until(window.ResetsAt, now)))
+				humanize.Percent(window.Used), pace, cmp.Or(full, "-"), humanize.Until(window.ResetsAt, now)))
 		}
 	}
 	p.TableOrGroups(rows)

@@ -1,6 +1,7 @@
 package termui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,6 +56,9 @@ func rowIn(colour Colour, texts []string) []Cell {
 // Table prints rows in columns; the last column takes the room that is left.
 func (p *Printer) Table(rows [][]Cell) { p.Lines(p.table(rows)...) }
 
+// WrappedTable prints rows in columns. What does not fit of the last column continues below it.
+func (p *Printer) WrappedTable(rows [][]Cell) { p.Lines(slices.Concat(p.wrapped(rows)...)...) }
+
 // TableOrGroups prints rows in columns. If they are too wide for the page, the first column becomes a line
 // above the rows that share it.
 func (p *Printer) TableOrGroups(rows [][]Cell) {
@@ -67,14 +71,34 @@ func (p *Printer) TableOrGroups(rows [][]Cell) {
 			rest[i] = row[1:]
 		}
 		lines = nil
-		for i, line := range p.table(rest) {
+		for i, parts := range p.wrapped(rest) {
 			if i > 0 && (i == 1 || rows[i][0] != rows[i-1][0]) {
 				lines = append(lines, p.Paint.In(Bold, rows[i][0].Text))
 			}
-			lines = append(lines, line)
+			lines = append(lines, parts...)
 		}
 	}
 	p.Lines(lines...)
+}
+
+// wrapped returns the lines of each row. A word that is too long is not broken: it may be a path or a command.
+func (p Renderer) wrapped(rows [][]Cell) [][]string {
+	const least = 16 // width that the last column needs beside the others
+	lines, other := make([][]string, len(rows)), slices.Clone(rows)
+	for i, row := range rows {
+		other[i] = append(slices.Clone(row[:len(row)-1]), Cell{})
+	}
+	for i, line := range (Renderer{Paint: p.Paint}).table(other) {
+		if p.Width > 0 && p.Width-ansi.StringWidth(line) < least {
+			lines[i], line = p.wrap(strings.TrimRight(line, " "), ""), "    "
+		}
+		last, begins := rows[i][len(rows[i])-1], ansi.StringWidth(line)
+		for _, part := range Wrap(cmp.Or(last.Text, "-"), p.Width-begins) {
+			lines[i] = append(lines[i], line+p.Paint.In(last.Colour, part))
+			line = strings.Repeat(" ", begins)
+		}
+	}
+	return lines
 }
 
 func (p Renderer) table(rows [][]Cell) (lines []string) {

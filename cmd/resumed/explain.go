@@ -306,6 +306,8 @@ func decisionOn(j judged, at time.Time) string {
 		return "the agent continues by itself"
 	case !j.WaitHelps:
 		return "waiting does not help, you would be told"
+	case j.ResetAt != nil && !j.ResetAt.After(at):
+		return "would be continued at once, the limit has reset, " + humanize.Clock(*j.ResetAt, at)
 	case j.ResetAt != nil:
 		return "would be continued when the limit resets, " + humanize.Clock(*j.ResetAt, at)
 	default:

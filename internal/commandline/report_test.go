@@ -17,8 +17,9 @@ func TestAnErrorFitsItsTerminal(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("many words ", 20))
 	err := errors.New(long + "\n  2 | kept  as it is")
 	var piped bytes.Buffer
-	Report(&piped, err, "resumed "+long)
-	require.Equal(t, "resumed: "+long+"\nresumed:   2 | kept  as it is\nTry: resumed "+long+"\n", piped.String())
+	command := "\n  echo " + long
+	Report(&piped, err, long+command)
+	require.Equal(t, "resumed: "+long+"\nresumed:   2 | kept  as it is\nTry: "+long+command+"\n", piped.String())
 
 	master, tty, openErr := pty.Open()
 	require.NoError(t, openErr)
@@ -27,15 +28,17 @@ func TestAnErrorFitsItsTerminal(t *testing.T) {
 		text, _ := io.ReadAll(master) // ends with an error when nobody has the terminal open
 		shown <- string(text)
 	}()
-	Report(tty, err, "resumed "+long)
+	Report(tty, err, long+command)
 	require.NoError(t, tty.Close())
 	text := strings.ReplaceAll(<-shown, "\r", "")
 	require.NoError(t, master.Close())
+	text, found := strings.CutSuffix(text, command+"\n")
+	require.True(t, found, "a command is one line, so that it can be copied")
 	for line := range strings.Lines(text) {
 		require.LessOrEqual(t, len(strings.TrimSuffix(line, "\n")), 80, text)
 	}
-	require.Contains(t, text, "\nresumed:   2 | kept  as it is\nTry: resumed many ")
-	require.Equal(t, strings.Fields(piped.String()), strings.Fields(text))
+	require.Contains(t, text, "\nresumed:   2 | kept  as it is\nTry: many ")
+	require.Equal(t, strings.Fields(piped.String()), strings.Fields(text+command))
 
 	piped.Reset()
 	Report(&piped, errors.New(""), "")

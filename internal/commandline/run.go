@@ -65,7 +65,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, out, errOu
 func Report(out io.Writer, err error, try string) {
 	text := "resumed: " + strings.ReplaceAll(sanitize.Text(err.Error()), "\n", "\nresumed: ") + "\nTry: " + try // it may contain a file name
 	for line := range strings.SplitSeq(text, "\n") {
-		if logging.IsTerminal(out) && utf8.RuneCountInString(line) > width {
+		if logging.IsTerminal(out) && utf8.RuneCountInString(line) > width && !strings.HasPrefix(line, " ") { // else it is a command
 			line = fill(line)
 		}
 		if line != "resumed: " && line != "Try: " {

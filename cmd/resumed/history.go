@@ -131,7 +131,7 @@ func printStep(p *termui.Printer, s control.Step) {
 	if s.To == "waiting" && !s.NextAt.IsZero() {
 		text += "; next at " + humanize.Clock(s.NextAt, s.At.Local())
 	}
-	p.WrappedTable([][]termui.Cell{{
+	p.Table([][]termui.Cell{{
 		{Text: s.At.Local().Format(time.DateTime)}, {Text: fmt.Sprintf("%-18s", sanitize.Line(who))},
 		{Text: fmt.Sprintf("%-9s", words), Colour: colour}, {Text: humanize.ReasonAt(text, s.At.Local())},
 	}})

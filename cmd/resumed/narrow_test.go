@@ -21,6 +21,7 @@ func TestHistoryAndQueueFitEightyColumns(t *testing.T) {
 	for _, name := range []string{"4f2a", "4f2a9c1e-longer-than-most", long} {
 		p := &termui.Printer{Renderer: termui.Renderer{Width: 80, Now: time.Now()}}
 		printStep(p, control.Step{At: time.Now(), Session: name, Name: name, Project: "shop", Kind: "gave_up", Reason: "rate limit, gave up after 2 resumes without progress: rate limited"})
+		printStep(p, control.Step{At: time.Now(), Session: name, Name: name, Kind: "parked", Reason: "`resumed retry 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e` continues it"})
 		printQueue(p, []view.Task{{
 			N: 12, State: resume.TaskQueued, Agent: "claude-code", Dir: "/src/" + long, Prompt: strings.Repeat("many words ", 20),
 			NextAt: new(time.Now().Add(time.Hour)), Reason: "asked for by you",
@@ -29,7 +30,8 @@ func TestHistoryAndQueueFitEightyColumns(t *testing.T) {
 			require.LessOrEqual(t, ansi.StringWidth(strings.TrimSuffix(line, "\n")), 80, line)
 		}
 		require.Contains(t, strings.Join(strings.Fields(p.String()), " "), "rate limit, gave up after 2 resumes without progress: rate limited", "a reason is never cut")
-		require.Contains(t, p.String(), "not before ")
+		require.Contains(t, p.String(), "`resumed retry 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e` continues it", "a command stays in one piece")
+		require.Contains(t, strings.Join(strings.Fields(p.String()), " "), ": asked for by you")
 	}
 }
 

@@ -192,7 +192,7 @@ func printTrials(p *termui.Printer, trials []trial) {
 		}
 		rows = append(rows, append([]termui.Cell{status}, termui.Row(sanitize.Line(text))...))
 	}
-	p.WrappedTable(rows)
+	p.Table(rows)
 }
 
 func (c *cli) doctorCommand() *cobra.Command {
@@ -246,5 +246,5 @@ func printChecks(p *termui.Printer, report *doctor.Report) {
 		p.Line("All is well.")
 	}
 	p.Line("")
-	p.WrappedTable(rows)
+	p.Table(rows)
 }

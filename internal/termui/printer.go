@@ -1,7 +1,6 @@
 package termui
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,11 +52,8 @@ func rowIn(colour Colour, texts []string) []Cell {
 	return cells
 }
 
-// Table prints rows in columns; the last column takes the room that is left.
-func (p *Printer) Table(rows [][]Cell) { p.Lines(p.table(rows)...) }
-
-// WrappedTable prints rows in columns. What does not fit of the last column continues below it.
-func (p *Printer) WrappedTable(rows [][]Cell) { p.Lines(slices.Concat(p.wrapped(rows)...)...) }
+// Table prints rows in columns. What does not fit of the last column continues below it.
+func (p *Printer) Table(rows [][]Cell) { p.Lines(slices.Concat(p.wrapped(rows)...)...) }
 
 // TableOrGroups prints rows in columns. If they are too wide for the page, the first column becomes a line
 // above the rows that share it.
@@ -83,19 +79,23 @@ func (p *Printer) TableOrGroups(rows [][]Cell) {
 
 // wrapped returns the lines of each row. A word that is too long is not broken: it may be a path or a command.
 func (p Renderer) wrapped(rows [][]Cell) [][]string {
-	const least = 16 // width that the last column needs beside the others
+	const least, indent = 16, "    " // width that the last column needs beside the others
 	lines, other := make([][]string, len(rows)), slices.Clone(rows)
 	for i, row := range rows {
 		other[i] = append(slices.Clone(row[:len(row)-1]), Cell{})
 	}
 	for i, line := range (Renderer{Paint: p.Paint}).table(other) {
-		if p.Width > 0 && p.Width-ansi.StringWidth(line) < least {
-			lines[i], line = p.wrap(strings.TrimRight(line, " "), ""), "    "
+		last, room := rows[i][len(rows[i])-1], p.Width-ansi.StringWidth(line)
+		parts := Wrap(last.Text, room)
+		switch wide := func(part string) bool { return ansi.StringWidth(part) > max(room, least) }; {
+		case len(parts) == 0:
+			parts = []string{""}
+		case p.Width > 0 && (room < least || slices.ContainsFunc(parts, wide)):
+			lines[i], line, parts = p.wrap(strings.TrimRight(line, " "), ""), indent, Wrap(last.Text, p.Width-len(indent))
 		}
-		last, begins := rows[i][len(rows[i])-1], ansi.StringWidth(line)
-		for _, part := range Wrap(cmp.Or(last.Text, "-"), p.Width-begins) {
-			lines[i] = append(lines[i], line+p.Paint.In(last.Colour, part))
-			line = strings.Repeat(" ", begins)
+		for _, part := range parts {
+			lines[i] = append(lines[i], strings.TrimRight(line+p.Paint.In(last.Colour, part), " "))
+			line = strings.Repeat(" ", ansi.StringWidth(line))
 		}
 	}
 	return lines

@@ -293,7 +293,7 @@ func (c *cli) learned(ctx context.Context) error {
 
 func printLessons(p *termui.Printer, lessons []lesson) {
 	if len(lessons) == 0 {
-		p.Line("No outage has been recorded yet. After 20 outages of a provider, their length decides the longest wait of the policy outage.")
+		p.Wrapped("No outage has been recorded yet. After 20 outages of a provider, their length decides the longest wait of the policy outage.")
 		return
 	}
 	rows := [][]termui.Cell{termui.Head("PROVIDER", "OUTAGES", "MEDIAN", "LONGEST WAIT")}

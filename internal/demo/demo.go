@@ -198,8 +198,8 @@ func (s *show) say(who string, colour termui.Colour, format string, args ...any)
 	s.printing.Lock()
 	defer s.printing.Unlock()
 	p := &termui.Printer{Renderer: s.page}
-	text := sanitize.Line(fmt.Sprintf(format, args...))
-	p.Line("%5.1fs  %s %s", time.Since(s.began).Seconds(), s.page.Paint.In(colour, fmt.Sprintf("%-8s", who)), text)
+	began, text := fmt.Sprintf("%5.1fs", time.Since(s.began).Seconds()), sanitize.Line(fmt.Sprintf(format, args...))
+	p.Table([][]termui.Cell{{{Text: began}, {Text: fmt.Sprintf("%-7s", who), Colour: colour}, {Text: text}}})
 	_, _ = io.WriteString(s.out, p.String()) // if the output is closed, the demo continues
 }
 

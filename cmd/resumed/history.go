@@ -119,15 +119,14 @@ func printStep(p *termui.Printer, s control.Step) {
 		}
 	}
 	words, colour := stepName(s)
-	notes := ""
+	text := s.Reason
 	if s.Outcome != "" && (s.Error == "" || !strings.Contains(s.Reason, s.Error)) {
-		notes = "resume " + humanize.Plain(string(s.Outcome))
+		ended := "resume " + humanize.Plain(string(s.Outcome))
 		if s.Error != "" {
-			notes += " (" + s.Error + ")"
+			ended += " (" + s.Error + ")"
 		}
-		notes += ": "
+		text = ended + ": " + text
 	}
-	text := notes + s.Reason
 	if s.To == "waiting" && !s.NextAt.IsZero() {
 		text += "; next at " + humanize.Clock(s.NextAt, s.At.Local())
 	}

@@ -239,12 +239,11 @@ func printChecks(p *termui.Printer, report *doctor.Report) {
 	}
 	switch failed, warned := report.Count(doctor.Fail), report.Count(doctor.Warn); {
 	case failed > 0:
-		p.Line("%s, %s.", p.Paint.In(termui.Red, humanize.Count(failed, "check")+" failed"), humanize.Count(warned, "warning"))
+		p.Lines(p.Paint.In(termui.Red, humanize.Count(failed, "check")+" failed")+", "+humanize.Count(warned, "warning")+".", "")
 	case warned > 0:
-		p.Line("It works, with %s.", humanize.Count(warned, "warning"))
+		p.Lines("It works, with "+humanize.Count(warned, "warning")+".", "")
 	default:
-		p.Line("All is well.")
+		p.Lines("All is well.", "")
 	}
-	p.Line("")
 	p.Table(rows)
 }

@@ -277,10 +277,8 @@ func (s *show) catchUp(name string) {
 func (s *show) printResult(status control.Status) error {
 	p := &termui.Printer{Renderer: s.page}
 	p.Now = time.Now()
-	p.Line("")
-	p.Line("%s", p.Paint.In(termui.Bold, "resumed status"))
-	p.Text(p.Sessions(status.Sessions))
-	p.Line("")
+	p.Lines("", p.Paint.In(termui.Bold, "resumed status"))
+	p.Text(p.Sessions(status.Sessions) + "\n")
 	p.Wrapped("These agents were pretend, the daemon was the real one. Next, for yours, which need no setup:")
 	p.Lines("  " + buildinfo.Command() + " install")
 	_, err := io.WriteString(s.out, p.String())

@@ -58,9 +58,7 @@ func (p *Printer) Table(rows [][]Cell) { p.Lines(slices.Concat(p.wrapped(rows)..
 // TableOrGroups prints rows in columns. If they are too wide for the page, the first column becomes a line
 // above the rows that share it.
 func (p *Printer) TableOrGroups(rows [][]Cell) {
-	uncut := p.Renderer
-	uncut.Width = 0
-	lines := uncut.table(rows)
+	lines := Renderer{Paint: p.Paint}.table(rows)
 	if p.Width > 0 && slices.ContainsFunc(lines, func(line string) bool { return ansi.StringWidth(line) > p.Width }) {
 		rest := make([][]Cell, len(rows))
 		for i, row := range rows {

@@ -50,6 +50,9 @@ func (c *cli) usageCommand() *cobra.Command {
 				}
 			}
 			status, err := c.client().Status(cmd.Context(), false)
+			if err == nil {
+				_, err = room.Full(status)
+			}
 			if err != nil {
 				return err
 			}

@@ -60,10 +60,9 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, out, errOu
 	return cmd, err
 }
 
-// Report prints the error, and what the user can try if it is not "". On a terminal it has no longer lines
-// than help.
+// Report prints the error, and what the user can try if it is not "". On a terminal its lines are as short as those of help.
 func Report(out io.Writer, err error, try string) {
-	text := "resumed: " + strings.ReplaceAll(sanitize.Text(err.Error()), "\n", "\nresumed: ") + "\nTry: " + try // it may contain a file name
+	text := "resumed: " + strings.ReplaceAll(sanitize.Text(err.Error()), "\n", "\nresumed: ") + "\nTry: " + try // the error may contain a file name
 	for line := range strings.SplitSeq(text, "\n") {
 		if logging.IsTerminal(out) && utf8.RuneCountInString(line) > width && !strings.HasPrefix(line, " ") { // else it is a command
 			line = fill(line)

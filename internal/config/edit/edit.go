@@ -109,9 +109,6 @@ func withFleet(text string, wanted config.Fleet) string {
 	return after + "\n[fleet]\n" + said
 }
 
-// gap matches lines that were removed, here marked with NUL, and the empty lines around them.
-var gap = regexp.MustCompile(`(^|\n)\n(?:\x00+\n)*\x00+(\n|$)`)
-
 func withoutFleet(text string) string {
 	after := inFleet(text, func(line, trimmed string) string {
 		if trimmed == "" || strings.HasPrefix(trimmed, "#") {
@@ -119,6 +116,7 @@ func withoutFleet(text string) string {
 		}
 		return "\x00"
 	})
+	gap := regexp.MustCompile(`(^|\n)\n(?:\x00+\n)*\x00+(\n|$)`) // removed lines, here marked with NUL, with the empty lines around them
 	return strings.ReplaceAll(gap.ReplaceAllString(after, "$1$2"), "\x00", "")
 }
 

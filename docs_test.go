@@ -50,6 +50,18 @@ func TestDocumentsSayWhatTheCodeSays(t *testing.T) {
 	}
 }
 
+// The README counts the built-in agents, and its table has each of them.
+func TestTheReadmeCountsTheAgents(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	for _, said := range []string{"agents: %d, and your own", "agents-%d_and_your_own", "| agents | %d, and your own |"} {
+		require.Contains(t, string(readme), fmt.Sprintf(said, len(agents.Builtin())))
+	}
+	for _, b := range agents.Builtin() {
+		require.Contains(t, string(readme), "["+b.Title+"](docs/agents/")
+	}
+}
+
 // The table of the questions explains each of them, in order.
 func TestTheQuestionsAreExplained(t *testing.T) {
 	faq, err := os.ReadFile("docs/faq.md")

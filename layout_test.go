@@ -158,7 +158,7 @@ var arrows = map[string][]string{
 // may be known by none.
 var libraries = map[string][]string{
 	"charm.land/bubbletea/v2":                 {"internal/termui"},
-	"github.com/charmbracelet/x/ansi":         {"cmd/resumed", "internal/termui"},
+	"github.com/charmbracelet/x/ansi":         {"internal/termui"},
 	"github.com/coreos/go-systemd/v22/daemon": {"internal/sdnotify"},
 	"github.com/coreos/go-systemd/v22/dbus":   {"internal/runner"},
 	"github.com/creack/pty":                   {"internal/shell", "internal/terminal/terminaltest"},

@@ -146,8 +146,7 @@ func (s scheduling) dice() (func() float64, error) {
 }
 
 func printSchedule(p *termui.Printer, s backoff.Schedule, name string) {
-	p.Line("%s: %s", name, s.Policy)
-	p.Line("")
+	p.Wrapped(fmt.Sprintf("%s: %s\n", name, s.Policy))
 	rows := [][]termui.Cell{termui.Head("ATTEMPT", "BASE", "RANGE", "DELAY", "TOTAL")}
 	total := 0.0
 	for _, d := range s.Delays {
@@ -158,8 +157,7 @@ func printSchedule(p *termui.Printer, s backoff.Schedule, name string) {
 		}
 		rows = append(rows, termui.Row(strconv.Itoa(d.Attempt), humanize.Seconds(d.Base), span, humanize.Seconds(d.Delay), humanize.Seconds(total)))
 	}
-	p.Table(rows)
-	p.Line("")
+	p.Table(append(rows, termui.Row("")))
 	plotSchedule(p, s)
 }
 
@@ -190,8 +188,7 @@ func plotSchedule(p *termui.Printer, s backoff.Schedule) {
 	if more := len(s.Delays) - plotRows; more > 0 {
 		p.Line("%6s and %d more", "…", more)
 	}
-	p.Line("")
-	p.Line("       █ fixed   ▒ random, this time   ░ random, at most")
+	p.Lines("", "       █ fixed   ▒ random, this time   ░ random, at most")
 }
 
 type policyKey struct {
@@ -293,7 +290,7 @@ func (c *cli) learned(ctx context.Context) error {
 
 func printLessons(p *termui.Printer, lessons []lesson) {
 	if len(lessons) == 0 {
-		p.Line("No outage has been recorded yet. After 20 outages of a provider, their length decides the longest wait of the policy outage.")
+		p.Wrapped("No outage has been recorded yet. After 20 outages of a provider, their length decides the longest wait of the policy outage.")
 		return
 	}
 	rows := [][]termui.Cell{termui.Head("PROVIDER", "OUTAGES", "MEDIAN", "LONGEST WAIT")}

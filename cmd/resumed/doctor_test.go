@@ -44,11 +44,15 @@ func TestDoctorOnAFreshMachineWarnsAndDoesNotFail(t *testing.T) {
 	require.Equal(t, doctor.Warn, said["daemon"].Status)
 	require.Contains(t, said["daemon"].Fix, "resumed install")
 	require.Equal(t, doctor.Warn, said["desktop"].Status)
+	require.Contains(t, said["desktop"].Fix, "[[notify.service]] in the file that resumed config init writes")
 	for _, name := range []string{"inotify", "tmux", "clock", "systemd", "agent claude-code"} {
 		require.NotEmpty(t, said[name].Status, name)
 		require.NotEqual(t, doctor.Fail, said[name].Status, said[name])
 	}
 	require.NoDirExists(t, b.path(".local"), "it only looks")
+	b.write(configFile, "")
+	said, _ = b.examined()
+	require.Contains(t, said["desktop"].Fix, "[[notify.service]] in "+b.path(configFile))
 }
 
 func TestDoctorFindsWhatStandsInTheWay(t *testing.T) {

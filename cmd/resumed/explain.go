@@ -186,7 +186,7 @@ func (c *cli) watched(ctx context.Context, x *explain.Explanation) *view.Session
 func (c *cli) printExplanation(x explain.Explanation, seen *view.Session, now time.Time) error {
 	return c.print(x, func(p *termui.Printer) {
 		p.Now = now
-		p.Line("%s", p.Paint.In(termui.Bold, sanitize.Line(x.File)))
+		p.Lines(p.Paint.In(termui.Bold, sanitize.Line(x.File))) // not cut: people type it again
 		p.Table(explanationRows(x, now))
 		asked, started := x.View, view.Session{Plan: x.Plan}
 		if seen != nil {
@@ -293,7 +293,7 @@ func (c *cli) printJudged(text string, reader limit.Reader) error {
 		notes += ", because of: '" + strings.Join(j.Because, "', '") + "'"
 	}
 	return c.print(j, func(p *termui.Printer) {
-		p.Line("%s%s  %s", p.Paint.In(termui.Bold, j.Class.String()), notes, p.Paint.In(termui.Dim, sanitize.Line(text)))
+		p.Wrapped(p.Paint.In(termui.Bold, j.Class.String()) + notes + "  " + p.Paint.In(termui.Dim, sanitize.Line(text)))
 	})
 }
 
@@ -306,6 +306,8 @@ func decisionOn(j judged, at time.Time) string {
 		return "the agent continues by itself"
 	case !j.WaitHelps:
 		return "waiting does not help, you would be told"
+	case j.ResetAt != nil && !j.ResetAt.After(at):
+		return "would be continued at once, the limit has reset, " + humanize.Clock(*j.ResetAt, at)
 	case j.ResetAt != nil:
 		return "would be continued when the limit resets, " + humanize.Clock(*j.ResetAt, at)
 	default:

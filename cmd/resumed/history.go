@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"resumed/internal/config"
@@ -120,38 +119,22 @@ func printStep(p *termui.Printer, s control.Step) {
 		}
 	}
 	words, colour := stepName(s)
-	notes := ""
+	text := s.Reason
 	if s.Outcome != "" && (s.Error == "" || !strings.Contains(s.Reason, s.Error)) {
-		notes = "resume " + humanize.Plain(string(s.Outcome))
+		ended := "resume " + humanize.Plain(string(s.Outcome))
 		if s.Error != "" {
-			notes += " (" + s.Error + ")"
+			ended += " (" + s.Error + ")"
 		}
-		notes += ": "
+		text = ended + ": " + text
 	}
-	text := notes + s.Reason
 	if s.To == "waiting" && !s.NextAt.IsZero() {
 		text += "; next at " + humanize.Clock(s.NextAt, s.At.Local())
 	}
-	start := fmt.Sprintf("%s  %-18s  ", s.At.Local().Format(time.DateTime), sanitize.Line(who))
-	pad := strings.Repeat(" ", max(0, 9-len(words))) + "  "
-	indent := ansi.StringWidth(start) + len(words) + len(pad)
-	lines := []string{humanize.ReasonAt(text, s.At.Local())}
-	switch { // the reason is wrapped, never cut
-	case p.Width > indent+leastReason:
-		lines = termui.Break(lines[0], p.Width-indent)
-	case p.Width > 0: // a long name leaves no room beside it
-		start, pad = ansi.Wrap(strings.TrimRight(start, " "), p.Width-len(words)-2, "")+"  ", ""
-		indent = 4
-		lines = append([]string{""}, termui.Break(lines[0], max(10, p.Width-indent))...)
-	}
-	p.Text(start + p.Paint.In(colour, words) + pad + lines[0] + "\n")
-	for _, more := range lines[1:] {
-		p.Text(strings.Repeat(" ", indent) + more + "\n")
-	}
+	p.Table([][]termui.Cell{{
+		{Text: s.At.Local().Format(time.DateTime)}, {Text: fmt.Sprintf("%-18s", sanitize.Line(who))},
+		{Text: fmt.Sprintf("%-9s", words), Colour: colour}, {Text: humanize.ReasonAt(text, s.At.Local())},
+	}})
 }
-
-// leastReason is the least width for a reason next to the other columns.
-const leastReason = 20
 
 func stepName(s control.Step) (string, termui.Colour) {
 	colours := map[string]termui.Colour{

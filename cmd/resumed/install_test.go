@@ -147,7 +147,7 @@ func TestSessionsThatWereStoppedBeforeAreListed(t *testing.T) {
 	}
 	out, errOut, code := b.run("install")
 	require.Zero(t, code, errOut)
-	_, list, found := strings.Cut(out, "These sessions were stopped before, and nobody saw with which flags they were started:\n")
+	_, list, found := strings.Cut(out, "These sessions stopped earlier, and nobody saw with which flags they started:\n")
 	require.True(t, found, out)
 	require.Contains(t, list, " in "+b.path("bot")+"\n")
 	require.Contains(t, list, " in "+b.path("shop")+"\n")
@@ -231,7 +231,7 @@ func TestInstallWithoutAManagerSaysWhatToDo(t *testing.T) {
 	for _, instead := range []string{"tmux new-session -d -s resumed '%s run'", "@reboot %s run", "exec %s run", "runsvdir"} {
 		require.Contains(t, errOut, strings.ReplaceAll(instead, "%s", b.path(copyPath)))
 	}
-	require.Contains(t, errOut, "Try: install -D -m 755 "+program+" "+b.path(copyPath), "the first line makes what the others name")
+	require.Regexp(t, "^resumed: .*\nTry: .*\n  # first, .*:\n  install -D -m 755 "+program+" "+b.path(copyPath)+"\n  export PATH=", errOut, "the first command makes what the others name")
 	require.Equal(t, before, b.tree())
 }
 

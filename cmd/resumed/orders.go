@@ -260,8 +260,7 @@ func (c *cli) retryWithReset(cmd *cobra.Command, name string, yes bool) error {
 	case asked.Banked == nil || *asked.Banked == 0:
 		return errors.New("nothing was done: no reset is in the bank")
 	}
-	question := fmt.Sprintf("%s. Use one now? [y/N] ", humanize.Banked(asked.Banked))
-	if !yes && !c.agreed(question) {
+	if !yes && !c.agreed(humanize.Banked(asked.Banked)+". Use one now? [y/N] ") {
 		return hint.With(fmt.Errorf("nothing was done: %s, and nobody agreed to use one", humanize.Banked(asked.Banked)),
 			"resumed retry "+sanitize.Line(name)+" --use-reset --yes")
 	}

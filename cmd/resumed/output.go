@@ -62,7 +62,10 @@ func (c *cli) agreed(question string) bool {
 		return false
 	}
 	fmt.Fprint(c.out, question)
-	answer, _ := bufio.NewReader(os.Stdin).ReadString('\n')
+	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if err != nil { // the input ended on the line of the question
+		fmt.Fprintln(c.out)
+	}
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	return answer == "y" || answer == "yes"
 }

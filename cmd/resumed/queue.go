@@ -27,6 +27,7 @@ import (
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
+	"resumed/internal/service"
 	"resumed/internal/state"
 	"resumed/internal/termui"
 )
@@ -206,7 +207,7 @@ func (c *cli) keepTasks(orders []view.TaskOrder) ([]view.Task, error) {
 	}
 	added, err := queue.EnqueueOffline(cfg, dir, orders, slog.New(slog.DiscardHandler))
 	if err == nil {
-		fmt.Fprintln(c.err, "No daemon is running: the task starts when one does.\nTry: resumed run, or systemctl --user start resumed")
+		fmt.Fprintln(c.err, "No daemon is running: the task starts when one does.\nTry: "+service.HowToStart())
 	}
 	return added, notWritable(err, dir)
 }

@@ -33,6 +33,12 @@ func TestARetryBeforeTheProvidersTimeIsAskedFor(t *testing.T) {
 
 	term = newTerminal(b, 80, 24, nil, "retry", "s-1")
 	term.shows("[y/N]")
+	term.keys("C-d")
+	term.shows("ended with 2")
+	require.Contains(t, term.screen(), "\nresumed: nothing was done", "not on the line of the question")
+
+	term = newTerminal(b, 80, 24, nil, "retry", "s-1")
+	term.shows("[y/N]")
 	term.keys("y", "Enter")
 	b.untilState("s-1", resume.Watching)
 	require.Len(t, b.calls(), 1)

@@ -5,11 +5,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"resumed/internal/agents"
@@ -176,23 +176,23 @@ func otherChannel(path string) string {
 }
 
 func printTrials(p *termui.Printer, trials []trial) {
-	p.Width = 0 // an error that is cut does not help
+	var rows [][]termui.Cell
 	for _, t := range trials {
 		name := t.Name
 		if t.To != "" && t.To != t.Name {
 			name += " (" + t.To + ")"
 		}
 		took := (time.Duration(t.TookSeconds * float64(time.Second))).Round(time.Millisecond)
-		if !t.OK {
-			p.Line("%s %s: %q did not arrive (after %s): %s", p.Paint.In(termui.Red, "failed"), sanitize.Line(name), sanitize.Line(t.Sent), took, sanitize.Line(*t.Error))
-			continue
+		status, text := termui.Cell{Text: "ok", Colour: termui.Green}, fmt.Sprintf("%s: sent %q, taken after %s", name, t.Sent, took)
+		switch {
+		case !t.OK:
+			status, text = termui.Cell{Text: "failed", Colour: termui.Red}, fmt.Sprintf("%s: %q did not arrive (after %s): %s", name, t.Sent, took, *t.Error)
+		case t.Answer != "":
+			text += ": " + t.Answer
 		}
-		answer := ""
-		if t.Answer != "" {
-			answer = ": " + t.Answer
-		}
-		p.Line("%s     %s: sent %q, taken after %s%s", p.Paint.In(termui.Green, "ok"), sanitize.Line(name), sanitize.Line(t.Sent), took, sanitize.Line(answer))
+		rows = append(rows, append([]termui.Cell{status}, termui.Row(sanitize.Line(text))...))
 	}
+	p.Table(rows)
 }
 
 func (c *cli) doctorCommand() *cobra.Command {
@@ -228,39 +228,22 @@ func (c *cli) doctor(ctx context.Context) error {
 }
 
 func printChecks(p *termui.Printer, report *doctor.Report) {
-	width := p.Width
-	p.Width = 0 // the fix is wrapped: a cut command is useless
 	colours := map[doctor.Verdict]termui.Colour{doctor.OK: termui.Green, doctor.Warn: termui.Yellow, doctor.Fail: termui.Red}
-	checks := report.ForPeople()
-	names := 0
-	for _, check := range checks {
-		names = max(names, ansi.StringWidth(sanitize.Line(check.Name)))
-	}
-	room := 0 // width of the text; 0: any
-	if width > 0 {
-		room = max(width-len("warn  ")-names-2, 30)
-	}
 	var rows [][]termui.Cell
-	for _, check := range checks {
-		status, name := termui.Cell{Text: string(check.Status), Colour: colours[check.Status]}, sanitize.Line(check.Name)
-		for _, line := range termui.Wrap(sanitize.Line(check.Text), room) {
-			rows = append(rows, append([]termui.Cell{status}, termui.Row(name, line)...))
-			status, name = termui.Cell{}, ""
-		}
-		arrow := "→ "
-		for _, line := range termui.Wrap(sanitize.Line(check.Fix), room-2) {
-			rows = append(rows, []termui.Cell{{}, {}, {Text: arrow + line, Colour: termui.Bold}})
-			arrow = "  "
+	for _, check := range report.ForPeople() {
+		status := termui.Cell{Text: string(check.Status), Colour: colours[check.Status]}
+		rows = append(rows, append([]termui.Cell{status}, termui.Row(sanitize.Line(check.Name), sanitize.Line(check.Text))...))
+		if check.Fix != "" {
+			rows = append(rows, []termui.Cell{{}, {}, {Text: "→ " + sanitize.Line(check.Fix), Colour: termui.Bold}})
 		}
 	}
 	switch failed, warned := report.Count(doctor.Fail), report.Count(doctor.Warn); {
 	case failed > 0:
-		p.Line("%s, %s.", p.Paint.In(termui.Red, humanize.Count(failed, "check")+" failed"), humanize.Count(warned, "warning"))
+		p.Lines(p.Paint.In(termui.Red, humanize.Count(failed, "check")+" failed")+", "+humanize.Count(warned, "warning")+".", "")
 	case warned > 0:
-		p.Line("It works, with %s.", humanize.Count(warned, "warning"))
+		p.Lines("It works, with "+humanize.Count(warned, "warning")+".", "")
 	default:
-		p.Line("All is well.")
+		p.Lines("All is well.", "")
 	}
-	p.Line("")
 	p.Table(rows)
 }

@@ -51,6 +51,8 @@ func (c *cli) shellCommand() *cobra.Command {
 			switch asked := cmd.Flags().Changed("init"); {
 			case asked && (!ok || len(args) > 0):
 				return usageError(fmt.Errorf("--init takes one of %s, and nothing else", shells))
+			case asked && logging.IsTerminal(c.out) && len(agents.InPath()) == 0:
+				return hint.With(errors.New("no agent is installed, so there is no function to print"), "resumed doctor")
 			case asked:
 				return c.show(found.Script(agents.InPath()))
 			case len(args) == 0:

@@ -115,6 +115,8 @@ func TestShellInitWithoutWhatItNeeds(t *testing.T) {
 	out, errOut, code := b.run("shell", "--init", "bash")
 	require.Zero(t, code, errOut)
 	require.Empty(t, out, "there is no agent")
+	require.Empty(t, errOut, "a shell that starts is not disturbed")
+	newTerminal(b, 80, 24, nil, "shell", "--init", "bash").shows("resumed: no agent is installed, so there is no function to print")
 	for _, args := range [][]string{{"tcsh"}, {""}, {"bash", "claude"}} {
 		_, errOut, code = b.run(append([]string{"shell", "--init"}, args...)...)
 		require.Equal(t, exitUsage, code)

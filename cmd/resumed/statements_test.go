@@ -14,7 +14,7 @@ import (
 // Statements of docs/files.md, commands.md, exec.md and queue.md that a program can check.
 func TestWhatTheDocumentsStateAboutFilesAndExitCodes(t *testing.T) {
 	b := newBox(t)
-	b.write(configFile, bot+"start = [\"true\", \"{session}\", \"{prompt}\"]\n")
+	b.write(configFile, bot+"start = [\"true\", \"{session}\", \"{prompt}\"]\n[http]\nlisten = \"127.0.0.1:0\"\n")
 	b.start()
 	b.write("bot/logs/aaa-1.log", "step 1\nrate limited, retry in 107m\n")
 	b.untilState("aaa-1", resume.Waiting)
@@ -26,6 +26,14 @@ func TestWhatTheDocumentsStateAboutFilesAndExitCodes(t *testing.T) {
 		info, err := os.Stat(b.path(path))
 		require.NoError(t, err)
 		require.Equal(t, mode, info.Mode().Perm(), "only you can read %s", path)
+	}
+	documented, err := os.ReadFile("../../docs/files.md")
+	require.NoError(t, err)
+	entries, err := os.ReadDir(b.path(".local/state/resumed"))
+	require.NoError(t, err)
+	for _, entry := range entries {
+		name, _, _ := strings.Cut(entry.Name(), "-") // resumed.db-wal is a part of resumed.db
+		require.Contains(t, string(documented), name, "files.md says what is in the state directory")
 	}
 	for _, c := range []struct {
 		code int

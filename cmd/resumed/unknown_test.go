@@ -26,6 +26,13 @@ func TestExplainSaysWhichWordsItJudgedBy(t *testing.T) {
 		out, _, _ = b.run("explain", "--text", words)
 		require.Contains(t, out, decided, words)
 	}
+	for at, decided := range map[string]string{ // what the daemon would do: a time that was a little ago means now
+		"01:30": "continued when the limit resets, 02:00:00", "02:00": "continued at once, the limit has reset, 02:00:00",
+		"03:30": "continued at once, the limit has reset, 02:00:00", "12:00": "continued when the limit resets, Mon 02:00",
+	} {
+		out, _, _ = b.run("explain", "--text", "You've hit your 5-hour limit · resets 2am (UTC)", "--at", "2026-11-15T"+at+":00Z")
+		require.Contains(t, out, "usage_limit: would be "+decided, at)
+	}
 	out, _, _ = b.runWith(line, "explain", "--text", "--json")
 	require.Contains(t, out, `"because":["`)
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -49,6 +50,9 @@ func (c *cli) usageCommand() *cobra.Command {
 				}
 			}
 			status, err := c.client().Status(cmd.Context(), false)
+			if err == nil {
+				_, err = room.Full(status)
+			}
 			if err != nil {
 				return err
 			}
@@ -93,11 +97,9 @@ func printUsage(p *termui.Printer, accounts []accountUsed, now time.Time) {
 				full = "now"
 			case full == "" && window.PerHour != nil:
 				full = "not before it resets"
-			case full == "":
-				full = "-"
 			}
 			rows = append(rows, termui.Row(sanitize.Line(resume.AccountKey{Name: a.Name, Provider: a.Provider}.String()), humanize.Window(window.Kind),
-				humanize.Percent(window.Used), pace, full, humanize.Until(window.ResetsAt, now)))
+				humanize.Percent(window.Used), pace, cmp.Or(full, "-"), humanize.Until(window.ResetsAt, now)))
 		}
 	}
 	p.TableOrGroups(rows)

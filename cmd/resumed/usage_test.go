@@ -97,6 +97,9 @@ func TestAScriptWaitsForRoom(t *testing.T) {
 	b.until("it is known", func() bool { return wait("codex:default", "--below", "70", "--timeout", "1ms") == execrun.CodeGaveUp })
 	require.Zero(t, wait("codex:default", "--below", "90"))
 	require.Equal(t, exitFailed, wait("nobody"))
+	_, errOut, code := b.run("usage", "nobody")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, `no account is called "nobody"`)
 
 	b.write("bot/logs/s-1.log", "step 1\nrate limited, retry in 1h\n")
 	b.untilState("s-1", resume.Waiting)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -59,13 +60,16 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, out, errOu
 	return cmd, err
 }
 
-// Report prints the error, and what the user can try if it is not "".
+// Report prints the error, and what the user can try if it is not "". On a terminal its lines are as short as those of help.
 func Report(out io.Writer, err error, try string) {
-	if text := sanitize.Text(err.Error()); text != "" { // it may contain a file name
-		fmt.Fprintln(out, "resumed:", strings.ReplaceAll(text, "\n", "\nresumed: "))
-	}
-	if try != "" {
-		fmt.Fprintln(out, "Try:", try)
+	text := "resumed: " + strings.ReplaceAll(sanitize.Text(err.Error()), "\n", "\nresumed: ") + "\nTry: " + try // the error may contain a file name
+	for line := range strings.SplitSeq(text, "\n") {
+		if logging.IsTerminal(out) && utf8.RuneCountInString(line) > width && !strings.HasPrefix(line, " ") { // else it is a command
+			line = fill(line)
+		}
+		if line != "resumed: " && line != "Try: " {
+			fmt.Fprintln(out, line)
+		}
 	}
 }
 

@@ -334,7 +334,7 @@ func (c *Client) Await(ctx context.Context, room QuotaCondition, timeout time.Du
 		if err != nil {
 			return err
 		}
-		next, err := room.full(status)
+		next, err := room.Full(status)
 		if err != nil || next.IsZero() {
 			return err
 		}
@@ -348,8 +348,8 @@ func (c *Client) Await(ctx context.Context, room QuotaCondition, timeout time.Du
 	}
 }
 
-// full returns when to look again; zero: there is room.
-func (r QuotaCondition) full(status Status) (next time.Time, err error) {
+// Full returns when to look again; zero: there is room. Its error says that there is no such account.
+func (r QuotaCondition) Full(status Status) (next time.Time, err error) {
 	known := false
 	for _, a := range status.Accounts {
 		if !r.Means(a) {

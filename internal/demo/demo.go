@@ -198,8 +198,8 @@ func (s *show) say(who string, colour termui.Colour, format string, args ...any)
 	s.printing.Lock()
 	defer s.printing.Unlock()
 	p := &termui.Printer{Renderer: s.page}
-	text := sanitize.Line(fmt.Sprintf(format, args...))
-	p.Line("%5.1fs  %s %s", time.Since(s.began).Seconds(), s.page.Paint.In(colour, fmt.Sprintf("%-8s", who)), text)
+	began, text := fmt.Sprintf("%5.1fs", time.Since(s.began).Seconds()), sanitize.Line(fmt.Sprintf(format, args...))
+	p.Table([][]termui.Cell{{{Text: began}, {Text: fmt.Sprintf("%-7s", who), Colour: colour}, {Text: text}}})
 	_, _ = io.WriteString(s.out, p.String()) // if the output is closed, the demo continues
 }
 
@@ -277,10 +277,8 @@ func (s *show) catchUp(name string) {
 func (s *show) printResult(status control.Status) error {
 	p := &termui.Printer{Renderer: s.page}
 	p.Now = time.Now()
-	p.Line("")
-	p.Line("%s", p.Paint.In(termui.Bold, "resumed status"))
-	p.Text(p.Sessions(status.Sessions))
-	p.Line("")
+	p.Lines("", p.Paint.In(termui.Bold, "resumed status"))
+	p.Text(p.Sessions(status.Sessions) + "\n")
 	p.Wrapped("These agents were pretend, the daemon was the real one. Next, for yours, which need no setup:")
 	p.Lines("  " + buildinfo.Command() + " install")
 	_, err := io.WriteString(s.out, p.String())

@@ -104,7 +104,7 @@ func Examine(ctx context.Context, in Input) *Report {
 	examineFleet(ctx, r, in)
 	examineTmux(ctx, r)
 	examineTerminals(ctx, r)
-	examineDesktop(ctx, r, in.Config)
+	examineDesktop(ctx, r, in)
 	in.Service(ctx, r)
 	examineClock(r, time.Now())
 	return r

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -180,18 +181,18 @@ func examineWindow(ctx context.Context, r *Report, name, title, helps string, lo
 	r.OK(name, "remote control works here")
 }
 
-func examineDesktop(ctx context.Context, r *Report, cfg config.Config) {
+func examineDesktop(ctx context.Context, r *Report, in Input) {
 	ctx, cancel := context.WithTimeoutCause(ctx, 3*time.Second, errors.New("the desktop session does not answer"))
 	defer cancel()
 	name, err := desktop.Server(ctx)
 	switch {
 	case err == nil:
 		r.OK("desktop", name+" shows notices")
-	case len(cfg.Notify.Desktop) == 0:
+	case len(in.Config.Notify.Desktop) == 0:
 		r.OK("desktop", "not used")
 	default:
-		add := "[[notify.service]] in the file that resumed config init writes"
-		if len(cfg.Notify.Service) > 0 {
+		add := "[[notify.service]] in " + cmp.Or(in.ConfigPath, "the file that resumed config init writes")
+		if len(in.Config.Notify.Service) > 0 {
 			add = "resumed notify test"
 		}
 		r.Warn("desktop", "a notice cannot be shown now: "+err.Error()+"; it waits a day for that", "add a channel that reaches you elsewhere, such as your phone: "+add)

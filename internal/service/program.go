@@ -96,8 +96,8 @@ func (s spec) copies() (from, to []string) {
 	return from, to
 }
 
-// copyCommand is what a person types to copy a temporary program to where it stays, as the first line of
-// a hint; empty: it stays.
+// copyCommand is what a person types to copy a temporary program to where it stays, as lines of a hint, each
+// after a tab; empty: it stays.
 func (s spec) copyCommand() string {
 	if s.copyOf == "" {
 		return ""
@@ -106,7 +106,7 @@ func (s spec) copyCommand() string {
 	if slices.ContainsFunc(strings.Split(s.copyOf, string(filepath.Separator)), isGoBuildDir) { // it may be gone by then
 		copying = "go build -o " + sanitize.ShellWord(s.program) + " ./cmd/resumed"
 	}
-	return copying + "    # first: this program " + s.temporary + "\n"
+	return "\t# first, because this program " + s.temporary + ":\t" + copying + "\texport PATH=\"" + filepath.Dir(s.program) + ":$PATH\""
 }
 
 // copyPrograms copies the programs for the service, if needed, and returns what it made.
@@ -160,7 +160,7 @@ func (i Installer) sayIfNotInPath(program string) {
 	case err == nil:
 		fmt.Fprintf(i.Err, "The resumed that your shell finds is another one, %s; the service runs %s\n", found, program)
 	case !slices.Contains(filepath.SplitList(os.Getenv("PATH")), dir):
-		fmt.Fprintf(i.Err, "Your PATH does not have %s. Add this to ~/.profile, ~/.bashrc or ~/.zshrc, and open a new terminal:\n  export PATH=\"%s:$PATH\"\n", dir, dir)
+		fmt.Fprintf(i.Err, "Your PATH does not have %s. Add this to\n~/.profile, ~/.bashrc or ~/.zshrc, and open a new terminal:\n  export PATH=\"%s:$PATH\"\n", dir, dir)
 	}
 }
 

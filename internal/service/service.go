@@ -182,7 +182,7 @@ func (i Installer) tellStopped(ctx context.Context) {
 	if len(stopped) == 0 {
 		return
 	}
-	fmt.Fprintln(i.Out, "\nThese sessions were stopped before, and nobody saw with which flags they were started:")
+	fmt.Fprintln(i.Out, "\nThese sessions stopped earlier, and nobody saw with which flags they started:")
 	for _, s := range stopped {
 		fmt.Fprintf(i.Out, "  %s in %s\n", sanitize.Line(s.Typed()), sanitize.Line(s.Cwd))
 	}
@@ -224,11 +224,10 @@ func (i Installer) withoutManager(s spec, err error) error {
 	if !errors.Is(err, errNoSystemd) && systemdRuns() {
 		return err
 	}
-	return hint.With(err, s.copyCommand()+strings.ReplaceAll(`one of these instead, which start it without systemd
-  tmux new-session -d -s resumed 'PROGRAM run'                                  # now, until the machine stops
-  (crontab -l 2>/dev/null; echo '@reboot PROGRAM run >/dev/null 2>&1') | crontab -    # at every start of the machine
-  mkdir -p ~/service/resumed && printf '#!/bin/sh\nexec PROGRAM run 2>&1\n' >~/service/resumed/run && chmod +x ~/service/resumed/run && runsvdir ~/service    # runit`,
-		"PROGRAM", s.program))
+	return hint.With(err, strings.NewReplacer("PROGRAM", s.program, "\t", "\n  ").Replace("one of these instead, which start it without systemd"+s.copyCommand()+
+		"\t# now, until the machine stops:\ttmux new-session -d -s resumed 'PROGRAM run'"+
+		"\t# at every start of the machine:\t(crontab -l 2>/dev/null; echo '@reboot PROGRAM run >/dev/null 2>&1') | crontab -"+
+		"\t# with runit:\tmkdir -p ~/service/resumed\tprintf '#!/bin/sh\\nexec PROGRAM run 2>&1\\n' >~/service/resumed/run\tchmod +x ~/service/resumed/run && runsvdir ~/service"))
 }
 
 // PrintSystem prints a script that installs a system service for this user.

@@ -52,29 +52,51 @@ func rowIn(colour Colour, texts []string) []Cell {
 	return cells
 }
 
-// Table prints rows in columns; the last column takes the room that is left.
-func (p *Printer) Table(rows [][]Cell) { p.Lines(p.table(rows)...) }
+// Table prints rows in columns. What does not fit of the last column continues below it.
+func (p *Printer) Table(rows [][]Cell) { p.Lines(slices.Concat(p.wrapped(rows)...)...) }
 
 // TableOrGroups prints rows in columns. If they are too wide for the page, the first column becomes a line
 // above the rows that share it.
 func (p *Printer) TableOrGroups(rows [][]Cell) {
-	uncut := p.Renderer
-	uncut.Width = 0
-	lines := uncut.table(rows)
+	lines := Renderer{Paint: p.Paint}.table(rows)
 	if p.Width > 0 && slices.ContainsFunc(lines, func(line string) bool { return ansi.StringWidth(line) > p.Width }) {
 		rest := make([][]Cell, len(rows))
 		for i, row := range rows {
 			rest[i] = row[1:]
 		}
 		lines = nil
-		for i, line := range p.table(rest) {
+		for i, parts := range p.wrapped(rest) {
 			if i > 0 && (i == 1 || rows[i][0] != rows[i-1][0]) {
 				lines = append(lines, p.Paint.In(Bold, rows[i][0].Text))
 			}
-			lines = append(lines, line)
+			lines = append(lines, parts...)
 		}
 	}
 	p.Lines(lines...)
+}
+
+// wrapped returns the lines of each row. A word that is too long is not broken: it may be a path or a command.
+func (p Renderer) wrapped(rows [][]Cell) [][]string {
+	const least, indent = 16, "    " // width that the last column needs beside the others
+	lines, other := make([][]string, len(rows)), slices.Clone(rows)
+	for i, row := range rows {
+		other[i] = append(slices.Clone(row[:len(row)-1]), Cell{})
+	}
+	for i, line := range (Renderer{Paint: p.Paint}).table(other) {
+		last, room := rows[i][len(rows[i])-1], p.Width-ansi.StringWidth(line)
+		parts := Wrap(last.Text, room)
+		switch wide := func(part string) bool { return ansi.StringWidth(part) > max(room, least) }; {
+		case len(parts) == 0:
+			parts = []string{""}
+		case p.Width > 0 && (room < least || slices.ContainsFunc(parts, wide)):
+			lines[i], line, parts = p.wrap(strings.TrimRight(line, " "), ""), indent, Wrap(last.Text, p.Width-len(indent))
+		}
+		for _, part := range parts {
+			lines[i] = append(lines[i], strings.TrimRight(line+p.Paint.In(last.Colour, part), " "))
+			line = strings.Repeat(" ", ansi.StringWidth(line))
+		}
+	}
+	return lines
 }
 
 func (p Renderer) table(rows [][]Cell) (lines []string) {

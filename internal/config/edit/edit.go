@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -109,12 +110,14 @@ func withFleet(text string, wanted config.Fleet) string {
 }
 
 func withoutFleet(text string) string {
-	return inFleet(text, func(line, trimmed string) string {
+	after := inFleet(text, func(line, trimmed string) string {
 		if trimmed == "" || strings.HasPrefix(trimmed, "#") {
 			return line
 		}
-		return ""
+		return "\x00"
 	})
+	gap := regexp.MustCompile(`(^|\n)\n(?:\x00+\n)*\x00+(\n|$)`) // removed lines, here marked with NUL, with the empty lines around them
+	return strings.ReplaceAll(gap.ReplaceAllString(after, "$1$2"), "\x00", "")
 }
 
 // inFleet changes the lines of the table [fleet], beginning with its header.

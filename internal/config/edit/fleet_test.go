@@ -29,8 +29,13 @@ func TestLeavingTakesTheTableOfTheFleetAlone(t *testing.T) {
 	t.Parallel()
 	for before, after := range map[string]string{
 		"[log]\nlevel = \"warn\"\n\n[fleet]  # ours\nurl = \"tls://old:1\"\nshare = \"texts\"\n# of the log\n\n[http]\nlisten = \"x\"\n": "[log]\nlevel = \"warn\"\n\n# of the log\n\n[http]\nlisten = \"x\"\n",
-		"#[fleet]\n[log]\nurl = 1\n": "#[fleet]\n[log]\nurl = 1\n",
+		"#[fleet]\n[log]\nurl = 1\n":                                "#[fleet]\n[log]\nurl = 1\n",
+		"[log]\n\n[fleet]\nurl = \"x\"\n\nname = \"y\"\n\n[http]\n": "[log]\n\n[http]\n",
+		"[log]\n\n\n[fleet]\nurl = \"x\"\n\n\n[http]\n":             "[log]\n\n\n\n[http]\n",
 	} {
 		require.Equal(t, after, withoutFleet(before))
+	}
+	for _, before := range []string{"", "# mine\n", "[log]\nlevel = \"warn\"\n"} {
+		require.Equal(t, before, withoutFleet(withFleet(before, config.Fleet{Name: "box"})), "as before it joined")
 	}
 }

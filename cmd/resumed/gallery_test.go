@@ -149,14 +149,28 @@ func TestPageOfEveryState(t *testing.T) {
 		w.shots("gallery-" + view)
 		w.accessible(view, look{"dark", 1440})
 	}
+	require.Equal(t, "build|project-1|20 sessions on this page|1 needs you|parked", w.eval(`[...document.querySelectorAll('#fleet-sessions .group:nth-child(2) :is(.head > *, .line:first-child .state)')].map((each) => each.textContent).join('|')`), "what needs a person comes first")
+	require.Equal(t, "false", w.eval(`document.querySelector('#sentence').checkVisibility()`), "it is about this machine")
 	w.do(chromedp.KeyEvent("/"))
 	require.Equal(t, "fleet-search", w.eval("document.activeElement.id"), "each view has its search")
 	w.eval(`document.activeElement.value = ''`) // the driver sends the letter of a key also if the key was taken
 	w.do(chromedp.KeyEvent("desk project-4"))
 	w.until("what is looked for on all hosts is found", `document.querySelectorAll('#fleet-sessions li').length === 25 && document.querySelectorAll('#fleet-sessions .group').length === 1`)
 
-	w.as(look{"light", 1440})
+	// The list beside the details has the columns that fit there.
+	w.as(look{"light", 1024})
+	w.show("history")
+	w.eval(`document.querySelector('#history .open').click()`)
+	w.until("it is open", drawer+`.open`)
+	require.Equal(t, "true", w.eval(`[...document.querySelectorAll('#history .line > *')].every((each) => each.getBoundingClientRect().right <= document.querySelector('#history').getBoundingClientRect().right)`))
+	w.eval(`document.querySelector('#close').click()`)
+	require.Equal(t, "#/history", w.eval("location.hash"), "a reload shows what is shown")
+	w.do(chromedp.SendKeys(chromedp.CSS("#history-search"), "nosuch"))
+	w.until("it does not say that nothing has happened", innerText("#history-none")+` === 'No step matches.'`)
 	w.show("sessions")
+	require.Equal(t, "true", w.eval(`((why) => why.scrollWidth <= why.clientWidth)(document.querySelector('[data-key$="/c3d2"] .why'))`), "what helps can be read")
+
+	w.as(look{"light", 1440})
 	w.eval(`[...document.querySelectorAll('.pick')].slice(0, 3).forEach((each) => each.click())`)
 	w.eval(`document.querySelector('#picked [data-order=pause]').click()`)
 	w.until("it asks before it does something to several", asked)
@@ -226,12 +240,19 @@ func TestPageOfADeadDaemon(t *testing.T) {
 	end := openPage(w, newGallery())
 	w.until("it is live", `document.querySelector('#link').textContent === 'live' && document.title === '(6) resumed'`)
 	icon := w.eval(`document.querySelector('#icon').href`)
+	w.show("queue")
+	w.show("sessions")
 	end()
 	w.until("it says so", `document.querySelector('#lost').checkVisibility() && document.querySelector('#sentence').textContent === 'The daemon does not answer.'`)
 	require.Equal(t, "not connected · resumed", w.eval("document.title"))
 	require.NotEqual(t, icon, w.eval(`document.querySelector('#icon').href`))
 	require.Contains(t, w.eval(`getComputedStyle(document.querySelector('#sessions-section')).filter`), "grayscale")
 	w.accessible("without a daemon", look{"dark", 1440})
+	w.show("queue")
+	w.show("history")
+	w.until("what was never read is missing", innerText("#history")+` === 'The history could not be read: the daemon does not answer'`)
+	require.Equal(t, "3", w.eval(`document.querySelectorAll('#queue .task').length`), "what was read stays")
+	w.show("sessions")
 	w.shots("gallery-lost")
 }
 
@@ -273,7 +294,7 @@ func TestPageNotifiesAndKeepsItsTheme(t *testing.T) {
 	w.do(chromedp.Reload())
 	w.until("it is drawn again", `document.querySelectorAll('.session').length > 5`)
 	require.Equal(t, dark, ground())
-	require.Equal(t, "Dark", w.eval(innerText("#theme")))
+	require.Equal(t, "Theme: dark", w.eval(innerText("#theme")))
 }
 
 // Tasks of the queue and sessions of other hosts get orders where they are shown.

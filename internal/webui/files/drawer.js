@@ -52,7 +52,7 @@ export class Drawer {
     this.dialog.close();
     this.row = null;
     delete document.body.dataset.drawer;
-    history.replaceState(null, '', location.pathname);
+    history.replaceState(null, '', document.body.dataset.view === 'sessions' ? location.pathname : `#/${document.body.dataset.view}`);
     this.changed('', inside ? key : '');
     return true;
   }

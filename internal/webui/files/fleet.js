@@ -56,7 +56,7 @@ export class Fleet {
     put(byId('fleet-line'), told.line);
     byId('fleet-line').dataset.tone = told.tone;
     fill(byId('fleet-hosts'), told.hosts.map(({name, state, tone, seen_at: at, skewed, skew_seconds: skew}) =>
-      member(tone, name, state, `last seen ${clock(at, now)}`, skewed ? `its clock is off by ${Math.round(skew)}s` : '')));
+      member(tone, name, state, `last seen ${clock(at, now)}${skewed ? `; its clock is off by ${Math.round(skew)}s` : ''}`)));
     fill(byId('fleet-accounts'), told.accounts.map(({name, state, tone, reset_at: at, words}) =>
       member(tone, name, at ? `${state}, lifts ${until(at, now)}` : state, words)));
     refill(byId('fleet-sessions'), grouped(told.sessions).map((group) => this.group(group, now)));
@@ -68,8 +68,8 @@ export class Fleet {
 
   // group shows the sessions of one project on one host.
   group({host, project, rows}, now) {
-    const section = make('section', '', 'group'), head = make('h3', '', 'head'), list = make('ul');
-    head.append(make('b', host), make('span', project, 'project'), make('span', count(rows.length, 'session'), 'soft'));
+    const section = make('section', '', 'group'), head = make('h3', '', 'head'), list = make('ul'), you = rows.filter(({need}) => need === 0).length;
+    fill(head, make('b', host), make('span', project, 'project'), make('span', `${count(rows.length, 'session')}${this.told.next || this.before.length ? ' on this page' : ''}`, 'soft'), you && make('span', `${you} ${you === 1 ? 'needs' : 'need'} you`, 'state', 'bad'));
     fill(list, rows.map((row) => {
       const {name, by, state, tone, stopped_at: at, next_at: next} = row, line = make('li', '', 'line away', tone);
       const why = row.away && row.retry ? `run resumed retry ${name} on ${host}: its start was not seen` : row.why;
@@ -89,7 +89,7 @@ function ordersOf({idle, running, paused, away, retry}) {
   return {...(idle || running || away && retry ? {} : {retry: retry ? 'Continue' : 'Retry'}), pause: 'Pause', ...(idle ? {} : {cancel: 'Cancel'})};
 }
 
-// grouped puts sessions together by host and project, in the order of their names.
+// grouped puts sessions together by host and project, in the order of their names; what needs a person comes first.
 function grouped(sessions) {
   const groups = new Map();
   for (const row of sessions) {
@@ -97,11 +97,12 @@ function grouped(sessions) {
     if (!groups.has(id)) groups.set(id, {id, host: row.host, project: row.project, rows: []});
     groups.get(id).rows.push(row);
   }
+  for (const {rows} of groups.values()) rows.sort((a, b) => a.need - b.need);
   return [...groups.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-function member(tone, name, state, ...rest) {
+function member(tone, name, state, words) {
   const item = make('li', '', 'line member', tone);
-  item.append(make('b', name), make('span', state, 'state'), ...rest.filter(Boolean).map((text) => make('span', text)));
+  item.append(make('b', name), make('span', state, 'state'), make('span', words));
   return item;
 }

@@ -172,8 +172,8 @@ async function pauseAll() {
   const path = daemon.paused ? 'unpause' : 'pause', what = byId('pause').textContent;
   try {
     put(byId('said'), `${what}: ${(await tell(path, {method: 'POST'})).said}`);
-  } catch {
-    put(byId('said'), `${what}: the daemon does not answer`);
+  } catch (error) {
+    put(byId('said'), `${what}: ${error.message}`);
   }
 }
 

@@ -117,7 +117,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case lost:
 		m.away = &msg
 	case notice:
-		m.notice = msg
+		if m.notice = msg; strings.HasPrefix(msg.text, "http") { // there is no desktop: the link stays until it is copied
+			m.text = &output{title: "Open this link in your browser", lines: m.page.wrap(msg.text, "")}
+		}
 	case early:
 		m.askEarly(msg)
 	case output:
@@ -170,6 +172,7 @@ func (m *model) move(to int) {
 }
 
 func (m *model) setFilter(text string) {
+	m.notice = notice{}
 	m.filter = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' }), " ")
 	m.top, m.index, m.at = 0, 0, resume.Key{}
 	m.refresh()

@@ -182,8 +182,8 @@ const searchOf = () => document.querySelector(`[data-of=${document.body.dataset.
 // move goes to the next row of the view. If a session is open beside the list, the next one is.
 function move(step) {
   if (document.body.dataset.view !== 'sessions') {
-    const all = [...document.querySelectorAll(`[data-of=${document.body.dataset.view}] .line:has(button)`)];
-    all[Math.max(0, all.indexOf(document.activeElement.closest('.line')) + step)]?.querySelector('button').focus();
+    const all = [...document.querySelectorAll(`[data-of=${document.body.dataset.view}] :is(.line:has(button), h3)`)];
+    all[Math.max(0, all.indexOf(document.activeElement.closest('.line, h3')) + step)]?.querySelector('button').focus();
   } else if (byId('drawer').open && byId('drawer').contains(document.activeElement)) drawer.turn(step);
   else {
     const row = list.move(step);

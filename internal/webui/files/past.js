@@ -2,7 +2,7 @@
 import {byId, fill, make, put} from './dom.js';
 import {tell} from './door.js';
 import {wordsOf} from './model.js';
-import {clock, plain, said} from './words.js';
+import {because, clock, plain, said} from './words.js';
 
 const step = 200; // steps that are asked for at a time
 
@@ -46,7 +46,7 @@ export class Past {
   show() {
     const now = this.now(), rows = this.sessions();
     const lines = this.steps.map((each) => {
-      const row = rows.get(each.key), why = [plain(said(each.why, now)), each.failed].filter((text, i, all) => text && all.indexOf(text) === i).join(': ');
+      const row = rows.get(each.key), why = because(plain(said(each.why, now)), each.failed);
       const who = row ? `${row.project} · ${row.name} · ${each.by}` : each.key ? `${each.name.slice(0, 8)} · ${each.by}` : 'the daemon';
       return {...each, row, who, why};
     }).filter(({who, what, why}) => this.words.every((word) => `${who}\n${what}\n${why}`.toLowerCase().includes(word)));

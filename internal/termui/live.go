@@ -117,9 +117,10 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case lost:
 		m.away = &msg
 	case notice:
-		if m.notice = msg; strings.HasPrefix(msg.text, "http") { // there is no desktop: the link stays until it is copied
-			m.text = &output{title: "Open this link in your browser", lines: m.page.wrap(msg.text, "")}
+		if strings.HasPrefix(msg.text, "http") { // there is no desktop: the link stays until it is copied
+			m.text, msg = &output{title: "Open this link in your browser", lines: m.page.wrap(msg.text, "")}, notice{}
 		}
+		m.notice = msg
 	case early:
 		m.askEarly(msg)
 	case output:

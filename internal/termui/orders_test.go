@@ -85,6 +85,7 @@ func TestKeysShowWhatCommandsPrint(t *testing.T) {
 	m.f.Run = func(context.Context, ...string) (string, error) { return link + "\n", nil }
 	press(m, "o")
 	require.Contains(t, strings.ReplaceAll(shown(m), "\n", ""), link, "all of it, until the person goes back")
+	require.NotContains(t, m.message(), "http", "once is enough")
 }
 
 func TestDetailsAreShownBelowTheListIfThereIsRoom(t *testing.T) {

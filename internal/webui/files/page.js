@@ -68,7 +68,7 @@ function drawSessions() {
   showState(needs);
   byId('sessions-section').hidden = told.length === 0;
   byId('sessions').ariaBusy = known.begun;
-  byId('empty').hidden = told.length > 0;
+  byId('empty').hidden = told.length > 0 || !daemon.agents.length;
   byId('none').hidden = told.length === 0 || found.length > 0;
   showChips(needs, chosen, choose);
   list.show(known.begun ? found : group(found), looking);
@@ -80,7 +80,8 @@ function drawSessions() {
 
 // showState says how all stands, or that this is not known.
 function showState(needs) {
-  put(byId('sentence'), lostAt ? 'The daemon does not answer.' : sentence(needs, daemon.agents.reduce((sum, each) => sum + each.sessions, 0)));
+  const off = !daemon.agents.length && !needs.some(Boolean);
+  put(byId('sentence'), lostAt ? 'The daemon does not answer.' : off ? 'Nothing is watched: the configuration turns all agents off.' : sentence(needs, daemon.agents.reduce((sum, each) => sum + each.sessions, 0)));
   showTab(you, lostAt > 0);
 }
 

@@ -26,7 +26,8 @@ func (b *browser) accessible(what string, looks ...look) {
 	}
 	for _, l := range looks {
 		b.as(l)
-		b.eval(`(window.found = '', axe.run(document, {resultTypes: ['violations']}).then((r) => { window.found = JSON.stringify(r.violations) }), 0)`)
+		// axe takes its measures once, so it begins when the list is drawn for the new width.
+		b.eval(`(window.found = '', requestAnimationFrame(() => requestAnimationFrame(() => axe.run(document, {resultTypes: ['violations']}).then((r) => { window.found = JSON.stringify(r.violations) }))), 0)`)
 		b.until("axe has looked", `window.found !== ''`)
 		var found []struct {
 			ID, Impact, Help string

@@ -104,6 +104,7 @@ func TestPageOfTenThousandSessions(t *testing.T) {
 		w.eval(`Math.round(window.drawn)`), w.eval(`Math.round(window.all)`))
 	require.Equal(t, fmt.Sprintf("22 groups of %d, busy: true", many), w.eval("window.first"), "a person sees all groups before every session is there")
 	require.Equal(t, "22", w.eval(`document.querySelectorAll('.group').length`), "by what they need, why, and of whom")
+	require.Equal(t, "0px", w.eval(`getComputedStyle(document.querySelector('.group .account')).borderTopWidth`), "an account in a head is not a card")
 	for _, step := range []struct {
 		typed string
 		found int

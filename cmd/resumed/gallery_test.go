@@ -69,16 +69,19 @@ func (q tasks) Drop(_ context.Context, task string) (view.Task, error) {
 }
 func (tasks) Move(context.Context, string, string) ([]view.Task, error) { return nil, nil }
 
-// Fleet returns pages of 250 sessions on two other hosts.
+// away is how many sessions are on two other hosts.
+const away = 1250
+
+// Fleet returns pages of them.
 func (g gallery) Fleet(_ context.Context, after string, most int) (control.Fleet, error) {
 	from := 0
 	_, _ = fmt.Sscan(after, &from)
 	f := control.Fleet{
 		Hosts:    []control.FleetHost{{Name: "laptop", State: "alive", SeenAt: time.Now()}, {Name: "build", State: "alive", SeenAt: time.Now()}, {Name: "desk", State: "gone", SeenAt: *g.at(-4), SkewSeconds: 40}},
-		Accounts: []control.FleetAccount{{Name: ann, State: "open", ResetAt: g.at(1.8), By: "build", Hosts: 2, Sessions: 250}},
+		Accounts: []control.FleetAccount{{Name: ann, State: "open", ResetAt: g.at(1.8), By: "build", Hosts: 2, Sessions: away}},
 	}
-	for i := from; i < min(from+most, 250); i++ {
-		host := []string{"build", "desk"}[i/125]
+	for i := from; i < min(from+most, away); i++ {
+		host := []string{"build", "desk"}[i/(away/2)]
 		f.Sessions = append(f.Sessions, control.FleetSession{Host: host, Session: view.Session{
 			ID: fmt.Sprintf("%04d", i), Name: fmt.Sprintf("%04d", i), Agent: "claude-code", Cwd: fmt.Sprintf("/src/project-%d", i%5), State: resume.Waiting, Class: limit.UsageLimit,
 			Reason: "usage limit: resets 5pm", LimitedAt: g.at(-1), NextAt: g.at(1.8),
@@ -89,7 +92,7 @@ func (g gallery) Fleet(_ context.Context, after string, most int) (control.Fleet
 		unseen.State, unseen.Needs, unseen.NextAt = resume.Parked, new("start_unseen"), nil
 		f.Sessions[2].State, f.Sessions[2].NextAt = resume.GaveUp, nil
 	}
-	if from+most < 250 {
+	if from+most < away {
 		f.Next = fmt.Sprint(from + most)
 	}
 	return f, nil
@@ -149,14 +152,30 @@ func TestPageOfEveryState(t *testing.T) {
 		w.shots("gallery-" + view)
 		w.accessible(view, look{"dark", 1440})
 	}
+	require.Equal(t, "build · project-1: 100 sessions, 1 needs you|build · project-2: 100 sessions, 1 needs you|build · project-0: 100 sessions",
+		w.eval(`[...document.querySelectorAll('#fleet-sessions .group')].slice(0, 3).map((each) => each.querySelector('.cause').textContent + ': ' + each.querySelector('.many').textContent).join('|')`), "what needs a person comes first")
+	require.Contains(t, w.eval(innerText("#fleet-line")), "; 500 of its sessions are on this page")
+	require.Equal(t, "false", w.eval(`document.querySelector('#sentence').checkVisibility()`), "it is about this machine")
 	w.do(chromedp.KeyEvent("/"))
 	require.Equal(t, "fleet-search", w.eval("document.activeElement.id"), "each view has its search")
 	w.eval(`document.activeElement.value = ''`) // the driver sends the letter of a key also if the key was taken
 	w.do(chromedp.KeyEvent("desk project-4"))
-	w.until("what is looked for on all hosts is found", `document.querySelectorAll('#fleet-sessions li').length === 25 && document.querySelectorAll('#fleet-sessions .group').length === 1`)
+	w.until("what is looked for on all hosts is found", `document.querySelectorAll('#fleet-sessions li').length === 125 && document.querySelectorAll('#fleet-sessions .group').length === 1`)
+
+	// The list beside the details has the columns that fit there.
+	w.as(look{"light", 1024})
+	w.show("history")
+	w.eval(`document.querySelector('#history .open').click()`)
+	w.until("it is open", drawer+`.open`)
+	require.Equal(t, "true", w.eval(`[...document.querySelectorAll('#history .line > *')].every((each) => each.getBoundingClientRect().right <= document.querySelector('#history').getBoundingClientRect().right)`))
+	w.eval(`document.querySelector('#close').click()`)
+	require.Equal(t, "#/history", w.eval("location.hash"), "a reload shows what is shown")
+	w.do(chromedp.SendKeys(chromedp.CSS("#history-search"), "nosuch"))
+	w.until("it does not say that nothing has happened", innerText("#history-none")+` === 'No step matches.'`)
+	w.show("sessions")
+	require.Equal(t, "true", w.eval(`((why) => why.scrollWidth <= why.clientWidth)(document.querySelector('[data-key$="/c3d2"] .why'))`), "what helps can be read")
 
 	w.as(look{"light", 1440})
-	w.show("sessions")
 	w.eval(`[...document.querySelectorAll('.pick')].slice(0, 3).forEach((each) => each.click())`)
 	w.eval(`document.querySelector('#picked [data-order=pause]').click()`)
 	w.until("it asks before it does something to several", asked)
@@ -226,12 +245,19 @@ func TestPageOfADeadDaemon(t *testing.T) {
 	end := openPage(w, newGallery())
 	w.until("it is live", `document.querySelector('#link').textContent === 'live' && document.title === '(6) resumed'`)
 	icon := w.eval(`document.querySelector('#icon').href`)
+	w.show("queue")
+	w.show("sessions")
 	end()
 	w.until("it says so", `document.querySelector('#lost').checkVisibility() && document.querySelector('#sentence').textContent === 'The daemon does not answer.'`)
 	require.Equal(t, "not connected · resumed", w.eval("document.title"))
 	require.NotEqual(t, icon, w.eval(`document.querySelector('#icon').href`))
 	require.Contains(t, w.eval(`getComputedStyle(document.querySelector('#sessions-section')).filter`), "grayscale")
 	w.accessible("without a daemon", look{"dark", 1440})
+	w.show("queue")
+	w.show("history")
+	w.until("what was never read is missing", innerText("#history")+` === 'The history could not be read: the daemon does not answer'`)
+	require.Equal(t, "3", w.eval(`document.querySelectorAll('#queue .task').length`), "what was read stays")
+	w.show("sessions")
 	w.shots("gallery-lost")
 }
 
@@ -273,7 +299,7 @@ func TestPageNotifiesAndKeepsItsTheme(t *testing.T) {
 	w.do(chromedp.Reload())
 	w.until("it is drawn again", `document.querySelectorAll('.session').length > 5`)
 	require.Equal(t, dark, ground())
-	require.Equal(t, "Dark", w.eval(innerText("#theme")))
+	require.Equal(t, "Theme: dark", w.eval(innerText("#theme")))
 }
 
 // Tasks of the queue and sessions of other hosts get orders where they are shown.
@@ -326,6 +352,9 @@ func TestPageOrdersTasksAndOtherHosts(t *testing.T) {
 	require.Equal(t, "Retry task 2", w.eval(`document.activeElement.getAttribute('aria-label')`), "and the focus stays")
 
 	w.show("fleet")
+	w.do(chromedp.KeyEvent("j"), chromedp.KeyEvent(kb.Enter))
+	w.until("keys open a group", `document.querySelectorAll('#fleet-sessions .line').length === 100 && document.activeElement.closest('.group').querySelector('.line').dataset.tone === 'bad'`)
+	w.eval(`document.querySelectorAll('#fleet-sessions [aria-expanded=false]').forEach((each) => each.click())`)
 	click("Retry build/0000")
 	agree("build/0000 waits until")
 	require.Equal(t, "retry build claude-code/0000", given())

@@ -69,6 +69,15 @@ func TestBrowserShowsThatAllIsWell(t *testing.T) {
 	require.Contains(t, w.eval(innerText("#empty")), "claude-code")
 	require.Equal(t, "false", w.eval(`document.querySelector('#sessions-section').checkVisibility()`))
 	w.shots("empty")
+
+	off := served
+	for _, agent := range b.status().Daemon.Agents {
+		if agent.Name != "mybot" {
+			off += fmt.Sprintf("[[agent]]\nname = %q\nenabled = false\n", agent.Name)
+		}
+	}
+	b.reconfigure(off)
+	w.until("it says that nothing is watched", innerText("#sentence")+` === 'Nothing is watched: the configuration turns all agents off.' && !document.querySelector('#empty').checkVisibility()`)
 }
 
 // A session goes through all its states while the page and its drawer are open.

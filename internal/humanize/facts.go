@@ -278,7 +278,7 @@ func stoppedBy(s view.Session, now time.Time) (question int, why string) {
 
 // WhyNot asks the questions, up to the one that stops the session.
 func WhyNot(s view.Session, now time.Time) Part {
-	part := Part{Title: "Why is it (not) resumed? The first line with an arrow is the answer", Said: true}
+	part := Part{Title: "Why is it (not) resumed?", Said: true}
 	last, why := stoppedBy(s, now)
 	for _, q := range questions[:last] {
 		part.Lines = append(part.Lines, q.ask+" "+q.passed)

@@ -45,22 +45,23 @@ func (m *model) screen() []string {
 	return lines
 }
 
-// previewFrom is the number of lines from which on the details of the selected session are shown below
-// the list.
-const previewFrom = 24
+// From previewFrom lines on, the details of the selected session are shown below a list that needs no more
+// than half of them; from alwaysFrom on, below any list.
+const previewFrom, alwaysFrom = 16, 24
 
 func (m *model) listRoom() int {
 	room := m.room()
-	if room < previewFrom || len(m.rows) == 0 {
+	list := min(len(m.rows)+1, room/2)
+	if len(m.rows) == 0 || room < previewFrom || room < alwaysFrom && list <= len(m.rows) {
 		return room
 	}
-	return min(len(m.rows)+1, room/2)
+	return list
 }
 
 // preview shows the beginning of the selected session's details below the list, if there is room.
 func (m *model) preview() []string {
 	r, room := m.selected(), m.room()-m.listRoom()-2
-	if r == nil || m.room() < previewFrom {
+	if r == nil || room < 0 {
 		return nil
 	}
 	lines := m.page.session(r.view)

@@ -117,6 +117,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case lost:
 		m.away = &msg
 	case notice:
+		if strings.HasPrefix(msg.text, "http") { // there is no desktop: the link stays until it is copied
+			m.text, msg = &output{title: "Open this link in your browser", lines: m.page.wrap(msg.text, "")}, notice{}
+		}
 		m.notice = msg
 	case early:
 		m.askEarly(msg)
@@ -170,6 +173,7 @@ func (m *model) move(to int) {
 }
 
 func (m *model) setFilter(text string) {
+	m.notice = notice{}
 	m.filter = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' }), " ")
 	m.top, m.index, m.at = 0, 0, resume.Key{}
 	m.refresh()

@@ -233,3 +233,23 @@ func TestTheFleetIsShownInPages(t *testing.T) {
 	require.Empty(t, daemon.orders, "no order is for what is not shown")
 	require.Contains(t, shown(m), "> 4f2a")
 }
+
+// The preview is shown where there is room: below a short list, or in the lower half of a high screen.
+func TestPreviewWhereThereIsRoom(t *testing.T) {
+	sessions := func(n int) (all []view.Session) {
+		for i := range n {
+			all = append(all, session(fmt.Sprintf("s%03d", i), resume.Waiting))
+		}
+		return all
+	}
+	for _, c := range []struct {
+		sessions, height int
+		shown            bool
+	}{{3, 24, true}, {8, 24, true}, {9, 24, false}, {40, 24, false}, {40, 40, true}, {1, 10, false}, {0, 40, false}} {
+		m, _ := live(t, sessions(c.sessions)...)
+		m.Update(tea.WindowSizeMsg{Width: 80, Height: c.height})
+		require.Equal(t, c.shown, strings.Contains(shown(m), "── s000 "), "%d sessions, %d lines:\n%s", c.sessions, c.height, shown(m))
+		press(m, "end")
+		require.True(t, c.sessions == 0 || strings.Contains(shown(m), fmt.Sprintf("> s%03d", c.sessions-1)), "the cursor is seen:\n%s", shown(m))
+	}
+}

@@ -20,6 +20,7 @@ const orderTimeout = 10 * time.Second
 
 // mark marks the selected session, or removes its mark, and goes on to the next one.
 func (m *model) mark() {
+	m.notice = notice{} // how many are marked is news
 	if r := m.selected(); r != nil {
 		if key := r.view.Key(); m.marked[key] {
 			delete(m.marked, key)
@@ -32,6 +33,7 @@ func (m *model) mark() {
 
 // markAll marks all sessions that the filter shows, or removes all marks.
 func (m *model) markAll() {
+	m.notice = notice{}
 	if len(m.marked) > 0 {
 		clear(m.marked)
 		return

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/control"
@@ -32,8 +31,8 @@ func TestTheCursorStaysAfterAnOrder(t *testing.T) {
 
 func TestMarkedSessionsGetTheOrder(t *testing.T) {
 	m, daemon := live(t, session("aaaa", resume.GaveUp), session("bbbb", resume.GaveUp), session("cccc", resume.Waiting))
-	press(m, "space", "space")
-	require.Contains(t, shown(m), "2 marked")
+	press(m, "y", "space", "space")
+	require.Contains(t, shown(m), "2 marked", "and not what was copied before")
 	require.Contains(t, shown(m), "\n *bbbb")
 	press(m, "r")
 	require.Equal(t, []string{"due claude-code/aaaa", "due claude-code/bbbb"}, []string{<-daemon.orders, <-daemon.orders})
@@ -82,15 +81,18 @@ func TestKeysShowWhatCommandsPrint(t *testing.T) {
 	press(m, "esc", "o")
 	require.Contains(t, shown(m), "output of open")
 	require.Contains(t, shown(m), "> aaaa", "the list is still there")
+	link := "http://127.0.0.1:7733/?token=" + strings.Repeat("x", 60)
+	m.f.Run = func(context.Context, ...string) (string, error) { return link + "\n", nil }
+	press(m, "o")
+	require.Contains(t, strings.ReplaceAll(shown(m), "\n", ""), link, "all of it, until the person goes back")
+	require.NotContains(t, m.message(), "http", "once is enough")
 }
 
 func TestDetailsAreShownBelowTheListIfThereIsRoom(t *testing.T) {
 	m, _ := live(t, session("aaaa", resume.Waiting), session("bbbb", resume.GaveUp))
-	require.NotContains(t, shown(m), "directory", "24 lines are too few")
-	m.Update(tea.WindowSizeMsg{Width: 120, Height: 40})
 	require.Contains(t, shown(m), "── bbbb (shop) ──")
 	require.Contains(t, shown(m), "directory")
 	press(m, "down")
 	require.Contains(t, shown(m), "── aaaa (shop) ──")
-	require.Len(t, m.screen(), 40)
+	require.Len(t, m.screen(), 24)
 }

@@ -17,7 +17,7 @@ import (
 const (
 	// fleetRows is how many sessions of a fleet are sent at a time: there may be a hundred
 	// thousand.
-	fleetRows = 100
+	fleetRows = 500
 
 	// A search reads that many sessions at a time, and that often at most.
 	fleetSearched = 1000

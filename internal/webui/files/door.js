@@ -15,7 +15,7 @@ export async function ask(path, options) {
 
 // tell returns what the daemon answers, or fails with what it says.
 export async function tell(path, options) {
-  const answer = await ask(path, options);
+  const answer = await ask(path, options).catch(() => { throw new Error('the daemon does not answer'); });
   if (!answer.ok) throw new Error((await answer.text()).trim());
   return answer.json();
 }

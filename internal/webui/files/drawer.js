@@ -5,7 +5,7 @@ import {curve} from './curve.js';
 import {canCopy, copy} from './copy.js';
 import {fillOrders} from './row.js';
 import {full, zoom} from './strip.js';
-import {clock, said, until} from './words.js';
+import {because, clock, said, until} from './words.js';
 
 export class Drawer {
   // order gives one; step returns the session before or after one; changed is told which one is shown.
@@ -52,7 +52,7 @@ export class Drawer {
     this.dialog.close();
     this.row = null;
     delete document.body.dataset.drawer;
-    history.replaceState(null, '', location.pathname);
+    history.replaceState(null, '', document.body.dataset.view === 'sessions' ? location.pathname : `#/${document.body.dataset.view}`);
     this.changed('', inside ? key : '');
     return true;
   }
@@ -163,7 +163,7 @@ export class Drawer {
     return fill(make('ol', '', 'lines'), steps.map(({at, what, tone, why, next_at: next, failed}) => {
       const line = make('li', '', '', tone);
       line.append(make('span', clock(at, this.now()), 'when'), make('span', what + (next ? `, until ${clock(next, this.now())}` : ''), 'what'),
-        make('span', [said(why, this.now()), failed].filter((text, i, all) => text && all.indexOf(text) === i).join(': '), 'soft'));
+        make('span', because(said(why, this.now()), failed), 'soft'));
       return line;
     }));
   }

@@ -59,7 +59,7 @@ export async function give(order, rows, {now, tells, verb = verbs[order]}) {
     }
     put(tells, `${what}: ${said(first.said.join('; '), now())}`);
   } catch (error) {
-    put(tells, `${what}: ${error instanceof TypeError ? 'the daemon does not answer' : said(error.message, now())}`);
+    put(tells, `${what}: ${said(error.message, now())}`);
   }
 }
 

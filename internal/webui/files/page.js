@@ -68,7 +68,7 @@ function drawSessions() {
   showState(needs);
   byId('sessions-section').hidden = told.length === 0;
   byId('sessions').ariaBusy = known.begun;
-  byId('empty').hidden = told.length > 0;
+  byId('empty').hidden = told.length > 0 || !daemon.agents.length;
   byId('none').hidden = told.length === 0 || found.length > 0;
   showChips(needs, chosen, choose);
   list.show(known.begun ? found : group(found), looking);
@@ -80,7 +80,8 @@ function drawSessions() {
 
 // showState says how all stands, or that this is not known.
 function showState(needs) {
-  put(byId('sentence'), lostAt ? 'The daemon does not answer.' : sentence(needs, daemon.agents.reduce((sum, each) => sum + each.sessions, 0)));
+  const off = !daemon.agents.length && !needs.some(Boolean);
+  put(byId('sentence'), lostAt ? 'The daemon does not answer.' : off ? 'Nothing is watched: the configuration turns all agents off.' : sentence(needs, daemon.agents.reduce((sum, each) => sum + each.sessions, 0)));
   showTab(you, lostAt > 0);
 }
 
@@ -172,8 +173,8 @@ async function pauseAll() {
   const path = daemon.paused ? 'unpause' : 'pause', what = byId('pause').textContent;
   try {
     put(byId('said'), `${what}: ${(await tell(path, {method: 'POST'})).said}`);
-  } catch {
-    put(byId('said'), `${what}: the daemon does not answer`);
+  } catch (error) {
+    put(byId('said'), `${what}: ${error.message}`);
   }
 }
 
@@ -182,8 +183,8 @@ const searchOf = () => document.querySelector(`[data-of=${document.body.dataset.
 // move goes to the next row of the view. If a session is open beside the list, the next one is.
 function move(step) {
   if (document.body.dataset.view !== 'sessions') {
-    const all = [...document.querySelectorAll(`[data-of=${document.body.dataset.view}] .line:has(button)`)];
-    all[Math.max(0, all.indexOf(document.activeElement.closest('.line')) + step)]?.querySelector('button').focus();
+    const all = [...document.querySelectorAll(`[data-of=${document.body.dataset.view}] :is(.line:has(button), h3)`)];
+    all[Math.max(0, all.indexOf(document.activeElement.closest('.line, h3')) + step)]?.querySelector('button').focus();
   } else if (byId('drawer').open && byId('drawer').contains(document.activeElement)) drawer.turn(step);
   else {
     const row = list.move(step);

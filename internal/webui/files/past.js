@@ -1,8 +1,8 @@
 // The history of all sessions: what was decided, and why, the newest first.
-import {byId, fill, make} from './dom.js';
+import {byId, fill, make, put} from './dom.js';
 import {tell} from './door.js';
 import {wordsOf} from './model.js';
-import {clock, plain, said} from './words.js';
+import {because, clock, plain, said} from './words.js';
 
 const step = 200; // steps that are asked for at a time
 
@@ -39,19 +39,21 @@ export class Past {
       this.steps = await tell(`history?most=${this.most}`);
       this.show();
     } catch (error) {
-      fill(byId('history'), make('li', `The history could not be read: ${error.message}`, 'line'));
+      if (!this.steps.length) fill(byId('history'), make('li', `The history could not be read: ${error.message}`, 'line'));
     }
   }
 
   show() {
     const now = this.now(), rows = this.sessions();
     const lines = this.steps.map((each) => {
-      const row = rows.get(each.key), why = [plain(said(each.why, now)), each.failed].filter((text, i, all) => text && all.indexOf(text) === i).join(': ');
+      const row = rows.get(each.key), why = because(plain(said(each.why, now)), each.failed);
       const who = row ? `${row.project} · ${row.name} · ${each.by}` : each.key ? `${each.name.slice(0, 8)} · ${each.by}` : 'the daemon';
       return {...each, row, who, why};
     }).filter(({who, what, why}) => this.words.every((word) => `${who}\n${what}\n${why}`.toLowerCase().includes(word)));
+    const more = this.steps.length >= this.most;
     byId('history-none').hidden = lines.length > 0;
-    byId('history-more').hidden = this.steps.length < this.most;
+    put(byId('history-none'), this.steps.length ? `No step${more ? ` of the newest ${this.steps.length}` : ''} matches.` : 'Nothing has happened.');
+    byId('history-more').hidden = !more;
     fill(byId('history'), lines.map(({at, who, what, tone, why, row}) => {
       const line = make('li', '', 'line step', tone), name = row ? make('button', who, 'open who') : make('span', who, 'who');
       if (row) {

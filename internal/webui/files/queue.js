@@ -24,7 +24,7 @@ export class Queue {
     try {
       this.show(await tell('queue'));
     } catch (error) {
-      fill(byId('queue'), make('li', `The queue could not be read: ${error.message}`, 'line'));
+      if (!byId('queue').firstChild) fill(byId('queue'), make('li', `The queue could not be read: ${error.message}`, 'line'));
     }
   }
 

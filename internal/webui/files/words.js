@@ -32,6 +32,9 @@ export function clock(time, now, seconds = true) {
 // said says a reason, whose times are stamps, to the reader.
 export const said = (text, now) => text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (stamp) => (Number.isNaN(Date.parse(stamp)) ? stamp : clock(stamp, now)));
 
+// because says why, and what failed if that is not said there.
+export const because = (why, failed) => (failed && !why.includes(failed) ? [why, failed].filter(Boolean).join(': ') : why);
+
 // plain leaves out the marks of commands.
 export const plain = (text) => text.replaceAll('`', '');
 

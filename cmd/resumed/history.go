@@ -113,10 +113,7 @@ func (c *cli) printHistory(steps iter.Seq2[control.Step, error], err error) erro
 func printStep(p *termui.Printer, s control.Step) {
 	who := "resumed"
 	if s.Session != "" {
-		who = cmp.Or(s.Name, s.Session) // not shortened: people type it again
-		if s.Project != "" {
-			who += " " + s.Project
-		}
+		who = strings.TrimSpace(cmp.Or(s.Name, s.Session) + " " + s.Project) // not shortened: people type it again
 	}
 	words, colour := stepName(s)
 	text := s.Reason
@@ -131,8 +128,10 @@ func printStep(p *termui.Printer, s control.Step) {
 		text += "; next at " + humanize.Clock(s.NextAt, s.At.Local())
 	}
 	p.Table([][]termui.Cell{{
-		{Text: s.At.Local().Format(time.DateTime)}, {Text: fmt.Sprintf("%-18s", sanitize.Line(who))},
-		{Text: fmt.Sprintf("%-9s", words), Colour: colour}, {Text: humanize.ReasonAt(text, s.At.Local())},
+		{Text: s.At.Local().Format(time.DateTime)},
+		{Text: fmt.Sprintf("%-18s", sanitize.Line(who))},
+		{Text: fmt.Sprintf("%-9s", words), Colour: colour},
+		{Text: humanize.ReasonAt(text, s.At.Local())},
 	}})
 }
 

@@ -70,13 +70,14 @@ func TestBrowserShowsThatAllIsWell(t *testing.T) {
 	require.Equal(t, "false", w.eval(`document.querySelector('#sessions-section').checkVisibility()`))
 	w.shots("empty")
 
-	off := served
+	var off strings.Builder
+	off.WriteString(served)
 	for _, agent := range b.status().Daemon.Agents {
 		if agent.Name != "mybot" {
-			off += fmt.Sprintf("[[agent]]\nname = %q\nenabled = false\n", agent.Name)
+			fmt.Fprintf(&off, "[[agent]]\nname = %q\nenabled = false\n", agent.Name)
 		}
 	}
-	b.reconfigure(off)
+	b.reconfigure(off.String())
 	w.until("it says that nothing is watched", innerText("#sentence")+` === 'Nothing is watched: the configuration turns all agents off.' && !document.querySelector('#empty').checkVisibility()`)
 }
 

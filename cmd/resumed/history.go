@@ -111,10 +111,7 @@ func (c *cli) printHistory(steps iter.Seq2[control.Step, error], err error) erro
 
 // printStep prints one line: when, which session, what, why.
 func printStep(p *termui.Printer, s control.Step) {
-	who := "resumed"
-	if s.Session != "" {
-		who = strings.TrimSpace(cmp.Or(s.Name, s.Session) + " " + s.Project) // not shortened: people type it again
-	}
+	who := cmp.Or(strings.TrimSpace(cmp.Or(s.Name, s.Session)+" "+s.Project), "resumed") // not shortened: people type it again
 	words, colour := stepName(s)
 	text := s.Reason
 	if s.Outcome != "" && (s.Error == "" || !strings.Contains(s.Reason, s.Error)) {

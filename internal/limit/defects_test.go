@@ -27,6 +27,8 @@ func TestRecordsThatWereReadWrong(t *testing.T) {
 		"a failure that nobody understands":        {Refusal{Text: "The flux capacitor is misaligned"}, Unknown, ""},
 		"a status is a fact":                       {Refusal{Status: 400, Text: "The flux capacitor is misaligned"}, BadRequest, ""},
 		"a window that is answered with 402":       {Refusal{Status: 402, Text: "You have reached your 5-hour usage limit. Resets in 2h 13m."}, UsageLimit, "2026-11-15T14:13:00Z"},
+		"Ctrl-C is the person's own stop":          {Refusal{Text: "interrupted (Ctrl-C). Something went wrong?"}, Cancelled, ""},
+		"in other words too":                       {Refusal{Text: "Interrupted by Ctrl+C"}, Cancelled, ""},
 		"credits come back by no clock":            {Refusal{Status: 402, Text: "Add credits. Offer available until 15:00."}, Billing, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +57,11 @@ func TestLinesThatWereReadWrong(t *testing.T) {
 		`Please retry after 403 seconds`:                                 {RateLimit, false, "2026-11-15T12:06:43Z"},
 		`Usage limit reached again · continuing automatically at 4:10pm`: {UsageLimit, true, "2026-11-15T16:10:00Z"},
 		`Your claude.ai usage limit has reset. Continue the task you were working on when the limit was reached; do not repeat work.`: {None, false, ""},
-		`Automatic continue cancelled. Your session will wait for you instead`:                                                        {None, false, ""},
+		`Current week (all models)`:                                            {None, false, ""},
+		`Resets Mar 12 at 11pm (America/Chicago)`:                              {None, false, ""},
+		`Next attempt in 30s`:                                                  {RateLimit, true, ""},
+		`Trying again in 15 seconds (try 4 of 5)`:                              {RateLimit, true, "2026-11-15T12:00:15Z"},
+		`Automatic continue cancelled. Your session will wait for you instead`: {None, false, ""},
 	} {
 		v := noon.Text(text)
 		require.Equal(t, c.class, v.Class, text)

@@ -96,8 +96,8 @@ func (s spec) copies() (from, to []string) {
 	return from, to
 }
 
-// copyCommand is what a person types to copy a temporary program to where it stays, as lines of a hint, each
-// after a tab; empty: it stays.
+// copyCommand is what a person types to copy a temporary program to where it stays, as more lines of a
+// hint; empty: it stays.
 func (s spec) copyCommand() string {
 	if s.copyOf == "" {
 		return ""
@@ -106,7 +106,7 @@ func (s spec) copyCommand() string {
 	if slices.ContainsFunc(strings.Split(s.copyOf, string(filepath.Separator)), isGoBuildDir) { // it may be gone by then
 		copying = "go build -o " + sanitize.ShellWord(s.program) + " ./cmd/resumed"
 	}
-	return "\t# first, because this program " + s.temporary + ":\t" + copying + "\texport PATH=\"" + filepath.Dir(s.program) + ":$PATH\""
+	return "\n  # first, because this program " + s.temporary + ":\n  " + copying + "\n  export PATH=\"" + filepath.Dir(s.program) + ":$PATH\""
 }
 
 // copyPrograms copies the programs for the service, if needed, and returns what it made.

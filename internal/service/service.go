@@ -224,10 +224,15 @@ func (i Installer) withoutManager(s spec, err error) error {
 	if !errors.Is(err, errNoSystemd) && systemdRuns() {
 		return err
 	}
-	return hint.With(err, strings.NewReplacer("PROGRAM", s.program, "\t", "\n  ").Replace("one of these instead, which start it without systemd"+s.copyCommand()+
-		"\t# now, until the machine stops:\ttmux new-session -d -s resumed 'PROGRAM run'"+
-		"\t# at every start of the machine:\t(crontab -l 2>/dev/null; echo '@reboot PROGRAM run >/dev/null 2>&1') | crontab -"+
-		"\t# with runit:\tmkdir -p ~/service/resumed\tprintf '#!/bin/sh\\nexec PROGRAM run 2>&1\\n' >~/service/resumed/run\tchmod +x ~/service/resumed/run && runsvdir ~/service"))
+	return hint.With(err, "one of these instead, which start it without systemd"+s.copyCommand()+strings.ReplaceAll(`
+  # now, until the machine stops:
+  tmux new-session -d -s resumed 'PROGRAM run'
+  # at every start of the machine:
+  (crontab -l 2>/dev/null; echo '@reboot PROGRAM run >/dev/null 2>&1') | crontab -
+  # with runit:
+  mkdir -p ~/service/resumed
+  printf '#!/bin/sh\nexec PROGRAM run 2>&1\n' >~/service/resumed/run
+  chmod +x ~/service/resumed/run && runsvdir ~/service`, "PROGRAM", s.program))
 }
 
 // PrintSystem prints a script that installs a system service for this user.

@@ -57,11 +57,15 @@ func TestLinesThatWereReadWrong(t *testing.T) {
 		`Please retry after 403 seconds`:                                 {RateLimit, false, "2026-11-15T12:06:43Z"},
 		`Usage limit reached again · continuing automatically at 4:10pm`: {UsageLimit, true, "2026-11-15T16:10:00Z"},
 		`Your claude.ai usage limit has reset. Continue the task you were working on when the limit was reached; do not repeat work.`: {None, false, ""},
-		`Current week (all models)`:                                            {None, false, ""},
-		`Resets Mar 12 at 11pm (America/Chicago)`:                              {None, false, ""},
-		`Next attempt in 30s`:                                                  {RateLimit, true, ""},
-		`Trying again in 15 seconds (try 4 of 5)`:                              {RateLimit, true, "2026-11-15T12:00:15Z"},
-		`Automatic continue cancelled. Your session will wait for you instead`: {None, false, ""},
+		`Current week (all models)`:                                                    {None, false, ""},
+		`Resets Mar 12 at 11pm (America/Chicago)`:                                      {None, false, ""},
+		`Next attempt in 30s`:                                                          {RateLimit, true, ""},
+		`Trying again in 15 seconds (try 4 of 5)`:                                      {RateLimit, true, "2026-11-15T12:00:15Z"},
+		`'You have surpassed your {{item}} quota limit. Charges are added beyond it.'`: {None, false, ""},
+		`You have reached your usage limit. Resets in %d minutes.`:                     {None, false, ""},
+		`// You have reached your usage limit`:                                         {None, false, ""},
+		`If your usage limit is reached, requests fail with status 429`:                {None, false, ""},
+		`Automatic continue cancelled. Your session will wait for you instead`:         {None, false, ""},
 	} {
 		v := noon.Text(text)
 		require.Equal(t, c.class, v.Class, text)

@@ -22,12 +22,10 @@ func named(name string) feature {
 }
 
 func nameOf(first, second string) string {
-	switch second {
-	case "", "~":
-		return first + second
-	default:
-		return first + " " + second
+	if second != "" && second != "~" {
+		second = " " + second
 	}
+	return first + second
 }
 
 // mostTokens is how much of a line is used: a refusal says early what it is.

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -69,12 +70,11 @@ func Because(text string, c Class) []string {
 	if !ok {
 		return nil
 	}
-	toks := token.Cut(rest)
-	said := reasons(rest, toks, c)
+	said := reasons(rest, c)
 	if record != nil {
 		for _, inner := range record.texts {
 			if len(said) == 0 {
-				said = reasons(inner, token.Cut(inner), c)
+				said = reasons(inner, c)
 			}
 		}
 	}
@@ -184,8 +184,11 @@ func reports(src string, line []token.Token, record *facts) (score *scores, back
 		return nil, false, false
 	}
 	backed = code || status || named || throws(src, line) || phrased(line)
-	return score, backed, backed || over >= enough && len(line) > 2
+	return score, backed, (backed || over >= enough && len(line) > 2) && !written.MatchString(row)
 }
+
+// A person or a program wrote such a line for a case that may come: a template, a comment, a condition.
+var written = regexp.MustCompile(`\{\{|\$\{|%[sd]\b|\{0\}|^(?://|/\*|(?i:if|when|whenever|unless)\b)`)
 
 // usageBars counts the gauges that a text draws.
 func usageBars(s string) int {

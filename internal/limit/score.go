@@ -132,7 +132,7 @@ func familiar(src string, toks []token.Token) bool {
 	return all == 0 || 2*seen > all
 }
 
-func reasons(src string, toks []token.Token, c Class) []string {
+func reasons(src string, c Class) []string {
 	at := slices.Index(learned[:], c)
 	if at < 0 {
 		return nil
@@ -143,23 +143,22 @@ func reasons(src string, toks []token.Token, c Class) []string {
 	}
 	var reasons []reason
 	line := gathered{named: true}
-	line.gather(src, toks)
+	line.gather(src, token.Cut(src))
 	for i, name := range line.names {
 		if adds := trained()[line.features[i]]; adds[at] > 0 && plain(name) {
 			reasons = append(reasons, reason{name, adds[at] - adds[0]})
 		}
 	}
 	slices.SortStableFunc(reasons, func(a, b reason) int { return cmp.Compare(b.adds, a.adds) })
+	const most = 3
 	var said []string
 	for _, r := range reasons {
-		if len(said) < mostReasons && !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, r.words) || strings.Contains(r.words, s) }) {
+		if len(said) < most && !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, r.words) || strings.Contains(r.words, s) }) {
 			said = append(said, r.words)
 		}
 	}
 	return said
 }
-
-const mostReasons = 3
 
 // plain reports whether the words have only letters, and enough of them to be understood.
 func plain(words string) bool {

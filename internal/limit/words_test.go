@@ -109,10 +109,10 @@ func TestTheSameExamplesGiveTheSameWeights(t *testing.T) {
 
 func TestBecauseOfWhichWords(t *testing.T) {
 	const text = "Your weekly allowance is used up, it resets on Monday."
-	said := reasons(text, token.Cut(text), UsageLimit)
+	said := reasons(text, UsageLimit)
 	require.NotEmpty(t, said)
 	require.Contains(t, strings.Join(said, " "), "used up")
-	require.Nil(t, reasons(text, token.Cut(text), Timeout))
+	require.Nil(t, reasons(text, Timeout))
 }
 
 // Panels and tables show limits and errors of others; a gauge before a refusal hides nothing.

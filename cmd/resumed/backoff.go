@@ -4,13 +4,10 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -19,8 +16,6 @@ import (
 	"resumed/internal/backoff"
 	"resumed/internal/config"
 	"resumed/internal/humanize"
-	"resumed/internal/sanitize"
-	"resumed/internal/state"
 	"resumed/internal/termui"
 )
 
@@ -34,7 +29,6 @@ const unboundedShown = 60
 // reported at once.
 type scheduling struct {
 	policy, attempts, seed string
-	learned                bool
 }
 
 func (c *cli) backoffCommand() *cobra.Command {
@@ -50,9 +44,6 @@ func (c *cli) backoffCommand() *cobra.Command {
 			"  resumed backoff --base-delay 2s --max-delay 1m --attempts 8 --json",
 		Args: noStrayValue,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if s.learned {
-				return c.learned(cmd.Context())
-			}
 			return c.backoff(cmd, s)
 		},
 	})
@@ -60,7 +51,6 @@ func (c *cli) backoffCommand() *cobra.Command {
 	flags.StringVar(&s.policy, "policy", "", "`NAME` of a policy, from the configuration or built in")
 	flags.StringVar(&s.attempts, "attempts", "", "how many waits to print, `N` (default max_retries)")
 	flags.StringVar(&s.seed, "seed", "", "a `NUMBER` that makes the random part repeatable")
-	flags.BoolVar(&s.learned, "learned", false, "how long past outages took, and the longest wait that follows from it")
 	addPolicyFlags(cmd)
 	return cmd
 }
@@ -257,49 +247,4 @@ func overridePolicy(cmd *cobra.Command, p *backoff.Policy) error {
 		}
 	}
 	return errors.Join(bad...)
-}
-
-type lesson struct {
-	Provider   string   `json:"provider"`
-	Recoveries int      `json:"recoveries"`
-	Median     float64  `json:"median_seconds"`
-	MaxDelay   *float64 `json:"max_delay_seconds"` // null: too few were observed
-}
-
-// learned prints what was learned from outages. It needs no daemon: everything is on disk.
-func (c *cli) learned(ctx context.Context) error {
-	var recoveries backoff.Recoveries
-	err := withState(func(reader *state.Reader) (err error) {
-		recoveries, err = reader.Recoveries(ctx)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	lessons := make([]lesson, 0, len(recoveries))
-	for _, provider := range slices.Sorted(maps.Keys(recoveries)) {
-		median, n := recoveries.Median(provider)
-		l := lesson{Provider: provider, Recoveries: n, Median: median.Seconds()}
-		if longest, ok := recoveries.Cap(provider); ok {
-			l.MaxDelay = new(longest.Seconds())
-		}
-		lessons = append(lessons, l)
-	}
-	return c.print(map[string]any{"version": 1, "learned": lessons}, func(p *termui.Printer) { printLessons(p, lessons) })
-}
-
-func printLessons(p *termui.Printer, lessons []lesson) {
-	if len(lessons) == 0 {
-		p.Wrapped("No outage has been recorded yet. After 20 outages of a provider, their length decides the longest wait of the policy outage.")
-		return
-	}
-	rows := [][]termui.Cell{termui.Head("PROVIDER", "OUTAGES", "MEDIAN", "LONGEST WAIT")}
-	for _, l := range lessons {
-		longest := "15m, until 20 were seen"
-		if l.MaxDelay != nil {
-			longest = humanize.Seconds(*l.MaxDelay)
-		}
-		rows = append(rows, termui.Row(sanitize.Line(l.Provider), strconv.Itoa(l.Recoveries), humanize.Seconds(l.Median), longest))
-	}
-	p.Table(rows)
 }

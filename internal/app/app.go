@@ -114,13 +114,13 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 	d.notifier = d.newNotifier(first)
 	d.journal = journal.New(journal.Options{Store: d.store, Changes: d.changes, Log: opts.Log, Tell: d.tell, Amend: d.amend}, snapshot.Sessions)
 	d.engine = engine.New(engine.Options{
-		Rules: first.rules, Sessions: snapshot.Sessions, Paused: snapshot.Paused, AliveAt: snapshot.AliveAt, Recoveries: snapshot.Recoveries,
-		Act:     func(ctx context.Context, s resume.Session) { d.deliver.Act(ctx, s) },
-		Gate:    d.gate,
-		Changed: d.changed,
-		Learned: d.store.SetRecoveries, StorePaused: d.store.SetPaused,
-		Rand: rand.Float64,
-		Mark: uuid.NewString,
+		Rules: first.rules, Sessions: snapshot.Sessions, Paused: snapshot.Paused, AliveAt: snapshot.AliveAt,
+		Act:         func(ctx context.Context, s resume.Session) { d.deliver.Act(ctx, s) },
+		Gate:        d.gate,
+		Changed:     d.changed,
+		StorePaused: d.store.SetPaused,
+		Rand:        rand.Float64,
+		Mark:        uuid.NewString,
 	})
 	d.usage = usage.NewCollector(usage.CollectorOptions{
 		Store: d.store, Report: d.notifier.TellUsage, Changed: d.changes.NoteDaemon,

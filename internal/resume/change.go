@@ -150,16 +150,6 @@ func (c Change) WorksOn() bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// Recovery returns how long the outage took that this step ended, and the provider that had it.
-func (c Change) Recovery() (provider string, took time.Duration, ok bool) {
-	moved, ok := c.Event.(Progressed)
-	if !ok || !c.Before.Interrupted() || c.After.State != Watching || !c.Before.Limit.Class.Outage() {
-		return "", 0, false
-	}
-	took = Earlier(moved.At, c.At).Sub(c.Before.stoppedAt())
-	return c.Before.asked(), took, took > 0 && c.Before.MissedAt.IsZero()
-}
-
 // Disproves reports whether this step shows that the usage limit of a session was over before its reset:
 // the session works again, with the model that the limit had stopped, and at the cost of its account.
 func (c Change) Disproves() (reset, at time.Time, ok bool) {

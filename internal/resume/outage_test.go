@@ -34,21 +34,3 @@ func TestVeryManyTriesAreCountedAndNotAllRemembered(t *testing.T) {
 	require.Len(t, w.Attempts, maxAttempts)
 	require.Equal(t, 300, w.Tries())
 }
-
-func TestTheLongestWaitFollowsTheOutagesThatWereSeen(t *testing.T) {
-	var r backoff.Recoveries
-	for range 200 {
-		r = r.With("anthropic", 12*time.Hour)
-	}
-	own := ridingOut(t)
-	own.Recoveries = r.With("x", 0)
-	for range 200 {
-		own.Recoveries = own.Recoveries.With("bot", time.Minute)
-	}
-	s := Session{Key: Key{"bot", "a"}, Interruption: Interruption{Limit: limit.Verdict{Class: limit.Overloaded}}}
-	require.Equal(t, time.Minute, own.PolicyOf(s).MaxDelay)
-	policy := own.ByClass[limit.Overloaded]
-	policy.BaseDelay++
-	own.ByClass[limit.Overloaded] = policy
-	require.Equal(t, 15*time.Minute, own.PolicyOf(s).MaxDelay, "a person's own policy stays as it was written")
-}

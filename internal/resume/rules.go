@@ -61,7 +61,6 @@ type Rules struct {
 	Priority      []Priority    // which directories go first when several sessions are due
 	Order         Order         // used among sessions of the same rank
 
-	Recoveries backoff.Recoveries // set by the engine: durations of past outages
 }
 
 // Excluded says why sessions in dir are not resumed, or "".

@@ -126,8 +126,7 @@ func (s Session) untilElapsed(policy backoff.Policy, r Rules) Session {
 	return s
 }
 
-// PolicyOf returns the policy for what stopped the session. Recoveries change only the built-in outage
-// policy: a policy of the user stays as it was written.
+// PolicyOf returns the policy for what stopped the session.
 func (r Rules) PolicyOf(s Session) backoff.Policy {
 	policy, found := r.ByAgent[s.Key.Agent]
 	if !found {
@@ -135,10 +134,6 @@ func (r Rules) PolicyOf(s Session) backoff.Policy {
 	}
 	if !found {
 		policy = r.Backoff
-	}
-	builtIn, _ := backoff.Named("outage")
-	if longest, ok := r.Recoveries.Cap(s.asked()); ok && policy == builtIn {
-		policy.MaxDelay = longest
 	}
 	return policy
 }

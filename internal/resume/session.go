@@ -198,9 +198,6 @@ func (s Session) Pending() bool { return s.Task != nil && s.Task.BegunAt.IsZero(
 // that got a session with another id, which could not be chosen in advance.
 func (s Session) IsPlaceholder() bool { return s.Task != nil && s.Task.Session != s.Key.ID }
 
-// asked names the provider of the session: all accounts of one provider have the same outages.
-func (s Session) asked() string { return cmp.Or(s.Provider, s.Key.Agent) }
-
 func (s Session) runs(mark string) bool { return s.Run != nil && s.Run.Mark == mark }
 
 func (s Session) last() Attempt {

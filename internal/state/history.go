@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"resumed/internal/backoff"
 	"resumed/internal/resume"
 )
 
@@ -270,16 +269,6 @@ func (r *Reader) Sessions() ([]resume.Session, error) {
 		return nil, fmt.Errorf("load sessions: %w", judge(r.path, err))
 	}
 	return snap.Sessions, nil
-}
-
-// Recoveries returns the durations of past outages.
-func (r *Reader) Recoveries(ctx context.Context) (backoff.Recoveries, error) {
-	var data []byte
-	err := r.db.QueryRowContext(ctx, "SELECT data FROM value WHERE key = ?", recoveriesKey).Scan(&data)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("load recoveries: %w", judge(r.path, err))
-	}
-	return readRecoveries(data), nil
 }
 
 // LastWritten returns when a daemon last wrote to the state in dir; zero: never.

@@ -14,18 +14,16 @@ import (
 	"strings"
 	"time"
 
-	"resumed/internal/backoff"
 	"resumed/internal/resume"
 )
 
 // Snapshot is what was stored when the last daemon ended.
 type Snapshot struct {
-	Sessions   []resume.Session
-	Cursors    map[string]json.RawMessage // by path
-	Paused     bool                       // everything is paused, not only one session
-	Recoveries backoff.Recoveries         // the durations of past outages
-	AliveAt    time.Time                  // when a daemon last ran; zero: not known
-	Skipped    []error                    // one for each record that could not be read
+	Sessions []resume.Session
+	Cursors  map[string]json.RawMessage // by path
+	Paused   bool                       // everything is paused, not only one session
+	AliveAt  time.Time                  // when a daemon last ran; zero: not known
+	Skipped  []error                    // one for each record that could not be read
 
 	lost []string // the ids of the sessions among Skipped
 }
@@ -34,8 +32,7 @@ type Snapshot struct {
 // until a newer one replaces it.
 func (s *Store) Load() (Snapshot, error) {
 	alive, _ := s.Value(aliveKey)
-	recoveries, _ := s.Value(recoveriesKey)
-	snap := Snapshot{Paused: s.Paused(), Recoveries: readRecoveries(recoveries)}
+	snap := Snapshot{Paused: s.Paused()}
 	snap.AliveAt, _ = time.Parse(time.RFC3339, string(alive)) // an invalid time counts as none
 	if err := s.loadSessions(&snap); err != nil {
 		return Snapshot{}, fmt.Errorf("load sessions: %w", judge(s.Path(), err))
@@ -111,9 +108,8 @@ func sessionKey(key resume.Key) string { return "session\x00" + key.Agent + "\x0
 
 // The names of the daemon's own values.
 const (
-	pausedKey     = "paused"     // exists while everything is paused
-	aliveKey      = "alive_at"   // when a daemon last ran
-	recoveriesKey = "recoveries" // the durations of past outages
+	pausedKey = "paused"   // exists while everything is paused
+	aliveKey  = "alive_at" // when a daemon last ran
 )
 
 // SetPaused queues whether everything is paused.
@@ -134,20 +130,6 @@ func (s *Store) Paused() bool {
 // SetAlive queues that a daemon runs at this time.
 func (s *Store) SetAlive(at time.Time) {
 	s.PutValue(aliveKey, []byte(at.UTC().Format(time.RFC3339)))
-}
-
-// SetRecoveries queues the durations of past outages.
-func (s *Store) SetRecoveries(r backoff.Recoveries) {
-	data, _ := json.Marshal(r) // a map of durations can always be written
-	s.PutValue(recoveriesKey, data)
-}
-
-func readRecoveries(data []byte) backoff.Recoveries {
-	var r backoff.Recoveries
-	if json.Unmarshal(data, &r) != nil {
-		return nil
-	}
-	return r
 }
 
 // PutValue queues a small value under a name; nil removes it. Value returns it from now on.

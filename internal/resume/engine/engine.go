@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"resumed/internal/backoff"
 	"resumed/internal/resume"
 )
 
@@ -16,14 +15,12 @@ import (
 // that passed meanwhile is noticed this late at most.
 const longestSleep = time.Minute
 
-// Options configure an Engine. All functions but Learned, StorePaused and Gate are required.
+// Options configure an Engine. All functions but StorePaused and Gate are required.
 type Options struct {
 	Rules    resume.Rules
 	Sessions []resume.Session // as stored when the engine last stopped
 	Paused   bool             // no resume is started until SetPaused(false)
 	AliveAt  time.Time        // when a daemon last ran, as far as is known
-
-	Recoveries backoff.Recoveries // of earlier daemons
 
 	// Act sends the resume in session.Run and reports on it through Apply. It runs in a goroutine of
 	// its own and must return soon after ctx is done.
@@ -31,9 +28,6 @@ type Options struct {
 
 	// Changed is called with every step, in order. It must not block and must not call the engine.
 	Changed func(resume.Change)
-
-	// Learned is called with all recoveries when there is a new one. It must not block.
-	Learned func(backoff.Recoveries)
 
 	// StorePaused is called with each order to pause or unpause everything. It must not block.
 	StorePaused func(paused bool)
@@ -66,7 +60,6 @@ type Engine struct {
 
 // New returns an engine that knows the given sessions. Run starts it.
 func New(opts Options) *Engine {
-	opts.Rules.Recoveries = opts.Recoveries
 	e := &Engine{
 		opts:     opts,
 		orders:   make(chan func(context.Context)),
@@ -221,7 +214,6 @@ func (e *Engine) Ping(ctx context.Context) error {
 // configuration, before any session is started by the new rules.
 func (e *Engine) SetRules(ctx context.Context, rules resume.Rules, others func()) error {
 	return e.do(ctx, func(ctx context.Context) {
-		rules.Recoveries = e.opts.Rules.Recoveries
 		e.opts.Rules, e.recheck = rules, true
 		e.sortReady()
 		e.reconsider(ctx)
@@ -253,17 +245,6 @@ func (e *Engine) SetPaused(ctx context.Context, paused bool) error {
 	})
 }
 
-func (e *Engine) learn(c resume.Change) {
-	provider, took, ok := c.Recovery()
-	if !ok {
-		return
-	}
-	e.opts.Rules.Recoveries = e.opts.Rules.Recoveries.With(provider, took)
-	if e.opts.Learned != nil {
-		e.opts.Learned(e.opts.Rules.Recoveries)
-	}
-}
-
 // apply takes one step. before is the session as stored; s is before with the values of the event's
 // observation.
 func (e *Engine) apply(ctx context.Context, before, s resume.Session, ev resume.Event, now time.Time) resume.Session {
@@ -281,7 +262,6 @@ func (e *Engine) apply(ctx context.Context, before, s resume.Session, ev resume.
 	if e.account(after.AccountKey()).update(change) || before.State != after.State || before.Run != after.Run {
 		e.recheck = true
 	}
-	e.learn(change)
 	e.opts.Changed(change)
 	e.postpone(ctx, change)
 	e.lift(ctx, change)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/backoff"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -118,24 +117,6 @@ func TestOneSessionTriesForAllInAnOutage(t *testing.T) {
 	})
 }
 
-func TestAnOutageThatIsOverTeaches(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var told backoff.Recoveries
-		start := time.Now()
-		w := newWorldOf(t, Options{Rules: ridingOut(t), Learned: func(r backoff.Recoveries) { told = r }}, refusedUntil(start.Add(50*time.Minute)))
-		w.see("a", limited(start, limit.Overloaded))
-		w.see("b", limited(start, limit.RateLimit))
-		w.see("b", resume.Progressed{At: start.Add(time.Second)})
-		time.Sleep(3 * time.Hour)
-		require.Equal(t, resume.Watching, w.session("a").State)
-		require.NoError(t, w.SetRules(t.Context(), ridingOut(t), func() {}))
-		w.stop()
-		require.Len(t, told["bot"], 1, "a limit is no outage")
-		require.InDelta(t, 50, told["bot"][0].Minutes(), 16)
-		require.Len(t, w.opts.Rules.Recoveries["bot"], 1, "other rules do not make it forget")
-	})
-}
-
 // How long incidents last: 20 to 180 minutes, half of them up to 48.
 func incident(u float64) time.Duration {
 	between := func(low, high, share float64) time.Duration {
@@ -149,13 +130,13 @@ func incident(u float64) time.Duration {
 
 // rideOut lets one session meet an outage of that length, and returns how often it was tried and, if it
 // continued, how long after the end.
-func rideOut(t *testing.T, rules resume.Rules, learned backoff.Recoveries, lasts time.Duration, dice *rand.Rand) (tries int, lost time.Duration, wentOn bool) {
+func rideOut(t *testing.T, rules resume.Rules, lasts time.Duration, dice *rand.Rand) (tries int, lost time.Duration, wentOn bool) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		act := refusedUntil(start.Add(lasts))
 		w := &world{t: t, epoch: start}
 		w.Engine = New(Options{
-			Rules: rules, Recoveries: learned, Rand: dice.Float64,
+			Rules: rules, Rand: dice.Float64,
 			Act:     func(ctx context.Context, s resume.Session) { act(ctx, w, s) },
 			Changed: func(c resume.Change) { w.changes = append(w.changes, c) },
 			Mark:    func() string { tries++; return fmt.Sprint(tries) },
@@ -185,26 +166,19 @@ const (
 var update = flag.Bool("update", false, "write the table of outages into docs/backoff.md")
 
 func outageTable(t *testing.T) string {
-	var seen backoff.Recoveries
-	dice := rand.New(rand.NewPCG(2026, 2))
-	for range 100 {
-		seen = seen.With("bot", incident(dice.Float64()))
-	}
 	var b strings.Builder
 	b.WriteString("| policy | given up | tries, on average | minutes lost after the end, on average |\n|---|---:|---:|---:|\n")
 	for _, p := range []struct {
-		name    string
-		rules   resume.Rules
-		learned backoff.Recoveries
+		name  string
+		rules resume.Rules
 	}{
-		{"`[backoff]`: 30 s … 5 m, 5 tries", defaultRules(), nil},
-		{"`outage`: 30 s … 15 m, 12 h", ridingOut(t), nil},
-		{"`outage`, learned from 100 such incidents", ridingOut(t), seen},
+		{"`[backoff]`: 30 s … 5 m, 5 tries", defaultRules()},
+		{"`outage`: 30 s … 15 m, 12 h", ridingOut(t)},
 	} {
 		dice := rand.New(rand.NewPCG(2026, 1)) // the same incidents for all
 		gaveUp, tries, lost, went := 0, 0, time.Duration(0), 0
 		for range incidents {
-			n, late, ok := rideOut(t, p.rules, p.learned, incident(dice.Float64()), rand.New(rand.NewPCG(dice.Uint64(), 3)))
+			n, late, ok := rideOut(t, p.rules, incident(dice.Float64()), rand.New(rand.NewPCG(dice.Uint64(), 3)))
 			tries += n
 			if !ok {
 				gaveUp++

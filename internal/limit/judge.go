@@ -168,10 +168,10 @@ func reports(src string, line []token.Token, record *facts) (score *scores, back
 	if table := strings.HasPrefix(row, "|") && strings.Count(row, "|") > 2; table || usageBars(row) > 0 {
 		return nil, false, false
 	}
-	status := false
-	for i := range line {
-		heads := i == 0 && len(line) > 1 && line[1].Upper // 401 Unauthorized
-		status = status || (i > 0 || heads) && statusAt(line, i) != 0
+	status, own := false, unquoted(src, line)
+	for i := range own {
+		heads := i == 0 && len(own) > 1 && own[1].Upper // 401 Unauthorized
+		status = status || (i > 0 || heads) && statusAt(own, i) != 0
 	}
 	code := record != nil && record.known() && opensRecord(line)
 	named := leadsWithCode(src, line)
@@ -183,12 +183,27 @@ func reports(src string, line []token.Token, record *facts) (score *scores, back
 	if over < little {
 		return nil, false, false
 	}
-	backed = code || status || named || throws(src, line) || phrased(line)
-	return score, backed, (backed || over >= enough && len(line) > 2) && !written.MatchString(row)
+	backed = code || status || named || throws(src, line) || phrased(own)
+	return score, backed, (backed || over >= enough && len(line) > 2 && len(own) == len(line)) && !written.MatchString(row)
 }
 
 // A person or a program wrote such a line for a case that may come: a template, a comment, a condition.
-var written = regexp.MustCompile(`\{\{|\$\{|%[sd]\b|\{0\}|^(?://|/\*|(?i:if|when|whenever|unless)\b)`)
+var written = regexp.MustCompile(`\{\{|\$\{|%[sd]\b|\{0\}|^(?://|/\*|(?i:if|when|whenever|unless)\b)|['"],$`)
+
+// unquoted returns a line without the words that it quotes in the middle of a sentence.
+func unquoted(src string, line []token.Token) []token.Token {
+	for i := 1; i < len(line); i++ {
+		opens := line[i].Text
+		if opens != "`" && opens != `"` || line[i].Glued || line[i-1].Kind != token.Word {
+			continue
+		}
+		closes := slices.IndexFunc(line[i+1:], func(t token.Token) bool { return t.Is(opens) })
+		if closes > 0 && strings.Contains(src[line[i].End:line[i+1+closes].Start], " ") { // else it is a name
+			return append(slices.Clone(line[:i]), unquoted(src, line[i+closes+2:])...)
+		}
+	}
+	return line
+}
 
 // usageBars counts the gauges that a text draws.
 func usageBars(s string) int {

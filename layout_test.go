@@ -196,13 +196,13 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {74_120, unlimited},
+	"...":                  {74_100, unlimited},
 	"cmd/resumed":          {3_950, unlimited},
 	"internal/agent/...":   {12_610, unlimited},
 	"internal/app":         {810, 0},
 	"internal/config":      {2_790, 0},
 	"internal/deliver":     {2_760, 0},
-	"internal/explain/...": {2_490, unlimited},
+	"internal/explain/...": {2_465, unlimited},
 	"internal/fleet/...":   {4_280, unlimited},
 	"internal/hub":         {1_240, unlimited},
 	"internal/limit/...":   {3_425, unlimited},

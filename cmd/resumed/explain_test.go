@@ -274,7 +274,7 @@ func TestExplainDoesNotGuess(t *testing.T) {
 		out, errOut, code := b.run("explain", b.path(name))
 		require.Equal(t, exitFailed, code, name)
 		require.Empty(t, out, name)
-		require.Contains(t, errOut, "no output of a run, no screen, no events and no export", name)
+		require.Contains(t, errOut, "no output of a run and no screen", name)
 	}
 }
 

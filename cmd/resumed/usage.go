@@ -51,7 +51,7 @@ func (c *cli) usageCommand() *cobra.Command {
 			}
 			status, err := c.client().Status(cmd.Context(), false)
 			if err == nil {
-				_, err = room.Full(status)
+				err = room.Check(status)
 			}
 			if err != nil {
 				return err

@@ -331,10 +331,10 @@ func (c *Client) Await(ctx context.Context, room QuotaCondition, timeout time.Du
 	}
 	for {
 		status, err := c.Status(ctx, false)
-		if err != nil {
-			return err
+		if err == nil {
+			err = room.Check(status)
 		}
-		next, err := room.Full(status)
+		next := room.full(status)
 		if err != nil || next.IsZero() {
 			return err
 		}
@@ -348,14 +348,20 @@ func (c *Client) Await(ctx context.Context, room QuotaCondition, timeout time.Du
 	}
 }
 
-// Full returns when to look again; zero: there is room. Its error says that there is no such account.
-func (r QuotaCondition) Full(status Status) (next time.Time, err error) {
-	known := false
+// Check returns an error if no account has the name.
+func (r QuotaCondition) Check(status Status) error {
+	if r.Account == "" || slices.ContainsFunc(status.Accounts, r.Means) {
+		return nil
+	}
+	return fmt.Errorf("no account is called %q: `resumed status` lists them", r.Account)
+}
+
+// full returns when to look again; zero: there is room.
+func (r QuotaCondition) full(status Status) (next time.Time) {
 	for _, a := range status.Accounts {
 		if !r.Means(a) {
 			continue
 		}
-		known = true
 		if a.State != "closed" {
 			next = status.Now.Add(lookAgain)
 		}
@@ -365,8 +371,5 @@ func (r QuotaCondition) Full(status Status) (next time.Time, err error) {
 			}
 		}
 	}
-	if !known && r.Account != "" {
-		return next, fmt.Errorf("no account is called %q: `resumed status` lists them", r.Account)
-	}
-	return next, nil
+	return next
 }

@@ -132,9 +132,6 @@ func (x *Explainer) File(ctx context.Context, file, name string, now time.Time) 
 	if name, report, ok := x.recognised(rec.Recording, named); ok {
 		return x.recording(rec, name, report, now), nil
 	}
-	if err := notRead(path, head); err != nil {
-		return nil, err
-	}
 	var beheaded []Explanation // a transcript without its head
 	if named != nil && len(agent.SourcesOf(named)) > 0 {
 		if beheaded, err = x.transcript(ctx, named, path, now); err != nil || beheaded[0].Session != "" {
@@ -147,8 +144,8 @@ func (x *Explainer) File(ctx context.Context, file, name string, now time.Time) 
 	if beheaded != nil {
 		return beheaded, nil
 	}
-	return nil, fmt.Errorf("%s is not recognised: it is no transcript or database of an agent, no output of a run,"+
-		" no screen, no events and no export; with --agent any text is classified", path)
+	return nil, fmt.Errorf("%s is not recognised: it is no transcript or database of an agent, no output of a run"+
+		" and no screen; with --agent any text is classified", path)
 }
 
 func (x *Explainer) transcript(ctx context.Context, a agent.Agent, path string, now time.Time) ([]Explanation, error) {

@@ -189,25 +189,6 @@ func TestTheCompressedFileThatIsNamedIsRead(t *testing.T) {
 	require.Empty(t, left, "no copy of the conversation stays")
 }
 
-// A file that is recognised but not supported gets an error, not a guess from its words.
-func TestWhatIsNotReadIsSaid(t *testing.T) {
-	x := newExplainer(t)
-	for kind, text := range map[string]string{
-		"a chat of an old version of Gemini CLI": `{"sessionId":"4f2a1c9e-0000-4000-8000-000000000001","projectHash":"ab12","startTime":"2025-10-01T10:00:00.000Z","messages":[` +
-			`{"id":"3","timestamp":"2025-10-01T10:03:00.000Z","type":"error","content":"[API Error: You exceeded your current quota.]"}]}`,
-		"an export of opencode":                 "Exporting session: ses_one\n{\n  \"info\": {\n    \"id\": \"ses_one\",\n    \"directory\": \"/src\"\n  },\n  \"messages\": []\n}\n",
-		"a server's list of sessions":           `{"ses_one":{"type":"retry","attempt":1,"message":"The usage limit has been reached","next":1794712291486}}` + "\n",
-		"the events of the plugin for opencode": `{"at":1794700965600,"pid":7,"directory":"/src","type":"session.status","session":"ses_one","status":{"type":"retry"}}` + "\n",
-		"a log of opencode":                     `timestamp=2026-11-14T23:59:31.484Z level=ERROR message="stream error" session.id=ses_one error.error="AI_APICallError: Rate limit reached"` + "\n",
-	} {
-		path := write(t, t.TempDir(), "file", text)
-		for _, name := range []string{"", "gemini", "opencode"} {
-			_, err := x.File(t.Context(), path, name, now)
-			require.ErrorContains(t, err, " is "+kind+", which is not read: give ", name)
-		}
-	}
-}
-
 func TestARunIsHeardByItsStreams(t *testing.T) {
 	x := newExplainer(t, lines(t.TempDir()))
 	hear := ClassifyOutput(x.agents, x.limits.Grace)

@@ -180,33 +180,6 @@ func ClassifyOutput(known map[string]agent.Agent, grace time.Duration) func(name
 	}
 }
 
-// unread are files of agents that are recognised but not supported: each contains less than another file of the agent.
-var unread = []struct {
-	begins        *regexp.Regexp
-	kind, instead string
-}{
-	{
-		regexp.MustCompile(`^\s*\{\s*"sessionId"\s*:[^\[]*"projectHash"\s*:[^\[]*"messages"\s*:\s*\[`),
-		"a chat of an old version of Gemini CLI", "what the run printed",
-	},
-	{
-		regexp.MustCompile(`^(?:Exporting session: [^\n]*\n)?\s*\{\s*"info"\s*:\s*\{\s*"id"\s*:\s*"ses_`),
-		"an export of opencode", "its database",
-	},
-	{regexp.MustCompile(`^\{\s*"ses_\w+"\s*:\s*\{\s*"type"\s*:`), "a server's list of sessions", "the database of opencode"},
-	{regexp.MustCompile(`^\{"at":\d+,"pid":\d+,"directory":"[^\n]*"session":"ses_`), "the events of the plugin for opencode", "the database of opencode"},
-	{regexp.MustCompile(`(?m)^timestamp=[^\n]* session\.id=ses_`), "a log of opencode", "its database"},
-}
-
-func notRead(path string, head []byte) error {
-	for _, u := range unread {
-		if u.begins.Match(head) {
-			return fmt.Errorf("%s is %s, which is not read: give %s instead", path, u.kind, u.instead)
-		}
-	}
-	return nil
-}
-
 // readers returns all readers, by the name of their agent. Agents without one are explained only by their transcripts.
 func readers(limits limit.Reader) map[string]recording.Reader {
 	all := map[string]recording.Reader{opencode.Kilo: opencode.Reader.With(limits)}

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -87,19 +87,17 @@ var ErrUnchanged = errors.New("the configuration is unchanged")
 func withFleet(text string, wanted config.Fleet) string {
 	keys := []string{"url", "credentials_file", "ca_file", "name"}
 	said := fmt.Sprintf("url = %q\ncredentials_file = %q\nca_file = %q\nname = %q\n", wanted.URL, wanted.CredentialsFile, wanted.CAFile, wanted.Name)
-	found := false
-	after := inFleet(text, func(line, trimmed string) string {
-		key, _, _ := strings.Cut(trimmed, "=")
+	after, found := "", false
+	for line, inside := range fleetLines(text) {
+		key, _, _ := strings.Cut(line, "=")
 		switch {
-		case strings.HasPrefix(trimmed, "["):
+		case inside && strings.HasPrefix(strings.TrimSpace(line), "["):
 			found = true
-			return strings.TrimSuffix(line, "\n") + "\n" + said
-		case slices.Contains(keys, strings.TrimSpace(key)):
-			return ""
-		default:
-			return line
+			after += strings.TrimSuffix(line, "\n") + "\n" + said
+		case !inside || !slices.Contains(keys, strings.TrimSpace(key)):
+			after += line
 		}
-	})
+	}
 	if found {
 		return after
 	}
@@ -109,30 +107,36 @@ func withFleet(text string, wanted config.Fleet) string {
 	return after + "\n[fleet]\n" + said
 }
 
+// withoutFleet keeps one of the empty lines before and after the table.
 func withoutFleet(text string) string {
-	after := inFleet(text, func(line, trimmed string) string {
-		if trimmed == "" || strings.HasPrefix(trimmed, "#") {
-			return line
+	after, removed := "", false
+	endsBlank := func() bool { return strings.HasSuffix("\n\n"+after, "\n\n") }
+	for line, inside := range fleetLines(text) {
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case inside && trimmed != "" && trimmed[0] != '#':
+			removed = true
+		case trimmed != "" || !removed || !endsBlank():
+			after, removed = after+line, false
 		}
-		return "\x00"
-	})
-	gap := regexp.MustCompile(`(^|\n)\n(?:\x00+\n)*\x00+(\n|$)`) // removed lines, here marked with NUL, with the empty lines around them
-	return strings.ReplaceAll(gap.ReplaceAllString(after, "$1$2"), "\x00", "")
+	}
+	if removed && endsBlank() {
+		after = strings.TrimSuffix(after, "\n")
+	}
+	return after
 }
 
-// inFleet changes the lines of the table [fleet], beginning with its header.
-func inFleet(text string, change func(line, trimmed string) string) string {
-	var out strings.Builder
-	inside := false
-	for line := range strings.Lines(text) {
-		trimmed := strings.TrimSpace(line)
-		if strings.HasPrefix(trimmed, "[") {
-			inside = strings.HasPrefix(trimmed, "[fleet]")
+// fleetLines yields the lines of a text, and whether they belong to the table [fleet].
+func fleetLines(text string) iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		inside := false
+		for line := range strings.Lines(text) {
+			if trimmed := strings.TrimSpace(line); strings.HasPrefix(trimmed, "[") {
+				inside = strings.HasPrefix(trimmed, "[fleet]")
+			}
+			if !yield(line, inside) {
+				return
+			}
 		}
-		if inside {
-			line = change(line, trimmed)
-		}
-		out.WriteString(line)
 	}
-	return out.String()
 }

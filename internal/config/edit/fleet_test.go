@@ -31,7 +31,7 @@ func TestLeavingTakesTheTableOfTheFleetAlone(t *testing.T) {
 		"[log]\nlevel = \"warn\"\n\n[fleet]  # ours\nurl = \"tls://old:1\"\nshare = \"texts\"\n# of the log\n\n[http]\nlisten = \"x\"\n": "[log]\nlevel = \"warn\"\n\n# of the log\n\n[http]\nlisten = \"x\"\n",
 		"#[fleet]\n[log]\nurl = 1\n":                                "#[fleet]\n[log]\nurl = 1\n",
 		"[log]\n\n[fleet]\nurl = \"x\"\n\nname = \"y\"\n\n[http]\n": "[log]\n\n[http]\n",
-		"[log]\n\n\n[fleet]\nurl = \"x\"\n\n\n[http]\n":             "[log]\n\n\n\n[http]\n",
+		"[log]\n\n\n[fleet]\nurl = \"x\"\n\n\n[http]\n":             "[log]\n\n\n[http]\n",
 	} {
 		require.Equal(t, after, withoutFleet(before))
 	}

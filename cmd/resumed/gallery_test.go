@@ -246,6 +246,11 @@ func TestPageOfADeadDaemon(t *testing.T) {
 	w.until("it is live", `document.querySelector('#link').textContent === 'live' && document.title === '(6) resumed'`)
 	icon := w.eval(`document.querySelector('#icon').href`)
 	w.show("queue")
+	w.show("history")
+	steps := w.eval(`document.querySelectorAll('#history .step').length`)
+	require.NotEqual(t, "0", steps)
+	const asks = `performance.getEntriesByType('resource').filter((r) => r.name.includes('history?')).length`
+	asked := w.eval(asks)
 	w.show("sessions")
 	end()
 	w.until("it says so", `document.querySelector('#lost').checkVisibility() && document.querySelector('#sentence').textContent === 'The daemon does not answer.'`)
@@ -255,7 +260,8 @@ func TestPageOfADeadDaemon(t *testing.T) {
 	w.accessible("without a daemon", look{"dark", 1440})
 	w.show("queue")
 	w.show("history")
-	w.until("what was never read is missing", innerText("#history")+` === 'The history could not be read: the daemon does not answer'`)
+	w.until("it was asked for in vain", asks+" > "+asked)
+	require.Equal(t, steps, w.eval(`document.querySelectorAll('#history .step').length`), "what was read stays")
 	require.Equal(t, "3", w.eval(`document.querySelectorAll('#queue .task').length`), "what was read stays")
 	w.show("sessions")
 	w.shots("gallery-lost")
@@ -272,7 +278,7 @@ func TestPageNotifiesAndKeepsItsTheme(t *testing.T) {
 	_, err := chromedp.Call(w.ctx, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: recorder})
 	require.NoError(t, err)
 	g := newGallery()
-	openPage(w, g)
+	end := openPage(w, g)
 	w.as(look{"light", 1440})
 	needs := func(id string) {
 		g.mu.Lock()
@@ -300,6 +306,10 @@ func TestPageNotifiesAndKeepsItsTheme(t *testing.T) {
 	w.until("it is drawn again", `document.querySelectorAll('.session').length > 5`)
 	require.Equal(t, dark, ground())
 	require.Equal(t, "Theme: dark", w.eval(innerText("#theme")))
+
+	end()
+	w.show("history")
+	w.until("what was never read is missing", innerText("#history")+` === 'The history could not be read: the daemon does not answer'`)
 }
 
 // Tasks of the queue and sessions of other hosts get orders where they are shown.

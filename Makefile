@@ -53,7 +53,7 @@ soak: ## Kill the daemon all the time and check what it did (SOAK=10m, SOAK_WORL
 	RESUMED_RACES=100 go test -count=1 -v -timeout 0 -run SameTime ./internal/deliver
 	.ci/loaded 4 go test -count=1 ./...
 
-faults: ## Break one promise at a time, and see that a test notices (NAME=claim-is-not-synced for one; 25 minutes for all)
+faults: ## Break one promise at a time, and see that a test notices (NAME=claim-is-not-synced for one; 15 minutes for all)
 	faults/run $(NAME)
 
 mutants: ## Change one operator at a time, and see how many changes the tests notice (PACKAGE=backoff for one; some take an hour)

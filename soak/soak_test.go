@@ -219,8 +219,15 @@ func (w *world) end(signal syscall.Signal) {
 	said := w.daemon.Stderr.(*bytes.Buffer).String()
 	require.NotContains(w.t, said, "panic:")
 	if status, ok := w.daemon.ProcessState.Sys().(syscall.WaitStatus); ok && !status.Signaled() && signal == syscall.SIGTERM && !w.failing {
-		require.NoError(w.t, err, said)
+		require.NoError(w.t, err, "%s\n%s", said, w.lockHolders())
 	}
+}
+
+// lockHolders names the processes that have the lock of the state open: a daemon says that another one has it.
+func (w *world) lockHolders() string {
+	out, _ := exec.Command("sh", "-c", `for fd in $(find /proc/[0-9]*/fd -lname "$1" 2>/dev/null); do pid=${fd#/proc/}; ps -o pid,ppid,stat,wchan:20,etimes,args -p "${pid%%/*}"; done`,
+		"sh", filepath.Join(w.home, ".local/state/resumed/resumed.lock")).Output()
+	return string(out)
 }
 
 // happen lets one session meet a limit, after a person has gone on in it: mostly

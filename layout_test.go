@@ -196,7 +196,7 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {74_100, unlimited},
+	"...":                  {74_105, unlimited},
 	"cmd/resumed":          {3_950, unlimited},
 	"internal/agent/...":   {12_610, unlimited},
 	"internal/app":         {810, 0},

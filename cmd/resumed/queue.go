@@ -181,8 +181,18 @@ func (c *cli) addTasks(cmd *cobra.Command, w taskFlags, args []string) error {
 	}), err)
 }
 
-// enqueue gives tasks to the daemon, or stores them for the next one.
+// enqueue gives tasks to the daemon, or stores them for the next one. One that is just starting has the state and does
+// not answer yet.
 func (c *cli) enqueue(ctx context.Context, orders []view.TaskOrder) (added []view.Task, err error) {
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		added, err = c.enqueueNow(ctx, orders)
+		if _, starts := errors.AsType[*state.HeldError](err); !starts || time.Since(began) > 20*time.Second {
+			return added, err
+		}
+	}
+}
+
+func (c *cli) enqueueNow(ctx context.Context, orders []view.TaskOrder) (added []view.Task, err error) {
 	for _, order := range orders {
 		task, err := queueClient().Enqueue(ctx, order)
 		if errors.Is(err, control.ErrNoDaemon) && len(added) == 0 {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
+	"resumed/internal/state"
 )
 
 // queueClaude is a Claude Code that starts a session under the given id, records its prompt, and
@@ -155,6 +157,18 @@ func TestATaskThatWasAddedWithoutADaemonKeepsALimit(t *testing.T) {
 		return strings.Contains(b.task(1).Reason, "limited until "+lifts.UTC().Format(time.RFC3339))
 	})
 	require.Empty(t, b.begun())
+}
+
+// A daemon that has just been started has the state and does not answer yet.
+func TestATaskIsAddedWhileADaemonStarts(t *testing.T) {
+	b := newQueueBox(t, "")
+	b.write("src/app/README", "")
+	starting, err := state.Open(b.path(".local/state/resumed"), slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	time.AfterFunc(200*time.Millisecond, func() { _ = starting.Close() })
+	_, errOut, code := b.run("queue", "add", "--dir", b.path("src/app"), "--", "fix the tests")
+	require.Zero(t, code, errOut)
+	require.NotContains(t, errOut, "another daemon")
 }
 
 // If the session of a task is stopped, it waits like any other, and continues with the permissions it

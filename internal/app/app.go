@@ -56,7 +56,10 @@ type daemon struct {
 
 // Run runs the daemon. It returns nil when ctx is done.
 func Run(ctx context.Context, opts Options) error {
-	store, err := openState(opts)
+	store, err := openState(ctx, opts)
+	if err != nil && ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -84,14 +87,13 @@ func Run(ctx context.Context, opts Options) error {
 	return d.run(ctx, snapshot)
 }
 
-// lockWait is how long another process may hold the state: a command that adds a task while no daemon runs does for a
-// moment.
-const lockWait = 2 * time.Second
-
-func openState(opts Options) (*state.Store, error) {
-	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+// openState waits for a command that adds a task while no daemon runs: on a busy machine it has the state for seconds.
+func openState(ctx context.Context, opts Options) (*state.Store, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	for ; ; time.Sleep(50 * time.Millisecond) {
 		store, err := state.Open(opts.StateDir, opts.Log)
-		if _, held := errors.AsType[*state.HeldError](err); !held || time.Since(began) > lockWait {
+		if _, held := errors.AsType[*state.HeldError](err); !held || ctx.Err() != nil || control.IsRunning(opts.RuntimeDir) || control.IsRunning(opts.StateDir) {
 			return store, err
 		}
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 	"time"
@@ -17,7 +18,11 @@ func TestADaemonWaitsForACommandThatHoldsTheState(t *testing.T) {
 	command, err := state.Open(opts.StateDir, opts.Log)
 	require.NoError(t, err)
 	time.AfterFunc(100*time.Millisecond, func() { _ = command.Close() })
-	store, err := openState(opts)
+	store, err := openState(t.Context(), opts)
 	require.NoError(t, err)
-	require.NoError(t, store.Close())
+	defer store.Close()
+
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	require.NoError(t, Run(stopped, opts), "who is stopped while it waits has not failed")
 }

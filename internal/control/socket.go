@@ -177,11 +177,7 @@ func socketPath(dir string) (path string, release func(), err error) {
 // IsRunning reports whether a daemon listens on the socket in dir.
 func IsRunning(dir string) bool {
 	conn, err := dial(context.Background(), dir)
-	if err != nil {
-		return false
-	}
-	_ = conn.Close() // nothing was sent
-	return true
+	return err == nil && conn.Close() == nil // nothing was sent
 }
 
 func dial(ctx context.Context, dir string) (net.Conn, error) {

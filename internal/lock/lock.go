@@ -29,9 +29,9 @@ func (e *HeldError) Error() string {
 }
 
 // lastBreath is how long a lock may outlive its process: a command that was being started when the
-// process was killed has its descriptors until exec, which takes seconds on a machine that is very busy.
+// process was killed has its descriptors until exec.
 var lastBreath = backoff.Policy{
-	Strategy: backoff.Fixed, BaseDelay: 50 * time.Millisecond, MaxDelay: 50 * time.Millisecond, MaxRetries: 300,
+	Strategy: backoff.Fixed, BaseDelay: 50 * time.Millisecond, MaxDelay: 50 * time.Millisecond, MaxRetries: 60,
 }
 
 // Take locks the file at path until it is closed; the file is created if missing. The error is a

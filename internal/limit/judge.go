@@ -191,18 +191,21 @@ func reports(src string, line []token.Token, record *facts) (score *scores, back
 var written = regexp.MustCompile(`\{\{|\$\{|%[sd]\b|\{0\}|^(?://|/\*|(?i:if|when|whenever|unless)\b)|['"],$`)
 
 // unquoted returns a line without the words that it quotes in the middle of a sentence.
-func unquoted(src string, line []token.Token) []token.Token {
-	for i := 1; i < len(line); i++ {
-		opens := line[i].Text
-		if opens != "`" && opens != `"` || line[i].Glued || line[i-1].Kind != token.Word {
-			continue
-		}
-		closes := slices.IndexFunc(line[i+1:], func(t token.Token) bool { return t.Is(opens) })
-		if closes > 0 && strings.Contains(src[line[i].End:line[i+1+closes].Start], " ") { // else it is a name
-			return append(slices.Clone(line[:i]), unquoted(src, line[i+closes+2:])...)
-		}
+func unquoted(src string, line []token.Token) (own []token.Token) {
+	if !strings.ContainsAny(src[line[0].Start:], "`\"") {
+		return line
 	}
-	return line
+	for i := 0; i < len(line); i++ {
+		if opens := &line[i]; i > 0 && (opens.Is("`") || opens.Is(`"`)) && !opens.Glued && line[i-1].Kind == token.Word {
+			closes := slices.IndexFunc(line[i+1:], func(t token.Token) bool { return t.Is(opens.Text) }) + i + 1
+			if closes > i && strings.Contains(src[opens.End:line[closes].Start], " ") { // else it is a name
+				i = closes
+				continue
+			}
+		}
+		own = append(own, line[i])
+	}
+	return own
 }
 
 // usageBars counts the gauges that a text draws.
@@ -214,12 +217,7 @@ func usageBars(s string) int {
 }
 
 func answers(line []token.Token) bool {
-	for at := range clauses(line) {
-		if at > 1 && line[at].Is("{") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(clauses(line)), func(at int) bool { return at > 1 && line[at].Is("{") })
 }
 
 // phrased reports whether a clause begins with a phrase that tells the class, or that the agent goes on.

@@ -60,7 +60,6 @@ type Rules struct {
 	Stagger       time.Duration // time between resumes of one account
 	Priority      []Priority    // which directories go first when several sessions are due
 	Order         Order         // used among sessions of the same rank
-
 }
 
 // Excluded says why sessions in dir are not resumed, or "".

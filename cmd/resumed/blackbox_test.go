@@ -252,8 +252,10 @@ func shiftResets(value any, reset time.Time) {
 func TestOneDaemonAtATime(t *testing.T) {
 	b := newBox(t)
 	b.start()
+	began := time.Now()
 	_, errOut, code := b.run("run")
 	require.Equal(t, exitFailed, code)
+	require.Less(t, time.Since(began), 15*time.Second, "a daemon that answers is not waited for")
 	require.Contains(t, errOut, fmt.Sprint(b.proc.Process.Pid), "it says who holds the state")
 	require.Contains(t, errOut, "Try:")
 }

@@ -187,7 +187,7 @@ func reports(src string, line []token.Token, record *facts) (score *scores, back
 	return score, backed, (backed || over >= enough && len(line) > 2 && len(own) == len(line)) && !written.MatchString(row)
 }
 
-// A person or a program wrote such a line for a case that may come: a template, a comment, a condition.
+// Such a line was written for a case that may come: a template, a comment, a condition, a text in code.
 var written = regexp.MustCompile(`\{\{|\$\{|%[sd]\b|\{0\}|^(?://|/\*|(?i:if|when|whenever|unless)\b)|['"],$`)
 
 // unquoted returns a line without the words that it quotes in the middle of a sentence.

@@ -316,7 +316,7 @@ func EnqueueOffline(cfg config.Config, stateDir string, orders []view.TaskOrder,
 		if err != nil {
 			return nil, err
 		}
-		task = numbers.SessionIDArgs(task).Next(resume.Enqueued{}, cfg.Rules(), now, 0)
+		task = numbers.Give(task).Next(resume.Enqueued{}, cfg.Rules(), now, 0)
 		task.FoundAt = now
 		sessions = append(sessions, task)
 		added = append(added, view.OfTask(task))

@@ -141,8 +141,8 @@ func (l *TaskNumbers) Note(s Session) {
 	}
 }
 
-// SessionIDArgs returns a task with the next number, in the last place.
-func (l *TaskNumbers) SessionIDArgs(s Session) Session {
+// Give returns a task with the next number, in the last place.
+func (l *TaskNumbers) Give(s Session) Session {
 	l.n, l.place = l.n+1, l.place+1
 	return s.WithTask(func(t *Task) { t.N, t.Place = l.n, l.place })
 }

@@ -34,7 +34,7 @@ func (e *Engine) Enqueue(ctx context.Context, s resume.Session) (resume.Session,
 		if _, known := e.book.get(s.Key); known {
 			return resume.Session{}, fmt.Errorf("there is a session %s already", s.Key)
 		}
-		return e.enqueue(ctx, resume.Session{}, e.numbers.SessionIDArgs(s)), nil
+		return e.enqueue(ctx, resume.Session{}, e.numbers.Give(s)), nil
 	})
 }
 

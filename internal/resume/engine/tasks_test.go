@@ -231,7 +231,7 @@ func TestATaskIsBegunAfterWhatItWaitsFor(t *testing.T) {
 
 func TestATaskIsKeptOverARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(resume.TaskNumbers).SessionIDArgs(task("a")).Next(resume.Enqueued{}, defaultRules(), time.Now(), 0)
+		s := new(resume.TaskNumbers).Give(task("a")).Next(resume.Enqueued{}, defaultRules(), time.Now(), 0)
 		begun := s.Next(resume.Due{Mark: "m"}, defaultRules(), time.Now(), 0)
 		require.Equal(t, resume.Resuming, begun.State)
 		w := newWorldOf(t, Options{Rules: defaultRules(), Sessions: []resume.Session{begun}}, begins(resume.Progressed{At: time.Now()}))

@@ -127,6 +127,8 @@ func TestASilentSessionIsToldOnceUntilItMoves(t *testing.T) {
 	require.Equal(t, Waiting, w.Next(limited(w.now, limit.Overloaded), w.rules, w.now, half).State, "a limit stops it")
 	require.Equal(t, limit.CutOff, w.dies(Killed).Limit.Class, "it may die, too")
 	require.Equal(t, Parked, w.State)
+	require.True(t, w.SilentAt.IsZero())
+	require.Equal(t, Waiting, w.do(Retry{}).State, "and is then continued like any other")
 
 	w = working(TellCutOff)
 	w.rules.Silent = 0

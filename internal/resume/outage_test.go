@@ -34,3 +34,28 @@ func TestVeryManyTriesAreCountedAndNotAllRemembered(t *testing.T) {
 	require.Len(t, w.Attempts, maxAttempts)
 	require.Equal(t, 300, w.Tries())
 }
+
+// A session that is tried for hours is told of once, after as many tries as others have in all.
+func TestTriesThatEndByTimeAreReported(t *testing.T) {
+	w := newWalk()
+	w.rules = ridingOut(t)
+	w.do(limited(noon, limit.Overloaded))
+	ends := noon.Add(w.rules.PolicyOf(w.Session).MaxElapsed)
+	require.Equal(t, ends, w.GivesUpAt)
+	for n := range w.rules.Backoff.MaxRetries {
+		require.False(t, w.Reported, n)
+		w.resume().after(time.Second).end(Failed)
+	}
+	require.Equal(t, Waiting, w.State)
+	require.True(t, w.Reported)
+	require.Contains(t, w.Reason, "still tried after 5 resumes, until "+ends.UTC().Format(time.RFC3339))
+	told := w.NoticeID
+	require.NotEmpty(t, told)
+	w.resume().after(time.Second).end(Failed)
+	require.Equal(t, told, w.NoticeID, "once")
+	for w.State == Waiting {
+		w.resume().after(time.Second).end(Failed)
+	}
+	require.Equal(t, GaveUp, w.State)
+	require.False(t, w.now.Before(ends.Add(-w.rules.PolicyOf(w.Session).MaxDelay)))
+}

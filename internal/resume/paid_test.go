@@ -56,8 +56,10 @@ func TestAWaitThatOutlastsTheLimitEndsWithTheAccount(t *testing.T) {
 	w.do(limited(w.now, limit.Overloaded))
 	require.NotNil(t, w.Paid)
 	w.now = w.NextAt
+	w.Reason = "held back"
 	w.do(Due{Mark: "m9"})
 	require.Equal(t, Waiting, w.State, "others may go first there")
+	require.Equal(t, "provider overloaded: try later", w.Reason, "what held it back is over")
 	require.Nil(t, w.Paid)
 	w.do(Due{Mark: "m10"})
 	require.Equal(t, Resuming, w.State)

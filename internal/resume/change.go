@@ -125,7 +125,7 @@ func (c Change) Concluded() *Attempt {
 	if last := c.After.last(); c.Entered(Parked) && last.Outcome == Denied {
 		return &last
 	}
-	if was := c.Before.last(); was.N > 0 && was.Outcome == "" {
+	if was := c.Before.last(); was.Outcome == "" {
 		if a, _ := c.After.Tried(was.Mark); a.Outcome != "" {
 			return &a
 		}

@@ -41,6 +41,7 @@ func TestACallKeepsItsNameUntilItIsOver(t *testing.T) {
 		s := play(Session{}, c.events...)
 		require.Equal(t, c.state, s.State, name)
 		require.NotEmpty(t, s.NoticeID, name)
+		require.Equal(t, 1, s.NoticeCount, name)
 		require.Equal(t, s.NoticeID, play(s, c.more, c.more).NoticeID, name)
 		require.Equal(t, s.NoticeID, s.Next(Rewound{}, rules, now.AddDate(-3, 0, 0), 0.5).NoticeID, name)
 

@@ -188,8 +188,8 @@ func (s Session) Latest() time.Time {
 // counted corrects a reset that was stated as a duration, if the record's time is later than now: the
 // duration then counts from now.
 func counted(reset limit.Reset, said, now time.Time) limit.Reset {
-	if ahead := said.Sub(now); reset.Counted && !said.IsZero() && ahead > 0 {
-		reset.At = reset.At.Add(-ahead)
+	if reset.Counted && !said.IsZero() {
+		reset.At = reset.At.Add(-max(0, said.Sub(now)))
 	}
 	return reset
 }

@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 	"time"
@@ -20,9 +21,9 @@ func TestWhenAWaitingSessionIsResumed(t *testing.T) {
 }
 
 func TestSessionsAreCounted(t *testing.T) {
-	tally := Tally{Watching: 5, Waiting: 3, Parked: 2}
+	tally := Tally{Watching: 7, Waiting: 3, Parked: 2}
 	require.Equal(t, 5, tally.Interrupted())
-	require.Equal(t, 10, tally.Known())
+	require.Equal(t, 12, tally.Known())
 }
 
 func TestResumesOfEarlierInterruptionsAreKnown(t *testing.T) {
@@ -74,8 +75,8 @@ func TestSecretsOfACommandLineAreNotShown(t *testing.T) {
 	require.Equal(t, argv, s.Shown(argv))
 	s.Origin.Shown = []string{"--settings", "…"}
 	require.Equal(t, []string{"claude", "--resume", "4f2a", "--settings", "…"}, s.Shown(argv))
-	s.Origin.Through, s.Origin.Shown = []string{"env", "KEY=secret"}, []string{"env", "KEY=…"}
-	require.Equal(t, []string{"env", "KEY=…", "--settings"}, s.Shown([]string{"env", "KEY=secret", "--settings"}), "fewer words are stored")
+	s.Origin.Through, s.Origin.Shown = []string{"KEY=secret"}, []string{"KEY=…"}
+	require.Equal(t, []string{"KEY=…", "--settings"}, s.Shown([]string{"KEY=secret", "--settings"}), "fewer words are stored")
 }
 
 func TestTimesThatCannotBeStored(t *testing.T) {
@@ -206,4 +207,135 @@ func TestTheModelThatContinuedIsNamed(t *testing.T) {
 	require.Contains(t, w.Reason, "works again after 1 resume, ")
 	require.Contains(t, w.Reason, "small")
 	require.Equal(t, "small", w.Model)
+}
+
+func TestWhatIsLearnedOfASession(t *testing.T) {
+	w := newWalk().do(Learned{Program: Program{Path: "/bin/claude"}, Kind: Headless}, Learned{})
+	require.Equal(t, "/bin/claude", w.Program.Path, "nothing new takes nothing back")
+	require.Equal(t, Headless, w.Kind)
+	require.Equal(t, Interactive, w.do(Learned{Kind: Interactive}).Kind)
+	require.Equal(t, Interactive, w.do(Learned{Kind: Headless}).Kind, "whatever continued it since")
+
+	w = newWalk().do(limited(noon, limit.Overloaded), Progressed{At: noon})
+	require.Equal(t, WentOn, w.Reason)
+	require.Equal(t, WentOn, w.do(Learned{Subagents: &[]Subagent{}}).Reason)
+	for want, a := range map[string]Subagent{
+		"7": {ID: "7"}, "Explore": {ID: "7", Kind: "Explore"}, "look": {ID: "7", About: "look"}, "look (Explore)": {ID: "7", About: "look", Kind: "Explore"},
+	} {
+		require.Equal(t, want, a.named())
+	}
+}
+
+func TestAResumeThatWasNotSentIsRecalled(t *testing.T) {
+	w := newWalk().do(limited(noon, limit.Overloaded)).after(time.Minute).do(Due{Mark: "m"})
+	require.Equal(t, Resuming, w.State)
+	require.Equal(t, 1, w.Runs)
+	w.do(Pause{})
+	require.Equal(t, Waiting, w.State)
+	require.Nil(t, w.Run)
+	require.Empty(t, w.Attempts)
+	w.do(Unpause{}, Due{Mark: "m2"}, Started{Mark: "m2", Process: Process{PID: 7}}, Pause{})
+	require.Equal(t, Resuming, w.State, "it is too late")
+	require.Equal(t, 2, w.Runs)
+	require.Equal(t, Watching, newWalk().do(Pause{}).State)
+}
+
+func TestWhatHoldsASessionBackIsForgottenWithItsReason(t *testing.T) {
+	w := newWalk().do(limited(noon, limit.Overloaded), HeldBack{Why: "others go first", Until: noon.Add(time.Hour)})
+	require.Equal(t, noon.Add(time.Hour), w.ResumesAt())
+	w.do(Learned{Kind: Headless})
+	require.NotNil(t, w.Blocked, "that has nothing to do with it")
+	w.do(Retry{})
+	require.Nil(t, w.Blocked)
+}
+
+func TestAWordForASessionWhoseStartWasNotSeen(t *testing.T) {
+	seen := newWalk().do(Prompted{At: noon}, Learned{Origin: &Origin{SeenAt: noon, ArgsSeen: true, EnvSeen: true}}, limited(noon, limit.Auth))
+	require.False(t, seen.do(Retry{}).Allowed, "nothing was missing")
+	unseen := func() *walk { return newWalk().do(limited(noon, limit.Auth)) }
+	require.True(t, unseen().do(Retry{}).Allowed)
+	require.False(t, unseen().do(Retry{By: "laptop"}).Allowed, "only its own user may say so")
+}
+
+func TestResumesOfTheInterruptionBeforeStay(t *testing.T) {
+	w := newWalk().do(limited(noon, limit.Overloaded)).resume().after(time.Second).do(Progressed{At: noon.Add(time.Minute)}).end(Delivered)
+	require.Len(t, w.Past, 1)
+	w.after(time.Minute).do(limited(w.now, limit.Overloaded), Prompted{At: w.now})
+	require.Len(t, w.Past, 1, "the next interruption had none")
+
+	w = newWalk().do(Prompted{At: noon})
+	require.Equal(t, Watching, w.denied(Ended{Mark: "m", Outcome: Denied}, noon).State)
+}
+
+func TestBoundsOfTheRules(t *testing.T) {
+	w := newWalk()
+	w.rules.MaxWait = time.Hour
+	require.Equal(t, Waiting, w.do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour))).State)
+	require.Equal(t, 1, w.Windows)
+	require.Equal(t, 1, w.do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour+SameWindow))).Windows, "the same window")
+	require.Equal(t, 2, w.do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour+2*SameWindow+1))).Windows)
+
+	for windows, want := range map[int]State{0: Waiting, 1: Parked, 2: Waiting} {
+		w := working(ResumeCutOff)
+		w.Windows, w.rules.MaxWindows = 1, windows
+		require.Equal(t, want, w.dies(Killed).State, windows)
+	}
+
+	w = newWalk()
+	w.rules.ByClass = ridingOut(t).ByClass
+	w.rules.Backoff.MaxRetries = 0
+	require.False(t, w.do(limited(noon, limit.Overloaded)).resume().end(Failed).Reported, "no number of tries is too many")
+
+	rules := Rules{MaxColdTokens: 100, OnCold: ParkCold}
+	require.Empty(t, rules.TooCold(Session{Context: Context{Tokens: 100}}, noon))
+	require.NotEmpty(t, rules.TooCold(Session{Context: Context{Tokens: 101}}, noon))
+	for name, c := range map[string]Context{
+		"no size": {At: noon, Warm: time.Minute}, "no time": {Tokens: 7, Warm: time.Minute}, "not how long": {Tokens: 7, At: noon},
+	} {
+		_, known := Session{Context: c}.Cold(noon)
+		require.False(t, known, name)
+	}
+	cold, known := Session{Context: Context{Tokens: 7, At: noon, Warm: time.Minute}}.Cold(noon.Add(time.Minute))
+	require.Equal(t, []bool{false, true}, []bool{cold, known})
+
+	used := Usage{WeekUsed: 100, WeekResetsAt: noon.Add(time.Hour)}
+	why, _ := Rules{}.ReservedBy(used, Session{}, noon)
+	require.Empty(t, why, "nothing is reserved")
+	why, _ = Rules{WeeklyReserve: 1}.ReservedBy(used, Session{}, noon)
+	require.NotEmpty(t, why)
+
+	require.Zero(t, Cost{USD: 1, Work: time.Second - 1}.AnHour())
+	require.InDelta(t, 3600, Cost{USD: 1, Work: time.Second}.AnHour(), 0.001)
+	require.True(t, ValidRecordTime(time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)))
+	require.False(t, ValidRecordTime(time.Date(1969, 12, 31, 23, 59, 59, 0, time.UTC)))
+}
+
+// A refusal that is read long after its reset was missed, if a person wants to be asked then.
+func TestARefusalThatIsReadLate(t *testing.T) {
+	late := func(overdue, age time.Duration) *walk {
+		w := newWalk()
+		w.rules.Overdue, w.rules.Lookback = overdue, 100*time.Hour
+		return w.after(age).do(limitedUntil(noon.Add(-time.Hour), limit.UsageLimit, noon))
+	}
+	require.True(t, late(24*time.Hour, 24*time.Hour).MissedAt.IsZero())
+	w := late(24*time.Hour, 24*time.Hour+1)
+	require.Equal(t, noon, w.MissedAt)
+	require.Equal(t, noon, w.do(Reconsider{}).MissedAt)
+	w.rules.Overdue = 0
+	require.True(t, w.do(Reconsider{}).MissedAt.IsZero(), "by other rules it is resumed")
+	require.True(t, late(0, 48*time.Hour).MissedAt.IsZero())
+}
+
+func TestHowStatesAndOutcomesAreWritten(t *testing.T) {
+	require.Equal(t, "parked", Parked.String())
+	require.Equal(t, "state(7)", (Parked + 1).String())
+	require.Equal(t, "state(0)", State(0).String())
+	for how, want := range map[Outcome]string{"": "null", Failed: `"failed"`} {
+		text, err := json.Marshal(how)
+		require.NoError(t, err)
+		require.Equal(t, want, string(text))
+	}
+	cut := limit.Verdict{Class: limit.CutOff}
+	require.Equal(t, "was killed", describe(cut, "was killed"))
+	require.Equal(t, limit.CutOff.Title(), describe(cut, ""))
 }

@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ func newTask() *walk {
 
 func TestWhenATaskStarts(t *testing.T) {
 	w := newTask()
+	require.Equal(t, TaskQueued, w.TaskState())
 	require.Equal(t, "starts when there is room", w.Reason)
 	require.Equal(t, noon, w.NextAt)
 
@@ -71,11 +73,20 @@ func TestATaskWhoseCommandEnded(t *testing.T) {
 	require.Equal(t, Waiting, w.State, "it waits for something else already")
 }
 
+func TestWhichPromptsATaskCanHave(t *testing.T) {
+	require.NoError(t, CheckPrompt(strings.Repeat("x", maxPrompt)))
+	require.ErrorContains(t, CheckPrompt(strings.Repeat("x", maxPrompt+1)), "put it into a file")
+	require.ErrorContains(t, CheckPrompt(" \n"), "empty")
+	require.ErrorContains(t, CheckPrompt("a\x00b"), "NUL")
+}
+
 func TestATaskThatRunsIsNotDropped(t *testing.T) {
 	w := newTask().do(Forget{})
 	require.Nil(t, w.Task)
 	require.Equal(t, "dropped from the queue", w.Reason)
-	w = newTask().resume().do(Forget{})
+	w = newTask().resume()
+	require.Equal(t, TaskStarting, w.TaskState())
+	w.do(Forget{})
 	require.NotNil(t, w.Task, "its command shows its own result")
 }
 

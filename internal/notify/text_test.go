@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agents"
+	"resumed/internal/humanize"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
@@ -127,6 +128,33 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 			v.Reason, v.Attempts, v.Attempt = "provider overloaded: API Error: 529 Overloaded", v.Attempts[:2], 2
 		})},
 		{"recovered", one(Recovered, nil)},
+		{"still being tried", one(Parked, func(v *view.Session) {
+			v.State, v.Reason, v.GivesUpAt = resume.Waiting, "overloaded", new(at.Add(6*time.Hour))
+		})},
+		{"still being tried, and out of reach", one(Parked, func(v *view.Session) { outOfReach(v); v.State, v.GivesUpAt = resume.Waiting, new(at.Add(6*time.Hour)) })},
+		{"limited, with a context that is read again", one(Limited, func(v *view.Session) {
+			v.State, v.Reason, v.Attempts, v.Attempt, v.Context, v.Cold = resume.Waiting, "overloaded", nil, 0, new(int64(150_000)), new(true)
+		})},
+		{"limited, with a context of which nobody knows", one(Limited, func(v *view.Session) {
+			v.State, v.Reason, v.Attempts, v.Attempt, v.Context = resume.Waiting, "overloaded", nil, 0, new(int64(150_000))
+		})},
+		{"limited, with an own key", one(Limited, func(v *view.Session) {
+			v.State, v.Reason, v.Attempts, v.Attempt = resume.Waiting, "usage limit", nil, 0
+			v.OwnKey = &view.OwnKey{Command: "resumed pay 4f2a", Until: new(at.Add(worthAsking)), AnHour: new(1.5)}
+		})},
+		{"retrying, with another model if need be", one(Retrying, func(v *view.Session) {
+			v.Attempts, v.Attempt = v.Attempts[:1], 1
+			v.Attempts[0].Fallback, v.Attempts[0].Outcome = "claude-haiku", ""
+		})},
+		{"recovered, with the model that it asked for", one(Recovered, func(v *view.Session) { v.Attempts[4].Fallback = "claude-haiku" })},
+		{"recovered by itself", one(Recovered, func(v *view.Session) { v.Attempts, v.Attempt = nil, 0 })},
+		{"two are resumed, without all of their start", func() *group {
+			g := many(Retrying, 2)
+			for i := range g.Sessions {
+				g.Sessions[i].Attempt, g.Sessions[i].Carried.LeftOut = 1, []string{"--ide"}
+			}
+			return g
+		}()},
 		{"six gave up", many(GaveUp, 6)},
 		{"six parked", many(Parked, 6)},
 		{"ten thousand gave up", many(GaveUp, 10_000)},
@@ -278,4 +306,40 @@ func TestTheFirstResumeSaysWhatItDoesNotRepeat(t *testing.T) {
 	require.NotContains(t, string(body), "my plans", "what people told their agents stays on their machine")
 	require.NotContains(t, string(body), "ws://me")
 	require.Contains(t, string(body), `"started_with":{"argv":[],"seen":true,"env":["HOME"],"sandbox":null}`)
+}
+
+func TestWhenANoticeOffersTheOwnKey(t *testing.T) {
+	at := time.Date(2026, 3, 1, 2, 27, 0, 0, time.UTC)
+	offer := view.OwnKey{Command: "resumed pay 4f2a", Until: new(at.Add(worthAsking))}
+	says := func(event Event, offer *view.OwnKey) string {
+		return words{Notice: Notice{Event: event, At: at}}.ownKey(view.Session{OwnKey: offer})
+	}
+	require.Equal(t, "At your own cost: resumed pay 4f2a (not known how much)", says(Limited, &offer))
+	require.NotEmpty(t, says(Parked, &offer))
+	require.Empty(t, says(GaveUp, &offer))
+	require.Empty(t, says(Limited, nil))
+	for name, change := range map[string]func(*view.OwnKey){
+		"it is used already": func(o *view.OwnKey) { o.Command = "" }, "nobody knows until when": func(o *view.OwnKey) { o.Until = nil }, "it waits for a short while only": func(o *view.OwnKey) { o.Until = new(at.Add(worthAsking - 1)) },
+	} {
+		o := offer
+		change(&o)
+		require.Empty(t, says(Limited, &o), name)
+	}
+}
+
+func TestATextIsCutToItsLines(t *testing.T) {
+	require.Equal(t, "a\nb\nc", brief("a\nb\nc", 3))
+	require.Equal(t, "a\nTo see all: resumed status", brief("a\nb\nc", 2))
+	require.Equal(t, "a\nTo try again: resumed retry c", brief("a\nb\nTo try again: resumed retry c", 2))
+	require.Equal(t, "{\"a", withoutJSON("{\"a"))
+	require.Equal(t, "slow down", withoutJSON(`{"message":"slow down"}`))
+}
+
+func TestTheButtonOfASessionWhoseStartWasNotSeen(t *testing.T) {
+	seen, unseen := session("x", 1), session("x", 2)
+	unseen.Needs = new(string(resume.StartUnseen))
+	require.Equal(t, "Retry now", Notice{Sessions: []view.Session{seen}}.RetryLabel())
+	require.Equal(t, humanize.ContinueUnseen, Notice{Sessions: []view.Session{seen, unseen}}.RetryLabel())
+	require.Equal(t, "down", (&SendError{Err: errDown}).Error())
+	require.Equal(t, "down (asked to wait 2s)", (&SendError{Err: errDown, After: 2 * time.Second}).Error())
 }

@@ -1,11 +1,14 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
@@ -176,4 +179,45 @@ events = []
 func TestDirectoriesOfRank(t *testing.T) {
 	rules := load(t, "[[resume.priority]]\ndir = \"/work/release\"\nrank = 1\n[[resume.priority]]\ndir = \"/work\"\nrank = 2\n").Rules()
 	require.Equal(t, []resume.Priority{{Dir: "/work/release", Rank: 1}, {Dir: "/work", Rank: 2}}, rules.Priority)
+}
+
+func TestBoundsThemselvesAreAllowed(t *testing.T) {
+	for _, text := range []string{
+		"[resume]\nmax_concurrent = 1\nmax_windows = 1\nweekly_reserve = 99",
+		"[history]\nmax_size = \"1MiB\"",
+	} {
+		load(t, text)
+	}
+	for _, name := range []string{"localhost:1", "127.0.0.1:8377", "[::1]:0"} {
+		require.True(t, loopback(name), name)
+	}
+	for _, name := range []string{"", "localhost", "example.org:80", ":80", "0.0.0.0:80", "192.168.1.2:80"} {
+		require.False(t, loopback(name), name)
+	}
+	for text, want := range map[string]string{`"a"`: "a", `'a'`: "a", `""`: "", `"`: `"`, `'a"`: `'a"`, `aba`: "aba", "": ""} {
+		require.Equal(t, want, unquote(text), text)
+	}
+}
+
+// What the engine is told of the settings.
+func TestSettingsAreRules(t *testing.T) {
+	rules := load(t, "").Rules()
+	require.Nil(t, rules.NextAllowed, "at any hour")
+	require.Equal(t, map[string]bool{}, rules.Parallel)
+	require.Empty(t, rules.ByAgent)
+
+	c := load(t, "[resume]\nhours = \"22:00-06:00\"\n[[agent]]\nname = \"codex\"\npolicy = \"outage\"\n"+mybot)
+	rules = c.Rules()
+	noon := time.Date(2026, 11, 15, 12, 0, 30, 5, time.Local)
+	require.Equal(t, time.Date(2026, 11, 15, 22, 0, 0, 0, time.Local), rules.NextAllowed(noon))
+	require.Equal(t, map[string]bool{"mybot": true}, rules.Parallel)
+	require.Len(t, rules.ByAgent, 1)
+	outage, _ := c.NamedPolicy(outagePolicy)
+	require.Equal(t, outage, rules.ByAgent["codex"])
+	require.Empty(t, c.Failovers())
+
+	for retries, want := range map[int]int{0: unknownTries, 1: 1, unknownTries: unknownTries, 9: unknownTries} {
+		c := load(t, fmt.Sprintf("[backoff]\nmax_retries = %d\nmax_elapsed = \"1h\"\n", retries))
+		require.Equal(t, want, c.Policy("", limit.Unknown).MaxRetries, retries)
+	}
 }

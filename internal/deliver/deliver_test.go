@@ -32,7 +32,7 @@ func TestACommandIsRunInItsDirectoryWithItsMark(t *testing.T) {
 	w.agent.plan.Run.Env = []string{"OWN=2"}
 	w.run(`pwd; echo "$RESUMED_MARK $EXTRA $OWN"`)
 	require.Equal(t, []string{"sending", "started", "delivered"}, w.act())
-	require.Equal(t, w.session.Cwd+"\nmark-1 1 2\n", w.output())
+	require.Equal(t, w.session.Cwd+"\n"+w.mark+" 1 2\n", w.output())
 	require.Equal(t, resume.Settling, w.now().State)
 	require.Equal(t, 2, w.agent.tidied, "before the run, and after it")
 }
@@ -279,10 +279,10 @@ func TestStopEndsTheCommand(t *testing.T) {
 	w.run("sleep 600")
 	done := make(chan []string)
 	go func() { done <- w.act() }()
-	require.NoError(t, w.d.Stop(t.Context(), w.now().Key, "mark-1"))
+	require.NoError(t, w.d.Stop(t.Context(), w.now().Key, w.mark))
 	got := <-done
 	require.Contains(t, got[len(got)-1], "the command was stopped")
-	require.NoError(t, w.d.Stop(t.Context(), w.now().Key, "mark-1"), "there is nothing left to stop")
+	require.NoError(t, w.d.Stop(t.Context(), w.now().Key, w.mark), "there is nothing left to stop")
 }
 
 // Unrecognised screens are counted only while the session is stopped.

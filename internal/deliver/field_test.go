@@ -114,3 +114,66 @@ func TestWhatIsNotShownAsItWasTypedIsNotSent(t *testing.T) {
 		require.Empty(t, f.sent)
 	})
 }
+
+// covered is a field behind a menu, which Escape closes.
+type covered struct {
+	field
+	menu    bool
+	stays   bool   // it does not close
+	below   string // what is in the field when it is closed
+	refuses error  // to press Escape
+}
+
+func (c *covered) Pane(context.Context, resume.Process) (Pane, error) { return c, nil }
+
+func (c *covered) Screen(context.Context) (string, error) {
+	if c.menu {
+		return "menu", nil
+	}
+	return c.text, nil
+}
+
+func (c *covered) Press(ctx context.Context, key terminal.Key) error {
+	if key != terminal.Escape {
+		return c.field.Press(ctx, key)
+	}
+	if c.refuses == nil {
+		c.menu, c.text = c.stays, c.below
+	}
+	return c.refuses
+}
+
+// The menu of a limit is closed before the prompt is typed. What it does not give way to is left to a person.
+func TestAMenuIsClosedBeforeAPromptIsTyped(t *testing.T) {
+	const inUse = "not sent: somebody was at its keyboard just now"
+	for name, c := range map[string]struct {
+		screen covered
+		want   string
+		sent   []string
+	}{
+		"it closes":                   {covered{}, "delivered", []string{"continue"}},
+		"a person is at the keyboard": {covered{refuses: terminal.ErrInUse}, inUse, nil},
+		"it does not close": {
+			covered{stays: true}, "parked: open in its terminal (process 42): the limit's menu did not close to an empty input field; Enter was not pressed", nil,
+		},
+		"a person has written below it": {covered{below: "please"}, inUse, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &c.screen
+				f.menu = true
+				w := inField(t, &f.field)
+				w.d.machine, f.transcript = f, w.session.Transcript
+				w.agent.talk.Type.Judge = func(screen string) agent.ScreenState {
+					if screen == "menu" {
+						return agent.ScreenState{Menu: true}
+					}
+					return agent.ScreenState{Draft: screen}
+				}
+				require.Equal(t, []string{"may have been handed over", c.want}, w.act())
+				require.Equal(t, c.sent, f.sent)
+				require.Empty(t, f.taken)
+			})
+		})
+	}
+}

@@ -128,7 +128,7 @@ func TestAMissingAgentIsToldAtOnce(t *testing.T) {
 	w.settings.SameMode = false
 	w.agent.Base = agent.NewBase(agent.About{Name: "fake", Program: "bot"}, agent.Options{})
 	w.agent.plan = w.agent.Missing()
-	w.session = w.session.Next(resume.NotSent{Mark: "mark-1", Why: "later"}, rules, time.Now(), 0.5)
+	w.session = w.session.Next(resume.NotSent{Mark: w.mark, Why: "later"}, rules, time.Now(), 0.5)
 	require.Equal(t, resume.Waiting, w.session.State)
 	w.d.askIfUnseen(t.Context(), []resume.Key{w.session.Key})
 	require.Equal(t, resume.Parked, w.now().State)

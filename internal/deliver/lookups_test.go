@@ -149,3 +149,65 @@ func TestWhatWasSeenOfAStartStays(t *testing.T) {
 	require.Equal(t, []string{"--deny", "all"}, w.now().StartedWith().Args)
 	require.True(t, w.now().StartedWith().Seen())
 }
+
+// The process of a session is looked up when it probably lives: it was just given a prompt, it moves and its start is
+// not known, or a limit stops it.
+func TestWhenTheProcessOfASessionIsLookedUp(t *testing.T) {
+	now := time.Now()
+	seen := resume.Session{Origin: &resume.Origin{SeenAt: now}}
+	for _, c := range []struct {
+		name  string
+		event resume.Event
+		after resume.Session
+		want  bool
+	}{
+		{"a limit stops it", resume.Limited{At: now}, resume.Session{State: resume.Waiting}, true},
+		{"a limit does not stop it", resume.Limited{At: now}, resume.Session{State: resume.Watching}, false},
+		{"a subagent has ended", resume.SubagentEnded{}, seen, true},
+		{"it was just given a prompt", resume.Prompted{At: now}, seen, true},
+		{"it was given a prompt almost a minute ago", resume.Prompted{At: now.Add(1 - justNow)}, seen, true},
+		{"it was given a prompt a minute ago", resume.Prompted{At: now.Add(-justNow)}, seen, false},
+		{"it moves", resume.Progressed{At: now}, resume.Session{}, true},
+		{"it moves, and its start is known", resume.Progressed{At: now}, seen, false},
+		{"it moved a minute ago", resume.Progressed{At: now.Add(-justNow)}, resume.Session{}, false},
+		{"a person forgets it", resume.Forget{}, resume.Session{}, false},
+	} {
+		require.Equal(t, c.want, isOccasion(resume.Change{At: now, Event: c.event, After: c.after}), c.name)
+	}
+}
+
+// immortal is a fakeAgent whose processes live.
+type immortal struct{ *fakeAgent }
+
+func (immortal) Lives(resume.Process) bool { return true }
+
+// A process that still runs had the last prompt too: that is stored once, without a search for the process.
+func TestAProcessThatStillRunsIsNotSearchedFor(t *testing.T) {
+	w := stopped(t)
+	w.session.State = resume.Watching
+	w.startedWith(resume.Origin{Args: []string{"--deny", "all"}})
+	prompted := time.Now()
+	w.session.PromptedAt, w.session.Origin.SeenAt = prompted, prompted.Add(-time.Hour)
+	require.Nil(t, w.session.StartedWith())
+	require.True(t, w.d.lookAtProcess(t.Context(), immortal{w.agent}, w.now()))
+	require.Equal(t, []string{"--deny", "all"}, w.now().StartedWith().Args)
+	require.True(t, w.d.lookAtProcess(t.Context(), immortal{w.agent}, w.now()))
+	require.Equal(t, []string{"identified as "}, w.diary.all(), "what is known is not stored again")
+	require.Empty(t, w.agent.asked)
+
+	w.session.State = resume.Waiting
+	w.d.lookAtProcess(t.Context(), immortal{w.agent}, w.now())
+	require.NotEmpty(t, w.agent.asked, "which process has a stopped session open is always looked for")
+}
+
+// The next daemon knows what the process of a session was started with.
+func TestWhatAProcessWasStartedWithIsStored(t *testing.T) {
+	w := newWorld(t)
+	w.session.LimitedAt = time.Now()
+	w.agent.Base = agent.NewBase(agent.About{Name: "fake"}, agent.Options{})
+	w.d.identify(t.Context(), w.agent, w.now(), &resume.Owner{PID: os.Getpid()})
+	start, ok := w.d.opts.Starts.Get(w.session.Key)
+	require.True(t, ok)
+	require.Equal(t, os.Getpid(), start.Origin.Process.PID)
+	require.Equal(t, start.Origin.Process, w.now().Origin.Process)
+}

@@ -39,6 +39,7 @@ type purse struct {
 	taken  bool // the money is spent before it is reserved
 	keyErr error
 	ends   string
+	offers bool
 }
 
 func (p *purse) Remaining(resume.Session) (float64, string) {
@@ -63,7 +64,7 @@ func (p *purse) Commit(_ resume.Session, mark string, _ resume.Cost, known, fail
 
 func (p *purse) Cancel(mark string) { p.add("returned " + mark) }
 
-func (p *purse) Offers(string) bool { return false }
+func (p *purse) Offers(string) bool { return p.offers }
 
 func (p *purse) Key(string) (string, string, error) { return "BOT_KEY", "sk-mine", p.keyErr }
 
@@ -85,7 +86,7 @@ func newPayingWorld(t *testing.T) payingWorld {
 	met := resume.Limited{At: time.Now(), Verdict: limit.Verdict{
 		Class: limit.UsageLimit, WaitHelps: true, Reset: limit.Reset{At: time.Now().Add(time.Hour), Source: limit.Structured},
 	}}
-	for _, ev := range []resume.Event{met, resume.Pay{}, resume.Due{Mark: "mark-1"}} {
+	for _, ev := range []resume.Event{met, resume.Pay{}, resume.Due{Mark: w.mark}} {
 		stopped = stopped.Next(ev, rules, time.Now(), 0.5)
 	}
 	require.Equal(t, resume.Resuming, stopped.State)
@@ -99,7 +100,7 @@ func TestWhatARunMayCostIsSetAsideBeforeItBegins(t *testing.T) {
 	w := newPayingWorld(t)
 	w.d.Act(t.Context(), w.now())
 	require.Equal(t, []string{
-		"on disk", "set aside 4 for mark-1", "on disk", "sending", "started", "on disk", "settled mark-1 known=true failed=false", "delivered",
+		"on disk", "set aside 4 for " + w.mark, "on disk", "sending", "started", "on disk", "settled " + w.mark + " known=true failed=false", "delivered",
 	}, w.diary.all())
 	env, err := os.ReadFile(w.seen)
 	require.NoError(t, err)
@@ -168,17 +169,63 @@ func TestACommandThatDoesNotStartCostsNothing(t *testing.T) {
 	w := newPayingWorld(t)
 	w.agent.plan.Run.Argv = []string{filepath.Join(t.TempDir(), "gone")}
 	w.act()
-	require.Contains(t, w.diary.all(), "set aside 4 for mark-1")
-	require.Contains(t, w.diary.all(), "returned mark-1")
+	require.Contains(t, w.diary.all(), "set aside 4 for "+w.mark)
+	require.Contains(t, w.diary.all(), "returned "+w.mark)
 	require.NotContains(t, w.diary.all(), "started")
 }
 
 // If a daemon died after the reservation and before the run began, the reservation is released.
 func TestWhatWasSetAsideForARunThatNeverBeganIsReturned(t *testing.T) {
 	w := newPayingWorld(t)
-	require.Equal(t, []string{"all was read", "returned mark-1", "lost"}, w.recovered())
+	require.Equal(t, []string{"all was read", "returned " + w.mark, "lost"}, w.recovered())
 	require.NotNil(t, w.now().Paid, "the answer is carried out all the same")
 	w2 := newPayingWorld(t)
 	w2.session.Run.Process = resume.Process{PID: 1 << 30, Start: 7}
-	require.Contains(t, w2.recovered(), "settled mark-1 known=true failed=false")
+	require.Contains(t, w2.recovered(), "settled "+w2.mark+" known=true failed=false")
+}
+
+// Before a person is asked whether to pay, it is checked whether that would help, and nothing else happens.
+func TestWhetherAKeyCanBeUsedIsKnownBeforeAPersonIsAsked(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(payingWorld)
+		why   string // empty: it can be used
+	}{
+		"it can":                     {func(payingWorld) {}, ""},
+		"somebody else would see it": {func(w payingWorld) { w.payer.shows = "a gateway would see it" }, "a gateway would see it"},
+		"nothing is left":            {func(w payingWorld) { w.purse.left = 0 }, "nothing is left"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newPayingWorld(t)
+			w.session.Paid = nil
+			c.spoil(w)
+			most, why := w.d.WhyNotOwnKey(t.Context(), w.now())
+			if c.why == "" {
+				require.Empty(t, why)
+				require.InDelta(t, 4, most, 0)
+			} else {
+				require.Contains(t, why, c.why)
+				require.Zero(t, most)
+			}
+			require.Empty(t, w.diary.all(), "nothing is reserved")
+		})
+	}
+}
+
+// What a session has cost is read when it is stopped, if its user has offered a key for it.
+func TestWhatASessionHasCostIsStored(t *testing.T) {
+	for _, c := range []struct {
+		offers, counts bool
+		want           float64
+	}{{true, true, 1}, {true, false, 0}, {false, true, 0}} {
+		w := newPayingWorld(t)
+		w.purse.offers, w.payer.counts = c.offers, c.counts
+		w.d.Price(t.Context(), w.payer, w.now())
+		require.InDelta(t, c.want, w.now().Cost.USD, 0)
+		if known := w.now(); c.want > 0 {
+			w.payer.cost = resume.Cost{}
+			w.diary.lines = nil
+			w.d.Price(t.Context(), w.payer, known)
+			require.Empty(t, w.diary.all(), "what is known is not stored again")
+		}
+	}
 }

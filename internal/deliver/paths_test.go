@@ -26,3 +26,30 @@ func TestAnEmptyDirectoryIsWaitedFor(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "other"), nil, 0o600))
 	require.Equal(t, resume.Park, replaced(s, dir).Then, "another project has its place")
 }
+
+// The transcript stays one of the agent's when a link on its path leads elsewhere than before.
+func TestATranscriptIsFoundThroughLinks(t *testing.T) {
+	w := newWorld(t)
+	elsewhere := t.TempDir()
+	link := filepath.Join(elsewhere, "link")
+	require.NoError(t, os.Symlink(w.agent.root, link))
+	other := filepath.Join(elsewhere, "other.log")
+	require.NoError(t, os.WriteFile(other, nil, 0o600))
+	for path, want := range map[string]string{
+		filepath.Join(link, "s-1.log"): w.session.Transcript,
+		w.session.Transcript:           w.session.Transcript,
+		other:                          other, // it is in none of the agent's roots
+		filepath.Join(link, "none"):    filepath.Join(link, "none"),
+	} {
+		s := w.now()
+		s.Transcript = path
+		require.Equal(t, want, w.d.located(s).Transcript)
+	}
+
+	missing := w.agent.root
+	w.agent.root = filepath.Join(elsewhere, "gone")
+	s := w.now()
+	s.Transcript = filepath.Join(link, "s-1.log")
+	require.Equal(t, s.Transcript, w.d.located(s).Transcript, "a root that is not there has no transcripts")
+	w.agent.root = missing
+}

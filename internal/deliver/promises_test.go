@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/lease"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
@@ -133,5 +134,56 @@ func TestTheDaemonFollowsWhatExecDecided(t *testing.T) {
 			w.actAgain()
 			require.FileExists(t, filepath.Join(w.session.Cwd, "touched"))
 		}
+	}
+}
+
+// database is an agent that stores its sessions in a database.
+type database struct {
+	agent.Agent
+	all []agent.Evidence
+	err error
+}
+
+func (d database) Follow(context.Context, agent.Feed) error      { return nil }
+func (d database) ReadNew(context.Context, resume.Session) error { return nil }
+func (d database) Evidence(string) ([]agent.Evidence, error)     { return d.all, d.err }
+
+// In a database, only the last event of the session itself shows its prompt.
+func TestThePromptOfAnotherSessionIsNotTakenForTheResumes(t *testing.T) {
+	w := newWorld(t)
+	prompted := func(id string) agent.Evidence {
+		return agent.Evidence{Observation: resume.Observation{
+			Key: resume.Key{Agent: "fake", ID: id}, Pos: resume.Position{Offset: 7}, Event: resume.Prompted{At: time.Now()},
+		}}
+	}
+	for want, all := range map[bool][]agent.Evidence{true: {prompted("s-0"), prompted("s-1")}, false: {prompted("s-0")}} {
+		require.Equal(t, want, arrived(t.Context(), database{Agent: w.agent, all: all}, w.now()))
+	}
+	require.True(t, arrived(t.Context(), database{Agent: w.agent, all: []agent.Evidence{prompted("s-1")}}, w.now()), "the first one counts too")
+}
+
+// The output of a command that runs is kept, however old it is. That of other resumes is not.
+func TestTheOutputOfACommandThatRunsIsKept(t *testing.T) {
+	for name, c := range map[string]struct {
+		given func(*world)
+		kept  bool
+	}{
+		"it runs":         {func(*world) {}, true},
+		"it has ended":    {func(w *world) { w.session.Run = nil }, false},
+		"nobody knows it": {func(w *world) { w.unknown = resume.ErrNoSession }, false},
+	} {
+		w := newWorld(t)
+		key := w.session.Key
+		output := w.d.files.Output(key, w.session.Run.N)
+		require.NoError(t, w.d.files.Prepare(key, w.session.Run.N, false))
+		require.NoError(t, os.WriteFile(output, []byte("words"), 0o600))
+		c.given(w)
+		later := time.Now().Add(24 * time.Hour)
+		stopping, stop := context.WithCancel(t.Context())
+		stop()
+		require.NoError(t, w.d.PruneFiles(stopping, time.Hour, 1<<20, later), "a daemon that stops has not failed")
+		require.NoError(t, w.d.PruneFiles(t.Context(), time.Hour, 1<<20, later))
+		_, err := os.Stat(output)
+		require.Equal(t, c.kept, err == nil, name)
 	}
 }

@@ -40,7 +40,7 @@ func TestAResumeThatWasRefusedSomethingIsDenied(t *testing.T) {
 func TestAPromptThatMayHaveBeenHandedOver(t *testing.T) {
 	handed := func() *world {
 		w := newWorld(t)
-		w.session.Run = &resume.Run{Mark: "mark-1", N: 1, Unverifiable: true}
+		w.session.Run = &resume.Run{Mark: w.mark, N: 1, Unverifiable: true}
 		return w
 	}
 	w := handed()
@@ -68,7 +68,7 @@ func TestAPromptThatCameLateStandsForNoOther(t *testing.T) {
 			w := newWorld(t)
 			before := "limit\nprompt\n"
 			w.session.Seen = resume.Position{Epoch: "1", Offset: int64(len(before))}
-			w.session = w.session.Next(resume.Started{Mark: "mark-1", Unverifiable: true}, rules, time.Now(), 0.5)
+			w.session = w.session.Next(resume.Started{Mark: w.mark, Unverifiable: true}, rules, time.Now(), 0.5)
 			require.NoError(t, os.WriteFile(w.session.Transcript, []byte(before+c.after), 0o600))
 			got := w.recovered()
 			require.Contains(t, got[len(got)-1], c.want)
@@ -84,10 +84,10 @@ func TestACommandThatHandsAPromptOverIsWaitedFor(t *testing.T) {
 	cwd := w.session.Cwd
 	require.NoError(t, syscall.Mkfifo(filepath.Join(cwd, "go"), 0o600))
 	_, err := runner.Start(runner.Command{
-		Argv: []string{"sh", "-c", "read line < go; echo prompt >> " + w.session.Transcript}, Dir: cwd, Mark: "mark-1",
+		Argv: []string{"sh", "-c", "read line < go; echo prompt >> " + w.session.Transcript}, Dir: cwd, Mark: w.mark,
 	})
 	require.NoError(t, err)
-	w.session.Run = &resume.Run{Mark: "mark-1", N: 1, Unverifiable: true}
+	w.session.Run = &resume.Run{Mark: w.mark, N: 1, Unverifiable: true}
 	w.diary.told = func(line string) {
 		if line == "all was read" {
 			go func() { _ = os.WriteFile(filepath.Join(cwd, "go"), []byte("\n"), 0o600) }()
@@ -103,7 +103,7 @@ func TestACommandThatLivesIsAdopted(t *testing.T) {
 	cwd := w.session.Cwd
 	require.NoError(t, syscall.Mkfifo(filepath.Join(cwd, "go"), 0o600))
 	_, err := runner.Start(runner.Command{
-		Argv: []string{"sh", "-c", "read line < go"}, Dir: cwd, Mark: "mark-1",
+		Argv: []string{"sh", "-c", "read line < go"}, Dir: cwd, Mark: w.mark,
 	})
 	require.NoError(t, err)
 	started := make(chan struct{})

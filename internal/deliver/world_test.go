@@ -3,12 +3,14 @@ package deliver
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -32,15 +34,18 @@ type world struct {
 	d        *Deliverer
 	agent    *fakeAgent
 	settings Settings
+	mark     string                      // of the first resume; commands of other tests must not have it
 	look     func(context.Context) error // what a look at the transcript brings
 	stopping bool
 	diary    diary
+	log      logbook
 
 	questions int // of WatchPrograms alone: how often it asked for sessions
 
 	mu      sync.Mutex // guards what follows
 	session resume.Session
 	why     string // why the session is superseded
+	unknown error  // why the session is not known
 }
 
 // diary is what happened, in order: applied events, and other lines that a test adds.
@@ -49,6 +54,24 @@ type diary struct {
 
 	mu    sync.Mutex // guards what follows
 	lines []string
+}
+
+// logbook is what was logged.
+type logbook struct {
+	mu   sync.Mutex // guards what follows
+	text strings.Builder
+}
+
+func (l *logbook) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *logbook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func (d *diary) add(line string) {
@@ -70,7 +93,7 @@ var rules = resume.Rules{Backoff: backoff.Default(), Settle: time.Minute, MaxCon
 
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	dir := t.TempDir()
-	w := &world{t: t, look: func(context.Context) error { return nil }}
+	w := &world{t: t, mark: "mark-" + rand.Text(), look: func(context.Context) error { return nil }}
 	w.agent = &fakeAgent{root: filepath.Join(dir, "agent")}
 	cwd := filepath.Join(dir, "project")
 	transcript := filepath.Join(w.agent.root, "s-1.log")
@@ -89,16 +112,17 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 		Sync:     func(context.Context, ...resume.Key) error { w.diary.add("on disk"); return nil },
 		Stopping: func() bool { return w.stopping },
 		Starts:   starts.In(filepath.Join(dir, "runtime")),
-		Log:      slog.New(slog.DiscardHandler),
+		Log:      slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, f := range change {
 		f(&opts)
 	}
+	t.Cleanup(func() { require.NotContains(t, w.log.String(), "err=<nil>", "an error is logged that did not happen") })
 	w.d = New(opts, nil)
 	limited := resume.Limited{At: time.Now().Add(-time.Hour), Verdict: limit.Verdict{Class: limit.RateLimit, WaitHelps: true}}
 	s := resume.Session{Key: resume.Key{Agent: "fake", ID: "s-1"}, Cwd: cwd, Transcript: transcript, Kind: resume.Interactive}
 	s = s.Next(limited, rules, time.Now().Add(-time.Hour), 0.5)
-	w.session = s.Next(resume.Due{Mark: "mark-1"}, rules, time.Now(), 0.5)
+	w.session = s.Next(resume.Due{Mark: w.mark}, rules, time.Now(), 0.5)
 	require.Equal(t, resume.Resuming, w.session.State)
 	return w
 }
@@ -114,7 +138,7 @@ func (w *world) act() []string {
 func (w *world) actAgain() []string {
 	w.t.Helper()
 	w.mu.Lock()
-	mark := fmt.Sprintf("mark-%d", w.session.Runs+1)
+	mark := fmt.Sprintf("%s-%d", w.mark, w.session.Runs+1)
 	w.session = w.session.Next(resume.Retry{}, rules, time.Now(), 0.5).Next(resume.Due{Mark: mark}, rules, time.Now(), 0.5)
 	w.mu.Unlock()
 	return w.act()
@@ -145,7 +169,9 @@ func (w *world) Apply(_ context.Context, key resume.Key, ev resume.Event) (resum
 }
 
 // Session implements Engine.
-func (w *world) Session(context.Context, resume.Key) (resume.Session, error) { return w.now(), nil }
+func (w *world) Session(context.Context, resume.Key) (resume.Session, error) {
+	return w.now(), w.unknown
+}
 
 // Lookup implements Engine.
 func (w *world) Lookup(_ context.Context, keys []resume.Key) ([]*resume.Session, error) {
@@ -189,6 +215,8 @@ func describe(ev resume.Event) string {
 		return "sending"
 	case resume.Lost:
 		return "lost"
+	case resume.Became:
+		return "became " + ev.Session
 	case resume.Learned:
 		return "identified as " + ev.Program.Path
 	default:

@@ -3,8 +3,12 @@ package deliver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,6 +107,10 @@ func TestWhatHoldsAResumeBack(t *testing.T) {
 		"who holds it is not known": {
 			func(w *world) { w.agent.ownerErr = errors.New("no /proc") },
 			[]string{"not sent: cannot tell whether another process has the session open: no /proc"},
+		},
+		"processes cannot be seen": {
+			func(w *world) { w.agent.ownerErr = fmt.Errorf("read /proc: %w", agent.ErrUnseen) },
+			[]string{"not sent: cannot tell whether another process has the session open: " + agent.ErrUnseen.Error()},
 		},
 		"the agent has no plan": {
 			func(w *world) { w.agent.planErr = errors.New("no program") },
@@ -276,13 +284,132 @@ func TestWhatBecomesOfAQueuedPrompt(t *testing.T) {
 func TestStopEndsTheCommand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.run("sleep 600")
+	require.NoError(t, syscall.Mkfifo(filepath.Join(w.session.Cwd, "go"), 0o600))
+	gate, err := os.OpenFile(filepath.Join(w.session.Cwd, "go"), os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer gate.Close()
+	w.run("read line < go")
 	done := make(chan []string)
 	go func() { done <- w.act() }()
 	require.NoError(t, w.d.Stop(t.Context(), w.now().Key, w.mark))
+	_, err = gate.WriteString("\n") // what is not stopped ends by itself
+	require.NoError(t, err)
 	got := <-done
 	require.Contains(t, got[len(got)-1], "the command was stopped")
 	require.NoError(t, w.d.Stop(t.Context(), w.now().Key, w.mark), "there is nothing left to stop")
+}
+
+// Stop waits for a command that is being started, but not for one that has ended, was replaced, or cannot be stopped.
+func TestWhatStopWaitsFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		given func(*world)
+		err   string
+		waits time.Duration
+	}{
+		"it is being started":             {func(*world) {}, "the resume is still being started: try again", stopPatience},
+		"it has ended":                    {func(w *world) { w.session.Run = nil }, "", 0},
+		"another resume has begun":        {func(w *world) { w.session.Run = &resume.Run{Mark: "mark-2"} }, "", 0},
+		"the prompt was handed over":      {func(w *world) { w.session.Run.Unverifiable = true }, "", 0},
+		"the session is not known":        {func(w *world) { w.unknown = resume.ErrNoSession }, resume.ErrNoSession.Error(), 0},
+		"it has ended after some seconds": {func(w *world) { time.AfterFunc(2100*time.Millisecond, w.ends) }, "", 2200 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				c.given(w)
+				began := time.Now()
+				err := w.d.Stop(t.Context(), w.now().Key, w.mark)
+				require.Equal(t, c.waits, time.Since(began))
+				if c.err == "" {
+					require.NoError(t, err)
+				} else {
+					require.EqualError(t, err, c.err)
+				}
+			})
+		})
+	}
+}
+
+func (w *world) ends() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.session.Run = nil
+}
+
+// An event that the engine does not take is logged, unless nobody has to know: the daemon stops, or the session is gone.
+func TestAnEventThatIsNotAppliedIsLogged(t *testing.T) {
+	stopping, stop := context.WithCancel(t.Context())
+	stop()
+	for _, c := range []struct {
+		ctx    context.Context
+		err    error
+		logged bool
+	}{{t.Context(), errors.New("full"), true}, {stopping, errors.New("full"), false}, {t.Context(), resume.ErrNoSession, false}} {
+		w := newWorld(t)
+		w.refused = c.err
+		was := w.now()
+		require.Equal(t, was, w.d.note(c.ctx, was, resume.Learned{Program: resume.Program{Path: "/bin/bot"}}), "nothing is known about it")
+		require.Equal(t, c.logged, strings.Contains(w.log.String(), "an event could not be applied"))
+	}
+	w := newWorld(t)
+	require.Equal(t, "/bin/bot", w.d.note(t.Context(), w.now(), resume.Learned{Program: resume.Program{Path: "/bin/bot"}}).Program.Path)
+}
+
+// A prompt that does not appear in the transcript is not sent again, unless the agent has it in its queue. A daemon
+// that stops leaves the question to the next one.
+func TestAPromptThatDoesNotAppear(t *testing.T) {
+	for name, c := range map[string]struct {
+		queued, stops bool
+		want          []string
+	}{
+		"nothing shows it":    {false, false, []string{"may have been handed over", "unknown: the prompt was typed and sent, and did not appear in the transcript within 10s; look at the session before you retry"}},
+		"the agent queued it": {true, false, []string{"may have been handed over", "delivered"}},
+		"the daemon stops":    {true, true, []string{"may have been handed over"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := inField(t, new(field))
+				w.agent.queued = c.queued
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				if c.stops {
+					time.AfterFunc(linePatience/2, stop)
+				}
+				began := time.Now()
+				w.d.Act(ctx, w.now())
+				require.Equal(t, c.want, slices.DeleteFunc(w.diary.all(), func(line string) bool { return line == "on disk" }))
+				require.Equal(t, c.stops, time.Since(began) < linePatience)
+			})
+		})
+	}
+}
+
+// The claim of a prompt names the process that gets it: the terminal's, or the one that has the session open.
+func TestAClaimNamesTheProcessThatGetsThePrompt(t *testing.T) {
+	typed := resume.Process{PID: 43, Start: 7}
+	for name, c := range map[string]struct {
+		way  func(*world)
+		want resume.Process
+	}{
+		"a message": {ways["a message"].way, resume.Process{PID: 42}},
+		"a terminal": {func(w *world) {
+			ways["a terminal"].way(w)
+			w.agent.talk.Type.Process = typed
+		}, typed},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.onNotedMachine(c.way)
+			var got resume.Process
+			w.diary.told = func(line string) {
+				if line == "may have been handed over" {
+					got = w.session.Run.Process
+				}
+			}
+			w.act()
+			require.Equal(t, c.want, got, name)
+		})
+	}
 }
 
 // Unrecognised screens are counted only while the session is stopped.

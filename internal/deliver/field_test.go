@@ -177,3 +177,65 @@ func TestAMenuIsClosedBeforeAPromptIsTyped(t *testing.T) {
 		})
 	}
 }
+
+// changing is a field whose screen changes with each read.
+type changing struct {
+	field
+	reads int
+	shows func(n int) (screen string, changed bool) // of the n-th read
+}
+
+func (c *changing) Pane(context.Context, resume.Process) (Pane, error) { return c, nil }
+
+func (c *changing) Screen(ctx context.Context) (string, error) {
+	c.reads++
+	if screen, changed := c.shows(c.reads); changed {
+		return screen, nil
+	}
+	return c.field.Screen(ctx)
+}
+
+// Before anything is typed, the screen is read until the program has drawn it, and once more: a person may begin to type.
+func TestAScreenIsReadUntilItIsDrawnAndDoesNotChange(t *testing.T) {
+	const inUse = "not sent: somebody was at its keyboard just now"
+	until := func(last int, screen string) func(int) (string, bool) {
+		return func(n int) (string, bool) { return screen, n <= last }
+	}
+	from := func(first int, screen string) func(int) (string, bool) {
+		return func(n int) (string, bool) { return screen, n >= first }
+	}
+	for name, c := range map[string]struct {
+		shows func(int) (string, bool)
+		want  string
+	}{
+		"it is drawn late":                   {until(drawLooks-1, "half"), "delivered"},
+		"it is drawn too late":               {until(drawLooks, "half"), "look 1 of 3"},
+		"a person begins to type":            {from(2, "please"), inUse},
+		"a menu opens":                       {from(2, "menu"), inUse},
+		"a dialog opens":                     {from(2, "dialog"), "parked: open in its terminal (process 42): it shows a dialog"},
+		"a dialog was open":                  {until(1, "dialog"), "parked: open in its terminal (process 42): it shows a dialog"},
+		"it is not drawn at the second look": {from(2, "half"), "parked: open in its terminal (process 42): half a screen"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &changing{shows: c.shows}
+				w := inField(t, &f.field)
+				w.d.machine, f.transcript = f, w.session.Transcript
+				w.agent.talk.Type.Judge = func(screen string) agent.ScreenState {
+					switch screen {
+					case "half":
+						return agent.ScreenState{Strange: true, Skip: &agent.Skip{Why: "half a screen", Park: true}}
+					case "dialog":
+						return agent.ScreenState{Skip: &agent.Skip{Why: "it shows a dialog", Park: true}}
+					case "menu":
+						return agent.ScreenState{Menu: true}
+					default:
+						return agent.ScreenState{Draft: screen}
+					}
+				}
+				require.Contains(t, last(w.act()), c.want)
+				require.Equal(t, c.want == "delivered", len(f.sent) == 1)
+			})
+		})
+	}
+}

@@ -12,8 +12,10 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/leash"
+	"resumed/internal/mounts"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
+	"resumed/internal/starts"
 )
 
 // startedWith sets what the session was started with.
@@ -185,4 +187,69 @@ func TestADryRunSaysTheSame(t *testing.T) {
 	w.agent.plan.Run.Argv = []string{"bot", "--deny", "Bash(touch:*)"}
 	w.agent.plan.Run.Carried.LeftOut = []leash.Omission{{What: "--ide", Why: "it needs a terminal"}}
 	require.Equal(t, []string{"parked: dry run: would have run bot --deny 'Bash(touch:*)' (left out: --ide: it needs a terminal)"}, w.act())
+}
+
+// A session whose start cannot be repeated waits for its user, if the start matters for how it is continued.
+func TestWhenTheStartOfASessionMatters(t *testing.T) {
+	seen := &resume.Origin{SeenAt: time.Now(), ArgsSeen: true, EnvSeen: true}
+	env := &resume.Origin{SeenAt: time.Now(), EnvSeen: true}
+	args := &resume.Origin{SeenAt: time.Now(), ArgsSeen: true}
+	run := func(c agent.Command) agent.Plan { return agent.Plan{Run: &c} }
+	typed, sent := agent.Plan{Type: new(agent.Typing)}, agent.Plan{Send: new(agent.Sending)}
+	skips := func(noProgram bool) agent.Plan {
+		return agent.Plan{Skip: &agent.Skip{Why: "no bot", NoProgram: noProgram}}
+	}
+	for name, c := range map[string]struct {
+		origin *resume.Origin
+		plan   agent.Plan
+		why    string // empty: it does not matter
+	}{
+		"a command":                          {nil, run(agent.Command{}), notSeen},
+		"a command, and the start is known":  {seen, run(agent.Command{}), ""},
+		"only its variables are known":       {env, run(agent.Command{}), notSeen},
+		"its user wrote the command":         {nil, run(agent.Command{Fixed: true}), ""},
+		"it only plans":                      {nil, run(agent.Command{PlanOnly: true}), ""},
+		"it is handed to its own process":    {nil, run(agent.Command{Unverifiable: true}), ""},
+		"no flag restricts it":               {env, run(agent.Command{AnyFlags: true}), ""},
+		"no flag does, but variables may":    {args, run(agent.Command{AnyFlags: true}), notSeen},
+		"no flag does, and nothing is known": {nil, run(agent.Command{AnyFlags: true}), notSeen},
+		"the start does not tell everything": {seen, run(agent.Command{Unproven: "its settings have changed"}), "its settings have changed"},
+		"it is typed":                        {nil, typed, ""},
+		"it is sent":                         {nil, sent, notSeen},
+		"it is sent, and the start is known": {seen, sent, ""},
+		"the program is missing":             {nil, skips(true), "no bot; " + notSeen},
+		"only the program is missing":        {seen, skips(true), ""},
+		"it is left alone":                   {nil, skips(false), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := &delivery{session: resume.Session{Origin: c.origin}}
+			notSent := v.startWasSeen(c.plan)
+			if c.why == "" {
+				require.Nil(t, notSent)
+			} else {
+				require.Equal(t, &resume.NotSent{Why: v.session.AskToContinue(c.why), Then: resume.ParkUnseen}, notSent)
+			}
+			for _, v := range []*delivery{{owner: new(resume.Owner)}, {session: resume.Session{Allowed: true}}, {settings: Settings{SameMode: true}}} {
+				require.Nil(t, v.startWasSeen(c.plan), "its own process has it, or its user allowed it")
+			}
+		})
+	}
+}
+
+// The values of a session's variables are those of the process that it was seen in, and of no other one.
+func TestTheVariablesOfASessionAreThoseOfItsProcess(t *testing.T) {
+	memory, err := os.MkdirTemp("/dev/shm", "deliver-")
+	if err != nil || !mounts.InMemory(memory) {
+		t.Skip("NOT TESTED HERE: there is no file system in memory")
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(memory) })
+	w := newWorld(t)
+	w.d.opts.Starts = starts.In(memory)
+	first := resume.Process{PID: 42, Start: 7}
+	require.NoError(t, w.d.opts.Starts.Put(w.session.Key, starts.Start{Origin: &resume.Origin{Process: first, Salt: "x", Environ: []string{"A=stored"}}}))
+	v := &delivery{Deliverer: w.d, session: w.session}
+	require.Equal(t, []string{"A=stored"}, v.environOf(resume.Origin{Process: first, Salt: "x"}))
+	require.Equal(t, []string{"A=seen"}, v.environOf(resume.Origin{Process: first, Salt: "x", Environ: []string{"A=seen"}}))
+	require.Empty(t, v.environOf(resume.Origin{Process: resume.Process{PID: 42, Start: 8}, Salt: "x"}))
+	require.Empty(t, v.environOf(resume.Origin{Process: first, Salt: "y"}))
 }

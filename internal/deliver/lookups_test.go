@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -210,4 +211,166 @@ func TestWhatAProcessWasStartedWithIsStored(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, os.Getpid(), start.Origin.Process.PID)
 	require.Equal(t, start.Origin.Process, w.now().Origin.Process)
+}
+
+// A session is looked for as long as its process may be about to show itself.
+func TestHowLongAProcessIsLookedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := stopped(t)
+		w.agent.owner = nil
+		old := time.Now().Add(-time.Hour)
+		for name, set := range map[string]func(*resume.Session, time.Time){
+			"since its limit":       func(s *resume.Session, at time.Time) { s.LimitedAt = at },
+			"since its prompt":      func(s *resume.Session, at time.Time) { s.PromptedAt = at },
+			"since it last moved":   func(s *resume.Session, at time.Time) { s.MovedAt = at },
+			"since all these times": func(s *resume.Session, at time.Time) { s.LimitedAt, s.PromptedAt, s.MovedAt = at, at, at },
+		} {
+			for ago, over := range map[time.Duration]bool{justNow: false, justNow + 1: true} {
+				s := w.now()
+				s.LimitedAt, s.PromptedAt, s.MovedAt = old, old, old
+				set(&s, time.Now().Add(-ago))
+				require.Equal(t, over, w.d.lookAtProcess(t.Context(), w.agent, s), "%s, %s", name, ago)
+			}
+		}
+	})
+}
+
+// writing is a fakeAgent of which the process is known that writes the transcript.
+type writing struct{ *fakeAgent }
+
+func (writing) Writer(context.Context, resume.Session) int { return os.Getpid() }
+
+// If no process has the session open, the one that writes its transcript shows how it was started.
+func TestTheWriterOfATranscriptEndsTheSearch(t *testing.T) {
+	w := stopped(t)
+	w.session.LimitedAt, w.agent.owner, w.agent.nobody = time.Now(), nil, true
+	require.False(t, w.d.lookAtProcess(t.Context(), w.agent, w.now()))
+	require.True(t, w.d.lookAtProcess(t.Context(), writing{w.agent}, w.now()))
+	w.agent.ownerErr = agent.ErrUnseen
+	require.False(t, w.d.lookAtProcess(t.Context(), writing{w.agent}, w.now()), "another process may have it open")
+}
+
+// reader is a fakeAgent whose processes live, and that tells what they were started with.
+type reader struct {
+	immortal
+	login string
+	reads int
+}
+
+func (r *reader) Origin(pid int, _ bool) *resume.Origin {
+	r.reads++
+	return &resume.Origin{Process: resume.Process{PID: pid}, SeenAt: time.Now(), ArgsSeen: true, EnvSeen: true, Login: r.login}
+}
+
+// What is known about the process of a session is not read again, unless another person may have signed in.
+func TestAProcessIsReadOnce(t *testing.T) {
+	w := stopped(t)
+	w.agent.program = resume.Program{Path: "/bin/bot"}
+	a := &reader{immortal: immortal{w.agent}}
+	owner := resume.Owner{PID: 42, Kind: resume.Interactive}
+	for _, c := range []struct {
+		pid     int
+		guessed bool
+		login   string
+		reads   int
+		events  int
+	}{
+		{42, true, "", 0, 1}, // only its program and its kind are certain
+		{42, false, "", 1, 2},
+		{42, false, "", 1, 2},
+		{43, false, "hash", 2, 3}, // another process
+		{43, false, "hash", 3, 4}, // a person may sign in as another user meanwhile
+	} {
+		owner.PID, owner.Guessed, a.login = c.pid, c.guessed, c.login
+		w.d.identify(t.Context(), a, w.now(), &owner)
+		require.Equal(t, c.reads, a.reads, "%+v", c)
+		require.Len(t, w.diary.all(), c.events, "%+v", c)
+		require.Equal(t, "/bin/bot", w.now().Program.Path)
+	}
+}
+
+// meter is a fakeAgent that tells how large a session is, how much of its allowance is used, and its subagents.
+type meter struct {
+	*fakeAgent
+	size      resume.Context
+	usage     resume.Usage
+	subagents []resume.Subagent
+	counted   int
+	err       error
+}
+
+func (m *meter) ContextSize(context.Context, resume.Session) (resume.Context, bool, error) {
+	return m.size, true, m.err
+}
+
+func (m *meter) Usage(context.Context, resume.Session) (resume.Usage, bool, error) {
+	return m.usage, true, m.err
+}
+
+func (m *meter) Subagents(context.Context, resume.Session) ([]resume.Subagent, error) {
+	m.counted++
+	return m.subagents, m.err
+}
+
+// What a session has used is stored when it changes. What cannot be read is logged, unless the daemon stops.
+func TestWhatASessionHasUsedIsStoredOnce(t *testing.T) {
+	w := stopped(t)
+	m := &meter{fakeAgent: w.agent, size: resume.Context{Tokens: 7, At: time.Now().Round(0)}, usage: resume.Usage{Lifts: time.Now().Round(0)}}
+	m.subagents = []resume.Subagent{{ID: "a", Kind: "explorer"}}
+	for range 2 {
+		w.d.countSubagents(t.Context(), m, w.d.measure(t.Context(), m, w.now(), true))
+		require.Equal(t, m.size, w.now().Context)
+		require.Equal(t, m.usage, w.now().Usage)
+		require.Equal(t, m.subagents, w.now().Subagents)
+		require.Len(t, w.diary.all(), 2, "once the sizes, and once the subagents")
+	}
+	m.size.Tokens++
+	w.d.measure(t.Context(), m, w.now(), false)
+	require.Len(t, w.diary.all(), 2, "it was not asked for the size")
+
+	m.err = errors.New("torn")
+	stopping, stop := context.WithCancel(t.Context())
+	stop()
+	w.d.measure(stopping, m, w.now(), true)
+	require.NotContains(t, w.log.String(), "torn")
+	w.d.measure(t.Context(), m, w.now(), true)
+	require.Contains(t, w.log.String(), "torn")
+	require.Len(t, w.diary.all(), 2)
+}
+
+// The files of a session are read at the first look for its process, and not at the next ones.
+func TestTheFilesOfASessionAreReadAtTheFirstLook(t *testing.T) {
+	w := stopped(t)
+	m := &meter{fakeAgent: w.agent}
+	for missed, counted := range []int{1, 1, 1} {
+		w.d.lookAt(t.Context(), m, new(w.now()), search{missed: missed})
+		require.Equal(t, counted, m.counted)
+	}
+}
+
+// What is remembered of processes that were not found, and of hooks, is bounded.
+func TestWhatIsRememberedIsBounded(t *testing.T) {
+	h, now := newTracker(), time.Now()
+	key := func(n int) resume.Key { return resume.Key{Agent: "fake", ID: fmt.Sprint(n)} }
+	for n := range maxMissed {
+		h.miss(key(n), now)
+		h.told(key(n), question{"permission", now})
+	}
+	require.True(t, h.missedRecently(key(0), now.Add(justNow-1)))
+	require.False(t, h.missedRecently(key(0), now.Add(justNow)), "a minute later it may be found")
+	h.miss(key(maxMissed), now)
+	h.told(key(maxMissed), question{"permission", now})
+	require.True(t, h.missedRecently(key(maxMissed), now))
+	require.Len(t, h.missed, 1)
+	require.Len(t, h.questions, maxMissed)
+	require.Contains(t, h.questions, key(0))
+}
+
+// The prompt names the try that it begins, also in a preview.
+func TestAPromptNamesTheTryThatItBegins(t *testing.T) {
+	w := newWorld(t)
+	w.settings.Prompts.Usual = "try {attempt}"
+	require.Equal(t, "try 1", words(t.Context(), w.agent, w.now(), w.settings))
+	w.session = w.session.Next(resume.Ended{Mark: w.mark, Outcome: resume.Failed}, rules, time.Now(), 0.5)
+	require.Equal(t, "try 2", words(t.Context(), w.agent, w.now(), w.settings))
 }

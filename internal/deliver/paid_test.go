@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -227,5 +229,40 @@ func TestWhatASessionHasCostIsStored(t *testing.T) {
 			w.d.Price(t.Context(), w.payer, known)
 			require.Empty(t, w.diary.all(), "what is known is not stored again")
 		}
+	}
+}
+
+// The cost of a session is recorded after its limit: it is read again until then, but not forever.
+func TestTheCostOfASessionIsReadUntilItIsRecorded(t *testing.T) {
+	const limited = 10 // where the limit is in the transcript
+	for _, c := range []struct {
+		read   int64
+		missed int
+		want   bool
+	}{{limited + 1, 0, true}, {limited, 0, false}, {limited, costLooks - 1, false}, {limited, costLooks, true}} {
+		w := newPayingWorld(t)
+		w.purse.offers, w.agent.owner = true, &resume.Owner{PID: 42, Kind: resume.Headless}
+		w.session.Seen.Offset = limited
+		w.payer.cost.Read = c.read - 1 // each call adds one
+		require.Equal(t, c.want, w.d.lookAt(t.Context(), w.payer, new(w.now()), search{missed: c.missed}), "%+v", c)
+	}
+}
+
+// What a run wrote whose cost ended it is read at once: it must not count as a person's work later.
+func TestWhatARunThatCostTooMuchWroteIsReadAtOnce(t *testing.T) {
+	for ends, want := range map[string]int{"": 0, "it cost too much": 1} {
+		w := newPayingWorld(t)
+		w.purse.ends = ends
+		settled, looks := "settled "+w.mark+" known=true failed=false", 0
+		w.look = func(context.Context) error {
+			if slices.Contains(w.diary.all(), settled) {
+				looks++
+				return errors.New("gone")
+			}
+			return nil
+		}
+		w.act()
+		require.Equal(t, want, looks)
+		require.Equal(t, want == 1, strings.Contains(w.log.String(), "the transcript could not be read again"))
 	}
 }

@@ -53,3 +53,14 @@ func TestATranscriptIsFoundThroughLinks(t *testing.T) {
 	require.Equal(t, s.Transcript, w.d.located(s).Transcript, "a root that is not there has no transcripts")
 	w.agent.root = missing
 }
+
+// A session is not continued if another user can have written what determines what is run.
+func TestWhatOthersCanWriteIsNotUsed(t *testing.T) {
+	w := newWorld(t)
+	w.run("touch touched")
+	require.NoError(t, os.Chmod(w.session.Transcript, 0o666))
+	require.Contains(t, last(w.act()), "parked: it is not used: "+w.session.Transcript)
+	require.NoFileExists(t, filepath.Join(w.session.Cwd, "touched"))
+	require.Nil(t, w.settings.distrusts("", w.session.Cwd), "a path that is not known cannot be checked")
+	require.NotNil(t, w.settings.distrusts("", w.session.Transcript))
+}

@@ -1,15 +1,21 @@
 package deliver
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/lease"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
@@ -76,6 +82,23 @@ func TestAPromptThatCameLateStandsForNoOther(t *testing.T) {
 	}
 }
 
+// waited is a machine whose commands end after somebody waits for them.
+type waited struct {
+	here
+	Process
+	waits func()
+}
+
+func (w waited) Find(mark string) (p Process, alive bool) {
+	w.Process, alive = w.here.Find(mark)
+	return w, alive
+}
+
+func (w waited) Wait(ctx context.Context) runner.Result {
+	w.waits()
+	return w.Process.Wait(ctx)
+}
+
 // A hand-over command that still runs is waited for before anything is reported: a person may order the
 // next resume at once.
 func TestACommandThatHandsAPromptOverIsWaitedFor(t *testing.T) {
@@ -83,17 +106,106 @@ func TestACommandThatHandsAPromptOverIsWaitedFor(t *testing.T) {
 	w := newWorld(t)
 	cwd := w.session.Cwd
 	require.NoError(t, syscall.Mkfifo(filepath.Join(cwd, "go"), 0o600))
-	_, err := runner.Start(runner.Command{
+	gate, err := os.OpenFile(filepath.Join(cwd, "go"), os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer gate.Close()
+	end := sync.OnceFunc(func() { _, _ = gate.WriteString("\n") })
+	defer end()
+	_, err = runner.Start(runner.Command{
 		Argv: []string{"sh", "-c", "read line < go; echo prompt >> " + w.session.Transcript}, Dir: cwd, Mark: w.mark,
 	})
 	require.NoError(t, err)
 	w.session.Run = &resume.Run{Mark: w.mark, N: 1, Unverifiable: true}
-	w.diary.told = func(line string) {
-		if line == "all was read" {
-			go func() { _ = os.WriteFile(filepath.Join(cwd, "go"), []byte("\n"), 0o600) }()
+	w.d.machine = waited{waits: end}
+	require.Equal(t, []string{"all was read", "delivered"}, w.recovered())
+}
+
+// If the agent of a hand-over command was switched off, nothing can be known about the prompt.
+func TestAHandOverOfAnAgentThatIsSwitchedOffIsUnknown(t *testing.T) {
+	w := newWorld(t)
+	w.session.Run.Unverifiable = true
+	w.settings.Agent = func(string) agent.Agent { return nil }
+	w.d.machine = adopting{alive: true}
+	require.Contains(t, last(w.recovered()), "unknown: resumed ended while it handed over the prompt")
+}
+
+// adopting is a machine with one command, whose mark can be read if it is alive.
+type adopting struct {
+	here
+	Process
+	alive bool
+	began time.Time
+}
+
+func (a adopting) Began() time.Time                     { return a.began }
+func (a adopting) Find(string) (Process, bool)          { return a, a.alive }
+func (a adopting) Adopt(resume.Process) (Process, bool) { return a, true }
+
+// A command begins within a few minutes after its claim, and not before it.
+func TestACommandIsKnownByWhenItBegan(t *testing.T) {
+	w := newWorld(t)
+	w.session.Run.Process = resume.Process{PID: 42, Start: 7}
+	for late, want := range map[time.Duration]bool{
+		-time.Second: false, 1 - time.Second: true, beginPatience - 1: true, beginPatience: false,
+	} {
+		w.d.machine = adopting{began: w.session.Attempts[0].StartedAt.Add(late)}
+		_, alive := w.d.commandOf(w.session)
+		require.Equal(t, want, alive, late)
+	}
+	w.d.machine = adopting{alive: true}
+	_, alive := w.d.commandOf(w.session)
+	require.True(t, alive, "its mark says more than its age")
+}
+
+// The lease among hosts of a session that runs here is asked for until it is given.
+func TestTheLeaseOfACommandThatRunsIsInsistedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		w := newWorld(t, func(o *Options) {
+			o.HostLease = func(context.Context, resume.Session) (HostLease, *resume.NotSent) {
+				if asked++; asked < 3 {
+					return nil, tryAgain("nobody answers")
+				}
+				return releasing(func() {}), nil
+			}
+		})
+		v := &delivery{Deliverer: w.d, session: w.session}
+		require.Nil(t, v.takeLease(t.Context()))
+		defer v.releaseLease(t.Context())
+		began := time.Now()
+		v.insist(t.Context())
+		require.Equal(t, 3, asked)
+		require.Equal(t, 2*nextHostsTry, time.Since(began))
+
+		asked, v.lease.hosts = -9, nil
+		stopping, stop := context.WithCancel(t.Context())
+		stop()
+		v.insist(stopping)
+		require.Equal(t, -9, asked, "a daemon that stops does not ask")
+	})
+}
+
+// clumsy is a fakeAgent that cannot say or remove what a run has left.
+type clumsy struct{ *fakeAgent }
+
+func (clumsy) Tidy(context.Context, resume.Session) error { return errors.New("not tidied") }
+
+func (clumsy) Denied(context.Context, resume.Session, agent.Ran) (agent.Denial, bool, error) {
+	return agent.Denial{}, false, errors.New("not read")
+}
+
+// What is not known about the end of a run is logged, and does not change its result.
+func TestWhatIsNotKnownAboutTheEndOfARunIsLogged(t *testing.T) {
+	stopping, stop := context.WithCancel(t.Context())
+	stop()
+	for ctx, logged := range map[context.Context]bool{t.Context(): true, stopping: false} {
+		w := newWorld(t)
+		w.settings.Agent = func(string) agent.Agent { return clumsy{w.agent} }
+		require.Equal(t, resume.Ended{Outcome: resume.Delivered}, w.d.ended(ctx, w.now(), runner.Result{}, "/no/such/file"))
+		for _, err := range []string{"not tidied", "not read"} {
+			require.Equal(t, logged, strings.Contains(w.log.String(), err))
 		}
 	}
-	require.Equal(t, []string{"all was read", "delivered"}, w.recovered())
 }
 
 // A command that still runs is waited for, with the lease of its session.

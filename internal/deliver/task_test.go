@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
+	"resumed/internal/runner"
 )
 
 // starter is a fakeAgent that can begin sessions, in the way of its plan.
@@ -136,24 +136,52 @@ func TestWhatHoldsATaskBack(t *testing.T) {
 	}
 }
 
+// printing is a machine whose command prints that it has begun s-2, and ends when the test says so.
+type printing struct {
+	here
+	over <-chan struct{}
+}
+
+func (p printing) Start(cmd runner.Command) (Process, error) {
+	return longRun{p.over}, os.WriteFile(cmd.Output, []byte("session s-2\n"), 0o600)
+}
+
+// longRun is its command.
+type longRun struct{ over <-chan struct{} }
+
+func (c longRun) Stop(context.Context) error { return nil }
+func (c longRun) Identity() resume.Process   { return resume.Process{PID: 43, Start: 7} }
+func (c longRun) Began() time.Time           { return time.Now() }
+func (c longRun) Bind(runner.Command)        {}
+
+func (c longRun) Wait(context.Context) runner.Result {
+	select {
+	case <-c.over:
+		return runner.Result{}
+	case <-time.After(time.Hour):
+		return runner.Result{Err: errors.New("it takes too long")}
+	}
+}
+
 // The session that a task has begun was started with what the task's command was started with.
 func TestATaskBecomesTheSessionThatItsCommandNames(t *testing.T) {
-	w := newTaskWorld(t)
-	key, gate := w.found(), filepath.Join(w.session.Cwd, "go")
-	require.NoError(t, syscall.Mkfifo(gate, 0o600))
-	w.run("echo session s-2; read line < go")
-	w.diary.told = func(line string) {
-		if strings.HasPrefix(line, "s-2 was") {
-			go func() { _ = os.WriteFile(gate, []byte("\n"), 0o600) }()
+	synctest.Test(t, func(t *testing.T) {
+		w := newTaskWorld(t)
+		key, over := w.found(), make(chan struct{})
+		w.d.machine = printing{over: over}
+		w.diary.told = func(line string) {
+			if strings.HasPrefix(line, "s-2 was") {
+				close(over)
+			}
 		}
-	}
-	require.Equal(t, []string{"sending", "started", "identified as ", "became s-2", "s-2 was identified as ", "delivered"}, w.act())
-	require.Equal(t, "s-2", w.now().Task.Session)
-	begun, err := w.Session(t.Context(), key)
-	require.NoError(t, err)
-	require.NotNil(t, begun.Origin)
-	require.Equal(t, w.now().Origin, begun.Origin)
-	require.Equal(t, resume.Headless, begun.Kind)
+		require.Equal(t, []string{"sending", "started", "identified as ", "became s-2", "s-2 was identified as ", "delivered"}, w.act())
+		require.Equal(t, "s-2", w.now().Task.Session)
+		begun, err := w.Session(t.Context(), key)
+		require.NoError(t, err)
+		require.Equal(t, 43, begun.Origin.Process.PID)
+		require.Equal(t, w.now().Origin, begun.Origin)
+		require.Equal(t, resume.Headless, begun.Kind)
+	})
 }
 
 // A command says soon which session it has begun: its output is read less and less often.

@@ -46,6 +46,7 @@ type world struct {
 	session resume.Session
 	why     string // why the session is superseded
 	unknown error  // why the session is not known
+	refused error  // why no event is applied
 }
 
 // diary is what happened, in order: applied events, and other lines that a test adds.
@@ -162,6 +163,9 @@ func (w *world) Apply(_ context.Context, key resume.Key, ev resume.Event) (resum
 	defer w.mu.Unlock()
 	if key != w.session.Key {
 		return resume.Session{}, resume.ErrNoSession
+	}
+	if w.refused != nil {
+		return resume.Session{}, w.refused
 	}
 	w.session = w.session.Next(ev, rules, time.Now(), 0.5)
 	w.diary.add(describe(ev))

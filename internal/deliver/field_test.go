@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,6 +23,7 @@ type field struct {
 	text, behind string
 	sent, taken  []string
 	transcript   string // gets a prompt when the text is sent; empty: none
+	screens      count
 }
 
 // inField returns a world whose session is open in such a terminal.
@@ -35,8 +37,12 @@ func inField(t *testing.T, f *field) *world {
 
 func (f *field) Pane(context.Context, resume.Process) (Pane, error) { return f, nil }
 func (f *field) String() string                                     { return "a field" }
-func (f *field) Screen(context.Context) (string, error)             { return f.text, nil }
 func (f *field) Quiet(context.Context) error                        { return nil }
+
+func (f *field) Screen(context.Context) (string, error) {
+	f.screens.add()
+	return f.text, nil
+}
 
 func (f *field) Type(_ context.Context, text string) error {
 	f.text = text + f.behind
@@ -110,6 +116,9 @@ func TestWhatIsNotShownAsItWasTypedIsNotSent(t *testing.T) {
 		require.Len(t, got, 2)
 		require.Contains(t, got[1], "is not what was typed")
 		require.Contains(t, got[1], "Enter was not pressed")
+		kept := filepath.Join(w.d.opts.StateDir, "runs", "s-1", "screen.txt")
+		require.Contains(t, got[1], "it is kept in "+kept)
+		require.FileExists(t, kept)
 		require.Equal(t, "limit\n", w.transcript())
 		require.Empty(t, f.sent)
 	})
@@ -181,18 +190,19 @@ func TestAMenuIsClosedBeforeAPromptIsTyped(t *testing.T) {
 // changing is a field whose screen changes with each read.
 type changing struct {
 	field
-	reads int
+	reads []time.Time
 	shows func(n int) (screen string, changed bool) // of the n-th read
 }
 
 func (c *changing) Pane(context.Context, resume.Process) (Pane, error) { return c, nil }
 
 func (c *changing) Screen(ctx context.Context) (string, error) {
-	c.reads++
-	if screen, changed := c.shows(c.reads); changed {
-		return screen, nil
+	c.reads = append(c.reads, time.Now())
+	text, err := c.field.Screen(ctx)
+	if screen, changed := c.shows(len(c.reads)); changed {
+		text = screen
 	}
-	return c.field.Screen(ctx)
+	return text, err
 }
 
 // Before anything is typed, the screen is read until the program has drawn it, and once more: a person may begin to type.
@@ -235,6 +245,10 @@ func TestAScreenIsReadUntilItIsDrawnAndDoesNotChange(t *testing.T) {
 				}
 				require.Contains(t, last(w.act()), c.want)
 				require.Equal(t, c.want == "delivered", len(f.sent) == 1)
+				if c.want == "delivered" {
+					require.Equal(t, drawPause, f.reads[1].Sub(f.reads[0]), "a person who begins to type does not wait long")
+					require.Equal(t, lookPause, f.reads[drawLooks-1].Sub(f.reads[drawLooks-2]), "a busy machine has time")
+				}
 			})
 		})
 	}

@@ -43,6 +43,7 @@ type taskWorld struct {
 	starter *starter
 	unread  error // why the transcripts are not read
 	dueAt   time.Time
+	asked   count
 	looks   []time.Duration // when the engine was asked for the task, since it was due
 
 	mu    sync.Mutex      // guards what follows
@@ -77,6 +78,7 @@ func (w *taskWorld) Session(_ context.Context, key resume.Key) (resume.Session, 
 	now := w.now()
 	switch {
 	case key == now.Key:
+		w.asked.add()
 		w.looks = append(w.looks, time.Since(w.dueAt))
 		return now, nil
 	case w.begun != nil && key == w.begun.Key:

@@ -40,6 +40,7 @@ type world struct {
 	diary    diary
 	log      logbook
 
+	screens   count
 	questions int // of WatchPrograms alone: how often it asked for sessions
 
 	mu      sync.Mutex // guards what follows
@@ -55,6 +56,15 @@ type diary struct {
 
 	mu    sync.Mutex // guards what follows
 	lines []string
+}
+
+// count is how often something was done. What is done again and again must end.
+type count int
+
+func (c *count) add() {
+	if *c++; *c > 10_000 {
+		panic("it is done without end")
+	}
 }
 
 // logbook is what was logged.
@@ -318,10 +328,14 @@ func (n noting) Start(runner.Command) (Process, error) {
 
 func (n noting) Pane(context.Context, resume.Process) (Pane, error) { return n, nil }
 func (n noting) String() string                                     { return "a pane" }
-func (n noting) Screen(context.Context) (string, error)             { return "", nil }
 func (n noting) Press(context.Context, terminal.Key) error          { return errNoted }
 func (n noting) Quiet(context.Context) error                        { return nil }
 func (n noting) TakeBack(context.Context, string) error             { return errNoted }
+
+func (n noting) Screen(context.Context) (string, error) {
+	n.w.screens.add()
+	return "", nil
+}
 
 func (n noting) Type(context.Context, string) error {
 	n.w.diary.add("types")

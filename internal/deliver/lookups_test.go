@@ -201,18 +201,6 @@ func TestAProcessThatStillRunsIsNotSearchedFor(t *testing.T) {
 	require.NotEmpty(t, w.agent.asked, "which process has a stopped session open is always looked for")
 }
 
-// The next daemon knows what the process of a session was started with.
-func TestWhatAProcessWasStartedWithIsStored(t *testing.T) {
-	w := newWorld(t)
-	w.session.LimitedAt = time.Now()
-	w.agent.Base = agent.NewBase(agent.About{Name: "fake"}, agent.Options{})
-	w.d.identify(t.Context(), w.agent, w.now(), &resume.Owner{PID: os.Getpid()})
-	start, ok := w.d.opts.Starts.Get(w.session.Key)
-	require.True(t, ok)
-	require.Equal(t, os.Getpid(), start.Origin.Process.PID)
-	require.Equal(t, start.Origin.Process, w.now().Origin.Process)
-}
-
 // A session is looked for as long as its process may be about to show itself.
 func TestHowLongAProcessIsLookedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

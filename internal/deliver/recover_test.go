@@ -137,6 +137,7 @@ type adopting struct {
 	began time.Time
 }
 
+func (a adopting) Sees() bool                           { return true }
 func (a adopting) Began() time.Time                     { return a.began }
 func (a adopting) Find(string) (Process, bool)          { return a, a.alive }
 func (a adopting) Adopt(resume.Process) (Process, bool) { return a, true }

@@ -278,6 +278,32 @@ func TestTheProgramIsLookedUpInTheCommandsOwnPath(t *testing.T) {
 	require.NoError(t, start(t, cmd).Wait(t.Context()).Err, "but by path it is")
 }
 
+// Programs are the files that decide what runs: those that another user must not be able to write.
+func TestTheProgramsOfACommandAreItsProgramAndItsScript(t *testing.T) {
+	dir, sh := t.TempDir(), "/bin/sh"
+	script := filepath.Join(dir, "cli.js")
+	require.NoError(t, os.WriteFile(script, nil, 0o600))
+	for name, c := range map[string]struct {
+		dir  string
+		argv []string
+		want []string
+	}{
+		"a program":                     {dir, []string{sh}, []string{sh}},
+		"a name in PATH":                {dir, []string{"sh", "-c", "true"}, []string{sh}},
+		"an interpreter and its script": {dir, []string{sh, script, "--resume"}, []string{sh, script}},
+		"a script of the directory":     {dir, []string{sh, "./cli.js"}, []string{sh, script}},
+		"a word that is not a path":     {dir, []string{sh, "cli.js"}, []string{sh}},
+		"a path that is not there":      {dir, []string{sh, "./none.js"}, []string{sh}},
+		"a directory for a script":      {dir, []string{sh, dir}, []string{sh}},
+		"a program that is not there":   {dir, []string{"./none", script}, nil},
+		"a relative directory":          {"src", []string{sh, script}, nil},
+		"no program":                    {dir, nil, nil},
+	} {
+		cmd := Command{Argv: c.argv, Dir: c.dir, Base: []string{"PATH=/bin"}}
+		require.Equal(t, c.want, cmd.Programs(), name)
+	}
+}
+
 func TestAShellNeverSeesTheArguments(t *testing.T) {
 	cmd := command(t, "report", "$(touch pwned)", "`id`", "a b", "--", "; rm -rf x", "*")
 	require.NoError(t, start(t, cmd).Wait(t.Context()).Err)

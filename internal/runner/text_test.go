@@ -62,3 +62,11 @@ func TestTail(t *testing.T) {
 	_, err := Tail(path+".none", 10)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
+
+func TestHead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.log")
+	require.NoError(t, os.WriteFile(path, []byte("first line"), 0o600))
+	require.Equal(t, "first", Head(path, 5))
+	require.Equal(t, "first line", Head(path, 1000))
+	require.Empty(t, Head(path+".none", 5))
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,57 @@ func TestReaderReadsWithoutHolding(t *testing.T) {
 	require.Equal(t, []string{"waiting", "paused"}, read(), "after one")
 	s = open(t, dir)
 	require.NoError(t, s.Close(), "a reader leaves nothing that keeps a daemon from starting")
+}
+
+func TestAReaderSaysHowMuchIsStored(t *testing.T) {
+	s := open(t, t.TempDir())
+	one, two := session("one", 1), session("two", 2)
+	s.Put(one)
+	s.Put(two)
+	s.PutCursor("/t/one", json.RawMessage(`{"offset":1}`))
+	s.AppendHistory(Entry{At: time.UnixMilli(1000), Kind: "paused", Data: json.RawMessage(`{"a":1}`)})
+	require.NoError(t, add(t, s, "n1", []string{"desktop", "ops"}, []byte("hello"), time.UnixMilli(1000)))
+	require.NoError(t, s.Done(t.Context(), "n1", "ops", "delivered"))
+	r, err := OpenReader(filepath.Dir(s.Path()))
+	require.NoError(t, err)
+	sessions, err := r.Sessions()
+	require.NoError(t, err)
+	require.Equal(t, []resume.Session{one, two}, sessions)
+	holdings, err := r.Holdings(t.Context())
+	require.NoError(t, err)
+	bytes := 0
+	for _, session := range sessions {
+		data, err := json.Marshal(session)
+		require.NoError(t, err)
+		bytes += len(data)
+	}
+	require.Equal(t, []Holding{
+		{"sessions", 2, int64(bytes)}, {"cursors", 1, 18}, {"history", 1, 7}, {"notices", 2, 5},
+	}, holdings, "a finished notice has no text any more")
+
+	require.NoError(t, r.Close())
+	require.NoError(t, s.Close())
+	_, err = r.Sessions()
+	require.ErrorContains(t, err, "load sessions")
+	_, err = r.Holdings(t.Context())
+	require.ErrorContains(t, err, "measure sessions")
+}
+
+// A write may be in the log only, or in the database and no longer in the log.
+func TestTheLastWriteIsThatOfTheNewerFile(t *testing.T) {
+	dir := t.TempDir()
+	require.True(t, LastWritten(dir).IsZero(), "no daemon has run there")
+	older, newer := time.UnixMilli(1_800_000_000_000), time.UnixMilli(1_800_000_060_000)
+	write := func(name string, at time.Time) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+		require.NoError(t, os.Chtimes(filepath.Join(dir, name), at, at))
+	}
+	write("resumed.db", older)
+	require.True(t, LastWritten(dir).Equal(older))
+	write("resumed.db-wal", newer)
+	require.True(t, LastWritten(dir).Equal(newer))
+	write("resumed.db", newer.Add(time.Minute))
+	require.True(t, LastWritten(dir).Equal(newer.Add(time.Minute)))
 }
 
 // To check the bound once an hour is not enough: many steps are reported while they come.

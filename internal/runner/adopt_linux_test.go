@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -84,8 +86,10 @@ func TestACommandOutlivesItsDaemonAndIsFoundAgain(t *testing.T) {
 func TestAnAdoptedCommandKeepsItsBounds(t *testing.T) {
 	cmd, process := startByDaemon(t)
 	time.Sleep(300 * time.Millisecond)
+	adopted := time.Now()
 	p, ok := Adopt(process)
 	require.True(t, ok)
+	require.WithinRange(t, p.Began(), adopted.Add(-time.Minute), adopted.Add(-200*time.Millisecond))
 	cmd.Bounds = bounds(250*time.Millisecond, 0) // exceeded already: it counts from the start, not from the adoption
 	p.Bind(cmd)
 	began := time.Now()
@@ -127,6 +131,17 @@ func TestTheOneThatWasStartedIsFoundNotWhatItStarted(t *testing.T) {
 		require.Equal(t, p.Process, found.Process, role)
 		require.NoError(t, p.Stop(t.Context()))
 	}
+}
+
+// Pids begin again at a low number some day, so the child may have the lower one.
+func TestOfProcessesThatStartedTogetherTheLeaderIsTheCommand(t *testing.T) {
+	leader := procfs.Stat{PID: 32_000, Session: 32_000, Start: 5}
+	child := procfs.Stat{PID: 300, Session: 32_000, Start: 5}
+	for _, all := range [][]procfs.Stat{{child, leader}, {leader, child}} {
+		require.Equal(t, leader, slices.MinFunc(all, byStart))
+	}
+	child.Start = 4
+	require.Equal(t, child, slices.MinFunc([]procfs.Stat{leader, child}, byStart), "the oldest one counts first")
 }
 
 func TestADeadProcessIsNotFound(t *testing.T) {

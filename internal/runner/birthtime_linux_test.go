@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 func TestADirectoryIsToldFromAnotherOfItsName(t *testing.T) {
@@ -16,6 +17,9 @@ func TestADirectoryIsToldFromAnotherOfItsName(t *testing.T) {
 	require.False(t, known, "there is none")
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	first, known := BirthTime(dir)
+	var info unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, dir, 0, unix.STATX_BTIME, &info)
+	require.Equal(t, err == nil && info.Mask&unix.STATX_BTIME != 0, known)
 	if !known {
 		t.Skip("REPLACED DIRECTORIES ARE NOT TOLD HERE: this file system does not say when they were made")
 	}

@@ -39,14 +39,15 @@ func Find(mark string) (*Process, bool) {
 	if len(with) == 0 {
 		return nil, false
 	}
-	found := slices.MinFunc(with, func(a, b procfs.Stat) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), follows(a)-follows(b))
-	})
-	p, ok := Adopt(processOf(found))
+	p, ok := Adopt(processOf(slices.MinFunc(with, byStart)))
 	if ok {
 		p.cmd.Mark = mark
 	}
 	return p, ok
+}
+
+func byStart(a, b procfs.Stat) int {
+	return cmp.Or(cmp.Compare(a.Start, b.Start), follows(a)-follows(b))
 }
 
 // follows is 0 for the leader of a session and 1 for any other process.

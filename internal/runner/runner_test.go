@@ -361,6 +361,7 @@ func TestACommandThatRunsTooLongIsEnded(t *testing.T) {
 	timeout, ok := errors.AsType[*TimeoutError](got.Err)
 	require.True(t, ok, "%v", got.Err)
 	require.Equal(t, bound, timeout.After)
+	require.EqualError(t, got.Err, "the command was ended: it ran longer than 100ms")
 	require.GreaterOrEqual(t, time.Since(began), bound/2)
 	require.ErrorIs(t, syscall.Kill(p.PID, 0), syscall.ESRCH)
 }
@@ -454,6 +455,31 @@ func TestNobodyOfACommandIsLeftBehind(t *testing.T) {
 			require.False(t, lives(p.PID))
 		})
 	}
+}
+
+// The group and the session of a command are its own, also if its processes have no mark.
+func TestACommandWithoutAMarkIsEndedAsAWhole(t *testing.T) {
+	cmd := command(t, "parent")
+	cmd.Mark = ""
+	p := start(t, cmd)
+	var pid int
+	_, err := fmt.Sscanf(awaitOutput(t, cmd, "pid"), "pid %d", &pid)
+	require.NoError(t, err)
+	require.Equal(t, p.PID, p.family().group)
+	require.NoError(t, p.Stop(t.Context()))
+	require.False(t, lives(pid))
+}
+
+// Its pid is free then, and may become the group of another command.
+func TestNoSignalGoesToAGroupThatHasEnded(t *testing.T) {
+	cmd := command(t, "setsid")
+	p := start(t, cmd)
+	awaitOutput(t, cmd, "pid")
+	require.NoError(t, syscall.Kill(p.PID, syscall.SIGKILL))
+	require.ErrorContains(t, p.Wait(t.Context()).Err, "killed")
+	left := p.family()
+	require.Len(t, left.members, 1, "a grandchild in a session of its own")
+	require.Zero(t, left.group)
 }
 
 // lives reports whether a process exists and is not a zombie.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -124,4 +125,19 @@ func TestAHistoryThatCannotBeWrittenIsBounded(t *testing.T) {
 	require.Equal(t, "6", lines[0].stmt, "the oldest go first")
 	require.Equal(t, fmt.Sprint(maxWaitingLines+4), lines[len(lines)-1].stmt)
 	require.Equal(t, 6, q.dropped)
+}
+
+func TestARecordThatCannotBeStoredIsLoggedOncePerReason(t *testing.T) {
+	var log bytes.Buffer
+	s, err := Open(t.TempDir(), slog.New(slog.NewTextHandler(&log, nil)))
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() })
+	logged := func(reason string) int {
+		s.enqueue(op{key: "record", args: func() ([]any, error) { return nil, errors.New(reason) }})
+		require.NoError(t, s.Sync(t.Context()))
+		return strings.Count(log.String(), "level=ERROR")
+	}
+	require.Equal(t, 1, logged("too long"))
+	require.Equal(t, 1, logged("too long"))
+	require.Equal(t, 2, logged("not JSON"))
 }

@@ -205,3 +205,36 @@ func TestAHistoryThatGrowsIsPrunedBeforeItPassesItsBound(t *testing.T) {
 	s.AppendHistory(Entry{At: time.Now(), Kind: "waiting", Data: json.RawMessage(`"` + strings.Repeat("x", 2*bound) + `"`)})
 	require.Empty(t, s.Grown(), "where there is no bound nobody is told")
 }
+
+// Small lines fill a database too: each counts with what it takes besides its data.
+func TestAHistoryIsPrunedWhenMoreThanAnEighthOfItsBoundIsNew(t *testing.T) {
+	s := open(t, t.TempDir())
+	t.Cleanup(func() { s.Close() })
+	require.NoError(t, s.Prune(t.Context(), 0, 8*4*leastBudget))
+	line := func(size int) {
+		s.AppendHistory(Entry{Kind: "k", Data: json.RawMessage(strings.Repeat("x", size-lineCost))})
+	}
+	for range 4 {
+		line(leastBudget)
+		require.Empty(t, s.Grown())
+	}
+	line(lineCost)
+	require.Len(t, s.Grown(), 1)
+}
+
+func TestAHistoryThatFitsIsKeptWhole(t *testing.T) {
+	s := open(t, t.TempDir())
+	t.Cleanup(func() { s.Close() })
+	const all = 1000
+	for range all {
+		s.AppendHistory(Entry{At: time.Now(), Kind: "k"})
+	}
+	require.NoError(t, s.Sync(t.Context()))
+	var pages int64
+	require.NoError(t, s.db.QueryRow("PRAGMA page_count").Scan(&pages))
+	const page = 4096
+	require.NoError(t, s.Prune(t.Context(), 0, pages*page))
+	require.Len(t, history(t, s, Filter{}), all)
+	require.NoError(t, s.Prune(t.Context(), 0, pages*page-1))
+	require.Less(t, len(history(t, s, Filter{})), all)
+}

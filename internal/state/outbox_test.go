@@ -2,6 +2,7 @@ package state
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -71,4 +72,25 @@ func TestOldDeliveriesAreForgottenAndOpenOnesAreNot(t *testing.T) {
 	s = reopen(t, s)
 	require.Len(t, s.Pending(), 1)
 	require.Len(t, s.deliveries, 1)
+}
+
+// A notice that was delivered is remembered for a week: its channel is not told twice.
+func TestAFinishedNoticeIsNotDeliveredAgainForAWeek(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, dir)
+		t.Cleanup(func() { s.Close() })
+		pending := func() int {
+			require.NoError(t, s.Prune(t.Context(), 0, 0))
+			require.NoError(t, add(t, s, "n1", []string{"ops"}, nil, time.Now()))
+			return len(s.Pending())
+		}
+		require.Equal(t, 1, pending())
+		require.NoError(t, s.Done(t.Context(), "n1", "ops", "delivered"))
+		require.Zero(t, pending())
+		time.Sleep(doneFor)
+		require.Zero(t, pending())
+		time.Sleep(time.Minute)
+		require.Equal(t, 1, pending(), "and then it is forgotten")
+	})
 }

@@ -64,3 +64,26 @@ func TestADamagedDatabaseIsMovedAsideAndItsRestKept(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatCanBeReadOfADamagedDatabaseIsAllKept(t *testing.T) {
+	aside := filepath.Join(t.TempDir(), databaseName)
+	from, err := openFile(aside, nil)
+	require.NoError(t, err)
+	_, err = from.Exec(`
+		CREATE TABLE session (agent, id, data);
+		INSERT INTO session VALUES ('bot', 'a', '{}'), ('bot', 'bad', NULL), ('bot', 'z', '{}');
+		CREATE TABLE value (key, data);
+		INSERT INTO value VALUES ('paused', x'31');
+		CREATE TABLE delivery (id, of, others);
+		INSERT INTO delivery VALUES (1, 2, 3);
+		CREATE TABLE history (seq, at, agent, id, kind, data);
+		INSERT INTO history VALUES (1, 1, '', '', 'k', '{}'), (2, 2, '', '', 'k', '{}'), (3, 3, '', '', 'k', '{}');`)
+	require.NoError(t, err)
+	require.NoError(t, from.Close())
+	s := open(t, t.TempDir())
+	t.Cleanup(func() { s.Close() })
+	kept, err := salvage(s.db, aside)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int64{"session": 2, "value": 1, "delivery": 0, "history": 3}, kept, "a bad value, and a table that is not ours, are left out")
+	require.Len(t, history(t, s, Filter{}), 3)
+}

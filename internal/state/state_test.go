@@ -135,6 +135,7 @@ func TestARecordThatCannotBeReadIsSkippedAndReported(t *testing.T) {
 		`INSERT INTO session VALUES ('claude-code', 'torn', '{"key":')`,
 		`INSERT INTO session VALUES ('claude-code', 'future', '{"key":{"agent":"claude-code","id":"future"},"state":"dreaming"}')`,
 		`INSERT INTO session VALUES ('claude-code', 'other', '{"key":{"agent":"claude-code","id":"someone"},"state":"waiting"}')`,
+		`INSERT INTO session VALUES ('claude-code', 'late', '{"key":{"agent":"claude-code","id":"late"},"state":"waiting","limited_at":"9999-12-31T23:59:59-01:00"}')`,
 		`INSERT INTO cursor VALUES ('/t/bad', 'nonsense')`,
 		`INSERT INTO cursor VALUES ('/t/good.jsonl', '{}')`,
 		`INSERT INTO cursor VALUES ('/t/rollout-torn.jsonl', '{}')`,
@@ -145,7 +146,7 @@ func TestARecordThatCannotBeReadIsSkippedAndReported(t *testing.T) {
 	snap := load(t, s)
 	require.Equal(t, []resume.Session{session("good", 1)}, snap.Sessions)
 	require.Equal(t, map[string]json.RawMessage{"/t/good.jsonl": json.RawMessage(`{}`)}, snap.Cursors, "the others are read anew")
-	require.Len(t, snap.Skipped, 4)
+	require.Len(t, snap.Skipped, 5)
 	require.ErrorContains(t, snap.Skipped[0], "future")
 }
 

@@ -42,3 +42,22 @@ func TestWhatAnswersIsTakenForTheCommandAndLeftAlone(t *testing.T) {
 	_, alive = FindByPID(follower.Process.Pid, since)
 	require.False(t, alive)
 }
+
+// Where processes cannot be distinguished, what is left of a command is its group, as long as it answers.
+func TestAGroupThatAnswersIsWhatIsLeftOfACommand(t *testing.T) {
+	child := exec.Command("sleep", "600")
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	require.NoError(t, child.Start())
+	left := groupOf(child.Process.Pid)
+	require.Equal(t, child.Process.Pid, left.group)
+	require.Len(t, left.members, 1)
+
+	require.NoError(t, child.Process.Kill())
+	require.Error(t, child.Wait())
+	follower := exec.Command("sleep", "600") // it leads no group
+	require.NoError(t, follower.Start())
+	t.Cleanup(func() { _ = follower.Process.Kill(); _ = follower.Wait() })
+	for _, pid := range []int{child.Process.Pid, follower.Process.Pid, 0, -1} { // a signal to the group 0 would go to the daemon's own
+		require.Equal(t, family{}, groupOf(pid), pid)
+	}
+}

@@ -87,13 +87,10 @@ type family struct {
 
 func (p *Process) family() family {
 	if !CanIdentify() { // a process that left the group is not found here
-		if p.PID <= 0 || syscall.Kill(-p.PID, 0) != nil {
-			return family{}
-		}
-		return family{group: p.PID, members: []procfs.Stat{{PID: p.PID}}}
+		return groupOf(p.PID)
 	}
-	all := processes()
-	ours := p.PID > 0 // until the process of a unit is known, there is only the mark
+	all := processes() // before the check below: a process that gets the pid later is not in the list
+	ours := p.PID > 0  // until the process of a unit is known, there is only the mark
 	if s, err := procfs.Proc.Stat(p.PID); err == nil && s.Start != p.Start {
 		ours = false // the pid was used again, so the group had ended
 	}
@@ -107,6 +104,13 @@ func (p *Process) family() family {
 		}
 	}
 	return f
+}
+
+func groupOf(pid int) family {
+	if pid <= 0 || syscall.Kill(-pid, 0) != nil {
+		return family{}
+	}
+	return family{group: pid, members: []procfs.Stat{{PID: pid}}}
 }
 
 func (f family) signal(sig syscall.Signal, told map[resume.Process]bool) {

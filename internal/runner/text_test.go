@@ -11,7 +11,7 @@ import (
 
 func TestCheckID(t *testing.T) {
 	good := []string{
-		"4f2a1c9e-0000-4000-8000-000000000000", "ses_6f3b2aXYZ", "a", "0", "run.2026-01-01T10:00", "A..b",
+		"4f2a1c9e-0000-4000-8000-000000000000", "ses_6f3b2aXYZ", "a", "0", "run.2026-01-01T10:00", "A..b", "z", "Z", "9", "azAZ09",
 		strings.Repeat("x", 200),
 	}
 	for _, id := range good {

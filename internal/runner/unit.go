@@ -289,7 +289,7 @@ func NotPassed(env []string) []string {
 
 // endUnit stops the command's unit, if it has one. The sweep ends processes that are left.
 func (p *Process) endUnit(ctx context.Context) {
-	if p.cmd.Mark == "" || !inUnit(p.PID, unitName(p.cmd.Mark)) {
+	if !inUnit(p.PID, unitName(p.cmd.Mark)) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.cmd.grace()+killPatience)

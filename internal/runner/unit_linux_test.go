@@ -229,6 +229,37 @@ func TestAMissingInterpreterIsToldUnderAManagerToo(t *testing.T) {
 	}
 }
 
+func TestOnlyAProgramThatTheKernelRunsIsGivenToAManager(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		given bool
+		err   string
+	}{
+		"a program of this machine":         {"\x7fELF\x02", true, ""},
+		"one of a Mac":                      {"\xcf\xfa\xed\xfe\x07", true, ""},
+		"one for two kinds of Macs":         {"\xca\xfe\xba\xbe\x00", true, ""},
+		"a script":                          {"#!/bin/sh -e\necho hello\n", true, ""},
+		"a script of one line":              {"#! /bin/sh", true, ""},
+		"a script that names nothing":       {"#!\necho hello\n", true, ""},
+		"a script whose program is missing": {"#!/no/such/shell\n", false, "its interpreter is missing"},
+		"a script without its first line":   {"echo hello\n", false, ""},
+		"an empty file":                     {"", false, ""},
+	} {
+		path := filepath.Join(t.TempDir(), "program")
+		require.NoError(t, os.WriteFile(path, []byte(c.text), 0o700))
+		given, err := startable(path)
+		require.Equal(t, c.given, given, name)
+		if c.err == "" {
+			require.NoError(t, err, name)
+		} else {
+			require.ErrorContains(t, err, c.err, name)
+		}
+	}
+	given, err := startable(filepath.Join(t.TempDir(), "none"))
+	require.NoError(t, err)
+	require.True(t, given, "a file that cannot be read may be run all the same")
+}
+
 func TestAUnitThatComesToNothingIsDoneWithout(t *testing.T) {
 	_, m := managed(t)
 	if m == nil {
@@ -318,6 +349,20 @@ func TestOnlyTheMainProcessOfAServiceHasAManager(t *testing.T) {
 			require.NoError(t, os.Setenv(key, value)) //nolint:usetesting // puts back what the line before changed
 		}
 	}
+}
+
+// The unit of a process, and the one above it, are in the path of its control group.
+func TestTheUnitOfAProcessIsThatOfItsControlGroup(t *testing.T) {
+	groups, err := os.ReadFile("/proc/self/cgroup")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(groups)) {
+		path := strings.SplitN(strings.TrimSpace(line), ":", 3)[2]
+		for _, name := range strings.Split(path, "/")[1:] {
+			require.True(t, inUnit(os.Getpid(), name), name)
+		}
+	}
+	require.False(t, inUnit(os.Getpid(), "resumed-another.service"))
+	require.False(t, inUnit(1<<30, "resumed-another.service"), "it has ended")
 }
 
 // Under a real manager the command has its own control group.

@@ -68,7 +68,7 @@ func TestACommandOutlivesItsDaemonAndIsFoundAgain(t *testing.T) {
 	require.True(t, ok)
 	adopted.Bind(cmd)
 	done := make(chan Result)
-	go func() { done <- adopted.Wait(context.WithoutCancel(t.Context())) }()
+	go func() { done <- adopted.Wait(soon(t)) }()
 	cmd.Grace = time.Minute
 	found.Bind(cmd)
 	require.NoError(t, found.Stop(t.Context()))
@@ -93,7 +93,7 @@ func TestAnAdoptedCommandKeepsItsBounds(t *testing.T) {
 	cmd.Bounds = bounds(250*time.Millisecond, 0) // exceeded already: it counts from the start, not from the adoption
 	p.Bind(cmd)
 	began := time.Now()
-	got := p.Wait(t.Context())
+	got := p.Wait(soon(t))
 	_, ok = errors.AsType[*TimeoutError](got.Err)
 	require.True(t, ok, "%v", got.Err)
 	require.Less(t, time.Since(began), time.Minute)

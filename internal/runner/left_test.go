@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
 )
 
 // However a command ends, its status file says the same as its exit status, and the keeper
@@ -35,7 +37,7 @@ func TestWhatACommandLeavesTellsHowItEnded(t *testing.T) {
 			}
 			process, err := Start(cmd)
 			require.NoError(t, err)
-			result := process.Wait(t.Context())
+			result := process.Wait(soon(t))
 			left := ReadStatusFile(cmd.Status)
 			require.True(t, left.Began)
 			require.True(t, left.Ended)
@@ -113,4 +115,12 @@ func TestWhatACommandLeavesIsItsOwners(t *testing.T) {
 	info, err := os.Stat(cmd.Status)
 	require.NoError(t, err)
 	require.Equal(t, fs.FileMode(0o600), info.Mode())
+}
+
+// A shell sets the limits of the command; the program itself takes its place only where there is none.
+func TestAShellKeepsTheStatusWhereThereIsOne(t *testing.T) {
+	t.Parallel()
+	program, argv := kept("/bin/agent", []string{"agent", "-p", "a b"}, "/s/1.exit", resume.ProcessLimits{Umask: "0027"})
+	require.Equal(t, shell, program)
+	require.Equal(t, []string{shell, "-c", "umask 0027\n" + keeper, "/s/1.exit", "/bin/agent", "-p", "a b"}, argv)
 }

@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(childEnv); role != "" {
 		os.Exit(children[role](os.Args[1:]))
 	}
+	if len(os.Args) > 2 && os.Args[1] == KeepCommand { // otherwise it would run all tests once more
+		os.Exit(RunWithStatus(os.Args[2], os.Args[3:]))
+	}
 	os.Exit(m.Run())
 }
 
@@ -189,6 +192,13 @@ func requireExit(t *testing.T, code int, got Result) {
 	} else {
 		require.EqualError(t, got.Err, fmt.Sprint("exit status ", code))
 	}
+}
+
+// soon bounds how long a test waits for what ends after a moment.
+func soon(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // bounds returns limits that never change.
@@ -357,7 +367,7 @@ func TestACommandThatRunsTooLongIsEnded(t *testing.T) {
 	cmd.Bounds = bounds(bound, 0)
 	began := time.Now() // before the start: on a busy machine that takes as long as the bound
 	p := start(t, cmd)
-	got := p.Wait(t.Context())
+	got := p.Wait(soon(t))
 	timeout, ok := errors.AsType[*TimeoutError](got.Err)
 	require.True(t, ok, "%v", got.Err)
 	require.Equal(t, bound, timeout.After)
@@ -370,7 +380,7 @@ func TestASilentCommandIsEnded(t *testing.T) {
 	cmd := command(t, "sleep")
 	const bound = 100 * time.Millisecond
 	cmd.Bounds = bounds(0, bound)
-	got := start(t, cmd).Wait(t.Context())
+	got := start(t, cmd).Wait(soon(t))
 	stall, ok := errors.AsType[*TimeoutError](got.Err)
 	require.True(t, ok, "%v", got.Err)
 	require.Equal(t, bound, stall.After)
@@ -384,7 +394,7 @@ func TestSignsOfLifeKeepACommandRunning(t *testing.T) {
 		cmd := command(t, "talk")
 		cmd.Bounds = bounds(0, stall)
 		began := time.Now()
-		got := start(t, cmd).Wait(t.Context())
+		got := start(t, cmd).Wait(soon(t))
 		require.NoError(t, got.Err)
 		require.Greater(t, time.Since(began), 2*stall)
 	})
@@ -397,7 +407,7 @@ func TestSignsOfLifeKeepACommandRunning(t *testing.T) {
 		began := time.Now()
 		p := start(t, cmd)
 		done := make(chan Result)
-		go func() { done <- p.Wait(context.WithoutCancel(t.Context())) }()
+		go func() { done <- p.Wait(soon(t)) }()
 		var last time.Time
 		for range 45 {
 			last = time.Now()

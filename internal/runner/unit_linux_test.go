@@ -142,7 +142,7 @@ func TestAUnitThatRunsTooLongIsEnded(t *testing.T) {
 	cmd := command(t, "sleep")
 	cmd.Bounds = bounds(300*time.Millisecond, 0)
 	p := start(t, cmd)
-	_, ok := errors.AsType[*TimeoutError](p.Wait(t.Context()).Err)
+	_, ok := errors.AsType[*TimeoutError](p.Wait(soon(t)).Err)
 	require.True(t, ok)
 	require.False(t, lives(p.PID))
 }
@@ -152,7 +152,7 @@ func TestASignalThatEndsAUnitIsKnown(t *testing.T) {
 	cmd := command(t, "sleep")
 	p := start(t, cmd)
 	require.NoError(t, syscall.Kill(p.PID, syscall.SIGKILL))
-	got := p.Wait(t.Context())
+	got := p.Wait(soon(t))
 	require.EqualError(t, got.Err, "signal: killed")
 	require.True(t, got.Known)
 }

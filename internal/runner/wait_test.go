@@ -35,7 +35,7 @@ func TestACommandThatDoesNotEndIsReportedAtItsBound(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			p := &Process{cmd: Command{Bounds: limits}, started: began, ended: make(chan struct{})}
-			got := p.Wait(t.Context())
+			got := p.Wait(soon(t))
 			require.EqualError(t, got.Err, "the command was ended: "+why+"; end the command: process 0 does not end")
 			require.False(t, got.Known)
 			require.Equal(t, time.Second+killPatience, time.Since(began))
@@ -54,7 +54,7 @@ func TestHowAnAdoptedCommandEndedIsKnownByItsStatusFile(t *testing.T) {
 	require.True(t, ok)
 	adopted.Bind(cmd)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
-	got := adopted.Wait(t.Context())
+	got := adopted.Wait(soon(t))
 	require.True(t, got.Known)
 	require.EqualError(t, got.Err, "exit status 3")
 }

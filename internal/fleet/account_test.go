@@ -187,3 +187,50 @@ func TestNonsenseIsReadAsALimitThatAnybodyMayTry(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, &Ramp{From: noon, Size: 1, Left: 1}, a.Ramp)
 }
+
+func TestALimitIsOverWhenItsResetIsWhetherOrNotAHostProbes(t *testing.T) {
+	require.Equal(t, three.Add(rules.Margin), opened().Lifts(rules))
+	require.Equal(t, three.Add(rules.Margin), probed("m").Lifts(rules))
+	require.Zero(t, Account{State: resume.Closed, Reset: three}.Lifts(rules), "another host may leave a reset in an account that is not limited")
+	require.Zero(t, Account{State: resume.Open}.Lifts(rules))
+	far := opened()
+	far.Reset, far.Exact = noon.AddDate(10, 0, 0), true
+	require.Equal(t, far.Reset, far.Lifts(Rules{}), "without a bound, ten years are believed")
+}
+
+func TestWithoutAStaggerNoSessionWaitsForTheStepsOfAnotherHost(t *testing.T) {
+	a := Account{State: resume.Closed, Ramp: &Ramp{From: noon, Size: 1}}
+	_, may, changed, next := a.Started(Rules{}, 9, 0, noon)
+	require.Equal(t, everybody, may)
+	require.False(t, changed)
+	require.Zero(t, next)
+}
+
+func TestAShareOfAStepIsExact(t *testing.T) {
+	a := Account{State: resume.Closed, Ramp: &Ramp{From: noon, Size: counted}}
+	_, may, _, next := a.Started(rules, 2*counted, 0, noon.Add(rules.Stagger))
+	require.Equal(t, 1, may, "one session for each host, and no fraction that chance could add")
+	require.Equal(t, noon.Add(2*rules.Stagger), next)
+	_, may, _, next = a.Started(rules, 1, 0, noon.Add(16*rules.Stagger))
+	require.Equal(t, everybody, may)
+	require.Zero(t, next, "nothing is divided any longer")
+}
+
+func TestANoticeBelongsToTheWindowThatItsResetIsCloseTo(t *testing.T) {
+	for name, c := range map[string]struct {
+		account Account
+		reset   time.Time
+		window  time.Time
+	}{
+		"the same reset":                           {opened(), three, three},
+		"a reset that is a little later":           {opened(), three.Add(resume.SameWindow), three},
+		"a reset that is a little earlier":         {opened(), three.Add(-resume.SameWindow), three},
+		"a reset that is later":                    {opened(), three.Add(resume.SameWindow + 1), three.Add(resume.SameWindow + 1)},
+		"no reset, where the account has one":      {opened(), time.Time{}, three},
+		"a reset, where the account has none":      {Account{}, three, three},
+		"no reset, where the account has none":     {Account{}, time.Time{}, time.Time{}},
+		"a reset of the day after, which is other": {opened(), three.AddDate(0, 0, 1), three.AddDate(0, 0, 1)},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.window, c.account.Window(c.reset)) })
+	}
+}

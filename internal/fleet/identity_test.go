@@ -106,3 +106,19 @@ func TestAfterAReloadAccountsAreLookedUpAgain(t *testing.T) {
 		l.require(t, "a", "newer", true)
 	})
 }
+
+func TestAnAccountIsLookedUpAgainAfterAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLookups("a")
+		l.require(t, "a", "", false)
+		l.answer("a", "a1")
+		time.Sleep(time.Minute - 1)
+		l.require(t, "a", "a1", true)
+		require.Equal(t, 1, l.asked["a"])
+		time.Sleep(1)
+		l.require(t, "a", "a1", true)
+		require.Equal(t, 2, l.asked["a"])
+		l.answer("a", "a2")
+		l.require(t, "a", "a2", true)
+	})
+}

@@ -329,9 +329,9 @@ func TestWhetherAProcessCanBeReachedIsKnownAMomentAfterTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := stopped(t)
 		w.session.LimitedAt = time.Now()
-		time.Sleep(decisionTime - 1)
+		time.Sleep(decisionTime - time.Nanosecond)
 		require.False(t, w.d.reach(t.Context(), w.agent, w.now(), *w.agent.owner))
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		require.True(t, w.d.reach(t.Context(), w.agent, w.now(), *w.agent.owner))
 	})
 }

@@ -140,6 +140,8 @@ func (s *timeScan) clock(w *wall, i int) int {
 	minute, second, end := s.minutes(i + 1)
 	if end == i+1 {
 		minute, end = s.hourWord(i + 1)
+	} else {
+		end = s.skipWords(end, "uhr")
 	}
 	hasMinutes := end > i+1
 	after := end
@@ -223,11 +225,9 @@ func (s *timeScan) halfOfDay(i int) (hours, after int) {
 		return 0, i + 1
 	case "pm":
 		return 12, i + 1
-	case "uhr":
-		return s.halfOfDay(i + 1)
 	case "a", "p":
 		if i+1 < len(s.toks) && s.toks[i+1].Is("m") {
-			return map[string]int{"a": 0, "p": 12}[s.toks[i].Text], i + 2
+			return map[string]int{"a": 0, "p": 12}[s.toks[i].Text], s.skipWords(i+2, ".") // 3 p.m. PST
 		}
 	}
 	return 0, -1

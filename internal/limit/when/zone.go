@@ -89,7 +89,7 @@ func (s *timeScan) zoneName(i int) (*time.Location, int) {
 // Zone returns the zone of that name: Europe/Berlin, PST, +02:00.
 func Zone(name string) (*time.Location, bool) {
 	scan := timeScan{r: Reader{Zone: time.UTC}, src: name, toks: token.Cut(name)}
-	if len(scan.toks) == 0 || scan.toks[0].Is("local") {
+	if len(scan.toks) == 0 || slices.Contains([]string{"local", "your"}, scan.toks[0].Text) {
 		return nil, false
 	}
 	zone, end := scan.zoneName(0)

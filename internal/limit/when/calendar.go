@@ -31,10 +31,10 @@ func (w wall) stated() bool  { return w.hasClock || w.hasDate() || w.hasWeekday 
 // calendar reads a clock time, a date, a weekday, or several of them, with or without a zone.
 func (s *timeScan) calendar(i int) (Found, bool) {
 	var w wall
-	begin, end := i, -1
+	begin, end := i, 0
 	for {
 		next := s.part(&w, i)
-		if next < 0 {
+		if next == 0 {
 			break
 		}
 		end = next
@@ -79,22 +79,22 @@ func (s *timeScan) isToday(w wall) bool {
 // Wed in WedA states nothing. Scripts without blanks have no such words.
 func (s *timeScan) inWord(i int) bool {
 	letters := func(t token.Token) bool { return t.Kind == token.Word && s.src[t.Start] < utf8.RuneSelf }
-	return letters(s.toks[i]) && (s.toks[i].Glued && i > 0 && letters(s.toks[i-1]) ||
+	return letters(s.toks[i]) && (s.toks[i].Glued && letters(s.toks[i-1]) ||
 		i+1 < len(s.toks) && s.toks[i+1].Glued && letters(s.toks[i+1]))
 }
 
-// part reads a part that w does not have yet, and returns the position after it, or -1.
+// part reads a part that w does not have yet, and returns the position after it, or 0.
 func (s *timeScan) part(w *wall, i int) int {
 	if i >= len(s.toks) {
-		return -1
+		return 0
 	}
 	if !w.hasClock {
-		if end := s.clock(w, i); end >= 0 {
+		if end := s.clock(w, i); end != 0 {
 			return end
 		}
 	}
 	if !w.hasDate() && !w.hasAhead {
-		if end := s.date(w, i); end >= 0 {
+		if end := s.date(w, i); end != 0 {
 			return end
 		}
 	}
@@ -104,7 +104,7 @@ func (s *timeScan) part(w *wall, i int) int {
 		return i + 1
 	}
 	if w.hasDate() && w.year == 0 {
-		if end := s.yearAt(w, i); end >= 0 {
+		if end := s.yearAt(w, i); end != 0 {
 			return end
 		}
 	}
@@ -114,7 +114,7 @@ func (s *timeScan) part(w *wall, i int) int {
 			return end
 		}
 	}
-	return -1
+	return 0
 }
 
 // clock reads 5pm, 5:30 PM, 17:30, 17:30:00, 2:13 a.m., 15 Uhr, 下午3点, noon or midnight.
@@ -135,7 +135,7 @@ func (s *timeScan) clock(w *wall, i int) int {
 	}
 	hour := smallInt(t.Text)
 	if t.Kind != token.Number || hour < 0 || hour > 24 || len(t.Text) > 2 {
-		return -1
+		return 0
 	}
 	minute, second, end := s.minutes(i + 1)
 	if end == i+1 {
@@ -149,9 +149,9 @@ func (s *timeScan) clock(w *wall, i int) int {
 		half, after = s.halfOfDay(end)
 	}
 	switch {
-	case after < 0 && !hasMinutes:
-		return -1
-	case after < 0:
+	case after == 0 && !hasMinutes:
+		return 0
+	case after == 0:
 	case hour <= 12:
 		hour, end = hour%12+half, after
 	default: // 13:40pm
@@ -161,7 +161,7 @@ func (s *timeScan) clock(w *wall, i int) int {
 		w.ahead, w.hasAhead, hour = w.ahead+1, true, 0
 	}
 	if hour > 23 {
-		return -1
+		return 0
 	}
 	w.hour, w.min, w.sec, w.hasClock = hour, minute, max(second, 0), true
 	w.hasSeconds = second >= 0
@@ -176,8 +176,8 @@ func (s *timeScan) minutes(i int) (minute, second, end int) {
 			break
 		}
 		text := s.toks[i+1].Text
-		if n == 1 && len(text) > 2 {
-			text = text[:2] // a fraction of a second
+		if n == 1 {
+			text = text[:min(2, len(text))] // without a fraction of a second
 		}
 		v := smallInt(text)
 		if len(text) != 2 || v < 0 || v > 59 {
@@ -215,10 +215,10 @@ func (s *timeScan) hourWord(i int) (minute, end int) {
 	return 0, i + 1
 }
 
-// halfOfDay reads am and pm in their spellings; after is -1 if there is none.
+// halfOfDay reads am and pm in their spellings; after is 0 if there is none.
 func (s *timeScan) halfOfDay(i int) (hours, after int) {
 	if i >= len(s.toks) {
-		return 0, -1
+		return 0, 0
 	}
 	switch s.toks[i].Text {
 	case "am":
@@ -230,7 +230,7 @@ func (s *timeScan) halfOfDay(i int) (hours, after int) {
 			return map[string]int{"a": 0, "p": 12}[s.toks[i].Text], s.skipWords(i+2, ".") // 3 p.m. PST
 		}
 	}
-	return 0, -1
+	return 0, 0
 }
 
 // date reads Nov 18, 18 Nov, November 18th, 2026-11-18, 11/18/2026, today and tomorrow.
@@ -244,21 +244,21 @@ func (s *timeScan) date(w *wall, i int) int {
 	case t.Kind == token.Word:
 		month, ok := months[t.Text]
 		if !ok {
-			return -1
+			return 0
 		}
 		day, end := s.dayOfMonth(s.skipWords(i+1, "."))
-		if end < 0 {
-			return -1
+		if end == 0 {
+			return 0
 		}
 		w.month, w.day = month, day
 		return end
 	case t.Kind != token.Number:
-		return -1
+		return 0
 	}
-	if end := s.numericDate(w, i); end >= 0 {
+	if end := s.numericDate(w, i); end != 0 {
 		return end
 	}
-	if day, end := s.dayOfMonth(i); end >= 0 {
+	if day, end := s.dayOfMonth(i); end != 0 {
 		end = s.skipWords(end, "of", "de", "—", ".")
 		if end < len(s.toks) && s.toks[end].Kind == token.Word {
 			if month, ok := months[s.toks[end].Text]; ok {
@@ -272,13 +272,13 @@ func (s *timeScan) date(w *wall, i int) int {
 
 // 05/01 is a date only after "on", "by" or "until": otherwise it counts attempts.
 func (s *timeScan) monthAndDay(w *wall, i int) int {
-	if i == 0 || i+2 >= len(s.toks) || !slices.Contains([]string{"on", "by", "until"}, s.toks[i-1].Text) || !s.toks[i+1].Is("/") {
-		return -1
+	if i == 0 || i+1 >= len(s.toks) || !slices.Contains([]string{"on", "by", "until"}, s.toks[i-1].Text) || !s.toks[i+1].Is("/") {
+		return 0
 	}
 	month := smallInt(s.toks[i].Text)
 	day, end := s.dayOfMonth(i + 2)
-	if end < 0 || month < 1 || month > 31 || min(month, day) > 12 {
-		return -1
+	if end == 0 || month < 1 || month > 31 || min(month, day) > 12 {
+		return 0
 	}
 	if month > 12 || day <= 12 && !s.isNear(month, day) && s.isNear(day, month) {
 		month, day = day, month
@@ -294,16 +294,16 @@ func (s *timeScan) isNear(month, day int) bool {
 
 func (s *timeScan) dayOfMonth(i int) (day, end int) {
 	if i >= len(s.toks) || s.toks[i].Kind != token.Number {
-		return 0, -1
+		return 0, 0
 	}
 	day = smallInt(s.toks[i].Text)
 	if day < 1 || day > 31 || len(s.toks[i].Text) > 2 {
-		return 0, -1
+		return 0, 0
 	}
 	end = i + 1
 	if end < len(s.toks) {
 		if next := s.toks[end]; next.Is(":") && next.Glued {
-			return 0, -1
+			return 0, 0
 		} else if next.Glued && slices.Contains([]string{"st", "nd", "rd", "th"}, next.Text) {
 			end++
 		}
@@ -350,17 +350,17 @@ func (s *timeScan) numericDate(w *wall, i int) int {
 		}
 		return s.after(s.toks[i].Start + len(m[0]))
 	}
-	return -1
+	return 0
 }
 
 func (s *timeScan) yearAt(w *wall, i int) int {
 	t := s.toks[i]
 	if t.Kind != token.Number || len(t.Text) != 4 {
-		return -1
+		return 0
 	}
 	if y := smallInt(t.Text); y >= firstYear && y <= lastYear {
 		w.year = y
 		return i + 1
 	}
-	return -1
+	return 0
 }

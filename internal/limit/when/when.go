@@ -107,7 +107,7 @@ var isoText = regexp.MustCompile(`^[0-9A-Za-z:.+-]{10}[ 0-9A-Za-z:.+-]?[0-9A-Za-
 
 func (s *timeScan) iso(i int) (Found, bool) {
 	t := s.toks[i]
-	if t.Kind != token.Number || len(t.Text) != 4 || i+4 >= len(s.toks) {
+	if t.Kind != token.Number || len(t.Text) != 4 {
 		return Found{}, false
 	}
 	stated := strings.TrimRight(isoText.FindString(s.src[t.Start:]), ".:")
@@ -171,7 +171,7 @@ func (s *timeScan) unitAt(i int) time.Duration {
 // duration reads "2h5m", "2h30", "3 days and 4 hours", "1.2s", "half an hour".
 func (s *timeScan) duration(i int) (Found, bool) {
 	var last time.Duration
-	total, end, parts := 0.0, -1, 0
+	total, end, parts := 0.0, 0, 0
 	for ; ; parts++ {
 		amount, unit, after := s.length(i, last)
 		if unit == 0 {
@@ -182,7 +182,7 @@ func (s *timeScan) duration(i int) (Found, bool) {
 		for i = end; i < len(s.toks) && andWords[s.toks[i].Text]; i++ {
 		}
 	}
-	if end < 0 || parts > mostParts {
+	if end == 0 || parts > mostParts {
 		return Found{}, false
 	}
 	return s.r.in(total, end)
@@ -255,7 +255,7 @@ func (s *timeScan) isCountdown(i int) bool {
 	}
 	_, _, end := s.minutes(i + 1)
 	_, after := s.halfOfDay(end)
-	return end > i+1 && after < 0
+	return end > i+1 && after == 0
 }
 
 // Two numbers are rejected: they may be hours and minutes, or minutes and seconds.
@@ -270,9 +270,6 @@ func (s *timeScan) countdown(i int) (Found, bool) {
 }
 
 func (s *timeScan) amount(i int) (float64, bool) {
-	if i >= len(s.toks) {
-		return 0, false
-	}
 	if t := s.toks[i]; t.Kind == token.Number {
 		n, err := strconv.ParseFloat(t.Text, 64)
 		return n, err == nil

@@ -43,6 +43,16 @@ func TestClockTimesAsTheyAreWritten(t *testing.T) {
 		"in 01:30:15":       "2026-11-15T13:30:15Z",
 		"in 12345:30:00":    "",
 		"15:00:00 tomorrow": "2026-11-16T15:00:00Z",
+		"00:30":             "2026-11-16T00:30:00Z",
+		"15:59":             "2026-11-15T15:59:00Z",
+		"15:60":             "",
+		"23:59:59":          "2026-11-15T23:59:59Z",
+		"24:00":             "2026-11-16T00:00:00Z",
+		"24:01":             "",
+		"12am":              "2026-11-16T00:00:00Z",
+		"12pm":              "2026-11-15T12:00:00Z",
+		"13:40pm":           "2026-11-15T13:40:00Z",
+		"15時にリセットされます":      "2026-11-15T15:00:00Z",
 	})
 }
 
@@ -96,10 +106,16 @@ func TestATextThatEndsInTheMiddleOfATime(t *testing.T) {
 		"try again in half an":        "",
 		"try again in about":          "",
 		"try again через":             "",
+		"resets 下午":                   "",
+		"resets 下午3点":                 "2026-11-15T15:00:00Z",
 		"resets on Sun":               "2026-11-22T00:00:00Z",
 		"the limit lifts in 01:30:":   "",
 		"usage limit reached|":        "",
-		"usage limit reached|1794708": "",
+		"usage limit reached|1794758": "",
+		"reset at|1794758893":         "2026-11-15T16:08:13Z",
+		"Retry-After:":                "",
+		"Retry-After: 30":             "2026-11-15T12:00:30Z",
+		"30":                          "2026-11-15T12:00:30Z",
 	})
 }
 
@@ -123,6 +139,8 @@ func TestLengthsOfTime(t *testing.T) {
 		"reset half an hour ago":   "",
 		"reset 15 minutes earlier": "",
 		"reset через час ago":      "",
+		"P2WT1M":                   "2026-11-29T12:01:00Z",
+		"2h until the next reset":  "2026-11-15T14:00:00Z",
 	})
 }
 
@@ -152,12 +170,15 @@ func TestDatesAtTheirBounds(t *testing.T) {
 		"resets on 13/13":      "",
 		"resets on 32/12":      "",
 		"resets on 0/12":       "",
+		"resets on 1/12":       "2026-12-01T00:00:00Z",
+		"resets on 12/1":       "2026-12-01T00:00:00Z",
 		"resets 5/10":          "",
 		"resets Dec 31":        "2026-12-31T00:00:00Z",
 		"resets Dec 1st":       "2026-12-01T00:00:00Z",
 		"resets 31 Dec":        "2026-12-31T00:00:00Z",
 		"resets Dec 32":        "",
 		"resets Nov 18, 25:00": "", // a clock time, but none that there is
+		"resets Nov 18 25:00":  "",
 		"resets Nov 15":        "", // today
 		"resets Nov 15, 2027":  "2027-11-15T00:00:00Z",
 		"resets Sat":           "2026-11-21T00:00:00Z",
@@ -218,6 +239,9 @@ func TestANumberInAFieldIsALengthOrAnEpoch(t *testing.T) {
 		{"90", 0, false, ""},
 		{"1m30s", time.Second, true, "2026-11-15T12:01:30Z"},
 		{"1m30s", time.Second, false, ""},
+		{"1794708893.5", 0, false, "2026-11-15T02:14:53.5Z"},
+		{"Sun, 15 Nov 2026 14:01:33 GMT", 0, false, "2026-11-15T14:01:33Z"},
+		{"Sun, 15 Nov 2026", 0, false, ""},
 	} {
 		got, ok := noon.Value(c.value, c.unit, c.mixed)
 		require.Equal(t, c.want != "", ok, c)
@@ -260,6 +284,7 @@ func TestAnHourThatClocksShowTwice(t *testing.T) {
 	for at, texts := range map[string]map[string]string{
 		"2026-11-01T05:40:00Z": {"1:30am (America/New_York)": "2026-11-01T05:30:00Z"}, // has just passed
 		"2026-10-20T12:00:00Z": {"Nov 1 at 1:30am (America/New_York)": "2026-11-01T05:30:00Z"},
+		"2026-11-01T05:55:00Z": {"1:30am (America/New_York)": "2026-11-01T06:30:00Z"}, // the first of both has passed
 	} {
 		reads(t, printed(t, at), texts)
 	}
@@ -278,6 +303,18 @@ func TestATimeToTheSecondIsNotRough(t *testing.T) {
 		require.True(t, ok, text)
 		require.Equal(t, rough, got.Rough, text)
 	}
+}
+
+// The end of the limit counts before the advice to try again, and neither what has been nor the end of something else counts.
+func TestWhichOfSeveralTimesIsMeant(t *testing.T) {
+	reads(t, noon, map[string]string{
+		"try again in 5 minutes, the limit resets at 3pm":            "2026-11-15T15:00:00Z",
+		"the limit resets at 3pm, the next one resets at 8pm":        "2026-11-15T15:00:00Z",
+		"last reset at 11:00, try again in 5 minutes":                "2026-11-15T12:05:00Z",
+		"your plan is valid until Dec 1, the limit resets at 3pm":    "2026-11-15T15:00:00Z",
+		"the plan was renewed on Nov 1, the limit resets at 3pm":     "2026-11-15T15:00:00Z",
+		"the last retry was at 11:30, the previous reset at 9am UTC": "",
+	})
 }
 
 func TestATimeEndsWithItsLastWord(t *testing.T) {

@@ -37,9 +37,9 @@ func loadZone(name string) (*time.Location, bool) {
 // zoneAt reads a zone at toks[i], in brackets or bare. An unknown name in brackets is skipped and the
 // reader's own zone is used: the time before it is still valid.
 func (s *timeScan) zoneAt(i int) (zone *time.Location, end int) {
-	if i < len(s.toks) && s.toks[i].Is("(") {
+	if s.toks[i].Is("(") {
 		inner, end := s.zoneName(i + 1)
-		for j := max(end, i+1); j < len(s.toks) && j < i+12; j++ {
+		for j := max(end, i); j < len(s.toks) && j < i+12; j++ {
 			if s.toks[j].Is(")") {
 				if inner == nil {
 					inner = s.r.zone()
@@ -54,7 +54,7 @@ func (s *timeScan) zoneAt(i int) (zone *time.Location, end int) {
 
 func (s *timeScan) zoneName(i int) (*time.Location, int) {
 	if i >= len(s.toks) {
-		return nil, -1
+		return nil, 0
 	}
 	t := s.toks[i]
 	if t.Kind != token.Word {
@@ -64,7 +64,7 @@ func (s *timeScan) zoneName(i int) (*time.Location, int) {
 		if z, ok := loadZone(name); ok {
 			return z, s.after(t.Start + len(name))
 		}
-		return nil, -1
+		return nil, 0
 	}
 	if t.Is("local") || t.Is("your") {
 		return s.r.zone(), s.skipWords(i+1, "local", "time", "timezone", "zone")
@@ -75,7 +75,7 @@ func (s *timeScan) zoneName(i int) (*time.Location, int) {
 	}
 	seconds, ok := fixedZones[t.Text]
 	if !ok {
-		return nil, -1
+		return nil, 0
 	}
 	if z, end := s.offset(t.End); z != nil && seconds == 0 {
 		return z, end // UTC+2 is east of Greenwich, unlike the POSIX Etc/GMT-2
@@ -102,12 +102,12 @@ var offsetForm = regexp.MustCompile(`^([+−-])(?:(\d\d)(\d\d)|(\d\d?)(?::(\d\d)
 func (s *timeScan) offset(at int) (*time.Location, int) {
 	m := offsetForm.FindStringSubmatch(s.src[at:])
 	if m == nil {
-		return nil, -1
+		return nil, 0
 	}
 	end := at + len(m[0])
 	h, minutes := smallInt(m[2]+m[4]), smallInt(cmp.Or(m[3]+m[5], "0"))
 	if h > 14 || minutes > 59 || end < len(s.src) && token.IsDigit(rune(s.src[end])) {
-		return nil, -1
+		return nil, 0
 	}
 	seconds := h*hourSeconds + minutes*60
 	if m[1] != "+" {
@@ -158,7 +158,7 @@ func (r Reader) next(w wall) (time.Time, bool) {
 	case w.hasAhead:
 		return w.on(year, month, today+w.ahead, time.Time{})
 	}
-	for d := -1; d <= 8; d++ {
+	for d := -1; d <= 7; d++ {
 		on := time.Date(year, month, today+d, 12, 0, 0, 0, time.UTC)
 		if w.hasWeekday && on.Weekday() != w.weekday {
 			continue

@@ -217,7 +217,7 @@ func (s *timeScan) hourWord(i int) (minute, end int) {
 
 // halfOfDay reads am and pm in their spellings; after is 0 if there is none.
 func (s *timeScan) halfOfDay(i int) (hours, after int) {
-	if i >= len(s.toks) {
+	if i >= len(s.toks) || s.toks[i].Is("am") && s.toks[i-1].Is("uhr") { // 12 Uhr am Montag
 		return 0, 0
 	}
 	switch s.toks[i].Text {

@@ -73,6 +73,17 @@ func TestADayMayFollowTheTime(t *testing.T) {
 	reads(t, noon, map[string]string{"3pm (one two three four five six seven eight nine ten eleven) on Nov 18": "2026-11-15T15:00:00Z"})
 }
 
+// "am" before a day is not a half of it.
+func TestGermanNoonIsNotMidnight(t *testing.T) {
+	reads(t, noon, map[string]string{
+		"um 12 Uhr am Montag":                        "2026-11-16T12:00:00Z",
+		"am Montag um 12 Uhr":                        "2026-11-16T12:00:00Z",
+		"wird um 12:00 Uhr am 18. November erneuert": "2026-11-18T12:00:00Z",
+		"um 12:00 Uhr (America/New_York)":            "2026-11-15T17:00:00Z",
+		"12 am":                                      "2026-11-16T00:00:00Z",
+	})
+}
+
 func TestAZoneMayFollowTheTime(t *testing.T) {
 	for time, utc := range map[string]string{
 		"noon": "20:00", "midnight": "08:00", "3pm": "23:00", "3 p.m.": "23:00", "3:07 p.m.": "23:07", "15:30:00": "23:30", "3:07 a.m.": "11:07", "下午3点30分": "23:30", "à 15h00": "23:00",

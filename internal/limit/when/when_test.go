@@ -53,6 +53,8 @@ func TestClockTimesAsTheyAreWritten(t *testing.T) {
 		"12pm":              "2026-11-15T12:00:00Z",
 		"13:40pm":           "2026-11-15T13:40:00Z",
 		"15時にリセットされます":      "2026-11-15T15:00:00Z",
+		"制限は15時にリセットされます": "2026-11-15T15:00:00Z",
+		"制限は15時に":         "",
 	})
 }
 
@@ -132,26 +134,28 @@ func TestATextThatEndsInTheMiddleOfATime(t *testing.T) {
 
 func TestLengthsOfTime(t *testing.T) {
 	reads(t, noon, map[string]string{
-		"in a day":                 "2026-11-16T12:00:00Z",
-		"in one min":               "2026-11-15T12:01:00Z",
-		"in two hrs":               "2026-11-15T14:00:00Z",
-		"in 2h30":                  "2026-11-15T14:30:00Z",
-		"in 2 and a half hours":    "",
-		"in 2 hours and a half":    "2026-11-15T14:30:00Z",
-		"in half an hour":          "2026-11-15T12:30:00Z",
-		"через час и 5 минут":      "2026-11-15T13:05:00Z",
-		"1w 1d 1h 1m 1s 1ms":       "2026-11-23T13:01:01.001Z",
-		"1w 1d 1h 1m 1s 1ms 1ms":   "",
-		"in 3660 days":             "2036-11-22T12:00:00Z", // the longest wait
-		"in 3660 days and 1 ms":    "",
-		"wait for 0 seconds":       "2026-11-15T12:00:00Z",
-		"reset 2h30 ago":           "",
-		"reset PT5M ago":           "",
-		"reset half an hour ago":   "",
-		"reset 15 minutes earlier": "",
-		"reset через час ago":      "",
-		"P2WT1M":                   "2026-11-29T12:01:00Z",
-		"2h until the next reset":  "2026-11-15T14:00:00Z",
+		"in a day":                         "2026-11-16T12:00:00Z",
+		"in one min":                       "2026-11-15T12:01:00Z",
+		"in two hrs":                       "2026-11-15T14:00:00Z",
+		"in 2h30":                          "2026-11-15T14:30:00Z",
+		"in 2 and a half hours":            "",
+		"in 2 hours and a half":            "2026-11-15T14:30:00Z",
+		"in half an hour":                  "2026-11-15T12:30:00Z",
+		"через час и 5 минут":              "2026-11-15T13:05:00Z",
+		"1w 1d 1h 1m 1s 1ms":               "2026-11-23T13:01:01.001Z",
+		"1w 1d 1h 1m 1s 1ms 1ms":           "",
+		"in 3660 days":                     "2036-11-22T12:00:00Z", // the longest wait
+		"in 3660 days and 1 ms":            "",
+		"wait for 0 seconds":               "2026-11-15T12:00:00Z",
+		"reset 2h30 ago":                   "",
+		"reset PT5M ago":                   "",
+		"reset half an hour ago":           "",
+		"reset 15 minutes earlier":         "",
+		"reset через час ago":              "",
+		"P2WT1M":                           "2026-11-29T12:01:00Z",
+		"2h until the next reset":          "2026-11-15T14:00:00Z",
+		"请一分钟后再试":                          "2026-11-15T12:01:00Z",
+		"you have 2h until the next reset": "2026-11-15T14:00:00Z",
 	})
 }
 
@@ -215,6 +219,18 @@ func TestYearsAtTheirBounds(t *testing.T) {
 	})
 }
 
+// Before the turn of a century that has no leap day, the next one is eight years ahead.
+func TestTheNextLeapDay(t *testing.T) {
+	reads(t, printed(t, "2096-05-01T00:00:00Z"), map[string]string{"resets Feb 29": "2104-02-29T00:00:00Z"})
+}
+
+func TestWordsOfAnUnknownHourStateOnlyWhatHasAYear(t *testing.T) {
+	reads(t, Reader{Zone: time.UTC}, map[string]string{
+		"in 5m": "", "3pm": "", "Nov 18, 3am": "", "Monday": "",
+		"Nov 18, 2027, 3am": "2027-11-18T03:00:00Z", "2027-11-18": "2027-11-18T00:00:00Z",
+	})
+}
+
 func TestEpochsAtTheirBounds(t *testing.T) {
 	for n, want := range map[int64]string{
 		978307199:     "",
@@ -251,6 +267,7 @@ func TestANumberInAFieldIsALengthOrAnEpoch(t *testing.T) {
 		{"1m30s", time.Second, true, "2026-11-15T12:01:30Z"},
 		{"1m30s", time.Second, false, ""},
 		{"1794708893.5", 0, false, "2026-11-15T02:14:53.5Z"},
+		{"-1m30s", time.Second, true, ""},
 		{"Sun, 15 Nov 2026 14:01:33 GMT", 0, false, "2026-11-15T14:01:33Z"},
 		{"Sun, 15 Nov 2026", 0, false, ""},
 	} {
@@ -291,11 +308,12 @@ func TestADayOfTheWeekIsAWordOfItsOwn(t *testing.T) {
 	})
 }
 
-func TestAnHourThatClocksShowTwice(t *testing.T) {
+func TestAnHourThatClocksShowTwiceOrNever(t *testing.T) {
 	for at, texts := range map[string]map[string]string{
 		"2026-11-01T05:40:00Z": {"1:30am (America/New_York)": "2026-11-01T05:30:00Z"}, // has just passed
 		"2026-10-20T12:00:00Z": {"Nov 1 at 1:30am (America/New_York)": "2026-11-01T05:30:00Z"},
 		"2026-11-01T05:55:00Z": {"1:30am (America/New_York)": "2026-11-01T06:30:00Z"}, // the first of both has passed
+		"2026-03-08T05:00:00Z": {"2:30am (America/New_York)": "2026-03-08T07:30:00Z"}, // and one that they skip
 	} {
 		reads(t, printed(t, at), texts)
 	}

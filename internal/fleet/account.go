@@ -96,7 +96,7 @@ func ReadAccount(e Entry) (Account, error) {
 func (a Account) Refused(r Refusal) (Account, bool) {
 	switch {
 	case a.ends(r.Mark):
-	case a.State == resume.Open || a.State == resume.HalfOpen:
+	case a.limited():
 		if !r.At.After(a.LimitedAt) || !a.another(r) {
 			return a, false
 		}
@@ -108,6 +108,8 @@ func (a Account) Refused(r Refusal) (Account, bool) {
 		Class: r.Class, Reset: r.Reset, Exact: r.Exact, LimitedAt: r.At, By: r.Host,
 	}, true
 }
+
+func (a Account) limited() bool { return a.State == resume.Open || a.State == resume.HalfOpen }
 
 // another reports whether a refusal names another window than the account waits for. A refusal without
 // a time does not replace one with a time.
@@ -126,7 +128,7 @@ func (a Account) ends(mark string) bool {
 // Lifts returns when the limit is over, as stated; zero: not stated. The statement of another host is
 // believed for at most MaxWait, like an own one.
 func (a Account) Lifts(r Rules) time.Time {
-	if a.State != resume.Open && a.State != resume.HalfOpen || a.Reset.IsZero() {
+	if !a.limited() || a.Reset.IsZero() {
 		return time.Time{}
 	}
 	at := a.Reset
@@ -143,7 +145,7 @@ func (a Account) Lifts(r Rules) time.Time {
 // person asks for it, or the session waits for something else. If another host probes already, the
 // caller must hold the lease: then the other host has lost it.
 func (a Account) Probed(p Probe, early bool, r Rules) (Account, bool) {
-	if a.State != resume.Open && a.State != resume.HalfOpen || !early && p.At.Before(a.Lifts(r)) {
+	if !a.limited() || !early && p.At.Before(a.Lifts(r)) {
 		return a, false
 	}
 	a.State, a.Probe = resume.HalfOpen, &p

@@ -115,7 +115,7 @@ func (f *Fleet) remember(id string, now stored) bool {
 	}
 	here.last = now
 	f.derive(here)
-	if now.State == resume.Open || now.State == resume.HalfOpen {
+	if now.limited() {
 		here.slotsUntil = time.Time{}
 	}
 	return true
@@ -124,8 +124,7 @@ func (f *Fleet) remember(id string, now stored) bool {
 // readLimited reads the accounts that are limited as far as this host knows. It may have missed that
 // they are no longer, for example when its connection was lost.
 func (f *Fleet) readLimited(ctx context.Context) {
-	limited := func(a *account) bool { return a.last.State == resume.Open || a.last.State == resume.HalfOpen }
-	for _, id := range f.accountsThat(limited) {
+	for _, id := range f.accountsThat(func(a *account) bool { return a.last.limited() }) {
 		if _, err := f.read(ctx, id); err != nil {
 			return // the next heartbeat tries again
 		}
@@ -224,10 +223,9 @@ func (f *Fleet) serve(ctx context.Context, id string) (next time.Time) {
 		if err != nil {
 			return f.now().Add(f.pace.again())
 		}
-		switch was.State {
-		case resume.Open, resume.HalfOpen:
+		if was.limited() {
 			next, err = f.tryProbe(ctx, id, was)
-		default:
+		} else {
 			next, err = f.tryStart(ctx, id, was)
 		}
 		switch {
@@ -269,7 +267,7 @@ func (f *Fleet) tryStart(ctx context.Context, id string, was stored) (next time.
 // Forget marks an account as not limited for all hosts, whatever was refused.
 func (f *Fleet) Forget(ctx context.Context, id string) error {
 	err := f.change(ctx, id, func(a Account) (Account, bool) {
-		return a.Forgotten(f.time()), a.State == resume.Open || a.State == resume.HalfOpen
+		return a.Forgotten(f.time()), a.limited()
 	})
 	if err != nil {
 		return fmt.Errorf("forget the limit of an account: %w", err)

@@ -93,7 +93,7 @@ const manyHosts = 1000
 // listsHosts reports whether this host lists the other hosts now. The host that reports to people
 // always does; of many others a random part does.
 func (f *Fleet) listsHosts() bool {
-	return f.notifier.rev != 0 || len(f.hosts) <= manyHosts || f.opts.Rand()*float64(len(f.hosts)) <= manyHosts
+	return f.notifier.rev != 0 || f.opts.Rand()*float64(len(f.hosts)) <= manyHosts
 }
 
 // patience is how far away the next heartbeat may be. If the store did not answer, a write is tried

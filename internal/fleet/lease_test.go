@@ -174,3 +174,45 @@ func TestAProbeWithoutAResultEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.how, c.probe.ended(noon.Add(c.after), c.wanted, p)) })
 	}
 }
+
+// While a host probes, a session of another host may be refused until a later time. No second host
+// probes then before the session of the first one has a result.
+func TestAProbeThatStillRunsIsTheOnlyOne(t *testing.T) {
+	for name, begun := range map[string]bool{"its session runs": true, "its permission was not used": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := newFaulty()
+				a := aheadBy(store, 0)
+				b := New(Filled(Options{
+					Store: store, Host: "b", Life: "1", Rules: a.opts.Rules, Account: a.opts.Account, Rand: a.opts.Rand, Stir: a.opts.Stir,
+				}))
+				store.put(t, Accounts, "x", `{"state":"open","epoch":1}`)
+				s := resume.Session{Key: resume.Key{Agent: "bot", ID: "s"}, State: resume.Resuming}
+				_, _ = a.Ask(s, a.now())
+				a.tick(t.Context())
+				if begun {
+					why, _ := a.Ask(s, a.now())
+					require.Empty(t, why, "it probes")
+				}
+				other := told("other", b.now(), time.Now().Add(time.Minute))
+				b.Changed(refusal(other))
+				mayProbe := func() bool {
+					for range 4 * Heartbeat / time.Second {
+						a.tick(t.Context())
+						b.tick(t.Context())
+						if why, _ := b.Ask(other, b.now()); why == "" {
+							return true
+						}
+						time.Sleep(time.Second)
+					}
+					return false
+				}
+				require.False(t, mayProbe(), "the limit lasts")
+				time.Sleep(rules.Margin)
+				require.Equal(t, !begun, mayProbe())
+				a.Changed(resume.Change{Event: resume.NotSent{}, After: resume.Session{Key: s.Key, State: resume.Waiting}})
+				require.Equal(t, begun, mayProbe(), "then it is the turn of another host")
+			})
+		})
+	}
+}

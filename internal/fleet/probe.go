@@ -132,10 +132,10 @@ func (f *Fleet) checkProbe(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if was.ends(mine.Mark) {
+	if was.limited() { // perhaps again, by the refusal of another session: this one still runs
 		err = f.acquire(ctx, &mine.lease, f.me())
 	}
-	if _, ok := errors.AsType[*heldError](err); ok || !was.ends(mine.Mark) {
+	if _, ok := errors.AsType[*heldError](err); ok || !was.limited() {
 		f.opts.Metrics.Probed("lost")
 		f.dropProbe(ctx, id) // other hosts no longer wait for it
 		return nil

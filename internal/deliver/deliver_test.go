@@ -92,6 +92,10 @@ func TestWhatHoldsAResumeBack(t *testing.T) {
 			func(w *world) { w.why = "you went on in s-2" },
 			[]string{"parked: you went on in s-2"},
 		},
+		"whether a person went on is not known": {
+			func(w *world) { w.silent = errors.New("the engine has stopped") },
+			[]string{},
+		},
 		"the agent is switched off": {
 			func(w *world) { w.settings.Agent = func(string) agent.Agent { return nil } },
 			[]string{"not sent: the agent fake is not configured or switched off"},
@@ -111,6 +115,24 @@ func TestWhatHoldsAResumeBack(t *testing.T) {
 		"processes cannot be seen": {
 			func(w *world) { w.agent.ownerErr = fmt.Errorf("read /proc: %w", agent.ErrUnseen) },
 			[]string{"not sent: cannot tell whether another process has the session open: " + agent.ErrUnseen.Error()},
+		},
+		"its id would be read as an option": {
+			func(w *world) { w.session.Key.ID = "--help" },
+			[]string{`parked: session id "--help" must begin with one of a-z, A-Z and 0-9`},
+		},
+		"what is new in the transcript names an excluded directory": {
+			func(w *world) {
+				w.settings.Rules.Include = []string{w.session.Cwd}
+				w.look = func(context.Context) error { w.session.Cwd = w.agent.root; return nil }
+			},
+			[]string{"parked: its directory is not among resume.include"},
+		},
+		"the rest of the week is kept for people": {
+			func(w *world) {
+				w.settings.Rules.WeeklyReserve = 20
+				w.session.Usage = resume.Usage{WeekUsed: 90, WeekResetsAt: time.Now().Add(time.Hour)}
+			},
+			[]string{"not sent: 90 % of the week's allowance is used, and the last 20 % are kept for you (resume.weekly_reserve): it waits for the new week; `resumed retry s-1` continues it now"},
 		},
 		"the agent has no plan": {
 			func(w *world) { w.agent.planErr = errors.New("no program") },
@@ -165,7 +187,13 @@ func TestASessionIsLeftToWhoHasItsLease(t *testing.T) {
 	require.Contains(t, w.act(), "delivered", "it is free again")
 	again, err := lease.Acquire(w.d.opts.LeaseDirs, "fake", "s-1")
 	require.NoError(t, err, "and it was given back")
+	_, err = w.d.leases.take(w.session.Key)
+	require.ErrorContains(t, err, "another resumed", "so the next resume must take it anew")
 	require.NoError(t, again.Release())
+
+	w = newWorld(t)
+	require.NoError(t, os.WriteFile(w.d.opts.LeaseDirs[0], nil, 0o600))
+	require.Contains(t, last(w.act()), "not sent: cannot tell whether another program looks after the session")
 }
 
 func TestADryRunSaysWhatItWouldDoAndDoesNothing(t *testing.T) {
@@ -175,6 +203,7 @@ func TestADryRunSaysWhatItWouldDoAndDoesNothing(t *testing.T) {
 	require.Equal(t, []string{"parked: dry run: would have run sh -c 'touch touched'"}, w.act())
 	require.NoFileExists(t, filepath.Join(w.session.Cwd, "touched"))
 	require.NoDirExists(t, w.d.opts.StateDir)
+	require.NoDirExists(t, w.d.opts.LeaseDirs[0])
 
 	w = newWorld(t, dry)
 	w.agent.owner = &resume.Owner{PID: 42, Kind: "interactive"}
@@ -206,6 +235,20 @@ func TestHowACommandEnds(t *testing.T) {
 		"it takes too long": {
 			func(w *world) { w.settings.Timeout = 1; w.run("sleep 600") },
 			[]string{"sending", "started", "timed_out: the command was ended: it ran longer than 1ns"},
+		},
+		"it takes too long, and was refused a permission": {
+			func(w *world) { w.settings.Timeout, w.agent.denied = 1, "Bash"; w.run("sleep 600") },
+			[]string{"sending", "started", "timed_out: the command was ended: it ran longer than 1ns"},
+		},
+		"its agent is switched off meanwhile": {
+			func(w *world) {
+				w.diary.told = func(line string) {
+					if line == "started" {
+						w.settings.Agent = func(string) agent.Agent { return nil }
+					}
+				}
+			},
+			[]string{"sending", "started", "delivered"},
 		},
 		"its environment cannot be read": {
 			func(w *world) {

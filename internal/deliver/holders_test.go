@@ -100,6 +100,19 @@ func TestTheEndOfAHolderIsSeen(t *testing.T) {
 	require.NotPanics(t, func() { w.d.lookAtHolders(context.Background()) })
 }
 
+// What a person is told first is where the session is, and what helps there.
+func TestWhereASessionIsOpenIsSaid(t *testing.T) {
+	leaves := Settings{Rules: resume.Rules{Closed: resume.LeaveClosed}}
+	for owner, want := range map[resume.Owner]string{
+		{PID: 7}:                    "open in its terminal",
+		{PID: 7, Tmux: "main:1"}:    "open in tmux main:1",
+		{PID: 7, App: "the editor"}: "open in the editor",
+	} {
+		require.Equal(t, want+": continue there, or quit it and resumed continues it; resumed cannot type there (process 7): why", Settings{}.outOfReach(owner, "why"))
+		require.Equal(t, want+": continue there (if you quit it, resumed leaves it to you); resumed cannot type there (process 7): why", leaves.outOfReach(owner, "why"))
+	}
+}
+
 // The checks of open sessions begin with the first one, whichever method stores it.
 func TestTheFirstHolderIsHeardOf(t *testing.T) {
 	held := resume.Session{Key: resume.Key{Agent: "bot", ID: "a"}, State: resume.Waiting, Interruption: resume.Interruption{Owner: &resume.Owner{PID: 7}}}
@@ -297,6 +310,13 @@ func TestTheEndOfAHolderIsSeenSoon(t *testing.T) {
 		w.agent.owner = nil
 		w.watching(t.Context(), nextHolderLook+1)
 		require.Nil(t, w.now().Owner)
+
+		w = stopped(t)
+		require.True(t, w.d.lookAt(t.Context(), w.agent, new(w.now()), search{weigh: true}))
+		w.agent.owner = nil
+		w.d.Hooked(w.session.Key, "", false)
+		w.watching(t.Context(), time.Second)
+		require.Nil(t, w.now().Owner, "a hook tells it at once")
 	})
 }
 

@@ -3,6 +3,7 @@ package deliver
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -110,6 +111,37 @@ func TestASessionWhoseStartWasNotSeenWaitsForItsUser(t *testing.T) {
 	require.Contains(t, diary[0], "not sent: "+notSeen)
 	require.Equal(t, resume.StartUnseen, w.now().Needs)
 	require.Contains(t, w.actAgain(), "delivered", "their word is enough")
+
+	w = newWorld(t)
+	w.settings.SameMode = false
+	require.NoError(t, w.d.opts.Starts.Put(w.session.Key, starts.Start{Origin: &resume.Origin{
+		SeenAt: time.Now(), ArgsSeen: true, EnvSeen: true, Env: []resume.Variable{{Name: "PATH", Value: os.Getenv("PATH")}},
+	}}))
+	require.Equal(t, "delivered", last(w.act()), "a hook has recorded its start")
+}
+
+// A person is asked as soon as a session is stopped, if there is something to ask.
+func TestWhoIsAskedAboutAStartThatWasNotSeen(t *testing.T) {
+	for name, c := range map[string]struct {
+		given func(*world)
+		asked bool
+	}{
+		"its start was not seen":   {func(*world) {}, true},
+		"it is not stopped":        {func(w *world) { w.session.State = resume.Watching }, false},
+		"a person has allowed it":  {func(w *world) { w.session.Allowed = true }, false},
+		"it is a task":             {func(w *world) { w.session.Task = new(resume.Task) }, false},
+		"its start was seen":       {func(w *world) { w.startedWith(resume.Origin{}) }, false},
+		"nobody wants to be asked": {func(w *world) { w.settings.SameMode = true }, false},
+		"it is forgotten":          {func(w *world) { w.unknown = resume.ErrNoSession }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := stopped(t)
+			w.settings.SameMode, w.agent.owner = false, nil
+			c.given(w)
+			w.d.askIfUnseen(t.Context(), []resume.Key{w.session.Key})
+			require.Equal(t, c.asked, slices.Contains(w.diary.all(), "resume.ProcessUnknown"))
+		})
+	}
 }
 
 // A service manager refuses some variables of a shell.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -355,6 +356,26 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 }
 
 // The prompt names the try that it begins, also in a preview.
+// caller is a fakeAgent that tells which tool has no result.
+type caller struct {
+	*fakeAgent
+	asked int
+}
+
+func (c *caller) OpenTool(context.Context, resume.Session) string { c.asked++; return "Bash" }
+
+// The prompt names what was interrupted. The transcript is read for it only if the prompt wants it.
+func TestAPromptNamesWhatWasInterrupted(t *testing.T) {
+	w := newWorld(t)
+	c := &caller{fakeAgent: w.agent}
+	w.session.Subagents = []resume.Subagent{{Kind: "Explore"}}
+	for text, want := range map[string]string{"go on: {subagents}": "1 subagent (Explore)", "go on": "go on", "go on: {interrupted_tool}": "Bash"} {
+		c.asked, w.settings.Prompts.Usual = 0, text
+		require.Contains(t, words(t.Context(), c, w.now(), w.settings), want)
+		require.Equal(t, strings.Contains(text, "tool"), c.asked == 1)
+	}
+}
+
 func TestAPromptNamesTheTryThatItBegins(t *testing.T) {
 	w := newWorld(t)
 	w.settings.Prompts.Usual = "try {attempt}"

@@ -42,6 +42,7 @@ type purse struct {
 	keyErr error
 	ends   string
 	offers bool
+	had    resume.Cost // what the session had cost before the reservation
 }
 
 func (p *purse) Remaining(resume.Session) (float64, string) {
@@ -51,7 +52,8 @@ func (p *purse) Remaining(resume.Session) (float64, string) {
 	return p.left, ""
 }
 
-func (p *purse) Reserve(_ resume.Session, mark string, most float64, _ resume.Cost) string {
+func (p *purse) Reserve(_ resume.Session, mark string, most float64, had resume.Cost) string {
+	p.had = had
 	if p.taken {
 		return "it is gone"
 	}
@@ -108,6 +110,7 @@ func TestWhatARunMayCostIsSetAsideBeforeItBegins(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(env), "BOT_KEY=sk-mine\n")
 	require.Contains(t, string(env), resume.OwnKeyVariable+"=1\n")
+	require.InDelta(t, 1, w.purse.had.USD, 0, "only what comes after that counts")
 }
 
 func TestARunThatCostTooMuchEndsThePayment(t *testing.T) {
@@ -136,6 +139,7 @@ func TestNoKeyIsUsedWhere(t *testing.T) {
 		"nothing is left":                   {func(w payingWorld) { w.purse.left = 0 }, "nothing is left", false},
 		"it is gone in the last moment":     {func(w payingWorld) { w.purse.taken = true }, "it is gone", false},
 		"the key cannot be read":            {func(w payingWorld) { w.purse.keyErr = errors.New("mode 0644") }, "mode 0644", false},
+		"the agent has no costs":            {func(w payingWorld) { w.settings.Agent = func(string) agent.Agent { return w.agent } }, "so no budget would hold", false},
 		"the agent does not count":          {func(w payingWorld) { w.payer.counts = false }, "does not record what a session costs", false},
 		"somebody else would see it":        {func(w payingWorld) { w.payer.shows = "a gateway would see it" }, "a gateway would see it", false},
 		"a process holds the session":       {func(w payingWorld) { w.agent.owner = &resume.Owner{PID: 7, Kind: resume.Interactive} }, "quit it there first", true},
@@ -166,14 +170,38 @@ func failsSecond() func(context.Context, ...resume.Key) error {
 	}
 }
 
-// What was reserved for a command that cannot be started is released.
-func TestACommandThatDoesNotStartCostsNothing(t *testing.T) {
-	w := newPayingWorld(t)
-	w.agent.plan.Run.Argv = []string{filepath.Join(t.TempDir(), "gone")}
-	w.act()
-	require.Contains(t, w.diary.all(), "set aside 4 for "+w.mark)
-	require.Contains(t, w.diary.all(), "returned "+w.mark)
-	require.NotContains(t, w.diary.all(), "started")
+// What was reserved for a command that is not started is released.
+func TestACommandThatIsNotStartedCostsNothing(t *testing.T) {
+	for name, spoil := range map[string]func(payingWorld){
+		"its program is gone": func(w payingWorld) { w.agent.plan.Run.Argv = []string{filepath.Join(w.session.Cwd, "gone")} },
+		"others can write its program": func(w payingWorld) {
+			program := filepath.Join(w.session.Cwd, "program")
+			require.NoError(w.t, os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700))
+			require.NoError(w.t, os.Chmod(program, 0o777))
+			w.agent.plan.Run.Argv = []string{program}
+		},
+		"the reservation is not on disk": func(w payingWorld) { w.d.opts.Sync = failsSecond() },
+		"another host may have it": func(w payingWorld) {
+			sharing(&otherHosts{w: w.world, confirmed: errors.New("nobody answers")})(&w.d.opts)
+		},
+		"it is withdrawn": func(w payingWorld) {
+			w.settings.Env = func(string) ([]string, error) {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.session = w.session.Next(resume.Forget{}, rules, w.session.LimitedAt, 0.5)
+				return nil, nil
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newPayingWorld(t)
+			spoil(w)
+			w.act()
+			require.Contains(t, w.diary.all(), "set aside 4 for "+w.mark)
+			require.Contains(t, w.diary.all(), "returned "+w.mark)
+			require.NotContains(t, w.diary.all(), "started")
+		})
+	}
 }
 
 // If a daemon died after the reservation and before the run began, the reservation is released.

@@ -64,3 +64,12 @@ func TestWhatOthersCanWriteIsNotUsed(t *testing.T) {
 	require.Nil(t, w.settings.distrusts("", w.session.Cwd), "a path that is not known cannot be checked")
 	require.NotNil(t, w.settings.distrusts("", w.session.Transcript))
 }
+
+// A directory that is gone is not called excluded: the plan says what that means.
+func TestADirectoryThatIsGoneIsNotExcluded(t *testing.T) {
+	dir := t.TempDir()
+	s := Settings{Rules: resume.Rules{Include: []string{dir}}}
+	require.Nil(t, s.excludes(dir))
+	require.Nil(t, s.excludes(filepath.Join(dir, "gone")))
+	require.NotNil(t, s.excludes(t.TempDir()))
+}

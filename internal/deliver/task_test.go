@@ -182,6 +182,7 @@ func TestATaskBecomesTheSessionThatItsCommandNames(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 43, begun.Origin.Process.PID)
 		require.Equal(t, w.now().Origin, begun.Origin)
+		require.True(t, begun.Origin.Seen(), "a resume has its flags and its variables")
 		require.Equal(t, resume.Headless, begun.Kind)
 	})
 }

@@ -46,6 +46,7 @@ type world struct {
 	mu      sync.Mutex // guards what follows
 	session resume.Session
 	why     string // why the session is superseded
+	silent  error  // why that is not known
 	unknown error  // why the session is not known
 	refused error  // why no event is applied
 }
@@ -198,7 +199,7 @@ func (w *world) Lookup(_ context.Context, keys []resume.Key) ([]*resume.Session,
 }
 
 // Superseded implements Engine.
-func (w *world) Superseded(context.Context, resume.Key) (string, error) { return w.why, nil }
+func (w *world) Superseded(context.Context, resume.Key) (string, error) { return w.why, w.silent }
 
 // ReadNew implements Transcripts.
 func (w *world) ReadNew(ctx context.Context, _ resume.Session) error { return w.look(ctx) }

@@ -184,13 +184,15 @@ func TestAStartThatAHookRecordedCounts(t *testing.T) {
 			w := newWorld(t)
 			w.session.Origin = c.known
 			if c.recorded != nil {
-				require.NoError(t, w.d.opts.Starts.Put(w.session.Key, starts.Start{Origin: c.recorded}))
+				require.NoError(t, w.d.opts.Starts.Put(w.session.Key, starts.Start{Origin: c.recorded, Program: resume.Program{Path: "/bin/bot"}}))
 			}
 			var args []string
-			if o := w.d.recorded(t.Context(), w.now()).Origin; o != nil {
-				args = o.Args
+			after := w.d.recorded(t.Context(), w.now())
+			if after.Origin != nil {
+				args = after.Origin.Args
 			}
 			require.Equal(t, c.want, args)
+			require.Equal(t, name == "a hook recorded it", after.Program.Path == "/bin/bot")
 		})
 	}
 }
@@ -209,6 +211,9 @@ func TestAPreviewSaysWhatAResumeWouldUse(t *testing.T) {
 	plan = w.d.Preview(t.Context(), w.now())
 	require.Equal(t, `"continue" is sent to its server`, plan.Does)
 	require.Empty(t, plan.OwnKey)
+	for _, list := range [][]string{plan.Command, plan.Repeated, plan.LeftOut, plan.Env, plan.EnvUnset} {
+		require.Equal(t, []string{}, list, "in JSON it is a list, and not null")
+	}
 }
 
 func TestThatProcessesCannotBeSeenIsToldAPerson(t *testing.T) {

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -94,6 +95,7 @@ func TestTheEndOfAHolderIsSeen(t *testing.T) {
 	w.d.lookAtHolders(t.Context())
 	require.Nil(t, w.now().Owner)
 	require.NotContains(t, w.now().Reason, "process 42")
+	require.Equal(t, resume.Released{Closed: true}, lastEvent[resume.Released](w), "its user has closed it")
 
 	w.d.Changed(resume.Change{After: w.now()})
 	require.Empty(t, w.d.tracker.allOpen())
@@ -238,6 +240,9 @@ func TestWhatASessionAsksForWithoutAPerson(t *testing.T) {
 			w.d.lookAtHolders(t.Context())
 			require.Equal(t, c.asks, w.now().Asks)
 			require.Equal(t, c.events, w.diary.all())
+			if slices.Contains(c.events, "resume.Asked") {
+				require.Equal(t, *a.works, lastEvent[resume.Asked](w).Owner)
+			}
 			require.Equal(t, c.open, len(w.d.tracker.allOpen()) == 1)
 		})
 	}

@@ -111,6 +111,7 @@ func TestWhatARunMayCostIsSetAsideBeforeItBegins(t *testing.T) {
 	require.Contains(t, string(env), "BOT_KEY=sk-mine\n")
 	require.Contains(t, string(env), resume.OwnKeyVariable+"=1\n")
 	require.InDelta(t, 1, w.purse.had.USD, 0, "only what comes after that counts")
+	require.InDelta(t, 4, w.agent.most, 0, "the agent is told as well")
 }
 
 func TestARunThatCostTooMuchEndsThePayment(t *testing.T) {

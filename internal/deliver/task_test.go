@@ -170,6 +170,7 @@ func TestATaskBecomesTheSessionThatItsCommandNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTaskWorld(t)
 		key, over := w.found(), make(chan struct{})
+		w.agent.plan.Run.Begins = []string{"--flag"}
 		w.d.machine = printing{over: over}
 		w.diary.told = func(line string) {
 			if strings.HasPrefix(line, "s-2 was") {
@@ -181,6 +182,10 @@ func TestATaskBecomesTheSessionThatItsCommandNames(t *testing.T) {
 		begun, err := w.Session(t.Context(), key)
 		require.NoError(t, err)
 		require.Equal(t, 43, begun.Origin.Process.PID)
+		require.Equal(t, w.session.Cwd, begun.Origin.Cwd)
+		require.Equal(t, []string{"--flag"}, begun.Origin.Args)
+		require.Equal(t, w.dueAt.Round(0), begun.Origin.BeganAt)
+		require.Equal(t, w.dueAt.Round(0), begun.Origin.SeenAt)
 		require.Equal(t, w.now().Origin, begun.Origin)
 		require.True(t, begun.Origin.Seen(), "a resume has its flags and its variables")
 		require.Equal(t, resume.Headless, begun.Kind)

@@ -45,10 +45,11 @@ type world struct {
 
 	mu      sync.Mutex // guards what follows
 	session resume.Session
-	why     string // why the session is superseded
-	silent  error  // why that is not known
-	unknown error  // why the session is not known
-	refused error  // why no event is applied
+	events  []resume.Event // that were applied
+	why     string         // why the session is superseded
+	silent  error          // why that is not known
+	unknown error          // why the session is not known
+	refused error          // why no event is applied
 }
 
 // diary is what happened, in order: applied events, and other lines that a test adds.
@@ -179,8 +180,21 @@ func (w *world) Apply(_ context.Context, key resume.Key, ev resume.Event) (resum
 		return resume.Session{}, w.refused
 	}
 	w.session = w.session.Next(ev, rules, time.Now(), 0.5)
+	w.events = append(w.events, ev)
 	w.diary.add(describe(ev))
 	return w.session, nil
+}
+
+// lastEvent returns the last event of that type that was applied.
+func lastEvent[E resume.Event](w *world) E {
+	w.t.Helper()
+	for _, ev := range slices.Backward(w.events) {
+		if found, ok := ev.(E); ok {
+			return found
+		}
+	}
+	require.Fail(w.t, "no such event")
+	panic("unreachable")
 }
 
 // Session implements Engine.
@@ -256,6 +270,8 @@ type fakeAgent struct {
 	program  resume.Program
 	tidied   int
 	killed   bool      // its processes were killed
+	most     float64   // what its last plan may cost
+	ran      agent.Ran // the last run that it was asked about
 	promptAt time.Time // of its prompts; zero: now
 }
 
@@ -295,10 +311,14 @@ func (a *fakeAgent) Plan(_ context.Context, _ resume.Session, words agent.Prompt
 	if words.Text != "continue" {
 		return agent.Plan{}, fmt.Errorf("told %q", words.Text)
 	}
+	a.most = words.MaxUSD
 	return a.plan, a.planErr
 }
 
-func (a *fakeAgent) PlanLive(context.Context, resume.Session, resume.Owner, agent.Prompt) (agent.Plan, error) {
+func (a *fakeAgent) PlanLive(_ context.Context, _ resume.Session, _ resume.Owner, words agent.Prompt) (agent.Plan, error) {
+	if words.Text != "continue" {
+		return agent.Plan{}, fmt.Errorf("told %q", words.Text)
+	}
 	return a.talk, a.planErr
 }
 
@@ -306,7 +326,8 @@ func (a *fakeAgent) HasPendingPrompt(context.Context, resume.Session) (bool, err
 	return a.queued, nil
 }
 
-func (a *fakeAgent) Denied(context.Context, resume.Session, agent.Ran) (agent.Denial, bool, error) {
+func (a *fakeAgent) Denied(_ context.Context, _ resume.Session, ran agent.Ran) (agent.Denial, bool, error) {
+	a.ran = ran
 	return agent.Denial{Tool: a.denied}, a.denied != "", nil
 }
 

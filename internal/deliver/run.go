@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"resumed/internal/agent"
@@ -14,12 +15,14 @@ import (
 
 // followRun waits for a running command and returns how it ended, or nil if the daemon stops first.
 func (d *Deliverer) followRun(ctx context.Context, session resume.Session, process Process, output string) resume.Event {
+	searching, stop := context.WithCancel(ctx)
+	var search sync.WaitGroup
 	if session.Pending() {
-		searching, stop := context.WithCancel(ctx)
-		defer stop()
-		go d.findTaskSession(searching, session, output)
+		search.Go(func() { d.findTaskSession(searching, session, output) })
 	}
 	result := d.await(ctx, session.Run.Mark, process)
+	stop()
+	search.Wait() // the end of the task comes after what was found
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -149,10 +152,10 @@ func (d *Deliverer) noteTaskSession(ctx context.Context, task resume.Session, ou
 	if _, err := d.opts.Engine.Session(ctx, key); err != nil {
 		return false // the id counts once the session's transcript was read
 	}
-	d.apply(ctx, task.Key, resume.Became{Session: id})
-	if now.Origin != nil {
+	if now.Origin != nil { // first: if the daemon ends now, the next one searches again
 		d.apply(ctx, key, resume.Learned{Origin: now.Origin, Kind: resume.Headless})
 	}
+	d.apply(ctx, task.Key, resume.Became{Session: id})
 	return true
 }
 

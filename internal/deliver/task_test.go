@@ -177,7 +177,7 @@ func TestATaskBecomesTheSessionThatItsCommandNames(t *testing.T) {
 				close(over)
 			}
 		}
-		require.Equal(t, []string{"sending", "started", "identified as ", "became s-2", "s-2 was identified as ", "delivered"}, w.act())
+		require.Equal(t, []string{"sending", "started", "identified as ", "s-2 was identified as ", "became s-2", "delivered"}, w.act())
 		require.Equal(t, "s-2", w.now().Task.Session)
 		begun, err := w.Session(t.Context(), key)
 		require.NoError(t, err)

@@ -192,6 +192,39 @@ func TestATaskBecomesTheSessionThatItsCommandNames(t *testing.T) {
 	})
 }
 
+// busy is an engine that is slow to store, once, which session a task became. The command ends meanwhile.
+type busy struct {
+	*taskWorld
+	ends func() time.Duration // how long it takes
+}
+
+func (b busy) Apply(ctx context.Context, key resume.Key, ev resume.Event) (resume.Session, error) {
+	if _, ok := ev.(resume.Became); ok {
+		time.Sleep(b.ends())
+	}
+	return b.taskWorld.Apply(ctx, key, ev)
+}
+
+func TestTheEndOfATaskComesAfterWhatWasFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTaskWorld(t)
+		w.found()
+		over, takes := make(chan struct{}), time.Second
+		w.d.machine = printing{over: over}
+		w.d.opts.Engine = busy{w, func() time.Duration {
+			defer func() { takes = 0 }()
+			if takes > 0 {
+				close(over)
+			}
+			return takes
+		}}
+		w.act()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, "delivered", last(w.diary.all()))
+	})
+}
+
 // A command says soon which session it has begun: its output is read less and less often.
 func TestTheSessionOfATaskIsLookedForLessAndLessOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

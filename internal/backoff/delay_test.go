@@ -180,12 +180,11 @@ func TestDelayDoesNotAllocate(t *testing.T) {
 func TestAScheduleNumbersRetriesAndUsesOneRandomNumberForEach(t *testing.T) {
 	dice := []float64{0, 0.5, 1}
 	u := func() float64 { d := dice[0]; dice = dice[1:]; return d }
-	var got []float64
-	for i, d := range NewSchedule(Default(), 3, u).Delays {
-		require.Equal(t, i+1, d.Attempt)
-		got = append(got, d.Delay)
-	}
-	require.Equal(t, []float64{27, 60, 132}, got)
+	require.Equal(t, Schedule{Version: 1, Policy: Default(), Total: 219, Delays: []ScheduleDelay{
+		{Attempt: 1, Base: 30, Min: 27, Max: 33, Delay: 27},
+		{Attempt: 2, Base: 60, Min: 54, Max: 66, Delay: 60},
+		{Attempt: 3, Base: 120, Min: 108, Max: 132, Delay: 132},
+	}}, NewSchedule(Default(), 3, u))
 }
 
 func TestAScheduleEndsWhenItsTimeIsUp(t *testing.T) {

@@ -21,6 +21,7 @@ func TestValidateNamesTheFieldTheValueAndWhatIsWanted(t *testing.T) {
 		"max below base":    {func(p *Policy) { p.MaxDelay = 10 * sec }, InvalidField{"max_delay", "10s", "must be at least base_delay (30s)"}},
 		"no retries":        {func(p *Policy) { p.MaxRetries = 0 }, InvalidField{"max_retries", "0", "must be at least 1"}},
 		"negative retries":  {func(p *Policy) { p.MaxRetries = -1 }, InvalidField{"max_retries", "-1", "must be at least 1"}},
+		"negative time":     {func(p *Policy) { p.MaxElapsed = -sec }, InvalidField{"max_elapsed", "-1s", "must be 0s (no bound) or more"}},
 		"unknown mode":      {func(p *Policy) { p.JitterMode = "wild" }, InvalidField{"jitter_mode", "wild", modes}},
 		"unknown mode, off": {func(p *Policy) { p.JitterMode = "wild"; p.Jitter = false }, InvalidField{"jitter_mode", "wild", modes}},
 		"no mode":           {func(p *Policy) { p.JitterMode = "" }, InvalidField{"jitter_mode", "", modes}},

@@ -354,11 +354,7 @@ func (s *timeScan) numericDate(w *wall, i int) int {
 }
 
 func (s *timeScan) yearAt(w *wall, i int) int {
-	t := s.toks[i]
-	if t.Kind != token.Number || len(t.Text) != 4 {
-		return 0
-	}
-	if y := smallInt(t.Text); y >= firstYear && y <= lastYear {
+	if y := smallInt(s.toks[i].Text); y >= firstYear && y <= lastYear {
 		w.year = y
 		return i + 1
 	}

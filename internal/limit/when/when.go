@@ -126,9 +126,6 @@ const firstYear, lastYear = 2000, 2199
 
 func (s *timeScan) epoch(i int) (Found, bool) {
 	t := s.toks[i]
-	if t.Kind != token.Number || len(t.Text) < 10 {
-		return Found{}, false
-	}
 	n, err := strconv.ParseFloat(t.Text, 64)
 	if err != nil || s.unitAt(i+1) != 0 {
 		return Found{}, false
@@ -141,8 +138,8 @@ func (s *timeScan) epoch(i int) (Found, bool) {
 // years ahead. It rejects other numbers: counts, identifiers, and times outside this century.
 func Epoch[N int | int64 | float64](n N) (time.Time, bool) {
 	const (
-		first = 978307200  // 2001-01-01
-		last  = 4102444800 // 2100-01-01
+		first = 1_000_000_000 // 2001-09-09, the first of ten digits: a number of nine is rather an identifier
+		last  = 4_102_444_800 // 2100-01-01
 	)
 	f := float64(n)
 	switch {
@@ -317,7 +314,7 @@ func (r Reader) Value(value string, unit time.Duration, mixed bool) (Found, bool
 		return Found{}, false
 	}
 	if d, err := time.ParseDuration(value); err == nil {
-		return r.in(float64(d), 0)
+		return r.in(float64(d), 0) // some headers hold durations as Go writes them, microseconds too
 	}
 	return r.When(value)
 }

@@ -53,15 +53,18 @@ func TestClockTimesAsTheyAreWritten(t *testing.T) {
 		"12pm":              "2026-11-15T12:00:00Z",
 		"13:40pm":           "2026-11-15T13:40:00Z",
 		"15時にリセットされます":      "2026-11-15T15:00:00Z",
-		"制限は15時にリセットされます": "2026-11-15T15:00:00Z",
-		"制限は15時に":         "",
+		"制限は15時にリセットされます":   "2026-11-15T15:00:00Z",
+		"制限は15時に":           "",
+		"3pm, May be later": "2026-11-15T15:00:00Z",
+		"3pm, 45 Nov":       "2026-11-15T15:00:00Z",
+		"制限は3日後":            "2026-11-18T12:00:00Z",
 	})
 }
 
 // What says more about a time may stand behind it, in any spelling of the time.
 func TestADayMayFollowTheTime(t *testing.T) {
 	for time, utc := range map[string]string{
-		"noon": "12:00", "midnight": "00:00", "3pm": "15:00", "3 p.m.": "15:00", "3:07 p.m.": "15:07", "3:07 a.m.": "03:07", "15:30:00": "15:30",
+		"noon": "12:00", "midnight": "00:00", "3pm": "15:00", "15:00pm": "15:00", "3 p.m.": "15:00", "3:07 p.m.": "15:07", "3:07 a.m.": "03:07", "15:30:00": "15:30",
 		"15 Uhr": "15:00", "下午3点30分": "15:30", "下午3点": "15:00", "à 15h00": "15:00", "3:07 Uhr": "03:07",
 		"3pm UTC": "15:00", "3pm (UTC)": "15:00", "3pm Z": "15:00", "3pm PST": "23:00", "3pm Pacific Time": "23:00", "3pm (Pacific Standard Time)": "23:00",
 		"3pm local time": "15:00", "3pm your local timezone": "15:00", "3pm America/New_York": "20:00", "3pm (America/New_York)": "20:00", "3pm UTC+2": "13:00", "3pm +0200": "13:00", "3pm (UTC-03:30)": "18:30",
@@ -233,12 +236,12 @@ func TestWordsOfAnUnknownHourStateOnlyWhatHasAYear(t *testing.T) {
 
 func TestEpochsAtTheirBounds(t *testing.T) {
 	for n, want := range map[int64]string{
-		978307199:     "",
-		978307200:     "2001-01-01T00:00:00Z",
+		999999999:     "",
+		1000000000:    "2001-09-09T01:46:40Z",
 		4102444799:    "2099-12-31T23:59:59Z",
 		4102444800:    "",
-		978307199999:  "",
-		978307200000:  "2001-01-01T00:00:00Z",
+		999999999999:  "",
+		1000000000000: "2001-09-09T01:46:40Z",
 		4102444799999: "2099-12-31T23:59:59.999Z",
 		4102444800000: "",
 	} {
@@ -266,6 +269,8 @@ func TestANumberInAFieldIsALengthOrAnEpoch(t *testing.T) {
 		{"90", 0, false, ""},
 		{"1m30s", time.Second, true, "2026-11-15T12:01:30Z"},
 		{"1m30s", time.Second, false, ""},
+		{"88µs", time.Second, true, "2026-11-15T12:00:00.000088Z"},
+		{".5s", time.Second, true, "2026-11-15T12:00:00.5Z"},
 		{"1794708893.5", 0, false, "2026-11-15T02:14:53.5Z"},
 		{"-1m30s", time.Second, true, ""},
 		{"Sun, 15 Nov 2026 14:01:33 GMT", 0, false, "2026-11-15T14:01:33Z"},
@@ -327,6 +332,8 @@ func TestATimeToTheSecondIsNotRough(t *testing.T) {
 		"2026-11-18 15:00 UTC":    true,
 		"2026-11-18 15:00:00":     true,
 		"Nov 18, 15:00:00 UTC":    true,
+		"2026-11-18T15:00:00Z":    false,
+		"2026-11-18T15:00Z":       true,
 	} {
 		got, ok := noon.When(text)
 		require.True(t, ok, text)
@@ -343,6 +350,8 @@ func TestWhichOfSeveralTimesIsMeant(t *testing.T) {
 		"your plan is valid until Dec 1, the limit resets at 3pm":    "2026-11-15T15:00:00Z",
 		"the plan was renewed on Nov 1, the limit resets at 3pm":     "2026-11-15T15:00:00Z",
 		"the last retry was at 11:30, the previous reset at 9am UTC": "",
+		"use it tomorrow until the reset":                            "",
+		"2 hours until the reset":                                    "2026-11-15T14:00:00Z",
 	})
 }
 
@@ -371,7 +380,7 @@ func TestZonesByTheirNames(t *testing.T) {
 		require.Equal(t, seconds, got, name)
 	}
 	for _, name := range []string{
-		"", " ", "local", "your", "Mars/Olympus_Mons", "PST or so", "UTC and more", "+15:00", "+05:60", "+055", "+02:000", "-", "somewhere", "Tokyo", "(UTC)",
+		"", " ", "local", "your", "Mars/Olympus_Mons", "PST or so", "UTC and more", "+15:00", "+05:60", "+055", "+02:000", "-", "somewhere", "Tokyo", "Japan", "(UTC)",
 		"Europe/" + strings.Repeat("a", 99),
 	} {
 		_, ok := Zone(name)

@@ -16,16 +16,14 @@ const hourSeconds = 60 * 60
 // Beijing is the zone of providers that state Beijing times without a zone.
 var Beijing = time.FixedZone("CST", 8*hourSeconds)
 
-const longestZone = 48
-
 var zoneText = regexp.MustCompile(`^[0-9A-Za-z/_+-]+`)
 
 var wordStart = regexp.MustCompile(`(^|[/_-])[a-z]`)
 
 // loadZone returns a zone of the zone database, as it is spelled or with the usual capitals.
 func loadZone(name string) (*time.Location, bool) {
-	if len(name) > longestZone || !strings.Contains(name, "/") {
-		return nil, false
+	if !strings.Contains(name, "/") {
+		return nil, false // Cuba and Turkey are zones too
 	}
 	z, err := time.LoadLocation(name)
 	if err != nil {
@@ -88,7 +86,7 @@ func (s *timeScan) zoneName(i int) (*time.Location, int) {
 
 // Zone returns the zone of that name: Europe/Berlin, PST, +02:00.
 func Zone(name string) (*time.Location, bool) {
-	scan := timeScan{r: Reader{Zone: time.UTC}, src: name, toks: token.Cut(name)}
+	scan := timeScan{src: name, toks: token.Cut(name)}
 	if len(scan.toks) == 0 || slices.Contains([]string{"local", "your"}, scan.toks[0].Text) {
 		return nil, false
 	}
@@ -180,7 +178,6 @@ func (w wall) on(year int, month time.Month, dayOfMonth int, since time.Time) (t
 	}
 	before, after := offsetAt(naive.Add(-day), w.zone), offsetAt(naive.Add(day), w.zone)
 	readings := []time.Time{naive.Add(-before), naive.Add(-after)}
-	slices.SortFunc(readings, time.Time.Compare)
 	best := time.Time{}
 	for _, at := range readings {
 		if shows(at.In(w.zone), naive) && (best.IsZero() || best.Before(since)) {

@@ -30,6 +30,7 @@ func TestNoTextOfALogLineCommandsATerminal(t *testing.T) {
 const hostileName = "s-\u009b2J\x7f\u202e"
 
 func TestNoLogCarriesControlCharacters(t *testing.T) {
+	t.Parallel()
 	for _, format := range []string{"json", "text"} {
 		t.Run(format, func(t *testing.T) {
 			b := newBox(t)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestADirectoryIsExcludedByAnyOfItsNames(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		exclude, cwd string
 		state        resume.State

@@ -41,6 +41,7 @@ opencodeLog() {
 `
 
 func TestExecContinuesNobodyElsesSession(t *testing.T) {
+	t.Parallel()
 	const overloaded = `echo "API Error: 529 Overloaded."; exit 1`
 	for name, c := range map[string]struct {
 		before string // runs before the command
@@ -125,6 +126,7 @@ func (b *box) sh(script string) {
 }
 
 func TestExecContinuesTheSessionThatItsRunHasBegun(t *testing.T) {
+	t.Parallel()
 	const overloaded = `echo "API Error: 529 Overloaded."; exit 1`
 	for name, c := range map[string]struct {
 		vars             []string

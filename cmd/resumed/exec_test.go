@@ -239,6 +239,7 @@ func TestExecEndsACommandThatIgnoresTwoSignals(t *testing.T) {
 }
 
 func TestExecStopsWaitingAtASignal(t *testing.T) {
+	t.Parallel()
 	for name, sig := range map[string]syscall.Signal{"interrupt": syscall.SIGINT, "terminate": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t)
@@ -283,6 +284,7 @@ func (b *box) execAs(env []string, args ...string) (stderr string, code int) {
 }
 
 func TestExecContinuesTheSameSession(t *testing.T) {
+	t.Parallel()
 	const id = "4f2a1c9e-0000-4000-8000-000000000001"
 	for name, c := range map[string]struct {
 		program, script string

@@ -15,6 +15,7 @@ import (
 
 // One file must not hold up the others of its agent, nor the end of the daemon.
 func TestAHugeFileHoldsUpNobody(t *testing.T) {
+	t.Parallel()
 	for name, huge := range map[string]func(path string) error{
 		"a terabyte of nothing": func(path string) error { return sized(path, 1<<40, "") },
 		"a terabyte of nothing after a line": func(path string) error {
@@ -46,6 +47,7 @@ func TestAHugeFileHoldsUpNobody(t *testing.T) {
 // Before a resume the session's own transcript is read backwards from its end. It may be far larger
 // than a real one.
 func TestAHugeTranscriptOfItsOwnHoldsUpNobody(t *testing.T) {
+	t.Parallel()
 	for name, grow := range map[string]func(path string) error{
 		"by a hole":         func(path string) error { return os.Truncate(path, 100<<30) },
 		"by empty lines":    func(path string) error { return appendBytes(path, bytes.Repeat([]byte("\n"), 300<<20)) },

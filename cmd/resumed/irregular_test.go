@@ -11,6 +11,7 @@ import (
 
 // Opening a named pipe waits until another process writes into it.
 func TestAPipeInThePlaceOfAFileIsReported(t *testing.T) {
+	t.Parallel()
 	for file, commands := range map[string][][]string{
 		".local/state/resumed/resumed.db":     {{"status"}, {"queue"}, {"history"}, {"doctor"}, {"logs", "x"}, {"queue", "add", "x"}, {"run"}},
 		".local/state/resumed/resumed.db-wal": {{"history"}, {"run"}},

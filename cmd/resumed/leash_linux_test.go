@@ -345,6 +345,7 @@ func TestASandboxedSessionIsNotContinuedOutside(t *testing.T) {
 
 // A wrapper that was before the program at the start is used again.
 func TestWhatStoodBeforeASessionStandsThereAgain(t *testing.T) {
+	t.Parallel()
 	sandbox := namespaces(t)
 	for name, c := range map[string]struct {
 		way   func(b *leashBox) []string

@@ -108,6 +108,7 @@ func TestAPersonWhoWentOnInAnotherHomeWhileNoDaemonRanIsNotDisturbed(t *testing.
 // A commit hook runs `claude -p` in the directory of a session that waits: that does not continue the
 // session's work.
 func TestASideJobInTheSameDirectoryTakesNobodysPlace(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		config  string
 		resumed bool

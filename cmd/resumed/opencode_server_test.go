@@ -231,6 +231,7 @@ func TestAServedOpencodeSession(t *testing.T) {
 
 // A daemon that dies before the answer never sends a second prompt.
 func TestACrashWhileSending(t *testing.T) {
+	t.Parallel()
 	for name, state := range map[string]resume.State{
 		"and the prompt left no trace": resume.Parked,
 		"and the session moved":        resume.Watching,

@@ -58,6 +58,7 @@ func TestATranscriptOfAnotherUserIsNotRead(t *testing.T) {
 // A session with files that others can write is parked with the path and the fix, and continues when
 // that is fixed.
 func TestWhatOthersCanWriteIsNotObeyed(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		path string // that others can write
 		mode os.FileMode
@@ -98,6 +99,7 @@ func TestWhatOthersCanWriteIsNotObeyed(t *testing.T) {
 
 // A configuration decides which programs run; so do the files that it names.
 func TestAConfigurationThatOthersCanWriteIsRefused(t *testing.T) {
+	t.Parallel()
 	const settings = bot + `
 env_file = "~/bot.env"
 [[notify.webhook]]

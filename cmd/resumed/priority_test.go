@@ -23,6 +23,7 @@ sed "s/WHEN/$now/" "$HOME/answers/$id" >> "$HOME/.claude/projects/-src/$id.jsonl
 // When a window opens, the sessions start by the rank of their directory, then by smaller context, then
 // by the time they were stopped.
 func TestWhoGoesFirstWhenAWindowOpens(t *testing.T) {
+	t.Parallel()
 	for rule, c := range map[string]struct{ config, want string }{
 		"without a wish": {"", "small large old late release"},
 		"by directory":   {"[[resume.priority]]\ndir = %[1]q\nrank = 1\n[[resume.priority]]\ndir = %[2]q\nrank = 2\n", "release old small large late"},

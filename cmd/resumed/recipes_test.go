@@ -28,6 +28,7 @@ type understood struct {
 // Every description of an agent is valid, and understands that agent's files. Some lines of
 // Droid's log are made up: from its screen, from the start of another session, and refusals of Factory's own models, by what is read in the program.
 func TestEveryRecipeReadsWhatItsAgentWrote(t *testing.T) {
+	t.Parallel()
 	require.NotEmpty(t, configs.Recipes())
 	for _, name := range configs.Recipes() {
 		t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 // A command that ends while no daemon runs, and leaves no trace in the transcript, counts as sent: it
 // must not run twice.
 func TestACommandThatEndsWhileNoDaemonRunsCounts(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		end    string // of the command
 		signal syscall.Signal

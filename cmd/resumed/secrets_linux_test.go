@@ -55,6 +55,7 @@ func (t *leaks) all() string {
 }
 
 func TestSecretsOfASessionReachNobody(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		config string // of [resume]
 		flags  bool   // there are secrets among them

@@ -111,6 +111,7 @@ func TestShellEndsWithItsAgent(t *testing.T) {
 }
 
 func TestShellIsTypedInto(t *testing.T) {
+	t.Parallel()
 	for name, restarts := range map[string]bool{"a": false, "b": true} { // short: it is in the path of sockets
 		t.Run(name, func(t *testing.T) {
 			b := newLiveBox(t)

@@ -51,6 +51,7 @@ func (b *shellBox) typed(line string) string {
 }
 
 func TestShellFunctions(t *testing.T) {
+	t.Parallel()
 	for _, name := range shellinit.Names() {
 		t.Run(name, func(t *testing.T) {
 			b := newShellBox(t, name)
@@ -79,6 +80,7 @@ func TestShellFunctions(t *testing.T) {
 
 // What the user has under that name goes on to work.
 func TestShellFunctionsLeaveTheUsersOwn(t *testing.T) {
+	t.Parallel()
 	for _, name := range shellinit.Names() {
 		t.Run(name, func(t *testing.T) {
 			b := newShellBox(t, name)
@@ -98,6 +100,7 @@ func TestShellFunctionsLeaveTheUsersOwn(t *testing.T) {
 
 // Scripts are not changed, not even those that read the file.
 func TestShellFunctionsAreForPeople(t *testing.T) {
+	t.Parallel()
 	for _, name := range shellinit.Names() {
 		t.Run(name, func(t *testing.T) {
 			b := newShellBox(t, name)

@@ -60,6 +60,7 @@ func (b *leashBox) continuedAsExecStartedIt() {
 
 // No daemon saw how exec started the session.
 func TestASessionThatExecLeavesIsContinuedAsItWasStarted(t *testing.T) {
+	t.Parallel()
 	t.Run("exec was killed while it waited", func(t *testing.T) {
 		b := newLeashBox(t)
 		cmd := b.execs("patient")

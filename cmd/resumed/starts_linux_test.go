@@ -37,6 +37,7 @@ func (b *leashBox) develops(changedEnv string) {
 }
 
 func TestAResumeHasTheWorldOfItsSession(t *testing.T) {
+	t.Parallel()
 	raw, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
 	require.NoError(t, err)
 	nice := 20 - raw // of this test
@@ -95,6 +96,7 @@ func TestAChangedVariableIsToldIfThatIsWanted(t *testing.T) {
 }
 
 func TestAFlagsFileThatChangedIsNoticed(t *testing.T) {
+	t.Parallel()
 	for mode, asks := range map[string]bool{"default": true, "bypassPermissions": false} {
 		t.Run(mode, func(t *testing.T) {
 			b := newLeashBox(t)
@@ -176,6 +178,7 @@ func (b *box) exists(name string) bool {
 
 // Restrictions that no name in a command line shows.
 func TestASessionThatIsHeldTighterIsNotContinuedOutside(t *testing.T) {
+	t.Parallel()
 	for want, wrapper := range map[string][]string{
 		"no_new_privs":              {"setpriv", "--no-new-privs", "--"},
 		"fewer capabilities":        {"setpriv", "--bounding-set", "-sys_admin", "--"},

@@ -60,6 +60,7 @@ func TestWhatWasToldMayBeDamaged(t *testing.T) {
 // Without its state a daemon cannot work safely. It ends, even if it has nothing to write, and works
 // again after a restart.
 func TestAStateDirectoryThatIsRemovedEndsTheDaemon(t *testing.T) {
+	t.Parallel()
 	for how, remove := range map[string]func(state string) error{
 		"removed": os.RemoveAll,
 		"moved":   func(state string) error { return os.Rename(state, state+"-away") },
@@ -82,6 +83,7 @@ func TestAStateDirectoryThatIsRemovedEndsTheDaemon(t *testing.T) {
 // Writes to a deleted database are lost with the daemon: a claim must not be stored there, as the next
 // daemon would not know what was started.
 func TestNothingIsResumedTwiceWhenTheStateWasRemoved(t *testing.T) {
+	t.Parallel()
 	for when, running := range map[string]bool{"while a session waits": false, "while it is resumed": true} {
 		t.Run(when, func(t *testing.T) {
 			b := newBox(t)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -172,12 +171,10 @@ func (c *cli) inForce(ctx context.Context) config.Config {
 	return cfg
 }
 
-// harmlessName matches a single shell word without side effects. The names that agents give to sessions
-// cannot be trusted.
-var harmlessName = regexp.MustCompile(`^[\pL\pN._:@%+,=/][\pL\pN._:@%+,=/-]*$`)
-
+// offer adds a name that is a single shell word without side effects, and no option. The names that agents
+// give to sessions cannot be trusted.
 func offer(names []string, name, means string) []string {
-	if !harmlessName.MatchString(name) {
+	if strings.HasPrefix(name, "-") || sanitize.ShellWord(name) != name {
 		return names
 	}
 	return append(names, cobra.CompletionWithDesc(name, sanitize.Short(means, 60)))

@@ -60,11 +60,11 @@ type Continuation struct {
 	Status int
 }
 
-var plainID = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{3,127}$`)
+var plainID = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]+$`)
 
 // PlainID returns the id if no program can mistake it for an option or a path, else "".
 func PlainID(id string) string {
-	if plainID.MatchString(id) {
+	if len(id) >= 4 && len(id) <= 128 && plainID.MatchString(id) {
 		return id
 	}
 	return ""

@@ -40,7 +40,7 @@ func leadsWithCode(src string, toks []token.Token) bool {
 	if end < 2 || end < len(toks) && !toks[end].First && !toks[end].Is(":") {
 		return false
 	}
-	_, ok := codes.At(toks[:end], 0)
+	_, ok := codes().phrases.At(toks[:end], 0)
 	return ok
 }
 
@@ -78,7 +78,7 @@ func (f *facts) name(n phrase) {
 
 func meaning(code string) (phrase, bool) {
 	toks := token.Cut(token.Clip(code))
-	h, ok := codes.At(toks, 0)
+	h, ok := codes().phrases.At(toks, 0)
 	if !ok || !h.Open && h.End < len(toks) && !toks[h.End].Is("error") && !toks[h.End].Is("exception") {
 		return phrase{}, false
 	}

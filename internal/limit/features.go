@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"math"
 	"strings"
+	"sync"
 
 	"resumed/internal/limit/token"
 )
@@ -68,12 +69,12 @@ func (g *gathered) gather(src string, toks []token.Token) {
 		}
 		if t.Kind != token.Mark && t.Kind != token.Sign {
 			g.tell(f, text, "")
-			means := concepts[f]
+			means := concepts()[f]
 			if len(text) > stem && t.Kind == token.Word {
 				root := token.Hashed(text[:stem]).With("~")
 				g.tell(root, text[:stem], "~")
 				if means == nil {
-					means = concepts[root]
+					means = concepts()[root]
 				}
 			}
 			for _, c := range means {
@@ -217,7 +218,7 @@ type concept struct {
 //go:embed concepts.tsv
 var conceptsFile string
 
-var concepts = parseConcepts(conceptsFile)
+var concepts = sync.OnceValue(func() map[feature][]*concept { return parseConcepts(conceptsFile) })
 
 func parseConcepts(text string) map[feature][]*concept {
 	byWord := map[feature][]*concept{}

@@ -223,7 +223,7 @@ func answers(line []token.Token) bool {
 // phrased reports whether a clause begins with a phrase that tells the class, or that the agent goes on.
 func phrased(line []token.Token) bool {
 	for at := range clauses(line) {
-		if h, ok := phrases.At(line, at); ok && (!h.Means.is(weak) || h.Means.is(running)) {
+		if h, ok := phrases().phrases.At(line, at); ok && (!h.Means.is(weak) || h.Means.is(running)) {
 			return true
 		}
 	}
@@ -306,7 +306,7 @@ func (r Reader) weigh(m message, trusted bool, depth int) evidence {
 			e.status = statusAt(toks, i)
 		}
 		e.addThrown(toks, i)
-		if h, ok := phrases.At(toks, i); ok && (!h.Means.is(first) || begins(toks, i)) {
+		if h, ok := phrases().phrases.At(toks, i); ok && (!h.Means.is(first) || begins(toks, i)) {
 			e.addPhrase(h.Means, period)
 		}
 	}

@@ -196,21 +196,26 @@ func (t traits) is(one traits) bool { return t&one != 0 }
 //go:embed phrases.tsv
 var phrasesFile string
 
-var phrases, periods token.Lexicon[phrase]
+// table has the phrases of a file, apart from those of another kind. It is read when it is first needed:
+// most commands judge no text.
+type table struct{ phrases, others token.Lexicon[phrase] }
 
-func init() {
+// phrases are those of phrases.tsv, and its periods.
+var phrases = sync.OnceValue(func() *table {
+	var t table
 	for columns := range token.Rows(phrasesFile) {
 		pattern, means, err := parsePhrase(columns)
 		if err != nil {
 			panic(err)
 		}
 		if means.is(isPeriod) {
-			periods.Add(means, pattern)
+			t.others.Add(means, pattern)
 		} else {
-			phrases.Add(means, pattern)
+			t.phrases.Add(means, pattern)
 		}
 	}
-}
+	return &t
+})
 
 // The last columns are the program that prints it, where and when that was seen.
 func parsePhrase(columns []string) (pattern string, means phrase, err error) {
@@ -232,7 +237,7 @@ func parsePhrase(columns []string) (pattern string, means phrase, err error) {
 
 func periodIn(toks []token.Token) Class {
 	for i := range toks {
-		if h, ok := periods.At(toks, i); ok {
+		if h, ok := phrases().others.At(toks, i); ok {
 			return h.Means.class
 		}
 	}

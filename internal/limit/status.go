@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"resumed/internal/limit/token"
@@ -95,7 +96,7 @@ func (f *facts) addThrown(toks []token.Token, i int) {
 		return
 	}
 	name := toks[i:end]
-	for _, names := range [...]*token.Lexicon[phrase]{&exceptions, &codes} {
+	for _, names := range [...]*token.Lexicon[phrase]{&codes().others, &codes().phrases} {
 		for h := range names.Hits(name, 0) {
 			if h.Open || h.End == len(name) || name[h.End].Is("error") || name[h.End].Is("exception") {
 				f.name(h.Means)
@@ -108,10 +109,9 @@ func (f *facts) addThrown(toks []token.Token, i int) {
 //go:embed codes.tsv
 var codesFile string
 
-// codes are those of providers and agents, split into words. exceptions are no provider's code.
-var codes, exceptions token.Lexicon[phrase]
-
-func init() {
+// codes are those of providers and agents, split into words, and exceptions, which are no provider's code.
+var codes = sync.OnceValue(func() *table {
+	var t table
 	for columns := range token.Rows(codesFile) {
 		means, err := ParseClass(columns[1])
 		if err != nil {
@@ -119,14 +119,15 @@ func init() {
 		}
 		switch columns[2] {
 		case "exception":
-			exceptions.Add(phrase{class: means}, columns[0])
+			t.others.Add(phrase{class: means}, columns[0])
 		case "weak":
-			codes.Add(phrase{means, weak}, columns[0])
+			t.phrases.Add(phrase{means, weak}, columns[0])
 		default:
-			codes.Add(phrase{class: means}, columns[0])
+			t.phrases.Add(phrase{class: means}, columns[0])
 		}
 	}
-}
+	return &t
+})
 
 var statusClasses = map[int]Class{
 	401: Auth, 402: Billing, 403: Auth, 407: Auth, 408: Network, 413: ContextOverflow, 429: RateLimit, 499: Cancelled, 529: Overloaded,

@@ -132,14 +132,15 @@ func concealed(r rune) bool {
 	return r != '\n' && (r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp))
 }
 
-// plainWord matches a word without special characters. Some shells replace a = at its beginning.
-var plainWord = regexp.MustCompile(`^[\pL\pN/._+,:@%-][\pL\pN/._+,:@%=-]*$`)
-
 // ShellWord returns text as one word for a shell: unchanged if no character is special to any shell,
 // otherwise quoted.
 func ShellWord(s string) string {
-	if plainWord.MatchString(s) {
+	if s != "" && s[0] != '=' && !strings.ContainsFunc(s, isSpecial) { // some shells replace a = at the beginning
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func isSpecial(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune("/._+,:@%=-", r)
 }

@@ -4,5 +4,5 @@ package simulation
 
 const raceDetector = false
 
-// everyday is how many steps are played by every test run.
-const everyday = 100_000
+// everyday is how many steps are played by every test run. CI plays more.
+const everyday = 30_000

@@ -201,16 +201,28 @@ func (b *box) untilOver(id string) {
 
 // sweep kills the processes that the daemon started and left running.
 func (b *box) sweep() {
-	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, path := range environments {
-		data, err := os.ReadFile(path)
-		if err != nil || !bytes.Contains(data, []byte("HOME="+b.home+"\x00")) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+	for _, pid := range processes() {
+		if bytes.Contains(ofProcess(pid, "environ"), []byte("HOME="+b.home+"\x00")) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
+}
+
+// processes returns the numbers of all processes. (A pattern such as /proc/*/environ lists each one's directory.)
+func processes() (pids []int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// ofProcess returns a file of a process; nil: it has ended, or is another user's.
+func ofProcess(pid int, name string) []byte {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name))
+	return data
 }
 
 // env returns the environment of a user who has only a home.

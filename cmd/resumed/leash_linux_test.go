@@ -93,13 +93,9 @@ func (b *leashBox) hold(env []string, argv ...string) (pid int) {
 
 // running returns the process that runs claude, or 0.
 func (b *leashBox) running() int {
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, path := range lines {
-		cmdline, _ := os.ReadFile(path)
-		if strings.HasPrefix(string(cmdline), "node\x00") && strings.Contains(string(cmdline), b.claude+"\x00") {
-			var pid int
-			_, err := fmt.Sscanf(path, "/proc/%d/", &pid)
-			require.NoError(b.t, err)
+	for _, pid := range processes() {
+		cmdline := string(ofProcess(pid, "cmdline"))
+		if strings.HasPrefix(cmdline, "node\x00") && strings.Contains(cmdline, b.claude+"\x00") {
 			return pid
 		}
 	}

@@ -273,16 +273,10 @@ func (b *box) configureLockless(keys string) {
 }
 
 // pidsIn returns the processes of the agent in a directory of the home.
-func (s *stay) pidsIn(dir string) []int {
-	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
-	var pids []int
-	for _, link := range links {
-		target, err := os.Readlink(link)
-		if err != nil || target != s.path(dir) {
-			continue
-		}
-		name, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "cmdline"))
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil && strings.HasPrefix(string(name), s.agent.program) {
+func (s *stay) pidsIn(dir string) (pids []int) {
+	for _, pid := range processes() {
+		target, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+		if err == nil && target == s.path(dir) && strings.HasPrefix(string(ofProcess(pid, "cmdline")), s.agent.program) {
 			pids = append(pids, pid)
 		}
 	}

@@ -388,6 +388,7 @@ func TestASilentCommandIsEnded(t *testing.T) {
 }
 
 func TestSignsOfLifeKeepACommandRunning(t *testing.T) {
+	t.Parallel()
 	const stall = time.Second
 	t.Run("output", func(t *testing.T) {
 		t.Parallel()

@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"bufio"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -65,6 +66,10 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(writerVariable); path != "" {
 		write(path)
 		return
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "16"); err != nil { // they wait for a database to be looked at again
+		panic(err)
 	}
 	os.Exit(m.Run())
 }

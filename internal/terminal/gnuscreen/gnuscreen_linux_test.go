@@ -110,6 +110,7 @@ func TestWhatIsTypedReachesTheProgramAsItIs(t *testing.T) {
 }
 
 func TestTheScreenIsReadRowByRow(t *testing.T) {
+	t.Parallel()
 	p := launch(t, "exec SELF")
 	pane := find(t, p.Process())
 	var rows []string
@@ -125,6 +126,7 @@ func TestTheScreenIsReadRowByRow(t *testing.T) {
 }
 
 func TestAWindowIsProvedToBeTheProcesss(t *testing.T) {
+	t.Parallel()
 	const leaves = "setsid -f sh -c \"" + childEnv + "=sleep SELF & echo \\$! > KEYS; wait\"; sleep 1000"
 	for rule, c := range map[string]struct {
 		command string

@@ -218,15 +218,13 @@ type concept struct {
 //go:embed concepts.tsv
 var conceptsFile string
 
-var concepts = sync.OnceValue(func() map[feature][]*concept { return parseConcepts(conceptsFile) })
-
-func parseConcepts(text string) map[feature][]*concept {
+var concepts = sync.OnceValue(func() map[feature][]*concept {
 	byWord := map[feature][]*concept{}
-	for columns := range token.Rows(text) {
+	for columns := range token.Rows(conceptsFile) {
 		c := &concept{token.Hashed("@" + columns[0]), "@" + columns[0]}
 		for w := range strings.FieldsSeq(columns[1]) {
 			byWord[token.Hashed(w)] = append(byWord[token.Hashed(w)], c)
 		}
 	}
 	return byWord
-}
+})

@@ -85,13 +85,14 @@ func (s *Shell) suspend() {
 // terminal. If that were the agent itself, the kernel would not let it stop when it is suspended.
 func Lead(program string, argv []string) (code int, err error) {
 	files := []*os.File{os.Stdin, os.Stdout, os.Stderr}
-	size := windowSize()
+	before, _ := unix.IoctlGetWinsize(0, unix.TIOCGWINSZ)
 	agent, err := os.StartProcess(program, argv, &os.ProcAttr{Files: files, Sys: &syscall.SysProcAttr{Setpgid: true}})
 	if err != nil {
 		return 0, fmt.Errorf("start %s: %w", program, err)
 	}
 	toForeground(agent.Pid)
-	if windowSize() != size { // it changed before the agent was in the foreground, so the kernel told only this process
+	if now, err := unix.IoctlGetWinsize(0, unix.TIOCGWINSZ); err == nil && before != nil && *now != *before {
+		// It changed before the agent was in the foreground, so the kernel told only this process.
 		_ = syscall.Kill(-agent.Pid, syscall.SIGWINCH)
 	}
 	signal.Ignore(syscall.SIGHUP, syscall.SIGTTOU) // not before: the agent would inherit it
@@ -112,13 +113,6 @@ func Lead(program string, argv []string) (code int, err error) {
 		}
 		_ = syscall.Kill(-agent.Pid, syscall.SIGCONT)
 	}
-}
-
-func windowSize() (size unix.Winsize) {
-	if now, err := unix.IoctlGetWinsize(0, unix.TIOCGWINSZ); err == nil {
-		size = *now
-	}
-	return size
 }
 
 func toForeground(group int) { _ = unix.IoctlSetPointerInt(0, unix.TIOCSPGRP, group) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 )
 
@@ -78,4 +79,22 @@ func TestAChannelSaysItsOwnText(t *testing.T) {
 	require.ErrorContains(t, err, "no .Evnt")
 	require.ErrorContains(t, err, "text")
 	require.ErrorContains(t, err, "no .Txt")
+}
+
+// A notice that was sent is not written again and again: the machine of a sleeping person is idle.
+func TestNothingIsWrittenWhileNothingChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch, store := &fakeChannel{name: "a", events: Events()}, newMemStore()
+		n := running(t, Options{Store: store, Config: Config{Channels: ways(ch), GroupWait: time.Hour}})
+		n.Report(GaveUp, session("x", 1)) // it is gathered for an hour
+		settle()
+		written := store.writes
+		time.Sleep(30 * time.Minute)
+		synctest.Wait()
+		require.Equal(t, written, store.writes)
+	})
+}
+
+func TestAnOrderForANoticeIsForItsSessions(t *testing.T) {
+	require.Equal(t, []resume.Key{{Agent: "claude-code", ID: "0000-9c1e"}, {Agent: "claude-code", ID: "0001-9c1e"}}, sample(GaveUp, 2).Keys())
 }

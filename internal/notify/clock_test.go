@@ -74,6 +74,28 @@ func TestSilenceDoesNotOutlastAClockThatWasSetBack(t *testing.T) {
 	})
 }
 
+// The pause that a server asked for goes on while the laptop is closed.
+func TestAPauseEndsWhileTheMachineSleeps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var clock wall
+		tries := 0
+		ch := &fakeChannel{name: "a", send: func(context.Context, Notice) error {
+			if tries++; tries == 1 {
+				return &SendError{After: time.Hour, Err: errDown}
+			}
+			return nil
+		}}
+		n := running(t, Options{Now: clock.now, Config: Config{Channels: ways(ch)}})
+		n.Report(GaveUp, session("x", 1))
+		settle()
+		require.Equal(t, 1, tries)
+		clock.set(time.Hour) // timers do not advance meanwhile
+		time.Sleep(longestSleep + time.Second)
+		synctest.Wait()
+		require.Equal(t, 2, tries)
+	})
+}
+
 // The notice of an earlier process has the time of a clock that was years ahead or behind, or of long
 // before, if the machine was off.
 func TestNoticeOfAnotherClockIsDeliveredSoonAfterTheStart(t *testing.T) {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/limit"
+	"resumed/internal/prompt"
 	"resumed/internal/resume"
 )
 
@@ -54,6 +56,15 @@ func TestImpossibleValues(t *testing.T) {
 		"an empty prompt":               {"[resume]\nX", "X", `prompt = " "`, `resume.prompt = " ": must not be empty`},
 		"nobody at a time":              {"[resume]\nX", "X", `max_concurrent = 0`, `resume.max_concurrent = 0: must be at least 1`},
 		"no windows":                    {"[resume]\nX", "X", `max_windows = 0`, `resume.max_windows = 0: must be at least 1`},
+		"fewer than no tokens":          {"[resume]\nX", "X", `max_cold_tokens = -1`, `resume.max_cold_tokens = -1: must not be negative; 0 is no bound`},
+		"a rank of no directory":        {"[[resume.priority]]\nrank = 1\nX", "X", `dir = ""`, `resume.priority[0].dir`},
+		"an empty prompt for a cause":   {"[[resume.prompt_for]]\nclasses = [\"overloaded\"]\nX", "X", `prompt = " "`, `resume.prompt_for[0].prompt = " ": must not be empty`},
+		"a prompt for no cause":         {"[[resume.prompt_for]]\nprompt = \"go\"\nX", "X", `classes = []`, `resume.prompt_for[0].classes: must name at least one class`},
+		"a prompt for your own stop":    {"[[resume.prompt_for]]\nprompt = \"go\"\nX", "X", `classes = ["cancelled"]`, `resume.prompt_for[0].classes[0] = "cancelled": is never resumed`},
+		"two prompts for a cause":       {"[[resume.prompt_for]]\nprompt = \"go\"\nX", "X", `classes = ["network", "network"]`, `resume.prompt_for[0].classes[1] = "network": must have one prompt only: resume.prompt_for[0] has it too`},
+		"an unknown word of a prompt":   {"[resume]\nX", "X", `prompt = "go on, {person}"`, `has the unknown placeholder {person}; placeholders here are {`},
+		"no time for a digest":          {"[notify]\nevents = [\"digest\"]\nX", "X", `digest_at = "7"`, `notify.digest_at = "7": must be a time of day`},
+		"a text that does not parse":    {hook + "X", "X", `text = "{{.Text"`, `notify.webhook[0].text = "{{.Text": must be a text/template`},
 		"live":                          {"[resume]\nX", "X", `live = "typ"`, `resume.live = "typ": must be one of type, notify, ignore; did you mean type?`},
 		"closed":                        {"[resume]\nX", "X", `closed = "park"`, `resume.closed = "park": must be one of resume, leave`},
 		"weekly reserve":                {"[resume]\nX", "X", `weekly_reserve = 100`, `resume.weekly_reserve = 100: must be a number of percent, 0 (none) to 99`},
@@ -153,6 +164,22 @@ func TestImpossibleValues(t *testing.T) {
 			require.Regexp(t, `^resumed\.toml:\d+: `, got[0], "every problem has its line")
 		})
 	}
+}
+
+func TestWhatIsSetIsInForce(t *testing.T) {
+	c := load(t, `
+[log]
+level = "debug"
+[resume]
+prompt = "go on"
+[[resume.prompt_for]]
+classes = ["network", "overloaded"]
+prompt = "the line is back"
+`)
+	require.Equal(t, slog.LevelDebug, c.Log.SlogLevel())
+	require.Equal(t, prompt.Prompts{Usual: "go on", For: map[limit.Class]string{
+		limit.Network: "the line is back", limit.Overloaded: "the line is back",
+	}}, c.Resume.Prompts())
 }
 
 func TestZeroIsAllowedWhereItMeansSomething(t *testing.T) {

@@ -144,6 +144,7 @@ func TestLengthsOfTime(t *testing.T) {
 		"in 2 and a half hours":            "",
 		"in 2 hours and a half":            "2026-11-15T14:30:00Z",
 		"in half an hour":                  "2026-11-15T12:30:00Z",
+		"через один ч":                     "2026-11-15T13:00:00Z",
 		"через час и 5 минут":              "2026-11-15T13:05:00Z",
 		"1w 1d 1h 1m 1s 1ms":               "2026-11-23T13:01:01.001Z",
 		"1w 1d 1h 1m 1s 1ms 1ms":           "",

@@ -66,7 +66,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		program = filepath.Join(dir, "resumed")
-		if err := build(program, "."); err != nil {
+		if err := build(dir+"/", ".", "../resumed-hub"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -74,17 +74,14 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// build builds a binary with the same flags as the tests.
-func build(binary, pkg string) error {
-	args := append([]string{"build", forNoDebugger, "-o", binary}, buildFlags()...)
-	if out, err := exec.Command("go", append(args, pkg)...).CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w\n%s", binary, err, out)
+// build builds the programs of packages with the same flags as the tests.
+func build(output string, packages ...string) error {
+	args := append([]string{"build", forNoDebugger, "-o", output}, buildFlags()...)
+	if out, err := exec.Command("go", append(args, packages...)...).CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", packages, err, out)
 	}
 	return nil
 }
-
-// buildHub builds the hub next to the daemon, for the tests that need it.
-var buildHub = sync.OnceValue(func() error { return build(filepath.Join(filepath.Dir(program), hubName), "../resumed-hub") })
 
 // forNoDebugger omits debug information, as releases do: linking it takes as long as the rest.
 const forNoDebugger = "-ldflags=-s -w"

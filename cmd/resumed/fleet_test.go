@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -24,14 +23,8 @@ type hubBox struct {
 	proc *exec.Cmd
 }
 
-// fleets allows one fleet at a time: each one has several daemons (see testsAtOnce).
-var fleets sync.Mutex
-
 func newHubBox(t *testing.T) *hubBox {
-	require.NoError(t, buildHub())
 	h := &hubBox{box: newBox(t)}
-	fleets.Lock()
-	t.Cleanup(fleets.Unlock)
 	h.init("hub")
 	return h
 }

@@ -8,7 +8,6 @@ import (
 )
 
 func TestTheHubIsAnotherProgram(t *testing.T) {
-	require.NoError(t, buildHub())
 	b := newBox(t)
 	out, errOut, code := b.run("help", "hub", "init")
 	require.Zero(t, code, errOut)

@@ -51,7 +51,6 @@ func TestInstallAndUninstallLeaveNoTrace(t *testing.T) {
 		"QWEN_HOME=/srv/qwen", "QWEN_RUNTIME_DIR=/srv/run/qwen",
 	}
 	b.vars = append(b.vars, homes...)
-	require.NoError(t, buildHub())
 	b.write("conf.toml", "")
 	before := b.tree()
 

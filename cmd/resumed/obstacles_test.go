@@ -92,7 +92,6 @@ func TestAPortThatIsTaken(t *testing.T) {
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, errOut, "Try: change listen under [http] in "+b.path(configFile)+", then resumed open\n", "and not what is there already")
 
-	require.NoError(t, buildHub())
 	_, errOut, code = b.run("hub", "init", "--listen", at)
 	require.Zero(t, code, errOut)
 	began := time.Now()

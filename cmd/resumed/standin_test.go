@@ -217,6 +217,7 @@ func transcriptLine(session, cwd string, at time.Time, fields map[string]any) st
 	}
 	maps.Copy(record, fields)
 	data, _ := json.Marshal(record) // maps of plain values always encode
+	time.Sleep(time.Millisecond)    // no two records have the same time, as with an agent
 	return string(data) + "\n"
 }
 

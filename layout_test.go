@@ -196,7 +196,7 @@ var knownOnlyIn = map[string]string{
 // back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
-	"...":                  {74_105, unlimited},
+	"...":                  {74_155, unlimited},
 	"cmd/resumed":          {3_950, unlimited},
 	"internal/agent/...":   {12_610, unlimited},
 	"internal/app":         {810, 0},
@@ -205,7 +205,7 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/explain/...": {2_465, unlimited},
 	"internal/fleet/...":   {4_280, unlimited},
 	"internal/hub":         {1_240, unlimited},
-	"internal/limit/...":   {3_425, unlimited},
+	"internal/limit/...":   {3_436, unlimited},
 	"internal/notify/...":  {4_200, unlimited},
 	"internal/resume":      {3_000, 0},
 	"internal/watch":       {1_650, unlimited},

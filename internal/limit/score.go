@@ -217,6 +217,8 @@ var phrases = sync.OnceValue(func() *table {
 	return &t
 })
 
+func init() { token.BeforeFirstCut(func() { phrases(); codes() }) }
+
 // The last columns are the program that prints it, where and when that was seen.
 func parsePhrase(columns []string) (pattern string, means phrase, err error) {
 	if len(columns) != 6 {

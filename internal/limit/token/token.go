@@ -4,6 +4,7 @@ package token
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -74,8 +75,22 @@ type lexer struct {
 	parted bool // a separator came since the last token
 }
 
+var (
+	tables     []func()
+	readTables = sync.OnceFunc(func() {
+		for _, read := range tables {
+			read()
+		}
+	})
+)
+
+// BeforeFirstCut registers what reads a table of words, in an init function. Where a word of a script without
+// blanks ends depends on all tables: none may be read later.
+func BeforeFirstCut(read func()) { tables = append(tables, read) }
+
 // Cut returns the tokens of a message.
 func Cut(s string) []Token {
+	readTables()
 	l := lexer{src: s, lower: Lower(s), fresh: true, parted: true}
 	l.out = make([]Token, 0, len(s)/4+4)
 	for l.pos < len(s) {

@@ -46,7 +46,9 @@ var (
 	closers token.Lexicon[anchor] // announce the time before them: "2h until the reset", "15分钟后再试"
 )
 
-func init() {
+func init() { token.BeforeFirstCut(readWords) }
+
+func readWords() {
 	sets := map[string]set{
 		"midnight": midnights, "and": andWords, "joiner": joiners, "hour": hourWords, "filler": fillers, "clock": clockWords, "length": lengthWords, "bygone": bygone, "lasting": lasting, "particle": particles,
 	}

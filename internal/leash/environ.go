@@ -42,6 +42,9 @@ const longest = 16 << 10
 func (v Variables) row(name string) (Row, bool) {
 	for _, row := range v {
 		for pattern := range strings.FieldsSeq(row.Names) {
+			if pattern != name && !strings.Contains(pattern, "*") {
+				continue // comparing is much cheaper than matching, and a hook does it for each variable that an agent has
+			}
 			if ok, _ := path.Match(pattern, name); ok { // the tables have only valid patterns
 				return row, row.Effect != Nothing
 			}

@@ -2,6 +2,7 @@
 package resumed
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -31,7 +32,7 @@ var arrows = map[string][]string{
 	},
 	"internal/service": {
 		"internal/resume", "internal/resume/view",
-		"internal/agents", "internal/atomicfile", "internal/config", "internal/control", "internal/dirs", "internal/hint", "internal/humanize", "internal/ownership",
+		"internal/agents", "internal/atomicfile", "internal/config", "internal/control", "internal/dirs", "internal/hint", "internal/humanize", "internal/lazy", "internal/ownership",
 		"internal/program", "internal/sanitize", "launchd", "systemd",
 	},
 	"internal/doctor": {
@@ -65,93 +66,95 @@ var arrows = map[string][]string{
 	"internal/journal":       {"internal/control", "internal/notify", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state"},
 	"internal/metrics":       {"internal/limit", "internal/notify", "internal/resume", "internal/usage"},
 	"internal/explain": {
-		"internal/headless", "internal/agent", "internal/agents", "internal/budget", "internal/sanitize", "internal/config", "internal/explain/*", "internal/leash", "internal/limit", "internal/prompt", "internal/resume", "internal/resume/view", "internal/lastwords",
+		"internal/headless", "internal/agent", "internal/agents", "internal/budget", "internal/sanitize", "internal/config", "internal/explain/*", "internal/leash", "internal/limit", "internal/prompt", "internal/resume", "internal/resume/view", "internal/lastwords", "internal/lazy",
 	},
 	"internal/explain/*": {
-		"internal/headless", "internal/lines", "internal/agent", "internal/agent/*", "internal/agent/*/*", "internal/explain/recording", "internal/limit", "internal/resume",
+		"internal/headless", "internal/lines", "internal/agent", "internal/agent/*", "internal/agent/*/*", "internal/explain/recording", "internal/lazy", "internal/limit", "internal/resume",
 	},
 	"internal/explain/recording": {
 		"internal/headless", "internal/lines", "internal/agent", "internal/limit", "internal/resume",
 	},
-	"internal/agents":                {"internal/starts", "internal/agent", "internal/agent/*", "internal/config", "internal/limit", "internal/ownership", "internal/process", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
+	"internal/agents":                {"internal/starts", "internal/agent", "internal/agent/*", "internal/config", "internal/lazy", "internal/limit", "internal/ownership", "internal/process", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
 	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume", "internal/headless", "internal/starts"},
 	"internal/commandline":           {"internal/buildinfo", "internal/hint", "internal/logging", "internal/sanitize"},
 	"internal/logging":               {"internal/sanitize"},
-	"internal/lastwords":             {"internal/sanitize", "internal/limit"},
-	"internal/config":                {"internal/dirs", "internal/backoff", "internal/budget", "internal/humanize", "internal/limit", "internal/ownership", "internal/prompt", "internal/resume"},
+	"internal/lastwords":             {"internal/lazy", "internal/sanitize", "internal/limit"},
+	"internal/config":                {"internal/dirs", "internal/backoff", "internal/budget", "internal/humanize", "internal/lazy", "internal/limit", "internal/ownership", "internal/prompt", "internal/resume"},
 	"internal/config/reload":         {"internal/config", "internal/fsevents", "internal/mounts", "internal/ownership"},
 	"internal/config/edit":           {"internal/atomicfile", "internal/config"},
 	"internal/state":                 {"internal/atomicfile", "internal/backoff", "internal/fsevents", "internal/lock", "internal/outbox", "internal/regular", "internal/resume", "internal/wake"},
 	"internal/lease":                 {"internal/atomicfile", "internal/lock", "internal/regular"},
 	"internal/lock":                  {"internal/backoff", "internal/regular"},
-	"internal/control":               {"internal/dirs", "internal/fsevents", "internal/peer", "internal/procfs", "internal/resume", "internal/resume/view", "internal/usage", "internal/wake"},
+	"internal/control":               {"internal/dirs", "internal/fsevents", "internal/lazy", "internal/peer", "internal/procfs", "internal/resume", "internal/resume/view", "internal/usage", "internal/wake"},
 	"internal/termui":                {"internal/sanitize", "internal/control", "internal/humanize", "internal/limit", "internal/resume", "internal/resume/view", "internal/wake"},
-	"internal/webui":                 {"internal/atomicfile", "internal/regular", "internal/sanitize", "internal/control", "internal/humanize", "internal/resume", "internal/resume/view", "internal/timeline", "internal/usage", "internal/wake"},
+	"internal/webui":                 {"internal/atomicfile", "internal/regular", "internal/sanitize", "internal/control", "internal/humanize", "internal/lazy", "internal/resume", "internal/resume/view", "internal/timeline", "internal/usage", "internal/wake"},
 	"internal/timeline":              {"internal/control", "internal/humanize", "internal/limit", "internal/resume", "internal/resume/view"},
-	"internal/humanize":              {"internal/backoff", "internal/limit", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/usage"},
+	"internal/humanize":              {"internal/backoff", "internal/lazy", "internal/limit", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/usage"},
 	"internal/notify/channels":       {"internal/agents", "internal/config", "internal/notify", "internal/notify/*", "internal/ownership", "internal/resume", "internal/sanitize"},
 	"internal/notify/digest":         {"internal/journal", "internal/notify", "internal/resume", "internal/resume/view", "internal/state", "internal/wake"},
-	"internal/notify/*":              {"internal/notify", "internal/notify/remote", "internal/backoff", "internal/childenv", "internal/ownership", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/sessionbus", "internal/wake"},
-	"internal/notify":                {"internal/backoff", "internal/humanize", "internal/outbox", "internal/sanitize", "internal/limit", "internal/resume", "internal/resume/view", "internal/usage", "internal/wake"},
+	"internal/notify/*":              {"internal/notify", "internal/notify/remote", "internal/backoff", "internal/childenv", "internal/lazy", "internal/ownership", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/sessionbus", "internal/wake"},
+	"internal/notify":                {"internal/backoff", "internal/humanize", "internal/lazy", "internal/outbox", "internal/sanitize", "internal/limit", "internal/resume", "internal/resume/view", "internal/usage", "internal/wake"},
 	"internal/ownership":             {"internal/regular", "internal/sanitize"},
 	"internal/runfiles":              {"internal/atomicfile", "internal/resume", "internal/runner"},
-	"internal/runner":                {"internal/usermanager", "internal/atomicfile", "internal/dirs", "internal/procfs", "internal/regular", "internal/sessionbus", "internal/childenv", "internal/sanitize", "internal/resume"},
+	"internal/runner":                {"internal/usermanager", "internal/atomicfile", "internal/dirs", "internal/procfs", "internal/regular", "internal/sessionbus", "internal/childenv", "internal/lazy", "internal/sanitize", "internal/resume"},
 	"internal/childenv":              {"internal/resume"},
 	"internal/sessionbus":            {"internal/dirs"},
 	"internal/shellinit":             {"internal/atomicfile"},
 	"internal/terminal":              {"internal/peer", "internal/procfs", "internal/resume"},
-	"internal/shell":                 {"internal/procfs", "internal/resume", "internal/terminal", "internal/terminal/*"},
+	"internal/shell":                 {"internal/lazy", "internal/procfs", "internal/resume", "internal/terminal", "internal/terminal/*"},
 	"internal/terminal/kittytest":    {},                                                          // for tests alone
 	"internal/terminal/screentest":   {},                                                          // for tests alone
 	"internal/terminal/terminaltest": {"internal/procfs", "internal/resume", "internal/terminal"}, // for tests alone
-	"internal/terminal/*":            {"internal/childenv", "internal/peer", "internal/procfs", "internal/sanitize", "internal/terminal"},
+	"internal/terminal/*":            {"internal/childenv", "internal/lazy", "internal/peer", "internal/procfs", "internal/sanitize", "internal/terminal"},
 	"internal/runenv":                {"internal/agent", "internal/childenv", "internal/leash", "internal/resume", "internal/runner", "internal/sanitize", "internal/starts"},
 	"internal/starts":                {"internal/atomicfile", "internal/mounts", "internal/procfs", "internal/regular", "internal/resume", "internal/usermanager"},
 	"internal/usermanager":           {"internal/dirs"},
-	"internal/leash":                 {"internal/resume", "internal/childenv"},
-	"internal/fleet":                 {"internal/limit", "internal/resume", "internal/sanitize", "internal/wake"},
+	"internal/leash":                 {"internal/resume", "internal/childenv", "internal/lazy"},
+	"internal/fleet":                 {"internal/lazy", "internal/limit", "internal/resume", "internal/sanitize", "internal/wake"},
 	"internal/fleet/fleettest":       {"internal/fleet"}, // for tests alone
 	"internal/fleet/natskv":          {"internal/fleet", "internal/regular", "internal/wake"},
-	"internal/fleet/member":          {"internal/agent", "internal/config", "internal/control", "internal/fleet", "internal/fleet/natskv", "internal/humanize", "internal/notify", "internal/resume", "internal/resume/view", "internal/wake"},
-	"internal/hub":                   {"internal/atomicfile", "internal/fleet", "internal/fleet/natskv", "internal/fsevents"},
+	"internal/fleet/member":          {"internal/agent", "internal/config", "internal/control", "internal/fleet", "internal/fleet/natskv", "internal/humanize", "internal/lazy", "internal/notify", "internal/resume", "internal/resume/view", "internal/wake"},
+	"internal/hub":                   {"internal/atomicfile", "internal/fleet", "internal/fleet/natskv", "internal/fsevents", "internal/lazy"},
 	"internal/watch":                 {"internal/fsevents", "internal/mounts", "internal/sparse"},
-	"internal/headless":              {},
+	"internal/headless":              {"internal/lazy"},
 	"internal/lines":                 {"internal/sparse"},
-	"internal/agent":                 {"internal/headless", "internal/lines", "internal/starts", "internal/usermanager", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage", "internal/childenv", "internal/sparse"},
+	"internal/agent":                 {"internal/headless", "internal/lines", "internal/starts", "internal/usermanager", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage", "internal/childenv", "internal/lazy", "internal/sparse"},
 	"internal/process":               {"internal/usermanager", "internal/procfs", "internal/program", "internal/sanitize", "internal/resume"},
-	"internal/program":               {"internal/resume"},
+	"internal/program":               {"internal/lazy", "internal/resume"},
 	"internal/agenttest":             {"internal/headless", "internal/lines", "internal/agent", "internal/explain/recording", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/resume"}, // for tests alone
 	"internal/agent/claude": {
-		"internal/headless", "internal/lines", "internal/agent", "internal/agent/claude/*", "internal/leash", "internal/limit", "internal/program", "internal/resume",
+		"internal/headless", "internal/lines", "internal/agent", "internal/agent/claude/*", "internal/lazy", "internal/leash", "internal/limit", "internal/program", "internal/resume",
 	},
 	"internal/agent/claude/account": {
 		"internal/agent", "internal/agent/claude/startup", "internal/agent/claude/transcript", "internal/limit", "internal/resume", "internal/usage",
 	},
 	"internal/agent/claude/holders":    {"internal/lines", "internal/agent", "internal/agent/claude/transcript", "internal/process", "internal/procfs", "internal/resume"},
-	"internal/agent/claude/screen":     {"internal/agent", "internal/agent/claude/transcript", "internal/resume"},
+	"internal/agent/claude/screen":     {"internal/agent", "internal/agent/claude/transcript", "internal/lazy", "internal/resume"},
 	"internal/agent/claude/startup":    {"internal/leash"},
-	"internal/agent/claude/transcript": {"internal/lines", "internal/agent", "internal/limit", "internal/resume", "internal/sanitize"},
+	"internal/agent/claude/transcript": {"internal/lines", "internal/agent", "internal/lazy", "internal/limit", "internal/resume", "internal/sanitize"},
 	"internal/agent/claude/claudetest": {"internal/process", "internal/procfs"}, // for tests alone
 	"internal/agent/codex": {
-		"internal/headless", "internal/lines", "internal/agent", "internal/agent/codex/*", "internal/leash", "internal/limit", "internal/resume", "internal/sqliteread", "internal/usage",
+		"internal/headless", "internal/lines", "internal/agent", "internal/agent/codex/*", "internal/lazy", "internal/leash", "internal/limit", "internal/resume", "internal/sqliteread", "internal/usage",
 	},
-	"internal/agent/codex/rollout": {"internal/lines", "internal/agent", "internal/limit", "internal/resume", "internal/usage"},
+	"internal/agent/codex/rollout": {"internal/lines", "internal/agent", "internal/lazy", "internal/limit", "internal/resume", "internal/usage"},
 	"internal/agent/opencode": {
 		"internal/headless", "internal/agent", "internal/agent/opencode/*", "internal/backoff", "internal/dirs", "internal/fsevents", "internal/leash", "internal/process", "internal/program", "internal/resume", "internal/sqliteread",
-		"internal/agent", "internal/agent/opencode/*", "internal/backoff", "internal/childenv", "internal/dirs", "internal/fsevents", "internal/leash", "internal/process", "internal/program", "internal/resume", "internal/sqliteread",
+		"internal/agent", "internal/agent/opencode/*", "internal/backoff", "internal/childenv", "internal/dirs", "internal/fsevents", "internal/lazy", "internal/leash", "internal/process", "internal/program", "internal/resume", "internal/sqliteread",
 	},
 	"internal/agent/opencode/database":  {"internal/agent", "internal/lines", "internal/limit", "internal/resume", "internal/sqliteread"},
 	"internal/agent/opencode/processes": {"internal/agent", "internal/leash", "internal/process", "internal/resume"},
 	"internal/agent/opencode/server":    {"internal/backoff", "internal/limit"},
-	"internal/agent/*":                  {"internal/headless", "internal/lines", "internal/agent", "internal/backoff", "internal/fsevents", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/program", "internal/sqliteread", "internal/resume", "internal/dirs", "internal/usage"},
+	"internal/agent/*":                  {"internal/headless", "internal/lines", "internal/agent", "internal/backoff", "internal/fsevents", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/program", "internal/sqliteread", "internal/resume", "internal/dirs", "internal/lazy", "internal/usage"},
 	"internal/sqliteread":               {"internal/backoff"},
 	"internal/resume":                   {"internal/backoff", "internal/limit"},
 	"internal/resume/engine":            {"internal/backoff", "internal/limit", "internal/resume", "internal/resume/view"},
 	"internal/resume/view":              {"internal/limit", "internal/resume"},
-	"internal/prompt":                   {"internal/limit"},
+	"internal/prompt":                   {"internal/lazy", "internal/limit"},
 
-	"internal/limit":      {"internal/limit/token", "internal/limit/when"},
-	"internal/limit/when": {"internal/limit/token"},
+	"internal/limit":      {"internal/lazy", "internal/limit/token", "internal/limit/when"},
+	"internal/limit/when": {"internal/lazy", "internal/limit/token"},
+	"internal/budget":     {"internal/lazy"},
+	"internal/sanitize":   {"internal/lazy"},
 }
 
 // libraries says which package may know which library. One that is not listed
@@ -368,6 +371,29 @@ func TestTheCoreIsPure(t *testing.T) {
 			if slices.Contains(impure, imported) {
 				t.Errorf("%s may not know %s: the core touches nothing", s.file, imported)
 			}
+		}
+	}
+}
+
+// A short command needs few of the program's patterns: those of a package are compiled by internal/lazy.
+func TestPatternsAreCompiledWhenTheyAreNeeded(t *testing.T) {
+	for _, s := range sources(t) {
+		if strings.HasSuffix(s.pkg, "test") || !slices.Contains(s.imports, "regexp") || !strings.HasPrefix(s.pkg, "internal/") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), s.file, nil, 0)
+		require.NoError(t, err)
+		for _, decl := range parsed.Decls {
+			ast.Inspect(decl, func(n ast.Node) bool {
+				if selector, ok := n.(*ast.SelectorExpr); ok && selector.Sel.Name == "MustCompile" {
+					t.Errorf("%s compiles a pattern at each start: use lazy.Regexp", s.file)
+				}
+				switch n.(type) {
+				case *ast.FuncDecl, *ast.FuncLit:
+					return false
+				}
+				return true
+			})
 		}
 	}
 }

@@ -3,10 +3,10 @@ package agents
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
@@ -49,7 +49,7 @@ func Remedy(v view.Session) string {
 	switch {
 	case v.Unreached != "" && (called || v.State == resume.Waiting):
 		words = reach(v)
-	case v.Class == limit.UsageLimit && (v.State == resume.Waiting || v.State == resume.GaveUp) && perModel.MatchString(v.Text):
+	case v.Class == limit.UsageLimit && (v.State == resume.Waiting || v.State == resume.GaveUp) && perModel().MatchString(v.Text):
 		words = switchModel(v)
 	case !called || v.Needs != nil && *v.Needs == string(resume.StartUnseen): // the reason says what helps
 	case v.State == resume.GaveUp && byItself:
@@ -64,12 +64,12 @@ func Remedy(v view.Session) string {
 }
 
 // perModel finds the model that a limit is for, if the account's other models are not limited.
-var perModel = regexp.MustCompile(`(?i)\b((?:opus|sonnet|haiku|fable|gemini|gpt)\b[\w.-]*(?: \d[\w.]*)?) (?:weekly |daily |quota |usage )*limit\b|` +
+var perModel = lazy.Regexp(`(?i)\b((?:opus|sonnet|haiku|fable|gemini|gpt)\b[\w.-]*(?: \d[\w.]*)?) (?:weekly |daily |quota |usage )*limit\b|` +
 	`\blimit (?:reached )?for ((?:gemini|gpt)-[\w.-]*\w|[\w.-]+\. switch to another model)|\b(?:quota|capacity) on (this model)\b`)
 
 // switchModel returns how a session continues before a limit of its model lifts.
 func switchModel(v view.Session) string {
-	found := perModel.FindStringSubmatch(v.Text)
+	found := perModel().FindStringSubmatch(v.Text)
 	model, _, _ := strings.Cut(cmp.Or(found[1], found[2], found[3]), ". ")
 	command := cmp.Or(named(v.Agent).Remedies.Switch, "the command for another model")
 	if command == "/model" && strings.EqualFold(model, "opus") {

@@ -4,10 +4,11 @@ package budget
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
+
+	"resumed/internal/lazy"
 )
 
 // Terms are the user's limits. All sums are in US dollars, which the agents count in.
@@ -29,11 +30,11 @@ const (
 // Example is a budget as in the configuration.
 const Example = "5 USD a session, 20 USD a month"
 
-var written = regexp.MustCompile(`(?i)^\s*(\d{1,6}(?:\.\d{1,2})?)\s*USD\s+a\s+session\s*,\s*(\d{1,6}(?:\.\d{1,2})?)\s*USD\s+a\s+(day|month)\s*$`)
+var written = lazy.Regexp(`(?i)^\s*(\d{1,6}(?:\.\d{1,2})?)\s*USD\s+a\s+session\s*,\s*(\d{1,6}(?:\.\d{1,2})?)\s*USD\s+a\s+(day|month)\s*$`)
 
 // Parse parses a budget from the configuration.
 func Parse(text string) (Terms, error) {
-	found := written.FindStringSubmatch(text)
+	found := written().FindStringSubmatch(text)
 	if found == nil {
 		return Terms{}, fmt.Errorf("must say what one session and what all of them may cost, such as %q (or a day)", Example)
 	}

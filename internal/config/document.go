@@ -219,7 +219,7 @@ func syntaxProblem(data []byte, err error) *Problem {
 			return p
 		}
 	}
-	if twice := keyTwice.FindStringSubmatch(p.Want); twice != nil {
+	if twice := regexp.MustCompile(`^key (\S+) is already defined$`).FindStringSubmatch(p.Want); twice != nil {
 		p.Want = fmt.Sprintf("%s is set twice%s: keep one of them", twice[1], before(lines[:p.Line-1], twice[1]))
 		return p
 	}
@@ -234,8 +234,6 @@ func syntaxProblem(data []byte, err error) *Problem {
 }
 
 const curlyQuotes = "“”„‟‘’‚‛«»‹›″′"
-
-var keyTwice = regexp.MustCompile(`^key (\S+) is already defined$`)
 
 func before(lines [][]byte, key string) string {
 	for i, line := range slices.Backward(lines) {

@@ -8,12 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
 	"resumed/internal/dirs"
+	"resumed/internal/lazy"
 	"resumed/internal/ownership"
 )
 
@@ -198,7 +198,7 @@ func (a Agent) Environment(trust ownership.Trust) ([]string, error) {
 			continue
 		}
 		name, value, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
-		if !found || !envKey.MatchString(name) {
+		if !found || !envKey().MatchString(name) {
 			return nil, fmt.Errorf("read env_file of agent %s: %s:%d: must be KEY=value", a.Name, a.EnvFile, n)
 		}
 		env = append(env, name+"="+unquote(value))
@@ -305,7 +305,7 @@ func readTrusted(trust ownership.Trust, path string) ([]byte, error) {
 	return data, nil
 }
 
-var envKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envKey = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // foreignFiles returns problems for secret files that another user can have written. Files that cannot
 // be read are reported when they are read.

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"resumed/internal/lazy"
 )
 
 // Problem is one mistake in a configuration.
@@ -145,7 +146,7 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
-var wellFormed = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var wellFormed = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // wellNamed refuses names that cannot be part of an account, a label or a command.
 func (ps *problems) wellNamed(key, name string) bool {
@@ -153,7 +154,7 @@ func (ps *problems) wellNamed(key, name string) bool {
 		ps.add(key, nil, "must be set")
 		return false
 	}
-	ok := wellFormed.MatchString(name)
+	ok := wellFormed().MatchString(name)
 	ps.check(ok, key, name, "must be letters, digits, '.', '_' or '-', at most 64, beginning with a letter or digit")
 	return ok
 }

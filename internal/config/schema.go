@@ -4,7 +4,6 @@ import (
 	"errors"
 	"iter"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"resumed/internal/backoff"
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 )
 
@@ -156,7 +156,7 @@ func (s step) known() bool {
 }
 
 func (s step) into(name string) step {
-	if !bareKey.MatchString(name) {
+	if !bareKey().MatchString(name) {
 		name = strconv.Quote(name)
 	}
 	return step{child(s.key, name), child(s.path, name), s.path}
@@ -164,7 +164,7 @@ func (s step) into(name string) step {
 
 func (s step) element(i int) step { return step{index(s.key, i), s.path + "[]", s.path} }
 
-var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var bareKey = lazy.Regexp(`^[A-Za-z0-9_-]+$`)
 
 func child(path, key string) string {
 	if path == "" {

@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"math"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"resumed/internal/humanize"
+	"resumed/internal/lazy"
 )
 
 const (
@@ -24,12 +24,12 @@ const wantDuration = `must be a duration with a unit, in quotes, such as "30s", 
 
 var errDuration = errors.New(wantDuration)
 
-var durationPattern = regexp.MustCompile(`^(-?)(?:([0-9]+(?:\.[0-9]+)?)w)?(?:([0-9]+(?:\.[0-9]+)?)d)?((?:[0-9.]+[a-zµμ]+)*)$`)
+var durationPattern = lazy.Regexp(`^(-?)(?:([0-9]+(?:\.[0-9]+)?)w)?(?:([0-9]+(?:\.[0-9]+)?)d)?((?:[0-9.]+[a-zµμ]+)*)$`)
 
 // ParseDuration parses a duration: Go's units, and before them weeks (w) and days (d) of 24 hours. A
 // number without a unit is refused, also "0".
 func ParseDuration(s string) (time.Duration, error) {
-	m := durationPattern.FindStringSubmatch(s)
+	m := durationPattern().FindStringSubmatch(s)
 	if m == nil || s == m[1] {
 		return 0, errDuration
 	}
@@ -55,7 +55,7 @@ type Size int64
 
 const wantSize = `must be a size with a unit, in quotes, such as "64MiB" or "1GB"`
 
-var sizePattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]+)$`)
+var sizePattern = lazy.Regexp(`^([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]+)$`)
 
 // The units, largest first among those that String uses.
 var sizeUnits = []struct {
@@ -75,7 +75,7 @@ var sizeUnits = []struct {
 }
 
 func parseSize(s string) (Size, error) {
-	m := sizePattern.FindStringSubmatch(s)
+	m := sizePattern().FindStringSubmatch(s)
 	if m == nil {
 		return 0, errors.New(wantSize)
 	}

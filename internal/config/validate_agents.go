@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"resumed/internal/budget"
+	"resumed/internal/lazy"
 )
 
 func (c Config) validateAgents(found *problems, known Known) {
@@ -39,7 +40,7 @@ func (c Config) validateAgents(found *problems, known Known) {
 func (ps *problems) environment(key string, env []string) {
 	for i, kv := range env {
 		name, _, found := strings.Cut(kv, "=")
-		ok := found && envKey.MatchString(name) && !strings.ContainsRune(kv, 0)
+		ok := found && envKey().MatchString(name) && !strings.ContainsRune(kv, 0)
 		ps.check(ok, index(key, i), nil, `must be "KEY=value", the key of letters, digits and '_'`)
 	}
 }
@@ -62,7 +63,7 @@ func (a Agent) validateBuiltin(found *problems, key string, known Known) {
 	if models := known.names(func(b Builtin) bool { return b.Models }); a.FallbackModel != "" {
 		found.check(slices.Contains(models, a.Name), key+".fallback_model", a.FallbackModel,
 			"is for %s only: no other program has such a flag", strings.Join(models, ", "))
-		found.check(modelNames.MatchString(a.FallbackModel), key+".fallback_model", a.FallbackModel,
+		found.check(modelNames().MatchString(a.FallbackModel), key+".fallback_model", a.FallbackModel,
 			`must be the name of a model, such as "sonnet", or several with commas between them`)
 	}
 	a.validateOwnKey(found, key, known)
@@ -194,11 +195,11 @@ func (ps *problems) command(key string, argv []string) {
 		at := index(key, i)
 		if i == 0 {
 			ps.check(strings.TrimSpace(arg) != "", at, arg, "must be a program")
-			ps.check(!placeholder.MatchString(arg), at, arg, "must be a fixed program, without a placeholder")
+			ps.check(!placeholder().MatchString(arg), at, arg, "must be a fixed program, without a placeholder")
 			continue
 		}
 		ps.check(!strings.ContainsRune(arg, 0), at, arg, "must not contain a NUL")
-		for _, p := range placeholder.FindAllString(arg, -1) {
+		for _, p := range placeholder().FindAllString(arg, -1) {
 			if !slices.Contains(placeholders(), p) {
 				ps.add(at, arg, "has the placeholder %s; valid here: %s", p, strings.Join(placeholders(), ", "))
 			}
@@ -207,9 +208,9 @@ func (ps *problems) command(key string, argv []string) {
 }
 
 // modelNames matches model names that can be passed as one argument.
-var modelNames = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*(,[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*)*$`)
+var modelNames = lazy.Regexp(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*(,[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*)*$`)
 
-var placeholder = regexp.MustCompile(`\{[A-Za-z_]+\}`)
+var placeholder = lazy.Regexp(`\{[A-Za-z_]+\}`)
 
 func isWebURL(s string) bool {
 	u, err := url.Parse(s)

@@ -7,8 +7,8 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"regexp"
 
+	"resumed/internal/lazy"
 	"resumed/internal/peer"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
@@ -76,10 +76,10 @@ func ofARun(proc procfs.FS, process resume.Process) (bool, error) {
 }
 
 // units matches the units of the daemon and of the commands that it runs.
-var units = regexp.MustCompile(`/resumed(-[^/\n]*)?\.service[/\n]`)
+var units = lazy.Regexp(`/resumed(-[^/\n]*)?\.service[/\n]`)
 
 // inUnit reports whether the process is in such a unit.
 func inUnit(proc procfs.FS, pid int) bool {
 	groups, err := os.ReadFile(proc.Path(pid, "cgroup"))
-	return err == nil && units.Match(groups)
+	return err == nil && units().Match(groups)
 }

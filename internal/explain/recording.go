@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 	"resumed/internal/explain/recording"
 	"resumed/internal/headless"
 	"resumed/internal/lastwords"
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
@@ -58,7 +58,7 @@ func (x *Explainer) worded(rec headless.Recording, named agent.Agent) (recording
 			return recording.Of(recording.RunOutput, told), true
 		}
 	}
-	if looksLikeJSON.MatchString(rec.Text) {
+	if looksLikeJSON().MatchString(rec.Text) {
 		return recording.Report{}, false // JSON of an unknown agent is not judged
 	}
 	told := recording.Told{}
@@ -71,7 +71,7 @@ func (x *Explainer) worded(rec headless.Recording, named agent.Agent) (recording
 	return recording.Of("the output of a program", told), told.Event != nil || named != nil && strings.TrimSpace(rec.Text) != ""
 }
 
-var looksLikeJSON = regexp.MustCompile(`^\s*(?:\{|\[\s*["{\[\d])`)
+var looksLikeJSON = lazy.Regexp(`^\s*(?:\{|\[\s*["{\[\d])`)
 
 func (x *Explainer) explainTold(out *Explanation, told recording.Told, kind string, now time.Time) {
 	out.Action, out.Why = Leave, "it does not say what state a session is in"

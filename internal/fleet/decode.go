@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
 	"time"
 
+	"resumed/internal/lazy"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
@@ -72,7 +72,7 @@ func clean(v reflect.Value) {
 	}
 }
 
-var keyName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+var keyName = lazy.Regexp(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
 // GoodKey reports whether a key has the form that hosts write, and can be shown.
-func GoodKey(key string) bool { return len(key) <= 200 && keyName.MatchString(key) }
+func GoodKey(key string) bool { return len(key) <= 200 && keyName().MatchString(key) }

@@ -7,10 +7,11 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"resumed/internal/lazy"
 )
 
 // CommandLine is an Agent whose runs without a terminal `exec` can continue.
@@ -60,11 +61,11 @@ type Continuation struct {
 	Status int
 }
 
-var plainID = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]+$`)
+var plainID = lazy.Regexp(`^[0-9A-Za-z][0-9A-Za-z_-]+$`)
 
 // PlainID returns the id if no program can mistake it for an option or a path, else "".
 func PlainID(id string) string {
-	if len(id) >= 4 && len(id) <= 128 && plainID.MatchString(id) {
+	if len(id) >= 4 && len(id) <= 128 && plainID().MatchString(id) {
 		return id
 	}
 	return ""

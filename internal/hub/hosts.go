@@ -11,7 +11,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +23,7 @@ import (
 
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/fsevents"
+	"resumed/internal/lazy"
 )
 
 // hosts decides about connections to the hub: by the files of the machines that have joined, and by the
@@ -52,14 +52,14 @@ type Machine struct {
 	Since time.Time `json:"joined_at"`
 }
 
-var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+var hostName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 var errName = errors.New("the name must be letters, digits, '_' or '-', at most 64, beginning with a letter or digit: choose one by --name")
 
 // admit admits a host that has the line with that key. A name belongs to the first host that joined
 // with it.
 func (h *hosts) admit(lineKey string, request natskv.Request) error {
-	if !hostName.MatchString(request.Name) {
+	if !hostName().MatchString(request.Name) {
 		return errName
 	}
 	if !nkeys.IsValidPublicUserKey(request.Key) {
@@ -125,7 +125,7 @@ func readHost(file string) (host, error) {
 }
 
 func (h *hosts) knows(name, key string) bool {
-	if !hostName.MatchString(name) {
+	if !hostName().MatchString(name) {
 		return false
 	}
 	known, err := readHost(hostFile(h.dir, name))
@@ -188,7 +188,7 @@ func (h *hosts) Check(c server.ClientAuthentication) bool {
 func Remove(dir, name string) error {
 	_, err := update(dir, func(s *settings) error {
 		gone, err := readHost(hostFile(dir, name))
-		if !hostName.MatchString(name) || errors.Is(err, fs.ErrNotExist) {
+		if !hostName().MatchString(name) || errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("there is no host called %q in this hub: %s", name, listed(dir))
 		}
 		s.Lines = slices.DeleteFunc(s.Lines, func(l line) bool { return err != nil || l.key() == gone.Line })
@@ -262,7 +262,7 @@ func (h *hosts) keepOut(ctx context.Context, nc *nats.Conn, ready func()) error 
 			h.disconnect()
 		}
 		for _, e := range events {
-			if name := strings.TrimSuffix(filepath.Base(e.Name), ".json"); e.Has(fsnotify.Remove) && hostName.MatchString(name) {
+			if name := strings.TrimSuffix(filepath.Base(e.Name), ".json"); e.Has(fsnotify.Remove) && hostName().MatchString(name) {
 				h.disconnect()
 				if _, err := cutHost(nc, name, 0, 0); err != nil {
 					h.log.Error("what a removed machine has stored is still there", "host", name, "err", err)

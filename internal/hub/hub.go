@@ -218,7 +218,7 @@ func update(dir string, apply func(*settings) error) (settings, error) {
 
 func (s *settings) invite(says Line) error {
 	for _, name := range says.Names {
-		if !hostName.MatchString(name) {
+		if !hostName().MatchString(name) {
 			return fmt.Errorf("%q: %w", name, errName)
 		}
 	}

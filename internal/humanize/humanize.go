@@ -6,12 +6,12 @@ package humanize
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"resumed/internal/backoff"
+	"resumed/internal/lazy"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 	"resumed/internal/usage"
@@ -98,7 +98,7 @@ func clock(t, now time.Time, today string) string {
 }
 
 // stamp matches a time in a reason: reasons are stored, and their readers may be in any zone.
-var stamp = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+var stamp = lazy.Regexp(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 
 // Reason returns a reason as one line, with its times formatted by say.
 func Reason(text string, say func(time.Time) string) string {
@@ -106,7 +106,7 @@ func Reason(text string, say func(time.Time) string) string {
 	if !strings.Contains(text, "Z") { // most reasons have none, and there may be ten thousand
 		return text
 	}
-	return stamp.ReplaceAllStringFunc(text, func(written string) string {
+	return stamp().ReplaceAllStringFunc(text, func(written string) string {
 		at, err := time.Parse(time.RFC3339, written)
 		if err != nil {
 			return written

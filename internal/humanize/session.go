@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
@@ -160,12 +160,12 @@ func Ended(s view.Session) (string, Tone) {
 }
 
 // command matches a command for a person in a reason or a remedy.
-var command = regexp.MustCompile("`([^`]+)`|\\b(resumed (?:logs|retry|unpause|open) [^\\s();,]+)")
+var command = lazy.Regexp("`([^`]+)`|\\b(resumed (?:logs|retry|unpause|open) [^\\s();,]+)")
 
 // CommandIn returns the first command that is quoted in the texts; empty: there is none.
 func CommandIn(texts ...string) string {
 	for _, text := range texts {
-		if found := command.FindStringSubmatch(text); found != nil {
+		if found := command().FindStringSubmatch(text); found != nil {
 			return found[1] + found[2]
 		}
 	}

@@ -4,10 +4,10 @@ package lastwords
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 	"resumed/internal/sanitize"
 )
@@ -19,11 +19,11 @@ const (
 )
 
 // stackFrame matches a line of a JavaScript stack trace, which is no reason.
-var stackFrame = regexp.MustCompile(`^\s+at .*[:(]`)
+var stackFrame = lazy.Regexp(`^\s+at .*[:(]`)
 
 // Last returns the last lines of a text that are not blank, without a stack trace.
 func Last(text string) string {
-	lines := slices.DeleteFunc(strings.Split(text, "\n"), stackFrame.MatchString)
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), stackFrame().MatchString)
 	first, size := len(lines), 0
 	for taken := 0; first > 0 && taken < lastLines; first-- {
 		line := lines[first-1]
@@ -68,10 +68,10 @@ const longestGist = 160
 func Gist(reader limit.Reader, text string, v limit.Verdict) (line int, words string) {
 	for i, line := range slices.Backward(strings.Split(text, "\n")) {
 		says := wordsOf(line)
-		if !letters.MatchString(says) {
+		if !letters().MatchString(says) {
 			continue
 		}
-		if v.Class != limit.None && reader.Text(line).Class == v.Class && !dumpedField.MatchString(line) {
+		if v.Class != limit.None && reader.Text(line).Class == v.Class && !dumpedField().MatchString(line) {
 			return i + 1, sanitize.Short(says, longestGist)
 		}
 		if words == "" {
@@ -82,9 +82,9 @@ func Gist(reader limit.Reader, text string, v limit.Verdict) (line int, words st
 }
 
 // dumpedField matches a field of a printed object: the line above is clearer to people.
-var dumpedField = regexp.MustCompile(`^\s*\w+: \S+$`)
+var dumpedField = lazy.Regexp(`^\s*\w+: \S+$`)
 
-var letters = regexp.MustCompile(`\pL{2}`)
+var letters = lazy.Regexp(`\pL{2}`)
 
 type record struct {
 	Result  string          `json:"result"`

@@ -3,10 +3,10 @@ package leash
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"resumed/internal/lazy"
 	"resumed/internal/resume"
 )
 
@@ -198,11 +198,11 @@ func WithValue(args []string, option, long, value string) []string {
 	return append(args, option, value)
 }
 
-var modelName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/-]*$`)
+var modelName = lazy.Regexp(`^[0-9A-Za-z][0-9A-Za-z._:@/-]*$`)
 
 // WithModel appends the model of a session, if it is known.
 func WithModel(args []string, model string) []string {
-	if modelName.MatchString(model) {
+	if modelName().MatchString(model) {
 		return append(args, "--model", model)
 	}
 	return args

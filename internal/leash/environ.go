@@ -7,11 +7,11 @@ import (
 	"encoding/hex"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"resumed/internal/childenv"
+	"resumed/internal/lazy"
 	"resumed/internal/resume"
 )
 
@@ -35,7 +35,7 @@ var Common = Variables{
 	{Effect: Selects, Names: "NODE_EXTRA_CA_CERTS NODE_TLS_REJECT_UNAUTHORIZED SSL_CERT_FILE SSL_CERT_DIR", Plain: true},
 }
 
-var secretName = regexp.MustCompile(`(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|HEADERS?|COOKIES?|AUTH)$`)
+var secretName = lazy.Regexp(`(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|HEADERS?|COOKIES?|AUTH)$`)
 
 const longest = 16 << 10
 
@@ -63,7 +63,7 @@ func (r Row) secret(name, value string) bool {
 	if len(value) > longest || IsSecret(value) {
 		return true
 	}
-	return !r.Plain && len(value) > 5 && secretName.MatchString(strings.ToUpper(name))
+	return !r.Plain && len(value) > 5 && secretName().MatchString(strings.ToUpper(name))
 }
 
 // Storable returns the variables that matter, with hashes of secrets, unless secrets is true, and their salt.
@@ -236,13 +236,13 @@ func (v Variables) Changed(o resume.Origin, environ []string) (lost, added []str
 }
 
 // target matches the names of variables that choose what a command works on.
-var target = regexp.MustCompile(`(?i)(DATABASE|_DSN|_UR[IL]|_HOST|_ENDPOINT|KUBE|CLUSTER|DOCKER_|AWS_|AZURE_|ARM_|GOOGLE_|GCP_|GCLOUD|CLOUDSDK|CLOUDFLARE|HEROKU|FLY_|PROXY|` +
+var target = lazy.Regexp(`(?i)(DATABASE|_DSN|_UR[IL]|_HOST|_ENDPOINT|KUBE|CLUSTER|DOCKER_|AWS_|AZURE_|ARM_|GOOGLE_|GCP_|GCLOUD|CLOUDSDK|CLOUDFLARE|HEROKU|FLY_|PROXY|` +
 	`^PG|MYSQL|REDIS|MONGO|VAULT|CONSUL|NOMAD|^TF_|PULUMI|HELM|_ENV$|_STAGE$|^STAGE$|^ENV$|ENVIRONMENT|_PROFILE$|_CONTEXT$|_NAMESPACE$|_PROJECT$|_ACCOUNT|CREDENTIAL)`)
 
 // authorities choose no target, and each machine of a company has them elsewhere.
-var authorities = regexp.MustCompile(`(?i)(CA_?BUNDLE|CA_?CERT|CA_?PATH|ROOT_?CERT|SSL_CERT_(FILE|DIR)$)`)
+var authorities = lazy.Regexp(`(?i)(CA_?BUNDLE|CA_?CERT|CA_?PATH|ROOT_?CERT|SSL_CERT_(FILE|DIR)$)`)
 
 // ChoosesTarget reports whether a variable chooses what commands work on.
 func ChoosesTarget(name string) bool {
-	return target.MatchString(name) && !authorities.MatchString(name) || secretName.MatchString(strings.ToUpper(name))
+	return target().MatchString(name) && !authorities().MatchString(name) || secretName().MatchString(strings.ToUpper(name))
 }

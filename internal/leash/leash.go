@@ -5,9 +5,10 @@ package leash
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"resumed/internal/lazy"
 )
 
 // Effect is what a flag or a variable does to what a session may do. One that is in no table
@@ -154,7 +155,7 @@ func Hide(argv []string) []string {
 		}
 		for at, letter := range arg {
 			head := arg[:at]
-			if name := head[strings.LastIndexAny(head, "-=")+1:]; letter == '=' && secretName.MatchString(strings.ToUpper(name)) {
+			if name := head[strings.LastIndexAny(head, "-=")+1:]; letter == '=' && secretName().MatchString(strings.ToUpper(name)) {
 				shown[i] = head + "=" + Hidden
 				break
 			}
@@ -198,16 +199,16 @@ func (w Word) hidden() bool {
 
 var (
 	// secretField matches a field of a document or header that contains a secret.
-	secretField = regexp.MustCompile(`(?i)(?:(?:api[_-]?key|token|secret|passw(?:or)?d|authorization|cookie|credential)s?["']?\s*[:=]|bearer)\s*["']?([^\s"'{}\[\],$]{6,})`)
-	keyWord     = regexp.MustCompile(`\b(sk|pk|rk|ghp|gho|ghs|xox[abp]|AIza|AKIA|eyJ)[-_A-Za-z0-9]{12,}`)
+	secretField = lazy.Regexp(`(?i)(?:(?:api[_-]?key|token|secret|passw(?:or)?d|authorization|cookie|credential)s?["']?\s*[:=]|bearer)\s*["']?([^\s"'{}\[\],$]{6,})`)
+	keyWord     = lazy.Regexp(`\b(sk|pk|rk|ghp|gho|ghs|xox[abp]|AIza|AKIA|eyJ)[-_A-Za-z0-9]{12,}`)
 )
 
 // IsSecret reports whether a text contains something like a key, a token or a password.
 func IsSecret(text string) bool {
-	if keyWord.MatchString(text) {
+	if keyWord().MatchString(text) {
 		return true
 	}
-	for _, found := range secretField.FindAllStringSubmatch(text, -1) {
+	for _, found := range secretField().FindAllStringSubmatch(text, -1) {
 		if strings.Trim(found[len(found)-1], "0123456789") != "" { // a count of tokens is not secret
 			return true
 		}

@@ -1,11 +1,11 @@
 package limit
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"resumed/internal/lazy"
 	"resumed/internal/limit/token"
 )
 
@@ -224,7 +224,7 @@ func splitFields(s string) (fields []field, rest string) {
 }
 
 func structure(s string) (start, end int) {
-	if lead := strings.TrimLeft(s, " \t"); firstKey.MatchString(lead) {
+	if lead := strings.TrimLeft(s, " \t"); firstKey().MatchString(lead) {
 		return len(s) - len(lead), len(s)
 	}
 	if start = strings.IndexByte(s, '{'); start < 0 {
@@ -245,9 +245,9 @@ const (
 
 // keyAndValue matches a string or a name and, if a colon follows, its value, also as Rust prints an optional one.
 var (
-	keyAndValue = regexp.MustCompile(`(?s)(?:(` + double + `)|[{\[,:(][ \t\r\n]*(` + single + `)|([0-9A-Za-z]` + plainChars + `))` +
+	keyAndValue = lazy.Regexp(`(?s)(?:(` + double + `)|[{\[,:(][ \t\r\n]*(` + single + `)|([0-9A-Za-z]` + plainChars + `))` +
 		`([ \t\r\n]*:[ \t\r\n]*(?:Some\()?(?:(` + double + `|` + single + `)|(` + plainChars + `)))?`)
-	firstKey = regexp.MustCompile(`(?s)^"(?:[^"\\]|\\.)*"[ \t]*:`)
+	firstKey = lazy.Regexp(`(?s)^"(?:[^"\\]|\\.)*"[ \t]*:`)
 )
 
 // separators are removed from keys: retry_after, retry-after and retryAfter are one.
@@ -255,7 +255,7 @@ var separators = strings.NewReplacer("_", "", "-", "", ".", "")
 
 func scanFields(s string) (fields []field) {
 	for rest := s; len(fields) < mostFields; {
-		m := keyAndValue.FindStringSubmatchIndex(rest)
+		m := keyAndValue().FindStringSubmatchIndex(rest)
 		if m == nil {
 			break
 		}

@@ -2,11 +2,11 @@ package limit
 
 import (
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"resumed/internal/lazy"
 	"resumed/internal/limit/token"
 	"resumed/internal/limit/when"
 )
@@ -184,11 +184,11 @@ func reports(src string, line []token.Token, record *facts) (score *scores, back
 		return nil, false, false
 	}
 	backed = code || status || named || throws(src, line) || phrased(own)
-	return score, backed, (backed || over >= enough && len(line) > 2 && len(own) == len(line)) && !written.MatchString(row)
+	return score, backed, (backed || over >= enough && len(line) > 2 && len(own) == len(line)) && !written().MatchString(row)
 }
 
 // Such a line was written for a case that may come: a template, a comment, a condition, a text in code.
-var written = regexp.MustCompile(`\{\{|\$\{|%[sd]\b|\{0\}|^(?://|/\*|(?i:if|when|whenever|unless)\b)|['"],$`)
+var written = lazy.Regexp(`\{\{|\$\{|%[sd]\b|\{0\}|^(?://|/\*|(?i:if|when|whenever|unless)\b)|['"],$`)
 
 // unquoted returns a line without the words that it quotes in the middle of a sentence.
 func unquoted(src string, line []token.Token) (own []token.Token) {

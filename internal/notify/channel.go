@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"text/template"
 	"time"
 
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
@@ -170,17 +170,17 @@ func parseWording(text string, agents Titles) (*template.Template, error) {
 }
 
 var (
-	noField    = regexp.MustCompile(`can't evaluate field (\w+) in type (\S+)`)
-	noFunction = regexp.MustCompile(`function "(\w+)" not defined`)
+	noField    = lazy.Regexp(`can't evaluate field (\w+) in type (\S+)`)
+	noFunction = lazy.Regexp(`function "(\w+)" not defined`)
 )
 
 // mistake returns what is wrong with a template, without the words of the library.
 func mistake(err error) string {
 	said := err.Error()
-	if f := noFunction.FindStringSubmatch(said); f != nil {
+	if f := noFunction().FindStringSubmatch(said); f != nil {
 		return fmt.Sprintf("there is no function %s: there are project, agent and local", f[1])
 	}
-	f := noField.FindStringSubmatch(said)
+	f := noField().FindStringSubmatch(said)
 	if f == nil {
 		return "must be a text/template: " + strings.TrimPrefix(said, "template: words:")
 	}

@@ -8,12 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"resumed/internal/lazy"
 	"resumed/internal/resume"
 )
 
@@ -233,12 +233,12 @@ func UsualPlaces(home string) []string {
 	return places
 }
 
-var number = regexp.MustCompile(`\d+`)
+var number = lazy.Regexp(`\d+`)
 
 // newestFirst orders paths by the version numbers in them: v22 before v9.
 func newestFirst(a, b string) int {
 	pad := func(s string) string {
-		return number.ReplaceAllStringFunc(s, func(n string) string {
+		return number().ReplaceAllStringFunc(s, func(n string) string {
 			return strings.Repeat("0", max(0, 12-len(n))) + n
 		})
 	}

@@ -4,12 +4,12 @@ package prompt
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 )
 
@@ -84,11 +84,11 @@ func Placeholders() []string {
 	return names
 }
 
-var placeholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_]*\}`)
+var placeholder = lazy.Regexp(`\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
 // Unknown returns the first placeholder of a prompt that is none; "": all are known.
 func Unknown(text string) string {
-	for _, name := range placeholder.FindAllString(text, -1) {
+	for _, name := range placeholder().FindAllString(text, -1) {
 		if !slices.Contains(Placeholders(), name) {
 			return name
 		}
@@ -101,7 +101,7 @@ const InterruptedTool = "{interrupted_tool}"
 
 // Fill replaces the placeholders.
 func Fill(text string, f Facts) string {
-	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
+	return placeholder().ReplaceAllStringFunc(text, func(name string) string {
 		for _, v := range values {
 			if v.name == name {
 				return v.value(f)
@@ -111,11 +111,11 @@ func Fill(text string, f Facts) string {
 	})
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.:-]{0,39}$`)
+var plainName = lazy.Regexp(`^[A-Za-z][A-Za-z0-9_.:-]{0,39}$`)
 
 // plain returns a name that has a plain form, and otherwise other words.
 func plain(name, otherwise string) string {
-	if plainName.MatchString(name) {
+	if plainName().MatchString(name) {
 		return name
 	}
 	return otherwise

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"resumed/internal/childenv"
+	"resumed/internal/lazy"
 	"resumed/internal/procfs"
 	"resumed/internal/sessionbus"
 	"resumed/internal/usermanager"
@@ -37,10 +37,10 @@ const (
 
 // unitName returns the name of a command's unit. Each command has its own mark.
 func unitName(mark string) string {
-	return "resumed-" + notInNames.ReplaceAllString(mark, "_") + ".service"
+	return "resumed-" + notInNames().ReplaceAllString(mark, "_") + ".service"
 }
 
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9:_.-]`)
+var notInNames = lazy.Regexp(`[^A-Za-z0-9:_.-]`)
 
 func dialManager(ctx context.Context) (*systemd.Conn, error) {
 	return systemd.NewConnection(func() (*dbus.Conn, error) { return sessionbus.Dial(ctx) })
@@ -262,7 +262,7 @@ func unitProperties(program string, cmd Command, env []string) []systemd.Propert
 
 func missing(names, env []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return !variableName.MatchString(name) || slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
+		return !variableName().MatchString(name) || slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 	})
 }
 
@@ -270,11 +270,11 @@ func property(name string, value any) systemd.Property {
 	return systemd.Property{Name: name, Value: dbus.MakeVariant(value)}
 }
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // passes reports whether a manager accepts the variable: otherwise it would refuse the unit.
 func passes(name, value string, _ bool) bool {
-	return variableName.MatchString(name) && utf8.ValidString(value) &&
+	return variableName().MatchString(name) && utf8.ValidString(value) &&
 		!strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f })
 }
 

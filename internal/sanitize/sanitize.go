@@ -5,11 +5,12 @@ package sanitize
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"resumed/internal/lazy"
 )
 
 // Sentence is how many characters of a program's message are kept for people.
@@ -17,7 +18,7 @@ const Sentence = 300
 
 // escapes are escape sequences of terminals, also truncated ones. None extends beyond its line:
 // otherwise one without an end would hide everything after it.
-var escapes = regexp.MustCompile(
+var escapes = lazy.Regexp(
 	`(?:\x1b\[|\x{9b})[0-?]*[ -/]*(?:[@-~]|$)` + // colours, cursor
 		`|(?:\x1b[\]PX^_]|[\x{9d}\x{90}\x{98}\x{9e}\x{9f}])[^\x07\x1b\x{9c}\n]*(?:\x07|\x1b\\|\x{9c})?` + // titles, links, clipboard
 		`|\x1b[ -/]*[0-~]?`) // all other sequences
@@ -31,7 +32,7 @@ func Text(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	mayBegin := func(r rune) bool { return r == '\x1b' || r >= 0x80 && r <= 0x9f }
 	if strings.ContainsFunc(s, mayBegin) { // most text has none, and the expression is slow
-		s = escapes.ReplaceAllString(s, "")
+		s = escapes().ReplaceAllString(s, "")
 	}
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	return strings.Map(visible, s)

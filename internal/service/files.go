@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"resumed/internal/atomicfile"
 	"resumed/internal/dirs"
 	"resumed/internal/hint"
+	"resumed/internal/lazy"
 	"resumed/launchd"
 )
 
@@ -23,7 +23,7 @@ const (
 )
 
 // madeLine matches a line that records a directory, or the program copy, that install made.
-var madeLine = regexp.MustCompile(`(?m)^# made (?:directory|file): (.*)$`)
+var madeLine = lazy.Regexp(`(?m)^# made (?:directory|file): (.*)$`)
 
 // ownFile is a file that install writes.
 type ownFile struct {
@@ -136,7 +136,7 @@ func madeLines(made []string) string {
 func madeBefore(files []ownFile) []string {
 	var made []string
 	for _, f := range files {
-		for _, line := range madeLine.FindAllStringSubmatch(f.text, -1) {
+		for _, line := range madeLine().FindAllStringSubmatch(f.text, -1) {
 			if f.records {
 				made = append(made, line[1])
 			}

@@ -8,11 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 
 	"resumed/internal/atomicfile"
 	"resumed/internal/dirs"
+	"resumed/internal/lazy"
 )
 
 // oldHook is a call of resumed in the settings of an agent. Releases until 0.2 wrote it; the plugin
@@ -77,22 +77,22 @@ func (i Installer) removeOldHooks(dryRun bool) (found bool, err error) {
 }
 
 var (
-	ownNotify  = regexp.MustCompile(`(?m)^notify = \["(?:[^"\\\n]|\\.)*resumed", "hook", "codex"\]\n`)
-	addedWords = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*resumed", "hook", "codex", "--"(?:, )?`)
+	ownNotify  = lazy.Regexp(`(?m)^notify = \["(?:[^"\\\n]|\\.)*resumed", "hook", "codex"\]\n`)
+	addedWords = lazy.Regexp(`"(?:[^"\\\n]|\\.)*resumed", "hook", "codex", "--"(?:, )?`)
 )
 
 // withoutNotify removes the notify program of resumed, and keeps the user's own.
 func withoutNotify(config []byte) []byte {
-	return addedWords.ReplaceAll(ownNotify.ReplaceAll(config, nil), nil)
+	return addedWords().ReplaceAll(ownNotify().ReplaceAll(config, nil), nil)
 }
 
-var ourCall = regexp.MustCompile(`\bresumed'? hook claude-code\b`)
+var ourCall = lazy.Regexp(`\bresumed'? hook claude-code\b`)
 
 // withoutCalls removes the hooks that call resumed. It returns the copied settings if nothing else has
 // changed since, else other bytes of the same meaning.
 func withoutCalls(settings []byte) []byte {
 	now := decode(settings)
-	if now == nil || !ourCall.Match(settings) {
+	if now == nil || !ourCall().Match(settings) {
 		return settings
 	}
 	if now["hooks"] = withoutOurs(now["hooks"]); now["hooks"] == nil {
@@ -129,7 +129,7 @@ func withoutOurs(value any) any {
 		}
 		return nil
 	case map[string]any:
-		if call, _ := v["command"].(string); ourCall.MatchString(call) {
+		if call, _ := v["command"].(string); ourCall().MatchString(call) {
 			return nil
 		}
 		for key, inner := range v {

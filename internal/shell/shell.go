@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/term"
 
+	"resumed/internal/lazy"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 	"resumed/internal/terminal"
@@ -185,7 +185,7 @@ func (s *Shell) passOutput() {
 
 // replies are what a terminal answers to questions of the agent: about itself, a position, a mode, a
 // colour. No person has pressed a key then.
-var replies = regexp.MustCompile(`^(?:\x1b\[[?>=]?[0-9;]*(?:[cRnt]|\$y)|\x1b\[\?[0-9;]*u|\x1b[\]P_][^\x1b\x07]*(?:\x1b\\|\x07))+$`)
+var replies = lazy.Regexp(`^(?:\x1b\[[?>=]?[0-9;]*(?:[cRnt]|\$y)|\x1b\[\?[0-9;]*u|\x1b[\]P_][^\x1b\x07]*(?:\x1b\\|\x07))+$`)
 
 // passKeys passes on what the person types. At the end of it the person's terminal is gone.
 func (s *Shell) passKeys() {
@@ -200,7 +200,7 @@ func (s *Shell) passKeys() {
 			return
 		}
 		s.keyboard.Lock()
-		if !replies.Match(buf[:n]) {
+		if !replies().Match(buf[:n]) {
 			s.keys++
 			s.lastKey = time.Now()
 		}

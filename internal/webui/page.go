@@ -16,13 +16,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"resumed/internal/control"
+	"resumed/internal/lazy"
 	"resumed/internal/resume"
 )
 
@@ -239,9 +239,9 @@ func text(from fs.ReadFileFS, name string) string {
 
 // Import and export lines of the page's modules.
 var (
-	imports = regexp.MustCompile(`(?m)^import (\{[^}]*\}) from '\./(\w+)\.js';$`)
-	exports = regexp.MustCompile(`(?m)^export ((?:async )?function|class|const) (\w+)`)
-	others  = regexp.MustCompile(`(?m)^(import|export)\b.*$`)
+	imports = lazy.Regexp(`(?m)^import (\{[^}]*\}) from '\./(\w+)\.js';$`)
+	exports = lazy.Regexp(`(?m)^export ((?:async )?function|class|const) (\w+)`)
+	others  = lazy.Regexp(`(?m)^(import|export)\b.*$`)
 )
 
 // join makes one module of page.js and the modules that it imports. Each becomes a function that
@@ -257,16 +257,16 @@ func join(from fs.ReadFileFS) string {
 		}
 		begun[name] = true
 		body := text(from, name+".js")
-		for _, needed := range imports.FindAllStringSubmatch(body, -1) {
+		for _, needed := range imports().FindAllStringSubmatch(body, -1) {
 			add(needed[2])
 		}
 		var names []string
-		for _, export := range exports.FindAllStringSubmatch(body, -1) {
+		for _, export := range exports().FindAllStringSubmatch(body, -1) {
 			names = append(names, export[2])
 		}
-		body = imports.ReplaceAllString(body, "const $1 = ${2}_js;")
-		body = exports.ReplaceAllString(body, "$1 $2")
-		if left := others.FindString(body); left != "" {
+		body = imports().ReplaceAllString(body, "const $1 = ${2}_js;")
+		body = exports().ReplaceAllString(body, "$1 $2")
+		if left := others().FindString(body); left != "" {
 			panic(name + ".js: cannot be joined: " + left) // the file is part of the program
 		}
 		fmt.Fprintf(&all, "\n// %s.js\nconst %s_js = (() => {\n%s\nreturn {%s};\n})();\n", name, name, body, strings.Join(names, ", "))

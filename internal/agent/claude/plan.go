@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agent/claude/startup"
 	"resumed/internal/agent/claude/transcript"
+	"resumed/internal/lazy"
 	"resumed/internal/leash"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
@@ -110,7 +110,7 @@ func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
 	return plan, nil
 }
 
-var versionName = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
+var versionName = lazy.Regexp(`^\d+\.\d+\.\d+$`)
 
 // versionOf does not run the program; "": its path does not tell.
 func versionOf(program string) string {
@@ -119,7 +119,7 @@ func versionOf(program string) string {
 		return ""
 	}
 	// The native installer names the program after its version; npm puts a package.json near it.
-	if name := filepath.Base(target); versionName.MatchString(name) {
+	if name := filepath.Base(target); versionName().MatchString(name) {
 		return name
 	}
 	for _, dir := range []string{
@@ -132,7 +132,7 @@ func versionOf(program string) string {
 			Version string `json:"version"`
 		}
 		known := agent.ReadJSON(filepath.Join(dir, "package.json"), &p)
-		if known && strings.HasPrefix(p.Name, "@anthropic-ai/claude-code") && versionName.MatchString(p.Version) {
+		if known && strings.HasPrefix(p.Name, "@anthropic-ai/claude-code") && versionName().MatchString(p.Version) {
 			return p.Version
 		}
 	}
@@ -165,7 +165,7 @@ var (
 	// permissionModes are ordered by what they allow without asking, least first.
 	permissionModes = []string{planMode, "dontAsk", usualMode, "acceptEdits", judged, bypass}
 	efforts         = []string{"low", "medium", "high", "xhigh", "max"}
-	modelName       = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*$`)
+	modelName       = lazy.Regexp(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*$`)
 )
 
 func wider(mode, than string) bool {
@@ -175,7 +175,7 @@ func wider(mode, than string) bool {
 // flagsOf returns the arguments for these settings, and the flags of the start that they replace.
 // An unknown value is omitted: Claude Code then uses its own default.
 func flagsOf(s transcript.Settings) (flags, newer []string) {
-	if modelName.MatchString(s.Model) {
+	if modelName().MatchString(s.Model) {
 		flags, newer = append(flags, "--model", s.Model), append(newer, "--model")
 	}
 	if slices.Contains(efforts, s.Effort) {
@@ -280,7 +280,7 @@ func (a *Agent) models(had transcript.Settings, s resume.Session, carried []stri
 	switch {
 	case a.fallback == "" || a.fallback == had.Model || s.Limit.Class != limit.Overloaded || startup.Flags.Parse(carried).Has(fallbackFlag):
 		return models, nil
-	case !modelName.MatchString(had.Model):
+	case !modelName().MatchString(had.Model):
 		return models, []leash.Omission{{What: "fallback_model", Why: "the transcript does not record which model the session uses, so that it could not go back to it"}}
 	default:
 		return resume.Models{Own: had.Model, Fallback: a.fallback}, nil

@@ -6,12 +6,12 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/headless"
+	"resumed/internal/lazy"
 	"resumed/internal/leash"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
@@ -169,7 +169,7 @@ func (i invocation) Session() string {
 
 func (i invocation) SessionIDArgs(string) []string { return nil }
 
-var bannerID = regexp.MustCompile(`(?m)^session id: ([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\s*$`)
+var bannerID = lazy.Regexp(`(?m)^session id: ([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\s*$`)
 
 // Track reads the id that Codex prints first: in JSON on standard output, else for people on
 // standard error. Without one no session began. Later output is the model's, and may mention any

@@ -2,12 +2,12 @@ package codex
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/codex/rollout"
+	"resumed/internal/lazy"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
@@ -187,23 +187,23 @@ func (a *Agent) configurations(dir string) []string {
 
 var (
 	// aTable is the header of a TOML table, aSetting a line in it.
-	aTable   = regexp.MustCompile(`^\s*\[+\s*([^\]]+?)\s*\]`)
-	aSetting = regexp.MustCompile(`^\s*([\w."'-]+(?:\s*\.\s*[\w."'-]+)*)\s*=\s*(.*)$`)
+	aTable   = lazy.Regexp(`^\s*\[+\s*([^\]]+?)\s*\]`)
+	aSetting = lazy.Regexp(`^\s*([\w."'-]+(?:\s*\.\s*[\w."'-]+)*)\s*=\s*(.*)$`)
 
 	// The name of a variable is the value of such a key, or in a table of headers.
-	namingKey   = regexp.MustCompile(`(?:env_key|bearer_token_env_var)["']?\s*=\s*["']?([A-Za-z_]\w*)`)
-	namingTable = regexp.MustCompile(`env_http_headers\b[^{=]*=\s*\{([^}]*)\}|env_http_headers\.[^=]*=(.*)`)
-	aName       = regexp.MustCompile(`["']([A-Za-z_]\w*)["']\s*(?:,|$|#|\})`)
+	namingKey   = lazy.Regexp(`(?:env_key|bearer_token_env_var)["']?\s*=\s*["']?([A-Za-z_]\w*)`)
+	namingTable = lazy.Regexp(`env_http_headers\b[^{=]*=\s*\{([^}]*)\}|env_http_headers\.[^=]*=(.*)`)
+	aName       = lazy.Regexp(`["']([A-Za-z_]\w*)["']\s*(?:,|$|#|\})`)
 )
 
 func nameIn(text string, all map[string][]string) {
 	table := ""
 	for line := range strings.Lines(text) {
-		if found := aTable.FindStringSubmatch(line); found != nil {
+		if found := aTable().FindStringSubmatch(line); found != nil {
 			table = found[1] + "."
 			continue
 		}
-		found := aSetting.FindStringSubmatch(strings.TrimSpace(line))
+		found := aSetting().FindStringSubmatch(strings.TrimSpace(line))
 		if found == nil {
 			continue
 		}
@@ -213,11 +213,11 @@ func nameIn(text string, all map[string][]string) {
 		if len(parts) > 0 && parts[0] == "model_providers" {
 			provider = append(parts, anyProvider)[1]
 		}
-		for _, name := range namingKey.FindAllStringSubmatch(setting, -1) {
+		for _, name := range namingKey().FindAllStringSubmatch(setting, -1) {
 			all[provider] = append(all[provider], name[1])
 		}
-		for _, headers := range namingTable.FindAllStringSubmatch(setting, -1) {
-			for _, name := range aName.FindAllStringSubmatch(headers[1]+headers[2], -1) {
+		for _, headers := range namingTable().FindAllStringSubmatch(setting, -1) {
+			for _, name := range aName().FindAllStringSubmatch(headers[1]+headers[2], -1) {
 				all[provider] = append(all[provider], name[1])
 			}
 		}

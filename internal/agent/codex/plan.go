@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/codex/rollout"
+	"resumed/internal/lazy"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
@@ -123,7 +123,7 @@ func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
 
 // ParseSessionID returns the id that Codex prints before any output of the model.
 func (a *Agent) ParseSessionID(printed string) string {
-	if banner := bannerID.FindStringSubmatch(printed); banner != nil {
+	if banner := bannerID().FindStringSubmatch(printed); banner != nil {
 		return banner[1]
 	}
 	return ""
@@ -140,7 +140,7 @@ const untrusted = "untrusted"
 
 var (
 	sandboxes = []string{"read-only", workspace, fullAccess} // by what they allow, least first
-	plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:/-]*$`)
+	plainName = lazy.Regexp(`^[0-9A-Za-z][0-9A-Za-z._:/-]*$`)
 )
 
 // refuses returns why the turn's permissions cannot be given to a headless run, or "". A run never gets
@@ -152,7 +152,7 @@ func refuses(t rollout.Turn) string {
 	case t.Policy() == untrusted:
 		return "the session asks before it runs commands (approval policy untrusted), and a run without a terminal would not"
 	case t.Profile.Own():
-		if !plainName.MatchString(t.Profile.ID) {
+		if !plainName().MatchString(t.Profile.ID) {
 			return "the session ran with the permission profile " + strconv.Quote(t.Profile.ID) + ", which codex exec cannot be given"
 		}
 		return ""
@@ -172,13 +172,13 @@ func flagsOf(t rollout.Turn, provider string) []string {
 		flags = []string{"-c", override("default_permissions", t.Profile.ID)}
 	}
 	flags = append(flags, review(t)...)
-	if plainName.MatchString(t.Model) {
+	if plainName().MatchString(t.Model) {
 		flags = append(flags, "-m", t.Model)
 	}
-	if plainName.MatchString(provider) {
+	if plainName().MatchString(provider) {
 		flags = append(flags, "-c", override("model_provider", provider))
 	}
-	if plainName.MatchString(t.Effort) {
+	if plainName().MatchString(t.Effort) {
 		flags = append(flags, "-c", override("model_reasoning_effort", t.Effort))
 	}
 	return flags
@@ -241,7 +241,7 @@ func (a *Agent) carry(s resume.Session, h rollout.Head, had rollout.Turn) (carri
 
 func newer(t rollout.Turn) []string {
 	told := []string{"-C", "--cd", searchFlag}
-	if plainName.MatchString(t.Model) {
+	if plainName().MatchString(t.Model) {
 		told = append(told, "-m", "--model")
 	}
 	if !t.Profile.Own() {

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/headless"
+	"resumed/internal/lazy"
 	"resumed/internal/leash"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
@@ -328,11 +328,11 @@ func (d data) by() string {
 }
 
 // waited is the text about its own retries, whose times are not resets.
-var waited = regexp.MustCompile(`; retried \d+ times \(total retry wait time: [^)]*\)(?: Last error:)?`)
+var waited = lazy.Regexp(`; retried \d+ times \(total retry wait time: [^)]*\)(?: Last error:)?`)
 
 // verdict judges a failure by its status, code and text, and by its kind.
 func (d data) verdict(limits limit.Reader) limit.Verdict {
-	v := limits.Refusal(limit.Refusal{Status: d.Status, Code: d.Code, Text: waited.ReplaceAllString(d.Message, "")})
+	v := limits.Refusal(limit.Refusal{Status: d.Status, Code: d.Code, Text: waited().ReplaceAllString(d.Message, "")})
 	switch {
 	case d.Kind == "rate_limit" && strings.HasPrefix(d.Code, "user_"): // limits per week, for all models or for one
 		v.Class, v.WaitHelps = limit.UsageLimit, true

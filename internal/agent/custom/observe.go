@@ -162,7 +162,7 @@ const maxFirstLine = 64 << 10
 
 // told returns the directory in the session's own file, or "". An unsafe id might be a pattern or another path.
 func (a *Agent) told(id string) string {
-	if a.is.About == "" || !safeID.MatchString(id) {
+	if a.is.About == "" || !safeID().MatchString(id) {
 		return ""
 	}
 	files, _ := filepath.Glob(strings.ReplaceAll(a.is.About, "{session}", id)) // errs on a bad pattern only

@@ -4,21 +4,21 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/lazy"
 	"resumed/internal/program"
 	"resumed/internal/resume"
 )
 
 // safeID is an id that no program can mistake for an option or a path.
-var safeID = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:-]*$`)
+var safeID = lazy.Regexp(`^[0-9A-Za-z][0-9A-Za-z._:-]*$`)
 
 // Plan returns how the session is continued now: by the user's command, without a shell.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (agent.Plan, error) {
-	if !safeID.MatchString(s.Key.ID) {
+	if !safeID().MatchString(s.Key.ID) {
 		return agent.Parked("the session id %q may hold letters, digits and . _ : - only, and begins with a letter or digit", s.Key.ID), nil
 	}
 	var last resume.Event // a file may contain several sessions

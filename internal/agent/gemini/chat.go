@@ -10,13 +10,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/headless"
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/process"
@@ -182,25 +182,25 @@ func sift(line []byte) agent.Weight {
 }
 
 // chatName is the name of a session's file: the minute it began, and the first 8 digits of its id.
-var chatName = regexp.MustCompile(`^session-.+-([0-9A-Za-z_-]{8})\.jsonl$`)
+var chatName = lazy.Regexp(`^session-.+-([0-9A-Za-z_-]{8})\.jsonl$`)
 
 // shortID returns these digits. Subagents write deeper, in files with other names.
 func shortID(path string) string {
-	if name := chatName.FindStringSubmatch(filepath.Base(path)); name != nil {
+	if name := chatName().FindStringSubmatch(filepath.Base(path)); name != nil {
 		return name[1]
 	}
 	return ""
 }
 
-var sessionName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
+var sessionName = lazy.Regexp(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 
 // IsID reports whether a text is safe as the id of a session: it becomes an argument of a command.
-func IsID(text string) bool { return sessionName.MatchString(text) }
+func IsID(text string) bool { return sessionName().MatchString(text) }
 
 const headSize = 64 << 10
 
 // workspace begins the list of directories in the preamble of a chat: the session began in the first one.
-var workspace = regexp.MustCompile(`- \*\*Workspace Directories:\*\*\\n  - (.*?)\\n`)
+var workspace = lazy.Regexp(`- \*\*Workspace Directories:\*\*\\n  - (.*?)\\n`)
 
 // place returns the session of a line's chat, and the root of its project: from a file beside its chats, from the list
 // of all projects in older versions, or of a copied chat from its preamble. A chat of a subagent has no session.
@@ -223,7 +223,7 @@ func place(line lines.Line) (session, cwd string) {
 			return r.SessionID, root
 		}
 	}
-	if found := workspace.FindSubmatch(line.Opening(make([]byte, headSize))); found != nil {
+	if found := workspace().FindSubmatch(line.Opening(make([]byte, headSize))); found != nil {
 		_ = json.Unmarshal(slices.Concat([]byte(`"`), found[1], []byte(`"`)), &cwd)
 	}
 	return r.SessionID, cwd

@@ -5,11 +5,11 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/lazy"
 	"resumed/internal/leash"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
@@ -138,7 +138,7 @@ func choose(ctx context.Context, d *agent.Described, s resume.Session, had agent
 }
 
 // ofADay matches Gemini CLI's text for a daily quota. It omits Google's reset time.
-var ofADay = regexp.MustCompile(`(?i)\bdaily\b[^.\n]{0,60}\bquota\b`)
+var ofADay = lazy.Regexp(`(?i)\bdaily\b[^.\n]{0,60}\bquota\b`)
 
 // overlap is how long after midnight a refusal may still belong to the day before.
 const overlap = 10 * time.Minute
@@ -148,7 +148,7 @@ const overlap = 10 * time.Minute
 func Verdict(limits limit.Reader, refusal limit.Refusal) limit.Verdict {
 	v := agent.Failed(limits.Refusal(refusal))
 	zone, err := time.LoadLocation("America/Los_Angeles")
-	if v.Class != limit.UsageLimit || v.Reset.Stated() || !ofADay.MatchString(refusal.Text) || err != nil || limits.At.IsZero() {
+	if v.Class != limit.UsageLimit || v.Reset.Stated() || !ofADay().MatchString(refusal.Text) || err != nil || limits.At.IsZero() {
 		return v
 	}
 	year, month, day := limits.At.In(zone).Date()

@@ -3,12 +3,12 @@ package opencode
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/dirs"
+	"resumed/internal/lazy"
 	"resumed/internal/leash"
 )
 
@@ -102,8 +102,8 @@ func (b *brand) configsOf(dir string) []string {
 }
 
 var (
-	versionLine = regexp.MustCompile(`(?m)^const VERSION = "([^"]+)"`)
-	pluginPath  = regexp.MustCompile(`"(?:file://)?(/[^"]*/resumed\.js)"`)
+	versionLine = lazy.Regexp(`(?m)^const VERSION = "([^"]+)"`)
+	pluginPath  = lazy.Regexp(`"(?:file://)?(/[^"]*/resumed\.js)"`)
 )
 
 // pluginVersion returns the version of the plugin in the user's plugin directory, or of the one that a
@@ -113,13 +113,13 @@ func (b *brand) pluginVersion() string {
 	paths := []string{filepath.Join(dir, "plugin", "resumed.js"), filepath.Join(dir, "plugins", "resumed.js")}
 	for _, config := range b.configsIn(dir) {
 		text, _ := os.ReadFile(config) // most are not there
-		for _, found := range pluginPath.FindAllSubmatch(text, -1) {
+		for _, found := range pluginPath().FindAllSubmatch(text, -1) {
 			paths = append(paths, string(found[1]))
 		}
 	}
 	for _, path := range paths {
 		text, _ := os.ReadFile(path)
-		if found := versionLine.FindSubmatch(text); found != nil {
+		if found := versionLine().FindSubmatch(text); found != nil {
 			return string(found[1])
 		}
 	}

@@ -91,7 +91,7 @@ func TestVariablesThatTheConfigurationNames(t *testing.T) {
 	a := newAgent(t, agent.Options{})
 	require.True(t, a.Variables().Has("MY_OWN"))
 	require.False(t, a.Variables().Has("EDITOR"))
-	require.True(t, leash.Variables{agent.VariablesIn(reference, openCode.configsOf(project)...)}.Has("SHOP_URL"))
+	require.True(t, leash.Variables{agent.VariablesIn(reference(), openCode.configsOf(project)...)}.Has("SHOP_URL"))
 }
 
 // A process that only shows a server's sessions does not decide their origin: the server does.

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"resumed/internal/agent/opencode/server"
 	"resumed/internal/childenv"
 	"resumed/internal/dirs"
+	"resumed/internal/lazy"
 	"resumed/internal/leash"
 	"resumed/internal/process"
 	"resumed/internal/resume"
@@ -228,7 +228,7 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	}
 	table := a.Variables()
 	for dir := a.Processes.Cwd(pid); len(dir) > 1; dir = filepath.Dir(dir) {
-		table = append(table, agent.VariablesIn(reference, a.brand.configsOf(dir)...))
+		table = append(table, agent.VariablesIn(reference(), a.brand.configsOf(dir)...))
 	}
 	o := a.OriginBy(table, pid, secrets)
 	if o != nil {
@@ -241,11 +241,11 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 func (a *Agent) Variables() leash.Variables { return append(a.Base.Variables(), a.configured()) }
 
 // reference matches a reference to a variable in a configuration.
-var reference = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
+var reference = lazy.Regexp(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 func (a *Agent) configured() leash.Row {
 	files := a.brand.configsIn(filepath.Join(dirs.Config(os.Getenv), a.brand.program), os.Getenv(a.brand.variable("CONFIG_DIR")))
-	return agent.VariablesIn(reference, append(files, os.Getenv(a.brand.variable("CONFIG")))...)
+	return agent.VariablesIn(reference(), append(files, os.Getenv(a.brand.variable("CONFIG")))...)
 }
 
 // spare returns which variables a session with this provider does not need; nil: not known.
@@ -257,7 +257,7 @@ func (a *Agent) spare(provider, dir string) func(string) bool {
 	case !known:
 		return nil
 	}
-	return agent.Optional(leash.Variables{a.configured(), agent.VariablesIn(reference, a.brand.configsOf(dir)...), {Names: own}}, providerVariables)
+	return agent.Optional(leash.Variables{a.configured(), agent.VariablesIn(reference(), a.brand.configsOf(dir)...), {Names: own}}, providerVariables)
 }
 
 // Identity returns the stored credential of the session's provider, which identifies the account on

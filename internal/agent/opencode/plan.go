@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net/http"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"resumed/internal/agent/opencode/processes"
 	"resumed/internal/agent/opencode/server"
 	"resumed/internal/headless"
+	"resumed/internal/lazy"
 	"resumed/internal/leash"
 	"resumed/internal/process"
 	"resumed/internal/program"
@@ -168,14 +168,14 @@ func (c current) chosen() (args, newer []string) {
 	if model.Provider == "" || model.ID == "" || len(with) == len(args) {
 		return args, newer
 	}
-	if variant := cmp.Or(model.Variant, c.prompt.Variant); plainName.MatchString(variant) {
+	if variant := cmp.Or(model.Variant, c.prompt.Variant); plainName().MatchString(variant) {
 		with = append(with, "--variant", variant)
 	}
 	return with, append(newer, "-m", "--model", "--variant")
 }
 
 func (c current) ownAgent() []string {
-	if name := cmp.Or(c.Agent, c.prompt.Agent); plainName.MatchString(name) {
+	if name := cmp.Or(c.Agent, c.prompt.Agent); plainName().MatchString(name) {
 		return []string{"--agent", name}
 	}
 	return nil
@@ -240,7 +240,7 @@ func (a *Agent) ParseSessionID(printed string) string {
 // Home returns the account in which tasks begin.
 func (a *Agent) Home() string { return a.homes.Account(a.homes.Roots[0]) }
 
-var plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]*$`)
+var plainName = lazy.Regexp(`^[0-9A-Za-z][0-9A-Za-z_-]*$`)
 
 type current struct {
 	database.Session
@@ -252,7 +252,7 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current
 	if err := ctx.Err(); err != nil {
 		return now, nil, err
 	}
-	if !plainName.MatchString(s.Key.ID) {
+	if !plainName().MatchString(s.Key.ID) {
 		return now, agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, a.brand.name).Skip, nil
 	}
 	if e, ok := a.retry(s.Key.ID); ok {

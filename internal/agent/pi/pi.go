@@ -4,7 +4,6 @@ package pi
 import (
 	"context"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/headless"
+	"resumed/internal/lazy"
 	"resumed/internal/leash"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
@@ -42,7 +42,7 @@ var described = agent.Description{
 	Choose: choose,
 	Enough: func(had agent.RunSettings) bool { return had.Model != "" && had.Login != "" },
 	Named: func(d *agent.Described, _ string) leash.Variables {
-		return leash.Variables{agent.VariablesIn(variableIn, d.Homes.Files("models.json")...)}
+		return leash.Variables{agent.VariablesIn(variableIn(), d.Homes.Files("models.json")...)}
 	},
 
 	Starts: true,
@@ -81,10 +81,10 @@ func left(_ context.Context, d *agent.Described, t headless.Continuation, _ head
 	return t
 }
 
-var sessionID = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+var sessionID = lazy.Regexp(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
 // isID reports whether a text is the id of a session. pi takes a text that ends with .jsonl for a path.
-func isID(text string) bool { return sessionID.MatchString(text) && !strings.HasSuffix(text, ".jsonl") }
+func isID(id string) bool { return sessionID().MatchString(id) && !strings.HasSuffix(id, ".jsonl") }
 
 // pathID returns the session in the name of a file: TIME_SESSION.jsonl.
 func pathID(path string) string {
@@ -100,7 +100,7 @@ func pathID(path string) string {
 // last: older versions would give it all. It keeps its thinking level by itself.
 func choose(ctx context.Context, _ *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
 	model := leash.WithModel(nil, had.Model)
-	if len(model) == 0 || !providerName.MatchString(had.Login) {
+	if len(model) == 0 || !providerName().MatchString(had.Login) {
 		c.Skip = agent.Parked("its model is not known, and pi would continue with any other: go on there").Skip
 		return c, nil
 	}
@@ -120,10 +120,10 @@ func choose(ctx context.Context, _ *agent.Described, s resume.Session, had agent
 	return c, nil
 }
 
-var providerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var providerName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // variableIn matches a variable in pi's configuration of models, for a key or an address: "$NAME" or "${NAME}".
-var variableIn = regexp.MustCompile(`\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
+var variableIn = lazy.Regexp(`\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
 
 // flags are those of pi from 0.87 to 1.5. Extensions and lists of tools may restrict: they are repeated unchanged.
 var flags = leash.Flags{
@@ -244,12 +244,12 @@ func (m message) answer(said *agent.Record, limits func(time.Time) limit.Reader)
 }
 
 // status matches the HTTP status at the beginning of a failure's text.
-var status = regexp.MustCompile(`^([1-5][0-9]{2}):? `)
+var status = lazy.Regexp(`^([1-5][0-9]{2}):? `)
 
 // Verdict returns the meaning of the text of a failed request.
 func Verdict(limits limit.Reader, text string) limit.Verdict {
 	refusal := limit.Refusal{Text: text}
-	if found := status.FindStringSubmatch(text); found != nil {
+	if found := status().FindStringSubmatch(text); found != nil {
 		refusal.Status, _ = strconv.Atoi(found[1]) // three digits
 		refusal.Text = strings.TrimPrefix(text, found[0])
 	}
@@ -269,7 +269,7 @@ func toolsOf(ctx context.Context, path string) (tools []string, known bool, err 
 			decided[t.Name] = true
 		}
 		for _, t := range e.Message.Added {
-			if !decided[t.Name] && toolName.MatchString(t.Name) {
+			if !decided[t.Name] && toolName().MatchString(t.Name) {
 				tools = append(tools, t.Name)
 			}
 			decided[t.Name] = true
@@ -280,7 +280,7 @@ func toolsOf(ctx context.Context, path string) (tools []string, known bool, err 
 	return tools, known, err
 }
 
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]*$`)
+var toolName = lazy.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_.:-]*$`)
 
 // Header returns the session and the directory in the first line of a session, or of the output of a run.
 func Header(line []byte) (session, cwd string, ok bool) {

@@ -6,12 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/lazy"
 	"resumed/internal/leash"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
@@ -70,14 +70,14 @@ func pathID(path string) string {
 	return ""
 }
 
-var kindOfLogin = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+var kindOfLogin = lazy.Regexp(`^[a-z][a-z0-9-]*$`)
 
 // choose returns the model and login of the session's last request.
 func choose(_ context.Context, d *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
 	if c.Args = leash.WithModel(nil, had.Model); len(c.Args) > 0 {
 		c.Newer = append(c.Newer, "-m", "--model")
 	}
-	if kindOfLogin.MatchString(had.Login) {
+	if kindOfLogin().MatchString(had.Login) {
 		c.Args, c.Newer = append(c.Args, "--auth-type", had.Login), append(c.Newer, "--auth-type")
 	}
 	if own, known := keysOf[had.Login]; known { // it does not need the keys of other providers
@@ -87,7 +87,7 @@ func choose(_ context.Context, d *agent.Described, s resume.Session, had agent.R
 }
 
 // envKey matches the variable for a provider's key in the settings.
-var envKey = regexp.MustCompile(`"envKey"\s*:\s*"([A-Za-z_][A-Za-z0-9_]*)"`)
+var envKey = lazy.Regexp(`"envKey"\s*:\s*"([A-Za-z_][A-Za-z0-9_]*)"`)
 
 // named returns the variables in the settings of the homes and of a directory.
 func named(d *agent.Described, dir string) leash.Variables {
@@ -95,7 +95,7 @@ func named(d *agent.Described, dir string) leash.Variables {
 	if dir != "" {
 		files = append(files, filepath.Join(dir, ".qwen", "settings.json"))
 	}
-	return leash.Variables{agent.VariablesIn(envKey, files...)}
+	return leash.Variables{agent.VariablesIn(envKey(), files...)}
 }
 
 // flags are those of Qwen Code from 0.10 to 0.24, including hidden ones. Chats do not contain what a session may do

@@ -3,7 +3,6 @@ package claude
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/explain/recording"
 	"resumed/internal/headless"
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -195,14 +195,14 @@ func (r *run) failed(p printed, text string) resume.Event {
 	}
 	// The reset of a recording that was copied after the reset: a window of five hours ends within five hours, so a clock
 	// time that is further away has already passed.
-	if !r.exact && v.Reset.Rough && shortWindow.MatchString(text) && v.Reset.At.Sub(r.limits.At) > window {
+	if !r.exact && v.Reset.Rough && shortWindow().MatchString(text) && v.Reset.At.Sub(r.limits.At) > window {
 		v.Reset.At = v.Reset.At.AddDate(0, 0, -1)
 	}
 	return recording.Refused(r.limits.At, v, text)
 }
 
 var (
-	shortWindow = regexp.MustCompile(`(?i)\b(?:5-hour|session) limit\b`)
+	shortWindow = lazy.Regexp(`(?i)\b(?:5-hour|session) limit\b`)
 	window      = 5*time.Hour + 10*time.Minute
 )
 
@@ -218,14 +218,14 @@ func (r *run) retried(p printed) resume.Event {
 // If no prompt can be typed, a screen does not show a turn: Claude Code asks something, or has ended.
 func shown(limits limit.Reader, rec headless.Recording) (recording.Told, bool) {
 	s := screen.Read(rec.Text)
-	if !s.Known() && !namesItself.MatchString(rec.Text) {
+	if !s.Known() && !namesItself().MatchString(rec.Text) {
 		return recording.Told{}, false
 	}
 	if !s.Known() {
 		return unprompted(limits, rec), true
 	}
 	told := recording.Told{Working: s.Works()}
-	if m := directory.FindStringSubmatch(rec.Text); m != nil {
+	if m := directory().FindStringSubmatch(rec.Text); m != nil {
 		told.Cwd = m[1]
 	}
 	limits.At = shownAt(limits.Zone, rec)
@@ -246,20 +246,20 @@ func shown(limits limit.Reader, rec headless.Recording) (recording.Told, bool) {
 
 var (
 	// namesItself is what Claude Code shows if there is no prompt.
-	namesItself = regexp.MustCompile(`(?m)^(?:Welcome to | ?\S{4,} +|╭─+ )Claude Code v\d|Claude Code'll be able to|ANTHROPIC_API_KEY: |^claude .*--resume [0-9a-f-]{36}$`)
+	namesItself = lazy.Regexp(`(?m)^(?:Welcome to | ?\S{4,} +|╭─+ )Claude Code v\d|Claude Code'll be able to|ANTHROPIC_API_KEY: |^claude .*--resume [0-9a-f-]{36}$`)
 
 	// directory is shown beside the logo at the beginning of a session.
-	directory = regexp.MustCompile(`(?m)^ ?▝▝   ▝▝   (/.*)$`)
+	directory = lazy.Regexp(`(?m)^ ?▝▝   ▝▝   (/.*)$`)
 )
 
 var (
-	doneAt    = regexp.MustCompile(`(?m)^[✻✽✶✳✢✦·*] .* · done (\d{1,2}:\d\d [AP]M)$`)
-	shownZone = regexp.MustCompile(`· resets .* \(([A-Za-z_]+(?:/[A-Za-z_/+-]+)?)\)`)
+	doneAt    = lazy.Regexp(`(?m)^[✻✽✶✳✢✦·*] .* · done (\d{1,2}:\d\d [AP]M)$`)
+	shownZone = lazy.Regexp(`· resets .* \(([A-Za-z_]+(?:/[A-Za-z_/+-]+)?)\)`)
 )
 
 // shownAt returns when the screen was captured, by the last clock time on it. Its zone is that of a limit's reset.
 func shownAt(zone *time.Location, rec headless.Recording) time.Time {
-	clocks := doneAt.FindAllStringSubmatch(rec.Text, -1)
+	clocks := doneAt().FindAllStringSubmatch(rec.Text, -1)
 	if len(clocks) == 0 {
 		return rec.At
 	}
@@ -267,7 +267,7 @@ func shownAt(zone *time.Location, rec headless.Recording) time.Time {
 	if err != nil {
 		return rec.At
 	}
-	if m := shownZone.FindStringSubmatch(rec.Text); m != nil {
+	if m := shownZone().FindStringSubmatch(rec.Text); m != nil {
 		if named, err := time.LoadLocation(m[1]); err == nil {
 			zone = named
 		}
@@ -278,7 +278,7 @@ func shownAt(zone *time.Location, rec headless.Recording) time.Time {
 // A first run that cannot reach its provider reports that on a screen without a prompt.
 func unprompted(limits limit.Reader, rec headless.Recording) recording.Told {
 	told := recording.Told{Leave: "it shows no prompt: Claude Code asks something, or has ended"}
-	if m := resumeHint.FindStringSubmatch(rec.Text); m != nil {
+	if m := resumeHint().FindStringSubmatch(rec.Text); m != nil {
 		told.Session = m[1]
 	}
 	if !strings.HasPrefix(strings.TrimSpace(rec.Text), "Welcome to Claude Code") {
@@ -292,14 +292,14 @@ func unprompted(limits limit.Reader, rec headless.Recording) recording.Told {
 	return told
 }
 
-var resumeHint = regexp.MustCompile(`(?m)^claude .*--resume ([0-9a-f-]{36})$`)
+var resumeHint = lazy.Regexp(`(?m)^claude .*--resume ([0-9a-f-]{36})$`)
 
 // signs begin each block on a screen: a prompt, output of Claude Code, the result of a tool or a turn, and progress.
-var signs = regexp.MustCompile(`^ *([❯●⏺⎿✻✽✶✳✢✦·*]) ?(.*)$`)
+var signs = lazy.Regexp(`^ *([❯●⏺⎿✻✽✶✳✢✦·*]) ?(.*)$`)
 
 func blocksOf(lines []string) []recording.Block {
 	begins := func(line string) (sign, words string) {
-		if m := signs.FindStringSubmatch(line); m != nil {
+		if m := signs().FindStringSubmatch(line); m != nil {
 			return m[1], m[2]
 		}
 		return "", ""

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"regexp"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/explain/recording"
 	"resumed/internal/headless"
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
@@ -104,14 +104,14 @@ func (r reader) said(p execRecord, at time.Time) resume.Event {
 	}
 }
 
-var retrying = regexp.MustCompile(`(?i)^(?:reconnecting\.\.\.|stream error: .*retrying)`)
+var retrying = lazy.Regexp(`(?i)^(?:reconnecting\.\.\.|stream error: .*retrying)`)
 
 // limits is the state of the account's limits; zero: not known.
 func (r reader) refused(f rollout.Failure, at time.Time, limits rollout.RateLimits) resume.Limited {
 	reader := r.limits
 	reader.At = at
 	v := f.Verdict(reader, func() rollout.RateLimits { return limits })
-	if retrying.MatchString(f.Message) {
+	if retrying().MatchString(f.Message) {
 		v = inProgress(v)
 	}
 	return recording.Refused(at, v, f.Message)
@@ -127,8 +127,8 @@ func inProgress(v limit.Verdict) limit.Verdict {
 }
 
 var (
-	bannerField = regexp.MustCompile(`^(workdir|session id): (\S.*)$`)
-	complaint   = regexp.MustCompile(`^(?:\[[^\]]*\] )?ERROR: (.+)$`)
+	bannerField = lazy.Regexp(`^(workdir|session id): (\S.*)$`)
+	complaint   = lazy.Regexp(`^(?:\[[^\]]*\] )?ERROR: (.+)$`)
 )
 
 // report reads the text of a run: a banner, then sections that begin with the name of the speaker.
@@ -137,7 +137,7 @@ func (r reader) report(text string, rec headless.Recording) (told recording.Told
 	var last resume.Event
 	at := rec.At
 	told = recording.Lines(text, func(line string) (event resume.Event) {
-		field, said := bannerField.FindStringSubmatch(line), complaint.FindStringSubmatch(line)
+		field, said := bannerField().FindStringSubmatch(line), complaint().FindStringSubmatch(line)
 		switch {
 		case field != nil && last == nil && field[1] == "workdir":
 			cwd = field[2]
@@ -201,17 +201,17 @@ type message struct {
 }
 
 var (
-	camelCase = regexp.MustCompile(`"[a-z]+(?:[A-Z][a-z]+)+"`)
-	hump      = regexp.MustCompile(`[A-Z]`)
+	camelCase = lazy.Regexp(`"[a-z]+(?:[A-Z][a-z]+)+"`)
+	hump      = lazy.Regexp(`[A-Z]`)
 )
 
 // snakeCase converts the names in a message, including values that are names, to those of rollouts.
 func snakeCase(data []byte) []byte {
-	return camelCase.ReplaceAllFunc(data, func(name []byte) []byte {
+	return camelCase().ReplaceAllFunc(data, func(name []byte) []byte {
 		if string(name) == `"windowDurationMins"` {
 			return []byte(`"window_minutes"`)
 		}
-		return hump.ReplaceAllFunc(name, func(letter []byte) []byte { return append([]byte{'_'}, letter[0]|0x20) })
+		return hump().ReplaceAllFunc(name, func(letter []byte) []byte { return append([]byte{'_'}, letter[0]|0x20) })
 	})
 }
 

@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/explain/recording"
 	"resumed/internal/headless"
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -32,7 +32,7 @@ func (r reader) shown(rec headless.Recording) (recording.Told, bool) {
 			told.Event, told.Working, told.Line = event, working, b.Line
 		}
 	}
-	if m := place.FindStringSubmatch(footer); m != nil {
+	if m := place().FindStringSubmatch(footer); m != nil {
 		told.Cwd = m[2]
 	}
 	return told, true
@@ -40,23 +40,23 @@ func (r reader) shown(rec headless.Recording) (recording.Told, bool) {
 
 var (
 	// place is the line with the model and the directory, below the composer.
-	place = regexp.MustCompile(`(?m)^  (\S.*?) · ([/~]\S*)(?:  |$)`)
+	place = lazy.Regexp(`(?m)^  (\S.*?) · ([/~]\S*)(?:  |$)`)
 
-	hints = regexp.MustCompile(`\? for shortcuts|\bcontext left\b|← for agents|⏎ send|\besc to (?:interrupt|edit)\b`)
+	hints = lazy.Regexp(`\? for shortcuts|\bcontext left\b|← for agents|⏎ send|\besc to (?:interrupt|edit)\b`)
 
 	// asks is at the end of a screen with a question instead of the composer.
-	asks = regexp.MustCompile(`(?i)^ *(?:press )?enter (?:to )?(?:select|confirm|continue|submit)\b.*\besc\b`)
+	asks = lazy.Regexp(`(?i)^ *(?:press )?enter (?:to )?(?:select|confirm|continue|submit)\b.*\besc\b`)
 
-	title  = regexp.MustCompile(`(?m)^[ │╭]*>_ OpenAI Codex \(v\d`)
-	choice = regexp.MustCompile(`^› \d+\. `)
+	title  = lazy.Regexp(`(?m)^[ │╭]*>_ OpenAI Codex \(v\d`)
+	choice = lazy.Regexp(`^› \d+\. `)
 )
 
-var workedUntil = regexp.MustCompile(`^ +Worked for .+ • (\d\d):(\d\d)$`)
+var workedUntil = lazy.Regexp(`^ +Worked for .+ • (\d\d):(\d\d)$`)
 
 // shownAt returns when the screen was captured, by the last clock time on it.
 func (r reader) shownAt(rec headless.Recording, rows []string) time.Time {
 	for _, row := range slices.Backward(rows) {
-		if m := workedUntil.FindStringSubmatch(row); m != nil {
+		if m := workedUntil().FindStringSubmatch(row); m != nil {
 			hour, _ := strconv.Atoi(m[1]) // two digits
 			minute, _ := strconv.Atoi(m[2])
 			return recording.LastShown(rec, r.limits.Zone, hour, minute)
@@ -81,9 +81,9 @@ func composerOf(rows []string) (end int, footer string, ok bool) {
 		}
 		below := strings.Join(rows[i+1:last], "\n")
 		switch {
-		case asks.MatchString(rows[last-1]):
-			return question(rows, i), "", title.MatchString(strings.Join(rows, "\n")) || choice.MatchString(row)
-		case place.MatchString(below) || hints.MatchString(below):
+		case asks().MatchString(rows[last-1]):
+			return question(rows, i), "", title().MatchString(strings.Join(rows, "\n")) || choice().MatchString(row)
+		case place().MatchString(below) || hints().MatchString(below):
 			return i, below, true
 		}
 		return 0, "", false
@@ -99,11 +99,11 @@ func question(rows []string, choice int) int {
 	return choice
 }
 
-var signs = regexp.MustCompile(`^([›•■⚠✗]) (.*)$`)
+var signs = lazy.Regexp(`^([›•■⚠✗]) (.*)$`)
 
 func blocksOf(rows []string) []recording.Block {
 	begins := func(row string) (sign, words string) {
-		if m := signs.FindStringSubmatch(row); m != nil && !choice.MatchString(row) {
+		if m := signs().FindStringSubmatch(row); m != nil && !choice().MatchString(row) {
 			return m[1], m[2]
 		}
 		return "", ""

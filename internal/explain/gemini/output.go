@@ -4,7 +4,6 @@ package gemini
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	room "resumed/internal/agent/gemini"
 	"resumed/internal/explain/recording"
 	"resumed/internal/headless"
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -91,7 +91,7 @@ func read(limits limit.Reader, rec headless.Recording, named bool) (recording.Re
 		known = recording.RunOutput
 	}
 	told, kind := streams(limits, rec, known)
-	if m := plainError.FindStringSubmatchIndex(rec.Text); named && told.Event == nil && m != nil {
+	if m := plainError().FindStringSubmatchIndex(rec.Text); named && told.Event == nil && m != nil {
 		event := refuse(limits, limit.Refusal{Text: rec.Text[m[2]:m[3]]})
 		told = recording.Told{Event: event, Line: recording.LineOf(rec.Text, m[2])}
 	}
@@ -99,7 +99,7 @@ func read(limits limit.Reader, rec headless.Recording, named bool) (recording.Re
 }
 
 // plainError is the end of a failed run's plain text: these lines contain nothing else, and only advice follows.
-var plainError = regexp.MustCompile(`(?:^|\n)(\[API Error: [^\n]*(?:\n[^\n]+){0,3}?\])(?:\nPlease [^\n]+){0,2}\s*$`)
+var plainError = lazy.Regexp(`(?:^|\n)(\[API Error: [^\n]*(?:\n[^\n]+){0,3}?\])(?:\nPlease [^\n]+){0,2}\s*$`)
 
 // streams reads both streams of a run, and returns what they are; "" if they are not from Gemini CLI. If the first one
 // says how the run ended, the other one only adds the session. kind is their known kind, or "".
@@ -177,18 +177,18 @@ func refuse(limits limit.Reader, refusal limit.Refusal) resume.Limited {
 }
 
 var (
-	attempt  = regexp.MustCompile(`^Attempt \d+ failed(?: with status (\d{3}))?[:.] (.*)$`)
-	tryAgain = regexp.MustCompile(`Retrying (?:after|with backoff)`)
+	attempt  = lazy.Regexp(`^Attempt \d+ failed(?: with status (\d{3}))?[:.] (.*)$`)
+	tryAgain = lazy.Regexp(`Retrying (?:after|with backoff)`)
 
 	// gaveUp begins the last message of a failed run; the file name of the report contains the time.
-	gaveUp = regexp.MustCompile(`(?m)^Error when talking to Gemini API .*-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-\d{3}Z\.json (?:\w+: )?(.*)$`)
+	gaveUp = lazy.Regexp(`(?m)^Error when talking to Gemini API .*-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-\d{3}Z\.json (?:\w+: )?(.*)$`)
 
-	detail = regexp.MustCompile(`^ +(status|code|reason): '?(\w+)'?,?$`)
+	detail = lazy.Regexp(`^ +(status|code|reason): '?(\w+)'?,?$`)
 )
 
 // reportedAt returns when a run failed, by the file name of its report, else when the recording was written.
 func reportedAt(rec headless.Recording) time.Time {
-	if m := gaveUp.FindStringSubmatch(rec.Text + "\n" + rec.Beside); m != nil {
+	if m := gaveUp().FindStringSubmatch(rec.Text + "\n" + rec.Beside); m != nil {
 		if when, err := time.Parse("2006-01-02T15-04-05", m[1]); err == nil {
 			return when
 		}
@@ -200,17 +200,17 @@ func reportedAt(rec headless.Recording) time.Time {
 func (s *stream) complaints(text string) {
 	lines := strings.Split(text, "\n")
 	for n := 0; n < len(lines); n++ {
-		tried, failed := attempt.FindStringSubmatch(lines[n]), gaveUp.FindStringSubmatch(lines[n])
+		tried, failed := attempt().FindStringSubmatch(lines[n]), gaveUp().FindStringSubmatch(lines[n])
 		var event resume.Limited
 		begin, end := n, n+1
 		switch {
 		case failed != nil:
-			for end < len(lines) && lines[end] != "}" && lines[end] != "" && !attempt.MatchString(lines[end]) {
+			for end < len(lines) && lines[end] != "}" && lines[end] != "" && !attempt().MatchString(lines[end]) {
 				end++
 			}
 			event = s.failed(failed[2], lines[n+1:end])
 		case tried != nil:
-			if end < len(lines) && !tryAgain.MatchString(lines[n]) && tryAgain.MatchString(lines[end]) {
+			if end < len(lines) && !tryAgain().MatchString(lines[n]) && tryAgain().MatchString(lines[end]) {
 				end++ // the provider's message has two lines
 			}
 			// Gemini CLI retries by itself. It prints how long it waits, but not since when.
@@ -231,7 +231,7 @@ func (s *stream) failed(text string, details []string) resume.Limited {
 	s.over = true
 	refusal := limit.Refusal{Text: text}
 	for _, line := range details {
-		m := detail.FindStringSubmatch(line)
+		m := detail().FindStringSubmatch(line)
 		switch {
 		case m == nil && !strings.HasPrefix(line, " "):
 			refusal.Text += "\n" + line

@@ -2,11 +2,11 @@
 package kimi
 
 import (
-	"regexp"
 	"strings"
 
 	room "resumed/internal/agent/kimi"
 	"resumed/internal/explain/recording"
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
@@ -25,12 +25,12 @@ func begins(line []byte) (is, known bool) {
 }
 
 // failed is the line with the reason why a run failed: a code and a message.
-var failed = regexp.MustCompile(`^[ \t]*error: failed to run prompt: (.+?): (.*)$`)
+var failed = lazy.Regexp(`^[ \t]*error: failed to run prompt: (.+?): (.*)$`)
 
 // read interprets a stream of a run without a terminal. A failure is on the standard error in every output format.
 func read(limits limit.Reader, text string) recording.Told {
 	return recording.Lines(text, func(line string) resume.Event {
-		m := failed.FindStringSubmatch(line)
+		m := failed().FindStringSubmatch(line)
 		if m == nil {
 			return nil
 		}

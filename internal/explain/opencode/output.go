@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"resumed/internal/agent/opencode/server"
 	"resumed/internal/explain/recording"
 	"resumed/internal/headless"
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
@@ -47,7 +47,7 @@ func read(limits limit.Reader, rec headless.Recording, named bool) (recording.Re
 	return recording.Report{Kind: "the events of a server", Told: events}, events != nil
 }
 
-var sessionName = regexp.MustCompile(`^ses_[0-9A-Za-z]+$`)
+var sessionName = lazy.Regexp(`^ses_[0-9A-Za-z]+$`)
 
 // records reads the output of `opencode run --format json`.
 func records(limits limit.Reader, text string) recording.Told {
@@ -59,7 +59,7 @@ func records(limits limit.Reader, text string) recording.Told {
 	}
 	at := limits.At
 	return recording.Follow(text, func(p record) (t recording.Told) {
-		if !sessionName.MatchString(p.Session) {
+		if !sessionName().MatchString(p.Session) {
 			return t
 		}
 		if printedAt, ok := limit.Epoch(p.AtMS); ok {
@@ -89,16 +89,16 @@ func failed(limits limit.Reader, f *database.Failure, at time.Time) resume.Event
 }
 
 var (
-	heading   = regexp.MustCompile(`^> \S+ · \S`)
-	complaint = regexp.MustCompile(`^Error: (\S.*)$`)
+	heading   = lazy.Regexp(`^> \S+ · \S`)
+	complaint = lazy.Regexp(`^Error: (\S.*)$`)
 )
 
 // words reads the output of a run for people, which does not contain the session.
 func words(limits limit.Reader, text string) recording.Told {
 	headed := false
 	return recording.Lines(text, func(line string) resume.Event {
-		headed = headed || heading.MatchString(line)
-		m := complaint.FindStringSubmatch(line)
+		headed = headed || heading().MatchString(line)
+		m := complaint().FindStringSubmatch(line)
 		if m == nil || !headed {
 			return nil
 		}
@@ -145,7 +145,7 @@ func (s *stored) UnmarshalJSON(data []byte) error {
 func readRows(limits limit.Reader, text string) (all []recording.Told) {
 	for _, data := range headless.Records(text) {
 		var r rows
-		if !lines.Decode(data, &r) || !sessionName.MatchString(r.Session.ID) || r.Session.Directory == "" || r.Messages == nil {
+		if !lines.Decode(data, &r) || !sessionName().MatchString(r.Session.ID) || r.Session.Directory == "" || r.Messages == nil {
 			continue
 		}
 		told := recording.Told{
@@ -225,7 +225,7 @@ func parseEvent(line string) (event, bool) {
 		e.Payload.Directory = e.Directory
 		e = *e.Payload
 	}
-	return e, sessionName.MatchString(e.Properties.Session) && e.Type != ""
+	return e, sessionName().MatchString(e.Properties.Session) && e.Type != ""
 }
 
 // turn is the state of one session, with what its next event needs.

@@ -3,11 +3,11 @@ package pi
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	room "resumed/internal/agent/pi"
 	"resumed/internal/explain/recording"
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 )
 
@@ -35,12 +35,12 @@ func records(limits limit.Reader, text string) recording.Told {
 }
 
 // refusal matches the last line of a run that failed: a status, and what the provider answered.
-var refusal = regexp.MustCompile(`^[45][0-9]{2}:? \{.*\}$`)
+var refusal = lazy.Regexp(`^[45][0-9]{2}:? \{.*\}$`)
 
 // words interprets the output of a run for people.
 func words(limits limit.Reader, text string) (told recording.Told) {
 	text = strings.TrimSpace(text)
-	if last := text[strings.LastIndexByte(text, '\n')+1:]; refusal.MatchString(last) {
+	if last := text[strings.LastIndexByte(text, '\n')+1:]; refusal().MatchString(last) {
 		told.Event, told.Line = recording.Refused(limits.At, room.Verdict(limits, last), last), recording.LineOf(text, len(text))
 	}
 	return told

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +19,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/fleet"
 	"resumed/internal/fleet/natskv"
+	"resumed/internal/lazy"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
@@ -208,7 +208,7 @@ func (c *Client) Standing() *control.DaemonFleet {
 	return shown
 }
 
-var notInKeys = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+var notInKeys = lazy.Regexp(`[^A-Za-z0-9_-]`)
 
 // HostName returns the name of this host in its fleet.
 func HostName(cfg config.Fleet) string {
@@ -220,7 +220,7 @@ func HostName(cfg config.Fleet) string {
 		return "unknown"
 	}
 	name, _, _ = strings.Cut(name, ".")
-	return cmp.Or(strings.Trim(notInKeys.ReplaceAllString(name, "-"), "-_"), "unknown")
+	return cmp.Or(strings.Trim(notInKeys().ReplaceAllString(name, "-"), "-_"), "unknown")
 }
 
 // Figures are the metrics of this host in its fleet.

@@ -150,7 +150,7 @@ func (m *membership) identify(s resume.Session) string {
 	}
 	mac := hmac.New(sha256.New, m.key)
 	mac.Write([]byte(identity))
-	key := hex.EncodeToString(mac.Sum(nil)[:16]) + "." + cmp.Or(notInKeys.ReplaceAllString(s.Provider, "_"), "-")
+	key := hex.EncodeToString(mac.Sum(nil)[:16]) + "." + cmp.Or(notInKeys().ReplaceAllString(s.Provider, "_"), "-")
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.names[key] = s.AccountKey().String()

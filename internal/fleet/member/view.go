@@ -76,7 +76,7 @@ func (v *viewer) show(ctx context.Context) error {
 		if !s.Interrupted() {
 			continue
 		}
-		key := v.host + "." + notInKeys.ReplaceAllString(s.Key.Agent, "_") + "." + shortHash(s.Key.ID)
+		key := v.host + "." + notInKeys().ReplaceAllString(s.Key.Agent, "_") + "." + shortHash(s.Key.ID)
 		here[key] = true
 		counts[v.account(*s)]++
 		text, err := json.Marshal(shared(v.opts.View(*s), share))

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"resumed/internal/lazy"
 	"resumed/internal/limit/token"
 )
 
@@ -312,21 +313,22 @@ func (s *timeScan) dayOfMonth(i int) (day, end int) {
 }
 
 // numericDates are dates of numbers only, or of numbers followed by the names of their parts.
-var numericDates = []*regexp.Regexp{
-	regexp.MustCompile(`^(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})`),
-	regexp.MustCompile(`^(?P<year>\d{4}) ?/ ?(?P<month>\d{1,2}) ?/ ?(?P<day>\d{1,2})`),
-	regexp.MustCompile(`^(?:(?P<year>\d{4}) ?[年년] ?)?(?P<month>\d{1,2}) ?[月월] ?(?P<day>\d{1,2}) ?[日号號일]`),
-	regexp.MustCompile(`^(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})`),
+var numericDates = []func() *regexp.Regexp{
+	lazy.Regexp(`^(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})`),
+	lazy.Regexp(`^(?P<year>\d{4}) ?/ ?(?P<month>\d{1,2}) ?/ ?(?P<day>\d{1,2})`),
+	lazy.Regexp(`^(?:(?P<year>\d{4}) ?[年년] ?)?(?P<month>\d{1,2}) ?[月월] ?(?P<day>\d{1,2}) ?[日号號일]`),
+	lazy.Regexp(`^(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})`),
 	slashedDate,
 }
 
 // slashedDate may have the day or the month first.
-var slashedDate = regexp.MustCompile(`^(?P<month>\d{1,2}) ?/ ?(?P<day>\d{1,2}) ?/ ?(?P<year>\d{4}|\d{2})`)
+var slashedDate = lazy.Regexp(`^(?P<month>\d{1,2}) ?/ ?(?P<day>\d{1,2}) ?/ ?(?P<year>\d{4}|\d{2})`)
 
 // numericDate reads 2026-11-18, 2026/11/18, 2026年11月18日, 18.11.2026 and 11/18/2026.
 func (s *timeScan) numericDate(w *wall, i int) int {
 	rest := s.src[s.toks[i].Start:]
-	for _, form := range numericDates {
+	for _, compiled := range numericDates {
+		form := compiled()
 		m := form.FindStringSubmatch(rest)
 		if m == nil || len(rest) > len(m[0]) && token.IsDigit(rune(rest[len(m[0])])) {
 			continue
@@ -337,7 +339,7 @@ func (s *timeScan) numericDate(w *wall, i int) int {
 		} else if year < 100 {
 			year += 2000
 		}
-		if form == slashedDate && month > 12 {
+		if form == slashedDate() && month > 12 {
 			month, day = day, month
 		}
 		if year != 0 && (year < firstYear || year > lastYear) || month < 1 || month > 12 || day < 1 || day > 31 {
@@ -345,7 +347,7 @@ func (s *timeScan) numericDate(w *wall, i int) int {
 		}
 		w.year, w.month, w.day = year, time.Month(month), day
 		isPast := time.Date(year, w.month, day+1, 0, 0, 0, 0, s.r.zone()).Before(s.r.At)
-		if form == slashedDate && day <= 12 && isPast {
+		if form == slashedDate() && day <= 12 && isPast {
 			w.month, w.day = time.Month(day), month // of both readings, the one in the future is meant
 		}
 		return s.after(s.toks[i].Start + len(m[0]))

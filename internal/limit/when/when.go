@@ -4,12 +4,12 @@ package when
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"resumed/internal/lazy"
 	"resumed/internal/limit/token"
 )
 
@@ -103,14 +103,14 @@ var isoLayouts = []struct {
 	{"2006-01-02T15:04", true},
 }
 
-var isoText = regexp.MustCompile(`^[0-9A-Za-z:.+-]{10}[ 0-9A-Za-z:.+-]?[0-9A-Za-z:.+-]{0,29}`)
+var isoText = lazy.Regexp(`^[0-9A-Za-z:.+-]{10}[ 0-9A-Za-z:.+-]?[0-9A-Za-z:.+-]{0,29}`)
 
 func (s *timeScan) iso(i int) (Found, bool) {
 	t := s.toks[i]
 	if t.Kind != token.Number || len(t.Text) != 4 {
 		return Found{}, false
 	}
-	stated := strings.TrimRight(isoText.FindString(s.src[t.Start:]), ".:")
+	stated := strings.TrimRight(isoText().FindString(s.src[t.Start:]), ".:")
 	for _, l := range isoLayouts {
 		if at, err := time.ParseInLocation(l.layout, stated, s.r.zone()); err == nil && PlausibleYear(at) {
 			return Found{At: at, Rough: l.rough, End: s.after(t.Start + len(stated))}, true
@@ -229,11 +229,11 @@ func (s *timeScan) abbreviated(i int) bool {
 }
 
 // isoForm is "PT5M" or "P1DT2H". Years and months have no fixed length.
-var isoForm = regexp.MustCompile(strings.ReplaceAll(`^P(?:(#)W)?(?:(#)D)?(?:T(?:(#)H)?(?:(#)M)?(?:(#)S)?)?\b`, "#", `\d+(?:\.\d*)?`))
+var isoForm = lazy.Regexp(strings.ReplaceAll(`^P(?:(#)W)?(?:(#)D)?(?:T(?:(#)H)?(?:(#)M)?(?:(#)S)?)?\b`, "#", `\d+(?:\.\d*)?`))
 
 func (s *timeScan) isoDuration(i int) (Found, bool) {
 	start := s.toks[i].Start
-	m := isoForm.FindStringSubmatch(s.src[start:])
+	m := isoForm().FindStringSubmatch(s.src[start:])
 	if m == nil || m[0] == "P" || strings.HasSuffix(m[0], "T") {
 		return Found{}, false
 	}

@@ -2,12 +2,12 @@ package when
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // a machine without zone files still knows where Kyiv is
 
+	"resumed/internal/lazy"
 	"resumed/internal/limit/token"
 )
 
@@ -16,9 +16,9 @@ const hourSeconds = 60 * 60
 // Beijing is the zone of providers that state Beijing times without a zone.
 var Beijing = time.FixedZone("CST", 8*hourSeconds)
 
-var zoneText = regexp.MustCompile(`^[0-9A-Za-z/_+-]+`)
+var zoneText = lazy.Regexp(`^[0-9A-Za-z/_+-]+`)
 
-var wordStart = regexp.MustCompile(`(^|[/_-])[a-z]`)
+var wordStart = lazy.Regexp(`(^|[/_-])[a-z]`)
 
 // loadZone returns a zone of the zone database, as it is spelled or with the usual capitals.
 func loadZone(name string) (*time.Location, bool) {
@@ -27,7 +27,7 @@ func loadZone(name string) (*time.Location, bool) {
 	}
 	z, err := time.LoadLocation(name)
 	if err != nil {
-		z, err = time.LoadLocation(wordStart.ReplaceAllStringFunc(strings.ToLower(name), strings.ToUpper))
+		z, err = time.LoadLocation(wordStart().ReplaceAllStringFunc(strings.ToLower(name), strings.ToUpper))
 	}
 	return z, err == nil
 }
@@ -58,7 +58,7 @@ func (s *timeScan) zoneName(i int) (*time.Location, int) {
 	if t.Kind != token.Word {
 		return s.offset(t.Start)
 	}
-	if name := zoneText.FindString(s.src[t.Start:]); strings.Contains(name, "/") {
+	if name := zoneText().FindString(s.src[t.Start:]); strings.Contains(name, "/") {
 		if z, ok := loadZone(name); ok {
 			return z, s.after(t.Start + len(name))
 		}
@@ -95,10 +95,10 @@ func Zone(name string) (*time.Location, bool) {
 }
 
 // offsetForm is +02:00, -5 or +0530.
-var offsetForm = regexp.MustCompile(`^([+−-])(?:(\d\d)(\d\d)|(\d\d?)(?::(\d\d))?)`)
+var offsetForm = lazy.Regexp(`^([+−-])(?:(\d\d)(\d\d)|(\d\d?)(?::(\d\d))?)`)
 
 func (s *timeScan) offset(at int) (*time.Location, int) {
-	m := offsetForm.FindStringSubmatch(s.src[at:])
+	m := offsetForm().FindStringSubmatch(s.src[at:])
 	if m == nil {
 		return nil, 0
 	}

@@ -11,12 +11,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"resumed/internal/lazy"
 	"resumed/internal/notify"
 	"resumed/internal/notify/remote"
 	"resumed/internal/resume"
@@ -33,7 +33,7 @@ type Service struct {
 	written map[string]string // buttons of the last notices; deliveries are sent one at a time
 }
 
-var topicName = regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`)
+var topicName = lazy.Regexp(`^[-_A-Za-z0-9]{1,64}$`)
 
 // New parses ntfy://[USER:PASSWORD@]HOST/TOPIC. An access token is a password without a user.
 func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, error) {

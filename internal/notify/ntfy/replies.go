@@ -38,7 +38,7 @@ type replies struct {
 // AnswerBy makes the buttons of notices send their replies to a topic. channel is part of the key of
 // the stored buttons.
 func (s *Service) AnswerBy(topic, channel string, orders notify.Orders) error {
-	if !topicName.MatchString(topic) {
+	if !topicName().MatchString(topic) {
 		return errors.New("must be the name of a topic: letters, digits, - and _, 64 at most")
 	}
 	if topic == s.topic {
@@ -170,7 +170,7 @@ func (r *replies) obey(ctx context.Context, line []byte, log *slog.Logger) bool 
 	if reply.Event != "message" || slices.Contains(r.read, reply.ID) {
 		return true // open, keepalive, or sent twice
 	}
-	if topicName.MatchString(reply.ID) {
+	if topicName().MatchString(reply.ID) {
 		r.read = append(r.read[max(0, len(r.read)-lastRead+1):], reply.ID)
 	}
 	taken, open := r.buttons.take(strings.TrimSpace(reply.Message), time.Now())

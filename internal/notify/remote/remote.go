@@ -14,12 +14,12 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"resumed/internal/lazy"
 	"resumed/internal/notify"
 	"resumed/internal/sanitize"
 )
@@ -228,11 +228,11 @@ func NewRedactor(u *url.URL, hostToo bool) Redactor {
 	return Redactor{secrets: slices.Compact(found)}
 }
 
-var anyURL = regexp.MustCompile(`[a-zA-Z][a-zA-Z0-9+.-]*://[^\s"'<>]+`)
+var anyURL = lazy.Regexp(`[a-zA-Z][a-zA-Z0-9+.-]*://[^\s"'<>]+`)
 
 // Redact returns text without secrets.
 func (r Redactor) Redact(text string) string {
-	text = anyURL.ReplaceAllStringFunc(text, func(found string) string {
+	text = anyURL().ReplaceAllStringFunc(text, func(found string) string {
 		if u, err := url.Parse(found); err == nil {
 			return RedactURL(u)
 		}

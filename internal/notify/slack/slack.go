@@ -7,10 +7,10 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
+	"resumed/internal/lazy"
 	"resumed/internal/notify"
 	"resumed/internal/notify/remote"
 )
@@ -33,7 +33,7 @@ type attachment struct {
 const maxAttachments = 100
 
 // tokenForm has three parts with the same separator, after a prefix for its kind.
-var tokenForm = regexp.MustCompile(`^(?:(xox.|hook)[-:]|:?)([A-Z0-9]{9,})([-/,])([A-Z0-9]{9,})([-/,])([A-Za-z0-9]{24,})$`)
+var tokenForm = lazy.Regexp(`^(?:(xox.|hook)[-:]|:?)([A-Z0-9]{9,})([-/,])([A-Z0-9]{9,})([-/,])([A-Za-z0-9]{24,})$`)
 
 // New parses slack://hook:A-B-C@webhook, slack://xoxb:A-B-C@CHANNEL and slack://[NAME@]A/B/C.
 func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, error) {
@@ -53,7 +53,7 @@ func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, e
 			template.Username = u.User.Username()
 		}
 	}
-	parts := tokenForm.FindStringSubmatch(written)
+	parts := tokenForm().FindStringSubmatch(written)
 	if parts == nil || parts[3] != parts[5] {
 		return nil, errors.New("must be slack://hook:A-B-C@webhook, with the three parts of the webhook's URL, or slack://xoxb:TOKEN@CHANNEL")
 	}

@@ -8,11 +8,11 @@ import (
 	"errors"
 	"html"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"resumed/internal/lazy"
 	"resumed/internal/notify"
 	"resumed/internal/notify/remote"
 	"resumed/internal/sanitize"
@@ -30,7 +30,7 @@ type message struct {
 // maxText is what fits into one message, with room for escapes.
 const maxText = 3500
 
-var tokenForm = regexp.MustCompile(`^[0-9]+:[a-zA-Z0-9_-]+$`)
+var tokenForm = lazy.Regexp(`^[0-9]+:[a-zA-Z0-9_-]+$`)
 
 var parseModes = map[string]string{"": "", "none": "", "html": "HTML", "markdown": "Markdown", "markdownv2": "MarkdownV2"}
 
@@ -42,7 +42,7 @@ func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, e
 	chats := strings.FieldsFunc(o.Text("chats", "channels"), func(r rune) bool { return r == ',' || r == ' ' })
 	password, _ := u.User.Password()
 	bot := u.User.Username() + ":" + password
-	if !tokenForm.MatchString(bot) || len(chats) == 0 {
+	if !tokenForm().MatchString(bot) || len(chats) == 0 {
 		return nil, errors.New("must be telegram://TOKEN@telegram?chats=CHAT, with the token of a bot")
 	}
 	address := "https://api.telegram.org/bot" + bot + "/sendMessage"

@@ -20,6 +20,7 @@ import (
 	"unicode/utf8"
 
 	"resumed/internal/childenv"
+	"resumed/internal/lazy"
 	"resumed/internal/procfs"
 	"resumed/internal/terminal"
 )
@@ -264,16 +265,16 @@ var drawn = map[byte]rune{0x00: '─', 0x02: '│', 0x14: '—', 0x19: '’', 0x
 // ❯ is o. Where they may stand for either, the mark counts: it is what keeps a prompt from being
 // typed.
 var marks = []struct {
-	row  *regexp.Regexp
+	row  func() *regexp.Regexp
 	with string
 }{
-	{regexp.MustCompile(`^( *)o([ \x{a0}]|$)`), "$1❯$2"},
-	{regexp.MustCompile(`^( *|.*-- INSERT -- )õõ `), "$1⏵⏵ "},
-	{regexp.MustCompile(`^( *|.*-- INSERT -- )ø `), "$1⏸ "},
-	{regexp.MustCompile(`^( *)\x{a0} (\S)`), "$1⚠ $2"},
-	{regexp.MustCompile(`^[;=63"&] (.*(?:\S&|\bRetrying in ))`), "✻ $1"},
-	{regexp.MustCompile(`^([✻·*] .*\S)&`), "$1…"},
-	{regexp.MustCompile(`(\S)&$`), "$1…"},
+	{lazy.Regexp(`^( *)o([ \x{a0}]|$)`), "$1❯$2"},
+	{lazy.Regexp(`^( *|.*-- INSERT -- )õõ `), "$1⏵⏵ "},
+	{lazy.Regexp(`^( *|.*-- INSERT -- )ø `), "$1⏸ "},
+	{lazy.Regexp(`^( *)\x{a0} (\S)`), "$1⚠ $2"},
+	{lazy.Regexp(`^[;=63"&] (.*(?:\S&|\bRetrying in ))`), "✻ $1"},
+	{lazy.Regexp(`^([✻·*] .*\S)&`), "$1…"},
+	{lazy.Regexp(`(\S)&$`), "$1…"},
 }
 
 // Restored returns the text that GNU screen has written into a file, with the characters of which
@@ -305,7 +306,7 @@ func restored(row []byte) string {
 	}
 	text := b.String()
 	for _, m := range marks {
-		text = m.row.ReplaceAllString(text, m.with)
+		text = m.row().ReplaceAllString(text, m.with)
 	}
 	return text
 }

@@ -3,7 +3,6 @@ package screen
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/claude/transcript"
+	"resumed/internal/lazy"
 	"resumed/internal/resume"
 )
 
@@ -132,16 +132,16 @@ const insertMode = "-- INSERT --"
 
 var (
 	// modeLine is the last line of every screen that accepts a prompt, if there is room for it.
-	modeLine = regexp.MustCompile(`^(?:-- INSERT -- )?(?:⏵⏵|⏸) .+ on\b|^\? for shortcuts\b|^` + insertMode)
+	modeLine = lazy.Regexp(`^(?:-- INSERT -- )?(?:⏵⏵|⏸) .+ on\b|^\? for shortcuts\b|^` + insertMode)
 
 	// choice matches menus, never a footer.
-	choice = regexp.MustCompile(`❯|^\d+\.|(?i)\benter to\b|\besc to (?:cancel|go back|close)\b|\(y/n\)`)
+	choice = lazy.Regexp(`❯|^\d+\.|(?i)\benter to\b|\besc to (?:cancel|go back|close)\b|\(y/n\)`)
 
 	// atTheKeys replaces the mode for a while after a key was pressed.
-	atTheKeys = regexp.MustCompile(`(?i)^(?:paste again to|press \S+ again to|(?:esc|ctrl\S*) again to)`)
+	atTheKeys = lazy.Regexp(`(?i)^(?:paste again to|press \S+ again to|(?:esc|ctrl\S*) again to)`)
 
 	// working may be cut at the terminal's edge.
-	working = regexp.MustCompile(`\besc to (?:interrupt\b|(?:i|in|int|inte|inter|interr|interru|interrup)?…$)`)
+	working = lazy.Regexp(`\besc to (?:interrupt\b|(?:i|in|int|inte|inter|interr|interru|interrup)?…$)`)
 )
 
 // pressEnter follows transcript.HasReset. It is known only from the program: that screen was never observed.
@@ -158,7 +158,7 @@ func readFooter(lines []string) view {
 	v := composer
 	for _, line := range lines {
 		switch {
-		case working.MatchString(line):
+		case working().MatchString(line):
 			return busy
 		case strings.HasPrefix(line, resetsAt),
 			strings.HasPrefix(line, "Continuing ") && strings.HasSuffix(line, "Esc to cancel"):
@@ -166,16 +166,16 @@ func readFooter(lines []string) view {
 		case v == armed && strings.HasSuffix("· Esc to cancel", line): // wrapped by a narrow terminal
 		case strings.HasPrefix(strings.ToLower(line), pressEnter):
 			return stale
-		case choice.MatchString(line):
+		case choice().MatchString(line):
 			return strange
 		}
 	}
 	switch last := lines[len(lines)-1]; {
-	case atTheKeys.MatchString(last):
+	case atTheKeys().MatchString(last):
 		return touched
 	case strings.HasPrefix(last, resetsAt):
 		return armed
-	case !modeLine.MatchString(last):
+	case !modeLine().MatchString(last):
 		return strange
 	}
 	return v
@@ -190,7 +190,7 @@ const noticeIndent = 8
 func isNotice(line string) bool {
 	text := trim(line)
 	atTheRight := strings.HasPrefix(line, strings.Repeat(" ", noticeIndent)) || strings.HasPrefix(text, "tmux focus-events off")
-	return atTheRight && !choice.MatchString(text) && !strings.Contains(text, "esc to ")
+	return atTheRight && !choice().MatchString(text) && !strings.Contains(text, "esc to ")
 }
 
 func withoutNotices(lines []string) []string {
@@ -204,7 +204,7 @@ func withoutNotices(lines []string) []string {
 }
 
 // spinner is animated while Claude Code works. After the turn it shows the duration.
-var spinner = regexp.MustCompile(`^[✻✽✶✳✢✦·*] .*(?:…|\bRetrying in )`)
+var spinner = lazy.Regexp(`^[✻✽✶✳✢✦·*] .*(?:…|\bRetrying in )`)
 
 // A tip or a list of tasks may be below the spinner.
 func showsWork(lines []string) bool {
@@ -213,7 +213,7 @@ func showsWork(lines []string) bool {
 		if line == "" {
 			continue
 		}
-		if spinner.MatchString(line) {
+		if spinner().MatchString(line) {
 			return true
 		}
 		outdented := line[0] != ' '
@@ -252,8 +252,8 @@ const (
 )
 
 var (
-	menuNumber = regexp.MustCompile(` \d\. `)
-	menuChoice = regexp.MustCompile(
+	menuNumber = lazy.Regexp(` \d\. `)
+	menuChoice = lazy.Regexp(
 		`^(?:Wait here, then continue automatically [^❯]+|Upgrade your plan|Add funds to continue with [^❯]+|Request more|Switch to [^❯]+)$`)
 )
 
@@ -285,16 +285,16 @@ func isLimitMenu(lines []string) bool {
 	if !headed || !footed || marked != 1 {
 		return false
 	}
-	choices := menuNumber.Split(text, -1)
-	return choices[0] == "" && !slices.ContainsFunc(choices[1:], func(choice string) bool { return !menuChoice.MatchString(choice) })
+	choices := menuNumber().Split(text, -1)
+	return choices[0] == "" && !slices.ContainsFunc(choices[1:], func(choice string) bool { return !menuChoice().MatchString(choice) })
 }
 
 // dialogRow is the marked choice of a dialog, or the keys that end it.
-var dialogRow = regexp.MustCompile(`^ +❯ |\b(?:Enter to|Esc to (?:cancel|close|exit|go back))\b`)
+var dialogRow = lazy.Regexp(`^ +❯ |\b(?:Enter to|Esc to (?:cancel|close|exit|go back))\b`)
 
 func dialogIn(lines []string) string {
 	edge := lastIndex(lines, isEdge)
-	if edge < 0 || !slices.ContainsFunc(lines[edge:], dialogRow.MatchString) {
+	if edge < 0 || !slices.ContainsFunc(lines[edge:], dialogRow().MatchString) {
 		return ""
 	}
 	for _, line := range lines[edge+1:] {
@@ -337,7 +337,7 @@ func (s Screen) judge(p Process, stopped resume.Session, now time.Time) agent.Sc
 	case p.Status == "waiting" && s.title != "":
 		const why = "a dialog is open in its terminal (%.60s): %sanswer or close it there, and the prompt is typed"
 		asks := ""
-		if oldSession.MatchString(s.title) {
+		if oldSession().MatchString(s.title) {
 			asks = asksForSummary
 		}
 		return agent.ScreenState{Skip: &agent.Skip{Why: fmt.Sprintf(why, s.title, asks), Tell: true}}
@@ -363,7 +363,7 @@ func (s Screen) judge(p Process, stopped resume.Session, now time.Time) agent.Sc
 
 // oldSession is the title of a dialog that does not tell what it asks. No key answers it for its user: Escape continues
 // with the full session.
-var oldSession = regexp.MustCompile(`^This session is .+ old and .+ tokens\.`)
+var oldSession = lazy.Regexp(`^This session is .+ old and .+ tokens\.`)
 
 const asksForSummary = "it asks whether to continue from a summary, or with the full session, which uses more of your allowance; "
 

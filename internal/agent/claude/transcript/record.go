@@ -2,12 +2,12 @@ package transcript
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
@@ -292,7 +292,7 @@ func (rd *Reader) Trace(line lines.Line) agent.ToolUse {
 }
 
 // denialWords are the results in versions that do not mark a refusal.
-var denialWords = regexp.MustCompile(`^(?:Claude requested permissions? to |Permission (?:to|for) .* has been denied|` +
+var denialWords = lazy.Regexp(`^(?:Claude requested permissions? to |Permission (?:to|for) .* has been denied|` +
 	`.* (?:requires?|needs) approval|.* was blocked\. For security)`)
 
 // An interruption by a person is not a question of permission.
@@ -305,7 +305,7 @@ func (r record) denies(result block) bool {
 		return true
 	}
 	text := Message{Content: result.Content}.Text()
-	return denialWords.MatchString(text) && !strings.HasPrefix(text, "Exit code") // output of a command may contain anything
+	return denialWords().MatchString(text) && !strings.HasPrefix(text, "Exit code") // output of a command may contain anything
 }
 
 // DeniedInResult returns the last refusal in the result of a run, if it was printed as JSON.

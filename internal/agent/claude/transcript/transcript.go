@@ -7,12 +7,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
@@ -126,10 +126,10 @@ func (rd *Reader) event(r record, line lines.Line) (resume.Event, bool) {
 	}
 }
 
-var plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
+var plainName = lazy.Regexp(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 
 // IsID reports whether Claude Code may have given a session that id.
-func IsID(id string) bool { return plainName.MatchString(id) }
+func IsID(id string) bool { return plainName().MatchString(id) }
 
 func sessionID(r record, path string) (string, bool) {
 	if agent.IsUUID(r.SessionID) {

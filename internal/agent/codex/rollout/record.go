@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/lazy"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
@@ -156,7 +156,7 @@ func Trace(line lines.Line, confined bool) agent.ToolUse {
 		t.Done = []string{p.CallID}
 		text := string(p.Output)
 		_ = json.Unmarshal(p.Output, &text) // an object is searched as it is
-		bySandbox := confined && failedCommand.MatchString(text) && strings.Contains(text, "Read-only file system")
+		bySandbox := confined && failedCommand().MatchString(text) && strings.Contains(text, "Read-only file system")
 		if refusedByCodex(text) || bySandbox {
 			t.Denied = &agent.Denial{ID: p.CallID}
 		}
@@ -180,7 +180,7 @@ func refusedByCodex(text string) bool {
 }
 
 // A command that failed because it wrote where the sandbox forbids it was refused. Other failures may have other causes.
-var failedCommand = regexp.MustCompile(`(?i)(process exited with code|exit code:|"exit_code":) ?[1-9]`)
+var failedCommand = lazy.Regexp(`(?i)(process exited with code|exit code:|"exit_code":) ?[1-9]`)
 
 // Sift judges a line by its kind. A line of unknown kind must be parsed.
 func Sift(line []byte) agent.Weight {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"resumed/internal/agent"
+	"resumed/internal/lazy"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
@@ -33,10 +33,10 @@ type Reader struct {
 	dirs    lines.Latest[string]           // of the turns
 }
 
-var rolloutPath = regexp.MustCompile(`^\d{4}/\d\d/\d\d/rollout-[^/]+\.jsonl$`)
+var rolloutPath = lazy.Regexp(`^\d{4}/\d\d/\d\d/rollout-[^/]+\.jsonl$`)
 
 // Match accepts rollouts, which are in one directory per day.
-func Match(rel string) bool { return rolloutPath.MatchString(filepath.ToSlash(rel)) }
+func Match(rel string) bool { return rolloutPath().MatchString(filepath.ToSlash(rel)) }
 
 // Head returns the first record of a rollout, or false if it cannot be read.
 func (rd *Reader) Head(path string) (Head, bool) { return rd.headBefore(lines.Line{Path: path}) }

@@ -146,7 +146,10 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
-var wellFormed = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var plainName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// The length is not part of the pattern: one that counts is slow to compile, and every command that loads a configuration does that.
+func wellFormed(name string) bool { return len(name) <= 64 && plainName().MatchString(name) }
 
 // wellNamed refuses names that cannot be part of an account, a label or a command.
 func (ps *problems) wellNamed(key, name string) bool {
@@ -154,7 +157,7 @@ func (ps *problems) wellNamed(key, name string) bool {
 		ps.add(key, nil, "must be set")
 		return false
 	}
-	ok := wellFormed().MatchString(name)
+	ok := wellFormed(name)
 	ps.check(ok, key, name, "must be letters, digits, '.', '_' or '-', at most 64, beginning with a letter or digit")
 	return ok
 }

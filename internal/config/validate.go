@@ -104,7 +104,7 @@ func (h HTTP) validate(found *problems) {
 
 func (f Fleet) validate(found *problems) {
 	if f.Name != "" { // in a fleet key a dot would make two parts, and a slash separates it from a session
-		ok := wellFormed().MatchString(f.Name) && !strings.Contains(f.Name, ".")
+		ok := wellFormed(f.Name) && !strings.Contains(f.Name, ".")
 		found.check(ok, "fleet.name", f.Name, "must be letters, digits, '_' or '-', at most 64, beginning with a letter or digit")
 	}
 	if f.URL == "" {

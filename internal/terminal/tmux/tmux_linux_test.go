@@ -2,6 +2,7 @@ package tmux_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,6 +27,10 @@ const childEnv = "TMUX_TEST_CHILD"
 func TestMain(m *testing.M) {
 	switch os.Getenv(childEnv) {
 	case "":
+		flag.Parse()
+		if err := flag.Set("test.parallel", "16"); err != nil { // they wait for tmux, and compute little
+			panic(err)
+		}
 		os.Exit(m.Run())
 	case "echo":
 		os.Exit(terminaltest.Echo("ünd ❯ ready\r\n"))
@@ -104,6 +109,7 @@ func TestWhatIsTypedReachesTheProgramAsItIs(t *testing.T) {
 }
 
 func TestNothingButPlainTextAndTwoKeysIsEverTyped(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.run("SELF")
 	pane := find(t, s.Process())
@@ -118,6 +124,7 @@ func TestNothingButPlainTextAndTwoKeysIsEverTyped(t *testing.T) {
 }
 
 func TestAPaneIsProvedToBeTheProcesss(t *testing.T) {
+	t.Parallel()
 	for rule, c := range map[string]struct {
 		command string
 		then    func(*testing.T, *server, resume.Process) resume.Process
@@ -195,6 +202,7 @@ func TestAPaneIsProvedToBeTheProcesss(t *testing.T) {
 
 // The state when the pane was found may have changed when a key is pressed.
 func TestEveryKeyIsProvedAnew(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.run("SELF")
 	pane := find(t, s.Process())
@@ -213,6 +221,7 @@ func TestEveryKeyIsProvedAnew(t *testing.T) {
 }
 
 func TestAProcessOutsideOfTmuxHasNoPane(t *testing.T) {
+	t.Parallel()
 	start := func(env ...string) resume.Process {
 		child := exec.Command(os.Args[0])
 		child.Env = append(env, childEnv+"=sleep")
@@ -256,6 +265,7 @@ func TestAProcessOutsideOfTmuxHasNoPane(t *testing.T) {
 
 // A tmux that never answers does not block for long.
 func TestACallThatHangsIsCutShort(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.run("SELF")
 	pane := find(t, s.Process())
@@ -289,22 +299,57 @@ func (s *server) attach() (types func(keys string)) {
 	return func(text string) { _, _ = fmt.Fprint(keys, text) }
 }
 
+// shifted is a pane whose keys were pressed that much longer ago, so that nobody has to wait for ten seconds to
+// pass.
+type shifted struct {
+	terminal.Window
+	ago *time.Duration
+}
+
+func (w shifted) Facts(ctx context.Context) (terminal.Facts, error) {
+	facts, err := w.Window.Facts(ctx)
+	if !facts.Input.At.IsZero() {
+		facts.Input.At = facts.Input.At.Add(-*w.ago)
+	}
+	return facts, err
+}
+
 // Where a person types nothing is typed for ten seconds, and one more key of theirs is enough to give
 // way. Keys that other programs send, and keys in another pane, do not count.
 func TestAPersonAtTheKeyboardGoesFirst(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.run("exec SELF")
-	pane := find(t, s.Process())
+	var ago time.Duration
+	var window terminal.Window
+	pane, err := terminal.Find(t.Context(), s.Process(), func(environ []string) (terminal.Window, error) {
+		found, err := tmux.Find(environ)
+		window = found
+		return shifted{found, &ago}, err
+	})
+	require.NoError(t, err)
 	require.NoError(t, pane.Quiet(t.Context()), "nobody is attached")
-	types := s.attach()
-	require.ErrorIs(t, pane.Type(t.Context(), "a"), terminal.ErrInUse, "somebody came since")
-	require.ErrorIs(t, pane.Quiet(t.Context()), terminal.ErrInUse)
 	began := time.Now()
-	s.Until("ten seconds are over", func() bool { return pane.Quiet(t.Context()) == nil })
-	require.Greater(t, time.Since(began), 9*time.Second)
+	types := s.attach()
+	facts, err := window.Facts(t.Context())
+	require.NoError(t, err)
+	key := facts.Input.At
+	require.WithinRange(t, key, began, time.Now().Add(time.Second), "tmux tells the second in which somebody came")
+	require.ErrorIs(t, pane.Type(t.Context(), "a"), terminal.ErrInUse, "somebody came since")
+	for ; ago < 11*time.Second; ago += 250 * time.Millisecond {
+		before := time.Since(key) + ago
+		err := pane.Quiet(t.Context())
+		switch after := time.Since(key) + ago; {
+		case after < 10*time.Second:
+			require.ErrorIs(t, err, terminal.ErrInUse, "%s after the key", after)
+		case before >= 10*time.Second:
+			require.NoError(t, err, "%s after the key", before)
+		}
+	}
+	require.NoError(t, pane.Quiet(t.Context()))
 	s.tmux("send-keys", "x")
 	require.NoError(t, pane.Type(t.Context(), "it's; 'so';"))
+	time.Sleep(time.Until(key)) // tmux tells whole seconds: one more key in the same one is not told apart
 	types("y")
 	s.Until("the key has arrived", func() bool { _, keys := s.Typed(); return strings.HasSuffix(keys, "y") })
 	require.ErrorIs(t, pane.Press(t.Context(), terminal.Enter), terminal.ErrInUse)

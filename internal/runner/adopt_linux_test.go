@@ -19,6 +19,7 @@ import (
 )
 
 func TestADetachedCommandGoesOn(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, "polite")
 	cmd.Grace = time.Minute
 	p := start(t, cmd)
@@ -54,6 +55,7 @@ func startByDaemon(t *testing.T) (Command, resume.Process) {
 }
 
 func TestACommandOutlivesItsDaemonAndIsFoundAgain(t *testing.T) {
+	t.Parallel()
 	cmd, process := startByDaemon(t)
 
 	found, ok := Find(cmd.Mark)
@@ -84,6 +86,7 @@ func TestACommandOutlivesItsDaemonAndIsFoundAgain(t *testing.T) {
 }
 
 func TestAnAdoptedCommandKeepsItsBounds(t *testing.T) {
+	t.Parallel()
 	cmd, process := startByDaemon(t)
 	time.Sleep(300 * time.Millisecond)
 	adopted := time.Now()
@@ -101,6 +104,7 @@ func TestAnAdoptedCommandKeepsItsBounds(t *testing.T) {
 }
 
 func TestTheLaterOwnerOfAPidIsNotTakenForTheCommand(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, "sleep")
 	p := start(t, cmd)
 	now, err := StartTime(p.PID)
@@ -122,6 +126,7 @@ func TestTheLaterOwnerOfAPidIsNotTakenForTheCommand(t *testing.T) {
 }
 
 func TestTheOneThatWasStartedIsFoundNotWhatItStarted(t *testing.T) {
+	t.Parallel()
 	for _, role := range []string{"parent", "setsid"} {
 		cmd := command(t, role)
 		p := start(t, cmd)
@@ -145,6 +150,7 @@ func TestOfProcessesThatStartedTogetherTheLeaderIsTheCommand(t *testing.T) {
 }
 
 func TestADeadProcessIsNotFound(t *testing.T) {
+	t.Parallel()
 	child := exec.Command(os.Args[0], "0")
 	child.Env = append(os.Environ(), childEnv+"=exit", resume.MarkVariable+"=zombie-"+strconv.Itoa(os.Getpid()))
 	require.NoError(t, child.Start())
@@ -161,6 +167,7 @@ func TestADeadProcessIsNotFound(t *testing.T) {
 }
 
 func TestStartTimeOfAProcessWithAnOddName(t *testing.T) {
+	t.Parallel()
 	odd := filepath.Join(t.TempDir(), "a ) R 1 (b")
 	require.NoError(t, os.Symlink(os.Args[0], odd))
 	cmd := command(t, "sleep")

@@ -311,6 +311,7 @@ func TestALostAnswerStartsNothingTwice(t *testing.T) {
 
 // A command that is not found may have ended: the result is unknown.
 func TestALostCommandIsNeitherRunNorKnown(t *testing.T) {
+	t.Parallel()
 	p := &Process{cmd: Command{Mark: "never-started"}, started: time.Now(), ended: make(chan struct{})}
 	lost := errors.New("connection reset")
 	got := p.findOrdered(lost, 100*time.Millisecond).Wait(t.Context())

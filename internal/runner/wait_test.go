@@ -43,8 +43,41 @@ func TestACommandThatDoesNotEndIsReportedAtItsBound(t *testing.T) {
 	}
 }
 
+// Whatever a command writes keeps it running, and its silence ends it.
+func TestSignsOfLifeKeepACommandRunning(t *testing.T) {
+	const stall = time.Second
+	for _, sign := range []string{"output", "transcript.jsonl"} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			cmd := Command{
+				Output: filepath.Join(dir, "output"), Bounds: bounds(0, stall),
+				Signs: func() []string {
+					return []string{filepath.Join(dir, "never-there"), filepath.Join(dir, "transcript.jsonl")}
+				},
+			}
+			began := time.Now()
+			p := &Process{cmd: cmd, started: began, ended: make(chan struct{})}
+			done := make(chan Result)
+			go func() { done <- p.Wait(soon(t)) }()
+			var last time.Time
+			for range 45 {
+				last = time.Now()
+				require.NoError(t, os.WriteFile(filepath.Join(dir, sign), []byte(last.String()), 0o600))
+				time.Sleep(50 * time.Millisecond)
+			}
+			got := <-done
+			require.ErrorContains(t, got.Err, "no sign of life", sign)
+			over := time.Now().Add(-killPatience) // this process cannot be ended, which is waited for
+			require.Greater(t, over.Sub(last), stall-stall/4, "a sign counts from the look that finds it")
+			require.LessOrEqual(t, over.Sub(last), stall+stall/2)
+			require.Greater(t, over.Sub(began), 2*stall)
+		})
+	}
+}
+
 // A daemon that adopts a command is not its parent: it reads how the command ended from the status file.
 func TestHowAnAdoptedCommandEndedIsKnownByItsStatusFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cmd := Command{
 		Argv: []string{"/bin/sh", "-c", "until [ -e go ]; do sleep 0.01; done; exit 3"}, Dir: dir,

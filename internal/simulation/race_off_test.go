@@ -5,4 +5,4 @@ package simulation
 const raceDetector = false
 
 // everyday is how many steps are played by every test run. CI plays more.
-const everyday = 30_000
+const everyday = 15_000

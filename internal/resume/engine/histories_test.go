@@ -70,7 +70,7 @@ type place struct {
 
 // How much is tried: go test ./internal/resume -histories 100000 -first 1000.
 var (
-	histories = flag.Uint64("histories", 300, "how many random `histories` to try")
+	histories = flag.Uint64("histories", 150, "how many random `histories` to try")
 	first     = flag.Uint64("first", 0, "the `seed` of the first one")
 )
 

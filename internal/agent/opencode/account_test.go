@@ -12,6 +12,7 @@ import (
 )
 
 func TestWhatIsKeptForAProviderTellsWhoseAllowanceItIs(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	a, err := openCode.make(agent.Options{Roots: []string{dir}})
 	require.NoError(t, err)

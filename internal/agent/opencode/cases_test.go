@@ -12,8 +12,10 @@ import (
 )
 
 func TestEveryCapturedSessionIsUnderstood(t *testing.T) {
+	t.Parallel()
 	for _, c := range captures(t) {
 		t.Run(c.Case, func(t *testing.T) {
+			t.Parallel()
 			a := newAgent(t, agent.Options{})
 			s := newStore(t, a.homes.Roots[0])
 			s.add(loadRows(t, c.File))
@@ -64,6 +66,7 @@ func requireMeaning(t *testing.T, c captured, event resume.Event) {
 
 // The exhausted rate limit header counts, not the one with room.
 func TestAGaugeStatesTheReset(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, agent.Options{})
 	s := newStore(t, a.homes.Roots[0])
 	s.add(loadRows(t, "db/serve_fake_rl_openai_hdr.json"))

@@ -13,6 +13,7 @@ import (
 )
 
 func TestInvocations(t *testing.T) {
+	t.Parallel()
 	a, err := openCode.make(agent.Options{Roots: []string{t.TempDir()}})
 	require.NoError(t, err)
 	agenttest.Invocations(t, a, []agenttest.Called{
@@ -30,6 +31,7 @@ func TestInvocations(t *testing.T) {
 }
 
 func TestWhatCanBeContinued(t *testing.T) {
+	t.Parallel()
 	home, dir := t.TempDir(), t.TempDir()
 	s := newStore(t, home)
 	a := newAgent(t, agent.Options{Roots: []string{home}})

@@ -11,6 +11,7 @@ import (
 )
 
 func TestADenialThatEndedTheTurnIsFound(t *testing.T) {
+	t.Parallel()
 	const session = "ses_e237396feffepj9PDLR6ibzFGU"
 	ended := time.UnixMilli(1794701557917)
 	began := ended.Add(-time.Minute)

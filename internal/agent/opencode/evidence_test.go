@@ -17,6 +17,7 @@ import (
 
 // Other versions have other columns: a missing column is an unknown value.
 func TestADatabaseWithFewColumnsIsUnderstood(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, agent.Options{})
 	s := &store{t: t, path: filepath.Join(t.TempDir(), "old copy?#.sqlite")}
 	s.open()
@@ -37,6 +38,7 @@ func TestADatabaseWithFewColumnsIsUnderstood(t *testing.T) {
 }
 
 func TestAFileThatIsNoDatabaseOfOpencodeIsRefused(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, agent.Options{})
 	dir := t.TempDir()
 	_, err := a.Evidence(filepath.Join(dir, "none.db"))
@@ -58,6 +60,7 @@ func TestAFileThatIsNoDatabaseOfOpencodeIsRefused(t *testing.T) {
 }
 
 func TestWhatEachFailureMeans(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
 	for data, want := range map[string]struct {
 		class limit.Class

@@ -481,6 +481,7 @@ func TestALockedDatabaseIsReadWhenItIsFree(t *testing.T) {
 }
 
 func TestWhetherAPersonSitsBeforeASession(t *testing.T) {
+	t.Parallel()
 	const asksNobody = `[{"permission":"question","action":"deny","pattern":"*"},{"permission":"plan_enter","action":"deny","pattern":"*"}]`
 	for rule, c := range map[string]struct {
 		rules any

@@ -27,6 +27,7 @@ func newKilo(t testing.TB, o agent.Options) *Agent {
 }
 
 func TestEveryCapturedSessionOfKiloIsUnderstood(t *testing.T) {
+	t.Parallel()
 	n := 0
 	for _, c := range agenttest.Cases[captured](t) {
 		if !strings.HasPrefix(c.File, "kilo/") {
@@ -133,6 +134,7 @@ func TestAResumeOfKiloLacksNoRestrictionAndHasNoGrantOfItsOwn(t *testing.T) {
 }
 
 func TestWhoMayHoldASessionOfKilo(t *testing.T) {
+	t.Parallel()
 	const dir, db = "/src/app", "/home/u/.local/share/kilo/kilo.db"
 	for rule, c := range map[string]struct {
 		argv []string
@@ -154,6 +156,7 @@ func TestWhoMayHoldASessionOfKilo(t *testing.T) {
 
 // Kilo deletes the failed message when a session continues: the rows are read again.
 func TestASessionOfKiloMovesThoughItsFailureIsTakenAway(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	s := newStore(t, root)
 	require.NoError(t, os.Rename(s.path, filepath.Join(root, "gone.db")))

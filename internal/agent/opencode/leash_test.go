@@ -96,6 +96,7 @@ func TestVariablesThatTheConfigurationNames(t *testing.T) {
 
 // A process that only shows a server's sessions does not decide their origin: the server does.
 func TestWhoseStartCounts(t *testing.T) {
+	t.Parallel()
 	for rule, c := range map[string]struct{ line, server string }{
 		"a terminal at a server": {"attach http://127.0.0.1:4096 --dir /src", "http://127.0.0.1:4096"},
 		"a run at a server":      {"run --attach http://h:1 fix it", "http://h:1"},
@@ -121,6 +122,7 @@ func TestWhoMayGoOnWithASession(t *testing.T) {
 }
 
 func TestAServerHoldsSessionsOfAnyDirectory(t *testing.T) {
+	t.Parallel()
 	const dir, db = "/src/app", "/data/opencode/opencode.db"
 	server := procDir{pid: 7, argv: []string{"opencode", "serve"}, cwd: "/home/u", open: []string{db}}
 	session := resume.Session{Key: resume.Key{Agent: Name, ID: "ses_1"}, Cwd: dir, Transcript: db, Kind: resume.Interactive}

@@ -45,6 +45,7 @@ func fakeProc(t testing.TB, all ...procDir) process.Table {
 }
 
 func TestWhoMayHoldASession(t *testing.T) {
+	t.Parallel()
 	const id, dir, db = "ses_1", "/src/app", "/home/u/.local/share/opencode/opencode.db"
 	tui := func(more ...string) procDir {
 		return procDir{pid: 7, argv: append([]string{"opencode"}, more...), cwd: dir, open: []string{"/dev/null", db}}
@@ -90,6 +91,7 @@ func TestWhoMayHoldASession(t *testing.T) {
 
 // An open message is a running turn if a process is in the session's directory, else the turn was cut off.
 func TestAnOpenMessageIsJudgedByWhoLives(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, agent.Options{})
 	s := newStore(t, a.homes.Roots[0])
 	s.add(loadRows(t, "db/serve_killed_while_busy.json"))

@@ -75,6 +75,7 @@ func TestASessionKeepsItsAgent(t *testing.T) {
 
 // opencode quotes an argument with a space, and takes one that begins with a dash for an option.
 func TestAPromptIsPassedWordByWord(t *testing.T) {
+	t.Parallel()
 	for prompt, want := range map[string][]string{
 		"continue":           {"continue"},
 		"please  go on":      {"please", "go", "on"},

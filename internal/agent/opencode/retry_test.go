@@ -101,6 +101,7 @@ func TestARetryOfAChildIsNotTold(t *testing.T) {
 }
 
 func TestTheCapturedStatesAreUnderstood(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("testdata/session-status-retry.json")
 	require.NoError(t, err)
 	var states map[string]server.Status
@@ -198,6 +199,7 @@ for (const line of readFileSync(process.argv[2], "utf8").trim().split("\n")) awa
 }
 
 func TestAJournalThatIsBegunAnewIsReadFromItsStart(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	file := server.PluginFile{Path: path}
 	line := `{"at":1,"pid":7,"type":"session.idle","session":"ses_1"}` + "\n"

@@ -12,6 +12,7 @@ import (
 )
 
 func TestTheSizeOfTheContextIsReadFromTheLastAnswer(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := newStore(t, dir)
 	at := time.Date(2026, 11, 15, 5, 0, 0, 0, time.UTC)

@@ -83,6 +83,7 @@ const declined = `,"content":[{"type":"tool","id":"c","name":"bash","state":{"st
 	`"error":{"type":"aborted","message":"The user declined this tool call"}}}],"error":{"type":"aborted","message":"Step interrupted"}`
 
 func TestWhatARowOfVersion2Means(t *testing.T) {
+	t.Parallel()
 	at := time.Now().Add(-time.Minute).Truncate(time.Millisecond)
 	for rule, c := range map[string]struct {
 		kind, data string // of a further row; data is that of an answer if it has no type
@@ -151,6 +152,7 @@ func TestWhatARowOfVersion2Means(t *testing.T) {
 
 // The tables of version 1 stay as they were when version 2 was first started.
 func TestVersion1sTablesTellNothingBesideVersion2s(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, agent.Options{})
 	s := newStore2(t, a.homes.Roots[0])
 	at := time.Now().Add(-time.Minute)
@@ -172,6 +174,7 @@ func TestVersion1sTablesTellNothingBesideVersion2s(t *testing.T) {
 
 // Version 2 takes over what version 1 wrote, without the status and the headers of an error.
 func TestTheTimeThatVersion1WasToldIsNotLost(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, agent.Options{})
 	s := newStore(t, a.homes.Roots[0])
 	at := time.Now().Add(-time.Minute)
@@ -194,6 +197,7 @@ func TestTheTimeThatVersion1WasToldIsNotLost(t *testing.T) {
 
 // A row of the same number and id in the other version's table is not where reading stopped.
 func TestACursorOfVersion1IsNoneOfVersion2(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, agent.Options{})
 	s := newStore2(t, a.homes.Roots[0])
 	at := time.Now().Add(-time.Minute)
@@ -210,6 +214,7 @@ func TestACursorOfVersion1IsNoneOfVersion2(t *testing.T) {
 
 // While opencode has the turn it may try again by itself, and its server continues the turn after a restart.
 func TestATurnThatVersion2HasIsLeftToIt(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, agent.Options{})
 	s := newStore2(t, a.homes.Roots[0])
 	at := time.Now().Add(-time.Minute)
@@ -229,6 +234,7 @@ func TestATurnThatVersion2HasIsLeftToIt(t *testing.T) {
 }
 
 func TestADenialInVersion2IsFound(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, agent.Options{})
 	s := newStore2(t, a.homes.Roots[0])
 	at := time.Now()

@@ -5,16 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
-	"resumed/internal/childenv"
 	"resumed/internal/resume"
 )
-
-// signedIn is an agent whose login depends on a variable.
-type signedIn struct{ agent.Agent }
-
-func (signedIn) Login(environ []string, _ string) string { return childenv.Value(environ, "LOGIN") }
-func (signedIn) ContinueCommand(resume.Session) string   { return "" }
 
 // The login counts that the resume uses, which may not be that of the daemon.
 func TestTheLoginIsThatOfTheResumesEnvironment(t *testing.T) {
@@ -26,7 +18,7 @@ func TestTheLoginIsThatOfTheResumesEnvironment(t *testing.T) {
 		"another one, and as before for the daemon": {"ann", "bob", "ann", true},
 		"not known": {"", "bob", "bob", false},
 	} {
-		r := Request{Agent: signedIn{}, Daemon: []string{"LOGIN=" + c.daemon}}
+		r := Request{Agent: bot{}, Daemon: []string{"LOGIN=" + c.daemon}}
 		all := &Environment{Base: []string{"LOGIN=" + c.resume}}
 		notSent := r.login(resume.Origin{Login: c.session}, all)
 		require.Equal(t, c.parked, notSent != nil, name)

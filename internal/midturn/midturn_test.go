@@ -21,18 +21,25 @@ var key = resume.Key{Agent: "bot", ID: "s"}
 // world is an agent with one session, and the engine.
 type world struct {
 	agent.Agent
-	mu      sync.Mutex
-	session resume.Session
-	lives   bool
-	open    bool
-	at      time.Time // of the last record
-	end     resume.End
-	owner   *resume.Owner
-	files   []string
-	tool    string // that has no result
-	reads   int    // of the transcript
-	looks   int    // at the process
-	applied []resume.Event
+	mu        sync.Mutex
+	session   resume.Session
+	lives     bool
+	open      bool
+	at        time.Time // of the last record
+	end       resume.End
+	owner     *resume.Owner
+	files     []string
+	tool      string        // that has no result
+	during    func()        // called while the transcript is read
+	ownerNo   error         // why it is not known who has it open
+	unread    error         // why the transcript cannot be read
+	elsewhere bool          // another program takes care of it
+	aliveAt   time.Time     // when a daemon last ran
+	read      chan struct{} // closed when all transcripts were read
+	as        agent.Agent   // an agent that can do more; nil: world itself
+	reads     int           // of the transcript
+	looks     int           // at the process
+	applied   []resume.Event
 }
 
 func (w *world) Session(context.Context, resume.Key) (resume.Session, error) {
@@ -58,14 +65,18 @@ func (w *world) Lives(resume.Process) bool {
 func (w *world) Owner(context.Context, resume.Session) (*resume.Owner, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.owner, nil
+	return w.owner, w.ownerNo
 }
 
 func (w *world) OpenTurn(context.Context, resume.Session) (time.Time, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reads++
-	return w.at, w.open, nil
+	at, open := w.at, w.open
+	if w.during != nil {
+		w.during()
+	}
+	return at, open, w.unread
 }
 
 func (w *world) Records(resume.Session) []string { return w.files }
@@ -77,20 +88,22 @@ func (w *world) Ended(resume.Session) resume.End { return w.end }
 // newWorld is a session in the middle of a turn that this test's process holds.
 func newWorld() *world {
 	now := time.Now().Round(0)
-	return &world{lives: true, open: true, at: now, end: resume.Killed, session: resume.Session{
+	read := make(chan struct{})
+	close(read)
+	w := &world{lives: true, open: true, at: now, aliveAt: now, read: read, end: resume.Killed, session: resume.Session{
 		Key: key, State: resume.Watching, PromptedAt: now, MovedAt: now, Kind: resume.Headless,
 		Origin: &resume.Origin{Process: resume.Process{PID: os.Getpid()}, SeenAt: now, Boot: boot()},
 	}}
+	w.as = w
+	return w
 }
 
 // watch starts a Watcher in a bubble of fake time. The session is one of an earlier daemon.
 func (w *world) watch(t *testing.T, silent time.Duration) *Watcher {
-	read := make(chan struct{})
-	close(read)
 	watcher := New(Options{
-		Engine: w, Agent: func(string) agent.Agent { return w }, Elsewhere: func(resume.Key) bool { return false },
+		Engine: w, Agent: func(string) agent.Agent { return w.as }, Elsewhere: func(resume.Key) bool { return w.elsewhere },
 		Rules:   func() resume.Rules { return resume.Rules{Lookback: time.Hour, Silent: silent} },
-		AliveAt: time.Now().Round(0), Read: read, Log: slog.New(slog.DiscardHandler),
+		AliveAt: w.aliveAt, Read: w.read, Log: slog.New(slog.DiscardHandler),
 	}, []resume.Session{w.session})
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -148,16 +161,21 @@ func TestASessionThatWaitsForItsUserIsNotLookedAt(t *testing.T) {
 
 func TestWhatIsNotProvenIsNotSaid(t *testing.T) {
 	for rule, change := range map[string]func(*world){
-		"its turn is over":                           func(w *world) { w.open = false },
-		"another process has it open":                func(w *world) { w.owner = &resume.Owner{PID: 8} },
-		"its process is not known":                   func(w *world) { w.session.Origin = nil },
-		"its process is older than its last prompt":  func(w *world) { w.session.Origin.SeenAt = w.at.Add(-time.Minute) },
-		"its end was judged before":                  func(w *world) { w.session.Origin.GoneAt = w.at },
-		"its pid is one of another place":            func(w *world) { w.session.Origin.Sandbox = "another pid namespace" },
-		"its last turn was a resume":                 func(w *world) { w.session.Past = []resume.Attempt{{StartedAt: w.at.Add(time.Second)}} },
-		"a resume runs":                              func(w *world) { w.session.Run = &resume.Run{Mark: "m"} },
-		"it was stopped":                             func(w *world) { w.session.State = resume.Waiting },
-		"it was cut off long before the last daemon": func(w *world) { w.at = w.at.Add(-2 * time.Hour) },
+		"its turn is over":                                    func(w *world) { w.open = false },
+		"another process has it open":                         func(w *world) { w.owner = &resume.Owner{PID: 8} },
+		"it is not known whether another process has it open": func(w *world) { w.ownerNo = agent.ErrUnseen },
+		"another program takes care of it":                    func(w *world) { w.elsewhere = true },
+		"its transcript cannot be read":                       func(w *world) { w.open, w.unread = false, os.ErrPermission },
+		"its transcript is not read to its end":               func(w *world) { w.unread = os.ErrPermission },
+		"the other transcripts are not read yet":              func(w *world) { w.read = nil },
+		"its process is not known":                            func(w *world) { w.session.Origin = nil },
+		"its process is older than its last prompt":           func(w *world) { w.session.Origin.SeenAt = w.at.Add(-time.Minute) },
+		"its end was judged before":                           func(w *world) { w.session.Origin.GoneAt = w.at },
+		"its pid is one of another place":                     func(w *world) { w.session.Origin.Sandbox = "another pid namespace" },
+		"its last turn was a resume":                          func(w *world) { w.session.Past = []resume.Attempt{{StartedAt: w.at.Add(time.Second)}} },
+		"a resume runs":                                       func(w *world) { w.session.Run = &resume.Run{Mark: "m"} },
+		"it was stopped":                                      func(w *world) { w.session.State = resume.Waiting },
+		"it was cut off long before the last daemon":          func(w *world) { w.at = w.at.Add(-2 * time.Hour) },
 	} {
 		t.Run(rule, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {

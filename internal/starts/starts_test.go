@@ -1,6 +1,7 @@
 package starts
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -54,12 +55,88 @@ func TestWhatOthersCanWriteIsNotUsed(t *testing.T) {
 	for _, path := range []string{filepath.Join(dir, "starts"), store.path(key)} {
 		info, err := os.Stat(path)
 		require.NoError(t, err)
-		require.NoError(t, os.Chmod(path, info.Mode()|0o020))
-		_, ok = store.Get(key)
-		require.False(t, ok)
+		for _, more := range []os.FileMode{0o001, 0o004, 0o020, 0o040} {
+			require.NoError(t, os.Chmod(path, info.Mode()|more))
+			_, ok = store.Get(key)
+			require.False(t, ok, more)
+		}
+		if info.IsDir() {
+			require.ErrorContains(t, store.Put(key, start()), "is not private")
+		}
 		require.NoError(t, os.Chmod(path, info.Mode()))
 	}
-	require.NoError(t, os.WriteFile(store.path(key), []byte("{"), 0o600))
+	for _, text := range []string{"{", "{}", "null"} {
+		require.NoError(t, os.WriteFile(store.path(key), []byte(text), 0o600))
+		_, ok = store.Get(key)
+		require.False(t, ok, text)
+	}
+}
+
+// A link may lead to what another user chose, however private its target is.
+func TestALinkIsNotFollowed(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	store, other := In(dir), In(elsewhere)
+	require.NoError(t, other.Put(key, start()))
+	require.NoError(t, store.Put(key, start()))
+	require.NoError(t, os.Remove(store.path(key)))
+	require.NoError(t, os.Symlink(other.path(key), store.path(key)))
+	_, ok := store.Get(key)
+	require.False(t, ok)
+	require.NoError(t, store.Put(key, start()), "it is replaced")
+	_, ok = store.Get(key)
+	require.True(t, ok)
+
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "starts")))
+	require.NoError(t, os.Symlink(filepath.Join(elsewhere, "starts"), filepath.Join(dir, "starts")))
+	_, ok = store.Get(key)
+	require.False(t, ok)
+	require.ErrorContains(t, store.Put(key, start()), "is not private")
+}
+
+func TestWhatAnotherUserHasWrittenIsNotUsed(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: ONLY ROOT CAN GIVE A FILE TO ANOTHER USER")
+	}
+	store := In(t.TempDir())
+	require.NoError(t, store.Put(key, start()))
+	require.NoError(t, os.Chown(store.path(key), 12345, -1))
+	_, ok := store.Get(key)
+	require.False(t, ok)
+}
+
+// A hook that runs in a sandbox cannot tell that it is in one: who reads what it wrote can.
+func TestTheRestrictionsOfTheWriterAreSeen(t *testing.T) {
+	store := In(t.TempDir())
+	require.NoError(t, store.Put(key, start()))
+	data, err := os.ReadFile(store.path(key))
+	require.NoError(t, err)
+	var r record
+	require.NoError(t, json.Unmarshal(data, &r))
+	if r.Restrictions["network"] == "" {
+		t.Skip("SKIPPED: THE NAMESPACES OF A PROCESS CANNOT BE SEEN HERE")
+	}
+	r.Restrictions["network"] = "net:[1]"
+	write := func() {
+		data, err := json.Marshal(r)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(store.path(key), data, 0o600))
+	}
+	write()
+	got, _ := store.Get(key)
+	require.Equal(t, "network of its own", got.Origin.Sandbox)
+	r.Origin.Sandbox = "a container"
+	write()
+	got, _ = store.Get(key)
+	require.Equal(t, "a container", got.Origin.Sandbox, "what the writer knew itself says more")
+}
+
+func TestAStartThatIsRemovedIsGone(t *testing.T) {
+	store := In(t.TempDir())
+	require.NoError(t, store.Put(key, start()))
+	store.Remove(resume.Key{Agent: "codex", ID: key.ID})
+	_, ok := store.Get(key)
+	require.True(t, ok, "another agent's")
+	store.Remove(key)
 	_, ok = store.Get(key)
 	require.False(t, ok)
 }
@@ -71,7 +148,10 @@ func TestOldStartsAreRemoved(t *testing.T) {
 	require.NoError(t, store.Prune(time.Now().Add(-time.Hour)))
 	_, ok := store.Get(key)
 	require.True(t, ok)
+	other := filepath.Join(store.dir, "mine.txt")
+	require.NoError(t, os.WriteFile(other, nil, 0o600))
 	require.NoError(t, store.Prune(time.Now().Add(time.Hour)))
 	_, ok = store.Get(key)
 	require.False(t, ok)
+	require.FileExists(t, other, "only its own")
 }

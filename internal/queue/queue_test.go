@@ -12,6 +12,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/control"
 	"resumed/internal/limit"
+	"resumed/internal/program"
 	"resumed/internal/resume"
 	"resumed/internal/resume/engine"
 	"resumed/internal/resume/view"
@@ -24,7 +25,13 @@ type bot struct{ agent.Agent }
 func (bot) Name() string                             { return "bot" }
 func (bot) Home() string                             { return "bot:default" }
 func (bot) Start(resume.Session) (agent.Plan, error) { return agent.Plan{}, nil }
+func (bot) Program() (program.Found, error)          { return program.Found{}, nil }
 func (bot) Starts() bool                             { return true }
+
+// otherBot is another such agent.
+type otherBot struct{ bot }
+
+func (otherBot) Name() string { return "other" }
 
 // fakeEngine holds tasks in a slice.
 type fakeEngine struct {
@@ -79,7 +86,7 @@ func newRig(t *testing.T) *rig {
 	r := &rig{engine: new(fakeEngine), dir: t.TempDir()}
 	r.Queue = New(Options{
 		Engine:  r.engine,
-		Agents:  func() map[string]agent.Agent { return map[string]agent.Agent{"bot": bot{}} },
+		Agents:  func() map[string]agent.Agent { return map[string]agent.Agent{"bot": bot{}, "other": otherBot{}} },
 		Margin:  func() time.Duration { return time.Minute },
 		Windows: func(resume.AccountKey) []usage.Window { return r.windows },
 		Sync: func(_ context.Context, keys ...resume.Key) error {

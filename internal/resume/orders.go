@@ -87,10 +87,7 @@ func (s Session) pay(r Rules, now time.Time) Session {
 // keyRefused reports whether a refusal says that the key cannot help either: a later try would fail
 // again.
 func (s Session) keyRefused(ev Limited) bool {
-	if s.Paid == nil || !ev.At.Before(s.Paid.Until) {
-		return false
-	}
-	return ev.Class == limit.UsageLimit || ev.Class == limit.Auth || ev.Class == limit.Billing
+	return s.Paid != nil && (ev.Class == limit.UsageLimit || ev.Class == limit.Auth || ev.Class == limit.Billing)
 }
 
 // withoutExpiredPayment returns the session to its account if the time of its own key is over.

@@ -81,6 +81,39 @@ func TestALeaseLeavesNothingBehind(t *testing.T) {
 	require.Empty(t, entries)
 }
 
+// What is in it says which sessions a person has, and why they were given up.
+func TestALeaseIsForItsUserAlone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "leases")
+	l, err := Acquire([]string{dir}, "codex", "s-1")
+	require.NoError(t, err)
+	require.NoError(t, l.GiveUp(Note{At: time.Now()}))
+	for path, mode := range map[string]os.FileMode{dir: 0o700 | os.ModeDir, "codex@s-1.lock": 0o600, "codex@s-1.note": 0o600} {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, mode, info.Mode(), path)
+	}
+	require.NoError(t, l.Release())
+}
+
+func TestTheNewestNoteCounts(t *testing.T) {
+	old, young := t.TempDir(), t.TempDir()
+	at := time.Now().UTC().Round(time.Second)
+	for dir, left := range map[string]Note{old: {At: at.Add(-time.Hour), Why: "gave up"}, young: {At: at, Why: "cancelled", Cancelled: true}} {
+		l, err := Acquire([]string{dir}, "codex", "s-1")
+		require.NoError(t, err)
+		require.NoError(t, l.GiveUp(left))
+		require.NoError(t, l.Release())
+	}
+	for _, dirs := range [][]string{{old, young}, {young, old}} {
+		last, found := LastNote(dirs, "codex", "s-1")
+		require.True(t, found)
+		require.Equal(t, Note{At: at, Why: "cancelled", Cancelled: true}, last)
+	}
+}
+
 // The usual error of lock files: one process locks the removed file, another the new one, and
 // both continue.
 func TestManyWhoComeAndGoNeverHoldItTogether(t *testing.T) {

@@ -57,3 +57,42 @@ func TestAPeriodBeginsWhereItsUserLives(t *testing.T) {
 	l.Forget(noon.Add(100 * 24 * time.Hour))
 	require.Nil(t, l.Find("m1"), "what is long over is forgotten")
 }
+
+// A day in New York begins five hours later than in London, and the day of a change of the clock is a day too.
+func TestAPeriodBeginsAtMidnightOfItsZone(t *testing.T) {
+	for name, c := range map[string]struct {
+		each             Period
+		spent, now, zone string
+		left             float64
+	}{
+		"before midnight there":              {Day, "2026-11-16 23:59", "2026-11-17 00:00", "America/New_York", 5},
+		"after midnight in London only":      {Day, "2026-11-16 18:00", "2026-11-16 19:30", "America/New_York", 0},
+		"a month ends with its day":          {Month, "2026-11-30 19:30", "2026-11-30 23:59", "America/New_York", 0},
+		"and the next one begins":            {Month, "2026-11-30 19:30", "2026-12-01 00:00", "America/New_York", 5},
+		"a day of 25 hours":                  {Day, "2026-10-25 00:30", "2026-10-25 23:59", "Europe/Berlin", 0},
+		"a month from its first to its 31st": {Month, "2026-12-01 00:00", "2026-12-31 23:59", "Europe/Berlin", 0},
+	} {
+		zone, err := time.LoadLocation(c.zone)
+		require.NoError(t, err)
+		at := func(text string) time.Time {
+			t, err := time.ParseInLocation("2006-01-02 15:04", text, zone)
+			if err != nil {
+				panic(err)
+			}
+			return t
+		}
+		terms := Terms{5, 5, c.each}
+		var l Ledger
+		require.True(t, l.Reserve(terms, entry("m1", "a", at(c.spent), 5)))
+		l.Forget(at(c.now))
+		require.InDelta(t, c.left, l.Remaining(terms, "bot", "a", at(c.now)).Max(), 1e-9, name)
+	}
+}
+
+func TestACostThatCannotBeAddsNothing(t *testing.T) {
+	now, terms := time.Now(), Terms{5, 5, Month}
+	var l Ledger
+	require.True(t, l.Reserve(terms, entry("m1", "a", now, 5)))
+	l.Find("m1").Commit(-3)
+	require.InDelta(t, 5, l.Remaining(terms, "bot", "a", now).Max(), 1e-9)
+}

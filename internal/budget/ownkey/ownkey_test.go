@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,6 +81,50 @@ func TestWhatARunHasCost(t *testing.T) {
 	}
 }
 
+// The run, its end and its bound may be in the lives of three daemons.
+func TestWhatARunHasCostIsKnownToTheNextDaemon(t *testing.T) {
+	store := make(values)
+	shown := 0
+	daemon := func() *Budget {
+		b := newBudget(t, store)
+		b.opts.Changed = func() { shown++ }
+		return b
+	}
+	require.Empty(t, daemon().Reserve(session, "m1", 5, resume.Cost{USD: 2, Read: 10}))
+	require.Empty(t, daemon().Commit(session, "m1", resume.Cost{USD: 3.5, Read: 20}, true, false), "it began at 2 USD")
+	require.InDelta(t, 3.5, left(t, daemon(), session), 0.001)
+	require.Empty(t, daemon().Commit(session, "m1", resume.Cost{USD: 7, Read: 30}, true, false))
+	require.InDelta(t, 3.5, left(t, daemon(), session), 0.001, "its end counts once")
+
+	require.Empty(t, daemon().Reserve(session, "m2", 3, resume.Cost{USD: 3.5, Read: 30}))
+	require.Empty(t, daemon().Commit(session, "m2", resume.Cost{USD: 3.6, Read: 30}, true, false), "nothing was recorded since")
+	require.InDelta(t, 0.5, left(t, daemon(), session), 0.001)
+	require.Empty(t, daemon().Reserve(session, "m3", 0.5, resume.Cost{}))
+	daemon().Cancel("m3")
+	require.InDelta(t, 0.5, left(t, daemon(), session), 0.001)
+	require.Equal(t, 7, shown, "people see each of these")
+}
+
+func TestTheKeyIsInNoLog(t *testing.T) {
+	var lines strings.Builder
+	store := make(values)
+	b := newBudget(t, store)
+	b.opts.Log = slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	_, key, err := b.Key("claude-code")
+	require.NoError(t, err)
+	require.Empty(t, b.Reserve(session, "m1", 5, resume.Cost{}))
+	_ = b.Commit(session, "m1", resume.Cost{}, false, true)
+	require.NotEmpty(t, lines.String())
+	require.NotContains(t, lines.String()+string(store[ledgerKey]), key)
+}
+
+// A run that ended well has reached its bound only by chance.
+func TestARunThatEndedWellIsNotStoppedByItsCost(t *testing.T) {
+	b := newBudget(t, make(values))
+	require.Empty(t, b.Reserve(session, "m1", 5, resume.Cost{}))
+	require.Empty(t, b.Commit(session, "m1", resume.Cost{USD: 5, Read: 20}, true, false))
+}
+
 // If the ledger cannot be read, what was spent is not known: no run may begin.
 func TestABrokenLedgerAllowsNothing(t *testing.T) {
 	b := newBudget(t, values{ledgerKey: []byte("{")})
@@ -91,6 +137,12 @@ func TestAnAgentWithoutAKeyFileIsNotOffered(t *testing.T) {
 	b := newBudget(t, make(values))
 	require.True(t, b.Offers("claude-code"))
 	require.False(t, b.Offers("codex"))
+	off := b.opts.Config()
+	off.Agents = slices.Clone(off.Agents)
+	off.Agents[0].Enabled = false
+	b.opts.Config = func() config.Config { return off }
+	require.False(t, b.Offers("claude-code"), "it is switched off")
+	b = newBudget(t, make(values))
 	require.Zero(t, left(t, b, resume.Session{Key: resume.Key{Agent: "codex", ID: "a"}}))
 
 	variable, key, err := b.Key("claude-code")

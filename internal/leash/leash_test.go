@@ -193,3 +193,53 @@ func TestSecretsOfAWrapperAreHidden(t *testing.T) {
 	require.True(t, Hides(shown))
 	require.False(t, Hides(line))
 }
+
+// A value is never read as a flag, whatever it begins with.
+func TestNoValueIsReadAsAFlag(t *testing.T) {
+	require.Equal(t, []string{"-c", "--", "--yolo"}, WithPrompt([]string{"-c"}, "--yolo"))
+	require.Equal(t, []string{"-c", "go on"}, WithPrompt([]string{"-c"}, "go on"))
+	require.Equal(t, []string{"--prompt=--yolo"}, WithValue(nil, "-p", "--prompt", "--yolo"))
+	require.Equal(t, []string{"-p", "go on"}, WithValue(nil, "-p", "--prompt", "go on"))
+	for _, model := range []string{"", "--yolo", "a b", "$(x)"} {
+		require.Empty(t, WithModel(nil, model), model)
+	}
+	require.Equal(t, []string{"--model", "anthropic/opus-4.5:high"}, WithModel(nil, "anthropic/opus-4.5:high"))
+
+	line := table.Parse([]string{"--model", "--verbose", "--deny", "x"})
+	require.False(t, line.Has("--verbose"), "it is the model")
+	require.Equal(t, []string{"--model", "--verbose", "--deny", "x"}, table.Carry(resume.Origin{Args: []string{"--model", "--verbose", "--deny", "x"}}).Args)
+	require.Equal(t, "new", table.Parse([]string{"-m", "old", "--model", "new"}).Value("-m", "--model"), "the last one counts")
+}
+
+func TestAPromptLeavesNoTrace(t *testing.T) {
+	flags := Flags{{Effect: Once, Takes: Many | Path, Names: "--files"}, {Effect: Restricts, Takes: One | Path, Names: "--settings"}}
+	line := []string{"--files", "/a", "/b", "--settings", "s.json"}
+	require.Equal(t, []string{"--files", "--settings", "s.json"}, flags.Storable(line, true))
+	require.Equal(t, []string{"/src/s.json"}, flags.Files(line, "/src"), "a file of that one start may go")
+}
+
+func TestWhatOfAnEnvironmentIsSecret(t *testing.T) {
+	long := strings.Repeat("x", longest+1)
+	environ := []string{"BOT_DENY=" + long, "PATH=/home/sk-1234567890abc/bin", "BOT_TOKEN=short", "BOT_COOKIE=longer"}
+	kept, salt := surroundings.Storable(environ, false)
+	shown := make(map[string]string)
+	for _, v := range kept {
+		shown[v.Name] = v.Value
+	}
+	require.Equal(t, map[string]string{"BOT_DENY": "", "PATH": "", "BOT_TOKEN": "short", "BOT_COOKIE": ""}, shown)
+	again, other := surroundings.Storable(environ, false)
+	require.NotEqual(t, salt, other, "two sessions with one key cannot be told by it")
+	require.NotEqual(t, kept, again)
+}
+
+// What only the program gives that started a session cannot be given again by a resume.
+func TestAVariableOfAnotherProgramIsMissing(t *testing.T) {
+	table := Variables{{Effect: Attended, Names: "IDE_PORT", Plain: true}, {Effect: Account, Names: "BOT_KEY"}}
+	had, salt := table.Storable([]string{"IDE_PORT=7"}, false)
+	env := table.Carry(resume.Origin{Env: had, Salt: salt}, []string{"IDE_PORT=7"}, []string{"BOT_KEY=of-the-user"})
+	require.Len(t, env.Missing, 1)
+	require.Equal(t, []string{"BOT_KEY"}, env.Unset, "a session without a key gets none, whoever configured it")
+
+	require.Equal(t, Environment{Set: []string{"A=1"}, Unset: []string{"B"}}, Environment{Set: []string{"A=1", "HOME=/x"}, Unset: []string{"B", "PATH"}}.Without(Places))
+	require.NotNil(t, table.Others(nil, salt), "none is known, which is not the same as not known")
+}

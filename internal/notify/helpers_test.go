@@ -103,7 +103,7 @@ func (s *memStore) Pending() []Delivery {
 	return open
 }
 
-func (s *memStore) Done(_ context.Context, id, channel, outcome string) error {
+func (s *memStore) Done(ctx context.Context, id, channel, outcome string) error {
 	s.put(func() {
 		delete(s.rows, id+" "+channel)
 		s.ended[id+" "+channel] = outcome
@@ -111,6 +111,9 @@ func (s *memStore) Done(_ context.Context, id, channel, outcome string) error {
 	s.mu.Lock()
 	s.ending[id+" "+channel] = true
 	s.mu.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	return s.write("done")
 }
 

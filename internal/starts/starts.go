@@ -5,7 +5,6 @@
 package starts
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -138,39 +137,29 @@ func private(path string) error {
 const maxFile = 4 << 20
 
 // HashFiles returns a hash of each of these files, without those that cannot be read. What is no regular
-// file is left out.
+// file is not opened: a pipe would be waited for.
 func HashFiles(paths []string) map[string]string {
 	var hashes map[string]string
 	for _, path := range paths {
-		hash, err := hashFile(path)
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		hash := sha256.New()
+		_, err = io.Copy(hash, io.LimitReader(file, maxFile))
+		_ = file.Close() // nothing was written
 		if err != nil {
 			continue
 		}
 		if hashes == nil {
 			hashes = make(map[string]string)
 		}
-		hashes[path] = hash
+		hashes[path] = hex.EncodeToString(hash.Sum(nil)[:16])
 	}
 	return hashes
-}
-
-// hashFile checks the path before it is opened, because opening a pipe or a device may block or change it,
-// and the open file, because /dev/fd/N names one of this process.
-func hashFile(path string) (string, error) {
-	if err := regular.Check(path); err != nil {
-		return "", err
-	}
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", cmp.Or(err, fs.ErrInvalid)
-	}
-	hash := sha256.New()
-	_, err = io.Copy(hash, io.LimitReader(file, maxFile))
-	return hex.EncodeToString(hash.Sum(nil)[:16]), err
 }
 
 // ChangedFiles returns the files that flags of the start name and that have changed since.

@@ -80,3 +80,11 @@ func TestWhichRefusalsAreAWindowOfTheAccount(t *testing.T) {
 		require.Zero(t, w.opensAt(end), name)
 	}
 }
+
+func TestTheNewestUsageOfAnAccountCounts(t *testing.T) {
+	a := account{windows: newWindows()}
+	for _, age := range []time.Duration{time.Hour, 0, 2 * time.Hour} {
+		a.meter(resume.Usage{At: noon.Add(-age), WeekUsed: age.Hours()})
+	}
+	require.Equal(t, resume.Usage{At: noon}, a.usage, "a session that is read late tells of a week before")
+}

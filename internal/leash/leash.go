@@ -200,6 +200,7 @@ func (w Word) hidden() bool {
 var (
 	// secretField matches a field of a document or header that contains a secret.
 	secretField = lazy.Regexp(`(?i)(?:(?:api[_-]?key|token|secret|passw(?:or)?d|authorization|cookie|credential)s?["']?\s*[:=]|bearer)\s*["']?([^\s"'{}\[\],$]{6,})`)
+	address     = lazy.Regexp(`[a-zA-Z][a-zA-Z0-9+.-]*://[^\s"']*@[^\s"']*`) // it may have a password
 	keyWord     = lazy.Regexp(`\b(sk|pk|rk|ghp|gho|ghs|xox[abp]|AIza|AKIA|eyJ)[-_A-Za-z0-9]{12,}`)
 )
 
@@ -213,11 +214,8 @@ func IsSecret(text string) bool {
 			return true
 		}
 	}
-	for word := range strings.FieldsSeq(text) {
-		if !strings.Contains(word, "@") || !strings.Contains(word, "://") {
-			continue
-		}
-		if u, err := url.Parse(strings.Trim(word, `"'`)); err != nil || u.User != nil {
+	for _, word := range address().FindAllString(text, -1) {
+		if u, err := url.Parse(word); err != nil || u.User != nil {
 			return true
 		}
 	}

@@ -173,13 +173,13 @@ func TestTheEnvironmentOfAResumeIsTheOneThatTheSessionHad(t *testing.T) {
 
 func TestSecretsAreKnownBySight(t *testing.T) {
 	for _, secret := range []string{
-		"sk-ant-REDACTED", `{"env":{"ANTHROPIC_AUTH_TOKEN":"abcdef123"}}`, "http://u:p@host", "Authorization: Bearer abcdefgh",
+		"sk-ant-REDACTED", `{"env":{"ANTHROPIC_AUTH_TOKEN":"abcdef123"}}`, "http://u:p@host", "/bin:http://u:p@host", "proxy=http://u:p@host", "Authorization: Bearer abcdefgh",
 		`{"headers":{"x-api-key":"a123456789"}}`, "mcp_servers.x.bearer_token=\"abcdefgh\"",
 	} {
 		require.True(t, IsSecret(secret), secret)
 	}
 	for _, plain := range []string{
-		"", "opus", "never print the token anywhere", "ask for a password before you begin", "Bash(touch:*)", `{"permissions":{"deny":["Bash"]}}`, "http://host/path", "model_max_output_tokens=128000", "/home/u/.keys/settings.json",
+		"", "opus", "never print the token anywhere", "ask for a password before you begin", "Bash(touch:*)", `{"permissions":{"deny":["Bash"]}}`, "http://host/path", "/bin:http://host/me@here", "model_max_output_tokens=128000", "/home/u/.keys/settings.json",
 		`{"apiKeyHelper":"/bin/helper"}`, "git@github.com:x/y",
 	} {
 		require.False(t, IsSecret(plain), plain)

@@ -26,8 +26,10 @@ func TestWhatALineSaysIsFoundAmongRecordedPrompts(t *testing.T) {
 }
 
 func TestIDsThatAreNone(t *testing.T) {
-	for _, bad := range []string{"--evil", "../../etc", "a b", "", "5", strings.Repeat("x", 500)} {
+	for _, bad := range []string{"--evil", "../../etc", "a b", "", "5", "abc", strings.Repeat("x", 129)} {
 		require.Empty(t, PlainID(bad), bad)
 	}
-	require.Equal(t, "abcd-1234", PlainID("abcd-1234"))
+	for _, good := range []string{"abcd", "abcd-1234", strings.Repeat("x", 128)} {
+		require.Equal(t, good, PlainID(good))
+	}
 }

@@ -3,18 +3,11 @@
 package lazy
 
 import (
-	"os"
 	"regexp"
-	"strings"
 	"sync"
 )
 
-// Regexp returns a function that compiles the pattern when it is first called. In a test it is compiled
-// at once: a bad pattern fails there even if nothing uses it.
+// Regexp returns a function that compiles the pattern when it is first called.
 func Regexp(pattern string) func() *regexp.Regexp {
-	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-	if len(os.Args) > 0 && strings.HasSuffix(os.Args[0], ".test") {
-		compiled()
-	}
-	return compiled
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

@@ -15,8 +15,10 @@ import (
 func TestAHostThatStopsLeavesNothingToWaitFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, store := t.Context(), NewMemory(time.Now)
-		f := New(Filled(Options{Store: store, Host: "a", Life: "1", Rand: func() float64 { return 0 },
-			Tells: func() bool { return true }, Rules: func() Rules { return Rules{} }, Stir: func(context.Context) {}}))
+		f := New(Filled(Options{
+			Store: store, Host: "a", Life: "1", Rand: func() float64 { return 0 },
+			Tells: func() bool { return true }, Rules: func() Rules { return Rules{} }, Stir: func(context.Context) {},
+		}))
 		require.NoError(t, f.heartbeat(ctx))
 		_, err := store.Get(ctx, Leases, NotifierKey)
 		require.NoError(t, err)

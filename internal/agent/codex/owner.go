@@ -117,7 +117,8 @@ func (a *Agent) ownerOf(pids []int, s resume.Session) *resume.Owner {
 		case slices.Contains(argv, execCommand):
 			return &resume.Owner{PID: pid, Kind: resume.Headless}
 		default:
-			return &resume.Owner{PID: pid, Kind: resume.Interactive, Tmux: a.Processes.Variable(pid, "TMUX_PANE")}
+			guessed := len(argv) > 0 && !isProgram(argv[0]) // it may restore a backup
+			return &resume.Owner{PID: pid, Kind: resume.Interactive, Tmux: a.Processes.Variable(pid, "TMUX_PANE"), Guessed: guessed}
 		}
 	}
 	return nil
@@ -216,8 +217,6 @@ func (a *Agent) queue(ctx context.Context, s resume.Session, w agent.Prompt) (ag
 	return plan, nil
 }
 
-const queueFiles = "queue_*.sqlite"
-
 // HasPendingPrompt reports whether a message is queued for the session. The next process that opens the session
 // takes it, even a run with its own prompt: the session would get two prompts.
 func (a *Agent) HasPendingPrompt(ctx context.Context, s resume.Session) (bool, error) {
@@ -230,7 +229,7 @@ func (a *Agent) HasPendingPrompt(ctx context.Context, s resume.Session) (bool, e
 		return false, fmt.Errorf("look for queued messages: %w", err)
 	}
 	for _, entry := range entries {
-		if is, _ := filepath.Match(queueFiles, entry.Name()); !is {
+		if is, _ := filepath.Match("queue_*.sqlite", entry.Name()); !is {
 			continue
 		}
 		var waits bool

@@ -115,6 +115,7 @@ func TestWhoHoldsASession(t *testing.T) {
 		"a volume with two names":                 {locked(7, "ab:cd", inode), []procDir{opened(codex(), lock, toRead)}, &resume.Owner{PID: 7, Kind: "interactive"}},
 		"a process that cannot be looked into":    {locked(7, device, inode), nil, &resume.Owner{PID: 7, Kind: "interactive"}},
 		"a version without locks":                 {"", []procDir{opened(codex(), s.Transcript, toWrite)}, &resume.Owner{PID: 7, Kind: "interactive"}},
+		"who restores its file from a backup":     {"", []procDir{opened(procDir{pid: 7, argv: []string{"rsync"}}, s.Transcript, toWrite)}, &resume.Owner{PID: 7, Kind: "interactive", Guessed: true}},
 		"our own run of such a version":           {"", []procDir{with(opened(codex("exec"), s.Transcript, toWrite), mark)}, nil},
 		"one who only reads":                      {"", []procDir{opened(procDir{pid: 7, argv: []string{"tail", "-f"}}, s.Transcript, toRead)}, nil},
 		"one who writes another session":          {"", []procDir{opened(codex(), s.Transcript+"x", toWrite)}, nil},

@@ -323,7 +323,8 @@ func TestWhoWritesASessionsFile(t *testing.T) {
 		t.Skip("SKIPPED: this system has no /proc")
 	}
 	file := filepath.Join(t.TempDir(), "s-1.log")
-	cmd := exec.Command("sh", "-c", "exec 3>>"+file+"; echo limit >&3; sleep 60 & wait")
+	require.NoError(t, os.WriteFile(file, []byte("limit\n"), 0o600))
+	cmd := exec.Command("sh", "-c", "exec 3>>"+file+"; sleep 60 & wait")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait() })

@@ -201,7 +201,7 @@ func (b *box) typed(t *testing.T, command string, endless bool) (out string, cod
 	}
 	cmd.Stdout, cmd.Stderr = said, said
 	err := cmd.Run()
-	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited && !errors.Is(err, exec.ErrWaitDelay) {
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited && !errors.Is(err, exec.ErrWaitDelay) && !errors.Is(err, context.Canceled) {
 		require.NoError(t, fmt.Errorf("%s: %w", command, err))
 	}
 	require.NotErrorIs(t, ctx.Err(), context.DeadlineExceeded, "%s goes on and says nothing", command)

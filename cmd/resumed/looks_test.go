@@ -41,10 +41,14 @@ func (b *browser) as(l look) {
 // shots checks that the page fits every look, and stores screenshots if SCREENSHOTS names a directory.
 func (b *browser) shots(name string) {
 	b.t.Helper()
-	for _, l := range looks {
+	dir, shown := os.Getenv("SCREENSHOTS"), looks
+	if dir == "" {
+		shown = []look{{"light", 390}, {"dark", 1024}, {"light", 1440}, {"dark", 2560}} // a scheme changes no width
+	}
+	for _, l := range shown {
 		b.as(l)
 		b.until("nothing is wider than the screen", `document.documentElement.scrollWidth <= innerWidth`)
-		if dir := os.Getenv("SCREENSHOTS"); dir != "" {
+		if dir != "" {
 			png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 			require.NoError(b.t, err)
 			require.NoError(b.t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%d-%s.png", name, l.width, l.scheme)), png, 0o600))
@@ -90,7 +94,7 @@ func TestBrowserFollowsAnInterruption(t *testing.T) {
 		return bot + served + "[resume]\nstagger = \"0s\"\nsettle = \"0s\"\n[backoff]\nmax_delay = \"2h\"\nmax_retries = 2\nbase_delay = \"" + delay + "\"\n"
 	}
 	b.write(configFile, config("1h"))
-	b.write("bot/resume.sh", recordCall+"echo \"I said "+markup+"\"\nuntil [ -e go ]; do sleep 0.1; done\nrm go\nexit 3")
+	b.write("bot/resume.sh", recordCall+"until [ -e say ]; do sleep 0.1; done\necho \"I said "+markup+"\"\nuntil [ -e go ]; do sleep 0.1; done\nrm go\nexit 3")
 	b.write("bot/logs/s1.log", "step 1\n")
 	b.start()
 	w.do(chromedp.Navigate(b.page()))
@@ -121,6 +125,8 @@ func TestBrowserFollowsAnInterruption(t *testing.T) {
 	b.reconfigure(config("1s"))
 	w.until("it is being resumed", innerText("#sentence")+` === '1 is being resumed.'`)
 	w.until("the drawer shows the resume", drawer+`.innerText.includes('running')`)
+	w.until("it has written nothing", `document.querySelector('#parts .run pre')?.textContent === 'No output.'`)
+	b.write("bot/say", "")
 	w.until("its output is there", `document.querySelector('#parts .run pre')?.textContent.includes('I said ')`)
 	require.Contains(t, w.eval(`document.querySelector('[data-part=Resumes] .run pre').textContent`), markup, "what a run wrote is text, and stands with its resume")
 	b.write("bot/go", "")

@@ -66,10 +66,14 @@ export class Drawer {
     if (!row) return put(byId('drawer-said'), 'This session is not interrupted any more.');
     this.row = row;
     this.head();
+    this.lookSoon(250);
+  }
+
+  lookSoon(wait) {
     this.timer ??= setTimeout(() => {
       this.timer = null;
       if (this.row) this.look();
-    }, 250);
+    }, wait);
   }
 
   head() {
@@ -88,7 +92,9 @@ export class Drawer {
       if (this.row?.key === key) fill(byId('parts'), make('p', `The details could not be loaded: ${error.message}`));
       return this.said.clear();
     }
-    if (this.row?.key === key) this.show(seen);
+    if (this.row?.key !== key) return;
+    this.show(seen);
+    if (seen.row.running) this.lookSoon(1000); // it goes on writing, and nobody tells
   }
 
   show(seen) {

@@ -348,6 +348,14 @@ func (b *box) status() control.Status {
 	return status
 }
 
+func (b *box) untilDead() {
+	b.t.Helper()
+	b.until("the daemon dies", func() bool {
+		_, err := b.daemon.Status(b.t.Context(), false)
+		return errors.Is(err, control.ErrNoDaemon)
+	})
+}
+
 // channel returns the state of the first channel; zero before the notifier has started.
 func (b *box) channel() control.Channel {
 	if channels := b.status().Daemon.Notices.Channels; len(channels) > 0 {

@@ -239,7 +239,7 @@ func TestACrashWhileQueueing(t *testing.T) {
 			b.hold(func(h *codexHolder) { h.Deaf = c.deaf }, codexDaemon...)
 			b.start()
 			b.stop()
-			b.until("the daemon dies", func() bool { _, _, code := b.run("status"); return code == exitNoDaemon })
+			b.untilDead()
 			b.kill(syscall.SIGKILL)
 			b.start()
 			s := b.untilState(codexSession, c.state)
@@ -264,7 +264,7 @@ func TestACrashAfterQueueingFindsTheMessage(t *testing.T) {
 	b.hold(func(h *codexHolder) { h.Deaf = true }, codexDaemon...)
 	b.start()
 	b.stop()
-	b.until("the daemon dies", func() bool { _, _, code := b.run("status"); return code == exitNoDaemon })
+	b.untilDead()
 	b.kill(syscall.SIGKILL)
 
 	queue, err := sql.Open("sqlite", b.path(".codex/queue_1.sqlite"))

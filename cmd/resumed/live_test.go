@@ -487,7 +487,7 @@ func TestACrashWhileTyping(t *testing.T) {
 			b.show(s, "exec SELF")
 			b.start()
 			b.overloaded()
-			b.until("the daemon dies", func() bool { _, _, code := b.run("status"); return code == exitNoDaemon })
+			b.untilDead()
 			b.kill(syscall.SIGKILL)
 			b.start()
 			view := b.untilState(liveID, c.state)

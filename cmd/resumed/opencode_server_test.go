@@ -242,7 +242,7 @@ func TestACrashWhileSending(t *testing.T) {
 			b.start()
 			b.write("victim", strconv.Itoa(b.proc.Process.Pid))
 			b.db.refused("msg_1", "ses_1", 0)
-			b.until("the daemon dies", func() bool { _, _, code := b.run("status"); return code == exitNoDaemon })
+			b.untilDead()
 			b.kill(syscall.SIGKILL)
 			require.NoError(t, os.Remove(b.path("victim")))
 			if state == resume.Watching {

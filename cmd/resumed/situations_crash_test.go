@@ -26,7 +26,7 @@ func TestACrashAtEachStepOfAgentsWithoutALock(t *testing.T) {
 	const inSeconds = "503 The model is overloaded. Please retry in 5s."
 	killed := func(s *stay) { s.kill(syscall.SIGKILL) }
 	died := func(s *stay) {
-		s.until("the daemon dies", func() bool { _, _, code := s.run("status"); return code == exitNoDaemon })
+		s.untilDead()
 		s.kill(syscall.SIGKILL)
 	}
 	for name, c := range map[string]struct {

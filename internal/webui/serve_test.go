@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -84,22 +85,24 @@ func TestLinkToThePage(t *testing.T) {
 
 // A daemon whose engine hangs must not look healthy.
 func TestHealthIsTheEnginesLoop(t *testing.T) {
-	engine := engine.New(engine.Options{Rand: func() float64 { return 0 }})
-	ask := func() *httptest.ResponseRecorder {
-		answer := httptest.NewRecorder()
-		health(engine.Ping)(answer, httptest.NewRequest(http.MethodGet, "/healthz", nil))
-		return answer
-	}
-	hung := ask()
-	require.Equal(t, http.StatusServiceUnavailable, hung.Code)
-	require.Contains(t, hung.Body.String(), "did not answer")
+	synctest.Test(t, func(t *testing.T) {
+		engine := engine.New(engine.Options{Rand: func() float64 { return 0 }})
+		ask := func() *httptest.ResponseRecorder {
+			answer := httptest.NewRecorder()
+			health(engine.Ping)(answer, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+			return answer
+		}
+		hung := ask()
+		require.Equal(t, http.StatusServiceUnavailable, hung.Code)
+		require.Contains(t, hung.Body.String(), "did not answer")
 
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- engine.Run(ctx) }()
-	require.Equal(t, http.StatusOK, ask().Code)
-	stop()
-	require.NoError(t, <-done)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- engine.Run(ctx) }()
+		require.Equal(t, http.StatusOK, ask().Code)
+		stop()
+		require.NoError(t, <-done)
+	})
 }
 
 // An address that is taken keeps nothing from working: it is a problem that is

@@ -99,6 +99,7 @@ func TestChangesInCloseSuccessionAreBundled(t *testing.T) {
 }
 
 func TestQuietDaemonIsNotAsked(t *testing.T) {
+	t.Parallel()
 	d := &daemon{sessions: []view.Session{sessionView("a", "1")}}
 	updates := watch(t, serve(t, d), true)
 	next(t, updates)
@@ -125,6 +126,7 @@ func TestManyChangesAreToldAnew(t *testing.T) {
 // A reader that never reads must not block the engine, which records changes, nor the stop of
 // the daemon, nor another reader.
 func TestSlowReaderHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
 	d := &daemon{}
 	for i := range 5000 { // far more than the buffer of a socket
 		d.sessions = append(d.sessions, sessionView("a", fmt.Sprintf("s-%04d", i)))

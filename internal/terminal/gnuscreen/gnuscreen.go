@@ -31,12 +31,15 @@ type window struct {
 	session string // PID.NAME
 	number  string // of the window, when it was made
 	sockets string // the directory of the server's socket; "": the usual one
+
+	patience time.Duration // how long the server may take to read commands
 }
 
 // Find returns the window that the environment of a process names, or nil.
 func Find(environ []string) (terminal.Window, error) {
 	w := &window{
 		session: procfs.Variable(environ, "STY"), number: procfs.Variable(environ, "WINDOW"), sockets: procfs.Variable(environ, "SCREENDIR"),
+		patience: 5 * time.Second,
 	}
 	pid, name, _ := strings.Cut(w.session, ".")
 	server, err := strconv.Atoi(pid)
@@ -203,9 +206,6 @@ func (w *window) same(mark string) func() error {
 // comments are lines that the server skips, more of them than fit into a pipe.
 var comments = strings.Repeat(strings.Repeat("#", 127)+"\n", 600)
 
-// patience is how long the server may take to read commands.
-const patience = 5 * time.Second
-
 // do lets the server carry out a command on the window, if ready returns no error, and returns when that
 // is done. An error that is not a Refusal proves nothing: it may have been done.
 //
@@ -228,7 +228,7 @@ func (w *window) do(ctx context.Context, ready func() error, command, arg string
 	if err := os.Symlink(procfs.Proc.Path(os.Getpid(), "fd", fmt.Sprint(read.Fd())), path); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, w.patience)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = pipe.SetWriteDeadline(time.Now()) })()
 	if _, err := w.call(ctx, "-X", "source", path); err != nil {

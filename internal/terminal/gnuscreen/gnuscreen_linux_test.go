@@ -133,6 +133,7 @@ func TestAWindowIsProvedToBeTheProcesss(t *testing.T) {
 		then    func(*program, resume.Process) resume.Process
 		why     string // "": it is proved
 		passing bool
+		finds   func(environ []string) (terminal.Window, error) // nil: gnuscreen.Find
 	}{
 		"what a shell started": {command: "sh -c 'sh -c \"SELF; true\"; true'"},
 		"another process of that pid": {
@@ -164,7 +165,8 @@ func TestAWindowIsProvedToBeTheProcesss(t *testing.T) {
 		},
 		"a window that has another number now": {
 			command: "exec SELF", why: "its GNU screen has no window 0 any more",
-			then: func(p *program, process resume.Process) resume.Process { p.Do("number", "7"); return process },
+			then:  func(p *program, process resume.Process) resume.Process { p.Do("number", "7"); return process },
+			finds: gnuscreen.FindImpatient, // the server reads nothing for a window that it does not have
 		},
 		"a number that two windows had": {
 			command: "exec SELF", why: "two windows of its GNU screen were made with the number 0",
@@ -184,7 +186,11 @@ func TestAWindowIsProvedToBeTheProcesss(t *testing.T) {
 			if c.then != nil {
 				process = c.then(p, process)
 			}
-			pane, err := terminal.Find(t.Context(), process, gnuscreen.Find)
+			finds := c.finds
+			if finds == nil {
+				finds = gnuscreen.Find
+			}
+			pane, err := terminal.Find(t.Context(), process, finds)
 			if c.why == "" {
 				require.NoError(t, err)
 				require.NoError(t, pane.Type(t.Context(), "x"))

@@ -76,7 +76,10 @@ func (s *Session) Stop() {
 	if s.PID != 0 {
 		_ = syscall.Kill(s.PID, syscall.SIGTERM)
 	}
-	s.Until("the server has ended", func() bool { return s.PID == 0 || syscall.Kill(s.PID, 0) != nil })
+	s.Until("the server has ended", func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.PID))
+		return err != nil || strings.Contains(string(stat), ") Z ") // a zombie: some systems remove it seconds later
+	})
 	os.RemoveAll(s.Dir)
 }
 

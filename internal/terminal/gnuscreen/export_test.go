@@ -1,0 +1,16 @@
+package gnuscreen
+
+import (
+	"time"
+
+	"resumed/internal/terminal"
+)
+
+// FindImpatient is Find, but what the server has not read after a moment counts as not read.
+func FindImpatient(environ []string) (terminal.Window, error) {
+	found, err := Find(environ)
+	if w, ok := found.(*window); ok {
+		w.patience = 200 * time.Millisecond
+	}
+	return found, err
+}

@@ -299,12 +299,14 @@ func TestALostAnswerStartsNothingTwice(t *testing.T) {
 			lose(m)
 			cmd := command(t, "polite")
 			p := start(t, cmd)
+			ended := make(chan Result, 1)
+			go func() { ended <- p.Wait(t.Context()) }()
 			awaitOutput(t, cmd, "ready")
 			require.Len(t, marked(cmd.Mark), 1, "one runs")
 			require.NoError(t, p.Stop(t.Context()))
 			require.Equal(t, 1, strings.Count(output(t, cmd), "ready"))
 			require.Empty(t, marked(cmd.Mark))
-			require.ErrorIs(t, p.Wait(t.Context()).Err, ErrStopped)
+			require.ErrorIs(t, (<-ended).Err, ErrStopped)
 		})
 	}
 }

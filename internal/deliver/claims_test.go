@@ -135,6 +135,7 @@ func TestHostsAreAskedOnceForALease(t *testing.T) {
 
 // What is learned about a session when it is due is stored; a preview stores nothing.
 func TestWhatADueSessionShowsIsStored(t *testing.T) {
+	t.Parallel()
 	t.Run("its process", func(t *testing.T) {
 		w := newWorld(t)
 		w.agent.owner, w.agent.program = &resume.Owner{PID: 42, Kind: resume.Interactive}, resume.Program{Path: "/bin/bot"}

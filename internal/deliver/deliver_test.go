@@ -63,6 +63,7 @@ func TestTheClaimIsOnDiskFirst(t *testing.T) {
 }
 
 func TestWhatHoldsAResumeBack(t *testing.T) {
+	t.Parallel()
 	owner := &resume.Owner{PID: 42, Kind: "interactive"}
 	for name, c := range map[string]struct {
 		given func(*world)
@@ -212,6 +213,7 @@ func TestADryRunSaysWhatItWouldDoAndDoesNothing(t *testing.T) {
 }
 
 func TestHowACommandEnds(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		given func(*world)
 		want  []string

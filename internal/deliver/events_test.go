@@ -49,6 +49,7 @@ func TestACommandStartsAsItsSession(t *testing.T) {
 
 // What follows from a resume that was not sent: who is asked, until when it waits, and who has the session open.
 func TestWhatFollowsFromAResumeThatWasNotSent(t *testing.T) {
+	t.Parallel()
 	owner := &resume.Owner{PID: 42, Kind: resume.Interactive}
 	later := time.Now().Add(time.Hour).Round(0)
 	unseen := fmt.Errorf("read /proc: %w", agent.ErrUnseen)

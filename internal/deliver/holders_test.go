@@ -363,6 +363,7 @@ func TestWhetherAProcessCanBeReachedIsKnownAMomentAfterTheLimit(t *testing.T) {
 
 // A session that its user has left or closed is left alone, unless a process has it open or its user asks for it.
 func TestASessionThatItsUserLeftIsNotContinued(t *testing.T) {
+	t.Parallel()
 	seen := resume.Owner{PID: 42, Kind: resume.Interactive}
 	for name, c := range map[string]struct {
 		left, closed bool

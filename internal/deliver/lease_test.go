@@ -72,6 +72,7 @@ func (w *world) onNotedMachine(way func(*world)) {
 // The steps before a prompt is sent may take longer than the lease among hosts is valid: it is
 // confirmed after them, in every way of sending, and nothing is sent without it.
 func TestThatNoOtherHostHasItIsConfirmedLast(t *testing.T) {
+	t.Parallel()
 	const confirmed, nobody = "no other host has it", "not sent: cannot tell whether another machine looks after the session: nobody answered"
 	for name, c := range ways {
 		t.Run(name, func(t *testing.T) {

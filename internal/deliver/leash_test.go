@@ -104,6 +104,7 @@ func TestWhatWouldBeFreerThanTheSessionIsParked(t *testing.T) {
 
 // It may have had flags or a sandbox that restricted it: only its user can say that it had none.
 func TestASessionWhoseStartWasNotSeenWaitsForItsUser(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.settings.SameMode = false
 	diary := w.act()

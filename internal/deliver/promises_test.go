@@ -19,6 +19,7 @@ import (
 // If a crash could undo the claim, the session would be claimed twice: in no way of sending is anything
 // sent while the disk refuses the claim. A prompt for another process is claimed twice.
 func TestNothingIsSentIfTheClaimIsNotOnDisk(t *testing.T) {
+	t.Parallel()
 	for name, c := range ways {
 		for refused := 1; refused <= 2; refused++ {
 			w := newWorld(t)
@@ -120,6 +121,7 @@ func TestAReplacedDirectoryIsContinuedInOnOrder(t *testing.T) {
 // What exec gave up on is left to a person; what a person cancelled there is cancelled here too. A
 // retry counts more than both.
 func TestTheDaemonFollowsWhatExecDecided(t *testing.T) {
+	t.Parallel()
 	for cancelled, want := range map[bool]resume.State{false: resume.Parked, true: resume.Watching} {
 		w := newWorld(t)
 		w.run("touch touched")

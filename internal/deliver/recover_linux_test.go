@@ -12,6 +12,7 @@ import (
 )
 
 func TestACommandWithoutItsMarkIsKnownByWhenItBegan(t *testing.T) {
+	t.Parallel()
 	child := exec.Command("sleep", "600")
 	require.NoError(t, child.Start())
 	t.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })

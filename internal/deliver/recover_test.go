@@ -66,6 +66,7 @@ func TestAPromptThatMayHaveBeenHandedOver(t *testing.T) {
 // The prompt of a resume with an unknown result appears late, a moment before a person asks for the
 // next resume: it does not confirm that one.
 func TestAPromptThatCameLateStandsForNoOther(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ after, want string }{
 		"nothing came after it":   {"", "unknown: resumed ended while it handed over the prompt"},
 		"its own stands after it": {"prompt\n", "delivered"},

@@ -67,6 +67,7 @@ var fates = map[string]struct {
 }
 
 func TestWhatBecomesOfAFileIsNoticed(t *testing.T) {
+	t.Parallel()
 	for name, fate := range fates {
 		for _, running := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/running=%v", name, running), func(t *testing.T) {
@@ -187,6 +188,7 @@ func numbered(n int) (text string, lines []string) {
 }
 
 func TestFirstSightReadsFromTheEndBack(t *testing.T) {
+	t.Parallel()
 	text, lines := numbered(20_000)
 	for name, whole := range map[string]bool{"until there is enough": false, "to the beginning": true} {
 		t.Run(name, func(t *testing.T) {
@@ -225,6 +227,7 @@ func TestFirstSightReadsFromTheEndBack(t *testing.T) {
 }
 
 func TestAnInterruptedFirstSightIsDoneAgain(t *testing.T) {
+	t.Parallel()
 	root, s := t.TempDir(), newSink()
 	path := filepath.Join(root, "a.log")
 	text, lines := numbered(2000)
@@ -262,6 +265,7 @@ func TestFilesThatAppearAreReadFromTheirBeginningUnlessLarge(t *testing.T) {
 }
 
 func TestLongLines(t *testing.T) {
+	t.Parallel()
 	const mib = 1 << 20
 	for name, size := range map[string]int{
 		"as long as a block": blockSize, "a byte less": blockSize - 1, "a byte more": blockSize + 1,

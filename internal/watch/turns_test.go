@@ -32,6 +32,7 @@ func hollow(t *testing.T, path string, size int64, texts map[int64]string) {
 const tera = 1 << 40
 
 func TestHolesArePassedOver(t *testing.T) {
+	t.Parallel()
 	for name, texts := range map[string]map[int64]string{
 		"nothing else":       {},
 		"a line before":      {0: "first\n"},
@@ -68,6 +69,7 @@ func nilIfEmpty(lines []string) []string {
 var big = bytes.Repeat([]byte("\n"), 5*turnSize)
 
 func TestAnotherFileHasItsTurnBetween(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	large, small := filepath.Join(root, "large.log"), filepath.Join(root, "small.log")
 	require.NoError(t, os.WriteFile(large, append([]byte("begin\n"), big...), 0o600))
@@ -85,6 +87,7 @@ func TestAnotherFileHasItsTurnBetween(t *testing.T) {
 // A line that must be read costs far more than its bytes: of a file of nothing else a few hundred
 // are told at a time, and then its turn is over, unless there is little left of it.
 func TestAFileOfLinesThatMatterHasShortTurns(t *testing.T) {
+	t.Parallel()
 	const most, each = 512, "limit\n"
 	for _, size := range []int{oneTurn, 2 * oneTurn, turnSize / 4} {
 		root := t.TempDir()
@@ -123,6 +126,7 @@ func TestAFileOfLinesThatMatterHasShortTurns(t *testing.T) {
 }
 
 func TestAFileOfLinesThatMatterIsReadBackInShortTurns(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	path, all := filepath.Join(root, "large.log"), strings.Repeat("limit\n", turnSize/8)
 	write(t, path, all)
@@ -134,6 +138,7 @@ func TestAFileOfLinesThatMatterIsReadBackInShortTurns(t *testing.T) {
 }
 
 func TestACheckOfAFileThatIsBeingReadWaitsForItsEnd(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	path := filepath.Join(root, "a.log")
 	r := watched(t, root, newSink(), nil)
@@ -148,6 +153,7 @@ func TestACheckOfAFileThatIsBeingReadWaitsForItsEnd(t *testing.T) {
 }
 
 func TestAFileThatChangesWhileItIsRead(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	path, other := filepath.Join(root, "a.log"), filepath.Join(root, "b.log")
 	for name, c := range map[string]struct {
@@ -186,6 +192,7 @@ func TestAFileThatChangesWhileItIsRead(t *testing.T) {
 // A terabyte that the file system knows no holes of is as good as one that is
 // written: Run ends all the same when it is told to.
 func TestRunEndsInTheMiddleOfAFile(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(root, "a.log"), big, 0o600))
 	s := newSink()

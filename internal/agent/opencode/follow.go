@@ -273,9 +273,9 @@ func (f *follower) read(ctx context.Context, d *followed) error {
 	}
 	d.logged, d.failures = "", 0
 	d.cursor, d.stamp, d.open, d.read = &news.Cursor, news.Stamp, news.Open, true
-	if news.Undecided {
+	if news.Undecided > 0 {
 		d.stamp = sqliteread.Stamp{}
-		f.schedule(database.UndecidedFor)
+		f.schedule(news.Undecided)
 	}
 	cursor, err := json.Marshal(d.cursor)
 	if err == nil && !bytes.Equal(cursor, d.stored) {

@@ -39,9 +39,9 @@ const (
 	// message of every session matters.
 	maxBehind = 5000
 
-	// UndecidedFor is how long the decision about a message that was cut off is delayed: if a
+	// undecidedFor is how long the decision about a message that was cut off is delayed: if a
 	// compaction follows, no person did it.
-	UndecidedFor = 2 * time.Second
+	undecidedFor = 2 * time.Second
 
 	// epoch is the same for every copy of a database: offsets are event times, so they are
 	// comparable between copies.
@@ -62,7 +62,7 @@ type News struct {
 	Cursor       Cursor
 	Stamp        sqliteread.Stamp
 	Open         map[string]Open // sessions whose last message is not finished
-	Undecided    bool            // a message was cut off, and the reason is not known yet
+	Undecided    time.Duration   // until it is known why a message was cut off; 0: there is none such
 	TooLong      []Message       // messages that are too long to be read
 }
 
@@ -202,9 +202,9 @@ func (p *pass) take(ctx context.Context, s Session, m Message, last, first bool)
 		if err != nil || compacted {
 			return false, err
 		}
-		if last && p.now.Sub(m.At()).Abs() < UndecidedFor {
+		if last && p.now.Sub(m.At()).Abs() < undecidedFor {
 			p.Open[s.ID] = Open{s, m}
-			p.Undecided = true
+			p.Undecided = max(p.Undecided, undecidedFor-p.now.Sub(m.At()))
 			return false, nil
 		}
 	default:

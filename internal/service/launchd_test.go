@@ -46,15 +46,20 @@ echo "$*" >> %[1]s
 	}
 }
 
-func testInstaller(out io.Writer) Installer {
-	noDaemon := func(context.Context, bool) (control.Status, error) { return control.Status{}, control.ErrNoDaemon }
-	return Installer{Out: out, Err: io.Discard, Status: noDaemon}
+// testInstaller returns an Installer that finds a daemon while the agent is loaded.
+func testInstaller(home string, out io.Writer) Installer {
+	return Installer{Out: out, Err: io.Discard, Status: func(context.Context, bool) (control.Status, error) {
+		if !exists(filepath.Join(home, "loaded")) {
+			return control.Status{}, control.ErrNoDaemon
+		}
+		return control.Status{}, nil
+	}}
 }
 
 func TestInstallOnMacOS(t *testing.T) {
 	home, orders := withLaunchctl(t)
 	var out bytes.Buffer
-	i := testInstaller(&out)
+	i := testInstaller(home, &out)
 	m, err := newLaunchdAgent()
 	require.NoError(t, err)
 	s := spec{program: filepath.Join(home, "a & b", "resumed"), config: "/c<o>.toml", variables: []string{"PATH=/usr/bin:/opt/\"q\"", "CODEX_HOME=/x=y"}}
@@ -121,7 +126,7 @@ func TestSessionsThatWereStoppedBeforeAreWaitedFor(t *testing.T) {
 		require.Contains(t, out.String(), "  resumed retry --unseen\n")
 
 		out.Reset()
-		testInstaller(&out).tellStopped(t.Context())
+		testInstaller("/nowhere", &out).tellStopped(t.Context())
 		require.Empty(t, out.String(), "there is no daemon")
 	})
 }
@@ -131,7 +136,7 @@ func TestUninstallOnMacOSRemovesPluginsOfEarlierReleases(t *testing.T) {
 	home, _ := withLaunchctl(t)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
 	var out bytes.Buffer
-	i := testInstaller(&out)
+	i := testInstaller(home, &out)
 	m, err := newLaunchdAgent()
 	require.NoError(t, err)
 	old, own := filepath.Join(home, "config/opencode/plugin/resumed.js"), filepath.Join(home, "config/kilo/plugin/resumed.js")

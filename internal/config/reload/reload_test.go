@@ -211,35 +211,46 @@ func TestWatchFollowsMountedVolumes(t *testing.T) {
 
 func TestWatchTellsWhatIsWrongOnceAndGoesOn(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "etc", "resumed.toml")
-	put(t, path, says("good"))
-	f := follow(t, path)
-
-	put(t, path, "[resume]\npromt = 1\n")
-	f.problem(path + ":2: resume.promt: unknown key; did you mean prompt?")
-	put(t, path, "[resume]\npromt = 1\n")
-	f.quiet()
-	put(t, path, says("good"))
-	f.prompt("good")
-
-	put(t, path, "")
-	f.problem(path + ": is empty where it was not; the last good configuration stays")
-	put(t, path, says("mended"))
-	f.prompt("mended")
-
-	require.NoError(t, os.Remove(path))
-	f.problem(path + ": is gone; the last good configuration stays")
-	put(t, path, says("mended"))
-	f.prompt("mended")
-
-	require.NoError(t, os.RemoveAll(filepath.Dir(path)))
-	f.problem(path + ": is gone")
-	put(t, path, says("back"))
-	f.prompt("back")
-
-	require.NoError(t, os.Remove(path))
-	require.NoError(t, os.Mkdir(path, 0o700))
-	f.problem(path + ": is not a regular file")
+	for name, steps := range map[string]func(t *testing.T, path string, f *follower){
+		"a wrong key": func(t *testing.T, path string, f *follower) {
+			put(t, path, "[resume]\npromt = 1\n")
+			f.problem(path + ":2: resume.promt: unknown key; did you mean prompt?")
+			put(t, path, "[resume]\npromt = 1\n")
+			f.quiet()
+			put(t, path, says("good"))
+			f.prompt("good")
+		},
+		"emptied": func(t *testing.T, path string, f *follower) {
+			put(t, path, "")
+			f.problem(path + ": is empty where it was not; the last good configuration stays")
+			put(t, path, says("mended"))
+			f.prompt("mended")
+		},
+		"removed": func(t *testing.T, path string, f *follower) {
+			require.NoError(t, os.Remove(path))
+			f.problem(path + ": is gone; the last good configuration stays")
+			put(t, path, says("good"))
+			f.prompt("good")
+		},
+		"its directory removed": func(t *testing.T, path string, f *follower) {
+			require.NoError(t, os.RemoveAll(filepath.Dir(path)))
+			f.problem(path + ": is gone")
+			put(t, path, says("back"))
+			f.prompt("back")
+		},
+		"replaced by a directory": func(t *testing.T, path string, f *follower) {
+			require.NoError(t, os.Remove(path))
+			require.NoError(t, os.Mkdir(path, 0o700))
+			f.problem(path + ": is not a regular file")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "etc", "resumed.toml")
+			put(t, path, says("good"))
+			steps(t, path, follow(t, path))
+		})
+	}
 }
 
 func TestWatchKeepsQuietAboutWhatDidNotChange(t *testing.T) {

@@ -32,6 +32,9 @@ const killsEnv = "HUB_TEST_KILLS"
 // seat is the place of a server; without a name it is not in a cluster.
 type seat struct{ Dir, Name, Listen, Routes string }
 
+// firstName is the name of the server that makes the streams of a cluster.
+const firstName = "node-0"
+
 func TestMain(m *testing.M) {
 	if text := os.Getenv(nodeEnv); text != "" {
 		os.Exit(runNode(text))

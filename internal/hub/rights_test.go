@@ -186,6 +186,7 @@ func TestAHostThatWasEarlyIsLetIn(t *testing.T) {
 	t.Parallel()
 	dir, invitation := newHub(t)
 	o := guestOf(t, invitation, "box", invitation.URL)
+	o.Within = 10 * time.Millisecond
 	require.Error(t, natskv.Register(t.Context(), o))
 	s, err := natskv.Open(o)
 	require.NoError(t, err)

@@ -44,6 +44,26 @@ func TestTheHoldOfTheDeadIsWaitedFor(t *testing.T) {
 	require.NoError(t, again.Close())
 }
 
+// The next daemon may have a shorter number than the one before.
+func TestTheHolderIsTheOneThatLives(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	require.Zero(t, lock.Holder(path), "nobody has had it yet")
+	require.NoError(t, os.WriteFile(path, []byte("1234567890\nof an earlier holder\n"), 0o600))
+	file, err := lock.Take(path)
+	require.NoError(t, err)
+	require.Equal(t, os.Getpid(), lock.Holder(path))
+	_, err = lock.Take(path)
+	held, ok := errors.AsType[*lock.HeldError](err)
+	require.True(t, ok, err)
+	require.Equal(t, os.Getpid(), held.PID)
+
+	dead := exec.Command("true")
+	require.NoError(t, dead.Run())
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "%d\n", dead.Process.Pid), 0o600))
+	require.Zero(t, lock.Holder(path), "its process has ended")
+	require.NoError(t, file.Close())
+}
+
 func TestALinkIsNotFollowed(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "lock")))

@@ -62,6 +62,15 @@ func TestTheClassChoosesThePrompt(t *testing.T) {
 	}
 }
 
+// An agent that was killed in the middle of its work knows nothing of that. What its user wants to say comes first.
+func TestASessionThatWasCutOffIsToldSo(t *testing.T) {
+	text := Prompts{Usual: Usual}.Of(limit.CutOff)
+	require.Contains(t, text, "Your process ended in the middle of your work")
+	require.Equal(t, Usual, Prompts{Usual: Usual}.Of(limit.UsageLimit))
+	require.Equal(t, "carry on", Prompts{Usual: "carry on"}.Of(limit.CutOff), "a user who has set one prompt for all")
+	require.Equal(t, "look first", Prompts{Usual: Usual, For: map[limit.Class]string{limit.CutOff: "look first"}}.Of(limit.CutOff))
+}
+
 // What is typed into a session has one line and no control characters, whatever a transcript says.
 func FuzzFill(f *testing.F) {
 	f.Add("Bash", "Explore")

@@ -211,7 +211,7 @@ func (m *Meters) Crossed(account string, now time.Time) []Window {
 	defer m.mu.Unlock()
 	var crossed []Window
 	for _, w := range m.of[account] {
-		if mark := Threshold(w.last().Used); w.Told < mark && w.last().ResetsAt.After(now) {
+		if mark := Threshold(w.last().Used); w.Told < mark {
 			w.Told = mark
 			crossed = append(crossed, w.view(now))
 		}

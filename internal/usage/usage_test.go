@@ -73,6 +73,14 @@ func TestANewWindowBeginsAnew(t *testing.T) {
 	require.False(t, m.Add("a", nine.Add(6*time.Hour), told(6*time.Hour, 99)), "a file that still names the old one")
 	require.Equal(t, 81.0, m.Windows("a", nine.Add(6*time.Hour))[0].Used)
 	require.Len(t, m.Crossed("a", nine.Add(6*time.Hour)), 1, "of another window")
+
+	m = NewMeters(nil)
+	m.Add("a", nine.Add(time.Hour), told(time.Hour, 90))
+	early := told(2*time.Hour, 5) // the provider began a new window ahead of time
+	early.ResetsAt = nine.Add(7 * time.Hour)
+	require.True(t, m.Add("a", nine.Add(2*time.Hour), early))
+	require.False(t, m.Add("a", nine.Add(3*time.Hour), told(3*time.Hour, 90)), "a session that still has the old one")
+	require.Equal(t, 5.0, m.Windows("a", nine.Add(3*time.Hour))[0].Used)
 }
 
 func TestWhatCannotBeTrueIsNotKept(t *testing.T) {

@@ -1,8 +1,10 @@
 package ownership
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -71,6 +73,34 @@ func TestALinkLeadsToWhatIsChecked(t *testing.T) {
 	loop := filepath.Join(dir, "loop")
 	require.NoError(t, os.Symlink("loop", loop))
 	require.Error(t, Trust{}.Check(loop))
+	require.Error(t, Trust{}.Owner(loop), "nobody knows whose it is")
+}
+
+// Between the check and the opening, a name can come to lead to another file.
+func TestWhatWasOpenedIsCheckedAgain(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "file"), 0o666)
+	open, err := os.Open(path)
+	require.NoError(t, err)
+	defer open.Close()
+	require.NoError(t, os.Remove(path))
+	name := fmt.Sprintf("/proc/self/fd/%d", open.Fd())
+	if _, err := os.Stat(name); err != nil {
+		t.Skip("NOT TESTED: without /proc no name leads to a file that is not there:", err)
+	}
+	require.NoError(t, Trust{}.Check(name), "by its name it is missing")
+	_, err = Trust{}.Open(name)
+	refused(t, err, name, "can be written by everybody", "chmod go-w "+name)
+}
+
+// To open one could take for ever.
+func TestAPipeIsNotOpened(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	writer, err := os.OpenFile(path, os.O_RDWR, 0) // if it was opened all the same, this test does not hang
+	require.NoError(t, err)
+	defer writer.Close()
+	_, err = Trust{}.Open(path)
+	require.ErrorContains(t, err, "is a named pipe")
 }
 
 func TestWhatBelongsToAnotherIsNot(t *testing.T) {

@@ -1,15 +1,21 @@
 package control
 
 import (
+	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // shown is a process in a made-up /proc.
@@ -65,6 +71,101 @@ func TestWhoBelongsToARun(t *testing.T) {
 			require.Equal(t, c.want, got)
 		})
 	}
+}
+
+func TestWhoIsInTheGroupOfARunBelongsToIt(t *testing.T) {
+	proc := kernel(t, map[int]shown{9: {1, 9, "", ""}, 6: {1, 6, resume.MarkVariable + "=m\x00", ""}})
+	stat, err := os.ReadFile(proc.Path(9, "stat"))
+	require.NoError(t, err)
+	stat = []byte(strings.Replace(string(stat), "S 1 9 9", "S 1 6 9", 1))
+	require.NoError(t, os.WriteFile(proc.Path(9, "stat"), stat, 0o600))
+	is, err := ofARun(proc, resume.Process{PID: 9, Start: 109})
+	require.NoError(t, err)
+	require.True(t, is)
+}
+
+// obeys is a daemon that records what it was asked for.
+type obeys struct {
+	Backend
+	did []string
+}
+
+func (o *obeys) Find(_ context.Context, name string) (resume.Key, error) {
+	if strings.Contains(name, "/") {
+		return resume.Key{}, resume.ErrNoSession
+	}
+	return resume.Key{ID: name}, nil
+}
+
+func (o *obeys) Do(_ context.Context, _ resume.Key, order Action) (view.Session, error) {
+	o.did = append(o.did, string(order))
+	return view.Session{}, nil
+}
+
+func (o *obeys) DoAway(_ context.Context, host, _ string, order Action) (view.Session, error) {
+	o.did = append(o.did, string(order)+" at "+host)
+	return view.Session{}, nil
+}
+
+// obeyed is its queue.
+type obeyed struct {
+	queue
+	by *obeys
+}
+
+type queue interface{ Tasks } // not of the name of one of its methods
+
+func (o *obeys) Queue() Tasks { return obeyed{by: o} }
+
+func (o obeyed) Enqueue(_ context.Context, order view.TaskOrder) (view.Task, error) {
+	o.by.did = append(o.by.did, "task in mode "+order.Mode)
+	return view.Task{}, nil
+}
+
+// An agent that was told so by a text must neither spend money nor start another one that may do more than it may itself.
+func TestAnAgentThatADaemonRunsIsRefusedWhatAPersonDecides(t *testing.T) {
+	child := exec.Command("sleep", "1000") // the test is its daemon
+	require.NoError(t, child.Start())
+	defer func() {
+		require.NoError(t, child.Process.Kill())
+		_ = child.Wait()
+	}()
+	stat, err := procfs.Proc.Stat(child.Process.Pid)
+	require.NoError(t, err)
+	agent, unknown := resume.Process{PID: stat.PID, Start: stat.Start}, resume.Process{}
+	decides := []string{"session/own_key?name=s", "session/ask_own_key?name=s", "session/use_reset?name=s", "session/ask_reset?name=s", "queue/add?order=%7B%22mode%22:%22yolo%22%7D"}
+	free := []string{"session/retry?name=s", "queue/add?order=%7B%22prompt%22:%22x%22%7D"}
+	ask := func(daemon *obeys, process resume.Process, order string) string {
+		r := httptest.NewRequest(http.MethodPost, "/v1/"+order, http.NoBody)
+		w := httptest.NewRecorder()
+		(&Server{backend: daemon}).handler().ServeHTTP(w, r.WithContext(context.WithValue(t.Context(), callerOf{}, process)))
+		return w.Body.String()
+	}
+	for who, process := range map[string]resume.Process{"a resumed agent cannot": agent, "cannot be seen which process asks": unknown} {
+		daemon := new(obeys)
+		for _, order := range decides {
+			require.Contains(t, ask(daemon, process, order), who, order)
+			require.Empty(t, daemon.did, order)
+		}
+		for _, order := range free {
+			ask(daemon, process, order)
+		}
+		require.Equal(t, []string{"retry", "task in mode "}, daemon.did)
+	}
+
+	stat, err = procfs.Proc.Stat(os.Getpid())
+	require.NoError(t, err)
+	person := resume.Process{PID: stat.PID, Start: stat.Start}
+	if is, err := ofARun(procfs.Proc, person); is || err != nil {
+		t.Skip("NOT TESTED: this test is itself started by an agent:", err)
+	}
+	daemon := new(obeys)
+	for _, order := range []string{"retry", "own_key", "use_reset"} {
+		ask(daemon, person, "session/"+order+"?name=desk/s")
+	}
+	require.Equal(t, []string{"retry at desk"}, daemon.did, "nobody spends on another host")
+	ask(daemon, person, "session/own_key?name=s")
+	require.Equal(t, []string{"retry at desk", "own_key"}, daemon.did)
 }
 
 func TestWhoCannotBeSeenIsNoPerson(t *testing.T) {

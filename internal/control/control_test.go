@@ -247,6 +247,13 @@ func TestTheSocketIsItsOwnersAlone(t *testing.T) {
 	info, err := os.Stat(filepath.Join(dir, control.SocketName))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	dir = filepath.Join(t.TempDir(), "runtime")
+	_, err = control.Listen(dir, &daemon{}, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	info, err = os.Stat(dir)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm(), "until the socket is closed to others, nobody else gets there")
 }
 
 func TestADeepDirectoryIsNoObstacle(t *testing.T) {
@@ -301,4 +308,28 @@ func TestHistoryIsStreamed(t *testing.T) {
 
 	_, err = client.History(t.Context(), "nobody", since)
 	require.ErrorIs(t, err, control.ErrNoSession)
+}
+
+// A script that waits for room would be refused at once.
+func TestWhereThereIsRoom(t *testing.T) {
+	now := time.Date(2026, 11, 15, 15, 0, 0, 0, time.UTC)
+	for rule, c := range map[string]struct {
+		state string
+		used  float64
+		reset time.Duration
+		room  bool
+	}{
+		"nothing stops the account":     {"closed", 79, time.Hour, true},
+		"as much is used as is allowed": {"closed", 80, time.Hour, false},
+		"but that window is over":       {"closed", 80, 0, true},
+		"a limit stops it":              {"open", 10, time.Hour, false},
+		"one session tries alone":       {"half_open", 10, time.Hour, false},
+	} {
+		status := control.Status{Now: now, Accounts: []control.Account{
+			{Name: "a", State: c.state, Windows: []usage.Window{{Used: c.used, ResetsAt: now.Add(c.reset)}}},
+			{Name: "b", State: "open"},
+		}}
+		require.Equal(t, c.room, control.HasRoom(control.QuotaCondition{Account: "a", Below: 80}, status), rule)
+		require.False(t, control.HasRoom(control.QuotaCondition{Below: 80}, status), "of all accounts one is stopped")
+	}
 }

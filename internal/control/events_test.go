@@ -188,3 +188,36 @@ func TestWatchEndsWhenItsReaderHasEnough(t *testing.T) {
 	err := control.NewClient(dir).Watch(t.Context(), false, func(control.Update) error { return enough })
 	require.ErrorIs(t, err, enough)
 }
+
+// torn is a daemon that cannot tell its status while an error is set.
+type torn struct {
+	*daemon
+	err error
+}
+
+func (d *torn) Status(ctx context.Context, all bool, only ...resume.Key) (control.Status, error) {
+	if d.err != nil {
+		return control.Status{}, d.err
+	}
+	return d.daemon.Status(ctx, all, only...)
+}
+
+func TestAChangeThatCouldNotBeToldIsToldLater(t *testing.T) {
+	d := &torn{daemon: &daemon{sessions: []view.Session{sessionView("a", "1"), sessionView("a", "2")}}}
+	f := control.Follow(d, true)
+	defer f.Leave()
+	_, err := f.Next(t.Context())
+	require.NoError(t, err)
+
+	d.set(0, resume.GaveUp)
+	d.err = errors.New("the disk is gone")
+	_, err = f.Next(t.Context())
+	require.ErrorIs(t, err, d.err)
+	d.err = nil
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	update, err := f.Next(ctx)
+	require.NoError(t, err)
+	require.True(t, update.Whole)
+	require.Equal(t, resume.GaveUp, update.Sessions[0].State)
+}

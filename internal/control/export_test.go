@@ -29,3 +29,6 @@ const BundleGap = bundleGap
 
 // ManyChanges is how many changed sessions are listed one by one.
 const ManyChanges = manyChanges
+
+// HasRoom reports whether a script that waits for room goes on.
+func HasRoom(room QuotaCondition, status Status) bool { return room.full(status).IsZero() }

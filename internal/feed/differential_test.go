@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -62,9 +63,11 @@ func TestReadingTellsWhatEveryLineTells(t *testing.T) {
 	}
 }
 
+var usual = sync.OnceValue(config.Default)
+
 // knows returns an agent that has read nothing yet.
 func knows(t testing.TB, name string) agent.FileAgent {
-	all, err := agents.Make(config.Default())
+	all, err := agents.Make(usual())
 	require.NoError(t, err)
 	return all[name].(agent.FileAgent)
 }

@@ -69,7 +69,10 @@ func (o outbox) Pending() []notify.Delivery {
 	// Notices of one time are in the order of their names, which are another
 	// each time that a seed is played.
 	slices.SortStableFunc(pending, func(a, b notify.Delivery) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(about(a), about(b)))
+		if by := a.At.Compare(b.At); by != 0 {
+			return by
+		}
+		return cmp.Compare(about(a), about(b))
 	})
 	return pending
 }

@@ -33,7 +33,8 @@ import (
 var program string
 
 // testsAtOnce is how many tests run at a time. They mostly wait; but a user has a limited number of
-// inotify instances, a daemon needs one, and a test has up to four daemons or a browser.
+// inotify instances, a daemon needs one, and a test has up to four daemons or a browser. Of tests that wait for
+// each other Go begins with the last ones: what takes long stands in a file of a late letter.
 func testsAtOnce() int {
 	tests := max(16, 2*runtime.GOMAXPROCS(0))
 	if most, err := os.ReadFile("/proc/sys/fs/inotify/max_user_instances"); err == nil {

@@ -3,6 +3,7 @@ package opencode
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -28,6 +29,7 @@ type audience struct {
 	ready   chan struct{}
 	mu      sync.Mutex
 	told    []resume.Observation
+	refuse  error // what Observe returns
 	cursors map[string]json.RawMessage
 	log     strings.Builder
 }
@@ -62,6 +64,9 @@ func (w *audience) feed() agent.Feed {
 		Observe: func(_ context.Context, observations []resume.Observation) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
+			if w.refuse != nil {
+				return w.refuse
+			}
 			w.told = append(w.told, observations...)
 			return nil
 		},
@@ -199,6 +204,31 @@ func TestNewsIsTold(t *testing.T) {
 	for i := range w.told[1:] {
 		require.Less(t, w.told[i].Pos.Offset, w.told[i+1].Pos.Offset)
 	}
+}
+
+// A cursor says what need not be read again, so it waits until what was read is taken.
+func TestWhatWasRefusedIsReadAgain(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	s := newStore(t, root)
+	now := time.Now()
+	s.session("ses_1", "/src/app", now)
+	s.assistant("msg_1", "ses_1", now, finished)
+	a := newAgent(t, agent.Options{Roots: []string{root}})
+	w := follow(t, a, nil)
+	require.Len(t, w.told, 1)
+
+	full := errors.New("the disk is full")
+	w.mu.Lock()
+	w.refuse = full
+	w.mu.Unlock()
+	s.assistant("msg_2", "ses_1", now.Add(time.Second), refused(1))
+	require.ErrorIs(t, a.ReadNew(t.Context(), resume.Session{Transcript: s.path}), full)
+	w.stop()
+	require.Len(t, w.told, 1)
+
+	again := follow(t, newAgent(t, agent.Options{Roots: []string{root}}), w.cursors)
+	require.IsType(t, resume.Limited{}, again.last("ses_1"), "nothing is lost")
 }
 
 func TestAChildSessionIsNeverTold(t *testing.T) {

@@ -88,6 +88,22 @@ func TestARetryThatEndedIsForgotten(t *testing.T) {
 	require.Len(t, w.events("ses_1"), 1, "nothing but the prompt")
 }
 
+// A retry that was told before the last message began is over: the message came after it.
+func TestARetryThatIsOlderThanTheMessageIsNotTold(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t, agent.Options{})
+	a.Processes = fakeProc(t, procDir{pid: 7, argv: []string{"opencode"}, cwd: "/src/app"})
+	s := waitingStore(t, a)
+	a.append(t, retryLine(time.Now().Add(-time.Hour), 7, time.Now().Add(time.Hour)))
+	w := follow(t, a, nil)
+	w.look(s)
+	require.Len(t, w.events("ses_1"), 1)
+	require.IsType(t, resume.Prompted{}, w.last("ses_1"))
+	a.append(t, retryLine(time.Now(), 7, time.Now().Add(time.Hour)))
+	w.look(s)
+	require.IsType(t, resume.Limited{}, w.last("ses_1"), "a newer one counts")
+}
+
 // A child that waits is not reported: its parent only looks busy.
 func TestARetryOfAChildIsNotTold(t *testing.T) {
 	t.Parallel()

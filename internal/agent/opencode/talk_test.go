@@ -63,6 +63,35 @@ func TestAServerOfAnotherDirectory(t *testing.T) {
 	require.NotNil(t, s.plan("continue").Run)
 }
 
+// A session gets a prompt only while its server says nothing else of it than that it rests.
+func TestASessionThatItsServerWorksOnGetsNoPrompt(t *testing.T) {
+	for status, sends := range map[string]bool{
+		`{}`:                                true,
+		`{"ses_1":{"type":"idle"}}`:         true,
+		`{"ses_2":{"type":"busy"}}`:         true,
+		`{"ses_1":{"type":"busy"}}`:         false,
+		`{"ses_1":{"type":"a later word"}}`: false,
+	} {
+		t.Run(status, func(t *testing.T) {
+			s := newStopped(t)
+			s.serve(func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, "/status") {
+					fmt.Fprint(w, status)
+					return
+				}
+				fmt.Fprintf(w, `{"id":"ses_1","directory":%q}`, s.dir)
+			})
+			plan := s.plan("continue")
+			require.Nil(t, plan.Run)
+			require.Equal(t, sends, plan.Send != nil)
+			if !sends {
+				require.Contains(t, plan.Skip.Why, "works on the session")
+				require.False(t, plan.Skip.Park, "it will be done")
+			}
+		})
+	}
+}
+
 // A prompt that may have arrived is distinguished from one that certainly did not.
 func TestASendingSaysWhetherItMayHaveArrived(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -1,11 +1,14 @@
 package feed
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -78,6 +81,35 @@ func TestAnAgentThatReportsByItselfGoesTheSameWay(t *testing.T) {
 	session := resume.Session{Key: seen[0].Key}
 	require.NoError(t, f.ReadNew(within(t), session))
 	require.Equal(t, []resume.Session{session}, looked)
+}
+
+// Whoever can put a database into a home must not have it obeyed either. It is said once.
+func TestADatabaseOfAnotherUserIsPassedOver(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("NOT TESTED: only root can give files to another user; run the tests as root too")
+	}
+	dir, s := t.TempDir(), newSink()
+	theirs, mine := filepath.Join(dir, "theirs.db"), filepath.Join(dir, "mine.db")
+	write(t, theirs, "rows")
+	require.NoError(t, os.Chown(theirs, 65534, 65534))
+	write(t, mine, "rows")
+	var log bytes.Buffer
+	opts := s.options()
+	opts.Log = slog.New(slog.NewTextHandler(&log, nil))
+	a, _ := quiet("teller")
+	a.follow = func(ctx context.Context, feed agent.Feed) error {
+		for _, path := range []string{theirs, mine, theirs} {
+			seen := resume.Observation{Key: resume.Key{ID: "a"}, Transcript: path, Event: resume.Limited{Text: filepath.Base(path)}}
+			require.NoError(t, feed.Observe(ctx, []resume.Observation{seen}))
+		}
+		feed.Ready()
+		<-ctx.Done()
+		return nil
+	}
+	_, stop := ready(t, opts, nil, a)
+	stop()
+	require.Equal(t, []string{"limit mine.db"}, texts(s.told()))
+	require.Equal(t, 1, strings.Count(log.String(), theirs+" belongs to nobody"), log.String())
 }
 
 func TestAFeedThatFailsEndsAll(t *testing.T) {

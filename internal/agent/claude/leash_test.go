@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/agent/claude/startup"
 	"resumed/internal/agenttest"
 	"resumed/internal/leash"
@@ -224,11 +225,24 @@ func TestTheUsualHomeIsNotTakenForTheDaemons(t *testing.T) {
 	sc.agent = newAgent(t, Options{Roots: []string{os.Getenv("CLAUDE_CONFIG_DIR"), home}})
 	run := sc.plan(t, "continue").Run
 	require.Contains(t, run.Unset, "CLAUDE_CONFIG_DIR")
-	require.Contains(t, run.Unset, "CLAUDECODE", "it was not begun by the daemon's own agent")
 
 	t.Setenv("CLAUDE_CONFIG_DIR", "")
 	sc.agent = newAgent(t, Options{Roots: []string{home}})
 	require.NotContains(t, sc.plan(t, "continue").Run.Unset, "CLAUDE_CONFIG_DIR")
+}
+
+// A daemon may be started in a terminal of Claude Code. What that says about itself is nothing of a run: it would be taken
+// for a part of that session, and would connect to the editor beside it.
+func TestARunHasNothingOfTheClaudeCodeThatTheDaemonWasStartedIn(t *testing.T) {
+	sc := inMode(t, "default")
+	begins, err := sc.agent.Start(resume.Session{Key: sc.session.Key, Cwd: sc.cwd, Task: &resume.Task{Prompt: "fix the tests"}})
+	require.NoError(t, err)
+	for _, run := range []*agent.Command{sc.plan(t, "continue").Run, begins.Run} {
+		require.Subset(t, run.Unset, []string{
+			"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION",
+			"CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_PID", "CLAUDE_EFFORT",
+		})
+	}
 }
 
 // An AWS key in the environment does not decide the account, unless the session uses Bedrock.

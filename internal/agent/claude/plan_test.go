@@ -212,6 +212,16 @@ func TestTheSessionIsContinuedWhereItBegan(t *testing.T) {
 	require.Equal(t, sc.cwd, last.Cwd)
 }
 
+// The directory of the process counts before those in the transcript, but in a sandbox the same path leads elsewhere.
+func TestADirectoryInsideASandboxIsNoneOfThisMachine(t *testing.T) {
+	sc, started := newScene(t, asked(nil, "work"), overload()), t.TempDir()
+	sc.startedWith()
+	sc.session.Origin.Cwd = started
+	require.Equal(t, started, sc.plan(t, "continue").Run.Dir)
+	sc.session.Origin.Sandbox = "mounts of its own"
+	require.Equal(t, sc.cwd, sc.plan(t, "continue").Run.Dir)
+}
+
 func TestBypassIsNeverForcedOnRoot(t *testing.T) {
 	sc := newScene(t, asked(map[string]any{"permissionMode": bypass}, "work"), overload())
 	sc.startedWith("--dangerously-skip-permissions")

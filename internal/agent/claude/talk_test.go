@@ -186,6 +186,8 @@ func TestOnlyAPlainPromptIsTyped(t *testing.T) {
 		"/compact":                  "begins with",
 		"!rm -rf":                   "begins with",
 		"# note":                    "begins with",
+		"& in the cloud":            "begins with",
+		"@main.go goes on":          "begins with",
 		"go\x1bon":                  "cannot be typed",
 		strings.Repeat("go ", 200):  "longer than",
 	} {
@@ -197,6 +199,7 @@ func TestOnlyAPlainPromptIsTyped(t *testing.T) {
 				require.Equal(t, prompt, plan.Type.Text)
 				return
 			}
+			require.NotNil(t, plan.Skip)
 			require.Contains(t, plan.Skip.Why, want)
 			require.True(t, plan.Skip.Park)
 		})
@@ -205,6 +208,27 @@ func TestOnlyAPlainPromptIsTyped(t *testing.T) {
 	sc.talk(t, "idle", time.Now())
 	plan := sc.talkTo(t, resume.Owner{PID: 7, Kind: "interactive"}, "go on,\n  please\n")
 	require.Equal(t, "go on, please", plan.Type.Text, "a line break would send half of it")
+}
+
+// An editor or a desktop app has no terminal to type into, although a person is there.
+func TestAnAppIsNotTypedInto(t *testing.T) {
+	for entrypoint, app := range map[string]string{"cli": "", "claude-vscode": "VS Code", "claude-desktop": "Claude Desktop"} {
+		t.Run(entrypoint, func(t *testing.T) {
+			sc := newScene(t, asked(nil, "work"), overload())
+			sc.agent.Processes = fakeProc(t, procDir{PID: 7, Argv: []string{"claude"}, Start: "100"})
+			register(t, sc.agent.Homes.Roots[0], "7.json", registered(7, sessionA, "100", fmt.Sprintf(`,"status":"idle","entrypoint":%q`, entrypoint)))
+			owner, err := sc.agent.Owner(t.Context(), sc.session)
+			require.NoError(t, err)
+			require.Equal(t, &resume.Owner{PID: 7, Kind: resume.Interactive, App: app}, owner)
+			plan, err := sc.agent.PlanLive(t.Context(), sc.session, *owner, agent.Prompt{Text: "continue"})
+			require.NoError(t, err)
+			if app == "" {
+				require.NotNil(t, plan.Type)
+				return
+			}
+			require.Equal(t, agent.Plan{}, plan, "nothing reaches it")
+		})
+	}
 }
 
 func captureOf(t *testing.T, name string) string {

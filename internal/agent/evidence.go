@@ -227,10 +227,8 @@ const slack = time.Second
 func SentByUs(s resume.Session, at time.Time) bool {
 	for _, attempts := range [][]resume.Attempt{s.Attempts, s.Past, s.Cut} {
 		for _, a := range attempts {
-			if a.EndedAt.IsZero() || s.Run != nil && a.Mark == s.Run.Mark {
-				continue
-			}
-			if !at.Before(a.StartedAt.Add(-slack)) && !at.After(a.EndedAt.Add(slack)) {
+			present := s.Run != nil && a.Mark == s.Run.Mark
+			if !present && !at.Before(a.StartedAt.Add(-slack)) && !at.After(a.EndedAt.Add(slack)) {
 				return true
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -46,6 +47,8 @@ func (*parrot) Observe(_ agent.Source, l lines.Line) (resume.Observation, bool) 
 		s.Event = resume.Limited{At: l.ModTime}
 	case "move":
 		s.Event = resume.Progressed{At: l.ModTime}
+	case "prompt":
+		s.Event = resume.Prompted{At: l.ModTime}
 	default:
 		return resume.Observation{}, false
 	}
@@ -69,6 +72,31 @@ func TestTheLastSightingDecides(t *testing.T) {
 	_, found, err = agent.Last(t.Context(), &parrot{}, agent.Source{}, write(t, "noise\n"))
 	require.NoError(t, err)
 	require.False(t, found)
+}
+
+// Some agents go on with another session in the same file. What is said of that one is nothing of this one: neither does
+// it stop it, nor can its prompt be one of our resumes.
+func TestATranscriptThatGoesOnAsAnotherSession(t *testing.T) {
+	at := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
+	s := resume.Session{Key: resume.Key{Agent: "parrot", ID: "a"}, Past: []resume.Attempt{{Mark: "m", StartedAt: at, EndedAt: at.Add(time.Minute)}}}
+	for content, why := range map[string]string{
+		"a limit\n":                     "",
+		"b move\na limit\n":             "",
+		"a limit\na prompt\n":           "", // of our resume
+		"a limit\nb limit\n":            "goes on as session b",
+		"a limit\nb prompt\n":           "goes on as session b",
+		"a limit\nb prompt\na prompt\n": "goes on as session b",
+	} {
+		s.Transcript = write(t, content)
+		require.NoError(t, os.Chtimes(s.Transcript, at, at))
+		_, plan, still, err := agent.StillStopped(t.Context(), &parrot{}, s)
+		require.NoError(t, err)
+		require.Equal(t, why == "", still, content)
+		if !still {
+			require.Contains(t, plan.Skip.Why, why, content)
+			require.False(t, plan.Skip.Park, content)
+		}
+	}
 }
 
 func TestLinesThatCannotMatterAreNotObserved(t *testing.T) {

@@ -59,8 +59,9 @@ func TestSettingsThatLookAsTheyDidAreNotReadAgain(t *testing.T) {
 	require.Equal(t, "longer", read())
 	require.NoError(t, os.Remove(path))
 	require.Empty(t, read(), "what it said does not outlive it")
-	write("still", time.Now().Add(time.Hour)) // as if the clock were at that time
+	soon := time.Now().Add(time.Hour) // as if the clock were at that time
+	write("still", soon)
 	require.Equal(t, "still", read())
-	write("moves", time.Now().Add(time.Hour))
+	write("moves", soon)
 	require.Equal(t, "moves", read())
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"resumed/internal/lazy"
 	"resumed/internal/leash"
 	"resumed/internal/program"
 	"resumed/internal/resume"
@@ -46,8 +45,6 @@ func CannotStart(a interface{ Name() string }) Plan {
 	return Parked("resumed cannot start a session of %s", a.Name())
 }
 
-var plainMode = lazy.Regexp(`^[A-Za-z][A-Za-z0-9_-]*$`)
-
 // CheckTask returns what is wrong with a task, including what Start finds on this machine now.
 func CheckTask(a Agent, s resume.Session) error {
 	starter, ok := a.(Starter)
@@ -62,9 +59,6 @@ func CheckTask(a Agent, s resume.Session) error {
 	}
 	if info, err := os.Stat(s.Cwd); err != nil || !info.IsDir() {
 		return fmt.Errorf("%s is not a directory you can work in", s.Cwd)
-	}
-	if mode := s.Task.Mode; mode != "" && !plainMode().MatchString(mode) {
-		return fmt.Errorf("%q is not a permission mode", mode)
 	}
 	plan, err := starter.Start(s)
 	if err == nil && plan.Skip != nil {

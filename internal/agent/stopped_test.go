@@ -19,13 +19,14 @@ func TestOnlyPromptsOfEarlierResumesAreOurs(t *testing.T) {
 		Interruption: resume.Interruption{
 			Attempts: []resume.Attempt{
 				{Mark: "m2", StartedAt: minute(10), EndedAt: minute(11)},
-				{Mark: "m3", StartedAt: minute(20)},
+				{Mark: "m4", StartedAt: minute(15)},
+				{Mark: "m3", StartedAt: minute(20), EndedAt: minute(21)}, // its transcript shows the end already
 			},
 			Cut: []resume.Attempt{{Mark: "m0", StartedAt: minute(6), EndedAt: minute(7), Outcome: resume.DaemonStopped}},
 		},
 		Run: &resume.Run{Mark: "m3"},
 	}
-	for n, want := range map[float64]bool{0.5: false, 1.5: true, 5: false, 6.5: true, 10: true, 11.01: true, 11.5: false, 20.5: false} {
+	for n, want := range map[float64]bool{0.5: false, 1.5: true, 5: false, 6.5: true, 10: true, 11.01: true, 11.5: false, 15.5: false, 20.5: false} {
 		require.Equal(t, want, agent.SentByUs(s, minute(n)), "minute %v", n)
 	}
 }

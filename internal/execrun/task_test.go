@@ -225,3 +225,42 @@ func TestARunThatWasRefusedAndEndsWell(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "do x --in "+id+"\ngo on in "+id+" continue 1\n", string(ran), said.String())
 }
+
+// A command that took too long is ended with all that it started, also what it does not wait for and what ignores a
+// request to end. The fifo comes to its end when the last process that holds it has ended.
+func TestNothingOfARunThatTookTooLongGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "fifo")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	fifo, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	require.NoError(t, err)
+	defer fifo.Close()
+	said, says, err := os.Pipe()
+	require.NoError(t, err)
+	defer said.Close()
+
+	const script = `exec 3>fifo; trap "" TERM; sleep 1000 >/dev/null 2>&1 & trap - TERM; echo $!; wait`
+	ctx, tooLong := context.WithCancel(t.Context())
+	defer tooLong()
+	ran := make(chan error, 1)
+	go func() {
+		defer says.Close()
+		_, err := command{
+			argv: []string{"/bin/sh", "-c", script}, dir: dir, stdout: says, stderr: says, observe: func(context.Context, int) {},
+		}.run(ctx, new(relay))
+		ran <- err
+	}()
+	var left int
+	_, err = fmt.Fscan(said, &left)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			_ = syscall.Kill(left, syscall.SIGKILL)
+		}
+	})
+	tooLong()
+	require.NoError(t, <-ran)
+	require.NoError(t, fifo.SetReadDeadline(time.Now().Add(time.Minute)))
+	_, err = fifo.Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF, "the process that it left behind still lives")
+}

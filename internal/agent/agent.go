@@ -299,7 +299,7 @@ type Feed struct {
 	// Observe applies observations in order; each has its Pos. Once it returns nil they are not lost.
 	Observe func(ctx context.Context, observations []resume.Observation) error
 
-	// LoadCursor loads the cursor stored under that name, also by an earlier daemon.
+	// LoadCursor loads the cursor stored under that name, which is the path of a file, also by an earlier daemon.
 	LoadCursor func(name string) (json.RawMessage, bool)
 
 	// StoreCursor stores how far the agent has read. It never reaches the disk before what precedes it.

@@ -261,7 +261,7 @@ func (f *Feeds) followed(a agent.DatabaseAgent) *feed {
 				return f.observe(ctx, observations)
 			},
 			LoadCursor:  func(name string) (json.RawMessage, bool) { return f.opts.Kept(place(name)) },
-			StoreCursor: func(name string, cursor json.RawMessage) { f.opts.Keep(place(name), cursor) },
+			StoreCursor: func(name string, cursor json.RawMessage) { f.keep(place(name), name, cursor) },
 			Ready:       func() { close(one.ready) },
 			Log:         f.opts.Log.With("agent", a.Name()),
 		})
@@ -282,6 +282,13 @@ func (f *Feeds) foreign(agent, path string, err error) bool {
 			"agent", agent, "path", path, "err", wrong)
 	}
 	return true
+}
+
+// keep stores how far the file at path was read, unless it was passed over once: the next daemon reads all of it.
+func (f *Feeds) keep(place, path string, cursor json.RawMessage) {
+	if _, passed := f.warned.Load(path); !passed {
+		f.opts.Keep(place, cursor)
+	}
 }
 
 // observe passes observations on. It marks prompts that another resumed wrote, which an agent

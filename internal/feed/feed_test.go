@@ -83,7 +83,8 @@ func TestAnAgentThatReportsByItselfGoesTheSameWay(t *testing.T) {
 	require.Equal(t, []resume.Session{session}, looked)
 }
 
-// Whoever can put a database into a home must not have it obeyed either. It is said once.
+// Whoever can put a database into a home must not have it obeyed either. It is said once, and what was passed over is not
+// taken for read.
 func TestADatabaseOfAnotherUserIsPassedOver(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("NOT TESTED: only root can give files to another user; run the tests as root too")
@@ -101,6 +102,7 @@ func TestADatabaseOfAnotherUserIsPassedOver(t *testing.T) {
 		for _, path := range []string{theirs, mine, theirs} {
 			seen := resume.Observation{Key: resume.Key{ID: "a"}, Transcript: path, Event: resume.Limited{Text: filepath.Base(path)}}
 			require.NoError(t, feed.Observe(ctx, []resume.Observation{seen}))
+			feed.StoreCursor(path, json.RawMessage(`1`))
 		}
 		feed.Ready()
 		<-ctx.Done()
@@ -109,6 +111,7 @@ func TestADatabaseOfAnotherUserIsPassedOver(t *testing.T) {
 	_, stop := ready(t, opts, nil, a)
 	stop()
 	require.Equal(t, []string{"limit mine.db"}, texts(s.told()))
+	require.Equal(t, Cursors{"teller:" + mine: json.RawMessage(`1`)}, s.kept())
 	require.Equal(t, 1, strings.Count(log.String(), theirs+" belongs to nobody"), log.String())
 }
 

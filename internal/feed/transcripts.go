@@ -159,7 +159,7 @@ func (r *reader) pass(ctx context.Context) error {
 		return err
 	}
 	for _, file := range r.read {
-		r.feeds.opts.Keep(file.path, file.cursor)
+		r.feeds.keep(file.path, file.path, file.cursor)
 	}
 	r.read = nil
 	return nil

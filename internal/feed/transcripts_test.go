@@ -395,15 +395,19 @@ func TestATranscriptOfAnotherUserIsPassedOver(t *testing.T) {
 	f, stop := ready(t, opts, nil, newDiary("diary", dir))
 	write(t, theirs, "limit theirs again\n")
 	require.NoError(t, f.ReadNew(within(t), of("diary", theirs)))
-	stop()
 	require.Equal(t, []string{"limit mine"}, texts(s.told()))
+	require.NoError(t, os.Chown(theirs, 0, 0))
+	write(t, theirs, "limit mine by now\n")
+	require.NoError(t, f.ReadNew(within(t), of("diary", theirs)))
+	stop()
+	require.Equal(t, []string{"limit mine", "limit mine by now"}, texts(s.told()))
 	require.NotContains(t, s.kept(), theirs)
 	require.Equal(t, 1, strings.Count(log.String(), theirs+" belongs to nobody"), log.String())
 
-	require.NoError(t, os.Chown(theirs, 0, 0))
-	_, stop = ready(t, s.options(), s.kept(), newDiary("diary", dir))
+	again := newSink()
+	_, stop = ready(t, again.options(), s.kept(), newDiary("diary", dir))
 	stop()
-	require.Equal(t, []string{"limit mine", "limit theirs", "limit theirs again"}, texts(s.told()))
+	require.Equal(t, []string{"limit theirs", "limit theirs again", "limit mine by now"}, texts(again.told()))
 }
 
 // What was read and not taken is told again with the file's next event.

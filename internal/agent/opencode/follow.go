@@ -273,9 +273,8 @@ func (f *follower) read(ctx context.Context, d *followed) error {
 	}
 	d.logged, d.failures = "", 0
 	d.cursor, d.stamp, d.open, d.read = &news.Cursor, news.Stamp, news.Open, true
-	if news.Undecided > 0 {
-		d.stamp = sqliteread.Stamp{}
-		f.schedule(news.Undecided)
+	if news.Undecided {
+		d.stamp = sqliteread.Stamp{} // the next survey reads it again
 	}
 	cursor, err := json.Marshal(d.cursor)
 	if err == nil && !bytes.Equal(cursor, d.stored) {

@@ -62,7 +62,7 @@ type News struct {
 	Cursor       Cursor
 	Stamp        sqliteread.Stamp
 	Open         map[string]Open // sessions whose last message is not finished
-	Undecided    time.Duration   // until it is known why a message was cut off; 0: there is none such
+	Undecided    bool            // it is not known yet why a message was cut off
 	TooLong      []Message       // messages that are too long to be read
 }
 
@@ -204,7 +204,7 @@ func (p *pass) take(ctx context.Context, s Session, m Message, last, first bool)
 		}
 		if last && p.now.Sub(m.At()).Abs() < undecidedFor {
 			p.Open[s.ID] = Open{s, m}
-			p.Undecided = max(p.Undecided, undecidedFor-p.now.Sub(m.At()))
+			p.Undecided = true
 			return false, nil
 		}
 	default:

@@ -219,6 +219,12 @@ func TestWatchTellsWhatIsWrongOnceAndGoesOn(t *testing.T) {
 			f.quiet()
 			put(t, path, says("good"))
 			f.prompt("good")
+			put(t, path, "[resume]\nmodle = 1\n")
+			f.problem(path + ":2: resume.modle: unknown key")
+			put(t, path, says("good again"))
+			f.prompt("good again")
+			put(t, path, "[resume]\npromt = 1\n")
+			f.problem(path + ":2: resume.promt: unknown key; did you mean prompt?")
 		},
 		"emptied": func(t *testing.T, path string, f *follower) {
 			put(t, path, "")

@@ -168,10 +168,6 @@ func TestACodexSessionThatLives(t *testing.T) {
 			live:  holds(func(h *codexHolder) { h.Lock = "" }),
 			state: resume.Parked, why: "before 0.146",
 		},
-		"a message that nobody takes is unknown": {
-			live:  holds(func(h *codexHolder) { h.Deaf = true }, codexDaemon...),
-			state: resume.Parked, why: "did not appear in the transcript", queued: true, unknown: true,
-		},
 		"a command that fails is unknown": {
 			live: func(b *codexLiveBox) {
 				b.hold(nil, codexDaemon...)
@@ -198,7 +194,7 @@ func TestACodexSessionThatLives(t *testing.T) {
 				b.until("the command is called", func() bool { return b.read("calls") != "" })
 			}
 			var s view.Session
-			b.within(3*patience, fmt.Sprintf("it is %s because %q", c.state, c.why), func() bool {
+			b.until(fmt.Sprintf("it is %s because %q", c.state, c.why), func() bool {
 				s = b.session(codexSession)
 				return s.State == c.state && strings.Contains(s.Reason, c.why)
 			})

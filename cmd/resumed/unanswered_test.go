@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // A daemon that hangs is reported, and commands wait for it only a short time.
@@ -33,4 +34,20 @@ func TestHungDaemonDoesNotHangTheCommands(t *testing.T) {
 	asking.Wait()
 	require.NoError(t, b.proc.Process.Signal(syscall.SIGCONT))
 	require.Equal(t, resume.Waiting, b.session("s1").State, "nothing was lost meanwhile")
+}
+
+// A message in the queue of a Codex that does not take it may still be taken: it is not sent again.
+func TestAMessageThatCodexDoesNotTakeIsUnknown(t *testing.T) {
+	b := newCodexLiveBox(t)
+	b.hold(func(h *codexHolder) { h.Deaf = true }, codexDaemon...)
+	b.start()
+	b.stop()
+	var s view.Session
+	b.within(3*patience, "it is parked", func() bool { // it is waited for half a minute
+		s = b.session(codexSession)
+		return s.State == resume.Parked
+	})
+	require.Contains(t, s.Reason, "did not appear in the transcript")
+	require.Equal(t, resume.Unknown, s.Attempts[0].Outcome)
+	require.Equal(t, 1, strings.Count(b.read("calls"), "queue"))
 }

@@ -106,8 +106,8 @@ func try(t *testing.T, k kit) {
 // Agents are heavy when they start, and wait then. A lane is how many of them
 // are at it at a time; those that do little but wait have one of their own.
 var (
-	busyLane = make(chan struct{}, 2)
-	idleLane = make(chan struct{}, 3)
+	busyLane = make(chan struct{}, 4)
+	idleLane = make(chan struct{}, 6)
 )
 
 // The waits before a resume where no time is stated: in a hurry, and where

@@ -6,11 +6,11 @@ help: ## Show this help
 build: ## Build ./resumed and ./resumed-hub
 	CGO_ENABLED=0 go build -trimpath -o ./ ./cmd/resumed ./cmd/resumed-hub
 
-test: ## Run the tests
-	go test ./...
+test: ## Run the tests, also those of what the page shows, which go test ./... leaves to CI
+	LOOKS=1 go test ./...
 
 race: ## Run the tests in random order, with the race detector
-	go test -race -shuffle=on ./...
+	LOOKS=1 go test -race -shuffle=on ./...
 
 lint: ## Everything that CI checks without running the program
 	go vet ./...
@@ -23,7 +23,7 @@ fix: ## Format, and rewrite what Go says in a newer way
 
 cover: ## Show the coverage of each package
 	rm -rf .coverage && mkdir .coverage # the binary under test writes there too
-	COVERAGE_DIR=$(CURDIR)/.coverage go test -cover -covermode=atomic -coverpkg=./... ./... -args -test.gocoverdir=$(CURDIR)/.coverage
+	LOOKS=1 COVERAGE_DIR=$(CURDIR)/.coverage go test -cover -covermode=atomic -coverpkg=./... ./... -args -test.gocoverdir=$(CURDIR)/.coverage
 	go tool covdata textfmt -i=.coverage -o coverage.out
 	go tool covdata percent -i=.coverage | sed 's/of statements//'
 	go tool cover -func=coverage.out | tail -n 1

@@ -40,7 +40,7 @@ func (b *browser) accessible(what string, looks ...look) {
 
 func TestPageIsForEverybody(t *testing.T) {
 	b := newBox(t)
-	w := newBrowser(t)
+	w := newLook(t)
 	b.write(configFile, bot+served+"[resume]\nstagger = \"0s\"\n[backoff]\nbase_delay = \"100ms\"\nmax_retries = 1\n[notify]\ngroup_wait = \"0s\"\n"+
 		"[[notify.webhook]]\nname = \"dead\"\nurl = \"http://127.0.0.1:9/\"\n")
 	b.write("bot/resume.sh", recordCall+"echo trying\nexit 3")

@@ -166,7 +166,7 @@ func (d *day) open(w *browser) {
 // A person who comes back to the page sees the past day, and what is next.
 func TestPageOfAnOrdinaryDay(t *testing.T) {
 	t.Parallel()
-	w := newBrowser(t)
+	w := newLook(t)
 	newDay().open(w)
 	require.Equal(t, "1 needs you, 1 is being resumed, 4 wait; 5 others are not stopped.", w.eval(innerText("#sentence")))
 	require.Equal(t, "Parked: sign-in needed|Being resumed|Waiting: provider overloaded|Waiting: usage limit", w.eval(`[...document.querySelectorAll('.group .cause')].map((each) => each.textContent).join('|')`))

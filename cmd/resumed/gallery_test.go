@@ -136,7 +136,7 @@ const asked = `document.querySelector('#ask').checkVisibility()`
 // Every state of a session, and every view, can be read by everybody and fits every screen.
 func TestPageOfEveryState(t *testing.T) {
 	t.Parallel()
-	w := newBrowser(t)
+	w := newLook(t)
 	openPage(w, newGallery())
 	w.until("it is drawn", `document.querySelectorAll('.session .strip svg').length > 5`)
 	require.Equal(t, "Asks for a permission|Gave up: no network|Needs new thing|Needs your word: its start was not seen|Parked: sign-in needed|Being resumed|Waiting: provider overloaded|Waiting: usage limit|Paused|Back at work|Cancelled|Not stopped",
@@ -192,7 +192,7 @@ func TestPageOfEveryState(t *testing.T) {
 // The keyboard does everything, from the load on.
 func TestPageByKeyboard(t *testing.T) {
 	t.Parallel()
-	w := newBrowser(t)
+	w := newLook(t)
 	openPage(w, newGallery())
 	w.as(look{"light", 1440})
 	at := func(what, id string) {
@@ -274,7 +274,7 @@ const recorder = `window.sent = []; window.Notification = class { static permiss
 // was chosen stays.
 func TestPageNotifiesAndKeepsItsTheme(t *testing.T) {
 	t.Parallel()
-	w := newBrowser(t)
+	w := newLook(t)
 	_, err := chromedp.Call(w.ctx, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: recorder})
 	require.NoError(t, err)
 	g := newGallery()
@@ -315,7 +315,7 @@ func TestPageNotifiesAndKeepsItsTheme(t *testing.T) {
 // Tasks of the queue and sessions of other hosts get orders where they are shown.
 func TestPageOrdersTasksAndOtherHosts(t *testing.T) {
 	t.Parallel()
-	w := newBrowser(t)
+	w := newLook(t)
 	g := newGallery()
 	openPage(w, g)
 	w.as(look{"light", 1440})

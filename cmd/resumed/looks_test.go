@@ -57,6 +57,16 @@ func (b *browser) shots(name string) {
 	b.as(look{"light", 1280})
 }
 
+// newLook returns a browser for a test of what the page shows. Those are a sixth of what all tests of the program
+// compute, and few changes touch the page: where nobody asks for them, CI tries them.
+func newLook(t *testing.T) *browser {
+	t.Helper()
+	if os.Getenv("LOOKS") == "" && os.Getenv("SCREENSHOTS") == "" {
+		t.Skip("WHAT THE PAGE SHOWS IS NOT TRIED HERE: make test does, and LOOKS=1 go test")
+	}
+	return newBrowser(t)
+}
+
 func innerText(selector string) string {
 	return fmt.Sprintf(`document.querySelector('%s').innerText`, selector)
 }
@@ -64,7 +74,7 @@ func innerText(selector string) string {
 // If there is nothing to do, the page says so, and what is watched.
 func TestBrowserShowsThatAllIsWell(t *testing.T) {
 	b := newBox(t)
-	w := newBrowser(t)
+	w := newLook(t)
 	b.write(configFile, bot+served)
 	b.start()
 	w.do(chromedp.Navigate(b.page()))
@@ -152,7 +162,7 @@ func TestBrowserFollowsAnInterruption(t *testing.T) {
 // Many sessions are shown as a few groups, and only visible rows are created.
 func TestBrowserFoldsManySessions(t *testing.T) {
 	b := newBox(t)
-	w := newBrowser(t)
+	w := newLook(t)
 	b.write(configFile, bot+served)
 	const many = 450
 	for i := range many {

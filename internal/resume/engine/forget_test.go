@@ -50,7 +50,7 @@ func TestWhatEndedLongAgoIsForgottenAsByCancel(t *testing.T) {
 func TestAnEngineThatRunsForEverDoesNotGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, keeping(), fails)
-		for day := range 100 {
+		for day := range 70 {
 			for i := range 10 {
 				id := fmt.Sprint(day, "-", i)
 				w.observe(resume.Observation{

@@ -122,7 +122,7 @@ func TestManyWhoComeAndGoNeverHoldItTogether(t *testing.T) {
 	var all sync.WaitGroup
 	for range 3 {
 		all.Go(func() {
-			for turns.Load() < 1000 {
+			for turns.Load() < 300 {
 				l, err := Acquire([]string{dir}, "codex", "s-1")
 				if _, held := errors.AsType[*HeldError](err); held {
 					continue

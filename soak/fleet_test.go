@@ -2,7 +2,6 @@ package soak
 
 import (
 	"encoding/json"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -10,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"resumed/internal/fleet/fleettest"
 )
 
 // teambot has an account that the machines share.
@@ -45,10 +46,7 @@ func (w *world) joinFleet() {
 	second.set(0)
 	w.second = &machine{world: second, ownKey: newOwnKey(second)}
 	hub := filepath.Join(filepath.Dir(w.binary), "resumed-hub")
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(w.t, err)
-	require.NoError(w.t, free.Close())
-	begin := exec.Command(hub, "init", "--dir", filepath.Join(w.home, "hub"), "--listen", free.Addr().String())
+	begin := exec.Command(hub, "init", "--dir", filepath.Join(w.home, "hub"), "--listen", fleettest.Addresses(w.t, 1)[0])
 	begin.Env = w.environ()
 	line, err := begin.Output()
 	require.NoError(w.t, err)

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/control"
+	"resumed/internal/fleet/fleettest"
 	"resumed/internal/resume"
 )
 
@@ -32,12 +32,10 @@ func newHubBox(t *testing.T) *hubBox {
 // init makes a hub, and stores its join line.
 func (h *hubBox) init(dir string) {
 	t := h.t
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, free.Close())
-	out, errOut, code := h.run("hub", "init", "--dir", h.path(dir), "--listen", free.Addr().String())
+	address := fleettest.Addresses(t, 1)[0]
+	out, errOut, code := h.run("hub", "init", "--dir", h.path(dir), "--listen", address)
 	require.Zero(t, code, errOut)
-	require.Contains(t, errOut, "listens on "+free.Addr().String()+", which only this machine can reach")
+	require.Contains(t, errOut, "listens on "+address+", which only this machine can reach")
 	require.Contains(t, errOut, "lets in 10 machines")
 	require.Equal(t, 1, strings.Count(out, "\n"), "one line for all hosts")
 	require.True(t, strings.HasPrefix(out, "resumed fleet join tls://127.0.0.1:"), out)

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/fleet/fleettest"
 	"resumed/internal/resume"
 )
 
@@ -165,7 +165,7 @@ func TestPrometheusAnswersTheDashboard(t *testing.T) {
 	rules, err := filepath.Abs("../../docs/alerts.yml")
 	require.NoError(t, err)
 	b.write("prometheus.yml", fmt.Sprintf("global:\n  scrape_interval: 1s\n  evaluation_interval: 1s\nrule_files: [%q]\nscrape_configs:\n- job_name: resumed\n  static_configs:\n  - targets: [%q, %q]\n", rules, b.status().Daemon.HTTP, other.status().Daemon.HTTP))
-	address := freeAddress(t)
+	address := fleettest.Addresses(t, 1)[0]
 	cmd := exec.Command(server, "--config.file="+b.path("prometheus.yml"), "--storage.tsdb.path="+b.path("tsdb"), "--web.listen-address="+address)
 	cmd.Env = b.env()
 	log, err := os.Create(b.path("prometheus.log"))
@@ -229,13 +229,4 @@ func askPrometheus(t *testing.T, address, what string, into any) bool {
 	require.Equal(t, "success", said.Status, "%s: %s", what, said.Error)
 	require.NoError(t, json.Unmarshal(said.Data, into))
 	return true
-}
-
-// freeAddress returns an address that is not in use.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/control"
+	"resumed/internal/fleet/fleettest"
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/hub"
 	"resumed/internal/resume"
@@ -21,10 +21,7 @@ import (
 // serveHub serves a hub, and writes the files that a host needs to join: ca.pem and credentials.
 func (h house) serveHub(t *testing.T) (url string) {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, free.Close())
-	invitation, err := hub.Init(h.path("hub"), free.Addr().String(), hub.Line{})
+	invitation, err := hub.Init(h.path("hub"), fleettest.Addresses(t, 1)[0], hub.Line{})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ready, ended := make(chan struct{}), make(chan error, 1)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,23 +68,10 @@ func (s *starting) ready(t *testing.T) {
 	}
 }
 
-func freeAddress(t *testing.T) string { return freeAddresses(t, 1)[0] }
-
-// freeAddresses returns n different addresses.
-func freeAddresses(t *testing.T, n int) (all []string) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer l.Close()
-		all = append(all, l.Addr().String())
-	}
-	return all
-}
-
 // newHub makes the directory of a hub.
 func newHub(t *testing.T) (string, natskv.Invitation) {
 	dir := t.TempDir()
-	invitation, err := Init(dir, freeAddress(t), Line{Uses: 200})
+	invitation, err := Init(dir, fleettest.Addresses(t, 1)[0], Line{Uses: 200})
 	require.NoError(t, err)
 	parsed, err := natskv.ParseLine("resumed fleet join " + invitation.Line())
 	require.NoError(t, err)

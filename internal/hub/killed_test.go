@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/fleet"
+	"resumed/internal/fleet/fleettest"
 	"resumed/internal/fleet/natskv"
 )
 
@@ -220,7 +221,7 @@ func threeSeats(t *testing.T) (seats []seat, invitation natskv.Invitation, urls 
 	dir, invitation := newHub(t)
 	const n = 3
 	var routes, all []string
-	free := freeAddresses(t, 2*n)
+	free := fleettest.Addresses(t, 2*n)
 	for _, address := range free[:n] {
 		routes = append(routes, "nats://"+address)
 	}

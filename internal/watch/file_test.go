@@ -117,6 +117,22 @@ func TestADeletedFileIsNotTakenForItsSuccessor(t *testing.T) {
 	t.Logf("%d of 10 got the inode of their predecessor", reused)
 }
 
+// An earlier event may lead to the successor of a deleted file before the removal is heard of.
+func TestASuccessorIsReadOnceHoweverLateTheRemovalIsHeardOf(t *testing.T) {
+	r := watched(t, t.TempDir(), newSink(), nil)
+	path := r.path("a.log")
+	write(t, path, "one\n")
+	r.awaitLines(t, path, "one")
+	r.set(func() { // nothing can be delivered meanwhile: the watcher hears of it when all has happened
+		appendTo(t, r.path("busy.log"), "busy\n")
+		appendTo(t, path, "unread\n")
+		require.NoError(t, os.Remove(path))
+		write(t, path, "successor\n")
+	})
+	r.settle(t)
+	require.Equal(t, []string{"one", "successor"}, r.lines(path))
+}
+
 func TestARewriteBeyondTheFingerprintIsNoticedByItsLines(t *testing.T) {
 	root, s := t.TempDir(), newSink()
 	path := filepath.Join(root, "a.log")

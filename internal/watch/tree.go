@@ -78,7 +78,7 @@ func (w *Watcher) removed(ctx context.Context, path string, deleted bool) {
 	if f == nil {
 		return
 	}
-	if deleted {
+	if info, err := os.Lstat(path); deleted && (err != nil || !f.upToDate(stampOf(info))) { // else its successor was read already
 		w.markDeleted(f)
 	}
 	w.readNew(ctx, path) // a new file may have the name already

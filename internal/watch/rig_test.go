@@ -2,7 +2,9 @@ package watch
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -114,6 +116,7 @@ type rig struct {
 	w    *Watcher
 	root string
 	stop func() // ends Run and waits for it
+	mark string // a file outside of the root
 }
 
 // options are those of a watcher of all *.log files, three levels deep.
@@ -146,7 +149,8 @@ func watched(t *testing.T, root string, s *sink, change func(*Watcher)) *rig {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
-	r := &rig{sink: s, w: w, root: w.opts.Root}
+	r := &rig{sink: s, w: w, root: w.opts.Root, mark: filepath.Join(t.TempDir(), "mark")}
+	write(t, r.mark, "mark\n")
 	r.stop = sync.OnceFunc(func() {
 		cancel()
 		require.NoError(t, <-ended)
@@ -165,13 +169,13 @@ func (r *rig) path(elem ...string) string {
 }
 
 // settle returns when all that happened before was dealt with: events come in
-// order, so it is enough to see one that comes last.
+// order, so it is enough to see one that comes last. It is of a name that no earlier event
+// has, and of a file that no deleted one gave its number to.
 func (r *rig) settle(t *testing.T) {
 	t.Helper()
-	mark := r.path("settle.log")
-	before := len(r.lines(mark))
-	appendTo(t, mark, "mark\n")
-	r.await(t, "the mark", func() bool { return len(r.lines(mark)) > before })
+	mark := r.path(fmt.Sprintf("settled-%d.log", rand.Uint64()))
+	require.NoError(t, os.Link(r.mark, mark))
+	r.await(t, "the mark", func() bool { return len(r.lines(mark)) > 0 })
 }
 
 func appendTo(t testing.TB, path, text string) {

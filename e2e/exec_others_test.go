@@ -42,20 +42,23 @@ func (b *box) opens(session string) *pane {
 	return p
 }
 
+// opened takes over a minute with Codex, whose server keeps a session open for so long after its terminal has closed.
+var opened = situation{"exec, and a person opens the session and closes it", func(t *testing.T, b *box, row *result) {
+	exec, session := b.underExec(row, "25s")
+	p := b.opens(session)
+	b.until("exec says so", func() bool {
+		return strings.Contains(exec.out.String(), "session "+session+" open: it is continued when that process ends")
+	})
+	p.kill()
+	exec.wait(t)
+	require.Zero(t, exec.cmd.ProcessState.ExitCode(), exec.out.String())
+	require.Equal(t, "one two", b.done())
+	b.mustKeep(once)
+	row.did, row.outcome = "waited for the terminal, and continued once", "finished"
+}}
+
 var execOthers = []situation{
-	{"exec, and a person opens the session and closes it", func(t *testing.T, b *box, row *result) {
-		exec, session := b.underExec(row, "25s")
-		p := b.opens(session)
-		b.until("exec says so", func() bool {
-			return strings.Contains(exec.out.String(), "session "+session+" open: it is continued when that process ends")
-		})
-		p.kill()
-		exec.wait(t)
-		require.Zero(t, exec.cmd.ProcessState.ExitCode(), exec.out.String())
-		require.Equal(t, "one two", b.done())
-		b.mustKeep(once)
-		row.did, row.outcome = "waited for the terminal, and continued once", "finished"
-	}},
+	opened,
 	{"exec, and a person goes on with the session", func(t *testing.T, b *box, row *result) {
 		exec, session := b.underExec(row, "25s")
 		p := b.opens(session)

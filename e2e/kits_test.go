@@ -145,7 +145,7 @@ func claude(version string) kit {
 		cases: headless,
 		ask:   func(b *box) { b.write(".claude/settings.json", "{}") },
 		live:  append([]situation{idle, menu, movedMenu, inKitty, menuInKitty, inShell, small, vim, plain, quit, armed, drafted, busy, dead, denied, killedInNamespace, together, permits, onetime, commands, cleared}, sample(4, append(append(claudeLeash(), seats...), inScreen, openInScreen, togetherInScreen, menuInScreen, inEditor, menuInShell, tour))...),
-		slow:  named(armed.name, paid.name),
+		slow:  named(armed.name, paid.name, quiet.name, opened.name, vim.name, inScreen.name),
 	}
 }
 
@@ -187,6 +187,7 @@ trust_level = "trusted"
 			b.change(".codex/config.toml", `"never"`, `"on-request"`, "danger-full-access", "read-only")
 		},
 		live: append([]situation{queued, shared, dead, denied}, sample(3, codexLeash())...),
+		slow: named(quiet.name, opened.name),
 	}
 }
 

@@ -3,9 +3,9 @@
 # reload, watchdog, restart, agents that live on, install and uninstall; and what becomes of a session
 # that a restart of the machine cuts off.
 #
-# It needs root, debootstrap, systemd-nspawn and Debian's packages, and a minute and a half,
+# It needs root, mmdebstrap, systemd-nspawn and Debian's packages, and a minute and a half,
 # most of which it waits. A tree that ROOTFS names is used again, and made where it is missing
-# (a minute more). With PACKAGE,
+# (half a minute more). With PACKAGE,
 # a deb, and LATER, the same with a later version, it also goes through a package's life.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -61,12 +61,12 @@ session_is() { says "\"id\":\"$1\"[^}]*\"state\":\"$2\"" alice 'resumed status -
 
 step "the machine"
 ((EUID == 0)) || { echo "this test boots a machine: it needs root" >&2; exit 1; }
-for program in debootstrap systemd-nspawn nsenter unshare setpriv; do
-    command -v "$program" >/dev/null || { echo "$program is missing: apt-get install debootstrap systemd-container util-linux" >&2; exit 1; }
+for program in mmdebstrap systemd-nspawn nsenter unshare setpriv; do
+    command -v "$program" >/dev/null || { echo "$program is missing: apt-get install mmdebstrap systemd-container util-linux" >&2; exit 1; }
 done
 if [[ ! -e $rootfs/usr/bin/systemctl ]]; then
-    debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,libpam-systemd,dbus-user-session,procps \
-        "$suite" "$rootfs" >"$work/debootstrap.log" || { tail "$work/debootstrap.log" >&2; exit 1; }
+    mmdebstrap --variant=minbase --include=systemd,systemd-sysv,dbus,libpam-systemd,dbus-user-session,procps \
+        "$suite" "$rootfs" >"$work/mmdebstrap.log" 2>&1 || { tail "$work/mmdebstrap.log" >&2; exit 1; }
 fi
 CGO_ENABLED=0 go build -trimpath -o "$rootfs/usr/local/bin/" ./cmd/resumed ./cmd/resumed-hub
 CGO_ENABLED=0 go test -c -trimpath -o "$rootfs/usr/local/bin/runner.test" ./internal/runner

@@ -183,11 +183,16 @@ for (const line of readFileSync(process.argv[2], "utf8").trim().split("\n")) awa
 	out, err := exec.Command(node, filepath.Join(dir, "run.mjs"), captured).CombinedOutput()
 	require.NoError(t, err, string(out))
 
-	called, err := os.ReadFile(filepath.Join(dir, "called"))
-	require.NoError(t, err)
-	require.Contains(t, string(called), `{"session_id":"ses_2","hook_event_name":"SessionStart","cwd":"/src/two"}`)
-	require.Contains(t, string(called), `{"session_id":"ses_2","hook_event_name":"Notification","cwd":"/src/two","notification_type":"permission_prompt","tool_name":"shell","tool_input":{"command":"make test"}}`)
-	require.Contains(t, string(called), `{"session_id":"ses_1","hook_event_name":"Notification","cwd":"/src/app","notification_type":"permission_prompt","tool_name":"bash","tool_input":{"command":"make"}}`)
+	for _, hook := range []string{
+		`{"session_id":"ses_2","hook_event_name":"SessionStart","cwd":"/src/two"}`,
+		`{"session_id":"ses_2","hook_event_name":"Notification","cwd":"/src/two","notification_type":"permission_prompt","tool_name":"shell","tool_input":{"command":"make test"}}`,
+		`{"session_id":"ses_1","hook_event_name":"Notification","cwd":"/src/app","notification_type":"permission_prompt","tool_name":"bash","tool_input":{"command":"make"}}`,
+	} {
+		require.Eventually(t, func() bool { // the plugin does not wait for the program that it calls
+			called, _ := os.ReadFile(filepath.Join(dir, "called"))
+			return strings.Contains(string(called), hook)
+		}, time.Minute, 10*time.Millisecond, hook)
+	}
 
 	file := server.PluginFile{Path: events}
 	read, err := file.Read()

@@ -378,6 +378,7 @@ func TestWhatStoodBeforeASessionStandsThereAgain(t *testing.T) {
 // A key that the session had and that is unknown now is not replaced by another.
 func TestAKeyThatNobodyHasIsNotReplaced(t *testing.T) {
 	b := newLeashBox(t)
+	b.runtimeOnDisk()
 	b.vars = []string{"HTTPS_PROXY=http://me:of-the-daemon@proxy:1"}
 	b.start()
 	b.register(b.hold([]string{"HTTPS_PROXY=http://me:of-the-session@proxy:1"}, "claude", "--max-turns", "3"))

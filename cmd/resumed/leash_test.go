@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/mounts"
 	"resumed/internal/resume"
 )
 
@@ -66,8 +67,26 @@ func (b *box) restart() {
 	b.start()
 }
 
+// runtimeOnDisk gives the box a runtime directory on a disk, where values are not kept. /tmp may be in memory.
+func (b *box) runtimeOnDisk() {
+	b.t.Helper()
+	if mounts.InMemory("/var/tmp") {
+		b.t.Skip("NOT TESTED HERE: a runtime directory on a disk; /var/tmp is in memory")
+	}
+	b.runtimeIn("/var/tmp")
+}
+
+func (b *box) runtimeIn(parent string) {
+	b.t.Helper()
+	dir, err := os.MkdirTemp(parent, "resumed-test-")
+	require.NoError(b.t, err)
+	b.t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(b.t, os.Symlink(dir, b.path("runtime")))
+}
+
 func TestNoOtherAccountIsAsked(t *testing.T) {
 	b := newBox(t)
+	b.runtimeOnDisk()
 	b.vars = []string{"ANTHROPIC_AUTH_TOKEN=of-the-daemon"}
 	b.waiting("default", []string{"ANTHROPIC_AUTH_TOKEN=of-the-session"})
 	b.restart() // values are only in memory

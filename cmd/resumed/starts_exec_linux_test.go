@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -85,9 +87,10 @@ func TestASessionThatExecLeavesIsContinuedAsItWasStarted(t *testing.T) {
 		b.write("works", "")
 		cmd := b.execs("patient")
 		b.until("the agent was seen with its prompt", func() bool {
-			prompted, err := os.Stat(b.path(claudeTranscript))
+			var prompt struct{ Timestamp time.Time } // the file is older than what is in it
+			err := json.Unmarshal([]byte(b.read(claudeTranscript)), &prompt)
 			start, ok := starts.In(b.path("runtime", "resumed")).Get(resume.Key{Agent: "claude-code", ID: claudeSession})
-			return err == nil && ok && start.Origin.SeenAt.After(prompted.ModTime())
+			return err == nil && ok && start.Origin.SeenAt.After(prompt.Timestamp)
 		})
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()

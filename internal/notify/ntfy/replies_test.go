@@ -152,6 +152,7 @@ func TestAButtonIsHeardByTheNextDaemon(t *testing.T) {
 }
 
 func TestAStreamThatBreaksIsOpenedAgain(t *testing.T) {
+	t.Parallel()
 	server, orders := notifytest.NewNtfy(t), &pressed{}
 	ch := withButtons(t, server, orders, &memory{})
 	hears(t, server, ch)

@@ -15,16 +15,17 @@ import (
 // serve answers at a socket of this process, and returns its directory and the window.
 func serve(t *testing.T, answer func(Question) Answer) (dir string, w terminal.Window) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "sh") // the path of a socket may not be long
+	short, err := os.MkdirTemp("", "sh") // the path of a socket may not be long
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	listener, err := Listen(filepath.Join(dir, "shells"))
+	t.Cleanup(func() { _ = os.RemoveAll(short) })
+	dir = filepath.Join(short, "shells")
+	listener, err := Listen(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	go Serve(listener, answer)
 	w, err = Find([]string{"HOME=/x", Variable + "=" + listener.Addr().String()})
 	require.NoError(t, err)
-	return filepath.Join(dir, "shells"), w
+	return dir, w
 }
 
 func TestWhatAShellTells(t *testing.T) {

@@ -197,10 +197,12 @@ func (b *box) untilOver(id string) {
 	})
 }
 
-// sweep kills the processes that the daemon started and left running.
+// sweep kills the processes that the daemon started and left running. A bot that goes on has the environment of
+// this process, if the daemon has seen it write the bot's log: it is known by its directory.
 func (b *box) sweep() {
 	for _, pid := range processes() {
-		if bytes.Contains(ofProcess(pid, "environ"), []byte("HOME="+b.home+"\x00")) {
+		dir, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+		if strings.HasPrefix(dir, b.home+"/") || bytes.Contains(ofProcess(pid, "environ"), []byte("HOME="+b.home+"\x00")) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}

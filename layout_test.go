@@ -195,35 +195,6 @@ var knownOnlyIn = map[string]string{
 	"github.com/coreos/go-systemd/v22/dbus":   "internal/runner/unit.go",
 }
 
-// budgets says how many lines a room may have, and how many arrows between its files may go
-// back up ("/..." means: with all rooms below it). A room that needs more moves out what is not the
-// room's idea; raising a budget is a commit of its own that says why.
-var budgets = map[string]struct{ lines, up int }{
-	"...":                  {74_155, unlimited},
-	"cmd/resumed":          {3_950, unlimited},
-	"internal/agent/...":   {12_610, unlimited},
-	"internal/app":         {810, 0},
-	"internal/config":      {2_790, 0},
-	"internal/deliver":     {2_760, 0},
-	"internal/explain/...": {2_465, unlimited},
-	"internal/fleet/...":   {4_280, unlimited},
-	"internal/hub":         {1_240, unlimited},
-	"internal/limit/...":   {3_436, unlimited},
-	"internal/notify/...":  {4_200, unlimited},
-	"internal/resume":      {3_000, 0},
-	"internal/watch":       {1_650, unlimited},
-
-	"internal/resume/engine":            {1_640, 3},
-	"internal/agent":                    {2_210, 4},
-	"internal/agent/opencode":           {1_360, 0},
-	"internal/agent/opencode/database":  {1_070, 0},
-	"internal/agent/opencode/processes": {250, 0},
-	"internal/agent/opencode/server":    {440, 0},
-	"internal/resume/view":              {430, 0},
-}
-
-const unlimited = 1 << 30
-
 // pure packages touch nothing outside: no files, no processes, no network.
 var pure = []string{
 	"internal/resume", "internal/resume/engine", "internal/resume/view", "internal/backoff", "internal/limit", "internal/limit/token", "internal/limit/when",
@@ -471,39 +442,6 @@ func TestEveryPromiseHasItsTests(t *testing.T) {
 		require.True(t, len(named) > 0 || !strings.HasPrefix(promise, "**"), promise)
 		for _, name := range named {
 			require.Contains(t, tests.String(), "func "+name[1]+"(", promise)
-		}
-	}
-}
-
-// A room that outgrows its budget is told so here, before it is too much for one head.
-func TestRoomsKeepTheirBudgets(t *testing.T) {
-	lines := make(map[string]int)
-	files := make(map[string][]string)
-	for _, s := range sources(t) {
-		if strings.HasSuffix(s.pkg, "test") {
-			continue
-		}
-		text, err := os.ReadFile(s.file)
-		require.NoError(t, err)
-		n := strings.Count(string(text), "\n")
-		files[s.pkg] = append(files[s.pkg], s.file)
-		for room := range budgets {
-			tree, whole := strings.CutSuffix(room, "...")
-			if s.pkg == room || whole && strings.HasPrefix(s.pkg+"/", tree) {
-				lines[room] += n
-			}
-		}
-	}
-	for room, budget := range budgets {
-		if lines[room] > budget.lines {
-			t.Errorf("%s has %d lines, its budget is %d: move what is not the room's idea to where it belongs, or find what can go", room, lines[room], budget.lines)
-		}
-		if budget.up == unlimited {
-			continue
-		}
-		if back := backUp(t, files[room]); len(back) > budget.up {
-			t.Errorf("%s has %d arrows between its files that go back up, its budget is %d: move what both files need below them:\n  %s",
-				room, len(back), budget.up, strings.Join(back, "\n  "))
 		}
 	}
 }

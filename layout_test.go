@@ -22,7 +22,7 @@ import (
 // app. A package that is not listed may import none of ours.
 var arrows = map[string][]string{
 	"cmd/resumed": {
-		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/commandline", "internal/config", "internal/config/edit", "internal/control",
+		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/caller", "internal/commandline", "internal/config", "internal/config/edit", "internal/control",
 		"internal/demo", "internal/dirs", "internal/doctor", "internal/execrun", "internal/explain", "internal/fleet/member", "internal/fleet/natskv", "internal/hint", "internal/humanize",
 		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/procfs", "internal/prompt", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner",
 		"internal/sanitize", "internal/service", "internal/shell", "internal/shellinit", "internal/starts", "internal/state", "internal/terminal/shellpty", "internal/terminal/tmux", "internal/termui", "internal/usage", "internal/wake",
@@ -44,7 +44,7 @@ var arrows = map[string][]string{
 	},
 	"internal/app": {
 		"internal/runenv", "internal/starts",
-		"internal/agent", "internal/agents", "internal/backend", "internal/budget/ownkey", "internal/config", "internal/config/reload", "internal/control", "internal/deliver", "internal/feed",
+		"internal/agent", "internal/agents", "internal/backend", "internal/budget/ownkey", "internal/caller", "internal/config", "internal/config/reload", "internal/control", "internal/deliver", "internal/feed",
 		"internal/fleet/member", "internal/fsevents", "internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/midturn", "internal/mounts", "internal/notify", "internal/notify/*", "internal/ownership", "internal/process", "internal/procfs", "internal/resume", "internal/resume/engine", "internal/resume/view",
 		"internal/queue", "internal/sdnotify", "internal/state", "internal/webui",
 		"internal/usage",
@@ -55,7 +55,7 @@ var arrows = map[string][]string{
 		"internal/agent", "internal/childenv", "internal/humanize", "internal/leash", "internal/lease", "internal/ownership", "internal/process", "internal/prompt", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner", "internal/sanitize", "internal/terminal", "internal/terminal/*",
 	},
 	"internal/backend": {
-		"internal/agent", "internal/agents", "internal/budget/ownkey", "internal/control", "internal/deliver", "internal/feed", "internal/fleet/member", "internal/journal", "internal/limit", "internal/notify", "internal/queue",
+		"internal/agent", "internal/agents", "internal/budget/ownkey", "internal/caller", "internal/control", "internal/deliver", "internal/feed", "internal/fleet/member", "internal/journal", "internal/limit", "internal/notify", "internal/process", "internal/queue", "internal/sanitize",
 		"internal/resume", "internal/resume/engine", "internal/resume/view", "internal/runfiles", "internal/runner", "internal/state", "internal/usage", "internal/webui",
 	},
 	"internal/budget/ownkey": {"internal/agents", "internal/budget", "internal/config", "internal/resume", "internal/resume/view"},
@@ -85,7 +85,9 @@ var arrows = map[string][]string{
 	"internal/state":                 {"internal/atomicfile", "internal/backoff", "internal/fsevents", "internal/lock", "internal/outbox", "internal/regular", "internal/resume", "internal/wake"},
 	"internal/lease":                 {"internal/atomicfile", "internal/lock", "internal/regular"},
 	"internal/lock":                  {"internal/backoff", "internal/regular"},
-	"internal/control":               {"internal/dirs", "internal/fsevents", "internal/lazy", "internal/peer", "internal/procfs", "internal/resume", "internal/resume/view", "internal/usage", "internal/wake"},
+	"internal/caller":                {"internal/lazy", "internal/peer", "internal/procfs", "internal/resume"},
+	"internal/peer":                  {"internal/procfs", "internal/resume"},
+	"internal/control":               {"internal/caller", "internal/dirs", "internal/fsevents", "internal/lazy", "internal/peer", "internal/procfs", "internal/resume", "internal/resume/view", "internal/usage", "internal/wake"},
 	"internal/termui":                {"internal/sanitize", "internal/control", "internal/humanize", "internal/limit", "internal/resume", "internal/resume/view", "internal/wake"},
 	"internal/webui":                 {"internal/atomicfile", "internal/regular", "internal/sanitize", "internal/control", "internal/humanize", "internal/lazy", "internal/resume", "internal/resume/view", "internal/timeline", "internal/usage", "internal/wake"},
 	"internal/timeline":              {"internal/control", "internal/humanize", "internal/limit", "internal/resume", "internal/resume/view"},

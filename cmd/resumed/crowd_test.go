@@ -69,9 +69,7 @@ func TestPageOfTenThousandSessions(t *testing.T) {
 	t.Parallel()
 	w := newBrowser(t)
 	const many = 10_000
-	secret, err := webui.OpenSecret(t.TempDir())
-	require.NoError(t, err)
-	page := webui.New(newCrowd(many), secret, slog.New(slog.DiscardHandler))
+	page := webui.New(newCrowd(many), webui.OpenGrants(t.TempDir()), slog.New(slog.DiscardHandler))
 	server := httptest.NewServer(page)
 	t.Cleanup(server.Close)
 	query, err := page.Query(false)

@@ -145,9 +145,7 @@ func (d *day) Detail(ctx context.Context, key resume.Key) (webui.Detail, error) 
 
 // openPage shows the page of a daemon, and returns what ends the daemon.
 func openPage(w *browser, backend webui.Backend) (end func()) {
-	secret, err := webui.OpenSecret(w.t.TempDir())
-	require.NoError(w.t, err)
-	page := webui.New(backend, secret, slog.New(slog.DiscardHandler))
+	page := webui.New(backend, webui.OpenGrants(w.t.TempDir()), slog.New(slog.DiscardHandler))
 	server := httptest.NewServer(page)
 	end = func() { server.CloseClientConnections(); server.Close() }
 	w.t.Cleanup(end)

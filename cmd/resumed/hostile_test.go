@@ -98,9 +98,7 @@ func (h hostile) Do(context.Context, resume.Key, control.Action) (view.Session, 
 func TestNoWordOfAnAgentIsMarkup(t *testing.T) {
 	t.Parallel()
 	w := newBrowser(t)
-	secret, err := webui.OpenSecret(t.TempDir())
-	require.NoError(t, err)
-	page := webui.New(newHostile(), secret, slog.New(slog.DiscardHandler))
+	page := webui.New(newHostile(), webui.OpenGrants(t.TempDir()), slog.New(slog.DiscardHandler))
 	server := httptest.NewServer(page)
 	t.Cleanup(server.Close)
 	query, err := page.Query(false)

@@ -38,7 +38,7 @@ func (c *cli) openCommand() *cobra.Command {
 				}
 			}
 			url, err := c.client().PageURL(cmd.Context(), false)
-			if _, refused := errors.AsType[*control.RemoteError](err); refused {
+			if _, remote := errors.AsType[*control.RemoteError](err); remote && !errors.Is(err, control.ErrRefused) {
 				return hint.With(err, c.pageHint(cmd.Context(), err))
 			}
 			if err != nil {

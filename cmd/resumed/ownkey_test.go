@@ -114,8 +114,8 @@ func TestASessionGoesOnWithItsUsersOwnKeyWhereTheySaySo(t *testing.T) {
 	require.Contains(t, errOut, "nobody agreed")
 	b.vars = []string{resume.MarkVariable + "=m"}
 	_, errOut, code = b.run("retry", claudeSession, "--own-key", "--yes")
-	require.Equal(t, 1, code, "an agent does not decide that")
-	require.Contains(t, errOut, "cannot decide to spend your money")
+	require.Equal(t, exitUsage, code, "an agent does not decide that")
+	require.Contains(t, errOut, "an agent may not order this")
 	b.vars = nil
 	require.Empty(t, b.read("calls"))
 

@@ -50,7 +50,7 @@ func TestTheManifestsOfThePlugin(t *testing.T) {
 	require.Greater(t, len(strings.Fields(string(readme))), 40, "or the directory of Claude Code refuses it")
 }
 
-// The model of an agent never calls the plugin's commands by itself: to retry a session is its user's word.
+// The model of an agent never calls the plugin's commands by itself, and they let it run nothing but what only looks.
 func TestOnlyAPersonCallsTheCommandsOfThePlugin(t *testing.T) {
 	t.Parallel()
 	for pattern, words := range map[string]string{
@@ -65,6 +65,19 @@ func TestOnlyAPersonCallsTheCommandsOfThePlugin(t *testing.T) {
 			require.Contains(t, string(text), words, path)
 		}
 	}
+	files := 0
+	require.NoError(t, filepath.WalkDir(filepath.Join(pluginTree, "plugins"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) == ".json" || !strings.Contains(path, "commands") && !strings.Contains(path, "qwen") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files++
+		for _, runs := range regexp.MustCompile("(?m)^allowed-tools: (.*)$|!`(.*)`|!{(.*)}").FindAllStringSubmatch(string(text), -1) {
+			require.Regexp(t, `^(Bash\()?resumed (status|queue)\)?$`, strings.Join(runs[1:], ""), path)
+		}
+		return err
+	}))
+	require.Equal(t, 9, files)
 }
 
 // Patterns of goreleaser leave out names that begin with a dot: the archive names each file.

@@ -19,10 +19,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/agents"
+	"resumed/internal/caller"
 	"resumed/internal/control"
 	"resumed/internal/dirs"
 	"resumed/internal/hint"
 	"resumed/internal/humanize"
+	"resumed/internal/procfs"
 	"resumed/internal/queue"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
@@ -209,6 +211,18 @@ func (c *cli) enqueueNow(ctx context.Context, orders []view.TaskOrder) (added []
 func (c *cli) keepTasks(orders []view.TaskOrder) ([]view.Task, error) {
 	cfg, _, err := c.load()
 	if err != nil {
+		return nil, err
+	}
+	made, err := agents.Make(cfg)
+	if err != nil {
+		return nil, err
+	}
+	judge := caller.Judge{
+		Proc: procfs.Proc, Variables: agents.CommandVariables(),
+		Agent:         func(pid int) string { return agents.RunBy(made, pid) },
+		TrustConfined: func() bool { return cfg.Control.TrustConfined },
+	}
+	if err := judge.Self().May(caller.Order); err != nil {
 		return nil, err
 	}
 	dir, err := dirs.State(os.Getenv)

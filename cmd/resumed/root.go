@@ -82,6 +82,8 @@ func (c *cli) report(err error) int {
 		case problem.File != "":
 			try = toCorrect(problem.File)
 		}
+	case errors.Is(err, control.ErrRefused):
+		code = exitUsage
 	case errors.Is(err, control.ErrAmbiguous):
 		try = "one of them by more of its id: resumed status"
 	case errors.Is(err, control.ErrNoDaemon):

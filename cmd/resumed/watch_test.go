@@ -20,7 +20,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/caller"
 	"resumed/internal/control"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/usage"
@@ -315,9 +317,13 @@ func (c *crowd) Do(_ context.Context, key resume.Key, _ control.Action) (view.Se
 	return c.sessions[i], nil
 }
 
-func (c *crowd) HandleHook(control.HookEvent) error { return nil }
+func (c *crowd) HandleHook(context.Context, caller.Caller, control.HookEvent) error { return nil }
 
-func (c *crowd) AddReadings(context.Context, resume.Key, []usage.Reading) error { return nil }
+func (c *crowd) Refused(caller.Caller, string) {}
+
+func (c *crowd) AddReadings(context.Context, caller.Caller, resume.Key, []usage.Reading) error {
+	return nil
+}
 
 func (c *crowd) Queue() control.Tasks                  { return nil }
 func (c *crowd) SetPaused(context.Context, bool) error { return nil }
@@ -331,7 +337,7 @@ func (c *crowd) History(context.Context, string, time.Time) (iter.Seq2[control.S
 
 func TestLiveViewOfTenThousandSessions(t *testing.T) {
 	b := newBox(t)
-	server, err := control.Listen(b.path("runtime", "resumed"), newCrowd(10_000), slog.New(slog.DiscardHandler))
+	server, err := control.Listen(b.path("runtime", "resumed"), newCrowd(10_000), caller.Judge{Proc: procfs.Proc, Daemon: os.Getpid()}, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

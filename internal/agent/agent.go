@@ -40,6 +40,9 @@ type ProgramFinder interface {
 	// Identify returns the program that a live process runs, often another one than a service finds, if certain.
 	Identify(pid int) (resume.Program, bool)
 
+	// Runs reports whether a live process seems to run the agent's program.
+	Runs(pid int) bool
+
 	// ContinueCommand returns the shell command with which a person continues the session; "": not known.
 	ContinueCommand(resume.Session) string
 }

@@ -159,6 +159,11 @@ func (b *Base) Identify(pid int) (resume.Program, bool) {
 	return b.Processes.Program(pid, b.about.Is)
 }
 
+// Runs reports whether the process seems to run the agent's program.
+func (b *Base) Runs(pid int) bool {
+	return b.about.Is != nil && b.Processes.Seems(pid, b.about.Is)
+}
+
 // PlanLive returns an empty Plan: there is no way to reach the owner.
 func (b *Base) PlanLive(context.Context, resume.Session, resume.Owner, Prompt) (Plan, error) {
 	return Plan{}, nil

@@ -22,6 +22,9 @@ type Builtin struct {
 	Variables []string // of the environment, that say where it stores its sessions
 	Remedies  Remedies // what a person does in it
 
+	// CommandVariable is one that the agent sets for the commands that it runs; empty: none.
+	CommandVariable string
+
 	// New makes the agent.
 	New func(Options) (Agent, error)
 

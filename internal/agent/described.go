@@ -29,6 +29,8 @@ type Description struct {
 	Remedies Remedies // what a person does in it
 	Plugin   *Plugin  // as in Builtin
 
+	CommandVariable string // as in Builtin
+
 	Home          string   // the name of its home, below the user's home directory
 	HomeVariables []string // that name another home; the last one is set for a run in another home
 	Around        bool     // the variables name the parent directory of the home, which is always called Home
@@ -112,7 +114,7 @@ func (is Description) Builtin() Builtin {
 	return Builtin{
 		Name: is.Name, Title: is.Title, Headless: is.Program + " -p", Variables: is.HomeVariables, Remedies: is.Remedies,
 		New:    func(o Options) (Agent, error) { return is.New(o) },
-		Plugin: is.Plugin,
+		Plugin: is.Plugin, CommandVariable: is.CommandVariable,
 	}
 }
 

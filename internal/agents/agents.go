@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"resumed/internal/agent"
@@ -100,6 +101,42 @@ func ReadHook(name string, said []byte, getenv func(string) string) (agentName s
 // CallsHooks reports whether there is an agent of that name, and a plugin with which it calls hooks.
 func CallsHooks(name string) bool { return named(name).Plugin != nil }
 
+// RunBy returns the agent whose program a process seems to run: one of these, or a built-in one; "": none.
+func RunBy(made map[string]agent.Agent, pid int) string {
+	for _, name := range sorted(made) {
+		if made[name].Runs(pid) {
+			return name
+		}
+	}
+	for _, a := range usual() {
+		if a.Runs(pid) {
+			return a.Name()
+		}
+	}
+	return ""
+}
+
+// usual are the built-in agents as they are without a configuration.
+var usual = sync.OnceValue(func() (all []agent.Agent) {
+	for _, b := range builtin {
+		if a, err := b.New(agent.Options{}); err == nil {
+			all = append(all, a)
+		}
+	}
+	return all
+})
+
+// CommandVariables are those that built-in agents set for the commands that they run, by the agent.
+func CommandVariables() map[string]string {
+	variables := make(map[string]string)
+	for _, b := range builtin {
+		if b.CommandVariable != "" {
+			variables[b.Name] = b.CommandVariable
+		}
+	}
+	return variables
+}
+
 // StartOf returns what a live process of a built-in agent runs and was started with; false: not known.
 func StartOf(name string, pid int) (start starts.Start, ok bool) {
 	b := named(name)
@@ -115,11 +152,10 @@ func StartOf(name string, pid int) (start starts.Start, ok bool) {
 
 // SessionOf returns the session that a live process of a built-in agent has open; false: not known.
 func SessionOf(pid int) (resume.Key, bool) {
-	for _, b := range builtin {
-		a, err := b.New(agent.Options{})
-		if registrar, tells := a.(agent.SessionFinder); err == nil && tells {
+	for _, a := range usual() {
+		if registrar, tells := a.(agent.SessionFinder); tells {
 			if session := registrar.SessionOf(pid); session != "" {
-				return resume.Key{Agent: b.Name, ID: session}, true
+				return resume.Key{Agent: a.Name(), ID: session}, true
 			}
 		}
 	}

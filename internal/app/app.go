@@ -15,6 +15,7 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/backend"
 	"resumed/internal/budget/ownkey"
+	"resumed/internal/caller"
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/deliver"
@@ -26,8 +27,10 @@ import (
 	"resumed/internal/metrics"
 	"resumed/internal/midturn"
 	"resumed/internal/notify"
+	"resumed/internal/notify/command"
 	"resumed/internal/notify/digest"
 	"resumed/internal/ownership"
+	"resumed/internal/procfs"
 	"resumed/internal/queue"
 	"resumed/internal/resume"
 	"resumed/internal/resume/engine"
@@ -195,13 +198,10 @@ func (d *daemon) buildServers() error {
 		Sessions: d.engine.Stored, Paused: d.store.Paused,
 		ConfigRefused: func() bool { return d.settings.Load().refused != nil },
 	})
-	secret, err := webui.OpenSecret(opts.StateDir)
-	if err != nil {
-		return err
-	}
-	d.web = webui.NewServer(webui.New(d.backend, secret, opts.Log), d.metrics.Handler(), d.engine.Ping, opts.Log)
+	d.web = webui.NewServer(webui.New(d.backend, webui.OpenGrants(opts.StateDir), opts.Log), d.metrics.Handler(), d.engine.Ping, opts.Log)
 	d.web.Want(opts.Config.HTTP.Listen)
-	d.server, err = listen(opts, d.backend)
+	server, err := listen(opts, d.backend, d.judge())
+	d.server = server
 	return err
 }
 
@@ -372,13 +372,22 @@ func (d *daemon) ordered(ctx context.Context, order notify.Action, key resume.Ke
 	}
 }
 
+// judge judges who asks the daemon for something.
+func (d *daemon) judge() caller.Judge {
+	return caller.Judge{
+		Proc: procfs.Proc, Daemon: os.Getpid(), Variables: agents.CommandVariables(), Hook: command.Started,
+		Agent:         func(pid int) string { return agents.RunBy(d.settings.Load().agents, pid) },
+		TrustConfined: func() bool { return d.settings.Load().config.Control.TrustConfined },
+	}
+}
+
 // listen opens the daemon's socket. If the daemon of another state directory has the usual one, the
 // socket is in the state directory.
-func listen(opts Options, answers control.Backend) (*control.Server, error) {
-	server, err := control.Listen(opts.RuntimeDir, answers, opts.Log)
+func listen(opts Options, answers control.Backend, judge caller.Judge) (*control.Server, error) {
+	server, err := control.Listen(opts.RuntimeDir, answers, judge, opts.Log)
 	if !errors.Is(err, control.ErrTaken) {
 		return server, err
 	}
 	opts.Log.Warn("the usual control socket is another daemon's, this one has its own", "dir", opts.StateDir)
-	return control.Listen(opts.StateDir, answers, opts.Log)
+	return control.Listen(opts.StateDir, answers, judge, opts.Log)
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	"resumed/internal/agents"
 	"resumed/internal/budget/ownkey"
 	"resumed/internal/control"
 	"resumed/internal/deliver"
@@ -74,6 +73,7 @@ type Backend struct {
 	opts      Options
 	startedAt time.Time
 	bank      bank
+	refusals  refusals
 }
 
 // New returns the backend of one daemon.
@@ -330,27 +330,6 @@ func (b *Backend) after(ctx context.Context, s resume.Session) view.Session {
 		}
 	}
 	return b.opts.View(s)
-}
-
-// AddReadings stores what the provider told a session about its account's allowances.
-func (b *Backend) AddReadings(ctx context.Context, key resume.Key, readings []usage.Reading) error {
-	session, err := b.opts.Engine.Session(ctx, key)
-	if err == nil {
-		b.opts.Usage.Add(session.AccountKey(), readings)
-	}
-	return err
-}
-
-// HandleHook makes the transcript be read that an agent's hook names.
-func (b *Backend) HandleHook(nudge control.HookEvent) error {
-	if !agents.CallsHooks(nudge.Agent) {
-		return fmt.Errorf("no agent %q calls a hook", nudge.Agent)
-	}
-	b.opts.Log.Debug("a hook asks for a look", "agent", nudge.Agent, "session", nudge.Session)
-	key := resume.Key{Agent: nudge.Agent, ID: nudge.Session}
-	b.opts.Hooks.Take(key, nudge.Transcript)
-	b.opts.Deliver.Hooked(key, nudge.Asks, nudge.Answered)
-	return nil
 }
 
 // DoFor carries out an order of another host, which names a session like a person would.

@@ -27,6 +27,7 @@ type Config struct {
 	Notify  Notify  `toml:"notify"`
 	History History `toml:"history"`
 	HTTP    HTTP    `toml:"http"`
+	Control Control `toml:"control"`
 	Fleet   Fleet   `toml:"fleet"`
 }
 
@@ -203,6 +204,11 @@ type History struct {
 // HTTP sets the address of the page and the metrics.
 type HTTP struct {
 	Listen string `toml:"listen"` // host:port; "": off
+}
+
+// Control sets who may give orders.
+type Control struct {
+	TrustConfined bool `toml:"trust_confined"` // also processes that are more restricted than the daemon
 }
 
 // Fleet sets how hosts that share an account find each other.

@@ -36,7 +36,7 @@ func TestSlipsOfTheFingersAreNamed(t *testing.T) {
 		"a key twice":               {"[log]\nlevel = \"info\"\nformat = \"text\"\nlevel = \"warn\"\n", ":4:1: level is set twice, first in line 2: keep one of them"},
 		"UTF-16":                    {"\xff\xfe[\x00l\x00", ":1:1: the file is UTF-16 text: save it as UTF-8"},
 		"Latin-1":                   {"[resume]\n# caf\xe9\n", ":2: the line has letters that are not UTF-8: save the file as UTF-8"},
-		"a section of another name": {"[notification]\nevents = []\n", ":1: notification: unknown section; valid here: agent, backoff, fleet, history, http, log, notify, resume"},
+		"a section of another name": {"[notification]\nevents = []\n", ":1: notification: unknown section; valid here: agent, backoff, control, fleet, history, http, log, notify, resume"},
 		"an agent that is unknown":  {"[[agent]]\nname = \"cursor\"\n", `:2: agent[0].name = "cursor": is not built in; these are: claude-code, codex, opencode, gemini, qwen-code. An agent of your own needs kind = "custom"`},
 		"an agent without a name":   {"[[agent]]\nenabled = false\n", ":1: agent[0].name: must be set"},
 	} {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"resumed/internal/caller"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/usage"
@@ -150,11 +151,14 @@ type Backend interface {
 	// Do executes an order and returns the session after it.
 	Do(ctx context.Context, key resume.Key, order Action) (view.Session, error)
 
-	// AddReadings stores the allowances that an agent reported for the account of a session.
-	AddReadings(ctx context.Context, key resume.Key, readings []usage.Reading) error
+	// AddReadings stores the allowances that an agent reported for the account of its own session.
+	AddReadings(ctx context.Context, by caller.Caller, key resume.Key, readings []usage.Reading) error
 
-	// HandleHook makes the daemon read a session soon, after a hook was called. It returns at once.
-	HandleHook(nudge HookEvent) error
+	// HandleHook makes the daemon read a session soon, after a hook of its own agent was called.
+	HandleHook(ctx context.Context, by caller.Caller, nudge HookEvent) error
+
+	// Refused records that a caller asked for something that it may not have.
+	Refused(by caller.Caller, order string)
 
 	// Queue returns the tasks.
 	Queue() Tasks
@@ -204,6 +208,7 @@ var (
 	ErrAmbiguous = view.ErrAmbiguous
 	ErrNoTask    = errors.New("no such task")
 	ErrEarly     = errors.New("the provider asked to wait")
+	ErrRefused   = caller.ErrRefused
 )
 
 // kind is an error with its name and its status in an answer.
@@ -217,6 +222,7 @@ type kind struct {
 var kinds = []kind{
 	{ErrAmbiguous, "ambiguous", http.StatusConflict},
 	{ErrEarly, "early", http.StatusConflict},
+	{ErrRefused, "refused", http.StatusForbidden},
 	{ErrNoTask, "no_task", http.StatusNotFound},
 	{ErrNoSession, "no_session", http.StatusNotFound},
 }

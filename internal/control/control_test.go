@@ -18,7 +18,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/caller"
 	"resumed/internal/control"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/usage"
@@ -100,12 +102,17 @@ func (d *daemon) Do(_ context.Context, key resume.Key, order control.Action) (vi
 	return view.Session{ID: key.ID, Agent: key.Agent, State: resume.Waiting}, nil
 }
 
-func (d *daemon) AddReadings(_ context.Context, _ resume.Key, readings []usage.Reading) error {
+func (d *daemon) AddReadings(_ context.Context, _ caller.Caller, _ resume.Key, readings []usage.Reading) error {
 	d.told = append(d.told, readings...)
 	return nil
 }
 
-func (d *daemon) HandleHook(n control.HookEvent) error { d.nudged = append(d.nudged, n); return nil }
+func (d *daemon) HandleHook(_ context.Context, _ caller.Caller, n control.HookEvent) error {
+	d.nudged = append(d.nudged, n)
+	return nil
+}
+
+func (d *daemon) Refused(caller.Caller, string) {}
 
 func (d *daemon) Queue() control.Tasks { return nil }
 
@@ -135,10 +142,13 @@ func sessionView(agent, id string) view.Session {
 	return view.Session{Agent: agent, ID: id, State: resume.Waiting, Attempts: []view.Attempt{}}
 }
 
+// ours judges this process: it is the daemon of the test too.
+func ours() caller.Judge { return caller.Judge{Proc: procfs.Proc, Daemon: os.Getpid()} }
+
 // serve runs a server and returns its directory.
 func serve(t *testing.T, d *daemon) string {
 	dir := t.TempDir()
-	server, err := control.Listen(dir, d, slog.New(slog.DiscardHandler))
+	server, err := control.Listen(dir, d, ours(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -183,7 +193,7 @@ func TestWhatAnAgentWasToldIsPassedOn(t *testing.T) {
 
 // The caller of Run must get the error, or the daemon runs on and cannot be reached.
 func TestASocketThatCannotBeServedEndsTheServer(t *testing.T) {
-	server, err := control.Listen(t.TempDir(), &daemon{}, slog.New(slog.DiscardHandler))
+	server, err := control.Listen(t.TempDir(), &daemon{}, ours(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	server.Break()
 	require.ErrorContains(t, server.Run(t.Context()), "serve control socket")
@@ -214,7 +224,7 @@ func TestASocketThatCannotBeReachedIsNotNobody(t *testing.T) {
 	_, err := control.NewClient(dir).Status(t.Context(), false)
 	require.NotErrorIs(t, err, control.ErrNoDaemon)
 	require.ErrorContains(t, err, "set XDG_RUNTIME_DIR")
-	_, err = control.Listen(dir, &daemon{}, slog.New(slog.DiscardHandler))
+	_, err = control.Listen(dir, &daemon{}, ours(), slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "set XDG_RUNTIME_DIR")
 }
 
@@ -235,7 +245,7 @@ func TestNoDaemon(t *testing.T) {
 	require.ErrorIs(t, err, control.ErrNoDaemon)
 
 	d := &daemon{sessions: []view.Session{sessionView("a", "b")}}
-	server, err := control.Listen(short, d, slog.New(slog.DiscardHandler))
+	server, err := control.Listen(short, d, ours(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err, "it is replaced")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -249,7 +259,7 @@ func TestTheSocketIsItsOwnersAlone(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 
 	dir = filepath.Join(t.TempDir(), "runtime")
-	_, err = control.Listen(dir, &daemon{}, slog.New(slog.DiscardHandler))
+	_, err = control.Listen(dir, &daemon{}, ours(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	info, err = os.Stat(dir)
 	require.NoError(t, err)
@@ -259,7 +269,7 @@ func TestTheSocketIsItsOwnersAlone(t *testing.T) {
 func TestADeepDirectoryIsNoObstacle(t *testing.T) {
 	d := &daemon{sessions: []view.Session{sessionView("a", "b")}}
 	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 40))
-	server, err := control.Listen(dir, d, slog.New(slog.DiscardHandler))
+	server, err := control.Listen(dir, d, ours(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -274,7 +284,7 @@ func TestAFileInTheWayIsNotRemoved(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, control.SocketName)
 	require.NoError(t, os.WriteFile(path, []byte("mine"), 0o600))
-	_, err := control.Listen(dir, &daemon{}, slog.New(slog.DiscardHandler))
+	_, err := control.Listen(dir, &daemon{}, ours(), slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "is not a socket")
 	require.FileExists(t, path)
 }

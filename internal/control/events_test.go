@@ -132,7 +132,7 @@ func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 		d.sessions = append(d.sessions, sessionView("a", fmt.Sprintf("s-%04d", i)))
 	}
 	dir := t.TempDir()
-	server, err := control.Listen(dir, d, slog.New(slog.DiscardHandler))
+	server, err := control.Listen(dir, d, ours(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -165,7 +165,7 @@ func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 func TestWatchEndsWithTheDaemon(t *testing.T) {
 	d := &daemon{sessions: []view.Session{sessionView("a", "1")}}
 	dir := t.TempDir()
-	server, err := control.Listen(dir, d, slog.New(slog.DiscardHandler))
+	server, err := control.Listen(dir, d, ours(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"resumed/internal/caller"
 	"resumed/internal/peer"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
@@ -31,6 +32,7 @@ type problem struct {
 type Server struct {
 	socket   *socket
 	backend  Backend
+	judge    caller.Judge
 	log      *slog.Logger
 	stopping context.Context // done when streams must end
 	stop     context.CancelFunc
@@ -38,12 +40,12 @@ type Server struct {
 
 // Listen makes the socket in dir, which only its owner may enter. A socket that a dead daemon
 // left is replaced; the error is ErrTaken if a living daemon answers on it.
-func Listen(dir string, backend Backend, log *slog.Logger) (*Server, error) {
+func Listen(dir string, backend Backend, judge caller.Judge, log *slog.Logger) (*Server, error) {
 	made, err := openSocket(dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{socket: made, backend: backend, log: log}
+	s := &Server{socket: made, backend: backend, judge: judge, log: log}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -56,7 +58,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer fail(nil)
 	server := &http.Server{
 		Handler:           s.handler(),
-		ConnContext:       withCaller,
+		ConnContext:       withProcess,
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       time.Minute,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
@@ -85,37 +87,56 @@ func (s *Server) Run(ctx context.Context) error {
 	return failure
 }
 
-func (s *Server) handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/events", s.events)
-	mux.HandleFunc("GET /v1/history", s.history)
-	routes := map[string]func(*http.Request) (any, error){
-		"GET /v1/status":    func(r *http.Request) (any, error) { return s.backend.Status(r.Context(), r.FormValue("all") != "") },
-		"GET /v1/session":   func(r *http.Request) (any, error) { return s.backend.Session(r.Context(), r.FormValue("name")) },
-		"GET /v1/page":      func(*http.Request) (any, error) { return s.page(false) },
-		"POST /v1/page":     func(*http.Request) (any, error) { return s.page(true) },
-		"POST /v1/page/key": func(*http.Request) (any, error) { return done, s.backend.NewPageKey() },
-		"POST /v1/told":     s.told,
-		"POST /v1/nudge":    s.nudge,
-		"GET /v1/queue":     func(r *http.Request) (any, error) { return s.backend.Queue().Tasks(r.Context()) },
-		"POST /v1/pause":    func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), true) },
-		"POST /v1/unpause":  func(r *http.Request) (any, error) { return done, s.backend.SetPaused(r.Context(), false) },
-		"GET /v1/fleet":     s.fleet,
-		"POST /v1/fleet/forget": func(r *http.Request) (any, error) {
-			return done, s.backend.ForgetAccount(r.Context(), r.FormValue("account"))
-		},
+// route answers a request of callers that have the right.
+type route struct {
+	right caller.Right
+	reply func(*http.Request) (any, error)
+	serve http.HandlerFunc // instead of reply, for a stream
+}
+
+// routes are all requests, and what each needs.
+func (s *Server) routes() map[string]route {
+	b := s.backend
+	all := map[string]route{
+		"GET /v1/events":  {right: caller.Look, serve: s.events},
+		"GET /v1/history": {right: caller.Look, serve: s.history},
+		"GET /v1/status":  {right: caller.Look, reply: func(r *http.Request) (any, error) { return b.Status(r.Context(), r.FormValue("all") != "") }},
+		"GET /v1/session": {right: caller.Look, reply: func(r *http.Request) (any, error) { return b.Session(r.Context(), r.FormValue("name")) }},
+		"GET /v1/queue":   {right: caller.Look, reply: func(r *http.Request) (any, error) { return b.Queue().Tasks(r.Context()) }},
+		"GET /v1/fleet":   {right: caller.Look, reply: s.fleet},
+
+		"POST /v1/told":  {right: caller.Report, reply: s.told},
+		"POST /v1/nudge": {right: caller.Report, reply: s.nudge},
+
+		"GET /v1/page":      {right: caller.Order, reply: func(*http.Request) (any, error) { return s.page(false) }},
+		"POST /v1/page":     {right: caller.Order, reply: func(*http.Request) (any, error) { return s.page(true) }},
+		"POST /v1/page/key": {right: caller.Order, reply: func(*http.Request) (any, error) { return done, b.NewPageKey() }},
+		"POST /v1/pause":    {right: caller.Order, reply: func(r *http.Request) (any, error) { return done, b.SetPaused(r.Context(), true) }},
+		"POST /v1/unpause":  {right: caller.Order, reply: func(r *http.Request) (any, error) { return done, b.SetPaused(r.Context(), false) }},
+		"POST /v1/fleet/forget": {right: caller.Order, reply: func(r *http.Request) (any, error) {
+			return done, b.ForgetAccount(r.Context(), r.FormValue("account"))
+		}},
 	}
 	for _, order := range []Action{Retry, Due, Cancel, Stop, Pause, Unpause, OwnKey, AskOwnKey, UseReset, AskReset} {
-		routes["POST /v1/session/"+string(order)] = func(r *http.Request) (any, error) { return s.order(r, order) }
+		all["POST /v1/session/"+string(order)] = route{right: caller.Order, reply: func(r *http.Request) (any, error) { return s.order(r, order) }}
 	}
 	for _, order := range []string{"add", "edit", "drop", "move"} {
-		routes["POST /v1/queue/"+order] = func(r *http.Request) (any, error) { return s.taskOrder(r, order) }
+		all["POST /v1/queue/"+order] = route{right: caller.Order, reply: func(r *http.Request) (any, error) { return s.taskOrder(r, order) }}
 	}
-	for route, reply := range routes {
-		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
-			document, err := reply(r)
-			answer(w, document, err)
-		})
+	return all
+}
+
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, route := range s.routes() {
+		serve := route.serve
+		if serve == nil {
+			serve = func(w http.ResponseWriter, r *http.Request) {
+				document, err := route.reply(r)
+				answer(w, document, err)
+			}
+		}
+		mux.Handle(pattern, s.permit(route.right, serve))
 	}
 	return mux
 }
@@ -125,14 +146,9 @@ var done = struct{}{}
 
 func (s *Server) order(r *http.Request, order Action) (any, error) {
 	name := r.FormValue("name")
-	spends := map[Action]string{OwnKey: "to spend your money", AskOwnKey: "to spend your money", UseReset: "to use a reset", AskReset: "to use a reset"}[order]
-	if spends != "" {
-		if err := onlyPerson(r, spends); err != nil {
-			return nil, err
-		}
-	}
+	spends := slices.Contains([]Action{OwnKey, AskOwnKey, UseReset, AskReset}, order)
 	key, err := s.backend.Find(r.Context(), name)
-	if host, session, _ := strings.Cut(name, "/"); errors.Is(err, resume.ErrNoSession) && spends == "" && host != "" && session != "" {
+	if host, session, _ := strings.Cut(name, "/"); errors.Is(err, resume.ErrNoSession) && !spends && host != "" && session != "" {
 		if after, err := s.backend.DoAway(r.Context(), host, session, order); !errors.Is(err, ErrNoFleet) {
 			return after, err
 		}
@@ -150,7 +166,7 @@ func (s *Server) told(r *http.Request) (any, error) {
 		err = json.Unmarshal([]byte(r.FormValue("readings")), &readings)
 	}
 	if err == nil {
-		err = s.backend.AddReadings(r.Context(), key, readings)
+		err = s.backend.AddReadings(r.Context(), callerOf(r), key, readings)
 	}
 	return done, err
 }
@@ -187,11 +203,12 @@ func (l peers) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		uid, err := peer.UID(conn.(*net.UnixConn))
-		if err == nil && (uid == os.Getuid() || uid == 0) {
-			return newCaller(conn.(*net.UnixConn)), nil
+		process, err := peer.Of(conn.(*net.UnixConn))
+		if err == nil && (process.UID == os.Getuid() || process.UID == 0) {
+			return &asking{conn, process}, nil
 		}
-		l.log.Warn("refused a stranger on the control socket", "uid", uid, "err", err)
+		l.log.Warn("refused a stranger on the control socket", "uid", process.UID, "err", err)
+		process.Release()
 		_ = conn.Close()
 	}
 }
@@ -202,11 +219,6 @@ func (s *Server) taskOrder(r *http.Request, order string) (any, error) {
 	if text := r.FormValue("order"); text != "" {
 		if err := json.Unmarshal([]byte(text), &wanted); err != nil {
 			return nil, fmt.Errorf("read what is asked for: %w", err)
-		}
-	}
-	if wanted.Mode != "" {
-		if err := onlyPerson(r, "what another one may do"); err != nil {
-			return nil, err
 		}
 	}
 	switch order {
@@ -262,7 +274,7 @@ func (s *Server) nudge(r *http.Request) (any, error) {
 	if n.Session == "" || max(len(n.Agent), len(n.Session)) > longestName || max(len(n.Transcript), len(n.Asks)) > longestFile {
 		return nil, errNudge
 	}
-	return done, s.backend.HandleHook(n)
+	return done, s.backend.HandleHook(r.Context(), callerOf(r), n)
 }
 
 // mostRows bounds a page.

@@ -26,6 +26,7 @@ const (
 	Left     = "left"     // an interruption that gets no wait
 	Enqueued = "queued"   // a task that was added
 	Unqueued = "unqueued" // a task that was dropped
+	Refused  = "refused"  // an order of a caller that may not give it
 )
 
 type step struct {

@@ -4,15 +4,65 @@ package peer
 import (
 	"fmt"
 	"net"
+	"sync"
+
+	"resumed/internal/procfs"
+	"resumed/internal/resume"
 )
 
 // UID returns the user at the other end of a connection, from the kernel: after a dial, that is
 // the listener.
 func UID(conn *net.UnixConn) (int, error) { return ask(conn, userOf) }
 
-// PID returns the process that made the connection, from the kernel; 0: not known, or it is in
-// another pid namespace.
-func PID(conn *net.UnixConn) (int, error) { return ask(conn, processOf) }
+// Process is the process that made a connection. It is held: its number is not given to another process unnoticed.
+type Process struct {
+	resume.Process
+	UID int
+
+	handle *handle // nil: the system has none
+}
+
+// Of returns the process that made the connection, to be released. Its PID is 0 if it is not known, or in another pid
+// namespace.
+func Of(conn *net.UnixConn) (p Process, err error) {
+	if p.UID, err = UID(conn); err != nil {
+		return p, err
+	}
+	p.PID, _ = ask(conn, processOf) // not known: it may nothing
+	if p.PID > 0 {
+		p.handle = hold(conn, p.PID)
+		p.Start = At(p.PID, p.UID).Start
+	}
+	return p, nil
+}
+
+// At is the process of that number now, which is not held.
+func At(pid, uid int) Process {
+	stat, _ := procfs.Proc.Stat(pid)
+	return Process{Process: resume.Process{PID: pid, Start: stat.Start}, UID: uid}
+}
+
+// Alive reports whether the process still lives: what was read about its number until now was about it.
+func (p Process) Alive() bool {
+	if p.handle != nil {
+		return p.handle.alive()
+	}
+	stat, err := procfs.Proc.Stat(p.PID)
+	return err == nil && stat.Start == p.Start && stat.Living()
+}
+
+// Release lets the process go.
+func (p Process) Release() {
+	if p.handle != nil {
+		p.handle.once.Do(p.handle.release)
+	}
+}
+
+// handle holds a process.
+type handle struct {
+	fd   int
+	once sync.Once
+}
 
 func ask(conn *net.UnixConn, question func(fd int) (int, error)) (number int, err error) {
 	raw, err := conn.SyscallConn()

@@ -38,6 +38,31 @@ func (t Table) Program(pid int, is func(path string) bool) (resume.Program, bool
 	return resume.Program{Path: script, Interpreter: exe}, found
 }
 
+// Seems reports whether a process says that it is the program: by its file, by its name, or by the script that it
+// runs. Unlike for Program, nothing of it need be certain: a caller that only seems to be an agent is no person.
+func (t Table) Seems(pid int, is func(path string) bool) bool {
+	argv, exe := t.Argv(pid), t.Executable(pid)
+	if len(argv) == 0 { // it has ended, or is the kernel's
+		return false
+	}
+	return is(exe) || Runs(argv, is) || len(argv) > 1 && runsOthers(exe) && is(scriptOf(argv))
+}
+
+// NameOf returns what the program of a command is called: for an interpreter, its script; "": a command line for a shell.
+func NameOf(argv []string) string {
+	if len(argv) == 0 {
+		return ""
+	}
+	name := argv[0]
+	if runsOthers(name) {
+		name = scriptOf(argv)
+	}
+	if name = filepath.Base(name); name == "." || name == "resumed" { // which also starts agents that are not watched by it
+		return ""
+	}
+	return name
+}
+
 // liesBelow reports whether a file is below a directory that has the program's name, as a file
 // named after its version is. The name of a process alone proves nothing: a program can be
 // started under any name.

@@ -1,10 +1,10 @@
 package webui
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,7 +38,7 @@ const (
 	visitRoot  = "/at/"
 )
 
-// visit is what the cookie of a path is signed for.
+// visit is what the cookie of a path is given for.
 func visit(path string) purpose { return purpose("visit " + path) }
 
 // A ticket is a token for one minute and one browser. It is used where other users may see
@@ -49,7 +49,7 @@ const (
 )
 
 type access struct {
-	secret *Secret
+	grants *Grants
 
 	// mu guards everything that follows.
 	mu      sync.Mutex
@@ -71,7 +71,7 @@ func (d *access) ticket() string {
 
 // accepts reports whether a token is valid. A ticket is valid once.
 func (d *access) accepts(token string) bool {
-	if _, valid := d.secret.verify(link, token); valid {
+	if _, valid := d.grants.valid(link, token); valid {
 		return true
 	}
 	d.mu.Lock()
@@ -102,7 +102,7 @@ func (d *access) enter(w http.ResponseWriter, r *http.Request) {
 
 // remember gives the browser a new cookie for the path of its visit.
 func (d *access) remember(w http.ResponseWriter, path string) error {
-	value, err := d.secret.sign(visit(path), time.Now().Add(visitLife))
+	value, err := d.grants.give(visit(path), time.Now().Add(visitLife))
 	if err != nil {
 		return err
 	}
@@ -116,105 +116,101 @@ func (d *access) remember(w http.ResponseWriter, path string) error {
 // require refuses requests without the cookie of their path.
 func (d *access) require(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path := r.PathValue("visit")
-		for _, shown := range r.CookiesNamed(cookieName) {
-			end, valid := d.secret.verify(visit(path), shown.Value)
-			if !valid {
-				continue
-			}
-			if time.Until(end) < visitLife-renewAfter {
-				_ = d.remember(w, path) // else with the next request
-			}
-			markTrusted(r.Context())
-			next(w, r)
+		end, valid := d.visit(r)
+		if !valid {
+			http.Error(w, locked, http.StatusUnauthorized)
 			return
 		}
-		http.Error(w, locked, http.StatusUnauthorized)
+		if time.Until(end) < visitLife-renewAfter {
+			_ = d.remember(w, r.PathValue("visit")) // else with the next request
+		}
+		markTrusted(r.Context())
+		next(w, r)
 	})
 }
 
-// SecretFile is the name of the file that holds the secret.
-const SecretFile = "page.token"
+// visit reports whether a request has the cookie of its path, and when that ends.
+func (d *access) visit(r *http.Request) (end time.Time, valid bool) {
+	for _, shown := range r.CookiesNamed(cookieName) {
+		if end, valid = d.grants.valid(visit(r.PathValue("visit")), shown.Value); valid {
+			return end, true
+		}
+	}
+	return time.Time{}, false
+}
 
-// The letters of a secret, and its least length. Shorter ones were once used in cookies, and are
-// replaced.
-const (
-	alphabet  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-	minSecret = 52
-)
+// GrantsFile is the name of the file that holds the grants.
+const GrantsFile = "page.grants"
 
-// Secret signs the cookies and tokens of browsers. It never leaves the machine. It is stored
-// in a file, so that an open page goes on after a restart of the daemon. Removing the file
-// ends all cookies and tokens at once.
-type Secret struct {
+// mostGrants bounds the file: what ends first goes first.
+const mostGrants = 256
+
+// Grants are the links and cookies that are valid. Only their hashes are stored, so whoever can read the file, such
+// as an agent in a sandbox, gets in no more than before. They are in a file, so that an open page goes on
+// after a restart of the daemon. Removing the file ends all of them at once.
+type Grants struct {
 	path string
-	mu   sync.Mutex // only one is made
+	mu   sync.Mutex // guards the file
 }
 
-// OpenSecret returns the secret stored in dir, and makes one if there is none.
-func OpenSecret(dir string) (*Secret, error) {
-	s := &Secret{path: filepath.Join(dir, SecretFile)}
-	_, err := s.now()
-	return s, err
-}
+// OpenGrants returns the grants stored in dir.
+func OpenGrants(dir string) *Grants { return &Grants{path: filepath.Join(dir, GrantsFile)} }
 
-// now reads the present secret, or makes a new one if there is none or other users could have read it.
-func (s *Secret) now() (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	data, err := regular.Read(s.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("read the page's secret: %w", err)
-	}
-	text := strings.TrimSpace(string(data))
-	whole := len(text) >= minSecret && strings.Trim(text, alphabet) == ""
-	if info, err := os.Lstat(s.path); whole && err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 == 0 {
-		return text, nil
-	}
-	text = rand.Text() + rand.Text()
-	// Atomic: another reader never finds half a secret.
-	if err := atomicfile.Write(s.path, []byte(text+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("write the page's secret: %w", err)
-	}
-	return text, nil
-}
-
-// replace makes a new secret, which ends all cookies and tokens.
-func (s *Secret) replace() error {
-	if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove the page's secret: %w", err)
-	}
-	_, err := s.now()
-	return err
-}
-
-// purpose says what a signed text may be used for.
+// purpose says what a grant may be used for.
 type purpose string
 
-// sign returns a signed text for a purpose that is valid until end.
-func (s *Secret) sign(what purpose, end time.Time) (string, error) {
-	secret, err := s.now()
+// give returns a new token for a purpose that is valid until end.
+func (g *Grants) give(what purpose, end time.Time) (string, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ends := g.read()
+	token := rand.Text()
+	ends[hashOf(what, token)] = end.Unix()
+	now := time.Now().Unix()
+	maps.DeleteFunc(ends, func(_ string, end int64) bool { return end <= now })
+	for len(ends) > mostGrants {
+		first := slices.Min(slices.Collect(maps.Values(ends)))
+		maps.DeleteFunc(ends, func(_ string, end int64) bool { return end == first })
+	}
+	data, err := json.Marshal(ends)
+	if err == nil {
+		err = atomicfile.Write(g.path, data, 0o600)
+	}
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("write who may see the page: %w", err)
 	}
-	at := strconv.FormatInt(end.Unix(), 36)
-	return at + "." + mac(secret, what, at), nil
+	return token, nil
 }
 
-// verify reports whether a text was signed for that purpose and has not ended, and when it ends.
-func (s *Secret) verify(what purpose, given string) (end time.Time, valid bool) {
-	secret, err := s.now()
-	at, proof, found := strings.Cut(given, ".")
-	if err != nil || !found || !hmac.Equal([]byte(proof), []byte(mac(secret, what, at))) {
-		return time.Time{}, false
-	}
-	seconds, err := strconv.ParseInt(at, 36, 64)
+// valid reports whether a token was given for that purpose and has not ended, and when it ends.
+func (g *Grants) valid(what purpose, token string) (end time.Time, valid bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	seconds, given := g.read()[hashOf(what, token)]
 	end = time.Unix(seconds, 0)
-	return end, err == nil && time.Now().Before(end)
+	return end, given && time.Now().Before(end)
 }
 
-func mac(secret string, what purpose, at string) string {
-	h := hmac.New(sha256.New, []byte(secret))
-	_, _ = fmt.Fprintf(h, "%s %s", what, at) // a hash returns no error
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+// read returns when each grant ends, by its hash. A file that cannot be read lets nobody in.
+func (g *Grants) read() map[string]int64 {
+	ends := make(map[string]int64)
+	if data, err := regular.Read(g.path); err != nil || json.Unmarshal(data, &ends) != nil || ends == nil {
+		return make(map[string]int64)
+	}
+	return ends
+}
+
+// end ends all grants.
+func (g *Grants) end() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := os.Remove(g.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("end the access of all browsers: %w", err)
+	}
+	return nil
+}
+
+func hashOf(what purpose, token string) string {
+	hash := sha256.Sum256([]byte(string(what) + " " + token))
+	return base64.RawURLEncoding.EncodeToString(hash[:])
 }

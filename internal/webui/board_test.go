@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/caller"
 	"resumed/internal/control"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
@@ -72,9 +73,13 @@ func (b *board) DoAway(_ context.Context, host, session string, order control.Ac
 	return view.Session{State: resume.Waiting}, b.err
 }
 
-func (b *board) HandleHook(control.HookEvent) error { return nil }
+func (b *board) HandleHook(context.Context, caller.Caller, control.HookEvent) error { return nil }
 
-func (b *board) AddReadings(context.Context, resume.Key, []usage.Reading) error { return nil }
+func (b *board) Refused(caller.Caller, string) {}
+
+func (b *board) AddReadings(context.Context, caller.Caller, resume.Key, []usage.Reading) error {
+	return nil
+}
 
 func (b *board) Queue() control.Tasks { return nil }
 
@@ -128,9 +133,7 @@ func (b *board) PageURL(bool) (string, error) { return "", nil }
 func (b *board) NewPageKey() error { return nil }
 
 func newPage(t *testing.T, b *board) *Page {
-	secret, err := OpenSecret(t.TempDir())
-	require.NoError(t, err)
-	return New(b, secret, slog.New(slog.DiscardHandler))
+	return New(b, OpenGrants(t.TempDir()), slog.New(slog.DiscardHandler))
 }
 
 // ask sends a request as a program would; change makes it a browser's.
@@ -157,7 +160,7 @@ func at(target string) string { return visitRoot + here + target }
 
 // known makes a request one of a browser that was let in.
 func known(t *testing.T, p *Page) func(*http.Request) {
-	given, err := p.access.secret.sign(visit(here), time.Now().Add(visitLife))
+	given, err := p.access.grants.give(visit(here), time.Now().Add(visitLife))
 	require.NoError(t, err)
 	return showing(given)
 }

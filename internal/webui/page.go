@@ -58,9 +58,9 @@ type Page struct {
 	handler http.Handler
 }
 
-// New returns the page. Its links are signed with the secret.
-func New(backend Backend, secret *Secret, log *slog.Logger) *Page {
-	p := &Page{backend: backend, access: access{secret: secret}, log: log}
+// New returns the page, for browsers that have a grant.
+func New(backend Backend, grants *Grants, log *slog.Logger) *Page {
+	p := &Page{backend: backend, access: access{grants: grants}, log: log}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", serveDocument) // public: it contains no data
 	mux.HandleFunc("POST /enter", p.access.enter)
@@ -96,12 +96,12 @@ func (p *Page) Query(once bool) (string, error) {
 	if once {
 		return url.Values{"token": {p.access.ticket()}}.Encode(), nil
 	}
-	token, err := p.access.secret.sign(link, time.Now().Add(linkLife))
+	token, err := p.access.grants.give(link, time.Now().Add(linkLife))
 	return url.Values{"token": {token}}.Encode(), err
 }
 
 // NewKey ends all links, and all browsers that were let in.
-func (p *Page) NewKey() error { return p.access.secret.replace() }
+func (p *Page) NewKey() error { return p.access.grants.end() }
 
 func headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -121,13 +121,8 @@ func serveDocument(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, assembled().html) // an error means that the browser is gone
 }
 
-// events streams changes as server-sent events. The stream ends when the secret has changed.
+// events streams changes as server-sent events. The stream ends with the grant of its visit.
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
-	secret, err := p.access.secret.now()
-	if err != nil {
-		answer(w, nil, err)
-		return
-	}
 	f := control.Follow(p.backend, false)
 	defer f.Leave()
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -143,7 +138,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 			p.log.Debug("the stream of a page ended", "err", err)
 			return
 		}
-		if still, err := p.access.secret.now(); err != nil || still != secret {
+		if _, still := p.access.visit(r); !still {
 			return
 		}
 		for event := range changes {

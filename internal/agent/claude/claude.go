@@ -24,14 +24,15 @@ const Name = "claude-code"
 
 // Builtin is the entry of Claude Code in the list of agents.
 var Builtin = agent.Builtin{
-	Name:      Name,
-	Title:     "Claude Code",
-	Headless:  "claude -p",
-	Models:    true,
-	OwnKey:    account.KeyVariable,
-	Variables: []string{startup.HomeVariable},
-	Remedies:  agent.Remedies{SignIn: "run claude and type /login", Pay: "raise the spend limit or buy credits at claude.ai/settings/usage", Shorten: "/compact", Switch: "/model"},
-	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
+	Name:            Name,
+	Title:           "Claude Code",
+	Headless:        "claude -p",
+	Models:          true,
+	OwnKey:          account.KeyVariable,
+	Variables:       []string{startup.HomeVariable},
+	CommandVariable: "CLAUDECODE",
+	Remedies:        agent.Remedies{SignIn: "run claude and type /login", Pay: "raise the spend limit or buy credits at claude.ai/settings/usage", Shorten: "/compact", Switch: "/model"},
+	New:             func(o agent.Options) (agent.Agent, error) { return New(o) },
 
 	StatusLine: account.StatusLine,
 	Plugin:     &agent.Plugin{Install: "claude plugin install resumed --marketplace DIR", Version: pluginVersion},

@@ -23,12 +23,13 @@ const Name = "codex"
 
 // Builtin is the entry of Codex in the list of agents.
 var Builtin = agent.Builtin{
-	Name:      Name,
-	Title:     "Codex",
-	Headless:  "codex exec",
-	Variables: []string{homeVariable},
-	Remedies:  agent.Remedies{SignIn: "run codex login", Pay: "buy credits or raise the limit at chatgpt.com/codex/settings/usage", Shorten: "/compact", Switch: "/model"},
-	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
+	Name:            Name,
+	Title:           "Codex",
+	Headless:        "codex exec",
+	Variables:       []string{homeVariable},
+	CommandVariable: "CODEX_THREAD_ID",
+	Remedies:        agent.Remedies{SignIn: "run codex login", Pay: "buy credits or raise the limit at chatgpt.com/codex/settings/usage", Shorten: "/compact", Switch: "/model"},
+	New:             func(o agent.Options) (agent.Agent, error) { return New(o) },
 	Plugin: &agent.Plugin{
 		Install:  "codex plugin marketplace add DIR && codex plugin add resumed@resumed",
 		Then:     "trust the hooks when Codex asks, or in /hooks",

@@ -38,6 +38,8 @@ var described = agent.Description{
 	Title:    "GitHub Copilot CLI",
 	Remedies: agent.Remedies{SignIn: "run copilot login", Pay: "raise the budget at github.com/settings/billing", Shorten: "/compact", Switch: "/model"},
 
+	CommandVariable: "COPILOT_CLI",
+
 	Plugin: &agent.Plugin{
 		Install: "copilot plugin marketplace add DIR && copilot plugin install resumed@resumed",
 		Version: pluginVersion,

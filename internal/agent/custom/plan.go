@@ -9,6 +9,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/lazy"
+	"resumed/internal/process"
 	"resumed/internal/program"
 	"resumed/internal/resume"
 )
@@ -121,6 +122,15 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 		}
 	}
 	return o
+}
+
+// Runs reports whether the process seems to run the program that the configuration names, or that of a resume or a start.
+func (a *Agent) Runs(pid int) bool {
+	names := []string{process.NameOf(a.is.Resume), process.NameOf(a.is.Start)}
+	if len(a.is.Program) > 0 {
+		names = append(names, a.is.Program[0])
+	}
+	return a.Processes.Seems(pid, func(path string) bool { return path != "" && slices.Contains(names, filepath.Base(path)) })
 }
 
 // Owner returns the process that may hold the session: one that an earlier resume left behind, else one of

@@ -33,6 +33,8 @@ var described = agent.Description{
 	Title:    "Gemini CLI",
 	Remedies: agent.Remedies{SignIn: "run gemini and type /auth", Pay: "look at plan and billing of its Google account", Shorten: "/compress", Switch: "/model"},
 
+	CommandVariable: "GEMINI_CLI",
+
 	Plugin: &agent.Plugin{
 		Install: "gemini extensions install DIR/plugins/gemini",
 		Version: func() string {

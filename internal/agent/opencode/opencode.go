@@ -56,13 +56,14 @@ var _ agent.DatabaseAgent = (*Agent)(nil)
 
 func (b *brand) builtin() agent.Builtin {
 	return agent.Builtin{
-		Name:      b.name,
-		Title:     b.title,
-		Headless:  b.program + " run",
-		Server:    true,
-		Variables: []string{b.variable("DB")},
-		Remedies:  b.hands,
-		New:       func(o agent.Options) (agent.Agent, error) { return b.make(o) },
+		Name:            b.name,
+		Title:           b.title,
+		Headless:        b.program + " run",
+		Server:          true,
+		Variables:       []string{b.variable("DB")},
+		CommandVariable: b.prefix,
+		Remedies:        b.hands,
+		New:             func(o agent.Options) (agent.Agent, error) { return b.make(o) },
 		Plugin: &agent.Plugin{
 			Install: fmt.Sprintf("mkdir -p ~/.config/%[1]s/plugin && cp DIR/plugins/opencode/resumed.js ~/.config/%[1]s/plugin/", b.program),
 			Version: b.pluginVersion,

@@ -33,6 +33,8 @@ var described = agent.Description{
 	Title:    "pi",
 	Remedies: agent.Remedies{SignIn: "run pi and type /login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact", Switch: "/model"},
 
+	CommandVariable: "PI_CODING_AGENT",
+
 	Home: home, HomeVariables: []string{homeVariable},
 	Glob: "sessions/*/*.jsonl", Sift: sift, IsID: isID, PathID: pathID,
 

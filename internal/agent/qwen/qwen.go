@@ -29,6 +29,8 @@ var described = agent.Description{
 	Title:    "Qwen Code",
 	Remedies: agent.Remedies{SignIn: "run qwen and type /auth", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compress", Switch: "/model"},
 
+	CommandVariable: "QWEN_CODE",
+
 	Plugin: &agent.Plugin{
 		Install: "qwen extensions install DIR/plugins/resumed",
 		Version: func() string {

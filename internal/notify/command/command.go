@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -77,6 +78,8 @@ func (o Options) Send(ctx context.Context, n notify.Notice) (string, error) {
 		}
 		return "", &notify.SendError{Final: true, Err: err}
 	}
+	started.Store(cmd.Process.Pid, true)
+	defer started.Delete(cmd.Process.Pid)
 	err := cmd.Wait()
 	words := sanitize.Short(string(output), 200)
 	switch {
@@ -92,6 +95,15 @@ func (o Options) Send(ctx context.Context, n notify.Notice) (string, error) {
 		err = fmt.Errorf("%w: %s", err, words)
 	}
 	return "", err
+}
+
+// started are the programs that run.
+var started sync.Map
+
+// Started reports whether a process is a user's program that was started for a notice, and still runs.
+func Started(pid int) bool {
+	_, is := started.Load(pid)
+	return is
 }
 
 // passing reports whether a program that could not be started may start later: it is just being

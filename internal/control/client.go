@@ -28,6 +28,8 @@ const (
 	orderLimit  = 45 * time.Second
 )
 
+var errKept = errors.New("a sandbox keeps this command from the daemon: run it in a terminal of your own")
+
 // Client is the command line's end of the socket.
 type Client struct{ http http.Client }
 
@@ -155,6 +157,8 @@ func (c *Client) open(ctx context.Context, method, path string, query url.Values
 		_ = r.Close()
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED):
 		err = ErrNoDaemon
+	case errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES):
+		err = errKept
 	case errors.Is(err, syscall.EAGAIN): // too many connections wait for it already
 		err = ErrHung
 	case !errors.Is(err, ErrHung):

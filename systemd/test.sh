@@ -172,6 +172,12 @@ alice 'resumed status' >/dev/null || fail "status does not answer"
 says wrote alice 'resumed install' && fail "a second install wrote something"
 [[ $(alice 'resumed doctor --json') == *'"ok":true'* ]] || fail "doctor: $(alice 'resumed doctor')"
 
+step "who orders"
+alice 'systemd-run --user --quiet --wait --pipe --collect resumed pause' >/dev/null || fail "a unit of alice's own cannot order"
+alice 'systemd-run --user --quiet --wait --pipe --collect -p NoNewPrivileges=yes resumed unpause' >"$work/confined.log" 2>&1 && fail "a unit with fewer privileges can order"
+grep -q 'from a sandbox or a container: run it in a terminal of your own' "$work/confined.log" || fail "it is not said why: $(cat "$work/confined.log")"
+alice 'resumed unpause' >/dev/null || fail "unpause"
+
 step "status line"
 alice 'echo "rate limited, retry in 2h" >bot/logs/far.log'
 until_true "the wait shows" says '^1 session waits, next at \([A-Z][a-z]* \)\?[0-2][0-9]:[0-5][0-9]$' property StatusText

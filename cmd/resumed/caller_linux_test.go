@@ -181,8 +181,10 @@ func TestAHookReportsOnlyAboutItsOwnSession(t *testing.T) {
 	b.write(configFile, "[log]\nlevel = \"debug\"\n")
 	b.write("agent/claude", `#!/bin/sh
 printf '{"pid":%d,"sessionId":"%s","procStart":"%s","status":"idle","entrypoint":"cli"}' $$ "$1" "$(cut -d' ' -f22 /proc/$$/stat)" > "$HOME/.claude/sessions/$$.json"
-sh -c "$2"
-while [ ! -e "$HOME/over" ]; do sleep 0.05; done
+while [ ! -e "$HOME/over" ]; do
+	sh -c "$2" # a busy daemon may miss it
+	for n in $(seq 100); do [ -e "$HOME/over" ] || sleep 0.1; done
+done
 `)
 	b.write(".claude/sessions/README", "")
 	b.write(claudeTranscript, promptLine(claudeSession, b.path("src"), "work"))

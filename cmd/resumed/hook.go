@@ -27,11 +27,12 @@ import (
 	"resumed/internal/usage"
 )
 
-// An agent waits for its hooks and, after each answer, for its status line: answerWithin limits what the daemon
+// An agent waits for its hooks and, after each answer, for its status line: these limit what the daemon
 // takes of that. If a busy machine is slow to record a start, the session would need its user's word.
 const (
 	longestHook  = 1 << 20
 	answerWithin = 500 * time.Millisecond
+	nudgeWithin  = 2 * time.Second         // the daemon looks at the caller, which must live until then
 	hookWithin   = 2500 * time.Millisecond // the plugin's hooks end after three seconds
 )
 
@@ -43,7 +44,7 @@ func (c *cli) hookCommand() *cobra.Command {
 		Long: "Agents call this by themselves, once the plugin is installed in them (docs/plugin.md), with\n" +
 			"one JSON object as the standard input. It records how the session was started, and tells the\n" +
 			"daemon to look at it and whether it asks for a permission. AGENT is plugin where several agents\n" +
-			"share one plugin. It prints nothing, waits half a second at most for the daemon and never\n" +
+			"share one plugin. It prints nothing, waits two seconds at most for the daemon and never\n" +
 			"fails, with or without one.",
 		Example: "  echo '{\"session_id\": \"…\", \"hook_event_name\": \"SessionStart\"}' |\n    resumed hook claude-code",
 		Args:    cobra.ArbitraryArgs,
@@ -108,7 +109,7 @@ func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 	}
 	_ = control.MarkCall(control.SocketDir(os.Getenv), agent)
 	recordStart(resume.Key{Agent: agent, ID: told.Session}, procfs.Proc.BehindShells(os.Getppid()))
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	ctx, cancel := context.WithTimeout(ctx, nudgeWithin)
 	defer cancel()
 	_ = c.client().SendHookEvent(ctx, control.HookEvent{Agent: agent, Session: told.Session, Transcript: told.Transcript, Asks: told.Asks, Answered: told.Answered})
 }

@@ -48,7 +48,11 @@ func (s *Server) permit(right caller.Right, serve http.HandlerFunc) http.Handler
 		}
 		c := judge(process)
 		if err := c.May(right); err != nil {
-			s.backend.Refused(c, wanted(r))
+			if right == caller.Order {
+				s.backend.Refused(c, wanted(r))
+			} else {
+				s.log.Debug("a request was refused", "request", r.URL.Path, "by", c.Why)
+			}
 			answer(w, nil, err)
 			return
 		}

@@ -31,6 +31,7 @@ type Options struct {
 	Tells    func() bool                         // whether this host can report to people at all
 	Changed  func(Status)                        // the state of this host in the fleet has changed
 	HostGone func(Host) (id string, data []byte) // the notice of a host that is gone while sessions wait there; empty: none
+	Same     func(Notice, []byte) bool           // whether a notice of another host tells people what a notice of this host would
 	Metrics  Metrics
 
 	Now  func() time.Time // default: time.Now

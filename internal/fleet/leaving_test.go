@@ -56,9 +56,9 @@ type published struct {
 	ids []string
 }
 
-func (p *published) Publish(_ context.Context, _, id string, _ []byte) error {
+func (p *published) Publish(_ context.Context, from, id string, _ []byte) (Notice, error) {
 	p.ids = append(p.ids, id)
-	return nil
+	return Notice{Host: from}, nil
 }
 
 func TestAHostThatIsMissingIsToldOnce(t *testing.T) {

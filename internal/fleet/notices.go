@@ -31,14 +31,14 @@ func (a Account) Window(reset time.Time) time.Time {
 }
 
 // PublishNotice publishes a notice that one host of the fleet reports to people. It returns false if that
-// failed: then this host reports the notice itself.
+// failed, or if another host has taken its id for something else: then this host reports the notice itself.
 func (f *Fleet) PublishNotice(ctx context.Context, id string, data []byte) bool {
 	if f.Standing().Alone {
 		return false
 	}
-	err := f.opts.Store.Publish(ctx, f.opts.Host, id, data)
+	first, err := f.opts.Store.Publish(ctx, f.opts.Host, id, data)
 	f.noteAnswer(true, err)
-	return err == nil
+	return err == nil && (first.Host == f.opts.Host || f.opts.Same(first, data))
 }
 
 func (f *Fleet) runNotifier(ctx context.Context) {

@@ -75,7 +75,7 @@ func (c *Client) join(ctx context.Context, cfg config.Fleet) (m *membership, lea
 		Stir:    m.stir,
 		Changed: func(s fleet.Status) { c.standingChanged(m, s) },
 		Metrics: c.opts.Metrics, Waiting: m.waiting, Shows: m.view.shows,
-		Deliver: m.accept, Tells: c.opts.Notifier.CanReport, HostGone: m.goneNotice,
+		Deliver: m.accept, Tells: c.opts.Notifier.CanReport, HostGone: m.goneNotice, Same: m.tellsTheSame,
 	})
 	m.fleet.Restore(sessions)
 	var parts sync.WaitGroup

@@ -64,6 +64,23 @@ func (m *membership) goneNotice(h fleet.Host) (id string, data []byte) {
 	return strings.Join([]string{"host_gone", h.Host, h.Life}, "/"), data
 }
 
+// tellsTheSame reports whether a notice of another host says of the same event what ours would. Any host
+// may take the id of a notice that others will publish.
+func (m *membership) tellsTheSame(n fleet.Notice, ours []byte) bool {
+	var x, y handed
+	if fleet.Decode(n.Data, &x) != nil || fleet.Decode(ours, &y) != nil || x.Event != y.Event {
+		return false
+	}
+	if x.Gone != nil && y.Gone != nil && x.Gone.Name != y.Gone.Name {
+		return false
+	}
+	if x.Allowance != nil && y.Allowance != nil && (x.Allowance.Window != y.Allowance.Window || x.Allowance.Percent < y.Allowance.Percent) {
+		return false
+	}
+	_, err := m.received(n, time.Now())
+	return err == nil
+}
+
 // Why a notice of another host is dropped.
 const (
 	dropUnreadable = "unreadable"

@@ -61,7 +61,9 @@ type Fleet struct {
 	reported Status          // as last reported
 	lifted   bool            // a limit is over earlier than the sessions expect
 	holds    map[*Hold]struct{}
-	probes   int // how many probes this daemon has asked for
+	asking   map[string]int       // how many callers of Hold wait for each session
+	owed     map[string]time.Time // sessions whose owner record may have to be deleted, since a write got no answer
+	probes   int                  // how many probes this daemon has asked for
 
 	// Owned by tick.
 	host             lease
@@ -90,6 +92,7 @@ func New(opts Options) *Fleet {
 	f := &Fleet{
 		opts: opts, pace: pace, kick: wake.NewSignal(), accounts: make(map[string]*account),
 		hosts: make(map[string]Host), missing: make(map[string]Host), holds: make(map[*Hold]struct{}),
+		asking: make(map[string]int), owed: make(map[string]time.Time),
 		host: lease{key: HostKey(opts.Host), lasts: pace.lease()}, notifier: lease{key: NotifierKey, lasts: pace.lease()},
 	}
 	f.answered, f.started = f.now(), f.now()
@@ -152,6 +155,9 @@ func (f *Fleet) tick(ctx context.Context) time.Time {
 	}
 	if !f.clock.measured || f.Standing().Alone {
 		return next
+	}
+	if at := f.payOwed(ctx); !at.IsZero() && at.Before(next) {
+		next = at
 	}
 	for _, id := range f.pending() {
 		if at := f.process(ctx, id); !at.IsZero() && at.Before(next) {

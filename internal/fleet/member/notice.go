@@ -43,7 +43,7 @@ const mostHanded = 10
 // facts returns the part of a notice that other hosts need to report it.
 func facts(notice notify.Notice, reset time.Time) ([]byte, error) {
 	h := handed{
-		Event: notice.Event, Account: notice.Account, Provider: notice.Provider, Reset: reset, Allowance: notice.Allowance,
+		Event: notice.Event, Account: fleet.NameForOthers(notice.Account), Provider: fleet.NameForOthers(notice.Provider), Reset: reset, Allowance: notice.Allowance,
 		Omitted: notice.Omitted + len(notice.Sessions),
 	}
 	for n := mostHanded; ; n /= 2 {
@@ -152,9 +152,11 @@ func (m *membership) received(n fleet.Notice, now time.Time) (notify.Notice, err
 	}
 	var err error
 	switch {
-	case h.Event == notify.Limited && h.Account != "":
+	case h.Event != notify.HostGone && !fleet.GoodAccount(h.Account), h.Provider != "" && !fleet.GoodName(h.Provider):
+		err = errors.New("what it calls an account is no name of one")
+	case h.Event == notify.Limited:
 		err = sayLimited(&notice, h, now)
-	case h.Event == notify.Usage && h.Account != "" && h.Allowance != nil:
+	case h.Event == notify.Usage && h.Allowance != nil:
 		err = sayUsage(&notice, *h.Allowance, now)
 	case h.Event == notify.HostGone && h.Gone != nil:
 		err = m.sayGone(&notice, *h.Gone)
@@ -184,7 +186,7 @@ func sayLimited(notice *notify.Notice, h handed, now time.Time) error {
 }
 
 func sayUsage(notice *notify.Notice, a notify.Allowance, now time.Time) error {
-	if !(a.Percent > 0 && a.Percent <= 100) || a.Window == "" || !a.ResetsAt.After(now) || a.ResetsAt.After(now.Add(soonEnough)) {
+	if !(a.Percent > 0 && a.Percent <= 100) || !fleet.GoodName(a.Window) || !a.ResetsAt.After(now) || a.ResetsAt.After(now.Add(soonEnough)) {
 		return errors.New("it names no use of an allowance")
 	}
 	a.Percent = math.Round(a.Percent)

@@ -88,7 +88,10 @@ func (m *membership) pageOf(first bool, views, accounts natskv.Page, hosts, miss
 }
 
 func presentable(v view.Session) bool {
-	if v.ID == "" || v.Agent == "" || !v.Interrupted() {
+	if v.ID == "" || !fleet.GoodName(v.Agent) || !v.Interrupted() {
+		return false
+	}
+	if v.Account != "" && !fleet.GoodAccount(v.Account) || v.Provider != "" && !fleet.GoodName(v.Provider) {
 		return false
 	}
 	text, err := json.Marshal(v)

@@ -198,6 +198,7 @@ func Filled(o Options) Options {
 	set(&o.Shows, func() map[string]int { return nil })
 	set(&o.Tells, func() bool { return reports })
 	set(&o.Changed, func(Status) {})
+	set(&o.TellsGone, func() bool { return reports })
 	set(&o.HostGone, func(Host) (string, []byte) { return "", nil })
 	set(&o.Same, func(Notice, []byte) bool { return true })
 	if o.Metrics == nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -69,9 +68,6 @@ func (m *membership) goneNotice(h fleet.Host) (id string, data []byte) {
 func (m *membership) tellsTheSame(n fleet.Notice, ours []byte) bool {
 	var x, y handed
 	if fleet.Decode(n.Data, &x) != nil || fleet.Decode(ours, &y) != nil || x.Event != y.Event {
-		return false
-	}
-	if x.Gone != nil && y.Gone != nil && x.Gone.Name != y.Gone.Name {
 		return false
 	}
 	if x.Allowance != nil && y.Allowance != nil && (x.Allowance.Window != y.Allowance.Window || x.Allowance.Percent < y.Allowance.Percent) {
@@ -195,12 +191,10 @@ func sayUsage(notice *notify.Notice, a notify.Allowance, now time.Time) error {
 	return nil
 }
 
-// sayGone requires that this host, or an earlier daemon of it, has seen that the host is gone: any host
-// could claim it.
+// sayGone writes the words of a notice of this host: others report by themselves which hosts are gone.
 func (m *membership) sayGone(notice *notify.Notice, gone goneHost) error {
-	missed := func(h fleet.Host) bool { return h.Host == gone.Name }
-	if notice.Host != m.host && !slices.ContainsFunc(m.fleet.Missing(), missed) || !fleet.GoodKey(gone.Name) || gone.Waiting < 1 {
-		return errors.New("the machine that it calls gone is not known to be")
+	if notice.Host != m.host || !fleet.GoodKey(gone.Name) || gone.Waiting < 1 {
+		return errors.New("each machine sees by itself which others are gone")
 	}
 	notice.Title = "resumed: host " + gone.Name + " is gone"
 	notice.Text = fmt.Sprintf("%s of host %s %s, and it has not been heard of since %s.\nStart it again: they go on from there.",

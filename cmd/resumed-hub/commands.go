@@ -161,13 +161,17 @@ func (c *cli) removeCommand() *cobra.Command {
 }
 
 func (c *cli) streamsCommand() *cobra.Command {
-	return &cobra.Command{
+	guard := false
+	cmd := &cobra.Command{
 		Use:   "streams",
 		Short: "Make the streams of the fleet on a stock nats-server",
 		Long: "Use this if nats-server runs with the nats-server.conf of the hub's directory, in place of `resumed hub`:\n" +
-			"once after each start of the server.",
-		Example: "  nats-server -c /var/lib/resumed-hub/nats-server.conf\n  resumed hub streams --dir /var/lib/resumed-hub",
-		RunE: c.inDir(func(ctx context.Context, dir string, _ []string) error {
+			"once after each start of the server. With --guard it stays, and bounds what each machine stores, as the hub does.",
+		Example: "  nats-server -c /var/lib/resumed-hub/nats-server.conf\n  resumed hub streams --dir /var/lib/resumed-hub --guard",
+		RunE: c.inDir(func(ctx context.Context, dir string, args []string) error {
+			if guard {
+				return c.serve(hub.Guard)(ctx, dir, args)
+			}
 			if err := hub.MakeStreams(ctx, dir); err != nil {
 				return err
 			}
@@ -175,4 +179,6 @@ func (c *cli) streamsCommand() *cobra.Command {
 			return err
 		}),
 	}
+	cmd.Flags().BoolVar(&guard, "guard", false, "stay, and bound what each machine stores")
+	return cmd
 }

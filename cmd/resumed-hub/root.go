@@ -63,7 +63,7 @@ func (c *cli) root() *cobra.Command {
 		Example:       "  resumed hub init --listen 192.168.1.10:4222\n  resumed hub",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          c.inDir(c.serve),
+		RunE:          c.inDir(c.serve(hub.Serve)),
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.dirArg, "dir", "", "the hub's `DIRECTORY`")
@@ -75,14 +75,17 @@ func (c *cli) root() *cobra.Command {
 	return root
 }
 
-func (c *cli) serve(ctx context.Context, dir string, _ []string) error {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.logLevel)) // it was checked; without the flag it is info
-	log := logging.New(c.err, level, c.logFormat)
-	return hub.Serve(ctx, hub.Options{
-		Dir: dir, Log: log,
-		Ready: func(address string) { log.Info("ready", "listen", address, "dir", dir) },
-	})
+// serve returns a command that serves until it is stopped.
+func (c *cli) serve(run func(context.Context, hub.Options) error) func(context.Context, string, []string) error {
+	return func(ctx context.Context, dir string, _ []string) error {
+		var level slog.Level
+		_ = level.UnmarshalText([]byte(c.logLevel)) // it was checked; without the flag it is info
+		log := logging.New(c.err, level, c.logFormat)
+		return run(ctx, hub.Options{
+			Dir: dir, Log: log,
+			Ready: func(address string) { log.Info("ready", "listen", address, "dir", dir) },
+		})
+	}
 }
 
 func (c *cli) inDir(run func(ctx context.Context, dir string, args []string) error) func(*cobra.Command, []string) error {

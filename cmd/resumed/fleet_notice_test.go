@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
 )
@@ -43,4 +47,35 @@ func TestALimitOfSeveralMachinesIsToldOnce(t *testing.T) {
 	if all := told(); len(all) != 1 {
 		t.Fatalf("it was told %d times:\n%s", len(all), strings.Join(all, "\n"))
 	}
+}
+
+// A machine is killed while sessions wait there. Of two others, both with channels, one has a channel for
+// that: people are told within ten seconds after the machine counts as gone.
+func TestAMachineThatIsGoneIsToldByTheOneThatCan(t *testing.T) {
+	h := newHubBox(t)
+	h.serve()
+	hosts := []*box{h.host("other"), h.host("one"), h.host("lost")}
+	for i, b := range hosts {
+		b.appendTo(configFile, "\n"+[]string{
+			"[notify]\nevents = []\n[[notify.command]]\nname = \"other\"\nevents = [\"usage\"]\nrun = [\"true\"]\n",
+			fmt.Sprintf("[notify]\nevents = [\"host_gone\"]\n[[notify.command]]\nname = \"file\"\nrun = [\"sh\", \"-c\", \"cat >> %s; echo >> %[1]s\"]\n", h.path("told")),
+			"[notify]\nevents = []\n",
+		}[i])
+		b.start()
+		b.until("it is there", b.inFleet("connected", i+1)) // the first one reports to people
+	}
+	lost := hosts[2]
+	lost.write("bot/logs/s-1.log", "step 1\nrate limited, retry in 600s\n")
+	lost.untilState("s-1", resume.Waiting)
+	hosts[1].until("it is seen that a session waits there", func() bool {
+		page, err := hosts[1].daemon.Fleet(t.Context(), "", 10)
+		return err == nil && len(page.Accounts) == 1 && page.Accounts[0].Sessions == 1
+	})
+	lost.kill(syscall.SIGKILL)
+	killed := time.Now()
+	hosts[1].until("people are told", func() bool { return strings.Contains(h.read("told"), "host lost is gone") })
+	took := time.Since(killed)
+	t.Logf("told %s after it was killed", took.Round(100*time.Millisecond))
+	const leaseLasts = 9 * time.Second
+	require.Less(t, took, leaseLasts+10*time.Second)
 }

@@ -76,6 +76,12 @@ func ReadAccount(e Entry) (Account, error) {
 		return Account{}, fmt.Errorf("read the state of an account: %w", err)
 	}
 	a.LimitedAt, a.ClosedAt = resume.Earlier(a.LimitedAt, e.At), resume.Earlier(a.ClosedAt, e.At)
+	if a.By != "" && !GoodKey(a.By) {
+		a.By = e.By
+	}
+	if a.Probe != nil && !GoodKey(a.Probe.Host) {
+		a.Probe.Host = e.By
+	}
 	if a.Probe != nil {
 		a.Probe.At = resume.Earlier(a.Probe.At, e.At)
 	}

@@ -105,15 +105,21 @@ func (f *Fleet) read(ctx context.Context, id string) (stored, error) {
 }
 
 // remember stores the state of an account, and reports false for an old one. What the store does not
-// know yet still counts on this host.
+// know yet still counts on this host. A server that is behind is behind for seconds: an older state that
+// stays is the newest that is left, because what a removed host has written is removed.
 func (f *Fleet) remember(id string, now stored) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	here := f.account(id)
 	if now.rev != 0 && now.rev < here.last.rev {
-		return false
+		if here.older.rev != now.rev {
+			here.older, here.olderSince = now, f.now()
+		}
+		if f.now().Sub(here.olderSince).Abs() < f.pace.lease() {
+			return false
+		}
 	}
-	here.last = now
+	here.older, here.last = stored{}, now
 	f.derive(here)
 	if now.limited() {
 		here.slotsUntil = time.Time{}

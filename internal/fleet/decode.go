@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"time"
 
-	"resumed/internal/lazy"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
@@ -71,8 +70,3 @@ func clean(v reflect.Value) {
 		v.SetString(sanitize.Short(v.String(), longestText))
 	}
 }
-
-var keyName = lazy.Regexp(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
-
-// GoodKey reports whether a key has the form that hosts write, and can be shown.
-func GoodKey(key string) bool { return len(key) <= 200 && keyName().MatchString(key) }

@@ -26,12 +26,14 @@ type Options struct {
 
 	Heartbeat time.Duration // how often this host renews its lease; default: Heartbeat
 
-	Stir     func(context.Context)               // makes the engine ask again
-	Deliver  func(context.Context, Notice) error // reports to people, if this host is the notifier; it returns once that is done
-	Tells    func() bool                         // whether this host can report to people at all
-	Changed  func(Status)                        // the state of this host in the fleet has changed
-	HostGone func(Host) (id string, data []byte) // the notice of a host that is gone while sessions wait there; empty: none
-	Metrics  Metrics
+	Stir      func(context.Context)               // makes the engine ask again
+	Deliver   func(context.Context, Notice) error // reports to people, if this host is the notifier; it returns once that is done
+	Tells     func() bool                         // whether this host can report to people at all
+	Changed   func(Status)                        // the state of this host in the fleet has changed
+	HostGone  func(Host) (id string, data []byte) // the notice of a host that is gone while sessions wait there
+	TellsGone func() bool                         // whether this host can report that one is gone
+	Same      func(Notice, []byte) bool           // whether a notice of another host tells people what a notice of this host would
+	Metrics   Metrics
 
 	Now  func() time.Time // default: time.Now
 	Rand func() float64   // in [0, 1)
@@ -60,12 +62,15 @@ type Fleet struct {
 	reported Status          // as last reported
 	lifted   bool            // a limit is over earlier than the sessions expect
 	holds    map[*Hold]struct{}
-	probes   int // how many probes this daemon has asked for
+	asking   map[string]int       // how many callers of Hold wait for each session
+	owed     map[string]time.Time // sessions whose owner record may have to be deleted, since a write got no answer
+	probes   int                  // how many probes this daemon has asked for
 
 	// Owned by tick.
 	host             lease
 	notifier         lease
 	nextBeat         time.Time // when the leases are renewed next
+	nextLook         time.Time // when it is checked whether a host is gone, before that
 	stopNotices      func()    // ends the loop that reports notices; nil: another host does that
 	started          time.Time
 	oldOwnersDeleted bool
@@ -89,6 +94,7 @@ func New(opts Options) *Fleet {
 	f := &Fleet{
 		opts: opts, pace: pace, kick: wake.NewSignal(), accounts: make(map[string]*account),
 		hosts: make(map[string]Host), missing: make(map[string]Host), holds: make(map[*Hold]struct{}),
+		asking: make(map[string]int), owed: make(map[string]time.Time),
 		host: lease{key: HostKey(opts.Host), lasts: pace.lease()}, notifier: lease{key: NotifierKey, lasts: pace.lease()},
 	}
 	f.answered, f.started = f.now(), f.now()
@@ -138,6 +144,9 @@ func (f *Fleet) tick(ctx context.Context) time.Time {
 		f.nextBeat = f.now().Add(f.host.lasts / renewals)
 		f.readLimited(ctx)
 	}
+	if now := f.now(); !f.nextLook.IsZero() && !now.Before(f.nextLook) {
+		_ = f.lookForHosts(ctx) // each heartbeat looks again
+	}
 	f.mu.Lock()
 	lifted := f.lifted
 	f.lifted = false
@@ -146,11 +155,17 @@ func (f *Fleet) tick(ctx context.Context) time.Time {
 		f.opts.Stir(ctx)
 	}
 	next := f.nextBeat
+	if !f.nextLook.IsZero() && f.nextLook.Before(next) {
+		next = f.nextLook
+	}
 	if at := f.renewHolds(ctx); !at.IsZero() && at.Before(next) {
 		next = at
 	}
 	if !f.clock.measured || f.Standing().Alone {
 		return next
+	}
+	if at := f.payOwed(ctx); !at.IsZero() && at.Before(next) {
+		next = at
 	}
 	for _, id := range f.pending() {
 		if at := f.process(ctx, id); !at.IsZero() && at.Before(next) {
@@ -169,11 +184,9 @@ func (f *Fleet) heartbeat(ctx context.Context) error {
 		return err
 	}
 	if f.listsHosts() {
-		entries, err := f.list(ctx, Leases, hostPrefix)
-		if err != nil {
+		if err := f.lookForHosts(ctx); err != nil {
 			return err
 		}
-		f.updateHosts(entries)
 	}
 	f.deleteOldOwners(ctx)
 	f.runNotifier(ctx)

@@ -123,8 +123,10 @@ func TestANoticeThatNobodyCanTellIsDropped(t *testing.T) {
 
 		ended := make(chan error, 1)
 		go func() { ended <- f.Run(ctx) }()
-		require.NoError(t, store.Publish(ctx, "mallory", "unwanted", nil))
-		require.NoError(t, store.Publish(ctx, "alice", "a", nil))
+		for _, n := range []Notice{{Host: "mallory", ID: "unwanted"}, {Host: "alice", ID: "a"}} {
+			_, err := store.Publish(ctx, n.Host, n.ID, nil)
+			require.NoError(t, err)
+		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Equal(t, []string{"alice/a"}, told)

@@ -10,7 +10,11 @@ import (
 
 // account is what this host knows about a shared account, and what it wants from it.
 type account struct {
-	last  stored  // as last read
+	last stored // as last read
+
+	older      stored    // read since then, with an earlier revision; rev 0: none
+	olderSince time.Time // when it was first read
+
 	known Account // with what happened on this host since
 
 	asked time.Time // when a session was last due

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -40,6 +41,16 @@ func (f *Fleet) Hold(ctx context.Context, hash string, takeOver bool) (*Hold, er
 	}
 	h := &Hold{fleet: f, hash: hash, tried: f.now()}
 	h.lease = lease{key: SessionKey(hash), lasts: f.pace.lease(), released: h.isReleased}
+	f.mu.Lock()
+	f.asking[hash]++
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.asking[hash]--; f.asking[hash] == 0 {
+			delete(f.asking, hash)
+		}
+	}()
 	err := h.Confirm(ctx)
 	if err == nil {
 		err = h.own(ctx, takeOver)
@@ -109,7 +120,62 @@ func (h *Hold) own(ctx context.Context, takeOver bool) error {
 		}
 	}
 	h.owner, err = f.put(ctx, Accounts, OwnerKey(h.hash), f.me(), e.Rev, 0)
+	f.oweUnlessAnswered(h.hash, err)
 	return err
+}
+
+// longestWrite is how long a write may take that got no answer.
+const longestWrite = 2 * time.Minute
+
+// oweUnlessAnswered notes that this host may be stored as the owner of a session that it does not have. Other
+// hosts would wait for it as long as its daemon runs.
+func (f *Fleet) oweUnlessAnswered(hash string, err error) {
+	if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, ErrMissing) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.owed[hash] = f.now()
+	f.kick.Send()
+}
+
+// payOwed deletes the owner records that this host should not have, and returns when to call it again;
+// zero: there are none.
+func (f *Fleet) payOwed(ctx context.Context) time.Time {
+	f.mu.Lock()
+	owed := maps.Clone(f.owed)
+	f.mu.Unlock()
+	for hash, since := range owed {
+		e, err := f.get(ctx, Accounts, OwnerKey(hash))
+		mine := err == nil && f.holder(e) == f.me()
+		if mine && !f.has(hash) { // looked at after the record was read: a Hold since then has changed its revision
+			err = f.remove(ctx, Accounts, e.Key, e.Rev)
+		}
+		if answered := err == nil || errors.Is(err, ErrMissing); !answered || f.now().Sub(since).Abs() < longestWrite {
+			continue
+		}
+		f.mu.Lock()
+		if f.owed[hash].Equal(since) {
+			delete(f.owed, hash)
+		}
+		f.mu.Unlock()
+	}
+	if len(owed) == 0 {
+		return time.Time{}
+	}
+	return f.now().Add(f.pace.again())
+}
+
+// has reports whether this host has a session, or is about to.
+func (f *Fleet) has(hash string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for h := range f.holds {
+		if h.hash == hash {
+			return true
+		}
+	}
+	return f.asking[hash] > 0
 }
 
 // Release releases the session: the next host need not ask a person. A record that another Hold has
@@ -121,7 +187,7 @@ func (h *Hold) Release(ctx context.Context) {
 	h.released = true
 	l := h.lease
 	f.mu.Unlock()
-	_ = f.remove(ctx, Accounts, OwnerKey(h.hash), h.owner) // otherwise a person is asked before the next host takes it
+	f.oweUnlessAnswered(h.hash, f.remove(ctx, Accounts, OwnerKey(h.hash), h.owner))
 	f.releaseLease(ctx, &l)
 }
 

@@ -1,10 +1,13 @@
 package fleet
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"resumed/internal/resume"
 )
 
 // Host is a host of the fleet, as stored.
@@ -80,6 +83,36 @@ func (f *Fleet) updateHosts(entries []Entry) {
 	}
 	maps.DeleteFunc(f.missing, func(_ string, m Host) bool { return f.now().Sub(m.SeenAt) > ViewTTL })
 	f.hosts = now
+}
+
+// expiryTakes is how long the store may take to notice that a lease has expired.
+const expiryTakes = time.Second
+
+// lookForHosts reads which hosts are there, and reports those that are gone. If the lease of one ends before
+// the next heartbeat, it looks again then: people are told within seconds.
+func (f *Fleet) lookForHosts(ctx context.Context) error {
+	f.nextLook = f.now().Add(f.pace.again())
+	entries, err := f.list(ctx, Leases, hostPrefix)
+	if err != nil {
+		return err
+	}
+	f.updateHosts(entries)
+	soon := f.nextLook
+	f.nextLook = time.Time{}
+	if f.reportMissing(ctx) {
+		f.nextLook = soon
+	}
+	spread := time.Duration(f.opts.Rand() * float64(min(f.pace.again(), time.Duration(len(f.hosts))*50*time.Millisecond)))
+	for _, h := range f.hosts {
+		if h.Bye || h.Host == f.opts.Host {
+			continue
+		}
+		ends := f.clock.local(h.SeenAt).Add(renewals*f.interval() + expiryTakes)
+		if at := resume.Later(ends.Add(spread), soon); f.nextLook.IsZero() || at.Before(f.nextLook) {
+			f.nextLook = at
+		}
+	}
+	return nil
 }
 
 // GoneBefore is a lease ago, by the store's clock. A host that has written something since cannot be gone.

@@ -20,7 +20,7 @@ type Memory struct {
 	rev      uint64
 	buckets  map[Bucket]map[string]kept
 	watchers map[*watcher]struct{}
-	seen     map[string]bool
+	seen     map[string]Notice
 	notices  []Notice
 	news     chan struct{} // closed when there is one more notice
 }
@@ -37,7 +37,7 @@ type watcher struct{ to chan Entry }
 func NewMemory(now func() time.Time) *Memory {
 	return &Memory{
 		now: now, buckets: make(map[Bucket]map[string]kept), watchers: make(map[*watcher]struct{}),
-		seen: make(map[string]bool), news: make(chan struct{}),
+		seen: make(map[string]Notice), news: make(chan struct{}),
 	}
 }
 
@@ -145,17 +145,17 @@ func (m *Memory) Watch(ctx context.Context) (<-chan Entry, error) {
 }
 
 // Publish stores a notice once.
-func (m *Memory) Publish(_ context.Context, from, id string, notice []byte) error {
+func (m *Memory) Publish(_ context.Context, from, id string, notice []byte) (Notice, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.seen[id] {
-		return nil
+	if first, seen := m.seen[id]; seen {
+		return first, nil
 	}
-	m.seen[id] = true
-	m.notices = append(m.notices, Notice{Host: from, ID: id, At: m.now(), Data: bytes.Clone(notice)})
+	m.seen[id] = Notice{Host: from, ID: id, At: m.now(), Data: bytes.Clone(notice)}
+	m.notices = append(m.notices, m.seen[id])
 	close(m.news)
 	m.news = make(chan struct{})
-	return nil
+	return m.seen[id], nil
 }
 
 // Notices calls tell once for each notice.
@@ -198,7 +198,9 @@ func Filled(o Options) Options {
 	set(&o.Shows, func() map[string]int { return nil })
 	set(&o.Tells, func() bool { return reports })
 	set(&o.Changed, func(Status) {})
+	set(&o.TellsGone, func() bool { return reports })
 	set(&o.HostGone, func(Host) (string, []byte) { return "", nil })
+	set(&o.Same, func(Notice, []byte) bool { return true })
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}
 	}

@@ -134,7 +134,9 @@ func (l *simLink) Watch(context.Context) (<-chan Entry, error) {
 	return nil, errSilence
 }
 
-func (l *simLink) Publish(context.Context, string, string, []byte) error { return errSilence }
+func (l *simLink) Publish(context.Context, string, string, []byte) (Notice, error) {
+	return Notice{}, errSilence
+}
 
 func (l *simLink) Notices(context.Context, func(context.Context, Notice) error) error {
 	return errSilence

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -260,6 +261,10 @@ func play(seed uint64, keep bool) *world {
 		}
 	}
 	w.run(w.now.Add(30*time.Minute), w.over)
+	if w.broken == "" && w.over() && !w.dead && seed%4 == 1 {
+		w.run(w.now.Add(3*longestWrite), nil)
+		w.checkOwners()
+	}
 	if w.broken == "" && !w.over() {
 		for _, h := range w.hosts {
 			for _, s := range h.sessions {
@@ -270,6 +275,16 @@ func play(seed uint64, keep bool) *world {
 		}
 	}
 	return w
+}
+
+// checkOwners checks that no host is stored as the owner of a session that it does not have.
+func (w *world) checkOwners() {
+	e, err := w.store.Get(context.Background(), Accounts, OwnerKey("shared"))
+	for _, h := range w.hosts {
+		if err == nil && h.fleet.holder(e) == h.fleet.me() && !h.fleet.has("shared") {
+			w.breaks("%s is stored as the owner of %s for ever", h.name, w.shared.id)
+		}
+	}
 }
 
 // over reports whether every session has continued.

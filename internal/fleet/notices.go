@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"strings"
 	"sync"
@@ -31,14 +33,14 @@ func (a Account) Window(reset time.Time) time.Time {
 }
 
 // PublishNotice publishes a notice that one host of the fleet reports to people. It returns false if that
-// failed: then this host reports the notice itself.
+// failed, or if another host has taken its id for something else: then this host reports the notice itself.
 func (f *Fleet) PublishNotice(ctx context.Context, id string, data []byte) bool {
 	if f.Standing().Alone {
 		return false
 	}
-	err := f.opts.Store.Publish(ctx, f.opts.Host, id, data)
+	first, err := f.opts.Store.Publish(ctx, f.opts.Host, id, data)
 	f.noteAnswer(true, err)
-	return err == nil
+	return err == nil && (first.Host == f.opts.Host || f.opts.Same(first, data))
 }
 
 func (f *Fleet) runNotifier(ctx context.Context) {
@@ -54,7 +56,6 @@ func (f *Fleet) runNotifier(ctx context.Context) {
 		}
 		return
 	}
-	f.reportMissing(ctx)
 	f.startNotices(ctx)
 }
 
@@ -96,18 +97,60 @@ func (f *Fleet) deliver(ctx context.Context, n Notice) error {
 	return err
 }
 
-func (f *Fleet) reportMissing(ctx context.Context) {
+// goneRecord says which host reports that another one is gone, and whether it has. It is a lease until then:
+// if that host goes too, another one reports it.
+type goneRecord struct {
+	holder
+	Told bool `json:"told"`
+}
+
+// reportMissing reports the hosts that are gone while sessions wait there, and returns whether it must be
+// called again soon. Such a notice is not left to the holder of the notifier's lease, which may have no
+// channel for it.
+func (f *Fleet) reportMissing(ctx context.Context) (again bool) {
 	for name, m := range f.missing {
-		if m.told || m.Waiting == 0 {
-			continue
+		switch {
+		case m.told || m.Waiting == 0 || !f.opts.TellsGone():
+		case !f.reportGone(ctx, m):
+			again = true
+		default:
+			m.told = true
+			f.mu.Lock()
+			f.missing[name] = m
+			f.mu.Unlock()
 		}
-		id, data := f.opts.HostGone(m)
-		if id != "" && !f.PublishNotice(ctx, id, data) {
-			continue // again at the next heartbeat
-		}
-		m.told = true
-		f.mu.Lock()
-		f.missing[name] = m
-		f.mu.Unlock()
 	}
+	return again
+}
+
+// reportGone reports that a host is gone, unless another one does, and returns whether it has been reported.
+func (f *Fleet) reportGone(ctx context.Context, gone Host) bool {
+	id, data := f.opts.HostGone(gone)
+	sum := sha256.Sum256([]byte(id))
+	key := SessionKey("gone-" + hex.EncodeToString(sum[:12]))
+	e, err := f.get(ctx, Leases, key)
+	if err == nil {
+		var by goneRecord
+		readable := Decode(e.Value, &by) == nil
+		if readable && by.Told {
+			return true
+		}
+		if f.holder(e) != f.me() {
+			return false
+		}
+	} else if !errors.Is(err, ErrMissing) {
+		return false
+	}
+	rev, err := f.put(ctx, Leases, key, goneRecord{f.me(), false}, e.Rev, f.pace.lease())
+	if err != nil {
+		return false
+	}
+	deliver, cancel := context.WithTimeout(ctx, AnswerWithin)
+	defer cancel()
+	if err := f.opts.Deliver(deliver, Notice{Host: f.opts.Host, ID: id, At: f.time(), Data: data}); err != nil {
+		_ = f.remove(ctx, Leases, key, rev) // another host may be able to; otherwise it expires
+		return false
+	}
+	_, _ = f.put(ctx, Leases, key, goneRecord{f.me(), true}, rev, 0) // otherwise it may be reported once more
+	return true
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
 )
 
 // faulty is a store that counts what it is asked for, and fails where a test wants it.
@@ -162,5 +164,32 @@ func TestAHostThatCannotWatchTriesAgain(t *testing.T) {
 		time.Sleep(10 * Heartbeat)
 		synctest.Wait()
 		require.Equal(t, watches, store.asked("watch"), "once is enough")
+	})
+}
+
+// What a host has written is removed with it. The others do not wait for a revision that is gone.
+func TestARevisionThatIsGoneIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFaulty()
+		f := aheadBy(store, 0)
+		store.put(t, Accounts, "x", `{"state":"closed"}`)
+		left, err := store.Memory.Get(t.Context(), Accounts, "x")
+		require.NoError(t, err)
+		store.put(t, Accounts, "x", `{"state":"open","by":"mallory"}`)
+		_, err = f.read(t.Context(), "x")
+		require.NoError(t, err)
+		require.EqualValues(t, "open", f.Known()["x"].State)
+
+		store.buckets[Accounts]["x"] = kept{left, TTL[Accounts]}
+		_, err = f.read(t.Context(), "x")
+		require.ErrorIs(t, err, ErrConflict, "the server may be behind")
+		time.Sleep(f.pace.lease() - 1)
+		_, err = f.read(t.Context(), "x")
+		require.ErrorIs(t, err, ErrConflict)
+		time.Sleep(time.Nanosecond)
+		was, err := f.read(t.Context(), "x")
+		require.NoError(t, err)
+		require.EqualValues(t, "closed", f.Known()["x"].State)
+		require.NoError(t, f.write(t.Context(), "x", was, Account{State: resume.Open}), "and it can be written")
 	})
 }

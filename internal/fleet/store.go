@@ -34,11 +34,12 @@ type Store interface {
 	Delete(ctx context.Context, bucket Bucket, key string, rev uint64) error
 
 	// Watch sends the changes of Accounts, from now on, until ctx is done; then the channel is closed.
-	// Changes may be missed, for example if the connection was lost.
+	// Changes may be missed, for example if the connection was lost; that a key has expired is not sent.
 	Watch(ctx context.Context) (<-chan Entry, error)
 
-	// Publish stores a notice of that host: a second one with the same id is dropped.
-	Publish(ctx context.Context, from, id string, notice []byte) error
+	// Publish stores a notice of that host, unless one with the same id is stored, by whichever host. It
+	// returns the one that is.
+	Publish(ctx context.Context, from, id string, notice []byte) (Notice, error)
 
 	// Notices calls tell for each stored notice, the oldest first, until ctx is done or the connection
 	// is lost. A notice for which tell returns nil is removed; any other is delivered again later. Only
@@ -78,8 +79,8 @@ type Entry struct {
 	Value []byte
 	Rev   uint64
 	At    time.Time // when it was written, by the store's clock
-	By    string    // the host that wrote a key which any host may hold; "": not known
-	Gone  bool      // the key was deleted or has expired; only Watch returns such entries
+	By    string    // the host that wrote a key which any host may write; "": not known
+	Gone  bool      // the key was deleted; only Watch returns such entries
 }
 
 // Notice is an event that is reported to people once.

@@ -129,10 +129,10 @@ func stopLeader(t *testing.T, o natskv.Options, s *natskv.Store, nodes []*starti
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		patience *= 2
-		next, err := s.Update(ctx, fleet.Accounts, "a", []byte("1"), *rev, 0)
+		next, err := s.Update(ctx, fleet.Accounts, "a.x", []byte("1"), *rev, 0)
 		if err == nil {
 			*rev = next
-		} else if e, err := s.Get(t.Context(), fleet.Accounts, "a"); err == nil {
+		} else if e, err := s.Get(t.Context(), fleet.Accounts, "a.x"); err == nil {
 			*rev = e.Rev // it may have been written anyway
 		}
 		return err == nil
@@ -147,7 +147,7 @@ func TestThreeServersAreOne(t *testing.T) {
 	o := guestOf(t, invitation, "box", urls)
 	require.NoError(t, natskv.Register(t.Context(), o))
 	s := open(t, o)
-	rev, err := s.Update(t.Context(), fleet.Accounts, "a", []byte("0"), 0, 0)
+	rev, err := s.Update(t.Context(), fleet.Accounts, "a.x", []byte("0"), 0, 0)
 	require.NoError(t, err)
 	replicas, _ := servers(t, o)
 	require.Equal(t, 3, replicas)
@@ -186,7 +186,7 @@ func TestThreeServersAreOne(t *testing.T) {
 	nodes[(decides+1)%len(nodes)].stop()
 	written := make(chan error, 1)
 	go func() {
-		_, err := s.Update(t.Context(), fleet.Accounts, "a", []byte("2"), rev, 0)
+		_, err := s.Update(t.Context(), fleet.Accounts, "a.x", []byte("2"), rev, 0)
 		written <- err
 	}()
 	until(t, "it is alone", func() bool { return f.Standing().Alone })

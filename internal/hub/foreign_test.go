@@ -97,10 +97,10 @@ func TestAHeaderThatEndsEarlyIsOneEntrysTrouble(t *testing.T) {
 	}
 	require.True(t, keys["alice.bot.1"] && keys["alice.bot.2"], "%v", keys)
 
-	send("$KV.resumed_accounts.acct.anthropic", end+end)
-	e, err := alice.Get(t.Context(), fleet.Accounts, "acct.anthropic")
-	require.NoError(t, err)
-	_, err = alice.Update(t.Context(), fleet.Accounts, "acct.anthropic", []byte("{}"), e.Rev, 0)
+	send("$KV.resumed_accounts.acct.anthropic.mallory", end+end)
+	_, err = alice.Get(t.Context(), fleet.Accounts, "acct.anthropic")
+	require.ErrorIs(t, err, fleet.ErrMissing)
+	_, err = alice.Update(t.Context(), fleet.Accounts, "acct.anthropic", []byte("{}"), 0, 0)
 	require.NoError(t, err, "it can be written over")
 }
 
@@ -145,9 +145,10 @@ func TestANoticeNamesTheHostThatHandedItIn(t *testing.T) {
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	alice, nc := joined(t, invitation, "alice"), mallory(t, invitation)
-	_, err := nc.Request("resumed.v1.notice.mallory", []byte("of mallory"), limit)
+	_, err := nc.Request("resumed.v1.notice.mallory.1", []byte("of mallory"), limit)
 	require.NoError(t, err)
-	require.NoError(t, alice.Publish(t.Context(), "alice", "a", []byte("of alice")))
+	_, err = alice.Publish(t.Context(), "alice", "a", []byte("of alice"))
+	require.NoError(t, err)
 	ctx, stop := context.WithTimeout(t.Context(), limit)
 	defer stop()
 	var told []string

@@ -264,7 +264,7 @@ func (h *hosts) keepOut(ctx context.Context, nc *nats.Conn, ready func()) error 
 		for _, e := range events {
 			if name := strings.TrimSuffix(filepath.Base(e.Name), ".json"); e.Has(fsnotify.Remove) && hostName().MatchString(name) {
 				h.disconnect()
-				if _, err := cutHost(nc, name, 0, 0); err != nil {
+				if _, err := cutHost(nc, name, false); err != nil {
 					h.log.Error("what a removed machine has stored is still there", "host", name, "err", err)
 				}
 			}

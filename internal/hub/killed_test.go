@@ -146,13 +146,13 @@ func (c *counter) rise(t *testing.T) {
 	until(t, "it is written again", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		rev, err := c.s.Update(ctx, fleet.Accounts, "n", strconv.AppendInt(nil, int64(c.n+1), 10), c.rev, 0)
+		rev, err := c.s.Update(ctx, fleet.Accounts, "n.x", strconv.AppendInt(nil, int64(c.n+1), 10), c.rev, 0)
 		if err == nil {
 			require.Greater(t, rev, c.rev)
 			c.n, c.rev, c.acked = c.n+1, rev, c.n+1
 			return true
 		}
-		if e, err := c.s.Get(ctx, fleet.Accounts, "n"); err == nil { // it may have been written anyway
+		if e, err := c.s.Get(ctx, fleet.Accounts, "n.x"); err == nil { // it may have been written anyway
 			seen, err := strconv.Atoi(string(e.Value))
 			require.NoError(t, err)
 			if e.Rev > c.rev {
@@ -177,7 +177,7 @@ func TestNothingIsLostWhenServersAreKilled(t *testing.T) {
 	o.Within = time.Second
 	require.NoError(t, natskv.Register(t.Context(), o))
 	c := &counter{s: open(t, o)}
-	c.rev, err = c.s.Update(t.Context(), fleet.Accounts, "n", []byte("0"), 0, 0)
+	c.rev, err = c.s.Update(t.Context(), fleet.Accounts, "n.x", []byte("0"), 0, 0)
 	require.NoError(t, err)
 
 	var longest time.Duration
@@ -202,7 +202,7 @@ func TestNothingIsLostWhenServersAreKilled(t *testing.T) {
 		o.URL = "tls://" + n.address(t)
 		s := open(t, o)
 		until(t, n.Name+" has what was acknowledged", func() bool {
-			e, err := s.Get(t.Context(), fleet.Accounts, "n")
+			e, err := s.Get(t.Context(), fleet.Accounts, "n.x")
 			seen, err2 := strconv.Atoi(string(e.Value))
 			return err == nil && err2 == nil && seen >= c.acked
 		})

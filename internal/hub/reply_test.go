@@ -30,7 +30,7 @@ func TestAGuestCannotOrderByAReplySubject(t *testing.T) {
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
 	box := joined(t, invitation, "box")
-	_, err := box.Update(t.Context(), fleet.Accounts, "a", []byte("kept"), 0, 0)
+	_, err := box.Update(t.Context(), fleet.Accounts, "a.x", []byte("kept"), 0, 0)
 	require.NoError(t, err)
 
 	o := guestOf(t, invitation, "mallory", invitation.URL)
@@ -41,7 +41,7 @@ func TestAGuestCannotOrderByAReplySubject(t *testing.T) {
 		ask(t, guest, "resumed.v1.join."+visitor(t, o).Credentials.Public(), "$JS.API.STREAM.DELETE."+stream, request)
 	}
 	require.NoError(t, natskv.Register(t.Context(), o), "the hub has answered all of them by now")
-	_, err = box.Get(t.Context(), fleet.Accounts, "a")
+	_, err = box.Get(t.Context(), fleet.Accounts, "a.x")
 	require.NoError(t, err, "the streams are there")
 	for _, b := range []fleet.Bucket{fleet.Accounts, fleet.Leases, fleet.View} {
 		_, err := box.List(t.Context(), b, "")

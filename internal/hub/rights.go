@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"resumed/internal/fleet"
 	"resumed/internal/fleet/natskv"
@@ -24,41 +25,54 @@ type rights struct {
 	Subscribe []string
 }
 
-// ownKeys returns patterns of the keys that only the host of that name writes.
-func ownKeys(name string) map[fleet.Bucket][]string {
-	return map[fleet.Bucket][]string{
-		fleet.Accounts: {fleet.OwnerKey("*." + name)},
-		fleet.Leases: {
-			fleet.HostKey(name), fleet.SessionKey("*." + name), fleet.ProbeKey("*." + name), fleet.ProbeKey("*.*." + name),
-			fleet.NotifierKey + "." + name,
-		},
-		fleet.View: {name + ".>"},
-	}
+// own are the subjects in a stream that only one host writes, and how many of them it may have.
+type own struct {
+	stream, subjects string
+	most             int
 }
 
-// hostRights returns the minimal rights of a host: to write its own leases and view, and the accounts,
-// and to read. It can neither delete a stream nor write the keys of another host.
+// ownedBy returns what only the host of that name writes.
+func ownedBy(name string) (all []own) {
+	keys := func(b fleet.Bucket, pattern string, most int) {
+		all = append(all, own{natskv.StreamOf(b), natskv.SubjectOf(b, pattern), most})
+	}
+	keys(fleet.Accounts, "*.*."+name, mostRecords)
+	keys(fleet.Leases, fleet.HostKey(name), 1)
+	keys(fleet.Leases, fleet.SessionKey("*."+name), mostRecords)
+	keys(fleet.Leases, fleet.ProbeKey("*.*."+name), mostRecords)
+	keys(fleet.Leases, fleet.NotifierKey+"."+name, 1)
+	keys(fleet.View, name+".>", mostViews)
+	return append(all, own{natskv.NoticeStream, natskv.NoticeSubject + name + ".*", mostNotices})
+}
+
+// hostRights returns the minimal rights of a host: to write its own records, and to read. It can neither
+// delete a stream nor write the keys of another host.
 func hostRights(name string) rights {
 	r := rights{
 		Inbox: natskv.Inbox(name) + ".>",
 		Publish: []string{
-			natskv.SubjectOf(fleet.Accounts, "*"), natskv.SubjectOf(fleet.Accounts, "*.*"),
-			natskv.NoticeSubject + name, natskv.SubjectOf(natskv.Orders, name+".>"),
-			"$JS.API.STREAM.INFO." + natskv.NoticeStream, "$JS.API.CONSUMER.INFO." + natskv.NoticeStream + "." + natskv.NoticeConsumer,
+			natskv.SubjectOf(natskv.Orders, name+".>"), "$JS.API.CONSUMER.INFO." + natskv.NoticeStream + "." + natskv.NoticeConsumer,
 			"$JS.API.CONSUMER.MSG.NEXT." + natskv.NoticeStream + "." + natskv.NoticeConsumer, "$JS.ACK." + natskv.NoticeStream + "." + natskv.NoticeConsumer + ".>",
 		},
 		Subscribe: []string{natskv.Changes[natskv.Orders] + "*." + name + ".>", natskv.Changes[fleet.Accounts] + ">"},
 	}
-	for b, patterns := range ownKeys(name) {
-		for _, pattern := range patterns {
-			r.Publish = append(r.Publish, natskv.SubjectOf(b, pattern))
-		}
+	for _, o := range ownedBy(name) {
+		r.Publish = append(r.Publish, o.subjects)
 	}
-	for _, b := range buckets {
-		direct := "$JS.API.DIRECT.GET." + natskv.StreamOf(b)
-		r.Publish = append(r.Publish, direct, direct+".>", "$JS.API.STREAM.INFO."+natskv.StreamOf(b))
+	for _, stream := range readStreams() {
+		direct := "$JS.API.DIRECT.GET." + stream
+		r.Publish = append(r.Publish, direct, direct+".>", "$JS.API.STREAM.INFO."+stream)
 	}
 	return r
+}
+
+// readStreams are the streams that every host may read.
+func readStreams() []string {
+	all := []string{natskv.NoticeStream}
+	for _, b := range buckets {
+		all = append(all, natskv.StreamOf(b))
+	}
+	return all
 }
 
 func applicantRights(key string) rights {
@@ -166,9 +180,13 @@ func writeStock(dir string, s settings) error {
 	return store(dir, stockFile, text.Bytes())
 }
 
+// accountInfo is a request that no machine may make. A stock server lets an account that does not import it
+// ask the system's account too, and then the requests of a machine have two answers.
+const accountInfo = "$JS.API.INFO"
+
 // stockExports are the exports that offer adds in the hub's own server.
 func stockExports() []any {
-	all := []any{map[string]any{"stream": sharedSubjects}}
+	all := []any{map[string]any{"stream": sharedSubjects}, map[string]any{"service": accountInfo}}
 	for subject, answers := range services {
 		all = append(all, map[string]any{"service": subject, "response_type": answers})
 	}
@@ -179,7 +197,7 @@ func stockExports() []any {
 func stockMachine(h host) map[string]any {
 	granted := hostRights(h.Name)
 	var imports []any
-	for _, subject := range granted.Publish {
+	for _, subject := range append([]string{accountInfo}, granted.Publish...) {
 		imports = append(imports, map[string]any{"service": map[string]any{"account": stockAccount, "subject": subject}})
 	}
 	for _, subject := range granted.Subscribe {
@@ -208,20 +226,44 @@ func writeStockCertificate(dir string, s settings) error {
 
 // MakeStreams creates the streams of the fleet on a stock server that runs with a hub's configuration.
 func MakeStreams(ctx context.Context, dir string) error {
-	s, err := read(dir)
-	if err != nil {
-		return err
-	}
-	as, err := natskv.Options{URL: s.URL, CAFile: filepath.Join(dir, caFile), Credentials: natskv.Credentials{Invitation: s.StockSeed}}.AsApplicant()
-	if err != nil {
-		return fmt.Errorf("read the key for the stock server: %w: `resumed hub init` makes one", err)
-	}
-	nc, err := as.Dial()
+	nc, err := dialStock(dir)
 	if err != nil {
 		return err
 	}
 	defer nc.Close()
 	return makeStreams(ctx, nc)
+}
+
+// Guard bounds what each machine stores on a stock server, as Serve does, until ctx is done. ready is called
+// once it does.
+func Guard(ctx context.Context, o Options) error {
+	nc, err := dialStock(o.Dir)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	if err := makeStreams(ctx, nc); err != nil {
+		return err
+	}
+	if err := boundHosts(ctx, nc, o.Dir, o.cut); err != nil {
+		return err
+	}
+	o.Ready(nc.ConnectedUrl())
+	<-ctx.Done()
+	return nil
+}
+
+// dialStock connects to a stock server with the key that may create streams.
+func dialStock(dir string) (*nats.Conn, error) {
+	s, err := read(dir)
+	if err != nil {
+		return nil, err
+	}
+	as, err := natskv.Options{URL: s.URL, CAFile: filepath.Join(dir, caFile), Credentials: natskv.Credentials{Invitation: s.StockSeed}}.AsApplicant()
+	if err != nil {
+		return nil, fmt.Errorf("read the key for the stock server: %w: `resumed hub init` makes one", err)
+	}
+	return as.Dial(nats.MaxReconnects(-1), natskv.Quiet())
 }
 
 func newSeed() []byte {

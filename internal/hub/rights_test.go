@@ -63,7 +63,8 @@ func TestAHostCannotDoWhatIsNotItsOwn(t *testing.T) {
 		"$JS.API.STREAM.DELETE.KV_resumed_accounts", "$JS.API.STREAM.PURGE.KV_resumed_accounts", "$JS.API.STREAM.UPDATE.KV_resumed_accounts",
 		"$JS.API.STREAM.CREATE.OTHER", "$JS.API.STREAM.MSG.DELETE.KV_resumed_view", "$JS.API.CONSUMER.CREATE.KV_resumed_view",
 		"$JS.API.CONSUMER.DELETE.RESUMED_NOTICES.notifier", "resumed.v1.acct.acct.anthropic", "resumed.v1.view.alice.x", "_INBOX_alice.x", "$SYS.REQ.SERVER.PING",
-		"$KV.resumed_orders.alice.bob.1.ask", "resumed.v1.order.alice.bob.1.ask", "resumed.v1.notice.alice", "resumed.v1.notice",
+		"$KV.resumed_orders.alice.bob.1.ask", "resumed.v1.order.alice.bob.1.ask", "resumed.v1.notice.alice.1", "resumed.v1.notice.mallory",
+		"$KV.resumed_accounts.acct.anthropic", "$KV.resumed_accounts.acct.anthropic.alice", "$KV.resumed_accounts.owner.h.alice",
 	} {
 		require.ErrorIs(t, trespass(t, o, subject, false), nats.ErrPermissionViolation, subject)
 	}
@@ -191,19 +192,19 @@ func TestAHostThatWasEarlyIsLetIn(t *testing.T) {
 	s, err := natskv.Open(o)
 	require.NoError(t, err)
 	defer s.Close()
-	_, err = s.Update(t.Context(), fleet.Accounts, "a", nil, 0, 0)
+	_, err = s.Update(t.Context(), fleet.Accounts, "a.x", nil, 0, 0)
 	require.Error(t, err)
 	require.NotErrorIs(t, err, fleet.ErrConflict)
 	hub := serve(t, Options{Dir: dir})
 	until(t, "it is let in", s.Connected)
-	rev, err := s.Update(t.Context(), fleet.Accounts, "a", []byte("kept"), 0, 0)
+	rev, err := s.Update(t.Context(), fleet.Accounts, "a.x", []byte("kept"), 0, 0)
 	require.NoError(t, err)
 
 	hub.stop()
 	until(t, "the loss is seen", func() bool { return !s.Connected() })
 	serve(t, Options{Dir: dir})
 	until(t, "it comes back", s.Connected)
-	e, err := s.Get(t.Context(), fleet.Accounts, "a")
+	e, err := s.Get(t.Context(), fleet.Accounts, "a.x")
 	require.NoError(t, err, "accounts outlive the hub")
 	require.Equal(t, rev, e.Rev)
 }

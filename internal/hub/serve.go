@@ -125,16 +125,19 @@ func (o Options) serve(ctx context.Context, s settings) error {
 	if err := known.receive(nc); err != nil {
 		return err
 	}
-	err = boundHosts(nc, func(host string, cut int, err error) {
-		o.Log.Warn("a machine has stored more than it may: the oldest of that is removed", "host", host, "removed", cut, "err", err)
-	})
-	if err == nil {
-		err = nc.Flush()
-	}
-	if err != nil {
+	if err := boundHosts(ctx, nc, o.Dir, o.cut); err != nil {
 		return err
 	}
 	return known.keepOut(ctx, nc, func() { o.Ready(ns.Addr().String()) })
+}
+
+// cut logs what was removed of a machine.
+func (o Options) cut(host string, removed int, err error) {
+	if err != nil {
+		o.Log.Error("what machines may store is not bounded now", "host", host, "removed", removed, "err", err)
+		return
+	}
+	o.Log.Warn("a machine has stored more than it may: the oldest of that is removed", "host", host, "removed", removed)
 }
 
 func (o Options) server(s settings, known *hosts) (*server.Options, error) {

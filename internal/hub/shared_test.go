@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -100,9 +101,8 @@ func TestAFloodOfOneHostIsCut(t *testing.T) {
 	server.start(t)
 	t.Cleanup(server.kill)
 	require.True(t, server.wait())
-	alice := joined(t, invitation, "alice")
-	o := guestOf(t, invitation, "mallory", invitation.URL)
-	require.NoError(t, natskv.Register(t.Context(), o))
+	machines := machinesOf(t, invitation)
+	alice, o := open(t, machines["alice"]), machines["mallory"]
 	nc, err := o.Dial()
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
@@ -129,9 +129,62 @@ func TestAFloodOfOneHostIsCut(t *testing.T) {
 	require.ErrorIs(t, err, fleet.ErrMissing, "what is too large is refused")
 	t.Logf("hub: %d MB", resident(t, server.proc.Process.Pid)>>20)
 
+	flooded(t, machines)
 	require.NoError(t, Remove(dir, "mallory"))
 	until(t, "what a removed host has stored is gone", func() bool {
 		all, err := alice.List(t.Context(), fleet.View, "")
 		return err == nil && len(all) == 1
 	})
+}
+
+// flooded makes a member write more accounts, leases and notices than fit into their streams. The others
+// write theirs all the same, and only a little of that member is left.
+func flooded(t *testing.T, machines map[string]natskv.Options) {
+	t.Helper()
+	alice := open(t, machines["alice"])
+	_, err := alice.Update(t.Context(), fleet.Accounts, "mine.anthropic", []byte("alice's"), 0, 0)
+	require.NoError(t, err)
+	nc, err := machines["mallory"].Dial()
+	require.NoError(t, err)
+	defer nc.Close()
+	for subject, size := range map[string]int{
+		"$KV.resumed_accounts.%d.anthropic.mallory": 1900, "$KV.resumed_leases.sess.%d.mallory": 3900, "$KV.resumed_leases.probe.%d.x.mallory": 3900,
+		"resumed.v1.notice.mallory.%d": 16000, "$KV.resumed_accounts.big%d.anthropic.mallory": 16000,
+	} {
+		stream := int(mostBytes[fleet.Accounts])
+		if strings.Contains(subject, "notice") {
+			stream /= 2
+		}
+		for i := range stream/size + 1000 {
+			require.NoError(t, nc.Publish(fmt.Sprintf(subject, i), make([]byte, size)))
+			if i%100 == 0 {
+				require.NoError(t, nc.FlushTimeout(limit))
+			}
+		}
+		for i := range 20 { // while nothing is removed yet
+			until(t, "others write "+subject, func() bool {
+				_, err := alice.Update(t.Context(), fleet.Accounts, fmt.Sprint("of", i, ".", size), []byte("alice's"), 0, 0)
+				_, err2 := alice.Update(t.Context(), fleet.Leases, fleet.SessionKey(fmt.Sprint("of", i, "-", size)), []byte("alice's"), 0, 0)
+				_, err3 := alice.Publish(t.Context(), "alice", fmt.Sprint(subject, i), []byte("alice's"))
+				done := func(err error) bool { return err == nil || errors.Is(err, fleet.ErrConflict) }
+				return done(err) && done(err2) && done(err3)
+			})
+		}
+	}
+	e, err := alice.Get(t.Context(), fleet.Accounts, "mine.anthropic")
+	require.NoError(t, err, "what is others' stays")
+	require.Equal(t, "alice's", string(e.Value))
+	left := func(b fleet.Bucket) (n int) {
+		all, err := alice.List(t.Context(), b, "")
+		require.NoError(t, err)
+		for _, e := range all {
+			if e.By == "mallory" {
+				n++
+			}
+		}
+		return n
+	}
+	for b, kinds := range map[fleet.Bucket]int{fleet.Accounts: 1, fleet.Leases: 2} {
+		until(t, "it is cut", func() bool { return left(b) <= kinds*(mostRecords+betweenCuts) })
+	}
 }

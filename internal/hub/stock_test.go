@@ -1,8 +1,10 @@
 package hub
 
 import (
+	"context"
 	"flag"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/fleet"
@@ -39,19 +42,9 @@ func runStock(file string) int {
 	return 0
 }
 
-// A stock server also serves machines that have joined with the hub.
-func TestAStockServerServesTheFleet(t *testing.T) {
-	t.Parallel()
-	dir, invitation := newHub(t)
-	hub := serve(t, Options{Dir: dir})
-	machines := make(map[string]natskv.Options)
-	for _, name := range []string{"alice", "bob", "gone"} {
-		machines[name] = guestOf(t, invitation, name, invitation.URL)
-		require.NoError(t, natskv.Register(t.Context(), machines[name]))
-	}
-	require.NoError(t, Remove(dir, "gone"))
-	hub.stop()
-
+// runsStock runs nats-server with the configuration in a hub's directory.
+func runsStock(t *testing.T, dir, address string) {
+	t.Helper()
 	stock := exec.Command(os.Args[0])
 	stock.Env = append(os.Environ(), stockEnv+"="+filepath.Join(dir, stockFile))
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
@@ -67,16 +60,37 @@ func TestAStockServerServesTheFleet(t *testing.T) {
 		}
 	})
 	until(t, "it listens", func() bool {
-		conn, err := net.Dial("tcp", hub.address)
+		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = conn.Close()
 		}
 		return err == nil
 	})
+}
+
+// A stock server also serves machines that have joined with the hub.
+func TestAStockServerServesTheFleet(t *testing.T) {
+	t.Parallel()
+	dir, invitation := newHub(t)
+	hub := serve(t, Options{Dir: dir})
+	machines := make(map[string]natskv.Options)
+	for _, name := range []string{"alice", "bob", "gone"} {
+		machines[name] = guestOf(t, invitation, name, invitation.URL)
+		require.NoError(t, natskv.Register(t.Context(), machines[name]))
+	}
+	require.NoError(t, Remove(dir, "gone"))
+	hub.stop()
+
+	runsStock(t, dir, hub.address)
 	require.NoError(t, MakeStreams(t.Context(), dir))
 	require.NoError(t, MakeStreams(t.Context(), dir), "it can be asked for again")
 
 	alice, bob := open(t, machines["alice"]), open(t, machines["bob"])
+	for range 50 {
+		now, err := alice.Now(t.Context())
+		require.NoError(t, err, "each heartbeat asks for the time")
+		require.WithinDuration(t, time.Now(), now, limit)
+	}
 	key := fleet.ProbeKey("acct.anthropic")
 	rev, err := alice.Update(t.Context(), fleet.Leases, key, []byte("alice"), 0, time.Minute)
 	require.NoError(t, err)
@@ -95,4 +109,100 @@ func TestAStockServerServesTheFleet(t *testing.T) {
 		_, err = stranger.Dial()
 		require.ErrorIs(t, err, nats.ErrAuthorization, stranger.Host)
 	}
+}
+
+// A stock server protects machines from each other as the hub does: its configuration is read back.
+func TestAStockServerProtectsLikeTheHub(t *testing.T) {
+	t.Parallel()
+	dir, invitation := newHub(t)
+	hub := serve(t, Options{Dir: dir})
+	machines := machinesOf(t, invitation)
+	permitsNothing(t, machines["alice"])
+	hub.stop()
+	runsStock(t, dir, hub.address)
+	guarded, done := make(chan string, 1), make(chan error, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		done <- Guard(ctx, Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Ready: func(at string) { guarded <- at }})
+	}()
+	defer func() {
+		stop()
+		require.NoError(t, <-done)
+	}()
+	select {
+	case <-guarded:
+	case err := <-done:
+		t.Fatal(err)
+	}
+	permitsNothing(t, machines["alice"])
+	harmless(t, machines)
+	flooded(t, machines)
+
+	nc, err := dialStock(dir)
+	require.NoError(t, err)
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	require.NoError(t, err)
+	cfg := jetstream.StreamConfig{Name: "MARKED", Subjects: []string{"marked"}, SubjectDeleteMarkerTTL: time.Minute, AllowMsgTTL: true}
+	_, err = js.CreateStream(t.Context(), cfg)
+	require.NoError(t, err)
+	require.ErrorContains(t, asAsked(t.Context(), nc, cfg), "allow_rollup_hdrs", "what the server adds by itself is not accepted")
+	expires(t, nc, machines)
+}
+
+// permitsNothing reads back the streams of a server, as a machine sees them.
+func permitsNothing(t *testing.T, o natskv.Options) {
+	t.Helper()
+	nc, err := o.Dial()
+	require.NoError(t, err)
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	require.NoError(t, err)
+	for _, name := range readStreams() {
+		stream, err := js.Stream(t.Context(), name)
+		require.NoError(t, err)
+		is := stream.CachedInfo().Config
+		require.False(t, is.AllowRollup || is.AllowAtomicPublish || is.AllowBatchPublish || is.AllowMsgCounter || is.AllowMsgSchedules, "%+v", is)
+		require.True(t, is.Mirror == nil && is.Sources == nil && is.SubjectTransform == nil && is.SubjectDeleteMarkerTTL == 0 && !is.MirrorDirect, "%+v", is)
+		require.True(t, is.DenyDelete)
+		require.Equal(t, jetstream.DiscardNew, is.Discard)
+		require.Equal(t, jetstream.LimitsPolicy, is.Retention)
+		require.Equal(t, shortestWindow, is.Duplicates)
+		require.Positive(t, is.MaxAge)
+		require.Positive(t, is.MaxBytes)
+		require.Positive(t, is.MaxMsgSize)
+	}
+}
+
+// expires writes entries that are to be stored without end: no machine reads them, and they are removed
+// when everything else of that age is.
+func expires(t *testing.T, nc *nats.Conn, machines map[string]natskv.Options) {
+	t.Helper()
+	js, err := jetstream.New(nc)
+	require.NoError(t, err)
+	_, err = purge(nc, natskv.StreamOf(fleet.Leases), map[string]any{})
+	require.NoError(t, err)
+	evil, err := machines["mallory"].Dial()
+	require.NoError(t, err)
+	defer evil.Close()
+	for _, subject := range []string{"$KV.resumed_leases.host.mallory", "$KV.resumed_leases.sess.free.mallory"} {
+		_, err := evil.RequestMsg(&nats.Msg{Subject: subject, Header: nats.Header{"Nats-TTL": {"Never"}}, Data: []byte(`{"host":"mallory"}`)}, limit)
+		require.NoError(t, err)
+	}
+	alice := open(t, machines["alice"])
+	_, err = alice.Update(t.Context(), fleet.Leases, fleet.SessionKey("free"), []byte("alice's"), 0, 0)
+	require.NoError(t, err, "nobody has it")
+	hosts, err := alice.List(t.Context(), fleet.Leases, fleet.HostKey(""))
+	require.NoError(t, err)
+	require.Empty(t, hosts)
+	left := func() uint64 {
+		stream, err := js.Stream(t.Context(), natskv.StreamOf(fleet.Leases))
+		require.NoError(t, err)
+		return stream.CachedInfo().State.Msgs
+	}
+	require.EqualValues(t, 3, left())
+	require.NoError(t, sweep(nc, time.Now()))
+	require.EqualValues(t, 3, left())
+	require.NoError(t, sweep(nc, time.Now().Add(fleet.TTL[fleet.Leases]+time.Minute)))
+	require.Zero(t, left())
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -33,6 +35,13 @@ const (
 
 var mostBytes = map[fleet.Bucket]int64{fleet.Accounts: 64 << 20, fleet.Leases: 64 << 20, fleet.View: 256 << 20, natskv.Orders: 8 << 20}
 
+// largest is the largest entry of a bucket, in bytes with its header.
+var largest = map[fleet.Bucket]int32{fleet.Accounts: 2 << 10, fleet.Leases: 4 << 10, fleet.View: fleet.LargestValue}
+
+// shortestWindow is how long ids of messages are remembered, where none are used: the server has no shorter
+// time. It stores any number of ids of any length, beyond all bounds of the stream.
+const shortestWindow = 100 * time.Millisecond
+
 // makeStreams creates the streams of a fleet, with a replica on each server, at most three.
 func makeStreams(ctx context.Context, nc *nats.Conn) error {
 	js, _ := jetstream.New(nc) // without options, it does not fail
@@ -41,6 +50,9 @@ func makeStreams(ctx context.Context, nc *nats.Conn) error {
 	for _, cfg := range streams() {
 		if err := ensureStream(ctx, js, cfg); err != nil {
 			return &streamError{cfg.Name, err}
+		}
+		if err := asAsked(ctx, nc, cfg); err != nil {
+			return err
 		}
 	}
 	_, err := js.CreateOrUpdateConsumer(ctx, natskv.NoticeStream, jetstream.ConsumerConfig{
@@ -60,13 +72,16 @@ type streamError struct {
 func (e *streamError) Error() string { return fmt.Sprintf("make stream %s: %v", e.Stream, e.Err) }
 func (e *streamError) Unwrap() error { return e.Err }
 
+// streams are the streams of a fleet. No option may let a message do more than be stored: a host writes
+// messages of its own, with any header, and Nats-Rollup would empty the stream for all. So deletions leave
+// markers that expire by Nats-TTL, and not those of the server (SubjectDeleteMarkerTTL), which permit rollup.
 func streams() []jetstream.StreamConfig {
 	var all []jetstream.StreamConfig
 	for _, b := range buckets {
 		cfg := jetstream.StreamConfig{
-			Name: natskv.StreamOf(b), Subjects: []string{natskv.SubjectOf(b, ">")}, MaxMsgsPerSubject: 1, MaxMsgSize: fleet.LargestValue,
+			Name: natskv.StreamOf(b), Subjects: []string{natskv.SubjectOf(b, ">")}, MaxMsgsPerSubject: 1, MaxMsgSize: largest[b],
 			MaxBytes: mostBytes[b], Discard: jetstream.DiscardNew, DenyDelete: true, AllowDirect: true, Storage: jetstream.MemoryStorage, MaxAge: fleet.TTL[b],
-			AllowMsgTTL: true, SubjectDeleteMarkerTTL: natskv.MarkerTTL,
+			AllowMsgTTL: true, Duplicates: shortestWindow,
 			RePublish: &jetstream.RePublish{Source: natskv.SubjectOf(b, ">"), Destination: natskv.Changes[b] + ">"},
 		}
 		if b == fleet.Accounts {
@@ -76,11 +91,12 @@ func streams() []jetstream.StreamConfig {
 	}
 	return append(all, jetstream.StreamConfig{
 		Name: natskv.StreamOf(natskv.Orders), Subjects: []string{natskv.SubjectOf(natskv.Orders, ">")}, MaxMsgSize: fleet.LargestValue, MaxAge: ordersTTL,
-		MaxBytes: mostBytes[natskv.Orders], Storage: jetstream.MemoryStorage, DenyDelete: true,
+		MaxBytes: mostBytes[natskv.Orders], Storage: jetstream.MemoryStorage, DenyDelete: true, Duplicates: shortestWindow,
 		RePublish: &jetstream.RePublish{Source: natskv.SubjectOf(natskv.Orders, ">"), Destination: natskv.Changes[natskv.Orders] + ">"},
 	}, jetstream.StreamConfig{
-		Name: natskv.NoticeStream, Subjects: []string{natskv.NoticeSubject + "*"}, Storage: jetstream.FileStorage, MaxMsgSize: fleet.LargestValue,
-		MaxAge: noticesKept, Duplicates: noticesKept, MaxMsgs: 10_000, MaxBytes: 32 << 20, DenyDelete: true,
+		Name: natskv.NoticeStream, Subjects: []string{natskv.NoticeSubject + "*.*"}, Storage: jetstream.FileStorage, MaxMsgSize: fleet.LargestValue,
+		MaxAge: noticesKept, Duplicates: shortestWindow, MaxBytes: 32 << 20, Discard: jetstream.DiscardNew, DenyDelete: true, AllowDirect: true,
+		RePublish: &jetstream.RePublish{Source: natskv.NoticeSubject + ">", Destination: natskv.NoticesStored + ">"},
 	})
 }
 
@@ -98,57 +114,46 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, cfg jetstream.Str
 	return err
 }
 
-// Bounds of what one host may store, in keys of at most fleet.LargestValue bytes. The server bounds
-// only whole streams, which one host could fill alone.
-const (
-	mostViews   = 3000 // sessions that other hosts are shown
-	mostRecords = 500  // leases and owner records
-	betweenCuts = 500  // writes of a host between two cuts
-)
-
-// boundHosts removes the oldest keys of each host that has too many, until the connection is closed,
-// and reports how many it removed.
-func boundHosts(nc *nats.Conn, report func(host string, cut int, err error)) error {
-	written := make(map[string]int)
-	sub, err := nc.Subscribe("resumed.v1.*.>", func(msg *nats.Msg) {
-		host := natskv.WriterOf(msg.Subject)
-		if written[host]++; host == "" || written[host] < betweenCuts {
-			return
-		}
-		delete(written, host)
-		if n, err := cutHost(nc, host, mostViews, mostRecords); n > 0 || err != nil {
-			report(host, n, err)
-		}
-	})
-	if err != nil {
-		return fmt.Errorf("watch the writes of hosts: %w", err)
+// asAsked reads back how a stream is configured. A server may add options by itself, and each may permit
+// hosts something that nobody has thought of.
+func asAsked(ctx context.Context, nc *nats.Conn, cfg jetstream.StreamConfig) error {
+	msg, err := nc.RequestWithContext(ctx, "$JS.API.STREAM.INFO."+cfg.Name, nil)
+	var is struct {
+		Config map[string]any `json:"config"`
 	}
-	return sub.SetPendingLimits(2*betweenCuts, 32<<20) // missed writes are not counted
+	if err == nil {
+		err = json.Unmarshal(msg.Data, &is)
+	}
+	if err != nil {
+		return fmt.Errorf("read back stream %s: %w", cfg.Name, err)
+	}
+	if added := addedTo(cfg, is.Config); added != "" {
+		return fmt.Errorf("the server has given stream %s an option that nobody asked for, %s: machines could harm each other, so use the version of nats-server that belongs to this version of resumed", cfg.Name, added)
+	}
+	return nil
 }
 
-// cutHost removes all but the newest keys of a host, and returns how many it removed.
-func cutHost(nc *nats.Conn, host string, views, records int) (cut int, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	for b, patterns := range ownKeys(host) {
-		keep := records
-		if b == fleet.View {
-			keep = views
+// addedTo returns an option that a stream has beyond those that were asked for; "": it has none. Texts and
+// bounds permit nothing.
+func addedTo(cfg jetstream.StreamConfig, is map[string]any) string {
+	text, _ := json.Marshal(cfg) // it does not fail
+	var asked map[string]any
+	_ = json.Unmarshal(text, &asked)
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		permits := false
+		switch value := is[name].(type) {
+		case bool:
+			permits = value
+		case float64:
+			permits = name == "subject_delete_marker_ttl" && value != 0
+		case []any:
+			permits = len(value) > 0
+		case map[string]any:
+			permits = len(value) > 0 && name != "metadata"
 		}
-		for _, pattern := range patterns {
-			request := fmt.Sprintf(`{"filter":%q,"keep":%d}`, natskv.SubjectOf(b, pattern), keep)
-			msg, err := nc.RequestWithContext(ctx, "$JS.API.STREAM.PURGE."+natskv.StreamOf(b), []byte(request))
-			if err != nil {
-				return cut, fmt.Errorf("cut what %s has stored: %w", host, err)
-			}
-			var said struct {
-				Purged int `json:"purged"`
-			}
-			if err := json.Unmarshal(msg.Data, &said); err != nil {
-				return cut, fmt.Errorf("cut what %s has stored: %w", host, err)
-			}
-			cut += said.Purged
+		if _, ours := asked[name]; permits && (!ours || asked[name] == false) {
+			return name
 		}
 	}
-	return cut, nil
+	return ""
 }

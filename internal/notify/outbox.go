@@ -172,12 +172,19 @@ func (n *Notifier) end(ctx context.Context, id, channel string, outcome Outcome)
 	n.opts.Count(channel, outcome)
 }
 
-// CanReport reports whether any channel here wants the events that hosts share.
+// CanReport reports whether any channel here wants the events that one host reports for all.
 func (n *Notifier) CanReport() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	wanted := func(event Event) bool { return len(n.config.wanting(event)) > 0 }
-	return n.now().Sub(n.declined).Abs() >= declineFor && slices.ContainsFunc([]Event{Limited, Usage, HostGone}, wanted)
+	return n.now().Sub(n.declined).Abs() >= declineFor && slices.ContainsFunc([]Event{Limited, Usage}, wanted)
+}
+
+// Wants reports whether any channel here wants an event.
+func (n *Notifier) Wants(event Event) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.config.wanting(event)) > 0
 }
 
 // declineFor is how long a host leaves notices to others after it got one that none of its channels

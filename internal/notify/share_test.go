@@ -63,8 +63,8 @@ func TestANoticeThatIsAcceptedIsToldOnce(t *testing.T) {
 
 func TestANoticeThatNobodyHereWantsIsLeftToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := running(t, Options{Config: Config{Channels: ways(&fakeChannel{name: "a", events: []Event{Parked}})}})
-		require.True(t, n.CanReport(), "of hosts that are gone")
+		n := running(t, Options{Config: Config{Channels: ways(&fakeChannel{name: "a", events: []Event{Usage}})}})
+		require.True(t, n.CanReport(), "of what is used")
 		require.ErrorContains(t, n.Accept(t.Context(), Notice{ID: "x", Event: Limited, Host: "other"}), "another host sends it")
 		require.False(t, n.CanReport(), "another one has its turn")
 		time.Sleep(declineFor)

@@ -33,18 +33,18 @@ func Store(t *testing.T, s fleet.Store) {
 }
 
 func createdOnce(t *testing.T, s fleet.Store) {
-	_, err := s.Get(t.Context(), fleet.Accounts, "once")
+	_, err := s.Get(t.Context(), fleet.Accounts, "once.x")
 	require.ErrorIs(t, err, fleet.ErrMissing)
-	_, err = s.Update(t.Context(), fleet.Accounts, "once", []byte("a"), 1, 0)
+	_, err = s.Update(t.Context(), fleet.Accounts, "once.x", []byte("a"), 1, 0)
 	require.ErrorIs(t, err, fleet.ErrConflict)
-	rev, err := s.Update(t.Context(), fleet.Accounts, "once", []byte("a"), 0, 0)
+	rev, err := s.Update(t.Context(), fleet.Accounts, "once.x", []byte("a"), 0, 0)
 	require.NoError(t, err)
-	_, err = s.Update(t.Context(), fleet.Accounts, "once", []byte("b"), 0, 0)
+	_, err = s.Update(t.Context(), fleet.Accounts, "once.x", []byte("b"), 0, 0)
 	require.ErrorIs(t, err, fleet.ErrConflict)
-	require.NoError(t, s.Delete(t.Context(), fleet.Accounts, "once", rev))
-	_, err = s.Update(t.Context(), fleet.Accounts, "once", []byte("c"), rev, 0)
+	require.NoError(t, s.Delete(t.Context(), fleet.Accounts, "once.x", rev))
+	_, err = s.Update(t.Context(), fleet.Accounts, "once.x", []byte("c"), rev, 0)
 	require.ErrorIs(t, err, fleet.ErrConflict, "gone is not there")
-	_, err = s.Update(t.Context(), fleet.Accounts, "once", []byte("d"), 0, 0)
+	_, err = s.Update(t.Context(), fleet.Accounts, "once.x", []byte("d"), 0, 0)
 	require.NoError(t, err, "what is gone may be created again")
 }
 
@@ -71,7 +71,7 @@ func byRevision(t *testing.T, s fleet.Store) {
 }
 
 func oneWins(t *testing.T, s fleet.Store) {
-	rev, err := s.Update(t.Context(), fleet.Accounts, "contended", []byte("free"), 0, 0)
+	rev, err := s.Update(t.Context(), fleet.Accounts, "contended.x", []byte("free"), 0, 0)
 	require.NoError(t, err)
 	var (
 		hosts sync.WaitGroup
@@ -79,7 +79,7 @@ func oneWins(t *testing.T, s fleet.Store) {
 	)
 	for i := range 20 {
 		hosts.Go(func() {
-			_, err := s.Update(t.Context(), fleet.Accounts, "contended", fmt.Append(nil, i), rev, 0)
+			_, err := s.Update(t.Context(), fleet.Accounts, "contended.x", fmt.Append(nil, i), rev, 0)
 			if err == nil {
 				won.Add(1)
 			} else if !errors.Is(err, fleet.ErrConflict) {
@@ -116,24 +116,28 @@ func changesAreTold(t *testing.T, s fleet.Store) {
 func noticeOnce(t *testing.T, s fleet.Store) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for _, id := range []string{"a", "a", "b"} {
-		require.NoError(t, s.Publish(ctx, "box", id, []byte("of "+id)))
+	for i, id := range []string{"a", "a", "b"} {
+		first, err := s.Publish(ctx, "box", id, fmt.Appendf(nil, "of %s, %d", id, i))
+		require.NoError(t, err)
+		require.Equal(t, "box", first.Host)
+		require.Equal(t, map[bool]string{true: "of a, 0", false: "of b, 2"}[id == "a"], string(first.Data))
 	}
 	first, leave := context.WithCancel(ctx)
 	told, verdict, ended := listen(first, s)
 	n := <-told
-	require.Equal(t, "a", n.ID)
-	require.Equal(t, []byte("of a"), n.Data)
+	require.Equal(t, "of a, 0", string(n.Data))
+	ofA := n.ID
 	require.Equal(t, "box", n.Host)
 	require.WithinDuration(t, time.Now(), n.At, patience)
 	verdict <- nil
 	n = <-told
-	require.Equal(t, "b", n.ID, "the second one by the same id was dropped")
+	require.Equal(t, "of b, 2", string(n.Data), "the second one by the same id was dropped")
+	require.NotEqual(t, ofA, n.ID)
 	leave() // before it was done with
 	require.Error(t, <-ended)
 	told, verdict, _ = listen(ctx, s)
 	n = <-told
-	require.Equal(t, "b", n.ID)
+	require.Equal(t, "of b, 2", string(n.Data))
 	verdict <- nil
 }
 

@@ -59,6 +59,7 @@ type Engine interface {
 type Notifier interface {
 	Accept(ctx context.Context, notice notify.Notice) error
 	CanReport() bool
+	Wants(event notify.Event) bool
 }
 
 // Metrics counts what happens in the fleet.

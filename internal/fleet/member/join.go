@@ -17,6 +17,7 @@ import (
 	"resumed/internal/config"
 	"resumed/internal/fleet"
 	"resumed/internal/fleet/natskv"
+	"resumed/internal/notify"
 	"resumed/internal/resume"
 )
 
@@ -75,7 +76,8 @@ func (c *Client) join(ctx context.Context, cfg config.Fleet) (m *membership, lea
 		Stir:    m.stir,
 		Changed: func(s fleet.Status) { c.standingChanged(m, s) },
 		Metrics: c.opts.Metrics, Waiting: m.waiting, Shows: m.view.shows,
-		Deliver: m.accept, Tells: c.opts.Notifier.CanReport, HostGone: m.goneNotice,
+		Deliver: m.accept, Tells: c.opts.Notifier.CanReport, HostGone: m.goneNotice, Same: m.tellsTheSame,
+		TellsGone: func() bool { return c.opts.Notifier.Wants(notify.HostGone) },
 	})
 	m.fleet.Restore(sessions)
 	var parts sync.WaitGroup

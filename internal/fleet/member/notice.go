@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -43,7 +42,7 @@ const mostHanded = 10
 // facts returns the part of a notice that other hosts need to report it.
 func facts(notice notify.Notice, reset time.Time) ([]byte, error) {
 	h := handed{
-		Event: notice.Event, Account: notice.Account, Provider: notice.Provider, Reset: reset, Allowance: notice.Allowance,
+		Event: notice.Event, Account: fleet.NameForOthers(notice.Account), Provider: fleet.NameForOthers(notice.Provider), Reset: reset, Allowance: notice.Allowance,
 		Omitted: notice.Omitted + len(notice.Sessions),
 	}
 	for n := mostHanded; ; n /= 2 {
@@ -62,6 +61,20 @@ func facts(notice notify.Notice, reset time.Time) ([]byte, error) {
 func (m *membership) goneNotice(h fleet.Host) (id string, data []byte) {
 	data, _ = json.Marshal(handed{Event: notify.HostGone, Gone: &goneHost{h.Host, h.Waiting, h.SeenAt.UTC()}})
 	return strings.Join([]string{"host_gone", h.Host, h.Life}, "/"), data
+}
+
+// tellsTheSame reports whether a notice of another host says of the same event what ours would. Any host
+// may take the id of a notice that others will publish.
+func (m *membership) tellsTheSame(n fleet.Notice, ours []byte) bool {
+	var x, y handed
+	if fleet.Decode(n.Data, &x) != nil || fleet.Decode(ours, &y) != nil || x.Event != y.Event {
+		return false
+	}
+	if x.Allowance != nil && y.Allowance != nil && (x.Allowance.Window != y.Allowance.Window || x.Allowance.Percent < y.Allowance.Percent) {
+		return false
+	}
+	_, err := m.received(n, time.Now())
+	return err == nil
 }
 
 // Why a notice of another host is dropped.
@@ -135,9 +148,11 @@ func (m *membership) received(n fleet.Notice, now time.Time) (notify.Notice, err
 	}
 	var err error
 	switch {
-	case h.Event == notify.Limited && h.Account != "":
+	case h.Event != notify.HostGone && !fleet.GoodAccount(h.Account), h.Provider != "" && !fleet.GoodName(h.Provider):
+		err = errors.New("what it calls an account is no name of one")
+	case h.Event == notify.Limited:
 		err = sayLimited(&notice, h, now)
-	case h.Event == notify.Usage && h.Account != "" && h.Allowance != nil:
+	case h.Event == notify.Usage && h.Allowance != nil:
 		err = sayUsage(&notice, *h.Allowance, now)
 	case h.Event == notify.HostGone && h.Gone != nil:
 		err = m.sayGone(&notice, *h.Gone)
@@ -167,7 +182,7 @@ func sayLimited(notice *notify.Notice, h handed, now time.Time) error {
 }
 
 func sayUsage(notice *notify.Notice, a notify.Allowance, now time.Time) error {
-	if !(a.Percent > 0 && a.Percent <= 100) || a.Window == "" || !a.ResetsAt.After(now) || a.ResetsAt.After(now.Add(soonEnough)) {
+	if !(a.Percent > 0 && a.Percent <= 100) || !fleet.GoodName(a.Window) || !a.ResetsAt.After(now) || a.ResetsAt.After(now.Add(soonEnough)) {
 		return errors.New("it names no use of an allowance")
 	}
 	a.Percent = math.Round(a.Percent)
@@ -176,12 +191,10 @@ func sayUsage(notice *notify.Notice, a notify.Allowance, now time.Time) error {
 	return nil
 }
 
-// sayGone requires that this host, or an earlier daemon of it, has seen that the host is gone: any host
-// could claim it.
+// sayGone writes the words of a notice of this host: others report by themselves which hosts are gone.
 func (m *membership) sayGone(notice *notify.Notice, gone goneHost) error {
-	missed := func(h fleet.Host) bool { return h.Host == gone.Name }
-	if notice.Host != m.host && !slices.ContainsFunc(m.fleet.Missing(), missed) || !fleet.GoodKey(gone.Name) || gone.Waiting < 1 {
-		return errors.New("the machine that it calls gone is not known to be")
+	if notice.Host != m.host || !fleet.GoodKey(gone.Name) || gone.Waiting < 1 {
+		return errors.New("each machine sees by itself which others are gone")
 	}
 	notice.Title = "resumed: host " + gone.Name + " is gone"
 	notice.Text = fmt.Sprintf("%s of host %s %s, and it has not been heard of since %s.\nStart it again: they go on from there.",

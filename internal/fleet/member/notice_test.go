@@ -61,7 +61,7 @@ func TestWhatAHostHandsInIsWordedHere(t *testing.T) {
 		Reason: evil, Text: evil, Unreached: evil, Remedy: evil, OwnKey: &view.OwnKey{Command: evil},
 	}
 	got, err := hostOf("here").received(handedIn(t, "there", notify.Notice{
-		Event: notify.Limited, ID: "ntc_ours", Host: "bank", Title: evil, Text: evil, RetryCommand: evil, Account: "bot" + evil, Sessions: []view.Session{session},
+		Event: notify.Limited, ID: "ntc_ours", Host: "bank", Title: evil, Text: evil, RetryCommand: evil, Account: "bot:default", Sessions: []view.Session{session},
 	}), noon)
 	require.NoError(t, err)
 	require.Equal(t, "there", got.Host)
@@ -79,22 +79,33 @@ func TestWhatAHostHandsInIsWordedHere(t *testing.T) {
 
 func TestWhatCannotBeUnderstoodIsNoNotice(t *testing.T) {
 	usage := func(percent float64, resets time.Time) any {
-		return handed{Event: notify.Usage, Account: "a", Allowance: &notify.Allowance{Window: "five_hour", Percent: percent, ResetsAt: resets}}
+		return handed{Event: notify.Usage, Account: "bot:default", Allowance: &notify.Allowance{Window: "five_hour", Percent: percent, ResetsAt: resets}}
 	}
 	soon := noon.Add(time.Hour)
+	const words = "Your account is locked, call +1 555 0100"
+	session := view.Session{ID: "s", Agent: "bot", State: resume.Waiting, Class: limit.UsageLimit}
+	ofWords, byWords := session, session
+	ofWords.Account, byWords.Agent = words, words
 	for name, what := range map[string]any{
 		"an unknown event":              handed{Event: "party", Account: "a"},
-		"an event of one host":          handed{Event: notify.GaveUp, Account: "a"},
+		"an event of one host":          handed{Event: notify.GaveUp, Account: "bot:default"},
+		"an account of words":           handed{Event: notify.Limited, Account: words},
+		"an account of an agent, words": handed{Event: notify.Limited, Account: "bot:" + words},
+		"an account without an agent":   handed{Event: notify.Limited, Account: "a"},
+		"a provider of words":           handed{Event: notify.Limited, Account: "bot:default", Provider: words},
+		"an allowance of words":         handed{Event: notify.Usage, Account: "bot:default", Allowance: &notify.Allowance{Window: words, Percent: 80, ResetsAt: soon}},
+		"a session's account of words":  handed{Event: notify.Limited, Account: "bot:default", Sessions: []view.Session{ofWords}},
+		"a session's agent of words":    handed{Event: notify.Limited, Account: "bot:default", Sessions: []view.Session{byWords}},
 		"no account":                    handed{Event: notify.Limited},
-		"no allowance":                  handed{Event: notify.Usage, Account: "a"},
+		"no allowance":                  handed{Event: notify.Usage, Account: "bot:default"},
 		"too much of an allowance":      usage(1e300, soon),
 		"nothing of an allowance":       usage(0, soon),
 		"an allowance for ever":         usage(80, noon.AddDate(7000, 0, 0)),
 		"an allowance that is over":     usage(80, noon.Add(-time.Hour)),
 		"no host":                       handed{Event: notify.HostGone},
 		"a host that nobody missed":     handed{Event: notify.HostGone, Gone: &goneHost{"bank", 3, noon}},
-		"a session without a state":     map[string]any{"event": "limited", "account": "a", "sessions": []any{map[string]any{"id": "s", "agent": "bot"}}},
-		"a session of another kind":     map[string]any{"event": "limited", "account": "a", "sessions": "all"},
+		"a session without a state":     map[string]any{"event": "limited", "account": "bot:default", "sessions": []any{map[string]any{"id": "s", "agent": "bot"}}},
+		"a session of another kind":     map[string]any{"event": "limited", "account": "bot:default", "sessions": "all"},
 		"a list":                        []int{1},
 		"more than is read":             handed{Event: notify.Limited, Account: strings.Repeat("a", fleet.LargestValue)},
 		"an account of strange letters": handed{Event: notify.Limited, Account: "\x1b[2J"},
@@ -106,16 +117,22 @@ func TestWhatCannotBeUnderstoodIsNoNotice(t *testing.T) {
 	}
 	_, err := hostOf("here").received(fleet.Notice{Host: "there", ID: "x", Data: []byte("{")}, noon)
 	require.Error(t, err)
-	_, err = hostOf("here").received(fleet.Notice{Host: "there", Data: []byte(`{"event":"limited","account":"a"}`)}, noon)
+	_, err = hostOf("here").received(fleet.Notice{Host: "there", Data: []byte(`{"event":"limited","account":"bot:default"}`)}, noon)
 	require.Error(t, err, "it has no id")
 	got, err := hostOf("here").received(handedIn(t, "there", usage(80, soon)), noon)
 	require.NoError(t, err)
-	require.Equal(t, "resumed: 80 % of the 5 hours of a used", got.Title)
+	require.Equal(t, "resumed: 80 % of the 5 hours of bot:default used", got.Title)
+	data, err := facts(notify.Notice{Event: notify.Limited, Account: "bot:/home/zoë/My Agents", Sessions: []view.Session{{ID: "s", Agent: "bot", Account: "bot:/home/zoë/My Agents", State: resume.Waiting, Class: limit.UsageLimit}}}, soon)
+	require.NoError(t, err)
+	got, err = hostOf("here").received(fleet.Notice{Host: "there", ID: "x", Data: data}, noon)
+	require.NoError(t, err, "any directory can be the home of an agent")
+	require.Equal(t, "resumed: bot:/home/zo_/My_Agents is limited", got.Title)
+	require.Len(t, got.Sessions, 1)
 }
 
 func FuzzANoticeOfAnotherHost(f *testing.F) {
-	f.Add([]byte(`{"event":"limited","account":"a","reset":"9999-12-31T23:59:59-23:00","sessions":[{"id":"s","agent":"b","state":"waiting","class":"usage_limit"}]}`))
-	f.Add([]byte(`{"event":"usage","account":"a","allowance":{"window":"five_hour","percent":80,"resets_at":"2026-03-02T13:00:00Z","full_at":"0000-01-01T00:00:00+23:00"}}`))
+	f.Add([]byte(`{"event":"limited","account":"bot:default","reset":"9999-12-31T23:59:59-23:00","sessions":[{"id":"s","agent":"b","state":"waiting","class":"usage_limit"}]}`))
+	f.Add([]byte(`{"event":"usage","account":"bot:default","allowance":{"window":"five_hour","percent":80,"resets_at":"2026-03-02T13:00:00Z","full_at":"0000-01-01T00:00:00+23:00"}}`))
 	f.Add([]byte(`{"event":"host_gone","gone":{"name":"x","waiting":1}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := hostOf("here").received(fleet.Notice{Host: "here", ID: "x", Data: data}, noon)

@@ -19,7 +19,7 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// mostAccounts is how many accounts of a fleet are read, and how many are shown.
+// mostAccounts is how many accounts of a fleet are shown.
 const mostAccounts = 1000
 
 // Fleet returns the state of the fleet, and one page of its sessions. Other sessions are not read: the
@@ -32,7 +32,7 @@ func (c *Client) Fleet(ctx context.Context, after string, most int) (control.Fle
 	if m.fleet.Standing().Alone {
 		return control.Fleet{}, errors.New("the fleet does not answer")
 	}
-	accounts, err := m.store.Page(ctx, fleet.Accounts, 0, mostAccounts)
+	accounts, err := m.store.Newest(ctx, fleet.Accounts)
 	if err != nil {
 		return control.Fleet{}, err
 	}
@@ -88,7 +88,10 @@ func (m *membership) pageOf(first bool, views, accounts natskv.Page, hosts, miss
 }
 
 func presentable(v view.Session) bool {
-	if v.ID == "" || v.Agent == "" || !v.Interrupted() {
+	if v.ID == "" || !fleet.GoodName(v.Agent) || !v.Interrupted() {
+		return false
+	}
+	if v.Account != "" && !fleet.GoodAccount(v.Account) || v.Provider != "" && !fleet.GoodName(v.Provider) {
 		return false
 	}
 	text, err := json.Marshal(v)
@@ -133,17 +136,20 @@ func hostsOf(listed []fleet.Host, lastSeen map[string]time.Time, goneBefore time
 func (m *membership) accountsOf(entries natskv.Page, uses map[string]control.FleetAccount, unreadable map[string]int) (all []control.FleetAccount, left int) {
 	accounts := m.fleet.Known()
 	maps.DeleteFunc(accounts, func(_ string, a fleet.Account) bool { return a.State == "" })
-	for _, e := range entries.Entries {
+	left = entries.Left
+	for _, e := range slices.Backward(entries.Entries) {
+		_, ours := accounts[e.Key]
 		a, err := fleet.ReadAccount(e)
 		switch {
 		case strings.HasPrefix(e.Key, fleet.OwnerKey("")):
 		case err != nil || !fleet.GoodKey(e.Key):
 			unreadable["accounts"]++
+		case !ours && len(accounts) >= mostAccounts:
+			left++
 		default:
 			accounts[e.Key] = a
 		}
 	}
-	left = entries.Left
 	for id := range uses {
 		_, known := accounts[id]
 		switch {

@@ -26,6 +26,8 @@ var bad = map[string]string{
 	"a list":              `[]`,
 	"another kind":        `{"id":7}`,
 	"no session":          `{}`,
+	"an account of words": strings.Replace(goodView, `"agent"`, `"account":"bot: call +1 555 0100","agent"`, 1),
+	"an agent of words":   strings.Replace(goodView, `"bot"`, `"call +1 555 0100"`, 1),
 	"no state":            `{"id":"s","agent":"bot"}`,
 	"an unknown state":    `{"id":"s","agent":"bot","state":"party","class":"usage_limit"}`,
 	"an unknown class":    `{"id":"s","agent":"bot","state":"waiting","class":"party"}`,
@@ -73,10 +75,13 @@ func TestWhatIsImpossibleIsNotShown(t *testing.T) {
 	for _, at := range []string{"0001-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "0000-01-01T00:00:00+23:59", "9999-12-31T23:59:59Z"} {
 		value := strings.Replace(goodView, "2026-03-02T13:00:00Z", at, 1)
 		require.Len(t, shownAs(t, []fleet.Entry{entryOf("mallory.bot.1", value)}, nil).Sessions, 1, at)
-		account := fmt.Sprintf(`{"state":"open","reset":%q,"limited_at":%[1]q,"by":"\u001b[2Jmallory"}`, at)
-		page := shownAs(t, nil, []fleet.Entry{entryOf("5eed.anthropic", account)})
+		account := fmt.Sprintf(`{"state":"half_open","reset":%q,"limited_at":%[1]q,"by":"call +1 555 0100","probe":{"host":"call +1 555 0100"}}`, at)
+		e := entryOf("5eed.anthropic", account)
+		e.By = "mallory"
+		page := shownAs(t, nil, []fleet.Entry{e})
 		require.Len(t, page.Accounts, 1, at)
-		require.Equal(t, "mallory", page.Accounts[0].By)
+		require.Equal(t, "mallory", page.Accounts[0].By, "who wrote it is known")
+		require.Equal(t, "mallory", page.Accounts[0].Probe.Host)
 	}
 }
 

@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -22,14 +23,14 @@ type published struct {
 	percent []float64
 }
 
-func (p *published) Publish(_ context.Context, _, id string, data []byte) error {
+func (p *published) Publish(_ context.Context, from, id string, data []byte) (fleet.Notice, error) {
 	if !p.ids[id] {
 		p.ids[id] = true
 		var notice notify.Notice
 		require.NoError(p.t, json.Unmarshal(data, &notice))
 		p.percent = append(p.percent, notice.Allowance.Percent)
 	}
-	return nil
+	return fleet.Notice{Host: from}, nil
 }
 
 // usageHost is a host that has its own name for one account of the fleet.
@@ -37,7 +38,7 @@ func usageHost(t *testing.T, store fleet.Store, name string, local resume.Accoun
 	t.Helper()
 	m := &membership{host: name, identities: fleet.Identities{Find: func(resume.Session) string { return "5eed.-" }, Found: func() {}}}
 	m.identities.Await(t.Context(), resume.Session{Account: local.Name, Provider: local.Provider})
-	m.fleet = fleet.New(fleet.Options{Store: store, Host: name})
+	m.fleet = fleet.New(fleet.Options{Store: store, Host: name, Same: m.tellsTheSame})
 	c := &Client{}
 	c.state.Store(&state{membership: m})
 	return c
@@ -72,4 +73,38 @@ func TestUsageIsToldOnceForAllHosts(t *testing.T) {
 
 	another := notify.Notice{Event: notify.Usage, Account: "codex:private", Allowance: &notify.Allowance{Window: "five_hour", Percent: 80, ResetsAt: window}}
 	require.False(t, hosts[0].Share(t.Context(), another), "of an account that nobody knows each host tells itself")
+}
+
+// first is a store in which another host has published a notice before.
+type first struct {
+	fleet.Store
+	notice fleet.Notice
+}
+
+func (f first) Publish(context.Context, string, string, []byte) (fleet.Notice, error) {
+	return f.notice, nil
+}
+
+// A member may take the id of a notice that others will publish. What it says under that id must not keep
+// people from being told.
+func TestANoticeUnderAnIDThatIsTakenIsTold(t *testing.T) {
+	soon := time.Now().Add(time.Hour).UTC()
+	ours := notify.Notice{Event: notify.Usage, Account: "codex:default", Allowance: &notify.Allowance{Window: "five_hour", Percent: 95, ResetsAt: soon}}
+	for name, c := range map[string]struct {
+		said string
+		told bool
+	}{
+		"the same":            {fmt.Sprintf(`{"event":"usage","account":"codex:work","allowance":{"window":"five_hour","percent":95,"resets_at":%q}}`, soon.Format(time.RFC3339)), true},
+		"nothing":             {``, false},
+		"nonsense":            {`{"event":"party"}`, false},
+		"another event":       {`{"event":"limited","account":"codex:work"}`, false},
+		"another window":      {fmt.Sprintf(`{"event":"usage","account":"codex:work","allowance":{"window":"week","percent":95,"resets_at":%q}}`, soon.Format(time.RFC3339)), false},
+		"less":                {fmt.Sprintf(`{"event":"usage","account":"codex:work","allowance":{"window":"five_hour","percent":80,"resets_at":%q}}`, soon.Format(time.RFC3339)), false},
+		"what nobody accepts": {`{"event":"usage","account":"codex:work","allowance":{"window":"five_hour","percent":95,"resets_at":"2001-01-01T00:00:00Z"}}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host := usageHost(t, first{notice: fleet.Notice{Host: "mallory", ID: "1", Data: []byte(c.said)}}, "laptop", resume.AccountKey{Name: "codex:default"})
+			require.Equal(t, c.told, host.Share(t.Context(), ours))
+		})
+	}
 }

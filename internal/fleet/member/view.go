@@ -116,6 +116,7 @@ func shortHash(text string) string {
 // somebody wrote and what it was started with.
 func shared(v view.Session, share string) view.Session {
 	v.Plan, v.Past = nil, nil
+	v.Account, v.Provider = fleet.NameForOthers(v.Account), fleet.NameForOthers(v.Provider)
 	if share == config.ShareTexts {
 		return v
 	}

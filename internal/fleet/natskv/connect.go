@@ -133,9 +133,14 @@ func (s *Store) LastError() error { return reasonOf(s.nc.LastError()) }
 // Close ends the connection.
 func (s *Store) Close() { s.nc.Close() }
 
+// Quiet makes a connection print no errors of its own, such as a flood that it reads too slowly.
+func Quiet() nats.Option {
+	return nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
+}
+
 // InProcess connects to a server of the same process.
 func InProcess(server nats.InProcessConnProvider, c Credentials) (*nats.Conn, error) {
-	return nats.Connect("", nats.InProcessServer(server), nats.Nkey(c.Public(), c.pair.Sign), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second))
+	return nats.Connect("", nats.InProcessServer(server), nats.Nkey(c.Public(), c.pair.Sign), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second), Quiet())
 }
 
 // Health is the state of a fleet's server, as a host sees it.

@@ -3,6 +3,8 @@ package natskv
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -82,15 +84,28 @@ func (s *Store) Orders(ctx context.Context, answer func(ctx context.Context, fro
 	}
 }
 
-// Publish stores a notice of the host with that name. The server does not allow other hosts to do that.
-func (s *Store) Publish(ctx context.Context, from, id string, notice []byte) error {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	_, err := s.js.PublishMsg(ctx, &nats.Msg{Subject: NoticeSubject + from, Data: notice}, jetstream.WithMsgID(id))
-	if err != nil {
-		return fmt.Errorf("publish a notice: %w", err)
+// Publish stores a notice of the host with that name, unless there is one with that id, and returns the one
+// that is stored. The server does not allow other hosts to do that.
+func (s *Store) Publish(ctx context.Context, from, id string, notice []byte) (fleet.Notice, error) {
+	sum := sha256.Sum256([]byte(id))
+	name := hex.EncodeToString(sum[:16]) // ids of messages would be of no use: the server stores any number of them
+	same := NoticeSubject + "*." + name
+	_, err := s.write(ctx, &nats.Msg{Subject: NoticeSubject + from + "." + name, Data: notice}, jetstream.WithExpectLastSequenceForSubject(0, same))
+	if err == nil {
+		return fleet.Notice{Host: from, ID: name, Data: notice}, nil
 	}
-	return nil
+	if errors.Is(err, fleet.ErrConflict) {
+		var first *nats.Msg
+		if first, err = s.newest(ctx, NoticeStream, same); err == nil {
+			return noticeOf(serverHeader(first, nats.JSSubject), first.Data), nil
+		}
+	}
+	return fleet.Notice{}, fmt.Errorf("publish a notice: %w", err)
+}
+
+func noticeOf(subject string, data []byte) fleet.Notice {
+	host, id, _ := strings.Cut(strings.TrimPrefix(subject, NoticeSubject), ".")
+	return fleet.Notice{Host: host, ID: id, Data: data}
 }
 
 // Notices calls tell for the notices that are not acknowledged yet, one at a time.
@@ -118,8 +133,7 @@ func fetch(ctx context.Context, consumer jetstream.Consumer, tell func(context.C
 		return err
 	}
 	for msg := range found.Messages() {
-		n := fleet.Notice{Host: strings.TrimPrefix(msg.Subject(), NoticeSubject), ID: msg.Headers().Get(nats.MsgIdHdr), Data: msg.Data()}
-		again := LongestReport
+		n, again := noticeOf(msg.Subject(), msg.Data()), LongestReport
 		if about, err := msg.Metadata(); err == nil {
 			n.At, again = about.Timestamp, min(LongestReport, retryTell*time.Duration(min(about.NumDelivered, MaxDeliver)))
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"resumed/internal/fleet"
 )
@@ -39,12 +40,17 @@ func (s *Store) last(ctx context.Context, bucket fleet.Bucket, key string) (flee
 	if shared {
 		pattern += ".*"
 	}
-	found, err := s.scan(ctx, bucket, pattern, 1, batch, batchBytes)
+	msg, err := s.newest(ctx, StreamOf(bucket), SubjectOf(bucket, pattern))
+	if err != nil {
+		return fleet.Entry{}, fmt.Errorf("get %s: %w", key, err)
+	}
+	if e, err := entryOf(bucket, msg); err == nil && !e.Gone {
+		return e, nil
+	}
+	found, err := s.scan(ctx, bucket, pattern, 1, math.MaxInt, listBytes) // the record of another host may count
 	switch {
 	case err != nil:
 		return fleet.Entry{}, fmt.Errorf("get %s: %w", key, err)
-	case found.Left > 0:
-		return fleet.Entry{}, fmt.Errorf("get %s: more than %d hosts have written it", key, batch)
 	case found.last == 0:
 		return fleet.Entry{}, fleet.ErrMissing
 	}
@@ -54,6 +60,47 @@ func (s *Store) last(ctx context.Context, bucket fleet.Bucket, key string) (flee
 	}
 	newest.Rev = found.last
 	return newest, nil
+}
+
+// newest reads the last message on the subjects that match a pattern.
+func (s *Store) newest(ctx context.Context, stream, pattern string) (*nats.Msg, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	replies, in, stop, err := s.answers(1)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	if err := s.nc.PublishRequest(directGet+stream, replies, fmt.Appendf(nil, `{"last_by_subj":%q}`, pattern)); err != nil {
+		return nil, err
+	}
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case msg := <-in:
+		switch status := statusOf(msg); status {
+		case "":
+			return msg, nil
+		case "404":
+			return nil, fleet.ErrMissing
+		default:
+			return nil, errors.New(refusal(status, msg))
+		}
+	}
+}
+
+const directGet = "$JS.API.DIRECT.GET."
+
+// answers returns a subject for the answers to requests, and the channel that gets them. The client's own
+// requests do not do: they take a stored message for an error if its writer has given it such a header.
+func (s *Store) answers(room int) (subject string, in chan *nats.Msg, stop func(), err error) {
+	subject, in = s.nc.NewInbox(), make(chan *nats.Msg, room) // a channel that the client creates has room for 65,536
+	sub, err := s.nc.ChanSubscribe(subject, in)
+	return subject, in, func() { _ = sub.Unsubscribe() }, err
+}
+
+func refusal(status string, msg *nats.Msg) string {
+	return fmt.Sprintf("the server answers %s %s", status, msg.Header.Get("Description"))
 }
 
 // List returns the keys with that prefix.
@@ -90,6 +137,21 @@ func (s *Store) Page(ctx context.Context, bucket fleet.Bucket, after uint64, mos
 	return page, nil
 }
 
+// Newest returns the newest record of each shared key, in the order of their revisions. If there are more
+// than can be read, the others are counted.
+func (s *Store) Newest(ctx context.Context, bucket fleet.Bucket) (Page, error) {
+	found, err := s.scan(ctx, bucket, ">", 1, math.MaxInt, pageBytes)
+	if err != nil {
+		return Page{}, fmt.Errorf("read %s: %w", bucket, err)
+	}
+	last := make(map[string]uint64)
+	for _, e := range found.Entries {
+		last[e.Key] = e.Rev
+	}
+	found.Entries = slices.DeleteFunc(found.Entries, func(e fleet.Entry) bool { return last[e.Key] != e.Rev })
+	return found.Page, nil
+}
+
 type scanned struct {
 	Page
 	last    uint64 // the revision of the last key that was sent, also of a deleted one
@@ -101,17 +163,15 @@ type scanned struct {
 func (s *Store) scan(ctx context.Context, bucket fleet.Bucket, pattern string, from uint64, most, mostBytes int) (found scanned, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	replies := s.nc.NewInbox()
-	in := make(chan *nats.Msg, batch+1) // a channel that the client creates has room for 65,536
-	sub, err := s.nc.ChanSubscribe(replies, in)
+	replies, in, stop, err := s.answers(batch + 1)
 	if err != nil {
 		return scanned{}, err
 	}
-	defer func() { _ = sub.Unsubscribe() }()
+	defer stop()
 	for more := true; more && len(found.Entries) < most && found.bytes < mostBytes; more = found.Left > 0 {
 		request := fmt.Sprintf(`{"seq":%d,"next_by_subj":%q,"batch":%d,"max_bytes":%d}`,
 			max(from, found.last+1), SubjectOf(bucket, pattern), min(batch, most-len(found.Entries)), min(batchBytes, mostBytes-found.bytes))
-		if err := s.nc.PublishRequest("$JS.API.DIRECT.GET."+StreamOf(bucket), replies, []byte(request)); err != nil {
+		if err := s.nc.PublishRequest(directGet+StreamOf(bucket), replies, []byte(request)); err != nil {
 			return scanned{}, err
 		}
 		if err := found.collect(ctx, bucket, in); err != nil {
@@ -153,7 +213,7 @@ func (p *scanned) collect(ctx context.Context, bucket fleet.Bucket, in <-chan *n
 			p.Left = 0
 			return nil
 		default:
-			return fmt.Errorf("the server answers %s %s", status, msg.Header.Get("Description"))
+			return errors.New(refusal(status, msg))
 		}
 	}
 }
@@ -188,6 +248,12 @@ func serverHeader(msg *nats.Msg, header string) string {
 	return all[len(all)-1]
 }
 
+// outlives reports whether the writer of a message has asked the server to store it without end. What
+// hosts write lapses, so such an entry does not count.
+func outlives(msg *nats.Msg) bool {
+	return slices.ContainsFunc(msg.Header.Values(jetstream.MsgTTLHeader), func(ttl string) bool { return strings.EqualFold(ttl, "never") })
+}
+
 // entryOf reads a stored message. A value that is too large is left out.
 func entryOf(bucket fleet.Bucket, msg *nats.Msg) (fleet.Entry, error) {
 	rev, err := strconv.ParseUint(serverHeader(msg, nats.JSSequence), 10, 64)
@@ -196,7 +262,7 @@ func entryOf(bucket fleet.Bucket, msg *nats.Msg) (fleet.Entry, error) {
 	if err := errors.Join(err, err2); err != nil || !ours {
 		return fleet.Entry{}, fmt.Errorf("read what the server sent: %w", errors.Join(err, errors.New("no entry of this bucket")))
 	}
-	e := fleet.Entry{Rev: rev, At: at, Gone: msg.Header.Get(operationHeader) != "" || msg.Header.Get(markerHeader) != ""}
+	e := fleet.Entry{Rev: rev, At: at, Gone: msg.Header.Get(operationHeader) != "" || msg.Header.Get(markerHeader) != "" || outlives(msg)}
 	e.Key, e.By = recordOf(bucket, key)
 	if !e.Gone && len(msg.Data) <= fleet.LargestValue {
 		e.Value = msg.Data

@@ -120,7 +120,8 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 // The names of the streams and subjects of a fleet, which the hub creates and its hosts use.
 const (
 	NoticeStream   = "RESUMED_NOTICES"
-	NoticeSubject  = "resumed.v1.notice." // followed by the host that publishes it
+	NoticeSubject  = "resumed.v1.notice." // followed by the host that publishes it, and its id
+	NoticesStored  = "resumed.v1.stored." // on which the server publishes the notices that it has stored
 	NoticeConsumer = "notifier"
 	JoinSubject    = "resumed.v1.join." // followed by the key of the join line
 )
@@ -165,19 +166,12 @@ func Inbox(host string) string { return "_INBOX_" + host }
 // Applicant is the name of a host that is not admitted yet. No real host can have that name.
 const Applicant = "-guest"
 
-// A key that any host may hold has a record for each host, KEY.HOST, and a host may only write its own
-// records: so no host can delete what another one holds. The newest record counts, and a write names
-// the newest revision of all of them.
+// A key that any host may write has a record for each host, KEY.HOST, and a host may only write its own
+// records: so no host can delete what another one holds, and the hub can tell how much each of them
+// stores. The newest record counts, and a write names the newest revision of all of them.
 
 func isShared(bucket fleet.Bucket, key string) bool {
-	switch bucket {
-	case fleet.Leases:
-		return !strings.HasPrefix(key, fleet.HostKey(""))
-	case fleet.Accounts:
-		return strings.HasPrefix(key, fleet.OwnerKey(""))
-	default:
-		return false
-	}
+	return bucket == fleet.Accounts || bucket == fleet.Leases && !strings.HasPrefix(key, fleet.HostKey(""))
 }
 
 // recordOf splits the key of a record into the shared key and the host that wrote it.
@@ -189,8 +183,12 @@ func recordOf(bucket fleet.Bucket, record string) (key, by string) {
 	return record[:at], record[at+1:]
 }
 
-// WriterOf returns the host that made a change, by its subject; "": it may be any host.
+// WriterOf returns the host that made a change, by its subject; "": it is not known.
 func WriterOf(subject string) string {
+	if notice, ok := strings.CutPrefix(subject, NoticesStored); ok {
+		host, _, _ := strings.Cut(notice, ".")
+		return host
+	}
 	if host, ok := strings.CutPrefix(subject, Changes[fleet.Leases]+fleet.HostKey("")); ok {
 		return host
 	}

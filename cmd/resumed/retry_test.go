@@ -4,6 +4,8 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,6 +44,42 @@ func TestARetryBeforeTheProvidersTimeIsAskedFor(t *testing.T) {
 	term.keys("y", "Enter")
 	b.untilState("s-1", resume.Watching)
 	require.Len(t, b.calls(), 1)
+}
+
+// An order to try again outlives a reload and a crash of the daemon, whatever has parked the session.
+func TestARetryThatIsHeldBackIsNotLost(t *testing.T) {
+	b := newBox(t)
+	config := strings.ReplaceAll(bot, "limit = [", `limit = ['(?P<class>auth)$', `)
+	b.write(configFile, config)
+	b.write("bot/resume.sh", recordCall+`echo "step 2" >> logs/$1.log`)
+	b.start()
+	b.write("bot/logs/far-1.log", "step 1\nrate limited, retry in 400h\n")
+	b.write("bot/logs/auth-1.log", "step 1\nauth\n")
+	ids := []string{"far-1", "auth-1"}
+	for _, id := range ids {
+		b.untilState(id, resume.Parked)
+	}
+	for _, order := range [][]string{{"pause"}, append([]string{"retry", "--now"}, ids...)} {
+		_, errOut, code := b.run(order...)
+		require.Zero(t, code, errOut)
+	}
+	waits := func(when string) {
+		t.Helper()
+		for _, id := range ids {
+			require.Equal(t, resume.Waiting, b.session(id).State, "%s: %s", when, b.session(id).Reason)
+		}
+	}
+	b.reconfigure(config + "[resume]\nmargin = \"61s\"\nstagger = \"0s\"\n")
+	waits("after a reload")
+	b.kill(syscall.SIGKILL)
+	b.start()
+	waits("after a restart")
+	_, errOut, code := b.run("unpause")
+	require.Zero(t, code, errOut)
+	for _, id := range ids {
+		b.untilState(id, resume.Watching)
+	}
+	require.Len(t, b.calls(), 2)
 }
 
 func TestOrdersForSeveralSessions(t *testing.T) {

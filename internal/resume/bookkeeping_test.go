@@ -35,6 +35,37 @@ func TestAnOrderHoldsUntilItIsCarriedOut(t *testing.T) {
 	require.Equal(t, noon.Add(time.Hour), task.do(Enqueued{}).NextAt, "a task that its user changes waits for its new time")
 }
 
+// What has parked a session parks it again only after the order was carried out.
+func TestAnOrderIsNotLostWhileItsSessionIsHeldBack(t *testing.T) {
+	for stopped, ev := range map[string]Limited{
+		"signed out":         limited(noon, limit.Auth),
+		"no credits":         limited(noon, limit.Billing),
+		"reset too far away": limitedUntil(noon, limit.UsageLimit, noon.Add(far)),
+	} {
+		old := ev
+		old.At = noon.Add(-48 * time.Hour)
+		for happens, events := range map[string][]Event{
+			"a refusal of days ago": {Due{Mark: "a"}, old},
+			"a reload or a restart": {Reconsider{}},
+			"the clock is set back": {Rewound{}},
+			"a reading of usage":    {Learned{Usage: &Usage{At: noon}}},
+			"a try that must wait":  {Due{Mark: "a"}, NotSent{Mark: "a", Why: "a person works there"}},
+			"a claim that is lost":  {Due{Mark: "a"}, Lost{Mark: "a"}},
+			"a pause":               {Due{Mark: "a"}, Pause{}, Unpause{}},
+		} {
+			w := newWalk().do(ev)
+			w.rules.Overdue = 24 * time.Hour
+			require.Equal(t, Parked, w.State)
+			w.do(Retry{}).do(events...)
+			require.Equal(t, Waiting, w.State, "%s, %s: %s", stopped, happens, w.Reason)
+			require.False(t, w.RetryAskedAt.IsZero())
+			require.Empty(t, w.Overdue(noon))
+			w.resume().end(Failed)
+			require.Equal(t, Parked, w.State, "one try was asked for")
+		}
+	}
+}
+
 func TestAnOrderKeepsToTheHours(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.Overloaded))
 	w.rules.NextAllowed = func(at time.Time) time.Time { return at.Add(8 * time.Hour) }

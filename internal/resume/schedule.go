@@ -24,7 +24,7 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 	if why := r.Excluded(s.Cwd); why != "" {
 		return s.rest(now, why)
 	}
-	if why := s.hopeless(r, now); why != "" {
+	if why := s.hopeless(r, now); why != "" && s.RetryAskedAt.IsZero() { // a person's order is carried out first
 		return s.park(why)
 	}
 	policy := r.PolicyOf(s)
@@ -138,11 +138,8 @@ func (r Rules) PolicyOf(s Session) backoff.Policy {
 	return policy
 }
 
-// left reports whether the session is left to its user, who has closed it. A retry that a person asks
-// for is made all the same.
-func (s Session) left(r Rules) bool {
-	return r.Closed == LeaveClosed && !s.ClosedAt.IsZero() && s.RetryAskedAt.IsZero()
-}
+// left reports whether the session is left to its user, who has closed it.
+func (s Session) left(r Rules) bool { return r.Closed == LeaveClosed && !s.ClosedAt.IsZero() }
 
 func (s Session) leftWhy() string {
 	return "you closed it after it was stopped, so it is left to you (resume.closed): " + s.retry() + " continues it"
@@ -226,7 +223,7 @@ func (s Session) dueAt() time.Time { return cmp.Or(s.NextAt, s.LastStart()) }
 // late sets MissedAt if the refusal is read so late that no daemon can have run at its time.
 func (s Session) late(r Rules, now time.Time) Session {
 	s.MissedAt = time.Time{}
-	if at := Later(s.LimitedAt, s.Limit.Reset.At); s.State == Waiting && r.Overdue > 0 && now.Sub(at) > r.Overdue {
+	if at := Later(s.LimitedAt, s.Limit.Reset.At); s.State == Waiting && s.RetryAskedAt.IsZero() && r.Overdue > 0 && now.Sub(at) > r.Overdue {
 		s.MissedAt = at
 	}
 	return s

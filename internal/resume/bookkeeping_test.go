@@ -97,6 +97,9 @@ func TestNothingHasHappenedInTheFuture(t *testing.T) {
 	require.Equal(t, noon, w.PromptedAt)
 	require.Equal(t, noon, w.MovedAt)
 	require.Equal(t, noon, w.do(Prompted{At: noon.Add(-time.Hour)}).PromptedAt, "nor is an old prompt the last one")
+	w.do(Learned{Usage: &Usage{At: noon.Add(time.Hour)}, Context: &Context{Tokens: 1, At: noon.Add(time.Hour)}})
+	require.Equal(t, noon, w.Usage.At, "the next reading is not an old one")
+	require.Equal(t, noon, w.Context.At, "the provider's cache ends")
 	until := Bounded(NotSent{Until: time.Date(20_000, 1, 1, 0, 0, 0, 0, time.UTC)}).(NotSent).Until
 	require.True(t, FitsJSON(until))
 }

@@ -184,6 +184,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	s.Limit, s.LimitText, s.LimitedAt, s.LiftedAt, s.Left = ev.Verdict, ev.Text, ev.At, time.Time{}, nil
 	if ev.Context.Tokens > 0 && r.OnCold != TellCold { // TellCold reports it in a step of its own
 		s.Context = ev.Context
+		s.Context.At = Earlier(s.Context.At, now)
 	}
 	switch {
 	case s.State == GaveUp:

@@ -61,10 +61,10 @@ func (a *account) learn(c resume.Change) {
 			a.open(c.After)
 		}
 	case resume.Progressed:
-		a.moved(ev.At)
+		a.moved(resume.Earlier(ev.At, c.At)) // a record from a clock that is ahead must not end the limits that are met later
 	case resume.Learned:
 		if ev.Usage != nil {
-			a.meter(*ev.Usage)
+			a.meter(c.After.Usage)
 		}
 	case resume.NotSent:
 		if a.last.key == key && c.Before.Run != nil && c.After.Run == nil {

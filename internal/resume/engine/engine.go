@@ -168,7 +168,8 @@ func (e *Engine) observe(ctx context.Context, seen resume.Observation) {
 	}
 	before := s
 	if !known {
-		s.BornAt, s.FoundAt = seen.Born(), wallNow()
+		s.FoundAt = wallNow()
+		s.BornAt = resume.Earlier(seen.Born(), s.FoundAt)
 	}
 	s.Key, s.Seen = seen.Key, seen.Pos
 	s.Account = cmp.Or(seen.Account, s.Account)

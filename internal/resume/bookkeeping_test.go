@@ -123,6 +123,23 @@ func TestAClockThatWasSetBackHoldsNobodyBack(t *testing.T) {
 	require.True(t, before.Attempts[0].StartedAt.After(noon), "what was stored before does not change with it")
 }
 
+// What a session was started with stays known, and no later prompt counts as one that its process had.
+func TestAClockThatWasSetBackHidesNoStart(t *testing.T) {
+	w := newWalk().after(far)
+	w.do(Prompted{At: w.now}).after(time.Minute).do(Learned{Origin: &Origin{SeenAt: w.now, ArgsSeen: true, EnvSeen: true}})
+	before := w.Session
+	w.now = noon
+	require.True(t, w.IsAhead(noon))
+	w.do(Rewound{})
+	require.False(t, w.IsAhead(noon))
+	require.True(t, w.StartedWith().Seen())
+	w.do(Learned{Origin: &Origin{SeenAt: noon.Add(time.Second), ArgsSeen: true, EnvSeen: true}})
+	require.True(t, w.StartedWith().Seen())
+	w.after(time.Minute).do(Prompted{At: w.now})
+	require.False(t, w.StartedWith().Seen(), "it may have gone to another process")
+	require.Equal(t, noon.Add(far+time.Minute), before.Origin.SeenAt, "what was stored before does not change with it")
+}
+
 func TestWhatIsMissedIsNotMissedForEver(t *testing.T) {
 	w := newWalk()
 	w.rules.Overdue = 12 * time.Hour

@@ -195,16 +195,42 @@ func counted(reset limit.Reset, said, now time.Time) limit.Reset {
 // and stays, unless it was computed from our clock. NotBefore is dropped and the wait computed again.
 func (s Session) rewound(r Rules, now time.Time) Session {
 	s.Limit.Reset = counted(s.Limit.Reset, s.LimitedAt, now)
-	for _, t := range []*time.Time{&s.LimitedAt, &s.StoppedAt, &s.MovedAt, &s.BornAt, &s.FoundAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt} {
-		*t = Earlier(*t, now)
+	s.Attempts, s.Past, s.Cut = slices.Clone(s.Attempts), slices.Clone(s.Past), slices.Clone(s.Cut)
+	if s.Origin != nil {
+		s.Origin = new(*s.Origin)
 	}
-	s.Attempts = slices.Clone(s.Attempts)
-	for i := range s.Attempts {
-		a := &s.Attempts[i]
-		a.StartedAt, a.EndedAt = Earlier(a.StartedAt, now), Earlier(a.EndedAt, now)
+	for _, t := range s.happened() {
+		*t = Earlier(*t, now)
 	}
 	s.NotBefore = time.Time{}
 	return s.reconsidered(r, now)
+}
+
+// IsAhead reports whether something is stored as having happened to the session after now.
+func (s Session) IsAhead(now time.Time) bool {
+	for _, t := range s.happened() {
+		if t.After(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// happened returns every stored time at which something happened by our clock.
+func (s *Session) happened() []*time.Time {
+	times := []*time.Time{
+		&s.LimitedAt, &s.StoppedAt, &s.LiftedAt, &s.MovedAt, &s.PromptedAt, &s.BornAt, &s.FoundAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt,
+		&s.Usage.At, &s.Context.At,
+	}
+	if s.Origin != nil {
+		times = append(times, &s.Origin.SeenAt, &s.Origin.GoneAt)
+	}
+	for _, attempts := range [][]Attempt{s.Attempts, s.Past, s.Cut} {
+		for i := range attempts {
+			times = append(times, &attempts[i].StartedAt, &attempts[i].EndedAt)
+		}
+	}
+	return times
 }
 
 // Missed reports whether the session would have been resumed long ago if a daemon had run since then. A

@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -80,6 +81,45 @@ func TestARetryThatIsHeldBackIsNotLost(t *testing.T) {
 		b.untilState(id, resume.Watching)
 	}
 	require.Len(t, b.calls(), 2)
+}
+
+// While a user is still signed out, one session shows it for all that are retried, and the user is told once.
+func TestARetryWhileStillSignedOutIsMadeOnce(t *testing.T) {
+	const sessions = 6
+	b, hook := newBox(t), newHook(t)
+	b.write(configFile, strings.ReplaceAll(bot, "limit = [", `limit = ['(?P<class>auth)$', `)+"[resume]\nstagger = \"0s\"\n[notify]\ngroup_wait = \"1s\"\n"+
+		"[[notify.webhook]]\nname = \"ops\"\nurl = \""+hook.URL+"\"\n")
+	b.write("bot/resume.sh", recordCall+`sleep 1; if test -e signed-in; then echo "step 2"; else echo auth; fi >> logs/$1.log`)
+	b.start()
+	var ids []string
+	for n := range sessions {
+		ids = append(ids, fmt.Sprintf("%c-1", 'a'+n))
+		b.write("bot/logs/"+ids[n]+".log", "step 1\nauth\n")
+	}
+	all := func(state resume.State) {
+		for _, id := range ids {
+			b.untilState(id, state)
+		}
+	}
+	all(resume.Parked)
+	b.until("it is told", func() bool { return len(hook.got()) == 1 })
+
+	retry := func() {
+		_, errOut, code := b.run("retry", "--class", "auth")
+		require.Zero(t, code, errOut)
+	}
+	retry()
+	b.until("it is told again", func() bool { return len(hook.got()) > 1 })
+	all(resume.Parked)
+	require.Len(t, b.calls(), 1)
+	require.Len(t, hook.got(), 2)
+	require.Len(t, hook.got()[1].Sessions, sessions, "the notice names all")
+
+	b.write("bot/signed-in", "")
+	retry()
+	all(resume.Watching)
+	require.Len(t, b.calls(), 1+sessions)
+	require.Len(t, hook.got(), 2)
 }
 
 func TestOrdersForSeveralSessions(t *testing.T) {

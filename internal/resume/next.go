@@ -59,6 +59,11 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 				s.Reason = fmt.Sprintf("its limit resets before %s: another session of the same account was told so", was.UTC().Format(time.RFC3339))
 			}
 		}
+	case Refused:
+		if s.State == Waiting && s.Run == nil {
+			s.Limit, s.LimitText, s.RetryAskedAt = ev.Verdict, ev.Text, time.Time{}
+			return s.schedule(r, now)
+		}
 	case Lifted:
 		return s.lifted(ev, r, now)
 	case Superseded:

@@ -294,7 +294,7 @@ func (s Session) died(ev Died, r Rules, now time.Time, u float64) Session {
 	if byUser || wentOn || r.CutOff == IgnoreCutOff || r.Excluded(s.Cwd) != "" {
 		return s
 	}
-	s.Windows++
+	s.CutOffs++
 	s.Limit, s.LimitText = limit.Verdict{Class: limit.CutOff, WaitHelps: true}, cutBy[ev.How]
 	s.LimitedAt, s.StoppedAt = Earlier(ev.At, now), now
 	if r.CutOff != ResumeCutOff {

@@ -251,7 +251,7 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 	s.PromptedAt = Later(s.PromptedAt, Earlier(ev.At, now))
 	s = s.withoutSubagents("continued by " + cmp.Or(ev.By, "a person"))
 	if ev.By == "" {
-		s.Windows, s.Paid = 0, nil // a person continues it with their own account
+		s.Windows, s.CutOffs, s.Paid = 0, 0, nil // a person continues it with their own account
 	}
 	if !s.Interrupted() || s.cutAfter(ev.At) {
 		return s

@@ -26,7 +26,7 @@ type Rules struct {
 	Overdue    time.Duration // if no daemon ran for this long after a wait was over, a person is asked; 0: never
 	Settle     time.Duration // the transcript must move within this time after a resume
 	Lookback   time.Duration // older interruptions are ignored when a session is found
-	MaxWindows int           // usage limits a session may pass without a person's prompt; 0: no bound
+	MaxWindows int           // usage limits a session may pass, and how often it may be cut off, without a person's prompt; 0: no bound
 
 	Include []string // only sessions in these directories are resumed; empty: all
 	Exclude []string // sessions in these directories are never resumed

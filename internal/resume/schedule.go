@@ -99,8 +99,8 @@ func (s Session) hopeless(r Rules, now time.Time) string {
 	case r.MaxWait > 0 && s.Paid == nil && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
 		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s); %s tries anyway",
 			reset.At.UTC().Format(time.RFC3339), backoff.FormatDuration(r.MaxWait), s.retry())
-	case r.MaxWindows > 0 && s.Windows > r.MaxWindows && s.Limit.Class == limit.CutOff:
-		return fmt.Sprintf("was stopped %d times without a prompt from you (resume.max_windows is %d); %s continues it", s.Windows, r.MaxWindows, s.retry())
+	case r.MaxWindows > 0 && s.CutOffs > r.MaxWindows:
+		return fmt.Sprintf("was cut off %d times without a prompt from you (resume.max_windows is %d); %s continues it", s.CutOffs, r.MaxWindows, s.retry())
 	case r.MaxWindows > 0 && s.Windows > r.MaxWindows:
 		return fmt.Sprintf("passed %d usage limits without a prompt from you (resume.max_windows is %d); %s continues it",
 			s.Windows, r.MaxWindows, s.retry())

@@ -27,7 +27,8 @@ func (s Session) retried(by string, r Rules, now time.Time) Session {
 	s = s.archived()
 	s.Paid, s.Windows, s.CutOffs, s.Reported = nil, 0, 0, false
 	s.NotBefore, s.MissedAt, s.ClosedAt = time.Time{}, time.Time{}, time.Time{}
-	s.RetryAskedAt, s.WaitFrom, s.StoppedAt, s.GivesUpAt = now, now, now, time.Time{}
+	s.RetryAskedAt, s.WaitFrom, s.StoppedAt = now, now, now
+	s = s.untilElapsed(r.PolicyOf(s).Policy, r)
 	if waits {
 		s.RetryAskedAt = time.Time{}
 		return s.schedule(r, now)

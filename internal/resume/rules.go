@@ -17,9 +17,9 @@ const recheck = time.Minute
 
 // Rules are the user's settings, as Next and the engine need them.
 type Rules struct {
-	Backoff backoff.Policy                 // used if nothing else applies
-	ByClass map[limit.Class]backoff.Policy // by class of refusal
-	ByAgent map[string]backoff.Policy      // by agent; wins over ByClass
+	Backoff backoff.Policy         // used if nothing else applies
+	ByClass map[limit.Class]Policy // by class of refusal
+	ByAgent map[string]Policy      // by agent; wins over ByClass
 
 	Margin     time.Duration // added to a stated usage-limit reset or clock time
 	MaxWait    time.Duration // if a stated reset is further away, the session is parked; 0: no bound
@@ -60,6 +60,29 @@ type Rules struct {
 	Stagger       time.Duration // time between resumes of one account
 	Priority      []Priority    // which directories go first when several sessions are due
 	Order         Order         // used among sessions of the same rank
+}
+
+// Policy is a backoff policy with its name in the configuration.
+type Policy struct {
+	Name string
+	backoff.Policy
+}
+
+// DefaultPolicy is the name of Rules.Backoff.
+const DefaultPolicy = "default"
+
+// PolicyOf returns the policy for what stopped the session.
+func (r Rules) PolicyOf(s Session) Policy { return r.PolicyFor(s.Key.Agent, s.Limit.Class) }
+
+// PolicyFor returns the policy for an agent's sessions that were stopped by an error of that class.
+func (r Rules) PolicyFor(agent string, class limit.Class) Policy {
+	if policy, found := r.ByAgent[agent]; found {
+		return policy
+	}
+	if policy, found := r.ByClass[class]; found {
+		return policy
+	}
+	return Policy{DefaultPolicy, r.Backoff}
 }
 
 // Excluded says why sessions in dir are not resumed, or "".

@@ -27,7 +27,7 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 	if why := s.hopeless(r, now); why != "" && s.RetryAskedAt.IsZero() { // a person's order is carried out first
 		return s.park(why)
 	}
-	policy := r.PolicyOf(s)
+	policy := r.PolicyOf(s).Policy
 	if policy.Spent(s.Tries(), s.WaitFrom.Sub(s.stoppedAt())) {
 		if s.Paid != nil {
 			return s.unpaid(fmt.Sprintf("%d resumes with your own key did not help", s.Tries()), r, now)
@@ -124,18 +124,6 @@ func (s Session) untilElapsed(policy backoff.Policy, r Rules) Session {
 		s.Reason = s.cause(fmt.Sprintf("still tried after %d %s, until %s", n, plural(n, "resume"), s.GivesUpAt.UTC().Format(time.RFC3339)))
 	}
 	return s
-}
-
-// PolicyOf returns the policy for what stopped the session.
-func (r Rules) PolicyOf(s Session) backoff.Policy {
-	policy, found := r.ByAgent[s.Key.Agent]
-	if !found {
-		policy, found = r.ByClass[s.Limit.Class]
-	}
-	if !found {
-		policy = r.Backoff
-	}
-	return policy
 }
 
 // left reports whether the session is left to its user, who has closed it.

@@ -302,7 +302,7 @@ func (s Session) rest(now time.Time, why string) Session {
 }
 
 func (s Session) park(why string) Session {
-	s.State, s.NextAt, s.Reason, s.Needs = Parked, time.Time{}, why, ""
+	s.State, s.NextAt, s.GivesUpAt, s.Reason, s.Needs = Parked, time.Time{}, time.Time{}, why, ""
 	return s
 }
 

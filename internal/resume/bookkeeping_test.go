@@ -138,6 +138,16 @@ func TestAClockThatWasSetBackHidesNoStart(t *testing.T) {
 	w.after(time.Minute).do(Prompted{At: w.now})
 	require.False(t, w.StartedWith().Seen(), "it may have gone to another process")
 	require.Equal(t, noon.Add(far+time.Minute), before.Origin.SeenAt, "what was stored before does not change with it")
+
+	w = newWalk().after(far).do(Learned{Origin: &Origin{SeenAt: noon.Add(far), ArgsSeen: true, EnvSeen: true}}).after(time.Minute)
+	w.do(Prompted{At: w.now})
+	w.now = noon
+	require.False(t, w.do(Rewound{}).StartedWith().Seen(), "nor does an unseen start become a seen one")
+	w.after(far).do(Prompted{At: w.now}, limited(w.now, limit.Overloaded)).resume().do(Progressed{At: w.now})
+	w.now = noon
+	w.do(Rewound{})
+	require.True(t, w.LastResume().After(w.PromptedAt), "nor a resume a person's prompt")
+	require.True(t, w.Unattended())
 }
 
 func TestWhatIsMissedIsNotMissedForEver(t *testing.T) {

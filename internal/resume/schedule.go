@@ -187,8 +187,15 @@ func (s Session) rewound(r Rules, now time.Time) Session {
 	if s.Origin != nil {
 		s.Origin = new(*s.Origin)
 	}
+	resumed, unseen := Later(s.LastResume(), s.RecoveredAt).After(s.PromptedAt), s.StartedWith() == nil
 	for _, t := range s.happened() {
 		*t = Earlier(*t, now)
+	}
+	if resumed { // the prompt stays before that, and the last look at the process before the prompt
+		s.PromptedAt = Earlier(s.PromptedAt, now.Add(-1))
+	}
+	if unseen && s.Origin != nil {
+		s.Origin.SeenAt = Earlier(s.Origin.SeenAt, s.PromptedAt.Add(-1))
 	}
 	s.NotBefore = time.Time{}
 	return s.reconsidered(r, now)
